@@ -1,0 +1,24 @@
+/* Time as an argument, and RFC 3339 text.
+ *
+ * All times are milliseconds since 1970-01-01T00:00:00Z (no leap seconds), in an int64_t. */
+#ifndef DPOT_BASE_CLOCK_H
+#define DPOT_BASE_CLOCK_H
+
+#include "dpot/hooks.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define DPOT_RFC3339_SIZE 21 /* "2026-12-01T00:00:00Z" and its NUL */
+
+/* The wall clock of the machine. */
+const struct dpot_clock *dpot_clock_system(void);
+
+/* Reads "YYYY-MM-DDThh:mm:ssZ" (UTC only, no fraction; years 1970..9999) to milliseconds.
+ * DPOT_ERR_MALFORMED otherwise, and then *time_ms is unchanged. */
+DPOT_WARN_UNUSED dpot_status dpot_time_parse(const char *text, int64_t *time_ms);
+
+/* Writes a time in that form, whole seconds rounded down; a time out of range is clamped. */
+void dpot_time_format(int64_t time_ms, char out[DPOT_RFC3339_SIZE]);
+
+#endif

@@ -1,0 +1,23 @@
+/* What the compiler offers beyond C11, in one place; the rest of the code is plain C11. */
+#ifndef DPOT_BASE_COMPILER_H
+#define DPOT_BASE_COMPILER_H
+
+#if defined(__GNUC__)
+#define DPOT_PRINTF(format_index, first_argument)                                                  \
+    __attribute__((format(printf, format_index, first_argument)))
+#else
+#define DPOT_PRINTF(format_index, first_argument)
+#endif
+
+/* Keeps the compiler from seeing through a mask, so that it cannot turn a select into a branch. */
+#if defined(__GNUC__)
+#define DPOT_HIDE_VALUE(x) __asm__("" : "+r"(x))
+#else
+#define DPOT_HIDE_VALUE(x) ((void)(x))
+#endif
+
+#ifdef __FAST_MATH__
+#error "dpot relies on IEEE arithmetic: do not compile it with -ffast-math"
+#endif
+
+#endif

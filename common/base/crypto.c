@@ -1,0 +1,137 @@
+#include "base/crypto.h"
+
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+dpot_status dpot_init(void)
+{
+    return sodium_init() < 0 ? DPOT_ERR_RANDOM : DPOT_OK;
+}
+
+void dpot_wipe(void *data, size_t len)
+{
+    sodium_memzero(data, len);
+}
+
+bool dpot_secret_equal(const void *a, const void *b, size_t len)
+{
+    return sodium_memcmp(a, b, len) == 0;
+}
+
+void dpot_random_bytes(void *out, size_t len)
+{
+    randombytes_buf(out, len);
+}
+
+void dpot_hash(uint8_t out[DPOT_HASH_LEN], const void *data, size_t len)
+{
+    (void)crypto_generichash(out, DPOT_HASH_LEN, data, len, NULL, 0);
+}
+
+void dpot_hash_keyed(uint8_t out[DPOT_HASH_LEN], const void *key, size_t key_len, const void *data,
+                     size_t len)
+{
+    (void)crypto_generichash(out, DPOT_HASH_LEN, data, len, key, key_len);
+}
+
+void dpot_sign_keypair(uint8_t public_key[DPOT_SIGN_PUBLIC_LEN],
+                       uint8_t secret_key[DPOT_SIGN_SECRET_LEN])
+{
+    (void)crypto_sign_keypair(public_key, secret_key);
+}
+
+void dpot_sign_public(const uint8_t secret_key[DPOT_SIGN_SECRET_LEN],
+                      uint8_t public_key[DPOT_SIGN_PUBLIC_LEN])
+{
+    (void)crypto_sign_ed25519_sk_to_pk(public_key, secret_key);
+}
+
+/* Ed25519 needs the whole message at once: prefix and data in one block. NULL when memory is out.
+ */
+static uint8_t *join(const char *prefix, size_t prefix_len, const void *data, size_t len)
+{
+    if (len > SIZE_MAX - prefix_len - 1) {
+        return NULL;
+    }
+    uint8_t *message = malloc(prefix_len + len + 1);
+    if (message) {
+        memcpy(message, prefix, prefix_len);
+        if (len > 0) {
+            memcpy(message + prefix_len, data, len);
+        }
+    }
+    return message;
+}
+
+dpot_status dpot_sign(uint8_t signature[DPOT_SIGNATURE_LEN], const char *prefix, size_t prefix_len,
+                      const void *data, size_t len, const uint8_t secret_key[DPOT_SIGN_SECRET_LEN])
+{
+    uint8_t *message = join(prefix, prefix_len, data, len);
+    if (!message) {
+        return DPOT_ERR_MEMORY;
+    }
+    (void)crypto_sign_detached(signature, NULL, message, prefix_len + len, secret_key);
+    free(message);
+    return DPOT_OK;
+}
+
+dpot_status dpot_sign_check(const uint8_t signature[DPOT_SIGNATURE_LEN], const char *prefix,
+                            size_t prefix_len, const void *data, size_t len,
+                            const uint8_t public_key[DPOT_SIGN_PUBLIC_LEN])
+{
+    uint8_t *message = join(prefix, prefix_len, data, len);
+    if (!message) {
+        return DPOT_ERR_MEMORY;
+    }
+    const int failed =
+        crypto_sign_verify_detached(signature, message, prefix_len + len, public_key);
+    free(message);
+    return failed ? DPOT_ERR_SIGNATURE : DPOT_OK;
+}
+
+void dpot_seal_keypair(uint8_t public_key[DPOT_SEAL_PUBLIC_LEN],
+                       uint8_t secret_key[DPOT_SEAL_SECRET_LEN])
+{
+    (void)crypto_box_keypair(public_key, secret_key);
+}
+
+void dpot_seal_public(const uint8_t secret_key[DPOT_SEAL_SECRET_LEN],
+                      uint8_t public_key[DPOT_SEAL_PUBLIC_LEN])
+{
+    (void)crypto_scalarmult_base(public_key, secret_key);
+}
+
+dpot_status dpot_seal(uint8_t *out, const void *data, size_t len,
+                      const uint8_t public_key[DPOT_SEAL_PUBLIC_LEN])
+{
+    return crypto_box_seal(out, data, len, public_key) == 0 ? DPOT_OK : DPOT_ERR_ARGUMENT;
+}
+
+dpot_status dpot_seal_open(uint8_t *out, const void *box, size_t len,
+                           const uint8_t public_key[DPOT_SEAL_PUBLIC_LEN],
+                           const uint8_t secret_key[DPOT_SEAL_SECRET_LEN])
+{
+    if (len < DPOT_SEAL_OVERHEAD) {
+        return DPOT_ERR_SIGNATURE;
+    }
+    const int failed = crypto_box_seal_open(out, box, len, public_key, secret_key);
+    return failed ? DPOT_ERR_SIGNATURE : DPOT_OK;
+}
+
+void dpot_hex_encode(char *out, const void *data, size_t len)
+{
+    (void)sodium_bin2hex(out, 2 * len + 1, data, len);
+}
+
+dpot_status dpot_hex_decode(const char *text, void *out, size_t len)
+{
+    size_t read_len = 0;
+    const char *end = NULL;
+    if (strlen(text) != 2 * len ||
+        sodium_hex2bin(out, len, text, 2 * len, NULL, &read_len, &end) != 0 || read_len != len ||
+        end != text + 2 * len) {
+        return DPOT_ERR_MALFORMED;
+    }
+    return DPOT_OK;
+}

@@ -1,0 +1,31 @@
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+dpot_status dpot_error_set(struct dpot_error *error, dpot_status status, const char *format, ...)
+{
+    if (error) {
+        va_list arguments;
+        va_start(arguments, format);
+        (void)vsnprintf(error->text, sizeof error->text, format, arguments);
+        va_end(arguments);
+    }
+    return status;
+}
+
+dpot_status dpot_error_prefix(struct dpot_error *error, dpot_status status, const char *format, ...)
+{
+    if (error) {
+        struct dpot_error old = *error;
+        va_list arguments;
+        va_start(arguments, format);
+        (void)vsnprintf(error->text, sizeof error->text, format, arguments);
+        va_end(arguments);
+        const size_t used = strlen(error->text);
+        const char *rest = old.text[0] ? old.text : dpot_status_text(status);
+        (void)snprintf(error->text + used, sizeof error->text - used, ": %s", rest);
+    }
+    return status;
+}

@@ -1,0 +1,66 @@
+/* Mechanisms: from a private measure to a report.
+ *
+ * A privatizer is made for one campaign BEFORE device data are read and allocates everything. Its
+ * run cannot fail and takes public, fixed work. */
+#ifndef DPOT_MECHANISM_MECHANISM_H
+#define DPOT_MECHANISM_MECHANISM_H
+
+#include "base/rng.h"
+#include "model/campaign.h"
+#include "model/measure.h"
+
+struct dpot_privatizer;
+
+/* One mechanism, one file; `mechanism.c` lists them. */
+struct dpot_mechanism {
+    enum dpot_mechanism_id id;
+
+    /* Public conditions beyond dpot_campaign_check (here: feasibility of the polytope). */
+    dpot_status (*check)(const struct dpot_campaign *campaign, struct dpot_error *error);
+
+    /* What one report of this campaign is charged. */
+    struct dpot_privacy (*charge)(const struct dpot_campaign *campaign);
+
+    size_t (*workspace_bytes)(const struct dpot_campaign *campaign);
+    dpot_status (*workspace_new)(const struct dpot_campaign *campaign,
+                                 const struct dpot_allocator *allocator, void **workspace,
+                                 struct dpot_error *error);
+    void (*workspace_free)(void *workspace);
+
+    /* Fills report->index from the private measure and the rng. Total. */
+    void (*privatize)(void *workspace, const struct dpot_private_measure *private_measure,
+                      struct dpot_rng *rng, struct dpot_report *report);
+};
+
+/* The mechanism with this id, NULL for one this build does not have. */
+const struct dpot_mechanism *dpot_mechanism_get(enum dpot_mechanism_id id);
+
+/* dpot_campaign_check, then the mechanism's own check, then its memory against
+ * DPOT_PRIVATIZE_BYTES_MAX: the whole public validation of a campaign before x. */
+DPOT_WARN_UNUSED dpot_status dpot_mechanism_check_campaign(const struct dpot_campaign *campaign,
+                                                           struct dpot_error *error);
+
+/* What one report of a checked campaign costs. */
+struct dpot_privacy dpot_mechanism_charge(const struct dpot_campaign *campaign);
+
+/* Allocates everything. The campaign is borrowed and must outlive the privatizer; it must have
+ * passed dpot_mechanism_check_campaign. DPOT_ERR_MEMORY, or what check says. */
+DPOT_WARN_UNUSED dpot_status dpot_privatizer_new(const struct dpot_campaign *campaign,
+                                                 const struct dpot_allocator *allocator,
+                                                 struct dpot_privatizer **privatizer,
+                                                 struct dpot_error *error);
+
+/* Privatises; cannot fail. Sets report->index only; the caller sets id, group and test before. With
+ * `sample_first` one own place is drawn first (in integers, from the same rng) and reported as a
+ * point. */
+void dpot_privatizer_run(struct dpot_privatizer *privatizer,
+                         const struct dpot_private_measure *private_measure, struct dpot_rng *rng,
+                         struct dpot_report *report);
+void dpot_privatizer_free(struct dpot_privatizer *privatizer); /* wipes */
+
+/* For the aggregator and tools: the exact law W / 2^62 of the report of a device whose measure is
+ * `private_measure`, without drawing. weights is (output size). Simulation and estimation only. */
+void dpot_privatizer_law(struct dpot_privatizer *privatizer,
+                         const struct dpot_private_measure *private_measure, uint64_t *weights);
+
+#endif

@@ -1,0 +1,94 @@
+/* Campaign revisions: what a device is asked, as one immutable, signed, public description.
+ *
+ * Campaign = 16-byte id, for life. Revision = one immutable signed byte string of a campaign; the
+ * BLAKE2b-256 of those bytes is the campaign hash. Round r of 0..rounds-1 = the public time window
+ * [opens + r L, opens + (r+1) L), L = floor((closes - opens) / rounds), the last one ends at
+ * `closes`: the unit of everything countable (one charge, one report and one dedupe set per
+ * device). */
+#ifndef DPOT_MODEL_CAMPAIGN_H
+#define DPOT_MODEL_CAMPAIGN_H
+
+#include "base/crypto.h"
+#include "model/domain.h"
+#include "model/privacy.h"
+#include "model/report.h"
+
+#define DPOT_CAMPAIGN_ID_LEN 16
+#define DPOT_CAMPAIGN_NAME_MAX 64          /* bytes, without the NUL; [a-z0-9-] */
+#define DPOT_CAMPAIGN_BYTES_MAX (8u << 20) /* signed bytes */
+#define DPOT_GROUPS_MAX 256
+#define DPOT_ROUNDS_MAX 100000
+#define DPOT_N_MAX_MAX 10000
+#define DPOT_ITERATIONS_MAX 10000
+#define DPOT_PRIVATIZE_BYTES_MAX (256u << 20) /* working memory a campaign may ask of a device */
+
+/* Published numbers (campaign.proto). */
+enum dpot_mechanism_id {
+    DPOT_MECHANISM_WPM = 1,
+    DPOT_MECHANISM_KPM = 2,
+    DPOT_MECHANISM_EXPONENTIAL = 3,
+    DPOT_MECHANISM_LAPLACE = 4,
+    DPOT_MECHANISM_GAUSSIAN = 5,
+};
+
+/* The base measure as the integers of exact-privacy A1: the LDP polytope is derived from these
+ * alone. */
+struct dpot_base_measure {
+    uint32_t size;       /* kv = number of output points */
+    uint32_t *mass_code; /* (size) b_j >= 1; owned */
+    uint64_t total;      /* T = alpha * total mass in units of 2^-62, 1..2^62 */
+};
+
+struct dpot_campaign {
+    uint8_t id[DPOT_CAMPAIGN_ID_LEN];
+    uint32_t revision; /* 1, 2, ... */
+    char name[DPOT_CAMPAIGN_NAME_MAX + 1];
+
+    struct dpot_domain domain; /* where device data live */
+    bool output_is_domain;     /* SPEC "output": "same"; then `output` is a copy of domain */
+    struct dpot_domain output; /* what a report can name */
+    struct dpot_metric metric;
+    double cost_power; /* p >= 1 */
+
+    enum dpot_mechanism_id mechanism;
+    uint64_t epsilon_q32;                  /* E */
+    double lambda;                         /* entropic regularization, cost units */
+    uint32_t iterations;                   /* Sinkhorn iterations, fixed */
+    uint32_t n_max;                        /* rows a device always processes */
+    bool sample_first;                     /* the device draws one of its own places first */
+    struct dpot_base_measure base_measure; /* index mechanisms */
+
+    uint32_t rounds;
+    int64_t opens_ms;  /* whole seconds */
+    int64_t closes_ms; /* whole seconds */
+    uint64_t min_pool;
+    uint32_t n_groups;
+    char (*groups)[DPOT_CAMPAIGN_NAME_MAX + 1]; /* (n_groups) labels; owned */
+    bool simulation;                            /* TEST reports only here; devices refuse it */
+
+    const struct dpot_allocator *allocator;
+};
+
+/* Frees what is inside; a zeroed struct is allowed. */
+void dpot_campaign_release(struct dpot_campaign *campaign);
+
+/* Every public condition of exact-privacy part D that does not depend on the device, its caps or
+ * the time: ranges, sizes, metric, feasibility of the polytope is NOT included
+ * (mechanism/mechanism.h adds it). Each refusal names the field and its value. */
+DPOT_WARN_UNUSED dpot_status dpot_campaign_check(const struct dpot_campaign *campaign,
+                                                 struct dpot_error *error);
+
+/* The round that is open at `time_ms`. DPOT_ERR_NOT_OPEN before the first, DPOT_ERR_CLOSED after
+ * the last. */
+DPOT_WARN_UNUSED dpot_status dpot_campaign_round(const struct dpot_campaign *campaign,
+                                                 int64_t time_ms, uint32_t *round);
+
+/* When round `round` < rounds opens and closes (exclusive). */
+int64_t dpot_campaign_round_opens(const struct dpot_campaign *campaign, uint32_t round);
+int64_t dpot_campaign_round_closes(const struct dpot_campaign *campaign, uint32_t round);
+
+/* "wpm", ...; NULL for an unknown id. DPOT_ERR_NOT_FOUND for an unknown name. */
+const char *dpot_mechanism_name(enum dpot_mechanism_id id);
+DPOT_WARN_UNUSED dpot_status dpot_mechanism_find(const char *name, enum dpot_mechanism_id *id);
+
+#endif

@@ -1,0 +1,64 @@
+/* Finite domains: the points a device's data are clamped to, and the points a report can name.
+ *
+ *   points   an explicit list, (size, dim)
+ *   grid     cell centres of a box cut into shape[0] x .. x shape[dim-1] cells, row-major, first
+ *            coordinate slowest: lo + (i + 1/2) (hi - lo) / shape. Not sent point by point.
+ *   ring     positions 0..size-1 of one coordinate
+ *
+ * Boxes, balls and spheres (vector mechanisms) get their own types with the numbers that follow. */
+#ifndef DPOT_MODEL_DOMAIN_H
+#define DPOT_MODEL_DOMAIN_H
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "model/metric.h"
+
+#define DPOT_DOMAIN_DIM_MAX 4096        /* coordinates of a listed point */
+#define DPOT_GRID_DIM_MAX 8             /* coordinates of a grid */
+#define DPOT_DOMAIN_SIZE_MAX (1u << 20) /* points */
+
+enum dpot_domain_type {
+    DPOT_DOMAIN_POINTS = 1,
+    DPOT_DOMAIN_GRID = 2,
+    DPOT_DOMAIN_RING = 3,
+};
+
+struct dpot_domain {
+    enum dpot_domain_type type;
+    uint32_t dim;
+    uint32_t size;                     /* number of points; derived for a grid */
+    double lo[DPOT_GRID_DIM_MAX];      /* grid */
+    double hi[DPOT_GRID_DIM_MAX];      /* grid */
+    uint32_t shape[DPOT_GRID_DIM_MAX]; /* grid */
+    double *points;                    /* points only, (size, dim); owned */
+    const struct dpot_allocator *allocator;
+};
+
+/* Makes a domain; it owns copies of what it is given. `domain` need not be initialised and is
+ * zeroed on failure. DPOT_ERR_RANGE / DPOT_ERR_SHAPE / DPOT_ERR_TOO_LARGE with a sentence,
+ * DPOT_ERR_MEMORY. */
+DPOT_WARN_UNUSED dpot_status dpot_domain_init_points(struct dpot_domain *domain, uint32_t size,
+                                                     uint32_t dim, const double *points,
+                                                     const struct dpot_allocator *allocator,
+                                                     struct dpot_error *error);
+DPOT_WARN_UNUSED dpot_status dpot_domain_init_grid(struct dpot_domain *domain, uint32_t dim,
+                                                   const double *lo, const double *hi,
+                                                   const uint32_t *shape, struct dpot_error *error);
+DPOT_WARN_UNUSED dpot_status dpot_domain_init_ring(struct dpot_domain *domain, uint32_t size,
+                                                   struct dpot_error *error);
+DPOT_WARN_UNUSED dpot_status dpot_domain_init_copy(struct dpot_domain *domain,
+                                                   const struct dpot_domain *other);
+void dpot_domain_release(struct dpot_domain *domain);
+
+/* Coordinates of point `index` < size. */
+void dpot_domain_point(const struct dpot_domain *domain, uint32_t index, double *out /* (dim) */);
+
+/* All points, row-major. */
+void dpot_domain_points(const struct dpot_domain *domain, double *out /* (size, dim) */);
+
+/* The point nearest to x in the metric, ties to the lowest index: the clamp of device data. Total:
+ * a coordinate that is NaN or infinite is taken as 0 resp. the largest double. Scans all points. */
+uint32_t dpot_domain_nearest(const struct dpot_domain *domain, const struct dpot_metric *metric,
+                             const double *x /* (dim) */);
+
+#endif

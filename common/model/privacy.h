@@ -1,0 +1,43 @@
+/* Privacy parameters as integers, and their sums.
+ *
+ * epsilon and rho are in Q32 (value / 2^32), delta in units of 2^-64; arithmetic saturates, so a
+ * sum that overflows counts as "more than any cap". What a release is charged is rounded up, what a
+ * cap allows is rounded down. */
+#ifndef DPOT_MODEL_PRIVACY_H
+#define DPOT_MODEL_PRIVACY_H
+
+#include "dpot/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Largest epsilon a device accepts, whatever its caps say (compile time). Index mechanisms stop at
+ * 20 in every build: the shifts of mechanism/sampler.h hold up to there. */
+#ifndef DPOT_EPSILON_CEILING
+#define DPOT_EPSILON_CEILING 20
+#endif
+#define DPOT_EPSILON_ONE ((uint64_t)1 << 32)
+#define DPOT_EPSILON_CEILING_Q32 ((uint64_t)DPOT_EPSILON_CEILING << 32)
+#define DPOT_INDEX_EPSILON_MAX_Q32 ((uint64_t)20 << 32)
+
+struct dpot_privacy {
+    uint64_t epsilon_q32;
+    uint64_t delta_q64;
+    uint64_t rho_q32;
+};
+
+/* a + b, each part saturating at UINT64_MAX. */
+struct dpot_privacy dpot_privacy_add(struct dpot_privacy a, struct dpot_privacy b);
+
+/* True when every part of a is at most that of b.*/
+bool dpot_privacy_within(struct dpot_privacy a, struct dpot_privacy b);
+
+/* The charge of a pure epsilon release: delta 0, rho = epsilon^2 / 2 rounded up. */
+struct dpot_privacy dpot_privacy_pure(uint64_t epsilon_q32);
+
+/* A real number to Q32, rounded down; DPOT_ERR_RANGE unless 0 < epsilon < 2^31 and the result is
+ * >= 1. */
+DPOT_WARN_UNUSED dpot_status dpot_epsilon_from_double(double epsilon, uint64_t *epsilon_q32);
+double dpot_epsilon_to_double(uint64_t epsilon_q32);
+
+#endif

@@ -1,0 +1,62 @@
+/* Entropic Wasserstein projection onto the LDP polytope: Algorithm 1 of 002.
+ *
+ *     argmin over q in Q of  min over plans P from mu to q of  <C, P> + lambda sum P log P
+ *
+ * Each iteration is one sweep: u = mu / (K v), s = K' u, q = Proj_Q^KL(s), v = q / s, from v = 1.
+ *
+ * Set up, run, free: _new allocates everything for a fixed number of rows; _run allocates nothing,
+ * locks nothing, calls nothing that can fail and ALWAYS leaves q inside the bounds. Safe at any
+ * lambda: up to a stated ratio (largest cost range)/lambda it sweeps a stored kernel whose row
+ * minima have been taken out; above it works on potentials (log domain). Which of the two depends
+ * on the public cost range and lambda only, never on mu. With `iterations` fixed there is no
+ * data-dependent exit. */
+#ifndef DPOT_OT_PROJECTION_H
+#define DPOT_OT_PROJECTION_H
+
+#include "base/alloc.h"
+#include "dpot/status.h"
+#include "ot/polytope.h"
+
+struct dpot_projection;
+
+struct dpot_projection_config {
+    size_t n_rows;     /* rows processed in every run (n_max on a device) */
+    size_t n_cols;     /* output points */
+    double lambda;     /* > 0, cost units */
+    double cost_range; /* public bound on max C - min C, decides the domain of the sweeps; cost
+                          units */
+    const struct dpot_polytope *polytope; /* borrowed, size n_cols */
+    const struct dpot_allocator *allocator;
+};
+
+struct dpot_projection_result {
+    size_t iterations;
+    double change; /* Hilbert-metric change of log v in the last iteration; 0 if not measured */
+    int converged; /* change <= tol was reached (always 0 with tol = 0) */
+};
+
+/* Bytes that _new will allocate, for validation before anything is read; SIZE_MAX on overflow. */
+size_t dpot_projection_bytes(size_t n_rows, size_t n_cols);
+
+/* DPOT_ERR_ARGUMENT (zero sizes, lambda not positive and finite, size mismatch), DPOT_ERR_MEMORY.
+ */
+DPOT_WARN_UNUSED dpot_status dpot_projection_new(const struct dpot_projection_config *config,
+                                                 struct dpot_projection **projection);
+void dpot_projection_free(struct dpot_projection *projection); /* wipes: it has held device data */
+
+/* The cost matrix to fill before a run, (n_rows, n_cols) row-major, owned by the projection. The
+ * run leaves it alone. Entries that are NaN count as the largest cost. */
+double *dpot_projection_cost(struct dpot_projection *projection);
+
+/* Runs up to `iterations` sweeps. tol = 0: exactly that many (the device). tol > 0: stops once the
+ * change of log v in the Hilbert seminorm over one sweep is at most tol (tools only). Rows with mu
+ * = 0 cost the same and change nothing. `result` may be NULL. */
+void dpot_projection_run(struct dpot_projection *projection, const double *mu /* (n_rows) */,
+                         size_t iterations, double tol, double *q /* (n_cols) */,
+                         struct dpot_projection_result *result);
+
+/* <C, P> of the plan of the last iteration, for the tools: P_ij = u_i K_ij v_j with column sums q.
+ */
+double dpot_projection_transport_cost(const struct dpot_projection *projection);
+
+#endif
