@@ -13,6 +13,8 @@
 #include "base/error.h"
 #include "model/metric.h"
 
+#include <stdbool.h>
+
 #define DPOT_DOMAIN_DIM_MAX 4096        /* coordinates of a listed point */
 #define DPOT_GRID_DIM_MAX 8             /* coordinates of a grid */
 #define DPOT_DOMAIN_SIZE_MAX (1u << 20) /* points */
@@ -49,6 +51,14 @@ DPOT_WARN_UNUSED dpot_status dpot_domain_init_ring(struct dpot_domain *domain, u
 DPOT_WARN_UNUSED dpot_status dpot_domain_init_copy(struct dpot_domain *domain,
                                                    const struct dpot_domain *other);
 void dpot_domain_release(struct dpot_domain *domain);
+
+/* What the init calls enforce, for a domain that came from elsewhere: type, dimension, size, finite
+ * coordinates, a grid whose box is not empty and whose size is the product of its shape. */
+DPOT_WARN_UNUSED dpot_status dpot_domain_check(const struct dpot_domain *domain,
+                                               struct dpot_error *error);
+
+/* True when both describe the same points by the same numbers. */
+bool dpot_domain_equal(const struct dpot_domain *a, const struct dpot_domain *b);
 
 /* Coordinates of point `index` < size. */
 void dpot_domain_point(const struct dpot_domain *domain, uint32_t index, double *out /* (dim) */);

@@ -1,0 +1,42 @@
+/* Arrays from and to files: .npy and .csv through one door.
+ *
+ * A 1-D array has n_cols == 1 and is_vector; everything is held as row-major doubles (integers of i8 / u8
+ * above 2^53 are refused rather than rounded). Reading "-" is CSV on stdin, writing "-" CSV on stdout.
+ * Limits are checked before memory is taken. */
+#ifndef DPOT_FILES_ARRAY_H
+#define DPOT_FILES_ARRAY_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define ARRAY_ENTRIES_MAX ((size_t)1 << 28) /* 2 GiB of doubles */
+#define ARRAY_COLUMNS_MAX ((size_t)1 << 20)
+
+struct array {
+    size_t n_rows;
+    size_t n_cols;
+    bool is_vector;
+    double *values; /* (n_rows, n_cols) owned */
+};
+
+enum array_type { ARRAY_F8 = 1, ARRAY_U4 = 2 };
+
+DPOT_WARN_UNUSED dpot_status array_init(struct array *array, size_t n_rows, size_t n_cols,
+                                        bool is_vector);
+void array_release(struct array *array);
+
+/* By extension: .npy (format 1.0-3.0, little-endian f4 f8 i4 i8 u4 u8, C order, 1-D or 2-D), anything else
+ * CSV (comma; a header line is detected; empty file refused; ragged rows, text, NUL bytes refused with line and
+ * column). A one-column CSV is 1-D. NaN and infinity are read; callers refuse them where they must.
+ * DPOT_ERR_IO, DPOT_ERR_MALFORMED, DPOT_ERR_SHAPE, DPOT_ERR_TOO_LARGE, with path and place. */
+DPOT_WARN_UNUSED dpot_status array_read(const char *path, struct array *array,
+                                        struct dpot_error *error);
+
+/* By extension; .npy is written with `type`, CSV with 17 significant digits (ARRAY_U4: integers). The file
+ * appears whole or not at all (temporary file, fsync, rename). */
+DPOT_WARN_UNUSED dpot_status array_write(const char *path, const struct array *array,
+                                         enum array_type type, struct dpot_error *error);
+
+#endif

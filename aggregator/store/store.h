@@ -1,0 +1,106 @@
+/* The store: campaigns' signed revisions and accepted reports, durable.
+ *
+ * One call is one transaction. Several threads may call one store (it serialises writers itself).
+ * Backends are rows of a table in store.c, chosen by the URL: "sqlite:PATH" ("sqlite::memory:" for
+ * simulations).
+ *
+ * Invariants
+ * (T1) A call that returned DPOT_OK is on disk (synchronous=FULL).
+ * (T2) A report id is stored at most once within (campaign hash, round): ids are compared exactly.
+ * (T3) Reports are never changed or deleted; pools only grow until their revision closes. */
+#ifndef DPOT_STORE_STORE_H
+#define DPOT_STORE_STORE_H
+
+#include "base/buf.h"
+#include "model/campaign.h"
+
+enum revision_state {
+    REVISION_DRAFT = 1,
+    REVISION_OPEN = 2,
+    REVISION_CLOSED = 3,
+};
+
+/* "draft", "open", "closed". */
+const char *revision_state_name(enum revision_state state);
+
+struct revision_record {
+    uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN];
+    uint32_t revision;
+    uint8_t hash[DPOT_HASH_LEN];
+    char name[DPOT_CAMPAIGN_NAME_MAX + 1];
+    enum revision_state state;
+    int64_t created_ms;
+};
+
+/* Reports of one (campaign hash, round), checked, as one write. Statuses come back in order. */
+struct store_append {
+    uint8_t hash[DPOT_HASH_LEN];
+    uint32_t round;
+    size_t n_reports;
+    const struct dpot_report *reports; /* (n_reports) */
+    const uint8_t *is_refused;         /* (n_reports) 1: leave statuses[i] alone, do not store */
+    enum dpot_report_status *statuses; /* (n_reports) accepted or duplicate is written */
+};
+
+struct pool_count {
+    uint64_t n_accepted;
+    uint64_t n_duplicate;
+    uint64_t n_rejected[DPOT_REPORT_STATUS_END]; /* by status; kept since the store was made */
+};
+
+struct store;
+
+/* Opens or creates. DPOT_ERR_ARGUMENT for an unknown URL scheme, DPOT_ERR_IO with a sentence (unwritable
+ * folder, not a database), DPOT_ERR_VERSION for a schema newer than this program. */
+DPOT_WARN_UNUSED dpot_status store_open(const char *url, struct store **store,
+                                        struct dpot_error *error);
+void store_close(struct store *store);
+
+/* Cheap liveness check: a read, and that writing is possible. */
+DPOT_WARN_UNUSED dpot_status store_check(struct store *store, struct dpot_error *error);
+
+/* Adds a draft revision with its signed bytes. DPOT_ERR_EXISTS: hash or (id, revision) is there. */
+DPOT_WARN_UNUSED dpot_status store_add_revision(struct store *store,
+                                                const struct revision_record *record,
+                                                const void *signed_bytes, size_t len,
+                                                struct dpot_error *error);
+
+/* Moves a revision's state; opening it closes whichever other revision of the campaign is open, in the
+ * same transaction. DPOT_ERR_NOT_FOUND. */
+DPOT_WARN_UNUSED dpot_status store_set_state(struct store *store, const uint8_t hash[DPOT_HASH_LEN],
+                                             enum revision_state state, struct dpot_error *error);
+
+/* Calls `each` for every revision, newest campaign first, revisions descending; stops when it returns
+ * non-zero. */
+typedef int (*store_each_revision)(void *ctx, const struct revision_record *record);
+DPOT_WARN_UNUSED dpot_status store_list_revisions(struct store *store, store_each_revision each,
+                                                  void *ctx, struct dpot_error *error);
+
+/* Appends the signed bytes of a revision to `out` (which may be NULL) and fills its record. By hash; or
+ * the newest revision of a campaign id that is open, else closed, else a draft. DPOT_ERR_NOT_FOUND. */
+DPOT_WARN_UNUSED dpot_status store_get_revision(struct store *store,
+                                                const uint8_t hash[DPOT_HASH_LEN],
+                                                struct revision_record *record,
+                                                struct dpot_buf *out, struct dpot_error *error);
+DPOT_WARN_UNUSED dpot_status store_find_campaign(struct store *store,
+                                                 const uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN],
+                                                 struct revision_record *record,
+                                                 struct dpot_buf *out, struct dpot_error *error);
+
+/* Stores what is new (T1, T2). On failure nothing of the batch is stored. */
+DPOT_WARN_UNUSED dpot_status store_append_reports(struct store *store,
+                                                  const struct store_append *append,
+                                                  struct dpot_error *error);
+
+/* Counts of one revision over all rounds. */
+DPOT_WARN_UNUSED dpot_status store_count_pool(struct store *store,
+                                              const uint8_t hash[DPOT_HASH_LEN],
+                                              struct pool_count *count, struct dpot_error *error);
+
+/* Calls `each` for every accepted report of a revision, by round and then in order of acceptance. */
+typedef int (*store_each_report)(void *ctx, uint32_t round, const struct dpot_report *report);
+DPOT_WARN_UNUSED dpot_status store_read_pool(struct store *store, const uint8_t hash[DPOT_HASH_LEN],
+                                             store_each_report each, void *ctx,
+                                             struct dpot_error *error);
+
+#endif

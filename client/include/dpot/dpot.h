@@ -1,0 +1,206 @@
+/* dpot/dpot.h - local differential privacy on the device: the whole installed API of libdpot.
+ *
+ * WHAT IT DOES. It privatises a user's own data on the device and ships ONE privatised report per
+ * campaign round to the aggregator. Raw data never reach disk, log or network. Every report is
+ * charged to a durable ledger BEFORE data are read; caps that you set are never exceeded; a report
+ * that was made is sent, byte for byte the same, until the server has acknowledged it.
+ *
+ *     struct dpot_client_config config;
+ *     dpot_client_config_init(&config, sizeof config);
+ *     config.server_url = "https://pool.example.org";
+ *     memcpy(config.pin, pin, sizeof config.pin);           (the aggregator's signing key)
+ *     config.campaign_epsilon_cap = 4;                      (caps have no default)
+ *     config.window_epsilon_cap = 4;
+ *     config.window_seconds = 86400;
+ *     config.lifetime_epsilon_cap = 20;
+ *     config.filesystem = files;                            (dpot_filesystem_posix_new)
+ *     config.transport = network;                           (dpot_transport_curl_new)
+ *     dpot_client_open(&config, &client);
+ *     dpot_client_enroll(client, campaign_id);              (fetch and verify the campaign)
+ *     dpot_client_submit_points(client, campaign_id, points, NULL, n, 2, NULL);
+ *     dpot_client_pump(client, 10000, NULL);                (send what is due; call it now and then)
+ *     dpot_client_close(client);
+ *
+ * CONVENTIONS (they hold for every function below).
+ *  - Every call returns DPOT_OK (0) or a negative status of dpot/status.h; dpot_client_last_error
+ * gives one sentence. A status <= -900 is fatal for the handle: close it and open again.
+ *  - Pointers in arguments are borrowed for the call; those inside the config for the handle's
+ * life.
+ *  - One handle, one thread at a time. libdpot starts no threads, sleeps nowhere, prints nothing,
+ * never exits and keeps no global state beyond one idempotent initialisation. Two handles or
+ * processes on one folder exclude each other: the second gets DPOT_ERR_BUSY.
+ *  - Whether a submit succeeds depends on public facts and the ledger only, never on the data:
+ * after data have been read nothing fails visibly.
+ *
+ * WHAT IT PROMISES. Each report of an index mechanism is (epsilon)-LDP for the compiled program, by
+ * integers (exact-draw theorem in mechanism/sampler.h), against an adversary who cannot break
+ * ChaCha20. Reports add up by basic composition; the ledger enforces your caps on the sum. The
+ * files "ledger" and "spool" must be kept out of backups and cloud restore: without a hardware
+ * counter (config.counter) a restored old copy cannot be detected and a reinstall is a fresh
+ * budget. A virtual machine snapshot taken inside a submit can repeat randomness. */
+#ifndef DPOT_DPOT_H
+#define DPOT_DPOT_H
+
+#include "dpot/hooks.h"
+#include "dpot/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define DPOT_VERSION_MAJOR 0
+#define DPOT_VERSION_MINOR 1
+#define DPOT_VERSION_PATCH 0
+#define DPOT_VERSION "0.1.0"
+
+typedef struct dpot_client dpot_client;
+
+struct dpot_client_config {
+    size_t struct_size;
+    const char *server_url; /* "https://host[:port]"; NULL: no network, dpot_client_import only */
+    uint8_t pin[32];        /* Ed25519 public key that signs campaigns; must be set */
+
+    /* Caps: no default, opening fails with DPOT_ERR_CAP_UNSET until all are set. Epsilon in (0,
+     * 2^31); above every cap stands the compile-time ceiling of 20 for one report. Only the
+     * lifetime cap is a guarantee: a clock set forward refreshes windows. */
+    double campaign_epsilon_cap; /* over all revisions and rounds of one (pin, campaign id) */
+    double window_epsilon_cap;   /* rolling sum over the last window_seconds of device time */
+    uint64_t window_seconds;
+    double lifetime_epsilon_cap; /* over everything, for ever */
+
+    /* A report leaves no sooner than this after its submit began, so that the time of sending says
+     * nothing about the time the work took. Public; longer than the work on this device. Default
+     * 2000. */
+    uint32_t send_delay_ms;
+    uint32_t request_timeout_ms; /* one exchange with the server; default 30000 */
+
+    /* 16..64 bytes from the platform's keystore that key the checksums of both files; NULL: a fixed
+     * key (accidents are caught, tampering is not). */
+    const uint8_t *keystore_key;
+    size_t keystore_key_len;
+
+    const struct dpot_filesystem *filesystem; /* required */
+    const struct dpot_transport *transport;   /* NULL: enroll and pump return DPOT_ERR_STATE */
+    const struct dpot_clock *clock;           /* NULL: the system clock */
+    const struct dpot_allocator *allocator;   /* NULL: the C library's heap */
+    const struct dpot_counter *counter;       /* NULL: none */
+};
+
+/* Sets struct_size and every default. `struct_size` is sizeof of the caller's struct. */
+DPOT_API void dpot_client_config_init(struct dpot_client_config *config, size_t struct_size);
+
+/* Opens the folder: takes its lock for the moment, reads, repairs and re-syncs ledger and spool,
+ * and decides the state of every report from disk. *client is NULL on failure; `error_text` (may be
+ * NULL) gets one sentence. DPOT_ERR_CAP_UNSET, DPOT_ERR_ARGUMENT (pin, filesystem), DPOT_ERR_BUSY,
+ * DPOT_ERR_IO, DPOT_ERR_MEMORY. DPOT_ERR_LEDGER is NOT returned here: a ledger that cannot be
+ * trusted opens with its whole budget spent, so that status can say so; submits are then refused.
+ */
+DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_open(const struct dpot_client_config *config,
+                                                       dpot_client **client, char *error_text,
+                                                       size_t error_cap);
+DPOT_API void dpot_client_close(dpot_client *client); /* NULL is allowed; reports stay on disk */
+
+/* One sentence about this handle's last failure ("" before the first); valid until the next call.
+ * It never holds device data. */
+DPOT_API const char *dpot_client_last_error(const dpot_client *client);
+
+/* Fetches the newest signed revision of a campaign and the seal keys, verifies them against the pin
+ * and stores them. Call it again to learn of a new revision. DPOT_ERR_NETWORK, DPOT_ERR_SERVER,
+ * DPOT_ERR_NOT_FOUND, DPOT_ERR_SIGNATURE, DPOT_ERR_MALFORMED, DPOT_ERR_VERSION, DPOT_ERR_RANGE,
+ * DPOT_ERR_INFEASIBLE, DPOT_ERR_EPSILON (above the ceiling), DPOT_ERR_SIMULATION, DPOT_ERR_IO. A
+ * refused or older revision leaves the stored one in place. */
+DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_enroll(dpot_client *client,
+                                                         const uint8_t campaign_id[16]);
+
+/* The same from bytes (provisioning without a network): a SignedCampaign as served. Writes its
+ * campaign id. */
+DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_import(dpot_client *client, const void *data,
+                                                         size_t len, uint8_t campaign_id[16]);
+
+/* What a submit did. */
+enum dpot_submit_outcome {
+    DPOT_SUBMIT_REPORTED = 1, /* a report was made, charged and spooled */
+    DPOT_SUBMIT_RESUMED = 2,  /* an earlier submit had been charged and then cut off: the report was
+                                 made now under that charge */
+    DPOT_SUBMIT_PENDING = 3,  /* this round's report exists already and waits to be sent */
+    DPOT_SUBMIT_DONE = 4,     /* this round's report has had its final answer, or was lost */
+};
+
+/* Privatises the user's places: `points` is (n, dim) row-major with optional weights (n) >= 0; each
+ * is clamped to the nearest point of the campaign's domain. n = 0 (or no positive weight) reports
+ * from the public default. One report per round: later submits in the round do not read the data
+ * (see outcome, which may be NULL).
+ *
+ * Refusals, all before the data are read: DPOT_ERR_NOT_FOUND (not enrolled), DPOT_ERR_SHAPE (dim is
+ * not the campaign's), DPOT_ERR_NOT_OPEN, DPOT_ERR_CLOSED, DPOT_ERR_BUDGET (a cap; nothing was
+ * charged), DPOT_ERR_EPSILON, DPOT_ERR_SIMULATION, DPOT_ERR_LEDGER, DPOT_ERR_BUSY, DPOT_ERR_MEMORY,
+ * DPOT_ERR_IO (before the charge). DPOT_ERR_POISONED: the disk failed after charging began; the
+ * charge may be on disk, nothing was sent; close and open again. */
+DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_submit_points(
+    dpot_client *client, const uint8_t campaign_id[16], const double *points /* (n, dim) */,
+    const double *weights /* (n) or NULL: equal */, size_t n, uint32_t dim,
+    enum dpot_submit_outcome *outcome);
+
+/* The same from a histogram over the campaign's domain: `size` must be the domain's
+ * (DPOT_ERR_SHAPE); NaN, negative and infinite entries count as 0. */
+DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_submit_histogram(
+    dpot_client *client, const uint8_t campaign_id[16], const double *histogram /* (size) */,
+    size_t size, enum dpot_submit_outcome *outcome);
+
+struct dpot_pump_result {
+    size_t struct_size;
+    size_t n_sent;    /* reports that got an answer now, of whatever kind */
+    size_t n_pending; /* reports still waiting */
+    int64_t
+        next_due_ms; /* device time at which pump has something to do again; INT64_MAX: nothing */
+};
+
+/* Sends what is due, batch by batch, for at most about deadline_ms, and files the answers. DPOT_OK
+ * also when there was nothing to do. On DPOT_ERR_NETWORK, DPOT_ERR_SERVER and the like everything
+ * is kept and backs off (full jitter, Retry-After honoured). Nothing is dropped before its round
+ * has closed plus 30 days, except reports the server calls malformed or closed. */
+DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_pump(dpot_client *client, uint32_t deadline_ms,
+                                                       struct dpot_pump_result *result);
+
+/* Everything the ledger knows. Conservation: submitted = accepted + duplicate + all rejected + all
+ * dropped + pending. Epsilons are sums of what was charged. */
+struct dpot_client_status {
+    size_t struct_size;
+    uint64_t n_submitted; /* charges */
+    uint64_t n_accepted;
+    uint64_t n_duplicate;
+    uint64_t n_rejected_malformed;
+    uint64_t n_rejected_range;
+    uint64_t n_rejected_group;
+    uint64_t n_rejected_test;
+    uint64_t n_rejected_token;
+    uint64_t n_rejected_closed;
+    uint64_t n_dropped_closed; /* the server said the round is closed (409) */
+    uint64_t n_dropped_age;    /* 30 days after the round closed */
+    uint64_t n_dropped_malformed;
+    uint64_t n_dropped_lost; /* spool slot lost, or never filled before the round closed */
+    uint64_t n_pending;
+    double spent_epsilon;        /* lifetime */
+    double window_spent_epsilon; /* in the window that ends now */
+    double lifetime_epsilon_cap;
+    double window_epsilon_cap;
+    double campaign_epsilon_cap;
+    int64_t device_time_ms; /* max(clock, latest time in the ledger) */
+    int is_exhausted;       /* the ledger cannot be trusted: everything counts as spent */
+};
+DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_get_status(dpot_client *client,
+                                                             struct dpot_client_status *status);
+
+/* Epsilon charged so far to one campaign (all its revisions and rounds). */
+DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_get_campaign_spent(dpot_client *client,
+                                                                     const uint8_t campaign_id[16],
+                                                                     double *spent_epsilon);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

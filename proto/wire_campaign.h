@@ -1,0 +1,48 @@
+/* Campaign revisions <-> bytes.
+ *
+ * Decoders distrust: lengths before use, counts bounded, unknown versions and unknown fields
+ * refused at every depth (by message and field number), and the bytes must be the canonical ones.
+ * The signature is checked BEFORE the content is parsed. */
+#ifndef DPOT_PROTO_WIRE_CAMPAIGN_H
+#define DPOT_PROTO_WIRE_CAMPAIGN_H
+
+#include "base/buf.h"
+#include "model/campaign.h"
+
+/* Appends the canonical bytes of a campaign (not signed). DPOT_ERR_TOO_LARGE, DPOT_ERR_MEMORY. */
+DPOT_WARN_UNUSED dpot_status dpot_wire_campaign_encode(const struct dpot_campaign *campaign,
+                                                       struct dpot_buf *out);
+
+/* Parses canonical bytes (data, len) into `campaign` (zeroed on failure; release it when done).
+ * Shape only: call dpot_mechanism_check_campaign next. DPOT_ERR_MALFORMED, DPOT_ERR_VERSION
+ * (unknown version, field or mechanism), DPOT_ERR_TOO_LARGE, DPOT_ERR_MEMORY. */
+DPOT_WARN_UNUSED dpot_status dpot_wire_campaign_decode(const void *data, size_t len,
+                                                       const struct dpot_allocator *allocator,
+                                                       struct dpot_campaign *campaign,
+                                                       struct dpot_error *error);
+
+/* Signs canonical campaign bytes and appends the SignedCampaign. */
+DPOT_WARN_UNUSED dpot_status dpot_wire_campaign_sign(const void *campaign_bytes, size_t len,
+                                                     const uint8_t secret_key[DPOT_SIGN_SECRET_LEN],
+                                                     struct dpot_buf *out,
+                                                     struct dpot_error *error);
+
+/* A verified SignedCampaign. */
+struct dpot_signed_campaign {
+    struct dpot_campaign campaign;        /* release it when done */
+    uint8_t hash[DPOT_HASH_LEN];          /* campaign hash */
+    uint8_t signer[DPOT_SIGN_PUBLIC_LEN]; /* public key that signed */
+};
+
+/* Opens a SignedCampaign: envelope, signer against `pin` (NULL: accept the signer it names, for
+ * tools that show files), signature, canonical decode (the checks of mechanism/mechanism.h are the
+ * caller's). DPOT_ERR_SIGNATURE for a wrong pin or signature, otherwise as decode. *out is zeroed
+ * on failure. */
+DPOT_WARN_UNUSED dpot_status dpot_wire_campaign_open(const void *data, size_t len,
+                                                     const uint8_t *pin /* [32] or NULL */,
+                                                     const struct dpot_allocator *allocator,
+                                                     struct dpot_signed_campaign *out,
+                                                     struct dpot_error *error);
+void dpot_signed_campaign_release(struct dpot_signed_campaign *signed_campaign);
+
+#endif
