@@ -2,20 +2,24 @@
  *
  * Decoders distrust: lengths before use, counts bounded, unknown versions and unknown fields
  * refused at every depth (by message and field number), and the bytes must be the canonical ones.
- * The signature is checked BEFORE the content is parsed. */
+ * The signature is checked BEFORE the content is parsed. A SignedCampaign has at most
+ * DPOT_CAMPAIGN_BYTES_MAX bytes; the campaign inside, 128 fewer. */
 #ifndef DPOT_PROTO_WIRE_CAMPAIGN_H
 #define DPOT_PROTO_WIRE_CAMPAIGN_H
 
 #include "base/buf.h"
 #include "model/campaign.h"
 
-/* Appends the canonical bytes of a campaign (not signed). DPOT_ERR_TOO_LARGE, DPOT_ERR_MEMORY. */
+/* Appends the canonical bytes of a campaign (not signed). DPOT_ERR_TOO_LARGE, DPOT_ERR_MEMORY;
+ * DPOT_ERR_ARGUMENT for what has no wire form: an unknown domain type, a mechanism other than wpm,
+ * times that are not whole seconds. Values are not checked here. */
 DPOT_WARN_UNUSED dpot_status dpot_wire_campaign_encode(const struct dpot_campaign *campaign,
                                                        struct dpot_buf *out);
 
 /* Parses canonical bytes (data, len) into `campaign` (zeroed on failure; release it when done).
  * Shape only: call dpot_mechanism_check_campaign next. DPOT_ERR_MALFORMED, DPOT_ERR_VERSION
- * (unknown version, field or mechanism), DPOT_ERR_TOO_LARGE, DPOT_ERR_MEMORY. */
+ * (unknown version, field or mechanism), DPOT_ERR_TOO_LARGE, DPOT_ERR_MEMORY, and what
+ * dpot_domain_init_* says of its domains. */
 DPOT_WARN_UNUSED dpot_status dpot_wire_campaign_decode(const void *data, size_t len,
                                                        const struct dpot_allocator *allocator,
                                                        struct dpot_campaign *campaign,

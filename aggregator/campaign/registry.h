@@ -2,12 +2,19 @@
  *
  *     create -> DRAFT -- open --> OPEN -- close --> CLOSED
  *     Opening a revision closes the campaign's open one. A closed revision never opens again. A draft may
- *     be closed (abandoned). Only OPEN revisions take reports. */
+ *     be closed (abandoned). Only OPEN revisions take reports.
+ *
+ * Several threads may call one registry.
+ *
+ * Invariant
+ * (R1) Nothing from the store is used before its signature is checked against our own key and its hash, id,
+ *      revision and name against the record: an altered store is DPOT_ERR_CORRUPT, never a campaign. */
 #ifndef DPOT_CAMPAIGN_REGISTRY_H
 #define DPOT_CAMPAIGN_REGISTRY_H
 
 #include "campaign/spec.h"
 #include "proto/wire_campaign.h"
+#include "proto/wire_keys.h"
 #include "store/store.h"
 
 struct registry;
@@ -19,16 +26,26 @@ DPOT_WARN_UNUSED dpot_status registry_new(struct store *store,
                                           struct registry **registry, struct dpot_error *error);
 void registry_free(struct registry *registry);
 
+/* The public half of the signing key: what devices pin. Borrowed. */
+const uint8_t *registry_pin(const struct registry *registry);
+
+/* Appends a SignedKeys made with the signing key. */
+DPOT_WARN_UNUSED dpot_status registry_sign_keys(const struct registry *registry,
+                                                const struct dpot_keys *keys, struct dpot_buf *out,
+                                                struct dpot_error *error);
+
 /* Compiles, signs and stores a SPEC as a new campaign's first draft revision. */
 DPOT_WARN_UNUSED dpot_status registry_create(struct registry *registry, const json_t *spec,
                                              struct revision_record *record,
                                              struct dpot_error *error);
 
-/* DPOT_ERR_NOT_FOUND, DPOT_ERR_CLOSED (a closed revision never opens again; naming the remedy). */
+/* Opens the campaign's newest draft; without one, an open revision stays as it is. DPOT_ERR_NOT_FOUND,
+ * DPOT_ERR_CLOSED (a closed revision never opens again; naming the remedy). */
 DPOT_WARN_UNUSED dpot_status registry_open_campaign(struct registry *registry,
                                                     const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
                                                     struct revision_record *record,
                                                     struct dpot_error *error);
+/* Closes the open revision; without one, the newest draft; without that, nothing changes. */
 DPOT_WARN_UNUSED dpot_status registry_close_campaign(struct registry *registry,
                                                      const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
                                                      struct revision_record *record,
@@ -38,10 +55,18 @@ DPOT_WARN_UNUSED dpot_status registry_close_campaign(struct registry *registry,
 struct registry_revision {
     struct revision_record record; /* state as of this call */
     const struct dpot_campaign *campaign;
+    const struct dpot_buf *signed_bytes; /* a SignedCampaign as served */
 };
 DPOT_WARN_UNUSED dpot_status registry_get(struct registry *registry,
                                           const uint8_t hash[DPOT_HASH_LEN],
                                           struct registry_revision *revision,
                                           struct dpot_error *error);
+
+/* The same for the revision of a campaign that is open, else the newest closed one, else the newest
+ * draft. */
+DPOT_WARN_UNUSED dpot_status registry_find(struct registry *registry,
+                                           const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
+                                           struct registry_revision *revision,
+                                           struct dpot_error *error);
 
 #endif

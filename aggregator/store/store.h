@@ -4,6 +4,8 @@
  * Backends are rows of a table in store.c, chosen by the URL: "sqlite:PATH" ("sqlite::memory:" for
  * simulations).
  *
+ * Callbacks run on the calling thread, outside the store's lock.
+ *
  * Invariants
  * (T1) A call that returned DPOT_OK is on disk (synchronous=FULL).
  * (T2) A report id is stored at most once within (campaign hash, round): ids are compared exactly.
@@ -56,7 +58,7 @@ DPOT_WARN_UNUSED dpot_status store_open(const char *url, struct store **store,
                                         struct dpot_error *error);
 void store_close(struct store *store);
 
-/* Cheap liveness check: a read, and that writing is possible. */
+/* Cheap liveness check: a read, and that writing is possible (after a failed append: a real write). */
 DPOT_WARN_UNUSED dpot_status store_check(struct store *store, struct dpot_error *error);
 
 /* Adds a draft revision with its signed bytes. DPOT_ERR_EXISTS: hash or (id, revision) is there. */
@@ -65,8 +67,9 @@ DPOT_WARN_UNUSED dpot_status store_add_revision(struct store *store,
                                                 const void *signed_bytes, size_t len,
                                                 struct dpot_error *error);
 
-/* Moves a revision's state; opening it closes whichever other revision of the campaign is open, in the
- * same transaction. DPOT_ERR_NOT_FOUND. */
+/* Opens or closes a revision; opening it closes whichever other revision of the campaign is open, in the
+ * same transaction. A state it has already is no error. DPOT_ERR_NOT_FOUND; DPOT_ERR_CLOSED: a closed
+ * revision never opens again; DPOT_ERR_ARGUMENT: back to draft. */
 DPOT_WARN_UNUSED dpot_status store_set_state(struct store *store, const uint8_t hash[DPOT_HASH_LEN],
                                              enum revision_state state, struct dpot_error *error);
 
@@ -87,17 +90,20 @@ DPOT_WARN_UNUSED dpot_status store_find_campaign(struct store *store,
                                                  struct revision_record *record,
                                                  struct dpot_buf *out, struct dpot_error *error);
 
-/* Stores what is new (T1, T2). On failure nothing of the batch is stored. */
+/* Stores what is new (T1, T2) and counts every status. On failure nothing of the batch is stored or
+ * counted, and `statuses` is undefined. DPOT_ERR_NOT_FOUND (no such revision), DPOT_ERR_CLOSED (it is not
+ * open), DPOT_ERR_IO, DPOT_ERR_BUSY, DPOT_ERR_CORRUPT, DPOT_ERR_MEMORY. */
 DPOT_WARN_UNUSED dpot_status store_append_reports(struct store *store,
                                                   const struct store_append *append,
                                                   struct dpot_error *error);
 
-/* Counts of one revision over all rounds. */
+/* Counts of one revision over all rounds; zeros for a hash without reports. */
 DPOT_WARN_UNUSED dpot_status store_count_pool(struct store *store,
                                               const uint8_t hash[DPOT_HASH_LEN],
                                               struct pool_count *count, struct dpot_error *error);
 
-/* Calls `each` for every accepted report of a revision, by round and then in order of acceptance. */
+/* Calls `each` for every report of a revision accepted before this call, by round and then in order of
+ * acceptance, until it returns non-zero. */
 typedef int (*store_each_report)(void *ctx, uint32_t round, const struct dpot_report *report);
 DPOT_WARN_UNUSED dpot_status store_read_pool(struct store *store, const uint8_t hash[DPOT_HASH_LEN],
                                              store_each_report each, void *ctx,

@@ -30,13 +30,21 @@ struct dpot_mechanism {
     /* Fills report->index from the private measure and the rng. Total. */
     void (*privatize)(void *workspace, const struct dpot_private_measure *private_measure,
                       struct dpot_rng *rng, struct dpot_report *report);
+
+    /* The law W / 2^62 that privatize draws from. Total. */
+    void (*law)(void *workspace, const struct dpot_private_measure *private_measure,
+                uint64_t *weights /* (output size) */);
 };
+
+/* The table's rows; use dpot_mechanism_get. */
+extern const struct dpot_mechanism dpot_mechanism_wpm;
 
 /* The mechanism with this id, NULL for one this build does not have. */
 const struct dpot_mechanism *dpot_mechanism_get(enum dpot_mechanism_id id);
 
-/* dpot_campaign_check, then the mechanism's own check, then its memory against
- * DPOT_PRIVATIZE_BYTES_MAX: the whole public validation of a campaign before x. */
+/* dpot_campaign_check, then the mechanism's memory against DPOT_PRIVATIZE_BYTES_MAX, then its own
+ * check: the whole public validation of a campaign before x. DPOT_ERR_VERSION for a mechanism that
+ * this build does not have. */
 DPOT_WARN_UNUSED dpot_status dpot_mechanism_check_campaign(const struct dpot_campaign *campaign,
                                                            struct dpot_error *error);
 
@@ -59,7 +67,10 @@ void dpot_privatizer_run(struct dpot_privatizer *privatizer,
 void dpot_privatizer_free(struct dpot_privatizer *privatizer); /* wipes */
 
 /* For the aggregator and tools: the exact law W / 2^62 of the report of a device whose measure is
- * `private_measure`, without drawing. weights is (output size). Simulation and estimation only. */
+ * `private_measure`, without drawing. weights is (output size). Simulation and estimation only.
+ * In a campaign with `sample_first` it is the law given the place that was drawn: ask with a measure
+ * of one point. (The report of a measure then has the mixture of these laws, which in general is no
+ * multiple of 2^-62.) */
 void dpot_privatizer_law(struct dpot_privatizer *privatizer,
                          const struct dpot_private_measure *private_measure, uint64_t *weights);
 

@@ -20,19 +20,21 @@
 uint64_t dpot_exp_half_lower(uint64_t epsilon_q32);
 
 /* The bounds L and U of A3. DPOT_ERR_RANGE: E, size, a mass code or T out of range;
- * DPOT_ERR_INFEASIBLE unless sum L <= N <= sum U. Public data, any time. */
+ * DPOT_ERR_INFEASIBLE unless sum L <= N <= sum U. Public data, any time. `lower` and `upper` may
+ * both be NULL, to check only. */
 DPOT_WARN_UNUSED dpot_status dpot_bounds_compute(const struct dpot_base_measure *base_measure,
                                                  uint64_t epsilon_q32,
-                                                 uint64_t *lower /* (size) L */,
-                                                 uint64_t *upper /* (size) U */,
+                                                 uint64_t *lower /* (size) L or NULL */,
+                                                 uint64_t *upper /* (size) U or NULL */,
                                                  struct dpot_error *error);
 
 /* The public fallback M of A4: L <= M <= U, sum M = N. */
 void dpot_bounds_fallback(const uint64_t *lower, const uint64_t *upper, size_t size,
                           uint64_t *fallback /* (size) */);
 
-/* A4: rounds the doubles q to weights W with (I) and (II). q and weights may be the same memory
- * read through memcpy; both are (size). */
+/* A4: rounds the doubles q to weights W with (I) and (II), for bounds that dpot_bounds_compute
+ * accepted (only L_j <= U_j <= N and sum L <= N <= sum U are used). q and weights may be the same
+ * allocated memory: q is read through memcpy. Both are (size). */
 void dpot_weights_round(const double *q, const uint64_t *lower, const uint64_t *upper, size_t size,
                         uint64_t *weights);
 

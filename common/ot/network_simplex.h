@@ -28,9 +28,16 @@ struct dpot_exact_result {
 };
 
 /* Solves min <C, P>, P 1 = a, P' 1 = b, P >= 0. a and b are nonnegative, finite and of equal mass
- * (up to 1e-9 relative; b is scaled to a's). Zero masses are allowed and get feasible potentials
- * too. DPOT_ERR_RANGE names a bad entry, DPOT_ERR_SHAPE empty measures or unequal mass,
- * DPOT_ERR_MEMORY. It terminates: pivots follow a rule that cannot cycle. */
+ * (up to 1e-6 relative, so that a float32 marginal meets a float64 one; b is scaled to a's). Zero
+ * masses are allowed and get feasible potentials too. DPOT_ERR_RANGE names a bad entry,
+ * DPOT_ERR_SHAPE empty measures or unequal mass, DPOT_ERR_TOO_LARGE more than 2^31 - 2 rows and
+ * columns together, DPOT_ERR_MEMORY. On failure `result` is zeroed.
+ *
+ * Masses are carried in integer units of 2^-61 of the total (what is below half a unit is zero), so
+ * flows and their ties are exact, and it terminates: pivots follow a rule that cannot cycle
+ * (strongly feasible trees, Cunningham 1976). Exactness is proved by `dual`: transport_cost - dual
+ * is a few units in the last place of the largest cost times the mass. Memory beside the cost: 60
+ * bytes a row and column. */
 DPOT_WARN_UNUSED dpot_status dpot_exact_ot(const double *cost /* (n_rows, n_cols) */,
                                            const double *a /* (n_rows) */,
                                            const double *b /* (n_cols) */, size_t n_rows,
@@ -41,8 +48,10 @@ void dpot_exact_result_release(struct dpot_exact_result *result);
 
 /* The exact Wasserstein projection of mu onto the polytope (002, section 4 and Appendix I):
  * minimises the transport cost from mu over q in [lower, upper], sum q = 1, as one minimum cost
- * flow. q is always inside the bounds. DPOT_ERR_INFEASIBLE when sum lower > 1 or sum upper < 1
- * (beyond 1e-9). */
+ * flow. mu has mass one (up to 1e-6; it is scaled). q is always inside the bounds; where the
+ * optimum is not unique it is one of them. DPOT_ERR_INFEASIBLE when sum lower > 1 or sum upper < 1
+ * (beyond 1e-9); otherwise as dpot_exact_ot, and a bound that is not finite, negative or above its
+ * partner is DPOT_ERR_RANGE. */
 DPOT_WARN_UNUSED dpot_status
 dpot_exact_projection(const double *cost /* (n_rows, n_cols) */, const double *mu /* (n_rows) */,
                       const double *lower /* (n_cols) */, const double *upper /* (n_cols) */,

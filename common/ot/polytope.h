@@ -1,5 +1,9 @@
 /* The LDP polytope Q = { q : lower_j <= q_j <= upper_j, sum q = 1 } and its KL projection (002,
- * Lemma 4.2): q_j = min(max(e^theta s_j, lower_j), upper_j) with theta such that sum q = 1. */
+ * Lemma 4.2): q_j = min(max(e^theta s_j, lower_j), upper_j) with theta such that sum q = 1.
+ *
+ * Bounds are finite with 0 <= lower_j <= upper_j. The polytope may be empty (sum lower > 1 or sum
+ * upper < 1, possibly by rounding only): q is then the bound that comes nearest, never a failure.
+ */
 #ifndef DPOT_OT_POLYTOPE_H
 #define DPOT_OT_POLYTOPE_H
 
@@ -18,5 +22,11 @@ struct dpot_polytope {
 double dpot_polytope_project_kl(const struct dpot_polytope *polytope,
                                 const double *log_s /* (size) */, double theta_start,
                                 double *q /* (size) */);
+
+/* The same for a measure given by its weights s >= 0 (NaN counts as 0) and scale = e^theta, without
+ * an exponential: for sweeps of a stored kernel. Returns the scale, positive and finite. */
+double dpot_polytope_project_kl_linear(const struct dpot_polytope *polytope,
+                                       const double *s /* (size) */, double scale_start,
+                                       double *q /* (size) */);
 
 #endif

@@ -9,13 +9,24 @@
  * lambda: up to a stated ratio (largest cost range)/lambda it sweeps a stored kernel whose row
  * minima have been taken out; above it works on potentials (log domain). Which of the two depends
  * on the public cost range and lambda only, never on mu. With `iterations` fixed there is no
- * data-dependent exit. */
+ * data-dependent exit from the sweeps; within a sweep the search for theta takes the 2-4 Newton
+ * steps it needs (ot/polytope.h), so time is not constant to the microsecond and a device sends at
+ * public slots, decoupled from the run.
+ *
+ * Total over its data: a cost that is NaN or beyond the row's smallest cost + cost_range counts as
+ * that; a mu that is negative, infinite or NaN counts as 0; mu is scaled to mass one, and a mu
+ * without mass counts as uniform. */
 #ifndef DPOT_OT_PROJECTION_H
 #define DPOT_OT_PROJECTION_H
 
 #include "base/alloc.h"
 #include "dpot/status.h"
 #include "ot/polytope.h"
+
+/* Kernel up to this (cost range)/lambda, potentials above. With v scaled to maximum 1 and K in
+ * [exp(-ratio), 1], every intermediate value lies within n exp(+-ratio), n <= 2^31: 1e+-227, well
+ * inside a double whatever the data; what underflows is below 1e-70 of the sum it misses from. */
+#define DPOT_PROJECTION_KERNEL_RATIO 500.0
 
 struct dpot_projection;
 
@@ -24,7 +35,7 @@ struct dpot_projection_config {
     size_t n_cols;     /* output points */
     double lambda;     /* > 0, cost units */
     double cost_range; /* public bound on max C - min C, decides the domain of the sweeps; cost
-                          units */
+                          units; >= 0, infinity for unknown (log domain) */
     const struct dpot_polytope *polytope; /* borrowed, size n_cols */
     const struct dpot_allocator *allocator;
 };
@@ -38,7 +49,8 @@ struct dpot_projection_result {
 /* Bytes that _new will allocate, for validation before anything is read; SIZE_MAX on overflow. */
 size_t dpot_projection_bytes(size_t n_rows, size_t n_cols);
 
-/* DPOT_ERR_ARGUMENT (zero sizes, lambda not positive and finite, size mismatch), DPOT_ERR_MEMORY.
+/* DPOT_ERR_ARGUMENT (zero sizes, lambda not positive and finite, cost_range negative or NaN, size
+ * mismatch), DPOT_ERR_MEMORY.
  */
 DPOT_WARN_UNUSED dpot_status dpot_projection_new(const struct dpot_projection_config *config,
                                                  struct dpot_projection **projection);
@@ -50,10 +62,20 @@ double *dpot_projection_cost(struct dpot_projection *projection);
 
 /* Runs up to `iterations` sweeps. tol = 0: exactly that many (the device). tol > 0: stops once the
  * change of log v in the Hilbert seminorm over one sweep is at most tol (tools only). Rows with mu
- * = 0 cost the same and change nothing. `result` may be NULL. */
+ * = 0 cost the same and change nothing. `result` may be NULL. No iteration at all leaves the
+ * projection of the uniform measure in q. */
 void dpot_projection_run(struct dpot_projection *projection, const double *mu /* (n_rows) */,
                          size_t iterations, double tol, double *q /* (n_cols) */,
                          struct dpot_projection_result *result);
+
+/* For the tools: the same fixed point from coarse to fine. The first stage has the largest cost
+ * range as eight times its lambda; every stage halves lambda and starts from the potentials of the
+ * one before, and only the last has to meet `tol` (> 0). A small lambda from a cold start may need
+ * ten times the sweeps. `iterations` bounds the sweeps of all stages together and
+ * result->iterations counts them. */
+void dpot_projection_run_scaled(struct dpot_projection *projection, const double *mu /* (n_rows) */,
+                                size_t iterations, double tol, double *q /* (n_cols) */,
+                                struct dpot_projection_result *result);
 
 /* <C, P> of the plan of the last iteration, for the tools: P_ij = u_i K_ij v_j with column sums q.
  */

@@ -17,7 +17,12 @@ struct dpot_sinkhorn_result {
     int converged; /* residual <= tol was reached */
 };
 
-/* DPOT_ERR_RANGE / DPOT_ERR_SHAPE with a sentence, DPOT_ERR_MEMORY. f and g may be NULL. */
+/* a and b are nonnegative, of equal mass (up to 1e-6 relative; b is scaled to a's); points without
+ * mass are allowed and get finite potentials. Stops when residual <= tol or after max_iterations (at
+ * least one): the residual is that of the returned plan, so "not converged" is honest. A small
+ * lambda converges slowly in this plain form. 1e15 lambda is the largest |cost|.
+ *
+ * DPOT_ERR_RANGE / DPOT_ERR_SHAPE with a sentence, DPOT_ERR_MEMORY. f and g may be NULL. */
 DPOT_WARN_UNUSED dpot_status dpot_sinkhorn(
     const double *cost /* (n_rows, n_cols) */, const double *a /* (n_rows) */,
     const double *b /* (n_cols) */, size_t n_rows, size_t n_cols, double lambda, double tol,

@@ -86,7 +86,9 @@ struct dpot_client_config {
     const struct dpot_transport *transport;   /* NULL: enroll and pump return DPOT_ERR_STATE */
     const struct dpot_clock *clock;           /* NULL: the system clock */
     const struct dpot_allocator *allocator;   /* NULL: the C library's heap */
-    const struct dpot_counter *counter;       /* NULL: none */
+    const struct dpot_counter *counter;       /* NULL: none; must read 0 before the first install */
+
+    uint32_t group; /* in campaigns with groups: the public label this device reports under */
 };
 
 /* Sets struct_size and every default. `struct_size` is sizeof of the caller's struct. */

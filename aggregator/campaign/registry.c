@@ -1,0 +1,321 @@
+#include "campaign/registry.h"
+
+#include "mechanism/mechanism.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#define SIGNED_BYTES_MAX (DPOT_CAMPAIGN_BYTES_MAX + 4096u) /* content and envelope */
+
+/* A decoded revision. Never changed or freed before the registry is: others hold pointers to it. */
+struct cache_entry {
+    struct dpot_signed_campaign content;
+    struct dpot_buf signed_bytes;
+    struct cache_entry *next;
+};
+
+struct registry {
+    struct store *store;
+    const struct dpot_clock *clock;
+    uint8_t secret_key[DPOT_SIGN_SECRET_LEN];
+    uint8_t public_key[DPOT_SIGN_PUBLIC_LEN];
+    pthread_mutex_t transitions; /* held from reading a state to changing it */
+    pthread_mutex_t cache_mutex;
+    struct cache_entry *cache;
+};
+
+dpot_status registry_new(struct store *store, const uint8_t secret_key[DPOT_SIGN_SECRET_LEN],
+                         const struct dpot_clock *clock, struct registry **registry,
+                         struct dpot_error *error)
+{
+    struct registry *r = dpot_alloc_array(NULL, 1, sizeof *r);
+    *registry = r;
+    if (!r) {
+        return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for the registry");
+    }
+    r->store = store;
+    r->clock = clock;
+    memcpy(r->secret_key, secret_key, sizeof r->secret_key);
+    dpot_sign_public(secret_key, r->public_key);
+    (void)pthread_mutex_init(&r->transitions, NULL);
+    (void)pthread_mutex_init(&r->cache_mutex, NULL);
+    return DPOT_OK;
+}
+
+static void free_entry(struct cache_entry *entry)
+{
+    dpot_signed_campaign_release(&entry->content);
+    dpot_buf_release(&entry->signed_bytes);
+    dpot_free_array(NULL, entry, 1, sizeof *entry);
+}
+
+void registry_free(struct registry *registry)
+{
+    if (!registry) {
+        return;
+    }
+    while (registry->cache) {
+        struct cache_entry *entry = registry->cache;
+        registry->cache = entry->next;
+        free_entry(entry);
+    }
+    (void)pthread_mutex_destroy(&registry->cache_mutex);
+    (void)pthread_mutex_destroy(&registry->transitions);
+    dpot_free_secret(NULL, registry, 1, sizeof *registry);
+}
+
+const uint8_t *registry_pin(const struct registry *registry)
+{
+    return registry->public_key;
+}
+
+dpot_status registry_sign_keys(const struct registry *registry, const struct dpot_keys *keys,
+                               struct dpot_buf *out, struct dpot_error *error)
+{
+    return dpot_wire_keys_sign(keys, registry->secret_key, out, error);
+}
+
+/* Creating. */
+
+/* Signs a campaign and stores it as a draft. */
+static dpot_status publish(struct registry *registry, const struct dpot_campaign *campaign,
+                           struct revision_record *record, struct dpot_error *error)
+{
+    struct dpot_buf bytes, signed_bytes;
+    dpot_buf_init(&bytes, DPOT_CAMPAIGN_BYTES_MAX, NULL);
+    dpot_buf_init(&signed_bytes, SIGNED_BYTES_MAX, NULL);
+    *record = (struct revision_record){.revision = campaign->revision,
+                                       .state = REVISION_DRAFT,
+                                       .created_ms = registry->clock->now(registry->clock->ctx)};
+    memcpy(record->campaign_id, campaign->id, sizeof record->campaign_id);
+    memcpy(record->name, campaign->name, sizeof record->name);
+    dpot_status status = dpot_wire_campaign_encode(campaign, &bytes);
+    if (status != DPOT_OK) {
+        status = dpot_error_set(error, status,
+                                "the campaign takes more than %u bytes: use a grid or "
+                                "fewer points",
+                                DPOT_CAMPAIGN_BYTES_MAX);
+    }
+    if (status == DPOT_OK) {
+        dpot_hash(record->hash, bytes.data, bytes.len);
+        status = dpot_wire_campaign_sign(bytes.data, bytes.len, registry->secret_key, &signed_bytes,
+                                         error);
+    }
+    if (status == DPOT_OK) {
+        status =
+            store_add_revision(registry->store, record, signed_bytes.data, signed_bytes.len, error);
+    }
+    dpot_buf_release(&signed_bytes);
+    dpot_buf_release(&bytes);
+    return status;
+}
+
+dpot_status registry_create(struct registry *registry, const json_t *spec,
+                            struct revision_record *record, struct dpot_error *error)
+{
+    uint8_t id[DPOT_CAMPAIGN_ID_LEN];
+    struct dpot_campaign campaign;
+    dpot_random_bytes(id, sizeof id);
+    dpot_status status = spec_compile(spec, id, 1, &campaign, error);
+    if (status == DPOT_OK) {
+        status = publish(registry, &campaign, record, error);
+        dpot_campaign_release(&campaign);
+    }
+    return status;
+}
+
+/* Changing states. */
+
+/* The newest revision of a campaign in each state; revision 0: there is none. */
+struct newest {
+    const uint8_t *id;
+    struct revision_record by_state[REVISION_CLOSED + 1];
+};
+
+static int note_newest(void *ctx, const struct revision_record *record)
+{
+    struct newest *newest = ctx;
+    struct revision_record *seen = &newest->by_state[record->state];
+    if (memcmp(record->campaign_id, newest->id, DPOT_CAMPAIGN_ID_LEN) == 0 &&
+        record->revision > seen->revision) {
+        *seen = *record;
+    }
+    return 0;
+}
+
+static dpot_status find_newest(struct registry *registry, const uint8_t *id, struct newest *newest,
+                               struct dpot_error *error)
+{
+    *newest = (struct newest){.id = id};
+    const dpot_status status = store_list_revisions(registry->store, note_newest, newest, error);
+    if (status == DPOT_OK && newest->by_state[REVISION_DRAFT].revision == 0 &&
+        newest->by_state[REVISION_OPEN].revision == 0 &&
+        newest->by_state[REVISION_CLOSED].revision == 0) {
+        return dpot_error_set(error, DPOT_ERR_NOT_FOUND, "no campaign has this id: check it");
+    }
+    return status;
+}
+
+static dpot_status change(struct registry *registry, struct revision_record *record,
+                          enum revision_state state, struct dpot_error *error)
+{
+    const dpot_status status = store_set_state(registry->store, record->hash, state, error);
+    if (status == DPOT_OK) {
+        record->state = state;
+    }
+    return status;
+}
+
+static dpot_status open_newest(struct registry *registry, const uint8_t *id,
+                               struct revision_record *record, struct dpot_error *error)
+{
+    struct newest newest;
+    const dpot_status status = find_newest(registry, id, &newest, error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    if (newest.by_state[REVISION_DRAFT].revision > newest.by_state[REVISION_OPEN].revision) {
+        *record = newest.by_state[REVISION_DRAFT];
+        return change(registry, record, REVISION_OPEN, error);
+    }
+    if (newest.by_state[REVISION_OPEN].revision > 0) {
+        *record = newest.by_state[REVISION_OPEN];
+        return DPOT_OK;
+    }
+    return dpot_error_set(
+        error, DPOT_ERR_CLOSED,
+        "revision %u of the campaign is closed and never opens again: create a new "
+        "campaign",
+        newest.by_state[REVISION_CLOSED].revision);
+}
+
+static dpot_status close_newest(struct registry *registry, const uint8_t *id,
+                                struct revision_record *record, struct dpot_error *error)
+{
+    static const enum revision_state order[] = {REVISION_OPEN, REVISION_DRAFT};
+    struct newest newest;
+    const dpot_status status = find_newest(registry, id, &newest, error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+        if (newest.by_state[order[i]].revision > 0) {
+            *record = newest.by_state[order[i]];
+            return change(registry, record, REVISION_CLOSED, error);
+        }
+    }
+    *record = newest.by_state[REVISION_CLOSED];
+    return DPOT_OK;
+}
+
+dpot_status registry_open_campaign(struct registry *registry,
+                                   const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
+                                   struct revision_record *record, struct dpot_error *error)
+{
+    (void)pthread_mutex_lock(&registry->transitions);
+    const dpot_status status = open_newest(registry, id, record, error);
+    (void)pthread_mutex_unlock(&registry->transitions);
+    return status;
+}
+
+dpot_status registry_close_campaign(struct registry *registry,
+                                    const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
+                                    struct revision_record *record, struct dpot_error *error)
+{
+    (void)pthread_mutex_lock(&registry->transitions);
+    const dpot_status status = close_newest(registry, id, record, error);
+    (void)pthread_mutex_unlock(&registry->transitions);
+    return status;
+}
+
+/* Reading. */
+
+/* (R1) */
+static dpot_status verify(const struct registry *registry, const struct revision_record *record,
+                          struct cache_entry *entry, struct dpot_error *error)
+{
+    struct dpot_signed_campaign *content = &entry->content;
+    dpot_status status = dpot_wire_campaign_open(entry->signed_bytes.data, entry->signed_bytes.len,
+                                                 registry->public_key, NULL, content, error);
+    if (status == DPOT_OK) {
+        status = dpot_mechanism_check_campaign(&content->campaign, error);
+    }
+    if (status == DPOT_ERR_MEMORY) {
+        return status;
+    }
+    if (status != DPOT_OK) {
+        (void)dpot_error_prefix(error, status, "a stored campaign cannot be trusted");
+        return DPOT_ERR_CORRUPT;
+    }
+    if (memcmp(content->hash, record->hash, DPOT_HASH_LEN) != 0 ||
+        memcmp(content->campaign.id, record->campaign_id, DPOT_CAMPAIGN_ID_LEN) != 0 ||
+        content->campaign.revision != record->revision ||
+        strcmp(content->campaign.name, record->name) != 0) {
+        return dpot_error_set(
+            error, DPOT_ERR_CORRUPT,
+            "a stored campaign is not the one its record names: restore the store "
+            "from a backup");
+    }
+    return DPOT_OK;
+}
+
+static struct cache_entry *find_cached(const struct registry *registry, const uint8_t *hash)
+{
+    for (struct cache_entry *e = registry->cache; e; e = e->next) {
+        if (memcmp(e->content.hash, hash, DPOT_HASH_LEN) == 0) {
+            return e;
+        }
+    }
+    return NULL;
+}
+
+/* Under cache_mutex. */
+static dpot_status load(struct registry *registry, const uint8_t *hash,
+                        struct revision_record *record, struct cache_entry **loaded,
+                        struct dpot_error *error)
+{
+    struct cache_entry *entry = dpot_alloc_array(NULL, 1, sizeof *entry);
+    if (!entry) {
+        return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for a campaign");
+    }
+    dpot_buf_init(&entry->signed_bytes, SIGNED_BYTES_MAX, NULL);
+    dpot_status status =
+        store_get_revision(registry->store, hash, record, &entry->signed_bytes, error);
+    if (status == DPOT_OK) {
+        status = verify(registry, record, entry, error);
+    }
+    if (status != DPOT_OK) {
+        free_entry(entry);
+        return status;
+    }
+    entry->next = registry->cache;
+    registry->cache = entry;
+    *loaded = entry;
+    return DPOT_OK;
+}
+
+dpot_status registry_get(struct registry *registry, const uint8_t hash[DPOT_HASH_LEN],
+                         struct registry_revision *revision, struct dpot_error *error)
+{
+    (void)pthread_mutex_lock(&registry->cache_mutex);
+    struct cache_entry *entry = find_cached(registry, hash);
+    dpot_status status = DPOT_OK;
+    if (!entry) {
+        status = load(registry, hash, &revision->record, &entry, error);
+    }
+    (void)pthread_mutex_unlock(&registry->cache_mutex);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    revision->campaign = &entry->content.campaign;
+    revision->signed_bytes = &entry->signed_bytes;
+    return store_get_revision(registry->store, hash, &revision->record, NULL, error);
+}
+
+dpot_status registry_find(struct registry *registry, const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
+                          struct registry_revision *revision, struct dpot_error *error)
+{
+    struct revision_record record;
+    const dpot_status status = store_find_campaign(registry->store, id, &record, NULL, error);
+    return status == DPOT_OK ? registry_get(registry, record.hash, revision, error) : status;
+}

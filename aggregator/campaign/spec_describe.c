@@ -1,0 +1,154 @@
+#include "base/clock.h"
+#include "campaign/spec.h"
+#include "mechanism/sampler.h"
+
+#include <string.h>
+
+#define ROUNDS_SHOWN 1000 /* of up to 100,000: the rest follows from opens, closes and rounds */
+
+static json_t *numbers(const double *values, size_t n)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++) {
+        (void)json_array_append_new(list, json_number(values[i]));
+    }
+    return list;
+}
+
+static json_t *shape_of(const struct dpot_domain *domain)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < domain->dim; i++) {
+        (void)json_array_append_new(list, json_integer(domain->shape[i]));
+    }
+    return list;
+}
+
+static json_t *points_of(const struct dpot_domain *domain)
+{
+    json_t *rows = json_array();
+    for (uint32_t i = 0; i < domain->size; i++) {
+        (void)json_array_append_new(rows,
+                                    numbers(domain->points + (size_t)i * domain->dim, domain->dim));
+    }
+    return rows;
+}
+
+static json_t *describe_domain(const struct dpot_domain *domain, int with_points)
+{
+    switch (domain->type) {
+    case DPOT_DOMAIN_GRID:
+        return json_pack("{s:s,s:o,s:o,s:o}", "type", "grid", "lo",
+                         numbers(domain->lo, domain->dim), "hi", numbers(domain->hi, domain->dim),
+                         "shape", shape_of(domain));
+    case DPOT_DOMAIN_RING:
+        return json_pack("{s:s,s:I}", "type", "ring", "size", (json_int_t)domain->size);
+    case DPOT_DOMAIN_POINTS:
+        break;
+    }
+    return with_points ? json_pack("{s:s,s:o}", "type", "points", "points", points_of(domain))
+                       : json_pack("{s:s,s:I,s:I}", "type", "points", "size",
+                                   (json_int_t)domain->size, "dim", (json_int_t)domain->dim);
+}
+
+/* The masses as devices see them; NULL when memory is out. */
+static double *decode_masses(const struct dpot_campaign *campaign, double *total)
+{
+    const size_t size = campaign->base_measure.size;
+    double *m = dpot_alloc_array(NULL, size, sizeof *m);
+    *total = 0;
+    if (m) {
+        dpot_base_measure_decode(&campaign->base_measure, campaign->epsilon_q32, m);
+    }
+    for (size_t j = 0; m && j < size; j++) {
+        *total += m[j];
+    }
+    return m;
+}
+
+static json_t *describe_mechanism(const struct dpot_campaign *campaign, const double *m,
+                                  int with_points)
+{
+    json_t *mechanism =
+        json_pack("{s:s,s:o,s:o,s:I,s:b,s:I}", "type", dpot_mechanism_name(campaign->mechanism),
+                  "epsilon", json_number(dpot_epsilon_to_double(campaign->epsilon_q32)), "lambda",
+                  json_number(campaign->lambda), "iterations", (json_int_t)campaign->iterations,
+                  "sample_first", campaign->sample_first, "n_max", (json_int_t)campaign->n_max);
+    if (with_points) {
+        (void)json_object_set_new(mechanism, "base_measure",
+                                  numbers(m, campaign->base_measure.size));
+    }
+    return mechanism;
+}
+
+static json_t *time_text(int64_t time_ms)
+{
+    char text[DPOT_RFC3339_SIZE];
+    dpot_time_format(time_ms, text);
+    return json_string(text);
+}
+
+static json_t *describe_rounds(const struct dpot_campaign *campaign)
+{
+    json_t *list = json_array();
+    for (uint32_t r = 0; r < campaign->rounds && r < ROUNDS_SHOWN; r++) {
+        (void)json_array_append_new(
+            list, json_pack("{s:I,s:o,s:o}", "round", (json_int_t)r, "opens",
+                            time_text(dpot_campaign_round_opens(campaign, r)), "closes",
+                            time_text(dpot_campaign_round_closes(campaign, r))));
+    }
+    return list;
+}
+
+static json_t *describe_groups(const struct dpot_campaign *campaign)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < campaign->n_groups; i++) {
+        (void)json_array_append_new(list, json_string(campaign->groups[i]));
+    }
+    return list;
+}
+
+static json_t *hex_text(const uint8_t *data, size_t len)
+{
+    char text[2 * DPOT_HASH_LEN + 1];
+    dpot_hex_encode(text, data, len);
+    return json_string(text);
+}
+
+json_t *spec_describe(const struct dpot_campaign *campaign, const uint8_t hash[DPOT_HASH_LEN],
+                      int with_points)
+{
+    double total_mass = 0;
+    double *m = decode_masses(campaign, &total_mass);
+    if (!m) {
+        return NULL;
+    }
+    json_t *spec = json_pack(
+        "{s:s,s:o,s:o,s:s,s:o,s:o,s:I,s:o,s:o,s:I,s:o,s:b}", "name", campaign->name, "domain",
+        describe_domain(&campaign->domain, with_points), "output",
+        campaign->output_is_domain ? json_string("same")
+                                   : describe_domain(&campaign->output, with_points),
+        "metric", dpot_metric_name(campaign->metric.id), "power", json_number(campaign->cost_power),
+        "mechanism", describe_mechanism(campaign, m, with_points), "rounds",
+        (json_int_t)campaign->rounds, "opens", time_text(campaign->opens_ms), "closes",
+        time_text(campaign->closes_ms), "min_pool", (json_int_t)campaign->min_pool, "groups",
+        describe_groups(campaign), "simulation", campaign->simulation);
+    dpot_free_array(NULL, m, campaign->base_measure.size, sizeof *m);
+    json_t *derived = json_pack(
+        "{s:o,s:I,s:o,s:o,s:I,s:I,s:o,s:o}", "id", hex_text(campaign->id, sizeof campaign->id),
+        "revision", (json_int_t)campaign->revision, "hash", hex_text(hash, DPOT_HASH_LEN),
+        "epsilon", json_number(dpot_epsilon_to_double(campaign->epsilon_q32)), "domain_size",
+        (json_int_t)campaign->domain.size, "output_size", (json_int_t)campaign->output.size,
+        "total_mass", json_number(total_mass), "schedule", describe_rounds(campaign));
+    if (campaign->metric.ring_size > 0) {
+        (void)json_object_set_new(spec, "ring_size",
+                                  json_integer((json_int_t)campaign->metric.ring_size));
+    }
+    if (!spec || !derived || json_object_update(spec, derived) != 0) {
+        json_decref(spec);
+        spec = NULL;
+    }
+    json_decref(derived);
+    return spec;
+}

@@ -1,0 +1,127 @@
+#include "campaign/spec.h"
+#include "files/array.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define PATH_CAP 4096
+
+/* `file` as seen from `folder`. */
+static dpot_status join_path(char out[PATH_CAP], const char *folder, const char *file,
+                             struct dpot_error *error)
+{
+    const bool is_alone = file[0] == '/' || !folder || folder[0] == '\0' || strcmp(file, "-") == 0;
+    const int n = is_alone ? snprintf(out, PATH_CAP, "%s", file)
+                           : snprintf(out, PATH_CAP, "%s/%s", folder, file);
+    return n < 0 || n >= PATH_CAP
+               ? dpot_error_set(error, DPOT_ERR_RANGE, "the path %.40s... is too long", file)
+               : DPOT_OK;
+}
+
+static dpot_status read_file(const char *key, const char *folder, const char *file,
+                             struct array *array, struct dpot_error *error)
+{
+    char path[PATH_CAP];
+    dpot_status status = join_path(path, folder, file, error);
+    if (status == DPOT_OK) {
+        status = array_read(path, array, error);
+    }
+    return status == DPOT_OK ? status : dpot_error_prefix(error, status, "%s", key);
+}
+
+/* A list of numbers, NULL when memory is out or one of them is not finite. */
+static json_t *list_of(const double *values, size_t n)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; list && i < n; i++) {
+        if (json_array_append_new(list, json_real(values[i])) != 0) {
+            json_decref(list);
+            list = NULL;
+        }
+    }
+    return list;
+}
+
+static json_t *rows_of(const struct array *array)
+{
+    json_t *rows = json_array();
+    for (size_t i = 0; rows && i < array->n_rows; i++) {
+        json_t *row = list_of(array->values + i * array->n_cols, array->n_cols);
+        if (json_array_append_new(rows, row) != 0) {
+            json_decref(rows);
+            rows = NULL;
+        }
+    }
+    return rows;
+}
+
+static dpot_status refuse_content(const char *key, struct dpot_error *error)
+{
+    return dpot_error_set(error, DPOT_ERR_RANGE, "%s holds a number that is not finite: mend it",
+                          key);
+}
+
+static dpot_status inline_points(json_t *spec, const char *key, const char *folder,
+                                 struct dpot_error *error)
+{
+    json_t *object = json_object_get(spec, key);
+    const char *file = json_string_value(json_object_get(object, "file"));
+    char name[32];
+    if (!file) {
+        return DPOT_OK; /* nothing to read; spec_compile judges what is there */
+    }
+    (void)snprintf(name, sizeof name, "%s.file", key);
+    if (json_object_get(object, "points")) {
+        return dpot_error_set(error, DPOT_ERR_MALFORMED,
+                              "%s and %s.points are both given: remove one", name, key);
+    }
+    struct array array = {0};
+    const dpot_status status = read_file(name, folder, file, &array, error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    json_t *rows = rows_of(&array);
+    array_release(&array);
+    if (!rows) {
+        return refuse_content(name, error);
+    }
+    (void)json_object_del(object, "file");
+    return json_object_set_new(object, "points", rows) == 0 ? DPOT_OK : DPOT_ERR_MEMORY;
+}
+
+static dpot_status inline_base_measure(json_t *spec, const char *folder, struct dpot_error *error)
+{
+    static const char key[] = "mechanism.base_measure";
+    json_t *mechanism = json_object_get(spec, "mechanism");
+    const char *file = json_string_value(json_object_get(mechanism, "base_measure"));
+    if (!file || strcmp(file, "uniform") == 0 || strncmp(file, "uniform:", 8) == 0) {
+        return DPOT_OK;
+    }
+    struct array array = {0};
+    const dpot_status status = read_file(key, folder, file, &array, error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    if (array.n_cols != 1) {
+        const size_t n_cols = array.n_cols;
+        array_release(&array);
+        return dpot_error_set(error, DPOT_ERR_SHAPE,
+                              "%s: %s has %zu columns: give one mass per output point", key, file,
+                              n_cols);
+    }
+    json_t *masses = list_of(array.values, array.n_rows);
+    array_release(&array);
+    if (!masses) {
+        return refuse_content(key, error);
+    }
+    return json_object_set_new(mechanism, "base_measure", masses) == 0 ? DPOT_OK : DPOT_ERR_MEMORY;
+}
+
+dpot_status spec_inline(json_t *spec, const char *folder, struct dpot_error *error)
+{
+    dpot_status status = inline_points(spec, "domain", folder, error);
+    if (status == DPOT_OK) {
+        status = inline_points(spec, "output", folder, error);
+    }
+    return status == DPOT_OK ? inline_base_measure(spec, folder, error) : status;
+}

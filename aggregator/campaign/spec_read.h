@@ -1,0 +1,25 @@
+/* Reading SPEC values with the sentence that names the key: shared by the SPEC compiler's files. */
+#ifndef DPOT_CAMPAIGN_SPEC_READ_H
+#define DPOT_CAMPAIGN_SPEC_READ_H
+
+#include "files/json.h"
+#include "model/domain.h"
+
+/* Turns the silent DPOT_ERR_NOT_FOUND of a json_get_... into "KEY is missing: ..."; other statuses pass. */
+DPOT_WARN_UNUSED dpot_status spec_require(dpot_status status, const char *key, const char *remedy,
+                                          struct dpot_error *error);
+
+/* The same reading where a missing key keeps the default. */
+DPOT_WARN_UNUSED dpot_status spec_default(dpot_status status);
+
+/* An array of `size` finite numbers at `array`; `key` is its dotted name. */
+DPOT_WARN_UNUSED dpot_status spec_read_numbers(const json_t *array, const char *key,
+                                               double *out /* (size) */, size_t size,
+                                               struct dpot_error *error);
+
+/* Reads object[key] as a domain: types "points", "grid" and, if `with_ring`, "ring". `*domain` is zeroed on
+ * failure. */
+DPOT_WARN_UNUSED dpot_status spec_read_domain(const json_t *object, const char *key, bool with_ring,
+                                              struct dpot_domain *domain, struct dpot_error *error);
+
+#endif

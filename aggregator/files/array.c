@@ -1,0 +1,102 @@
+#include "files/array.h"
+
+#include "base/alloc.h"
+#include "files/csv.h"
+#include "files/npy.h"
+#include "files/output.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+
+dpot_status array_init(struct array *array, size_t n_rows, size_t n_cols, bool is_vector)
+{
+    *array = (struct array){0};
+    if (n_rows == 0 || n_cols == 0 || n_rows > ARRAY_ENTRIES_MAX / n_cols) {
+        return DPOT_ERR_SHAPE;
+    }
+    double *values = dpot_alloc_array(NULL, n_rows * n_cols, sizeof *values);
+    if (!values) {
+        return DPOT_ERR_MEMORY;
+    }
+    *array = (struct array){n_rows, n_cols, is_vector, values};
+    return DPOT_OK;
+}
+
+void array_release(struct array *array)
+{
+    dpot_free_array(NULL, array->values, array->n_rows * array->n_cols, sizeof *array->values);
+    *array = (struct array){0};
+}
+
+static bool is_npy(const char *path)
+{
+    const size_t len = strlen(path);
+    return len >= 4 && strcmp(path + len - 4, ".npy") == 0;
+}
+
+static dpot_status read_npy(FILE *stream, struct array *array, struct dpot_error *error)
+{
+    struct stat info;
+    if (fstat(fileno(stream), &info) != 0 || !S_ISREG(info.st_mode)) {
+        return dpot_error_set(error, DPOT_ERR_IO, "it is not a regular file: use CSV for pipes");
+    }
+    return npy_read(stream, (uint64_t)info.st_size, array, error);
+}
+
+dpot_status array_read(const char *path, struct array *array, struct dpot_error *error)
+{
+    *array = (struct array){0};
+    if (strcmp(path, "-") == 0) {
+        const dpot_status status = csv_read(stdin, array, error);
+        return status == DPOT_OK ? status : dpot_error_prefix(error, status, "standard input");
+    }
+    FILE *stream = fopen(path, "rb");
+    if (!stream) {
+        return dpot_error_set(error, DPOT_ERR_IO, "reading %s failed: %s", path, strerror(errno));
+    }
+    struct stat info;
+    dpot_status status = DPOT_OK;
+    if (fstat(fileno(stream), &info) == 0 && S_ISDIR(info.st_mode)) {
+        status = dpot_error_set(error, DPOT_ERR_IO, "it is a folder: give a .npy or .csv file");
+    } else {
+        status = is_npy(path) ? read_npy(stream, array, error) : csv_read(stream, array, error);
+    }
+    (void)fclose(stream);
+    return status == DPOT_OK ? status : dpot_error_prefix(error, status, "%s", path);
+}
+
+/* Before the file is touched: every entry has its exact place in the type. */
+static dpot_status check_entries(const struct array *array, enum array_type type,
+                                 struct dpot_error *error)
+{
+    for (size_t i = 0; type == ARRAY_U4 && i < array->n_rows * array->n_cols; i++) {
+        const double value = array->values[i];
+        if (!(value >= 0 && value <= 4294967295.0 && value == floor(value))) {
+            return dpot_error_set(error, DPOT_ERR_RANGE,
+                                  "entry %zu is %g: a u4 array holds integers of 0 to 2^32 - 1", i,
+                                  value);
+        }
+    }
+    return DPOT_OK;
+}
+
+dpot_status array_write(const char *path, const struct array *array, enum array_type type,
+                        struct dpot_error *error)
+{
+    struct output output;
+    dpot_status status = check_entries(array, type, error);
+    if (status == DPOT_OK) {
+        status = output_open(path, &output, error);
+    }
+    if (status != DPOT_OK) {
+        return status;
+    }
+    if (is_npy(path)) {
+        npy_write(output.stream, array, type);
+    } else {
+        csv_write(output.stream, array, type);
+    }
+    return output_commit(&output, error);
+}

@@ -1,0 +1,266 @@
+#include "files/csv.h"
+
+#include "base/alloc.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIELD_MAX 255 /* bytes of one field */
+
+struct reader {
+    FILE *stream;
+    struct dpot_error *error;
+    size_t line;       /* of the row being read, from 1 */
+    size_t n_cols;     /* 0 until the first row is known */
+    size_t n_fields;   /* of the row being read */
+    size_t n_numbers;  /* of them */
+    size_t blank_line; /* an empty line seen, 0: none */
+    double *values;
+    size_t n_values;
+    size_t cap;
+    char field[FIELD_MAX + 1];
+    size_t field_len;
+};
+
+static dpot_status refuse(const struct reader *r, dpot_status status, const char *what)
+{
+    return dpot_error_set(r->error, status, "line %zu, column %zu %s", r->line, r->n_fields + 1,
+                          what);
+}
+
+static void trim(char *text)
+{
+    size_t start = strspn(text, " \t\r");
+    size_t end = strlen(text);
+    while (end > start && strchr(" \t\r", text[end - 1])) {
+        end--;
+    }
+    memmove(text, text + start, end - start);
+    text[end - start] = '\0';
+}
+
+/* A decimal number, nan or infinity that fills the whole text; hexadecimal is not meant. */
+static int parse_number(const char *text, double *value)
+{
+    char *end = NULL;
+    *value = strtod(text, &end);
+    return end != text && !*end && !strpbrk(text, "xX(");
+}
+
+static dpot_status push(struct reader *r, double value)
+{
+    if (r->n_values == r->cap) {
+        const size_t cap = r->cap ? 2 * r->cap : 4096;
+        double *values = dpot_resize_array(NULL, r->values, r->cap, cap, sizeof *values);
+        if (!values) {
+            return dpot_error_set(r->error, DPOT_ERR_MEMORY, "out of memory at line %zu", r->line);
+        }
+        r->values = values;
+        r->cap = cap;
+    }
+    r->values[r->n_values++] = value;
+    return DPOT_OK;
+}
+
+/* Reads one field up to its comma, end of line or end of file, which is stored in *stop. */
+static dpot_status read_field(struct reader *r, int *stop)
+{
+    int is_quoted = 0;
+    r->field_len = 0;
+    for (;;) {
+        const int c = getc(r->stream);
+        if (c == EOF || c == '\n' || (c == ',' && !is_quoted)) {
+            *stop = c;
+            break;
+        }
+        if (c == '\0') {
+            return refuse(r, DPOT_ERR_MALFORMED, "has a NUL byte: this is not a CSV file");
+        }
+        if (c == '"' && (is_quoted || strspn(r->field, " \t") >= r->field_len)) {
+            is_quoted = !is_quoted;
+            continue;
+        }
+        if (r->field_len == FIELD_MAX) {
+            return refuse(r, DPOT_ERR_MALFORMED,
+                          "is longer than 255 bytes: separate numbers with commas");
+        }
+        r->field[r->field_len++] = (char)c;
+        r->field[r->field_len] = '\0';
+    }
+    r->field[r->field_len] = '\0';
+    if (is_quoted) {
+        return refuse(r, DPOT_ERR_MALFORMED, "has a quote that is not closed");
+    }
+    trim(r->field);
+    return DPOT_OK;
+}
+
+/* Not a number: shows the beginning of the text, printable bytes only. */
+static dpot_status refuse_text(const struct reader *r)
+{
+    char shown[33];
+    size_t n = 0;
+    for (; n < sizeof shown - 1 && r->field[n]; n++) {
+        shown[n] = r->field[n] >= ' ' && r->field[n] <= '~' ? r->field[n] : '?';
+    }
+    shown[n] = '\0';
+    return dpot_error_set(r->error, DPOT_ERR_MALFORMED,
+                          "line %zu, column %zu is \"%s\": give a number, with commas between "
+                          "columns",
+                          r->line, r->n_fields + 1, shown);
+}
+
+static dpot_status accept_field(struct reader *r, int is_first_row)
+{
+    double value = 0;
+    errno = 0;
+    if (parse_number(r->field, &value)) {
+        if (errno == ERANGE && fabs(value) > 1) {
+            return refuse(r, DPOT_ERR_RANGE, "is beyond the range of a double");
+        }
+        r->n_numbers++;
+    } else if (!is_first_row) {
+        return refuse_text(r);
+    }
+    if (r->n_fields >= ARRAY_COLUMNS_MAX) {
+        return refuse(r, DPOT_ERR_TOO_LARGE, "is one column too many (at most 1048576)");
+    }
+    if (r->n_values >= ARRAY_ENTRIES_MAX) {
+        return refuse(r, DPOT_ERR_TOO_LARGE, "is one entry too many (at most 2^28)");
+    }
+    const dpot_status status = push(r, value);
+    r->n_fields++;
+    return status;
+}
+
+/* The first row is a header without numbers, or data without text; nothing between. */
+static dpot_status settle_first_row(struct reader *r, int is_comment)
+{
+    if (is_comment || r->n_numbers == 0) {
+        r->n_values = 0;
+        r->n_cols = is_comment ? 0 : r->n_fields;
+        return DPOT_OK;
+    }
+    if (r->n_numbers < r->n_fields) {
+        return dpot_error_set(r->error, DPOT_ERR_MALFORMED,
+                              "line %zu has %zu numbers in %zu fields: a header has none, a row "
+                              "has only numbers",
+                              r->line, r->n_numbers, r->n_fields);
+    }
+    r->n_cols = r->n_fields;
+    return DPOT_OK;
+}
+
+static dpot_status check_width(const struct reader *r)
+{
+    if (r->n_fields == r->n_cols) {
+        return DPOT_OK;
+    }
+    return dpot_error_set(r->error, DPOT_ERR_MALFORMED,
+                          "line %zu has %zu columns where %zu were expected: rows must not be "
+                          "ragged",
+                          r->line, r->n_fields, r->n_cols);
+}
+
+/* Reads one line; *stop is EOF after the last. */
+static dpot_status read_line(struct reader *r, int is_first_row, int *stop)
+{
+    int is_comment = 0;
+    r->line++;
+    r->n_fields = r->n_numbers = 0;
+    do {
+        dpot_status status = read_field(r, stop);
+        if (status != DPOT_OK) {
+            return status;
+        }
+        if (r->n_fields == 0 && *stop != ',' && !r->field[0]) {
+            r->blank_line = *stop == EOF ? r->blank_line : r->line;
+            return DPOT_OK;
+        }
+        if (r->blank_line) {
+            r->line = r->blank_line;
+            return refuse(r, DPOT_ERR_MALFORMED, "is an empty line: remove it");
+        }
+        is_comment |= is_first_row && r->n_fields == 0 && r->field[0] == '#';
+        status = accept_field(r, is_first_row);
+        if (status != DPOT_OK) {
+            return status;
+        }
+    } while (*stop == ',');
+    if (is_first_row) {
+        return settle_first_row(r, is_comment);
+    }
+    if (r->n_cols == 0) {
+        r->n_cols = r->n_fields;
+    }
+    return check_width(r);
+}
+
+static void skip_byte_order_mark(FILE *stream)
+{
+    static const int mark[3] = {0xEF, 0xBB, 0xBF};
+    for (int i = 0; i < 3; i++) {
+        const int c = getc(stream);
+        if (c != mark[i]) {
+            (void)(c != EOF && ungetc(c, stream));
+            return; /* a mark cut short is text and refused as such */
+        }
+    }
+}
+
+static dpot_status read_rows(struct reader *r)
+{
+    int stop = '\n';
+    skip_byte_order_mark(r->stream);
+    while (stop != EOF) {
+        const dpot_status status = read_line(r, r->line == 0, &stop);
+        if (status != DPOT_OK) {
+            return status;
+        }
+    }
+    if (ferror(r->stream)) {
+        return dpot_error_set(r->error, DPOT_ERR_IO, "reading failed after line %zu", r->line);
+    }
+    if (r->n_values == 0) {
+        return dpot_error_set(r->error, DPOT_ERR_SHAPE, "there are no rows: give at least one");
+    }
+    return DPOT_OK;
+}
+
+dpot_status csv_read(FILE *stream, struct array *array, struct dpot_error *error)
+{
+    struct reader r = {.stream = stream, .error = error};
+    *array = (struct array){0};
+    dpot_status status = read_rows(&r);
+    if (status == DPOT_OK) {
+        double *values = dpot_resize_array(NULL, r.values, r.cap, r.n_values, sizeof *values);
+        if (values) {
+            *array = (struct array){r.n_values / r.n_cols, r.n_cols, r.n_cols == 1, values};
+            return DPOT_OK;
+        }
+        status = dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory");
+    }
+    dpot_free_array(NULL, r.values, r.cap, sizeof *r.values);
+    return status;
+}
+
+void csv_write(FILE *stream, const struct array *array, enum array_type type)
+{
+    const double *value = array->values;
+    for (size_t i = 0; i < array->n_rows; i++) {
+        for (size_t j = 0; j < array->n_cols; j++, value++) {
+            if (j > 0) {
+                (void)putc(',', stream);
+            }
+            if (type == ARRAY_U4) {
+                (void)fprintf(stream, "%lu", (unsigned long)*value);
+            } else {
+                (void)fprintf(stream, "%.17g", *value);
+            }
+        }
+        (void)putc('\n', stream);
+    }
+}

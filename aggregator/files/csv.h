@@ -1,0 +1,19 @@
+/* Comma-separated numbers. One line per row; the first line is a header when none of its fields is a
+ * number or it begins with '#'. Fields may be padded with blanks or enclosed in double quotes; a
+ * byte order mark, CR LF and empty lines at the end are accepted. Everything else is refused with
+ * its line and column. */
+#ifndef DPOT_FILES_CSV_H
+#define DPOT_FILES_CSV_H
+
+#include "files/array.h"
+
+#include <stdio.h>
+
+/* Errors as array_read, without the path. One column is 1-D. */
+DPOT_WARN_UNUSED dpot_status csv_read(FILE *stream, struct array *array, struct dpot_error *error);
+
+/* 17 significant digits, or integers for ARRAY_U4; no header. A failed write is left for the caller
+ * to see in ferror. */
+void csv_write(FILE *stream, const struct array *array, enum array_type type);
+
+#endif

@@ -1,0 +1,400 @@
+#include "files/npy.h"
+
+#include "base/buf.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#define HEADER_MAX 65536 /* bytes; NumPy writes 118 for what we read */
+#define BLOCK 4096       /* entries converted at a time */
+
+static const char magic[6] = "\x93NUMPY";
+
+/* One row per element type. decode() returns 0 when the value is not exact in a double. */
+struct npy_type {
+    const char *descr;
+    size_t size;
+    int (*decode)(const uint8_t *in, double *out);
+};
+
+static int decode_f4(const uint8_t *in, double *out)
+{
+    const uint32_t bits = dpot_load_u32(in);
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    *out = (double)value;
+    return 1;
+}
+
+static int decode_f8(const uint8_t *in, double *out)
+{
+    const uint64_t bits = dpot_load_u64(in);
+    memcpy(out, &bits, sizeof *out);
+    return 1;
+}
+
+static int decode_i4(const uint8_t *in, double *out)
+{
+    const uint32_t bits = dpot_load_u32(in);
+    *out = (double)bits - (bits >> 31 ? 4294967296.0 : 0.0);
+    return 1;
+}
+
+static int decode_u4(const uint8_t *in, double *out)
+{
+    *out = (double)dpot_load_u32(in);
+    return 1;
+}
+
+static int decode_u8(const uint8_t *in, double *out)
+{
+    const uint64_t value = dpot_load_u64(in);
+    *out = (double)value;
+    return value <= (uint64_t)1 << 53;
+}
+
+static int decode_i8(const uint8_t *in, double *out)
+{
+    const uint64_t bits = dpot_load_u64(in);
+    const int is_negative = bits >> 63 != 0;
+    const uint64_t magnitude = is_negative ? ~bits + 1 : bits;
+    *out = is_negative ? -(double)magnitude : (double)magnitude;
+    return magnitude <= (uint64_t)1 << 53;
+}
+
+static const struct npy_type types[] = {
+    {"<f4", 4, decode_f4}, {"<f8", 8, decode_f8}, {"<i4", 4, decode_i4},
+    {"<i8", 8, decode_i8}, {"<u4", 4, decode_u4}, {"<u8", 8, decode_u8},
+};
+#define N_TYPES (sizeof types / sizeof types[0])
+
+/* What the header says. */
+struct header {
+    char descr[16];
+    int fortran_order; /* -1: not seen */
+    size_t n_dims;     /* up to 3 are counted */
+    uint64_t shape[2];
+    int has_shape;
+};
+
+static dpot_status malformed(struct dpot_error *error, const char *what)
+{
+    return dpot_error_set(error, DPOT_ERR_MALFORMED, "the .npy header %s: save it again with NumPy",
+                          what);
+}
+
+static void skip_blanks(const char **p)
+{
+    while (**p == ' ' || **p == '\t' || **p == '\n' || **p == '\r') {
+        (*p)++;
+    }
+}
+
+/* Takes `c` after blanks; 0 when something else is there. */
+static int take(const char **p, char c)
+{
+    skip_blanks(p);
+    if (**p != c) {
+        return 0;
+    }
+    (*p)++;
+    return 1;
+}
+
+/* A quoted text of less than `cap` bytes without escapes. */
+static int take_text(const char **p, char *out, size_t cap)
+{
+    skip_blanks(p);
+    const char quote = **p;
+    if (quote != '\'' && quote != '"') {
+        return 0;
+    }
+    const char *start = ++*p;
+    while (**p && **p != quote && **p != '\\') {
+        (*p)++;
+    }
+    const size_t len = (size_t)(*p - start);
+    if (**p != quote || len >= cap) {
+        return 0;
+    }
+    memcpy(out, start, len);
+    out[len] = '\0';
+    (*p)++;
+    return 1;
+}
+
+static int take_word(const char **p, const char *word)
+{
+    skip_blanks(p);
+    const size_t len = strlen(word);
+    if (strncmp(*p, word, len) != 0) {
+        return 0;
+    }
+    *p += len;
+    return 1;
+}
+
+/* Digits, saturating above 2^62: every such size is refused later. */
+static int take_size(const char **p, uint64_t *out)
+{
+    skip_blanks(p);
+    if (**p < '0' || **p > '9') {
+        return 0;
+    }
+    uint64_t value = 0;
+    for (; **p >= '0' && **p <= '9'; (*p)++) {
+        value = value >= (uint64_t)1 << 58 ? (uint64_t)1 << 62 : value * 10 + (uint64_t)(**p - '0');
+    }
+    (void)(**p == 'L' && (*p)++); /* Python 2 */
+    *out = value;
+    return 1;
+}
+
+static int take_shape(const char **p, struct header *header)
+{
+    if (header->has_shape || !take(p, '(')) {
+        return 0;
+    }
+    header->has_shape = 1;
+    while (!take(p, ')')) {
+        uint64_t size = 0;
+        if (!take_size(p, &size)) {
+            return 0;
+        }
+        if (header->n_dims < 2) {
+            header->shape[header->n_dims] = size;
+        }
+        header->n_dims += header->n_dims < 3;
+        if (!take(p, ',')) {
+            return take(p, ')');
+        }
+    }
+    return 1;
+}
+
+static int take_entry(const char **p, struct header *header)
+{
+    char key[16];
+    if (!take_text(p, key, sizeof key) || !take(p, ':')) {
+        return 0;
+    }
+    if (strcmp(key, "descr") == 0 && !header->descr[0]) {
+        return take_text(p, header->descr, sizeof header->descr);
+    }
+    if (strcmp(key, "fortran_order") == 0 && header->fortran_order < 0) {
+        header->fortran_order = take_word(p, "True") ? 1 : take_word(p, "False") ? 0 : -1;
+        return header->fortran_order >= 0;
+    }
+    return strcmp(key, "shape") == 0 && take_shape(p, header);
+}
+
+/* `text` ends with a NUL and holds no other. */
+static int parse_header(const char *text, struct header *header)
+{
+    const char *p = text;
+    *header = (struct header){.fortran_order = -1};
+    if (!take(&p, '{')) {
+        return 0;
+    }
+    while (!take(&p, '}')) {
+        if (!take_entry(&p, header)) {
+            return 0;
+        }
+        if (!take(&p, ',')) {
+            if (!take(&p, '}')) {
+                return 0;
+            }
+            break;
+        }
+    }
+    skip_blanks(&p);
+    return !*p && header->descr[0] && header->fortran_order >= 0 && header->has_shape;
+}
+
+/* Reads magic, version and header; *data_offset is where the entries begin. */
+static dpot_status read_header(FILE *stream, uint64_t file_size, struct header *header,
+                               uint64_t *data_offset, struct dpot_error *error)
+{
+    uint8_t start[12] = {0};
+    char text[HEADER_MAX + 1];
+    if (fread(start, 1, 8, stream) != 8 || memcmp(start, magic, sizeof magic) != 0) {
+        return dpot_error_set(error, DPOT_ERR_MALFORMED,
+                              "this is not a .npy file (it does not begin with \\x93NUMPY)");
+    }
+    const int version = start[6];
+    if (version < 1 || version > 3 || start[7] != 0) {
+        return dpot_error_set(error, DPOT_ERR_VERSION,
+                              ".npy version %d.%d is not known: save as 1.0, 2.0 or 3.0", version,
+                              start[7]);
+    }
+    const size_t len_size = version == 1 ? 2 : 4;
+    if (fread(start + 8, 1, len_size, stream) != len_size) {
+        return malformed(error, "is cut off");
+    }
+    const size_t len = dpot_load_u32(start + 8); /* version 1: the upper bytes are 0 */
+    *data_offset = 8 + len_size + len;
+    if (*data_offset > file_size) {
+        return malformed(error, "is longer than the file");
+    }
+    if (len > HEADER_MAX) {
+        return malformed(error, "is longer than 65536 bytes");
+    }
+    if (fread(text, 1, len, stream) != len) {
+        return malformed(error, "is cut off");
+    }
+    text[len] = '\0';
+    if (strlen(text) != len || !parse_header(text, header)) {
+        return malformed(error, "is not {'descr', 'fortran_order', 'shape'}");
+    }
+    return DPOT_OK;
+}
+
+static dpot_status find_type(const struct header *header, const struct npy_type **type,
+                             struct dpot_error *error)
+{
+    for (size_t i = 0; i < N_TYPES; i++) {
+        if (strcmp(types[i].descr, header->descr) == 0) {
+            *type = &types[i];
+            return DPOT_OK;
+        }
+    }
+    return dpot_error_set(error, DPOT_ERR_MALFORMED,
+                          "the element type is '%s': convert to <f8 (or <f4 <i4 <i8 <u4 <u8)",
+                          header->descr);
+}
+
+static dpot_status check_shape(const struct header *header, struct dpot_error *error)
+{
+    if (header->fortran_order) {
+        return dpot_error_set(error, DPOT_ERR_MALFORMED,
+                              "the array is in Fortran order: save numpy.ascontiguousarray(x)");
+    }
+    if (header->n_dims == 0 || header->n_dims > 2) {
+        return dpot_error_set(error, DPOT_ERR_SHAPE, "the array has %s dimensions: give one or two",
+                              header->n_dims == 0 ? "no" : "three or more");
+    }
+    const uint64_t n_rows = header->shape[0];
+    const uint64_t n_cols = header->n_dims == 2 ? header->shape[1] : 1;
+    if (n_rows == 0 || n_cols == 0) {
+        return dpot_error_set(error, DPOT_ERR_SHAPE, "the array is empty: give at least one entry");
+    }
+    if (n_cols > ARRAY_COLUMNS_MAX || n_rows > ARRAY_ENTRIES_MAX / n_cols) {
+        return dpot_error_set(error, DPOT_ERR_TOO_LARGE,
+                              "the shape (%llu, %llu) is beyond %zu columns or %zu entries",
+                              (unsigned long long)n_rows, (unsigned long long)n_cols,
+                              ARRAY_COLUMNS_MAX, ARRAY_ENTRIES_MAX);
+    }
+    return DPOT_OK;
+}
+
+static dpot_status read_entries(FILE *stream, const struct npy_type *type, struct array *array,
+                                struct dpot_error *error)
+{
+    uint8_t block[BLOCK * 8];
+    const size_t n_entries = array->n_rows * array->n_cols;
+    for (size_t done = 0; done < n_entries;) {
+        const size_t n = n_entries - done < BLOCK ? n_entries - done : BLOCK;
+        if (fread(block, type->size, n, stream) != n) {
+            return dpot_error_set(error, DPOT_ERR_IO, "reading stopped at entry %zu of %zu", done,
+                                  n_entries);
+        }
+        for (size_t i = 0; i < n; i++) {
+            if (!type->decode(block + i * type->size, &array->values[done + i])) {
+                return dpot_error_set(error, DPOT_ERR_RANGE,
+                                      "entry %zu is %.0f: integers beyond 2^53 are not exact here",
+                                      done + i, array->values[done + i]);
+            }
+        }
+        done += n;
+    }
+    return DPOT_OK;
+}
+
+dpot_status npy_read(FILE *stream, uint64_t file_size, struct array *array,
+                     struct dpot_error *error)
+{
+    struct header header;
+    const struct npy_type *type = NULL;
+    uint64_t data_offset = 0;
+    *array = (struct array){0};
+    dpot_status status = read_header(stream, file_size, &header, &data_offset, error);
+    if (status == DPOT_OK) {
+        status = find_type(&header, &type, error);
+    }
+    if (status == DPOT_OK) {
+        status = check_shape(&header, error);
+    }
+    if (status != DPOT_OK) {
+        return status;
+    }
+    const size_t n_rows = (size_t)header.shape[0];
+    const size_t n_cols = header.n_dims == 2 ? (size_t)header.shape[1] : 1;
+    const uint64_t stated = (uint64_t)n_rows * n_cols * type->size;
+    if (file_size - data_offset != stated) {
+        return dpot_error_set(error, DPOT_ERR_MALFORMED,
+                              "the header states %llu bytes of entries but the file has %llu: it "
+                              "is cut off or damaged",
+                              (unsigned long long)stated,
+                              (unsigned long long)(file_size - data_offset));
+    }
+    status = array_init(array, n_rows, n_cols, header.n_dims == 1);
+    if (status != DPOT_OK) {
+        return dpot_error_set(error, status, "out of memory for %zu x %zu entries", n_rows, n_cols);
+    }
+    status = read_entries(stream, type, array, error);
+    if (status != DPOT_OK) {
+        array_release(array);
+    }
+    return status;
+}
+
+static void write_header(FILE *stream, const struct array *array, enum array_type type)
+{
+    char text[118] = {0}; /* 10 bytes of magic, version and length make 128 */
+    uint8_t start[10] = {0};
+    const char *descr = type == ARRAY_U4 ? "<u4" : "<f8";
+    int len = 0;
+    if (array->is_vector) {
+        len = snprintf(text, sizeof text,
+                       "{'descr': '%s', 'fortran_order': False, 'shape': (%zu,), }", descr,
+                       array->n_rows);
+    } else {
+        len = snprintf(text, sizeof text,
+                       "{'descr': '%s', 'fortran_order': False, 'shape': (%zu, %zu), }", descr,
+                       array->n_rows, array->n_cols);
+    }
+    memset(text + len, ' ', sizeof text - (size_t)len);
+    text[sizeof text - 1] = '\n';
+    memcpy(start, magic, sizeof magic);
+    start[6] = 1;
+    start[8] = sizeof text;
+    (void)fwrite(start, 1, sizeof start, stream);
+    (void)fwrite(text, 1, sizeof text, stream);
+}
+
+static void encode(double value, enum array_type type, uint8_t *out)
+{
+    if (type == ARRAY_U4) {
+        dpot_store_u32(out, (uint32_t)value);
+        return;
+    }
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    dpot_store_u64(out, bits);
+}
+
+void npy_write(FILE *stream, const struct array *array, enum array_type type)
+{
+    uint8_t block[BLOCK * 8];
+    const size_t size = type == ARRAY_U4 ? 4 : 8;
+    const size_t n_entries = array->n_rows * array->n_cols;
+    write_header(stream, array, type);
+    for (size_t done = 0; done < n_entries;) {
+        const size_t n = n_entries - done < BLOCK ? n_entries - done : BLOCK;
+        for (size_t i = 0; i < n; i++) {
+            encode(array->values[done + i], type, block + i * size);
+        }
+        (void)fwrite(block, size, n, stream);
+        done += n;
+    }
+}

@@ -1,0 +1,21 @@
+/* The NumPy .npy format, 1.0 to 3.0: little-endian f4 f8 i4 i8 u4 u8, C order, 1-D or 2-D.
+ *
+ * The header is read by a parser for exactly the dictionary NumPy writes; nothing is evaluated, and
+ * the size it states is compared with the size of the file before memory is taken. */
+#ifndef DPOT_FILES_NPY_H
+#define DPOT_FILES_NPY_H
+
+#include "files/array.h"
+
+#include <stdint.h>
+#include <stdio.h>
+
+/* `file_size` is that of the whole file. Errors as array_read, without the path. */
+DPOT_WARN_UNUSED dpot_status npy_read(FILE *stream, uint64_t file_size, struct array *array,
+                                      struct dpot_error *error);
+
+/* Writes format 1.0; the entries suit `type`. A failed write is left for the caller to see in
+ * ferror. */
+void npy_write(FILE *stream, const struct array *array, enum array_type type);
+
+#endif

@@ -1,0 +1,48 @@
+/* What a storage backend provides; store.c lists them. Contracts are those of store.h. */
+#ifndef DPOT_STORE_BACKEND_H
+#define DPOT_STORE_BACKEND_H
+
+#include "store/store.h"
+
+struct store_backend {
+    const char *scheme; /* the URL up to and including its colon */
+
+    dpot_status (*open)(const char *location, struct store **store, struct dpot_error *error);
+    void (*close)(struct store *store);
+    dpot_status (*check)(struct store *store, struct dpot_error *error);
+    dpot_status (*add_revision)(struct store *store, const struct revision_record *record,
+                                const void *signed_bytes, size_t len, struct dpot_error *error);
+    dpot_status (*set_state)(struct store *store, const uint8_t *hash, enum revision_state state,
+                             struct dpot_error *error);
+    dpot_status (*list_revisions)(struct store *store, store_each_revision each, void *ctx,
+                                  struct dpot_error *error);
+    dpot_status (*get_revision)(struct store *store, const uint8_t *hash,
+                                struct revision_record *record, struct dpot_buf *out,
+                                struct dpot_error *error);
+    dpot_status (*find_campaign)(struct store *store, const uint8_t *campaign_id,
+                                 struct revision_record *record, struct dpot_buf *out,
+                                 struct dpot_error *error);
+    dpot_status (*append_reports)(struct store *store, const struct store_append *append,
+                                  struct dpot_error *error);
+    dpot_status (*count_pool)(struct store *store, const uint8_t *hash, struct pool_count *count,
+                              struct dpot_error *error);
+    dpot_status (*read_pool)(struct store *store, const uint8_t *hash, store_each_report each,
+                             void *ctx, struct dpot_error *error);
+};
+
+/* The first member of every backend's own struct. */
+struct store {
+    const struct store_backend *backend;
+};
+
+/* One numbered file of store/migrations/<backend>/, embedded at build time. */
+struct store_migration {
+    int version;
+    const char *sql;
+};
+
+extern const struct store_backend store_sqlite;
+extern const struct store_migration store_sqlite_migrations[]; /* by version from 1, without gaps */
+extern const size_t store_sqlite_n_migrations;
+
+#endif

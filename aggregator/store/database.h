@@ -1,0 +1,90 @@
+/* One connection to an SQLite file, without SQLite's header: sqlite.c is its only door.
+ *
+ * A database is used under its lock by one thread at a time. Statements are prepared on first use and kept in
+ * one slot each, so a slot has one user at a time too. A query whose statement cannot be prepared is inert:
+ * its binds do nothing and its first step fails. */
+#ifndef DPOT_STORE_DATABASE_H
+#define DPOT_STORE_DATABASE_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct database;
+
+/* Opens or creates PATH (or ":memory:") in WAL mode with synchronous=FULL and brings its schema up to date.
+ * DPOT_ERR_IO (not writable, not a database, another program's), DPOT_ERR_VERSION (newer schema),
+ * DPOT_ERR_CORRUPT, DPOT_ERR_MEMORY. */
+DPOT_WARN_UNUSED dpot_status database_open(const char *path, struct database **database,
+                                           struct dpot_error *error);
+void database_close(struct database *database);
+
+void database_lock(struct database *database);
+void database_unlock(struct database *database);
+
+/* Begins a transaction that holds the write lock, so that what is read inside is what a write builds on. */
+DPOT_WARN_UNUSED dpot_status database_begin(struct database *database, struct dpot_error *error);
+
+/* Commits when `status` is DPOT_OK; otherwise, or when that fails, rolls back. Returns what happened. */
+DPOT_WARN_UNUSED dpot_status database_end(struct database *database, dpot_status status,
+                                          struct dpot_error *error);
+void database_roll_back(struct database *database);
+
+/* The row number that the last INSERT gave. */
+int64_t database_last_row(const struct database *database);
+
+/* The sentence of the connection's last failure: "WHAT failed in the store: ...". DPOT_ERR_EXISTS for a broken
+ * constraint, DPOT_ERR_BUSY, DPOT_ERR_CORRUPT, DPOT_ERR_MEMORY, otherwise DPOT_ERR_IO. */
+dpot_status database_fail(struct database *database, const char *what, struct dpot_error *error);
+
+/* Slots of kept statements. */
+enum statement {
+    STATEMENT_BEGIN,
+    STATEMENT_COMMIT,
+    STATEMENT_ROLLBACK,
+    STATEMENT_PROBE,
+    STATEMENT_ADD_REVISION,
+    STATEMENT_GET_STATE,
+    STATEMENT_CLOSE_OTHERS,
+    STATEMENT_SET_STATE,
+    STATEMENT_LIST,
+    STATEMENT_GET_REVISION,
+    STATEMENT_FIND_CAMPAIGN,
+    STATEMENT_CATCH_UP,
+    STATEMENT_ADD_COMMIT,
+    STATEMENT_BUMP_COUNT,
+    STATEMENT_COUNT_POOL,
+    STATEMENT_LAST_COMMIT,
+    STATEMENT_NEXT_COMMIT,
+    STATEMENT_END,
+};
+
+struct query {
+    void *statement; /* NULL: it could not be prepared */
+};
+
+/* `sql` is a literal; the same for every use of a slot. */
+struct query query_start(struct database *database, enum statement slot, const char *sql);
+
+/* Parameters count from 1; bytes and texts are borrowed until the query is run or finished. */
+void query_bind_integer(struct query query, int parameter, int64_t value);
+void query_bind_bytes(struct query query, int parameter, const void *data, size_t len);
+void query_bind_text(struct query query, int parameter, const char *text);
+
+enum query_outcome { QUERY_ROW, QUERY_DONE, QUERY_FAILED };
+enum query_outcome query_step(struct query query);
+
+/* Columns of the row count from 0; pointers die with the next step. NULL data for NULL and for no bytes. */
+int64_t query_integer(struct query query, int column);
+const char *query_text(struct query query, int column);
+const uint8_t *query_bytes(struct query query, int column, size_t *len);
+
+/* Makes the slot ready for its next use. */
+void query_finish(struct query query);
+
+/* Steps once and finishes: for statements without rows. True when it ran. */
+bool query_run(struct query query);
+
+#endif

@@ -1,0 +1,71 @@
+#include "store/id_cache.h"
+
+#include <string.h>
+
+void id_cache_drop(struct id_cache_entry *entry)
+{
+    if (entry->used) {
+        id_set_release(&entry->set);
+        entry->used = 0;
+    }
+}
+
+static bool is_of(const struct id_cache_entry *entry, const uint8_t *hash)
+{
+    return entry->used && memcmp(entry->hash, hash, DPOT_HASH_LEN) == 0;
+}
+
+/* A free entry, if need be by dropping the least recently used one. */
+static struct id_cache_entry *free_entry(struct id_cache *cache)
+{
+    struct id_cache_entry *oldest = &cache->entries[0];
+    for (size_t i = 1; i < ID_CACHE_SETS_MAX; i++) {
+        if (cache->entries[i].used < oldest->used) {
+            oldest = &cache->entries[i];
+        }
+    }
+    id_cache_drop(oldest);
+    return oldest;
+}
+
+struct id_cache_entry *id_cache_get(struct id_cache *cache, const uint8_t hash[DPOT_HASH_LEN],
+                                    uint32_t round)
+{
+    cache->tick++;
+    for (size_t i = 0; i < ID_CACHE_SETS_MAX; i++) {
+        struct id_cache_entry *entry = &cache->entries[i];
+        if (!is_of(entry, hash)) {
+            continue;
+        }
+        if (entry->round == round) {
+            entry->used = cache->tick;
+            return entry;
+        }
+        if (round > 0 && entry->round < round - 1) {
+            id_cache_drop(entry);
+        }
+    }
+    struct id_cache_entry *entry = free_entry(cache);
+    memcpy(entry->hash, hash, DPOT_HASH_LEN);
+    entry->round = round;
+    entry->last_seq = 0;
+    entry->used = cache->tick;
+    id_set_init(&entry->set);
+    return entry;
+}
+
+void id_cache_drop_revision(struct id_cache *cache, const uint8_t hash[DPOT_HASH_LEN])
+{
+    for (size_t i = 0; i < ID_CACHE_SETS_MAX; i++) {
+        if (is_of(&cache->entries[i], hash)) {
+            id_cache_drop(&cache->entries[i]);
+        }
+    }
+}
+
+void id_cache_release(struct id_cache *cache)
+{
+    for (size_t i = 0; i < ID_CACHE_SETS_MAX; i++) {
+        id_cache_drop(&cache->entries[i]);
+    }
+}

@@ -1,0 +1,85 @@
+#include "store/sqlite_store.h"
+
+struct sqlite_store *sqlite_store_lock(struct store *store)
+{
+    struct sqlite_store *s = (struct sqlite_store *)store;
+    database_lock(s->database);
+    return s;
+}
+
+void sqlite_store_unlock(struct sqlite_store *s)
+{
+    database_unlock(s->database);
+}
+
+dpot_status sqlite_store_fail_corrupt(const char *what, struct dpot_error *error)
+{
+    return dpot_error_set(error, DPOT_ERR_CORRUPT,
+                          "%s in the store is not what was written: restore the file from a backup",
+                          what);
+}
+
+static void close_store(struct store *store)
+{
+    struct sqlite_store *s = (struct sqlite_store *)store;
+    database_close(s->database);
+    id_cache_release(&s->ids);
+    dpot_free_array(NULL, s, 1, sizeof *s);
+}
+
+static dpot_status open_store(const char *path, struct store **store, struct dpot_error *error)
+{
+    if (path[0] == '\0') {
+        return dpot_error_set(error, DPOT_ERR_ARGUMENT,
+                              "store is \"sqlite:\" without a path: name a file");
+    }
+    struct sqlite_store *s = dpot_alloc_array(NULL, 1, sizeof *s);
+    if (!s) {
+        return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for the store");
+    }
+    s->base.backend = &store_sqlite;
+    const dpot_status status = database_open(path, &s->database, error);
+    if (status != DPOT_OK) {
+        close_store(&s->base);
+        return status;
+    }
+    *store = &s->base;
+    return DPOT_OK;
+}
+
+/* After a failed append the change is committed, so that a disk that is full stays "not ready" until it is
+ * not; otherwise it is rolled back and costs no sync. */
+static dpot_status check_store(struct store *store, struct dpot_error *error)
+{
+    struct sqlite_store *s = sqlite_store_lock(store);
+    dpot_status status = database_begin(s->database, error);
+    if (status == DPOT_OK) {
+        if (!query_run(query_start(s->database, STATEMENT_PROBE,
+                                   "UPDATE probe SET n = n + 1 WHERE id = 1"))) {
+            status = database_fail(s->database, "writing", error);
+        }
+        if (status == DPOT_OK && !s->has_write_failed) {
+            database_roll_back(s->database);
+        } else {
+            status = database_end(s->database, status, error);
+            s->has_write_failed = status != DPOT_OK;
+        }
+    }
+    sqlite_store_unlock(s);
+    return status;
+}
+
+const struct store_backend store_sqlite = {
+    .scheme = "sqlite:",
+    .open = open_store,
+    .close = close_store,
+    .check = check_store,
+    .add_revision = sqlite_store_add_revision,
+    .set_state = sqlite_store_set_state,
+    .list_revisions = sqlite_store_list_revisions,
+    .get_revision = sqlite_store_get_revision,
+    .find_campaign = sqlite_store_find_campaign,
+    .append_reports = sqlite_store_append_reports,
+    .count_pool = sqlite_store_count_pool,
+    .read_pool = sqlite_store_read_pool,
+};

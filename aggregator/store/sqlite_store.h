@@ -1,0 +1,64 @@
+/* The embedded store: one SQLite file.
+ *
+ *  - One commit of reports is one row with a packed blob (store/packed.h); which ids are there is known from an
+ *    exact set in memory per (hash, round) (store/id_cache.h).
+ *  - (T2) holds even when two processes use one file: a set catches up with every later commit inside the
+ *    write transaction, before it is asked.
+ *  - The database's lock guards all of this struct. */
+#ifndef DPOT_STORE_SQLITE_STORE_H
+#define DPOT_STORE_SQLITE_STORE_H
+
+#include "store/backend.h"
+#include "store/database.h"
+#include "store/id_cache.h"
+
+struct sqlite_store {
+    struct store base;
+    struct database *database;
+    struct id_cache ids;
+    bool has_write_failed; /* the last append did: a check then really writes */
+};
+
+/* Takes the lock. */
+struct sqlite_store *sqlite_store_lock(struct store *store);
+void sqlite_store_unlock(struct sqlite_store *s);
+
+/* "WHAT in the store is not what was written: ..." */
+dpot_status sqlite_store_fail_corrupt(const char *what, struct dpot_error *error);
+
+/* The state of a revision, under the lock. DPOT_ERR_NOT_FOUND. */
+DPOT_WARN_UNUSED dpot_status sqlite_store_get_state(struct sqlite_store *s, const uint8_t *hash,
+                                                    enum revision_state *state,
+                                                    struct dpot_error *error);
+
+/* Members of the backend (store.h), by file. sqlite_revisions.c: */
+dpot_status sqlite_store_add_revision(struct store *store, const struct revision_record *record,
+                                      const void *signed_bytes, size_t len,
+                                      struct dpot_error *error);
+dpot_status sqlite_store_set_state(struct store *store, const uint8_t *hash,
+                                   enum revision_state state, struct dpot_error *error);
+dpot_status sqlite_store_list_revisions(struct store *store, store_each_revision each, void *ctx,
+                                        struct dpot_error *error);
+dpot_status sqlite_store_get_revision(struct store *store, const uint8_t *hash,
+                                      struct revision_record *record, struct dpot_buf *out,
+                                      struct dpot_error *error);
+dpot_status sqlite_store_find_campaign(struct store *store, const uint8_t *campaign_id,
+                                       struct revision_record *record, struct dpot_buf *out,
+                                       struct dpot_error *error);
+
+/* sqlite_append.c: */
+dpot_status sqlite_store_append_reports(struct store *store, const struct store_append *append,
+                                        struct dpot_error *error);
+
+/* sqlite_pool.c: */
+dpot_status sqlite_store_count_pool(struct store *store, const uint8_t *hash,
+                                    struct pool_count *count, struct dpot_error *error);
+dpot_status sqlite_store_read_pool(struct store *store, const uint8_t *hash, store_each_report each,
+                                   void *ctx, struct dpot_error *error);
+
+/* Columns (format, n_reports, reports) of a row: the blob and its count; DPOT_ERR_CORRUPT. */
+DPOT_WARN_UNUSED dpot_status sqlite_store_read_blob(struct query query, int first_column,
+                                                    const uint8_t **blob, size_t *n_reports,
+                                                    struct dpot_error *error);
+
+#endif

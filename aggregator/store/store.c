@@ -1,0 +1,96 @@
+#include "store/store.h"
+
+#include "store/backend.h"
+
+#include <string.h>
+
+static const struct store_backend *const table[] = {&store_sqlite};
+
+const char *revision_state_name(enum revision_state state)
+{
+    switch (state) {
+    case REVISION_DRAFT:
+        return "draft";
+    case REVISION_OPEN:
+        return "open";
+    case REVISION_CLOSED:
+        return "closed";
+    }
+    return "unknown";
+}
+
+dpot_status store_open(const char *url, struct store **store, struct dpot_error *error)
+{
+    *store = NULL;
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        const size_t scheme_len = strlen(table[i]->scheme);
+        if (strncmp(url, table[i]->scheme, scheme_len) == 0) {
+            return table[i]->open(url + scheme_len, store, error);
+        }
+    }
+    return dpot_error_set(error, DPOT_ERR_ARGUMENT,
+                          "store is \"%s\": this build knows sqlite:PATH and sqlite::memory:", url);
+}
+
+void store_close(struct store *store)
+{
+    if (store) {
+        store->backend->close(store);
+    }
+}
+
+dpot_status store_check(struct store *store, struct dpot_error *error)
+{
+    return store->backend->check(store, error);
+}
+
+dpot_status store_add_revision(struct store *store, const struct revision_record *record,
+                               const void *signed_bytes, size_t len, struct dpot_error *error)
+{
+    return store->backend->add_revision(store, record, signed_bytes, len, error);
+}
+
+dpot_status store_set_state(struct store *store, const uint8_t hash[DPOT_HASH_LEN],
+                            enum revision_state state, struct dpot_error *error)
+{
+    return store->backend->set_state(store, hash, state, error);
+}
+
+dpot_status store_list_revisions(struct store *store, store_each_revision each, void *ctx,
+                                 struct dpot_error *error)
+{
+    return store->backend->list_revisions(store, each, ctx, error);
+}
+
+dpot_status store_get_revision(struct store *store, const uint8_t hash[DPOT_HASH_LEN],
+                               struct revision_record *record, struct dpot_buf *out,
+                               struct dpot_error *error)
+{
+    return store->backend->get_revision(store, hash, record, out, error);
+}
+
+dpot_status store_find_campaign(struct store *store,
+                                const uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN],
+                                struct revision_record *record, struct dpot_buf *out,
+                                struct dpot_error *error)
+{
+    return store->backend->find_campaign(store, campaign_id, record, out, error);
+}
+
+dpot_status store_append_reports(struct store *store, const struct store_append *append,
+                                 struct dpot_error *error)
+{
+    return store->backend->append_reports(store, append, error);
+}
+
+dpot_status store_count_pool(struct store *store, const uint8_t hash[DPOT_HASH_LEN],
+                             struct pool_count *count, struct dpot_error *error)
+{
+    return store->backend->count_pool(store, hash, count, error);
+}
+
+dpot_status store_read_pool(struct store *store, const uint8_t hash[DPOT_HASH_LEN],
+                            store_each_report each, void *ctx, struct dpot_error *error)
+{
+    return store->backend->read_pool(store, hash, each, ctx, error);
+}

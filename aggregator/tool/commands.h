@@ -1,0 +1,25 @@
+/* Every command of `dpot`, each in the file of its group. */
+#ifndef DPOT_TOOL_COMMANDS_H
+#define DPOT_TOOL_COMMANDS_H
+
+#include "tool/command.h"
+
+/* Mathematics on files. */
+extern const struct command command_project;
+extern const struct command command_ot;
+extern const struct command command_estimate;
+
+/* Simulation. */
+extern const struct command command_simulate;
+extern const struct command command_population;
+
+/* Admin calls to a running dpotd. */
+extern const struct command command_campaign_create;
+extern const struct command command_campaign_list;
+extern const struct command command_campaign_show;
+extern const struct command command_campaign_open;
+extern const struct command command_campaign_close;
+extern const struct command command_campaign_fetch;
+extern const struct command command_pool;
+
+#endif

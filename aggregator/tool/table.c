@@ -1,0 +1,108 @@
+#include "tool/table.h"
+
+#include <string.h>
+
+#define NAME_MAX_LEN 120
+#define INLINE_MAX 8 /* longest list that is shown */
+#define DEPTH_MAX 8
+
+static void format_scalar(char *out, size_t cap, const json_t *value)
+{
+    if (json_is_string(value)) {
+        (void)snprintf(out, cap, "%s", json_string_value(value));
+    } else if (json_is_integer(value)) {
+        (void)snprintf(out, cap, "%lld", (long long)json_integer_value(value));
+    } else if (json_is_real(value)) {
+        (void)snprintf(out, cap, "%.10g", json_real_value(value));
+    } else if (json_is_boolean(value)) {
+        (void)snprintf(out, cap, "%s", json_is_true(value) ? "yes" : "no");
+    } else {
+        (void)snprintf(out, cap, "-");
+    }
+}
+
+static bool is_scalar(const json_t *value)
+{
+    return !json_is_object(value) && !json_is_array(value);
+}
+
+static void print_list(FILE *stream, const char *name, const json_t *list)
+{
+    const size_t n = json_array_size(list);
+    bool is_short = n <= INLINE_MAX;
+    for (size_t i = 0; i < n && is_short; i++) {
+        is_short = is_scalar(json_array_get(list, i));
+    }
+    (void)fprintf(stream, "%-24s ", name);
+    for (size_t i = 0; i < n && is_short; i++) {
+        char text[128];
+        format_scalar(text, sizeof text, json_array_get(list, i));
+        (void)fprintf(stream, "%s%s", i > 0 ? ", " : "", text);
+    }
+    if (!is_short) {
+        (void)fprintf(stream, "(%zu entries)", n);
+    }
+    (void)fputc('\n', stream);
+}
+
+static void print_object(FILE *stream, const char *prefix, const json_t *object, int depth)
+{
+    const char *key = NULL;
+    json_t *value = NULL;
+    json_object_foreach((json_t *)object, key, value)
+    {
+        char name[NAME_MAX_LEN], text[512];
+        (void)snprintf(name, sizeof name, "%s%s%s", prefix, *prefix ? "." : "", key);
+        if (json_is_object(value) && depth < DEPTH_MAX) {
+            print_object(stream, name, value, depth + 1);
+        } else if (json_is_array(value)) {
+            print_list(stream, name, value);
+        } else {
+            format_scalar(text, sizeof text, value);
+            (void)fprintf(stream, "%-24s %s\n", name, text);
+        }
+    }
+}
+
+/* The only member when it is a list of objects, otherwise NULL. */
+static const json_t *find_rows(const json_t *object)
+{
+    json_t *value = json_object_iter_value(json_object_iter((json_t *)object));
+    const json_t *first = json_array_get(value, 0);
+    return json_object_size(object) == 1 && json_is_object(first) ? value : NULL;
+}
+
+/* Widths of the columns: the longest text of each. */
+static void print_rows(FILE *stream, const json_t *rows)
+{
+    const json_t *first = json_array_get(rows, 0);
+    const size_t n = json_array_size(rows);
+    for (size_t i = 0; i <= n; i++) { /* line 0 is the heading */
+        const char *key = NULL;
+        json_t *unused = NULL;
+        json_object_foreach((json_t *)first, key, unused)
+        {
+            size_t width = strlen(key);
+            char text[512];
+            for (size_t r = 0; r < n; r++) {
+                format_scalar(text, sizeof text, json_object_get(json_array_get(rows, r), key));
+                width = strlen(text) > width ? strlen(text) : width;
+            }
+            if (i > 0) {
+                format_scalar(text, sizeof text, json_object_get(json_array_get(rows, i - 1), key));
+            }
+            (void)fprintf(stream, "%-*s  ", (int)width, i > 0 ? text : key);
+        }
+        (void)fputc('\n', stream);
+    }
+}
+
+void table_print(FILE *stream, const json_t *object)
+{
+    const json_t *rows = find_rows(object);
+    if (rows) {
+        print_rows(stream, rows);
+    } else {
+        print_object(stream, "", object, 0);
+    }
+}

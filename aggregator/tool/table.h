@@ -1,0 +1,13 @@
+/* Results for people: the same JSON as a short table. */
+#ifndef DPOT_TOOL_TABLE_H
+#define DPOT_TOOL_TABLE_H
+
+#include "files/json.h"
+
+#include <stdio.h>
+
+/* One line a value, "name   value"; members of objects as "outer.inner"; long lists as their
+ * length. A list of objects under a single key is a table with one line an object. */
+void table_print(FILE *stream, const json_t *object);
+
+#endif

@@ -1,0 +1,171 @@
+#include "campaigns.h"
+
+#include "files.h"
+#include "mechanism/mechanism.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void name_file(const uint8_t id[DPOT_CAMPAIGN_ID_LEN], char name[DPOT_FILE_NAME_MAX + 1])
+{
+    char hex[2 * DPOT_CAMPAIGN_ID_LEN + 1];
+    dpot_hex_encode(hex, id, DPOT_CAMPAIGN_ID_LEN);
+    (void)snprintf(name, DPOT_FILE_NAME_MAX + 1, "campaign-%s", hex);
+}
+
+/* What only devices ask beyond the validation that both sides share. */
+static dpot_status check_for_device(const struct dpot_campaigns *campaigns,
+                                    const struct dpot_campaign *campaign, struct dpot_error *error)
+{
+    if (campaign->simulation && !campaigns->allow_simulation) {
+        return dpot_error_set(error, DPOT_ERR_SIMULATION,
+                              "campaign \"%s\" is marked as a simulation: a real device takes no "
+                              "part in it",
+                              campaign->name);
+    }
+    if (campaign->epsilon_q32 > DPOT_EPSILON_CEILING_Q32) {
+        return dpot_error_set(error, DPOT_ERR_EPSILON,
+                              "campaign \"%s\" asks for epsilon %.6g: this build accepts at most "
+                              "%d for one report",
+                              campaign->name, dpot_epsilon_to_double(campaign->epsilon_q32),
+                              DPOT_EPSILON_CEILING);
+    }
+    return DPOT_OK;
+}
+
+dpot_status dpot_campaigns_verify(const struct dpot_campaigns *campaigns, const void *data,
+                                  size_t len, struct dpot_signed_campaign *out,
+                                  struct dpot_error *error)
+{
+    dpot_status status =
+        dpot_wire_campaign_open(data, len, campaigns->pin, campaigns->allocator, out, error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    status = check_for_device(campaigns, &out->campaign, error);
+    if (status == DPOT_OK) {
+        status = dpot_mechanism_check_campaign(&out->campaign, error);
+    }
+    if (status != DPOT_OK) {
+        dpot_signed_campaign_release(out);
+        memset(out, 0, sizeof *out);
+    }
+    return status;
+}
+
+/* Reads and verifies the file of campaign `id`; a file that is about another one is not believed.
+ */
+static dpot_status load(const struct dpot_campaigns *campaigns,
+                        const uint8_t id[DPOT_CAMPAIGN_ID_LEN], struct dpot_signed_campaign *out,
+                        struct dpot_error *error)
+{
+    char name[DPOT_FILE_NAME_MAX + 1];
+    struct dpot_buf file;
+    name_file(id, name);
+    memset(out, 0, sizeof *out);
+    dpot_buf_init(&file, DPOT_SIGNED_BYTES_MAX, campaigns->allocator);
+    dpot_status status = dpot_file_read(campaigns->filesystem, name, &file);
+    if (status == DPOT_OK) {
+        status = dpot_campaigns_verify(campaigns, file.data, file.len, out, error);
+    }
+    dpot_buf_release(&file);
+    if (status == DPOT_OK && memcmp(out->campaign.id, id, DPOT_CAMPAIGN_ID_LEN) != 0) {
+        dpot_signed_campaign_release(out);
+        memset(out, 0, sizeof *out);
+        status = dpot_error_set(error, DPOT_ERR_CORRUPT,
+                                "the file \"%s\" is about another campaign", name);
+    }
+    return status;
+}
+
+dpot_status dpot_campaigns_load(const struct dpot_campaigns *campaigns,
+                                const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
+                                struct dpot_signed_campaign *out, struct dpot_error *error)
+{
+    const dpot_status status = load(campaigns, id, out, error);
+    if (status == DPOT_ERR_NOT_FOUND) {
+        char hex[2 * DPOT_CAMPAIGN_ID_LEN + 1];
+        dpot_hex_encode(hex, id, DPOT_CAMPAIGN_ID_LEN);
+        return dpot_error_set(error, status, "campaign %s is not known here: enroll first", hex);
+    }
+    if (status == DPOT_ERR_IO) {
+        return dpot_error_set(error, status, "reading the stored campaign failed");
+    }
+    return status;
+}
+
+/* Whether `revision` may take the place of what is stored. A stored file that does not verify
+ * (damaged, or signed by a key that is no longer pinned) counts as none. */
+static dpot_status compare_with_stored(const struct dpot_campaigns *campaigns,
+                                       const struct dpot_signed_campaign *revision, bool *is_stored,
+                                       struct dpot_error *error)
+{
+    struct dpot_signed_campaign stored;
+    *is_stored = false;
+    dpot_status status = load(campaigns, revision->campaign.id, &stored, NULL);
+    if (status == DPOT_ERR_IO || status == DPOT_ERR_MEMORY) {
+        return status;
+    }
+    if (status != DPOT_OK) {
+        return DPOT_OK;
+    }
+    const uint32_t old = stored.campaign.revision, new = revision->campaign.revision;
+    *is_stored = memcmp(stored.hash, revision->hash, DPOT_HASH_LEN) == 0;
+    if (!*is_stored && new <= old) {
+        status = dpot_error_set(error, DPOT_ERR_EXISTS,
+                                "revision %u is refused: revision %u of this campaign is stored "
+                                "here%s",
+                                (unsigned)new, (unsigned)old,
+                                new == old ? " with other content" : "");
+    }
+    dpot_signed_campaign_release(&stored);
+    return status;
+}
+
+dpot_status dpot_campaigns_store(const struct dpot_campaigns *campaigns,
+                                 const struct dpot_signed_campaign *revision, const void *data,
+                                 size_t len, struct dpot_error *error)
+{
+    bool is_stored = false;
+    dpot_status status = compare_with_stored(campaigns, revision, &is_stored, error);
+    if (status == DPOT_OK && !is_stored) {
+        char name[DPOT_FILE_NAME_MAX + 1];
+        name_file(revision->campaign.id, name);
+        status = dpot_file_replace(campaigns->filesystem, name, data, len);
+    }
+    if (status == DPOT_ERR_IO) {
+        return dpot_error_set(error, status, "storing the campaign failed");
+    }
+    return status;
+}
+
+dpot_status dpot_campaigns_store_keys(const struct dpot_campaigns *campaigns, const void *data,
+                                      size_t len, struct dpot_error *error)
+{
+    struct dpot_keys keys;
+    dpot_status status =
+        dpot_wire_keys_open(data, len, campaigns->pin, campaigns->allocator, &keys, error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    status = dpot_file_replace(campaigns->filesystem, DPOT_KEYS_NAME, data, len);
+    if (status != DPOT_OK) {
+        return dpot_error_set(error, status, "storing the server's seal keys failed");
+    }
+    return DPOT_OK;
+}
+
+dpot_status dpot_campaigns_load_keys(const struct dpot_campaigns *campaigns, struct dpot_keys *keys,
+                                     struct dpot_error *error)
+{
+    struct dpot_buf file;
+    dpot_buf_init(&file, DPOT_SIGNED_KEYS_BYTES_MAX, campaigns->allocator);
+    dpot_status status = dpot_file_read(campaigns->filesystem, DPOT_KEYS_NAME, &file);
+    if (status == DPOT_OK) {
+        status = dpot_wire_keys_open(file.data, file.len, campaigns->pin, campaigns->allocator,
+                                     keys, error);
+    }
+    dpot_buf_release(&file);
+    return status;
+}
+

@@ -1,0 +1,60 @@
+/* The campaigns this device takes part in, and the server's seal keys: what was verified, kept as
+ * the signed bytes it came in.
+ *
+ * File "campaign-<32 hex digits>" holds the SignedCampaign of the newest revision seen; it is
+ * verified against the pin again at every use, so nothing on disk is believed. File "keys" holds
+ * the SignedKeys. Both are replaced whole.
+ *
+ * A revision is stored only if every public condition of exact-privacy D holds (signature,
+ * canonical bytes, ranges, feasibility, memory, epsilon under the ceiling, no simulation on a real
+ * device), and never in the place of a newer one. */
+#ifndef DPOT_CLIENT_CAMPAIGNS_H
+#define DPOT_CLIENT_CAMPAIGNS_H
+
+#include "proto/wire_campaign.h"
+#include "proto/wire_keys.h"
+
+#define DPOT_KEYS_NAME "keys"
+#define DPOT_SIGNED_BYTES_MAX (DPOT_CAMPAIGN_BYTES_MAX + 1024)  /* with key id and signature */
+#define DPOT_SIGNED_KEYS_BYTES_MAX (DPOT_KEYS_BYTES_MAX + 1024)
+
+/* Who may be believed and what is accepted. */
+struct dpot_campaigns {
+    const struct dpot_filesystem *filesystem;
+    const struct dpot_allocator *allocator;
+    uint8_t pin[DPOT_SIGN_PUBLIC_LEN];
+    bool allow_simulation;
+};
+
+/* Verifies a SignedCampaign (data, len) and every public condition. `out` is zeroed on failure,
+ * otherwise release it. DPOT_ERR_SIGNATURE, DPOT_ERR_MALFORMED, DPOT_ERR_VERSION, DPOT_ERR_RANGE,
+ * DPOT_ERR_INFEASIBLE, DPOT_ERR_TOO_LARGE, DPOT_ERR_EPSILON, DPOT_ERR_SIMULATION,
+ * DPOT_ERR_MEMORY. */
+DPOT_WARN_UNUSED dpot_status dpot_campaigns_verify(const struct dpot_campaigns *campaigns,
+                                                   const void *data, size_t len,
+                                                   struct dpot_signed_campaign *out,
+                                                   struct dpot_error *error);
+
+/* Stores verified bytes, durably, unless the same or a newer revision is there. Under the folder's
+ * lock. DPOT_OK also when these very bytes are stored; DPOT_ERR_EXISTS: a newer revision is, or
+ * another one of the same number; DPOT_ERR_IO. */
+DPOT_WARN_UNUSED dpot_status dpot_campaigns_store(const struct dpot_campaigns *campaigns,
+                                                  const struct dpot_signed_campaign *revision,
+                                                  const void *data, size_t len,
+                                                  struct dpot_error *error);
+
+/* Loads and verifies the stored revision. DPOT_ERR_NOT_FOUND, or as dpot_campaigns_verify. */
+DPOT_WARN_UNUSED dpot_status dpot_campaigns_load(const struct dpot_campaigns *campaigns,
+                                                 const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
+                                                 struct dpot_signed_campaign *out,
+                                                 struct dpot_error *error);
+
+/* Verifies seal keys under the pin and stores them; loads and verifies them. */
+DPOT_WARN_UNUSED dpot_status dpot_campaigns_store_keys(const struct dpot_campaigns *campaigns,
+                                                       const void *data, size_t len,
+                                                       struct dpot_error *error);
+DPOT_WARN_UNUSED dpot_status dpot_campaigns_load_keys(const struct dpot_campaigns *campaigns,
+                                                      struct dpot_keys *keys,
+                                                      struct dpot_error *error);
+
+#endif

@@ -1,0 +1,461 @@
+/* A client's life: open, enroll, status, close. Submitting is in submit.c, sending in uploader.c.
+ */
+#include "client.h"
+
+#include "base/clock.h"
+#include "base/crypto.h"
+#include "http.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define DEFAULT_SEND_DELAY_MS 2000
+#define DEFAULT_REQUEST_TIMEOUT_MS 30000
+#define SERVER_URL_MAX 1024
+
+void dpot_client_config_init(struct dpot_client_config *config, size_t struct_size)
+{
+    const struct dpot_client_config defaults = {
+        .struct_size = struct_size,
+        .send_delay_ms = DEFAULT_SEND_DELAY_MS,
+        .request_timeout_ms = DEFAULT_REQUEST_TIMEOUT_MS,
+    };
+    memset(config, 0, struct_size);
+    memcpy(config, &defaults, struct_size < sizeof defaults ? struct_size : sizeof defaults);
+}
+
+void dpot_client_forget_error(dpot_client *client)
+{
+    client->error.text[0] = '\0';
+}
+
+int64_t dpot_client_time(const dpot_client *client)
+{
+    const struct dpot_clock *clock = client->config.clock;
+    return dpot_journal_time(&client->journal, clock->now(clock->ctx));
+}
+
+dpot_status dpot_client_lock(dpot_client *client)
+{
+    dpot_status status = dpot_journal_lock(&client->journal, &client->error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    if (client->journal.is_exhausted) {
+        status = dpot_error_set(&client->error, DPOT_ERR_LEDGER,
+                                "%s: the whole budget of this install counts as spent",
+                                client->journal.why_exhausted);
+    } else {
+        status = dpot_journal_settle(&client->journal, dpot_client_time(client));
+    }
+    if (status != DPOT_OK) {
+        dpot_client_unlock(client);
+    }
+    return status;
+}
+
+void dpot_client_unlock(dpot_client *client)
+{
+    dpot_journal_unlock(&client->journal);
+}
+
+struct dpot_privacy dpot_client_window_spent(const dpot_client *client, int64_t time_ms)
+{
+    const uint64_t longest_s = INT64_MAX / 2000;
+    const uint64_t window_s = client->config.window_seconds;
+    const int64_t window_ms = (int64_t)(window_s < longest_s ? window_s : longest_s) * 1000;
+    return dpot_ledger_spent_after(&client->journal.ledger,
+                                   time_ms < 0 ? INT64_MIN : time_ms - window_ms);
+}
+
+/* ---- opening ---- */
+
+static bool is_zero(const uint8_t *data, size_t len)
+{
+    uint8_t any = 0;
+    for (size_t i = 0; i < len; i++) {
+        any |= data[i];
+    }
+    return any == 0;
+}
+
+/* A mistake of the embedder, in words; NULL when there is none. Caps are looked at elsewhere. */
+static const char *find_mistake(const struct dpot_client_config *config)
+{
+    if (!config->filesystem) {
+        return "config.filesystem is NULL: give one, for instance of dpot_filesystem_posix_new";
+    }
+    if (is_zero(config->pin, sizeof config->pin)) {
+        return "config.pin is not set: give the aggregator's 32-byte signing key";
+    }
+    if (config->keystore_key && (config->keystore_key_len < 16 || config->keystore_key_len > 64)) {
+        return "config.keystore_key_len must be 16 to 64 bytes";
+    }
+    if (config->send_delay_ms == 0) {
+        return "config.send_delay_ms is 0: choose at least 1, longer than a submit takes";
+    }
+    if (config->server_url && strncmp(config->server_url, "http://", 7) != 0 &&
+        strncmp(config->server_url, "https://", 8) != 0) {
+        return "config.server_url must begin with https:// or http://";
+    }
+    if (config->server_url && strlen(config->server_url) > SERVER_URL_MAX) {
+        return "config.server_url is longer than 1024 bytes";
+    }
+    return NULL;
+}
+
+static dpot_status set_cap(double cap, const char *name, uint64_t *cap_q32,
+                           struct dpot_error *error)
+{
+    if (dpot_epsilon_from_double(cap, cap_q32) != DPOT_OK) {
+        return dpot_error_set(error, DPOT_ERR_CAP_UNSET,
+                              "config.%s is %.6g: set a cap above 0 and below 2^31 (caps have no "
+                              "default)",
+                              name, cap);
+    }
+    return DPOT_OK;
+}
+
+static dpot_status set_caps(dpot_client *client)
+{
+    const struct dpot_client_config *config = &client->config;
+    struct dpot_error *error = &client->error;
+    dpot_status status = set_cap(config->campaign_epsilon_cap, "campaign_epsilon_cap",
+                                 &client->campaign_cap_q32, error);
+    if (status == DPOT_OK) {
+        status = set_cap(config->window_epsilon_cap, "window_epsilon_cap", &client->window_cap_q32,
+                         error);
+    }
+    if (status == DPOT_OK) {
+        status = set_cap(config->lifetime_epsilon_cap, "lifetime_epsilon_cap",
+                         &client->lifetime_cap_q32, error);
+    }
+    if (status == DPOT_OK && config->window_seconds == 0) {
+        status = dpot_error_set(error, DPOT_ERR_CAP_UNSET,
+                                "config.window_seconds is 0: set the length of the window that "
+                                "window_epsilon_cap is for");
+    }
+    if (client->campaign_cap_q32 > DPOT_EPSILON_CEILING_Q32) {
+        client->campaign_cap_q32 = DPOT_EPSILON_CEILING_Q32;
+    }
+    return status;
+}
+
+static dpot_status copy_server_url(dpot_client *client)
+{
+    const char *url = client->config.server_url;
+    if (!url) {
+        return DPOT_OK;
+    }
+    size_t len = strlen(url);
+    while (len > 0 && url[len - 1] == '/') {
+        len--;
+    }
+    client->server_url_size = len + 1;
+    client->server_url =
+        dpot_alloc_array(client->config.allocator, client->server_url_size, sizeof(char));
+    if (!client->server_url) {
+        return DPOT_ERR_MEMORY;
+    }
+    memcpy(client->server_url, url, len);
+    client->config.server_url = client->server_url;
+    return DPOT_OK;
+}
+
+static void init_parts(dpot_client *client)
+{
+    struct dpot_client_config *config = &client->config;
+    if (!config->clock) {
+        config->clock = dpot_clock_system();
+    }
+    dpot_journal_init(&client->journal, config->filesystem, config->allocator, config->counter,
+                      config->keystore_key, config->keystore_key_len, config->send_delay_ms);
+    config->keystore_key = NULL; /* the journal has derived its own: the caller may wipe this */
+    client->campaigns = (struct dpot_campaigns){.filesystem = config->filesystem,
+                                                .allocator = config->allocator};
+    memcpy(client->campaigns.pin, config->pin, sizeof config->pin);
+    client->rng_source = &dpot_rng_source_sodium;
+    client->quiet_until_ms = INT64_MIN;
+}
+
+/* Everything of opening that can be refused. */
+static dpot_status set_up(dpot_client *client)
+{
+    const char *mistake = find_mistake(&client->config);
+    dpot_status status = set_caps(client);
+    if (mistake) {
+        status = dpot_error_set(&client->error, DPOT_ERR_ARGUMENT, "%s", mistake);
+    }
+    if (status != DPOT_OK) {
+        return status;
+    }
+    status = dpot_init();
+    if (status != DPOT_OK) {
+        return status;
+    }
+    init_parts(client);
+    status = copy_server_url(client);
+    if (status == DPOT_OK) {
+        status = dpot_client_lock(client);
+    }
+    if (status == DPOT_OK) {
+        dpot_client_unlock(client);
+    }
+    return status == DPOT_ERR_LEDGER ? DPOT_OK : status;
+}
+
+static void put_error_text(char *text, size_t cap, const struct dpot_error *error,
+                           dpot_status status)
+{
+    if (text && cap > 0) {
+        const char *sentence = error && error->text[0] ? error->text : dpot_status_text(status);
+        (void)snprintf(text, cap, "%s", status == DPOT_OK ? "" : sentence);
+    }
+}
+
+dpot_status dpot_client_open(const struct dpot_client_config *config, dpot_client **client,
+                             char *error_text, size_t error_cap)
+{
+    *client = NULL;
+    if (!config || config->struct_size < offsetof(struct dpot_client_config, pin)) {
+        put_error_text(error_text, error_cap, NULL, DPOT_ERR_ARGUMENT);
+        return DPOT_ERR_ARGUMENT;
+    }
+    struct dpot_client_config merged;
+    dpot_client_config_init(&merged, sizeof merged);
+    memcpy(&merged, config,
+           config->struct_size < sizeof merged ? config->struct_size : sizeof merged);
+    dpot_client *c = dpot_alloc_array(merged.allocator, 1, sizeof *c);
+    if (!c) {
+        put_error_text(error_text, error_cap, NULL, DPOT_ERR_MEMORY);
+        return DPOT_ERR_MEMORY;
+    }
+    c->config = merged;
+    const dpot_status status = set_up(c);
+    put_error_text(error_text, error_cap, &c->error, status);
+    if (status != DPOT_OK) {
+        dpot_client_close(c);
+        return status == DPOT_ERR_POISONED ? DPOT_ERR_IO : status;
+    }
+    *client = c;
+    return DPOT_OK;
+}
+
+void dpot_client_close(dpot_client *client)
+{
+    if (client) {
+        const struct dpot_allocator *allocator = client->config.allocator;
+        dpot_journal_release(&client->journal);
+        dpot_free_array(allocator, client->server_url, client->server_url_size, sizeof(char));
+        dpot_free_array(allocator, client, 1, sizeof *client);
+    }
+}
+
+const char *dpot_client_last_error(const dpot_client *client)
+{
+    return client->error.text;
+}
+
+/* ---- campaigns ---- */
+
+/* The last failure always has a sentence. */
+static dpot_status finish_call(dpot_client *client, dpot_status status)
+{
+    if (status != DPOT_OK && client->error.text[0] == '\0') {
+        (void)dpot_error_set(&client->error, status, "%s", dpot_status_text(status));
+    }
+    return status;
+}
+
+/* Verified bytes into the store, under the lock. */
+static dpot_status store(dpot_client *client, const struct dpot_signed_campaign *revision,
+                         const void *data, size_t len)
+{
+    dpot_status status = dpot_journal_lock(&client->journal, &client->error);
+    if (status == DPOT_OK) {
+        status = dpot_campaigns_store(&client->campaigns, revision, data, len, &client->error);
+        dpot_journal_unlock(&client->journal);
+    }
+    return status;
+}
+
+dpot_status dpot_client_import(dpot_client *client, const void *data, size_t len,
+                               uint8_t campaign_id[16])
+{
+    struct dpot_signed_campaign revision;
+    dpot_client_forget_error(client);
+    dpot_status status =
+        dpot_campaigns_verify(&client->campaigns, data, len, &revision, &client->error);
+    if (status != DPOT_OK) {
+        return finish_call(client, status);
+    }
+    status = store(client, &revision, data, len);
+    if (status == DPOT_OK && campaign_id) {
+        memcpy(campaign_id, revision.campaign.id, DPOT_CAMPAIGN_ID_LEN);
+    }
+    dpot_signed_campaign_release(&revision);
+    return finish_call(client, status);
+}
+
+static dpot_status enroll_bytes(dpot_client *client, const uint8_t campaign_id[16],
+                                const struct dpot_buf *body)
+{
+    struct dpot_signed_campaign revision;
+    dpot_status status =
+        dpot_campaigns_verify(&client->campaigns, body->data, body->len, &revision, &client->error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    if (memcmp(revision.campaign.id, campaign_id, DPOT_CAMPAIGN_ID_LEN) != 0) {
+        status = dpot_error_set(&client->error, DPOT_ERR_MALFORMED,
+                                "the server answered with another campaign than was asked for");
+    } else {
+        status = store(client, &revision, body->data, body->len);
+    }
+    dpot_signed_campaign_release(&revision);
+    return status;
+}
+
+static dpot_status fetch_campaign(dpot_client *client, const uint8_t campaign_id[16])
+{
+    char path[64];
+    char hex[2 * DPOT_CAMPAIGN_ID_LEN + 1];
+    struct dpot_buf body;
+    dpot_hex_encode(hex, campaign_id, DPOT_CAMPAIGN_ID_LEN);
+    (void)snprintf(path, sizeof path, "/v1/campaigns/%s", hex);
+    dpot_buf_init(&body, DPOT_SIGNED_BYTES_MAX, client->config.allocator);
+    dpot_status status = dpot_http_get(client, path, client->config.request_timeout_ms, &body);
+    if (status == DPOT_OK) {
+        status = enroll_bytes(client, campaign_id, &body);
+    }
+    dpot_buf_release(&body);
+    return status;
+}
+
+dpot_status dpot_client_enroll(dpot_client *client, const uint8_t campaign_id[16])
+{
+    dpot_client_forget_error(client);
+    dpot_status status = dpot_http_check(client);
+    if (status == DPOT_OK) {
+        status = fetch_campaign(client, campaign_id);
+    }
+    if (status == DPOT_OK) {
+        status = dpot_journal_lock(&client->journal, &client->error);
+    }
+    if (status == DPOT_OK) {
+        status = dpot_http_fetch_keys(client, client->config.request_timeout_ms);
+        dpot_journal_unlock(&client->journal);
+    }
+    return finish_call(client, status);
+}
+
+/* ---- status ---- */
+
+static void count_done(struct dpot_client_status *status, uint8_t done)
+{
+    switch (done) {
+    case DPOT_REPORT_ACCEPTED:
+        status->n_accepted++;
+        break;
+    case DPOT_REPORT_DUPLICATE:
+        status->n_duplicate++;
+        break;
+    case DPOT_REPORT_REJECTED_MALFORMED:
+        status->n_rejected_malformed++;
+        break;
+    case DPOT_REPORT_REJECTED_RANGE:
+        status->n_rejected_range++;
+        break;
+    case DPOT_REPORT_REJECTED_GROUP:
+        status->n_rejected_group++;
+        break;
+    case DPOT_REPORT_REJECTED_TEST:
+        status->n_rejected_test++;
+        break;
+    case DPOT_REPORT_REJECTED_TOKEN:
+        status->n_rejected_token++;
+        break;
+    case DPOT_REPORT_REJECTED_CLOSED:
+        status->n_rejected_closed++;
+        break;
+    case DPOT_DONE_DROPPED_CLOSED:
+        status->n_dropped_closed++;
+        break;
+    case DPOT_DONE_DROPPED_AGE:
+        status->n_dropped_age++;
+        break;
+    case DPOT_DONE_DROPPED_MALFORMED:
+        status->n_dropped_malformed++;
+        break;
+    case DPOT_DONE_DROPPED_LOST:
+        status->n_dropped_lost++;
+        break;
+    default:
+        status->n_pending++;
+        break;
+    }
+}
+
+static void fill_status(const dpot_client *client, struct dpot_client_status *status)
+{
+    const struct dpot_ledger *ledger = &client->journal.ledger;
+    status->lifetime_epsilon_cap = dpot_epsilon_to_double(client->lifetime_cap_q32);
+    status->window_epsilon_cap = dpot_epsilon_to_double(client->window_cap_q32);
+    status->campaign_epsilon_cap = dpot_epsilon_to_double(client->campaign_cap_q32);
+    status->device_time_ms = dpot_client_time(client);
+    status->is_exhausted = client->journal.is_exhausted;
+    if (status->is_exhausted) {
+        status->spent_epsilon = status->lifetime_epsilon_cap;
+        status->window_spent_epsilon = status->window_epsilon_cap;
+        return;
+    }
+    status->n_submitted = ledger->n_charges;
+    for (size_t i = 0; i < ledger->n_charges; i++) {
+        count_done(status, ledger->charges[i].done);
+    }
+    status->spent_epsilon = dpot_epsilon_to_double(dpot_ledger_spent(ledger).epsilon_q32);
+    status->window_spent_epsilon = dpot_epsilon_to_double(
+        dpot_client_window_spent(client, status->device_time_ms).epsilon_q32);
+}
+
+/* A handle whose last opening of the files failed tries again before it answers. */
+static dpot_status make_sure_of_state(dpot_client *client)
+{
+    dpot_client_forget_error(client);
+    if (client->journal.is_loaded && !client->journal.is_poisoned) {
+        return DPOT_OK;
+    }
+    const dpot_status status = dpot_journal_lock(&client->journal, &client->error);
+    if (status == DPOT_OK) {
+        dpot_journal_unlock(&client->journal);
+    }
+    return status;
+}
+
+dpot_status dpot_client_get_status(dpot_client *client, struct dpot_client_status *status)
+{
+    const dpot_status result = make_sure_of_state(client);
+    if (result != DPOT_OK) {
+        return result;
+    }
+    struct dpot_client_status full = {.struct_size = status->struct_size};
+    fill_status(client, &full);
+    memcpy(status, &full,
+           status->struct_size < sizeof full ? status->struct_size : sizeof full);
+    return DPOT_OK;
+}
+
+dpot_status dpot_client_get_campaign_spent(dpot_client *client, const uint8_t campaign_id[16],
+                                           double *spent_epsilon)
+{
+    const dpot_status result = make_sure_of_state(client);
+    if (result != DPOT_OK) {
+        return result;
+    }
+    const struct dpot_privacy spent =
+        dpot_ledger_spent_campaign(&client->journal.ledger, client->campaigns.pin, campaign_id);
+    *spent_epsilon = client->journal.is_exhausted
+                         ? dpot_epsilon_to_double(client->campaign_cap_q32)
+                         : dpot_epsilon_to_double(spent.epsilon_q32);
+    return DPOT_OK;
+}

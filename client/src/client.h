@@ -1,0 +1,41 @@
+/* Inside of a dpot_client: what its files share. */
+#ifndef DPOT_CLIENT_CLIENT_H
+#define DPOT_CLIENT_CLIENT_H
+
+#include "base/rng.h"
+#include "campaigns.h"
+#include "dpot/dpot.h"
+#include "journal.h"
+
+struct dpot_client {
+    struct dpot_client_config config; /* as given, over the defaults; hooks filled in */
+    char *server_url;                 /* our copy, without trailing slashes; NULL: no network */
+    size_t server_url_size;
+
+    /* Caps in Q32, rounded down; the campaign cap is held to the ceiling. */
+    uint64_t campaign_cap_q32;
+    uint64_t window_cap_q32;
+    uint64_t lifetime_cap_q32;
+
+    struct dpot_journal journal;
+    struct dpot_campaigns campaigns;
+    const struct dpot_rng_source *rng_source; /* libsodium, unless simulation.c changed it */
+    int64_t quiet_until_ms;                   /* the server's Retry-After; INT64_MIN: none */
+    struct dpot_error error;
+};
+
+/* Forgets the last failure; every public call begins with it. */
+void dpot_client_forget_error(dpot_client *client);
+
+/* Device time: max(clock, latest time in the ledger). */
+int64_t dpot_client_time(const dpot_client *client);
+
+/* Takes the folder's lock, catches up with the disk and files what has ended by itself (DONE). The
+ * lock is held on DPOT_OK only. DPOT_ERR_LEDGER when the ledger cannot be trusted. */
+DPOT_WARN_UNUSED dpot_status dpot_client_lock(dpot_client *client);
+void dpot_client_unlock(dpot_client *client);
+
+/* The sum of the window that ends at `time_ms`. */
+struct dpot_privacy dpot_client_window_spent(const dpot_client *client, int64_t time_ms);
+
+#endif

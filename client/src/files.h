@@ -1,0 +1,27 @@
+/* Whole small files in the device's folder: read, replace, look whether one is there. */
+#ifndef DPOT_CLIENT_FILES_H
+#define DPOT_CLIENT_FILES_H
+
+#include "base/buf.h"
+#include "dpot/hooks.h"
+
+#include <stdbool.h>
+
+#define DPOT_FILE_NAME_MAX 63 /* bytes, without the NUL */
+
+/* Appends the whole file to `out`. DPOT_ERR_NOT_FOUND, DPOT_ERR_TOO_LARGE (longer than `out` may
+ * grow), DPOT_ERR_IO, DPOT_ERR_MEMORY. */
+DPOT_WARN_UNUSED dpot_status dpot_file_read(const struct dpot_filesystem *filesystem,
+                                            const char *name, struct dpot_buf *out);
+
+/* Puts (data, len) in the place of `name`, whole or not at all, and durably: writes `name`.new,
+ * syncs it, renames it, syncs the folder. DPOT_ERR_IO: the old file is still there, or (when only
+ * the last sync failed) the new one, which then may not be durable. */
+DPOT_WARN_UNUSED dpot_status dpot_file_replace(const struct dpot_filesystem *filesystem,
+                                               const char *name, const void *data, size_t len);
+
+/* Whether the file is there. DPOT_ERR_IO when that cannot be told. */
+DPOT_WARN_UNUSED dpot_status dpot_file_exists(const struct dpot_filesystem *filesystem,
+                                              const char *name, bool *exists);
+
+#endif

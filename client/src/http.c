@@ -1,0 +1,94 @@
+#include "http.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define URL_SIZE 1200 /* server_url is at most 1024 bytes, paths are shorter than 100 */
+
+dpot_status dpot_http_check(dpot_client *client)
+{
+    if (!client->config.transport || !client->server_url) {
+        return dpot_error_set(&client->error, DPOT_ERR_STATE,
+                              "no network: config.transport and config.server_url must be set");
+    }
+    return DPOT_OK;
+}
+
+dpot_status dpot_http_failure(int http_status)
+{
+    switch (http_status) {
+    case 401:
+    case 403:
+        return DPOT_ERR_DENIED;
+    case 404:
+        return DPOT_ERR_NOT_FOUND;
+    default:
+        return DPOT_ERR_SERVER;
+    }
+}
+
+static dpot_status take_body(void *sink, const void *data, size_t len)
+{
+    return dpot_buf_append(sink, data, len);
+}
+
+/* Completes and performs a request; the sentence of a failure names the URL. */
+static dpot_status exchange(dpot_client *client, struct dpot_http_request *request,
+                            const char *path, struct dpot_buf *out, struct dpot_http_answer *answer)
+{
+    const struct dpot_transport *transport = client->config.transport;
+    struct dpot_http_response response = {.struct_size = sizeof response};
+    char url[URL_SIZE];
+    (void)snprintf(url, sizeof url, "%s%s", client->server_url, path);
+    request->struct_size = sizeof *request;
+    request->url = url;
+    request->body_max = out->max - out->len;
+    request->on_body = take_body;
+    request->sink = out;
+    const dpot_status status = transport->perform(transport->ctx, request, &response);
+    if (status != DPOT_OK) {
+        return dpot_error_set(&client->error, status, "%s %s: %s", request->method, url,
+                              dpot_status_text(status));
+    }
+    answer->status = response.status;
+    answer->retry_after_s = response.retry_after_s;
+    return DPOT_OK;
+}
+
+dpot_status dpot_http_post(dpot_client *client, const char *path, const void *body, size_t body_len,
+                           uint32_t timeout_ms, struct dpot_buf *out,
+                           struct dpot_http_answer *answer)
+{
+    struct dpot_http_request request = {.method = "POST",
+                                        .content_type = "application/x-protobuf",
+                                        .body = body,
+                                        .body_len = body_len,
+                                        .timeout_ms = timeout_ms};
+    return exchange(client, &request, path, out, answer);
+}
+
+dpot_status dpot_http_get(dpot_client *client, const char *path, uint32_t timeout_ms,
+                          struct dpot_buf *out)
+{
+    struct dpot_http_request request = {.method = "GET", .timeout_ms = timeout_ms};
+    struct dpot_http_answer answer = {0};
+    const dpot_status status = exchange(client, &request, path, out, &answer);
+    if (status != DPOT_OK || answer.status == 200) {
+        return status;
+    }
+    return dpot_error_set(&client->error, dpot_http_failure(answer.status),
+                          "GET %s%s: the server answered with HTTP status %d", client->server_url,
+                          path, answer.status);
+}
+
+dpot_status dpot_http_fetch_keys(dpot_client *client, uint32_t timeout_ms)
+{
+    struct dpot_buf body;
+    dpot_buf_init(&body, DPOT_SIGNED_KEYS_BYTES_MAX, client->config.allocator);
+    dpot_status status = dpot_http_get(client, "/v1/keys", timeout_ms, &body);
+    if (status == DPOT_OK) {
+        status = dpot_campaigns_store_keys(&client->campaigns, body.data, body.len, &client->error);
+    }
+    dpot_buf_release(&body);
+    return status;
+}

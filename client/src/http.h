@@ -1,0 +1,33 @@
+/* Requests to the server, through the client's transport hook. */
+#ifndef DPOT_CLIENT_HTTP_H
+#define DPOT_CLIENT_HTTP_H
+
+#include "base/buf.h"
+#include "client.h"
+
+struct dpot_http_answer {
+    int status;             /* HTTP status */
+    uint32_t retry_after_s; /* 0: none given */
+};
+
+/* DPOT_ERR_STATE unless there is a transport and a server. */
+DPOT_WARN_UNUSED dpot_status dpot_http_check(dpot_client *client);
+
+/* One exchange with path `path` of the server; the answer's body is appended to `out`, which bounds
+ * it. DPOT_OK whatever the HTTP status; DPOT_ERR_NETWORK and what a transport returns otherwise. */
+DPOT_WARN_UNUSED dpot_status dpot_http_post(dpot_client *client, const char *path, const void *body,
+                                            size_t body_len, uint32_t timeout_ms,
+                                            struct dpot_buf *out, struct dpot_http_answer *answer);
+
+/* GET; any HTTP status but 200 is a failure with a sentence: DPOT_ERR_NOT_FOUND (404),
+ * DPOT_ERR_DENIED (401, 403), DPOT_ERR_SERVER. */
+DPOT_WARN_UNUSED dpot_status dpot_http_get(dpot_client *client, const char *path,
+                                           uint32_t timeout_ms, struct dpot_buf *out);
+
+/* Fetches the seal keys, verifies them under the pin, stores them. Under the folder's lock. */
+DPOT_WARN_UNUSED dpot_status dpot_http_fetch_keys(dpot_client *client, uint32_t timeout_ms);
+
+/* The status that stands for an HTTP status which is not a success. */
+dpot_status dpot_http_failure(int http_status);
+
+#endif

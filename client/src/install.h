@@ -1,0 +1,50 @@
+/* The identity of one install, and the 256-byte header that binds a file to it.
+ *
+ * An install is born once, when a folder is opened that holds nothing of dpot: it draws a random
+ * id. The files "install", "ledger" and "spool" begin with a header that repeats the id under a
+ * checksum keyed from the app's keystore, so that a ledger of another install, or one whose key is
+ * gone, is not taken for ours. "install" is that header alone: it proves later that there was a
+ * ledger. */
+#ifndef DPOT_CLIENT_INSTALL_H
+#define DPOT_CLIENT_INSTALL_H
+
+#include "base/crypto.h"
+
+#include <stdint.h>
+
+#define DPOT_INSTALL_ID_LEN 16
+#define DPOT_HEADER_LEN 256
+#define DPOT_MAC_LEN DPOT_HASH_LEN
+
+struct dpot_install {
+    uint8_t id[DPOT_INSTALL_ID_LEN];
+    uint8_t key[DPOT_HASH_LEN]; /* of every checksum in ledger and spool */
+};
+
+/* What a header says beside the install id. */
+struct dpot_header {
+    uint64_t counter;    /* largest value of the hardware counter seen in this file before */
+    uint64_t generation; /* of the spool: how often it was rewritten */
+};
+
+/* Derives the checksum key from the app's (16..64 bytes; NULL: a fixed one, against accidents
+ * only). The id is left alone. */
+void dpot_install_init_key(struct dpot_install *install, const uint8_t *keystore_key,
+                           size_t keystore_key_len);
+
+/* Writes the header of the file kind `magic`, 8 characters such as "DPOTLDG1". */
+void dpot_header_encode(const struct dpot_install *install, const char *magic,
+                        const struct dpot_header *header, uint8_t out[DPOT_HEADER_LEN]);
+
+/* Reads one and the install id it names. DPOT_ERR_CORRUPT: another kind, or the checksum fails. */
+DPOT_WARN_UNUSED dpot_status dpot_header_decode(const struct dpot_install *install,
+                                                const char *magic,
+                                                const uint8_t in[DPOT_HEADER_LEN],
+                                                struct dpot_header *header,
+                                                uint8_t id[DPOT_INSTALL_ID_LEN]);
+
+/* The checksum of (previous MAC || data), at most 512 bytes of data. */
+void dpot_mac(const struct dpot_install *install, const uint8_t previous[DPOT_MAC_LEN],
+              const void *data, size_t len, uint8_t out[DPOT_MAC_LEN]);
+
+#endif

@@ -1,0 +1,101 @@
+/* The journal: ledger, spool and hardware counter as one thing, and the state of every key.
+ *
+ * State of a key (exact-privacy D). What is on disk decides, nothing else:
+ *
+ *     ledger      spool slot               state     what a submit does
+ *     no CHARGE   missing or empty         NONE      everything
+ *     CHARGE      empty                    CHARGED   makes the report under the old charge
+ *     CHARGE      a valid report           REPORTED  nothing: the same bytes are sent again
+ *     CHARGE      missing or broken        LOST      nothing: settling writes DONE
+ *     DONE        any                      DONE      nothing
+ *
+ * Journal invariants
+ * (J1) Every change happens under the folder's lock, after dpot_journal_lock found both files
+ *      exactly as this handle left them or opened them anew.
+ * (J2) Opening = read, judge, cut torn tails, write the open ends again in place, sync both files
+ *      and the folder. Only then is anything believed.
+ * (J3) An I/O error in a change poisons the handle: nothing more is written, sampled or sent by it.
+ * (J4) Fail closed: a corrupt middle, a broken chain, a missing ledger where there was an install,
+ *      a report without charge, files older than the counter. Then `is_exhausted`, for good.
+ * (J5) A slot is durable before its CHARGE, a CHARGE before its report is made, a report before it
+ *      is sent, DONE before the report is dropped. */
+#ifndef DPOT_CLIENT_JOURNAL_H
+#define DPOT_CLIENT_JOURNAL_H
+
+#include "base/error.h"
+#include "ledger.h"
+#include "spool.h"
+
+#define DPOT_SPOOL_AGE_MS ((int64_t)30 * 86400 * 1000) /* kept after its round has closed */
+
+enum dpot_key_state {
+    DPOT_KEY_NONE,
+    DPOT_KEY_CHARGED,
+    DPOT_KEY_REPORTED,
+    DPOT_KEY_LOST,
+    DPOT_KEY_DONE,
+};
+
+struct dpot_journal {
+    const struct dpot_filesystem *filesystem;
+    const struct dpot_allocator *allocator;
+    const struct dpot_counter *counter; /* NULL: none */
+    uint32_t send_delay_ms;
+    struct dpot_install install;
+    struct dpot_ledger ledger;
+    struct dpot_spool spool;
+    uint64_t counter_value; /* of the hardware, as far as we know */
+    bool is_loaded;         /* memory says what the disk said when we last let go of the lock */
+    bool is_exhausted;      /* (J4) */
+    const char *why_exhausted; /* a literal */
+    bool is_poisoned;       /* (J3) */
+};
+
+/* Sets up; touches nothing. The keystore key may be NULL. */
+void dpot_journal_init(struct dpot_journal *journal, const struct dpot_filesystem *filesystem,
+                       const struct dpot_allocator *allocator, const struct dpot_counter *counter,
+                       const uint8_t *keystore_key, size_t keystore_key_len,
+                       uint32_t send_delay_ms);
+void dpot_journal_release(struct dpot_journal *journal);
+
+/* Takes the folder's lock and makes memory agree with the disk (J1). DPOT_OK with `is_exhausted`
+ * set when the ledger cannot be trusted. DPOT_ERR_POISONED, DPOT_ERR_BUSY, DPOT_ERR_IO,
+ * DPOT_ERR_MEMORY: the lock is not held and nothing was changed that a later opening would miss. */
+DPOT_WARN_UNUSED dpot_status dpot_journal_lock(struct dpot_journal *journal,
+                                               struct dpot_error *error);
+void dpot_journal_unlock(struct dpot_journal *journal);
+
+/* max(now, latest time in the ledger). */
+int64_t dpot_journal_time(const struct dpot_journal *journal, int64_t now_ms);
+
+enum dpot_key_state dpot_journal_state(const struct dpot_journal *journal,
+                                       const struct dpot_key *key);
+
+/* Writes DONE for every key that nothing can be done for any more: lost slots, reports never made
+ * whose round has closed, reports older than DPOT_SPOOL_AGE_MS after that. Under the lock. */
+DPOT_WARN_UNUSED dpot_status dpot_journal_settle(struct dpot_journal *journal, int64_t time_ms);
+
+/* Makes room in memory, so that the steps below can fail on disk only. */
+DPOT_WARN_UNUSED dpot_status dpot_journal_reserve(struct dpot_journal *journal);
+
+/* Step 3 of a submit: an empty slot for the key, durable (one left by a crash is taken again); and
+ * the CHARGE, durable. Step 4: the counter goes up. */
+DPOT_WARN_UNUSED dpot_status dpot_journal_preallocate(struct dpot_journal *journal,
+                                                      const struct dpot_slot_name *name);
+DPOT_WARN_UNUSED dpot_status dpot_journal_charge(struct dpot_journal *journal,
+                                                 const struct dpot_charge *charge);
+
+/* Step 6: the report into the slot, durable, and the counter up. */
+DPOT_WARN_UNUSED dpot_status dpot_journal_spool(struct dpot_journal *journal,
+                                                const struct dpot_key *key,
+                                                const struct dpot_report *report, int64_t start_ms);
+
+/* Step 8: DONE, durable; then the slot is freed. */
+DPOT_WARN_UNUSED dpot_status dpot_journal_finish(struct dpot_journal *journal,
+                                                 const struct dpot_key *key, uint8_t done,
+                                                 int64_t time_ms);
+
+/* Rewrites the spool when enough of it is free. */
+DPOT_WARN_UNUSED dpot_status dpot_journal_compact(struct dpot_journal *journal);
+
+#endif

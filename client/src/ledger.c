@@ -1,0 +1,380 @@
+#include "ledger.h"
+
+#include "base/buf.h"
+#include "files.h"
+
+#include <string.h>
+
+static const char magic[] = "DPOTLDG1";
+
+/* Layout of a record; everything little-endian. */
+enum {
+    TYPE_AT = 0, /* u32 */
+    DONE_AT = 4, /* u32 */
+    SEQ_AT = 8,
+    HASH_AT = 16,
+    ROUND_AT = 48, /* u32, then 4 zero bytes */
+    SIGNER_AT = 56,
+    CAMPAIGN_AT = 88,
+    EPSILON_AT = 104,
+    DELTA_AT = 112,
+    RHO_AT = 120,
+    GAUSSIAN_AT = 128,
+    TIME_AT = 136,
+    COUNTER_AT = 144, /* then 8 zero bytes */
+    MAC_AT = 160,
+};
+enum { TYPE_CHARGE = 0x47524843, TYPE_DONE = 0x454e4f44 }; /* "CHRG", "DONE" */
+
+#define RECORDS_PER_READ 32
+
+bool dpot_key_equal(const struct dpot_key *a, const struct dpot_key *b)
+{
+    return a->round == b->round && memcmp(a->campaign_hash, b->campaign_hash, DPOT_HASH_LEN) == 0;
+}
+
+void dpot_ledger_init(struct dpot_ledger *ledger, const struct dpot_filesystem *filesystem,
+                      const struct dpot_allocator *allocator, const struct dpot_install *install)
+{
+    *ledger = (struct dpot_ledger){.filesystem = filesystem,
+                                   .allocator = allocator,
+                                   .install = install,
+                                   .latest_ms = INT64_MIN};
+}
+
+void dpot_ledger_release(struct dpot_ledger *ledger)
+{
+    dpot_ledger_close_file(ledger);
+    dpot_free_array(ledger->allocator, ledger->charges, ledger->cap_charges,
+                    sizeof *ledger->charges);
+    ledger->charges = NULL;
+    ledger->n_charges = ledger->cap_charges = 0;
+}
+
+dpot_status dpot_ledger_create(struct dpot_ledger *ledger, uint64_t counter)
+{
+    uint8_t header[DPOT_HEADER_LEN];
+    dpot_header_encode(ledger->install, magic, &(struct dpot_header){.counter = counter}, header);
+    return dpot_file_replace(ledger->filesystem, DPOT_LEDGER_NAME, header, sizeof header);
+}
+
+dpot_status dpot_ledger_open_file(struct dpot_ledger *ledger)
+{
+    const struct dpot_filesystem *fs = ledger->filesystem;
+    return fs->open(fs->ctx, DPOT_LEDGER_NAME, 0, &ledger->file);
+}
+
+void dpot_ledger_close_file(struct dpot_ledger *ledger)
+{
+    if (ledger->file) {
+        ledger->filesystem->close(ledger->filesystem->ctx, ledger->file);
+        ledger->file = NULL;
+    }
+}
+
+static uint64_t record_offset(uint64_t seq)
+{
+    return DPOT_HEADER_LEN + seq * DPOT_LEDGER_RECORD_LEN;
+}
+
+/* The checksum that the next record continues. */
+static const uint8_t *chain(const struct dpot_ledger *ledger)
+{
+    return ledger->n_records > 0 ? ledger->last + MAC_AT
+                                 : ledger->header + DPOT_HEADER_LEN - DPOT_MAC_LEN;
+}
+
+/* Takes over what a checked or just written record says. Room for a charge is there. */
+static void remember(struct dpot_ledger *ledger, const uint8_t *record, int64_t time_ms,
+                     uint64_t counter)
+{
+    memcpy(ledger->last, record, DPOT_LEDGER_RECORD_LEN);
+    ledger->n_records++;
+    ledger->latest_ms = time_ms > ledger->latest_ms ? time_ms : ledger->latest_ms;
+    ledger->counter = counter > ledger->counter ? counter : ledger->counter;
+}
+
+static void read_charge(const uint8_t *record, struct dpot_charge *charge)
+{
+    memset(charge, 0, sizeof *charge);
+    memcpy(charge->key.campaign_hash, record + HASH_AT, DPOT_HASH_LEN);
+    charge->key.round = dpot_load_u32(record + ROUND_AT);
+    memcpy(charge->signer, record + SIGNER_AT, sizeof charge->signer);
+    memcpy(charge->campaign_id, record + CAMPAIGN_AT, sizeof charge->campaign_id);
+    charge->cost.epsilon_q32 = dpot_load_u64(record + EPSILON_AT);
+    charge->cost.delta_q64 = dpot_load_u64(record + DELTA_AT);
+    charge->cost.rho_q32 = dpot_load_u64(record + RHO_AT);
+    charge->n_gaussian = dpot_load_u64(record + GAUSSIAN_AT);
+    charge->time_ms = (int64_t)dpot_load_u64(record + TIME_AT);
+}
+
+static bool is_final(uint32_t done)
+{
+    return (done > 0 && done < DPOT_REPORT_STATUS_END) ||
+           (done >= DPOT_DONE_DROPPED_CLOSED && done < DPOT_DONE_END);
+}
+
+/* Applies a record whose checksum holds; (L2) and (L4) are checked. */
+static dpot_status apply(struct dpot_ledger *ledger, const uint8_t *record)
+{
+    struct dpot_charge charge;
+    read_charge(record, &charge);
+    const size_t old = dpot_ledger_find(ledger, &charge.key);
+    const uint32_t type = dpot_load_u32(record + TYPE_AT);
+    const uint32_t done = dpot_load_u32(record + DONE_AT);
+    if (dpot_load_u64(record + SEQ_AT) != ledger->n_records || charge.time_ms < ledger->latest_ms) {
+        return DPOT_ERR_CORRUPT;
+    }
+    if (type == TYPE_CHARGE && old == SIZE_MAX) {
+        const dpot_status status = dpot_ledger_reserve(ledger);
+        if (status != DPOT_OK) {
+            return status;
+        }
+        ledger->charges[ledger->n_charges++] = charge;
+    } else if (type == TYPE_DONE && old != SIZE_MAX &&
+               ledger->charges[old].done == DPOT_DONE_NOT_YET && is_final(done)) {
+        ledger->charges[old].done = (uint8_t)done;
+    } else {
+        return DPOT_ERR_CORRUPT;
+    }
+    remember(ledger, record, charge.time_ms, dpot_load_u64(record + COUNTER_AT));
+    return DPOT_OK;
+}
+
+static bool checksum_holds(const struct dpot_ledger *ledger, const uint8_t *record)
+{
+    uint8_t mac[DPOT_MAC_LEN];
+    dpot_mac(ledger->install, chain(ledger), record, MAC_AT, mac);
+    return dpot_secret_equal(mac, record + MAC_AT, sizeof mac);
+}
+
+static dpot_status load_header(struct dpot_ledger *ledger, uint64_t size)
+{
+    const struct dpot_filesystem *fs = ledger->filesystem;
+    if (size < DPOT_HEADER_LEN) {
+        return DPOT_ERR_CORRUPT;
+    }
+    dpot_status status = fs->read_at(fs->ctx, ledger->file, 0, ledger->header, DPOT_HEADER_LEN);
+    struct dpot_header header = {0};
+    if (status == DPOT_OK) {
+        status = dpot_header_decode(ledger->install, magic, ledger->header, &header,
+                                    ledger->install_id);
+    }
+    ledger->counter = header.counter;
+    return status;
+}
+
+/* Reads on to the end. (L3): a last record that does not hold is a torn append; the same anywhere
+ * else, or two of them, is a corrupt middle. */
+static dpot_status load_records(struct dpot_ledger *ledger, uint64_t size)
+{
+    const struct dpot_filesystem *fs = ledger->filesystem;
+    const uint64_t n = (size - DPOT_HEADER_LEN) / DPOT_LEDGER_RECORD_LEN;
+    const bool has_part = (size - DPOT_HEADER_LEN) % DPOT_LEDGER_RECORD_LEN != 0;
+    uint8_t chunk[RECORDS_PER_READ * DPOT_LEDGER_RECORD_LEN];
+    for (uint64_t i = 0; i < n; i++) {
+        const size_t in_chunk = (size_t)(i % RECORDS_PER_READ);
+        if (in_chunk == 0) {
+            const uint64_t left = n - i;
+            const size_t count = left < RECORDS_PER_READ ? (size_t)left : RECORDS_PER_READ;
+            const dpot_status status = fs->read_at(fs->ctx, ledger->file, record_offset(i), chunk,
+                                                   count * DPOT_LEDGER_RECORD_LEN);
+            if (status != DPOT_OK) {
+                return status;
+            }
+        }
+        const uint8_t *record = chunk + in_chunk * DPOT_LEDGER_RECORD_LEN;
+        if (!checksum_holds(ledger, record)) {
+            ledger->is_torn = i + 1 == n && !has_part;
+            return ledger->is_torn ? DPOT_OK : DPOT_ERR_CORRUPT;
+        }
+        const dpot_status status = apply(ledger, record);
+        if (status != DPOT_OK) {
+            return status;
+        }
+    }
+    ledger->is_torn = has_part;
+    return DPOT_OK;
+}
+
+dpot_status dpot_ledger_load(struct dpot_ledger *ledger)
+{
+    const struct dpot_filesystem *fs = ledger->filesystem;
+    ledger->n_charges = 0;
+    ledger->n_records = 0;
+    ledger->latest_ms = INT64_MIN;
+    ledger->is_torn = false;
+    uint64_t size = 0;
+    dpot_status status = fs->size(fs->ctx, ledger->file, &size);
+    if (status == DPOT_OK) {
+        status = load_header(ledger, size);
+    }
+    return status == DPOT_OK ? load_records(ledger, size) : status;
+}
+
+dpot_status dpot_ledger_repair(struct dpot_ledger *ledger)
+{
+    const struct dpot_filesystem *fs = ledger->filesystem;
+    dpot_status status = DPOT_OK;
+    if (ledger->is_torn) {
+        status = fs->truncate(fs->ctx, ledger->file, record_offset(ledger->n_records));
+    }
+    /* A failed sync may have left the page marked clean: only writing it again makes the next sync
+     * mean something. */
+    if (status == DPOT_OK && ledger->n_records > 0) {
+        status = fs->write_at(fs->ctx, ledger->file, record_offset(ledger->n_records - 1),
+                              ledger->last, sizeof ledger->last);
+    } else if (status == DPOT_OK) {
+        status = fs->write_at(fs->ctx, ledger->file, 0, ledger->header, sizeof ledger->header);
+    }
+    if (status == DPOT_OK) {
+        status = fs->sync(fs->ctx, ledger->file);
+    }
+    if (status == DPOT_OK) {
+        ledger->is_torn = false;
+    }
+    return status;
+}
+
+dpot_status dpot_ledger_is_current(struct dpot_ledger *ledger, bool *is_current)
+{
+    const struct dpot_filesystem *fs = ledger->filesystem;
+    uint8_t block[DPOT_HEADER_LEN];
+    const bool is_empty = ledger->n_records == 0;
+    const size_t len = is_empty ? DPOT_HEADER_LEN : DPOT_LEDGER_RECORD_LEN;
+    const uint8_t *expected = is_empty ? ledger->header : ledger->last;
+    uint64_t size = 0;
+    dpot_status status = fs->size(fs->ctx, ledger->file, &size);
+    *is_current = false;
+    if (status != DPOT_OK || size != record_offset(ledger->n_records)) {
+        return status;
+    }
+    status = fs->read_at(fs->ctx, ledger->file, size - len, block, len);
+    *is_current = status == DPOT_OK && memcmp(block, expected, len) == 0;
+    return status;
+}
+
+dpot_status dpot_ledger_reserve(struct dpot_ledger *ledger)
+{
+    if (ledger->n_charges < ledger->cap_charges) {
+        return DPOT_OK;
+    }
+    const size_t cap = ledger->cap_charges ? 2 * ledger->cap_charges : 4;
+    struct dpot_charge *charges =
+        dpot_resize_array(ledger->allocator, ledger->charges, ledger->cap_charges, cap,
+                          sizeof *ledger->charges);
+    if (!charges) {
+        return DPOT_ERR_MEMORY;
+    }
+    ledger->charges = charges;
+    ledger->cap_charges = cap;
+    return DPOT_OK;
+}
+
+/* Completes a record, appends it and makes it durable, folder included; then remembers it (L1). */
+static dpot_status append(struct dpot_ledger *ledger, uint8_t *record, int64_t time_ms,
+                          uint64_t counter)
+{
+    const struct dpot_filesystem *fs = ledger->filesystem;
+    dpot_store_u64(record + SEQ_AT, ledger->n_records);
+    dpot_store_u64(record + TIME_AT, (uint64_t)time_ms);
+    dpot_store_u64(record + COUNTER_AT, counter);
+    dpot_mac(ledger->install, chain(ledger), record, MAC_AT, record + MAC_AT);
+    dpot_status status = fs->write_at(fs->ctx, ledger->file, record_offset(ledger->n_records),
+                                      record, DPOT_LEDGER_RECORD_LEN);
+    if (status == DPOT_OK) {
+        status = fs->sync(fs->ctx, ledger->file);
+    }
+    if (status == DPOT_OK) {
+        status = fs->sync_directory(fs->ctx);
+    }
+    if (status == DPOT_OK) {
+        remember(ledger, record, time_ms, counter);
+    }
+    return status;
+}
+
+static void begin_record(uint8_t *record, uint32_t type, const struct dpot_key *key)
+{
+    memset(record, 0, DPOT_LEDGER_RECORD_LEN);
+    dpot_store_u32(record + TYPE_AT, type);
+    memcpy(record + HASH_AT, key->campaign_hash, DPOT_HASH_LEN);
+    dpot_store_u32(record + ROUND_AT, key->round);
+}
+
+dpot_status dpot_ledger_charge(struct dpot_ledger *ledger, const struct dpot_charge *charge,
+                               uint64_t counter)
+{
+    uint8_t record[DPOT_LEDGER_RECORD_LEN];
+    begin_record(record, TYPE_CHARGE, &charge->key);
+    memcpy(record + SIGNER_AT, charge->signer, sizeof charge->signer);
+    memcpy(record + CAMPAIGN_AT, charge->campaign_id, sizeof charge->campaign_id);
+    dpot_store_u64(record + EPSILON_AT, charge->cost.epsilon_q32);
+    dpot_store_u64(record + DELTA_AT, charge->cost.delta_q64);
+    dpot_store_u64(record + RHO_AT, charge->cost.rho_q32);
+    dpot_store_u64(record + GAUSSIAN_AT, charge->n_gaussian);
+    dpot_status status = dpot_ledger_reserve(ledger);
+    if (status == DPOT_OK) {
+        status = append(ledger, record, charge->time_ms, counter);
+    }
+    if (status == DPOT_OK) {
+        ledger->charges[ledger->n_charges] = *charge;
+        ledger->charges[ledger->n_charges++].done = DPOT_DONE_NOT_YET;
+    }
+    return status;
+}
+
+dpot_status dpot_ledger_finish(struct dpot_ledger *ledger, size_t charge, uint8_t done,
+                               int64_t time_ms, uint64_t counter)
+{
+    uint8_t record[DPOT_LEDGER_RECORD_LEN];
+    begin_record(record, TYPE_DONE, &ledger->charges[charge].key);
+    dpot_store_u32(record + DONE_AT, done);
+    const dpot_status status = append(ledger, record, time_ms, counter);
+    if (status == DPOT_OK) {
+        ledger->charges[charge].done = done;
+    }
+    return status;
+}
+
+size_t dpot_ledger_find(const struct dpot_ledger *ledger, const struct dpot_key *key)
+{
+    /* From the end: the charge that is asked for is nearly always a recent one. */
+    for (size_t i = ledger->n_charges; i > 0; i--) {
+        if (dpot_key_equal(&ledger->charges[i - 1].key, key)) {
+            return i - 1;
+        }
+    }
+    return SIZE_MAX;
+}
+
+struct dpot_privacy dpot_ledger_spent(const struct dpot_ledger *ledger)
+{
+    return dpot_ledger_spent_after(ledger, INT64_MIN);
+}
+
+struct dpot_privacy dpot_ledger_spent_after(const struct dpot_ledger *ledger, int64_t after_ms)
+{
+    struct dpot_privacy sum = {0};
+    for (size_t i = 0; i < ledger->n_charges; i++) {
+        if (after_ms == INT64_MIN || ledger->charges[i].time_ms > after_ms) {
+            sum = dpot_privacy_add(sum, ledger->charges[i].cost);
+        }
+    }
+    return sum;
+}
+
+struct dpot_privacy dpot_ledger_spent_campaign(const struct dpot_ledger *ledger,
+                                               const uint8_t signer[DPOT_SIGN_PUBLIC_LEN],
+                                               const uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN])
+{
+    struct dpot_privacy sum = {0};
+    for (size_t i = 0; i < ledger->n_charges; i++) {
+        const struct dpot_charge *c = &ledger->charges[i];
+        if (memcmp(c->signer, signer, DPOT_SIGN_PUBLIC_LEN) == 0 &&
+            memcmp(c->campaign_id, campaign_id, DPOT_CAMPAIGN_ID_LEN) == 0) {
+            sum = dpot_privacy_add(sum, c->cost);
+        }
+    }
+    return sum;
+}

@@ -1,0 +1,267 @@
+/* The file hook on POSIX: one private folder.
+ *
+ * (P1) Every name is opened relative to the folder's descriptor, never through a link, and must be
+ *      a regular file: somebody who can write the folder cannot point us elsewhere.
+ * (P2) The lock is flock() on a descriptor of its own for each taking. That excludes processes and
+ *      also handles of this process (POSIX record locks would not), and dies with the process. */
+#include "base/alloc.h"
+#include "dpot/hooks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LOCK_NAME "lock"
+#define FILE_MODE 0600
+#define FOLDER_MODE 0700
+
+struct posix_filesystem {
+    struct dpot_filesystem base; /* first: the hook's address is ours */
+    int folder;
+    int lock; /* -1: not held by this hook */
+};
+
+struct posix_file {
+    int descriptor;
+};
+
+static dpot_status from_errno(void)
+{
+    return errno == ENOENT ? DPOT_ERR_NOT_FOUND : DPOT_ERR_IO;
+}
+
+/* A descriptor of a regular file of ours, or -1 with errno set (P1). */
+static int open_regular(int folder, const char *name, int flags)
+{
+    int descriptor = -1;
+    do {
+        descriptor = openat(folder, name, flags | O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+                            FILE_MODE);
+    } while (descriptor < 0 && errno == EINTR);
+    struct stat about;
+    if (descriptor >= 0 && (fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode))) {
+        (void)close(descriptor);
+        errno = EINVAL;
+        return -1;
+    }
+    return descriptor;
+}
+
+static dpot_status open_file(void *ctx, const char *name, int create, void **file)
+{
+    const struct posix_filesystem *fs = ctx;
+    if (name[0] == '\0' || strchr(name, '/')) {
+        return DPOT_ERR_ARGUMENT;
+    }
+    struct posix_file *opened = dpot_alloc_array(NULL, 1, sizeof *opened);
+    if (!opened) {
+        return DPOT_ERR_MEMORY;
+    }
+    opened->descriptor = open_regular(fs->folder, name, create ? O_CREAT : 0);
+    if (opened->descriptor < 0) {
+        const dpot_status status = from_errno();
+        dpot_free_array(NULL, opened, 1, sizeof *opened);
+        return status;
+    }
+    *file = opened;
+    return DPOT_OK;
+}
+
+static void close_file(void *ctx, void *file)
+{
+    (void)ctx;
+    struct posix_file *f = file;
+    (void)close(f->descriptor); /* what had to be durable was synced, and said so, before */
+    dpot_free_array(NULL, f, 1, sizeof *f);
+}
+
+static dpot_status size_file(void *ctx, void *file, uint64_t *size)
+{
+    (void)ctx;
+    const struct posix_file *f = file;
+    struct stat about;
+    if (fstat(f->descriptor, &about) != 0) {
+        return DPOT_ERR_IO;
+    }
+    *size = (uint64_t)about.st_size;
+    return DPOT_OK;
+}
+
+static dpot_status read_at(void *ctx, void *file, uint64_t offset, void *data, size_t len)
+{
+    (void)ctx;
+    const struct posix_file *f = file;
+    uint8_t *next = data;
+    while (len > 0) {
+        const ssize_t n = pread(f->descriptor, next, len, (off_t)offset);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n <= 0) {
+            return DPOT_ERR_IO;
+        }
+        next += n;
+        offset += (uint64_t)n;
+        len -= (size_t)n;
+    }
+    return DPOT_OK;
+}
+
+static dpot_status write_at(void *ctx, void *file, uint64_t offset, const void *data, size_t len)
+{
+    (void)ctx;
+    const struct posix_file *f = file;
+    const uint8_t *next = data;
+    while (len > 0) {
+        const ssize_t n = pwrite(f->descriptor, next, len, (off_t)offset);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n <= 0) {
+            return DPOT_ERR_IO;
+        }
+        next += n;
+        offset += (uint64_t)n;
+        len -= (size_t)n;
+    }
+    return DPOT_OK;
+}
+
+static dpot_status truncate_file(void *ctx, void *file, uint64_t size)
+{
+    (void)ctx;
+    const struct posix_file *f = file;
+    int result = -1;
+    do {
+        result = ftruncate(f->descriptor, (off_t)size);
+    } while (result != 0 && errno == EINTR);
+    return result == 0 ? DPOT_OK : DPOT_ERR_IO;
+}
+
+/* Not repeated after a failure other than EINTR: the second call would say yes and mean nothing. */
+static dpot_status sync_descriptor(int descriptor)
+{
+    int result = -1;
+    do {
+        result = fsync(descriptor);
+    } while (result != 0 && errno == EINTR);
+    return result == 0 ? DPOT_OK : DPOT_ERR_IO;
+}
+
+static dpot_status sync_file(void *ctx, void *file)
+{
+    (void)ctx;
+    const struct posix_file *f = file;
+    return sync_descriptor(f->descriptor);
+}
+
+static dpot_status sync_directory(void *ctx)
+{
+    const struct posix_filesystem *fs = ctx;
+    return sync_descriptor(fs->folder);
+}
+
+static dpot_status rename_file(void *ctx, const char *from, const char *to)
+{
+    const struct posix_filesystem *fs = ctx;
+    return renameat(fs->folder, from, fs->folder, to) == 0 ? DPOT_OK : from_errno();
+}
+
+static dpot_status remove_file(void *ctx, const char *name)
+{
+    const struct posix_filesystem *fs = ctx;
+    return unlinkat(fs->folder, name, 0) == 0 ? DPOT_OK : from_errno();
+}
+
+static dpot_status lock_folder(void *ctx)
+{
+    struct posix_filesystem *fs = ctx;
+    if (fs->lock >= 0) {
+        return DPOT_ERR_BUSY;
+    }
+    const int descriptor = open_regular(fs->folder, LOCK_NAME, O_CREAT);
+    if (descriptor < 0) {
+        return DPOT_ERR_IO;
+    }
+    int result = -1;
+    do {
+        result = flock(descriptor, LOCK_EX | LOCK_NB);
+    } while (result != 0 && errno == EINTR);
+    if (result != 0) {
+        const dpot_status status = errno == EWOULDBLOCK ? DPOT_ERR_BUSY : DPOT_ERR_IO;
+        (void)close(descriptor);
+        return status;
+    }
+    fs->lock = descriptor;
+    return DPOT_OK;
+}
+
+static void unlock_folder(void *ctx)
+{
+    struct posix_filesystem *fs = ctx;
+    if (fs->lock >= 0) {
+        (void)close(fs->lock); /* the only descriptor of its open file: this drops the lock */
+        fs->lock = -1;
+    }
+}
+
+/* The folder's descriptor, or -1; made when missing. */
+static int open_folder(const char *path)
+{
+    if (mkdir(path, FOLDER_MODE) != 0 && errno != EEXIST) {
+        return -1;
+    }
+    const int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder >= 0 && faccessat(folder, ".", R_OK | W_OK | X_OK, 0) != 0) {
+        (void)close(folder);
+        return -1;
+    }
+    return folder;
+}
+
+dpot_status dpot_filesystem_posix_new(const char *path, struct dpot_filesystem **filesystem)
+{
+    *filesystem = NULL;
+    const int folder = open_folder(path);
+    if (folder < 0) {
+        return DPOT_ERR_IO;
+    }
+    struct posix_filesystem *fs = dpot_alloc_array(NULL, 1, sizeof *fs);
+    if (!fs) {
+        (void)close(folder);
+        return DPOT_ERR_MEMORY;
+    }
+    fs->folder = folder;
+    fs->lock = -1;
+    fs->base = (struct dpot_filesystem){
+        .struct_size = sizeof fs->base,
+        .ctx = fs,
+        .open = open_file,
+        .close = close_file,
+        .size = size_file,
+        .read_at = read_at,
+        .write_at = write_at,
+        .truncate = truncate_file,
+        .sync = sync_file,
+        .sync_directory = sync_directory,
+        .rename = rename_file,
+        .remove = remove_file,
+        .lock = lock_folder,
+        .unlock = unlock_folder,
+    };
+    *filesystem = &fs->base;
+    return DPOT_OK;
+}
+
+void dpot_filesystem_posix_free(struct dpot_filesystem *filesystem)
+{
+    if (filesystem) {
+        struct posix_filesystem *fs = filesystem->ctx;
+        unlock_folder(fs);
+        (void)close(fs->folder);
+        dpot_free_array(NULL, fs, 1, sizeof *fs);
+    }
+}

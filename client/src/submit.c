@@ -1,0 +1,359 @@
+/* A submit: the one pipeline from the user's data to a report in the spool. Read this first.
+ *
+ * The order below is the privacy argument (exact-privacy D, rules 0 and C) and is written down in
+ * one place only, the table `stages`:
+ *
+ * 1. The campaign is verified again, the round read off its public schedule, the state of the key
+ *    (campaign hash, round) off the disk. A round that has its report is settled: data stay unread.
+ * 2. Caps are checked. Everything that can fail is done now: memory, randomness, report id.
+ * 3. A slot for the report is made durable, then the CHARGE is.
+ * 4. The hardware counter goes up.
+ * 5. The data are read, clamped and privatised. Nothing here can fail, whatever the data are.
+ * 6. The report goes into its slot, durably.
+ * 7. The lock is released. The report is sent later, by the uploader, at a public time.
+ *
+ * A refusal of stages 1 and 2 depends on public facts and the ledger, never on the data. A failure
+ * of stages 3, 4 and 6 is the disk's; it poisons the handle, and the next opening decides from the
+ * disk: charged but without a report means the report is made under the old charge (nothing had
+ * left); with a report means the very same bytes are sent. */
+#include "client.h"
+#include "mechanism/mechanism.h"
+
+#include <fenv.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The caller's data, not looked at before stage 5. */
+struct device_data {
+    const double *points; /* (n, dim) or NULL */
+    const double *weights;
+    size_t n;
+    uint32_t dim;
+    const double *histogram; /* (size) or NULL */
+    size_t size;
+    bool is_histogram;
+};
+
+struct submission {
+    dpot_client *client;
+    const uint8_t *campaign_id;
+    struct device_data data;
+
+    struct dpot_signed_campaign revision;
+    struct dpot_key key;
+    enum dpot_key_state state;           /* before this submit */
+    enum dpot_submit_outcome settled_as; /* 0, or the answer that ends the pipeline early */
+    int64_t start_ms;
+    bool has_lock;
+
+    struct dpot_privatizer *privatizer;
+    struct dpot_private_measure private_measure;
+    double *histogram; /* (domain size) scratch */
+    size_t histogram_size;
+    struct dpot_rng rng;
+    struct dpot_report report;
+};
+
+static struct dpot_error *error_of(struct submission *s)
+{
+    return &s->client->error;
+}
+
+/* ---- 1. campaign, round, state ---- */
+
+static dpot_status take_lock(struct submission *s)
+{
+    const dpot_status status = dpot_client_lock(s->client);
+    s->has_lock = status == DPOT_OK;
+    s->start_ms = dpot_client_time(s->client);
+    return status;
+}
+
+static dpot_status check_shape(struct submission *s)
+{
+    const struct dpot_campaign *campaign = &s->revision.campaign;
+    if (!s->data.is_histogram && s->data.dim != campaign->domain.dim) {
+        return dpot_error_set(error_of(s), DPOT_ERR_SHAPE,
+                              "points have %u coordinates: campaign \"%s\" wants %u",
+                              (unsigned)s->data.dim, campaign->name, (unsigned)campaign->domain.dim);
+    }
+    if (s->data.is_histogram && s->data.size != campaign->domain.size) {
+        return dpot_error_set(error_of(s), DPOT_ERR_SHAPE,
+                              "the histogram has %zu entries: campaign \"%s\" wants %u",
+                              s->data.size, campaign->name, (unsigned)campaign->domain.size);
+    }
+    const uint32_t group = s->client->config.group;
+    if (campaign->n_groups > 0 && group >= campaign->n_groups) {
+        return dpot_error_set(error_of(s), DPOT_ERR_RANGE,
+                              "config.group is %u: campaign \"%s\" has the groups 0 to %u",
+                              (unsigned)group, campaign->name, (unsigned)campaign->n_groups - 1);
+    }
+    return DPOT_OK;
+}
+
+static dpot_status validate_campaign(struct submission *s)
+{
+    const dpot_status status = dpot_campaigns_load(&s->client->campaigns, s->campaign_id,
+                                                   &s->revision, error_of(s));
+    return status == DPOT_OK ? check_shape(s) : status;
+}
+
+static dpot_status find_round(struct submission *s)
+{
+    const struct dpot_campaign *campaign = &s->revision.campaign;
+    memcpy(s->key.campaign_hash, s->revision.hash, sizeof s->key.campaign_hash);
+    const dpot_status status = dpot_campaign_round(campaign, s->start_ms, &s->key.round);
+    if (status != DPOT_OK) {
+        return dpot_error_set(error_of(s), status, "campaign \"%s\", revision %u: %s",
+                              campaign->name, (unsigned)campaign->revision,
+                              status == DPOT_ERR_CLOSED ? "it has closed" : "it has not opened yet");
+    }
+    s->state = dpot_journal_state(&s->client->journal, &s->key);
+    if (s->state == DPOT_KEY_REPORTED) {
+        s->settled_as = DPOT_SUBMIT_PENDING;
+    } else if (s->state == DPOT_KEY_DONE || s->state == DPOT_KEY_LOST) {
+        s->settled_as = DPOT_SUBMIT_DONE;
+    }
+    return DPOT_OK;
+}
+
+/* ---- 2. caps, and everything that can fail ---- */
+
+static dpot_status check_cap(struct submission *s, struct dpot_privacy spent,
+                             struct dpot_privacy cost, uint64_t cap_q32, const char *name)
+{
+    /* No delta cap can be configured yet, so none may be spent. */
+    const struct dpot_privacy cap = {cap_q32, 0, UINT64_MAX};
+    if (dpot_privacy_within(dpot_privacy_add(spent, cost), cap)) {
+        return DPOT_OK;
+    }
+    return dpot_error_set(error_of(s), DPOT_ERR_BUDGET,
+                          "this report costs epsilon %.6g and %.6g is spent: together above the %s "
+                          "cap of %.6g; nothing was charged",
+                          dpot_epsilon_to_double(cost.epsilon_q32),
+                          dpot_epsilon_to_double(spent.epsilon_q32), name,
+                          dpot_epsilon_to_double(cap_q32));
+}
+
+/* A report that was charged already is made without asking again: its charge is in the sums. */
+static dpot_status check_caps(struct submission *s)
+{
+    const dpot_client *client = s->client;
+    const struct dpot_ledger *ledger = &client->journal.ledger;
+    const struct dpot_privacy cost = dpot_mechanism_charge(&s->revision.campaign);
+    if (s->state == DPOT_KEY_CHARGED) {
+        return DPOT_OK;
+    }
+    dpot_status status = check_cap(
+        s, dpot_ledger_spent_campaign(ledger, client->campaigns.pin, s->campaign_id), cost,
+        client->campaign_cap_q32, "campaign");
+    if (status == DPOT_OK) {
+        status = check_cap(s, dpot_client_window_spent(client, s->start_ms), cost,
+                           client->window_cap_q32, "window");
+    }
+    if (status == DPOT_OK) {
+        status =
+            check_cap(s, dpot_ledger_spent(ledger), cost, client->lifetime_cap_q32, "lifetime");
+    }
+    return status;
+}
+
+static dpot_status allocate_everything(struct submission *s)
+{
+    const struct dpot_allocator *allocator = s->client->config.allocator;
+    const struct dpot_campaign *campaign = &s->revision.campaign;
+    dpot_status status = dpot_journal_reserve(&s->client->journal);
+    if (status == DPOT_OK) {
+        status = dpot_privatizer_new(campaign, allocator, &s->privatizer, error_of(s));
+    }
+    if (status == DPOT_OK) {
+        status = dpot_private_measure_init(&s->private_measure, campaign->n_max, allocator);
+    }
+    if (status == DPOT_OK) {
+        s->histogram = dpot_alloc_array(allocator, campaign->domain.size, sizeof *s->histogram);
+        s->histogram_size = campaign->domain.size;
+        status = s->histogram ? DPOT_OK : DPOT_ERR_MEMORY;
+    }
+    return status;
+}
+
+/* A source that fails ends the process here, before there are data it could depend on. */
+static dpot_status fetch_randomness(struct submission *s)
+{
+    const struct dpot_rng_source *source = s->client->rng_source;
+    dpot_rng_init(&s->rng, source);
+    source->fill(source->ctx, s->report.id, sizeof s->report.id);
+    s->report.group = s->revision.campaign.n_groups > 0 ? s->client->config.group : 0;
+    s->report.test = source->is_test;
+    return DPOT_OK;
+}
+
+/* ---- 3. and 4. slot, charge, counter ---- */
+
+static dpot_status preallocate_slot(struct submission *s)
+{
+    if (s->state == DPOT_KEY_CHARGED) {
+        return DPOT_OK; /* it is there: that is what CHARGED means */
+    }
+    struct dpot_slot_name name = {
+        .key = s->key,
+        .closes_ms = dpot_campaign_round_closes(&s->revision.campaign, s->key.round)};
+    memcpy(name.campaign_id, s->campaign_id, sizeof name.campaign_id);
+    return dpot_journal_preallocate(&s->client->journal, &name);
+}
+
+static dpot_status charge_durably(struct submission *s)
+{
+    if (s->state == DPOT_KEY_CHARGED) {
+        return DPOT_OK;
+    }
+    struct dpot_charge charge = {.key = s->key,
+                                 .cost = dpot_mechanism_charge(&s->revision.campaign),
+                                 .time_ms = s->start_ms};
+    memcpy(charge.signer, s->client->campaigns.pin, sizeof charge.signer);
+    memcpy(charge.campaign_id, s->campaign_id, sizeof charge.campaign_id);
+    return dpot_journal_charge(&s->client->journal, &charge);
+}
+
+/* ---- 5. the data ---- */
+
+/* Weights that are not positive and finite count as nothing. */
+static double usable(double weight)
+{
+    return weight > 0 && isfinite(weight) ? weight : 0;
+}
+
+static void read_points(struct submission *s)
+{
+    const struct device_data *data = &s->data;
+    const struct dpot_campaign *campaign = &s->revision.campaign;
+    for (size_t i = 0; data->points && i < data->n; i++) {
+        const uint32_t nearest = dpot_domain_nearest(&campaign->domain, &campaign->metric,
+                                                     data->points + i * data->dim);
+        s->histogram[nearest] += data->weights ? usable(data->weights[i]) : 1;
+    }
+}
+
+static void read_histogram(struct submission *s)
+{
+    for (size_t i = 0; s->data.histogram && i < s->histogram_size; i++) {
+        s->histogram[i] = usable(s->data.histogram[i]);
+    }
+}
+
+/* Total: no data at all are the public default of dpot_private_measure_set. Traps of the host are
+ * held off, so that 0/0 in a sweep is not a signal. */
+static dpot_status read_and_privatize(struct submission *s)
+{
+    fenv_t environment;
+    const bool is_held = feholdexcept(&environment) == 0;
+    if (s->data.is_histogram) {
+        read_histogram(s);
+    } else {
+        read_points(s);
+    }
+    dpot_private_measure_set(&s->private_measure, s->histogram, s->histogram_size);
+    dpot_privatizer_run(s->privatizer, &s->private_measure, &s->rng, &s->report);
+    if (is_held) {
+        (void)fesetenv(&environment);
+    }
+    return DPOT_OK;
+}
+
+/* ---- 6. the spool ---- */
+
+/* The public time of sending: `delay` after the start, or the first later multiple that the work
+ * has not already missed. */
+static int64_t sending_time(int64_t start_ms, int64_t end_ms, int64_t delay_ms)
+{
+    const int64_t late_ms = end_ms > start_ms ? end_ms - start_ms : 0;
+    const int64_t n_delays = late_ms / delay_ms + 1;
+    return start_ms + n_delays * delay_ms;
+}
+
+static dpot_status spool_durably(struct submission *s)
+{
+    struct dpot_journal *journal = &s->client->journal;
+    const dpot_status status = dpot_journal_spool(journal, &s->key, &s->report, s->start_ms);
+    if (status == DPOT_OK) {
+        struct dpot_slot *slot = &journal->spool.slots[dpot_spool_find(&journal->spool, &s->key)];
+        slot->due_ms = sending_time(s->start_ms, dpot_client_time(s->client),
+                                    s->client->config.send_delay_ms);
+    }
+    return status;
+}
+
+/* ---- the pipeline ---- */
+
+static dpot_status (*const stages[])(struct submission *) = {
+    take_lock,           /* held from 1 to 7 */
+    validate_campaign,   /* 1 */
+    find_round,          /* 1 */
+    check_caps,          /* 2 */
+    allocate_everything, /* 2 */
+    fetch_randomness,    /* 2 */
+    preallocate_slot,    /* 3 */
+    charge_durably,      /* 3, 4 */
+    read_and_privatize,  /* 5 */
+    spool_durably,       /* 6 */
+};
+
+/* 7, and wiping: whatever has touched data, noise or the report. */
+static void clean_up(struct submission *s)
+{
+    const struct dpot_allocator *allocator = s->client->config.allocator;
+    if (s->has_lock) {
+        dpot_client_unlock(s->client);
+    }
+    dpot_privatizer_free(s->privatizer);
+    dpot_private_measure_release(&s->private_measure);
+    dpot_free_secret(allocator, s->histogram, s->histogram_size, sizeof *s->histogram);
+    dpot_rng_release(&s->rng);
+    dpot_wipe(&s->report, sizeof s->report);
+    dpot_signed_campaign_release(&s->revision);
+}
+
+static dpot_status submit(struct submission *s, enum dpot_submit_outcome *outcome)
+{
+    dpot_client_forget_error(s->client);
+    dpot_status status = DPOT_OK;
+    for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {
+        if (status == DPOT_OK && s->settled_as == 0) {
+            status = stages[i](s);
+        }
+    }
+    clean_up(s);
+    if (status != DPOT_OK && s->client->error.text[0] == '\0') {
+        (void)dpot_error_set(&s->client->error, status, "%s", dpot_status_text(status));
+    }
+    if (status == DPOT_OK && outcome) {
+        const bool is_resumed = s->state == DPOT_KEY_CHARGED;
+        *outcome = s->settled_as   ? s->settled_as
+                   : is_resumed ? DPOT_SUBMIT_RESUMED
+                                : DPOT_SUBMIT_REPORTED;
+    }
+    return status;
+}
+
+dpot_status dpot_client_submit_points(dpot_client *client, const uint8_t campaign_id[16],
+                                      const double *points, const double *weights, size_t n,
+                                      uint32_t dim, enum dpot_submit_outcome *outcome)
+{
+    struct submission s = {
+        .client = client,
+        .campaign_id = campaign_id,
+        .data = {.points = points, .weights = weights, .n = n, .dim = dim}};
+    return submit(&s, outcome);
+}
+
+dpot_status dpot_client_submit_histogram(dpot_client *client, const uint8_t campaign_id[16],
+                                         const double *histogram, size_t size,
+                                         enum dpot_submit_outcome *outcome)
+{
+    struct submission s = {
+        .client = client,
+        .campaign_id = campaign_id,
+        .data = {.histogram = histogram, .size = size, .is_histogram = true}};
+    return submit(&s, outcome);
+}

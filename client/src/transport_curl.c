@@ -1,0 +1,194 @@
+/* The transport hook on libcurl; the only file that knows it.
+ *
+ * One easy handle per transport, so that the connection stays alive between calls. Bounded in every
+ * direction: connecting, the whole exchange, the body. http and https only, no redirects, no
+ * signals, no proxy surprises beyond libcurl's own environment rules. */
+#include "base/alloc.h"
+#include "dpot/hooks.h"
+
+#include <curl/curl.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CONNECT_TIMEOUT_MS 10000L
+#define HEADER_LINE_MAX 4096
+
+struct curl_transport {
+    struct dpot_transport base; /* first: the hook's address is ours */
+    CURL *easy;
+    char *ca_file; /* NULL: the system's */
+    size_t ca_file_size;
+};
+
+/* One exchange, while it runs. */
+struct exchange {
+    const struct dpot_http_request *request;
+    struct dpot_http_response *response;
+    size_t received;
+    dpot_status status; /* why the body was refused */
+};
+
+static size_t take_body(char *data, size_t size, size_t count, void *ctx)
+{
+    struct exchange *x = ctx;
+    const size_t len = size * count; /* libcurl: size is 1, len at most CURL_MAX_WRITE_SIZE */
+    if (len > x->request->body_max - x->received) {
+        x->status = DPOT_ERR_TOO_LARGE;
+        return 0;
+    }
+    if (x->request->on_body && len > 0) {
+        x->status = x->request->on_body(x->request->sink, data, len);
+    }
+    if (x->status != DPOT_OK) {
+        return 0;
+    }
+    x->received += len;
+    return len;
+}
+
+/* Sets one option after another; the first failure sticks. */
+#define SET(easy, result, option, value)                                                           \
+    ((result) = (result) == CURLE_OK ? curl_easy_setopt((easy), (option), (value)) : (result))
+
+static CURLcode set_options(struct curl_transport *t, struct exchange *x)
+{
+    const struct dpot_http_request *request = x->request;
+    const long timeout_ms = (long)(request->timeout_ms ? request->timeout_ms : 1);
+    CURLcode result = CURLE_OK;
+    SET(t->easy, result, CURLOPT_URL, request->url);
+    SET(t->easy, result, CURLOPT_PROTOCOLS_STR, "http,https");
+    SET(t->easy, result, CURLOPT_NOSIGNAL, 1L);
+    SET(t->easy, result, CURLOPT_FOLLOWLOCATION, 0L);
+    SET(t->easy, result, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS);
+    SET(t->easy, result, CURLOPT_TIMEOUT_MS, timeout_ms);
+    SET(t->easy, result, CURLOPT_WRITEFUNCTION, take_body);
+    SET(t->easy, result, CURLOPT_WRITEDATA, (void *)x);
+    if (t->ca_file) {
+        SET(t->easy, result, CURLOPT_CAINFO, t->ca_file);
+    }
+    if (strcmp(request->method, "POST") == 0) {
+        SET(t->easy, result, CURLOPT_POST, 1L);
+        SET(t->easy, result, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body_len);
+        SET(t->easy, result, CURLOPT_POSTFIELDS, request->body ? request->body : "");
+    } else {
+        SET(t->easy, result, CURLOPT_HTTPGET, 1L);
+    }
+    return result;
+}
+
+/* Appends "name: value" to the list. DPOT_ERR_TOO_LARGE for a value that does not fit a line. */
+static dpot_status add_header(struct curl_slist **list, const char *name, const char *value)
+{
+    char line[HEADER_LINE_MAX];
+    if (!value) {
+        return DPOT_OK;
+    }
+    const int len = snprintf(line, sizeof line, "%s: %s", name, value);
+    if (len < 0 || (size_t)len >= sizeof line) {
+        return DPOT_ERR_TOO_LARGE;
+    }
+    struct curl_slist *longer = curl_slist_append(*list, line);
+    if (!longer) {
+        return DPOT_ERR_MEMORY;
+    }
+    *list = longer;
+    return DPOT_OK;
+}
+
+static dpot_status build_headers(const struct dpot_http_request *request, struct curl_slist **list)
+{
+    dpot_status status = add_header(list, "Content-Type", request->content_type);
+    if (status == DPOT_OK) {
+        status = add_header(list, "Authorization", request->authorization);
+    }
+    if (status == DPOT_OK) {
+        struct curl_slist *longer = curl_slist_append(*list, "Expect:"); /* no 100-continue */
+        *list = longer ? longer : *list;
+        status = longer ? DPOT_OK : DPOT_ERR_MEMORY;
+    }
+    return status;
+}
+
+static dpot_status read_answer(CURL *easy, CURLcode result, const struct exchange *x)
+{
+    long status = 0;
+    curl_off_t retry_after_s = 0;
+    if (result != CURLE_OK) {
+        if (x->status != DPOT_OK) {
+            return x->status;
+        }
+        return result == CURLE_OUT_OF_MEMORY ? DPOT_ERR_MEMORY : DPOT_ERR_NETWORK;
+    }
+    (void)curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+    (void)curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &retry_after_s);
+    x->response->status = (int)status;
+    x->response->retry_after_s = retry_after_s <= 0           ? 0
+                                 : retry_after_s > UINT32_MAX ? UINT32_MAX
+                                                              : (uint32_t)retry_after_s;
+    return status == 0 ? DPOT_ERR_NETWORK : DPOT_OK;
+}
+
+static dpot_status perform(void *ctx, const struct dpot_http_request *request,
+                           struct dpot_http_response *response)
+{
+    struct curl_transport *t = ctx;
+    struct exchange x = {.request = request, .response = response};
+    struct curl_slist *headers = NULL;
+    dpot_status status = build_headers(request, &headers);
+    if (status == DPOT_OK) {
+        curl_easy_reset(t->easy); /* options go, the connection stays */
+        CURLcode result = set_options(t, &x);
+        SET(t->easy, result, CURLOPT_HTTPHEADER, headers);
+        result = result == CURLE_OK ? curl_easy_perform(t->easy) : result;
+        status = read_answer(t->easy, result, &x);
+    }
+    curl_slist_free_all(headers);
+    return status;
+}
+
+static dpot_status copy_text(const char *text, char **copy, size_t *size)
+{
+    *size = text ? strlen(text) + 1 : 0;
+    *copy = text ? dpot_alloc_array(NULL, *size, sizeof(char)) : NULL;
+    if (text && !*copy) {
+        return DPOT_ERR_MEMORY;
+    }
+    if (text) {
+        memcpy(*copy, text, *size);
+    }
+    return DPOT_OK;
+}
+
+dpot_status dpot_transport_curl_new(const char *ca_file, struct dpot_transport **transport)
+{
+    *transport = NULL;
+    /* Counted by libcurl: harmless when the application has called it already. */
+    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
+        return DPOT_ERR_NETWORK;
+    }
+    struct curl_transport *t = dpot_alloc_array(NULL, 1, sizeof *t);
+    if (!t) {
+        curl_global_cleanup();
+        return DPOT_ERR_MEMORY;
+    }
+    t->base = (struct dpot_transport){.struct_size = sizeof t->base, .ctx = t, .perform = perform};
+    t->easy = curl_easy_init();
+    const dpot_status status = copy_text(ca_file, &t->ca_file, &t->ca_file_size);
+    if (!t->easy || status != DPOT_OK) {
+        dpot_transport_curl_free(&t->base);
+        return DPOT_ERR_MEMORY;
+    }
+    *transport = &t->base;
+    return DPOT_OK;
+}
+
+void dpot_transport_curl_free(struct dpot_transport *transport)
+{
+    if (transport) {
+        struct curl_transport *t = transport->ctx;
+        curl_easy_cleanup(t->easy);
+        dpot_free_array(NULL, t->ca_file, t->ca_file_size, sizeof(char));
+        dpot_free_array(NULL, t, 1, sizeof *t);
+        curl_global_cleanup();
+    }
+}

@@ -1,0 +1,168 @@
+/* 128-bit unsigned integers as two 64-bit halves, for the integer draws.
+ *
+ * `unsigned __int128` does not exist on 32-bit machines, so the portable half of this file is what
+ * runs there; where the compiler has the type it is used inside the products, sums and shifts
+ * and gives identical results (DPOT_NO_INT128 forces the portable half; the tests run both). No
+ * branch, no table and no division depends on a value. */
+#ifndef DPOT_MECHANISM_U128_H
+#define DPOT_MECHANISM_U128_H
+
+#include "base/compiler.h"
+
+#include <stdint.h>
+
+struct dpot_u128 {
+    uint64_t lo;
+    uint64_t hi;
+};
+
+/* 1 when a < b, else 0, by the borrow of a - b: compilers for small cores turn the operator `<` of
+ * secrets into a branch. */
+static inline uint64_t dpot_u64_less(uint64_t a, uint64_t b)
+{
+    return ((~a & b) | ((~a | b) & (a - b))) >> 63;
+}
+
+/* All ones when `bit` is 1, 0 when it is 0; opaque to the optimizer. */
+static inline uint64_t dpot_u64_mask(uint64_t bit)
+{
+    uint64_t mask = (uint64_t)0 - bit;
+    DPOT_HIDE_VALUE(mask);
+    return mask;
+}
+
+/* mask ? a : b, for an all-ones or zero mask. */
+static inline uint64_t dpot_u64_select(uint64_t mask, uint64_t a, uint64_t b)
+{
+    return b ^ (mask & (a ^ b));
+}
+
+static inline uint64_t dpot_u64_min(uint64_t a, uint64_t b)
+{
+    return dpot_u64_select(dpot_u64_mask(dpot_u64_less(a, b)), a, b);
+}
+
+static inline uint64_t dpot_u64_max(uint64_t a, uint64_t b)
+{
+    return dpot_u64_select(dpot_u64_mask(dpot_u64_less(a, b)), b, a);
+}
+
+static inline struct dpot_u128 dpot_u128_from(uint64_t x)
+{
+    return (struct dpot_u128){x, 0};
+}
+
+#if defined(__SIZEOF_INT128__) && !defined(DPOT_NO_INT128)
+
+#define DPOT_U128_NATIVE 1
+#define DPOT_U128_JOIN(x) (((unsigned __int128)(x).hi << 64) | (x).lo)
+#define DPOT_U128_SPLIT(x) ((struct dpot_u128){(uint64_t)(x), (uint64_t)((x) >> 64)})
+
+/* a + b mod 2^128 */
+static inline struct dpot_u128 dpot_u128_add(struct dpot_u128 a, struct dpot_u128 b)
+{
+    const unsigned __int128 sum = DPOT_U128_JOIN(a) + DPOT_U128_JOIN(b);
+    return DPOT_U128_SPLIT(sum);
+}
+
+/* a - b mod 2^128 */
+static inline struct dpot_u128 dpot_u128_sub(struct dpot_u128 a, struct dpot_u128 b)
+{
+    const unsigned __int128 diff = DPOT_U128_JOIN(a) - DPOT_U128_JOIN(b);
+    return DPOT_U128_SPLIT(diff);
+}
+
+/* The whole product a b. */
+static inline struct dpot_u128 dpot_u128_mul(uint64_t a, uint64_t b)
+{
+    const unsigned __int128 product = (unsigned __int128)a * b;
+    return DPOT_U128_SPLIT(product);
+}
+
+/* floor(a / 2^n) for a public n in 0..127 */
+static inline struct dpot_u128 dpot_u128_shr(struct dpot_u128 a, unsigned n)
+{
+    const unsigned __int128 shifted = DPOT_U128_JOIN(a) >> n;
+    return DPOT_U128_SPLIT(shifted);
+}
+
+#else
+
+#define DPOT_U128_NATIVE 0
+
+/* a + b mod 2^128 */
+static inline struct dpot_u128 dpot_u128_add(struct dpot_u128 a, struct dpot_u128 b)
+{
+    const uint64_t lo = a.lo + b.lo;
+    const uint64_t carry = ((a.lo & b.lo) | ((a.lo | b.lo) & ~lo)) >> 63;
+    return (struct dpot_u128){lo, a.hi + b.hi + carry};
+}
+
+/* a - b mod 2^128 */
+static inline struct dpot_u128 dpot_u128_sub(struct dpot_u128 a, struct dpot_u128 b)
+{
+    return (struct dpot_u128){a.lo - b.lo, a.hi - b.hi - dpot_u64_less(a.lo, b.lo)};
+}
+
+/* The whole product a b, by four products of 32-bit halves. */
+static inline struct dpot_u128 dpot_u128_mul(uint64_t a, uint64_t b)
+{
+    const uint64_t half = UINT32_MAX;
+    const uint64_t a_lo = a & half, a_hi = a >> 32, b_lo = b & half, b_hi = b >> 32;
+    const uint64_t low = a_lo * b_lo;
+    const uint64_t middle = a_hi * b_lo + (low >> 32);    /* < 2^64 */
+    const uint64_t other = a_lo * b_hi + (middle & half); /* < 2^64 */
+    return (struct dpot_u128){(other << 32) | (low & half),
+                              a_hi * b_hi + (middle >> 32) + (other >> 32)};
+}
+
+/* floor(a / 2^n) for a public n in 0..127 */
+static inline struct dpot_u128 dpot_u128_shr(struct dpot_u128 a, unsigned n)
+{
+    if (n >= 64) {
+        return (struct dpot_u128){a.hi >> (n - 64), 0};
+    }
+    if (n == 0) {
+        return a;
+    }
+    return (struct dpot_u128){(a.hi << (64 - n)) | (a.lo >> n), a.hi >> n};
+}
+
+#endif
+
+/* 1 when a < b, else 0: the borrow of the 128-bit difference. */
+static inline uint64_t dpot_u128_less(struct dpot_u128 a, struct dpot_u128 b)
+{
+    const uint64_t borrow = dpot_u64_less(a.lo, b.lo);
+    const uint64_t diff = a.hi - b.hi - borrow;
+    return ((~a.hi & b.hi) | ((~a.hi | b.hi) & diff)) >> 63;
+}
+
+/* mask ? a : b */
+static inline struct dpot_u128 dpot_u128_select(uint64_t mask, struct dpot_u128 a,
+                                                struct dpot_u128 b)
+{
+    return (struct dpot_u128){dpot_u64_select(mask, a.lo, b.lo), dpot_u64_select(mask, a.hi, b.hi)};
+}
+
+/* max(a - b, 0) */
+static inline struct dpot_u128 dpot_u128_sub_floor(struct dpot_u128 a, struct dpot_u128 b)
+{
+    const uint64_t below = dpot_u64_mask(dpot_u128_less(a, b));
+    return dpot_u128_select(below, dpot_u128_from(0), dpot_u128_sub(a, b));
+}
+
+/* floor(a b / 2^n) cut to 64 bits, for products below 2^(64 + n) */
+static inline uint64_t dpot_u64_mul_shr(uint64_t a, uint64_t b, unsigned n)
+{
+    return dpot_u128_shr(dpot_u128_mul(a, b), n).lo;
+}
+
+/* min(a, b) for a wide a */
+static inline uint64_t dpot_u128_min_u64(struct dpot_u128 a, uint64_t b)
+{
+    const uint64_t is_less = dpot_u64_mask(dpot_u128_less(a, dpot_u128_from(b)));
+    return dpot_u64_select(is_less, a.lo, b);
+}
+
+#endif

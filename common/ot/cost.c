@@ -1,0 +1,31 @@
+#include "ot/cost.h"
+
+#include <math.h>
+
+/* The two powers that matter in practice need no pow(). */
+static double raise(double distance, double cost_power)
+{
+    if (cost_power == 1.0) {
+        return distance;
+    }
+    if (cost_power == 2.0) {
+        return distance * distance;
+    }
+    return pow(distance, cost_power);
+}
+
+void dpot_cost_row(const struct dpot_metric *metric, double cost_power, uint32_t dim,
+                   const double *x, const double *v, size_t n_cols, double *row)
+{
+    for (size_t j = 0; j < n_cols; j++) {
+        row[j] = raise(dpot_metric_distance(metric, dim, x, v + j * dim), cost_power);
+    }
+}
+
+void dpot_cost_matrix(const struct dpot_metric *metric, double cost_power, uint32_t dim,
+                      const double *x, size_t n_rows, const double *v, size_t n_cols, double *cost)
+{
+    for (size_t i = 0; i < n_rows; i++) {
+        dpot_cost_row(metric, cost_power, dim, x + i * dim, v, n_cols, cost + i * n_cols);
+    }
+}

@@ -1,0 +1,85 @@
+#include "ot/linalg.h"
+
+#include <cblas.h>
+#include <limits.h>
+#include <pthread.h>
+#include <string.h>
+
+/* OpenBLAS counts in int: what does not fit goes to the portable backend. */
+static int fits(size_t n)
+{
+    return n <= INT_MAX;
+}
+
+static double dot(size_t n, const double *x, const double *y)
+{
+    return fits(n) ? cblas_ddot((int)n, x, 1, y, 1) : dpot_linalg_portable.dot(n, x, y);
+}
+
+static void axpy(size_t n, double alpha, const double *x, double *y)
+{
+    if (fits(n)) {
+        cblas_daxpy((int)n, alpha, x, 1, y, 1);
+    } else {
+        dpot_linalg_portable.axpy(n, alpha, x, y);
+    }
+}
+
+static void gemv(enum dpot_transpose transpose, size_t n_rows, size_t n_cols, double alpha,
+                 const double *a, size_t lda, const double *x, double beta, double *y)
+{
+    /* An empty matrix still scales y; BLAS returns early and would not. */
+    if (n_rows == 0 || n_cols == 0 || !fits(n_rows) || !fits(n_cols) || !fits(lda)) {
+        dpot_linalg_portable.gemv(transpose, n_rows, n_cols, alpha, a, lda, x, beta, y);
+        return;
+    }
+    if (beta == 0.0) {
+        memset(y, 0, (transpose == DPOT_TRANSPOSE ? n_cols : n_rows) * sizeof *y);
+    }
+    cblas_dgemv(CblasRowMajor, transpose == DPOT_TRANSPOSE ? CblasTrans : CblasNoTrans, (int)n_rows,
+                (int)n_cols, alpha, a, (int)lda, x, 1, beta, y, 1);
+}
+
+static void gemm(enum dpot_transpose transpose_a, enum dpot_transpose transpose_b, size_t m,
+                 size_t n, size_t k, double alpha, const double *a, size_t lda, const double *b,
+                 size_t ldb, double beta, double *c, size_t ldc)
+{
+    if (m == 0 || n == 0 || k == 0 || !fits(m) || !fits(n) || !fits(k) || !fits(lda) ||
+        !fits(ldb) || !fits(ldc)) {
+        dpot_linalg_portable.gemm(transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c,
+                                  ldc);
+        return;
+    }
+    cblas_dgemm(CblasRowMajor, transpose_a == DPOT_TRANSPOSE ? CblasTrans : CblasNoTrans,
+                transpose_b == DPOT_TRANSPOSE ? CblasTrans : CblasNoTrans, (int)m, (int)n, (int)k,
+                alpha, a, (int)lda, b, (int)ldb, beta, c, (int)ldc);
+}
+
+static void sweep(size_t n_rows, size_t n_cols, const double *kernel, const double *mu,
+                  const double *v, double *u, double *s)
+{
+    for (size_t j = 0; j < n_cols; j++) {
+        s[j] = 0.0;
+    }
+    for (size_t i = 0; i < n_rows; i++) {
+        const double *row = kernel + i * n_cols;
+        const double row_sum = dot(n_cols, row, v);
+        u[i] = row_sum > 0.0 ? mu[i] / row_sum : 0.0;
+        axpy(n_cols, u[i], row, s);
+    }
+}
+
+static const struct dpot_linalg openblas = {"openblas", dot, axpy, gemv, gemm, sweep};
+
+/* Our parallelism is over users, marginals and row blocks; a threaded BLAS under it only burns. */
+static void set_one_thread(void)
+{
+    openblas_set_num_threads(1);
+}
+
+const struct dpot_linalg *dpot_linalg_openblas(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, set_one_thread);
+    return &openblas;
+}

@@ -1,0 +1,375 @@
+#include "ot/projection.h"
+
+#include "base/crypto.h"
+#include "ot/linalg.h"
+#include "ot/log_sweep.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+
+/* Beyond this cost/lambda a term is gone in any domain; it keeps potentials finite. */
+#define COST_RATIO_MAX 1e15
+
+#define COARSEST_RATIO 8.0 /* cost range / lambda of the first stage of a scaled run */
+#define COARSE_TOL 1e-4    /* Hilbert change that ends a stage before the last */
+
+/* The state of one run. u, v and s hold the vectors themselves while `in_log` is 0 and their
+ * logarithms while it is 1; `kernel` holds K = exp(-A) or A, where A_ij = (C_ij - min_j C_ij) /
+ * lambda: taking out the row minimum changes u only. `theta` is a scale in the one case and its
+ * logarithm in the other. */
+struct dpot_projection {
+    size_t n_rows, n_cols;
+    double lambda, cost_range;
+    struct dpot_polytope polytope;
+    const struct dpot_allocator *allocator;
+    int in_log;
+    double theta;
+    double *cost;      /* (n_rows, n_cols) */
+    double *kernel;    /* (n_rows, n_cols) */
+    double *mu;        /* (n_rows) mass one; its logarithm in the log domain */
+    double *u;         /* (n_rows) */
+    double *v, *s, *q; /* (n_cols) */
+    double *scratch;   /* (n_cols) */
+};
+
+size_t dpot_projection_bytes(size_t n_rows, size_t n_cols)
+{
+    if (n_rows == 0 || n_cols == 0) {
+        return sizeof(struct dpot_projection);
+    }
+    const size_t most = (SIZE_MAX - sizeof(struct dpot_projection)) / sizeof(double) / 4;
+    if (n_cols > most / 2 || n_rows > most / 2 || n_rows > most / n_cols) {
+        return SIZE_MAX;
+    }
+    const size_t n_vectors = 2 * n_rows + 4 * n_cols, n_matrices = 2 * n_rows * n_cols;
+    if (n_vectors > 4 * most - n_matrices) {
+        return SIZE_MAX;
+    }
+    return sizeof(struct dpot_projection) + sizeof(double) * (n_matrices + n_vectors);
+}
+
+static int is_sound(const struct dpot_projection_config *config)
+{
+    return config->n_rows > 0 && config->n_cols > 0 && config->lambda > 0.0 &&
+           config->lambda <= DBL_MAX && config->cost_range >= 0.0 && config->polytope &&
+           config->polytope->size == config->n_cols &&
+           dpot_projection_bytes(config->n_rows, config->n_cols) != SIZE_MAX;
+}
+
+dpot_status dpot_projection_new(const struct dpot_projection_config *config,
+                                struct dpot_projection **projection)
+{
+    *projection = NULL;
+    if (!is_sound(config)) {
+        return DPOT_ERR_ARGUMENT;
+    }
+    const struct dpot_allocator *allocator = config->allocator;
+    const size_t n = config->n_rows, m = config->n_cols;
+    struct dpot_projection *p = dpot_alloc_array(allocator, 1, sizeof *p);
+    if (!p) {
+        return DPOT_ERR_MEMORY;
+    }
+    p->n_rows = n;
+    p->n_cols = m;
+    p->lambda = config->lambda;
+    p->cost_range = config->cost_range;
+    p->polytope = *config->polytope;
+    p->allocator = allocator;
+    p->cost = dpot_alloc_array(allocator, n * m, sizeof(double));
+    p->kernel = dpot_alloc_array(allocator, n * m, sizeof(double));
+    p->mu = dpot_alloc_array(allocator, n, sizeof(double));
+    p->u = dpot_alloc_array(allocator, n, sizeof(double));
+    p->v = dpot_alloc_array(allocator, m, sizeof(double));
+    p->s = dpot_alloc_array(allocator, m, sizeof(double));
+    p->q = dpot_alloc_array(allocator, m, sizeof(double));
+    p->scratch = dpot_alloc_array(allocator, m, sizeof(double));
+    if (!p->cost || !p->kernel || !p->mu || !p->u || !p->v || !p->s || !p->q || !p->scratch) {
+        dpot_projection_free(p);
+        return DPOT_ERR_MEMORY;
+    }
+    *projection = p;
+    return DPOT_OK;
+}
+
+void dpot_projection_free(struct dpot_projection *projection)
+{
+    if (!projection) {
+        return;
+    }
+    const struct dpot_allocator *allocator = projection->allocator;
+    const size_t n = projection->n_rows, m = projection->n_cols;
+    dpot_free_secret(allocator, projection->cost, n * m, sizeof(double));
+    dpot_free_secret(allocator, projection->kernel, n * m, sizeof(double));
+    dpot_free_secret(allocator, projection->mu, n, sizeof(double));
+    dpot_free_secret(allocator, projection->u, n, sizeof(double));
+    dpot_free_secret(allocator, projection->v, m, sizeof(double));
+    dpot_free_secret(allocator, projection->s, m, sizeof(double));
+    dpot_free_secret(allocator, projection->q, m, sizeof(double));
+    dpot_free_secret(allocator, projection->scratch, m, sizeof(double));
+    dpot_free_secret(allocator, projection, 1, sizeof *projection);
+}
+
+double *dpot_projection_cost(struct dpot_projection *projection)
+{
+    return projection->cost;
+}
+
+/* A finite cost; NaN stays, to be replaced once the row's smallest cost is known. */
+static double bounded(double cost)
+{
+    const double below = cost > 1e300 ? 1e300 : cost;
+    return below < -1e300 ? -1e300 : below;
+}
+
+static double smallest_cost(const double *row, size_t n)
+{
+    double smallest = 1e300;
+    for (size_t j = 0; j < n; j++) {
+        const double cost = bounded(row[j]);
+        smallest = cost < smallest ? cost : smallest;
+    }
+    return smallest;
+}
+
+/* What is left of a cost above its row's smallest: in [0, range], whatever the matrix holds. */
+static double excess_cost(double cost, double smallest, double range)
+{
+    const double excess = bounded(cost) - smallest;
+    return excess < range ? excess : range; /* NaN gives the range */
+}
+
+/* The range that the tools measure when none is given. NaN entries count as the largest cost. */
+static double measured_range(const struct dpot_projection *p)
+{
+    double range = 0.0;
+    for (size_t i = 0; i < p->n_rows; i++) {
+        const double *row = p->cost + i * p->n_cols;
+        const double smallest = smallest_cost(row, p->n_cols);
+        for (size_t j = 0; j < p->n_cols; j++) {
+            const double excess = bounded(row[j]) - smallest;
+            range = excess > range ? excess : range;
+        }
+    }
+    return range;
+}
+
+/* An upper limit of the costs' excess that is finite: the public range, or the widest there is. */
+static double excess_limit(const struct dpot_projection *p)
+{
+    return p->cost_range < 2e300 ? p->cost_range : 2e300;
+}
+
+static void prepare_kernel(struct dpot_projection *p, double lambda)
+{
+    const double limit = excess_limit(p);
+    p->in_log = !(p->cost_range / lambda <= DPOT_PROJECTION_KERNEL_RATIO);
+    for (size_t i = 0; i < p->n_rows; i++) {
+        const double *row = p->cost + i * p->n_cols;
+        double *kernel = p->kernel + i * p->n_cols;
+        const double smallest = smallest_cost(row, p->n_cols);
+        for (size_t j = 0; j < p->n_cols; j++) {
+            const double ratio = excess_cost(row[j], smallest, limit) / lambda;
+            kernel[j] = p->in_log ? fmin(ratio, COST_RATIO_MAX) : exp(-ratio);
+        }
+    }
+}
+
+/* mu with mass one. Scaled by its largest entry first, so that the sum cannot overflow. */
+static void prepare_mu(struct dpot_projection *p, const double *mu)
+{
+    double largest = 0.0, sum = 0.0;
+    for (size_t i = 0; i < p->n_rows; i++) {
+        p->mu[i] = mu[i] > 0.0 && mu[i] <= DBL_MAX ? mu[i] : 0.0;
+        largest = p->mu[i] > largest ? p->mu[i] : largest;
+    }
+    for (size_t i = 0; i < p->n_rows; i++) {
+        p->mu[i] = largest > 0.0 ? p->mu[i] / largest : 1.0;
+        sum += p->mu[i];
+    }
+    for (size_t i = 0; i < p->n_rows; i++) {
+        p->mu[i] = p->in_log ? log(p->mu[i] / sum) : p->mu[i] / sum;
+    }
+}
+
+/* v = 1. */
+static void prepare_v(struct dpot_projection *p)
+{
+    for (size_t j = 0; j < p->n_cols; j++) {
+        p->v[j] = p->in_log ? 0.0 : 1.0;
+    }
+    p->theta = p->in_log ? 0.0 : 1.0;
+}
+
+/* Hilbert distance between q/s and the v it came from; columns without mass before and after do not
+ * count. */
+static double change_of_v(const struct dpot_projection *p)
+{
+    double largest = -INFINITY, smallest = INFINITY;
+    for (size_t j = 0; j < p->n_cols; j++) {
+        const double growth =
+            p->in_log ? log(p->q[j]) - p->s[j] - p->v[j] : log(p->q[j] / p->s[j] / p->v[j]);
+        if (!isnan(growth)) {
+            largest = growth > largest ? growth : largest;
+            smallest = growth < smallest ? growth : smallest;
+        }
+    }
+    return largest >= smallest ? largest - smallest : 0.0;
+}
+
+/* One sweep of the stored kernel. v is scaled to maximum 1, which the bounds of
+ * DPOT_PROJECTION_KERNEL_RATIO rest on: s > 0 everywhere, and nothing overflows. */
+static double iterate_kernel(struct dpot_projection *p, int measure)
+{
+    dpot_linalg_portable.sweep(p->n_rows, p->n_cols, p->kernel, p->mu, p->v, p->u, p->s);
+    const double scale = dpot_polytope_project_kl_linear(&p->polytope, p->s, p->theta, p->q);
+    const double change = measure ? change_of_v(p) : 0.0;
+    double largest = 0.0;
+    for (size_t j = 0; j < p->n_cols; j++) {
+        p->v[j] = p->q[j] / p->s[j];
+        largest = p->v[j] > largest ? p->v[j] : largest;
+    }
+    if (!(largest >= 1e-300 && largest <= 1e300)) {
+        prepare_v(p); /* only bounds that allow no mass, or far too much, get here */
+        return change;
+    }
+    const double shrink = 1.0 / largest;
+    for (size_t j = 0; j < p->n_cols; j++) {
+        p->v[j] *= shrink;
+    }
+    p->theta = scale * shrink;
+    return change;
+}
+
+/* One sweep on potentials. log v is measured from theta, so that it is exactly 0 where q is free
+ * and theta stays near 0. */
+static double iterate_log(struct dpot_projection *p, int measure)
+{
+    dpot_log_sweep_rows(p->kernel, p->n_rows, p->n_cols, 1.0, p->v, p->u);
+    for (size_t i = 0; i < p->n_rows; i++) {
+        p->u[i] = p->u[i] > -INFINITY ? p->mu[i] - p->u[i] : -INFINITY;
+    }
+    dpot_log_sweep_cols(p->kernel, p->n_rows, p->n_cols, 1.0, p->u, p->scratch, p->s);
+    const double theta = dpot_polytope_project_kl(&p->polytope, p->s, p->theta, p->q);
+    const double change = measure ? change_of_v(p) : 0.0;
+    for (size_t j = 0; j < p->n_cols; j++) {
+        const double log_free = p->s[j] + theta;
+        p->v[j] = fabs(log_free) <= DBL_MAX ? log(p->q[j]) - log_free : 0.0;
+    }
+    p->theta = 0.0;
+    return change;
+}
+
+static void iterate(struct dpot_projection *p, size_t iterations, double tol,
+                    struct dpot_projection_result *result)
+{
+    const int measure = tol > 0.0;
+    result->converged = 0;
+    for (size_t t = 0; t < iterations && !result->converged; t++) {
+        result->change = p->in_log ? iterate_log(p, measure) : iterate_kernel(p, measure);
+        result->iterations++;
+        result->converged = measure && result->change <= tol;
+    }
+}
+
+static void finish(const struct dpot_projection *p, double *q,
+                   const struct dpot_projection_result *done, struct dpot_projection_result *result)
+{
+    for (size_t j = 0; j < p->n_cols; j++) {
+        q[j] = p->q[j];
+    }
+    if (result) {
+        *result = *done;
+    }
+}
+
+/* The start of every run: v = 1, and q defined even without an iteration. */
+static void start(struct dpot_projection *p, const double *mu, double lambda)
+{
+    prepare_kernel(p, lambda);
+    prepare_mu(p, mu);
+    for (size_t j = 0; j < p->n_cols; j++) {
+        p->s[j] = 1.0;
+    }
+    (void)dpot_polytope_project_kl_linear(&p->polytope, p->s, 1.0, p->q);
+    prepare_v(p);
+}
+
+void dpot_projection_run(struct dpot_projection *projection, const double *mu, size_t iterations,
+                         double tol, double *q, struct dpot_projection_result *result)
+{
+    struct dpot_projection_result done = {0, 0.0, 0};
+    start(projection, mu, projection->lambda);
+    iterate(projection, iterations, tol, &done);
+    finish(projection, q, &done, result);
+}
+
+/* Hands the potentials lambda log v of one stage to the next, which has the smaller lambda; mu and
+ * the kernel change with it. */
+static void refine(struct dpot_projection *p, const double *mu, double old_lambda, double lambda)
+{
+    double largest = -INFINITY;
+    for (size_t j = 0; j < p->n_cols; j++) {
+        const double log_v = p->in_log ? p->v[j] : log(p->v[j]);
+        p->v[j] = log_v * (old_lambda / lambda);
+        largest = p->v[j] > largest ? p->v[j] : largest;
+    }
+    prepare_kernel(p, lambda);
+    prepare_mu(p, mu);
+    if (!(fabs(largest) <= DBL_MAX)) {
+        prepare_v(p);
+        return;
+    }
+    for (size_t j = 0; j < p->n_cols; j++) {
+        p->v[j] = p->in_log ? p->v[j] - largest : exp(p->v[j] - largest);
+    }
+    p->theta = p->in_log ? 0.0 : 1.0;
+}
+
+void dpot_projection_run_scaled(struct dpot_projection *projection, const double *mu,
+                                size_t iterations, double tol, double *q,
+                                struct dpot_projection_result *result)
+{
+    struct dpot_projection *p = projection;
+    struct dpot_projection_result done = {0, 0.0, 0};
+    const double coarsest = fmin(measured_range(p), excess_limit(p)) / COARSEST_RATIO;
+    double lambda = fmax(p->lambda, coarsest);
+    start(p, mu, lambda);
+    while (lambda > p->lambda) {
+        iterate(p, iterations - done.iterations, fmax(tol, COARSE_TOL), &done);
+        const double finer = fmax(p->lambda, lambda / 2.0);
+        refine(p, mu, lambda, finer);
+        lambda = finer;
+    }
+    iterate(p, iterations - done.iterations, tol, &done);
+    finish(p, q, &done, result);
+}
+
+/* P_ij = u_i K_ij q_j / s_j: the scale of v cancels. */
+static double plan_mass(const struct dpot_projection *p, size_t i, size_t j)
+{
+    const double kernel = p->kernel[i * p->n_cols + j];
+    if (p->in_log) {
+        return exp(p->u[i] - kernel - p->s[j]) * p->q[j];
+    }
+    return p->u[i] * kernel * (p->q[j] / p->s[j]);
+}
+
+double dpot_projection_transport_cost(const struct dpot_projection *projection)
+{
+    const struct dpot_projection *p = projection;
+    const double limit = excess_limit(p);
+    double total = 0.0;
+    for (size_t i = 0; i < p->n_rows; i++) {
+        const double *row = p->cost + i * p->n_cols;
+        const double smallest = smallest_cost(row, p->n_cols);
+        double row_total = 0.0;
+        for (size_t j = 0; j < p->n_cols; j++) {
+            const double cost = smallest + excess_cost(row[j], smallest, limit);
+            const double mass = plan_mass(p, i, j);
+            row_total += mass > 0.0 ? mass * cost : 0.0;
+        }
+        total += row_total;
+    }
+    return total;
+}

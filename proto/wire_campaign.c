@@ -1,0 +1,444 @@
+#include "proto/wire_campaign.h"
+
+#include "campaign.pb-c.h"
+#include "proto/message.h"
+#include "proto/signed.h"
+
+#include <string.h>
+
+#define WIRE_VERSION 1u
+#define MS_PER_S 1000
+
+/* Encoding: a campaign as protobuf-c sees it. The arrays are the campaign's own: protobuf-c has no
+ * const members, but does not write through what it packs. */
+
+struct domain_message {
+    Dpot__V1__Domain domain;
+    Dpot__V1__Points points;
+    Dpot__V1__Grid grid;
+    Dpot__V1__Ring ring;
+};
+
+struct campaign_message {
+    Dpot__V1__Campaign campaign;
+    struct domain_message domain;
+    struct domain_message output;
+    Dpot__V1__Wpm wpm;
+    Dpot__V1__BaseMeasure base_measure;
+    char *groups[DPOT_GROUPS_MAX];
+};
+
+static void fill_points(Dpot__V1__Points *message, const struct dpot_domain *domain)
+{
+    dpot__v1__points__init(message);
+    message->dim = domain->dim;
+    message->n_coordinates = (size_t)domain->size * domain->dim;
+    message->coordinates = domain->points;
+}
+
+static void fill_grid(Dpot__V1__Grid *message, const struct dpot_domain *domain)
+{
+    dpot__v1__grid__init(message);
+    message->n_lo = message->n_hi = message->n_shape = domain->dim;
+    message->lo = (double *)domain->lo;
+    message->hi = (double *)domain->hi;
+    message->shape = (uint32_t *)domain->shape;
+}
+
+static dpot_status fill_domain(struct domain_message *message, const struct dpot_domain *domain)
+{
+    dpot__v1__domain__init(&message->domain);
+    switch (domain->type) {
+    case DPOT_DOMAIN_POINTS:
+        fill_points(&message->points, domain);
+        message->domain.kind_case = DPOT__V1__DOMAIN__KIND_POINTS;
+        message->domain.points = &message->points;
+        return DPOT_OK;
+    case DPOT_DOMAIN_GRID:
+        fill_grid(&message->grid, domain);
+        message->domain.kind_case = DPOT__V1__DOMAIN__KIND_GRID;
+        message->domain.grid = &message->grid;
+        return domain->dim <= DPOT_GRID_DIM_MAX ? DPOT_OK : DPOT_ERR_TOO_LARGE;
+    case DPOT_DOMAIN_RING:
+        dpot__v1__ring__init(&message->ring);
+        message->ring.size = domain->size;
+        message->domain.kind_case = DPOT__V1__DOMAIN__KIND_RING;
+        message->domain.ring = &message->ring;
+        return DPOT_OK;
+    }
+    return DPOT_ERR_ARGUMENT;
+}
+
+static dpot_status fill_domains(struct campaign_message *message,
+                                const struct dpot_campaign *campaign)
+{
+    const dpot_status status = fill_domain(&message->domain, &campaign->domain);
+    message->campaign.domain = &message->domain.domain;
+    if (status != DPOT_OK || campaign->output_is_domain) {
+        return status;
+    }
+    message->campaign.output = &message->output.domain;
+    return fill_domain(&message->output, &campaign->output);
+}
+
+static dpot_status fill_mechanism(struct campaign_message *message,
+                                  const struct dpot_campaign *campaign)
+{
+    if (campaign->mechanism != DPOT_MECHANISM_WPM) {
+        return DPOT_ERR_ARGUMENT;
+    }
+    dpot__v1__base_measure__init(&message->base_measure);
+    message->base_measure.n_mass_code = campaign->base_measure.size;
+    message->base_measure.mass_code = campaign->base_measure.mass_code;
+    message->base_measure.total = campaign->base_measure.total;
+
+    dpot__v1__wpm__init(&message->wpm);
+    message->wpm.epsilon = campaign->epsilon_q32;
+    message->wpm.lambda = campaign->lambda;
+    message->wpm.iterations = campaign->iterations;
+    message->wpm.n_max = campaign->n_max;
+    message->wpm.sample_first = campaign->sample_first;
+    message->wpm.base_measure = &message->base_measure;
+    message->campaign.mechanism_case = DPOT__V1__CAMPAIGN__MECHANISM_WPM;
+    message->campaign.wpm = &message->wpm;
+    return DPOT_OK;
+}
+
+static dpot_status fill_groups(struct campaign_message *message,
+                               const struct dpot_campaign *campaign)
+{
+    if (campaign->n_groups > DPOT_GROUPS_MAX) {
+        return DPOT_ERR_TOO_LARGE;
+    }
+    for (uint32_t i = 0; i < campaign->n_groups; i++) {
+        message->groups[i] = campaign->groups[i];
+    }
+    message->campaign.n_groups = campaign->n_groups;
+    message->campaign.groups = message->groups;
+    return DPOT_OK;
+}
+
+static dpot_status fill_campaign(struct campaign_message *message,
+                                 const struct dpot_campaign *campaign)
+{
+    if (campaign->opens_ms % MS_PER_S != 0 || campaign->closes_ms % MS_PER_S != 0) {
+        return DPOT_ERR_ARGUMENT;
+    }
+    Dpot__V1__Campaign *m = &message->campaign;
+    dpot__v1__campaign__init(m);
+    m->version = WIRE_VERSION;
+    m->id = (ProtobufCBinaryData){DPOT_CAMPAIGN_ID_LEN, (uint8_t *)campaign->id};
+    m->revision = campaign->revision;
+    m->name = (char *)campaign->name;
+    m->metric = (uint32_t)campaign->metric.id;
+    m->ring_size = campaign->metric.ring_size;
+    m->cost_power = campaign->cost_power;
+    m->rounds = campaign->rounds;
+    m->opens = campaign->opens_ms / MS_PER_S;
+    m->closes = campaign->closes_ms / MS_PER_S;
+    m->min_pool = campaign->min_pool;
+    m->simulation = campaign->simulation;
+    dpot_status status = fill_domains(message, campaign);
+    if (status == DPOT_OK) {
+        status = fill_mechanism(message, campaign);
+    }
+    return status == DPOT_OK ? fill_groups(message, campaign) : status;
+}
+
+dpot_status dpot_wire_campaign_encode(const struct dpot_campaign *campaign, struct dpot_buf *out)
+{
+    struct campaign_message message;
+    const dpot_status status = fill_campaign(&message, campaign);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    /* Whatever can be encoded can be signed and served within the limit. */
+    const size_t len = dpot__v1__campaign__get_packed_size(&message.campaign);
+    if (len > DPOT_CAMPAIGN_BYTES_MAX - DPOT_SIGNED_OVERHEAD) {
+        return DPOT_ERR_TOO_LARGE;
+    }
+    return dpot_message_append(&message.campaign.base, out);
+}
+
+/* Decoding. Every count is bounded before the model allocates for it. */
+
+static dpot_status refuse_missing(const char *field, struct dpot_error *error)
+{
+    return dpot_error_set(error, DPOT_ERR_MALFORMED, "the campaign has no %s", field);
+}
+
+static dpot_status read_label(const char *text, const char *field,
+                              char label[DPOT_CAMPAIGN_NAME_MAX + 1], struct dpot_error *error)
+{
+    const size_t len = strlen(text);
+    if (len > DPOT_CAMPAIGN_NAME_MAX) {
+        return dpot_error_set(error, DPOT_ERR_TOO_LARGE, "%s has %zu bytes: at most %d", field, len,
+                              DPOT_CAMPAIGN_NAME_MAX);
+    }
+    memcpy(label, text, len + 1);
+    return DPOT_OK;
+}
+
+static dpot_status read_points(const Dpot__V1__Points *message,
+                               const struct dpot_allocator *allocator, struct dpot_domain *domain,
+                               struct dpot_error *error)
+{
+    const size_t dim = message->dim;
+    if (dim < 1 || dim > DPOT_DOMAIN_DIM_MAX || message->n_coordinates % dim != 0) {
+        return dpot_error_set(error, DPOT_ERR_MALFORMED,
+                              "%zu coordinates are no list of points of %zu coordinates each",
+                              message->n_coordinates, dim);
+    }
+    const size_t size = message->n_coordinates / dim;
+    if (size > DPOT_DOMAIN_SIZE_MAX) {
+        return dpot_error_set(error, DPOT_ERR_TOO_LARGE, "%zu points: at most %u", size,
+                              DPOT_DOMAIN_SIZE_MAX);
+    }
+    return dpot_domain_init_points(domain, (uint32_t)size, message->dim, message->coordinates,
+                                   allocator, error);
+}
+
+static dpot_status read_grid(const Dpot__V1__Grid *message, struct dpot_domain *domain,
+                             struct dpot_error *error)
+{
+    const size_t dim = message->n_shape;
+    if (dim < 1 || dim > DPOT_GRID_DIM_MAX || message->n_lo != dim || message->n_hi != dim) {
+        return dpot_error_set(error, DPOT_ERR_MALFORMED,
+                              "a grid needs lo, hi and shape of one length, 1 to %d: it has %zu, "
+                              "%zu and %zu",
+                              DPOT_GRID_DIM_MAX, message->n_lo, message->n_hi, dim);
+    }
+    return dpot_domain_init_grid(domain, (uint32_t)dim, message->lo, message->hi, message->shape,
+                                 error);
+}
+
+static dpot_status read_domain(const Dpot__V1__Domain *message, const char *field,
+                               const struct dpot_allocator *allocator, struct dpot_domain *domain,
+                               struct dpot_error *error)
+{
+    dpot_status status = DPOT_ERR_MALFORMED;
+    switch (message->kind_case) {
+    case DPOT__V1__DOMAIN__KIND_POINTS:
+        status = read_points(message->points, allocator, domain, error);
+        break;
+    case DPOT__V1__DOMAIN__KIND_GRID:
+        status = read_grid(message->grid, domain, error);
+        break;
+    case DPOT__V1__DOMAIN__KIND_RING:
+        status = dpot_domain_init_ring(domain, message->ring->size, error);
+        break;
+    default:
+        return dpot_error_set(error, status, "%s is no points, grid or ring", field);
+    }
+    return status == DPOT_OK ? status : dpot_error_prefix(error, status, "%s", field);
+}
+
+static dpot_status read_domains(const Dpot__V1__Campaign *message,
+                                const struct dpot_allocator *allocator,
+                                struct dpot_campaign *campaign, struct dpot_error *error)
+{
+    if (!message->domain) {
+        return refuse_missing("domain", error);
+    }
+    const dpot_status status =
+        read_domain(message->domain, "domain", allocator, &campaign->domain, error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    campaign->output_is_domain = !message->output;
+    if (campaign->output_is_domain) {
+        return dpot_domain_init_copy(&campaign->output, &campaign->domain);
+    }
+    return read_domain(message->output, "output", allocator, &campaign->output, error);
+}
+
+static dpot_status read_base_measure(const Dpot__V1__BaseMeasure *message,
+                                     const struct dpot_allocator *allocator,
+                                     struct dpot_base_measure *base_measure,
+                                     struct dpot_error *error)
+{
+    const size_t size = message->n_mass_code;
+    if (size > DPOT_DOMAIN_SIZE_MAX) {
+        return dpot_error_set(error, DPOT_ERR_TOO_LARGE, "base_measure has %zu masses: at most %u",
+                              size, DPOT_DOMAIN_SIZE_MAX);
+    }
+    base_measure->total = message->total;
+    if (size == 0) {
+        return DPOT_OK;
+    }
+    base_measure->mass_code = dpot_alloc_array(allocator, size, sizeof *base_measure->mass_code);
+    if (!base_measure->mass_code) {
+        return DPOT_ERR_MEMORY;
+    }
+    memcpy(base_measure->mass_code, message->mass_code, size * sizeof *message->mass_code);
+    base_measure->size = (uint32_t)size;
+    return DPOT_OK;
+}
+
+static dpot_status read_mechanism(const Dpot__V1__Campaign *message,
+                                  const struct dpot_allocator *allocator,
+                                  struct dpot_campaign *campaign, struct dpot_error *error)
+{
+    if (message->mechanism_case != DPOT__V1__CAMPAIGN__MECHANISM_WPM) {
+        return refuse_missing("mechanism", error);
+    }
+    const Dpot__V1__Wpm *wpm = message->wpm;
+    if (!wpm->base_measure) {
+        return refuse_missing("wpm.base_measure", error);
+    }
+    campaign->mechanism = DPOT_MECHANISM_WPM;
+    campaign->epsilon_q32 = wpm->epsilon;
+    campaign->lambda = wpm->lambda;
+    campaign->iterations = wpm->iterations;
+    campaign->n_max = wpm->n_max;
+    campaign->sample_first = wpm->sample_first;
+    return read_base_measure(wpm->base_measure, allocator, &campaign->base_measure, error);
+}
+
+static dpot_status read_time(const char *field, int64_t seconds, int64_t *time_ms,
+                             struct dpot_error *error)
+{
+    if (seconds > INT64_MAX / MS_PER_S || seconds < INT64_MIN / MS_PER_S) {
+        return dpot_error_set(error, DPOT_ERR_MALFORMED,
+                              "%s is %lld seconds since 1970, which is no time", field,
+                              (long long)seconds);
+    }
+    *time_ms = seconds * MS_PER_S;
+    return DPOT_OK;
+}
+
+static dpot_status read_schedule(const Dpot__V1__Campaign *message, struct dpot_campaign *campaign,
+                                 struct dpot_error *error)
+{
+    campaign->rounds = message->rounds;
+    campaign->min_pool = message->min_pool;
+    const dpot_status status = read_time("opens", message->opens, &campaign->opens_ms, error);
+    return status == DPOT_OK ? read_time("closes", message->closes, &campaign->closes_ms, error)
+                             : status;
+}
+
+static dpot_status read_groups(const Dpot__V1__Campaign *message,
+                               const struct dpot_allocator *allocator,
+                               struct dpot_campaign *campaign, struct dpot_error *error)
+{
+    if (message->n_groups > DPOT_GROUPS_MAX) {
+        return dpot_error_set(error, DPOT_ERR_TOO_LARGE, "there are %zu groups: at most %d",
+                              message->n_groups, DPOT_GROUPS_MAX);
+    }
+    if (message->n_groups == 0) {
+        return DPOT_OK;
+    }
+    campaign->groups = dpot_alloc_array(allocator, message->n_groups, sizeof *campaign->groups);
+    if (!campaign->groups) {
+        return DPOT_ERR_MEMORY;
+    }
+    campaign->n_groups = (uint32_t)message->n_groups;
+    dpot_status status = DPOT_OK;
+    for (uint32_t i = 0; i < campaign->n_groups && status == DPOT_OK; i++) {
+        status = read_label(message->groups[i], "a group label", campaign->groups[i], error);
+    }
+    return status;
+}
+
+static dpot_status read_header(const Dpot__V1__Campaign *message, struct dpot_campaign *campaign,
+                               struct dpot_error *error)
+{
+    if (message->id.len != DPOT_CAMPAIGN_ID_LEN) {
+        return dpot_error_set(error, DPOT_ERR_MALFORMED,
+                              "the campaign id has %zu bytes: it needs %d", message->id.len,
+                              DPOT_CAMPAIGN_ID_LEN);
+    }
+    memcpy(campaign->id, message->id.data, DPOT_CAMPAIGN_ID_LEN);
+    campaign->revision = message->revision;
+    campaign->metric.id = (enum dpot_metric_id)message->metric;
+    campaign->metric.ring_size = message->ring_size;
+    campaign->cost_power = message->cost_power;
+    campaign->simulation = message->simulation;
+    return read_label(message->name, "name", campaign->name, error);
+}
+
+static dpot_status read_campaign(const Dpot__V1__Campaign *message,
+                                 const struct dpot_allocator *allocator,
+                                 struct dpot_campaign *campaign, struct dpot_error *error)
+{
+    dpot_status status = read_header(message, campaign, error);
+    if (status == DPOT_OK) {
+        status = read_domains(message, allocator, campaign, error);
+    }
+    if (status == DPOT_OK) {
+        status = read_mechanism(message, allocator, campaign, error);
+    }
+    if (status == DPOT_OK) {
+        status = read_schedule(message, campaign, error);
+    }
+    if (status == DPOT_OK) {
+        status = read_groups(message, allocator, campaign, error);
+    }
+    return status;
+}
+
+static dpot_status check_version(const Dpot__V1__Campaign *message, struct dpot_error *error)
+{
+    if (message->version != WIRE_VERSION) {
+        return dpot_error_set(error, DPOT_ERR_VERSION,
+                              "the campaign has version %u, this program knows %u: update it",
+                              message->version, WIRE_VERSION);
+    }
+    return dpot_message_refuse_unknown(&message->base, error);
+}
+
+/* What was read must pack to the bytes that were signed: nothing was dropped, and there is one
+ * byte string, hence one hash, for one campaign. */
+static dpot_status check_canonical(const struct dpot_campaign *campaign, const void *data,
+                                   size_t len, struct dpot_error *error)
+{
+    struct campaign_message message;
+    if (fill_campaign(&message, campaign) == DPOT_OK &&
+        dpot_message_packs_to(&message.campaign.base, data, len)) {
+        return DPOT_OK;
+    }
+    return dpot_error_set(error, DPOT_ERR_MALFORMED,
+                          "the campaign is not in canonical form: encode it again");
+}
+
+static dpot_status parse_campaign(const void *data, size_t len, struct dpot_arena *arena,
+                                  struct dpot_campaign *campaign, struct dpot_error *error)
+{
+    ProtobufCMessage *base = NULL;
+    dpot_status status =
+        dpot_message_unpack(&dpot__v1__campaign__descriptor, data, len, arena, &base, error);
+    const Dpot__V1__Campaign *message = (const Dpot__V1__Campaign *)base;
+    if (status == DPOT_OK) {
+        status = check_version(message, error);
+    }
+    if (status == DPOT_OK) {
+        status = read_campaign(message, campaign->allocator, campaign, error);
+    }
+    if (status == DPOT_OK) {
+        status = check_canonical(campaign, data, len, error);
+    }
+    return status;
+}
+
+dpot_status dpot_wire_campaign_decode(const void *data, size_t len,
+                                      const struct dpot_allocator *allocator,
+                                      struct dpot_campaign *campaign, struct dpot_error *error)
+{
+    *campaign = (struct dpot_campaign){.allocator = allocator};
+    if (len > DPOT_CAMPAIGN_BYTES_MAX - DPOT_SIGNED_OVERHEAD) {
+        *campaign = (struct dpot_campaign){0};
+        return dpot_error_set(error, DPOT_ERR_TOO_LARGE, "the campaign has %zu bytes: at most %u",
+                              len, DPOT_CAMPAIGN_BYTES_MAX - DPOT_SIGNED_OVERHEAD);
+    }
+    struct dpot_arena arena;
+    dpot_arena_init(&arena, DPOT_MESSAGE_CEILING(len), allocator);
+    const dpot_status status = parse_campaign(data, len, &arena, campaign, error);
+    dpot_arena_release(&arena);
+    if (status == DPOT_ERR_MEMORY) {
+        (void)dpot_error_set(error, status, "no memory for a campaign of %zu bytes", len);
+    }
+    if (status != DPOT_OK) {
+        dpot_campaign_release(campaign);
+    }
+    return status;
+}

@@ -1,0 +1,236 @@
+#include "proto/wire_report.h"
+
+#include "proto/message.h"
+#include "proto/wire_inner.h"
+#include "report.pb-c.h"
+
+#include <string.h>
+
+static const uint8_t magic[4] = {'D', 'P', 'B', '1'};
+#define HEAD_LEN (sizeof magic + DPOT_SEAL_KEY_ID_LEN)
+
+/* Reports of a few bytes each unpack to about 200 bytes: the floor is what the most reports that a
+ * batch may hold need when all of them are empty. */
+#define BATCH_CEILING(len) (12 * (size_t)(len) + (2u << 20))
+
+void dpot_batch_release(struct dpot_batch *batch)
+{
+    dpot_free_array(batch->allocator, batch->reports, batch->n_reports, sizeof *batch->reports);
+    dpot_free_array(batch->allocator, batch->is_malformed, batch->n_reports,
+                    sizeof *batch->is_malformed);
+    *batch = (struct dpot_batch){0};
+}
+
+/* Encoding. */
+
+static void fill_report(Dpot__V1__Report *message, const struct dpot_report *report)
+{
+    dpot__v1__report__init(message);
+    message->id = (ProtobufCBinaryData){sizeof report->id, (uint8_t *)report->id};
+    message->payload_case = DPOT__V1__REPORT__PAYLOAD_INDEX;
+    message->index = report->index;
+    message->group = report->group;
+    message->test = report->test;
+}
+
+static void fill_batch(Dpot__V1__ReportBatch *message, Dpot__V1__Report *reports,
+                       Dpot__V1__Report **pointers, const struct dpot_batch *batch)
+{
+    dpot__v1__report_batch__init(message);
+    message->campaign_hash =
+        (ProtobufCBinaryData){sizeof batch->campaign_hash, (uint8_t *)batch->campaign_hash};
+    message->round = batch->round;
+    message->n_reports = batch->n_reports;
+    message->reports = pointers;
+    for (size_t i = 0; i < batch->n_reports; i++) {
+        fill_report(&reports[i], &batch->reports[i]);
+        pointers[i] = &reports[i];
+    }
+}
+
+dpot_status dpot_wire_batch_encode(const struct dpot_batch *batch, struct dpot_buf *out)
+{
+    const size_t n = batch->n_reports;
+    if (n == 0) {
+        return DPOT_ERR_ARGUMENT;
+    }
+    if (n > DPOT_BATCH_REPORTS_MAX) {
+        return DPOT_ERR_TOO_LARGE;
+    }
+    const struct dpot_allocator *allocator = out->allocator;
+    Dpot__V1__ReportBatch message;
+    Dpot__V1__Report *reports = dpot_alloc_array(allocator, n, sizeof *reports);
+    Dpot__V1__Report **pointers = dpot_alloc_array(allocator, n, sizeof *pointers);
+    dpot_status status = DPOT_ERR_MEMORY;
+    if (reports && pointers) {
+        fill_batch(&message, reports, pointers, batch);
+        status = dpot_message_append(&message.base, out);
+    }
+    dpot_free_array(allocator, pointers, n, sizeof *pointers);
+    dpot_free_array(allocator, reports, n, sizeof *reports);
+    return status;
+}
+
+/* Appends magic, key id and the box; `out` is as before on failure. */
+static dpot_status append_body(const struct dpot_buf *plain, const struct dpot_seal_key *seal_key,
+                               struct dpot_buf *out)
+{
+    const size_t len = HEAD_LEN + plain->len + DPOT_SEAL_OVERHEAD;
+    if (len > DPOT_BATCH_BYTES_MAX) {
+        return DPOT_ERR_TOO_LARGE;
+    }
+    dpot_status status = dpot_buf_reserve(out, len);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    uint8_t *body = out->data + out->len;
+    memcpy(body, magic, sizeof magic);
+    memcpy(body + sizeof magic, seal_key->id, sizeof seal_key->id);
+    status = dpot_seal(body + HEAD_LEN, plain->data, plain->len, seal_key->public_key);
+    if (status == DPOT_OK) {
+        out->len += len;
+    }
+    return status;
+}
+
+dpot_status dpot_wire_batch_seal(const struct dpot_batch *batch,
+                                 const struct dpot_seal_key *seal_key, struct dpot_buf *out)
+{
+    struct dpot_buf plain;
+    dpot_buf_init(&plain, DPOT_BATCH_BYTES_MAX, out->allocator);
+    dpot_status status = dpot_wire_batch_encode(batch, &plain);
+    if (status == DPOT_OK) {
+        status = append_body(&plain, seal_key, out);
+    }
+    dpot_buf_release(&plain);
+    return status;
+}
+
+/* Decoding. */
+
+/* A report that cannot be counted is kept in its place: its neighbours are not refused with it. */
+static bool read_report(const Dpot__V1__Report *message, struct dpot_report *report)
+{
+    report->group = message->group;
+    report->test = message->test;
+    if (message->id.len != DPOT_REPORT_ID_LEN) {
+        return false;
+    }
+    memcpy(report->id, message->id.data, DPOT_REPORT_ID_LEN);
+    if (message->payload_case != DPOT__V1__REPORT__PAYLOAD_INDEX) {
+        return false;
+    }
+    report->index = message->index;
+    return dpot_message_refuse_unknown(&message->base, NULL) == DPOT_OK;
+}
+
+static dpot_status check_batch(const Dpot__V1__ReportBatch *message, struct dpot_error *error)
+{
+    const dpot_status status = dpot_message_refuse_unknown_here(&message->base, error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    if (message->campaign_hash.len != DPOT_HASH_LEN) {
+        return dpot_error_set(error, DPOT_ERR_MALFORMED, "campaign_hash has %zu bytes: it needs %d",
+                              message->campaign_hash.len, DPOT_HASH_LEN);
+    }
+    if (message->n_reports == 0) {
+        return dpot_error_set(error, DPOT_ERR_MALFORMED, "the batch has no reports");
+    }
+    if (message->n_reports > DPOT_BATCH_REPORTS_MAX) {
+        return dpot_error_set(error, DPOT_ERR_TOO_LARGE,
+                              "the batch has %zu reports: send at most %d", message->n_reports,
+                              DPOT_BATCH_REPORTS_MAX);
+    }
+    return DPOT_OK;
+}
+
+static dpot_status read_batch(const Dpot__V1__ReportBatch *message, struct dpot_batch *batch,
+                              struct dpot_error *error)
+{
+    const dpot_status status = check_batch(message, error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    const size_t n = message->n_reports;
+    batch->n_reports = n;
+    batch->reports = dpot_alloc_array(batch->allocator, n, sizeof *batch->reports);
+    batch->is_malformed = dpot_alloc_array(batch->allocator, n, sizeof *batch->is_malformed);
+    if (!batch->reports || !batch->is_malformed) {
+        return dpot_error_set(error, DPOT_ERR_MEMORY, "no memory for %zu reports", n);
+    }
+    memcpy(batch->campaign_hash, message->campaign_hash.data, DPOT_HASH_LEN);
+    batch->round = message->round;
+    for (size_t i = 0; i < n; i++) {
+        batch->is_malformed[i] = !read_report(message->reports[i], &batch->reports[i]);
+    }
+    return DPOT_OK;
+}
+
+dpot_status dpot_wire_batch_decode(const void *data, size_t len,
+                                   const struct dpot_allocator *allocator, struct dpot_batch *batch,
+                                   struct dpot_error *error)
+{
+    *batch = (struct dpot_batch){.allocator = allocator};
+    struct dpot_arena arena;
+    ProtobufCMessage *base = NULL;
+    dpot_arena_init(&arena, BATCH_CEILING(len), allocator);
+    dpot_status status =
+        dpot_message_unpack(&dpot__v1__report_batch__descriptor, data, len, &arena, &base, error);
+    if (status == DPOT_OK) {
+        status = read_batch((const Dpot__V1__ReportBatch *)base, batch, error);
+    }
+    dpot_arena_release(&arena);
+    if (status != DPOT_OK) {
+        dpot_batch_release(batch);
+    }
+    return status;
+}
+
+dpot_status dpot_wire_batch_key_id(const void *body, size_t len, uint8_t id[DPOT_SEAL_KEY_ID_LEN],
+                                   struct dpot_error *error)
+{
+    if (len > DPOT_BATCH_BYTES_MAX) {
+        return dpot_error_set(error, DPOT_ERR_TOO_LARGE, "the body has %zu bytes: at most %u", len,
+                              DPOT_BATCH_BYTES_MAX);
+    }
+    if (len < HEAD_LEN + DPOT_SEAL_OVERHEAD) {
+        return dpot_error_set(error, DPOT_ERR_MALFORMED, "the body has %zu bytes: at least %zu",
+                              len, (size_t)(HEAD_LEN + DPOT_SEAL_OVERHEAD));
+    }
+    if (memcmp(body, magic, sizeof magic) != 0) {
+        return dpot_error_set(error, DPOT_ERR_MALFORMED, "the body does not begin with DPB1");
+    }
+    memcpy(id, (const uint8_t *)body + sizeof magic, DPOT_SEAL_KEY_ID_LEN);
+    return DPOT_OK;
+}
+
+dpot_status dpot_wire_batch_open(const void *body, size_t len,
+                                 const uint8_t public_key[DPOT_SEAL_PUBLIC_LEN],
+                                 const uint8_t secret_key[DPOT_SEAL_SECRET_LEN],
+                                 const struct dpot_allocator *allocator, struct dpot_batch *batch,
+                                 struct dpot_error *error)
+{
+    *batch = (struct dpot_batch){0};
+    uint8_t id[DPOT_SEAL_KEY_ID_LEN];
+    dpot_status status = dpot_wire_batch_key_id(body, len, id, error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    const size_t box_len = len - HEAD_LEN;
+    const size_t plain_len = box_len - DPOT_SEAL_OVERHEAD;
+    uint8_t *plain = dpot_alloc_array(allocator, plain_len, 1);
+    if (!plain) {
+        return dpot_error_set(error, DPOT_ERR_MEMORY, "no memory for a batch of %zu bytes",
+                              plain_len);
+    }
+    status =
+        dpot_seal_open(plain, (const uint8_t *)body + HEAD_LEN, box_len, public_key, secret_key);
+    if (status == DPOT_OK) {
+        status = dpot_wire_batch_decode(plain, plain_len, allocator, batch, error);
+    } else {
+        (void)dpot_error_set(error, status, "the box was altered or sealed for another key");
+    }
+    dpot_free_array(allocator, plain, plain_len, 1);
+    return status;
+}

@@ -1,0 +1,63 @@
+/* A ReportBatch as it comes out of its box, and the head of a body. */
+#include "fuzz.h"
+#include "proto/wire_inner.h"
+
+#include <string.h>
+
+static bool all_well_formed(const struct dpot_batch *batch)
+{
+    for (size_t i = 0; i < batch->n_reports; i++) {
+        if (batch->is_malformed[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What decodes cleanly says the same after encoding. */
+static void check_again(const struct dpot_batch *batch)
+{
+    struct dpot_batch second;
+    struct dpot_buf bytes;
+    dpot_buf_init(&bytes, DPOT_BATCH_BYTES_MAX, NULL);
+    require(dpot_wire_batch_encode(batch, &bytes) == DPOT_OK);
+    require(dpot_wire_batch_decode(bytes.data, bytes.len, NULL, &second, NULL) == DPOT_OK);
+    require(second.n_reports == batch->n_reports && second.round == batch->round);
+    for (size_t i = 0; i < second.n_reports; i++) {
+        const struct dpot_report *a = &batch->reports[i], *b = &second.reports[i];
+        require(memcmp(a->id, b->id, sizeof a->id) == 0 && a->index == b->index);
+        require(a->group == b->group && a->test == b->test && !second.is_malformed[i]);
+    }
+    dpot_batch_release(&second);
+    dpot_buf_release(&bytes);
+}
+
+static void check_decode(const uint8_t *data, size_t len)
+{
+    struct dpot_batch batch;
+    struct dpot_error error = {""};
+    if (dpot_wire_batch_decode(data, len, NULL, &batch, &error) == DPOT_OK) {
+        require(batch.n_reports >= 1 && batch.n_reports <= DPOT_BATCH_REPORTS_MAX);
+        if (all_well_formed(&batch)) {
+            check_again(&batch);
+        }
+    } else {
+        require(error.text[0] != '\0' && batch.n_reports == 0);
+    }
+    dpot_batch_release(&batch);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+    struct test_allocator heap;
+    struct dpot_batch batch;
+    uint8_t id[DPOT_SEAL_KEY_ID_LEN];
+    require(dpot_init() == DPOT_OK);
+    check_decode(data, len);
+    make_failing_allocator(&heap, len);
+    any_status(dpot_wire_batch_decode(data, len, &heap.allocator, &batch, NULL));
+    dpot_batch_release(&batch);
+    require(heap.bytes == 0);
+    any_status(dpot_wire_batch_key_id(data, len, id, NULL));
+    return 0;
+}

@@ -1,0 +1,149 @@
+/* Writes the first inputs of each corpus: one well-formed message of every kind. Usage:
+ *   make_seeds tests/fuzz/corpus */
+#include "fuzz.h"
+#include "proto/wire_campaign.h"
+#include "proto/wire_inner.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void write_seed(const char *root, const char *name, const struct dpot_buf *bytes)
+{
+    char path[1024];
+    const int len = snprintf(path, sizeof path, "%s/%s", root, name);
+    require(len > 0 && (size_t)len < sizeof path);
+    FILE *file = fopen(path, "wb");
+    require(file != NULL);
+    require(fwrite(bytes->data, 1, bytes->len, file) == bytes->len);
+    require(fclose(file) == 0);
+}
+
+static void make_campaign(struct dpot_campaign *campaign, uint32_t *mass_code, uint32_t size)
+{
+    *campaign = (struct dpot_campaign){.revision = 1,
+                                       .name = "seed",
+                                       .metric = {DPOT_METRIC_EUCLIDEAN, 0},
+                                       .mechanism = DPOT_MECHANISM_WPM,
+                                       .epsilon_q32 = DPOT_EPSILON_ONE,
+                                       .lambda = 0.5,
+                                       .iterations = 100,
+                                       .n_max = 8,
+                                       .cost_power = 1,
+                                       .rounds = 1,
+                                       .opens_ms = INT64_C(1764547200000),
+                                       .closes_ms = INT64_C(1765152000000),
+                                       .min_pool = 10};
+    for (uint32_t j = 0; j < size; j++) {
+        mass_code[j] = UINT32_MAX;
+    }
+    campaign->base_measure.mass_code = mass_code;
+    campaign->base_measure.size = size;
+    campaign->base_measure.total = (uint64_t)1 << 62;
+}
+
+static void write_campaign(const char *root, const char *name, const struct dpot_campaign *campaign)
+{
+    struct dpot_buf bytes, signed_bytes;
+    uint8_t public_key[DPOT_SIGN_PUBLIC_LEN], secret_key[DPOT_SIGN_SECRET_LEN];
+    char signed_name[64];
+    dpot_buf_init(&bytes, DPOT_CAMPAIGN_BYTES_MAX, NULL);
+    dpot_buf_init(&signed_bytes, DPOT_CAMPAIGN_BYTES_MAX, NULL);
+    dpot_sign_keypair(public_key, secret_key);
+    require(dpot_wire_campaign_encode(campaign, &bytes) == DPOT_OK);
+    require(dpot_wire_campaign_sign(bytes.data, bytes.len, secret_key, &signed_bytes, NULL) ==
+            DPOT_OK);
+    write_seed(root, name, &bytes);
+    require(snprintf(signed_name, sizeof signed_name, "%s-signed", name) > 0);
+    write_seed(root, signed_name, &signed_bytes);
+    dpot_buf_release(&bytes);
+    dpot_buf_release(&signed_bytes);
+}
+
+static void write_campaigns(const char *root)
+{
+    const double lo[2] = {0, 0}, hi[2] = {1, 2}, points[4] = {0, 0.25, 1, -2};
+    const uint32_t shape[2] = {2, 2};
+    char groups[2][DPOT_CAMPAIGN_NAME_MAX + 1] = {"north", "south"};
+    struct dpot_campaign campaign;
+    uint32_t mass_code[4];
+
+    make_campaign(&campaign, mass_code, 4);
+    require(dpot_domain_init_grid(&campaign.domain, 2, lo, hi, shape, NULL) == DPOT_OK);
+    campaign.output_is_domain = true;
+    write_campaign(root, "fuzz_campaign/grid", &campaign);
+
+    make_campaign(&campaign, mass_code, 2);
+    require(dpot_domain_init_points(&campaign.domain, 2, 2, points, NULL, NULL) == DPOT_OK);
+    require(dpot_domain_init_points(&campaign.output, 2, 2, points, NULL, NULL) == DPOT_OK);
+    campaign.groups = groups;
+    campaign.n_groups = 2;
+    write_campaign(root, "fuzz_campaign/points", &campaign);
+    dpot_domain_release(&campaign.domain);
+    dpot_domain_release(&campaign.output);
+
+    make_campaign(&campaign, mass_code, 4);
+    require(dpot_domain_init_ring(&campaign.domain, 4, NULL) == DPOT_OK);
+    campaign.output_is_domain = true;
+    campaign.metric = (struct dpot_metric){DPOT_METRIC_RING, 4};
+    campaign.simulation = campaign.sample_first = true;
+    write_campaign(root, "fuzz_campaign/ring", &campaign);
+}
+
+static void write_keys(const char *root)
+{
+    struct dpot_keys keys = {.n_seal_keys = 2};
+    struct dpot_buf bytes;
+    uint8_t secret_key[DPOT_SEAL_SECRET_LEN];
+    for (size_t i = 0; i < keys.n_seal_keys; i++) {
+        struct dpot_seal_key *key = &keys.seal_keys[i];
+        dpot_seal_keypair(key->public_key, secret_key);
+        dpot_seal_key_id(key->public_key, key->id);
+        key->not_before_ms = 1000;
+        key->not_after_ms = INT64_C(4102444800000);
+    }
+    dpot_buf_init(&bytes, DPOT_KEYS_BYTES_MAX, NULL);
+    require(dpot_wire_keys_encode(&keys, &bytes, NULL) == DPOT_OK);
+    write_seed(root, "fuzz_keys/two", &bytes);
+    dpot_buf_release(&bytes);
+}
+
+static void write_batch(const char *root)
+{
+    struct dpot_report reports[3] = {{.index = 1}, {.index = 0, .group = 2}, {.test = true}};
+    struct dpot_batch batch = {.round = 1, .n_reports = 3, .reports = reports};
+    struct dpot_buf bytes;
+    dpot_buf_init(&bytes, DPOT_BATCH_BYTES_MAX, NULL);
+    require(dpot_wire_batch_encode(&batch, &bytes) == DPOT_OK);
+    write_seed(root, "fuzz_batch/three", &bytes);
+    dpot_buf_release(&bytes);
+}
+
+static void write_receipt(const char *root)
+{
+    enum dpot_report_status statuses[DPOT_REPORT_STATUS_END - 1];
+    const size_t n = sizeof statuses / sizeof statuses[0];
+    const uint8_t first = (uint8_t)n;
+    struct dpot_buf bytes;
+    for (size_t i = 0; i < n; i++) {
+        statuses[i] = (enum dpot_report_status)(i + 1);
+    }
+    dpot_buf_init(&bytes, DPOT_BATCH_BYTES_MAX, NULL);
+    require(dpot_buf_append(&bytes, &first, 1) == DPOT_OK);
+    require(dpot_wire_receipt_encode(statuses, n, &bytes) == DPOT_OK);
+    write_seed(root, "fuzz_receipt/all", &bytes);
+    dpot_buf_release(&bytes);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2) {
+        fprintf(stderr, "usage: make_seeds FOLDER\n");
+        return 2;
+    }
+    require(dpot_init() == DPOT_OK);
+    write_campaigns(argv[1]);
+    write_keys(argv[1]);
+    write_batch(argv[1]);
+    write_receipt(argv[1]);
+    return 0;
+}

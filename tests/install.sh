@@ -1,0 +1,55 @@
+#!/bin/sh
+# Installs the Debian packages that building, or building and testing, needs; those already there are
+# left alone, and nothing is fetched when all are.
+#   sh tests/install.sh [build|test]      default: test, which is everything
+set -eu
+
+build_packages='gcc libc6-dev cmake ninja-build pkg-config ca-certificates protobuf-c-compiler
+    libprotobuf-c-dev libsodium-dev libcurl4-openssl-dev libmicrohttpd-dev libsqlite3-dev
+    libjansson-dev libopenblas-dev'
+test_packages='binutils clang clang-format curl docker-compose libclang-rt-14-dev libcriterion-dev
+    valgrind'
+
+case ${1:-test} in
+build) packages=$build_packages ;;
+test) packages="$build_packages $test_packages" ;;
+*)
+    echo "usage: sh tests/install.sh [build|test]" >&2
+    exit 2
+    ;;
+esac
+
+is_installed() {
+    dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed
+}
+
+missing=
+for package in $packages; do
+    is_installed "$package" || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+if ! command -v apt-get >/dev/null 2>&1; then
+    echo "install: there is no apt-get here; install the counterparts of:$missing" >&2
+    exit 1
+fi
+as_root=
+if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null 2>&1; then
+        echo "install: these packages are missing, and you are neither root nor have sudo:$missing" >&2
+        echo "install: run as root: apt-get install$missing" >&2
+        exit 1
+    fi
+    as_root=sudo
+fi
+
+apt() {
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get -y -o Acquire::Retries=3 "$@"
+}
+
+echo "install:$missing"
+if ! apt update && ! { sleep 5 && apt update; }; then
+    echo "install: apt-get update failed twice, going on with the lists at hand" >&2
+fi
+# shellcheck disable=SC2086
+apt install --no-install-recommends $missing

@@ -1,0 +1,32 @@
+#!/bin/sh
+# What ships must draw from the operating system only: no artefact named may contain the seeded
+# source or the simulation seam, nor import what could replace libsodium's randomness.
+#   sh tests/lint/symbols.sh libdpot.so libdpot.a dpot-device dpotd
+set -u
+forbidden='dpot_insecure_test_rng_linked
+randombytes_buf_deterministic
+randombytes_set_implementation
+dpot_client_allow_simulation
+dpot_client_set_rng_source'
+
+failed=0
+if [ $# -eq 0 ]; then
+    echo "symbols: name the artefacts to check" >&2
+    exit 2
+fi
+for artefact in "$@"; do
+    # A stripped program has its imports in the dynamic table only.
+    symbols=$({ nm "$artefact"; nm -D "$artefact"; } 2>/dev/null | awk '{ print $NF }')
+    if [ -z "$symbols" ]; then
+        echo "$artefact: no symbols can be read"
+        failed=1
+    fi
+    for symbol in $forbidden; do
+        if printf '%s\n' "$symbols" | grep -q "^_\{0,1\}$symbol\(@.*\)\{0,1\}\$"; then
+            echo "$artefact: $symbol must not be in it"
+            failed=1
+        fi
+    done
+done
+[ "$failed" -eq 0 ] && echo "symbols: $# artefacts are free of test randomness"
+exit "$failed"

@@ -1,0 +1,149 @@
+#!/bin/sh
+# Proves that every rule of lint.sh fires: plants one offence at a time in a small tree.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+scratch=$(mktemp -d) || exit 2
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT TERM
+failed=0
+n_cases=0
+
+# A tree that keeps every rule.
+plant_tree() {
+    tree=$scratch/tree
+    rm -rf "$tree"
+    mkdir -p "$tree"
+    cp "$here/../../.clang-format" "$tree"
+    plant common/base/alloc.h '#ifndef DPOT_BASE_ALLOC_H' '#define DPOT_BASE_ALLOC_H' '#endif'
+    plant common/model/measure.h '#ifndef DPOT_MODEL_MEASURE_H' '#define DPOT_MODEL_MEASURE_H' \
+        '#include "base/alloc.h"' '#endif'
+    plant common/include/dpot/hooks.h '#ifndef DPOT_HOOKS_H' '#define DPOT_HOOKS_H' '#endif'
+    plant client/include/dpot/dpot.h '#ifndef DPOT_DPOT_H' '#define DPOT_DPOT_H' \
+        '#include "dpot/hooks.h"' '#endif'
+    plant client/src/simulation.h '#ifndef DPOT_CLIENT_SIMULATION_H' \
+        '#define DPOT_CLIENT_SIMULATION_H' '#endif'
+    plant client/src/ledger.h '#ifndef DPOT_CLIENT_LEDGER_H' '#define DPOT_CLIENT_LEDGER_H' '#endif'
+    plant aggregator/store/store.h '#ifndef DPOT_STORE_STORE_H' '#define DPOT_STORE_STORE_H' '#endif'
+    plant aggregator/files/json.h '#ifndef DPOT_FILES_JSON_H' '#define DPOT_FILES_JSON_H' \
+        '#include <jansson.h>' '#endif'
+    plant aggregator/http/server.c '#include "files/json.h"' '#include <microhttpd.h>'
+    plant tests/unit/test_any.c '#include "ledger.h"' '#include "store/store.h"' '#include <sodium.h>'
+}
+
+# plant FILE LINE...: writes a file of the tree.
+plant() {
+    file=$tree/$1
+    shift
+    mkdir -p "$(dirname "$file")"
+    printf '%s\n' "$@" >"$file"
+}
+
+complain() {
+    echo "$1"
+    sed 's/^/    /' "$scratch/output"
+    failed=1
+}
+
+# accepts TITLE FILE LINE...
+accepts() {
+    title=$1
+    shift
+    n_cases=$((n_cases + 1))
+    plant_tree
+    plant "$@"
+    sh "$here/lint.sh" "$tree" >"$scratch/output" 2>&1 || complain "must be accepted: $title"
+}
+
+# refuses WORDS FILE LINE...: the output must hold the words and name the file.
+refuses() {
+    words=$1
+    name=$2
+    shift
+    n_cases=$((n_cases + 1))
+    plant_tree
+    plant "$@"
+    if sh "$here/lint.sh" "$tree" >"$scratch/output" 2>&1; then
+        complain "must be refused: $words in $name"
+    elif ! grep -qF "$words" "$scratch/output" || ! grep -qF "$name" "$scratch/output"; then
+        complain "must say \"$words\" of $name"
+    fi
+}
+
+# Layers
+accepts 'a clean tree' client/src/submit.c '#include "base/alloc.h"' '#include "ledger.h"'
+accepts 'the seam of simulation in the tool' aggregator/tool/simulate.c \
+    '#include "client/src/simulation.h"' '#include "dpot/dpot.h"'
+accepts 'measures in files' aggregator/files/array.c '#include "model/measure.h"'
+refuses 'layer: base may not include' common/base/alloc.c '#include "model/measure.h"'
+refuses 'layer: model may not include' common/model/measure.c '#include "dpot/dpot.h"'
+refuses 'layer: client may not include' client/src/submit.c '#include "store/store.h"'
+refuses 'layer: store may not include' aggregator/store/sqlite.c '#include "client/src/ledger.h"'
+refuses 'layer: store may not include' aggregator/store/store.c '#include "../files/json.h"'
+refuses 'layer: main may not include' aggregator/main.c '#include <dpot/dpot.h>'
+refuses 'layer: tool may not include' aggregator/tool/simulate.c '#include "client/src/ledger.h"'
+refuses 'layer: there is no room util' common/util/any.c '#include "base/alloc.h"'
+
+# Doors
+accepts 'libcurl in its door' client/src/transport_curl.c '#include <curl/curl.h>'
+accepts 'the schema in its door' proto/wire_keys.c '#include "keys.pb-c.h"'
+refuses 'door: <curl/curl.h>' client/src/uploader.c '#include <curl/curl.h>'
+refuses 'door: <sqlite3.h>' aggregator/store/store.c '#include <sqlite3.h>'
+refuses 'door: <cblas.h>' common/ot/sinkhorn.c '#include <cblas.h>'
+refuses 'door: <keys.pb-c.h>' proto/message.c '#include "keys.pb-c.h"'
+refuses 'door: <protobuf-c/protobuf-c.h>' proto/wire_keys.c '#include <protobuf-c/protobuf-c.h>'
+refuses 'door: <sodium.h>' common/base/alloc.c '#include <sodium.h>'
+refuses 'door: <microhttpd.h>' aggregator/http/routes.c '#include <microhttpd.h>'
+refuses 'door: <jansson.h>' aggregator/http/routes.c '#include <jansson.h>'
+refuses 'door: <zlib.h> has no door' aggregator/files/npy.c '#include <zlib.h>'
+
+# Banned calls
+accepts 'names that only look banned' client/src/submit.c \
+    'int dpot_clock_system(void);' 'int snprintf(char *, unsigned long, const char *, ...);' \
+    '/* strcpy(a, b) */' 'static const char *const text = "rand() \" system()";'
+for call in sprintf vsprintf strcpy strcat strtok gets atoi rand alloca system; do
+    refuses "banned: $call()" client/src/submit.c "int x = $call(1);"
+done
+refuses 'banned: rand()' tests/unit/test_any.c '/* a' ' * b */ int x = rand();'
+refuses 'comment: use /* */' client/src/submit.c 'int x; // why'
+
+# Private measures
+accepts 'a measure in the mechanism' common/mechanism/wpm.c 'int x = private_measure->measure.size;'
+accepts 'another member' client/src/submit.c 'int x = campaign->base_measure.size + a.measures;'
+refuses 'private: only' client/src/submit.c 'int x = private_measure->measure.size;'
+refuses 'private: only' aggregator/pool/ingest.c 'int x = private_measure.measure.size;'
+
+# Guards
+refuses 'guard: it must begin' client/src/spool.h '#ifndef DPOT_SPOOLER_H' \
+    '#define DPOT_SPOOLER_H' '#endif'
+refuses 'guard: #define' client/src/spool.h '#ifndef DPOT_CLIENT_SPOOL_H' \
+    '#define DPOT_CLIENT_SPOOL' '#endif'
+refuses 'guard: it must begin' client/src/spool.h '#pragma once'
+accepts 'a guard with or without unit' tests/unit/proto/any.h '#ifndef DPOT_TESTS_PROTO_ANY_H' \
+    '#define DPOT_TESTS_PROTO_ANY_H' '#endif'
+
+# Format
+if command -v clang-format >/dev/null 2>&1; then
+    refuses 'code should be clang-formatted' client/src/submit.c 'int  x  =  1 ;'
+fi
+
+# Symbols
+expect_symbols() {
+    n_cases=$((n_cases + 1))
+    printf '%s\n' "$2" >"$scratch/any.c"
+    ${CC:-cc} -c "$scratch/any.c" -o "$scratch/any.o" || exit 2
+    sh "$here/symbols.sh" "$scratch/any.o" >"$scratch/output" 2>&1
+    [ $? -eq "$1" ] || complain "symbols.sh must exit $1 for: $2"
+}
+expect_symbols 0 'int dpot_client_submit(void); int any(void) { return dpot_client_submit(); }'
+expect_symbols 1 'const char dpot_insecure_test_rng_linked[] = "yes";'
+for symbol in randombytes_buf_deterministic randombytes_set_implementation \
+    dpot_client_allow_simulation dpot_client_set_rng_source; do
+    expect_symbols 1 "int $symbol(void); int any(void) { return $symbol(); }"
+done
+n_cases=$((n_cases + 1))
+if sh "$here/symbols.sh" "$scratch/missing" >"$scratch/output" 2>&1; then
+    complain "symbols.sh must refuse a missing artefact"
+fi
+
+[ "$failed" -eq 0 ] && echo "every rule fires: $n_cases cases"
+exit "$failed"

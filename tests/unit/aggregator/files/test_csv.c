@@ -1,0 +1,148 @@
+#include "folder.h"
+
+#include "files/array.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+TestSuite(csv, .init = folder_make, .fini = folder_remove);
+
+static dpot_status read_text(const char *text, struct array *array, struct dpot_error *error)
+{
+    return array_read(folder_write("a.csv", text, strlen(text)), array, error);
+}
+
+static void expect_read(const char *text, size_t n_rows, size_t n_cols, const double *values)
+{
+    struct array array;
+    struct dpot_error error = {""};
+    cr_assert_eq(read_text(text, &array, &error), DPOT_OK, "%s: %s", text, error.text);
+    cr_assert(array.n_rows == n_rows && array.n_cols == n_cols, "%s: %zu x %zu", text, array.n_rows,
+              array.n_cols);
+    cr_assert_eq(array.is_vector, n_cols == 1);
+    for (size_t i = 0; i < n_rows * n_cols; i++) {
+        cr_assert_eq(array.values[i], values[i], "%s", text);
+    }
+    array_release(&array);
+}
+
+static void expect_refused(dpot_status expected, const char *text, const char *sentence)
+{
+    struct array array;
+    struct dpot_error error = {""};
+    const dpot_status status = read_text(text, &array, &error);
+    cr_assert_eq(status, expected, "%s: %d %s", text, status, error.text);
+    cr_assert_not_null(strstr(error.text, sentence), "%s: %s", text, error.text);
+    cr_assert_null(array.values);
+}
+
+Test(csv, rows_of_numbers_are_read_with_or_without_header)
+{
+    const double values[4] = {1, 2, 3, 4};
+    expect_read("1,2\n3,4\n", 2, 2, values);
+    expect_read("1,2\n3,4", 2, 2, values);
+    expect_read("a,b\n1,2\n3,4\n", 2, 2, values);
+    expect_read("\"lat, deg\",b\n1,2\n3,4\n", 2, 2, values);
+    expect_read("# 1,2\n1,2\n3,4\n", 2, 2, values);
+    expect_read("# saved by hand\n1,2\n3,4\n", 2, 2, values);
+    expect_read("\xEF\xBB\xBF"
+                "a,b\r\n1,2\r\n3,4\r\n\r\n\n",
+                2, 2, values);
+    expect_read(" 1 ,\t2\n 3e0,\"4\"\n", 2, 2, values);
+    expect_read("1\n2\n3\n4\n", 4, 1, values);
+    expect_read("x\n1\n2\n3\n4\n", 4, 1, values);
+    expect_read("1,2,3,4\n", 1, 4, values);
+}
+
+Test(csv, nan_and_infinity_are_read_for_callers_to_refuse)
+{
+    struct array array;
+    struct dpot_error error;
+    cr_assert_eq(read_text("nan,-inf\n1,2\n", &array, &error), DPOT_OK);
+    cr_assert(isnan(array.values[0]) && isinf(array.values[1]) && array.values[1] < 0);
+    array_release(&array);
+}
+
+Test(csv, ragged_rows_are_refused_with_their_line)
+{
+    expect_refused(DPOT_ERR_MALFORMED, "1,2\n3\n", "line 2 has 1 columns where 2");
+    expect_refused(DPOT_ERR_MALFORMED, "1,2\n3,4,5\n", "line 2 has 3 columns");
+    expect_refused(DPOT_ERR_MALFORMED, "a,b,c\n3,4\n", "line 2 has 2 columns where 3");
+}
+
+Test(csv, text_is_refused_with_its_line_and_column)
+{
+    expect_refused(DPOT_ERR_MALFORMED, "1,2\n3,four\n", "line 2, column 2 is \"four\"");
+    expect_refused(DPOT_ERR_MALFORMED, "1,2\n3,\n", "line 2, column 2 is \"\"");
+    expect_refused(DPOT_ERR_MALFORMED, "1;2\n3;4\n", "line 2, column 1 is \"3;4\"");
+    expect_refused(DPOT_ERR_MALFORMED, "1,two\n", "1 numbers in 2 fields");
+    expect_refused(DPOT_ERR_MALFORMED, "1,0x10\n1,0x10\n", "1 numbers in 2 fields");
+    expect_refused(DPOT_ERR_MALFORMED, "1\n0x10\n", "0x10");
+    expect_refused(DPOT_ERR_MALFORMED, "1\n2\x01\xff\n", "\"2??\"");
+    expect_refused(DPOT_ERR_MALFORMED, "1\n\"2\n", "quote");
+    expect_refused(DPOT_ERR_MALFORMED, "1\n\n2\n", "line 2, column 1 is an empty line");
+    expect_refused(DPOT_ERR_RANGE, "1\n1e999\n", "line 2, column 1");
+}
+
+Test(csv, nul_bytes_are_refused)
+{
+    struct array array;
+    struct dpot_error error;
+    cr_assert_eq(array_read(folder_write("a.csv", "1,2\n3,\0\n", 8), &array, &error),
+                 DPOT_ERR_MALFORMED);
+    cr_assert_not_null(strstr(error.text, "line 2, column 2 has a NUL byte"));
+}
+
+Test(csv, files_without_rows_are_refused)
+{
+    const char *const texts[] = {"", "\n", "\n\n\n", "a,b\n", "a", "# x\n", "\xEF\xBB\xBF"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        expect_refused(DPOT_ERR_SHAPE, texts[i], "no rows");
+    }
+}
+
+Test(csv, ten_million_columns_are_refused_early)
+{
+    const size_t len = 20000000;
+    char *text = malloc(len);
+    struct array array;
+    struct dpot_error error;
+    cr_assert_not_null(text);
+    for (size_t i = 0; i < len; i += 2) {
+        text[i] = '1';
+        text[i + 1] = ',';
+    }
+    text[len - 1] = '\n';
+    cr_assert_eq(array_read(folder_write("a.csv", text, len), &array, &error), DPOT_ERR_TOO_LARGE);
+    cr_assert_not_null(strstr(error.text, "line 1, column 1048577"));
+    memset(text, '1', len);
+    cr_assert_eq(array_read(folder_write("a.csv", text, len), &array, &error), DPOT_ERR_MALFORMED);
+    cr_assert_not_null(strstr(error.text, "255 bytes"));
+    free(text);
+}
+
+Test(csv, written_numbers_come_back_exactly)
+{
+    double values[6] = {0.1, 1.0 / 3, -1e-310, 1.7976931348623157e308, 12345678901234567.0, -0.0};
+    const struct array out = {3, 2, false, values};
+    struct array in;
+    struct dpot_error error;
+    cr_assert_eq(array_write(folder_path("a.csv"), &out, ARRAY_F8, &error), DPOT_OK);
+    cr_assert_eq(array_read(folder_path("a.csv"), &in, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(memcmp(in.values, values, sizeof values), 0);
+    array_release(&in);
+}
+
+Test(csv, indices_are_written_as_integers)
+{
+    double values[2] = {4294967295.0, 0};
+    const struct array out = {2, 1, true, values};
+    struct dpot_error error;
+    char text[64] = {0};
+    cr_assert_eq(array_write(folder_path("a.csv"), &out, ARRAY_U4, &error), DPOT_OK);
+    cr_assert_eq(folder_read("a.csv", text, sizeof text - 1), strlen("4294967295\n0\n"));
+    cr_assert_str_eq(text, "4294967295\n0\n");
+}

@@ -1,0 +1,300 @@
+#include "folder.h"
+
+#include "files/array.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+TestSuite(npy, .init = folder_make, .fini = folder_remove);
+
+/* A file of format `major` with this header text and these entries; the header is padded with
+ * blanks to `header_len` (0: as long as the text). */
+static size_t build(uint8_t *out, int major, const char *header, size_t header_len,
+                    const void *entries, size_t len)
+{
+    const size_t text_len = strlen(header);
+    const size_t n = header_len ? header_len : text_len;
+    const size_t len_size = major == 1 ? 2 : 4;
+    memcpy(out, "\x93NUMPY", 6);
+    out[6] = (uint8_t)major;
+    out[7] = 0;
+    for (size_t i = 0; i < len_size; i++) {
+        out[8 + i] = (uint8_t)(n >> (8 * i));
+    }
+    uint8_t *text = out + 8 + len_size;
+    memset(text, ' ', n);
+    memcpy(text, header, text_len);
+    if (len > 0) {
+        memcpy(text + n, entries, len);
+    }
+    return 8 + len_size + n + len;
+}
+
+static dpot_status read_built(int major, const char *header, const void *entries, size_t len,
+                              struct array *array, struct dpot_error *error)
+{
+    uint8_t bytes[4096];
+    const size_t n = build(bytes, major, header, 0, entries, len);
+    return array_read(folder_write("a.npy", bytes, n), array, error);
+}
+
+static void expect_refused(dpot_status expected, int major, const char *header, const void *entries,
+                           size_t len, const char *sentence)
+{
+    struct array array;
+    struct dpot_error error = {""};
+    const dpot_status status = read_built(major, header, entries, len, &array, &error);
+    cr_assert_eq(status, expected, "%s: %d (%s)", header, status, error.text);
+    cr_assert_not_null(strstr(error.text, sentence), "%s: %s", header, error.text);
+    cr_assert_not_null(strstr(error.text, "a.npy"));
+    cr_assert_null(array.values);
+}
+
+Test(npy, matrix_comes_back_as_written)
+{
+    double values[6] = {1, -2.5, 0, 1e300, -0.0, 3};
+    const struct array out = {2, 3, false, values};
+    struct array in;
+    struct dpot_error error;
+    cr_assert_eq(array_write(folder_path("m.npy"), &out, ARRAY_F8, &error), DPOT_OK);
+    cr_assert_eq(array_read(folder_path("m.npy"), &in, &error), DPOT_OK);
+    cr_assert(in.n_rows == 2 && in.n_cols == 3 && !in.is_vector);
+    cr_assert_eq(memcmp(in.values, values, sizeof values), 0);
+    array_release(&in);
+}
+
+Test(npy, vector_of_indices_is_u4_on_disk)
+{
+    double values[3] = {0, 7, 4294967295.0};
+    const struct array out = {3, 1, true, values};
+    struct array in;
+    struct dpot_error error;
+    uint8_t bytes[256];
+    cr_assert_eq(array_write(folder_path("v.npy"), &out, ARRAY_U4, &error), DPOT_OK);
+    const size_t n = folder_read("v.npy", bytes, sizeof bytes);
+    cr_assert_eq(n, 128 + 12);
+    cr_assert_eq(memcmp(bytes + 128 + 4, "\7\0\0\0\xff\xff\xff\xff", 8), 0);
+    cr_assert_not_null(strstr((char *)bytes + 10, "'<u4'"));
+    cr_assert_eq(array_read(folder_path("v.npy"), &in, &error), DPOT_OK);
+    cr_assert(in.is_vector && in.n_rows == 3 && in.values[2] == 4294967295.0);
+    array_release(&in);
+}
+
+Test(npy, u4_array_refuses_what_is_not_an_index)
+{
+    double bad[] = {-1, 0.5, 4294967296.0, NAN};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        const struct array out = {1, 1, true, &bad[i]};
+        struct dpot_error error;
+        cr_assert_eq(array_write(folder_path("v.npy"), &out, ARRAY_U4, &error), DPOT_ERR_RANGE);
+        cr_assert_not_null(strstr(error.text, "entry 0"));
+    }
+    cr_assert_null(fopen(folder_path("v.npy"), "rb"), "nothing is written");
+}
+
+Test(npy, every_element_type_and_version_is_read)
+{
+    const struct {
+        const char *descr;
+        uint8_t bytes[8];
+        size_t size;
+        double value;
+    } cases[] = {
+        {"<f4", {0, 0, 0xc0, 0xbf}, 4, -1.5},
+        {"<f8", {0, 0, 0, 0, 0, 0, 0xf8, 0xbf}, 8, -1.5},
+        {"<i4", {0xfe, 0xff, 0xff, 0xff}, 4, -2},
+        {"<u4", {0xfe, 0xff, 0xff, 0xff}, 4, 4294967294.0},
+        {"<i8", {0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, 8, -2},
+        {"<u8", {0, 0, 0, 0, 0, 0, 0x20, 0}, 8, 9007199254740992.0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        for (int major = 1; major <= 3; major++) {
+            char header[128];
+            struct array array;
+            struct dpot_error error = {""};
+            (void)snprintf(header, sizeof header,
+                           "{\"shape\": (1L, 1), 'fortran_order':False,'descr' : '%s'}\n",
+                           cases[i].descr);
+            cr_assert_eq(read_built(major, header, cases[i].bytes, cases[i].size, &array, &error),
+                         DPOT_OK, "%s %d: %s", cases[i].descr, major, error.text);
+            cr_assert_eq(array.values[0], cases[i].value, "%s", cases[i].descr);
+            cr_assert_not(array.is_vector);
+            array_release(&array);
+        }
+    }
+}
+
+Test(npy, integers_that_a_double_cannot_hold_are_refused)
+{
+    const uint8_t beyond[8] = {1, 0, 0, 0, 0, 0, 0x20, 0};
+    const uint8_t below[8] = {0, 0, 0, 0, 0, 0, 0, 0x80};
+    expect_refused(DPOT_ERR_RANGE, 1, "{'descr': '<u8', 'fortran_order': False, 'shape': (1,), }",
+                   beyond, 8, "2^53");
+    expect_refused(DPOT_ERR_RANGE, 1, "{'descr': '<i8', 'fortran_order': False, 'shape': (1,), }",
+                   below, 8, "2^53");
+}
+
+Test(npy, foreign_element_types_and_orders_are_refused)
+{
+    const double one = 1;
+    const char *const types[] = {">f8", "|u1", "<c16", "|O", "<f2", "<U3", "=f8", "|b1"};
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        char header[128];
+        (void)snprintf(header, sizeof header,
+                       "{'descr': '%s', 'fortran_order': False, 'shape': (1,), }\n", types[i]);
+        expect_refused(DPOT_ERR_MALFORMED, 1, header, &one, 8, types[i]);
+    }
+    expect_refused(DPOT_ERR_MALFORMED, 1, "{'descr': '<f8', 'fortran_order': True, 'shape': (1,)}",
+                   &one, 8, "Fortran");
+}
+
+Test(npy, only_one_or_two_dimensions_are_read)
+{
+    const double one = 1;
+    expect_refused(DPOT_ERR_SHAPE, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': ()}", &one,
+                   8, "no dimensions");
+    expect_refused(DPOT_ERR_SHAPE, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (1,1,1)}",
+                   &one, 8, "three or more");
+    expect_refused(DPOT_ERR_SHAPE, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (0, 3)}",
+                   &one, 0, "empty");
+}
+
+Test(npy, stated_size_is_compared_with_the_file_before_memory_is_taken)
+{
+    const double values[2] = {1, 2};
+    const char *const huge[] = {
+        "(18446744073709551615, 18446744073709551615)", "(4294967296, 4294967296)",
+        "(99999999999999999999999999999999999999,)", "(1, 1048577)", "(268435457,)"};
+    for (size_t i = 0; i < sizeof huge / sizeof huge[0]; i++) {
+        char header[160];
+        (void)snprintf(header, sizeof header,
+                       "{'descr': '<f8', 'fortran_order': False, 'shape': %s}", huge[i]);
+        expect_refused(DPOT_ERR_TOO_LARGE, 1, header, values, sizeof values, "beyond");
+    }
+    const char *header = "{'descr': '<f8', 'fortran_order': False, 'shape': (2,)}";
+    expect_refused(DPOT_ERR_MALFORMED, 1, header, values, 15, "cut off");
+    expect_refused(DPOT_ERR_MALFORMED, 1, header, values, 8, "cut off");
+    expect_refused(DPOT_ERR_MALFORMED, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (1,)}",
+                   values, 16, "8 bytes of entries but the file has 16");
+    expect_refused(DPOT_ERR_MALFORMED, 1,
+                   "{'descr': '<f8', 'fortran_order': False, 'shape': (268435456,)}", values, 16,
+                   "cut off");
+}
+
+Test(npy, garbage_headers_are_refused)
+{
+    const double one = 1;
+    const char *const headers[] = {
+        "",
+        "{",
+        "{}",
+        "garbage",
+        "{'descr': '<f8'}",
+        "{'descr': '<f8', 'fortran_order': False}",
+        "{'descr': '<f8', 'fortran_order': Maybe, 'shape': (1,)}",
+        "{'descr': '<f8', 'descr': '<f8', 'fortran_order': False, 'shape': (1,)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (1,), 'shape': (1,)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (1,), 'evil': 1}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (1.0,)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (,)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (1",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': [1]}",
+        "{'descr': '<f8, 'fortran_order': False, 'shape': (1,)}",
+        "{'descr': '<f8\\'', 'fortran_order': False, 'shape': (1,)}",
+        "{'descr': '', 'fortran_order': False, 'shape': (1,)}",
+        "{'descr': '<f8aaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'fortran_order': False, 'shape': (1,)}",
+        "{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (1,)} import os",
+    };
+    for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++) {
+        expect_refused(DPOT_ERR_MALFORMED, 1, headers[i], &one, 8, "header");
+    }
+}
+
+Test(npy, header_length_beyond_the_file_is_refused)
+{
+    uint8_t bytes[16] = {0x93, 'N', 'U', 'M', 'P', 'Y', 2, 0, 0xff, 0xff, 0xff, 0xff, '{'};
+    struct array array;
+    struct dpot_error error;
+    cr_assert_eq(array_read(folder_write("a.npy", bytes, sizeof bytes), &array, &error),
+                 DPOT_ERR_MALFORMED);
+    cr_assert_not_null(strstr(error.text, "longer than the file"));
+    bytes[6] = 1;
+    cr_assert_eq(array_read(folder_write("a.npy", bytes, sizeof bytes), &array, &error),
+                 DPOT_ERR_MALFORMED);
+}
+
+Test(npy, header_with_a_nul_byte_is_refused)
+{
+    uint8_t bytes[256];
+    const double one = 1;
+    const char *header = "{'descr': '<f8', 'fortran_order': False, 'shape': (1,)}";
+    const size_t n = build(bytes, 1, header, strlen(header) + 4, &one, 8);
+    struct array array;
+    struct dpot_error error;
+    bytes[10 + strlen(header) + 1] = 0;
+    cr_assert_eq(array_read(folder_write("a.npy", bytes, n), &array, &error), DPOT_ERR_MALFORMED);
+}
+
+Test(npy, unknown_versions_and_other_files_are_refused)
+{
+    const double one = 1;
+    const char *header = "{'descr': '<f8', 'fortran_order': False, 'shape': (1,)}";
+    expect_refused(DPOT_ERR_VERSION, 4, header, &one, 8, "version 4.0");
+    expect_refused(DPOT_ERR_VERSION, 0, header, &one, 8, "version 0.0");
+    struct array array;
+    struct dpot_error error;
+    cr_assert_eq(array_read(folder_write("a.npy", "1,2\n", 4), &array, &error), DPOT_ERR_MALFORMED);
+    cr_assert_eq(array_read(folder_write("a.npy", "", 0), &array, &error), DPOT_ERR_MALFORMED);
+}
+
+Test(npy, every_truncation_of_a_good_file_is_refused)
+{
+    double values[4] = {1, 2, 3, 4};
+    const struct array out = {2, 2, false, values};
+    struct dpot_error error;
+    uint8_t bytes[256];
+    cr_assert_eq(array_write(folder_path("a.npy"), &out, ARRAY_F8, &error), DPOT_OK);
+    const size_t n = folder_read("a.npy", bytes, sizeof bytes);
+    for (size_t len = 0; len < n; len++) {
+        struct array in;
+        cr_assert_neq(array_read(folder_write("a.npy", bytes, len), &in, &error), DPOT_OK, "%zu",
+                      len);
+        cr_assert_null(in.values);
+    }
+}
+
+Test(npy, no_changed_byte_crashes_the_reader)
+{
+    double values[4] = {1, 2, 3, 4};
+    const struct array out = {2, 2, false, values};
+    struct dpot_error error;
+    uint8_t bytes[256];
+    cr_assert_eq(array_write(folder_path("a.npy"), &out, ARRAY_F8, &error), DPOT_OK);
+    const size_t n = folder_read("a.npy", bytes, sizeof bytes);
+    for (size_t i = 0; i < 128; i++) {
+        const uint8_t kept = bytes[i];
+        for (int change = 1; change < 256; change += 37) {
+            struct array in;
+            bytes[i] = (uint8_t)(kept ^ change);
+            if (array_read(folder_write("a.npy", bytes, n), &in, &error) == DPOT_OK) {
+                array_release(&in);
+            }
+        }
+        bytes[i] = kept;
+    }
+}
+
+Test(npy, missing_files_and_folders_are_refused_with_their_path)
+{
+    struct array array;
+    struct dpot_error error;
+    cr_assert_eq(array_read(folder_path("none.npy"), &array, &error), DPOT_ERR_IO);
+    cr_assert_not_null(strstr(error.text, "none.npy"));
+    cr_assert_eq(array_read(folder_path("."), &array, &error), DPOT_ERR_IO);
+    cr_assert_not_null(strstr(error.text, "folder"));
+}

@@ -1,0 +1,74 @@
+#include "unit/mechanism/campaigns.h"
+
+#include "mechanism/sampler.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+#define SIZE_MAX_HERE 64
+
+static void set_numbers(struct dpot_campaign *campaign, struct campaign_numbers numbers)
+{
+    double m[SIZE_MAX_HERE], sum = 0;
+    const uint32_t size = campaign->output.size;
+    struct dpot_error error = {{0}};
+    cr_assert_leq(size, SIZE_MAX_HERE);
+    campaign->revision = 1;
+    memcpy(campaign->name, "test", 5);
+    campaign->mechanism = DPOT_MECHANISM_WPM;
+    cr_assert_eq(dpot_epsilon_from_double(numbers.epsilon, &campaign->epsilon_q32), DPOT_OK);
+    campaign->lambda = numbers.lambda;
+    campaign->iterations = numbers.iterations;
+    campaign->n_max = numbers.n_max;
+    campaign->rounds = 1;
+    campaign->opens_ms = 1000;
+    campaign->closes_ms = 2000;
+    for (uint32_t j = 0; j < size; j++) {
+        m[j] = numbers.is_skewed ? exp2(j) : 1;
+        sum += m[j];
+    }
+    const double epsilon = dpot_epsilon_to_double(campaign->epsilon_q32);
+    for (uint32_t j = 0; j < size; j++) {
+        m[j] *= exp(numbers.mass * epsilon / 2) / sum;
+    }
+    campaign->base_measure.mass_code = dpot_alloc_array(NULL, size, sizeof(uint32_t));
+    cr_assert_eq(
+        dpot_base_measure_encode(m, size, campaign->epsilon_q32, &campaign->base_measure, &error),
+        DPOT_OK, "%s", error.text);
+}
+
+struct dpot_campaign campaign_on_ring(uint32_t size, struct campaign_numbers numbers)
+{
+    struct dpot_campaign campaign = {
+        .output_is_domain = true, .metric = {DPOT_METRIC_RING, size}, .cost_power = 1};
+    cr_assert_eq(dpot_domain_init_ring(&campaign.domain, size, NULL), DPOT_OK);
+    cr_assert_eq(dpot_domain_init_copy(&campaign.output, &campaign.domain), DPOT_OK);
+    set_numbers(&campaign, numbers);
+    return campaign;
+}
+
+struct dpot_campaign campaign_on_line(uint32_t size, const double *points, uint32_t output_size,
+                                      const double *output, double cost_power,
+                                      struct campaign_numbers numbers)
+{
+    struct dpot_campaign campaign = {.metric = {DPOT_METRIC_EUCLIDEAN, 0},
+                                     .cost_power = cost_power};
+    cr_assert_eq(dpot_domain_init_points(&campaign.domain, size, 1, points, NULL, NULL), DPOT_OK);
+    cr_assert_eq(dpot_domain_init_points(&campaign.output, output_size, 1, output, NULL, NULL),
+                 DPOT_OK);
+    set_numbers(&campaign, numbers);
+    return campaign;
+}
+
+struct dpot_private_measure private_measure_of(const struct dpot_campaign *campaign,
+                                               const double *histogram)
+{
+    double scratch[SIZE_MAX_HERE];
+    struct dpot_private_measure measure;
+    cr_assert_leq(campaign->domain.size, SIZE_MAX_HERE);
+    memcpy(scratch, histogram, campaign->domain.size * sizeof *scratch);
+    cr_assert_eq(dpot_private_measure_init(&measure, campaign->n_max, NULL), DPOT_OK);
+    dpot_private_measure_set(&measure, scratch, campaign->domain.size);
+    return measure;
+}

@@ -1,0 +1,29 @@
+/* Sound WPM campaigns for tests of mechanisms. */
+#ifndef DPOT_TESTS_MECHANISM_CAMPAIGNS_H
+#define DPOT_TESTS_MECHANISM_CAMPAIGNS_H
+
+#include "model/campaign.h"
+#include "model/measure.h"
+
+struct campaign_numbers {
+    double epsilon;
+    double lambda;
+    uint32_t iterations;
+    uint32_t n_max;
+    double mass;   /* log of the base measure's total over epsilon / 2: -1..1 */
+    int is_skewed; /* masses 1, 2, 4, ... instead of equal ones */
+};
+
+/* Over a ring of `size` points, output the same. The caller releases it. */
+struct dpot_campaign campaign_on_ring(uint32_t size, struct campaign_numbers numbers);
+
+/* From listed points of one coordinate to others, absolute distance to the power `cost_power`. */
+struct dpot_campaign campaign_on_line(uint32_t size, const double *points, uint32_t output_size,
+                                      const double *output, double cost_power,
+                                      struct campaign_numbers numbers);
+
+/* A private measure of exactly n_max rows from a histogram over the domain. */
+struct dpot_private_measure private_measure_of(const struct dpot_campaign *campaign,
+                                               const double *histogram);
+
+#endif
