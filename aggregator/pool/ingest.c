@@ -18,23 +18,24 @@ struct work {
 };
 
 /* Every refusal ends here; false, so that a check can be `return refuse(...)`. */
-static bool refuse(struct work *w, enum ingest_verdict verdict)
+static bool refuse(struct work *w, enum ingest_verdict verdict, dpot_status status)
 {
     w->result->verdict = verdict;
+    w->result->status = status;
     return false;
 }
 
-static bool refuse_with(struct work *w, enum ingest_verdict verdict, const char *sentence)
+static bool refuse_with(struct work *w, enum ingest_verdict verdict, dpot_status status,
+                        const char *sentence)
 {
-    (void)dpot_error_set(&w->result->error, DPOT_OK, "%s", sentence);
-    return refuse(w, verdict);
+    return refuse(w, verdict, dpot_error_set(&w->result->error, status, "%s", sentence));
 }
 
 /* The environment failed (store, memory): nothing is known to be stored, the device keeps its reports. */
-static bool refuse_for_now(struct work *w)
+static bool refuse_for_now(struct work *w, dpot_status status)
 {
     w->result->retry_after_s = RETRY_STORE_S;
-    return refuse(w, INGEST_NOT_YET);
+    return refuse(w, INGEST_NOT_YET, status);
 }
 
 /* The pair the body is sealed for. Ids and times are public. */
@@ -60,7 +61,7 @@ static bool open_body(struct work *w, const void *body, size_t len)
     if (status == DPOT_OK) {
         secret = find_secret(w->ingest, key_id, w->now_ms);
         if (!secret) {
-            return refuse_with(w, INGEST_KEY_EXPIRED,
+            return refuse_with(w, INGEST_KEY_EXPIRED, DPOT_ERR_SIGNATURE,
                                "the seal key is unknown or expired: fetch /v1/keys and seal again");
         }
         status = dpot_wire_batch_open(body, len, secret->key.public_key, secret->secret_key, NULL,
@@ -70,11 +71,11 @@ static bool open_body(struct work *w, const void *body, size_t len)
     case DPOT_OK:
         return true;
     case DPOT_ERR_TOO_LARGE:
-        return refuse(w, INGEST_TOO_LARGE);
+        return refuse(w, INGEST_TOO_LARGE, status);
     case DPOT_ERR_MEMORY:
-        return refuse_for_now(w);
+        return refuse_for_now(w, status);
     default:
-        return refuse(w, INGEST_MALFORMED);
+        return refuse(w, INGEST_MALFORMED, status);
     }
 }
 
@@ -85,14 +86,14 @@ static bool find_revision(struct work *w)
     const dpot_status status =
         registry_get(w->ingest->registry, w->batch.campaign_hash, &w->revision, &w->result->error);
     if (status == DPOT_ERR_NOT_FOUND) {
-        return refuse_with(w, INGEST_UNKNOWN, unknown);
+        return refuse_with(w, INGEST_UNKNOWN, DPOT_ERR_NOT_FOUND, unknown);
     }
     if (status != DPOT_OK) {
-        return refuse_for_now(w);
+        return refuse_for_now(w, status);
     }
     if (memcmp(w->revision.campaign->id, w->id, DPOT_CAMPAIGN_ID_LEN) != 0 ||
         w->revision.record.state == REVISION_DRAFT) {
-        return refuse_with(w, INGEST_UNKNOWN, unknown);
+        return refuse_with(w, INGEST_UNKNOWN, DPOT_ERR_NOT_FOUND, unknown);
     }
     return true;
 }
@@ -103,22 +104,24 @@ static bool check_window(struct work *w)
     const struct dpot_campaign *campaign = w->revision.campaign;
     const uint32_t round = w->batch.round;
     if (round >= campaign->rounds) {
-        (void)dpot_error_set(&w->result->error, DPOT_OK,
-                             "the batch is for round %u and the campaign has %u rounds, from 0",
-                             round, campaign->rounds);
-        return refuse(w, INGEST_MALFORMED);
+        const dpot_status status =
+            dpot_error_set(&w->result->error, DPOT_ERR_RANGE,
+                           "the batch is for round %u and the campaign has %u rounds, from 0",
+                           round, campaign->rounds);
+        return refuse(w, INGEST_MALFORMED, status);
     }
     if (w->revision.record.state == REVISION_CLOSED) {
-        return refuse_with(w, INGEST_CLOSED, "this revision of the campaign is closed");
+        return refuse_with(w, INGEST_CLOSED, DPOT_ERR_CLOSED,
+                           "this revision of the campaign is closed");
     }
     if (w->now_ms >= dpot_campaign_round_closes(campaign, round)) {
-        return refuse_with(w, INGEST_CLOSED, "this round is over");
+        return refuse_with(w, INGEST_CLOSED, DPOT_ERR_CLOSED, "this round is over");
     }
     const int64_t opens_ms = dpot_campaign_round_opens(campaign, round);
     if (w->now_ms < opens_ms) {
         const int64_t wait_s = (opens_ms - w->now_ms + 999) / 1000;
         w->result->retry_after_s = wait_s < RETRY_MAX_S ? (uint32_t)wait_s : RETRY_MAX_S;
-        return refuse_with(w, INGEST_NOT_YET, "this round has not opened yet");
+        return refuse_with(w, INGEST_NOT_YET, DPOT_ERR_NOT_OPEN, "this round has not opened yet");
     }
     return true;
 }
@@ -149,7 +152,7 @@ static bool judge_reports(struct work *w)
     w->statuses = dpot_alloc_array(NULL, n, sizeof *w->statuses);
     w->is_refused = dpot_alloc_array(NULL, n, sizeof *w->is_refused);
     if (!w->statuses || !w->is_refused) {
-        return refuse_for_now(w);
+        return refuse_for_now(w, DPOT_ERR_MEMORY);
     }
     for (size_t i = 0; i < n; i++) {
         w->statuses[i] =
@@ -169,10 +172,11 @@ static bool store_reports(struct work *w)
     memcpy(append.hash, w->batch.campaign_hash, sizeof append.hash);
     const dpot_status status = store_append_reports(w->ingest->store, &append, &w->result->error);
     if (status == DPOT_ERR_CLOSED) {
-        return refuse_with(w, INGEST_CLOSED, "this revision of the campaign is closed");
+        return refuse_with(w, INGEST_CLOSED, DPOT_ERR_CLOSED,
+                           "this revision of the campaign is closed");
     }
     if (status != DPOT_OK) {
-        return refuse_for_now(w);
+        return refuse_for_now(w, status);
     }
     if (w->ingest->on_committed) {
         w->ingest->on_committed(w->ingest->ctx, w->batch.n_reports);
@@ -184,7 +188,7 @@ static bool store_reports(struct work *w)
 static bool write_receipt(struct work *w, struct dpot_buf *receipt)
 {
     if (dpot_wire_receipt_encode(w->statuses, w->batch.n_reports, receipt) != DPOT_OK) {
-        return refuse_for_now(w);
+        return refuse_for_now(w, DPOT_ERR_MEMORY);
     }
     w->result->verdict = INGEST_ACCEPTED;
     return true;
@@ -198,7 +202,7 @@ void ingest_batch(const struct ingest *ingest, const uint8_t id[DPOT_CAMPAIGN_ID
                      .id = id,
                      .now_ms = ingest->clock->now(ingest->clock->ctx),
                      .result = result};
-    *result = (struct ingest_result){.verdict = INGEST_MALFORMED};
+    *result = (struct ingest_result){.verdict = INGEST_MALFORMED, .status = DPOT_OK};
     if (open_body(&w, body, len) && find_revision(&w) && check_window(&w) && judge_reports(&w) &&
         store_reports(&w)) {
         (void)write_receipt(&w, receipt); /* the result holds what became of it */

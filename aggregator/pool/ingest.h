@@ -17,6 +17,7 @@ struct seal_secret {
     uint8_t secret_key[DPOT_SEAL_SECRET_LEN];
 };
 
+/* Everything borrowed; several threads may ingest at once. */
 struct ingest {
     struct store *store;
     struct registry *registry;
@@ -42,6 +43,7 @@ enum ingest_verdict {
 
 struct ingest_result {
     enum ingest_verdict verdict;
+    dpot_status status;      /* why: DPOT_OK with 202, DPOT_ERR_NOT_OPEN for a round to come, ... */
     uint32_t retry_after_s;  /* with 503 */
     struct dpot_error error; /* sentence for the operator's log and the answer's body */
 };

@@ -63,11 +63,11 @@ struct run {
     size_t n_threads; /* >= 1 */
     bool has_threads; /* the user said so */
 
-    bool reads_stdin;    /* an input is "-" */
-    bool writes_stdout;  /* an output is "-": the table goes to stderr */
-    bool is_stopped;     /* the solver stopped before its tolerance */
-    int forced_exit;     /* exit code of the failure, when its status does not tell; 0: none */
-    json_t *result;      /* object: what --json prints */
+    bool reads_stdin;   /* an input is "-" */
+    bool writes_stdout; /* an output is "-": the table goes to stderr */
+    bool is_stopped;    /* the solver stopped before its tolerance */
+    int forced_exit;    /* exit code of the failure, when its status does not tell; 0: none */
+    json_t *result;     /* object: what --json prints */
     struct dpot_error error;
 };
 

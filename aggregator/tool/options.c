@@ -111,8 +111,8 @@ dpot_status options_parse(struct run *run, int argc, char **argv, bool *wants_he
         } else if (!is_over && strncmp(argv[i], "--", 2) == 0) {
             status = take_option(run, argc, argv, &i);
         } else if (!is_over && argv[i][0] == '-' && argv[i][1] != '\0') {
-            status = RUN_USAGE(run, "option %.60s is not known: options begin with two dashes",
-                               argv[i]);
+            status =
+                RUN_USAGE(run, "option %.60s is not known: options begin with two dashes", argv[i]);
         } else if (n_operands >= run->command->n_operands) {
             status = RUN_USAGE(run, "\"%.60s\" is one argument too many: see dpot %s --help",
                                argv[i], run->command->name);
@@ -200,8 +200,9 @@ dpot_status option_either(struct run *run, const char *a, const char *b)
     if (has_a && has_b) {
         return RUN_USAGE(run, "--%s and --%s exclude each other: give one of them", a, b);
     }
-    return has_a || has_b ? DPOT_OK
-                          : RUN_USAGE(run, "neither --%s nor --%s is given: give one of them", a, b);
+    return has_a || has_b
+               ? DPOT_OK
+               : RUN_USAGE(run, "neither --%s nor --%s is given: give one of them", a, b);
 }
 
 dpot_status option_excludes(struct run *run, const char *name, const char *other, const char *why)

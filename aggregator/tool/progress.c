@@ -53,8 +53,8 @@ void progress_step(struct progress *progress, size_t n_done)
         return;
     }
     const double now = progress_seconds();
-    const double pause = progress->has_shown ? (progress->is_terminal ? BAR_EVERY_S : LINE_EVERY_S)
-                                             : FIRST_AFTER_S;
+    const double pause =
+        progress->has_shown ? (progress->is_terminal ? BAR_EVERY_S : LINE_EVERY_S) : FIRST_AFTER_S;
     if (now - progress->last_shown >= pause) {
         show(progress, n_done, now);
         progress->last_shown = now;

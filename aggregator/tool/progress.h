@@ -11,7 +11,7 @@ struct progress {
     bool is_quiet;
     bool is_terminal;
     bool has_shown;
-    double started;    /* seconds of a monotonic clock */
+    double started; /* seconds of a monotonic clock */
     double last_shown;
 };
 

@@ -12,10 +12,12 @@
 #include <string.h>
 
 static const struct command *const commands[] = {
-    &command_project,         &command_ot,            &command_estimate,
-    &command_simulate,        &command_population,    &command_campaign_create,
-    &command_campaign_list,   &command_campaign_show, &command_campaign_open,
-    &command_campaign_close,  &command_campaign_fetch, &command_pool,
+    &command_project,        &command_ot,
+    &command_estimate,       &command_simulate,
+    &command_population,     &command_campaign_create,
+    &command_campaign_list,  &command_campaign_show,
+    &command_campaign_open,  &command_campaign_close,
+    &command_campaign_fetch, &command_pool,
 };
 #define N_COMMANDS (sizeof commands / sizeof commands[0])
 
@@ -49,8 +51,7 @@ int exit_code_of(dpot_status status)
 void run_warn(const struct run *run, const char *format, ...)
 {
     va_list arguments;
-    (void)run;
-    (void)fputs("dpot: warning: ", stderr);
+    (void)fprintf(stderr, "dpot %s: warning: ", run->command->name);
     va_start(arguments, format);
     (void)vfprintf(stderr, format, arguments);
     va_end(arguments);
@@ -199,9 +200,13 @@ static int report_failure(const struct run *run, dpot_status status)
     const char *text = run->error.text[0] ? run->error.text : dpot_status_text(status);
     (void)fprintf(stderr, "dpot %s: %s\n", run->command->name, text);
     if (run->is_json) {
-        json_t *object = json_pack("{s:s+,s:s,s:i}", "error", text, "", "status",
-                                   dpot_status_name(status), "exit_code", exit_code);
-        (void)(object && print_json(object));
+        json_t *object = json_object();
+        json_t *sentence = json_string(text); /* NULL when an argument in it is not UTF-8 */
+        (void)json_object_set_new(object, "error",
+                                  sentence ? sentence : json_string(dpot_status_text(status)));
+        (void)json_object_set_new(object, "status", json_string(dpot_status_name(status)));
+        (void)json_object_set_new(object, "exit_code", json_integer(exit_code));
+        (void)print_json(object);
         json_decref(object);
     }
     return flush_stdout(exit_code);
@@ -217,8 +222,9 @@ static int report_success(const struct run *run)
         table_print(run->writes_stdout ? stderr : stdout, run->result);
     }
     if (run->is_stopped) {
-        (void)fprintf(stderr, "dpot %s: stopped before the tolerance was reached: allow more "
-                              "iterations or a larger tolerance\n",
+        (void)fprintf(stderr,
+                      "dpot %s: stopped before the tolerance was reached: allow more "
+                      "iterations or a larger tolerance\n",
                       run->command->name);
     }
     return flush_stdout(exit_code);

@@ -72,8 +72,8 @@ dpot_status workers_run(size_t n_items, size_t n_workers, workers_item work, voi
     }
     /* Fewer threads than asked for, when the system has no more, only take longer. */
     while (n_started < n_workers && n_started < n_items &&
-           pthread_create(&workers[n_started].thread, NULL, work_until_done,
-                          &workers[n_started]) == 0) {
+           pthread_create(&workers[n_started].thread, NULL, work_until_done, &workers[n_started]) ==
+               0) {
         n_started++;
     }
     (void)work_until_done(&workers[0]);

@@ -112,11 +112,11 @@ static dpot_status compare_with_stored(const struct dpot_campaigns *campaigns,
     const uint32_t old = stored.campaign.revision, new = revision->campaign.revision;
     *is_stored = memcmp(stored.hash, revision->hash, DPOT_HASH_LEN) == 0;
     if (!*is_stored && new <= old) {
-        status = dpot_error_set(error, DPOT_ERR_EXISTS,
-                                "revision %u is refused: revision %u of this campaign is stored "
-                                "here%s",
-                                (unsigned)new, (unsigned)old,
-                                new == old ? " with other content" : "");
+        status =
+            dpot_error_set(error, DPOT_ERR_EXISTS,
+                           "revision %u is refused: revision %u of this campaign is stored "
+                           "here%s",
+                           (unsigned)new, (unsigned)old, new == old ? " with other content" : "");
     }
     dpot_signed_campaign_release(&stored);
     return status;
@@ -168,4 +168,3 @@ dpot_status dpot_campaigns_load_keys(const struct dpot_campaigns *campaigns, str
     dpot_buf_release(&file);
     return status;
 }
-

@@ -15,7 +15,7 @@
 #include "proto/wire_keys.h"
 
 #define DPOT_KEYS_NAME "keys"
-#define DPOT_SIGNED_BYTES_MAX (DPOT_CAMPAIGN_BYTES_MAX + 1024)  /* with key id and signature */
+#define DPOT_SIGNED_BYTES_MAX (DPOT_CAMPAIGN_BYTES_MAX + 1024) /* with key id and signature */
 #define DPOT_SIGNED_KEYS_BYTES_MAX (DPOT_KEYS_BYTES_MAX + 1024)
 
 /* Who may be believed and what is accepted. */

@@ -171,8 +171,8 @@ static void init_parts(dpot_client *client)
     dpot_journal_init(&client->journal, config->filesystem, config->allocator, config->counter,
                       config->keystore_key, config->keystore_key_len, config->send_delay_ms);
     config->keystore_key = NULL; /* the journal has derived its own: the caller may wipe this */
-    client->campaigns = (struct dpot_campaigns){.filesystem = config->filesystem,
-                                                .allocator = config->allocator};
+    client->campaigns =
+        (struct dpot_campaigns){.filesystem = config->filesystem, .allocator = config->allocator};
     memcpy(client->campaigns.pin, config->pin, sizeof config->pin);
     client->rng_source = &dpot_rng_source_sodium;
     client->quiet_until_ms = INT64_MIN;
@@ -440,8 +440,7 @@ dpot_status dpot_client_get_status(dpot_client *client, struct dpot_client_statu
     }
     struct dpot_client_status full = {.struct_size = status->struct_size};
     fill_status(client, &full);
-    memcpy(status, &full,
-           status->struct_size < sizeof full ? status->struct_size : sizeof full);
+    memcpy(status, &full, status->struct_size < sizeof full ? status->struct_size : sizeof full);
     return DPOT_OK;
 }
 
@@ -454,8 +453,7 @@ dpot_status dpot_client_get_campaign_spent(dpot_client *client, const uint8_t ca
     }
     const struct dpot_privacy spent =
         dpot_ledger_spent_campaign(&client->journal.ledger, client->campaigns.pin, campaign_id);
-    *spent_epsilon = client->journal.is_exhausted
-                         ? dpot_epsilon_to_double(client->campaign_cap_q32)
-                         : dpot_epsilon_to_double(spent.epsilon_q32);
+    *spent_epsilon = client->journal.is_exhausted ? dpot_epsilon_to_double(client->campaign_cap_q32)
+                                                  : dpot_epsilon_to_double(spent.epsilon_q32);
     return DPOT_OK;
 }

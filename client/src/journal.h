@@ -44,11 +44,11 @@ struct dpot_journal {
     struct dpot_install install;
     struct dpot_ledger ledger;
     struct dpot_spool spool;
-    uint64_t counter_value; /* of the hardware, as far as we know */
-    bool is_loaded;         /* memory says what the disk said when we last let go of the lock */
-    bool is_exhausted;      /* (J4) */
+    uint64_t counter_value;    /* of the hardware, as far as we know */
+    bool is_loaded;            /* memory says what the disk said when we last let go of the lock */
+    bool is_exhausted;         /* (J4) */
     const char *why_exhausted; /* a literal */
-    bool is_poisoned;       /* (J3) */
+    bool is_poisoned;          /* (J3) */
 };
 
 /* Sets up; touches nothing. The keystore key may be NULL. */

@@ -157,8 +157,8 @@ static dpot_status load_header(struct dpot_ledger *ledger, uint64_t size)
     dpot_status status = fs->read_at(fs->ctx, ledger->file, 0, ledger->header, DPOT_HEADER_LEN);
     struct dpot_header header = {0};
     if (status == DPOT_OK) {
-        status = dpot_header_decode(ledger->install, magic, ledger->header, &header,
-                                    ledger->install_id);
+        status =
+            dpot_header_decode(ledger->install, magic, ledger->header, &header, ledger->install_id);
     }
     ledger->counter = header.counter;
     return status;
@@ -260,9 +260,8 @@ dpot_status dpot_ledger_reserve(struct dpot_ledger *ledger)
         return DPOT_OK;
     }
     const size_t cap = ledger->cap_charges ? 2 * ledger->cap_charges : 4;
-    struct dpot_charge *charges =
-        dpot_resize_array(ledger->allocator, ledger->charges, ledger->cap_charges, cap,
-                          sizeof *ledger->charges);
+    struct dpot_charge *charges = dpot_resize_array(
+        ledger->allocator, ledger->charges, ledger->cap_charges, cap, sizeof *ledger->charges);
     if (!charges) {
         return DPOT_ERR_MEMORY;
     }

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -38,8 +39,8 @@ static int open_regular(int folder, const char *name, int flags)
 {
     int descriptor = -1;
     do {
-        descriptor = openat(folder, name, flags | O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
-                            FILE_MODE);
+        descriptor =
+            openat(folder, name, flags | O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, FILE_MODE);
     } while (descriptor < 0 && errno == EINTR);
     struct stat about;
     if (descriptor >= 0 && (fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode))) {

@@ -32,8 +32,8 @@ static const uint8_t no_previous[DPOT_MAC_LEN];
 void dpot_spool_init(struct dpot_spool *spool, const struct dpot_filesystem *filesystem,
                      const struct dpot_allocator *allocator, const struct dpot_install *install)
 {
-    *spool = (struct dpot_spool){
-        .filesystem = filesystem, .allocator = allocator, .install = install};
+    *spool =
+        (struct dpot_spool){.filesystem = filesystem, .allocator = allocator, .install = install};
 }
 
 void dpot_spool_release(struct dpot_spool *spool)
@@ -246,8 +246,7 @@ dpot_status dpot_spool_is_current(struct dpot_spool *spool, bool *is_current)
     status = fs->read_at(fs->ctx, spool->file, 0, block, DPOT_HEADER_LEN);
     bool is_same = status == DPOT_OK && memcmp(block, spool->header, DPOT_HEADER_LEN) == 0;
     for (size_t i = 0; is_same && i < spool->n_slots; i++) {
-        status =
-            fs->read_at(fs->ctx, spool->file, slot_offset(i), block, DPOT_SPOOL_SLOT_LEN);
+        status = fs->read_at(fs->ctx, spool->file, slot_offset(i), block, DPOT_SPOOL_SLOT_LEN);
         is_same = status == DPOT_OK && memcmp(block, spool->slots[i].raw, DPOT_SPOOL_SLOT_LEN) == 0;
     }
     *is_current = is_same;
@@ -278,10 +277,8 @@ dpot_status dpot_spool_append(struct dpot_spool *spool, const struct dpot_slot_n
         return status;
     }
     struct dpot_slot *slot = &spool->slots[spool->n_slots];
-    *slot = (struct dpot_slot){.content = DPOT_SLOT_EMPTY,
-                               .has_name = true,
-                               .name = *name,
-                               .retry_at_ms = INT64_MIN};
+    *slot = (struct dpot_slot){
+        .content = DPOT_SLOT_EMPTY, .has_name = true, .name = *name, .retry_at_ms = INT64_MIN};
     write_name(spool->install, name, slot->raw);
     status = fs->write_at(fs->ctx, spool->file, slot_offset(spool->n_slots), slot->raw,
                           sizeof slot->raw);

@@ -73,10 +73,12 @@ static dpot_status take_lock(struct submission *s)
 static dpot_status check_shape(struct submission *s)
 {
     const struct dpot_campaign *campaign = &s->revision.campaign;
-    if (!s->data.is_histogram && s->data.dim != campaign->domain.dim) {
-        return dpot_error_set(error_of(s), DPOT_ERR_SHAPE,
-                              "points have %u coordinates: campaign \"%s\" wants %u",
-                              (unsigned)s->data.dim, campaign->name, (unsigned)campaign->domain.dim);
+    /* Without points the dimension is not looked at: a device without data reports like any other.
+     */
+    if (!s->data.is_histogram && s->data.n > 0 && s->data.dim != campaign->domain.dim) {
+        return dpot_error_set(
+            error_of(s), DPOT_ERR_SHAPE, "points have %u coordinates: campaign \"%s\" wants %u",
+            (unsigned)s->data.dim, campaign->name, (unsigned)campaign->domain.dim);
     }
     if (s->data.is_histogram && s->data.size != campaign->domain.size) {
         return dpot_error_set(error_of(s), DPOT_ERR_SHAPE,
@@ -94,8 +96,8 @@ static dpot_status check_shape(struct submission *s)
 
 static dpot_status validate_campaign(struct submission *s)
 {
-    const dpot_status status = dpot_campaigns_load(&s->client->campaigns, s->campaign_id,
-                                                   &s->revision, error_of(s));
+    const dpot_status status =
+        dpot_campaigns_load(&s->client->campaigns, s->campaign_id, &s->revision, error_of(s));
     return status == DPOT_OK ? check_shape(s) : status;
 }
 
@@ -107,7 +109,8 @@ static dpot_status find_round(struct submission *s)
     if (status != DPOT_OK) {
         return dpot_error_set(error_of(s), status, "campaign \"%s\", revision %u: %s",
                               campaign->name, (unsigned)campaign->revision,
-                              status == DPOT_ERR_CLOSED ? "it has closed" : "it has not opened yet");
+                              status == DPOT_ERR_CLOSED ? "it has closed"
+                                                        : "it has not opened yet");
     }
     s->state = dpot_journal_state(&s->client->journal, &s->key);
     if (s->state == DPOT_KEY_REPORTED) {
@@ -145,9 +148,9 @@ static dpot_status check_caps(struct submission *s)
     if (s->state == DPOT_KEY_CHARGED) {
         return DPOT_OK;
     }
-    dpot_status status = check_cap(
-        s, dpot_ledger_spent_campaign(ledger, client->campaigns.pin, s->campaign_id), cost,
-        client->campaign_cap_q32, "campaign");
+    dpot_status status =
+        check_cap(s, dpot_ledger_spent_campaign(ledger, client->campaigns.pin, s->campaign_id),
+                  cost, client->campaign_cap_q32, "campaign");
     if (status == DPOT_OK) {
         status = check_cap(s, dpot_client_window_spent(client, s->start_ms), cost,
                            client->window_cap_q32, "window");
@@ -229,8 +232,8 @@ static void read_points(struct submission *s)
     const struct device_data *data = &s->data;
     const struct dpot_campaign *campaign = &s->revision.campaign;
     for (size_t i = 0; data->points && i < data->n; i++) {
-        const uint32_t nearest = dpot_domain_nearest(&campaign->domain, &campaign->metric,
-                                                     data->points + i * data->dim);
+        const uint32_t nearest =
+            dpot_domain_nearest(&campaign->domain, &campaign->metric, data->points + i * data->dim);
         s->histogram[nearest] += data->weights ? usable(data->weights[i]) : 1;
     }
 }
@@ -278,8 +281,8 @@ static dpot_status spool_durably(struct submission *s)
     const dpot_status status = dpot_journal_spool(journal, &s->key, &s->report, s->start_ms);
     if (status == DPOT_OK) {
         struct dpot_slot *slot = &journal->spool.slots[dpot_spool_find(&journal->spool, &s->key)];
-        slot->due_ms = sending_time(s->start_ms, dpot_client_time(s->client),
-                                    s->client->config.send_delay_ms);
+        slot->due_ms =
+            sending_time(s->start_ms, dpot_client_time(s->client), s->client->config.send_delay_ms);
     }
     return status;
 }
@@ -329,9 +332,9 @@ static dpot_status submit(struct submission *s, enum dpot_submit_outcome *outcom
     }
     if (status == DPOT_OK && outcome) {
         const bool is_resumed = s->state == DPOT_KEY_CHARGED;
-        *outcome = s->settled_as   ? s->settled_as
-                   : is_resumed ? DPOT_SUBMIT_RESUMED
-                                : DPOT_SUBMIT_REPORTED;
+        *outcome = s->settled_as ? s->settled_as
+                   : is_resumed  ? DPOT_SUBMIT_RESUMED
+                                 : DPOT_SUBMIT_REPORTED;
     }
     return status;
 }
@@ -340,10 +343,9 @@ dpot_status dpot_client_submit_points(dpot_client *client, const uint8_t campaig
                                       const double *points, const double *weights, size_t n,
                                       uint32_t dim, enum dpot_submit_outcome *outcome)
 {
-    struct submission s = {
-        .client = client,
-        .campaign_id = campaign_id,
-        .data = {.points = points, .weights = weights, .n = n, .dim = dim}};
+    struct submission s = {.client = client,
+                           .campaign_id = campaign_id,
+                           .data = {.points = points, .weights = weights, .n = n, .dim = dim}};
     return submit(&s, outcome);
 }
 
@@ -351,9 +353,8 @@ dpot_status dpot_client_submit_histogram(dpot_client *client, const uint8_t camp
                                          const double *histogram, size_t size,
                                          enum dpot_submit_outcome *outcome)
 {
-    struct submission s = {
-        .client = client,
-        .campaign_id = campaign_id,
-        .data = {.histogram = histogram, .size = size, .is_histogram = true}};
+    struct submission s = {.client = client,
+                           .campaign_id = campaign_id,
+                           .data = {.histogram = histogram, .size = size, .is_histogram = true}};
     return submit(&s, outcome);
 }

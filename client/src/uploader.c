@@ -171,9 +171,10 @@ static dpot_status seal(struct pump *pump, const struct dpot_slot *slot, struct 
     struct dpot_keys keys;
     const struct dpot_seal_key *seal_key = NULL;
     struct dpot_report report = slot->report;
-    struct dpot_batch batch = {
-        .round = slot->name.key.round, .n_reports = 1, .reports = &report,
-        .allocator = pump->client->config.allocator};
+    struct dpot_batch batch = {.round = slot->name.key.round,
+                               .n_reports = 1,
+                               .reports = &report,
+                               .allocator = pump->client->config.allocator};
     memcpy(batch.campaign_hash, slot->name.key.campaign_hash, sizeof batch.campaign_hash);
     const dpot_status status = find_seal_key(pump, &keys, &seal_key);
     return status == DPOT_OK ? dpot_wire_batch_seal(&batch, seal_key, body) : status;
@@ -201,8 +202,8 @@ static dpot_status post(struct pump *pump, const struct dpot_slot *slot, struct 
 static dpot_status finish(struct pump *pump, const struct dpot_slot *slot, uint8_t done)
 {
     const struct dpot_key key = slot->name.key;
-    const dpot_status status = dpot_journal_finish(&pump->client->journal, &key, done,
-                                                   dpot_client_time(pump->client));
+    const dpot_status status =
+        dpot_journal_finish(&pump->client->journal, &key, done, dpot_client_time(pump->client));
     pump->n_sent += status == DPOT_OK;
     return status;
 }
@@ -213,8 +214,8 @@ static dpot_status file_receipt(struct pump *pump, struct dpot_slot *slot,
                                 const struct dpot_buf *receipt)
 {
     enum dpot_report_status answer = DPOT_REPORT_ACCEPTED;
-    const dpot_status status = dpot_wire_receipt_decode(
-        receipt->data, receipt->len, pump->client->config.allocator, &answer, 1);
+    const dpot_status status = dpot_wire_receipt_decode(receipt->data, receipt->len,
+                                                        pump->client->config.allocator, &answer, 1);
     if (status == DPOT_OK) {
         return finish(pump, slot, (uint8_t)answer);
     }
@@ -302,9 +303,8 @@ static void put_result(const struct pump *pump, struct dpot_pump_result *result)
     if (!result) {
         return;
     }
-    struct dpot_pump_result full = {.struct_size = result->struct_size,
-                                    .n_sent = pump->n_sent,
-                                    .next_due_ms = INT64_MAX};
+    struct dpot_pump_result full = {
+        .struct_size = result->struct_size, .n_sent = pump->n_sent, .next_due_ms = INT64_MAX};
     for (size_t i = 0; i < journal->ledger.n_charges; i++) {
         full.n_pending += journal->ledger.charges[i].done == DPOT_DONE_NOT_YET;
     }
@@ -319,9 +319,8 @@ dpot_status dpot_client_pump(dpot_client *client, uint32_t deadline_ms,
                              struct dpot_pump_result *result)
 {
     const struct dpot_clock *clock = client->config.clock;
-    struct pump pump = {.client = client,
-                        .started_ms = clock->now(clock->ctx),
-                        .deadline_ms = deadline_ms};
+    struct pump pump = {
+        .client = client, .started_ms = clock->now(clock->ctx), .deadline_ms = deadline_ms};
     dpot_client_forget_error(client);
     dpot_status status = dpot_http_check(client);
     if (status == DPOT_OK) {

@@ -1,10 +1,10 @@
-/* Reads a small table of numbers: comma-separated, one row a line, a header line if the first one
- * is not numbers. Strict: every row has as many numbers as the first, every number is written out
- * in full ("nan" and "inf" count as numbers). */
+/* Reads a table of numbers: comma-separated, one row a line, blank lines skipped, the first line
+ * skipped as a header when it is not numbers. Strict otherwise: every row has as many numbers as
+ * the first. "nan" and "inf" are numbers. */
 #ifndef DPOT_DEVICE_CSV_H
 #define DPOT_DEVICE_CSV_H
 
-#include <stddef.h>
+#include "tool.h"
 
 struct table {
     size_t n_rows;
@@ -13,11 +13,11 @@ struct table {
     size_t cap;       /* numbers allocated */
 };
 
-/* Reads `path`, "-" is the standard input. 0; or an exit code of the tool with a sentence in
- * `error`, which names the line but never a value: this is the user's data. */
-int table_read(struct table *table, const char *path, char *error, size_t error_size);
+/* Reads `path`, "-" is the standard input. The sentence of a failure names the line, never a value:
+ * this is the user's data. */
+enum exit_code table_read(struct table *table, const char *path, struct failure *failure);
 
-/* Wipes and frees. */
+/* Wipes and frees; a zeroed table is allowed. */
 void table_release(struct table *table);
 
 #endif

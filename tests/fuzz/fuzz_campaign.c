@@ -1,6 +1,7 @@
 /* A Campaign message, and a SignedCampaign: what opens must encode to the very bytes it came from.
  */
 #include "fuzz.h"
+#include "mechanism/mechanism.h"
 #include "proto/wire_campaign.h"
 
 #include <string.h>
@@ -14,7 +15,7 @@ static void check_decode(const uint8_t *data, size_t len)
     if (dpot_wire_campaign_decode(data, len, NULL, &campaign, &error) == DPOT_OK) {
         require(dpot_wire_campaign_encode(&campaign, &again) == DPOT_OK);
         require(again.len == len && memcmp(again.data, data, len) == 0);
-        any_status(dpot_campaign_check(&campaign, &error));
+        any_status(dpot_mechanism_check_campaign(&campaign, &error));
     } else {
         require(error.text[0] != '\0');
     }

@@ -132,8 +132,9 @@ enum dpot_submit_outcome {
 };
 
 /* Privatises the user's places: `points` is (n, dim) row-major with optional weights (n) >= 0; each
- * is clamped to the nearest point of the campaign's domain. n = 0 (or no positive weight) reports
- * from the public default. One report per round: later submits in the round do not read the data
+ * is clamped to the nearest point of the campaign's domain. n = 0 (then dim is not looked at), NULL
+ * points or no positive weight report from the public default. Work grows with n: the public time
+ * of sending (send_delay_ms) is what hides it. One report per round: later submits in the round do not read the data
  * (see outcome, which may be NULL).
  *
  * Refusals, all before the data are read: DPOT_ERR_NOT_FOUND (not enrolled), DPOT_ERR_SHAPE (dim is

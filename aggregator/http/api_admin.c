@@ -1,0 +1,221 @@
+#include "base/clock.h"
+#include "campaign/spec.h"
+#include "http/routes.h"
+
+#include <string.h>
+
+/* How a refusal is answered; whatever has no row is a malformed request. */
+struct status_row {
+    dpot_status status;
+    unsigned http_status;
+};
+static const struct status_row statuses[] = {
+    {DPOT_ERR_NOT_FOUND, 404}, {DPOT_ERR_EXISTS, 409},    {DPOT_ERR_CLOSED, 409},
+    {DPOT_ERR_STATE, 409},     {DPOT_ERR_TOO_LARGE, 413}, {DPOT_ERR_CORRUPT, 500},
+    {DPOT_ERR_MEMORY, 503},    {DPOT_ERR_IO, 503},        {DPOT_ERR_BUSY, 503},
+};
+
+static void refuse(const struct http_request *request, struct http_response *response,
+                   dpot_status status, const struct dpot_error *error)
+{
+    unsigned http_status = 400;
+    for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++) {
+        if (statuses[i].status == status) {
+            http_status = statuses[i].http_status;
+        }
+    }
+    http_response_refuse(response, request->path, http_status, status, error->text);
+}
+
+static json_t *hex_text(const uint8_t *data, size_t len)
+{
+    char text[2 * DPOT_HASH_LEN + 1];
+    dpot_hex_encode(text, data, len);
+    return json_string(text);
+}
+
+static json_t *describe_record(const struct revision_record *record)
+{
+    char created[DPOT_RFC3339_SIZE];
+    dpot_time_format(record->created_ms, created);
+    return json_pack("{s:o,s:I,s:o,s:s,s:s,s:s}", "id",
+                     hex_text(record->campaign_id, sizeof record->campaign_id), "revision",
+                     (json_int_t)record->revision, "hash",
+                     hex_text(record->hash, sizeof record->hash), "name", record->name, "state",
+                     revision_state_name(record->state), "created", created);
+}
+
+void api_admin_create(const struct http_app *app, const struct http_request *request,
+                      struct http_response *response)
+{
+    struct dpot_error error = {{0}};
+    struct revision_record record;
+    json_t *spec = NULL;
+    dpot_status status = json_parse(request->body ? (const char *)request->body : "",
+                                    request->body_len, &spec, &error);
+    if (status == DPOT_OK) {
+        status = registry_create(app->registry, spec, &record, &error);
+    }
+    json_decref(spec);
+    if (status != DPOT_OK) {
+        refuse(request, response, status, &error);
+        return;
+    }
+    http_response_json(response, 201, describe_record(&record));
+    response->level = LOG_LEVEL_INFO;
+}
+
+static int append_record(void *ctx, const struct revision_record *record)
+{
+    return json_array_append_new(ctx, describe_record(record)) != 0;
+}
+
+void api_admin_list(const struct http_app *app, const struct http_request *request,
+                    struct http_response *response)
+{
+    struct dpot_error error = {{0}};
+    json_t *list = json_array();
+    const dpot_status status = store_list_revisions(app->store, append_record, list, &error);
+    if (status != DPOT_OK) {
+        json_decref(list);
+        refuse(request, response, status, &error);
+        return;
+    }
+    http_response_json(response, 200, json_pack("{s:o}", "campaigns", list));
+}
+
+/* "malformed": 3, ... without the "rejected_" that the names share. */
+static json_t *describe_rejected(const struct pool_count *count)
+{
+    static const char prefix[] = "rejected_";
+    json_t *rejected = json_object();
+    for (int i = DPOT_REPORT_REJECTED_MALFORMED; i < DPOT_REPORT_STATUS_END; i++) {
+        const char *name = dpot_report_status_name((enum dpot_report_status)i);
+        (void)json_object_set_new(rejected, name + sizeof prefix - 1,
+                                  json_integer((json_int_t)count->n_rejected[i]));
+    }
+    return rejected;
+}
+
+static json_t *describe_pool(const struct dpot_campaign *campaign,
+                             const struct revision_record *record, const struct pool_count *count)
+{
+    return json_pack("{s:o,s:s,s:n,s:I,s:I,s:I,s:o,s:I,s:b}", "campaign_hash",
+                     hex_text(record->hash, sizeof record->hash), "mechanism",
+                     dpot_mechanism_name(campaign->mechanism), "scale", "n",
+                     (json_int_t)count->n_accepted, "accepted", (json_int_t)count->n_accepted,
+                     "duplicate", (json_int_t)count->n_duplicate, "rejected",
+                     describe_rejected(count), "min_pool", (json_int_t)campaign->min_pool,
+                     "is_ready", count->n_accepted >= campaign->min_pool);
+}
+
+/* The campaign of the path and the counts of its pool; false when the answer is a refusal. */
+static bool load_pool(const struct http_app *app, const struct http_request *request,
+                      struct http_response *response, struct registry_revision *revision,
+                      struct pool_count *count)
+{
+    struct dpot_error error = {{0}};
+    dpot_status status = registry_find(app->registry, request->id, revision, &error);
+    if (status == DPOT_OK) {
+        status = store_count_pool(app->store, revision->record.hash, count, &error);
+    }
+    if (status != DPOT_OK) {
+        refuse(request, response, status, &error);
+        return false;
+    }
+    return true;
+}
+
+void api_admin_show(const struct http_app *app, const struct http_request *request,
+                    struct http_response *response)
+{
+    struct registry_revision revision;
+    struct pool_count count;
+    if (!load_pool(app, request, response, &revision, &count)) {
+        return;
+    }
+    json_t *body = describe_record(&revision.record);
+    (void)json_object_set_new(body, "spec",
+                              spec_describe(revision.campaign, revision.record.hash, 0));
+    (void)json_object_set_new(body, "pool",
+                              describe_pool(revision.campaign, &revision.record, &count));
+    http_response_json(response, 200, body);
+}
+
+void api_admin_pool(const struct http_app *app, const struct http_request *request,
+                    struct http_response *response)
+{
+    struct registry_revision revision;
+    struct pool_count count;
+    if (load_pool(app, request, response, &revision, &count)) {
+        http_response_json(response, 200,
+                           describe_pool(revision.campaign, &revision.record, &count));
+    }
+}
+
+typedef dpot_status (*transition)(struct registry *registry, const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
+                                  struct revision_record *record, struct dpot_error *error);
+
+static void change_state(const struct http_app *app, const struct http_request *request,
+                         struct http_response *response, transition change)
+{
+    struct dpot_error error = {{0}};
+    struct revision_record record;
+    const dpot_status status = change(app->registry, request->id, &record, &error);
+    if (status != DPOT_OK) {
+        refuse(request, response, status, &error);
+        return;
+    }
+    http_response_json(response, 200, describe_record(&record));
+    response->level = LOG_LEVEL_INFO;
+}
+
+void api_admin_open(const struct http_app *app, const struct http_request *request,
+                    struct http_response *response)
+{
+    change_state(app, request, response, registry_open_campaign);
+}
+
+void api_admin_close(const struct http_app *app, const struct http_request *request,
+                     struct http_response *response)
+{
+    change_state(app, request, response, registry_close_campaign);
+}
+
+static int write_index(void *ctx, uint32_t round, const struct dpot_report *report)
+{
+    uint8_t bytes[4];
+    (void)round;
+    dpot_store_u32(bytes, report->index);
+    return fwrite(bytes, 1, sizeof bytes, ctx) != sizeof bytes;
+}
+
+/* A pool may be larger than memory: it goes through an unlinked file. */
+void api_admin_export(const struct http_app *app, const struct http_request *request,
+                      struct http_response *response)
+{
+    struct dpot_error error = {{0}};
+    struct registry_revision revision;
+    dpot_status status = registry_find(app->registry, request->id, &revision, &error);
+    if (status != DPOT_OK) {
+        refuse(request, response, status, &error);
+        return;
+    }
+    response->file = tmpfile();
+    if (response->file) {
+        status =
+            store_read_pool(app->store, revision.record.hash, write_index, response->file, &error);
+    }
+    if (status == DPOT_OK && (!response->file || fflush(response->file) != 0)) {
+        status = dpot_error_set(&error, DPOT_ERR_IO,
+                                "the export needs a temporary file: free space in /tmp");
+    }
+    if (status != DPOT_OK) {
+        http_response_release(response);
+        refuse(request, response, status, &error);
+        return;
+    }
+    response->status = 200;
+    response->content_type = "application/octet-stream";
+    response->level = LOG_LEVEL_INFO;
+}

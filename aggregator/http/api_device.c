@@ -1,0 +1,75 @@
+#include "http/routes.h"
+
+static const char protobuf_type[] = "application/x-protobuf";
+
+void api_device_health(const struct http_app *app, const struct http_request *request,
+                       struct http_response *response)
+{
+    (void)app;
+    (void)request;
+    http_response_text(response, 200, "ok");
+}
+
+void api_device_ready(const struct http_app *app, const struct http_request *request,
+                      struct http_response *response)
+{
+    struct dpot_error error = {{0}};
+    const dpot_status status = store_check(app->store, &error);
+    if (status == DPOT_OK) {
+        http_response_text(response, 200, "ok");
+    } else {
+        http_response_refuse(response, request->path, 503, status, error.text);
+    }
+}
+
+/* Bytes that live as long as the server. */
+static void answer_bytes(struct http_response *response, const struct dpot_buf *bytes)
+{
+    response->borrowed = bytes;
+    response->status = 200;
+    response->content_type = protobuf_type;
+}
+
+void api_device_keys(const struct http_app *app, const struct http_request *request,
+                     struct http_response *response)
+{
+    (void)request;
+    answer_bytes(response, &app->signed_keys);
+}
+
+void api_device_campaign(const struct http_app *app, const struct http_request *request,
+                         struct http_response *response)
+{
+    struct dpot_error error = {{0}};
+    struct registry_revision revision;
+    const dpot_status status = registry_find(app->registry, request->id, &revision, &error);
+    if (status == DPOT_ERR_NOT_FOUND ||
+        (status == DPOT_OK && revision.record.state == REVISION_DRAFT)) {
+        http_response_refuse(response, request->path, 404, DPOT_ERR_NOT_FOUND,
+                             "no such campaign: check its id");
+    } else if (status != DPOT_OK) {
+        http_response_refuse(response, request->path, 503, status, error.text);
+        response->retry_after_s = 5;
+    } else {
+        answer_bytes(response, revision.signed_bytes);
+    }
+}
+
+void api_device_reports(const struct http_app *app, const struct http_request *request,
+                        struct http_response *response)
+{
+    struct ingest_result result;
+    ingest_batch(app->ingest, request->id, request->body, request->body_len, &response->body,
+                 &result);
+    if (result.verdict == INGEST_ACCEPTED) {
+        response->status = 202;
+        response->content_type = protobuf_type;
+        return;
+    }
+    http_response_refuse(response, request->path, (unsigned)result.verdict, result.status,
+                         result.error.text);
+    response->retry_after_s = result.retry_after_s;
+    if (result.status == DPOT_ERR_NOT_OPEN) {
+        response->level = LOG_LEVEL_DEBUG; /* early devices are no failure of ours */
+    }
+}

@@ -1,0 +1,88 @@
+#include "http/message.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BODY_MAX ((size_t)64 << 20) /* of an answer in memory; an export goes through a file */
+
+static const char admin_prefix[] = "/v1/admin";
+
+void http_response_init(struct http_response *response)
+{
+    *response = (struct http_response){.status = 500, .content_type = "text/plain; charset=utf-8"};
+    dpot_buf_init(&response->body, BODY_MAX, NULL);
+}
+
+void http_response_release(struct http_response *response)
+{
+    dpot_buf_release(&response->body);
+    if (response->file) {
+        (void)fclose(response->file);
+        response->file = NULL;
+    }
+}
+
+static void set_level(struct http_response *response)
+{
+    response->level = response->status >= 500   ? LOG_LEVEL_ERROR
+                      : response->status >= 400 ? LOG_LEVEL_INFO
+                                                : LOG_LEVEL_DEBUG;
+}
+
+void http_response_text(struct http_response *response, unsigned status, const char *sentence)
+{
+    response->status = status;
+    response->content_type = "text/plain; charset=utf-8";
+    set_level(response);
+    response->borrowed = NULL;
+    dpot_buf_reset(&response->body);
+    if (dpot_buf_append(&response->body, sentence, strlen(sentence)) != DPOT_OK ||
+        dpot_buf_append(&response->body, "\n", 1) != DPOT_OK) {
+        dpot_buf_reset(&response->body); /* the status alone has to do */
+    }
+}
+
+static void answer_no_memory(struct http_response *response)
+{
+    http_response_text(response, 503, "out of memory: try again");
+    response->retry_after_s = 1;
+}
+
+void http_response_json(struct http_response *response, unsigned status, json_t *value)
+{
+    char *text = value ? json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+    json_decref(value);
+    response->status = status;
+    response->content_type = "application/json";
+    set_level(response);
+    dpot_buf_reset(&response->body);
+    if (!text || dpot_buf_append(&response->body, text, strlen(text)) != DPOT_OK) {
+        answer_no_memory(response);
+    }
+    free(text);
+}
+
+/* Jansson takes UTF-8 only; a sentence may quote a value cut inside a character. */
+static void keep_ascii(char *text)
+{
+    for (; *text; text++) {
+        if ((unsigned char)*text >= 0x80) {
+            *text = '?';
+        }
+    }
+}
+
+void http_response_refuse(struct http_response *response, const char *path, unsigned http_status,
+                          dpot_status status, const char *sentence)
+{
+    (void)dpot_error_set(&response->note, status, "%s",
+                         *sentence ? sentence : dpot_status_text(status));
+    keep_ascii(response->note.text);
+    if (strncmp(path, admin_prefix, sizeof admin_prefix - 1) == 0) {
+        http_response_json(response, http_status,
+                           json_pack("{s:s,s:s}", "error", response->note.text, "status",
+                                     dpot_status_name(status)));
+    } else {
+        http_response_text(response, http_status, response->note.text);
+    }
+}

@@ -1,0 +1,50 @@
+/* A request as handlers see it, and the answer they fill: no HTTP library in sight. */
+#ifndef DPOT_HTTP_MESSAGE_H
+#define DPOT_HTTP_MESSAGE_H
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "files/json.h"
+#include "http/log.h"
+#include "model/campaign.h"
+
+#include <stdio.h>
+
+struct http_request {
+    const char *method;
+    const char *path;
+    uint8_t id[DPOT_CAMPAIGN_ID_LEN]; /* {id} of the route's pattern */
+    const uint8_t *body;
+    size_t body_len;
+};
+
+/* Set up by http_response_init. The content is that of `file` when it is not NULL (an unlinked temporary one:
+ * what is too large for memory), else of `borrowed` when that is not NULL (it must outlive the server), else
+ * of `body`. */
+struct http_response {
+    unsigned status;
+    const char *content_type; /* a literal */
+    const char *allow;        /* with 405: a literal or borrowed for the answer's life; or NULL */
+    uint32_t retry_after_s;   /* 0: no header */
+    struct dpot_buf body;
+    const struct dpot_buf *borrowed;
+    FILE *file;
+    enum log_level level;   /* of the request's log line */
+    struct dpot_error note; /* for that line; may be empty. Never data of a report */
+};
+
+void http_response_init(struct http_response *response);
+void http_response_release(struct http_response *response);
+
+/* A short text/plain answer: the sentence and a newline. */
+void http_response_text(struct http_response *response, unsigned status, const char *sentence);
+
+/* Takes `value` (NULL: memory is out, answered 503). */
+void http_response_json(struct http_response *response, unsigned status, json_t *value);
+
+/* The error answer of `path`: JSON below /v1/admin ({"error", "status"}), text elsewhere. The note and the log
+ * level are set too. */
+void http_response_refuse(struct http_response *response, const char *path, unsigned http_status,
+                          dpot_status status, const char *sentence);
+
+#endif

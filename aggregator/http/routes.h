@@ -1,0 +1,71 @@
+/* Every route: method, path, who may call it, how long a body it takes, and its handler. One table row each.
+ *
+ * Handlers run on the server's threads, several at once; they change nothing but their answer and never
+ * solve. */
+#ifndef DPOT_HTTP_ROUTES_H
+#define DPOT_HTTP_ROUTES_H
+
+#include "http/message.h"
+#include "http/tokens.h"
+#include "pool/ingest.h"
+
+/* What handlers work with; everything borrowed, and constant while the server runs. */
+struct http_app {
+    struct store *store;
+    struct registry *registry;
+    const struct ingest *ingest;
+    const struct tokens *tokens;
+    struct dpot_buf signed_keys; /* a SignedKeys as served */
+    size_t body_max;             /* of a report batch */
+};
+
+typedef void (*route_handler)(const struct http_app *app, const struct http_request *request,
+                              struct http_response *response);
+
+enum route_auth { ROUTE_PUBLIC, ROUTE_ADMIN };
+enum route_body { ROUTE_NO_BODY, ROUTE_BATCH_BODY, ROUTE_SPEC_BODY };
+
+struct route {
+    const char *method;
+    const char *pattern; /* "{id}" stands for a campaign id in hex */
+    enum route_auth auth;
+    enum route_body body;
+    route_handler handle;
+};
+
+/* Finds the route of a request and fills request->id; HEAD counts as GET. NULL: `*allow` is NULL for an
+ * unknown path (404), otherwise the methods the path has (405). */
+const struct route *routes_find(struct http_request *request, const char **allow);
+
+/* The longest body the route takes, bytes. */
+size_t route_body_max(const struct http_app *app, const struct route *route);
+
+/* Handlers, by file. api_device.c: */
+void api_device_health(const struct http_app *app, const struct http_request *request,
+                       struct http_response *response);
+void api_device_ready(const struct http_app *app, const struct http_request *request,
+                      struct http_response *response);
+void api_device_keys(const struct http_app *app, const struct http_request *request,
+                     struct http_response *response);
+void api_device_campaign(const struct http_app *app, const struct http_request *request,
+                         struct http_response *response);
+void api_device_reports(const struct http_app *app, const struct http_request *request,
+                        struct http_response *response);
+
+/* api_admin.c: */
+void api_admin_create(const struct http_app *app, const struct http_request *request,
+                      struct http_response *response);
+void api_admin_list(const struct http_app *app, const struct http_request *request,
+                    struct http_response *response);
+void api_admin_show(const struct http_app *app, const struct http_request *request,
+                    struct http_response *response);
+void api_admin_open(const struct http_app *app, const struct http_request *request,
+                    struct http_response *response);
+void api_admin_close(const struct http_app *app, const struct http_request *request,
+                     struct http_response *response);
+void api_admin_pool(const struct http_app *app, const struct http_request *request,
+                    struct http_response *response);
+void api_admin_export(const struct http_app *app, const struct http_request *request,
+                      struct http_response *response);
+
+#endif

@@ -1,0 +1,514 @@
+#include "http/server.h"
+
+#include "http/deadlines.h"
+#include "http/listen.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+#include <unistd.h>
+
+#define HEADER_MEMORY ((size_t)32 << 10) /* per connection */
+#define DISCARD_MAX ((size_t)16 << 20)   /* of a refused body, so that the sender sees the answer */
+#define SLOWEST_READER ((int64_t)64)     /* bytes per ms an answer must be taken at */
+#define TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
+
+struct server {
+    struct server_config config;
+    struct MHD_Daemon *daemon;
+    struct deadlines *deadlines;
+    int listen_fd;
+    char url[LISTEN_URL_SIZE];
+    pthread_mutex_t mutex; /* guards what follows */
+    pthread_cond_t idle;
+    size_t n_running;   /* requests between their headers and the end of their answer */
+    size_t body_memory; /* held by request bodies */
+    bool is_closing;
+};
+
+/* One request and its answer. */
+struct exchange {
+    struct server *server;
+    struct deadline *deadline; /* of the connection; NULL when memory was out */
+    struct http_request request;
+    struct http_response response;
+    const struct route *route; /* NULL: unknown */
+    struct dpot_buf body;
+    size_t charged;   /* of server->body_memory */
+    size_t discarded; /* bytes of a refused body */
+    bool is_refused;  /* `response` is the answer already */
+    bool is_over;     /* the answer was queued */
+    int64_t started_ms;
+};
+
+/* Refusing. */
+
+static void refuse(struct exchange *x, unsigned http_status, dpot_status status,
+                   const char *sentence)
+{
+    http_response_refuse(&x->response, x->request.path, http_status, status, sentence);
+    x->is_refused = true;
+}
+
+static void refuse_too_large(struct exchange *x)
+{
+    struct dpot_error error;
+    (void)dpot_error_set(&error, DPOT_ERR_TOO_LARGE,
+                         "the body is larger than %zu bytes: send less at a time",
+                         route_body_max(x->server->config.app, x->route));
+    refuse(x, 413, DPOT_ERR_TOO_LARGE, error.text);
+}
+
+static void refuse_busy(struct exchange *x)
+{
+    refuse(x, 503, DPOT_ERR_MEMORY, "the server is busy: try again");
+    x->response.retry_after_s = 2;
+}
+
+/* Memory of bodies. */
+
+static void set_charge(struct exchange *x, size_t charged)
+{
+    struct server *server = x->server;
+    (void)pthread_mutex_lock(&server->mutex);
+    server->body_memory = server->body_memory - x->charged + charged;
+    (void)pthread_mutex_unlock(&server->mutex);
+    x->charged = charged;
+}
+
+static void drop_body(struct exchange *x)
+{
+    dpot_buf_release(&x->body);
+    set_charge(x, 0);
+}
+
+static bool is_memory_left(struct server *server)
+{
+    (void)pthread_mutex_lock(&server->mutex);
+    const bool is_left = server->body_memory <= server->config.max_body_memory;
+    (void)pthread_mutex_unlock(&server->mutex);
+    return is_left;
+}
+
+static void take_body(struct exchange *x, const char *data, size_t len)
+{
+    const dpot_status status = dpot_buf_append(&x->body, data, len);
+    set_charge(x, x->body.cap);
+    if (status == DPOT_ERR_TOO_LARGE) {
+        refuse_too_large(x);
+    } else if (status != DPOT_OK || !is_memory_left(x->server)) {
+        refuse_busy(x);
+    }
+    if (x->is_refused) {
+        drop_body(x);
+    }
+}
+
+/* Deciding by the headers (H3). */
+
+static const char *header(struct MHD_Connection *connection, const char *name)
+{
+    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+/* 401 without a bearer token, 403 for one that is not ours. */
+static void check_token(struct exchange *x, struct MHD_Connection *connection)
+{
+    static const char scheme[] = "Bearer ";
+    const char *value = header(connection, MHD_HTTP_HEADER_AUTHORIZATION);
+    if (!value || strncasecmp(value, scheme, sizeof scheme - 1) != 0) {
+        refuse(x, 401, DPOT_ERR_DENIED, "give an admin token: Authorization: Bearer TOKEN");
+    } else if (!tokens_find(x->server->config.app->tokens, value + sizeof scheme - 1)) {
+        refuse(x, 403, DPOT_ERR_DENIED, "the admin token is wrong: check DPOT_TOKEN");
+    }
+}
+
+/* The announced length of the body; 0 when there is none or it comes in chunks. */
+static unsigned long long announced_length(struct MHD_Connection *connection)
+{
+    const char *value = header(connection, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    return value ? strtoull(value, NULL, 10) : 0; /* the library has checked the digits */
+}
+
+static void decide(struct exchange *x, struct MHD_Connection *connection)
+{
+    const char *allow = NULL;
+    x->route = routes_find(&x->request, &allow);
+    if (!x->route && allow) {
+        refuse(x, 405, DPOT_ERR_ARGUMENT, "this path does not take that method");
+        x->response.allow = allow;
+    } else if (!x->route) {
+        refuse(x, 404, DPOT_ERR_NOT_FOUND, "no such path: check the address");
+    } else if (x->route->auth == ROUTE_ADMIN) {
+        check_token(x, connection);
+    }
+    if (x->is_refused) {
+        return;
+    }
+    const size_t body_max = route_body_max(x->server->config.app, x->route);
+    dpot_buf_init(&x->body, body_max, NULL);
+    if (announced_length(connection) > body_max) {
+        refuse_too_large(x);
+    }
+}
+
+/* Answering. */
+
+/* Takes the content out of the response; NULL when memory is out. */
+static struct MHD_Response *make_response(struct http_response *from)
+{
+    if (from->file) {
+        const off_t len = ftello(from->file);
+        const int fd = len < 0 ? -1 : dup(fileno(from->file));
+        if (fd < 0) {
+            return NULL;
+        }
+        struct MHD_Response *response = MHD_create_response_from_fd64((uint64_t)len, fd);
+        if (!response) {
+            (void)close(fd);
+        }
+        return response;
+    }
+    if (from->borrowed) {
+        return MHD_create_response_from_buffer(from->borrowed->len, from->borrowed->data,
+                                               MHD_RESPMEM_PERSISTENT);
+    }
+    if (from->body.len == 0) {
+        return MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
+    }
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(from->body.len, from->body.data, MHD_RESPMEM_MUST_FREE);
+    if (response) {
+        dpot_buf_init(&from->body, 0, NULL); /* the library frees it: the C library's heap */
+    }
+    return response;
+}
+
+static void add_header(struct MHD_Response *response, const char *name, const char *value)
+{
+    (void)MHD_add_response_header(response, name,
+                                  value); /* a missing header is no reason to fail */
+}
+
+static void add_headers(struct MHD_Response *response, const struct exchange *x)
+{
+    const struct http_response *from = &x->response;
+    add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, from->content_type);
+    add_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    add_header(response, "X-Content-Type-Options", "nosniff");
+    if (from->allow) {
+        add_header(response, MHD_HTTP_HEADER_ALLOW, from->allow);
+    }
+    if (from->status == 401) {
+        add_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
+    }
+    if (from->retry_after_s > 0) {
+        char seconds[16];
+        (void)snprintf(seconds, sizeof seconds, "%u", from->retry_after_s);
+        add_header(response, MHD_HTTP_HEADER_RETRY_AFTER, seconds);
+    }
+    (void)pthread_mutex_lock(&x->server->mutex);
+    const bool is_closing = x->server->is_closing;
+    (void)pthread_mutex_unlock(&x->server->mutex);
+    if (is_closing) {
+        add_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+    }
+}
+
+static int64_t content_length(const struct http_response *response)
+{
+    if (response->file) {
+        return (int64_t)ftello(response->file);
+    }
+    return (int64_t)(response->borrowed ? response->borrowed->len : response->body.len);
+}
+
+static void log_exchange(const struct exchange *x, int64_t now_ms)
+{
+    char note[LOG_QUOTED_SIZE];
+    const struct http_response *r = &x->response;
+    log_write(x->server->config.log, r->level, "http.request",
+              "method=%.8s route=%s status=%u in=%zu out=%lld ms=%lld%s%s", x->request.method,
+              x->route ? x->route->pattern : "-", r->status, x->body.len,
+              (long long)content_length(r), (long long)(now_ms - x->started_ms),
+              r->note.text[0] ? " note=" : "",
+              r->note.text[0] ? log_quote(note, r->note.text) : "");
+}
+
+static void set_deadline(const struct exchange *x, int64_t at_ms)
+{
+    if (x->deadline) {
+        deadlines_set(x->server->deadlines, x->deadline, at_ms);
+    }
+}
+
+static int64_t timeout_ms(const struct server *server)
+{
+    return (int64_t)server->config.request_timeout_s * 1000;
+}
+
+static enum MHD_Result answer(struct exchange *x, struct MHD_Connection *connection)
+{
+    const int64_t now_ms = deadlines_now();
+    const int64_t reading_ms = content_length(&x->response) / SLOWEST_READER;
+    log_exchange(x, now_ms);
+    drop_body(x);
+    set_deadline(x, now_ms + timeout_ms(x->server) + reading_ms);
+    struct MHD_Response *response = make_response(&x->response);
+    if (!response) {
+        return MHD_NO;
+    }
+    add_headers(response, x);
+    const enum MHD_Result result = MHD_queue_response(connection, x->response.status, response);
+    MHD_destroy_response(response); /* the connection keeps its own reference */
+    x->is_over = true;
+    return result;
+}
+
+/* The life of a request, as the library calls it. */
+
+static enum MHD_Result begin(struct server *server, struct MHD_Connection *connection,
+                             const char *path, const char *method, void **context)
+{
+    struct exchange *x = dpot_alloc_array(NULL, 1, sizeof *x);
+    const union MHD_ConnectionInfo *socket =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    if (!x) {
+        return MHD_NO;
+    }
+    *x = (struct exchange){.server = server,
+                           .deadline = socket ? socket->socket_context : NULL,
+                           .request = {.method = method, .path = path},
+                           .started_ms = deadlines_now()};
+    http_response_init(&x->response);
+    (void)pthread_mutex_lock(&server->mutex);
+    server->n_running++;
+    (void)pthread_mutex_unlock(&server->mutex);
+    *context = x;
+    decide(x, connection);
+    /* A sender that waits for leave, or has announced far too much, is answered at once; others are heard out,
+     * within limits, because a connection that is closed on unread bytes may lose the answer. */
+    if (x->is_refused && (header(connection, MHD_HTTP_HEADER_EXPECT) ||
+                          announced_length(connection) > DISCARD_MAX)) {
+        return answer(x, connection);
+    }
+    return MHD_YES;
+}
+
+static enum MHD_Result take(struct exchange *x, const char *data, size_t *len)
+{
+    if (x->is_refused) {
+        x->discarded += *len;
+        if (x->discarded > DISCARD_MAX) {
+            return MHD_NO;
+        }
+    } else {
+        take_body(x, data, *len);
+    }
+    *len = 0;
+    return MHD_YES;
+}
+
+static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, const char *path,
+                                  const char *method, const char *version, const char *data,
+                                  size_t *len, void **context)
+{
+    struct exchange *x = *context;
+    (void)version;
+    if (!x) {
+        return begin(ctx, connection, path, method, context);
+    }
+    if (x->is_over) {
+        *len = 0;
+        return MHD_YES;
+    }
+    if (*len > 0) {
+        return take(x, data, len);
+    }
+    if (!x->is_refused) {
+        set_deadline(x, DEADLINE_NEVER); /* now it is our time that passes */
+        x->request.body = x->body.data;
+        x->request.body_len = x->body.len;
+        x->route->handle(x->server->config.app, &x->request, &x->response);
+    }
+    return answer(x, connection);
+}
+
+static void on_completed(void *ctx, struct MHD_Connection *connection, void **context,
+                         enum MHD_RequestTerminationCode code)
+{
+    struct server *server = ctx;
+    struct exchange *x = *context;
+    (void)connection;
+    (void)code;
+    if (!x) {
+        return;
+    }
+    set_deadline(x, deadlines_now() + timeout_ms(server));
+    drop_body(x);
+    http_response_release(&x->response);
+    dpot_free_array(NULL, x, 1, sizeof *x);
+    *context = NULL;
+    (void)pthread_mutex_lock(&server->mutex);
+    server->n_running--;
+    if (server->n_running == 0) {
+        (void)pthread_cond_signal(&server->idle);
+    }
+    (void)pthread_mutex_unlock(&server->mutex);
+}
+
+static void on_connection(void *ctx, struct MHD_Connection *connection, void **socket_context,
+                          enum MHD_ConnectionNotificationCode code)
+{
+    struct server *server = ctx;
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        const union MHD_ConnectionInfo *info =
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        *socket_context = info ? deadlines_add(server->deadlines, info->connect_fd,
+                                               deadlines_now() + timeout_ms(server))
+                               : NULL;
+    } else if (*socket_context) {
+        deadlines_remove(server->deadlines, *socket_context);
+        *socket_context = NULL;
+    }
+}
+
+static void on_library_message(void *ctx, const char *format, va_list arguments)
+{
+    char text[LOG_QUOTED_SIZE], quoted[LOG_QUOTED_SIZE];
+    const struct server *server = ctx;
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    text[strcspn(text, "\r\n")] = '\0';
+    log_write(server->config.log, LOG_LEVEL_DEBUG, "http.library", "note=%s",
+              log_quote(quoted, text));
+}
+
+/* Opening and closing. */
+
+static struct MHD_Daemon *start_daemon(struct server *server)
+{
+    const struct server_config *config = &server->config;
+    struct MHD_OptionItem options[16];
+    size_t n = 0;
+#define OPTION(...) options[n++] = (struct MHD_OptionItem){__VA_ARGS__}
+    OPTION(MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)on_completed, server);
+    OPTION(MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, server);
+    OPTION(MHD_OPTION_LISTEN_SOCKET, server->listen_fd, NULL);
+    OPTION(MHD_OPTION_CONNECTION_LIMIT, (intptr_t)config->max_connections, NULL);
+    OPTION(MHD_OPTION_PER_IP_CONNECTION_LIMIT, (intptr_t)config->max_connections_per_ip, NULL);
+    OPTION(MHD_OPTION_CONNECTION_TIMEOUT, (intptr_t)config->request_timeout_s, NULL);
+    OPTION(MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)HEADER_MEMORY, NULL);
+    if (config->threads > 1) {
+        OPTION(MHD_OPTION_THREAD_POOL_SIZE, (intptr_t)config->threads, NULL);
+    }
+    unsigned flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_USE_ERROR_LOG;
+    if (config->tls_cert) {
+        flags |= MHD_USE_TLS;
+        OPTION(MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)config->tls_cert);
+        OPTION(MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)config->tls_key);
+        OPTION(MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)TLS_PRIORITIES);
+    }
+    OPTION(MHD_OPTION_END, 0, NULL);
+#undef OPTION
+    return MHD_start_daemon(flags, 0, NULL, NULL, on_request, server, MHD_OPTION_EXTERNAL_LOGGER,
+                            on_library_message, server, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+}
+
+static dpot_status start(struct server *server, struct dpot_error *error)
+{
+    const struct server_config *config = &server->config;
+    dpot_status status = listen_open(config->listen, &server->listen_fd, error);
+    if (status == DPOT_OK) {
+        status = listen_url(server->listen_fd, config->tls_cert != NULL, server->url, error);
+    }
+    if (status != DPOT_OK) {
+        return status;
+    }
+    if (!config->tls_cert && !listen_is_loopback(server->listen_fd)) {
+        log_write(config->log, LOG_LEVEL_WARNING, "http.plain",
+                  "note=\"plain HTTP beyond this machine: put a TLS proxy in front or set tls\"");
+    }
+    status = deadlines_new(&server->deadlines);
+    if (status != DPOT_OK) {
+        return dpot_error_set(error, status, "starting a thread failed: free memory");
+    }
+    server->daemon = start_daemon(server);
+    if (server->daemon) {
+        return DPOT_OK;
+    }
+    return config->tls_cert
+               ? dpot_error_set(
+                     error, DPOT_ERR_ARGUMENT,
+                     "the HTTP server did not start: check that tls.cert and tls.key are a "
+                     "PEM certificate and its key")
+               : dpot_error_set(error, DPOT_ERR_MEMORY,
+                                "the HTTP server did not start: free memory or lower "
+                                "limits.threads");
+}
+
+dpot_status server_open(const struct server_config *config, struct server **server,
+                        struct dpot_error *error)
+{
+    struct server *s = dpot_alloc_array(NULL, 1, sizeof *s);
+    *server = NULL;
+    if (!s) {
+        return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for the HTTP server");
+    }
+    s->config = *config;
+    s->listen_fd = -1;
+    pthread_condattr_t monotonic;
+    (void)pthread_condattr_init(&monotonic);
+    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&s->idle, &monotonic);
+    (void)pthread_condattr_destroy(&monotonic);
+    (void)pthread_mutex_init(&s->mutex, NULL);
+    const dpot_status status = start(s, error);
+    if (status != DPOT_OK) {
+        server_close(s, 0);
+        return status;
+    }
+    *server = s;
+    return DPOT_OK;
+}
+
+const char *server_url(const struct server *server)
+{
+    return server->url;
+}
+
+static void drain(struct server *server, unsigned drain_ms)
+{
+    const int64_t at_ms = deadlines_now() + drain_ms;
+    const struct timespec at = {.tv_sec = (time_t)(at_ms / 1000),
+                                .tv_nsec = (long)(at_ms % 1000) * 1000000};
+    int failed = 0;
+    (void)pthread_mutex_lock(&server->mutex);
+    server->is_closing = true;
+    while (server->n_running > 0 && failed == 0) {
+        failed = pthread_cond_timedwait(&server->idle, &server->mutex, &at);
+    }
+    (void)pthread_mutex_unlock(&server->mutex);
+}
+
+void server_close(struct server *server, unsigned drain_ms)
+{
+    if (!server) {
+        return;
+    }
+    if (server->daemon) {
+        (void)MHD_quiesce_daemon(server->daemon);
+        drain(server, drain_ms);
+        MHD_stop_daemon(server->daemon); /* every connection is closed and told of */
+    }
+    deadlines_free(server->deadlines);
+    if (server->listen_fd >= 0) {
+        (void)close(server->listen_fd);
+    }
+    (void)pthread_cond_destroy(&server->idle);
+    (void)pthread_mutex_destroy(&server->mutex);
+    dpot_free_array(NULL, server, 1, sizeof *server);
+}

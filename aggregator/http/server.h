@@ -1,0 +1,41 @@
+/* The HTTP server: sockets, limits and deadlines around routes.h. server.c is the HTTP library's only door.
+ *
+ * Invariants
+ * (H1) Memory is bounded: headers per connection, bodies per route and over all connections, connections.
+ * (H2) A request has a deadline, from its first byte (or the end of the one before) to its last; an answer has one
+ *      to be taken. A slow peer is cut.
+ * (H3) What will be refused is refused before its body is kept. */
+#ifndef DPOT_HTTP_SERVER_H
+#define DPOT_HTTP_SERVER_H
+
+#include "http/log.h"
+#include "http/routes.h"
+
+struct server_config {
+    const char *listen;              /* HOST:PORT */
+    const char *tls_cert;            /* PEM text; both or neither */
+    const char *tls_key;             /* PEM text */
+    unsigned threads;                /* >= 1 */
+    unsigned max_connections;        /* >= threads */
+    unsigned max_connections_per_ip; /* 0: no limit of its own */
+    unsigned request_timeout_s;      /* >= 1 */
+    size_t max_body_memory;          /* of all request bodies together */
+    const struct http_app *app;      /* borrowed */
+    const struct log *log;           /* borrowed */
+};
+
+struct server;
+
+/* Listens and serves on its own threads; the strings of `config` are borrowed until the server is closed.
+ * DPOT_ERR_MALFORMED (listen), DPOT_ERR_IO (port in use, ...), DPOT_ERR_ARGUMENT (certificate or key),
+ * DPOT_ERR_MEMORY. */
+DPOT_WARN_UNUSED dpot_status server_open(const struct server_config *config, struct server **server,
+                                         struct dpot_error *error);
+
+/* "http://127.0.0.1:43211" as bound; borrowed. */
+const char *server_url(const struct server *server);
+
+/* Stops accepting, waits for running requests up to `drain_ms`, then cuts what is left. NULL is allowed. */
+void server_close(struct server *server, unsigned drain_ms);
+
+#endif

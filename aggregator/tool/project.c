@@ -1,0 +1,444 @@
+/* dpot project: the Wasserstein projection of measures onto the LDP polytope, in floats.
+ *
+ * This is the projection before the integer draw (mechanism/wpm.c has the whole mechanism): q is
+ * always inside  exp(-epsilon/2) m <= q <= exp(epsilon/2) m,  but floats are no proof of privacy. */
+#include "tool/commands.h"
+
+#include "base/alloc.h"
+#include "ot/network_simplex.h"
+#include "ot/projection.h"
+#include "tool/load.h"
+#include "tool/options.h"
+#include "tool/workers.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EPSILON_MAX 100 /* exp(epsilon) stays far from overflow */
+#define TOL_DEFAULT 1e-9
+#define ITERATIONS_DEFAULT 100000
+#define ITERATIONS_MAX 1000000000
+#define FEASIBILITY_TOL 1e-9 /* relative, on the total mass */
+
+static const struct option options[] = {
+    {"mu", "F", "input measures (k,) or (users, k)"},
+    COST_OPTIONS("x", "v", "input points (k, d), instead of --cost",
+                 "output points (kv, d), instead of --cost"),
+    {"base-measure", "F", "(kv,), uniform, or uniform:<total mass>"},
+    {"epsilon", "E", "privacy parameter, above 0, at most 100"},
+    {"exact", NULL, "exact projection (minimum cost flow)"},
+    {"lambda", "L", "entropic projection with this regularisation, cost units"},
+    {"iterations", "N", "exactly N sweeps, as a device does (with --lambda)"},
+    {"tol", "T", "sweep until log v changes by at most T (default 1e-9)"},
+    {"max-iterations", "N", "most sweeps with --tol (default 100000)"},
+    {"method", "M", "wpm (the only one in this build)"},
+    {"normalize", NULL, "scale each row of --mu to sum 1"},
+    {"out", "F", "where q goes, (kv,) or (users, kv)"},
+    {NULL, NULL, NULL},
+};
+
+struct user_result {
+    double transport_cost;
+    size_t iterations;
+    bool is_stopped; /* before the tolerance */
+};
+
+/* What one thread keeps from user to user. */
+struct workspace {
+    size_t *support;                    /* (k) rows with mass */
+    double *mu;                         /* (k) their masses */
+    double *cost;                       /* (k, kv) their costs; exact method only */
+    struct dpot_projection *projection; /* for n_rows rows; NULL: none yet */
+    size_t n_rows;
+};
+
+struct projection_job {
+    struct run *run;
+    const char *out_path;
+    double epsilon, lambda, tol;
+    uint64_t iterations; /* fixed when tol is 0, otherwise the most */
+    bool is_exact;
+
+    struct cost cost;
+    struct array mu, q;
+    size_t n_users;
+    double *base_measure;  /* (kv) */
+    double *lower, *upper; /* (kv) */
+    struct dpot_polytope polytope;
+    struct user_result *users;    /* (n_users) */
+    struct workspace *workspaces; /* (n_workers) */
+    size_t n_workers;
+};
+
+/* ---- options ---- */
+
+static dpot_status check_method(struct run *run)
+{
+    const char *method = option_text(run, "method");
+    if (!method || strcmp(method, "wpm") == 0) {
+        return DPOT_OK;
+    }
+    if (strcmp(method, "kpm") == 0 || strcmp(method, "exponential") == 0) {
+        return RUN_USAGE(run, "--method %s is not in this build yet: use wpm", method);
+    }
+    return RUN_USAGE(run, "--method is %.40s: choose wpm", method);
+}
+
+static dpot_status read_stopping_rule(struct projection_job *job)
+{
+    struct run *run = job->run;
+    const char *const entropic_only[] = {"iterations", "tol", "max-iterations"};
+    dpot_status status = option_either(run, "exact", "lambda");
+    for (size_t i = 0; status == DPOT_OK && i < 3; i++) {
+        status = option_excludes(run, "exact", entropic_only[i], "it belongs to --lambda");
+    }
+    if (status == DPOT_OK) {
+        status = option_excludes(run, "iterations", "tol", "give a fixed count or a tolerance");
+    }
+    if (status == DPOT_OK) {
+        status = option_excludes(run, "iterations", "max-iterations", "the count is fixed");
+    }
+    if (status == DPOT_OK) {
+        status = option_positive(run, "lambda", DBL_MAX, &job->lambda);
+    }
+    if (status == DPOT_OK) {
+        status = option_positive(run, "tol", 1, &job->tol);
+    }
+    job->is_exact = option_is_given(run, "exact");
+    if (status == DPOT_OK) {
+        status = option_integer(run, "max-iterations", 1, ITERATIONS_MAX, &job->iterations);
+    }
+    if (status == DPOT_OK && option_is_given(run, "iterations")) {
+        job->tol = 0;
+        status = option_integer(run, "iterations", 1, ITERATIONS_MAX, &job->iterations);
+    }
+    return status;
+}
+
+/* "uniform:<mass>" is a mistake on the command line, a file is read later. */
+static dpot_status check_base_measure_option(struct run *run, double *uniform_mass)
+{
+    const char *text = NULL;
+    char *end = NULL;
+    const dpot_status status =
+        option_require(run, "base-measure", "a file, uniform or uniform:<total mass>", &text);
+    *uniform_mass = 0;
+    if (status != DPOT_OK || strncmp(text, "uniform", 7) != 0 || (text[7] && text[7] != ':')) {
+        return status;
+    }
+    *uniform_mass = text[7] ? strtod(text + 8, &end) : 1;
+    if (text[7] && (end == text + 8 || *end || !isfinite(*uniform_mass) || !(*uniform_mass > 0))) {
+        return RUN_USAGE(run, "--base-measure is %.60s: give uniform:<total mass above 0>", text);
+    }
+    return DPOT_OK;
+}
+
+static dpot_status read_options(struct projection_job *job)
+{
+    struct run *run = job->run;
+    const char *text = NULL;
+    double uniform_mass = 0;
+    dpot_status status = option_require(run, "mu", "a file of input measures", &text);
+    if (status == DPOT_OK) {
+        status = check_method(run);
+    }
+    if (status == DPOT_OK) {
+        status = cost_check_options(run, "x", "v");
+    }
+    if (status == DPOT_OK) {
+        status = check_base_measure_option(run, &uniform_mass);
+    }
+    if (status == DPOT_OK) {
+        status = option_require(run, "epsilon", "the privacy parameter", &text);
+    }
+    if (status == DPOT_OK) {
+        status = option_positive(run, "epsilon", EPSILON_MAX, &job->epsilon);
+    }
+    if (status == DPOT_OK) {
+        status = read_stopping_rule(job);
+    }
+    if (status == DPOT_OK) {
+        status = option_require(run, "out", "a file for the result", &text);
+    }
+    return status == DPOT_OK ? option_output(run, "out", &job->out_path) : status;
+}
+
+/* ---- inputs ---- */
+
+static dpot_status load_base_measure(struct projection_job *job)
+{
+    struct run *run = job->run;
+    struct array array = {0};
+    double uniform_mass = 0;
+    const size_t kv = job->cost.n_cols;
+    dpot_status status = check_base_measure_option(run, &uniform_mass);
+    if (status == DPOT_OK && uniform_mass > 0) {
+        for (size_t j = 0; j < kv; j++) {
+            job->base_measure[j] = uniform_mass / (double)kv;
+        }
+        return DPOT_OK;
+    }
+    if (status == DPOT_OK) {
+        status = load_finite(run, "base-measure", &array);
+    }
+    if (status == DPOT_OK && (array.n_cols != 1 || array.n_rows != kv)) {
+        status = dpot_error_set(&run->error, DPOT_ERR_SHAPE,
+                                "--base-measure has shape (%zu, %zu) for %zu output points: give "
+                                "(%zu,)",
+                                array.n_rows, array.n_cols, kv, kv);
+    }
+    for (size_t j = 0; status == DPOT_OK && j < kv; j++) {
+        job->base_measure[j] = array.values[j];
+        if (!(array.values[j] >= 0)) {
+            status = dpot_error_set(&run->error, DPOT_ERR_RANGE,
+                                    "--base-measure: mass %zu is %g: masses are not negative",
+                                    j + 1, array.values[j]);
+        }
+    }
+    array_release(&array);
+    return status;
+}
+
+/* Bounds of 002 with alpha = exp(-epsilon/2), beta = exp(epsilon/2): alpha m <= q <= beta m. */
+static dpot_status set_bounds(struct projection_job *job)
+{
+    const size_t kv = job->cost.n_cols;
+    const double beta = exp(job->epsilon / 2), alpha = 1 / beta;
+    double total = 0;
+    for (size_t j = 0; j < kv; j++) {
+        total += job->base_measure[j];
+        job->lower[j] = alpha * job->base_measure[j];
+        job->upper[j] = beta * job->base_measure[j];
+    }
+    if (!(total * alpha <= 1 + FEASIBILITY_TOL && total * beta >= 1 - FEASIBILITY_TOL)) {
+        return dpot_error_set(
+            &job->run->error, DPOT_ERR_INFEASIBLE,
+            "the total mass of --base-measure is %.9g: for epsilon %g it must lie "
+            "in [%.9g, %.9g]",
+            total, job->epsilon, alpha, beta);
+    }
+    job->polytope = (struct dpot_polytope){kv, job->lower, job->upper};
+    return DPOT_OK;
+}
+
+static dpot_status allocate(struct projection_job *job)
+{
+    const size_t k = job->cost.n_rows, kv = job->cost.n_cols;
+    bool is_complete = true;
+    job->n_users = job->mu.is_vector ? 1 : job->mu.n_rows;
+    job->n_workers = job->n_users < job->run->n_threads ? job->n_users : job->run->n_threads;
+    job->users = dpot_alloc_array(NULL, job->n_users, sizeof *job->users);
+    job->workspaces = dpot_alloc_array(NULL, job->n_workers, sizeof *job->workspaces);
+    const dpot_status status = job->mu.is_vector ? array_init(&job->q, kv, 1, true)
+                                                 : array_init(&job->q, job->n_users, kv, false);
+    for (size_t w = 0; job->workspaces && w < job->n_workers; w++) {
+        struct workspace *ws = &job->workspaces[w];
+        ws->support = dpot_alloc_array(NULL, k, sizeof *ws->support);
+        ws->mu = dpot_alloc_array(NULL, k, sizeof *ws->mu);
+        ws->cost = job->is_exact ? dpot_alloc_array(NULL, k * kv, sizeof *ws->cost) : NULL;
+        is_complete = is_complete && ws->support && ws->mu && (ws->cost || !job->is_exact);
+    }
+    if (!job->users || !job->workspaces || !is_complete || status != DPOT_OK) {
+        return dpot_error_set(&job->run->error, status == DPOT_OK ? DPOT_ERR_MEMORY : status,
+                              "no room for %zu x %zu results: split the users", job->n_users, kv);
+    }
+    return DPOT_OK;
+}
+
+static dpot_status load_inputs(struct projection_job *job)
+{
+    dpot_status status = cost_load(job->run, "x", "v", &job->cost);
+    if (status == DPOT_OK) {
+        status = load_weights(job->run, "mu", job->cost.n_rows, &job->mu);
+    }
+    if (status == DPOT_OK) {
+        job->base_measure = dpot_alloc_array(NULL, job->cost.n_cols, sizeof(double));
+        job->lower = dpot_alloc_array(NULL, job->cost.n_cols, sizeof(double));
+        job->upper = dpot_alloc_array(NULL, job->cost.n_cols, sizeof(double));
+        status = job->base_measure && job->lower && job->upper ? DPOT_OK : DPOT_ERR_MEMORY;
+    }
+    if (status == DPOT_OK) {
+        status = load_base_measure(job);
+    }
+    if (status == DPOT_OK) {
+        status = set_bounds(job);
+    }
+    return status == DPOT_OK ? allocate(job) : status;
+}
+
+/* ---- one user ---- */
+
+/* Rows without mass change nothing and are left out. */
+static size_t find_support(const struct projection_job *job, size_t user, struct workspace *ws)
+{
+    const double *mu = job->mu.values + user * job->cost.n_rows;
+    size_t n = 0;
+    for (size_t i = 0; i < job->cost.n_rows; i++) {
+        if (mu[i] > 0) {
+            ws->support[n] = i;
+            ws->mu[n++] = mu[i];
+        }
+    }
+    return n;
+}
+
+static void copy_cost_rows(const struct projection_job *job, const struct workspace *ws, size_t n,
+                           double *out)
+{
+    const size_t kv = job->cost.n_cols;
+    for (size_t r = 0; r < n; r++) {
+        memcpy(out + r * kv, job->cost.values + ws->support[r] * kv, kv * sizeof *out);
+    }
+}
+
+static dpot_status prepare_projection(const struct projection_job *job, struct workspace *ws,
+                                      size_t n_rows)
+{
+    if (ws->projection && ws->n_rows == n_rows) {
+        return DPOT_OK;
+    }
+    const struct dpot_projection_config config = {.n_rows = n_rows,
+                                                  .n_cols = job->cost.n_cols,
+                                                  .lambda = job->lambda,
+                                                  .cost_range = job->cost.range,
+                                                  .polytope = &job->polytope};
+    dpot_projection_free(ws->projection);
+    ws->projection = NULL;
+    ws->n_rows = n_rows;
+    return dpot_projection_new(&config, &ws->projection);
+}
+
+static dpot_status project_entropic(const struct projection_job *job, struct workspace *ws,
+                                    size_t n_rows, double *q, struct user_result *user,
+                                    struct dpot_error *error)
+{
+    struct dpot_projection_result result = {0};
+    const dpot_status status = prepare_projection(job, ws, n_rows);
+    if (status != DPOT_OK) {
+        return dpot_error_set(error, status, "the projection of %zu x %zu points: %s", n_rows,
+                              job->cost.n_cols, dpot_status_text(status));
+    }
+    copy_cost_rows(job, ws, n_rows, dpot_projection_cost(ws->projection));
+    if (job->tol > 0) {
+        dpot_projection_run_scaled(ws->projection, ws->mu, (size_t)job->iterations, job->tol, q,
+                                   &result);
+    } else {
+        dpot_projection_run(ws->projection, ws->mu, (size_t)job->iterations, 0, q, &result);
+    }
+    user->transport_cost = dpot_projection_transport_cost(ws->projection);
+    user->iterations = result.iterations;
+    user->is_stopped = job->tol > 0 && !result.converged;
+    return DPOT_OK;
+}
+
+static dpot_status project_user(void *ctx, size_t worker, size_t item, struct dpot_error *error)
+{
+    struct projection_job *job = ctx;
+    struct workspace *ws = &job->workspaces[worker];
+    double *q = job->q.values + item * job->cost.n_cols;
+    const size_t n_rows = find_support(job, item, ws);
+    if (!job->is_exact) {
+        return project_entropic(job, ws, n_rows, q, &job->users[item], error);
+    }
+    copy_cost_rows(job, ws, n_rows, ws->cost);
+    return dpot_exact_projection(ws->cost, ws->mu, job->lower, job->upper, n_rows, job->cost.n_cols,
+                                 NULL, q, &job->users[item].transport_cost, error);
+}
+
+/* ---- result ---- */
+
+/* max over users and points of max(q/m, m/q): at most exp(epsilon/2) inside the polytope. Where the
+ * base measure has no mass, q has none either. */
+static double largest_ratio(const struct projection_job *job)
+{
+    double largest = 0;
+    const size_t kv = job->cost.n_cols;
+    for (size_t i = 0; i < job->n_users * kv; i++) {
+        const double m = job->base_measure[i % kv], q = job->q.values[i];
+        if (m > 0) {
+            largest = fmax(largest, fmax(q / m, m / q));
+        }
+    }
+    return largest;
+}
+
+static void put_result(struct projection_job *job)
+{
+    struct run *run = job->run;
+    double transport_cost = 0;
+    size_t iterations = 0;
+    for (size_t i = 0; i < job->n_users; i++) {
+        const struct user_result *user = &job->users[i];
+        transport_cost += user->transport_cost / (double)job->n_users;
+        iterations = user->iterations > iterations ? user->iterations : iterations;
+        run->is_stopped = run->is_stopped || user->is_stopped;
+    }
+    const bool is_converged = job->is_exact || (job->tol > 0 && !run->is_stopped);
+    run_put_text(run, "outcome", is_converged ? "converged" : "iteration_limit");
+    run_put_integer(run, "iterations", iterations);
+    run_put_number(run, "transport_cost", transport_cost);
+    run_put_number(run, "max_ratio", largest_ratio(job));
+    if (!job->mu.is_vector) {
+        run_put_integer(run, "users", job->n_users);
+    }
+}
+
+static void release(struct projection_job *job)
+{
+    const size_t k = job->cost.n_rows, kv = job->cost.n_cols;
+    for (size_t w = 0; job->workspaces && w < job->n_workers; w++) {
+        struct workspace *ws = &job->workspaces[w];
+        dpot_free_array(NULL, ws->support, k, sizeof *ws->support);
+        dpot_free_array(NULL, ws->mu, k, sizeof *ws->mu);
+        dpot_free_array(NULL, ws->cost, k * kv, sizeof *ws->cost);
+        dpot_projection_free(ws->projection);
+    }
+    dpot_free_array(NULL, job->workspaces, job->n_workers, sizeof *job->workspaces);
+    dpot_free_array(NULL, job->users, job->n_users, sizeof *job->users);
+    dpot_free_array(NULL, job->base_measure, kv, sizeof(double));
+    dpot_free_array(NULL, job->lower, kv, sizeof(double));
+    dpot_free_array(NULL, job->upper, kv, sizeof(double));
+    array_release(&job->mu);
+    array_release(&job->q);
+    cost_release(&job->cost);
+}
+
+static dpot_status run_project(struct run *run)
+{
+    struct projection_job job = {.run = run, .tol = TOL_DEFAULT, .iterations = ITERATIONS_DEFAULT};
+    struct progress progress;
+    dpot_status status = read_options(&job);
+    if (status == DPOT_OK) {
+        status = load_inputs(&job);
+    }
+    if (status == DPOT_OK) {
+        progress_init(&progress, run, "projecting", job.n_users);
+        status =
+            workers_run(job.n_users, job.n_workers, project_user, &job, &progress, &run->error);
+        progress_end(&progress);
+    }
+    if (status == DPOT_OK) {
+        put_result(&job);
+        status = array_write(job.out_path, &job.q, ARRAY_F8, &run->error);
+    }
+    release(&job);
+    return status;
+}
+
+const struct command command_project = {
+    .name = "project",
+    .summary = "project measures onto the LDP polytope (floats, before the integer draw)",
+    .details =
+        "The result q satisfies exp(-epsilon/2) m <= q <= exp(epsilon/2) m for the base measure m\n"
+        "(it need not sum to 1) and is nearest to mu in Wasserstein distance: exactly, or up to\n"
+        "entropic regularisation. For a batch (users, k) transport_cost is the mean over users,\n"
+        "iterations the most any user took.\n"
+        "Keys: outcome, iterations, transport_cost (exact OT cost with --exact, <C,P> otherwise),\n"
+        "max_ratio (largest q/m or m/q; at most exp(epsilon/2)), users (batches only).",
+    .example = "dpot project --mu mu.csv --cost cost.npy --base-measure uniform --epsilon 2 "
+               "--lambda 0.01 --out q.npy",
+    .options = options,
+    .run = run_project,
+};

@@ -1,0 +1,448 @@
+/* The four commands. Each opens the folder, makes one or two calls of libdpot, says what came of
+ * it. */
+#include "csv.h"
+#include "json.h"
+#include "settings.h"
+#include "tool.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/crypto.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define PUMP_DEADLINE_MS 30000
+#define DEFAULT_WAIT_S 10.0
+
+/* What every command works with. */
+struct session {
+    struct settings settings;
+    struct dpot_filesystem *files;
+    struct dpot_transport *transport;
+    dpot_client *client;
+};
+
+static void close_session(struct session *s)
+{
+    dpot_client_close(s->client);
+    dpot_transport_curl_free(s->transport);
+    dpot_filesystem_posix_free(s->files);
+}
+
+static enum exit_code fail_status(struct failure *failure, dpot_status status, const char *sentence)
+{
+    failure->status = status;
+    return fail(failure, exit_code_of(status), "%s",
+                sentence[0] ? sentence : dpot_status_text(status));
+}
+
+static enum exit_code open_folder(struct session *s, const struct options *options,
+                                  struct failure *failure)
+{
+    if (!options->dir) {
+        return fail(failure, EXIT_USAGE, "--dir is missing");
+    }
+    const dpot_status status = dpot_filesystem_posix_new(options->dir, &s->files);
+    if (status != DPOT_OK) {
+        failure->status = status;
+        return fail(failure, EXIT_IO, "%s: not a folder that can be written", options->dir);
+    }
+    return EXIT_DONE;
+}
+
+static enum exit_code open_client(struct session *s, struct failure *failure)
+{
+    const struct settings *settings = &s->settings;
+    struct dpot_client_config config;
+    char text[400];
+    dpot_client_config_init(&config, sizeof config);
+    dpot_status status =
+        dpot_transport_curl_new(settings->ca_file[0] ? settings->ca_file : NULL, &s->transport);
+    if (status != DPOT_OK) {
+        return fail_status(failure, status, "");
+    }
+    config.server_url = settings->server;
+    memcpy(config.pin, settings->pin, sizeof config.pin);
+    config.campaign_epsilon_cap = settings->campaign_cap;
+    config.window_epsilon_cap = settings->window_cap;
+    config.window_seconds = settings->window_seconds;
+    config.lifetime_epsilon_cap = settings->lifetime_cap;
+    config.filesystem = s->files;
+    config.transport = s->transport;
+    status = dpot_client_open(&config, &s->client, text, sizeof text);
+    return status == DPOT_OK ? EXIT_DONE : fail_status(failure, status, text);
+}
+
+/* The folder, its settings, and a client on both. */
+static enum exit_code open_session(struct session *s, const struct options *options,
+                                   struct failure *failure)
+{
+    enum exit_code code = open_folder(s, options, failure);
+    if (code == EXIT_DONE) {
+        code = settings_read(&s->settings, s->files, failure);
+    }
+    if (code == EXIT_DONE && options->campaign &&
+        dpot_hex_decode(options->campaign, s->settings.campaign, sizeof s->settings.campaign) !=
+            DPOT_OK) {
+        code = fail(failure, EXIT_USAGE, "--campaign: \"%s\" is not 32 hexadecimal digits",
+                    options->campaign);
+    }
+    return code == EXIT_DONE ? open_client(s, failure) : code;
+}
+
+/* {"outcome": ..., "campaign": ...}, or one line. */
+static void say_outcome(const struct options *options, const struct session *s, const char *outcome,
+                        const char *sentence)
+{
+    char hex[2 * sizeof s->settings.campaign + 1];
+    dpot_hex_encode(hex, s->settings.campaign, sizeof s->settings.campaign);
+    if (options->json) {
+        struct json json;
+        json_begin(&json, stdout);
+        json_text(&json, "outcome", outcome);
+        json_text(&json, "campaign", hex);
+        json_end(&json);
+    } else {
+        printf("%s: %s\n", outcome, sentence);
+    }
+}
+
+/* ---- enroll ---- */
+
+enum exit_code run_enroll(const struct options *options, struct failure *failure)
+{
+    struct session s = {0};
+    enum exit_code code = settings_from_options(options, &s.settings, failure);
+    if (code == EXIT_DONE) {
+        code = open_folder(&s, options, failure);
+    }
+    if (code == EXIT_DONE) {
+        code = open_client(&s, failure); /* refuses caps that are no caps */
+    }
+    if (code == EXIT_DONE) {
+        code = settings_write(&s.settings, s.files, failure);
+    }
+    if (code == EXIT_DONE) {
+        const dpot_status status = dpot_client_enroll(s.client, s.settings.campaign);
+        if (status == DPOT_OK) {
+            say_outcome(options, &s, "enrolled", "the campaign is verified and stored");
+        } else {
+            code = fail_status(failure, status, dpot_client_last_error(s.client));
+        }
+    }
+    close_session(&s);
+    return code;
+}
+
+/* ---- report ---- */
+
+static dpot_status submit(const struct session *s, const struct options *options,
+                          const struct table *table, double *weights,
+                          enum dpot_submit_outcome *outcome)
+{
+    const uint8_t *id = s->settings.campaign;
+    if (options->histogram) {
+        return dpot_client_submit_histogram(s->client, id, table->values, table->n_rows, outcome);
+    }
+    const uint32_t dim = (uint32_t)(table->n_columns - (weights ? 1 : 0));
+    return dpot_client_submit_points(s->client, id, table->values, weights, table->n_rows, dim,
+                                     outcome);
+}
+
+/* Moves the last column out of the table, in place: coordinates to the front of each row. */
+static void split_weights(struct table *table, double *weights)
+{
+    const size_t dim = table->n_columns - 1;
+    for (size_t i = 0; i < table->n_rows; i++) {
+        weights[i] = table->values[i * table->n_columns + dim];
+        memmove(table->values + i * dim, table->values + i * table->n_columns,
+                dim * sizeof *table->values);
+    }
+}
+
+static enum exit_code check_table(const struct options *options, const struct table *table,
+                                  struct failure *failure)
+{
+    if (options->histogram && table->n_rows > 0 && table->n_columns != 1) {
+        return fail(failure, EXIT_INPUT, "a histogram has one column: this file has %zu",
+                    table->n_columns);
+    }
+    if (options->weighted && table->n_rows > 0 && table->n_columns < 2) {
+        return fail(failure, EXIT_INPUT, "--weighted wants coordinates and a weight in each row");
+    }
+    if (table->n_columns > UINT32_MAX) {
+        return fail(failure, EXIT_INPUT, "too many columns");
+    }
+    return EXIT_DONE;
+}
+
+static void say_submitted(const struct options *options, const struct session *s,
+                          enum dpot_submit_outcome outcome)
+{
+    switch (outcome) {
+    case DPOT_SUBMIT_REPORTED:
+        say_outcome(options, s, "reported", "charged, privatised and waiting to be sent");
+        break;
+    case DPOT_SUBMIT_RESUMED:
+        say_outcome(options, s, "resumed", "made now, under the charge of an earlier attempt");
+        break;
+    case DPOT_SUBMIT_PENDING:
+        say_outcome(options, s, "pending", "this round's report exists and waits to be sent");
+        break;
+    case DPOT_SUBMIT_DONE:
+        say_outcome(options, s, "done", "this round's report has had its final answer");
+        break;
+    }
+}
+
+enum exit_code run_report(const struct options *options, struct failure *failure)
+{
+    struct session s = {0};
+    struct table table = {0};
+    double *weights = NULL;
+    size_t n_weights = 0;
+    if (!options->points == !options->histogram) {
+        return fail(failure, EXIT_USAGE, "give either --points or --histogram");
+    }
+    enum exit_code code = open_session(&s, options, failure);
+    if (code == EXIT_DONE) {
+        code = table_read(&table, options->points ? options->points : options->histogram, failure);
+    }
+    if (code == EXIT_DONE) {
+        code = check_table(options, &table, failure);
+    }
+    if (code == EXIT_DONE && options->weighted && options->points && table.n_rows > 0) {
+        n_weights = table.n_rows;
+        weights = dpot_alloc_array(NULL, n_weights, sizeof *weights);
+        code = weights ? EXIT_DONE : fail(failure, EXIT_INTERNAL, "out of memory");
+    }
+    if (weights) {
+        split_weights(&table, weights);
+    }
+    if (code == EXIT_DONE) {
+        enum dpot_submit_outcome outcome = DPOT_SUBMIT_REPORTED;
+        const dpot_status status = submit(&s, options, &table, weights, &outcome);
+        if (status == DPOT_OK) {
+            say_submitted(options, &s, outcome);
+        } else {
+            code = fail_status(failure, status, dpot_client_last_error(s.client));
+        }
+    }
+    dpot_free_secret(NULL, weights, n_weights, sizeof *weights);
+    table_release(&table);
+    close_session(&s);
+    return code;
+}
+
+/* ---- flush ---- */
+
+static int64_t monotonic_ms(void)
+{
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void sleep_ms(int64_t ms)
+{
+    struct timespec rest = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000};
+    while (nanosleep(&rest, &rest) != 0 && errno == EINTR) {
+    }
+}
+
+/* Failures after which flush waits and tries again. */
+static bool is_temporary(dpot_status status)
+{
+    return status == DPOT_ERR_NETWORK || status == DPOT_ERR_SERVER || status == DPOT_ERR_BUSY ||
+           status == DPOT_ERR_NOT_FOUND || status == DPOT_ERR_DENIED;
+}
+
+struct flush {
+    size_t n_sent;
+    size_t n_pending;
+    dpot_status status; /* of the last pump */
+};
+
+/* How long until there is something to do; a busy folder is tried again soon. */
+static int64_t wait_ms(const struct session *s, const struct flush *flush,
+                       const struct dpot_pump_result *result)
+{
+    struct dpot_client_status status = {.struct_size = sizeof status};
+    if (flush->status == DPOT_ERR_BUSY || dpot_client_get_status(s->client, &status) != DPOT_OK) {
+        return 100;
+    }
+    if (result->next_due_ms == INT64_MAX) {
+        return INT64_MAX;
+    }
+    const int64_t ms = result->next_due_ms - status.device_time_ms;
+    return ms > 1 ? ms : 1;
+}
+
+static void flush_until(const struct session *s, int64_t end_ms, bool is_quiet, struct flush *flush)
+{
+    for (;;) {
+        struct dpot_pump_result result = {.struct_size = sizeof result};
+        flush->status = dpot_client_pump(s->client, PUMP_DEADLINE_MS, &result);
+        flush->n_sent += result.n_sent;
+        flush->n_pending = result.n_pending;
+        const bool can_go_on = flush->status == DPOT_OK || is_temporary(flush->status);
+        if (!can_go_on || (result.n_pending == 0 && flush->status != DPOT_ERR_BUSY)) {
+            return;
+        }
+        const int64_t ms = wait_ms(s, flush, &result), left_ms = end_ms - monotonic_ms();
+        if (left_ms <= 0 || ms > left_ms) {
+            return;
+        }
+        if (!is_quiet) {
+            fprintf(stderr, "%zu pending, next try in %.1f s\n", flush->n_pending,
+                    (double)ms / 1000);
+        }
+        sleep_ms(ms);
+    }
+}
+
+static enum exit_code judge_flush(const struct session *s, const struct flush *flush,
+                                  struct failure *failure)
+{
+    if (flush->status != DPOT_OK) {
+        const enum exit_code code =
+            fail_status(failure, flush->status, dpot_client_last_error(s->client));
+        return is_temporary(flush->status) ? EXIT_IO : code;
+    }
+    if (flush->n_pending > 0) {
+        return fail(failure, EXIT_NOT_READY, "%zu reports are still pending: flush again later",
+                    flush->n_pending);
+    }
+    return EXIT_DONE;
+}
+
+enum exit_code run_flush(const struct options *options, struct failure *failure)
+{
+    struct session s = {0};
+    struct flush flush = {0};
+    double wait_s = DEFAULT_WAIT_S;
+    if (options->wait && (!parse_number(options->wait, &wait_s) || wait_s < 0 || wait_s > 1e6)) {
+        return fail(failure, EXIT_USAGE, "--wait: \"%s\" is not a number of seconds",
+                    options->wait);
+    }
+    enum exit_code code = open_session(&s, options, failure);
+    if (code == EXIT_DONE) {
+        flush_until(&s, monotonic_ms() + (int64_t)(wait_s * 1000), options->quiet, &flush);
+        code = judge_flush(&s, &flush, failure);
+        if (!options->json) {
+            printf("%zu answered, %zu pending\n", flush.n_sent, flush.n_pending);
+        } else if (code == EXIT_DONE || code == EXIT_NOT_READY) {
+            struct json json;
+            json_begin(&json, stdout);
+            json_text(&json, "outcome", code == EXIT_DONE ? "answered" : "pending");
+            json_count(&json, "sent", flush.n_sent);
+            json_count(&json, "pending", flush.n_pending);
+            json_end(&json);
+        }
+    }
+    close_session(&s);
+    return code;
+}
+
+/* ---- status ---- */
+
+/* How reports ended, with the names of the JSON keys. */
+static void list_counts(const struct dpot_client_status *status,
+                        void (*take)(void *ctx, const char *name, uint64_t count), void *ctx)
+{
+    const struct {
+        const char *name;
+        uint64_t count;
+    } counts[] = {
+        {"submitted", status->n_submitted},
+        {"accepted", status->n_accepted},
+        {"duplicate", status->n_duplicate},
+        {"rejected_malformed", status->n_rejected_malformed},
+        {"rejected_range", status->n_rejected_range},
+        {"rejected_group", status->n_rejected_group},
+        {"rejected_test", status->n_rejected_test},
+        {"rejected_token", status->n_rejected_token},
+        {"rejected_closed", status->n_rejected_closed},
+        {"dropped_closed", status->n_dropped_closed},
+        {"dropped_age", status->n_dropped_age},
+        {"dropped_malformed", status->n_dropped_malformed},
+        {"dropped_lost", status->n_dropped_lost},
+        {"pending", status->n_pending},
+    };
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        take(ctx, counts[i].name, counts[i].count);
+    }
+}
+
+static void take_json(void *ctx, const char *name, uint64_t count)
+{
+    json_count(ctx, name, count);
+}
+
+/* People see what happened, not a column of zeros. */
+static void take_line(void *ctx, const char *name, uint64_t count)
+{
+    (void)ctx;
+    if (count > 0 || strcmp(name, "submitted") == 0 || strcmp(name, "pending") == 0) {
+        printf("reports %s: %llu\n", name, (unsigned long long)count);
+    }
+}
+
+static void say_status_json(const struct dpot_client_status *status, double campaign_spent)
+{
+    char now[DPOT_RFC3339_SIZE];
+    struct json json;
+    dpot_time_format(status->device_time_ms, now);
+    json_begin(&json, stdout);
+    list_counts(status, take_json, &json);
+    json_number(&json, "spent_epsilon", status->spent_epsilon);
+    json_number(&json, "lifetime_epsilon_cap", status->lifetime_epsilon_cap);
+    json_number(&json, "window_spent_epsilon", status->window_spent_epsilon);
+    json_number(&json, "window_epsilon_cap", status->window_epsilon_cap);
+    json_number(&json, "campaign_spent_epsilon", campaign_spent);
+    json_number(&json, "campaign_epsilon_cap", status->campaign_epsilon_cap);
+    json_text(&json, "device_time", now);
+    json_bool(&json, "is_exhausted", status->is_exhausted != 0);
+    json_end(&json);
+}
+
+static void say_status(const struct dpot_client_status *status, const struct settings *settings,
+                       double campaign_spent)
+{
+    if (status->is_exhausted) {
+        printf("the ledger cannot be trusted: the whole budget counts as spent\n");
+    }
+    printf("epsilon spent %.2f of %.2f for ever\n", status->spent_epsilon,
+           status->lifetime_epsilon_cap);
+    printf("epsilon spent %.2f of %.2f in the last %llu seconds\n", status->window_spent_epsilon,
+           status->window_epsilon_cap, (unsigned long long)settings->window_seconds);
+    printf("epsilon spent %.2f of %.2f in this campaign\n", campaign_spent,
+           status->campaign_epsilon_cap);
+    list_counts(status, take_line, NULL);
+}
+
+enum exit_code run_status(const struct options *options, struct failure *failure)
+{
+    struct session s = {0};
+    enum exit_code code = open_session(&s, options, failure);
+    if (code == EXIT_DONE) {
+        struct dpot_client_status status = {.struct_size = sizeof status};
+        double campaign_spent = 0;
+        dpot_status result = dpot_client_get_status(s.client, &status);
+        if (result == DPOT_OK) {
+            result = dpot_client_get_campaign_spent(s.client, s.settings.campaign, &campaign_spent);
+        }
+        if (result != DPOT_OK) {
+            code = fail_status(failure, result, dpot_client_last_error(s.client));
+        } else if (options->json) {
+            say_status_json(&status, campaign_spent);
+        } else {
+            say_status(&status, &s.settings, campaign_spent);
+        }
+    }
+    close_session(&s);
+    return code;
+}

@@ -1,0 +1,252 @@
+/* dpot-device: libdpot as a command. Parses the command line, runs one command, tells failures. */
+#include "json.h"
+#include "tool.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help_text[] =
+    "dpot-device - local differential privacy on the device, as a command\n"
+    "\n"
+    "    dpot-device enroll   fetch, verify and store a campaign; set the privacy caps\n"
+    "    dpot-device report   privatise data and put one report in the queue\n"
+    "    dpot-device flush    send what is due and wait for the answers\n"
+    "    dpot-device status   what was spent, and what became of every report\n"
+    "\n"
+    "    dpot-device COMMAND --help    options and an example\n"
+    "    dpot-device --version\n"
+    "\n"
+    "Every command takes --json (one JSON object on stdout) and --quiet (no progress).\n"
+    "Exit codes: 0 done, 1 internal, 2 usage, 3 bad input, 4 refused for privacy,\n"
+    "6 disk or network, 7 not ready.\n";
+
+static const char enroll_help[] =
+    "dpot-device enroll --server URL --campaign ID --pin KEY --dir D\n"
+    "    --campaign-cap E --window-cap E --window-seconds S --lifetime-cap E [--ca-file PEM]\n"
+    "\n"
+    "Stores the settings in D/device.conf, fetches the newest revision of the campaign, verifies "
+    "it\n"
+    "under the pinned key and stores it. ID is 32 hexadecimal digits, KEY 64. The caps are "
+    "epsilons;\n"
+    "they have no default. Run it again to learn of a new revision.\n"
+    "\n"
+    "Example:\n"
+    "    dpot-device enroll --server https://pool.example.org \\\n"
+    "        --campaign 00112233445566778899aabbccddeeff --pin $(cat pin.hex) --dir device \\\n"
+    "        --campaign-cap 4 --window-cap 4 --window-seconds 86400 --lifetime-cap 20\n";
+
+static const char report_help[] =
+    "dpot-device report --dir D (--points FILE|- [--weighted] | --histogram FILE|-) [--campaign "
+    "ID]\n"
+    "\n"
+    "Charges the ledger, then reads the data, privatises them and queues one report for this "
+    "round.\n"
+    "Points are CSV rows of coordinates, with --weighted a weight as the last column; a histogram "
+    "is\n"
+    "one number a line over the campaign's domain. An empty file of points is a device without "
+    "data.\n"
+    "\n"
+    "Example:\n"
+    "    printf '40.7,-74.0\\n' | dpot-device report --dir device --points -\n";
+
+static const char flush_help[] =
+    "dpot-device flush --dir D [--wait SECONDS]\n"
+    "\n"
+    "Sends what is due, waits for what is not due yet, until nothing is pending or SECONDS (10) "
+    "are\n"
+    "over. Exit code 0: everything is answered; 6: the server could not be reached or refused for\n"
+    "now; 7: something is still pending.\n"
+    "\n"
+    "Example:\n"
+    "    dpot-device flush --dir device --wait 30\n";
+
+static const char status_help[] =
+    "dpot-device status --dir D [--campaign ID]\n"
+    "\n"
+    "Prints what was spent of every cap and what became of every report.\n"
+    "\n"
+    "Example:\n"
+    "    dpot-device status --dir device --json\n";
+
+/* Which commands an option belongs to. */
+enum { ENROLL = 1, REPORT = 2, FLUSH = 4, STATUS = 8, ALL = 15 };
+
+static const struct command {
+    const char *name;
+    unsigned bit;
+    const char *help;
+    enum exit_code (*run)(const struct options *options, struct failure *failure);
+} commands[] = {
+    {"enroll", ENROLL, enroll_help, run_enroll},
+    {"report", REPORT, report_help, run_report},
+    {"flush", FLUSH, flush_help, run_flush},
+    {"status", STATUS, status_help, run_status},
+};
+
+static const struct option {
+    const char *name;
+    unsigned commands;
+    bool is_flag;
+    size_t offset; /* of a const char * or a bool in struct options */
+} option_table[] = {
+    {"--server", ENROLL, false, offsetof(struct options, server)},
+    {"--campaign", ENROLL | REPORT | STATUS, false, offsetof(struct options, campaign)},
+    {"--pin", ENROLL, false, offsetof(struct options, pin)},
+    {"--dir", ALL, false, offsetof(struct options, dir)},
+    {"--campaign-cap", ENROLL, false, offsetof(struct options, campaign_cap)},
+    {"--window-cap", ENROLL, false, offsetof(struct options, window_cap)},
+    {"--window-seconds", ENROLL, false, offsetof(struct options, window_seconds)},
+    {"--lifetime-cap", ENROLL, false, offsetof(struct options, lifetime_cap)},
+    {"--ca-file", ENROLL, false, offsetof(struct options, ca_file)},
+    {"--points", REPORT, false, offsetof(struct options, points)},
+    {"--histogram", REPORT, false, offsetof(struct options, histogram)},
+    {"--weighted", REPORT, true, offsetof(struct options, weighted)},
+    {"--wait", FLUSH, false, offsetof(struct options, wait)},
+    {"--json", ALL, true, offsetof(struct options, json)},
+    {"--quiet", ALL, true, offsetof(struct options, quiet)},
+    {"--help", ALL, true, offsetof(struct options, help)},
+};
+
+enum exit_code fail(struct failure *failure, enum exit_code code, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(failure->text, sizeof failure->text, format, arguments);
+    va_end(arguments);
+    return code;
+}
+
+enum exit_code exit_code_of(dpot_status status)
+{
+    switch (status) {
+    case DPOT_OK:
+        return EXIT_DONE;
+    case DPOT_ERR_IO:
+    case DPOT_ERR_NETWORK:
+    case DPOT_ERR_BUSY:
+    case DPOT_ERR_SERVER:
+    case DPOT_ERR_DENIED:
+    case DPOT_ERR_POISONED:
+        return EXIT_IO;
+    case DPOT_ERR_LEDGER:
+        return EXIT_PRIVACY;
+    default:
+        break;
+    }
+    if (status <= -300 && status >= -399) {
+        return EXIT_PRIVACY;
+    }
+    return status <= -200 && status >= -299 ? EXIT_INPUT : EXIT_INTERNAL;
+}
+
+bool parse_number(const char *text, double *value)
+{
+    char *end = NULL;
+    *value = strtod(text, &end);
+    return end != text && *end == '\0' && isfinite(*value);
+}
+
+bool parse_count(const char *text, uint64_t *value)
+{
+    const size_t len = strlen(text);
+    if (len == 0 || len > 18 || strspn(text, "0123456789") != len) {
+        return false;
+    }
+    *value = strtoull(text, NULL, 10);
+    return true;
+}
+
+static const struct option *find_option(const char *name, unsigned command)
+{
+    for (size_t i = 0; i < sizeof option_table / sizeof option_table[0]; i++) {
+        if (strcmp(option_table[i].name, name) == 0 && option_table[i].commands & command) {
+            return &option_table[i];
+        }
+    }
+    return NULL;
+}
+
+static enum exit_code parse_options(const struct command *command, int argc, char **argv,
+                                    struct options *options, struct failure *failure)
+{
+    for (int i = 2; i < argc; i++) {
+        const struct option *option = find_option(argv[i], command->bit);
+        if (!option) {
+            return fail(failure, EXIT_USAGE, "%s does not know \"%s\": see dpot-device %s --help",
+                        command->name, argv[i], command->name);
+        }
+        char *field = (char *)options + option->offset;
+        if (option->is_flag) {
+            memcpy(field, &(bool){true}, sizeof(bool));
+            continue;
+        }
+        if (i + 1 == argc) {
+            return fail(failure, EXIT_USAGE, "%s wants a value", argv[i]);
+        }
+        const char *value = argv[++i];
+        memcpy(field, &value, sizeof value);
+    }
+    return EXIT_DONE;
+}
+
+/* One sentence to people, and one object to whoever asked for JSON. `flush` with reports still
+ * pending has told its object already. */
+static void tell_failure(const struct options *options, const struct failure *failure,
+                         enum exit_code code)
+{
+    fprintf(stderr, "dpot-device: %s\n", failure->text);
+    if (options->json && code != EXIT_NOT_READY) {
+        struct json json;
+        json_begin(&json, stdout);
+        json_text(&json, "outcome", "failed");
+        json_text(&json, "status", dpot_status_name(failure->status));
+        json_text(&json, "error", failure->text);
+        json_end(&json);
+    }
+}
+
+static enum exit_code run(const struct command *command, int argc, char **argv)
+{
+    struct options options = {0};
+    struct failure failure = {.status = DPOT_ERR_ARGUMENT};
+    enum exit_code code = parse_options(command, argc, argv, &options, &failure);
+    if (code == EXIT_DONE && options.help) {
+        fputs(command->help, stdout);
+        return EXIT_DONE;
+    }
+    if (code == EXIT_DONE) {
+        code = command->run(&options, &failure);
+    }
+    if (code != EXIT_DONE) {
+        tell_failure(&options, &failure, code);
+    }
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    (void)signal(SIGPIPE, SIG_IGN); /* libcurl without signals leaves this to the program */
+    const char *name = argc > 1 ? argv[1] : "";
+    if (strcmp(name, "--help") == 0 || strcmp(name, "help") == 0) {
+        fputs(help_text, stdout);
+        return EXIT_DONE;
+    }
+    if (strcmp(name, "--version") == 0) {
+        printf("dpot-device %s\n", DPOT_VERSION);
+        return EXIT_DONE;
+    }
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        if (strcmp(commands[i].name, name) == 0) {
+            const enum exit_code code = run(&commands[i], argc, argv);
+            return (int)(fflush(stdout) == 0 ? code : EXIT_IO);
+        }
+    }
+    fprintf(stderr, "dpot-device: \"%s\" is not a command\n\n%s", name, help_text);
+    return EXIT_USAGE;
+}

@@ -1,0 +1,150 @@
+#include "settings.h"
+
+#include "base/crypto.h"
+#include "files.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FILE_MAX 8192
+
+static bool copy_text(const char *text, char out[SETTING_MAX])
+{
+    const int len = snprintf(out, SETTING_MAX, "%s", text);
+    return len >= 0 && len < SETTING_MAX && !strchr(text, '\n');
+}
+
+/* One setting by its key in the file; false for a value that is malformed. */
+static bool set(struct settings *s, const char *key, const char *value)
+{
+    if (strcmp(key, "server") == 0) {
+        return copy_text(value, s->server);
+    }
+    if (strcmp(key, "ca_file") == 0) {
+        return copy_text(value, s->ca_file);
+    }
+    if (strcmp(key, "campaign") == 0) {
+        return dpot_hex_decode(value, s->campaign, sizeof s->campaign) == DPOT_OK;
+    }
+    if (strcmp(key, "pin") == 0) {
+        return dpot_hex_decode(value, s->pin, sizeof s->pin) == DPOT_OK;
+    }
+    if (strcmp(key, "campaign_cap") == 0) {
+        return parse_number(value, &s->campaign_cap);
+    }
+    if (strcmp(key, "window_cap") == 0) {
+        return parse_number(value, &s->window_cap);
+    }
+    if (strcmp(key, "window_seconds") == 0) {
+        return parse_count(value, &s->window_seconds);
+    }
+    if (strcmp(key, "lifetime_cap") == 0) {
+        return parse_number(value, &s->lifetime_cap);
+    }
+    return false;
+}
+
+enum exit_code settings_from_options(const struct options *options, struct settings *settings,
+                                     struct failure *failure)
+{
+    const struct {
+        const char *key, *option, *value;
+        bool is_cap, is_optional;
+    } wanted[] = {
+        {"server", "--server", options->server, false, false},
+        {"campaign", "--campaign", options->campaign, false, false},
+        {"pin", "--pin", options->pin, false, false},
+        {"campaign_cap", "--campaign-cap", options->campaign_cap, true, false},
+        {"window_cap", "--window-cap", options->window_cap, true, false},
+        {"window_seconds", "--window-seconds", options->window_seconds, true, false},
+        {"lifetime_cap", "--lifetime-cap", options->lifetime_cap, true, false},
+        {"ca_file", "--ca-file", options->ca_file, false, true},
+    };
+    memset(settings, 0, sizeof *settings);
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        if (!wanted[i].value && wanted[i].is_optional) {
+            continue;
+        }
+        if (!wanted[i].value && wanted[i].is_cap) {
+            failure->status = DPOT_ERR_CAP_UNSET;
+            return fail(failure, EXIT_PRIVACY,
+                        "%s is missing: privacy caps have no default, set it", wanted[i].option);
+        }
+        if (!wanted[i].value) {
+            return fail(failure, EXIT_USAGE, "%s is missing", wanted[i].option);
+        }
+        if (!set(settings, wanted[i].key, wanted[i].value)) {
+            return fail(failure, EXIT_USAGE, "%s: \"%s\" is not a value it can have",
+                        wanted[i].option, wanted[i].value);
+        }
+    }
+    return EXIT_DONE;
+}
+
+enum exit_code settings_write(const struct settings *settings, const struct dpot_filesystem *files,
+                              struct failure *failure)
+{
+    char campaign[2 * sizeof settings->campaign + 1], pin[2 * sizeof settings->pin + 1];
+    char text[FILE_MAX];
+    dpot_hex_encode(campaign, settings->campaign, sizeof settings->campaign);
+    dpot_hex_encode(pin, settings->pin, sizeof settings->pin);
+    const int len =
+        snprintf(text, sizeof text,
+                 "server=%s\ncampaign=%s\npin=%s\ncampaign_cap=%.17g\n"
+                 "window_cap=%.17g\nwindow_seconds=%" PRIu64 "\nlifetime_cap=%.17g\nca_file=%s\n",
+                 settings->server, campaign, pin, settings->campaign_cap, settings->window_cap,
+                 settings->window_seconds, settings->lifetime_cap, settings->ca_file);
+    const dpot_status status = len < 0 || (size_t)len >= sizeof text
+                                   ? DPOT_ERR_TOO_LARGE
+                                   : dpot_file_replace(files, SETTINGS_NAME, text, (size_t)len);
+    if (status != DPOT_OK) {
+        failure->status = status;
+        return fail(failure, EXIT_IO, "%s: %s", SETTINGS_NAME, dpot_status_text(status));
+    }
+    return EXIT_DONE;
+}
+
+static enum exit_code parse(struct settings *settings, char *text, struct failure *failure)
+{
+    size_t number = 0;
+    while (*text) {
+        number++;
+        char *end = strchr(text, '\n');
+        char *equals = strchr(text, '=');
+        if (!end || !equals || equals > end) {
+            return fail(failure, EXIT_INPUT, "%s, line %zu: not key=value", SETTINGS_NAME, number);
+        }
+        *end = *equals = '\0';
+        if (!set(settings, text, equals + 1)) {
+            return fail(failure, EXIT_INPUT, "%s, line %zu: not a setting this program has written",
+                        SETTINGS_NAME, number);
+        }
+        text = end + 1;
+    }
+    return EXIT_DONE;
+}
+
+enum exit_code settings_read(struct settings *settings, const struct dpot_filesystem *files,
+                             struct failure *failure)
+{
+    struct dpot_buf text;
+    enum exit_code code = EXIT_DONE;
+    memset(settings, 0, sizeof *settings);
+    dpot_buf_init(&text, FILE_MAX, NULL);
+    dpot_status status = dpot_file_read(files, SETTINGS_NAME, &text);
+    if (status == DPOT_OK) {
+        status = dpot_buf_append(&text, "", 1);
+    }
+    if (status == DPOT_OK) {
+        code = parse(settings, (char *)text.data, failure);
+    } else if (status == DPOT_ERR_NOT_FOUND) {
+        code = fail(failure, EXIT_INPUT, "%s is not in this folder: run dpot-device enroll first",
+                    SETTINGS_NAME);
+    } else {
+        code = fail(failure, EXIT_IO, "%s: %s", SETTINGS_NAME, dpot_status_text(status));
+    }
+    failure->status = status;
+    dpot_buf_release(&text);
+    return code;
+}

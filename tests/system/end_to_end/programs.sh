@@ -1,0 +1,167 @@
+#!/bin/sh
+# The three programs together, as an operator and an embedder use them: init, serve, create, open, enroll,
+# report, flush, export; then what they must refuse, each with its exit code and a sentence.
+#   sh programs.sh BIN_FOLDER
+set -u
+bin=$1
+dir=$(mktemp -d)
+server=
+passed=0
+failed=0
+finish() {
+    [ -n "$server" ] && kill "$server" 2>/dev/null && wait "$server" 2>/dev/null
+    rm -rf "$dir"
+}
+trap finish EXIT
+
+# check NAME EXPECTED_EXIT PATTERN COMMAND...: runs it; the pattern must be in its output.
+check() {
+    name=$1 expected=$2 pattern=$3
+    shift 3
+    timeout 60 "$@" >"$dir/out" 2>"$dir/err" </dev/null
+    code=$?
+    if [ "$code" -eq "$expected" ] && cat "$dir/out" "$dir/err" | grep -q -- "$pattern"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED $name: exit $code (expected $expected), looked for: $pattern"
+        sed 's/^/    /' "$dir/out" "$dir/err"
+    fi
+}
+json() {
+    sed -n 's/.*"'"$2"'": *"\{0,1\}\([^",}]*\)"\{0,1\}[,}].*/\1/p' "$1" | head -n 1
+}
+start() {
+    rm -f "$dir/url"
+    "$bin/dpotd" serve --config "$dir/server/dpotd.json" --ready-file "$dir/url" 2>>"$dir/log" &
+    server=$!
+    for _ in $(seq 1 200); do
+        [ -s "$dir/url" ] && break
+        sleep 0.05
+    done
+    url=$(cat "$dir/url")
+}
+
+check 'dpotd init' 0 pin "$bin/dpotd" init --dir "$dir/server" --listen 127.0.0.1:0 --json
+cp "$dir/out" "$dir/init.json"
+pin=$(json "$dir/init.json" pin)
+DPOT_TOKEN=$(json "$dir/init.json" token)
+export DPOT_TOKEN
+check 'init never overwrites' 3 dpotd.json "$bin/dpotd" init --dir "$dir/server"
+start
+
+now=$(date -u +%s)
+stamp() { date -u -d "@$1" +%Y-%m-%dT%H:%M:%SZ; }
+# spec NAME EPSILON OPENS CLOSES [EXTRA]
+spec() {
+    cat <<SPEC
+{"name": "$1", "domain": {"type": "grid", "lo": [24.5, -125], "hi": [49.4, -66.9], "shape": [8, 12]},
+ "output": "same", "metric": "haversine", "power": 1,
+ "mechanism": {"type": "wpm", "epsilon": $2, "lambda": 40, "iterations": 60, "base_measure": "uniform"},
+ "rounds": 1, "opens": "$(stamp "$3")", "closes": "$(stamp "$4")"${5:-}}
+SPEC
+}
+spec ok 2 $((now - 60)) $((now + 86400)) >"$dir/ok.json"
+check 'campaign create' 0 '"state": *"draft"' "$bin/dpot" campaign create "$dir/ok.json" --server "$url" --json
+id=$(json "$dir/out" id)
+check 'campaign open' 0 '"open"' "$bin/dpot" campaign open "$id" --server "$url" --json
+check 'campaign list' 0 "$id" "$bin/dpot" campaign list --server "$url"
+check 'campaign show' 0 haversine "$bin/dpot" campaign show "$id" --server "$url" --json
+
+enroll() {
+    folder=$1
+    campaign=$2
+    key=$3
+    shift 3
+    "$bin/dpot-device" enroll --server "$url" --campaign "$campaign" --pin "$key" --dir "$dir/$folder" "$@"
+}
+enroll_capped() {
+    enroll "$@" --campaign-cap 4 --window-cap 4 --window-seconds 86400 --lifetime-cap 8
+}
+check 'caps have no default' 4 cap enroll no-caps "$id" "$pin"
+check 'enroll' 0 '' enroll_capped d1 "$id" "$pin"
+wrong=$(echo "$pin" | tr '0123456789abcdef' '123456789abcdef0')
+check 'wrong pin' 3 pin enroll_capped d2 "$id" "$wrong"
+check 'unknown campaign' 3 '' enroll_capped d3 00000000000000000000000000000000 "$pin"
+
+printf '40.7,-74.0\n40.8,-73.9\n34.0,-118.2\n' >"$dir/points.csv"
+check 'report' 0 '' "$bin/dpot-device" report --dir "$dir/d1" --points "$dir/points.csv"
+check 'flush' 0 '' "$bin/dpot-device" flush --dir "$dir/d1"
+check 'a second report in the round is not made' 0 '' "$bin/dpot-device" report --dir "$dir/d1" --points "$dir/points.csv"
+check 'status' 0 '"accepted": *1' "$bin/dpot-device" status --dir "$dir/d1" --json
+check 'pool' 0 '"accepted": *1' "$bin/dpot" pool "$id" --server "$url" --export "$dir/pool.csv" --json
+[ "$(grep -c '^[0-9]' "$dir/pool.csv")" -eq 1 ] || { failed=$((failed + 1)); echo "FAILED pool.csv has not one row"; }
+
+# A killed and restarted server still has it.
+kill -9 "$server"
+wait "$server" 2>/dev/null
+start
+check 'pool after kill -9' 0 '"accepted": *1' "$bin/dpot" pool "$id" --server "$url" --json
+
+# What must be refused.
+check 'no token' 4 token env -u DPOT_TOKEN "$bin/dpot" campaign list --server "$url"
+check 'bad token' 4 token env DPOT_TOKEN=wrong "$bin/dpot" campaign list --server "$url"
+check 'port in use' 6 "${url#http://}" "$bin/dpotd" serve --config "$dir/server/dpotd.json" --listen "${url#http://}"
+check 'missing configuration' 6 absent.json "$bin/dpotd" serve --config "$dir/absent.json"
+if [ "$(id -u)" -ne 0 ]; then
+    mkdir "$dir/locked" && chmod 500 "$dir/locked"
+    check 'unwritable folder' 6 locked "$bin/dpotd" init --dir "$dir/locked/x"
+fi
+check 'a file where a folder should be' 6 points.csv "$bin/dpotd" init --dir "$dir/points.csv/x"
+
+spec high 21 $((now - 60)) $((now + 86400)) >"$dir/high.json"
+check 'epsilon above the ceiling' 3 epsilon "$bin/dpot" campaign create "$dir/high.json" --server "$url"
+spec typo 2 $((now - 60)) $((now + 86400)) ', "epsilonn": 3' >"$dir/typo.json"
+check 'unknown key' 3 epsilonn "$bin/dpot" campaign create "$dir/typo.json" --server "$url"
+sed 's/"uniform"/"uniform:100"/' "$dir/ok.json" >"$dir/mass.json"
+check 'infeasible total mass' 3 mass "$bin/dpot" campaign create "$dir/mass.json" --server "$url"
+
+# new_campaign NAME EPSILON OPENS CLOSES [EXTRA]: leaves its id in $new
+new_campaign() {
+    spec "$@" >"$dir/new.json"
+    "$bin/dpot" campaign create "$dir/new.json" --server "$url" --json >"$dir/new.out" || return 1
+    new=$(json "$dir/new.out" id)
+    "$bin/dpot" campaign open "$new" --server "$url" --quiet >/dev/null
+}
+report() { "$bin/dpot-device" report --dir "$dir/$1" --points "$dir/points.csv"; }
+
+new_campaign costly 5 $((now - 60)) $((now + 86400))
+check 'enroll in a campaign above the cap' 0 '' enroll_capped costly "$new" "$pin"
+check 'epsilon above the cap' 4 cap report costly
+check 'nothing was charged' 0 '"submitted": *0' "$bin/dpot-device" status --dir "$dir/costly" --json
+
+new_campaign early 2 $((now + 3600)) $((now + 86400))
+check 'enroll early' 0 '' enroll_capped early "$new" "$pin"
+check 'not open yet' 7 open report early
+
+new_campaign late 2 $((now - 3600)) $((now + 4))
+enroll_capped late "$new" "$pin" >/dev/null
+sleep 5
+check 'expired' 7 closed report late
+
+new_campaign simulated 2 $((now - 60)) $((now + 86400)) ', "simulation": true'
+check 'a device refuses a simulation' 4 simulation enroll_capped sim "$new" "$pin"
+
+new_campaign closing 2 $((now - 60)) $((now + 86400))
+enroll_capped closing "$new" "$pin" >/dev/null
+report closing >/dev/null
+check 'campaign close' 0 closed "$bin/dpot" campaign close "$new" --server "$url" --json
+check 'a closed campaign drops the report' 0 '' "$bin/dpot-device" flush --dir "$dir/closing"
+check 'and the status says so' 0 closed "$bin/dpot-device" status --dir "$dir/closing" --json
+check 'a closed campaign never opens again' 7 closed "$bin/dpot" campaign open "$new" --server "$url"
+
+check 'text instead of points' 3 '' sh -c "printf 'here,there\nx,y\n' | '$bin/dpot-device' report --dir '$dir/d1' --points -"
+check 'usage' 2 '' "$bin/dpot-device" report
+check 'unknown command' 2 '' "$bin/dpot" frobnicate
+for program in dpot dpotd dpot-device; do
+    check "$program --help" 0 Usage "$bin/$program" --help
+    check "$program --version" 0 0.1.0 "$bin/$program" --version
+done
+
+kill -TERM "$server"
+wait "$server"
+code=$?
+server=
+[ "$code" -eq 0 ] && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAILED SIGTERM: exit $code"; }
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,39 @@
+/* Projection problems of tests/golden/wpm, random measures, and what both need. */
+#ifndef DPOT_TESTS_UNIT_OT_PROBLEM_H
+#define DPOT_TESTS_UNIT_OT_PROBLEM_H
+
+#include "ot/polytope.h"
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct problem {
+    json_t *root;
+    size_t n_rows, n_cols;
+    double epsilon;
+    double *cost; /* (n_rows, n_cols) */
+    double *mu;   /* (n_rows) */
+    double *lower, *upper;
+    struct dpot_polytope polytope;
+};
+
+/* Reads golden/wpm/<name>.json; fails the test when it cannot. */
+void problem_load(struct problem *problem, const char *name);
+void problem_release(struct problem *problem);
+
+/* A fresh array from a JSON list of numbers. */
+double *numbers_load(const json_t *list, size_t *n);
+
+/* max C - min C */
+double cost_range_of(const double *cost, size_t n);
+double l1_distance(const double *x, const double *y, size_t n);
+double sum_of(const double *x, size_t n);
+
+/* A reproducible stream of numbers in [0, 1); tests start it at a number of their own. */
+double uniform_next(uint64_t *state);
+
+/* Weights that add up to one, about a third of them zero when `with_zeros`. */
+void random_measure(uint64_t *state, double *weights, size_t n, int with_zeros);
+
+#endif
