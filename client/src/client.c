@@ -1,10 +1,9 @@
-/* A client's life: open, enroll, status, close. Submitting is in submit.c, sending in uploader.c.
- */
+/* A client's life: open, close, and what every call does first and last. Then see enroll.c, submit.c
+ * (the pipeline), uploader.c, status.c. */
 #include "client.h"
 
 #include "base/clock.h"
 #include "base/crypto.h"
-#include "http.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -27,6 +26,14 @@ void dpot_client_config_init(struct dpot_client_config *config, size_t struct_si
 void dpot_client_forget_error(dpot_client *client)
 {
     client->error.text[0] = '\0';
+}
+
+dpot_status dpot_client_end(dpot_client *client, dpot_status status)
+{
+    if (status != DPOT_OK && client->error.text[0] == '\0') {
+        (void)dpot_error_set(&client->error, status, "%s", dpot_status_text(status));
+    }
+    return status;
 }
 
 int64_t dpot_client_time(const dpot_client *client)
@@ -254,206 +261,4 @@ void dpot_client_close(dpot_client *client)
 const char *dpot_client_last_error(const dpot_client *client)
 {
     return client->error.text;
-}
-
-/* ---- campaigns ---- */
-
-/* The last failure always has a sentence. */
-static dpot_status finish_call(dpot_client *client, dpot_status status)
-{
-    if (status != DPOT_OK && client->error.text[0] == '\0') {
-        (void)dpot_error_set(&client->error, status, "%s", dpot_status_text(status));
-    }
-    return status;
-}
-
-/* Verified bytes into the store, under the lock. */
-static dpot_status store(dpot_client *client, const struct dpot_signed_campaign *revision,
-                         const void *data, size_t len)
-{
-    dpot_status status = dpot_journal_lock(&client->journal, &client->error);
-    if (status == DPOT_OK) {
-        status = dpot_campaigns_store(&client->campaigns, revision, data, len, &client->error);
-        dpot_journal_unlock(&client->journal);
-    }
-    return status;
-}
-
-dpot_status dpot_client_import(dpot_client *client, const void *data, size_t len,
-                               uint8_t campaign_id[16])
-{
-    struct dpot_signed_campaign revision;
-    dpot_client_forget_error(client);
-    dpot_status status =
-        dpot_campaigns_verify(&client->campaigns, data, len, &revision, &client->error);
-    if (status != DPOT_OK) {
-        return finish_call(client, status);
-    }
-    status = store(client, &revision, data, len);
-    if (status == DPOT_OK && campaign_id) {
-        memcpy(campaign_id, revision.campaign.id, DPOT_CAMPAIGN_ID_LEN);
-    }
-    dpot_signed_campaign_release(&revision);
-    return finish_call(client, status);
-}
-
-static dpot_status enroll_bytes(dpot_client *client, const uint8_t campaign_id[16],
-                                const struct dpot_buf *body)
-{
-    struct dpot_signed_campaign revision;
-    dpot_status status =
-        dpot_campaigns_verify(&client->campaigns, body->data, body->len, &revision, &client->error);
-    if (status != DPOT_OK) {
-        return status;
-    }
-    if (memcmp(revision.campaign.id, campaign_id, DPOT_CAMPAIGN_ID_LEN) != 0) {
-        status = dpot_error_set(&client->error, DPOT_ERR_MALFORMED,
-                                "the server answered with another campaign than was asked for");
-    } else {
-        status = store(client, &revision, body->data, body->len);
-    }
-    dpot_signed_campaign_release(&revision);
-    return status;
-}
-
-static dpot_status fetch_campaign(dpot_client *client, const uint8_t campaign_id[16])
-{
-    char path[64];
-    char hex[2 * DPOT_CAMPAIGN_ID_LEN + 1];
-    struct dpot_buf body;
-    dpot_hex_encode(hex, campaign_id, DPOT_CAMPAIGN_ID_LEN);
-    (void)snprintf(path, sizeof path, "/v1/campaigns/%s", hex);
-    dpot_buf_init(&body, DPOT_SIGNED_BYTES_MAX, client->config.allocator);
-    dpot_status status = dpot_http_get(client, path, client->config.request_timeout_ms, &body);
-    if (status == DPOT_OK) {
-        status = enroll_bytes(client, campaign_id, &body);
-    }
-    dpot_buf_release(&body);
-    return status;
-}
-
-dpot_status dpot_client_enroll(dpot_client *client, const uint8_t campaign_id[16])
-{
-    dpot_client_forget_error(client);
-    dpot_status status = dpot_http_check(client);
-    if (status == DPOT_OK) {
-        status = fetch_campaign(client, campaign_id);
-    }
-    if (status == DPOT_OK) {
-        status = dpot_journal_lock(&client->journal, &client->error);
-    }
-    if (status == DPOT_OK) {
-        status = dpot_http_fetch_keys(client, client->config.request_timeout_ms);
-        dpot_journal_unlock(&client->journal);
-    }
-    return finish_call(client, status);
-}
-
-/* ---- status ---- */
-
-static void count_done(struct dpot_client_status *status, uint8_t done)
-{
-    switch (done) {
-    case DPOT_REPORT_ACCEPTED:
-        status->n_accepted++;
-        break;
-    case DPOT_REPORT_DUPLICATE:
-        status->n_duplicate++;
-        break;
-    case DPOT_REPORT_REJECTED_MALFORMED:
-        status->n_rejected_malformed++;
-        break;
-    case DPOT_REPORT_REJECTED_RANGE:
-        status->n_rejected_range++;
-        break;
-    case DPOT_REPORT_REJECTED_GROUP:
-        status->n_rejected_group++;
-        break;
-    case DPOT_REPORT_REJECTED_TEST:
-        status->n_rejected_test++;
-        break;
-    case DPOT_REPORT_REJECTED_TOKEN:
-        status->n_rejected_token++;
-        break;
-    case DPOT_REPORT_REJECTED_CLOSED:
-        status->n_rejected_closed++;
-        break;
-    case DPOT_DONE_DROPPED_CLOSED:
-        status->n_dropped_closed++;
-        break;
-    case DPOT_DONE_DROPPED_AGE:
-        status->n_dropped_age++;
-        break;
-    case DPOT_DONE_DROPPED_MALFORMED:
-        status->n_dropped_malformed++;
-        break;
-    case DPOT_DONE_DROPPED_LOST:
-        status->n_dropped_lost++;
-        break;
-    default:
-        status->n_pending++;
-        break;
-    }
-}
-
-static void fill_status(const dpot_client *client, struct dpot_client_status *status)
-{
-    const struct dpot_ledger *ledger = &client->journal.ledger;
-    status->lifetime_epsilon_cap = dpot_epsilon_to_double(client->lifetime_cap_q32);
-    status->window_epsilon_cap = dpot_epsilon_to_double(client->window_cap_q32);
-    status->campaign_epsilon_cap = dpot_epsilon_to_double(client->campaign_cap_q32);
-    status->device_time_ms = dpot_client_time(client);
-    status->is_exhausted = client->journal.is_exhausted;
-    if (status->is_exhausted) {
-        status->spent_epsilon = status->lifetime_epsilon_cap;
-        status->window_spent_epsilon = status->window_epsilon_cap;
-        return;
-    }
-    status->n_submitted = ledger->n_charges;
-    for (size_t i = 0; i < ledger->n_charges; i++) {
-        count_done(status, ledger->charges[i].done);
-    }
-    status->spent_epsilon = dpot_epsilon_to_double(dpot_ledger_spent(ledger).epsilon_q32);
-    status->window_spent_epsilon = dpot_epsilon_to_double(
-        dpot_client_window_spent(client, status->device_time_ms).epsilon_q32);
-}
-
-/* A handle whose last opening of the files failed tries again before it answers. */
-static dpot_status make_sure_of_state(dpot_client *client)
-{
-    dpot_client_forget_error(client);
-    if (client->journal.is_loaded && !client->journal.is_poisoned) {
-        return DPOT_OK;
-    }
-    const dpot_status status = dpot_journal_lock(&client->journal, &client->error);
-    if (status == DPOT_OK) {
-        dpot_journal_unlock(&client->journal);
-    }
-    return status;
-}
-
-dpot_status dpot_client_get_status(dpot_client *client, struct dpot_client_status *status)
-{
-    const dpot_status result = make_sure_of_state(client);
-    if (result != DPOT_OK) {
-        return result;
-    }
-    struct dpot_client_status full = {.struct_size = status->struct_size};
-    fill_status(client, &full);
-    memcpy(status, &full, status->struct_size < sizeof full ? status->struct_size : sizeof full);
-    return DPOT_OK;
-}
-
-dpot_status dpot_client_get_campaign_spent(dpot_client *client, const uint8_t campaign_id[16],
-                                           double *spent_epsilon)
-{
-    const dpot_status result = make_sure_of_state(client);
-    if (result != DPOT_OK) {
-        return result;
-    }
-    const struct dpot_privacy spent =
-        dpot_ledger_spent_campaign(&client->journal.ledger, client->campaigns.pin, campaign_id);
-    *spent_epsilon = client->journal.is_exhausted ? dpot_epsilon_to_double(client->campaign_cap_q32)
-                                                  : dpot_epsilon_to_double(spent.epsilon_q32);
-    return DPOT_OK;
 }

@@ -27,6 +27,10 @@ struct dpot_client {
 /* Forgets the last failure; every public call begins with it. */
 void dpot_client_forget_error(dpot_client *client);
 
+/* The end of every public call: a failure without a sentence gets the one of the status table.
+ * Returns `status`. */
+dpot_status dpot_client_end(dpot_client *client, dpot_status status);
+
 /* Device time: max(clock, latest time in the ledger). */
 int64_t dpot_client_time(const dpot_client *client);
 

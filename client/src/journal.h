@@ -65,6 +65,14 @@ DPOT_WARN_UNUSED dpot_status dpot_journal_lock(struct dpot_journal *journal,
                                                struct dpot_error *error);
 void dpot_journal_unlock(struct dpot_journal *journal);
 
+/* For journal.c, under the lock: opens both files anew (J2). `is_exhausted` may be set on DPOT_OK. */
+DPOT_WARN_UNUSED dpot_status dpot_journal_open(struct dpot_journal *journal);
+
+/* The hardware counter (0 without one), and the largest value in the two files. */
+DPOT_WARN_UNUSED dpot_status dpot_journal_read_counter(struct dpot_journal *journal,
+                                                       uint64_t *value);
+uint64_t dpot_journal_counter(const struct dpot_journal *journal);
+
 /* max(now, latest time in the ledger). */
 int64_t dpot_journal_time(const struct dpot_journal *journal, int64_t now_ms);
 
@@ -72,7 +80,8 @@ enum dpot_key_state dpot_journal_state(const struct dpot_journal *journal,
                                        const struct dpot_key *key);
 
 /* Writes DONE for every key that nothing can be done for any more: lost slots, reports never made
- * whose round has closed, reports older than DPOT_SPOOL_AGE_MS after that. Under the lock. */
+ * whose round has closed, reports older than DPOT_SPOOL_AGE_MS after that. Frees slots that nobody
+ * needs: after this a REPORT in the spool is one that waits to be sent. Under the lock. */
 DPOT_WARN_UNUSED dpot_status dpot_journal_settle(struct dpot_journal *journal, int64_t time_ms);
 
 /* Makes room in memory, so that the steps below can fail on disk only. */

@@ -327,16 +327,13 @@ static dpot_status submit(struct submission *s, enum dpot_submit_outcome *outcom
         }
     }
     clean_up(s);
-    if (status != DPOT_OK && s->client->error.text[0] == '\0') {
-        (void)dpot_error_set(&s->client->error, status, "%s", dpot_status_text(status));
-    }
     if (status == DPOT_OK && outcome) {
         const bool is_resumed = s->state == DPOT_KEY_CHARGED;
         *outcome = s->settled_as ? s->settled_as
                    : is_resumed  ? DPOT_SUBMIT_RESUMED
                                  : DPOT_SUBMIT_REPORTED;
     }
-    return status;
+    return dpot_client_end(s->client, status);
 }
 
 dpot_status dpot_client_submit_points(dpot_client *client, const uint8_t campaign_id[16],

@@ -332,8 +332,5 @@ dpot_status dpot_client_pump(dpot_client *client, uint32_t deadline_ms,
     }
     status = status == DPOT_OK ? pump.status : status;
     put_result(&pump, result);
-    if (status != DPOT_OK && client->error.text[0] == '\0') {
-        (void)dpot_error_set(&client->error, status, "%s", dpot_status_text(status));
-    }
-    return status;
+    return dpot_client_end(client, status);
 }

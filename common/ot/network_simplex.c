@@ -371,6 +371,58 @@ static void take_projection(const struct exact_projection *p,
     }
 }
 
+static dpot_status check_projection(const double *cost, const double *mu, const double *lower,
+                                    const double *upper, size_t n_rows, size_t n_cols, double *mass,
+                                    double *sum_upper, struct dpot_error *error)
+{
+    double sum_lower = 0.0;
+    dpot_status status = check_shape(cost, n_rows, n_cols, n_cols + 1, error);
+    if (status == DPOT_OK) {
+        status = check_masses("mu", mu, n_rows, mass, error);
+    }
+    if (status == DPOT_OK && fabs(*mass - 1.0) > MASS_TOL) {
+        status =
+            dpot_error_set(error, DPOT_ERR_SHAPE, "mu has mass %.17g: scale it to mass one", *mass);
+    }
+    if (status == DPOT_OK) {
+        status = check_bounds(lower, upper, n_cols, &sum_lower, sum_upper, error);
+    }
+    return status;
+}
+
+/* One transportation problem: the rows of mu and the slack row serve, for each column, first its
+ * lower bound and then the room up to its upper bound (a second copy of the column). */
+static dpot_status project(struct exact_projection *p, struct dpot_transport_simplex *t,
+                           const double *cost, const double *mu, double mass, const double *lower,
+                           const double *upper, double sum_upper, double *q, double *transport_cost,
+                           struct dpot_error *error)
+{
+    int exponent = 0;
+    (void)frexp(fmax(sum_upper, 1.0), &exponent);
+    for (size_t j = 0; j < p->n_cols; j++) {
+        p->cap[j] = fmin(upper[j], fmax(lower[j], 1.0));
+    }
+    const int64_t in = to_units(mu, p->n_rows, 1.0 / mass, exponent, t->supply);
+    const int64_t least = to_units(lower, p->n_cols, 1.0, exponent, t->demand);
+    const int64_t most = to_units(p->cap, p->n_cols, 1.0, exponent, p->upper);
+    if (least >= in || most <= in) {
+        return take_forced(cost, mu, least >= in ? lower : p->cap, p, t->allocator, q,
+                           transport_cost, error);
+    }
+    for (size_t j = 0; j < p->n_cols; j++) {
+        t->demand[p->n_cols + j] = p->upper[j] - t->demand[j];
+    }
+    t->supply[p->n_rows] = most - in;
+    t->width = p->n_cols;
+    t->cost = cost;
+    t->slack = p->slack;
+    prepare_slack(p, cost, mu);
+    dpot_transport_simplex_solve(t, p->preference);
+    take_projection(p, t, exponent, lower, upper, q);
+    *transport_cost = plan_cost(t, exponent);
+    return DPOT_OK;
+}
+
 dpot_status dpot_exact_projection(const double *cost, const double *mu, const double *lower,
                                   const double *upper, size_t n_rows, size_t n_cols,
                                   const struct dpot_allocator *allocator, double *q,
@@ -378,52 +430,19 @@ dpot_status dpot_exact_projection(const double *cost, const double *mu, const do
 {
     struct exact_projection p = {0};
     struct dpot_transport_simplex t = {0};
-    double mass = 0.0, sum_lower = 0.0, sum_upper = 0.0;
-    int exponent = 0;
-    dpot_status status = check_shape(cost, n_rows, n_cols, n_cols + 1, error);
-    if (status == DPOT_OK) {
-        status = check_masses("mu", mu, n_rows, &mass, error);
-    }
-    if (status == DPOT_OK && fabs(mass - 1.0) > MASS_TOL) {
-        status =
-            dpot_error_set(error, DPOT_ERR_SHAPE, "mu has mass %.17g: scale it to mass one", mass);
-    }
-    if (status == DPOT_OK) {
-        status = check_bounds(lower, upper, n_cols, &sum_lower, &sum_upper, error);
-    }
+    double mass = 0.0, sum_upper = 0.0;
+    dpot_status status =
+        check_projection(cost, mu, lower, upper, n_rows, n_cols, &mass, &sum_upper, error);
     if (status != DPOT_OK) {
         return status;
     }
     status = projection_init(&p, &t, n_rows, n_cols, allocator);
-    if (status != DPOT_OK) {
+    if (status == DPOT_OK) {
+        status = project(&p, &t, cost, mu, mass, lower, upper, sum_upper, q, transport_cost, error);
+    } else {
         (void)dpot_error_set(error, status, "no memory for an exact projection of %zu x %zu",
                              n_rows, n_cols);
-        goto done;
     }
-    (void)frexp(fmax(sum_upper, 1.0), &exponent);
-    for (size_t j = 0; j < n_cols; j++) {
-        p.cap[j] = fmin(upper[j], fmax(lower[j], 1.0));
-    }
-    const int64_t in = to_units(mu, n_rows, 1.0 / mass, exponent, t.supply);
-    const int64_t least = to_units(lower, n_cols, 1.0, exponent, t.demand);
-    const int64_t most = to_units(p.cap, n_cols, 1.0, exponent, p.upper);
-    if (least >= in || most <= in) {
-        status = take_forced(cost, mu, least >= in ? lower : p.cap, &p, allocator, q,
-                             transport_cost, error);
-        goto done;
-    }
-    for (size_t j = 0; j < n_cols; j++) {
-        t.demand[n_cols + j] = p.upper[j] - t.demand[j];
-    }
-    t.supply[n_rows] = most - in;
-    t.width = n_cols;
-    t.cost = cost;
-    t.slack = p.slack;
-    prepare_slack(&p, cost, mu);
-    dpot_transport_simplex_solve(&t, p.preference);
-    take_projection(&p, &t, exponent, lower, upper, q);
-    *transport_cost = plan_cost(&t, exponent);
-done:
     dpot_transport_simplex_release(&t);
     projection_release(&p, allocator);
     return status;

@@ -36,8 +36,8 @@ struct dpot_exact_result {
  * Masses are carried in integer units of 2^-61 of the total (what is below half a unit is zero), so
  * flows and their ties are exact, and it terminates: pivots follow a rule that cannot cycle
  * (strongly feasible trees, Cunningham 1976). Exactness is proved by `dual`: transport_cost - dual
- * is a few units in the last place of the largest cost times the mass. Memory beside the cost: 60
- * bytes a row and column. */
+ * is a few units in the last place of the potentials times the mass. Memory beside the cost: about
+ * 80 bytes a row and column. */
 DPOT_WARN_UNUSED dpot_status dpot_exact_ot(const double *cost /* (n_rows, n_cols) */,
                                            const double *a /* (n_rows) */,
                                            const double *b /* (n_cols) */, size_t n_rows,

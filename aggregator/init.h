@@ -1,0 +1,28 @@
+/* dpotd init: a new installation in one folder.
+ *
+ *     DIR/dpotd.json   configuration              0600
+ *     DIR/keys/        signing key, seal key      0700, files 0600
+ *     DIR/tokens       hashes of admin tokens     0600
+ *
+ * dpotd.json is written last, so that a folder with one is complete. Nothing is ever overwritten. */
+#ifndef DPOT_INIT_H
+#define DPOT_INIT_H
+
+#include "base/crypto.h"
+#include "base/error.h"
+#include "config.h"
+
+#define INIT_TOKEN_SIZE 65 /* 64 hex digits and the NUL */
+
+struct init_result {
+    char config_path[CONFIG_TEXT_SIZE];
+    uint8_t pin[DPOT_SIGN_PUBLIC_LEN]; /* what devices pin */
+    char token[INIT_TOKEN_SIZE];       /* the admin token, which is nowhere else: wipe it */
+};
+
+/* DPOT_ERR_EXISTS: DIR has a dpotd.json, keys or tokens. DPOT_ERR_MALFORMED: listen. DPOT_ERR_IO. */
+DPOT_WARN_UNUSED dpot_status init_run(const char *folder, const char *listen,
+                                      const struct dpot_clock *clock, struct init_result *result,
+                                      struct dpot_error *error);
+
+#endif

@@ -1,0 +1,27 @@
+/* Files that hold secrets: written whole, new and private; read only when nobody else can. */
+#ifndef DPOT_KEY_FILE_H
+#define DPOT_KEY_FILE_H
+
+#include "base/buf.h"
+#include "base/error.h"
+
+#include <sys/stat.h>
+
+#define KEY_FILE_BYTES_MAX ((size_t)1 << 20)
+#define KEY_FILE_OTHERS ((mode_t)077) /* anybody but the owner */
+#define KEY_FILE_WORLD ((mode_t)07)   /* anybody but owner and group */
+
+/* Creates `path` with mode 0600, writes the text and a final newline, and syncs it and its folder.
+ * DPOT_ERR_EXISTS: there is such a file, and it was not touched. DPOT_ERR_IO: no file is left. */
+DPOT_WARN_UNUSED dpot_status key_file_write_new(const char *path, const char *text,
+                                                struct dpot_error *error);
+
+/* Appends the content and a NUL that is not counted. DPOT_ERR_IO: missing or unreadable. DPOT_ERR_DENIED: its mode
+ * has one of the `forbidden` bits. DPOT_ERR_MALFORMED: larger than KEY_FILE_BYTES_MAX. */
+DPOT_WARN_UNUSED dpot_status key_file_read(const char *path, mode_t forbidden, struct dpot_buf *out,
+                                           struct dpot_error *error);
+
+/* Syncs a folder, so that names made in it survive a power cut. */
+DPOT_WARN_UNUSED dpot_status key_file_sync_folder(const char *path, struct dpot_error *error);
+
+#endif

@@ -1,0 +1,357 @@
+/* dpotd: the aggregator. Commands, options, signals and exit codes; the work is in service.h and init.h. */
+#include "base/clock.h"
+#include "base/crypto.h"
+#include "files/json.h"
+#include "init.h"
+#include "service.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum exit_code {
+    EXIT_DONE = 0,
+    EXIT_INTERNAL = 1,
+    EXIT_USAGE = 2,
+    EXIT_BAD_DATA = 3,
+    EXIT_ENVIRONMENT = 6,
+};
+
+#define FILES_BESIDE_CONNECTIONS 64 /* store, log, threads' pipes */
+
+static const char general_help[] =
+    "dpotd - aggregator of privatised reports\n"
+    "\n"
+    "  dpotd init --dir DIR [--listen HOST:PORT] [--json]   make keys, an admin token and a "
+    "config\n"
+    "  dpotd serve --config FILE [--listen HOST:PORT]       serve until SIGTERM\n"
+    "  dpotd doctor --config FILE [--json]                  check config, keys, tokens and store\n"
+    "  dpotd COMMAND --help                                 more on one of them\n"
+    "  dpotd --version\n"
+    "\n"
+    "Example: dpotd init --dir /var/lib/dpot && dpotd serve --config /var/lib/dpot/dpotd.json\n";
+
+static const char init_help[] =
+    "dpotd init --dir DIR [--listen HOST:PORT] [--json]\n"
+    "\n"
+    "Makes a new installation in DIR: dpotd.json, keys/ (a signing key and a seal key valid for "
+    "400\n"
+    "days) and tokens. Prints the pin that devices need and, this once, the admin token. Refuses "
+    "to\n"
+    "overwrite an installation.\n"
+    "\n"
+    "  --dir DIR           folder, made when missing\n"
+    "  --listen HOST:PORT  where serve will listen (default 127.0.0.1:8080)\n"
+    "  --json              print {\"config\", \"listen\", \"pin\", \"token\"}\n"
+    "\n"
+    "Example: dpotd init --dir /var/lib/dpot --listen 127.0.0.1:8080\n";
+
+static const char serve_help[] =
+    "dpotd serve --config FILE [--listen HOST:PORT] [--ready-file FILE]\n"
+    "\n"
+    "Serves devices and analysts until SIGTERM or SIGINT, then finishes running requests and exits "
+    "0.\n"
+    "\n"
+    "  --config FILE       dpotd.json, as written by dpotd init\n"
+    "  --listen HOST:PORT  instead of the configured address; port 0 takes a free one\n"
+    "  --ready-file FILE   is made when the server answers and holds its URL\n"
+    "\n"
+    "Example: dpotd serve --config /var/lib/dpot/dpotd.json\n";
+
+static const char doctor_help[] = "dpotd doctor --config FILE [--json]\n"
+                                  "\n"
+                                  "Reads config, keys and tokens, opens the store and checks that "
+                                  "it can be written. Exits 0 when all\n"
+                                  "is well.\n"
+                                  "\n"
+                                  "Example: dpotd doctor --config /var/lib/dpot/dpotd.json\n";
+
+/* What the command line said. */
+struct options {
+    const char *dir, *listen, *config, *ready_file;
+    bool is_json;
+    bool wants_help;
+};
+
+static int fail(dpot_status status, const struct dpot_error *error)
+{
+    (void)fprintf(stderr, "dpotd: %s\n", error->text[0] ? error->text : dpot_status_text(status));
+    switch (status) {
+    case DPOT_ERR_IO:
+    case DPOT_ERR_NETWORK:
+    case DPOT_ERR_BUSY:
+        return EXIT_ENVIRONMENT;
+    case DPOT_ERR_MEMORY:
+    case DPOT_ERR_RANDOM:
+        return EXIT_INTERNAL;
+    default:
+        return EXIT_BAD_DATA;
+    }
+}
+
+static int fail_usage(const char *sentence, const char *value)
+{
+    (void)fprintf(stderr, "dpotd: %s%s (see dpotd --help)\n", sentence, value);
+    return EXIT_USAGE;
+}
+
+/* Everything that is printed for programs must have arrived. */
+static int finish_output(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout)) {
+        return EXIT_DONE;
+    }
+    struct dpot_error error = {{0}};
+    return fail(
+        dpot_error_set(&error, DPOT_ERR_IO, "writing the answer failed: %s", strerror(errno)),
+        &error);
+}
+
+/* Commands. */
+
+static int print_init(const struct init_result *result, const struct options *options)
+{
+    char pin[2 * DPOT_SIGN_PUBLIC_LEN + 1];
+    dpot_hex_encode(pin, result->pin, sizeof result->pin);
+    if (options->is_json) {
+        json_t *body = json_pack("{s:s,s:s,s:s,s:s}", "config", result->config_path, "listen",
+                                 options->listen, "pin", pin, "token", result->token);
+        (void)json_dumpf(body, stdout, JSON_COMPACT);
+        (void)fputc('\n', stdout);
+        json_decref(body);
+    } else {
+        (void)printf(
+            "config: %s\npin: %s\nadmin token: %s\n\nKeep the token: it is shown only now.\n",
+            result->config_path, pin, result->token);
+    }
+    return finish_output();
+}
+
+static int command_init(const struct options *given)
+{
+    struct options options = *given;
+    struct dpot_error error = {{0}};
+    struct init_result result;
+    if (!options.dir) {
+        return fail_usage("init needs --dir DIR", "");
+    }
+    if (!options.listen) {
+        options.listen = "127.0.0.1:8080";
+    }
+    const dpot_status status =
+        init_run(options.dir, options.listen, dpot_clock_system(), &result, &error);
+    const int code = status == DPOT_OK ? print_init(&result, &options) : fail(status, &error);
+    dpot_wipe(&result, sizeof result);
+    return code;
+}
+
+static int command_doctor(const struct options *options)
+{
+    struct dpot_error error = {{0}};
+    struct config config;
+    if (!options->config) {
+        return fail_usage("doctor needs --config FILE", "");
+    }
+    dpot_status status = config_read(options->config, &config, &error);
+    if (status == DPOT_OK) {
+        status = service_check(&config, &error);
+    }
+    if (status != DPOT_OK) {
+        return fail(status, &error);
+    }
+    (void)printf("%s\n",
+                 options->is_json ? "{\"ok\":true}" : "config, keys, tokens and store are fine");
+    return finish_output();
+}
+
+/* A bare system allows 1024 files, which is fewer connections than are configured. */
+static void raise_file_limit(const struct config *config)
+{
+    struct rlimit limit;
+    const rlim_t wanted = (rlim_t)config->max_connections + FILES_BESIDE_CONNECTIONS;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) {
+        return;
+    }
+    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < wanted) {
+        (void)fprintf(stderr,
+                      "dpotd: only %llu open files are allowed and limits.max_connections is %u: "
+                      "raise the limit\n",
+                      (unsigned long long)limit.rlim_cur, config->max_connections);
+    }
+}
+
+/* The URL appears in the file whole or not at all. */
+static dpot_status write_ready_file(const char *path, const char *url, struct dpot_error *error)
+{
+    char temporary[CONFIG_TEXT_SIZE];
+    if (snprintf(temporary, sizeof temporary, "%s.tmp", path) >= CONFIG_TEXT_SIZE) {
+        return dpot_error_set(error, DPOT_ERR_RANGE, "the path of --ready-file is too long");
+    }
+    FILE *stream = fopen(temporary, "w");
+    bool is_written = stream && fprintf(stream, "%s\n", url) > 0;
+    if (stream) {
+        is_written = fclose(stream) == 0 && is_written;
+    }
+    if (!is_written || rename(temporary, path) != 0) {
+        return dpot_error_set(error, DPOT_ERR_IO, "writing %s failed: %s", path, strerror(errno));
+    }
+    return DPOT_OK;
+}
+
+/* Blocked before any thread is made, so that only this wait takes them. */
+static void block_signals(sigset_t *stopping)
+{
+    (void)sigemptyset(stopping);
+    (void)sigaddset(stopping, SIGTERM);
+    (void)sigaddset(stopping, SIGINT);
+    (void)pthread_sigmask(SIG_BLOCK, stopping, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+}
+
+static int run_service(const struct config *config, const struct options *options)
+{
+    const struct service_hooks hooks = {.clock = NULL};
+    struct dpot_error error = {{0}};
+    struct service *service = NULL;
+    sigset_t stopping;
+    int signal_number = 0;
+    block_signals(&stopping);
+    dpot_status status = service_open(config, options->listen, &hooks, &service, &error);
+    if (status != DPOT_OK) {
+        return fail(status, &error);
+    }
+    (void)fprintf(stderr, "dpotd: listening on %s\n", service_url(service));
+    if (options->ready_file) {
+        status = write_ready_file(options->ready_file, service_url(service), &error);
+    }
+    if (status == DPOT_OK) {
+        (void)sigwait(&stopping, &signal_number);
+    }
+    service_close(service);
+    return status == DPOT_OK ? EXIT_DONE : fail(status, &error);
+}
+
+static int command_serve(const struct options *options)
+{
+    struct dpot_error error = {{0}};
+    struct config config;
+    if (!options->config) {
+        return fail_usage("serve needs --config FILE", "");
+    }
+    if (options->ready_file) {
+        (void)unlink(options->ready_file); /* one of an earlier run must not be taken for ours */
+    }
+    const dpot_status status = config_read(options->config, &config, &error);
+    if (status != DPOT_OK) {
+        return fail(status, &error);
+    }
+    raise_file_limit(&config);
+    return run_service(&config, options);
+}
+
+/* The command line. */
+
+struct command_row {
+    const char *name;
+    const char *help;
+    const char *const *options; /* NULL-terminated */
+    int (*run)(const struct options *options);
+};
+
+static const char *const init_options[] = {"--dir", "--listen", "--json", NULL};
+static const char *const serve_options[] = {"--config", "--listen", "--ready-file", NULL};
+static const char *const doctor_options[] = {"--config", "--json", NULL};
+
+static const struct command_row commands[] = {
+    {"init", init_help, init_options, command_init},
+    {"serve", serve_help, serve_options, command_serve},
+    {"doctor", doctor_help, doctor_options, command_doctor},
+};
+
+static bool takes(const struct command_row *command, const char *name)
+{
+    for (const char *const *known = command->options; *known; known++) {
+        if (strcmp(*known, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Where the value of an option goes; NULL for one without a value. */
+static const char **value_place(struct options *options, const char *name)
+{
+    return strcmp(name, "--dir") == 0          ? &options->dir
+           : strcmp(name, "--listen") == 0     ? &options->listen
+           : strcmp(name, "--config") == 0     ? &options->config
+           : strcmp(name, "--ready-file") == 0 ? &options->ready_file
+                                               : NULL;
+}
+
+static int parse(const struct command_row *command, int n, char **arguments,
+                 struct options *options)
+{
+    for (int i = 0; i < n; i++) {
+        const char *name = arguments[i];
+        if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+            options->wants_help = true;
+            return EXIT_DONE;
+        }
+        if (!takes(command, name)) {
+            return fail_usage("unknown option ", name);
+        }
+        const char **place = value_place(options, name);
+        if (!place) {
+            options->is_json = true;
+        } else if (i + 1 == n) {
+            return fail_usage("a value is missing after ", name);
+        } else {
+            *place = arguments[++i];
+        }
+    }
+    return EXIT_DONE;
+}
+
+static int run_command(const struct command_row *command, int n, char **arguments)
+{
+    struct options options = {.dir = NULL};
+    const int code = parse(command, n, arguments, &options);
+    if (code != EXIT_DONE) {
+        return code;
+    }
+    if (options.wants_help) {
+        (void)fputs(command->help, stdout);
+        return finish_output();
+    }
+    return command->run(&options);
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+    (void)umask(S_IRWXG | S_IRWXO);
+    if (dpot_init() != DPOT_OK) {
+        return fail(DPOT_ERR_RANDOM, &(struct dpot_error){{0}});
+    }
+    json_object_seed(0); /* here, before there are threads */
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+        (void)fputs(general_help, stdout);
+        return finish_output();
+    }
+    if (strcmp(name, "--version") == 0) {
+        (void)printf("dpotd %s\n", DPOT_PROGRAM_VERSION);
+        return finish_output();
+    }
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        if (strcmp(commands[i].name, name) == 0) {
+            return run_command(&commands[i], argc - 2, argv + 2);
+        }
+    }
+    return argc > 1 ? fail_usage("unknown command ", name) : fail_usage("a command is missing", "");
+}

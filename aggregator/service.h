@@ -1,0 +1,36 @@
+/* A running aggregator: every room opened and wired together, in order, and closed in reverse. */
+#ifndef DPOT_SERVICE_H
+#define DPOT_SERVICE_H
+
+#include "config.h"
+
+/* What a program may replace; zero for the defaults. */
+struct service_hooks {
+    const struct dpot_clock *clock;                    /* NULL: the system's */
+    FILE *log_stream;                                  /* NULL: stderr */
+    void (*on_committed)(void *ctx, size_t n_reports); /* struct ingest */
+    void *ctx;
+};
+
+struct service;
+
+/* Reads keys and tokens, opens the store, listens and serves. `listen` NULL: as configured. DPOT_ERR_IO (store, port,
+ * missing file), DPOT_ERR_DENIED (a key others can read), DPOT_ERR_MALFORMED, DPOT_ERR_VERSION, ... with one
+ * sentence; nothing is left running. */
+DPOT_WARN_UNUSED dpot_status service_open(const struct config *config, const char *listen,
+                                          const struct service_hooks *hooks,
+                                          struct service **service, struct dpot_error *error);
+
+/* "http://127.0.0.1:43211"; borrowed. */
+const char *service_url(const struct service *service);
+
+/* What devices pin; borrowed. */
+const uint8_t *service_pin(const struct service *service);
+
+/* Stops accepting, finishes running requests, closes the store. NULL is allowed. */
+void service_close(struct service *service);
+
+/* Everything service_open does short of listening: for `dpotd doctor`. */
+DPOT_WARN_UNUSED dpot_status service_check(const struct config *config, struct dpot_error *error);
+
+#endif

@@ -1,0 +1,277 @@
+/* dpot campaign: admin calls about campaigns, and signed campaigns as files. */
+#include "tool/commands.h"
+
+#include "base/clock.h"
+#include "campaign/spec.h"
+#include "files/output.h"
+#include "tool/campaign_file.h"
+#include "tool/options.h"
+#include "tool/remote.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FOLDER_SIZE 4096
+
+static const struct option admin_options[] = {
+    REMOTE_OPTIONS,
+    REMOTE_TOKEN_OPTION,
+    {NULL, NULL, NULL},
+};
+
+static const struct option show_options[] = {
+    REMOTE_OPTIONS,      REMOTE_TOKEN_OPTION,
+    CAMPAIGN_PIN_OPTION, {"points", NULL, "with a file: list the points too"},
+    {NULL, NULL, NULL},
+};
+
+static const struct option fetch_options[] = {
+    REMOTE_OPTIONS,
+    CAMPAIGN_PIN_OPTION,
+    {"out", "F", "where the signed bytes go"},
+    {NULL, NULL, NULL},
+};
+
+/* Refuses a text that is no campaign id before it becomes part of a path. */
+static dpot_status check_id(struct run *run, const char *text)
+{
+    return is_campaign_id(text)
+               ? DPOT_OK
+               : RUN_USAGE(run, "\"%.80s\" is no campaign ID: it has 32 hex digits", text);
+}
+
+/* One admin call whose JSON answer is the result. */
+static dpot_status call_admin(struct run *run, const char *method, const char *path,
+                              const char *body)
+{
+    struct remote remote;
+    json_t *answer = NULL;
+    dpot_status status = remote_open(run, true, &remote);
+    if (status == DPOT_OK) {
+        status = remote_call_json(&remote, method, path, body, &answer);
+    }
+    remote_close(&remote);
+    if (status == DPOT_OK) {
+        json_decref(run->result);
+        run->result = answer;
+    }
+    return status;
+}
+
+/* ---- create ---- */
+
+/* The server would say the same, but nothing needs to leave for that. */
+static dpot_status check_spec(struct run *run, const json_t *spec)
+{
+    static const uint8_t no_id[DPOT_CAMPAIGN_ID_LEN];
+    struct dpot_campaign campaign;
+    const dpot_status status = spec_compile(spec, no_id, 1, &campaign, &run->error);
+    if (status == DPOT_OK) {
+        dpot_campaign_release(&campaign);
+    }
+    return status;
+}
+
+static dpot_status run_create(struct run *run)
+{
+    char folder[FOLDER_SIZE];
+    json_t *spec = NULL;
+    char *body = NULL;
+    const char *path = run->operands[0];
+    campaign_file_folder(path, folder, sizeof folder);
+    dpot_status status = json_read(path, &spec, &run->error);
+    if (status == DPOT_OK) {
+        status = spec_inline(spec, folder, &run->error);
+    }
+    if (status == DPOT_OK) {
+        status = check_spec(run, spec);
+    }
+    if (status == DPOT_OK) {
+        body = json_dumps(spec, JSON_COMPACT | JSON_REAL_PRECISION(17));
+        status = body ? call_admin(run, "POST", "/v1/admin/campaigns", body) : DPOT_ERR_MEMORY;
+    }
+    free(body);
+    json_decref(spec);
+    return status;
+}
+
+const struct command command_campaign_create = {
+    .name = "campaign create",
+    .operands = "SPEC.json",
+    .n_operands = 1,
+    .summary = "compile, sign and store a SPEC as a new campaign (a draft)",
+    .details =
+        "Files that the SPEC names are read here and travel inside it. Keys: id, revision, hash,\n"
+        "name, state.",
+    .example = "dpot campaign create census.json --server https://pool.example.org",
+    .options = admin_options,
+    .run = run_create,
+};
+
+/* ---- list ---- */
+
+static dpot_status run_list(struct run *run)
+{
+    const dpot_status status = call_admin(run, "GET", "/v1/admin/campaigns", NULL);
+    const json_t *campaigns = json_object_get(run->result, "campaigns");
+    if (status == DPOT_OK && !run->is_json && json_array_size(campaigns) == 0) {
+        (void)json_object_clear(run->result);
+        run_put_integer(run, "campaigns", 0);
+    }
+    return status;
+}
+
+const struct command command_campaign_list = {
+    .name = "campaign list",
+    .summary = "the campaigns of a server",
+    .details = "Keys: campaigns [{id, revision, hash, name, state, created}].",
+    .example = "dpot campaign list --server https://pool.example.org",
+    .options = admin_options,
+    .run = run_list,
+};
+
+/* ---- show ---- */
+
+static dpot_status show_file(struct run *run, const char *text)
+{
+    struct campaign_file file;
+    char signer[2 * DPOT_SIGN_PUBLIC_LEN + 1];
+    const dpot_status status = campaign_file_load(run, text, &file);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    json_t *object = spec_describe(&file.campaign, file.hash, option_is_given(run, "points"));
+    if (object) {
+        dpot_hex_encode(signer, file.signer, sizeof file.signer);
+        (void)json_object_set_new(object, "signed", json_boolean(file.is_signed));
+        (void)json_object_set_new(object, "signer",
+                                  file.is_signed ? json_string(signer) : json_null());
+        json_decref(run->result);
+        run->result = object;
+    }
+    campaign_file_release(&file);
+    return object ? DPOT_OK : DPOT_ERR_MEMORY;
+}
+
+static dpot_status run_show(struct run *run)
+{
+    const char *text = run->operands[0];
+    char path[96];
+    if (!option_is_given(run, "server")) {
+        return show_file(run, text);
+    }
+    const dpot_status status = check_id(run, text);
+    (void)snprintf(path, sizeof path, "/v1/admin/campaigns/%.32s", text);
+    return status == DPOT_OK ? call_admin(run, "GET", path, NULL) : status;
+}
+
+const struct command command_campaign_show = {
+    .name = "campaign show",
+    .operands = "ID|FILE",
+    .n_operands = 1,
+    .summary = "one campaign: of a server, or of a SPEC.json or signed file",
+    .details =
+        "An ID needs --server and the admin token; a file is read here, without a network. A\n"
+        "signed file is verified under --pin, or else under the signer that it names. Keys: of\n"
+        "the server id, revision, hash, state, spec, pool; of a file those of the SPEC, hash,\n"
+        "signed, signer.",
+    .example = "dpot campaign show census.json --json",
+    .options = show_options,
+    .run = run_show,
+};
+
+/* ---- open, close ---- */
+
+static dpot_status change_state(struct run *run, const char *verb)
+{
+    char path[96];
+    const dpot_status status = check_id(run, run->operands[0]);
+    (void)snprintf(path, sizeof path, "/v1/admin/campaigns/%.32s/%s", run->operands[0], verb);
+    return status == DPOT_OK ? call_admin(run, "POST", path, NULL) : status;
+}
+
+static dpot_status run_open(struct run *run)
+{
+    return change_state(run, "open");
+}
+
+static dpot_status run_close(struct run *run)
+{
+    return change_state(run, "close");
+}
+
+const struct command command_campaign_open = {
+    .name = "campaign open",
+    .operands = "ID",
+    .n_operands = 1,
+    .summary = "open the draft revision of a campaign: devices may report",
+    .details =
+        "Opening a revision closes the one that was open. Keys: id, revision, hash, name, state.",
+    .example =
+        "dpot campaign open 3f1d5a0c9b7e4826a1c0d2e4f6a8b0c2 --server https://pool.example.org",
+    .options = admin_options,
+    .run = run_open,
+};
+
+const struct command command_campaign_close = {
+    .name = "campaign close",
+    .operands = "ID",
+    .n_operands = 1,
+    .summary = "close a campaign: no more reports; it never opens again",
+    .details = "Keys: id, revision, hash, name, state.",
+    .example =
+        "dpot campaign close 3f1d5a0c9b7e4826a1c0d2e4f6a8b0c2 --server https://pool.example.org",
+    .options = admin_options,
+    .run = run_close,
+};
+
+/* ---- fetch ---- */
+
+static dpot_status run_fetch(struct run *run)
+{
+    struct campaign_file file;
+    char hex[2 * DPOT_HASH_LEN + 1];
+    const char *out = NULL, *text = NULL;
+    dpot_status status = check_id(run, run->operands[0]);
+    if (status == DPOT_OK) {
+        status = option_require(run, "server", "the URL of the aggregator", &text);
+    }
+    if (status == DPOT_OK) {
+        status = option_require(run, "out", "a file for the signed campaign", &out);
+    }
+    if (status == DPOT_OK) {
+        status = option_output(run, "out", &out);
+    }
+    if (status == DPOT_OK) {
+        status = campaign_file_load(run, run->operands[0], &file);
+    }
+    if (status != DPOT_OK) {
+        return status;
+    }
+    dpot_hex_encode(hex, file.hash, sizeof file.hash);
+    run_put_text(run, "hash", hex);
+    dpot_hex_encode(hex, file.signer, sizeof file.signer);
+    run_put_text(run, "signer", hex);
+    run_put_text(run, "name", file.campaign.name);
+    run_put_integer(run, "revision", file.campaign.revision);
+    run_put_integer(run, "bytes", file.signed_bytes.len);
+    if (!option_is_given(run, "pin")) {
+        run_warn(run, "no --pin: the signer %.16s... was not checked against a key you trust", hex);
+    }
+    status = output_write(out, file.signed_bytes.data, file.signed_bytes.len, &run->error);
+    campaign_file_release(&file);
+    return status;
+}
+
+const struct command command_campaign_fetch = {
+    .name = "campaign fetch",
+    .operands = "ID",
+    .n_operands = 1,
+    .summary = "save the signed campaign that a server gives to devices",
+    .details = "Needs no token. Keys: hash, signer, name, revision, bytes.",
+    .example = "dpot campaign fetch 3f1d5a0c9b7e4826a1c0d2e4f6a8b0c2 --server "
+               "https://pool.example.org --out census.signed",
+    .options = fetch_options,
+    .run = run_fetch,
+};

@@ -1,0 +1,186 @@
+#include "tool/campaign_file.h"
+
+#include "campaign/spec.h"
+#include "mechanism/mechanism.h"
+#include "proto/wire_campaign.h"
+#include "tool/options.h"
+#include "tool/remote.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SIGNED_BYTES_MAX (DPOT_CAMPAIGN_BYTES_MAX + 1024) /* with key id and signature */
+#define PATH_SIZE 4096
+
+void campaign_file_folder(const char *path, char *out, size_t cap)
+{
+    const char *slash = strrchr(path, '/');
+    const size_t len = slash ? (size_t)(slash - path) : 0;
+    (void)snprintf(out, cap, "%.*s", (int)(len < cap ? len : cap - 1), path);
+    if (!slash) {
+        (void)snprintf(out, cap, ".");
+    } else if (len == 0) {
+        (void)snprintf(out, cap, "/");
+    }
+}
+
+/* The content of a file; at most as much as a SPEC may have. */
+static dpot_status read_file(struct run *run, const char *path, struct dpot_buf *out)
+{
+    uint8_t block[16384];
+    size_t n = 0;
+    FILE *stream = fopen(path, "rb");
+    if (!stream) {
+        const char *hint = is_campaign_id(path) ? " (for an ID give --server URL)" : "";
+        return dpot_error_set(&run->error, DPOT_ERR_IO, "reading %s failed: %s%s", path,
+                              strerror(errno), hint);
+    }
+    dpot_status status = DPOT_OK;
+    while (status == DPOT_OK && (n = fread(block, 1, sizeof block, stream)) > 0) {
+        status = dpot_buf_append(out, block, n);
+    }
+    if (status == DPOT_OK && ferror(stream)) {
+        status = DPOT_ERR_IO;
+    }
+    (void)fclose(stream);
+    return status == DPOT_OK ? status
+                             : dpot_error_set(&run->error, status, "reading %s failed: %s", path,
+                                              dpot_status_text(status));
+}
+
+dpot_status campaign_file_hash(const struct dpot_campaign *campaign, uint8_t hash[DPOT_HASH_LEN],
+                               struct dpot_error *error)
+{
+    struct dpot_buf bytes;
+    dpot_buf_init(&bytes, DPOT_CAMPAIGN_BYTES_MAX, NULL);
+    const dpot_status status = dpot_wire_campaign_encode(campaign, &bytes);
+    if (status == DPOT_OK) {
+        dpot_hash(hash, bytes.data, bytes.len);
+    }
+    dpot_buf_release(&bytes);
+    return status == DPOT_OK ? status
+                             : dpot_error_set(error, status, "the campaign cannot be encoded: %s",
+                                              dpot_status_text(status));
+}
+
+static dpot_status load_spec(struct run *run, const char *path, const struct dpot_buf *text,
+                             struct campaign_file *file)
+{
+    static const uint8_t no_id[DPOT_CAMPAIGN_ID_LEN];
+    char folder[PATH_SIZE];
+    json_t *spec = NULL;
+    campaign_file_folder(path, folder, sizeof folder);
+    dpot_status status = json_parse(text->data, text->len, &spec, &run->error);
+    if (status == DPOT_OK) {
+        status = spec_inline(spec, folder, &run->error);
+    }
+    if (status == DPOT_OK) {
+        status = spec_compile(spec, no_id, 1, &file->campaign, &run->error);
+    }
+    if (status == DPOT_OK) {
+        status = campaign_file_hash(&file->campaign, file->hash, &run->error);
+    }
+    json_decref(spec);
+    return status;
+}
+
+static dpot_status read_pin(struct run *run, uint8_t pin[DPOT_SIGN_PUBLIC_LEN], bool *has_pin)
+{
+    const char *text = option_text(run, "pin");
+    *has_pin = text != NULL;
+    if (text && (strlen(text) != 2 * DPOT_SIGN_PUBLIC_LEN ||
+                 dpot_hex_decode(text, pin, DPOT_SIGN_PUBLIC_LEN) != DPOT_OK)) {
+        return RUN_USAGE(run, "--pin is %.80s: give the 64 hex digits that dpotd init printed",
+                         text);
+    }
+    return DPOT_OK;
+}
+
+static dpot_status open_signed(struct run *run, struct campaign_file *file)
+{
+    uint8_t pin[DPOT_SIGN_PUBLIC_LEN];
+    bool has_pin = false;
+    struct dpot_signed_campaign opened = {0};
+    dpot_status status = read_pin(run, pin, &has_pin);
+    if (status == DPOT_OK) {
+        status = dpot_wire_campaign_open(file->signed_bytes.data, file->signed_bytes.len,
+                                         has_pin ? pin : NULL, NULL, &opened, &run->error);
+    }
+    if (status == DPOT_OK) {
+        status = dpot_mechanism_check_campaign(&opened.campaign, &run->error);
+    }
+    if (status != DPOT_OK) {
+        dpot_signed_campaign_release(&opened);
+        return status;
+    }
+    file->campaign = opened.campaign; /* moved */
+    file->is_signed = true;
+    memcpy(file->hash, opened.hash, sizeof file->hash);
+    memcpy(file->signer, opened.signer, sizeof file->signer);
+    return DPOT_OK;
+}
+
+static dpot_status fetch(struct run *run, const char *id, struct campaign_file *file)
+{
+    struct remote remote;
+    char path[64];
+    (void)snprintf(path, sizeof path, "/v1/campaigns/%s", id);
+    dpot_status status = remote_open(run, false, &remote);
+    if (status == DPOT_OK) {
+        status = remote_call(&remote, "GET", path, NULL, &file->signed_bytes);
+        if (status == DPOT_ERR_NOT_FOUND) {
+            status = dpot_error_set(&run->error, status,
+                                    "%s serves no campaign %s: check the ID, and that it is open",
+                                    remote.url, id);
+        }
+    }
+    remote_close(&remote);
+    if (status == DPOT_OK) {
+        status = open_signed(run, file);
+    }
+    char served[2 * DPOT_CAMPAIGN_ID_LEN + 1];
+    dpot_hex_encode(served, file->campaign.id, DPOT_CAMPAIGN_ID_LEN);
+    uint8_t asked[DPOT_CAMPAIGN_ID_LEN];
+    if (status == DPOT_OK && (dpot_hex_decode(id, asked, sizeof asked) != DPOT_OK ||
+                              memcmp(asked, file->campaign.id, sizeof asked) != 0)) {
+        status = dpot_error_set(&run->error, DPOT_ERR_SIGNATURE,
+                                "the server answered with campaign %s", served);
+    }
+    file->is_remote = true;
+    return status;
+}
+
+dpot_status campaign_file_load(struct run *run, const char *text, struct campaign_file *file)
+{
+    *file = (struct campaign_file){0};
+    dpot_buf_init(&file->signed_bytes, SIGNED_BYTES_MAX, NULL);
+    dpot_status status = DPOT_OK;
+    if (is_campaign_id(text) && option_is_given(run, "server")) {
+        status = fetch(run, text, file);
+    } else {
+        struct dpot_buf bytes;
+        dpot_buf_init(&bytes, DPOT_JSON_BYTES_MAX, NULL);
+        status = read_file(run, text, &bytes);
+        if (status == DPOT_OK && bytes.len > 0 && bytes.data[0] == '{') {
+            status = load_spec(run, text, &bytes, file);
+        } else if (status == DPOT_OK) {
+            status = dpot_buf_append(&file->signed_bytes, bytes.len ? (void *)bytes.data : "",
+                                     bytes.len);
+            status = status == DPOT_OK ? open_signed(run, file) : status;
+        }
+        dpot_buf_release(&bytes);
+    }
+    if (status != DPOT_OK) {
+        campaign_file_release(file);
+        return dpot_error_prefix(&run->error, status, "campaign %.200s", text);
+    }
+    return DPOT_OK;
+}
+
+void campaign_file_release(struct campaign_file *file)
+{
+    dpot_campaign_release(&file->campaign);
+    dpot_buf_release(&file->signed_bytes);
+    *file = (struct campaign_file){0};
+}

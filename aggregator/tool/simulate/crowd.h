@@ -1,0 +1,49 @@
+/* The crowd of a simulation: rows of data grouped by device.
+ *
+ * A row is (device, coordinates..., [count]). The devices are the first N that appear; the rows of a
+ * device need not be together in the file. The truth about the crowd (nearest domain points, the mean
+ * measure) is computed here, outside the client: it is what an estimate is compared with. */
+#ifndef DPOT_TOOL_SIMULATE_CROWD_H
+#define DPOT_TOOL_SIMULATE_CROWD_H
+
+#include "files/array.h"
+#include "model/campaign.h"
+#include "tool/command.h"
+
+struct crowd_device {
+    double id;    /* as in the data: an integer */
+    size_t first; /* its rows are first .. first + n_rows - 1 */
+    size_t n_rows;
+};
+
+struct crowd {
+    size_t n_devices;
+    size_t n_rows;
+    uint32_t dim;
+    struct crowd_device *devices; /* (n_devices) in order of appearance */
+    double *points;               /* (n_rows, dim) */
+    double *counts;               /* (n_rows) >= 0 */
+    uint32_t *nearest;            /* (n_rows) domain points, after crowd_clamp */
+};
+
+/* Reads --data. DPOT_ERR_SHAPE (columns, fewer devices than asked for), DPOT_ERR_RANGE (a device
+ * that is no integer, a coordinate that is not finite, a negative count), with the row. */
+DPOT_WARN_UNUSED dpot_status crowd_load(struct run *run, const struct dpot_campaign *campaign,
+                                        size_t n_devices, struct crowd *crowd);
+void crowd_release(struct crowd *crowd);
+
+/* Finds the nearest domain point of every row, on the run's threads. */
+DPOT_WARN_UNUSED dpot_status crowd_clamp(struct run *run, const struct dpot_campaign *campaign,
+                                         struct crowd *crowd);
+
+/* Adds `weight` times the device's own measure (mass 1 over the domain, the public default when it
+ * has no counts) to `population`. */
+void crowd_add_measure(const struct crowd *crowd, size_t device,
+                       const struct dpot_campaign *campaign, double weight,
+                       double *population /* (domain size) */);
+
+/* One place of the device, drawn from that measure by a uniform number in [0, 1). */
+uint32_t crowd_draw_place(const struct crowd *crowd, size_t device,
+                          const struct dpot_campaign *campaign, double uniform);
+
+#endif

@@ -1,0 +1,63 @@
+/* One virtual device: the shipping client on its own folder, clock and network.
+ *
+ * Nothing sleeps for the client's sake: the device's clock is set forward to whatever the client
+ * waits for. With an in-process server the clock is virtual altogether, so that several rounds pass
+ * at once and a seeded run does not depend on the time of day. Chance that is not the client's (who
+ * takes part, whose answer is lost) comes from a stream of its own. */
+#ifndef DPOT_TOOL_SIMULATE_DEVICE_H
+#define DPOT_TOOL_SIMULATE_DEVICE_H
+
+#include "dpot/dpot.h"
+#include "tool/simulate/crowd.h"
+#include "tool/simulate/in_process.h"
+
+/* The reasons of dpot_client_status, in the order of tally.rejected and tally.dropped. */
+#define N_REJECTED 6
+#define N_DROPPED 4
+extern const char *const rejected_names[N_REJECTED];
+extern const char *const dropped_names[N_DROPPED];
+
+struct tally {
+    uint64_t n_submitted, n_accepted, n_duplicate, n_pending;
+    uint64_t n_rejected[N_REJECTED];
+    uint64_t n_dropped[N_DROPPED];
+};
+
+/* a += b */
+void tally_add(struct tally *a, const struct tally *b);
+uint64_t tally_rejected(const struct tally *tally);
+uint64_t tally_dropped(const struct tally *tally);
+
+/* submitted = accepted + duplicate + rejected + dropped + pending */
+bool tally_is_conserved(const struct tally *tally);
+
+/* What all devices share. Borrowed pointers. */
+struct device_plan {
+    const struct crowd *crowd;
+    const struct dpot_campaign *campaign;
+    uint8_t pin[DPOT_SIGN_PUBLIC_LEN];
+    const char *server_url;              /* IN_PROCESS_URL in process */
+    const struct in_process *in_process; /* NULL: over the network */
+    uint32_t rounds;
+    double dropout, duplicates; /* probabilities */
+    double epsilon_cap;
+    bool has_seed;
+    uint64_t seed;
+    const char *durable; /* folder of folders, or NULL: in memory */
+};
+
+struct device_outcome {
+    uint32_t n_absent;  /* rounds without this device */
+    uint32_t n_refused; /* rounds that its own caps refused */
+    double place;       /* uniform number that draws its place for the non-private yardstick */
+    double spent_epsilon;
+    struct tally tally;
+};
+
+/* Runs device `device` over all rounds. `network` is the worker's transport, NULL in process. A
+ * failure is one that would repeat itself for every device: server gone, campaign refused. */
+DPOT_WARN_UNUSED dpot_status device_run(const struct device_plan *plan,
+                                        const struct dpot_transport *network, size_t device,
+                                        struct device_outcome *outcome, struct dpot_error *error);
+
+#endif

@@ -1,0 +1,209 @@
+#include "tool/simulate/in_process.h"
+
+#include "base/clock.h"
+
+#include <string.h>
+
+#define SIGNED_BYTES_MAX (DPOT_CAMPAIGN_BYTES_MAX + 4096u)
+#define RECEIPT_BYTES_MAX (64u << 10)
+#define KEY_FROM_MS 0
+#define KEY_UNTIL_MS ((int64_t)253402300799 * 1000) /* the end of 9999: any virtual time */
+
+static dpot_status sign_campaign(struct in_process *server, const struct dpot_campaign *campaign,
+                                 const uint8_t *secret_key, struct dpot_error *error)
+{
+    struct dpot_buf bytes;
+    dpot_buf_init(&bytes, DPOT_CAMPAIGN_BYTES_MAX, NULL);
+    dpot_status status = dpot_wire_campaign_encode(campaign, &bytes);
+    if (status == DPOT_OK) {
+        dpot_hash(server->hash, bytes.data, bytes.len);
+        status = dpot_wire_campaign_sign(bytes.data, bytes.len, secret_key,
+                                         &server->signed_campaign, error);
+    }
+    dpot_buf_release(&bytes);
+    return status;
+}
+
+static dpot_status make_seal_key(struct in_process *server, struct dpot_error *error)
+{
+    struct dpot_keys keys = {.n_seal_keys = 1};
+    struct seal_secret *secret = &server->seal_secret;
+    dpot_seal_keypair(secret->key.public_key, secret->secret_key);
+    dpot_seal_key_id(secret->key.public_key, secret->key.id);
+    secret->key.not_before_ms = KEY_FROM_MS;
+    secret->key.not_after_ms = KEY_UNTIL_MS;
+    keys.seal_keys[0] = secret->key;
+    return registry_sign_keys(server->registry, &keys, &server->signed_keys, error);
+}
+
+static dpot_status open_revision(struct in_process *server, const struct dpot_campaign *campaign,
+                                 struct dpot_error *error)
+{
+    struct revision_record record = {
+        .revision = campaign->revision, .state = REVISION_DRAFT, .created_ms = campaign->opens_ms};
+    memcpy(record.campaign_id, campaign->id, sizeof record.campaign_id);
+    memcpy(record.hash, server->hash, sizeof record.hash);
+    memcpy(record.name, campaign->name, sizeof record.name);
+    const dpot_status status = store_add_revision(
+        server->store, &record, server->signed_campaign.data, server->signed_campaign.len, error);
+    return status == DPOT_OK ? store_set_state(server->store, server->hash, REVISION_OPEN, error)
+                             : status;
+}
+
+dpot_status in_process_open(const struct dpot_campaign *campaign, struct in_process *server,
+                            struct dpot_error *error)
+{
+    uint8_t secret_key[DPOT_SIGN_SECRET_LEN];
+    *server = (struct in_process){0};
+    dpot_buf_init(&server->signed_campaign, SIGNED_BYTES_MAX, NULL);
+    dpot_buf_init(&server->signed_keys, DPOT_KEYS_BYTES_MAX, NULL);
+    dpot_sign_keypair(server->pin, secret_key);
+    dpot_status status = store_open("sqlite::memory:", &server->store, error);
+    if (status == DPOT_OK) {
+        status =
+            registry_new(server->store, secret_key, dpot_clock_system(), &server->registry, error);
+    }
+    if (status == DPOT_OK) {
+        status = sign_campaign(server, campaign, secret_key, error);
+    }
+    if (status == DPOT_OK) {
+        status = make_seal_key(server, error);
+    }
+    dpot_wipe(secret_key, sizeof secret_key);
+    return status == DPOT_OK ? open_revision(server, campaign, error) : status;
+}
+
+void in_process_close(struct in_process *server)
+{
+    registry_free(server->registry);
+    store_close(server->store);
+    dpot_buf_release(&server->signed_campaign);
+    dpot_buf_release(&server->signed_keys);
+    dpot_wipe(server, sizeof *server);
+}
+
+/* ---- a connection ---- */
+
+static dpot_status answer(const struct dpot_http_request *request,
+                          struct dpot_http_response *response, int http_status,
+                          const struct dpot_buf *body)
+{
+    response->status = http_status;
+    if (!body || body->len == 0) {
+        return DPOT_OK;
+    }
+    return body->len > request->body_max ? DPOT_ERR_TOO_LARGE
+                                         : request->on_body(request->sink, body->data, body->len);
+}
+
+/* "<hex id><rest>" after /v1/campaigns/; false for another path. */
+static bool parse_path(const char *path, uint8_t id[DPOT_CAMPAIGN_ID_LEN], const char **rest)
+{
+    static const char start[] = "/v1/campaigns/";
+    char hex[2 * DPOT_CAMPAIGN_ID_LEN + 1] = {0};
+    const size_t len = sizeof start - 1;
+    if (strncmp(path, start, len) != 0 || strlen(path + len) < sizeof hex - 1) {
+        return false;
+    }
+    memcpy(hex, path + len, sizeof hex - 1);
+    *rest = path + len + sizeof hex - 1;
+    return dpot_hex_decode(hex, id, DPOT_CAMPAIGN_ID_LEN) == DPOT_OK;
+}
+
+static dpot_status take_reports(const struct in_process_connection *connection, const uint8_t *id,
+                                const struct dpot_http_request *request,
+                                struct dpot_http_response *response)
+{
+    struct ingest_result result;
+    struct dpot_buf receipt;
+    dpot_buf_init(&receipt, RECEIPT_BYTES_MAX, NULL);
+    ingest_batch(&connection->ingest, id, request->body, request->body_len, &receipt, &result);
+    response->retry_after_s = result.retry_after_s;
+    const dpot_status status = answer(request, response, (int)result.verdict, &receipt);
+    dpot_buf_release(&receipt);
+    return status;
+}
+
+static dpot_status perform(void *ctx, const struct dpot_http_request *request,
+                           struct dpot_http_response *response)
+{
+    const struct in_process_connection *connection = ctx;
+    const struct in_process *server = connection->server;
+    const size_t start = strlen(IN_PROCESS_URL);
+    const bool is_get = strcmp(request->method, "GET") == 0;
+    uint8_t id[DPOT_CAMPAIGN_ID_LEN];
+    const char *rest = NULL;
+    if (strncmp(request->url, IN_PROCESS_URL, start) != 0) {
+        return DPOT_ERR_NETWORK;
+    }
+    const char *path = request->url + start;
+    if (is_get && strcmp(path, "/v1/keys") == 0) {
+        return answer(request, response, 200, &server->signed_keys);
+    }
+    if (!parse_path(path, id, &rest)) {
+        return answer(request, response, 404, NULL);
+    }
+    if (is_get && *rest == '\0') {
+        return answer(request, response, 200, &server->signed_campaign);
+    }
+    return strcmp(rest, "/reports") == 0 ? take_reports(connection, id, request, response)
+                                         : answer(request, response, 404, NULL);
+}
+
+void in_process_connect(const struct in_process *server, const struct dpot_clock *clock,
+                        struct in_process_connection *connection)
+{
+    *connection = (struct in_process_connection){
+        .transport = {sizeof connection->transport, connection, perform},
+        .server = server,
+        .ingest = {.store = server->store,
+                   .registry = server->registry,
+                   .clock = clock,
+                   .seal_secrets = &server->seal_secret,
+                   .n_seal_secrets = 1}};
+}
+
+/* ---- the pool ---- */
+
+dpot_status in_process_count(const struct in_process *server, struct pool_count *count,
+                             struct dpot_error *error)
+{
+    return store_count_pool(server->store, server->hash, count, error);
+}
+
+struct reading {
+    struct array *indices;
+    size_t n;
+};
+
+static int take_index(void *ctx, uint32_t round, const struct dpot_report *report)
+{
+    struct reading *reading = ctx;
+    (void)round;
+    if (reading->n < reading->indices->n_rows) {
+        reading->indices->values[reading->n++] = report->index;
+    }
+    return 0;
+}
+
+dpot_status in_process_pool(const struct in_process *server, struct array *indices,
+                            struct dpot_error *error)
+{
+    struct pool_count count;
+    struct reading reading = {.indices = indices};
+    *indices = (struct array){0};
+    dpot_status status = in_process_count(server, &count, error);
+    if (status == DPOT_OK && count.n_accepted == 0) {
+        return DPOT_ERR_NOT_FOUND;
+    }
+    if (status == DPOT_OK) {
+        status = array_init(indices, (size_t)count.n_accepted, 1, true);
+    }
+    if (status == DPOT_OK) {
+        status = store_read_pool(server->store, server->hash, take_index, &reading, error);
+    }
+    if (status != DPOT_OK) {
+        array_release(indices);
+    }
+    return status;
+}

@@ -1,0 +1,46 @@
+/* An aggregator in memory: the real store, registry and ingest, without a network.
+ *
+ * A campaign is signed with a key made for the occasion and opened; connections route the three
+ * device URLs straight to it. Each connection has the clock of its device, so that every virtual
+ * device may live at its own time. Several threads may use their own connections at once. */
+#ifndef DPOT_TOOL_SIMULATE_IN_PROCESS_H
+#define DPOT_TOOL_SIMULATE_IN_PROCESS_H
+
+#include "files/array.h"
+#include "pool/ingest.h"
+
+#define IN_PROCESS_URL "http://in-process"
+
+struct in_process {
+    struct store *store;
+    struct registry *registry;
+    struct seal_secret seal_secret;
+    uint8_t pin[DPOT_SIGN_PUBLIC_LEN];
+    uint8_t hash[DPOT_HASH_LEN];
+    struct dpot_buf signed_campaign; /* as served */
+    struct dpot_buf signed_keys;
+};
+
+/* Release it also after a failure. The campaign's id must be set. */
+DPOT_WARN_UNUSED dpot_status in_process_open(const struct dpot_campaign *campaign,
+                                             struct in_process *server, struct dpot_error *error);
+void in_process_close(struct in_process *server);
+
+struct in_process_connection {
+    struct dpot_transport transport; /* give its address to a client */
+    const struct in_process *server;
+    struct ingest ingest;
+};
+
+/* `server` and `clock` are borrowed; the struct must not move afterwards. */
+void in_process_connect(const struct in_process *server, const struct dpot_clock *clock,
+                        struct in_process_connection *connection);
+
+DPOT_WARN_UNUSED dpot_status in_process_count(const struct in_process *server,
+                                              struct pool_count *count, struct dpot_error *error);
+
+/* The accepted indices in order; DPOT_ERR_NOT_FOUND without a sentence when there are none. */
+DPOT_WARN_UNUSED dpot_status in_process_pool(const struct in_process *server, struct array *indices,
+                                             struct dpot_error *error);
+
+#endif

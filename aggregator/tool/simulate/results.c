@@ -1,0 +1,276 @@
+#include "tool/simulate/results.h"
+
+#include "base/alloc.h"
+#include "files/output.h"
+#include "tool/side_file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PATH_SIZE 4096
+
+static void join(char *out, const char *folder, const char *name)
+{
+    (void)snprintf(out, PATH_SIZE, "%s/%s", folder, name);
+}
+
+dpot_status results_make_folder(struct run *run, const char *folder)
+{
+    struct stat info;
+    if (strlen(folder) > PATH_SIZE - 64) {
+        return dpot_error_set(&run->error, DPOT_ERR_ARGUMENT, "--out is too long");
+    }
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
+        return dpot_error_set(&run->error, DPOT_ERR_IO, "making the folder %s failed: %s", folder,
+                              strerror(errno));
+    }
+    if (stat(folder, &info) != 0 || !S_ISDIR(info.st_mode) || access(folder, W_OK | X_OK) != 0) {
+        return dpot_error_set(&run->error, DPOT_ERR_IO, "%s is not a folder that can be written to",
+                              folder);
+    }
+    return DPOT_OK;
+}
+
+/* ---- populations ---- */
+
+static uint32_t rounds_with(const struct results *r, size_t device)
+{
+    return r->plan->rounds - r->outcomes[device].n_absent;
+}
+
+/* Mean over the devices of every round they took part in. */
+static void fill_populations(const struct results *r, double n_parts, double *truth, double *sample)
+{
+    const struct crowd *crowd = r->plan->crowd;
+    for (size_t i = 0; i < crowd->n_devices; i++) {
+        const uint32_t n = rounds_with(r, i);
+        if (n > 0) {
+            const double weight = n / n_parts;
+            crowd_add_measure(crowd, i, r->plan->campaign, weight, truth);
+            sample[crowd_draw_place(crowd, i, r->plan->campaign, r->outcomes[i].place)] += weight;
+        }
+    }
+}
+
+static dpot_status write_populations(const struct results *r)
+{
+    char path[PATH_SIZE];
+    struct array truth = {0}, sample = {0};
+    double n_parts = 0;
+    for (size_t i = 0; i < r->plan->crowd->n_devices; i++) {
+        n_parts += rounds_with(r, i);
+    }
+    if (!(n_parts > 0)) {
+        run_warn(r->run, "no device took part: there is no population to write");
+        return DPOT_OK;
+    }
+    dpot_status status = array_init(&truth, r->plan->campaign->domain.size, 1, true);
+    if (status == DPOT_OK) {
+        status = array_init(&sample, r->plan->campaign->domain.size, 1, true);
+    }
+    if (status == DPOT_OK) {
+        fill_populations(r, n_parts, truth.values, sample.values);
+        join(path, r->folder, "population_true.csv");
+        status = array_write(path, &truth, ARRAY_F8, &r->run->error);
+    }
+    if (status == DPOT_OK) {
+        join(path, r->folder, "population_sample.csv");
+        status = array_write(path, &sample, ARRAY_F8, &r->run->error);
+    }
+    array_release(&truth);
+    array_release(&sample);
+    return status;
+}
+
+/* ---- devices ---- */
+
+/* The least settled report tells. */
+static const char *status_of(const struct device_outcome *o)
+{
+    if (o->tally.n_submitted == 0) {
+        return o->n_refused > 0 ? "refused" : "absent";
+    }
+    return o->tally.n_pending > 0          ? "pending"
+           : tally_dropped(&o->tally) > 0  ? "dropped"
+           : tally_rejected(&o->tally) > 0 ? "rejected"
+           : o->tally.n_duplicate > 0      ? "duplicate"
+                                           : "accepted";
+}
+
+static dpot_status write_devices(const struct results *r)
+{
+    char path[PATH_SIZE];
+    struct output output;
+    join(path, r->folder, "devices.csv");
+    const dpot_status status = output_open(path, &output, &r->run->error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    (void)fputs("device,status,epsilon,submitted,accepted,duplicate,rejected,dropped,pending\n",
+                output.stream);
+    for (size_t i = 0; i < r->plan->crowd->n_devices; i++) {
+        const struct device_outcome *o = &r->outcomes[i];
+        (void)fprintf(output.stream,
+                      "%.0f,%s,%.17g,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
+                      ",%" PRIu64 "\n",
+                      r->plan->crowd->devices[i].id, status_of(o), o->spent_epsilon,
+                      o->tally.n_submitted, o->tally.n_accepted, o->tally.n_duplicate,
+                      tally_rejected(&o->tally), tally_dropped(&o->tally), o->tally.n_pending);
+    }
+    return output_commit(&output, &r->run->error);
+}
+
+/* ---- the pool of an in-process run ---- */
+
+static json_t *counts_by(const char *const *names, const uint64_t *counts, size_t n)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; i < n; i++) {
+        (void)json_object_set_new(object, names[i], json_integer((json_int_t)counts[i]));
+    }
+    return object;
+}
+
+static json_t *describe_pool(const struct results *r, const struct pool_count *count, size_t n)
+{
+    char hash[2 * DPOT_HASH_LEN + 1];
+    json_t *side = json_object();
+    dpot_hex_encode(hash, r->hash, DPOT_HASH_LEN);
+    (void)json_object_set_new(side, "campaign_hash", json_string(hash));
+    (void)json_object_set_new(side, "mechanism",
+                              json_string(dpot_mechanism_name(r->plan->campaign->mechanism)));
+    (void)json_object_set_new(side, "scale", json_null());
+    (void)json_object_set_new(side, "n", json_integer((json_int_t)n));
+    (void)json_object_set_new(side, "accepted", json_integer((json_int_t)count->n_accepted));
+    (void)json_object_set_new(side, "duplicate", json_integer((json_int_t)count->n_duplicate));
+    (void)json_object_set_new(
+        side, "rejected",
+        counts_by(rejected_names, count->n_rejected + DPOT_REPORT_REJECTED_MALFORMED, N_REJECTED));
+    return side;
+}
+
+static dpot_status write_pool(const struct results *r, struct pool_count *count)
+{
+    char path[PATH_SIZE];
+    struct array indices = {0};
+    *count = (struct pool_count){0};
+    if (!r->plan->in_process) {
+        return DPOT_OK;
+    }
+    join(path, r->folder, "pool.npy");
+    dpot_status status = in_process_count(r->plan->in_process, count, &r->run->error);
+    if (status == DPOT_OK) {
+        status = in_process_pool(r->plan->in_process, &indices, &r->run->error);
+    }
+    if (status == DPOT_ERR_NOT_FOUND) {
+        run_warn(r->run, "the pool is empty: there is no pool.npy to write");
+        return DPOT_OK;
+    }
+    if (status == DPOT_OK) {
+        status = array_write(path, &indices, ARRAY_U4, &r->run->error);
+    }
+    if (status == DPOT_OK) {
+        json_t *side = describe_pool(r, count, indices.n_rows);
+        status = side_file_write(path, side, &r->run->error);
+        json_decref(side);
+    }
+    array_release(&indices);
+    return status;
+}
+
+/* ---- results.json ---- */
+
+struct sums {
+    struct tally tally;
+    uint64_t n_absent, n_refused;
+    double largest_epsilon;
+    bool is_conserved;
+};
+
+static struct sums add_up(const struct results *r, const struct pool_count *count)
+{
+    struct sums sums = {.is_conserved = true};
+    for (size_t i = 0; i < r->plan->crowd->n_devices; i++) {
+        const struct device_outcome *o = &r->outcomes[i];
+        tally_add(&sums.tally, &o->tally);
+        sums.n_absent += o->n_absent;
+        sums.n_refused += o->n_refused;
+        sums.is_conserved = sums.is_conserved && tally_is_conserved(&o->tally);
+        if (o->spent_epsilon > sums.largest_epsilon) {
+            sums.largest_epsilon = o->spent_epsilon;
+        }
+    }
+    if (r->plan->in_process) {
+        /* Whatever a device was told is stored is there, and nothing that it did not make. */
+        const uint64_t n_told = sums.tally.n_accepted + sums.tally.n_duplicate;
+        sums.is_conserved = sums.is_conserved && n_told <= count->n_accepted &&
+                            count->n_accepted <= sums.tally.n_submitted;
+    }
+    return sums;
+}
+
+static void put_counts(struct run *run, const struct sums *sums)
+{
+    const struct tally *tally = &sums->tally;
+    run_put_integer(run, "absent", sums->n_absent);
+    run_put_integer(run, "refused", sums->n_refused);
+    run_put_integer(run, "submitted", tally->n_submitted);
+    run_put_integer(run, "accepted", tally->n_accepted);
+    run_put_integer(run, "duplicate", tally->n_duplicate);
+    run_put_integer(run, "rejected", tally_rejected(tally));
+    run_put(run, "rejected_by", counts_by(rejected_names, tally->n_rejected, N_REJECTED));
+    run_put_integer(run, "dropped", tally_dropped(tally));
+    run_put(run, "dropped_by", counts_by(dropped_names, tally->n_dropped, N_DROPPED));
+    run_put_integer(run, "pending", tally->n_pending);
+    run_put(run, "is_conserved", json_boolean(sums->is_conserved));
+    run_put_number(run, "epsilon_per_device", sums->largest_epsilon);
+}
+
+static dpot_status write_results(const struct results *r, const struct sums *sums,
+                                 const struct pool_count *count)
+{
+    char path[PATH_SIZE], hex[2 * DPOT_HASH_LEN + 1];
+    struct run *run = r->run;
+    run_put_integer(run, "devices", r->plan->crowd->n_devices);
+    run_put_integer(run, "rounds", r->plan->rounds);
+    put_counts(run, sums);
+    if (r->plan->in_process) {
+        run_put_integer(run, "pool_accepted", count->n_accepted);
+        run_put_integer(run, "pool_duplicate", count->n_duplicate);
+    }
+    run_put_text(run, "campaign_name", r->plan->campaign->name);
+    dpot_hex_encode(hex, r->plan->campaign->id, DPOT_CAMPAIGN_ID_LEN);
+    run_put_text(run, "campaign_id", hex);
+    dpot_hex_encode(hex, r->hash, DPOT_HASH_LEN);
+    run_put_text(run, "campaign_hash", hex);
+    run_put(run, "seed", r->plan->has_seed ? json_integer((json_int_t)r->plan->seed) : json_null());
+    run_put_number(run, "seconds", r->seconds);
+    join(path, r->folder, "results.json");
+    return json_write(path, run->result, &run->error);
+}
+
+dpot_status results_write(const struct results *results)
+{
+    struct pool_count count;
+    dpot_status status = write_populations(results);
+    if (status == DPOT_OK) {
+        status = write_devices(results);
+    }
+    if (status == DPOT_OK) {
+        status = write_pool(results, &count);
+    }
+    if (status != DPOT_OK) {
+        return status;
+    }
+    const struct sums sums = add_up(results, &count);
+    status = write_results(results, &sums, &count);
+    if (status == DPOT_OK && !sums.is_conserved) {
+        status = dpot_error_set(&results->run->error, DPOT_ERR_STATE,
+                                "reports are not conserved: see results.json and devices.csv in %s",
+                                results->folder);
+    }
+    return status;
+}

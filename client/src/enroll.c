@@ -1,0 +1,88 @@
+/* Campaigns into the device: over the network, or from bytes. What is stored was verified. */
+#include "client.h"
+#include "http.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Verified bytes into the store, under the lock. */
+static dpot_status store(dpot_client *client, const struct dpot_signed_campaign *revision,
+                         const void *data, size_t len)
+{
+    dpot_status status = dpot_journal_lock(&client->journal, &client->error);
+    if (status == DPOT_OK) {
+        status = dpot_campaigns_store(&client->campaigns, revision, data, len, &client->error);
+        dpot_journal_unlock(&client->journal);
+    }
+    return status;
+}
+
+dpot_status dpot_client_import(dpot_client *client, const void *data, size_t len,
+                               uint8_t campaign_id[16])
+{
+    struct dpot_signed_campaign revision;
+    dpot_client_forget_error(client);
+    dpot_status status =
+        dpot_campaigns_verify(&client->campaigns, data, len, &revision, &client->error);
+    if (status != DPOT_OK) {
+        return dpot_client_end(client, status);
+    }
+    status = store(client, &revision, data, len);
+    if (status == DPOT_OK && campaign_id) {
+        memcpy(campaign_id, revision.campaign.id, DPOT_CAMPAIGN_ID_LEN);
+    }
+    dpot_signed_campaign_release(&revision);
+    return dpot_client_end(client, status);
+}
+
+static dpot_status enroll_bytes(dpot_client *client, const uint8_t campaign_id[16],
+                                const struct dpot_buf *body)
+{
+    struct dpot_signed_campaign revision;
+    dpot_status status =
+        dpot_campaigns_verify(&client->campaigns, body->data, body->len, &revision, &client->error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    if (memcmp(revision.campaign.id, campaign_id, DPOT_CAMPAIGN_ID_LEN) != 0) {
+        status = dpot_error_set(&client->error, DPOT_ERR_MALFORMED,
+                                "the server answered with another campaign than was asked for");
+    } else {
+        status = store(client, &revision, body->data, body->len);
+    }
+    dpot_signed_campaign_release(&revision);
+    return status;
+}
+
+static dpot_status fetch_campaign(dpot_client *client, const uint8_t campaign_id[16])
+{
+    char path[64];
+    char hex[2 * DPOT_CAMPAIGN_ID_LEN + 1];
+    struct dpot_buf body;
+    dpot_hex_encode(hex, campaign_id, DPOT_CAMPAIGN_ID_LEN);
+    (void)snprintf(path, sizeof path, "/v1/campaigns/%s", hex);
+    dpot_buf_init(&body, DPOT_SIGNED_BYTES_MAX, client->config.allocator);
+    dpot_status status = dpot_http_get(client, path, client->config.request_timeout_ms, &body);
+    if (status == DPOT_OK) {
+        status = enroll_bytes(client, campaign_id, &body);
+    }
+    dpot_buf_release(&body);
+    return status;
+}
+
+dpot_status dpot_client_enroll(dpot_client *client, const uint8_t campaign_id[16])
+{
+    dpot_client_forget_error(client);
+    dpot_status status = dpot_http_check(client);
+    if (status == DPOT_OK) {
+        status = fetch_campaign(client, campaign_id);
+    }
+    if (status == DPOT_OK) {
+        status = dpot_journal_lock(&client->journal, &client->error);
+    }
+    if (status == DPOT_OK) {
+        status = dpot_http_fetch_keys(client, client->config.request_timeout_ms);
+        dpot_journal_unlock(&client->journal);
+    }
+    return dpot_client_end(client, status);
+}

@@ -1,0 +1,111 @@
+/* What the ledger knows, for people: read from memory, nothing is written. */
+#include "client.h"
+
+#include <string.h>
+
+static void count_done(struct dpot_client_status *status, uint8_t done)
+{
+    switch (done) {
+    case DPOT_REPORT_ACCEPTED:
+        status->n_accepted++;
+        break;
+    case DPOT_REPORT_DUPLICATE:
+        status->n_duplicate++;
+        break;
+    case DPOT_REPORT_REJECTED_MALFORMED:
+        status->n_rejected_malformed++;
+        break;
+    case DPOT_REPORT_REJECTED_RANGE:
+        status->n_rejected_range++;
+        break;
+    case DPOT_REPORT_REJECTED_GROUP:
+        status->n_rejected_group++;
+        break;
+    case DPOT_REPORT_REJECTED_TEST:
+        status->n_rejected_test++;
+        break;
+    case DPOT_REPORT_REJECTED_TOKEN:
+        status->n_rejected_token++;
+        break;
+    case DPOT_REPORT_REJECTED_CLOSED:
+        status->n_rejected_closed++;
+        break;
+    case DPOT_DONE_DROPPED_CLOSED:
+        status->n_dropped_closed++;
+        break;
+    case DPOT_DONE_DROPPED_AGE:
+        status->n_dropped_age++;
+        break;
+    case DPOT_DONE_DROPPED_MALFORMED:
+        status->n_dropped_malformed++;
+        break;
+    case DPOT_DONE_DROPPED_LOST:
+        status->n_dropped_lost++;
+        break;
+    default:
+        status->n_pending++;
+        break;
+    }
+}
+
+static void fill_status(const dpot_client *client, struct dpot_client_status *status)
+{
+    const struct dpot_ledger *ledger = &client->journal.ledger;
+    status->lifetime_epsilon_cap = dpot_epsilon_to_double(client->lifetime_cap_q32);
+    status->window_epsilon_cap = dpot_epsilon_to_double(client->window_cap_q32);
+    status->campaign_epsilon_cap = dpot_epsilon_to_double(client->campaign_cap_q32);
+    status->device_time_ms = dpot_client_time(client);
+    status->is_exhausted = client->journal.is_exhausted;
+    if (status->is_exhausted) {
+        status->spent_epsilon = status->lifetime_epsilon_cap;
+        status->window_spent_epsilon = status->window_epsilon_cap;
+        return;
+    }
+    status->n_submitted = ledger->n_charges;
+    for (size_t i = 0; i < ledger->n_charges; i++) {
+        count_done(status, ledger->charges[i].done);
+    }
+    status->spent_epsilon = dpot_epsilon_to_double(dpot_ledger_spent(ledger).epsilon_q32);
+    status->window_spent_epsilon = dpot_epsilon_to_double(
+        dpot_client_window_spent(client, status->device_time_ms).epsilon_q32);
+}
+
+/* A handle whose last opening of the files failed tries again before it answers. */
+static dpot_status make_sure_of_state(dpot_client *client)
+{
+    dpot_client_forget_error(client);
+    if (client->journal.is_loaded && !client->journal.is_poisoned) {
+        return DPOT_OK;
+    }
+    const dpot_status status = dpot_journal_lock(&client->journal, &client->error);
+    if (status == DPOT_OK) {
+        dpot_journal_unlock(&client->journal);
+    }
+    return status;
+}
+
+dpot_status dpot_client_get_status(dpot_client *client, struct dpot_client_status *status)
+{
+    const dpot_status result = make_sure_of_state(client);
+    if (result != DPOT_OK) {
+        return result;
+    }
+    struct dpot_client_status full = {.struct_size = status->struct_size};
+    fill_status(client, &full);
+    memcpy(status, &full, status->struct_size < sizeof full ? status->struct_size : sizeof full);
+    return DPOT_OK;
+}
+
+dpot_status dpot_client_get_campaign_spent(dpot_client *client, const uint8_t campaign_id[16],
+                                           double *spent_epsilon)
+{
+    const dpot_status result = make_sure_of_state(client);
+    if (result != DPOT_OK) {
+        return result;
+    }
+    const struct dpot_privacy spent =
+        dpot_ledger_spent_campaign(&client->journal.ledger, client->campaigns.pin, campaign_id);
+    *spent_epsilon = client->journal.is_exhausted ? dpot_epsilon_to_double(client->campaign_cap_q32)
+                                                  : dpot_epsilon_to_double(spent.epsilon_q32);
+    return DPOT_OK;
+}

@@ -1,0 +1,15 @@
+/* A clock that stands still until it is told otherwise. */
+#ifndef DPOT_TESTS_SUPPORT_CLOCK_H
+#define DPOT_TESTS_SUPPORT_CLOCK_H
+
+#include "dpot/hooks.h"
+
+struct test_clock {
+    struct dpot_clock clock; /* give its address away */
+    int64_t now_ms;
+    int64_t step_ms; /* added at every reading */
+};
+
+void test_clock_init(struct test_clock *t, int64_t now_ms);
+
+#endif

@@ -1,0 +1,86 @@
+#include "support/transport.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void play(const struct test_script *row, struct test_answer *answer)
+{
+    answer->failure = row->failure;
+    answer->status = row->status;
+    answer->retry_after_s = row->retry_after_s;
+    answer->body_len = row->body ? strlen(row->body) : 0;
+    if (row->body) {
+        memcpy(answer->body, row->body, answer->body_len);
+    }
+}
+
+static void answer_request(struct test_transport *t, const struct dpot_http_request *request,
+                           struct test_answer *answer)
+{
+    const bool is_post = strcmp(request->method, "POST") == 0;
+    const bool is_scripted = is_post && t->script_used < t->n_script;
+    t->n_posts += is_post;
+    t->n_gets += !is_post;
+    if (!is_scripted || t->script[t->script_used].reaches_server) {
+        t->server(t->server_ctx, request, answer);
+    }
+    if (is_scripted) {
+        play(&t->script[t->script_used++], answer);
+    }
+}
+
+/* Delivers the body in two pieces, as networks do. */
+static dpot_status deliver(const struct dpot_http_request *request,
+                           const struct test_answer *answer)
+{
+    const size_t half = answer->body_len / 2;
+    if (answer->body_len > request->body_max) {
+        return DPOT_ERR_TOO_LARGE;
+    }
+    dpot_status status = request->on_body(request->sink, answer->body, half);
+    if (status == DPOT_OK) {
+        status = request->on_body(request->sink, answer->body + half, answer->body_len - half);
+    }
+    return status;
+}
+
+static dpot_status perform(void *ctx, const struct dpot_http_request *request,
+                           struct dpot_http_response *response)
+{
+    struct test_transport *t = ctx;
+    if (t->is_down && *t->is_down) {
+        return DPOT_ERR_NETWORK;
+    }
+    struct test_answer *answer = calloc(1, sizeof *answer);
+    if (!answer) {
+        return DPOT_ERR_MEMORY;
+    }
+    (void)snprintf(t->last_url, sizeof t->last_url, "%s", request->url);
+    (void)snprintf(t->last_content_type, sizeof t->last_content_type, "%s",
+                   request->content_type ? request->content_type : "");
+    answer_request(t, request, answer);
+    dpot_status status = answer->failure;
+    if (status == DPOT_OK) {
+        response->status = answer->status;
+        response->retry_after_s = answer->retry_after_s;
+        status = deliver(request, answer);
+    }
+    free(answer);
+    return status;
+}
+
+void test_transport_init(struct test_transport *t, test_server *server, void *server_ctx)
+{
+    *t = (struct test_transport){.transport = {sizeof t->transport, NULL, perform},
+                                 .server = server,
+                                 .server_ctx = server_ctx};
+    t->transport.ctx = t;
+}
+
+void test_transport_script(struct test_transport *t, struct test_script row)
+{
+    if (t->n_script < TEST_SCRIPT_MAX) {
+        t->script[t->n_script++] = row;
+    }
+}

@@ -1,0 +1,54 @@
+/* A scripted network: a server behind a function, and a queue of answers that come before it. */
+#ifndef DPOT_TESTS_SUPPORT_TRANSPORT_H
+#define DPOT_TESTS_SUPPORT_TRANSPORT_H
+
+#include "dpot/hooks.h"
+
+#include <stdbool.h>
+
+#define TEST_ANSWER_BODY_MAX 65536
+
+/* What comes back from one exchange. */
+struct test_answer {
+    dpot_status failure; /* other than DPOT_OK: no HTTP status was received */
+    int status;
+    uint32_t retry_after_s;
+    size_t body_len;
+    uint8_t body[TEST_ANSWER_BODY_MAX];
+};
+
+/* A server: fills the answer to a request. */
+typedef void test_server(void *ctx, const struct dpot_http_request *request,
+                         struct test_answer *answer);
+
+/* One row of the script, for the next POST. */
+struct test_script {
+    dpot_status failure;
+    int status;
+    uint32_t retry_after_s;
+    const char *body;    /* text, NULL: none */
+    bool reaches_server; /* the server sees the request although its answer is replaced */
+};
+
+#define TEST_SCRIPT_MAX 32
+
+struct test_transport {
+    struct dpot_transport transport; /* give its address away */
+    test_server *server;
+    void *server_ctx;
+    struct test_script script[TEST_SCRIPT_MAX];
+    size_t n_script;
+    size_t script_used;
+    const bool *is_down; /* NULL, or: while it is true nothing gets through */
+    size_t n_gets;
+    size_t n_posts;
+    char last_url[1300];
+    char last_content_type[64];
+};
+
+void test_transport_init(struct test_transport *t, test_server *server, void *server_ctx);
+
+/* Adds a row to the script. */
+void test_transport_script(struct test_transport *t, struct test_script row);
+
+#endif

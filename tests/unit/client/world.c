@@ -1,0 +1,318 @@
+#include "unit/client/world.h"
+
+#include "ledger.h"
+#include "mechanism/sampler.h"
+#include "proto/wire_report.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN] = {0xc0, 0xff, 0xee, 1, 2, 3, 4, 5,
+                                                          6,    7,    8,    9, 9, 9, 9, 9};
+
+static void make_campaign(struct dpot_campaign *campaign, uint32_t rounds)
+{
+    double m[RING_SIZE];
+    struct dpot_error error = {{0}};
+    *campaign = (struct dpot_campaign){.revision = 1,
+                                       .output_is_domain = true,
+                                       .metric = {DPOT_METRIC_RING, RING_SIZE},
+                                       .cost_power = 1,
+                                       .mechanism = DPOT_MECHANISM_WPM,
+                                       .epsilon_q32 = DPOT_EPSILON_ONE,
+                                       .lambda = 1,
+                                       .iterations = 2,
+                                       .n_max = 3,
+                                       .rounds = rounds,
+                                       .opens_ms = OPENS_MS,
+                                       .closes_ms = OPENS_MS + rounds * DAY_MS,
+                                       .min_pool = 1};
+    memcpy(campaign->id, campaign_id, sizeof campaign->id);
+    memcpy(campaign->name, "test", 5);
+    cr_assert_eq(dpot_domain_init_ring(&campaign->domain, RING_SIZE, NULL), DPOT_OK);
+    cr_assert_eq(dpot_domain_init_copy(&campaign->output, &campaign->domain), DPOT_OK);
+    for (size_t j = 0; j < RING_SIZE; j++) {
+        m[j] = 1.0 / RING_SIZE;
+    }
+    campaign->base_measure.mass_code = dpot_alloc_array(NULL, RING_SIZE, sizeof(uint32_t));
+    cr_assert_eq(dpot_base_measure_encode(m, RING_SIZE, campaign->epsilon_q32,
+                                          &campaign->base_measure, &error),
+                 DPOT_OK, "%s", error.text);
+}
+
+static void make_keys(struct authority *a)
+{
+    a->keys.n_seal_keys = 2;
+    for (size_t i = 0; i < 2; i++) {
+        struct dpot_seal_key *key = &a->keys.seal_keys[i];
+        dpot_seal_keypair(key->public_key, a->seal_secrets[i]);
+        dpot_seal_key_id(key->public_key, key->id);
+        key->not_before_ms = OPENS_MS - DAY_MS;
+        /* The device prefers the one that lasts longest: the first. */
+        key->not_after_ms = OPENS_MS + (i == 0 ? 800 : 700) * DAY_MS;
+    }
+}
+
+void authority_sign_campaign(const struct authority *a, const struct dpot_campaign *campaign,
+                             struct dpot_buf *out)
+{
+    struct dpot_buf bytes;
+    struct dpot_error error = {{0}};
+    dpot_buf_init(&bytes, DPOT_CAMPAIGN_BYTES_MAX, NULL);
+    dpot_buf_init(out, DPOT_CAMPAIGN_BYTES_MAX + 1024, NULL);
+    cr_assert_eq(dpot_wire_campaign_encode(campaign, &bytes), DPOT_OK);
+    cr_assert_eq(dpot_wire_campaign_sign(bytes.data, bytes.len, a->sign_secret, out, &error),
+                 DPOT_OK, "%s", error.text);
+    dpot_buf_release(&bytes);
+}
+
+void authority_sign(struct authority *a)
+{
+    struct dpot_signed_campaign opened;
+    struct dpot_error error = {{0}};
+    dpot_buf_release(&a->signed_campaign);
+    authority_sign_campaign(a, &a->campaign, &a->signed_campaign);
+    cr_assert_eq(dpot_wire_campaign_open(a->signed_campaign.data, a->signed_campaign.len, a->pin,
+                                         NULL, &opened, &error),
+                 DPOT_OK, "%s", error.text);
+    memcpy(a->hash, opened.hash, sizeof a->hash);
+    dpot_signed_campaign_release(&opened);
+}
+
+void authority_sign_keys(struct authority *a)
+{
+    dpot_buf_release(&a->signed_keys);
+    dpot_buf_init(&a->signed_keys, DPOT_KEYS_BYTES_MAX, NULL);
+    cr_assert_eq(dpot_wire_keys_sign(&a->keys, a->sign_secret, &a->signed_keys, NULL), DPOT_OK);
+}
+
+void authority_init(struct authority *a, uint32_t rounds)
+{
+    *a = (struct authority){0};
+    cr_assert_eq(dpot_init(), DPOT_OK);
+    dpot_sign_keypair(a->pin, a->sign_secret);
+    make_keys(a);
+    authority_sign_keys(a);
+    make_campaign(&a->campaign, rounds);
+    authority_sign(a);
+}
+
+void authority_release(struct authority *a)
+{
+    dpot_buf_release(&a->signed_keys);
+    dpot_buf_release(&a->signed_campaign);
+    dpot_campaign_release(&a->campaign);
+}
+
+/* ---- the server ---- */
+
+static void serve(struct test_answer *answer, int status, const struct dpot_buf *body)
+{
+    answer->status = status;
+    if (body) {
+        cr_assert_leq(body->len, sizeof answer->body);
+        memcpy(answer->body, body->data, body->len);
+        answer->body_len = body->len;
+    }
+}
+
+static void serve_keys(const struct world *w, struct test_answer *answer)
+{
+    if (w->serves_second_key) {
+        struct dpot_keys keys = {.n_seal_keys = 1, .seal_keys = {w->authority->keys.seal_keys[1]}};
+        struct dpot_buf body;
+        dpot_buf_init(&body, DPOT_KEYS_BYTES_MAX, NULL);
+        cr_assert_eq(dpot_wire_keys_sign(&keys, w->authority->sign_secret, &body, NULL), DPOT_OK);
+        serve(answer, 200, &body);
+        dpot_buf_release(&body);
+    } else {
+        serve(answer, 200, &w->authority->signed_keys);
+    }
+}
+
+/* Whether the disk, not the cache, holds a CHARGE for this key. */
+static bool has_durable_charge(const struct world *w, const uint8_t *hash, uint32_t round)
+{
+    size_t len = 0;
+    const uint8_t *ledger = test_filesystem_durable(&w->files, DPOT_LEDGER_NAME, &len);
+    for (size_t at = DPOT_HEADER_LEN; at + DPOT_LEDGER_RECORD_LEN <= len;
+         at += DPOT_LEDGER_RECORD_LEN) {
+        if (memcmp(ledger + at, "CHRG", 4) == 0 &&
+            memcmp(ledger + at + 16, hash, DPOT_HASH_LEN) == 0 &&
+            dpot_load_u32(ledger + at + 48) == round) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool was_received(const struct world *w, const struct dpot_report *report)
+{
+    for (size_t i = 0; i < w->n_received; i++) {
+        if (memcmp(w->received[i].report.id, report->id, sizeof report->id) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void take_batch(struct world *w, const struct dpot_batch *batch, struct test_answer *answer)
+{
+    enum dpot_report_status statuses[RECEIVED_MAX];
+    struct dpot_buf receipt;
+    for (size_t i = 0; i < batch->n_reports; i++) {
+        struct received *r = &w->received[w->n_received];
+        statuses[i] =
+            was_received(w, &batch->reports[i]) ? DPOT_REPORT_DUPLICATE : DPOT_REPORT_ACCEPTED;
+        cr_assert_lt(w->n_received, RECEIVED_MAX);
+        memcpy(r->campaign_hash, batch->campaign_hash, sizeof r->campaign_hash);
+        r->round = batch->round;
+        r->report = batch->reports[i];
+        w->n_uncharged += !has_durable_charge(w, batch->campaign_hash, batch->round);
+        w->n_received++;
+    }
+    dpot_buf_init(&receipt, 65536, NULL);
+    cr_assert_eq(dpot_wire_receipt_encode(statuses, batch->n_reports, &receipt), DPOT_OK);
+    serve(answer, 202, &receipt);
+    dpot_buf_release(&receipt);
+}
+
+static void serve_reports(struct world *w, const struct dpot_http_request *request,
+                          struct test_answer *answer)
+{
+    const struct authority *a = w->authority;
+    uint8_t key_id[DPOT_SEAL_KEY_ID_LEN];
+    cr_assert_eq(dpot_wire_batch_key_id(request->body, request->body_len, key_id, NULL), DPOT_OK);
+    const size_t k = memcmp(key_id, a->keys.seal_keys[0].id, sizeof key_id) == 0 ? 0 : 1;
+    if (k == 0 && w->withdraws_key) {
+        serve(answer, 410, NULL);
+        return;
+    }
+    struct dpot_batch batch;
+    struct dpot_error error = {{0}};
+    cr_assert_eq(dpot_wire_batch_open(request->body, request->body_len,
+                                      a->keys.seal_keys[k].public_key, a->seal_secrets[k], NULL,
+                                      &batch, &error),
+                 DPOT_OK, "%s", error.text);
+    take_batch(w, &batch, answer);
+    dpot_batch_release(&batch);
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t text_len = strlen(text), end_len = strlen(end);
+    return text_len >= end_len && strcmp(text + text_len - end_len, end) == 0;
+}
+
+static void server(void *ctx, const struct dpot_http_request *request, struct test_answer *answer)
+{
+    struct world *w = ctx;
+    char hex[2 * DPOT_CAMPAIGN_ID_LEN + 1];
+    dpot_hex_encode(hex, w->authority->campaign.id, DPOT_CAMPAIGN_ID_LEN);
+    if (strcmp(request->method, "POST") == 0) {
+        serve_reports(w, request, answer);
+    } else if (ends_with(request->url, "/v1/keys")) {
+        serve_keys(w, answer);
+    } else if (ends_with(request->url, hex)) {
+        serve(answer, 200, &w->authority->signed_campaign);
+    } else {
+        serve(answer, 404, NULL);
+    }
+}
+
+/* ---- the device ---- */
+
+void world_init(struct world *w, const struct authority *a, uint64_t seed)
+{
+    memset(w, 0, sizeof *w);
+    w->authority = a;
+    test_filesystem_init(&w->files, seed);
+    test_clock_init(&w->clock, OPENS_MS + 1000);
+    test_transport_init(&w->network, server, w);
+    w->network.is_down = &w->files.is_down;
+    dpot_client_config_init(&w->config, sizeof w->config);
+    w->config.server_url = "https://pool.example.org/";
+    memcpy(w->config.pin, a->pin, sizeof w->config.pin);
+    w->config.campaign_epsilon_cap = 100;
+    w->config.window_epsilon_cap = 100;
+    w->config.window_seconds = 86400;
+    w->config.lifetime_epsilon_cap = 100;
+    w->config.send_delay_ms = SEND_DELAY_MS;
+    w->config.filesystem = &w->files.filesystem;
+    w->config.transport = &w->network.transport;
+    w->config.clock = &w->clock.clock;
+}
+
+void world_release(struct world *w)
+{
+    test_filesystem_release(&w->files);
+}
+
+dpot_client *world_open(struct world *w)
+{
+    dpot_client *client = NULL;
+    char text[400];
+    cr_assert_eq(dpot_client_open(&w->config, &client, text, sizeof text), DPOT_OK, "%s", text);
+    return client;
+}
+
+dpot_client *world_enroll(struct world *w)
+{
+    dpot_client *client = world_open(w);
+    cr_assert_eq(dpot_client_enroll(client, w->authority->campaign.id), DPOT_OK, "%s",
+                 dpot_client_last_error(client));
+    return client;
+}
+
+dpot_status world_submit(struct world *w, dpot_client *client, enum dpot_submit_outcome *outcome)
+{
+    const double place = 3;
+    return dpot_client_submit_points(client, w->authority->campaign.id, &place, NULL, 1, 1,
+                                     outcome);
+}
+
+dpot_status world_pump(struct world *w, dpot_client *client, struct dpot_pump_result *result)
+{
+    w->clock.now_ms += SEND_DELAY_MS;
+    if (result) {
+        *result = (struct dpot_pump_result){.struct_size = sizeof *result};
+    }
+    return dpot_client_pump(client, 10000, result);
+}
+
+struct dpot_client_status world_status(dpot_client *client)
+{
+    struct dpot_client_status status = {.struct_size = sizeof status};
+    cr_assert_eq(dpot_client_get_status(client, &status), DPOT_OK, "%s",
+                 dpot_client_last_error(client));
+    return status;
+}
+
+void assert_conserved(const struct dpot_client_status *s)
+{
+    cr_assert_eq(s->n_submitted, s->n_accepted + s->n_duplicate + s->n_rejected_malformed +
+                                     s->n_rejected_range + s->n_rejected_group +
+                                     s->n_rejected_test + s->n_rejected_token +
+                                     s->n_rejected_closed + s->n_dropped_closed + s->n_dropped_age +
+                                     s->n_dropped_malformed + s->n_dropped_lost + s->n_pending);
+}
+
+size_t world_count_contradictions(const struct world *w)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < w->n_received; i++) {
+        for (size_t j = 0; j < i; j++) {
+            const struct received *a = &w->received[i], *b = &w->received[j];
+            const bool is_same_key =
+                a->round == b->round &&
+                memcmp(a->campaign_hash, b->campaign_hash, sizeof a->campaign_hash) == 0;
+            const bool is_same_report =
+                a->report.index == b->report.index &&
+                memcmp(a->report.id, b->report.id, sizeof a->report.id) == 0;
+            n += is_same_key && !is_same_report;
+        }
+    }
+    return n;
+}

@@ -1,0 +1,90 @@
+/* A whole small world for tests of the device: an aggregator with keys, a campaign and a memory of
+ * what it was sent, and a device's folder, clock and network. */
+#ifndef DPOT_TESTS_CLIENT_WORLD_H
+#define DPOT_TESTS_CLIENT_WORLD_H
+
+#include "dpot/dpot.h"
+#include "model/campaign.h"
+#include "proto/wire_campaign.h"
+#include "proto/wire_keys.h"
+#include "support/clock.h"
+#include "support/filesystem.h"
+#include "support/transport.h"
+
+#define DAY_MS ((int64_t)86400 * 1000)
+#define OPENS_MS ((int64_t)1700000000 * 1000)
+#define RING_SIZE 8
+#define SEND_DELAY_MS 2000
+
+/* What the aggregator publishes. Made once, shared by many worlds. */
+struct authority {
+    uint8_t pin[DPOT_SIGN_PUBLIC_LEN];
+    uint8_t sign_secret[DPOT_SIGN_SECRET_LEN];
+    struct dpot_keys keys;
+    uint8_t seal_secrets[2][DPOT_SEAL_SECRET_LEN];
+    struct dpot_buf signed_keys;
+    struct dpot_campaign campaign;
+    struct dpot_buf signed_campaign;
+    uint8_t hash[DPOT_HASH_LEN];
+};
+
+/* A sound campaign over a ring of RING_SIZE points: epsilon 1, `rounds` rounds of one day each from
+ * OPENS_MS on. Two seal keys: the second takes over from the first when `seal_secrets` [0] is
+ * withdrawn. */
+void authority_init(struct authority *a, uint32_t rounds);
+void authority_release(struct authority *a);
+
+/* Signs a->campaign again after a change, or a->keys. */
+void authority_sign(struct authority *a);
+void authority_sign_keys(struct authority *a);
+
+/* Signs any campaign with the authority's key into `out` (initialised here). */
+void authority_sign_campaign(const struct authority *a, const struct dpot_campaign *campaign,
+                             struct dpot_buf *out);
+
+/* One report that reached the server. */
+struct received {
+    uint8_t campaign_hash[DPOT_HASH_LEN];
+    uint32_t round;
+    struct dpot_report report;
+};
+#define RECEIVED_MAX 512
+
+struct world {
+    const struct authority *authority;
+    struct test_filesystem files;
+    struct test_clock clock;
+    struct test_transport network;
+    struct dpot_client_config config;
+    struct received received[RECEIVED_MAX];
+    size_t n_received;
+    size_t n_uncharged;     /* reports that came without a charge on the disk */
+    bool withdraws_key;     /* the first seal key is answered with 410 */
+    bool serves_second_key; /* /v1/keys lists only the second */
+};
+
+/* An empty folder, the clock inside the first round, caps far away (100). */
+void world_init(struct world *w, const struct authority *a, uint64_t seed);
+void world_release(struct world *w);
+
+/* Opens a client on the world; fails the test if that fails. */
+dpot_client *world_open(struct world *w);
+
+/* Opens one, enrolls it in the authority's campaign. */
+dpot_client *world_enroll(struct world *w);
+
+/* Submits one place; returns the status. */
+dpot_status world_submit(struct world *w, dpot_client *client, enum dpot_submit_outcome *outcome);
+
+/* Lets the sending time come and pumps. */
+dpot_status world_pump(struct world *w, dpot_client *client, struct dpot_pump_result *result);
+
+struct dpot_client_status world_status(dpot_client *client);
+
+/* The conservation law. */
+void assert_conserved(const struct dpot_client_status *status);
+
+/* How many keys were sent two different reports. */
+size_t world_count_contradictions(const struct world *w);
+
+#endif
