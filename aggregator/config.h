@@ -1,9 +1,9 @@
 /* dpotd.json: where to listen, where to store, which keys, how much at most.
  *
- * Unknown keys are refused by name; relative paths are relative to the file's folder. Every key is described in
- * doc/dpotd.8. */
-#ifndef DPOT_CONFIG_H
-#define DPOT_CONFIG_H
+ * Unknown keys are refused by name; relative paths are relative to the file's folder. Every key is
+ * described in doc/dpotd.8. */
+#ifndef DPOT_AGGREGATOR_CONFIG_H
+#define DPOT_AGGREGATOR_CONFIG_H
 
 #include "http/log.h"
 #include "http/server.h"
@@ -34,7 +34,8 @@ struct config {
     enum log_level log;
 };
 
-/* DPOT_ERR_IO (no such file), DPOT_ERR_MALFORMED, DPOT_ERR_RANGE, with the file, the key and the remedy. */
+/* DPOT_ERR_IO (no such file), DPOT_ERR_MALFORMED, DPOT_ERR_RANGE, with the file, the key and the
+ * remedy. */
 DPOT_WARN_UNUSED dpot_status config_read(const char *path, struct config *config,
                                          struct dpot_error *error);
 

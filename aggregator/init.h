@@ -4,9 +4,9 @@
  *     DIR/keys/        signing key, seal key      0700, files 0600
  *     DIR/tokens       hashes of admin tokens     0600
  *
- * dpotd.json is written last, so that a folder with one is complete. Nothing is ever overwritten. */
-#ifndef DPOT_INIT_H
-#define DPOT_INIT_H
+ * dpotd.json is written last, so a folder with one is complete. Nothing is ever overwritten. */
+#ifndef DPOT_AGGREGATOR_INIT_H
+#define DPOT_AGGREGATOR_INIT_H
 
 #include "base/crypto.h"
 #include "base/error.h"
@@ -20,7 +20,7 @@ struct init_result {
     char token[INIT_TOKEN_SIZE];       /* the admin token, which is nowhere else: wipe it */
 };
 
-/* DPOT_ERR_EXISTS: DIR has a dpotd.json, keys or tokens. DPOT_ERR_MALFORMED: listen. DPOT_ERR_IO. */
+/* DPOT_ERR_EXISTS: DIR has dpotd.json, keys or tokens. DPOT_ERR_MALFORMED: listen. DPOT_ERR_IO. */
 DPOT_WARN_UNUSED dpot_status init_run(const char *folder, const char *listen,
                                       const struct dpot_clock *clock, struct init_result *result,
                                       struct dpot_error *error);

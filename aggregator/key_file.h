@@ -1,6 +1,6 @@
 /* Files that hold secrets: written whole, new and private; read only when nobody else can. */
-#ifndef DPOT_KEY_FILE_H
-#define DPOT_KEY_FILE_H
+#ifndef DPOT_AGGREGATOR_KEY_FILE_H
+#define DPOT_AGGREGATOR_KEY_FILE_H
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -16,8 +16,9 @@
 DPOT_WARN_UNUSED dpot_status key_file_write_new(const char *path, const char *text,
                                                 struct dpot_error *error);
 
-/* Appends the content and a NUL that is not counted. DPOT_ERR_IO: missing or unreadable. DPOT_ERR_DENIED: its mode
- * has one of the `forbidden` bits. DPOT_ERR_MALFORMED: larger than KEY_FILE_BYTES_MAX. */
+/* Appends the content and a NUL that is not counted. DPOT_ERR_IO: missing or unreadable.
+ * DPOT_ERR_DENIED: its mode has one of the `forbidden` bits. DPOT_ERR_MALFORMED: larger than
+ * KEY_FILE_BYTES_MAX. */
 DPOT_WARN_UNUSED dpot_status key_file_read(const char *path, mode_t forbidden, struct dpot_buf *out,
                                            struct dpot_error *error);
 

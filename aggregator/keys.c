@@ -82,7 +82,8 @@ dpot_status server_keys_create(const char *folder, const struct dpot_clock *cloc
 
 /* Reading. */
 
-/* The value of the line "NAME VALUE" in `text`, copied and cut at the line's end; false when there is none. */
+/* The value of the line "NAME VALUE" in `text`, copied and cut at the line's end; false when there
+ * is none. */
 static bool find_value(const char *text, const char *name, char *out, size_t cap)
 {
     const size_t name_len = strlen(name);

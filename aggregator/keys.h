@@ -1,13 +1,13 @@
-/* The server's keys on disk: one that signs campaigns (devices pin its public half), and those that devices seal
- * reports for. Text files of "name value" lines, mode 0600, in one folder:
+/* The server's keys on disk: one that signs campaigns (devices pin its public half), and those that
+ * devices seal reports for. Text files of "name value" lines, mode 0600, in one folder:
  *
  *     signing.key     secret_key <128 hex digits>
  *     seal-ID.key     id <16 hex digits>
  *                     secret_key <64 hex digits>
  *                     not_before 2026-12-01T00:00:00Z
  *                     not_after 2028-01-05T00:00:00Z */
-#ifndef DPOT_KEYS_H
-#define DPOT_KEYS_H
+#ifndef DPOT_AGGREGATOR_KEYS_H
+#define DPOT_AGGREGATOR_KEYS_H
 
 #include "base/crypto.h"
 #include "base/error.h"
@@ -20,8 +20,8 @@ struct server_keys {
     struct seal_secret seal_secrets[DPOT_SEAL_KEYS_MAX];
 };
 
-/* Writes a new signing key and one seal key that is valid from now for 400 days into an existing folder.
- * DPOT_ERR_EXISTS, DPOT_ERR_IO. */
+/* Writes a new signing key and one seal key that is valid from now for 400 days into an existing
+ * folder. DPOT_ERR_EXISTS, DPOT_ERR_IO. */
 DPOT_WARN_UNUSED dpot_status server_keys_create(const char *folder, const struct dpot_clock *clock,
                                                 uint8_t pin[DPOT_SIGN_PUBLIC_LEN],
                                                 struct dpot_error *error);

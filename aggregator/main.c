@@ -1,4 +1,5 @@
-/* dpotd: the aggregator. Commands, options, signals and exit codes; the work is in service.h and init.h. */
+/* dpotd: the aggregator. Commands, options, signals and exit codes; the work is in service.h and
+ * init.h. */
 #include "base/clock.h"
 #include "base/crypto.h"
 #include "files/json.h"
@@ -59,7 +60,7 @@ static const char serve_help[] =
     "\n"
     "  --config FILE       dpotd.json, as written by dpotd init\n"
     "  --listen HOST:PORT  instead of the configured address; port 0 takes a free one\n"
-    "  --ready-file FILE   is made when the server answers and holds its URL\n"
+    "  --ready-file FILE   holds the URL while the server answers\n"
     "\n"
     "Example: dpotd serve --config /var/lib/dpot/dpotd.json\n";
 
@@ -232,6 +233,9 @@ static int run_service(const struct config *config, const struct options *option
     }
     if (status == DPOT_OK) {
         (void)sigwait(&stopping, &signal_number);
+    }
+    if (options->ready_file) {
+        (void)unlink(options->ready_file);
     }
     service_close(service);
     return status == DPOT_OK ? EXIT_DONE : fail(status, &error);

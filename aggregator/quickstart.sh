@@ -78,7 +78,7 @@ say "$url  pin $pin"
 
 step "Drawing $devices virtual users over the map (US census tracts, 2010)"
 gunzip -c tests/data/us_tracts_2010.csv.gz >"$dir/places.csv"
-"$bin/dpot" population --places "$dir/places.csv" --devices "$devices" --seed 1 --quiet --out "$dir/devices.csv"
+"$bin/dpot" population --places "$dir/places.csv" --devices "$devices" --seed 1 --quiet --json --out "$dir/devices.csv" >"$dir/population.json"
 say "$(($(wc -l <"$dir/devices.csv") - 1)) places in all; every device keeps its own"
 
 step "Opening a signed campaign: 16 x 24 cells, epsilon $epsilon, great-circle distance"
@@ -96,7 +96,7 @@ SPEC
 "$bin/dpot" campaign create "$dir/census.json" --server "$url" --json >"$dir/campaign.json"
 id=$(json "$dir/campaign.json" id)
 "$bin/dpot" campaign open "$id" --server "$url" --json >"$dir/open.json"
-"$bin/dpot" campaign fetch "$id" --server "$url" --out "$dir/campaign.signed" --quiet
+"$bin/dpot" campaign fetch "$id" --server "$url" --pin "$pin" --out "$dir/campaign.signed" --json >"$dir/fetch.json"
 say "campaign $id"
 
 step "Running $devices devices: enroll, charge, privatise, spool, send"
@@ -117,15 +117,16 @@ w1_sample=$(w1 "$dir/run/population_sample.csv")
 w1_uniform=$(w1 "$dir/uniform.csv")
 
 results=$dir/run/results.json
+row() { printf '  %-46s %8s %15.1f km' "$1" "$2" "$3"; }
 cat <<TABLE
 
 Where do $devices people spend their time? W1 = kilometres the estimate is off, on average (exact transport).
 
-  estimate                                     epsilon       W1 to the truth
-  -----------------------------------------------------------------------
-  private pool (WPM, one report a device)     $(printf '%8s' "$epsilon")  $(printf '%13.1f km' "$w1_private")
-  the same devices, one place each, no privacy     none  $(printf '%13.1f km' "$w1_sample")
-  uniform guess, no data                              0  $(printf '%13.1f km' "$w1_uniform")
+  estimate                                        epsilon    W1 to the truth
+  --------------------------------------------------------------------------
+$(row 'private pool (WPM, one report a device)' "$epsilon" "$w1_private")
+$(row 'the same devices, one place each, no privacy' none "$w1_sample")
+$(row 'uniform guess, no data at all' 0 "$w1_uniform")
 
   reports     submitted  accepted  duplicate  rejected  pending
             $(printf '%11s %9s %10s %9s %8s' "$(json "$results" submitted)" "$(json "$results" accepted)" "$(json "$results" duplicate)" "$(json "$results" rejected)" "$(json "$results" pending)")

@@ -1,6 +1,6 @@
 /* A running aggregator: every room opened and wired together, in order, and closed in reverse. */
-#ifndef DPOT_SERVICE_H
-#define DPOT_SERVICE_H
+#ifndef DPOT_AGGREGATOR_SERVICE_H
+#define DPOT_AGGREGATOR_SERVICE_H
 
 #include "config.h"
 
@@ -14,9 +14,9 @@ struct service_hooks {
 
 struct service;
 
-/* Reads keys and tokens, opens the store, listens and serves. `listen` NULL: as configured. DPOT_ERR_IO (store, port,
- * missing file), DPOT_ERR_DENIED (a key others can read), DPOT_ERR_MALFORMED, DPOT_ERR_VERSION, ... with one
- * sentence; nothing is left running. */
+/* Reads keys and tokens, opens the store, listens and serves. `listen` NULL: as configured.
+ * DPOT_ERR_IO (store, port, missing file), DPOT_ERR_DENIED (a key others can read),
+ * DPOT_ERR_MALFORMED, DPOT_ERR_VERSION, ... with one sentence; nothing is left running. */
 DPOT_WARN_UNUSED dpot_status service_open(const struct config *config, const char *listen,
                                           const struct service_hooks *hooks,
                                           struct service **service, struct dpot_error *error);

@@ -1,14 +1,15 @@
 /* Campaign registry: the state machine of revisions, and the keys that sign them.
  *
  *     create -> DRAFT -- open --> OPEN -- close --> CLOSED
- *     Opening a revision closes the campaign's open one. A closed revision never opens again. A draft may
- *     be closed (abandoned). Only OPEN revisions take reports.
+ *     Opening a revision closes the campaign's open one. A closed revision never opens again.
+ *     A draft may be closed (abandoned). Only OPEN revisions take reports.
  *
  * Several threads may call one registry.
  *
  * Invariant
- * (R1) Nothing from the store is used before its signature is checked against our own key and its hash, id,
- *      revision and name against the record: an altered store is DPOT_ERR_CORRUPT, never a campaign. */
+ * (R1) Nothing from the store is used before its signature is checked against our own key and its
+ *      hash, id, revision and name against the record: an altered store is DPOT_ERR_CORRUPT, never
+ *      a campaign. */
 #ifndef DPOT_CAMPAIGN_REGISTRY_H
 #define DPOT_CAMPAIGN_REGISTRY_H
 
@@ -39,8 +40,8 @@ DPOT_WARN_UNUSED dpot_status registry_create(struct registry *registry, const js
                                              struct revision_record *record,
                                              struct dpot_error *error);
 
-/* Opens the campaign's newest draft; without one, an open revision stays as it is. DPOT_ERR_NOT_FOUND,
- * DPOT_ERR_CLOSED (a closed revision never opens again; naming the remedy). */
+/* Opens the campaign's newest draft; without one, an open revision stays as it is.
+ * DPOT_ERR_NOT_FOUND, DPOT_ERR_CLOSED (a closed revision never opens again; naming the remedy). */
 DPOT_WARN_UNUSED dpot_status registry_open_campaign(struct registry *registry,
                                                     const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
                                                     struct revision_record *record,

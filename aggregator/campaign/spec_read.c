@@ -51,7 +51,7 @@ static dpot_status read_row(const json_t *rows, size_t i, const char *key, size_
                             struct dpot_error *error)
 {
     char name[KEY_CAP];
-    (void)snprintf(name, sizeof name, "point %zu of %s", i, key);
+    (void)snprintf(name, sizeof name, "point %zu of %.90s", i, key);
     return spec_read_numbers(json_array_get(rows, i), name, out, dim, error);
 }
 

@@ -5,7 +5,8 @@
 #include "files/json.h"
 #include "model/domain.h"
 
-/* Turns the silent DPOT_ERR_NOT_FOUND of a json_get_... into "KEY is missing: ..."; other statuses pass. */
+/* Turns the silent DPOT_ERR_NOT_FOUND of a json_get_... into "KEY is missing: ..."; other statuses
+ * pass. */
 DPOT_WARN_UNUSED dpot_status spec_require(dpot_status status, const char *key, const char *remedy,
                                           struct dpot_error *error);
 
@@ -17,8 +18,8 @@ DPOT_WARN_UNUSED dpot_status spec_read_numbers(const json_t *array, const char *
                                                double *out /* (size) */, size_t size,
                                                struct dpot_error *error);
 
-/* Reads object[key] as a domain: types "points", "grid" and, if `with_ring`, "ring". `*domain` is zeroed on
- * failure. */
+/* Reads object[key] as a domain: types "points", "grid" and, if `with_ring`, "ring". `*domain` is
+ * zeroed on failure. */
 DPOT_WARN_UNUSED dpot_status spec_read_domain(const json_t *object, const char *key, bool with_ring,
                                               struct dpot_domain *domain, struct dpot_error *error);
 

@@ -1,8 +1,9 @@
-/* Deadlines of connections: a sender of one byte a second is never idle, so an idle time-out does not stop it.
+/* Deadlines of connections: a sender of one byte a second is never idle, so an idle time-out does
+ * not stop it.
  *
- * One thread looks at all of them a few times a second and shuts down the sockets that are late; whoever serves the
- * connection then sees its end. An entry is removed before its socket is closed, so no later owner of that number is
- * ever hit. */
+ * One thread looks at all of them a few times a second and shuts down the sockets that are late;
+ * whoever serves the connection then sees its end. An entry is removed before its socket is closed,
+ * so no later owner of that number is ever hit. */
 #ifndef DPOT_HTTP_DEADLINES_H
 #define DPOT_HTTP_DEADLINES_H
 

@@ -40,7 +40,8 @@ static bool split(const char *text, struct host_port *out)
         text++;
         len -= 2;
     }
-    if (len == 0 || len >= HOST_SIZE || (!is_bracketed && memchr(text, ':', len))) {
+    if (len == 0 || len >= HOST_SIZE ||
+        (!is_bracketed && (memchr(text, ':', len) || text[0] == '['))) {
         return false;
     }
     memcpy(out->host, text, len);

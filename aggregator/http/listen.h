@@ -1,4 +1,5 @@
-/* The listening socket, made here so that every refusal is a sentence of ours and port 0 can be told. */
+/* The listening socket, made here so that every refusal is a sentence of ours and port 0 can be
+ * told. */
 #ifndef DPOT_HTTP_LISTEN_H
 #define DPOT_HTTP_LISTEN_H
 
@@ -12,8 +13,8 @@
 /* "HOST:PORT" or "[IPV6]:PORT", port 0..65535, as text only. DPOT_ERR_MALFORMED with a sentence. */
 DPOT_WARN_UNUSED dpot_status listen_check(const char *text, struct dpot_error *error);
 
-/* Binds and listens; *fd is -1 on failure. DPOT_ERR_MALFORMED as above; DPOT_ERR_IO: unknown host, port in use, not
- * allowed. */
+/* Binds and listens; *fd is -1 on failure. DPOT_ERR_MALFORMED as above; DPOT_ERR_IO: unknown host,
+ * port in use, not allowed. */
 DPOT_WARN_UNUSED dpot_status listen_open(const char *text, int *fd, struct dpot_error *error);
 
 /* "http://127.0.0.1:43211" as bound. */

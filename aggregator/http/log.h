@@ -2,7 +2,8 @@
  *
  *     ts=2026-12-01T00:00:00Z level=info event=http.request method=POST route="/v1/..." status=202
  *
- * NEVER in a log: bodies, ids of reports, tokens, keys. Values that may hold spaces go through log_quote. */
+ * NEVER in a log: bodies, ids of reports, tokens, keys. Values that may hold spaces go through
+ * log_quote. */
 #ifndef DPOT_HTTP_LOG_H
 #define DPOT_HTTP_LOG_H
 
@@ -30,11 +31,12 @@ struct log {
 /* "debug", "info", "warning", "error"; DPOT_ERR_NOT_FOUND for another name. */
 DPOT_WARN_UNUSED dpot_status log_level_find(const char *name, enum log_level *level);
 
-/* Writes one line; `format` gives the pairs after the event and may be "". Safe from several threads. */
+/* Writes one line; `format` gives the pairs after the event and may be "". Safe from several
+ * threads. */
 void log_write(const struct log *log, enum log_level level, const char *event, const char *format,
                ...) DPOT_PRINTF(4, 5);
 
-/* The text in double quotes with control characters and quotes replaced, cut to fit; returns `out`. */
+/* The text in double quotes, control characters and quotes replaced, cut to fit; returns `out`. */
 const char *log_quote(char out[LOG_QUOTED_SIZE], const char *text);
 
 #endif

@@ -18,9 +18,9 @@ struct http_request {
     size_t body_len;
 };
 
-/* Set up by http_response_init. The content is that of `file` when it is not NULL (an unlinked temporary one:
- * what is too large for memory), else of `borrowed` when that is not NULL (it must outlive the server), else
- * of `body`. */
+/* Set up by http_response_init. The content is that of `file` when it is not NULL (an unlinked
+ * temporary one: what is too large for memory), else of `borrowed` when that is not NULL (it must
+ * outlive the server), else of `body`. */
 struct http_response {
     unsigned status;
     const char *content_type; /* a literal */
@@ -42,8 +42,8 @@ void http_response_text(struct http_response *response, unsigned status, const c
 /* Takes `value` (NULL: memory is out, answered 503). */
 void http_response_json(struct http_response *response, unsigned status, json_t *value);
 
-/* The error answer of `path`: JSON below /v1/admin ({"error", "status"}), text elsewhere. The note and the log
- * level are set too. */
+/* The error answer of `path`: JSON below /v1/admin ({"error", "status"}), text elsewhere. The note
+ * and the log level are set too. */
 void http_response_refuse(struct http_response *response, const char *path, unsigned http_status,
                           dpot_status status, const char *sentence);
 

@@ -1,7 +1,8 @@
-/* Every route: method, path, who may call it, how long a body it takes, and its handler. One table row each.
+/* Every route: method, path, who may call it, how long a body it takes, and its handler. One table
+ * row each.
  *
- * Handlers run on the server's threads, several at once; they change nothing but their answer and never
- * solve. */
+ * Handlers run on the server's threads, several at once; they change nothing but their answer and
+ * never solve. */
 #ifndef DPOT_HTTP_ROUTES_H
 #define DPOT_HTTP_ROUTES_H
 
@@ -33,8 +34,8 @@ struct route {
     route_handler handle;
 };
 
-/* Finds the route of a request and fills request->id; HEAD counts as GET. NULL: `*allow` is NULL for an
- * unknown path (404), otherwise the methods the path has (405). */
+/* Finds the route of a request and fills request->id; HEAD counts as GET. NULL: `*allow` is NULL
+ * for an unknown path (404), otherwise the methods the path has (405). */
 const struct route *routes_find(struct http_request *request, const char **allow);
 
 /* The longest body the route takes, bytes. */

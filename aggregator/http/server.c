@@ -227,14 +227,21 @@ static int64_t content_length(const struct http_response *response)
     return (int64_t)(response->borrowed ? response->borrowed->len : response->body.len);
 }
 
+/* The method for the log: what is no plain word of capitals is not repeated there. */
+static const char *plain_method(const char *method)
+{
+    const size_t len = strspn(method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    return len > 0 && len <= 8 && method[len] == '\0' ? method : "-";
+}
+
 static void log_exchange(const struct exchange *x, int64_t now_ms)
 {
     char note[LOG_QUOTED_SIZE];
     const struct http_response *r = &x->response;
     log_write(x->server->config.log, r->level, "http.request",
-              "method=%.8s route=%s status=%u in=%zu out=%lld ms=%lld%s%s", x->request.method,
-              x->route ? x->route->pattern : "-", r->status, x->body.len,
-              (long long)content_length(r), (long long)(now_ms - x->started_ms),
+              "method=%s route=%s status=%u in=%zu out=%lld ms=%lld%s%s",
+              plain_method(x->request.method), x->route ? x->route->pattern : "-", r->status,
+              x->body.len, (long long)content_length(r), (long long)(now_ms - x->started_ms),
               r->note.text[0] ? " note=" : "",
               r->note.text[0] ? log_quote(note, r->note.text) : "");
 }
@@ -290,8 +297,9 @@ static enum MHD_Result begin(struct server *server, struct MHD_Connection *conne
     (void)pthread_mutex_unlock(&server->mutex);
     *context = x;
     decide(x, connection);
-    /* A sender that waits for leave, or has announced far too much, is answered at once; others are heard out,
-     * within limits, because a connection that is closed on unread bytes may lose the answer. */
+    /* A sender that waits for leave, or has announced far too much, is answered at once; others are
+     * heard out, within limits, because a connection that is closed on unread bytes may lose the
+     * answer. */
     if (x->is_refused && (header(connection, MHD_HTTP_HEADER_EXPECT) ||
                           announced_length(connection) > DISCARD_MAX)) {
         return answer(x, connection);

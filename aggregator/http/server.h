@@ -1,9 +1,11 @@
-/* The HTTP server: sockets, limits and deadlines around routes.h. server.c is the HTTP library's only door.
+/* The HTTP server: sockets, limits and deadlines around routes.h. server.c is the HTTP library's
+ * only door.
  *
  * Invariants
- * (H1) Memory is bounded: headers per connection, bodies per route and over all connections, connections.
- * (H2) A request has a deadline, from its first byte (or the end of the one before) to its last; an answer has one
- *      to be taken. A slow peer is cut.
+ * (H1) Memory is bounded: headers per connection, bodies per route and over all connections, and
+ *      the number of connections.
+ * (H2) A request has a deadline, from its first byte (or the end of the one before) to its last; an
+ *      answer has one to be taken. A slow peer is cut.
  * (H3) What will be refused is refused before its body is kept. */
 #ifndef DPOT_HTTP_SERVER_H
 #define DPOT_HTTP_SERVER_H
@@ -26,16 +28,17 @@ struct server_config {
 
 struct server;
 
-/* Listens and serves on its own threads; the strings of `config` are borrowed until the server is closed.
- * DPOT_ERR_MALFORMED (listen), DPOT_ERR_IO (port in use, ...), DPOT_ERR_ARGUMENT (certificate or key),
- * DPOT_ERR_MEMORY. */
+/* Listens and serves on its own threads; the strings of `config` are borrowed until the server is
+ * closed. DPOT_ERR_MALFORMED (listen), DPOT_ERR_IO (port in use, ...), DPOT_ERR_ARGUMENT
+ * (certificate or key), DPOT_ERR_MEMORY. */
 DPOT_WARN_UNUSED dpot_status server_open(const struct server_config *config, struct server **server,
                                          struct dpot_error *error);
 
 /* "http://127.0.0.1:43211" as bound; borrowed. */
 const char *server_url(const struct server *server);
 
-/* Stops accepting, waits for running requests up to `drain_ms`, then cuts what is left. NULL is allowed. */
+/* Stops accepting, waits for running requests up to `drain_ms`, then cuts what is left. NULL is
+ * allowed. */
 void server_close(struct server *server, unsigned drain_ms);
 
 #endif

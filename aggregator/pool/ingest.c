@@ -31,7 +31,8 @@ static bool refuse_with(struct work *w, enum ingest_verdict verdict, dpot_status
     return refuse(w, verdict, dpot_error_set(&w->result->error, status, "%s", sentence));
 }
 
-/* The environment failed (store, memory): nothing is known to be stored, the device keeps its reports. */
+/* The environment failed (store, memory): nothing is known to be stored, the device keeps its
+ * reports. */
 static bool refuse_for_now(struct work *w, dpot_status status)
 {
     w->result->retry_after_s = RETRY_STORE_S;
@@ -79,7 +80,8 @@ static bool open_body(struct work *w, const void *body, size_t len)
     }
 }
 
-/* The revision the batch names, which must be of the campaign in the path. A draft is nobody's business. */
+/* The revision the batch names, which must be of the campaign in the path. A draft is nobody's
+ * business. */
 static bool find_revision(struct work *w)
 {
     static const char unknown[] = "no such campaign, or the batch is for another one";

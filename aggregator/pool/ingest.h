@@ -2,8 +2,8 @@
  *
  * Invariants
  * (G1) A receipt says "accepted" only after the commit that holds the report.
- * (G2) Checks depend on the signed campaign, the clock and the store only; a report is judged alone, so one
- *      bad report never costs a good one.
+ * (G2) Checks depend on the signed campaign, the clock and the store only; a report is judged
+ *      alone, so one bad report never costs a good one.
  * (G3) Nothing of a body is logged. */
 #ifndef DPOT_POOL_INGEST_H
 #define DPOT_POOL_INGEST_H
@@ -25,7 +25,7 @@ struct ingest {
     const struct seal_secret *seal_secrets;
     size_t n_seal_secrets;
 
-    /* Called after the commit and before the receipt is built (metrics, crash tests); may be NULL. */
+    /* Called after the commit, before the receipt is built (metrics, crash tests); may be NULL. */
     void (*on_committed)(void *ctx, size_t n_reports);
     void *ctx;
 };
@@ -48,8 +48,8 @@ struct ingest_result {
     struct dpot_error error; /* sentence for the operator's log and the answer's body */
 };
 
-/* Takes the body of one POST for campaign `id` and appends a Receipt to `receipt`. Total: every outcome is
- * a verdict. */
+/* Takes the body of one POST for campaign `id` and appends a Receipt to `receipt`. Total: every
+ * outcome is a verdict. */
 void ingest_batch(const struct ingest *ingest, const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
                   const void *body, size_t len, struct dpot_buf *receipt,
                   struct ingest_result *result);

@@ -1,8 +1,8 @@
 /* One connection to an SQLite file, without SQLite's header: sqlite.c is its only door.
  *
- * A database is used under its lock by one thread at a time. Statements are prepared on first use and kept in
- * one slot each, so a slot has one user at a time too. A query whose statement cannot be prepared is inert:
- * its binds do nothing and its first step fails. */
+ * A database is used under its lock by one thread at a time. Statements are prepared on first use
+ * and kept in one slot each, so a slot has one user at a time too. A query whose statement cannot
+ * be prepared is inert: its binds do nothing and its first step fails. */
 #ifndef DPOT_STORE_DATABASE_H
 #define DPOT_STORE_DATABASE_H
 
@@ -14,9 +14,9 @@
 
 struct database;
 
-/* Opens or creates PATH (or ":memory:") in WAL mode with synchronous=FULL and brings its schema up to date.
- * DPOT_ERR_IO (not writable, not a database, another program's), DPOT_ERR_VERSION (newer schema),
- * DPOT_ERR_CORRUPT, DPOT_ERR_MEMORY. */
+/* Opens or creates PATH (or ":memory:") in WAL mode with synchronous=FULL and brings its schema up
+ * to date. DPOT_ERR_IO (not writable, not a database, another program's), DPOT_ERR_VERSION (newer
+ * schema), DPOT_ERR_CORRUPT, DPOT_ERR_MEMORY. */
 DPOT_WARN_UNUSED dpot_status database_open(const char *path, struct database **database,
                                            struct dpot_error *error);
 void database_close(struct database *database);
@@ -24,10 +24,12 @@ void database_close(struct database *database);
 void database_lock(struct database *database);
 void database_unlock(struct database *database);
 
-/* Begins a transaction that holds the write lock, so that what is read inside is what a write builds on. */
+/* Begins a transaction that holds the write lock, so that what is read inside is what a write
+ * builds on. */
 DPOT_WARN_UNUSED dpot_status database_begin(struct database *database, struct dpot_error *error);
 
-/* Commits when `status` is DPOT_OK; otherwise, or when that fails, rolls back. Returns what happened. */
+/* Commits when `status` is DPOT_OK; otherwise, or when that fails, rolls back. Returns what
+ * happened. */
 DPOT_WARN_UNUSED dpot_status database_end(struct database *database, dpot_status status,
                                           struct dpot_error *error);
 void database_roll_back(struct database *database);
@@ -35,8 +37,8 @@ void database_roll_back(struct database *database);
 /* The row number that the last INSERT gave. */
 int64_t database_last_row(const struct database *database);
 
-/* The sentence of the connection's last failure: "WHAT failed in the store: ...". DPOT_ERR_EXISTS for a broken
- * constraint, DPOT_ERR_BUSY, DPOT_ERR_CORRUPT, DPOT_ERR_MEMORY, otherwise DPOT_ERR_IO. */
+/* The sentence of the connection's last failure: "WHAT failed in the store: ...". DPOT_ERR_EXISTS
+ * for a broken constraint, DPOT_ERR_BUSY, DPOT_ERR_CORRUPT, DPOT_ERR_MEMORY, else DPOT_ERR_IO. */
 dpot_status database_fail(struct database *database, const char *what, struct dpot_error *error);
 
 /* Slots of kept statements. */
@@ -76,7 +78,8 @@ void query_bind_text(struct query query, int parameter, const char *text);
 enum query_outcome { QUERY_ROW, QUERY_DONE, QUERY_FAILED };
 enum query_outcome query_step(struct query query);
 
-/* Columns of the row count from 0; pointers die with the next step. NULL data for NULL and for no bytes. */
+/* Columns of the row count from 0; pointers die with the next step. NULL data for NULL and for no
+ * bytes. */
 int64_t query_integer(struct query query, int column);
 const char *query_text(struct query query, int column);
 const uint8_t *query_bytes(struct query query, int column, size_t *len);

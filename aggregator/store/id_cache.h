@@ -1,8 +1,8 @@
 /* The id sets of the rounds now being filled, one per (campaign hash, round).
  *
- * A set is a copy of what the store holds up to commit `last_seq`; whoever uses one first catches up with
- * later commits, so a set may be dropped at any time. At most ID_CACHE_SETS_MAX stay (the least recently used
- * goes first), and of one revision only the newest round and the one before it. */
+ * A set is a copy of what the store holds up to commit `last_seq`; whoever uses one first catches
+ * up with later commits, so a set may be dropped at any time. At most ID_CACHE_SETS_MAX stay (the
+ * least recently used goes first), and of one revision only the newest round and the one before. */
 #ifndef DPOT_STORE_ID_CACHE_H
 #define DPOT_STORE_ID_CACHE_H
 
@@ -24,7 +24,7 @@ struct id_cache {
     struct id_cache_entry entries[ID_CACHE_SETS_MAX];
 };
 
-/* The entry of (hash, round), empty with last_seq 0 when it is new. Borrowed until the next call. */
+/* The entry of (hash, round); a new one is empty with last_seq 0. Borrowed until the next call. */
 struct id_cache_entry *id_cache_get(struct id_cache *cache, const uint8_t hash[DPOT_HASH_LEN],
                                     uint32_t round);
 

@@ -1,7 +1,7 @@
 /* An exact set of 16-byte ids: open addressing, 16 bytes a slot, at most two thirds full.
  *
- * Ids come from outside, so slots are chosen by a keyed hash (pair-multiply-shift, universal: Thorup,
- * "High Speed Hashing for Integers and Strings", 2015) with a key drawn per set. */
+ * Ids come from outside, so slots are chosen by a keyed hash (pair-multiply-shift, universal:
+ * Thorup, "High Speed Hashing for Integers and Strings", 2015) with a key drawn per set. */
 #ifndef DPOT_STORE_ID_SET_H
 #define DPOT_STORE_ID_SET_H
 

@@ -1,7 +1,7 @@
 /* Reports as they lie in the store: fixed-width rows, packed into one blob per commit.
  *
- * Format 1 (index reports), 28 bytes a report, little-endian: id[16], index u32, group u32, flags u32
- * (bit 0: test; others 0). */
+ * Format 1 (index reports), 28 bytes a report, little-endian: id[16], index u32, group u32, flags
+ * u32 (bit 0: test; others 0). */
 #ifndef DPOT_STORE_PACKED_H
 #define DPOT_STORE_PACKED_H
 

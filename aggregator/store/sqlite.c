@@ -191,8 +191,8 @@ static dpot_status execute(struct database *database, const char *what, const ch
                : database_fail(database, what, error);
 }
 
-/* The first column of the first row of `sql`: as an integer (0 when there is none) and, unless `text` is NULL,
- * as a text. */
+/* The first column of the first row of `sql`: as an integer (0 when there is none) and, unless
+ * `text` is NULL, as a text. */
 static dpot_status ask(struct database *database, const char *sql, int64_t *value, char *text,
                        size_t text_cap, struct dpot_error *error)
 {

@@ -132,7 +132,8 @@ static dpot_status add_commit(struct sqlite_store *s, const struct store_append 
     return query_run(q) ? DPOT_OK : database_fail(s->database, "storing reports", error);
 }
 
-/* (T3): a pool grows only while its revision is open, and that is known only inside the transaction. */
+/* (T3): a pool grows only while its revision is open, and that is known only inside the
+ * transaction. */
 static dpot_status check_open(struct sqlite_store *s, const uint8_t *hash, struct dpot_error *error)
 {
     enum revision_state state = REVISION_DRAFT;

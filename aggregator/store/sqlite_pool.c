@@ -49,7 +49,8 @@ dpot_status sqlite_store_read_blob(struct query query, int first_column, const u
     return DPOT_OK;
 }
 
-/* Where a reader of a pool stands: commits are read one by one, so that writers wait for none of it. */
+/* Where a reader of a pool stands: commits are read one by one, so that writers wait for none of
+ * it. */
 struct pool_cursor {
     uint8_t hash[DPOT_HASH_LEN];
     int64_t round;

@@ -47,8 +47,8 @@ static dpot_status open_store(const char *path, struct store **store, struct dpo
     return DPOT_OK;
 }
 
-/* After a failed append the change is committed, so that a disk that is full stays "not ready" until it is
- * not; otherwise it is rolled back and costs no sync. */
+/* After a failed append the change is committed, so that a disk that is full stays "not ready"
+ * until it is not; otherwise it is rolled back and costs no sync. */
 static dpot_status check_store(struct store *store, struct dpot_error *error)
 {
     struct sqlite_store *s = sqlite_store_lock(store);

@@ -1,9 +1,9 @@
 /* The embedded store: one SQLite file.
  *
- *  - One commit of reports is one row with a packed blob (store/packed.h); which ids are there is known from an
- *    exact set in memory per (hash, round) (store/id_cache.h).
- *  - (T2) holds even when two processes use one file: a set catches up with every later commit inside the
- *    write transaction, before it is asked.
+ *  - One commit of reports is one row with a packed blob (store/packed.h); which ids are there is
+ *    known from an exact set in memory per (hash, round) (store/id_cache.h).
+ *  - (T2) holds even when two processes use one file: a set catches up with every later commit
+ *    inside the write transaction, before it is asked.
  *  - The database's lock guards all of this struct. */
 #ifndef DPOT_STORE_SQLITE_STORE_H
 #define DPOT_STORE_SQLITE_STORE_H

@@ -52,13 +52,13 @@ struct pool_count {
 
 struct store;
 
-/* Opens or creates. DPOT_ERR_ARGUMENT for an unknown URL scheme, DPOT_ERR_IO with a sentence (unwritable
- * folder, not a database), DPOT_ERR_VERSION for a schema newer than this program. */
+/* Opens or creates. DPOT_ERR_ARGUMENT for an unknown URL scheme, DPOT_ERR_IO with a sentence
+ * (unwritable folder, not a database), DPOT_ERR_VERSION for a schema newer than this program. */
 DPOT_WARN_UNUSED dpot_status store_open(const char *url, struct store **store,
                                         struct dpot_error *error);
 void store_close(struct store *store);
 
-/* Cheap liveness check: a read, and that writing is possible (after a failed append: a real write). */
+/* Cheap liveness check: a read, and that writing is possible; after a failed append, a write. */
 DPOT_WARN_UNUSED dpot_status store_check(struct store *store, struct dpot_error *error);
 
 /* Adds a draft revision with its signed bytes. DPOT_ERR_EXISTS: hash or (id, revision) is there. */
@@ -67,20 +67,21 @@ DPOT_WARN_UNUSED dpot_status store_add_revision(struct store *store,
                                                 const void *signed_bytes, size_t len,
                                                 struct dpot_error *error);
 
-/* Opens or closes a revision; opening it closes whichever other revision of the campaign is open, in the
- * same transaction. A state it has already is no error. DPOT_ERR_NOT_FOUND; DPOT_ERR_CLOSED: a closed
- * revision never opens again; DPOT_ERR_ARGUMENT: back to draft. */
+/* Opens or closes a revision; opening it closes whichever other revision of the campaign is open,
+ * in the same transaction. A state it has already is no error. DPOT_ERR_NOT_FOUND; DPOT_ERR_CLOSED:
+ * a closed revision never opens again; DPOT_ERR_ARGUMENT: back to draft. */
 DPOT_WARN_UNUSED dpot_status store_set_state(struct store *store, const uint8_t hash[DPOT_HASH_LEN],
                                              enum revision_state state, struct dpot_error *error);
 
-/* Calls `each` for every revision, newest campaign first, revisions descending; stops when it returns
- * non-zero. */
+/* Calls `each` for every revision, newest campaign first, revisions descending; stops when it
+ * returns non-zero. */
 typedef int (*store_each_revision)(void *ctx, const struct revision_record *record);
 DPOT_WARN_UNUSED dpot_status store_list_revisions(struct store *store, store_each_revision each,
                                                   void *ctx, struct dpot_error *error);
 
-/* Appends the signed bytes of a revision to `out` (which may be NULL) and fills its record. By hash; or
- * the newest revision of a campaign id that is open, else closed, else a draft. DPOT_ERR_NOT_FOUND. */
+/* Appends the signed bytes of a revision to `out` (which may be NULL) and fills its record. By
+ * hash; or the newest revision of a campaign id that is open, else closed, else a draft.
+ * DPOT_ERR_NOT_FOUND. */
 DPOT_WARN_UNUSED dpot_status store_get_revision(struct store *store,
                                                 const uint8_t hash[DPOT_HASH_LEN],
                                                 struct revision_record *record,
@@ -91,8 +92,8 @@ DPOT_WARN_UNUSED dpot_status store_find_campaign(struct store *store,
                                                  struct dpot_buf *out, struct dpot_error *error);
 
 /* Stores what is new (T1, T2) and counts every status. On failure nothing of the batch is stored or
- * counted, and `statuses` is undefined. DPOT_ERR_NOT_FOUND (no such revision), DPOT_ERR_CLOSED (it is not
- * open), DPOT_ERR_IO, DPOT_ERR_BUSY, DPOT_ERR_CORRUPT, DPOT_ERR_MEMORY. */
+ * counted, and `statuses` is undefined. DPOT_ERR_NOT_FOUND (no such revision), DPOT_ERR_CLOSED (it
+ * is not open), DPOT_ERR_IO, DPOT_ERR_BUSY, DPOT_ERR_CORRUPT, DPOT_ERR_MEMORY. */
 DPOT_WARN_UNUSED dpot_status store_append_reports(struct store *store,
                                                   const struct store_append *append,
                                                   struct dpot_error *error);
@@ -102,8 +103,8 @@ DPOT_WARN_UNUSED dpot_status store_count_pool(struct store *store,
                                               const uint8_t hash[DPOT_HASH_LEN],
                                               struct pool_count *count, struct dpot_error *error);
 
-/* Calls `each` for every report of a revision accepted before this call, by round and then in order of
- * acceptance, until it returns non-zero. */
+/* Calls `each` for every report of a revision accepted before this call, by round and then in order
+ * of acceptance, until it returns non-zero. */
 typedef int (*store_each_report)(void *ctx, uint32_t round, const struct dpot_report *report);
 DPOT_WARN_UNUSED dpot_status store_read_pool(struct store *store, const uint8_t hash[DPOT_HASH_LEN],
                                              store_each_report each, void *ctx,

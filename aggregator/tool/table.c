@@ -52,7 +52,7 @@ static void print_object(FILE *stream, const char *prefix, const json_t *object,
     json_object_foreach((json_t *)object, key, value)
     {
         char name[NAME_MAX_LEN], text[512];
-        (void)snprintf(name, sizeof name, "%s%s%s", prefix, *prefix ? "." : "", key);
+        (void)snprintf(name, sizeof name, "%.90s%s%.28s", prefix, *prefix ? "." : "", key);
         if (json_is_object(value) && depth < DEPTH_MAX) {
             print_object(stream, name, value, depth + 1);
         } else if (json_is_array(value)) {

@@ -128,16 +128,8 @@ static enum dpot_key_state charge_state(const struct dpot_journal *journal,
     if (slot == SIZE_MAX) {
         return DPOT_KEY_LOST;
     }
-    switch (journal->spool.slots[slot].content) {
-    case DPOT_SLOT_EMPTY:
-        return DPOT_KEY_CHARGED;
-    case DPOT_SLOT_REPORT:
-        return DPOT_KEY_REPORTED;
-    case DPOT_SLOT_FREE:
-    case DPOT_SLOT_BROKEN:
-        break;
-    }
-    return DPOT_KEY_LOST;
+    const bool is_filled = journal->spool.slots[slot].content == DPOT_SLOT_REPORT;
+    return is_filled ? DPOT_KEY_REPORTED : DPOT_KEY_CHARGED;
 }
 
 enum dpot_key_state dpot_journal_state(const struct dpot_journal *journal,
@@ -180,7 +172,7 @@ static bool is_left_over(const struct dpot_journal *journal, const struct dpot_s
     }
     const size_t charge = dpot_ledger_find(&journal->ledger, &slot->name.key);
     if (charge == SIZE_MAX) {
-        return slot->content == DPOT_SLOT_EMPTY && time_ms >= slot->name.closes_ms;
+        return time_ms >= slot->name.closes_ms;
     }
     return journal->ledger.charges[charge].done != DPOT_DONE_NOT_YET;
 }
@@ -240,18 +232,10 @@ dpot_status dpot_journal_preallocate(struct dpot_journal *journal,
 {
     /* (S3): the slot of an attempt that a crash stopped before its charge; opening made it durable
      * again. */
-    const size_t old = dpot_spool_find(&journal->spool, &name->key);
-    dpot_status status = DPOT_OK;
-    if (old != SIZE_MAX && journal->spool.slots[old].content == DPOT_SLOT_EMPTY) {
+    if (dpot_spool_find(&journal->spool, &name->key) != SIZE_MAX) {
         return DPOT_OK;
     }
-    if (old != SIZE_MAX) {
-        status = dpot_spool_acknowledge(&journal->spool, old);
-    }
-    if (status == DPOT_OK) {
-        status = dpot_spool_append(&journal->spool, name);
-    }
-    return poison_unless_ok(journal, status);
+    return poison_unless_ok(journal, dpot_spool_append(&journal->spool, name));
 }
 
 dpot_status dpot_journal_charge(struct dpot_journal *journal, const struct dpot_charge *charge)

@@ -130,14 +130,12 @@ static const char *find_contradiction(const struct dpot_journal *journal)
     const struct dpot_spool *spool = &journal->spool;
     for (size_t i = 0; i < spool->n_slots; i++) {
         const struct dpot_slot *slot = &spool->slots[i];
-        if (!slot->has_name || slot->content == DPOT_SLOT_FREE) {
-            continue;
-        }
         if (slot->content == DPOT_SLOT_REPORT &&
             dpot_ledger_find(&journal->ledger, &slot->name.key) == SIZE_MAX) {
             return "the spool holds a report that the ledger was never charged for";
         }
-        if (dpot_spool_find(spool, &slot->name.key) != i) {
+        const bool is_open = slot->content == DPOT_SLOT_EMPTY || slot->content == DPOT_SLOT_REPORT;
+        if (is_open && dpot_spool_find(spool, &slot->name.key) != i) {
             return "the spool names one round twice";
         }
     }

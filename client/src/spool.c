@@ -397,8 +397,7 @@ size_t dpot_spool_find(const struct dpot_spool *spool, const struct dpot_key *ke
 {
     for (size_t i = 0; i < spool->n_slots; i++) {
         const struct dpot_slot *slot = &spool->slots[i];
-        if (slot->has_name && slot->content != DPOT_SLOT_FREE &&
-            dpot_key_equal(&slot->name.key, key)) {
+        if (is_kept(slot) && dpot_key_equal(&slot->name.key, key)) {
             return i;
         }
     }

@@ -14,7 +14,7 @@
  *      slot that was durable before that charge.
  * (S2) The bytes of a REPORT never change: a retry sends the same id and index. They leave only
  *      after the key's DONE is durable.
- * (S3) At most one slot per key is not FREE.
+ * (S3) At most one slot per key is EMPTY or REPORT.
  *
  * Its file is open only while the folder's lock is held. */
 #ifndef DPOT_CLIENT_SPOOL_H
@@ -113,7 +113,7 @@ DPOT_WARN_UNUSED dpot_status dpot_spool_acknowledge(struct dpot_spool *spool, si
  * largest value known. The order of the others stays; their positions change. */
 DPOT_WARN_UNUSED dpot_status dpot_spool_compact(struct dpot_spool *spool, uint64_t counter);
 
-/* The slot of `key` that is not free, or SIZE_MAX. */
+/* The slot that holds the report of `key` or waits for it (REPORT, EMPTY), or SIZE_MAX. */
 size_t dpot_spool_find(const struct dpot_spool *spool, const struct dpot_key *key);
 
 #endif

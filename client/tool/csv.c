@@ -11,7 +11,7 @@
 #define NUMBERS_MAX ((size_t)1 << 26)
 
 /* What became of a line. */
-enum line_result { LINE_OK, LINE_NOT_NUMBERS, LINE_RAGGED, LINE_NO_MEMORY };
+enum line_result { LINE_OK, LINE_WORDS, LINE_NOT_NUMBERS, LINE_RAGGED, LINE_NO_MEMORY };
 
 static bool push(struct table *table, size_t n_used, double value)
 {
@@ -59,7 +59,7 @@ static enum line_result read_row(struct table *table, const char *line)
     for (const char *next = line;; next++) {
         double value = 0;
         if (!read_number(&next, &value) || (*next != ',' && *next != '\0')) {
-            return LINE_NOT_NUMBERS;
+            return n == 0 && next == line ? LINE_WORDS : LINE_NOT_NUMBERS;
         }
         if (!push(table, start + n, value)) {
             return LINE_NO_MEMORY;
@@ -92,12 +92,14 @@ static enum exit_code read_lines(struct table *table, FILE *stream, char *line, 
         switch (read_row(table, line)) {
         case LINE_OK:
             break;
-        case LINE_NOT_NUMBERS:
-            if (!may_be_header) {
-                return fail(failure, EXIT_INPUT, "%s, line %zu: not numbers separated by commas",
-                            path, number);
+        case LINE_WORDS:
+            if (may_be_header) {
+                break;
             }
-            break;
+            /* fall through */
+        case LINE_NOT_NUMBERS:
+            return fail(failure, EXIT_INPUT, "%s, line %zu: not numbers separated by commas", path,
+                        number);
         case LINE_RAGGED:
             return fail(failure, EXIT_INPUT, "%s, line %zu: not as many numbers as before", path,
                         number);

@@ -1,6 +1,6 @@
 /* Writes one flat JSON object, key by key, to a stream. */
-#ifndef DPOT_DEVICE_JSON_H
-#define DPOT_DEVICE_JSON_H
+#ifndef DPOT_TOOL_JSON_H
+#define DPOT_TOOL_JSON_H
 
 #include <stdbool.h>
 #include <stdint.h>

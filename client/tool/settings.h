@@ -1,7 +1,7 @@
 /* device.conf: what `enroll` was told, for the commands that follow. Lines "key=value", in the
  * device's folder, mode 0600. It holds no secret and no data. */
-#ifndef DPOT_DEVICE_SETTINGS_H
-#define DPOT_DEVICE_SETTINGS_H
+#ifndef DPOT_TOOL_SETTINGS_H
+#define DPOT_TOOL_SETTINGS_H
 
 #include "tool.h"
 

@@ -1,6 +1,6 @@
 /* What the files of dpot-device share: exit codes, options, and how a failure is told. */
-#ifndef DPOT_DEVICE_TOOL_H
-#define DPOT_DEVICE_TOOL_H
+#ifndef DPOT_TOOL_TOOL_H
+#define DPOT_TOOL_TOOL_H
 
 #include "dpot/dpot.h"
 

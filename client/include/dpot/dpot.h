@@ -18,7 +18,7 @@
  *     dpot_client_open(&config, &client);
  *     dpot_client_enroll(client, campaign_id);              (fetch and verify the campaign)
  *     dpot_client_submit_points(client, campaign_id, points, NULL, n, 2, NULL);
- *     dpot_client_pump(client, 10000, NULL);                (send what is due; call it now and then)
+ *     dpot_client_pump(client, 10000, NULL);                (send what is due, now and then)
  *     dpot_client_close(client);
  *
  * CONVENTIONS (they hold for every function below).
@@ -28,7 +28,8 @@
  * life.
  *  - One handle, one thread at a time. libdpot starts no threads, sleeps nowhere, prints nothing,
  * never exits and keeps no global state beyond one idempotent initialisation. Two handles or
- * processes on one folder exclude each other: the second gets DPOT_ERR_BUSY.
+ * processes may share a folder; while one is inside a submit, a pump (its exchanges with the server
+ * included) or an opening, the other gets DPOT_ERR_BUSY.
  *  - Whether a submit succeeds depends on public facts and the ledger only, never on the data:
  * after data have been read nothing fails visibly.
  *
@@ -71,9 +72,9 @@ struct dpot_client_config {
     uint64_t window_seconds;
     double lifetime_epsilon_cap; /* over everything, for ever */
 
-    /* A report leaves no sooner than this after its submit began, so that the time of sending says
-     * nothing about the time the work took. Public; longer than the work on this device. Default
-     * 2000. */
+    /* A report leaves no sooner than this after its submit began (and then at its multiples only),
+     * so that the time of sending says nothing about the time the work took. Public; longer than
+     * the work on this device; at least 1. Default 2000. */
     uint32_t send_delay_ms;
     uint32_t request_timeout_ms; /* one exchange with the server; default 30000 */
 
@@ -111,9 +112,12 @@ DPOT_API const char *dpot_client_last_error(const dpot_client *client);
 
 /* Fetches the newest signed revision of a campaign and the seal keys, verifies them against the pin
  * and stores them. Call it again to learn of a new revision. DPOT_ERR_NETWORK, DPOT_ERR_SERVER,
- * DPOT_ERR_NOT_FOUND, DPOT_ERR_SIGNATURE, DPOT_ERR_MALFORMED, DPOT_ERR_VERSION, DPOT_ERR_RANGE,
- * DPOT_ERR_INFEASIBLE, DPOT_ERR_EPSILON (above the ceiling), DPOT_ERR_SIMULATION, DPOT_ERR_IO. A
- * refused or older revision leaves the stored one in place. */
+ * DPOT_ERR_DENIED, DPOT_ERR_NOT_FOUND, DPOT_ERR_SIGNATURE, DPOT_ERR_MALFORMED (also: another
+ * campaign than was asked for), DPOT_ERR_VERSION, DPOT_ERR_RANGE, DPOT_ERR_TOO_LARGE,
+ * DPOT_ERR_INFEASIBLE, DPOT_ERR_EPSILON (above the ceiling), DPOT_ERR_SIMULATION, DPOT_ERR_EXISTS
+ * (a newer revision is stored, or another one of the same number), DPOT_ERR_BUSY, DPOT_ERR_IO,
+ * DPOT_ERR_MEMORY. A refused or older revision leaves the stored one in place; the stored one again
+ * is DPOT_OK. */
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_enroll(dpot_client *client,
                                                          const uint8_t campaign_id[16]);
 
@@ -134,12 +138,13 @@ enum dpot_submit_outcome {
 /* Privatises the user's places: `points` is (n, dim) row-major with optional weights (n) >= 0; each
  * is clamped to the nearest point of the campaign's domain. n = 0 (then dim is not looked at), NULL
  * points or no positive weight report from the public default. Work grows with n: the public time
- * of sending (send_delay_ms) is what hides it. One report per round: later submits in the round do not read the data
- * (see outcome, which may be NULL).
+ * of sending (send_delay_ms) is what hides it. One report per round: later submits in the round do
+ * not read the data (see outcome, which may be NULL).
  *
  * Refusals, all before the data are read: DPOT_ERR_NOT_FOUND (not enrolled), DPOT_ERR_SHAPE (dim is
- * not the campaign's), DPOT_ERR_NOT_OPEN, DPOT_ERR_CLOSED, DPOT_ERR_BUDGET (a cap; nothing was
- * charged), DPOT_ERR_EPSILON, DPOT_ERR_SIMULATION, DPOT_ERR_LEDGER, DPOT_ERR_BUSY, DPOT_ERR_MEMORY,
+ * not the campaign's), DPOT_ERR_RANGE (config.group is not one of the campaign's groups),
+ * DPOT_ERR_NOT_OPEN, DPOT_ERR_CLOSED, DPOT_ERR_BUDGET (a cap; nothing was charged),
+ * DPOT_ERR_EPSILON, DPOT_ERR_SIMULATION, DPOT_ERR_LEDGER, DPOT_ERR_BUSY, DPOT_ERR_MEMORY,
  * DPOT_ERR_IO (before the charge). DPOT_ERR_POISONED: the disk failed after charging began; the
  * charge may be on disk, nothing was sent; close and open again. */
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_submit_points(
@@ -161,7 +166,8 @@ struct dpot_pump_result {
         next_due_ms; /* device time at which pump has something to do again; INT64_MAX: nothing */
 };
 
-/* Sends what is due, batch by batch, for at most about deadline_ms, and files the answers. DPOT_OK
+/* Sends what is due, one report a POST (a round has one), for at most about deadline_ms (0: nothing
+ * is sent), and files the answers. DPOT_OK
  * also when there was nothing to do. On DPOT_ERR_NETWORK, DPOT_ERR_SERVER and the like everything
  * is kept and backs off (full jitter, Retry-After honoured). Nothing is dropped before its round
  * has closed plus 30 days, except reports the server calls malformed or closed. */

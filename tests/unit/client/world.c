@@ -12,10 +12,21 @@
 static const uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN] = {0xc0, 0xff, 0xee, 1, 2, 3, 4, 5,
                                                           6,    7,    8,    9, 9, 9, 9, 9};
 
-static void make_campaign(struct dpot_campaign *campaign, uint32_t rounds)
+/* The uniform base measure of mass one. */
+static void encode_base_measure(struct dpot_campaign *campaign)
 {
     double m[RING_SIZE];
     struct dpot_error error = {{0}};
+    for (size_t j = 0; j < RING_SIZE; j++) {
+        m[j] = 1.0 / RING_SIZE;
+    }
+    cr_assert_eq(dpot_base_measure_encode(m, RING_SIZE, campaign->epsilon_q32,
+                                          &campaign->base_measure, &error),
+                 DPOT_OK, "%s", error.text);
+}
+
+static void make_campaign(struct dpot_campaign *campaign, uint32_t rounds)
+{
     *campaign = (struct dpot_campaign){.revision = 1,
                                        .output_is_domain = true,
                                        .metric = {DPOT_METRIC_RING, RING_SIZE},
@@ -33,13 +44,8 @@ static void make_campaign(struct dpot_campaign *campaign, uint32_t rounds)
     memcpy(campaign->name, "test", 5);
     cr_assert_eq(dpot_domain_init_ring(&campaign->domain, RING_SIZE, NULL), DPOT_OK);
     cr_assert_eq(dpot_domain_init_copy(&campaign->output, &campaign->domain), DPOT_OK);
-    for (size_t j = 0; j < RING_SIZE; j++) {
-        m[j] = 1.0 / RING_SIZE;
-    }
     campaign->base_measure.mass_code = dpot_alloc_array(NULL, RING_SIZE, sizeof(uint32_t));
-    cr_assert_eq(dpot_base_measure_encode(m, RING_SIZE, campaign->epsilon_q32,
-                                          &campaign->base_measure, &error),
-                 DPOT_OK, "%s", error.text);
+    encode_base_measure(campaign);
 }
 
 static void make_keys(struct authority *a)
@@ -79,6 +85,15 @@ void authority_sign(struct authority *a)
                  DPOT_OK, "%s", error.text);
     memcpy(a->hash, opened.hash, sizeof a->hash);
     dpot_signed_campaign_release(&opened);
+}
+
+void authority_extend(struct authority *a, uint32_t rounds, uint64_t epsilon_q32)
+{
+    a->campaign.rounds = rounds;
+    a->campaign.closes_ms = OPENS_MS + rounds * DAY_MS;
+    a->campaign.epsilon_q32 = epsilon_q32;
+    encode_base_measure(&a->campaign);
+    authority_sign(a);
 }
 
 void authority_sign_keys(struct authority *a)

@@ -34,6 +34,9 @@ struct authority {
 void authority_init(struct authority *a, uint32_t rounds);
 void authority_release(struct authority *a);
 
+/* Changes rounds and epsilon and signs again. */
+void authority_extend(struct authority *a, uint32_t rounds, uint64_t epsilon_q32);
+
 /* Signs a->campaign again after a change, or a->keys. */
 void authority_sign(struct authority *a);
 void authority_sign_keys(struct authority *a);

@@ -1,0 +1,36 @@
+#include "solve/control.h"
+
+bool solve_control_stops(const struct solve_control *control, size_t n_done, size_t n_total,
+                         enum solve_outcome *outcome)
+{
+    if (!control) {
+        return false;
+    }
+    if (control->progress) {
+        control->progress(control->ctx, n_done, n_total);
+    }
+    if (control->cancel && atomic_load(control->cancel)) {
+        *outcome = SOLVE_CANCELLED;
+        return true;
+    }
+    if (control->clock && control->clock->now(control->clock->ctx) >= control->deadline_ms) {
+        *outcome = SOLVE_DEADLINE;
+        return true;
+    }
+    return false;
+}
+
+const char *solve_outcome_name(enum solve_outcome outcome)
+{
+    switch (outcome) {
+    case SOLVE_CONVERGED:
+        return "converged";
+    case SOLVE_ITERATION_LIMIT:
+        return "iteration_limit";
+    case SOLVE_CANCELLED:
+        return "cancelled";
+    case SOLVE_DEADLINE:
+        return "deadline";
+    }
+    return "unknown";
+}

@@ -1,0 +1,176 @@
+#include "unit/aggregator/fixture.h"
+
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const char fixture_census_spec[] =
+    "{\"name\":\"census\",\"domain\":{\"type\":\"grid\",\"lo\":[24.5,-125],\"hi\":[49.4,-66.9],"
+    "\"shape\":[16,24]},\"output\":\"same\",\"metric\":\"haversine\",\"power\":1,"
+    "\"mechanism\":{\"type\":\"wpm\",\"epsilon\":2,\"lambda\":40,\"iterations\":300,"
+    "\"base_measure\":\"uniform\",\"sample_first\":false,\"n_max\":32},"
+    "\"rounds\":1,\"opens\":\"2026-12-01T00:00:00Z\",\"closes\":\"2026-12-08T00:00:00Z\","
+    "\"min_pool\":1000,\"groups\":[],\"simulation\":false}";
+
+static const char ring_spec[] =
+    "{\"name\":\"ring\",\"domain\":{\"type\":\"ring\",\"size\":10},\"metric\":\"ring\","
+    "\"mechanism\":{\"type\":\"wpm\",\"epsilon\":1,\"lambda\":0.5},"
+    "\"opens\":\"2026-01-01T00:00:00Z\",\"closes\":\"2027-01-01T00:00:00Z\",\"min_pool\":3}";
+
+void fixture_folder(char out[FIXTURE_PATH_SIZE])
+{
+    const char *base = getenv("TMPDIR");
+    (void)snprintf(out, FIXTURE_PATH_SIZE, "%s/dpot-test-XXXXXX", base ? base : "/tmp");
+    cr_assert_not_null(mkdtemp(out));
+}
+
+static void remove_content(const char *folder, int levels)
+{
+    DIR *dir = opendir(folder);
+    cr_assert_not_null(dir);
+    for (const struct dirent *e = readdir(dir); e; e = readdir(dir)) {
+        char path[2 * FIXTURE_PATH_SIZE];
+        struct stat info;
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) {
+            continue;
+        }
+        (void)snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        if (lstat(path, &info) == 0 && S_ISDIR(info.st_mode) && levels > 0) {
+            remove_content(path, levels - 1);
+            (void)rmdir(path);
+        } else {
+            (void)unlink(path);
+        }
+    }
+    (void)closedir(dir);
+}
+
+void fixture_remove(const char *folder)
+{
+    remove_content(folder, 2);
+    cr_assert_eq(rmdir(folder), 0);
+}
+
+void fixture_path(char out[FIXTURE_PATH_SIZE], const char *folder, const char *name)
+{
+    cr_assert_lt(snprintf(out, FIXTURE_PATH_SIZE, "%s/%s", folder, name), FIXTURE_PATH_SIZE);
+}
+
+void fixture_write(const char *path, const char *text)
+{
+    FILE *stream = fopen(path, "w");
+    cr_assert_not_null(stream);
+    cr_assert_geq(fputs(text, stream), 0);
+    cr_assert_eq(fclose(stream), 0);
+}
+
+json_t *fixture_json(const char *text)
+{
+    struct dpot_error error = {{0}};
+    json_t *value = NULL;
+    cr_assert_eq(json_parse(text, strlen(text), &value, &error), DPOT_OK, "%s", error.text);
+    return value;
+}
+
+json_t *fixture_spec(void)
+{
+    return fixture_json(ring_spec);
+}
+
+static void open_rooms(struct rig *rig, const char *url)
+{
+    struct dpot_error error = {{0}};
+    cr_assert_eq(store_open(url, &rig->store, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(
+        registry_new(rig->store, rig->secret_key, &rig->clock.clock, &rig->registry, &error),
+        DPOT_OK, "%s", error.text);
+    rig->ingest.store = rig->store;
+    rig->ingest.registry = rig->registry;
+}
+
+static void close_rooms(struct rig *rig)
+{
+    registry_free(rig->registry);
+    store_close(rig->store);
+}
+
+void rig_init(struct rig *rig, const char *url, json_t *spec)
+{
+    struct dpot_error error = {{0}};
+    uint8_t public_key[DPOT_SIGN_PUBLIC_LEN];
+    cr_assert_eq(dpot_init(), DPOT_OK);
+    *rig = (struct rig){.store = NULL};
+    test_clock_init(&rig->clock, FIXTURE_NOW_MS);
+    dpot_sign_keypair(public_key, rig->secret_key);
+    dpot_seal_keypair(rig->secret.key.public_key, rig->secret.secret_key);
+    dpot_seal_key_id(rig->secret.key.public_key, rig->secret.key.id);
+    rig->secret.key.not_before_ms = 0;
+    rig->secret.key.not_after_ms = FIXTURE_NOW_MS + INT64_C(86400000) * 400;
+    rig->ingest = (struct ingest){
+        .clock = &rig->clock.clock, .seal_secrets = &rig->secret, .n_seal_secrets = 1};
+    open_rooms(rig, url);
+    cr_assert_eq(registry_create(rig->registry, spec, &rig->record, &error), DPOT_OK, "%s",
+                 error.text);
+    json_decref(spec);
+    cr_assert_eq(
+        registry_open_campaign(rig->registry, rig->record.campaign_id, &rig->record, &error),
+        DPOT_OK, "%s", error.text);
+}
+
+void rig_release(struct rig *rig)
+{
+    close_rooms(rig);
+}
+
+void rig_reopen(struct rig *rig, const char *url)
+{
+    close_rooms(rig);
+    open_rooms(rig, url);
+}
+
+struct dpot_report fixture_report(uint32_t n)
+{
+    struct dpot_report report = {.index = n % FIXTURE_RING_SIZE};
+    uint8_t hash[DPOT_HASH_LEN];
+    dpot_hash(hash, &n, sizeof n);
+    memcpy(report.id, hash, sizeof report.id);
+    return report;
+}
+
+void fixture_seal(const struct dpot_seal_key *key, const uint8_t hash[DPOT_HASH_LEN],
+                  uint32_t round, const struct dpot_report *reports, size_t n, struct dpot_buf *out)
+{
+    struct dpot_batch batch = {
+        .round = round, .n_reports = n, .reports = (struct dpot_report *)reports};
+    memcpy(batch.campaign_hash, hash, sizeof batch.campaign_hash);
+    cr_assert_eq(dpot_wire_batch_seal(&batch, key, out), DPOT_OK);
+}
+
+enum ingest_verdict rig_post(struct rig *rig, uint32_t round, const struct dpot_report *reports,
+                             size_t n, enum dpot_report_status *statuses)
+{
+    struct dpot_buf body, receipt;
+    struct ingest_result result;
+    dpot_buf_init(&body, DPOT_BATCH_BYTES_MAX, NULL);
+    dpot_buf_init(&receipt, DPOT_BATCH_BYTES_MAX, NULL);
+    fixture_seal(&rig->secret.key, rig->record.hash, round, reports, n, &body);
+    ingest_batch(&rig->ingest, rig->record.campaign_id, body.data, body.len, &receipt, &result);
+    if (result.verdict == INGEST_ACCEPTED && statuses) {
+        cr_assert_eq(dpot_wire_receipt_decode(receipt.data, receipt.len, NULL, statuses, n),
+                     DPOT_OK);
+    }
+    dpot_buf_release(&receipt);
+    dpot_buf_release(&body);
+    return result.verdict;
+}
+
+struct pool_count rig_count(const struct rig *rig)
+{
+    struct pool_count count;
+    cr_assert_eq(store_count_pool(rig->store, rig->record.hash, &count, NULL), DPOT_OK);
+    return count;
+}

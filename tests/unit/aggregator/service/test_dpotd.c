@@ -1,0 +1,262 @@
+/* The program as an operator runs it: exit codes, one sentence on failure, signals. */
+#include "unit/aggregator/fixture.h"
+#include "unit/aggregator/http_client.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PROGRAM DPOT_TEST_BIN "/dpotd"
+
+static char folder[FIXTURE_PATH_SIZE];
+static char out[8192], err[8192];
+
+static void set_up(void)
+{
+    fixture_folder(folder);
+}
+
+static void tear_down(void)
+{
+    fixture_remove(folder);
+}
+
+TestSuite(dpotd, .init = set_up, .fini = tear_down);
+
+static char *in_folder(const char *name)
+{
+    static char paths[8][FIXTURE_PATH_SIZE];
+    static size_t next;
+    char *path = paths[next++ % 8];
+    fixture_path(path, folder, name);
+    return path;
+}
+
+static void redirect(int fd, const char *name)
+{
+    const int file = open(in_folder(name), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    (void)dup2(file, fd);
+    (void)close(file);
+}
+
+static pid_t launch(char *const *arguments)
+{
+    const pid_t child = fork();
+    cr_assert_geq(child, 0);
+    if (child == 0) {
+        redirect(STDOUT_FILENO, "stdout");
+        redirect(STDERR_FILENO, "stderr");
+        (void)execv(PROGRAM, arguments);
+        _exit(127);
+    }
+    return child;
+}
+
+static void slurp(const char *name, char *text, size_t cap)
+{
+    FILE *stream = fopen(in_folder(name), "r");
+    cr_assert_not_null(stream);
+    text[fread(text, 1, cap - 1, stream)] = '\0';
+    (void)fclose(stream);
+}
+
+static int finish(pid_t child)
+{
+    int state = 0;
+    cr_assert_eq(waitpid(child, &state, 0), child);
+    slurp("stdout", out, sizeof out);
+    slurp("stderr", err, sizeof err);
+    cr_assert(WIFEXITED(state), "%s", err);
+    return WEXITSTATUS(state);
+}
+
+#define RUN(...) finish(launch((char *[]){(char *)"dpotd", __VA_ARGS__, NULL}))
+#define ARG(text) ((char *)(text))
+
+static void expect_sentence(const char *word)
+{
+    cr_assert_not_null(strstr(err, word), "%s", err);
+    cr_assert_eq(strncmp(err, "dpotd: ", 7), 0, "%s", err);
+    cr_assert_eq(strchr(err, '\n'), err + strlen(err) - 1, "one sentence: %s", err);
+}
+
+static void init(void)
+{
+    cr_assert_eq(RUN(ARG("init"), ARG("--dir"), folder, ARG("--json")), 0, "%s", err);
+}
+
+Test(dpotd, help_and_version_are_printed_for_every_command)
+{
+    cr_assert_eq(RUN(ARG("--help")), 0);
+    cr_assert_not_null(strstr(out, "Example:"));
+    cr_assert_eq(RUN(ARG("--version")), 0);
+    cr_assert_eq(strncmp(out, "dpotd ", 6), 0);
+    static const char *const commands[] = {"init", "serve", "doctor"};
+    for (size_t i = 0; i < 3; i++) {
+        cr_assert_eq(RUN(ARG(commands[i]), ARG("--help")), 0);
+        cr_assert_not_null(strstr(out, "Example: dpotd"), "%s", commands[i]);
+    }
+}
+
+Test(dpotd, a_wrong_command_line_is_exit_2)
+{
+    cr_assert_eq(finish(launch((char *[]){ARG("dpotd"), NULL})), 2);
+    expect_sentence("a command is missing");
+    cr_assert_eq(RUN(ARG("fly")), 2);
+    expect_sentence("fly");
+    cr_assert_eq(RUN(ARG("serve"), ARG("--wings")), 2);
+    expect_sentence("--wings");
+    cr_assert_eq(RUN(ARG("serve"), ARG("--config")), 2);
+    expect_sentence("--config");
+    cr_assert_eq(RUN(ARG("serve")), 2);
+    expect_sentence("--config FILE");
+    cr_assert_eq(RUN(ARG("init")), 2);
+    expect_sentence("--dir DIR");
+    cr_assert_eq(RUN(ARG("init"), ARG("--config"), ARG("x")), 2);
+}
+
+Test(dpotd, init_prints_pin_and_token_and_refuses_to_run_twice)
+{
+    init();
+    json_t *printed = fixture_json(out);
+    cr_assert_eq(strlen(json_string_value(json_object_get(printed, "pin"))), 64);
+    cr_assert_eq(strlen(json_string_value(json_object_get(printed, "token"))), 64);
+    json_decref(printed);
+    cr_assert_eq(RUN(ARG("init"), ARG("--dir"), folder), 3);
+    expect_sentence("not overwritten");
+    cr_assert_eq(RUN(ARG("doctor"), ARG("--config"), in_folder("dpotd.json")), 0, "%s", err);
+}
+
+Test(dpotd, bad_config_is_exit_3_and_a_missing_file_exit_6)
+{
+    init();
+    cr_assert_eq(RUN(ARG("serve"), ARG("--config"), in_folder("nothing.json")), 6);
+    expect_sentence("nothing.json");
+    fixture_write(in_folder("bad.json"), "{\"listen\":\"127.0.0.1:0\",\"typo\":1}");
+    cr_assert_eq(RUN(ARG("serve"), ARG("--config"), in_folder("bad.json")), 3);
+    expect_sentence("typo");
+    fixture_write(in_folder("tokens"), "nonsense\n");
+    cr_assert_eq(RUN(ARG("serve"), ARG("--config"), in_folder("dpotd.json")), 3);
+    expect_sentence("line 1");
+    cr_assert_eq(unlink(in_folder("tokens")), 0);
+    cr_assert_eq(RUN(ARG("serve"), ARG("--config"), in_folder("dpotd.json")), 6);
+    expect_sentence("tokens");
+}
+
+Test(dpotd, a_key_that_others_can_read_is_exit_3)
+{
+    init();
+    cr_assert_eq(chmod(in_folder("keys/signing.key"), 0644), 0);
+    cr_assert_eq(RUN(ARG("serve"), ARG("--config"), in_folder("dpotd.json")), 3);
+    expect_sentence("chmod 600");
+    cr_assert_eq(unlink(in_folder("keys/signing.key")), 0);
+    cr_assert_eq(RUN(ARG("serve"), ARG("--config"), in_folder("dpotd.json")), 6);
+    expect_sentence("signing.key");
+}
+
+Test(dpotd, a_store_that_cannot_be_opened_is_exit_6)
+{
+    init();
+    cr_assert_eq(mkdir(in_folder("dpot.db"), 0700), 0);
+    cr_assert_eq(RUN(ARG("serve"), ARG("--config"), in_folder("dpotd.json")), 6);
+    expect_sentence("dpot.db");
+    cr_assert_eq(rmdir(in_folder("dpot.db")), 0);
+    fixture_write(in_folder("dpot.db"), "not a database at all, but long enough to be looked at\n");
+    cr_assert_eq(RUN(ARG("doctor"), ARG("--config"), in_folder("dpotd.json")), 6);
+    expect_sentence("not a database");
+}
+
+/* Waits for the ready file and reads the URL from it. */
+static void wait_ready(char *url, size_t cap)
+{
+    const struct timespec pause = {.tv_nsec = 20000000};
+    for (int i = 0; i < 500; i++) {
+        FILE *stream = fopen(in_folder("ready"), "r");
+        if (stream) {
+            cr_assert_not_null(fgets(url, (int)cap, stream));
+            url[strcspn(url, "\n")] = '\0';
+            (void)fclose(stream);
+            return;
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+    slurp("stderr", err, sizeof err);
+    cr_assert(false, "the server was never ready: %s", err);
+}
+
+static pid_t serve(char *url, size_t cap)
+{
+    (void)unlink(in_folder("ready")); /* of the run before */
+    const pid_t child = launch((char *[]){
+        ARG("dpotd"), ARG("serve"), ARG("--config"), in_folder("dpotd.json"), ARG("--listen"),
+        ARG("127.0.0.1:0"), ARG("--ready-file"), in_folder("ready"), NULL});
+    wait_ready(url, cap);
+    return child;
+}
+
+static void stop_with(int signal_number)
+{
+    char url[128], line[256];
+    struct http_reply reply;
+    const pid_t child = serve(url, sizeof url);
+    http_exchange(url, "GET", "/readyz", NULL, "", 0, &reply);
+    cr_assert_eq(reply.status, 200);
+    http_reply_release(&reply);
+    cr_assert_eq(kill(child, signal_number), 0);
+    cr_assert_eq(finish(child), 0, "%s", err);
+    (void)snprintf(line, sizeof line, "dpotd: listening on %s\n", url);
+    cr_assert_not_null(strstr(err, line), "%s", err);
+    cr_assert_str_eq(out, "");
+}
+
+Test(dpotd, serve_tells_its_address_and_stops_cleanly_on_a_signal)
+{
+    init();
+    stop_with(SIGTERM);
+    stop_with(SIGINT);
+}
+
+Test(dpotd, a_port_in_use_is_exit_6)
+{
+    char url[128];
+    init();
+    const pid_t child = serve(url, sizeof url);
+    cr_assert_eq(
+        finish(launch((char *[]){ARG("dpotd"), ARG("serve"), ARG("--config"),
+                                 in_folder("dpotd.json"), ARG("--listen"), url + 7, NULL})),
+        6);
+    expect_sentence("choose another port");
+    cr_assert_eq(kill(child, SIGTERM), 0);
+    cr_assert_eq(finish(child), 0);
+}
+
+Test(dpotd, the_same_token_and_pin_hold_after_a_restart)
+{
+    char url[128], token[80];
+    struct http_reply reply;
+    init();
+    json_t *printed = fixture_json(out);
+    (void)snprintf(token, sizeof token, "%s", json_string_value(json_object_get(printed, "token")));
+    json_decref(printed);
+    pid_t child = serve(url, sizeof url);
+    http_exchange(url, "POST", "/v1/admin/campaigns", token, fixture_census_spec,
+                  strlen(fixture_census_spec), &reply);
+    cr_assert_eq(reply.status, 201);
+    http_reply_release(&reply);
+    cr_assert_eq(kill(child, SIGKILL), 0);
+    (void)waitpid(child, NULL, 0);
+    child = serve(url, sizeof url);
+    http_exchange(url, "GET", "/v1/admin/campaigns", token, "", 0, &reply);
+    cr_assert_eq(reply.status, 200);
+    cr_assert_eq(dpot_buf_append(&reply.body, "", 1), DPOT_OK);
+    cr_assert_not_null(strstr((const char *)reply.body.data, "\"census\""));
+    http_reply_release(&reply);
+    cr_assert_eq(kill(child, SIGTERM), 0);
+    cr_assert_eq(finish(child), 0);
+}

@@ -1,0 +1,211 @@
+/* What is particular to the SQLite file: opening what is not ours, a full disk, damage, two
+ * processes. */
+#include "store/database.h"
+#include "unit/aggregator/fixture.h"
+
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[FIXTURE_PATH_SIZE];
+static char path[FIXTURE_PATH_SIZE];
+static char url[FIXTURE_PATH_SIZE + 16];
+
+static void set_up(void)
+{
+    cr_assert_eq(dpot_init(), DPOT_OK);
+    fixture_folder(folder);
+    fixture_path(path, folder, "dpot.db");
+    (void)snprintf(url, sizeof url, "sqlite:%s", path);
+}
+
+static void tear_down(void)
+{
+    fixture_remove(folder);
+}
+
+TestSuite(sqlite, .init = set_up, .fini = tear_down);
+
+static void refuse_open(const char *bad_url, dpot_status expected, const char *word)
+{
+    struct store *store = NULL;
+    struct dpot_error error = {{0}};
+    cr_assert_eq(store_open(bad_url, &store, &error), expected, "%s", error.text);
+    cr_assert_null(store);
+    cr_assert_not_null(strstr(error.text, word), "%s", error.text);
+}
+
+/* Runs one statement on the file behind the store's back. */
+static void tamper(const char *sql)
+{
+    struct database *database = NULL;
+    struct dpot_error error = {{0}};
+    cr_assert_eq(database_open(path, &database, &error), DPOT_OK, "%s", error.text);
+    struct query q = query_start(database, STATEMENT_PROBE, sql);
+    cr_assert_neq(query_step(q), QUERY_FAILED);
+    query_finish(q);
+    database_close(database);
+}
+
+Test(sqlite, a_missing_folder_is_refused_with_the_path)
+{
+    refuse_open("sqlite:/nonexistent/dpot.db", DPOT_ERR_IO, "/nonexistent/dpot.db");
+}
+
+Test(sqlite, a_url_without_a_path_is_refused)
+{
+    refuse_open("sqlite:", DPOT_ERR_ARGUMENT, "without a path");
+}
+
+Test(sqlite, a_file_that_is_no_database_is_refused_and_untouched)
+{
+    char text[16] = "";
+    fixture_write(path, "this is a diary, not a database, and it is long enough to tell\n");
+    refuse_open(url, DPOT_ERR_IO, "not a database");
+    FILE *stream = fopen(path, "r");
+    cr_assert_not_null(fgets(text, 8, stream));
+    (void)fclose(stream);
+    cr_assert_str_eq(text, "this is");
+}
+
+Test(sqlite, a_database_of_another_program_is_refused)
+{
+    struct store *store = NULL;
+    cr_assert_eq(store_open(url, &store, NULL), DPOT_OK);
+    store_close(store);
+    tamper("PRAGMA application_id = 7");
+    refuse_open(url, DPOT_ERR_IO, "another program");
+}
+
+Test(sqlite, a_newer_schema_is_refused)
+{
+    struct store *store = NULL;
+    cr_assert_eq(store_open(url, &store, NULL), DPOT_OK);
+    store_close(store);
+    tamper("INSERT INTO schema_version (version, applied) VALUES (99, 'tomorrow')");
+    refuse_open(url, DPOT_ERR_VERSION, "99");
+}
+
+Test(sqlite, a_full_disk_stores_nothing_and_is_told_until_there_is_room)
+{
+    struct rig rig;
+    struct dpot_report reports[DPOT_BATCH_REPORTS_MAX];
+    struct stat info;
+    struct rlimit limit, unlimited;
+    char wal[FIXTURE_PATH_SIZE + 8];
+    for (uint32_t i = 0; i < DPOT_BATCH_REPORTS_MAX; i++) {
+        reports[i] = fixture_report(i);
+    }
+    rig_init(&rig, url, fixture_spec());
+    cr_assert_eq(rig_post(&rig, 0, reports, 10, NULL), INGEST_ACCEPTED);
+
+    (void)snprintf(wal, sizeof wal, "%s-wal", path);
+    cr_assert_eq(stat(wal, &info), 0);
+    cr_assert_eq(getrlimit(RLIMIT_FSIZE, &unlimited), 0);
+    limit = unlimited;
+    limit.rlim_cur = (rlim_t)info.st_size + 100;
+    (void)signal(SIGXFSZ, SIG_IGN);
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    for (int attempt = 0; attempt < 3; attempt++) {
+        cr_assert_eq(rig_post(&rig, 0, reports, DPOT_BATCH_REPORTS_MAX, NULL), INGEST_NOT_YET);
+        cr_assert_neq(store_check(rig.store, NULL), DPOT_OK);
+    }
+    cr_assert_eq(rig_count(&rig).n_accepted, 10);
+    cr_assert_eq(rig_count(&rig).n_duplicate, 0);
+
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &unlimited), 0);
+    cr_assert_eq(store_check(rig.store, NULL), DPOT_OK);
+    cr_assert_eq(rig_post(&rig, 0, reports, DPOT_BATCH_REPORTS_MAX, NULL), INGEST_ACCEPTED);
+    cr_assert_eq(rig_count(&rig).n_accepted, DPOT_BATCH_REPORTS_MAX);
+    cr_assert_eq(rig_count(&rig).n_duplicate, 10);
+    rig_reopen(&rig, url);
+    cr_assert_eq(rig_count(&rig).n_accepted, DPOT_BATCH_REPORTS_MAX);
+    rig_release(&rig);
+}
+
+Test(sqlite, a_block_of_reports_with_another_length_is_corrupt)
+{
+    struct rig rig;
+    struct pool_count count;
+    const struct dpot_report reports[] = {fixture_report(1), fixture_report(2)};
+    rig_init(&rig, url, fixture_spec());
+    cr_assert_eq(rig_post(&rig, 0, reports, 2, NULL), INGEST_ACCEPTED);
+    rig_release(&rig);
+    tamper("UPDATE commits SET reports = substr(reports, 1, 30)");
+    cr_assert_eq(store_open(url, &rig.store, NULL), DPOT_OK);
+    struct dpot_error error = {{0}};
+    const uint8_t is_refused[2] = {0};
+    enum dpot_report_status statuses[2];
+    struct store_append append = {
+        .n_reports = 2, .reports = reports, .is_refused = is_refused, .statuses = statuses};
+    memcpy(append.hash, rig.record.hash, sizeof append.hash);
+    cr_assert_eq(store_append_reports(rig.store, &append, &error), DPOT_ERR_CORRUPT);
+    cr_assert_not_null(strstr(error.text, "backup"));
+    cr_assert_eq(store_count_pool(rig.store, rig.record.hash, &count, NULL), DPOT_OK);
+    cr_assert_eq(count.n_accepted, 2);
+    store_close(rig.store);
+}
+
+Test(sqlite, an_id_that_is_stored_twice_is_corrupt)
+{
+    struct rig rig;
+    const struct dpot_report report = fixture_report(1);
+    rig_init(&rig, url, fixture_spec());
+    cr_assert_eq(rig_post(&rig, 0, &report, 1, NULL), INGEST_ACCEPTED);
+    rig_release(&rig);
+    tamper("INSERT INTO commits (hash, round, format, n_reports, reports)"
+           " SELECT hash, round, format, n_reports, reports FROM commits");
+    rig.store = NULL;
+    cr_assert_eq(store_open(url, &rig.store, NULL), DPOT_OK);
+    const uint8_t is_refused[1] = {0};
+    enum dpot_report_status status;
+    struct store_append append = {
+        .n_reports = 1, .reports = &report, .is_refused = is_refused, .statuses = &status};
+    memcpy(append.hash, rig.record.hash, sizeof append.hash);
+    cr_assert_eq(store_append_reports(rig.store, &append, NULL), DPOT_ERR_CORRUPT);
+    store_close(rig.store);
+}
+
+Test(sqlite, two_stores_on_one_file_accept_an_id_once)
+{
+    struct rig rig;
+    struct store *other = NULL;
+    enum dpot_report_status statuses[3];
+    const struct dpot_report reports[] = {fixture_report(1), fixture_report(2), fixture_report(3)};
+    rig_init(&rig, url, fixture_spec());
+    cr_assert_eq(store_open(url, &other, NULL), DPOT_OK);
+    cr_assert_eq(rig_post(&rig, 0, reports, 1, statuses), INGEST_ACCEPTED);
+    const uint8_t is_refused[3] = {0};
+    struct store_append append = {
+        .n_reports = 2, .reports = reports, .is_refused = is_refused, .statuses = statuses};
+    memcpy(append.hash, rig.record.hash, sizeof append.hash);
+    cr_assert_eq(store_append_reports(other, &append, NULL), DPOT_OK);
+    cr_assert_eq(statuses[0], DPOT_REPORT_DUPLICATE);
+    cr_assert_eq(statuses[1], DPOT_REPORT_ACCEPTED);
+    cr_assert_eq(rig_post(&rig, 0, reports, 3, statuses), INGEST_ACCEPTED);
+    cr_assert_eq(statuses[1], DPOT_REPORT_DUPLICATE);
+    cr_assert_eq(statuses[2], DPOT_REPORT_ACCEPTED);
+    cr_assert_eq(rig_count(&rig).n_accepted, 3);
+    store_close(other);
+    rig_release(&rig);
+}
+
+Test(sqlite, a_transaction_that_was_cut_off_leaves_no_trace)
+{
+    struct rig rig;
+    struct database *database = NULL;
+    rig_init(&rig, url, fixture_spec());
+    rig_release(&rig);
+    cr_assert_eq(database_open(path, &database, NULL), DPOT_OK);
+    cr_assert_eq(database_begin(database, NULL), DPOT_OK);
+    cr_assert(query_run(query_start(database, STATEMENT_PROBE, "DELETE FROM revision")));
+    database_close(database);
+    cr_assert_eq(store_open(url, &rig.store, NULL), DPOT_OK);
+    struct revision_record record;
+    cr_assert_eq(store_get_revision(rig.store, rig.record.hash, &record, NULL, NULL), DPOT_OK);
+    store_close(rig.store);
+}

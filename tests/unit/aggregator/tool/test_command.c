@@ -1,0 +1,116 @@
+#include "../files/folder.h"
+#include "process.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+TestSuite(command, .init = folder_make, .fini = folder_remove);
+
+static const char *const names[] = {
+    "project",        "ot",
+    "estimate",       "simulate",
+    "population",     "campaign create",
+    "campaign list",  "campaign show",
+    "campaign open",  "campaign close",
+    "campaign fetch", "pool",
+};
+
+Test(command, version_is_one_line)
+{
+    struct process p;
+    process_run(&p, "--version");
+    cr_assert_eq(p.exit_code, 0);
+    cr_assert_eq(strncmp(p.out, "dpot 0.", 7), 0);
+    cr_assert_eq(strchr(p.out, '\n'), p.out + strlen(p.out) - 1);
+}
+
+Test(command, help_lists_every_command_and_the_exit_codes)
+{
+    struct process p;
+    process_run(&p, "--help");
+    cr_assert_eq(p.exit_code, 0);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        cr_assert_not_null(strstr(p.out, names[i]), "%s", names[i]);
+    }
+    cr_assert_not_null(strstr(p.out, "Exit codes"));
+}
+
+Test(command, every_command_has_a_page_with_an_example)
+{
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        struct process p;
+        char arguments[64], example[64];
+        (void)snprintf(arguments, sizeof arguments, "%s --help", names[i]);
+        (void)snprintf(example, sizeof example, "Example:\n  dpot %s", names[i]);
+        process_run(&p, arguments);
+        cr_assert_eq(p.exit_code, 0, "%s", names[i]);
+        cr_assert_not_null(strstr(p.out, example), "%s: %s", names[i], p.out);
+        cr_assert_not_null(strstr(p.out, "--json"));
+        cr_assert_not_null(strstr(p.out, "--threads"));
+    }
+}
+
+Test(command, group_lists_its_commands)
+{
+    expect_exit("campaign --help", 0, "campaign create");
+    expect_exit("campaign", 2, "campaign create");
+    expect_exit("campaign burn", 2, "\"campaign burn\" is not a command");
+}
+
+Test(command, wrong_command_lines_are_refused)
+{
+    expect_exit("", 2, "usage: dpot COMMAND");
+    expect_exit("projekt", 2, "\"projekt\" is not a command");
+    expect_exit("ot --frobnicate 1", 2, "option --frobnicate is not known");
+    expect_exit("ot -x", 2, "option -x is not known");
+    expect_exit("ot extra", 2, "\"extra\" is one argument too many");
+    expect_exit("ot --exact --exact", 2, "--exact is given twice");
+    expect_exit("ot --exact=yes", 2, "--exact takes no value");
+    expect_exit("ot --cost", 2, "--cost has no value");
+    expect_exit("ot --cost= --exact", 2, "--cost is empty");
+    expect_exit("campaign open", 2, "ID is missing");
+    expect_exit("ot --threads 0", 2, "--threads is 0: give an integer from 1");
+    expect_exit("ot --threads -1", 2, "--threads is -1");
+    expect_exit("ot --seed 18446744073709551616", 2, "--seed is 18446744073709551616");
+    expect_exit("ot --seed 1.5", 2, "--seed is 1.5");
+}
+
+Test(command, failure_with_json_is_one_object_too)
+{
+    json_t *object = expect_json("ot --cost none.csv --exact", 6);
+    cr_assert_eq(number_of(object, "exit_code"), 6);
+    cr_assert_str_eq(json_string_value(json_object_get(object, "status")), "DPOT_ERR_IO");
+    cr_assert_not_null(
+        strstr(json_string_value(json_object_get(object, "error")), "--cost: reading none.csv"));
+    json_decref(object);
+    object = expect_json("ot --bad", 2);
+    json_decref(object);
+}
+
+Test(command, stdout_belongs_to_one_output)
+{
+    write_text("c.csv", "0,1\n1,0\n");
+    expect_exit("ot --cost c.csv --exact --plan - --potentials -", 2, "second output on stdout");
+    struct process p;
+    process_run(&p, "ot --cost c.csv --exact --plan - --json");
+    cr_assert_eq(p.exit_code, 2);
+    process_run(&p, "ot --cost c.csv --exact --plan -");
+    cr_assert_eq(p.exit_code, 0);
+    cr_assert_str_eq(p.out, "0.5,0\n0,0.5\n");
+    cr_assert_not_null(strstr(p.err, "transport_cost"), "the table goes to stderr");
+}
+
+Test(command, options_may_be_joined_with_an_equals_sign)
+{
+    write_text("c.csv", "0,1\n1,0\n");
+    json_t *object = expect_json("ot --cost=c.csv --exact", 0);
+    cr_assert_eq(number_of(object, "transport_cost"), 0);
+    json_decref(object);
+}
+
+Test(command, files_that_cannot_be_written_are_exit_code_6)
+{
+    write_text("c.csv", "0,1\n1,0\n");
+    expect_exit("ot --cost c.csv --exact --plan no/such/folder.npy", 6, "no/such/folder.npy");
+}

@@ -1,0 +1,111 @@
+#include "../files/folder.h"
+#include "process.h"
+
+#include "files/array.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Two points at 0 and 3 with masses (.75, .25) to two at 0 and 4 with (.25, .75): .25 stays at 0,
+ * .5 goes from 0 to 4 and .25 from 3 to 4. */
+static void write_case(void)
+{
+    folder_make();
+    write_text("x.csv", "0\n3\n");
+    write_text("y.csv", "0\n4\n");
+    write_text("a.csv", "0.75\n0.25\n");
+    write_text("b.csv", "0.25\n0.75\n");
+    write_text("cost.csv", "0,4\n3,1\n");
+}
+
+TestSuite(ot, .init = write_case, .fini = folder_remove);
+
+#define POINTS "--x x.csv --y y.csv --metric euclidean"
+
+Test(ot, exact_transport_of_a_case_done_by_hand)
+{
+    struct array plan, potentials;
+    struct dpot_error error;
+    json_t *r =
+        expect_json("ot " POINTS " --a a.csv --b b.csv --exact --plan plan.npy --potentials "
+                    "pot.csv",
+                    0);
+    cr_assert_float_eq(number_of(r, "value"), 2.25, 1e-12);
+    cr_assert_float_eq(number_of(r, "transport_cost"), 2.25, 1e-12);
+    cr_assert_float_eq(number_of(r, "distance"), 2.25, 1e-12);
+    cr_assert_leq(number_of(r, "residual"), 1e-12);
+    cr_assert_str_eq(json_string_value(json_object_get(r, "outcome")), "converged");
+    cr_assert_not_null(json_object_get(r, "iterations"));
+    json_decref(r);
+    cr_assert_eq(array_read(folder_path("plan.npy"), &plan, &error), DPOT_OK);
+    const double expected[4] = {0.25, 0.5, 0, 0.25};
+    for (size_t i = 0; i < 4; i++) {
+        cr_assert_float_eq(plan.values[i], expected[i], 1e-12);
+    }
+    cr_assert_eq(array_read(folder_path("pot.csv"), &potentials, &error), DPOT_OK);
+    cr_assert_eq(potentials.n_rows, 4);
+    const double *f = potentials.values, *g = f + 2;
+    cr_assert_float_eq(0.75 * f[0] + 0.25 * f[1] + 0.25 * g[0] + 0.75 * g[1], 2.25, 1e-12);
+    array_release(&plan);
+    array_release(&potentials);
+}
+
+Test(ot, power_makes_the_distance_a_root)
+{
+    json_t *r = expect_json("ot " POINTS " --power 2 --a a.csv --b b.csv --exact", 0);
+    cr_assert_float_eq(number_of(r, "transport_cost"), 8.25, 1e-12);
+    cr_assert_float_eq(number_of(r, "distance"), sqrt(8.25), 1e-12);
+    json_decref(r);
+}
+
+Test(ot, entropic_value_is_above_the_exact_and_near_it_for_small_lambda)
+{
+    json_t *r = expect_json("ot --cost cost.csv --a a.csv --b b.csv --lambda 0.05", 0);
+    cr_assert_float_eq(number_of(r, "transport_cost"), 2.25, 1e-6);
+    cr_assert_geq(number_of(r, "value"), 2.25 - 1e-9);
+    cr_assert_float_eq(number_of(r, "dual"), number_of(r, "value"), 1e-6);
+    cr_assert_leq(number_of(r, "residual"), 1e-9);
+    cr_assert_str_eq(json_string_value(json_object_get(r, "outcome")), "converged");
+    json_decref(r);
+}
+
+Test(ot, stopping_before_the_tolerance_is_exit_code_5)
+{
+    write_text("c3.csv", "0,1,2\n1,0,1.5\n2,1.7,0\n");
+    write_text("a3.csv", "0.6\n0.3\n0.1\n");
+    json_t *r =
+        expect_json("ot --cost c3.csv --a a3.csv --lambda 0.01 --max-iterations 2 --plan p.npy", 5);
+    cr_assert_str_eq(json_string_value(json_object_get(r, "outcome")), "iteration_limit");
+    cr_assert_gt(number_of(r, "residual"), 1e-9);
+    json_decref(r);
+    struct array plan;
+    struct dpot_error error;
+    cr_assert_eq(array_read(folder_path("p.npy"), &plan, &error), DPOT_OK);
+    array_release(&plan);
+}
+
+Test(ot, measures_without_weights_are_uniform)
+{
+    json_t *r = expect_json("ot " POINTS " --exact", 0);
+    cr_assert_float_eq(number_of(r, "transport_cost"), 0.5, 1e-12);
+    json_decref(r);
+}
+
+Test(ot, wrong_calls_and_data_are_refused)
+{
+    write_text("neg.csv", "1.5\n-0.5\n");
+    write_text("two.csv", "0.5,0.5\n0.5,0.5\n");
+    expect_exit("ot --exact", 2, "there is no cost");
+    expect_exit("ot " POINTS, 2, "neither --exact nor --lambda");
+    expect_exit("ot " POINTS " --exact --lambda 1", 2, "exclude each other");
+    expect_exit("ot " POINTS " --lambda -1", 2, "--lambda is -1");
+    expect_exit("ot " POINTS " --exact --tol 1", 2, "--tol does not go with --exact");
+    expect_exit("ot " POINTS " --exact --cost cost.csv", 2, "does not go with --cost");
+    expect_exit("ot " POINTS " --exact --campaign c", 2, "does not go with --campaign");
+    expect_exit("ot " POINTS " --exact --a neg.csv", 3, "is -0.5");
+    expect_exit("ot " POINTS " --exact --a x.csv", 3, "sum to 3, not to 1");
+    expect_exit("ot " POINTS " --exact --a two.csv", 3, "give one measure");
+    expect_exit("ot --campaign none.json --exact", 6, "none.json");
+}

@@ -1,0 +1,229 @@
+#include "../files/folder.h"
+#include "campaign_case.h"
+#include "process.h"
+
+#include "files/array.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define N_DEVICES 30
+
+/* 30 devices with one to three places each; rows of a device are not together. */
+static void write_case(void)
+{
+    char text[4096] = "device,position,count\n";
+    folder_make();
+    write_text("test.json", CAMPAIGN_SPEC("true"));
+    write_text("real.json", CAMPAIGN_SPEC("false"));
+    for (int place = 0; place < 3; place++) {
+        for (int device = 0; device < N_DEVICES; device++) {
+            if (place <= device % 3) {
+                const size_t len = strlen(text);
+                (void)snprintf(text + len, sizeof text - len, "%d,%d,%d\n", 100 + device,
+                               (5 * device + 7 * place) % 12, 1 + place);
+            }
+        }
+    }
+    write_text("data.csv", text);
+}
+
+TestSuite(simulate, .init = write_case, .fini = folder_remove);
+
+#define CASE(spec) "simulate --campaign " spec " --data data.csv --devices 30 --in-process"
+
+static void expect_conserved(const json_t *r)
+{
+    cr_assert_eq(number_of(r, "submitted"), number_of(r, "accepted") + number_of(r, "duplicate") +
+                                                number_of(r, "rejected") + number_of(r, "dropped") +
+                                                number_of(r, "pending"));
+    cr_assert(json_is_true(json_object_get(r, "is_conserved")));
+}
+
+static void expect_same_file(const char *a, const char *b)
+{
+    static char first[65536], second[65536];
+    const size_t n = folder_read(a, first, sizeof first), m = folder_read(b, second, sizeof second);
+    cr_assert(n == m && n > 0 && memcmp(first, second, n) == 0, "%s and %s differ", a, b);
+}
+
+Test(simulate, every_device_reports_once_and_is_counted_once)
+{
+    struct array pool, truth;
+    struct dpot_error error;
+    json_t *r = expect_json(CASE("real.json") " --out run", 0);
+    cr_assert_eq(number_of(r, "devices"), N_DEVICES);
+    cr_assert_eq(number_of(r, "submitted"), N_DEVICES);
+    cr_assert_eq(number_of(r, "accepted"), N_DEVICES);
+    cr_assert_eq(number_of(r, "pool_accepted"), N_DEVICES);
+    cr_assert_eq(number_of(r, "epsilon_per_device"), 2);
+    expect_conserved(r);
+    json_t *file = json_load_file(folder_path("run/results.json"), 0, NULL);
+    cr_assert(json_equal(r, file), "stdout and results.json agree");
+    json_decref(file);
+    json_decref(r);
+    cr_assert_eq(array_read(folder_path("run/pool.npy"), &pool, &error), DPOT_OK);
+    cr_assert_eq(pool.n_rows, N_DEVICES);
+    array_release(&pool);
+    cr_assert_eq(array_read(folder_path("run/population_true.csv"), &truth, &error), DPOT_OK);
+    double sum = 0;
+    for (size_t i = 0; i < truth.n_rows; i++) {
+        sum += truth.values[i];
+    }
+    cr_assert_eq(truth.n_rows, 12);
+    cr_assert_float_eq(sum, 1, 1e-12);
+    array_release(&truth);
+}
+
+Test(simulate, seeded_runs_are_the_same_but_for_the_time)
+{
+    const char *const files[] = {"pool.npy", "population_true.csv", "population_sample.csv",
+                                 "devices.csv", "pool.npy.json"};
+    json_t *a = expect_json(
+        CASE("test.json") " --seed 7 --dropout 0.2 --duplicates 0.3 --rounds 2 --out a", 0);
+    json_t *b = expect_json(
+        CASE("test.json") " --seed 7 --dropout 0.2 --duplicates 0.3 --rounds 2 --out b", 0);
+    cr_assert_eq(json_object_del(a, "seconds"), 0);
+    cr_assert_eq(json_object_del(b, "seconds"), 0);
+    cr_assert(json_equal(a, b));
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        char first[64], second[64];
+        (void)snprintf(first, sizeof first, "a/%s", files[i]);
+        (void)snprintf(second, sizeof second, "b/%s", files[i]);
+        expect_same_file(first, second);
+    }
+    json_decref(b);
+    b = expect_json(CASE("test.json") " --seed 8 --dropout 0.2 --duplicates 0.3 --rounds 2 --out c",
+                    0);
+    (void)json_object_del(b, "seconds");
+    cr_assert_not(json_equal(a, b));
+    json_decref(a);
+    json_decref(b);
+}
+
+Test(simulate, lost_answers_make_duplicates_and_no_second_count)
+{
+    json_t *r =
+        expect_json(CASE("real.json") " --duplicates 1 --rounds 3 --threads 2 --out run", 0);
+    cr_assert_eq(number_of(r, "submitted"), 3 * N_DEVICES);
+    cr_assert_eq(number_of(r, "duplicate"), 3 * N_DEVICES);
+    cr_assert_eq(number_of(r, "pool_accepted"), 3 * N_DEVICES);
+    cr_assert_eq(number_of(r, "epsilon_per_device"), 6);
+    expect_conserved(r);
+    json_decref(r);
+}
+
+Test(simulate, absent_devices_spend_nothing)
+{
+    json_t *r = expect_json(CASE("real.json") " --dropout 1 --out run", 0);
+    cr_assert_eq(number_of(r, "absent"), N_DEVICES);
+    cr_assert_eq(number_of(r, "submitted"), 0);
+    cr_assert_eq(number_of(r, "epsilon_per_device"), 0);
+    expect_conserved(r);
+    json_decref(r);
+}
+
+Test(simulate, devices_refuse_what_is_above_their_caps)
+{
+    json_t *r = expect_json(CASE("real.json") " --rounds 3 --epsilon-cap 4.5 --out run", 0);
+    cr_assert_eq(number_of(r, "submitted"), 2 * N_DEVICES);
+    cr_assert_eq(number_of(r, "refused"), N_DEVICES);
+    cr_assert_eq(number_of(r, "epsilon_per_device"), 4);
+    expect_conserved(r);
+    json_decref(r);
+}
+
+Test(simulate, durable_devices_keep_their_folders)
+{
+    json_t *r = expect_json(CASE("real.json") " --durable folders --out run", 0);
+    cr_assert_eq(number_of(r, "accepted"), N_DEVICES);
+    json_decref(r);
+    char bytes[8];
+    cr_assert_gt(folder_read("folders/device-100/ledger", bytes, sizeof bytes), 0);
+}
+
+Test(simulate, seed_is_refused_in_a_real_campaign)
+{
+    expect_exit(CASE("real.json") " --seed 1 --out run", 4, "--seed makes reports reversible");
+}
+
+Test(simulate, table_of_devices_has_no_places)
+{
+    char text[8192] = {0};
+    json_t *r = expect_json(CASE("real.json") " --out run", 0);
+    json_decref(r);
+    (void)folder_read("run/devices.csv", text, sizeof text - 1);
+    cr_assert_eq(strncmp(text,
+                         "device,status,epsilon,submitted,accepted,duplicate,rejected,dropped,"
+                         "pending\n100,accepted,2,1,1,0,0,0,0\n",
+                         strlen("device,status,epsilon,submitted,accepted,duplicate,rejected,"
+                                "dropped,pending\n100,accepted,2,1,1,0,0,0,0\n")),
+                 0, "%s", text);
+}
+
+Test(simulate, estimate_and_transport_take_up_what_it_leaves)
+{
+    json_t *r = expect_json(CASE("test.json") " --seed 3 --out run", 0);
+    json_decref(r);
+    r = expect_json("estimate --campaign test.json --pool run/pool.npy --out est.csv", 0);
+    cr_assert_eq(number_of(r, "n"), N_DEVICES);
+    cr_assert_eq(number_of(r, "kv"), 12);
+    json_decref(r);
+    r = expect_json("ot --exact --campaign test.json --a run/population_true.csv --b est.csv", 0);
+    cr_assert(number_of(r, "transport_cost") > 0 && number_of(r, "transport_cost") < 3);
+    json_decref(r);
+}
+
+Test(simulate, wrong_calls_and_data_are_refused)
+{
+#define IN " --in-process --out run"
+    write_text("three.csv", "1,2,3,4\n");
+    write_text("one.csv", "1\n2\n");
+    write_text("nan.csv", "1,nan\n");
+    write_text("negative.csv", "1,2,-3\n");
+    write_text("half.csv", "1.5,2\n");
+    write_text("broken.json", "{\"name\":\"ring\",");
+    write_text("empty", "");
+    write_text("garbage", "garbage");
+    expect_exit("simulate --campaign real.json --data data.csv --devices 3 --out run", 2,
+                "neither --server nor --in-process");
+    expect_exit("simulate --campaign real.json --data data.csv --devices 3 --server http://x" IN, 2,
+                "exclude each other");
+    expect_exit("simulate --data data.csv --devices 3" IN, 2, "--campaign is missing");
+    expect_exit("simulate --campaign real.json --devices 3" IN, 2, "--data is missing");
+    expect_exit("simulate --campaign real.json --data data.csv" IN, 2, "--devices is missing");
+    expect_exit("simulate --campaign real.json --data data.csv --devices 0" IN, 2,
+                "--devices is 0");
+    expect_exit("simulate --campaign real.json --data data.csv --devices 3 --in-process", 2,
+                "--out is missing");
+    expect_exit("simulate --campaign real.json --data data.csv --devices 3 --dropout 1.5" IN, 2,
+                "--dropout is 1.5");
+    expect_exit("simulate --campaign real.json --data data.csv --devices 3 --duplicates -1" IN, 2,
+                "--duplicates is -1");
+    expect_exit("simulate --campaign real.json --data data.csv --devices 3 --rounds 4" IN, 2,
+                "--rounds is 4 and the campaign has 3");
+    expect_exit("simulate --campaign real.json --data data.csv --devices 3 --rounds 2 --server "
+                "http://127.0.0.1:9 --out run",
+                2, "needs --in-process");
+    expect_exit("simulate --campaign real.json --data data.csv --devices 3 --server "
+                "http://127.0.0.1:9 --out run",
+                2, "is a SPEC");
+    expect_exit("simulate --campaign real.json --data data.csv --devices 31" IN, 3,
+                "has 30 devices and --devices asks for 31");
+    expect_exit("simulate --campaign real.json --data three.csv --devices 1" IN, 3, "4 columns");
+    expect_exit("simulate --campaign real.json --data one.csv --devices 1" IN, 3, "1 columns");
+    expect_exit("simulate --campaign real.json --data nan.csv --devices 1" IN, 3, "is nan");
+    expect_exit("simulate --campaign real.json --data negative.csv --devices 1" IN, 3, "negative");
+    expect_exit("simulate --campaign real.json --data half.csv --devices 1" IN, 3,
+                "not an integer");
+    expect_exit("simulate --campaign broken.json --data data.csv --devices 1" IN, 3, "broken.json");
+    expect_exit("simulate --campaign empty --data data.csv --devices 1" IN, 3, "empty");
+    expect_exit("simulate --campaign garbage --data data.csv --devices 1" IN, 3, "garbage");
+    expect_exit("simulate --campaign none.json --data data.csv --devices 1" IN, 6, "none.json");
+    expect_exit("simulate --campaign real.json --data data.csv --devices 1 --in-process --out "
+                "data.csv",
+                6, "data.csv is not a folder");
+#undef IN
+}

@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""The files that test_format.c expects, built from the layout alone: prints their BLAKE2b-256."""
+import hashlib
+import struct
+
+
+def keyed(key, data):
+    return hashlib.blake2b(data, digest_size=32, key=key).digest()
+
+
+KEY = keyed(b"dpot without a keystore key.....", b"dpot ledger and spool checksum\0")
+NONE = bytes(32)
+
+
+def mac(previous, data):
+    return keyed(KEY, previous + data)
+
+
+def header(magic, counter, generation):
+    data = (magic + bytes(range(16)) + struct.pack("<QQ", counter, generation)).ljust(224, b"\0")
+    return data + mac(NONE, data)
+
+
+def record(previous, kind, done, seq, round_, signer, campaign, e, delta, rho, g, time, counter):
+    data = kind + struct.pack("<IQ", done, seq) + b"\xab" * 32 + struct.pack("<II", round_, 0)
+    data += signer + campaign + struct.pack("<QQQQqQ", e, delta, rho, g, time, counter)
+    data = data.ljust(160, b"\0")
+    return data + mac(previous, data)
+
+
+def slot(round_, content):
+    name = b"SLOT" + struct.pack("<I", round_) + b"\xab" * 32 + bytes([9]) + bytes(15)
+    name += struct.pack("<q", 86400000)
+    name_mac = mac(NONE, name)
+    body = {"empty": b"", "free": b"ACKD"}.get(content)
+    if body is None:
+        body = b"REPT" + struct.pack("<I", 5) + bytes([1, 2, 3]) + bytes(13)
+        body += struct.pack("<IIqQ", 6, 1, 1234, 8)
+        body += mac(name_mac, body)
+    return ((name + name_mac).ljust(104, b"\0") + body).ljust(256, b"\0")
+
+
+def show(name, data):
+    print(name, hashlib.blake2b(data, digest_size=32).hexdigest())
+
+
+cost = (b"\xcd" * 32, b"\xef" * 16, 1, 2, 3, 4)
+nothing = (bytes(32), bytes(16), 0, 0, 0, 0)
+ledger = header(b"DPOTLDG1", 7, 0)
+ledger += record(ledger[-32:], b"CHRG", 0, 0, 0, *cost, 1000, 8)
+ledger += record(ledger[-32:], b"CHRG", 0, 1, 1, *cost, 2000, 9)
+ledger += record(ledger[-32:], b"DONE", 17, 2, 0, *nothing, 3000, 9)
+show("ledger", ledger)
+show("spool", header(b"DPOTSPL1", 7, 0) + slot(0, "empty") + slot(1, "report") + slot(2, "free"))
