@@ -3,7 +3,7 @@
 #include <math.h>
 
 #define PI 3.14159265358979323846
-#define LOG_MIN 1e-300 /* below it half a value may be 0 */
+#define SMALLEST 1e-300 /* below it half a value may be 0 */
 
 const struct colour colour_ink = {38, 38, 38};
 const struct colour colour_paper = {255, 255, 255};
@@ -80,7 +80,7 @@ void colour_scale_settle(struct colour_scale *scale, bool is_log)
     scale->is_log = is_log;
     scale->has_zero = scale->has_zero && !scale->has_negative;
     if (is_log) {
-        scale->lo = scale->has_positive ? fmax(scale->min_positive, LOG_MIN) : 0.1;
+        scale->lo = scale->has_positive ? fmax(scale->min_positive, SMALLEST) : 0.1;
         scale->hi = scale->has_positive ? fmax(scale->hi, scale->lo) : 1;
         if (!(scale->hi > scale->lo * (1 + 1e-9))) { /* a single value */
             scale->lo /= 2;
@@ -88,8 +88,8 @@ void colour_scale_settle(struct colour_scale *scale, bool is_log)
         }
         return;
     }
-    if (!(scale->hi - scale->lo > 0)) {
-        scale->hi = 1; /* nothing but zeros */
+    if (!(scale->hi - scale->lo >= SMALLEST)) {
+        scale->hi = 1; /* nothing but zeros, as far as a bar can tell */
     }
 }
 

@@ -75,14 +75,17 @@ static void keep_ascii(char *text)
 void http_response_refuse(struct http_response *response, const char *path, unsigned http_status,
                           dpot_status status, const char *sentence)
 {
-    (void)dpot_error_set(&response->note, status, "%s",
-                         *sentence ? sentence : dpot_status_text(status));
-    keep_ascii(response->note.text);
-    if (strncmp(path, admin_prefix, sizeof admin_prefix - 1) == 0) {
-        http_response_json(response, http_status,
-                           json_pack("{s:s,s:s}", "error", response->note.text, "status",
-                                     dpot_status_name(status)));
-    } else {
-        http_response_text(response, http_status, response->note.text);
+    struct dpot_error *note = &response->note;
+    (void)dpot_error_set(note, status, "%s", *sentence ? sentence : dpot_status_text(status));
+    keep_ascii(note->text);
+    if (strncmp(path, admin_prefix, sizeof admin_prefix - 1) != 0) {
+        http_response_text(response, http_status, note->text);
+        return;
+    }
+    http_response_json(
+        response, http_status,
+        json_pack("{s:s,s:s}", "error", note->text, "status", dpot_status_name(status)));
+    if (http_status < 500) { /* the sentence may quote the body, which no log may hold */
+        (void)dpot_error_set(note, status, "%s", dpot_status_name(status));
     }
 }

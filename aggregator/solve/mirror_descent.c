@@ -1,5 +1,6 @@
 #include "solve/mirror_descent.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -56,6 +57,13 @@ static dpot_status check_config(const struct mirror_descent_config *config,
     return DPOT_OK;
 }
 
+/* eta of Proposition G.1; 0 where costs are too small to move anything (all of them 0, say). */
+static double published_step_size(const struct phi *phi, size_t max_iterations)
+{
+    const double slope = phi->beta * phi->cost_max * sqrt((double)max_iterations);
+    return slope >= DBL_MIN ? sqrt(2 * (1 + log((double)phi->n_cols))) / slope : 0;
+}
+
 dpot_status mirror_descent_new(const struct mirror_descent_config *config,
                                struct mirror_descent **solver, struct dpot_error *error)
 {
@@ -72,8 +80,7 @@ dpot_status mirror_descent_new(const struct mirror_descent_config *config,
     }
     s->config = *config;
     s->phi = config->phi;
-    s->step_size = sqrt(2 * (1 + log((double)n))) /
-                   (s->phi->beta * s->phi->cost_max * sqrt((double)config->max_iterations));
+    s->step_size = published_step_size(s->phi, config->max_iterations);
     s->course_cap = count_points(config->max_iterations);
     s->course = dpot_alloc_array(allocator, s->course_cap, sizeof *s->course);
     s->log_m = dpot_alloc_array(allocator, 5 * n, sizeof *s->log_m);

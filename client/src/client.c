@@ -1,5 +1,5 @@
-/* A client's life: open, close, and what every call does first and last. Then see enroll.c, submit.c
- * (the pipeline), uploader.c, status.c. */
+/* A client's life: open, close, and what every call does first and last. Then see enroll.c,
+ * submit.c (the pipeline), uploader.c, status.c. */
 #include "client.h"
 
 #include "base/clock.h"

@@ -162,8 +162,8 @@ static uint8_t ended_by_itself(const struct dpot_journal *journal, const struct 
     return DPOT_DONE_NOT_YET;
 }
 
-/* True for a slot that a crash left behind: its key has had its DONE and only the ACK is missing, or
- * it never had a charge and its round is over. */
+/* True for a slot that a crash left behind: its key has had its DONE and only the ACK is missing,
+ * or it never had a charge and its round is over. */
 static bool is_left_over(const struct dpot_journal *journal, const struct dpot_slot *slot,
                          int64_t time_ms)
 {

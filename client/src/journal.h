@@ -65,7 +65,8 @@ DPOT_WARN_UNUSED dpot_status dpot_journal_lock(struct dpot_journal *journal,
                                                struct dpot_error *error);
 void dpot_journal_unlock(struct dpot_journal *journal);
 
-/* For journal.c, under the lock: opens both files anew (J2). `is_exhausted` may be set on DPOT_OK. */
+/* For journal.c, under the lock: opens both files anew (J2). DPOT_OK with `is_exhausted` set when
+ * nothing can be believed. */
 DPOT_WARN_UNUSED dpot_status dpot_journal_open(struct dpot_journal *journal);
 
 /* The hardware counter (0 without one), and the largest value in the two files. */

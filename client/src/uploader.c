@@ -10,7 +10,8 @@
  *            due, not backing off                    answer
  *   REPORT -----------------------> sealed, POSTed ---------> DONE, slot free
  *      ^                                  |
- *      '------ keep: back off <-----------'                                                        */
+ *      '------ keep: back off <-----------'
+ */
 #include "client.h"
 #include "http.h"
 #include "proto/wire_report.h"

@@ -179,6 +179,20 @@ static enum exit_code check_table(const struct options *options, const struct ta
     return EXIT_DONE;
 }
 
+static enum exit_code read_table(const struct options *options, struct table *table,
+                                 struct failure *failure)
+{
+    const char *path = options->points ? options->points : options->histogram;
+    enum exit_code code = table_read(table, path, failure);
+    if (code == EXIT_DONE) {
+        code = check_table(options, table, failure);
+    }
+    if (code != EXIT_DONE) {
+        failure->status = code == EXIT_IO ? DPOT_ERR_IO : DPOT_ERR_MALFORMED;
+    }
+    return code;
+}
+
 static void say_submitted(const struct options *options, const struct session *s,
                           enum dpot_submit_outcome outcome)
 {
@@ -209,10 +223,7 @@ enum exit_code run_report(const struct options *options, struct failure *failure
     }
     enum exit_code code = open_session(&s, options, failure);
     if (code == EXIT_DONE) {
-        code = table_read(&table, options->points ? options->points : options->histogram, failure);
-    }
-    if (code == EXIT_DONE) {
-        code = check_table(options, &table, failure);
+        code = read_table(options, &table, failure);
     }
     if (code == EXIT_DONE && options->weighted && options->points && table.n_rows > 0) {
         n_weights = table.n_rows;
@@ -313,6 +324,7 @@ static enum exit_code judge_flush(const struct session *s, const struct flush *f
         return is_temporary(flush->status) ? EXIT_IO : code;
     }
     if (flush->n_pending > 0) {
+        failure->status = DPOT_OK; /* no call failed: the JSON object is that of a flush */
         return fail(failure, EXIT_NOT_READY, "%zu reports are still pending: flush again later",
                     flush->n_pending);
     }

@@ -1,6 +1,6 @@
 /* Reads a table of numbers: comma-separated, one row a line, blank lines skipped, the first line
- * skipped as a header when it does not begin with a number. Strict otherwise: every row has as many numbers as
- * the first. "nan" and "inf" are numbers. */
+ * skipped as a header when it does not begin with a number. Strict otherwise: every row has as many
+ * numbers as the first. "nan" and "inf" are numbers. */
 #ifndef DPOT_TOOL_CSV_H
 #define DPOT_TOOL_CSV_H
 

@@ -134,6 +134,9 @@ enum exit_code exit_code_of(dpot_status status)
     case DPOT_ERR_DENIED:
     case DPOT_ERR_POISONED:
         return EXIT_IO;
+    case DPOT_ERR_NOT_OPEN:
+    case DPOT_ERR_CLOSED:
+        return EXIT_NOT_READY;
     case DPOT_ERR_LEDGER:
         return EXIT_PRIVACY;
     default:
@@ -197,11 +200,10 @@ static enum exit_code parse_options(const struct command *command, int argc, cha
 
 /* One sentence to people, and one object to whoever asked for JSON. `flush` with reports still
  * pending has told its object already. */
-static void tell_failure(const struct options *options, const struct failure *failure,
-                         enum exit_code code)
+static void tell_failure(const struct options *options, const struct failure *failure)
 {
     fprintf(stderr, "dpot-device: %s\n", failure->text);
-    if (options->json && code != EXIT_NOT_READY) {
+    if (options->json && failure->status != DPOT_OK) {
         struct json json;
         json_begin(&json, stdout);
         json_text(&json, "outcome", "failed");
@@ -224,7 +226,7 @@ static enum exit_code run(const struct command *command, int argc, char **argv)
         code = command->run(&options, &failure);
     }
     if (code != EXIT_DONE) {
-        tell_failure(&options, &failure, code);
+        tell_failure(&options, &failure);
     }
     return code;
 }

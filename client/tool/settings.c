@@ -144,7 +144,9 @@ enum exit_code settings_read(struct settings *settings, const struct dpot_filesy
     } else {
         code = fail(failure, EXIT_IO, "%s: %s", SETTINGS_NAME, dpot_status_text(status));
     }
-    failure->status = status;
+    if (code != EXIT_DONE) {
+        failure->status = status == DPOT_OK ? DPOT_ERR_MALFORMED : status;
+    }
     dpot_buf_release(&text);
     return code;
 }

@@ -14,7 +14,7 @@ enum exit_code {
     EXIT_INPUT = 3,     /* bad input data */
     EXIT_PRIVACY = 4,   /* refused for privacy */
     EXIT_IO = 6,        /* disk or network */
-    EXIT_NOT_READY = 7, /* something is still pending */
+    EXIT_NOT_READY = 7, /* reports are pending; the campaign is not open (yet, any more) */
 };
 
 /* The command line. Texts are borrowed from argv; NULL: not given. */

@@ -158,7 +158,8 @@ Test(tool, enrolls_reports_flushes_and_tells_its_status)
     assert_json_text("outcome", "reported");
     cr_assert_eq(RUN("3\n4\n", "report", "--dir", dir, "--points", "-", "--json"), 0, "%s", err);
     assert_json_text("outcome", "pending");
-    cr_assert_eq(RUN(NULL, "flush", "--dir", dir, "--wait", "0", "--quiet"), 7, "%s", err);
+    cr_assert_eq(RUN(NULL, "flush", "--dir", dir, "--wait", "0", "--json"), 7, "%s", err);
+    assert_json_text("outcome", "pending");
     cr_assert_eq(RUN(NULL, "flush", "--dir", dir, "--json"), 0, "%s", err);
     assert_json_text("outcome", "answered");
     cr_assert_eq(json_number_of("sent"), 1);
@@ -263,7 +264,10 @@ Test(tool, bad_data_are_named_by_line_and_never_shown)
                                       "\n1,\n2\n"};
     cr_assert_eq(enroll(NULL), 0, "%s", err);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        cr_assert_eq(RUN(bad[i], "report", "--dir", dir, "--points", "-"), 3, "%zu: %s", i, err);
+        cr_assert_eq(RUN(bad[i], "report", "--dir", dir, "--points", "-", "--json"), 3, "%zu: %s",
+                     i, err);
+        assert_json_text("outcome", "failed");
+        cr_assert_null(strstr(out, "secret"));
         cr_assert_null(strstr(err, "secret"));
         cr_assert_null(strstr(err, "77"));
     }
@@ -284,6 +288,17 @@ Test(tool, headers_weights_and_files_are_read)
     cr_assert_eq(enroll(NULL), 0, "%s", err);
     cr_assert_eq(RUN(NULL, "report", "--dir", dir, "--points", path, "--weighted"), 0, "%s", err);
     cr_assert_not_null(strstr(out, "reported"));
+}
+
+Test(tool, a_campaign_that_has_not_opened_is_not_ready)
+{
+    authority.campaign.opens_ms += 7200 * 1000;
+    authority_sign(&authority);
+    http_server_stop(&http);
+    http_server_start(&http, serve, &world);
+    cr_assert_eq(enroll(NULL), 0, "%s", err);
+    cr_assert_eq(RUN("1\n", "report", "--dir", dir, "--points", "-", "--json"), 7, "%s", err);
+    assert_json_text("status", "DPOT_ERR_NOT_OPEN");
 }
 
 Test(tool, a_device_without_data_reports_like_any_other)

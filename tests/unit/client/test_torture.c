@@ -157,6 +157,63 @@ Test(torture, a_disk_that_fills_up_at_any_step_costs_nothing)
     assert_clean(&tally, 12);
 }
 
+/* Thirty-two rounds fill the spool up to its compaction; the last of them is cut in every
+ * operation. Two reports that the server did not take are in the spool while it is rewritten. */
+static bool cut_compaction_at(const struct authority *many, size_t n, enum test_loss loss)
+{
+    static struct world w;
+    world_init(&w, many, n);
+    dpot_client *client = world_enroll(&w);
+    for (uint32_t round = 0; round < 29; round++) {
+        w.clock.now_ms = OPENS_MS + round * DAY_MS;
+        cr_assert_eq(world_submit(&w, client, NULL), DPOT_OK);
+        cr_assert_eq(world_pump(&w, client, NULL), DPOT_OK);
+    }
+    for (uint32_t round = 29; round < 31; round++) {
+        w.clock.now_ms = OPENS_MS + round * DAY_MS;
+        cr_assert_eq(world_submit(&w, client, NULL), DPOT_OK);
+        test_transport_script(&w.network, (struct test_script){.status = 503});
+    }
+    w.clock.now_ms = OPENS_MS + 31 * DAY_MS;
+    test_filesystem_cut_at(&w.files, n, n % 2);
+    (void)!world_submit(&w, client, NULL);
+    (void)!world_pump(&w, client, NULL);
+    const bool was_cut = w.files.is_down;
+    dpot_client_close(client);
+    test_filesystem_restart(&w.files, was_cut ? loss : TEST_KILL);
+    client = world_open(&w);
+    w.network.n_script = w.network.script_used; /* the server is well again */
+    cr_assert_eq(world_submit(&w, client, NULL), DPOT_OK);
+    w.clock.now_ms += 3600 * 1000;
+    cr_assert_eq(world_pump(&w, client, NULL), DPOT_OK);
+    const struct dpot_client_status status = world_status(client);
+    cr_assert_eq(status.is_exhausted, 0);
+    cr_assert_eq(status.n_submitted, 32);
+    cr_assert_eq(status.n_pending, 0);
+    cr_assert_leq(status.n_dropped_lost, 1); /* a torn report of the last round */
+    assert_conserved(&status);
+    cr_assert_eq(world_count_contradictions(&w), 0);
+    cr_assert_eq(w.n_uncharged, 0);
+    dpot_client_close(client);
+    world_release(&w);
+    return was_cut;
+}
+
+Test(torture, no_cut_during_compaction_loses_or_repeats_a_report)
+{
+    struct authority many;
+    authority_init(&many, 1);
+    authority_extend(&many, 40, DPOT_EPSILON_ONE / 8);
+    for (size_t i = 0; i < N_LOSSES; i++) {
+        size_t n = 1;
+        while (cut_compaction_at(&many, n, losses[i])) {
+            n++;
+        }
+        cr_assert_geq(n, 18); /* submit, DONE, and the rewriting of the spool */
+    }
+    authority_release(&many);
+}
+
 /* ---- the broken twins: the same torture must find them ---- */
 
 Test(torture, a_twin_that_does_not_sync_its_charge_is_found)

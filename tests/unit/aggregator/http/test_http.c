@@ -633,7 +633,8 @@ Test(http, logs_hold_no_token_no_body_and_no_id)
     cr_assert_eq(request("POST", reports_path, NULL, body.data, body.len), 202);
     cr_assert_eq(request("GET", "/v1/admin/campaigns", TOKEN, "", 0), 200);
     cr_assert_eq(request("GET", "/v1/admin/campaigns", "wrong-secret", "", 0), 403);
-    cr_assert_eq(request("POST", "/v1/admin/campaigns", TOKEN, "{\"private\":", 11), 400);
+    cr_assert_eq(request("POST", "/v1/admin/campaigns", TOKEN, "{\"private\":1}", 13), 400);
+    cr_assert_not_null(strstr(text, "private"));
     dpot_buf_release(&body);
     rewind(log_stream);
     const size_t len = fread(content, 1, sizeof content - 1, log_stream);

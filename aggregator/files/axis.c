@@ -1,0 +1,268 @@
+#include "files/axis.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SINGLE 1e-9 /* a range below this share of its values counts as one value */
+#define SMALLEST 1e-300
+
+void axis_init(struct axis *axis, enum axis_kind kind, bool is_log, double lo, double hi,
+               double margin)
+{
+    *axis = (struct axis){.kind = kind, .is_log = is_log};
+    axis->lo = is_log ? log10(lo) : lo;
+    axis->hi = is_log ? log10(hi) : hi;
+    const double size = fmax(fabs(axis->lo), fabs(axis->hi));
+    double range = axis->hi - axis->lo;
+    if (!(range > SINGLE * size) || range < SMALLEST) {
+        const double around = is_log ? 0.5 : size > SMALLEST ? size / 10 : 1;
+        axis->lo -= around;
+        axis->hi += around;
+        range = axis->hi - axis->lo;
+    }
+    axis->lo -= margin * range;
+    axis->hi += margin * range;
+}
+
+double axis_share(const struct axis *axis, double value)
+{
+    if (axis->is_log && !(value > 0)) {
+        return NAN;
+    }
+    return ((axis->is_log ? log10(value) : value) - axis->lo) / (axis->hi - axis->lo);
+}
+
+double axis_tick_share(const struct axis *axis, size_t i)
+{
+    return (axis->ticks[i].value - axis->lo) / (axis->hi - axis->lo);
+}
+
+/* ---- numbers ---- */
+
+/* "3·10^5" as people write it. `mantissa` may be "". */
+static void write_power(char out[AXIS_TEXT_MAX], const char *mantissa, int exponent)
+{
+    static const char *const digits[10] = {
+        "\xE2\x81\xB0", "\xC2\xB9",     "\xC2\xB2",     "\xC2\xB3",     "\xE2\x81\xB4",
+        "\xE2\x81\xB5", "\xE2\x81\xB6", "\xE2\x81\xB7", "\xE2\x81\xB8", "\xE2\x81\xB9"};
+    char plain[16];
+    int n = snprintf(out, AXIS_TEXT_MAX, "%s%s10", mantissa, mantissa[0] ? "\xC3\x97" : "");
+    (void)snprintf(plain, sizeof plain, "%d", exponent);
+    for (const char *p = plain; *p && n < AXIS_TEXT_MAX; p++) {
+        n += snprintf(out + n, (size_t)(AXIS_TEXT_MAX - n), "%s",
+                      *p == '-' ? "\xE2\x81\xBB" : digits[*p - '0']);
+    }
+}
+
+/* With a real minus sign, and without "-0". */
+static void write_decimal(char out[AXIS_TEXT_MAX], double value, int decimals)
+{
+    char plain[AXIS_TEXT_MAX - 4];
+    (void)snprintf(plain, sizeof plain, "%.*f", decimals, fabs(value));
+    const bool is_zero = plain[strspn(plain, "0.")] == '\0';
+    (void)snprintf(out, AXIS_TEXT_MAX, "%s%s", value < 0 && !is_zero ? "\xE2\x88\x92" : "", plain);
+}
+
+static void write_degrees(char out[AXIS_TEXT_MAX], double value, int decimals, bool is_latitude)
+{
+    char plain[AXIS_TEXT_MAX - 8];
+    (void)snprintf(plain, sizeof plain, "%.*f", decimals, fabs(value));
+    const bool is_zero = plain[strspn(plain, "0.")] == '\0';
+    const char *side = is_zero ? "" : is_latitude ? (value < 0 ? " S" : " N")
+                                                  : (value < 0 ? " W" : " E");
+    (void)snprintf(out, AXIS_TEXT_MAX, "%s\xC2\xB0%s", plain, side);
+}
+
+/* How the numbers of an axis are written: the same for all of them. */
+struct number_format {
+    int decimals;
+    int exponent; /* of the factor 10^exponent; 0: none */
+};
+
+/* Digits after the point that a step needs. */
+static int decimals_of(double step)
+{
+    const double digits = -floor(log10(step) + 1e-9);
+    return digits > 0 ? (int)digits : 0;
+}
+
+static struct number_format choose_format(double largest, double step)
+{
+    struct number_format format = {decimals_of(step), 0};
+    if (largest >= 1e6 || largest < 1e-3) {
+        format.exponent = (int)floor(log10(largest) + 1e-9);
+        const int of_step = (int)floor(log10(step) + 1e-9);
+        format.decimals = format.exponent > of_step ? format.exponent - of_step : 0;
+    }
+    return format;
+}
+
+static void write_number(char out[AXIS_TEXT_MAX], double value, struct number_format format)
+{
+    if (format.exponent == 0 || value == 0) {
+        write_decimal(out, value, value == 0 && format.exponent ? 0 : format.decimals);
+        return;
+    }
+    char mantissa[AXIS_TEXT_MAX];
+    /* In two steps: 10^exponent alone may be beyond the range of a double. */
+    const int half = format.exponent / 2;
+    write_decimal(mantissa, value / pow(10, half) / pow(10, format.exponent - half),
+                  format.decimals);
+    write_power(out, mantissa, format.exponent);
+}
+
+/* ---- ticks ---- */
+
+/* The smallest of 1, 2, 5 times a power of ten that is at least `step`. */
+static double nice_step(double step)
+{
+    static const double nice[] = {1, 2, 5, 10};
+    const double power = pow(10, floor(log10(step)));
+    for (size_t i = 0; i < 4; i++) {
+        if (step <= nice[i] * power * (1 + 1e-9)) {
+            return nice[i] * power;
+        }
+    }
+    return 10 * power;
+}
+
+static struct axis_tick *add_tick(struct axis *axis, double value)
+{
+    if (axis->n_ticks == AXIS_TICKS_MAX) {
+        return NULL;
+    }
+    struct axis_tick *tick = &axis->ticks[axis->n_ticks++];
+    *tick = (struct axis_tick){.value = value};
+    return tick;
+}
+
+/* Multiples of a nice step, about `n` of them. */
+static void choose_linear(struct axis *axis, double n)
+{
+    double step = nice_step((axis->hi - axis->lo) / n);
+    if (axis->kind == AXIS_INDEX && step < 1) {
+        step = 1;
+    }
+    const struct number_format format =
+        choose_format(fmax(fabs(axis->lo), fabs(axis->hi)), step);
+    for (double k = ceil(axis->lo / step - 1e-6); k <= axis->hi / step + 1e-6; k++) {
+        const double value = k * step;
+        struct axis_tick *tick = add_tick(axis, value);
+        if (!tick) {
+            return;
+        }
+        if (axis->kind == AXIS_LATITUDE || axis->kind == AXIS_LONGITUDE) {
+            write_degrees(tick->text, value, decimals_of(step), axis->kind == AXIS_LATITUDE);
+        } else {
+            write_number(tick->text, value, format);
+        }
+    }
+}
+
+/* Powers of ten, every `stride`-th of them with its number. */
+static void choose_decades(struct axis *axis, double n)
+{
+    const double first = ceil(axis->lo - 1e-6), last = floor(axis->hi + 1e-6);
+    const double stride = fmax(1, nice_step((last - first) / n));
+    const bool is_plain = axis->lo > -3.5 && axis->hi < 4.5;
+    for (double k = ceil(axis->lo / stride - 1e-6) * stride; k <= last; k += stride) {
+        struct axis_tick *tick = add_tick(axis, k);
+        if (tick && is_plain) {
+            write_decimal(tick->text, pow(10, k), k < 0 ? (int)-k : 0);
+        } else if (tick) {
+            write_power(tick->text, "", (int)k);
+        }
+    }
+    for (double k = first - 1; stride < 1.5 && last - first <= 6 && k <= last; k++) {
+        for (int m = 2; m <= 9; m++) {
+            const double value = k + log10(m);
+            if (value > axis->lo && value < axis->hi) {
+                (void)add_tick(axis, value);
+            }
+        }
+    }
+}
+
+/* Less than two powers of ten: round numbers between them, at their places. */
+static void choose_within_decade(struct axis *axis, double n)
+{
+    const double shift = floor(axis->lo); /* all numbers times 10^-shift are in [1, 1000) */
+    const double lo = pow(10, axis->lo - shift), hi = pow(10, axis->hi - shift);
+    const double step = nice_step((hi - lo) / n);
+    const bool is_plain = axis->lo > -3.5 && axis->hi < 4.5;
+    for (double k = ceil(lo / step - 1e-6); k <= hi / step + 1e-6; k++) {
+        char mantissa[AXIS_TEXT_MAX];
+        struct axis_tick *tick = k > 0 ? add_tick(axis, log10(k * step) + shift) : NULL;
+        if (tick && is_plain) {
+            write_decimal(tick->text, k * step * pow(10, shift),
+                          decimals_of(step * pow(10, shift)));
+        } else if (tick) {
+            write_decimal(mantissa, k * step, decimals_of(step));
+            write_power(tick->text, mantissa, (int)shift);
+        }
+    }
+}
+
+static void choose(struct axis *axis, double n)
+{
+    axis->n_ticks = 0;
+    if (!axis->is_log) {
+        choose_linear(axis, n);
+    } else if (floor(axis->hi + 1e-6) - ceil(axis->lo - 1e-6) >= 1) {
+        choose_decades(axis, n);
+    } else {
+        choose_within_decade(axis, n);
+    }
+}
+
+/* Whether the numbers leave room between each other. */
+static bool has_room(const struct axis *axis, double length, bool is_across,
+                     const struct picture_font *font)
+{
+    double last_end = -HUGE_VAL;
+    for (size_t i = 0; i < axis->n_ticks; i++) {
+        if (!axis->ticks[i].text[0]) {
+            continue;
+        }
+        const double at = length * axis_tick_share(axis, i);
+        const double size =
+            is_across ? picture_text_width(font, axis->ticks[i].text) + font->size : 1.5 * font->size;
+        if (at - size / 2 < last_end) {
+            return false;
+        }
+        last_end = at + size / 2;
+    }
+    return true;
+}
+
+void axis_choose_ticks(struct axis *axis, double length, bool is_across,
+                       const struct picture_font *font)
+{
+    const double most = fmax(1, fmin(10, length / (is_across ? 50 : 30)));
+    for (double n = floor(most); n >= 1; n--) {
+        choose(axis, n);
+        if (has_room(axis, length, is_across, font)) {
+            break;
+        }
+    }
+    if (axis_text_width(axis, font) <= 0) { /* a short axis between two round numbers */
+        choose(axis, 2 * most + 4);
+    }
+    bool is_full = false;
+    for (size_t i = 0; i < axis->n_ticks && !has_room(axis, length, is_across, font); i++) {
+        if (is_full) {
+            axis->ticks[i].text[0] = '\0';
+        }
+        is_full = is_full || axis->ticks[i].text[0];
+    }
+}
+
+double axis_text_width(const struct axis *axis, const struct picture_font *font)
+{
+    double widest = 0;
+    for (size_t i = 0; i < axis->n_ticks; i++) {
+        widest = fmax(widest, picture_text_width(font, axis->ticks[i].text));
+    }
+    return widest;
+}

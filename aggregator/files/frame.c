@@ -1,0 +1,213 @@
+#include "files/frame.h"
+
+#include "base/alloc.h"
+
+#include <math.h>
+
+#define TICK 4
+#define LINE_HEIGHT 1.3 /* of a font's size */
+#define ASCENT 0.76     /* from the top of a digit to its baseline, of the size */
+#define BORDER_CHUNK 512
+
+const struct picture_font frame_title_font = {17, true};
+const struct picture_font frame_panel_font = {14, true};
+const struct picture_font frame_label_font = {13, false};
+const struct picture_font frame_number_font = {12, false};
+
+static const struct picture_stroke outline = {.width = 1, .opacity = 1};
+
+static struct picture_stroke stroke_of(struct colour colour, double width)
+{
+    struct picture_stroke stroke = outline;
+    stroke.colour = colour;
+    stroke.width = width;
+    return stroke;
+}
+
+static double line_height(const struct picture_font *font)
+{
+    return ceil(LINE_HEIGHT * font->size);
+}
+
+double frame_left(const struct frame *frame)
+{
+    const double numbers =
+        frame->has_y_numbers ? TICK + 4 + axis_text_width(&frame->y, &frame_number_font) : 0;
+    const double label = frame->y_label ? line_height(&frame_label_font) + 4 : 0;
+    return ceil(numbers + label);
+}
+
+double frame_below(const struct frame *frame)
+{
+    const double numbers = frame->has_x_numbers ? TICK + 2 + line_height(&frame_number_font) : 0;
+    const double label = frame->x_label ? line_height(&frame_label_font) + 4 : 0;
+    return ceil(numbers + label);
+}
+
+double frame_x(const struct frame *frame, double value)
+{
+    return frame->box.x + frame->box.width * axis_share(&frame->x, value);
+}
+
+static double y_of_share(const struct frame *frame, double share)
+{
+    return frame->box.y + frame->box.height * (frame->is_downward ? share : 1 - share);
+}
+
+double frame_y(const struct frame *frame, double value)
+{
+    return y_of_share(frame, axis_share(&frame->y, value));
+}
+
+/* Only from number to number: lines at every small tick would be noise. */
+void frame_draw_grid(struct picture *picture, const struct frame *frame)
+{
+    const struct picture_stroke stroke = stroke_of(colour_rule, 1);
+    const struct picture_box *box = &frame->box;
+    for (size_t i = 0; i < frame->x.n_ticks; i++) {
+        const double x = box->x + box->width * axis_tick_share(&frame->x, i);
+        const double points[4] = {x, box->y, x, box->y + box->height};
+        if (frame->x.ticks[i].text[0]) {
+            picture_line(picture, points, 2, &stroke);
+        }
+    }
+    for (size_t i = 0; i < frame->y.n_ticks; i++) {
+        const double y = y_of_share(frame, axis_tick_share(&frame->y, i));
+        const double points[4] = {box->x, y, box->x + box->width, y};
+        if (frame->y.ticks[i].text[0]) {
+            picture_line(picture, points, 2, &stroke);
+        }
+    }
+}
+
+static void draw_x_ticks(struct picture *picture, const struct frame *frame)
+{
+    const struct picture_stroke stroke = stroke_of(colour_ink, 1);
+    const double bottom = frame->box.y + frame->box.height;
+    for (size_t i = 0; i < frame->x.n_ticks; i++) {
+        const char *text = frame->x.ticks[i].text;
+        const double x = frame->box.x + frame->box.width * axis_tick_share(&frame->x, i);
+        const double points[4] = {x, bottom, x, bottom + (text[0] ? TICK : TICK / 2.0)};
+        picture_line(picture, points, 2, &stroke);
+        picture_text(picture, x, bottom + TICK + 2 + ASCENT * frame_number_font.size + 1,
+                     PICTURE_MIDDLE, &frame_number_font, text);
+    }
+}
+
+static void draw_y_ticks(struct picture *picture, const struct frame *frame)
+{
+    const struct picture_stroke stroke = stroke_of(colour_ink, 1);
+    for (size_t i = 0; i < frame->y.n_ticks; i++) {
+        const char *text = frame->y.ticks[i].text;
+        const double y = y_of_share(frame, axis_tick_share(&frame->y, i));
+        const double points[4] = {frame->box.x - (text[0] ? TICK : TICK / 2.0), y, frame->box.x, y};
+        picture_line(picture, points, 2, &stroke);
+        picture_text(picture, frame->box.x - TICK - 4, y + ASCENT * frame_number_font.size / 2,
+                     PICTURE_END, &frame_number_font, text);
+    }
+}
+
+static void draw_labels(struct picture *picture, const struct frame *frame)
+{
+    char text[LABEL_BYTES_MAX];
+    const struct picture_box *box = &frame->box;
+    if (frame->x_label) {
+        label_fit(&frame_label_font, frame->x_label, box->width, text);
+        picture_text(picture, box->x + box->width / 2,
+                     box->y + box->height + frame_below(frame) - 0.3 * frame_label_font.size,
+                     PICTURE_MIDDLE, &frame_label_font, text);
+    }
+    if (frame->y_label) {
+        label_fit(&frame_label_font, frame->y_label, box->height, text);
+        picture_text_up(picture, box->x - frame_left(frame) + frame_label_font.size,
+                        box->y + box->height / 2, &frame_label_font, text);
+    }
+}
+
+void frame_draw(struct picture *picture, const struct frame *frame)
+{
+    const struct picture_stroke stroke = stroke_of(colour_ink, 1);
+    const struct picture_box *b = &frame->box;
+    const double corners[10] = {b->x,        b->y,
+                                b->x + b->width, b->y,
+                                b->x + b->width, b->y + b->height,
+                                b->x,        b->y + b->height,
+                                b->x,        b->y};
+    picture_line(picture, corners, 5, &stroke);
+    if (frame->has_x_numbers) {
+        draw_x_ticks(picture, frame);
+    }
+    if (frame->has_y_numbers) {
+        draw_y_ticks(picture, frame);
+    }
+    draw_labels(picture, frame);
+}
+
+double frame_title_height(const struct label_lines *lines, const struct picture_font *font)
+{
+    return lines->n ? (double)lines->n * line_height(font) + FRAME_GAP : 0;
+}
+
+double frame_draw_title(struct picture *picture, const struct label_lines *lines,
+                        const struct picture_font *font, double x, double y)
+{
+    for (size_t i = 0; i < lines->n; i++) {
+        picture_text(picture, x, y + (double)i * line_height(font) + 0.95 * font->size,
+                     PICTURE_MIDDLE, font, lines->lines[i]);
+    }
+    return y + frame_title_height(lines, font);
+}
+
+double frame_degree_ratio(double lat_lo, double lat_hi)
+{
+    const double radians = (lat_lo + lat_hi) / 2 * 0.01745329251994329577;
+    return fmax(cos(radians), 0.05); /* at the poles a map like this has no scale */
+}
+
+/* White under dark: the line is seen on dark cells and on light ones. */
+static void draw_chunk(struct picture *picture, const double *points, size_t n)
+{
+    struct picture_stroke halo = stroke_of(colour_paper, 2.6);
+    halo.opacity = 0.75;
+    const struct picture_stroke core = stroke_of(colour_ink, 1.1);
+    picture_line(picture, points, n, &halo);
+    picture_line(picture, points, n, &core);
+}
+
+void frame_draw_border(struct picture *picture, const struct frame *frame, const double *border,
+                       size_t n)
+{
+    double points[2 * BORDER_CHUNK];
+    size_t n_points = 0;
+    picture_clip(picture, &frame->box);
+    for (size_t i = 0; i < n; i++) {
+        const double x = frame_x(frame, border[2 * i + 1]), y = frame_y(frame, border[2 * i]);
+        if (isfinite(x) && isfinite(y)) {
+            points[2 * n_points] = x;
+            points[2 * n_points++ + 1] = y;
+        }
+        const bool is_end = !isfinite(x) || !isfinite(y) || i + 1 == n;
+        if (is_end || n_points == BORDER_CHUNK) {
+            draw_chunk(picture, points, n_points);
+            /* A line that goes on starts where the chunk ended. */
+            points[0] = x;
+            points[1] = y;
+            n_points = is_end ? 0 : 1;
+        }
+    }
+    picture_unclip(picture);
+}
+
+dpot_status frame_check_map(const double *points, size_t n, const char *what,
+                            struct dpot_error *error)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (fabs(points[2 * i]) > 90 || fabs(points[2 * i + 1]) > 360) {
+            return dpot_error_set(error, DPOT_ERR_RANGE,
+                                  "%s %zu is at latitude %g, longitude %g: a map needs degrees, "
+                                  "latitude first",
+                                  what, i + 1, points[2 * i], points[2 * i + 1]);
+        }
+    }
+    return DPOT_OK;
+}

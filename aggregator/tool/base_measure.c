@@ -1,0 +1,329 @@
+/* dpot base-measure: the base measure that serves the users best (002, Theorem 3.5).
+ *
+ * Works on public data only (the ground cost, and weights that are public too): it costs no privacy.
+ * The total mass of the result is part of it and is kept. */
+#include "tool/commands.h"
+
+#include "base/alloc.h"
+#include "solve/best_uniform.h"
+#include "solve/mirror_descent.h"
+#include "tool/load.h"
+#include "tool/options.h"
+#include "tool/progress.h"
+#include "tool/side_file.h"
+
+#include <math.h>
+#include <string.h>
+
+#define POWER_MAX 64
+#define GAP_DEFAULT 1e-6
+#define ITERATIONS_DEFAULT 10000
+
+static const struct option options[] = {
+    COST_OPTIONS("x", "v", "input points (k, d), instead of --cost",
+                 "output points (kv, d) (default: those of --x)"),
+    {"epsilon", "E", "privacy parameter, above 0, at most 100"},
+    {"method", "M", "mirror (default) or uniform"},
+    {"gap", "G", "mirror: end at this relative gap (default 1e-6; 0: all iterations)"},
+    {"max-iterations", "N", "mirror: iterations, which set its step size (default 10000)"},
+    {"weights", "F", "(k,) minimise the weighted mean over inputs, not the worst case"},
+    {"normalize", NULL, "scale the weights to sum 1"},
+    {"out", "F", "the base measure (kv,), with its total mass; F.json holds the result too"},
+    {"trajectory", "F", "mirror: the course (n, 5), columns as below"},
+    {NULL, NULL, NULL},
+};
+
+struct base_measure_job {
+    struct run *run;
+    const char *out_path, *trajectory_path;
+    const char *method;
+    double epsilon, gap, cost_power;
+    uint64_t max_iterations;
+
+    struct cost cost;
+    struct array weights; /* (k); empty: worst case */
+    struct phi phi;
+    struct array measure; /* (kv) the result */
+    double objective, lower_bound, uniform_objective;
+    size_t iterations;
+    double started; /* seconds */
+};
+
+/* ---- options and inputs ---- */
+
+static dpot_status check_method(struct base_measure_job *job)
+{
+    const char *method = option_text(job->run, "method");
+    job->method = method ? method : "mirror";
+    if (strcmp(job->method, "certified") == 0) {
+        return RUN_USAGE(job->run,
+                         "--method certified is not in this build yet: use mirror or uniform");
+    }
+    if (strcmp(job->method, "mirror") != 0 && strcmp(job->method, "uniform") != 0) {
+        return RUN_USAGE(job->run, "--method is %.40s: choose mirror or uniform", job->method);
+    }
+    if (strcmp(job->method, "uniform") == 0) {
+        return option_excludes(job->run, "method", "trajectory", "only mirror has a course");
+    }
+    return DPOT_OK;
+}
+
+/* The output points are the input points when only those are given. */
+static const char *output_option(const struct run *run)
+{
+    return option_is_given(run, "x") && !option_is_given(run, "v") ? "x" : "v";
+}
+
+/* Here --power goes with --cost too: it says which root of the objective is a distance. */
+static dpot_status check_cost_options(struct base_measure_job *job)
+{
+    struct run *run = job->run;
+    const char *const points_only[] = {"x", "v", "metric", "ring-size"};
+    dpot_status status = DPOT_OK;
+    if (!option_is_given(run, "cost")) {
+        status = cost_check_options(run, "x", output_option(run));
+    }
+    for (size_t i = 0; status == DPOT_OK && i < 4; i++) {
+        status = option_excludes(run, "cost", points_only[i], "the cost is given as it is");
+    }
+    return status == DPOT_OK ? option_positive(run, "power", POWER_MAX, &job->cost_power) : status;
+}
+
+static dpot_status read_options(struct base_measure_job *job)
+{
+    struct run *run = job->run;
+    const char *text = NULL;
+    dpot_status status = check_method(job);
+    if (status == DPOT_OK) {
+        status = check_cost_options(job);
+    }
+    if (status == DPOT_OK) {
+        status = option_require(run, "epsilon", "the privacy parameter", &text);
+    }
+    if (status == DPOT_OK) {
+        status = option_positive(run, "epsilon", PHI_EPSILON_MAX, &job->epsilon);
+    }
+    if (status == DPOT_OK) {
+        status = option_number(run, "gap", 0, 1, &job->gap);
+    }
+    if (status == DPOT_OK) {
+        status = option_integer(run, "max-iterations", 1, MIRROR_DESCENT_ITERATIONS_MAX,
+                                &job->max_iterations);
+    }
+    if (status == DPOT_OK) {
+        status = option_require(run, "out", "a file for the base measure", &text);
+    }
+    if (status == DPOT_OK) {
+        status = option_output(run, "out", &job->out_path);
+    }
+    return status == DPOT_OK ? option_output(run, "trajectory", &job->trajectory_path) : status;
+}
+
+static dpot_status load_weights_option(struct base_measure_job *job)
+{
+    struct run *run = job->run;
+    if (!option_is_given(run, "weights")) {
+        return DPOT_OK;
+    }
+    const dpot_status status = load_weights(run, "weights", job->cost.n_rows, &job->weights);
+    if (status == DPOT_OK && !job->weights.is_vector && job->weights.n_rows != 1) {
+        return dpot_error_set(&run->error, DPOT_ERR_SHAPE,
+                              "--weights has %zu rows: give one weight per input point",
+                              job->weights.n_rows);
+    }
+    return status;
+}
+
+static dpot_status load_inputs(struct base_measure_job *job)
+{
+    struct run *run = job->run;
+    dpot_status status = cost_load(run, "x", output_option(run), &job->cost);
+    if (status == DPOT_OK) {
+        status = load_weights_option(job);
+    }
+    if (status == DPOT_OK) {
+        status = array_init(&job->measure, job->cost.n_cols, 1, true);
+    }
+    return status;
+}
+
+/* ---- the two methods ---- */
+
+static dpot_status find_best_uniform(struct base_measure_job *job)
+{
+    struct best_uniform_result result;
+    const dpot_status status = best_uniform(&job->phi, NULL, job->measure.values, &result);
+    if (status == DPOT_OK) {
+        job->objective = job->uniform_objective = result.objective;
+        job->lower_bound = result.lower_bound;
+        job->iterations = result.iterations;
+        run_put_text(job->run, "outcome", solve_outcome_name(result.outcome));
+    }
+    return status;
+}
+
+static void show_progress(void *ctx, size_t n_done, size_t n_total)
+{
+    (void)n_total;
+    progress_step(ctx, n_done);
+}
+
+static dpot_status write_trajectory(struct base_measure_job *job,
+                                    const struct mirror_descent_result *result)
+{
+    struct array course = {0};
+    if (!job->trajectory_path) {
+        return DPOT_OK;
+    }
+    dpot_status status = array_init(&course, result->course_len, 5, false);
+    for (size_t i = 0; status == DPOT_OK && i < result->course_len; i++) {
+        const struct mirror_descent_point *point = &result->course[i];
+        const double row[5] = {(double)point->iteration, point->iterate_objective,
+                               point->best_objective, point->average_objective, point->lower_bound};
+        memcpy(course.values + 5 * i, row, sizeof row);
+    }
+    if (status == DPOT_OK) {
+        status = array_write(job->trajectory_path, &course, ARRAY_F8, &job->run->error);
+    }
+    array_release(&course);
+    return status;
+}
+
+/* Takes the result over. The lower bound of the best uniform measure is a proof as good as its own.
+ */
+static void take_result(struct base_measure_job *job, const struct mirror_descent_result *result)
+{
+    struct run *run = job->run;
+    memcpy(job->measure.values, result->measure, job->cost.n_cols * sizeof(double));
+    job->objective = result->objective;
+    job->lower_bound = fmax(job->lower_bound, result->lower_bound);
+    job->iterations = result->iterations;
+    const double gap = phi_relative_gap(job->objective, job->lower_bound);
+    const bool is_converged = job->gap > 0 && gap <= job->gap;
+    run_put_text(run, "outcome",
+                 solve_outcome_name(is_converged ? SOLVE_CONVERGED : result->outcome));
+    run_put_number(run, "best_objective", result->best_objective);
+    run_put_number(run, "average_objective", result->average_objective);
+    if (job->objective > job->uniform_objective) {
+        run_warn(run,
+                 "after %zu iterations the best uniform measure is still better (objective %.6g, "
+                 "not %.6g): allow more with --max-iterations, or use --method uniform",
+                 result->iterations, job->uniform_objective, job->objective);
+    }
+}
+
+static dpot_status descend(struct base_measure_job *job)
+{
+    struct progress progress;
+    struct mirror_descent *solver = NULL;
+    struct mirror_descent_result result;
+    const struct mirror_descent_config config = {
+        .phi = &job->phi, .max_iterations = (size_t)job->max_iterations, .gap = job->gap};
+    const struct solve_control control = {.progress = show_progress, .ctx = &progress};
+    dpot_status status = mirror_descent_new(&config, &solver, &job->run->error);
+    if (status == DPOT_OK) {
+        progress_init(&progress, job->run, "mirror descent", config.max_iterations);
+        mirror_descent_run(solver, &control, &result);
+        progress_end(&progress);
+        take_result(job, &result);
+        status = write_trajectory(job, &result);
+    }
+    mirror_descent_free(solver);
+    return status;
+}
+
+static dpot_status solve(struct base_measure_job *job)
+{
+    const struct phi_config config = {
+        .n_rows = job->cost.n_rows,
+        .n_cols = job->cost.n_cols,
+        .cost = job->cost.values,
+        .epsilon = job->epsilon,
+        .weights = job->weights.values,
+        .linalg = dpot_linalg_openblas(),
+    };
+    dpot_status status = phi_init(&job->phi, &config, &job->run->error);
+    if (status == DPOT_OK) {
+        status = find_best_uniform(job);
+    }
+    if (status == DPOT_OK && strcmp(job->method, "mirror") == 0) {
+        status = descend(job);
+    }
+    return status;
+}
+
+/* ---- result ---- */
+
+static void put_result(struct base_measure_job *job)
+{
+    struct run *run = job->run;
+    double total_mass = 0;
+    (void)phi_evaluate(&job->phi, job->measure.values);
+    for (size_t j = 0; j < job->cost.n_cols; j++) {
+        total_mass += job->measure.values[j];
+    }
+    run_put_text(run, "method", job->method);
+    run_put_text(run, "minimises", job->weights.values ? "weighted_mean" : "worst_case");
+    run_put_number(run, "objective", job->objective);
+    run_put_number(run, "worst_case", pow(job->phi.values[job->phi.worst], 1 / job->cost_power));
+    run_put_number(run, "lower_bound", job->lower_bound);
+    run_put_number(run, "relative_gap", phi_relative_gap(job->objective, job->lower_bound));
+    run_put_number(run, "total_mass", total_mass);
+    run_put_number(run, "uniform_objective", job->uniform_objective);
+    run_put_integer(run, "iterations", job->iterations);
+    run_put_number(run, "seconds", progress_seconds() - job->started);
+    run_put_number(run, "epsilon", job->epsilon);
+    run_put_number(run, "power", job->cost_power);
+    run_put_integer(run, "k", job->cost.n_rows);
+    run_put_integer(run, "kv", job->cost.n_cols);
+}
+
+static dpot_status run_base_measure(struct run *run)
+{
+    struct base_measure_job job = {
+        .run = run, .gap = GAP_DEFAULT, .cost_power = 1, .max_iterations = ITERATIONS_DEFAULT};
+    dpot_status status = read_options(&job);
+    if (status == DPOT_OK) {
+        status = load_inputs(&job);
+    }
+    if (status == DPOT_OK) {
+        job.started = progress_seconds();
+        status = solve(&job);
+    }
+    if (status == DPOT_OK) {
+        put_result(&job);
+        status = array_write(job.out_path, &job.measure, ARRAY_F8, &run->error);
+    }
+    if (status == DPOT_OK) {
+        status = side_file_write(job.out_path, run->result, &run->error);
+    }
+    phi_release(&job.phi);
+    array_release(&job.measure);
+    array_release(&job.weights);
+    cost_release(&job.cost);
+    return status;
+}
+
+const struct command command_base_measure = {
+    .name = "base-measure",
+    .summary = "the base measure that costs users least, with a lower bound that proves how near",
+    .details =
+        "Minimises over m the worst case f(m) = max_i phi_i(m) of the exact cost phi_i(m) that a\n"
+        "user at input point i pays, or with --weights its weighted mean. Output points may have\n"
+        "different masses, and the total mass is free in [exp(-epsilon/2), exp(epsilon/2)].\n"
+        "  uniform  equal masses, the best total mass; exact (--gap, --max-iterations do nothing)\n"
+        "  mirror   mirror descent as published (step size for N iterations); --out gets the\n"
+        "           better of the mean of the iterates (the published answer) and the best one.\n"
+        "           Reaching N before the gap is not a failure: the gap says what was reached.\n"
+        "Keys: objective, worst_case (largest phi_i(m)^(1/p); p is --power, also with --cost),\n"
+        "lower_bound (no base measure has a smaller objective), relative_gap ((objective -\n"
+        "lower_bound) / objective), total_mass, iterations, seconds, outcome (converged or\n"
+        "iteration_limit), method, minimises, uniform_objective, best_objective and\n"
+        "average_objective (mirror), epsilon, power, k, kv.\n"
+        "Columns of --trajectory: iteration, objective of the iterate, of the best one, of the\n"
+        "mean, lower bound.",
+    .example = "dpot base-measure --x grid.csv --metric euclidean --power 2 --epsilon 1 "
+               "--method mirror --out m.npy",
+    .options = options,
+    .run = run_base_measure,
+};

@@ -1,0 +1,237 @@
+/* dpot base-measure as a user runs it. */
+#include "../files/folder.h"
+#include "../tool/process.h"
+
+#include "files/array.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define RING "base-measure --x ring.csv --metric ring --ring-size 30 --power 2 --epsilon 1"
+
+static void write_numbers(const char *name, size_t n_rows, size_t n_cols, const double *values)
+{
+    struct array array;
+    struct dpot_error error = {""};
+    cr_assert_eq(array_init(&array, n_rows, n_cols, n_cols == 1), DPOT_OK);
+    memcpy(array.values, values, n_rows * n_cols * sizeof *values);
+    cr_assert_eq(array_write(folder_path(name), &array, ARRAY_F8, &error), DPOT_OK, "%s",
+                 error.text);
+    array_release(&array);
+}
+
+/* ring.csv: 30 positions. square.npy: the costs of 4 inputs and 3 outputs. */
+static void make_inputs(void)
+{
+    const double square[12] = {0, 1, 2, 1, 0, 1, 2, 1, 0, 4, 1, 3};
+    double ring[30];
+    folder_make();
+    for (size_t i = 0; i < 30; i++) {
+        ring[i] = (double)i;
+    }
+    write_numbers("ring.csv", 30, 1, ring);
+    write_numbers("square.npy", 4, 3, square);
+}
+
+TestSuite(base_measure, .init = make_inputs, .fini = folder_remove);
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    cr_assert_not_null(text, "%s is missing", key);
+    return text;
+}
+
+/* The written measure has the shape (n,) and the total mass that the result tells. */
+static void expect_measure(const char *name, size_t n, double total_mass)
+{
+    struct array m;
+    struct dpot_error error = {""};
+    double total = 0;
+    cr_assert_eq(array_read(folder_path(name), &m, &error), DPOT_OK, "%s", error.text);
+    cr_assert(m.is_vector && m.n_rows == n);
+    for (size_t j = 0; j < n; j++) {
+        cr_assert_geq(m.values[j], 0);
+        total += m.values[j];
+    }
+    cr_assert_float_eq(total, total_mass, 1e-12);
+    array_release(&m);
+}
+
+Test(base_measure, uniform_is_optimal_on_a_ring_and_says_so)
+{
+    json_t *result = expect_json(RING " --method uniform --out m.npy", 0);
+    cr_assert_float_eq(number_of(result, "objective"), 49.0570472814761, 1e-10);
+    cr_assert_float_eq(number_of(result, "worst_case"), sqrt(49.0570472814761), 1e-11);
+    cr_assert_leq(number_of(result, "relative_gap"), 1e-10);
+    cr_assert_float_eq(number_of(result, "total_mass"), 0.88681888397, 1e-8);
+    cr_assert_str_eq(text_of(result, "outcome"), "converged");
+    cr_assert_str_eq(text_of(result, "method"), "uniform");
+    cr_assert_geq(number_of(result, "seconds"), 0);
+    expect_measure("m.npy", 30, number_of(result, "total_mass"));
+    json_decref(result);
+}
+
+Test(base_measure, mirror_is_near_the_optimum_and_a_reached_limit_is_no_failure)
+{
+    json_t *result =
+        expect_json(RING " --method mirror --gap 0 --max-iterations 5000 --out m.csv", 0);
+    const double objective = number_of(result, "objective");
+    cr_assert(objective >= 49.0570472814761 - 1e-9 && objective <= 49.0570472814761 * 1.001);
+    cr_assert_leq(number_of(result, "lower_bound"), 49.0570472814761 + 1e-9);
+    cr_assert_float_eq(number_of(result, "relative_gap"),
+                       1 - number_of(result, "lower_bound") / objective, 1e-12);
+    cr_assert_float_eq(number_of(result, "worst_case"), sqrt(objective), 1e-12);
+    cr_assert_eq(number_of(result, "iterations"), 5000);
+    cr_assert_str_eq(text_of(result, "outcome"), "iteration_limit");
+    cr_assert_float_eq(
+        fmin(number_of(result, "best_objective"), number_of(result, "average_objective")),
+        objective, 0);
+    expect_measure("m.csv", 30, number_of(result, "total_mass"));
+    json_decref(result);
+}
+
+Test(base_measure, mirror_is_the_default_and_ends_at_the_gap)
+{
+    json_t *result = expect_json(RING " --gap 0.01 --max-iterations 100000 --out m.npy", 0);
+    cr_assert_str_eq(text_of(result, "method"), "mirror");
+    cr_assert_str_eq(text_of(result, "outcome"), "converged");
+    cr_assert_lt(number_of(result, "iterations"), 100000);
+    cr_assert_leq(number_of(result, "relative_gap"), 0.01);
+    json_decref(result);
+}
+
+Test(base_measure, writes_a_side_file_and_a_trajectory)
+{
+    struct array course;
+    struct dpot_error error = {""};
+    json_t *result = expect_json(
+        "base-measure --cost square.npy --epsilon 1 --max-iterations 300 --gap 0 --out m.npy "
+        "--trajectory course.csv",
+        0);
+    json_t *side = json_load_file(folder_path("m.npy.json"), 0, NULL);
+    cr_assert_not_null(side);
+    cr_assert(json_equal(side, result));
+    cr_assert_eq(array_read(folder_path("course.csv"), &course, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(course.n_cols, 5);
+    cr_assert_eq(course.values[0], 1);
+    const double *last = course.values + 5 * (course.n_rows - 1);
+    cr_assert_eq(last[0], 300);
+    cr_assert_eq(last[2], number_of(result, "best_objective"));
+    cr_assert_eq(last[3], number_of(result, "average_objective"));
+    array_release(&course);
+    json_decref(side);
+    json_decref(result);
+}
+
+Test(base_measure, takes_the_root_of_a_cost_matrix_when_told_its_power)
+{
+    json_t *plain = expect_json("base-measure --cost square.npy --epsilon 1 --out m.npy", 0);
+    json_t *rooted =
+        expect_json("base-measure --cost square.npy --power 2 --epsilon 1 --out m.npy", 0);
+    const double objective = number_of(plain, "objective");
+    cr_assert_eq(number_of(plain, "worst_case"), objective);
+    cr_assert_eq(number_of(rooted, "objective"), objective);
+    cr_assert_float_eq(number_of(rooted, "worst_case"), sqrt(objective), 1e-14);
+    cr_assert_eq(number_of(plain, "k"), 4);
+    cr_assert_eq(number_of(plain, "kv"), 3);
+    expect_measure("m.npy", 3, number_of(plain, "total_mass"));
+    json_decref(plain);
+    json_decref(rooted);
+}
+
+Test(base_measure, minimises_the_weighted_mean)
+{
+    write_text("w.csv", "0.5\n0.5\n0\n0\n");
+    write_text("counts.csv", "3\n3\n0\n0\n");
+    json_t *worst = expect_json("base-measure --cost square.npy --epsilon 2 --out m.npy", 0);
+    json_t *mean =
+        expect_json("base-measure --cost square.npy --epsilon 2 --weights w.csv --out m.npy", 0);
+    json_t *counts = expect_json("base-measure --cost square.npy --epsilon 2 --weights counts.csv "
+                                 "--normalize --out m.npy",
+                                 0);
+    cr_assert_str_eq(text_of(worst, "minimises"), "worst_case");
+    cr_assert_str_eq(text_of(mean, "minimises"), "weighted_mean");
+    cr_assert_lt(number_of(mean, "objective"), number_of(worst, "objective"));
+    cr_assert_gt(number_of(mean, "worst_case"), number_of(worst, "worst_case"));
+    cr_assert_leq(number_of(mean, "lower_bound"), number_of(mean, "objective"));
+    cr_assert_eq(number_of(counts, "objective"), number_of(mean, "objective"));
+    json_decref(worst);
+    json_decref(mean);
+    json_decref(counts);
+}
+
+Test(base_measure, of_a_projection_is_read_back)
+{
+    write_text("mu.csv", "1\n0\n0\n0\n");
+    json_t *base = expect_json("base-measure --cost square.npy --epsilon 1 --out m.npy", 0);
+    json_t *projected = expect_json("project --mu mu.csv --cost square.npy --base-measure m.npy "
+                                    "--epsilon 1 --exact --out q.npy",
+                                    0);
+    cr_assert_leq(number_of(projected, "transport_cost"), number_of(base, "objective") + 1e-12);
+    json_decref(base);
+    json_decref(projected);
+}
+
+Test(base_measure, warns_when_uniform_would_do_better)
+{
+    static struct process p;
+    process_run(&p, "base-measure --cost square.npy --epsilon 6 --max-iterations 2 --out m.npy");
+    cr_assert_eq(p.exit_code, 0, "%s", p.err);
+    cr_assert_not_null(strstr(p.err, "--method uniform"), "%s", p.err);
+}
+
+Test(base_measure, refuses_a_wrong_command_line)
+{
+    const char *const cases[][2] = {
+        {"--method certified", "not in this build yet: use mirror or uniform"},
+        {"--method best", "--method is best: choose mirror or uniform"},
+        {"--epsilon 0", "--epsilon is 0"},
+        {"--epsilon 101", "--epsilon is 101"},
+        {"--epsilon nan", "--epsilon is nan"},
+        {"--gap -1", "--gap is -1"},
+        {"--max-iterations 0", "--max-iterations is 0"},
+        {"--power 0", "--power is 0"},
+        {"--metric ring", "--metric does not go with --cost"},
+        {"--x ring.csv", "--x does not go with --cost"},
+        {"--method uniform --trajectory t.csv", "only mirror has a course"},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        char arguments[256];
+        const char *epsilon = strstr(cases[c][0], "--epsilon") ? "" : " --epsilon 1";
+        (void)snprintf(arguments, sizeof arguments,
+                       "base-measure --cost square.npy --out m.npy %s%s", cases[c][0], epsilon);
+        expect_exit(arguments, 2, cases[c][1]);
+    }
+    expect_exit("base-measure --cost square.npy --epsilon 1", 2, "--out is missing");
+    expect_exit("base-measure --cost square.npy --out m.npy", 2, "--epsilon is missing");
+    expect_exit("base-measure --epsilon 1 --out m.npy", 2, "there is no cost");
+    expect_exit("base-measure --x ring.csv --epsilon 1 --out m.npy", 2, "--metric");
+}
+
+Test(base_measure, refuses_bad_data)
+{
+    write_text("nan.csv", "0,1\nnan,0\n");
+    write_text("negative.csv", "0,1\n-1,0\n");
+    write_text("short.csv", "0.5\n0.5\n");
+    write_text("off.csv", "0.5\n0.5\n0.5\n0\n");
+    write_text("minus.csv", "1.5\n-0.5\n0\n0\n");
+    expect_exit("base-measure --cost nan.csv --epsilon 1 --out m.npy", 3, "row 2, column 1 is nan");
+    expect_exit("base-measure --cost negative.csv --epsilon 1 --out m.npy", 3,
+                "row 2, column 1 is -1");
+    expect_exit("base-measure --cost square.npy --epsilon 1 --weights short.csv --out m.npy", 3,
+                "2 weights for 4 points");
+    expect_exit("base-measure --cost square.npy --epsilon 1 --weights off.csv --out m.npy", 3,
+                "sum to 1.5");
+    expect_exit("base-measure --cost square.npy --epsilon 1 --weights minus.csv --out m.npy", 3,
+                "-0.5");
+    expect_exit("base-measure --cost missing.npy --epsilon 1 --out m.npy", 6, "missing.npy");
+    expect_exit("base-measure --cost square.npy --epsilon 1 --out nowhere/m.npy", 6, "nowhere");
+}
+
+Test(base_measure, explains_itself)
+{
+    expect_exit("base-measure --help", 0, "lower_bound (no base measure has a smaller objective)");
+}
