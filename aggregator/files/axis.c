@@ -69,8 +69,9 @@ static void write_degrees(char out[AXIS_TEXT_MAX], double value, int decimals, b
     char plain[AXIS_TEXT_MAX - 8];
     (void)snprintf(plain, sizeof plain, "%.*f", decimals, fabs(value));
     const bool is_zero = plain[strspn(plain, "0.")] == '\0';
-    const char *side = is_zero ? "" : is_latitude ? (value < 0 ? " S" : " N")
-                                                  : (value < 0 ? " W" : " E");
+    const char *side = is_zero       ? ""
+                       : is_latitude ? (value < 0 ? " S" : " N")
+                                     : (value < 0 ? " W" : " E");
     (void)snprintf(out, AXIS_TEXT_MAX, "%s\xC2\xB0%s", plain, side);
 }
 
@@ -144,8 +145,7 @@ static void choose_linear(struct axis *axis, double n)
     if (axis->kind == AXIS_INDEX && step < 1) {
         step = 1;
     }
-    const struct number_format format =
-        choose_format(fmax(fabs(axis->lo), fabs(axis->hi)), step);
+    const struct number_format format = choose_format(fmax(fabs(axis->lo), fabs(axis->hi)), step);
     for (double k = ceil(axis->lo / step - 1e-6); k <= axis->hi / step + 1e-6; k++) {
         const double value = k * step;
         struct axis_tick *tick = add_tick(axis, value);
@@ -184,10 +184,10 @@ static void choose_decades(struct axis *axis, double n)
     }
 }
 
-/* Less than two powers of ten: round numbers between them, at their places. */
+/* Hardly a power of ten in the range: round numbers, at their places. */
 static void choose_within_decade(struct axis *axis, double n)
 {
-    const double shift = floor(axis->lo); /* all numbers times 10^-shift are in [1, 1000) */
+    const double shift = floor(axis->lo); /* numbers times 10^-shift begin in [1, 10) */
     const double lo = pow(10, axis->lo - shift), hi = pow(10, axis->hi - shift);
     const double step = nice_step((hi - lo) / n);
     const bool is_plain = axis->lo > -3.5 && axis->hi < 4.5;
@@ -204,13 +204,35 @@ static void choose_within_decade(struct axis *axis, double n)
     }
 }
 
+/* 1, 2 and 5 times the powers of ten. */
+static void choose_one_two_five(struct axis *axis)
+{
+    static const int factors[3] = {1, 2, 5};
+    const bool is_plain = axis->lo > -3.5 && axis->hi < 4.5;
+    for (double k = floor(axis->lo); k <= axis->hi; k++) {
+        for (size_t f = 0; f < 3; f++) {
+            const double value = k + log10(factors[f]);
+            const bool is_inside = value > axis->lo - 1e-6 && value < axis->hi + 1e-6;
+            struct axis_tick *tick = is_inside ? add_tick(axis, value) : NULL;
+            char mantissa[2] = {(char)('0' + factors[f]), '\0'};
+            if (tick && is_plain) {
+                write_decimal(tick->text, factors[f] * pow(10, k), k < 0 ? (int)-k : 0);
+            } else if (tick) {
+                write_power(tick->text, mantissa, (int)k);
+            }
+        }
+    }
+}
+
 static void choose(struct axis *axis, double n)
 {
     axis->n_ticks = 0;
     if (!axis->is_log) {
         choose_linear(axis, n);
-    } else if (floor(axis->hi + 1e-6) - ceil(axis->lo - 1e-6) >= 1) {
+    } else if (axis->hi - axis->lo >= 2) {
         choose_decades(axis, n);
+    } else if (axis->hi - axis->lo >= 0.8 && n >= 3) {
+        choose_one_two_five(axis);
     } else {
         choose_within_decade(axis, n);
     }
@@ -226,8 +248,8 @@ static bool has_room(const struct axis *axis, double length, bool is_across,
             continue;
         }
         const double at = length * axis_tick_share(axis, i);
-        const double size =
-            is_across ? picture_text_width(font, axis->ticks[i].text) + font->size : 1.5 * font->size;
+        const double size = is_across ? picture_text_width(font, axis->ticks[i].text) + font->size
+                                      : 1.5 * font->size;
         if (at - size / 2 < last_end) {
             return false;
         }

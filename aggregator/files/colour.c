@@ -24,10 +24,9 @@ static struct colour from_oklab(double lightness, double a, double b)
     const double l = pow(lightness + 0.3963377774 * a + 0.2158037573 * b, 3);
     const double m = pow(lightness - 0.1055613458 * a - 0.0638541728 * b, 3);
     const double s = pow(lightness - 0.0894841775 * a - 1.2914855480 * b, 3);
-    return (struct colour){
-        encode_channel(4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s),
-        encode_channel(-1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s),
-        encode_channel(-0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s)};
+    return (struct colour){encode_channel(4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s),
+                           encode_channel(-1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s),
+                           encode_channel(-0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s)};
 }
 
 /* The path at t in [0, 1]. The chroma stays inside sRGB everywhere (it is tightest near green-blue,
@@ -54,8 +53,8 @@ struct colour colour_of_curve(size_t i)
 {
     /* The yellow of the published set is too faint for a line on white; grey stands for it. */
     static const struct colour colours[COLOUR_CURVES] = {
-        {0, 114, 178},  {213, 94, 0},   {0, 158, 115},   {204, 121, 167},
-        {230, 159, 0},  {86, 180, 233}, {110, 110, 110}, {0, 0, 0},
+        {0, 114, 178}, {213, 94, 0},   {0, 158, 115},   {204, 121, 167},
+        {230, 159, 0}, {86, 180, 233}, {110, 110, 110}, {0, 0, 0},
     };
     return colours[i % COLOUR_CURVES];
 }

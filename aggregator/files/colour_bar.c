@@ -19,17 +19,17 @@ static double bar_height(const struct colour_bar *bar)
 void colour_bar_init(struct colour_bar *bar, const struct colour_scale *scale,
                      const struct colour *palette, const char *label, double height)
 {
-    *bar = (struct colour_bar){
-        .scale = scale, .palette = palette, .label = label, .height = height};
+    *bar =
+        (struct colour_bar){.scale = scale, .palette = palette, .label = label, .height = height};
     axis_init(&bar->axis, AXIS_NUMBER, scale->is_log, scale->lo, scale->hi, 0);
     axis_choose_ticks(&bar->axis, bar_height(bar), false, &frame_number_font);
 }
 
 double colour_bar_width(const struct colour_bar *bar)
 {
-    const double numbers = fmax(axis_text_width(&bar->axis, &frame_number_font),
-                                has_swatch(bar) ? picture_text_width(&frame_number_font, "zero")
-                                                : 0);
+    const double numbers =
+        fmax(axis_text_width(&bar->axis, &frame_number_font),
+             has_swatch(bar) ? picture_text_width(&frame_number_font, "zero") : 0);
     return ceil(BAR_WIDTH + TICK + 4 + numbers + (bar->label ? 1.6 * frame_label_font.size : 0));
 }
 

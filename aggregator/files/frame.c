@@ -128,11 +128,16 @@ void frame_draw(struct picture *picture, const struct frame *frame)
 {
     const struct picture_stroke stroke = stroke_of(colour_ink, 1);
     const struct picture_box *b = &frame->box;
-    const double corners[10] = {b->x,        b->y,
-                                b->x + b->width, b->y,
-                                b->x + b->width, b->y + b->height,
-                                b->x,        b->y + b->height,
-                                b->x,        b->y};
+    const double corners[10] = {b->x,
+                                b->y,
+                                b->x + b->width,
+                                b->y,
+                                b->x + b->width,
+                                b->y + b->height,
+                                b->x,
+                                b->y + b->height,
+                                b->x,
+                                b->y};
     picture_line(picture, corners, 5, &stroke);
     if (frame->has_x_numbers) {
         draw_x_ticks(picture, frame);
@@ -164,12 +169,13 @@ double frame_degree_ratio(double lat_lo, double lat_hi)
     return fmax(cos(radians), 0.05); /* at the poles a map like this has no scale */
 }
 
-/* White under dark: the line is seen on dark cells and on light ones. */
-static void draw_chunk(struct picture *picture, const double *points, size_t n)
+/* White under dark: the line is seen on dark cells and on light ones. Thinner on a small map. */
+static void draw_chunk(struct picture *picture, const double *points, size_t n, double map_width)
 {
-    struct picture_stroke halo = stroke_of(colour_paper, 2.6);
+    const double share = fmax(0.6, fmin(1, map_width / 700));
+    struct picture_stroke halo = stroke_of(colour_paper, 2.6 * share);
     halo.opacity = 0.75;
-    const struct picture_stroke core = stroke_of(colour_ink, 1.1);
+    const struct picture_stroke core = stroke_of(colour_ink, 1.1 * share);
     picture_line(picture, points, n, &halo);
     picture_line(picture, points, n, &core);
 }
@@ -188,7 +194,7 @@ void frame_draw_border(struct picture *picture, const struct frame *frame, const
         }
         const bool is_end = !isfinite(x) || !isfinite(y) || i + 1 == n;
         if (is_end || n_points == BORDER_CHUNK) {
-            draw_chunk(picture, points, n_points);
+            draw_chunk(picture, points, n_points, frame->box.width);
             /* A line that goes on starts where the chunk ended. */
             points[0] = x;
             points[1] = y;

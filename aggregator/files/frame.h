@@ -5,8 +5,9 @@
 #include "files/axis.h"
 #include "files/label.h"
 
-#define FRAME_MARGIN 14 /* between content and the edge of the page */
-#define FRAME_GAP 8     /* between things that belong together */
+#define FRAME_MARGIN 14    /* between content and the edge of the page */
+#define FRAME_GAP 8        /* between things that belong together */
+#define FRAME_PAGE_MIN 420 /* width of a page: a title needs some room */
 
 extern const struct picture_font frame_title_font;  /* of the page */
 extern const struct picture_font frame_panel_font;  /* above a plot */
@@ -15,7 +16,7 @@ extern const struct picture_font frame_number_font; /* at ticks */
 
 struct frame {
     struct picture_box box;
-    struct axis x, y; /* with their ticks chosen; y rises upwards unless is_downward */
+    struct axis x, y;              /* with their ticks chosen; y rises upwards unless is_downward */
     const char *x_label, *y_label; /* NULL: none */
     bool is_downward;
     bool has_x_numbers, has_y_numbers;

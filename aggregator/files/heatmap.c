@@ -16,8 +16,9 @@
 struct layout {
     size_t n_across, n_down;
     struct frame frame; /* of the first panel */
-    double left, right; /* of all plots */
-    double top;         /* of the first panel's title */
+    double left, right; /* room beside all plots */
+    double plots_width;
+    double top; /* of the first panel's title */
     double panel_title_height, panel_height;
     double page_width, page_height;
     double bar_height;
@@ -80,10 +81,12 @@ static dpot_status check(const struct heatmap *h, struct dpot_error *error)
         status = dpot_error_set(error, DPOT_ERR_SHAPE, "%zu heat maps: give 1 to %d", h->n_panels,
                                 HEATMAP_PANELS_MAX);
     }
-    if (status == DPOT_OK && (h->n_rows < 1 || h->n_rows > most || h->n_cols < 1 ||
-                              h->n_cols > most)) {
-        status = dpot_error_set(error, DPOT_ERR_SHAPE, "a grid of %zu x %zu cells: give 1 to %d a "
-                                "side", h->n_rows, h->n_cols, PICTURE_SIDE_MAX);
+    if (status == DPOT_OK &&
+        (h->n_rows < 1 || h->n_rows > most || h->n_cols < 1 || h->n_cols > most)) {
+        status = dpot_error_set(error, DPOT_ERR_SHAPE,
+                                "a grid of %zu x %zu cells: give 1 to %d a "
+                                "side",
+                                h->n_rows, h->n_cols, PICTURE_SIDE_MAX);
     }
     if (status == DPOT_OK) {
         status = picture_check_marks(h->caption.path, h->n_panels * h->n_rows * h->n_cols, "cells",
@@ -123,14 +126,14 @@ static void set_axes(const struct heatmap *h, struct frame *frame)
         axis_init(&frame->x, AXIS_INDEX, false, -0.5, (double)h->n_cols - 0.5, 0);
     }
     frame->is_downward = !h->has_box;
-    frame->y_label = h->caption.y_label   ? h->caption.y_label
-                     : h->is_map          ? "latitude"
-                     : h->has_box         ? "first coordinate"
-                                          : "row";
-    frame->x_label = h->caption.x_label   ? h->caption.x_label
-                     : h->is_map          ? "longitude"
-                     : h->has_box         ? "second coordinate"
-                                          : "column";
+    frame->y_label = h->caption.y_label ? h->caption.y_label
+                     : h->is_map        ? "latitude"
+                     : h->has_box       ? "first coordinate"
+                                        : "row";
+    frame->x_label = h->caption.x_label ? h->caption.x_label
+                     : h->is_map        ? "longitude"
+                     : h->has_box       ? "second coordinate"
+                                        : "column";
     frame->has_x_numbers = frame->has_y_numbers = true;
 }
 
@@ -150,7 +153,7 @@ static void set_plot_size(const struct heatmap *h, struct layout *l)
 
 static void wrap_titles(const struct heatmap *h, struct layout *l)
 {
-    label_wrap(&frame_title_font, h->caption.title, PICTURE_WIDTH - 2.0 * FRAME_MARGIN,
+    label_wrap(&frame_title_font, h->caption.title, l->page_width - 2.0 * FRAME_MARGIN,
                LABEL_LINES_MAX, &l->title);
     l->panel_title_height = 0;
     for (size_t p = 0; p < h->n_panels; p++) {
@@ -174,11 +177,13 @@ static struct layout plan(const struct heatmap *h, const struct colour_scale *sc
     l.n_down = (h->n_panels + l.n_across - 1) / l.n_across;
     set_axes(h, &l.frame);
     /* What stands beside the plots depends on their size by its numbers, and the size on what stands beside
-     * them: a second pass settles it. */
-    for (int pass = 0; pass < 2; pass++) {
+     * them: further passes settle it. */
+    for (int pass = 0; pass < 3; pass++) {
         l.left = FRAME_MARGIN + frame_left(&l.frame);
         l.right = FRAME_MARGIN + 2 * FRAME_GAP + (pass ? colour_bar_width(bar) : 100);
         set_plot_size(h, &l);
+        l.plots_width = (double)l.n_across * (l.frame.box.width + PANEL_GAP) - PANEL_GAP;
+        l.page_width = fmax(FRAME_PAGE_MIN, l.left + l.plots_width + l.right);
         wrap_titles(h, &l);
         l.panel_height = l.panel_title_height + l.frame.box.height + frame_below(&l.frame);
         const double plots = l.panel_height * (double)l.n_down +
@@ -187,9 +192,8 @@ static struct layout plan(const struct heatmap *h, const struct colour_scale *sc
         l.bar_height = fmin(plots, BAR_HEIGHT_MAX);
         colour_bar_init(bar, scale, palette, value_label(h), l.bar_height);
     }
-    l.left = FRAME_MARGIN + frame_left(&l.frame);
+    l.left += fmax(0, floor((l.page_width - l.left - l.plots_width - l.right) / 2));
     l.top = FRAME_MARGIN + frame_title_height(&l.title, &frame_title_font);
-    l.page_width = PICTURE_WIDTH;
     l.page_height = l.top + l.panel_height * (double)l.n_down +
                     PANEL_ROW_GAP * (double)(l.n_down - 1) + FRAME_MARGIN;
     return l;
@@ -221,10 +225,9 @@ static void draw_panel(struct picture *picture, const struct heatmap *h, const s
         frame.has_y_numbers = false;
         frame.y_label = NULL;
     }
-    (void)frame_draw_title(picture, &l->panel_titles[panel], &frame_panel_font,
-                           frame.box.x + frame.box.width / 2,
-                           frame.box.y - frame_title_height(&l->panel_titles[panel],
-                                                            &frame_panel_font));
+    (void)frame_draw_title(
+        picture, &l->panel_titles[panel], &frame_panel_font, frame.box.x + frame.box.width / 2,
+        frame.box.y - frame_title_height(&l->panel_titles[panel], &frame_panel_font));
     picture_cells(picture, &frame.box, h->n_rows, h->n_cols, levels, palette);
     if (h->border) {
         frame_draw_border(picture, &frame, h->border, h->n_border);
@@ -235,14 +238,13 @@ static void draw_panel(struct picture *picture, const struct heatmap *h, const s
 static void draw_page(struct picture *picture, const struct heatmap *h, const struct layout *l,
                       const struct colour_bar *bar, uint8_t *levels)
 {
-    const double used = l->left + (double)l->n_across * (l->frame.box.width + PANEL_GAP) -
-                        PANEL_GAP + 2 * FRAME_GAP;
     (void)frame_draw_title(picture, &l->title, &frame_title_font, l->page_width / 2, FRAME_MARGIN);
     for (size_t p = 0; p < h->n_panels; p++) {
         fill_levels(h, bar->scale, p, levels);
         draw_panel(picture, h, l, levels, bar->palette, p);
     }
-    colour_bar_draw(picture, bar, used, l->top + l->panel_title_height);
+    colour_bar_draw(picture, bar, l->left + l->plots_width + 2 * FRAME_GAP,
+                    l->top + l->panel_title_height);
 }
 
 dpot_status heatmap_draw(const struct heatmap *heatmap, struct picture_size *size,
@@ -264,12 +266,13 @@ dpot_status heatmap_draw(const struct heatmap *heatmap, struct picture_size *siz
     const struct layout layout = plan(heatmap, &scale, palette, &bar);
     const size_t n_cells = heatmap->n_rows * heatmap->n_cols;
     uint8_t *levels = dpot_alloc_array(NULL, n_cells, sizeof *levels);
-    const struct picture_page page = {
-        heatmap->caption.path, heatmap->caption.title ? heatmap->caption.title : "heat map",
-        layout.page_width, layout.page_height,
-        heatmap->caption.scale > 0 ? heatmap->caption.scale : 1};
-    status = levels ? picture_open(&page, &picture, error)
-                    : dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for %zu cells", n_cells);
+    const struct picture_page page = {heatmap->caption.path,
+                                      heatmap->caption.title ? heatmap->caption.title : "heat map",
+                                      layout.page_width, layout.page_height,
+                                      heatmap->caption.scale > 0 ? heatmap->caption.scale : 1};
+    status = levels
+                 ? picture_open(&page, &picture, error)
+                 : dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for %zu cells", n_cells);
     if (status == DPOT_OK) {
         draw_page(picture, heatmap, &layout, &bar, levels);
         status = picture_commit(picture, size, error);

@@ -10,7 +10,7 @@ struct heatmap {
     struct picture_caption caption;
     size_t n_rows, n_cols;
     size_t n_panels;
-    const double *values[HEATMAP_PANELS_MAX];    /* (n_rows, n_cols) each */
+    const double *values[HEATMAP_PANELS_MAX];     /* (n_rows, n_cols) each */
     const char *panel_titles[HEATMAP_PANELS_MAX]; /* NULL: none */
 
     /* The box that the cells cut, first coordinate along the rows: then the first row is at the

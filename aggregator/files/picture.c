@@ -198,11 +198,10 @@ void picture_dot(struct picture *picture, double x, double y, double radius, str
 }
 
 void picture_cells(struct picture *picture, const struct picture_box *box, size_t n_rows,
-                   size_t n_cols, const uint8_t *levels,
-                   const struct colour palette[COLOUR_LEVELS])
+                   size_t n_cols, const uint8_t *levels, const struct colour palette[COLOUR_LEVELS])
 {
-    const bool is_sized = n_rows > 0 && n_cols > 0 && n_rows <= PICTURE_SIDE_MAX &&
-                          n_cols <= PICTURE_SIDE_MAX;
+    const bool is_sized =
+        n_rows > 0 && n_cols > 0 && n_rows <= PICTURE_SIDE_MAX && n_cols <= PICTURE_SIDE_MAX;
     if (!is_sized) {
         picture_fail(picture, DPOT_ERR_TOO_LARGE, "%zu x %zu cells: at most %d a side", n_rows,
                      n_cols, PICTURE_SIDE_MAX);

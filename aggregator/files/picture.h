@@ -25,12 +25,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PICTURE_WIDTH 900                     /* units of an ordinary page */
-#define PICTURE_SIDE_MAX 20000                /* pixels */
-#define PICTURE_PIXELS_MAX ((size_t)1 << 27)  /* 512 MiB while a .png is drawn */
-#define PICTURE_MARKS_MAX ((size_t)10000000)  /* points, vertices, cells of a .png */
+#define PICTURE_WIDTH 900                      /* units of an ordinary page */
+#define PICTURE_SIDE_MAX 20000                 /* pixels */
+#define PICTURE_PIXELS_MAX ((size_t)1 << 27)   /* 512 MiB while a .png is drawn */
+#define PICTURE_MARKS_MAX ((size_t)10000000)   /* points, vertices, cells of a .png */
 #define PICTURE_SVG_MARKS_MAX ((size_t)500000) /* of an .svg, which holds each as text */
-#define PICTURE_VALUE_MAX 1e300               /* of what is drawn: differences stay finite */
+#define PICTURE_VALUE_MAX 1e300                /* of what is drawn: differences stay finite */
 
 /* What every kind of picture is told: NULL stands for the default. Texts are borrowed; bytes that are
  * not UTF-8, and control characters, are replaced. */

@@ -194,9 +194,8 @@ static void cells(struct picture *picture, const struct picture_box *box, size_t
 static void text(struct picture *picture, double x, double y, enum picture_anchor anchor,
                  bool is_upward, const struct picture_font *font, const char *words)
 {
-    static const char *const anchors[] = {[PICTURE_START] = "start",
-                                          [PICTURE_MIDDLE] = "middle",
-                                          [PICTURE_END] = "end"};
+    static const char *const anchors[] = {
+        [PICTURE_START] = "start", [PICTURE_MIDDLE] = "middle", [PICTURE_END] = "end"};
     FILE *stream = stream_of(picture);
     char x_text[NUMBER_MAX], y_text[NUMBER_MAX];
     (void)fputs("<text", stream);

@@ -19,7 +19,7 @@ struct drawing {
     struct colour_scale scale;
     struct colour palette[COLOUR_LEVELS];
     struct colour_bar bar;
-    double page_height;
+    double page_width, page_height;
     size_t *order; /* (n) the sequence of drawing: light ones first */
 };
 
@@ -126,17 +126,17 @@ static void plan(struct drawing *d)
 {
     const struct points *p = d->points;
     struct frame *frame = &d->frame;
-    const double below = 2.0 * FRAME_MARGIN;
     set_axes(p, frame);
     const double aspect = settle_aspect(p, frame);
-    label_wrap(&frame_title_font, p->caption.title, PICTURE_WIDTH - 2.0 * FRAME_MARGIN,
-               LABEL_LINES_MAX, &d->title);
-    for (int pass = 0; pass < 2; pass++) { /* numbers and sizes depend on each other */
+    for (int pass = 0; pass < 3; pass++) { /* numbers and sizes depend on each other */
         const double bar = p->weights ? 2 * FRAME_GAP + (pass ? colour_bar_width(&d->bar) : 100)
                                       : 2.0 * FRAME_MARGIN;
-        const double room = PICTURE_WIDTH - 2.0 * FRAME_MARGIN - frame_left(frame) - bar;
+        const double beside = 2.0 * FRAME_MARGIN + frame_left(frame) + bar;
+        const double room = PICTURE_WIDTH - beside;
         frame->box.width = fmin(room, fmax(HEIGHT_MAX / aspect, HEIGHT_MIN));
         frame->box.height = fmax(fmin(frame->box.width * aspect, HEIGHT_MAX), HEIGHT_MIN);
+        d->page_width = fmax(FRAME_PAGE_MIN, beside + frame->box.width);
+        frame->box.x = floor((d->page_width - beside - frame->box.width) / 2);
         axis_choose_ticks(&frame->x, frame->box.width, true, &frame_number_font);
         axis_choose_ticks(&frame->y, frame->box.height, false, &frame_number_font);
         if (p->weights) {
@@ -145,9 +145,11 @@ static void plan(struct drawing *d)
                             fmin(frame->box.height, BAR_HEIGHT_MAX));
         }
     }
-    frame->box.x = FRAME_MARGIN + frame_left(frame);
+    frame->box.x += FRAME_MARGIN + frame_left(frame);
+    label_wrap(&frame_title_font, p->caption.title, d->page_width - 2.0 * FRAME_MARGIN,
+               LABEL_LINES_MAX, &d->title);
     frame->box.y = FRAME_MARGIN + frame_title_height(&d->title, &frame_title_font);
-    d->page_height = frame->box.y + frame->box.height + frame_below(frame) + below / 2;
+    d->page_height = frame->box.y + frame->box.height + frame_below(frame) + FRAME_MARGIN;
 }
 
 /* ---- drawing ---- */
@@ -216,8 +218,7 @@ static void draw_page(struct picture *picture, const struct drawing *d)
 {
     const struct points *p = d->points;
     const struct picture_box *box = &d->frame.box;
-    (void)frame_draw_title(picture, &d->title, &frame_title_font, PICTURE_WIDTH / 2.0,
-                           FRAME_MARGIN);
+    (void)frame_draw_title(picture, &d->title, &frame_title_font, d->page_width / 2, FRAME_MARGIN);
     frame_draw_grid(picture, &d->frame);
     draw_points(picture, d);
     if (p->border) {
@@ -245,10 +246,9 @@ dpot_status points_draw(const struct points *points, struct picture_size *size,
         colour_scale_settle(&d.scale, points->is_log);
         colour_fill_palette(COLOUR_PALETTE_HEAT, d.palette);
         plan(&d);
-        const struct picture_page page = {points->caption.path,
-                                          points->caption.title ? points->caption.title : "points",
-                                          PICTURE_WIDTH, d.page_height,
-                                          points->caption.scale > 0 ? points->caption.scale : 1};
+        const struct picture_page page = {
+            points->caption.path, points->caption.title ? points->caption.title : "points",
+            d.page_width, d.page_height, points->caption.scale > 0 ? points->caption.scale : 1};
         status = picture_open(&page, &picture, error);
     }
     if (status == DPOT_OK) {

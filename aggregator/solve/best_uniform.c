@@ -18,7 +18,7 @@ struct search {
     struct phi *phi;
     struct end left, right; /* slopes < 0 and > 0 */
     struct end probe;       /* evaluated last */
-    double *measure;        /* (n_cols) */
+    double *base_measure;   /* (n_cols) */
     double *gradient;       /* (n_cols) */
     double best_mass, best_value;
     size_t n_evaluations;
@@ -44,7 +44,7 @@ static dpot_status allocate(struct search *search, double **block)
 static void set_uniform(struct search *search, double total_mass)
 {
     for (size_t j = 0; j < search->phi->n_cols; j++) {
-        search->measure[j] = total_mass / (double)search->phi->n_cols;
+        search->base_measure[j] = total_mass / (double)search->phi->n_cols;
     }
 }
 
@@ -78,7 +78,7 @@ static void evaluate(struct search *search, double total_mass)
     const size_t n = search->phi->n_cols;
     double sum = 0;
     set_uniform(search, total_mass);
-    const double objective = phi_evaluate(search->phi, search->measure);
+    const double objective = phi_evaluate(search->phi, search->base_measure);
     set_dual(search->phi, probe->w, probe->y);
     const double offset = phi_minorant(search->phi, probe->w, probe->y, search->gradient);
     for (size_t j = 0; j < n; j++) {
@@ -180,10 +180,10 @@ static double find_lower_bound(struct search *search)
     return phi_minorant_least(phi, offset, search->gradient);
 }
 
-dpot_status best_uniform(struct phi *phi, const struct solve_control *control, double *measure,
+dpot_status best_uniform(struct phi *phi, const struct solve_control *control, double *base_measure,
                          struct best_uniform_result *result)
 {
-    struct search search = {.phi = phi, .measure = measure, .best_value = INFINITY};
+    struct search search = {.phi = phi, .base_measure = base_measure, .best_value = INFINITY};
     double *block = NULL;
     *result = (struct best_uniform_result){0};
     const dpot_status status = allocate(&search, &block);
@@ -195,7 +195,7 @@ dpot_status best_uniform(struct phi *phi, const struct solve_control *control, d
     result->iterations = search.n_evaluations;
     result->total_mass = search.best_mass;
     set_uniform(&search, search.best_mass);
-    result->objective = phi_evaluate(phi, measure);
+    result->objective = phi_evaluate(phi, base_measure);
     dpot_free_array(phi->allocator, block, 6 * phi->n_rows + phi->n_cols, sizeof *block);
     return DPOT_OK;
 }

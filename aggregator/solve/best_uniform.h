@@ -26,7 +26,7 @@ struct best_uniform_result {
 /* Writes the measure, and leaves `phi` evaluated there. `control` may be NULL; a stopped search
  * gives the best measure seen. DPOT_ERR_MEMORY: nothing was written. */
 DPOT_WARN_UNUSED dpot_status best_uniform(struct phi *phi, const struct solve_control *control,
-                                          double *measure /* (n_cols) */,
+                                          double *base_measure /* (n_cols) */,
                                           struct best_uniform_result *result);
 
 #endif

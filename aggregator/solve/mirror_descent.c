@@ -199,7 +199,7 @@ static void fill_result(const struct mirror_descent *s, size_t iterations,
 {
     const bool is_best = s->best_objective <= s->average_objective;
     *result = (struct mirror_descent_result){
-        .measure = is_best ? s->best : s->average,
+        .base_measure = is_best ? s->best : s->average,
         .objective = is_best ? s->best_objective : s->average_objective,
         .best = s->best,
         .best_objective = s->best_objective,
@@ -213,7 +213,7 @@ static void fill_result(const struct mirror_descent *s, size_t iterations,
     };
     result->relative_gap = phi_relative_gap(result->objective, result->lower_bound);
     for (size_t j = 0; j < s->phi->n_cols; j++) {
-        result->total_mass += result->measure[j];
+        result->total_mass += result->base_measure[j];
     }
 }
 

@@ -43,7 +43,7 @@ struct mirror_descent_point {
 };
 
 struct mirror_descent_result {
-    const double *measure; /* (n_cols) the better of the next two */
+    const double *base_measure; /* (n_cols) the better of the next two */
     double objective;
     double total_mass;
     const double *best; /* (n_cols) the iterate with the least objective */

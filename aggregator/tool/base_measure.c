@@ -43,7 +43,7 @@ struct base_measure_job {
     struct cost cost;
     struct array weights; /* (k); empty: worst case */
     struct phi phi;
-    struct array measure; /* (kv) the result */
+    struct array base_measure; /* (kv) the result */
     double objective, lower_bound, uniform_objective;
     size_t iterations;
     double started; /* seconds */
@@ -142,7 +142,7 @@ static dpot_status load_inputs(struct base_measure_job *job)
         status = load_weights_option(job);
     }
     if (status == DPOT_OK) {
-        status = array_init(&job->measure, job->cost.n_cols, 1, true);
+        status = array_init(&job->base_measure, job->cost.n_cols, 1, true);
     }
     return status;
 }
@@ -152,7 +152,7 @@ static dpot_status load_inputs(struct base_measure_job *job)
 static dpot_status find_best_uniform(struct base_measure_job *job)
 {
     struct best_uniform_result result;
-    const dpot_status status = best_uniform(&job->phi, NULL, job->measure.values, &result);
+    const dpot_status status = best_uniform(&job->phi, NULL, job->base_measure.values, &result);
     if (status == DPOT_OK) {
         job->objective = job->uniform_objective = result.objective;
         job->lower_bound = result.lower_bound;
@@ -194,7 +194,7 @@ static dpot_status write_trajectory(struct base_measure_job *job,
 static void take_result(struct base_measure_job *job, const struct mirror_descent_result *result)
 {
     struct run *run = job->run;
-    memcpy(job->measure.values, result->measure, job->cost.n_cols * sizeof(double));
+    memcpy(job->base_measure.values, result->base_measure, job->cost.n_cols * sizeof(double));
     job->objective = result->objective;
     job->lower_bound = fmax(job->lower_bound, result->lower_bound);
     job->iterations = result->iterations;
@@ -258,9 +258,9 @@ static void put_result(struct base_measure_job *job)
 {
     struct run *run = job->run;
     double total_mass = 0;
-    (void)phi_evaluate(&job->phi, job->measure.values);
+    (void)phi_evaluate(&job->phi, job->base_measure.values);
     for (size_t j = 0; j < job->cost.n_cols; j++) {
-        total_mass += job->measure.values[j];
+        total_mass += job->base_measure.values[j];
     }
     run_put_text(run, "method", job->method);
     run_put_text(run, "minimises", job->weights.values ? "weighted_mean" : "worst_case");
@@ -292,13 +292,13 @@ static dpot_status run_base_measure(struct run *run)
     }
     if (status == DPOT_OK) {
         put_result(&job);
-        status = array_write(job.out_path, &job.measure, ARRAY_F8, &run->error);
+        status = array_write(job.out_path, &job.base_measure, ARRAY_F8, &run->error);
     }
     if (status == DPOT_OK) {
         status = side_file_write(job.out_path, run->result, &run->error);
     }
     phi_release(&job.phi);
-    array_release(&job.measure);
+    array_release(&job.base_measure);
     array_release(&job.weights);
     cost_release(&job.cost);
     return status;

@@ -6,6 +6,7 @@
 
 /* Mathematics on files. */
 extern const struct command command_project;
+extern const struct command command_base_measure;
 extern const struct command command_ot;
 extern const struct command command_estimate;
 

@@ -1,0 +1,337 @@
+#include "files/curves.h"
+
+#include "files/frame.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PLOT_HEIGHT 460
+#define MARGIN_SHARE 0.04
+#define MARKER_ROWS_MAX 40 /* with more rows points are not marked one by one */
+#define MARKER_RADIUS 2.8
+#define LINE_WIDTH 1.8
+#define SAMPLE 30 /* length of a curve in the legend */
+#define ENTRY_GAP 22
+#define LEGEND_ROW 20
+#define PEN_MAX 2048
+
+struct drawing {
+    const struct curves *curves;
+    struct frame frame;
+    struct label_lines title;
+    char names[CURVES_MAX][LABEL_BYTES_MAX]; /* cleaned and fitted */
+    double name_widths[CURVES_MAX];
+    size_t n_curves;
+    double page_height;
+};
+
+/* ---- values ---- */
+
+static double x_of(const struct curves *c, size_t row)
+{
+    return c->values[row * c->n_cols];
+}
+
+static double y_of(const struct curves *c, size_t row, size_t curve)
+{
+    return c->values[row * c->n_cols + 1 + curve];
+}
+
+static bool is_drawn(const struct curves *c, size_t row, size_t curve)
+{
+    const double x = x_of(c, row), y = y_of(c, row, curve);
+    return fabs(y) <= PICTURE_VALUE_MAX && !(c->is_log_x && x <= 0) && !(c->is_log_y && y <= 0);
+}
+
+static dpot_status check(const struct curves *c, struct dpot_error *error)
+{
+    dpot_status status = picture_check_path(c->caption.path, error);
+    if (status == DPOT_OK && c->n_rows == 0) {
+        status = dpot_error_set(error, DPOT_ERR_SHAPE, "there are no rows: give at least one");
+    }
+    if (status == DPOT_OK && (c->n_cols < 2 || c->n_cols > CURVES_MAX + 1)) {
+        status = dpot_error_set(error, DPOT_ERR_SHAPE,
+                                "%zu columns: give x and 1 to %d curves, %d columns at most",
+                                c->n_cols, CURVES_MAX, CURVES_MAX + 1);
+    }
+    if (status == DPOT_OK) {
+        status = picture_check_marks(c->caption.path, c->n_rows * (c->n_cols - 1), "values", error);
+    }
+    for (size_t i = 0; status == DPOT_OK && i < c->n_rows; i++) {
+        if (!(fabs(x_of(c, i)) <= PICTURE_VALUE_MAX)) {
+            status = dpot_error_set(error, DPOT_ERR_RANGE,
+                                    "x of row %zu is %g: give finite numbers of at most %g", i + 1,
+                                    x_of(c, i), PICTURE_VALUE_MAX);
+        }
+    }
+    return status;
+}
+
+/* The ranges of what is drawn; false when that is nothing. */
+static bool set_axes(struct drawing *d, size_t *n_left_out)
+{
+    const struct curves *c = d->curves;
+    double x[2] = {HUGE_VAL, -HUGE_VAL}, y[2] = {HUGE_VAL, -HUGE_VAL};
+    size_t n_drawn = 0;
+    for (size_t i = 0; i < c->n_rows; i++) {
+        for (size_t j = 0; j < d->n_curves; j++) {
+            if (is_drawn(c, i, j)) {
+                x[0] = fmin(x[0], x_of(c, i));
+                x[1] = fmax(x[1], x_of(c, i));
+                y[0] = fmin(y[0], y_of(c, i, j));
+                y[1] = fmax(y[1], y_of(c, i, j));
+                n_drawn++;
+            }
+        }
+    }
+    *n_left_out = c->n_rows * d->n_curves - n_drawn;
+    if (n_drawn == 0) {
+        return false;
+    }
+    axis_init(&d->frame.x, AXIS_NUMBER, c->is_log_x, x[0], x[1], MARGIN_SHARE / 2);
+    axis_init(&d->frame.y, AXIS_NUMBER, c->is_log_y, y[0], y[1], MARGIN_SHARE);
+    return true;
+}
+
+/* ---- layout ---- */
+
+static void set_names(struct drawing *d)
+{
+    char fallback[32];
+    const double width = PICTURE_WIDTH - 2.0 * FRAME_MARGIN - SAMPLE - FRAME_GAP - 100;
+    for (size_t j = 0; j < d->n_curves; j++) {
+        const char *name = d->curves->names ? d->curves->names[j + 1] : NULL;
+        (void)snprintf(fallback, sizeof fallback, "column %zu", j + 2);
+        label_fit(&frame_label_font, name && *name ? name : fallback, width, d->names[j]);
+        d->name_widths[j] = picture_text_width(&frame_label_font, d->names[j]);
+    }
+}
+
+static void set_labels(struct drawing *d)
+{
+    const struct curves *c = d->curves;
+    const char *x_name = c->names && c->names[0] && *c->names[0] ? c->names[0] : NULL;
+    d->frame.x_label = c->caption.x_label ? c->caption.x_label : x_name ? x_name : "x";
+    d->frame.y_label = c->caption.y_label;
+    if (!d->frame.y_label) {
+        d->frame.y_label = d->n_curves == 1 ? d->names[0] : "value";
+    }
+    d->frame.has_x_numbers = d->frame.has_y_numbers = true;
+}
+
+static bool has_legend(const struct drawing *d)
+{
+    return d->n_curves > 1 || d->curves->caption.y_label;
+}
+
+/* Where the entry of a curve stands in the legend, from the left of the plot; rows wrap. */
+static void find_entry(const struct drawing *d, size_t curve, double *x, size_t *row)
+{
+    *x = 0;
+    *row = 0;
+    for (size_t j = 0; j <= curve; j++) {
+        const double width = SAMPLE + FRAME_GAP + d->name_widths[j];
+        if (*x > 0 && *x + width > d->frame.box.width) {
+            *x = 0;
+            (*row)++;
+        }
+        if (j < curve) {
+            *x += width + ENTRY_GAP;
+        }
+    }
+}
+
+static void plan(struct drawing *d)
+{
+    struct frame *frame = &d->frame;
+    double x = 0;
+    size_t last_row = 0;
+    label_wrap(&frame_title_font, d->curves->caption.title, PICTURE_WIDTH - 2.0 * FRAME_MARGIN,
+               LABEL_LINES_MAX, &d->title);
+    frame->box.height = PLOT_HEIGHT;
+    axis_choose_ticks(&frame->y, frame->box.height, false, &frame_number_font);
+    frame->box.x = FRAME_MARGIN + frame_left(frame);
+    frame->box.y = FRAME_MARGIN + frame_title_height(&d->title, &frame_title_font);
+    frame->box.width = PICTURE_WIDTH - frame->box.x - 2.0 * FRAME_MARGIN;
+    axis_choose_ticks(&frame->x, frame->box.width, true, &frame_number_font);
+    find_entry(d, d->n_curves - 1, &x, &last_row);
+    d->page_height = frame->box.y + frame->box.height + frame_below(frame) + FRAME_MARGIN +
+                     (has_legend(d) ? FRAME_GAP + LEGEND_ROW * (double)(last_row + 1) : 0);
+}
+
+/* ---- drawing ---- */
+
+/* Colours first, then the same colours dashed. */
+static struct picture_stroke stroke_of(size_t curve)
+{
+    const bool is_dashed = curve >= COLOUR_CURVES;
+    return (struct picture_stroke){.colour = colour_of_curve(curve),
+                                   .width = LINE_WIDTH,
+                                   .opacity = 1,
+                                   .dash = is_dashed ? 7 : 0,
+                                   .space = is_dashed ? 4 : 0};
+}
+
+/* A pen that draws no more than can be seen: of the points of one pixel column only the first, the
+ * lowest, the highest and the last, in their order. */
+struct pen {
+    struct picture *picture;
+    struct picture_stroke stroke;
+    double resolution;
+    double points[2 * PEN_MAX];
+    size_t n;
+    double column; /* of the points that wait below */
+    size_t n_waiting;
+    double first[2], low[2], high[2], last[2];
+    size_t low_at, high_at; /* in the order of arrival */
+};
+
+static void pen_put(struct pen *pen, const double point[2])
+{
+    double *end = pen->points + 2 * pen->n;
+    if (pen->n > 0 && end[-2] == point[0] && end[-1] == point[1]) {
+        return;
+    }
+    if (pen->n == PEN_MAX) {
+        picture_line(pen->picture, pen->points, pen->n, &pen->stroke);
+        memmove(pen->points, end - 2, 2 * sizeof *end);
+        pen->n = 1;
+    }
+    memcpy(pen->points + 2 * pen->n++, point, 2 * sizeof *point);
+}
+
+static void pen_put_waiting(struct pen *pen)
+{
+    if (pen->n_waiting == 0) {
+        return;
+    }
+    const bool is_low_first = pen->low_at < pen->high_at;
+    pen_put(pen, pen->first);
+    pen_put(pen, is_low_first ? pen->low : pen->high);
+    pen_put(pen, is_low_first ? pen->high : pen->low);
+    pen_put(pen, pen->last);
+    pen->n_waiting = 0;
+}
+
+static void pen_move(struct pen *pen, double x, double y)
+{
+    const double point[2] = {x, y};
+    const double column = floor(x / pen->resolution);
+    if (column != pen->column) {
+        pen_put_waiting(pen);
+        pen->column = column;
+    }
+    if (pen->n_waiting == 0 || y < pen->low[1]) {
+        memcpy(pen->low, point, sizeof point);
+        pen->low_at = pen->n_waiting;
+    }
+    if (pen->n_waiting == 0 || y > pen->high[1]) {
+        memcpy(pen->high, point, sizeof point);
+        pen->high_at = pen->n_waiting;
+    }
+    if (pen->n_waiting == 0) {
+        memcpy(pen->first, point, sizeof point);
+    }
+    memcpy(pen->last, point, sizeof point);
+    pen->n_waiting++;
+}
+
+/* Ends a stretch; a point between two gaps is a dot, or nobody would see it. */
+static void pen_lift(struct pen *pen)
+{
+    pen_put_waiting(pen);
+    if (pen->n == 1) {
+        picture_dot(pen->picture, pen->points[0], pen->points[1], MARKER_RADIUS, pen->stroke.colour,
+                    1);
+    } else if (pen->n > 1) {
+        picture_line(pen->picture, pen->points, pen->n, &pen->stroke);
+    }
+    pen->n = 0;
+    pen->column = NAN;
+}
+
+static void draw_curve(struct picture *picture, const struct drawing *d, size_t curve)
+{
+    const struct curves *c = d->curves;
+    struct pen pen = {.picture = picture,
+                      .stroke = stroke_of(curve),
+                      .resolution = 5 * picture_resolution(picture),
+                      .column = NAN};
+    for (size_t i = 0; i < c->n_rows; i++) {
+        if (!is_drawn(c, i, curve)) {
+            pen_lift(&pen);
+            continue;
+        }
+        const double x = frame_x(&d->frame, x_of(c, i));
+        const double y = frame_y(&d->frame, y_of(c, i, curve));
+        pen_move(&pen, x, y);
+        if (c->n_rows <= MARKER_ROWS_MAX) {
+            picture_dot(picture, x, y, MARKER_RADIUS, pen.stroke.colour, 1);
+        }
+    }
+    pen_lift(&pen);
+}
+
+static void draw_legend(struct picture *picture, const struct drawing *d)
+{
+    const struct picture_box *box = &d->frame.box;
+    const double top = box->y + box->height + frame_below(&d->frame) + FRAME_GAP;
+    for (size_t j = 0; j < d->n_curves; j++) {
+        const struct picture_stroke stroke = stroke_of(j);
+        double x = 0;
+        size_t row = 0;
+        find_entry(d, j, &x, &row);
+        const double y = top + LEGEND_ROW * ((double)row + 0.5);
+        const double line[4] = {box->x + x, y, box->x + x + SAMPLE, y};
+        picture_line(picture, line, 2, &stroke);
+        picture_text(picture, line[2] + FRAME_GAP, y + 0.36 * frame_label_font.size, PICTURE_START,
+                     &frame_label_font, d->names[j]);
+    }
+}
+
+static void draw_page(struct picture *picture, const struct drawing *d)
+{
+    (void)frame_draw_title(picture, &d->title, &frame_title_font, PICTURE_WIDTH / 2.0,
+                           FRAME_MARGIN);
+    frame_draw_grid(picture, &d->frame);
+    for (size_t j = 0; j < d->n_curves; j++) {
+        draw_curve(picture, d, j);
+    }
+    frame_draw(picture, &d->frame);
+    if (has_legend(d)) {
+        draw_legend(picture, d);
+    }
+}
+
+dpot_status curves_draw(const struct curves *curves, struct picture_size *size, size_t *n_left_out,
+                        struct dpot_error *error)
+{
+    struct drawing d = {.curves = curves, .n_curves = curves->n_cols - 1};
+    struct picture *picture = NULL;
+    size_t n_missing = 0;
+    dpot_status status = check(curves, error);
+    if (status == DPOT_OK && !set_axes(&d, &n_missing)) {
+        status = dpot_error_set(error, DPOT_ERR_RANGE,
+                                "no value can be drawn: a curve needs finite numbers, above 0 on "
+                                "a logarithmic axis");
+    }
+    if (n_left_out) {
+        *n_left_out = n_missing;
+    }
+    if (status != DPOT_OK) {
+        return status;
+    }
+    set_names(&d);
+    set_labels(&d);
+    plan(&d);
+    const struct picture_page page = {
+        curves->caption.path, curves->caption.title ? curves->caption.title : "curves",
+        PICTURE_WIDTH, d.page_height, curves->caption.scale > 0 ? curves->caption.scale : 1};
+    status = picture_open(&page, &picture, error);
+    if (status == DPOT_OK) {
+        draw_page(picture, &d);
+        status = picture_commit(picture, size, error);
+    }
+    return status;
+}

@@ -1,0 +1,23 @@
+/* Curves over a common x: convergence of a solver, error by epsilon. */
+#ifndef DPOT_FILES_CURVES_H
+#define DPOT_FILES_CURVES_H
+
+#include "files/picture.h"
+
+#define CURVES_MAX 16
+
+struct curves {
+    struct picture_caption caption;
+    size_t n_rows, n_cols;    /* at least 2 columns: x, y1, y2, ... */
+    const double *values;     /* (n_rows, n_cols) */
+    const char *const *names; /* (n_cols) for axis and legend; NULL: "column 1", ... */
+    bool is_log_x, is_log_y;
+};
+
+/* Draws and writes the picture. Rows are joined in their order. A y that is NaN or infinite, and a value that
+ * is not above 0 on a logarithmic axis, interrupts its curve; *n_left_out (may be NULL) counts them. An x
+ * that is not finite is refused, and so is a table of which nothing is left. Statuses as heatmap_draw. */
+DPOT_WARN_UNUSED dpot_status curves_draw(const struct curves *curves, struct picture_size *size,
+                                         size_t *n_left_out, struct dpot_error *error);
+
+#endif
