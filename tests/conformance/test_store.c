@@ -1,61 +1,9 @@
-/* What every store does. A new backend adds a row to `backends`. */
-#include "store/store.h"
-#include "unit/aggregator/fixture.h"
+/* What every store does with revisions and reports. A new backend adds a row in bench.c. */
+#include "conformance/bench.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
-
-struct backend_row {
-    const char *scheme;
-    const char *file; /* in a new folder; NULL: the scheme is the whole URL */
-    bool is_durable;
-};
-static const struct backend_row backends[] = {
-    {"sqlite::memory:", NULL, false},
-    {"sqlite:", "dpot.db", true},
-};
-#define N_BACKENDS (sizeof backends / sizeof backends[0])
-
-struct bench {
-    const struct backend_row *row;
-    char folder[FIXTURE_PATH_SIZE];
-    char url[2 * FIXTURE_PATH_SIZE];
-    struct store *store;
-};
-
-static void open_store(struct bench *b)
-{
-    struct dpot_error error = {{0}};
-    cr_assert_eq(store_open(b->url, &b->store, &error), DPOT_OK, "%s", error.text);
-}
-
-static void set_up(struct bench *b, size_t i)
-{
-    char path[FIXTURE_PATH_SIZE] = "";
-    cr_assert_eq(dpot_init(), DPOT_OK);
-    b->row = &backends[i];
-    fixture_folder(b->folder);
-    if (b->row->file) {
-        fixture_path(path, b->folder, b->row->file);
-    }
-    (void)snprintf(b->url, sizeof b->url, "%s%s", b->row->scheme, path);
-    open_store(b);
-}
-
-static void tear_down(struct bench *b)
-{
-    store_close(b->store);
-    fixture_remove(b->folder);
-}
-
-static void reopen(struct bench *b)
-{
-    if (b->row->is_durable) {
-        store_close(b->store);
-        open_store(b);
-    }
-}
 
 /* Revision `revision` of campaign number `campaign`; its hash begins with both. */
 static struct revision_record record_of(uint8_t campaign, uint32_t revision)
@@ -128,20 +76,6 @@ static struct pool_count count_of(struct bench *b, const uint8_t *hash)
     return count;
 }
 
-/* Runs one body over every backend. */
-#define STORE_TEST(name)                                                                           \
-    static void check_##name(struct bench *b);                                                     \
-    Test(store, name)                                                                              \
-    {                                                                                              \
-        for (size_t i = 0; i < N_BACKENDS; i++) {                                                  \
-            struct bench b;                                                                        \
-            set_up(&b, i);                                                                         \
-            check_##name(&b);                                                                      \
-            tear_down(&b);                                                                         \
-        }                                                                                          \
-    }                                                                                              \
-    static void check_##name(struct bench *b)
-
 STORE_TEST(an_unknown_scheme_is_refused_by_name)
 {
     struct store *store = NULL;
@@ -167,7 +101,7 @@ STORE_TEST(a_revision_comes_back_as_it_was_added)
     const struct revision_record added = add(b, 1, 1);
     struct revision_record found;
     struct dpot_buf bytes;
-    reopen(b);
+    bench_reopen(b);
     dpot_buf_init(&bytes, 100, NULL);
     cr_assert_eq(store_get_revision(b->store, added.hash, &found, &bytes, NULL), DPOT_OK);
     cr_assert_eq(found.state, REVISION_DRAFT);
@@ -310,10 +244,10 @@ STORE_TEST(a_report_is_a_duplicate_after_the_store_was_opened_again)
     const struct revision_record record = add_open(b, 1, 1);
     enum dpot_report_status statuses[BATCH_MAX];
     cr_assert_eq(append(b, record.hash, 0, 0, 20, statuses), DPOT_OK);
-    reopen(b);
+    bench_reopen(b);
     cr_assert_eq(append(b, record.hash, 0, 10, 20, statuses), DPOT_OK);
     cr_assert_eq(n_accepted(statuses, 20), 10);
-    reopen(b);
+    bench_reopen(b);
     cr_assert_eq(count_of(b, record.hash).n_accepted, 30);
     cr_assert_eq(count_of(b, record.hash).n_duplicate, 10);
 }
@@ -354,7 +288,7 @@ STORE_TEST(an_id_of_zeros_is_an_id_like_any_other)
     memcpy(a.hash, record.hash, sizeof a.hash);
     cr_assert_eq(store_append_reports(b->store, &a, NULL), DPOT_OK);
     cr_assert_eq(status, DPOT_REPORT_ACCEPTED);
-    reopen(b);
+    bench_reopen(b);
     cr_assert_eq(store_append_reports(b->store, &a, NULL), DPOT_OK);
     cr_assert_eq(status, DPOT_REPORT_DUPLICATE);
 }
@@ -371,7 +305,7 @@ STORE_TEST(refused_reports_are_counted_and_not_stored)
     cr_assert_eq(store_append_reports(b->store, &a, NULL), DPOT_OK);
     cr_assert_eq(statuses[0], DPOT_REPORT_REJECTED_RANGE);
     cr_assert_eq(statuses[1], DPOT_REPORT_ACCEPTED);
-    reopen(b);
+    bench_reopen(b);
     const struct pool_count count = count_of(b, record.hash);
     cr_assert_eq(count.n_accepted, 1);
     cr_assert_eq(count.n_rejected[DPOT_REPORT_REJECTED_RANGE], 1);
@@ -416,7 +350,7 @@ STORE_TEST(a_pool_is_read_by_round_and_then_in_order_of_acceptance)
     cr_assert_eq(append(b, other.hash, 0, 300, 2, statuses), DPOT_OK);
     cr_assert_eq(append(b, record.hash, 0, 200, 2, statuses), DPOT_OK);
     cr_assert_eq(append(b, record.hash, 1, 102, 1, statuses), DPOT_OK);
-    reopen(b);
+    bench_reopen(b);
     cr_assert_eq(store_read_pool(b->store, record.hash, note_report, &seen, NULL), DPOT_OK);
     static const uint32_t numbers[] = {200, 201, 100, 101, 102}, rounds[] = {0, 0, 1, 1, 1};
     cr_assert_eq(seen.n, 5);
@@ -481,7 +415,7 @@ STORE_TEST(groups_and_test_marks_are_kept)
         .n_reports = 1, .reports = &report, .is_refused = is_refused, .statuses = &status};
     memcpy(a.hash, record.hash, sizeof a.hash);
     cr_assert_eq(store_append_reports(b->store, &a, NULL), DPOT_OK);
-    reopen(b);
+    bench_reopen(b);
     cr_assert_eq(store_read_pool(b->store, record.hash, note_report, &seen, NULL), DPOT_OK);
     cr_assert_eq(seen.reports[0].group, 3);
     cr_assert(seen.reports[0].test);

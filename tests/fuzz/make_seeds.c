@@ -1,6 +1,7 @@
 /* Writes the first inputs of each corpus: one well-formed message of every kind. Usage:
  *   make_seeds tests/fuzz/corpus */
 #include "fuzz.h"
+#include "proto/wire_artifact.h"
 #include "proto/wire_campaign.h"
 #include "proto/wire_inner.h"
 
@@ -134,6 +135,33 @@ static void write_receipt(const char *root)
     dpot_buf_release(&bytes);
 }
 
+static void write_artifacts(const char *root)
+{
+    double values[3] = {0.5, 0.25, 1e-9};
+    uint64_t counts[3] = {812, 0, 1};
+    struct dpot_artifact artifact = {.kind = "estimate",
+                                     .program_version = "0.1.0",
+                                     .has_pool = true,
+                                     .pool_count = 813,
+                                     .parameters = "{}",
+                                     .n_values = 3,
+                                     .values = values,
+                                     .n_counts = 3,
+                                     .counts = counts};
+    struct dpot_buf bytes;
+    dpot_buf_init(&bytes, DPOT_ARTIFACT_BYTES_MAX, NULL);
+    require(dpot_wire_artifact_encode(&artifact, &bytes, NULL) == DPOT_OK);
+    write_seed(root, "fuzz_artifact/estimate", &bytes);
+    dpot_buf_reset(&bytes);
+    artifact.has_pool = false;
+    artifact.n_counts = 0;
+    require(dpot_artifact_add_number(&artifact, "objective", 0.75) == DPOT_OK);
+    require(dpot_artifact_add_number(&artifact, "total_mass", 1) == DPOT_OK);
+    require(dpot_wire_artifact_encode(&artifact, &bytes, NULL) == DPOT_OK);
+    write_seed(root, "fuzz_artifact/measure", &bytes);
+    dpot_buf_release(&bytes);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2) {
@@ -145,5 +173,6 @@ int main(int argc, char **argv)
     write_keys(argv[1]);
     write_batch(argv[1]);
     write_receipt(argv[1]);
+    write_artifacts(argv[1]);
     return 0;
 }

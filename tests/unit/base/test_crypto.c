@@ -22,6 +22,28 @@ Test(crypto, hash_is_blake2b_256)
     cr_assert_str_eq(text, "bddd813c634239723171ef3fee98579b94964e3bb1cb3e427262c8c068d52319");
 }
 
+Test(crypto, bytes_in_pieces_have_the_hash_of_the_whole)
+{
+    uint8_t data[700], whole[DPOT_HASH_LEN], pieces[DPOT_HASH_LEN];
+    struct dpot_hasher hasher;
+    for (size_t i = 0; i < sizeof data; i++) {
+        data[i] = (uint8_t)(i * 7);
+    }
+    for (size_t step = 1; step < 300; step += 37) {
+        dpot_hash(whole, data, sizeof data);
+        dpot_hasher_init(&hasher);
+        for (size_t at = 0; at < sizeof data; at += step) {
+            dpot_hasher_add(&hasher, data + at, at + step < sizeof data ? step : sizeof data - at);
+        }
+        dpot_hasher_end(&hasher, pieces);
+        cr_assert_arr_eq(pieces, whole, sizeof whole);
+    }
+    dpot_hash(whole, data, 0);
+    dpot_hasher_init(&hasher);
+    dpot_hasher_end(&hasher, pieces);
+    cr_assert_arr_eq(pieces, whole, sizeof whole);
+}
+
 Test(crypto, a_keyed_hash_depends_on_its_key)
 {
     uint8_t key[32] = {1}, other[32] = {2}, a[DPOT_HASH_LEN], b[DPOT_HASH_LEN];

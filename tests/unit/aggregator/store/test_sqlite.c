@@ -209,3 +209,67 @@ Test(sqlite, a_transaction_that_was_cut_off_leaves_no_trace)
     cr_assert_eq(store_get_revision(rig.store, rig.record.hash, &record, NULL, NULL), DPOT_OK);
     store_close(rig.store);
 }
+
+static void finish_job(struct store *store, const char *bytes)
+{
+    struct job_record record = {.kind = "any", .parameters = "{}", .created_ms = 1};
+    struct dpot_error error = {{0}};
+    dpot_random_bytes(record.id, sizeof record.id);
+    cr_assert_eq(store_add_job(store, &record, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(store_finish_job(store, &record, bytes, strlen(bytes), &error), DPOT_OK, "%s",
+                 error.text);
+}
+
+Test(sqlite, an_artifact_altered_on_disk_is_corrupt_and_never_served)
+{
+    struct store *store = NULL;
+    struct dpot_error error = {{0}};
+    struct dpot_buf bytes;
+    uint8_t digest[DPOT_HASH_LEN];
+    cr_assert_eq(store_open(url, &store, NULL), DPOT_OK);
+    finish_job(store, "result");
+    store_close(store);
+    tamper("UPDATE artifact SET bytes = CAST('resulT' AS BLOB)");
+    cr_assert_eq(store_open(url, &store, NULL), DPOT_OK);
+    dpot_hash(digest, "result", 6);
+    dpot_buf_init(&bytes, 100, NULL);
+    cr_assert_eq(store_get_artifact(store, digest, &bytes, &error), DPOT_ERR_CORRUPT);
+    cr_assert_not_null(strstr(error.text, "an artifact"), "%s", error.text);
+    cr_assert_eq(bytes.len, 0);
+
+    /* A job with the same result cannot end well on it either. */
+    struct job_record record = {.id = {1}, .kind = "any", .parameters = "{}"};
+    cr_assert_eq(store_add_job(store, &record, NULL), DPOT_OK);
+    cr_assert_eq(store_finish_job(store, &record, "result", 6, NULL), DPOT_ERR_CORRUPT);
+    dpot_buf_release(&bytes);
+    store_close(store);
+}
+
+Test(sqlite, a_damaged_job_is_corrupt)
+{
+    struct store *store = NULL;
+    struct job_record record = {.id = {1}, .kind = "any", .parameters = "{}"};
+    struct dpot_error error = {{0}};
+    cr_assert_eq(store_open(url, &store, NULL), DPOT_OK);
+    cr_assert_eq(store_add_job(store, &record, NULL), DPOT_OK);
+    store_close(store);
+    tamper("UPDATE job SET hash = x'00'");
+    cr_assert_eq(store_open(url, &store, NULL), DPOT_OK);
+    cr_assert_eq(store_get_job(store, record.id, &record, &error), DPOT_ERR_CORRUPT);
+    cr_assert_not_null(strstr(error.text, "a job"), "%s", error.text);
+    store_close(store);
+}
+
+Test(sqlite, a_store_of_the_first_version_gets_the_tables_of_jobs)
+{
+    struct store *store = NULL;
+    struct dpot_error error = {{0}};
+    cr_assert_eq(store_open(url, &store, NULL), DPOT_OK);
+    store_close(store);
+    tamper("DROP TABLE job");
+    tamper("DROP TABLE artifact");
+    tamper("DELETE FROM schema_version WHERE version = 2");
+    cr_assert_eq(store_open(url, &store, &error), DPOT_OK, "%s", error.text);
+    finish_job(store, "result");
+    store_close(store);
+}
