@@ -1,0 +1,230 @@
+/* From one revision to the next. */
+#include "mechanism/sampler.h"
+#include "proto/wire_artifact.h"
+#include "unit/aggregator/fixture.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct rig rig;
+
+static void set_up(void)
+{
+    rig_init(&rig, "sqlite::memory:", fixture_spec());
+}
+
+static void tear_down(void)
+{
+    rig_release(&rig);
+}
+
+TestSuite(revise, .init = set_up, .fini = tear_down);
+
+/* Ten masses that are not equal, of total mass 1.2. */
+static const char change_text[] =
+    "{\"base_measure\":[0.12,0.06,0.18,0.12,0.12,0.12,0.06,0.18,0.12,0.12]}";
+
+static dpot_status try_revise(const char *text, struct revision_record *record,
+                              struct dpot_error *error)
+{
+    json_t *change = fixture_json(text);
+    const dpot_status status =
+        registry_revise(rig.registry, rig.record.campaign_id, change, record, error);
+    json_decref(change);
+    return status;
+}
+
+static struct revision_record revise(const char *text)
+{
+    struct revision_record record;
+    struct dpot_error error = {{0}};
+    cr_assert_eq(try_revise(text, &record, &error), DPOT_OK, "%s", error.text);
+    return record;
+}
+
+static const struct dpot_campaign *campaign_of(const struct revision_record *record)
+{
+    struct registry_revision revision;
+    struct dpot_error error = {{0}};
+    cr_assert_eq(registry_get(rig.registry, record->hash, &revision, &error), DPOT_OK, "%s",
+                 error.text);
+    return revision.campaign;
+}
+
+static void refuse(const char *text, dpot_status expected, const char *word)
+{
+    struct revision_record record;
+    struct registry_revision found;
+    struct dpot_error error = {{0}};
+    const dpot_status status = try_revise(text, &record, &error);
+    cr_assert_eq(status, expected, "%s: %s %s", text, dpot_status_name(status), error.text);
+    cr_assert_not_null(strstr(error.text, word), "%s says: %s", text, error.text);
+    cr_assert_eq(registry_open_campaign(rig.registry, rig.record.campaign_id, &record, NULL),
+                 DPOT_OK);
+    cr_assert_eq(record.revision, 1, "a refused change must leave nothing behind");
+    cr_assert_eq(registry_find(rig.registry, rig.record.campaign_id, &found, NULL), DPOT_OK);
+}
+
+Test(revise, the_next_revision_is_a_draft_with_another_base_measure_and_nothing_else_changed)
+{
+    const struct revision_record record = revise(change_text);
+    cr_assert_eq(record.revision, 2);
+    cr_assert_eq(record.state, REVISION_DRAFT);
+    cr_assert_str_eq(record.name, "ring");
+    cr_assert_arr_eq(record.campaign_id, rig.record.campaign_id, sizeof record.campaign_id);
+    const struct dpot_campaign *old = campaign_of(&rig.record), *new = campaign_of(&record);
+    double m[FIXTURE_RING_SIZE];
+    dpot_base_measure_decode(&new->base_measure, new->epsilon_q32, m);
+    cr_assert_float_eq(m[1], 0.06, 1e-8);
+    cr_assert_float_eq(m[7], 0.18, 1e-8);
+    cr_assert_eq(new->epsilon_q32, old->epsilon_q32);
+    cr_assert_eq(new->lambda, old->lambda);
+    cr_assert_eq(new->iterations, old->iterations);
+    cr_assert_eq(new->n_max, old->n_max);
+    cr_assert_eq(new->min_pool, old->min_pool);
+    cr_assert_eq(new->opens_ms, old->opens_ms);
+    cr_assert_eq(new->closes_ms, old->closes_ms);
+    cr_assert(dpot_domain_equal(&new->domain, &old->domain));
+}
+
+Test(revise, new_times_may_be_given)
+{
+    const struct revision_record record =
+        revise("{\"base_measure\":[0.1,0.1,0.1,0.1,0.1,0.1,0.1,0.1,0.1,0.1],"
+               "\"opens\":\"2026-07-01T00:00:00Z\",\"closes\":\"2026-07-08T00:00:00Z\"}");
+    const struct dpot_campaign *campaign = campaign_of(&record);
+    cr_assert_eq(campaign->closes_ms - campaign->opens_ms, INT64_C(7) * 86400000);
+}
+
+Test(revise, opening_the_next_revision_closes_the_former_for_good)
+{
+    struct revision_record record, again;
+    const struct revision_record second = revise(change_text);
+    cr_assert_eq(registry_open_campaign(rig.registry, second.campaign_id, &record, NULL), DPOT_OK);
+    cr_assert_eq(record.revision, 2);
+    cr_assert_eq(store_get_revision(rig.store, rig.record.hash, &again, NULL, NULL), DPOT_OK);
+    cr_assert_eq(again.state, REVISION_CLOSED);
+    const struct dpot_report report = fixture_report(1);
+    cr_assert_eq(rig_post(&rig, 0, &report, 1, NULL), INGEST_CLOSED);
+    rig.record = second;
+    cr_assert_eq(rig_post(&rig, 0, &report, 1, NULL), INGEST_ACCEPTED);
+}
+
+Test(revise, a_closed_campaign_can_go_on_and_a_draft_can_be_revised_again)
+{
+    struct revision_record record;
+    const uint8_t *id = rig.record.campaign_id;
+    cr_assert_eq(registry_close_campaign(rig.registry, id, &record, NULL), DPOT_OK);
+    cr_assert_eq(revise(change_text).revision, 2);
+    cr_assert_eq(revise(change_text).revision, 3);
+    cr_assert_eq(registry_open_campaign(rig.registry, id, &record, NULL), DPOT_OK);
+    cr_assert_eq(record.revision, 3);
+}
+
+Test(revise, a_campaign_never_goes_back_to_an_older_draft)
+{
+    struct revision_record record;
+    struct dpot_error error = {{0}};
+    const uint8_t *id = rig.record.campaign_id;
+    (void)revise(change_text); /* revision 2 stays a draft */
+    (void)revise(change_text);
+    cr_assert_eq(registry_open_campaign(rig.registry, id, &record, NULL), DPOT_OK);
+    cr_assert_eq(registry_close_campaign(rig.registry, id, &record, NULL), DPOT_OK);
+    cr_assert_eq(record.revision, 3);
+    cr_assert_eq(registry_open_campaign(rig.registry, id, &record, &error), DPOT_ERR_CLOSED);
+    cr_assert_not_null(strstr(error.text, "revision 3"), "%s", error.text);
+}
+
+Test(revise, a_wrong_base_measure_is_refused_with_its_value)
+{
+    refuse("{\"base_measure\":[0,0.1,0.1,0.1,0.1,0.1,0.1,0.1,0.1,0.1]}", DPOT_ERR_RANGE, "0");
+    refuse("{\"base_measure\":[0.1,-0.1,0.1,0.1,0.1,0.1,0.1,0.1,0.1,0.1]}", DPOT_ERR_RANGE, "-0.1");
+    refuse("{\"base_measure\":[0.5,0.5]}", DPOT_ERR_SHAPE, "2 masses for 10 output points");
+    refuse("{\"base_measure\":[9,9,9,9,9,9,9,9,9,9]}", DPOT_ERR_INFEASIBLE, "total mass 90");
+    refuse("{\"base_measure\":[0.1,\"x\",0.1,0.1,0.1,0.1,0.1,0.1,0.1,0.1]}", DPOT_ERR_MALFORMED,
+           "base_measure");
+    refuse("{\"base_measure\":\"uniform\"}", DPOT_ERR_MALFORMED, "array of 10 masses");
+}
+
+Test(revise, a_wrong_change_is_refused_by_key)
+{
+    refuse("{}", DPOT_ERR_MALFORMED, "one of them is needed");
+    refuse("{\"base_measure\":[1],\"artifact\":\"00\"}", DPOT_ERR_MALFORMED, "not both");
+    refuse("{\"epsilon\":3}", DPOT_ERR_MALFORMED, "epsilon");
+    refuse("[]", DPOT_ERR_MALFORMED, "object");
+    refuse("{\"base_measure\":[0.1,0.1,0.1,0.1,0.1,0.1,0.1,0.1,0.1,0.1],\"opens\":\"today\"}",
+           DPOT_ERR_MALFORMED, "opens is \"today\"");
+    refuse("{\"base_measure\":[0.1,0.1,0.1,0.1,0.1,0.1,0.1,0.1,0.1,0.1],"
+           "\"closes\":\"2020-01-01T00:00:00Z\"}",
+           DPOT_ERR_RANGE, "closes");
+    refuse("{\"artifact\":\"xyz\"}", DPOT_ERR_MALFORMED, "64 hex digits");
+    refuse("{\"artifact\":\"00000000000000000000000000000000"
+           "00000000000000000000000000000000\"}",
+           DPOT_ERR_NOT_FOUND, "no artifact");
+}
+
+Test(revise, an_unknown_campaign_is_not_found)
+{
+    struct revision_record record;
+    const uint8_t nobody[DPOT_CAMPAIGN_ID_LEN] = {0};
+    json_t *change = fixture_json(change_text);
+    cr_assert_eq(registry_revise(rig.registry, nobody, change, &record, NULL), DPOT_ERR_NOT_FOUND);
+    json_decref(change);
+}
+
+/* ---- artifacts ---- */
+
+/* Stores an artifact as a job does; the change that names it in `text`. */
+static void store_artifact(const char *kind, const uint8_t *hash, size_t n_values, char text[128])
+{
+    double values[64];
+    struct dpot_artifact artifact = {.parameters = "{}", .n_values = n_values, .values = values};
+    struct job_record job = {.kind = "any", .parameters = "{}"};
+    struct dpot_buf bytes;
+    struct dpot_error error = {{0}};
+    char digest[2 * DPOT_HASH_LEN + 1];
+    for (size_t j = 0; j < n_values; j++) {
+        values[j] = (j % 2 ? 1.5 : 0.5) / (double)n_values;
+    }
+    (void)snprintf(artifact.kind, sizeof artifact.kind, "%s", kind);
+    memcpy(artifact.campaign_hash, hash, sizeof artifact.campaign_hash);
+    dpot_buf_init(&bytes, DPOT_ARTIFACT_BYTES_MAX, NULL);
+    cr_assert_eq(dpot_wire_artifact_encode(&artifact, &bytes, &error), DPOT_OK, "%s", error.text);
+    dpot_random_bytes(job.id, sizeof job.id);
+    cr_assert_eq(store_add_job(rig.store, &job, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(store_finish_job(rig.store, &job, bytes.data, bytes.len, &error), DPOT_OK);
+    dpot_hex_encode(digest, job.artifact, sizeof job.artifact);
+    (void)snprintf(text, 128, "{\"artifact\":\"%s\"}", digest);
+    dpot_buf_release(&bytes);
+}
+
+Test(revise, the_artifact_of_a_job_becomes_the_base_measure)
+{
+    char text[128];
+    double m[FIXTURE_RING_SIZE];
+    store_artifact("base-measure", rig.record.hash, FIXTURE_RING_SIZE, text);
+    const struct revision_record record = revise(text);
+    const struct dpot_campaign *campaign = campaign_of(&record);
+    dpot_base_measure_decode(&campaign->base_measure, campaign->epsilon_q32, m);
+    cr_assert_float_eq(m[0], 0.05, 1e-8);
+    cr_assert_float_eq(m[9], 0.15, 1e-8);
+}
+
+Test(revise, an_artifact_of_another_kind_campaign_or_length_is_refused)
+{
+    struct revision_record other;
+    char text[128];
+    json_t *spec = fixture_spec();
+    cr_assert_eq(registry_create(rig.registry, spec, &other, NULL), DPOT_OK);
+    json_decref(spec);
+    store_artifact("estimate", rig.record.hash, FIXTURE_RING_SIZE, text);
+    refuse(text, DPOT_ERR_RANGE, "of kind estimate");
+    store_artifact("base-measure", other.hash, FIXTURE_RING_SIZE, text);
+    refuse(text, DPOT_ERR_RANGE, "of another campaign");
+    memset(other.hash, 0, sizeof other.hash);
+    store_artifact("base-measure", other.hash, FIXTURE_RING_SIZE, text);
+    refuse(text, DPOT_ERR_RANGE, "of another campaign");
+    store_artifact("base-measure", rig.record.hash, 9, text);
+    refuse(text, DPOT_ERR_SHAPE, "9 masses for 10 output points");
+}

@@ -1,0 +1,269 @@
+/* What each kind of job asks, refuses and finds. */
+#include "jobs/job.h"
+#include "mechanism/sampler.h"
+#include "unit/aggregator/fixture.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+static const struct job_kind *kind_of(const char *name)
+{
+    const struct job_kind *kind = NULL;
+    cr_assert_eq(job_kind_find(name, &kind, NULL), DPOT_OK);
+    return kind;
+}
+
+static json_t *complete(const char *name, const char *given)
+{
+    json_t *value = fixture_json(given), *parameters = NULL;
+    struct dpot_error error = {{0}};
+    cr_assert_eq(kind_of(name)->complete(value, &parameters, &error), DPOT_OK, "%s", error.text);
+    json_decref(value);
+    return parameters;
+}
+
+static void refuse(const char *name, const char *given, const char *word)
+{
+    json_t *value = fixture_json(given), *parameters = NULL;
+    struct dpot_error error = {{0}};
+    cr_assert_neq(kind_of(name)->complete(value, &parameters, &error), DPOT_OK, "%s", given);
+    cr_assert_null(parameters);
+    cr_assert_not_null(strstr(error.text, word), "%s says: %s", given, error.text);
+    json_decref(value);
+}
+
+Test(job_kinds, an_unknown_kind_is_refused_with_the_names_there_are)
+{
+    const struct job_kind *kind = NULL;
+    struct dpot_error error = {{0}};
+    cr_assert_eq(job_kind_find("frobnicate", &kind, &error), DPOT_ERR_RANGE);
+    cr_assert_null(kind);
+    cr_assert_str_eq(error.text, "kind is \"frobnicate\": choose base-measure or estimate");
+}
+
+Test(job_kinds, missing_parameters_get_their_defaults)
+{
+    json_t *p = complete("base-measure", "{}");
+    cr_assert_str_eq(json_string_value(json_object_get(p, "method")), "mirror");
+    cr_assert_eq(json_integer_value(json_object_get(p, "max_iterations")), 10000);
+    cr_assert_eq(json_real_value(json_object_get(p, "gap")), 1e-6);
+    json_decref(p);
+    p = complete("base-measure", "{\"gap\":0,\"max_iterations\":7}");
+    cr_assert_eq(json_integer_value(json_object_get(p, "max_iterations")), 7);
+    cr_assert_eq(json_number_value(json_object_get(p, "gap")), 0);
+    json_decref(p);
+    p = complete("base-measure", "{\"method\":\"uniform\"}");
+    cr_assert_eq(json_object_size(p), 1);
+    json_decref(p);
+    p = complete("estimate", "{}");
+    cr_assert_eq(json_object_size(p), 0);
+    json_decref(p);
+}
+
+Test(job_kinds, wrong_parameters_are_refused_by_key_and_value)
+{
+    refuse("base-measure", "{\"methd\":\"mirror\"}", "parameters.methd");
+    refuse("base-measure", "{\"method\":\"magic\"}", "\"magic\": choose mirror or uniform");
+    refuse("base-measure", "{\"method\":3}", "parameters.method is 3");
+    refuse("base-measure", "{\"max_iterations\":0}", "parameters.max_iterations is 0");
+    refuse("base-measure", "{\"max_iterations\":2e9}", "parameters.max_iterations");
+    refuse("base-measure", "{\"max_iterations\":\"many\"}",
+           "parameters.max_iterations is \"many\"");
+    refuse("base-measure", "{\"gap\":-1}", "parameters.gap is -1");
+    refuse("base-measure", "{\"method\":\"uniform\",\"gap\":0.1}", "parameters.gap");
+    refuse("base-measure", "[]", "parameters must be a JSON object");
+    refuse("estimate", "{\"bootstrap\":200}", "parameters.bootstrap");
+}
+
+Test(job_kinds, a_campaign_of_another_mechanism_is_refused_by_its_name)
+{
+    struct dpot_campaign campaign = {.mechanism = DPOT_MECHANISM_KPM};
+    struct dpot_error error = {{0}};
+    campaign.domain.size = campaign.output.size = 10;
+    cr_assert_eq(kind_of("base-measure")->check(&campaign, &error), DPOT_ERR_RANGE);
+    cr_assert_not_null(strstr(error.text, "kpm"), "%s", error.text);
+    cr_assert_eq(kind_of("estimate")->check(&campaign, &error), DPOT_OK);
+    campaign.mechanism = DPOT_MECHANISM_LAPLACE;
+    cr_assert_eq(kind_of("estimate")->check(&campaign, &error), DPOT_ERR_RANGE);
+    cr_assert_not_null(strstr(error.text, "laplace"), "%s", error.text);
+    cr_assert_eq(kind_of("base-measure")->check(&campaign, &error), DPOT_ERR_RANGE);
+}
+
+Test(job_kinds, more_costs_than_a_job_can_hold_are_refused_before_any_work)
+{
+    struct dpot_campaign campaign = {.mechanism = DPOT_MECHANISM_WPM};
+    struct dpot_error error = {{0}};
+    campaign.domain.size = campaign.output.size = 1u << 20;
+    cr_assert_eq(kind_of("base-measure")->check(&campaign, &error), DPOT_ERR_TOO_LARGE);
+    cr_assert_not_null(strstr(error.text, "1048576 x 1048576"), "%s", error.text);
+}
+
+/* ---- runs ---- */
+
+static struct rig rig;
+
+static json_t *grid_spec(void)
+{
+    return fixture_json("{\"name\":\"grid\",\"domain\":{\"type\":\"grid\",\"lo\":[0,0],"
+                        "\"hi\":[1,1],\"shape\":[3,3]},\"metric\":\"euclidean\",\"power\":2,"
+                        "\"mechanism\":{\"type\":\"wpm\",\"epsilon\":2,\"lambda\":0.1},"
+                        "\"opens\":\"2026-01-01T00:00:00Z\",\"closes\":\"2027-01-01T00:00:00Z\"}");
+}
+
+static void run(const char *name, const char *given, const struct solve_control *control,
+                struct dpot_artifact *artifact)
+{
+    static const struct solve_control nobody = {.cancel = NULL};
+    const struct snapshot_source source = {rig.store, rig.registry};
+    struct snapshot snapshot;
+    struct dpot_error error = {{0}};
+    json_t *parameters = complete(name, given);
+    cr_assert_eq(snapshot_take(&source, rig.record.hash, &snapshot, &error), DPOT_OK);
+    const struct job_input input = {&snapshot, parameters, control ? control : &nobody};
+    *artifact = (struct dpot_artifact){.n_values = 0};
+    cr_assert_eq(kind_of(name)->run(&input, artifact, &error), DPOT_OK, "%s", error.text);
+    json_decref(parameters);
+}
+
+static double number(const struct dpot_artifact *artifact, const char *name)
+{
+    double value = NAN;
+    cr_assert_eq(dpot_artifact_find_number(artifact, name, &value), DPOT_OK, "%s", name);
+    return value;
+}
+
+/* The masses must be what the next campaign can say. */
+static void expect_feasible(const struct dpot_artifact *artifact, double epsilon)
+{
+    struct dpot_base_measure base_measure = {.size = 0};
+    struct dpot_error error = {{0}};
+    uint64_t epsilon_q32 = 0;
+    cr_assert_eq(dpot_epsilon_from_double(epsilon, &epsilon_q32), DPOT_OK);
+    base_measure.mass_code = dpot_alloc_array(NULL, artifact->n_values, sizeof(uint32_t));
+    cr_assert_eq(dpot_base_measure_encode(artifact->values, artifact->n_values, epsilon_q32,
+                                          &base_measure, &error),
+                 DPOT_OK, "%s", error.text);
+    dpot_free_array(NULL, base_measure.mass_code, artifact->n_values, sizeof(uint32_t));
+}
+
+Test(job_kinds, the_best_uniform_measure_comes_with_its_proof_and_reads_no_report)
+{
+    struct dpot_artifact artifact;
+    rig_init(&rig, "sqlite::memory:", fixture_spec());
+    run("base-measure", "{\"method\":\"uniform\"}", NULL, &artifact);
+    cr_assert_not(artifact.has_pool);
+    cr_assert_eq(artifact.n_values, FIXTURE_RING_SIZE);
+    for (size_t j = 1; j < artifact.n_values; j++) {
+        cr_assert_float_eq(artifact.values[j], artifact.values[0], 1e-12);
+    }
+    cr_assert_float_eq(number(&artifact, "total_mass"), 10 * artifact.values[0], 1e-12);
+    /* On a ring the best uniform measure is optimal among all. */
+    cr_assert_leq(number(&artifact, "relative_gap"), 1e-9);
+    cr_assert_eq(number(&artifact, "objective"), number(&artifact, "worst_case"));
+    cr_assert_eq(number(&artifact, "is_converged"), 1);
+    expect_feasible(&artifact, 1);
+    dpot_artifact_release(&artifact);
+    rig_release(&rig);
+}
+
+Test(job_kinds, mirror_descent_beats_the_best_uniform_measure_on_a_grid)
+{
+    struct dpot_artifact artifact;
+    rig_init(&rig, "sqlite::memory:", grid_spec());
+    run("base-measure", "{\"max_iterations\":20000,\"gap\":0.001}", NULL, &artifact);
+    const double objective = number(&artifact, "objective");
+    cr_assert_lt(objective, 0.99 * number(&artifact, "uniform_objective"), "%g of %g", objective,
+                 number(&artifact, "uniform_objective"));
+    cr_assert_leq(number(&artifact, "lower_bound"), objective);
+    cr_assert_float_eq(number(&artifact, "worst_case"), sqrt(objective), 1e-12);
+    cr_assert_float_eq(number(&artifact, "epsilon"), 2, 1e-9);
+    expect_feasible(&artifact, 2);
+    dpot_artifact_release(&artifact);
+    rig_release(&rig);
+}
+
+/* At large epsilon masses underflow in the descent; a campaign cannot say zero. */
+Test(job_kinds, no_mass_of_a_result_is_zero)
+{
+    struct dpot_artifact artifact;
+    json_t *spec = grid_spec();
+    (void)json_object_set_new(json_object_get(spec, "mechanism"), "epsilon", json_integer(20));
+    rig_init(&rig, "sqlite::memory:", spec);
+    run("base-measure", "{\"max_iterations\":200000,\"gap\":0}", NULL, &artifact);
+    expect_feasible(&artifact, 20);
+    dpot_artifact_release(&artifact);
+    rig_release(&rig);
+}
+
+Test(job_kinds, an_estimate_counts_the_pool_and_names_it_by_its_checksum)
+{
+    struct dpot_artifact artifact;
+    struct dpot_report reports[25];
+    struct dpot_hasher hasher;
+    uint8_t checksum[DPOT_HASH_LEN];
+    rig_init(&rig, "sqlite::memory:", fixture_spec());
+    dpot_hasher_init(&hasher);
+    for (uint32_t i = 0; i < 25; i++) {
+        uint8_t row[24];
+        reports[i] = fixture_report(i);
+        dpot_store_u32(row, 0);
+        memcpy(row + 4, reports[i].id, 16);
+        dpot_store_u32(row + 20, reports[i].index);
+        dpot_hasher_add(&hasher, row, sizeof row);
+    }
+    dpot_hasher_end(&hasher, checksum);
+    cr_assert_eq(rig_post(&rig, 0, reports, 25, NULL), INGEST_ACCEPTED);
+    run("estimate", "{}", NULL, &artifact);
+    cr_assert(artifact.has_pool);
+    cr_assert_eq(artifact.pool_count, 25);
+    cr_assert_arr_eq(artifact.pool_checksum, checksum, sizeof checksum);
+    cr_assert_eq(artifact.n_counts, FIXTURE_RING_SIZE);
+    for (size_t j = 0; j < FIXTURE_RING_SIZE; j++) {
+        cr_assert_eq(artifact.counts[j], j < 5 ? 3 : 2);
+        cr_assert_eq(artifact.values[j], (double)artifact.counts[j] / 25);
+    }
+    dpot_artifact_release(&artifact);
+    rig_release(&rig);
+}
+
+Test(job_kinds, a_run_that_is_told_to_stop_returns_soon)
+{
+    struct dpot_artifact artifact;
+    const atomic_bool stop = true;
+    const struct solve_control control = {.cancel = &stop};
+    rig_init(&rig, "sqlite::memory:", fixture_spec());
+    run("base-measure", "{\"max_iterations\":1000000000,\"gap\":0}", &control, &artifact);
+    dpot_artifact_release(&artifact);
+    rig_release(&rig);
+}
+
+Test(job_kinds, a_snapshot_reads_what_it_was_taken_of_and_no_more)
+{
+    struct snapshot snapshot;
+    struct dpot_report report = fixture_report(1);
+    struct dpot_error error = {{0}};
+    rig_init(&rig, "sqlite::memory:", fixture_spec());
+    const struct snapshot_source source = {rig.store, rig.registry};
+    cr_assert_eq(rig_post(&rig, 0, &report, 1, NULL), INGEST_ACCEPTED);
+    cr_assert_eq(snapshot_find(&source, rig.record.campaign_id, &snapshot, &error), DPOT_OK);
+    cr_assert_eq(snapshot.n_accepted, 1);
+    cr_assert_eq(snapshot_check_ready(&snapshot, &error), DPOT_ERR_STATE);
+    cr_assert_not_null(strstr(error.text, "not yet: 1 of 3 accepted reports"), "%s", error.text);
+    report = fixture_report(2);
+    cr_assert_eq(rig_post(&rig, 0, &report, 1, NULL), INGEST_ACCEPTED);
+    struct dpot_artifact artifact = {.n_values = 0};
+    json_t *parameters = json_object();
+    const struct solve_control nobody = {.cancel = NULL};
+    const struct job_input input = {&snapshot, parameters, &nobody};
+    cr_assert_eq(kind_of("estimate")->run(&input, &artifact, &error), DPOT_OK);
+    cr_assert_eq(artifact.pool_count, 1);
+    dpot_artifact_release(&artifact);
+
+    /* A store that counted more than it holds is not believed. */
+    snapshot.n_accepted = 3;
+    cr_assert_eq(kind_of("estimate")->run(&input, &artifact, &error), DPOT_ERR_CORRUPT);
+    dpot_artifact_release(&artifact);
+    json_decref(parameters);
+    rig_release(&rig);
+}

@@ -1,0 +1,381 @@
+/* The state diagram of jobs, edge by edge. */
+#include "jobs/runner.h"
+#include "proto/wire_artifact.h"
+#include "unit/aggregator/fixture.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define ENDLESS "{\"max_iterations\":1000000000,\"gap\":0}"
+#define SHORT "{\"max_iterations\":50,\"gap\":0}"
+
+static struct rig rig;
+static struct runner *runner;
+static char folder[FIXTURE_PATH_SIZE];
+static char url[FIXTURE_PATH_SIZE + 16];
+
+/* What the runner told, by state; its worker writes and the test reads after closing. */
+static size_t told[JOB_CANCELLED + 1];
+static size_t n_refusals;
+
+static void note_change(void *ctx, const struct job_record *record, const struct dpot_error *error)
+{
+    (void)ctx;
+    (void)error;
+    if (record) {
+        told[record->state]++;
+    } else {
+        n_refusals++;
+    }
+}
+
+static void open_runner(void)
+{
+    struct dpot_error error = {{0}};
+    const struct runner_config config = {
+        .source = {rig.store, rig.registry}, .clock = &rig.clock.clock, .on_change = note_change};
+    cr_assert_eq(runner_open(&config, &runner, &error), DPOT_OK, "%s", error.text);
+}
+
+static void set_up(void)
+{
+    char path[FIXTURE_PATH_SIZE];
+    fixture_folder(folder);
+    fixture_path(path, folder, "dpot.db");
+    (void)snprintf(url, sizeof url, "sqlite:%s", path);
+    rig_init(&rig, url, fixture_spec());
+    open_runner();
+}
+
+static void tear_down(void)
+{
+    runner_close(runner);
+    rig_release(&rig);
+    fixture_remove(folder);
+}
+
+TestSuite(runner, .init = set_up, .fini = tear_down, .timeout = 120);
+
+static dpot_status try_start(const char *kind, const char *given, struct job_record *record,
+                             struct dpot_error *error)
+{
+    json_t *parameters = given ? fixture_json(given) : NULL;
+    const dpot_status status =
+        runner_start(runner, kind, rig.record.campaign_id, parameters, record, error);
+    json_decref(parameters);
+    return status;
+}
+
+static struct job_record start(const char *kind, const char *given)
+{
+    struct job_record record;
+    struct dpot_error error = {{0}};
+    cr_assert_eq(try_start(kind, given, &record, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(record.state, JOB_QUEUED);
+    return record;
+}
+
+static struct job_record get(const struct job_record *job)
+{
+    struct job_record record;
+    struct dpot_error error = {{0}};
+    cr_assert_eq(runner_get(runner, job->id, &record, &error), DPOT_OK, "%s", error.text);
+    return record;
+}
+
+static void pause_ms(long ms)
+{
+    const struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    (void)nanosleep(&t, NULL);
+}
+
+static struct job_record wait_for(const struct job_record *job, enum job_state state)
+{
+    for (int i = 0; i < 30000; i++) {
+        const struct job_record record = get(job);
+        if (record.state == state) {
+            return record;
+        }
+        cr_assert(record.state == JOB_QUEUED || record.state == JOB_RUNNING, "the job is %s: %s",
+                  job_state_name(record.state), record.sentence);
+        pause_ms(1);
+    }
+    cr_assert_fail("the job never was %s", job_state_name(state));
+    return *job;
+}
+
+/* Until it has done something. */
+static struct job_record wait_for_progress(const struct job_record *job)
+{
+    for (int i = 0; i < 30000; i++) {
+        const struct job_record record = get(job);
+        if (record.n_done > 0) {
+            return record;
+        }
+        pause_ms(1);
+    }
+    cr_assert_fail("no progress");
+    return *job;
+}
+
+static dpot_status cancel(const struct job_record *job, struct dpot_error *error)
+{
+    struct job_record record;
+    return runner_cancel(runner, job->id, &record, error);
+}
+
+static void post_reports(uint32_t n)
+{
+    struct dpot_report reports[64];
+    for (uint32_t i = 0; i < n; i++) {
+        reports[i] = fixture_report(i);
+    }
+    cr_assert_eq(rig_post(&rig, 0, reports, n, NULL), INGEST_ACCEPTED);
+}
+
+static void load(const uint8_t *digest, struct dpot_artifact *artifact)
+{
+    struct dpot_buf bytes;
+    struct dpot_error error = {{0}};
+    dpot_buf_init(&bytes, DPOT_ARTIFACT_BYTES_MAX, NULL);
+    cr_assert_eq(store_get_artifact(rig.store, digest, &bytes, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(dpot_wire_artifact_decode(bytes.data, bytes.len, NULL, artifact, &error), DPOT_OK,
+                 "%s", error.text);
+    dpot_buf_release(&bytes);
+}
+
+Test(runner, a_job_runs_to_an_artifact_that_says_where_it_comes_from)
+{
+    const struct job_record job = start("base-measure", SHORT);
+    const struct job_record done = wait_for(&job, JOB_DONE);
+    struct dpot_artifact artifact;
+    cr_assert_eq(done.n_done, 50);
+    cr_assert_eq(done.n_total, 50);
+    cr_assert_eq(done.n_attempts, 1);
+    cr_assert_eq(done.started_ms, FIXTURE_NOW_MS);
+    cr_assert_eq(done.ended_ms, FIXTURE_NOW_MS);
+    load(done.artifact, &artifact);
+    cr_assert_str_eq(artifact.kind, "base-measure");
+    cr_assert_str_eq(artifact.parameters, done.parameters);
+    cr_assert_not_null(strstr(artifact.parameters, "\"max_iterations\":50"));
+    cr_assert_arr_eq(artifact.campaign_hash, rig.record.hash, DPOT_HASH_LEN);
+    cr_assert_neq(artifact.program_version[0], '\0');
+    dpot_artifact_release(&artifact);
+}
+
+Test(runner, the_same_job_twice_gives_the_same_artifact)
+{
+    const struct job_record a = start("base-measure", SHORT), b = start("base-measure", SHORT);
+    const struct job_record first = wait_for(&a, JOB_DONE), second = wait_for(&b, JOB_DONE);
+    cr_assert_arr_eq(first.artifact, second.artifact, DPOT_HASH_LEN);
+}
+
+Test(runner, an_estimate_waits_for_the_minimum_pool)
+{
+    struct job_record record;
+    struct dpot_error error = {{0}};
+    cr_assert_eq(try_start("estimate", NULL, &record, &error), DPOT_ERR_STATE);
+    cr_assert_not_null(strstr(error.text, "not yet: 0 of 3 accepted reports"), "%s", error.text);
+    post_reports(2);
+    cr_assert_eq(try_start("estimate", NULL, &record, &error), DPOT_ERR_STATE);
+    cr_assert_not_null(strstr(error.text, "not yet: 2 of 3 accepted reports"), "%s", error.text);
+    cr_assert_eq(store_next_job(rig.store, &record, NULL), DPOT_ERR_NOT_FOUND);
+    post_reports(20);
+    const struct job_record job = start("estimate", NULL);
+    const struct job_record done = wait_for(&job, JOB_DONE);
+    struct dpot_artifact artifact;
+    load(done.artifact, &artifact);
+    cr_assert_eq(artifact.pool_count, 20);
+    dpot_artifact_release(&artifact);
+}
+
+Test(runner, what_is_wrong_with_a_job_is_said_before_it_is_queued)
+{
+    struct job_record record;
+    struct dpot_error error = {{0}};
+    const uint8_t nobody[DPOT_CAMPAIGN_ID_LEN] = {0};
+    cr_assert_eq(try_start("barycenter", NULL, &record, &error), DPOT_ERR_RANGE);
+    cr_assert_not_null(strstr(error.text, "barycenter"));
+    cr_assert_eq(try_start("base-measure", "{\"gap\":2}", &record, &error), DPOT_ERR_RANGE);
+    cr_assert_not_null(strstr(error.text, "parameters.gap is 2"), "%s", error.text);
+    cr_assert_eq(runner_start(runner, "base-measure", nobody, NULL, &record, &error),
+                 DPOT_ERR_NOT_FOUND);
+    cr_assert_eq(store_next_job(rig.store, &record, NULL), DPOT_ERR_NOT_FOUND);
+}
+
+Test(runner, of_two_at_once_the_second_waits)
+{
+    const struct job_record first = start("base-measure", ENDLESS);
+    (void)wait_for_progress(&first);
+    const struct job_record second = start("base-measure", SHORT);
+    pause_ms(20);
+    cr_assert_eq(get(&second).state, JOB_QUEUED);
+    cr_assert_eq(get(&first).state, JOB_RUNNING);
+    cr_assert_eq(cancel(&first, NULL), DPOT_OK);
+    (void)wait_for(&second, JOB_DONE);
+    cr_assert_eq(get(&first).state, JOB_CANCELLED);
+}
+
+Test(runner, a_queued_job_is_cancelled_at_once)
+{
+    const struct job_record first = start("base-measure", ENDLESS);
+    (void)wait_for_progress(&first);
+    const struct job_record second = start("base-measure", SHORT);
+    cr_assert_eq(cancel(&second, NULL), DPOT_OK);
+    const struct job_record record = get(&second);
+    cr_assert_eq(record.state, JOB_CANCELLED);
+    cr_assert_eq(record.started_ms, 0);
+    cr_assert_eq(record.ended_ms, FIXTURE_NOW_MS);
+    cr_assert_eq(cancel(&first, NULL), DPOT_OK);
+    (void)wait_for(&first, JOB_CANCELLED);
+}
+
+Test(runner, a_job_cancelled_at_any_moment_ends_and_leaves_the_next_its_turn)
+{
+    for (long us = 0; us < 3000; us += 150) {
+        const struct job_record job = start("base-measure", ENDLESS);
+        const struct timespec t = {.tv_nsec = us * 1000};
+        (void)nanosleep(&t, NULL);
+        cr_assert_eq(cancel(&job, NULL), DPOT_OK);
+        const struct job_record record = wait_for(&job, JOB_CANCELLED);
+        cr_assert_str_eq(record.sentence, "");
+    }
+    const struct job_record last = start("base-measure", SHORT);
+    (void)wait_for(&last, JOB_DONE);
+}
+
+/* A short job may be done before it is cancelled: then the cancel is refused and the result stays. */
+Test(runner, a_cancel_near_the_end_finds_either_end)
+{
+    for (int i = 0; i < 40; i++) {
+        struct dpot_error error = {{0}};
+        const struct job_record job = start("base-measure", SHORT);
+        const struct timespec t = {.tv_nsec = i * 50000};
+        (void)nanosleep(&t, NULL);
+        const dpot_status status = cancel(&job, &error);
+        if (status == DPOT_OK) {
+            (void)wait_for(&job, JOB_CANCELLED);
+        } else {
+            cr_assert_eq(status, DPOT_ERR_STATE);
+            cr_assert_not_null(strstr(error.text, "the job is done"), "%s", error.text);
+            cr_assert_eq(get(&job).state, JOB_DONE);
+        }
+    }
+}
+
+Test(runner, an_ended_or_unknown_job_cannot_be_cancelled)
+{
+    struct dpot_error error = {{0}};
+    const struct job_record unknown = {.id = {1}};
+    cr_assert_eq(cancel(&unknown, &error), DPOT_ERR_NOT_FOUND);
+    const struct job_record job = start("base-measure", SHORT);
+    (void)wait_for(&job, JOB_DONE);
+    cr_assert_eq(cancel(&job, &error), DPOT_ERR_STATE);
+    cr_assert_not_null(strstr(error.text, "nothing to cancel"), "%s", error.text);
+}
+
+static int find_running(void *ctx, const struct job_record *record)
+{
+    if (record->state == JOB_RUNNING) {
+        *(struct job_record *)ctx = *record;
+    }
+    return 0;
+}
+
+Test(runner, the_list_shows_the_progress_of_now)
+{
+    struct job_record listed = {.n_done = 0};
+    const struct job_record job = start("base-measure", ENDLESS);
+    (void)wait_for_progress(&job);
+    cr_assert_eq(runner_list(runner, find_running, &listed, NULL), DPOT_OK);
+    cr_assert_arr_eq(listed.id, job.id, JOB_ID_LEN);
+    cr_assert_gt(listed.n_done, 0);
+    cr_assert_eq(listed.n_total, 1000000000);
+    cr_assert_eq(cancel(&job, NULL), DPOT_OK);
+}
+
+Test(runner, closing_sends_the_running_job_back_into_the_queue_and_opening_resumes_it)
+{
+    struct job_record record;
+    const struct job_record job = start("base-measure", ENDLESS);
+    (void)wait_for_progress(&job);
+    runner_close(runner);
+    cr_assert_eq(store_get_job(rig.store, job.id, &record, NULL), DPOT_OK);
+    cr_assert_eq(record.state, JOB_QUEUED);
+    cr_assert_eq(record.n_done, 0);
+    cr_assert_eq(record.n_attempts, 0);
+    open_runner();
+    (void)wait_for_progress(&job);
+    cr_assert_eq(cancel(&job, NULL), DPOT_OK);
+    (void)wait_for(&job, JOB_CANCELLED);
+}
+
+Test(runner, a_job_that_a_dead_process_left_running_is_done_after_a_restart)
+{
+    struct job_record record;
+    const struct job_record blocker = start("base-measure", ENDLESS);
+    const struct job_record job = start("base-measure", SHORT);
+    (void)wait_for_progress(&blocker);
+    cr_assert_eq(cancel(&blocker, NULL), DPOT_OK);
+    (void)wait_for(&job, JOB_DONE);
+    runner_close(runner);
+
+    /* As a process that died at its work leaves it. */
+    cr_assert_eq(store_get_job(rig.store, job.id, &record, NULL), DPOT_OK);
+    const struct job_record expected = record;
+    dpot_random_bytes(record.id, sizeof record.id);
+    cr_assert_eq(store_add_job(rig.store, &record, NULL), DPOT_OK);
+    record.state = JOB_RUNNING;
+    record.n_attempts = 1;
+    record.n_done = 7;
+    record.ended_ms = 0;
+    cr_assert_eq(store_update_job(rig.store, &record, NULL), DPOT_OK);
+    rig_reopen(&rig, url);
+    open_runner();
+    const struct job_record done = wait_for(&record, JOB_DONE);
+    cr_assert_eq(done.n_attempts, 2);
+    cr_assert_arr_eq(done.artifact, expected.artifact, DPOT_HASH_LEN);
+}
+
+Test(runner, a_kind_that_the_program_no_longer_has_fails_by_name)
+{
+    struct job_record record = {.kind = "oracle", .parameters = "{}", .id = {9}};
+    memcpy(record.campaign_id, rig.record.campaign_id, sizeof record.campaign_id);
+    memcpy(record.hash, rig.record.hash, sizeof record.hash);
+    runner_close(runner);
+    cr_assert_eq(store_add_job(rig.store, &record, NULL), DPOT_OK);
+    open_runner();
+    const struct job_record failed = wait_for(&record, JOB_FAILED);
+    cr_assert_not_null(strstr(failed.sentence, "oracle"), "%s", failed.sentence);
+}
+
+Test(runner, a_revision_that_is_gone_or_altered_fails_the_job_and_not_the_server)
+{
+    struct job_record record = {.kind = "base-measure", .id = {9}};
+    (void)snprintf(record.parameters, sizeof record.parameters, "{\"method\":\"uniform\"}");
+    runner_close(runner);
+    cr_assert_eq(store_add_job(rig.store, &record, NULL), DPOT_OK);
+    open_runner();
+    const struct job_record failed = wait_for(&record, JOB_FAILED);
+    cr_assert_not_null(strstr(failed.sentence, "no revision"), "%s", failed.sentence);
+    const struct job_record next = start("base-measure", SHORT);
+    (void)wait_for(&next, JOB_DONE);
+}
+
+Test(runner, the_operator_hears_of_every_beginning_and_end)
+{
+    const struct job_record a = start("base-measure", SHORT);
+    (void)wait_for(&a, JOB_DONE);
+    const struct job_record b = start("base-measure", ENDLESS);
+    (void)wait_for_progress(&b);
+    cr_assert_eq(cancel(&b, NULL), DPOT_OK);
+    (void)wait_for(&b, JOB_CANCELLED);
+    runner_close(runner);
+    cr_assert_eq(told[JOB_RUNNING], 2);
+    cr_assert_eq(told[JOB_DONE], 1);
+    cr_assert_eq(told[JOB_CANCELLED], 1);
+    cr_assert_eq(n_refusals, 0);
+    open_runner();
+}
