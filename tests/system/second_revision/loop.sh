@@ -1,0 +1,212 @@
+#!/bin/sh
+# The three programs close the loop: revision 1 with a uniform base measure, a job for a better one that
+# survives kill -9, revision 2 signed from its artifact, devices that enroll again and are charged again.
+#   sh loop.sh BIN_FOLDER
+set -u
+bin=$1
+dir=$(mktemp -d)
+server=
+passed=0
+failed=0
+finish() {
+    [ -n "$server" ] && kill "$server" 2>/dev/null && wait "$server" 2>/dev/null
+    rm -rf "$dir"
+}
+trap finish EXIT
+
+pass() { passed=$((passed + 1)); }
+fail() {
+    failed=$((failed + 1))
+    echo "FAILED $1"
+}
+
+# check NAME EXPECTED_EXIT PATTERN COMMAND...: runs it; the pattern must be in its output.
+check() {
+    name=$1 expected=$2 pattern=$3
+    shift 3
+    "$@" >"$dir/out" 2>"$dir/err" </dev/null
+    code=$?
+    if [ "$code" -eq "$expected" ] && cat "$dir/out" "$dir/err" | grep -qi -- "$pattern"; then
+        pass
+    else
+        fail "$name: exit $code (expected $expected), looked for: $pattern"
+        sed 's/^/    /' "$dir/out" "$dir/err"
+    fi
+}
+json() {
+    sed -n 's/.*"'"$2"'": *"\{0,1\}\([^",}]*\)"\{0,1\}[,}].*/\1/p' "$1" | head -n 1
+}
+start() {
+    rm -f "$dir/url"
+    "$bin/dpotd" serve --config "$dir/server/dpotd.json" --listen "${1:-127.0.0.1:0}" \
+        --ready-file "$dir/url" 2>>"$dir/log" &
+    server=$!
+    for _ in $(seq 1 200); do
+        [ -s "$dir/url" ] && break
+        sleep 0.05
+    done
+    url=$(cat "$dir/url")
+}
+dpot() { "$bin/dpot" "$@" --server "$url"; }
+
+"$bin/dpotd" init --dir "$dir/server" --listen 127.0.0.1:0 --json >"$dir/init.json"
+pin=$(json "$dir/init.json" pin)
+DPOT_TOKEN=$(json "$dir/init.json" token)
+export DPOT_TOKEN
+start
+
+now=$(date -u +%s)
+stamp() { date -u -d "@$1" +%Y-%m-%dT%H:%M:%SZ; }
+cat >"$dir/spec.json" <<SPEC
+{"name": "loop", "domain": {"type": "grid", "lo": [0, 0], "hi": [1, 1], "shape": [5, 5]},
+ "output": "same", "metric": "euclidean", "power": 1, "min_pool": 3,
+ "mechanism": {"type": "wpm", "epsilon": 2, "lambda": 0.1, "iterations": 60, "base_measure": "uniform"},
+ "rounds": 1, "opens": "$(stamp $((now - 60)))", "closes": "$(stamp $((now + 86400)))"}
+SPEC
+dpot campaign create "$dir/spec.json" --json >"$dir/created.json"
+id=$(json "$dir/created.json" id)
+dpot campaign open "$id" --quiet >/dev/null
+
+printf '0.1,0.1\n0.9,0.2\n' >"$dir/points.csv"
+device() {
+    command=$1 folder=$2
+    shift 2
+    "$bin/dpot-device" "$command" --dir "$dir/$folder" "$@" >"$dir/device.out" 2>"$dir/device.err" ||
+        { fail "dpot-device $command $folder"; cat "$dir/device.out" "$dir/device.err"; }
+}
+enroll() {
+    device enroll "$1" --server "$url" --campaign "$id" --pin "$pin" \
+        --campaign-cap 4 --window-cap 4 --window-seconds 86400 --lifetime-cap 8
+}
+
+# Revision 1.
+for n in 1 2; do
+    enroll "d$n"
+    device report "d$n" --points "$dir/points.csv"
+    device flush "d$n"
+done
+check 'an estimate waits for the minimum pool' 7 'not yet: 2 of 3 accepted reports' \
+    dpot job start estimate --campaign "$id"
+enroll d3
+device report d3 --points "$dir/points.csv"
+device flush d3
+enroll d4
+device report d4 --points "$dir/points.csv" # and stays offline
+check 'an estimate of the pool' 0 '"state": *"done"' \
+    dpot job start estimate --campaign "$id" --wait --json
+estimate=$(json "$dir/out" artifact)
+check 'its frequencies' 0 '"pool_count": *3' \
+    dpot artifact get "$estimate" --out "$dir/estimate.csv" --json
+[ "$(awk '{ s += $1 } END { printf "%.9f", s }' "$dir/estimate.csv")" = 1.000000000 ] && pass ||
+    fail 'the frequencies do not sum to 1'
+
+# What must be refused.
+check 'unknown kind' 3 'choose base-measure or estimate' dpot job start frobnicate --campaign "$id"
+check 'unknown parameter' 3 'parameters.methd' \
+    dpot job start base-measure --campaign "$id" methd=mirror
+check 'a parameter without a value' 2 'key=value' \
+    dpot job start base-measure --campaign "$id" mirror
+check 'no campaign' 2 campaign dpot job start estimate
+check 'an unknown job' 3 'no job' dpot job show 00000000000000000000000000000000
+check 'no job ID' 2 'no job ID' dpot job show xyz
+check 'no digest' 2 digest dpot artifact get xyz --out "$dir/x.npy"
+check 'an estimate is no base measure' 3 'of kind estimate' \
+    dpot campaign revise "$id" --base-measure "artifact:$estimate"
+printf '0.5\n0.5\n' >"$dir/short.csv"
+check 'a base measure of the wrong length' 3 '2 masses for 25' \
+    dpot campaign revise "$id" --base-measure "$dir/short.csv"
+{ echo 0; for _ in $(seq 24); do echo 0.04; done; } >"$dir/zero.csv"
+check 'a base measure with a zero' 3 'base_measure' \
+    dpot campaign revise "$id" --base-measure "$dir/zero.csv"
+for _ in $(seq 25); do echo 1; done >"$dir/large.csv"
+check 'an infeasible base measure' 3 'total mass 25' \
+    dpot campaign revise "$id" --base-measure "$dir/large.csv"
+
+# A job that never ends is cancelled.
+check 'an endless job' 0 queued \
+    dpot job start base-measure --campaign "$id" max_iterations=1000000000 gap=0 --json
+endless=$(json "$dir/out" id)
+check 'cancel' 0 "$endless" dpot job cancel "$endless" --json
+for _ in $(seq 1 100); do
+    dpot job show "$endless" --json >"$dir/job.json"
+    grep -q cancelled "$dir/job.json" && break
+    sleep 0.05
+done
+check 'is cancelled' 0 '"state": *"cancelled"' dpot job show "$endless" --json
+check 'and only once' 7 'nothing to cancel' dpot job cancel "$endless"
+
+# A job is killed with the server and resumed by the next one, with the same result.
+check 'a job to kill' 0 queued \
+    dpot job start base-measure --campaign "$id" max_iterations=300000 gap=0 --json
+job=$(json "$dir/out" id)
+for _ in $(seq 1 200); do
+    dpot job show "$job" --json >"$dir/job.json"
+    grep -q '"state":"running"' "$dir/job.json" && ! grep -q '"done":0,' "$dir/job.json" && break
+    sleep 0.01
+done
+check 'it runs' 0 '"state": *"running"' dpot job show "$job" --json
+kill -9 "$server"
+wait "$server" 2>/dev/null
+start "${url#http://}"
+for _ in $(seq 1 1200); do
+    dpot job show "$job" --json >"$dir/job.json"
+    grep -q '"state":"done"' "$dir/job.json" && break
+    sleep 0.05
+done
+check 'it is done after the restart' 0 '"state": *"done"' dpot job show "$job" --json
+resumed=$(json "$dir/out" artifact)
+check 'the same job, undisturbed' 0 '"state": *"done"' \
+    dpot job start base-measure --campaign "$id" max_iterations=300000 gap=0 --wait --json
+[ "$(json "$dir/out" artifact)" = "$resumed" ] && pass || fail 'the resumed job found something else'
+check 'job list' 0 "$job" dpot job list
+
+# Revision 2.
+check 'the measure as a file' 0 '"total_mass"' \
+    dpot artifact get "$resumed" --out "$dir/m.npy" --json
+check 'and as it is' 0 '"kind"' dpot artifact get "$resumed" --out "$dir/m.pb" --json
+[ -s "$dir/m.npy.json" ] && [ -s "$dir/m.pb" ] && [ ! -e "$dir/m.pb.json" ] && pass ||
+    fail 'the files of the artifact'
+check 'revise' 0 '"revision": *2' \
+    dpot campaign revise "$id" --base-measure "artifact:$resumed" --json
+check 'open revision 2' 0 '"revision": *2' dpot campaign open "$id" --json
+device flush d4
+check 'a report of the old revision is refused as closed' 0 '"dropped_closed": *1' \
+    "$bin/dpot-device" status --dir "$dir/d4" --json
+for n in 1 2 3 4; do
+    enroll "d$n"
+    device report "d$n" --points "$dir/points.csv"
+    device flush "d$n"
+    check "device $n is charged again" 0 '"spent_epsilon": *4' \
+        "$bin/dpot-device" status --dir "$dir/d$n" --json
+done
+check 'the pool of revision 2' 0 '"accepted": *4' dpot pool "$id" --json
+check 'revise from a file' 0 '"revision": *3' \
+    dpot campaign revise "$id" --base-measure "$dir/m.npy" --closes "$(stamp $((now + 172800)))" --json
+
+# An artifact altered on disk is never given out.
+kill -TERM "$server"
+wait "$server"
+server=
+python3 - "$dir/server" <<'PY' 2>"$dir/err" && altered=yes || altered=no
+import glob, sqlite3, sys
+for name in glob.glob(sys.argv[1] + "/*.db"):
+    database = sqlite3.connect(name)
+    database.execute("UPDATE artifact SET bytes = CAST(bytes || x'00' AS BLOB)")
+    database.commit()
+PY
+start
+if [ "$altered" = yes ]; then
+    check 'an altered artifact' 6 'not what was written' \
+        dpot artifact get "$resumed" --out "$dir/altered.npy"
+    check 'is signed into nothing' 6 'not what was written' \
+        dpot campaign revise "$id" --base-measure "artifact:$resumed"
+    [ ! -e "$dir/altered.npy" ] && pass || fail 'an altered artifact was written'
+fi
+
+kill -TERM "$server"
+wait "$server"
+code=$?
+server=
+[ "$code" -eq 0 ] && pass || fail "SIGTERM: exit $code"
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
