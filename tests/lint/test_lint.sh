@@ -24,6 +24,10 @@ plant_tree() {
         '#define DPOT_CLIENT_SIMULATION_H' '#endif'
     plant client/src/ledger.h '#ifndef DPOT_CLIENT_LEDGER_H' '#define DPOT_CLIENT_LEDGER_H' '#endif'
     plant aggregator/store/store.h '#ifndef DPOT_STORE_STORE_H' '#define DPOT_STORE_STORE_H' '#endif'
+    plant aggregator/campaign/registry.h '#ifndef DPOT_CAMPAIGN_REGISTRY_H' \
+        '#define DPOT_CAMPAIGN_REGISTRY_H' '#endif'
+    plant aggregator/pool/snapshot.h '#ifndef DPOT_POOL_SNAPSHOT_H' '#define DPOT_POOL_SNAPSHOT_H' \
+        '#include "campaign/registry.h"' '#endif'
     plant aggregator/files/json.h '#ifndef DPOT_FILES_JSON_H' '#define DPOT_FILES_JSON_H' \
         '#include <jansson.h>' '#endif'
     plant aggregator/http/server.c '#include "files/json.h"' '#include <microhttpd.h>'
@@ -74,6 +78,10 @@ accepts 'a clean tree' client/src/submit.c '#include "base/alloc.h"' '#include "
 accepts 'the seam of simulation in the tool' aggregator/tool/simulate.c \
     '#include "client/src/simulation.h"' '#include "dpot/dpot.h"'
 accepts 'measures in files' aggregator/files/array.c '#include "model/measure.h"'
+accepts 'jobs on a snapshot' aggregator/jobs/runner.c '#include "pool/snapshot.h"' \
+    '#include "store/store.h"'
+refuses 'layer: jobs may not include' aggregator/jobs/runner.c '#include "campaign/registry.h"'
+refuses 'layer: campaign may not include' aggregator/campaign/publish.c '#include "pool/snapshot.h"'
 refuses 'layer: base may not include' common/base/alloc.c '#include "model/measure.h"'
 refuses 'layer: model may not include' common/model/measure.c '#include "dpot/dpot.h"'
 refuses 'layer: client may not include' client/src/submit.c '#include "store/store.h"'

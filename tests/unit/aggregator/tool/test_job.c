@@ -1,0 +1,176 @@
+/* dpot job, artifact get and campaign revise, against answers made for the occasion. */
+#include "../files/folder.h"
+#include "http_stub.h"
+#include "process.h"
+
+#include "base/crypto.h"
+#include "proto/wire_artifact.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ID "000102030405060708090a0b0c0d0e0f"
+#define DIGEST ID ID
+
+static void set_up(void)
+{
+    folder_make();
+    cr_assert_eq(dpot_init(), DPOT_OK);
+    (void)setenv("DPOT_TOKEN", "secret-token", 1);
+}
+
+TestSuite(job, .init = set_up, .fini = folder_remove);
+
+/* Runs "ARGUMENTS --server URL" against a server that answers so. */
+static void answer(const char *status, const void *body, size_t len, const char *arguments,
+                   int exit_code, const char *word)
+{
+    struct http_stub stub;
+    struct process p;
+    char text[512];
+    http_stub_start(&stub, status, body, len);
+    (void)snprintf(text, sizeof text, "%s --server %s", arguments, stub.url);
+    process_run(&p, text);
+    http_stub_stop(&stub);
+    cr_assert_eq(p.exit_code, exit_code, "%s: %d %s", arguments, p.exit_code, p.err);
+    cr_assert(strstr(p.out, word) || strstr(p.err, word), "%s says: %s%s", arguments, p.out, p.err);
+}
+
+static void answer_text(const char *status, const char *body, const char *arguments, int exit_code,
+                        const char *word)
+{
+    answer(status, body, strlen(body), arguments, exit_code, word);
+}
+
+#define JOB(state, error)                                                                          \
+    "{\"id\":\"" ID "\",\"kind\":\"estimate\",\"campaign\":\"" ID "\",\"state\":\"" state          \
+    "\",\"progress\":{\"done\":1,\"total\":4},\"error\":" error ",\"artifact\":null,"              \
+    "\"created\":\"now\"}"
+
+Test(job, a_wrong_command_line_is_refused_before_anything_is_sent)
+{
+    expect_exit("job start", 2, "KIND");
+    expect_exit("job start estimate", 2, "--campaign");
+    expect_exit("job start estimate --campaign xyz", 2, "32 hex digits");
+    expect_exit("job start estimate --campaign " ID, 2, "--server");
+    expect_exit("job start estimate mirror --campaign " ID " --server http://x", 2, "key=value");
+    expect_exit("job start estimate =1 --campaign " ID " --server http://x", 2, "key=value");
+    expect_exit("job start estimate a=1 a=2 --campaign " ID " --server http://x", 2, "twice");
+    expect_exit("job show xyz --server http://x", 2, "no job ID");
+    expect_exit("job cancel --server http://x", 2, "ID is missing");
+    expect_exit("job show " ID " " ID " --server http://x", 2, "one argument too many");
+    expect_exit("artifact get " DIGEST " --server http://x", 2, "--out");
+    expect_exit("artifact get " ID " --out x.npy --server http://x", 2, "64 hex digits");
+    expect_exit("campaign revise " ID " --server http://x", 2, "--base-measure");
+    expect_exit("campaign revise xyz --base-measure m.csv --server http://x", 2, "32 hex digits");
+    expect_exit("campaign revise " ID " --base-measure absent.npy --server http://x", 6,
+                "absent.npy");
+}
+
+Test(job, a_base_measure_that_is_no_vector_of_numbers_is_refused_here)
+{
+    write_text("matrix.csv", "1,2\n3,4\n");
+    expect_exit("campaign revise " ID " --base-measure matrix.csv --server http://x", 3, "2 x 2");
+    write_text("nan.csv", "1\nnan\n");
+    expect_exit("campaign revise " ID " --base-measure nan.csv --server http://x", 3, "nan");
+}
+
+Test(job, a_started_job_is_shown_as_the_server_has_it)
+{
+    answer_text("202 Accepted", JOB("queued", "null"), "job start estimate --campaign " ID, 0,
+                "queued");
+}
+
+Test(job, waiting_ends_with_the_job)
+{
+    static const char start[] = "job start estimate --wait --campaign " ID;
+    answer_text("202 Accepted", JOB("done", "null"), start, 0, "done");
+    answer_text("202 Accepted", JOB("failed", "\"out of luck\""), start, 1, "failed: out of luck");
+    answer_text("202 Accepted", JOB("cancelled", "null"), start, 7, "cancelled");
+}
+
+Test(job, the_servers_sentence_is_passed_on)
+{
+    static const char body[] = "{\"error\":\"not yet: 812 of 1000 accepted reports\"}";
+    answer_text("409 Conflict", body, "job start estimate --campaign " ID, 7, "not yet: 812");
+    answer_text("400 Bad Request", body, "job start estimate --campaign " ID, 3, "not yet: 812");
+    answer_text("404 Not Found", body, "job show " ID, 3, "not yet: 812");
+}
+
+Test(job, the_list_is_a_table_with_the_progress)
+{
+    answer_text("200 OK", "{\"jobs\":[" JOB("running", "null") "]}", "job list", 0, "25%");
+    answer_text("200 OK", "{\"jobs\":[]}", "job list", 0, "0");
+}
+
+/* ---- artifacts ---- */
+
+static struct dpot_buf sample(char digest[65])
+{
+    double values[3] = {0.5, 0.25, 0.125};
+    uint64_t counts[3] = {4, 2, 1};
+    struct dpot_artifact artifact = {.kind = "estimate",
+                                     .program_version = "0.1.0",
+                                     .has_pool = true,
+                                     .pool_count = 7,
+                                     .parameters = "{\"a\":1}",
+                                     .n_values = 3,
+                                     .values = values,
+                                     .n_counts = 3,
+                                     .counts = counts};
+    struct dpot_buf bytes;
+    uint8_t hash[DPOT_HASH_LEN];
+    cr_assert_eq(dpot_artifact_add_number(&artifact, "objective", 0.75), DPOT_OK);
+    dpot_buf_init(&bytes, DPOT_ARTIFACT_BYTES_MAX, NULL);
+    cr_assert_eq(dpot_wire_artifact_encode(&artifact, &bytes, NULL), DPOT_OK);
+    dpot_hash(hash, bytes.data, bytes.len);
+    dpot_hex_encode(digest, hash, sizeof hash);
+    return bytes;
+}
+
+Test(job, an_artifact_becomes_an_array_with_its_side_file)
+{
+    char digest[65], arguments[256], text[4096];
+    struct dpot_buf bytes = sample(digest);
+    (void)snprintf(arguments, sizeof arguments, "artifact get %s --out a.csv --json", digest);
+    answer("200 OK", bytes.data, bytes.len, arguments, 0, "\"objective\":0.75");
+    text[folder_read("a.csv", text, sizeof text - 1)] = '\0';
+    cr_assert_str_eq(text, "0.5\n0.25\n0.125\n");
+    text[folder_read("a.csv.json", text, sizeof text - 1)] = '\0';
+    json_t *side = json_loads(text, 0, NULL);
+    cr_assert_not_null(side);
+    cr_assert_str_eq(json_string_value(json_object_get(side, "digest")), digest);
+    cr_assert_str_eq(json_string_value(json_object_get(side, "kind")), "estimate");
+    cr_assert_eq(number_of(side, "pool_count"), 7);
+    cr_assert_eq(json_array_size(json_object_get(side, "counts")), 3);
+    cr_assert_eq(json_integer_value(json_object_get(json_object_get(side, "parameters"), "a")), 1);
+    json_decref(side);
+    dpot_buf_release(&bytes);
+}
+
+Test(job, a_name_that_ends_in_pb_gets_the_bytes)
+{
+    char digest[65], arguments[256];
+    uint8_t saved[4096];
+    struct dpot_buf bytes = sample(digest);
+    (void)snprintf(arguments, sizeof arguments, "artifact get %s --out a.pb", digest);
+    answer("200 OK", bytes.data, bytes.len, arguments, 0, "estimate");
+    cr_assert_eq(folder_read("a.pb", saved, sizeof saved), bytes.len);
+    cr_assert_arr_eq(saved, bytes.data, bytes.len);
+    dpot_buf_release(&bytes);
+}
+
+Test(job, bytes_with_another_digest_are_refused_and_not_written)
+{
+    char digest[65];
+    struct process p;
+    struct dpot_buf bytes = sample(digest);
+    answer("200 OK", bytes.data, bytes.len, "artifact get " DIGEST " --out a.npy", 3,
+           "do not have this digest");
+    process_run(&p, "ot --x a.npy --y a.npy --metric l1 --exact");
+    cr_assert_eq(p.exit_code, 6, "nothing was to be written");
+    answer_text("200 OK", "", "artifact get " DIGEST " --out a.npy", 3, "do not have this digest");
+    dpot_buf_release(&bytes);
+}
