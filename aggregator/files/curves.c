@@ -21,7 +21,7 @@ struct drawing {
     struct frame frame;
     struct label_lines title;
     char names[CURVES_MAX][LABEL_BYTES_MAX]; /* cleaned and fitted */
-    double name_widths[CURVES_MAX];
+    double entry_width;                      /* of the widest in the legend */
     size_t n_curves;
     double page_height;
 };
@@ -104,7 +104,9 @@ static void set_names(struct drawing *d)
         const char *name = d->curves->names ? d->curves->names[j + 1] : NULL;
         (void)snprintf(fallback, sizeof fallback, "column %zu", j + 2);
         label_fit(&frame_label_font, name && *name ? name : fallback, width, d->names[j]);
-        d->name_widths[j] = picture_text_width(&frame_label_font, d->names[j]);
+        d->entry_width =
+            fmax(d->entry_width,
+                 SAMPLE + FRAME_GAP + picture_text_width(&frame_label_font, d->names[j]));
     }
 }
 
@@ -125,28 +127,16 @@ static bool has_legend(const struct drawing *d)
     return d->n_curves > 1 || d->curves->caption.y_label;
 }
 
-/* Where the entry of a curve stands in the legend, from the left of the plot; rows wrap. */
-static void find_entry(const struct drawing *d, size_t curve, double *x, size_t *row)
+/* Entries side by side: in columns as wide as the widest. */
+static size_t entries_across(const struct drawing *d)
 {
-    *x = 0;
-    *row = 0;
-    for (size_t j = 0; j <= curve; j++) {
-        const double width = SAMPLE + FRAME_GAP + d->name_widths[j];
-        if (*x > 0 && *x + width > d->frame.box.width) {
-            *x = 0;
-            (*row)++;
-        }
-        if (j < curve) {
-            *x += width + ENTRY_GAP;
-        }
-    }
+    const double n = floor((d->frame.box.width + ENTRY_GAP) / (d->entry_width + ENTRY_GAP));
+    return n > 1 ? (size_t)n : 1;
 }
 
 static void plan(struct drawing *d)
 {
     struct frame *frame = &d->frame;
-    double x = 0;
-    size_t last_row = 0;
     label_wrap(&frame_title_font, d->curves->caption.title, PICTURE_WIDTH - 2.0 * FRAME_MARGIN,
                LABEL_LINES_MAX, &d->title);
     frame->box.height = PLOT_HEIGHT;
@@ -155,9 +145,9 @@ static void plan(struct drawing *d)
     frame->box.y = FRAME_MARGIN + frame_title_height(&d->title, &frame_title_font);
     frame->box.width = PICTURE_WIDTH - frame->box.x - 2.0 * FRAME_MARGIN;
     axis_choose_ticks(&frame->x, frame->box.width, true, &frame_number_font);
-    find_entry(d, d->n_curves - 1, &x, &last_row);
+    const size_t across = entries_across(d), n_legend_rows = (d->n_curves + across - 1) / across;
     d->page_height = frame->box.y + frame->box.height + frame_below(frame) + FRAME_MARGIN +
-                     (has_legend(d) ? FRAME_GAP + LEGEND_ROW * (double)(last_row + 1) : 0);
+                     (has_legend(d) ? FRAME_GAP + LEGEND_ROW * (double)n_legend_rows : 0);
 }
 
 /* ---- drawing ---- */
@@ -277,13 +267,12 @@ static void draw_legend(struct picture *picture, const struct drawing *d)
 {
     const struct picture_box *box = &d->frame.box;
     const double top = box->y + box->height + frame_below(&d->frame) + FRAME_GAP;
+    const size_t across = entries_across(d);
     for (size_t j = 0; j < d->n_curves; j++) {
         const struct picture_stroke stroke = stroke_of(j);
-        double x = 0;
-        size_t row = 0;
-        find_entry(d, j, &x, &row);
-        const double y = top + LEGEND_ROW * ((double)row + 0.5);
-        const double line[4] = {box->x + x, y, box->x + x + SAMPLE, y};
+        const double x = box->x + (double)(j % across) * (d->entry_width + ENTRY_GAP);
+        const double y = top + LEGEND_ROW * ((double)(j / across) + 0.5);
+        const double line[4] = {x, y, x + SAMPLE, y};
         picture_line(picture, line, 2, &stroke);
         picture_text(picture, line[2] + FRAME_GAP, y + 0.36 * frame_label_font.size, PICTURE_START,
                      &frame_label_font, d->names[j]);

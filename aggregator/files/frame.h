@@ -22,6 +22,9 @@ struct frame {
     bool has_x_numbers, has_y_numbers;
 };
 
+/* From one baseline to the next. */
+double frame_line_height(const struct picture_font *font);
+
 /* Room to the left and below the box for what is shown there. */
 double frame_left(const struct frame *frame);
 double frame_below(const struct frame *frame);

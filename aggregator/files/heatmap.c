@@ -89,8 +89,8 @@ static dpot_status check(const struct heatmap *h, struct dpot_error *error)
                                 h->n_rows, h->n_cols, PICTURE_SIDE_MAX);
     }
     if (status == DPOT_OK) {
-        status = picture_check_marks(h->caption.path, h->n_panels * h->n_rows * h->n_cols, "cells",
-                                     error);
+        status = picture_check_marks(
+            h->caption.path, h->n_panels * (h->n_rows * h->n_cols + h->n_border), "cells", error);
     }
     if (status == DPOT_OK) {
         status = check_box(h, error);
