@@ -123,7 +123,7 @@ static dpot_status read_epsilon(const json_t *mechanism, struct dpot_campaign *c
     double epsilon = 0;
     dpot_status status = spec_require(
         json_get_number(mechanism, "mechanism", "epsilon", -INFINITY, INFINITY, &epsilon, error),
-        "mechanism.epsilon", "give a number in (0, 20]", error);
+        "mechanism.epsilon", "give a number from 2^-32 to 20", error);
     if (status != DPOT_OK) {
         return status;
     }
@@ -136,8 +136,9 @@ static dpot_status read_epsilon(const json_t *mechanism, struct dpot_campaign *c
     return status == DPOT_OK
                ? status
                : dpot_error_set(error, status,
-                                "mechanism.epsilon is %.17g: give a number in (0, %g]", epsilon,
-                                max);
+                                "mechanism.epsilon is %.10g: give a number from 2^-32 (about "
+                                "2.33e-10) to %g",
+                                epsilon, max);
 }
 
 /* The largest cost between a domain point and an output point, by looking at every pair. */

@@ -15,6 +15,7 @@
 #define ENTRY_GAP 22
 #define LEGEND_ROW 20
 #define PEN_MAX 2048
+#define UNSORTED_MAX 200000 /* values, when x is in no order */
 
 struct drawing {
     const struct curves *curves;
@@ -44,6 +45,35 @@ static bool is_drawn(const struct curves *c, size_t row, size_t curve)
     return fabs(y) <= PICTURE_VALUE_MAX && !(c->is_log_x && x <= 0) && !(c->is_log_y && y <= 0);
 }
 
+/* Whether x only rises or only falls: then a pixel column is visited once, however many rows there are. */
+static bool is_sorted(const struct curves *c)
+{
+    bool rises = false, falls = false;
+    for (size_t i = 1; i < c->n_rows; i++) {
+        rises = rises || x_of(c, i) > x_of(c, i - 1);
+        falls = falls || x_of(c, i) < x_of(c, i - 1);
+    }
+    return !(rises && falls);
+}
+
+static dpot_status check_x(const struct curves *c, struct dpot_error *error)
+{
+    for (size_t i = 0; i < c->n_rows; i++) {
+        if (!(fabs(x_of(c, i)) <= PICTURE_VALUE_MAX)) {
+            return dpot_error_set(error, DPOT_ERR_RANGE,
+                                  "x of row %zu is %g: give finite numbers of at most %g", i + 1,
+                                  x_of(c, i), PICTURE_VALUE_MAX);
+        }
+    }
+    if (c->n_rows * (c->n_cols - 1) > UNSORTED_MAX && !is_sorted(c)) {
+        return dpot_error_set(error, DPOT_ERR_TOO_LARGE,
+                              "%zu rows whose x goes back and forth: sort them by x, or draw at "
+                              "most %d values",
+                              c->n_rows, UNSORTED_MAX);
+    }
+    return DPOT_OK;
+}
+
 static dpot_status check(const struct curves *c, struct dpot_error *error)
 {
     dpot_status status = picture_check_path(c->caption.path, error);
@@ -58,14 +88,7 @@ static dpot_status check(const struct curves *c, struct dpot_error *error)
     if (status == DPOT_OK) {
         status = picture_check_marks(c->caption.path, c->n_rows * (c->n_cols - 1), "values", error);
     }
-    for (size_t i = 0; status == DPOT_OK && i < c->n_rows; i++) {
-        if (!(fabs(x_of(c, i)) <= PICTURE_VALUE_MAX)) {
-            status = dpot_error_set(error, DPOT_ERR_RANGE,
-                                    "x of row %zu is %g: give finite numbers of at most %g", i + 1,
-                                    x_of(c, i), PICTURE_VALUE_MAX);
-        }
-    }
-    return status;
+    return status == DPOT_OK ? check_x(c, error) : status;
 }
 
 /* The ranges of what is drawn; false when that is nothing. */
@@ -141,10 +164,13 @@ static void plan(struct drawing *d)
                LABEL_LINES_MAX, &d->title);
     frame->box.height = PLOT_HEIGHT;
     axis_choose_ticks(&frame->y, frame->box.height, false, &frame_number_font);
-    frame->box.x = FRAME_MARGIN + frame_left(frame);
+    for (int pass = 0; pass < 2; pass++) { /* how far numbers stand out depends on the width */
+        frame->box.x = FRAME_MARGIN + frame_left(frame);
+        frame->box.width =
+            PICTURE_WIDTH - frame->box.x - 2.0 * FRAME_MARGIN - (pass ? frame_right(frame) : 0);
+        axis_choose_ticks(&frame->x, frame->box.width, true, &frame_number_font);
+    }
     frame->box.y = FRAME_MARGIN + frame_title_height(&d->title, &frame_title_font);
-    frame->box.width = PICTURE_WIDTH - frame->box.x - 2.0 * FRAME_MARGIN;
-    axis_choose_ticks(&frame->x, frame->box.width, true, &frame_number_font);
     const size_t across = entries_across(d), n_legend_rows = (d->n_curves + across - 1) / across;
     d->page_height = frame->box.y + frame->box.height + frame_below(frame) + FRAME_MARGIN +
                      (has_legend(d) ? FRAME_GAP + LEGEND_ROW * (double)n_legend_rows : 0);

@@ -44,11 +44,32 @@ static double label_height(const char *label, double length)
     return lines.n ? (double)lines.n * frame_line_height(&frame_label_font) + 4 : 0;
 }
 
+void frame_overhang(const struct frame *frame, double *left, double *right)
+{
+    *left = *right = 0;
+    for (size_t i = 0; frame->has_x_numbers && i < frame->x.n_ticks; i++) {
+        const double half = picture_text_width(&frame_number_font, frame->x.ticks[i].text) / 2;
+        const double at = frame->box.width * axis_tick_share(&frame->x, i);
+        *left = fmax(*left, half - at);
+        *right = fmax(*right, at + half - frame->box.width);
+    }
+}
+
+double frame_right(const struct frame *frame)
+{
+    double left = 0, right = 0;
+    frame_overhang(frame, &left, &right);
+    return ceil(fmax(0, right - FRAME_MARGIN + 2));
+}
+
 double frame_left(const struct frame *frame)
 {
+    double left = 0, right = 0;
+    frame_overhang(frame, &left, &right);
     const double numbers =
         frame->has_y_numbers ? TICK + 4 + axis_text_width(&frame->y, &frame_number_font) : 0;
-    return ceil(numbers + label_height(frame->y_label, frame->box.height));
+    const double label = label_height(frame->y_label, frame->box.height);
+    return ceil(fmax(numbers + label, left - FRAME_MARGIN + 2));
 }
 
 double frame_below(const struct frame *frame)

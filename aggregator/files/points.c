@@ -147,7 +147,7 @@ static void plan(struct drawing *d)
     const double aspect = settle_aspect(p, frame);
     for (int pass = 0; pass < 3; pass++) { /* numbers and sizes depend on each other */
         const double bar = p->weights ? 2 * FRAME_GAP + (pass ? colour_bar_width(&d->bar) : 100)
-                                      : 2.0 * FRAME_MARGIN;
+                                      : FRAME_MARGIN + frame_right(frame);
         const double beside = 2.0 * FRAME_MARGIN + frame_left(frame) + bar;
         const double room = PICTURE_WIDTH - beside;
         frame->box.width = fmin(room, fmax(HEIGHT_MAX / aspect, HEIGHT_MIN));

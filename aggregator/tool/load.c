@@ -213,6 +213,28 @@ static dpot_status check_ring(struct run *run, const char *name, const struct dp
     return DPOT_OK;
 }
 
+/* Latitudes and longitudes that there are on earth; metrics other than haversine take all points. */
+static dpot_status check_places(struct run *run, const char *name, const struct dpot_metric *metric,
+                                const struct array *points)
+{
+    for (size_t i = 0; i < points->n_rows; i++) {
+        const dpot_status status =
+            dpot_metric_check_place(metric, points->values + i * points->n_cols, &run->error);
+        if (status != DPOT_OK) {
+            return dpot_error_prefix(&run->error, status, "--%s %s: row %zu", name,
+                                     option_text(run, name), i + 1);
+        }
+    }
+    return DPOT_OK;
+}
+
+static dpot_status check_coordinates(struct run *run, const char *name,
+                                     const struct dpot_metric *metric, const struct array *points)
+{
+    const dpot_status status = check_ring(run, name, metric, points);
+    return status == DPOT_OK ? check_places(run, name, metric, points) : status;
+}
+
 static dpot_status check_points(struct run *run, const char *x_name, const char *v_name,
                                 const struct dpot_metric *metric, const struct array *x,
                                 const struct array *v)
@@ -228,8 +250,8 @@ static dpot_status check_points(struct run *run, const char *x_name, const char 
             dpot_metric_name(metric->id), x->n_cols,
             metric->id == DPOT_METRIC_HAVERSINE ? "give (latitude, longitude)" : "give one column");
     }
-    const dpot_status status = check_ring(run, x_name, metric, x);
-    return status == DPOT_OK ? check_ring(run, v_name, metric, v) : status;
+    const dpot_status status = check_coordinates(run, x_name, metric, x);
+    return status == DPOT_OK ? check_coordinates(run, v_name, metric, v) : status;
 }
 
 dpot_status cost_load(struct run *run, const char *x_name, const char *v_name, struct cost *cost)

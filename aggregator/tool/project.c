@@ -41,6 +41,7 @@ static const struct option options[] = {
 
 struct user_result {
     double transport_cost;
+    double residual; /* entropic only: L1 distance of the plan's rows from mu before rounding */
     size_t iterations;
     bool is_stopped; /* before the tolerance */
 };
@@ -162,7 +163,7 @@ static dpot_status read_options(struct projection_job *job)
     if (status == DPOT_OK) {
         status = option_require(run, "out", "a file for the result", &text);
     }
-    return status == DPOT_OK ? option_output(run, "out", &job->out_path) : status;
+    return status == DPOT_OK ? option_array_output(run, "out", &job->out_path) : status;
 }
 
 /* ---- inputs ---- */
@@ -327,7 +328,7 @@ static dpot_status project_entropic(const struct projection_job *job, struct wor
     } else {
         dpot_projection_run(ws->projection, ws->mu, (size_t)job->iterations, 0, q, &result);
     }
-    user->transport_cost = dpot_projection_transport_cost(ws->projection);
+    user->transport_cost = dpot_projection_transport_cost(ws->projection, &user->residual);
     user->iterations = result.iterations;
     user->is_stopped = job->tol > 0 && !result.converged;
     return DPOT_OK;
@@ -367,11 +368,12 @@ static double largest_ratio(const struct projection_job *job)
 static void put_result(struct projection_job *job)
 {
     struct run *run = job->run;
-    double transport_cost = 0;
+    double transport_cost = 0, residual = 0;
     size_t iterations = 0;
     for (size_t i = 0; i < job->n_users; i++) {
         const struct user_result *user = &job->users[i];
         transport_cost += user->transport_cost / (double)job->n_users;
+        residual = fmax(residual, user->residual);
         iterations = user->iterations > iterations ? user->iterations : iterations;
         run->is_stopped = run->is_stopped || user->is_stopped;
     }
@@ -379,6 +381,9 @@ static void put_result(struct projection_job *job)
     run_put_text(run, "outcome", is_converged ? "converged" : "iteration_limit");
     run_put_integer(run, "iterations", iterations);
     run_put_number(run, "transport_cost", transport_cost);
+    if (!job->is_exact) {
+        run_put_number(run, "residual", residual);
+    }
     run_put_number(run, "max_ratio", largest_ratio(job));
     if (!job->mu.is_vector) {
         run_put_integer(run, "users", job->n_users);
@@ -432,10 +437,18 @@ const struct command command_project = {
     .summary = "project measures onto the LDP polytope (floats, before the integer draw)",
     .details =
         "The result q satisfies exp(-epsilon/2) m <= q <= exp(epsilon/2) m for the base measure m\n"
-        "(it need not sum to 1) and is nearest to mu in Wasserstein distance: exactly, or up to\n"
-        "entropic regularisation. For a batch (users, k) transport_cost is the mean over users,\n"
-        "iterations the most any user took.\n"
-        "Keys: outcome, iterations, transport_cost (exact OT cost with --exact, <C,P> otherwise),\n"
+        "(it need not sum to 1) and is nearest to mu in Wasserstein distance: exactly, or with "
+        "--lambda\n"
+        "up to entropic regularisation: Algorithm 1, whose plan P minimises <C,P> + lambda sum P "
+        "log P\n"
+        "(KL to the uniform measure, not to a x b as dpot ot has it). For a batch (users, k) "
+        "transport_cost is the mean over users,\n"
+        "iterations and residual the most of any user.\n"
+        "Keys: outcome, iterations, transport_cost (exact OT cost with --exact; with --lambda "
+        "<C,P>\n"
+        "of a plan from mu to q, at least the exact cost), residual (--lambda: L1 distance from "
+        "mu\n"
+        "of the last sweep's plan, before it was rounded to mu and q),\n"
         "max_ratio (largest q/m or m/q; at most exp(epsilon/2)), users (batches only).",
     .example = "dpot project --mu mu.csv --cost cost.npy --base-measure uniform --epsilon 2 "
                "--lambda 0.01 --out q.npy",

@@ -123,6 +123,37 @@ static dpot_status check_ring_positions(const char *field, const struct dpot_dom
     return DPOT_OK;
 }
 
+/* Listed points, or the box of a grid, which holds all of its cell centres. */
+static dpot_status check_places(const char *field, const struct dpot_domain *domain,
+                                const struct dpot_metric *metric, struct dpot_error *error)
+{
+    dpot_status status = DPOT_OK;
+    if (domain->type == DPOT_DOMAIN_GRID) {
+        status = dpot_metric_check_place(metric, domain->lo, error);
+        if (status != DPOT_OK) {
+            return dpot_error_prefix(error, status, "lo of %s", field);
+        }
+        status = dpot_metric_check_place(metric, domain->hi, error);
+        return status == DPOT_OK ? status : dpot_error_prefix(error, status, "hi of %s", field);
+    }
+    for (uint32_t i = 0; domain->type == DPOT_DOMAIN_POINTS && i < domain->size; i++) {
+        status = dpot_metric_check_place(metric, domain->points + (size_t)i * domain->dim, error);
+        if (status != DPOT_OK) {
+            return dpot_error_prefix(error, status, "point %u of %s", i, field);
+        }
+    }
+    return DPOT_OK;
+}
+
+/* What a metric asks of the coordinates beyond being finite. */
+static dpot_status check_coordinates(const char *field, const struct dpot_domain *domain,
+                                     const struct dpot_metric *metric, struct dpot_error *error)
+{
+    return metric->id == DPOT_METRIC_RING
+               ? check_ring_positions(field, domain, metric->ring_size, error)
+               : check_places(field, domain, metric, error);
+}
+
 static dpot_status check_metric(const struct dpot_campaign *campaign, struct dpot_error *error)
 {
     const struct dpot_metric *metric = &campaign->metric;
@@ -144,14 +175,9 @@ static dpot_status check_metric(const struct dpot_campaign *campaign, struct dpo
         return dpot_error_set(error, DPOT_ERR_RANGE, "cost_power is %g: choose 1 to 64",
                               campaign->cost_power);
     }
-    if (metric->id != DPOT_METRIC_RING) {
-        return DPOT_OK;
-    }
-    const dpot_status positions =
-        check_ring_positions("domain", &campaign->domain, metric->ring_size, error);
-    return positions != DPOT_OK
-               ? positions
-               : check_ring_positions("output", &campaign->output, metric->ring_size, error);
+    const dpot_status domain = check_coordinates("domain", &campaign->domain, metric, error);
+    return domain != DPOT_OK ? domain
+                             : check_coordinates("output", &campaign->output, metric, error);
 }
 
 static dpot_status check_domains(const struct dpot_campaign *campaign, struct dpot_error *error)

@@ -108,6 +108,47 @@ Test(campaign, a_ring_metric_takes_listed_integer_positions)
     REFUSES(set_output(&campaign, 6, 1, negative), DPOT_ERR_RANGE, "point 0 of output is -1");
 }
 
+/* The campaign over places on earth instead. */
+static void set_places(struct dpot_campaign *campaign, const double *places)
+{
+    campaign->metric = (struct dpot_metric){.id = DPOT_METRIC_HAVERSINE};
+    dpot_domain_release(&campaign->domain);
+    cr_assert_eq(dpot_domain_init_points(&campaign->domain, 6, 2, places, NULL, NULL), DPOT_OK);
+    set_output(campaign, 6, 2, places);
+}
+
+static void set_box(struct dpot_campaign *campaign, double south, double west, double north,
+                    double east)
+{
+    const double lo[2] = {south, west}, hi[2] = {north, east};
+    const uint32_t shape[2] = {2, 3};
+    const double places[12] = {0};
+    set_places(campaign, places);
+    dpot_domain_release(&campaign->output);
+    cr_assert_eq(dpot_domain_init_grid(&campaign->output, 2, lo, hi, shape, NULL), DPOT_OK);
+}
+
+Test(campaign, haversine_takes_places_on_earth)
+{
+    const double places[12] = {90, 180, -90, 0, 0, 360, 0, -360, 48, 16, 1, 2};
+    const double north[12] = {0, 0, 91, 0}, west[12] = {0, 0, 0, 0, 0, -361};
+    struct dpot_campaign own = make_campaign();
+    set_places(&own, places);
+    cr_assert_eq(dpot_campaign_check(&own, NULL), DPOT_OK);
+    dpot_campaign_release(&own);
+    own = make_campaign();
+    set_box(&own, -90, -180, 90, 180);
+    cr_assert_eq(dpot_campaign_check(&own, NULL), DPOT_OK);
+    dpot_campaign_release(&own);
+    REFUSES(set_places(&campaign, north), DPOT_ERR_RANGE,
+            "point 1 of domain: latitude 91 is outside [-90, 90]: give (latitude, longitude) in "
+            "degrees");
+    REFUSES(set_places(&campaign, places);
+            set_output(&campaign, 6, 2, west), DPOT_ERR_RANGE, "point 2 of output: longitude -361");
+    REFUSES(set_box(&campaign, -91, 0, 0, 1), DPOT_ERR_RANGE, "lo of output: latitude -91");
+    REFUSES(set_box(&campaign, 0, 0, 1, 361), DPOT_ERR_RANGE, "hi of output: longitude 361");
+}
+
 Test(campaign, domain_and_output_must_agree)
 {
     const double pairs[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
