@@ -42,11 +42,12 @@ static dpot_status check_masses(const char *name, const double *mass, size_t n, 
 static dpot_status check_lambda(double lambda, double largest_cost, struct dpot_error *error)
 {
     if (largest_cost > 0.0 && lambda > DPOT_SINKHORN_LAMBDA_RATIO * largest_cost) {
-        return dpot_error_set(error, DPOT_ERR_RANGE,
-                              "lambda is %g, the largest cost %g: above %g times the largest cost "
-                              "the plan is a x b to about a millionth, use that or a smaller "
-                              "lambda",
-                              lambda, largest_cost, DPOT_SINKHORN_LAMBDA_RATIO);
+        return dpot_error_set(
+            error, DPOT_ERR_RANGE,
+            "lambda is %g, the largest |cost| %g: above %g times the largest cost "
+            "the plan is a x b to about a millionth, use that or a smaller "
+            "lambda",
+            lambda, largest_cost, DPOT_SINKHORN_LAMBDA_RATIO);
     }
     return DPOT_OK;
 }

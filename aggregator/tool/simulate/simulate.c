@@ -308,10 +308,10 @@ const struct command command_simulate = {
         "and in process pool.npy; those of an earlier run are removed. The folder of --durable "
         "must\n"
         "not hold devices of an earlier run in process: their server is gone. --seed needs a "
-        "campaign "
-        "that says \"simulation\": true, whose\n"
-        "reports carry the TEST mark; a seeded run in process uses one thread unless told "
-        "otherwise.\n"
+        "campaign\n"
+        "that says \"simulation\": true, whose reports carry the TEST mark; a seeded run in "
+        "process uses\n"
+        "one thread unless told otherwise.\n"
         "Keys: those of results.json.",
     .example =
         "dpot simulate --campaign census.json --data devices.csv --devices 1000 --in-process "

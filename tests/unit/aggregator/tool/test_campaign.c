@@ -95,9 +95,7 @@ Test(campaign, files_that_are_neither_spec_nor_signed_are_told_apart)
         {"\xFF\xFE{", "begins with a byte order mark" NO_CAMPAIGN},
         {"[" CAMPAIGN_SPEC("false") "]", "begins with '['" NO_CAMPAIGN},
         {"garbage", "begins with other text" NO_CAMPAIGN},
-        {"\x7F"
-         "ELF\x02",
-         "as a signed campaign (a SPEC begins with '{')"},
+        {"\177ELF\x02", "as a signed campaign (a SPEC begins with '{')"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         write_text("c", cases[i].text);
