@@ -17,6 +17,7 @@ struct service {
     struct store *store;
     struct registry *registry;
     struct ingest ingest;
+    struct runner *runner;
     struct http_app app;
     struct dpot_buf tls_cert, tls_key;
     struct server *server;
@@ -88,6 +89,33 @@ static dpot_status open_rooms(struct service *s, const struct config *config,
     return status;
 }
 
+/* One line when a job begins, ends or waits again, and when the store refuses. */
+static void log_job(void *ctx, const struct job_record *record, const struct dpot_error *error)
+{
+    const struct service *s = ctx;
+    char id[2 * JOB_ID_LEN + 1], quoted[LOG_QUOTED_SIZE];
+    if (!record) {
+        log_write(&s->log, LOG_LEVEL_ERROR, "job.store", "reason=%s",
+                  log_quote(quoted, error->text));
+        return;
+    }
+    dpot_hex_encode(id, record->id, sizeof record->id);
+    log_write(&s->log, record->state == JOB_FAILED ? LOG_LEVEL_ERROR : LOG_LEVEL_INFO, "job.state",
+              "id=%s kind=%s state=%s n_attempts=%u reason=%s", id, record->kind,
+              job_state_name(record->state), record->n_attempts,
+              log_quote(quoted, record->sentence));
+}
+
+/* Not for a mere check: a runner begins to work at once. */
+static dpot_status open_runner(struct service *s, struct dpot_error *error)
+{
+    const struct runner_config config = {
+        .source = {s->store, s->registry}, .clock = s->log.clock, .on_change = log_job, .ctx = s};
+    const dpot_status status = runner_open(&config, &s->runner, error);
+    s->app.runner = s->runner;
+    return status;
+}
+
 static dpot_status open_server(struct service *s, const struct config *config, const char *listen,
                                struct dpot_error *error)
 {
@@ -133,7 +161,10 @@ dpot_status service_open(const struct config *config, const char *listen,
     if (status != DPOT_OK) {
         return status;
     }
-    status = open_server(*service, config, listen, error);
+    status = open_runner(*service, error);
+    if (status == DPOT_OK) {
+        status = open_server(*service, config, listen, error);
+    }
     if (status != DPOT_OK) {
         service_close(*service);
         *service = NULL;
@@ -165,6 +196,7 @@ void service_close(struct service *service)
         (void)snprintf(url, sizeof url, "%s", server_url(service->server));
     }
     server_close(service->server, DRAIN_MS);
+    runner_close(service->runner);
     dpot_buf_release(&service->app.signed_keys);
     registry_free(service->registry);
     store_close(service->store);

@@ -1,11 +1,10 @@
 #include "campaign/registry.h"
 
+#include "campaign/publish.h"
 #include "mechanism/mechanism.h"
 
 #include <pthread.h>
 #include <string.h>
-
-#define SIGNED_BYTES_MAX (DPOT_CAMPAIGN_BYTES_MAX + 4096u) /* content and envelope */
 
 /* A decoded revision. Never changed or freed before the registry is: others hold pointers to it. */
 struct cache_entry {
@@ -77,39 +76,6 @@ dpot_status registry_sign_keys(const struct registry *registry, const struct dpo
 
 /* Creating. */
 
-/* Signs a campaign and stores it as a draft. */
-static dpot_status publish(struct registry *registry, const struct dpot_campaign *campaign,
-                           struct revision_record *record, struct dpot_error *error)
-{
-    struct dpot_buf bytes, signed_bytes;
-    dpot_buf_init(&bytes, DPOT_CAMPAIGN_BYTES_MAX, NULL);
-    dpot_buf_init(&signed_bytes, SIGNED_BYTES_MAX, NULL);
-    *record = (struct revision_record){.revision = campaign->revision,
-                                       .state = REVISION_DRAFT,
-                                       .created_ms = registry->clock->now(registry->clock->ctx)};
-    memcpy(record->campaign_id, campaign->id, sizeof record->campaign_id);
-    memcpy(record->name, campaign->name, sizeof record->name);
-    dpot_status status = dpot_wire_campaign_encode(campaign, &bytes);
-    if (status != DPOT_OK) {
-        status = dpot_error_set(error, status,
-                                "the campaign takes more than %u bytes: use a grid or "
-                                "fewer points",
-                                DPOT_CAMPAIGN_BYTES_MAX);
-    }
-    if (status == DPOT_OK) {
-        dpot_hash(record->hash, bytes.data, bytes.len);
-        status = dpot_wire_campaign_sign(bytes.data, bytes.len, registry->secret_key, &signed_bytes,
-                                         error);
-    }
-    if (status == DPOT_OK) {
-        status =
-            store_add_revision(registry->store, record, signed_bytes.data, signed_bytes.len, error);
-    }
-    dpot_buf_release(&signed_bytes);
-    dpot_buf_release(&bytes);
-    return status;
-}
-
 dpot_status registry_create(struct registry *registry, const json_t *spec,
                             struct revision_record *record, struct dpot_error *error)
 {
@@ -118,7 +84,8 @@ dpot_status registry_create(struct registry *registry, const json_t *spec,
     dpot_random_bytes(id, sizeof id);
     dpot_status status = spec_compile(spec, id, 1, &campaign, error);
     if (status == DPOT_OK) {
-        status = publish(registry, &campaign, record, error);
+        status = publish_draft(registry->store, registry->clock, registry->secret_key, &campaign,
+                               record, error);
         dpot_campaign_release(&campaign);
     }
     return status;
@@ -156,6 +123,18 @@ static dpot_status find_newest(struct registry *registry, const uint8_t *id, str
     return status;
 }
 
+/* The last revision that was made, in whatever state: a campaign never goes back to an older one. */
+static const struct revision_record *newest_record(const struct newest *newest)
+{
+    const struct revision_record *record = &newest->by_state[REVISION_DRAFT];
+    for (int state = REVISION_OPEN; state <= REVISION_CLOSED; state++) {
+        if (newest->by_state[state].revision > record->revision) {
+            record = &newest->by_state[state];
+        }
+    }
+    return record;
+}
+
 static dpot_status change(struct registry *registry, struct revision_record *record,
                           enum revision_state state, struct dpot_error *error)
 {
@@ -174,7 +153,7 @@ static dpot_status open_newest(struct registry *registry, const uint8_t *id,
     if (status != DPOT_OK) {
         return status;
     }
-    if (newest.by_state[REVISION_DRAFT].revision > newest.by_state[REVISION_OPEN].revision) {
+    if (newest.by_state[REVISION_DRAFT].revision == newest_record(&newest)->revision) {
         *record = newest.by_state[REVISION_DRAFT];
         return change(registry, record, REVISION_OPEN, error);
     }
@@ -184,7 +163,7 @@ static dpot_status open_newest(struct registry *registry, const uint8_t *id,
     }
     return dpot_error_set(
         error, DPOT_ERR_CLOSED,
-        "revision %u of the campaign is closed and never opens again: create a new "
+        "revision %u of the campaign is closed and never opens again: revise it, or create a new "
         "campaign",
         newest.by_state[REVISION_CLOSED].revision);
 }
@@ -278,7 +257,7 @@ static dpot_status load(struct registry *registry, const uint8_t *hash,
     if (!entry) {
         return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for a campaign");
     }
-    dpot_buf_init(&entry->signed_bytes, SIGNED_BYTES_MAX, NULL);
+    dpot_buf_init(&entry->signed_bytes, PUBLISH_BYTES_MAX, NULL);
     dpot_status status =
         store_get_revision(registry->store, hash, record, &entry->signed_bytes, error);
     if (status == DPOT_OK) {
@@ -318,4 +297,50 @@ dpot_status registry_find(struct registry *registry, const uint8_t id[DPOT_CAMPA
     struct revision_record record;
     const dpot_status status = store_find_campaign(registry->store, id, &record, NULL, error);
     return status == DPOT_OK ? registry_get(registry, record.hash, revision, error) : status;
+}
+
+/* Revising. */
+
+/* The next revision of a decoded one, as a draft. */
+static dpot_status revise_copy(struct registry *registry, struct dpot_campaign *campaign,
+                               const json_t *change_spec, struct revision_record *record,
+                               struct dpot_error *error)
+{
+    const dpot_status status = publish_change(registry->store, campaign, change_spec, error);
+    return status == DPOT_OK ? publish_draft(registry->store, registry->clock, registry->secret_key,
+                                             campaign, record, error)
+                             : status;
+}
+
+static dpot_status revise_newest(struct registry *registry, const uint8_t *id,
+                                 const json_t *change_spec, struct revision_record *record,
+                                 struct dpot_error *error)
+{
+    struct newest newest;
+    struct registry_revision revision;
+    struct dpot_signed_campaign copy;
+    dpot_status status = find_newest(registry, id, &newest, error);
+    if (status == DPOT_OK) {
+        status = registry_get(registry, newest_record(&newest)->hash, &revision, error);
+    }
+    if (status == DPOT_OK) {
+        status = dpot_wire_campaign_open(revision.signed_bytes->data, revision.signed_bytes->len,
+                                         registry->public_key, NULL, &copy, error);
+    }
+    if (status != DPOT_OK) {
+        return status;
+    }
+    status = revise_copy(registry, &copy.campaign, change_spec, record, error);
+    dpot_signed_campaign_release(&copy);
+    return status;
+}
+
+dpot_status registry_revise(struct registry *registry, const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
+                            const json_t *change_spec, struct revision_record *record,
+                            struct dpot_error *error)
+{
+    (void)pthread_mutex_lock(&registry->transitions);
+    const dpot_status status = revise_newest(registry, id, change_spec, record, error);
+    (void)pthread_mutex_unlock(&registry->transitions);
+    return status;
 }

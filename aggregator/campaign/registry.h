@@ -1,6 +1,6 @@
 /* Campaign registry: the state machine of revisions, and the keys that sign them.
  *
- *     create -> DRAFT -- open --> OPEN -- close --> CLOSED
+ *     create, revise -> DRAFT -- open --> OPEN -- close --> CLOSED
  *     Opening a revision closes the campaign's open one. A closed revision never opens again.
  *     A draft may be closed (abandoned). Only OPEN revisions take reports.
  *
@@ -40,7 +40,18 @@ DPOT_WARN_UNUSED dpot_status registry_create(struct registry *registry, const js
                                              struct revision_record *record,
                                              struct dpot_error *error);
 
-/* Opens the campaign's newest draft; without one, an open revision stays as it is.
+/* Makes the next revision of a campaign, a draft, from its newest one (in whatever state): another
+ * base measure, new times if given, everything else the same. `change` is an object with the masses
+ * "base_measure" [..] or the digest "artifact" of a base-measure job of this campaign, and optionally
+ * "opens" and "closes". Devices that report to it are charged again. DPOT_ERR_NOT_FOUND (campaign or
+ * artifact), DPOT_ERR_MALFORMED, DPOT_ERR_SHAPE, DPOT_ERR_RANGE, DPOT_ERR_INFEASIBLE (naming key,
+ * value and remedy), DPOT_ERR_CORRUPT, ...: nothing was made. */
+DPOT_WARN_UNUSED dpot_status registry_revise(struct registry *registry,
+                                             const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
+                                             const json_t *change, struct revision_record *record,
+                                             struct dpot_error *error);
+
+/* Opens the campaign's newest revision when it is a draft; an open revision stays as it is.
  * DPOT_ERR_NOT_FOUND, DPOT_ERR_CLOSED (a closed revision never opens again; naming the remedy). */
 DPOT_WARN_UNUSED dpot_status registry_open_campaign(struct registry *registry,
                                                     const uint8_t id[DPOT_CAMPAIGN_ID_LEN],

@@ -1,68 +1,69 @@
 #include "base/clock.h"
 #include "campaign/spec.h"
-#include "http/routes.h"
+#include "http/api.h"
 
 #include <string.h>
-
-/* How a refusal is answered; whatever has no row is a malformed request. */
-struct status_row {
-    dpot_status status;
-    unsigned http_status;
-};
-static const struct status_row statuses[] = {
-    {DPOT_ERR_NOT_FOUND, 404}, {DPOT_ERR_EXISTS, 409},    {DPOT_ERR_CLOSED, 409},
-    {DPOT_ERR_STATE, 409},     {DPOT_ERR_TOO_LARGE, 413}, {DPOT_ERR_CORRUPT, 500},
-    {DPOT_ERR_MEMORY, 503},    {DPOT_ERR_IO, 503},        {DPOT_ERR_BUSY, 503},
-};
-
-static void refuse(const struct http_request *request, struct http_response *response,
-                   dpot_status status, const struct dpot_error *error)
-{
-    unsigned http_status = 400;
-    for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++) {
-        if (statuses[i].status == status) {
-            http_status = statuses[i].http_status;
-        }
-    }
-    http_response_refuse(response, request->path, http_status, status, error->text);
-}
-
-static json_t *hex_text(const uint8_t *data, size_t len)
-{
-    char text[2 * DPOT_HASH_LEN + 1];
-    dpot_hex_encode(text, data, len);
-    return json_string(text);
-}
 
 static json_t *describe_record(const struct revision_record *record)
 {
     char created[DPOT_RFC3339_SIZE];
     dpot_time_format(record->created_ms, created);
     return json_pack("{s:o,s:I,s:o,s:s,s:s,s:s}", "id",
-                     hex_text(record->campaign_id, sizeof record->campaign_id), "revision",
+                     api_hex(record->campaign_id, sizeof record->campaign_id), "revision",
                      (json_int_t)record->revision, "hash",
-                     hex_text(record->hash, sizeof record->hash), "name", record->name, "state",
+                     api_hex(record->hash, sizeof record->hash), "name", record->name, "state",
                      revision_state_name(record->state), "created", created);
+}
+
+/* Makes a revision from the JSON object of the body. */
+typedef dpot_status (*maker)(const struct http_app *app, const struct http_request *request,
+                             const json_t *body, struct revision_record *record,
+                             struct dpot_error *error);
+
+static void make_revision(const struct http_app *app, const struct http_request *request,
+                          struct http_response *response, maker make)
+{
+    struct dpot_error error = {{0}};
+    struct revision_record record;
+    json_t *body = NULL;
+    dpot_status status = api_parse(request, &body, &error);
+    if (status == DPOT_OK) {
+        status = make(app, request, body, &record, &error);
+    }
+    json_decref(body);
+    if (status != DPOT_OK) {
+        api_refuse(request, response, status, &error);
+        return;
+    }
+    http_response_json(response, 201, describe_record(&record));
+    response->level = LOG_LEVEL_INFO;
+}
+
+static dpot_status create(const struct http_app *app, const struct http_request *request,
+                          const json_t *body, struct revision_record *record,
+                          struct dpot_error *error)
+{
+    (void)request;
+    return registry_create(app->registry, body, record, error);
+}
+
+static dpot_status revise(const struct http_app *app, const struct http_request *request,
+                          const json_t *body, struct revision_record *record,
+                          struct dpot_error *error)
+{
+    return registry_revise(app->registry, request->id, body, record, error);
 }
 
 void api_admin_create(const struct http_app *app, const struct http_request *request,
                       struct http_response *response)
 {
-    struct dpot_error error = {{0}};
-    struct revision_record record;
-    json_t *spec = NULL;
-    dpot_status status = json_parse(request->body ? (const char *)request->body : "",
-                                    request->body_len, &spec, &error);
-    if (status == DPOT_OK) {
-        status = registry_create(app->registry, spec, &record, &error);
-    }
-    json_decref(spec);
-    if (status != DPOT_OK) {
-        refuse(request, response, status, &error);
-        return;
-    }
-    http_response_json(response, 201, describe_record(&record));
-    response->level = LOG_LEVEL_INFO;
+    make_revision(app, request, response, create);
+}
+
+void api_admin_revise(const struct http_app *app, const struct http_request *request,
+                      struct http_response *response)
+{
+    make_revision(app, request, response, revise);
 }
 
 static int append_record(void *ctx, const struct revision_record *record)
@@ -78,7 +79,7 @@ void api_admin_list(const struct http_app *app, const struct http_request *reque
     const dpot_status status = store_list_revisions(app->store, append_record, list, &error);
     if (status != DPOT_OK) {
         json_decref(list);
-        refuse(request, response, status, &error);
+        api_refuse(request, response, status, &error);
         return;
     }
     http_response_json(response, 200, json_pack("{s:o}", "campaigns", list));
@@ -101,7 +102,7 @@ static json_t *describe_pool(const struct dpot_campaign *campaign,
                              const struct revision_record *record, const struct pool_count *count)
 {
     return json_pack("{s:o,s:s,s:n,s:I,s:I,s:I,s:o,s:I,s:b}", "campaign_hash",
-                     hex_text(record->hash, sizeof record->hash), "mechanism",
+                     api_hex(record->hash, sizeof record->hash), "mechanism",
                      dpot_mechanism_name(campaign->mechanism), "scale", "n",
                      (json_int_t)count->n_accepted, "accepted", (json_int_t)count->n_accepted,
                      "duplicate", (json_int_t)count->n_duplicate, "rejected",
@@ -120,7 +121,7 @@ static bool load_pool(const struct http_app *app, const struct http_request *req
         status = store_count_pool(app->store, revision->record.hash, count, &error);
     }
     if (status != DPOT_OK) {
-        refuse(request, response, status, &error);
+        api_refuse(request, response, status, &error);
         return false;
     }
     return true;
@@ -163,7 +164,7 @@ static void change_state(const struct http_app *app, const struct http_request *
     struct revision_record record;
     const dpot_status status = change(app->registry, request->id, &record, &error);
     if (status != DPOT_OK) {
-        refuse(request, response, status, &error);
+        api_refuse(request, response, status, &error);
         return;
     }
     http_response_json(response, 200, describe_record(&record));
@@ -198,7 +199,7 @@ void api_admin_export(const struct http_app *app, const struct http_request *req
     struct registry_revision revision;
     dpot_status status = registry_find(app->registry, request->id, &revision, &error);
     if (status != DPOT_OK) {
-        refuse(request, response, status, &error);
+        api_refuse(request, response, status, &error);
         return;
     }
     response->file = tmpfile();
@@ -212,7 +213,7 @@ void api_admin_export(const struct http_app *app, const struct http_request *req
     }
     if (status != DPOT_OK) {
         http_response_release(response);
-        refuse(request, response, status, &error);
+        api_refuse(request, response, status, &error);
         return;
     }
     response->status = 200;

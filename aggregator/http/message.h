@@ -13,7 +13,8 @@
 struct http_request {
     const char *method;
     const char *path;
-    uint8_t id[DPOT_CAMPAIGN_ID_LEN]; /* {id} of the route's pattern */
+    uint8_t id[DPOT_CAMPAIGN_ID_LEN]; /* {id} of the route's pattern: a campaign's or a job's */
+    uint8_t digest[DPOT_HASH_LEN];    /* {digest} of the route's pattern: an artifact's */
     const uint8_t *body;
     size_t body_len;
 };

@@ -8,6 +8,7 @@
 
 #include "http/message.h"
 #include "http/tokens.h"
+#include "jobs/runner.h"
 #include "pool/ingest.h"
 
 /* What handlers work with; everything borrowed, and constant while the server runs. */
@@ -15,6 +16,7 @@ struct http_app {
     struct store *store;
     struct registry *registry;
     const struct ingest *ingest;
+    struct runner *runner; /* jobs */
     const struct tokens *tokens;
     struct dpot_buf signed_keys; /* a SignedKeys as served */
     size_t body_max;             /* of a report batch */
@@ -24,17 +26,17 @@ typedef void (*route_handler)(const struct http_app *app, const struct http_requ
                               struct http_response *response);
 
 enum route_auth { ROUTE_PUBLIC, ROUTE_ADMIN };
-enum route_body { ROUTE_NO_BODY, ROUTE_BATCH_BODY, ROUTE_SPEC_BODY };
+enum route_body { ROUTE_NO_BODY, ROUTE_BATCH_BODY, ROUTE_SPEC_BODY, ROUTE_JOB_BODY };
 
 struct route {
     const char *method;
-    const char *pattern; /* "{id}" stands for a campaign id in hex */
+    const char *pattern; /* "{id}" stands for an id in hex, "{digest}" for an artifact's name */
     enum route_auth auth;
     enum route_body body;
     route_handler handle;
 };
 
-/* Finds the route of a request and fills request->id; HEAD counts as GET. NULL: `*allow` is NULL
+/* Finds the route of a request and fills request->id or ->digest; HEAD counts as GET. NULL: `*allow` is NULL
  * for an unknown path (404), otherwise the methods the path has (405). */
 const struct route *routes_find(struct http_request *request, const char **allow);
 
@@ -68,5 +70,19 @@ void api_admin_pool(const struct http_app *app, const struct http_request *reque
                     struct http_response *response);
 void api_admin_export(const struct http_app *app, const struct http_request *request,
                       struct http_response *response);
+void api_admin_revise(const struct http_app *app, const struct http_request *request,
+                      struct http_response *response);
+
+/* api_jobs.c: */
+void api_jobs_start(const struct http_app *app, const struct http_request *request,
+                    struct http_response *response);
+void api_jobs_list(const struct http_app *app, const struct http_request *request,
+                   struct http_response *response);
+void api_jobs_show(const struct http_app *app, const struct http_request *request,
+                   struct http_response *response);
+void api_jobs_cancel(const struct http_app *app, const struct http_request *request,
+                     struct http_response *response);
+void api_jobs_artifact(const struct http_app *app, const struct http_request *request,
+                       struct http_response *response);
 
 #endif

@@ -28,6 +28,21 @@ struct store_backend {
                               struct dpot_error *error);
     dpot_status (*read_pool)(struct store *store, const uint8_t *hash, store_each_report each,
                              void *ctx, struct dpot_error *error);
+    dpot_status (*add_job)(struct store *store, const struct job_record *record,
+                           struct dpot_error *error);
+    dpot_status (*get_job)(struct store *store, const uint8_t *id, struct job_record *record,
+                           struct dpot_error *error);
+    dpot_status (*next_job)(struct store *store, struct job_record *record,
+                            struct dpot_error *error);
+    dpot_status (*list_jobs)(struct store *store, store_each_job each, void *ctx,
+                             struct dpot_error *error);
+    dpot_status (*update_job)(struct store *store, const struct job_record *record,
+                              struct dpot_error *error);
+    dpot_status (*finish_job)(struct store *store, struct job_record *record, const void *artifact,
+                              size_t len, struct dpot_error *error);
+    dpot_status (*requeue_jobs)(struct store *store, int64_t now_ms, struct dpot_error *error);
+    dpot_status (*get_artifact)(struct store *store, const uint8_t *digest, struct dpot_buf *out,
+                                struct dpot_error *error);
 };
 
 /* The first member of every backend's own struct. */

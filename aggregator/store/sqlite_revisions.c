@@ -109,17 +109,6 @@ dpot_status sqlite_store_set_state(struct store *store, const uint8_t *hash,
 #define RECORD_COLUMNS "hash, campaign_id, revision, name, state, created_ms"
 #define N_RECORD_COLUMNS 6
 
-static bool read_bytes(struct query q, int column, uint8_t *out, size_t len)
-{
-    size_t found_len = 0;
-    const uint8_t *data = query_bytes(q, column, &found_len);
-    if (!data || found_len != len) {
-        return false;
-    }
-    memcpy(out, data, len);
-    return true;
-}
-
 static dpot_status read_record(struct query q, struct revision_record *record,
                                struct dpot_error *error)
 {
@@ -127,10 +116,10 @@ static dpot_status read_record(struct query q, struct revision_record *record,
     const int64_t revision = query_integer(q, 2), state = query_integer(q, 4);
     const char *name = query_text(q, 3);
     const size_t name_len = name ? strlen(name) : 0;
-    if (!read_bytes(q, 0, record->hash, sizeof record->hash) ||
-        !read_bytes(q, 1, record->campaign_id, sizeof record->campaign_id) || revision < 1 ||
-        revision > UINT32_MAX || name_len == 0 || name_len > DPOT_CAMPAIGN_NAME_MAX ||
-        state < REVISION_DRAFT || state > REVISION_CLOSED) {
+    if (!sqlite_store_read_bytes(q, 0, record->hash, sizeof record->hash) ||
+        !sqlite_store_read_bytes(q, 1, record->campaign_id, sizeof record->campaign_id) ||
+        revision < 1 || revision > UINT32_MAX || name_len == 0 ||
+        name_len > DPOT_CAMPAIGN_NAME_MAX || state < REVISION_DRAFT || state > REVISION_CLOSED) {
         return sqlite_store_fail_corrupt("a revision", error);
     }
     record->revision = (uint32_t)revision;

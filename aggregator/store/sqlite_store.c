@@ -1,5 +1,7 @@
 #include "store/sqlite_store.h"
 
+#include <string.h>
+
 struct sqlite_store *sqlite_store_lock(struct store *store)
 {
     struct sqlite_store *s = (struct sqlite_store *)store;
@@ -17,6 +19,17 @@ dpot_status sqlite_store_fail_corrupt(const char *what, struct dpot_error *error
     return dpot_error_set(error, DPOT_ERR_CORRUPT,
                           "%s in the store is not what was written: restore the file from a backup",
                           what);
+}
+
+bool sqlite_store_read_bytes(struct query query, int column, uint8_t *out, size_t len)
+{
+    size_t found_len = 0;
+    const uint8_t *data = query_bytes(query, column, &found_len);
+    if (!data || found_len != len) {
+        return false;
+    }
+    memcpy(out, data, len);
+    return true;
 }
 
 static void close_store(struct store *store)
@@ -82,4 +95,12 @@ const struct store_backend store_sqlite = {
     .append_reports = sqlite_store_append_reports,
     .count_pool = sqlite_store_count_pool,
     .read_pool = sqlite_store_read_pool,
+    .add_job = sqlite_store_add_job,
+    .get_job = sqlite_store_get_job,
+    .next_job = sqlite_store_next_job,
+    .list_jobs = sqlite_store_list_jobs,
+    .update_job = sqlite_store_update_job,
+    .finish_job = sqlite_store_finish_job,
+    .requeue_jobs = sqlite_store_requeue_jobs,
+    .get_artifact = sqlite_store_get_artifact,
 };

@@ -56,6 +56,34 @@ dpot_status sqlite_store_count_pool(struct store *store, const uint8_t *hash,
 dpot_status sqlite_store_read_pool(struct store *store, const uint8_t *hash, store_each_report each,
                                    void *ctx, struct dpot_error *error);
 
+/* sqlite_jobs.c: */
+dpot_status sqlite_store_add_job(struct store *store, const struct job_record *record,
+                                 struct dpot_error *error);
+dpot_status sqlite_store_get_job(struct store *store, const uint8_t *id, struct job_record *record,
+                                 struct dpot_error *error);
+dpot_status sqlite_store_next_job(struct store *store, struct job_record *record,
+                                  struct dpot_error *error);
+dpot_status sqlite_store_list_jobs(struct store *store, store_each_job each, void *ctx,
+                                   struct dpot_error *error);
+dpot_status sqlite_store_update_job(struct store *store, const struct job_record *record,
+                                    struct dpot_error *error);
+dpot_status sqlite_store_finish_job(struct store *store, struct job_record *record,
+                                    const void *artifact, size_t len, struct dpot_error *error);
+dpot_status sqlite_store_requeue_jobs(struct store *store, int64_t now_ms,
+                                      struct dpot_error *error);
+
+/* sqlite_artifacts.c: */
+dpot_status sqlite_store_get_artifact(struct store *store, const uint8_t *digest,
+                                      struct dpot_buf *out, struct dpot_error *error);
+
+/* Adds an artifact inside a transaction, unless it is there. DPOT_ERR_CORRUPT. */
+DPOT_WARN_UNUSED dpot_status sqlite_store_add_artifact(struct sqlite_store *s,
+                                                       const uint8_t *digest, const void *data,
+                                                       size_t len, struct dpot_error *error);
+
+/* Copies column `column` when it has exactly `len` bytes. */
+bool sqlite_store_read_bytes(struct query query, int column, uint8_t *out, size_t len);
+
 /* Columns (format, n_reports, reports) of a row: the blob and its count; DPOT_ERR_CORRUPT. */
 DPOT_WARN_UNUSED dpot_status sqlite_store_read_blob(struct query query, int first_column,
                                                     const uint8_t **blob, size_t *n_reports,

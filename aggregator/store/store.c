@@ -19,6 +19,23 @@ const char *revision_state_name(enum revision_state state)
     return "unknown";
 }
 
+const char *job_state_name(enum job_state state)
+{
+    switch (state) {
+    case JOB_QUEUED:
+        return "queued";
+    case JOB_RUNNING:
+        return "running";
+    case JOB_DONE:
+        return "done";
+    case JOB_FAILED:
+        return "failed";
+    case JOB_CANCELLED:
+        return "cancelled";
+    }
+    return "unknown";
+}
+
 dpot_status store_open(const char *url, struct store **store, struct dpot_error *error)
 {
     *store = NULL;
@@ -93,4 +110,50 @@ dpot_status store_read_pool(struct store *store, const uint8_t hash[DPOT_HASH_LE
                             store_each_report each, void *ctx, struct dpot_error *error)
 {
     return store->backend->read_pool(store, hash, each, ctx, error);
+}
+
+dpot_status store_add_job(struct store *store, const struct job_record *record,
+                          struct dpot_error *error)
+{
+    return store->backend->add_job(store, record, error);
+}
+
+dpot_status store_get_job(struct store *store, const uint8_t id[JOB_ID_LEN],
+                          struct job_record *record, struct dpot_error *error)
+{
+    return store->backend->get_job(store, id, record, error);
+}
+
+dpot_status store_next_job(struct store *store, struct job_record *record, struct dpot_error *error)
+{
+    return store->backend->next_job(store, record, error);
+}
+
+dpot_status store_list_jobs(struct store *store, store_each_job each, void *ctx,
+                            struct dpot_error *error)
+{
+    return store->backend->list_jobs(store, each, ctx, error);
+}
+
+dpot_status store_update_job(struct store *store, const struct job_record *record,
+                             struct dpot_error *error)
+{
+    return store->backend->update_job(store, record, error);
+}
+
+dpot_status store_finish_job(struct store *store, struct job_record *record, const void *artifact,
+                             size_t len, struct dpot_error *error)
+{
+    return store->backend->finish_job(store, record, artifact, len, error);
+}
+
+dpot_status store_requeue_jobs(struct store *store, int64_t now_ms, struct dpot_error *error)
+{
+    return store->backend->requeue_jobs(store, now_ms, error);
+}
+
+dpot_status store_get_artifact(struct store *store, const uint8_t digest[DPOT_HASH_LEN],
+                               struct dpot_buf *out, struct dpot_error *error)
+{
+    return store->backend->get_artifact(store, digest, out, error);
 }

@@ -1,4 +1,4 @@
-/* The store: campaigns' signed revisions and accepted reports, durable.
+/* The store: campaigns' signed revisions, accepted reports, jobs and artifacts, durable.
  *
  * One call is one transaction. Several threads may call one store (it serialises writers itself).
  * Backends are rows of a table in store.c, chosen by the URL: "sqlite:PATH" ("sqlite::memory:" for
@@ -9,7 +9,10 @@
  * Invariants
  * (T1) A call that returned DPOT_OK is on disk (synchronous=FULL).
  * (T2) A report id is stored at most once within (campaign hash, round): ids are compared exactly.
- * (T3) Reports are never changed or deleted; pools only grow until their revision closes. */
+ * (T3) Reports are never changed or deleted; pools only grow until their revision closes.
+ * (T4) A job that has ended never changes, and it is done exactly when its artifact is stored.
+ * (T5) An artifact is named by the BLAKE2b-256 of its bytes, never changed or deleted, and checked
+ *      against its name whenever it is read. */
 #ifndef DPOT_STORE_STORE_H
 #define DPOT_STORE_STORE_H
 
@@ -109,5 +112,79 @@ typedef int (*store_each_report)(void *ctx, uint32_t round, const struct dpot_re
 DPOT_WARN_UNUSED dpot_status store_read_pool(struct store *store, const uint8_t hash[DPOT_HASH_LEN],
                                              store_each_report each, void *ctx,
                                              struct dpot_error *error);
+
+/* Jobs: one row a run (jobs/runner.h has the state diagram). */
+
+#define JOB_ID_LEN 16
+#define JOB_KIND_SIZE 33
+#define JOB_PARAMETERS_SIZE 2049
+#define JOB_SENTENCE_SIZE 400
+#define JOB_ATTEMPTS_MAX 3 /* of a job whose process dies each time */
+
+enum job_state {
+    JOB_QUEUED = 1,
+    JOB_RUNNING = 2,
+    JOB_DONE = 3,
+    JOB_FAILED = 4,
+    JOB_CANCELLED = 5,
+};
+
+/* "queued", "running", "done", "failed", "cancelled". */
+const char *job_state_name(enum job_state state);
+
+struct job_record {
+    uint8_t id[JOB_ID_LEN];
+    char kind[JOB_KIND_SIZE];
+    uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN];
+    uint8_t hash[DPOT_HASH_LEN];          /* the revision it is about */
+    char parameters[JOB_PARAMETERS_SIZE]; /* JSON */
+    enum job_state state;
+    uint64_t n_done, n_total;                 /* progress; n_total 0: not known yet */
+    uint32_t n_attempts;                      /* how often it was begun */
+    int64_t created_ms, started_ms, ended_ms; /* 0: not yet */
+    char sentence[JOB_SENTENCE_SIZE];         /* why it failed; else empty */
+    uint8_t artifact[DPOT_HASH_LEN];          /* its digest, when it is done; else zeros */
+};
+
+/* Adds a queued job: id, kind, campaign, hash, parameters and created_ms of the record.
+ * DPOT_ERR_EXISTS: the id is there. */
+DPOT_WARN_UNUSED dpot_status store_add_job(struct store *store, const struct job_record *record,
+                                           struct dpot_error *error);
+
+/* DPOT_ERR_NOT_FOUND. */
+DPOT_WARN_UNUSED dpot_status store_get_job(struct store *store, const uint8_t id[JOB_ID_LEN],
+                                           struct job_record *record, struct dpot_error *error);
+
+/* The job that has waited longest. DPOT_ERR_NOT_FOUND without a sentence when none is queued. */
+DPOT_WARN_UNUSED dpot_status store_next_job(struct store *store, struct job_record *record,
+                                            struct dpot_error *error);
+
+/* Calls `each` for every job, newest first; stops when it returns non-zero. */
+typedef int (*store_each_job)(void *ctx, const struct job_record *record);
+DPOT_WARN_UNUSED dpot_status store_list_jobs(struct store *store, store_each_job each, void *ctx,
+                                             struct dpot_error *error);
+
+/* Writes state, progress, attempts, times and sentence of a job that has not ended; any state but
+ * done, which store_finish_job gives. DPOT_ERR_NOT_FOUND; DPOT_ERR_STATE: it has ended; DPOT_ERR_ARGUMENT. */
+DPOT_WARN_UNUSED dpot_status store_update_job(struct store *store, const struct job_record *record,
+                                              struct dpot_error *error);
+
+/* Stores an artifact and makes the job done with it (T4); fills record->artifact and record->state.
+ * Bytes that are stored already are no error. Status as store_update_job; DPOT_ERR_CORRUPT when
+ * other bytes have the digest's name. */
+DPOT_WARN_UNUSED dpot_status store_finish_job(struct store *store, struct job_record *record,
+                                              const void *artifact, size_t len,
+                                              struct dpot_error *error);
+
+/* Jobs that a dead process left running are queued again, without progress; after JOB_ATTEMPTS_MAX
+ * attempts they have failed, at now_ms. */
+DPOT_WARN_UNUSED dpot_status store_requeue_jobs(struct store *store, int64_t now_ms,
+                                                struct dpot_error *error);
+
+/* Appends the bytes of an artifact. DPOT_ERR_NOT_FOUND; DPOT_ERR_CORRUPT: not the bytes that were
+ * stored (T5). */
+DPOT_WARN_UNUSED dpot_status store_get_artifact(struct store *store,
+                                                const uint8_t digest[DPOT_HASH_LEN],
+                                                struct dpot_buf *out, struct dpot_error *error);
 
 #endif

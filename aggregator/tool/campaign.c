@@ -41,24 +41,6 @@ static dpot_status check_id(struct run *run, const char *text)
                : RUN_USAGE(run, "\"%.80s\" is no campaign ID: it has 32 hex digits", text);
 }
 
-/* One admin call whose JSON answer is the result. */
-static dpot_status call_admin(struct run *run, const char *method, const char *path,
-                              const char *body)
-{
-    struct remote remote;
-    json_t *answer = NULL;
-    dpot_status status = remote_open(run, true, &remote);
-    if (status == DPOT_OK) {
-        status = remote_call_json(&remote, method, path, body, &answer);
-    }
-    remote_close(&remote);
-    if (status == DPOT_OK) {
-        json_decref(run->result);
-        run->result = answer;
-    }
-    return status;
-}
-
 /* ---- create ---- */
 
 /* The server would say the same, but nothing needs to leave for that. */
@@ -89,7 +71,7 @@ static dpot_status run_create(struct run *run)
     }
     if (status == DPOT_OK) {
         body = json_dumps(spec, JSON_COMPACT | JSON_REAL_PRECISION(17));
-        status = body ? call_admin(run, "POST", "/v1/admin/campaigns", body) : DPOT_ERR_MEMORY;
+        status = body ? remote_admin(run, "POST", "/v1/admin/campaigns", body) : DPOT_ERR_MEMORY;
     }
     free(body);
     json_decref(spec);
@@ -113,7 +95,7 @@ const struct command command_campaign_create = {
 
 static dpot_status run_list(struct run *run)
 {
-    const dpot_status status = call_admin(run, "GET", "/v1/admin/campaigns", NULL);
+    const dpot_status status = remote_admin(run, "GET", "/v1/admin/campaigns", NULL);
     const json_t *campaigns = json_object_get(run->result, "campaigns");
     if (status == DPOT_OK && !run->is_json && json_array_size(campaigns) == 0) {
         (void)json_object_clear(run->result);
@@ -163,7 +145,7 @@ static dpot_status run_show(struct run *run)
     }
     const dpot_status status = check_id(run, text);
     (void)snprintf(path, sizeof path, "/v1/admin/campaigns/%.32s", text);
-    return status == DPOT_OK ? call_admin(run, "GET", path, NULL) : status;
+    return status == DPOT_OK ? remote_admin(run, "GET", path, NULL) : status;
 }
 
 const struct command command_campaign_show = {
@@ -188,7 +170,7 @@ static dpot_status change_state(struct run *run, const char *verb)
     char path[96];
     const dpot_status status = check_id(run, run->operands[0]);
     (void)snprintf(path, sizeof path, "/v1/admin/campaigns/%.32s/%s", run->operands[0], verb);
-    return status == DPOT_OK ? call_admin(run, "POST", path, NULL) : status;
+    return status == DPOT_OK ? remote_admin(run, "POST", path, NULL) : status;
 }
 
 static dpot_status run_open(struct run *run)

@@ -29,7 +29,7 @@ enum exit_code {
 };
 
 #define OPTIONS_MAX 40 /* of one command, with the general ones */
-#define OPERANDS_MAX 2
+#define OPERANDS_MAX 17
 
 struct option {
     const char *name;  /* without the dashes; NULL ends a list */
@@ -42,9 +42,10 @@ struct run;
 struct command {
     const char *name;     /* "ot", "campaign create" */
     const char *operands; /* "SPEC.json"; NULL for none */
-    size_t n_operands;
-    const char *summary; /* one line */
-    const char *details; /* the rest of --help */
+    size_t n_operands;    /* at least */
+    size_t max_operands;  /* at most; 0: n_operands, no more */
+    const char *summary;  /* one line */
+    const char *details;  /* the rest of --help */
     const char *example;
     const struct option *options;
     dpot_status (*run)(struct run *run);
@@ -55,6 +56,7 @@ struct run {
     const struct command *command;
     const char *values[OPTIONS_MAX]; /* by the number of the option; NULL: not given */
     const char *operands[OPERANDS_MAX];
+    size_t n_operands;
 
     bool is_json;
     bool is_quiet;

@@ -25,6 +25,12 @@ extern const struct command command_campaign_show;
 extern const struct command command_campaign_open;
 extern const struct command command_campaign_close;
 extern const struct command command_campaign_fetch;
+extern const struct command command_campaign_revise;
 extern const struct command command_pool;
+extern const struct command command_job_start;
+extern const struct command command_job_list;
+extern const struct command command_job_show;
+extern const struct command command_job_cancel;
+extern const struct command command_artifact_get;
 
 #endif

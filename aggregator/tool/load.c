@@ -71,17 +71,18 @@ dpot_status load_weights(struct run *run, const char *name, size_t width, struct
         return status;
     }
     /* A column of the right length is one measure, also when it was saved as (width, 1). */
-    const bool is_column = array->n_cols == 1 && (array->is_vector || array->n_rows == width);
+    const bool is_column =
+        array->n_cols == 1 && (array->is_vector || array->n_rows == width || width == 0);
     const size_t n = is_column ? array->n_rows : array->n_cols;
     const size_t n_measures = is_column ? 1 : array->n_rows;
-    if (n != width) {
+    if (width != 0 && n != width) {
         status = dpot_error_set(&run->error, DPOT_ERR_SHAPE,
                                 "--%s %s has %zu weights for %zu points: they must agree", name,
                                 option_text(run, name), n, width);
     }
     array->is_vector = is_column;
     for (size_t r = 0; status == DPOT_OK && r < n_measures; r++) {
-        status = check_row(run, name, r, array->values + r * width, width);
+        status = check_row(run, name, r, array->values + r * n, n);
     }
     if (status != DPOT_OK) {
         array_release(array);

@@ -99,7 +99,8 @@ static dpot_status read_general_options(struct run *run)
 
 dpot_status options_parse(struct run *run, int argc, char **argv, bool *wants_help)
 {
-    size_t n_operands = 0;
+    const struct command *command = run->command;
+    const size_t most = command->max_operands > 0 ? command->max_operands : command->n_operands;
     bool is_over = false; /* "--" was seen */
     *wants_help = false;
     for (int i = 0; i < argc; i++) {
@@ -115,11 +116,11 @@ dpot_status options_parse(struct run *run, int argc, char **argv, bool *wants_he
         } else if (!is_over && argv[i][0] == '-' && argv[i][1] != '\0') {
             status =
                 RUN_USAGE(run, "option %.60s is not known: options begin with two dashes", argv[i]);
-        } else if (n_operands >= run->command->n_operands) {
+        } else if (run->n_operands >= most) {
             status = RUN_USAGE(run, "\"%.60s\" is one argument too many: see dpot %s --help",
-                               argv[i], run->command->name);
+                               argv[i], command->name);
         } else {
-            run->operands[n_operands++] = argv[i];
+            run->operands[run->n_operands++] = argv[i];
         }
         if (status != DPOT_OK) {
             return status;
@@ -128,9 +129,9 @@ dpot_status options_parse(struct run *run, int argc, char **argv, bool *wants_he
     if (*wants_help) {
         return DPOT_OK;
     }
-    if (n_operands < run->command->n_operands) {
-        return RUN_USAGE(run, "%s is missing: give dpot %s %s", run->command->operands,
-                         run->command->name, run->command->operands);
+    if (run->n_operands < command->n_operands) {
+        return RUN_USAGE(run, "%s is missing: give dpot %s %s", command->operands, command->name,
+                         command->operands);
     }
     return read_general_options(run);
 }

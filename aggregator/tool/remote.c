@@ -177,7 +177,7 @@ dpot_status remote_call(struct remote *remote, const char *method, const char *p
         return dpot_error_set(&remote->run->error, status, "%s %.300s: %s", method, url,
                               dpot_status_text(status));
     }
-    if (response.status == 200 || response.status == 201) {
+    if (response.status >= 200 && response.status <= 202) {
         return DPOT_OK;
     }
     struct dpot_buf answer = *out;
@@ -208,5 +208,21 @@ dpot_status remote_call_json(struct remote *remote, const char *method, const ch
         }
     }
     dpot_buf_release(&buf);
+    return status;
+}
+
+dpot_status remote_admin(struct run *run, const char *method, const char *path, const char *body)
+{
+    struct remote remote;
+    json_t *answer = NULL;
+    dpot_status status = remote_open(run, true, &remote);
+    if (status == DPOT_OK) {
+        status = remote_call_json(&remote, method, path, body, &answer);
+    }
+    remote_close(&remote);
+    if (status == DPOT_OK) {
+        json_decref(run->result);
+        run->result = answer;
+    }
     return status;
 }

@@ -33,7 +33,7 @@ DPOT_WARN_UNUSED dpot_status remote_open(struct run *run, bool is_admin, struct 
 void remote_close(struct remote *remote); /* wipes the token */
 
 /* One exchange; the body of a success is appended to `out`, which bounds it. Any HTTP status but
- * 200 and 201 is a failure: the server's own sentence, and a status for the exit code (400, 404,
+ * 200, 201 and 202 is a failure: the server's own sentence, and a status for the exit code (400, 404,
  * 413: data; 401, 403: refused; 409: not ready; else server). `body` may be NULL. */
 DPOT_WARN_UNUSED dpot_status remote_call(struct remote *remote, const char *method,
                                          const char *path, const char *body, struct dpot_buf *out);
@@ -42,7 +42,11 @@ DPOT_WARN_UNUSED dpot_status remote_call(struct remote *remote, const char *meth
 DPOT_WARN_UNUSED dpot_status remote_call_json(struct remote *remote, const char *method,
                                               const char *path, const char *body, json_t **answer);
 
-/* Checks that `text` is a campaign id: 32 hex digits. */
+/* One admin call on a connection of its own, whose JSON answer becomes the result of the run. */
+DPOT_WARN_UNUSED dpot_status remote_admin(struct run *run, const char *method, const char *path,
+                                          const char *body);
+
+/* Checks that `text` is an id, of a campaign or a job: 32 hex digits. */
 bool is_campaign_id(const char *text);
 
 #endif

@@ -38,6 +38,16 @@ void dpot_hash(uint8_t out[DPOT_HASH_LEN], const void *data, size_t len);
 void dpot_hash_keyed(uint8_t out[DPOT_HASH_LEN], const void *key, size_t key_len, const void *data,
                      size_t len);
 
+/* The same hash of bytes that come in pieces:
+ *     dpot_hasher_init(&hasher); dpot_hasher_add(&hasher, data, len); ... dpot_hasher_end(&hasher, out);
+ * Nothing is allocated; a hasher may be left half way. */
+struct dpot_hasher {
+    _Alignas(64) unsigned char state[384];
+};
+void dpot_hasher_init(struct dpot_hasher *hasher);
+void dpot_hasher_add(struct dpot_hasher *hasher, const void *data, size_t len);
+void dpot_hasher_end(struct dpot_hasher *hasher, uint8_t out[DPOT_HASH_LEN]);
+
 /* A new Ed25519 pair, and the public half of a secret key. */
 void dpot_sign_keypair(uint8_t public_key[DPOT_SIGN_PUBLIC_LEN],
                        uint8_t secret_key[DPOT_SIGN_SECRET_LEN]);

@@ -24,16 +24,18 @@ void dpot_campaign_release(struct dpot_campaign *campaign)
 /* One row per mechanism. */
 struct mechanism_row {
     enum dpot_mechanism_id id;
-    bool is_index; /* reports name an output point */
+    bool is_index;        /* reports name an output point */
+    bool has_sweeps;      /* lambda and iterations mean something */
+    bool has_sensitivity; /* of a utility in cost units */
     const char *name;
 };
 
 static const struct mechanism_row mechanisms[] = {
-    {DPOT_MECHANISM_WPM, true, "wpm"},
-    {DPOT_MECHANISM_KPM, true, "kpm"},
-    {DPOT_MECHANISM_EXPONENTIAL, true, "exponential"},
-    {DPOT_MECHANISM_LAPLACE, false, "laplace"},
-    {DPOT_MECHANISM_GAUSSIAN, false, "gaussian"},
+    {DPOT_MECHANISM_WPM, true, true, false, "wpm"},
+    {DPOT_MECHANISM_KPM, true, false, false, "kpm"},
+    {DPOT_MECHANISM_EXPONENTIAL, true, false, true, "exponential"},
+    {DPOT_MECHANISM_LAPLACE, false, false, false, "laplace"},
+    {DPOT_MECHANISM_GAUSSIAN, false, false, false, "gaussian"},
 };
 #define N_MECHANISMS (sizeof mechanisms / sizeof mechanisms[0])
 
@@ -249,6 +251,41 @@ static dpot_status check_base_measure(const struct dpot_campaign *campaign,
     return DPOT_OK;
 }
 
+/* A number in cost units: positive where the mechanism has one, otherwise 0, so that equal campaigns
+ * have equal bytes. */
+static dpot_status check_scale(const char *field, double value, bool is_used, const char *mechanism,
+                               struct dpot_error *error)
+{
+    if (is_used && (!(value > 0) || isinf(value))) {
+        return dpot_error_set(error, DPOT_ERR_RANGE, "%s is %g: it must be positive and finite",
+                              field, value);
+    }
+    if (!is_used && !(value == 0)) {
+        return dpot_error_set(error, DPOT_ERR_RANGE, "%s is %g, but %s has none: leave it out",
+                              field, value, mechanism);
+    }
+    return DPOT_OK;
+}
+
+static dpot_status check_index_numbers(const struct dpot_campaign *campaign,
+                                       const struct mechanism_row *row, struct dpot_error *error)
+{
+    dpot_status status = DPOT_OK;
+    if (row->has_sweeps) {
+        status = check_count("iterations", campaign->iterations, DPOT_ITERATIONS_MAX, error);
+    } else {
+        status = check_scale("iterations", campaign->iterations, false, row->name, error);
+    }
+    if (status == DPOT_OK) {
+        status = check_scale("lambda", campaign->lambda, row->has_sweeps, row->name, error);
+    }
+    if (status == DPOT_OK) {
+        status = check_scale("sensitivity", campaign->sensitivity, row->has_sensitivity, row->name,
+                             error);
+    }
+    return status == DPOT_OK ? check_base_measure(campaign, error) : status;
+}
+
 static dpot_status check_mechanism(const struct dpot_campaign *campaign, struct dpot_error *error)
 {
     const struct mechanism_row *row = find_mechanism(campaign->mechanism);
@@ -258,19 +295,12 @@ static dpot_status check_mechanism(const struct dpot_campaign *campaign, struct 
     }
     dpot_status status = check_epsilon(campaign, row->is_index, error);
     if (status == DPOT_OK) {
-        status = check_count("iterations", campaign->iterations, DPOT_ITERATIONS_MAX, error);
-    }
-    if (status == DPOT_OK) {
         status = check_count("n_max", campaign->n_max, DPOT_N_MAX_MAX, error);
     }
-    if (status != DPOT_OK) {
-        return status;
+    if (status == DPOT_OK && row->is_index) {
+        status = check_index_numbers(campaign, row, error);
     }
-    if (!(campaign->lambda > 0) || isinf(campaign->lambda)) {
-        return dpot_error_set(error, DPOT_ERR_RANGE, "lambda is %g: it must be positive and finite",
-                              campaign->lambda);
-    }
-    return row->is_index ? check_base_measure(campaign, error) : DPOT_OK;
+    return status;
 }
 
 static dpot_status check_time(const char *field, int64_t time_ms, struct dpot_error *error)

@@ -175,6 +175,42 @@ Test(campaign, the_mechanism_s_numbers_have_ranges)
     REFUSES(campaign.n_max = 10001, DPOT_ERR_RANGE, "n_max is 10001");
 }
 
+static void become(struct dpot_campaign *campaign, enum dpot_mechanism_id mechanism)
+{
+    campaign->mechanism = mechanism;
+    campaign->lambda = 0;
+    campaign->iterations = 0;
+    campaign->sensitivity = mechanism == DPOT_MECHANISM_EXPONENTIAL ? 3 : 0;
+}
+
+Test(campaign, the_baselines_have_their_own_numbers_and_no_others)
+{
+    const enum dpot_mechanism_id ids[] = {DPOT_MECHANISM_KPM, DPOT_MECHANISM_EXPONENTIAL};
+    for (size_t i = 0; i < 2; i++) {
+        struct dpot_campaign own = make_campaign();
+        become(&own, ids[i]);
+        cr_assert_eq(dpot_campaign_check(&own, NULL), DPOT_OK);
+        dpot_campaign_release(&own);
+        REFUSES(become(&campaign, ids[i]);
+                campaign.lambda = .1, DPOT_ERR_RANGE, "lambda is 0.1, but");
+        REFUSES(become(&campaign, ids[i]);
+                campaign.iterations = 9, DPOT_ERR_RANGE, "iterations is 9, but");
+        REFUSES(become(&campaign, ids[i]); campaign.n_max = 0, DPOT_ERR_RANGE, "n_max is 0");
+        REFUSES(become(&campaign, ids[i]);
+                campaign.epsilon_q32 = 20 * DPOT_EPSILON_ONE + 1, DPOT_ERR_EPSILON, "at most 20");
+        REFUSES(become(&campaign, ids[i]);
+                campaign.base_measure.total = 0, DPOT_ERR_RANGE, "T of the base measure is 0");
+    }
+    REFUSES(campaign.sensitivity = 1, DPOT_ERR_RANGE, "sensitivity is 1, but wpm has none");
+    REFUSES(become(&campaign, ids[0]);
+            campaign.sensitivity = 1, DPOT_ERR_RANGE, "sensitivity is 1, but kpm has none");
+    const double bad[] = {0, -1, NAN, INFINITY};
+    for (size_t i = 0; i < 4; i++) {
+        REFUSES(become(&campaign, ids[1]);
+                campaign.sensitivity = bad[i], DPOT_ERR_RANGE, "must be positive and finite");
+    }
+}
+
 Test(campaign, the_base_measure_has_one_positive_code_a_point)
 {
     const double one[] = {3};

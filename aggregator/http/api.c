@@ -1,0 +1,46 @@
+#include "http/api.h"
+
+#include "base/clock.h"
+
+/* How a refusal is answered; whatever has no row is a malformed request. */
+struct status_row {
+    dpot_status status;
+    unsigned http_status;
+};
+static const struct status_row statuses[] = {
+    {DPOT_ERR_NOT_FOUND, 404}, {DPOT_ERR_EXISTS, 409},    {DPOT_ERR_CLOSED, 409},
+    {DPOT_ERR_STATE, 409},     {DPOT_ERR_TOO_LARGE, 413}, {DPOT_ERR_CORRUPT, 500},
+    {DPOT_ERR_MEMORY, 503},    {DPOT_ERR_IO, 503},        {DPOT_ERR_BUSY, 503},
+};
+
+void api_refuse(const struct http_request *request, struct http_response *response,
+                dpot_status status, const struct dpot_error *error)
+{
+    unsigned http_status = 400;
+    for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++) {
+        if (statuses[i].status == status) {
+            http_status = statuses[i].http_status;
+        }
+    }
+    http_response_refuse(response, request->path, http_status, status, error->text);
+}
+
+dpot_status api_parse(const struct http_request *request, json_t **value, struct dpot_error *error)
+{
+    return json_parse(request->body ? (const char *)request->body : "", request->body_len, value,
+                      error);
+}
+
+json_t *api_hex(const uint8_t *data, size_t len)
+{
+    char text[2 * DPOT_HASH_LEN + 1];
+    dpot_hex_encode(text, data, len);
+    return json_string(text);
+}
+
+json_t *api_time(int64_t time_ms)
+{
+    char text[DPOT_RFC3339_SIZE];
+    dpot_time_format(time_ms, text);
+    return time_ms == 0 ? json_null() : json_string(text);
+}

@@ -1,0 +1,21 @@
+/* What the admin handlers share: reading a JSON body, and how a refusal is answered. */
+#ifndef DPOT_HTTP_API_H
+#define DPOT_HTTP_API_H
+
+#include "http/routes.h"
+
+/* The body as JSON; *value is a new reference, NULL on failure. */
+DPOT_WARN_UNUSED dpot_status api_parse(const struct http_request *request, json_t **value,
+                                       struct dpot_error *error);
+
+/* Answers a failure with the HTTP status that stands for it. */
+void api_refuse(const struct http_request *request, struct http_response *response,
+                dpot_status status, const struct dpot_error *error);
+
+/* At most DPOT_HASH_LEN bytes in lower-case hex. New reference. */
+json_t *api_hex(const uint8_t *data, size_t len);
+
+/* An RFC 3339 time, null for 0. New reference. */
+json_t *api_time(int64_t time_ms);
+
+#endif

@@ -1,0 +1,138 @@
+#include "http/api.h"
+
+#define LIST_MAX 1000 /* newest jobs in a listing */
+
+static json_t *describe_job(const struct job_record *record)
+{
+    json_t *progress = json_pack("{s:I,s:I}", "done", (json_int_t)record->n_done, "total",
+                                 (json_int_t)record->n_total);
+    return json_pack("{s:o,s:s,s:o,s:o,s:o,s:s,s:o,s:o,s:o,s:o,s:o,s:o}", "id",
+                     api_hex(record->id, sizeof record->id), "kind", record->kind, "campaign",
+                     api_hex(record->campaign_id, sizeof record->campaign_id), "campaign_hash",
+                     api_hex(record->hash, sizeof record->hash), "parameters",
+                     json_loads(record->parameters, 0, NULL), "state",
+                     job_state_name(record->state), "progress", progress, "created",
+                     api_time(record->created_ms), "started", api_time(record->started_ms), "ended",
+                     api_time(record->ended_ms), "error",
+                     record->sentence[0] ? json_string(record->sentence) : json_null(), "artifact",
+                     record->state == JOB_DONE ? api_hex(record->artifact, sizeof record->artifact)
+                                               : json_null());
+}
+
+/* 202 while there is something to wait for. */
+static void answer_job(struct http_response *response, const struct job_record *record)
+{
+    const bool is_waiting = record->state == JOB_QUEUED || record->state == JOB_RUNNING;
+    http_response_json(response, is_waiting ? 202 : 200, describe_job(record));
+    response->level = LOG_LEVEL_INFO;
+}
+
+static dpot_status read_start(const json_t *body, const char **kind,
+                              uint8_t campaign[DPOT_CAMPAIGN_ID_LEN], const json_t **parameters,
+                              struct dpot_error *error)
+{
+    static const char *const keys[] = {"kind", "campaign", "parameters", NULL};
+    const char *hex = "";
+    dpot_status status = json_check_keys(body, "", keys, error);
+    if (status == DPOT_OK) {
+        status = json_get_string(body, "", "kind", kind, error);
+    }
+    if (status == DPOT_OK) {
+        status = json_get_string(body, "", "campaign", &hex, error);
+    }
+    if (status == DPOT_ERR_NOT_FOUND) {
+        return dpot_error_set(error, DPOT_ERR_MALFORMED,
+                              "kind or campaign is missing: a job needs both");
+    }
+    if (status == DPOT_OK && dpot_hex_decode(hex, campaign, DPOT_CAMPAIGN_ID_LEN) != DPOT_OK) {
+        return dpot_error_set(error, DPOT_ERR_MALFORMED,
+                              "campaign is \"%.40s\": give an id of 32 hex digits", hex);
+    }
+    *parameters = json_object_get(body, "parameters");
+    return status;
+}
+
+void api_jobs_start(const struct http_app *app, const struct http_request *request,
+                    struct http_response *response)
+{
+    struct dpot_error error = {{0}};
+    struct job_record record;
+    uint8_t campaign[DPOT_CAMPAIGN_ID_LEN];
+    const char *kind = NULL;
+    const json_t *parameters = NULL;
+    json_t *body = NULL;
+    dpot_status status = api_parse(request, &body, &error);
+    if (status == DPOT_OK) {
+        status = read_start(body, &kind, campaign, &parameters, &error);
+    }
+    if (status == DPOT_OK) {
+        status = runner_start(app->runner, kind, campaign, parameters, &record, &error);
+    }
+    json_decref(body);
+    if (status == DPOT_OK) {
+        answer_job(response, &record);
+    } else {
+        api_refuse(request, response, status, &error);
+    }
+}
+
+static int append_job(void *ctx, const struct job_record *record)
+{
+    return json_array_append_new(ctx, describe_job(record)) != 0 ||
+           json_array_size(ctx) == LIST_MAX;
+}
+
+void api_jobs_list(const struct http_app *app, const struct http_request *request,
+                   struct http_response *response)
+{
+    struct dpot_error error = {{0}};
+    json_t *list = json_array();
+    const dpot_status status = runner_list(app->runner, append_job, list, &error);
+    if (status != DPOT_OK) {
+        json_decref(list);
+        api_refuse(request, response, status, &error);
+        return;
+    }
+    http_response_json(response, 200, json_pack("{s:o}", "jobs", list));
+}
+
+void api_jobs_show(const struct http_app *app, const struct http_request *request,
+                   struct http_response *response)
+{
+    struct dpot_error error = {{0}};
+    struct job_record record;
+    const dpot_status status = runner_get(app->runner, request->id, &record, &error);
+    if (status == DPOT_OK) {
+        http_response_json(response, 200, describe_job(&record));
+    } else {
+        api_refuse(request, response, status, &error);
+    }
+}
+
+void api_jobs_cancel(const struct http_app *app, const struct http_request *request,
+                     struct http_response *response)
+{
+    struct dpot_error error = {{0}};
+    struct job_record record;
+    const dpot_status status = runner_cancel(app->runner, request->id, &record, &error);
+    if (status == DPOT_OK) {
+        answer_job(response, &record);
+    } else {
+        api_refuse(request, response, status, &error);
+    }
+}
+
+void api_jobs_artifact(const struct http_app *app, const struct http_request *request,
+                       struct http_response *response)
+{
+    struct dpot_error error = {{0}};
+    const dpot_status status =
+        store_get_artifact(app->store, request->digest, &response->body, &error);
+    if (status != DPOT_OK) {
+        api_refuse(request, response, status, &error);
+        return;
+    }
+    response->status = 200;
+    response->content_type = "application/x-protobuf";
+    response->level = LOG_LEVEL_INFO;
+}

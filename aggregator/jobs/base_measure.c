@@ -1,0 +1,282 @@
+/* Kind `base-measure`: the base measure that serves a campaign's users best (002, Theorem 3.5), for
+ * its next revision.
+ *
+ * Works on the public campaign alone (its points, cost and epsilon): it reads no report and costs no
+ * privacy. The artifact's values are the masses, with their total. */
+#include "jobs/job.h"
+
+#include "ot/cost.h"
+#include "solve/best_uniform.h"
+#include "solve/mirror_descent.h"
+
+#include <math.h>
+#include <string.h>
+
+#define ITERATIONS_DEFAULT 10000
+#define GAP_DEFAULT 1e-6
+#define COST_PAIRS_MAX ((uint64_t)1 << 26) /* 20 bytes each: cost, sorted cost, order */
+#define CODE_RATIO 4294967295.0            /* between the masses a campaign can say */
+
+/* Parameters. */
+
+static const char *const known[] = {"method", "max_iterations", "gap", NULL};
+
+static dpot_status read_method(const json_t *given, const char **method, struct dpot_error *error)
+{
+    *method = "mirror";
+    const dpot_status status = json_get_string(given, "parameters", "method", method, error);
+    if (status != DPOT_OK && status != DPOT_ERR_NOT_FOUND) {
+        return status;
+    }
+    if (strcmp(*method, "mirror") != 0 && strcmp(*method, "uniform") != 0) {
+        return dpot_error_set(error, DPOT_ERR_RANGE,
+                              "parameters.method is \"%.40s\": choose mirror or uniform", *method);
+    }
+    return DPOT_OK;
+}
+
+static dpot_status refuse_beside_uniform(const json_t *given, struct dpot_error *error)
+{
+    for (size_t i = 1; known[i]; i++) {
+        if (json_object_get(given, known[i])) {
+            return dpot_error_set(error, DPOT_ERR_MALFORMED,
+                                  "parameters.%s is for method mirror: the best uniform measure "
+                                  "is exact, leave it out",
+                                  known[i]);
+        }
+    }
+    return DPOT_OK;
+}
+
+static dpot_status read_mirror(const json_t *given, int64_t *max_iterations, double *gap,
+                               struct dpot_error *error)
+{
+    *max_iterations = ITERATIONS_DEFAULT;
+    *gap = GAP_DEFAULT;
+    dpot_status status =
+        json_get_integer(given, "parameters", "max_iterations", 1,
+                         (int64_t)MIRROR_DESCENT_ITERATIONS_MAX, max_iterations, error);
+    if (status == DPOT_OK || status == DPOT_ERR_NOT_FOUND) {
+        status = json_get_number(given, "parameters", "gap", 0, 1, gap, error);
+    }
+    return status == DPOT_ERR_NOT_FOUND ? DPOT_OK : status;
+}
+
+static dpot_status complete(const json_t *given, json_t **parameters, struct dpot_error *error)
+{
+    const char *method = NULL;
+    int64_t max_iterations = 0;
+    double gap = 0;
+    *parameters = NULL;
+    dpot_status status = json_check_keys(given, "parameters", known, error);
+    if (status == DPOT_OK) {
+        status = read_method(given, &method, error);
+    }
+    if (status != DPOT_OK) {
+        return status;
+    }
+    if (strcmp(method, "uniform") == 0) {
+        status = refuse_beside_uniform(given, error);
+        *parameters = status == DPOT_OK ? json_pack("{s:s}", "method", method) : NULL;
+    } else {
+        status = read_mirror(given, &max_iterations, &gap, error);
+        *parameters = status == DPOT_OK
+                          ? json_pack("{s:s,s:I,s:f}", "method", method, "max_iterations",
+                                      (json_int_t)max_iterations, "gap", gap)
+                          : NULL;
+    }
+    return status == DPOT_OK && !*parameters ? DPOT_ERR_MEMORY : status;
+}
+
+static dpot_status check(const struct dpot_campaign *campaign, struct dpot_error *error)
+{
+    const uint64_t n_rows = campaign->domain.size, n_cols = campaign->output.size;
+    if (campaign->mechanism != DPOT_MECHANISM_WPM) {
+        return dpot_error_set(error, DPOT_ERR_RANGE,
+                              "the campaign's mechanism is %s, which takes no base measure of "
+                              "ours: choose a campaign of wpm",
+                              dpot_mechanism_name(campaign->mechanism));
+    }
+    if (n_rows * n_cols > COST_PAIRS_MAX) {
+        return dpot_error_set(error, DPOT_ERR_TOO_LARGE,
+                              "the campaign has %llu x %llu costs: a job takes at most %llu, use "
+                              "fewer points",
+                              (unsigned long long)n_rows, (unsigned long long)n_cols,
+                              (unsigned long long)COST_PAIRS_MAX);
+    }
+    return DPOT_OK;
+}
+
+/* The work. */
+
+struct search {
+    const struct dpot_campaign *campaign;
+    const struct solve_control *control;
+    double *cost; /* (domain size, output size) */
+    struct phi phi;
+    double *m; /* (output size) the result, of the artifact */
+    double lower_bound, uniform_objective;
+    size_t iterations;
+    bool is_converged;
+};
+
+static dpot_status make_cost(struct search *search)
+{
+    const struct dpot_domain *domain = &search->campaign->domain;
+    const struct dpot_domain *output = &search->campaign->output;
+    const size_t n_x = (size_t)domain->size * domain->dim;
+    const size_t n_v = (size_t)output->size * output->dim;
+    double *x = dpot_alloc_array(NULL, n_x, sizeof *x);
+    double *v = dpot_alloc_array(NULL, n_v, sizeof *v);
+    search->cost =
+        dpot_alloc_array(NULL, (size_t)domain->size * output->size, sizeof *search->cost);
+    const bool has_room = x && v && search->cost;
+    if (has_room) {
+        dpot_domain_points(domain, x);
+        dpot_domain_points(output, v);
+        dpot_cost_matrix(&search->campaign->metric, search->campaign->cost_power, domain->dim, x,
+                         domain->size, v, output->size, search->cost);
+    }
+    dpot_free_array(NULL, v, n_v, sizeof *v);
+    dpot_free_array(NULL, x, n_x, sizeof *x);
+    return has_room ? DPOT_OK : DPOT_ERR_MEMORY;
+}
+
+static dpot_status set_up(struct search *search, struct dpot_error *error)
+{
+    dpot_status status = make_cost(search);
+    if (status != DPOT_OK) {
+        return dpot_error_set(error, status, "out of memory for %u x %u costs",
+                              search->campaign->domain.size, search->campaign->output.size);
+    }
+    const struct phi_config config = {
+        .n_rows = search->campaign->domain.size,
+        .n_cols = search->campaign->output.size,
+        .cost = search->cost,
+        .epsilon = dpot_epsilon_to_double(search->campaign->epsilon_q32),
+        .linalg = dpot_linalg_openblas(),
+    };
+    return phi_init(&search->phi, &config, error);
+}
+
+/* Some ten evaluations: watched for the stop, but no progress to speak of. */
+static dpot_status find_uniform(struct search *search)
+{
+    struct best_uniform_result result;
+    struct solve_control control = *search->control;
+    control.progress = NULL;
+    const dpot_status status = best_uniform(&search->phi, &control, search->m, &result);
+    if (status == DPOT_OK) {
+        search->lower_bound = result.lower_bound;
+        search->uniform_objective = result.objective;
+        search->iterations = result.iterations;
+        search->is_converged = result.outcome == SOLVE_CONVERGED;
+    }
+    return status;
+}
+
+static dpot_status descend(struct search *search, const json_t *parameters,
+                           struct dpot_error *error)
+{
+    struct mirror_descent *solver = NULL;
+    struct mirror_descent_result result;
+    const struct mirror_descent_config config = {
+        .phi = &search->phi,
+        .max_iterations = (size_t)json_integer_value(json_object_get(parameters, "max_iterations")),
+        .gap = json_number_value(json_object_get(parameters, "gap"))};
+    const dpot_status status = mirror_descent_new(&config, &solver, error);
+    if (status == DPOT_OK) {
+        mirror_descent_run(solver, search->control, &result);
+        memcpy(search->m, result.base_measure, search->phi.n_cols * sizeof *search->m);
+        search->lower_bound = fmax(search->lower_bound, result.lower_bound);
+        search->iterations = result.iterations;
+        search->is_converged = result.outcome == SOLVE_CONVERGED;
+    }
+    mirror_descent_free(solver);
+    return status;
+}
+
+/* A campaign says masses as codes of 1 to 2^32 - 1, so none is zero: smaller ones are raised to
+ * what it can say, and the total kept inside M. Returns the total. */
+static double raise_masses(struct search *search)
+{
+    double largest = 0, total = 0;
+    for (size_t j = 0; j < search->phi.n_cols; j++) {
+        largest = fmax(largest, search->m[j]);
+    }
+    for (size_t j = 0; j < search->phi.n_cols; j++) {
+        search->m[j] = fmax(search->m[j], largest / CODE_RATIO);
+        total += search->m[j];
+    }
+    if (total > search->phi.beta) {
+        for (size_t j = 0; j < search->phi.n_cols; j++) {
+            search->m[j] *= search->phi.beta / total;
+        }
+        total = search->phi.beta;
+    }
+    return total;
+}
+
+/* The numbers of the measure as it is published. */
+static dpot_status put_numbers(struct search *search, struct dpot_artifact *artifact)
+{
+    const double total_mass = raise_masses(search);
+    const double objective = phi_evaluate(&search->phi, search->m);
+    const struct dpot_artifact_number numbers[] = {
+        {"objective", objective},
+        {"worst_case", pow(objective, 1 / search->campaign->cost_power)},
+        {"lower_bound", search->lower_bound},
+        {"relative_gap", phi_relative_gap(objective, search->lower_bound)},
+        {"total_mass", total_mass},
+        {"uniform_objective", search->uniform_objective},
+        {"iterations", (double)search->iterations},
+        {"is_converged", search->is_converged},
+        {"epsilon", dpot_epsilon_to_double(search->campaign->epsilon_q32)},
+        {"power", search->campaign->cost_power},
+    };
+    dpot_status status = DPOT_OK;
+    for (size_t i = 0; status == DPOT_OK && i < sizeof numbers / sizeof numbers[0]; i++) {
+        status = dpot_artifact_add_number(artifact, numbers[i].name, numbers[i].value);
+    }
+    return status;
+}
+
+static dpot_status solve(struct search *search, const json_t *parameters,
+                         struct dpot_artifact *artifact, struct dpot_error *error)
+{
+    const char *method = json_string_value(json_object_get(parameters, "method"));
+    dpot_status status = set_up(search, error);
+    if (status == DPOT_OK) {
+        status = find_uniform(search);
+    }
+    if (status == DPOT_OK && method && strcmp(method, "mirror") == 0) {
+        status = descend(search, parameters, error);
+    }
+    return status == DPOT_OK ? put_numbers(search, artifact) : status;
+}
+
+static dpot_status run(const struct job_input *input, struct dpot_artifact *artifact,
+                       struct dpot_error *error)
+{
+    struct search search = {.campaign = input->snapshot->campaign, .control = input->control};
+    const size_t size = search.campaign->output.size;
+    artifact->values = dpot_alloc_array(artifact->allocator, size, sizeof *artifact->values);
+    if (!artifact->values) {
+        return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for %zu masses", size);
+    }
+    artifact->n_values = size;
+    search.m = artifact->values;
+    const dpot_status status = solve(&search, input->parameters, artifact, error);
+    phi_release(&search.phi);
+    dpot_free_array(NULL, search.cost, (size_t)search.campaign->domain.size * size,
+                    sizeof *search.cost);
+    return status;
+}
+
+const struct job_kind job_base_measure = {
+    .name = "base-measure",
+    .needs_pool = false,
+    .complete = complete,
+    .check = check,
+    .run = run,
+};

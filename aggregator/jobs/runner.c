@@ -1,0 +1,459 @@
+#include "jobs/runner.h"
+
+#include "proto/wire_artifact.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define RETRY_S 2              /* after the store refused */
+#define PROGRESS_EVERY_MS 2000 /* between two writes of the progress */
+
+struct runner {
+    struct runner_config config;
+    pthread_t thread;
+    pthread_mutex_t mutex; /* taken before the store's lock, never after */
+    pthread_cond_t wake;
+
+    /* Under the mutex. */
+    bool is_closing;
+    bool needs_requeue; /* the store may hold a running job that nobody works on */
+    bool is_working;
+    bool is_cancelled;         /* the job being worked on: an admin said so */
+    struct job_record current; /* written by the worker only, which may read it without the mutex */
+
+    /* Of the job being worked on. */
+    atomic_bool stop; /* cancelled or closing */
+    atomic_uint_least64_t n_done, n_total;
+    int64_t progress_ms; /* the worker's own: when it was last written */
+};
+
+static int64_t now(const struct runner *runner)
+{
+    return runner->config.clock->now(runner->config.clock->ctx);
+}
+
+static void tell(const struct runner *runner, const struct job_record *record,
+                 const struct dpot_error *error)
+{
+    if (runner->config.on_change) {
+        runner->config.on_change(runner->config.ctx, record, error);
+    }
+}
+
+/* ---- one run ---- */
+
+/* Every iteration comes here: the store hears of it now and then. */
+static void note_progress(void *ctx, size_t n_done, size_t n_total)
+{
+    struct runner *r = ctx;
+    atomic_store(&r->n_done, n_done);
+    atomic_store(&r->n_total, n_total);
+    const int64_t now_ms = now(r);
+    if (now_ms - r->progress_ms < PROGRESS_EVERY_MS) {
+        return;
+    }
+    struct job_record record = r->current;
+    record.n_done = n_done;
+    record.n_total = n_total;
+    const dpot_status status = store_update_job(r->config.source.store, &record, NULL);
+    r->progress_ms = status == DPOT_OK ? now_ms : now_ms + PROGRESS_EVERY_MS; /* give it time */
+}
+
+/* What every artifact says, whatever its kind. */
+static void label(const struct job_record *record, struct dpot_artifact *artifact)
+{
+    (void)snprintf(artifact->kind, sizeof artifact->kind, "%s", record->kind);
+    (void)snprintf(artifact->program_version, sizeof artifact->program_version, "%s",
+                   DPOT_PROGRAM_VERSION);
+    (void)snprintf(artifact->parameters, sizeof artifact->parameters, "%s", record->parameters);
+    memcpy(artifact->campaign_hash, record->hash, sizeof artifact->campaign_hash);
+}
+
+static dpot_status run_kind(struct runner *r, const struct job_kind *kind,
+                            const struct snapshot *snapshot, const json_t *parameters,
+                            struct dpot_buf *bytes, struct dpot_error *error)
+{
+    struct dpot_artifact artifact = {.n_values = 0};
+    const struct solve_control control = {.cancel = &r->stop, .progress = note_progress, .ctx = r};
+    const struct job_input input = {snapshot, parameters, &control};
+    label(&r->current, &artifact);
+    dpot_status status = kind->needs_pool ? snapshot_check_ready(snapshot, error) : DPOT_OK;
+    if (status == DPOT_OK) {
+        status = kind->run(&input, &artifact, error);
+    }
+    if (status == DPOT_OK && !atomic_load(&r->stop)) {
+        status = dpot_wire_artifact_encode(&artifact, bytes, error);
+    }
+    dpot_artifact_release(&artifact);
+    return status;
+}
+
+/* The job at hand, without the mutex; the bytes of its artifact unless it was stopped. */
+static dpot_status run_current(struct runner *r, struct dpot_buf *bytes, struct dpot_error *error)
+{
+    const struct job_kind *kind = NULL;
+    struct snapshot snapshot;
+    json_t *parameters = NULL;
+    const char *text = r->current.parameters;
+    dpot_status status = job_kind_find(r->current.kind, &kind, error);
+    if (status == DPOT_OK) {
+        status = json_parse(text, strlen(text), &parameters, error);
+    }
+    if (status == DPOT_OK) {
+        status = snapshot_take(&r->config.source, r->current.hash, &snapshot, error);
+    }
+    if (status == DPOT_OK) {
+        status = run_kind(r, kind, &snapshot, parameters, bytes, error);
+    }
+    json_decref(parameters);
+    return status;
+}
+
+/* ---- taking and settling, under the mutex ---- */
+
+/* DPOT_ERR_NOT_FOUND: nothing is queued. */
+static dpot_status take_next(struct runner *r, struct dpot_error *error)
+{
+    struct job_record record;
+    struct store *store = r->config.source.store;
+    if (r->needs_requeue) {
+        const dpot_status status = store_requeue_jobs(store, now(r), error);
+        if (status != DPOT_OK) {
+            return status;
+        }
+        r->needs_requeue = false;
+    }
+    dpot_status status = store_next_job(store, &record, error);
+    if (status == DPOT_OK) {
+        record.state = JOB_RUNNING;
+        record.n_attempts++;
+        record.started_ms = now(r);
+        status = store_update_job(store, &record, error);
+    }
+    if (status == DPOT_OK) {
+        r->current = record;
+        r->is_working = true;
+        r->is_cancelled = false;
+        r->progress_ms = record.started_ms;
+        atomic_store(&r->n_done, 0);
+        atomic_store(&r->n_total, 0);
+        atomic_store(&r->stop, false);
+    }
+    return status;
+}
+
+static void set_failed(struct job_record *record, dpot_status status,
+                       const struct dpot_error *error)
+{
+    record->state = JOB_FAILED;
+    (void)snprintf(record->sentence, sizeof record->sentence, "%s",
+                   error->text[0] ? error->text : dpot_status_text(status));
+}
+
+/* Decides what became of the job at hand; done is the store's to say. */
+static void decide(const struct runner *r, dpot_status status, const struct dpot_error *error,
+                   struct job_record *record)
+{
+    record->n_done = atomic_load(&r->n_done);
+    record->n_total = atomic_load(&r->n_total);
+    record->ended_ms = now(r);
+    if (r->is_cancelled) {
+        record->state = JOB_CANCELLED;
+    } else if (status != DPOT_OK) {
+        set_failed(record, status, error);
+    } else if (r->is_closing) { /* (N1): the attempt was cut by us and does not count */
+        record->state = JOB_QUEUED;
+        record->n_done = record->n_total = 0;
+        record->started_ms = record->ended_ms = 0;
+        record->n_attempts--;
+    }
+}
+
+/* Writes what became of the job. When even that fails it is queued again (N1). */
+static void settle(struct runner *r, dpot_status status, const struct dpot_buf *bytes,
+                   struct dpot_error *error)
+{
+    struct job_record record = r->current;
+    struct store *store = r->config.source.store;
+    decide(r, status, error, &record);
+    if (record.state == JOB_RUNNING) {
+        status = store_finish_job(store, &record, bytes->data, bytes->len, error);
+        if (status != DPOT_OK) {
+            set_failed(&record, status, error);
+        }
+    }
+    if (record.state != JOB_DONE) {
+        r->needs_requeue = store_update_job(store, &record, NULL) != DPOT_OK;
+    }
+    r->current = record;
+    r->is_working = false;
+}
+
+/* ---- the worker ---- */
+
+/* Until somebody signals, or for a moment when the store refused. */
+static void wait_for_work(struct runner *r, bool is_short)
+{
+    if (!is_short) {
+        (void)pthread_cond_wait(&r->wake, &r->mutex);
+        return;
+    }
+    struct timespec until;
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += RETRY_S;
+    (void)pthread_cond_timedwait(&r->wake, &r->mutex, &until);
+}
+
+/* With the mutex held on entry and return, and not in between. */
+static void work_on_current(struct runner *r)
+{
+    struct dpot_error error = {{0}};
+    struct dpot_buf bytes;
+    dpot_buf_init(&bytes, DPOT_ARTIFACT_BYTES_MAX, NULL);
+    (void)pthread_mutex_unlock(&r->mutex);
+    tell(r, &r->current, NULL);
+    const dpot_status status = run_current(r, &bytes, &error);
+    (void)pthread_mutex_lock(&r->mutex);
+    settle(r, status, &bytes, &error);
+    (void)pthread_mutex_unlock(&r->mutex);
+    tell(r, &r->current, NULL);
+    dpot_buf_release(&bytes);
+    (void)pthread_mutex_lock(&r->mutex);
+}
+
+static void *run_worker(void *ctx)
+{
+    struct runner *r = ctx;
+    (void)pthread_mutex_lock(&r->mutex);
+    while (!r->is_closing) {
+        struct dpot_error error = {{0}};
+        const dpot_status status = take_next(r, &error);
+        if (status == DPOT_OK) {
+            work_on_current(r);
+        } else if (status == DPOT_ERR_NOT_FOUND) {
+            wait_for_work(r, false);
+        } else {
+            (void)pthread_mutex_unlock(&r->mutex);
+            tell(r, NULL, &error);
+            (void)pthread_mutex_lock(&r->mutex);
+            if (!r->is_closing) {
+                wait_for_work(r, true);
+            }
+        }
+    }
+    (void)pthread_mutex_unlock(&r->mutex);
+    return NULL;
+}
+
+static void free_runner(struct runner *r)
+{
+    (void)pthread_cond_destroy(&r->wake);
+    (void)pthread_mutex_destroy(&r->mutex);
+    dpot_free_array(NULL, r, 1, sizeof *r);
+}
+
+dpot_status runner_open(const struct runner_config *config, struct runner **runner,
+                        struct dpot_error *error)
+{
+    *runner = NULL;
+    struct runner *r = dpot_alloc_array(NULL, 1, sizeof *r);
+    if (!r) {
+        return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for the job runner");
+    }
+    r->config = *config;
+    atomic_init(&r->stop, false);
+    atomic_init(&r->n_done, 0);
+    atomic_init(&r->n_total, 0);
+    (void)pthread_mutex_init(&r->mutex, NULL);
+    (void)pthread_cond_init(&r->wake, NULL);
+    dpot_status status = store_requeue_jobs(config->source.store, now(r), error);
+    if (status == DPOT_OK && pthread_create(&r->thread, NULL, run_worker, r) != 0) {
+        status = dpot_error_set(error, DPOT_ERR_MEMORY, "the system gives no thread for jobs");
+    }
+    if (status != DPOT_OK) {
+        free_runner(r);
+        return status;
+    }
+    *runner = r;
+    return DPOT_OK;
+}
+
+void runner_close(struct runner *runner)
+{
+    if (!runner) {
+        return;
+    }
+    (void)pthread_mutex_lock(&runner->mutex);
+    runner->is_closing = true;
+    atomic_store(&runner->stop, true);
+    (void)pthread_cond_signal(&runner->wake);
+    (void)pthread_mutex_unlock(&runner->mutex);
+    (void)pthread_join(runner->thread, NULL);
+    free_runner(runner);
+}
+
+/* ---- what admins ask ---- */
+
+static dpot_status copy_parameters(const json_t *parameters, struct job_record *record,
+                                   struct dpot_error *error)
+{
+    char *text = json_dumps(parameters, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENSURE_ASCII |
+                                            JSON_REAL_PRECISION(17));
+    const int len = text ? snprintf(record->parameters, sizeof record->parameters, "%s", text) : -1;
+    free(text);
+    if (len < 0) {
+        return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for a job");
+    }
+    return (size_t)len < sizeof record->parameters
+               ? DPOT_OK
+               : dpot_error_set(error, DPOT_ERR_TOO_LARGE,
+                                "the parameters take %d bytes: at most %zu", len,
+                                sizeof record->parameters - 1);
+}
+
+/* Kind and parameters, from the caller's words to what is stored. */
+static dpot_status describe(const char *name, const json_t *given, const struct job_kind **kind,
+                            struct job_record *record, struct dpot_error *error)
+{
+    json_t *empty = json_object(), *complete = NULL;
+    dpot_status status = job_kind_find(name, kind, error);
+    if (status == DPOT_OK) {
+        status = (*kind)->complete(given ? given : empty, &complete, error);
+    }
+    if (status == DPOT_OK) {
+        (void)snprintf(record->kind, sizeof record->kind, "%s", (*kind)->name);
+        status = copy_parameters(complete, record, error);
+    }
+    json_decref(complete);
+    json_decref(empty);
+    return status;
+}
+
+/* Can this job be run on the campaign as it is? */
+static dpot_status check_campaign(const struct job_kind *kind, const struct snapshot *snapshot,
+                                  struct dpot_error *error)
+{
+    dpot_status status = kind->check ? kind->check(snapshot->campaign, error) : DPOT_OK;
+    if (status == DPOT_OK && kind->needs_pool) {
+        status = snapshot_check_ready(snapshot, error);
+    }
+    return status;
+}
+
+dpot_status runner_start(struct runner *runner, const char *kind,
+                         const uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN], const json_t *parameters,
+                         struct job_record *record, struct dpot_error *error)
+{
+    const struct job_kind *found = NULL;
+    struct snapshot snapshot;
+    *record = (struct job_record){.state = JOB_QUEUED, .created_ms = now(runner)};
+    dpot_status status = describe(kind, parameters, &found, record, error);
+    if (status == DPOT_OK) {
+        status = snapshot_find(&runner->config.source, campaign_id, &snapshot, error);
+    }
+    if (status == DPOT_OK) {
+        status = check_campaign(found, &snapshot, error);
+    }
+    if (status != DPOT_OK) {
+        return status;
+    }
+    dpot_random_bytes(record->id, sizeof record->id);
+    memcpy(record->campaign_id, campaign_id, sizeof record->campaign_id);
+    memcpy(record->hash, snapshot.hash, sizeof record->hash);
+    (void)pthread_mutex_lock(&runner->mutex);
+    status = store_add_job(runner->config.source.store, record, error);
+    (void)pthread_cond_signal(&runner->wake);
+    (void)pthread_mutex_unlock(&runner->mutex);
+    return status;
+}
+
+/* Under the mutex. */
+static bool is_current(const struct runner *runner, const uint8_t id[JOB_ID_LEN])
+{
+    return runner->is_working && memcmp(runner->current.id, id, JOB_ID_LEN) == 0;
+}
+
+static void copy_current(const struct runner *runner, struct job_record *record)
+{
+    *record = runner->current;
+    record->n_done = atomic_load(&runner->n_done);
+    record->n_total = atomic_load(&runner->n_total);
+}
+
+dpot_status runner_get(struct runner *runner, const uint8_t id[JOB_ID_LEN],
+                       struct job_record *record, struct dpot_error *error)
+{
+    dpot_status status = DPOT_OK;
+    (void)pthread_mutex_lock(&runner->mutex);
+    if (is_current(runner, id)) {
+        copy_current(runner, record);
+    } else {
+        status = store_get_job(runner->config.source.store, id, record, error);
+    }
+    (void)pthread_mutex_unlock(&runner->mutex);
+    return status;
+}
+
+/* A list on its way to the caller; the job at hand as it is now. */
+struct listing {
+    struct job_record current;
+    bool has_current;
+    store_each_job each;
+    void *ctx;
+};
+
+static int pass_on(void *ctx, const struct job_record *record)
+{
+    struct listing *listing = ctx;
+    const bool is_it =
+        listing->has_current && memcmp(listing->current.id, record->id, JOB_ID_LEN) == 0;
+    return listing->each(listing->ctx,
+                         is_it && record->state == JOB_RUNNING ? &listing->current : record);
+}
+
+dpot_status runner_list(struct runner *runner, store_each_job each, void *ctx,
+                        struct dpot_error *error)
+{
+    struct listing listing = {.each = each, .ctx = ctx};
+    (void)pthread_mutex_lock(&runner->mutex);
+    listing.has_current = runner->is_working;
+    copy_current(runner, &listing.current);
+    (void)pthread_mutex_unlock(&runner->mutex);
+    return store_list_jobs(runner->config.source.store, pass_on, &listing, error);
+}
+
+/* Under the mutex: a job that the worker does not have. */
+static dpot_status cancel_waiting(struct runner *runner, const uint8_t id[JOB_ID_LEN],
+                                  struct job_record *record, struct dpot_error *error)
+{
+    dpot_status status = store_get_job(runner->config.source.store, id, record, error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    if (record->state != JOB_QUEUED && record->state != JOB_RUNNING) {
+        return dpot_error_set(error, DPOT_ERR_STATE, "the job is %s: there is nothing to cancel",
+                              job_state_name(record->state));
+    }
+    record->state = JOB_CANCELLED;
+    record->ended_ms = now(runner);
+    return store_update_job(runner->config.source.store, record, error);
+}
+
+dpot_status runner_cancel(struct runner *runner, const uint8_t id[JOB_ID_LEN],
+                          struct job_record *record, struct dpot_error *error)
+{
+    dpot_status status = DPOT_OK;
+    (void)pthread_mutex_lock(&runner->mutex);
+    if (is_current(runner, id)) {
+        runner->is_cancelled = true; /* (N2) */
+        atomic_store(&runner->stop, true);
+        copy_current(runner, record);
+    } else {
+        status = cancel_waiting(runner, id, record, error);
+    }
+    (void)pthread_mutex_unlock(&runner->mutex);
+    return status;
+}

@@ -1,0 +1,67 @@
+/* The job runner: one worker thread, one job at a time, the others wait in the store.
+ *
+ *                 start                     the worker takes it
+ *      admin ------------> QUEUED ---------------------------------> RUNNING
+ *                          |    ^                                    | | | |
+ *                   cancel |    |  dpotd stops, or starts again      | | | +-- ok -----> DONE
+ *                          |    +------ after it was killed ---------+ | +---- refused -> FAILED
+ *                          v                                          |
+ *                      CANCELLED <-------------- cancel --------------+
+ *
+ * Invariants
+ * (N1) What is queued lives in the store: a job is never lost, and one that was interrupted begins
+ *      again from the start (at most JOB_ATTEMPTS_MAX times when its process dies of it).
+ * (N2) Only the worker changes a running job; a cancel only raises a flag.
+ * (N3) A job is done exactly when its artifact is stored (store.h, T4).
+ * (N4) Callbacks run on the worker's thread, never under a lock.
+ *
+ * Several threads may call one runner; one store has one runner. */
+#ifndef DPOT_JOBS_RUNNER_H
+#define DPOT_JOBS_RUNNER_H
+
+#include "jobs/job.h"
+
+struct runner;
+
+struct runner_config {
+    struct snapshot_source source;  /* its members are borrowed */
+    const struct dpot_clock *clock; /* borrowed */
+
+    /* A job began or ended, or the store refused (`record` is NULL then). May be NULL. */
+    void (*on_change)(void *ctx, const struct job_record *record, const struct dpot_error *error);
+    void *ctx;
+};
+
+/* Queues again what a dead process left running, and starts the worker. DPOT_ERR_IO, DPOT_ERR_BUSY,
+ * DPOT_ERR_MEMORY. */
+DPOT_WARN_UNUSED dpot_status runner_open(const struct runner_config *config, struct runner **runner,
+                                         struct dpot_error *error);
+
+/* Stops the running job, which goes back into the queue, and waits for the worker. NULL is
+ * allowed. */
+void runner_close(struct runner *runner);
+
+/* Queues a job about the revision of a campaign that is open, else the newest closed one, else the
+ * newest draft; `parameters` is an object, or NULL for none. DPOT_ERR_RANGE or DPOT_ERR_MALFORMED
+ * (kind, parameters, a campaign such a job cannot have), DPOT_ERR_NOT_FOUND (campaign),
+ * DPOT_ERR_STATE ("not yet: 812 of 1000 accepted reports"), ...: nothing was queued. */
+DPOT_WARN_UNUSED dpot_status runner_start(struct runner *runner, const char *kind,
+                                          const uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN],
+                                          const json_t *parameters, struct job_record *record,
+                                          struct dpot_error *error);
+
+/* A job with the progress it has now. DPOT_ERR_NOT_FOUND. */
+DPOT_WARN_UNUSED dpot_status runner_get(struct runner *runner, const uint8_t id[JOB_ID_LEN],
+                                        struct job_record *record, struct dpot_error *error);
+
+/* All jobs, newest first, as store_list_jobs. */
+DPOT_WARN_UNUSED dpot_status runner_list(struct runner *runner, store_each_job each, void *ctx,
+                                         struct dpot_error *error);
+
+/* Cancels a queued job at once. A running one is asked to stop: it is still running in `record`, and
+ * cancelled soon after; what it found is dropped. DPOT_ERR_NOT_FOUND; DPOT_ERR_STATE: it has
+ * ended. */
+DPOT_WARN_UNUSED dpot_status runner_cancel(struct runner *runner, const uint8_t id[JOB_ID_LEN],
+                                           struct job_record *record, struct dpot_error *error);
+
+#endif

@@ -1,0 +1,92 @@
+#include "pool/snapshot.h"
+
+#include <string.h>
+
+#define ROW_LEN (4 + DPOT_REPORT_ID_LEN + 4) /* of the checksum */
+
+static dpot_status take(const struct snapshot_source *source,
+                        const struct registry_revision *revision, struct snapshot *snapshot,
+                        struct dpot_error *error)
+{
+    struct pool_count count;
+    const dpot_status status =
+        store_count_pool(source->store, revision->record.hash, &count, error);
+    *snapshot = (struct snapshot){
+        .store = source->store, .campaign = revision->campaign, .n_accepted = count.n_accepted};
+    memcpy(snapshot->hash, revision->record.hash, sizeof snapshot->hash);
+    return status;
+}
+
+dpot_status snapshot_take(const struct snapshot_source *source, const uint8_t hash[DPOT_HASH_LEN],
+                          struct snapshot *snapshot, struct dpot_error *error)
+{
+    struct registry_revision revision;
+    const dpot_status status = registry_get(source->registry, hash, &revision, error);
+    return status == DPOT_OK ? take(source, &revision, snapshot, error) : status;
+}
+
+dpot_status snapshot_find(const struct snapshot_source *source,
+                          const uint8_t id[DPOT_CAMPAIGN_ID_LEN], struct snapshot *snapshot,
+                          struct dpot_error *error)
+{
+    struct registry_revision revision;
+    const dpot_status status = registry_find(source->registry, id, &revision, error);
+    return status == DPOT_OK ? take(source, &revision, snapshot, error) : status;
+}
+
+dpot_status snapshot_check_ready(const struct snapshot *snapshot, struct dpot_error *error)
+{
+    const uint64_t min_pool = snapshot->campaign->min_pool;
+    if (snapshot->n_accepted < min_pool) {
+        return dpot_error_set(error, DPOT_ERR_STATE,
+                              "not yet: %llu of %llu accepted reports: wait until the pool reaches "
+                              "the campaign's min_pool",
+                              (unsigned long long)snapshot->n_accepted,
+                              (unsigned long long)min_pool);
+    }
+    return DPOT_OK;
+}
+
+/* Reports on their way to the one who asked. */
+struct reading {
+    struct dpot_hasher hasher;
+    uint64_t n, n_max;
+    store_each_report each;
+    void *ctx;
+    bool is_ended; /* the reader wants no more */
+};
+
+static int pass_on(void *ctx, uint32_t round, const struct dpot_report *report)
+{
+    struct reading *reading = ctx;
+    uint8_t row[ROW_LEN];
+    if (reading->n == reading->n_max) {
+        return 1;
+    }
+    dpot_store_u32(row, round);
+    memcpy(row + 4, report->id, DPOT_REPORT_ID_LEN);
+    dpot_store_u32(row + 4 + DPOT_REPORT_ID_LEN, report->index);
+    dpot_hasher_add(&reading->hasher, row, sizeof row);
+    reading->n++;
+    reading->is_ended = reading->each(reading->ctx, round, report) != 0;
+    return reading->is_ended;
+}
+
+dpot_status snapshot_read(const struct snapshot *snapshot, store_each_report each, void *ctx,
+                          uint64_t *n_read, uint8_t checksum[DPOT_HASH_LEN],
+                          struct dpot_error *error)
+{
+    struct reading reading = {.n_max = snapshot->n_accepted, .each = each, .ctx = ctx};
+    dpot_hasher_init(&reading.hasher);
+    const dpot_status status =
+        store_read_pool(snapshot->store, snapshot->hash, pass_on, &reading, error);
+    dpot_hasher_end(&reading.hasher, checksum);
+    *n_read = reading.n;
+    if (status == DPOT_OK && !reading.is_ended && reading.n < reading.n_max) {
+        return dpot_error_set(error, DPOT_ERR_CORRUPT,
+                              "the store holds %llu reports and counted %llu: restore it from a "
+                              "backup",
+                              (unsigned long long)reading.n, (unsigned long long)reading.n_max);
+    }
+    return status;
+}

@@ -1,0 +1,152 @@
+/* dpot artifact get: the result of a job as a file. */
+#include "tool/commands.h"
+
+#include "files/array.h"
+#include "files/output.h"
+#include "proto/wire_artifact.h"
+#include "tool/options.h"
+#include "tool/remote.h"
+#include "tool/side_file.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define PATH_SIZE 128
+
+static const struct option options[] = {
+    {"out", "F", "the values (n,) with F.json; as they are when F ends in .pb"},
+    REMOTE_OPTIONS,
+    REMOTE_TOKEN_OPTION,
+    {NULL, NULL, NULL},
+};
+
+/* The server keeps artifacts by digest; that what came has it is checked here again. */
+static dpot_status fetch(struct run *run, const char *digest, struct dpot_buf *bytes)
+{
+    struct remote remote;
+    char path[PATH_SIZE];
+    uint8_t wanted[DPOT_HASH_LEN], found[DPOT_HASH_LEN];
+    if (dpot_hex_decode(digest, wanted, sizeof wanted) != DPOT_OK) {
+        return RUN_USAGE(run, "\"%.80s\" is no digest: it has 64 hex digits", digest);
+    }
+    (void)snprintf(path, sizeof path, "/v1/admin/artifacts/%.64s", digest);
+    dpot_status status = remote_open(run, true, &remote);
+    if (status == DPOT_OK) {
+        status = remote_call(&remote, "GET", path, NULL, bytes);
+    }
+    remote_close(&remote);
+    if (status == DPOT_OK) {
+        dpot_hash(found, bytes->data, bytes->len);
+        if (memcmp(found, wanted, sizeof found) != 0) {
+            status = dpot_error_set(&run->error, DPOT_ERR_CORRUPT,
+                                    "the server's %zu bytes do not have this digest: fetch them "
+                                    "again, or run the job again",
+                                    bytes->len);
+        }
+    }
+    return status;
+}
+
+static json_t *hex_text(const uint8_t *data, size_t len)
+{
+    char text[2 * DPOT_HASH_LEN + 1];
+    dpot_hex_encode(text, data, len);
+    return json_string(text);
+}
+
+/* Everything but the values. */
+static json_t *describe(const struct dpot_artifact *artifact)
+{
+    json_t *parameters = json_loads(artifact->parameters, 0, NULL);
+    json_t *object = json_pack(
+        "{s:s,s:s,s:o,s:o,s:o,s:o,s:I}", "kind", artifact->kind, "program_version",
+        artifact->program_version, "campaign_hash",
+        hex_text(artifact->campaign_hash, DPOT_HASH_LEN), "pool_count",
+        artifact->has_pool ? json_integer((json_int_t)artifact->pool_count) : json_null(),
+        "pool_checksum",
+        artifact->has_pool ? hex_text(artifact->pool_checksum, DPOT_HASH_LEN) : json_null(),
+        "parameters", parameters ? parameters : json_object(), "n_values",
+        (json_int_t)artifact->n_values);
+    for (size_t i = 0; i < artifact->n_numbers; i++) {
+        (void)json_object_set_new(object, artifact->numbers[i].name,
+                                  json_number(artifact->numbers[i].value));
+    }
+    json_t *counts = artifact->n_counts > 0 ? json_array() : NULL;
+    for (size_t i = 0; i < artifact->n_counts; i++) {
+        (void)json_array_append_new(counts, json_integer((json_int_t)artifact->counts[i]));
+    }
+    if (counts) {
+        (void)json_object_set_new(object, "counts", counts);
+    }
+    return object;
+}
+
+static dpot_status write_values(struct run *run, const char *path,
+                                const struct dpot_artifact *artifact)
+{
+    const struct array values = {artifact->n_values, 1, true, artifact->values}; /* borrowed */
+    const dpot_status status = array_write(path, &values, ARRAY_F8, &run->error);
+    return status == DPOT_OK ? side_file_write(path, run->result, &run->error) : status;
+}
+
+static bool is_raw(const char *path)
+{
+    const size_t len = strlen(path);
+    return len >= 3 && strcmp(path + len - 3, ".pb") == 0;
+}
+
+static dpot_status write_artifact(struct run *run, const char *path, const struct dpot_buf *bytes)
+{
+    struct dpot_artifact artifact;
+    dpot_status status =
+        dpot_wire_artifact_decode(bytes->data, bytes->len, NULL, &artifact, &run->error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    json_t *object = describe(&artifact);
+    if (object) {
+        json_decref(run->result);
+        run->result = object;
+        run_put_text(run, "digest", run->operands[0]);
+        status = is_raw(path) ? output_write(path, bytes->data, bytes->len, &run->error)
+                              : write_values(run, path, &artifact);
+    }
+    dpot_artifact_release(&artifact);
+    return object ? status : DPOT_ERR_MEMORY;
+}
+
+static dpot_status run_get(struct run *run)
+{
+    const char *out = NULL;
+    struct dpot_buf bytes;
+    dpot_buf_init(&bytes, DPOT_ARTIFACT_BYTES_MAX, NULL);
+    dpot_status status = option_require(run, "out", "a file for the values", &out);
+    if (status == DPOT_OK) {
+        status = option_output(run, "out", &out);
+    }
+    if (status == DPOT_OK) {
+        status = fetch(run, run->operands[0], &bytes);
+    }
+    if (status == DPOT_OK) {
+        status = write_artifact(run, out, &bytes);
+    }
+    dpot_buf_release(&bytes);
+    return status;
+}
+
+const struct command command_artifact_get = {
+    .name = "artifact get",
+    .operands = "DIGEST",
+    .n_operands = 1,
+    .summary = "save the result of a job",
+    .details =
+        "Its bytes are checked against the digest. --out F gets the values (masses of a base\n"
+        "measure, frequencies of an estimate) and F.json the rest: digest, kind, program_version,\n"
+        "campaign_hash, pool_count and pool_checksum (null when no report was read), parameters,\n"
+        "n_values, the numbers of the kind (objective, lower_bound, total_mass, ...), counts. A\n"
+        "name that ends in .pb gets the bytes as they are. Keys: those of F.json.",
+    .example = "dpot artifact get 0f2b...64 hex digits --out m.npy --server "
+               "https://pool.example.org",
+    .options = options,
+    .run = run_get,
+};

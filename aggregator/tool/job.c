@@ -1,0 +1,304 @@
+/* dpot job: starting, watching and cancelling the jobs of a server. */
+#include "tool/commands.h"
+
+#include "tool/options.h"
+#include "tool/progress.h"
+#include "tool/remote.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define PATH_SIZE 96
+#define POLL_FIRST_MS 50
+#define POLL_MOST_MS 1000
+#define TEXT_SIZE 48
+
+static const struct option start_options[] = {
+    {"campaign", "ID", "the campaign it is about"},
+    {"wait", NULL, "wait for its end, with a progress bar"},
+    REMOTE_OPTIONS,
+    REMOTE_TOKEN_OPTION,
+    {NULL, NULL, NULL},
+};
+
+static const struct option admin_options[] = {
+    REMOTE_OPTIONS,
+    REMOTE_TOKEN_OPTION,
+    {NULL, NULL, NULL},
+};
+
+/* ---- start ---- */
+
+/* A number, true or false is what it says; everything else is a text. */
+static json_t *parse_value(const char *text)
+{
+    json_t *value = json_loads(text, JSON_DECODE_ANY, NULL);
+    if (value && !json_is_number(value) && !json_is_boolean(value)) {
+        json_decref(value);
+        value = NULL;
+    }
+    return value ? value : json_string(text);
+}
+
+static dpot_status parse_parameters(struct run *run, json_t *parameters)
+{
+    for (size_t i = 1; i < run->n_operands; i++) {
+        const char *text = run->operands[i];
+        const char *equals = strchr(text, '=');
+        char key[64];
+        if (!equals || equals == text || (size_t)(equals - text) >= sizeof key) {
+            return RUN_USAGE(run, "\"%.60s\" is no parameter: give key=value", text);
+        }
+        (void)snprintf(key, sizeof key, "%.*s", (int)(equals - text), text);
+        if (json_object_get(parameters, key)) {
+            return RUN_USAGE(run, "parameter %s is given twice: give it once", key);
+        }
+        if (json_object_set_new(parameters, key, parse_value(equals + 1)) != 0) {
+            return RUN_USAGE(run, "parameter %zu is not UTF-8 text", i);
+        }
+    }
+    return DPOT_OK;
+}
+
+static dpot_status post_job(struct run *run, struct remote *remote, const char *campaign,
+                            json_t *parameters, json_t **job)
+{
+    json_t *request = json_pack("{s:s,s:s,s:O}", "kind", run->operands[0], "campaign", campaign,
+                                "parameters", parameters);
+    char *body = request ? json_dumps(request, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+    json_decref(request);
+    if (!body) {
+        return RUN_USAGE(run, "the kind of job is not UTF-8 text");
+    }
+    const dpot_status status = remote_call_json(remote, "POST", "/v1/admin/jobs", body, job);
+    free(body);
+    return status;
+}
+
+static const char *state_of(const json_t *job)
+{
+    const char *state = json_string_value(json_object_get(job, "state"));
+    return state ? state : "";
+}
+
+static bool is_waiting(const json_t *job)
+{
+    return strcmp(state_of(job), "queued") == 0 || strcmp(state_of(job), "running") == 0;
+}
+
+static void pause_ms(long ms)
+{
+    const struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    (void)nanosleep(&t, NULL);
+}
+
+static void show_progress(const json_t *job, struct progress *progress)
+{
+    const json_t *object = json_object_get(job, "progress");
+    const json_int_t total = json_integer_value(json_object_get(object, "total"));
+    if (total > 0) {
+        progress->n_total = (size_t)total;
+        progress_step(progress, (size_t)json_integer_value(json_object_get(object, "done")));
+    }
+}
+
+/* Asks until the job has ended; *job is replaced by each answer. */
+static dpot_status wait_for(struct run *run, struct remote *remote, json_t **job)
+{
+    char path[PATH_SIZE];
+    struct progress progress;
+    long ms = POLL_FIRST_MS;
+    const char *id = json_string_value(json_object_get(*job, "id"));
+    (void)snprintf(path, sizeof path, "/v1/admin/jobs/%.32s", id ? id : "");
+    progress_init(&progress, run, run->operands[0], 0);
+    dpot_status status = DPOT_OK;
+    while (status == DPOT_OK && is_waiting(*job)) {
+        json_t *answer = NULL;
+        pause_ms(ms);
+        ms = 2 * ms < POLL_MOST_MS ? 2 * ms : POLL_MOST_MS;
+        status = remote_call_json(remote, "GET", path, NULL, &answer);
+        if (status == DPOT_OK) {
+            json_decref(*job);
+            *job = answer;
+            show_progress(*job, &progress);
+        }
+    }
+    progress_end(&progress);
+    return status;
+}
+
+/* A job that was waited for and did not succeed is a failure of the command. */
+static dpot_status judge(struct run *run, const json_t *job)
+{
+    const char *sentence = json_string_value(json_object_get(job, "error"));
+    const char *id = json_string_value(json_object_get(job, "id"));
+    if (strcmp(state_of(job), "cancelled") == 0) {
+        return RUN_FAIL(run, EXIT_CODE_NOT_READY, DPOT_ERR_STATE,
+                        "job %.32s was cancelled: start a new one", id ? id : "");
+    }
+    if (strcmp(state_of(job), "failed") == 0) {
+        return RUN_FAIL(run, EXIT_CODE_INTERNAL, DPOT_ERR_SERVER, "job %.32s failed: %s",
+                        id ? id : "", sentence ? sentence : "without a sentence");
+    }
+    return DPOT_OK;
+}
+
+static dpot_status start_job(struct run *run, const char *campaign, json_t *parameters)
+{
+    struct remote remote;
+    json_t *job = NULL;
+    dpot_status status = remote_open(run, true, &remote);
+    if (status == DPOT_OK) {
+        status = post_job(run, &remote, campaign, parameters, &job);
+    }
+    if (status == DPOT_OK && option_is_given(run, "wait")) {
+        status = wait_for(run, &remote, &job);
+        status = status == DPOT_OK ? judge(run, job) : status;
+    }
+    remote_close(&remote);
+    if (status == DPOT_OK) {
+        json_decref(run->result);
+        run->result = json_incref(job);
+    }
+    json_decref(job);
+    return status;
+}
+
+static dpot_status run_start(struct run *run)
+{
+    const char *campaign = NULL;
+    dpot_status status = option_require(run, "campaign", "the ID of a campaign", &campaign);
+    if (status == DPOT_OK && !is_campaign_id(campaign)) {
+        status = RUN_USAGE(run, "--campaign is %.80s: an ID has 32 hex digits", campaign);
+    }
+    json_t *parameters = json_object();
+    if (status == DPOT_OK) {
+        status = parse_parameters(run, parameters);
+    }
+    if (status == DPOT_OK) {
+        status = start_job(run, campaign, parameters);
+    }
+    json_decref(parameters);
+    return status;
+}
+
+const struct command command_job_start = {
+    .name = "job start",
+    .operands = "KIND [key=value ...]",
+    .n_operands = 1,
+    .max_operands = OPERANDS_MAX,
+    .summary = "start a job on a server: base-measure or estimate",
+    .details =
+        "  base-measure  the base measure that costs the campaign's users least, for its next\n"
+        "                revision (dpot campaign revise); method=mirror|uniform,\n"
+        "                max_iterations=N (10000), gap=G (1e-6). Reads no report.\n"
+        "  estimate      the share of reports that name each output point; exit code 7 below the\n"
+        "                campaign's min_pool\n"
+        "Jobs run one after another; a job outlives this command and a restart of the server.\n"
+        "With --wait a failed job is exit code 1, a cancelled one 7. Keys: id, kind, campaign,\n"
+        "campaign_hash, parameters, state (queued, running, done, failed, cancelled), progress\n"
+        "{done, total}, created, started, ended, error, artifact (a digest).",
+    .example = "dpot job start base-measure --campaign 3f1d5a0c9b7e4826a1c0d2e4f6a8b0c2 "
+               "method=mirror --wait --server https://pool.example.org",
+    .options = start_options,
+    .run = run_start,
+};
+
+/* ---- list ---- */
+
+/* One line a job, for people. */
+static json_t *shorten(const json_t *job)
+{
+    static const char *const copied[] = {"id", "kind", "campaign", "state", "created", "artifact"};
+    json_t *row = json_object();
+    char share[TEXT_SIZE] = "";
+    const json_t *progress = json_object_get(job, "progress");
+    const double done = (double)json_integer_value(json_object_get(progress, "done"));
+    const double total = (double)json_integer_value(json_object_get(progress, "total"));
+    for (size_t i = 0; i < sizeof copied / sizeof copied[0]; i++) {
+        (void)json_object_set(row, copied[i], json_object_get(job, copied[i]));
+        if (strcmp(copied[i], "state") == 0) {
+            (void)snprintf(share, sizeof share, total > 0 ? "%.0f%%" : "-",
+                           total > 0 ? 100 * done / total : 0);
+            (void)json_object_set_new(row, "progress", json_string(share));
+        }
+    }
+    return row;
+}
+
+static dpot_status run_list(struct run *run)
+{
+    const dpot_status status = remote_admin(run, "GET", "/v1/admin/jobs", NULL);
+    if (status != DPOT_OK || run->is_json) {
+        return status;
+    }
+    json_t *rows = json_array();
+    const json_t *jobs = json_object_get(run->result, "jobs");
+    for (size_t i = 0; i < json_array_size(jobs); i++) {
+        (void)json_array_append_new(rows, shorten(json_array_get(jobs, i)));
+    }
+    const bool is_empty = json_array_size(rows) == 0;
+    json_t *shown = is_empty ? json_integer(0) : rows;
+    if (is_empty) {
+        json_decref(rows);
+    }
+    run_put(run, "jobs", shown);
+    return DPOT_OK;
+}
+
+const struct command command_job_list = {
+    .name = "job list",
+    .summary = "the jobs of a server, the newest first",
+    .details = "Keys: jobs [as dpot job start], at most 1000.",
+    .example = "dpot job list --server https://pool.example.org",
+    .options = admin_options,
+    .run = run_list,
+};
+
+/* ---- show, cancel ---- */
+
+static dpot_status call_job(struct run *run, const char *method, const char *tail)
+{
+    char path[PATH_SIZE];
+    const char *id = run->operands[0];
+    if (!is_campaign_id(id)) {
+        return RUN_USAGE(run, "\"%.80s\" is no job ID: it has 32 hex digits", id);
+    }
+    (void)snprintf(path, sizeof path, "/v1/admin/jobs/%.32s%s", id, tail);
+    return remote_admin(run, method, path, NULL);
+}
+
+static dpot_status run_show(struct run *run)
+{
+    return call_job(run, "GET", "");
+}
+
+static dpot_status run_cancel(struct run *run)
+{
+    return call_job(run, "POST", "/cancel");
+}
+
+const struct command command_job_show = {
+    .name = "job show",
+    .operands = "ID",
+    .n_operands = 1,
+    .summary = "one job: its state, progress and artifact",
+    .details = "Keys: as dpot job start.",
+    .example = "dpot job show 5b0e1f2a3c4d5e6f708192a3b4c5d6e7 --server https://pool.example.org",
+    .options = admin_options,
+    .run = run_show,
+};
+
+const struct command command_job_cancel = {
+    .name = "job cancel",
+    .operands = "ID",
+    .n_operands = 1,
+    .summary = "cancel a job that has not ended",
+    .details = "A queued job is cancelled at once; a running one soon after, and what it found is\n"
+               "dropped. Exit code 7 when it has ended. Keys: as dpot job start.",
+    .example = "dpot job cancel 5b0e1f2a3c4d5e6f708192a3b4c5d6e7 --server https://pool.example.org",
+    .options = admin_options,
+    .run = run_cancel,
+};
