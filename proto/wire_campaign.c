@@ -23,7 +23,11 @@ struct campaign_message {
     Dpot__V1__Campaign campaign;
     struct domain_message domain;
     struct domain_message output;
-    Dpot__V1__Wpm wpm;
+    union {
+        Dpot__V1__Wpm wpm;
+        Dpot__V1__Kpm kpm;
+        Dpot__V1__Exponential exponential;
+    } mechanism;
     Dpot__V1__BaseMeasure base_measure;
     char *groups[DPOT_GROUPS_MAX];
 };
@@ -81,27 +85,74 @@ static dpot_status fill_domains(struct campaign_message *message,
     return fill_domain(&message->output, &campaign->output);
 }
 
+static void fill_base_measure(Dpot__V1__BaseMeasure *message,
+                              const struct dpot_base_measure *base_measure)
+{
+    dpot__v1__base_measure__init(message);
+    message->n_mass_code = base_measure->size;
+    message->mass_code = base_measure->mass_code;
+    message->total = base_measure->total;
+}
+
+static void fill_wpm(struct campaign_message *message, const struct dpot_campaign *campaign)
+{
+    Dpot__V1__Wpm *wpm = &message->mechanism.wpm;
+    dpot__v1__wpm__init(wpm);
+    wpm->epsilon = campaign->epsilon_q32;
+    wpm->lambda = campaign->lambda;
+    wpm->iterations = campaign->iterations;
+    wpm->n_max = campaign->n_max;
+    wpm->sample_first = campaign->sample_first;
+    wpm->base_measure = &message->base_measure;
+    message->campaign.mechanism_case = DPOT__V1__CAMPAIGN__MECHANISM_WPM;
+    message->campaign.wpm = wpm;
+}
+
+static void fill_kpm(struct campaign_message *message, const struct dpot_campaign *campaign)
+{
+    Dpot__V1__Kpm *kpm = &message->mechanism.kpm;
+    dpot__v1__kpm__init(kpm);
+    kpm->epsilon = campaign->epsilon_q32;
+    kpm->n_max = campaign->n_max;
+    kpm->sample_first = campaign->sample_first;
+    kpm->base_measure = &message->base_measure;
+    message->campaign.mechanism_case = DPOT__V1__CAMPAIGN__MECHANISM_KPM;
+    message->campaign.kpm = kpm;
+}
+
+static void fill_exponential(struct campaign_message *message, const struct dpot_campaign *campaign)
+{
+    Dpot__V1__Exponential *exponential = &message->mechanism.exponential;
+    dpot__v1__exponential__init(exponential);
+    exponential->epsilon = campaign->epsilon_q32;
+    exponential->sensitivity = campaign->sensitivity;
+    exponential->n_max = campaign->n_max;
+    exponential->sample_first = campaign->sample_first;
+    exponential->base_measure = &message->base_measure;
+    message->campaign.mechanism_case = DPOT__V1__CAMPAIGN__MECHANISM_EXPONENTIAL;
+    message->campaign.exponential = exponential;
+}
+
+/* What a mechanism has no field for must be left out: it would not come back. */
 static dpot_status fill_mechanism(struct campaign_message *message,
                                   const struct dpot_campaign *campaign)
 {
-    if (campaign->mechanism != DPOT_MECHANISM_WPM) {
+    const bool has_sweeps = campaign->lambda != 0 || campaign->iterations != 0;
+    const bool has_sensitivity = campaign->sensitivity != 0;
+    fill_base_measure(&message->base_measure, &campaign->base_measure);
+    switch (campaign->mechanism) {
+    case DPOT_MECHANISM_WPM:
+        fill_wpm(message, campaign);
+        return has_sensitivity ? DPOT_ERR_ARGUMENT : DPOT_OK;
+    case DPOT_MECHANISM_KPM:
+        fill_kpm(message, campaign);
+        return has_sweeps || has_sensitivity ? DPOT_ERR_ARGUMENT : DPOT_OK;
+    case DPOT_MECHANISM_EXPONENTIAL:
+        fill_exponential(message, campaign);
+        return has_sweeps ? DPOT_ERR_ARGUMENT : DPOT_OK;
+    default:
         return DPOT_ERR_ARGUMENT;
     }
-    dpot__v1__base_measure__init(&message->base_measure);
-    message->base_measure.n_mass_code = campaign->base_measure.size;
-    message->base_measure.mass_code = campaign->base_measure.mass_code;
-    message->base_measure.total = campaign->base_measure.total;
-
-    dpot__v1__wpm__init(&message->wpm);
-    message->wpm.epsilon = campaign->epsilon_q32;
-    message->wpm.lambda = campaign->lambda;
-    message->wpm.iterations = campaign->iterations;
-    message->wpm.n_max = campaign->n_max;
-    message->wpm.sample_first = campaign->sample_first;
-    message->wpm.base_measure = &message->base_measure;
-    message->campaign.mechanism_case = DPOT__V1__CAMPAIGN__MECHANISM_WPM;
-    message->campaign.wpm = &message->wpm;
-    return DPOT_OK;
 }
 
 static dpot_status fill_groups(struct campaign_message *message,
@@ -252,11 +303,14 @@ static dpot_status read_domains(const Dpot__V1__Campaign *message,
     return read_domain(message->output, "output", allocator, &campaign->output, error);
 }
 
-static dpot_status read_base_measure(const Dpot__V1__BaseMeasure *message,
+static dpot_status read_base_measure(const Dpot__V1__BaseMeasure *message, const char *field,
                                      const struct dpot_allocator *allocator,
                                      struct dpot_base_measure *base_measure,
                                      struct dpot_error *error)
 {
+    if (!message) {
+        return refuse_missing(field, error);
+    }
     const size_t size = message->n_mass_code;
     if (size > DPOT_DOMAIN_SIZE_MAX) {
         return dpot_error_set(error, DPOT_ERR_TOO_LARGE, "base_measure has %zu masses: at most %u",
@@ -275,24 +329,57 @@ static dpot_status read_base_measure(const Dpot__V1__BaseMeasure *message,
     return DPOT_OK;
 }
 
-static dpot_status read_mechanism(const Dpot__V1__Campaign *message,
-                                  const struct dpot_allocator *allocator,
-                                  struct dpot_campaign *campaign, struct dpot_error *error)
+static dpot_status read_wpm(const Dpot__V1__Wpm *wpm, const struct dpot_allocator *allocator,
+                            struct dpot_campaign *campaign, struct dpot_error *error)
 {
-    if (message->mechanism_case != DPOT__V1__CAMPAIGN__MECHANISM_WPM) {
-        return refuse_missing("mechanism", error);
-    }
-    const Dpot__V1__Wpm *wpm = message->wpm;
-    if (!wpm->base_measure) {
-        return refuse_missing("wpm.base_measure", error);
-    }
     campaign->mechanism = DPOT_MECHANISM_WPM;
     campaign->epsilon_q32 = wpm->epsilon;
     campaign->lambda = wpm->lambda;
     campaign->iterations = wpm->iterations;
     campaign->n_max = wpm->n_max;
     campaign->sample_first = wpm->sample_first;
-    return read_base_measure(wpm->base_measure, allocator, &campaign->base_measure, error);
+    return read_base_measure(wpm->base_measure, "wpm.base_measure", allocator,
+                             &campaign->base_measure, error);
+}
+
+static dpot_status read_kpm(const Dpot__V1__Kpm *kpm, const struct dpot_allocator *allocator,
+                            struct dpot_campaign *campaign, struct dpot_error *error)
+{
+    campaign->mechanism = DPOT_MECHANISM_KPM;
+    campaign->epsilon_q32 = kpm->epsilon;
+    campaign->n_max = kpm->n_max;
+    campaign->sample_first = kpm->sample_first;
+    return read_base_measure(kpm->base_measure, "kpm.base_measure", allocator,
+                             &campaign->base_measure, error);
+}
+
+static dpot_status read_exponential(const Dpot__V1__Exponential *exponential,
+                                    const struct dpot_allocator *allocator,
+                                    struct dpot_campaign *campaign, struct dpot_error *error)
+{
+    campaign->mechanism = DPOT_MECHANISM_EXPONENTIAL;
+    campaign->epsilon_q32 = exponential->epsilon;
+    campaign->sensitivity = exponential->sensitivity;
+    campaign->n_max = exponential->n_max;
+    campaign->sample_first = exponential->sample_first;
+    return read_base_measure(exponential->base_measure, "exponential.base_measure", allocator,
+                             &campaign->base_measure, error);
+}
+
+static dpot_status read_mechanism(const Dpot__V1__Campaign *message,
+                                  const struct dpot_allocator *allocator,
+                                  struct dpot_campaign *campaign, struct dpot_error *error)
+{
+    switch (message->mechanism_case) {
+    case DPOT__V1__CAMPAIGN__MECHANISM_WPM:
+        return read_wpm(message->wpm, allocator, campaign, error);
+    case DPOT__V1__CAMPAIGN__MECHANISM_KPM:
+        return read_kpm(message->kpm, allocator, campaign, error);
+    case DPOT__V1__CAMPAIGN__MECHANISM_EXPONENTIAL:
+        return read_exponential(message->exponential, allocator, campaign, error);
+    default:
+        return refuse_missing("mechanism", error);
+    }
 }
 
 static dpot_status read_time(const char *field, int64_t seconds, int64_t *time_ms,

@@ -5,7 +5,7 @@
 set -eu
 
 build_packages='gcc libc6-dev cmake ninja-build pkg-config ca-certificates protobuf-c-compiler
-    libprotobuf-c-dev libsodium-dev libcurl4-openssl-dev libmicrohttpd-dev libsqlite3-dev
+    libprotobuf-c-dev libsodium-dev libcurl4-openssl-dev libmicrohttpd-dev libsqlite3-dev libcairo2-dev fonts-dejavu-core
     libjansson-dev libopenblas-dev'
 test_packages='binutils clang clang-format curl docker-compose libclang-rt-14-dev libcriterion-dev
     valgrind'

@@ -3,25 +3,16 @@
 #include "base/clock.h"
 #include "campaign/spec_read.h"
 #include "mechanism/mechanism.h"
-#include "mechanism/sampler.h"
-#include "ot/cost.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define INTEGER_MAX ((int64_t)1 << 53) /* what every JSON reader keeps exactly */
-#define COST_PAIRS_MAX ((uint64_t)1 << 28)
-#define ITERATIONS_DEFAULT 300
-#define N_MAX_DEFAULT 32
 
 static const char *const spec_keys[] = {
     "name",   "domain", "output", "metric",   "ring_size", "power",      "mechanism",
     "rounds", "opens",  "closes", "min_pool", "groups",    "simulation", NULL};
-
-static const char *const wpm_keys[] = {"type",       "epsilon",      "lambda", "lambda_relative",
-                                       "iterations", "base_measure", "n_max",  "sample_first",
-                                       NULL};
 
 static dpot_status copy_label(char out[DPOT_CAMPAIGN_NAME_MAX + 1], const char *key,
                               const char *text, struct dpot_error *error)
@@ -89,213 +80,6 @@ static dpot_status read_metric(const json_t *spec, struct dpot_campaign *campaig
     return status == DPOT_OK ? spec_default(json_get_number(spec, "", "power", 1, 64,
                                                             &campaign->cost_power, error))
                              : status;
-}
-
-static dpot_status check_mechanism_type(const json_t *mechanism, enum dpot_mechanism_id *id,
-                                        struct dpot_error *error)
-{
-    const char *type = NULL;
-    if (!json_is_object(mechanism)) {
-        return dpot_error_set(error, DPOT_ERR_MALFORMED,
-                              "mechanism must be an object such as {\"type\":\"wpm\",...}");
-    }
-    const dpot_status status =
-        spec_require(json_get_string(mechanism, "mechanism", "type", &type, error),
-                     "mechanism.type", "say wpm", error);
-    if (status != DPOT_OK) {
-        return status;
-    }
-    if (dpot_mechanism_find(type, id) != DPOT_OK) {
-        return dpot_error_set(error, DPOT_ERR_RANGE, "mechanism.type is \"%.40s\": use wpm", type);
-    }
-    if (*id != DPOT_MECHANISM_WPM) {
-        return dpot_error_set(error, DPOT_ERR_RANGE,
-                              "mechanism.type is \"%s\", which is not in this build: use wpm",
-                              type);
-    }
-    return json_check_keys(mechanism, "mechanism", wpm_keys, error);
-}
-
-/* What a device is charged, rounded down; never above the ceiling by rounding. */
-static dpot_status read_epsilon(const json_t *mechanism, struct dpot_campaign *campaign,
-                                struct dpot_error *error)
-{
-    double epsilon = 0;
-    dpot_status status = spec_require(
-        json_get_number(mechanism, "mechanism", "epsilon", -INFINITY, INFINITY, &epsilon, error),
-        "mechanism.epsilon", "give a number in (0, 20]", error);
-    if (status != DPOT_OK) {
-        return status;
-    }
-    const double max = dpot_epsilon_to_double(DPOT_INDEX_EPSILON_MAX_Q32);
-    if (epsilon > max) {
-        return dpot_error_set(error, DPOT_ERR_EPSILON,
-                              "mechanism.epsilon is %.17g: choose at most %g", epsilon, max);
-    }
-    status = dpot_epsilon_from_double(epsilon, &campaign->epsilon_q32);
-    return status == DPOT_OK
-               ? status
-               : dpot_error_set(error, status,
-                                "mechanism.epsilon is %.17g: give a number in (0, %g]", epsilon,
-                                max);
-}
-
-/* The largest cost between a domain point and an output point, by looking at every pair. */
-static dpot_status find_largest_cost(const struct dpot_campaign *campaign, double *largest,
-                                     struct dpot_error *error)
-{
-    const struct dpot_domain *domain = &campaign->domain, *output = &campaign->output;
-    const uint32_t dim = domain->dim;
-    if ((uint64_t)domain->size * output->size > COST_PAIRS_MAX) {
-        return dpot_error_set(error, DPOT_ERR_TOO_LARGE,
-                              "mechanism.lambda_relative would look at %u x %u costs: give "
-                              "mechanism.lambda in cost units",
-                              domain->size, output->size);
-    }
-    double *v = dpot_alloc_array(NULL, (size_t)output->size * dim, sizeof *v);
-    double *row = dpot_alloc_array(NULL, output->size, sizeof *row);
-    double *x = dpot_alloc_array(NULL, dim, sizeof *x);
-    dpot_status status = v && row && x ? DPOT_OK : DPOT_ERR_MEMORY;
-    if (status == DPOT_OK) {
-        dpot_domain_points(output, v);
-    }
-    *largest = 0;
-    for (uint32_t i = 0; status == DPOT_OK && i < domain->size; i++) {
-        dpot_domain_point(domain, i, x);
-        dpot_cost_row(&campaign->metric, campaign->cost_power, dim, x, v, output->size, row);
-        for (uint32_t j = 0; j < output->size; j++) {
-            *largest = fmax(*largest, row[j]);
-        }
-    }
-    dpot_free_array(NULL, x, dim, sizeof *x);
-    dpot_free_array(NULL, row, output->size, sizeof *row);
-    dpot_free_array(NULL, v, (size_t)output->size * dim, sizeof *v);
-    return status;
-}
-
-static dpot_status read_lambda(const json_t *mechanism, struct dpot_campaign *campaign,
-                               struct dpot_error *error)
-{
-    const bool is_relative = json_object_get(mechanism, "lambda_relative") != NULL;
-    if (is_relative == (json_object_get(mechanism, "lambda") != NULL)) {
-        return dpot_error_set(error, DPOT_ERR_MALFORMED,
-                              "give either mechanism.lambda (cost units) or "
-                              "mechanism.lambda_relative (fraction of the largest cost), %s",
-                              is_relative ? "not both" : "one of them is needed");
-    }
-    const char *key = is_relative ? "lambda_relative" : "lambda";
-    dpot_status status =
-        json_get_number(mechanism, "mechanism", key, -INFINITY, INFINITY, &campaign->lambda, error);
-    if (status == DPOT_OK && !(campaign->lambda > 0 && isfinite(campaign->lambda))) {
-        status = dpot_error_set(error, DPOT_ERR_RANGE, "mechanism.%s is %g: it must be positive",
-                                key, campaign->lambda);
-    }
-    double largest = 1;
-    if (status == DPOT_OK && is_relative) {
-        status = find_largest_cost(campaign, &largest, error);
-    }
-    if (status == DPOT_OK && !(largest > 0 && isfinite(campaign->lambda * largest))) {
-        status = dpot_error_set(error, DPOT_ERR_RANGE,
-                                "the largest cost is %g: mechanism.lambda_relative needs a "
-                                "positive finite one",
-                                largest);
-    }
-    campaign->lambda *= largest;
-    return status;
-}
-
-/* The total mass of "uniform" or "uniform:<total mass>". */
-static dpot_status read_uniform_mass(const char *text, double *total, struct dpot_error *error)
-{
-    static const char prefix[] = "uniform";
-    char *end = NULL;
-    *total = 1;
-    if (strcmp(text, prefix) == 0) {
-        return DPOT_OK;
-    }
-    if (strncmp(text, "uniform:", sizeof prefix) == 0) {
-        *total = strtod(text + sizeof prefix, &end);
-        if (end != text + sizeof prefix && *end == '\0' && *total > 0 && isfinite(*total)) {
-            return DPOT_OK;
-        }
-    }
-    return dpot_error_set(error, DPOT_ERR_MALFORMED,
-                          "mechanism.base_measure is \"%.40s\": give uniform, uniform:<total mass> "
-                          "or an array of masses",
-                          text);
-}
-
-static dpot_status read_masses(const json_t *value, double *m, uint32_t size,
-                               struct dpot_error *error)
-{
-    if (value && !json_is_string(value)) {
-        return spec_read_numbers(value, "mechanism.base_measure", m, size, error);
-    }
-    double total = 1;
-    const dpot_status status =
-        read_uniform_mass(value ? json_string_value(value) : "uniform", &total, error);
-    for (uint32_t j = 0; j < size; j++) {
-        m[j] = total / size;
-    }
-    return status;
-}
-
-static dpot_status read_base_measure(const json_t *mechanism, struct dpot_campaign *campaign,
-                                     struct dpot_error *error)
-{
-    struct dpot_base_measure *base_measure = &campaign->base_measure;
-    const uint32_t size = campaign->output.size;
-    double *m = dpot_alloc_array(NULL, size, sizeof *m);
-    base_measure->mass_code = dpot_alloc_array(NULL, size, sizeof *base_measure->mass_code);
-    base_measure->size = size;
-    dpot_status status = m && base_measure->mass_code ? DPOT_OK : DPOT_ERR_MEMORY;
-    if (status == DPOT_OK) {
-        status = read_masses(json_object_get(mechanism, "base_measure"), m, size, error);
-    }
-    if (status == DPOT_OK) {
-        status = dpot_base_measure_encode(m, size, campaign->epsilon_q32, base_measure, error);
-        if (status != DPOT_OK) {
-            status = dpot_error_prefix(error, status, "mechanism.base_measure");
-        }
-    }
-    dpot_free_array(NULL, m, size, sizeof *m);
-    return status;
-}
-
-static dpot_status read_counts(const json_t *mechanism, struct dpot_campaign *campaign,
-                               struct dpot_error *error)
-{
-    int64_t iterations = ITERATIONS_DEFAULT, n_max = N_MAX_DEFAULT;
-    dpot_status status = spec_default(json_get_integer(mechanism, "mechanism", "iterations", 1,
-                                                       DPOT_ITERATIONS_MAX, &iterations, error));
-    if (status == DPOT_OK) {
-        status = spec_default(
-            json_get_integer(mechanism, "mechanism", "n_max", 1, DPOT_N_MAX_MAX, &n_max, error));
-    }
-    if (status == DPOT_OK) {
-        status = spec_default(
-            json_get_bool(mechanism, "mechanism", "sample_first", &campaign->sample_first, error));
-    }
-    campaign->iterations = (uint32_t)iterations;
-    campaign->n_max = (uint32_t)n_max;
-    return status;
-}
-
-static dpot_status read_mechanism(const json_t *spec, struct dpot_campaign *campaign,
-                                  struct dpot_error *error)
-{
-    const json_t *mechanism = json_object_get(spec, "mechanism");
-    dpot_status status = check_mechanism_type(mechanism, &campaign->mechanism, error);
-    if (status == DPOT_OK) {
-        status = read_epsilon(mechanism, campaign, error);
-    }
-    if (status == DPOT_OK) {
-        status = read_lambda(mechanism, campaign, error);
-    }
-    if (status == DPOT_OK) {
-        status = read_counts(mechanism, campaign, error);
-    }
-    return status == DPOT_OK ? read_base_measure(mechanism, campaign, error) : status;
 }
 
 static dpot_status read_time(const json_t *spec, const char *key, int64_t *time_ms,
@@ -409,7 +193,7 @@ static dpot_status read_spec(const json_t *spec, struct dpot_campaign *campaign,
     if (status == DPOT_OK) {
         status = spec_default(json_get_bool(spec, "", "simulation", &campaign->simulation, error));
     }
-    return status == DPOT_OK ? read_mechanism(spec, campaign, error) : status;
+    return status == DPOT_OK ? spec_read_mechanism(spec, campaign, error) : status;
 }
 
 dpot_status spec_compile(const json_t *spec, const uint8_t id[DPOT_CAMPAIGN_ID_LEN],

@@ -70,10 +70,14 @@ static json_t *describe_mechanism(const struct dpot_campaign *campaign, const do
                                   int with_points)
 {
     json_t *mechanism =
-        json_pack("{s:s,s:o,s:o,s:I,s:b,s:I}", "type", dpot_mechanism_name(campaign->mechanism),
-                  "epsilon", json_number(dpot_epsilon_to_double(campaign->epsilon_q32)), "lambda",
-                  json_number(campaign->lambda), "iterations", (json_int_t)campaign->iterations,
-                  "sample_first", campaign->sample_first, "n_max", (json_int_t)campaign->n_max);
+        json_pack("{s:s,s:o,s:b,s:I}", "type", dpot_mechanism_name(campaign->mechanism), "epsilon",
+                  json_number(dpot_epsilon_to_double(campaign->epsilon_q32)), "sample_first",
+                  campaign->sample_first, "n_max", (json_int_t)campaign->n_max);
+    if (campaign->mechanism == DPOT_MECHANISM_WPM) {
+        (void)json_object_set_new(mechanism, "lambda", json_number(campaign->lambda));
+        (void)json_object_set_new(mechanism, "iterations",
+                                  json_integer((json_int_t)campaign->iterations));
+    }
     if (with_points) {
         (void)json_object_set_new(mechanism, "base_measure",
                                   numbers(m, campaign->base_measure.size));
@@ -141,6 +145,9 @@ json_t *spec_describe(const struct dpot_campaign *campaign, const uint8_t hash[D
         "epsilon", json_number(dpot_epsilon_to_double(campaign->epsilon_q32)), "domain_size",
         (json_int_t)campaign->domain.size, "output_size", (json_int_t)campaign->output.size,
         "total_mass", json_number(total_mass), "schedule", describe_rounds(campaign));
+    if (campaign->mechanism == DPOT_MECHANISM_EXPONENTIAL) {
+        (void)json_object_set_new(derived, "sensitivity", json_number(campaign->sensitivity));
+    }
     if (campaign->metric.ring_size > 0) {
         (void)json_object_set_new(spec, "ring_size",
                                   json_integer((json_int_t)campaign->metric.ring_size));

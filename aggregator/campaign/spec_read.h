@@ -3,7 +3,7 @@
 #define DPOT_CAMPAIGN_SPEC_READ_H
 
 #include "files/json.h"
-#include "model/domain.h"
+#include "model/campaign.h"
 
 /* Turns the silent DPOT_ERR_NOT_FOUND of a json_get_... into "KEY is missing: ..."; other statuses
  * pass. */
@@ -22,5 +22,9 @@ DPOT_WARN_UNUSED dpot_status spec_read_numbers(const json_t *array, const char *
  * zeroed on failure. */
 DPOT_WARN_UNUSED dpot_status spec_read_domain(const json_t *object, const char *key, bool with_ring,
                                               struct dpot_domain *domain, struct dpot_error *error);
+
+/* Reads spec["mechanism"] into a campaign whose domain, output and metric are set. */
+DPOT_WARN_UNUSED dpot_status spec_read_mechanism(const json_t *spec, struct dpot_campaign *campaign,
+                                                 struct dpot_error *error);
 
 #endif

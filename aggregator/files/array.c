@@ -30,10 +30,22 @@ void array_release(struct array *array)
     *array = (struct array){0};
 }
 
+static bool ends_in(const char *path, const char *end)
+{
+    const size_t len = strlen(path), end_len = strlen(end);
+    return len >= end_len && strcmp(path + len - end_len, end) == 0;
+}
+
 static bool is_npy(const char *path)
 {
-    const size_t len = strlen(path);
-    return len >= 4 && strcmp(path + len - 4, ".npy") == 0;
+    return ends_in(path, ".npy");
+}
+
+bool array_can_write(const char *path)
+{
+    struct stat info;
+    return strcmp(path, "-") == 0 || is_npy(path) || ends_in(path, ".csv") ||
+           (stat(path, &info) == 0 && !S_ISREG(info.st_mode));
 }
 
 static dpot_status read_npy(FILE *stream, struct array *array, struct dpot_error *error)
@@ -86,6 +98,10 @@ dpot_status array_write(const char *path, const struct array *array, enum array_
                         struct dpot_error *error)
 {
     struct output output;
+    if (!array_can_write(path)) {
+        return dpot_error_set(error, DPOT_ERR_ARGUMENT,
+                              "%s is no name for an array: let it end in .npy or .csv", path);
+    }
     dpot_status status = check_entries(array, type, error);
     if (status == DPOT_OK) {
         status = output_open(path, &output, error);

@@ -28,14 +28,19 @@ DPOT_WARN_UNUSED dpot_status array_init(struct array *array, size_t n_rows, size
 void array_release(struct array *array);
 
 /* By extension: .npy (format 1.0-3.0, little-endian f4 f8 i4 i8 u4 u8, C order, 1-D or 2-D), anything else
- * CSV (comma; a header line is detected; empty file refused; ragged rows, text, NUL bytes refused with line and
+ * CSV (comma; a header line is detected, see csv.h; empty file refused; ragged rows, text, NUL bytes refused with line and
  * column). A one-column CSV is 1-D. NaN and infinity are read; callers refuse them where they must.
  * DPOT_ERR_IO, DPOT_ERR_MALFORMED, DPOT_ERR_SHAPE, DPOT_ERR_TOO_LARGE, with path and place. */
 DPOT_WARN_UNUSED dpot_status array_read(const char *path, struct array *array,
                                         struct dpot_error *error);
 
+/* Whether array_write knows what belongs into `path`: "-", a name that ends in .npy or .csv, or
+ * something that is there already and is no regular file (/dev/null, a pipe), which gets CSV. */
+bool array_can_write(const char *path);
+
 /* By extension; .npy is written with `type`, CSV with 17 significant digits (ARRAY_U4: integers). The file
- * appears whole or not at all (temporary file, fsync, rename). */
+ * appears whole or not at all (temporary file, fsync, rename). DPOT_ERR_ARGUMENT unless
+ * array_can_write. */
 DPOT_WARN_UNUSED dpot_status array_write(const char *path, const struct array *array,
                                          enum array_type type, struct dpot_error *error);
 

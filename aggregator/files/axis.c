@@ -92,9 +92,13 @@ static struct number_format choose_format(double largest, double step)
 {
     struct number_format format = {decimals_of(step), 0};
     if (largest >= 1e6 || largest < 1e-3) {
-        format.exponent = (int)floor(log10(largest) + 1e-9);
+        const int exponent = (int)floor(log10(largest) + 1e-9);
         const int of_step = (int)floor(log10(step) + 1e-9);
-        format.decimals = format.exponent > of_step ? format.exponent - of_step : 0;
+        const int decimals = exponent > of_step ? exponent - of_step : 0;
+        /* Numbers that differ in their last digits only are easier to read whole. */
+        if (decimals <= 6 || largest >= 1e12 || largest < 1e-3) {
+            format = (struct number_format){decimals, exponent};
+        }
     }
     return format;
 }

@@ -19,18 +19,24 @@ static double bar_height(const struct colour_bar *bar)
 void colour_bar_init(struct colour_bar *bar, const struct colour_scale *scale,
                      const struct colour *palette, const char *label, double height)
 {
-    *bar =
-        (struct colour_bar){.scale = scale, .palette = palette, .label = label, .height = height};
+    *bar = (struct colour_bar){.scale = scale, .palette = palette, .height = height};
+    label_wrap(&frame_label_font, label, height, LABEL_LINES_MAX, &bar->label);
     axis_init(&bar->axis, AXIS_NUMBER, scale->is_log, scale->lo, scale->hi, 0);
     axis_choose_ticks(&bar->axis, bar_height(bar), false, &frame_number_font);
 }
 
+/* From the left of the bar to the right of its numbers. */
+static double numbers_end(const struct colour_bar *bar)
+{
+    const double numbers = axis_text_width(&bar->axis, &frame_number_font);
+    const double zero = has_swatch(bar) ? picture_text_width(&frame_number_font, "zero") : 0;
+    return ceil(BAR_WIDTH + TICK + 4 + fmax(numbers, zero));
+}
+
 double colour_bar_width(const struct colour_bar *bar)
 {
-    const double numbers =
-        fmax(axis_text_width(&bar->axis, &frame_number_font),
-             has_swatch(bar) ? picture_text_width(&frame_number_font, "zero") : 0);
-    return ceil(BAR_WIDTH + TICK + 4 + numbers + (bar->label ? 1.6 * frame_label_font.size : 0));
+    return numbers_end(bar) + (double)bar->label.n * frame_line_height(&frame_label_font) +
+           (bar->label.n ? 7 : 0);
 }
 
 static void outline(struct picture *picture, const struct picture_box *b)
@@ -67,7 +73,6 @@ static void draw_numbers(struct picture *picture, const struct colour_bar *bar,
 void colour_bar_draw(struct picture *picture, const struct colour_bar *bar, double x, double y)
 {
     uint8_t levels[COLOUR_LEVELS - 1];
-    char label[LABEL_BYTES_MAX];
     const struct picture_box box = {x, y, BAR_WIDTH, bar_height(bar)};
     for (size_t i = 0; i < sizeof levels; i++) {
         levels[i] = (uint8_t)(COLOUR_LEVELS - 1 - i);
@@ -83,9 +88,10 @@ void colour_bar_draw(struct picture *picture, const struct colour_bar *bar, doub
                      swatch.y + SWATCH / 2.0 + 0.36 * frame_number_font.size, PICTURE_START,
                      &frame_number_font, "zero");
     }
-    if (bar->label) {
-        label_fit(&frame_label_font, bar->label, bar->height, label);
-        picture_text_up(picture, x + colour_bar_width(bar) - 0.25 * frame_label_font.size,
-                        y + bar->height / 2, &frame_label_font, label);
+    for (size_t i = 0; i < bar->label.n; i++) {
+        picture_text_up(picture,
+                        x + numbers_end(bar) + frame_label_font.size + 6 +
+                            (double)i * frame_line_height(&frame_label_font),
+                        y + bar->height / 2, &frame_label_font, bar->label.lines[i]);
     }
 }

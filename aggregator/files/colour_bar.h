@@ -7,12 +7,12 @@
 struct colour_bar {
     const struct colour_scale *scale;
     const struct colour *palette; /* (COLOUR_LEVELS) */
-    const char *label;            /* NULL: none */
     double height;                /* of bar and swatch */
-    struct axis axis;             /* set by colour_bar_init */
+    struct axis axis;
+    struct label_lines label;
 };
 
-/* Sets the numbers. */
+/* Sets the numbers, and breaks the label (NULL: none) into lines that fit beside the bar. */
 void colour_bar_init(struct colour_bar *bar, const struct colour_scale *scale,
                      const struct colour *palette, const char *label, double height);
 

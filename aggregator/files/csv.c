@@ -9,15 +9,25 @@
 #include <string.h>
 
 #define FIELD_MAX 255 /* bytes of one field */
+#define SHOWN_MAX 33  /* of a field in a sentence, with the NUL */
+
+/* A field of the first line that is told about when that line is refused. */
+struct culprit {
+    size_t column; /* from 1; 0: there is none */
+    char shown[SHOWN_MAX];
+};
 
 struct reader {
     FILE *stream;
     struct dpot_error *error;
-    size_t line;       /* of the row being read, from 1 */
-    size_t n_cols;     /* 0 until the first row is known */
-    size_t n_fields;   /* of the row being read */
-    size_t n_numbers;  /* of them */
-    size_t blank_line; /* an empty line seen, 0: none */
+    size_t line;            /* of the row being read, from 1 */
+    size_t n_cols;          /* 0 until the first row is known */
+    size_t n_fields;        /* of the row being read */
+    size_t n_numbers;       /* of them */
+    size_t blank_line;      /* an empty line seen, 0: none */
+    size_t n_texts;         /* fields of the first line that are neither empty nor a number */
+    struct culprit text;    /* its first field that is no number, */
+    struct culprit numeric; /* and the first of those that begins like one */
     double *values;
     size_t n_values;
     size_t cap;
@@ -98,19 +108,78 @@ static dpot_status read_field(struct reader *r, int *stop)
     return DPOT_OK;
 }
 
-/* Not a number: shows the beginning of the text, printable bytes only. */
-static dpot_status refuse_text(const struct reader *r)
+/* The beginning of the field, printable bytes only. */
+static void show_field(const struct reader *r, char shown[SHOWN_MAX])
 {
-    char shown[33];
     size_t n = 0;
-    for (; n < sizeof shown - 1 && r->field[n]; n++) {
+    for (; n < SHOWN_MAX - 1 && r->field[n]; n++) {
         shown[n] = r->field[n] >= ' ' && r->field[n] <= '~' ? r->field[n] : '?';
     }
     shown[n] = '\0';
+}
+
+static dpot_status refuse_text(const struct reader *r)
+{
+    char shown[SHOWN_MAX];
+    show_field(r, shown);
     return dpot_error_set(r->error, DPOT_ERR_MALFORMED,
                           "line %zu, column %zu is \"%s\": give a number, with commas between "
                           "columns",
                           r->line, r->n_fields + 1, shown);
+}
+
+/* Length of the UTF-8 character at `p` (RFC 3629), 0 when there is none. `p` ends with a NUL. */
+static size_t utf8_length(const unsigned char *p)
+{
+    const size_t len = p[0] < 0x80                    ? 1
+                       : p[0] >= 0xC2 && p[0] <= 0xDF ? 2
+                       : (p[0] & 0xF0) == 0xE0        ? 3
+                       : p[0] >= 0xF0 && p[0] <= 0xF4 ? 4
+                                                      : 0;
+    for (size_t i = 1; i < len; i++) {
+        if ((p[i] & 0xC0) != 0x80) {
+            return 0;
+        }
+    }
+    return len;
+}
+
+/* The first line of a binary file must not pass for a header. */
+static int is_readable(const char *text)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    while (*p) {
+        const size_t len = utf8_length(p);
+        if (len == 0 || (*p < ' ' && *p != '\t') || *p == 0x7F) {
+            return 0;
+        }
+        p += len;
+    }
+    return 1;
+}
+
+static void remember(const struct reader *r, struct culprit *culprit)
+{
+    if (culprit->column == 0) {
+        culprit->column = r->n_fields + 1;
+        show_field(r, culprit->shown);
+    }
+}
+
+/* A field of the first line that is no number: whether it may stand is known at the line's end. */
+static dpot_status note_text(struct reader *r)
+{
+    if (!is_readable(r->field)) {
+        return refuse(r, DPOT_ERR_MALFORMED,
+                      "is not text in UTF-8: give a CSV file (a name that ends in .npy is read as "
+                      "NumPy's)");
+    }
+    remember(r, &r->text);
+    r->n_texts += r->field[0] != '\0';
+    if (r->field[0] && strchr("0123456789+-.", r->field[0])) {
+        remember(r, &r->numeric);
+    }
+    return DPOT_OK;
 }
 
 static dpot_status accept_field(struct reader *r, int is_first_row)
@@ -122,8 +191,11 @@ static dpot_status accept_field(struct reader *r, int is_first_row)
             return refuse(r, DPOT_ERR_RANGE, "is beyond the range of a double");
         }
         r->n_numbers++;
-    } else if (!is_first_row) {
-        return refuse_text(r);
+    } else {
+        const dpot_status status = is_first_row ? note_text(r) : refuse_text(r);
+        if (status != DPOT_OK) {
+            return status;
+        }
     }
     if (r->n_fields >= ARRAY_COLUMNS_MAX) {
         return refuse(r, DPOT_ERR_TOO_LARGE, "is one column too many (at most 1048576)");
@@ -136,19 +208,39 @@ static dpot_status accept_field(struct reader *r, int is_first_row)
     return status;
 }
 
-/* The first row is a header without numbers, or data without text; nothing between. */
+/* A mistyped number must not turn a row into a header that is passed over. */
+static dpot_status refuse_first_row(const struct reader *r)
+{
+    if (r->numeric.column > 0) {
+        return dpot_error_set(r->error, DPOT_ERR_MALFORMED,
+                              "line %zu, column %zu is \"%s\", which is not a number: correct it, "
+                              "or begin the name of a column with a letter",
+                              r->line, r->numeric.column, r->numeric.shown);
+    }
+    if (r->n_numbers > 0) {
+        return dpot_error_set(r->error, DPOT_ERR_MALFORMED,
+                              "line %zu, column %zu is \"%s\" beside numbers: a row has only "
+                              "numbers, a header has none",
+                              r->line, r->text.column, r->text.shown);
+    }
+    return dpot_error_set(r->error, DPOT_ERR_MALFORMED,
+                          "line %zu, column 1 is empty, as is the rest of the line: give numbers "
+                          "or the names of the columns",
+                          r->line);
+}
+
+/* The first row is a header with nothing in it that could be meant as a number, or data without
+ * text; nothing between. */
 static dpot_status settle_first_row(struct reader *r, int is_comment)
 {
-    if (is_comment || r->n_numbers == 0) {
+    const int is_header = r->n_numbers == 0 && r->numeric.column == 0 && r->n_texts > 0;
+    if (is_comment || is_header) {
         r->n_values = 0;
         r->n_cols = is_comment ? 0 : r->n_fields;
         return DPOT_OK;
     }
     if (r->n_numbers < r->n_fields) {
-        return dpot_error_set(r->error, DPOT_ERR_MALFORMED,
-                              "line %zu has %zu numbers in %zu fields: a header has none, a row "
-                              "has only numbers",
-                              r->line, r->n_numbers, r->n_fields);
+        return refuse_first_row(r);
     }
     r->n_cols = r->n_fields;
     return DPOT_OK;

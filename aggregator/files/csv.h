@@ -1,5 +1,5 @@
-/* Comma-separated numbers. One line per row; the first line is a header when none of its fields is a
- * number or it begins with '#'. Fields may be padded with blanks or enclosed in double quotes; a
+/* Comma-separated numbers. One line per row; the first line is a header when it begins with '#', or
+ * when some field has text and none begins like a number (digit, sign, point). Fields may be padded with blanks or enclosed in double quotes; a
  * byte order mark, CR LF and empty lines at the end are accepted. Everything else is refused with
  * its line and column. */
 #ifndef DPOT_FILES_CSV_H

@@ -15,13 +15,14 @@
 #define ENTRY_GAP 22
 #define LEGEND_ROW 20
 #define PEN_MAX 2048
+#define UNSORTED_MAX 200000 /* values, when x is in no order */
 
 struct drawing {
     const struct curves *curves;
     struct frame frame;
     struct label_lines title;
     char names[CURVES_MAX][LABEL_BYTES_MAX]; /* cleaned and fitted */
-    double name_widths[CURVES_MAX];
+    double entry_width;                      /* of the widest in the legend */
     size_t n_curves;
     double page_height;
 };
@@ -44,6 +45,35 @@ static bool is_drawn(const struct curves *c, size_t row, size_t curve)
     return fabs(y) <= PICTURE_VALUE_MAX && !(c->is_log_x && x <= 0) && !(c->is_log_y && y <= 0);
 }
 
+/* Whether x only rises or only falls: then a pixel column is visited once, however many rows there are. */
+static bool is_sorted(const struct curves *c)
+{
+    bool rises = false, falls = false;
+    for (size_t i = 1; i < c->n_rows; i++) {
+        rises = rises || x_of(c, i) > x_of(c, i - 1);
+        falls = falls || x_of(c, i) < x_of(c, i - 1);
+    }
+    return !(rises && falls);
+}
+
+static dpot_status check_x(const struct curves *c, struct dpot_error *error)
+{
+    for (size_t i = 0; i < c->n_rows; i++) {
+        if (!(fabs(x_of(c, i)) <= PICTURE_VALUE_MAX)) {
+            return dpot_error_set(error, DPOT_ERR_RANGE,
+                                  "x of row %zu is %g: give finite numbers of at most %g", i + 1,
+                                  x_of(c, i), PICTURE_VALUE_MAX);
+        }
+    }
+    if (c->n_rows * (c->n_cols - 1) > UNSORTED_MAX && !is_sorted(c)) {
+        return dpot_error_set(error, DPOT_ERR_TOO_LARGE,
+                              "%zu rows whose x goes back and forth: sort them by x, or draw at "
+                              "most %d values",
+                              c->n_rows, UNSORTED_MAX);
+    }
+    return DPOT_OK;
+}
+
 static dpot_status check(const struct curves *c, struct dpot_error *error)
 {
     dpot_status status = picture_check_path(c->caption.path, error);
@@ -58,14 +88,7 @@ static dpot_status check(const struct curves *c, struct dpot_error *error)
     if (status == DPOT_OK) {
         status = picture_check_marks(c->caption.path, c->n_rows * (c->n_cols - 1), "values", error);
     }
-    for (size_t i = 0; status == DPOT_OK && i < c->n_rows; i++) {
-        if (!(fabs(x_of(c, i)) <= PICTURE_VALUE_MAX)) {
-            status = dpot_error_set(error, DPOT_ERR_RANGE,
-                                    "x of row %zu is %g: give finite numbers of at most %g", i + 1,
-                                    x_of(c, i), PICTURE_VALUE_MAX);
-        }
-    }
-    return status;
+    return status == DPOT_OK ? check_x(c, error) : status;
 }
 
 /* The ranges of what is drawn; false when that is nothing. */
@@ -104,7 +127,9 @@ static void set_names(struct drawing *d)
         const char *name = d->curves->names ? d->curves->names[j + 1] : NULL;
         (void)snprintf(fallback, sizeof fallback, "column %zu", j + 2);
         label_fit(&frame_label_font, name && *name ? name : fallback, width, d->names[j]);
-        d->name_widths[j] = picture_text_width(&frame_label_font, d->names[j]);
+        d->entry_width =
+            fmax(d->entry_width,
+                 SAMPLE + FRAME_GAP + picture_text_width(&frame_label_font, d->names[j]));
     }
 }
 
@@ -125,39 +150,30 @@ static bool has_legend(const struct drawing *d)
     return d->n_curves > 1 || d->curves->caption.y_label;
 }
 
-/* Where the entry of a curve stands in the legend, from the left of the plot; rows wrap. */
-static void find_entry(const struct drawing *d, size_t curve, double *x, size_t *row)
+/* Entries side by side: in columns as wide as the widest. */
+static size_t entries_across(const struct drawing *d)
 {
-    *x = 0;
-    *row = 0;
-    for (size_t j = 0; j <= curve; j++) {
-        const double width = SAMPLE + FRAME_GAP + d->name_widths[j];
-        if (*x > 0 && *x + width > d->frame.box.width) {
-            *x = 0;
-            (*row)++;
-        }
-        if (j < curve) {
-            *x += width + ENTRY_GAP;
-        }
-    }
+    const double n = floor((d->frame.box.width + ENTRY_GAP) / (d->entry_width + ENTRY_GAP));
+    return n > 1 ? (size_t)n : 1;
 }
 
 static void plan(struct drawing *d)
 {
     struct frame *frame = &d->frame;
-    double x = 0;
-    size_t last_row = 0;
     label_wrap(&frame_title_font, d->curves->caption.title, PICTURE_WIDTH - 2.0 * FRAME_MARGIN,
                LABEL_LINES_MAX, &d->title);
     frame->box.height = PLOT_HEIGHT;
     axis_choose_ticks(&frame->y, frame->box.height, false, &frame_number_font);
-    frame->box.x = FRAME_MARGIN + frame_left(frame);
+    for (int pass = 0; pass < 2; pass++) { /* how far numbers stand out depends on the width */
+        frame->box.x = FRAME_MARGIN + frame_left(frame);
+        frame->box.width =
+            PICTURE_WIDTH - frame->box.x - 2.0 * FRAME_MARGIN - (pass ? frame_right(frame) : 0);
+        axis_choose_ticks(&frame->x, frame->box.width, true, &frame_number_font);
+    }
     frame->box.y = FRAME_MARGIN + frame_title_height(&d->title, &frame_title_font);
-    frame->box.width = PICTURE_WIDTH - frame->box.x - 2.0 * FRAME_MARGIN;
-    axis_choose_ticks(&frame->x, frame->box.width, true, &frame_number_font);
-    find_entry(d, d->n_curves - 1, &x, &last_row);
+    const size_t across = entries_across(d), n_legend_rows = (d->n_curves + across - 1) / across;
     d->page_height = frame->box.y + frame->box.height + frame_below(frame) + FRAME_MARGIN +
-                     (has_legend(d) ? FRAME_GAP + LEGEND_ROW * (double)(last_row + 1) : 0);
+                     (has_legend(d) ? FRAME_GAP + LEGEND_ROW * (double)n_legend_rows : 0);
 }
 
 /* ---- drawing ---- */
@@ -277,13 +293,12 @@ static void draw_legend(struct picture *picture, const struct drawing *d)
 {
     const struct picture_box *box = &d->frame.box;
     const double top = box->y + box->height + frame_below(&d->frame) + FRAME_GAP;
+    const size_t across = entries_across(d);
     for (size_t j = 0; j < d->n_curves; j++) {
         const struct picture_stroke stroke = stroke_of(j);
-        double x = 0;
-        size_t row = 0;
-        find_entry(d, j, &x, &row);
-        const double y = top + LEGEND_ROW * ((double)row + 0.5);
-        const double line[4] = {box->x + x, y, box->x + x + SAMPLE, y};
+        const double x = box->x + (double)(j % across) * (d->entry_width + ENTRY_GAP);
+        const double y = top + LEGEND_ROW * ((double)(j / across) + 0.5);
+        const double line[4] = {x, y, x + SAMPLE, y};
         picture_line(picture, line, 2, &stroke);
         picture_text(picture, line[2] + FRAME_GAP, y + 0.36 * frame_label_font.size, PICTURE_START,
                      &frame_label_font, d->names[j]);

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #define TICK 4
+#define LABEL_LINES 2   /* of the name of an axis */
 #define LINE_HEIGHT 1.3 /* of a font's size */
 #define ASCENT 0.76     /* from the top of a digit to its baseline, of the size */
 #define BORDER_CHUNK 512
@@ -24,24 +25,58 @@ static struct picture_stroke stroke_of(struct colour colour, double width)
     return stroke;
 }
 
-static double line_height(const struct picture_font *font)
+double frame_line_height(const struct picture_font *font)
 {
     return ceil(LINE_HEIGHT * font->size);
 }
 
+/* The name of an axis beside a box side of this length. */
+static struct label_lines wrap_label(const char *label, double length)
+{
+    struct label_lines lines;
+    label_wrap(&frame_label_font, label, length, LABEL_LINES, &lines);
+    return lines;
+}
+
+static double label_height(const char *label, double length)
+{
+    const struct label_lines lines = wrap_label(label, length);
+    return lines.n ? (double)lines.n * frame_line_height(&frame_label_font) + 4 : 0;
+}
+
+void frame_overhang(const struct frame *frame, double *left, double *right)
+{
+    *left = *right = 0;
+    for (size_t i = 0; frame->has_x_numbers && i < frame->x.n_ticks; i++) {
+        const double half = picture_text_width(&frame_number_font, frame->x.ticks[i].text) / 2;
+        const double at = frame->box.width * axis_tick_share(&frame->x, i);
+        *left = fmax(*left, half - at);
+        *right = fmax(*right, at + half - frame->box.width);
+    }
+}
+
+double frame_right(const struct frame *frame)
+{
+    double left = 0, right = 0;
+    frame_overhang(frame, &left, &right);
+    return ceil(fmax(0, right - FRAME_MARGIN + 2));
+}
+
 double frame_left(const struct frame *frame)
 {
+    double left = 0, right = 0;
+    frame_overhang(frame, &left, &right);
     const double numbers =
         frame->has_y_numbers ? TICK + 4 + axis_text_width(&frame->y, &frame_number_font) : 0;
-    const double label = frame->y_label ? line_height(&frame_label_font) + 4 : 0;
-    return ceil(numbers + label);
+    const double label = label_height(frame->y_label, frame->box.height);
+    return ceil(fmax(numbers + label, left - FRAME_MARGIN + 2));
 }
 
 double frame_below(const struct frame *frame)
 {
-    const double numbers = frame->has_x_numbers ? TICK + 2 + line_height(&frame_number_font) : 0;
-    const double label = frame->x_label ? line_height(&frame_label_font) + 4 : 0;
-    return ceil(numbers + label);
+    const double numbers =
+        frame->has_x_numbers ? TICK + 2 + frame_line_height(&frame_number_font) : 0;
+    return ceil(numbers + label_height(frame->x_label, frame->box.width));
 }
 
 double frame_x(const struct frame *frame, double value)
@@ -109,18 +144,20 @@ static void draw_y_ticks(struct picture *picture, const struct frame *frame)
 
 static void draw_labels(struct picture *picture, const struct frame *frame)
 {
-    char text[LABEL_BYTES_MAX];
+    const struct picture_font *font = &frame_label_font;
     const struct picture_box *box = &frame->box;
-    if (frame->x_label) {
-        label_fit(&frame_label_font, frame->x_label, box->width, text);
-        picture_text(picture, box->x + box->width / 2,
-                     box->y + box->height + frame_below(frame) - 0.3 * frame_label_font.size,
-                     PICTURE_MIDDLE, &frame_label_font, text);
+    const struct label_lines x = wrap_label(frame->x_label, box->width);
+    const struct label_lines y = wrap_label(frame->y_label, box->height);
+    const double bottom = box->y + box->height + frame_below(frame);
+    for (size_t i = 0; i < x.n; i++) {
+        const double from_last = (double)(x.n - 1 - i) * frame_line_height(font);
+        picture_text(picture, box->x + box->width / 2, bottom - from_last - 0.3 * font->size,
+                     PICTURE_MIDDLE, font, x.lines[i]);
     }
-    if (frame->y_label) {
-        label_fit(&frame_label_font, frame->y_label, box->height, text);
-        picture_text_up(picture, box->x - frame_left(frame) + frame_label_font.size,
-                        box->y + box->height / 2, &frame_label_font, text);
+    for (size_t i = 0; i < y.n; i++) {
+        picture_text_up(
+            picture, box->x - frame_left(frame) + font->size + (double)i * frame_line_height(font),
+            box->y + box->height / 2, font, y.lines[i]);
     }
 }
 
@@ -150,14 +187,14 @@ void frame_draw(struct picture *picture, const struct frame *frame)
 
 double frame_title_height(const struct label_lines *lines, const struct picture_font *font)
 {
-    return lines->n ? (double)lines->n * line_height(font) + FRAME_GAP : 0;
+    return lines->n ? (double)lines->n * frame_line_height(font) + FRAME_GAP : 0;
 }
 
 double frame_draw_title(struct picture *picture, const struct label_lines *lines,
                         const struct picture_font *font, double x, double y)
 {
     for (size_t i = 0; i < lines->n; i++) {
-        picture_text(picture, x, y + (double)i * line_height(font) + 0.95 * font->size,
+        picture_text(picture, x, y + (double)i * frame_line_height(font) + 0.95 * font->size,
                      PICTURE_MIDDLE, font, lines->lines[i]);
     }
     return y + frame_title_height(lines, font);

@@ -22,9 +22,16 @@ struct frame {
     bool has_x_numbers, has_y_numbers;
 };
 
-/* Room to the left and below the box for what is shown there. */
+/* From one baseline to the next. */
+double frame_line_height(const struct picture_font *font);
+
+/* Room beside and below the box for what is shown there, beyond the margin of the page. */
 double frame_left(const struct frame *frame);
+double frame_right(const struct frame *frame);
 double frame_below(const struct frame *frame);
+
+/* How far numbers of the x axis stand out over the left and the right end of the box. */
+void frame_overhang(const struct frame *frame, double *left, double *right);
 
 /* Where values are on the page. */
 double frame_x(const struct frame *frame, double value);

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#define PANEL_GAP 26
+#define PANEL_GAP_MIN 26.0
 #define PANEL_ROW_GAP 14
 #define PANELS_ACROSS_MAX 3
 #define HEIGHT_MAX 640.0 /* of one plot, units */
@@ -18,6 +18,7 @@ struct layout {
     struct frame frame; /* of the first panel */
     double left, right; /* room beside all plots */
     double plots_width;
+    double gap; /* between plots side by side */
     double top; /* of the first panel's title */
     double panel_title_height, panel_height;
     double page_width, page_height;
@@ -89,8 +90,8 @@ static dpot_status check(const struct heatmap *h, struct dpot_error *error)
                                 h->n_rows, h->n_cols, PICTURE_SIDE_MAX);
     }
     if (status == DPOT_OK) {
-        status = picture_check_marks(h->caption.path, h->n_panels * h->n_rows * h->n_cols, "cells",
-                                     error);
+        status = picture_check_marks(
+            h->caption.path, h->n_panels * (h->n_rows * h->n_cols + h->n_border), "cells", error);
     }
     if (status == DPOT_OK) {
         status = check_box(h, error);
@@ -141,7 +142,7 @@ static void set_axes(const struct heatmap *h, struct frame *frame)
 static void set_plot_size(const struct heatmap *h, struct layout *l)
 {
     struct frame *frame = &l->frame;
-    const double gaps = PANEL_GAP * (double)(l->n_across - 1);
+    const double gaps = l->gap * (double)(l->n_across - 1);
     const double room = (PICTURE_WIDTH - l->left - l->right - gaps) / (double)l->n_across;
     const double aspect = aspect_of(h);
     const double height_max = l->n_down > 1 ? HEIGHT_MAX / 2 : HEIGHT_MAX;
@@ -157,11 +158,19 @@ static void wrap_titles(const struct heatmap *h, struct layout *l)
                LABEL_LINES_MAX, &l->title);
     l->panel_title_height = 0;
     for (size_t p = 0; p < h->n_panels; p++) {
-        label_wrap(&frame_panel_font, h->panel_titles[p], l->frame.box.width + PANEL_GAP / 2.0, 2,
+        label_wrap(&frame_panel_font, h->panel_titles[p], l->frame.box.width + PANEL_GAP_MIN / 2, 2,
                    &l->panel_titles[p]);
         l->panel_title_height =
             fmax(l->panel_title_height, frame_title_height(&l->panel_titles[p], &frame_panel_font));
     }
+}
+
+/* Wide enough for numbers that stand out over the ends of two plots. */
+static double panel_gap(const struct frame *frame)
+{
+    double left = 0, right = 0;
+    frame_overhang(frame, &left, &right);
+    return ceil(fmax(PANEL_GAP_MIN, left + right + FRAME_GAP));
 }
 
 static const char *value_label(const struct heatmap *h)
@@ -181,8 +190,9 @@ static struct layout plan(const struct heatmap *h, const struct colour_scale *sc
     for (int pass = 0; pass < 3; pass++) {
         l.left = FRAME_MARGIN + frame_left(&l.frame);
         l.right = FRAME_MARGIN + 2 * FRAME_GAP + (pass ? colour_bar_width(bar) : 100);
+        l.gap = panel_gap(&l.frame);
         set_plot_size(h, &l);
-        l.plots_width = (double)l.n_across * (l.frame.box.width + PANEL_GAP) - PANEL_GAP;
+        l.plots_width = (double)l.n_across * (l.frame.box.width + l.gap) - l.gap;
         l.page_width = fmax(FRAME_PAGE_MIN, l.left + l.plots_width + l.right);
         wrap_titles(h, &l);
         l.panel_height = l.panel_title_height + l.frame.box.height + frame_below(&l.frame);
@@ -219,7 +229,7 @@ static void draw_panel(struct picture *picture, const struct heatmap *h, const s
     struct frame frame = l->frame;
     const size_t across = panel % l->n_across, down = panel / l->n_across;
     const double y = l->top + (double)down * (l->panel_height + PANEL_ROW_GAP);
-    frame.box.x = l->left + (double)across * (frame.box.width + PANEL_GAP);
+    frame.box.x = l->left + (double)across * (frame.box.width + l->gap);
     frame.box.y = y + l->panel_title_height;
     if (across > 0) {
         frame.has_y_numbers = false;

@@ -287,6 +287,17 @@ static dpot_status check_shape(const struct header *header, struct dpot_error *e
     return DPOT_OK;
 }
 
+/* Only integers of 8 bytes may be inexact: the sentence shows the one in the file, not its double. */
+static dpot_status refuse_inexact(const struct npy_type *type, const uint8_t *in, size_t entry,
+                                  struct dpot_error *error)
+{
+    const uint64_t bits = dpot_load_u64(in);
+    const int is_negative = type->decode == decode_i8 && bits >> 63 != 0;
+    return dpot_error_set(
+        error, DPOT_ERR_RANGE, "entry %zu is %s%llu: integers beyond 2^53 are not exact here",
+        entry, is_negative ? "-" : "", (unsigned long long)(is_negative ? ~bits + 1 : bits));
+}
+
 static dpot_status read_entries(FILE *stream, const struct npy_type *type, struct array *array,
                                 struct dpot_error *error)
 {
@@ -299,10 +310,9 @@ static dpot_status read_entries(FILE *stream, const struct npy_type *type, struc
                                   n_entries);
         }
         for (size_t i = 0; i < n; i++) {
-            if (!type->decode(block + i * type->size, &array->values[done + i])) {
-                return dpot_error_set(error, DPOT_ERR_RANGE,
-                                      "entry %zu is %.0f: integers beyond 2^53 are not exact here",
-                                      done + i, array->values[done + i]);
+            const uint8_t *in = block + i * type->size;
+            if (!type->decode(in, &array->values[done + i])) {
+                return refuse_inexact(type, in, done + i, error);
             }
         }
         done += n;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define TITLE_BYTES_MAX 1024
+#define EXTRA_MARKS 10000
 
 static const struct picture_format *const formats[] = {&picture_format_png, &picture_format_svg};
 
@@ -153,12 +154,14 @@ dpot_status picture_commit(struct picture *picture, struct picture_size *size,
 
 /* ---- drawing ---- */
 
-/* Whether the next `n` marks may be drawn. */
+/* Whether the next `n` marks may be drawn. The kinds of picture have counted their data; this bounds what
+ * comes with it, such as borders drawn twice, numbers and titles. */
 static bool may_draw(struct picture *picture, size_t n)
 {
-    if (picture->status == DPOT_OK && n > picture->format->marks_max - picture->n_marks) {
+    const size_t most = 2 * picture->format->marks_max + EXTRA_MARKS;
+    if (picture->status == DPOT_OK && n > most - picture->n_marks) {
         picture_fail(picture, DPOT_ERR_TOO_LARGE, "the picture has more than %zu marks: draw less",
-                     picture->format->marks_max);
+                     most);
     }
     picture->n_marks += picture->status == DPOT_OK ? n : 0;
     return picture->status == DPOT_OK;

@@ -8,7 +8,11 @@
 
 #define FONT_FAMILY "DejaVu Sans"
 #define HALF_PI 1.57079632679489661923
-#define CHUNK 2000 /* vertices stroked at once: the time of a stroke grows faster than its length */
+#define SQUARE_SIDE 1.77245385090551602730 /* of the square with the area of a disc of radius 1 */
+
+/* Stroked at once: the time of a stroke grows with the square of its length where it crosses itself. */
+#define CHUNK_VERTICES 2000
+#define CHUNK_LENGTH 4000.0 /* pixels */
 
 struct canvas {
     cairo_surface_t *surface;
@@ -109,33 +113,38 @@ static void set_stroke(cairo_t *cr, const struct picture_stroke *stroke)
     cairo_set_line_cap(cr, stroke->dash > 0 ? CAIRO_LINE_CAP_BUTT : CAIRO_LINE_CAP_ROUND);
 }
 
-/* One chunk; `run` is how far the line has come, so that dashes go on where they ended. */
-static void stroke_chunk(cairo_t *cr, const double *points, size_t n,
-                         const struct picture_stroke *stroke, double *run)
+/* Adds the next vertices to the path; returns the number of the last. `run` is how far the line has come. */
+static size_t trace_chunk(cairo_t *cr, const double *points, size_t first, size_t n, double length,
+                          double *run)
 {
-    const double pattern[2] = {stroke->dash, stroke->space};
-    cairo_set_dash(cr, pattern, stroke->dash > 0 ? 2 : 0, *run);
-    cairo_move_to(cr, points[0], points[1]);
-    for (size_t i = 1; i < n; i++) {
-        const double *p = points + 2 * i;
+    const double end = *run + length;
+    size_t i = first;
+    cairo_move_to(cr, points[2 * i], points[2 * i + 1]);
+    while (i + 1 < n && i - first < CHUNK_VERTICES && *run < end) {
+        const double *p = points + 2 * ++i;
         cairo_line_to(cr, p[0], p[1]);
-        *run += stroke->dash > 0 ? hypot(p[0] - p[-2], p[1] - p[-1]) : 0;
+        *run += hypot(p[0] - p[-2], p[1] - p[-1]);
     }
-    if (n > 2 && points[0] == points[2 * n - 2] && points[1] == points[2 * n - 1]) {
-        cairo_close_path(cr);
-    }
-    cairo_stroke(cr);
+    return i;
 }
 
 static void line(struct picture *picture, const double *points, size_t n,
                  const struct picture_stroke *stroke)
 {
     cairo_t *cr = canvas_of(picture)->cr;
+    const double pattern[2] = {stroke->dash, stroke->space};
     double run = 0;
     set_stroke(cr, stroke);
-    for (size_t i = 0; i + 1 < n; i += CHUNK - 1) {
-        const size_t left = n - i;
-        stroke_chunk(cr, points + 2 * i, left < CHUNK ? left : CHUNK, stroke, &run);
+    for (size_t i = 0; i + 1 < n;) {
+        /* Dashes go on where they ended. */
+        cairo_set_dash(cr, pattern, stroke->dash > 0 ? 2 : 0, run);
+        const bool is_first = i == 0;
+        i = trace_chunk(cr, points, i, n, CHUNK_LENGTH / picture->scale, &run);
+        if (is_first && i + 1 == n && n > 2 && points[0] == points[2 * i] &&
+            points[1] == points[2 * i + 1]) {
+            cairo_close_path(cr);
+        }
+        cairo_stroke(cr);
     }
     keep_status(picture);
 }
@@ -146,7 +155,12 @@ static void dot(struct picture *picture, double x, double y, double radius, stru
     cairo_t *cr = canvas_of(picture)->cr;
     set_colour(cr, colour, opacity);
     cairo_new_path(cr);
-    cairo_arc(cr, x, y, radius, 0, 4 * HALF_PI);
+    if (radius * picture->scale < 1) { /* a square of the same area looks the same and is faster */
+        const double side = SQUARE_SIDE * radius;
+        cairo_rectangle(cr, x - side / 2, y - side / 2, side, side);
+    } else {
+        cairo_arc(cr, x, y, radius, 0, 4 * HALF_PI);
+    }
     cairo_fill(cr);
 }
 

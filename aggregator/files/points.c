@@ -56,7 +56,7 @@ static dpot_status check(const struct points *p, struct dpot_error *error)
         status = dpot_error_set(error, DPOT_ERR_SHAPE, "there are no points: give at least one");
     }
     if (status == DPOT_OK) {
-        status = picture_check_marks(p->caption.path, p->n, "points", error);
+        status = picture_check_marks(p->caption.path, p->n + p->n_border, "points", error);
     }
     if (status == DPOT_OK) {
         status = check_points(p, error);
@@ -80,7 +80,8 @@ static void widen(double range[2], const double *points, size_t n, size_t column
     }
 }
 
-static void set_axis(const struct points *p, struct axis *axis, enum axis_kind kind, size_t column)
+/* Returns whether all values are the same. */
+static bool set_axis(const struct points *p, struct axis *axis, enum axis_kind kind, size_t column)
 {
     double range[2] = {HUGE_VAL, -HUGE_VAL};
     widen(range, p->points, p->n, column);
@@ -88,12 +89,28 @@ static void set_axis(const struct points *p, struct axis *axis, enum axis_kind k
         widen(range, p->border, p->n_border, column);
     }
     axis_init(axis, kind, false, range[0], range[1], MARGIN_SHARE);
+    return !(range[1] > range[0]);
 }
 
+static void set_length(struct axis *axis, double length)
+{
+    const double middle = axis->lo / 2 + axis->hi / 2;
+    axis->lo = middle - length / 2;
+    axis->hi = middle + length / 2;
+}
+
+/* A coordinate that has one value only has no scale of its own: it takes the other's. */
 static void set_axes(const struct points *p, struct frame *frame)
 {
-    set_axis(p, &frame->x, p->is_map ? AXIS_LONGITUDE : AXIS_NUMBER, x_of(p));
-    set_axis(p, &frame->y, p->is_map ? AXIS_LATITUDE : AXIS_NUMBER, 1 - x_of(p));
+    struct axis *x = &frame->x, *y = &frame->y;
+    const bool is_x_single = set_axis(p, x, p->is_map ? AXIS_LONGITUDE : AXIS_NUMBER, x_of(p));
+    const bool is_y_single = set_axis(p, y, p->is_map ? AXIS_LATITUDE : AXIS_NUMBER, 1 - x_of(p));
+    const double width = x->hi - x->lo, height = y->hi - y->lo;
+    if (is_x_single && (!is_y_single || height > width)) {
+        set_length(x, height);
+    } else if (is_y_single) {
+        set_length(y, width);
+    }
     frame->x_label = p->caption.x_label ? p->caption.x_label : p->is_map ? "longitude" : "x";
     frame->y_label = p->caption.y_label ? p->caption.y_label : p->is_map ? "latitude" : "y";
     frame->has_x_numbers = frame->has_y_numbers = true;
@@ -130,7 +147,7 @@ static void plan(struct drawing *d)
     const double aspect = settle_aspect(p, frame);
     for (int pass = 0; pass < 3; pass++) { /* numbers and sizes depend on each other */
         const double bar = p->weights ? 2 * FRAME_GAP + (pass ? colour_bar_width(&d->bar) : 100)
-                                      : 2.0 * FRAME_MARGIN;
+                                      : FRAME_MARGIN + frame_right(frame);
         const double beside = 2.0 * FRAME_MARGIN + frame_left(frame) + bar;
         const double room = PICTURE_WIDTH - beside;
         frame->box.width = fmin(room, fmax(HEIGHT_MAX / aspect, HEIGHT_MIN));

@@ -5,14 +5,17 @@
 
 #include <math.h>
 
-#define IMAGE_GAP 5
-#define IMAGE_SIDE_MAX 160.0 /* units of the longer side */
+#define IMAGE_GAP 5.0
+#define IMAGE_GAP_SMALL 1.0   /* with many columns */
+#define COLUMNS_CHOSEN_MAX 28 /* images of about 24 units */
+#define IMAGE_SIDE_MAX 160.0  /* units of the longer side */
 #define BAR_HEIGHT_MIN 110.0
 #define BAR_HEIGHT_MAX 420.0
 #define PAGE_ASPECT 1.3 /* width by height of a page that chooses its own columns */
 
 struct layout {
     size_t n_across, n_down;
+    double gap;
     double pixel; /* units a pixel of an image */
     double step_x, step_y;
     double left, top;
@@ -60,16 +63,16 @@ static size_t choose_columns(const struct sheet *s)
 {
     const double ideal =
         ceil(sqrt((double)s->n * (double)s->height / (double)s->width * PAGE_ASPECT));
-    const size_t n = s->n_columns ? s->n_columns : (size_t)fmax(1, fmin(ideal, PICTURE_WIDTH / 4));
+    const size_t n = s->n_columns ? s->n_columns : (size_t)fmax(1, fmin(ideal, COLUMNS_CHOSEN_MAX));
     return n < s->n ? n : s->n;
 }
 
 /* Units a pixel: whole pixels of the picture when there is room, so that all of an image's are equal. */
-static double choose_pixel(const struct sheet *s, size_t n_across, double room, double scale)
+static double choose_pixel(const struct sheet *s, const struct layout *l, double room, double scale)
 {
-    const double gaps = IMAGE_GAP * (double)(n_across - 1);
+    const double gaps = l->gap * (double)(l->n_across - 1);
     const double longer = (double)(s->height > s->width ? s->height : s->width);
-    const double fitting = (room - gaps) / (double)n_across / (double)s->width;
+    const double fitting = (room - gaps) / (double)l->n_across / (double)s->width;
     const double pixel = fmin(fitting, IMAGE_SIDE_MAX / longer);
     return pixel * scale >= 1 ? floor(pixel * scale + 1e-9) / scale : pixel;
 }
@@ -81,20 +84,21 @@ static dpot_status plan(const struct sheet *s, const struct colour_scale *scale,
     const char *label = s->caption.value_label ? s->caption.value_label : "pixel value";
     l->n_across = choose_columns(s);
     l->n_down = (s->n + l->n_across - 1) / l->n_across;
+    l->gap = l->n_across > COLUMNS_CHOSEN_MAX ? IMAGE_GAP_SMALL : IMAGE_GAP;
     colour_bar_init(&l->bar, scale, palette, label, BAR_HEIGHT_MAX);
     const double right = 2 * FRAME_GAP + colour_bar_width(&l->bar);
     const double room = PICTURE_WIDTH - 2.0 * FRAME_MARGIN - right;
-    l->pixel = choose_pixel(s, l->n_across, room, units);
+    l->pixel = choose_pixel(s, l, room, units);
     if (!(l->pixel * (double)s->width >= 1)) {
         return dpot_error_set(error, DPOT_ERR_TOO_LARGE,
                               "%zu images of width %zu do not fit side by side: choose fewer "
                               "columns",
                               l->n_across, s->width);
     }
-    l->step_x = l->pixel * (double)s->width + IMAGE_GAP;
-    l->step_y = l->pixel * (double)s->height + IMAGE_GAP;
-    const double grid_width = l->step_x * (double)l->n_across - IMAGE_GAP;
-    const double grid_height = l->step_y * (double)l->n_down - IMAGE_GAP;
+    l->step_x = l->pixel * (double)s->width + l->gap;
+    l->step_y = l->pixel * (double)s->height + l->gap;
+    const double grid_width = l->step_x * (double)l->n_across - l->gap;
+    const double grid_height = l->step_y * (double)l->n_down - l->gap;
     l->page_width = fmax(FRAME_PAGE_MIN, 2.0 * FRAME_MARGIN + grid_width + right);
     l->left = floor((l->page_width - grid_width - right) / 2);
     label_wrap(&frame_title_font, s->caption.title, l->page_width - 2.0 * FRAME_MARGIN,
@@ -103,7 +107,12 @@ static dpot_status plan(const struct sheet *s, const struct colour_scale *scale,
     const double bar_height = fmin(fmax(grid_height, BAR_HEIGHT_MIN), BAR_HEIGHT_MAX);
     colour_bar_init(&l->bar, scale, palette, label, bar_height);
     l->page_height = l->top + fmax(grid_height, bar_height) + FRAME_MARGIN;
-    return DPOT_OK;
+    return l->page_height * units <= PICTURE_SIDE_MAX
+               ? DPOT_OK
+               : dpot_error_set(error, DPOT_ERR_TOO_LARGE,
+                                "%zu images in %zu columns make a picture of %.0f pixels: at most "
+                                "%d; choose more columns, or give fewer images",
+                                s->n, l->n_across, l->page_height * units, PICTURE_SIDE_MAX);
 }
 
 static void draw_image(struct picture *picture, const struct sheet *s, const struct layout *l,
@@ -113,7 +122,7 @@ static void draw_image(struct picture *picture, const struct sheet *s, const str
     const struct picture_stroke stroke = {.colour = colour_rule, .width = 0.6, .opacity = 1};
     const struct picture_box b = {l->left + l->step_x * (double)(i % l->n_across),
                                   l->top + l->step_y * (double)(i / l->n_across),
-                                  l->step_x - IMAGE_GAP, l->step_y - IMAGE_GAP};
+                                  l->step_x - l->gap, l->step_y - l->gap};
     const double corners[10] = {
         b.x, b.y, b.x + b.width, b.y, b.x + b.width, b.y + b.height, b.x, b.y + b.height, b.x, b.y};
     for (size_t p = 0; p < size; p++) {
@@ -131,7 +140,7 @@ static void draw_page(struct picture *picture, const struct sheet *s, const stru
         draw_image(picture, s, l, i, levels);
     }
     colour_bar_draw(picture, &l->bar,
-                    l->left + l->step_x * (double)l->n_across - IMAGE_GAP + 2 * FRAME_GAP, l->top);
+                    l->left + l->step_x * (double)l->n_across - l->gap + 2 * FRAME_GAP, l->top);
 }
 
 dpot_status sheet_draw(const struct sheet *sheet, struct picture_size *size,

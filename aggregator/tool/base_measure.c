@@ -114,9 +114,10 @@ static dpot_status read_options(struct base_measure_job *job)
         status = option_require(run, "out", "a file for the base measure", &text);
     }
     if (status == DPOT_OK) {
-        status = option_output(run, "out", &job->out_path);
+        status = option_array_output(run, "out", &job->out_path);
     }
-    return status == DPOT_OK ? option_output(run, "trajectory", &job->trajectory_path) : status;
+    return status == DPOT_OK ? option_array_output(run, "trajectory", &job->trajectory_path)
+                             : status;
 }
 
 static dpot_status load_weights_option(struct base_measure_job *job)

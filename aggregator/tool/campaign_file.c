@@ -9,9 +9,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define SIGNED_BYTES_MAX (DPOT_CAMPAIGN_BYTES_MAX + 1024) /* with key id and signature */
 #define PATH_SIZE 4096
+#define START_LEN 64 /* bytes that tell a text from a signed file, which has a random id early */
 
 void campaign_file_folder(const char *path, char *out, size_t cap)
 {
@@ -25,6 +27,16 @@ void campaign_file_folder(const char *path, char *out, size_t cap)
     }
 }
 
+/* Why reading ended early; the caller names the file. */
+static dpot_status refuse_content(struct run *run, dpot_status status, size_t max)
+{
+    if (status == DPOT_ERR_TOO_LARGE) {
+        return dpot_error_set(&run->error, status, "it is larger than %zu bytes", max);
+    }
+    return dpot_error_set(&run->error, status, "reading failed: %s",
+                          status == DPOT_ERR_IO ? strerror(errno) : dpot_status_text(status));
+}
+
 /* The content of a file; at most as much as a SPEC may have. */
 static dpot_status read_file(struct run *run, const char *path, struct dpot_buf *out)
 {
@@ -36,6 +48,12 @@ static dpot_status read_file(struct run *run, const char *path, struct dpot_buf 
         return dpot_error_set(&run->error, DPOT_ERR_IO, "reading %s failed: %s%s", path,
                               strerror(errno), hint);
     }
+    struct stat info;
+    if (fstat(fileno(stream), &info) == 0 && S_ISDIR(info.st_mode)) {
+        (void)fclose(stream);
+        return dpot_error_set(&run->error, DPOT_ERR_IO,
+                              "it is a folder: give a SPEC.json or a signed campaign");
+    }
     dpot_status status = DPOT_OK;
     while (status == DPOT_OK && (n = fread(block, 1, sizeof block, stream)) > 0) {
         status = dpot_buf_append(out, block, n);
@@ -43,10 +61,9 @@ static dpot_status read_file(struct run *run, const char *path, struct dpot_buf 
     if (status == DPOT_OK && ferror(stream)) {
         status = DPOT_ERR_IO;
     }
+    status = status == DPOT_OK ? status : refuse_content(run, status, out->max);
     (void)fclose(stream);
-    return status == DPOT_OK ? status
-                             : dpot_error_set(&run->error, status, "reading %s failed: %s", path,
-                                              dpot_status_text(status));
+    return status;
 }
 
 dpot_status campaign_file_hash(const struct dpot_campaign *campaign, uint8_t hash[DPOT_HASH_LEN],
@@ -151,6 +168,55 @@ static dpot_status fetch(struct run *run, const char *id, struct campaign_file *
     return status;
 }
 
+/* The beginning is text, and not that of a SPEC: *what tells how it begins. */
+static bool begins_as_text(const struct dpot_buf *bytes, const char **what)
+{
+    static const char *const marks[] = {"\xEF\xBB\xBF", "\xFF\xFE", "\xFE\xFF"};
+    const size_t n = bytes->len < START_LEN ? bytes->len : START_LEN;
+    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+        const size_t len = strlen(marks[i]);
+        if (n >= len && memcmp(bytes->data, marks[i], len) == 0) {
+            *what = "with a byte order mark";
+            return true;
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        const uint8_t c = bytes->data[i];
+        if ((c < ' ' && !memchr("\t\r\n", c, 3)) || c > '~') {
+            return false;
+        }
+    }
+    *what = bytes->data[0] == '['                          ? "with '['"
+            : memchr(" \t\r\n", bytes->data[0], 4) != NULL ? "with a blank or an empty line"
+                                                           : "with other text";
+    return true;
+}
+
+/* A file whose first byte is not '{'. A signed one may begin with any byte, a line feed too: what it
+ * could be instead is asked when it is none. */
+static dpot_status load_signed(struct run *run, const struct dpot_buf *bytes,
+                               struct campaign_file *file)
+{
+    const char *what = NULL;
+    if (bytes->len == 0) {
+        return dpot_error_set(&run->error, DPOT_ERR_MALFORMED,
+                              "the file is empty: give a SPEC.json or a signed campaign");
+    }
+    dpot_status status = dpot_buf_append(&file->signed_bytes, bytes->data, bytes->len);
+    status = status == DPOT_OK ? open_signed(run, file)
+                               : refuse_content(run, status, file->signed_bytes.max);
+    if (exit_code_of(status) != EXIT_CODE_DATA) {
+        return status;
+    }
+    if (begins_as_text(bytes, &what)) {
+        return dpot_error_set(&run->error, status,
+                              "the file begins %s: a SPEC begins with '{' at its first byte, and a "
+                              "signed campaign is binary",
+                              what);
+    }
+    return dpot_error_prefix(&run->error, status, "as a signed campaign (a SPEC begins with '{')");
+}
+
 dpot_status campaign_file_load(struct run *run, const char *text, struct campaign_file *file)
 {
     *file = (struct campaign_file){0};
@@ -165,9 +231,7 @@ dpot_status campaign_file_load(struct run *run, const char *text, struct campaig
         if (status == DPOT_OK && bytes.len > 0 && bytes.data[0] == '{') {
             status = load_spec(run, text, &bytes, file);
         } else if (status == DPOT_OK) {
-            status = dpot_buf_append(&file->signed_bytes, bytes.len ? (void *)bytes.data : "",
-                                     bytes.len);
-            status = status == DPOT_OK ? open_signed(run, file) : status;
+            status = load_signed(run, &bytes, file);
         }
         dpot_buf_release(&bytes);
     }

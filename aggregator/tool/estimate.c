@@ -60,7 +60,7 @@ static dpot_status read_options(struct estimate *e, const char **campaign)
         status = option_require(run, "out", "a file for the frequencies", &e->out_path);
     }
     e->n_resamples = (size_t)n_resamples;
-    return status == DPOT_OK ? option_output(run, "out", &e->out_path) : status;
+    return status == DPOT_OK ? option_array_output(run, "out", &e->out_path) : status;
 }
 
 /* The side file of the pool, when there is one, must name the same revision. */
@@ -141,6 +141,18 @@ static dpot_status allocate_counts(struct estimate *e)
     e->counts_size = e->n_resamples * e->kv;
     e->counts = dpot_alloc_array(NULL, e->counts_size, sizeof *e->counts);
     return e->counts ? DPOT_OK : DPOT_ERR_MEMORY;
+}
+
+/* With sample_first a report is a draw from one public row per place, so that the share of a place is
+ * known to be mixed with those of the others. */
+static void warn_of_channel(const struct estimate *e)
+{
+    if (e->file.campaign.sample_first) {
+        run_warn(e->run,
+                 "the devices of this campaign sample one place first: the frequencies of their "
+                 "reports are not corrected for the mechanism's known channel yet, and are nearer "
+                 "to the base measure than the population is");
+    }
 }
 
 static void count_frequencies(struct estimate *e)
@@ -234,6 +246,7 @@ static dpot_status write_side_file(struct estimate *e)
     json_t *side = json_object();
     dpot_hex_encode(hash, e->file.hash, sizeof e->file.hash);
     (void)json_object_set_new(side, "method", json_string("frequency"));
+    (void)json_object_set_new(side, "is_corrected", json_false());
     (void)json_object_set_new(side, "campaign_hash",
                               e->file.is_signed ? json_string(hash) : json_null());
     (void)json_object_set_new(side, "n", json_integer((json_int_t)e->n));
@@ -253,6 +266,7 @@ static void put_result(struct estimate *e)
     run_put_integer(e->run, "n", e->n);
     run_put_integer(e->run, "kv", e->kv);
     run_put_text(e->run, "method", "frequency");
+    run_put(e->run, "is_corrected", json_false());
     run_put_integer(e->run, "min_pool", e->file.campaign.min_pool);
     run_put_integer(e->run, "bootstrap", e->n_resamples);
 }
@@ -276,6 +290,7 @@ static dpot_status run_estimate(struct run *run)
         status = allocate_counts(&e);
     }
     if (status == DPOT_OK) {
+        warn_of_channel(&e);
         count_frequencies(&e);
         resample(&e);
         status = array_write(e.out_path, &e.frequency, ARRAY_F8, &run->error);
@@ -297,8 +312,10 @@ const struct command command_estimate = {
     .details =
         "The share of reports that name each output point. F.json beside the output holds the\n"
         "standard error and a 95% percentile interval of every point, from the bootstrap.\n"
-        "Exit code 7 below the campaign's min_pool. Keys: n, kv, method (frequency), min_pool,\n"
-        "bootstrap.",
+        "Frequencies are those of the reports, not corrected for the mechanism (is_corrected is\n"
+        "false); campaigns with sample_first, whose channel is known, get a warning.\n"
+        "Exit code 7 below the campaign's min_pool. Keys: n, kv, method (frequency),\n"
+        "is_corrected, min_pool, bootstrap.",
     .example = "dpot estimate --campaign campaign.signed --pool pool.npy --out estimate.csv",
     .options = options,
     .run = run_estimate,

@@ -71,17 +71,18 @@ dpot_status load_weights(struct run *run, const char *name, size_t width, struct
         return status;
     }
     /* A column of the right length is one measure, also when it was saved as (width, 1). */
-    const bool is_column = array->n_cols == 1 && (array->is_vector || array->n_rows == width);
+    const bool is_column =
+        array->n_cols == 1 && (array->is_vector || array->n_rows == width || width == 0);
     const size_t n = is_column ? array->n_rows : array->n_cols;
     const size_t n_measures = is_column ? 1 : array->n_rows;
-    if (n != width) {
+    if (width != 0 && n != width) {
         status = dpot_error_set(&run->error, DPOT_ERR_SHAPE,
                                 "--%s %s has %zu weights for %zu points: they must agree", name,
                                 option_text(run, name), n, width);
     }
     array->is_vector = is_column;
     for (size_t r = 0; status == DPOT_OK && r < n_measures; r++) {
-        status = check_row(run, name, r, array->values + r * width, width);
+        status = check_row(run, name, r, array->values + r * n, n);
     }
     if (status != DPOT_OK) {
         array_release(array);
@@ -213,6 +214,28 @@ static dpot_status check_ring(struct run *run, const char *name, const struct dp
     return DPOT_OK;
 }
 
+/* Latitudes and longitudes that there are on earth; metrics other than haversine take all points. */
+static dpot_status check_places(struct run *run, const char *name, const struct dpot_metric *metric,
+                                const struct array *points)
+{
+    for (size_t i = 0; i < points->n_rows; i++) {
+        const dpot_status status =
+            dpot_metric_check_place(metric, points->values + i * points->n_cols, &run->error);
+        if (status != DPOT_OK) {
+            return dpot_error_prefix(&run->error, status, "--%s %s: row %zu", name,
+                                     option_text(run, name), i + 1);
+        }
+    }
+    return DPOT_OK;
+}
+
+static dpot_status check_coordinates(struct run *run, const char *name,
+                                     const struct dpot_metric *metric, const struct array *points)
+{
+    const dpot_status status = check_ring(run, name, metric, points);
+    return status == DPOT_OK ? check_places(run, name, metric, points) : status;
+}
+
 static dpot_status check_points(struct run *run, const char *x_name, const char *v_name,
                                 const struct dpot_metric *metric, const struct array *x,
                                 const struct array *v)
@@ -228,8 +251,8 @@ static dpot_status check_points(struct run *run, const char *x_name, const char 
             dpot_metric_name(metric->id), x->n_cols,
             metric->id == DPOT_METRIC_HAVERSINE ? "give (latitude, longitude)" : "give one column");
     }
-    const dpot_status status = check_ring(run, x_name, metric, x);
-    return status == DPOT_OK ? check_ring(run, v_name, metric, v) : status;
+    const dpot_status status = check_coordinates(run, x_name, metric, x);
+    return status == DPOT_OK ? check_coordinates(run, v_name, metric, v) : status;
 }
 
 dpot_status cost_load(struct run *run, const char *x_name, const char *v_name, struct cost *cost)

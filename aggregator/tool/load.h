@@ -13,7 +13,8 @@ DPOT_WARN_UNUSED dpot_status load_array(struct run *run, const char *name, struc
 DPOT_WARN_UNUSED dpot_status load_finite(struct run *run, const char *name, struct array *array);
 
 /* Probabilities in rows of `width` entries (one row when the array is 1-D): not negative, normalised
- * when the sum is within 1e-6 of 1 or --normalize is given, refused otherwise. */
+ * when the sum is within 1e-6 of 1 or --normalize is given, refused otherwise. Width 0: as many
+ * as the file has. */
 DPOT_WARN_UNUSED dpot_status load_weights(struct run *run, const char *name, size_t width,
                                           struct array *array);
 

@@ -1,5 +1,7 @@
 #include "tool/options.h"
 
+#include "files/array.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -228,4 +230,13 @@ dpot_status option_output(struct run *run, const char *name, const char **out)
     }
     run->writes_stdout = true;
     return DPOT_OK;
+}
+
+dpot_status option_array_output(struct run *run, const char *name, const char **out)
+{
+    const dpot_status status = option_output(run, name, out);
+    if (status != DPOT_OK || !*out || array_can_write(*out)) {
+        return status;
+    }
+    return RUN_USAGE(run, "--%s is %.200s: give a name that ends in .npy or .csv", name, *out);
 }

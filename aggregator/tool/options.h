@@ -40,4 +40,8 @@ DPOT_WARN_UNUSED dpot_status option_excludes(struct run *run, const char *name, 
 /* Path of an output: refuses "-" with --json and a second "-". *out is NULL when not given. */
 DPOT_WARN_UNUSED dpot_status option_output(struct run *run, const char *name, const char **out);
 
+/* The same for an array, whose name says the format (array_can_write). */
+DPOT_WARN_UNUSED dpot_status option_array_output(struct run *run, const char *name,
+                                                 const char **out);
+
 #endif

@@ -24,7 +24,7 @@ static const struct option options[] = {
     {"b", "F", "weights of the second measure (m,) (default: equal)"},
     {"normalize", NULL, "scale the weights to sum 1"},
     {"exact", NULL, "exact transport (network simplex)"},
-    {"lambda", "L", "entropic transport with this regularisation, cost units"},
+    {"lambda", "L", "entropic transport with this regularisation, cost units (one thread)"},
     {"tol", "T", "L1 violation of the first marginal to reach (default 1e-9)"},
     {"max-iterations", "N", "most sweeps (default 100000)"},
     {"plan", "F", "write the plan (n, m)"},
@@ -85,10 +85,10 @@ static dpot_status read_options(struct transport *t)
         status = option_integer(run, "max-iterations", 1, ITERATIONS_MAX, &t->max_iterations);
     }
     if (status == DPOT_OK) {
-        status = option_output(run, "plan", &t->plan_path);
+        status = option_array_output(run, "plan", &t->plan_path);
     }
     if (status == DPOT_OK) {
-        status = option_output(run, "potentials", &t->potentials_path);
+        status = option_array_output(run, "potentials", &t->potentials_path);
     }
     t->is_exact = option_is_given(run, "exact");
     return status;
@@ -254,8 +254,8 @@ const struct command command_ot = {
     .name = "ot",
     .summary = "optimal transport between two measures, exact or entropic",
     .details =
-        "Entropic values are <C,P> + lambda KL(P | a x b). With --campaign the first measure "
-        "lives\n"
+        "Entropic values are <C,P> + lambda KL(P | a x b); lambda is at most 1e6 times the\n"
+        "largest |cost|, where P is a x b already. With --campaign the first measure lives\n"
         "on the domain and the second on the output points, and the cost is the campaign's.\n"
         "Keys: value, transport_cost (<C,P>), dual (a lower bound), outcome, residual (L1 "
         "violation\n"

@@ -84,7 +84,7 @@ static dpot_status run_pool(struct run *run)
     if (!is_campaign_id(id)) {
         return RUN_USAGE(run, "\"%.80s\" is no campaign ID: it has 32 hex digits", id);
     }
-    dpot_status status = option_output(run, "export", &out);
+    dpot_status status = option_array_output(run, "export", &out);
     if (status == DPOT_OK) {
         status = remote_open(run, true, &remote);
     }

@@ -54,7 +54,7 @@ static dpot_status read_options(struct run *run, uint64_t *n_devices, const char
     if (status == DPOT_OK) {
         status = option_require(run, "out", "a file for the devices", out);
     }
-    return status == DPOT_OK ? option_output(run, "out", out) : status;
+    return status == DPOT_OK ? option_array_output(run, "out", out) : status;
 }
 
 static dpot_status run_population(struct run *run)

@@ -1,13 +1,14 @@
-/* dpot project: the Wasserstein projection of measures onto the LDP polytope, in floats.
+/* dpot project: the laws of the index mechanisms in floats: the Wasserstein projection of measures
+ * onto the LDP polytope, and the baselines (project_baseline.c).
  *
- * This is the projection before the integer draw (mechanism/wpm.c has the whole mechanism): q is
- * always inside  exp(-epsilon/2) m <= q <= exp(epsilon/2) m,  but floats are no proof of privacy. */
-#include "tool/commands.h"
+ * This is the law before the integer draw (mechanism/ has the whole mechanisms): q is always inside
+ *     exp(-epsilon/2) m <= q <= exp(epsilon/2) m,  but floats are no proof of privacy. */
+#include "tool/project.h"
 
 #include "base/alloc.h"
+#include "mechanism/baselines.h"
 #include "ot/network_simplex.h"
-#include "ot/projection.h"
-#include "tool/load.h"
+#include "tool/commands.h"
 #include "tool/options.h"
 #include "tool/workers.h"
 
@@ -26,71 +27,75 @@ static const struct option options[] = {
     {"mu", "F", "input measures (k,) or (users, k)"},
     COST_OPTIONS("x", "v", "input points (k, d), instead of --cost",
                  "output points (kv, d), instead of --cost"),
-    {"base-measure", "F", "(kv,), uniform, or uniform:<total mass>"},
+    {"base-measure", "F",
+     "(kv,), uniform, or uniform:<total mass>; kpm and exponential have their own"},
     {"epsilon", "E", "privacy parameter, above 0, at most 100"},
-    {"exact", NULL, "exact projection (minimum cost flow)"},
-    {"lambda", "L", "entropic projection with this regularisation, cost units"},
+    {"exact", NULL, "exact projection (minimum cost flow); baselines: exact transport cost of q"},
+    {"lambda", "L",
+     "entropic projection with this regularisation, cost units; baselines: the plan's"},
     {"iterations", "N", "exactly N sweeps, as a device does (with --lambda)"},
     {"tol", "T", "sweep until log v changes by at most T (default 1e-9)"},
     {"max-iterations", "N", "most sweeps with --tol (default 100000)"},
-    {"method", "M", "wpm (the only one in this build)"},
+    {"method", "M", "wpm (default), kpm or exponential"},
     {"normalize", NULL, "scale each row of --mu to sum 1"},
     {"out", "F", "where q goes, (kv,) or (users, kv)"},
     {NULL, NULL, NULL},
 };
 
-struct user_result {
-    double transport_cost;
-    size_t iterations;
-    bool is_stopped; /* before the tolerance */
-};
-
-/* What one thread keeps from user to user. */
-struct workspace {
-    size_t *support;                    /* (k) rows with mass */
-    double *mu;                         /* (k) their masses */
-    double *cost;                       /* (k, kv) their costs; exact method only */
-    struct dpot_projection *projection; /* for n_rows rows; NULL: none yet */
-    size_t n_rows;
-};
-
-struct projection_job {
-    struct run *run;
-    const char *out_path;
-    double epsilon, lambda, tol;
-    uint64_t iterations; /* fixed when tol is 0, otherwise the most */
-    bool is_exact;
-
-    struct cost cost;
-    struct array mu, q;
-    size_t n_users;
-    double *base_measure;  /* (kv) */
-    double *lower, *upper; /* (kv) */
-    struct dpot_polytope polytope;
-    struct user_result *users;    /* (n_users) */
-    struct workspace *workspaces; /* (n_workers) */
-    size_t n_workers;
-};
-
 /* ---- options ---- */
 
-static dpot_status check_method(struct run *run)
+static dpot_status read_method(struct projection_job *job)
 {
-    const char *method = option_text(run, "method");
-    if (!method || strcmp(method, "wpm") == 0) {
+    const char *method = option_text(job->run, "method");
+    job->method = DPOT_MECHANISM_WPM;
+    if (!method) {
         return DPOT_OK;
     }
-    if (strcmp(method, "kpm") == 0 || strcmp(method, "exponential") == 0) {
-        return RUN_USAGE(run, "--method %s is not in this build yet: use wpm", method);
+    const dpot_status status = dpot_mechanism_find(method, &job->method);
+    if (status != DPOT_OK || job->method > DPOT_MECHANISM_EXPONENTIAL) {
+        return RUN_USAGE(job->run, "--method is %.40s: choose wpm, kpm or exponential", method);
     }
-    return RUN_USAGE(run, "--method is %.40s: choose wpm", method);
+    return DPOT_OK;
+}
+
+static bool is_baseline(const struct projection_job *job)
+{
+    return job->method != DPOT_MECHANISM_WPM;
+}
+
+/* KPM looks at costs only to tell the transport cost. */
+static dpot_status check_cost_options(struct projection_job *job)
+{
+    static const char *const asks_for_cost[] = {"exact", "lambda", "cost", "x", "v", "metric"};
+    job->has_cost = job->method != DPOT_MECHANISM_KPM;
+    for (size_t i = 0; i < sizeof asks_for_cost / sizeof asks_for_cost[0]; i++) {
+        job->has_cost = job->has_cost || option_is_given(job->run, asks_for_cost[i]);
+    }
+    return job->has_cost ? cost_check_options(job->run, "x", "v") : DPOT_OK;
+}
+
+/* The projection needs a solver; a baseline only if its transport cost is wanted. */
+static dpot_status check_solver(struct projection_job *job)
+{
+    struct run *run = job->run;
+    const char *const entropic_only[] = {"iterations", "tol", "max-iterations"};
+    const bool has_solver = option_is_given(run, "exact") || option_is_given(run, "lambda");
+    if (!is_baseline(job) || has_solver) {
+        return option_either(run, "exact", "lambda");
+    }
+    for (size_t i = 0; i < 3; i++) {
+        if (option_is_given(run, entropic_only[i])) {
+            return RUN_USAGE(run, "--%s belongs to --lambda: give that too", entropic_only[i]);
+        }
+    }
+    return DPOT_OK;
 }
 
 static dpot_status read_stopping_rule(struct projection_job *job)
 {
     struct run *run = job->run;
     const char *const entropic_only[] = {"iterations", "tol", "max-iterations"};
-    dpot_status status = option_either(run, "exact", "lambda");
+    dpot_status status = check_solver(job);
     for (size_t i = 0; status == DPOT_OK && i < 3; i++) {
         status = option_excludes(run, "exact", entropic_only[i], "it belongs to --lambda");
     }
@@ -118,13 +123,17 @@ static dpot_status read_stopping_rule(struct projection_job *job)
 }
 
 /* "uniform:<mass>" is a mistake on the command line, a file is read later. */
-static dpot_status check_base_measure_option(struct run *run, double *uniform_mass)
+static dpot_status check_base_measure_option(const struct projection_job *job, double *uniform_mass)
 {
+    struct run *run = job->run;
     const char *text = NULL;
     char *end = NULL;
+    *uniform_mass = 0;
+    if (is_baseline(job) && !option_is_given(run, "base-measure")) {
+        return DPOT_OK;
+    }
     const dpot_status status =
         option_require(run, "base-measure", "a file, uniform or uniform:<total mass>", &text);
-    *uniform_mass = 0;
     if (status != DPOT_OK || strncmp(text, "uniform", 7) != 0 || (text[7] && text[7] != ':')) {
         return status;
     }
@@ -142,13 +151,13 @@ static dpot_status read_options(struct projection_job *job)
     double uniform_mass = 0;
     dpot_status status = option_require(run, "mu", "a file of input measures", &text);
     if (status == DPOT_OK) {
-        status = check_method(run);
+        status = read_method(job);
     }
     if (status == DPOT_OK) {
-        status = cost_check_options(run, "x", "v");
+        status = check_cost_options(job);
     }
     if (status == DPOT_OK) {
-        status = check_base_measure_option(run, &uniform_mass);
+        status = check_base_measure_option(job, &uniform_mass);
     }
     if (status == DPOT_OK) {
         status = option_require(run, "epsilon", "the privacy parameter", &text);
@@ -162,7 +171,7 @@ static dpot_status read_options(struct projection_job *job)
     if (status == DPOT_OK) {
         status = option_require(run, "out", "a file for the result", &text);
     }
-    return status == DPOT_OK ? option_output(run, "out", &job->out_path) : status;
+    return status == DPOT_OK ? option_array_output(run, "out", &job->out_path) : status;
 }
 
 /* ---- inputs ---- */
@@ -173,7 +182,10 @@ static dpot_status load_base_measure(struct projection_job *job)
     struct array array = {0};
     double uniform_mass = 0;
     const size_t kv = job->cost.n_cols;
-    dpot_status status = check_base_measure_option(run, &uniform_mass);
+    if (!option_is_given(run, "base-measure")) {
+        return DPOT_OK; /* a baseline, whose own measure is there */
+    }
+    dpot_status status = check_base_measure_option(job, &uniform_mass);
     if (status == DPOT_OK && uniform_mass > 0) {
         for (size_t j = 0; j < kv; j++) {
             job->base_measure[j] = uniform_mass / (double)kv;
@@ -226,6 +238,7 @@ static dpot_status set_bounds(struct projection_job *job)
 static dpot_status allocate(struct projection_job *job)
 {
     const size_t k = job->cost.n_rows, kv = job->cost.n_cols;
+    const bool needs_rows = job->is_exact || (is_baseline(job) && job->lambda > 0);
     bool is_complete = true;
     job->n_users = job->mu.is_vector ? 1 : job->mu.n_rows;
     job->n_workers = job->n_users < job->run->n_threads ? job->n_users : job->run->n_threads;
@@ -237,8 +250,8 @@ static dpot_status allocate(struct projection_job *job)
         struct workspace *ws = &job->workspaces[w];
         ws->support = dpot_alloc_array(NULL, k, sizeof *ws->support);
         ws->mu = dpot_alloc_array(NULL, k, sizeof *ws->mu);
-        ws->cost = job->is_exact ? dpot_alloc_array(NULL, k * kv, sizeof *ws->cost) : NULL;
-        is_complete = is_complete && ws->support && ws->mu && (ws->cost || !job->is_exact);
+        ws->cost = needs_rows ? dpot_alloc_array(NULL, k * kv, sizeof *ws->cost) : NULL;
+        is_complete = is_complete && ws->support && ws->mu && (ws->cost || !needs_rows);
     }
     if (!job->users || !job->workspaces || !is_complete || status != DPOT_OK) {
         return dpot_error_set(&job->run->error, status == DPOT_OK ? DPOT_ERR_MEMORY : status,
@@ -249,15 +262,22 @@ static dpot_status allocate(struct projection_job *job)
 
 static dpot_status load_inputs(struct projection_job *job)
 {
-    dpot_status status = cost_load(job->run, "x", "v", &job->cost);
+    dpot_status status = job->has_cost ? cost_load(job->run, "x", "v", &job->cost) : DPOT_OK;
     if (status == DPOT_OK) {
         status = load_weights(job->run, "mu", job->cost.n_rows, &job->mu);
+    }
+    if (status == DPOT_OK && !job->has_cost) {
+        const size_t k = job->mu.is_vector ? job->mu.n_rows : job->mu.n_cols;
+        job->cost = (struct cost){.n_rows = k, .n_cols = k};
     }
     if (status == DPOT_OK) {
         job->base_measure = dpot_alloc_array(NULL, job->cost.n_cols, sizeof(double));
         job->lower = dpot_alloc_array(NULL, job->cost.n_cols, sizeof(double));
         job->upper = dpot_alloc_array(NULL, job->cost.n_cols, sizeof(double));
         status = job->base_measure && job->lower && job->upper ? DPOT_OK : DPOT_ERR_MEMORY;
+    }
+    if (status == DPOT_OK && is_baseline(job)) {
+        status = baseline_prepare(job);
     }
     if (status == DPOT_OK) {
         status = load_base_measure(job);
@@ -270,8 +290,7 @@ static dpot_status load_inputs(struct projection_job *job)
 
 /* ---- one user ---- */
 
-/* Rows without mass change nothing and are left out. */
-static size_t find_support(const struct projection_job *job, size_t user, struct workspace *ws)
+size_t project_find_support(const struct projection_job *job, size_t user, struct workspace *ws)
 {
     const double *mu = job->mu.values + user * job->cost.n_rows;
     size_t n = 0;
@@ -284,8 +303,8 @@ static size_t find_support(const struct projection_job *job, size_t user, struct
     return n;
 }
 
-static void copy_cost_rows(const struct projection_job *job, const struct workspace *ws, size_t n,
-                           double *out)
+void project_copy_cost(const struct projection_job *job, const struct workspace *ws, size_t n,
+                       double *out)
 {
     const size_t kv = job->cost.n_cols;
     for (size_t r = 0; r < n; r++) {
@@ -320,14 +339,14 @@ static dpot_status project_entropic(const struct projection_job *job, struct wor
         return dpot_error_set(error, status, "the projection of %zu x %zu points: %s", n_rows,
                               job->cost.n_cols, dpot_status_text(status));
     }
-    copy_cost_rows(job, ws, n_rows, dpot_projection_cost(ws->projection));
+    project_copy_cost(job, ws, n_rows, dpot_projection_cost(ws->projection));
     if (job->tol > 0) {
         dpot_projection_run_scaled(ws->projection, ws->mu, (size_t)job->iterations, job->tol, q,
                                    &result);
     } else {
         dpot_projection_run(ws->projection, ws->mu, (size_t)job->iterations, 0, q, &result);
     }
-    user->transport_cost = dpot_projection_transport_cost(ws->projection);
+    user->transport_cost = dpot_projection_transport_cost(ws->projection, &user->residual);
     user->iterations = result.iterations;
     user->is_stopped = job->tol > 0 && !result.converged;
     return DPOT_OK;
@@ -338,11 +357,14 @@ static dpot_status project_user(void *ctx, size_t worker, size_t item, struct dp
     struct projection_job *job = ctx;
     struct workspace *ws = &job->workspaces[worker];
     double *q = job->q.values + item * job->cost.n_cols;
-    const size_t n_rows = find_support(job, item, ws);
+    if (is_baseline(job)) {
+        return baseline_project(job, ws, item, q, &job->users[item], error);
+    }
+    const size_t n_rows = project_find_support(job, item, ws);
     if (!job->is_exact) {
         return project_entropic(job, ws, n_rows, q, &job->users[item], error);
     }
-    copy_cost_rows(job, ws, n_rows, ws->cost);
+    project_copy_cost(job, ws, n_rows, ws->cost);
     return dpot_exact_projection(ws->cost, ws->mu, job->lower, job->upper, n_rows, job->cost.n_cols,
                                  NULL, q, &job->users[item].transport_cost, error);
 }
@@ -367,18 +389,25 @@ static double largest_ratio(const struct projection_job *job)
 static void put_result(struct projection_job *job)
 {
     struct run *run = job->run;
-    double transport_cost = 0;
+    double transport_cost = 0, residual = 0;
     size_t iterations = 0;
     for (size_t i = 0; i < job->n_users; i++) {
         const struct user_result *user = &job->users[i];
         transport_cost += user->transport_cost / (double)job->n_users;
+        residual = fmax(residual, user->residual);
         iterations = user->iterations > iterations ? user->iterations : iterations;
         run->is_stopped = run->is_stopped || user->is_stopped;
     }
-    const bool is_converged = job->is_exact || (job->tol > 0 && !run->is_stopped);
+    const bool has_solver = job->is_exact || job->lambda > 0;
+    const bool is_converged = job->is_exact || !has_solver || (job->tol > 0 && !run->is_stopped);
     run_put_text(run, "outcome", is_converged ? "converged" : "iteration_limit");
     run_put_integer(run, "iterations", iterations);
-    run_put_number(run, "transport_cost", transport_cost);
+    if (has_solver) {
+        run_put_number(run, "transport_cost", transport_cost);
+    }
+    if (has_solver && !job->is_exact && !is_baseline(job)) {
+        run_put_number(run, "residual", residual);
+    }
     run_put_number(run, "max_ratio", largest_ratio(job));
     if (!job->mu.is_vector) {
         run_put_integer(run, "users", job->n_users);
@@ -429,13 +458,26 @@ static dpot_status run_project(struct run *run)
 
 const struct command command_project = {
     .name = "project",
-    .summary = "project measures onto the LDP polytope (floats, before the integer draw)",
+    .summary = "laws of the index mechanisms (floats, before the integer draw)",
     .details =
         "The result q satisfies exp(-epsilon/2) m <= q <= exp(epsilon/2) m for the base measure m\n"
-        "(it need not sum to 1) and is nearest to mu in Wasserstein distance: exactly, or up to\n"
-        "entropic regularisation. For a batch (users, k) transport_cost is the mean over users,\n"
-        "iterations the most any user took.\n"
-        "Keys: outcome, iterations, transport_cost (exact OT cost with --exact, <C,P> otherwise),\n"
+        "(it need not sum to 1) and is nearest to mu in Wasserstein distance: exactly, or with "
+        "--lambda\n"
+        "up to entropic regularisation: Algorithm 1, whose plan P minimises <C,P> + lambda sum P "
+        "log P\n"
+        "(KL to the uniform measure, not to a x b as dpot ot has it). For a batch (users, k)\n"
+        "transport_cost is the mean over users, iterations and residual the most of any user.\n"
+        "--method kpm is the KL projection of mu, which ignores the cost, and needs as many "
+        "outputs\n"
+        "as inputs; exponential has law proportional to exp(-epsilon <mu, C_j> / (2 Delta)). Both\n"
+        "have their own base measure unless one is given, and tell transport_cost, that of q "
+        "against\n"
+        "mu, only with --exact or --lambda.\n"
+        "Keys: outcome, iterations, transport_cost (exact OT cost with --exact; with --lambda "
+        "<C,P>\n"
+        "of a plan from mu to q, at least the exact cost), residual (--lambda: L1 distance from "
+        "mu\n"
+        "of the last sweep's plan, before it was rounded to mu and q),\n"
         "max_ratio (largest q/m or m/q; at most exp(epsilon/2)), users (batches only).",
     .example = "dpot project --mu mu.csv --cost cost.npy --base-measure uniform --epsilon 2 "
                "--lambda 0.01 --out q.npy",

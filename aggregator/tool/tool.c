@@ -14,6 +14,8 @@
 static const struct command *const commands[] = {
     &command_project,         &command_ot,
     &command_base_measure,    &command_estimate,
+    &command_plot_heatmap,    &command_plot_points,
+    &command_plot_curves,     &command_plot_sheet,
     &command_simulate,        &command_population,
     &command_campaign_create, &command_campaign_list,
     &command_campaign_show,   &command_campaign_open,

@@ -15,7 +15,7 @@ struct dpot_privatizer;
 struct dpot_mechanism {
     enum dpot_mechanism_id id;
 
-    /* Public conditions beyond dpot_campaign_check (here: feasibility of the polytope). */
+    /* Public conditions beyond dpot_campaign_check (feasibility of the polytope). */
     dpot_status (*check)(const struct dpot_campaign *campaign, struct dpot_error *error);
 
     /* What one report of this campaign is charged. */
@@ -38,6 +38,8 @@ struct dpot_mechanism {
 
 /* The table's rows; use dpot_mechanism_get. */
 extern const struct dpot_mechanism dpot_mechanism_wpm;
+extern const struct dpot_mechanism dpot_mechanism_kpm;
+extern const struct dpot_mechanism dpot_mechanism_exponential;
 
 /* The mechanism with this id, NULL for one this build does not have. */
 const struct dpot_mechanism *dpot_mechanism_get(enum dpot_mechanism_id id);

@@ -24,16 +24,18 @@ void dpot_campaign_release(struct dpot_campaign *campaign)
 /* One row per mechanism. */
 struct mechanism_row {
     enum dpot_mechanism_id id;
-    bool is_index; /* reports name an output point */
+    bool is_index;        /* reports name an output point */
+    bool has_sweeps;      /* lambda and iterations mean something */
+    bool has_sensitivity; /* of a utility in cost units */
     const char *name;
 };
 
 static const struct mechanism_row mechanisms[] = {
-    {DPOT_MECHANISM_WPM, true, "wpm"},
-    {DPOT_MECHANISM_KPM, true, "kpm"},
-    {DPOT_MECHANISM_EXPONENTIAL, true, "exponential"},
-    {DPOT_MECHANISM_LAPLACE, false, "laplace"},
-    {DPOT_MECHANISM_GAUSSIAN, false, "gaussian"},
+    {DPOT_MECHANISM_WPM, true, true, false, "wpm"},
+    {DPOT_MECHANISM_KPM, true, false, false, "kpm"},
+    {DPOT_MECHANISM_EXPONENTIAL, true, false, true, "exponential"},
+    {DPOT_MECHANISM_LAPLACE, false, false, false, "laplace"},
+    {DPOT_MECHANISM_GAUSSIAN, false, false, false, "gaussian"},
 };
 #define N_MECHANISMS (sizeof mechanisms / sizeof mechanisms[0])
 
@@ -123,6 +125,37 @@ static dpot_status check_ring_positions(const char *field, const struct dpot_dom
     return DPOT_OK;
 }
 
+/* Listed points, or the box of a grid, which holds all of its cell centres. */
+static dpot_status check_places(const char *field, const struct dpot_domain *domain,
+                                const struct dpot_metric *metric, struct dpot_error *error)
+{
+    dpot_status status = DPOT_OK;
+    if (domain->type == DPOT_DOMAIN_GRID) {
+        status = dpot_metric_check_place(metric, domain->lo, error);
+        if (status != DPOT_OK) {
+            return dpot_error_prefix(error, status, "lo of %s", field);
+        }
+        status = dpot_metric_check_place(metric, domain->hi, error);
+        return status == DPOT_OK ? status : dpot_error_prefix(error, status, "hi of %s", field);
+    }
+    for (uint32_t i = 0; domain->type == DPOT_DOMAIN_POINTS && i < domain->size; i++) {
+        status = dpot_metric_check_place(metric, domain->points + (size_t)i * domain->dim, error);
+        if (status != DPOT_OK) {
+            return dpot_error_prefix(error, status, "point %u of %s", i, field);
+        }
+    }
+    return DPOT_OK;
+}
+
+/* What a metric asks of the coordinates beyond being finite. */
+static dpot_status check_coordinates(const char *field, const struct dpot_domain *domain,
+                                     const struct dpot_metric *metric, struct dpot_error *error)
+{
+    return metric->id == DPOT_METRIC_RING
+               ? check_ring_positions(field, domain, metric->ring_size, error)
+               : check_places(field, domain, metric, error);
+}
+
 static dpot_status check_metric(const struct dpot_campaign *campaign, struct dpot_error *error)
 {
     const struct dpot_metric *metric = &campaign->metric;
@@ -144,14 +177,9 @@ static dpot_status check_metric(const struct dpot_campaign *campaign, struct dpo
         return dpot_error_set(error, DPOT_ERR_RANGE, "cost_power is %g: choose 1 to 64",
                               campaign->cost_power);
     }
-    if (metric->id != DPOT_METRIC_RING) {
-        return DPOT_OK;
-    }
-    const dpot_status positions =
-        check_ring_positions("domain", &campaign->domain, metric->ring_size, error);
-    return positions != DPOT_OK
-               ? positions
-               : check_ring_positions("output", &campaign->output, metric->ring_size, error);
+    const dpot_status domain = check_coordinates("domain", &campaign->domain, metric, error);
+    return domain != DPOT_OK ? domain
+                             : check_coordinates("output", &campaign->output, metric, error);
 }
 
 static dpot_status check_domains(const struct dpot_campaign *campaign, struct dpot_error *error)
@@ -223,6 +251,41 @@ static dpot_status check_base_measure(const struct dpot_campaign *campaign,
     return DPOT_OK;
 }
 
+/* A number in cost units: positive where the mechanism has one, otherwise 0, so that equal campaigns
+ * have equal bytes. */
+static dpot_status check_scale(const char *field, double value, bool is_used, const char *mechanism,
+                               struct dpot_error *error)
+{
+    if (is_used && (!(value > 0) || isinf(value))) {
+        return dpot_error_set(error, DPOT_ERR_RANGE, "%s is %g: it must be positive and finite",
+                              field, value);
+    }
+    if (!is_used && !(value == 0)) {
+        return dpot_error_set(error, DPOT_ERR_RANGE, "%s is %g, but %s has none: leave it out",
+                              field, value, mechanism);
+    }
+    return DPOT_OK;
+}
+
+static dpot_status check_index_numbers(const struct dpot_campaign *campaign,
+                                       const struct mechanism_row *row, struct dpot_error *error)
+{
+    dpot_status status = DPOT_OK;
+    if (row->has_sweeps) {
+        status = check_count("iterations", campaign->iterations, DPOT_ITERATIONS_MAX, error);
+    } else {
+        status = check_scale("iterations", campaign->iterations, false, row->name, error);
+    }
+    if (status == DPOT_OK) {
+        status = check_scale("lambda", campaign->lambda, row->has_sweeps, row->name, error);
+    }
+    if (status == DPOT_OK) {
+        status = check_scale("sensitivity", campaign->sensitivity, row->has_sensitivity, row->name,
+                             error);
+    }
+    return status == DPOT_OK ? check_base_measure(campaign, error) : status;
+}
+
 static dpot_status check_mechanism(const struct dpot_campaign *campaign, struct dpot_error *error)
 {
     const struct mechanism_row *row = find_mechanism(campaign->mechanism);
@@ -232,19 +295,12 @@ static dpot_status check_mechanism(const struct dpot_campaign *campaign, struct 
     }
     dpot_status status = check_epsilon(campaign, row->is_index, error);
     if (status == DPOT_OK) {
-        status = check_count("iterations", campaign->iterations, DPOT_ITERATIONS_MAX, error);
-    }
-    if (status == DPOT_OK) {
         status = check_count("n_max", campaign->n_max, DPOT_N_MAX_MAX, error);
     }
-    if (status != DPOT_OK) {
-        return status;
+    if (status == DPOT_OK && row->is_index) {
+        status = check_index_numbers(campaign, row, error);
     }
-    if (!(campaign->lambda > 0) || isinf(campaign->lambda)) {
-        return dpot_error_set(error, DPOT_ERR_RANGE, "lambda is %g: it must be positive and finite",
-                              campaign->lambda);
-    }
-    return row->is_index ? check_base_measure(campaign, error) : DPOT_OK;
+    return status;
 }
 
 static dpot_status check_time(const char *field, int64_t time_ms, struct dpot_error *error)

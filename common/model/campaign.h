@@ -52,8 +52,9 @@ struct dpot_campaign {
 
     enum dpot_mechanism_id mechanism;
     uint64_t epsilon_q32;                  /* E */
-    double lambda;                         /* entropic regularization, cost units */
-    uint32_t iterations;                   /* Sinkhorn iterations, fixed */
+    double lambda;                         /* wpm: entropic regularization, cost units; else 0 */
+    uint32_t iterations;                   /* wpm: Sinkhorn iterations, fixed; else 0 */
+    double sensitivity;                    /* exponential: of its utility, cost units; else 0 */
     uint32_t n_max;                        /* rows a device always processes */
     bool sample_first;                     /* the device draws one of its own places first */
     struct dpot_base_measure base_measure; /* index mechanisms */

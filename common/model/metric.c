@@ -1,10 +1,13 @@
 #include "model/metric.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #define EARTH_RADIUS_KM 6371.0088
 #define RADIANS_PER_DEGREE 0.017453292519943295
+#define LATITUDE_MAX 90.0
+#define LONGITUDE_MAX 360.0 /* both conventions, -180..180 and 0..360, and a turn west of 0 */
 
 static double distance_euclidean(size_t dim, const double *a, const double *b)
 {
@@ -135,6 +138,20 @@ dpot_status dpot_metric_check(const struct dpot_metric *metric, uint32_t dim)
     }
     const int is_ring = metric->id == DPOT_METRIC_RING;
     return is_ring == (metric->ring_size != 0) ? DPOT_OK : DPOT_ERR_RANGE;
+}
+
+dpot_status dpot_metric_check_place(const struct dpot_metric *metric, const double *point,
+                                    struct dpot_error *error)
+{
+    const bool is_latitude = fabs(point[0]) <= LATITUDE_MAX;
+    if (metric->id != DPOT_METRIC_HAVERSINE || (is_latitude && fabs(point[1]) <= LONGITUDE_MAX)) {
+        return DPOT_OK;
+    }
+    return dpot_error_set(error, DPOT_ERR_RANGE,
+                          "%s %.17g is outside [-%g, %g]: give (latitude, longitude) in degrees",
+                          is_latitude ? "longitude" : "latitude", point[is_latitude],
+                          is_latitude ? LONGITUDE_MAX : LATITUDE_MAX,
+                          is_latitude ? LONGITUDE_MAX : LATITUDE_MAX);
 }
 
 const char *dpot_metric_name(enum dpot_metric_id id)

@@ -2,12 +2,13 @@
  *
  *   euclidean, l1, linf   any dimension
  *   cosine                1 - cos of the angle; a zero vector is at distance 1 from everything
- *   haversine             (latitude, longitude) in degrees, great-circle kilometres, radius
- * 6371.0088 ring                  integer positions 0..ring_size-1, the shorter way round */
+ *   haversine             (latitude, longitude) in degrees; great-circle kilometres on a sphere of
+ *                         radius 6371.0088
+ *   ring                  integer positions 0..ring_size-1, the shorter way round */
 #ifndef DPOT_MODEL_METRIC_H
 #define DPOT_MODEL_METRIC_H
 
-#include "dpot/status.h"
+#include "base/error.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -30,6 +31,13 @@ struct dpot_metric {
 /* DPOT_ERR_RANGE for an unknown id, DPOT_ERR_SHAPE when the metric does not take `dim` coordinates
  * (haversine 2, ring 1), DPOT_ERR_RANGE for a ring_size that is 0 on a ring or not 0 elsewhere. */
 DPOT_WARN_UNUSED dpot_status dpot_metric_check(const struct dpot_metric *metric, uint32_t dim);
+
+/* Whether a place on earth can have the coordinates of `point`: latitude in [-90, 90], longitude in
+ * [-360, 360]. Otherwise, which NaN is too, DPOT_ERR_RANGE and a sentence with the value; the caller
+ * prefixes whose point it is. Metrics other than haversine take every point here. */
+DPOT_WARN_UNUSED dpot_status dpot_metric_check_place(const struct dpot_metric *metric,
+                                                     const double *point /* (dim) */,
+                                                     struct dpot_error *error);
 
 /* d(a, b) >= 0 for finite points; total: garbage in gives some double, never a trap. */
 double dpot_metric_distance(const struct dpot_metric *metric, uint32_t dim,

@@ -47,8 +47,9 @@ static dpot_status check_shape(const double *cost, size_t n_rows, size_t n_cols,
     for (size_t i = 0; i < n_rows * n_cols; i++) {
         if (!(fabs(cost[i]) <= DPOT_TRANSPORT_COST_MAX)) {
             return dpot_error_set(error, DPOT_ERR_RANGE,
-                                  "the cost of (%zu, %zu) is %g: costs are finite and below %g",
-                                  i / n_cols, i % n_cols, cost[i], DPOT_TRANSPORT_COST_MAX);
+                                  "the cost in row %zu, column %zu is %g: costs are finite and "
+                                  "below %g",
+                                  i / n_cols + 1, i % n_cols + 1, cost[i], DPOT_TRANSPORT_COST_MAX);
         }
     }
     return DPOT_OK;
@@ -61,8 +62,8 @@ static dpot_status check_masses(const char *name, const double *mass, size_t n, 
     for (size_t i = 0; i < n; i++) {
         if (!(mass[i] >= 0.0 && isfinite(mass[i]))) {
             return dpot_error_set(error, DPOT_ERR_RANGE,
-                                  "%s[%zu] is %g: masses are finite and not negative", name, i,
-                                  mass[i]);
+                                  "mass %zu of %s is %g: masses are finite and not negative", i + 1,
+                                  name, mass[i]);
         }
         add(&sum, mass[i]);
     }
@@ -284,7 +285,7 @@ static dpot_status check_bounds(const double *lower, const double *upper, size_t
             return dpot_error_set(error, DPOT_ERR_RANGE,
                                   "the bounds of column %zu are [%g, %g]: need finite numbers with "
                                   "0 <= lower <= upper",
-                                  j, lower[j], upper[j]);
+                                  j + 1, lower[j], upper[j]);
         }
         add(&low, lower[j]);
         add(&high, fmin(upper[j], fmax(lower[j], 1.0)));

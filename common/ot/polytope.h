@@ -24,7 +24,8 @@ double dpot_polytope_project_kl(const struct dpot_polytope *polytope,
                                 double *q /* (size) */);
 
 /* The same for a measure given by its weights s >= 0 (NaN counts as 0) and scale = e^theta, without
- * an exponential: for sweeps of a stored kernel. Returns the scale, positive and finite. */
+ * an exponential: for sweeps of a stored kernel. Returns the scale, positive and finite. q may be s
+ * itself. */
 double dpot_polytope_project_kl_linear(const struct dpot_polytope *polytope,
                                        const double *s /* (size) */, double scale_start,
                                        double *q /* (size) */);

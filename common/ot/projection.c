@@ -283,13 +283,16 @@ static void finish(const struct dpot_projection *p, double *q,
     }
 }
 
-/* The start of every run: v = 1, and q defined even without an iteration. */
+/* The start of every run: v = 1, and q and an empty plan defined even without an iteration. */
 static void start(struct dpot_projection *p, const double *mu, double lambda)
 {
     prepare_kernel(p, lambda);
     prepare_mu(p, mu);
     for (size_t j = 0; j < p->n_cols; j++) {
         p->s[j] = 1.0;
+    }
+    for (size_t i = 0; i < p->n_rows; i++) {
+        p->u[i] = p->in_log ? -INFINITY : 0.0;
     }
     (void)dpot_polytope_project_kl_linear(&p->polytope, p->s, 1.0, p->q);
     prepare_v(p);
@@ -337,6 +340,9 @@ void dpot_projection_run_scaled(struct dpot_projection *projection, const double
     start(p, mu, lambda);
     while (lambda > p->lambda) {
         iterate(p, iterations - done.iterations, fmax(tol, COARSE_TOL), &done);
+        if (done.iterations == iterations) {
+            break; /* u, s and q stay with the kernel they came from */
+        }
         const double finer = fmax(p->lambda, lambda / 2.0);
         refine(p, mu, lambda, finer);
         lambda = finer;
@@ -345,31 +351,88 @@ void dpot_projection_run_scaled(struct dpot_projection *projection, const double
     finish(p, q, &done, result);
 }
 
-/* P_ij = u_i K_ij q_j / s_j: the scale of v cancels. */
+/* P_ij = u_i K_ij q_j / s_j, at most q_j up to rounding: the scale of v cancels. */
 static double plan_mass(const struct dpot_projection *p, size_t i, size_t j)
 {
     const double kernel = p->kernel[i * p->n_cols + j];
-    if (p->in_log) {
-        return exp(p->u[i] - kernel - p->s[j]) * p->q[j];
-    }
-    return p->u[i] * kernel * (p->q[j] / p->s[j]);
+    const double mass = p->in_log ? exp(p->u[i] - kernel - p->s[j]) * p->q[j]
+                                  : p->u[i] * kernel * (p->q[j] / p->s[j]);
+    return mass > 0.0 ? mass : 0.0; /* a column that no row reaches gives NaN */
 }
 
-double dpot_projection_transport_cost(const struct dpot_projection *projection)
+static double mass_of_row(const struct dpot_projection *p, size_t i)
+{
+    return p->in_log ? exp(p->mu[i]) : p->mu[i];
+}
+
+/* Scales row i of the plan down to mu; never up. Returns the factor, `sum` is what it was. */
+static double row_factor(const struct dpot_projection *p, size_t i, double *sum)
+{
+    const double mass = mass_of_row(p, i);
+    *sum = 0.0;
+    for (size_t j = 0; j < p->n_cols; j++) {
+        *sum += plan_mass(p, i, j);
+    }
+    return *sum > mass ? mass / *sum : 1.0;
+}
+
+/* Column sums of the plan once its rows are scaled. Returns the L1 violation of mu before. */
+static double sum_columns(const struct dpot_projection *p, double *column_sum)
+{
+    double residual = 0.0;
+    for (size_t j = 0; j < p->n_cols; j++) {
+        column_sum[j] = 0.0;
+    }
+    for (size_t i = 0; i < p->n_rows; i++) {
+        double sum = 0.0;
+        const double factor = row_factor(p, i, &sum);
+        residual += fabs(sum - mass_of_row(p, i));
+        for (size_t j = 0; j < p->n_cols; j++) {
+            column_sum[j] += factor * plan_mass(p, i, j);
+        }
+    }
+    return residual;
+}
+
+/* What a column still lacks of q; the other columns are scaled down to q. */
+static double column_gap(const struct dpot_projection *p, const double *column_sum, size_t j)
+{
+    return p->q[j] > column_sum[j] ? p->q[j] - column_sum[j] : 0.0;
+}
+
+/* Cost of row i of the rounded plan: the scaled plan, and the rest of mu_i over the columns in
+ * proportion to their gaps. The row has mass mu_i, so its smallest cost can be taken out. */
+static double rounded_row_cost(const struct dpot_projection *p, size_t i, const double *column_sum)
+{
+    const double *row = p->cost + i * p->n_cols;
+    const double smallest = smallest_cost(row, p->n_cols), limit = excess_limit(p);
+    const double mass = mass_of_row(p, i);
+    double sum = 0.0, placed = 0.0, cost = 0.0, gap_cost = 0.0, gaps = 0.0;
+    const double factor = row_factor(p, i, &sum);
+    for (size_t j = 0; j < p->n_cols; j++) {
+        const double excess = excess_cost(row[j], smallest, limit);
+        const double gap = column_gap(p, column_sum, j);
+        const double shrink = column_sum[j] > p->q[j] ? p->q[j] / column_sum[j] : 1.0;
+        const double entry = factor * plan_mass(p, i, j) * shrink;
+        placed += entry;
+        cost += entry * excess;
+        gaps += gap;
+        gap_cost += gap * excess;
+    }
+    const double rest = mass > placed ? mass - placed : 0.0;
+    return smallest * mass + cost + (gaps > 0.0 ? rest * (gap_cost / gaps) : 0.0);
+}
+
+double dpot_projection_transport_cost(struct dpot_projection *projection, double *residual)
 {
     const struct dpot_projection *p = projection;
-    const double limit = excess_limit(p);
     double total = 0.0;
+    const double violation = sum_columns(p, projection->scratch);
     for (size_t i = 0; i < p->n_rows; i++) {
-        const double *row = p->cost + i * p->n_cols;
-        const double smallest = smallest_cost(row, p->n_cols);
-        double row_total = 0.0;
-        for (size_t j = 0; j < p->n_cols; j++) {
-            const double cost = smallest + excess_cost(row[j], smallest, limit);
-            const double mass = plan_mass(p, i, j);
-            row_total += mass > 0.0 ? mass * cost : 0.0;
-        }
-        total += row_total;
+        total += rounded_row_cost(p, i, p->scratch);
+    }
+    if (residual) {
+        *residual = violation;
     }
     return total;
 }

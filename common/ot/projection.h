@@ -77,8 +77,12 @@ void dpot_projection_run_scaled(struct dpot_projection *projection, const double
                                 size_t iterations, double tol, double *q /* (n_cols) */,
                                 struct dpot_projection_result *result);
 
-/* <C, P> of the plan of the last iteration, for the tools: P_ij = u_i K_ij v_j with column sums q.
- */
-double dpot_projection_transport_cost(const struct dpot_projection *projection);
+/* For the tools: <C, P> of a plan P from mu (mass one) to the q of the last run, so never below the
+ * exact transport cost of the two, however few sweeps there were. The plan of the last sweep has
+ * column sums q but meets the rows only in the limit; it is rounded to both (Altschuler, Weed and
+ * Rigollet 2017, Algorithm 2). `residual`, which may be NULL, gets the L1 distance of its row sums
+ * from mu before that: in [0, 2], 1 without a sweep. Where the polytope is empty there is no such plan: an estimate.
+ * Takes two passes over the matrix, no memory, and may be called again. */
+double dpot_projection_transport_cost(struct dpot_projection *projection, double *residual);
 
 #endif

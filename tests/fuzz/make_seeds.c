@@ -90,6 +90,23 @@ static void write_campaigns(const char *root)
     write_campaign(root, "fuzz_campaign/ring", &campaign);
 }
 
+static void write_baselines(const char *root)
+{
+    struct dpot_campaign campaign;
+    uint32_t mass_code[4];
+    make_campaign(&campaign, mass_code, 4);
+    require(dpot_domain_init_ring(&campaign.domain, 4, NULL) == DPOT_OK);
+    campaign.output_is_domain = true;
+    campaign.metric = (struct dpot_metric){DPOT_METRIC_RING, 4};
+    campaign.lambda = 0;
+    campaign.iterations = 0;
+    campaign.mechanism = DPOT_MECHANISM_KPM;
+    write_campaign(root, "fuzz_campaign/kpm", &campaign);
+    campaign.mechanism = DPOT_MECHANISM_EXPONENTIAL;
+    campaign.sensitivity = 2;
+    write_campaign(root, "fuzz_campaign/exponential", &campaign);
+}
+
 static void write_keys(const char *root)
 {
     struct dpot_keys keys = {.n_seal_keys = 2};
@@ -170,6 +187,7 @@ int main(int argc, char **argv)
     }
     require(dpot_init() == DPOT_OK);
     write_campaigns(argv[1]);
+    write_baselines(argv[1]);
     write_keys(argv[1]);
     write_batch(argv[1]);
     write_receipt(argv[1]);

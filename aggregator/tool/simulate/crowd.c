@@ -8,6 +8,13 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* The ids of .csv files come as doubles: from here on two of them may be the same double. */
+#define DEVICE_END 9007199254740992.0 /* 2^53 */
+
+/* A file has at most 2^28 entries, three and more a row: the counts of a device sum to less than
+ * 2^28 / 3 * 1e300, which a double holds. */
+#define COUNT_MAX 1e300
+
 /* A row's device and its place in the file. */
 struct tag {
     double device;
@@ -29,8 +36,56 @@ static int by_appearance(const void *a, const void *b)
     return first ? first : (p->row > q->row) - (p->row < q->row);
 }
 
-static dpot_status check_rows(struct run *run, const struct array *data, uint32_t dim)
+static dpot_status check_device(struct run *run, size_t row, double device)
 {
+    if (device != floor(device)) {
+        return dpot_error_set(&run->error, DPOT_ERR_RANGE,
+                              "--data row %zu: device %g is not an integer", row + 1, device);
+    }
+    if (!(fabs(device) < DEVICE_END)) {
+        return dpot_error_set(&run->error, DPOT_ERR_RANGE,
+                              "--data row %zu: device %.0f is not below 2^53: integers beyond 2^53 "
+                              "are not exact here",
+                              row + 1, device);
+    }
+    return DPOT_OK;
+}
+
+static dpot_status check_count(struct run *run, size_t row, double device, double count)
+{
+    if (!(count >= 0)) {
+        return dpot_error_set(&run->error, DPOT_ERR_RANGE,
+                              "--data row %zu: count %g of device %.0f is negative", row + 1, count,
+                              device);
+    }
+    if (count > COUNT_MAX) {
+        return dpot_error_set(&run->error, DPOT_ERR_RANGE,
+                              "--data row %zu: count %g of device %.0f is above %g: the sum of its "
+                              "counts must stay finite",
+                              row + 1, count, device, COUNT_MAX);
+    }
+    return DPOT_OK;
+}
+
+static dpot_status check_row(struct run *run, const struct dpot_campaign *campaign, size_t row,
+                             const double *values, bool has_count)
+{
+    dpot_status status = check_device(run, row, values[0]);
+    if (status == DPOT_OK) {
+        status = dpot_metric_check_place(&campaign->metric, values + 1, &run->error);
+        if (status != DPOT_OK) {
+            return dpot_error_prefix(&run->error, status, "--data row %zu", row + 1);
+        }
+    }
+    return status == DPOT_OK && has_count
+               ? check_count(run, row, values[0], values[1 + campaign->domain.dim])
+               : status;
+}
+
+static dpot_status check_rows(struct run *run, const struct array *data,
+                              const struct dpot_campaign *campaign)
+{
+    const uint32_t dim = campaign->domain.dim;
     const bool has_count = data->n_cols == (size_t)dim + 2;
     if (!has_count && data->n_cols != (size_t)dim + 1) {
         return dpot_error_set(
@@ -39,18 +94,11 @@ static dpot_status check_rows(struct run *run, const struct array *data, uint32_
             "a count",
             data->n_cols, (unsigned)dim);
     }
-    for (size_t i = 0; i < data->n_rows; i++) {
-        const double *row = data->values + i * data->n_cols;
-        if (row[0] != floor(row[0]) || fabs(row[0]) > 9007199254740992.0) {
-            return dpot_error_set(&run->error, DPOT_ERR_RANGE,
-                                  "--data row %zu: device %g is not an integer", i + 1, row[0]);
-        }
-        if (has_count && !(row[dim + 1] >= 0)) {
-            return dpot_error_set(&run->error, DPOT_ERR_RANGE,
-                                  "--data row %zu: count %g is negative", i + 1, row[dim + 1]);
-        }
+    dpot_status status = DPOT_OK;
+    for (size_t i = 0; status == DPOT_OK && i < data->n_rows; i++) {
+        status = check_row(run, campaign, i, data->values + i * data->n_cols, has_count);
     }
-    return DPOT_OK;
+    return status;
 }
 
 /* Sorts the rows by the first appearance of their device; returns the number of devices. */
@@ -136,7 +184,7 @@ dpot_status crowd_load(struct run *run, const struct dpot_campaign *campaign, si
         return status;
     }
     const size_t n_rows = data.n_rows;
-    status = check_rows(run, &data, crowd->dim);
+    status = check_rows(run, &data, campaign);
     if (status == DPOT_OK) {
         struct tag *tags = dpot_alloc_array(NULL, n_rows, sizeof *tags);
         status = tags ? build(run, &data, tags, n_devices, crowd) : DPOT_ERR_MEMORY;

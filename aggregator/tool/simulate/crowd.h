@@ -27,7 +27,8 @@ struct crowd {
 };
 
 /* Reads --data. DPOT_ERR_SHAPE (columns, fewer devices than asked for), DPOT_ERR_RANGE (a device
- * that is no integer, a coordinate that is not finite, a negative count), with the row. */
+ * that is no integer below 2^53, a coordinate that is not finite or, with haversine, not on earth, a
+ * count that is negative or above 1e300), with the row. */
 DPOT_WARN_UNUSED dpot_status crowd_load(struct run *run, const struct dpot_campaign *campaign,
                                         size_t n_devices, struct crowd *crowd);
 void crowd_release(struct crowd *crowd);

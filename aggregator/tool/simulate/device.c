@@ -4,6 +4,7 @@
 #include "base/rng_seeded.h"
 #include "client/src/simulation.h"
 
+#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #define DEADLINE_MS 60000
 #define SEND_DELAY_MS 2000
 #define PATH_SIZE 4096
+#define FOLDER_PREFIX "device-" /* and the number of the device */
 
 const char *const rejected_names[N_REJECTED] = {"malformed", "range", "group",
                                                 "test",      "token", "closed"};
@@ -145,13 +147,32 @@ static void connect(struct device *d, const struct dpot_transport *network)
     }
 }
 
+dpot_status device_check_durable(const char *folder, struct dpot_error *error)
+{
+    dpot_status status = DPOT_OK;
+    DIR *stream = opendir(folder);
+    const struct dirent *entry = stream ? readdir(stream) : NULL;
+    for (; entry && status == DPOT_OK; entry = readdir(stream)) {
+        if (strncmp(entry->d_name, FOLDER_PREFIX, sizeof FOLDER_PREFIX - 1) == 0) {
+            status = dpot_error_set(error, DPOT_ERR_EXISTS,
+                                    "--durable %.200s holds %.80s of an earlier run, whose server "
+                                    "is gone: give an empty folder",
+                                    folder, entry->d_name);
+        }
+    }
+    if (stream) {
+        (void)closedir(stream);
+    }
+    return status;
+}
+
 static dpot_status open_folder(struct device *d)
 {
     char path[PATH_SIZE];
     if (!d->plan->durable) {
         return dpot_filesystem_memory_new(NULL, &d->filesystem);
     }
-    (void)snprintf(path, sizeof path, "%s/device-%.0f", d->plan->durable, d->data->id);
+    (void)snprintf(path, sizeof path, "%s/" FOLDER_PREFIX "%.0f", d->plan->durable, d->data->id);
     const dpot_status status = dpot_filesystem_posix_new(path, &d->filesystem);
     return status == DPOT_OK ? status
                              : dpot_error_set(d->error, status, "the folder %s: %s", path,

@@ -54,6 +54,11 @@ struct device_outcome {
     struct tally tally;
 };
 
+/* For a server that is made for this run: DPOT_ERR_EXISTS when the folder (which need not exist)
+ * holds devices of an earlier one. Their keys and ids are another server's, and no device can change
+ * them. */
+DPOT_WARN_UNUSED dpot_status device_check_durable(const char *folder, struct dpot_error *error);
+
 /* Runs device `device` over all rounds. `network` is the worker's transport, NULL in process. A
  * failure is one that would repeat itself for every device: server gone, campaign refused. */
 DPOT_WARN_UNUSED dpot_status device_run(const struct device_plan *plan,

@@ -34,21 +34,41 @@ dpot_status results_make_folder(struct run *run, const char *folder)
     return DPOT_OK;
 }
 
-/* ---- populations ---- */
-
-static uint32_t rounds_with(const struct results *r, size_t device)
+/* What this run may have no cause to write must not stay there from an earlier one. */
+static dpot_status remove_stale(const struct results *r)
 {
-    return r->plan->rounds - r->outcomes[device].n_absent;
+    static const char *const names[] = {"population_true.csv", "population_sample.csv", "pool.npy",
+                                        "pool.npy.json"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char path[PATH_SIZE];
+        join(path, r->folder, names[i]);
+        if (unlink(path) != 0 && errno != ENOENT) {
+            return dpot_error_set(&r->run->error, DPOT_ERR_IO,
+                                  "removing %s of an earlier run failed: %s", path,
+                                  strerror(errno));
+        }
+    }
+    return DPOT_OK;
 }
 
-/* Mean over the devices of every round they took part in. */
-static void fill_populations(const struct results *r, double n_parts, double *truth, double *sample)
+/* ---- populations ---- */
+
+/* Of this run; the tally of a durable device goes on from run to run. */
+static uint32_t count_reports(const struct results *r, size_t device)
+{
+    const struct device_outcome *o = &r->outcomes[device];
+    return r->plan->rounds - o->n_absent - o->n_refused;
+}
+
+/* Mean over the submitted reports of the measure of the device, as the pool has it. */
+static void fill_populations(const struct results *r, double n_reports, double *truth,
+                             double *sample)
 {
     const struct crowd *crowd = r->plan->crowd;
     for (size_t i = 0; i < crowd->n_devices; i++) {
-        const uint32_t n = rounds_with(r, i);
+        const uint32_t n = count_reports(r, i);
         if (n > 0) {
-            const double weight = n / n_parts;
+            const double weight = n / n_reports;
             crowd_add_measure(crowd, i, r->plan->campaign, weight, truth);
             sample[crowd_draw_place(crowd, i, r->plan->campaign, r->outcomes[i].place)] += weight;
         }
@@ -59,12 +79,12 @@ static dpot_status write_populations(const struct results *r)
 {
     char path[PATH_SIZE];
     struct array truth = {0}, sample = {0};
-    double n_parts = 0;
+    double n_reports = 0;
     for (size_t i = 0; i < r->plan->crowd->n_devices; i++) {
-        n_parts += rounds_with(r, i);
+        n_reports += count_reports(r, i);
     }
-    if (!(n_parts > 0)) {
-        run_warn(r->run, "no device took part: there is no population to write");
+    if (!(n_reports > 0)) {
+        run_warn(r->run, "no device submitted a report: there is no population to write");
         return DPOT_OK;
     }
     dpot_status status = array_init(&truth, r->plan->campaign->domain.size, 1, true);
@@ -72,7 +92,7 @@ static dpot_status write_populations(const struct results *r)
         status = array_init(&sample, r->plan->campaign->domain.size, 1, true);
     }
     if (status == DPOT_OK) {
-        fill_populations(r, n_parts, truth.values, sample.values);
+        fill_populations(r, n_reports, truth.values, sample.values);
         join(path, r->folder, "population_true.csv");
         status = array_write(path, &truth, ARRAY_F8, &r->run->error);
     }
@@ -255,7 +275,10 @@ static dpot_status write_results(const struct results *r, const struct sums *sum
 dpot_status results_write(const struct results *results)
 {
     struct pool_count count;
-    dpot_status status = write_populations(results);
+    dpot_status status = remove_stale(results);
+    if (status == DPOT_OK) {
+        status = write_populations(results);
+    }
     if (status == DPOT_OK) {
         status = write_devices(results);
     }

@@ -16,7 +16,8 @@ struct results {
 /* Makes the folder, or checks that it can be written to. */
 DPOT_WARN_UNUSED dpot_status results_make_folder(struct run *run, const char *folder);
 
-/* Writes population_true.csv, population_sample.csv, devices.csv, in process also pool.npy and its
+/* Removes what an earlier run left under the names that this run may not need, then writes
+ * population_true.csv, population_sample.csv, devices.csv, in process also pool.npy and its
  * side file, and results.json, which becomes the result of the run too. When the reports are not
  * conserved everything is written and then DPOT_ERR_STATE returned. */
 DPOT_WARN_UNUSED dpot_status results_write(const struct results *results);

@@ -230,7 +230,13 @@ static dpot_status run_device(void *ctx, size_t worker, size_t item, struct dpot
 
 static dpot_status prepare(struct simulation *s)
 {
-    dpot_status status = load_campaign(s);
+    dpot_status status = DPOT_OK;
+    if (s->is_in_process && s->plan.durable) {
+        status = device_check_durable(s->plan.durable, &s->run->error);
+    }
+    if (status == DPOT_OK) {
+        status = load_campaign(s);
+    }
     if (status == DPOT_OK) {
         status = crowd_load(s->run, &s->file.campaign, (size_t)s->n_devices, &s->crowd);
     }
@@ -296,11 +302,16 @@ const struct command command_simulate = {
         "Each device enrolls, charges its ledger, privatises, spools and sends, on a clock that "
         "is\n"
         "set forward instead of sleeping. --out gets results.json (counts, epsilon spent),\n"
-        "population_true.csv (mean of the devices' own measures over the domain),\n"
+        "population_true.csv (mean of the devices' own measures over the domain, each weighted by\n"
+        "the reports its device submitted: with --dropout not by device),\n"
         "population_sample.csv (one place a device, without privacy: the yardstick), devices.csv,\n"
-        "and in process pool.npy. --seed needs a campaign that says \"simulation\": true, whose\n"
-        "reports carry the TEST mark; a seeded run in process uses one thread unless told "
-        "otherwise.\n"
+        "and in process pool.npy; those of an earlier run are removed. The folder of --durable "
+        "must\n"
+        "not hold devices of an earlier run in process: their server is gone. --seed needs a "
+        "campaign\n"
+        "that says \"simulation\": true, whose reports carry the TEST mark; a seeded run in "
+        "process uses\n"
+        "one thread unless told otherwise.\n"
         "Keys: those of results.json.",
     .example =
         "dpot simulate --campaign census.json --data devices.csv --devices 1000 --in-process "

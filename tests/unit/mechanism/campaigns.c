@@ -1,5 +1,7 @@
 #include "unit/mechanism/campaigns.h"
 
+#include "mechanism/baselines.h"
+#include "mechanism/ground.h"
 #include "mechanism/sampler.h"
 
 #include <criterion/criterion.h>
@@ -59,6 +61,41 @@ struct dpot_campaign campaign_on_line(uint32_t size, const double *points, uint3
                  DPOT_OK);
     set_numbers(&campaign, numbers);
     return campaign;
+}
+
+static void ground_row(void *ctx, size_t i, double *row)
+{
+    dpot_ground_row(ctx, (uint32_t)i, row);
+}
+
+void campaign_become(struct dpot_campaign *campaign, enum dpot_mechanism_id mechanism,
+                     bool with_own_measure)
+{
+    double m[SIZE_MAX_HERE];
+    struct dpot_ground ground = {0};
+    const uint32_t size = campaign->output.size;
+    const struct dpot_cost_rows cost = {campaign->domain.size, size, ground_row, &ground};
+    const double epsilon = dpot_epsilon_to_double(campaign->epsilon_q32);
+    campaign->mechanism = mechanism;
+    campaign->lambda = 0;
+    campaign->iterations = 0;
+    for (uint32_t j = 0; j < size; j++) {
+        m[j] = dpot_kpm_mass(epsilon, size);
+    }
+    if (mechanism == DPOT_MECHANISM_EXPONENTIAL) {
+        cr_assert_eq(dpot_ground_init(&ground, campaign, NULL, NULL), DPOT_OK);
+        cr_assert_eq(dpot_exponential_sensitivity(&cost, NULL, &campaign->sensitivity, NULL),
+                     DPOT_OK);
+        cr_assert_eq(dpot_exponential_base_measure(&cost, epsilon / (2 * campaign->sensitivity),
+                                                   NULL, m, NULL),
+                     DPOT_OK);
+        dpot_ground_release(&ground);
+    }
+    if (with_own_measure) {
+        cr_assert_eq(
+            dpot_base_measure_encode(m, size, campaign->epsilon_q32, &campaign->base_measure, NULL),
+            DPOT_OK);
+    }
 }
 
 struct dpot_private_measure private_measure_of(const struct dpot_campaign *campaign,

@@ -1,4 +1,4 @@
-/* Sound WPM campaigns for tests of mechanisms. */
+/* Sound campaigns for tests of mechanisms: WPM, unless they become something else. */
 #ifndef DPOT_TESTS_MECHANISM_CAMPAIGNS_H
 #define DPOT_TESTS_MECHANISM_CAMPAIGNS_H
 
@@ -21,6 +21,11 @@ struct dpot_campaign campaign_on_ring(uint32_t size, struct campaign_numbers num
 struct dpot_campaign campaign_on_line(uint32_t size, const double *points, uint32_t output_size,
                                       const double *output, double cost_power,
                                       struct campaign_numbers numbers);
+
+/* Turns a WPM campaign into one of the baselines, at the same epsilon: with the mechanism's own base
+ * measure, or with the one it had. */
+void campaign_become(struct dpot_campaign *campaign, enum dpot_mechanism_id mechanism,
+                     bool with_own_measure);
 
 /* A private measure of exactly n_max rows from a histogram over the domain. */
 struct dpot_private_measure private_measure_of(const struct dpot_campaign *campaign,

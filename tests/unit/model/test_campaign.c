@@ -108,6 +108,47 @@ Test(campaign, a_ring_metric_takes_listed_integer_positions)
     REFUSES(set_output(&campaign, 6, 1, negative), DPOT_ERR_RANGE, "point 0 of output is -1");
 }
 
+/* The campaign over places on earth instead. */
+static void set_places(struct dpot_campaign *campaign, const double *places)
+{
+    campaign->metric = (struct dpot_metric){.id = DPOT_METRIC_HAVERSINE};
+    dpot_domain_release(&campaign->domain);
+    cr_assert_eq(dpot_domain_init_points(&campaign->domain, 6, 2, places, NULL, NULL), DPOT_OK);
+    set_output(campaign, 6, 2, places);
+}
+
+static void set_box(struct dpot_campaign *campaign, double south, double west, double north,
+                    double east)
+{
+    const double lo[2] = {south, west}, hi[2] = {north, east};
+    const uint32_t shape[2] = {2, 3};
+    const double places[12] = {0};
+    set_places(campaign, places);
+    dpot_domain_release(&campaign->output);
+    cr_assert_eq(dpot_domain_init_grid(&campaign->output, 2, lo, hi, shape, NULL), DPOT_OK);
+}
+
+Test(campaign, haversine_takes_places_on_earth)
+{
+    const double places[12] = {90, 180, -90, 0, 0, 360, 0, -360, 48, 16, 1, 2};
+    const double north[12] = {0, 0, 91, 0}, west[12] = {0, 0, 0, 0, 0, -361};
+    struct dpot_campaign own = make_campaign();
+    set_places(&own, places);
+    cr_assert_eq(dpot_campaign_check(&own, NULL), DPOT_OK);
+    dpot_campaign_release(&own);
+    own = make_campaign();
+    set_box(&own, -90, -180, 90, 180);
+    cr_assert_eq(dpot_campaign_check(&own, NULL), DPOT_OK);
+    dpot_campaign_release(&own);
+    REFUSES(set_places(&campaign, north), DPOT_ERR_RANGE,
+            "point 1 of domain: latitude 91 is outside [-90, 90]: give (latitude, longitude) in "
+            "degrees");
+    REFUSES(set_places(&campaign, places);
+            set_output(&campaign, 6, 2, west), DPOT_ERR_RANGE, "point 2 of output: longitude -361");
+    REFUSES(set_box(&campaign, -91, 0, 0, 1), DPOT_ERR_RANGE, "lo of output: latitude -91");
+    REFUSES(set_box(&campaign, 0, 0, 1, 361), DPOT_ERR_RANGE, "hi of output: longitude 361");
+}
+
 Test(campaign, domain_and_output_must_agree)
 {
     const double pairs[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
@@ -132,6 +173,42 @@ Test(campaign, the_mechanism_s_numbers_have_ranges)
     REFUSES(campaign.iterations = 10001, DPOT_ERR_RANGE, "iterations is 10001");
     REFUSES(campaign.n_max = 0, DPOT_ERR_RANGE, "n_max is 0");
     REFUSES(campaign.n_max = 10001, DPOT_ERR_RANGE, "n_max is 10001");
+}
+
+static void become(struct dpot_campaign *campaign, enum dpot_mechanism_id mechanism)
+{
+    campaign->mechanism = mechanism;
+    campaign->lambda = 0;
+    campaign->iterations = 0;
+    campaign->sensitivity = mechanism == DPOT_MECHANISM_EXPONENTIAL ? 3 : 0;
+}
+
+Test(campaign, the_baselines_have_their_own_numbers_and_no_others)
+{
+    const enum dpot_mechanism_id ids[] = {DPOT_MECHANISM_KPM, DPOT_MECHANISM_EXPONENTIAL};
+    for (size_t i = 0; i < 2; i++) {
+        struct dpot_campaign own = make_campaign();
+        become(&own, ids[i]);
+        cr_assert_eq(dpot_campaign_check(&own, NULL), DPOT_OK);
+        dpot_campaign_release(&own);
+        REFUSES(become(&campaign, ids[i]);
+                campaign.lambda = .1, DPOT_ERR_RANGE, "lambda is 0.1, but");
+        REFUSES(become(&campaign, ids[i]);
+                campaign.iterations = 9, DPOT_ERR_RANGE, "iterations is 9, but");
+        REFUSES(become(&campaign, ids[i]); campaign.n_max = 0, DPOT_ERR_RANGE, "n_max is 0");
+        REFUSES(become(&campaign, ids[i]);
+                campaign.epsilon_q32 = 20 * DPOT_EPSILON_ONE + 1, DPOT_ERR_EPSILON, "at most 20");
+        REFUSES(become(&campaign, ids[i]);
+                campaign.base_measure.total = 0, DPOT_ERR_RANGE, "T of the base measure is 0");
+    }
+    REFUSES(campaign.sensitivity = 1, DPOT_ERR_RANGE, "sensitivity is 1, but wpm has none");
+    REFUSES(become(&campaign, ids[0]);
+            campaign.sensitivity = 1, DPOT_ERR_RANGE, "sensitivity is 1, but kpm has none");
+    const double bad[] = {0, -1, NAN, INFINITY};
+    for (size_t i = 0; i < 4; i++) {
+        REFUSES(become(&campaign, ids[1]);
+                campaign.sensitivity = bad[i], DPOT_ERR_RANGE, "must be positive and finite");
+    }
 }
 
 Test(campaign, the_base_measure_has_one_positive_code_a_point)

@@ -2,6 +2,7 @@
 
 #include <criterion/criterion.h>
 #include <math.h>
+#include <string.h>
 
 static double distance(enum dpot_metric_id id, uint32_t ring_size, uint32_t dim, const double *a,
                        const double *b)
@@ -41,6 +42,27 @@ Test(metric, haversine_is_kilometres_along_great_circles)
     cr_assert_float_eq(distance(DPOT_METRIC_HAVERSINE, 0, 2, equator, antipode), radius * pi, 1e-6);
     cr_assert_float_eq(distance(DPOT_METRIC_HAVERSINE, 0, 2, new_york, london), 5570.2, 0.5);
     cr_assert_float_eq(distance(DPOT_METRIC_HAVERSINE, 0, 2, east, west), radius * pi / 90, 1e-6);
+}
+
+Test(metric, a_place_has_a_latitude_and_a_longitude_in_degrees)
+{
+    const struct dpot_metric haversine = {DPOT_METRIC_HAVERSINE, 0}, l1 = {DPOT_METRIC_L1, 0};
+    const double places[][2] = {{0, 0}, {90, 360}, {-90, -360}, {48.2, 16.4}};
+    const double wrong[][2] = {{90.001, 0}, {-91, 0}, {0, 360.5},   {0, -361},
+                               {NAN, 0},    {0, NAN}, {INFINITY, 0}};
+    const char *const said[] = {"latitude 90.001", "latitude -91", "longitude 360.5",
+                                "longitude -361",  "latitude",     "longitude",
+                                "latitude inf"};
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        cr_assert_eq(dpot_metric_check_place(&haversine, places[i], NULL), DPOT_OK);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        struct dpot_error error = {""};
+        cr_assert_eq(dpot_metric_check_place(&haversine, wrong[i], &error), DPOT_ERR_RANGE);
+        cr_assert_not_null(strstr(error.text, said[i]), "%s", error.text);
+        cr_assert_not_null(strstr(error.text, "(latitude, longitude) in degrees"));
+        cr_assert_eq(dpot_metric_check_place(&l1, wrong[i], NULL), DPOT_OK);
+    }
 }
 
 Test(metric, a_ring_goes_the_shorter_way_round)

@@ -104,7 +104,7 @@ static void check_one_lambda(const struct problem *problem, const json_t *refere
     const double excess = exact.transport_cost - lp_cost;
     const double size = (double)problem->n_rows * (double)problem->n_cols;
     cr_assert(excess >= -1e-12 && excess <= 2.0 * lambda * log(size), "excess %g", excess);
-    const double plan_cost = dpot_projection_transport_cost(projection);
+    const double plan_cost = dpot_projection_transport_cost(projection, NULL);
     cr_assert(plan_cost >= exact.transport_cost - 1e-9 &&
                   plan_cost <= lp_cost + 2.0 * lambda * log(size),
               "the plan costs %g, exact %g", plan_cost, exact.transport_cost);
@@ -180,7 +180,7 @@ Test(projection, stays_finite_and_inside_at_a_lambda_of_a_hundred_thousandth)
     dpot_projection_run(projection, problem.mu, 5, 0.0, q, NULL);
     check_bounds(&problem.polytope, q);
     cr_assert_float_eq(sum_of(q, problem.n_cols), 1.0, 1e-13);
-    cr_assert(isfinite(dpot_projection_transport_cost(projection)));
+    cr_assert(isfinite(dpot_projection_transport_cost(projection, NULL)));
     dpot_projection_free(projection);
     free(q);
     problem_release(&problem);
@@ -198,8 +198,8 @@ Test(projection, agrees_in_both_domains_where_the_kernel_ends)
     dpot_projection_run(kernel, problem.mu, 50, 0.0, q, NULL);
     dpot_projection_run(potentials, problem.mu, 50, 0.0, q_log, NULL);
     cr_assert_lt(l1_distance(q, q_log, problem.n_cols), 1e-11);
-    cr_assert_float_eq(dpot_projection_transport_cost(kernel),
-                       dpot_projection_transport_cost(potentials), 1e-11);
+    cr_assert_float_eq(dpot_projection_transport_cost(kernel, NULL),
+                       dpot_projection_transport_cost(potentials, NULL), 1e-11);
     dpot_projection_free(kernel);
     dpot_projection_free(potentials);
     free(q);
@@ -301,8 +301,76 @@ Test(projection, of_a_single_point_becomes_the_fractional_knapsack_as_lambda_van
     struct dpot_projection *projection = make(cost, 1, 4, 1e-3, 3.0, &polytope);
     dpot_projection_run(projection, mu, 50, 0.0, q, NULL);
     cr_assert_lt(l1_distance(q, expected, 4), 1e-12);
-    cr_assert_float_eq(dpot_projection_transport_cost(projection), 0.9, 1e-12);
+    cr_assert_float_eq(dpot_projection_transport_cost(projection, NULL), 0.9, 1e-12);
     dpot_projection_free(projection);
+}
+
+/* However few the sweeps: the reported cost is that of a plan from mu to the written q. */
+static void check_cost_of_stopped_run(const double *cost, const double *mu, size_t n, size_t m,
+                                      const struct dpot_polytope *polytope, double lambda,
+                                      size_t iterations, int is_scaled)
+{
+    double q[16], residual = -1.0;
+    struct dpot_exact_result exact;
+    struct dpot_projection *projection =
+        make(cost, n, m, lambda, cost_range_of(cost, n * m), polytope);
+    if (is_scaled) {
+        dpot_projection_run_scaled(projection, mu, iterations, 1e-12, q, NULL);
+    } else {
+        dpot_projection_run(projection, mu, iterations, 0.0, q, NULL);
+    }
+    const double plan_cost = dpot_projection_transport_cost(projection, &residual);
+    cr_assert_eq(plan_cost, dpot_projection_transport_cost(projection, NULL), "it can be repeated");
+    cr_assert_eq(dpot_exact_ot(cost, mu, q, n, m, NULL, &exact, NULL), DPOT_OK);
+    double largest = 0.0, product_cost = 0.0;
+    for (size_t i = 0; i < n * m; i++) {
+        largest = fmax(largest, fabs(cost[i]));
+        product_cost += mu[i / m] * q[i % m] * cost[i];
+    }
+    cr_assert(plan_cost >= exact.transport_cost - 1e-14 * largest && plan_cost <= largest,
+              "lambda %g, %zu sweeps, scaled %d: %.17g, exact %.17g", lambda, iterations, is_scaled,
+              plan_cost, exact.transport_cost);
+    cr_assert(residual >= 0.0 && residual <= 2.0 + 1e-12, "%g", residual);
+    if (iterations == 0) {
+        cr_assert_float_eq(residual, 1.0, 1e-14, "no sweep, no plan");
+        cr_assert_float_eq(plan_cost, product_cost, 1e-14 * largest);
+    }
+    if (iterations == 20000 && lambda >= 0.1 * largest) {
+        cr_assert_lt(residual, 1e-10);
+        cr_assert_leq(plan_cost, exact.transport_cost + lambda * log((double)(n * m)));
+    }
+    dpot_exact_result_release(&exact);
+    dpot_projection_free(projection);
+}
+
+Test(projection, reports_the_cost_of_a_plan_between_mu_and_q_even_when_it_is_stopped)
+{
+    static const double lambdas[] = {5e-324, 1e-12, 1e-5, 0.002, 0.1, 10.0, 1e20};
+    static const size_t counts[] = {0, 1, 2, 5, 40, 20000};
+    double cost[256], mu[16], lower[16], upper[16];
+    uint64_t state = 612;
+    for (size_t trial = 0; trial < 60; trial++) {
+        const size_t n = trial % 2 ? 6 : 1 + trial % 16, m = trial % 2 ? 6 : 2 + trial % 14;
+        const double scale = trial % 5 == 0 ? 1000.0 : 1.0, shift = trial % 3 == 0 ? -0.3 : 0.0;
+        random_measure(&state, mu, n, trial % 4 == 0);
+        random_measure(&state, lower, m, trial % 7 == 0);
+        for (size_t j = 0; j < m; j++) {
+            upper[j] = lower[j] * exp(1.0);
+            lower[j] *= exp(-1.0);
+        }
+        for (size_t i = 0; i < n * m; i++) {
+            cost[i] = scale * (uniform_next(&state) + shift);
+        }
+        const struct dpot_polytope polytope = {m, lower, upper};
+        for (size_t i = 0; i < 7 * 6; i++) {
+            if (counts[i % 6] < 20000 || trial < 3) {
+                check_cost_of_stopped_run(cost, mu, n, m, &polytope, scale * lambdas[i / 6],
+                                          counts[i % 6], 0);
+                check_cost_of_stopped_run(cost, mu, n, m, &polytope, scale * lambdas[i / 6],
+                                          counts[i % 6], 1);
+            }
+        }
+    }
 }
 
 Test(projection, new_refuses_what_it_cannot_run)
@@ -373,7 +441,7 @@ Test(projection, run_allocates_nothing)
         const size_t n_calls = allocator.n_calls;
         dpot_projection_run(projection, mu, 100, 0.0, q, NULL);
         dpot_projection_run_scaled(projection, mu, 100, 1e-6, q, NULL);
-        (void)dpot_projection_transport_cost(projection);
+        (void)dpot_projection_transport_cost(projection, NULL);
         cr_assert_eq(allocator.n_calls, n_calls);
         cr_assert_eq(memcmp(dpot_projection_cost(projection), cost, sizeof cost), 0,
                      "the run leaves the cost alone");

@@ -95,6 +95,94 @@ Test(sinkhorn, brackets_the_exact_cost_and_its_own_value)
     }
 }
 
+/* Two points each, by symmetry: value = -lambda log((1 + exp(-1/lambda)) / 2). */
+Test(sinkhorn, keeps_its_digits_up_to_the_largest_lambda)
+{
+    const double half[] = {0.5, 0.5}, double_half[] = {1, 1}, cost[] = {0, 1, 1, 0};
+    for (double lambda = 0.05; lambda <= DPOT_SINKHORN_LAMBDA_RATIO; lambda *= 1.7) {
+        const double value = -lambda * log1p(0.5 * expm1(-1.0 / lambda));
+        double f[2], g[2];
+        struct dpot_sinkhorn_result result;
+        cr_assert_eq(dpot_sinkhorn(cost, half, half, 2, 2, lambda, 1e-13, 9, NULL, f, g, NULL,
+                                   &result, NULL),
+                     DPOT_OK);
+        cr_assert_float_eq(result.value, value, 1e-14, "lambda %g: %.17g", lambda, result.value);
+        cr_assert_float_eq(result.dual, value, 1e-14, "lambda %g: %.17g", lambda, result.dual);
+        cr_assert_float_eq(0.5 * (f[0] + f[1] + g[0] + g[1]), value, 1e-9);
+        cr_assert_eq(dpot_sinkhorn(cost, double_half, double_half, 2, 2, lambda, 1e-13, 9, NULL,
+                                   NULL, NULL, NULL, &result, NULL),
+                     DPOT_OK);
+        cr_assert_float_eq(result.value, 2 * value, 1e-14, "the value scales with the mass");
+        cr_assert_float_eq(result.dual, 2 * value, 1e-14);
+    }
+}
+
+Test(sinkhorn, of_equal_costs_is_the_cost_at_every_lambda)
+{
+    enum { N = 9, M = 7 };
+    uint64_t state = 5;
+    double a[N], b[M], cost[N * M];
+    random_measure(&state, a, N, 1);
+    random_measure(&state, b, M, 0);
+    for (double lambda = 1e-4; lambda <= 1e20; lambda *= 10.0) {
+        for (int is_free = 0; is_free < 2; is_free++) {
+            const double each = is_free ? 0.0 : 1.0;
+            struct dpot_sinkhorn_result result;
+            for (size_t i = 0; i < N * M; i++) {
+                cost[i] = each;
+            }
+            if (!is_free && lambda > DPOT_SINKHORN_LAMBDA_RATIO) {
+                continue;
+            }
+            cr_assert_eq(dpot_sinkhorn(cost, a, b, N, M, lambda, 1e-12, 100, NULL, NULL, NULL, NULL,
+                                       &result, NULL),
+                         DPOT_OK);
+            cr_assert_float_eq(result.value, each, 1e-13, "lambda %g: %.17g", lambda, result.value);
+            cr_assert_float_eq(result.dual, each, 1e-13, "lambda %g: %.17g", lambda, result.dual);
+        }
+    }
+}
+
+/* The value lies below <C, a x b>, by at most range^2 / (8 lambda) (Hoeffding). */
+Test(sinkhorn, of_a_large_lambda_is_bracketed_by_the_product_plan)
+{
+    enum { N = 12, M = 15 };
+    uint64_t state = 77;
+    double a[N], b[M], cost[N * M];
+    for (double lambda = 1.0; lambda < 0.9 * DPOT_SINKHORN_LAMBDA_RATIO; lambda *= 3.0) {
+        double mean = 0.0;
+        random_measure(&state, a, N, 0);
+        random_measure(&state, b, M, 1);
+        for (size_t i = 0; i < N * M; i++) {
+            cost[i] = i == 0 ? 1.0 : uniform_next(&state);
+            mean += a[i / M] * b[i % M] * cost[i];
+        }
+        struct dpot_sinkhorn_result result;
+        cr_assert_eq(dpot_sinkhorn(cost, a, b, N, M, lambda, 1e-13, 1000, NULL, NULL, NULL, NULL,
+                                   &result, NULL),
+                     DPOT_OK);
+        cr_assert(result.converged);
+        cr_assert_leq(result.value, mean + 1e-14);
+        cr_assert_geq(result.value, mean - 1.0 / (8.0 * lambda) - 1e-14);
+        cr_assert_leq(result.dual, result.value + 1e-14, "lambda %g: the dual is a bound", lambda);
+        cr_assert_float_eq(result.dual, result.value, 1e-12);
+    }
+}
+
+Test(sinkhorn, refuses_a_lambda_that_leaves_nothing_but_the_product_plan)
+{
+    const double half[] = {0.5, 0.5}, cost[] = {0, -2, 1, 0};
+    struct dpot_sinkhorn_result result;
+    struct dpot_error error;
+    cr_assert_eq(dpot_sinkhorn(cost, half, half, 2, 2, 2e6, 1e-9, 10, NULL, NULL, NULL, NULL,
+                               &result, &error),
+                 DPOT_OK);
+    cr_assert_eq(dpot_sinkhorn(cost, half, half, 2, 2, 2.1e6, 1e-9, 10, NULL, NULL, NULL, NULL,
+                               &result, &error),
+                 DPOT_ERR_RANGE);
+    cr_assert(strstr(error.text, "a x b") && strstr(error.text, "2.1e+06"), "%s", error.text);
+}
+
 Test(sinkhorn, refuses_bad_data_and_names_them)
 {
     const double half[] = {0.5, 0.5}, cost[] = {0, 1, 1, 0}, bad_cost[] = {0, INFINITY, 1, 0};
@@ -104,7 +192,7 @@ Test(sinkhorn, refuses_bad_data_and_names_them)
     cr_assert_eq(dpot_sinkhorn(bad_cost, half, half, 2, 2, 0.1, 1e-9, 10, NULL, NULL, NULL, NULL,
                                &result, &error),
                  DPOT_ERR_RANGE);
-    cr_assert(strstr(error.text, "(0, 1)"), "%s", error.text);
+    cr_assert(strstr(error.text, "row 1, column 2"), "%s", error.text);
     cr_assert_eq(dpot_sinkhorn(cost, negative, half, 2, 2, 0.1, 1e-9, 10, NULL, NULL, NULL, NULL,
                                &result, &error),
                  DPOT_ERR_RANGE);

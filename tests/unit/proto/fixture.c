@@ -88,6 +88,29 @@ void make_ring_campaign(struct dpot_campaign *campaign, const struct dpot_alloca
     campaign->sample_first = true;
 }
 
+static void make_baseline(struct dpot_campaign *campaign, enum dpot_mechanism_id mechanism,
+                          double sensitivity)
+{
+    campaign->mechanism = mechanism;
+    campaign->lambda = 0;
+    campaign->iterations = 0;
+    campaign->sensitivity = sensitivity;
+    campaign->sample_first = true;
+}
+
+void make_kpm_campaign(struct dpot_campaign *campaign, const struct dpot_allocator *allocator)
+{
+    make_grid_campaign(campaign, allocator);
+    make_baseline(campaign, DPOT_MECHANISM_KPM, 0);
+}
+
+void make_exponential_campaign(struct dpot_campaign *campaign,
+                               const struct dpot_allocator *allocator)
+{
+    make_points_campaign(campaign, allocator);
+    make_baseline(campaign, DPOT_MECHANISM_EXPONENTIAL, 1.0 / 3);
+}
+
 static void expect_same_domain(const struct dpot_domain *a, const struct dpot_domain *b)
 {
     cr_assert_eq(a->type, b->type);
@@ -108,6 +131,7 @@ static void expect_same_mechanism(const struct dpot_campaign *a, const struct dp
     cr_assert_eq(a->epsilon_q32, b->epsilon_q32);
     cr_assert_arr_eq(&a->lambda, &b->lambda, sizeof a->lambda);
     cr_assert_eq(a->iterations, b->iterations);
+    cr_assert_arr_eq(&a->sensitivity, &b->sensitivity, sizeof a->sensitivity);
     cr_assert_eq(a->n_max, b->n_max);
     cr_assert_eq(a->sample_first, b->sample_first);
     cr_assert_eq(a->base_measure.total, b->base_measure.total);

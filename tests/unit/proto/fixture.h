@@ -19,6 +19,11 @@ void make_points_campaign(struct dpot_campaign *campaign, const struct dpot_allo
 /* A ring of 400: base measure of 400 codes, simulation, sample_first. */
 void make_ring_campaign(struct dpot_campaign *campaign, const struct dpot_allocator *allocator);
 
+/* The grid campaign as KPM, and the points campaign as the exponential mechanism. */
+void make_kpm_campaign(struct dpot_campaign *campaign, const struct dpot_allocator *allocator);
+void make_exponential_campaign(struct dpot_campaign *campaign,
+                               const struct dpot_allocator *allocator);
+
 /* Fails the test when any field differs; doubles are compared bit by bit. */
 void expect_same_campaign(const struct dpot_campaign *a, const struct dpot_campaign *b);
 

@@ -11,7 +11,8 @@ TestSuite(campaign_wire, .init = start_proto_suite);
 
 typedef void make_campaign(struct dpot_campaign *campaign, const struct dpot_allocator *allocator);
 static make_campaign *const makers[] = {make_grid_campaign, make_points_campaign,
-                                        make_ring_campaign};
+                                        make_ring_campaign, make_kpm_campaign,
+                                        make_exponential_campaign};
 #define N_MAKERS (sizeof makers / sizeof makers[0])
 
 static void expect_round_trip(const struct dpot_campaign *campaign)
@@ -112,7 +113,7 @@ Test(campaign_wire, what_has_no_wire_form_is_not_encoded)
     campaign.opens_ms += 1;
     cr_assert_eq(dpot_wire_campaign_encode(&campaign, &out), DPOT_ERR_ARGUMENT);
     campaign.opens_ms -= 1;
-    campaign.mechanism = DPOT_MECHANISM_KPM;
+    campaign.mechanism = DPOT_MECHANISM_LAPLACE;
     cr_assert_eq(dpot_wire_campaign_encode(&campaign, &out), DPOT_ERR_ARGUMENT);
     campaign.mechanism = DPOT_MECHANISM_WPM;
     campaign.n_groups = DPOT_GROUPS_MAX + 1;
@@ -125,6 +126,35 @@ Test(campaign_wire, what_has_no_wire_form_is_not_encoded)
     cr_assert_eq(out.len, 0);
     dpot_campaign_release(&campaign);
     dpot_buf_release(&out);
+}
+
+static void expect_no_wire_form(const struct dpot_campaign *campaign)
+{
+    struct dpot_buf out;
+    dpot_buf_init(&out, DPOT_CAMPAIGN_BYTES_MAX, NULL);
+    cr_assert_eq(dpot_wire_campaign_encode(campaign, &out), DPOT_ERR_ARGUMENT);
+    cr_assert_eq(out.len, 0);
+    dpot_buf_release(&out);
+}
+
+Test(campaign_wire, a_number_that_its_mechanism_has_no_field_for_is_not_dropped)
+{
+    struct dpot_campaign wpm, kpm, exponential;
+    make_grid_campaign(&wpm, NULL);
+    wpm.sensitivity = 1;
+    expect_no_wire_form(&wpm);
+    make_kpm_campaign(&kpm, NULL);
+    kpm.lambda = 1;
+    expect_no_wire_form(&kpm);
+    kpm.lambda = 0;
+    kpm.sensitivity = 1;
+    expect_no_wire_form(&kpm);
+    make_exponential_campaign(&exponential, NULL);
+    exponential.iterations = 1;
+    expect_no_wire_form(&exponential);
+    dpot_campaign_release(&wpm);
+    dpot_campaign_release(&kpm);
+    dpot_campaign_release(&exponential);
 }
 
 Test(campaign_wire, a_campaign_above_its_limit_is_not_encoded)

@@ -65,7 +65,7 @@ Test(canonical, another_version_is_refused_before_its_fields)
     expect_refusal(VERSION_TWO, DPOT_ERR_VERSION, "version 2");
 }
 
-/* Fields 11 to 19 are where the next mechanisms will be: an old device must refuse them. */
+/* Fields 13 to 19 are where the next mechanisms will be: an old device must refuse them. */
 Test(canonical, a_mechanism_of_a_later_version_is_an_unknown_field)
 {
     struct dpot_campaign campaign, decoded;
@@ -74,12 +74,43 @@ Test(canonical, a_mechanism_of_a_later_version_is_an_unknown_field)
     dpot_buf_init(&bytes, BYTES_MAX, NULL);
     make_grid_campaign(&campaign, NULL);
     write_grid_campaign(&bytes, &campaign, NO_MECHANISM);
-    put_bytes(&bytes, 11, "", 0);
+    put_bytes(&bytes, 13, "", 0);
     cr_assert_eq(dpot_wire_campaign_decode(bytes.data, bytes.len, NULL, &decoded, &error),
                  DPOT_ERR_VERSION);
-    cr_assert_not_null(strstr(error.text, "field 11"));
+    cr_assert_not_null(strstr(error.text, "field 13"));
     dpot_campaign_release(&campaign);
     dpot_buf_release(&bytes);
+}
+
+/* The baselines, whose messages the grid campaign does not have. */
+static void expect_baseline_refused(uint32_t field, const struct dpot_buf *inner,
+                                    dpot_status expected, const char *sentence)
+{
+    struct dpot_campaign campaign, decoded;
+    struct dpot_buf bytes;
+    struct dpot_error error = {""};
+    dpot_buf_init(&bytes, BYTES_MAX, NULL);
+    make_grid_campaign(&campaign, NULL);
+    write_grid_campaign(&bytes, &campaign, NO_MECHANISM);
+    put_bytes(&bytes, field, inner->data, inner->len);
+    cr_assert_eq(dpot_wire_campaign_decode(bytes.data, bytes.len, NULL, &decoded, &error), expected,
+                 "%s", error.text);
+    cr_assert_not_null(strstr(error.text, sentence), "%s", error.text);
+    dpot_campaign_release(&campaign);
+    dpot_buf_release(&bytes);
+}
+
+Test(canonical, a_baseline_has_a_base_measure_and_no_field_of_another_mechanism)
+{
+    struct dpot_buf inner;
+    dpot_buf_init(&inner, BYTES_MAX, NULL);
+    expect_baseline_refused(11, &inner, DPOT_ERR_MALFORMED, "no kpm.base_measure");
+    expect_baseline_refused(12, &inner, DPOT_ERR_MALFORMED, "no exponential.base_measure");
+    put_double(&inner, 2, 0.5); /* a sensitivity in one, nothing in the other */
+    expect_baseline_refused(11, &inner, DPOT_ERR_VERSION, "Kpm has field 2,");
+    put_number(&inner, 3, 100); /* iterations */
+    expect_baseline_refused(12, &inner, DPOT_ERR_VERSION, "Exponential has field 3,");
+    dpot_buf_release(&inner);
 }
 
 /* The same test for the kinds of domain that the grid does not visit. */

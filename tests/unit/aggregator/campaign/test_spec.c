@@ -5,6 +5,7 @@
 
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const uint8_t id[DPOT_CAMPAIGN_ID_LEN] = {1, 2, 3};
@@ -231,7 +232,10 @@ static const struct refusal refusals[] = {
     {"mechanism", "type", NULL, DPOT_ERR_MALFORMED, "mechanism.type is missing"},
     {"mechanism", "type", "[\"laplace\"]", DPOT_ERR_RANGE,
      "\"laplace\", which is not in this build"},
-    {"mechanism", "type", "[\"kpm\"]", DPOT_ERR_RANGE, "not in this build"},
+    {"mechanism", "type", "[\"kpm\"]", DPOT_ERR_MALFORMED,
+     "mechanism.lambda goes with wpm only: kpm does not use it"},
+    {"mechanism", "type", "[\"exponential\"]", DPOT_ERR_MALFORMED,
+     "mechanism.lambda goes with wpm only: exponential does not use it"},
     {"mechanism", "type", "[\"magic\"]", DPOT_ERR_RANGE, "mechanism.type is \"magic\""},
     {"mechanism", "epsilon", NULL, DPOT_ERR_MALFORMED, "mechanism.epsilon is missing"},
     {"mechanism", "epsilon", "[\"two\"]", DPOT_ERR_MALFORMED, "mechanism.epsilon is \"two\""},
@@ -269,6 +273,93 @@ static const struct refusal refusals[] = {
     {NULL, "groups", "[[\"a\",\"a\"]]", DPOT_ERR_RANGE, "groups 0 and 1"},
     {NULL, "simulation", "[\"yes\"]", DPOT_ERR_MALFORMED, "simulation"},
 };
+
+/* The ring SPEC for one of the baselines. */
+static json_t *baseline_spec(const char *type)
+{
+    json_t *spec = fixture_spec(), *mechanism = json_object_get(spec, "mechanism");
+    (void)json_object_set_new(mechanism, "type", json_string(type));
+    (void)json_object_del(mechanism, "lambda");
+    (void)json_object_del(mechanism, "base_measure");
+    return spec;
+}
+
+Test(spec, kpm_has_a_base_measure_of_its_own)
+{
+    struct dpot_campaign c = compile(baseline_spec("kpm"));
+    const double epsilon = dpot_epsilon_to_double(c.epsilon_q32);
+    cr_assert_eq(c.mechanism, DPOT_MECHANISM_KPM);
+    cr_assert(c.lambda == 0 && c.iterations == 0 && c.sensitivity == 0);
+    cr_assert_eq(c.n_max, 32);
+    cr_assert_float_eq(total_mass(&c), 10 * exp(epsilon / 2) / (exp(epsilon) + 9), 1e-12);
+    dpot_campaign_release(&c);
+    json_t *spec = baseline_spec("kpm");
+    (void)json_object_set_new(json_object_get(spec, "mechanism"), "base_measure",
+                              json_string("uniform:1.25"));
+    c = compile(spec);
+    cr_assert_float_eq(total_mass(&c), 1.25, 1e-9);
+    dpot_campaign_release(&c);
+}
+
+Test(spec, kpm_reports_points_of_its_domain)
+{
+    json_t *spec = baseline_spec("kpm");
+    json_t *output = fixture_json("{\"type\":\"points\",\"points\":[[0],[3],[6]]}");
+    (void)json_object_set_new(spec, "output", output);
+    refuse(spec, DPOT_ERR_SHAPE, "output must be the same");
+}
+
+/* On a ring of ten every law has the same normaliser, so all masses are equal: with distances 0 to 5
+ * they are sqrt(1 * exp(-epsilon / 2)) / Z. */
+Test(spec, the_exponential_mechanism_has_a_base_measure_and_a_sensitivity_of_its_own)
+{
+    struct dpot_campaign c = compile(baseline_spec("exponential"));
+    const double epsilon = dpot_epsilon_to_double(c.epsilon_q32);
+    double z = 0;
+    for (int d = 0; d < 10; d++) {
+        z += exp(-epsilon * (d < 5 ? d : 10 - d) / 10);
+    }
+    cr_assert_eq(c.mechanism, DPOT_MECHANISM_EXPONENTIAL);
+    cr_assert(c.lambda == 0 && c.iterations == 0);
+    cr_assert_eq(c.sensitivity, 5);
+    cr_assert_float_eq(total_mass(&c), 10 * exp(-epsilon / 4) / z, 1e-12);
+    dpot_campaign_release(&c);
+    json_t *spec = baseline_spec("exponential");
+    (void)json_object_set_new(json_object_get(spec, "mechanism"), "base_measure",
+                              json_string("uniform"));
+    (void)json_object_set_new(spec, "power", json_integer(2));
+    c = compile(spec);
+    cr_assert_eq(c.sensitivity, 25);
+    cr_assert_float_eq(total_mass(&c), 1, 1e-9);
+    dpot_campaign_release(&c);
+}
+
+Test(spec, wpm_keys_and_a_stated_sensitivity_are_refused_in_a_baseline)
+{
+    static const char *const types[] = {"kpm", "exponential"};
+    static const char *const keys[] = {"lambda", "lambda_relative", "iterations", "sensitivity"};
+    for (size_t i = 0; i < 8; i++) {
+        char name[64];
+        json_t *spec = baseline_spec(types[i / 4]);
+        (void)json_object_set_new(json_object_get(spec, "mechanism"), keys[i % 4], json_integer(1));
+        (void)snprintf(name, sizeof name, "mechanism.%s", keys[i % 4]);
+        refuse(spec, DPOT_ERR_MALFORMED, name);
+    }
+}
+
+Test(spec, an_exponential_mechanism_without_a_utility_is_refused)
+{
+    json_t *spec = baseline_spec("exponential");
+    json_t *domain = fixture_json("{\"type\":\"points\",\"points\":[[0]]}");
+    json_t *output = fixture_json("{\"type\":\"points\",\"points\":[[3],[6]]}");
+    (void)json_object_set_new(spec, "domain", domain);
+    (void)json_object_set_new(spec, "output", output);
+    (void)json_object_set_new(spec, "ring_size", json_integer(8));
+    refuse(spec, DPOT_ERR_RANGE, "differ between inputs by 0");
+    spec = baseline_spec("exponential");
+    (void)json_object_set_new(json_object_get(spec, "domain"), "size", json_integer(10000));
+    refuse(spec, DPOT_ERR_TOO_LARGE, "10000 x 10000 costs");
+}
 
 Test(spec, every_refusal_names_the_key)
 {
@@ -309,6 +400,28 @@ Test(spec, a_description_compiles_to_the_same_campaign)
     cr_assert_eq(first.opens_ms, second.opens_ms);
     dpot_campaign_release(&second);
     dpot_campaign_release(&first);
+}
+
+Test(spec, a_description_of_a_baseline_compiles_to_the_same_campaign)
+{
+    static const char *const derived[] = {"id",          "revision",   "hash",     "epsilon",
+                                          "domain_size", "total_mass", "schedule", "output_size"};
+    static const char *const types[] = {"kpm", "exponential"};
+    const uint8_t hash[DPOT_HASH_LEN] = {0};
+    for (size_t t = 0; t < 2; t++) {
+        struct dpot_campaign first = compile(baseline_spec(types[t]));
+        json_t *text = spec_describe(&first, hash, 1);
+        cr_assert_eq(json_object_del(text, "sensitivity") == 0, t == 1);
+        for (size_t i = 0; i < sizeof derived / sizeof derived[0]; i++) {
+            cr_assert_eq(json_object_del(text, derived[i]), 0, "%s", derived[i]);
+        }
+        struct dpot_campaign second = compile(text);
+        cr_assert_eq(second.mechanism, first.mechanism);
+        cr_assert_eq(second.sensitivity, first.sensitivity);
+        cr_assert_float_eq(total_mass(&second), total_mass(&first), 1e-12);
+        dpot_campaign_release(&second);
+        dpot_campaign_release(&first);
+    }
 }
 
 Test(spec, a_description_lists_points_only_when_asked)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 TestSuite(csv, .init = folder_make, .fini = folder_remove);
 
@@ -77,14 +78,50 @@ Test(csv, text_is_refused_with_its_line_and_column)
 {
     expect_refused(DPOT_ERR_MALFORMED, "1,2\n3,four\n", "line 2, column 2 is \"four\"");
     expect_refused(DPOT_ERR_MALFORMED, "1,2\n3,\n", "line 2, column 2 is \"\"");
-    expect_refused(DPOT_ERR_MALFORMED, "1;2\n3;4\n", "line 2, column 1 is \"3;4\"");
-    expect_refused(DPOT_ERR_MALFORMED, "1,two\n", "1 numbers in 2 fields");
-    expect_refused(DPOT_ERR_MALFORMED, "1,0x10\n1,0x10\n", "1 numbers in 2 fields");
+    expect_refused(DPOT_ERR_MALFORMED, "1\n3;4\n", "line 2, column 1 is \"3;4\"");
     expect_refused(DPOT_ERR_MALFORMED, "1\n0x10\n", "0x10");
     expect_refused(DPOT_ERR_MALFORMED, "1\n2\x01\xff\n", "\"2??\"");
     expect_refused(DPOT_ERR_MALFORMED, "1\n\"2\n", "quote");
     expect_refused(DPOT_ERR_MALFORMED, "1\n\n2\n", "line 2, column 1 is an empty line");
     expect_refused(DPOT_ERR_RANGE, "1\n1e999\n", "line 2, column 1");
+}
+
+Test(csv, mistyped_first_row_is_no_header)
+{
+    expect_refused(DPOT_ERR_MALFORMED, "1;2\n3;4\n", "line 1, column 1 is \"1;2\"");
+    expect_refused(DPOT_ERR_MALFORMED, "1,two\n", "line 1, column 2 is \"two\" beside numbers");
+    expect_refused(DPOT_ERR_MALFORMED, ",0,1\n0,1,2\n", "line 1, column 1 is \"\" beside numbers");
+    expect_refused(DPOT_ERR_MALFORMED, "1,0x10\n1,0x10\n", "line 1, column 2 is \"0x10\"");
+    expect_refused(DPOT_ERR_MALFORMED, "x,1O\n1,2\n", "line 1, column 2 is \"1O\"");
+    expect_refused(DPOT_ERR_MALFORMED, "0.5.\n0.5\n", "line 1, column 1 is \"0.5.\"");
+    expect_refused(DPOT_ERR_MALFORMED, "-\n1\n", "line 1, column 1 is \"-\"");
+    expect_refused(DPOT_ERR_MALFORMED, "a,.5x\n1,2\n", "line 1, column 2 is \".5x\"");
+    expect_refused(DPOT_ERR_MALFORMED, "1st,2nd\n1,2\n",
+                   "\"1st\", which is not a number: correct it, or begin the name of a column with "
+                   "a letter");
+    expect_refused(DPOT_ERR_MALFORMED, ",,\n1,2,3\n", "line 1, column 1 is empty");
+    expect_refused(DPOT_ERR_MALFORMED, " , \n1,2\n", "line 1, column 1 is empty");
+}
+
+Test(csv, header_may_lack_some_names_and_be_utf8)
+{
+    const double values[4] = {1, 2, 3, 4};
+    expect_read(",b\n1,2\n3,4\n", 2, 2, values);
+    expect_read("gr\xC3\xB6\xC3\x9F"
+                "e,\xE6\x95\xB0\n1,2\n3,4\n",
+                2, 2, values);
+    expect_read("_1,x\ty\n1,2\n3,4\n", 2, 2, values);
+}
+
+Test(csv, binary_first_line_is_no_header)
+{
+    const char *const texts[] = {"\x89PNG\r\n1\n",    "x\x01\n1\n", "\177ELF\n1\n",
+                                 "a,\xFF\xFE\n1,2\n", "\xC3\n1\n",  "\xC0\xAF\n1\n",
+                                 "# \x02\n1\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        expect_refused(DPOT_ERR_MALFORMED, texts[i], "is not text in UTF-8");
+    }
+    expect_refused(DPOT_ERR_MALFORMED, "a,\xFF\n1,2\n", "line 1, column 2");
 }
 
 Test(csv, nul_bytes_are_refused)
@@ -134,6 +171,23 @@ Test(csv, written_numbers_come_back_exactly)
     cr_assert_eq(array_read(folder_path("a.csv"), &in, &error), DPOT_OK, "%s", error.text);
     cr_assert_eq(memcmp(in.values, values, sizeof values), 0);
     array_release(&in);
+}
+
+Test(csv, names_that_say_neither_format_are_not_written)
+{
+    double value = 1;
+    const struct array out = {1, 1, true, &value};
+    struct dpot_error error;
+    const char *const names[] = {"q.npz", "q", "q.NPY", "q.txt", ".csv.gz"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *path = folder_path(names[i]);
+        cr_assert_not(array_can_write(path), "%s", names[i]);
+        cr_assert_eq(array_write(path, &out, ARRAY_F8, &error), DPOT_ERR_ARGUMENT);
+        cr_assert_not_null(strstr(error.text, names[i]), "%s", error.text);
+        cr_assert_neq(access(path, F_OK), 0, "nothing was written");
+    }
+    cr_assert(array_can_write("-") && array_can_write("/dev/null") && array_can_write("a.csv"));
+    cr_assert_eq(array_write("/dev/null", &out, ARRAY_F8, &error), DPOT_OK);
 }
 
 Test(csv, indices_are_written_as_integers)

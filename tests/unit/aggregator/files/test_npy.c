@@ -132,9 +132,9 @@ Test(npy, integers_that_a_double_cannot_hold_are_refused)
     const uint8_t beyond[8] = {1, 0, 0, 0, 0, 0, 0x20, 0};
     const uint8_t below[8] = {0, 0, 0, 0, 0, 0, 0, 0x80};
     expect_refused(DPOT_ERR_RANGE, 1, "{'descr': '<u8', 'fortran_order': False, 'shape': (1,), }",
-                   beyond, 8, "2^53");
+                   beyond, 8, "entry 0 is 9007199254740993: integers beyond 2^53");
     expect_refused(DPOT_ERR_RANGE, 1, "{'descr': '<i8', 'fortran_order': False, 'shape': (1,), }",
-                   below, 8, "2^53");
+                   below, 8, "entry 0 is -9223372036854775808: integers beyond 2^53");
 }
 
 Test(npy, foreign_element_types_and_orders_are_refused)

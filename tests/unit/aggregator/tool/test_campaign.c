@@ -1,6 +1,6 @@
 #include "../files/folder.h"
 #include "campaign_case.h"
-#include "http_stub.h"
+#include "canned_server.h"
 #include "process.h"
 
 #include "campaign/spec.h"
@@ -81,6 +81,61 @@ Test(campaign, signed_file_is_verified_before_it_is_shown)
     expect_exit("campaign show cut.bin", 3, "cut.bin");
 }
 
+#define NO_CAMPAIGN ": a SPEC begins with '{' at its first byte, and a signed campaign is binary"
+
+Test(campaign, files_that_are_neither_spec_nor_signed_are_told_apart)
+{
+    const struct {
+        const char *text, *sentence;
+    } cases[] = {
+        {"", "the file is empty"},
+        {" " CAMPAIGN_SPEC("false"), "begins with a blank or an empty line" NO_CAMPAIGN},
+        {"\n" CAMPAIGN_SPEC("false"), "begins with a blank or an empty line" NO_CAMPAIGN},
+        {"\xEF\xBB\xBF" CAMPAIGN_SPEC("false"), "begins with a byte order mark" NO_CAMPAIGN},
+        {"\xFF\xFE{", "begins with a byte order mark" NO_CAMPAIGN},
+        {"[" CAMPAIGN_SPEC("false") "]", "begins with '['" NO_CAMPAIGN},
+        {"garbage", "begins with other text" NO_CAMPAIGN},
+        {"\177ELF\x02", "as a signed campaign (a SPEC begins with '{')"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        write_text("c", cases[i].text);
+        expect_exit("campaign show c", 3, cases[i].sentence);
+        expect_exit("estimate --campaign c --pool p.csv --out e.csv", 3, cases[i].sentence);
+    }
+    expect_exit("campaign show .", 6, "it is a folder: give a SPEC.json or a signed campaign");
+}
+
+Test(campaign, file_above_a_limit_is_refused_with_the_limit)
+{
+    const size_t signed_max = (8 << 20) + 1024, spec_max = DPOT_JSON_BYTES_MAX;
+    char sentence[64];
+    char *bytes = calloc(1, spec_max + 1);
+    cr_assert_not_null(bytes);
+    (void)folder_write("large", bytes, signed_max + 1);
+    (void)snprintf(sentence, sizeof sentence, "larger than %zu bytes", signed_max);
+    expect_exit("campaign show large", 3, sentence);
+    bytes[0] = '{';
+    (void)folder_write("large", bytes, spec_max + 1);
+    (void)snprintf(sentence, sizeof sentence, "larger than %zu bytes", spec_max);
+    expect_exit("campaign show large", 3, sentence);
+    free(bytes);
+}
+
+Test(campaign, epsilon_below_the_smallest_charge_is_refused_with_the_limit)
+{
+    char text[1024];
+    const char *spec = CAMPAIGN_SPEC("false");
+    const char *epsilon = strstr(spec, "\"epsilon\":2");
+    const size_t len = (size_t)(epsilon - spec) + strlen("\"epsilon\":");
+    (void)snprintf(text, sizeof text, "%.*s1e-12%s", (int)len, spec, spec + len + 1);
+    write_text("small.json", text);
+    expect_exit("campaign show small.json", 3,
+                "1e-12: give a number from 2^-32 (about 2.33e-10) to 20");
+    (void)snprintf(text, sizeof text, "%.*s2.33e-10%s", (int)len, spec, spec + len + 1);
+    write_text("small.json", text);
+    json_decref(expect_json("campaign show small.json", 0));
+}
+
 Test(campaign, signed_file_serves_a_simulation_in_process)
 {
     char pin[65];
@@ -159,15 +214,16 @@ Test(campaign, refusals_of_the_server_become_exit_codes_with_its_sentence)
                  {"500 Oops", 6},        {"503 Not Available", 6}, {"302 Found", 6}};
     static const char body[] = "{\"error\":\"a sentence of the server\",\"status\":\"X\"}";
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct http_stub stub;
+        struct canned_server server;
         char arguments[256];
-        http_stub_start(&stub, cases[i].status, body, sizeof body - 1);
-        (void)snprintf(arguments, sizeof arguments, "campaign open " ID " --server %s/", stub.url);
+        canned_server_start(&server, cases[i].status, body, sizeof body - 1);
+        (void)snprintf(arguments, sizeof arguments, "campaign open " ID " --server %s/",
+                       server.url);
         expect_exit(arguments, cases[i].exit_code, "a sentence of the server");
         (void)snprintf(arguments, sizeof arguments, "campaign create spec.json --server %s",
-                       stub.url);
+                       server.url);
         expect_exit(arguments, cases[i].exit_code, "a sentence of the server");
-        http_stub_stop(&stub);
+        canned_server_stop(&server);
     }
 }
 
@@ -175,12 +231,12 @@ Test(campaign, answers_that_are_not_json_objects_are_refused)
 {
     const char *const bodies[] = {"", "[]", "<html>", "{\"a\":", "\xff\xfe"};
     for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
-        struct http_stub stub;
+        struct canned_server server;
         char arguments[256];
-        http_stub_start(&stub, "200 OK", bodies[i], strlen(bodies[i]));
-        (void)snprintf(arguments, sizeof arguments, "campaign list --server %s", stub.url);
+        canned_server_start(&server, "200 OK", bodies[i], strlen(bodies[i]));
+        (void)snprintf(arguments, sizeof arguments, "campaign list --server %s", server.url);
         expect_exit(arguments, 6, "is it a dpotd?");
-        http_stub_stop(&stub);
+        canned_server_stop(&server);
     }
 }
 
@@ -188,43 +244,43 @@ Test(campaign, list_is_a_table_for_people)
 {
     static const char body[] = "{\"campaigns\":[{\"id\":\"" ID "\",\"revision\":1,\"hash\":\"00\","
                                "\"name\":\"ring\",\"state\":\"open\",\"created\":\"now\"}]}";
-    struct http_stub stub;
+    struct canned_server server;
     struct process p;
     char arguments[256];
-    http_stub_start(&stub, "200 OK", body, sizeof body - 1);
-    (void)snprintf(arguments, sizeof arguments, "campaign list --server %s", stub.url);
+    canned_server_start(&server, "200 OK", body, sizeof body - 1);
+    (void)snprintf(arguments, sizeof arguments, "campaign list --server %s", server.url);
     process_run(&p, arguments);
     cr_assert_eq(p.exit_code, 0, "%s", p.err);
     cr_assert(strstr(p.out, "id ") == p.out && strstr(p.out, "\n" ID) && strstr(p.out, "open"));
     json_t *r = expect_json(arguments, 0);
     cr_assert_eq(json_array_size(json_object_get(r, "campaigns")), 1);
     json_decref(r);
-    http_stub_stop(&stub);
+    canned_server_stop(&server);
 }
 
 Test(campaign, fetch_saves_the_signed_bytes_and_warns_without_a_pin)
 {
     char pin[65], arguments[256];
     uint8_t bytes[4096], saved[4096];
-    struct http_stub stub;
+    struct canned_server server;
     struct process p;
     write_signed(pin);
     const size_t n = folder_read("signed.bin", bytes, sizeof bytes);
-    http_stub_start(&stub, "200 OK", bytes, n);
+    canned_server_start(&server, "200 OK", bytes, n);
     (void)snprintf(arguments, sizeof arguments, "campaign fetch " ID " --server %s --out saved",
-                   stub.url);
+                   server.url);
     process_run(&p, arguments);
     cr_assert_eq(p.exit_code, 0, "%s", p.err);
     cr_assert_not_null(strstr(p.err, "no --pin"));
     cr_assert(folder_read("saved", saved, sizeof saved) == n && memcmp(bytes, saved, n) == 0);
     (void)snprintf(arguments, sizeof arguments,
-                   "campaign fetch " ID " --server %s --out saved --pin %s", stub.url, pin);
+                   "campaign fetch " ID " --server %s --out saved --pin %s", server.url, pin);
     process_run(&p, arguments);
     cr_assert_eq(p.exit_code, 0);
     cr_assert_str_empty(p.err);
     (void)snprintf(arguments, sizeof arguments,
                    "campaign fetch ffffffffffffffffffffffffffffffff --server %s --out other",
-                   stub.url);
+                   server.url);
     expect_exit(arguments, 3, "the server answered with campaign " ID);
-    http_stub_stop(&stub);
+    canned_server_stop(&server);
 }

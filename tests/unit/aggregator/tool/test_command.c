@@ -101,6 +101,25 @@ Test(command, stdout_belongs_to_one_output)
     cr_assert_not_null(strstr(p.err, "transport_cost"), "the table goes to stderr");
 }
 
+Test(command, names_of_arrays_say_their_format)
+{
+    write_text("c.csv", "0,1\n1,0\n");
+    write_text("mu.csv", "0.5\n0.5\n");
+    write_text("places.csv", "40,-100,10\n");
+    expect_exit("project --mu mu.csv --cost c.csv --base-measure uniform --epsilon 1 --exact --out "
+                "q.npz",
+                2, "--out is q.npz: give a name that ends in .npy or .csv");
+    expect_exit("ot --cost c.csv --exact --plan p.NPY", 2, "--plan is p.NPY");
+    expect_exit("ot --cost c.csv --exact --potentials p.txt", 2, "--potentials is p.txt");
+    expect_exit("base-measure --cost c.csv --epsilon 1 --out m", 2, "--out is m:");
+    expect_exit("base-measure --cost c.csv --epsilon 1 --out m.csv --trajectory t.dat", 2,
+                "--trajectory is t.dat");
+    expect_exit("estimate --campaign c --pool p.csv --out e.json", 2, "--out is e.json");
+    expect_exit("population --places places.csv --devices 1 --out d.tsv", 2, "--out is d.tsv");
+    expect_exit("pool 000102030405060708090a0b0c0d0e0f --export p.bin", 2, "--export is p.bin");
+    json_decref(expect_json("ot --cost c.csv --exact --plan /dev/null", 0));
+}
+
 Test(command, options_may_be_joined_with_an_equals_sign)
 {
     write_text("c.csv", "0,1\n1,0\n");

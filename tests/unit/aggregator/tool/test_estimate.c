@@ -67,6 +67,26 @@ Test(estimate, seeded_bootstrap_repeats_itself)
     cr_assert_str_eq(a, b);
 }
 
+Test(estimate, uncorrected_frequencies_say_so)
+{
+    char text[1024];
+    struct process p;
+    const char *spec = CAMPAIGN_SPEC("false");
+    const char *end = strstr(spec, "\"n_max\"");
+    (void)snprintf(text, sizeof text, "%.*s\"sample_first\":true,%s", (int)(end - spec), spec, end);
+    write_text("sampled.json", text);
+    process_run(&p, "estimate --campaign sampled.json --pool pool.csv --out e.csv --json");
+    cr_assert_eq(p.exit_code, 0, "%s", p.err);
+    cr_assert_not_null(strstr(p.err, "not corrected for the mechanism's known channel yet"));
+    cr_assert_not_null(strstr(p.out, "\"is_corrected\":false"));
+    json_t *side = json_load_file(folder_path("e.csv.json"), 0, NULL);
+    cr_assert(json_is_false(json_object_get(side, "is_corrected")));
+    json_decref(side);
+    process_run(&p, "estimate --campaign spec.json --pool pool.csv --out e.csv");
+    cr_assert_eq(p.exit_code, 0);
+    cr_assert_null(strstr(p.err, "warning"), "the channel is not known: nothing to correct");
+}
+
 Test(estimate, pool_below_the_minimum_is_not_ready)
 {
     write_text("small.csv", "0\n1\n2\n");
@@ -75,8 +95,9 @@ Test(estimate, pool_below_the_minimum_is_not_ready)
 
 Test(estimate, indices_that_are_no_output_points_are_refused)
 {
-    const char *const texts[] = {"0\n12\n", "0\n-1\n", "0\n0.5\n", "0\nnan\n"};
-    for (size_t i = 0; i < 4; i++) {
+    const char *const texts[] = {"0\n12\n", "0\n-1\n", "0\n0.5\n", "0\nnan\n",
+                                 "0\n9007199254740993\n"};
+    for (size_t i = 0; i < 5; i++) {
         write_text("bad.csv", texts[i]);
         expect_exit("estimate --campaign spec.json --pool bad.csv --out e.csv", 3,
                     "the output points are 0 to 11");

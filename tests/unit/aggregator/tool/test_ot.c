@@ -93,6 +93,22 @@ Test(ot, measures_without_weights_are_uniform)
     json_decref(r);
 }
 
+Test(ot, places_that_are_not_on_earth_are_refused)
+{
+    write_text("p.csv", "lat,lon\n90,-180\n-90,360\n");
+    write_text("north.csv", "0,0\n90.5,0\n");
+    write_text("west.csv", "0,-360.5\n0,0\n");
+    json_decref(expect_json("ot --x p.csv --y p.csv --metric haversine --exact", 0));
+    json_decref(expect_json("ot --x p.csv --y north.csv --metric euclidean --exact", 0));
+    expect_exit("ot --x p.csv --y north.csv --metric haversine --exact", 3,
+                "--y north.csv: row 2: latitude 90.5 is outside [-90, 90]: give (latitude, "
+                "longitude) in degrees");
+    expect_exit("ot --x west.csv --y p.csv --metric haversine --exact", 3,
+                "--x west.csv: row 1: longitude -360.5 is outside [-360, 360]");
+    expect_exit("base-measure --x north.csv --metric haversine --epsilon 1 --out m.csv", 3,
+                "--x north.csv: row 2: latitude 90.5");
+}
+
 Test(ot, wrong_calls_and_data_are_refused)
 {
     write_text("neg.csv", "1.5\n-0.5\n");

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define N_DEVICES 30
 
@@ -125,6 +126,46 @@ Test(simulate, absent_devices_spend_nothing)
     json_decref(r);
 }
 
+Test(simulate, results_of_an_earlier_run_do_not_stay)
+{
+    const char *const names[] = {"run/pool.npy", "run/pool.npy.json", "run/population_true.csv",
+                                 "run/population_sample.csv"};
+    json_decref(expect_json(CASE("real.json") " --out run", 0));
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        cr_assert_eq(access(folder_path(names[i]), F_OK), 0, "%s", names[i]);
+    }
+    json_decref(expect_json(CASE("real.json") " --dropout 1 --out run", 0));
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        cr_assert_neq(access(folder_path(names[i]), F_OK), 0, "%s", names[i]);
+    }
+}
+
+/* Devices 1 and 2 at positions 0 and 6; what the pool can hold is what the truth weighs. */
+Test(simulate, true_population_weighs_devices_by_their_reports)
+{
+    struct array truth;
+    struct dpot_error error;
+    write_text("two.csv", "1,0\n2,6\n");
+    json_t *r = NULL;
+    double absent = 0;
+    for (int seed = 1; absent != 1; seed++) {
+        char arguments[256];
+        json_decref(r);
+        (void)snprintf(arguments, sizeof arguments,
+                       "simulate --campaign test.json --data two.csv --devices 2 --in-process "
+                       "--rounds 2 --dropout 0.3 --seed %d --out run",
+                       seed);
+        r = expect_json(arguments, 0);
+        absent = number_of(r, "absent");
+    }
+    json_decref(r);
+    cr_assert_eq(array_read(folder_path("run/population_true.csv"), &truth, &error), DPOT_OK);
+    const double larger = fmax(truth.values[0], truth.values[6]);
+    cr_assert_float_eq(larger, 2.0 / 3, 1e-12);
+    cr_assert_float_eq(truth.values[0] + truth.values[6], 1, 1e-12);
+    array_release(&truth);
+}
+
 Test(simulate, devices_refuse_what_is_above_their_caps)
 {
     json_t *r = expect_json(CASE("real.json") " --rounds 3 --epsilon-cap 4.5 --out run", 0);
@@ -142,6 +183,14 @@ Test(simulate, durable_devices_keep_their_folders)
     json_decref(r);
     char bytes[8];
     cr_assert_gt(folder_read("folders/device-100/ledger", bytes, sizeof bytes), 0);
+}
+
+Test(simulate, devices_of_an_earlier_run_in_process_are_refused)
+{
+    json_decref(expect_json(CASE("real.json") " --durable folders --out run", 0));
+    expect_exit(CASE("real.json") " --durable folders --out again", 3,
+                "of an earlier run, whose server is gone: give an empty folder");
+    cr_assert_neq(access(folder_path("again"), F_OK), 0, "it is refused up front");
 }
 
 Test(simulate, seed_is_refused_in_a_real_campaign)
@@ -176,6 +225,37 @@ Test(simulate, estimate_and_transport_take_up_what_it_leaves)
     json_decref(r);
 }
 
+Test(simulate, largest_counts_still_make_a_measure)
+{
+    struct array truth;
+    struct dpot_error error;
+    write_text("large.csv", "7,1,1e300\n7,2,1e300\n");
+    json_decref(expect_json("simulate --campaign real.json --data large.csv --devices 1 "
+                            "--in-process --out run",
+                            0));
+    cr_assert_eq(array_read(folder_path("run/population_true.csv"), &truth, &error), DPOT_OK);
+    cr_assert_float_eq(truth.values[1], 0.5, 1e-12);
+    cr_assert_float_eq(truth.values[2], 0.5, 1e-12);
+    array_release(&truth);
+}
+
+Test(simulate, places_that_are_not_on_earth_are_refused)
+{
+    write_text("earth.json", EARTH_SPEC("10", "90"));
+    write_text("data.csv", "1,0,0\n1,-90,360\n");
+    json_decref(expect_json("simulate --campaign earth.json --data data.csv --devices 1 "
+                            "--in-process --out run",
+                            0));
+    write_text("data.csv", "1,0,0\n1,-90,360\n2,91,0\n");
+    expect_exit("simulate --campaign earth.json --data data.csv --devices 1 --in-process --out run",
+                3, "--data row 3: latitude 91 is outside [-90, 90]: give (latitude, longitude) in");
+    write_text("data.csv", "1,0,0,1\n1,0,-361,1\n");
+    expect_exit("simulate --campaign earth.json --data data.csv --devices 1 --in-process --out run",
+                3, "--data row 2: longitude -361 is outside [-360, 360]");
+    write_text("earth.json", EARTH_SPEC("10", "90.5"));
+    expect_exit("campaign show earth.json", 3, "hi of domain: latitude 90.5 is outside [-90, 90]");
+}
+
 Test(simulate, wrong_calls_and_data_are_refused)
 {
 #define IN " --in-process --out run"
@@ -184,6 +264,8 @@ Test(simulate, wrong_calls_and_data_are_refused)
     write_text("nan.csv", "1,nan\n");
     write_text("negative.csv", "1,2,-3\n");
     write_text("half.csv", "1.5,2\n");
+    write_text("vast.csv", "6,1,1\n7,1,1e308\n7,2,1e308\n");
+    write_text("beyond.csv", "1,2\n9007199254740993,2\n");
     write_text("broken.json", "{\"name\":\"ring\",");
     write_text("empty", "");
     write_text("garbage", "garbage");
@@ -218,6 +300,11 @@ Test(simulate, wrong_calls_and_data_are_refused)
     expect_exit("simulate --campaign real.json --data negative.csv --devices 1" IN, 3, "negative");
     expect_exit("simulate --campaign real.json --data half.csv --devices 1" IN, 3,
                 "not an integer");
+    expect_exit("simulate --campaign real.json --data vast.csv --devices 1" IN, 3,
+                "row 2: count 1e+308 of device 7 is above 1e+300");
+    expect_exit("simulate --campaign real.json --data beyond.csv --devices 1" IN, 3,
+                "row 2: device 9007199254740992 is not below 2^53: integers beyond 2^53 are not "
+                "exact here");
     expect_exit("simulate --campaign broken.json --data data.csv --devices 1" IN, 3, "broken.json");
     expect_exit("simulate --campaign empty --data data.csv --devices 1" IN, 3, "empty");
     expect_exit("simulate --campaign garbage --data data.csv --devices 1" IN, 3, "garbage");

@@ -1,4 +1,4 @@
-#include "http_stub.h"
+#include "canned_server.h"
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
@@ -48,7 +48,8 @@ static void serve(int listener, const char *status, const void *body, size_t len
     }
 }
 
-void http_stub_start(struct http_stub *stub, const char *status, const void *body, size_t len)
+void canned_server_start(struct canned_server *server, const char *status, const void *body,
+                         size_t len)
 {
     struct sockaddr_in address = {.sin_family = AF_INET};
     socklen_t address_len = sizeof address;
@@ -58,19 +59,19 @@ void http_stub_start(struct http_stub *stub, const char *status, const void *bod
     cr_assert_eq(bind(listener, (struct sockaddr *)&address, sizeof address), 0);
     cr_assert_eq(listen(listener, 8), 0);
     cr_assert_eq(getsockname(listener, (struct sockaddr *)&address, &address_len), 0);
-    (void)snprintf(stub->url, sizeof stub->url, "http://127.0.0.1:%u",
+    (void)snprintf(server->url, sizeof server->url, "http://127.0.0.1:%u",
                    (unsigned)ntohs(address.sin_port));
-    stub->child = fork();
-    cr_assert_geq(stub->child, 0);
-    if (stub->child == 0) {
+    server->child = fork();
+    cr_assert_geq(server->child, 0);
+    if (server->child == 0) {
         (void)alarm(60); /* never outlives its test by much */
         serve(listener, status, body, len);
     }
     (void)close(listener);
 }
 
-void http_stub_stop(struct http_stub *stub)
+void canned_server_stop(struct canned_server *server)
 {
-    (void)kill(stub->child, SIGKILL);
-    (void)waitpid(stub->child, NULL, 0);
+    (void)kill(server->child, SIGKILL);
+    (void)waitpid(server->child, NULL, 0);
 }

@@ -1,0 +1,311 @@
+#include "campaign/spec_read.h"
+#include "mechanism/baselines.h"
+#include "mechanism/ground.h"
+#include "mechanism/mechanism.h"
+#include "mechanism/sampler.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COST_PAIRS_MAX ((uint64_t)1 << 28)    /* looked at for a largest cost */
+#define UTILITY_PAIRS_MAX ((uint64_t)1 << 26) /* for a sensitivity and a base measure */
+#define ITERATIONS_DEFAULT 300
+#define N_MAX_DEFAULT 32
+
+static const char *const wpm_keys[] = {"type",       "epsilon",      "lambda", "lambda_relative",
+                                       "iterations", "base_measure", "n_max",  "sample_first",
+                                       NULL};
+static const char *const baseline_keys[] = {"type",  "epsilon",      "base_measure",
+                                            "n_max", "sample_first", NULL};
+static const char *const wpm_only_keys[] = {"lambda", "lambda_relative", "iterations"};
+
+static dpot_status check_mechanism_keys(const json_t *mechanism, enum dpot_mechanism_id id,
+                                        struct dpot_error *error)
+{
+    if (id == DPOT_MECHANISM_WPM) {
+        return json_check_keys(mechanism, "mechanism", wpm_keys, error);
+    }
+    for (size_t i = 0; i < sizeof wpm_only_keys / sizeof wpm_only_keys[0]; i++) {
+        if (json_object_get(mechanism, wpm_only_keys[i])) {
+            return dpot_error_set(error, DPOT_ERR_MALFORMED,
+                                  "mechanism.%s goes with wpm only: %s does not use it, remove it",
+                                  wpm_only_keys[i], dpot_mechanism_name(id));
+        }
+    }
+    return json_check_keys(mechanism, "mechanism", baseline_keys, error);
+}
+
+static dpot_status check_mechanism_type(const json_t *mechanism, enum dpot_mechanism_id *id,
+                                        struct dpot_error *error)
+{
+    const char *type = NULL;
+    if (!json_is_object(mechanism)) {
+        return dpot_error_set(error, DPOT_ERR_MALFORMED,
+                              "mechanism must be an object such as {\"type\":\"wpm\",...}");
+    }
+    const dpot_status status =
+        spec_require(json_get_string(mechanism, "mechanism", "type", &type, error),
+                     "mechanism.type", "say wpm, kpm or exponential", error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    if (dpot_mechanism_find(type, id) != DPOT_OK) {
+        return dpot_error_set(error, DPOT_ERR_RANGE,
+                              "mechanism.type is \"%.40s\": use wpm, kpm or exponential", type);
+    }
+    if (!dpot_mechanism_get(*id)) {
+        return dpot_error_set(error, DPOT_ERR_RANGE,
+                              "mechanism.type is \"%s\", which is not in this build: use wpm, kpm "
+                              "or exponential",
+                              type);
+    }
+    return check_mechanism_keys(mechanism, *id, error);
+}
+
+/* What a device is charged, rounded down; never above the ceiling by rounding. */
+static dpot_status read_epsilon(const json_t *mechanism, struct dpot_campaign *campaign,
+                                struct dpot_error *error)
+{
+    double epsilon = 0;
+    dpot_status status = spec_require(
+        json_get_number(mechanism, "mechanism", "epsilon", -INFINITY, INFINITY, &epsilon, error),
+        "mechanism.epsilon", "give a number from 2^-32 to 20", error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    const double max = dpot_epsilon_to_double(DPOT_INDEX_EPSILON_MAX_Q32);
+    if (epsilon > max) {
+        return dpot_error_set(error, DPOT_ERR_EPSILON,
+                              "mechanism.epsilon is %.17g: choose at most %g", epsilon, max);
+    }
+    status = dpot_epsilon_from_double(epsilon, &campaign->epsilon_q32);
+    return status == DPOT_OK
+               ? status
+               : dpot_error_set(error, status,
+                                "mechanism.epsilon is %.10g: give a number from 2^-32 (about "
+                                "2.33e-10) to %g",
+                                epsilon, max);
+}
+
+/* The largest cost between a domain point and an output point, by looking at every pair. */
+static dpot_status find_largest_cost(const struct dpot_campaign *campaign, double *largest,
+                                     struct dpot_error *error)
+{
+    const struct dpot_domain *domain = &campaign->domain, *output = &campaign->output;
+    if ((uint64_t)domain->size * output->size > COST_PAIRS_MAX) {
+        return dpot_error_set(error, DPOT_ERR_TOO_LARGE,
+                              "mechanism.lambda_relative would look at %u x %u costs: give "
+                              "mechanism.lambda in cost units",
+                              domain->size, output->size);
+    }
+    struct dpot_ground ground = {0};
+    dpot_status status = dpot_ground_init(&ground, campaign, NULL, error);
+    double *row = dpot_alloc_array(NULL, output->size, sizeof *row);
+    if (status == DPOT_OK && !row) {
+        status = DPOT_ERR_MEMORY;
+    }
+    *largest = 0;
+    for (uint32_t i = 0; status == DPOT_OK && i < domain->size; i++) {
+        dpot_ground_row(&ground, i, row);
+        for (uint32_t j = 0; j < output->size; j++) {
+            *largest = fmax(*largest, row[j]);
+        }
+    }
+    dpot_free_array(NULL, row, output->size, sizeof *row);
+    dpot_ground_release(&ground);
+    return status;
+}
+
+static dpot_status read_lambda(const json_t *mechanism, struct dpot_campaign *campaign,
+                               struct dpot_error *error)
+{
+    const bool is_relative = json_object_get(mechanism, "lambda_relative") != NULL;
+    if (is_relative == (json_object_get(mechanism, "lambda") != NULL)) {
+        return dpot_error_set(error, DPOT_ERR_MALFORMED,
+                              "give either mechanism.lambda (cost units) or "
+                              "mechanism.lambda_relative (fraction of the largest cost), %s",
+                              is_relative ? "not both" : "one of them is needed");
+    }
+    const char *key = is_relative ? "lambda_relative" : "lambda";
+    dpot_status status =
+        json_get_number(mechanism, "mechanism", key, -INFINITY, INFINITY, &campaign->lambda, error);
+    if (status == DPOT_OK && !(campaign->lambda > 0 && isfinite(campaign->lambda))) {
+        status = dpot_error_set(error, DPOT_ERR_RANGE, "mechanism.%s is %g: it must be positive",
+                                key, campaign->lambda);
+    }
+    double largest = 1;
+    if (status == DPOT_OK && is_relative) {
+        status = find_largest_cost(campaign, &largest, error);
+    }
+    if (status == DPOT_OK && !(largest > 0 && isfinite(campaign->lambda * largest))) {
+        status = dpot_error_set(error, DPOT_ERR_RANGE,
+                                "the largest cost is %g: mechanism.lambda_relative needs a "
+                                "positive finite one",
+                                largest);
+    }
+    campaign->lambda *= largest;
+    return status;
+}
+
+/* The total mass of "uniform" or "uniform:<total mass>". */
+static dpot_status read_uniform_mass(const char *text, double *total, struct dpot_error *error)
+{
+    static const char prefix[] = "uniform";
+    char *end = NULL;
+    *total = 1;
+    if (strcmp(text, prefix) == 0) {
+        return DPOT_OK;
+    }
+    if (strncmp(text, "uniform:", sizeof prefix) == 0) {
+        *total = strtod(text + sizeof prefix, &end);
+        if (end != text + sizeof prefix && *end == '\0' && *total > 0 && isfinite(*total)) {
+            return DPOT_OK;
+        }
+    }
+    return dpot_error_set(error, DPOT_ERR_MALFORMED,
+                          "mechanism.base_measure is \"%.40s\": give uniform, uniform:<total mass> "
+                          "or an array of masses",
+                          text);
+}
+
+static void ground_row(void *ctx, size_t i, double *row)
+{
+    dpot_ground_row(ctx, (uint32_t)i, row);
+}
+
+/* The sensitivity of the utility; and the exponential mechanism's own base measure, unless m is
+ * NULL. */
+static dpot_status find_utility(struct dpot_campaign *campaign, double *m, struct dpot_error *error)
+{
+    const struct dpot_domain *domain = &campaign->domain, *output = &campaign->output;
+    if ((uint64_t)domain->size * output->size > UTILITY_PAIRS_MAX) {
+        return dpot_error_set(error, DPOT_ERR_TOO_LARGE,
+                              "the exponential mechanism would look at %u x %u costs, at most %llu "
+                              "are allowed: use fewer points",
+                              domain->size, output->size, (unsigned long long)UTILITY_PAIRS_MAX);
+    }
+    struct dpot_ground ground = {0};
+    const struct dpot_cost_rows cost = {domain->size, output->size, ground_row, &ground};
+    dpot_status status = dpot_ground_init(&ground, campaign, NULL, error);
+    if (status == DPOT_OK) {
+        status = dpot_exponential_sensitivity(&cost, NULL, &campaign->sensitivity, error);
+    }
+    if (status == DPOT_OK && m) {
+        const double epsilon = dpot_epsilon_to_double(campaign->epsilon_q32);
+        status = dpot_exponential_base_measure(&cost, epsilon / (2 * campaign->sensitivity), NULL,
+                                               m, error);
+    }
+    dpot_ground_release(&ground);
+    return status;
+}
+
+/* The base measure that a mechanism has where the SPEC gives none. */
+static dpot_status default_masses(struct dpot_campaign *campaign, double *m,
+                                  struct dpot_error *error)
+{
+    const uint32_t size = campaign->output.size;
+    if (campaign->mechanism == DPOT_MECHANISM_EXPONENTIAL) {
+        return find_utility(campaign, m, error);
+    }
+    const double epsilon = dpot_epsilon_to_double(campaign->epsilon_q32);
+    const double mass =
+        campaign->mechanism == DPOT_MECHANISM_KPM ? dpot_kpm_mass(epsilon, size) : 1.0 / size;
+    for (uint32_t j = 0; j < size; j++) {
+        m[j] = mass;
+    }
+    return DPOT_OK;
+}
+
+static dpot_status listed_masses(const json_t *value, double *m, uint32_t size,
+                                 struct dpot_error *error)
+{
+    if (!json_is_string(value)) {
+        return spec_read_numbers(value, "mechanism.base_measure", m, size, error);
+    }
+    double total = 1;
+    const dpot_status status = read_uniform_mass(json_string_value(value), &total, error);
+    for (uint32_t j = 0; j < size; j++) {
+        m[j] = total / size;
+    }
+    return status;
+}
+
+static dpot_status read_masses(const json_t *value, struct dpot_campaign *campaign, double *m,
+                               struct dpot_error *error)
+{
+    if (!value) {
+        return default_masses(campaign, m, error);
+    }
+    const dpot_status status = campaign->mechanism == DPOT_MECHANISM_EXPONENTIAL
+                                   ? find_utility(campaign, NULL, error)
+                                   : DPOT_OK;
+    return status == DPOT_OK ? listed_masses(value, m, campaign->output.size, error) : status;
+}
+
+static dpot_status read_base_measure(const json_t *mechanism, struct dpot_campaign *campaign,
+                                     struct dpot_error *error)
+{
+    struct dpot_base_measure *base_measure = &campaign->base_measure;
+    const uint32_t size = campaign->output.size;
+    double *m = dpot_alloc_array(NULL, size, sizeof *m);
+    base_measure->mass_code = dpot_alloc_array(NULL, size, sizeof *base_measure->mass_code);
+    base_measure->size = size;
+    dpot_status status = m && base_measure->mass_code ? DPOT_OK : DPOT_ERR_MEMORY;
+    if (status == DPOT_OK) {
+        status = read_masses(json_object_get(mechanism, "base_measure"), campaign, m, error);
+    }
+    if (status == DPOT_OK) {
+        status = dpot_base_measure_encode(m, size, campaign->epsilon_q32, base_measure, error);
+        if (status != DPOT_OK) {
+            status = dpot_error_prefix(error, status, "mechanism.base_measure");
+        }
+    }
+    dpot_free_array(NULL, m, size, sizeof *m);
+    return status;
+}
+
+static dpot_status read_counts(const json_t *mechanism, struct dpot_campaign *campaign,
+                               struct dpot_error *error)
+{
+    int64_t n_max = N_MAX_DEFAULT;
+    dpot_status status = spec_default(
+        json_get_integer(mechanism, "mechanism", "n_max", 1, DPOT_N_MAX_MAX, &n_max, error));
+    if (status == DPOT_OK) {
+        status = spec_default(
+            json_get_bool(mechanism, "mechanism", "sample_first", &campaign->sample_first, error));
+    }
+    campaign->n_max = (uint32_t)n_max;
+    return status;
+}
+
+static dpot_status read_sweeps(const json_t *mechanism, struct dpot_campaign *campaign,
+                               struct dpot_error *error)
+{
+    int64_t iterations = ITERATIONS_DEFAULT;
+    const dpot_status status = read_lambda(mechanism, campaign, error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    const dpot_status counted = spec_default(json_get_integer(
+        mechanism, "mechanism", "iterations", 1, DPOT_ITERATIONS_MAX, &iterations, error));
+    campaign->iterations = (uint32_t)iterations;
+    return counted;
+}
+
+dpot_status spec_read_mechanism(const json_t *spec, struct dpot_campaign *campaign,
+                                struct dpot_error *error)
+{
+    const json_t *mechanism = json_object_get(spec, "mechanism");
+    dpot_status status = check_mechanism_type(mechanism, &campaign->mechanism, error);
+    if (status == DPOT_OK) {
+        status = read_epsilon(mechanism, campaign, error);
+    }
+    if (status == DPOT_OK && campaign->mechanism == DPOT_MECHANISM_WPM) {
+        status = read_sweeps(mechanism, campaign, error);
+    }
+    if (status == DPOT_OK) {
+        status = read_counts(mechanism, campaign, error);
+    }
+    return status == DPOT_OK ? read_base_measure(mechanism, campaign, error) : status;
+}
