@@ -1,6 +1,6 @@
 /* dpot job, artifact get and campaign revise, against answers made for the occasion. */
 #include "../files/folder.h"
-#include "http_stub.h"
+#include "canned_server.h"
 #include "process.h"
 
 #include "base/crypto.h"
@@ -27,13 +27,13 @@ TestSuite(job, .init = set_up, .fini = folder_remove);
 static void answer(const char *status, const void *body, size_t len, const char *arguments,
                    int exit_code, const char *word)
 {
-    struct http_stub stub;
+    struct canned_server stub;
     struct process p;
     char text[512];
-    http_stub_start(&stub, status, body, len);
+    canned_server_start(&stub, status, body, len);
     (void)snprintf(text, sizeof text, "%s --server %s", arguments, stub.url);
     process_run(&p, text);
-    http_stub_stop(&stub);
+    canned_server_stop(&stub);
     cr_assert_eq(p.exit_code, exit_code, "%s: %d %s", arguments, p.exit_code, p.err);
     cr_assert(strstr(p.out, word) || strstr(p.err, word), "%s says: %s%s", arguments, p.out, p.err);
 }
