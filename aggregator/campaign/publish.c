@@ -147,10 +147,10 @@ static dpot_status change_base_measure(struct store *store, struct dpot_campaign
                               "digest), %s",
                               masses ? "not both" : "one of them is needed");
     }
-    if (campaign->mechanism != DPOT_MECHANISM_WPM) {
+    if (campaign->base_measure.size == 0) {
         return dpot_error_set(error, DPOT_ERR_RANGE,
-                              "the campaign's mechanism is %s, which takes no base measure of "
-                              "yours: create a campaign of wpm",
+                              "the campaign's mechanism is %s, which has no base measure: create a "
+                              "campaign of wpm",
                               dpot_mechanism_name(campaign->mechanism));
     }
     const size_t size = campaign->output.size;

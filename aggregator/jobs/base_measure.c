@@ -93,8 +93,8 @@ static dpot_status check(const struct dpot_campaign *campaign, struct dpot_error
     const uint64_t n_rows = campaign->domain.size, n_cols = campaign->output.size;
     if (campaign->mechanism != DPOT_MECHANISM_WPM) {
         return dpot_error_set(error, DPOT_ERR_RANGE,
-                              "the campaign's mechanism is %s, which takes no base measure of "
-                              "ours: choose a campaign of wpm",
+                              "the campaign's mechanism is %s: the measure sought here is the "
+                              "best for wpm, choose a campaign of that",
                               dpot_mechanism_name(campaign->mechanism));
     }
     if (n_rows * n_cols > COST_PAIRS_MAX) {

@@ -164,6 +164,29 @@ Test(revise, a_wrong_change_is_refused_by_key)
            DPOT_ERR_NOT_FOUND, "no artifact");
 }
 
+Test(revise, the_baselines_can_have_another_base_measure_too)
+{
+    static const char *const mechanisms[] = {"{\"type\":\"kpm\",\"epsilon\":1}",
+                                             "{\"type\":\"exponential\",\"epsilon\":1}"};
+    for (size_t i = 0; i < 2; i++) {
+        struct revision_record first, second;
+        struct dpot_error error = {{0}};
+        json_t *spec = fixture_spec(), *change = fixture_json(change_text);
+        (void)json_object_set_new(spec, "mechanism", fixture_json(mechanisms[i]));
+        cr_assert_eq(registry_create(rig.registry, spec, &first, &error), DPOT_OK, "%s",
+                     error.text);
+        cr_assert_eq(registry_revise(rig.registry, first.campaign_id, change, &second, &error),
+                     DPOT_OK, "%s", error.text);
+        const struct dpot_campaign *campaign = campaign_of(&second);
+        double m[FIXTURE_RING_SIZE];
+        dpot_base_measure_decode(&campaign->base_measure, campaign->epsilon_q32, m);
+        cr_assert_float_eq(m[7], 0.18, 1e-8);
+        cr_assert_eq(campaign->mechanism, campaign_of(&first)->mechanism);
+        json_decref(change);
+        json_decref(spec);
+    }
+}
+
 Test(revise, an_unknown_campaign_is_not_found)
 {
     struct revision_record record;

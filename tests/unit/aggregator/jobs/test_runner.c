@@ -205,6 +205,26 @@ Test(runner, what_is_wrong_with_a_job_is_said_before_it_is_queued)
     cr_assert_eq(store_next_job(rig.store, &record, NULL), DPOT_ERR_NOT_FOUND);
 }
 
+Test(runner, a_campaign_of_kpm_is_estimated_and_has_no_base_measure_job)
+{
+    struct revision_record kpm;
+    struct job_record record;
+    struct dpot_error error = {{0}};
+    json_t *spec = fixture_spec();
+    (void)json_object_set_new(spec, "mechanism", fixture_json("{\"type\":\"kpm\",\"epsilon\":1}"));
+    cr_assert_eq(registry_create(rig.registry, spec, &kpm, &error), DPOT_OK, "%s", error.text);
+    json_decref(spec);
+    cr_assert_eq(registry_open_campaign(rig.registry, kpm.campaign_id, &kpm, NULL), DPOT_OK);
+    cr_assert_eq(runner_start(runner, "base-measure", kpm.campaign_id, NULL, &record, &error),
+                 DPOT_ERR_RANGE);
+    cr_assert_not_null(strstr(error.text, "kpm"), "%s", error.text);
+    rig.record = kpm;
+    post_reports(3);
+    cr_assert_eq(runner_start(runner, "estimate", kpm.campaign_id, NULL, &record, &error), DPOT_OK,
+                 "%s", error.text);
+    (void)wait_for(&record, JOB_DONE);
+}
+
 Test(runner, of_two_at_once_the_second_waits)
 {
     const struct job_record first = start("base-measure", ENDLESS);

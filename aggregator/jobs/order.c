@@ -1,0 +1,73 @@
+#include "jobs/order.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static dpot_status copy_parameters(const json_t *parameters, struct job_record *record,
+                                   struct dpot_error *error)
+{
+    char *text = json_dumps(parameters, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENSURE_ASCII |
+                                            JSON_REAL_PRECISION(17));
+    const int len = text ? snprintf(record->parameters, sizeof record->parameters, "%s", text) : -1;
+    free(text);
+    if (len < 0) {
+        return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for a job");
+    }
+    return (size_t)len < sizeof record->parameters
+               ? DPOT_OK
+               : dpot_error_set(error, DPOT_ERR_TOO_LARGE,
+                                "the parameters take %d bytes: at most %zu", len,
+                                sizeof record->parameters - 1);
+}
+
+/* Kind and parameters, from the caller's words to what is stored. */
+static dpot_status describe(const char *name, const json_t *given, const struct job_kind **kind,
+                            struct job_record *record, struct dpot_error *error)
+{
+    json_t *empty = json_object(), *complete = NULL;
+    dpot_status status = job_kind_find(name, kind, error);
+    if (status == DPOT_OK) {
+        status = (*kind)->complete(given ? given : empty, &complete, error);
+    }
+    if (status == DPOT_OK) {
+        (void)snprintf(record->kind, sizeof record->kind, "%s", (*kind)->name);
+        status = copy_parameters(complete, record, error);
+    }
+    json_decref(complete);
+    json_decref(empty);
+    return status;
+}
+
+/* Can this job be run on the campaign as it is? */
+static dpot_status check_campaign(const struct job_kind *kind, const struct snapshot *snapshot,
+                                  struct dpot_error *error)
+{
+    dpot_status status = kind->check ? kind->check(snapshot->campaign, error) : DPOT_OK;
+    if (status == DPOT_OK && kind->needs_pool) {
+        status = snapshot_check_ready(snapshot, error);
+    }
+    return status;
+}
+
+dpot_status order_check(const struct snapshot_source *source, const char *kind,
+                        const uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN], const json_t *parameters,
+                        struct job_record *record, struct dpot_error *error)
+{
+    const struct job_kind *found = NULL;
+    struct snapshot snapshot;
+    *record = (struct job_record){.state = JOB_QUEUED};
+    dpot_status status = describe(kind, parameters, &found, record, error);
+    if (status == DPOT_OK) {
+        status = snapshot_find(source, campaign_id, &snapshot, error);
+    }
+    if (status == DPOT_OK) {
+        status = check_campaign(found, &snapshot, error);
+    }
+    if (status == DPOT_OK) {
+        dpot_random_bytes(record->id, sizeof record->id);
+        memcpy(record->campaign_id, campaign_id, sizeof record->campaign_id);
+        memcpy(record->hash, snapshot.hash, sizeof record->hash);
+    }
+    return status;
+}
