@@ -119,9 +119,11 @@ static bool find_time(const char *text, const char *name, int64_t *time_ms)
            dpot_time_parse(value, time_ms) == DPOT_OK;
 }
 
+/* A secret whose public half does not belong to it must never sign: see base/crypto.h. */
 static bool parse_signing_key(const char *text, uint8_t *secret_key)
 {
-    return find_hex(text, "secret_key", secret_key, DPOT_SIGN_SECRET_LEN);
+    return find_hex(text, "secret_key", secret_key, DPOT_SIGN_SECRET_LEN) &&
+           dpot_sign_is_whole(secret_key);
 }
 
 /* The public half and the id are derived, and the id in the file must be that one. */

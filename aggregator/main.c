@@ -213,6 +213,7 @@ static void block_signals(sigset_t *stopping)
     (void)sigaddset(stopping, SIGINT);
     (void)pthread_sigmask(SIG_BLOCK, stopping, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGHUP, SIG_IGN); /* the log is stderr: there is nothing to reopen */
 }
 
 static int run_service(const struct config *config, const struct options *options)

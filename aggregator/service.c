@@ -54,6 +54,47 @@ static dpot_status sign_keys(struct service *s, int64_t now_ms, struct dpot_erro
     return registry_sign_keys(s->registry, &public_keys, &s->app.signed_keys, error);
 }
 
+struct hashes {
+    uint8_t (*hash)[DPOT_HASH_LEN]; /* (n) */
+    size_t n;
+    bool is_out_of_memory;
+};
+
+static int keep_hash(void *ctx, const struct revision_record *record)
+{
+    struct hashes *hashes = ctx;
+    void *grown = dpot_resize_array(NULL, hashes->hash, hashes->n, hashes->n + 1, DPOT_HASH_LEN);
+    hashes->is_out_of_memory = grown == NULL;
+    if (grown) {
+        hashes->hash = grown;
+        memcpy(hashes->hash[hashes->n++], record->hash, DPOT_HASH_LEN);
+    }
+    return hashes->is_out_of_memory;
+}
+
+/* Every stored revision must verify under the signing key: a store beside the key of another install, or an
+ * altered one, is found at start-up and not by the devices. */
+static dpot_status check_revisions(struct service *s, struct dpot_error *error)
+{
+    struct hashes hashes = {0};
+    dpot_status status = store_list_revisions(s->store, keep_hash, &hashes, error);
+    if (status == DPOT_OK && hashes.is_out_of_memory) {
+        status = DPOT_ERR_MEMORY;
+    }
+    for (size_t i = 0; status == DPOT_OK && i < hashes.n; i++) {
+        struct registry_revision revision;
+        status = registry_get(s->registry, hashes.hash[i], &revision, error);
+    }
+    dpot_free_array(NULL, hashes.hash, hashes.n, DPOT_HASH_LEN);
+    if (status == DPOT_ERR_CORRUPT || status == DPOT_ERR_SIGNATURE) {
+        return dpot_error_prefix(
+            error, status,
+            "a stored campaign does not verify under keys/signing.key: restore the "
+            "key or the store that belong together");
+    }
+    return status;
+}
+
 static dpot_status open_rooms(struct service *s, const struct config *config,
                               const struct service_hooks *hooks, struct dpot_error *error)
 {
@@ -70,6 +111,9 @@ static dpot_status open_rooms(struct service *s, const struct config *config,
     }
     if (status == DPOT_OK) {
         status = registry_new(s->store, s->keys.secret_key, clock, &s->registry, error);
+    }
+    if (status == DPOT_OK) {
+        status = check_revisions(s, error);
     }
     if (status == DPOT_OK) {
         status = sign_keys(s, clock->now(clock->ctx), error);

@@ -152,6 +152,9 @@ static void choose_linear(struct axis *axis, double n)
     const struct number_format format = choose_format(fmax(fabs(axis->lo), fabs(axis->hi)), step);
     for (double k = ceil(axis->lo / step - 1e-6); k <= axis->hi / step + 1e-6; k++) {
         const double value = k * step;
+        if (axis->kind == AXIS_LATITUDE && fabs(value) > 90) {
+            continue; /* the margin beyond a pole */
+        }
         struct axis_tick *tick = add_tick(axis, value);
         if (!tick) {
             return;

@@ -28,8 +28,9 @@ struct axis {
     struct axis_tick ticks[AXIS_TICKS_MAX];
 };
 
-/* Sets the range to that of the values, with `margin` of its length added on both sides; a single value gets
- * a range around it. Values are finite, at most PICTURE_VALUE_MAX, and above 0 for a logarithmic axis. */
+/* Sets the range to that of the values, with `margin` of its length added on both sides; a
+ * single value gets a range around it. Values are finite, at most PICTURE_VALUE_MAX, and above 0
+ * for a logarithmic axis. */
 void axis_init(struct axis *axis, enum axis_kind kind, bool is_log, double lo, double hi,
                double margin);
 
@@ -39,8 +40,8 @@ double axis_share(const struct axis *axis, double value);
 /* Where a tick is. */
 double axis_tick_share(const struct axis *axis, size_t i);
 
-/* Chooses ticks so that their numbers keep a distance: along a length of `length` units, numbers side
- * by side (is_across) or one above the other. At least one tick has a number. */
+/* Chooses ticks so that their numbers keep a distance: along a length of `length` units, numbers
+ * side by side (is_across) or one above the other. At least one tick has a number. */
 void axis_choose_ticks(struct axis *axis, double length, bool is_across,
                        const struct picture_font *font);
 

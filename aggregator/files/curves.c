@@ -14,6 +14,7 @@
 #define SAMPLE 30 /* length of a curve in the legend */
 #define ENTRY_GAP 22
 #define LEGEND_ROW 20
+#define FALLBACK_MAX 32
 #define PEN_MAX 2048
 #define UNSORTED_MAX 200000 /* values, when x is in no order */
 
@@ -21,7 +22,8 @@ struct drawing {
     const struct curves *curves;
     struct frame frame;
     struct label_lines title;
-    char names[CURVES_MAX][LABEL_BYTES_MAX]; /* cleaned and fitted */
+    char names[CURVES_MAX][LABEL_BYTES_MAX]; /* in the legend */
+    char fallback[FALLBACK_MAX];             /* what names the y axis when nothing else does */
     double entry_width;                      /* of the widest in the legend */
     size_t n_curves;
     double page_height;
@@ -45,7 +47,8 @@ static bool is_drawn(const struct curves *c, size_t row, size_t curve)
     return fabs(y) <= PICTURE_VALUE_MAX && !(c->is_log_x && x <= 0) && !(c->is_log_y && y <= 0);
 }
 
-/* Whether x only rises or only falls: then a pixel column is visited once, however many rows there are. */
+/* Whether x only rises or only falls: then a pixel column is visited once, however many rows
+ * there are. */
 static bool is_sorted(const struct curves *c)
 {
     bool rises = false, falls = false;
@@ -119,17 +122,25 @@ static bool set_axes(struct drawing *d, size_t *n_left_out)
 
 /* ---- layout ---- */
 
-static void set_names(struct drawing *d)
+/* The name of a curve as it came, or else its number, written into `fallback`. */
+static const char *name_of(const struct curves *c, size_t curve, char fallback[FALLBACK_MAX])
 {
-    char fallback[32];
-    const double width = PICTURE_WIDTH - 2.0 * FRAME_MARGIN - SAMPLE - FRAME_GAP - 100;
+    const char *name = c->names ? c->names[curve + 1] : NULL;
+    (void)snprintf(fallback, FALLBACK_MAX, "column %zu", curve + 2);
+    return name && *name ? name : fallback;
+}
+
+/* Entries of the legend, at most as wide as the plot. */
+static void set_entries(struct drawing *d)
+{
+    char fallback[FALLBACK_MAX];
+    const double beside = SAMPLE + FRAME_GAP;
+    d->entry_width = 0;
     for (size_t j = 0; j < d->n_curves; j++) {
-        const char *name = d->curves->names ? d->curves->names[j + 1] : NULL;
-        (void)snprintf(fallback, sizeof fallback, "column %zu", j + 2);
-        label_fit(&frame_label_font, name && *name ? name : fallback, width, d->names[j]);
+        label_fit(&frame_label_font, name_of(d->curves, j, fallback), d->frame.box.width - beside,
+                  d->names[j]);
         d->entry_width =
-            fmax(d->entry_width,
-                 SAMPLE + FRAME_GAP + picture_text_width(&frame_label_font, d->names[j]));
+            fmax(d->entry_width, beside + picture_text_width(&frame_label_font, d->names[j]));
     }
 }
 
@@ -140,7 +151,7 @@ static void set_labels(struct drawing *d)
     d->frame.x_label = c->caption.x_label ? c->caption.x_label : x_name ? x_name : "x";
     d->frame.y_label = c->caption.y_label;
     if (!d->frame.y_label) {
-        d->frame.y_label = d->n_curves == 1 ? d->names[0] : "value";
+        d->frame.y_label = d->n_curves == 1 ? name_of(c, 0, d->fallback) : "value";
     }
     d->frame.has_x_numbers = d->frame.has_y_numbers = true;
 }
@@ -164,13 +175,15 @@ static void plan(struct drawing *d)
                LABEL_LINES_MAX, &d->title);
     frame->box.height = PLOT_HEIGHT;
     axis_choose_ticks(&frame->y, frame->box.height, false, &frame_number_font);
-    for (int pass = 0; pass < 2; pass++) { /* how far numbers stand out depends on the width */
+    for (int pass = 0; pass < 3; pass++) { /* how far numbers stand out depends on the width */
         frame->box.x = FRAME_MARGIN + frame_left(frame);
         frame->box.width =
             PICTURE_WIDTH - frame->box.x - 2.0 * FRAME_MARGIN - (pass ? frame_right(frame) : 0);
         axis_choose_ticks(&frame->x, frame->box.width, true, &frame_number_font);
     }
+    frame_trim_numbers(frame, fmin(frame->box.x, PICTURE_WIDTH - frame->box.x - frame->box.width));
     frame->box.y = FRAME_MARGIN + frame_title_height(&d->title, &frame_title_font);
+    set_entries(d);
     const size_t across = entries_across(d), n_legend_rows = (d->n_curves + across - 1) / across;
     d->page_height = frame->box.y + frame->box.height + frame_below(frame) + FRAME_MARGIN +
                      (has_legend(d) ? FRAME_GAP + LEGEND_ROW * (double)n_legend_rows : 0);
@@ -272,7 +285,7 @@ static void draw_curve(struct picture *picture, const struct drawing *d, size_t 
     const struct curves *c = d->curves;
     struct pen pen = {.picture = picture,
                       .stroke = stroke_of(curve),
-                      .resolution = 5 * picture_resolution(picture),
+                      .resolution = picture_pixel(picture) / 2,
                       .column = NAN};
     for (size_t i = 0; i < c->n_rows; i++) {
         if (!is_drawn(c, i, curve)) {
@@ -337,7 +350,6 @@ dpot_status curves_draw(const struct curves *curves, struct picture_size *size, 
     if (status != DPOT_OK) {
         return status;
     }
-    set_names(&d);
     set_labels(&d);
     plan(&d);
     const struct picture_page page = {

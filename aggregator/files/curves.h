@@ -14,9 +14,10 @@ struct curves {
     bool is_log_x, is_log_y;
 };
 
-/* Draws and writes the picture. Rows are joined in their order. A y that is NaN or infinite, and a value that
- * is not above 0 on a logarithmic axis, interrupts its curve; *n_left_out (may be NULL) counts them. An x
- * that is not finite is refused, and so is a table of which nothing is left. Statuses as heatmap_draw. */
+/* Draws and writes the picture. Rows are joined in their order. A y that is NaN or infinite, and
+ * a value that is not above 0 on a logarithmic axis, interrupts its curve; *n_left_out (may be
+ * NULL) counts them. An x that is not finite is refused, and so is a table of which nothing is
+ * left. Statuses as heatmap_draw. */
 DPOT_WARN_UNUSED dpot_status curves_draw(const struct curves *curves, struct picture_size *size,
                                          size_t *n_left_out, struct dpot_error *error);
 

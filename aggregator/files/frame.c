@@ -1,7 +1,5 @@
 #include "files/frame.h"
 
-#include "base/alloc.h"
-
 #include <math.h>
 
 #define TICK 4
@@ -44,14 +42,37 @@ static double label_height(const char *label, double length)
     return lines.n ? (double)lines.n * frame_line_height(&frame_label_font) + 4 : 0;
 }
 
+/* How far a number of the x axis stands out, on the left or on the right. */
+static double number_overhang(const struct frame *frame, size_t tick, bool is_right)
+{
+    const double half = picture_text_width(&frame_number_font, frame->x.ticks[tick].text) / 2;
+    const double at = frame->box.width * axis_tick_share(&frame->x, tick);
+    return is_right ? at + half - frame->box.width : half - at;
+}
+
 void frame_overhang(const struct frame *frame, double *left, double *right)
 {
     *left = *right = 0;
     for (size_t i = 0; frame->has_x_numbers && i < frame->x.n_ticks; i++) {
-        const double half = picture_text_width(&frame_number_font, frame->x.ticks[i].text) / 2;
-        const double at = frame->box.width * axis_tick_share(&frame->x, i);
-        *left = fmax(*left, half - at);
-        *right = fmax(*right, at + half - frame->box.width);
+        if (frame->x.ticks[i].text[0]) {
+            *left = fmax(*left, number_overhang(frame, i, false));
+            *right = fmax(*right, number_overhang(frame, i, true));
+        }
+    }
+}
+
+void frame_trim_numbers(struct frame *frame, double most)
+{
+    size_t n_left = 0;
+    for (size_t i = 0; i < frame->x.n_ticks; i++) {
+        n_left += frame->x.ticks[i].text[0] != '\0';
+    }
+    for (size_t i = 0; i < frame->x.n_ticks && n_left > 1; i++) {
+        if (frame->x.ticks[i].text[0] &&
+            (number_overhang(frame, i, false) > most || number_overhang(frame, i, true) > most)) {
+            frame->x.ticks[i].text[0] = '\0';
+            n_left--;
+        }
     }
 }
 

@@ -33,6 +33,9 @@ double frame_below(const struct frame *frame);
 /* How far numbers of the x axis stand out over the left and the right end of the box. */
 void frame_overhang(const struct frame *frame, double *left, double *right);
 
+/* Takes away numbers of the x axis that stand out farther, but for the last one left. */
+void frame_trim_numbers(struct frame *frame, double most);
+
 /* Where values are on the page. */
 double frame_x(const struct frame *frame, double value);
 double frame_y(const struct frame *frame, double value);
@@ -48,7 +51,8 @@ double frame_draw_title(struct picture *picture, const struct label_lines *lines
                         const struct picture_font *font, double x, double y);
 double frame_title_height(const struct label_lines *lines, const struct picture_font *font);
 
-/* The length of a degree of longitude in degrees of latitude, in the middle between two latitudes. */
+/* The length of a degree of longitude in degrees of latitude, in the middle between two
+ * latitudes. */
 double frame_degree_ratio(double lat_lo, double lat_hi);
 
 /* A border on a map: lines through (latitude, longitude); a row with a NaN ends a line. */

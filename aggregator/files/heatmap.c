@@ -10,6 +10,7 @@
 #define PANELS_ACROSS_MAX 3
 #define HEIGHT_MAX 640.0 /* of one plot, units */
 #define HEIGHT_MIN 90.0
+#define WIDTH_MIN 60.0
 #define BAR_HEIGHT_MAX 420.0
 #define ASPECT_MAX 8.0 /* beyond it a map or grid is no longer drawn to scale */
 
@@ -143,7 +144,8 @@ static void set_plot_size(const struct heatmap *h, struct layout *l)
 {
     struct frame *frame = &l->frame;
     const double gaps = l->gap * (double)(l->n_across - 1);
-    const double room = (PICTURE_WIDTH - l->left - l->right - gaps) / (double)l->n_across;
+    const double room =
+        fmax(WIDTH_MIN, (PICTURE_WIDTH - l->left - l->right - gaps) / (double)l->n_across);
     const double aspect = aspect_of(h);
     const double height_max = l->n_down > 1 ? HEIGHT_MAX / 2 : HEIGHT_MAX;
     frame->box.width = fmin(room, fmax(height_max / aspect, HEIGHT_MIN));
@@ -152,10 +154,8 @@ static void set_plot_size(const struct heatmap *h, struct layout *l)
     axis_choose_ticks(&frame->x, frame->box.width, true, &frame_number_font);
 }
 
-static void wrap_titles(const struct heatmap *h, struct layout *l)
+static void wrap_panel_titles(const struct heatmap *h, struct layout *l)
 {
-    label_wrap(&frame_title_font, h->caption.title, l->page_width - 2.0 * FRAME_MARGIN,
-               LABEL_LINES_MAX, &l->title);
     l->panel_title_height = 0;
     for (size_t p = 0; p < h->n_panels; p++) {
         label_wrap(&frame_panel_font, h->panel_titles[p], l->frame.box.width + PANEL_GAP_MIN / 2, 2,
@@ -178,34 +178,47 @@ static const char *value_label(const struct heatmap *h)
     return h->caption.value_label ? h->caption.value_label : "weight of a cell";
 }
 
+static double all_panels_height(const struct layout *l)
+{
+    return l->panel_height * (double)l->n_down + PANEL_ROW_GAP * (double)(l->n_down - 1);
+}
+
+/* Sizes from what stands beside the plots as the last pass left it. */
+static void plan_panels(const struct heatmap *h, struct layout *l)
+{
+    l->left = FRAME_MARGIN + frame_left(&l->frame);
+    l->gap = panel_gap(&l->frame);
+    set_plot_size(h, l);
+    wrap_panel_titles(h, l);
+    l->panel_height = l->panel_title_height + l->frame.box.height + frame_below(&l->frame);
+    l->bar_height =
+        fmin(all_panels_height(l) - l->panel_title_height - frame_below(&l->frame), BAR_HEIGHT_MAX);
+}
+
 static struct layout plan(const struct heatmap *h, const struct colour_scale *scale,
                           const struct colour *palette, struct colour_bar *bar)
 {
-    struct layout l = {.n_across = h->n_panels == 4 ? 2 : h->n_panels};
+    struct layout l = {.n_across = h->n_panels == 4 ? 2 : h->n_panels, .right = 100};
     l.n_across = l.n_across > PANELS_ACROSS_MAX ? PANELS_ACROSS_MAX : l.n_across;
     l.n_down = (h->n_panels + l.n_across - 1) / l.n_across;
     set_axes(h, &l.frame);
-    /* What stands beside the plots depends on their size by its numbers, and the size on what stands beside
-     * them: further passes settle it. */
+    /* The numbers depend on the size of the plots, and their size on the room that numbers need. */
     for (int pass = 0; pass < 3; pass++) {
-        l.left = FRAME_MARGIN + frame_left(&l.frame);
-        l.right = FRAME_MARGIN + 2 * FRAME_GAP + (pass ? colour_bar_width(bar) : 100);
-        l.gap = panel_gap(&l.frame);
-        set_plot_size(h, &l);
-        l.plots_width = (double)l.n_across * (l.frame.box.width + l.gap) - l.gap;
-        l.page_width = fmax(FRAME_PAGE_MIN, l.left + l.plots_width + l.right);
-        wrap_titles(h, &l);
-        l.panel_height = l.panel_title_height + l.frame.box.height + frame_below(&l.frame);
-        const double plots = l.panel_height * (double)l.n_down +
-                             PANEL_ROW_GAP * (double)(l.n_down - 1) - l.panel_title_height -
-                             frame_below(&l.frame);
-        l.bar_height = fmin(plots, BAR_HEIGHT_MAX);
+        plan_panels(h, &l);
         colour_bar_init(bar, scale, palette, value_label(h), l.bar_height);
+        l.right = FRAME_MARGIN + 2 * FRAME_GAP + colour_bar_width(bar);
     }
-    l.left += fmax(0, floor((l.page_width - l.left - l.plots_width - l.right) / 2));
+    if (l.n_across > 1) {
+        frame_trim_numbers(&l.frame, l.gap / 2 - 2);
+    }
+    l.left = FRAME_MARGIN + frame_left(&l.frame);
+    l.plots_width = (double)l.n_across * (l.frame.box.width + l.gap) - l.gap;
+    l.page_width = fmax(FRAME_PAGE_MIN, l.left + l.plots_width + l.right);
+    l.left += floor((l.page_width - l.left - l.plots_width - l.right) / 2);
+    label_wrap(&frame_title_font, h->caption.title, l.page_width - 2.0 * FRAME_MARGIN,
+               LABEL_LINES_MAX, &l.title);
     l.top = FRAME_MARGIN + frame_title_height(&l.title, &frame_title_font);
-    l.page_height = l.top + l.panel_height * (double)l.n_down +
-                    PANEL_ROW_GAP * (double)(l.n_down - 1) + FRAME_MARGIN;
+    l.page_height = l.top + all_panels_height(&l) + FRAME_MARGIN;
     return l;
 }
 

@@ -14,7 +14,8 @@ struct heatmap {
     const char *panel_titles[HEATMAP_PANELS_MAX]; /* NULL: none */
 
     /* The box that the cells cut, first coordinate along the rows: then the first row is at the
-     * bottom, as on a map. Without it cells have numbers and the first row is on top, as in a matrix. */
+     * bottom, as on a map. Without it cells have numbers and the first row is on top, as in a
+     * matrix. */
     bool has_box;
     double lo[2], hi[2];
 
@@ -24,10 +25,10 @@ struct heatmap {
     bool is_log; /* colours by the logarithm; zeros stay apart */
 };
 
-/* Draws and writes the picture. Cells that are 0 have a colour of their own, unless some are negative. Maps
- * are drawn to scale at their middle latitude. DPOT_ERR_ARGUMENT (no known format), DPOT_ERR_SHAPE,
- * DPOT_ERR_RANGE (not finite, beyond PICTURE_VALUE_MAX, negative with is_log, box), DPOT_ERR_TOO_LARGE,
- * DPOT_ERR_MEMORY, DPOT_ERR_IO. `size` may be NULL. */
+/* Draws and writes the picture. Cells that are 0 have a colour of their own, unless some are
+ * negative. Maps are drawn to scale at their middle latitude. DPOT_ERR_ARGUMENT (no known
+ * format), DPOT_ERR_SHAPE, DPOT_ERR_RANGE (not finite, beyond PICTURE_VALUE_MAX, negative with
+ * is_log, box), DPOT_ERR_TOO_LARGE, DPOT_ERR_MEMORY, DPOT_ERR_IO. `size` may be NULL. */
 DPOT_WARN_UNUSED dpot_status heatmap_draw(const struct heatmap *heatmap, struct picture_size *size,
                                           struct dpot_error *error);
 

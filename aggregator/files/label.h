@@ -7,9 +7,9 @@
 #define LABEL_BYTES_MAX 256 /* of one line, with its NUL */
 #define LABEL_LINES_MAX 3
 
-/* Copies `text` as clean UTF-8 of one line: bytes that are not UTF-8 and characters that XML does not know
- * become U+FFFD, runs of blanks and control characters one blank; what does not fit into `cap` bytes is
- * cut between characters. */
+/* Copies `text` as clean UTF-8 of one line: bytes that are not UTF-8 and characters that XML
+ * does not know become U+FFFD, runs of blanks and control characters one blank; what does not
+ * fit into `cap` bytes is cut between characters. */
 void label_clean(const char *text, char *out, size_t cap);
 
 /* label_clean, shortened with an ellipsis until it runs at most `width` units. */

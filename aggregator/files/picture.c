@@ -154,8 +154,8 @@ dpot_status picture_commit(struct picture *picture, struct picture_size *size,
 
 /* ---- drawing ---- */
 
-/* Whether the next `n` marks may be drawn. The kinds of picture have counted their data; this bounds what
- * comes with it, such as borders drawn twice, numbers and titles. */
+/* Whether the next `n` marks may be drawn. The kinds of picture have counted their data; this
+ * bounds what comes with it, such as borders drawn twice, numbers and titles. */
 static bool may_draw(struct picture *picture, size_t n)
 {
     const size_t most = 2 * picture->format->marks_max + EXTRA_MARKS;
@@ -260,7 +260,7 @@ double picture_text_width(const struct picture_font *font, const char *text)
     return width >= 0 ? width : 0.65 * font->size * (double)strlen(clean);
 }
 
-double picture_resolution(const struct picture *picture)
+double picture_pixel(const struct picture *picture)
 {
-    return fmin(0.01, 0.1 / picture->scale);
+    return 1 / picture->scale;
 }

@@ -1,6 +1,6 @@
 /* A picture while it is being drawn: .png (through cairo) and .svg behind one set of calls.
  *
- *     const struct picture_page page = {.path = "map.png", .width = 900, .height = 600, .scale = 1};
+ *     struct picture_page page = {.path = "map.png", .width = 900, .height = 600, .scale = 1};
  *     status = picture_open(&page, &picture, error);
  *     picture_line(picture, corners, 4, &stroke);  picture_text(picture, ...);  ...
  *     status = picture_commit(picture, error);           or picture_abandon(picture)
@@ -9,10 +9,11 @@
  * marks on a page.
  *
  * Lengths are page units: x to the right, y down, from the top left corner. A page is PICTURE_WIDTH
- * units wide unless its content wants less, and texts of 12 units are readable at that size; `scale`
- * multiplies units into pixels, for print. Drawing calls cannot fail: the first failure is kept and
- * comes out of picture_commit. The same calls give the same bytes on the same machine; the widths
- * of texts, and the pixels of a .png, depend on the font that fontconfig finds for DejaVu Sans.
+ * units wide unless its content wants less, and texts of 12 units are readable at that size;
+ * `scale` multiplies units into pixels, for print. Drawing calls cannot fail: the first failure is
+ * kept and comes out of picture_commit. The same calls give the same bytes on the same machine; the
+ * widths of texts, and the pixels of a .png, depend on the font that fontconfig finds for DejaVu
+ * Sans.
  *
  * One picture, one thread; different pictures may be drawn at the same time. */
 #ifndef DPOT_FILES_PICTURE_H
@@ -32,8 +33,8 @@
 #define PICTURE_SVG_MARKS_MAX ((size_t)500000) /* of an .svg, which holds each as text */
 #define PICTURE_VALUE_MAX 1e300                /* of what is drawn: differences stay finite */
 
-/* What every kind of picture is told: NULL stands for the default. Texts are borrowed; bytes that are
- * not UTF-8, and control characters, are replaced. */
+/* What every kind of picture is told: NULL stands for the default. Texts are borrowed; bytes
+ * that are not UTF-8, and control characters, are replaced. */
 struct picture_caption {
     const char *path;  /* ends in .png or .svg */
     const char *title; /* of the whole picture; default: none */
@@ -108,8 +109,8 @@ void picture_line(struct picture *picture, const double *points /* (n, 2) x, y *
 void picture_dot(struct picture *picture, double x, double y, double radius, struct colour colour,
                  double opacity);
 
-/* A rectangle of n_rows x n_cols cells, the first row on top, each in the colour of its level; cells keep
- * hard edges. */
+/* A rectangle of n_rows x n_cols cells, the first row on top, each in the colour of its level;
+ * cells keep hard edges. */
 void picture_cells(struct picture *picture, const struct picture_box *box, size_t n_rows,
                    size_t n_cols, const uint8_t *levels /* (n_rows, n_cols) */,
                    const struct colour palette[COLOUR_LEVELS]);
@@ -129,8 +130,12 @@ void picture_unclip(struct picture *picture);
 /* How far a text runs, in units. Total: without memory it is an estimate. */
 double picture_text_width(const struct picture_font *font, const char *text);
 
-/* How finely positions can be told apart, in units: a hundredth for .svg, a fraction of a pixel for
- * .png. */
-double picture_resolution(const struct picture *picture);
+/* Frees the fonts that are kept from picture to picture; the next picture finds them again. For
+ * the end of a program that wants to leave nothing behind: no picture may be open or being drawn
+ * anywhere. */
+void picture_release_fonts(void);
+
+/* The side of a pixel, in units. */
+double picture_pixel(const struct picture *picture);
 
 #endif

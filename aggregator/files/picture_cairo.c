@@ -1,8 +1,10 @@
-/* The door of cairo: pictures as .png, and the widths of texts for every format. */
+/* The door of cairo and of fontconfig, which finds the font: pictures as .png, and the widths of
+ * texts for every format. */
 #include "base/alloc.h"
 #include "files/picture_format.h"
 
 #include <cairo.h>
+#include <fontconfig/fontconfig.h>
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +12,8 @@
 #define HALF_PI 1.57079632679489661923
 #define SQUARE_SIDE 1.77245385090551602730 /* of the square with the area of a disc of radius 1 */
 
-/* Stroked at once: the time of a stroke grows with the square of its length where it crosses itself. */
+/* Stroked at once: the time of a stroke grows with the square of its length where it crosses
+ * itself. */
 #define CHUNK_VERTICES 2000
 #define CHUNK_LENGTH 4000.0 /* pixels */
 
@@ -44,6 +47,12 @@ double picture_measure(const struct picture_font *font, const char *text)
     cairo_destroy(cr);
     cairo_surface_destroy(surface);
     return is_measured ? fmax(extents.x_advance, extents.x_bearing + extents.width) : -1;
+}
+
+void picture_release_fonts(void)
+{
+    cairo_debug_reset_static_data(); /* its fonts, which hold patterns of fontconfig */
+    FcFini();
 }
 
 static struct canvas *canvas_of(struct picture *picture)
@@ -113,7 +122,8 @@ static void set_stroke(cairo_t *cr, const struct picture_stroke *stroke)
     cairo_set_line_cap(cr, stroke->dash > 0 ? CAIRO_LINE_CAP_BUTT : CAIRO_LINE_CAP_ROUND);
 }
 
-/* Adds the next vertices to the path; returns the number of the last. `run` is how far the line has come. */
+/* Adds the next vertices to the path; returns the number of the last. `run` is how far the line
+ * has come. */
 static size_t trace_chunk(cairo_t *cr, const double *points, size_t first, size_t n, double length,
                           double *run)
 {

@@ -1,9 +1,9 @@
 /* Pictures as .svg, written as they are drawn.
  *
- * Why not through cairo, which can write .svg: it turns texts into outlines, so that nobody can find,
- * read aloud or edit a title, and it numbers elements by a counter of the process, so that the same
- * picture drawn twice differs. Texts here are texts, in a font whose substitutes are narrower: what
- * fits as measured fits everywhere. */
+ * Why not through cairo, which can write .svg: it turns texts into outlines, so that nobody can
+ * find, read aloud or edit a title, and it numbers elements by a counter of the process, so that
+ * the same picture drawn twice differs. Texts here are texts, in a font whose substitutes are
+ * narrower: what fits as measured fits everywhere. */
 #include "base/alloc.h"
 #include "files/picture_format.h"
 

@@ -116,8 +116,8 @@ static void set_axes(const struct points *p, struct frame *frame)
     frame->has_x_numbers = frame->has_y_numbers = true;
 }
 
-/* Height by width. A range of one axis that is far smaller than the other's (points on a line, a single
- * point) is widened rather than drawn out of scale. */
+/* Height by width. A range of one axis that is far smaller than the other's (points on a line, a
+ * single point) is widened rather than drawn out of scale. */
 static double settle_aspect(const struct points *p, struct frame *frame)
 {
     struct axis *x = &frame->x, *y = &frame->y;
@@ -139,32 +139,45 @@ static double settle_aspect(const struct points *p, struct frame *frame)
     return 0.7;
 }
 
+/* What stands beside the plot, with the margins. */
+static double room_beside(const struct drawing *d)
+{
+    const double right = d->points->weights ? 2 * FRAME_GAP + colour_bar_width(&d->bar)
+                                            : FRAME_MARGIN + frame_right(&d->frame);
+    return 2.0 * FRAME_MARGIN + frame_left(&d->frame) + right;
+}
+
+/* Sizes from what stands beside the plot as the last pass left it. */
+static void plan_plot(struct drawing *d, double aspect)
+{
+    const struct picture_caption *caption = &d->points->caption;
+    struct picture_box *box = &d->frame.box;
+    box->width = fmin(PICTURE_WIDTH - room_beside(d), fmax(HEIGHT_MAX / aspect, HEIGHT_MIN));
+    box->height = fmax(fmin(box->width * aspect, HEIGHT_MAX), HEIGHT_MIN);
+    axis_choose_ticks(&d->frame.x, box->width, true, &frame_number_font);
+    axis_choose_ticks(&d->frame.y, box->height, false, &frame_number_font);
+    if (d->points->weights) {
+        colour_bar_init(&d->bar, &d->scale, d->palette,
+                        caption->value_label ? caption->value_label : "weight of a point",
+                        fmin(box->height, BAR_HEIGHT_MAX));
+    }
+}
+
 static void plan(struct drawing *d)
 {
     const struct points *p = d->points;
     struct frame *frame = &d->frame;
     set_axes(p, frame);
     const double aspect = settle_aspect(p, frame);
+    colour_bar_init(&d->bar, &d->scale, d->palette, NULL, BAR_HEIGHT_MAX);
     for (int pass = 0; pass < 3; pass++) { /* numbers and sizes depend on each other */
-        const double bar = p->weights ? 2 * FRAME_GAP + (pass ? colour_bar_width(&d->bar) : 100)
-                                      : FRAME_MARGIN + frame_right(frame);
-        const double beside = 2.0 * FRAME_MARGIN + frame_left(frame) + bar;
-        const double room = PICTURE_WIDTH - beside;
-        frame->box.width = fmin(room, fmax(HEIGHT_MAX / aspect, HEIGHT_MIN));
-        frame->box.height = fmax(fmin(frame->box.width * aspect, HEIGHT_MAX), HEIGHT_MIN);
-        d->page_width = fmax(FRAME_PAGE_MIN, beside + frame->box.width);
-        frame->box.x = floor((d->page_width - beside - frame->box.width) / 2);
-        axis_choose_ticks(&frame->x, frame->box.width, true, &frame_number_font);
-        axis_choose_ticks(&frame->y, frame->box.height, false, &frame_number_font);
-        if (p->weights) {
-            colour_bar_init(&d->bar, &d->scale, d->palette,
-                            p->caption.value_label ? p->caption.value_label : "weight of a point",
-                            fmin(frame->box.height, BAR_HEIGHT_MAX));
-        }
+        plan_plot(d, aspect);
     }
-    frame->box.x += FRAME_MARGIN + frame_left(frame);
+    const double used = room_beside(d) + frame->box.width;
+    d->page_width = fmax(FRAME_PAGE_MIN, used);
     label_wrap(&frame_title_font, p->caption.title, d->page_width - 2.0 * FRAME_MARGIN,
                LABEL_LINES_MAX, &d->title);
+    frame->box.x = FRAME_MARGIN + frame_left(frame) + floor((d->page_width - used) / 2);
     frame->box.y = FRAME_MARGIN + frame_title_height(&d->title, &frame_title_font);
     d->page_height = frame->box.y + frame->box.height + frame_below(frame) + FRAME_MARGIN;
 }

@@ -15,8 +15,8 @@ struct points {
     bool is_log; /* colours by the logarithm */
 };
 
-/* Draws and writes the picture, to scale: both coordinates count in the same unit, unless one range is
- * more than eight times the other. Statuses as heatmap_draw. */
+/* Draws and writes the picture, to scale: both coordinates count in the same unit, unless one
+ * range is more than eight times the other. Statuses as heatmap_draw. */
 DPOT_WARN_UNUSED dpot_status points_draw(const struct points *points, struct picture_size *size,
                                          struct dpot_error *error);
 

@@ -18,6 +18,7 @@ struct layout {
     double gap;
     double pixel; /* units a pixel of an image */
     double step_x, step_y;
+    double grid_width, grid_height;
     double left, top;
     double page_width, page_height;
     struct label_lines title;
@@ -67,7 +68,8 @@ static size_t choose_columns(const struct sheet *s)
     return n < s->n ? n : s->n;
 }
 
-/* Units a pixel: whole pixels of the picture when there is room, so that all of an image's are equal. */
+/* Units a pixel: whole pixels of the picture when there is room, so that all of an image's are
+ * equal. */
 static double choose_pixel(const struct sheet *s, const struct layout *l, double room, double scale)
 {
     const double gaps = l->gap * (double)(l->n_across - 1);
@@ -77,36 +79,44 @@ static double choose_pixel(const struct sheet *s, const struct layout *l, double
     return pixel * scale >= 1 ? floor(pixel * scale + 1e-9) / scale : pixel;
 }
 
+/* Sizes of images and grey scale from the width of the scale as the last pass left it. */
+static void plan_images(const struct sheet *s, struct layout *l, double units)
+{
+    const double beside = 2.0 * FRAME_MARGIN + 2 * FRAME_GAP + colour_bar_width(&l->bar);
+    l->pixel = choose_pixel(s, l, PICTURE_WIDTH - beside, units);
+    l->step_x = l->pixel * (double)s->width + l->gap;
+    l->step_y = l->pixel * (double)s->height + l->gap;
+    l->grid_width = l->step_x * (double)l->n_across - l->gap;
+    l->grid_height = l->step_y * (double)l->n_down - l->gap;
+    const double bar_height = fmin(fmax(l->grid_height, BAR_HEIGHT_MIN), BAR_HEIGHT_MAX);
+    colour_bar_init(&l->bar, l->bar.scale, l->bar.palette,
+                    s->caption.value_label ? s->caption.value_label : "pixel value", bar_height);
+}
+
 static dpot_status plan(const struct sheet *s, const struct colour_scale *scale,
                         const struct colour *palette, struct layout *l, struct dpot_error *error)
 {
     const double units = s->caption.scale > 0 ? s->caption.scale : 1;
-    const char *label = s->caption.value_label ? s->caption.value_label : "pixel value";
     l->n_across = choose_columns(s);
     l->n_down = (s->n + l->n_across - 1) / l->n_across;
     l->gap = l->n_across > COLUMNS_CHOSEN_MAX ? IMAGE_GAP_SMALL : IMAGE_GAP;
-    colour_bar_init(&l->bar, scale, palette, label, BAR_HEIGHT_MAX);
-    const double right = 2 * FRAME_GAP + colour_bar_width(&l->bar);
-    const double room = PICTURE_WIDTH - 2.0 * FRAME_MARGIN - right;
-    l->pixel = choose_pixel(s, l, room, units);
+    colour_bar_init(&l->bar, scale, palette, NULL, BAR_HEIGHT_MAX);
+    for (int pass = 0; pass < 3; pass++) { /* the two heights and widths depend on each other */
+        plan_images(s, l, units);
+    }
     if (!(l->pixel * (double)s->width >= 1)) {
         return dpot_error_set(error, DPOT_ERR_TOO_LARGE,
                               "%zu images of width %zu do not fit side by side: choose fewer "
                               "columns",
                               l->n_across, s->width);
     }
-    l->step_x = l->pixel * (double)s->width + l->gap;
-    l->step_y = l->pixel * (double)s->height + l->gap;
-    const double grid_width = l->step_x * (double)l->n_across - l->gap;
-    const double grid_height = l->step_y * (double)l->n_down - l->gap;
-    l->page_width = fmax(FRAME_PAGE_MIN, 2.0 * FRAME_MARGIN + grid_width + right);
-    l->left = floor((l->page_width - grid_width - right) / 2);
+    const double used = l->grid_width + 2 * FRAME_GAP + colour_bar_width(&l->bar);
+    l->page_width = fmax(FRAME_PAGE_MIN, 2.0 * FRAME_MARGIN + used);
+    l->left = floor((l->page_width - used) / 2);
     label_wrap(&frame_title_font, s->caption.title, l->page_width - 2.0 * FRAME_MARGIN,
                LABEL_LINES_MAX, &l->title);
     l->top = FRAME_MARGIN + frame_title_height(&l->title, &frame_title_font);
-    const double bar_height = fmin(fmax(grid_height, BAR_HEIGHT_MIN), BAR_HEIGHT_MAX);
-    colour_bar_init(&l->bar, scale, palette, label, bar_height);
-    l->page_height = l->top + fmax(grid_height, bar_height) + FRAME_MARGIN;
+    l->page_height = l->top + fmax(l->grid_height, l->bar.height) + FRAME_MARGIN;
     return l->page_height * units <= PICTURE_SIDE_MAX
                ? DPOT_OK
                : dpot_error_set(error, DPOT_ERR_TOO_LARGE,
@@ -139,8 +149,7 @@ static void draw_page(struct picture *picture, const struct sheet *s, const stru
     for (size_t i = 0; i < s->n; i++) {
         draw_image(picture, s, l, i, levels);
     }
-    colour_bar_draw(picture, &l->bar,
-                    l->left + l->step_x * (double)l->n_across - l->gap + 2 * FRAME_GAP, l->top);
+    colour_bar_draw(picture, &l->bar, l->left + l->grid_width + 2 * FRAME_GAP, l->top);
 }
 
 dpot_status sheet_draw(const struct sheet *sheet, struct picture_size *size,

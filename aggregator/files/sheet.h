@@ -12,8 +12,8 @@ struct sheet {
     size_t n_columns;     /* images side by side; 0: as many as make a good page */
 };
 
-/* Draws and writes the picture: one grey scale for all images, black for 0 (or the smallest value, when
- * some are negative), white for the largest. Statuses as heatmap_draw. */
+/* Draws and writes the picture: one grey scale for all images, black for 0 (or the smallest
+ * value, when some are negative), white for the largest. Statuses as heatmap_draw. */
 DPOT_WARN_UNUSED dpot_status sheet_draw(const struct sheet *sheet, struct picture_size *size,
                                         struct dpot_error *error);
 

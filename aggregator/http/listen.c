@@ -22,7 +22,7 @@ static bool is_port(const char *text)
 {
     unsigned value = 0;
     size_t n = 0;
-    for (; text[n] >= '0' && text[n] <= '9' && n < PORT_SIZE; n++) {
+    for (; text[n] >= '0' && text[n] <= '9' && n < PORT_SIZE - 1; n++) {
         value = value * 10 + (unsigned)(text[n] - '0');
     }
     return n > 0 && text[n] == '\0' && value <= 65535;

@@ -42,6 +42,7 @@ struct exchange {
     size_t discarded; /* bytes of a refused body */
     bool is_refused;  /* `response` is the answer already */
     bool is_over;     /* the answer was queued */
+    bool closes;      /* the connection ends with the answer */
     int64_t started_ms;
 };
 
@@ -134,9 +135,41 @@ static unsigned long long announced_length(struct MHD_Connection *connection)
     return value ? strtoull(value, NULL, 10) : 0; /* the library has checked the digits */
 }
 
+static enum MHD_Result count_length(void *ctx, enum MHD_ValueKind kind, const char *name,
+                                    const char *value)
+{
+    (void)kind;
+    (void)value;
+    *(unsigned *)ctx += strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0;
+    return MHD_YES;
+}
+
+/* Two lengths, or a length beside chunks: two readers of such a message may disagree where it ends, so it
+ * is refused and the connection closed (RFC 9112, 6.3). */
+static bool has_ambiguous_length(struct MHD_Connection *connection)
+{
+    unsigned n_lengths = 0;
+    (void)MHD_get_connection_values(connection, MHD_HEADER_KIND, count_length, &n_lengths);
+    const bool is_chunked = header(connection, MHD_HTTP_HEADER_TRANSFER_ENCODING) != NULL;
+    return n_lengths > 1 || (n_lengths == 1 && is_chunked);
+}
+
+/* Paths are plain: an escape stays as it stands and matches no route. */
+static size_t keep_escapes(void *ctx, struct MHD_Connection *connection, char *text)
+{
+    (void)ctx;
+    (void)connection;
+    return strlen(text);
+}
+
 static void decide(struct exchange *x, struct MHD_Connection *connection)
 {
     const char *allow = NULL;
+    if (has_ambiguous_length(connection)) {
+        refuse(x, 400, DPOT_ERR_MALFORMED, "the length of the body is ambiguous: send one");
+        x->closes = true;
+        return;
+    }
     x->route = routes_find(&x->request, &allow);
     if (!x->route && allow) {
         refuse(x, 405, DPOT_ERR_ARGUMENT, "this path does not take that method");
@@ -214,7 +247,7 @@ static void add_headers(struct MHD_Response *response, const struct exchange *x)
     (void)pthread_mutex_lock(&x->server->mutex);
     const bool is_closing = x->server->is_closing;
     (void)pthread_mutex_unlock(&x->server->mutex);
-    if (is_closing) {
+    if (is_closing || x->closes) {
         add_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
     }
 }
@@ -300,7 +333,7 @@ static enum MHD_Result begin(struct server *server, struct MHD_Connection *conne
     /* A sender that waits for leave, or has announced far too much, is answered at once; others are
      * heard out, within limits, because a connection that is closed on unread bytes may lose the
      * answer. */
-    if (x->is_refused && (header(connection, MHD_HTTP_HEADER_EXPECT) ||
+    if (x->is_refused && (x->closes || header(connection, MHD_HTTP_HEADER_EXPECT) ||
                           announced_length(connection) > DISCARD_MAX)) {
         return answer(x, connection);
     }
@@ -406,6 +439,7 @@ static struct MHD_Daemon *start_daemon(struct server *server)
     OPTION(MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)on_completed, server);
     OPTION(MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, server);
     OPTION(MHD_OPTION_LISTEN_SOCKET, server->listen_fd, NULL);
+    OPTION(MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)keep_escapes, NULL);
     OPTION(MHD_OPTION_CONNECTION_LIMIT, (intptr_t)config->max_connections, NULL);
     OPTION(MHD_OPTION_PER_IP_CONNECTION_LIMIT, (intptr_t)config->max_connections_per_ip, NULL);
     OPTION(MHD_OPTION_CONNECTION_TIMEOUT, (intptr_t)config->request_timeout_s, NULL);

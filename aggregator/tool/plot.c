@@ -1,7 +1,6 @@
 /* dpot plot curves, dpot plot sheet, and what all kinds of dpot plot share. */
 #include "tool/plot.h"
 
-#include "base/alloc.h"
 #include "files/csv_header.h"
 #include "files/curves.h"
 #include "files/sheet.h"
@@ -104,6 +103,7 @@ dpot_status plot_load_border(struct run *run, struct array *border)
 dpot_status plot_finish(struct run *run, dpot_status status, const struct picture_caption *caption,
                         const struct picture_size *size)
 {
+    picture_release_fonts(); /* a run draws one picture, on one thread */
     if (status == DPOT_OK) {
         run_put_text(run, "out", caption->path);
         run_put_integer(run, "width", size->width);
@@ -128,7 +128,8 @@ struct names {
     const char *pointers[CURVES_MAX + 1];
 };
 
-/* The header of a .csv; `names` stays empty for a .npy and for standard input, which is read once. */
+/* The header of a .csv; `names` stays empty for a .npy and for standard input, which is read
+ * once. */
 static dpot_status load_names(struct run *run, struct names *names)
 {
     const char *path = option_text(run, "in");
@@ -157,7 +158,8 @@ static dpot_status draw_curves(struct run *run, const struct picture_caption *ca
                                   .names = names->pointers,
                                   .is_log_x = option_is_given(run, "log-x"),
                                   .is_log_y = option_is_given(run, "log-y")};
-    const dpot_status status = curves_draw(&curves, &size, &n_left_out, &run->error);
+    dpot_status status = curves_draw(&curves, &size, &n_left_out, &run->error);
+    status = plot_finish(run, status, caption, &size);
     if (status != DPOT_OK) {
         return status;
     }
@@ -168,7 +170,7 @@ static dpot_status draw_curves(struct run *run, const struct picture_caption *ca
                  n_left_out);
     }
     run_put_integer(run, "left_out", n_left_out);
-    return plot_finish(run, status, caption, &size);
+    return DPOT_OK;
 }
 
 static dpot_status run_curves(struct run *run)

@@ -44,7 +44,8 @@ DPOT_WARN_UNUSED dpot_status plot_read_pair(struct run *run, const char *name, d
 /* The file of --border (n, 2), an empty array without the option. Rows of NaN end a line. */
 DPOT_WARN_UNUSED dpot_status plot_load_border(struct run *run, struct array *border);
 
-/* Puts out, width and height into the result of a drawing that succeeded; returns `status`. */
+/* After the drawing: puts out, width and height into the result of one that succeeded. Returns
+ * `status`. */
 DPOT_WARN_UNUSED dpot_status plot_finish(struct run *run, dpot_status status,
                                          const struct picture_caption *caption,
                                          const struct picture_size *size);

@@ -1,5 +1,4 @@
 /* dpot plot heatmap and dpot plot points: measures on a grid, in the plane, on a map. */
-#include "base/alloc.h"
 #include "files/heatmap.h"
 #include "files/points.h"
 #include "tool/campaign_file.h"

@@ -19,6 +19,9 @@ void dpot_client_config_init(struct dpot_client_config *config, size_t struct_si
         .send_delay_ms = DEFAULT_SEND_DELAY_MS,
         .request_timeout_ms = DEFAULT_REQUEST_TIMEOUT_MS,
     };
+    if (!config) {
+        return;
+    }
     memset(config, 0, struct_size);
     memcpy(config, &defaults, struct_size < sizeof defaults ? struct_size : sizeof defaults);
 }
@@ -97,6 +100,12 @@ static const char *find_mistake(const struct dpot_client_config *config)
     }
     if (config->keystore_key && (config->keystore_key_len < 16 || config->keystore_key_len > 64)) {
         return "config.keystore_key_len must be 16 to 64 bytes";
+    }
+    if (!config->keystore_key && config->keystore_key_len != 0) {
+        return "config.keystore_key is NULL beside a length: the key could not be fetched?";
+    }
+    if (config->request_timeout_ms == 0) {
+        return "config.request_timeout_ms is 0: choose at least 1, 30000 for instance";
     }
     if (config->send_delay_ms == 0) {
         return "config.send_delay_ms is 0: choose at least 1, longer than a submit takes";
@@ -223,6 +232,10 @@ static void put_error_text(char *text, size_t cap, const struct dpot_error *erro
 dpot_status dpot_client_open(const struct dpot_client_config *config, dpot_client **client,
                              char *error_text, size_t error_cap)
 {
+    if (!client) {
+        put_error_text(error_text, error_cap, NULL, DPOT_ERR_ARGUMENT);
+        return DPOT_ERR_ARGUMENT;
+    }
     *client = NULL;
     if (!config || config->struct_size < offsetof(struct dpot_client_config, pin)) {
         put_error_text(error_text, error_cap, NULL, DPOT_ERR_ARGUMENT);
@@ -260,5 +273,5 @@ void dpot_client_close(dpot_client *client)
 
 const char *dpot_client_last_error(const dpot_client *client)
 {
-    return client->error.text;
+    return client ? client->error.text : "";
 }

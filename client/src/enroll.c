@@ -20,6 +20,9 @@ static dpot_status store(dpot_client *client, const struct dpot_signed_campaign 
 dpot_status dpot_client_import(dpot_client *client, const void *data, size_t len,
                                uint8_t campaign_id[16])
 {
+    if (!client || !data) {
+        return DPOT_ERR_ARGUMENT;
+    }
     struct dpot_signed_campaign revision;
     dpot_client_forget_error(client);
     dpot_status status =
@@ -72,6 +75,9 @@ static dpot_status fetch_campaign(dpot_client *client, const uint8_t campaign_id
 
 dpot_status dpot_client_enroll(dpot_client *client, const uint8_t campaign_id[16])
 {
+    if (!client || !campaign_id) {
+        return DPOT_ERR_ARGUMENT;
+    }
     dpot_client_forget_error(client);
     dpot_status status = dpot_http_check(client);
     if (status == DPOT_OK) {

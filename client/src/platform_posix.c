@@ -225,7 +225,13 @@ static int open_folder(const char *path)
 
 dpot_status dpot_filesystem_posix_new(const char *path, struct dpot_filesystem **filesystem)
 {
+    if (!filesystem) {
+        return DPOT_ERR_ARGUMENT;
+    }
     *filesystem = NULL;
+    if (!path) {
+        return DPOT_ERR_ARGUMENT;
+    }
     const int folder = open_folder(path);
     if (folder < 0) {
         return DPOT_ERR_IO;

@@ -86,6 +86,9 @@ static dpot_status make_sure_of_state(dpot_client *client)
 
 dpot_status dpot_client_get_status(dpot_client *client, struct dpot_client_status *status)
 {
+    if (!client || !status || status->struct_size == 0) {
+        return DPOT_ERR_ARGUMENT;
+    }
     const dpot_status result = make_sure_of_state(client);
     if (result != DPOT_OK) {
         return result;
@@ -99,6 +102,9 @@ dpot_status dpot_client_get_status(dpot_client *client, struct dpot_client_statu
 dpot_status dpot_client_get_campaign_spent(dpot_client *client, const uint8_t campaign_id[16],
                                            double *spent_epsilon)
 {
+    if (!client || !campaign_id || !spent_epsilon) {
+        return DPOT_ERR_ARGUMENT;
+    }
     const dpot_status result = make_sure_of_state(client);
     if (result != DPOT_OK) {
         return result;

@@ -319,6 +319,9 @@ static void clean_up(struct submission *s)
 
 static dpot_status submit(struct submission *s, enum dpot_submit_outcome *outcome)
 {
+    if (!s->client || !s->campaign_id) {
+        return DPOT_ERR_ARGUMENT;
+    }
     dpot_client_forget_error(s->client);
     dpot_status status = DPOT_OK;
     for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {

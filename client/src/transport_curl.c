@@ -161,6 +161,9 @@ static dpot_status copy_text(const char *text, char **copy, size_t *size)
 
 dpot_status dpot_transport_curl_new(const char *ca_file, struct dpot_transport **transport)
 {
+    if (!transport) {
+        return DPOT_ERR_ARGUMENT;
+    }
     *transport = NULL;
     /* Counted by libcurl: harmless when the application has called it already. */
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {

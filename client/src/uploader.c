@@ -319,6 +319,9 @@ static void put_result(const struct pump *pump, struct dpot_pump_result *result)
 dpot_status dpot_client_pump(dpot_client *client, uint32_t deadline_ms,
                              struct dpot_pump_result *result)
 {
+    if (!client || (result && result->struct_size == 0)) {
+        return DPOT_ERR_ARGUMENT;
+    }
     const struct dpot_clock *clock = client->config.clock;
     struct pump pump = {
         .client = client, .started_ms = clock->now(clock->ctx), .deadline_ms = deadline_ms};

@@ -15,6 +15,7 @@
 #include <time.h>
 
 #define PUMP_DEADLINE_MS 30000
+#define PUMP_DEADLINE_MIN_MS 200
 #define DEFAULT_WAIT_S 10.0
 
 /* What every command works with. */
@@ -292,11 +293,21 @@ static int64_t wait_ms(const struct session *s, const struct flush *flush,
     return ms > 1 ? ms : 1;
 }
 
+/* One pump takes what is left of the wait, and a moment when nothing is. */
+static uint32_t pump_deadline_ms(int64_t end_ms)
+{
+    const int64_t left_ms = end_ms - monotonic_ms();
+    if (left_ms >= PUMP_DEADLINE_MS) {
+        return PUMP_DEADLINE_MS;
+    }
+    return left_ms > PUMP_DEADLINE_MIN_MS ? (uint32_t)left_ms : PUMP_DEADLINE_MIN_MS;
+}
+
 static void flush_until(const struct session *s, int64_t end_ms, bool is_quiet, struct flush *flush)
 {
     for (;;) {
         struct dpot_pump_result result = {.struct_size = sizeof result};
-        flush->status = dpot_client_pump(s->client, PUMP_DEADLINE_MS, &result);
+        flush->status = dpot_client_pump(s->client, pump_deadline_ms(end_ms), &result);
         flush->n_sent += result.n_sent;
         flush->n_pending = result.n_pending;
         const bool can_go_on = flush->status == DPOT_OK || is_temporary(flush->status);

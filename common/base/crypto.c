@@ -72,6 +72,18 @@ void dpot_sign_public(const uint8_t secret_key[DPOT_SIGN_SECRET_LEN],
     (void)crypto_sign_ed25519_sk_to_pk(public_key, secret_key);
 }
 
+bool dpot_sign_is_whole(const uint8_t secret_key[DPOT_SIGN_SECRET_LEN])
+{
+    uint8_t seed[crypto_sign_SEEDBYTES], public_key[DPOT_SIGN_PUBLIC_LEN];
+    uint8_t derived[DPOT_SIGN_SECRET_LEN];
+    (void)crypto_sign_ed25519_sk_to_seed(seed, secret_key);
+    (void)crypto_sign_seed_keypair(public_key, derived, seed);
+    const bool is_whole = sodium_memcmp(derived, secret_key, sizeof derived) == 0;
+    sodium_memzero(seed, sizeof seed);
+    sodium_memzero(derived, sizeof derived);
+    return is_whole;
+}
+
 /* Ed25519 needs the whole message at once: prefix and data in one block. NULL when memory is out.
  */
 static uint8_t *join(const char *prefix, size_t prefix_len, const void *data, size_t len)

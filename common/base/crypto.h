@@ -54,6 +54,10 @@ void dpot_sign_keypair(uint8_t public_key[DPOT_SIGN_PUBLIC_LEN],
 void dpot_sign_public(const uint8_t secret_key[DPOT_SIGN_SECRET_LEN],
                       uint8_t public_key[DPOT_SIGN_PUBLIC_LEN]);
 
+/* True when the public half of a secret key (its last 32 bytes) is the one its seed gives. Signing with
+ * another public half gives the seed away to whoever sees two signatures. */
+bool dpot_sign_is_whole(const uint8_t secret_key[DPOT_SIGN_SECRET_LEN]);
+
 /* Signs (prefix || data); the prefix is a domain separator such as "dpot.campaign.v1" WITH its NUL.
  * DPOT_ERR_MEMORY. */
 DPOT_WARN_UNUSED dpot_status dpot_sign(uint8_t signature[DPOT_SIGNATURE_LEN], const char *prefix,

@@ -48,7 +48,7 @@ BEGIN {
     door("^sodium(\\.h|/)", "^common/base/(crypto|rng|rng_sodium|rng_seeded)\\.c$")
     door("^microhttpd\\.h$", "^aggregator/http/server\\.c$")
     door("^jansson\\.h$", "^aggregator/files/json\\.[ch]$")
-    door("^cairo", "^aggregator/files/picture_cairo\\.c$")
+    door("^(cairo|fontconfig/)", "^aggregator/files/picture_cairo\\.c$")
 
     system_headers = " assert ctype errno fenv float inttypes limits locale math setjmp signal" \
         " stdarg stdatomic stdbool stddef stdint stdio stdlib string time wchar dirent dlfcn" \

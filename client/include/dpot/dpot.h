@@ -30,6 +30,12 @@
  * never exits and keeps no global state beyond one idempotent initialisation. Two handles or
  * processes may share a folder; while one is inside a submit, a pump (its exchanges with the server
  * included) or an opening, the other gets DPOT_ERR_BUSY.
+ *  - Structs that dpot fills (status, pump result) start with struct_size: set it to sizeof of yours before
+ *    the call (0 is DPOT_ERR_ARGUMENT). A NULL where one is not allowed is DPOT_ERR_ARGUMENT.
+ *  - Device time never goes back: it is max(clock, latest time in the ledger). After the clock was set
+ *    back, reports and back-offs wait until it has caught up; after a charge or an answer at a time far
+ *    ahead, rounds before that time count as closed. Give a clock that the network or the platform
+ *    disciplines.
  *  - Whether a submit succeeds depends on public facts and the ledger only, never on the data:
  * after data have been read nothing fails visibly.
  *

@@ -210,8 +210,10 @@ Test(opening, without_its_keystore_key_the_ledger_is_not_believed)
     world.config.keystore_key = other;
     assert_exhausted();
     world.config.keystore_key = NULL;
+    world.config.keystore_key_len = 0;
     assert_exhausted();
     world.config.keystore_key = key;
+    world.config.keystore_key_len = sizeof key;
     cr_assert_eq(open_and_look().n_accepted, 1);
 }
 

@@ -431,3 +431,26 @@ Test(submit, with_a_replayed_source_a_device_gives_the_golden_report)
     dpot_client_close(client);
     dpot_filesystem_memory_free(files);
 }
+
+Test(submit, a_missing_argument_is_refused_and_never_a_crash)
+{
+    struct dpot_client_status status = {.struct_size = 0};
+    struct dpot_pump_result result = {.struct_size = 0};
+    struct dpot_filesystem *files = NULL;
+    double spent = 0;
+    const uint8_t id[DPOT_CAMPAIGN_ID_LEN] = {0};
+    dpot_client *client = world_open(&world);
+    cr_assert_eq(dpot_client_get_status(client, &status), DPOT_ERR_ARGUMENT);
+    cr_assert_eq(dpot_client_get_status(client, NULL), DPOT_ERR_ARGUMENT);
+    cr_assert_eq(dpot_client_pump(client, 1000, &result), DPOT_ERR_ARGUMENT);
+    cr_assert_eq(dpot_client_enroll(client, NULL), DPOT_ERR_ARGUMENT);
+    cr_assert_eq(dpot_client_enroll(NULL, id), DPOT_ERR_ARGUMENT);
+    cr_assert_eq(dpot_client_import(client, NULL, 5, NULL), DPOT_ERR_ARGUMENT);
+    cr_assert_eq(dpot_client_get_campaign_spent(client, NULL, &spent), DPOT_ERR_ARGUMENT);
+    cr_assert_eq(dpot_client_submit_points(client, NULL, NULL, NULL, 0, 2, NULL),
+                 DPOT_ERR_ARGUMENT);
+    cr_assert_eq(dpot_filesystem_posix_new(NULL, &files), DPOT_ERR_ARGUMENT);
+    cr_assert_eq(dpot_client_open(NULL, NULL, NULL, 0), DPOT_ERR_ARGUMENT);
+    cr_assert_str_eq(dpot_client_last_error(NULL), "");
+    dpot_client_close(client);
+}

@@ -342,6 +342,25 @@ Test(http, a_body_above_the_limit_is_413_by_its_announced_length)
     expect_raw(head, "", 0, 413);
 }
 
+Test(http, a_body_of_ambiguous_length_is_400_and_ends_the_connection)
+{
+    static const char *const lengths[] = {"Content-Length: 4\r\nContent-Length: 5",
+                                          "Content-Length: 5\r\nContent-Length: 4",
+                                          "Content-Length: 4\r\nTransfer-Encoding: chunked"};
+    char head[512];
+    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        (void)snprintf(head, sizeof head, "POST %s HTTP/1.1\r\nHost: x\r\n%s\r\n\r\n", reports_path,
+                       lengths[i]);
+        expect_raw(head, "abcde", 5, 400);
+    }
+}
+
+Test(http, an_escaped_path_is_not_another_path)
+{
+    expect_raw("GET /healthz%00 HTTP/1.1\r\nHost: x\r\n\r\n", "", 0, 404);
+    expect_raw("GET /%68ealthz HTTP/1.1\r\nHost: x\r\n\r\n", "", 0, 404);
+}
+
 Test(http, a_body_above_the_limit_is_413_when_it_was_sent)
 {
     static uint8_t body[DPOT_BATCH_BYTES_MAX + 1];

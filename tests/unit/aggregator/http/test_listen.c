@@ -8,9 +8,9 @@ Test(listen, addresses_are_host_and_port)
 {
     static const char *const good[] = {"127.0.0.1:8080", "localhost:0", "[::1]:65535",
                                        "0.0.0.0:80"};
-    static const char *const bad[] = {"",           "8080",       ":8080",         "127.0.0.1",
-                                      "127.0.0.1:", "host:65536", "host:-1",       "host:80x",
-                                      "::1:80",     "[]:80",      "host:00000080", "host:8 0"};
+    static const char *const bad[] = {
+        "",         "8080",   ":8080", "127.0.0.1",     "127.0.0.1:", "host:65536",  "host:-1",
+        "host:80x", "::1:80", "[]:80", "host:00000080", "host:8 0",   "host:000080", "host:123456"};
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         cr_assert_eq(listen_check(good[i], NULL), DPOT_OK, "%s", good[i]);
     }

@@ -15,6 +15,12 @@
 #define DEPTH_MAX 16
 #define TEXTS_MAX 512
 
+void drawn_clean_up(void)
+{
+    folder_remove();
+    picture_release_fonts();
+}
+
 char *drawn_read(const char *name, size_t *len)
 {
     FILE *stream = fopen(folder_path(name), "rb");

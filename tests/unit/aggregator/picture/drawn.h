@@ -4,6 +4,9 @@
 
 #include "files/picture.h"
 
+/* Ends a test: removes the folder and frees the fonts. */
+void drawn_clean_up(void);
+
 /* The whole file with a NUL after it; free it. `len` may be NULL. */
 char *drawn_read(const char *name, size_t *len);
 
@@ -17,8 +20,8 @@ struct patch {
 };
 struct patch drawn_find(const char *name, struct colour colour);
 
-/* A well-formed .svg of this size (NULL: any) whose texts stand on the page and do not overlap. Returns it;
- * free it. */
+/* A well-formed .svg of this size (NULL: any) whose texts stand on the page and do not overlap.
+ * Returns it; free it. */
 char *expect_svg(const char *name, const struct picture_size *size);
 
 /* How often `part` occurs. */

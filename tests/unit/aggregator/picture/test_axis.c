@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+TestSuite(axis, .fini = picture_release_fonts);
+
 static const struct picture_font font = {12, false};
 
 /* The numbers of an axis, separated by bars. */
@@ -50,7 +52,7 @@ Test(axis, degrees_name_their_side)
     cr_assert_str_eq(numbers_of(AXIS_LONGITUDE, false, -125, -66.9, 300),
                      "120\xC2\xB0 W|100\xC2\xB0 W|80\xC2\xB0 W");
     cr_assert_str_eq(numbers_of(AXIS_LATITUDE, false, -12, 12, 300),
-                     "10\xC2\xB0 S|0\xC2\xB0|10\xC2\xB0 N");
+                     "10\xC2\xB0 S|5\xC2\xB0 S|0\xC2\xB0|5\xC2\xB0 N|10\xC2\xB0 N");
 }
 
 Test(axis, logarithmic_axes_show_powers_of_ten)

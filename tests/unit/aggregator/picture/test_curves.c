@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-TestSuite(curves, .init = folder_make, .fini = folder_remove);
+TestSuite(curves, .init = folder_make, .fini = drawn_clean_up);
 
 static struct curves curves_of(const char *name, const double *values, size_t n_rows, size_t n_cols)
 {
@@ -29,7 +29,9 @@ static size_t expect_drawn(const struct curves *c, struct picture_size *size)
 static void expect_refused(const struct curves *c, dpot_status expected, const char *sentence)
 {
     struct dpot_error error = {""};
-    cr_assert_eq(curves_draw(c, NULL, NULL, &error), expected, "%s", error.text);
+    struct curves again = *c;
+    again.caption.path = folder_path("a.png");
+    cr_assert_eq(curves_draw(&again, NULL, NULL, &error), expected, "%s", error.text);
     cr_assert_not_null(strstr(error.text, sentence), "%s", error.text);
     expect_no_file("a.");
 }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-TestSuite(heatmap, .init = folder_make, .fini = folder_remove);
+TestSuite(heatmap, .init = folder_make, .fini = drawn_clean_up);
 
 #define ROWS 16
 #define COLS 24

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-TestSuite(hostile_picture, .init = folder_make, .fini = folder_remove);
+TestSuite(hostile_picture, .init = folder_make, .fini = drawn_clean_up);
 
 #define ROUNDS 150
 #define VALUES 400

@@ -3,6 +3,8 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+TestSuite(label, .fini = picture_release_fonts);
+
 static const struct picture_font font = {12, false};
 
 static void expect_clean(const char *text, const char *expected)

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-TestSuite(picture, .init = folder_make, .fini = folder_remove);
+TestSuite(picture, .init = folder_make, .fini = drawn_clean_up);
 
 static const struct picture_stroke stroke = {.colour = {10, 20, 30}, .width = 2, .opacity = 0.5};
 static const struct picture_font font = {12, true};

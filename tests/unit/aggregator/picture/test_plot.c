@@ -40,7 +40,7 @@ static void write_inputs(void)
     write_text("ring.json", RING_SPEC);
 }
 
-TestSuite(plot, .init = write_inputs, .fini = folder_remove);
+TestSuite(plot, .init = write_inputs, .fini = drawn_clean_up);
 
 static void expect_written(const char *arguments, const char *name)
 {
@@ -104,7 +104,7 @@ Test(plot, the_campaign_gives_grid_and_metric)
     expect_written(HEATMAP "--campaign grid.json --out a.svg", "a.svg");
     expect_text("a.svg", ">second coordinate</text>");
     expect_exit(HEATMAP "--campaign ring.json --out b.svg", 3, "dpot plot points");
-    expect_exit(HEATMAP "--campaign ring.json --grid 2x3 --out b.svg", 2, "--grid does not go");
+    expect_exit(HEATMAP "--campaign ring.json --grid 2x3 --out b.svg", 2, "exclude each other");
 }
 
 Test(plot, the_header_of_a_table_becomes_the_legend)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-TestSuite(points, .init = folder_make, .fini = folder_remove);
+TestSuite(points, .init = folder_make, .fini = drawn_clean_up);
 
 static struct picture_size expect_drawn(const struct points *p)
 {
@@ -21,7 +21,9 @@ static struct picture_size expect_drawn(const struct points *p)
 static void expect_refused(const struct points *p, dpot_status expected, const char *sentence)
 {
     struct dpot_error error = {""};
-    cr_assert_eq(points_draw(p, NULL, &error), expected, "%s", error.text);
+    struct points again = *p;
+    again.caption.path = folder_path("a.png");
+    cr_assert_eq(points_draw(&again, NULL, &error), expected, "%s", error.text);
     cr_assert_not_null(strstr(error.text, sentence), "%s", error.text);
     expect_no_file("a.");
 }

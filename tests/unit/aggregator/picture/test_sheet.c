@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-TestSuite(sheet, .init = folder_make, .fini = folder_remove);
+TestSuite(sheet, .init = folder_make, .fini = drawn_clean_up);
 
 #define N 12
 #define SIDE 8

@@ -210,6 +210,14 @@ Test(keys, a_damaged_key_file_is_refused)
         rewrite(in_folder("keys/signing.key"), bad[i]);
         refuse_keys(DPOT_ERR_MALFORMED, "signing.key");
     }
+    /* A public half that is not the secret's own would give the secret away with two signatures. */
+    cr_assert_eq(dpot_buf_append(&good, "", 1), DPOT_OK);
+    char *text = (char *)good.data;
+    char *last = strchr(strstr(text, "secret_key "), '\n');
+    last = last ? last - 1 : text + strlen(text) - 1;
+    *last = *last == '0' ? '1' : '0';
+    rewrite(in_folder("keys/signing.key"), text);
+    refuse_keys(DPOT_ERR_MALFORMED, "signing.key");
     dpot_buf_release(&good);
     tear_down();
 }
