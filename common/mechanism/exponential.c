@@ -28,7 +28,7 @@
 #include "mechanism/mechanism.h"
 
 struct workspace {
-    struct dpot_index index;
+    struct dpot_index index; /* first: see index.h */
     struct dpot_ground ground;
     double *row; /* (n_cols) costs of one point */
 };
@@ -52,6 +52,8 @@ static void workspace_free(void *workspace)
     dpot_free_array(allocator, w, 1, sizeof *w);
 }
 
+static void project(void *workspace, const struct dpot_measure *own);
+
 static dpot_status workspace_new(const struct dpot_campaign *campaign,
                                  const struct dpot_allocator *allocator, void **workspace,
                                  struct dpot_error *error)
@@ -61,7 +63,7 @@ static dpot_status workspace_new(const struct dpot_campaign *campaign,
     if (!w) {
         return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for the mechanism");
     }
-    dpot_status status = dpot_index_init(&w->index, campaign, allocator, error);
+    dpot_status status = dpot_index_init(&w->index, project, campaign, allocator, error);
     if (status == DPOT_OK) {
         status = dpot_ground_init(&w->ground, campaign, allocator, error);
     }
@@ -97,29 +99,14 @@ static void load_mean_costs(struct workspace *w, const struct dpot_measure *own)
     dpot_wipe(w->row, n_cols * sizeof *w->row);
 }
 
-static void project(struct workspace *w, const struct dpot_measure *own)
+static void project(void *workspace, const struct dpot_measure *own)
 {
+    struct workspace *w = workspace;
     const struct dpot_campaign *campaign = w->index.campaign;
     const double epsilon = dpot_epsilon_to_double(campaign->epsilon_q32);
     load_mean_costs(w, own);
     dpot_exponential_law(epsilon / (2 * campaign->sensitivity), w->index.q, w->index.n_cols);
     dpot_index_project(&w->index);
-}
-
-static void law(void *workspace, const struct dpot_private_measure *private_measure,
-                uint64_t *weights)
-{
-    struct workspace *w = workspace;
-    project(w, &private_measure->measure);
-    dpot_index_round(&w->index, weights);
-}
-
-static void privatize(void *workspace, const struct dpot_private_measure *private_measure,
-                      struct dpot_rng *rng, struct dpot_report *report)
-{
-    struct workspace *w = workspace;
-    project(w, &private_measure->measure);
-    report->index = dpot_index_draw(&w->index, rng);
 }
 
 const struct dpot_mechanism dpot_mechanism_exponential = {
@@ -129,6 +116,6 @@ const struct dpot_mechanism dpot_mechanism_exponential = {
     .workspace_bytes = workspace_bytes,
     .workspace_new = workspace_new,
     .workspace_free = workspace_free,
-    .privatize = privatize,
-    .law = law,
+    .privatize = dpot_index_privatize,
+    .law = dpot_index_law,
 };

@@ -73,11 +73,14 @@ static dpot_status set_bounds(struct dpot_index *index, struct dpot_error *error
     return DPOT_OK;
 }
 
-dpot_status dpot_index_init(struct dpot_index *index, const struct dpot_campaign *campaign,
+dpot_status dpot_index_init(struct dpot_index *index, dpot_index_projector project,
+                            const struct dpot_campaign *campaign,
                             const struct dpot_allocator *allocator, struct dpot_error *error)
 {
-    *index = (struct dpot_index){
-        .campaign = campaign, .allocator = allocator, .n_cols = campaign->output.size};
+    *index = (struct dpot_index){.project = project,
+                                 .campaign = campaign,
+                                 .allocator = allocator,
+                                 .n_cols = campaign->output.size};
     if (!allocate_arrays(index)) {
         return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for %zu output points",
                               index->n_cols);
@@ -107,4 +110,20 @@ uint32_t dpot_index_draw(struct dpot_index *index, struct dpot_rng *rng)
                                              index->fallback, index->n_cols, dpot_rng_u64(rng));
     dpot_wipe(index->weights, index->n_cols * sizeof *index->weights);
     return drawn;
+}
+
+void dpot_index_law(void *workspace, const struct dpot_private_measure *private_measure,
+                    uint64_t *weights)
+{
+    struct dpot_index *index = workspace;
+    index->project(workspace, &private_measure->measure);
+    dpot_index_round(index, weights);
+}
+
+void dpot_index_privatize(void *workspace, const struct dpot_private_measure *private_measure,
+                          struct dpot_rng *rng, struct dpot_report *report)
+{
+    struct dpot_index *index = workspace;
+    index->project(workspace, &private_measure->measure);
+    report->index = dpot_index_draw(index, rng);
 }

@@ -12,9 +12,15 @@
 
 #include "base/rng.h"
 #include "model/campaign.h"
+#include "model/measure.h"
 #include "ot/polytope.h"
 
+/* Fills index->q of the workspace with the law that the mechanism would like for this measure. Total. */
+typedef void (*dpot_index_projector)(void *workspace, const struct dpot_measure *own);
+
+/* The FIRST member of the workspace of every index mechanism. */
 struct dpot_index {
+    dpot_index_projector project;
     const struct dpot_campaign *campaign; /* borrowed */
     const struct dpot_allocator *allocator;
     size_t n_cols;                 /* output points */
@@ -39,7 +45,7 @@ size_t dpot_index_bytes(const struct dpot_campaign *campaign);
 
 /* The campaign is borrowed. On failure (DPOT_ERR_MEMORY, or what check says) release is still
  * needed, as for a zeroed struct, which is allowed. */
-DPOT_WARN_UNUSED dpot_status dpot_index_init(struct dpot_index *index,
+DPOT_WARN_UNUSED dpot_status dpot_index_init(struct dpot_index *index, dpot_index_projector project,
                                              const struct dpot_campaign *campaign,
                                              const struct dpot_allocator *allocator,
                                              struct dpot_error *error);
@@ -55,6 +61,12 @@ void dpot_index_round(struct dpot_index *index, uint64_t *weights /* (n_cols) */
 
 /* Rounds q, draws one output point, and wipes both. */
 uint32_t dpot_index_draw(struct dpot_index *index, struct dpot_rng *rng);
+
+/* The members `law` and `privatize` of an index mechanism: project, then round, then draw. */
+void dpot_index_law(void *workspace, const struct dpot_private_measure *private_measure,
+                    uint64_t *weights /* (n_cols) */);
+void dpot_index_privatize(void *workspace, const struct dpot_private_measure *private_measure,
+                          struct dpot_rng *rng, struct dpot_report *report);
 
 /* Saturating sum of byte counts. */
 size_t dpot_bytes_add(size_t a, size_t b);

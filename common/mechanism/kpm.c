@@ -24,7 +24,7 @@
 #include "mechanism/mechanism.h"
 
 struct workspace {
-    struct dpot_index index;
+    struct dpot_index index; /* first: see index.h */
 };
 
 static dpot_status check(const struct dpot_campaign *campaign, struct dpot_error *error)
@@ -53,6 +53,8 @@ static void workspace_free(void *workspace)
     dpot_free_array(allocator, w, 1, sizeof *w);
 }
 
+static void project(void *workspace, const struct dpot_measure *own);
+
 static dpot_status workspace_new(const struct dpot_campaign *campaign,
                                  const struct dpot_allocator *allocator, void **workspace,
                                  struct dpot_error *error)
@@ -62,7 +64,7 @@ static dpot_status workspace_new(const struct dpot_campaign *campaign,
     if (!w) {
         return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for the mechanism");
     }
-    const dpot_status status = dpot_index_init(&w->index, campaign, allocator, error);
+    const dpot_status status = dpot_index_init(&w->index, project, campaign, allocator, error);
     if (status != DPOT_OK) {
         workspace_free(w);
         return status;
@@ -72,8 +74,9 @@ static dpot_status workspace_new(const struct dpot_campaign *campaign,
 }
 
 /* mu spread over the whole domain, then q; missing rows count as weight 0 on point 0. */
-static void project(struct workspace *w, const struct dpot_measure *own)
+static void project(void *workspace, const struct dpot_measure *own)
 {
+    struct workspace *w = workspace;
     const size_t n_max = w->index.campaign->n_max;
     const size_t n_rows = own->support_size < n_max ? own->support_size : n_max;
     double *q = w->index.q;
@@ -87,22 +90,6 @@ static void project(struct workspace *w, const struct dpot_measure *own)
     dpot_index_project(&w->index);
 }
 
-static void law(void *workspace, const struct dpot_private_measure *private_measure,
-                uint64_t *weights)
-{
-    struct workspace *w = workspace;
-    project(w, &private_measure->measure);
-    dpot_index_round(&w->index, weights);
-}
-
-static void privatize(void *workspace, const struct dpot_private_measure *private_measure,
-                      struct dpot_rng *rng, struct dpot_report *report)
-{
-    struct workspace *w = workspace;
-    project(w, &private_measure->measure);
-    report->index = dpot_index_draw(&w->index, rng);
-}
-
 const struct dpot_mechanism dpot_mechanism_kpm = {
     .id = DPOT_MECHANISM_KPM,
     .check = check,
@@ -110,6 +97,6 @@ const struct dpot_mechanism dpot_mechanism_kpm = {
     .workspace_bytes = workspace_bytes,
     .workspace_new = workspace_new,
     .workspace_free = workspace_free,
-    .privatize = privatize,
-    .law = law,
+    .privatize = dpot_index_privatize,
+    .law = dpot_index_law,
 };

@@ -20,7 +20,7 @@
 #include "ot/projection.h"
 
 struct workspace {
-    struct dpot_index index;
+    struct dpot_index index; /* first: see index.h */
     struct dpot_ground ground;
     size_t n_rows; /* n_max */
     double *mu;    /* (n_rows) */
@@ -68,6 +68,8 @@ static dpot_status new_projection(struct workspace *w, struct dpot_error *error)
     return DPOT_OK;
 }
 
+static void project(void *workspace, const struct dpot_measure *own);
+
 static dpot_status workspace_new(const struct dpot_campaign *campaign,
                                  const struct dpot_allocator *allocator, void **workspace,
                                  struct dpot_error *error)
@@ -77,7 +79,7 @@ static dpot_status workspace_new(const struct dpot_campaign *campaign,
     if (!w) {
         return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for the mechanism");
     }
-    dpot_status status = dpot_index_init(&w->index, campaign, allocator, error);
+    dpot_status status = dpot_index_init(&w->index, project, campaign, allocator, error);
     if (status == DPOT_OK) {
         status = dpot_ground_init(&w->ground, campaign, allocator, error);
     }
@@ -109,27 +111,12 @@ static void load_measure(struct workspace *w, const struct dpot_measure *own)
 }
 
 /* q, the law it would like. */
-static void project(struct workspace *w, const struct dpot_measure *own)
+static void project(void *workspace, const struct dpot_measure *own)
 {
+    struct workspace *w = workspace;
     load_measure(w, own);
     dpot_projection_run(w->projection, w->mu, w->index.campaign->iterations, 0, w->index.q, NULL);
     dpot_wipe(w->mu, w->n_rows * sizeof *w->mu);
-}
-
-static void law(void *workspace, const struct dpot_private_measure *private_measure,
-                uint64_t *weights)
-{
-    struct workspace *w = workspace;
-    project(w, &private_measure->measure);
-    dpot_index_round(&w->index, weights);
-}
-
-static void privatize(void *workspace, const struct dpot_private_measure *private_measure,
-                      struct dpot_rng *rng, struct dpot_report *report)
-{
-    struct workspace *w = workspace;
-    project(w, &private_measure->measure);
-    report->index = dpot_index_draw(&w->index, rng);
 }
 
 const struct dpot_mechanism dpot_mechanism_wpm = {
@@ -139,6 +126,6 @@ const struct dpot_mechanism dpot_mechanism_wpm = {
     .workspace_bytes = workspace_bytes,
     .workspace_new = workspace_new,
     .workspace_free = workspace_free,
-    .privatize = privatize,
-    .law = law,
+    .privatize = dpot_index_privatize,
+    .law = dpot_index_law,
 };

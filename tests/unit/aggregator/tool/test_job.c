@@ -27,13 +27,13 @@ TestSuite(job, .init = set_up, .fini = folder_remove);
 static void answer(const char *status, const void *body, size_t len, const char *arguments,
                    int exit_code, const char *word)
 {
-    struct canned_server stub;
+    struct canned_server server;
     struct process p;
     char text[512];
-    canned_server_start(&stub, status, body, len);
-    (void)snprintf(text, sizeof text, "%s --server %s", arguments, stub.url);
+    canned_server_start(&server, status, body, len);
+    (void)snprintf(text, sizeof text, "%s --server %s", arguments, server.url);
     process_run(&p, text);
-    canned_server_stop(&stub);
+    canned_server_stop(&server);
     cr_assert_eq(p.exit_code, exit_code, "%s: %d %s", arguments, p.exit_code, p.err);
     cr_assert(strstr(p.out, word) || strstr(p.err, word), "%s says: %s%s", arguments, p.out, p.err);
 }

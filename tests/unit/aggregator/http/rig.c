@@ -1,0 +1,105 @@
+#include "unit/aggregator/http/rig.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+struct rig rig;
+struct tokens tokens;
+struct http_app app;
+struct server_config config;
+struct server *server;
+FILE *log_stream;
+struct log logger;
+char hex_id[2 * DPOT_CAMPAIGN_ID_LEN + 1];
+char reports_path[128];
+
+static void set_up_tokens(void)
+{
+    char line[200];
+    tokens_format("admin", TOKEN, line, sizeof line);
+    line[strlen(line) - 1] = '\0';
+    tokens.n = 1;
+    cr_assert_eq(dpot_hex_decode(strchr(line, ' ') + 1, tokens.entries[0].hash, DPOT_HASH_LEN),
+                 DPOT_OK);
+}
+
+void http_start(void)
+{
+    struct dpot_error error = {{0}};
+    cr_assert_eq(server_open(&config, &server, &error), DPOT_OK, "%s", error.text);
+}
+
+void http_set_up(void)
+{
+    struct dpot_keys keys = {.n_seal_keys = 1};
+    rig_init(&rig, "sqlite::memory:", fixture_spec());
+    set_up_tokens();
+    keys.seal_keys[0] = rig.secret.key;
+    log_stream = tmpfile();
+    logger = (struct log){LOG_LEVEL_DEBUG, log_stream, &rig.clock.clock};
+    app = (struct http_app){.store = rig.store,
+                            .registry = rig.registry,
+                            .ingest = &rig.ingest,
+                            .tokens = &tokens,
+                            .body_max = DPOT_BATCH_BYTES_MAX};
+    dpot_buf_init(&app.signed_keys, DPOT_KEYS_BYTES_MAX, NULL);
+    cr_assert_eq(registry_sign_keys(rig.registry, &keys, &app.signed_keys, NULL), DPOT_OK);
+    config = (struct server_config){.listen = "127.0.0.1:0",
+                                    .threads = 4,
+                                    .max_connections = 64,
+                                    .request_timeout_s = TIMEOUT_S,
+                                    .max_body_memory = (size_t)64 << 20,
+                                    .app = &app,
+                                    .log = &logger};
+    dpot_hex_encode(hex_id, rig.record.campaign_id, sizeof rig.record.campaign_id);
+    (void)snprintf(reports_path, sizeof reports_path, "/v1/campaigns/%s/reports", hex_id);
+    http_start();
+}
+
+void http_tear_down(void)
+{
+    server_close(server, 5000);
+    dpot_buf_release(&app.signed_keys);
+    rig_release(&rig);
+    (void)fclose(log_stream);
+}
+
+/* The status of one request; the reply's text, cut, in `text`. */
+char text[4096];
+struct http_reply last;
+int request(const char *method, const char *path, const char *token, const void *body, size_t len)
+{
+    http_exchange(server_url(server), method, path, token, body, len, &last);
+    const size_t n = last.body.len < sizeof text - 1 ? last.body.len : sizeof text - 1;
+    if (n > 0) {
+        memcpy(text, last.body.data, n);
+    }
+    text[n] = '\0';
+    http_reply_release(&last);
+    return last.status;
+}
+
+int get(const char *path)
+{
+    return request("GET", path, NULL, "", 0);
+}
+
+const char *campaign_path(const char *prefix, const char *tail)
+{
+    static char path[256];
+    (void)snprintf(path, sizeof path, "%s/%s%s", prefix, hex_id, tail);
+    return path;
+}
+
+/* A sealed body of reports first .. first + n - 1. */
+struct dpot_buf sealed(uint32_t first, size_t n)
+{
+    static struct dpot_report reports[DPOT_BATCH_REPORTS_MAX];
+    struct dpot_buf body;
+    for (size_t i = 0; i < n; i++) {
+        reports[i] = fixture_report(first + (uint32_t)i);
+    }
+    dpot_buf_init(&body, DPOT_BATCH_BYTES_MAX, NULL);
+    fixture_seal(&rig.secret.key, rig.record.hash, 0, reports, n, &body);
+    return body;
+}

@@ -1,0 +1,35 @@
+/* A server over loopback for the http suites: store, campaign, keys and token, opened before each test and
+ * closed after it. */
+#ifndef DPOT_TESTS_AGGREGATOR_HTTP_RIG_H
+#define DPOT_TESTS_AGGREGATOR_HTTP_RIG_H
+
+#include "http/server.h"
+#include "unit/aggregator/fixture.h"
+#include "unit/aggregator/http_client.h"
+
+#include <stdio.h>
+
+#define TOKEN "let-me-in"
+#define TIMEOUT_S 1
+
+extern struct rig rig;
+extern struct tokens tokens;
+extern struct http_app app;
+extern struct server_config config;
+extern struct server *server;
+extern FILE *log_stream;
+extern struct log logger;
+extern char hex_id[2 * DPOT_CAMPAIGN_ID_LEN + 1];
+extern char reports_path[128];
+extern char text[4096];
+extern struct http_reply last;
+
+void http_start(void);
+void http_set_up(void);
+void http_tear_down(void);
+int request(const char *method, const char *path, const char *token, const void *body, size_t len);
+int get(const char *path);
+const char *campaign_path(const char *prefix, const char *tail);
+struct dpot_buf sealed(uint32_t first, size_t n);
+
+#endif

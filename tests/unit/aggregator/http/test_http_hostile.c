@@ -1,0 +1,366 @@
+/* The server over loopback, as attackers, slow peers and crowds meet it. */
+#include "unit/aggregator/http/rig.h"
+
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+TestSuite(http_hostile, .init = http_set_up, .fini = http_tear_down);
+
+static void expect_raw(const char *head, const void *body, size_t len, int status)
+{
+    struct http_reply reply;
+    const int fd = http_connect(server_url(server));
+    cr_assert_geq(fd, 0);
+    cr_assert(http_send(fd, head, strlen(head)));
+    (void)http_send(fd, body, len);
+    (void)http_receive(fd, true, &reply);
+    cr_assert_eq(reply.status, status, "%.60s: %d", head, reply.status);
+    http_reply_release(&reply);
+    (void)close(fd);
+}
+
+Test(http_hostile, a_body_above_the_limit_is_413_by_its_announced_length)
+{
+    char head[512];
+    (void)snprintf(head, sizeof head,
+                   "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: 9000000000\r\n\r\n",
+                   reports_path);
+    expect_raw(head, "", 0, 413);
+    (void)snprintf(head, sizeof head,
+                   "POST %s HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: "
+                   "9000000\r\n\r\n",
+                   reports_path);
+    expect_raw(head, "", 0, 413);
+}
+
+Test(http_hostile, a_body_of_ambiguous_length_is_400_and_ends_the_connection)
+{
+    static const char *const lengths[] = {"Content-Length: 4\r\nContent-Length: 5",
+                                          "Content-Length: 5\r\nContent-Length: 4",
+                                          "Content-Length: 4\r\nTransfer-Encoding: chunked"};
+    char head[512];
+    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        (void)snprintf(head, sizeof head, "POST %s HTTP/1.1\r\nHost: x\r\n%s\r\n\r\n", reports_path,
+                       lengths[i]);
+        expect_raw(head, "abcde", 5, 400);
+    }
+}
+
+Test(http_hostile, an_escaped_path_is_not_another_path)
+{
+    expect_raw("GET /healthz%00 HTTP/1.1\r\nHost: x\r\n\r\n", "", 0, 404);
+    expect_raw("GET /%68ealthz HTTP/1.1\r\nHost: x\r\n\r\n", "", 0, 404);
+}
+
+Test(http_hostile, a_body_above_the_limit_is_413_when_it_was_sent)
+{
+    static uint8_t body[DPOT_BATCH_BYTES_MAX + 1];
+    cr_assert_eq(request("POST", reports_path, NULL, body, sizeof body), 413);
+    cr_assert_eq(request("GET", "/v1/keys", NULL, body, 5000), 413);
+    cr_assert_eq(get("/healthz"), 200);
+}
+
+/* One chunk of a chunked body. */
+static bool send_chunk(int fd, const void *data, size_t len)
+{
+    char head[32];
+    (void)snprintf(head, sizeof head, "%zx\r\n", len);
+    return http_send(fd, head, strlen(head)) && http_send(fd, data, len) &&
+           http_send(fd, "\r\n", 2);
+}
+
+Test(http_hostile, a_chunked_body_is_cut_at_the_limit_and_an_endless_one_is_cut_off)
+{
+    static uint8_t block[1 << 20];
+    char head[512];
+    struct http_reply reply;
+    (void)snprintf(head, sizeof head,
+                   "POST %s HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n",
+                   reports_path);
+    int fd = http_connect(server_url(server));
+    cr_assert(http_send(fd, head, strlen(head)));
+    for (int i = 0; i < 9; i++) {
+        cr_assert(send_chunk(fd, block, sizeof block));
+    }
+    cr_assert(http_send(fd, "0\r\n\r\n", 5));
+    cr_assert(http_receive(fd, true, &reply));
+    cr_assert_eq(reply.status, 413);
+    http_reply_release(&reply);
+    (void)close(fd);
+
+    fd = http_connect(server_url(server));
+    cr_assert(http_send(fd, head, strlen(head)));
+    int n_sent = 0;
+    while (n_sent < 200 && send_chunk(fd, block, sizeof block)) {
+        n_sent++;
+    }
+    cr_assert_lt(n_sent, 100);
+    (void)close(fd);
+}
+
+Test(http_hostile, the_memory_of_all_bodies_is_bounded)
+{
+    static uint8_t half[4 << 20];
+    char head[512];
+    int fds[8];
+    int n_busy = 0;
+    server_close(server, 1000);
+    config.max_body_memory = (size_t)16 << 20;
+    config.request_timeout_s = 20;
+    http_start();
+    (void)snprintf(head, sizeof head, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n",
+                   reports_path, sizeof half + 1);
+    for (size_t i = 0; i < 8; i++) {
+        fds[i] = http_connect(server_url(server));
+        cr_assert(http_send(fds[i], head, strlen(head)));
+        cr_assert(http_send(fds[i], half, sizeof half));
+    }
+    const struct timespec pause = {.tv_nsec = 300000000};
+    (void)nanosleep(&pause, NULL); /* all of it has arrived */
+    for (size_t i = 0; i < 8; i++) {
+        struct http_reply reply;
+        cr_assert(http_send(fds[i], "x", 1));
+        cr_assert(http_receive(fds[i], true, &reply));
+        cr_assert(reply.status == 503 || reply.status == 400);
+        n_busy += reply.status == 503;
+        http_reply_release(&reply);
+        (void)close(fds[i]);
+    }
+    cr_assert_geq(n_busy, 3);
+    cr_assert_eq(request("POST", reports_path, NULL, half, sizeof half), 400);
+}
+
+static double seconds_now(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* Sends one byte every 50 ms until the connection dies; returns after how many seconds. */
+static double drip(const char *request_text)
+{
+    const double started = seconds_now();
+    const struct timespec pause = {.tv_nsec = 50000000};
+    char ignored[256];
+    const int fd = http_connect(server_url(server));
+    cr_assert_geq(fd, 0);
+    for (size_t i = 0; seconds_now() - started < 10; i++) {
+        const char byte = request_text[i] ? request_text[i] : 'x';
+        const bool is_dead =
+            !http_send(fd, &byte, 1) || recv(fd, ignored, sizeof ignored, MSG_DONTWAIT) == 0;
+        if (is_dead) {
+            break;
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+    (void)close(fd);
+    return seconds_now() - started;
+}
+
+Test(http_hostile, a_sender_of_one_byte_at_a_time_is_cut)
+{
+    char head[512];
+    cr_assert_lt(drip("GET /healthz HTTP/1.1\r\nX-Slow: "), TIMEOUT_S + 2);
+    (void)snprintf(head, sizeof head,
+                   "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n", reports_path);
+    const int fd = http_connect(server_url(server));
+    cr_assert(http_send(fd, head, strlen(head)));
+    const double started = seconds_now();
+    const struct timespec pause = {.tv_nsec = 50000000};
+    char ignored;
+    while (seconds_now() - started < 10 && http_send(fd, "x", 1) &&
+           recv(fd, &ignored, 1, MSG_DONTWAIT) != 0) {
+        (void)nanosleep(&pause, NULL);
+    }
+    cr_assert_lt(seconds_now() - started, TIMEOUT_S + 2);
+    (void)close(fd);
+    cr_assert_eq(get("/healthz"), 200);
+}
+
+Test(http_hostile, a_reader_that_does_not_read_is_cut)
+{
+    static char block[1 << 16];
+    char head[512];
+    struct dpot_buf body = sealed(0, DPOT_BATCH_REPORTS_MAX);
+    cr_assert_eq(request("POST", reports_path, NULL, body.data, body.len), 202);
+    dpot_buf_release(&body);
+    (void)snprintf(head, sizeof head,
+                   "GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " TOKEN "\r\n\r\n",
+                   campaign_path("/v1/admin/campaigns", "/pool/export"));
+    const size_t n_asked = 1000, n_promised = n_asked * 4 * DPOT_BATCH_REPORTS_MAX;
+    const int fd = http_connect(server_url(server));
+    for (size_t i = 0; i < n_asked; i++) {
+        cr_assert(http_send(fd, head, strlen(head)));
+    }
+    const struct timespec pause = {.tv_sec = TIMEOUT_S + 2};
+    (void)nanosleep(&pause, NULL);
+    size_t n_read = 0;
+    for (ssize_t n = 1; n > 0; n_read += n > 0 ? (size_t)n : 0) {
+        n = recv(fd, block, sizeof block, 0);
+    }
+    cr_assert_lt(n_read, n_promised);
+    (void)close(fd);
+}
+
+Test(http_hostile, a_connection_serves_several_requests)
+{
+    const int fd = http_connect(server_url(server));
+    static const char head[] = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
+    for (int i = 0; i < 3; i++) {
+        struct http_reply reply;
+        cr_assert(http_send(fd, head, sizeof head - 1));
+        cr_assert(http_receive(fd, true, &reply));
+        cr_assert_eq(reply.status, 200);
+        http_reply_release(&reply);
+    }
+    (void)close(fd);
+}
+
+Test(http_hostile, garbage_never_stops_the_server)
+{
+    static const char *const garbage[] = {
+        "GARBAGE\r\n\r\n",
+        "GET\r\n\r\n",
+        "GET / HTTP/9.9\r\n\r\n",
+        "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        "POST /v1/keys HTTP/1.1\r\nContent-Length: -5\r\n\r\n",
+        "POST /v1/keys HTTP/1.1\r\nContent-Length: 99999999999999999999999\r\n\r\n",
+        "POST /v1/keys HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        "GET /%00%ff%2e%2e/%zz HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET /v1/admin/campaigns HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer\r\n\r\n",
+        "GET /v1/admin/campaigns HTTP/1.1\r\nHost: x\r\nAuthorization: \xff\xfe\r\n\r\n",
+        "\r\n\r\n\r\n",
+    };
+    for (size_t i = 0; i < sizeof garbage / sizeof garbage[0]; i++) {
+        const int fd = http_connect(server_url(server));
+        (void)http_send(fd, garbage[i], strlen(garbage[i]));
+        (void)shutdown(fd, SHUT_WR);
+        char ignored[512];
+        while (recv(fd, ignored, sizeof ignored, 0) > 0) {
+        }
+        (void)close(fd);
+    }
+    static char long_head[200000];
+    memset(long_head, 'a', sizeof long_head - 1);
+    memcpy(long_head, "GET /", 5);
+    const int fd = http_connect(server_url(server));
+    (void)http_send(fd, long_head, strlen(long_head));
+    (void)close(fd);
+    cr_assert_eq(get("/healthz"), 200);
+}
+
+#define N_POSTERS 4
+#define N_SHARED 300
+
+struct poster {
+    pthread_t thread;
+    const struct dpot_buf *body;
+    int status;
+    enum dpot_report_status statuses[N_SHARED];
+};
+
+static void *post_shared(void *ctx)
+{
+    struct poster *poster = ctx;
+    struct http_reply reply;
+    http_exchange(server_url(server), "POST", reports_path, NULL, poster->body->data,
+                  poster->body->len, &reply);
+    poster->status = reply.status;
+    if (reply.status == 202 && dpot_wire_receipt_decode(reply.body.data, reply.body.len, NULL,
+                                                        poster->statuses, N_SHARED) != DPOT_OK) {
+        poster->status = -1;
+    }
+    http_reply_release(&reply);
+    return NULL;
+}
+
+Test(http_hostile, the_same_batch_from_four_threads_is_accepted_exactly_once)
+{
+    struct poster posters[N_POSTERS];
+    struct dpot_buf body = sealed(0, N_SHARED);
+    for (size_t i = 0; i < N_POSTERS; i++) {
+        posters[i].body = &body;
+        cr_assert_eq(pthread_create(&posters[i].thread, NULL, post_shared, &posters[i]), 0);
+    }
+    for (size_t i = 0; i < N_POSTERS; i++) {
+        cr_assert_eq(pthread_join(posters[i].thread, NULL), 0);
+        cr_assert_eq(posters[i].status, 202);
+    }
+    for (size_t r = 0; r < N_SHARED; r++) {
+        int n_accepted = 0;
+        for (size_t i = 0; i < N_POSTERS; i++) {
+            n_accepted += posters[i].statuses[r] == DPOT_REPORT_ACCEPTED;
+        }
+        cr_assert_eq(n_accepted, 1);
+    }
+    cr_assert_eq(rig_count(&rig).n_accepted, N_SHARED);
+    dpot_buf_release(&body);
+}
+
+static void hold_commit(void *ctx, size_t n)
+{
+    const struct timespec pause = {.tv_nsec = 400000000};
+    (void)n;
+    *(volatile int *)ctx = 1;
+    (void)nanosleep(&pause, NULL);
+}
+
+Test(http_hostile, a_running_request_is_finished_before_the_server_closes)
+{
+    static volatile int has_committed;
+    struct poster poster;
+    struct dpot_buf body = sealed(0, N_SHARED);
+    const struct timespec pause = {.tv_nsec = 10000000};
+    rig.ingest.on_committed = hold_commit;
+    rig.ingest.ctx = (void *)&has_committed;
+    poster.body = &body;
+    cr_assert_eq(pthread_create(&poster.thread, NULL, post_shared, &poster), 0);
+    while (!has_committed) {
+        (void)nanosleep(&pause, NULL);
+    }
+    server_close(server, 5000);
+    cr_assert_eq(pthread_join(poster.thread, NULL), 0);
+    cr_assert_eq(poster.status, 202);
+    http_start();
+    dpot_buf_release(&body);
+}
+
+Test(http_hostile, a_closing_server_does_not_wait_for_idle_connections)
+{
+    const int idle = http_connect(server_url(server));
+    const double started = seconds_now();
+    server_close(server, 5000);
+    cr_assert_lt(seconds_now() - started, 2);
+    (void)close(idle);
+    http_start();
+}
+
+Test(http_hostile, logs_hold_no_token_no_body_and_no_id)
+{
+    static char content[100000];
+    struct dpot_buf body = sealed(0, 2);
+    cr_assert_eq(request("POST", reports_path, NULL, body.data, body.len), 202);
+    cr_assert_eq(request("GET", "/v1/admin/campaigns", TOKEN, "", 0), 200);
+    cr_assert_eq(request("GET", "/v1/admin/campaigns", "wrong-secret", "", 0), 403);
+    cr_assert_eq(request("POST", "/v1/admin/campaigns", TOKEN, "{\"private\":1}", 13), 400);
+    cr_assert_not_null(strstr(text, "private"));
+    dpot_buf_release(&body);
+    rewind(log_stream);
+    const size_t len = fread(content, 1, sizeof content - 1, log_stream);
+    content[len] = '\0';
+    cr_assert_not_null(strstr(content, "status=202"));
+    cr_assert_null(strstr(content, TOKEN));
+    cr_assert_null(strstr(content, "wrong-secret"));
+    cr_assert_null(strstr(content, "private"));
+    const struct dpot_report report = fixture_report(0);
+    char hex[2 * DPOT_REPORT_ID_LEN + 1];
+    dpot_hex_encode(hex, report.id, sizeof report.id);
+    cr_assert_null(strstr(content, hex));
+}
