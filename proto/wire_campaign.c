@@ -1,205 +1,17 @@
 #include "proto/wire_campaign.h"
 
-#include "campaign.pb-c.h"
 #include "proto/message.h"
 #include "proto/signed.h"
+#include "proto/wire_campaign_message.h"
 
 #include <string.h>
 
-#define WIRE_VERSION 1u
 #define MS_PER_S 1000
-
-/* Encoding: a campaign as protobuf-c sees it. The arrays are the campaign's own: protobuf-c has no
- * const members, but does not write through what it packs. */
-
-struct domain_message {
-    Dpot__V1__Domain domain;
-    Dpot__V1__Points points;
-    Dpot__V1__Grid grid;
-    Dpot__V1__Ring ring;
-};
-
-struct campaign_message {
-    Dpot__V1__Campaign campaign;
-    struct domain_message domain;
-    struct domain_message output;
-    union {
-        Dpot__V1__Wpm wpm;
-        Dpot__V1__Kpm kpm;
-        Dpot__V1__Exponential exponential;
-    } mechanism;
-    Dpot__V1__BaseMeasure base_measure;
-    char *groups[DPOT_GROUPS_MAX];
-};
-
-static void fill_points(Dpot__V1__Points *message, const struct dpot_domain *domain)
-{
-    dpot__v1__points__init(message);
-    message->dim = domain->dim;
-    message->n_coordinates = (size_t)domain->size * domain->dim;
-    message->coordinates = domain->points;
-}
-
-static void fill_grid(Dpot__V1__Grid *message, const struct dpot_domain *domain)
-{
-    dpot__v1__grid__init(message);
-    message->n_lo = message->n_hi = message->n_shape = domain->dim;
-    message->lo = (double *)domain->lo;
-    message->hi = (double *)domain->hi;
-    message->shape = (uint32_t *)domain->shape;
-}
-
-static dpot_status fill_domain(struct domain_message *message, const struct dpot_domain *domain)
-{
-    dpot__v1__domain__init(&message->domain);
-    switch (domain->type) {
-    case DPOT_DOMAIN_POINTS:
-        fill_points(&message->points, domain);
-        message->domain.kind_case = DPOT__V1__DOMAIN__KIND_POINTS;
-        message->domain.points = &message->points;
-        return DPOT_OK;
-    case DPOT_DOMAIN_GRID:
-        fill_grid(&message->grid, domain);
-        message->domain.kind_case = DPOT__V1__DOMAIN__KIND_GRID;
-        message->domain.grid = &message->grid;
-        return domain->dim <= DPOT_GRID_DIM_MAX ? DPOT_OK : DPOT_ERR_TOO_LARGE;
-    case DPOT_DOMAIN_RING:
-        dpot__v1__ring__init(&message->ring);
-        message->ring.size = domain->size;
-        message->domain.kind_case = DPOT__V1__DOMAIN__KIND_RING;
-        message->domain.ring = &message->ring;
-        return DPOT_OK;
-    }
-    return DPOT_ERR_ARGUMENT;
-}
-
-static dpot_status fill_domains(struct campaign_message *message,
-                                const struct dpot_campaign *campaign)
-{
-    const dpot_status status = fill_domain(&message->domain, &campaign->domain);
-    message->campaign.domain = &message->domain.domain;
-    if (status != DPOT_OK || campaign->output_is_domain) {
-        return status;
-    }
-    message->campaign.output = &message->output.domain;
-    return fill_domain(&message->output, &campaign->output);
-}
-
-static void fill_base_measure(Dpot__V1__BaseMeasure *message,
-                              const struct dpot_base_measure *base_measure)
-{
-    dpot__v1__base_measure__init(message);
-    message->n_mass_code = base_measure->size;
-    message->mass_code = base_measure->mass_code;
-    message->total = base_measure->total;
-}
-
-static void fill_wpm(struct campaign_message *message, const struct dpot_campaign *campaign)
-{
-    Dpot__V1__Wpm *wpm = &message->mechanism.wpm;
-    dpot__v1__wpm__init(wpm);
-    wpm->epsilon = campaign->epsilon_q32;
-    wpm->lambda = campaign->lambda;
-    wpm->iterations = campaign->iterations;
-    wpm->n_max = campaign->n_max;
-    wpm->sample_first = campaign->sample_first;
-    wpm->base_measure = &message->base_measure;
-    message->campaign.mechanism_case = DPOT__V1__CAMPAIGN__MECHANISM_WPM;
-    message->campaign.wpm = wpm;
-}
-
-static void fill_kpm(struct campaign_message *message, const struct dpot_campaign *campaign)
-{
-    Dpot__V1__Kpm *kpm = &message->mechanism.kpm;
-    dpot__v1__kpm__init(kpm);
-    kpm->epsilon = campaign->epsilon_q32;
-    kpm->n_max = campaign->n_max;
-    kpm->sample_first = campaign->sample_first;
-    kpm->base_measure = &message->base_measure;
-    message->campaign.mechanism_case = DPOT__V1__CAMPAIGN__MECHANISM_KPM;
-    message->campaign.kpm = kpm;
-}
-
-static void fill_exponential(struct campaign_message *message, const struct dpot_campaign *campaign)
-{
-    Dpot__V1__Exponential *exponential = &message->mechanism.exponential;
-    dpot__v1__exponential__init(exponential);
-    exponential->epsilon = campaign->epsilon_q32;
-    exponential->sensitivity = campaign->sensitivity;
-    exponential->n_max = campaign->n_max;
-    exponential->sample_first = campaign->sample_first;
-    exponential->base_measure = &message->base_measure;
-    message->campaign.mechanism_case = DPOT__V1__CAMPAIGN__MECHANISM_EXPONENTIAL;
-    message->campaign.exponential = exponential;
-}
-
-/* What a mechanism has no field for must be left out: it would not come back. */
-static dpot_status fill_mechanism(struct campaign_message *message,
-                                  const struct dpot_campaign *campaign)
-{
-    const bool has_sweeps = campaign->lambda != 0 || campaign->iterations != 0;
-    const bool has_sensitivity = campaign->sensitivity != 0;
-    fill_base_measure(&message->base_measure, &campaign->base_measure);
-    switch (campaign->mechanism) {
-    case DPOT_MECHANISM_WPM:
-        fill_wpm(message, campaign);
-        return has_sensitivity ? DPOT_ERR_ARGUMENT : DPOT_OK;
-    case DPOT_MECHANISM_KPM:
-        fill_kpm(message, campaign);
-        return has_sweeps || has_sensitivity ? DPOT_ERR_ARGUMENT : DPOT_OK;
-    case DPOT_MECHANISM_EXPONENTIAL:
-        fill_exponential(message, campaign);
-        return has_sweeps ? DPOT_ERR_ARGUMENT : DPOT_OK;
-    default:
-        return DPOT_ERR_ARGUMENT;
-    }
-}
-
-static dpot_status fill_groups(struct campaign_message *message,
-                               const struct dpot_campaign *campaign)
-{
-    if (campaign->n_groups > DPOT_GROUPS_MAX) {
-        return DPOT_ERR_TOO_LARGE;
-    }
-    for (uint32_t i = 0; i < campaign->n_groups; i++) {
-        message->groups[i] = campaign->groups[i];
-    }
-    message->campaign.n_groups = campaign->n_groups;
-    message->campaign.groups = message->groups;
-    return DPOT_OK;
-}
-
-static dpot_status fill_campaign(struct campaign_message *message,
-                                 const struct dpot_campaign *campaign)
-{
-    if (campaign->opens_ms % MS_PER_S != 0 || campaign->closes_ms % MS_PER_S != 0) {
-        return DPOT_ERR_ARGUMENT;
-    }
-    Dpot__V1__Campaign *m = &message->campaign;
-    dpot__v1__campaign__init(m);
-    m->version = WIRE_VERSION;
-    m->id = (ProtobufCBinaryData){DPOT_CAMPAIGN_ID_LEN, (uint8_t *)campaign->id};
-    m->revision = campaign->revision;
-    m->name = (char *)campaign->name;
-    m->metric = (uint32_t)campaign->metric.id;
-    m->ring_size = campaign->metric.ring_size;
-    m->cost_power = campaign->cost_power;
-    m->rounds = campaign->rounds;
-    m->opens = campaign->opens_ms / MS_PER_S;
-    m->closes = campaign->closes_ms / MS_PER_S;
-    m->min_pool = campaign->min_pool;
-    m->simulation = campaign->simulation;
-    dpot_status status = fill_domains(message, campaign);
-    if (status == DPOT_OK) {
-        status = fill_mechanism(message, campaign);
-    }
-    return status == DPOT_OK ? fill_groups(message, campaign) : status;
-}
 
 dpot_status dpot_wire_campaign_encode(const struct dpot_campaign *campaign, struct dpot_buf *out)
 {
-    struct campaign_message message;
-    const dpot_status status = fill_campaign(&message, campaign);
+    struct dpot_campaign_message message;
+    const dpot_status status = dpot_wire_campaign_fill(&message, campaign);
     if (status != DPOT_OK) {
         return status;
     }
@@ -288,6 +100,10 @@ static dpot_status read_domains(const Dpot__V1__Campaign *message,
                                 const struct dpot_allocator *allocator,
                                 struct dpot_campaign *campaign, struct dpot_error *error)
 {
+    if (dpot_mechanism_is_vector(campaign->mechanism)) {
+        /* Points beside a vector would not come back: the canonical form refuses them. */
+        return DPOT_OK;
+    }
     if (!message->domain) {
         return refuse_missing("domain", error);
     }
@@ -366,6 +182,34 @@ static dpot_status read_exponential(const Dpot__V1__Exponential *exponential,
                              &campaign->base_measure, error);
 }
 
+static dpot_status read_vector(const Dpot__V1__Vector *message, const char *field,
+                               const struct dpot_allocator *allocator,
+                               struct dpot_campaign *campaign, struct dpot_error *error)
+{
+    return message ? dpot_wire_vector_read(message, allocator, &campaign->vector, error)
+                   : refuse_missing(field, error);
+}
+
+static dpot_status read_laplace(const Dpot__V1__Laplace *laplace,
+                                const struct dpot_allocator *allocator,
+                                struct dpot_campaign *campaign, struct dpot_error *error)
+{
+    campaign->mechanism = DPOT_MECHANISM_LAPLACE;
+    campaign->epsilon_q32 = laplace->epsilon;
+    campaign->noise.scale_log2 = laplace->scale_log2;
+    return read_vector(laplace->vector, "laplace.vector", allocator, campaign, error);
+}
+
+static dpot_status read_gaussian(const Dpot__V1__Gaussian *gaussian,
+                                 const struct dpot_allocator *allocator,
+                                 struct dpot_campaign *campaign, struct dpot_error *error)
+{
+    campaign->mechanism = DPOT_MECHANISM_GAUSSIAN;
+    campaign->noise.certificate_row = gaussian->certificate_row;
+    campaign->noise.scale_log2 = gaussian->scale_log2;
+    return read_vector(gaussian->vector, "gaussian.vector", allocator, campaign, error);
+}
+
 static dpot_status read_mechanism(const Dpot__V1__Campaign *message,
                                   const struct dpot_allocator *allocator,
                                   struct dpot_campaign *campaign, struct dpot_error *error)
@@ -377,6 +221,10 @@ static dpot_status read_mechanism(const Dpot__V1__Campaign *message,
         return read_kpm(message->kpm, allocator, campaign, error);
     case DPOT__V1__CAMPAIGN__MECHANISM_EXPONENTIAL:
         return read_exponential(message->exponential, allocator, campaign, error);
+    case DPOT__V1__CAMPAIGN__MECHANISM_LAPLACE:
+        return read_laplace(message->laplace, allocator, campaign, error);
+    case DPOT__V1__CAMPAIGN__MECHANISM_GAUSSIAN:
+        return read_gaussian(message->gaussian, allocator, campaign, error);
     default:
         return refuse_missing("mechanism", error);
     }
@@ -450,10 +298,10 @@ static dpot_status read_campaign(const Dpot__V1__Campaign *message,
 {
     dpot_status status = read_header(message, campaign, error);
     if (status == DPOT_OK) {
-        status = read_domains(message, allocator, campaign, error);
+        status = read_mechanism(message, allocator, campaign, error);
     }
     if (status == DPOT_OK) {
-        status = read_mechanism(message, allocator, campaign, error);
+        status = read_domains(message, allocator, campaign, error);
     }
     if (status == DPOT_OK) {
         status = read_schedule(message, campaign, error);
@@ -466,10 +314,10 @@ static dpot_status read_campaign(const Dpot__V1__Campaign *message,
 
 static dpot_status check_version(const Dpot__V1__Campaign *message, struct dpot_error *error)
 {
-    if (message->version != WIRE_VERSION) {
+    if (message->version != DPOT_CAMPAIGN_WIRE_VERSION) {
         return dpot_error_set(error, DPOT_ERR_VERSION,
                               "the campaign has version %u, this program knows %u: update it",
-                              message->version, WIRE_VERSION);
+                              message->version, DPOT_CAMPAIGN_WIRE_VERSION);
     }
     return dpot_message_refuse_unknown(&message->base, error);
 }
@@ -479,8 +327,8 @@ static dpot_status check_version(const Dpot__V1__Campaign *message, struct dpot_
 static dpot_status check_canonical(const struct dpot_campaign *campaign, const void *data,
                                    size_t len, struct dpot_error *error)
 {
-    struct campaign_message message;
-    if (fill_campaign(&message, campaign) == DPOT_OK &&
+    struct dpot_campaign_message message;
+    if (dpot_wire_campaign_fill(&message, campaign) == DPOT_OK &&
         dpot_message_packs_to(&message.campaign.base, data, len)) {
         return DPOT_OK;
     }

@@ -11,8 +11,8 @@
 #include "model/campaign.h"
 
 /* Appends the canonical bytes of a campaign (not signed). DPOT_ERR_TOO_LARGE, DPOT_ERR_MEMORY;
- * DPOT_ERR_ARGUMENT for what has no wire form: an unknown domain type, a mechanism other than wpm,
- * times that are not whole seconds. Values are not checked here. */
+ * DPOT_ERR_ARGUMENT for what has no wire form: an unknown domain type or mechanism, numbers
+ * of another mechanism, times that are not whole seconds. Values are not checked here. */
 DPOT_WARN_UNUSED dpot_status dpot_wire_campaign_encode(const struct dpot_campaign *campaign,
                                                        struct dpot_buf *out);
 

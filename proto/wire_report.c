@@ -18,22 +18,38 @@ void dpot_batch_release(struct dpot_batch *batch)
     dpot_free_array(batch->allocator, batch->reports, batch->n_reports, sizeof *batch->reports);
     dpot_free_array(batch->allocator, batch->is_malformed, batch->n_reports,
                     sizeof *batch->is_malformed);
+    dpot_free_array(batch->allocator, batch->values, batch->n_values, sizeof *batch->values);
     *batch = (struct dpot_batch){0};
 }
 
 /* Encoding. */
 
-static void fill_report(Dpot__V1__Report *message, const struct dpot_report *report)
+/* A report as protobuf-c sees it; its values are the report's own. */
+struct report_message {
+    Dpot__V1__Report report;
+    Dpot__V1__IntVector vector;
+};
+
+static void fill_report(struct report_message *message, const struct dpot_report *report)
 {
-    dpot__v1__report__init(message);
-    message->id = (ProtobufCBinaryData){sizeof report->id, (uint8_t *)report->id};
-    message->payload_case = DPOT__V1__REPORT__PAYLOAD_INDEX;
-    message->index = report->index;
-    message->group = report->group;
-    message->test = report->test;
+    Dpot__V1__Report *m = &message->report;
+    dpot__v1__report__init(m);
+    m->id = (ProtobufCBinaryData){sizeof report->id, (uint8_t *)report->id};
+    m->group = report->group;
+    m->test = report->test;
+    if (report->n_values == 0) {
+        m->payload_case = DPOT__V1__REPORT__PAYLOAD_INDEX;
+        m->index = report->index;
+        return;
+    }
+    dpot__v1__int_vector__init(&message->vector);
+    message->vector.n_y = report->n_values;
+    message->vector.y = report->values;
+    m->payload_case = DPOT__V1__REPORT__PAYLOAD_VECTOR;
+    m->vector = &message->vector;
 }
 
-static void fill_batch(Dpot__V1__ReportBatch *message, Dpot__V1__Report *reports,
+static void fill_batch(Dpot__V1__ReportBatch *message, struct report_message *reports,
                        Dpot__V1__Report **pointers, const struct dpot_batch *batch)
 {
     dpot__v1__report_batch__init(message);
@@ -44,7 +60,7 @@ static void fill_batch(Dpot__V1__ReportBatch *message, Dpot__V1__Report *reports
     message->reports = pointers;
     for (size_t i = 0; i < batch->n_reports; i++) {
         fill_report(&reports[i], &batch->reports[i]);
-        pointers[i] = &reports[i];
+        pointers[i] = &reports[i].report;
     }
 }
 
@@ -59,7 +75,7 @@ dpot_status dpot_wire_batch_encode(const struct dpot_batch *batch, struct dpot_b
     }
     const struct dpot_allocator *allocator = out->allocator;
     Dpot__V1__ReportBatch message;
-    Dpot__V1__Report *reports = dpot_alloc_array(allocator, n, sizeof *reports);
+    struct report_message *reports = dpot_alloc_array(allocator, n, sizeof *reports);
     Dpot__V1__Report **pointers = dpot_alloc_array(allocator, n, sizeof *pointers);
     dpot_status status = DPOT_ERR_MEMORY;
     if (reports && pointers) {
@@ -108,8 +124,24 @@ dpot_status dpot_wire_batch_seal(const struct dpot_batch *batch,
 
 /* Decoding. */
 
+/* Copies a vector to the end of the batch's values, where there is room. */
+static bool read_vector(const Dpot__V1__IntVector *message, struct dpot_batch *batch,
+                        struct dpot_report *report)
+{
+    const size_t n = message->n_y;
+    if (n < 1 || n > DPOT_VECTOR_DIM_MAX) {
+        return false;
+    }
+    report->values = batch->values + batch->n_values;
+    report->n_values = (uint32_t)n;
+    memcpy(report->values, message->y, n * sizeof *message->y);
+    batch->n_values += n;
+    return true;
+}
+
 /* A report that cannot be counted is kept in its place: its neighbours are not refused with it. */
-static bool read_report(const Dpot__V1__Report *message, struct dpot_report *report)
+static bool read_report(const Dpot__V1__Report *message, struct dpot_batch *batch,
+                        struct dpot_report *report)
 {
     report->group = message->group;
     report->test = message->test;
@@ -117,11 +149,38 @@ static bool read_report(const Dpot__V1__Report *message, struct dpot_report *rep
         return false;
     }
     memcpy(report->id, message->id.data, DPOT_REPORT_ID_LEN);
-    if (message->payload_case != DPOT__V1__REPORT__PAYLOAD_INDEX) {
+    if (dpot_message_refuse_unknown(&message->base, NULL) != DPOT_OK) {
         return false;
     }
-    report->index = message->index;
-    return dpot_message_refuse_unknown(&message->base, NULL) == DPOT_OK;
+    switch (message->payload_case) {
+    case DPOT__V1__REPORT__PAYLOAD_INDEX:
+        report->index = message->index;
+        return true;
+    case DPOT__V1__REPORT__PAYLOAD_VECTOR:
+        return read_vector(message->vector, batch, report);
+    default:
+        return false;
+    }
+}
+
+/* Numbers in the vectors of all reports: each took a byte of the batch at least. */
+static size_t count_values(const Dpot__V1__ReportBatch *message)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < message->n_reports; i++) {
+        if (message->reports[i]->payload_case == DPOT__V1__REPORT__PAYLOAD_VECTOR) {
+            n += message->reports[i]->vector->n_y;
+        }
+    }
+    return n;
+}
+
+/* Room for every value. The array keeps this size: what is malformed leaves its end unused. */
+static dpot_status reserve_values(const Dpot__V1__ReportBatch *message, struct dpot_batch *batch)
+{
+    const size_t n = count_values(message);
+    batch->values = n > 0 ? dpot_alloc_array(batch->allocator, n, sizeof *batch->values) : NULL;
+    return n == 0 || batch->values ? DPOT_OK : DPOT_ERR_MEMORY;
 }
 
 static dpot_status check_batch(const Dpot__V1__ReportBatch *message, struct dpot_error *error)
@@ -156,14 +215,15 @@ static dpot_status read_batch(const Dpot__V1__ReportBatch *message, struct dpot_
     batch->n_reports = n;
     batch->reports = dpot_alloc_array(batch->allocator, n, sizeof *batch->reports);
     batch->is_malformed = dpot_alloc_array(batch->allocator, n, sizeof *batch->is_malformed);
-    if (!batch->reports || !batch->is_malformed) {
+    if (!batch->reports || !batch->is_malformed || reserve_values(message, batch) != DPOT_OK) {
         return dpot_error_set(error, DPOT_ERR_MEMORY, "no memory for %zu reports", n);
     }
     memcpy(batch->campaign_hash, message->campaign_hash.data, DPOT_HASH_LEN);
     batch->round = message->round;
     for (size_t i = 0; i < n; i++) {
-        batch->is_malformed[i] = !read_report(message->reports[i], &batch->reports[i]);
+        batch->is_malformed[i] = !read_report(message->reports[i], batch, &batch->reports[i]);
     }
+    batch->n_values = count_values(message);
     return DPOT_OK;
 }
 

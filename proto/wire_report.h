@@ -6,10 +6,11 @@
 #include "base/crypto.h"
 #include "base/error.h"
 #include "model/report.h"
+#include "model/vector.h"
 #include "proto/wire_keys.h"
 
 /* What one device sends of one round. Reports that were malformed one by one (wrong id length, no
- * payload, a payload of another kind, an unknown field in the report) are kept in place with
+ * payload, an empty vector, an unknown field in the report) are kept in place with
  * `is_malformed`, so that the receipt can answer each in request order. */
 struct dpot_batch {
     uint8_t campaign_hash[DPOT_HASH_LEN];
@@ -17,6 +18,9 @@ struct dpot_batch {
     size_t n_reports;
     struct dpot_report *reports; /* (n_reports) owned */
     bool *is_malformed;          /* (n_reports) owned; NULL when encoding */
+    int64_t *values;             /* (n_values) owned: the reports' values point into it; NULL when
+                                    encoding and without vectors */
+    size_t n_values;
     const struct dpot_allocator *allocator;
 };
 void dpot_batch_release(struct dpot_batch *batch);

@@ -104,7 +104,7 @@ static void read_charge(const uint8_t *record, struct dpot_charge *charge)
     charge->cost.epsilon_q32 = dpot_load_u64(record + EPSILON_AT);
     charge->cost.delta_q64 = dpot_load_u64(record + DELTA_AT);
     charge->cost.rho_q32 = dpot_load_u64(record + RHO_AT);
-    charge->n_gaussian = dpot_load_u64(record + GAUSSIAN_AT);
+    charge->cost.n_gaussian = dpot_load_u64(record + GAUSSIAN_AT);
     charge->time_ms = (int64_t)dpot_load_u64(record + TIME_AT);
 }
 
@@ -311,7 +311,7 @@ dpot_status dpot_ledger_charge(struct dpot_ledger *ledger, const struct dpot_cha
     dpot_store_u64(record + EPSILON_AT, charge->cost.epsilon_q32);
     dpot_store_u64(record + DELTA_AT, charge->cost.delta_q64);
     dpot_store_u64(record + RHO_AT, charge->cost.rho_q32);
-    dpot_store_u64(record + GAUSSIAN_AT, charge->n_gaussian);
+    dpot_store_u64(record + GAUSSIAN_AT, charge->cost.n_gaussian);
     dpot_status status = dpot_ledger_reserve(ledger);
     if (status == DPOT_OK) {
         status = append(ledger, record, charge->time_ms, counter);

@@ -52,9 +52,8 @@ struct dpot_charge {
     uint8_t signer[DPOT_SIGN_PUBLIC_LEN];
     uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN];
     struct dpot_privacy cost;
-    uint64_t n_gaussian; /* G: Gaussian coordinates released; 0 for index mechanisms */
-    int64_t time_ms;     /* device time */
-    uint8_t done;        /* DPOT_DONE_NOT_YET, or how it ended */
+    int64_t time_ms; /* device time */
+    uint8_t done;    /* DPOT_DONE_NOT_YET, or how it ended */
 };
 
 struct dpot_ledger {

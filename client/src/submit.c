@@ -127,7 +127,7 @@ static dpot_status check_cap(struct submission *s, struct dpot_privacy spent,
                              struct dpot_privacy cost, uint64_t cap_q32, const char *name)
 {
     /* No delta cap can be configured yet, so none may be spent. */
-    const struct dpot_privacy cap = {cap_q32, 0, UINT64_MAX};
+    const struct dpot_privacy cap = {.epsilon_q32 = cap_q32, .rho_q32 = UINT64_MAX};
     if (dpot_privacy_within(dpot_privacy_add(spent, cost), cap)) {
         return DPOT_OK;
     }

@@ -64,6 +64,13 @@ dpot_status dpot_mechanism_check_campaign(const struct dpot_campaign *campaign,
         return status;
     }
     const size_t bytes = mechanism->workspace_bytes(campaign);
+    if (bytes > DPOT_PRIVATIZE_BYTES_MAX && dpot_mechanism_is_vector(campaign->mechanism)) {
+        return dpot_error_set(error, DPOT_ERR_TOO_LARGE,
+                              "a vector of %u numbers needs %zu bytes on a device, at most %u are "
+                              "allowed: use a smaller one",
+                              dpot_vector_data_dim(&campaign->vector), bytes,
+                              DPOT_PRIVATIZE_BYTES_MAX);
+    }
     if (bytes > DPOT_PRIVATIZE_BYTES_MAX) {
         return dpot_error_set(error, DPOT_ERR_TOO_LARGE,
                               "n_max %u with %u output points needs %zu bytes on a device, at most "
@@ -78,7 +85,7 @@ struct dpot_privacy dpot_mechanism_charge(const struct dpot_campaign *campaign)
 {
     const struct dpot_mechanism *mechanism = dpot_mechanism_get(campaign->mechanism);
     /* A campaign that was not checked costs more than any cap allows. */
-    const struct dpot_privacy unpayable = {UINT64_MAX, UINT64_MAX, UINT64_MAX};
+    const struct dpot_privacy unpayable = {UINT64_MAX, UINT64_MAX, UINT64_MAX, 0};
     return mechanism ? mechanism->charge(campaign) : unpayable;
 }
 
@@ -205,6 +212,13 @@ void dpot_privatizer_run(struct dpot_privatizer *privatizer,
         dpot_wipe(rows->support, privatizer->n_max * sizeof *rows->support);
         dpot_wipe(rows->weights, privatizer->n_max * sizeof *rows->weights);
     }
+}
+
+void dpot_privatizer_run_vector(struct dpot_privatizer *privatizer,
+                                const struct dpot_private_vector *private_vector,
+                                struct dpot_rng *rng, struct dpot_report *report)
+{
+    privatizer->mechanism->privatize_vector(privatizer->workspace, private_vector, rng, report);
 }
 
 void dpot_privatizer_law(struct dpot_privatizer *privatizer,

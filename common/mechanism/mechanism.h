@@ -1,4 +1,4 @@
-/* Mechanisms: from a private measure to a report.
+/* Mechanisms: from a private measure, or a private vector, to a report.
  *
  * A privatizer is made for one campaign BEFORE device data are read and allocates everything. Its
  * run cannot fail and takes public, fixed work. */
@@ -27,19 +27,26 @@ struct dpot_mechanism {
                                  struct dpot_error *error);
     void (*workspace_free)(void *workspace);
 
-    /* Fills report->index from the private measure and the rng. Total. */
+    /* Index mechanisms: fills report->index from the private measure and the rng. Total. */
     void (*privatize)(void *workspace, const struct dpot_private_measure *private_measure,
                       struct dpot_rng *rng, struct dpot_report *report);
 
-    /* The law W / 2^62 that privatize draws from. Total. */
+    /* Index mechanisms: the law W / 2^62 that privatize draws from. Total. */
     void (*law)(void *workspace, const struct dpot_private_measure *private_measure,
                 uint64_t *weights /* (output size) */);
+
+    /* Vector mechanisms (the two above are NULL): fills report->values[0..dim-1]. Total; reads every
+     * one of dpot_vector_data_dim values and wipes what it makes of them. */
+    void (*privatize_vector)(void *workspace, const struct dpot_private_vector *private_vector,
+                             struct dpot_rng *rng, struct dpot_report *report);
 };
 
 /* The table's rows; use dpot_mechanism_get. */
 extern const struct dpot_mechanism dpot_mechanism_wpm;
 extern const struct dpot_mechanism dpot_mechanism_kpm;
 extern const struct dpot_mechanism dpot_mechanism_exponential;
+extern const struct dpot_mechanism dpot_mechanism_laplace;
+extern const struct dpot_mechanism dpot_mechanism_gaussian;
 
 /* The mechanism with this id, NULL for one this build does not have. */
 const struct dpot_mechanism *dpot_mechanism_get(enum dpot_mechanism_id id);
@@ -50,8 +57,14 @@ const struct dpot_mechanism *dpot_mechanism_get(enum dpot_mechanism_id id);
 DPOT_WARN_UNUSED dpot_status dpot_mechanism_check_campaign(const struct dpot_campaign *campaign,
                                                            struct dpot_error *error);
 
-/* What one report of a checked campaign costs. */
+/* What one report of a checked campaign costs. Parts that a mechanism cannot have are UINT64_MAX,
+ * more than any cap: epsilon and delta of a Gaussian campaign without a certificate row. */
 struct dpot_privacy dpot_mechanism_charge(const struct dpot_campaign *campaign);
+
+/* Bounds of the values that a report of a checked vector campaign can hold in coordinate j, grid
+ * units: public, so that a decoder can refuse others. */
+void dpot_mechanism_value_range(const struct dpot_campaign *campaign, uint32_t j, int64_t *lo,
+                                int64_t *hi);
 
 /* Allocates everything. The campaign is borrowed and must outlive the privatizer; it must have
  * passed dpot_mechanism_check_campaign. DPOT_ERR_MEMORY, or what check says. */
@@ -66,6 +79,12 @@ DPOT_WARN_UNUSED dpot_status dpot_privatizer_new(const struct dpot_campaign *cam
 void dpot_privatizer_run(struct dpot_privatizer *privatizer,
                          const struct dpot_private_measure *private_measure, struct dpot_rng *rng,
                          struct dpot_report *report);
+
+/* The same for campaigns of a vector mechanism. report->values must have room for the campaign's dim
+ * numbers; sets these and n_values. */
+void dpot_privatizer_run_vector(struct dpot_privatizer *privatizer,
+                                const struct dpot_private_vector *private_vector,
+                                struct dpot_rng *rng, struct dpot_report *report);
 void dpot_privatizer_free(struct dpot_privatizer *privatizer); /* wipes */
 
 /* For the aggregator and tools: the exact law W / 2^62 of the report of a device whose measure is

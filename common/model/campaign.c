@@ -15,6 +15,7 @@ void dpot_campaign_release(struct dpot_campaign *campaign)
     const struct dpot_allocator *allocator = campaign->allocator;
     dpot_domain_release(&campaign->domain);
     dpot_domain_release(&campaign->output);
+    dpot_vector_domain_release(&campaign->vector);
     dpot_free_array(allocator, campaign->base_measure.mass_code, campaign->base_measure.size,
                     sizeof *campaign->base_measure.mass_code);
     dpot_free_array(allocator, campaign->groups, campaign->n_groups, sizeof *campaign->groups);
@@ -47,6 +48,12 @@ static const struct mechanism_row *find_mechanism(enum dpot_mechanism_id id)
         }
     }
     return NULL;
+}
+
+bool dpot_mechanism_is_vector(enum dpot_mechanism_id id)
+{
+    const struct mechanism_row *row = find_mechanism(id);
+    return row && !row->is_index;
 }
 
 const char *dpot_mechanism_name(enum dpot_mechanism_id id)
@@ -156,16 +163,17 @@ static dpot_status check_coordinates(const char *field, const struct dpot_domain
                : check_places(field, domain, metric, error);
 }
 
-static dpot_status check_metric(const struct dpot_campaign *campaign, struct dpot_error *error)
+static dpot_status check_metric(const struct dpot_campaign *campaign, uint32_t dim,
+                                struct dpot_error *error)
 {
     const struct dpot_metric *metric = &campaign->metric;
     const char *name = dpot_metric_name(metric->id);
-    const dpot_status status = dpot_metric_check(metric, campaign->domain.dim);
+    const dpot_status status = dpot_metric_check(metric, dim);
     if (status == DPOT_ERR_SHAPE) {
         return dpot_error_set(error, status,
                               "metric %s does not take points of %u coordinates: haversine takes "
                               "2, ring 1",
-                              name, campaign->domain.dim);
+                              name, dim);
     }
     if (status != DPOT_OK) {
         return dpot_error_set(error, status,
@@ -177,9 +185,7 @@ static dpot_status check_metric(const struct dpot_campaign *campaign, struct dpo
         return dpot_error_set(error, DPOT_ERR_RANGE, "cost_power is %g: choose 1 to 64",
                               campaign->cost_power);
     }
-    const dpot_status domain = check_coordinates("domain", &campaign->domain, metric, error);
-    return domain != DPOT_OK ? domain
-                             : check_coordinates("output", &campaign->output, metric, error);
+    return DPOT_OK;
 }
 
 static dpot_status check_domains(const struct dpot_campaign *campaign, struct dpot_error *error)
@@ -203,13 +209,46 @@ static dpot_status check_domains(const struct dpot_campaign *campaign, struct dp
         return dpot_error_set(error, DPOT_ERR_SHAPE,
                               "output is said to be the domain but differs from it");
     }
-    return check_metric(campaign, error);
+    status = check_metric(campaign, domain->dim, error);
+    if (status == DPOT_OK) {
+        status = check_coordinates("domain", domain, &campaign->metric, error);
+    }
+    return status == DPOT_OK ? check_coordinates("output", output, &campaign->metric, error)
+                             : status;
+}
+
+/* A vector mechanism has its set in place of points. */
+static dpot_status check_vector_domain(const struct dpot_campaign *campaign,
+                                       struct dpot_error *error)
+{
+    const enum dpot_metric_id metric = campaign->metric.id;
+    if (campaign->domain.size != 0 || campaign->output.size != 0 || campaign->output_is_domain) {
+        return dpot_error_set(error, DPOT_ERR_SHAPE,
+                              "%s has a box or a ball in place of domain and output points",
+                              dpot_mechanism_name(campaign->mechanism));
+    }
+    if (metric == DPOT_METRIC_RING || metric == DPOT_METRIC_HAVERSINE) {
+        return dpot_error_set(error, DPOT_ERR_SHAPE,
+                              "metric %s goes with points: use euclidean, l1, linf or cosine",
+                              dpot_metric_name(metric));
+    }
+    const dpot_status status = dpot_vector_domain_check(&campaign->vector, error);
+    return status == DPOT_OK
+               ? check_metric(campaign, dpot_vector_data_dim(&campaign->vector), error)
+               : status;
+}
+
+/* Of an index mechanism; and of a vector mechanism, by whether devices may take part. */
+static uint64_t largest_epsilon(const struct dpot_campaign *campaign, bool is_index)
+{
+    return !is_index && campaign->simulation ? DPOT_SIMULATION_EPSILON_MAX_Q32
+                                             : DPOT_INDEX_EPSILON_MAX_Q32;
 }
 
 static dpot_status check_epsilon(const struct dpot_campaign *campaign, bool is_index,
                                  struct dpot_error *error)
 {
-    const uint64_t max = is_index ? DPOT_INDEX_EPSILON_MAX_Q32 : DPOT_EPSILON_CEILING_Q32;
+    const uint64_t max = largest_epsilon(campaign, is_index);
     if (campaign->epsilon_q32 == 0) {
         return dpot_error_set(error, DPOT_ERR_RANGE, "epsilon is 0: it must be positive");
     }
@@ -286,6 +325,71 @@ static dpot_status check_index_numbers(const struct dpot_campaign *campaign,
     return status == DPOT_OK ? check_base_measure(campaign, error) : status;
 }
 
+static dpot_status check_index(const struct dpot_campaign *campaign,
+                               const struct mechanism_row *row, struct dpot_error *error)
+{
+    dpot_status status = check_epsilon(campaign, true, error);
+    if (status == DPOT_OK) {
+        status = check_count("n_max", campaign->n_max, DPOT_N_MAX_MAX, error);
+    }
+    if (status == DPOT_OK && (campaign->vector.dim != 0 || campaign->noise.scale_log2 != 0)) {
+        status = dpot_error_set(error, DPOT_ERR_SHAPE, "%s has no noise on a vector: leave it out",
+                                row->name);
+    }
+    return status == DPOT_OK ? check_index_numbers(campaign, row, error) : status;
+}
+
+static dpot_status check_unused(const struct dpot_campaign *campaign,
+                                const struct mechanism_row *row, struct dpot_error *error)
+{
+    const struct {
+        const char *field;
+        double value;
+    } unused[] = {
+        {"lambda", campaign->lambda},
+        {"iterations", campaign->iterations},
+        {"sensitivity", campaign->sensitivity},
+        {"n_max", campaign->n_max},
+        {"sample_first", campaign->sample_first},
+        {"the size of the base measure", campaign->base_measure.size},
+    };
+    dpot_status status = DPOT_OK;
+    for (size_t i = 0; status == DPOT_OK && i < sizeof unused / sizeof unused[0]; i++) {
+        status = check_scale(unused[i].field, unused[i].value, false, row->name, error);
+    }
+    return status;
+}
+
+/* A Gaussian campaign has no epsilon of its own. */
+static dpot_status check_vector(const struct dpot_campaign *campaign,
+                                const struct mechanism_row *row, struct dpot_error *error)
+{
+    const bool is_laplace = campaign->mechanism == DPOT_MECHANISM_LAPLACE;
+    dpot_status status = check_unused(campaign, row, error);
+    if (status == DPOT_OK && is_laplace) {
+        status = check_epsilon(campaign, false, error);
+    }
+    if (status == DPOT_OK && !is_laplace) {
+        status = check_scale("epsilon", (double)campaign->epsilon_q32, false,
+                             "gaussian (its certificate row tells epsilon)", error);
+    }
+    if (status == DPOT_OK && is_laplace) {
+        status = check_scale("certificate_row", campaign->noise.certificate_row, false, row->name,
+                             error);
+    }
+    if (status != DPOT_OK) {
+        return status;
+    }
+    const uint32_t k = campaign->noise.scale_log2;
+    const uint32_t min = is_laplace ? DPOT_LAPLACE_SCALE_LOG2_MIN : DPOT_GAUSSIAN_SCALE_LOG2_MIN;
+    const uint32_t max = is_laplace ? DPOT_LAPLACE_SCALE_LOG2_MAX : DPOT_GAUSSIAN_SCALE_LOG2_MAX;
+    if (k < min || k > max) {
+        return dpot_error_set(error, DPOT_ERR_RANGE, "scale_log2 is %u: %s takes %u to %u", k,
+                              row->name, min, max);
+    }
+    return DPOT_OK;
+}
+
 static dpot_status check_mechanism(const struct dpot_campaign *campaign, struct dpot_error *error)
 {
     const struct mechanism_row *row = find_mechanism(campaign->mechanism);
@@ -293,12 +397,11 @@ static dpot_status check_mechanism(const struct dpot_campaign *campaign, struct 
         return dpot_error_set(error, DPOT_ERR_RANGE, "mechanism %d is unknown: choose 1 to 5",
                               (int)campaign->mechanism);
     }
-    dpot_status status = check_epsilon(campaign, row->is_index, error);
+    dpot_status status =
+        row->is_index ? check_domains(campaign, error) : check_vector_domain(campaign, error);
     if (status == DPOT_OK) {
-        status = check_count("n_max", campaign->n_max, DPOT_N_MAX_MAX, error);
-    }
-    if (status == DPOT_OK && row->is_index) {
-        status = check_index_numbers(campaign, row, error);
+        status =
+            row->is_index ? check_index(campaign, row, error) : check_vector(campaign, row, error);
     }
     return status;
 }
@@ -369,9 +472,6 @@ dpot_status dpot_campaign_check(const struct dpot_campaign *campaign, struct dpo
     dpot_status status = check_label("name", campaign->name, error);
     if (status == DPOT_OK) {
         status = check_count("revision", campaign->revision, UINT32_MAX, error);
-    }
-    if (status == DPOT_OK) {
-        status = check_domains(campaign, error);
     }
     if (status == DPOT_OK) {
         status = check_mechanism(campaign, error);

@@ -12,6 +12,7 @@
 #include "model/domain.h"
 #include "model/privacy.h"
 #include "model/report.h"
+#include "model/vector.h"
 
 #define DPOT_CAMPAIGN_ID_LEN 16
 #define DPOT_CAMPAIGN_NAME_MAX 64          /* bytes, without the NUL; [a-z0-9-] */
@@ -20,6 +21,10 @@
 #define DPOT_ROUNDS_MAX 100000
 #define DPOT_N_MAX_MAX 10000
 #define DPOT_ITERATIONS_MAX 10000
+#define DPOT_LAPLACE_SCALE_LOG2_MIN 1
+#define DPOT_LAPLACE_SCALE_LOG2_MAX 40
+#define DPOT_GAUSSIAN_SCALE_LOG2_MIN 2
+#define DPOT_GAUSSIAN_SCALE_LOG2_MAX 24
 #define DPOT_PRIVATIZE_BYTES_MAX (256u << 20) /* working memory a campaign may ask of a device */
 
 /* Published numbers (campaign.proto). */
@@ -39,25 +44,36 @@ struct dpot_base_measure {
     uint64_t total;      /* T = alpha * total mass in units of 2^-62, 1..2^62 */
 };
 
+/* The numbers of a vector mechanism's noise. Its scale is 2^scale_log2 grid units (Laplace t,
+ * Gaussian sigma). Epsilon and delta of a Gaussian campaign are those of the certificate's row and
+ * nowhere else; row 0 is none: such a campaign has a zCDP charge only. */
+struct dpot_noise_parameters {
+    uint32_t scale_log2;      /* k; laplace 1..40, gaussian 2..24 */
+    uint32_t certificate_row; /* gaussian: 1.., or 0; laplace: 0 */
+};
+
 struct dpot_campaign {
     uint8_t id[DPOT_CAMPAIGN_ID_LEN];
     uint32_t revision; /* 1, 2, ... */
     char name[DPOT_CAMPAIGN_NAME_MAX + 1];
 
-    struct dpot_domain domain; /* where device data live */
+    struct dpot_domain domain; /* where device data live; zeroed for vector mechanisms */
     bool output_is_domain;     /* SPEC "output": "same"; then `output` is a copy of domain */
     struct dpot_domain output; /* what a report can name */
-    struct dpot_metric metric;
+    struct dpot_metric
+        metric;        /* vector mechanisms: what distances are told in; no ring, haversine */
     double cost_power; /* p >= 1 */
 
     enum dpot_mechanism_id mechanism;
-    uint64_t epsilon_q32;                  /* E */
+    uint64_t epsilon_q32;                  /* E; gaussian: 0, see noise.certificate_row */
     double lambda;                         /* wpm: entropic regularization, cost units; else 0 */
     uint32_t iterations;                   /* wpm: Sinkhorn iterations, fixed; else 0 */
     double sensitivity;                    /* exponential: of its utility, cost units; else 0 */
-    uint32_t n_max;                        /* rows a device always processes */
+    uint32_t n_max;                        /* index: rows a device always processes; else 0 */
     bool sample_first;                     /* the device draws one of its own places first */
-    struct dpot_base_measure base_measure; /* index mechanisms */
+    struct dpot_base_measure base_measure; /* index mechanisms; else zeroed */
+    struct dpot_vector_domain vector;      /* vector mechanisms; else zeroed */
+    struct dpot_noise_parameters noise;    /* vector mechanisms; else zeroed */
 
     uint32_t rounds;
     int64_t opens_ms;  /* whole seconds */
@@ -87,6 +103,9 @@ DPOT_WARN_UNUSED dpot_status dpot_campaign_round(const struct dpot_campaign *cam
 /* When round `round` < rounds opens and closes (exclusive). */
 int64_t dpot_campaign_round_opens(const struct dpot_campaign *campaign, uint32_t round);
 int64_t dpot_campaign_round_closes(const struct dpot_campaign *campaign, uint32_t round);
+
+/* True when its reports are vectors (laplace, gaussian), false when they name an output point. */
+bool dpot_mechanism_is_vector(enum dpot_mechanism_id id);
 
 /* "wpm", ...; NULL for an unknown id. DPOT_ERR_NOT_FOUND for an unknown name. */
 const char *dpot_mechanism_name(enum dpot_mechanism_id id);

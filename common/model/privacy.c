@@ -9,9 +9,9 @@ static uint64_t add_saturating(uint64_t a, uint64_t b)
 
 struct dpot_privacy dpot_privacy_add(struct dpot_privacy a, struct dpot_privacy b)
 {
-    return (struct dpot_privacy){add_saturating(a.epsilon_q32, b.epsilon_q32),
-                                 add_saturating(a.delta_q64, b.delta_q64),
-                                 add_saturating(a.rho_q32, b.rho_q32)};
+    return (struct dpot_privacy){
+        add_saturating(a.epsilon_q32, b.epsilon_q32), add_saturating(a.delta_q64, b.delta_q64),
+        add_saturating(a.rho_q32, b.rho_q32), add_saturating(a.n_gaussian, b.n_gaussian)};
 }
 
 bool dpot_privacy_within(struct dpot_privacy a, struct dpot_privacy b)
@@ -23,7 +23,7 @@ struct dpot_privacy dpot_privacy_pure(uint64_t epsilon_q32)
 {
     /* rho = ceil(E^2 / 2^33). With E = h 2^32 + l: E^2 = h^2 2^64 + 2 h l 2^32 + l^2. */
     const uint64_t h = epsilon_q32 >> 32, l = epsilon_q32 & UINT32_MAX;
-    struct dpot_privacy privacy = {epsilon_q32, 0, UINT64_MAX};
+    struct dpot_privacy privacy = {.epsilon_q32 = epsilon_q32, .rho_q32 = UINT64_MAX};
     if (h < (1u << 15)) {
         const uint64_t low = l * l;
         privacy.rho_q32 =

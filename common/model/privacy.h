@@ -11,25 +11,29 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Largest epsilon a device accepts, whatever its caps say (compile time). Index mechanisms stop at
- * 20 in every build: the shifts of mechanism/sampler.h hold up to there. */
+/* Largest epsilon a device accepts, whatever its caps say (compile time, at most 20). Index
+ * mechanisms stop at 20 everywhere: the shifts of mechanism/sampler.h hold up to there. Vector
+ * mechanisms go on to 512 in campaigns marked `simulation`, which no device takes part in: numbers
+ * of experiments, no protection. */
 #ifndef DPOT_EPSILON_CEILING
 #define DPOT_EPSILON_CEILING 20
 #endif
 #define DPOT_EPSILON_ONE ((uint64_t)1 << 32)
 #define DPOT_EPSILON_CEILING_Q32 ((uint64_t)DPOT_EPSILON_CEILING << 32)
 #define DPOT_INDEX_EPSILON_MAX_Q32 ((uint64_t)20 << 32)
+#define DPOT_SIMULATION_EPSILON_MAX_Q32 ((uint64_t)512 << 32)
 
 struct dpot_privacy {
     uint64_t epsilon_q32;
     uint64_t delta_q64;
     uint64_t rho_q32;
+    uint64_t n_gaussian; /* G: Gaussian coordinates released; enters the conversion from rho */
 };
 
 /* a + b, each part saturating at UINT64_MAX. */
 struct dpot_privacy dpot_privacy_add(struct dpot_privacy a, struct dpot_privacy b);
 
-/* True when every part of a is at most that of b.*/
+/* True when epsilon, delta and rho of a are at most those of b (n_gaussian has no cap of its own). */
 bool dpot_privacy_within(struct dpot_privacy a, struct dpot_privacy b);
 
 /* The charge of a pure epsilon release: delta 0, rho = epsilon^2 / 2 rounded up. */

@@ -13,9 +13,11 @@
 
 struct dpot_report {
     uint8_t id[DPOT_REPORT_ID_LEN]; /* random, drawn before device data are read */
-    uint32_t index;                 /* output point; index mechanisms */
+    uint32_t index;                 /* output point; index mechanisms, else 0 */
     uint32_t group;                 /* public group label, 0 without groups */
     bool test;                      /* made with a seeded source */
+    uint32_t n_values;              /* vector mechanisms: the campaign's dim; else 0 */
+    int64_t *values;                /* (n_values) grid units; not owned: each holder says whose */
 };
 
 /* What became of a report, in the order of Receipt.Status (report.proto). */

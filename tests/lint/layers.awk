@@ -43,7 +43,7 @@ BEGIN {
     door("^sqlite3\\.h$", "^aggregator/store/sqlite\\.c$")
     door("^libpq", "^aggregator/store/postgres\\.c$")
     door("^(cblas|openblas_config|lapacke)\\.h$", "^common/ot/linalg_openblas\\.c$")
-    door("\\.pb-c\\.h$", "^proto/wire_[a-z_]*\\.c$")
+    door("\\.pb-c\\.h$", "^proto/wire_([a-z_]*\\.c|vector\\.h)$")
     door("^protobuf-c/", "^proto/message\\.h$")
     door("^sodium(\\.h|/)", "^common/base/(crypto|rng|rng_sodium|rng_seeded)\\.c$")
     door("^microhttpd\\.h$", "^aggregator/http/server\\.c$")

@@ -43,7 +43,7 @@ static struct dpot_key key_of(uint32_t round)
 static struct dpot_charge charge_of(uint32_t round, int64_t time_ms)
 {
     struct dpot_charge charge = {
-        .key = key_of(round), .cost = {1, 2, 3}, .n_gaussian = 4, .time_ms = time_ms};
+        .key = key_of(round), .cost = {1, 2, 3, 4}, .time_ms = time_ms};
     memset(charge.signer, 0xcd, sizeof charge.signer);
     memset(charge.campaign_id, 0xef, sizeof charge.campaign_id);
     return charge;
@@ -78,7 +78,7 @@ Test(format, a_ledger_of_two_charges_and_a_done_is_these_bytes)
     cr_assert_eq(ledger.charges[0].done, DPOT_DONE_DROPPED_AGE);
     cr_assert_eq(ledger.charges[1].done, DPOT_DONE_NOT_YET);
     cr_assert_eq(ledger.charges[1].cost.rho_q32, 3);
-    cr_assert_eq(ledger.charges[1].n_gaussian, 4);
+    cr_assert_eq(ledger.charges[1].cost.n_gaussian, 4);
     cr_assert_eq(ledger.latest_ms, 3000);
     cr_assert_eq(ledger.counter, 9);
     cr_assert_eq(dpot_ledger_spent(&ledger).epsilon_q32, 2);

@@ -70,7 +70,7 @@ Test(mechanism, one_that_this_build_does_not_have_is_refused_by_name)
     campaign.mechanism = DPOT_MECHANISM_LAPLACE;
     cr_assert_null(dpot_mechanism_get(DPOT_MECHANISM_LAPLACE));
     cr_assert_neq(dpot_mechanism_check_campaign(&campaign, &error), DPOT_OK);
-    cr_assert_not_null(strstr(error.text, "this build has no mechanism laplace"), "%s", error.text);
+    cr_assert_not_null(strstr(error.text, "laplace"), "%s", error.text);
     cr_assert_eq(dpot_privatizer_new(&campaign, NULL, &privatizer, &error), DPOT_ERR_VERSION);
     cr_assert_eq(dpot_mechanism_charge(&campaign).epsilon_q32, UINT64_MAX);
     dpot_campaign_release(&campaign);

@@ -5,7 +5,7 @@
 
 Test(privacy, sums_saturate_and_then_fit_no_cap)
 {
-    const struct dpot_privacy a = {UINT64_MAX - 1, 5, 7}, b = {2, 6, UINT64_MAX};
+    const struct dpot_privacy a = {UINT64_MAX - 1, 5, 7, 1}, b = {2, 6, UINT64_MAX, UINT64_MAX};
     const struct dpot_privacy sum = dpot_privacy_add(a, b);
     cr_assert_eq(sum.epsilon_q32, UINT64_MAX);
     cr_assert_eq(sum.delta_q64, 11);
@@ -15,11 +15,11 @@ Test(privacy, sums_saturate_and_then_fit_no_cap)
 
 Test(privacy, within_needs_every_part)
 {
-    const struct dpot_privacy cap = {10, 10, 10};
+    const struct dpot_privacy cap = {10, 10, 10, 0};
     cr_assert(dpot_privacy_within(cap, cap));
-    cr_assert_not(dpot_privacy_within((struct dpot_privacy){11, 0, 0}, cap));
-    cr_assert_not(dpot_privacy_within((struct dpot_privacy){0, 11, 0}, cap));
-    cr_assert_not(dpot_privacy_within((struct dpot_privacy){0, 0, 11}, cap));
+    cr_assert_not(dpot_privacy_within((struct dpot_privacy){11, 0, 0, 0}, cap));
+    cr_assert_not(dpot_privacy_within((struct dpot_privacy){0, 11, 0, 0}, cap));
+    cr_assert_not(dpot_privacy_within((struct dpot_privacy){0, 0, 11, 0}, cap));
 }
 
 Test(privacy, a_pure_charge_has_rho_of_half_epsilon_squared_rounded_up)

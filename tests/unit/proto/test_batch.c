@@ -237,9 +237,11 @@ Test(batch_wire, a_report_malformed_alone_keeps_its_place_among_good_ones)
     cr_assert_eq(decode(&bytes, &batch, &error), DPOT_OK, "%s", error.text);
     cr_assert_eq(batch.n_reports, 2 * N_REPORT_TWISTS);
     for (size_t i = 0; i < batch.n_reports; i++) {
-        const bool is_good = i % 2 == 1 || i / 2 == GOOD || i / 2 == GOOD_ZEROS;
+        const bool is_good = i % 2 == 1 || i / 2 == GOOD || i / 2 == GOOD_ZEROS || i / 2 == VECTOR;
         cr_assert_eq(batch.is_malformed[i], !is_good, "report %zu", i);
-        if (is_good) {
+        if (is_good && i == 2 * VECTOR) {
+            cr_assert_gt(batch.reports[i].n_values, 0);
+        } else if (is_good) {
             cr_assert_eq(batch.reports[i].index, i / 2 == GOOD_ZEROS && i % 2 == 0 ? 0 : 5);
         }
     }

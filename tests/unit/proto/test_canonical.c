@@ -65,7 +65,7 @@ Test(canonical, another_version_is_refused_before_its_fields)
     expect_refusal(VERSION_TWO, DPOT_ERR_VERSION, "version 2");
 }
 
-/* Fields 13 to 19 are where the next mechanisms will be: an old device must refuse them. */
+/* Fields 15 to 19 are where the next mechanisms will be: an old device must refuse them. */
 Test(canonical, a_mechanism_of_a_later_version_is_an_unknown_field)
 {
     struct dpot_campaign campaign, decoded;
@@ -74,10 +74,10 @@ Test(canonical, a_mechanism_of_a_later_version_is_an_unknown_field)
     dpot_buf_init(&bytes, BYTES_MAX, NULL);
     make_grid_campaign(&campaign, NULL);
     write_grid_campaign(&bytes, &campaign, NO_MECHANISM);
-    put_bytes(&bytes, 13, "", 0);
+    put_bytes(&bytes, 15, "", 0);
     cr_assert_eq(dpot_wire_campaign_decode(bytes.data, bytes.len, NULL, &decoded, &error),
                  DPOT_ERR_VERSION);
-    cr_assert_not_null(strstr(error.text, "field 13"));
+    cr_assert_not_null(strstr(error.text, "field 15"));
     dpot_campaign_release(&campaign);
     dpot_buf_release(&bytes);
 }
