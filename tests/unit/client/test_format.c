@@ -42,8 +42,7 @@ static struct dpot_key key_of(uint32_t round)
 
 static struct dpot_charge charge_of(uint32_t round, int64_t time_ms)
 {
-    struct dpot_charge charge = {
-        .key = key_of(round), .cost = {1, 2, 3, 4}, .time_ms = time_ms};
+    struct dpot_charge charge = {.key = key_of(round), .cost = {1, 2, 3, 4}, .time_ms = time_ms};
     memset(charge.signer, 0xcd, sizeof charge.signer);
     memset(charge.campaign_id, 0xef, sizeof charge.campaign_id);
     return charge;
