@@ -13,6 +13,36 @@ static void name_file(const uint8_t id[DPOT_CAMPAIGN_ID_LEN], char name[DPOT_FIL
     (void)snprintf(name, DPOT_FILE_NAME_MAX + 1, "campaign-%s", hex);
 }
 
+/* The ceiling, in the unit of the accountant: rho = epsilon^2 / 2. */
+static dpot_status check_epsilon(const struct dpot_campaigns *campaigns,
+                                 const struct dpot_campaign *campaign, struct dpot_error *error)
+{
+    const struct dpot_privacy cost = dpot_mechanism_charge(campaign);
+    const struct dpot_privacy ceiling = dpot_privacy_pure(campaigns->epsilon_ceiling_q32);
+    const bool has_epsilon = cost.epsilon_q32 != UINT64_MAX;
+    if (!has_epsilon && !campaigns->is_zcdp) {
+        return dpot_error_set(error, DPOT_ERR_EPSILON,
+                              "campaign \"%s\" has a rho and no epsilon: it is for installs with "
+                              "the zCDP accountant",
+                              campaign->name);
+    }
+    if (has_epsilon && cost.epsilon_q32 > ceiling.epsilon_q32) {
+        return dpot_error_set(error, DPOT_ERR_EPSILON,
+                              "campaign \"%s\" asks for epsilon %.6g: this build accepts at most "
+                              "%.6g for one report",
+                              campaign->name, dpot_epsilon_to_double(cost.epsilon_q32),
+                              dpot_epsilon_to_double(ceiling.epsilon_q32));
+    }
+    if (!has_epsilon && cost.rho_q32 > ceiling.rho_q32) {
+        return dpot_error_set(error, DPOT_ERR_EPSILON,
+                              "campaign \"%s\" asks for rho %.6g: this build accepts at most %.6g "
+                              "for one report",
+                              campaign->name, dpot_epsilon_to_double(cost.rho_q32),
+                              dpot_epsilon_to_double(ceiling.rho_q32));
+    }
+    return DPOT_OK;
+}
+
 /* What only devices ask beyond the validation that both sides share. */
 static dpot_status check_for_device(const struct dpot_campaigns *campaigns,
                                     const struct dpot_campaign *campaign, struct dpot_error *error)
@@ -23,14 +53,7 @@ static dpot_status check_for_device(const struct dpot_campaigns *campaigns,
                               "part in it",
                               campaign->name);
     }
-    if (campaign->epsilon_q32 > DPOT_EPSILON_CEILING_Q32) {
-        return dpot_error_set(error, DPOT_ERR_EPSILON,
-                              "campaign \"%s\" asks for epsilon %.6g: this build accepts at most "
-                              "%d for one report",
-                              campaign->name, dpot_epsilon_to_double(campaign->epsilon_q32),
-                              DPOT_EPSILON_CEILING);
-    }
-    return DPOT_OK;
+    return check_epsilon(campaigns, campaign, error);
 }
 
 dpot_status dpot_campaigns_verify(const struct dpot_campaigns *campaigns, const void *data,

@@ -24,6 +24,8 @@ struct dpot_campaigns {
     const struct dpot_allocator *allocator;
     uint8_t pin[DPOT_SIGN_PUBLIC_LEN];
     bool allow_simulation;
+    bool is_zcdp;                 /* the install adds up rho: campaigns may have no epsilon */
+    uint64_t epsilon_ceiling_q32; /* for one report */
 };
 
 /* Verifies a SignedCampaign (data, len) and every public condition. `out` is zeroed on failure,

@@ -18,6 +18,7 @@ void dpot_client_config_init(struct dpot_client_config *config, size_t struct_si
         .struct_size = struct_size,
         .send_delay_ms = DEFAULT_SEND_DELAY_MS,
         .request_timeout_ms = DEFAULT_REQUEST_TIMEOUT_MS,
+        .accountant = DPOT_ACCOUNTANT_BASIC,
     };
     if (!config) {
         return;
@@ -57,6 +58,9 @@ dpot_status dpot_client_lock(dpot_client *client)
                                 client->journal.why_exhausted);
     } else {
         status = dpot_journal_settle(&client->journal, dpot_client_time(client));
+    }
+    if (status == DPOT_OK) {
+        status = dpot_client_load_consent(client);
     }
     if (status != DPOT_OK) {
         dpot_client_unlock(client);
@@ -120,43 +124,6 @@ static const char *find_mistake(const struct dpot_client_config *config)
     return NULL;
 }
 
-static dpot_status set_cap(double cap, const char *name, uint64_t *cap_q32,
-                           struct dpot_error *error)
-{
-    if (dpot_epsilon_from_double(cap, cap_q32) != DPOT_OK) {
-        return dpot_error_set(error, DPOT_ERR_CAP_UNSET,
-                              "config.%s is %.6g: set a cap above 0 and below 2^31 (caps have no "
-                              "default)",
-                              name, cap);
-    }
-    return DPOT_OK;
-}
-
-static dpot_status set_caps(dpot_client *client)
-{
-    const struct dpot_client_config *config = &client->config;
-    struct dpot_error *error = &client->error;
-    dpot_status status = set_cap(config->campaign_epsilon_cap, "campaign_epsilon_cap",
-                                 &client->campaign_cap_q32, error);
-    if (status == DPOT_OK) {
-        status = set_cap(config->window_epsilon_cap, "window_epsilon_cap", &client->window_cap_q32,
-                         error);
-    }
-    if (status == DPOT_OK) {
-        status = set_cap(config->lifetime_epsilon_cap, "lifetime_epsilon_cap",
-                         &client->lifetime_cap_q32, error);
-    }
-    if (status == DPOT_OK && config->window_seconds == 0) {
-        status = dpot_error_set(error, DPOT_ERR_CAP_UNSET,
-                                "config.window_seconds is 0: set the length of the window that "
-                                "window_epsilon_cap is for");
-    }
-    if (client->campaign_cap_q32 > DPOT_EPSILON_CEILING_Q32) {
-        client->campaign_cap_q32 = DPOT_EPSILON_CEILING_Q32;
-    }
-    return status;
-}
-
 static dpot_status copy_server_url(dpot_client *client)
 {
     const char *url = client->config.server_url;
@@ -185,10 +152,14 @@ static void init_parts(dpot_client *client)
         config->clock = dpot_clock_system();
     }
     dpot_journal_init(&client->journal, config->filesystem, config->allocator, config->counter,
-                      config->keystore_key, config->keystore_key_len, config->send_delay_ms);
+                      config->keystore_key, config->keystore_key_len, config->send_delay_ms,
+                      config->accountant);
     config->keystore_key = NULL; /* the journal has derived its own: the caller may wipe this */
     client->campaigns =
-        (struct dpot_campaigns){.filesystem = config->filesystem, .allocator = config->allocator};
+        (struct dpot_campaigns){.filesystem = config->filesystem,
+                                .allocator = config->allocator,
+                                .epsilon_ceiling_q32 = DPOT_EPSILON_CEILING_Q32,
+                                .is_zcdp = config->accountant == DPOT_ACCOUNTANT_ZCDP};
     memcpy(client->campaigns.pin, config->pin, sizeof config->pin);
     client->rng_source = &dpot_rng_source_sodium;
     client->quiet_until_ms = INT64_MIN;
@@ -198,7 +169,8 @@ static void init_parts(dpot_client *client)
 static dpot_status set_up(dpot_client *client)
 {
     const char *mistake = find_mistake(&client->config);
-    dpot_status status = set_caps(client);
+    dpot_status status = dpot_caps_init(&client->caps, &client->config, &client->error);
+    dpot_caps_hold_to(&client->caps, DPOT_EPSILON_CEILING_Q32);
     if (mistake) {
         status = dpot_error_set(&client->error, DPOT_ERR_ARGUMENT, "%s", mistake);
     }

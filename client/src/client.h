@@ -4,6 +4,7 @@
 
 #include "base/rng.h"
 #include "campaigns.h"
+#include "caps.h"
 #include "dpot/dpot.h"
 #include "journal.h"
 
@@ -12,17 +13,22 @@ struct dpot_client {
     char *server_url;                 /* our copy, without trailing slashes; NULL: no network */
     size_t server_url_size;
 
-    /* Caps in Q32, rounded down; the campaign cap is held to the ceiling. */
-    uint64_t campaign_cap_q32;
-    uint64_t window_cap_q32;
-    uint64_t lifetime_cap_q32;
+    struct dpot_caps caps; /* the campaign cap is held to the ceiling */
 
     struct dpot_journal journal;
     struct dpot_campaigns campaigns;
     const struct dpot_rng_source *rng_source; /* libsodium, unless simulation.c changed it */
+    bool is_withdrawn;                        /* as of the last lock */
     int64_t quiet_until_ms;                   /* the server's Retry-After; INT64_MIN: none */
     struct dpot_error error;
 };
+
+/* Looks whether consent was withdrawn, and drops what waits if it was (a withdrawal that a crash cut
+ * off goes on here). Under the lock. */
+DPOT_WARN_UNUSED dpot_status dpot_client_load_consent(dpot_client *client);
+
+/* DPOT_ERR_CONSENT with a sentence after a withdrawal. Under the lock. */
+DPOT_WARN_UNUSED dpot_status dpot_client_check_consent(dpot_client *client);
 
 /* Forgets the last failure; every public call begins with it. */
 void dpot_client_forget_error(dpot_client *client);

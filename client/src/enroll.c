@@ -10,10 +10,17 @@ static dpot_status store(dpot_client *client, const struct dpot_signed_campaign 
                          const void *data, size_t len)
 {
     dpot_status status = dpot_journal_lock(&client->journal, &client->error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    status = dpot_client_load_consent(client);
+    if (status == DPOT_OK) {
+        status = dpot_client_check_consent(client);
+    }
     if (status == DPOT_OK) {
         status = dpot_campaigns_store(&client->campaigns, revision, data, len, &client->error);
-        dpot_journal_unlock(&client->journal);
     }
+    dpot_journal_unlock(&client->journal);
     return status;
 }
 

@@ -9,6 +9,7 @@
 #define ID_AT MAGIC_LEN
 #define COUNTER_AT (ID_AT + DPOT_INSTALL_ID_LEN)
 #define GENERATION_AT (COUNTER_AT + 8)
+#define ACCOUNTANT_AT (GENERATION_AT + 8)
 #define MAC_AT (DPOT_HEADER_LEN - DPOT_MAC_LEN)
 
 static const uint8_t no_previous[DPOT_MAC_LEN];
@@ -43,6 +44,7 @@ void dpot_header_encode(const struct dpot_install *install, const char *magic,
     memcpy(out + ID_AT, install->id, DPOT_INSTALL_ID_LEN);
     dpot_store_u64(out + COUNTER_AT, header->counter);
     dpot_store_u64(out + GENERATION_AT, header->generation);
+    dpot_store_u32(out + ACCOUNTANT_AT, header->accountant);
     dpot_mac(install, no_previous, out, MAC_AT, out + MAC_AT);
 }
 
@@ -58,5 +60,6 @@ dpot_status dpot_header_decode(const struct dpot_install *install, const char *m
     memcpy(id, in + ID_AT, DPOT_INSTALL_ID_LEN);
     header->counter = dpot_load_u64(in + COUNTER_AT);
     header->generation = dpot_load_u64(in + GENERATION_AT);
+    header->accountant = dpot_load_u32(in + ACCOUNTANT_AT);
     return DPOT_OK;
 }

@@ -25,6 +25,7 @@ struct dpot_install {
 struct dpot_header {
     uint64_t counter;    /* largest value of the hardware counter seen in this file before */
     uint64_t generation; /* of the spool: how often it was rewritten */
+    uint32_t accountant; /* of the ledger: enum dpot_accountant; else 0 */
 };
 
 /* Derives the checksum key from the app's (16..64 bytes; NULL: a fixed one, against accidents

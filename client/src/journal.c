@@ -1,17 +1,20 @@
 #include "journal.h"
 
 #include "base/crypto.h"
+#include "dpot/dpot.h"
 
 #include <string.h>
 
 void dpot_journal_init(struct dpot_journal *journal, const struct dpot_filesystem *filesystem,
                        const struct dpot_allocator *allocator, const struct dpot_counter *counter,
-                       const uint8_t *keystore_key, size_t keystore_key_len, uint32_t send_delay_ms)
+                       const uint8_t *keystore_key, size_t keystore_key_len, uint32_t send_delay_ms,
+                       uint32_t accountant)
 {
     *journal = (struct dpot_journal){.filesystem = filesystem,
                                      .allocator = allocator,
                                      .counter = counter && counter->read ? counter : NULL,
-                                     .send_delay_ms = send_delay_ms};
+                                     .send_delay_ms = send_delay_ms,
+                                     .accountant = accountant};
     dpot_install_init_key(&journal->install, keystore_key, keystore_key_len);
     dpot_ledger_init(&journal->ledger, filesystem, allocator, &journal->install);
     dpot_spool_init(&journal->spool, filesystem, allocator, &journal->install);
@@ -97,6 +100,15 @@ dpot_status dpot_journal_lock(struct dpot_journal *journal, struct dpot_error *e
         return dpot_error_set(error, status, "the folder's lock: %s", dpot_status_text(status));
     }
     status = catch_up(journal);
+    if (status == DPOT_ERR_ARGUMENT) {
+        dpot_journal_unlock(journal);
+        return dpot_error_set(error, status,
+                              "this install adds up by %s and config.accountant says another: the "
+                              "choice is for life",
+                              journal->ledger.accountant == DPOT_ACCOUNTANT_ZCDP
+                                  ? "zCDP (DPOT_ACCOUNTANT_ZCDP)"
+                                  : "epsilon and delta (DPOT_ACCOUNTANT_BASIC)");
+    }
     if (status != DPOT_OK) {
         dpot_journal_unlock(journal);
         return dpot_error_set(error, status, "opening ledger and spool: %s",
@@ -270,6 +282,22 @@ dpot_status dpot_journal_finish(struct dpot_journal *journal, const struct dpot_
         status = dpot_spool_acknowledge(&journal->spool, slot);
     }
     return poison_unless_ok(journal, status);
+}
+
+dpot_status dpot_journal_withdraw(struct dpot_journal *journal, int64_t time_ms)
+{
+    dpot_status status = DPOT_OK;
+    for (size_t i = 0; status == DPOT_OK && i < journal->ledger.n_charges; i++) {
+        if (journal->ledger.charges[i].done == DPOT_DONE_NOT_YET) {
+            const struct dpot_key key = journal->ledger.charges[i].key;
+            status = dpot_journal_finish(journal, &key, DPOT_DONE_DROPPED_WITHDRAWN, time_ms);
+        }
+    }
+    if (status == DPOT_OK) {
+        status = poison_unless_ok(journal,
+                                  dpot_spool_purge(&journal->spool, dpot_journal_counter(journal)));
+    }
+    return status;
 }
 
 dpot_status dpot_journal_compact(struct dpot_journal *journal)

@@ -41,6 +41,7 @@ struct dpot_journal {
     const struct dpot_allocator *allocator;
     const struct dpot_counter *counter; /* NULL: none */
     uint32_t send_delay_ms;
+    uint32_t accountant; /* what the ledger must add up by, enum dpot_accountant */
     struct dpot_install install;
     struct dpot_ledger ledger;
     struct dpot_spool spool;
@@ -54,12 +55,12 @@ struct dpot_journal {
 /* Sets up; touches nothing. The keystore key may be NULL. */
 void dpot_journal_init(struct dpot_journal *journal, const struct dpot_filesystem *filesystem,
                        const struct dpot_allocator *allocator, const struct dpot_counter *counter,
-                       const uint8_t *keystore_key, size_t keystore_key_len,
-                       uint32_t send_delay_ms);
+                       const uint8_t *keystore_key, size_t keystore_key_len, uint32_t send_delay_ms,
+                       uint32_t accountant);
 void dpot_journal_release(struct dpot_journal *journal);
 
 /* Takes the folder's lock and makes memory agree with the disk (J1). DPOT_OK with `is_exhausted`
- * set when the ledger cannot be trusted. DPOT_ERR_POISONED, DPOT_ERR_BUSY, DPOT_ERR_IO,
+ * set when the ledger cannot be trusted. DPOT_ERR_ARGUMENT (another accountant), DPOT_ERR_POISONED, DPOT_ERR_BUSY, DPOT_ERR_IO,
  * DPOT_ERR_MEMORY: the lock is not held and nothing was changed that a later opening would miss. */
 DPOT_WARN_UNUSED dpot_status dpot_journal_lock(struct dpot_journal *journal,
                                                struct dpot_error *error);
@@ -104,6 +105,9 @@ DPOT_WARN_UNUSED dpot_status dpot_journal_spool(struct dpot_journal *journal,
 DPOT_WARN_UNUSED dpot_status dpot_journal_finish(struct dpot_journal *journal,
                                                  const struct dpot_key *key, uint8_t done,
                                                  int64_t time_ms);
+
+/* Withdrawn consent: DONE for every open key, then an empty spool in the place of this one. */
+DPOT_WARN_UNUSED dpot_status dpot_journal_withdraw(struct dpot_journal *journal, int64_t time_ms);
 
 /* Rewrites the spool when enough of it is free. */
 DPOT_WARN_UNUSED dpot_status dpot_journal_compact(struct dpot_journal *journal);

@@ -46,7 +46,7 @@ static dpot_status find_traces(const struct dpot_journal *journal, bool *found)
 static dpot_status create_install(struct dpot_journal *journal)
 {
     dpot_random_bytes(journal->install.id, sizeof journal->install.id);
-    return dpot_ledger_create(&journal->ledger, journal->counter_value);
+    return dpot_ledger_create(&journal->ledger, journal->accountant, journal->counter_value);
 }
 
 /* Writes "install" unless it is there already; false in *is_ours: it names another install. */
@@ -98,6 +98,12 @@ static dpot_status load_ledger(struct dpot_journal *journal)
         memcpy(journal->install.id, journal->ledger.install_id, sizeof journal->install.id);
     }
     return status;
+}
+
+/* One accountant for the life of an install: sums of one unit mean nothing under caps of another. */
+static dpot_status check_accountant(struct dpot_journal *journal)
+{
+    return journal->ledger.accountant == journal->accountant ? DPOT_OK : DPOT_ERR_ARGUMENT;
 }
 
 /* A spool that is gone, not readable or not of this install is replaced by an empty one: what it
@@ -209,8 +215,8 @@ static dpot_status check_install(struct dpot_journal *journal)
 /* Each step may find that nothing can be believed; then the rest is left alone. */
 dpot_status dpot_journal_open(struct dpot_journal *journal)
 {
-    static dpot_status (*const steps[])(struct dpot_journal *) = {load_ledger, check_install,
-                                                                  load_spool, judge};
+    static dpot_status (*const steps[])(struct dpot_journal *) = {load_ledger, check_accountant,
+                                                                  check_install, load_spool, judge};
     struct dpot_slot *old = journal->spool.slots;
     const size_t n_old = journal->spool.n_slots, cap_old = journal->spool.cap_slots;
     dpot_spool_init(&journal->spool, journal->filesystem, journal->allocator, &journal->install);

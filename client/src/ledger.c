@@ -51,10 +51,11 @@ void dpot_ledger_release(struct dpot_ledger *ledger)
     ledger->n_charges = ledger->cap_charges = 0;
 }
 
-dpot_status dpot_ledger_create(struct dpot_ledger *ledger, uint64_t counter)
+dpot_status dpot_ledger_create(struct dpot_ledger *ledger, uint32_t accountant, uint64_t counter)
 {
     uint8_t header[DPOT_HEADER_LEN];
-    dpot_header_encode(ledger->install, magic, &(struct dpot_header){.counter = counter}, header);
+    dpot_header_encode(ledger->install, magic,
+                       &(struct dpot_header){.counter = counter, .accountant = accountant}, header);
     return dpot_file_replace(ledger->filesystem, DPOT_LEDGER_NAME, header, sizeof header);
 }
 
@@ -161,6 +162,7 @@ static dpot_status load_header(struct dpot_ledger *ledger, uint64_t size)
             dpot_header_decode(ledger->install, magic, ledger->header, &header, ledger->install_id);
     }
     ledger->counter = header.counter;
+    ledger->accountant = header.accountant;
     return status;
 }
 

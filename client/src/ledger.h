@@ -44,7 +44,8 @@ enum dpot_done {
     DPOT_DONE_DROPPED_AGE = 17,       /* 30 days after the round closed */
     DPOT_DONE_DROPPED_MALFORMED = 18, /* 400, 413 */
     DPOT_DONE_DROPPED_LOST = 19,      /* spool slot lost, or not filled before the round closed */
-    DPOT_DONE_END = 20
+    DPOT_DONE_DROPPED_WITHDRAWN = 20, /* the user withdrew consent */
+    DPOT_DONE_END = 21
 };
 
 struct dpot_charge {
@@ -65,6 +66,7 @@ struct dpot_ledger {
     size_t n_charges;
     size_t cap_charges;
     uint64_t n_records;
+    uint32_t accountant; /* of the header: enum dpot_accountant */
     uint8_t header[DPOT_HEADER_LEN];
     uint8_t last[DPOT_LEDGER_RECORD_LEN]; /* the last record as on disk, when n_records > 0 */
     bool is_torn;                         /* the file ends in a record that is to be cut off */
@@ -77,8 +79,9 @@ void dpot_ledger_init(struct dpot_ledger *ledger, const struct dpot_filesystem *
                       const struct dpot_allocator *allocator, const struct dpot_install *install);
 void dpot_ledger_release(struct dpot_ledger *ledger);
 
-/* Writes the first, empty ledger of an install, durably. */
-DPOT_WARN_UNUSED dpot_status dpot_ledger_create(struct dpot_ledger *ledger, uint64_t counter);
+/* Writes the first, empty ledger of an install, durably, for one accountant. */
+DPOT_WARN_UNUSED dpot_status dpot_ledger_create(struct dpot_ledger *ledger, uint32_t accountant,
+                                                uint64_t counter);
 
 /* Opens and closes the file; open: DPOT_ERR_NOT_FOUND, DPOT_ERR_IO. */
 DPOT_WARN_UNUSED dpot_status dpot_ledger_open_file(struct dpot_ledger *ledger);

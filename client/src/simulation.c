@@ -5,6 +5,12 @@
 void dpot_client_allow_simulation(dpot_client *client)
 {
     client->campaigns.allow_simulation = true;
+    client->campaigns.epsilon_ceiling_q32 = DPOT_SIMULATION_EPSILON_MAX_Q32;
+    struct dpot_caps caps;
+    if (dpot_caps_init(&caps, &client->config, NULL) == DPOT_OK) { /* opening accepted them */
+        dpot_caps_hold_to(&caps, DPOT_SIMULATION_EPSILON_MAX_Q32);
+        client->caps = caps;
+    }
 }
 
 void dpot_client_set_rng_source(dpot_client *client, const struct dpot_rng_source *source)

@@ -9,7 +9,8 @@
 #include "base/rng.h"
 #include "dpot/dpot.h"
 
-/* Lets this client take part in campaigns marked `simulation`. */
+/* Lets this client take part in campaigns marked `simulation`, and raises the ceiling of epsilon from
+ * the devices' to 512 (which only vector mechanisms of such campaigns can reach). */
 void dpot_client_allow_simulation(dpot_client *client);
 
 /* Draws report ids and noise from `source` (borrowed for the handle's life) from now on. Reports

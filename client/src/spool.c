@@ -301,7 +301,7 @@ static bool is_kept(const struct dpot_slot *slot)
     return slot->content == DPOT_SLOT_EMPTY || slot->content == DPOT_SLOT_REPORT;
 }
 
-/* The bytes of a new spool of the next generation, with the kept slots only. */
+/* The bytes of a new spool of the next generation, with the slots that are marked as kept. */
 static dpot_status build(const struct dpot_spool *spool, uint64_t counter, struct dpot_buf *out)
 {
     const struct dpot_header next = {.counter = counter, .generation = spool->generation + 1};
@@ -338,16 +338,9 @@ static dpot_status take_over(struct dpot_spool *spool, const struct dpot_buf *co
     return dpot_spool_open_file(spool);
 }
 
-dpot_status dpot_spool_compact(struct dpot_spool *spool, uint64_t counter)
+/* Puts the kept slots, kept_len bytes of them, in the place of the file. */
+static dpot_status rewrite(struct dpot_spool *spool, size_t kept_len, uint64_t counter)
 {
-    size_t n_kept = 0, kept_len = 0;
-    for (size_t i = 0; i < spool->n_slots; i++) {
-        n_kept += is_kept(&spool->slots[i]);
-        kept_len += is_kept(&spool->slots[i]) ? spool->slots[i].raw_len : 0;
-    }
-    if (spool->n_slots < DPOT_SPOOL_COMPACT_SLOTS || 2 * n_kept > spool->n_slots) {
-        return DPOT_OK;
-    }
     struct dpot_buf content;
     dpot_buf_init(&content, DPOT_HEADER_LEN + kept_len, spool->allocator);
     dpot_status status = build(spool, counter, &content);
@@ -359,6 +352,27 @@ dpot_status dpot_spool_compact(struct dpot_spool *spool, uint64_t counter)
     }
     dpot_buf_release(&content);
     return status;
+}
+
+dpot_status dpot_spool_compact(struct dpot_spool *spool, uint64_t counter)
+{
+    size_t n_kept = 0, kept_len = 0;
+    for (size_t i = 0; i < spool->n_slots; i++) {
+        n_kept += is_kept(&spool->slots[i]);
+        kept_len += is_kept(&spool->slots[i]) ? spool->slots[i].raw_len : 0;
+    }
+    if (spool->n_slots < DPOT_SPOOL_COMPACT_SLOTS || 2 * n_kept > spool->n_slots) {
+        return DPOT_OK;
+    }
+    return rewrite(spool, kept_len, counter);
+}
+
+dpot_status dpot_spool_purge(struct dpot_spool *spool, uint64_t counter)
+{
+    for (size_t i = 0; i < spool->n_slots; i++) {
+        spool->slots[i].content = DPOT_SLOT_FREE;
+    }
+    return rewrite(spool, 0, counter);
 }
 
 size_t dpot_spool_find(const struct dpot_spool *spool, const struct dpot_key *key)

@@ -89,6 +89,9 @@ DPOT_WARN_UNUSED dpot_status dpot_spool_acknowledge(struct dpot_spool *spool, si
  * largest value known. The order of the others stays; their positions change. */
 DPOT_WARN_UNUSED dpot_status dpot_spool_compact(struct dpot_spool *spool, uint64_t counter);
 
+/* Puts a spool without slots in the place of this one, durably. */
+DPOT_WARN_UNUSED dpot_status dpot_spool_purge(struct dpot_spool *spool, uint64_t counter);
+
 /* The slot that holds the report of `key` or waits for it (REPORT, EMPTY), or SIZE_MAX. */
 size_t dpot_spool_find(const struct dpot_spool *spool, const struct dpot_key *key);
 

@@ -42,32 +42,74 @@ static void count_done(struct dpot_client_status *status, uint8_t done)
     case DPOT_DONE_DROPPED_LOST:
         status->n_dropped_lost++;
         break;
+    case DPOT_DONE_DROPPED_WITHDRAWN:
+        status->n_dropped_withdrawn++;
+        break;
     default:
         status->n_pending++;
         break;
     }
 }
 
+/* A part of a cap as a number; 0 where the accountant has none. */
+static double epsilon_cap(uint64_t cap_q32)
+{
+    return cap_q32 == UINT64_MAX ? 0 : dpot_epsilon_to_double(cap_q32);
+}
+
+static double delta_cap(uint64_t cap_q64)
+{
+    return cap_q64 == UINT64_MAX ? 0 : dpot_delta_to_double(cap_q64);
+}
+
+static void fill_caps(const dpot_client *client, struct dpot_client_status *status)
+{
+    const struct dpot_caps *caps = &client->caps;
+    status->accountant = client->config.accountant;
+    status->lifetime_epsilon_cap = epsilon_cap(caps->lifetime.epsilon_q32);
+    status->window_epsilon_cap = epsilon_cap(caps->window.epsilon_q32);
+    status->campaign_epsilon_cap = epsilon_cap(caps->campaign.epsilon_q32);
+    status->lifetime_delta_cap = delta_cap(caps->lifetime.delta_q64);
+    status->window_delta_cap = delta_cap(caps->window.delta_q64);
+    status->campaign_delta_cap = delta_cap(caps->campaign.delta_q64);
+    status->lifetime_rho_cap = epsilon_cap(caps->lifetime.rho_q32);
+    status->window_rho_cap = epsilon_cap(caps->window.rho_q32);
+    status->campaign_rho_cap = epsilon_cap(caps->campaign.rho_q32);
+}
+
+static void fill_spent(const dpot_client *client, struct dpot_client_status *status)
+{
+    const struct dpot_ledger *ledger = &client->journal.ledger;
+    const struct dpot_privacy spent = dpot_ledger_spent(ledger);
+    const struct dpot_privacy window = dpot_client_window_spent(client, status->device_time_ms);
+    status->spent_epsilon = dpot_epsilon_to_double(spent.epsilon_q32);
+    status->window_spent_epsilon = dpot_epsilon_to_double(window.epsilon_q32);
+    status->spent_delta = dpot_delta_to_double(spent.delta_q64);
+    status->window_spent_delta = dpot_delta_to_double(window.delta_q64);
+    status->spent_rho = dpot_epsilon_to_double(spent.rho_q32);
+    status->window_spent_rho = dpot_epsilon_to_double(window.rho_q32);
+}
+
 static void fill_status(const dpot_client *client, struct dpot_client_status *status)
 {
     const struct dpot_ledger *ledger = &client->journal.ledger;
-    status->lifetime_epsilon_cap = dpot_epsilon_to_double(client->lifetime_cap_q32);
-    status->window_epsilon_cap = dpot_epsilon_to_double(client->window_cap_q32);
-    status->campaign_epsilon_cap = dpot_epsilon_to_double(client->campaign_cap_q32);
+    fill_caps(client, status);
     status->device_time_ms = dpot_client_time(client);
     status->is_exhausted = client->journal.is_exhausted;
     if (status->is_exhausted) {
         status->spent_epsilon = status->lifetime_epsilon_cap;
         status->window_spent_epsilon = status->window_epsilon_cap;
+        status->spent_delta = status->lifetime_delta_cap;
+        status->window_spent_delta = status->window_delta_cap;
+        status->spent_rho = status->lifetime_rho_cap;
+        status->window_spent_rho = status->window_rho_cap;
         return;
     }
     status->n_submitted = ledger->n_charges;
     for (size_t i = 0; i < ledger->n_charges; i++) {
         count_done(status, ledger->charges[i].done);
     }
-    status->spent_epsilon = dpot_epsilon_to_double(dpot_ledger_spent(ledger).epsilon_q32);
-    status->window_spent_epsilon = dpot_epsilon_to_double(
-        dpot_client_window_spent(client, status->device_time_ms).epsilon_q32);
+    fill_spent(client, status);
 }
 
 /* A handle whose last opening of the files failed tries again before it answers. */
@@ -111,7 +153,7 @@ dpot_status dpot_client_get_campaign_spent(dpot_client *client, const uint8_t ca
     }
     const struct dpot_privacy spent =
         dpot_ledger_spent_campaign(&client->journal.ledger, client->campaigns.pin, campaign_id);
-    *spent_epsilon = client->journal.is_exhausted ? dpot_epsilon_to_double(client->campaign_cap_q32)
+    *spent_epsilon = client->journal.is_exhausted ? epsilon_cap(client->caps.campaign.epsilon_q32)
                                                   : dpot_epsilon_to_double(spent.epsilon_q32);
     return DPOT_OK;
 }

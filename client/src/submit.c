@@ -32,7 +32,8 @@ struct device_data {
     uint32_t dim;
     const double *histogram; /* (size) or NULL */
     size_t size;
-    bool is_histogram;
+    const double *vector; /* (dim) or NULL */
+    enum data_kind { DATA_POINTS, DATA_HISTOGRAM, DATA_VECTOR } kind;
 };
 
 struct submission {
@@ -48,9 +49,12 @@ struct submission {
     bool has_lock;
 
     struct dpot_privatizer *privatizer;
-    struct dpot_private_measure private_measure;
-    double *histogram; /* (domain size) scratch */
+    struct dpot_private_measure private_measure; /* index mechanisms */
+    double *histogram;                           /* (domain size) scratch */
     size_t histogram_size;
+    struct dpot_private_vector private_vector; /* vector mechanisms */
+    int64_t *values;                           /* (dim) of the report */
+    uint32_t n_values;
     struct dpot_rng rng;
     struct dpot_report report;
 };
@@ -70,20 +74,59 @@ static dpot_status take_lock(struct submission *s)
     return status;
 }
 
-static dpot_status check_shape(struct submission *s)
+static bool is_vector(const struct submission *s)
+{
+    return dpot_mechanism_is_vector(s->revision.campaign.mechanism);
+}
+
+static dpot_status check_vector_shape(struct submission *s)
 {
     const struct dpot_campaign *campaign = &s->revision.campaign;
+    const uint32_t dim = dpot_vector_data_dim(&campaign->vector);
+    if (s->data.kind != DATA_VECTOR) {
+        return dpot_error_set(error_of(s), DPOT_ERR_SHAPE,
+                              "campaign \"%s\" (%s) wants one vector of %u numbers: use "
+                              "dpot_client_submit_vector",
+                              campaign->name, dpot_mechanism_name(campaign->mechanism),
+                              (unsigned)dim);
+    }
+    if (s->data.dim != dim) {
+        return dpot_error_set(error_of(s), DPOT_ERR_SHAPE,
+                              "the vector has %u numbers: campaign \"%s\" wants %u",
+                              (unsigned)s->data.dim, campaign->name, (unsigned)dim);
+    }
+    return DPOT_OK;
+}
+
+static dpot_status check_points_shape(struct submission *s)
+{
+    const struct dpot_campaign *campaign = &s->revision.campaign;
+    if (s->data.kind == DATA_VECTOR) {
+        return dpot_error_set(error_of(s), DPOT_ERR_SHAPE,
+                              "campaign \"%s\" (%s) wants places or a histogram, not a vector",
+                              campaign->name, dpot_mechanism_name(campaign->mechanism));
+    }
     /* Without points the dimension is not looked at: a device without data reports like any other.
      */
-    if (!s->data.is_histogram && s->data.n > 0 && s->data.dim != campaign->domain.dim) {
+    if (s->data.kind == DATA_POINTS && s->data.n > 0 && s->data.dim != campaign->domain.dim) {
         return dpot_error_set(
             error_of(s), DPOT_ERR_SHAPE, "points have %u coordinates: campaign \"%s\" wants %u",
             (unsigned)s->data.dim, campaign->name, (unsigned)campaign->domain.dim);
     }
-    if (s->data.is_histogram && s->data.size != campaign->domain.size) {
+    if (s->data.kind == DATA_HISTOGRAM && s->data.size != campaign->domain.size) {
         return dpot_error_set(error_of(s), DPOT_ERR_SHAPE,
                               "the histogram has %zu entries: campaign \"%s\" wants %u",
                               s->data.size, campaign->name, (unsigned)campaign->domain.size);
+    }
+    return DPOT_OK;
+}
+
+static dpot_status check_shape(struct submission *s)
+{
+    const struct dpot_campaign *campaign = &s->revision.campaign;
+    const dpot_status status = is_vector(s) ? check_vector_shape(s) : check_points_shape(s);
+    if (status != DPOT_OK) {
+        return status;
     }
     const uint32_t group = s->client->config.group;
     if (campaign->n_groups > 0 && group >= campaign->n_groups) {
@@ -92,6 +135,11 @@ static dpot_status check_shape(struct submission *s)
                               (unsigned)group, campaign->name, (unsigned)campaign->n_groups - 1);
     }
     return DPOT_OK;
+}
+
+static dpot_status check_consent(struct submission *s)
+{
+    return dpot_client_check_consent(s->client);
 }
 
 static dpot_status validate_campaign(struct submission *s)
@@ -123,22 +171,6 @@ static dpot_status find_round(struct submission *s)
 
 /* ---- 2. caps, and everything that can fail ---- */
 
-static dpot_status check_cap(struct submission *s, struct dpot_privacy spent,
-                             struct dpot_privacy cost, uint64_t cap_q32, const char *name)
-{
-    /* No delta cap can be configured yet, so none may be spent. */
-    const struct dpot_privacy cap = {.epsilon_q32 = cap_q32, .rho_q32 = UINT64_MAX};
-    if (dpot_privacy_within(dpot_privacy_add(spent, cost), cap)) {
-        return DPOT_OK;
-    }
-    return dpot_error_set(error_of(s), DPOT_ERR_BUDGET,
-                          "this report costs epsilon %.6g and %.6g is spent: together above the %s "
-                          "cap of %.6g; nothing was charged",
-                          dpot_epsilon_to_double(cost.epsilon_q32),
-                          dpot_epsilon_to_double(spent.epsilon_q32), name,
-                          dpot_epsilon_to_double(cap_q32));
-}
-
 /* A report that was charged already is made without asking again: its charge is in the sums. */
 static dpot_status check_caps(struct submission *s)
 {
@@ -148,35 +180,59 @@ static dpot_status check_caps(struct submission *s)
     if (s->state == DPOT_KEY_CHARGED) {
         return DPOT_OK;
     }
-    dpot_status status =
-        check_cap(s, dpot_ledger_spent_campaign(ledger, client->campaigns.pin, s->campaign_id),
-                  cost, client->campaign_cap_q32, "campaign");
+    const struct dpot_caps *caps = &client->caps;
+    dpot_status status = dpot_cap_check(
+        caps->campaign, dpot_ledger_spent_campaign(ledger, client->campaigns.pin, s->campaign_id),
+        cost, "campaign", error_of(s));
     if (status == DPOT_OK) {
-        status = check_cap(s, dpot_client_window_spent(client, s->start_ms), cost,
-                           client->window_cap_q32, "window");
+        status = dpot_cap_check(caps->window, dpot_client_window_spent(client, s->start_ms), cost,
+                                "window", error_of(s));
     }
     if (status == DPOT_OK) {
-        status =
-            check_cap(s, dpot_ledger_spent(ledger), cost, client->lifetime_cap_q32, "lifetime");
+        status = dpot_cap_check(caps->lifetime, dpot_ledger_spent(ledger), cost, "lifetime",
+                                error_of(s));
     }
     return status;
+}
+
+static dpot_status allocate_for_points(struct submission *s)
+{
+    const struct dpot_allocator *allocator = s->client->config.allocator;
+    const struct dpot_campaign *campaign = &s->revision.campaign;
+    const dpot_status status =
+        dpot_private_measure_init(&s->private_measure, campaign->n_max, allocator);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    s->histogram = dpot_alloc_array(allocator, campaign->domain.size, sizeof *s->histogram);
+    s->histogram_size = campaign->domain.size;
+    return s->histogram ? DPOT_OK : DPOT_ERR_MEMORY;
+}
+
+static dpot_status allocate_for_vector(struct submission *s)
+{
+    const struct dpot_allocator *allocator = s->client->config.allocator;
+    const struct dpot_vector_domain *vector = &s->revision.campaign.vector;
+    const dpot_status status =
+        dpot_private_vector_init(&s->private_vector, dpot_vector_data_dim(vector), allocator);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    s->values = dpot_alloc_array(allocator, vector->dim, sizeof *s->values);
+    s->n_values = vector->dim;
+    s->report.values = s->values;
+    return s->values ? DPOT_OK : DPOT_ERR_MEMORY;
 }
 
 static dpot_status allocate_everything(struct submission *s)
 {
     const struct dpot_allocator *allocator = s->client->config.allocator;
-    const struct dpot_campaign *campaign = &s->revision.campaign;
     dpot_status status = dpot_journal_reserve(&s->client->journal);
     if (status == DPOT_OK) {
-        status = dpot_privatizer_new(campaign, allocator, &s->privatizer, error_of(s));
+        status = dpot_privatizer_new(&s->revision.campaign, allocator, &s->privatizer, error_of(s));
     }
     if (status == DPOT_OK) {
-        status = dpot_private_measure_init(&s->private_measure, campaign->n_max, allocator);
-    }
-    if (status == DPOT_OK) {
-        s->histogram = dpot_alloc_array(allocator, campaign->domain.size, sizeof *s->histogram);
-        s->histogram_size = campaign->domain.size;
-        status = s->histogram ? DPOT_OK : DPOT_ERR_MEMORY;
+        status = is_vector(s) ? allocate_for_vector(s) : allocate_for_points(s);
     }
     return status;
 }
@@ -201,7 +257,8 @@ static dpot_status preallocate_slot(struct submission *s)
     }
     struct dpot_slot_name name = {
         .key = s->key,
-        .closes_ms = dpot_campaign_round_closes(&s->revision.campaign, s->key.round)};
+        .closes_ms = dpot_campaign_round_closes(&s->revision.campaign, s->key.round),
+        .n_values = is_vector(s) ? s->revision.campaign.vector.dim : 0};
     memcpy(name.campaign_id, s->campaign_id, sizeof name.campaign_id);
     return dpot_journal_preallocate(&s->client->journal, &name);
 }
@@ -245,19 +302,38 @@ static void read_histogram(struct submission *s)
     }
 }
 
-/* Total: no data at all are the public default of dpot_private_measure_set. Traps of the host are
- * held off, so that 0/0 in a sweep is not a signal. */
-static dpot_status read_and_privatize(struct submission *s)
+/* Total: no data at all are the public default of dpot_private_measure_set. */
+static void privatize_measure(struct submission *s)
 {
-    fenv_t environment;
-    const bool is_held = feholdexcept(&environment) == 0;
-    if (s->data.is_histogram) {
+    if (s->data.kind == DATA_HISTOGRAM) {
         read_histogram(s);
     } else {
         read_points(s);
     }
     dpot_private_measure_set(&s->private_measure, s->histogram, s->histogram_size);
     dpot_privatizer_run(s->privatizer, &s->private_measure, &s->rng, &s->report);
+}
+
+/* Total: zeros without data; what is not finite is for the mechanism's clamp. */
+static void privatize_vector(struct submission *s)
+{
+    if (s->data.vector) {
+        memcpy(s->private_vector.values, s->data.vector,
+               s->private_vector.dim * sizeof *s->data.vector);
+    }
+    dpot_privatizer_run_vector(s->privatizer, &s->private_vector, &s->rng, &s->report);
+}
+
+/* Traps of the host are held off, so that 0/0 in a sweep is not a signal. */
+static dpot_status read_and_privatize(struct submission *s)
+{
+    fenv_t environment;
+    const bool is_held = feholdexcept(&environment) == 0;
+    if (is_vector(s)) {
+        privatize_vector(s);
+    } else {
+        privatize_measure(s);
+    }
     if (is_held) {
         (void)fesetenv(&environment);
     }
@@ -291,6 +367,7 @@ static dpot_status spool_durably(struct submission *s)
 
 static dpot_status (*const stages[])(struct submission *) = {
     take_lock,           /* held from 1 to 7 */
+    check_consent,       /* 1 */
     validate_campaign,   /* 1 */
     find_round,          /* 1 */
     check_caps,          /* 2 */
@@ -312,6 +389,8 @@ static void clean_up(struct submission *s)
     dpot_privatizer_free(s->privatizer);
     dpot_private_measure_release(&s->private_measure);
     dpot_free_secret(allocator, s->histogram, s->histogram_size, sizeof *s->histogram);
+    dpot_private_vector_release(&s->private_vector);
+    dpot_free_secret(allocator, s->values, s->n_values, sizeof *s->values);
     dpot_rng_release(&s->rng);
     dpot_wipe(&s->report, sizeof s->report);
     dpot_signed_campaign_release(&s->revision);
@@ -355,6 +434,16 @@ dpot_status dpot_client_submit_histogram(dpot_client *client, const uint8_t camp
 {
     struct submission s = {.client = client,
                            .campaign_id = campaign_id,
-                           .data = {.histogram = histogram, .size = size, .is_histogram = true}};
+                           .data = {.kind = DATA_HISTOGRAM, .histogram = histogram, .size = size}};
+    return submit(&s, outcome);
+}
+
+dpot_status dpot_client_submit_vector(dpot_client *client, const uint8_t campaign_id[16],
+                                      const double *vector, uint32_t dim,
+                                      enum dpot_submit_outcome *outcome)
+{
+    struct submission s = {.client = client,
+                           .campaign_id = campaign_id,
+                           .data = {.kind = DATA_VECTOR, .vector = vector, .dim = dim}};
     return submit(&s, outcome);
 }

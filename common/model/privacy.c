@@ -49,3 +49,25 @@ double dpot_epsilon_to_double(uint64_t epsilon_q32)
 {
     return ldexp((double)epsilon_q32, -32);
 }
+
+dpot_status dpot_delta_from_double(double delta, uint64_t *delta_q64)
+{
+    if (!(delta >= 0 && delta < 1)) {
+        return DPOT_ERR_RANGE;
+    }
+    *delta_q64 = (uint64_t)ldexp(delta, 64); /* below 2^64: delta is at most 1 - 2^-53 */
+    return DPOT_OK;
+}
+
+double dpot_delta_to_double(uint64_t delta_q64)
+{
+    return ldexp((double)delta_q64, -64);
+}
+
+double dpot_epsilon_of_rho(struct dpot_privacy spent, double delta)
+{
+    const double rho = ldexp((double)spent.rho_q32, -32);
+    /* 2^-90 e^epsilon G is below 1e-3 of any delta >= 1e-12 while epsilon <= 20 and G <= 2^20; half
+     * of delta is kept for it. */
+    return rho + 2 * sqrt(rho * log(2 / delta)) + ldexp((double)spent.n_gaussian, -39);
+}

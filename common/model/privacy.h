@@ -44,4 +44,13 @@ struct dpot_privacy dpot_privacy_pure(uint64_t epsilon_q32);
 DPOT_WARN_UNUSED dpot_status dpot_epsilon_from_double(double epsilon, uint64_t *epsilon_q32);
 double dpot_epsilon_to_double(uint64_t epsilon_q32);
 
+/* A real number to units of 2^-64, rounded down; DPOT_ERR_RANGE unless 0 <= delta < 1. */
+DPOT_WARN_UNUSED dpot_status dpot_delta_from_double(double delta, uint64_t *delta_q64);
+double dpot_delta_to_double(uint64_t delta_q64);
+
+/* An epsilon such that what has the sum `spent` of rho is (epsilon, delta)-DP, delta included what
+ * the truncated Gaussian programs of n_gaussian coordinates add (exact-privacy B3):
+ * rho + 2 sqrt(rho ln(1/delta)) + 2^-39 G. For people to read; caps are in rho. */
+double dpot_epsilon_of_rho(struct dpot_privacy spent, double delta);
+
 #endif

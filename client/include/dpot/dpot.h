@@ -65,6 +65,13 @@ extern "C" {
 
 typedef struct dpot_client dpot_client;
 
+/* How an install adds up what its reports cost. Chosen when the folder is opened for the first time
+ * and then fixed: another one is refused (DPOT_ERR_ARGUMENT). */
+enum dpot_accountant {
+    DPOT_ACCOUNTANT_BASIC = 1, /* sums of epsilon and delta */
+    DPOT_ACCOUNTANT_ZCDP = 2,  /* sums of rho: for installs that report Gaussian vectors often */
+};
+
 struct dpot_client_config {
     size_t struct_size;
     const char *server_url; /* "https://host[:port]"; NULL: no network, dpot_client_import only */
@@ -96,6 +103,21 @@ struct dpot_client_config {
     const struct dpot_counter *counter;       /* NULL: none; must read 0 before the first install */
 
     uint32_t group; /* in campaigns with groups: the public label this device reports under */
+
+    uint32_t accountant; /* enum dpot_accountant; default DPOT_ACCOUNTANT_BASIC */
+
+    /* Basic: delta caps beside the epsilon caps above, in [0, 1); default 0: campaigns that need a
+     * delta (Gaussian) are refused. */
+    double campaign_delta_cap;
+    double window_delta_cap;
+    double lifetime_delta_cap;
+
+    /* zCDP: these in place of all epsilon and delta caps, which must be 0 then. No default. A pure
+     * epsilon counts as rho = epsilon^2 / 2; rho with a delta is about
+     * epsilon = rho + 2 sqrt(rho ln(1/delta)). */
+    double campaign_rho_cap;
+    double window_rho_cap;
+    double lifetime_rho_cap;
 };
 
 /* Sets struct_size and every default. `struct_size` is sizeof of the caller's struct. */
@@ -150,7 +172,7 @@ enum dpot_submit_outcome {
  * Refusals, all before the data are read: DPOT_ERR_NOT_FOUND (not enrolled), DPOT_ERR_SHAPE (dim is
  * not the campaign's), DPOT_ERR_RANGE (config.group is not one of the campaign's groups),
  * DPOT_ERR_NOT_OPEN, DPOT_ERR_CLOSED, DPOT_ERR_BUDGET (a cap; nothing was charged),
- * DPOT_ERR_EPSILON, DPOT_ERR_SIMULATION, DPOT_ERR_LEDGER, DPOT_ERR_BUSY, DPOT_ERR_MEMORY,
+ * DPOT_ERR_EPSILON, DPOT_ERR_SIMULATION, DPOT_ERR_CONSENT, DPOT_ERR_LEDGER, DPOT_ERR_BUSY, DPOT_ERR_MEMORY,
  * DPOT_ERR_IO (before the charge). DPOT_ERR_POISONED: the disk failed after charging began; the
  * charge may be on disk, nothing was sent; close and open again. */
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_submit_points(
@@ -163,6 +185,26 @@ DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_submit_points(
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_submit_histogram(
     dpot_client *client, const uint8_t campaign_id[16], const double *histogram /* (size) */,
     size_t size, enum dpot_submit_outcome *outcome);
+
+/* Campaigns of the vector mechanisms (laplace, gaussian): privatises one vector of `dim` numbers.
+ * `dim` must be the campaign's (DPOT_ERR_SHAPE); NULL reports from the public default, the vector of
+ * zeros. NaN counts as 0; the vector is transformed and clipped to the campaign's public set before
+ * noise. Otherwise as dpot_client_submit_points, which is refused (DPOT_ERR_SHAPE) in such campaigns
+ * as this is in the others. */
+DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_submit_vector(
+    dpot_client *client, const uint8_t campaign_id[16], const double *vector /* (dim) or NULL */,
+    uint32_t dim, enum dpot_submit_outcome *outcome);
+
+/* The user withdraws consent. From when this returns DPOT_OK, and over every later opening of the
+ * folder, every report that waited is dropped unsent and wiped, and submits, enrolling and importing
+ * return DPOT_ERR_CONSENT until dpot_client_grant. The ledger stays and what was charged stays charged:
+ * withdrawing gives no budget back. What the server has acknowledged cannot be called back.
+ * DPOT_ERR_BUSY, DPOT_ERR_LEDGER; DPOT_ERR_IO, DPOT_ERR_POISONED: it may have taken effect, open and
+ * call again. */
+DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_withdraw(dpot_client *client);
+
+/* The user consents again. DPOT_OK also when nothing was withdrawn. DPOT_ERR_BUSY, DPOT_ERR_IO. */
+DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_grant(dpot_client *client);
 
 struct dpot_pump_result {
     size_t struct_size;
@@ -205,9 +247,27 @@ struct dpot_client_status {
     double campaign_epsilon_cap;
     int64_t device_time_ms; /* max(clock, latest time in the ledger) */
     int is_exhausted;       /* the ledger cannot be trusted: everything counts as spent */
+
+    uint64_t n_dropped_withdrawn; /* dpot_client_withdraw */
+    uint32_t accountant; /* enum dpot_accountant; its caps below, those of the other are 0 */
+    double spent_delta;  /* lifetime; as charged, also with zCDP */
+    double window_spent_delta;
+    double lifetime_delta_cap;
+    double window_delta_cap;
+    double campaign_delta_cap;
+    double spent_rho; /* lifetime; as charged, also with the basic accountant */
+    double window_spent_rho;
+    double lifetime_rho_cap;
+    double window_rho_cap;
+    double campaign_rho_cap;
 };
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_get_status(dpot_client *client,
                                                              struct dpot_client_status *status);
+
+/* What the ledger says in a few sentences for the device's owner: what was spent of which cap, and
+ * what became of the reports. Cut to `cap` bytes with its NUL; 1024 are enough. */
+DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_get_statement(dpot_client *client, char *text,
+                                                                size_t cap);
 
 /* Epsilon charged so far to one campaign (all its revisions and rounds). */
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_get_campaign_spent(dpot_client *client,

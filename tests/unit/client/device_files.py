@@ -16,8 +16,9 @@ def mac(previous, data):
     return keyed(KEY, previous + data)
 
 
-def header(magic, counter, generation):
-    data = (magic + bytes(range(16)) + struct.pack("<QQ", counter, generation)).ljust(224, b"\0")
+def header(magic, counter, generation, accountant):
+    data = magic + bytes(range(16)) + struct.pack("<QQI", counter, generation, accountant)
+    data = data.ljust(224, b"\0")
     return data + mac(NONE, data)
 
 
@@ -46,9 +47,9 @@ def show(name, data):
 
 cost = (b"\xcd" * 32, b"\xef" * 16, 1, 2, 3, 4)
 nothing = (bytes(32), bytes(16), 0, 0, 0, 0)
-ledger = header(b"DPOTLDG1", 7, 0)
+ledger = header(b"DPOTLDG1", 7, 0, 1)
 ledger += record(ledger[-32:], b"CHRG", 0, 0, 0, *cost, 1000, 8)
 ledger += record(ledger[-32:], b"CHRG", 0, 1, 1, *cost, 2000, 9)
 ledger += record(ledger[-32:], b"DONE", 17, 2, 0, *nothing, 3000, 9)
 show("ledger", ledger)
-show("spool", header(b"DPOTSPL2", 7, 0) + slot(0, "empty") + slot(1, "report") + slot(2, "free"))
+show("spool", header(b"DPOTSPL2", 7, 0, 0) + slot(0, "empty") + slot(1, "report") + slot(2, "free"))

@@ -63,14 +63,14 @@ static void assert_hash(const char *name, size_t expected_len, const char *expec
 Test(format, a_ledger_of_two_charges_and_a_done_is_these_bytes)
 {
     struct dpot_charge first = charge_of(0, 1000), second = charge_of(1, 2000);
-    cr_assert_eq(dpot_ledger_create(&ledger, 7), DPOT_OK);
+    cr_assert_eq(dpot_ledger_create(&ledger, 1, 7), DPOT_OK);
     cr_assert_eq(dpot_ledger_open_file(&ledger), DPOT_OK);
     cr_assert_eq(dpot_ledger_load(&ledger), DPOT_OK);
     cr_assert_eq(dpot_ledger_charge(&ledger, &first, 8), DPOT_OK);
     cr_assert_eq(dpot_ledger_charge(&ledger, &second, 9), DPOT_OK);
     cr_assert_eq(dpot_ledger_finish(&ledger, 0, DPOT_DONE_DROPPED_AGE, 3000, 9), DPOT_OK);
     assert_hash(DPOT_LEDGER_NAME, 256 + 3 * 192,
-                "a961503790c4247168bd32a9f4ef3a7ea1f754e2f1ecbeabde1a4eaf52441fd4");
+                "00f7ffbb0aca5976afed08e3a6e2c2984054b627bbd609d8ab9f793a9adb8bd1");
 
     cr_assert_eq(dpot_ledger_load(&ledger), DPOT_OK);
     cr_assert_eq(ledger.n_charges, 2);

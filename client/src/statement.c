@@ -1,0 +1,106 @@
+/* The statement: what the ledger says, in sentences for the device's owner. */
+#include "client.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define DAY_S 86400
+#define HOUR_S 3600
+#define STATEMENT_DELTA 1e-6 /* at which rho is told as an epsilon */
+
+/* Appends to text[used..cap); keeps the NUL; never writes past cap. */
+static size_t put(char *text, size_t cap, size_t used, int n)
+{
+    (void)text;
+    return n < 0 || (size_t)n >= cap - used ? cap - 1 : used + (size_t)n;
+}
+
+static void describe_window(uint64_t seconds, char *text, size_t cap)
+{
+    if (seconds % DAY_S == 0) {
+        const unsigned long long days = seconds / DAY_S;
+        (void)snprintf(text, cap, "%llu day%s", days, days == 1 ? "" : "s");
+    } else if (seconds % HOUR_S == 0) {
+        const unsigned long long hours = seconds / HOUR_S;
+        (void)snprintf(text, cap, "%llu hour%s", hours, hours == 1 ? "" : "s");
+    } else {
+        (void)snprintf(text, cap, "%llu seconds", (unsigned long long)seconds);
+    }
+}
+
+static size_t put_basic(const struct dpot_client_status *s, const char *window, char *text,
+                        size_t cap, size_t used)
+{
+    used = put(text, cap, used,
+               snprintf(text + used, cap - used,
+                        "Spent %.4g of %.4g (epsilon, over the life of this install); in the last "
+                        "%s %.4g of %.4g.\n",
+                        s->spent_epsilon, s->lifetime_epsilon_cap, window, s->window_spent_epsilon,
+                        s->window_epsilon_cap));
+    if (s->spent_delta > 0 || s->lifetime_delta_cap > 0) {
+        used = put(text, cap, used,
+                   snprintf(text + used, cap - used, "Spent delta %.3g of %.3g.\n", s->spent_delta,
+                            s->lifetime_delta_cap));
+    }
+    return used;
+}
+
+static size_t put_zcdp(const dpot_client *client, const struct dpot_client_status *s,
+                       const char *window, char *text, size_t cap, size_t used)
+{
+    const struct dpot_privacy spent = dpot_ledger_spent(&client->journal.ledger);
+    return put(text, cap, used,
+               snprintf(text + used, cap - used,
+                        "Spent %.4g of %.4g (rho of zCDP, over the life of this install; about "
+                        "epsilon %.4g at delta %.0e); in the last %s %.4g of %.4g.\n",
+                        s->spent_rho, s->lifetime_rho_cap,
+                        spent.rho_q32 > 0 ? dpot_epsilon_of_rho(spent, STATEMENT_DELTA) : 0.0,
+                        STATEMENT_DELTA, window, s->window_spent_rho, s->window_rho_cap));
+}
+
+static size_t put_reports(const struct dpot_client_status *s, char *text, size_t cap, size_t used)
+{
+    const uint64_t n_refused = s->n_rejected_malformed + s->n_rejected_range + s->n_rejected_group +
+                               s->n_rejected_test + s->n_rejected_token + s->n_rejected_closed;
+    const uint64_t n_dropped =
+        s->n_dropped_closed + s->n_dropped_age + s->n_dropped_malformed + s->n_dropped_lost;
+    return put(
+        text, cap, used,
+        snprintf(text + used, cap - used,
+                 "%llu reports were charged: %llu counted by the server, %llu refused by it, "
+                 "%llu dropped, %llu withdrawn, %llu waiting to be sent.\n",
+                 (unsigned long long)s->n_submitted,
+                 (unsigned long long)(s->n_accepted + s->n_duplicate),
+                 (unsigned long long)n_refused, (unsigned long long)n_dropped,
+                 (unsigned long long)s->n_dropped_withdrawn, (unsigned long long)s->n_pending));
+}
+
+dpot_status dpot_client_get_statement(dpot_client *client, char *text, size_t cap)
+{
+    struct dpot_client_status s = {.struct_size = sizeof s};
+    char window[48];
+    if (!client || !text || cap == 0) {
+        return DPOT_ERR_ARGUMENT;
+    }
+    text[0] = '\0';
+    const dpot_status status = dpot_client_get_status(client, &s);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    describe_window(client->config.window_seconds, window, sizeof window);
+    size_t used = 0;
+    if (s.is_exhausted) {
+        (void)snprintf(text, cap,
+                       "The ledger of this install cannot be trusted (%s): its whole budget counts "
+                       "as spent and nothing more is reported.\n",
+                       client->journal.why_exhausted);
+        return DPOT_OK;
+    }
+    used = s.accountant == DPOT_ACCOUNTANT_ZCDP ? put_zcdp(client, &s, window, text, cap, used)
+                                                : put_basic(&s, window, text, cap, used);
+    used = put_reports(&s, text, cap, used);
+    if (client->is_withdrawn) {
+        (void)snprintf(text + used, cap - used, "Consent is withdrawn: nothing is reported.\n");
+    }
+    return DPOT_OK;
+}
