@@ -393,6 +393,7 @@ static void list_counts(const struct dpot_client_status *status,
         {"dropped_age", status->n_dropped_age},
         {"dropped_malformed", status->n_dropped_malformed},
         {"dropped_lost", status->n_dropped_lost},
+        {"dropped_withdrawn", status->n_dropped_withdrawn},
         {"pending", status->n_pending},
     };
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {

@@ -349,7 +349,7 @@ static dpot_status read_status(struct device *d)
                                                       s.n_rejected_group, s.n_rejected_test,
                                                       s.n_rejected_token, s.n_rejected_closed},
                                        .n_dropped = {s.n_dropped_closed, s.n_dropped_age,
-                                                     s.n_dropped_malformed, s.n_dropped_lost}};
+                                                     s.n_dropped_malformed, s.n_dropped_lost, s.n_dropped_withdrawn}};
     return DPOT_OK;
 }
 

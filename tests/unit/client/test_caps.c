@@ -261,3 +261,65 @@ Test(caps, a_charge_whose_round_closed_before_its_report_was_made_is_lost)
     (void)outcome;
     dpot_client_close(client);
 }
+
+/* ---- accountants ---- */
+
+static void choose_zcdp(double rho)
+{
+    world.config.accountant = DPOT_ACCOUNTANT_ZCDP;
+    world.config.campaign_epsilon_cap = 0;
+    world.config.window_epsilon_cap = 0;
+    world.config.lifetime_epsilon_cap = 0;
+    world.config.campaign_rho_cap = rho;
+    world.config.window_rho_cap = rho;
+    world.config.lifetime_rho_cap = rho;
+}
+
+Test(caps, zcdp_counts_pure_reports_by_half_the_square)
+{
+    choose_zcdp(1.25); /* epsilon 1 is rho 0.5: two fit, three do not */
+    dpot_client *client = world_enroll(&world);
+    cr_assert_eq(submit_on_day(client, 0), DPOT_OK);
+    cr_assert_eq(submit_on_day(client, 1), DPOT_OK);
+    cr_assert_eq(submit_on_day(client, 2), DPOT_ERR_BUDGET);
+    cr_assert_not_null(strstr(dpot_client_last_error(client), "rho cap of 1.25"));
+    const struct dpot_client_status status = world_status(client);
+    cr_assert_eq(status.accountant, DPOT_ACCOUNTANT_ZCDP);
+    cr_assert_float_eq(status.spent_rho, 1, 1e-8);
+    cr_assert_float_eq(status.lifetime_rho_cap, 1.25, 1e-8);
+    cr_assert_eq(status.lifetime_epsilon_cap, 0);
+    dpot_client_close(client);
+}
+
+Test(caps, an_install_keeps_the_accountant_it_was_born_with)
+{
+    dpot_client *client = world_enroll(&world);
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
+    dpot_client_close(client);
+    const struct dpot_client_config basic = world.config;
+    choose_zcdp(10);
+    assert_opening_refused(DPOT_ERR_ARGUMENT, "DPOT_ACCOUNTANT_BASIC");
+    world.config = basic;
+    dpot_client_close(world_open(&world));
+}
+
+Test(caps, caps_of_the_other_accountant_are_refused)
+{
+    const struct dpot_client_config good = world.config;
+    world.config.window_rho_cap = 1;
+    assert_opening_refused(DPOT_ERR_ARGUMENT, "window_rho_cap");
+    world.config = good;
+    choose_zcdp(1);
+    world.config.lifetime_epsilon_cap = 1;
+    assert_opening_refused(DPOT_ERR_ARGUMENT, "lifetime_epsilon_cap");
+    choose_zcdp(0);
+    assert_opening_refused(DPOT_ERR_CAP_UNSET, "campaign_rho_cap");
+    world.config = good;
+    world.config.accountant = 3;
+    assert_opening_refused(DPOT_ERR_ARGUMENT, "accountant");
+    world.config = good;
+    world.config.campaign_delta_cap = 1;
+    assert_opening_refused(DPOT_ERR_ARGUMENT, "campaign_delta_cap");
+    world.config.campaign_delta_cap = -1e-9;
+    assert_opening_refused(DPOT_ERR_ARGUMENT, "campaign_delta_cap");
+}

@@ -132,3 +132,91 @@ Test(format, an_acknowledged_report_leaves_no_trace_in_its_slot)
         cr_assert_neq(memcmp(data + i, report.id, 4), 0);
     }
 }
+
+/* A slot of 40 values is three units: its name, 31 and a half values' worth of them, the rest. */
+Test(format, a_slot_of_values_is_as_long_as_they_are_and_reads_back)
+{
+    int64_t values[40];
+    for (int i = 0; i < 40; i++) {
+        values[i] = i % 2 ? INT64_MIN + i : INT64_MAX - i;
+    }
+    const struct dpot_report report = {.id = {7}, .n_values = 40, .values = values};
+    struct dpot_slot_name name = {.key = key_of(0), .closes_ms = 1, .n_values = 40};
+    cr_assert_eq(dpot_slot_len(40), 768);
+    cr_assert_eq(dpot_spool_create(&spool, 0), DPOT_OK);
+    cr_assert_eq(dpot_spool_open_file(&spool), DPOT_OK);
+    cr_assert_eq(dpot_spool_load(&spool), DPOT_OK);
+    cr_assert_eq(dpot_spool_append(&spool, &name), DPOT_OK);
+    name = (struct dpot_slot_name){.key = key_of(1), .closes_ms = 1};
+    cr_assert_eq(dpot_spool_append(&spool, &name), DPOT_OK);
+    cr_assert_eq(dpot_spool_fill(&spool, 0, &report, 5, 6), DPOT_OK);
+    bool is_current = false;
+    cr_assert_eq(dpot_spool_is_current(&spool, &is_current), DPOT_OK);
+    cr_assert(is_current);
+    cr_assert_eq(dpot_spool_load(&spool), DPOT_OK);
+    cr_assert_eq(spool.n_slots, 2);
+    cr_assert_eq(spool.slots[0].content, DPOT_SLOT_REPORT);
+    cr_assert_eq(spool.slots[0].report.n_values, 40);
+    cr_assert_eq(memcmp(spool.slots[0].report.values, values, sizeof values), 0);
+    cr_assert_eq(spool.slots[1].content, DPOT_SLOT_EMPTY);
+    cr_assert_eq(spool.slots[1].offset, 256 + 768);
+}
+
+/* Every byte of a filled slot counts: flipping one breaks this slot and leaves its neighbour. */
+Test(format, an_altered_byte_breaks_the_slot_and_not_the_next_one)
+{
+    int64_t values[40] = {1, 2, 3};
+    const struct dpot_report report = {.id = {7}, .n_values = 40, .values = values};
+    struct dpot_slot_name name = {.key = key_of(0), .closes_ms = 1, .n_values = 40};
+    cr_assert_eq(dpot_spool_create(&spool, 0), DPOT_OK);
+    cr_assert_eq(dpot_spool_open_file(&spool), DPOT_OK);
+    cr_assert_eq(dpot_spool_load(&spool), DPOT_OK);
+    cr_assert_eq(dpot_spool_append(&spool, &name), DPOT_OK);
+    cr_assert_eq(dpot_spool_fill(&spool, 0, &report, 5, 6), DPOT_OK);
+    name = (struct dpot_slot_name){.key = key_of(1), .closes_ms = 1};
+    cr_assert_eq(dpot_spool_append(&spool, &name), DPOT_OK);
+    size_t len = 0;
+    uint8_t copy[256 + 768 + 256];
+    memcpy(copy, test_filesystem_cached(&files, DPOT_SPOOL_NAME, &len), sizeof copy);
+    cr_assert_eq(len, sizeof copy);
+    for (size_t at = 256; at < 256 + 768; at++) {
+        /* Between the checksum of the report and its values nothing is said. */
+        if (at >= 256 + 216 && at < 256 + 256) {
+            continue;
+        }
+        copy[at] ^= 0x10;
+        dpot_spool_close_file(&spool);
+        test_filesystem_put(&files, DPOT_SPOOL_NAME, copy, sizeof copy);
+        cr_assert_eq(dpot_spool_open_file(&spool), DPOT_OK);
+        cr_assert_eq(dpot_spool_load(&spool), DPOT_OK);
+        copy[at] ^= 0x10;
+        cr_assert_eq(dpot_spool_find(&spool, &(struct dpot_key){.round = 9}), SIZE_MAX);
+        cr_assert_eq(spool.slots[0].content, DPOT_SLOT_BROKEN, "byte %zu", at);
+        const struct dpot_slot *last = &spool.slots[spool.n_slots - 1];
+        cr_assert_eq(last->content, DPOT_SLOT_EMPTY, "byte %zu", at);
+        cr_assert_eq(last->name.key.round, 1);
+    }
+}
+
+Test(format, an_append_cut_short_is_torn_and_cut_off)
+{
+    struct dpot_slot_name name = {.key = key_of(0), .closes_ms = 1, .n_values = 40};
+    cr_assert_eq(dpot_spool_create(&spool, 0), DPOT_OK);
+    cr_assert_eq(dpot_spool_open_file(&spool), DPOT_OK);
+    cr_assert_eq(dpot_spool_load(&spool), DPOT_OK);
+    cr_assert_eq(dpot_spool_append(&spool, &name), DPOT_OK);
+    size_t len = 0;
+    uint8_t copy[256 + 768];
+    memcpy(copy, test_filesystem_cached(&files, DPOT_SPOOL_NAME, &len), sizeof copy);
+    for (size_t cut = 257; cut < sizeof copy; cut += 37) {
+        dpot_spool_close_file(&spool);
+        test_filesystem_put(&files, DPOT_SPOOL_NAME, copy, cut);
+        cr_assert_eq(dpot_spool_open_file(&spool), DPOT_OK);
+        cr_assert_eq(dpot_spool_load(&spool), DPOT_OK);
+        cr_assert_eq(spool.n_slots, 0, "cut at %zu", cut);
+        cr_assert(spool.is_torn);
+        cr_assert_eq(dpot_spool_repair(&spool), DPOT_OK);
+        (void)test_filesystem_cached(&files, DPOT_SPOOL_NAME, &len);
+        cr_assert_eq(len, 256);
+    }
+}

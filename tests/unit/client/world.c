@@ -311,7 +311,8 @@ void assert_conserved(const struct dpot_client_status *s)
                                      s->n_rejected_range + s->n_rejected_group +
                                      s->n_rejected_test + s->n_rejected_token +
                                      s->n_rejected_closed + s->n_dropped_closed + s->n_dropped_age +
-                                     s->n_dropped_malformed + s->n_dropped_lost + s->n_pending);
+                                     s->n_dropped_malformed + s->n_dropped_lost +
+                                     s->n_dropped_withdrawn + s->n_pending);
 }
 
 size_t world_count_contradictions(const struct world *w)
