@@ -21,7 +21,7 @@
 
 const char *const rejected_names[N_REJECTED] = {"malformed", "range", "group",
                                                 "test",      "token", "closed"};
-const char *const dropped_names[N_DROPPED] = {"closed", "age", "malformed", "lost"};
+const char *const dropped_names[N_DROPPED] = {"closed", "age", "malformed", "lost", "withdrawn"};
 
 /* ---- tallies ---- */
 
@@ -341,15 +341,15 @@ static dpot_status read_status(struct device *d)
         return fail(d, status, "reading its status");
     }
     d->outcome->spent_epsilon = s.spent_epsilon;
-    d->outcome->tally = (struct tally){.n_submitted = s.n_submitted,
-                                       .n_accepted = s.n_accepted,
-                                       .n_duplicate = s.n_duplicate,
-                                       .n_pending = s.n_pending,
-                                       .n_rejected = {s.n_rejected_malformed, s.n_rejected_range,
-                                                      s.n_rejected_group, s.n_rejected_test,
-                                                      s.n_rejected_token, s.n_rejected_closed},
-                                       .n_dropped = {s.n_dropped_closed, s.n_dropped_age,
-                                                     s.n_dropped_malformed, s.n_dropped_lost, s.n_dropped_withdrawn}};
+    d->outcome->tally = (struct tally){
+        .n_submitted = s.n_submitted,
+        .n_accepted = s.n_accepted,
+        .n_duplicate = s.n_duplicate,
+        .n_pending = s.n_pending,
+        .n_rejected = {s.n_rejected_malformed, s.n_rejected_range, s.n_rejected_group,
+                       s.n_rejected_test, s.n_rejected_token, s.n_rejected_closed},
+        .n_dropped = {s.n_dropped_closed, s.n_dropped_age, s.n_dropped_malformed, s.n_dropped_lost,
+                      s.n_dropped_withdrawn}};
     return DPOT_OK;
 }
 
