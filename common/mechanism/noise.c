@@ -113,7 +113,7 @@ static struct dpot_noise_trial finish_trial(const struct shape *shape, const str
     const uint64_t fine = trials->fine[t], sign = fine >> 63;
     const uint64_t u = fine & (((uint64_t)1 << shape->fine_bits) - 1);
     const uint64_t x = (trials->cell[t] << shape->fine_bits) + u;
-    const uint64_t is_zero = 1 ^ ((x | (0 - x)) >> 63);
+    const uint64_t is_zero = 1 ^ dpot_u64_nonzero(x);
     struct dpot_noise_trial trial = {
         .is_accepted = dpot_u64_less(trials->accept[t] >> 1, trials->p[t]) & (1 ^ (sign & is_zero)),
         .value = dpot_i64_with_sign(x, dpot_u64_mask(sign)),

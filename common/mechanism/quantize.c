@@ -50,7 +50,7 @@ static int64_t floor_of_bits(uint64_t bits)
     const uint64_t negative = dpot_u64_mask(bits >> 63);
     const uint64_t exponent = bits >> MANTISSA_BITS & 0x7ff;
     const uint64_t mantissa = bits & (((uint64_t)1 << MANTISSA_BITS) - 1);
-    uint64_t value = mantissa | (0 - exponent) >> 63 << MANTISSA_BITS;
+    uint64_t value = mantissa | dpot_u64_nonzero(exponent) << MANTISSA_BITS;
     uint64_t lost = 0; /* not 0 when a one was shifted out */
     /* |w| = value 2^-shift; from 63 on nothing of it is left anyway. */
     const uint64_t shift = dpot_u64_min(EXPONENT_BIAS + MANTISSA_BITS - exponent, 63);
@@ -59,8 +59,7 @@ static int64_t floor_of_bits(uint64_t bits)
         lost |= mask & value & (((uint64_t)1 << (1u << k)) - 1);
         value = dpot_u64_select(mask, value >> (1u << k), value);
     }
-    const uint64_t has_fraction = (lost | (0 - lost)) >> 63;
-    return dpot_i64_with_sign(value + (has_fraction & negative), negative);
+    return dpot_i64_with_sign(value + (dpot_u64_nonzero(lost) & negative), negative);
 }
 
 void dpot_quantize_round(double inverse_step, const double *x, size_t dim, int64_t *z)
