@@ -17,10 +17,20 @@ struct dpot_u128 {
 };
 
 /* 1 when a < b, else 0, by the borrow of a - b: compilers for small cores turn the operator `<` of
- * secrets into a branch. */
+ * secrets into a branch, and recognise it in its borrow unless the difference is hidden. */
 static inline uint64_t dpot_u64_less(uint64_t a, uint64_t b)
 {
-    return ((~a & b) | ((~a | b) & (a - b))) >> 63;
+    uint64_t diff = a - b;
+    DPOT_HIDE_VALUE(diff);
+    return ((~a & b) | ((~a | b) & diff)) >> 63;
+}
+
+/* 1 when a is not 0, else 0. */
+static inline uint64_t dpot_u64_nonzero(uint64_t a)
+{
+    uint64_t negated = (uint64_t)0 - a;
+    DPOT_HIDE_VALUE(negated);
+    return (a | negated) >> 63;
 }
 
 /* All ones when `bit` is 1, 0 when it is 0; opaque to the optimizer. */
@@ -134,7 +144,8 @@ static inline struct dpot_u128 dpot_u128_shr(struct dpot_u128 a, unsigned n)
 static inline uint64_t dpot_u128_less(struct dpot_u128 a, struct dpot_u128 b)
 {
     const uint64_t borrow = dpot_u64_less(a.lo, b.lo);
-    const uint64_t diff = a.hi - b.hi - borrow;
+    uint64_t diff = a.hi - b.hi - borrow;
+    DPOT_HIDE_VALUE(diff);
     return ((~a.hi & b.hi) | ((~a.hi | b.hi) & diff)) >> 63;
 }
 
