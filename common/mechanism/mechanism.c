@@ -6,8 +6,9 @@
 
 #include <string.h>
 
-static const struct dpot_mechanism *const table[] = {&dpot_mechanism_wpm, &dpot_mechanism_kpm,
-                                                     &dpot_mechanism_exponential};
+static const struct dpot_mechanism *const table[] = {
+    &dpot_mechanism_wpm, &dpot_mechanism_kpm, &dpot_mechanism_exponential, &dpot_mechanism_laplace,
+    &dpot_mechanism_gaussian};
 
 /* What sample_first needs: the device's rows with the drawn one as the only weight, and the
  * integers that one row is drawn by. All arrays have n_max entries. */
@@ -47,8 +48,7 @@ static dpot_status find_mechanism(const struct dpot_campaign *campaign,
     }
     const char *name = dpot_mechanism_name(campaign->mechanism);
     return dpot_error_set(error, DPOT_ERR_VERSION,
-                          "this build has no mechanism %s: choose wpm, kpm or exponential, or a "
-                          "build that has it",
+                          "this build has no mechanism %s: choose another, or a build that has it",
                           name ? name : "of that number");
 }
 

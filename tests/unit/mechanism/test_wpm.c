@@ -67,10 +67,10 @@ Test(mechanism, one_that_this_build_does_not_have_is_refused_by_name)
     struct dpot_campaign campaign = campaign_on_ring(RING, usual);
     struct dpot_privatizer *privatizer = NULL;
     struct dpot_error error = {{0}};
-    campaign.mechanism = DPOT_MECHANISM_LAPLACE;
-    cr_assert_null(dpot_mechanism_get(DPOT_MECHANISM_LAPLACE));
+    campaign.mechanism = (enum dpot_mechanism_id)99;
+    cr_assert_null(dpot_mechanism_get((enum dpot_mechanism_id)99));
     cr_assert_neq(dpot_mechanism_check_campaign(&campaign, &error), DPOT_OK);
-    cr_assert_not_null(strstr(error.text, "laplace"), "%s", error.text);
+    cr_assert_not_null(strstr(error.text, "mechanism 99"), "%s", error.text);
     cr_assert_eq(dpot_privatizer_new(&campaign, NULL, &privatizer, &error), DPOT_ERR_VERSION);
     cr_assert_eq(dpot_mechanism_charge(&campaign).epsilon_q32, UINT64_MAX);
     dpot_campaign_release(&campaign);

@@ -1,0 +1,41 @@
+/* What the vector mechanisms share: transform, quantise, enforce, add integer noise.
+ *
+ * Like the integers of an index mechanism this is where the order is written down once:
+ *
+ *   data --transform--> coefficients --round to grid--> z --enforce the set--> z --+noise--> y
+ *        floats, public                 integers from here on
+ *
+ * Whatever happens in floating point, the integers that noise is added to lie in the set whose
+ * diameter `check` has compared with the noise. */
+#ifndef DPOT_MECHANISM_VECTOR_NOISE_H
+#define DPOT_MECHANISM_VECTOR_NOISE_H
+
+#include "mechanism/acceptance.h"
+#include "mechanism/mechanism.h"
+#include "mechanism/noise.h"
+#include "mechanism/transform.h"
+
+struct dpot_vector_noise {
+    const struct dpot_campaign *campaign; /* borrowed */
+    const struct dpot_allocator *allocator;
+    struct dpot_transformer *transformer;
+    double *coefficients; /* (dim) */
+};
+
+/* The members workspace_bytes, _new and _free of a vector mechanism. */
+size_t dpot_vector_noise_bytes(const struct dpot_campaign *campaign);
+DPOT_WARN_UNUSED dpot_status dpot_vector_noise_new(const struct dpot_campaign *campaign,
+                                                   const struct dpot_allocator *allocator,
+                                                   void **workspace, struct dpot_error *error);
+void dpot_vector_noise_free(void *workspace);
+
+/* Fills report->values with noisy integers; no output clamp yet. Total. */
+void dpot_vector_noise_privatize(void *workspace, enum dpot_noise noise,
+                                 const struct dpot_private_vector *private_vector,
+                                 struct dpot_rng *rng, struct dpot_report *report);
+
+/* The sensitivity of a campaign's set; all UINT64_MAX, more than any noise covers, for a set that is
+ * none. */
+struct dpot_sensitivity dpot_campaign_sensitivity(const struct dpot_campaign *campaign);
+
+#endif
