@@ -9,6 +9,7 @@ extern const struct command command_project;
 extern const struct command command_base_measure;
 extern const struct command command_ot;
 extern const struct command command_estimate;
+extern const struct command command_evaluate;
 extern const struct command command_plot_heatmap;
 extern const struct command command_plot_points;
 extern const struct command command_plot_curves;

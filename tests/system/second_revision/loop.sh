@@ -161,6 +161,10 @@ check 'the same job, undisturbed' 0 '"state": *"done"' \
 check 'job list' 0 "$job" dpot job list
 
 # Revision 2.
+printf '1,0.1,0.1\n1,0.9,0.2\n' >"$dir/users.csv"
+check 'what a report costs' 0 '"worst_case"' \
+    dpot evaluate --campaign "$id" --pin "$pin" --data "$dir/users.csv" --devices 1 --json
+uniform_worst=$(json "$dir/out" worst_case)
 check 'the measure as a file' 0 '"total_mass"' \
     dpot artifact get "$resumed" --out "$dir/m.npy" --json
 check 'and as it is' 0 '"kind"' dpot artifact get "$resumed" --out "$dir/m.pb" --json
@@ -169,6 +173,10 @@ check 'and as it is' 0 '"kind"' dpot artifact get "$resumed" --out "$dir/m.pb" -
 check 'revise' 0 '"revision": *2' \
     dpot campaign revise "$id" --base-measure "artifact:$resumed" --json
 check 'open revision 2' 0 '"revision": *2' dpot campaign open "$id" --json
+check 'and what it costs now' 0 '"worst_case"' \
+    dpot evaluate --campaign "$id" --pin "$pin" --data "$dir/users.csv" --devices 1 --json
+awk "BEGIN { exit !($(json "$dir/out" worst_case) < $uniform_worst) }" && pass ||
+    fail 'the worst case is no better than with the uniform measure'
 device flush d4
 check 'a report of the old revision is refused as closed' 0 '"dropped_closed": *1' \
     "$bin/dpot-device" status --dir "$dir/d4" --json
