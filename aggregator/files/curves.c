@@ -11,6 +11,8 @@
 #define MARKER_ROWS_MAX 40 /* with more rows points are not marked one by one */
 #define MARKER_RADIUS 2.8
 #define LINE_WIDTH 1.8
+#define BAR_LINE_WIDTH 1.2
+#define BAR_CAP 4 /* half the length of the line that ends an error bar */
 #define SAMPLE 30 /* length of a curve in the legend */
 #define ENTRY_GAP 22
 #define LEGEND_ROW 20
@@ -36,15 +38,31 @@ static double x_of(const struct curves *c, size_t row)
     return c->values[row * c->n_cols];
 }
 
+/* The column of a curve's values; that of its error bars is the next. */
+static size_t column_of(const struct curves *c, size_t curve)
+{
+    return 1 + (c->has_error_bars ? 2 * curve : curve);
+}
+
 static double y_of(const struct curves *c, size_t row, size_t curve)
 {
-    return c->values[row * c->n_cols + 1 + curve];
+    return c->values[row * c->n_cols + column_of(c, curve)];
 }
 
 static bool is_drawn(const struct curves *c, size_t row, size_t curve)
 {
     const double x = x_of(c, row), y = y_of(c, row, curve);
     return fabs(y) <= PICTURE_VALUE_MAX && !(c->is_log_x && x <= 0) && !(c->is_log_y && y <= 0);
+}
+
+/* Ends of the error bar of a value that is drawn; false when it has none. */
+static bool bar_of(const struct curves *c, size_t row, size_t curve, double ends[2])
+{
+    const double y = y_of(c, row, curve);
+    const double e = c->has_error_bars ? c->values[row * c->n_cols + column_of(c, curve) + 1] : 0;
+    ends[0] = y - e;
+    ends[1] = y + e;
+    return e > 0 && fabs(ends[0]) <= PICTURE_VALUE_MAX && fabs(ends[1]) <= PICTURE_VALUE_MAX;
 }
 
 /* Whether x only rises or only falls: then a pixel column is visited once, however many rows
@@ -77,21 +95,87 @@ static dpot_status check_x(const struct curves *c, struct dpot_error *error)
     return DPOT_OK;
 }
 
+static dpot_status check_bars(const struct curves *c, struct dpot_error *error)
+{
+    for (size_t i = 0; c->has_error_bars && i < c->n_rows; i++) {
+        for (size_t j = 2; j < c->n_cols; j += 2) {
+            const double e = c->values[i * c->n_cols + j];
+            if (e < 0) {
+                return dpot_error_set(error, DPOT_ERR_RANGE,
+                                      "the error bar of row %zu, column %zu is %g: give half its "
+                                      "length, at least 0",
+                                      i + 1, j + 1, e);
+            }
+        }
+    }
+    return DPOT_OK;
+}
+
+static dpot_status check_columns(const struct curves *c, struct dpot_error *error)
+{
+    if (c->has_error_bars && (c->n_cols % 2 == 0 || c->n_cols < 3)) {
+        return dpot_error_set(error, DPOT_ERR_SHAPE,
+                              "%zu columns: with error bars give x, and two columns for every "
+                              "curve, its values and half the length of their bars",
+                              c->n_cols);
+    }
+    if (c->n_cols < 2 || c->n_cols > column_of(c, CURVES_MAX)) {
+        return dpot_error_set(error, DPOT_ERR_SHAPE,
+                              "%zu columns: give x and 1 to %d curves, %zu columns at most",
+                              c->n_cols, CURVES_MAX, column_of(c, CURVES_MAX));
+    }
+    return DPOT_OK;
+}
+
 static dpot_status check(const struct curves *c, struct dpot_error *error)
 {
     dpot_status status = picture_check_path(c->caption.path, error);
     if (status == DPOT_OK && c->n_rows == 0) {
         status = dpot_error_set(error, DPOT_ERR_SHAPE, "there are no rows: give at least one");
     }
-    if (status == DPOT_OK && (c->n_cols < 2 || c->n_cols > CURVES_MAX + 1)) {
-        status = dpot_error_set(error, DPOT_ERR_SHAPE,
-                                "%zu columns: give x and 1 to %d curves, %d columns at most",
-                                c->n_cols, CURVES_MAX, CURVES_MAX + 1);
+    if (status == DPOT_OK) {
+        status = check_columns(c, error);
     }
     if (status == DPOT_OK) {
         status = picture_check_marks(c->caption.path, c->n_rows * (c->n_cols - 1), "values", error);
     }
+    if (status == DPOT_OK) {
+        status = check_bars(c, error);
+    }
     return status == DPOT_OK ? check_x(c, error) : status;
+}
+
+static void widen(double range[2], double value)
+{
+    range[0] = fmin(range[0], value);
+    range[1] = fmax(range[1], value);
+}
+
+/* Widens the ranges by a value that is drawn, and by its error bar. */
+static void widen_by(const struct curves *c, size_t row, size_t curve, double x[2], double y[2])
+{
+    double ends[2];
+    widen(x, x_of(c, row));
+    widen(y, y_of(c, row, curve));
+    if (bar_of(c, row, curve, ends)) {
+        widen(y, ends[1]);
+        widen(y, c->is_log_y && ends[0] <= 0 ? ends[1] : ends[0]);
+    }
+}
+
+/* The vertical axis; one that must show 0 has no margin beyond it. */
+static void set_y_axis(const struct curves *c, double y[2], struct axis *axis)
+{
+    const bool has_zero = c->is_from_zero && !c->is_log_y;
+    if (has_zero) {
+        widen(y, 0);
+    }
+    axis_init(axis, AXIS_NUMBER, c->is_log_y, y[0], y[1], MARGIN_SHARE);
+    if (has_zero && y[0] == 0 && y[1] > 0) {
+        axis->lo = 0;
+    } else if (has_zero && y[1] == 0 && y[0] < 0) {
+        axis->hi = 0;
+    }
 }
 
 /* The ranges of what is drawn; false when that is nothing. */
@@ -103,10 +187,7 @@ static bool set_axes(struct drawing *d, size_t *n_left_out)
     for (size_t i = 0; i < c->n_rows; i++) {
         for (size_t j = 0; j < d->n_curves; j++) {
             if (is_drawn(c, i, j)) {
-                x[0] = fmin(x[0], x_of(c, i));
-                x[1] = fmax(x[1], x_of(c, i));
-                y[0] = fmin(y[0], y_of(c, i, j));
-                y[1] = fmax(y[1], y_of(c, i, j));
+                widen_by(c, i, j, x, y);
                 n_drawn++;
             }
         }
@@ -116,7 +197,7 @@ static bool set_axes(struct drawing *d, size_t *n_left_out)
         return false;
     }
     axis_init(&d->frame.x, AXIS_NUMBER, c->is_log_x, x[0], x[1], MARGIN_SHARE / 2);
-    axis_init(&d->frame.y, AXIS_NUMBER, c->is_log_y, y[0], y[1], MARGIN_SHARE);
+    set_y_axis(c, y, &d->frame.y);
     return true;
 }
 
@@ -125,8 +206,9 @@ static bool set_axes(struct drawing *d, size_t *n_left_out)
 /* The name of a curve as it came, or else its number, written into `fallback`. */
 static const char *name_of(const struct curves *c, size_t curve, char fallback[FALLBACK_MAX])
 {
-    const char *name = c->names ? c->names[curve + 1] : NULL;
-    (void)snprintf(fallback, FALLBACK_MAX, "column %zu", curve + 2);
+    const size_t column = column_of(c, curve);
+    const char *name = c->names ? c->names[column] : NULL;
+    (void)snprintf(fallback, FALLBACK_MAX, "column %zu", column + 1);
     return name && *name ? name : fallback;
 }
 
@@ -302,6 +384,36 @@ static void draw_curve(struct picture *picture, const struct drawing *d, size_t 
     pen_lift(&pen);
 }
 
+static void draw_bar(struct picture *picture, const struct frame *frame, double x,
+                     const double ends[2], const struct picture_stroke *stroke)
+{
+    const double foot = frame->box.y + frame->box.height;
+    const double low = frame_y(frame, ends[0]), high = frame_y(frame, ends[1]);
+    const bool is_whole = low <= foot; /* not so for NaN: below a logarithmic axis */
+    const double bar[4] = {x, is_whole ? low : foot, x, high};
+    const double upper[4] = {x - BAR_CAP, high, x + BAR_CAP, high};
+    const double lower[4] = {x - BAR_CAP, low, x + BAR_CAP, low};
+    picture_line(picture, bar, 2, stroke);
+    picture_line(picture, upper, 2, stroke);
+    if (is_whole) {
+        picture_line(picture, lower, 2, stroke);
+    }
+}
+
+static void draw_bars(struct picture *picture, const struct drawing *d, size_t curve)
+{
+    const struct curves *c = d->curves;
+    struct picture_stroke stroke = stroke_of(curve);
+    double ends[2];
+    stroke.width = BAR_LINE_WIDTH;
+    stroke.dash = 0;
+    for (size_t i = 0; i < c->n_rows; i++) {
+        if (is_drawn(c, i, curve) && bar_of(c, i, curve, ends)) {
+            draw_bar(picture, &d->frame, frame_x(&d->frame, x_of(c, i)), ends, &stroke);
+        }
+    }
+}
+
 static void draw_legend(struct picture *picture, const struct drawing *d)
 {
     const struct picture_box *box = &d->frame.box;
@@ -324,6 +436,7 @@ static void draw_page(struct picture *picture, const struct drawing *d)
                            FRAME_MARGIN);
     frame_draw_grid(picture, &d->frame);
     for (size_t j = 0; j < d->n_curves; j++) {
+        draw_bars(picture, d, j);
         draw_curve(picture, d, j);
     }
     frame_draw(picture, &d->frame);
@@ -335,7 +448,8 @@ static void draw_page(struct picture *picture, const struct drawing *d)
 dpot_status curves_draw(const struct curves *curves, struct picture_size *size, size_t *n_left_out,
                         struct dpot_error *error)
 {
-    struct drawing d = {.curves = curves, .n_curves = curves->n_cols - 1};
+    struct drawing d = {.curves = curves,
+                        .n_curves = (curves->n_cols - 1) / (curves->has_error_bars ? 2 : 1)};
     struct picture *picture = NULL;
     size_t n_missing = 0;
     dpot_status status = check(curves, error);

@@ -118,14 +118,16 @@ static const struct option curves_options[] = {
     {"in", "F", "columns x, y1, y2, ...; the header of a .csv names axis and curves"},
     {"log-x", NULL, "logarithmic horizontal axis"},
     {"log-y", NULL, "logarithmic vertical axis"},
+    {"from-zero", NULL, "the vertical axis shows 0 too"},
+    {"error-bars", NULL, "columns x, y1, e1, y2, e2, ...: bars from y - e to y + e"},
     PLOT_AXIS_OPTIONS,
     PLOT_CAPTION_OPTIONS,
     {NULL, NULL, NULL},
 };
 
 struct names {
-    char texts[CURVES_MAX + 1][CSV_NAME_MAX];
-    const char *pointers[CURVES_MAX + 1];
+    char texts[CURVES_COLUMNS_MAX][CSV_NAME_MAX];
+    const char *pointers[CURVES_COLUMNS_MAX];
 };
 
 /* The header of a .csv; `names` stays empty for a .npy and for standard input, which is read
@@ -138,9 +140,9 @@ static dpot_status load_names(struct run *run, struct names *names)
     const bool is_npy = len >= 4 && strcmp(path + len - 4, ".npy") == 0;
     dpot_status status = DPOT_OK;
     if (!is_npy && strcmp(path, "-") != 0) {
-        status = csv_header_read(path, CURVES_MAX + 1, names->texts, &n, &run->error);
+        status = csv_header_read(path, CURVES_COLUMNS_MAX, names->texts, &n, &run->error);
     }
-    for (size_t j = 0; j <= CURVES_MAX; j++) {
+    for (size_t j = 0; j < CURVES_COLUMNS_MAX; j++) {
         names->pointers[j] = j < n ? names->texts[j] : NULL;
     }
     return status;
@@ -157,7 +159,9 @@ static dpot_status draw_curves(struct run *run, const struct picture_caption *ca
                                   .values = table->values,
                                   .names = names->pointers,
                                   .is_log_x = option_is_given(run, "log-x"),
-                                  .is_log_y = option_is_given(run, "log-y")};
+                                  .is_log_y = option_is_given(run, "log-y"),
+                                  .has_error_bars = option_is_given(run, "error-bars"),
+                                  .is_from_zero = option_is_given(run, "from-zero")};
     dpot_status status = curves_draw(&curves, &size, &n_left_out, &run->error);
     status = plot_finish(run, status, caption, &size);
     if (status != DPOT_OK) {
@@ -181,6 +185,9 @@ static dpot_status run_curves(struct run *run)
     const char *text = NULL;
     dpot_status status = option_require(run, "in", "a table of curves", &text);
     if (status == DPOT_OK) {
+        status = option_excludes(run, "log-y", "from-zero", "a logarithm has no 0");
+    }
+    if (status == DPOT_OK) {
         status = plot_read_caption(run, &caption);
     }
     if (status == DPOT_OK) {
@@ -200,7 +207,9 @@ const struct command command_plot_curves = {
     .name = "plot curves",
     .summary = "draw curves over a common x, such as the convergence of a solver",
     .details =
-        "Values that are not finite, and values not above 0 on a logarithmic axis, are gaps.\n"
+        "Values that are not finite, and values not above 0 on a logarithmic axis, are gaps. With\n"
+        "--error-bars each curve has a second column with half the length of its bars (a standard\n"
+        "deviation, say); one that is not finite is no bar.\n"
         "Keys: out, width, height (pixels), left_out (values that are gaps).",
     .example = "dpot plot curves --in residual.csv --log-y --title \"Sinkhorn\" --out residual.svg",
     .options = curves_options,

@@ -123,6 +123,85 @@ Test(curves, long_curves_keep_their_peaks)
     free(values);
 }
 
+/* A bar is a line up and down and two caps; a value gets one unless its length is 0 or not finite. */
+Test(curves, error_bars_stand_around_their_values)
+{
+    static const double values[] = {1, 4, 0.5, 9, 0, 2, 6, 1, 9, NAN, 3, 8, INFINITY, 9, 0};
+    static const char *const names[] = {"epsilon", "WPM", "sd", "uniform guess", "sd"};
+    struct curves c = curves_of("a.svg", values, 3, 5);
+    struct picture_size size;
+    c.names = names;
+    c.has_error_bars = true;
+    cr_assert_eq(expect_drawn(&c, &size), 0);
+    char *text = expect_svg("a.svg", &size);
+    cr_assert(strstr(text, ">WPM</text>") && strstr(text, ">uniform guess</text>"));
+    cr_assert_null(strstr(text, ">sd</text>"));
+    cr_assert_eq(count_lines(text), 2 + 2 * 3);
+    free(text);
+    c.names = NULL;
+    cr_assert_eq(expect_drawn(&c, &size), 0);
+    text = expect_svg("a.svg", &size);
+    cr_assert(strstr(text, ">column 2</text>") && strstr(text, ">column 4</text>"));
+    cr_assert_null(strstr(text, ">column 3</text>"));
+    free(text);
+}
+
+Test(curves, error_bars_stay_inside_the_frame)
+{
+    static const double values[] = {1, 10, 90};
+    struct curves c = curves_of("a.svg", values, 1, 3);
+    struct picture_size size;
+    c.has_error_bars = true;
+    cr_assert_eq(expect_drawn(&c, &size), 0);
+    char *text = expect_svg("a.svg", &size);
+    cr_assert(strstr(text, ">100</text>") && strstr(text, ">\xE2\x88\x92"
+                                                          "80</text>"));
+    free(text);
+    c.is_log_y = true; /* 10 - 90 has no logarithm: the bar ends at the foot, without a cap */
+    cr_assert_eq(expect_drawn(&c, &size), 0);
+    text = expect_svg("a.svg", &size);
+    cr_assert_eq(count_lines(text), 2);
+    cr_assert(strstr(text, ">100</text>"));
+    free(text);
+}
+
+Test(curves, an_axis_from_zero_begins_there)
+{
+    static const double values[] = {1, 70, 2, 90}, negative[] = {1, -70, 2, -90};
+    struct curves c = curves_of("a.svg", values, 2, 2);
+    struct picture_size size;
+    for (int is_negative = 0; is_negative < 2; is_negative++) {
+        c.values = is_negative ? negative : values;
+        c.is_from_zero = false;
+        cr_assert_eq(expect_drawn(&c, &size), 0);
+        char *text = expect_svg("a.svg", &size);
+        cr_assert_null(strstr(text, ">0</text>"));
+        free(text);
+        c.is_from_zero = true;
+        cr_assert_eq(expect_drawn(&c, &size), 0);
+        text = expect_svg("a.svg", &size);
+        cr_assert(strstr(text, ">0</text>"));
+        cr_assert_null(strstr(text, is_negative ? ">20</text>"
+                                                : ">\xE2\x88\x92"
+                                                  "20</text>"));
+        free(text);
+    }
+}
+
+Test(curves, error_bars_that_cannot_be_drawn_are_refused)
+{
+    static const double negative[] = {1, 2, 0.5, 2, 2, -0.5};
+    struct curves c = curves_of("a.png", negative, 2, 3);
+    c.has_error_bars = true;
+    expect_refused(&c, DPOT_ERR_RANGE, "row 2, column 3 is -0.5");
+    c.n_cols = 2;
+    expect_refused(&c, DPOT_ERR_SHAPE, "two columns for every curve");
+    c.n_cols = 1;
+    expect_refused(&c, DPOT_ERR_SHAPE, "1 columns");
+    c.n_cols = CURVES_COLUMNS_MAX + 2;
+    expect_refused(&c, DPOT_ERR_SHAPE, "35 columns");
+}
+
 Test(curves, one_row_and_constant_columns_are_drawn)
 {
     static const double values[] = {3, 4, 3, 4, 3, 4};

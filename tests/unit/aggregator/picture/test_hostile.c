@@ -148,7 +148,9 @@ Test(hostile_picture, curves)
                                  .values = values,
                                  .names = below(2) ? names : NULL,
                                  .is_log_x = below(2),
-                                 .is_log_y = below(2)};
+                                 .is_log_y = below(2),
+                                 .has_error_bars = below(2),
+                                 .is_from_zero = below(2)};
         size_t n_left_out = 0;
         judge(curves_draw(&c, NULL, &n_left_out, &error), &error);
     }

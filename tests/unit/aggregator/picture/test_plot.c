@@ -72,6 +72,7 @@ Test(plot, every_kind_writes_png_and_svg)
         "plot points --in xy.csv",
         "plot points --in xy.csv --weights two.csv --border border.csv --log",
         "plot curves --in curves.csv --log-y",
+        "plot curves --in curves.csv --error-bars --from-zero",
         "plot sheet --in images.csv --shape 2x2"};
     static const char *const names[] = {"a.png", "a.svg"};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
@@ -113,6 +114,18 @@ Test(plot, the_header_of_a_table_becomes_the_legend)
     expect_text("a.svg", ">iteration</text>");
     expect_text("a.svg", ">gap, relative</text>");
     expect_text("a.svg", ">residual</text>");
+}
+
+Test(plot, error_bars_have_columns_of_their_own)
+{
+    expect_written("plot curves --in curves.csv --error-bars --y-label y --out a.svg", "a.svg");
+    expect_text("a.svg", ">gap, relative</text>");
+    char *text = expect_svg("a.svg", NULL);
+    cr_assert_null(strstr(text, ">residual</text>"));
+    free(text);
+    write_text("two.csv", "x,y\n1,2\n");
+    expect_exit("plot curves --in two.csv --error-bars --out a.svg", 3, "two columns for every");
+    expect_exit("plot curves --in curves.csv --log-y --from-zero --out a.svg", 2, "has no 0");
 }
 
 Test(plot, gaps_of_curves_are_counted_and_told)
