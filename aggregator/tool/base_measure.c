@@ -7,9 +7,11 @@
 #include "base/alloc.h"
 #include "solve/best_uniform.h"
 #include "solve/mirror_descent.h"
+#include "tool/campaign_file.h"
 #include "tool/load.h"
 #include "tool/options.h"
 #include "tool/progress.h"
+#include "tool/remote.h"
 #include "tool/side_file.h"
 
 #include <math.h>
@@ -22,6 +24,10 @@
 static const struct option options[] = {
     COST_OPTIONS("x", "v", "input points (k, d), instead of --cost",
                  "output points (kv, d) (default: those of --x)"),
+    {"campaign", "FILE|ID",
+     "points, metric, power and epsilon of a campaign, instead of all these"},
+    REMOTE_OPTIONS,
+    CAMPAIGN_PIN_OPTION,
     {"epsilon", "E", "privacy parameter, above 0, at most 100"},
     {"method", "M", "mirror (default) or uniform"},
     {"gap", "G", "mirror: end at this relative gap (default 1e-6; 0: all iterations)"},
@@ -40,6 +46,8 @@ struct base_measure_job {
     double epsilon, gap, cost_power;
     uint64_t max_iterations;
 
+    const char *campaign_text; /* NULL: the cost is given */
+    struct campaign_file file;
     struct cost cost;
     struct array weights; /* (k); empty: worst case */
     struct phi phi;
@@ -74,12 +82,27 @@ static const char *output_option(const struct run *run)
     return option_is_given(run, "x") && !option_is_given(run, "v") ? "x" : "v";
 }
 
+/* A campaign brings everything that the cost is made of. */
+static dpot_status check_campaign_options(struct base_measure_job *job)
+{
+    const char *const others[] = {"cost", "x", "v", "metric", "power", "ring-size"};
+    dpot_status status = DPOT_OK;
+    for (size_t i = 0; status == DPOT_OK && i < sizeof others / sizeof others[0]; i++) {
+        status = option_excludes(job->run, "campaign", others[i], "the campaign says it");
+    }
+    return status;
+}
+
 /* Here --power goes with --cost too: it says which root of the objective is a distance. */
 static dpot_status check_cost_options(struct base_measure_job *job)
 {
     struct run *run = job->run;
     const char *const points_only[] = {"x", "v", "metric", "ring-size"};
     dpot_status status = DPOT_OK;
+    job->campaign_text = option_text(run, "campaign");
+    if (job->campaign_text) {
+        return check_campaign_options(job);
+    }
     if (!option_is_given(run, "cost")) {
         status = cost_check_options(run, "x", output_option(run));
     }
@@ -97,7 +120,7 @@ static dpot_status read_options(struct base_measure_job *job)
     if (status == DPOT_OK) {
         status = check_cost_options(job);
     }
-    if (status == DPOT_OK) {
+    if (status == DPOT_OK && !job->campaign_text) {
         status = option_require(run, "epsilon", "the privacy parameter", &text);
     }
     if (status == DPOT_OK) {
@@ -135,10 +158,30 @@ static dpot_status load_weights_option(struct base_measure_job *job)
     return status;
 }
 
+/* The cost and, unless --epsilon says another, the epsilon of a campaign. */
+static dpot_status load_campaign(struct base_measure_job *job)
+{
+    struct run *run = job->run;
+    dpot_status status = campaign_file_load(run, job->campaign_text, &job->file);
+    if (status == DPOT_OK) {
+        status = campaign_file_require_index(run, &job->file);
+    }
+    if (status != DPOT_OK) {
+        return status;
+    }
+    const struct dpot_campaign *campaign = &job->file.campaign;
+    job->cost_power = campaign->cost_power;
+    if (!option_is_given(run, "epsilon")) {
+        job->epsilon = dpot_epsilon_to_double(campaign->epsilon_q32);
+    }
+    return cost_of_campaign(run, campaign, &job->cost);
+}
+
 static dpot_status load_inputs(struct base_measure_job *job)
 {
     struct run *run = job->run;
-    dpot_status status = cost_load(run, "x", output_option(run), &job->cost);
+    dpot_status status = job->campaign_text ? load_campaign(job)
+                                            : cost_load(run, "x", output_option(run), &job->cost);
     if (status == DPOT_OK) {
         status = load_weights_option(job);
     }
@@ -302,6 +345,7 @@ static dpot_status run_base_measure(struct run *run)
     array_release(&job.base_measure);
     array_release(&job.weights);
     cost_release(&job.cost);
+    campaign_file_release(&job.file);
     return status;
 }
 

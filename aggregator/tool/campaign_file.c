@@ -248,3 +248,16 @@ void campaign_file_release(struct campaign_file *file)
     dpot_buf_release(&file->signed_bytes);
     *file = (struct campaign_file){0};
 }
+
+dpot_status campaign_file_require_index(struct run *run, const struct campaign_file *file)
+{
+    const struct dpot_campaign *campaign = &file->campaign;
+    if (dpot_mechanism_is_vector(campaign->mechanism)) {
+        return dpot_error_set(&run->error, DPOT_ERR_SHAPE,
+                              "campaign \"%s\" has the mechanism %s, which reports vectors: %s is "
+                              "for wpm, kpm and exponential",
+                              campaign->name, dpot_mechanism_name(campaign->mechanism),
+                              run->command->name);
+    }
+    return DPOT_OK;
+}

@@ -14,6 +14,7 @@
 static const struct command *const commands[] = {
     &command_project,         &command_ot,
     &command_base_measure,    &command_estimate,
+
     &command_plot_heatmap,    &command_plot_points,
     &command_plot_curves,     &command_plot_sheet,
     &command_simulate,        &command_population,

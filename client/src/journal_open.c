@@ -15,7 +15,7 @@ static dpot_status exhaust(struct dpot_journal *journal, const char *why)
     journal->is_exhausted = true;
     journal->why_exhausted = why;
     journal->ledger.n_charges = 0;
-    journal->spool.n_slots = 0;
+    dpot_spool_forget(&journal->spool);
     return DPOT_OK;
 }
 
@@ -224,6 +224,6 @@ dpot_status dpot_journal_open(struct dpot_journal *journal)
         keep_schedule(journal, old, n_old);
         journal->is_loaded = true;
     }
-    dpot_free_array(journal->allocator, old, cap_old, sizeof *old);
+    dpot_spool_free_slots(journal->allocator, old, n_old, cap_old);
     return status;
 }

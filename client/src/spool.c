@@ -5,29 +5,9 @@
 
 #include <string.h>
 
-static const char magic[] = "DPOTSPL1";
+static const char magic[] = "DPOTSPL2";
 
-/* Layout of a slot; everything little-endian. Both checksums are keyed; that of the report covers
- * the name too, so that a report cannot be moved to another key. */
-enum {
-    NAME_MARK_AT = 0, /* u32 */
-    ROUND_AT = 4,     /* u32 */
-    HASH_AT = 8,
-    CAMPAIGN_AT = 40,
-    CLOSES_AT = 56,
-    NAME_MAC_AT = 64, /* 32 bytes, then 8 zero bytes */
-    BODY_AT = DPOT_SPOOL_BODY_AT,
-    INDEX_AT = BODY_AT + 4,
-    ID_AT = BODY_AT + 8,
-    GROUP_AT = BODY_AT + 24,
-    TEST_AT = BODY_AT + 28,
-    START_AT = BODY_AT + 32,
-    COUNTER_AT = BODY_AT + 40,
-    BODY_MAC_AT = BODY_AT + 48,
-};
-enum { MARK_NAME = 0x544f4c53, MARK_REPORT = 0x54504552, MARK_ACK = 0x444b4341 };
-
-static const uint8_t no_previous[DPOT_MAC_LEN];
+#define COMPARE_LEN 4096 /* bytes of the file that are compared at once */
 
 void dpot_spool_init(struct dpot_spool *spool, const struct dpot_filesystem *filesystem,
                      const struct dpot_allocator *allocator, const struct dpot_install *install)
@@ -39,14 +19,27 @@ void dpot_spool_init(struct dpot_spool *spool, const struct dpot_filesystem *fil
 void dpot_spool_release(struct dpot_spool *spool)
 {
     dpot_spool_close_file(spool);
-    dpot_free_array(spool->allocator, spool->slots, spool->cap_slots, sizeof *spool->slots);
+    dpot_spool_free_slots(spool->allocator, spool->slots, spool->n_slots, spool->cap_slots);
     spool->slots = NULL;
     spool->n_slots = spool->cap_slots = 0;
 }
 
-static uint64_t slot_offset(size_t slot)
+void dpot_spool_free_slots(const struct dpot_allocator *allocator, struct dpot_slot *slots,
+                           size_t n_slots, size_t cap_slots)
 {
-    return DPOT_HEADER_LEN + (uint64_t)slot * DPOT_SPOOL_SLOT_LEN;
+    for (size_t i = 0; i < n_slots; i++) {
+        dpot_slot_release(&slots[i], allocator);
+    }
+    dpot_free_array(allocator, slots, cap_slots, sizeof *slots);
+}
+
+void dpot_spool_forget(struct dpot_spool *spool)
+{
+    for (size_t i = 0; i < spool->n_slots; i++) {
+        dpot_slot_release(&spool->slots[i], spool->allocator);
+    }
+    spool->n_slots = 0;
+    spool->end = DPOT_HEADER_LEN;
 }
 
 dpot_status dpot_spool_create(struct dpot_spool *spool, uint64_t counter)
@@ -70,77 +63,6 @@ void dpot_spool_close_file(struct dpot_spool *spool)
     }
 }
 
-static void write_name(const struct dpot_install *install, const struct dpot_slot_name *name,
-                       uint8_t *raw)
-{
-    memset(raw, 0, DPOT_SPOOL_SLOT_LEN);
-    dpot_store_u32(raw + NAME_MARK_AT, MARK_NAME);
-    dpot_store_u32(raw + ROUND_AT, name->key.round);
-    memcpy(raw + HASH_AT, name->key.campaign_hash, DPOT_HASH_LEN);
-    memcpy(raw + CAMPAIGN_AT, name->campaign_id, sizeof name->campaign_id);
-    dpot_store_u64(raw + CLOSES_AT, (uint64_t)name->closes_ms);
-    dpot_mac(install, no_previous, raw, NAME_MAC_AT, raw + NAME_MAC_AT);
-}
-
-static bool read_name(const struct dpot_install *install, const uint8_t *raw,
-                      struct dpot_slot_name *name)
-{
-    uint8_t mac[DPOT_MAC_LEN];
-    dpot_mac(install, no_previous, raw, NAME_MAC_AT, mac);
-    if (dpot_load_u32(raw + NAME_MARK_AT) != MARK_NAME ||
-        !dpot_secret_equal(mac, raw + NAME_MAC_AT, sizeof mac)) {
-        return false;
-    }
-    name->key.round = dpot_load_u32(raw + ROUND_AT);
-    memcpy(name->key.campaign_hash, raw + HASH_AT, DPOT_HASH_LEN);
-    memcpy(name->campaign_id, raw + CAMPAIGN_AT, sizeof name->campaign_id);
-    name->closes_ms = (int64_t)dpot_load_u64(raw + CLOSES_AT);
-    return true;
-}
-
-static bool is_zero(const uint8_t *data, size_t len)
-{
-    uint8_t any = 0;
-    for (size_t i = 0; i < len; i++) {
-        any |= data[i];
-    }
-    return any == 0;
-}
-
-static bool report_holds(const struct dpot_install *install, const uint8_t *raw)
-{
-    uint8_t mac[DPOT_MAC_LEN];
-    dpot_mac(install, raw + NAME_MAC_AT, raw + BODY_AT, BODY_MAC_AT - BODY_AT, mac);
-    return dpot_load_u32(raw + BODY_AT) == MARK_REPORT &&
-           dpot_secret_equal(mac, raw + BODY_MAC_AT, sizeof mac);
-}
-
-/* Fills `slot` from its raw bytes; returns the counter value in it. */
-static uint64_t parse(const struct dpot_install *install, struct dpot_slot *slot)
-{
-    const uint8_t *raw = slot->raw;
-    slot->retry_at_ms = INT64_MIN;
-    slot->has_name = read_name(install, raw, &slot->name);
-    slot->content = DPOT_SLOT_BROKEN;
-    if (!slot->has_name) {
-        return 0;
-    }
-    if (is_zero(raw + BODY_AT, DPOT_SPOOL_SLOT_LEN - BODY_AT)) {
-        slot->content = DPOT_SLOT_EMPTY;
-    } else if (dpot_load_u32(raw + BODY_AT) == MARK_ACK) {
-        slot->content = DPOT_SLOT_FREE;
-    } else if (report_holds(install, raw)) {
-        slot->content = DPOT_SLOT_REPORT;
-        memcpy(slot->report.id, raw + ID_AT, sizeof slot->report.id);
-        slot->report.index = dpot_load_u32(raw + INDEX_AT);
-        slot->report.group = dpot_load_u32(raw + GROUP_AT);
-        slot->report.test = dpot_load_u32(raw + TEST_AT) != 0;
-        slot->start_ms = (int64_t)dpot_load_u64(raw + START_AT);
-        return dpot_load_u64(raw + COUNTER_AT);
-    }
-    return 0;
-}
-
 static dpot_status load_header(struct dpot_spool *spool, uint64_t size)
 {
     const struct dpot_filesystem *fs = spool->filesystem;
@@ -158,33 +80,62 @@ static dpot_status load_header(struct dpot_spool *spool, uint64_t size)
     return status;
 }
 
-static dpot_status load_slots(struct dpot_spool *spool, uint64_t n)
+/* Reads the slot at spool->end, which has at least one unit left in the file; *is_whole is false when
+ * the file ends inside it. */
+static dpot_status load_slot(struct dpot_spool *spool, uint64_t size, bool *is_whole)
 {
     const struct dpot_filesystem *fs = spool->filesystem;
-    for (uint64_t i = 0; i < n; i++) {
-        dpot_status status = dpot_spool_reserve(spool);
-        if (status != DPOT_OK) {
-            return status;
-        }
-        struct dpot_slot *slot = &spool->slots[spool->n_slots];
-        memset(slot, 0, sizeof *slot);
-        status = fs->read_at(fs->ctx, spool->file, slot_offset(spool->n_slots), slot->raw,
-                             sizeof slot->raw);
-        if (status != DPOT_OK) {
-            return status;
-        }
-        const uint64_t counter = parse(spool->install, slot);
-        spool->counter = counter > spool->counter ? counter : spool->counter;
-        spool->n_slots++;
+    uint8_t unit[DPOT_SPOOL_UNIT_LEN];
+    struct dpot_slot_name name;
+    dpot_status status = fs->read_at(fs->ctx, spool->file, spool->end, unit, sizeof unit);
+    if (status != DPOT_OK) {
+        return status;
     }
-    return DPOT_OK;
+    /* A unit without a name is a slot of its own: the next name is looked for behind it. */
+    const bool has_name = dpot_slot_read_name(spool->install, unit, &name);
+    const uint32_t n_values = has_name ? name.n_values : 0;
+    *is_whole = size - spool->end >= dpot_slot_len(n_values);
+    if (!*is_whole) {
+        return DPOT_OK;
+    }
+    status = dpot_spool_reserve(spool);
+    struct dpot_slot *slot = &spool->slots[spool->n_slots];
+    if (status == DPOT_OK) {
+        status = dpot_slot_init(slot, n_values, spool->allocator);
+    }
+    if (status != DPOT_OK) {
+        return status;
+    }
+    slot->offset = spool->end;
+    spool->n_slots++;
+    spool->end += slot->raw_len;
+    status = fs->read_at(fs->ctx, spool->file, slot->offset, slot->raw, slot->raw_len);
+    if (status == DPOT_OK) {
+        const uint64_t counter = dpot_slot_parse(spool->install, slot);
+        spool->counter = counter > spool->counter ? counter : spool->counter;
+    }
+    return status;
 }
 
-/* A last slot without a name is a torn append: its charge cannot have been written (S1). */
+static dpot_status load_slots(struct dpot_spool *spool, uint64_t size)
+{
+    dpot_status status = DPOT_OK;
+    bool is_whole = true;
+    while (status == DPOT_OK && is_whole && size - spool->end >= DPOT_SPOOL_UNIT_LEN) {
+        status = load_slot(spool, size, &is_whole);
+    }
+    spool->is_torn = spool->end != size;
+    return status;
+}
+
+/* A last slot without a name, or cut short, is a torn append: its charge cannot have been written
+ * (S1). */
 static void drop_torn_tail(struct dpot_spool *spool)
 {
     while (spool->n_slots > 0 && !spool->slots[spool->n_slots - 1].has_name) {
         spool->n_slots--;
+        spool->end = spool->slots[spool->n_slots].offset;
+        dpot_slot_release(&spool->slots[spool->n_slots], spool->allocator);
         spool->is_torn = true;
     }
 }
@@ -192,7 +143,7 @@ static void drop_torn_tail(struct dpot_spool *spool)
 dpot_status dpot_spool_load(struct dpot_spool *spool)
 {
     const struct dpot_filesystem *fs = spool->filesystem;
-    spool->n_slots = 0;
+    dpot_spool_forget(spool);
     spool->counter = 0;
     uint64_t size = 0;
     dpot_status status = fs->size(fs->ctx, spool->file, &size);
@@ -200,8 +151,7 @@ dpot_status dpot_spool_load(struct dpot_spool *spool)
         status = load_header(spool, size);
     }
     if (status == DPOT_OK) {
-        spool->is_torn = (size - DPOT_HEADER_LEN) % DPOT_SPOOL_SLOT_LEN != 0;
-        status = load_slots(spool, (size - DPOT_HEADER_LEN) / DPOT_SPOOL_SLOT_LEN);
+        status = load_slots(spool, size);
     }
     if (status == DPOT_OK) {
         drop_torn_tail(spool);
@@ -214,14 +164,14 @@ dpot_status dpot_spool_repair(struct dpot_spool *spool)
     const struct dpot_filesystem *fs = spool->filesystem;
     dpot_status status = DPOT_OK;
     if (spool->is_torn) {
-        status = fs->truncate(fs->ctx, spool->file, slot_offset(spool->n_slots));
+        status = fs->truncate(fs->ctx, spool->file, spool->end);
     }
     /* In place and byte for byte: after a sync that failed the cache may hold what the disk does
      * not, with the page marked clean. */
     for (size_t i = 0; status == DPOT_OK && i < spool->n_slots; i++) {
         if (spool->slots[i].content != DPOT_SLOT_FREE) {
-            status = fs->write_at(fs->ctx, spool->file, slot_offset(i), spool->slots[i].raw,
-                                  DPOT_SPOOL_SLOT_LEN);
+            const struct dpot_slot *slot = &spool->slots[i];
+            status = fs->write_at(fs->ctx, spool->file, slot->offset, slot->raw, slot->raw_len);
         }
     }
     if (status == DPOT_OK) {
@@ -233,21 +183,36 @@ dpot_status dpot_spool_repair(struct dpot_spool *spool)
     return status;
 }
 
+/* Compares (data, len) with the file from `offset` on. */
+static dpot_status compare(const struct dpot_spool *spool, uint64_t offset, const uint8_t *data,
+                           size_t len, bool *is_same)
+{
+    const struct dpot_filesystem *fs = spool->filesystem;
+    uint8_t block[COMPARE_LEN];
+    dpot_status status = DPOT_OK;
+    *is_same = true;
+    for (size_t at = 0; status == DPOT_OK && *is_same && at < len; at += sizeof block) {
+        const size_t n = len - at < sizeof block ? len - at : sizeof block;
+        status = fs->read_at(fs->ctx, spool->file, offset + at, block, n);
+        *is_same = status == DPOT_OK && memcmp(block, data + at, n) == 0;
+    }
+    return status;
+}
+
 dpot_status dpot_spool_is_current(struct dpot_spool *spool, bool *is_current)
 {
     const struct dpot_filesystem *fs = spool->filesystem;
-    uint8_t block[DPOT_SPOOL_SLOT_LEN > DPOT_HEADER_LEN ? DPOT_SPOOL_SLOT_LEN : DPOT_HEADER_LEN];
     uint64_t size = 0;
     dpot_status status = fs->size(fs->ctx, spool->file, &size);
     *is_current = false;
-    if (status != DPOT_OK || size != slot_offset(spool->n_slots)) {
+    if (status != DPOT_OK || size != spool->end) {
         return status;
     }
-    status = fs->read_at(fs->ctx, spool->file, 0, block, DPOT_HEADER_LEN);
-    bool is_same = status == DPOT_OK && memcmp(block, spool->header, DPOT_HEADER_LEN) == 0;
+    bool is_same = false;
+    status = compare(spool, 0, spool->header, DPOT_HEADER_LEN, &is_same);
     for (size_t i = 0; is_same && i < spool->n_slots; i++) {
-        status = fs->read_at(fs->ctx, spool->file, slot_offset(i), block, DPOT_SPOOL_SLOT_LEN);
-        is_same = status == DPOT_OK && memcmp(block, spool->slots[i].raw, DPOT_SPOOL_SLOT_LEN) == 0;
+        const struct dpot_slot *slot = &spool->slots[i];
+        status = compare(spool, slot->offset, slot->raw, slot->raw_len, &is_same);
     }
     *is_current = is_same;
     return status;
@@ -277,21 +242,34 @@ dpot_status dpot_spool_append(struct dpot_spool *spool, const struct dpot_slot_n
         return status;
     }
     struct dpot_slot *slot = &spool->slots[spool->n_slots];
-    *slot = (struct dpot_slot){
-        .content = DPOT_SLOT_EMPTY, .has_name = true, .name = *name, .retry_at_ms = INT64_MIN};
-    write_name(spool->install, name, slot->raw);
-    status = fs->write_at(fs->ctx, spool->file, slot_offset(spool->n_slots), slot->raw,
-                          sizeof slot->raw);
+    status = dpot_slot_init(slot, name->n_values, spool->allocator);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    dpot_slot_set_name(spool->install, slot, name);
+    slot->offset = spool->end;
+    status = fs->write_at(fs->ctx, spool->file, slot->offset, slot->raw, slot->raw_len);
     if (status == DPOT_OK) {
         status = fs->sync(fs->ctx, spool->file);
     }
     if (status == DPOT_OK) {
         status = fs->sync_directory(fs->ctx);
     }
-    if (status == DPOT_OK) {
-        spool->n_slots++;
+    if (status != DPOT_OK) {
+        dpot_slot_release(slot, spool->allocator);
+        return status;
     }
-    return status;
+    spool->n_slots++;
+    spool->end += slot->raw_len;
+    return DPOT_OK;
+}
+
+/* Writes everything behind the name again, in place. */
+static dpot_status write_body(struct dpot_spool *spool, const struct dpot_slot *slot)
+{
+    const struct dpot_filesystem *fs = spool->filesystem;
+    return fs->write_at(fs->ctx, spool->file, slot->offset + DPOT_SPOOL_BODY_AT,
+                        slot->raw + DPOT_SPOOL_BODY_AT, slot->raw_len - DPOT_SPOOL_BODY_AT);
 }
 
 dpot_status dpot_spool_fill(struct dpot_spool *spool, size_t slot_index,
@@ -299,25 +277,13 @@ dpot_status dpot_spool_fill(struct dpot_spool *spool, size_t slot_index,
 {
     const struct dpot_filesystem *fs = spool->filesystem;
     struct dpot_slot *slot = &spool->slots[slot_index];
-    uint8_t *raw = slot->raw;
-    dpot_store_u32(raw + BODY_AT, MARK_REPORT);
-    dpot_store_u32(raw + INDEX_AT, report->index);
-    memcpy(raw + ID_AT, report->id, sizeof report->id);
-    dpot_store_u32(raw + GROUP_AT, report->group);
-    dpot_store_u32(raw + TEST_AT, report->test ? 1 : 0);
-    dpot_store_u64(raw + START_AT, (uint64_t)start_ms);
-    dpot_store_u64(raw + COUNTER_AT, counter);
-    dpot_mac(spool->install, raw + NAME_MAC_AT, raw + BODY_AT, BODY_MAC_AT - BODY_AT,
-             raw + BODY_MAC_AT);
-    dpot_status status = fs->write_at(fs->ctx, spool->file, slot_offset(slot_index) + BODY_AT,
-                                      raw + BODY_AT, DPOT_SPOOL_SLOT_LEN - BODY_AT);
+    dpot_slot_set_report(spool->install, slot, report, start_ms, counter);
+    dpot_status status = write_body(spool, slot);
     if (status == DPOT_OK) {
         status = fs->sync(fs->ctx, spool->file);
     }
     if (status == DPOT_OK) {
-        slot->content = DPOT_SLOT_REPORT;
-        slot->report = *report;
-        slot->start_ms = start_ms;
+        (void)dpot_slot_parse(spool->install, slot); /* what was written is what will be sent */
         spool->counter = counter > spool->counter ? counter : spool->counter;
     }
     return status;
@@ -325,14 +291,9 @@ dpot_status dpot_spool_fill(struct dpot_spool *spool, size_t slot_index,
 
 dpot_status dpot_spool_acknowledge(struct dpot_spool *spool, size_t slot_index)
 {
-    const struct dpot_filesystem *fs = spool->filesystem;
     struct dpot_slot *slot = &spool->slots[slot_index];
-    dpot_wipe(slot->raw + BODY_AT, DPOT_SPOOL_SLOT_LEN - BODY_AT);
-    dpot_wipe(&slot->report, sizeof slot->report);
-    dpot_store_u32(slot->raw + BODY_AT, MARK_ACK);
-    slot->content = DPOT_SLOT_FREE;
-    return fs->write_at(fs->ctx, spool->file, slot_offset(slot_index) + BODY_AT,
-                        slot->raw + BODY_AT, DPOT_SPOOL_SLOT_LEN - BODY_AT);
+    dpot_slot_set_free(slot);
+    return write_body(spool, slot);
 }
 
 static bool is_kept(const struct dpot_slot *slot)
@@ -349,7 +310,7 @@ static dpot_status build(const struct dpot_spool *spool, uint64_t counter, struc
     dpot_status status = dpot_buf_append(out, header, sizeof header);
     for (size_t i = 0; status == DPOT_OK && i < spool->n_slots; i++) {
         if (is_kept(&spool->slots[i])) {
-            status = dpot_buf_append(out, spool->slots[i].raw, DPOT_SPOOL_SLOT_LEN);
+            status = dpot_buf_append(out, spool->slots[i].raw, spool->slots[i].raw_len);
         }
     }
     return status;
@@ -359,9 +320,15 @@ static dpot_status build(const struct dpot_spool *spool, uint64_t counter, struc
 static dpot_status take_over(struct dpot_spool *spool, const struct dpot_buf *content)
 {
     size_t n = 0;
+    spool->end = DPOT_HEADER_LEN;
     for (size_t i = 0; i < spool->n_slots; i++) {
-        if (is_kept(&spool->slots[i])) {
-            spool->slots[n++] = spool->slots[i];
+        struct dpot_slot *slot = &spool->slots[i];
+        if (is_kept(slot)) {
+            slot->offset = spool->end;
+            spool->end += slot->raw_len;
+            spool->slots[n++] = *slot;
+        } else {
+            dpot_slot_release(slot, spool->allocator);
         }
     }
     spool->n_slots = n;
@@ -373,15 +340,16 @@ static dpot_status take_over(struct dpot_spool *spool, const struct dpot_buf *co
 
 dpot_status dpot_spool_compact(struct dpot_spool *spool, uint64_t counter)
 {
-    size_t n_kept = 0;
+    size_t n_kept = 0, kept_len = 0;
     for (size_t i = 0; i < spool->n_slots; i++) {
         n_kept += is_kept(&spool->slots[i]);
+        kept_len += is_kept(&spool->slots[i]) ? spool->slots[i].raw_len : 0;
     }
     if (spool->n_slots < DPOT_SPOOL_COMPACT_SLOTS || 2 * n_kept > spool->n_slots) {
         return DPOT_OK;
     }
     struct dpot_buf content;
-    dpot_buf_init(&content, DPOT_HEADER_LEN + n_kept * DPOT_SPOOL_SLOT_LEN, spool->allocator);
+    dpot_buf_init(&content, DPOT_HEADER_LEN + kept_len, spool->allocator);
     dpot_status status = build(spool, counter, &content);
     if (status == DPOT_OK) {
         status = dpot_file_replace(spool->filesystem, DPOT_SPOOL_NAME, content.data, content.len);

@@ -1,4 +1,4 @@
-/* The spool: the device's queue of privatised reports, one slot of 256 bytes per key.
+/* The spool: the device's queue of privatised reports, one slot per key (spool_slot.h).
  *
  * File "spool" = header, then slots. A slot is appended with its name (key, campaign id, end of its
  * round: all public) and a body of zeros, filled in place by REPORT, and emptied by ACK:
@@ -12,7 +12,7 @@
  * Spool invariants
  * (S1) A REPORT is written only under a durable CHARGE of its key (journal.h sees to it), into a
  *      slot that was durable before that charge.
- * (S2) The bytes of a REPORT never change: a retry sends the same id and index. They leave only
+ * (S2) The bytes of a REPORT never change: a retry sends the same id, index and values. They leave only
  *      after the key's DONE is durable.
  * (S3) At most one slot per key is EMPTY or REPORT.
  *
@@ -20,44 +20,13 @@
 #ifndef DPOT_CLIENT_SPOOL_H
 #define DPOT_CLIENT_SPOOL_H
 
-#include "ledger.h"
-#include "model/report.h"
+#include "spool_slot.h"
 
 #define DPOT_SPOOL_NAME "spool"
-#define DPOT_SPOOL_SLOT_LEN 256
-#define DPOT_SPOOL_BODY_AT 104 /* of a slot: where REPORT or ACK is written */
 
 /* The spool is rewritten without its free slots when it has this many slots and at least half of
  * them are free: a public rule. */
 #define DPOT_SPOOL_COMPACT_SLOTS 32
-
-enum dpot_slot_content {
-    DPOT_SLOT_EMPTY, /* zeros: waits for its report */
-    DPOT_SLOT_REPORT,
-    DPOT_SLOT_FREE,
-    DPOT_SLOT_BROKEN,
-};
-
-/* What the name of a slot says. */
-struct dpot_slot_name {
-    struct dpot_key key;
-    uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN];
-    int64_t closes_ms; /* when the key's round closes */
-};
-
-struct dpot_slot {
-    enum dpot_slot_content content;
-    bool has_name; /* false: broken before it was named, or torn since */
-    struct dpot_slot_name name;
-    struct dpot_report report; /* of a REPORT */
-    int64_t start_ms;          /* when its submit began, device time */
-    uint8_t raw[DPOT_SPOOL_SLOT_LEN];
-
-    /* In memory only, kept by the uploader. */
-    int64_t due_ms;      /* public time of sending */
-    int64_t retry_at_ms; /* after a failure; INT64_MIN before the first */
-    uint32_t n_failures;
-};
 
 struct dpot_spool {
     const struct dpot_filesystem *filesystem;
@@ -67,6 +36,7 @@ struct dpot_spool {
     struct dpot_slot *slots; /* (n_slots of cap_slots) in the order of the file; owned */
     size_t n_slots;
     size_t cap_slots;
+    uint64_t end; /* of the last slot, in the file */
     bool is_torn; /* the file ends in part of a slot that is to be cut off */
     uint8_t header[DPOT_HEADER_LEN];
     uint64_t generation;
@@ -77,6 +47,11 @@ struct dpot_spool {
 void dpot_spool_init(struct dpot_spool *spool, const struct dpot_filesystem *filesystem,
                      const struct dpot_allocator *allocator, const struct dpot_install *install);
 void dpot_spool_release(struct dpot_spool *spool);
+
+/* Forgets every slot; the file is left alone. And frees slots that were taken out of a spool. */
+void dpot_spool_forget(struct dpot_spool *spool);
+void dpot_spool_free_slots(const struct dpot_allocator *allocator, struct dpot_slot *slots,
+                           size_t n_slots, size_t cap_slots);
 
 /* Puts an empty spool in the place of whatever is there, durably. */
 DPOT_WARN_UNUSED dpot_status dpot_spool_create(struct dpot_spool *spool, uint64_t counter);
@@ -97,11 +72,12 @@ DPOT_WARN_UNUSED dpot_status dpot_spool_is_current(struct dpot_spool *spool, boo
 /* Makes room in memory for one more slot, so that dpot_spool_append cannot run out. */
 DPOT_WARN_UNUSED dpot_status dpot_spool_reserve(struct dpot_spool *spool);
 
-/* Appends an EMPTY slot and makes it durable, folder included. */
+/* Appends an EMPTY slot for name->n_values and makes it durable, folder included. DPOT_ERR_MEMORY:
+ * nothing was written. */
 DPOT_WARN_UNUSED dpot_status dpot_spool_append(struct dpot_spool *spool,
                                                const struct dpot_slot_name *name);
 
-/* Fills an EMPTY slot in place and makes it durable. */
+/* Fills an EMPTY slot in place with a report of its n_values and makes it durable. */
 DPOT_WARN_UNUSED dpot_status dpot_spool_fill(struct dpot_spool *spool, size_t slot,
                                              const struct dpot_report *report, int64_t start_ms,
                                              uint64_t counter);

@@ -30,12 +30,12 @@ def record(previous, kind, done, seq, round_, signer, campaign, e, delta, rho, g
 
 def slot(round_, content):
     name = b"SLOT" + struct.pack("<I", round_) + b"\xab" * 32 + bytes([9]) + bytes(15)
-    name += struct.pack("<q", 86400000)
+    name += struct.pack("<qII", 86400000, 0, 0)
     name_mac = mac(NONE, name)
     body = {"empty": b"", "free": b"ACKD"}.get(content)
     if body is None:
         body = b"REPT" + struct.pack("<I", 5) + bytes([1, 2, 3]) + bytes(13)
-        body += struct.pack("<IIqQ", 6, 1, 1234, 8)
+        body += struct.pack("<IIqQ", 6, 1, 1234, 8) + bytes(32)
         body += mac(name_mac, body)
     return ((name + name_mac).ljust(104, b"\0") + body).ljust(256, b"\0")
 
@@ -51,4 +51,4 @@ ledger += record(ledger[-32:], b"CHRG", 0, 0, 0, *cost, 1000, 8)
 ledger += record(ledger[-32:], b"CHRG", 0, 1, 1, *cost, 2000, 9)
 ledger += record(ledger[-32:], b"DONE", 17, 2, 0, *nothing, 3000, 9)
 show("ledger", ledger)
-show("spool", header(b"DPOTSPL1", 7, 0) + slot(0, "empty") + slot(1, "report") + slot(2, "free"))
+show("spool", header(b"DPOTSPL2", 7, 0) + slot(0, "empty") + slot(1, "report") + slot(2, "free"))

@@ -101,7 +101,7 @@ Test(format, a_spool_of_an_empty_a_filled_and_a_free_slot_is_these_bytes)
     cr_assert_eq(dpot_spool_acknowledge(&spool, 2), DPOT_OK);
     cr_assert_eq(dpot_spool_repair(&spool), DPOT_OK);
     assert_hash(DPOT_SPOOL_NAME, 256 + 3 * 256,
-                "8cde29b148aaf90f1561f2186ccbbdb5ff5b3976706915c60b6712021ac23db4");
+                "af5e4d9edaec7e71fe0ae8b7d65076744569928fe7ece369341056df7f1b440a");
 
     cr_assert_eq(dpot_spool_load(&spool), DPOT_OK);
     cr_assert_eq(spool.n_slots, 3);

@@ -23,7 +23,7 @@ static void hide_reports(const char *name, uint64_t offset, void *data, size_t l
     for (size_t i = 0; strcmp(name, DPOT_SPOOL_NAME) == 0 && i < len; i++) {
         const uint64_t at = offset + i;
         if (at >= DPOT_HEADER_LEN &&
-            (at - DPOT_HEADER_LEN) % DPOT_SPOOL_SLOT_LEN >= DPOT_SPOOL_BODY_AT) {
+            (at - DPOT_HEADER_LEN) % DPOT_SPOOL_UNIT_LEN >= DPOT_SPOOL_BODY_AT) {
             bytes[i] = 0;
         }
     }

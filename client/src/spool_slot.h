@@ -1,0 +1,73 @@
+/* One slot of the spool: its bytes, and what they say.
+ *
+ * A slot is one unit of 256 bytes, and for a report of n values further units that hold these; all
+ * of it is public but for the report, which is private no more. Every unit boundary may begin a
+ * slot, so that a reader who met a broken one finds the next. */
+#ifndef DPOT_CLIENT_SPOOL_SLOT_H
+#define DPOT_CLIENT_SPOOL_SLOT_H
+
+#include "ledger.h"
+#include "model/report.h"
+
+#define DPOT_SPOOL_UNIT_LEN 256
+#define DPOT_SPOOL_BODY_AT 104 /* of a slot: where REPORT or ACK is written */
+
+enum dpot_slot_content {
+    DPOT_SLOT_EMPTY, /* zeros: waits for its report */
+    DPOT_SLOT_REPORT,
+    DPOT_SLOT_FREE,
+    DPOT_SLOT_BROKEN,
+};
+
+/* What the name of a slot says. */
+struct dpot_slot_name {
+    struct dpot_key key;
+    uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN];
+    int64_t closes_ms; /* when the key's round closes */
+    uint32_t n_values; /* vector mechanisms: numbers in the report; else 0 */
+};
+
+struct dpot_slot {
+    enum dpot_slot_content content;
+    bool has_name; /* false: broken before it was named, or torn since */
+    struct dpot_slot_name name;
+    struct dpot_report report; /* of a REPORT; its values are those below */
+    int64_t *values;           /* (n_values of the raw bytes) owned; NULL for 0 */
+    int64_t start_ms;          /* when its submit began, device time */
+    uint8_t *raw;              /* (raw_len) as on disk; owned */
+    size_t raw_len;
+    uint64_t offset; /* in the file */
+
+    /* In memory only, kept by the uploader. */
+    int64_t due_ms;      /* public time of sending */
+    int64_t retry_at_ms; /* after a failure; INT64_MIN before the first */
+    uint32_t n_failures;
+};
+
+/* Bytes of a slot for a report of n_values <= DPOT_VECTOR_DIM_MAX. */
+size_t dpot_slot_len(uint32_t n_values);
+
+/* A zeroed slot with room for n_values. DPOT_ERR_MEMORY leaves it zeroed. */
+DPOT_WARN_UNUSED dpot_status dpot_slot_init(struct dpot_slot *slot, uint32_t n_values,
+                                            const struct dpot_allocator *allocator);
+
+/* Wipes and frees what is inside; a zeroed struct is allowed. */
+void dpot_slot_release(struct dpot_slot *slot, const struct dpot_allocator *allocator);
+
+/* Names the zeroed raw bytes: an EMPTY slot. */
+void dpot_slot_set_name(const struct dpot_install *install, struct dpot_slot *slot,
+                        const struct dpot_slot_name *name);
+
+/* Reads the name from the first unit of a slot. False when it does not hold. */
+bool dpot_slot_read_name(const struct dpot_install *install,
+                         const uint8_t unit[DPOT_SPOOL_UNIT_LEN], struct dpot_slot_name *name);
+
+/* Judges all the raw bytes; returns the counter value in them. */
+uint64_t dpot_slot_parse(const struct dpot_install *install, struct dpot_slot *slot);
+
+/* Writes a report of the name's n_values, or ACK, into the raw bytes. Total. */
+void dpot_slot_set_report(const struct dpot_install *install, struct dpot_slot *slot,
+                          const struct dpot_report *report, int64_t start_ms, uint64_t counter);
+void dpot_slot_set_free(struct dpot_slot *slot);
+
+#endif
