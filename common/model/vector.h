@@ -10,7 +10,7 @@
  *   l2 ball  sum z[j]^2 <= radius^2
  *
  * all in grid units. Sensitivity is the diameter of this set, always computed from these integers
- * (mechanism/quantize.h) and never stated by anybody. */
+ * (mechanism/acceptance.h) and never stated by anybody. */
 #ifndef DPOT_MODEL_VECTOR_H
 #define DPOT_MODEL_VECTOR_H
 
