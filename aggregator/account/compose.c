@@ -5,8 +5,9 @@
 #include "account/outward.h"
 #include "account/zcdp.h"
 
-#define SUM_MARGIN 1e-10 /* sums of at most 10^5 parts, each rounded once */
-#define ROOT_MARGIN 1e-9 /* gaussian_mu is rounded down, here an upper bound is wanted */
+#define SUM_MARGIN 5e-16  /* products are rounded once, compensated sums once more */
+#define DELTA_SLACK 1e-12 /* 10 times 1e-7 is no more than 1e-6 */
+#define ROOT_MARGIN 1e-9  /* gaussian_mu is rounded down, here an upper bound is wanted */
 
 static const char *const names[ACCOUNTANTS] = {"basic", "zcdp", "gdp", "optimal"};
 static const char *const assumptions[ACCOUNTANTS] = {
@@ -32,7 +33,7 @@ const char *accountant_assumption(enum accountant accountant)
     return assumptions[accountant];
 }
 
-/* A sum, compensated (Neumaier), so that SUM_MARGIN covers many parts of different size. */
+/* A sum, compensated (Neumaier), so that SUM_MARGIN covers any number of parts. */
 struct sum {
     double value, rest;
 };
@@ -50,7 +51,7 @@ static double sum_up(const struct sum *sum)
     return total > 0 ? outward_up(total, SUM_MARGIN) : 0;
 }
 
-/* Exact for the deltas that a user wrote: 10 times 1e-7 is 1e-6 and not a little above. */
+/* To the nearest, for the deltas that a user wrote. */
 static double sum_near(const struct sum *sum)
 {
     return sum->value + sum->rest;
@@ -95,8 +96,8 @@ static void compose_basic(const struct compose_part *parts, size_t n_parts, doub
     for (size_t i = 0; i < n_parts; i++) {
         n_needy += needs_delta(&parts[i]) ? (double)parts[i].count : 0;
     }
-    const double share = n_needy > 0 ? (delta - own) / n_needy * (1 - SUM_MARGIN) : 0;
-    if (delta > 0 && own > delta * (1 + SUM_MARGIN)) {
+    const double share = n_needy > 0 ? (delta - own) / n_needy * (1 - DELTA_SLACK) : 0;
+    if (delta > 0 && own > delta * (1 + DELTA_SLACK)) {
         out->why = "the deltas of the parts add to more than the total delta";
         return;
     }

@@ -12,18 +12,20 @@
 #include <string.h>
 
 static const struct command *const commands[] = {
-    &command_project,         &command_ot,
-    &command_base_measure,    &command_estimate,
+    &command_project,           &command_ot,
+    &command_base_measure,      &command_estimate,
 
-    &command_plot_heatmap,    &command_plot_points,
-    &command_plot_curves,     &command_plot_sheet,
-    &command_simulate,        &command_population,
-    &command_campaign_create, &command_campaign_list,
-    &command_campaign_show,   &command_campaign_open,
-    &command_campaign_close,  &command_campaign_revise,
-    &command_campaign_fetch,  &command_pool,
-    &command_job_start,       &command_job_list,
-    &command_job_show,        &command_job_cancel,
+    &command_calibrate_laplace, &command_calibrate_gaussian,
+    &command_account_compose,   &command_account_shuffle,
+    &command_plot_heatmap,      &command_plot_points,
+    &command_plot_curves,       &command_plot_sheet,
+    &command_simulate,          &command_population,
+    &command_campaign_create,   &command_campaign_list,
+    &command_campaign_show,     &command_campaign_open,
+    &command_campaign_close,    &command_campaign_revise,
+    &command_campaign_fetch,    &command_pool,
+    &command_job_start,         &command_job_list,
+    &command_job_show,          &command_job_cancel,
     &command_artifact_get,
 };
 #define N_COMMANDS (sizeof commands / sizeof commands[0])
