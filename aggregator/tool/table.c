@@ -5,6 +5,7 @@
 #define NAME_MAX_LEN 120
 #define INLINE_MAX 8 /* longest list that is shown */
 #define DEPTH_MAX 8
+#define SENTENCE_MIN 40 /* bytes; longer texts in a list get a line of their own */
 
 static void format_scalar(char *out, size_t cap, const json_t *value)
 {
@@ -26,10 +27,34 @@ static bool is_scalar(const json_t *value)
     return !json_is_object(value) && !json_is_array(value);
 }
 
+/* True when an entry is a sentence. */
+static bool has_sentences(const json_t *list)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        if (json_string_length(json_array_get(list, i)) > SENTENCE_MIN) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* One under the other, whole. */
+static void print_sentences(FILE *stream, const char *name, const json_t *list)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *text = json_string_value(json_array_get(list, i));
+        (void)fprintf(stream, "%-24s - %s\n", i == 0 ? name : "", text ? text : "-");
+    }
+}
+
 static void print_list(FILE *stream, const char *name, const json_t *list)
 {
     const size_t n = json_array_size(list);
     bool is_short = n <= INLINE_MAX;
+    if (has_sentences(list)) {
+        print_sentences(stream, name, list);
+        return;
+    }
     for (size_t i = 0; i < n && is_short; i++) {
         is_short = is_scalar(json_array_get(list, i));
     }

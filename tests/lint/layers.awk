@@ -13,7 +13,7 @@ function door(header, files)
 
 BEGIN {
     common = "base model ot mechanism"
-    all_aggregator = "solve store central files pool campaign jobs http"
+    all_aggregator = "account solve store central files pool campaign jobs http"
     allow("api", "")
     allow("base", "")
     allow("model", "base")
@@ -23,6 +23,7 @@ BEGIN {
     allow("client", common " proto")
     allow("client-tool", common " proto client")
     allow("files", "base")
+    allow("account", "base model mechanism")
     allow("solve", "base ot")
     allow("central", "base model ot solve")
     allow("store", "base model")
