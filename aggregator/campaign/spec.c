@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "campaign/spec_read.h"
+#include "campaign/spec_vector.h"
 #include "mechanism/mechanism.h"
 
 #include <math.h>
@@ -174,15 +175,30 @@ static dpot_status read_places(const json_t *spec, struct dpot_campaign *campaig
     return status;
 }
 
+static dpot_status read_index(const json_t *spec, struct dpot_campaign *campaign,
+                              struct dpot_error *error)
+{
+    const dpot_status status = read_places(spec, campaign, error);
+    return status == DPOT_OK ? spec_read_mechanism(spec, campaign, error) : status;
+}
+
 static dpot_status read_spec(const json_t *spec, struct dpot_campaign *campaign,
                              struct dpot_error *error)
 {
+    enum dpot_mechanism_id id = DPOT_MECHANISM_WPM;
     dpot_status status = json_check_keys(spec, "", spec_keys, error);
     if (status == DPOT_OK) {
         status = read_name(spec, campaign, error);
     }
     if (status == DPOT_OK) {
-        status = read_places(spec, campaign, error);
+        status = spec_default(json_get_bool(spec, "", "simulation", &campaign->simulation, error));
+    }
+    if (status == DPOT_OK) {
+        status = spec_read_mechanism_type(spec, &id, error);
+    }
+    if (status == DPOT_OK) {
+        status = dpot_mechanism_is_vector(id) ? spec_read_vector(spec, id, campaign, error)
+                                              : read_index(spec, campaign, error);
     }
     if (status == DPOT_OK) {
         status = read_schedule(spec, campaign, error);
@@ -190,10 +206,7 @@ static dpot_status read_spec(const json_t *spec, struct dpot_campaign *campaign,
     if (status == DPOT_OK) {
         status = read_groups(spec, campaign, error);
     }
-    if (status == DPOT_OK) {
-        status = spec_default(json_get_bool(spec, "", "simulation", &campaign->simulation, error));
-    }
-    return status == DPOT_OK ? spec_read_mechanism(spec, campaign, error) : status;
+    return status;
 }
 
 dpot_status spec_compile(const json_t *spec, const uint8_t id[DPOT_CAMPAIGN_ID_LEN],

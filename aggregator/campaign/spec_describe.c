@@ -1,5 +1,6 @@
 #include "base/clock.h"
 #include "campaign/spec.h"
+#include "campaign/spec_vector.h"
 #include "mechanism/sampler.h"
 
 #include <string.h>
@@ -120,38 +121,79 @@ static json_t *hex_text(const uint8_t *data, size_t len)
     return json_string(text);
 }
 
-json_t *spec_describe(const struct dpot_campaign *campaign, const uint8_t hash[DPOT_HASH_LEN],
-                      int with_points)
+/* The keys that every SPEC has, in the order people write them. */
+static json_t *describe_spec(const struct dpot_campaign *campaign, json_t *domain, json_t *output,
+                             json_t *mechanism)
+{
+    json_t *spec = json_pack(
+        "{s:s,s:o,s:o,s:s,s:o,s:o,s:I,s:o,s:o,s:I,s:o,s:b}", "name", campaign->name, "domain",
+        domain, "output", output, "metric", dpot_metric_name(campaign->metric.id), "power",
+        json_number(campaign->cost_power), "mechanism", mechanism, "rounds",
+        (json_int_t)campaign->rounds, "opens", time_text(campaign->opens_ms), "closes",
+        time_text(campaign->closes_ms), "min_pool", (json_int_t)campaign->min_pool, "groups",
+        describe_groups(campaign), "simulation", campaign->simulation);
+    if (spec && campaign->metric.ring_size > 0) {
+        (void)json_object_set_new(spec, "ring_size",
+                                  json_integer((json_int_t)campaign->metric.ring_size));
+    }
+    return spec;
+}
+
+/* What follows from the SPEC. */
+static json_t *describe_derived(const struct dpot_campaign *campaign,
+                                const uint8_t hash[DPOT_HASH_LEN])
+{
+    return json_pack("{s:o,s:I,s:o,s:o}", "id", hex_text(campaign->id, sizeof campaign->id),
+                     "revision", (json_int_t)campaign->revision, "hash",
+                     hex_text(hash, DPOT_HASH_LEN), "schedule", describe_rounds(campaign));
+}
+
+static json_t *describe_index(const struct dpot_campaign *campaign, json_t *derived,
+                              int with_points)
 {
     double total_mass = 0;
     double *m = decode_masses(campaign, &total_mass);
     if (!m) {
         return NULL;
     }
-    json_t *spec = json_pack(
-        "{s:s,s:o,s:o,s:s,s:o,s:o,s:I,s:o,s:o,s:I,s:o,s:b}", "name", campaign->name, "domain",
-        describe_domain(&campaign->domain, with_points), "output",
-        campaign->output_is_domain ? json_string("same")
-                                   : describe_domain(&campaign->output, with_points),
-        "metric", dpot_metric_name(campaign->metric.id), "power", json_number(campaign->cost_power),
-        "mechanism", describe_mechanism(campaign, m, with_points), "rounds",
-        (json_int_t)campaign->rounds, "opens", time_text(campaign->opens_ms), "closes",
-        time_text(campaign->closes_ms), "min_pool", (json_int_t)campaign->min_pool, "groups",
-        describe_groups(campaign), "simulation", campaign->simulation);
+    json_t *spec =
+        describe_spec(campaign, describe_domain(&campaign->domain, with_points),
+                      campaign->output_is_domain ? json_string("same")
+                                                 : describe_domain(&campaign->output, with_points),
+                      describe_mechanism(campaign, m, with_points));
     dpot_free_array(NULL, m, campaign->base_measure.size, sizeof *m);
-    json_t *derived = json_pack(
-        "{s:o,s:I,s:o,s:o,s:I,s:I,s:o,s:o}", "id", hex_text(campaign->id, sizeof campaign->id),
-        "revision", (json_int_t)campaign->revision, "hash", hex_text(hash, DPOT_HASH_LEN),
-        "epsilon", json_number(dpot_epsilon_to_double(campaign->epsilon_q32)), "domain_size",
-        (json_int_t)campaign->domain.size, "output_size", (json_int_t)campaign->output.size,
-        "total_mass", json_number(total_mass), "schedule", describe_rounds(campaign));
+    (void)json_object_set_new(derived, "epsilon",
+                              json_number(dpot_epsilon_to_double(campaign->epsilon_q32)));
+    (void)json_object_set_new(derived, "domain_size",
+                              json_integer((json_int_t)campaign->domain.size));
+    (void)json_object_set_new(derived, "output_size",
+                              json_integer((json_int_t)campaign->output.size));
+    (void)json_object_set_new(derived, "total_mass", json_number(total_mass));
     if (campaign->mechanism == DPOT_MECHANISM_EXPONENTIAL) {
         (void)json_object_set_new(derived, "sensitivity", json_number(campaign->sensitivity));
     }
-    if (campaign->metric.ring_size > 0) {
-        (void)json_object_set_new(spec, "ring_size",
-                                  json_integer((json_int_t)campaign->metric.ring_size));
-    }
+    return spec;
+}
+
+static json_t *describe_vector(const struct dpot_campaign *campaign, json_t *derived,
+                               int with_points)
+{
+    json_t *mechanism = spec_describe_noise(campaign);
+    (void)json_object_set(derived, "epsilon", json_object_get(mechanism, "epsilon"));
+    (void)json_object_set_new(derived, "dim", json_integer((json_int_t)campaign->vector.dim));
+    (void)json_object_set_new(derived, "data_dim",
+                              json_integer((json_int_t)dpot_vector_data_dim(&campaign->vector)));
+    return describe_spec(campaign, spec_describe_vector(campaign, with_points), json_string("same"),
+                         mechanism);
+}
+
+json_t *spec_describe(const struct dpot_campaign *campaign, const uint8_t hash[DPOT_HASH_LEN],
+                      int with_points)
+{
+    json_t *derived = describe_derived(campaign, hash);
+    json_t *spec = dpot_mechanism_is_vector(campaign->mechanism)
+                       ? describe_vector(campaign, derived, with_points)
+                       : describe_index(campaign, derived, with_points);
     if (!spec || !derived || json_object_update(spec, derived) != 0) {
         json_decref(spec);
         spec = NULL;

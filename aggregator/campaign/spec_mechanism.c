@@ -36,9 +36,11 @@ static dpot_status check_mechanism_keys(const json_t *mechanism, enum dpot_mecha
     return json_check_keys(mechanism, "mechanism", baseline_keys, error);
 }
 
-static dpot_status check_mechanism_type(const json_t *mechanism, enum dpot_mechanism_id *id,
-                                        struct dpot_error *error)
+dpot_status spec_read_mechanism_type(const json_t *spec, enum dpot_mechanism_id *id,
+                                     struct dpot_error *error)
 {
+    static const char remedy[] = "say wpm, kpm, exponential, laplace or gaussian";
+    const json_t *mechanism = json_object_get(spec, "mechanism");
     const char *type = NULL;
     if (!json_is_object(mechanism)) {
         return dpot_error_set(error, DPOT_ERR_MALFORMED,
@@ -46,21 +48,12 @@ static dpot_status check_mechanism_type(const json_t *mechanism, enum dpot_mecha
     }
     const dpot_status status =
         spec_require(json_get_string(mechanism, "mechanism", "type", &type, error),
-                     "mechanism.type", "say wpm, kpm or exponential", error);
-    if (status != DPOT_OK) {
-        return status;
+                     "mechanism.type", remedy, error);
+    if (status == DPOT_OK && dpot_mechanism_find(type, id) != DPOT_OK) {
+        return dpot_error_set(error, DPOT_ERR_RANGE, "mechanism.type is \"%.40s\": %s", type,
+                              remedy);
     }
-    if (dpot_mechanism_find(type, id) != DPOT_OK) {
-        return dpot_error_set(error, DPOT_ERR_RANGE,
-                              "mechanism.type is \"%.40s\": use wpm, kpm or exponential", type);
-    }
-    if (!dpot_mechanism_get(*id)) {
-        return dpot_error_set(error, DPOT_ERR_RANGE,
-                              "mechanism.type is \"%s\", which is not in this build: use wpm, kpm "
-                              "or exponential",
-                              type);
-    }
-    return check_mechanism_keys(mechanism, *id, error);
+    return status;
 }
 
 /* What a device is charged, rounded down; never above the ceiling by rounding. */
@@ -297,7 +290,10 @@ dpot_status spec_read_mechanism(const json_t *spec, struct dpot_campaign *campai
                                 struct dpot_error *error)
 {
     const json_t *mechanism = json_object_get(spec, "mechanism");
-    dpot_status status = check_mechanism_type(mechanism, &campaign->mechanism, error);
+    dpot_status status = spec_read_mechanism_type(spec, &campaign->mechanism, error);
+    if (status == DPOT_OK) {
+        status = check_mechanism_keys(mechanism, campaign->mechanism, error);
+    }
     if (status == DPOT_OK) {
         status = read_epsilon(mechanism, campaign, error);
     }

@@ -23,6 +23,11 @@ DPOT_WARN_UNUSED dpot_status spec_read_numbers(const json_t *array, const char *
 DPOT_WARN_UNUSED dpot_status spec_read_domain(const json_t *object, const char *key, bool with_ring,
                                               struct dpot_domain *domain, struct dpot_error *error);
 
+/* Reads mechanism.type and refuses one that this build does not have. */
+DPOT_WARN_UNUSED dpot_status spec_read_mechanism_type(const json_t *spec,
+                                                      enum dpot_mechanism_id *id,
+                                                      struct dpot_error *error);
+
 /* Reads spec["mechanism"] into a campaign whose domain, output and metric are set. */
 DPOT_WARN_UNUSED dpot_status spec_read_mechanism(const json_t *spec, struct dpot_campaign *campaign,
                                                  struct dpot_error *error);

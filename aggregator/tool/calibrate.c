@@ -34,7 +34,7 @@ struct calibrate_job {
     enum dpot_mechanism_id mechanism;
     bool is_paper;
     double epsilon, delta, diameter;
-    struct vector_set set;
+    struct spec_vector_set set;
 };
 
 static bool is_gaussian(const struct calibrate_job *job)
@@ -301,7 +301,7 @@ static dpot_status run_calibrate(struct run *run, enum dpot_mechanism_id mechani
     if (status == DPOT_OK) {
         status = job.set.type ? calibrate_set(&job) : calibrate_continuous_noise(&job);
     }
-    vector_set_release(&job.set);
+    spec_vector_set_release(&job.set);
     return status;
 }
 

@@ -27,7 +27,7 @@ BEGIN {
     allow("solve", "base ot")
     allow("central", "base model ot solve")
     allow("store", "base model")
-    allow("campaign", common " proto store files")
+    allow("campaign", common " proto store files account")
     allow("pool", common " proto store campaign")
     allow("jobs", common " proto solve pool store files")
     allow("http", common " proto jobs campaign pool store files")
