@@ -256,10 +256,12 @@ spread() { sort -g "$1" | awk 'NR == 1 { low = $1 } END { printf "%.0f to %.0f k
 sentence() {
     awk '{ worst_is_safer = $5 < $3; mean_is_dearer = $4 > $2
            protects += worst_is_safer && mean_is_dearer
+           if ($5 > $3) far = far " " $1
            list = list sprintf("%s at epsilon %s worst case %.0f -> %.0f km, mean user %.0f -> %.0f km",
                                NR > 1 ? ";" : "", $1, $3, $5, $2, $4) }
          END { print (protects == NR ? "The mirror-descent measure protects the worst point rather than the typical user:" \
-                                     : "From the best uniform to the mirror-descent measure:") list "." }'
+                                     : "From the best uniform to the mirror-descent measure:") list "." \
+                 (far ? " (Its iterations ended far from the optimum at epsilon" far ".)" : "") }'
 }
 
 cat <<TABLE

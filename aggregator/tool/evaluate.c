@@ -36,7 +36,7 @@ static const struct option options[] = {
 /* What one thread works with. */
 struct bench {
     struct dpot_privatizer *privatizer;
-    struct dpot_private_measure measure;
+    struct dpot_private_measure own; /* as the device holds it */
     struct dpot_ground ground;
     double *histogram;  /* (domain size) */
     double *population; /* (domain size) the user's own measure */
@@ -87,7 +87,7 @@ static void bench_release(struct bench *bench, const struct dpot_campaign *campa
 {
     const size_t k = campaign->domain.size, kv = campaign->output.size;
     dpot_privatizer_free(bench->privatizer);
-    dpot_private_measure_release(&bench->measure);
+    dpot_private_measure_release(&bench->own);
     dpot_ground_release(&bench->ground);
     dpot_free_array(NULL, bench->histogram, k, sizeof(double));
     dpot_free_array(NULL, bench->population, k, sizeof(double));
@@ -104,7 +104,7 @@ static dpot_status bench_init(struct bench *bench, const struct dpot_campaign *c
     const size_t k = campaign->domain.size, kv = campaign->output.size;
     dpot_status status = dpot_privatizer_new(campaign, NULL, &bench->privatizer, error);
     if (status == DPOT_OK) {
-        status = dpot_private_measure_init(&bench->measure, campaign->n_max, NULL);
+        status = dpot_private_measure_init(&bench->own, campaign->n_max, NULL);
     }
     if (status == DPOT_OK) {
         status = dpot_ground_init(&bench->ground, campaign, NULL, error);
@@ -183,8 +183,8 @@ static void release(struct evaluation *e)
 /* Adds `weight` times the law of the measure in the histogram, which is wiped. */
 static void add_law(struct bench *bench, const struct dpot_campaign *campaign, double weight)
 {
-    dpot_private_measure_set(&bench->measure, bench->histogram, campaign->domain.size);
-    dpot_privatizer_law(bench->privatizer, &bench->measure, bench->weights);
+    dpot_private_measure_set(&bench->own, bench->histogram, campaign->domain.size);
+    dpot_privatizer_law(bench->privatizer, &bench->own, bench->weights);
     for (size_t j = 0; j < campaign->output.size; j++) {
         bench->law[j] += weight * ((double)bench->weights[j] / (double)DPOT_MASS_ONE);
     }
