@@ -11,6 +11,7 @@
 # USERS   users, of those with at least 10 check-ins (500)
 # CHECKINS  check-ins of a user in each run, drawn without replacement, or "all" (10)
 # RUNS, EPSILONS, SEED, BIN                          (5, "1 2 3 4", 1, build/release/bin)
+# LAMBDA, ITERATIONS  of WPM                         (0.01 in sides of the box, 40)
 #
 # What is measured. The box is latitude 30.1..30.5, longitude -97.95..-97.55, cut into 20 x 20 cells;
 # coordinates are scaled so that a side of the box is 1, with the Euclidean distance, p = 1. The same
@@ -19,8 +20,8 @@
 # shipping client (dpot simulate --in-process) and releases one cell; the estimate is the frequency of
 # the released cells. W1 is the exact transport cost between the two, printed in sides of the box
 # (times 0.4: degrees) and, with great-circle distances between the centres of the cells, in km.
-# WPM takes the best uniform base measure for the worst case, lambda 0.01 and 40 iterations, as the
-# paper does; the two baselines bring their own.
+# WPM takes the best uniform base measure for the worst case, and lambda and iterations as in the
+# paper; the two baselines bring their own base measures.
 #
 # Can be stopped and started again: runs that are done are not done again, unless data, settings or
 # the program have changed.
@@ -43,6 +44,8 @@ checkins=${CHECKINS:-10}
 runs=${RUNS:-5}
 epsilons=${EPSILONS:-1 2 3 4}
 seed=${SEED:-1}
+lambda=${LAMBDA:-0.01}
+iterations=${ITERATIONS:-40}
 bin=${bin:-build/release/bin}
 mechanisms='wpm kpm exponential'
 least=10 # check-ins of a user who takes part
@@ -103,7 +106,7 @@ fi
 # Results belong to these; others there are thrown away.
 mkdir -p "$out/runs"
 {
-    echo "users $users checkins $checkins runs $runs epsilons $epsilons seed $seed"
+    echo "users $users checkins $checkins runs $runs epsilons $epsilons seed $seed lambda $lambda iterations $iterations"
     cksum <"$data"
     cksum <"$bin/dpot"
     cksum <tests/experiments/gowalla.sh
@@ -201,7 +204,7 @@ n_max=$((cells * cells))
 # write_spec MECHANISM EPSILON MASS
 write_spec() {
     own=
-    [ "$1" != wpm ] || own='"lambda": 0.01, "iterations": 40, "base_measure": "uniform:'$3'", '
+    [ "$1" != wpm ] || own='"lambda": '$lambda', "iterations": '$iterations', "base_measure": "uniform:'$3'", '
     cat <<SPEC
 {"name": "gowalla-$1",
  "domain": {"type": "grid", "lo": [0, 0], "hi": [1, 1], "shape": [$cells, $cells]},
