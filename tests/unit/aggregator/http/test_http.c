@@ -207,3 +207,18 @@ Test(http, the_pool_is_counted_and_exported_in_order)
         cr_assert_eq(dpot_load_u32((const uint8_t *)text + 4 * (size_t)i), i % FIXTURE_RING_SIZE);
     }
 }
+
+Test(http, an_index_pool_has_no_coefficients)
+{
+    struct dpot_buf body = sealed(0, 2);
+    cr_assert_eq(request("POST", reports_path, NULL, body.data, body.len), 202);
+    dpot_buf_release(&body);
+    cr_assert_eq(
+        request("GET", campaign_path("/v1/admin/campaigns", "/pool/coefficients"), TOKEN, "", 0),
+        400);
+    cr_assert_not_null(strstr(text, "DPOT_ERR_SHAPE"));
+    cr_assert_not_null(strstr(text, "wpm"));
+    cr_assert_eq(
+        request("GET", campaign_path("/v1/admin/campaigns", "/pool/coefficients"), NULL, "", 0),
+        401);
+}
