@@ -29,7 +29,7 @@ struct dpot_campaign vectors_laplace(uint32_t dim)
 {
     static int64_t lo[] = {-5}, hi[] = {5};
     struct dpot_campaign campaign = frame("noise", DPOT_MECHANISM_LAPLACE);
-    campaign.epsilon_q32 = ((uint64_t)10 * dim << 32) / 8; /* sensitivity 10 dim, scale 2^3 */
+    campaign.epsilon_q32 = ((uint64_t)10 * dim << 32) / 8 + 1; /* D1 = 10 dim, t = 2^3 */
     campaign.vector = (struct dpot_vector_domain){.set = DPOT_VECTOR_BOX,
                                                   .dim = dim,
                                                   .n_sides = 1,
