@@ -1,6 +1,8 @@
 #include "base/clock.h"
 #include "campaign/spec.h"
 #include "http/api.h"
+#include "pool/describe.h"
+#include "pool/export.h"
 
 #include <string.h>
 
@@ -85,31 +87,6 @@ void api_admin_list(const struct http_app *app, const struct http_request *reque
     http_response_json(response, 200, json_pack("{s:o}", "campaigns", list));
 }
 
-/* "malformed": 3, ... without the "rejected_" that the names share. */
-static json_t *describe_rejected(const struct pool_count *count)
-{
-    static const char prefix[] = "rejected_";
-    json_t *rejected = json_object();
-    for (int i = DPOT_REPORT_REJECTED_MALFORMED; i < DPOT_REPORT_STATUS_END; i++) {
-        const char *name = dpot_report_status_name((enum dpot_report_status)i);
-        (void)json_object_set_new(rejected, name + sizeof prefix - 1,
-                                  json_integer((json_int_t)count->n_rejected[i]));
-    }
-    return rejected;
-}
-
-static json_t *describe_pool(const struct dpot_campaign *campaign,
-                             const struct revision_record *record, const struct pool_count *count)
-{
-    return json_pack("{s:o,s:s,s:n,s:I,s:I,s:I,s:o,s:I,s:b}", "campaign_hash",
-                     api_hex(record->hash, sizeof record->hash), "mechanism",
-                     dpot_mechanism_name(campaign->mechanism), "scale", "n",
-                     (json_int_t)count->n_accepted, "accepted", (json_int_t)count->n_accepted,
-                     "duplicate", (json_int_t)count->n_duplicate, "rejected",
-                     describe_rejected(count), "min_pool", (json_int_t)campaign->min_pool,
-                     "is_ready", count->n_accepted >= campaign->min_pool);
-}
-
 /* The campaign of the path and the counts of its pool; false when the answer is a refusal. */
 static bool load_pool(const struct http_app *app, const struct http_request *request,
                       struct http_response *response, struct registry_revision *revision,
@@ -139,7 +116,7 @@ void api_admin_show(const struct http_app *app, const struct http_request *reque
     (void)json_object_set_new(body, "spec",
                               spec_describe(revision.campaign, revision.record.hash, 0));
     (void)json_object_set_new(body, "pool",
-                              describe_pool(revision.campaign, &revision.record, &count));
+                              describe_pool(revision.campaign, revision.record.hash, &count));
     http_response_json(response, 200, body);
 }
 
@@ -150,7 +127,7 @@ void api_admin_pool(const struct http_app *app, const struct http_request *reque
     struct pool_count count;
     if (load_pool(app, request, response, &revision, &count)) {
         http_response_json(response, 200,
-                           describe_pool(revision.campaign, &revision.record, &count));
+                           describe_pool(revision.campaign, revision.record.hash, &count));
     }
 }
 
@@ -183,33 +160,31 @@ void api_admin_close(const struct http_app *app, const struct http_request *requ
     change_state(app, request, response, registry_close_campaign);
 }
 
-static int write_index(void *ctx, uint32_t round, const struct dpot_report *report)
+/* A pool may be larger than memory: it goes through an unlinked file. */
+static dpot_status write_file(const struct http_app *app, const struct registry_revision *revision,
+                              enum decode_space space, struct http_response *response,
+                              struct dpot_error *error)
 {
-    uint8_t bytes[4];
-    (void)round;
-    dpot_store_u32(bytes, report->index);
-    return fwrite(bytes, 1, sizeof bytes, ctx) != sizeof bytes;
+    response->file = tmpfile();
+    const dpot_status status = response->file
+                                   ? export_pool(app->store, revision->record.hash,
+                                                 revision->campaign, space, response->file, error)
+                                   : DPOT_OK;
+    if (status == DPOT_OK && (!response->file || fflush(response->file) != 0)) {
+        return dpot_error_set(error, DPOT_ERR_IO,
+                              "the export needs a temporary file: free space in /tmp");
+    }
+    return status;
 }
 
-/* A pool may be larger than memory: it goes through an unlinked file. */
-void api_admin_export(const struct http_app *app, const struct http_request *request,
-                      struct http_response *response)
+static void answer_export(const struct http_app *app, const struct http_request *request,
+                          enum decode_space space, struct http_response *response)
 {
     struct dpot_error error = {{0}};
     struct registry_revision revision;
     dpot_status status = registry_find(app->registry, request->id, &revision, &error);
-    if (status != DPOT_OK) {
-        api_refuse(request, response, status, &error);
-        return;
-    }
-    response->file = tmpfile();
-    if (response->file) {
-        status =
-            store_read_pool(app->store, revision.record.hash, write_index, response->file, &error);
-    }
-    if (status == DPOT_OK && (!response->file || fflush(response->file) != 0)) {
-        status = dpot_error_set(&error, DPOT_ERR_IO,
-                                "the export needs a temporary file: free space in /tmp");
+    if (status == DPOT_OK) {
+        status = write_file(app, &revision, space, response, &error);
     }
     if (status != DPOT_OK) {
         http_response_release(response);
@@ -219,4 +194,16 @@ void api_admin_export(const struct http_app *app, const struct http_request *req
     response->status = 200;
     response->content_type = "application/octet-stream";
     response->level = LOG_LEVEL_INFO;
+}
+
+void api_admin_export(const struct http_app *app, const struct http_request *request,
+                      struct http_response *response)
+{
+    answer_export(app, request, DECODE_DATA, response);
+}
+
+void api_admin_coefficients(const struct http_app *app, const struct http_request *request,
+                            struct http_response *response)
+{
+    answer_export(app, request, DECODE_COEFFICIENTS, response);
 }

@@ -20,6 +20,8 @@ static const struct route table[] = {
     {"POST", "/v1/admin/campaigns/{id}/close", ROUTE_ADMIN, ROUTE_NO_BODY, api_admin_close},
     {"GET", "/v1/admin/campaigns/{id}/pool", ROUTE_ADMIN, ROUTE_NO_BODY, api_admin_pool},
     {"GET", "/v1/admin/campaigns/{id}/pool/export", ROUTE_ADMIN, ROUTE_NO_BODY, api_admin_export},
+    {"GET", "/v1/admin/campaigns/{id}/pool/coefficients", ROUTE_ADMIN, ROUTE_NO_BODY,
+     api_admin_coefficients},
     {"POST", "/v1/admin/campaigns/{id}/revise", ROUTE_ADMIN, ROUTE_SPEC_BODY, api_admin_revise},
     {"POST", "/v1/admin/jobs", ROUTE_ADMIN, ROUTE_JOB_BODY, api_jobs_start},
     {"GET", "/v1/admin/jobs", ROUTE_ADMIN, ROUTE_NO_BODY, api_jobs_list},

@@ -91,6 +91,12 @@ static dpot_status complete(const json_t *given, json_t **parameters, struct dpo
 static dpot_status check(const struct dpot_campaign *campaign, struct dpot_error *error)
 {
     const uint64_t n_rows = campaign->domain.size, n_cols = campaign->output.size;
+    if (dpot_mechanism_is_vector(campaign->mechanism)) {
+        return dpot_error_set(error, DPOT_ERR_SHAPE,
+                              "the campaign's mechanism is %s, which has no base measure: choose a "
+                              "campaign of wpm",
+                              dpot_mechanism_name(campaign->mechanism));
+    }
     if (campaign->mechanism != DPOT_MECHANISM_WPM) {
         return dpot_error_set(error, DPOT_ERR_RANGE,
                               "the campaign's mechanism is %s: the measure sought here is the "

@@ -20,19 +20,13 @@ static dpot_status complete(const json_t *given, json_t **parameters, struct dpo
 
 static dpot_status check(const struct dpot_campaign *campaign, struct dpot_error *error)
 {
-    switch (campaign->mechanism) {
-    case DPOT_MECHANISM_WPM:
-    case DPOT_MECHANISM_KPM:
-    case DPOT_MECHANISM_EXPONENTIAL:
-        return DPOT_OK;
-    case DPOT_MECHANISM_LAPLACE:
-    case DPOT_MECHANISM_GAUSSIAN:
-        break;
+    if (dpot_mechanism_is_vector(campaign->mechanism)) {
+        return dpot_error_set(error, DPOT_ERR_SHAPE,
+                              "the campaign's mechanism is %s, whose reports are vectors: estimate "
+                              "counts those of wpm, kpm and exponential, which name points",
+                              dpot_mechanism_name(campaign->mechanism));
     }
-    return dpot_error_set(error, DPOT_ERR_RANGE,
-                          "the campaign's mechanism is %s, whose reports are no points: estimate "
-                          "counts those of wpm, kpm and exponential",
-                          dpot_mechanism_name(campaign->mechanism));
+    return DPOT_OK;
 }
 
 struct counting {

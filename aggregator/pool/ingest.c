@@ -1,5 +1,7 @@
 #include "pool/ingest.h"
 
+#include "pool/judge.h"
+
 #include <string.h>
 
 #define RETRY_STORE_S 5  /* the store may be back by then */
@@ -128,26 +130,7 @@ static bool check_window(struct work *w)
     return true;
 }
 
-/* (G2): one report against the signed campaign alone. ACCEPTED means: nothing against it here. */
-static enum dpot_report_status judge(const struct dpot_campaign *campaign,
-                                     const struct dpot_report *report, bool is_malformed)
-{
-    if (is_malformed) {
-        return DPOT_REPORT_REJECTED_MALFORMED;
-    }
-    if (report->index >= campaign->output.size) {
-        return DPOT_REPORT_REJECTED_RANGE;
-    }
-    const uint32_t n_labels = campaign->n_groups > 0 ? campaign->n_groups : 1;
-    if (report->group >= n_labels) {
-        return DPOT_REPORT_REJECTED_GROUP;
-    }
-    if (report->test && !campaign->simulation) {
-        return DPOT_REPORT_REJECTED_TEST;
-    }
-    return DPOT_REPORT_ACCEPTED;
-}
-
+/* (G2) */
 static bool judge_reports(struct work *w)
 {
     const size_t n = w->batch.n_reports;
@@ -158,7 +141,7 @@ static bool judge_reports(struct work *w)
     }
     for (size_t i = 0; i < n; i++) {
         w->statuses[i] =
-            judge(w->revision.campaign, &w->batch.reports[i], w->batch.is_malformed[i]);
+            judge_report(w->revision.campaign, &w->batch.reports[i], w->batch.is_malformed[i]);
         w->is_refused[i] = w->statuses[i] != DPOT_REPORT_ACCEPTED;
     }
     return true;

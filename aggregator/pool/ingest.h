@@ -4,7 +4,10 @@
  * (G1) A receipt says "accepted" only after the commit that holds the report.
  * (G2) Checks depend on the signed campaign, the clock and the store only; a report is judged
  *      alone, so one bad report never costs a good one.
- * (G3) Nothing of a body is logged. */
+ * (G3) Nothing of a body is logged.
+ *
+ * Memory of one call is bounded by the body: it has at most DPOT_BATCH_BYTES_MAX bytes and each number
+ * of a vector takes one of them, so that its numbers take at most 64 MiB here and in the commit. */
 #ifndef DPOT_POOL_INGEST_H
 #define DPOT_POOL_INGEST_H
 

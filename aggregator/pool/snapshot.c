@@ -1,8 +1,13 @@
 #include "pool/snapshot.h"
 
+#include "pool/judge.h"
+
 #include <string.h>
 
-#define ROW_LEN (4 + DPOT_REPORT_ID_LEN + 4) /* of the checksum */
+/* Of the checksum. */
+#define HEAD_LEN (4 + DPOT_REPORT_ID_LEN + 4)
+#define VALUE_LEN 8
+#define VALUES_AT_ONCE 128
 
 static dpot_status take(const struct snapshot_source *source,
                         const struct registry_revision *revision, struct snapshot *snapshot,
@@ -49,24 +54,50 @@ dpot_status snapshot_check_ready(const struct snapshot *snapshot, struct dpot_er
 
 /* Reports on their way to the one who asked. */
 struct reading {
+    const struct dpot_campaign *campaign;
     struct dpot_hasher hasher;
     uint64_t n, n_max;
     store_each_report each;
     void *ctx;
-    bool is_ended; /* the reader wants no more */
+    bool is_ended;   /* the reader wants no more */
+    bool is_foreign; /* a report is none of the campaign */
 };
+
+static void hash_values(struct dpot_hasher *hasher, const int64_t *values, size_t n)
+{
+    uint8_t bytes[VALUES_AT_ONCE * VALUE_LEN];
+    for (size_t first = 0; first < n; first += VALUES_AT_ONCE) {
+        const size_t n_now = n - first < VALUES_AT_ONCE ? n - first : VALUES_AT_ONCE;
+        for (size_t j = 0; j < n_now; j++) {
+            dpot_store_u64(bytes + VALUE_LEN * j, (uint64_t)values[first + j]);
+        }
+        dpot_hasher_add(hasher, bytes, n_now * VALUE_LEN);
+    }
+}
+
+static void hash_report(struct dpot_hasher *hasher, uint32_t round,
+                        const struct dpot_report *report)
+{
+    uint8_t head[HEAD_LEN];
+    dpot_store_u32(head, round);
+    memcpy(head + 4, report->id, DPOT_REPORT_ID_LEN);
+    dpot_store_u32(head + 4 + DPOT_REPORT_ID_LEN,
+                   report->n_values > 0 ? report->n_values : report->index);
+    dpot_hasher_add(hasher, head, sizeof head);
+    hash_values(hasher, report->values, report->n_values);
+}
 
 static int pass_on(void *ctx, uint32_t round, const struct dpot_report *report)
 {
     struct reading *reading = ctx;
-    uint8_t row[ROW_LEN];
     if (reading->n == reading->n_max) {
         return 1;
     }
-    dpot_store_u32(row, round);
-    memcpy(row + 4, report->id, DPOT_REPORT_ID_LEN);
-    dpot_store_u32(row + 4 + DPOT_REPORT_ID_LEN, report->index);
-    dpot_hasher_add(&reading->hasher, row, sizeof row);
+    if (!judge_has_shape(reading->campaign, report)) {
+        reading->is_foreign = true;
+        return 1;
+    }
+    hash_report(&reading->hasher, round, report);
     reading->n++;
     reading->is_ended = reading->each(reading->ctx, round, report) != 0;
     return reading->is_ended;
@@ -76,12 +107,18 @@ dpot_status snapshot_read(const struct snapshot *snapshot, store_each_report eac
                           uint64_t *n_read, uint8_t checksum[DPOT_HASH_LEN],
                           struct dpot_error *error)
 {
-    struct reading reading = {.n_max = snapshot->n_accepted, .each = each, .ctx = ctx};
+    struct reading reading = {
+        .campaign = snapshot->campaign, .n_max = snapshot->n_accepted, .each = each, .ctx = ctx};
     dpot_hasher_init(&reading.hasher);
     const dpot_status status =
         store_read_pool(snapshot->store, snapshot->hash, pass_on, &reading, error);
     dpot_hasher_end(&reading.hasher, checksum);
     *n_read = reading.n;
+    if (status == DPOT_OK && reading.is_foreign) {
+        return dpot_error_set(error, DPOT_ERR_CORRUPT,
+                              "a stored report is none of its campaign: restore the store from a "
+                              "backup");
+    }
     if (status == DPOT_OK && !reading.is_ended && reading.n < reading.n_max) {
         return dpot_error_set(error, DPOT_ERR_CORRUPT,
                               "the store holds %llu reports and counted %llu: restore it from a "

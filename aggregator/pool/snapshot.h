@@ -1,9 +1,14 @@
 /* Snapshots: how jobs see a pool, without knowing the registry or the store.
  *
  * A pool only grows while it is open (store.h, T3), so what a job read is named by how many reports
- * it read and by their checksum: the BLAKE2b-256 over (round u32, id[16], index u32), little-endian,
- * of every report in the order of reading (by round, then acceptance). Reading the same count of a
- * closed pool again gives the same checksum.
+ * it read and by their checksum: the BLAKE2b-256 over every report in the order of reading (by round,
+ * then acceptance), little-endian, as
+ *
+ *   index mechanisms    round u32, id[16], index u32
+ *   vector mechanisms   round u32, id[16], n_values u32, n_values times i64
+ *
+ * Reading the same count of a closed pool again gives the same checksum. A pool holds one of the two, as
+ * its campaign says.
  *
  * Several threads may use one source. */
 #ifndef DPOT_POOL_SNAPSHOT_H
@@ -40,7 +45,8 @@ DPOT_WARN_UNUSED dpot_status snapshot_check_ready(const struct snapshot *snapsho
 
 /* Calls `each` for the first n_accepted reports; ends early, with DPOT_OK and *n_read below
  * n_accepted, when it returns non-zero. `checksum` is of what was read. DPOT_ERR_CORRUPT: the store
- * holds fewer reports than it counted. */
+ * holds fewer reports than it counted, or a report that is none of this campaign; `each` never
+ * sees such a one. */
 DPOT_WARN_UNUSED dpot_status snapshot_read(const struct snapshot *snapshot, store_each_report each,
                                            void *ctx, uint64_t *n_read,
                                            uint8_t checksum[DPOT_HASH_LEN],

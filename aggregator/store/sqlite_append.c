@@ -2,14 +2,14 @@
 #include "store/sqlite_store.h"
 
 /* Adds the ids of one block; one that is there already means that (T2) was broken on disk. */
-static dpot_status add_ids(struct id_set *set, const uint8_t *blob, size_t n,
+static dpot_status add_ids(struct id_set *set, const struct packed_block *block,
                            struct dpot_error *error)
 {
-    if (id_set_reserve(set, n) != DPOT_OK) {
+    if (id_set_reserve(set, block->n_reports) != DPOT_OK) {
         return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for the ids of reports");
     }
-    for (size_t i = 0; i < n; i++) {
-        if (!id_set_insert(set, blob + i * PACKED_REPORT_LEN)) {
+    for (size_t i = 0; i < block->n_reports; i++) {
+        if (!id_set_insert(set, packed_id(block, i))) {
             return sqlite_store_fail_corrupt("a block of reports (an id is there twice)", error);
         }
     }
@@ -18,11 +18,10 @@ static dpot_status add_ids(struct id_set *set, const uint8_t *blob, size_t n,
 
 static dpot_status add_block(struct id_cache_entry *entry, struct query q, struct dpot_error *error)
 {
-    const uint8_t *blob = NULL;
-    size_t n = 0;
-    const dpot_status status = sqlite_store_read_blob(q, 1, &blob, &n, error);
+    struct packed_block block;
+    const dpot_status status = sqlite_store_read_block(q, 1, &block, error);
     entry->last_seq = query_integer(q, 0);
-    return status == DPOT_OK ? add_ids(&entry->set, blob, n, error) : status;
+    return status == DPOT_OK ? add_ids(&entry->set, &block, error) : status;
 }
 
 /* Brings the set up to the last commit. On failure the entry is dropped. */
@@ -51,27 +50,21 @@ static dpot_status catch_up(struct sqlite_store *s, struct id_cache_entry *entry
     return status;
 }
 
-/* Sorts a batch into new and duplicate and packs the new. Nothing fails once there is room. */
+/* Sorts a batch into new and duplicate. */
 static dpot_status classify(struct id_set *set, const struct store_append *append,
-                            struct dpot_buf *packed, struct dpot_error *error)
+                            struct dpot_error *error)
 {
-    if (id_set_reserve(set, append->n_reports) != DPOT_OK ||
-        dpot_buf_reserve(packed, append->n_reports * PACKED_REPORT_LEN) != DPOT_OK) {
+    if (id_set_reserve(set, append->n_reports) != DPOT_OK) {
         return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for %zu reports",
                               append->n_reports);
     }
-    dpot_status status = DPOT_OK;
     for (size_t i = 0; i < append->n_reports; i++) {
-        if (append->is_refused[i]) {
-            continue;
-        }
-        append->statuses[i] = DPOT_REPORT_DUPLICATE;
-        if (id_set_insert(set, append->reports[i].id)) {
-            append->statuses[i] = DPOT_REPORT_ACCEPTED;
-            status = packed_append(packed, &append->reports[i]); /* room was reserved */
+        if (!append->is_refused[i]) {
+            append->statuses[i] = id_set_insert(set, append->reports[i].id) ? DPOT_REPORT_ACCEPTED
+                                                                            : DPOT_REPORT_DUPLICATE;
         }
     }
-    return status;
+    return DPOT_OK;
 }
 
 /* Takes the ids of a batch that was not committed out of the set again. */
@@ -115,19 +108,44 @@ static dpot_status bump_counts(struct sqlite_store *s, const struct store_append
     return status;
 }
 
-static dpot_status add_commit(struct sqlite_store *s, const struct store_append *append,
-                              const struct dpot_buf *packed, struct dpot_error *error)
+/* The block of what is new. */
+static dpot_status pack(const struct store_append *append, struct packed_layout *layout, size_t *n,
+                        struct dpot_buf *packed, struct dpot_error *error)
 {
-    if (packed->len == 0) {
-        return DPOT_OK;
+    dpot_status status = packed_plan(append, layout, n);
+    if (status == DPOT_ERR_SHAPE) {
+        return dpot_error_set(error, status,
+                              "a batch holds indices or vectors of different lengths: a revision "
+                              "has one mechanism");
+    }
+    if (*n > 0) {
+        status = packed_append(layout, append, *n, packed);
+    }
+    if (status == DPOT_ERR_TOO_LARGE) {
+        return dpot_error_set(error, status,
+                              "%zu reports of %zu bytes do not fit one commit of %zu: split them",
+                              *n, layout->row_len, PACKED_BLOCK_MAX);
+    }
+    return status == DPOT_OK ? status
+                             : dpot_error_set(error, status, "out of memory for %zu reports", *n);
+}
+
+static dpot_status add_commit(struct sqlite_store *s, const struct store_append *append,
+                              struct dpot_buf *packed, struct dpot_error *error)
+{
+    struct packed_layout layout;
+    size_t n = 0;
+    const dpot_status status = pack(append, &layout, &n, packed, error);
+    if (status != DPOT_OK || n == 0) {
+        return status;
     }
     struct query q = query_start(s->database, STATEMENT_ADD_COMMIT,
                                  "INSERT INTO commits (hash, round, format, n_reports, reports)"
                                  " VALUES (?1, ?2, ?3, ?4, ?5)");
     query_bind_bytes(q, 1, append->hash, sizeof append->hash);
     query_bind_integer(q, 2, append->round);
-    query_bind_integer(q, 3, PACKED_FORMAT_INDEX);
-    query_bind_integer(q, 4, (int64_t)(packed->len / PACKED_REPORT_LEN));
+    query_bind_integer(q, 3, layout.format);
+    query_bind_integer(q, 4, (int64_t)n);
     query_bind_bytes(q, 5, packed->data, packed->len);
     return query_run(q) ? DPOT_OK : database_fail(s->database, "storing reports", error);
 }
@@ -150,7 +168,7 @@ static dpot_status store_batch(struct sqlite_store *s, struct id_cache_entry *en
                                const struct store_append *append, struct dpot_buf *packed,
                                struct dpot_error *error)
 {
-    dpot_status status = classify(&entry->set, append, packed, error);
+    dpot_status status = classify(&entry->set, append, error);
     if (status != DPOT_OK) {
         return database_end(s->database, status, error);
     }
@@ -189,7 +207,7 @@ dpot_status sqlite_store_append_reports(struct store *store, const struct store_
                                         struct dpot_error *error)
 {
     struct dpot_buf packed;
-    dpot_buf_init(&packed, append->n_reports * PACKED_REPORT_LEN, NULL);
+    dpot_buf_init(&packed, PACKED_BLOCK_MAX, NULL);
     struct sqlite_store *s = sqlite_store_lock(store);
     const dpot_status status = append_locked(s, append, &packed, error);
     if (status != DPOT_ERR_NOT_FOUND && status != DPOT_ERR_CLOSED) {

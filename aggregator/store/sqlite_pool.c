@@ -34,19 +34,16 @@ dpot_status sqlite_store_count_pool(struct store *store, const uint8_t *hash,
     return status;
 }
 
-dpot_status sqlite_store_read_blob(struct query query, int first_column, const uint8_t **blob,
-                                   size_t *n_reports, struct dpot_error *error)
+dpot_status sqlite_store_read_block(struct query query, int first_column,
+                                    struct packed_block *block, struct dpot_error *error)
 {
     size_t len = 0;
     const int64_t format = query_integer(query, first_column);
     const int64_t n = query_integer(query, first_column + 1);
-    *blob = query_bytes(query, first_column + 2, &len);
-    *n_reports = len / PACKED_REPORT_LEN;
-    if (format != PACKED_FORMAT_INDEX || !*blob || n != (int64_t)*n_reports ||
-        len != *n_reports * PACKED_REPORT_LEN) {
-        return sqlite_store_fail_corrupt("a block of reports", error);
-    }
-    return DPOT_OK;
+    const uint8_t *blob = query_bytes(query, first_column + 2, &len);
+    return packed_open(format, n, blob, len, block) == DPOT_OK
+               ? DPOT_OK
+               : sqlite_store_fail_corrupt("a block of reports", error);
 }
 
 /* Where a reader of a pool stands: commits are read one by one, so that writers wait for none of
@@ -55,8 +52,11 @@ struct pool_cursor {
     uint8_t hash[DPOT_HASH_LEN];
     int64_t round;
     int64_t seq;
-    int64_t last_seq; /* later commits came after the reading began */
-    struct dpot_buf blob;
+    int64_t last_seq;          /* later commits came after the reading began */
+    struct packed_block block; /* of `blob` */
+    struct dpot_buf blob;      /* a copy: the row dies with its query */
+    int64_t *values;           /* (n_values) of the report being shown */
+    size_t n_values;
 };
 
 static dpot_status find_last(struct sqlite_store *s, int64_t *last_seq, struct dpot_error *error)
@@ -73,17 +73,39 @@ static dpot_status find_last(struct sqlite_store *s, int64_t *last_seq, struct d
     return status;
 }
 
+/* Room for the values of one report. */
+static dpot_status reserve_values(struct pool_cursor *cursor, size_t n)
+{
+    if (n <= cursor->n_values) {
+        return DPOT_OK;
+    }
+    int64_t *values = dpot_resize_array(NULL, cursor->values, cursor->n_values, n, sizeof *values);
+    if (!values) {
+        return DPOT_ERR_MEMORY;
+    }
+    cursor->values = values;
+    cursor->n_values = n;
+    return DPOT_OK;
+}
+
 static dpot_status load_commit(struct pool_cursor *cursor, struct query q, struct dpot_error *error)
 {
-    const uint8_t *blob = NULL;
-    size_t n = 0;
+    size_t len = 0;
     cursor->round = query_integer(q, 0);
     cursor->seq = query_integer(q, 1);
-    dpot_status status = sqlite_store_read_blob(q, 2, &blob, &n, error);
-    if (status == DPOT_OK) {
-        status = dpot_buf_append(&cursor->blob, blob, n * PACKED_REPORT_LEN);
+    dpot_status status = sqlite_store_read_block(q, 2, &cursor->block, error);
+    if (status != DPOT_OK) {
+        return status;
     }
-    return status;
+    (void)query_bytes(q, 4, &len);
+    status = dpot_buf_append(&cursor->blob, cursor->block.data, len);
+    if (status == DPOT_OK) {
+        status = reserve_values(cursor, cursor->block.layout.dim);
+    }
+    cursor->block.data = cursor->blob.data;
+    return status == DPOT_OK
+               ? status
+               : dpot_error_set(error, status, "out of memory for a commit of %zu bytes", len);
 }
 
 /* Loads the commit after the cursor; an empty blob means that there is none. */
@@ -117,9 +139,9 @@ static dpot_status next_commit(struct sqlite_store *s, struct pool_cursor *curso
 /* True when `each` wants no more. */
 static bool visit(const struct pool_cursor *cursor, store_each_report each, void *ctx)
 {
-    for (size_t i = 0; i < cursor->blob.len / PACKED_REPORT_LEN; i++) {
+    for (size_t i = 0; i < cursor->block.n_reports; i++) {
         struct dpot_report report;
-        packed_read(cursor->blob.data, i, &report);
+        packed_read(&cursor->block, i, cursor->values, &report);
         if (each(ctx, (uint32_t)cursor->round, &report) != 0) {
             return true;
         }
@@ -144,6 +166,7 @@ dpot_status sqlite_store_read_pool(struct store *store, const uint8_t *hash, sto
         status = next_commit(s, &cursor, error);
         sqlite_store_unlock(s);
     }
+    dpot_free_array(NULL, cursor.values, cursor.n_values, sizeof *cursor.values);
     dpot_buf_release(&cursor.blob);
     return status;
 }

@@ -11,6 +11,7 @@
 #include "store/backend.h"
 #include "store/database.h"
 #include "store/id_cache.h"
+#include "store/packed.h"
 
 struct sqlite_store {
     struct store base;
@@ -84,9 +85,10 @@ DPOT_WARN_UNUSED dpot_status sqlite_store_add_artifact(struct sqlite_store *s,
 /* Copies column `column` when it has exactly `len` bytes. */
 bool sqlite_store_read_bytes(struct query query, int column, uint8_t *out, size_t len);
 
-/* Columns (format, n_reports, reports) of a row: the blob and its count; DPOT_ERR_CORRUPT. */
-DPOT_WARN_UNUSED dpot_status sqlite_store_read_blob(struct query query, int first_column,
-                                                    const uint8_t **blob, size_t *n_reports,
-                                                    struct dpot_error *error);
+/* Columns (format, n_reports, reports) of a row; the block lives as long as the row.
+ * DPOT_ERR_CORRUPT. */
+DPOT_WARN_UNUSED dpot_status sqlite_store_read_block(struct query query, int first_column,
+                                                     struct packed_block *block,
+                                                     struct dpot_error *error);
 
 #endif

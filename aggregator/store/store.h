@@ -37,7 +37,8 @@ struct revision_record {
     int64_t created_ms;
 };
 
-/* Reports of one (campaign hash, round), checked, as one write. Statuses come back in order. */
+/* Reports of one (campaign hash, round), checked, as one write: all of an index, or all of a vector of
+ * one length. Statuses come back in order. */
 struct store_append {
     uint8_t hash[DPOT_HASH_LEN];
     uint32_t round;
@@ -96,7 +97,9 @@ DPOT_WARN_UNUSED dpot_status store_find_campaign(struct store *store,
 
 /* Stores what is new (T1, T2) and counts every status. On failure nothing of the batch is stored or
  * counted, and `statuses` is undefined. DPOT_ERR_NOT_FOUND (no such revision), DPOT_ERR_CLOSED (it
- * is not open), DPOT_ERR_IO, DPOT_ERR_BUSY, DPOT_ERR_CORRUPT, DPOT_ERR_MEMORY. */
+ * is not open), DPOT_ERR_SHAPE (indices and vectors, or vectors of different lengths, in one batch),
+ * DPOT_ERR_TOO_LARGE (more than PACKED_BLOCK_MAX bytes as packed), DPOT_ERR_IO, DPOT_ERR_BUSY,
+ * DPOT_ERR_CORRUPT, DPOT_ERR_MEMORY. */
 DPOT_WARN_UNUSED dpot_status store_append_reports(struct store *store,
                                                   const struct store_append *append,
                                                   struct dpot_error *error);
@@ -107,7 +110,8 @@ DPOT_WARN_UNUSED dpot_status store_count_pool(struct store *store,
                                               struct pool_count *count, struct dpot_error *error);
 
 /* Calls `each` for every report of a revision accepted before this call, by round and then in order
- * of acceptance, until it returns non-zero. */
+ * of acceptance, until it returns non-zero. The report's values are valid during the call only.
+ * DPOT_ERR_CORRUPT after the reports before it, DPOT_ERR_MEMORY. One commit is in memory at a time. */
 typedef int (*store_each_report)(void *ctx, uint32_t round, const struct dpot_report *report);
 DPOT_WARN_UNUSED dpot_status store_read_pool(struct store *store, const uint8_t hash[DPOT_HASH_LEN],
                                              store_each_report each, void *ctx,

@@ -2,76 +2,151 @@
 #include "tool/commands.h"
 
 #include "files/array.h"
+#include "pool/decode.h"
 #include "tool/options.h"
 #include "tool/remote.h"
 #include "tool/side_file.h"
 
 #include <stdio.h>
+#include <string.h>
 
-#define INDEX_LEN 4 /* bytes of one report in an export */
+#define INDEX_LEN 4  /* bytes of one report of an index mechanism in an export */
+#define NUMBER_LEN 8 /* bytes of one number of a vector */
 
 static const struct option options[] = {
-    {"export", "F", "write the indices of the accepted reports, u4 (n,)"},
+    {"export", "F", "write the accepted reports: indices, u4 (n,), or vectors, f8 (n, data_dim)"},
+    {"coefficients", NULL, "with --export: vectors as they were released, f8 (n, dim)"},
     REMOTE_OPTIONS,
     REMOTE_TOKEN_OPTION,
     {NULL, NULL, NULL},
 };
 
-static dpot_status decode(struct run *run, const struct dpot_buf *bytes, struct array *indices)
+/* What is exported, by the server's description of the pool. */
+struct export
+{
+    const char *id, *path;
+    const json_t *pool;
+    bool is_vector;
+    enum decode_space space;
+    size_t n_columns;
+    size_t row_len; /* bytes */
+};
+
+/* Reports of laplace and gaussian are vectors, whose lengths the description tells. */
+static dpot_status plan_export(struct run *run, const struct remote *remote, struct export *export)
+{
+    const char *mechanism = json_string_value(json_object_get(export->pool, "mechanism"));
+    const bool is_coefficients = option_is_given(run, "coefficients");
+    enum dpot_mechanism_id id;
+    int64_t n_columns = 1;
+    if (!mechanism || dpot_mechanism_find(mechanism, &id) != DPOT_OK) {
+        return dpot_error_set(&run->error, DPOT_ERR_SERVER,
+                              "%s tells no mechanism that this program knows: is it older than the "
+                              "server?",
+                              remote->url);
+    }
+    export->is_vector = dpot_mechanism_is_vector(id);
+    export->space = is_coefficients ? DECODE_COEFFICIENTS : DECODE_DATA;
+    if (is_coefficients && !export->is_vector) {
+        return dpot_error_set(&run->error, DPOT_ERR_SHAPE,
+                              "the campaign's mechanism is %s, whose reports name points and have "
+                              "no coefficients: leave --coefficients out",
+                              mechanism);
+    }
+    if (export->is_vector &&
+        json_get_integer(export->pool, "pool", is_coefficients ? "dim" : "data_dim", 1,
+                         DPOT_VECTOR_DIM_MAX, &n_columns, &run->error) != DPOT_OK) {
+        return dpot_error_set(&run->error, DPOT_ERR_SERVER,
+                              "%s tells no length of its vectors: is it a dpotd?", remote->url);
+    }
+    export->n_columns = (size_t)n_columns;
+    export->row_len = export->is_vector ? NUMBER_LEN * export->n_columns : INDEX_LEN;
+    return DPOT_OK;
+}
+
+static double load_number(const uint8_t *bytes)
+{
+    const uint64_t bits = dpot_load_u64(bytes);
+    double number;
+    memcpy(&number, &bits, sizeof number);
+    return number;
+}
+
+static dpot_status decode(struct run *run, const struct export *export,
+                          const struct dpot_buf *bytes, struct array *reports)
 {
     if (bytes->len == 0) {
         return RUN_FAIL(run, EXIT_CODE_NOT_READY, DPOT_ERR_NOT_OPEN,
                         "the pool is empty: there is nothing to export yet");
     }
-    if (bytes->len % INDEX_LEN != 0) {
+    if (bytes->len % export->row_len != 0) {
         return dpot_error_set(&run->error, DPOT_ERR_SERVER,
-                              "the export has %zu bytes: it was cut off, ask again", bytes->len);
+                              "the export has %zu bytes, no multiple of %zu: it was cut off, ask "
+                              "again",
+                              bytes->len, export->row_len);
     }
-    const dpot_status status = array_init(indices, bytes->len / INDEX_LEN, 1, true);
-    for (size_t i = 0; status == DPOT_OK && i < indices->n_rows; i++) {
-        indices->values[i] = dpot_load_u32(bytes->data + INDEX_LEN * i);
+    const dpot_status status =
+        array_init(reports, bytes->len / export->row_len, export->n_columns, !export->is_vector);
+    for (size_t i = 0; status == DPOT_OK && i < reports->n_rows * reports->n_cols; i++) {
+        reports->values[i] = export->is_vector ? load_number(bytes->data + NUMBER_LEN * i)
+                                               : dpot_load_u32(bytes->data + INDEX_LEN * i);
     }
     return status;
 }
 
-/* The counts may be older than the export by a moment; n is that of the file. */
-static dpot_status write_export(struct run *run, const char *path, const json_t *pool,
-                                const struct array *indices)
+static json_t *describe_export(const struct export *export, size_t n)
 {
-    static const char *const copied[] = {"campaign_hash", "mechanism", "accepted", "duplicate",
-                                         "rejected"};
+    static const char *const copied[] = {"campaign_hash", "mechanism", "scale",
+                                         "accepted",      "duplicate", "rejected"};
+    static const char *const copied_vector[] = {"dim", "data_dim", "transform"};
     json_t *side = json_object();
     for (size_t i = 0; i < sizeof copied / sizeof copied[0]; i++) {
-        json_t *value = json_object_get(pool, copied[i]);
+        json_t *value = json_object_get(export->pool, copied[i]);
         (void)json_object_set_new(side, copied[i], value ? json_incref(value) : json_null());
     }
-    (void)json_object_set_new(side, "scale", json_null());
-    (void)json_object_set_new(side, "n", json_integer((json_int_t)indices->n_rows));
-    dpot_status status = array_write(path, indices, ARRAY_U4, &run->error);
+    for (size_t i = 0; export->is_vector && i < sizeof copied_vector / sizeof copied_vector[0];
+         i++) {
+        (void)json_object_set(side, copied_vector[i],
+                              json_object_get(export->pool, copied_vector[i]));
+    }
+    if (export->is_vector) {
+        (void)json_object_set_new(side, "space", json_string(decode_space_name(export->space)));
+    }
+    /* The counts may be older than the export by a moment; n is that of the file. */
+    (void)json_object_set_new(side, "n", json_integer((json_int_t)n));
+    return side;
+}
+
+static dpot_status write_export(struct run *run, const struct export *export,
+                                const struct array *reports)
+{
+    json_t *side = describe_export(export, reports->n_rows);
+    dpot_status status =
+        array_write(export->path, reports, export->is_vector ? ARRAY_F8 : ARRAY_U4, &run->error);
     if (status == DPOT_OK) {
-        status = side ? side_file_write(path, side, &run->error) : DPOT_ERR_MEMORY;
+        status = side ? side_file_write(export->path, side, &run->error) : DPOT_ERR_MEMORY;
     }
     json_decref(side);
     return status;
 }
 
-static dpot_status export_pool(struct run *run, struct remote *remote, const char *id,
-                               const char *path, const json_t *pool)
+static dpot_status export_reports(struct run *run, struct remote *remote, struct export *export)
 {
     char url_path[96];
     struct dpot_buf bytes;
-    struct array indices = {0};
-    (void)snprintf(url_path, sizeof url_path, "/v1/admin/campaigns/%.32s/pool/export", id);
-    dpot_buf_init(&bytes, ARRAY_ENTRIES_MAX * INDEX_LEN, NULL);
+    struct array reports = {0};
+    (void)snprintf(url_path, sizeof url_path, "/v1/admin/campaigns/%.32s/pool/%s", export->id,
+                   export->space == DECODE_DATA ? "export" : "coefficients");
+    dpot_buf_init(&bytes, ARRAY_ENTRIES_MAX / export->n_columns * export->row_len, NULL);
     dpot_status status = remote_call(remote, "GET", url_path, NULL, &bytes);
     if (status == DPOT_OK) {
-        status = decode(run, &bytes, &indices);
-    }
-    if (status == DPOT_OK) {
-        status = write_export(run, path, pool, &indices);
+        status = decode(run, export, &bytes, &reports);
     }
     dpot_buf_release(&bytes);
-    array_release(&indices);
+    if (status == DPOT_OK) {
+        status = write_export(run, export, &reports);
+    }
+    array_release(&reports);
     return status;
 }
 
@@ -80,20 +155,27 @@ static dpot_status run_pool(struct run *run)
     struct remote remote = {0};
     json_t *pool = NULL;
     char path[96];
-    const char *id = run->operands[0], *out = NULL;
-    if (!is_campaign_id(id)) {
-        return RUN_USAGE(run, "\"%.80s\" is no campaign ID: it has 32 hex digits", id);
+    struct export export = {.id = run->operands[0]};
+    if (!is_campaign_id(export.id)) {
+        return RUN_USAGE(run, "\"%.80s\" is no campaign ID: it has 32 hex digits", export.id);
     }
-    dpot_status status = option_array_output(run, "export", &out);
+    dpot_status status = option_array_output(run, "export", &export.path);
+    if (status == DPOT_OK && !export.path && option_is_given(run, "coefficients")) {
+        status = RUN_USAGE(run, "--coefficients says what to export: give --export F too");
+    }
     if (status == DPOT_OK) {
         status = remote_open(run, true, &remote);
     }
-    (void)snprintf(path, sizeof path, "/v1/admin/campaigns/%.32s/pool", id);
+    (void)snprintf(path, sizeof path, "/v1/admin/campaigns/%.32s/pool", export.id);
     if (status == DPOT_OK) {
         status = remote_call_json(&remote, "GET", path, NULL, &pool);
     }
-    if (status == DPOT_OK && out) {
-        status = export_pool(run, &remote, id, out, pool);
+    export.pool = pool;
+    if (status == DPOT_OK && export.path) {
+        status = plan_export(run, &remote, &export);
+    }
+    if (status == DPOT_OK && export.path) {
+        status = export_reports(run, &remote, &export);
     }
     remote_close(&remote);
     if (status == DPOT_OK) {
@@ -110,8 +192,14 @@ const struct command command_pool = {
     .n_operands = 1,
     .summary = "counts of a campaign's pool; with --export its reports",
     .details =
-        "F.json beside the export holds campaign_hash, mechanism, scale, n, accepted, duplicate,\n"
-        "rejected. Keys: those, min_pool, is_ready.",
+        "Vectors (laplace, gaussian) are decoded to data units: the grid step times what the "
+        "device\n"
+        "released, then the inverse transform. --coefficients leaves that one out; it is what\n"
+        "generators are trained on. F.json beside the export holds campaign_hash, mechanism, "
+        "scale,\n"
+        "n, accepted, duplicate, rejected, and for vectors dim, data_dim, transform, space (data "
+        "or\n"
+        "coefficients). Keys: those but space, min_pool, is_ready.",
     .example = "dpot pool 3f1d5a0c9b7e4826a1c0d2e4f6a8b0c2 --server https://pool.example.org "
                "--export pool.npy",
     .options = options,

@@ -1,6 +1,7 @@
 #include "tool/simulate/in_process.h"
 
 #include "base/clock.h"
+#include "pool/decode.h"
 
 #include <string.h>
 
@@ -54,7 +55,7 @@ dpot_status in_process_open(const struct dpot_campaign *campaign, struct in_proc
                             struct dpot_error *error)
 {
     uint8_t secret_key[DPOT_SIGN_SECRET_LEN];
-    *server = (struct in_process){0};
+    *server = (struct in_process){.campaign = campaign};
     dpot_buf_init(&server->signed_campaign, SIGNED_BYTES_MAX, NULL);
     dpot_buf_init(&server->signed_keys, DPOT_KEYS_BYTES_MAX, NULL);
     dpot_sign_keypair(server->pin, secret_key);
@@ -171,39 +172,75 @@ dpot_status in_process_count(const struct in_process *server, struct pool_count 
     return store_count_pool(server->store, server->hash, count, error);
 }
 
+/* Reports on their way into an array. */
 struct reading {
-    struct array *indices;
+    struct decoder *decoder; /* NULL: indices */
+    struct array *pool;
     size_t n;
+    dpot_status status; /* why it ended early */
+    struct dpot_error *error;
 };
 
-static int take_index(void *ctx, uint32_t round, const struct dpot_report *report)
+static int take_report(void *ctx, uint32_t round, const struct dpot_report *report)
 {
     struct reading *reading = ctx;
+    const struct array *pool = reading->pool;
     (void)round;
-    if (reading->n < reading->indices->n_rows) {
-        reading->indices->values[reading->n++] = report->index;
+    if (reading->n == pool->n_rows) {
+        return 1;
     }
-    return 0;
+    double *row = pool->values + reading->n++ * pool->n_cols;
+    if (reading->decoder) {
+        reading->status = decoder_run(reading->decoder, report, row, reading->error);
+    } else {
+        *row = report->index;
+    }
+    return reading->status != DPOT_OK;
 }
 
-dpot_status in_process_pool(const struct in_process *server, struct array *indices,
+/* The array, and what fills it. */
+static dpot_status prepare_reading(const struct in_process *server, uint64_t n_accepted,
+                                   struct reading *reading)
+{
+    dpot_status status = DPOT_OK;
+    size_t n_columns = 1;
+    const bool is_vector = dpot_mechanism_is_vector(server->campaign->mechanism);
+    if (is_vector) {
+        status = decoder_new(server->campaign, DECODE_DATA, &reading->decoder, reading->error);
+    }
+    if (status == DPOT_OK && is_vector) {
+        n_columns = decoder_n_columns(reading->decoder);
+    }
+    if (status == DPOT_OK && n_accepted > ARRAY_ENTRIES_MAX / n_columns) {
+        status = dpot_error_set(reading->error, DPOT_ERR_TOO_LARGE,
+                                "the pool has %llu x %zu numbers, an array at most %zu: simulate "
+                                "fewer devices",
+                                (unsigned long long)n_accepted, n_columns, ARRAY_ENTRIES_MAX);
+    }
+    return status == DPOT_OK ? array_init(reading->pool, (size_t)n_accepted, n_columns, !is_vector)
+                             : status;
+}
+
+dpot_status in_process_pool(const struct in_process *server, struct array *pool,
                             struct dpot_error *error)
 {
     struct pool_count count;
-    struct reading reading = {.indices = indices};
-    *indices = (struct array){0};
+    struct reading reading = {.pool = pool, .error = error};
+    *pool = (struct array){0};
     dpot_status status = in_process_count(server, &count, error);
     if (status == DPOT_OK && count.n_accepted == 0) {
         return DPOT_ERR_NOT_FOUND;
     }
     if (status == DPOT_OK) {
-        status = array_init(indices, (size_t)count.n_accepted, 1, true);
+        status = prepare_reading(server, count.n_accepted, &reading);
     }
     if (status == DPOT_OK) {
-        status = store_read_pool(server->store, server->hash, take_index, &reading, error);
+        status = store_read_pool(server->store, server->hash, take_report, &reading, error);
+        status = status == DPOT_OK ? reading.status : status;
     }
+    decoder_free(reading.decoder);
     if (status != DPOT_OK) {
-        array_release(indices);
+        array_release(pool);
     }
     return status;
 }

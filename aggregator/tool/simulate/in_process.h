@@ -12,6 +12,7 @@
 #define IN_PROCESS_URL "http://in-process"
 
 struct in_process {
+    const struct dpot_campaign *campaign; /* borrowed */
     struct store *store;
     struct registry *registry;
     struct seal_secret seal_secret;
@@ -21,7 +22,7 @@ struct in_process {
     struct dpot_buf signed_keys;
 };
 
-/* Release it also after a failure. The campaign's id must be set. */
+/* Release it also after a failure. The campaign, whose id must be set, is borrowed. */
 DPOT_WARN_UNUSED dpot_status in_process_open(const struct dpot_campaign *campaign,
                                              struct in_process *server, struct dpot_error *error);
 void in_process_close(struct in_process *server);
@@ -39,8 +40,10 @@ void in_process_connect(const struct in_process *server, const struct dpot_clock
 DPOT_WARN_UNUSED dpot_status in_process_count(const struct in_process *server,
                                               struct pool_count *count, struct dpot_error *error);
 
-/* The accepted indices in order; DPOT_ERR_NOT_FOUND without a sentence when there are none. */
-DPOT_WARN_UNUSED dpot_status in_process_pool(const struct in_process *server, struct array *indices,
+/* The accepted reports in order: indices (n,), or vectors in data units (n, data_dim).
+ * DPOT_ERR_NOT_FOUND without a sentence when there are none; DPOT_ERR_TOO_LARGE above
+ * ARRAY_ENTRIES_MAX numbers. */
+DPOT_WARN_UNUSED dpot_status in_process_pool(const struct in_process *server, struct array *pool,
                                              struct dpot_error *error);
 
 #endif

@@ -2,6 +2,8 @@
 
 #include "base/alloc.h"
 #include "files/output.h"
+#include "pool/decode.h"
+#include "pool/describe.h"
 #include "tool/side_file.h"
 
 #include <errno.h>
@@ -154,28 +156,23 @@ static json_t *counts_by(const char *const *names, const uint64_t *counts, size_
     return object;
 }
 
-static json_t *describe_pool(const struct results *r, const struct pool_count *count, size_t n)
+/* The file beside the pool. The pool is at rest, so its counts are those of the array. */
+static json_t *describe_side(const struct results *r, const struct pool_count *count)
 {
-    char hash[2 * DPOT_HASH_LEN + 1];
-    json_t *side = json_object();
-    dpot_hex_encode(hash, r->hash, DPOT_HASH_LEN);
-    (void)json_object_set_new(side, "campaign_hash", json_string(hash));
-    (void)json_object_set_new(side, "mechanism",
-                              json_string(dpot_mechanism_name(r->plan->campaign->mechanism)));
-    (void)json_object_set_new(side, "scale", json_null());
-    (void)json_object_set_new(side, "n", json_integer((json_int_t)n));
-    (void)json_object_set_new(side, "accepted", json_integer((json_int_t)count->n_accepted));
-    (void)json_object_set_new(side, "duplicate", json_integer((json_int_t)count->n_duplicate));
-    (void)json_object_set_new(
-        side, "rejected",
-        counts_by(rejected_names, count->n_rejected + DPOT_REPORT_REJECTED_MALFORMED, N_REJECTED));
+    const struct dpot_campaign *campaign = r->plan->campaign;
+    json_t *side = describe_pool(campaign, r->hash, count);
+    if (side && dpot_mechanism_is_vector(campaign->mechanism)) {
+        (void)json_object_set_new(side, "space", json_string(decode_space_name(DECODE_DATA)));
+    }
     return side;
 }
 
 static dpot_status write_pool(const struct results *r, struct pool_count *count)
 {
     char path[PATH_SIZE];
-    struct array indices = {0};
+    struct array pool = {0};
+    const enum array_type type =
+        dpot_mechanism_is_vector(r->plan->campaign->mechanism) ? ARRAY_F8 : ARRAY_U4;
     *count = (struct pool_count){0};
     if (!r->plan->in_process) {
         return DPOT_OK;
@@ -183,21 +180,21 @@ static dpot_status write_pool(const struct results *r, struct pool_count *count)
     join(path, r->folder, "pool.npy");
     dpot_status status = in_process_count(r->plan->in_process, count, &r->run->error);
     if (status == DPOT_OK) {
-        status = in_process_pool(r->plan->in_process, &indices, &r->run->error);
+        status = in_process_pool(r->plan->in_process, &pool, &r->run->error);
     }
     if (status == DPOT_ERR_NOT_FOUND) {
         run_warn(r->run, "the pool is empty: there is no pool.npy to write");
         return DPOT_OK;
     }
     if (status == DPOT_OK) {
-        status = array_write(path, &indices, ARRAY_U4, &r->run->error);
+        status = array_write(path, &pool, type, &r->run->error);
     }
     if (status == DPOT_OK) {
-        json_t *side = describe_pool(r, count, indices.n_rows);
-        status = side_file_write(path, side, &r->run->error);
+        json_t *side = describe_side(r, count);
+        status = side ? side_file_write(path, side, &r->run->error) : DPOT_ERR_MEMORY;
         json_decref(side);
     }
-    array_release(&indices);
+    array_release(&pool);
     return status;
 }
 

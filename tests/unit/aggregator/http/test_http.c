@@ -1,5 +1,6 @@
 /* The server over loopback, as devices and analysts meet it. */
 #include "unit/aggregator/http/rig.h"
+#include "unit/aggregator/vectors.h"
 
 #include <criterion/criterion.h>
 #include <pthread.h>
@@ -205,5 +206,59 @@ Test(http, the_pool_is_counted_and_exported_in_order)
     cr_assert_eq(strtoul(http_header(&last, "Content-Length"), NULL, 10), 100);
     for (uint32_t i = 0; i < 25; i++) {
         cr_assert_eq(dpot_load_u32((const uint8_t *)text + 4 * (size_t)i), i % FIXTURE_RING_SIZE);
+    }
+}
+
+Test(http, an_index_pool_has_no_coefficients)
+{
+    struct dpot_buf body = sealed(0, 2);
+    cr_assert_eq(request("POST", reports_path, NULL, body.data, body.len), 202);
+    dpot_buf_release(&body);
+    cr_assert_eq(
+        request("GET", campaign_path("/v1/admin/campaigns", "/pool/coefficients"), TOKEN, "", 0),
+        400);
+    cr_assert_not_null(strstr(text, "DPOT_ERR_SHAPE"));
+    cr_assert_not_null(strstr(text, "wpm"));
+    cr_assert_eq(
+        request("GET", campaign_path("/v1/admin/campaigns", "/pool/coefficients"), NULL, "", 0),
+        401);
+}
+
+Test(http, a_pool_of_vectors_is_described_and_exported_in_data_units)
+{
+    const struct dpot_campaign campaign = vectors_gaussian();
+    int64_t values[4][VECTORS_DCT_DIM];
+    struct dpot_report reports[4];
+    struct dpot_buf body;
+    vectors_open(rig.store, &campaign, rig.secret_key, &rig.record);
+    dpot_hex_encode(hex_id, rig.record.campaign_id, sizeof rig.record.campaign_id);
+    for (uint32_t i = 0; i < 4; i++) {
+        reports[i] = vectors_report(i, VECTORS_DCT_DIM, 200, values[i]);
+    }
+    dpot_buf_init(&body, DPOT_BATCH_BYTES_MAX, NULL);
+    fixture_seal(&rig.secret.key, rig.record.hash, 0, reports, 4, &body);
+    cr_assert_eq(
+        request("POST", campaign_path("/v1/campaigns", "/reports"), NULL, body.data, body.len), 202,
+        "%s", text);
+    dpot_buf_release(&body);
+    cr_assert_eq(request("GET", campaign_path("/v1/admin/campaigns", "/pool"), TOKEN, "", 0), 200);
+    json_t *pool = fixture_json(text);
+    cr_assert_eq(json_integer_value(json_object_get(pool, "n")), 4);
+    cr_assert_eq(json_number_value(json_object_get(pool, "scale")), 8);
+    cr_assert_eq(json_integer_value(json_object_get(pool, "data_dim")), VECTORS_DCT_DATA_DIM);
+    json_decref(pool);
+    cr_assert_eq(request("GET", campaign_path("/v1/admin/campaigns", "/pool/export"), TOKEN, "", 0),
+                 200);
+    cr_assert_eq(strtoul(http_header(&last, "Content-Length"), NULL, 10),
+                 8 * VECTORS_DCT_DATA_DIM * 4);
+    cr_assert_eq(
+        request("GET", campaign_path("/v1/admin/campaigns", "/pool/coefficients"), TOKEN, "", 0),
+        200);
+    cr_assert_eq(strtoul(http_header(&last, "Content-Length"), NULL, 10), 8 * VECTORS_DCT_DIM * 4);
+    for (size_t i = 0; i < VECTORS_DCT_DIM * 4; i++) {
+        const uint64_t bits = dpot_load_u64((const uint8_t *)text + 8 * i);
+        double number;
+        memcpy(&number, &bits, sizeof number);
+        cr_assert_eq(number, 0.5 * (double)values[i / VECTORS_DCT_DIM][i % VECTORS_DCT_DIM]);
     }
 }

@@ -84,10 +84,18 @@ Test(job_kinds, a_campaign_of_another_mechanism_is_refused_by_its_name)
     cr_assert_eq(kind_of("base-measure")->check(&campaign, &error), DPOT_ERR_RANGE);
     cr_assert_not_null(strstr(error.text, "kpm"), "%s", error.text);
     cr_assert_eq(kind_of("estimate")->check(&campaign, &error), DPOT_OK);
-    campaign.mechanism = DPOT_MECHANISM_LAPLACE;
-    cr_assert_eq(kind_of("estimate")->check(&campaign, &error), DPOT_ERR_RANGE);
-    cr_assert_not_null(strstr(error.text, "laplace"), "%s", error.text);
-    cr_assert_eq(kind_of("base-measure")->check(&campaign, &error), DPOT_ERR_RANGE);
+}
+
+Test(job_kinds, a_pool_of_vectors_has_no_points_to_count_and_no_base_measure)
+{
+    static const char *const kinds[] = {"estimate", "base-measure"};
+    static const enum dpot_mechanism_id ids[] = {DPOT_MECHANISM_LAPLACE, DPOT_MECHANISM_GAUSSIAN};
+    for (size_t i = 0; i < 4; i++) {
+        struct dpot_campaign campaign = {.mechanism = ids[i / 2]};
+        struct dpot_error error = {{0}};
+        cr_assert_eq(kind_of(kinds[i % 2])->check(&campaign, &error), DPOT_ERR_SHAPE);
+        cr_assert_not_null(strstr(error.text, dpot_mechanism_name(ids[i / 2])), "%s", error.text);
+    }
 }
 
 Test(job_kinds, more_costs_than_a_job_can_hold_are_refused_before_any_work)

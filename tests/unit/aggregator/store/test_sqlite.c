@@ -2,6 +2,7 @@
  * processes. */
 #include "store/database.h"
 #include "unit/aggregator/fixture.h"
+#include "unit/aggregator/vectors.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>
@@ -168,6 +169,65 @@ Test(sqlite, an_id_that_is_stored_twice_is_corrupt)
     memcpy(append.hash, rig.record.hash, sizeof append.hash);
     cr_assert_eq(store_append_reports(rig.store, &append, NULL), DPOT_ERR_CORRUPT);
     store_close(rig.store);
+}
+
+static int ignore_report(void *ctx, uint32_t round, const struct dpot_report *report)
+{
+    (void)ctx;
+    (void)round;
+    (void)report;
+    return 0;
+}
+
+/* Alters a stored block of two vectors of three numbers; reading it and rebuilding its ids must fail. */
+static void refuse_altered_vectors(const char *sql)
+{
+    struct store *store = NULL;
+    struct revision_record record = {.revision = 1, .name = "vectors"};
+    struct dpot_error error = {{0}};
+    int64_t values[2][3];
+    const struct dpot_report reports[] = {vectors_report(1, 3, 100, values[0]),
+                                          vectors_report(2, 3, 100, values[1])};
+    cr_assert_eq(store_open(url, &store, NULL), DPOT_OK);
+    cr_assert_eq(store_add_revision(store, &record, "x", 1, NULL), DPOT_OK);
+    cr_assert_eq(store_set_state(store, record.hash, REVISION_OPEN, NULL), DPOT_OK);
+    vectors_append(store, record.hash, 0, reports, 2);
+    store_close(store);
+    tamper(sql);
+    cr_assert_eq(store_open(url, &store, NULL), DPOT_OK);
+    cr_assert_eq(store_read_pool(store, record.hash, ignore_report, NULL, &error), DPOT_ERR_CORRUPT,
+                 "%s", sql);
+    cr_assert_not_null(strstr(error.text, "a block of reports"), "%s", error.text);
+    const uint8_t is_refused[2] = {0};
+    enum dpot_report_status statuses[2];
+    struct store_append append = {
+        .n_reports = 2, .reports = reports, .is_refused = is_refused, .statuses = statuses};
+    cr_assert_eq(store_append_reports(store, &append, NULL), DPOT_ERR_CORRUPT, "%s", sql);
+    store_close(store);
+    cr_assert_eq(unlink(path), 0);
+}
+
+Test(sqlite, a_block_of_vectors_that_was_torn_or_altered_is_corrupt)
+{
+    static const char *const alterations[] = {
+        "UPDATE commits SET reports = substr(reports, 1, length(reports) - 1)",
+        "UPDATE commits SET reports = substr(reports, 1, 8)",
+        "UPDATE commits SET reports = substr(reports, 1, 7)",
+        "UPDATE commits SET reports = x''",
+        "UPDATE commits SET reports = reports || x'00'",
+        "UPDATE commits SET reports = x'00000000' || substr(reports, 5)",
+        "UPDATE commits SET reports = x'ffffffff' || substr(reports, 5)",
+        "UPDATE commits SET reports = x'0300000009000000' || substr(reports, 9)",
+        "UPDATE commits SET reports = x'0300000000000000' || substr(reports, 9)",
+        "UPDATE commits SET n_reports = 1",
+        "UPDATE commits SET n_reports = -2",
+        "UPDATE commits SET n_reports = 4611686018427387904",
+        "UPDATE commits SET format = 1",
+        "UPDATE commits SET format = 3",
+    };
+    for (size_t i = 0; i < sizeof alterations / sizeof alterations[0]; i++) {
+        refuse_altered_vectors(alterations[i]);
+    }
 }
 
 Test(sqlite, two_stores_on_one_file_accept_an_id_once)

@@ -10,13 +10,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define HEAD_SIZE 8192
+
 /* Reads up to the end of the header; bodies of the tests are short and stay in the socket. */
-static void read_request(int connection)
+static void read_request(int connection, char text[HEAD_SIZE])
 {
-    char text[8192];
     size_t len = 0;
-    while (len < sizeof text - 1) {
-        const ssize_t n = read(connection, text + len, sizeof text - 1 - len);
+    text[0] = '\0';
+    while (len < HEAD_SIZE - 1) {
+        const ssize_t n = read(connection, text + len, HEAD_SIZE - 1 - len);
         if (n <= 0) {
             return;
         }
@@ -28,28 +30,49 @@ static void read_request(int connection)
     }
 }
 
-static void serve(int listener, const char *status, const void *body, size_t len)
+/* "METHOD PATH HTTP/1.1 ..." */
+static const struct canned_answer *choose(const char *head, const struct canned_answer *answers,
+                                          size_t n)
+{
+    const char *path = strchr(head, ' ');
+    const size_t len = path ? strcspn(path + 1, " ") : 0;
+    for (size_t i = 0; path && i < n; i++) {
+        const size_t ending_len = strlen(answers[i].ending);
+        if (ending_len <= len &&
+            strncmp(path + 1 + len - ending_len, answers[i].ending, ending_len) == 0) {
+            return &answers[i];
+        }
+    }
+    return NULL;
+}
+
+static void serve(int listener, const struct canned_answer *answers, size_t n_answers)
 {
     for (;;) {
-        char head[256];
+        char head[256], request[HEAD_SIZE];
         const int connection = accept(listener, NULL, NULL);
         if (connection < 0) {
             _exit(1);
         }
-        read_request(connection);
+        read_request(connection, request);
+        const struct canned_answer *answer = choose(request, answers, n_answers);
+        if (!answer) {
+            _exit(2);
+        }
         const int n = snprintf(head, sizeof head,
                                "HTTP/1.1 %s\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n",
-                               status, len);
+                               answer->status, answer->len);
         (void)!write(connection, head, (size_t)n);
-        (void)!write(connection, body, len);
+        (void)!write(connection, answer->body, answer->len);
         (void)shutdown(connection, SHUT_WR);
-        read_request(connection); /* what is left of the body, so that closing does not reset */
+        read_request(connection, request); /* what is left of the body, so that closing does not
+                                              reset */
         (void)close(connection);
     }
 }
 
-void canned_server_start(struct canned_server *server, const char *status, const void *body,
-                         size_t len)
+void canned_server_start_answers(struct canned_server *server, const struct canned_answer *answers,
+                                 size_t n)
 {
     struct sockaddr_in address = {.sin_family = AF_INET};
     socklen_t address_len = sizeof address;
@@ -65,9 +88,16 @@ void canned_server_start(struct canned_server *server, const char *status, const
     cr_assert_geq(server->child, 0);
     if (server->child == 0) {
         (void)alarm(60); /* never outlives its test by much */
-        serve(listener, status, body, len);
+        serve(listener, answers, n);
     }
     (void)close(listener);
+}
+
+void canned_server_start(struct canned_server *server, const char *status, const void *body,
+                         size_t len)
+{
+    const struct canned_answer answer = {"", status, body, len};
+    canned_server_start_answers(server, &answer, 1);
 }
 
 void canned_server_stop(struct canned_server *server)

@@ -1,4 +1,4 @@
-/* A server that answers every request with the same bytes, on loopback, in a child process. */
+/* A server that answers with the same bytes every time, on loopback, in a child process. */
 #ifndef DPOT_TESTS_UNIT_AGGREGATOR_TOOL_CANNED_SERVER_H
 #define DPOT_TESTS_UNIT_AGGREGATOR_TOOL_CANNED_SERVER_H
 
@@ -10,7 +10,18 @@ struct canned_server {
     char url[64];
 };
 
-/* `status` is a line such as "404 Not Found". */
+struct canned_answer {
+    const char *ending; /* of the path; "" for any */
+    const char *status; /* a line such as "404 Not Found" */
+    const void *body;
+    size_t len;
+};
+
+/* Every request gets the first of `answers` whose ending is that of its path; there must be one. */
+void canned_server_start_answers(struct canned_server *server, const struct canned_answer *answers,
+                                 size_t n);
+
+/* The same answer to every request. */
 void canned_server_start(struct canned_server *server, const char *status, const void *body,
                          size_t len);
 void canned_server_stop(struct canned_server *server);

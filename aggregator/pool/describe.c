@@ -1,0 +1,59 @@
+#include "pool/describe.h"
+
+#include "pool/decode.h"
+
+/* "malformed": 3, ... without the "rejected_" that the names share. */
+static json_t *describe_rejected(const struct pool_count *count)
+{
+    static const char prefix[] = "rejected_";
+    json_t *rejected = json_object();
+    for (int i = DPOT_REPORT_REJECTED_MALFORMED; i < DPOT_REPORT_STATUS_END; i++) {
+        const char *name = dpot_report_status_name((enum dpot_report_status)i);
+        (void)json_object_set_new(rejected, name + sizeof prefix - 1,
+                                  json_integer((json_int_t)count->n_rejected[i]));
+    }
+    return rejected;
+}
+
+static json_t *describe_transform(const struct dpot_transform *transform)
+{
+    if (transform->id == DPOT_TRANSFORM_NONE) {
+        return json_pack("{s:s}", "type", "none");
+    }
+    json_t *keep = json_array();
+    for (uint32_t i = 0; i < transform->n_keep; i++) {
+        (void)json_array_append_new(keep, json_integer((json_int_t)transform->keep[i]));
+    }
+    return json_pack("{s:s,s:[I,I],s:o}", "type", "dct", "shape", (json_int_t)transform->rows,
+                     (json_int_t)transform->cols, "keep", keep);
+}
+
+static dpot_status add_vector(json_t *pool, const struct dpot_campaign *campaign)
+{
+    json_t *vector = json_pack("{s:o,s:I,s:I,s:o}", "scale", json_number(decode_scale(campaign)),
+                               "dim", (json_int_t)campaign->vector.dim, "data_dim",
+                               (json_int_t)dpot_vector_data_dim(&campaign->vector), "transform",
+                               describe_transform(&campaign->vector.transform));
+    const bool is_done = vector && json_object_update(pool, vector) == 0;
+    json_decref(vector);
+    return is_done ? DPOT_OK : DPOT_ERR_MEMORY;
+}
+
+json_t *describe_pool(const struct dpot_campaign *campaign, const uint8_t hash[DPOT_HASH_LEN],
+                      const struct pool_count *count)
+{
+    char hex[2 * DPOT_HASH_LEN + 1];
+    dpot_hex_encode(hex, hash, DPOT_HASH_LEN);
+    json_t *pool = json_pack(
+        "{s:s,s:s,s:n,s:I,s:I,s:I,s:o,s:I,s:b}", "campaign_hash", hex, "mechanism",
+        dpot_mechanism_name(campaign->mechanism), "scale", "n", (json_int_t)count->n_accepted,
+        "accepted", (json_int_t)count->n_accepted, "duplicate", (json_int_t)count->n_duplicate,
+        "rejected", describe_rejected(count), "min_pool", (json_int_t)campaign->min_pool,
+        "is_ready", count->n_accepted >= campaign->min_pool);
+    if (pool && dpot_mechanism_is_vector(campaign->mechanism) &&
+        add_vector(pool, campaign) != DPOT_OK) {
+        json_decref(pool);
+        return NULL;
+    }
+    return pool;
+}

@@ -1,0 +1,16 @@
+/* What is told of a pool: its counts, and what its export holds. The JSON of the admin API and of the
+ * files beside exports. */
+#ifndef DPOT_POOL_DESCRIBE_H
+#define DPOT_POOL_DESCRIBE_H
+
+#include "files/json.h"
+#include "store/store.h"
+
+/* {"campaign_hash", "mechanism", "scale", "n", "accepted", "duplicate", "rejected": {"malformed", ...},
+ * "min_pool", "is_ready"}; scale is null for an index mechanism. Of a vector mechanism also {"dim",
+ * "data_dim", "transform": {"type": "none"} or {"type": "dct", "shape": [rows, cols], "keep": [numbers of
+ * the coefficients]}}. New reference; NULL when memory is out. */
+json_t *describe_pool(const struct dpot_campaign *campaign, const uint8_t hash[DPOT_HASH_LEN],
+                      const struct pool_count *count);
+
+#endif
