@@ -40,7 +40,8 @@ Test(judge, a_vector_of_another_length_is_malformed)
 /* Every coordinate may hold the numbers of its own side and its noise, and none beyond. */
 static void expect_range(const struct dpot_campaign *campaign, uint32_t j, int64_t lo, int64_t hi)
 {
-    const int64_t inside[] = {lo, hi, 0}, outside[] = {lo - 1, hi + 1, INT64_MIN, INT64_MAX};
+    const int64_t inside[] = {lo, hi, (lo + hi) / 2},
+                  outside[] = {lo - 1, hi + 1, INT64_MIN, INT64_MAX};
     for (size_t i = 0; i < 3; i++) {
         values[j] = inside[i];
         cr_assert_eq(judge_vector(campaign, DIM), DPOT_REPORT_ACCEPTED, "%lld in coordinate %u",
@@ -56,19 +57,19 @@ static void expect_range(const struct dpot_campaign *campaign, uint32_t j, int64
 
 Test(judge, numbers_that_laplace_noise_cannot_reach_are_out_of_range)
 {
-    int64_t lo[DIM] = {-5, 0, -1000, 7}, hi[DIM] = {5, 0, 2000, 7};
+    int64_t lo[DIM] = {-5, 0, -100, 7}, hi[DIM] = {5, 0, 100, 7};
     struct dpot_campaign campaign = vectors_laplace(DIM);
     const int64_t reach = (1 << 8) - 1; /* M - 1, M = 2^(3 + 5) */
     campaign.vector.lo = lo;
     campaign.vector.hi = hi;
     campaign.vector.n_sides = DIM;
     for (uint32_t j = 0; j < DIM; j++) {
-        expect_range(&campaign, j, lo[j] - reach, hi[j] + reach);
+        expect_range(&campaign, j, hi[j] - reach, lo[j] + reach); /* of the output clamp */
     }
     campaign.vector = (struct dpot_vector_domain){
         .set = DPOT_VECTOR_L1_BALL, .dim = DIM, .radius = 30, .grid_step = 1, .inverse_step = 1};
     for (uint32_t j = 0; j < DIM; j++) {
-        expect_range(&campaign, j, -30 - reach, 30 + reach);
+        expect_range(&campaign, j, 30 - reach, -30 + reach);
     }
 }
 
@@ -77,7 +78,7 @@ Test(judge, numbers_that_gaussian_noise_cannot_reach_are_out_of_range)
     struct dpot_campaign campaign = vectors_laplace(DIM);
     campaign.mechanism = DPOT_MECHANISM_GAUSSIAN;
     campaign.noise.scale_log2 = 6;
-    const int64_t reach = 48 * (1 << 4);
+    const int64_t reach = 48 * (1 << 4) - 1; /* cells 0..47 of 2^(k-2) */
     for (uint32_t j = 0; j < DIM; j++) {
         expect_range(&campaign, j, -5 - reach, 5 + reach);
     }
@@ -91,7 +92,7 @@ Test(judge, the_widest_campaign_has_a_range_without_overflow)
     campaign.vector.hi = hi;
     campaign.noise.scale_log2 = DPOT_LAPLACE_SCALE_LOG2_MAX;
     const int64_t reach = ((int64_t)1 << 45) - 1;
-    expect_range(&campaign, 0, lo[0] - reach, hi[0] + reach);
+    expect_range(&campaign, 0, hi[0] - reach, lo[0] + reach);
 }
 
 Test(judge, groups_and_test_marks_of_vectors_are_judged_like_those_of_points)
