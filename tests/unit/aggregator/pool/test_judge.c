@@ -37,7 +37,7 @@ Test(judge, a_vector_of_another_length_is_malformed)
     }
 }
 
-/* Every coordinate may hold the numbers of its own side and its noise, and none beyond. */
+/* Every coordinate may hold the numbers from lo to hi, and none beyond. */
 static void expect_range(const struct dpot_campaign *campaign, uint32_t j, int64_t lo, int64_t hi)
 {
     const int64_t inside[] = {lo, hi, 0}, outside[] = {lo - 1, hi + 1, INT64_MIN, INT64_MAX};
@@ -54,21 +54,22 @@ static void expect_range(const struct dpot_campaign *campaign, uint32_t j, int64
     values[j] = 0;
 }
 
-Test(judge, numbers_that_laplace_noise_cannot_reach_are_out_of_range)
+Test(judge, numbers_beyond_the_output_clamp_of_laplace_are_out_of_range)
 {
     int64_t lo[DIM] = {-5, 0, -1000, 7}, hi[DIM] = {5, 0, 2000, 7};
     struct dpot_campaign campaign = vectors_laplace(DIM);
-    const int64_t reach = (1 << 8) - 1; /* M - 1, M = 2^(3 + 5) */
+    const int64_t reach = (1 << 13) - 1; /* M - 1, M = 2^(8 + 5) */
+    campaign.noise.scale_log2 = 8;
     campaign.vector.lo = lo;
     campaign.vector.hi = hi;
     campaign.vector.n_sides = DIM;
     for (uint32_t j = 0; j < DIM; j++) {
-        expect_range(&campaign, j, lo[j] - reach, hi[j] + reach);
+        expect_range(&campaign, j, hi[j] - reach, lo[j] + reach);
     }
     campaign.vector = (struct dpot_vector_domain){
         .set = DPOT_VECTOR_L1_BALL, .dim = DIM, .radius = 30, .grid_step = 1, .inverse_step = 1};
     for (uint32_t j = 0; j < DIM; j++) {
-        expect_range(&campaign, j, -30 - reach, 30 + reach);
+        expect_range(&campaign, j, 30 - reach, -30 + reach);
     }
 }
 
@@ -77,7 +78,7 @@ Test(judge, numbers_that_gaussian_noise_cannot_reach_are_out_of_range)
     struct dpot_campaign campaign = vectors_laplace(DIM);
     campaign.mechanism = DPOT_MECHANISM_GAUSSIAN;
     campaign.noise.scale_log2 = 6;
-    const int64_t reach = 48 * (1 << 4);
+    const int64_t reach = 48 * (1 << 4) - 1; /* 48 cells of 2^(6-2) */
     for (uint32_t j = 0; j < DIM; j++) {
         expect_range(&campaign, j, -5 - reach, 5 + reach);
     }
@@ -91,7 +92,7 @@ Test(judge, the_widest_campaign_has_a_range_without_overflow)
     campaign.vector.hi = hi;
     campaign.noise.scale_log2 = DPOT_LAPLACE_SCALE_LOG2_MAX;
     const int64_t reach = ((int64_t)1 << 45) - 1;
-    expect_range(&campaign, 0, lo[0] - reach, hi[0] + reach);
+    expect_range(&campaign, 0, hi[0] - reach, lo[0] + reach);
 }
 
 Test(judge, groups_and_test_marks_of_vectors_are_judged_like_those_of_points)
