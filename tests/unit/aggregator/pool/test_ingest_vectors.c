@@ -52,7 +52,7 @@ Test(ingest_vectors, each_is_judged_alone_and_the_good_ones_are_stored_as_sent)
     reports[2].values = longer;
     reports[2].n_values = DIM + 1;
     reports[3].n_values = DIM - 1;
-    values[4][1] = 261; /* hi + M is 5 + 256 */
+    values[4][1] = 251; /* lo + M - 1 is -5 + 255 */
     cr_assert_eq(rig_post(&rig, 0, reports, 6, statuses), INGEST_ACCEPTED);
     cr_assert_eq(statuses[0], DPOT_REPORT_ACCEPTED);
     cr_assert_eq(statuses[1], DPOT_REPORT_REJECTED_MALFORMED);

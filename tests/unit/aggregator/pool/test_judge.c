@@ -37,11 +37,10 @@ Test(judge, a_vector_of_another_length_is_malformed)
     }
 }
 
-/* Every coordinate may hold the numbers of its own side and its noise, and none beyond. */
+/* Every coordinate may hold the numbers from lo to hi, and none beyond. */
 static void expect_range(const struct dpot_campaign *campaign, uint32_t j, int64_t lo, int64_t hi)
 {
-    const int64_t inside[] = {lo, hi, (lo + hi) / 2},
-                  outside[] = {lo - 1, hi + 1, INT64_MIN, INT64_MAX};
+    const int64_t inside[] = {lo, hi, 0}, outside[] = {lo - 1, hi + 1, INT64_MIN, INT64_MAX};
     for (size_t i = 0; i < 3; i++) {
         values[j] = inside[i];
         cr_assert_eq(judge_vector(campaign, DIM), DPOT_REPORT_ACCEPTED, "%lld in coordinate %u",
@@ -55,16 +54,17 @@ static void expect_range(const struct dpot_campaign *campaign, uint32_t j, int64
     values[j] = 0;
 }
 
-Test(judge, numbers_that_laplace_noise_cannot_reach_are_out_of_range)
+Test(judge, numbers_beyond_the_output_clamp_of_laplace_are_out_of_range)
 {
-    int64_t lo[DIM] = {-5, 0, -100, 7}, hi[DIM] = {5, 0, 100, 7};
+    int64_t lo[DIM] = {-5, 0, -1000, 7}, hi[DIM] = {5, 0, 2000, 7};
     struct dpot_campaign campaign = vectors_laplace(DIM);
-    const int64_t reach = (1 << 8) - 1; /* M - 1, M = 2^(3 + 5) */
+    const int64_t reach = (1 << 13) - 1; /* M - 1, M = 2^(8 + 5) */
+    campaign.noise.scale_log2 = 8;
     campaign.vector.lo = lo;
     campaign.vector.hi = hi;
     campaign.vector.n_sides = DIM;
     for (uint32_t j = 0; j < DIM; j++) {
-        expect_range(&campaign, j, hi[j] - reach, lo[j] + reach); /* of the output clamp */
+        expect_range(&campaign, j, hi[j] - reach, lo[j] + reach);
     }
     campaign.vector = (struct dpot_vector_domain){
         .set = DPOT_VECTOR_L1_BALL, .dim = DIM, .radius = 30, .grid_step = 1, .inverse_step = 1};
@@ -78,7 +78,7 @@ Test(judge, numbers_that_gaussian_noise_cannot_reach_are_out_of_range)
     struct dpot_campaign campaign = vectors_laplace(DIM);
     campaign.mechanism = DPOT_MECHANISM_GAUSSIAN;
     campaign.noise.scale_log2 = 6;
-    const int64_t reach = 48 * (1 << 4) - 1; /* cells 0..47 of 2^(k-2) */
+    const int64_t reach = 48 * (1 << 4) - 1; /* 48 cells of 2^(6-2) */
     for (uint32_t j = 0; j < DIM; j++) {
         expect_range(&campaign, j, -5 - reach, 5 + reach);
     }
