@@ -67,25 +67,32 @@ static dpot_status check_count(struct run *run, size_t row, double device, doubl
     return DPOT_OK;
 }
 
+/* Coordinates of a row. */
+static uint32_t crowd_dim(const struct dpot_campaign *campaign)
+{
+    return dpot_mechanism_is_vector(campaign->mechanism) ? dpot_vector_data_dim(&campaign->vector)
+                                                         : campaign->domain.dim;
+}
+
 static dpot_status check_row(struct run *run, const struct dpot_campaign *campaign, size_t row,
                              const double *values, bool has_count)
 {
     dpot_status status = check_device(run, row, values[0]);
-    if (status == DPOT_OK) {
+    if (status == DPOT_OK && !dpot_mechanism_is_vector(campaign->mechanism)) {
         status = dpot_metric_check_place(&campaign->metric, values + 1, &run->error);
         if (status != DPOT_OK) {
             return dpot_error_prefix(&run->error, status, "--data row %zu", row + 1);
         }
     }
     return status == DPOT_OK && has_count
-               ? check_count(run, row, values[0], values[1 + campaign->domain.dim])
+               ? check_count(run, row, values[0], values[1 + crowd_dim(campaign)])
                : status;
 }
 
 static dpot_status check_rows(struct run *run, const struct array *data,
                               const struct dpot_campaign *campaign)
 {
-    const uint32_t dim = campaign->domain.dim;
+    const uint32_t dim = crowd_dim(campaign);
     const bool has_count = data->n_cols == (size_t)dim + 2;
     if (!has_count && data->n_cols != (size_t)dim + 1) {
         return dpot_error_set(
@@ -178,7 +185,7 @@ dpot_status crowd_load(struct run *run, const struct dpot_campaign *campaign, si
                        struct crowd *crowd)
 {
     struct array data;
-    *crowd = (struct crowd){.dim = campaign->domain.dim};
+    *crowd = (struct crowd){.dim = crowd_dim(campaign)};
     dpot_status status = load_finite(run, "data", &data);
     if (status != DPOT_OK) {
         return status;
@@ -227,6 +234,9 @@ static dpot_status clamp_device(void *ctx, size_t worker, size_t item, struct dp
 dpot_status crowd_clamp(struct run *run, const struct dpot_campaign *campaign, struct crowd *crowd)
 {
     struct clamping clamping = {campaign, crowd};
+    if (dpot_mechanism_is_vector(campaign->mechanism)) {
+        return DPOT_OK;
+    }
     return workers_run(crowd->n_devices, run->n_threads, clamp_device, &clamping, NULL,
                        &run->error);
 }
@@ -238,6 +248,21 @@ static double total_count(const struct crowd *crowd, const struct crowd_device *
         total += crowd->counts[i];
     }
     return total;
+}
+
+void crowd_vector(const struct crowd *crowd, size_t device, double *vector)
+{
+    const struct crowd_device *d = &crowd->devices[device];
+    const double total = total_count(crowd, d);
+    for (uint32_t j = 0; j < crowd->dim; j++) {
+        vector[j] = 0;
+    }
+    for (size_t i = d->first; total > 0 && i < d->first + d->n_rows; i++) {
+        const double weight = crowd->counts[i] / total;
+        for (uint32_t j = 0; j < crowd->dim; j++) {
+            vector[j] += weight * crowd->points[i * crowd->dim + j];
+        }
+    }
 }
 
 /* The default measure of dpot_private_measure_set: n points spread evenly. */

@@ -1,6 +1,7 @@
 /* The crowd of a simulation: rows of data grouped by device.
  *
- * A row is (device, coordinates..., [count]). The devices are the first N that appear; the rows of a
+ * A row is (device, coordinates..., [count]); in campaigns of a vector mechanism the coordinates are
+ * a vector, and a device with several rows has their mean, weighted by the counts. The devices are the first N that appear; the rows of a
  * device need not be together in the file. The truth about the crowd (nearest domain points, the mean
  * measure) is computed here, outside the client: it is what an estimate is compared with. */
 #ifndef DPOT_TOOL_SIMULATE_CROWD_H
@@ -23,7 +24,7 @@ struct crowd {
     struct crowd_device *devices; /* (n_devices) in order of appearance */
     double *points;               /* (n_rows, dim) */
     double *counts;               /* (n_rows) >= 0 */
-    uint32_t *nearest;            /* (n_rows) domain points, after crowd_clamp */
+    uint32_t *nearest;            /* (n_rows) domain points, after crowd_clamp; not of vectors */
 };
 
 /* Reads --data. DPOT_ERR_SHAPE (columns, fewer devices than asked for), DPOT_ERR_RANGE (a device
@@ -33,7 +34,10 @@ DPOT_WARN_UNUSED dpot_status crowd_load(struct run *run, const struct dpot_campa
                                         size_t n_devices, struct crowd *crowd);
 void crowd_release(struct crowd *crowd);
 
-/* Finds the nearest domain point of every row, on the run's threads. */
+/* The vector of a device: zeros when it has no counts. */
+void crowd_vector(const struct crowd *crowd, size_t device, double *vector /* (dim) */);
+
+/* Finds the nearest domain point of every row, on the run's threads; nothing for vectors. */
 DPOT_WARN_UNUSED dpot_status crowd_clamp(struct run *run, const struct dpot_campaign *campaign,
                                          struct crowd *crowd);
 

@@ -202,6 +202,9 @@ static dpot_status open_client(struct device *d)
     config.campaign_epsilon_cap = plan->epsilon_cap;
     config.window_epsilon_cap = plan->epsilon_cap;
     config.lifetime_epsilon_cap = plan->epsilon_cap;
+    config.campaign_delta_cap = plan->delta_cap;
+    config.window_delta_cap = plan->delta_cap;
+    config.lifetime_delta_cap = plan->delta_cap;
     config.window_seconds = 86400;
     config.send_delay_ms = send_delay_ms(plan->campaign);
     config.filesystem = d->filesystem;
@@ -243,6 +246,31 @@ static dpot_status enroll(struct device *d)
     }
 }
 
+static dpot_status submit_vector(struct device *d)
+{
+    const struct crowd *crowd = d->plan->crowd;
+    double *vector = dpot_alloc_array(NULL, crowd->dim, sizeof *vector);
+    if (!vector) {
+        return DPOT_ERR_MEMORY;
+    }
+    crowd_vector(crowd, (size_t)(d->data - crowd->devices), vector);
+    const dpot_status status =
+        dpot_client_submit_vector(d->client, d->plan->campaign->id, vector, crowd->dim, NULL);
+    dpot_free_array(NULL, vector, crowd->dim, sizeof *vector);
+    return status;
+}
+
+static dpot_status submit(struct device *d)
+{
+    const struct crowd *crowd = d->plan->crowd;
+    if (dpot_mechanism_is_vector(d->plan->campaign->mechanism)) {
+        return submit_vector(d);
+    }
+    return dpot_client_submit_points(
+        d->client, d->plan->campaign->id, crowd->points + d->data->first * crowd->dim,
+        crowd->counts + d->data->first, d->data->n_rows, crowd->dim, NULL);
+}
+
 /* What stays unsent after all tries is pending, which is no failure of the simulation. */
 static dpot_status send_reports(struct device *d)
 {
@@ -269,7 +297,6 @@ static dpot_status send_reports(struct device *d)
 
 static dpot_status take_part(struct device *d, bool loses_answer)
 {
-    const struct crowd *crowd = d->plan->crowd;
     dpot_status status = DPOT_OK;
     if (!d->client) {
         status = open_client(d);
@@ -280,9 +307,7 @@ static dpot_status take_part(struct device *d, bool loses_answer)
             return status;
         }
     }
-    status = dpot_client_submit_points(
-        d->client, d->plan->campaign->id, crowd->points + d->data->first * crowd->dim,
-        crowd->counts + d->data->first, d->data->n_rows, crowd->dim, NULL);
+    status = submit(d);
     if (status == DPOT_ERR_BUDGET) {
         d->outcome->n_refused++;
         return DPOT_OK;

@@ -40,7 +40,7 @@ struct device_plan {
     const struct in_process *in_process; /* NULL: over the network */
     uint32_t rounds;
     double dropout, duplicates; /* probabilities */
-    double epsilon_cap;
+    double epsilon_cap, delta_cap;
     bool has_seed;
     uint64_t seed;
     const char *durable; /* folder of folders, or NULL: in memory */

@@ -39,8 +39,8 @@ dpot_status results_make_folder(struct run *run, const char *folder)
 /* What this run may have no cause to write must not stay there from an earlier one. */
 static dpot_status remove_stale(const struct results *r)
 {
-    static const char *const names[] = {"population_true.csv", "population_sample.csv", "pool.npy",
-                                        "pool.npy.json"};
+    static const char *const names[] = {"population_true.csv", "population_sample.csv",
+                                        "vectors_true.npy", "pool.npy", "pool.npy.json"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char path[PATH_SIZE];
         join(path, r->folder, names[i]);
@@ -75,6 +75,35 @@ static void fill_populations(const struct results *r, double n_reports, double *
             sample[crowd_draw_place(crowd, i, r->plan->campaign, r->outcomes[i].place)] += weight;
         }
     }
+}
+
+/* The vectors of the devices that submitted, once for each report, in the order of the devices: what
+ * an estimate from the pool is compared with. */
+static dpot_status write_vectors(const struct results *r)
+{
+    char path[PATH_SIZE];
+    struct array truth = {0};
+    const struct crowd *crowd = r->plan->crowd;
+    size_t n_reports = 0, row = 0;
+    for (size_t i = 0; i < crowd->n_devices; i++) {
+        n_reports += count_reports(r, i);
+    }
+    if (n_reports == 0) {
+        run_warn(r->run, "no device submitted a report: there are no vectors to write");
+        return DPOT_OK;
+    }
+    dpot_status status = array_init(&truth, n_reports, crowd->dim, false);
+    for (size_t i = 0; status == DPOT_OK && i < crowd->n_devices; i++) {
+        for (uint32_t k = 0; k < count_reports(r, i); k++) {
+            crowd_vector(crowd, i, truth.values + row++ * crowd->dim);
+        }
+    }
+    if (status == DPOT_OK) {
+        join(path, r->folder, "vectors_true.npy");
+        status = array_write(path, &truth, ARRAY_F8, &r->run->error);
+    }
+    array_release(&truth);
+    return status;
 }
 
 static dpot_status write_populations(const struct results *r)
@@ -274,7 +303,9 @@ dpot_status results_write(const struct results *results)
     struct pool_count count;
     dpot_status status = remove_stale(results);
     if (status == DPOT_OK) {
-        status = write_populations(results);
+        status = dpot_mechanism_is_vector(results->plan->campaign->mechanism)
+                     ? write_vectors(results)
+                     : write_populations(results);
     }
     if (status == DPOT_OK) {
         status = write_devices(results);

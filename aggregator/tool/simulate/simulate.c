@@ -10,12 +10,14 @@
 #include "tool/simulate/results.h"
 #include "tool/workers.h"
 
+#include <math.h>
 #include <string.h>
 
 #define DEVICES_MAX 10000000
 #define THREADS_DEFAULT 2 /* devices mostly wait for the server */
 #define CAP_MARGIN 1e-9   /* relative: charges are rounded up, caps down */
 #define EPSILON_CAP_MAX 1e6
+#define DELTA_CAP_MAX 0.999999
 
 static const struct option options[] = {
     {"campaign", "FILE|ID", "SPEC.json, a signed campaign, or an ID with --server"},
@@ -179,25 +181,44 @@ static dpot_status load_campaign(struct simulation *s)
 
 /* ---- the run ---- */
 
+/* Caps that just fit what is asked for, unless the user gave one. */
+static void choose_caps(struct simulation *s)
+{
+    struct device_plan *plan = &s->plan;
+    const struct dpot_campaign *campaign = &s->file.campaign;
+    const struct dpot_privacy cost = dpot_mechanism_charge(campaign);
+    const double rounds = (double)s->rounds, epsilon = dpot_epsilon_to_double(cost.epsilon_q32);
+    const bool is_beyond = dpot_mechanism_is_vector(campaign->mechanism) && campaign->simulation;
+    const double ceiling =
+        is_beyond ? dpot_epsilon_to_double(DPOT_SIMULATION_EPSILON_MAX_Q32) : DPOT_EPSILON_CEILING;
+    if (!(plan->epsilon_cap > 0)) {
+        plan->epsilon_cap = epsilon * rounds * (1 + CAP_MARGIN);
+    }
+    plan->delta_cap =
+        fmin(dpot_delta_to_double(cost.delta_q64) * rounds * (1 + CAP_MARGIN), DELTA_CAP_MAX);
+    if (epsilon * rounds > ceiling) {
+        run_warn(s->run,
+                 "%llu rounds of epsilon %g are above the ceiling of %g for one campaign: devices "
+                 "will refuse the later ones",
+                 (unsigned long long)s->rounds, epsilon, ceiling);
+    }
+    if (epsilon > DPOT_EPSILON_CEILING) {
+        run_warn(s->run,
+                 "epsilon %g is above the %d that devices accept: this is an experiment, not "
+                 "protection",
+                 epsilon, DPOT_EPSILON_CEILING);
+    }
+}
+
 static void make_plan(struct simulation *s)
 {
     struct device_plan *plan = &s->plan;
-    const double epsilon =
-        dpot_epsilon_to_double(dpot_mechanism_charge(&s->file.campaign).epsilon_q32);
     plan->crowd = &s->crowd;
     plan->campaign = &s->file.campaign;
     plan->server_url = s->is_in_process ? IN_PROCESS_URL : option_text(s->run, "server");
     plan->in_process = s->is_in_process ? &s->in_process : NULL;
     plan->rounds = (uint32_t)s->rounds;
-    if (!(plan->epsilon_cap > 0)) {
-        plan->epsilon_cap = epsilon * (double)s->rounds * (1 + CAP_MARGIN);
-    }
-    if (epsilon * (double)s->rounds > DPOT_EPSILON_CEILING) {
-        run_warn(s->run,
-                 "%llu rounds of epsilon %g are above the ceiling of %d for one campaign: "
-                 "devices will refuse the later ones",
-                 (unsigned long long)s->rounds, epsilon, DPOT_EPSILON_CEILING);
-    }
+    choose_caps(s);
 }
 
 /* One thread for a seeded run in process, so that the pool has the same order every time. */
@@ -311,7 +332,9 @@ const struct command command_simulate = {
         "campaign\n"
         "that says \"simulation\": true, whose reports carry the TEST mark; a seeded run in "
         "process uses\n"
-        "one thread unless told otherwise.\n"
+        "one thread unless told otherwise. With a vector mechanism a row is a device's vector "
+        "(its\n"
+        "mean when it has several) and vectors_true.npy takes the place of the two populations.\n"
         "Keys: those of results.json.",
     .example =
         "dpot simulate --campaign census.json --data devices.csv --devices 1000 --in-process "
