@@ -1,4 +1,4 @@
-/* The four commands. Each opens the folder, makes one or two calls of libdpot, says what came of
+/* The commands. Each opens the folder, makes one or two calls of libdpot, says what came of
  * it. */
 #include "csv.h"
 #include "json.h"
@@ -54,6 +54,25 @@ static enum exit_code open_folder(struct session *s, const struct options *optio
     return EXIT_DONE;
 }
 
+/* The caps are epsilons and deltas, or rhos. */
+static void set_caps(const struct settings *settings, struct dpot_client_config *config)
+{
+    config->window_seconds = settings->window_seconds;
+    config->accountant = settings->accountant;
+    config->campaign_delta_cap = settings->delta_cap;
+    config->window_delta_cap = settings->delta_cap;
+    config->lifetime_delta_cap = settings->delta_cap;
+    if (settings->accountant == DPOT_ACCOUNTANT_ZCDP) {
+        config->campaign_rho_cap = settings->campaign_cap;
+        config->window_rho_cap = settings->window_cap;
+        config->lifetime_rho_cap = settings->lifetime_cap;
+    } else {
+        config->campaign_epsilon_cap = settings->campaign_cap;
+        config->window_epsilon_cap = settings->window_cap;
+        config->lifetime_epsilon_cap = settings->lifetime_cap;
+    }
+}
+
 static enum exit_code open_client(struct session *s, struct failure *failure)
 {
     const struct settings *settings = &s->settings;
@@ -67,10 +86,7 @@ static enum exit_code open_client(struct session *s, struct failure *failure)
     }
     config.server_url = settings->server;
     memcpy(config.pin, settings->pin, sizeof config.pin);
-    config.campaign_epsilon_cap = settings->campaign_cap;
-    config.window_epsilon_cap = settings->window_cap;
-    config.window_seconds = settings->window_seconds;
-    config.lifetime_epsilon_cap = settings->lifetime_cap;
+    set_caps(settings, &config);
     config.filesystem = s->files;
     config.transport = s->transport;
     status = dpot_client_open(&config, &s->client, text, sizeof text);
@@ -145,6 +161,11 @@ static dpot_status submit(const struct session *s, const struct options *options
                           enum dpot_submit_outcome *outcome)
 {
     const uint8_t *id = s->settings.campaign;
+    if (options->vector) {
+        const double *vector = table->n_rows > 0 ? table->values : NULL;
+        const size_t n = table->n_rows * table->n_columns;
+        return dpot_client_submit_vector(s->client, id, vector, (uint32_t)n, outcome);
+    }
     if (options->histogram) {
         return dpot_client_submit_histogram(s->client, id, table->values, table->n_rows, outcome);
     }
@@ -171,10 +192,15 @@ static enum exit_code check_table(const struct options *options, const struct ta
         return fail(failure, EXIT_INPUT, "a histogram has one column: this file has %zu",
                     table->n_columns);
     }
+    if (options->vector && table->n_rows != 1 && table->n_columns > 1) {
+        return fail(failure, EXIT_INPUT,
+                    "a vector is one row or one column: this file has %zu x %zu", table->n_rows,
+                    table->n_columns);
+    }
     if (options->weighted && table->n_rows > 0 && table->n_columns < 2) {
         return fail(failure, EXIT_INPUT, "--weighted wants coordinates and a weight in each row");
     }
-    if (table->n_columns > UINT32_MAX) {
+    if (table->n_columns > UINT32_MAX || table->n_rows * table->n_columns > UINT32_MAX) {
         return fail(failure, EXIT_INPUT, "too many columns");
     }
     return EXIT_DONE;
@@ -183,7 +209,9 @@ static enum exit_code check_table(const struct options *options, const struct ta
 static enum exit_code read_table(const struct options *options, struct table *table,
                                  struct failure *failure)
 {
-    const char *path = options->points ? options->points : options->histogram;
+    const char *path = options->points      ? options->points
+                       : options->histogram ? options->histogram
+                                            : options->vector;
     enum exit_code code = table_read(table, path, failure);
     if (code == EXIT_DONE) {
         code = check_table(options, table, failure);
@@ -219,8 +247,8 @@ enum exit_code run_report(const struct options *options, struct failure *failure
     struct table table = {0};
     double *weights = NULL;
     size_t n_weights = 0;
-    if (!options->points == !options->histogram) {
-        return fail(failure, EXIT_USAGE, "give either --points or --histogram");
+    if (!!options->points + !!options->histogram + !!options->vector != 1) {
+        return fail(failure, EXIT_USAGE, "give one of --points, --histogram and --vector");
     }
     enum exit_code code = open_session(&s, options, failure);
     if (code == EXIT_DONE) {
@@ -247,6 +275,37 @@ enum exit_code run_report(const struct options *options, struct failure *failure
     table_release(&table);
     close_session(&s);
     return code;
+}
+
+/* ---- consent ---- */
+
+static enum exit_code change_consent(const struct options *options, struct failure *failure,
+                                     dpot_status (*change)(dpot_client *client),
+                                     const char *outcome, const char *sentence)
+{
+    struct session s = {0};
+    enum exit_code code = open_session(&s, options, failure);
+    if (code == EXIT_DONE) {
+        const dpot_status status = change(s.client);
+        if (status == DPOT_OK) {
+            say_outcome(options, &s, outcome, sentence);
+        } else {
+            code = fail_status(failure, status, dpot_client_last_error(s.client));
+        }
+    }
+    close_session(&s);
+    return code;
+}
+
+enum exit_code run_withdraw(const struct options *options, struct failure *failure)
+{
+    return change_consent(options, failure, dpot_client_withdraw, "withdrawn",
+                          "what waited is dropped, nothing more is reported; what was spent stays");
+}
+
+enum exit_code run_grant(const struct options *options, struct failure *failure)
+{
+    return change_consent(options, failure, dpot_client_grant, "granted", "reports are made again");
 }
 
 /* ---- flush ---- */
@@ -428,23 +487,32 @@ static void say_status_json(const struct dpot_client_status *status, double camp
     json_number(&json, "window_epsilon_cap", status->window_epsilon_cap);
     json_number(&json, "campaign_spent_epsilon", campaign_spent);
     json_number(&json, "campaign_epsilon_cap", status->campaign_epsilon_cap);
+    json_text(&json, "accountant", status->accountant == DPOT_ACCOUNTANT_ZCDP ? "zcdp" : "basic");
+    json_number(&json, "spent_delta", status->spent_delta);
+    json_number(&json, "lifetime_delta_cap", status->lifetime_delta_cap);
+    json_number(&json, "window_spent_delta", status->window_spent_delta);
+    json_number(&json, "window_delta_cap", status->window_delta_cap);
+    json_number(&json, "spent_rho", status->spent_rho);
+    json_number(&json, "lifetime_rho_cap", status->lifetime_rho_cap);
+    json_number(&json, "window_spent_rho", status->window_spent_rho);
+    json_number(&json, "window_rho_cap", status->window_rho_cap);
+    json_number(&json, "campaign_rho_cap", status->campaign_rho_cap);
     json_text(&json, "device_time", now);
     json_bool(&json, "is_exhausted", status->is_exhausted != 0);
     json_end(&json);
 }
 
-static void say_status(const struct dpot_client_status *status, const struct settings *settings,
+static void say_status(dpot_client *client, const struct dpot_client_status *status,
                        double campaign_spent)
 {
-    if (status->is_exhausted) {
-        printf("the ledger cannot be trusted: the whole budget counts as spent\n");
+    char statement[1024];
+    if (dpot_client_get_statement(client, statement, sizeof statement) == DPOT_OK) {
+        fputs(statement, stdout);
     }
-    printf("epsilon spent %.2f of %.2f for ever\n", status->spent_epsilon,
-           status->lifetime_epsilon_cap);
-    printf("epsilon spent %.2f of %.2f in the last %llu seconds\n", status->window_spent_epsilon,
-           status->window_epsilon_cap, (unsigned long long)settings->window_seconds);
-    printf("epsilon spent %.2f of %.2f in this campaign\n", campaign_spent,
-           status->campaign_epsilon_cap);
+    if (status->accountant == DPOT_ACCOUNTANT_BASIC) {
+        printf("epsilon spent %.2f of %.2f in this campaign\n", campaign_spent,
+               status->campaign_epsilon_cap);
+    }
     list_counts(status, take_line, NULL);
 }
 
@@ -464,7 +532,7 @@ enum exit_code run_status(const struct options *options, struct failure *failure
         } else if (options->json) {
             say_status_json(&status, campaign_spent);
         } else {
-            say_status(&status, &s.settings, campaign_spent);
+            say_status(s.client, &status, campaign_spent);
         }
     }
     close_session(&s);

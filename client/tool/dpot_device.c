@@ -18,6 +18,8 @@ static const char help_text[] =
     "    dpot-device report   privatise data and put one report in the queue\n"
     "    dpot-device flush    send what is due and wait for the answers\n"
     "    dpot-device status   what was spent, and what became of every report\n"
+    "    dpot-device withdraw consent ends: drop what waits, report nothing more\n"
+    "    dpot-device grant    consent is given again\n"
     "\n"
     "    dpot-device COMMAND --help    options and an example\n"
     "    dpot-device --version\n"
@@ -28,13 +30,18 @@ static const char help_text[] =
 
 static const char enroll_help[] =
     "dpot-device enroll --server URL --campaign ID --pin KEY --dir D\n"
-    "    --campaign-cap E --window-cap E --window-seconds S --lifetime-cap E [--ca-file PEM]\n"
+    "    --campaign-cap E --window-cap E --window-seconds S --lifetime-cap E\n"
+    "    [--delta-cap D] [--accountant basic|zcdp] [--ca-file PEM]\n"
     "\n"
     "Stores the settings in D/device.conf, fetches the newest revision of the campaign, verifies "
     "it\n"
     "under the pinned key and stores it. ID is 32 hexadecimal digits, KEY 64. The caps are "
     "epsilons;\n"
-    "they have no default. Run it again to learn of a new revision.\n"
+    "they have no default. Campaigns that need a delta (gaussian) want --delta-cap, which holds "
+    "for\n"
+    "each cap (default 0). With --accountant zcdp the caps are rhos; the choice is for the life of "
+    "the\n"
+    "folder. Run it again to learn of a new revision.\n"
     "\n"
     "Example:\n"
     "    dpot-device enroll --server https://pool.example.org \\\n"
@@ -42,15 +49,16 @@ static const char enroll_help[] =
     "        --campaign-cap 4 --window-cap 4 --window-seconds 86400 --lifetime-cap 20\n";
 
 static const char report_help[] =
-    "dpot-device report --dir D (--points FILE|- [--weighted] | --histogram FILE|-) [--campaign "
-    "ID]\n"
+    "dpot-device report --dir D (--points FILE|- [--weighted] | --histogram FILE|- |\n"
+    "    --vector FILE|-) [--campaign ID]\n"
     "\n"
     "Charges the ledger, then reads the data, privatises them and queues one report for this "
     "round.\n"
     "Points are CSV rows of coordinates, with --weighted a weight as the last column; a histogram "
     "is\n"
-    "one number a line over the campaign's domain. An empty file of points is a device without "
-    "data.\n"
+    "one number a line over the campaign's domain; a vector is one row or one column of numbers. "
+    "An\n"
+    "empty file of points is a device without data.\n"
     "\n"
     "Example:\n"
     "    printf '40.7,-74.0\\n' | dpot-device report --dir device --points -\n";
@@ -74,8 +82,25 @@ static const char status_help[] =
     "Example:\n"
     "    dpot-device status --dir device --json\n";
 
+static const char withdraw_help[] =
+    "dpot-device withdraw --dir D\n"
+    "\n"
+    "The user withdraws consent: reports that wait are dropped and wiped, and enroll and report "
+    "are\n"
+    "refused (exit code 4) until grant. The ledger keeps what was spent.\n"
+    "\n"
+    "Example:\n"
+    "    dpot-device withdraw --dir device\n";
+
+static const char grant_help[] = "dpot-device grant --dir D\n"
+                                 "\n"
+                                 "The user consents again.\n"
+                                 "\n"
+                                 "Example:\n"
+                                 "    dpot-device grant --dir device\n";
+
 /* Which commands an option belongs to. */
-enum { ENROLL = 1, REPORT = 2, FLUSH = 4, STATUS = 8, ALL = 15 };
+enum { ENROLL = 1, REPORT = 2, FLUSH = 4, STATUS = 8, WITHDRAW = 16, GRANT = 32, ALL = 63 };
 
 static const struct command {
     const char *name;
@@ -87,6 +112,8 @@ static const struct command {
     {"report", REPORT, report_help, run_report},
     {"flush", FLUSH, flush_help, run_flush},
     {"status", STATUS, status_help, run_status},
+    {"withdraw", WITHDRAW, withdraw_help, run_withdraw},
+    {"grant", GRANT, grant_help, run_grant},
 };
 
 static const struct option {
@@ -103,9 +130,12 @@ static const struct option {
     {"--window-cap", ENROLL, false, offsetof(struct options, window_cap)},
     {"--window-seconds", ENROLL, false, offsetof(struct options, window_seconds)},
     {"--lifetime-cap", ENROLL, false, offsetof(struct options, lifetime_cap)},
+    {"--delta-cap", ENROLL, false, offsetof(struct options, delta_cap)},
+    {"--accountant", ENROLL, false, offsetof(struct options, accountant)},
     {"--ca-file", ENROLL, false, offsetof(struct options, ca_file)},
     {"--points", REPORT, false, offsetof(struct options, points)},
     {"--histogram", REPORT, false, offsetof(struct options, histogram)},
+    {"--vector", REPORT, false, offsetof(struct options, vector)},
     {"--weighted", REPORT, true, offsetof(struct options, weighted)},
     {"--wait", FLUSH, false, offsetof(struct options, wait)},
     {"--json", ALL, true, offsetof(struct options, json)},

@@ -36,6 +36,15 @@ static bool set(struct settings *s, const char *key, const char *value)
     if (strcmp(key, "window_cap") == 0) {
         return parse_number(value, &s->window_cap);
     }
+    if (strcmp(key, "delta_cap") == 0) {
+        return parse_number(value, &s->delta_cap);
+    }
+    if (strcmp(key, "accountant") == 0) {
+        s->accountant = strcmp(value, "zcdp") == 0    ? DPOT_ACCOUNTANT_ZCDP
+                        : strcmp(value, "basic") == 0 ? DPOT_ACCOUNTANT_BASIC
+                                                      : 0;
+        return s->accountant != 0;
+    }
     if (strcmp(key, "window_seconds") == 0) {
         return parse_count(value, &s->window_seconds);
     }
@@ -59,9 +68,12 @@ enum exit_code settings_from_options(const struct options *options, struct setti
         {"window_cap", "--window-cap", options->window_cap, true, false},
         {"window_seconds", "--window-seconds", options->window_seconds, true, false},
         {"lifetime_cap", "--lifetime-cap", options->lifetime_cap, true, false},
+        {"accountant", "--accountant", options->accountant, false, true},
+        {"delta_cap", "--delta-cap", options->delta_cap, false, true},
         {"ca_file", "--ca-file", options->ca_file, false, true},
     };
     memset(settings, 0, sizeof *settings);
+    settings->accountant = DPOT_ACCOUNTANT_BASIC;
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
         if (!wanted[i].value && wanted[i].is_optional) {
             continue;
@@ -89,12 +101,14 @@ enum exit_code settings_write(const struct settings *settings, const struct dpot
     char text[FILE_MAX];
     dpot_hex_encode(campaign, settings->campaign, sizeof settings->campaign);
     dpot_hex_encode(pin, settings->pin, sizeof settings->pin);
-    const int len =
-        snprintf(text, sizeof text,
-                 "server=%s\ncampaign=%s\npin=%s\ncampaign_cap=%.17g\n"
-                 "window_cap=%.17g\nwindow_seconds=%" PRIu64 "\nlifetime_cap=%.17g\nca_file=%s\n",
-                 settings->server, campaign, pin, settings->campaign_cap, settings->window_cap,
-                 settings->window_seconds, settings->lifetime_cap, settings->ca_file);
+    const int len = snprintf(text, sizeof text,
+                             "server=%s\ncampaign=%s\npin=%s\ncampaign_cap=%.17g\n"
+                             "window_cap=%.17g\nwindow_seconds=%" PRIu64 "\nlifetime_cap=%.17g\n"
+                             "accountant=%s\ndelta_cap=%.17g\nca_file=%s\n",
+                             settings->server, campaign, pin, settings->campaign_cap,
+                             settings->window_cap, settings->window_seconds, settings->lifetime_cap,
+                             settings->accountant == DPOT_ACCOUNTANT_ZCDP ? "zcdp" : "basic",
+                             settings->delta_cap, settings->ca_file);
     const dpot_status status = len < 0 || (size_t)len >= sizeof text
                                    ? DPOT_ERR_TOO_LARGE
                                    : dpot_file_replace(files, SETTINGS_NAME, text, (size_t)len);
@@ -131,6 +145,7 @@ enum exit_code settings_read(struct settings *settings, const struct dpot_filesy
     struct dpot_buf text;
     enum exit_code code = EXIT_DONE;
     memset(settings, 0, sizeof *settings);
+    settings->accountant = DPOT_ACCOUNTANT_BASIC; /* files of 0.1.0 do not say */
     dpot_buf_init(&text, FILE_MAX, NULL);
     dpot_status status = dpot_file_read(files, SETTINGS_NAME, &text);
     if (status == DPOT_OK) {

@@ -13,6 +13,8 @@ struct settings {
     char ca_file[SETTING_MAX]; /* "": the system's */
     uint8_t campaign[16];
     uint8_t pin[32];
+    uint32_t accountant; /* enum dpot_accountant: what the caps below are in */
+    double delta_cap;    /* basic: the delta of every cap */
     double campaign_cap;
     double window_cap;
     uint64_t window_seconds;

@@ -27,9 +27,12 @@ struct options {
     const char *window_cap;
     const char *window_seconds;
     const char *lifetime_cap;
+    const char *delta_cap;
+    const char *accountant;
     const char *ca_file;
     const char *points;
     const char *histogram;
+    const char *vector;
     const char *wait;
     bool weighted;
     bool json;
@@ -57,6 +60,8 @@ enum exit_code exit_code_of(dpot_status status);
 bool parse_number(const char *text, double *value);
 bool parse_count(const char *text, uint64_t *value);
 
+enum exit_code run_withdraw(const struct options *options, struct failure *failure);
+enum exit_code run_grant(const struct options *options, struct failure *failure);
 enum exit_code run_enroll(const struct options *options, struct failure *failure);
 enum exit_code run_report(const struct options *options, struct failure *failure);
 enum exit_code run_flush(const struct options *options, struct failure *failure);

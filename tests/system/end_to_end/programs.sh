@@ -150,6 +150,40 @@ check 'a closed campaign drops the report' 0 '' "$bin/dpot-device" flush --dir "
 check 'and the status says so' 0 closed "$bin/dpot-device" status --dir "$dir/closing" --json
 check 'a closed campaign never opens again' 7 closed "$bin/dpot" campaign open "$new" --server "$url"
 
+# Vectors: the noise of a device, the pool as numbers, consent.
+vector_spec() {
+    cat <<SPEC
+{"name": "$1", "domain": {"type": "l2_ball", "radius": 1, "dim": 3}, "mechanism": {"type": $2},
+ "rounds": 1, "opens": "$(stamp $((now - 60)))", "closes": "$(stamp $((now + 86400)))", "min_pool": 1}
+SPEC
+}
+vector_spec vectors '"gaussian", "epsilon": 2, "delta": 1e-6' >"$dir/vectors.json"
+check 'create a campaign of vectors' 0 '"draft"' "$bin/dpot" campaign create "$dir/vectors.json" --server "$url" --json
+vectors=$(json "$dir/out" id)
+check 'open it' 0 '"open"' "$bin/dpot" campaign open "$vectors" --server "$url" --json
+echo '0.5,0.5,-0.5' >"$dir/vector.csv"
+vector() { "$bin/dpot-device" report --dir "$dir/$1" --vector "$dir/vector.csv"; }
+check 'enroll without a delta cap' 0 '' enroll_capped v0 "$vectors" "$pin"
+check 'a delta that no cap allows' 4 'delta cap' vector v0
+check 'enroll with one' 0 '' enroll_capped v1 "$vectors" "$pin" --delta-cap 1e-5
+check 'points are no vector' 3 vector "$bin/dpot-device" report --dir "$dir/v1" --points "$dir/points.csv"
+check 'report of a vector' 0 reported vector v1
+check 'flush of a vector' 0 '' "$bin/dpot-device" flush --dir "$dir/v1"
+check 'delta is in the statement' 0 'delta 9.99e-07 of 1e-05\|delta 1e-06 of 1e-05' "$bin/dpot-device" status --dir "$dir/v1"
+check 'pool of vectors' 0 '"accepted": *1' "$bin/dpot" pool "$vectors" --server "$url" --export "$dir/vectors.csv" --json
+[ "$(awk -F, 'NF == 3' "$dir/vectors.csv" | wc -l)" -eq 1 ] || { failed=$((failed + 1)); echo "FAILED vectors.csv is not one row of three"; }
+check 'the side file tells the noise' 0 gaussian cat "$dir/vectors.csv.json"
+check 'no job on points takes vectors' 3 vector "$bin/dpot" job start estimate --campaign "$vectors" --server "$url"
+check 'enroll under zCDP' 0 '' enroll_capped v2 "$vectors" "$pin" --accountant zcdp
+check 'rho is in the statement' 0 rho "$bin/dpot-device" status --dir "$dir/v2"
+check 'report under zCDP' 0 reported vector v2
+check 'consent withdrawn' 0 withdrawn "$bin/dpot-device" withdraw --dir "$dir/v2"
+check 'nothing is reported without it' 4 consent vector v2
+check 'what waited is gone' 0 '"dropped_withdrawn": *1' "$bin/dpot-device" status --dir "$dir/v2" --json
+check 'consent again' 0 granted "$bin/dpot-device" grant --dir "$dir/v2"
+vector_spec loud '"laplace", "epsilon": 40' >"$dir/loud.json"
+check 'an epsilon beyond protection' 4 20 "$bin/dpot" campaign create "$dir/loud.json" --server "$url"
+
 check 'text instead of points' 3 '' sh -c "printf 'here,there\nx,y\n' | '$bin/dpot-device' report --dir '$dir/d1' --points -"
 check 'usage' 2 '' "$bin/dpot-device" report
 check 'unknown command' 2 '' "$bin/dpot" frobnicate

@@ -314,3 +314,81 @@ Test(simulate, wrong_calls_and_data_are_refused)
                 6, "data.csv is not a folder");
 #undef IN
 }
+
+/* ---- vectors ---- */
+
+#define VECTOR_SPEC(mechanism, simulation)                                                         \
+    "{\"name\":\"half\",\"domain\":{\"type\":\"l2_ball\",\"radius\":1,\"dim\":2},"                 \
+    "\"mechanism\":{" mechanism "},\"rounds\":1,\"opens\":\"2026-12-01T00:00:00Z\","               \
+    "\"closes\":\"2026-12-08T00:00:00Z\",\"min_pool\":1,\"simulation\":" simulation "}"
+
+/* 400 devices at (0.6, -0.3), the last of them with two rows around it. */
+static void write_vectors(void)
+{
+    static char text[16384];
+    text[0] = '\0';
+    for (int device = 0; device < 400; device++) {
+        const size_t len = strlen(text);
+        (void)snprintf(text + len, sizeof text - len,
+                       device < 399 ? "%d,0.6,-0.3,1\n" : "%d,0.5,-0.5,1\n399,0.7,-0.1,1\n",
+                       device);
+    }
+    write_text("vectors.csv", text);
+    write_text("laplace.json", VECTOR_SPEC("\"type\":\"laplace\",\"epsilon\":4", "true"));
+    write_text("gaussian.json",
+               VECTOR_SPEC("\"type\":\"gaussian\",\"epsilon\":4,\"delta\":1e-6", "false"));
+    write_text("loud.json", VECTOR_SPEC("\"type\":\"laplace\",\"epsilon\":100", "true"));
+}
+
+/* The mean of the pool is that of the vectors, up to six standard errors. */
+static void expect_mean(const char *command, double scale)
+{
+    struct array pool, truth;
+    struct dpot_error error;
+    json_t *r = expect_json(command, 0);
+    expect_conserved(r);
+    cr_assert_eq(number_of(r, "pool_accepted"), 400);
+    json_decref(r);
+    cr_assert_eq(array_read(folder_path("run/pool.npy"), &pool, &error), DPOT_OK);
+    cr_assert_eq(array_read(folder_path("run/vectors_true.npy"), &truth, &error), DPOT_OK);
+    cr_assert(pool.n_rows == 400 && pool.n_cols == 2 && truth.n_rows == 400 && truth.n_cols == 2);
+    for (size_t j = 0; j < 2; j++) {
+        double mean = 0;
+        for (size_t i = 0; i < 400; i++) {
+            mean += pool.values[2 * i + j] / 400;
+            cr_assert_float_eq(truth.values[2 * i + j], j == 0 ? 0.6 : -0.3, 1e-12);
+        }
+        cr_assert_float_eq(mean, j == 0 ? 0.6 : -0.3, 6 * scale / 20, "%g", mean);
+    }
+    array_release(&pool);
+    array_release(&truth);
+}
+
+#define VECTOR_CASE(spec)                                                                          \
+    "simulate --campaign " spec " --data vectors.csv --devices 400 --in-process --out run"
+
+Test(simulate, vectors_come_back_as_numbers_around_the_truth)
+{
+    write_vectors();
+    /* l1 diameter 2 sqrt 2 at epsilon 4: scale 0.71, deviation 1; Gaussian: at most 2.5. */
+    expect_mean(VECTOR_CASE("laplace.json") " --seed 5", 1.02);
+    expect_mean(VECTOR_CASE("gaussian.json"), 2.5);
+}
+
+Test(simulate, beyond_the_devices_ceiling_it_is_an_experiment)
+{
+    struct process p;
+    write_vectors();
+    process_run(&p, VECTOR_CASE("loud.json") " --json");
+    cr_assert_eq(p.exit_code, 0, "%s", p.err);
+    cr_assert_not_null(strstr(p.err, "an experiment, not protection"), "%s", p.err);
+    write_text("real.json", VECTOR_SPEC("\"type\":\"laplace\",\"epsilon\":100", "false"));
+    expect_exit(VECTOR_CASE("real.json"), 4, "20");
+}
+
+Test(simulate, rows_of_another_length_are_refused)
+{
+    write_vectors();
+    write_text("vectors.csv", "1,0.5\n");
+    expect_exit(VECTOR_CASE("laplace.json"), 3, "2 columns");
+}
