@@ -27,6 +27,9 @@ static void check_again(const struct dpot_batch *batch)
         const struct dpot_report *a = &batch->reports[i], *b = &second.reports[i];
         require(memcmp(a->id, b->id, sizeof a->id) == 0 && a->index == b->index);
         require(a->group == b->group && a->test == b->test && !second.is_malformed[i]);
+        require(a->n_values == b->n_values);
+        require(a->n_values == 0 ||
+                memcmp(a->values, b->values, a->n_values * sizeof *a->values) == 0);
     }
     dpot_batch_release(&second);
     dpot_buf_release(&bytes);

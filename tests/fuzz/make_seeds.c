@@ -107,6 +107,40 @@ static void write_baselines(const char *root)
     write_campaign(root, "fuzz_campaign/exponential", &campaign);
 }
 
+static void write_vectors(const char *root)
+{
+    int64_t lo[2] = {-30, 0}, hi[2] = {40, 90};
+    uint32_t keep[2] = {0, 3}, mass_code[4];
+    struct dpot_campaign campaign;
+    make_campaign(&campaign, mass_code, 4);
+    campaign.base_measure = (struct dpot_base_measure){0};
+    campaign.lambda = 0;
+    campaign.iterations = campaign.n_max = 0;
+    campaign.mechanism = DPOT_MECHANISM_LAPLACE;
+    campaign.noise.scale_log2 = 8;
+    campaign.vector = (struct dpot_vector_domain){.set = DPOT_VECTOR_BOX,
+                                                  .dim = 2,
+                                                  .n_sides = 2,
+                                                  .lo = lo,
+                                                  .hi = hi,
+                                                  .grid_step = 0.5,
+                                                  .inverse_step = 2};
+    write_campaign(root, "fuzz_campaign/laplace", &campaign);
+    campaign.mechanism = DPOT_MECHANISM_GAUSSIAN;
+    campaign.epsilon_q32 = 0;
+    campaign.noise = (struct dpot_noise_parameters){.scale_log2 = 12, .certificate_row = 3000};
+    campaign.vector = (struct dpot_vector_domain){.set = DPOT_VECTOR_L2_BALL,
+                                                  .dim = 2,
+                                                  .radius = 300,
+                                                  .grid_step = 1,
+                                                  .inverse_step = 1,
+                                                  .transform = {DPOT_TRANSFORM_DCT, 2, 3, 2, keep}};
+    write_campaign(root, "fuzz_campaign/gaussian", &campaign);
+    campaign.vector.set = DPOT_VECTOR_L1_BALL;
+    campaign.noise.certificate_row = 0;
+    write_campaign(root, "fuzz_campaign/zcdp", &campaign);
+}
+
 static void write_keys(const char *root)
 {
     struct dpot_keys keys = {.n_seal_keys = 2};
@@ -133,6 +167,12 @@ static void write_batch(const char *root)
     dpot_buf_init(&bytes, DPOT_BATCH_BYTES_MAX, NULL);
     require(dpot_wire_batch_encode(&batch, &bytes) == DPOT_OK);
     write_seed(root, "fuzz_batch/three", &bytes);
+    dpot_buf_reset(&bytes);
+    int64_t values[4] = {0, -1, INT64_MAX, INT64_MIN};
+    reports[0] = (struct dpot_report){.n_values = 4, .values = values};
+    reports[2] = (struct dpot_report){.n_values = 1, .values = values + 1, .group = 1};
+    require(dpot_wire_batch_encode(&batch, &bytes) == DPOT_OK);
+    write_seed(root, "fuzz_batch/vectors", &bytes);
     dpot_buf_release(&bytes);
 }
 
@@ -188,6 +228,7 @@ int main(int argc, char **argv)
     require(dpot_init() == DPOT_OK);
     write_campaigns(argv[1]);
     write_baselines(argv[1]);
+    write_vectors(argv[1]);
     write_keys(argv[1]);
     write_batch(argv[1]);
     write_receipt(argv[1]);
