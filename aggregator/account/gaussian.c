@@ -16,7 +16,8 @@
 #define FRACTION_TERMS 100 /* its error is below exp(-2 x sqrt(2 terms)): e^-56 at x = 2 */
 #define MU_SMALL 0.5       /* the integral serves up to here */
 #define SURE 30.0          /* for a below minus this, 1 - delta is under 1e-190 */
-#define BISECTIONS 200     /* of an interval of doubles: more than it has */
+#define SEARCH_MAX 1e300
+#define BISECTIONS 200 /* of an interval of doubles: more than it has */
 
 /* Of the Mills ratio: x > 0; returns K(x) = 1/(x + 2/(x + 3/(x + ...))), so that M = 1/(x + K) and
  * 1 - x M = K M. */
@@ -82,7 +83,13 @@ double gaussian_mu(double epsilon, double delta)
 {
     const double log_delta = log(delta);
     double low = 1e-300, high = 1;
-    while (gaussian_log_delta(epsilon, high) <= log_delta) {
+    if (log_delta >= 0) {
+        return INFINITY;
+    }
+    if (!(gaussian_log_delta(epsilon, low) <= log_delta)) {
+        return 0;
+    }
+    while (gaussian_log_delta(epsilon, high) <= log_delta && high < SEARCH_MAX) {
         low = high;
         high *= 2;
     }
@@ -107,7 +114,10 @@ double gaussian_epsilon(double mu, double delta)
     if (gaussian_log_delta(0, mu) <= log_delta) {
         return 0;
     }
-    while (gaussian_log_delta(high, mu) > log_delta) {
+    while (!(gaussian_log_delta(high, mu) <= log_delta)) {
+        if (high > SEARCH_MAX) {
+            return INFINITY;
+        }
         low = high;
         high *= 2;
     }
