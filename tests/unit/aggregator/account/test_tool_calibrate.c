@@ -130,7 +130,8 @@ Test(calibrate_tool, delta_far_from_the_certificate_is_told)
     cr_assert_eq(p.exit_code, 0);
     cr_assert_not_null(strstr(p.err, "nearest row of the Gaussian certificate"), "%s", p.err);
     json_t *r = calibrated("calibrate gaussian --epsilon 100 --delta 1e-6 --l2-diameter 1");
-    cr_assert_not_null(strstr(text_of(r, "device_why_not"), "at most 40"), "no device, but a scale");
+    cr_assert_not_null(strstr(text_of(r, "device_why_not"), "at most 40"),
+                       "no device, but a scale");
     json_decref(r);
 }
 
