@@ -3,9 +3,9 @@
 #include <math.h>
 
 #define HALF_LOG_2PI 0.91893853320467274178
-#define SERIES_FROM 16.0   /* Stirling's series serves from here on, with an error below 1e-16 */
-#define FRACTION_MAX 20000 /* steps of the continued fraction */
-#define FRACTION_END 1e-15
+#define SERIES_FROM 16.0  /* Stirling's series serves from here on, with an error below 1e-16 */
+#define FRACTION_MAX 2000 /* pairs of steps of the continued fraction */
+#define FRACTION_END 1e-14
 #define TAIL_MARGIN 1e-13 /* far above the rounding of the fraction, below its use in shuffle.c */
 
 /* log n! - (n + 1/2) log n + n - log(2 pi)/2, for n >= 1. */

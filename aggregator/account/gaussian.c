@@ -10,13 +10,17 @@
 
 #include "account/outward.h"
 
+#include <stdbool.h>
+
 #define SQRT_HALF_PI 1.2533141373155002512 /* sqrt(pi / 2) */
 #define LOG_SQRT_2PI 0.91893853320467274178
 #define FRACTION_FROM 2.0  /* the continued fraction serves from here on */
 #define FRACTION_TERMS 100 /* its error is below exp(-2 x sqrt(2 terms)): e^-56 at x = 2 */
-#define MU_SMALL 0.5       /* the integral serves up to here */
+#define MU_SMALL 0.5       /* the integral serves up to here, */
+#define NEAR 0.05          /* and up to this part of a, where M is nearly 1/x */
 #define SURE 30.0          /* for a below minus this, 1 - delta is under 1e-190 */
-#define BISECTIONS 200     /* of an interval of doubles: more than it has */
+#define SEARCH_MAX 1e300
+#define BISECTIONS 200 /* of an interval of doubles: more than it has */
 
 /* Of the Mills ratio: x > 0; returns K(x) = 1/(x + 2/(x + 3/(x + ...))), so that M = 1/(x + K) and
  * 1 - x M = K M. */
@@ -45,7 +49,7 @@ static double mills_descent(double x)
     return k / (x + k);
 }
 
-/* Gauss-Legendre with 8 points: on intervals of at most MU_SMALL its error is below rounding. */
+/* Gauss-Legendre with 8 points: on the intervals that it is used for its error is below rounding. */
 static double integrate_descent(double from, double width)
 {
     static const double nodes[4] = {0.18343464249564980494, 0.52553240991632898582,
@@ -70,7 +74,8 @@ double gaussian_log_delta(double epsilon, double mu)
     if (!(b < 1e100)) {
         return -1e190; /* a > 1e99 here, log delta < -a^2/2 */
     }
-    const double difference = mu <= MU_SMALL ? integrate_descent(a, mu) : mills(a) - mills(b);
+    const bool is_close = mu <= fmax(MU_SMALL, a * NEAR);
+    const double difference = is_close ? integrate_descent(a, mu) : mills(a) - mills(b);
     /* Rounding of a moves a^2/2 by less than 3 ulp of a b; the rest is below 1e-12. */
     const double margin = 1e-11 + 1e-15 * (fabs(a) + 1) * (b + 1);
     const double log_delta = -a * a / 2 - LOG_SQRT_2PI + log(difference) + margin;
@@ -82,7 +87,13 @@ double gaussian_mu(double epsilon, double delta)
 {
     const double log_delta = log(delta);
     double low = 1e-300, high = 1;
-    while (gaussian_log_delta(epsilon, high) <= log_delta) {
+    if (log_delta >= 0) {
+        return INFINITY;
+    }
+    if (!(gaussian_log_delta(epsilon, low) <= log_delta)) {
+        return 0;
+    }
+    while (gaussian_log_delta(epsilon, high) <= log_delta && high < SEARCH_MAX) {
         low = high;
         high *= 2;
     }
@@ -107,7 +118,10 @@ double gaussian_epsilon(double mu, double delta)
     if (gaussian_log_delta(0, mu) <= log_delta) {
         return 0;
     }
-    while (gaussian_log_delta(high, mu) > log_delta) {
+    while (!(gaussian_log_delta(high, mu) <= log_delta)) {
+        if (high > SEARCH_MAX) {
+            return INFINITY;
+        }
         low = high;
         high *= 2;
     }

@@ -9,9 +9,10 @@
  * 2022), where independent or adaptive releases add up as mu^2. The textbook's
  * sqrt(2 ln(1.25 / delta)) / epsilon is not here: it is wrong above epsilon 1.
  *
- * Arguments: epsilon >= 0, mu > 0, 0 < delta < 1, all finite. Good for epsilon up to 512 and beyond,
+ * Arguments: epsilon >= 0, mu > 0, 0 < delta < 1, all finite (anything else ends too, with a mu of 0 or
+ * an infinite epsilon where no guarantee follows). Good for epsilon up to 512 and beyond,
  * delta down to 1e-300. Rounded outward (outward.h): delta, epsilon and scales up, mu down, each by
- * a relative 1e-10 or less. */
+ * a relative 1e-10 or less (mu and scale for a delta above 1/2: 1e-8). */
 #ifndef DPOT_ACCOUNT_GAUSSIAN_H
 #define DPOT_ACCOUNT_GAUSSIAN_H
 

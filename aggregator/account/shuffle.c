@@ -34,6 +34,7 @@
 #define REST 1e-6           /* of the delta that matters: mass beyond the blocks, each side */
 #define BLOCKS_PER_SD 64    /* blocks in one standard deviation of C */
 #define BISECTIONS 60       /* of epsilon in [0, epsilon0] */
+#define EPSILON_END 1e-9    /* relative; a bisection ends there */
 #define CLOSED_MARGIN 1e-14 /* closed forms: a few roundings */
 
 /* ---- closed forms ---- */
@@ -95,7 +96,8 @@ static double delta_given(const struct pair *pair, double c)
 {
     const double lowest = floor(c / 2) + 1; /* t is above the middle for every epsilon > 0 */
     const double t = fmin(fmax(ceil(pair->slope * (c + 1)), lowest), c + 1);
-    const double bracket = pair->first - expm1(pair->epsilon) * binomial_fair_tail(c, t);
+    const double tail = pair->epsilon > 0 ? binomial_fair_tail(c, t) : 0;
+    const double bracket = pair->first - expm1(pair->epsilon) * tail;
     return bracket > 0 ? exp(binomial_log_pmf(c, t - 1, 0.5, 0.5)) * bracket : 0;
 }
 
@@ -205,7 +207,7 @@ double shuffle_tight_epsilon(double epsilon0, double n, double delta)
     if (shuffle_delta(epsilon0, n, 0, delta) <= delta) {
         return 0;
     }
-    for (int i = 0; i < BISECTIONS && high - low > 1e-12 * high; i++) {
+    for (int i = 0; i < BISECTIONS && high - low > EPSILON_END * high; i++) {
         const double middle = low + (high - low) / 2;
         if (shuffle_delta(epsilon0, n, middle, delta) <= delta) {
             high = middle;

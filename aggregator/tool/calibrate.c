@@ -195,7 +195,8 @@ static dpot_status calibrate_continuous_noise(struct calibrate_job *job)
     if (has_device && !job->is_paper) {
         run_put(run, "device", describe_device(&bare, analytic));
     } else if (!has_device) {
-        run_put_text(run, "device", run->error.text);
+        run_put(run, "device", json_null());
+        run_put_text(run, "device_why_not", run->error.text);
     }
     run->error.text[0] = '\0';
     return DPOT_OK;
