@@ -16,13 +16,22 @@ struct dpot_u128 {
     uint64_t hi;
 };
 
+/* The top bit of a, 0 or 1; opaque to the optimizer, which otherwise sees `a < 0` in it and lets small
+ * cores branch on that. */
+static inline uint64_t dpot_u64_top_bit(uint64_t a)
+{
+    uint64_t bit = a >> 63;
+    DPOT_HIDE_VALUE(bit);
+    return bit;
+}
+
 /* 1 when a < b, else 0, by the borrow of a - b: compilers for small cores turn the operator `<` of
  * secrets into a branch, and recognise it in its borrow unless the difference is hidden. */
 static inline uint64_t dpot_u64_less(uint64_t a, uint64_t b)
 {
     uint64_t diff = a - b;
     DPOT_HIDE_VALUE(diff);
-    return ((~a & b) | ((~a | b) & diff)) >> 63;
+    return dpot_u64_top_bit((~a & b) | ((~a | b) & diff));
 }
 
 /* 1 when a is not 0, else 0. */
@@ -30,7 +39,7 @@ static inline uint64_t dpot_u64_nonzero(uint64_t a)
 {
     uint64_t negated = (uint64_t)0 - a;
     DPOT_HIDE_VALUE(negated);
-    return (a | negated) >> 63;
+    return dpot_u64_top_bit(a | negated);
 }
 
 /* All ones when `bit` is 1, 0 when it is 0; opaque to the optimizer. */
@@ -104,7 +113,7 @@ static inline struct dpot_u128 dpot_u128_shr(struct dpot_u128 a, unsigned n)
 static inline struct dpot_u128 dpot_u128_add(struct dpot_u128 a, struct dpot_u128 b)
 {
     const uint64_t lo = a.lo + b.lo;
-    const uint64_t carry = ((a.lo & b.lo) | ((a.lo | b.lo) & ~lo)) >> 63;
+    const uint64_t carry = dpot_u64_top_bit((a.lo & b.lo) | ((a.lo | b.lo) & ~lo));
     return (struct dpot_u128){lo, a.hi + b.hi + carry};
 }
 
@@ -146,7 +155,7 @@ static inline uint64_t dpot_u128_less(struct dpot_u128 a, struct dpot_u128 b)
     const uint64_t borrow = dpot_u64_less(a.lo, b.lo);
     uint64_t diff = a.hi - b.hi - borrow;
     DPOT_HIDE_VALUE(diff);
-    return ((~a.hi & b.hi) | ((~a.hi | b.hi) & diff)) >> 63;
+    return dpot_u64_top_bit((~a.hi & b.hi) | ((~a.hi | b.hi) & diff));
 }
 
 /* mask ? a : b */
