@@ -80,7 +80,7 @@ static void find_exponents(const struct shape *shape, struct trials *trials)
     for (size_t t = 0; t < LANES; t++) {
         const uint64_t u = trials->fine[t] & fine_mask;
         const uint64_t slope = (trials->cell[t] << (l + 1)) + u;
-        trials->e[t] = shape->is_square ? u * slope : u;
+        trials->e[t] = shape->is_square ? dpot_u64_mul(u, slope) : u;
     }
 }
 

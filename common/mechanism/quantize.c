@@ -116,7 +116,8 @@ static void clamp_to_radius(uint64_t radius, int64_t *z, size_t dim)
 static void scale_magnitudes(uint64_t factor, unsigned shift, int64_t *z, size_t dim)
 {
     for (size_t j = 0; j < dim; j++) {
-        const uint64_t scaled = (dpot_i64_magnitude(z[j]) * factor) >> shift; /* < 2^62 before */
+        const uint64_t product = dpot_u64_mul(dpot_i64_magnitude(z[j]), factor); /* < 2^62 */
+        const uint64_t scaled = product >> shift;
         z[j] = dpot_i64_with_sign(scaled, dpot_i64_sign_mask(z[j]));
     }
 }

@@ -30,7 +30,7 @@ trap 'exit 130' INT TERM
     -std=c11 -D_POSIX_C_SOURCE=200809L -ffp-contract=off -Wall -Wextra -Werror \
     -I"$here" -I"$vectors" -I"$common" -I"$common/include" \
     "$here/main.c" "$here/golden.c" "$here/digests.c" "$here/inputs.c" "$here/sha256.c" \
-    "$here/stand_ins.c" \
+    "$here/splitmix.c" "$here/stand_ins.c" \
     "$common/mechanism/sampler.c" "$common/mechanism/noise.c" "$common/mechanism/noise_tables.c" \
     "$common/mechanism/quantize.c" "$common/mechanism/acceptance.c" \
     "$common/mechanism/gauss_certificate.c" "$common/mechanism/gauss_certificate_rows.c" \
