@@ -16,6 +16,12 @@
 #define DPOT_HIDE_VALUE(x) ((void)(x))
 #endif
 
+/* Defined where a product of 32 by 32 bits into 64 is a call of a routine that branches on its operands:
+ * ARMv6-M and its like multiply 32 bits into 32. */
+#if defined(__ARM_ARCH_ISA_THUMB) && __ARM_ARCH_ISA_THUMB == 1 && !defined(__ARM_ARCH_ISA_ARM)
+#define DPOT_NO_MUL64 1
+#endif
+
 /* Says that a value made from secrets is public by design (the accept bit of a trial of noise). Does
  * nothing; the constant-time test defines it to tell its checker. */
 #ifndef DPOT_DECLASSIFY

@@ -18,7 +18,7 @@ static inline int64_t dpot_i64_of_bits(uint64_t bits)
 /* All ones when a < 0, else 0. */
 static inline uint64_t dpot_i64_sign_mask(int64_t a)
 {
-    return dpot_u64_mask((uint64_t)a >> 63);
+    return dpot_u64_mask(dpot_u64_top_bit((uint64_t)a));
 }
 
 /* |a| */

@@ -80,7 +80,7 @@ static void find_exponents(const struct shape *shape, struct trials *trials)
     for (size_t t = 0; t < LANES; t++) {
         const uint64_t u = trials->fine[t] & fine_mask;
         const uint64_t slope = (trials->cell[t] << (l + 1)) + u;
-        trials->e[t] = shape->is_square ? u * slope : u;
+        trials->e[t] = shape->is_square ? dpot_u64_mul(u, slope) : u;
     }
 }
 
@@ -110,7 +110,7 @@ static void run_trials(const struct shape *shape, struct trials *trials)
 static struct dpot_noise_trial finish_trial(const struct shape *shape, const struct trials *trials,
                                             size_t t)
 {
-    const uint64_t fine = trials->fine[t], sign = fine >> 63;
+    const uint64_t fine = trials->fine[t], sign = dpot_u64_top_bit(fine);
     const uint64_t u = fine & (((uint64_t)1 << shape->fine_bits) - 1);
     const uint64_t x = (trials->cell[t] << shape->fine_bits) + u;
     const uint64_t is_zero = 1 ^ dpot_u64_nonzero(x);

@@ -47,7 +47,7 @@ static uint64_t clamp_bits(uint64_t bits)
 /* floor(w) for |w| < 2^52: the integer part of |w|, one more where a negative w has a fraction. */
 static int64_t floor_of_bits(uint64_t bits)
 {
-    const uint64_t negative = dpot_u64_mask(bits >> 63);
+    const uint64_t negative = dpot_u64_mask(dpot_u64_top_bit(bits));
     const uint64_t exponent = bits >> MANTISSA_BITS & 0x7ff;
     const uint64_t mantissa = bits & (((uint64_t)1 << MANTISSA_BITS) - 1);
     uint64_t value = mantissa | dpot_u64_nonzero(exponent) << MANTISSA_BITS;
@@ -116,7 +116,8 @@ static void clamp_to_radius(uint64_t radius, int64_t *z, size_t dim)
 static void scale_magnitudes(uint64_t factor, unsigned shift, int64_t *z, size_t dim)
 {
     for (size_t j = 0; j < dim; j++) {
-        const uint64_t scaled = (dpot_i64_magnitude(z[j]) * factor) >> shift; /* < 2^62 before */
+        const uint64_t product = dpot_u64_mul(dpot_i64_magnitude(z[j]), factor); /* < 2^62 */
+        const uint64_t scaled = product >> shift;
         z[j] = dpot_i64_with_sign(scaled, dpot_i64_sign_mask(z[j]));
     }
 }

@@ -187,7 +187,7 @@ static uint64_t mass_of_bits(uint64_t bits)
 {
     const uint64_t exponent = bits >> 52 & 0x7ff;
     const uint64_t mantissa = bits & (((uint64_t)1 << 52) - 1);
-    const uint64_t is_normal = (0 - exponent) >> 63;
+    const uint64_t is_normal = dpot_u64_nonzero(exponent);
     const uint64_t f = mantissa | is_normal << 52; /* q = f 2^(exponent - 1075) */
     const uint64_t below = dpot_u64_mask(dpot_u64_less(exponent, 1013));
     const uint64_t left = shift_left(f, (exponent - 1013) & 15);
@@ -195,8 +195,8 @@ static uint64_t mass_of_bits(uint64_t bits)
     uint64_t v = dpot_u64_select(below, right, left);
     v = dpot_u64_select(dpot_u64_mask(dpot_u64_less(exponent, 1023)), v, DPOT_MASS_ONE);
     const uint64_t is_special = dpot_u64_less(2046, exponent);
-    const uint64_t is_nan = is_special & (0 - mantissa) >> 63;
-    return v & ~dpot_u64_mask((bits >> 63) | is_nan);
+    const uint64_t is_nan = is_special & dpot_u64_nonzero(mantissa);
+    return v & ~dpot_u64_mask(dpot_u64_top_bit(bits) | is_nan);
 }
 
 static uint64_t clamp(uint64_t v, uint64_t lower, uint64_t upper)
@@ -281,8 +281,7 @@ static uint64_t broken_mask(const uint64_t *weights, const uint64_t *lower, cons
         is_bad |= dpot_u64_less(DPOT_MASS_ONE - sum, weights[j]);
         sum += weights[j];
     }
-    const uint64_t rest = DPOT_MASS_ONE ^ sum;
-    is_bad |= (rest | (0 - rest)) >> 63;
+    is_bad |= dpot_u64_nonzero(DPOT_MASS_ONE ^ sum);
     return dpot_u64_mask(is_bad);
 }
 
@@ -294,7 +293,8 @@ uint32_t dpot_weights_draw(const uint64_t *weights, const uint64_t *lower, const
     uint64_t sum = 0, index = 0;
     for (size_t j = 0; j < size; j++) {
         sum += dpot_u64_select(use_fallback, fallback[j], weights[j]);
-        index += 1 ^ ((u - sum) >> 63); /* both are at most 2^62: the top bit is the borrow */
+        /* Both are at most 2^62: the top bit is the borrow. */
+        index += 1 ^ dpot_u64_top_bit(u - sum);
     }
     return (uint32_t)index;
 }

@@ -16,13 +16,22 @@ struct dpot_u128 {
     uint64_t hi;
 };
 
+/* The top bit of a, 0 or 1; opaque to the optimizer, which otherwise sees `a < 0` in it and lets small
+ * cores branch on that. */
+static inline uint64_t dpot_u64_top_bit(uint64_t a)
+{
+    uint64_t bit = a >> 63;
+    DPOT_HIDE_VALUE(bit);
+    return bit;
+}
+
 /* 1 when a < b, else 0, by the borrow of a - b: compilers for small cores turn the operator `<` of
  * secrets into a branch, and recognise it in its borrow unless the difference is hidden. */
 static inline uint64_t dpot_u64_less(uint64_t a, uint64_t b)
 {
     uint64_t diff = a - b;
     DPOT_HIDE_VALUE(diff);
-    return ((~a & b) | ((~a | b) & diff)) >> 63;
+    return dpot_u64_top_bit((~a & b) | ((~a | b) & diff));
 }
 
 /* 1 when a is not 0, else 0. */
@@ -30,7 +39,7 @@ static inline uint64_t dpot_u64_nonzero(uint64_t a)
 {
     uint64_t negated = (uint64_t)0 - a;
     DPOT_HIDE_VALUE(negated);
-    return (a | negated) >> 63;
+    return dpot_u64_top_bit(a | negated);
 }
 
 /* All ones when `bit` is 1, 0 when it is 0; opaque to the optimizer. */
@@ -104,7 +113,7 @@ static inline struct dpot_u128 dpot_u128_shr(struct dpot_u128 a, unsigned n)
 static inline struct dpot_u128 dpot_u128_add(struct dpot_u128 a, struct dpot_u128 b)
 {
     const uint64_t lo = a.lo + b.lo;
-    const uint64_t carry = ((a.lo & b.lo) | ((a.lo | b.lo) & ~lo)) >> 63;
+    const uint64_t carry = dpot_u64_top_bit((a.lo & b.lo) | ((a.lo | b.lo) & ~lo));
     return (struct dpot_u128){lo, a.hi + b.hi + carry};
 }
 
@@ -114,16 +123,33 @@ static inline struct dpot_u128 dpot_u128_sub(struct dpot_u128 a, struct dpot_u12
     return (struct dpot_u128){a.lo - b.lo, a.hi - b.hi - dpot_u64_less(a.lo, b.lo)};
 }
 
+/* The whole product a b. */
+static inline uint64_t dpot_u32_mul(uint32_t a, uint32_t b)
+{
+#ifdef DPOT_NO_MUL64
+    const uint32_t half = UINT16_MAX;
+    const uint32_t a_lo = a & half, a_hi = a >> 16, b_lo = b & half, b_hi = b >> 16;
+    const uint32_t low = a_lo * b_lo;
+    const uint32_t middle = a_hi * b_lo + (low >> 16);    /* < 2^32 */
+    const uint32_t other = a_lo * b_hi + (middle & half); /* < 2^32 */
+    const uint32_t high = a_hi * b_hi + (middle >> 16) + (other >> 16);
+    return (uint64_t)high << 32 | (other << 16 | (low & half));
+#else
+    return (uint64_t)a * b;
+#endif
+}
+
 /* The whole product a b, by four products of 32-bit halves. */
 static inline struct dpot_u128 dpot_u128_mul(uint64_t a, uint64_t b)
 {
     const uint64_t half = UINT32_MAX;
-    const uint64_t a_lo = a & half, a_hi = a >> 32, b_lo = b & half, b_hi = b >> 32;
-    const uint64_t low = a_lo * b_lo;
-    const uint64_t middle = a_hi * b_lo + (low >> 32);    /* < 2^64 */
-    const uint64_t other = a_lo * b_hi + (middle & half); /* < 2^64 */
+    const uint32_t a_lo = (uint32_t)a, a_hi = (uint32_t)(a >> 32);
+    const uint32_t b_lo = (uint32_t)b, b_hi = (uint32_t)(b >> 32);
+    const uint64_t low = dpot_u32_mul(a_lo, b_lo);
+    const uint64_t middle = dpot_u32_mul(a_hi, b_lo) + (low >> 32);    /* < 2^64 */
+    const uint64_t other = dpot_u32_mul(a_lo, b_hi) + (middle & half); /* < 2^64 */
     return (struct dpot_u128){(other << 32) | (low & half),
-                              a_hi * b_hi + (middle >> 32) + (other >> 32)};
+                              dpot_u32_mul(a_hi, b_hi) + (middle >> 32) + (other >> 32)};
 }
 
 /* floor(a / 2^n) for a public n in 0..127 */
@@ -146,7 +172,7 @@ static inline uint64_t dpot_u128_less(struct dpot_u128 a, struct dpot_u128 b)
     const uint64_t borrow = dpot_u64_less(a.lo, b.lo);
     uint64_t diff = a.hi - b.hi - borrow;
     DPOT_HIDE_VALUE(diff);
-    return ((~a.hi & b.hi) | ((~a.hi | b.hi) & diff)) >> 63;
+    return dpot_u64_top_bit((~a.hi & b.hi) | ((~a.hi | b.hi) & diff));
 }
 
 /* mask ? a : b */
@@ -161,6 +187,12 @@ static inline struct dpot_u128 dpot_u128_sub_floor(struct dpot_u128 a, struct dp
 {
     const uint64_t below = dpot_u64_mask(dpot_u128_less(a, b));
     return dpot_u128_select(below, dpot_u128_from(0), dpot_u128_sub(a, b));
+}
+
+/* a b mod 2^64. Not the operator: on small cores that is a routine which branches on its operands. */
+static inline uint64_t dpot_u64_mul(uint64_t a, uint64_t b)
+{
+    return dpot_u128_mul(a, b).lo;
 }
 
 /* floor(a b / 2^n) cut to 64 bits, for products below 2^(64 + n) */
