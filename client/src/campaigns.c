@@ -43,8 +43,8 @@ static dpot_status check_epsilon(const struct dpot_campaigns *campaigns,
     return DPOT_OK;
 }
 
-/* What only devices ask beyond the validation that both sides share. */
-static dpot_status check_for_device(const struct dpot_campaigns *campaigns,
+/* What only devices ask, beyond the validation that both sides share. */
+static dpot_status check_simulation(const struct dpot_campaigns *campaigns,
                                     const struct dpot_campaign *campaign, struct dpot_error *error)
 {
     if (campaign->simulation && !campaigns->allow_simulation) {
@@ -53,7 +53,7 @@ static dpot_status check_for_device(const struct dpot_campaigns *campaigns,
                               "part in it",
                               campaign->name);
     }
-    return check_epsilon(campaigns, campaign, error);
+    return DPOT_OK;
 }
 
 dpot_status dpot_campaigns_verify(const struct dpot_campaigns *campaigns, const void *data,
@@ -65,9 +65,12 @@ dpot_status dpot_campaigns_verify(const struct dpot_campaigns *campaigns, const 
     if (status != DPOT_OK) {
         return status;
     }
-    status = check_for_device(campaigns, &out->campaign, error);
+    status = check_simulation(campaigns, &out->campaign, error);
     if (status == DPOT_OK) {
         status = dpot_mechanism_check_campaign(&out->campaign, error);
+    }
+    if (status == DPOT_OK) {
+        status = check_epsilon(campaigns, &out->campaign, error);
     }
     if (status != DPOT_OK) {
         dpot_signed_campaign_release(out);

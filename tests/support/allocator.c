@@ -14,6 +14,9 @@ static void *resize(void *ctx, void *pointer, size_t old_size, size_t new_size)
     if (t->fail_at && t->n_calls >= t->fail_at) {
         return NULL;
     }
+    if (t->bytes_max && new_size > old_size && t->bytes + (new_size - old_size) > t->bytes_max) {
+        return NULL;
+    }
     void *result = realloc(pointer, new_size);
     if (result) {
         t->bytes += new_size - old_size;

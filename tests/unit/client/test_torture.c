@@ -243,3 +243,41 @@ Test(torture, a_twin_that_opens_without_writing_again_is_found)
     fail_every_sync((struct torture_case){.seed = 1, .opens_without_rewriting = true}, &tally);
     cr_assert_gt(tally.n_violations, 0);
 }
+
+/* ---- the same with vectors, whose slots are several units long ---- */
+
+static void set_up_vectors(void)
+{
+    set_up();
+    authority_ask_for_vectors(&authority);
+}
+
+TestSuite(torture_vectors, .init = set_up_vectors, .fini = tear_down, .timeout = 900);
+
+Test(torture_vectors, no_cut_anywhere_makes_a_second_report_or_an_uncharged_one)
+{
+    struct tally tally = {0};
+    cut_once_everywhere((struct torture_case){.seed = 300000}, &tally);
+    assert_clean(&tally, 300);
+}
+
+Test(torture_vectors, no_two_cuts_anywhere_do)
+{
+    struct tally tally = {0};
+    cut_twice_everywhere((struct torture_case){.seed = 400000}, &tally);
+    assert_clean(&tally, 2000);
+}
+
+Test(torture_vectors, no_failed_sync_followed_by_a_cut_does)
+{
+    struct tally tally = {0};
+    fail_every_sync((struct torture_case){.seed = 500000}, &tally);
+    assert_clean(&tally, 500);
+}
+
+Test(torture_vectors, a_twin_that_does_not_sync_its_charge_is_found)
+{
+    struct tally tally = {0};
+    cut_once_everywhere((struct torture_case){.seed = 1, .lies_about = "ledger"}, &tally);
+    cr_assert_gt(tally.n_violations, 0);
+}

@@ -1,5 +1,7 @@
 #include "unit/client/world.h"
 
+#include "mechanism/mechanism.h"
+
 #include "ledger.h"
 #include "mechanism/sampler.h"
 #include "proto/wire_report.h"
@@ -85,6 +87,31 @@ void authority_sign(struct authority *a)
                  DPOT_OK, "%s", error.text);
     memcpy(a->hash, opened.hash, sizeof a->hash);
     dpot_signed_campaign_release(&opened);
+}
+
+void authority_ask_for_vectors(struct authority *a)
+{
+    const struct dpot_campaign old = a->campaign;
+    struct dpot_campaign points = old;
+    a->campaign = (struct dpot_campaign){.revision = 1,
+                                         .metric = {.id = DPOT_METRIC_EUCLIDEAN},
+                                         .cost_power = 1,
+                                         .mechanism = DPOT_MECHANISM_LAPLACE,
+                                         .epsilon_q32 = DPOT_EPSILON_ONE,
+                                         .vector = {.set = DPOT_VECTOR_L1_BALL,
+                                                    .dim = VECTOR_DIM,
+                                                    .radius = 1000,
+                                                    .grid_step = 0.25,
+                                                    .inverse_step = 4},
+                                         .noise = {.scale_log2 = 11},
+                                         .rounds = old.rounds,
+                                         .opens_ms = old.opens_ms,
+                                         .closes_ms = old.closes_ms,
+                                         .min_pool = 1};
+    memcpy(a->campaign.id, old.id, sizeof old.id);
+    memcpy(a->campaign.name, old.name, sizeof old.name);
+    dpot_campaign_release(&points);
+    authority_sign(a);
 }
 
 void authority_extend(struct authority *a, uint32_t rounds, uint64_t epsilon_q32)
@@ -185,6 +212,9 @@ static void take_batch(struct world *w, const struct dpot_batch *batch, struct t
         memcpy(r->campaign_hash, batch->campaign_hash, sizeof r->campaign_hash);
         r->round = batch->round;
         r->report = batch->reports[i];
+        r->report.values = NULL; /* the batch's */
+        dpot_hash(r->values_hash, batch->reports[i].values,
+                  batch->reports[i].n_values * sizeof *batch->reports[i].values);
         w->n_uncharged += !has_durable_charge(w, batch->campaign_hash, batch->round);
         w->n_received++;
     }
@@ -284,6 +314,11 @@ dpot_client *world_enroll(struct world *w)
 dpot_status world_submit(struct world *w, dpot_client *client, enum dpot_submit_outcome *outcome)
 {
     const double place = 3;
+    static const double vector[VECTOR_DIM] = {0.5, -0.25};
+    if (dpot_mechanism_is_vector(w->authority->campaign.mechanism)) {
+        return dpot_client_submit_vector(client, w->authority->campaign.id, vector, VECTOR_DIM,
+                                         outcome);
+    }
     return dpot_client_submit_points(client, w->authority->campaign.id, &place, NULL, 1, 1,
                                      outcome);
 }
@@ -325,7 +360,8 @@ size_t world_count_contradictions(const struct world *w)
                 a->round == b->round &&
                 memcmp(a->campaign_hash, b->campaign_hash, sizeof a->campaign_hash) == 0;
             const bool is_same_report =
-                a->report.index == b->report.index &&
+                a->report.index == b->report.index && a->report.n_values == b->report.n_values &&
+                memcmp(a->values_hash, b->values_hash, sizeof a->values_hash) == 0 &&
                 memcmp(a->report.id, b->report.id, sizeof a->report.id) == 0;
             n += is_same_key && !is_same_report;
         }

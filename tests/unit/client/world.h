@@ -34,6 +34,11 @@ struct authority {
 void authority_init(struct authority *a, uint32_t rounds);
 void authority_release(struct authority *a);
 
+/* Makes it a campaign of vectors of VECTOR_DIM numbers in an l1 ball with Laplace noise, epsilon 1, and
+ * signs again. */
+#define VECTOR_DIM 70
+void authority_ask_for_vectors(struct authority *a);
+
 /* Changes rounds and epsilon and signs again. */
 void authority_extend(struct authority *a, uint32_t rounds, uint64_t epsilon_q32);
 
@@ -49,7 +54,8 @@ void authority_sign_campaign(const struct authority *a, const struct dpot_campai
 struct received {
     uint8_t campaign_hash[DPOT_HASH_LEN];
     uint32_t round;
-    struct dpot_report report;
+    struct dpot_report report;          /* without its values */
+    uint8_t values_hash[DPOT_HASH_LEN]; /* of these */
 };
 #define RECEIVED_MAX 512
 
@@ -76,7 +82,7 @@ dpot_client *world_open(struct world *w);
 /* Opens one, enrolls it in the authority's campaign. */
 dpot_client *world_enroll(struct world *w);
 
-/* Submits one place; returns the status. */
+/* Submits one place, or one vector, as the campaign wants; returns the status. */
 dpot_status world_submit(struct world *w, dpot_client *client, enum dpot_submit_outcome *outcome);
 
 /* Lets the sending time come and pumps. */
