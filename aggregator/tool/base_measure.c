@@ -196,10 +196,7 @@ static dpot_status load_inputs(struct base_measure_job *job)
 static dpot_status find_best_uniform(struct base_measure_job *job)
 {
     struct best_uniform_result result;
-    struct progress progress; /* some ten evaluations, how many is not known before */
-    progress_init(&progress, job->run, "best uniform measure", 0);
     const dpot_status status = best_uniform(&job->phi, NULL, job->base_measure.values, &result);
-    progress_end(&progress);
     if (status == DPOT_OK) {
         job->objective = job->uniform_objective = result.objective;
         job->lower_bound = result.lower_bound;
@@ -289,10 +286,13 @@ static dpot_status solve(struct base_measure_job *job)
         .weights = job->weights.values,
         .linalg = dpot_linalg_openblas(),
     };
+    struct progress progress; /* how many evaluations there will be is not known before */
+    progress_init(&progress, job->run, "best uniform measure", 0);
     dpot_status status = phi_init(&job->phi, &config, &job->run->error);
     if (status == DPOT_OK) {
         status = find_best_uniform(job);
     }
+    progress_end(&progress);
     if (status == DPOT_OK && strcmp(job->method, "mirror") == 0) {
         status = descend(job);
     }
