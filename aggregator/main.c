@@ -7,6 +7,7 @@
 #include "service.h"
 
 #include <errno.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -205,15 +206,38 @@ static dpot_status write_ready_file(const char *path, const char *url, struct dp
     return DPOT_OK;
 }
 
-/* Blocked before any thread is made, so that only this wait takes them. */
-static void block_signals(sigset_t *stopping)
+static sem_t stop_requested;
+
+static void request_stop(int signal_number)
 {
+    (void)signal_number;
+    (void)sem_post(&stop_requested);
+}
+
+/* Handled, not only blocked: OpenBLAS makes threads before main begins, which do not inherit our mask
+ * and would take a second signal with its default action, in the middle of the shutdown. Blocked as
+ * well, so that no thread of ours is interrupted in a call. */
+static void take_signals(sigset_t *stopping)
+{
+    struct sigaction action = {.sa_handler = request_stop, .sa_flags = SA_RESTART};
+    (void)sem_init(&stop_requested, 0, 0);
+    (void)sigemptyset(&action.sa_mask);
     (void)sigemptyset(stopping);
     (void)sigaddset(stopping, SIGTERM);
     (void)sigaddset(stopping, SIGINT);
     (void)pthread_sigmask(SIG_BLOCK, stopping, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+    (void)sigaction(SIGINT, &action, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGHUP, SIG_IGN); /* the log is stderr: there is nothing to reopen */
+}
+
+static void wait_for_stop(const sigset_t *stopping)
+{
+    (void)pthread_sigmask(SIG_UNBLOCK, stopping, NULL);
+    while (sem_wait(&stop_requested) != 0 && errno == EINTR) {
+    }
+    (void)pthread_sigmask(SIG_BLOCK, stopping, NULL);
 }
 
 static int run_service(const struct config *config, const struct options *options)
@@ -222,8 +246,7 @@ static int run_service(const struct config *config, const struct options *option
     struct dpot_error error = {{0}};
     struct service *service = NULL;
     sigset_t stopping;
-    int signal_number = 0;
-    block_signals(&stopping);
+    take_signals(&stopping);
     dpot_status status = service_open(config, options->listen, &hooks, &service, &error);
     if (status != DPOT_OK) {
         return fail(status, &error);
@@ -233,7 +256,7 @@ static int run_service(const struct config *config, const struct options *option
         status = write_ready_file(options->ready_file, service_url(service), &error);
     }
     if (status == DPOT_OK) {
-        (void)sigwait(&stopping, &signal_number);
+        wait_for_stop(&stopping);
     }
     if (options->ready_file) {
         (void)unlink(options->ready_file);

@@ -145,7 +145,8 @@ const struct command command_artifact_get = {
         "campaign_hash, pool_count and pool_checksum (null when no report was read), parameters,\n"
         "n_values, the numbers of the kind (objective, lower_bound, total_mass, ...), counts. A\n"
         "name that ends in .pb gets the bytes as they are. Keys: those of F.json.",
-    .example = "dpot artifact get 0f2b...64 hex digits --out m.npy --server "
+    .example = "dpot artifact get 0f2b4c6d8e0a1c3e5f7092b4d6f81a3c5e7092b4d6f81a3c5e7092b4d6f81a3c "
+               "--out m.npy --server "
                "https://pool.example.org",
     .options = options,
     .run = run_get,

@@ -286,10 +286,13 @@ static dpot_status solve(struct base_measure_job *job)
         .weights = job->weights.values,
         .linalg = dpot_linalg_openblas(),
     };
+    struct progress progress; /* how many evaluations there will be is not known before */
+    progress_init(&progress, job->run, "best uniform measure", 0);
     dpot_status status = phi_init(&job->phi, &config, &job->run->error);
     if (status == DPOT_OK) {
         status = find_best_uniform(job);
     }
+    progress_end(&progress);
     if (status == DPOT_OK && strcmp(job->method, "mirror") == 0) {
         status = descend(job);
     }

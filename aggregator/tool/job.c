@@ -99,8 +99,8 @@ static void show_progress(const json_t *job, struct progress *progress)
     const json_t *object = json_object_get(job, "progress");
     const json_int_t total = json_integer_value(json_object_get(object, "total"));
     if (total > 0) {
-        progress->n_total = (size_t)total;
-        progress_step(progress, (size_t)json_integer_value(json_object_get(object, "done")));
+        const json_int_t done = json_integer_value(json_object_get(object, "done"));
+        progress_step_of(progress, (size_t)(done > 0 ? done : 0), (size_t)total);
     }
 }
 

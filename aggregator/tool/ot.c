@@ -7,6 +7,7 @@
 #include "tool/campaign_file.h"
 #include "tool/load.h"
 #include "tool/options.h"
+#include "tool/progress.h"
 #include "tool/remote.h"
 
 #include <float.h>
@@ -181,9 +182,12 @@ static void put_result(struct transport *t, double value, double transport_cost,
 static dpot_status solve_exact(struct transport *t)
 {
     struct dpot_exact_result result = {0};
+    struct progress progress; /* nobody knows how many pivots there will be */
     const size_t n = t->cost.n_rows, m = t->cost.n_cols;
+    progress_init(&progress, t->run, "exact transport", 0);
     const dpot_status status = dpot_exact_ot(t->cost.values, t->a.values, t->b.values, n, m, NULL,
                                              &result, &t->run->error);
+    progress_end(&progress);
     if (status != DPOT_OK) {
         return status;
     }
@@ -199,14 +203,37 @@ static dpot_status solve_exact(struct transport *t)
     return DPOT_OK;
 }
 
+/* How far the sweeps are: the residual falls geometrically, so its logarithm tells, and the last
+ * sweep allowed ends them in any case. */
+struct sweeps {
+    struct progress progress;
+    double first_residual, tol;
+    double max_iterations;
+};
+
+static void show_sweep(void *ctx, size_t iterations, double residual)
+{
+    struct sweeps *s = ctx;
+    if (iterations == 1) {
+        s->first_residual = residual;
+    }
+    const double way = log(s->first_residual / s->tol);
+    const double by_residual = way > 0 ? log(s->first_residual / residual) / way : 0;
+    progress_share(&s->progress, fmax(by_residual, (double)iterations / s->max_iterations));
+}
+
 static dpot_status solve_entropic(struct transport *t)
 {
     struct dpot_sinkhorn_result result = {0};
+    struct sweeps sweeps = {.tol = t->tol, .max_iterations = (double)t->max_iterations};
+    const struct dpot_sinkhorn_watch watch = {show_sweep, &sweeps};
     const size_t n = t->cost.n_rows, m = t->cost.n_cols;
+    progress_init(&sweeps.progress, t->run, "entropic transport", 0);
     const dpot_status status =
-        dpot_sinkhorn(t->cost.values, t->a.values, t->b.values, n, m, t->lambda, t->tol,
-                      (size_t)t->max_iterations, NULL, t->potentials.values,
-                      t->potentials.values + n, t->plan.values, &result, &t->run->error);
+        dpot_sinkhorn_watched(t->cost.values, t->a.values, t->b.values, n, m, t->lambda, t->tol,
+                              (size_t)t->max_iterations, NULL, &watch, t->potentials.values,
+                              t->potentials.values + n, t->plan.values, &result, &t->run->error);
+    progress_end(&sweeps.progress);
     if (status != DPOT_OK) {
         return status;
     }

@@ -318,8 +318,8 @@ const struct command command_plot_points = {
     .summary = "draw points in the plane or on a map, coloured by weight",
     .details = "Both coordinates are drawn to the same scale. Points without weight are grey.\n"
                "Keys: out, width, height (pixels).",
-    .example = "dpot plot points --in places.csv --weights people.csv --border border.csv "
-               "--out places.png",
+    .example = "dpot plot points --in towns.csv --weights people.csv --border border.csv "
+               "--out towns.png",
     .options = points_options,
     .run = run_points,
 };

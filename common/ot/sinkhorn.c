@@ -22,6 +22,7 @@ struct sinkhorn {
     double *g;
     double *h; /* (max(n_rows, n_cols)) potential plus log mass of one side */
     double *largest;
+    const struct dpot_sinkhorn_watch *watch; /* NULL: nobody watches */
 };
 
 static dpot_status check_masses(const char *name, const double *mass, size_t n, double *total,
@@ -176,6 +177,9 @@ static void iterate(struct sinkhorn *s, double mass, double tol, size_t max_iter
         result->iterations++;
         result->residual = mass * row_residual(s);
         result->converged = result->residual <= tol;
+        if (s->watch) {
+            s->watch->step(s->watch->ctx, result->iterations, result->residual);
+        }
     } while (!result->converged && result->iterations < max_iterations);
 }
 
@@ -244,13 +248,14 @@ static void copy_potential(const double *from, size_t n, double lambda, double *
     }
 }
 
-dpot_status dpot_sinkhorn(const double *cost, const double *a, const double *b, size_t n_rows,
-                          size_t n_cols, double lambda, double tol, size_t max_iterations,
-                          const struct dpot_allocator *allocator, double *f, double *g,
-                          double *plan, struct dpot_sinkhorn_result *result,
-                          struct dpot_error *error)
+dpot_status dpot_sinkhorn_watched(const double *cost, const double *a, const double *b,
+                                  size_t n_rows, size_t n_cols, double lambda, double tol,
+                                  size_t max_iterations, const struct dpot_allocator *allocator,
+                                  const struct dpot_sinkhorn_watch *watch, double *f, double *g,
+                                  double *plan, struct dpot_sinkhorn_result *result,
+                                  struct dpot_error *error)
 {
-    struct sinkhorn s = {.n_rows = n_rows, .n_cols = n_cols, .cost = cost};
+    struct sinkhorn s = {.n_rows = n_rows, .n_cols = n_cols, .cost = cost, .watch = watch};
     double mass_a = 0.0, mass_b = 0.0, largest = 0.0;
     memset(result, 0, sizeof *result);
     dpot_status status = check_cost(cost, n_rows, n_cols, lambda, &largest, error);
@@ -283,4 +288,14 @@ dpot_status dpot_sinkhorn(const double *cost, const double *a, const double *b, 
     }
     release(&s, allocator);
     return status;
+}
+
+dpot_status dpot_sinkhorn(const double *cost, const double *a, const double *b, size_t n_rows,
+                          size_t n_cols, double lambda, double tol, size_t max_iterations,
+                          const struct dpot_allocator *allocator, double *f, double *g,
+                          double *plan, struct dpot_sinkhorn_result *result,
+                          struct dpot_error *error)
+{
+    return dpot_sinkhorn_watched(cost, a, b, n_rows, n_cols, lambda, tol, max_iterations, allocator,
+                                 NULL, f, g, plan, result, error);
 }

@@ -21,6 +21,12 @@ struct dpot_sinkhorn_result {
     int converged; /* residual <= tol was reached */
 };
 
+/* Called after every iteration on the thread that solves, for who wants to show progress. */
+struct dpot_sinkhorn_watch {
+    void (*step)(void *ctx, size_t iterations, double residual);
+    void *ctx;
+};
+
 /* a and b are nonnegative, of equal mass (up to 1e-6 relative; b is scaled to a's); points without
  * mass are allowed and get finite potentials. Stops when residual <= tol or after max_iterations (at
  * least one): the residual is that of the returned plan, so "not converged" is honest. A small
@@ -35,6 +41,13 @@ DPOT_WARN_UNUSED dpot_status dpot_sinkhorn(
     const double *b /* (n_cols) */, size_t n_rows, size_t n_cols, double lambda, double tol,
     size_t max_iterations, const struct dpot_allocator *allocator, double *f /* (n_rows) or NULL */,
     double *g /* (n_cols) or NULL */, double *plan /* (n_rows, n_cols) or NULL */,
+    struct dpot_sinkhorn_result *result, struct dpot_error *error);
+
+/* The same, watched; `watch` may be NULL. */
+DPOT_WARN_UNUSED dpot_status dpot_sinkhorn_watched(
+    const double *cost, const double *a, const double *b, size_t n_rows, size_t n_cols,
+    double lambda, double tol, size_t max_iterations, const struct dpot_allocator *allocator,
+    const struct dpot_sinkhorn_watch *watch, double *f, double *g, double *plan,
     struct dpot_sinkhorn_result *result, struct dpot_error *error);
 
 #endif

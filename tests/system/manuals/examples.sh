@@ -1,0 +1,136 @@
+#!/bin/sh
+# The example at the end of every --help is run as it stands, in a folder that holds the files it names;
+# only addresses, ids and the folder of the server are put in. A new command's inputs belong below.
+#   sh examples.sh BIN_FOLDER
+set -u
+bin=$(cd "$1" && pwd)
+dir=$(mktemp -d)
+server=
+finish() {
+    [ -n "$server" ] && kill "$server" 2>/dev/null && wait "$server" 2>/dev/null
+    rm -rf "$dir"
+}
+trap finish EXIT
+trap 'exit 130' INT TERM
+PATH=$bin:$PATH
+export PATH
+passed=0
+failed=0
+json() {
+    sed -n 's/.*"'"$2"'": *"\{0,1\}\([^",}]*\)"\{0,1\}[,}].*/\1/p' "$1" | head -n 1
+}
+need() {
+    "$@" >"$dir/out" 2>"$dir/err" || { echo "FAILED to prepare: $*"; cat "$dir/out" "$dir/err"; exit 1; }
+}
+cd "$dir" || exit 1
+
+# ---- files ----
+awk 'BEGIN {
+    for (i = 0; i < 30; i++) printf "%g,%g,%d\n", 30 + i % 6, -110 + i % 7, 100 + i >"places.csv"
+    for (i = 0; i < 30; i++) printf "%g,%g\n", 30 + i % 6, -110 + i % 7 >"towns.csv"
+    for (i = 0; i < 4; i++) for (j = 0; j < 6; j++) printf "%d,%d\n", i, j >"grid.csv" # as many as the campaign has
+    for (i = 0; i < 3; i++) printf "%d,%d\n", i, i >"a.csv"
+    for (i = 0; i < 3; i++) printf "%d,%d\n", i + 1, i >"b.csv"
+    print "0.5\n0.25\n0.25" >"mu.csv"
+    for (i = 0; i < 784; i++) print i >"pixels.csv"
+    print "lat,lon\n25,-120\n45,-120\n45,-70\n25,-120" >"border.csv"
+    print "iteration,residual\n1,0.1\n2,0.01\n3,0.001" >"residual.csv"
+    for (i = 0; i < 30; i++) print i >"people.csv"
+}'
+echo '[{"mechanism": "wpm", "epsilon": 1, "count": 3}, {"mechanism": "gaussian", "mu": 0.5}]' >spend.json
+now=$(date -u +%s)
+stamp() { date -u -d "@$1" +%Y-%m-%dT%H:%M:%SZ; }
+cat >census.json <<SPEC
+{"name": "census", "domain": {"type": "grid", "lo": [24.5, -125], "hi": [49.4, -66.9], "shape": [4, 6]},
+ "output": "same", "metric": "haversine", "power": 1,
+ "mechanism": {"type": "wpm", "epsilon": 2, "lambda": 40, "iterations": 30, "base_measure": "uniform", "n_max": 8},
+ "rounds": 1, "opens": "$(stamp $((now - 60)))", "closes": "$(stamp $((now + 86400)))", "min_pool": 1}
+SPEC
+need dpot ot --x a.csv --y b.csv --metric euclidean --exact --plan cost.npy --quiet
+need dpot ot --x mu.csv --y pixels.csv --metric euclidean --exact --plan samples.npy --quiet
+need dpot population --places places.csv --devices 1000 --seed 1 --out devices.csv --quiet
+awk 'BEGIN { for (i = 0; i < 24; i++) print 1 / 24 >"truth.csv" }'
+cp truth.csv estimate.csv
+
+# ---- a server, a campaign with reports, a job that is done and one that is not ----
+need dpotd init --dir "$dir/server" --listen 127.0.0.1:0 --json
+cp out init.json
+json init.json pin >pin.hex
+DPOT_TOKEN=$(json init.json token)
+export DPOT_TOKEN
+dpotd serve --config "$dir/server/dpotd.json" --ready-file "$dir/url" 2>log &
+server=$!
+for _ in $(seq 1 200); do
+    [ -s url ] && break
+    sleep 0.05
+done
+url=$(cat url)
+create() {
+    need dpot campaign create census.json --server "$url" --json
+    id=$(json out id)
+}
+create; draft=$id
+create; need dpot campaign open "$id" --server "$url"; closable=$id
+create; need dpot campaign open "$id" --server "$url"
+need dpot simulate --campaign "$id" --server "$url" --pin "$(cat pin.hex)" --data devices.csv --devices 20 --out first --quiet
+need dpot campaign fetch "$id" --server "$url" --pin "$(cat pin.hex)" --out campaign.signed
+need dpot pool "$id" --server "$url" --export pool.npy
+need dpot base-measure --campaign census.json --method uniform --out m.npy --quiet
+need dpot job start base-measure --campaign "$id" method=uniform --wait --server "$url" --json
+artifact=$(json out artifact)
+need dpot job start base-measure --campaign "$id" method=mirror max_iterations=10000000 gap=0 --server "$url" --json
+long_job=$(json out id)
+
+# run NAME HELP: the lines after "Example:", "Example: " included
+run() {
+    sed -n '/Example:/,$p' "$2" | sed "s/.*Example: *//
+        s|https://pool.example.org|$url|g
+        s|/var/lib/dpot|$dir/lib|g; s|127.0.0.1:8080|127.0.0.1:0|g
+        s|00112233445566778899aabbccddeeff|$id|g
+        s|5b0e1f2a3c4d5e6f708192a3b4c5d6e7|$long_job|g
+        s|0f2b4c6d8e0a1c3e5f7092b4d6f81a3c5e7092b4d6f81a3c5e7092b4d6f81a3c|$artifact|g" >example
+    case $1 in
+    'dpot campaign open') sed -i "s|3f1d5a0c9b7e4826a1c0d2e4f6a8b0c2|$draft|g" example ;;
+    'dpot campaign close') sed -i "s|3f1d5a0c9b7e4826a1c0d2e4f6a8b0c2|$closable|g" example ;;
+    'dpotd serve') sed -i 's/^ *dpotd/timeout --preserve-status 2 &/' example ;;
+    'dpot job start') need dpot job cancel "$long_job" --server "$url" ;;
+    esac
+    sed -i "s|3f1d5a0c9b7e4826a1c0d2e4f6a8b0c2|$id|g" example
+    [ -s example ] || echo 'false # no example' >example
+    if timeout 200 sh -e example >out 2>err </dev/null; then
+        passed=$((passed + 1))
+    else
+        echo "FAILED $1: exit $?"
+        sed 's/^/    /' example out err
+        failed=$((failed + 1))
+    fi
+    case $1 in
+    'dpot job start')
+        need dpot job start base-measure --campaign "$id" method=mirror max_iterations=10000000 gap=0 --server "$url" --json
+        long_job=$(json out id)
+        ;;
+    esac
+}
+
+dpot --help | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z-]*\( [a-z][a-z-]*\)\{0,1\}\)  .*/\1/p' >commands
+while read -r command <&3; do
+    # shellcheck disable=SC2086 # a command may be two words
+    dpot $command --help >help
+    run "dpot $command" help
+done 3<commands
+dpot --help >help
+run dpot help
+for command in init serve doctor; do
+    dpotd $command --help >help
+    run "dpotd $command" help
+done
+for command in enroll report flush status; do
+    dpot-device $command --help >help
+    run "dpot-device $command" help
+done
+for picture in map.png towns.png residual.svg samples.png; do
+    [ -s $picture ] || { echo "FAILED $picture is not there"; failed=$((failed + 1)); }
+done
+
+echo "$passed examples of --help work, $failed do not"
+[ "$failed" -eq 0 ]

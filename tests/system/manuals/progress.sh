@@ -1,0 +1,87 @@
+#!/bin/sh
+# Every long command shows on a terminal a bar with the time, elsewhere plain lines, with --quiet
+# nothing. Each is given work for minutes and stopped after a few seconds.
+#   sh progress.sh BIN_FOLDER
+set -u
+command -v script >/dev/null 2>&1 || { echo 'script(1) is missing: nothing was checked'; exit 77; }
+bin=$(cd "$1" && pwd)
+dir=$(mktemp -d)
+server=
+finish() {
+    [ -n "$server" ] && kill "$server" 2>/dev/null && wait "$server" 2>/dev/null
+    rm -rf "$dir"
+}
+trap finish EXIT
+trap 'exit 130' INT TERM
+PATH=$bin:$PATH
+export PATH
+failed=0
+json() {
+    sed -n 's/.*"'"$2"'": *"\{0,1\}\([^",}]*\)"\{0,1\}[,}].*/\1/p' "$1" | head -n 1
+}
+cd "$dir" || exit 1
+fail() {
+    echo "FAILED $1"
+    sed 's/^/    /' "$2" | tail -n 5
+    failed=1
+}
+
+# watch LABEL WHAT COMMAND: WHAT is a pattern for what a plain line says. The three runs go side by side,
+# each in a folder of its own.
+watch() {
+    rm -rf terminal plain quiet
+    for folder in terminal plain quiet; do
+        mkdir $folder
+        ln -s ../many.csv ../some.csv ../users.csv ../devices.csv ../spec.json $folder
+    done
+    (cd terminal && exec timeout 4 script -qefc "$3" typescript) </dev/null >/dev/null 2>&1 &
+    first=$!
+    (cd plain && exec timeout 4 $3) </dev/null >/dev/null 2>plain/lines &
+    second=$!
+    (cd quiet && exec timeout 4 $3 --quiet) </dev/null >/dev/null 2>quiet/lines
+    wait "$first" "$second"
+    tr '\r' '\n' <terminal/typescript >shown
+    grep -qE "^$1 \[[#.]{30}\] +[0-9]+% +[0-9]+ s (left|so far)" shown || fail "no bar on a terminal: $3" shown
+    grep -qE "^dpot: $1: $2" plain/lines || fail "no plain line: $3" plain/lines
+    grep -q '\[' plain/lines && fail "a bar where there is no terminal: $3" plain/lines
+    [ -s quiet/lines ] && fail "--quiet is not quiet: $3" quiet/lines
+}
+
+awk 'BEGIN {
+    for (i = 0; i < 4000; i++) printf "%g,%g\n", (i * 7919 % 4001) / 4001, (i * 104729 % 4003) / 4003 >"many.csv"
+    for (i = 0; i < 300; i++) printf "%g,%g\n", (i * 7919 % 4001) / 4001, (i * 104729 % 4003) / 4003 >"some.csv"
+    for (u = 0; u < 20000; u++) printf "%d,%g,%g\n", u, u % 7, u % 5 >"devices.csv"
+    for (u = 0; u < 3000; u++) { for (i = 0; i < 300; i++) printf "%s%g", i ? "," : "", (i * u) % 11 + 1 >"users.csv"; print "" >"users.csv" }
+}'
+now=$(date -u +%s)
+stamp() { date -u -d "@$1" +%Y-%m-%dT%H:%M:%SZ; }
+cat >spec.json <<SPEC
+{"name": "long", "domain": {"type": "grid", "lo": [0, 0], "hi": [7, 5], "shape": [12, 12]},
+ "output": "same", "metric": "euclidean", "power": 1,
+ "mechanism": {"type": "wpm", "epsilon": 2, "lambda": 0.1, "iterations": 2000, "base_measure": "uniform", "n_max": 8},
+ "rounds": 1, "opens": "$(stamp $((now - 60)))", "closes": "$(stamp $((now + 86400)))", "min_pool": 1}
+SPEC
+
+count='[0-9]+ of [0-9]+, [0-9]+ s left$'
+watch 'mirror descent' "$count" 'dpot base-measure --x some.csv --metric euclidean --epsilon 2 --max-iterations 10000000 --gap 0 --out m.npy'
+watch 'best uniform measure' '[0-9]+ s so far$' 'dpot base-measure --x many.csv --metric euclidean --epsilon 2 --method uniform --out m.npy'
+watch 'entropic transport' '[0-9]+%, [0-9]+ s left$' 'dpot ot --x some.csv --y many.csv --metric euclidean --lambda 1e-4 --max-iterations 100000000'
+watch 'exact transport' '[0-9]+ s so far$' 'dpot ot --x many.csv --y many.csv --metric euclidean --power 2 --exact'
+watch 'projecting' "$count" 'dpot project --mu users.csv --normalize --x some.csv --v some.csv --metric euclidean --base-measure uniform --epsilon 2 --exact --out q.npy'
+watch 'devices' "$count" 'dpot simulate --campaign spec.json --data devices.csv --devices 20000 --in-process --out run'
+
+dpotd init --dir server --listen 127.0.0.1:0 --json >init.json || exit 1
+DPOT_TOKEN=$(json init.json token)
+export DPOT_TOKEN
+dpotd serve --config server/dpotd.json --ready-file url 2>log &
+server=$!
+for _ in $(seq 1 200); do
+    [ -s url ] && break
+    sleep 0.05
+done
+url=$(cat url)
+dpot campaign create spec.json --server "$url" --json >out || fail 'campaign create' out
+watch 'base-measure' "($count|[0-9]+ s so far$)" "dpot job start base-measure --campaign $(json out id) method=mirror max_iterations=10000000 gap=0 --wait --server $url"
+
+[ "$failed" -eq 0 ] && echo 'progress is shown where it should be'
+exit "$failed"
