@@ -2,8 +2,9 @@
  *
  * `unsigned __int128` does not exist on 32-bit machines, so the portable half of this file is what
  * runs there; where the compiler has the type it is used inside the products, sums and shifts
- * and gives identical results (DPOT_NO_INT128 forces the portable half; the tests run both). No
- * branch, no table and no division depends on a value. */
+ * and gives identical results (DPOT_NO_INT128 forces the portable half, DPOT_NO_MUL64 in it the products
+ * for cores that multiply 32 bits into 32; tests/portability runs all). No branch, no table and no
+ * division depends on a value, and what compilers make of this for small cores is checked there. */
 #ifndef DPOT_MECHANISM_U128_H
 #define DPOT_MECHANISM_U128_H
 

@@ -4,6 +4,8 @@
 #   sh tests/lint/symbols.sh libdpot.so libdpot.a dpot-device dpotd
 set -u
 forbidden='dpot_insecure_test_rng_linked
+dpot_rng_seeded_init
+dpot_rng_replay_init
 randombytes_buf_deterministic
 randombytes_set_implementation
 dpot_client_allow_simulation

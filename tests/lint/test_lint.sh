@@ -144,7 +144,8 @@ expect_symbols() {
 }
 expect_symbols 0 'int dpot_client_submit(void); int any(void) { return dpot_client_submit(); }'
 expect_symbols 1 'const char dpot_insecure_test_rng_linked[] = "yes";'
-for symbol in randombytes_buf_deterministic randombytes_set_implementation \
+for symbol in dpot_rng_seeded_init dpot_rng_replay_init randombytes_buf_deterministic \
+    randombytes_set_implementation \
     dpot_client_allow_simulation dpot_client_set_rng_source; do
     expect_symbols 1 "int $symbol(void); int any(void) { return $symbol(); }"
 done
