@@ -16,7 +16,7 @@
 #define SAMPLES_MIN 1000
 #define SAMPLES_MAX 20000000
 #define PATH_SHARE 50 /* privatizer samples for one of the client path */
-#define PATH_CHUNK ((size_t)50 * PATH_SAMPLES_PER_DEVICE) /* samples against one server */
+#define PATH_CHUNK ((size_t)20 * PATH_SAMPLES_PER_DEVICE) /* samples against one server */
 #define DIRECT_CHUNK ((size_t)25000)
 #define TESTS_PER_SUBJECT 2 /* counted halves: client path, privatizer */
 #define DIRECT_STREAMS ((uint64_t)1 << 63)
