@@ -3,8 +3,7 @@
 #include "account/binomial.h"
 #include "account/outward.h"
 
-#define TERMS_MAX 100000000
-#define TERM_END 1e-17   /* of the sum: what is left is below TAIL_MARGIN */
+#define TERM_END 1e-17   /* of the sum; ratios stay below 1 - 1e-7, so the rest is below 1e-10 */
 #define TAIL_MARGIN 1e-9 /* relative, above the error of binomial_log_pmf for any count here */
 #define HALVINGS 80
 
@@ -13,16 +12,12 @@
 static double upper_tail(double n, double k, double p)
 {
     const double odds = p / (1 - p);
-    double term = 1, sum = 1, ratio = 0;
-    for (double i = 0; i < TERMS_MAX && k + i < n; i++) {
-        ratio = (n - k - i) / (k + 1 + i) * odds;
+    double term = 1, sum = 1;
+    for (double i = 0; k + i < n && term > TERM_END * sum; i++) {
+        const double ratio = (n - k - i) / (k + 1 + i) * odds;
         term *= ratio;
         sum += term;
-        if (term < TERM_END * sum * (1 - ratio)) {
-            break;
-        }
     }
-    sum += ratio < 1 ? term * ratio / (1 - ratio) : 0;
     return exp(binomial_log_pmf(n, k, p, 1 - p)) * sum * (1 + TAIL_MARGIN);
 }
 

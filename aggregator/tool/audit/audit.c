@@ -15,7 +15,7 @@
 #define SAMPLES_DEFAULT 500000
 #define SAMPLES_MIN 1000
 #define SAMPLES_MAX 20000000
-#define PATH_SHARE 50 /* privatizer samples for one of the client path */
+#define PATH_SHARE 80 /* privatizer samples for one of the client path */
 #define PATH_CHUNK ((size_t)20 * PATH_SAMPLES_PER_DEVICE) /* samples against one server */
 #define DIRECT_CHUNK ((size_t)25000)
 #define TESTS_PER_SUBJECT 2 /* counted halves: client path, privatizer */
@@ -27,7 +27,7 @@ static const struct option options[] = {
      "what to audit: a mechanism (laplace), one case of it (laplace-box), all"},
     {"samples", "N",
      "reports of each input by the privatizer (default 500000); the client path\n"
-     "                             makes N / 50"},
+     "                             makes N / 80"},
     {"confidence", "C", "of all bounds together (default 0.9999)"},
     {NULL, NULL, NULL},
 };

@@ -41,8 +41,7 @@ double finding_claimed_delta(const struct finding *finding)
 bool finding_passes(const struct finding *finding)
 {
     const double claim = finding_claimed_epsilon(finding);
-    const bool is_exactly_private =
-        is_vector(finding) ? finding->vector.epsilon <= claim : finding->index.is_private;
-    return is_exactly_private && finding_lower_bound(finding) <= claim &&
+    return (is_vector(finding) || finding->index.is_private) &&
+           finding_exact_maximum(finding) <= claim && finding_lower_bound(finding) <= claim &&
            path_tally_is_clean(&finding->tally);
 }
