@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 
 #define N_PATH 90
-#define N_DIRECT 10000
+#define N_DIRECT 20000
 #define N_PATH_LONG 900
 
 /* One test a mechanism, so that they run side by side. */
@@ -55,7 +55,7 @@ Test(audit, laplace_keeps_its_claim)
 
 Test(audit, gaussian_keeps_its_claim)
 {
-    expect_private("gaussian", 0.1);
+    expect_private("gaussian", 0.2);
 }
 
 /* The exact maximum is the claim, but for margins that are stated: enumeration is not idle. */
@@ -83,6 +83,6 @@ Test(audit, reports_through_the_client_path_prove_a_good_part_of_the_claim)
     examine_open(&subject, "laplace-l1-ball");
     examine_samples(&subject, NULL, N_PATH_LONG, 0, &finding);
     cr_assert(path_tally_is_clean(&finding.tally));
-    cr_assert(finding.path.epsilon > 0.4 && finding.path.epsilon < 1, "%g", finding.path.epsilon);
+    cr_assert(finding.path.epsilon > 0.3 && finding.path.epsilon < 1, "%g", finding.path.epsilon);
     subject_release(&subject);
 }
