@@ -68,7 +68,8 @@ struct run {
     bool reads_stdin;   /* an input is "-" */
     bool writes_stdout; /* an output is "-": the table goes to stderr */
     bool is_stopped;    /* the solver stopped before its tolerance */
-    int forced_exit;    /* exit code of the failure, when its status does not tell; 0: none */
+    int forced_exit;    /* exit code when the status does not tell it; 0: none. With DPOT_OK the
+                           result is printed all the same */
     json_t *result;     /* object: what --json prints */
     struct dpot_error error;
 };

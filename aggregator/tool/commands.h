@@ -12,6 +12,7 @@ extern const struct command command_estimate;
 extern const struct command command_evaluate;
 extern const struct command command_calibrate_laplace;
 extern const struct command command_calibrate_gaussian;
+extern const struct command command_audit;
 extern const struct command command_account_compose;
 extern const struct command command_account_shuffle;
 extern const struct command command_plot_heatmap;

@@ -89,26 +89,38 @@ static void print_object(FILE *stream, const char *prefix, const json_t *object,
     }
 }
 
-/* The only member when it is a list of objects, otherwise NULL. */
+/* The one member that is a list of objects, when all others are scalars; otherwise NULL. */
 static const json_t *find_rows(const json_t *object)
 {
-    json_t *value = json_object_iter_value(json_object_iter((json_t *)object));
-    const json_t *first = json_array_get(value, 0);
-    return json_object_size(object) == 1 && json_is_object(first) ? value : NULL;
+    const json_t *rows = NULL;
+    const char *key = NULL;
+    json_t *value = NULL;
+    json_object_foreach((json_t *)object, key, value)
+    {
+        const bool is_list = json_is_object(json_array_get(value, 0));
+        if (is_list ? rows != NULL : !is_scalar(value)) {
+            return NULL;
+        }
+        rows = is_list ? value : rows;
+    }
+    return rows;
 }
 
-/* Widths of the columns: the longest text of each. */
+/* Columns are the scalars of the first row; their widths those of the longest texts. */
 static void print_rows(FILE *stream, const json_t *rows)
 {
     const json_t *first = json_array_get(rows, 0);
     const size_t n = json_array_size(rows);
     for (size_t i = 0; i <= n; i++) { /* line 0 is the heading */
         const char *key = NULL;
-        json_t *unused = NULL;
-        json_object_foreach((json_t *)first, key, unused)
+        json_t *value = NULL;
+        json_object_foreach((json_t *)first, key, value)
         {
             size_t width = strlen(key);
             char text[512];
+            if (!is_scalar(value)) {
+                continue;
+            }
             for (size_t r = 0; r < n; r++) {
                 format_scalar(text, sizeof text, json_object_get(json_array_get(rows, r), key));
                 width = strlen(text) > width ? strlen(text) : width;
@@ -125,9 +137,22 @@ static void print_rows(FILE *stream, const json_t *rows)
 void table_print(FILE *stream, const json_t *object)
 {
     const json_t *rows = find_rows(object);
-    if (rows) {
-        print_rows(stream, rows);
-    } else {
+    if (!rows) {
         print_object(stream, "", object, 0);
+        return;
+    }
+    print_rows(stream, rows);
+    if (json_object_size(object) > 1) {
+        const char *key = NULL;
+        json_t *value = NULL;
+        (void)fputc('\n', stream);
+        json_object_foreach((json_t *)object, key, value)
+        {
+            char text[512];
+            if (value != rows) {
+                format_scalar(text, sizeof text, value);
+                (void)fprintf(stream, "%-24s %s\n", key, text);
+            }
+        }
     }
 }

@@ -7,7 +7,8 @@
 #include <stdio.h>
 
 /* One line a value, "name   value"; members of objects as "outer.inner"; long lists as their
- * length. A list of objects under a single key is a table with one line an object. */
+ * length. A list of objects beside scalars is a table with one line an object and a column for each of
+ * its scalars; the scalars follow it. */
 void table_print(FILE *stream, const json_t *object);
 
 #endif

@@ -19,6 +19,7 @@ static const struct command *const commands[] = {
     &command_evaluate,
     &command_calibrate_laplace,
     &command_calibrate_gaussian,
+    &command_audit,
     &command_account_compose,
     &command_account_shuffle,
     &command_plot_heatmap,
@@ -236,7 +237,9 @@ static int report_failure(const struct run *run, dpot_status status)
 
 static int report_success(const struct run *run)
 {
-    int exit_code = run->is_stopped ? EXIT_CODE_STOPPED : EXIT_CODE_DONE;
+    int exit_code = run->forced_exit  ? run->forced_exit
+                    : run->is_stopped ? EXIT_CODE_STOPPED
+                                      : EXIT_CODE_DONE;
     if (run->is_json) {
         const int printed = print_json(run->result);
         exit_code = printed ? printed : exit_code;

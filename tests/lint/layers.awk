@@ -13,7 +13,7 @@ function door(header, files)
 
 BEGIN {
     common = "base model ot mechanism"
-    all_aggregator = "account solve store central files pool campaign jobs http"
+    all_aggregator = "account audit solve store central files pool campaign jobs http"
     allow("api", "")
     allow("base", "")
     allow("model", "base")
@@ -24,6 +24,7 @@ BEGIN {
     allow("client-tool", common " proto client")
     allow("files", "base")
     allow("account", "base model mechanism")
+    allow("audit", common " account")
     allow("solve", "base ot")
     allow("central", "base model ot solve")
     allow("store", "base model")

@@ -1,0 +1,206 @@
+#include "audit/index_exact.h"
+
+#include "audit/exp_bound.h"
+#include "mechanism/mechanism.h"
+#include "mechanism/sampler.h"
+
+#include <math.h>
+#include <string.h>
+
+#define PLACES_MAX 3 /* of an enumerated input */
+#define SPECK 1e-6
+#define N_GARBAGE 6
+
+/* Least and largest weight of every output so far. */
+struct extremes {
+    const struct index_program *program;
+    bool is_sound; /* every law sums to 2^62 and has no weight of 0 */
+    size_t n_inputs;
+    uint64_t least[INDEX_EXACT_OUTPUTS_MAX], most[INDEX_EXACT_OUTPUTS_MAX];
+};
+
+static void add_law(struct extremes *extremes, const uint64_t *weights)
+{
+    uint64_t left = DPOT_MASS_ONE;
+    for (size_t j = 0; j < extremes->program->n_outputs; j++) {
+        const uint64_t w = weights[j];
+        extremes->is_sound = extremes->is_sound && w > 0 && w <= left;
+        left -= w <= left ? w : left;
+        extremes->least[j] = w < extremes->least[j] ? w : extremes->least[j];
+        extremes->most[j] = w > extremes->most[j] ? w : extremes->most[j];
+    }
+    extremes->is_sound = extremes->is_sound && left == 0;
+    extremes->n_inputs++;
+}
+
+static void try_input(struct extremes *extremes, const double *histogram)
+{
+    double copy[INDEX_EXACT_POINTS_MAX];
+    uint64_t weights[INDEX_EXACT_OUTPUTS_MAX];
+    memcpy(copy, histogram, sizeof copy);
+    extremes->program->law(extremes->program->ctx, copy, weights);
+    add_law(extremes, weights);
+}
+
+/* Every way to put up to PLACES_MAX units on the points, and each of them with a speck elsewhere. */
+static void try_places(struct extremes *extremes)
+{
+    const size_t n = extremes->program->n_points;
+    size_t n_codes = 1;
+    for (int i = 0; i < PLACES_MAX; i++) {
+        n_codes *= n + 1; /* the last digit value: no unit */
+    }
+    for (size_t code = 0; code < n_codes; code++) {
+        double histogram[INDEX_EXACT_POINTS_MAX + 1] = {0};
+        const size_t digits[PLACES_MAX] = {code % (n + 1), code / (n + 1) % (n + 1),
+                                           code / (n + 1) / (n + 1)};
+        if (digits[0] > digits[1] || digits[1] > digits[2]) {
+            continue; /* the same units in another order */
+        }
+        for (int i = 0; i < PLACES_MAX; i++) {
+            histogram[digits[i]]++;
+        }
+        histogram[n] = 0;
+        try_input(extremes, histogram);
+        histogram[code % n] += SPECK;
+        try_input(extremes, histogram);
+    }
+}
+
+static void try_garbage(struct extremes *extremes)
+{
+    const double garbage[N_GARBAGE] = {NAN, INFINITY, -INFINITY, -1, 1e300, 5e-324};
+    const size_t n = extremes->program->n_points;
+    for (size_t i = 0; i < N_GARBAGE; i++) {
+        for (size_t point = 0; point < n; point++) {
+            double histogram[INDEX_EXACT_POINTS_MAX] = {0};
+            histogram[point] = garbage[i];
+            try_input(extremes, histogram);
+            histogram[(point + 1) % n] = 1;
+            try_input(extremes, histogram);
+        }
+    }
+}
+
+/* ln of the largest ratio; *is_within: all of them are, by integers. */
+static double largest_loss(const struct extremes *extremes, bool *is_within)
+{
+    double loss = 0;
+    *is_within = extremes->is_sound;
+    for (size_t j = 0; extremes->is_sound && j < extremes->program->n_outputs; j++) {
+        const uint64_t most = extremes->most[j], least = extremes->least[j];
+        loss = fmax(loss, log((double)most / (double)least));
+        *is_within = *is_within && exp_bound_holds(most, least, extremes->program->epsilon_q32);
+    }
+    /* Integers have the last word: within the claim is not above it by a rounded logarithm. */
+    const double claim = dpot_epsilon_to_double(extremes->program->epsilon_q32);
+    return !extremes->is_sound ? INFINITY : *is_within ? fmin(loss, claim) : loss;
+}
+
+/* The extreme weights over the polytope: what the others leave at most and at least. */
+static void find_polytope(const struct index_program *program, struct extremes *extremes)
+{
+    const size_t n = program->n_outputs;
+    for (size_t j = 0; j < n; j++) {
+        uint64_t others_lower = 0, others_upper = 0; /* both stop at 2^62 */
+        for (size_t i = 0; i < n; i++) {
+            const uint64_t lower = i == j ? 0 : program->lower[i];
+            const uint64_t upper = i == j ? 0 : program->upper[i];
+            others_lower +=
+                lower < DPOT_MASS_ONE - others_lower ? lower : DPOT_MASS_ONE - others_lower;
+            others_upper +=
+                upper < DPOT_MASS_ONE - others_upper ? upper : DPOT_MASS_ONE - others_upper;
+        }
+        const uint64_t most = DPOT_MASS_ONE - others_lower, least = DPOT_MASS_ONE - others_upper;
+        extremes->most[j] = program->upper[j] < most ? program->upper[j] : most;
+        extremes->least[j] = program->lower[j] > least ? program->lower[j] : least;
+        extremes->is_sound = extremes->is_sound && extremes->least[j] > 0;
+    }
+}
+
+void index_exact(const struct index_program *program, struct index_finding *finding)
+{
+    struct extremes laws = {.program = program, .is_sound = true}, polytope = laws;
+    bool are_laws_within = false, is_polytope_within = false;
+    memset(laws.least, 0xff, sizeof laws.least);
+    try_places(&laws);
+    try_garbage(&laws);
+    find_polytope(program, &polytope);
+    finding->n_inputs = laws.n_inputs;
+    finding->law_maximum = largest_loss(&laws, &are_laws_within);
+    finding->polytope_maximum = largest_loss(&polytope, &is_polytope_within);
+    finding->is_private = are_laws_within && is_polytope_within;
+}
+
+/* ---- the program itself ---- */
+
+struct instance {
+    const struct dpot_campaign *campaign;
+    struct dpot_privatizer *privatizer;
+    struct dpot_private_measure private_measure;
+    uint64_t lower[INDEX_EXACT_OUTPUTS_MAX], upper[INDEX_EXACT_OUTPUTS_MAX];
+};
+
+/* With sample_first: the heaviest place. */
+static void keep_one_point(double *histogram, size_t n)
+{
+    size_t heaviest = 0;
+    for (size_t i = 1; i < n; i++) {
+        heaviest = histogram[i] > histogram[heaviest] ? i : heaviest;
+    }
+    for (size_t i = 0; i < n; i++) {
+        histogram[i] = i == heaviest ? 1 : 0;
+    }
+}
+
+static void law_of_instance(void *ctx, const double *histogram, uint64_t *weights)
+{
+    struct instance *instance = ctx;
+    const size_t size = instance->campaign->domain.size;
+    double scratch[INDEX_EXACT_POINTS_MAX];
+    memcpy(scratch, histogram, size * sizeof *scratch);
+    if (instance->campaign->sample_first) {
+        keep_one_point(scratch, size);
+    }
+    dpot_private_measure_set(&instance->private_measure, scratch, size);
+    dpot_privatizer_law(instance->privatizer, &instance->private_measure, weights);
+}
+
+static dpot_status open_instance(struct instance *instance, struct dpot_error *error)
+{
+    const struct dpot_campaign *campaign = instance->campaign;
+    dpot_status status = dpot_bounds_compute(&campaign->base_measure, campaign->epsilon_q32,
+                                             instance->lower, instance->upper, error);
+    if (status == DPOT_OK) {
+        status = dpot_privatizer_new(campaign, NULL, &instance->privatizer, error);
+    }
+    return status == DPOT_OK
+               ? dpot_private_measure_init(&instance->private_measure, campaign->n_max, NULL)
+               : status;
+}
+
+dpot_status index_exact_campaign(const struct dpot_campaign *campaign,
+                                 struct index_finding *finding, struct dpot_error *error)
+{
+    struct instance instance = {.campaign = campaign};
+    const struct index_program program = {.n_points = campaign->domain.size,
+                                          .n_outputs = campaign->output.size,
+                                          .epsilon_q32 = campaign->epsilon_q32,
+                                          .lower = instance.lower,
+                                          .upper = instance.upper,
+                                          .law = law_of_instance,
+                                          .ctx = &instance};
+    if (program.n_points > INDEX_EXACT_POINTS_MAX || program.n_outputs > INDEX_EXACT_OUTPUTS_MAX) {
+        return dpot_error_set(error, DPOT_ERR_SHAPE,
+                              "%zu points and %zu outputs: an enumeration takes at most %d and %d",
+                              program.n_points, program.n_outputs, INDEX_EXACT_POINTS_MAX,
+                              INDEX_EXACT_OUTPUTS_MAX);
+    }
+    const dpot_status status = open_instance(&instance, error);
+    if (status == DPOT_OK) {
+        index_exact(&program, finding);
+    }
+    dpot_private_measure_release(&instance.private_measure);
+    dpot_privatizer_free(instance.privatizer);
+    return status;
+}

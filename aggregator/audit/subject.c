@@ -1,0 +1,397 @@
+#include "audit/subject.h"
+
+#include "account/calibrate.h"
+#include "mechanism/baselines.h"
+#include "mechanism/ground.h"
+#include "mechanism/mechanism.h"
+#include "mechanism/quantize.h"
+#include "mechanism/sampler.h"
+#include "mechanism/transform.h"
+
+#include <math.h>
+#include <string.h>
+
+#define EPSILON 1.0
+#define DELTA 1e-4
+#define RING 6
+#define LAMBDA 0.05
+#define ITERATIONS 50
+#define N_MAX 3
+#define SIDE 4 /* of the image */
+#define POINTS_MAX 16
+#define STEP 0.00390625 /* 2^-8 */
+
+/* ---- index mechanisms ---- */
+
+static void cost_row(void *ctx, size_t i, double *row)
+{
+    dpot_ground_row(ctx, (uint32_t)i, row);
+}
+
+/* Of the exponential mechanism: the sensitivity of its utility and its own base measure. */
+static dpot_status fill_exponential(struct dpot_campaign *campaign, double *m,
+                                    struct dpot_error *error)
+{
+    struct dpot_ground ground = {0};
+    const struct dpot_cost_rows cost = {campaign->domain.size, campaign->output.size, cost_row,
+                                        &ground};
+    dpot_status status = dpot_ground_init(&ground, campaign, NULL, error);
+    if (status == DPOT_OK) {
+        status = dpot_exponential_sensitivity(&cost, NULL, &campaign->sensitivity, error);
+    }
+    if (status == DPOT_OK) {
+        status = dpot_exponential_base_measure(&cost, EPSILON / (2 * campaign->sensitivity), NULL,
+                                               m, error);
+    }
+    dpot_ground_release(&ground);
+    return status;
+}
+
+static dpot_status fill_base_measure(struct dpot_campaign *campaign, struct dpot_error *error)
+{
+    double m[POINTS_MAX];
+    const uint32_t size = campaign->output.size;
+    dpot_status status = DPOT_OK;
+    for (uint32_t j = 0; j < size; j++) {
+        m[j] = dpot_kpm_mass(EPSILON, size);
+    }
+    if (campaign->mechanism == DPOT_MECHANISM_EXPONENTIAL) {
+        status = fill_exponential(campaign, m, error);
+    }
+    campaign->base_measure.mass_code = dpot_alloc_array(NULL, size, sizeof(uint32_t));
+    if (status == DPOT_OK && !campaign->base_measure.mass_code) {
+        status = DPOT_ERR_MEMORY;
+    }
+    return status == DPOT_OK ? dpot_base_measure_encode(m, size, campaign->epsilon_q32,
+                                                        &campaign->base_measure, error)
+                             : status;
+}
+
+static dpot_status make_ring(struct subject *subject, struct dpot_error *error)
+{
+    struct dpot_campaign *campaign = &subject->campaign;
+    campaign->metric = (struct dpot_metric){DPOT_METRIC_RING, RING};
+    subject->dim = 1;
+    subject->input[1][0] = RING / 2;
+    return dpot_domain_init_ring(&campaign->domain, RING, error);
+}
+
+/* 3 x 2 cells; input 1 is outside and is clamped to the last one. */
+static dpot_status make_grid(struct subject *subject, struct dpot_error *error)
+{
+    const double lo[2] = {0, 0}, hi[2] = {3, 2};
+    const uint32_t shape[2] = {3, 2};
+    subject->campaign.metric = (struct dpot_metric){DPOT_METRIC_EUCLIDEAN, 0};
+    subject->dim = 2;
+    subject->input[1][0] = subject->input[1][1] = 100;
+    return dpot_domain_init_grid(&subject->campaign.domain, 2, lo, hi, shape, error);
+}
+
+static dpot_status make_index(struct subject *subject, dpot_status status, struct dpot_error *error)
+{
+    struct dpot_campaign *campaign = &subject->campaign;
+    campaign->epsilon_q32 = DPOT_EPSILON_ONE;
+    campaign->n_max = N_MAX;
+    campaign->output_is_domain = true;
+    if (campaign->mechanism == DPOT_MECHANISM_WPM) {
+        campaign->lambda = LAMBDA;
+        campaign->iterations = ITERATIONS;
+    }
+    if (status == DPOT_OK) {
+        status = dpot_domain_init_copy(&campaign->output, &campaign->domain);
+    }
+    return status == DPOT_OK ? fill_base_measure(campaign, error) : status;
+}
+
+static dpot_status make_wpm(struct subject *subject, struct dpot_error *error)
+{
+    return make_index(subject, make_ring(subject, error), error);
+}
+
+static dpot_status make_kpm(struct subject *subject, struct dpot_error *error)
+{
+    return make_index(subject, make_ring(subject, error), error);
+}
+
+static dpot_status make_exponential(struct subject *subject, struct dpot_error *error)
+{
+    return make_index(subject, make_grid(subject, error), error);
+}
+
+/* ---- vector mechanisms ---- */
+
+/* An honest device's integers for an input. */
+static dpot_status clip_inputs(struct subject *subject)
+{
+    const struct dpot_vector_domain *vector = &subject->campaign.vector;
+    struct dpot_transformer *transformer = NULL;
+    double coefficients[SUBJECT_DIM_MAX];
+    const dpot_status status = dpot_transformer_new(vector, NULL, &transformer);
+    for (int i = 0; status == DPOT_OK && i < 2; i++) {
+        dpot_transformer_forward(transformer, subject->input[i], coefficients);
+        dpot_quantize(vector, coefficients, subject->clipped[i]);
+    }
+    dpot_transformer_free(transformer);
+    return status;
+}
+
+static dpot_status make_vector(struct subject *subject, struct calibrate_request request,
+                               struct dpot_error *error)
+{
+    struct dpot_campaign *campaign = &subject->campaign;
+    struct calibration found;
+    request.mechanism = campaign->mechanism;
+    request.epsilon = EPSILON;
+    request.delta = campaign->mechanism == DPOT_MECHANISM_GAUSSIAN ? DELTA : 0;
+    campaign->metric = (struct dpot_metric){DPOT_METRIC_EUCLIDEAN, 0};
+    const dpot_status status = calibrate(&request, NULL, &campaign->vector, &found, error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    campaign->noise = found.noise;
+    /* The claim that was asked for, which these integers may undercut a little. */
+    if (campaign->mechanism == DPOT_MECHANISM_LAPLACE) {
+        campaign->epsilon_q32 = found.epsilon_q32;
+    }
+    subject->dim = request.dim;
+    return DPOT_OK;
+}
+
+/* A box of whole numbers of grid units, small enough to enumerate its noise of scale 2^k. */
+static dpot_status make_small_box(struct subject *subject, unsigned k, uint32_t dim,
+                                  const int64_t *lo, const int64_t *hi)
+{
+    struct dpot_campaign *campaign = &subject->campaign;
+    struct dpot_vector_domain *vector = &campaign->vector;
+    *vector = (struct dpot_vector_domain){.set = DPOT_VECTOR_BOX,
+                                          .dim = dim,
+                                          .n_sides = dim,
+                                          .grid_step = STEP,
+                                          .inverse_step = 1 / STEP};
+    vector->lo = dpot_alloc_array(NULL, dim, sizeof *lo);
+    vector->hi = dpot_alloc_array(NULL, dim, sizeof *hi);
+    if (!vector->lo || !vector->hi) {
+        return DPOT_ERR_MEMORY;
+    }
+    memcpy(vector->lo, lo, dim * sizeof *lo);
+    memcpy(vector->hi, hi, dim * sizeof *hi);
+    campaign->metric = (struct dpot_metric){DPOT_METRIC_EUCLIDEAN, 0};
+    campaign->noise.scale_log2 = k;
+    campaign->epsilon_q32 = DPOT_EPSILON_ONE + 1; /* what a width of 2^k costs */
+    subject->dim = dim;
+    return DPOT_OK;
+}
+
+/* Sides of different length; both inputs lie beyond opposite corners. */
+static dpot_status make_box(struct subject *subject, struct dpot_error *error)
+{
+    static const int64_t lo[] = {0, -256}, hi[] = {256, 512};
+    const dpot_status status = make_small_box(subject, 10, 2, lo, hi);
+    (void)error;
+    for (uint32_t j = 0; j < subject->dim; j++) {
+        subject->input[0][j] = 1e300;
+        subject->input[1][j] = -INFINITY;
+    }
+    return status == DPOT_OK ? clip_inputs(subject) : status;
+}
+
+/* A number that is none counts as 0, which is an end of the side 0 .. 2^k. */
+static dpot_status make_nan(struct subject *subject, struct dpot_error *error)
+{
+    static const int64_t lo[] = {0}, hi[] = {512};
+    const dpot_status status = make_small_box(subject, 9, 1, lo, hi);
+    (void)error;
+    subject->input[0][0] = INFINITY;
+    subject->input[1][0] = NAN;
+    return status == DPOT_OK ? clip_inputs(subject) : status;
+}
+
+/* One side, from data far outside. */
+static dpot_status make_side(struct subject *subject, struct dpot_error *error)
+{
+    static const double lo[] = {-1}, hi[] = {1};
+    const struct calibrate_request request = {
+        .set = DPOT_VECTOR_BOX, .dim = 1, .n_sides = 1, .lo = lo, .hi = hi};
+    const dpot_status status = make_vector(subject, request, error);
+    subject->input[0][0] = 1e300;
+    subject->input[1][0] = -INFINITY;
+    return status == DPOT_OK ? clip_inputs(subject) : status;
+}
+
+static dpot_status make_ball(struct subject *subject, enum dpot_vector_set set,
+                             struct dpot_error *error)
+{
+    const struct calibrate_request request = {.set = set, .dim = 3, .radius = 1};
+    const dpot_status status = make_vector(subject, request, error);
+    subject->input[0][0] = 10;
+    subject->input[1][0] = -10;
+    return status == DPOT_OK ? clip_inputs(subject) : status;
+}
+
+static dpot_status make_l1_ball(struct subject *subject, struct dpot_error *error)
+{
+    return make_ball(subject, DPOT_VECTOR_L1_BALL, error);
+}
+
+static dpot_status make_l2_ball(struct subject *subject, struct dpot_error *error)
+{
+    return make_ball(subject, DPOT_VECTOR_L2_BALL, error);
+}
+
+/* Three coefficients of an image; a bright image against a dark one. */
+static dpot_status make_image(struct subject *subject, enum dpot_vector_set set,
+                              struct dpot_error *error)
+{
+    static const uint32_t keep[] = {0, 1, SIDE};
+    const uint32_t n_keep = sizeof keep / sizeof keep[0];
+    const struct calibrate_request request = {.set = set, .dim = n_keep, .radius = 2};
+    const dpot_status status = make_vector(subject, request, error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    struct dpot_transform *transform = &subject->campaign.vector.transform;
+    *transform = (struct dpot_transform){DPOT_TRANSFORM_DCT, SIDE, SIDE, n_keep, NULL};
+    transform->keep = dpot_alloc_array(NULL, n_keep, sizeof *keep);
+    if (!transform->keep) {
+        return DPOT_ERR_MEMORY;
+    }
+    memcpy(transform->keep, keep, sizeof keep);
+    subject->dim = SIDE * SIDE;
+    for (uint32_t j = 0; j < subject->dim; j++) {
+        subject->input[0][j] = 1;
+        subject->input[1][j] = -1;
+    }
+    return clip_inputs(subject);
+}
+
+static dpot_status make_l1_image(struct subject *subject, struct dpot_error *error)
+{
+    return make_image(subject, DPOT_VECTOR_L1_BALL, error);
+}
+
+static dpot_status make_l2_image(struct subject *subject, struct dpot_error *error)
+{
+    return make_image(subject, DPOT_VECTOR_L2_BALL, error);
+}
+
+/* ---- the list ---- */
+
+struct recipe {
+    enum dpot_mechanism_id mechanism;
+    bool sample_first;
+    dpot_status (*make)(struct subject *subject, struct dpot_error *error);
+};
+
+const char *const subject_names[] = {"wpm",
+                                     "wpm-sample-first",
+                                     "kpm",
+                                     "kpm-sample-first",
+                                     "exponential",
+                                     "exponential-sample-first",
+                                     "laplace-box",
+                                     "laplace-nan",
+                                     "laplace-l1-ball",
+                                     "laplace-dct",
+                                     "gaussian-l2-ball",
+                                     "gaussian-box",
+                                     "gaussian-dct",
+                                     NULL};
+
+static const struct recipe recipes[] = {
+    {DPOT_MECHANISM_WPM, false, make_wpm},
+    {DPOT_MECHANISM_WPM, true, make_wpm},
+    {DPOT_MECHANISM_KPM, false, make_kpm},
+    {DPOT_MECHANISM_KPM, true, make_kpm},
+    {DPOT_MECHANISM_EXPONENTIAL, false, make_exponential},
+    {DPOT_MECHANISM_EXPONENTIAL, true, make_exponential},
+    {DPOT_MECHANISM_LAPLACE, false, make_box},
+    {DPOT_MECHANISM_LAPLACE, false, make_nan},
+    {DPOT_MECHANISM_LAPLACE, false, make_l1_ball},
+    {DPOT_MECHANISM_LAPLACE, false, make_l1_image},
+    {DPOT_MECHANISM_GAUSSIAN, false, make_l2_ball},
+    {DPOT_MECHANISM_GAUSSIAN, false, make_side},
+    {DPOT_MECHANISM_GAUSSIAN, false, make_l2_image},
+};
+
+bool subject_matches(const char *name, const char *wanted)
+{
+    const size_t len = strlen(wanted);
+    return strncmp(name, wanted, len) == 0 && (name[len] == '\0' || name[len] == '-');
+}
+
+static void fill_frame(struct dpot_campaign *campaign, size_t number)
+{
+    campaign->revision = 1;
+    memset(campaign->id, 0x5a, sizeof campaign->id);
+    campaign->id[0] = (uint8_t)number;
+    (void)memcpy(campaign->name, "audit", sizeof "audit");
+    campaign->cost_power = 1;
+    campaign->rounds = SUBJECT_ROUNDS;
+    campaign->opens_ms = INT64_C(1767225600000);
+    campaign->closes_ms = campaign->opens_ms + SUBJECT_ROUNDS * SUBJECT_ROUND_MS;
+    campaign->min_pool = 1;
+}
+
+dpot_status subject_init(struct subject *subject, const char *name, bool has_seed,
+                         struct dpot_error *error)
+{
+    size_t number = 0;
+    *subject = (struct subject){.name = name, .has_seed = has_seed};
+    while (subject_names[number] && strcmp(subject_names[number], name) != 0) {
+        number++;
+    }
+    if (!subject_names[number]) {
+        return dpot_error_set(error, DPOT_ERR_NOT_FOUND, "there is nothing named %.40s to audit",
+                              name);
+    }
+    const struct recipe *recipe = &recipes[number];
+    struct dpot_campaign *campaign = &subject->campaign;
+    fill_frame(campaign, number);
+    campaign->mechanism = recipe->mechanism;
+    campaign->sample_first = recipe->sample_first;
+    campaign->simulation = has_seed;
+    dpot_status status = recipe->make(subject, error);
+    if (status == DPOT_OK) {
+        status = dpot_mechanism_check_campaign(campaign, error);
+    }
+    subject->claim = dpot_mechanism_charge(campaign);
+    return status;
+}
+
+void subject_release(struct subject *subject)
+{
+    dpot_campaign_release(&subject->campaign);
+}
+
+/* ---- what an observer sees ---- */
+
+uint32_t subject_outcomes(const struct subject *subject)
+{
+    return dpot_mechanism_is_vector(subject->campaign.mechanism) ? 0
+                                                                 : subject->campaign.output.size;
+}
+
+/* ln p_0(y) / p_1(y): |y - z_1| - |y - z_0| over t, or the same of squares over 2 sigma^2. */
+static double likelihood_ratio(const struct subject *subject, const int64_t *values)
+{
+    const struct dpot_campaign *campaign = &subject->campaign;
+    const bool is_laplace = campaign->mechanism == DPOT_MECHANISM_LAPLACE;
+    const double scale = ldexp(1, (int)campaign->noise.scale_log2);
+    double sum = 0;
+    for (uint32_t j = 0; j < campaign->vector.dim; j++) {
+        const double y = (double)values[j];
+        const double a = y - (double)subject->clipped[0][j], b = y - (double)subject->clipped[1][j];
+        sum += is_laplace ? (fabs(b) - fabs(a)) / scale : (b * b - a * a) / (2 * scale * scale);
+    }
+    return sum;
+}
+
+struct audit_sample subject_observe(const struct subject *subject, const struct dpot_report *report)
+{
+    struct audit_sample sample = {{report->index, NAN}, 0};
+    if (dpot_mechanism_is_vector(subject->campaign.mechanism)) {
+        sample.number[0] = likelihood_ratio(subject, report->values);
+        sample.number[1] = (double)report->values[0];
+    }
+    return sample;
+}

@@ -1,0 +1,345 @@
+/* dpot audit: does the program keep the privacy that it claims? */
+#include "tool/commands.h"
+
+#include "audit/direct.h"
+#include "base/alloc.h"
+#include "base/rng_seeded.h"
+#include "tool/audit/judge.h"
+#include "tool/options.h"
+#include "tool/workers.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define CONFIDENCE_DEFAULT 0.9999
+#define SAMPLES_DEFAULT 500000
+#define SAMPLES_MIN 1000
+#define SAMPLES_MAX 20000000
+#define PATH_SHARE 80 /* privatizer samples for one of the client path */
+#define PATH_CHUNK ((size_t)20 * PATH_SAMPLES_PER_DEVICE) /* samples against one server */
+#define DIRECT_CHUNK ((size_t)25000)
+#define TESTS_PER_SUBJECT 2 /* counted halves: client path, privatizer */
+#define DIRECT_STREAMS ((uint64_t)1 << 63)
+#define STREAMS_LOG2 32 /* of a subject */
+
+static const struct option options[] = {
+    {"mechanism", "NAME|all",
+     "what to audit: a mechanism (laplace), one case of it (laplace-box), all"},
+    {"samples", "N",
+     "reports of each input by the privatizer (default 500000); the client path\n"
+     "                             makes N / 80"},
+    {"confidence", "C", "of all bounds together (default 0.9999)"},
+    {NULL, NULL, NULL},
+};
+
+struct audit {
+    struct run *run;
+    const char *mechanism;
+    uint64_t n_samples;
+    double confidence;
+    size_t n_subjects; /* that match */
+    size_t number;     /* of the subject in the list */
+    bool has_failed;
+    json_t *rows;
+};
+
+/* One subject on several threads: chunks of the client path of input 0 and 1, then of the privatizer. */
+struct work {
+    const struct audit *audit;
+    struct path_plan plan;
+    struct audit_samples path, direct;
+    size_t n_path_chunks, n_direct_chunks; /* of one input */
+    struct path_tally *tallies;            /* (2 n_path_chunks) */
+};
+
+/* ---- options ---- */
+
+static size_t count_matches(const char *wanted)
+{
+    size_t n = 0;
+    for (size_t i = 0; subject_names[i]; i++) {
+        n += strcmp(wanted, "all") == 0 || subject_matches(subject_names[i], wanted);
+    }
+    return n;
+}
+
+static dpot_status read_options(struct audit *a)
+{
+    struct run *run = a->run;
+    dpot_status status =
+        option_require(run, "mechanism", "the name of a mechanism, or all", &a->mechanism);
+    if (status == DPOT_OK) {
+        status = option_integer(run, "samples", SAMPLES_MIN, SAMPLES_MAX, &a->n_samples);
+    }
+    if (status == DPOT_OK && option_is_given(run, "confidence")) {
+        status = option_positive(run, "confidence", 1, &a->confidence);
+        if (status == DPOT_OK && a->confidence == 1) {
+            status = RUN_USAGE(run, "--confidence is 1: samples prove nothing for certain, give "
+                                    "less");
+        }
+    }
+    if (status != DPOT_OK) {
+        return status;
+    }
+    a->n_subjects = count_matches(a->mechanism);
+    if (a->n_subjects == 0) {
+        return RUN_USAGE(run,
+                         "--mechanism is %.40s: choose all, wpm, kpm, exponential, laplace or "
+                         "gaussian, or a case of one (dpot audit --help)",
+                         a->mechanism);
+    }
+    return DPOT_OK;
+}
+
+/* ---- sampling ---- */
+
+static uint64_t stream_of(const struct audit *a, unsigned input, size_t chunk, size_t per_chunk)
+{
+    return ((uint64_t)a->number << STREAMS_LOG2) +
+           (uint64_t)input * (UINT64_C(1) << (STREAMS_LOG2 - 1)) + (uint64_t)chunk * per_chunk;
+}
+
+static dpot_status run_path_chunk(struct work *w, unsigned input, size_t chunk,
+                                  struct dpot_error *error)
+{
+    const size_t first = chunk * PATH_CHUNK, left = w->path.n - first;
+    return path_run(&w->plan, input,
+                    stream_of(w->audit, input, chunk, PATH_CHUNK / PATH_SAMPLES_PER_DEVICE),
+                    left < PATH_CHUNK ? left : PATH_CHUNK, w->path.of[input] + first,
+                    &w->tallies[input * w->n_path_chunks + chunk], error);
+}
+
+static dpot_status run_direct_chunk(struct work *w, unsigned input, size_t chunk,
+                                    struct dpot_error *error)
+{
+    struct dpot_rng_seeded seeded;
+    const size_t first = chunk * DIRECT_CHUNK, left = w->direct.n - first;
+    dpot_rng_seeded_init(&seeded, w->plan.seed,
+                         DIRECT_STREAMS + stream_of(w->audit, input, chunk, 1));
+    return direct_run(w->plan.subject, input,
+                      w->plan.subject->has_seed ? &seeded.source : &dpot_rng_source_sodium,
+                      left < DIRECT_CHUNK ? left : DIRECT_CHUNK, w->direct.of[input] + first,
+                      error);
+}
+
+static dpot_status run_chunk(void *ctx, size_t worker, size_t item, struct dpot_error *error)
+{
+    struct work *w = ctx;
+    (void)worker;
+    if (item < 2 * w->n_path_chunks) {
+        return run_path_chunk(w, (unsigned)(item % 2), item / 2, error);
+    }
+    item -= 2 * w->n_path_chunks;
+    return run_direct_chunk(w, (unsigned)(item % 2), item / 2, error);
+}
+
+static bool allocate_samples(struct audit_samples *samples, size_t n)
+{
+    samples->n = n;
+    samples->of[0] = dpot_alloc_array(NULL, n, sizeof(struct audit_sample));
+    samples->of[1] = dpot_alloc_array(NULL, n, sizeof(struct audit_sample));
+    return samples->of[0] && samples->of[1];
+}
+
+static void release_samples(struct audit_samples *samples)
+{
+    dpot_free_array(NULL, samples->of[0], samples->n, sizeof(struct audit_sample));
+    dpot_free_array(NULL, samples->of[1], samples->n, sizeof(struct audit_sample));
+}
+
+static dpot_status work_init(struct work *w, const struct audit *a, const struct subject *subject)
+{
+    const size_t n_direct = (size_t)a->n_samples, n_path = n_direct / PATH_SHARE;
+    *w = (struct work){.audit = a,
+                       .plan = {.subject = subject, .seed = a->run->seed},
+                       .n_path_chunks = (n_path + PATH_CHUNK - 1) / PATH_CHUNK,
+                       .n_direct_chunks = (n_direct + DIRECT_CHUNK - 1) / DIRECT_CHUNK};
+    w->path.n_outcomes = w->direct.n_outcomes = subject_outcomes(subject);
+    w->tallies = dpot_alloc_array(NULL, 2 * w->n_path_chunks, sizeof *w->tallies);
+    const bool has_path = allocate_samples(&w->path, n_path);
+    return allocate_samples(&w->direct, n_direct) && has_path && w->tallies ? DPOT_OK
+                                                                            : DPOT_ERR_MEMORY;
+}
+
+static void work_release(struct work *w)
+{
+    release_samples(&w->path);
+    release_samples(&w->direct);
+    dpot_free_array(NULL, w->tallies, 2 * w->n_path_chunks, sizeof *w->tallies);
+}
+
+static dpot_status take_samples(struct work *w)
+{
+    struct progress progress;
+    struct run *run = w->audit->run;
+    const size_t n_items = 2 * (w->n_path_chunks + w->n_direct_chunks);
+    progress_init(&progress, run, w->plan.subject->name, n_items);
+    const dpot_status status =
+        workers_run(n_items, run->n_threads, run_chunk, w, &progress, &run->error);
+    progress_end(&progress);
+    return status;
+}
+
+/* ---- the verdict ---- */
+
+static dpot_status judge(struct work *w, struct finding *finding)
+{
+    const struct audit *a = w->audit;
+    const double error = (1 - a->confidence) / (double)(TESTS_PER_SUBJECT * a->n_subjects);
+    const double delta = finding_claimed_delta(finding);
+    for (size_t i = 0; i < 2 * w->n_path_chunks; i++) {
+        path_tally_add(&finding->tally, &w->tallies[i]);
+    }
+    finding->n_path = w->path.n;
+    finding->n_direct = w->direct.n;
+    dpot_status status = judge_exactly(finding, &a->run->error);
+    if (status == DPOT_OK) {
+        status = events_bound(&w->path, delta, error, &finding->path);
+    }
+    return status == DPOT_OK ? events_bound(&w->direct, delta, error, &finding->direct) : status;
+}
+
+static json_t *describe_event(const struct event_finding *event)
+{
+    static const char *const kinds[] = {"none", "at_least", "below", "trace", "other_trace"};
+    const struct proportion_pair *counts = &event->counts;
+    json_t *object = json_object();
+    (void)json_object_set_new(object, "lower_bound", json_number(event->epsilon));
+    (void)json_object_set_new(object, "event", json_string(kinds[event->kind]));
+    (void)json_object_set_new(object, "likelier_input", json_integer((json_int_t)event->likelier));
+    (void)json_object_set_new(object, "hits", json_integer((json_int_t)counts->n_hits));
+    (void)json_object_set_new(object, "n", json_integer((json_int_t)counts->n));
+    (void)json_object_set_new(object, "other_hits", json_integer((json_int_t)counts->n_other_hits));
+    (void)json_object_set_new(object, "other_n", json_integer((json_int_t)counts->n_other));
+    return object;
+}
+
+static json_t *describe_path(const struct finding *finding)
+{
+    const struct path_tally *tally = &finding->tally;
+    json_t *object = describe_event(&finding->path);
+    const struct {
+        const char *key;
+        uint64_t value;
+    } counts[] = {{"reports", tally->n_reports},
+                  {"charges", tally->n_charges},
+                  {"contradictions", tally->n_contradictions},
+                  {"missing", tally->n_missing},
+                  {"odd_lengths", tally->n_lengths},
+                  {"odd_statuses", tally->n_statuses},
+                  {"odd_times", tally->n_times},
+                  {"mischarged", tally->n_mischarged},
+                  {"odd_pools", tally->n_pools}};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        (void)json_object_set_new(object, counts[i].key, json_integer((json_int_t)counts[i].value));
+    }
+    return object;
+}
+
+static json_t *describe_method(const struct finding *finding)
+{
+    char text[200];
+    const bool is_vector = dpot_mechanism_is_vector(finding->subject->campaign.mechanism);
+    (void)snprintf(
+        text, sizeof text, "exact: %zu inputs, %s; client path: 2 x %zu; privatizer: 2 x %zu",
+        is_vector ? finding->vector.n_inputs : finding->index.n_inputs,
+        is_vector ? "every output" : "whole polytope", finding->n_path, finding->n_direct);
+    return json_string(text);
+}
+
+static json_t *describe(const struct finding *finding)
+{
+    const bool passes = finding_passes(finding);
+    json_t *row = json_object();
+    (void)json_object_set_new(row, "mechanism", json_string(finding->subject->name));
+    (void)json_object_set_new(row, "claimed_epsilon",
+                              json_number(finding_claimed_epsilon(finding)));
+    (void)json_object_set_new(row, "claimed_delta", json_number(finding_claimed_delta(finding)));
+    (void)json_object_set_new(row, "lower_bound", json_number(finding_lower_bound(finding)));
+    (void)json_object_set_new(row, "exact_maximum", json_number(finding_exact_maximum(finding)));
+    (void)json_object_set_new(row, "verdict", json_string(passes ? "pass" : "fail"));
+    (void)json_object_set_new(row, "method", describe_method(finding));
+    (void)json_object_set_new(row, "client_path", describe_path(finding));
+    (void)json_object_set_new(row, "privatizer", describe_event(&finding->direct));
+    return row;
+}
+
+static dpot_status audit_subject(struct audit *a, const char *name)
+{
+    struct subject subject;
+    struct work work = {.audit = a};
+    struct finding finding = {.subject = &subject};
+    dpot_status status = subject_init(&subject, name, a->run->has_seed, &a->run->error);
+    if (status == DPOT_OK) {
+        status = work_init(&work, a, &subject);
+    }
+    if (status == DPOT_OK) {
+        status = take_samples(&work);
+    }
+    if (status == DPOT_OK) {
+        status = judge(&work, &finding);
+    }
+    if (status == DPOT_OK) {
+        a->has_failed = a->has_failed || !finding_passes(&finding);
+        (void)json_array_append_new(a->rows, describe(&finding));
+    }
+    work_release(&work);
+    subject_release(&subject);
+    return status;
+}
+
+static dpot_status run_audit(struct run *run)
+{
+    struct audit a = {.run = run, .n_samples = SAMPLES_DEFAULT, .confidence = CONFIDENCE_DEFAULT};
+    dpot_status status = read_options(&a);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    const double started = progress_seconds();
+    a.rows = json_array();
+    run_put(run, "mechanisms", a.rows);
+    for (; subject_names[a.number] && status == DPOT_OK; a.number++) {
+        const char *name = subject_names[a.number];
+        if (strcmp(a.mechanism, "all") == 0 || subject_matches(name, a.mechanism)) {
+            status = audit_subject(&a, name);
+        }
+    }
+    run_put_number(run, "confidence", a.confidence);
+    run_put_number(run, "seconds", progress_seconds() - started);
+    run_put_text(run, "verdict", a.has_failed ? "fail" : "pass");
+    if (status == DPOT_OK && a.has_failed) {
+        run->forced_exit = EXIT_CODE_PRIVACY;
+        run_warn(run, "a claim of privacy does not hold: see the rows that say fail");
+    }
+    return status;
+}
+
+const struct command command_audit = {
+    .name = "audit",
+    .summary = "checks that this program keeps the privacy it claims",
+    .details =
+        "Small campaigns of every mechanism, each with two inputs that are as far apart as its "
+        "claim\n"
+        "allows. exact_maximum is the largest privacy loss by enumeration: of the integer laws of\n"
+        "index mechanisms over many inputs and over their whole polytope; of the integer noise of\n"
+        "vector mechanisms at the furthest inputs that clipping leaves (gaussian: the least "
+        "epsilon\n"
+        "at the claimed delta). lower_bound is what reports prove at the confidence C, all bounds\n"
+        "together: an event is chosen on one half of them and counted on the other (Clopper,\n"
+        "Pearson). Reports are made twice: by the whole client path (clamp, ledger, spool, seal, "
+        "an\n"
+        "aggregator in memory, an answer lost, a restart, and whatever else could be seen on the "
+        "way:\n"
+        "lengths, times, statuses) and, more of them, by the privatizer alone. lower_bound is the\n"
+        "larger of the two; client_path and privatizer have both.\n\n"
+        "A case fails when lower_bound or exact_maximum exceeds claimed_epsilon, or when a device "
+        "did\n"
+        "what no honest one does (two reports for one charge, an odd length, ..). Then the exit "
+        "code\n"
+        "is 4. Cases: wpm, kpm, exponential, each also with -sample-first; laplace-box, -nan,\n"
+        "-l1-ball, -dct; gaussian-l2-ball, -box, -dct.\n"
+        "Samples cannot see an error of a few per cent; exact_maximum does.",
+    .example = "dpot audit --mechanism all",
+    .options = options,
+    .run = run_audit,
+};

@@ -1,0 +1,23 @@
+/* What `dpot audit` does with one subject, for tests: with fixed seeds, with sample counts of their own,
+ * and with something broken. */
+#ifndef DPOT_TESTS_PRIVACY_EXAMINATION_H
+#define DPOT_TESTS_PRIVACY_EXAMINATION_H
+
+#include "tool/audit/judge.h"
+
+#define EXAMINATION_ERROR                                                                          \
+    1e-6 /* of each bound: false alarms of a fixed seed are found when it is chosen */
+
+/* The subject with this name, its campaign marked `simulation`; fails the test if it cannot be made. */
+void examine_open(struct subject *subject, const char *name);
+
+/* Reports of both inputs by the client path (n_path) and by the privatizer (n_direct); 0: none of these.
+ * `seams` may be NULL. */
+void examine_samples(const struct subject *subject, const struct path_seams *seams, size_t n_path,
+                     size_t n_direct, struct finding *finding);
+
+/* All that `dpot audit` does: samples and exact numbers. */
+void examine(const struct subject *subject, const struct path_seams *seams, size_t n_path,
+             size_t n_direct, struct finding *finding);
+
+#endif

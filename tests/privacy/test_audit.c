@@ -1,0 +1,88 @@
+/* The program as it is, through the whole client path and by its privatizer, fixed seeds: no bound above
+ * the claim, no exact maximum above it, nothing odd on the way; and bounds that are not idle. */
+#include "privacy/examination.h"
+
+#include <criterion/criterion.h>
+
+#define N_PATH 90
+#define N_DIRECT 20000
+#define N_PATH_LONG 900
+
+/* One test a mechanism, so that they run side by side. */
+static void expect_private(const char *mechanism, double least_bound)
+{
+    size_t n = 0;
+    for (size_t i = 0; subject_names[i]; i++) {
+        struct subject subject;
+        struct finding finding;
+        if (!subject_matches(subject_names[i], mechanism)) {
+            continue;
+        }
+        examine_open(&subject, subject_names[i]);
+        examine(&subject, NULL, N_PATH, N_DIRECT, &finding);
+        const double bound = finding_lower_bound(&finding);
+        cr_assert(finding_passes(&finding), "%s: bound %.10g, exact maximum %.12g, claim %.12g",
+                  subject.name, bound, finding_exact_maximum(&finding),
+                  finding_claimed_epsilon(&finding));
+        cr_assert_eq(finding.tally.n_reports, 4 * N_PATH);
+        cr_assert_gt(bound, least_bound, "%s: %g", subject.name, bound);
+        subject_release(&subject);
+        n++;
+    }
+    cr_assert_gt(n, 0);
+}
+
+Test(audit, wpm_keeps_its_claim)
+{
+    expect_private("wpm", 0.7);
+}
+
+Test(audit, kpm_keeps_its_claim)
+{
+    expect_private("kpm", 0.7);
+}
+
+/* Its own law on this small grid has a loss of 1/2 only. */
+Test(audit, the_exponential_mechanism_keeps_its_claim)
+{
+    expect_private("exponential", 0.2);
+}
+
+Test(audit, laplace_keeps_its_claim)
+{
+    expect_private("laplace", 0.7);
+}
+
+Test(audit, gaussian_keeps_its_claim)
+{
+    expect_private("gaussian", 0.2);
+}
+
+/* The exact maximum is the claim, but for margins that are stated: enumeration is not idle. */
+Test(audit, claims_are_used_up_to_their_margins)
+{
+    for (size_t i = 0; subject_names[i]; i++) {
+        struct subject subject;
+        examine_open(&subject, subject_names[i]);
+        struct finding finding = {.subject = &subject};
+        cr_assert_eq(judge_exactly(&finding, NULL), DPOT_OK);
+        const double left = finding_claimed_epsilon(&finding) - finding_exact_maximum(&finding);
+        const double margin = subject_matches(subject.name, "gaussian")  ? 0.01
+                              : subject_matches(subject.name, "laplace") ? 1e-9
+                                                                         : 1e-12;
+        cr_assert(left >= 0 && left <= margin, "%s: %g left", subject.name, left);
+        subject_release(&subject);
+    }
+}
+
+/* More samples through the client path alone: it is the reports of devices that are bounded here. */
+Test(audit, reports_through_the_client_path_prove_a_good_part_of_the_claim)
+{
+    struct subject subject;
+    struct finding finding;
+    examine_open(&subject, "laplace-l1-ball");
+    examine_samples(&subject, NULL, N_PATH_LONG, 0, &finding);
+    cr_assert(path_tally_is_clean(&finding.tally));
+    cr_assert(finding.path.epsilon > 0.3 && finding.path.epsilon < 1, "%g", finding.path.epsilon);
+    subject_release(&subject);
+}
