@@ -339,7 +339,7 @@ const struct command command_audit = {
         "is 4. Cases: wpm, kpm, exponential, each also with -sample-first; laplace-box, -nan,\n"
         "-l1-ball, -dct; gaussian-l2-ball, -box, -dct.\n"
         "Samples cannot see an error of a few per cent; exact_maximum does.",
-    .example = "dpot audit --mechanism all",
+    .example = "dpot audit --mechanism laplace-l1-ball --samples 50000",
     .options = options,
     .run = run_audit,
 };
