@@ -27,21 +27,30 @@ fail() {
 }
 
 # watch LABEL WHAT COMMAND: WHAT is a pattern for what a plain line says. The three runs go side by side,
-# each in a folder of its own.
+# each in a folder of its own, until the first two have shown something; a machine that is busy may take a
+# while.
 watch() {
     rm -rf terminal plain quiet
     for folder in terminal plain quiet; do
         mkdir $folder
         ln -s ../many.csv ../some.csv ../users.csv ../devices.csv ../spec.json $folder
     done
-    (cd terminal && exec timeout 4 script -qefc "$3" typescript) </dev/null >/dev/null 2>&1 &
+    bar="^$1 \[[#.]{30}\] +[0-9]+% +[0-9]+ s (left|so far)"
+    (cd terminal && exec timeout 90 script -qefc "$3" typescript) </dev/null >/dev/null 2>&1 &
     first=$!
-    (cd plain && exec timeout 4 $3) </dev/null >/dev/null 2>plain/lines &
+    (cd plain && exec timeout 90 $3) </dev/null >/dev/null 2>plain/lines &
     second=$!
-    (cd quiet && exec timeout 4 $3 --quiet) </dev/null >/dev/null 2>quiet/lines
-    wait "$first" "$second"
-    tr '\r' '\n' <terminal/typescript >shown
-    grep -qE "^$1 \[[#.]{30}\] +[0-9]+% +[0-9]+ s (left|so far)" shown || fail "no bar on a terminal: $3" shown
+    (cd quiet && exec timeout 90 $3 --quiet) </dev/null >/dev/null 2>quiet/lines &
+    third=$!
+    for _ in $(seq 1 400); do
+        sleep 0.2
+        tr '\r' '\n' <terminal/typescript >shown 2>/dev/null
+        grep -qE "$bar" shown && grep -qE "^dpot: $1: $2" plain/lines && break
+        kill -0 "$second" 2>/dev/null || break
+    done
+    kill "$first" "$second" "$third" 2>/dev/null
+    wait "$first" "$second" "$third" 2>/dev/null
+    grep -qE "$bar" shown || fail "no bar on a terminal: $3" shown
     grep -qE "^dpot: $1: $2" plain/lines || fail "no plain line: $3" plain/lines
     grep -q '\[' plain/lines && fail "a bar where there is no terminal: $3" plain/lines
     [ -s quiet/lines ] && fail "--quiet is not quiet: $3" quiet/lines
