@@ -48,11 +48,27 @@ bool array_can_write(const char *path)
            (stat(path, &info) == 0 && !S_ISREG(info.st_mode));
 }
 
+/* Before the file is opened: opening a pipe that nobody writes to never returns. */
+static dpot_status check_kind(const char *path, struct dpot_error *error)
+{
+    struct stat info;
+    if (stat(path, &info) != 0) {
+        return DPOT_OK; /* opening it will say why */
+    }
+    if (S_ISDIR(info.st_mode)) {
+        return dpot_error_set(error, DPOT_ERR_IO, "it is a folder: give a .npy or .csv file");
+    }
+    if (is_npy(path) && !S_ISREG(info.st_mode)) {
+        return dpot_error_set(error, DPOT_ERR_IO, "it is not a regular file: use CSV for pipes");
+    }
+    return DPOT_OK;
+}
+
 static dpot_status read_npy(FILE *stream, struct array *array, struct dpot_error *error)
 {
     struct stat info;
-    if (fstat(fileno(stream), &info) != 0 || !S_ISREG(info.st_mode)) {
-        return dpot_error_set(error, DPOT_ERR_IO, "it is not a regular file: use CSV for pipes");
+    if (fstat(fileno(stream), &info) != 0) {
+        return dpot_error_set(error, DPOT_ERR_IO, "reading failed: %s", strerror(errno));
     }
     return npy_read(stream, (uint64_t)info.st_size, array, error);
 }
@@ -64,17 +80,15 @@ dpot_status array_read(const char *path, struct array *array, struct dpot_error 
         const dpot_status status = csv_read(stdin, array, error);
         return status == DPOT_OK ? status : dpot_error_prefix(error, status, "standard input");
     }
+    dpot_status status = check_kind(path, error);
+    if (status != DPOT_OK) {
+        return dpot_error_prefix(error, status, "%s", path);
+    }
     FILE *stream = fopen(path, "rb");
     if (!stream) {
         return dpot_error_set(error, DPOT_ERR_IO, "reading %s failed: %s", path, strerror(errno));
     }
-    struct stat info;
-    dpot_status status = DPOT_OK;
-    if (fstat(fileno(stream), &info) == 0 && S_ISDIR(info.st_mode)) {
-        status = dpot_error_set(error, DPOT_ERR_IO, "it is a folder: give a .npy or .csv file");
-    } else {
-        status = is_npy(path) ? read_npy(stream, array, error) : csv_read(stream, array, error);
-    }
+    status = is_npy(path) ? read_npy(stream, array, error) : csv_read(stream, array, error);
     (void)fclose(stream);
     return status == DPOT_OK ? status : dpot_error_prefix(error, status, "%s", path);
 }

@@ -6,7 +6,8 @@
 #include <string.h>
 
 #define HEADER_MAX 65536 /* bytes; NumPy writes 118 for what we read */
-#define BLOCK 4096       /* entries converted at a time */
+#define SIZE_BEYOND ((uint64_t)1 << 62)
+#define BLOCK 4096 /* entries converted at a time */
 
 static const char magic[6] = "\x93NUMPY";
 
@@ -75,6 +76,8 @@ struct header {
     size_t n_dims;     /* up to 3 are counted */
     uint64_t shape[2];
     int has_shape;
+    const char
+        *complaint; /* what is wrong with it, when more can be said than that it is no header */
 };
 
 static dpot_status malformed(struct dpot_error *error, const char *what)
@@ -134,7 +137,7 @@ static int take_word(const char **p, const char *word)
     return 1;
 }
 
-/* Digits, saturating above 2^62: every such size is refused later. */
+/* Digits, saturating at SIZE_BEYOND: every such size is refused later. */
 static int take_size(const char **p, uint64_t *out)
 {
     skip_blanks(p);
@@ -143,19 +146,16 @@ static int take_size(const char **p, uint64_t *out)
     }
     uint64_t value = 0;
     for (; **p >= '0' && **p <= '9'; (*p)++) {
-        value = value >= (uint64_t)1 << 58 ? (uint64_t)1 << 62 : value * 10 + (uint64_t)(**p - '0');
+        value = value >= (uint64_t)1 << 58 ? SIZE_BEYOND : value * 10 + (uint64_t)(**p - '0');
     }
     (void)(**p == 'L' && (*p)++); /* Python 2 */
     *out = value;
     return 1;
 }
 
-static int take_shape(const char **p, struct header *header)
+/* The sides between the parentheses; up to 3 are counted. */
+static int take_sides(const char **p, struct header *header)
 {
-    if (header->has_shape || !take(p, '(')) {
-        return 0;
-    }
-    header->has_shape = 1;
     while (!take(p, ')')) {
         uint64_t size = 0;
         if (!take_size(p, &size)) {
@@ -172,6 +172,19 @@ static int take_shape(const char **p, struct header *header)
     return 1;
 }
 
+static int take_shape(const char **p, struct header *header)
+{
+    if (header->has_shape || !take(p, '(')) {
+        return 0;
+    }
+    header->has_shape = 1;
+    if (!take_sides(p, header)) {
+        header->complaint = "has a shape that is not made of whole numbers from 0";
+        return 0;
+    }
+    return 1;
+}
+
 static int take_entry(const char **p, struct header *header)
 {
     char key[16];
@@ -179,6 +192,11 @@ static int take_entry(const char **p, struct header *header)
         return 0;
     }
     if (strcmp(key, "descr") == 0 && !header->descr[0]) {
+        skip_blanks(p);
+        if (**p == '[' || **p == '(') {
+            header->complaint =
+                "has an element type of several fields (structured), not one number";
+        }
         return take_text(p, header->descr, sizeof header->descr);
     }
     if (strcmp(key, "fortran_order") == 0 && header->fortran_order < 0) {
@@ -217,6 +235,7 @@ static dpot_status read_header(FILE *stream, uint64_t file_size, struct header *
 {
     uint8_t start[12] = {0};
     char text[HEADER_MAX + 1];
+    *header = (struct header){0};
     if (fread(start, 1, 8, stream) != 8 || memcmp(start, magic, sizeof magic) != 0) {
         return dpot_error_set(error, DPOT_ERR_MALFORMED,
                               "this is not a .npy file (it does not begin with \\x93NUMPY)");
@@ -244,7 +263,8 @@ static dpot_status read_header(FILE *stream, uint64_t file_size, struct header *
     }
     text[len] = '\0';
     if (strlen(text) != len || !parse_header(text, header)) {
-        return malformed(error, "is not {'descr', 'fortran_order', 'shape'}");
+        return malformed(error, header->complaint ? header->complaint
+                                                  : "is not {'descr', 'fortran_order', 'shape'}");
     }
     return DPOT_OK;
 }
@@ -277,6 +297,12 @@ static dpot_status check_shape(const struct header *header, struct dpot_error *e
     const uint64_t n_cols = header->n_dims == 2 ? header->shape[1] : 1;
     if (n_rows == 0 || n_cols == 0) {
         return dpot_error_set(error, DPOT_ERR_SHAPE, "the array is empty: give at least one entry");
+    }
+    if (n_rows >= SIZE_BEYOND || n_cols >= SIZE_BEYOND) {
+        return dpot_error_set(error, DPOT_ERR_TOO_LARGE,
+                              "the shape has a side of 2^62 or more: it is beyond %zu columns or "
+                              "%zu entries",
+                              ARRAY_COLUMNS_MAX, ARRAY_ENTRIES_MAX);
     }
     if (n_cols > ARRAY_COLUMNS_MAX || n_rows > ARRAY_ENTRIES_MAX / n_cols) {
         return dpot_error_set(error, DPOT_ERR_TOO_LARGE,

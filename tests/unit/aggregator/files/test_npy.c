@@ -6,7 +6,9 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 TestSuite(npy, .init = folder_make, .fini = folder_remove);
 
@@ -213,6 +215,52 @@ Test(npy, garbage_headers_are_refused)
     for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++) {
         expect_refused(DPOT_ERR_MALFORMED, 1, headers[i], &one, 8, "header");
     }
+}
+
+Test(npy, a_header_that_is_nearly_right_is_told_what_is_wrong)
+{
+    const double one = 1;
+    const char *const shapes[] = {"(-1,)",  "(1, -1)", "(1.0,)", "(2*2,)",
+                                  "(0x1,)", "(1_0,)",  "(+1,)"};
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        char header[128];
+        (void)snprintf(header, sizeof header,
+                       "{'descr': '<f8', 'fortran_order': False, 'shape': %s}", shapes[i]);
+        expect_refused(DPOT_ERR_MALFORMED, 1, header, &one, 8, "shape that is not made of whole");
+    }
+    expect_refused(DPOT_ERR_MALFORMED, 1,
+                   "{'descr': [('a', '<f8'), ('b', '<f8')], 'fortran_order': False, 'shape': (1,)}",
+                   &one, 8, "structured");
+    expect_refused(DPOT_ERR_TOO_LARGE, 1,
+                   "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 99999999999999999999)}",
+                   &one, 8, "2^62 or more");
+}
+
+Test(npy, a_long_header_is_refused_though_the_file_is_as_long)
+{
+    enum { LEN = 65537 };
+    uint8_t *bytes = calloc(1, 12 + LEN);
+    struct array array;
+    struct dpot_error error;
+    cr_assert_not_null(bytes);
+    memcpy(bytes, "\x93NUMPY\x02\x00\x01\x00\x01\x00", 12);
+    memset(bytes + 12, ' ', LEN);
+    cr_assert_eq(array_read(folder_write("a.npy", bytes, 12 + LEN), &array, &error),
+                 DPOT_ERR_MALFORMED);
+    cr_assert_not_null(strstr(error.text, "longer than 65536 bytes"), "%s", error.text);
+    free(bytes);
+}
+
+/* Opening a pipe that nobody writes to would wait for ever. */
+Test(npy, a_pipe_is_refused_before_it_is_opened, .timeout = 10)
+{
+    struct array array;
+    struct dpot_error error;
+    cr_assert_eq(mkfifo(folder_path("p.npy"), 0600), 0);
+    cr_assert_eq(array_read(folder_path("p.npy"), &array, &error), DPOT_ERR_IO);
+    cr_assert_not_null(strstr(error.text, "not a regular file"), "%s", error.text);
+    cr_assert_eq(array_read("/dev/zero", &array, &error), DPOT_ERR_MALFORMED); /* as CSV */
+    cr_assert_not_null(strstr(error.text, "NUL byte"), "%s", error.text);
 }
 
 Test(npy, header_length_beyond_the_file_is_refused)

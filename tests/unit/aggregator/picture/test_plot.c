@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define MAP "--grid 2x3 --lo 24.5,-125 --hi 49.4,-66.9"
 #define HEATMAP "plot heatmap --in w.csv "
@@ -142,6 +145,20 @@ Test(plot, tables_come_from_standard_input_too)
     write_text("stdin", "t,u\n1,2\n3,4\n");
     expect_written("plot curves --in - --out a.svg", "a.svg");
     expect_exit("plot points --in - --weights - --out a.svg", 2, "second input from stdin");
+}
+
+/* The header is not read a second time: that would wait for somebody who writes again. */
+Test(plot, a_named_pipe_is_read_once, .timeout = 20)
+{
+    cr_assert_eq(mkfifo(folder_path("pipe.csv"), 0600), 0);
+    const pid_t writer = fork();
+    if (writer == 0) {
+        FILE *stream = fopen(folder_path("pipe.csv"), "w");
+        _exit(stream && fputs("t,u\n1,2\n3,4\n", stream) >= 0 && fclose(stream) == 0 ? 0 : 1);
+    }
+    cr_assert(writer > 0);
+    expect_written("plot curves --in pipe.csv --out a.svg", "a.svg");
+    cr_assert_eq(waitpid(writer, NULL, 0), writer);
 }
 
 Test(plot, the_width_multiplies_pixels)
