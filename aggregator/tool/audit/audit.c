@@ -240,10 +240,13 @@ static json_t *describe_method(const struct finding *finding)
 {
     char text[200];
     const bool is_vector = dpot_mechanism_is_vector(finding->subject->campaign.mechanism);
-    (void)snprintf(
-        text, sizeof text, "exact: %zu inputs, %s; client path: 2 x %zu; privatizer: 2 x %zu",
-        is_vector ? finding->vector.n_inputs : finding->index.n_inputs,
-        is_vector ? "every output" : "whole polytope", finding->n_path, finding->n_direct);
+    const char *what = !is_vector                   ? "whole polytope"
+                       : finding->vector.is_partial ? "some outputs"
+                                                    : "every output";
+    (void)snprintf(text, sizeof text,
+                   "exact: %zu inputs, %s; client path: 2 x %zu; privatizer: 2 x %zu",
+                   is_vector ? finding->vector.n_inputs : finding->index.n_inputs, what,
+                   finding->n_path, finding->n_direct);
     return json_string(text);
 }
 
