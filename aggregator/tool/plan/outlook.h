@@ -20,7 +20,8 @@ struct outlook_config {
     double spread;  /* vectors without a reference: standard deviation of each coordinate */
     size_t n_draws; /* 0: as many as the size of the problem allows */
     uint64_t seed;
-    unsigned wanted; /* figures, 1 << figure_id; others are not worked out */
+    unsigned wanted;     /* figures, 1 << figure_id; others are not worked out */
+    bool is_mean_enough; /* bands are not asked for: where the mean is a formula nothing is drawn */
 };
 
 /* The first member of what outlook_new makes; to be read only. */

@@ -309,11 +309,20 @@ static dpot_status draw_campaign(void *ctx, size_t worker, size_t item, struct d
     return status;
 }
 
-static dpot_status forecast_index(struct outlook *outlook, double n, struct forecast *forecast)
+/* sum_j E |N_j / n - q_j| */
+static double mean_l1(const struct index_outlook *o, double n)
 {
-    struct index_outlook *o = (struct index_outlook *)outlook;
+    double l1 = 0;
+    for (size_t j = 0; j < o->kv; j++) {
+        l1 += forecast_mean_deviation(n, o->reported[j]);
+    }
+    return l1;
+}
+
+static dpot_status draw_campaigns(struct index_outlook *o, struct forecast *forecast)
+{
+    struct outlook *outlook = &o->base;
     struct progress progress;
-    o->n = n;
     progress_init(&progress, outlook->run, "draws", outlook->n_draws);
     const dpot_status status = workers_run(outlook->n_draws, o->n_workers, draw_campaign, o,
                                            &progress, &outlook->run->error);
@@ -324,12 +333,19 @@ static dpot_status forecast_index(struct outlook *outlook, double n, struct fore
             forecast->figures[f].bias = outlook->bias[f];
         }
     }
-    if (status == DPOT_OK && !outlook->config.is_fixed) {
-        double l1 = 0;
-        for (size_t j = 0; j < o->kv; j++) {
-            l1 += forecast_mean_deviation(n, o->reported[j]);
-        }
-        forecast->figures[FIGURE_HISTOGRAM].mean = l1;
+    return status;
+}
+
+static dpot_status forecast_index(struct outlook *outlook, double n, struct forecast *forecast)
+{
+    struct index_outlook *o = (struct index_outlook *)outlook;
+    const bool is_drawn = !outlook->config.is_fixed;
+    const bool is_formula =
+        is_drawn && outlook->config.is_mean_enough && outlook->figures == 1u << FIGURE_HISTOGRAM;
+    o->n = n;
+    const dpot_status status = is_formula ? DPOT_OK : draw_campaigns(o, forecast);
+    if (status == DPOT_OK && is_drawn) {
+        forecast->figures[FIGURE_HISTOGRAM].mean = mean_l1(o, n);
     }
     return status;
 }

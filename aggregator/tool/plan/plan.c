@@ -175,6 +175,7 @@ static dpot_status check_mechanism(struct plan *plan)
     const dpot_status status = read_target_figure(plan, is_vector);
     /* The search looks at one figure: the others would only cost time. */
     plan->config.wanted = 1u << plan->target_figure;
+    plan->config.is_mean_enough = true;
     return status;
 }
 
@@ -331,10 +332,11 @@ const struct command command_plan = {
         "devices\n"
         "of --reference (default: all) are those that report, as in dpot simulate.\n\n"
         "--target-error X solves for the smallest n (w1, w2 and mean: within 1 %), or with --vary\n"
-        "epsilon for the smallest epsilon in thousandths, at which the mean of the error named by\n"
-        "--error is at most X; exit code 2 when none reaches it, with the floor. Keys besides: n,\n"
-        "mechanism, epsilon, delta, rho (gaussian), metric, draws, assumptions; solved, target,\n"
-        "target_error.",
+        "epsilon for the smallest epsilon of the SPEC in thousandths (spec_epsilon), at which the "
+        "mean\n"
+        "of the error named by --error is at most X; exit code 2 when none reaches it, with the\n"
+        "floor. Keys besides: n, mechanism, epsilon, delta, rho (gaussian), metric, draws,\n"
+        "assumptions; solved, target, target_error.",
     .example = "dpot plan --campaign census.json --n 100000",
     .options = options,
     .run = run_plan,

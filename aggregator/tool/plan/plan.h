@@ -20,6 +20,7 @@ struct plan {
     uint64_t n; /* 0: not given */
     bool is_inverse, is_epsilon_wanted;
     double target;
+    double spec_epsilon; /* inverse for epsilon: what the SPEC must say */
     enum figure_id target_figure;
     struct forecast forecast;
 };

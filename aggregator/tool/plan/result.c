@@ -199,6 +199,9 @@ static void put_head(const struct plan *plan)
         run_put_text(run, "target", keys[plan->target_figure]);
         run_put_number(run, "target_error", plan->target);
     }
+    if (plan->is_epsilon_wanted) {
+        run_put_number(run, "spec_epsilon", plan->spec_epsilon);
+    }
 }
 
 void plan_put_result(const struct plan *plan)

@@ -10,15 +10,11 @@
 #define N_TOL_DRAWN 0.01   /* relative; where the mean comes from draws */
 #define EPSILON_STEPS 1000 /* epsilon is found in thousandths */
 
-static bool is_formula(const struct plan *plan)
-{
-    return plan->target_figure == FIGURE_HISTOGRAM;
-}
-
 /* The whole forecast of what was found, from the same draws as the search's. */
 static dpot_status forecast_all(struct plan *plan, const struct dpot_campaign *campaign, double n)
 {
     plan->config.wanted = FIGURES_ALL;
+    plan->config.is_mean_enough = false;
     outlook_free(plan->outlook);
     const dpot_status status =
         outlook_new(plan->run, campaign, &plan->reference, &plan->config, &plan->outlook);
@@ -38,6 +34,7 @@ static dpot_status solve_n(struct plan *plan)
 {
     double n = 0;
     bool is_reached = false;
+    const bool has_formula = plan->target_figure == FIGURE_HISTOGRAM;
     const double bias = plan->outlook->bias[plan->target_figure];
     const char *key = plan_figure_key(plan->target_figure);
     const struct search search = {.forecast = forecast_n,
@@ -46,7 +43,7 @@ static dpot_status solve_n(struct plan *plan)
                                   .target = plan->target,
                                   .start = N_START,
                                   .most = PLAN_N_MAX,
-                                  .tol = is_formula(plan) ? 0 : N_TOL_DRAWN};
+                                  .tol = has_formula ? 0 : N_TOL_DRAWN};
     if (!(plan->target > bias)) {
         return RUN_USAGE(plan->run,
                          "--target-error %g is out of reach: %s stays above its bias of %.6g "
@@ -61,7 +58,7 @@ static dpot_status solve_n(struct plan *plan)
                       "(its bias is %.6g)",
                       plan->target, n, key, plan->forecast.figures[plan->target_figure].mean, bias);
     }
-    return status;
+    return status == DPOT_OK ? forecast_all(plan, &plan->file.campaign, n) : status;
 }
 
 /* ---- epsilon ---- */
@@ -130,7 +127,8 @@ static dpot_status solve_epsilon(struct plan *plan)
     plan->run->error.text[0] = '\0'; /* of campaigns that are not possible */
     /* The last campaign that was tried need not be the one that was found. */
     if (status == DPOT_OK) {
-        status = compile_at(plan, x / EPSILON_STEPS);
+        plan->spec_epsilon = x / EPSILON_STEPS;
+        status = compile_at(plan, plan->spec_epsilon);
     }
     return status == DPOT_OK ? forecast_all(plan, &plan->adjusted, (double)plan->n) : status;
 }
