@@ -42,6 +42,7 @@ struct outlook {
      * (exact) and of the data of a drawn crowd (root mean square over the coordinates); the share of the
      * reference that the clip moves. */
     double noise, spread, clipped;
+    size_t n_sampled; /* vectors: members of the reference that a drawn crowd is drawn from */
 };
 
 /* The two kinds: outlook_index.c, outlook_vector.c. */

@@ -18,6 +18,7 @@
 #define WORK_BUDGET 3e8                  /* costs that all draws look at */
 #define FIXED_MAX ((size_t)1 << 27)      /* counts of a fixed crowd that are kept */
 #define FIXED_STREAM ((uint64_t)1 << 62) /* streams of devices, apart from those of draws */
+#define SCRATCH_COSTS ((size_t)1 << 27)  /* of all threads together: 1 GiB */
 #define N_DISTANCES 2
 
 struct scratch {
@@ -101,11 +102,23 @@ static dpot_status scratch_init(const struct index_outlook *o, struct scratch *s
     return status;
 }
 
+/* Every thread has costs of its own. */
+static size_t choose_workers(const struct index_outlook *o)
+{
+    size_t n_costs = 1;
+    for (size_t i = 0; i < N_DISTANCES; i++) {
+        const struct distance *d = &o->distances[i];
+        n_costs += d->is_line ? 0 : d->n_rows * d->n_cols;
+    }
+    const size_t most = SCRATCH_COSTS / n_costs > 0 ? SCRATCH_COSTS / n_costs : 1;
+    return o->base.run->n_threads < most ? o->base.run->n_threads : most;
+}
+
 static dpot_status allocate(struct index_outlook *o)
 {
     struct run *run = o->base.run;
     const bool is_fixed = o->base.config.is_fixed;
-    o->n_workers = run->n_threads;
+    o->n_workers = choose_workers(o);
     o->reported = dpot_alloc_array(NULL, o->kv, sizeof *o->reported);
     o->variance = dpot_alloc_array(NULL, o->kv, sizeof *o->variance);
     o->cumulative = dpot_alloc_array(NULL, o->kv, sizeof *o->cumulative);
@@ -328,7 +341,7 @@ static dpot_status draw_campaigns(struct index_outlook *o, struct forecast *fore
                                            &progress, &outlook->run->error);
     progress_end(&progress);
     for (size_t f = 0; status == DPOT_OK && f < N_FIGURES; f++) {
-        if (has_figure(o, f)) {
+        if ((outlook->figures & 1u << f) != 0) {
             figure_from_draws(&forecast->figures[f], o->errors[f], outlook->n_draws);
             forecast->figures[f].bias = outlook->bias[f];
         }

@@ -20,9 +20,10 @@
 #include <string.h>
 
 #define DRAWS_MOST 19999
-#define WORK_BUDGET 3e8
+#define WORK_BUDGET 1e9
 #define WORK_VARIATE 30              /* of a random number, beside a multiplication */
-#define SPREAD_MAX ((size_t)1 << 22) /* numbers of the reference that are drawn from */
+#define SPREAD_MAX ((size_t)1 << 20) /* numbers of the reference that are drawn from */
+#define SPREAD_ROWS_MIN 16
 
 struct scratch {
     double *error;  /* (dim) */
@@ -36,7 +37,8 @@ struct vector_outlook {
     double *bias; /* (dim) of the clipped and rounded mean */
     double lost;  /* squared length of the true mean's coefficients that are not kept */
 
-    /* A crowd drawn from a reference: evenly chosen rows, minus their mean. */
+    /* A crowd drawn from a reference: evenly chosen rows, minus their mean, each coordinate with the
+     * variance that it has in the whole reference. */
     size_t n_rows;
     double *rows;       /* (n_rows, dim) */
     double *share;      /* (n_rows) */
@@ -102,11 +104,12 @@ static double noise_deviation(const struct dpot_campaign *campaign)
     return units * campaign->vector.grid_step;
 }
 
-/* What a device works with. */
+/* What a device works with, and sums over all devices of the reference. */
 struct device {
     struct dpot_transformer *transformer;
-    double *coefficients; /* (dim) */
-    int64_t *rounded, *z; /* (dim) */
+    double *coefficients;      /* (dim) */
+    int64_t *rounded, *z;      /* (dim) */
+    double *centre, *variance; /* (dim) of what noise is added to, data units */
 };
 
 static void device_release(struct device *device, uint32_t dim)
@@ -115,16 +118,22 @@ static void device_release(struct device *device, uint32_t dim)
     dpot_free_array(NULL, device->coefficients, dim, sizeof(double));
     dpot_free_array(NULL, device->rounded, dim, sizeof(int64_t));
     dpot_free_array(NULL, device->z, dim, sizeof(int64_t));
+    dpot_free_array(NULL, device->centre, dim, sizeof(double));
+    dpot_free_array(NULL, device->variance, dim, sizeof(double));
 }
 
 static dpot_status device_init(struct device *device, const struct dpot_vector_domain *vector)
 {
-    *device = (struct device){NULL, NULL, NULL, NULL};
-    device->coefficients = dpot_alloc_array(NULL, vector->dim, sizeof(double));
-    device->rounded = dpot_alloc_array(NULL, vector->dim, sizeof(int64_t));
-    device->z = dpot_alloc_array(NULL, vector->dim, sizeof(int64_t));
-    const dpot_status status = dpot_transformer_new(vector, NULL, &device->transformer);
-    return device->coefficients && device->rounded && device->z ? status : DPOT_ERR_MEMORY;
+    struct device *d = device;
+    *d = (struct device){.transformer = NULL};
+    d->coefficients = dpot_alloc_array(NULL, vector->dim, sizeof(double));
+    d->rounded = dpot_alloc_array(NULL, vector->dim, sizeof(int64_t));
+    d->z = dpot_alloc_array(NULL, vector->dim, sizeof(int64_t));
+    d->centre = dpot_alloc_array(NULL, vector->dim, sizeof(double));
+    d->variance = dpot_alloc_array(NULL, vector->dim, sizeof(double));
+    const dpot_status status = dpot_transformer_new(vector, NULL, &d->transformer);
+    return d->coefficients && d->rounded && d->z && d->centre && d->variance ? status
+                                                                             : DPOT_ERR_MEMORY;
 }
 
 /* What the device adds noise to. Returns whether the clip moved it. */
@@ -166,18 +175,29 @@ static void keep_row(struct vector_outlook *o, size_t t, const struct device *de
     }
 }
 
-static void read_members(struct vector_outlook *o, struct device *device, double *mean)
+/* Member t is the (t + 1)-th: mean and sum of squared deviations go on (Welford 1962). */
+static void add_member(struct vector_outlook *o, size_t t, struct device *device)
 {
     const struct dpot_vector_domain *vector = &o->base.campaign->vector;
+    const double share = o->reference->share[t];
+    for (uint32_t j = 0; j < o->dim; j++) {
+        const double moved = vector->grid_step * (double)device->z[j];
+        const double before = moved - device->centre[j];
+        o->bias[j] += share * (moved - device->coefficients[j]);
+        device->centre[j] += before / (double)(t + 1);
+        device->variance[j] += share * before * (moved - device->centre[j]);
+    }
+}
+
+static void read_members(struct vector_outlook *o, struct device *device, double *mean)
+{
     const struct reference *r = o->reference;
     size_t taken = 0;
     for (size_t t = 0; t < r->n_members; t++) {
         const double *data = r->vectors + t * r->dim;
-        o->base.clipped += quantize(device, vector, data) ? r->share[t] : 0;
-        for (uint32_t j = 0; j < o->dim; j++) {
-            const double moved = vector->grid_step * (double)device->z[j];
-            o->bias[j] += r->share[t] * (moved - device->coefficients[j]);
-        }
+        const bool is_clipped = quantize(device, &o->base.campaign->vector, data);
+        o->base.clipped += is_clipped ? r->share[t] : 0;
+        add_member(o, t, device);
         for (uint32_t j = 0; j < r->dim; j++) {
             mean[j] += r->share[t] * data[j];
         }
@@ -186,21 +206,36 @@ static void read_members(struct vector_outlook *o, struct device *device, double
     find_lost(o, mean, r->dim, device);
 }
 
-static void centre_rows(struct vector_outlook *o)
+/* Coordinate j of the rows: mean 0, and the variance of the whole reference where they have any. */
+static void adjust_column(struct vector_outlook *o, uint32_t j, double variance)
 {
-    double square = 0;
-    for (uint32_t j = 0; j < o->dim; j++) {
-        double mean = 0;
-        for (size_t i = 0; i < o->n_rows; i++) {
-            mean += o->rows[i * o->dim + j] / (double)o->n_rows;
-        }
-        for (size_t i = 0; i < o->n_rows; i++) {
-            double *entry = &o->rows[i * o->dim + j];
-            *entry -= mean;
-            square += *entry * *entry;
-        }
+    const double n = (double)o->n_rows;
+    double mean = 0, square = 0;
+    for (size_t i = 0; i < o->n_rows; i++) {
+        mean += o->rows[i * o->dim + j] / n;
     }
-    o->base.spread = o->n_rows > 0 ? sqrt(square / (double)o->n_rows / o->dim) : 0;
+    for (size_t i = 0; i < o->n_rows; i++) {
+        double *entry = &o->rows[i * o->dim + j];
+        *entry -= mean;
+        square += *entry * *entry / n;
+    }
+    const double factor = square > 0 ? sqrt(variance / square) : 0;
+    for (size_t i = 0; i < o->n_rows; i++) {
+        o->rows[i * o->dim + j] *= factor;
+    }
+}
+
+static void adjust_rows(struct vector_outlook *o, const double *variance)
+{
+    double sum = 0;
+    if (o->n_rows == 0) {
+        return;
+    }
+    for (uint32_t j = 0; j < o->dim; j++) {
+        adjust_column(o, j, variance[j]);
+        sum += variance[j];
+    }
+    o->base.spread = sqrt(sum / o->dim);
     for (size_t i = 0; i < o->n_rows; i++) {
         o->share[i] = 1 / (double)o->n_rows;
         o->cumulative[i] = (double)(i + 1) / (double)o->n_rows;
@@ -215,7 +250,7 @@ static dpot_status read_reference(struct vector_outlook *o)
     status = mean ? status : DPOT_ERR_MEMORY;
     if (status == DPOT_OK) {
         read_members(o, &device, mean);
-        centre_rows(o);
+        adjust_rows(o, device.variance);
     }
     device_release(&device, o->dim);
     dpot_free_array(NULL, mean, o->reference->dim, sizeof *mean);
@@ -228,8 +263,9 @@ static void choose_sizes(struct vector_outlook *o)
 {
     const size_t n_members = o->reference->n_members, wanted = o->base.config.n_draws;
     if (n_members > 0 && !o->base.config.is_fixed) {
-        const size_t most = SPREAD_MAX / o->dim > 0 ? SPREAD_MAX / o->dim : 1;
-        o->n_rows = n_members < most ? n_members : most;
+        const size_t fitting = SPREAD_MAX / o->dim;
+        const size_t most = fitting > SPREAD_ROWS_MIN ? fitting : SPREAD_ROWS_MIN;
+        o->n_rows = o->base.n_sampled = n_members < most ? n_members : most;
     }
     const double work =
         (WORK_VARIATE + (double)o->n_rows) * o->dim + WORK_VARIATE * (double)o->n_rows;

@@ -155,6 +155,12 @@ static void add_vector(const struct plan *plan, json_t *list)
                      "is clipped, and the bias of the mean is %.4g",
                      100 * outlook->clipped, outlook->bias[FIGURE_MEAN]);
     }
+    if (outlook->n_sampled > 0 && outlook->n_sampled < plan->reference.n_members) {
+        add_sentence(list,
+                     "how the coordinates of the data vary together is that of %zu evenly chosen "
+                     "members of the reference",
+                     outlook->n_sampled);
+    }
     if (vector->transform.id != DPOT_TRANSFORM_NONE) {
         add_sentence(list,
                      "mean_coordinate is of a coefficient of the transform; coefficients "

@@ -1,6 +1,4 @@
-#include "../files/folder.h"
-#include "campaign_case.h"
-#include "process.h"
+#include "plan_case.h"
 
 #include "files/array.h"
 
@@ -11,35 +9,7 @@
 
 enum { K = 10 };
 
-#define REST                                                                                       \
-    ",\"rounds\":1,\"opens\":\"2026-12-01T00:00:00Z\",\"closes\":\"2026-12-08T00:00:00Z\","        \
-    "\"min_pool\":1}"
-#define INDEX(domain, metric, mechanism)                                                           \
-    "{\"name\":\"plan\",\"domain\":" domain ",\"output\":\"same\",\"metric\":\"" metric            \
-    "\",\"power\":1,\"mechanism\":" mechanism REST
-#define RING "{\"type\":\"ring\",\"size\":10}"
-#define KPM(epsilon, more) INDEX(RING, "ring", "{\"type\":\"kpm\",\"epsilon\":" epsilon more "}")
-#define VECTOR(domain, mechanism)                                                                  \
-    "{\"name\":\"plan\",\"domain\":" domain                                                        \
-    ",\"metric\":\"euclidean\",\"power\":1,\"mechanism\":" mechanism REST
-#define L1_BALL "{\"type\":\"l1_ball\",\"radius\":1,\"dim\":3}"
-#define L2_BALL "{\"type\":\"l2_ball\",\"radius\":1,\"dim\":8}"
-#define SEGMENT "{\"type\":\"box\",\"lo\":[-1],\"hi\":[1]}"
-
-static void write_case(void)
-{
-    folder_make();
-    write_text("kpm.json", KPM("2", ""));
-    write_text("first.json", KPM("2", ",\"sample_first\":true"));
-    write_text("laplace.json", VECTOR(L1_BALL, "{\"type\":\"laplace\",\"epsilon\":2}"));
-    write_text("gaussian.json",
-               VECTOR(L2_BALL, "{\"type\":\"gaussian\",\"epsilon\":2,\"delta\":1e-6}"));
-    write_text("segment.json", VECTOR(SEGMENT, "{\"type\":\"laplace\",\"epsilon\":2}"));
-    write_text("dirac.csv", "0\n0\n0\n1\n0\n0\n0\n0\n0\n0\n");
-    write_text("devices.csv", "7,0,1\n9,3,1\n9,4,3\n5,4,1\n");
-}
-
-TestSuite(plan, .init = write_case, .fini = folder_remove);
+TestSuite(plan, .init = plan_write_case, .fini = folder_remove);
 
 /* A member of a figure. */
 static double part(const json_t *object, const char *figure, const char *key)
@@ -281,6 +251,37 @@ Test(plan, clip_is_a_bias_that_no_number_of_reports_removes)
     json_decref(b);
 }
 
+/* Twenty vectors of 2^16 numbers, of which sixteen are drawn from: coordinate j is +-(j + 1) / 2^16 in
+ * ten of them each. */
+Test(plan, spread_of_a_large_reference_is_that_of_all_its_members)
+{
+    enum { DIM = 1 << 16, N = 20 };
+    struct array data;
+    struct dpot_error error;
+    double square = 0;
+    write_text("large.json", VECTOR("{\"type\":\"l1_ball\",\"radius\":100000,\"dim\":65536}",
+                                    "{\"type\":\"laplace\",\"epsilon\":20}"));
+    cr_assert_eq(array_init(&data, N, DIM, false), DPOT_OK);
+    for (size_t i = 0; i < N; i++) {
+        for (size_t j = 0; j < DIM; j++) {
+            const double size = (double)(j + 1) / DIM;
+            data.values[i * DIM + j] = i * 7 % N < N / 2 ? size : -size;
+            square += i == 0 ? size * size / DIM : 0;
+        }
+    }
+    cr_assert_eq(array_write(folder_path("large.npy"), &data, ARRAY_F8, &error), DPOT_OK);
+    array_release(&data);
+    json_t *r = expect_json("plan --campaign large.json --n 9 --reference large.npy --draws 39", 0);
+    cr_assert_float_eq(number_of(r, "spread"), sqrt(square), 0.05);
+    const json_t *list = json_object_get(r, "assumptions");
+    bool is_told = false;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        is_told = is_told || strstr(json_string_value(json_array_get(list, i)), "16 evenly chosen");
+    }
+    cr_assert(is_told);
+    json_decref(r);
+}
+
 /* A constant image of 2 x 2 is its coefficient 0; the other three hold what is not constant. */
 Test(plan, coefficients_that_are_not_kept_count_as_bias)
 {
@@ -405,65 +406,4 @@ Test(plan, example_of_the_manual_runs)
     cr_assert_eq(number_of(r, "n"), 100000);
     cr_assert_str_eq(json_string_value(json_object_get(r, "metric")), "haversine");
     json_decref(r);
-}
-
-Test(plan, pools_below_the_minimum_and_crowds_of_the_reference_get_a_warning)
-{
-    struct process p;
-    write_text("ring.json", CAMPAIGN_SPEC("false")); /* min_pool 20 */
-    process_run(&p, "plan --campaign ring.json --n 19 --draws 39");
-    cr_assert_eq(p.exit_code, 0);
-    cr_assert_not_null(strstr(p.err, "19 reports are below the campaign's min_pool of 20"));
-    process_run(&p, "plan --campaign kpm.json --n 3 --reference devices.csv");
-    cr_assert_eq(p.exit_code, 0);
-    cr_assert_not_null(strstr(p.err, "add --crowd fixed"));
-    process_run(&p, "plan --campaign kpm.json --n 4 --reference devices.csv");
-    cr_assert_eq(p.err[0], '\0', "%s", p.err);
-}
-
-Test(plan, wrong_options_are_refused)
-{
-    expect_exit("plan --n 5", 2, "--campaign is missing");
-    expect_exit("plan --campaign kpm.json", 2, "--n is missing");
-    expect_exit("plan --campaign kpm.json --n 0", 2, "--n is 0");
-    expect_exit("plan --campaign kpm.json --n 5 --target-error 1", 2, "add --vary epsilon");
-    expect_exit("plan --campaign kpm.json --target-error 1 --vary epsilon", 2, "--n is missing");
-    expect_exit("plan --campaign kpm.json --target-error 1 --vary lambda", 2, "--vary is lambda");
-    expect_exit("plan --campaign kpm.json --target-error 0", 2, "--target-error is 0");
-    expect_exit("plan --campaign kpm.json --n 5 --error w1", 2, "go with --target-error");
-    expect_exit("plan --campaign kpm.json --target-error 1 --error mean", 2,
-                "a campaign of kpm has histogram, w1 and w2");
-    expect_exit("plan --campaign laplace.json --target-error 1 --error w1", 2,
-                "a campaign of laplace has mean");
-    expect_exit("plan --campaign kpm.json --n 5 --crowd loose", 2, "--crowd is loose");
-    expect_exit("plan --campaign kpm.json --n 5 --crowd fixed", 2, "needs --reference");
-    expect_exit("plan --campaign kpm.json --n 5 --spread 1", 2, "--spread is for laplace");
-    expect_exit("plan --campaign laplace.json --n 5 --out o.csv", 2, "--out is for wpm");
-    expect_exit("plan --campaign laplace.json --n 5 --spread 1 --reference devices.csv", 2,
-                "--reference does not go with --spread");
-    expect_exit("plan --campaign kpm.json --n 5 --draws 38", 2, "--draws is 38");
-}
-
-Test(plan, wrong_references_are_refused)
-{
-    write_text("short.csv", "1\n0\n");
-    expect_exit("plan --campaign kpm.json --n 5 --reference short.csv", 3, "has 2 weights");
-    write_text("two.csv", "1\n1\n0\n0\n0\n0\n0\n0\n0\n0\n");
-    expect_exit("plan --campaign kpm.json --n 5 --reference two.csv", 3, "--normalize");
-    write_text("negative.csv", "2\n-1\n0\n0\n0\n0\n0\n0\n0\n0\n");
-    expect_exit("plan --campaign kpm.json --n 5 --reference negative.csv", 3, "-1");
-    write_text("wide.csv", "1,2,3,4,5\n");
-    expect_exit("plan --campaign kpm.json --n 5 --reference wide.csv", 3, "5 columns");
-    expect_exit("plan --campaign gaussian.json --n 5 --reference wide.csv", 3, "5 columns");
-    write_text("half.csv", "1.5,2\n");
-    expect_exit("plan --campaign kpm.json --n 5 --reference half.csv", 3, "row 1: device 1.5");
-    write_text("counts.csv", "1,2,1\n1,2,-1\n");
-    expect_exit("plan --campaign kpm.json --n 5 --reference counts.csv", 3, "row 2: count -1");
-    write_text("nan.csv", "1,nan\n");
-    expect_exit("plan --campaign kpm.json --n 5 --reference nan.csv", 3, "finite");
-    expect_exit("plan --campaign kpm.json --n 4 --crowd fixed --reference devices.csv", 3,
-                "3 devices and 4 are to report");
-    expect_exit("plan --campaign kpm.json --crowd fixed --reference dirac.csv", 3, "no devices");
-    expect_exit("plan --campaign kpm.json --n 5 --reference absent.csv", 6, "absent.csv");
-    expect_exit("plan --campaign absent.json --n 5", 6, "absent.json");
 }
