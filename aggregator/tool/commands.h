@@ -10,6 +10,7 @@ extern const struct command command_base_measure;
 extern const struct command command_ot;
 extern const struct command command_estimate;
 extern const struct command command_evaluate;
+extern const struct command command_plan;
 extern const struct command command_calibrate_laplace;
 extern const struct command command_calibrate_gaussian;
 extern const struct command command_audit;

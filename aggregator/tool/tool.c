@@ -17,6 +17,7 @@ static const struct command *const commands[] = {
     &command_base_measure,
     &command_estimate,
     &command_evaluate,
+    &command_plan,
     &command_calibrate_laplace,
     &command_calibrate_gaussian,
     &command_audit,

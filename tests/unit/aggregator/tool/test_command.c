@@ -14,6 +14,7 @@ static const char *const names[] = {
     "campaign list",  "campaign show",
     "campaign open",  "campaign close",
     "campaign fetch", "pool",
+    "plan",
 };
 
 Test(command, version_is_one_line)

@@ -1,0 +1,32 @@
+#include "tool/plan/outlook.h"
+
+dpot_status outlook_new(struct run *run, const struct dpot_campaign *campaign,
+                        const struct reference *reference, const struct outlook_config *config,
+                        struct outlook **outlook)
+{
+    const bool is_vector = dpot_mechanism_is_vector(campaign->mechanism);
+    const struct outlook_class *class = is_vector ? &outlook_vector : &outlook_index;
+    *outlook = NULL;
+    return class->open(run, campaign, reference, config, outlook);
+}
+
+void outlook_free(struct outlook *outlook)
+{
+    if (outlook) {
+        outlook->class->close(outlook);
+    }
+}
+
+dpot_status outlook_forecast(struct outlook *outlook, double n, struct forecast *forecast)
+{
+    *forecast = (struct forecast){.n = n};
+    return outlook->class->forecast(outlook, n, forecast);
+}
+
+size_t outlook_choose_draws(double work, double budget, size_t most)
+{
+    const size_t step = FORECAST_DRAWS_MIN + 1;
+    const double affordable = budget / (work > 1 ? work : 1);
+    const size_t n = affordable < (double)most ? (size_t)affordable : most;
+    return n < step ? FORECAST_DRAWS_MIN : (n + 1) / step * step - 1;
+}

@@ -1,0 +1,343 @@
+/* dpot plan: the error of what an analyst will compute, before any privacy is spent.
+ *
+ * Nothing is collected and nothing is charged: the laws of the reports are those of the device, the
+ * population is assumed. The inverse asks how many reports, or how much epsilon, a wanted error takes.
+ *
+ * outlook.h says what is predicted, forecast.h what the bands mean. */
+#include "tool/plan/plan.h"
+
+#include "mechanism/mechanism.h"
+#include "tool/commands.h"
+#include "tool/load.h"
+#include "tool/options.h"
+#include "tool/remote.h"
+
+#include "campaign/spec.h"
+
+#include <math.h>
+#include <string.h>
+
+#define DRAWS_MAX 100000
+#define SPREAD_LARGEST 1e300
+#define TARGET_LARGEST 1e300
+#define SEED_DEFAULT 1
+#define PATH_SIZE 4096
+
+static const struct option options[] = {
+    {"campaign", "FILE|ID", "SPEC.json, a signed campaign, or an ID with --server"},
+    {"n", "N", "accepted reports, one a device"},
+    {"reference", "F", "assumed population: weights (k,), or rows of device, coordinates, [count]"},
+    {"normalize", NULL, "scale the weights of --reference to sum 1"},
+    {"spread", "S", "vectors: assumed standard deviation of each coordinate of the data"},
+    {"crowd", "drawn|fixed",
+     "devices drawn from the reference (default), or its first N themselves"},
+    {"target-error", "X", "solve for the smallest n with this mean error"},
+    {"error", "E", "which error: histogram, w1, w2 or mean (default: w1; vectors: mean)"},
+    {"vary", "n|epsilon", "what --target-error solves for; epsilon needs --n and a SPEC"},
+    {"draws", "B", "campaigns drawn for means and bands (default: by size)"},
+    {"out", "F", "index campaigns: (kv, 2) expected share and standard error of each point"},
+    REMOTE_OPTIONS,
+    CAMPAIGN_PIN_OPTION,
+    {NULL, NULL, NULL},
+};
+
+const struct dpot_campaign *plan_campaign(const struct plan *plan)
+{
+    return plan->outlook ? plan->outlook->campaign : &plan->file.campaign;
+}
+
+/* ---- options ---- */
+
+static dpot_status read_crowd(struct plan *plan)
+{
+    struct run *run = plan->run;
+    const char *text = option_text(run, "crowd");
+    plan->config.is_fixed = text && strcmp(text, "fixed") == 0;
+    if (text && !plan->config.is_fixed && strcmp(text, "drawn") != 0) {
+        return RUN_USAGE(run, "--crowd is %.40s: choose drawn or fixed", text);
+    }
+    if (plan->config.is_fixed && !option_is_given(run, "reference")) {
+        return RUN_USAGE(run, "--crowd fixed needs --reference with the devices that will report");
+    }
+    return option_excludes(run, "spread", "reference", "the reference has a spread of its own");
+}
+
+static dpot_status read_vary(struct plan *plan)
+{
+    struct run *run = plan->run;
+    const char *text = option_text(run, "vary");
+    plan->is_inverse = option_is_given(run, "target-error");
+    plan->is_epsilon_wanted = text && strcmp(text, "epsilon") == 0;
+    if (text && !plan->is_epsilon_wanted && strcmp(text, "n") != 0) {
+        return RUN_USAGE(run, "--vary is %.40s: choose n or epsilon", text);
+    }
+    if (!plan->is_inverse && (text || option_is_given(run, "error"))) {
+        return RUN_USAGE(run, "--vary and --error go with --target-error X: give it too");
+    }
+    if (plan->is_inverse && !plan->is_epsilon_wanted && plan->n > 0) {
+        return RUN_USAGE(run, "--n is what --target-error solves for: leave it out, or add "
+                              "--vary epsilon");
+    }
+    if (plan->is_inverse && !plan->is_epsilon_wanted && plan->config.is_fixed) {
+        return RUN_USAGE(run, "--crowd fixed has as many devices as it has: add --vary epsilon");
+    }
+    return option_positive(run, "target-error", TARGET_LARGEST, &plan->target);
+}
+
+static dpot_status read_n(struct plan *plan)
+{
+    struct run *run = plan->run;
+    dpot_status status = option_integer(run, "n", 1, (uint64_t)PLAN_N_MAX, &plan->n);
+    if (status == DPOT_OK) {
+        status = read_crowd(plan);
+    }
+    if (status == DPOT_OK) {
+        status = read_vary(plan);
+    }
+    const bool needs_n =
+        (!plan->is_inverse || plan->is_epsilon_wanted) && !plan->config.is_fixed && plan->n == 0;
+    if (status == DPOT_OK && needs_n) {
+        status = RUN_USAGE(run, "option --n is missing: give the number of reports%s",
+                           plan->is_inverse ? "" : ", or --target-error to solve for it");
+    }
+    return status;
+}
+
+static dpot_status read_options(struct plan *plan)
+{
+    struct run *run = plan->run;
+    uint64_t n_draws = 0;
+    dpot_status status = option_require(run, "campaign", "a SPEC.json, a signed campaign or an ID",
+                                        &plan->campaign_text);
+    if (status == DPOT_OK) {
+        status = read_n(plan);
+    }
+    if (status == DPOT_OK) {
+        status = option_positive(run, "spread", SPREAD_LARGEST, &plan->config.spread);
+    }
+    if (status == DPOT_OK) {
+        status = option_integer(run, "draws", FORECAST_DRAWS_MIN, DRAWS_MAX, &n_draws);
+    }
+    if (status == DPOT_OK) {
+        status = option_array_output(run, "out", &plan->out_path);
+    }
+    plan->config.n_draws = (size_t)n_draws;
+    plan->config.seed = run->has_seed ? run->seed : SEED_DEFAULT;
+    return status;
+}
+
+/* ---- what depends on the mechanism ---- */
+
+static dpot_status read_target_figure(struct plan *plan, bool is_vector)
+{
+    static const struct {
+        const char *name;
+        enum figure_id figure;
+        bool is_vector;
+    } names[] = {{"w1", FIGURE_W1, false},
+                 {"w2", FIGURE_W2, false},
+                 {"histogram", FIGURE_HISTOGRAM, false},
+                 {"mean", FIGURE_MEAN, true}};
+    const char *text = option_text(plan->run, "error");
+    text = text ? text : is_vector ? "mean" : "w1";
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(names[i].name, text) == 0 && names[i].is_vector == is_vector) {
+            plan->target_figure = names[i].figure;
+            return DPOT_OK;
+        }
+    }
+    return RUN_USAGE(plan->run, "--error is %.40s: a campaign of %s has %s", text,
+                     dpot_mechanism_name(plan->file.campaign.mechanism),
+                     is_vector ? "mean" : "histogram, w1 and w2");
+}
+
+static dpot_status check_mechanism(struct plan *plan)
+{
+    struct run *run = plan->run;
+    const struct dpot_campaign *campaign = &plan->file.campaign;
+    const bool is_vector = dpot_mechanism_is_vector(campaign->mechanism);
+    if (!is_vector && plan->config.spread > 0) {
+        return RUN_USAGE(run,
+                         "--spread is for laplace and gaussian, and the campaign has %s: give "
+                         "--reference",
+                         dpot_mechanism_name(campaign->mechanism));
+    }
+    if (is_vector && plan->out_path) {
+        return RUN_USAGE(run,
+                         "--out is for wpm, kpm and exponential, and the campaign has %s: "
+                         "leave it out",
+                         dpot_mechanism_name(campaign->mechanism));
+    }
+    plan->config.wanted = FIGURES_ALL;
+    if (!plan->is_inverse) {
+        return DPOT_OK;
+    }
+    const dpot_status status = read_target_figure(plan, is_vector);
+    /* The search looks at one figure: the others would only cost time. */
+    plan->config.wanted = 1u << plan->target_figure;
+    plan->config.is_mean_enough = true;
+    return status;
+}
+
+/* The SPEC itself, whose epsilon is to be changed. */
+static dpot_status load_spec(struct plan *plan)
+{
+    char folder[PATH_SIZE];
+    struct run *run = plan->run;
+    if (!plan->is_epsilon_wanted) {
+        return DPOT_OK;
+    }
+    if (plan->file.is_signed) {
+        return RUN_USAGE(run,
+                         "campaign %.200s is signed, with its epsilon: --vary epsilon needs the "
+                         "SPEC.json that it was made from",
+                         plan->campaign_text);
+    }
+    campaign_file_folder(plan->campaign_text, folder, sizeof folder);
+    const dpot_status status = json_read(plan->campaign_text, &plan->spec, &run->error);
+    return status == DPOT_OK ? spec_inline(plan->spec, folder, &run->error) : status;
+}
+
+static dpot_status load(struct plan *plan)
+{
+    struct run *run = plan->run;
+    dpot_status status = campaign_file_load(run, plan->campaign_text, &plan->file);
+    if (status == DPOT_OK) {
+        status = check_mechanism(plan);
+    }
+    if (status == DPOT_OK) {
+        status = load_spec(plan);
+    }
+    if (status == DPOT_OK) {
+        const uint64_t n_first = plan->config.is_fixed ? plan->n : 0;
+        status = reference_load(run, &plan->file.campaign, plan->config.is_fixed, n_first,
+                                &plan->reference);
+    }
+    if (status == DPOT_OK && plan->config.is_fixed) {
+        plan->n = plan->reference.n_members;
+    }
+    return status;
+}
+
+/* ---- the run ---- */
+
+static dpot_status require_target(const struct plan *plan)
+{
+    if (!plan->is_inverse || (plan->outlook->figures & plan->config.wanted) != 0) {
+        return DPOT_OK;
+    }
+    return dpot_error_set(&plan->run->error, DPOT_ERR_TOO_LARGE,
+                          "%s cannot be told: population and output points have more than 2^24 "
+                          "costs between them; choose --error histogram",
+                          plan_figure_key(plan->target_figure));
+}
+
+static dpot_status predict(struct plan *plan)
+{
+    dpot_status status = outlook_new(plan->run, &plan->file.campaign, &plan->reference,
+                                     &plan->config, &plan->outlook);
+    if (status == DPOT_OK) {
+        status = require_target(plan);
+    }
+    if (status != DPOT_OK) {
+        return status;
+    }
+    return plan->is_inverse ? plan_solve(plan)
+                            : outlook_forecast(plan->outlook, (double)plan->n, &plan->forecast);
+}
+
+static void warn_of_size(const struct plan *plan)
+{
+    const uint64_t min_pool = plan_campaign(plan)->min_pool;
+    if (plan->forecast.n < (double)min_pool) {
+        run_warn(plan->run,
+                 "%.0f reports are below the campaign's min_pool of %llu: nothing is released of "
+                 "such a pool",
+                 plan->forecast.n, (unsigned long long)min_pool);
+    }
+    if (!plan->config.is_fixed && plan->reference.kind == REFERENCE_DEVICES &&
+        plan->forecast.n == (double)plan->reference.n_members) {
+        run_warn(plan->run,
+                 "--reference has exactly n devices: if they are those that will report, "
+                 "add --crowd fixed");
+    }
+}
+
+static dpot_status write_points(const struct plan *plan)
+{
+    struct array points = {0};
+    if (!plan->out_path) {
+        return DPOT_OK;
+    }
+    const size_t kv = plan_campaign(plan)->output.size;
+    dpot_status status = array_init(&points, kv, 2, false);
+    for (size_t j = 0; status == DPOT_OK && j < kv; j++) {
+        points.values[2 * j] = plan->outlook->reported[j];
+        points.values[2 * j + 1] = sqrt(plan->outlook->variance[j] / plan->forecast.n);
+    }
+    if (status == DPOT_OK) {
+        status = array_write(plan->out_path, &points, ARRAY_F8, &plan->run->error);
+    }
+    array_release(&points);
+    return status;
+}
+
+static void release(struct plan *plan)
+{
+    outlook_free(plan->outlook);
+    reference_release(&plan->reference);
+    dpot_campaign_release(&plan->adjusted);
+    campaign_file_release(&plan->file);
+    json_decref(plan->spec);
+}
+
+static dpot_status run_plan(struct run *run)
+{
+    struct plan plan = {.run = run};
+    dpot_status status = read_options(&plan);
+    if (status == DPOT_OK) {
+        status = load(&plan);
+    }
+    if (status == DPOT_OK) {
+        status = predict(&plan);
+    }
+    if (status == DPOT_OK) {
+        warn_of_size(&plan);
+        plan_put_result(&plan);
+        status = write_points(&plan);
+    }
+    release(&plan);
+    return status;
+}
+
+const struct command command_plan = {
+    .name = "plan",
+    .summary = "the error that a campaign will have, before anything is spent",
+    .details =
+        "Index campaigns (wpm, kpm, exponential): histogram_l1 and histogram_tv are the distance "
+        "of\n"
+        "the histogram of the reports from the law of the reports (sampling noise);\n"
+        "point_standard_error {mean, max} is that of one frequency; w1 and w2 are the exact W_1 "
+        "and\n"
+        "W_2 of the histogram from the true population, in the campaign's metric: the mechanism's\n"
+        "bias too. The reference defaults to uniform over the domain. Vector campaigns (laplace,\n"
+        "gaussian): mean_l2 and mean_coordinate are the l2 error of the mean vector and the\n"
+        "absolute error of one coordinate; noise and spread are standard deviations of one\n"
+        "coordinate of one report, coordinate_standard_error that of the mean; clipped is the "
+        "share\n"
+        "of the reference that lies outside the set.\n\n"
+        "Each error is {mean, lower, upper, bias}: the error of one campaign lies between lower "
+        "and\n"
+        "upper in 95 of 100; bias is what is left at any n. With --crowd fixed the first N "
+        "devices\n"
+        "of --reference (default: all) are those that report, as in dpot simulate.\n\n"
+        "--target-error X solves for the smallest n (w1, w2 and mean: within 1 %), or with --vary\n"
+        "epsilon for the smallest epsilon of the SPEC in thousandths (spec_epsilon), at which the "
+        "mean\n"
+        "of the error named by --error is at most X; exit code 2 when none reaches it, with the\n"
+        "floor. Keys besides: n, mechanism, epsilon, delta, rho (gaussian), metric, draws,\n"
+        "assumptions; solved, target, target_error.",
+    .example = "dpot plan --campaign census.json --n 100000",
+    .options = options,
+    .run = run_plan,
+};
