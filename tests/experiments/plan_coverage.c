@@ -10,9 +10,9 @@
  * operating system's randomness. With a POOL, the reports are those: of a run of `dpot simulate` with all
  * N devices.
  *
- * Prints a line for each figure: name, campaigns inside the band, campaigns, sum of their errors. None of
- * the prediction's own code is used: distances come from dpot_exact_ot, truths from the crowd of the
- * simulation. */
+ * Prints a line for each figure: name, campaigns inside the band, campaigns, sum of their errors. Of the
+ * prediction only the bands and the expected histogram are used; distances come from dpot_exact_ot, truths
+ * from the crowd of the simulation. */
 #include "base/alloc.h"
 #include "mechanism/mechanism.h"
 #include "mechanism/transform.h"

@@ -11,11 +11,11 @@
 # BIN, OUT     programs, folder                  (build/bench/bin, build/experiments/plan)
 # ONLY         settings to run, such as "3 17"                        (all)
 #
-# Sixteen settings call dpot_privatizer_run (or _run_vector) for every report, with the operating
-# system's randomness: the integers, the noise and the draw of a device, without its network. Four
+# Seventeen settings call dpot_privatizer_run (or _run_vector) for every report, with the operating
+# system's randomness: the integers, the noise and the draw of a device, without its network. Three
 # run dpot simulate --in-process for every campaign: the whole client, its ledger, sealed uploads and the
 # aggregator's store. Devices are drawn from the population with replacement (drawn), or the population
-# itself reports (fixed). Errors are computed by plan_coverage, which shares no code with the prediction.
+# itself reports (fixed). Errors are computed by plan_coverage, which says what it takes from the prediction.
 #
 # It fails when a figure of a setting is covered in less than 90 or more than 99 % of its campaigns, or
 # all together in less than 94 or more than 96 %.
