@@ -259,7 +259,7 @@ sentence() {
            if ($5 > $3) far = far " " $1
            list = list sprintf("%s at epsilon %s worst case %.0f -> %.0f km, mean user %.0f -> %.0f km",
                                NR > 1 ? ";" : "", $1, $3, $5, $2, $4) }
-         END { print (protects == NR ? "The mirror-descent measure protects the worst point rather than the typical user:" \
+         END { print (protects == NR ? "The mirror-descent measure protects the worst point rather than the typical user (in accuracy; privacy is the same):" \
                                      : "From the best uniform to the mirror-descent measure:") list "." \
                  (far ? " (Its iterations ended far from the optimum at epsilon" far ".)" : "") }'
 }
@@ -278,6 +278,8 @@ $(for epsilon in $epsilons; do here=$dir/epsilon-$epsilon; rows_of_epsilon; done
   population estimate: W1 between the true population and the share of reports in each cell
   mean user:  mean over users of W1 between their own measure and the law of their report (exact, not drawn)
   worst case: largest mean distance of a report from a user who stays in one cell, over all cells
+  WPM is the Wasserstein projection mechanism. Estimates are one draw each and differ from run to run;
+  dpot plan tells beforehand how much, and whether a mechanism beats the guess at all.
 
 $(for epsilon in $epsilons; do
     here=$dir/epsilon-$epsilon
