@@ -2,21 +2,28 @@
 
 #define LIST_MAX 1000 /* newest jobs in a listing */
 
+/* A row that somebody altered must not take the others out of a listing: what is no JSON, or no
+ * UTF-8, is null. */
+static json_t *or_null(json_t *value)
+{
+    return value ? value : json_null();
+}
+
 static json_t *describe_job(const struct job_record *record)
 {
     json_t *progress = json_pack("{s:I,s:I}", "done", (json_int_t)record->n_done, "total",
                                  (json_int_t)record->n_total);
-    return json_pack("{s:o,s:s,s:o,s:o,s:o,s:s,s:o,s:o,s:o,s:o,s:o,s:o}", "id",
-                     api_hex(record->id, sizeof record->id), "kind", record->kind, "campaign",
-                     api_hex(record->campaign_id, sizeof record->campaign_id), "campaign_hash",
-                     api_hex(record->hash, sizeof record->hash), "parameters",
-                     json_loads(record->parameters, 0, NULL), "state",
-                     job_state_name(record->state), "progress", progress, "created",
-                     api_time(record->created_ms), "started", api_time(record->started_ms), "ended",
-                     api_time(record->ended_ms), "error",
-                     record->sentence[0] ? json_string(record->sentence) : json_null(), "artifact",
-                     record->state == JOB_DONE ? api_hex(record->artifact, sizeof record->artifact)
-                                               : json_null());
+    return json_pack(
+        "{s:o,s:o,s:o,s:o,s:o,s:s,s:o,s:o,s:o,s:o,s:o,s:o}", "id",
+        api_hex(record->id, sizeof record->id), "kind", or_null(json_string(record->kind)),
+        "campaign", api_hex(record->campaign_id, sizeof record->campaign_id), "campaign_hash",
+        api_hex(record->hash, sizeof record->hash), "parameters",
+        or_null(json_loads(record->parameters, 0, NULL)), "state", job_state_name(record->state),
+        "progress", progress, "created", api_time(record->created_ms), "started",
+        api_time(record->started_ms), "ended", api_time(record->ended_ms), "error",
+        or_null(record->sentence[0] ? json_string(record->sentence) : NULL), "artifact",
+        record->state == JOB_DONE ? api_hex(record->artifact, sizeof record->artifact)
+                                  : json_null());
 }
 
 /* 202 while there is something to wait for. */

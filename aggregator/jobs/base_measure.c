@@ -14,6 +14,7 @@
 
 #define ITERATIONS_DEFAULT 10000
 #define GAP_DEFAULT 1e-6
+#define ROWS_AT_ONCE 64                    /* of costs, between two looks at the control */
 #define COST_PAIRS_MAX ((uint64_t)1 << 26) /* 20 bytes each: cost, sorted cost, order */
 #define CODE_RATIO 4294967295.0            /* between the masses a campaign can say */
 
@@ -126,6 +127,28 @@ struct search {
     bool is_converged;
 };
 
+/* For steps whose progress is not the job's: only whether it must end. */
+static bool must_end(const struct search *search)
+{
+    enum solve_outcome outcome = SOLVE_CONVERGED;
+    struct solve_control control = *search->control;
+    control.progress = NULL;
+    return solve_control_stops(&control, 0, 0, &outcome);
+}
+
+/* In blocks of rows, so that a large campaign can be stopped. */
+static void fill_cost(struct search *search, const double *x, const double *v)
+{
+    const struct dpot_campaign *campaign = search->campaign;
+    const uint32_t dim = campaign->domain.dim, n_cols = campaign->output.size;
+    for (uint32_t i = 0; i < campaign->domain.size && !must_end(search); i += ROWS_AT_ONCE) {
+        const uint32_t left = campaign->domain.size - i;
+        dpot_cost_matrix(&campaign->metric, campaign->cost_power, dim, x + (size_t)i * dim,
+                         left < ROWS_AT_ONCE ? left : ROWS_AT_ONCE, v, n_cols,
+                         search->cost + (size_t)i * n_cols);
+    }
+}
+
 static dpot_status make_cost(struct search *search)
 {
     const struct dpot_domain *domain = &search->campaign->domain;
@@ -140,8 +163,7 @@ static dpot_status make_cost(struct search *search)
     if (has_room) {
         dpot_domain_points(domain, x);
         dpot_domain_points(output, v);
-        dpot_cost_matrix(&search->campaign->metric, search->campaign->cost_power, domain->dim, x,
-                         domain->size, v, output->size, search->cost);
+        fill_cost(search, x, v);
     }
     dpot_free_array(NULL, v, n_v, sizeof *v);
     dpot_free_array(NULL, x, n_x, sizeof *x);
@@ -155,12 +177,18 @@ static dpot_status set_up(struct search *search, struct dpot_error *error)
         return dpot_error_set(error, status, "out of memory for %u x %u costs",
                               search->campaign->domain.size, search->campaign->output.size);
     }
+    if (must_end(search)) {
+        return DPOT_OK; /* before more memory is taken */
+    }
+    struct solve_control control = *search->control;
+    control.progress = NULL; /* sorting is not what is counted */
     const struct phi_config config = {
         .n_rows = search->campaign->domain.size,
         .n_cols = search->campaign->output.size,
         .cost = search->cost,
         .epsilon = dpot_epsilon_to_double(search->campaign->epsilon_q32),
         .linalg = dpot_linalg_openblas(),
+        .control = &control,
     };
     return phi_init(&search->phi, &config, error);
 }
@@ -247,18 +275,19 @@ static dpot_status put_numbers(struct search *search, struct dpot_artifact *arti
     return status;
 }
 
+/* What has been stopped has no result: the runner drops the artifact. */
 static dpot_status solve(struct search *search, const json_t *parameters,
                          struct dpot_artifact *artifact, struct dpot_error *error)
 {
     const char *method = json_string_value(json_object_get(parameters, "method"));
     dpot_status status = set_up(search, error);
-    if (status == DPOT_OK) {
+    if (status == DPOT_OK && !must_end(search)) {
         status = find_uniform(search);
     }
-    if (status == DPOT_OK && method && strcmp(method, "mirror") == 0) {
+    if (status == DPOT_OK && !must_end(search) && method && strcmp(method, "mirror") == 0) {
         status = descend(search, parameters, error);
     }
-    return status == DPOT_OK ? put_numbers(search, artifact) : status;
+    return status == DPOT_OK && !must_end(search) ? put_numbers(search, artifact) : status;
 }
 
 static dpot_status run(const struct job_input *input, struct dpot_artifact *artifact,

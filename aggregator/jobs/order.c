@@ -39,9 +39,8 @@ static dpot_status describe(const char *name, const json_t *given, const struct 
     return status;
 }
 
-/* Can this job be run on the campaign as it is? */
-static dpot_status check_campaign(const struct job_kind *kind, const struct snapshot *snapshot,
-                                  struct dpot_error *error)
+dpot_status order_check_campaign(const struct job_kind *kind, const struct snapshot *snapshot,
+                                 struct dpot_error *error)
 {
     dpot_status status = kind->check ? kind->check(snapshot->campaign, error) : DPOT_OK;
     if (status == DPOT_OK && kind->needs_pool) {
@@ -62,7 +61,7 @@ dpot_status order_check(const struct snapshot_source *source, const char *kind,
         status = snapshot_find(source, campaign_id, &snapshot, error);
     }
     if (status == DPOT_OK) {
-        status = check_campaign(found, &snapshot, error);
+        status = order_check_campaign(found, &snapshot, error);
     }
     if (status == DPOT_OK) {
         dpot_random_bytes(record->id, sizeof record->id);
@@ -70,4 +69,27 @@ dpot_status order_check(const struct snapshot_source *source, const char *kind,
         memcpy(record->hash, snapshot.hash, sizeof record->hash);
     }
     return status;
+}
+
+dpot_status order_read_parameters(const struct job_kind *kind, const char *text,
+                                  json_t **parameters, struct dpot_error *error)
+{
+    json_t *stored = NULL;
+    *parameters = NULL;
+    dpot_status status = json_parse(text, strlen(text), &stored, error);
+    if (status == DPOT_OK) {
+        status = kind->complete(stored, parameters, error);
+    }
+    if (status == DPOT_OK && !json_equal(stored, *parameters)) {
+        status = DPOT_ERR_CORRUPT;
+        json_decref(*parameters);
+        *parameters = NULL;
+        (void)dpot_error_set(error, status, "the parameters in the store are not complete");
+    }
+    json_decref(stored);
+    return status == DPOT_OK
+               ? status
+               : dpot_error_prefix(error, status,
+                                   "the job was altered in the store, or queued by another "
+                                   "version: start a new one");
 }

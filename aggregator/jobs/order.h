@@ -11,4 +11,15 @@ DPOT_WARN_UNUSED dpot_status order_check(const struct snapshot_source *source, c
                                          const json_t *parameters, struct job_record *record,
                                          struct dpot_error *error);
 
+/* Can this job be run on the campaign as it is? Asked before a job is queued and again before it
+ * runs: what lies in the store may be altered or older. */
+DPOT_WARN_UNUSED dpot_status order_check_campaign(const struct job_kind *kind,
+                                                  const struct snapshot *snapshot,
+                                                  struct dpot_error *error);
+
+/* The parameters of a stored job, a new reference. DPOT_ERR_MALFORMED, DPOT_ERR_RANGE or
+ * DPOT_ERR_CORRUPT when they are not what order_check wrote; NULL then. */
+DPOT_WARN_UNUSED dpot_status order_read_parameters(const struct job_kind *kind, const char *text,
+                                                   json_t **parameters, struct dpot_error *error);
+
 #endif

@@ -80,7 +80,7 @@ static dpot_status run_kind(struct runner *r, const struct job_kind *kind,
     const struct solve_control control = {.cancel = &r->stop, .progress = note_progress, .ctx = r};
     const struct job_input input = {snapshot, parameters, &control};
     label(&r->current, &artifact);
-    dpot_status status = kind->needs_pool ? snapshot_check_ready(snapshot, error) : DPOT_OK;
+    dpot_status status = order_check_campaign(kind, snapshot, error);
     if (status == DPOT_OK) {
         status = kind->run(&input, &artifact, error);
     }
@@ -97,10 +97,9 @@ static dpot_status run_current(struct runner *r, struct dpot_buf *bytes, struct 
     const struct job_kind *kind = NULL;
     struct snapshot snapshot;
     json_t *parameters = NULL;
-    const char *text = r->current.parameters;
     dpot_status status = job_kind_find(r->current.kind, &kind, error);
     if (status == DPOT_OK) {
-        status = json_parse(text, strlen(text), &parameters, error);
+        status = order_read_parameters(kind, r->current.parameters, &parameters, error);
     }
     if (status == DPOT_OK) {
         status = snapshot_take(&r->config.source, r->current.hash, &snapshot, error);

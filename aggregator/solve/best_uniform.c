@@ -150,10 +150,14 @@ static enum solve_outcome shrink(struct search *search, const struct solve_contr
 static enum solve_outcome find_mass(struct search *search, const struct solve_control *control)
 {
     const struct phi *phi = search->phi;
+    enum solve_outcome outcome = SOLVE_CONVERGED;
     evaluate(search, phi->alpha);
     swap_ends(&search->probe, &search->left);
     if (search->left.slope >= 0) {
         return SOLVE_CONVERGED;
+    }
+    if (solve_control_stops(control, search->n_evaluations, ITERATIONS_MAX, &outcome)) {
+        return outcome;
     }
     evaluate(search, phi->beta);
     swap_ends(&search->probe, &search->right);

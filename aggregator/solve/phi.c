@@ -76,10 +76,15 @@ static int compare_ranked(const void *a, const void *b)
     return (x->col > y->col) - (x->col < y->col);
 }
 
-static void sort_rows(struct phi *phi, struct ranked_cost *row)
+static void sort_rows(struct phi *phi, struct ranked_cost *row, const struct solve_control *control)
 {
     const size_t n = phi->n_cols;
+    enum solve_outcome outcome = SOLVE_CONVERGED;
     for (size_t i = 0; i < phi->n_rows; i++) {
+        if (solve_control_stops(control, i, phi->n_rows, &outcome)) {
+            phi->is_cut = true;
+            return;
+        }
         for (size_t j = 0; j < n; j++) {
             row[j] = (struct ranked_cost){phi->cost[i * n + j], (uint32_t)j};
         }
@@ -129,7 +134,7 @@ dpot_status phi_init(struct phi *phi, const struct phi_config *config, struct dp
     const int is_complete = phi->values && phi->thresholds && phi->sorted_cost && phi->order &&
                             row && (phi->weights || !config->weights);
     if (is_complete) {
-        sort_rows(phi, row);
+        sort_rows(phi, row, config->control);
     }
     if (is_complete && config->weights) {
         copy_weights(phi, config->weights);

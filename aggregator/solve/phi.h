@@ -37,7 +37,9 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "ot/linalg.h"
+#include "solve/control.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -51,6 +53,7 @@ struct phi_config {
     const double *weights;            /* (n_rows) of the mean, scaled to sum 1; NULL: worst case */
     const struct dpot_linalg *linalg; /* NULL: the portable one */
     const struct dpot_allocator *allocator;
+    const struct solve_control *control; /* looked at once a row; NULL: nobody watches */
 };
 
 /* To be read, not written, from outside. */
@@ -60,6 +63,7 @@ struct phi {
     double alpha, beta; /* also the least and the largest total mass of a base measure */
     double spread;      /* beta - alpha, without cancellation */
     double cost_max;
+    bool is_cut; /* the control ended the sorting early: release it, it is good for nothing else */
 
     /* Of the last phi_evaluate. */
     double *values;     /* (n_rows) phi_i(m) */
@@ -73,7 +77,7 @@ struct phi {
     const struct dpot_allocator *allocator;
 };
 
-/* Checks the data and sorts. DPOT_ERR_ARGUMENT (no rows, no columns), DPOT_ERR_RANGE (epsilon, a
+/* Checks the data and sorts, which takes the time of some fifty evaluations; see is_cut. DPOT_ERR_ARGUMENT (no rows, no columns), DPOT_ERR_RANGE (epsilon, a
  * cost or a weight: the sentence names it), DPOT_ERR_TOO_LARGE, DPOT_ERR_MEMORY. On failure *phi is
  * zeroed. */
 DPOT_WARN_UNUSED dpot_status phi_init(struct phi *phi, const struct phi_config *config,

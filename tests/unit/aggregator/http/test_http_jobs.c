@@ -235,3 +235,31 @@ Test(http_jobs, an_artifact_altered_on_disk_is_answered_500_and_signed_into_noth
     expect_error(call("POST", path, body, 500), "not what was written");
     json_decref(job);
 }
+
+/* Somebody with a text editor: one row spoilt, the others still listed. */
+Test(http_jobs, a_job_altered_on_disk_does_not_hide_the_others)
+{
+    char path[160], file[FIXTURE_PATH_SIZE];
+    struct database *database = NULL;
+    json_decref(wait_for(start("base-measure", "{\"method\":\"uniform\"}", 202)));
+    json_t *job = wait_for(start("base-measure", "{\"max_iterations\":2}", 202));
+    service_close(service);
+    fixture_path(file, folder, "dpot.db");
+    cr_assert_eq(database_open(file, &database, NULL), DPOT_OK);
+    struct query q = query_start(database, STATEMENT_PROBE,
+                                 "UPDATE job SET parameters = '{', kind = CAST(x'ff' AS TEXT)"
+                                 " WHERE seq = 2");
+    cr_assert(query_run(q));
+    database_close(database);
+    open_service();
+    json_t *list = call("GET", "/v1/admin/jobs", "", 200);
+    cr_assert_eq(json_array_size(json_object_get(list, "jobs")), 2);
+    json_decref(list);
+    (void)snprintf(path, sizeof path, "/v1/admin/jobs/%s", text_of(job, "id"));
+    json_t *shown = call("GET", path, "", 200);
+    cr_assert(json_is_null(json_object_get(shown, "parameters")));
+    cr_assert(json_is_null(json_object_get(shown, "kind")));
+    cr_assert_str_eq(text_of(shown, "state"), "done");
+    json_decref(shown);
+    json_decref(job);
+}

@@ -246,6 +246,38 @@ Test(job_kinds, a_run_that_is_told_to_stop_returns_soon)
     rig_release(&rig);
 }
 
+/* A clock that counts how often it is looked at: "time" is the number of looks. */
+static int64_t count_look(void *ctx)
+{
+    return ++*(int64_t *)ctx;
+}
+
+/* Stopped at every look there is, in every phase: few looks follow, and no result. */
+Test(job_kinds, a_run_can_be_stopped_at_any_look_and_does_little_after_it)
+{
+    static const char *const methods[] = {"{\"method\":\"uniform\"}",
+                                          "{\"max_iterations\":20,\"gap\":0}"};
+    rig_init(&rig, "sqlite::memory:", grid_spec());
+    for (size_t m = 0; m < 2; m++) {
+        bool is_stopped = true;
+        int64_t stop = 1;
+        for (; is_stopped; stop++) {
+            struct dpot_artifact artifact;
+            int64_t n_looks = 0;
+            const struct dpot_clock clock = {sizeof clock, &n_looks, count_look};
+            const struct solve_control control = {.clock = &clock, .deadline_ms = stop};
+            run("base-measure", methods[m], &control, &artifact);
+            is_stopped = n_looks >= stop;
+            cr_assert(n_looks <= stop + 5, "%lld looks after %lld", (long long)n_looks,
+                      (long long)stop);
+            cr_assert_eq(artifact.n_numbers > 0, !is_stopped);
+            dpot_artifact_release(&artifact);
+        }
+        cr_assert(stop > 10 && stop < 200, "%lld", (long long)stop);
+    }
+    rig_release(&rig);
+}
+
 Test(job_kinds, a_snapshot_reads_what_it_was_taken_of_and_no_more)
 {
     struct snapshot snapshot;

@@ -384,6 +384,62 @@ Test(runner, a_revision_that_is_gone_or_altered_fails_the_job_and_not_the_server
     (void)wait_for(&next, JOB_DONE);
 }
 
+/* Queued past the checks of an order, as somebody does who writes into the file. */
+static void expect_failed(struct job_record record, const char *kind, const char *parameters,
+                          const char *word)
+{
+    runner_close(runner);
+    (void)snprintf(record.kind, sizeof record.kind, "%s", kind);
+    (void)snprintf(record.parameters, sizeof record.parameters, "%s", parameters);
+    dpot_random_bytes(record.id, sizeof record.id);
+    cr_assert_eq(store_add_job(rig.store, &record, NULL), DPOT_OK);
+    open_runner();
+    const struct job_record failed = wait_for(&record, JOB_FAILED);
+    cr_assert_not_null(strstr(failed.sentence, word), "%s: %s", parameters, failed.sentence);
+}
+
+Test(runner, altered_parameters_fail_the_job_and_never_mean_another)
+{
+    static const char *const altered[] = {
+        "{",
+        "[1]",
+        "",
+        "{}",
+        "{\"method\":3}",
+        "{\"method\":\"mirror\"}",
+        "{\"a\":1}",
+        "{\"method\":\"uniform\",\"gap\":0.5}",
+        "{\"gap\":0.0,\"max_iterations\":-1,\"method\":\"mirror\"}",
+        "{\"gap\":0.0,\"max_iterations\":9000000000000000000,\"method\":\"mirror\"}"};
+    struct job_record record = {.state = JOB_QUEUED};
+    memcpy(record.hash, rig.record.hash, sizeof record.hash);
+    for (size_t i = 0; i < sizeof altered / sizeof altered[0]; i++) {
+        expect_failed(record, "base-measure", altered[i], "start a new one");
+    }
+    expect_failed(record, "estimate", "{\"a\":1}", "start a new one");
+}
+
+Test(runner, a_job_moved_to_another_campaign_is_checked_again)
+{
+    struct revision_record other;
+    struct job_record record = {.state = JOB_QUEUED};
+    json_t *spec = fixture_spec();
+    (void)json_object_set_new(spec, "mechanism", fixture_json("{\"type\":\"kpm\",\"epsilon\":1}"));
+    cr_assert_eq(registry_create(rig.registry, spec, &other, NULL), DPOT_OK);
+    memcpy(record.hash, other.hash, sizeof record.hash);
+    expect_failed(record, "base-measure", "{\"method\":\"uniform\"}", "mechanism is kpm");
+    (void)json_object_set_new(spec, "mechanism",
+                              fixture_json("{\"type\":\"wpm\",\"epsilon\":1,\"lambda\":0.1}"));
+    (void)json_object_set_new(
+        spec, "domain",
+        fixture_json("{\"type\":\"grid\",\"lo\":[0,0],\"hi\":[1,1],\"shape\":[200,200]}"));
+    (void)json_object_set_new(spec, "metric", json_string("euclidean"));
+    cr_assert_eq(registry_create(rig.registry, spec, &other, NULL), DPOT_OK);
+    memcpy(record.hash, other.hash, sizeof record.hash);
+    expect_failed(record, "base-measure", "{\"method\":\"uniform\"}", "40000 x 40000 costs");
+    json_decref(spec);
+}
+
 Test(runner, the_operator_hears_of_every_beginning_and_end)
 {
     const struct job_record a = start("base-measure", SHORT);

@@ -308,7 +308,11 @@ Test(phi, agrees_over_the_linear_algebra_backends)
     uint64_t state = 10;
     vector_random(&b.vector, 31, 57, 1, &state);
     bench_open(&b, NULL);
-    const struct phi_config config = {31, 57, b.vector.cost, 1, NULL, dpot_linalg_openblas(), NULL};
+    const struct phi_config config = {.n_rows = 31,
+                                      .n_cols = 57,
+                                      .cost = b.vector.cost,
+                                      .epsilon = 1,
+                                      .linalg = dpot_linalg_openblas()};
     cr_assert_eq(phi_init(&other, &config, NULL), DPOT_OK);
     random_base_measure(&state, &b.phi, b.m);
     cr_assert_float_eq(phi_evaluate(&other, b.m), phi_evaluate(&b.phi, b.m), 1e-14);
@@ -332,6 +336,37 @@ Test(phi, works_on_one_point_on_equal_costs_and_on_none)
         cr_assert_float_eq(phi_minorant_least(&phi, offset, gradient), costs[c][0], 1e-15);
         phi_release(&phi);
     }
+}
+
+static void count_rows(void *ctx, size_t n_done, size_t n_total)
+{
+    cr_assert(n_done < n_total);
+    (*(size_t *)ctx)++;
+}
+
+Test(phi, sorting_ends_when_told_and_is_told_of_every_row)
+{
+    struct vector vector;
+    struct phi phi;
+    size_t n_rows = 0;
+    atomic_bool cancel = false;
+    const struct solve_control control = {
+        .cancel = &cancel, .progress = count_rows, .ctx = &n_rows};
+    vector_grid(&vector, 8, 1, 2);
+    const struct phi_config config = {.n_rows = vector.n_rows,
+                                      .n_cols = vector.n_cols,
+                                      .cost = vector.cost,
+                                      .epsilon = 1,
+                                      .control = &control};
+    cr_assert_eq(phi_init(&phi, &config, NULL), DPOT_OK);
+    cr_assert(!phi.is_cut && n_rows == vector.n_rows);
+    phi_release(&phi);
+    n_rows = 0;
+    cancel = true;
+    cr_assert_eq(phi_init(&phi, &config, NULL), DPOT_OK);
+    cr_assert(phi.is_cut && n_rows == 1);
+    phi_release(&phi);
+    vector_release(&vector);
 }
 
 /* Refused with a sentence that holds `words`, and nothing is left behind. */
