@@ -43,7 +43,7 @@
  * integers (exact-draw theorem in mechanism/sampler.h), against an adversary who cannot break
  * ChaCha20. Reports add up by basic composition; the ledger enforces your caps on the sum. The
  * files "ledger" and "spool" must be kept out of backups and cloud restore: without a hardware
- * counter (config.counter) a restored old copy cannot be detected and a reinstall is a fresh
+ * counter (config.counter) a restored old or shortened copy cannot be detected and a reinstall is a fresh
  * budget. A virtual machine snapshot taken inside a submit can repeat randomness. */
 #ifndef DPOT_DPOT_H
 #define DPOT_DPOT_H
