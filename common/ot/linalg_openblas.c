@@ -1,4 +1,5 @@
 #include "ot/linalg.h"
+#include "ot/linalg_f32.h"
 
 #include <cblas.h>
 #include <limits.h>
@@ -71,15 +72,43 @@ static void sweep(size_t n_rows, size_t n_cols, const double *kernel, const doub
 
 static const struct dpot_linalg openblas = {"openblas", dot, axpy, gemv, gemm, sweep};
 
+static void gemm_f32(enum dpot_transpose transpose_a, enum dpot_transpose transpose_b, size_t m,
+                     size_t n, size_t k, float alpha, const float *a, size_t lda, const float *b,
+                     size_t ldb, float beta, float *c, size_t ldc)
+{
+    if (m == 0 || n == 0 || k == 0 || !fits(m) || !fits(n) || !fits(k) || !fits(lda) ||
+        !fits(ldb) || !fits(ldc)) {
+        dpot_linalg_f32_portable.gemm(transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb,
+                                      beta, c, ldc);
+        return;
+    }
+    cblas_sgemm(CblasRowMajor, transpose_a == DPOT_TRANSPOSE ? CblasTrans : CblasNoTrans,
+                transpose_b == DPOT_TRANSPOSE ? CblasTrans : CblasNoTrans, (int)m, (int)n, (int)k,
+                alpha, a, (int)lda, b, (int)ldb, beta, c, (int)ldc);
+}
+
+static const struct dpot_linalg_f32 openblas_f32 = {"openblas", gemm_f32};
+
 /* Our parallelism is over users, marginals and row blocks; a threaded BLAS under it only burns. */
 static void set_one_thread(void)
 {
     openblas_set_num_threads(1);
 }
 
-const struct dpot_linalg *dpot_linalg_openblas(void)
+static void settle(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     (void)pthread_once(&once, set_one_thread);
+}
+
+const struct dpot_linalg *dpot_linalg_openblas(void)
+{
+    settle();
     return &openblas;
+}
+
+const struct dpot_linalg_f32 *dpot_linalg_f32_openblas(void)
+{
+    settle();
+    return &openblas_f32;
 }
