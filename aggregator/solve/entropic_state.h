@@ -1,0 +1,75 @@
+/* The engine's insides, shared by entropic.c (memory, the solve), entropic_sweep.c (passes) and
+ * entropic_value.c (certificates). */
+#ifndef DPOT_SOLVE_ENTROPIC_STATE_H
+#define DPOT_SOLVE_ENTROPIC_STATE_H
+
+#include "solve/entropic.h"
+#include "solve/lanes.h"
+
+#define TILE_ROWS 8 /* rows whose cost is filled at once */
+
+/* A task's own memory. */
+struct entropic_scratch {
+    double *cost;   /* (TILE_ROWS, stride) */
+    void *tile;     /* (TILE_ROWS, stride) kernel, when it is not stored */
+    void *sums;     /* (stride) of the kernel's type */
+    double *s;      /* (stride) this task's sums over its rows */
+    double largest; /* |cost| / lambda seen */
+    struct lanes_values values;
+    double row_residual;
+};
+
+struct entropic {
+    struct entropic_options options;
+    const struct lanes *lanes;
+    size_t n_rows_max, stride_max;
+    size_t n_scratch;
+    struct entropic_scratch *scratch;
+
+    /* The present problem, scaled to mass one; potentials in units of lambda. */
+    const struct entropic_cost *cost;
+    double lambda, mass;
+    size_t n_rows, n_cols, stride;
+    size_t rows_per_task, n_tasks;
+    size_t n_warm_f, n_warm_g;               /* lengths given by entropic_warm_start; 0: none */
+    double *a, *f, *u, *last_u, *r;          /* (n_rows_max) */
+    double *b, *g, *v, *s, *last_s, *h, *g2; /* (stride_max) */
+    void *w;                                 /* (stride_max) of the kernel's type */
+    void *kernel; /* (n_rows, stride) of its type; NULL: recomputed in every sweep */
+    void *kept;   /* (n_rows, stride) costs of the kernel's type; NULL: filled again */
+    char *kernel_memory, *kept_memory;
+    size_t kernel_cap, kept_cap; /* bytes */
+    double omega;
+    double bound; /* scalings beyond e^+-bound are absorbed */
+};
+
+static inline size_t entropic_real_size(const struct entropic *e)
+{
+    return e->options.precision == ENTROPIC_F32 ? sizeof(float) : sizeof(double);
+}
+
+/* Costs of `n_rows` <= TILE_ROWS rows, padding included; borrowed from the scratch. */
+const double *entropic_cost_tile(const struct entropic *e, struct entropic_scratch *scratch,
+                                 size_t first, size_t n_rows);
+
+/* Fills the kept cost, where there is one, and finds the largest |cost| / lambda; a cost that is not
+ * finite gives infinity. */
+double entropic_read_cost(struct entropic *e);
+
+/* Half a sweep in the log domain: f for g, or g for f. Scalings are 1 afterwards. */
+void entropic_log_rows(struct entropic *e);
+void entropic_log_cols(struct entropic *e);
+
+/* Takes the kernel of f and g. */
+void entropic_take_kernel(struct entropic *e);
+
+/* f += log u, g += log v; scalings are 1 afterwards and the kernel is stale. */
+void entropic_absorb(struct entropic *e);
+
+/* One fused sweep. Returns the L1 violation of both marginals by the plan before it. */
+double entropic_sweep(struct entropic *e);
+
+/* Whether a scaling has left the bound; *is_lost when one is not positive and finite. */
+bool entropic_is_far(const struct entropic *e, bool *is_lost);
+
+#endif

@@ -1,0 +1,88 @@
+/* The inner loops of entropic transport, in lanes: one source compiled for each instruction set,
+ * chosen once by what the processor has. Everything is a loop over one block of rows; nothing here
+ * allocates, locks or branches on data beyond the clamps named.
+ *
+ * Rows are padded: `n` (columns) is a multiple of LANES_PAD and the padding carries weight 0 and the
+ * potential LANES_NOTHING, so that no loop has a tail. The same processor gives the same bits. */
+#ifndef DPOT_SOLVE_LANES_H
+#define DPOT_SOLVE_LANES_H
+
+#include <stddef.h>
+
+#define LANES_PAD 16
+#define LANES_NOTHING (-1e300) /* a potential whose exponential is 0 */
+
+/* What one row adds to the values of a plan P_ij = a_i b_j exp(t_ij), t = f_i + g_j - C_ij / lambda;
+ * every sum is over j, per unit of a_i. */
+struct lanes_values {
+    double mass;   /* sum b e^t */
+    double linear; /* sum b e^t C */
+    double kl;     /* sum b (t e^t - e^t + 1) */
+    double log;    /* sum b e^t t */
+    double dual;   /* sum b (C - lambda (e^t - 1 - t)) */
+};
+
+enum lanes_distance {
+    LANES_L1,      /* sum_c |x_c - y_c| */
+    LANES_SQUARED, /* sum_c (x_c - y_c)^2 */
+};
+
+/* A pass over stored kernel rows, for float32 and float64 kernels alike: for every row r_i = sum_j
+ * K_ij w_j, then u_i, x_i = a_i u_i, and s_j += x_i K_ij while the row is in cache. u_i = 1 / r_i;
+ * with relaxation omega != 1 it is u_i^(1-omega) r_i^(-omega) from the u_i before. Sums of columns
+ * are float64 over blocks of rows. A row with r_i = 0 gets u_i = 0. */
+struct lanes_pass {
+    size_t n_rows, n, stride;
+    const void *kernel;
+    const void *w;   /* (n) of the kernel's type */
+    const double *a; /* (n_rows) */
+    double omega;
+    double *u;     /* (n_rows) */
+    double *r;     /* (n_rows) */
+    double *s;     /* (n), added to */
+    void *scratch; /* (n) of the kernel's type */
+};
+
+struct lanes {
+    const char *name;
+
+    void (*pass_f32)(const struct lanes_pass *pass);
+    void (*pass_f64)(const struct lanes_pass *pass);
+
+    /* K_j = exp(f + g_j - inverse_lambda C_j), at most 1e30 (float32) or 1e300; what float32 cannot
+     * hold as a normal number is 0. */
+    void (*kernel_row_f32)(size_t n, const double *cost, double inverse_lambda, double f,
+                           const double *g, float *kernel);
+    void (*kernel_row_f64)(size_t n, const double *cost, double inverse_lambda, double f,
+                           const double *g, double *kernel);
+
+    /* log sum_j exp(h_j - inverse_lambda C_j), safe. */
+    double (*log_sum_row)(size_t n, const double *cost, double inverse_lambda, const double *h);
+
+    /* The same along columns, in two rounds: largest_j = max(largest_j, h - inverse_lambda C_j), then
+     * sum_j += exp(h - inverse_lambda C_j - largest_j). */
+    void (*largest_col)(size_t n, const double *cost, double inverse_lambda, double h,
+                        double *largest);
+    void (*log_sum_col)(size_t n, const double *cost, double inverse_lambda, double h,
+                        const double *largest, double *sum);
+
+    /* Values of one row, and col_mass_j += a e^t_j. */
+    void (*values_row)(size_t n, const double *cost, double lambda, double f, const double *g,
+                       const double *b, double a, double *col_mass, struct lanes_values *values);
+
+    /* out_rj = scale distance(x_r, y_j): x is (n_rows, dim), y_t is (dim, n) (columns are points). */
+    void (*distances)(enum lanes_distance distance, size_t n_rows, size_t n, size_t dim,
+                      double scale, const float *x, const float *y_t, double *out /* stride n */);
+
+    /* grad_rc += sum_j p_rj sign(x_rc - y_jc); where they coincide the sign is 0. */
+    void (*l1_gradient)(size_t n_rows, size_t n, size_t dim, const float *p /* stride n */,
+                        const float *x, const float *y_t, float *grad /* (n_rows, dim) */);
+};
+
+/* The best this processor has. */
+const struct lanes *lanes_get(void);
+
+/* All that this processor can run, best first, ending with NULL: for the tests. */
+const struct lanes *const *lanes_list(void);
+
+#endif
