@@ -232,9 +232,9 @@ ends() {
         $1 > 0 { low = !low || $1 < low ? $1 : low; high = $1 > high ? $1 : high }
         END { printf "%.6g,%.6g", int(low / unit(low) + 1e-6) * unit(low), int(high / unit(high) + 1 - 1e-6) * unit(high) }'
 }
-# The same that begins at one person of all: what a single report is worth.
+# The same that begins at one person of all, what a single report is worth, or earlier in a small crowd.
 ends_of_shares() {
-    ends "$@" | awk -F, -v n="$devices" '{ printf "%.6g,%.6g", 1 / n, ($2 > 1.5 / n ? $2 : 10 / n) }'
+    ends "$@" | awk -F, -v n="$devices" '{ printf "%.6g,%.6g", (1 / n < $2 / 10 ? 1 / n : $2 / 10), $2 }'
 }
 km() { printf '%.0f km' "$(cat "$here/$1.w1")"; }
 
@@ -254,7 +254,7 @@ distances=$(ends "$dir"/epsilon-*/*/points.csv)
 for epsilon in $epsilons; do
     here=$dir/epsilon-$epsilon
     draw "population-epsilon-$epsilon" --range "$shares" \
-        --title "Where $devices people spend their time: estimates at epsilon $epsilon and their errors (W1; a uniform guess: $(printf '%.0f' "$guess") km)" \
+        --title "Where $devices people are: estimates at epsilon $epsilon and their W1 (uniform guess: $(printf '%.0f' "$guess") km)" \
         --in "$here/mirror/population_true.csv" --in2 "$here/mirror/population_sample.csv" \
         --in3 "$here/uniform/estimate.csv" --in4 "$here/mirror/estimate.csv" \
         --in5 "$here/kpm/estimate.csv" --in6 "$here/exponential/estimate.csv" \
@@ -310,7 +310,7 @@ spread() { sort -g "$1" | awk 'NR == 1 { low = $1 } END { printf "%.0f to %.0f k
 # EPSILON MEAN1 WORST1 MEAN2 WORST2, a line an epsilon -> what they say.
 compare_measures() {
     awk '{ protects += $5 < $3 && $4 > $2
-           note = $5 > $3 ? "  (its iterations ended far from the optimum)" : ""
+           note = $5 > $3 ? "  (ended far from its optimum)" : ""
            list = list sprintf("\n  epsilon %-4s worst cell %.0f -> %.0f km, mean user %.0f -> %.0f km%s", $1, $3, $5, $2, $4, note) }
          END { print (protects == NR ? "Mirror descent protects the worst point rather than the typical user (privacy is the same):" \
                                      : "From the best uniform measure to that of mirror descent:") list }'
