@@ -4,6 +4,8 @@
 #
 #   sh aggregator/quickstart.sh [--devices N] [--epsilon E[,E...]] [--keep]
 #
+# N is 1000 unless told otherwise; the time grows with N and with the number of epsilons.
+#
 # For every epsilon (2 and 4 unless told otherwise) a campaign runs over HTTP twice: revision 1 has the best
 # uniform base measure; a job finds the mirror-descent measure, which is signed into revision 2, and the same
 # devices fetch it, verify it and are charged again. KL projection (KPM) and the exponential mechanism run in
@@ -27,6 +29,9 @@ while [ $# -gt 0 ]; do
         [ "$1" = --devices ] && devices=$2 || epsilons=$2
         shift 2 ;;
     --keep) keep=yes; shift ;;
+    --help | -h)
+        sed -n '2,/^set -eu/s/^# \{0,1\}//p' "$0"
+        exit 0 ;;
     *) usage ;;
     esac
 done
@@ -52,6 +57,7 @@ step "Installing what is missing"
 sh tests/install.sh build
 
 step "Building (build/release)"
+build_began=$(date +%s)
 cmake --preset release >build-quickstart.log 2>&1 && cmake --build --preset release >>build-quickstart.log 2>&1 || {
     tail -n 40 build-quickstart.log >&2
     say "the build failed: the lines above are the end of build-quickstart.log"
@@ -83,6 +89,8 @@ trap 'exit 130' INT TERM
 json() {
     sed -n 's/.*"'"$2"'": *"\{0,1\}\([^",}]*\)"\{0,1\}[,}].*/\1/p' "$1" | head -n 1
 }
+# An inner object of it: inner FILE KEY
+inner() { sed -n 's/.*"'"$2"'": *\({[^{}]*}\).*/\1/p' "$1"; }
 stamp() { date -u -d "@$1" +%Y-%m-%dT%H:%M:%SZ; }
 
 step "Starting dpotd on loopback with a temporary SQLite store"
@@ -140,12 +148,24 @@ w1() {
     json "$here/ot.json" transport_cost
 }
 
+# The largest entry of FILE where the population is not 0: worst_with_people FILE POPULATION
+worst_with_people() { paste -d, "$1" "$2" | awk -F, '$2 > 0 && $1 > most { most = $1 } END { print most + 0 }'; }
+
+# Between what the error of an estimate lies in 95 runs of 100: predict NAME CAMPAIGN
+predict() {
+    "$bin/dpot" plan --campaign "$2" --n "$devices" --reference "$dir/devices.csv" --crowd fixed --draws 199 \
+        --quiet --json >"$here/$1.plan.json"
+    inner "$here/$1.plan.json" w1 >"$here/$1.band"
+}
+
 # Estimates from the pool of a run and finds the cost of its reports, exactly: judge NAME CAMPAIGN
 judge() {
     "$bin/dpot" estimate --campaign "$2" --pool "$here/$1/pool.npy" --out "$here/$1/estimate.csv" --quiet --json >"$here/$1.estimate.json"
     "$bin/dpot" evaluate --campaign "$2" --data "$dir/devices.csv" --devices "$devices" \
         --out "$here/$1/users.csv" --points "$here/$1/points.csv" --json >"$here/$1.cost.json"
+    worst_with_people "$here/$1/points.csv" "$here/$1/population_true.csv" >"$here/$1.worst"
     w1 "$1" "$here/$1/estimate.csv" >"$here/$1.w1"
+    predict "$1" "$2"
 }
 
 compare_in_process() {
@@ -166,7 +186,7 @@ run_epsilon() {
     admin campaign create "$here/wpm.spec" >"$here/campaign.json"
     id=$(json "$here/campaign.json" id)
     admin campaign open "$id" >/dev/null
-    say "campaign $id, total mass $(printf '%.4f' "$mass"); $devices devices enroll, charge, privatise, spool, send"
+    say "campaign $id, total mass $(printf '%.4f' "$mass"): $devices devices enroll and report"
     collect uniform
 
     step "Epsilon $epsilon, revision 2: a job finds the mirror-descent measure, the same devices report again"
@@ -174,14 +194,14 @@ run_epsilon() {
     digest=$(json "$here/job.json" artifact)
     admin campaign revise "$id" --base-measure "artifact:$digest" >/dev/null
     admin campaign open "$id" >/dev/null
-    say "artifact $(printf '%.16s' "$digest")... is signed into revision 2; devices fetch and verify it, and are charged again"
+    say "artifact $(printf '%.16s' "$digest")... is in revision 2: devices fetch and verify it, and are charged again"
     collect mirror
 
     step "Epsilon $epsilon: KPM and the exponential mechanism, in process on the same data"
     compare_in_process kpm
     compare_in_process exponential
 
-    step "Epsilon $epsilon: estimates, and the exact cost of a report to every user and place"
+    step "Epsilon $epsilon: estimates, how far they vary, and the exact cost of a report to every user and place"
     judge uniform "$here/uniform.signed"
     judge mirror "$here/mirror.signed"
     w1 mirror "$here/mirror/population_sample.csv" >"$here/sample.w1"
@@ -191,7 +211,32 @@ for epsilon in $epsilons; do
     run_epsilon
 done
 
+# ---- a guess ----
+
+# A guess that knows nothing is a report of epsilon 0, or nearly so.
+here=$dir/epsilon-$epsilon
+spec kpm 1e-9 >"$dir/guess.spec"
+"$bin/dpot" evaluate --campaign "$dir/guess.spec" --data "$dir/devices.csv" --devices "$devices" --quiet --json \
+    --points "$dir/guess-points.csv" >"$dir/guess.cost.json"
+worst_with_people "$dir/guess-points.csv" "$here/mirror/population_true.csv" >"$dir/guess.worst"
+awk 'BEGIN { for (i = 0; i < 384; i++) print 1 / 384 }' >"$dir/guess.csv"
+w1 mirror "$dir/guess.csv" >"$dir/guess.w1"
+guess=$(cat "$dir/guess.w1")
+
 # ---- pictures ----
+
+# Ends of a colour scale that serves all these files, two digits each: ends FILE...
+ends() {
+    cat "$@" | awk '
+        function unit(x,   k) { for (k = 0; 10 ^ k > x; k--); for (; 10 ^ (k + 1) <= x; k++); return 10 ^ (k - 1) }
+        $1 > 0 { low = !low || $1 < low ? $1 : low; high = $1 > high ? $1 : high }
+        END { printf "%.6g,%.6g", int(low / unit(low) + 1e-6) * unit(low), int(high / unit(high) + 1 - 1e-6) * unit(high) }'
+}
+# The same that begins at one person of all, what a single report is worth, or earlier in a small crowd.
+ends_of_shares() {
+    ends "$@" | awk -F, -v n="$devices" '{ printf "%.6g,%.6g", (1 / n < $2 / 10 ? 1 / n : $2 / 10), $2 }'
+}
+km() { printf '%.0f km' "$(cat "$here/$1.w1")"; }
 
 step "Drawing"
 border=$top/tests/data/conus_border.csv
@@ -203,17 +248,20 @@ draw() {
             --width 1200 "$@" --out "$dir/$picture.$format" >/dev/null
     done
 }
+# Pictures of different epsilons have the same colours.
+shares=$(ends_of_shares "$dir"/epsilon-*/*/population_*.csv "$dir"/epsilon-*/*/estimate.csv)
+distances=$(ends "$dir"/epsilon-*/*/points.csv)
 for epsilon in $epsilons; do
     here=$dir/epsilon-$epsilon
-    draw "population-epsilon-$epsilon" \
-        --title "Where $devices people spend their time, estimated at epsilon $epsilon" \
+    draw "population-epsilon-$epsilon" --range "$shares" \
+        --title "Where $devices people are: estimates at epsilon $epsilon and their W1 (uniform guess: $(printf '%.0f' "$guess") km)" \
         --in "$here/mirror/population_true.csv" --in2 "$here/mirror/population_sample.csv" \
         --in3 "$here/uniform/estimate.csv" --in4 "$here/mirror/estimate.csv" \
         --in5 "$here/kpm/estimate.csv" --in6 "$here/exponential/estimate.csv" \
-        --titles "true population|one place each, no privacy|WPM, best uniform|WPM, mirror descent|KPM|exponential mechanism" \
-        --value-label "share of the population in a cell"
-    draw "cost-epsilon-$epsilon" \
-        --title "How far a report lies from its user, by the user's place, at epsilon $epsilon" \
+        --titles "true population|no privacy: $(km sample)|WPM, best uniform: $(km uniform)|WPM, mirror: $(km mirror)|KPM: $(km kpm)|exponential: $(km exponential)" \
+        --value-label "share of people per cell"
+    draw "cost-epsilon-$epsilon" --range "$distances" \
+        --title "How far a report lies from a user in each cell, on land or at sea, at epsilon $epsilon" \
         --in "$here/uniform/points.csv" --in2 "$here/mirror/points.csv" \
         --in3 "$here/kpm/points.csv" --in4 "$here/exponential/points.csv" \
         --titles "WPM, best uniform|WPM, mirror descent|KPM|exponential mechanism" \
@@ -222,89 +270,101 @@ done
 
 # ---- the table ----
 
-# A guess that knows nothing is a report of epsilon 0, or nearly so.
-here=$dir/epsilon-$epsilon
-spec kpm 1e-9 >"$dir/guess.spec"
-"$bin/dpot" evaluate --campaign "$dir/guess.spec" --data "$dir/devices.csv" --devices "$devices" --quiet --json >"$dir/guess.json"
-awk 'BEGIN { for (i = 0; i < 384; i++) print 1 / 384 }' >"$dir/guess.csv"
-w1 mirror "$dir/guess.csv" >"$dir/guess.w1"
-
-# row TITLE W1 COST.JSON
+# row TITLE STEM: STEM.w1 .band .cost.json .worst, of which only the first must be there
 row() {
-    printf '  %-46s %12.1f %11.1f %12.1f\n' "$1" "$2" "$(json "$3" mean_user_wp)" "$(json "$3" worst_case)"
+    range=- mean=- worst=- worst_here=-
+    low=0 high=0
+    if [ -s "$2.band" ]; then
+        low=$(json "$2.band" lower) high=$(json "$2.band" upper)
+        range=$(printf '%.0f to %.0f' "$low" "$high")
+    fi
+    if [ -s "$2.cost.json" ]; then
+        mean=$(printf '%.0f' "$(json "$2.cost.json" mean_user_wp)")
+        worst=$(printf '%.0f' "$(json "$2.cost.json" worst_case)")
+        worst_here=$(printf '%.0f' "$(cat "$2.worst")")
+    fi
+    gain=$(awk -v w1="$(cat "$2.w1")" -v guess="$guess" -v high="$high" \
+        'BEGIN { printf "%+.0f %%%s", 100 * (1 - w1 / guess), (high + 0 >= guess + 0 ? "*" : " ") }')
+    [ "$2" = "$dir/guess" ] && gain='0 % '
+    printf '  %-33s %8.0f %11s %10s %9s %11s %10s\n' "$1" "$(cat "$2.w1")" "$range" "$gain" "$mean" "$worst" "$worst_here"
 }
 rows_of_epsilon() {
     printf '\n  epsilon %s\n' "$epsilon"
-    row 'WPM, best uniform base measure (revision 1)' "$(cat "$here/uniform.w1")" "$here/uniform.cost.json"
-    row 'WPM, mirror-descent measure (revision 2)' "$(cat "$here/mirror.w1")" "$here/mirror.cost.json"
-    row 'KPM (KL projection)' "$(cat "$here/kpm.w1")" "$here/kpm.cost.json"
-    row 'exponential mechanism' "$(cat "$here/exponential.w1")" "$here/exponential.cost.json"
+    row 'WPM, best uniform (revision 1)' "$here/uniform"
+    row 'WPM, mirror descent (revision 2)' "$here/mirror"
+    row 'KPM' "$here/kpm"
+    row 'exponential mechanism' "$here/exponential"
 }
 # The tally of a device goes on from revision to revision: what is new is a difference.
 reports() {
-    printf '  epsilon %-4s revision %s' "$epsilon" "$1"
+    printf '  epsilon %-4s rev. %s' "$epsilon" "$1"
     for key in submitted accepted duplicate rejected dropped pending; do
         earlier=0
         [ "$1" = 1 ] || earlier=$(json "$here/uniform.json" "$key")
         printf ' %9s' $(($(json "$here/$2.json" "$key") - earlier))
     done
-    printf ' %8s %13g\n' "$(json "$here/$2.pool.json" accepted)" "$(json "$here/$2.json" epsilon_per_device)"
+    printf ' %8s %8g\n' "$(json "$here/$2.pool.json" accepted)" "$(json "$here/$2.json" epsilon_per_device)"
 }
 # Smallest and largest of a column: spread FILE
 spread() { sort -g "$1" | awk 'NR == 1 { low = $1 } END { printf "%.0f to %.0f km", low, $1 }'; }
-# EPSILON MEAN1 WORST1 MEAN2 WORST2, a line an epsilon -> one sentence that says what they say.
-sentence() {
-    awk '{ worst_is_safer = $5 < $3; mean_is_dearer = $4 > $2
-           protects += worst_is_safer && mean_is_dearer
-           if ($5 > $3) far = far " " $1
-           list = list sprintf("%s at epsilon %s worst case %.0f -> %.0f km, mean user %.0f -> %.0f km",
-                               NR > 1 ? ";" : "", $1, $3, $5, $2, $4) }
-         END { print (protects == NR ? "The mirror-descent measure protects the worst point rather than the typical user (in accuracy; privacy is the same):" \
-                                     : "From the best uniform to the mirror-descent measure:") list "." \
-                 (far ? " (Its iterations ended far from the optimum at epsilon" far ".)" : "") }'
+# EPSILON MEAN1 WORST1 MEAN2 WORST2, a line an epsilon -> what they say.
+compare_measures() {
+    awk '{ protects += $5 < $3 && $4 > $2
+           note = $5 > $3 ? "  (ended far from its optimum)" : ""
+           list = list sprintf("\n  epsilon %-4s worst cell %.0f -> %.0f km, mean user %.0f -> %.0f km%s", $1, $3, $5, $2, $4, note) }
+         END { print (protects == NR ? "Mirror descent protects the worst point rather than the typical user (privacy is the same):" \
+                                     : "From the best uniform measure to that of mirror descent:") list }'
 }
 
 cat <<TABLE
 
-Where do $devices people spend their time, and how far do the reports lie? All numbers are kilometres.
+Where do $devices people spend their time, and how far do the reports lie? Distances are kilometres.
 
-                                                   population   mean user   worst case
-                                                     estimate  one report   one report
-  ------------------------------------------------------------------------------------
-  one place of each, no privacy                  $(printf '%12.1f %11.1f %12.1f' "$(cat "$here/sample.w1")" 0 0)
-$(row 'uniform guess, no data' "$(cat "$dir/guess.w1")" "$dir/guess.json")
+  A device reports one cell, drawn with privacy epsilon (the smaller, the more is hidden). WPM, the
+  Wasserstein projection, moves a user's places as little as that allows, towards a public base
+  measure. Best uniform: every cell has the same mass. Mirror descent: made for the worst point
+  rather than the typical user. Baselines: KPM (projection in KL, blind to distance), exponential.
+  W1: how far mass must move, on average, to turn one distribution into the other; 0 is perfect.
+  The grid covers a box: its worst cell may be at sea, in Canada or in Mexico, where no user is.
+
+                                   estimate,  95 runs of  gain over   report,     report,    report,
+                                    this run  100 within      guess mean user  worst cell with users
+  -------------------------------------------------------------------------------------------------
+$(here=$dir/epsilon-$epsilon; row 'no privacy: a true place of each' "$here/sample")
+$(row 'uniform guess, no reports' "$dir/guess")
 $(for epsilon in $epsilons; do here=$dir/epsilon-$epsilon; rows_of_epsilon; done)
 
-  population estimate: W1 between the true population and the share of reports in each cell
-  mean user:  mean over users of W1 between their own measure and the law of their report (exact, not drawn)
-  worst case: largest mean distance of a report from a user who stays in one cell, over all cells
-  WPM is the Wasserstein projection mechanism. Estimates are one draw each and differ from run to run;
-  dpot plan tells beforehand how much, and whether a mechanism beats the guess at all.
+  *          not reliably better than the guess, which lies within or below the range of 95 runs
+  estimate   W1 between the true population and the share of reports in each cell
+  95 of 100  where it falls in 95 runs of 100: dpot plan tells that before any report is sent
+  report     W1 between a user's places and the law of the report (exact, not drawn): for the mean
+             user, for one who stays in the worst cell, and in the worst of the cells with users
 
 $(for epsilon in $epsilons; do
     here=$dir/epsilon-$epsilon
     echo "$epsilon $(json "$here/uniform.cost.json" mean_user_wp) $(json "$here/uniform.cost.json" worst_case)" \
         "$(json "$here/mirror.cost.json" mean_user_wp) $(json "$here/mirror.cost.json" worst_case)"
-done | sentence)
+done | compare_measures)
 
-  reports                 submitted  accepted duplicate  rejected   dropped   pending  in pool epsilon spent
+  reports            submitted  accepted duplicate  rejected   dropped   pending  in pool    spent
 $(for epsilon in $epsilons; do here=$dir/epsilon-$epsilon; reports 1 uniform; reports 2 mirror; done)
 
-  (duplicate: the answer was lost on purpose for one device in twenty; the resent report is counted once.
-   Epsilon spent is a device's ledger: a report to revision 2 is a new charge. KPM and the exponential
-   mechanism ran on their own devices, in process, one report of the same epsilon each.)
+  duplicate: the answer was lost on purpose, one time in twenty; the resent report is counted once
+  spent: epsilon in a device's ledger; a report to revision 2 is a new charge. KPM and exponential
+  ran in process, on devices of their own, one report of the same epsilon each
 
-Pictures, each also as .svg:
+Pictures, each also as .svg, with the same colours for every epsilon:
 $(for epsilon in $epsilons; do
     here=$dir/epsilon-$epsilon
     echo "  $dir/population-epsilon-$epsilon.png"
-    echo "      the true population, a sample of it without privacy, and each mechanism's estimate, on one colour scale"
+    echo "      the true population, a sample of it without privacy, and what each mechanism makes of it"
     echo "  $dir/cost-epsilon-$epsilon.png"
-    echo "      mean distance of a report from its user, by the user's place: $(spread "$here/uniform/points.csv")" \
-        "with the best uniform measure, $(spread "$here/mirror/points.csv") with mirror descent"
+    echo "      mean distance of a report from its user, by the user's cell:"
+    echo "      $(spread "$here/uniform/points.csv") with the best uniform measure, $(spread "$here/mirror/points.csv") with mirror descent"
 done)
 
-Files: $dir ($(($(date +%s) - began)) seconds after the build)
+Files: $dir
+Built in $((began - build_began)) seconds, ran in $(($(date +%s) - began)).
 TABLE
 
 if [ "$keep" = yes ]; then

@@ -231,6 +231,25 @@ static void choose_one_two_five(struct axis *axis)
     }
 }
 
+/* Small ticks at 1 to 9 times the powers of ten, where there is none: they show that it is a
+ * logarithm. */
+static void add_small_digits(struct axis *axis)
+{
+    const size_t n_numbers = axis->n_ticks;
+    for (double k = floor(axis->lo); k <= axis->hi; k++) {
+        for (int digit = 1; digit <= 9; digit++) {
+            const double value = k + log10(digit);
+            bool is_new = value > axis->lo && value < axis->hi;
+            for (size_t i = 0; i < n_numbers && is_new; i++) {
+                is_new = fabs(axis->ticks[i].value - value) > 1e-6;
+            }
+            if (is_new) {
+                (void)add_tick(axis, value);
+            }
+        }
+    }
+}
+
 static void choose(struct axis *axis, double n)
 {
     axis->n_ticks = 0;
@@ -240,8 +259,10 @@ static void choose(struct axis *axis, double n)
         choose_decades(axis, n);
     } else if (axis->hi - axis->lo >= 0.8 && n >= 3) {
         choose_one_two_five(axis);
+        add_small_digits(axis);
     } else {
         choose_within_decade(axis, n);
+        add_small_digits(axis);
     }
 }
 
@@ -285,6 +306,53 @@ void axis_choose_ticks(struct axis *axis, double length, bool is_across,
         }
         is_full = is_full || axis->ticks[i].text[0];
     }
+}
+
+/* As few digits as tell the value, four at most. */
+static void write_end(const struct axis *axis, double at, char out[AXIS_TEXT_MAX])
+{
+    const double value = axis->is_log ? pow(10, at) : at;
+    const double size = fabs(value);
+    if (size < SMALLEST) {
+        (void)snprintf(out, AXIS_TEXT_MAX, "0");
+        return;
+    }
+    const int exponent = (int)floor(log10(size) + 1e-9);
+    const int half = exponent / 2; /* 10^exponent alone may be beyond the range of a double */
+    const double mantissa = value / pow(10, half) / pow(10, exponent - half);
+    int decimals = 0;
+    while (decimals < 3 &&
+           fabs(mantissa * pow(10, decimals) - round(mantissa * pow(10, decimals))) > 1e-6) {
+        decimals++;
+    }
+    const bool is_plain =
+        axis->is_log ? axis->lo > -3.5 && axis->hi < 4.5 : exponent >= -3 && exponent < 6;
+    const int places = is_plain ? decimals - exponent : decimals;
+    write_number(out, value,
+                 (struct number_format){places > 0 ? places : 0, is_plain ? 0 : exponent});
+}
+
+void axis_number_ends(struct axis *axis, double length, const struct picture_font *font)
+{
+    struct axis_tick ends[2] = {{.value = axis->lo}, {.value = axis->hi}};
+    const double room = 1.5 * font->size / length * (axis->hi - axis->lo);
+    const double same = 1e-6 * (axis->hi - axis->lo);
+    struct axis_tick inner[AXIS_TICKS_MAX];
+    size_t n_inner = 0;
+    for (size_t i = 0; i < axis->n_ticks && n_inner < AXIS_TICKS_MAX - 2; i++) {
+        struct axis_tick tick = axis->ticks[i];
+        const double distance = fmin(tick.value - axis->lo, axis->hi - tick.value);
+        tick.text[0] = distance < room ? '\0' : tick.text[0];
+        if (distance > same) {
+            inner[n_inner++] = tick;
+        }
+    }
+    write_end(axis, axis->lo, ends[0].text);
+    write_end(axis, axis->hi, ends[1].text);
+    axis->ticks[0] = ends[0];
+    memcpy(axis->ticks + 1, inner, n_inner * sizeof *inner);
+    axis->ticks[n_inner + 1] = ends[1];
+    axis->n_ticks = n_inner + 2;
 }
 
 double axis_text_width(const struct axis *axis, const struct picture_font *font)

@@ -45,6 +45,11 @@ double axis_tick_share(const struct axis *axis, size_t i);
 void axis_choose_ticks(struct axis *axis, double length, bool is_across,
                        const struct picture_font *font);
 
+/* Numbers at both ends of an axis whose ticks are chosen, along a length where numbers stand one
+ * above the other, in place of those that would touch them: after it the first tick is that of lo,
+ * the last that of hi. */
+void axis_number_ends(struct axis *axis, double length, const struct picture_font *font);
+
 /* Width of the widest number. */
 double axis_text_width(const struct axis *axis, const struct picture_font *font);
 

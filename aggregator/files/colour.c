@@ -45,7 +45,7 @@ void colour_fill_palette(enum colour_palette palette, struct colour out[COLOUR_L
     for (size_t i = 1; i < COLOUR_LEVELS; i++) {
         const double t = (double)(i - 1) / (COLOUR_LEVELS - 2);
         const uint8_t grey = (uint8_t)lround(255 * t);
-        out[i] = palette == COLOUR_PALETTE_GREY ? (struct colour){grey, grey, grey} : heat(t);
+        out[i] = palette == COLOUR_PALETTE_GREY ? (struct colour){grey, grey, grey} : heat(1 - t);
     }
 }
 
@@ -67,10 +67,39 @@ void colour_scale_add(struct colour_scale *scale, const double *values, size_t n
             scale->min_positive = scale->has_positive ? fmin(scale->min_positive, value) : value;
             scale->has_positive = true;
         }
+        scale->greatest = scale->has_value ? fmax(scale->greatest, value) : value;
+        scale->has_value = true;
         scale->has_zero = scale->has_zero || value == 0;
         scale->has_negative = scale->has_negative || value < 0;
         scale->lo = fmin(scale->lo, value); /* 0 is always in the range */
         scale->hi = fmax(scale->hi, value);
+    }
+}
+
+/* `digits` significant ones, outwards; a value that has no more stays as it is. */
+static double round_end(double value, int digits, bool is_up)
+{
+    const double unit = pow(10, floor(log10(value)) - digits + 1);
+    const double n = value / unit;
+    if (fabs(n - round(n)) <= 1e-9 * n) {
+        return value;
+    }
+    return (is_up ? ceil(n) : floor(n)) * unit;
+}
+
+/* As few digits as make a logarithmic scale by a quarter longer at most: numbers that can be written
+ * at its ends, and hardly a colour lost. */
+static void round_ends(struct colour_scale *scale)
+{
+    const double length = log10(scale->hi) - log10(scale->lo);
+    for (int digits = 1; digits <= 3; digits++) {
+        const double lo = round_end(scale->lo, digits, false);
+        const double hi = round_end(scale->hi, digits, true);
+        if (lo >= SMALLEST && log10(hi) - log10(lo) <= 1.25 * length) {
+            scale->lo = lo;
+            scale->hi = hi;
+            return;
+        }
     }
 }
 
@@ -85,11 +114,24 @@ void colour_scale_settle(struct colour_scale *scale, bool is_log)
             scale->lo /= 2;
             scale->hi *= 2;
         }
+        round_ends(scale);
         return;
     }
     if (!(scale->hi - scale->lo >= SMALLEST)) {
         scale->hi = 1; /* nothing but zeros, as far as a bar can tell */
     }
+}
+
+void colour_scale_fix(struct colour_scale *scale, bool is_log, double lo, double hi)
+{
+    scale->is_log = is_log;
+    scale->is_fixed = true;
+    scale->has_zero = scale->has_zero && !scale->has_negative;
+    scale->is_cut_below =
+        scale->has_negative ? scale->lo < lo : scale->has_positive && scale->min_positive < lo;
+    scale->is_cut_above = scale->has_value && scale->greatest > hi;
+    scale->lo = lo;
+    scale->hi = hi;
 }
 
 uint8_t colour_scale_level(const struct colour_scale *scale, double value)

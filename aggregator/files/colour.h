@@ -1,9 +1,9 @@
 /* Colours, and the scale that turns numbers into colours.
  *
  * The scale of heat maps is perceptually uniform by construction: a path through the OKLab space
- * (B. Ottosson, 2020) from dark purple over blue and green to yellow on which lightness rises
- * linearly, so that equal steps of the value look like equal steps, also in grey print and to
- * readers who confuse red and green. Zero is not on the path: it has a light grey of its own, since
+ * (B. Ottosson, 2020) from yellow over green and blue to dark purple on which lightness falls
+ * linearly, so that equal steps of the value look like equal steps, also in grey print and to readers
+ * who confuse red and green, and dark is much, as everywhere on a white page. Zero is not on the path: it has a light grey of its own, since
  * "nobody is here" is another statement than "few are here". */
 #ifndef DPOT_FILES_COLOUR_H
 #define DPOT_FILES_COLOUR_H
@@ -38,16 +38,24 @@ struct colour_scale {
     bool has_zero;     /* a value was 0, and no value below */
     bool has_negative; /* a value was below 0 */
     bool has_positive;
-    double lo, hi;       /* of level 1 and 255 */
+    double lo, hi; /* of level 1 and 255 */
+    bool is_fixed; /* by colour_scale_fix; values may lie beyond lo and hi: */
+    bool is_cut_below, is_cut_above;
+    bool has_value;
     double min_positive; /* smallest value above 0 */
+    double greatest;     /* of all values */
 };
 
 /* Takes note of finite values of at most 1e300. */
 void colour_scale_add(struct colour_scale *scale, const double *values, size_t n);
 
-/* Fixes lo and hi. Linear: the values and 0. Logarithmic: the values above 0; a single one gets a
- * range around it. */
+/* Chooses lo and hi. Linear: the values and 0. Logarithmic: the values above 0, rounded outwards to
+ * few digits; a single one gets a range around it. */
 void colour_scale_settle(struct colour_scale *scale, bool is_log);
+
+/* Takes lo < hi (above 0 when is_log) as they are given, so that pictures of different values can be
+ * compared. Values beyond have the colour of the end; a bar says so. */
+void colour_scale_fix(struct colour_scale *scale, bool is_log, double lo, double hi);
 
 /* The level of a value; 0 for a zero of a scale that has_zero. */
 uint8_t colour_scale_level(const struct colour_scale *scale, double value);

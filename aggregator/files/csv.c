@@ -1,6 +1,7 @@
 #include "files/csv.h"
 
 #include "base/alloc.h"
+#include "files/number.h"
 
 #include <errno.h>
 #include <math.h>
@@ -350,7 +351,9 @@ void csv_write(FILE *stream, const struct array *array, enum array_type type)
             if (type == ARRAY_U4) {
                 (void)fprintf(stream, "%lu", (unsigned long)*value);
             } else {
-                (void)fprintf(stream, "%.17g", *value);
+                char text[NUMBER_SIZE];
+                number_format(*value, text);
+                (void)fputs(text, stream);
             }
         }
         (void)putc('\n', stream);

@@ -12,7 +12,7 @@
 /* Errors as array_read, without the path. One column is 1-D. */
 DPOT_WARN_UNUSED dpot_status csv_read(FILE *stream, struct array *array, struct dpot_error *error);
 
-/* 17 significant digits, or integers for ARRAY_U4; no header. A failed write is left for the caller
+/* The shortest digits that read back to the same bits (number.h), or integers for ARRAY_U4; no header. A failed write is left for the caller
  * to see in ferror. */
 void csv_write(FILE *stream, const struct array *array, enum array_type type);
 

@@ -19,9 +19,9 @@ struct layout {
     struct frame frame; /* of the first panel */
     double left, right; /* room beside all plots */
     double plots_width;
-    double gap; /* between plots side by side */
-    double top; /* of the first panel's title */
-    double panel_title_height, panel_height;
+    double gap;                              /* between plots side by side */
+    double top;                              /* of the first panel's title */
+    double panel_title_height, panel_height; /* without what is below the last row */
     double page_width, page_height;
     double bar_height;
     struct label_lines title, panel_titles[HEATMAP_PANELS_MAX];
@@ -96,6 +96,9 @@ static dpot_status check(const struct heatmap *h, struct dpot_error *error)
     }
     if (status == DPOT_OK) {
         status = check_box(h, error);
+    }
+    if (status == DPOT_OK) {
+        status = colour_bar_check_range(h->range, h->is_log, error);
     }
     if (status == DPOT_OK && h->border) {
         status = frame_check_map(h->border, h->n_border, "border point", error);
@@ -178,9 +181,11 @@ static const char *value_label(const struct heatmap *h)
     return h->caption.value_label ? h->caption.value_label : "weight of a cell";
 }
 
+/* Only the last row has numbers and a name below: all panels share them. */
 static double all_panels_height(const struct layout *l)
 {
-    return l->panel_height * (double)l->n_down + PANEL_ROW_GAP * (double)(l->n_down - 1);
+    return l->panel_height * (double)l->n_down + PANEL_ROW_GAP * (double)(l->n_down - 1) +
+           frame_below(&l->frame);
 }
 
 /* Sizes from what stands beside the plots as the last pass left it. */
@@ -190,7 +195,7 @@ static void plan_panels(const struct heatmap *h, struct layout *l)
     l->gap = panel_gap(&l->frame);
     set_plot_size(h, l);
     wrap_panel_titles(h, l);
-    l->panel_height = l->panel_title_height + l->frame.box.height + frame_below(&l->frame);
+    l->panel_height = l->panel_title_height + l->frame.box.height;
     l->bar_height =
         fmin(all_panels_height(l) - l->panel_title_height - frame_below(&l->frame), BAR_HEIGHT_MAX);
 }
@@ -248,6 +253,10 @@ static void draw_panel(struct picture *picture, const struct heatmap *h, const s
         frame.has_y_numbers = false;
         frame.y_label = NULL;
     }
+    if (panel + l->n_across < h->n_panels) { /* the one below has them */
+        frame.has_x_numbers = false;
+        frame.x_label = NULL;
+    }
     (void)frame_draw_title(
         picture, &l->panel_titles[panel], &frame_panel_font, frame.box.x + frame.box.width / 2,
         frame.box.y - frame_title_height(&l->panel_titles[panel], &frame_panel_font));
@@ -284,7 +293,7 @@ dpot_status heatmap_draw(const struct heatmap *heatmap, struct picture_size *siz
     for (size_t p = 0; p < heatmap->n_panels; p++) {
         colour_scale_add(&scale, heatmap->values[p], heatmap->n_rows * heatmap->n_cols);
     }
-    colour_scale_settle(&scale, heatmap->is_log);
+    colour_bar_settle(&scale, heatmap->is_log, heatmap->range);
     colour_fill_palette(COLOUR_PALETTE_HEAT, palette);
     const struct layout layout = plan(heatmap, &scale, palette, &bar);
     const size_t n_cells = heatmap->n_rows * heatmap->n_cols;

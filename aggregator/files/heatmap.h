@@ -22,13 +22,15 @@ struct heatmap {
     bool is_map;          /* latitude, longitude in degrees; needs the box */
     const double *border; /* (n_border, 2) latitude, longitude; NULL: none; NaN rows end a line */
     size_t n_border;
-    bool is_log; /* colours by the logarithm; zeros stay apart */
+    bool is_log;         /* colours by the logarithm; zeros stay apart */
+    const double *range; /* (2) ends of the colour scale, beyond which colours stay the same; NULL:
+                          * those of the values */
 };
 
 /* Draws and writes the picture. Cells that are 0 have a colour of their own, unless some are
  * negative. Maps are drawn to scale at their middle latitude. DPOT_ERR_ARGUMENT (no known
  * format), DPOT_ERR_SHAPE, DPOT_ERR_RANGE (not finite, beyond PICTURE_VALUE_MAX, negative with
- * is_log, box), DPOT_ERR_TOO_LARGE, DPOT_ERR_MEMORY, DPOT_ERR_IO. `size` may be NULL. */
+ * is_log, box, range), DPOT_ERR_TOO_LARGE, DPOT_ERR_MEMORY, DPOT_ERR_IO. `size` may be NULL. */
 DPOT_WARN_UNUSED dpot_status heatmap_draw(const struct heatmap *heatmap, struct picture_size *size,
                                           struct dpot_error *error);
 

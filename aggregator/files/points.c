@@ -59,6 +59,9 @@ static dpot_status check(const struct points *p, struct dpot_error *error)
         status = picture_check_marks(p->caption.path, p->n + p->n_border, "points", error);
     }
     if (status == DPOT_OK) {
+        status = colour_bar_check_range(p->range, p->is_log, error);
+    }
+    if (status == DPOT_OK) {
         status = check_points(p, error);
     }
     if (status == DPOT_OK && p->is_map) {
@@ -273,7 +276,7 @@ dpot_status points_draw(const struct points *points, struct picture_size *size,
         if (points->weights) {
             colour_scale_add(&d.scale, points->weights, points->n);
         }
-        colour_scale_settle(&d.scale, points->is_log);
+        colour_bar_settle(&d.scale, points->is_log, points->range);
         colour_fill_palette(COLOUR_PALETTE_HEAT, d.palette);
         plan(&d);
         const struct picture_page page = {

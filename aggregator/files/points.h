@@ -12,7 +12,9 @@ struct points {
     bool is_map;
     const double *border; /* (n_border, 2) as in struct heatmap */
     size_t n_border;
-    bool is_log; /* colours by the logarithm */
+    bool is_log;         /* colours by the logarithm */
+    const double *range; /* (2) ends of the colour scale, beyond which colours stay the same; NULL:
+                          * those of the values */
 };
 
 /* Draws and writes the picture, to scale: both coordinates count in the same unit, unless one

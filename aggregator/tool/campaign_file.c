@@ -27,6 +27,23 @@ void campaign_file_folder(const char *path, char *out, size_t cap)
     }
 }
 
+void campaign_file_label(const struct campaign_file *file, const char *what,
+                         char out[CAMPAIGN_LABEL_SIZE])
+{
+    char epsilon[32] = "", revision[32] = "";
+    const struct dpot_privacy cost = dpot_mechanism_charge(&file->campaign);
+    if (cost.epsilon_q32 > 0) { /* none for a campaign that has a rho only */
+        (void)snprintf(epsilon, sizeof epsilon, ", epsilon %.4g",
+                       dpot_epsilon_to_double(cost.epsilon_q32));
+    }
+    if (file->is_signed) {
+        (void)snprintf(revision, sizeof revision, ", revision %u",
+                       (unsigned)file->campaign.revision);
+    }
+    (void)snprintf(out, CAMPAIGN_LABEL_SIZE, "%.16s (%.12s%s%s)", what,
+                   dpot_mechanism_name(file->campaign.mechanism), epsilon, revision);
+}
+
 /* Why reading ended early; the caller names the file. */
 static dpot_status refuse_content(struct run *run, dpot_status status, size_t max)
 {

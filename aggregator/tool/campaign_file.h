@@ -28,6 +28,12 @@ void campaign_file_release(struct campaign_file *file);
 DPOT_WARN_UNUSED dpot_status campaign_file_require_index(struct run *run,
                                                          const struct campaign_file *file);
 
+#define CAMPAIGN_LABEL_SIZE 128
+
+/* For a line of progress: "devices (wpm, epsilon 2, revision 1)"; a SPEC has no revision yet. */
+void campaign_file_label(const struct campaign_file *file, const char *what,
+                         char out[CAMPAIGN_LABEL_SIZE]);
+
 /* The folder of a path, "." without one, cut to `cap`. */
 void campaign_file_folder(const char *path, char *out, size_t cap);
 

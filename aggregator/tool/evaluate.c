@@ -294,14 +294,17 @@ static dpot_status evaluate_point(void *ctx, size_t worker, size_t item, struct 
 static dpot_status evaluate(struct evaluation *e)
 {
     struct progress progress;
+    char label[CAMPAIGN_LABEL_SIZE];
     struct run *run = e->run;
     const size_t n_points = e->file.campaign.domain.size;
-    progress_init(&progress, run, "users", (size_t)e->n_devices);
+    campaign_file_label(&e->file, "users", label);
+    progress_init(&progress, run, label, (size_t)e->n_devices);
     dpot_status status =
         workers_run((size_t)e->n_devices, e->n_workers, evaluate_user, e, &progress, &run->error);
     progress_end(&progress);
     if (status == DPOT_OK) {
-        progress_init(&progress, run, "points", n_points);
+        campaign_file_label(&e->file, "points", label);
+        progress_init(&progress, run, label, n_points);
         status = workers_run(n_points, e->n_workers, evaluate_point, e, &progress, &run->error);
         progress_end(&progress);
     }

@@ -83,6 +83,22 @@ dpot_status plot_read_pair(struct run *run, const char *name, double pair[2], bo
     return DPOT_OK;
 }
 
+dpot_status plot_read_range(struct run *run, double pair[2], const double **range)
+{
+    bool is_given = false;
+    const dpot_status status = plot_read_pair(run, "range", pair, &is_given);
+    *range = is_given ? pair : NULL;
+    if (status == DPOT_OK && is_given && !(pair[0] < pair[1])) {
+        return RUN_USAGE(run, "--range is %.60s: give the lower end first",
+                         option_text(run, "range"));
+    }
+    if (status == DPOT_OK && is_given && option_is_given(run, "log") && !(pair[0] > 0)) {
+        return RUN_USAGE(run, "--range is %.60s: with --log both ends are above 0",
+                         option_text(run, "range"));
+    }
+    return status;
+}
+
 dpot_status plot_load_border(struct run *run, struct array *border)
 {
     *border = (struct array){0};

@@ -23,6 +23,7 @@
     {"map", NULL, "coordinates are latitude and longitude in degrees"},                            \
         {"border", "F", "rows of latitude, longitude to draw as a line (implies --map)"},          \
         {"log", NULL, "logarithmic colour scale"},                                                 \
+        {"range", "a,b", "ends of the colour scale, the same for pictures to compare"},            \
     {                                                                                              \
         "value-label", "T", "name of the colour bar, with its unit"                                \
     }
@@ -40,6 +41,9 @@ DPOT_WARN_UNUSED dpot_status plot_read_shape(struct run *run, const char *name, 
 /* Two numbers "24.5,-125". */
 DPOT_WARN_UNUSED dpot_status plot_read_pair(struct run *run, const char *name, double pair[2],
                                             bool *is_given);
+
+/* --range, NULL without it; `pair` is where it is kept. */
+DPOT_WARN_UNUSED dpot_status plot_read_range(struct run *run, double pair[2], const double **range);
 
 /* The file of --border (n, 2), an empty array without the option. Rows of NaN end a line. */
 DPOT_WARN_UNUSED dpot_status plot_load_border(struct run *run, struct array *border);

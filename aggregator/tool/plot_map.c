@@ -38,6 +38,7 @@ struct heatmap_job {
     struct heatmap heatmap;
     struct array arrays[HEATMAP_PANELS_MAX];
     struct array border;
+    double range[2];
     char titles[TITLES_BYTES_MAX]; /* cut at the bars */
 };
 
@@ -195,6 +196,9 @@ static dpot_status run_heatmap(struct run *run)
         status = read_grid(&job);
     }
     if (status == DPOT_OK) {
+        status = plot_read_range(run, job.range, &job.heatmap.range);
+    }
+    if (status == DPOT_OK) {
         status = load_grid(&job);
     }
     if (status == DPOT_OK) {
@@ -222,7 +226,10 @@ const struct command command_plot_heatmap = {
     .details =
         "Rows are the first coordinate: the first row is at the bottom when the grid has\n"
         "coordinates (--lo and --hi, or --campaign), on top otherwise. Cells without weight are\n"
-        "grey. A campaign whose metric is haversine gives a map.\n"
+        "grey. A campaign whose metric is haversine gives a map. --range a,b fixes the ends of "
+        "the\n"
+        "colour scale, so that several pictures can be compared; its bar says when values lie "
+        "beyond.\n"
         "Keys: out, width, height (pixels).",
     .example = "dpot plot heatmap --campaign census.json --in truth.csv --in2 estimate.csv "
                "--titles \"truth|estimate\" --border border.csv --out map.png",
@@ -270,9 +277,9 @@ static dpot_status load_point_weights(struct run *run, size_t n, struct array *a
 static dpot_status read_points_options(struct run *run, struct points *points)
 {
     const char *text = NULL;
-    const char *const of_weights[] = {"log", "value-label"};
+    const char *const of_weights[] = {"log", "range", "value-label"};
     dpot_status status = option_require(run, "in", "a file of points", &text);
-    for (size_t i = 0; status == DPOT_OK && i < 2; i++) {
+    for (size_t i = 0; status == DPOT_OK && i < 3; i++) {
         if (option_is_given(run, of_weights[i]) && !option_is_given(run, "weights")) {
             status = RUN_USAGE(run, "--%s is about the colours of weights: give --weights too",
                                of_weights[i]);
@@ -286,9 +293,13 @@ static dpot_status read_points_options(struct run *run, struct points *points)
 static dpot_status run_points(struct run *run)
 {
     struct points points = {0};
+    double range[2];
     struct array xy = {0}, weights = {0}, border = {0};
     struct picture_size size = {0};
     dpot_status status = read_points_options(run, &points);
+    if (status == DPOT_OK) {
+        status = plot_read_range(run, range, &points.range);
+    }
     if (status == DPOT_OK) {
         status = load_points(run, &xy);
     }

@@ -6,7 +6,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define BAR_WIDTH 30
+#define BAR_WIDTH 20
+#define LABEL_WIDTH 36 /* of a bar; with all else a line of 78 */
+#define LINE_WIDTH 78
 #define FIRST_AFTER_S 1.0 /* a run shorter than this shows nothing */
 #define BAR_EVERY_S 0.1
 #define LINE_EVERY_S 5.0
@@ -48,7 +50,8 @@ static void show_bar(const struct progress *p, const char *time)
     memset(bar, '.', BAR_WIDTH);
     memset(bar, '#', n_full < BAR_WIDTH ? n_full : BAR_WIDTH);
     bar[BAR_WIDTH] = '\0';
-    (void)fprintf(stderr, "\r%.40s [%s] %3.0f%% %12s ", p->label, bar, 100 * p->share, time);
+    (void)fprintf(stderr, "\r%.*s [%s] %3.0f%% %12s ", LABEL_WIDTH, p->label, bar, 100 * p->share,
+                  time);
     (void)fflush(stderr);
 }
 
@@ -172,7 +175,7 @@ void progress_end(struct progress *progress)
     }
     (void)pthread_mutex_destroy(&progress->mutex);
     if (progress->has_shown && progress->is_terminal) {
-        (void)fprintf(stderr, "\r%*s\r", BAR_WIDTH + 70, "");
+        (void)fprintf(stderr, "\r%*s\r", LINE_WIDTH, "");
     }
     progress->is_quiet = true; /* a second end does nothing */
 }

@@ -1,6 +1,7 @@
 #include "tool/simulate/results.h"
 
 #include "base/alloc.h"
+#include "files/number.h"
 #include "files/output.h"
 #include "pool/decode.h"
 #include "pool/describe.h"
@@ -164,12 +165,14 @@ static dpot_status write_devices(const struct results *r)
                 output.stream);
     for (size_t i = 0; i < r->plan->crowd->n_devices; i++) {
         const struct device_outcome *o = &r->outcomes[i];
+        char epsilon[NUMBER_SIZE];
+        number_format(o->spent_epsilon, epsilon);
         (void)fprintf(output.stream,
-                      "%.0f,%s,%.17g,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
+                      "%.0f,%s,%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
                       ",%" PRIu64 "\n",
-                      r->plan->crowd->devices[i].id, status_of(o), o->spent_epsilon,
-                      o->tally.n_submitted, o->tally.n_accepted, o->tally.n_duplicate,
-                      tally_rejected(&o->tally), tally_dropped(&o->tally), o->tally.n_pending);
+                      r->plan->crowd->devices[i].id, status_of(o), epsilon, o->tally.n_submitted,
+                      o->tally.n_accepted, o->tally.n_duplicate, tally_rejected(&o->tally),
+                      tally_dropped(&o->tally), o->tally.n_pending);
     }
     return output_commit(&output, &r->run->error);
 }
@@ -287,6 +290,8 @@ static dpot_status write_results(const struct results *r, const struct sums *sum
         run_put_integer(run, "pool_accepted", count->n_accepted);
         run_put_integer(run, "pool_duplicate", count->n_duplicate);
     }
+    run_put_text(run, "mechanism", dpot_mechanism_name(r->plan->campaign->mechanism));
+    run_put_integer(run, "revision", r->plan->campaign->revision);
     run_put_text(run, "campaign_name", r->plan->campaign->name);
     dpot_hex_encode(hex, r->plan->campaign->id, DPOT_CAMPAIGN_ID_LEN);
     run_put_text(run, "campaign_id", hex);

@@ -293,6 +293,7 @@ static dpot_status run_simulate(struct run *run)
 {
     struct simulation s = {.run = run, .rounds = 1};
     struct progress progress;
+    char label[CAMPAIGN_LABEL_SIZE];
     dpot_status status = read_options(&s);
     if (status != DPOT_OK) {
         return status;
@@ -300,7 +301,8 @@ static dpot_status run_simulate(struct run *run)
     status = prepare(&s);
     if (status == DPOT_OK) {
         const double started = progress_seconds();
-        progress_init(&progress, run, "devices", (size_t)s.n_devices);
+        campaign_file_label(&s.file, "devices", label);
+        progress_init(&progress, run, label, (size_t)s.n_devices);
         status =
             workers_run((size_t)s.n_devices, s.n_workers, run_device, &s, &progress, &run->error);
         progress_end(&progress);

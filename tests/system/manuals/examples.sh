@@ -1,9 +1,10 @@
 #!/bin/sh
 # The example at the end of every --help is run as it stands, in a folder that holds the files it names;
 # only addresses, ids and the folder of the server are put in. A new command's inputs belong below.
-#   sh examples.sh BIN_FOLDER
+#   sh examples.sh BIN_FOLDER ROOT
 set -u
 bin=$(cd "$1" && pwd)
+root=$(cd "$2" && pwd)
 dir=$(mktemp -d)
 server=
 finish() {
@@ -73,6 +74,8 @@ create; draft=$id
 create; need dpot campaign open "$id" --server "$url"; closable=$id
 create; need dpot campaign open "$id" --server "$url"
 need dpot simulate --campaign "$id" --server "$url" --pin "$(cat pin.hex)" --data devices.csv --devices 20 --out first --quiet
+cp first/results.json results-of-server.json
+need dpot simulate --campaign census.json --in-process --data devices.csv --devices 20 --out second --quiet
 need dpot campaign fetch "$id" --server "$url" --pin "$(cat pin.hex)" --out campaign.signed
 need dpot pool "$id" --server "$url" --export pool.npy
 need dpot base-measure --campaign census.json --method uniform --out m.npy --quiet
@@ -130,6 +133,14 @@ for command in enroll report flush status; do
 done
 for picture in map.png towns.png residual.svg samples.png; do
     [ -s $picture ] || { echo "FAILED $picture is not there"; failed=$((failed + 1)); }
+done
+
+# The keys of results.json are in the man page, in the entry of dpot simulate.
+sed -n '/^\.B dpot simulate /,/^\.TP/p' "$root/aggregator/doc/dpot.1" >entry
+cat results-of-server.json second/results.json | tr '{,' '\n\n' | sed -n 's/^ *"\([a-z_]*\)":.*/\1/p' | sort -u >keys
+[ "$(wc -l <keys)" -ge 30 ] || { echo "FAILED results.json has $(wc -l <keys) keys"; failed=$((failed + 1)); }
+for key in $(cat keys); do
+    grep -qw -- "$key" entry || { echo "FAILED dpot.1 does not describe $key of results.json"; failed=$((failed + 1)); }
 done
 
 echo "$passed examples of --help work, $failed do not"

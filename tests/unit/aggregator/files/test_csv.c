@@ -1,9 +1,12 @@
 #include "folder.h"
 
 #include "files/array.h"
+#include "files/number.h"
 
 #include <criterion/criterion.h>
+#include <float.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,4 +202,55 @@ Test(csv, indices_are_written_as_integers)
     cr_assert_eq(array_write(folder_path("a.csv"), &out, ARRAY_U4, &error), DPOT_OK);
     cr_assert_eq(folder_read("a.csv", text, sizeof text - 1), strlen("4294967295\n0\n"));
     cr_assert_str_eq(text, "4294967295\n0\n");
+}
+
+static void expect_number(double value, const char *text)
+{
+    char out[NUMBER_SIZE];
+    number_format(value, out);
+    cr_assert_str_eq(out, text);
+}
+
+Test(csv, numbers_are_written_as_short_as_they_can_be_read_back)
+{
+    expect_number(39.89, "39.89");
+    expect_number(0.1 + 0.2, "0.30000000000000004");
+    expect_number(1.0 / 3, "0.3333333333333333");
+    expect_number(2, "2");
+    expect_number(0, "0");
+    expect_number(-0.0, "-0");
+    expect_number(9007199254740993.0, "9007199254740992");
+    expect_number(1e300, "1e+300");
+    expect_number(NAN, "nan");
+    expect_number(-INFINITY, "-inf");
+}
+
+/* Bits of a reproducible sequence, and the values where digits are scarce. */
+Test(csv, every_number_is_read_back_bit_for_bit)
+{
+    static const double edges[] = {DBL_MIN, DBL_MAX, 4.9406564584124654e-324, -0.0, DBL_EPSILON};
+    enum { N = 20000 };
+    struct array array, back;
+    struct dpot_error error = {""};
+    uint64_t bits = 0x9E3779B97F4A7C15u;
+    cr_assert_eq(array_init(&array, N / 4, 4, false), DPOT_OK);
+    for (size_t i = 0; i < N; i++) {
+        bits ^= bits << 13;
+        bits ^= bits >> 7;
+        bits ^= bits << 17;
+        memcpy(&array.values[i], &bits, sizeof bits);
+        if (!isfinite(array.values[i])) {
+            array.values[i] = edges[i % 5];
+        } else if (i % 3 == 0) {
+            array.values[i] = (double)(bits % 1000000) / 100; /* what people write */
+        }
+    }
+    memcpy(array.values, edges, sizeof edges);
+    cr_assert_eq(array_write(folder_path("a.csv"), &array, ARRAY_F8, &error), DPOT_OK, "%s",
+                 error.text);
+    cr_assert_eq(array_read(folder_path("a.csv"), &back, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(back.n_rows * back.n_cols, (size_t)N);
+    cr_assert_eq(memcmp(array.values, back.values, N * sizeof *array.values), 0);
+    array_release(&array);
+    array_release(&back);
 }

@@ -117,3 +117,64 @@ Test(axis, extreme_ranges_have_sound_ticks)
         cr_assert_geq(n_numbers, 1, "%g..%g log %d length %g", lo, hi, is_log, length);
     }
 }
+
+/* The numbers after axis_number_ends, along `length`. */
+static const char *ends_of(bool is_log, double lo, double hi, double length)
+{
+    static char text[1024];
+    struct axis axis;
+    size_t n = 0;
+    axis_init(&axis, AXIS_NUMBER, is_log, lo, hi, 0);
+    axis_choose_ticks(&axis, length, false, &font);
+    axis_number_ends(&axis, length, &font);
+    cr_assert(axis.ticks[0].value == axis.lo && axis.ticks[axis.n_ticks - 1].value == axis.hi);
+    for (size_t i = 0; i < axis.n_ticks; i++) {
+        if (axis.ticks[i].text[0]) {
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", n ? "|" : "",
+                                  axis.ticks[i].text);
+        }
+    }
+    return text;
+}
+
+Test(axis, both_ends_have_numbers_where_asked)
+{
+    cr_assert_str_eq(ends_of(true, 0.001, 0.08, 300), "0.001|0.002|0.005|0.01|0.02|0.05|0.08");
+    cr_assert_str_eq(ends_of(true, 610, 3200, 400), "610|1000|1500|2000|2500|3200");
+    cr_assert_str_eq(ends_of(true, 4e-5, 0.07, 400), "4\xC3\x97"
+                                                     "10\xE2\x81\xBB\xE2\x81\xB5"
+                                                     "|10\xE2\x81\xBB\xE2\x81\xB4"
+                                                     "|10\xE2\x81\xBB\xC2\xB3"
+                                                     "|10\xE2\x81\xBB\xC2\xB2"
+                                                     "|7\xC3\x97"
+                                                     "10\xE2\x81\xBB\xC2\xB2");
+    cr_assert_str_eq(ends_of(false, 0, 1234, 200), "0|500|1000|1234");
+    cr_assert_str_eq(ends_of(false, -0.25, 1, 60), "\xE2\x88\x92"
+                                                   "0.25|1");
+}
+
+Test(axis, numbered_ends_keep_their_distance)
+{
+    static const double ends[] = {1e-300, 1e-9, 0.3, 1, 1.03, 7, 10.2, 99, 1e4, 1e15, 1e300};
+    const size_t n = sizeof ends / sizeof ends[0];
+    for (size_t i = 0; i < n * n * 4; i++) {
+        const double lo = ends[i % n], hi = ends[i / n % n], length = i / (n * n) % 2 ? 420 : 60;
+        struct axis axis;
+        if (!(lo < hi)) {
+            continue;
+        }
+        axis_init(&axis, AXIS_NUMBER, i / (n * n * 2) % 2, lo, hi, 0);
+        axis_choose_ticks(&axis, length, false, &font);
+        axis_number_ends(&axis, length, &font);
+        double last = -HUGE_VAL;
+        for (size_t t = 0; t < axis.n_ticks; t++) {
+            const double at = length * axis_tick_share(&axis, t);
+            if (axis.ticks[t].text[0]) {
+                cr_assert(t == 0 || t + 1 == axis.n_ticks || at - last > font.size, "%g..%g: %s",
+                          lo, hi, axis.ticks[t].text);
+                last = at;
+            }
+        }
+        cr_assert(axis.ticks[0].text[0] && axis.ticks[axis.n_ticks - 1].text[0]);
+    }
+}

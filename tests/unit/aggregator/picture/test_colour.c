@@ -31,7 +31,7 @@ Test(colour, steps_of_the_heat_palette_look_equal)
         to_oklab(palette[i], lab);
         const double step =
             sqrt(pow(lab[0] - last[0], 2) + pow(lab[1] - last[1], 2) + pow(lab[2] - last[2], 2));
-        cr_assert_float_eq(lab[0] - last[0], 0.65 * 15 / 254, 0.006, "lightness at %zu", i);
+        cr_assert_float_eq(last[0] - lab[0], 0.65 * 15 / 254, 0.006, "lightness at %zu", i);
         smallest = fmin(smallest, step);
         largest = fmax(largest, step);
         for (size_t j = 0; j < 3; j++) {
@@ -100,6 +100,44 @@ Test(colour, logarithmic_scales_begin_at_the_smallest_value_above_zero)
     cr_assert(scale.lo == 0.01 && scale.hi == 1);
     cr_assert_eq(colour_scale_level(&scale, 0.1), 128);
     cr_assert_eq(colour_scale_level(&scale, 0), 0);
+}
+
+Test(colour, ends_of_a_logarithmic_scale_are_round_and_hardly_wider)
+{
+    static const double wide[] = {0.00043, 0.067}, narrow[] = {1.941, 2.069};
+    struct colour_scale scale = scale_of(wide, 2, true);
+    cr_assert_float_eq(scale.lo, 0.0004, 1e-12);
+    cr_assert_float_eq(scale.hi, 0.07, 1e-12);
+    scale = scale_of(narrow, 2, true); /* 1 to 3 would leave hardly a colour to the values */
+    cr_assert_float_eq(scale.lo, 1.94, 1e-12);
+    cr_assert_float_eq(scale.hi, 2.07, 1e-12);
+}
+
+Test(colour, a_fixed_scale_keeps_its_ends_and_knows_what_lies_beyond)
+{
+    static const double values[] = {0, 2, 40};
+    struct colour_scale scale = {0};
+    colour_scale_add(&scale, values, 3);
+    colour_scale_fix(&scale, true, 1, 100);
+    cr_assert(scale.lo == 1 && scale.hi == 100 && scale.has_zero);
+    cr_assert(!scale.is_cut_below && !scale.is_cut_above, "zero has a colour of its own");
+    cr_assert_eq(colour_scale_level(&scale, 10), 128);
+    colour_scale_fix(&scale, false, 3, 30);
+    cr_assert(scale.is_cut_below && scale.is_cut_above);
+    cr_assert_eq(colour_scale_level(&scale, 2), 1);
+    cr_assert_eq(colour_scale_level(&scale, 40), 255);
+    cr_assert_eq(colour_scale_level(&scale, 0), 0);
+}
+
+Test(colour, a_fixed_scale_may_lie_below_zero)
+{
+    static const double values[] = {-4, -2};
+    struct colour_scale scale = {0};
+    colour_scale_add(&scale, values, 2);
+    colour_scale_fix(&scale, false, -5, -1);
+    cr_assert(!scale.is_cut_below && !scale.is_cut_above);
+    colour_scale_fix(&scale, false, -3, -2.5);
+    cr_assert(scale.is_cut_below && scale.is_cut_above);
 }
 
 Test(colour, single_and_extreme_values_have_a_scale)

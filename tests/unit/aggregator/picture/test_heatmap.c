@@ -150,6 +150,73 @@ Test(heatmap, several_heat_maps_share_one_scale_and_have_titles)
     }
 }
 
+Test(heatmap, panels_above_each_other_share_their_numbers)
+{
+    for (size_t n = 4; n <= 6; n++) { /* 2 x 2, then 3 and 2: the third column ends earlier */
+        struct heatmap h = one_hot("a.svg", 2, 2);
+        set_map(&h);
+        h.n_panels = n;
+        for (size_t p = 0; p < n; p++) {
+            h.values[p] = cells;
+        }
+        const struct picture_size size = expect_drawn(&h);
+        char *text = expect_svg("a.svg", &size);
+        cr_assert_eq(drawn_count(text, ">longitude</text>"), n == 4 ? 2 : 3);
+        cr_assert_eq(drawn_count(text, ">latitude</text>"), 2);
+        free(text);
+    }
+}
+
+Test(heatmap, a_logarithmic_bar_says_so_and_has_numbers_at_both_ends)
+{
+    struct heatmap h = one_hot("a.svg", 2, 2);
+    h.caption.value_label = "mean distance (km)";
+    for (size_t i = 0; i < ROWS * COLS; i++) {
+        cells[i] = 613 + 6 * (double)i;
+    }
+    h.is_log = true;
+    (void)expect_drawn(&h);
+    char *text = expect_svg("a.svg", NULL);
+    cr_assert_not_null(strstr(text, ">mean distance (km), log scale</text>"));
+    cr_assert_not_null(strstr(text, ">600</text>"));
+    cr_assert_not_null(strstr(text, ">3000</text>"));
+    free(text);
+    h.is_log = false;
+    (void)expect_drawn(&h);
+    text = expect_svg("a.svg", NULL);
+    cr_assert_not_null(strstr(text, ">mean distance (km)</text>"));
+    free(text);
+}
+
+Test(heatmap, a_range_fixes_the_scale_and_its_bar_tells_what_lies_beyond)
+{
+    static const double wide[] = {0.5, 3}, narrow[] = {0.5, 0.75}, wrong[] = {2, 2},
+                        zero[] = {0, 1}, endless[] = {0, HUGE_VAL};
+    struct heatmap h = one_hot("a.svg", 2, 2);
+    h.range = wide;
+    (void)expect_drawn(&h);
+    char *text = expect_svg("a.svg", NULL);
+    cr_assert_not_null(strstr(text, ">0.5</text>"));
+    cr_assert_not_null(strstr(text, ">3</text>"));
+    free(text);
+    h.range = narrow;
+    (void)expect_drawn(&h);
+    text = expect_svg("a.svg", NULL);
+    cr_assert_not_null(strstr(text, ">\xE2\x89\xA5 0.75</text>"), "at least");
+    cr_assert_null(strstr(text, "\xE2\x89\xA4"), "zeros are no values below");
+    free(text);
+    folder_remove();
+    folder_make();
+    h = one_hot("a.svg", 2, 2);
+    h.range = wrong;
+    expect_refused(&h, DPOT_ERR_RANGE, "goes from 2 to 2");
+    h.range = endless;
+    expect_refused(&h, DPOT_ERR_RANGE, "goes from 0 to inf");
+    h.range = zero;
+    h.is_log = true;
+    expect_refused(&h, DPOT_ERR_RANGE, "above 0");
+}
+
 Test(heatmap, the_border_that_ships_is_drawn)
 {
     struct array border;

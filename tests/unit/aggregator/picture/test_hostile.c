@@ -115,6 +115,9 @@ Test(hostile_picture, heat_maps)
             h.border = values + 300;
             h.n_border = below(3) ? 0 : 50;
         }
+        if (below(3) == 0) {
+            h.range = values + 350;
+        }
         judge(heatmap_draw(&h, NULL, &error), &error);
     }
 }

@@ -100,6 +100,16 @@ Test(plot, heat_maps_stand_side_by_side_with_their_titles)
     expect_text("a.svg", ">Both</text>");
 }
 
+Test(plot, a_range_makes_pictures_comparable)
+{
+    expect_written(HEATMAP MAP " --log --range 0.15,0.9 --value-label share --out a.svg", "a.svg");
+    expect_text("a.svg", ">\xE2\x89\xA4 0.15</text>");
+    expect_text("a.svg", ">0.9</text>");
+    expect_text("a.svg", ">share, log scale</text>");
+    expect_written("plot points --in xy.csv --weights two.csv --range 1,2 --out a.svg", "a.svg");
+    expect_text("a.svg", ">\xE2\x89\xA5 2</text>");
+}
+
 Test(plot, the_campaign_gives_grid_and_metric)
 {
     expect_written(HEATMAP "--campaign grid.json --out a.svg", "a.svg");
@@ -188,6 +198,10 @@ Test(plot, mistakes_on_the_command_line_are_usage)
     expect_exit(HEATMAP "--in3 w.csv --grid 2x3 --out a.png", 2, "without --in2");
     expect_exit(HEATMAP "--titles a|b --grid 2x3 --out a.png", 2, "2 titles for 1");
     expect_exit("plot points --in xy.csv --log --out a.png", 2, "--weights");
+    expect_exit("plot points --in xy.csv --range 1,2 --out a.png", 2, "--weights");
+    expect_exit(HEATMAP "--grid 2x3 --range 2 --out a.png", 2, "two numbers");
+    expect_exit(HEATMAP "--grid 2x3 --range 2,1 --out a.png", 2, "lower end first");
+    expect_exit(HEATMAP "--grid 2x3 --log --range 0,1 --out a.png", 2, "above 0");
     expect_exit("plot sheet --in images.csv --out a.png", 2, "--shape");
     expect_exit("plot sheet --in images.csv --shape 2x2 --columns 0 --out a.png", 2, "--columns");
     expect_exit("plot", 2, "dpot plot heatmap");

@@ -60,6 +60,7 @@ Test(simulate, every_device_reports_once_and_is_counted_once)
     cr_assert_eq(number_of(r, "accepted"), N_DEVICES);
     cr_assert_eq(number_of(r, "pool_accepted"), N_DEVICES);
     cr_assert_eq(number_of(r, "epsilon_per_device"), 2);
+    cr_assert_str_eq(json_string_value(json_object_get(r, "mechanism")), "wpm");
     expect_conserved(r);
     json_t *file = json_load_file(folder_path("run/results.json"), 0, NULL);
     cr_assert(json_equal(r, file), "stdout and results.json agree");
