@@ -130,7 +130,7 @@ static double next_u(double r, double u, double omega)
 #define VECTOR_AT single_at
 #define N_VECTOR N_SINGLE
 #define PASS pass_f32
-#include "solve/lanes_pass.h"
+#include "solve/lanes_pass.inc"
 #undef REAL
 #undef VECTOR
 #undef VECTOR_AT
@@ -142,7 +142,7 @@ static double next_u(double r, double u, double omega)
 #define VECTOR_AT wide_at
 #define N_VECTOR N_WIDE
 #define PASS pass_f64
-#include "solve/lanes_pass.h"
+#include "solve/lanes_pass.inc"
 #undef REAL
 #undef VECTOR
 #undef VECTOR_AT

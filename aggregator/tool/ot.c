@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "ot/network_simplex.h"
-#include "ot/sinkhorn.h"
+#include "solve/entropic.h"
 #include "tool/campaign_file.h"
 #include "tool/load.h"
 #include "tool/options.h"
@@ -12,6 +12,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #define TOL_DEFAULT 1e-9
 #define ITERATIONS_DEFAULT 100000
@@ -25,9 +26,11 @@ static const struct option options[] = {
     {"b", "F", "weights of the second measure (m,) (default: equal)"},
     {"normalize", NULL, "scale the weights to sum 1"},
     {"exact", NULL, "exact transport (network simplex)"},
-    {"lambda", "L", "entropic transport with this regularisation, cost units (one thread)"},
+    {"lambda", "L", "entropic transport with this regularisation, cost units"},
     {"tol", "T", "L1 violation of the first marginal to reach (default 1e-9)"},
     {"max-iterations", "N", "most sweeps (default 100000)"},
+    {"float32", NULL, "sweep in float32: faster, the first marginal to about 1e-6"},
+    {"plain", NULL, "no annealing and no over-relaxation: Sinkhorn's own sweeps"},
     {"plan", "F", "write the plan (n, m)"},
     {"potentials", "F", "write the potentials f and g in one column (n + m,)"},
     REMOTE_OPTIONS,
@@ -49,6 +52,21 @@ struct transport {
 
 /* ---- options and inputs ---- */
 
+static dpot_status check_method_options(struct run *run)
+{
+    static const char *const entropic[][2] = {
+        {"tol", "the exact method has no tolerance"},
+        {"max-iterations", "the exact method ends by itself"},
+        {"float32", "the exact method works in float64"},
+        {"plain", "the exact method has no sweeps"},
+    };
+    dpot_status status = option_either(run, "exact", "lambda");
+    for (size_t i = 0; status == DPOT_OK && i < sizeof entropic / sizeof entropic[0]; i++) {
+        status = option_excludes(run, "exact", entropic[i][0], entropic[i][1]);
+    }
+    return status;
+}
+
 static dpot_status check_cost_options(struct run *run)
 {
     const char *const others[] = {"cost", "x", "y", "metric", "power", "ring-size"};
@@ -68,13 +86,7 @@ static dpot_status read_options(struct transport *t)
     struct run *run = t->run;
     dpot_status status = check_cost_options(run);
     if (status == DPOT_OK) {
-        status = option_either(run, "exact", "lambda");
-    }
-    if (status == DPOT_OK) {
-        status = option_excludes(run, "exact", "tol", "the exact method has no tolerance");
-    }
-    if (status == DPOT_OK) {
-        status = option_excludes(run, "exact", "max-iterations", "the exact method ends by itself");
+        status = check_method_options(run);
     }
     if (status == DPOT_OK) {
         status = option_positive(run, "lambda", DBL_MAX, &t->lambda);
@@ -207,41 +219,83 @@ static dpot_status solve_exact(struct transport *t)
  * sweep allowed ends them in any case. */
 struct sweeps {
     struct progress progress;
+    const struct entropic_result *result; /* of the solve that runs */
     double first_residual, tol;
-    double max_iterations;
 };
 
-static void show_sweep(void *ctx, size_t iterations, double residual)
+static void show_sweep(void *ctx, size_t n_done, size_t n_total)
 {
     struct sweeps *s = ctx;
-    if (iterations == 1) {
-        s->first_residual = residual;
+    if (n_done == 1) {
+        s->first_residual = s->result->residual;
     }
     const double way = log(s->first_residual / s->tol);
-    const double by_residual = way > 0 ? log(s->first_residual / residual) / way : 0;
-    progress_share(&s->progress, fmax(by_residual, (double)iterations / s->max_iterations));
+    const double by_residual = way > 0 ? log(s->first_residual / s->result->residual) / way : 0;
+    progress_share(&s->progress, fmax(by_residual, (double)n_done / (double)n_total));
+}
+
+static void fill_cost(const void *ctx, size_t first, size_t n_rows, size_t stride, double *out)
+{
+    const struct cost *cost = ctx;
+    for (size_t r = 0; r < n_rows; r++) {
+        memcpy(out + r * stride, cost->values + (first + r) * cost->n_cols,
+               cost->n_cols * sizeof *out);
+    }
+}
+
+static void take_solution(struct transport *t, struct entropic *e, struct entropic_result *result)
+{
+    struct run *run = t->run;
+    entropic_value(e, result);
+    entropic_potentials(e, t->potentials.values, t->potentials.values + t->cost.n_rows);
+    if (t->plan_path) {
+        entropic_plan_rows(e, 0, t->cost.n_rows, t->plan.values);
+    }
+    run->is_stopped = result->outcome != SOLVE_CONVERGED;
+    put_result(t, result->value, result->transport_cost, result->dual, result->residual,
+               result->iterations);
+    run_put_number(run, "primal", result->primal);
+    run_put_number(run, "gap", result->gap);
+    run_put_number(run, "kl", result->kl);
+    run_put_number(run, "entropy", result->entropy);
+    run_put_number(run, "lambda", t->lambda);
 }
 
 static dpot_status solve_entropic(struct transport *t)
 {
-    struct dpot_sinkhorn_result result = {0};
-    struct sweeps sweeps = {.tol = t->tol, .max_iterations = (double)t->max_iterations};
-    const struct dpot_sinkhorn_watch watch = {show_sweep, &sweeps};
-    const size_t n = t->cost.n_rows, m = t->cost.n_cols;
-    progress_init(&sweeps.progress, t->run, "entropic transport", 0);
-    const dpot_status status =
-        dpot_sinkhorn_watched(t->cost.values, t->a.values, t->b.values, n, m, t->lambda, t->tol,
-                              (size_t)t->max_iterations, NULL, &watch, t->potentials.values,
-                              t->potentials.values + n, t->plan.values, &result, &t->run->error);
-    progress_end(&sweeps.progress);
+    struct run *run = t->run;
+    struct entropic_result result = {.residual = 0};
+    struct sweeps sweeps = {.result = &result, .tol = t->tol};
+    const struct solve_control control = {.progress = show_sweep, .ctx = &sweeps};
+    const struct entropic_cost cost = {t->cost.n_rows, t->cost.n_cols, fill_cost, &t->cost, false};
+    struct team *team = NULL;
+    struct entropic *e = NULL;
+    dpot_status status = team_new(run->n_threads, &team);
     if (status != DPOT_OK) {
-        return status;
+        return dpot_error_set(&run->error, status, "no memory for %zu threads", run->n_threads);
     }
-    t->run->is_stopped = !result.converged;
-    put_result(t, result.value, result.transport_cost, result.dual, result.residual,
-               result.iterations);
-    run_put_number(t->run, "lambda", t->lambda);
-    return DPOT_OK;
+    const bool is_plain = option_is_given(run, "plain");
+    const struct entropic_options solver = {
+        .lambda = t->lambda,
+        .tol = t->tol,
+        .max_iterations = (size_t)t->max_iterations,
+        .precision = option_is_given(run, "float32") ? ENTROPIC_F32 : ENTROPIC_F64,
+        .anneal = !is_plain,
+        .relax = !is_plain,
+        .team = team,
+    };
+    progress_init(&sweeps.progress, run, "entropic transport", 0);
+    status = entropic_new(cost.n_rows, cost.n_cols, &solver, &e, &run->error);
+    if (status == DPOT_OK) {
+        status = entropic_solve(e, &cost, t->a.values, t->b.values, &control, &result, &run->error);
+    }
+    progress_end(&sweeps.progress);
+    if (status == DPOT_OK) {
+        take_solution(t, e, &result);
+    }
+    entropic_free(e);
+    team_free(team);
+    return status;
 }
 
 static dpot_status write_outputs(struct transport *t)
@@ -281,12 +335,14 @@ const struct command command_ot = {
     .name = "ot",
     .summary = "optimal transport between two measures, exact or entropic",
     .details =
-        "Entropic values are <C,P> + lambda KL(P | a x b); lambda is at most 1e6 times the\n"
-        "largest |cost|, where P is a x b already. With --campaign the first measure lives\n"
+        "Entropic values are <C,P> + lambda KL(P | a x b). With --campaign the first measure "
+        "lives\n"
         "on the domain and the second on the output points, and the cost is the campaign's.\n"
         "Keys: value, transport_cost (<C,P>), dual (a lower bound), outcome, residual (L1 "
         "violation\n"
-        "of the first marginal), iterations, distance (exact: transport_cost^(1/p)).",
+        "of the first marginal), iterations; exact: distance (transport_cost^(1/p)); entropic:\n"
+        "primal (an upper bound: a plan with both marginals), gap (primal - dual), kl, entropy "
+        "(nats).",
     .example = "dpot ot --x a.csv --y b.csv --metric euclidean --power 2 --exact --plan plan.npy",
     .options = options,
     .run = run_ot,

@@ -1,6 +1,6 @@
 /* Transport problems for the tests of the entropic engine. */
-#ifndef DPOT_TESTS_SOLVE_TRANSPORT_H
-#define DPOT_TESTS_SOLVE_TRANSPORT_H
+#ifndef DPOT_TESTS_UNIT_AGGREGATOR_SOLVE_TRANSPORT_H
+#define DPOT_TESTS_UNIT_AGGREGATOR_SOLVE_TRANSPORT_H
 
 #include "solve/entropic.h"
 
