@@ -36,6 +36,7 @@ static void fill(struct artifact_message *message, const struct dpot_artifact *a
     m->kind = (char *)artifact->kind;
     m->program_version = (char *)artifact->program_version;
     m->campaign_hash = (ProtobufCBinaryData){DPOT_HASH_LEN, (uint8_t *)artifact->campaign_hash};
+    m->revision = artifact->revision;
     if (artifact->has_pool) {
         dpot__v1__pool__init(&message->pool);
         message->pool.count = artifact->pool_count;
@@ -162,6 +163,7 @@ static dpot_status read_artifact(const Dpot__V1__Artifact *message, struct dpot_
     if (status == DPOT_OK) {
         status = read_texts(message, artifact, error);
     }
+    artifact->revision = message->revision;
     if (status == DPOT_OK && message->pool) {
         artifact->has_pool = true;
         artifact->pool_count = message->pool->count;

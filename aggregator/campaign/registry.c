@@ -4,7 +4,11 @@
 #include "mechanism/mechanism.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
+
+#define NAMES_MAX 8    /* revisions that a refusal lists */
+#define NAMES_SIZE 200 /* each at most "4294967295 (closed), " */
 
 /* A decoded revision. Never changed or freed before the registry is: others hold pointers to it. */
 struct cache_entry {
@@ -146,16 +150,23 @@ static dpot_status change(struct registry *registry, struct revision_record *rec
 }
 
 static dpot_status open_newest(struct registry *registry, const uint8_t *id,
-                               struct revision_record *record, struct dpot_error *error)
+                               struct revision_record *record, struct revision_record *former,
+                               struct dpot_error *error)
 {
     struct newest newest;
-    const dpot_status status = find_newest(registry, id, &newest, error);
+    *former = (struct revision_record){.revision = 0};
+    dpot_status status = find_newest(registry, id, &newest, error);
     if (status != DPOT_OK) {
         return status;
     }
     if (newest.by_state[REVISION_DRAFT].revision == newest_record(&newest)->revision) {
         *record = newest.by_state[REVISION_DRAFT];
-        return change(registry, record, REVISION_OPEN, error);
+        status = change(registry, record, REVISION_OPEN, error);
+        if (status == DPOT_OK && newest.by_state[REVISION_OPEN].revision > 0) {
+            *former = newest.by_state[REVISION_OPEN];
+            former->state = REVISION_CLOSED;
+        }
+        return status;
     }
     if (newest.by_state[REVISION_OPEN].revision > 0) {
         *record = newest.by_state[REVISION_OPEN];
@@ -187,14 +198,22 @@ static dpot_status close_newest(struct registry *registry, const uint8_t *id,
     return DPOT_OK;
 }
 
+dpot_status registry_open_next(struct registry *registry, const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
+                               struct revision_record *record, struct revision_record *former,
+                               struct dpot_error *error)
+{
+    (void)pthread_mutex_lock(&registry->transitions);
+    const dpot_status status = open_newest(registry, id, record, former, error);
+    (void)pthread_mutex_unlock(&registry->transitions);
+    return status;
+}
+
 dpot_status registry_open_campaign(struct registry *registry,
                                    const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
                                    struct revision_record *record, struct dpot_error *error)
 {
-    (void)pthread_mutex_lock(&registry->transitions);
-    const dpot_status status = open_newest(registry, id, record, error);
-    (void)pthread_mutex_unlock(&registry->transitions);
-    return status;
+    struct revision_record former;
+    return registry_open_next(registry, id, record, &former, error);
 }
 
 dpot_status registry_close_campaign(struct registry *registry,
@@ -297,6 +316,62 @@ dpot_status registry_find(struct registry *registry, const uint8_t id[DPOT_CAMPA
     struct revision_record record;
     const dpot_status status = store_find_campaign(registry->store, id, &record, NULL, error);
     return status == DPOT_OK ? registry_get(registry, record.hash, revision, error) : status;
+}
+
+/* The revision with a number, and the names of those there are. */
+struct selecting {
+    const uint8_t *id;
+    uint32_t number;
+    struct revision_record record; /* revision 0: not found */
+    size_t n;
+    char names[NAMES_SIZE]; /* "2 (open), 1 (closed)" */
+};
+
+static void add_name(struct selecting *selecting, const struct revision_record *record)
+{
+    const size_t len = strlen(selecting->names);
+    if (selecting->n++ < NAMES_MAX) {
+        (void)snprintf(selecting->names + len, sizeof selecting->names - len, "%s%u (%s)",
+                       len > 0 ? ", " : "", record->revision, revision_state_name(record->state));
+    }
+}
+
+static int note_revision(void *ctx, const struct revision_record *record)
+{
+    struct selecting *selecting = ctx;
+    if (memcmp(record->campaign_id, selecting->id, DPOT_CAMPAIGN_ID_LEN) != 0) {
+        return 0;
+    }
+    add_name(selecting, record);
+    if (record->revision != selecting->number) {
+        return 0;
+    }
+    selecting->record = *record;
+    return 1;
+}
+
+dpot_status registry_select(struct registry *registry, const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
+                            uint32_t number, struct registry_revision *revision,
+                            struct dpot_error *error)
+{
+    struct selecting selecting = {.id = id, .number = number};
+    if (number == 0) {
+        return registry_find(registry, id, revision, error);
+    }
+    const dpot_status status =
+        store_list_revisions(registry->store, note_revision, &selecting, error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    if (selecting.n == 0) {
+        return dpot_error_set(error, DPOT_ERR_NOT_FOUND, "no campaign has this id: check it");
+    }
+    if (selecting.record.revision == 0) {
+        return dpot_error_set(error, DPOT_ERR_NOT_FOUND,
+                              "the campaign has no revision %u: choose from %s%s", number,
+                              selecting.names, selecting.n > NAMES_MAX ? " and older ones" : "");
+    }
+    return registry_get(registry, selecting.record.hash, revision, error);
 }
 
 /* Revising. */

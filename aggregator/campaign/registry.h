@@ -57,6 +57,14 @@ DPOT_WARN_UNUSED dpot_status registry_open_campaign(struct registry *registry,
                                                     const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
                                                     struct revision_record *record,
                                                     struct dpot_error *error);
+
+/* The same, and tells which revision was closed by it: *former has revision 0 when none was. */
+DPOT_WARN_UNUSED dpot_status registry_open_next(struct registry *registry,
+                                                const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
+                                                struct revision_record *record,
+                                                struct revision_record *former,
+                                                struct dpot_error *error);
+
 /* Closes the open revision; without one, the newest draft; without that, nothing changes. */
 DPOT_WARN_UNUSED dpot_status registry_close_campaign(struct registry *registry,
                                                      const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
@@ -80,5 +88,12 @@ DPOT_WARN_UNUSED dpot_status registry_find(struct registry *registry,
                                            const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
                                            struct registry_revision *revision,
                                            struct dpot_error *error);
+
+/* The same for the revision with this number, in whatever state; 0: as registry_find. DPOT_ERR_NOT_FOUND:
+ * there is no such campaign, or the sentence names the revisions that it has. */
+DPOT_WARN_UNUSED dpot_status registry_select(struct registry *registry,
+                                             const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
+                                             uint32_t number, struct registry_revision *revision,
+                                             struct dpot_error *error);
 
 #endif

@@ -1,6 +1,6 @@
 #include "base/clock.h"
 #include "campaign/spec.h"
-#include "http/api.h"
+#include "http/revisions.h"
 #include "pool/describe.h"
 #include "pool/export.h"
 
@@ -87,13 +87,14 @@ void api_admin_list(const struct http_app *app, const struct http_request *reque
     http_response_json(response, 200, json_pack("{s:o}", "campaigns", list));
 }
 
-/* The campaign of the path and the counts of its pool; false when the answer is a refusal. */
+/* The revision that path and query name and the counts of its pool; false when the answer is a refusal. */
 static bool load_pool(const struct http_app *app, const struct http_request *request,
                       struct http_response *response, struct registry_revision *revision,
                       struct pool_count *count)
 {
     struct dpot_error error = {{0}};
-    dpot_status status = registry_find(app->registry, request->id, revision, &error);
+    dpot_status status =
+        registry_select(app->registry, request->id, request->revision, revision, &error);
     if (status == DPOT_OK) {
         status = store_count_pool(app->store, revision->record.hash, count, &error);
     }
@@ -107,9 +108,16 @@ static bool load_pool(const struct http_app *app, const struct http_request *req
 void api_admin_show(const struct http_app *app, const struct http_request *request,
                     struct http_response *response)
 {
+    struct dpot_error error = {{0}};
     struct registry_revision revision;
     struct pool_count count;
+    json_t *revisions = NULL;
     if (!load_pool(app, request, response, &revision, &count)) {
+        return;
+    }
+    const dpot_status status = revisions_list(app, request->id, &revisions, &error);
+    if (status != DPOT_OK) {
+        api_refuse(request, response, status, &error);
         return;
     }
     json_t *body = describe_record(&revision.record);
@@ -117,7 +125,28 @@ void api_admin_show(const struct http_app *app, const struct http_request *reque
                               spec_describe(revision.campaign, revision.record.hash, 0));
     (void)json_object_set_new(body, "pool",
                               describe_pool(revision.campaign, revision.record.hash, &count));
+    (void)json_object_set_new(body, "revisions", revisions);
     http_response_json(response, 200, body);
+}
+
+/* Which revision, what is in its pool, and which others have one. */
+static json_t *describe_selected(const struct http_app *app, const struct http_request *request,
+                                 const struct registry_revision *revision,
+                                 const struct pool_count *count)
+{
+    const struct revision_record *record = &revision->record;
+    json_t *body = json_pack("{s:I,s:s}", "revision", (json_int_t)record->revision, "state",
+                             revision_state_name(record->state));
+    json_t *pool = describe_pool(revision->campaign, record->hash, count);
+    json_t *others = revisions_others(app, request->id, record->revision);
+    if (json_object_update(body, pool) != 0 ||
+        json_object_set(body, "other_revisions", others) != 0) {
+        json_decref(body);
+        body = NULL;
+    }
+    json_decref(others);
+    json_decref(pool);
+    return body;
 }
 
 void api_admin_pool(const struct http_app *app, const struct http_request *request,
@@ -126,38 +155,69 @@ void api_admin_pool(const struct http_app *app, const struct http_request *reque
     struct registry_revision revision;
     struct pool_count count;
     if (load_pool(app, request, response, &revision, &count)) {
-        http_response_json(response, 200,
-                           describe_pool(revision.campaign, revision.record.hash, &count));
+        http_response_json(response, 200, describe_selected(app, request, &revision, &count));
     }
 }
 
-typedef dpot_status (*transition)(struct registry *registry, const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
-                                  struct revision_record *record, struct dpot_error *error);
+void api_admin_signed(const struct http_app *app, const struct http_request *request,
+                      struct http_response *response)
+{
+    struct dpot_error error = {{0}};
+    struct registry_revision revision;
+    const dpot_status status =
+        registry_select(app->registry, request->id, request->revision, &revision, &error);
+    if (status != DPOT_OK) {
+        api_refuse(request, response, status, &error);
+        return;
+    }
+    response->status = 200;
+    response->content_type = "application/x-protobuf";
+    response->borrowed = revision.signed_bytes;
+}
 
-static void change_state(const struct http_app *app, const struct http_request *request,
-                         struct http_response *response, transition change)
+/* The revision that another one has closed, null for none. Its pool is at rest now. */
+static json_t *describe_former(const struct http_app *app, const struct revision_record *former)
+{
+    struct pool_count count = {.n_accepted = 0};
+    if (former->revision == 0) {
+        return json_null();
+    }
+    const bool is_counted = store_count_pool(app->store, former->hash, &count, NULL) == DPOT_OK;
+    json_t *body = describe_record(former);
+    (void)json_object_set_new(
+        body, "accepted", is_counted ? json_integer((json_int_t)count.n_accepted) : json_null());
+    return body;
+}
+
+void api_admin_open(const struct http_app *app, const struct http_request *request,
+                    struct http_response *response)
+{
+    struct dpot_error error = {{0}};
+    struct revision_record record, former;
+    const dpot_status status =
+        registry_open_next(app->registry, request->id, &record, &former, &error);
+    if (status != DPOT_OK) {
+        api_refuse(request, response, status, &error);
+        return;
+    }
+    json_t *body = describe_record(&record);
+    (void)json_object_set_new(body, "closed", describe_former(app, &former));
+    http_response_json(response, 200, body);
+    response->level = LOG_LEVEL_INFO;
+}
+
+void api_admin_close(const struct http_app *app, const struct http_request *request,
+                     struct http_response *response)
 {
     struct dpot_error error = {{0}};
     struct revision_record record;
-    const dpot_status status = change(app->registry, request->id, &record, &error);
+    const dpot_status status = registry_close_campaign(app->registry, request->id, &record, &error);
     if (status != DPOT_OK) {
         api_refuse(request, response, status, &error);
         return;
     }
     http_response_json(response, 200, describe_record(&record));
     response->level = LOG_LEVEL_INFO;
-}
-
-void api_admin_open(const struct http_app *app, const struct http_request *request,
-                    struct http_response *response)
-{
-    change_state(app, request, response, registry_open_campaign);
-}
-
-void api_admin_close(const struct http_app *app, const struct http_request *request,
-                     struct http_response *response)
-{
-    change_state(app, request, response, registry_close_campaign);
 }
 
 /* A pool may be larger than memory: it goes through an unlinked file. */
@@ -182,7 +242,8 @@ static void answer_export(const struct http_app *app, const struct http_request 
 {
     struct dpot_error error = {{0}};
     struct registry_revision revision;
-    dpot_status status = registry_find(app->registry, request->id, &revision, &error);
+    dpot_status status =
+        registry_select(app->registry, request->id, request->revision, &revision, &error);
     if (status == DPOT_OK) {
         status = write_file(app, &revision, space, response, &error);
     }

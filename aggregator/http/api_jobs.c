@@ -1,4 +1,4 @@
-#include "http/api.h"
+#include "http/revisions.h"
 
 #define LIST_MAX 1000 /* newest jobs in a listing */
 
@@ -11,38 +11,59 @@ static json_t *or_null(json_t *value)
 
 static json_t *describe_job(const struct job_record *record)
 {
+    const bool has_revision = record->revision != 0;
     json_t *progress = json_pack("{s:I,s:I}", "done", (json_int_t)record->n_done, "total",
                                  (json_int_t)record->n_total);
     return json_pack(
-        "{s:o,s:o,s:o,s:o,s:o,s:s,s:o,s:o,s:o,s:o,s:o,s:o}", "id",
+        "{s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:s,s:o,s:o,s:o,s:o,s:o,s:o}", "id",
         api_hex(record->id, sizeof record->id), "kind", or_null(json_string(record->kind)),
         "campaign", api_hex(record->campaign_id, sizeof record->campaign_id), "campaign_hash",
-        api_hex(record->hash, sizeof record->hash), "parameters",
-        or_null(json_loads(record->parameters, 0, NULL)), "state", job_state_name(record->state),
-        "progress", progress, "created", api_time(record->created_ms), "started",
-        api_time(record->started_ms), "ended", api_time(record->ended_ms), "error",
+        api_hex(record->hash, sizeof record->hash), "revision",
+        has_revision ? json_integer((json_int_t)record->revision) : json_null(), "revision_state",
+        or_null(has_revision ? json_string(revision_state_name(record->revision_state)) : NULL),
+        "parameters", or_null(json_loads(record->parameters, 0, NULL)), "state",
+        job_state_name(record->state), "progress", progress, "created",
+        api_time(record->created_ms), "started", api_time(record->started_ms), "ended",
+        api_time(record->ended_ms), "error",
         or_null(record->sentence[0] ? json_string(record->sentence) : NULL), "artifact",
         record->state == JOB_DONE ? api_hex(record->artifact, sizeof record->artifact)
                                   : json_null());
 }
 
 /* 202 while there is something to wait for. */
-static void answer_job(struct http_response *response, const struct job_record *record)
+static void answer_job(struct http_response *response, const struct job_record *record,
+                       json_t *body)
 {
     const bool is_waiting = record->state == JOB_QUEUED || record->state == JOB_RUNNING;
-    http_response_json(response, is_waiting ? 202 : 200, describe_job(record));
+    http_response_json(response, is_waiting ? 202 : 200, body);
     response->level = LOG_LEVEL_INFO;
 }
 
-static dpot_status read_start(const json_t *body, const char **kind,
-                              uint8_t campaign[DPOT_CAMPAIGN_ID_LEN], const json_t **parameters,
-                              struct dpot_error *error)
+/* The body of a start, read; `kind` and `parameters` are borrowed from it. */
+struct order {
+    const char *kind;
+    uint8_t campaign[DPOT_CAMPAIGN_ID_LEN];
+    uint32_t revision; /* 0: not given */
+    const json_t *parameters;
+};
+
+static dpot_status read_revision(const json_t *body, uint32_t *revision, struct dpot_error *error)
 {
-    static const char *const keys[] = {"kind", "campaign", "parameters", NULL};
+    int64_t number = 0;
+    const dpot_status status =
+        json_get_integer(body, "", "revision", 1, UINT32_MAX, &number, error);
+    *revision = (uint32_t)number;
+    return status == DPOT_ERR_NOT_FOUND ? DPOT_OK : status;
+}
+
+static dpot_status read_start(const json_t *body, struct order *order, struct dpot_error *error)
+{
+    static const char *const keys[] = {"kind", "campaign", "revision", "parameters", NULL};
     const char *hex = "";
+    *order = (struct order){.kind = NULL};
     dpot_status status = json_check_keys(body, "", keys, error);
     if (status == DPOT_OK) {
-        status = json_get_string(body, "", "kind", kind, error);
+        status = json_get_string(body, "", "kind", &order->kind, error);
     }
     if (status == DPOT_OK) {
         status = json_get_string(body, "", "campaign", &hex, error);
@@ -51,12 +72,22 @@ static dpot_status read_start(const json_t *body, const char **kind,
         return dpot_error_set(error, DPOT_ERR_MALFORMED,
                               "kind or campaign is missing: a job needs both");
     }
-    if (status == DPOT_OK && dpot_hex_decode(hex, campaign, DPOT_CAMPAIGN_ID_LEN) != DPOT_OK) {
+    if (status == DPOT_OK &&
+        dpot_hex_decode(hex, order->campaign, sizeof order->campaign) != DPOT_OK) {
         return dpot_error_set(error, DPOT_ERR_MALFORMED,
                               "campaign is \"%.40s\": give an id of 32 hex digits", hex);
     }
-    *parameters = json_object_get(body, "parameters");
-    return status;
+    order->parameters = json_object_get(body, "parameters");
+    return status == DPOT_OK ? read_revision(body, &order->revision, error) : status;
+}
+
+static void answer_started(const struct http_app *app, struct http_response *response,
+                           const struct job_record *record)
+{
+    json_t *body = describe_job(record);
+    (void)json_object_set_new(body, "other_revisions",
+                              revisions_others(app, record->campaign_id, record->revision));
+    answer_job(response, record, body);
 }
 
 void api_jobs_start(const struct http_app *app, const struct http_request *request,
@@ -64,20 +95,22 @@ void api_jobs_start(const struct http_app *app, const struct http_request *reque
 {
     struct dpot_error error = {{0}};
     struct job_record record;
-    uint8_t campaign[DPOT_CAMPAIGN_ID_LEN];
-    const char *kind = NULL;
-    const json_t *parameters = NULL;
+    struct order order;
     json_t *body = NULL;
     dpot_status status = api_parse(request, &body, &error);
     if (status == DPOT_OK) {
-        status = read_start(body, &kind, campaign, &parameters, &error);
+        status = read_start(body, &order, &error);
     }
     if (status == DPOT_OK) {
-        status = runner_start(app->runner, kind, campaign, parameters, &record, &error);
+        status = runner_start(app->runner, order.kind, order.campaign, order.revision,
+                              order.parameters, &record, &error);
+        if (status == DPOT_ERR_STATE) { /* too few reports here; there may be enough elsewhere */
+            revisions_add_hint(app, order.campaign, order.revision, &error);
+        }
     }
     json_decref(body);
     if (status == DPOT_OK) {
-        answer_job(response, &record);
+        answer_started(app, response, &record);
     } else {
         api_refuse(request, response, status, &error);
     }
@@ -123,7 +156,7 @@ void api_jobs_cancel(const struct http_app *app, const struct http_request *requ
     struct job_record record;
     const dpot_status status = runner_cancel(app->runner, request->id, &record, &error);
     if (status == DPOT_OK) {
-        answer_job(response, &record);
+        answer_job(response, &record, describe_job(&record));
     } else {
         api_refuse(request, response, status, &error);
     }

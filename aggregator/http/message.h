@@ -15,6 +15,7 @@ struct http_request {
     const char *path;
     uint8_t id[DPOT_CAMPAIGN_ID_LEN]; /* {id} of the route's pattern: a campaign's or a job's */
     uint8_t digest[DPOT_HASH_LEN];    /* {digest} of the route's pattern: an artifact's */
+    uint32_t revision;                /* of ?revision=N; 0: not given */
     const uint8_t *body;
     size_t body_len;
 };

@@ -4,30 +4,38 @@
 
 #define SPEC_BODY_MAX ((size_t)32 << 20) /* JSON of a campaign of at most 8 MiB */
 #define JOB_BODY_MAX ((size_t)64 << 10)
+#define REVISION_DIGITS 10
 #define NO_BODY_MAX ((size_t)4096) /* an empty body, or a polite {} */
 _Static_assert(JOB_ID_LEN == DPOT_CAMPAIGN_ID_LEN, "both ids fit request->id");
 
+#define ADMIN "/v1/admin"
+#define CAMPAIGN ADMIN "/campaigns/{id}"
+
 static const struct route table[] = {
-    {"GET", "/healthz", ROUTE_PUBLIC, ROUTE_NO_BODY, api_device_health},
-    {"GET", "/readyz", ROUTE_PUBLIC, ROUTE_NO_BODY, api_device_ready},
-    {"GET", "/v1/keys", ROUTE_PUBLIC, ROUTE_NO_BODY, api_device_keys},
-    {"GET", "/v1/campaigns/{id}", ROUTE_PUBLIC, ROUTE_NO_BODY, api_device_campaign},
-    {"POST", "/v1/campaigns/{id}/reports", ROUTE_PUBLIC, ROUTE_BATCH_BODY, api_device_reports},
-    {"POST", "/v1/admin/campaigns", ROUTE_ADMIN, ROUTE_SPEC_BODY, api_admin_create},
-    {"GET", "/v1/admin/campaigns", ROUTE_ADMIN, ROUTE_NO_BODY, api_admin_list},
-    {"GET", "/v1/admin/campaigns/{id}", ROUTE_ADMIN, ROUTE_NO_BODY, api_admin_show},
-    {"POST", "/v1/admin/campaigns/{id}/open", ROUTE_ADMIN, ROUTE_NO_BODY, api_admin_open},
-    {"POST", "/v1/admin/campaigns/{id}/close", ROUTE_ADMIN, ROUTE_NO_BODY, api_admin_close},
-    {"GET", "/v1/admin/campaigns/{id}/pool", ROUTE_ADMIN, ROUTE_NO_BODY, api_admin_pool},
-    {"GET", "/v1/admin/campaigns/{id}/pool/export", ROUTE_ADMIN, ROUTE_NO_BODY, api_admin_export},
-    {"GET", "/v1/admin/campaigns/{id}/pool/coefficients", ROUTE_ADMIN, ROUTE_NO_BODY,
+    {"GET", "/healthz", ROUTE_PUBLIC, ROUTE_NO_BODY, ROUTE_NO_QUERY, api_device_health},
+    {"GET", "/readyz", ROUTE_PUBLIC, ROUTE_NO_BODY, ROUTE_NO_QUERY, api_device_ready},
+    {"GET", "/v1/keys", ROUTE_PUBLIC, ROUTE_NO_BODY, ROUTE_NO_QUERY, api_device_keys},
+    {"GET", "/v1/campaigns/{id}", ROUTE_PUBLIC, ROUTE_NO_BODY, ROUTE_NO_QUERY, api_device_campaign},
+    {"POST", "/v1/campaigns/{id}/reports", ROUTE_PUBLIC, ROUTE_BATCH_BODY, ROUTE_NO_QUERY,
+     api_device_reports},
+    {"POST", ADMIN "/campaigns", ROUTE_ADMIN, ROUTE_SPEC_BODY, ROUTE_NO_QUERY, api_admin_create},
+    {"GET", ADMIN "/campaigns", ROUTE_ADMIN, ROUTE_NO_BODY, ROUTE_NO_QUERY, api_admin_list},
+    {"GET", CAMPAIGN "", ROUTE_ADMIN, ROUTE_NO_BODY, ROUTE_REVISION, api_admin_show},
+    {"GET", CAMPAIGN "/signed", ROUTE_ADMIN, ROUTE_NO_BODY, ROUTE_REVISION, api_admin_signed},
+    {"POST", CAMPAIGN "/open", ROUTE_ADMIN, ROUTE_NO_BODY, ROUTE_NO_QUERY, api_admin_open},
+    {"POST", CAMPAIGN "/close", ROUTE_ADMIN, ROUTE_NO_BODY, ROUTE_NO_QUERY, api_admin_close},
+    {"POST", CAMPAIGN "/revise", ROUTE_ADMIN, ROUTE_SPEC_BODY, ROUTE_NO_QUERY, api_admin_revise},
+    {"GET", CAMPAIGN "/pool", ROUTE_ADMIN, ROUTE_NO_BODY, ROUTE_REVISION, api_admin_pool},
+    {"GET", CAMPAIGN "/pool/export", ROUTE_ADMIN, ROUTE_NO_BODY, ROUTE_REVISION, api_admin_export},
+    {"GET", CAMPAIGN "/pool/coefficients", ROUTE_ADMIN, ROUTE_NO_BODY, ROUTE_REVISION,
      api_admin_coefficients},
-    {"POST", "/v1/admin/campaigns/{id}/revise", ROUTE_ADMIN, ROUTE_SPEC_BODY, api_admin_revise},
-    {"POST", "/v1/admin/jobs", ROUTE_ADMIN, ROUTE_JOB_BODY, api_jobs_start},
-    {"GET", "/v1/admin/jobs", ROUTE_ADMIN, ROUTE_NO_BODY, api_jobs_list},
-    {"GET", "/v1/admin/jobs/{id}", ROUTE_ADMIN, ROUTE_NO_BODY, api_jobs_show},
-    {"POST", "/v1/admin/jobs/{id}/cancel", ROUTE_ADMIN, ROUTE_NO_BODY, api_jobs_cancel},
-    {"GET", "/v1/admin/artifacts/{digest}", ROUTE_ADMIN, ROUTE_NO_BODY, api_jobs_artifact},
+    {"POST", ADMIN "/jobs", ROUTE_ADMIN, ROUTE_JOB_BODY, ROUTE_NO_QUERY, api_jobs_start},
+    {"GET", ADMIN "/jobs", ROUTE_ADMIN, ROUTE_NO_BODY, ROUTE_NO_QUERY, api_jobs_list},
+    {"GET", ADMIN "/jobs/{id}", ROUTE_ADMIN, ROUTE_NO_BODY, ROUTE_NO_QUERY, api_jobs_show},
+    {"POST", ADMIN "/jobs/{id}/cancel", ROUTE_ADMIN, ROUTE_NO_BODY, ROUTE_NO_QUERY,
+     api_jobs_cancel},
+    {"GET", ADMIN "/artifacts/{digest}", ROUTE_ADMIN, ROUTE_NO_BODY, ROUTE_NO_QUERY,
+     api_jobs_artifact},
 };
 
 static const struct {
@@ -78,6 +86,41 @@ const struct route *routes_find(struct http_request *request, const char **allow
              : has_post          ? allowed.post
                                  : NULL;
     return NULL;
+}
+
+/* The digits of a number from 1 to 2^32 - 1 and nothing else; 0 for any other text. */
+static uint32_t parse_revision(const char *text)
+{
+    uint64_t number = 0;
+    const size_t len = strlen(text);
+    if (len == 0 || len > REVISION_DIGITS || strspn(text, "0123456789") != len) {
+        return 0;
+    }
+    for (size_t i = 0; i < len; i++) {
+        number = 10 * number + (uint64_t)(text[i] - '0');
+    }
+    return number <= UINT32_MAX ? (uint32_t)number : 0;
+}
+
+dpot_status routes_take_query(const struct route *route, struct http_request *request,
+                              const char *name, const char *value, struct dpot_error *error)
+{
+    const bool takes_revision = route->query == ROUTE_REVISION;
+    if (!takes_revision || strcmp(name, "revision") != 0) {
+        return dpot_error_set(error, DPOT_ERR_ARGUMENT,
+                              "the query parameter \"%.40s\" is not known here: %s", name,
+                              takes_revision ? "only revision=N is" : "this path takes none");
+    }
+    if (request->revision != 0) {
+        return dpot_error_set(error, DPOT_ERR_ARGUMENT,
+                              "the query parameter revision is given twice: give it once");
+    }
+    request->revision = parse_revision(value ? value : "");
+    return request->revision != 0
+               ? DPOT_OK
+               : dpot_error_set(error, DPOT_ERR_RANGE,
+                                "the query parameter revision is \"%.40s\": give a number from 1",
+                                value ? value : "");
 }
 
 size_t route_body_max(const struct http_app *app, const struct route *route)

@@ -1,4 +1,4 @@
-/* Every route: method, path, who may call it, how long a body it takes, and its handler. One table
+/* Every route: method, path, who may call it, how long a body and which query it takes, and its handler. One table
  * row each.
  *
  * Handlers run on the server's threads, several at once; they change nothing but their answer and
@@ -28,17 +28,28 @@ typedef void (*route_handler)(const struct http_app *app, const struct http_requ
 enum route_auth { ROUTE_PUBLIC, ROUTE_ADMIN };
 enum route_body { ROUTE_NO_BODY, ROUTE_BATCH_BODY, ROUTE_SPEC_BODY, ROUTE_JOB_BODY };
 
+/* The query parameters of an admin route; public routes ignore theirs. */
+enum route_query { ROUTE_NO_QUERY, ROUTE_REVISION };
+
 struct route {
     const char *method;
     const char *pattern; /* "{id}" stands for an id in hex, "{digest}" for an artifact's name */
     enum route_auth auth;
     enum route_body body;
+    enum route_query query;
     route_handler handle;
 };
 
 /* Finds the route of a request and fills request->id or ->digest; HEAD counts as GET. NULL: `*allow` is NULL
  * for an unknown path (404), otherwise the methods the path has (405). */
 const struct route *routes_find(struct http_request *request, const char **allow);
+
+/* Takes one parameter of the query of an admin route, as it stands in the address (`value` may be NULL).
+ * DPOT_ERR_ARGUMENT: the route has no such parameter, or it was given before; DPOT_ERR_RANGE: its value.
+ * A parameter that is not understood is never ignored: the answer would be about something else. */
+DPOT_WARN_UNUSED dpot_status routes_take_query(const struct route *route,
+                                               struct http_request *request, const char *name,
+                                               const char *value, struct dpot_error *error);
 
 /* The longest body the route takes, bytes. */
 size_t route_body_max(const struct http_app *app, const struct route *route);
@@ -73,6 +84,9 @@ void api_admin_export(const struct http_app *app, const struct http_request *req
 void api_admin_coefficients(const struct http_app *app, const struct http_request *request,
                             struct http_response *response);
 void api_admin_revise(const struct http_app *app, const struct http_request *request,
+                      struct http_response *response);
+
+void api_admin_signed(const struct http_app *app, const struct http_request *request,
                       struct http_response *response);
 
 /* api_jobs.c: */

@@ -162,6 +162,20 @@ static size_t keep_escapes(void *ctx, struct MHD_Connection *connection, char *t
     return strlen(text);
 }
 
+/* Every parameter of the query, until one is refused. */
+static enum MHD_Result take_query(void *ctx, enum MHD_ValueKind kind, const char *name,
+                                  const char *value)
+{
+    struct exchange *x = ctx;
+    struct dpot_error error = {{0}};
+    (void)kind;
+    const dpot_status status = routes_take_query(x->route, &x->request, name, value, &error);
+    if (status != DPOT_OK) {
+        refuse(x, 400, status, error.text);
+    }
+    return status == DPOT_OK ? MHD_YES : MHD_NO;
+}
+
 static void decide(struct exchange *x, struct MHD_Connection *connection)
 {
     const char *allow = NULL;
@@ -178,6 +192,9 @@ static void decide(struct exchange *x, struct MHD_Connection *connection)
         refuse(x, 404, DPOT_ERR_NOT_FOUND, "no such path: check the address");
     } else if (x->route->auth == ROUTE_ADMIN) {
         check_token(x, connection);
+    }
+    if (!x->is_refused && x->route->auth == ROUTE_ADMIN) {
+        (void)MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, take_query, x);
     }
     if (x->is_refused) {
         return;

@@ -50,15 +50,16 @@ dpot_status order_check_campaign(const struct job_kind *kind, const struct snaps
 }
 
 dpot_status order_check(const struct snapshot_source *source, const char *kind,
-                        const uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN], const json_t *parameters,
-                        struct job_record *record, struct dpot_error *error)
+                        const uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN], uint32_t revision,
+                        const json_t *parameters, struct job_record *record,
+                        struct dpot_error *error)
 {
     const struct job_kind *found = NULL;
     struct snapshot snapshot;
     *record = (struct job_record){.state = JOB_QUEUED};
     dpot_status status = describe(kind, parameters, &found, record, error);
     if (status == DPOT_OK) {
-        status = snapshot_find(source, campaign_id, &snapshot, error);
+        status = snapshot_find(source, campaign_id, revision, &snapshot, error);
     }
     if (status == DPOT_OK) {
         status = order_check_campaign(found, &snapshot, error);
@@ -67,8 +68,47 @@ dpot_status order_check(const struct snapshot_source *source, const char *kind,
         dpot_random_bytes(record->id, sizeof record->id);
         memcpy(record->campaign_id, campaign_id, sizeof record->campaign_id);
         memcpy(record->hash, snapshot.hash, sizeof record->hash);
+        record->revision = snapshot.campaign->revision;
+        record->revision_state = snapshot.state;
     }
     return status;
+}
+
+/* What a stored job has that this version cannot run: it is never changed into something else. */
+static dpot_status refuse_stored(struct dpot_error *error, dpot_status status)
+{
+    return dpot_error_prefix(
+        error, status,
+        "the job was altered in the store, or queued by another version: start "
+        "a new one");
+}
+
+dpot_status order_read_kind(const char *name, const struct job_kind **kind,
+                            struct dpot_error *error)
+{
+    const dpot_status status = job_kind_find(name, kind, error);
+    return status == DPOT_OK ? status : refuse_stored(error, status);
+}
+
+/* Names the first parameter that is not as this version writes it. */
+static dpot_status compare(const json_t *stored, const json_t *complete, struct dpot_error *error)
+{
+    const char *key = NULL;
+    json_t *value = NULL;
+    json_object_foreach((json_t *)complete, key, value)
+    {
+        const json_t *found = json_object_get(stored, key);
+        if (!found) {
+            return dpot_error_set(error, DPOT_ERR_CORRUPT,
+                                  "it has no parameters.%s, which this version needs", key);
+        }
+        if (!json_equal(found, value)) {
+            return dpot_error_set(error, DPOT_ERR_CORRUPT,
+                                  "its parameters.%s is not written as this version writes it",
+                                  key);
+        }
+    }
+    return DPOT_OK;
 }
 
 dpot_status order_read_parameters(const struct job_kind *kind, const char *text,
@@ -80,16 +120,13 @@ dpot_status order_read_parameters(const struct job_kind *kind, const char *text,
     if (status == DPOT_OK) {
         status = kind->complete(stored, parameters, error);
     }
-    if (status == DPOT_OK && !json_equal(stored, *parameters)) {
-        status = DPOT_ERR_CORRUPT;
+    if (status == DPOT_OK) { /* `complete` has refused every key that it does not know */
+        status = compare(stored, *parameters, error);
+    }
+    if (status != DPOT_OK) {
         json_decref(*parameters);
         *parameters = NULL;
-        (void)dpot_error_set(error, status, "the parameters in the store are not complete");
     }
     json_decref(stored);
-    return status == DPOT_OK
-               ? status
-               : dpot_error_prefix(error, status,
-                                   "the job was altered in the store, or queued by another "
-                                   "version: start a new one");
+    return status == DPOT_OK ? status : refuse_stored(error, status);
 }

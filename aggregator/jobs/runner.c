@@ -63,8 +63,10 @@ static void note_progress(void *ctx, size_t n_done, size_t n_total)
 }
 
 /* What every artifact says, whatever its kind. */
-static void label(const struct job_record *record, struct dpot_artifact *artifact)
+static void label(const struct job_record *record, const struct dpot_campaign *campaign,
+                  struct dpot_artifact *artifact)
 {
+    artifact->revision = campaign->revision;
     (void)snprintf(artifact->kind, sizeof artifact->kind, "%s", record->kind);
     (void)snprintf(artifact->program_version, sizeof artifact->program_version, "%s",
                    DPOT_PROGRAM_VERSION);
@@ -79,7 +81,7 @@ static dpot_status run_kind(struct runner *r, const struct job_kind *kind,
     struct dpot_artifact artifact = {.n_values = 0};
     const struct solve_control control = {.cancel = &r->stop, .progress = note_progress, .ctx = r};
     const struct job_input input = {snapshot, parameters, &control};
-    label(&r->current, &artifact);
+    label(&r->current, snapshot->campaign, &artifact);
     dpot_status status = order_check_campaign(kind, snapshot, error);
     if (status == DPOT_OK) {
         status = kind->run(&input, &artifact, error);
@@ -97,7 +99,7 @@ static dpot_status run_current(struct runner *r, struct dpot_buf *bytes, struct 
     const struct job_kind *kind = NULL;
     struct snapshot snapshot;
     json_t *parameters = NULL;
-    dpot_status status = job_kind_find(r->current.kind, &kind, error);
+    dpot_status status = order_read_kind(r->current.kind, &kind, error);
     if (status == DPOT_OK) {
         status = order_read_parameters(kind, r->current.parameters, &parameters, error);
     }
@@ -297,11 +299,12 @@ void runner_close(struct runner *runner)
 /* ---- what admins ask ---- */
 
 dpot_status runner_start(struct runner *runner, const char *kind,
-                         const uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN], const json_t *parameters,
-                         struct job_record *record, struct dpot_error *error)
+                         const uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN], uint32_t revision,
+                         const json_t *parameters, struct job_record *record,
+                         struct dpot_error *error)
 {
     dpot_status status =
-        order_check(&runner->config.source, kind, campaign_id, parameters, record, error);
+        order_check(&runner->config.source, kind, campaign_id, revision, parameters, record, error);
     if (status != DPOT_OK) {
         return status;
     }
@@ -326,15 +329,22 @@ static void copy_current(const struct runner *runner, struct job_record *record)
     record->n_total = atomic_load(&runner->n_total);
 }
 
+/* A record of the job at hand, as the store has it, with what the worker knows better. The state of its
+ * revision is the store's: that may have been closed since the job began. */
+static void overlay_current(const struct runner *runner, struct job_record *record)
+{
+    const enum revision_state revision_state = record->revision_state;
+    copy_current(runner, record);
+    record->revision_state = revision_state;
+}
+
 dpot_status runner_get(struct runner *runner, const uint8_t id[JOB_ID_LEN],
                        struct job_record *record, struct dpot_error *error)
 {
-    dpot_status status = DPOT_OK;
     (void)pthread_mutex_lock(&runner->mutex);
-    if (is_current(runner, id)) {
-        copy_current(runner, record);
-    } else {
-        status = store_get_job(runner->config.source.store, id, record, error);
+    const dpot_status status = store_get_job(runner->config.source.store, id, record, error);
+    if (status == DPOT_OK && is_current(runner, id)) {
+        overlay_current(runner, record);
     }
     (void)pthread_mutex_unlock(&runner->mutex);
     return status;
@@ -353,6 +363,7 @@ static int pass_on(void *ctx, const struct job_record *record)
     struct listing *listing = ctx;
     const bool is_it =
         listing->has_current && memcmp(listing->current.id, record->id, JOB_ID_LEN) == 0;
+    listing->current.revision_state = record->revision_state; /* closed since it began, maybe */
     return listing->each(listing->ctx,
                          is_it && record->state == JOB_RUNNING ? &listing->current : record);
 }

@@ -41,14 +41,14 @@ DPOT_WARN_UNUSED dpot_status runner_open(const struct runner_config *config, str
  * allowed. */
 void runner_close(struct runner *runner);
 
-/* Queues a job about the revision of a campaign that is open, else the newest closed one, else the
- * newest draft; `parameters` is an object, or NULL for none. DPOT_ERR_RANGE or DPOT_ERR_MALFORMED
- * (kind, parameters, a campaign such a job cannot have), DPOT_ERR_NOT_FOUND (campaign),
+/* Queues a job about a revision of a campaign, by its number; 0: the one that is open, else the newest
+ * closed one, else the newest draft; `parameters` is an object, or NULL for none. DPOT_ERR_RANGE or DPOT_ERR_MALFORMED
+ * (kind, parameters, a campaign such a job cannot have), DPOT_ERR_NOT_FOUND (campaign, revision),
  * DPOT_ERR_STATE ("not yet: 812 of 1000 accepted reports"), ...: nothing was queued. */
 DPOT_WARN_UNUSED dpot_status runner_start(struct runner *runner, const char *kind,
                                           const uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN],
-                                          const json_t *parameters, struct job_record *record,
-                                          struct dpot_error *error);
+                                          uint32_t revision, const json_t *parameters,
+                                          struct job_record *record, struct dpot_error *error);
 
 /* A job with the progress it has now. DPOT_ERR_NOT_FOUND. */
 DPOT_WARN_UNUSED dpot_status runner_get(struct runner *runner, const uint8_t id[JOB_ID_LEN],

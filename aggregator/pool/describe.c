@@ -1,5 +1,6 @@
 #include "pool/describe.h"
 
+#include "campaign/content.h"
 #include "pool/decode.h"
 
 /* "malformed": 3, ... without the "rejected_" that the names share. */
@@ -42,10 +43,16 @@ static dpot_status add_vector(json_t *pool, const struct dpot_campaign *campaign
 json_t *describe_pool(const struct dpot_campaign *campaign, const uint8_t hash[DPOT_HASH_LEN],
                       const struct pool_count *count)
 {
-    char hex[2 * DPOT_HASH_LEN + 1];
+    char hex[2 * DPOT_HASH_LEN + 1], digest_hex[2 * DPOT_HASH_LEN + 1];
+    uint8_t digest[DPOT_HASH_LEN];
+    if (content_digest(campaign, digest, NULL) != DPOT_OK) {
+        return NULL;
+    }
     dpot_hex_encode(hex, hash, DPOT_HASH_LEN);
+    dpot_hex_encode(digest_hex, digest, sizeof digest);
     json_t *pool = json_pack(
-        "{s:s,s:s,s:n,s:I,s:I,s:I,s:o,s:I,s:b}", "campaign_hash", hex, "mechanism",
+        "{s:I,s:s,s:s,s:s,s:n,s:I,s:I,s:I,s:o,s:I,s:b}", "revision", (json_int_t)campaign->revision,
+        "campaign_hash", hex, "content_digest", digest_hex, "mechanism",
         dpot_mechanism_name(campaign->mechanism), "scale", "n", (json_int_t)count->n_accepted,
         "accepted", (json_int_t)count->n_accepted, "duplicate", (json_int_t)count->n_duplicate,
         "rejected", describe_rejected(count), "min_pool", (json_int_t)campaign->min_pool,

@@ -6,7 +6,7 @@
 #include "files/json.h"
 #include "store/store.h"
 
-/* {"campaign_hash", "mechanism", "scale", "n", "accepted", "duplicate", "rejected": {"malformed", ...},
+/* {"revision", "campaign_hash", "content_digest" (campaign/content.h), "mechanism", "scale", "n", "accepted", "duplicate", "rejected": {"malformed", ...},
  * "min_pool", "is_ready"}; scale is null for an index mechanism. Of a vector mechanism also {"dim",
  * "data_dim", "transform": {"type": "none"} or {"type": "dct", "shape": [rows, cols], "keep": [numbers of
  * the coefficients]}}. New reference; NULL when memory is out. */

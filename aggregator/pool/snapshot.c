@@ -16,8 +16,10 @@ static dpot_status take(const struct snapshot_source *source,
     struct pool_count count;
     const dpot_status status =
         store_count_pool(source->store, revision->record.hash, &count, error);
-    *snapshot = (struct snapshot){
-        .store = source->store, .campaign = revision->campaign, .n_accepted = count.n_accepted};
+    *snapshot = (struct snapshot){.store = source->store,
+                                  .campaign = revision->campaign,
+                                  .state = revision->record.state,
+                                  .n_accepted = count.n_accepted};
     memcpy(snapshot->hash, revision->record.hash, sizeof snapshot->hash);
     return status;
 }
@@ -31,11 +33,11 @@ dpot_status snapshot_take(const struct snapshot_source *source, const uint8_t ha
 }
 
 dpot_status snapshot_find(const struct snapshot_source *source,
-                          const uint8_t id[DPOT_CAMPAIGN_ID_LEN], struct snapshot *snapshot,
-                          struct dpot_error *error)
+                          const uint8_t id[DPOT_CAMPAIGN_ID_LEN], uint32_t number,
+                          struct snapshot *snapshot, struct dpot_error *error)
 {
     struct registry_revision revision;
-    const dpot_status status = registry_find(source->registry, id, &revision, error);
+    const dpot_status status = registry_select(source->registry, id, number, &revision, error);
     return status == DPOT_OK ? take(source, &revision, snapshot, error) : status;
 }
 
@@ -44,10 +46,10 @@ dpot_status snapshot_check_ready(const struct snapshot *snapshot, struct dpot_er
     const uint64_t min_pool = snapshot->campaign->min_pool;
     if (snapshot->n_accepted < min_pool) {
         return dpot_error_set(error, DPOT_ERR_STATE,
-                              "not yet: %llu of %llu accepted reports: wait until the pool reaches "
-                              "the campaign's min_pool",
+                              "not yet: %llu of %llu accepted reports in revision %u: wait until "
+                              "the pool reaches the campaign's min_pool",
                               (unsigned long long)snapshot->n_accepted,
-                              (unsigned long long)min_pool);
+                              (unsigned long long)min_pool, snapshot->campaign->revision);
     }
     return DPOT_OK;
 }

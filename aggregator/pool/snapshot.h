@@ -26,20 +26,21 @@ struct snapshot_source {
 struct snapshot {
     struct store *store;
     const struct dpot_campaign *campaign; /* borrowed from the registry for its life */
+    enum revision_state state;            /* when the snapshot was taken */
     uint8_t hash[DPOT_HASH_LEN];
     uint64_t n_accepted; /* when the snapshot was taken */
 };
 
-/* Of a revision; or of the revision of a campaign that is open, else the newest closed one, else the
- * newest draft. DPOT_ERR_NOT_FOUND, DPOT_ERR_CORRUPT, DPOT_ERR_IO, DPOT_ERR_MEMORY. */
+/* Of a revision; or of the revision of a campaign with this number, or for 0 of the one that is open,
+ * else the newest closed one, else the newest draft. DPOT_ERR_NOT_FOUND, DPOT_ERR_CORRUPT, DPOT_ERR_IO, DPOT_ERR_MEMORY. */
 DPOT_WARN_UNUSED dpot_status snapshot_take(const struct snapshot_source *source,
                                            const uint8_t hash[DPOT_HASH_LEN],
                                            struct snapshot *snapshot, struct dpot_error *error);
 DPOT_WARN_UNUSED dpot_status snapshot_find(const struct snapshot_source *source,
-                                           const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
+                                           const uint8_t id[DPOT_CAMPAIGN_ID_LEN], uint32_t number,
                                            struct snapshot *snapshot, struct dpot_error *error);
 
-/* DPOT_ERR_STATE "not yet: 812 of 1000 accepted reports" below the campaign's min_pool. */
+/* DPOT_ERR_STATE "not yet: 812 of 1000 accepted reports in revision 2" below the campaign's min_pool. */
 DPOT_WARN_UNUSED dpot_status snapshot_check_ready(const struct snapshot *snapshot,
                                                   struct dpot_error *error);
 

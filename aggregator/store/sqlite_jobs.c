@@ -4,7 +4,9 @@
 
 #define JOB_COLUMNS                                                                                \
     "id, kind, campaign_id, hash, parameters, state, n_done, n_total, created_ms, started_ms,"     \
-    " ended_ms, sentence, n_attempts, artifact"
+    " ended_ms, sentence, n_attempts, artifact,"                                                   \
+    " (SELECT r.revision FROM revision AS r WHERE r.hash = job.hash),"                             \
+    " (SELECT r.state FROM revision AS r WHERE r.hash = job.hash)"
 
 dpot_status sqlite_store_add_job(struct store *store, const struct job_record *record,
                                  struct dpot_error *error)
@@ -45,7 +47,9 @@ static dpot_status read_record(struct query q, struct job_record *record, struct
                                   .n_attempts = (uint32_t)query_integer(q, 12),
                                   .created_ms = query_integer(q, 8),
                                   .started_ms = query_integer(q, 9),
-                                  .ended_ms = query_integer(q, 10)};
+                                  .ended_ms = query_integer(q, 10),
+                                  .revision = (uint32_t)query_integer(q, 14), /* NULL reads as 0 */
+                                  .revision_state = (enum revision_state)query_integer(q, 15)};
     if (!sqlite_store_read_bytes(q, 0, record->id, sizeof record->id) ||
         !read_text(q, 1, record->kind, sizeof record->kind) ||
         !sqlite_store_read_bytes(q, 2, record->campaign_id, sizeof record->campaign_id) ||

@@ -141,6 +141,8 @@ struct job_record {
     char kind[JOB_KIND_SIZE];
     uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN];
     uint8_t hash[DPOT_HASH_LEN];          /* the revision it is about */
+    uint32_t revision;                    /* its number; read, never written; 0: it is not there */
+    enum revision_state revision_state;   /* likewise, as of the reading */
     char parameters[JOB_PARAMETERS_SIZE]; /* JSON */
     enum job_state state;
     uint64_t n_done, n_total;                 /* progress; n_total 0: not known yet */

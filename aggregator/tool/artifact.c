@@ -59,9 +59,11 @@ static json_t *describe(const struct dpot_artifact *artifact)
 {
     json_t *parameters = json_loads(artifact->parameters, 0, NULL);
     json_t *object = json_pack(
-        "{s:s,s:s,s:o,s:o,s:o,s:o,s:I}", "kind", artifact->kind, "program_version",
+        "{s:s,s:s,s:o,s:o,s:o,s:o,s:o,s:I}", "kind", artifact->kind, "program_version",
         artifact->program_version, "campaign_hash",
-        hex_text(artifact->campaign_hash, DPOT_HASH_LEN), "pool_count",
+        hex_text(artifact->campaign_hash, DPOT_HASH_LEN), "revision",
+        artifact->revision > 0 ? json_integer((json_int_t)artifact->revision) : json_null(),
+        "pool_count",
         artifact->has_pool ? json_integer((json_int_t)artifact->pool_count) : json_null(),
         "pool_checksum",
         artifact->has_pool ? hex_text(artifact->pool_checksum, DPOT_HASH_LEN) : json_null(),
@@ -142,7 +144,9 @@ const struct command command_artifact_get = {
     .details =
         "Its bytes are checked against the digest. --out F gets the values (masses of a base\n"
         "measure, frequencies of an estimate) and F.json the rest: digest, kind, program_version,\n"
-        "campaign_hash, pool_count and pool_checksum (null when no report was read), parameters,\n"
+        "campaign_hash, revision (its number; null in artifacts of older versions), pool_count "
+        "and\n"
+        " pool_checksum (null when no report was read), parameters,\n"
         "n_values, the numbers of the kind (objective, lower_bound, total_mass, ...), counts. A\n"
         "name that ends in .pb gets the bytes as they are. Keys: those of F.json.",
     .example = "dpot artifact get 0f2b4c6d8e0a1c3e5f7092b4d6f81a3c5e7092b4d6f81a3c5e7092b4d6f81a3c "

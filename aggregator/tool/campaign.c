@@ -6,7 +6,7 @@
 #include "files/output.h"
 #include "tool/campaign_file.h"
 #include "tool/options.h"
-#include "tool/remote.h"
+#include "tool/revision.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,13 +21,18 @@ static const struct option admin_options[] = {
 };
 
 static const struct option show_options[] = {
-    REMOTE_OPTIONS,      REMOTE_TOKEN_OPTION,
-    CAMPAIGN_PIN_OPTION, {"points", NULL, "with a file: list the points too"},
+    REMOTE_OPTIONS,
+    REMOTE_TOKEN_OPTION,
+    REVISION_OPTION,
+    CAMPAIGN_PIN_OPTION,
+    {"points", NULL, "with a file: list the points too"},
     {NULL, NULL, NULL},
 };
 
 static const struct option fetch_options[] = {
+    {"revision", "N", "another one than the server gives to devices; needs the admin token"},
     REMOTE_OPTIONS,
+    REMOTE_TOKEN_OPTION,
     CAMPAIGN_PIN_OPTION,
     {"out", "F", "where the signed bytes go"},
     {NULL, NULL, NULL},
@@ -136,16 +141,41 @@ static dpot_status show_file(struct run *run, const char *text)
     return object ? DPOT_OK : DPOT_ERR_MEMORY;
 }
 
+/* Replaces the result by what people read. */
+static dpot_status present(struct run *run)
+{
+    json_t *shown = revision_present(run, run->result);
+    json_decref(run->result);
+    run->result = shown;
+    return shown ? DPOT_OK : DPOT_ERR_MEMORY;
+}
+
+static dpot_status show_remote(struct run *run, const char *id)
+{
+    char path[96];
+    uint32_t number = 0;
+    dpot_status status = check_id(run, id);
+    if (status == DPOT_OK) {
+        status = revision_read(run, &number);
+    }
+    (void)snprintf(path, sizeof path, "/v1/admin/campaigns/%.32s", id);
+    revision_append(path, sizeof path, number);
+    if (status == DPOT_OK) {
+        status = remote_admin(run, "GET", path, NULL);
+    }
+    if (status == DPOT_OK && number > 0 && revision_of(run->result) != number) {
+        status = dpot_error_set(&run->error, DPOT_ERR_SERVER,
+                                "the server does not answer about revision %u: it is older than "
+                                "this program",
+                                number);
+    }
+    return status == DPOT_OK ? present(run) : status;
+}
+
 static dpot_status run_show(struct run *run)
 {
     const char *text = run->operands[0];
-    char path[96];
-    if (!option_is_given(run, "server")) {
-        return show_file(run, text);
-    }
-    const dpot_status status = check_id(run, text);
-    (void)snprintf(path, sizeof path, "/v1/admin/campaigns/%.32s", text);
-    return status == DPOT_OK ? remote_admin(run, "GET", path, NULL) : status;
+    return option_is_given(run, "server") ? show_remote(run, text) : show_file(run, text);
 }
 
 const struct command command_campaign_show = {
@@ -156,8 +186,9 @@ const struct command command_campaign_show = {
     .details =
         "An ID needs --server and the admin token; a file is read here, without a network. A\n"
         "signed file is verified under --pin, or else under the signer that it names. Keys: of\n"
-        "the server id, revision, hash, state, spec, pool; of a file those of the SPEC, hash,\n"
-        "signed, signer.",
+        "the server id, revision, hash, state, spec, pool (of --revision N, else of the open one)\n"
+        "and revisions [{revision, hash, state, accepted, opens, closes}], every one; of a file\n"
+        "those of the SPEC, hash, signed, signer.",
     .example = "dpot campaign show census.json --json",
     .options = show_options,
     .run = run_show,
@@ -175,7 +206,8 @@ static dpot_status change_state(struct run *run, const char *verb)
 
 static dpot_status run_open(struct run *run)
 {
-    return change_state(run, "open");
+    const dpot_status status = change_state(run, "open");
+    return status == DPOT_OK ? present(run) : status;
 }
 
 static dpot_status run_close(struct run *run)
@@ -189,7 +221,9 @@ const struct command command_campaign_open = {
     .n_operands = 1,
     .summary = "open the draft revision of a campaign: devices may report",
     .details =
-        "Opening a revision closes the one that was open. Keys: id, revision, hash, name, state.",
+        "Opening a revision closes the one that was open for good; its pool stays readable with\n"
+        "--revision N (dpot pool, dpot job start). Keys: id, revision, hash, name, state, closed\n"
+        "(null, or the same of the revision that was closed, and accepted).",
     .example =
         "dpot campaign open 3f1d5a0c9b7e4826a1c0d2e4f6a8b0c2 --server https://pool.example.org",
     .options = admin_options,
@@ -251,7 +285,9 @@ const struct command command_campaign_fetch = {
     .operands = "ID",
     .n_operands = 1,
     .summary = "save the signed campaign that a server gives to devices",
-    .details = "Needs no token. Keys: hash, signer, name, revision, bytes.",
+    .details =
+        "Needs no token, unless --revision asks for another one than devices get. Keys: hash,\n"
+        "signer, name, revision, bytes.",
     .example = "dpot campaign fetch 3f1d5a0c9b7e4826a1c0d2e4f6a8b0c2 --server "
                "https://pool.example.org --out census.signed",
     .options = fetch_options,

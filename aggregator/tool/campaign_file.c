@@ -4,7 +4,7 @@
 #include "mechanism/mechanism.h"
 #include "proto/wire_campaign.h"
 #include "tool/options.h"
-#include "tool/remote.h"
+#include "tool/revision.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -155,21 +155,35 @@ static dpot_status open_signed(struct run *run, struct campaign_file *file)
     return DPOT_OK;
 }
 
-static dpot_status fetch(struct run *run, const char *id, struct campaign_file *file)
+/* The signed bytes: what devices get, or with a number any revision. */
+static dpot_status download(struct run *run, const char *id, uint32_t number,
+                            struct campaign_file *file)
 {
     struct remote remote;
-    char path[64];
-    (void)snprintf(path, sizeof path, "/v1/campaigns/%s", id);
-    dpot_status status = remote_open(run, false, &remote);
+    char path[96];
+    (void)snprintf(path, sizeof path,
+                   number > 0 ? "/v1/admin/campaigns/%s/signed" : "/v1/campaigns/%s", id);
+    revision_append(path, sizeof path, number);
+    dpot_status status = remote_open(run, number > 0, &remote);
     if (status == DPOT_OK) {
         status = remote_call(&remote, "GET", path, NULL, &file->signed_bytes);
-        if (status == DPOT_ERR_NOT_FOUND) {
+        if (status == DPOT_ERR_NOT_FOUND && number == 0) {
             status = dpot_error_set(&run->error, status,
                                     "%s serves no campaign %s: check the ID, and that it is open",
                                     remote.url, id);
         }
     }
     remote_close(&remote);
+    return status;
+}
+
+static dpot_status fetch(struct run *run, const char *id, struct campaign_file *file)
+{
+    uint32_t number = 0;
+    dpot_status status = revision_read(run, &number);
+    if (status == DPOT_OK) {
+        status = download(run, id, number, file);
+    }
     if (status == DPOT_OK) {
         status = open_signed(run, file);
     }
@@ -180,6 +194,10 @@ static dpot_status fetch(struct run *run, const char *id, struct campaign_file *
                               memcmp(asked, file->campaign.id, sizeof asked) != 0)) {
         status = dpot_error_set(&run->error, DPOT_ERR_SIGNATURE,
                                 "the server answered with campaign %s", served);
+    }
+    if (status == DPOT_OK && number > 0 && file->campaign.revision != number) {
+        status = dpot_error_set(&run->error, DPOT_ERR_SIGNATURE,
+                                "the server answered with revision %u", file->campaign.revision);
     }
     file->is_remote = true;
     return status;
@@ -241,6 +259,8 @@ dpot_status campaign_file_load(struct run *run, const char *text, struct campaig
     dpot_status status = DPOT_OK;
     if (is_campaign_id(text) && option_is_given(run, "server")) {
         status = fetch(run, text, file);
+    } else if (option_is_given(run, "revision")) {
+        status = RUN_USAGE(run, "--revision goes with an ID and --server: a file is one revision");
     } else {
         struct dpot_buf bytes;
         dpot_buf_init(&bytes, DPOT_JSON_BYTES_MAX, NULL);

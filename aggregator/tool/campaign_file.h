@@ -16,7 +16,8 @@ struct campaign_file {
 };
 
 /* Loads what `text` names: an ID when it is 32 hex digits and --server is given, otherwise a file,
- * told apart by its first byte ('{': SPEC). A signed campaign must verify under --pin when the
+ * told apart by its first byte ('{': SPEC). Of an ID it is the revision that devices get, or, when the
+ * command has that option, the one of --revision, for which the server wants the admin token. A signed campaign must verify under --pin when the
  * command has that option and it is given; otherwise under the signer it names. Sentences name the
  * file. */
 DPOT_WARN_UNUSED dpot_status campaign_file_load(struct run *run, const char *text,

@@ -96,7 +96,8 @@ const struct command command_campaign_revise = {
     .summary = "make the next revision of a campaign, with another base measure (a draft)",
     .details =
         "Everything else stays as in the newest revision. Opening it (dpot campaign open) closes\n"
-        "the former one; devices fetch it when they enroll again, and a report to it is charged\n"
+        "the former one, whose pool stays readable with --revision; devices fetch it when they "
+        "enroll again, and a report to it is charged\n"
         "again. The total mass of the measure is kept. Keys: id, revision, hash, name, state.",
     .example = "dpot campaign revise 3f1d5a0c9b7e4826a1c0d2e4f6a8b0c2 --base-measure m.npy "
                "--server https://pool.example.org",

@@ -12,7 +12,8 @@
 #include "tool/load.h"
 #include "tool/options.h"
 #include "tool/progress.h"
-#include "tool/remote.h"
+#include "tool/provenance.h"
+#include "tool/revision.h"
 #include "tool/side_file.h"
 
 #include <math.h>
@@ -29,7 +30,9 @@ static const struct option options[] = {
     {"pool", "F", "indices of the reports (n,), from dpot pool"},
     {"bootstrap", "B", "resamples for the intervals (default 200; 0: none)"},
     {"out", "F", "frequencies (kv,); F.json holds standard errors and intervals"},
+    {"revision", "N", "of an ID: another revision than devices get; needs the admin token"},
     REMOTE_OPTIONS,
+    REMOTE_TOKEN_OPTION,
     CAMPAIGN_PIN_OPTION,
     {NULL, NULL, NULL},
 };
@@ -38,6 +41,7 @@ struct estimate {
     struct run *run;
     const char *pool_path, *out_path;
     struct campaign_file file;
+    json_t *pool_side; /* the file beside the pool; NULL without one */
     size_t n, kv, n_resamples;
     uint32_t *pool;         /* (n) */
     struct array frequency; /* (kv) */
@@ -61,28 +65,6 @@ static dpot_status read_options(struct estimate *e, const char **campaign)
     }
     e->n_resamples = (size_t)n_resamples;
     return status == DPOT_OK ? option_array_output(run, "out", &e->out_path) : status;
-}
-
-/* The side file of the pool, when there is one, must name the same revision. */
-static dpot_status check_side_file(struct estimate *e)
-{
-    json_t *side = NULL;
-    char hash[2 * DPOT_HASH_LEN + 1];
-    dpot_status status = side_file_read(e->pool_path, &side, &e->run->error);
-    if (status == DPOT_ERR_NOT_FOUND) {
-        return DPOT_OK;
-    }
-    const char *text = json_string_value(json_object_get(side, "campaign_hash"));
-    dpot_hex_encode(hash, e->file.hash, sizeof e->file.hash);
-    if (status == DPOT_OK && text && e->file.is_signed && strcmp(text, hash) != 0) {
-        status =
-            dpot_error_set(&e->run->error, DPOT_ERR_RANGE,
-                           "--pool %s holds reports of campaign hash %.12s..., not of %.12s...: "
-                           "give the campaign of this pool",
-                           e->pool_path, text, hash);
-    }
-    json_decref(side);
-    return status;
 }
 
 static dpot_status check_pool(struct estimate *e, const struct array *array)
@@ -240,15 +222,30 @@ static void put_intervals(struct estimate *e, json_t *side)
     (void)json_object_set_new(side, "level", json_real(LEVEL));
 }
 
-static dpot_status write_side_file(struct estimate *e)
+/* Which revision the reports are of: a SPEC has none, but the pool's side file may tell. */
+static void put_revision(const struct estimate *e, json_t *object)
 {
     char hash[2 * DPOT_HASH_LEN + 1];
-    json_t *side = json_object();
+    json_t *told_hash = json_object_get(e->pool_side, "campaign_hash");
+    json_t *told = json_object_get(e->pool_side, "revision");
     dpot_hex_encode(hash, e->file.hash, sizeof e->file.hash);
+    (void)json_object_set_new(object, "campaign_hash",
+                              e->file.is_signed ? json_string(hash)
+                              : told_hash       ? json_incref(told_hash)
+                                                : json_null());
+    (void)json_object_set_new(object, "revision",
+                              e->file.is_signed
+                                  ? json_integer((json_int_t)e->file.campaign.revision)
+                              : told ? json_incref(told)
+                                     : json_null());
+}
+
+static dpot_status write_side_file(struct estimate *e)
+{
+    json_t *side = json_object();
     (void)json_object_set_new(side, "method", json_string("frequency"));
     (void)json_object_set_new(side, "is_corrected", json_false());
-    (void)json_object_set_new(side, "campaign_hash",
-                              e->file.is_signed ? json_string(hash) : json_null());
+    put_revision(e, side);
     (void)json_object_set_new(side, "n", json_integer((json_int_t)e->n));
     (void)json_object_set_new(side, "kv", json_integer((json_int_t)e->kv));
     (void)json_object_set_new(side, "bootstrap", json_integer((json_int_t)e->n_resamples));
@@ -267,6 +264,7 @@ static void put_result(struct estimate *e)
     run_put_integer(e->run, "kv", e->kv);
     run_put_text(e->run, "method", "frequency");
     run_put(e->run, "is_corrected", json_false());
+    put_revision(e, e->run->result);
     run_put_integer(e->run, "min_pool", e->file.campaign.min_pool);
     run_put_integer(e->run, "bootstrap", e->n_resamples);
 }
@@ -281,7 +279,7 @@ static dpot_status run_estimate(struct run *run)
     }
     if (status == DPOT_OK) {
         e.kv = e.file.campaign.output.size;
-        status = check_side_file(&e);
+        status = provenance_check(run, &e.file, "pool", e.pool_path, &e.pool_side);
     }
     if (status == DPOT_OK) {
         status = load_pool(&e);
@@ -302,6 +300,7 @@ static dpot_status run_estimate(struct run *run)
     dpot_free_array(NULL, e.pool, e.n, sizeof *e.pool);
     dpot_free_array(NULL, e.counts, e.counts_size, sizeof *e.counts);
     array_release(&e.frequency);
+    json_decref(e.pool_side);
     campaign_file_release(&e.file);
     return status;
 }
@@ -314,8 +313,11 @@ const struct command command_estimate = {
         "standard error and a 95% percentile interval of every point, from the bootstrap.\n"
         "Frequencies are those of the reports, not corrected for the mechanism (is_corrected is\n"
         "false); campaigns with sample_first, whose channel is known, get a warning.\n"
+        "The campaign must be the one of the pool, as its side file tells: a SPEC by what it\n"
+        "computes, a signed campaign by its revision (--revision N of an ID; exit code 3).\n"
         "Exit code 7 below the campaign's min_pool. Keys: n, kv, method (frequency),\n"
-        "is_corrected, min_pool, bootstrap.",
+        "is_corrected, campaign_hash, revision (null when neither campaign nor pool tells),\n"
+        "min_pool, bootstrap.",
     .example = "dpot estimate --campaign campaign.signed --pool pool.npy --out estimate.csv",
     .options = options,
     .run = run_estimate,

@@ -3,7 +3,7 @@
 
 #include "tool/options.h"
 #include "tool/progress.h"
-#include "tool/remote.h"
+#include "tool/revision.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +17,7 @@
 
 static const struct option start_options[] = {
     {"campaign", "ID", "the campaign it is about"},
+    REVISION_OPTION,
     {"wait", NULL, "wait for its end, with a progress bar"},
     REMOTE_OPTIONS,
     REMOTE_TOKEN_OPTION,
@@ -63,10 +64,13 @@ static dpot_status parse_parameters(struct run *run, json_t *parameters)
 }
 
 static dpot_status post_job(struct run *run, struct remote *remote, const char *campaign,
-                            json_t *parameters, json_t **job)
+                            uint32_t revision, json_t *parameters, json_t **job)
 {
     json_t *request = json_pack("{s:s,s:s,s:O}", "kind", run->operands[0], "campaign", campaign,
                                 "parameters", parameters);
+    if (request && revision > 0) { /* an older server refuses the key by name */
+        (void)json_object_set_new(request, "revision", json_integer((json_int_t)revision));
+    }
     char *body = request ? json_dumps(request, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
     json_decref(request);
     if (!body) {
@@ -145,13 +149,17 @@ static dpot_status judge(struct run *run, const json_t *job)
     return DPOT_OK;
 }
 
-static dpot_status start_job(struct run *run, const char *campaign, json_t *parameters)
+static dpot_status start_job(struct run *run, const char *campaign, uint32_t revision,
+                             json_t *parameters)
 {
     struct remote remote;
-    json_t *job = NULL;
+    json_t *job = NULL, *others = NULL;
     dpot_status status = remote_open(run, true, &remote);
     if (status == DPOT_OK) {
-        status = post_job(run, &remote, campaign, parameters, &job);
+        status = post_job(run, &remote, campaign, revision, parameters, &job);
+    }
+    if (status == DPOT_OK) { /* only the first answer tells */
+        others = json_incref(json_object_get(job, "other_revisions"));
     }
     if (status == DPOT_OK && option_is_given(run, "wait")) {
         status = wait_for(run, &remote, &job);
@@ -159,9 +167,11 @@ static dpot_status start_job(struct run *run, const char *campaign, json_t *para
     }
     remote_close(&remote);
     if (status == DPOT_OK) {
+        (void)(others ? json_object_set(job, "other_revisions", others) : 0);
         json_decref(run->result);
-        run->result = json_incref(job);
+        run->result = revision_present(run, job);
     }
+    json_decref(others);
     json_decref(job);
     return status;
 }
@@ -169,16 +179,20 @@ static dpot_status start_job(struct run *run, const char *campaign, json_t *para
 static dpot_status run_start(struct run *run)
 {
     const char *campaign = NULL;
+    uint32_t revision = 0;
     dpot_status status = option_require(run, "campaign", "the ID of a campaign", &campaign);
     if (status == DPOT_OK && !is_campaign_id(campaign)) {
         status = RUN_USAGE(run, "--campaign is %.80s: an ID has 32 hex digits", campaign);
+    }
+    if (status == DPOT_OK) {
+        status = revision_read(run, &revision);
     }
     json_t *parameters = json_object();
     if (status == DPOT_OK) {
         status = parse_parameters(run, parameters);
     }
     if (status == DPOT_OK) {
-        status = start_job(run, campaign, parameters);
+        status = start_job(run, campaign, revision, parameters);
     }
     json_decref(parameters);
     return status;
@@ -196,9 +210,11 @@ const struct command command_job_start = {
         "                max_iterations=N (10000), gap=G (1e-6). Reads no report.\n"
         "  estimate      the share of reports that name each output point; exit code 7 below the\n"
         "                campaign's min_pool\n"
+        "It is about one revision: without --revision the open one, else the newest closed one.\n"
         "Jobs run one after another; a job outlives this command and a restart of the server.\n"
         "With --wait a failed job is exit code 1, a cancelled one 7. Keys: id, kind, campaign,\n"
-        "campaign_hash, parameters, state (queued, running, done, failed, cancelled), progress\n"
+        "campaign_hash, revision, revision_state, other_revisions (those that hold reports),\n"
+        "parameters, state (queued, running, done, failed, cancelled), progress\n"
         "{done, total}, created, started, ended, error, artifact (a digest).",
     .example = "dpot job start base-measure --campaign 3f1d5a0c9b7e4826a1c0d2e4f6a8b0c2 "
                "method=mirror --wait --server https://pool.example.org",
@@ -211,7 +227,8 @@ const struct command command_job_start = {
 /* One line a job, for people. */
 static json_t *shorten(const json_t *job)
 {
-    static const char *const copied[] = {"id", "kind", "campaign", "state", "created", "artifact"};
+    static const char *const copied[] = {"id",    "kind",    "campaign", "revision",
+                                         "state", "created", "artifact"};
     json_t *row = json_object();
     char share[TEXT_SIZE] = "";
     const json_t *progress = json_object_get(job, "progress");

@@ -4,7 +4,7 @@
 #include "files/array.h"
 #include "pool/decode.h"
 #include "tool/options.h"
-#include "tool/remote.h"
+#include "tool/revision.h"
 #include "tool/side_file.h"
 
 #include <stdio.h>
@@ -16,6 +16,7 @@
 static const struct option options[] = {
     {"export", "F", "write the accepted reports: indices, u4 (n,), or vectors, f8 (n, data_dim)"},
     {"coefficients", NULL, "with --export: vectors as they were released, f8 (n, dim)"},
+    REVISION_OPTION,
     REMOTE_OPTIONS,
     REMOTE_TOKEN_OPTION,
     {NULL, NULL, NULL},
@@ -25,6 +26,7 @@ static const struct option options[] = {
 struct export
 {
     const char *id, *path;
+    uint32_t revision; /* asked for; 0: the server's choice */
     const json_t *pool;
     bool is_vector;
     enum decode_space space;
@@ -72,12 +74,24 @@ static double load_number(const uint8_t *bytes)
     return number;
 }
 
+/* An empty pool is often the wrong one: the first other revision that holds reports is named. */
+static dpot_status refuse_empty(struct run *run, const struct export *export)
+{
+    char hint[128] = "";
+    const json_t *other = json_array_get(json_object_get(export->pool, "other_revisions"), 0);
+    if (other) {
+        revision_sentence(other, hint, sizeof hint);
+    }
+    return RUN_FAIL(run, EXIT_CODE_NOT_READY, DPOT_ERR_NOT_OPEN,
+                    "the pool%s is empty: there is nothing to export yet%s%s",
+                    export->revision > 0 ? " of this revision" : "", other ? "; " : "", hint);
+}
+
 static dpot_status decode(struct run *run, const struct export *export,
                           const struct dpot_buf *bytes, struct array *reports)
 {
     if (bytes->len == 0) {
-        return RUN_FAIL(run, EXIT_CODE_NOT_READY, DPOT_ERR_NOT_OPEN,
-                        "the pool is empty: there is nothing to export yet");
+        return refuse_empty(run, export);
     }
     if (bytes->len % export->row_len != 0) {
         return dpot_error_set(&run->error, DPOT_ERR_SERVER,
@@ -94,6 +108,18 @@ static dpot_status decode(struct run *run, const struct export *export,
     return status;
 }
 
+/* What a server tells since a later version; an older one leaves it out. */
+static void copy_if_told(const struct export *export, json_t *side)
+{
+    static const char *const told[] = {"content_digest", "revision", "state"};
+    for (size_t i = 0; i < sizeof told / sizeof told[0]; i++) {
+        json_t *value = json_object_get(export->pool, told[i]);
+        if (value) {
+            (void)json_object_set(side, told[i], value);
+        }
+    }
+}
+
 static json_t *describe_export(const struct export *export, size_t n)
 {
     static const char *const copied[] = {"campaign_hash", "mechanism", "scale",
@@ -104,6 +130,7 @@ static json_t *describe_export(const struct export *export, size_t n)
         json_t *value = json_object_get(export->pool, copied[i]);
         (void)json_object_set_new(side, copied[i], value ? json_incref(value) : json_null());
     }
+    copy_if_told(export, side);
     for (size_t i = 0; export->is_vector && i < sizeof copied_vector / sizeof copied_vector[0];
          i++) {
         (void)json_object_set(side, copied_vector[i],
@@ -132,11 +159,13 @@ static dpot_status write_export(struct run *run, const struct export *export,
 
 static dpot_status export_reports(struct run *run, struct remote *remote, struct export *export)
 {
-    char url_path[96];
+    char url_path[128];
     struct dpot_buf bytes;
     struct array reports = {0};
     (void)snprintf(url_path, sizeof url_path, "/v1/admin/campaigns/%.32s/pool/%s", export->id,
                    export->space == DECODE_DATA ? "export" : "coefficients");
+    /* By its number, also when none was asked for: another revision may have opened since. */
+    revision_append(url_path, sizeof url_path, revision_of(export->pool));
     dpot_buf_init(&bytes, ARRAY_ENTRIES_MAX / export->n_columns * export->row_len, NULL);
     dpot_status status = remote_call(remote, "GET", url_path, NULL, &bytes);
     if (status == DPOT_OK) {
@@ -150,25 +179,39 @@ static dpot_status export_reports(struct run *run, struct remote *remote, struct
     return status;
 }
 
+static dpot_status read_options(struct run *run, struct export *export)
+{
+    if (!is_campaign_id(export->id)) {
+        return RUN_USAGE(run, "\"%.80s\" is no campaign ID: it has 32 hex digits", export->id);
+    }
+    dpot_status status = option_array_output(run, "export", &export->path);
+    if (status == DPOT_OK && !export->path && option_is_given(run, "coefficients")) {
+        status = RUN_USAGE(run, "--coefficients says what to export: give --export F too");
+    }
+    return status == DPOT_OK ? revision_read(run, &export->revision) : status;
+}
+
+/* The server's description of the pool; *pool is a new reference. */
+static dpot_status fetch_pool(struct remote *remote, const struct export *export, json_t **pool)
+{
+    char path[128];
+    (void)snprintf(path, sizeof path, "/v1/admin/campaigns/%.32s/pool", export->id);
+    revision_append(path, sizeof path, export->revision);
+    const dpot_status status = remote_call_json(remote, "GET", path, NULL, pool);
+    return status == DPOT_OK ? revision_check(remote, *pool, export->revision) : status;
+}
+
 static dpot_status run_pool(struct run *run)
 {
     struct remote remote = {0};
     json_t *pool = NULL;
-    char path[96];
     struct export export = {.id = run->operands[0]};
-    if (!is_campaign_id(export.id)) {
-        return RUN_USAGE(run, "\"%.80s\" is no campaign ID: it has 32 hex digits", export.id);
-    }
-    dpot_status status = option_array_output(run, "export", &export.path);
-    if (status == DPOT_OK && !export.path && option_is_given(run, "coefficients")) {
-        status = RUN_USAGE(run, "--coefficients says what to export: give --export F too");
-    }
+    dpot_status status = read_options(run, &export);
     if (status == DPOT_OK) {
         status = remote_open(run, true, &remote);
     }
-    (void)snprintf(path, sizeof path, "/v1/admin/campaigns/%.32s/pool", export.id);
     if (status == DPOT_OK) {
-        status = remote_call_json(&remote, "GET", path, NULL, &pool);
+        status = fetch_pool(&remote, &export, &pool);
     }
     export.pool = pool;
     if (status == DPOT_OK && export.path) {
@@ -180,7 +223,7 @@ static dpot_status run_pool(struct run *run)
     remote_close(&remote);
     if (status == DPOT_OK) {
         json_decref(run->result);
-        run->result = json_incref(pool);
+        run->result = revision_present(run, pool);
     }
     json_decref(pool);
     return status;
@@ -192,14 +235,15 @@ const struct command command_pool = {
     .n_operands = 1,
     .summary = "counts of a campaign's pool; with --export its reports",
     .details =
-        "Vectors (laplace, gaussian) are decoded to data units: the grid step times what the "
-        "device\n"
-        "released, then the inverse transform. --coefficients leaves that one out; it is what\n"
-        "generators are trained on. F.json beside the export holds campaign_hash, mechanism, "
-        "scale,\n"
-        "n, accepted, duplicate, rejected, and for vectors dim, data_dim, transform, space (data "
-        "or\n"
-        "coefficients). Keys: those but space, min_pool, is_ready.",
+        "The pool is that of one revision: without --revision of the open one, else of the newest\n"
+        "closed one. The result says which, and which other revisions hold reports.\n"
+        "Vectors (laplace, gaussian) are decoded to data units: the grid step times what the\n"
+        "device released, then the inverse transform. --coefficients leaves that one out; it is\n"
+        "what generators are trained on. F.json beside the export holds revision, state,\n"
+        "campaign_hash, content_digest (what the campaign computes, whatever its name),\n"
+        "mechanism, scale, n, accepted, duplicate, rejected, and for vectors dim, data_dim,\n"
+        "transform, space (data or coefficients). Keys: those but space, min_pool, is_ready,\n"
+        "other_revisions [{revision, hash, state, accepted}].",
     .example = "dpot pool 3f1d5a0c9b7e4826a1c0d2e4f6a8b0c2 --server https://pool.example.org "
                "--export pool.npy",
     .options = options,

@@ -29,6 +29,7 @@ struct dpot_artifact {
     char kind[DPOT_ARTIFACT_NAME_MAX + 1];            /* of the job, [a-z0-9_-] */
     char program_version[DPOT_ARTIFACT_NAME_MAX + 1]; /* that made it */
     uint8_t campaign_hash[DPOT_HASH_LEN];             /* the revision it is about */
+    uint32_t revision;                                /* its number; 0: made before that was kept */
 
     bool has_pool;                        /* false: made without looking at any report */
     uint64_t pool_count;                  /* accepted reports that it was made from */

@@ -75,7 +75,7 @@ static void *run_admin(void *ctx)
         struct job_record job;
         struct dpot_error error = {{0}};
         const bool is_endless = i % 2 == 1;
-        demand(runner_start(runner, "base-measure", record.campaign_id,
+        demand(runner_start(runner, "base-measure", record.campaign_id, 0,
                             is_endless ? endless : brief, &job, &error) == DPOT_OK,
                error.text);
         pause_us(offset + 37 * i);

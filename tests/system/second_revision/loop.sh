@@ -100,6 +100,10 @@ check 'its frequencies' 0 '"pool_count": *3' \
 [ "$(awk '{ s += $1 } END { printf "%.9f", s }' "$dir/estimate.csv")" = 1.000000000 ] && pass ||
     fail 'the frequencies do not sum to 1'
 
+check 'the pool of revision 1' 0 '"state": *"open"' \
+    dpot pool "$id" --export "$dir/before.npy" --json
+cp "$dir/before.npy.json" "$dir/before.json"
+
 # What must be refused.
 check 'unknown kind' 3 'choose base-measure or estimate' dpot job start frobnicate --campaign "$id"
 check 'unknown parameter' 3 'parameters.methd' \
@@ -172,7 +176,14 @@ check 'and as it is' 0 '"kind"' dpot artifact get "$resumed" --out "$dir/m.pb" -
     fail 'the files of the artifact'
 check 'revise' 0 '"revision": *2' \
     dpot campaign revise "$id" --base-measure "artifact:$resumed" --json
-check 'open revision 2' 0 '"revision": *2' dpot campaign open "$id" --json
+check 'opening revision 2 tells what it closes' 0 \
+    'revision 1, whose pool (3 reports) stays readable with --revision 1' dpot campaign open "$id"
+check 'it is open' 0 '"revision": *2' dpot campaign show "$id" --json
+check 'the empty pool names the full one' 7 'revision 1 (closed) holds 3 reports: --revision 1' \
+    dpot pool "$id" --export "$dir/empty.npy"
+check 'and so does a job that is not ready' 7 \
+    'not yet: 0 of 3 accepted reports in revision 2.*; revision 1 (closed) holds 3 reports' \
+    dpot job start estimate --campaign "$id"
 check 'and what it costs now' 0 '"worst_case"' \
     dpot evaluate --campaign "$id" --pin "$pin" --data "$dir/users.csv" --devices 1 --json
 awk "BEGIN { exit !($(json "$dir/out" worst_case) < $uniform_worst) }" && pass ||
@@ -188,6 +199,49 @@ for n in 1 2 3 4; do
         "$bin/dpot-device" status --dir "$dir/d$n" --json
 done
 check 'the pool of revision 2' 0 '"accepted": *4' dpot pool "$id" --json
+
+# Both pools are there, each by its number.
+check 'the former pool' 0 '"state": *"closed"' \
+    dpot pool "$id" --revision 1 --export "$dir/after.npy" --json
+cmp -s "$dir/before.npy" "$dir/after.npy" && pass || fail 'the pool of revision 1 has changed'
+check 'the pool of now' 0 '"revision": *2' dpot pool "$id" --export "$dir/now.npy" --json
+check 'and by its number' 0 '"revision": *2' \
+    dpot pool "$id" --revision 2 --export "$dir/second.npy" --json
+cmp -s "$dir/now.npy" "$dir/second.npy" && pass || fail 'revision 2 is not the open one'
+[ "$(json "$dir/after.npy.json" n)-$(json "$dir/second.npy.json" n)" = 3-4 ] && pass ||
+    fail 'the sizes of the two pools'
+check 'people are told of the other one' 0 'revision 1 (closed) holds 3 reports: --revision 1' \
+    dpot pool "$id"
+check 'a list of all' 0 '^  *- 1: closed, 3 reports, hash ' dpot campaign show "$id"
+check 'a job on the former pool' 0 '"state": *"done"' \
+    dpot job start estimate --campaign "$id" --revision 1 --wait --json
+[ "$(json "$dir/out" artifact)" = "$estimate" ] && pass ||
+    fail 'the same pool has another estimate after its revision was closed'
+check 'its artifact names the revision' 0 '"revision": *1,' \
+    dpot artifact get "$estimate" --out "$dir/estimate1.csv" --json
+check 'a job on the pool of now' 0 '"revision": *2' \
+    dpot job start estimate --campaign "$id" --wait --json
+check 'its artifact' 0 '"pool_count": *4' \
+    dpot artifact get "$(json "$dir/out" artifact)" --out "$dir/estimate2.csv" --json
+check 'revision 9' 3 'no revision 9: choose from 2 (open), 1 (closed)' \
+    dpot pool "$id" --revision 9
+check 'a job on revision 9' 3 'no revision 9' dpot job start estimate --campaign "$id" --revision 9
+check 'no number' 2 '--revision is first' dpot pool "$id" --revision first
+
+# A pool is estimated by its own campaign and no other.
+check 'the SPEC and its pool' 0 '"revision": *1,' \
+    "$bin/dpot" estimate --campaign "$dir/spec.json" --pool "$dir/after.npy" --out "$dir/e.csv" --json
+cmp -s "$dir/e.csv" "$dir/estimate1.csv" && pass || fail 'the tool and the job disagree'
+check 'the SPEC and the pool of another measure' 3 'base measure differ' \
+    "$bin/dpot" estimate --campaign "$dir/spec.json" --pool "$dir/second.npy" --out "$dir/e.csv"
+check 'the open revision and the former pool' 3 'campaign hash' \
+    dpot estimate --campaign "$id" --pin "$pin" --pool "$dir/after.npy" --out "$dir/e.csv"
+check 'the former revision and its pool' 0 '"revision": *1,' \
+    dpot estimate --campaign "$id" --revision 1 --pin "$pin" --pool "$dir/after.npy" --out "$dir/e.csv" --json
+check 'the former revision as a file' 0 '"revision": *1,' \
+    dpot campaign fetch "$id" --revision 1 --pin "$pin" --out "$dir/first.signed" --json
+check 'and its pool' 0 '"revision": *1,' \
+    "$bin/dpot" estimate --campaign "$dir/first.signed" --pool "$dir/after.npy" --out "$dir/e.csv" --json
 check 'revise from a file' 0 '"revision": *3' \
     dpot campaign revise "$id" --base-measure "$dir/m.npy" --closes "$(stamp $((now + 172800)))" --json
 

@@ -17,6 +17,7 @@ static void make_artifact(struct dpot_artifact *artifact)
 {
     *artifact = (struct dpot_artifact){.kind = "base-measure",
                                        .program_version = "1.2.3",
+                                       .revision = 3,
                                        .has_pool = true,
                                        .pool_count = 812,
                                        .parameters = "{\"gap\":1e-06}"};
@@ -57,6 +58,7 @@ static void expect_same(const struct dpot_artifact *a, const struct dpot_artifac
     cr_assert_str_eq(a->program_version, b->program_version);
     cr_assert_str_eq(a->parameters, b->parameters);
     cr_assert_arr_eq(a->campaign_hash, b->campaign_hash, DPOT_HASH_LEN);
+    cr_assert_eq(a->revision, b->revision);
     cr_assert_eq(a->has_pool, b->has_pool);
     cr_assert_eq(a->pool_count, b->pool_count);
     cr_assert_arr_eq(a->pool_checksum, b->pool_checksum, DPOT_HASH_LEN);

@@ -251,3 +251,71 @@ Test(revise, an_artifact_of_another_kind_campaign_or_length_is_refused)
     store_artifact("base-measure", rig.record.hash, 9, text);
     refuse(text, DPOT_ERR_SHAPE, "9 masses for 10 output points");
 }
+
+/* ---- naming a revision ---- */
+
+Test(revise, every_revision_is_found_by_its_number)
+{
+    struct registry_revision found;
+    struct revision_record record;
+    const uint8_t *id = rig.record.campaign_id;
+    const struct revision_record second = revise(change_text);
+    cr_assert_eq(registry_open_campaign(rig.registry, id, &record, NULL), DPOT_OK);
+    const struct revision_record third = revise(change_text); /* a draft */
+    const struct {
+        const struct revision_record *record;
+        enum revision_state state;
+    } expected[] = {
+        {&second, REVISION_OPEN}, /* by 0: the open one */
+        {&rig.record, REVISION_CLOSED},
+        {&second, REVISION_OPEN},
+        {&third, REVISION_DRAFT},
+    };
+    for (uint32_t number = 0; number <= 3; number++) {
+        cr_assert_eq(registry_select(rig.registry, id, number, &found, NULL), DPOT_OK);
+        cr_assert_arr_eq(found.record.hash, expected[number].record->hash, DPOT_HASH_LEN);
+        cr_assert_eq(found.record.state, expected[number].state);
+        cr_assert_eq(found.campaign->revision, number == 0 ? 2 : number);
+    }
+}
+
+Test(revise, a_number_that_does_not_exist_is_refused_with_those_that_do)
+{
+    struct registry_revision found;
+    struct revision_record record;
+    struct dpot_error error = {{0}};
+    const uint8_t nobody[DPOT_CAMPAIGN_ID_LEN] = {0};
+    const uint8_t *id = rig.record.campaign_id;
+    (void)revise(change_text);
+    cr_assert_eq(registry_open_campaign(rig.registry, id, &record, NULL), DPOT_OK);
+    cr_assert_eq(registry_select(rig.registry, id, 9, &found, &error), DPOT_ERR_NOT_FOUND);
+    cr_assert_str_eq(error.text,
+                     "the campaign has no revision 9: choose from 2 (open), 1 (closed)");
+    cr_assert_eq(registry_select(rig.registry, nobody, 1, &found, &error), DPOT_ERR_NOT_FOUND);
+    cr_assert_not_null(strstr(error.text, "no campaign has this id"), "%s", error.text);
+    for (int i = 0; i < 20; i++) {
+        (void)revise(change_text);
+    }
+    cr_assert_eq(registry_select(rig.registry, id, UINT32_MAX, &found, &error), DPOT_ERR_NOT_FOUND);
+    cr_assert_not_null(strstr(error.text, "22 (draft), 21 (draft)"), "%s", error.text);
+    cr_assert_not_null(strstr(error.text, "15 (draft) and older ones"), "%s", error.text);
+}
+
+Test(revise, opening_tells_which_revision_it_closed)
+{
+    struct revision_record record, former;
+    const uint8_t *id = rig.record.campaign_id;
+    cr_assert_eq(registry_open_next(rig.registry, id, &record, &former, NULL), DPOT_OK);
+    cr_assert_eq(record.revision, 1);
+    cr_assert_eq(former.revision, 0, "it was open already");
+    (void)revise(change_text);
+    cr_assert_eq(registry_open_next(rig.registry, id, &record, &former, NULL), DPOT_OK);
+    cr_assert_eq(record.revision, 2);
+    cr_assert_eq(former.revision, 1);
+    cr_assert_eq(former.state, REVISION_CLOSED);
+    cr_assert_arr_eq(former.hash, rig.record.hash, DPOT_HASH_LEN);
+    cr_assert_eq(registry_close_campaign(rig.registry, id, &record, NULL), DPOT_OK);
+    (void)revise(change_text);
+    cr_assert_eq(registry_open_next(rig.registry, id, &record, &former, NULL), DPOT_OK);
+    cr_assert_eq(former.revision, 0, "none was open");
+}

@@ -166,6 +166,8 @@ Test(http_jobs, wrong_jobs_are_refused_with_a_sentence)
     expect_error(call("POST", "/v1/admin/jobs", "{\"kind\":\"estimate\",\"campaign\":\"x\"}", 400),
                  "campaign is \"x\"");
     expect_error(call("POST", "/v1/admin/jobs", "{\"knd\":1}", 400), "knd");
+    expect_error(call("POST", "/v1/admin/jobs?revision=1", "{}", 400), "this path takes none");
+    expect_error(call("GET", "/v1/admin/jobs?state=done", "", 400), "\"state\"");
     expect_error(call("POST", "/v1/admin/jobs", "not json", 400), "JSON");
     expect_error(call("POST", "/v1/admin/jobs",
                       "{\"kind\":\"estimate\","
@@ -213,6 +215,43 @@ Test(http_jobs, a_campaign_is_revised_from_an_artifact)
     cr_assert_eq(json_integer_value(json_object_get(record, "revision")), 2);
     json_decref(record);
     json_decref(job);
+}
+
+static json_t *start_on(const char *revision, int status)
+{
+    char body[200];
+    (void)snprintf(body, sizeof body,
+                   "{\"kind\":\"base-measure\",\"campaign\":\"%s\",\"revision\":%s,"
+                   "\"parameters\":{\"method\":\"uniform\"}}",
+                   id, revision);
+    return call("POST", "/v1/admin/jobs", body, status);
+}
+
+Test(http_jobs, a_job_names_its_revision)
+{
+    char path[160];
+    (void)snprintf(path, sizeof path, "/v1/admin/campaigns/%s/revise", id);
+    json_decref(call("POST", path,
+                     "{\"base_measure\":[0.12,0.06,0.18,0.12,0.12,0.12,0.06,0.18,0.12,0.12]}",
+                     201));
+    (void)snprintf(path, sizeof path, "/v1/admin/campaigns/%s/open", id);
+    json_decref(call("POST", path, "", 200));
+    for (json_int_t n = 1; n <= 2; n++) {
+        json_t *job = start_on(n == 1 ? "1" : "2", 202);
+        cr_assert_eq(json_integer_value(json_object_get(job, "revision")), n);
+        cr_assert_str_eq(text_of(job, "revision_state"), n == 1 ? "closed" : "open");
+        cr_assert(json_is_array(json_object_get(job, "other_revisions")));
+        job = wait_for(job);
+        cr_assert_str_eq(text_of(job, "state"), "done", "%s", text_of(job, "error"));
+        cr_assert_eq(json_integer_value(json_object_get(job, "revision")), n);
+        json_decref(job);
+    }
+    expect_error(start_on("3", 404), "choose from 2 (open), 1 (closed)");
+    expect_error(start_on("0", 400), "revision is 0");
+    expect_error(start_on("\"1\"", 400), "revision is \"1\"");
+    expect_error(start_on("1.5", 400), "revision is 1.5");
+    expect_error(start_on("null", 400), "revision is null");
+    expect_error(start_on("4294967296", 400), "revision is 4294967296");
 }
 
 Test(http_jobs, an_artifact_altered_on_disk_is_answered_500_and_signed_into_nothing)

@@ -286,7 +286,7 @@ Test(job_kinds, a_snapshot_reads_what_it_was_taken_of_and_no_more)
     rig_init(&rig, "sqlite::memory:", fixture_spec());
     const struct snapshot_source source = {rig.store, rig.registry};
     cr_assert_eq(rig_post(&rig, 0, &report, 1, NULL), INGEST_ACCEPTED);
-    cr_assert_eq(snapshot_find(&source, rig.record.campaign_id, &snapshot, &error), DPOT_OK);
+    cr_assert_eq(snapshot_find(&source, rig.record.campaign_id, 0, &snapshot, &error), DPOT_OK);
     cr_assert_eq(snapshot.n_accepted, 1);
     cr_assert_eq(snapshot_check_ready(&snapshot, &error), DPOT_ERR_STATE);
     cr_assert_not_null(strstr(error.text, "not yet: 1 of 3 accepted reports"), "%s", error.text);

@@ -63,7 +63,7 @@ static dpot_status try_start(const char *kind, const char *given, struct job_rec
 {
     json_t *parameters = given ? fixture_json(given) : NULL;
     const dpot_status status =
-        runner_start(runner, kind, rig.record.campaign_id, parameters, record, error);
+        runner_start(runner, kind, rig.record.campaign_id, 0, parameters, record, error);
     json_decref(parameters);
     return status;
 }
@@ -200,7 +200,7 @@ Test(runner, what_is_wrong_with_a_job_is_said_before_it_is_queued)
     cr_assert_not_null(strstr(error.text, "barycenter"));
     cr_assert_eq(try_start("base-measure", "{\"gap\":2}", &record, &error), DPOT_ERR_RANGE);
     cr_assert_not_null(strstr(error.text, "parameters.gap is 2"), "%s", error.text);
-    cr_assert_eq(runner_start(runner, "base-measure", nobody, NULL, &record, &error),
+    cr_assert_eq(runner_start(runner, "base-measure", nobody, 0, NULL, &record, &error),
                  DPOT_ERR_NOT_FOUND);
     cr_assert_eq(store_next_job(rig.store, &record, NULL), DPOT_ERR_NOT_FOUND);
 }
@@ -215,13 +215,13 @@ Test(runner, a_campaign_of_kpm_is_estimated_and_has_no_base_measure_job)
     cr_assert_eq(registry_create(rig.registry, spec, &kpm, &error), DPOT_OK, "%s", error.text);
     json_decref(spec);
     cr_assert_eq(registry_open_campaign(rig.registry, kpm.campaign_id, &kpm, NULL), DPOT_OK);
-    cr_assert_eq(runner_start(runner, "base-measure", kpm.campaign_id, NULL, &record, &error),
+    cr_assert_eq(runner_start(runner, "base-measure", kpm.campaign_id, 0, NULL, &record, &error),
                  DPOT_ERR_RANGE);
     cr_assert_not_null(strstr(error.text, "kpm"), "%s", error.text);
     rig.record = kpm;
     post_reports(3);
-    cr_assert_eq(runner_start(runner, "estimate", kpm.campaign_id, NULL, &record, &error), DPOT_OK,
-                 "%s", error.text);
+    cr_assert_eq(runner_start(runner, "estimate", kpm.campaign_id, 0, NULL, &record, &error),
+                 DPOT_OK, "%s", error.text);
     (void)wait_for(&record, JOB_DONE);
 }
 
@@ -438,6 +438,107 @@ Test(runner, a_job_moved_to_another_campaign_is_checked_again)
     memcpy(record.hash, other.hash, sizeof record.hash);
     expect_failed(record, "base-measure", "{\"method\":\"uniform\"}", "40000 x 40000 costs");
     json_decref(spec);
+}
+
+/* ---- revisions ---- */
+
+/* Revision 2, open; rig.record is it. Returns revision 1, closed. */
+static struct revision_record open_revision_2(void)
+{
+    const struct revision_record former = rig.record;
+    struct dpot_error error = {{0}};
+    json_t *change =
+        fixture_json("{\"base_measure\":[0.12,0.06,0.18,0.12,0.12,0.12,0.06,0.18,0.12,0.12]}");
+    cr_assert_eq(registry_revise(rig.registry, former.campaign_id, change, &rig.record, &error),
+                 DPOT_OK, "%s", error.text);
+    json_decref(change);
+    cr_assert_eq(registry_open_campaign(rig.registry, former.campaign_id, &rig.record, &error),
+                 DPOT_OK, "%s", error.text);
+    return former;
+}
+
+static void expect_estimate(uint32_t number, const struct revision_record *revision,
+                            enum revision_state state, uint64_t n)
+{
+    struct job_record job;
+    struct dpot_artifact artifact;
+    struct dpot_error error = {{0}};
+    cr_assert_eq(
+        runner_start(runner, "estimate", rig.record.campaign_id, number, NULL, &job, &error),
+        DPOT_OK, "%s", error.text);
+    cr_assert_eq(job.revision, revision->revision);
+    cr_assert_eq(job.revision_state, state);
+    const struct job_record done = wait_for(&job, JOB_DONE);
+    cr_assert_eq(done.revision, revision->revision);
+    cr_assert_eq(done.revision_state, state);
+    load(done.artifact, &artifact);
+    cr_assert_eq(artifact.revision, revision->revision);
+    cr_assert_arr_eq(artifact.campaign_hash, revision->hash, DPOT_HASH_LEN);
+    cr_assert_eq(artifact.pool_count, n);
+    dpot_artifact_release(&artifact);
+}
+
+Test(runner, a_job_reads_the_pool_of_the_revision_it_names_open_or_closed)
+{
+    post_reports(20);
+    const struct revision_record former = open_revision_2();
+    post_reports(7);
+    expect_estimate(1, &former, REVISION_CLOSED, 20);
+    expect_estimate(2, &rig.record, REVISION_OPEN, 7);
+    expect_estimate(0, &rig.record, REVISION_OPEN, 7);
+}
+
+Test(runner, a_job_stays_about_its_revision_when_another_one_opens)
+{
+    struct job_record listed = {.n_done = 0};
+    const struct job_record blocker = start("base-measure", ENDLESS);
+    (void)wait_for_progress(&blocker);
+    post_reports(20);
+    const struct job_record job = start("estimate", NULL);
+    (void)open_revision_2();
+    cr_assert_eq(get(&blocker).revision, 1);
+    cr_assert_eq(get(&blocker).revision_state, REVISION_CLOSED, "as it is now, while it runs");
+    cr_assert_eq(runner_list(runner, find_running, &listed, NULL), DPOT_OK);
+    cr_assert_eq(listed.revision_state, REVISION_CLOSED);
+    cr_assert_eq(cancel(&blocker, NULL), DPOT_OK);
+    const struct job_record done = wait_for(&job, JOB_DONE);
+    struct dpot_artifact artifact;
+    load(done.artifact, &artifact);
+    cr_assert_eq(artifact.revision, 1);
+    cr_assert_eq(artifact.pool_count, 20);
+    dpot_artifact_release(&artifact);
+}
+
+Test(runner, a_revision_that_does_not_exist_has_no_job)
+{
+    struct job_record record;
+    struct dpot_error error = {{0}};
+    cr_assert_eq(
+        runner_start(runner, "base-measure", rig.record.campaign_id, 2, NULL, &record, &error),
+        DPOT_ERR_NOT_FOUND);
+    cr_assert_not_null(strstr(error.text, "no revision 2: choose from 1 (open)"), "%s", error.text);
+    cr_assert_eq(store_next_job(rig.store, &record, NULL), DPOT_ERR_NOT_FOUND);
+}
+
+Test(runner, what_another_version_queued_fails_by_the_name_of_the_parameter)
+{
+    static const struct {
+        const char *kind, *parameters, *word;
+    } queued[] = {
+        {"estimate", "{\"smoothing\":1}", "parameters.smoothing is not known"},
+        {"base-measure", "{\"method\":\"uniform\",\"tilt\":2}", "parameters.tilt is not known"},
+        {"base-measure", "{\"max_iterations\":5,\"method\":\"mirror\"}",
+         "it has no parameters.gap, which this version needs"},
+        {"base-measure", "{\"gap\":0,\"max_iterations\":5,\"method\":\"mirror\"}",
+         "its parameters.gap is not written as this version writes it"},
+        {"oracle", "{}", "kind is \"oracle\""},
+    };
+    struct job_record record = {.state = JOB_QUEUED};
+    memcpy(record.hash, rig.record.hash, sizeof record.hash);
+    for (size_t i = 0; i < sizeof queued / sizeof queued[0]; i++) {
+        expect_failed(record, queued[i].kind, queued[i].parameters, queued[i].word);
+        expect_failed(record, queued[i].kind, queued[i].parameters, "start a new one");
+    }
 }
 
 Test(runner, the_operator_hears_of_every_beginning_and_end)

@@ -219,8 +219,15 @@ Test(pool_vectors, a_description_tells_scale_lengths_and_transform)
 
 Test(pool_vectors, a_pool_of_points_has_no_scale_and_no_lengths)
 {
-    const struct dpot_campaign campaign = {.mechanism = DPOT_MECHANISM_WPM, .min_pool = 3};
+    static const uint8_t id[DPOT_CAMPAIGN_ID_LEN];
+    struct dpot_campaign campaign;
+    json_t *spec = fixture_spec();
+    cr_assert_eq(spec_compile(spec, id, 4, &campaign, NULL), DPOT_OK);
+    json_decref(spec);
     json_t *pool = describe(&campaign);
+    dpot_campaign_release(&campaign);
+    cr_assert_eq(integer_of(pool, "revision"), 4);
+    cr_assert_eq(json_string_length(json_object_get(pool, "content_digest")), 2 * DPOT_HASH_LEN);
     cr_assert(json_is_null(json_object_get(pool, "scale")));
     cr_assert_null(json_object_get(pool, "dim"));
     cr_assert_null(json_object_get(pool, "transform"));

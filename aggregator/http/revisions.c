@@ -1,0 +1,107 @@
+#include "http/revisions.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What a walk over all revisions collects. */
+struct gathering {
+    const struct http_app *app;
+    const uint8_t *id;
+    bool has_times;  /* every revision, with its times; else those with reports */
+    uint32_t except; /* 0: none */
+    json_t *list;
+    dpot_status status;
+    struct dpot_error *error;
+};
+
+static void add_times(const struct gathering *gathering, const uint8_t *hash, json_t *row)
+{
+    struct registry_revision revision;
+    const bool is_readable =
+        registry_get(gathering->app->registry, hash, &revision, NULL) == DPOT_OK;
+    (void)json_object_set_new(row, "opens",
+                              is_readable ? api_time(revision.campaign->opens_ms) : json_null());
+    (void)json_object_set_new(row, "closes",
+                              is_readable ? api_time(revision.campaign->closes_ms) : json_null());
+}
+
+static int gather(void *ctx, const struct revision_record *record)
+{
+    struct gathering *gathering = ctx;
+    struct pool_count count;
+    if (memcmp(record->campaign_id, gathering->id, DPOT_CAMPAIGN_ID_LEN) != 0 ||
+        record->revision == gathering->except) {
+        return 0;
+    }
+    gathering->status =
+        store_count_pool(gathering->app->store, record->hash, &count, gathering->error);
+    if (gathering->status != DPOT_OK || (!gathering->has_times && count.n_accepted == 0)) {
+        return gathering->status != DPOT_OK;
+    }
+    json_t *row =
+        json_pack("{s:I,s:o,s:s,s:I}", "revision", (json_int_t)record->revision, "hash",
+                  api_hex(record->hash, sizeof record->hash), "state",
+                  revision_state_name(record->state), "accepted", (json_int_t)count.n_accepted);
+    if (gathering->has_times) {
+        add_times(gathering, record->hash, row);
+    }
+    if (json_array_append_new(gathering->list, row) != 0) {
+        gathering->status = DPOT_ERR_MEMORY;
+    }
+    return gathering->status != DPOT_OK;
+}
+
+static dpot_status run(struct gathering *gathering)
+{
+    gathering->list = json_array();
+    const dpot_status status =
+        store_list_revisions(gathering->app->store, gather, gathering, gathering->error);
+    return status == DPOT_OK ? gathering->status : status;
+}
+
+dpot_status revisions_list(const struct http_app *app, const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
+                           json_t **list, struct dpot_error *error)
+{
+    struct gathering gathering = {.app = app, .id = id, .has_times = true, .error = error};
+    const dpot_status status = run(&gathering);
+    *list = gathering.list;
+    if (status != DPOT_OK) {
+        json_decref(gathering.list);
+        *list = NULL;
+    }
+    return status;
+}
+
+json_t *revisions_others(const struct http_app *app, const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
+                         uint32_t except)
+{
+    struct gathering gathering = {.app = app, .id = id, .except = except};
+    if (run(&gathering) != DPOT_OK) {
+        (void)json_array_clear(gathering.list);
+    }
+    return gathering.list;
+}
+
+void revisions_add_hint(const struct http_app *app, const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
+                        uint32_t number, struct dpot_error *error)
+{
+    struct registry_revision revision;
+    if (registry_select(app->registry, id, number, &revision, NULL) != DPOT_OK) {
+        return;
+    }
+    json_t *others = revisions_others(app, id, revision.record.revision);
+    for (size_t i = 0; i < json_array_size(others); i++) {
+        const json_t *row = json_array_get(others, i);
+        const size_t len = strlen(error->text);
+        const int added = snprintf(error->text + len, sizeof error->text - len,
+                                   "; revision %lld (%s) holds %lld reports",
+                                   (long long)json_integer_value(json_object_get(row, "revision")),
+                                   json_string_value(json_object_get(row, "state")),
+                                   (long long)json_integer_value(json_object_get(row, "accepted")));
+        if (added < 0 || (size_t)added >= sizeof error->text - len) {
+            error->text[len] = '\0'; /* whole hints only */
+            break;
+        }
+    }
+    json_decref(others);
+}
