@@ -36,6 +36,24 @@ static dpot_status refuse_existing(const char *config_path, struct dpot_error *e
                : DPOT_OK;
 }
 
+/* Into a new file, or behind the tokens that are there: whose they are is not known. */
+static dpot_status add_token(const char *path, const char *line, struct dpot_error *error)
+{
+    struct tokens tokens;
+    if (access(path, F_OK) != 0) {
+        return key_file_write_new(path, line, error);
+    }
+    const dpot_status status = tokens_read(path, &tokens, error);
+    if (status != DPOT_OK) {
+        return dpot_error_prefix(error, status, "mend or move away the file of an earlier init");
+    }
+    return tokens.n < TOKENS_MAX
+               ? key_file_append(path, line, error)
+               : dpot_error_set(error, DPOT_ERR_TOO_LARGE,
+                                "%s has %d tokens already: remove a line and repeat", path,
+                                TOKENS_MAX);
+}
+
 static dpot_status create_token(const char *folder, char token[INIT_TOKEN_SIZE],
                                 struct dpot_error *error)
 {
@@ -47,7 +65,7 @@ static dpot_status create_token(const char *folder, char token[INIT_TOKEN_SIZE],
     tokens_format("admin", token, line, sizeof line);
     line[strcspn(line, "\n")] = '\0'; /* the file's writer adds it */
     const dpot_status status = join(path, folder, "tokens", error);
-    return status == DPOT_OK ? key_file_write_new(path, line, error) : status;
+    return status == DPOT_OK ? add_token(path, line, error) : status;
 }
 
 dpot_status init_run(const char *folder, const char *listen, const struct dpot_clock *clock,
@@ -72,7 +90,7 @@ dpot_status init_run(const char *folder, const char *listen, const struct dpot_c
         status = make_folder(keys, error);
     }
     if (status == DPOT_OK) {
-        status = server_keys_create(keys, clock, result->pin, error);
+        status = server_keys_complete(keys, clock, result->pin, &result->kept_signing_key, error);
     }
     if (status == DPOT_OK) {
         status = create_token(folder, result->token, error);

@@ -4,7 +4,8 @@
  *     DIR/keys/        signing key, seal key      0700, files 0600
  *     DIR/tokens       hashes of admin tokens     0600
  *
- * dpotd.json is written last, so a folder with one is complete. Nothing is ever overwritten. */
+ * dpotd.json is written last, so a folder with one is complete. Nothing is ever overwritten: where an
+ * earlier run was cut off, its keys are kept and a token is added (its own was never shown). */
 #ifndef DPOT_AGGREGATOR_INIT_H
 #define DPOT_AGGREGATOR_INIT_H
 
@@ -18,9 +19,11 @@ struct init_result {
     char config_path[CONFIG_TEXT_SIZE];
     uint8_t pin[DPOT_SIGN_PUBLIC_LEN]; /* what devices pin */
     char token[INIT_TOKEN_SIZE];       /* the admin token, which is nowhere else: wipe it */
+    bool kept_signing_key;             /* there was one, without a dpotd.json */
 };
 
-/* DPOT_ERR_EXISTS: DIR has dpotd.json, keys or tokens. DPOT_ERR_MALFORMED: listen. DPOT_ERR_IO. */
+/* Safe to repeat after a failure. DPOT_ERR_EXISTS: DIR has dpotd.json. DPOT_ERR_MALFORMED: listen, or a
+ * file of an earlier run is damaged (the sentence says what to do). DPOT_ERR_DENIED, DPOT_ERR_IO. */
 DPOT_WARN_UNUSED dpot_status init_run(const char *folder, const char *listen,
                                       const struct dpot_clock *clock, struct init_result *result,
                                       struct dpot_error *error);

@@ -74,6 +74,28 @@ dpot_status key_file_write_new(const char *path, const char *text, struct dpot_e
     return sync_folder_of(path, error);
 }
 
+/* Whether the last byte ends a line, or there is none. */
+static bool ends_a_line(int fd)
+{
+    char last = '\n';
+    const off_t end = lseek(fd, 0, SEEK_END);
+    return end <= 0 || pread(fd, &last, 1, end - 1) != 1 || last == '\n';
+}
+
+dpot_status key_file_append(const char *path, const char *line, struct dpot_error *error)
+{
+    const int fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC);
+    if (fd < 0) {
+        return fail("opening", path, error);
+    }
+    const bool is_written = (ends_a_line(fd) || write_all(fd, "\n", 1)) &&
+                            write_all(fd, line, strlen(line)) && write_all(fd, "\n", 1) &&
+                            fsync(fd) == 0;
+    const dpot_status status = is_written ? DPOT_OK : fail("writing", path, error);
+    (void)close(fd);
+    return status;
+}
+
 static dpot_status check_mode(int fd, const char *path, mode_t forbidden, struct dpot_error *error)
 {
     struct stat info;

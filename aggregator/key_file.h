@@ -16,6 +16,10 @@
 DPOT_WARN_UNUSED dpot_status key_file_write_new(const char *path, const char *text,
                                                 struct dpot_error *error);
 
+/* Adds a line at the end of a file that is there, on a line of its own, and syncs it. DPOT_ERR_IO. */
+DPOT_WARN_UNUSED dpot_status key_file_append(const char *path, const char *line,
+                                             struct dpot_error *error);
+
 /* Appends the content and a NUL that is not counted. DPOT_ERR_IO: missing or unreadable.
  * DPOT_ERR_DENIED: its mode has one of the `forbidden` bits. DPOT_ERR_MALFORMED: larger than
  * KEY_FILE_BYTES_MAX. */

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define PATH_SIZE 4352
 #define SEAL_DAYS 400
@@ -71,13 +72,6 @@ static dpot_status create_seal_key(const char *folder, int64_t now_ms, struct dp
     dpot_wipe(&secret, sizeof secret);
     dpot_wipe(text, sizeof text);
     return status;
-}
-
-dpot_status server_keys_create(const char *folder, const struct dpot_clock *clock,
-                               uint8_t pin[DPOT_SIGN_PUBLIC_LEN], struct dpot_error *error)
-{
-    const dpot_status status = create_signing_key(folder, pin, error);
-    return status == DPOT_OK ? create_seal_key(folder, clock->now(clock->ctx), error) : status;
 }
 
 /* Reading. */
@@ -223,4 +217,48 @@ dpot_status server_keys_read(const char *folder, struct server_keys *keys, struc
 void server_keys_wipe(struct server_keys *keys)
 {
     dpot_wipe(keys, sizeof *keys);
+}
+
+/* Completing. */
+
+static dpot_status keep_signing_key(const char *folder, uint8_t *pin, struct dpot_error *error)
+{
+    struct server_keys keys = {.n_seal_secrets = 0};
+    const dpot_status status = read_key(folder, "signing.key", &keys, error);
+    if (status == DPOT_OK) {
+        dpot_sign_public(keys.secret_key, pin);
+    }
+    server_keys_wipe(&keys);
+    return status == DPOT_ERR_MALFORMED
+               ? dpot_error_prefix(error, status,
+                                   "if no device has the pin of this key, move it away and repeat")
+               : status;
+}
+
+/* DPOT_ERR_NOT_FOUND: there is no seal key. */
+static dpot_status check_seal_keys(const char *folder, struct dpot_error *error)
+{
+    struct server_keys keys;
+    const dpot_status status = server_keys_read(folder, &keys, error);
+    server_keys_wipe(&keys);
+    return status;
+}
+
+dpot_status server_keys_complete(const char *folder, const struct dpot_clock *clock,
+                                 uint8_t pin[DPOT_SIGN_PUBLIC_LEN], bool *kept_signing_key,
+                                 struct dpot_error *error)
+{
+    char path[PATH_SIZE];
+    dpot_status status = join(path, folder, "signing.key", error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    *kept_signing_key = access(path, F_OK) == 0;
+    status = *kept_signing_key ? keep_signing_key(folder, pin, error)
+                               : create_signing_key(folder, pin, error);
+    if (status == DPOT_OK) {
+        status = check_seal_keys(folder, error);
+    }
+    return status == DPOT_ERR_NOT_FOUND ? create_seal_key(folder, clock->now(clock->ctx), error)
+                                        : status;
 }

@@ -20,11 +20,13 @@ struct server_keys {
     struct seal_secret seal_secrets[DPOT_SEAL_KEYS_MAX];
 };
 
-/* Writes a new signing key and one seal key that is valid from now for 400 days into an existing
- * folder. DPOT_ERR_EXISTS, DPOT_ERR_IO. */
-DPOT_WARN_UNUSED dpot_status server_keys_create(const char *folder, const struct dpot_clock *clock,
-                                                uint8_t pin[DPOT_SIGN_PUBLIC_LEN],
-                                                struct dpot_error *error);
+/* Writes what an existing folder lacks: a new signing key, and one seal key that is valid from now for
+ * 400 days. What is there is kept; *kept_signing_key tells. DPOT_ERR_MALFORMED, DPOT_ERR_DENIED: a key
+ * that is there is no good; DPOT_ERR_IO. */
+DPOT_WARN_UNUSED dpot_status server_keys_complete(const char *folder,
+                                                  const struct dpot_clock *clock,
+                                                  uint8_t pin[DPOT_SIGN_PUBLIC_LEN],
+                                                  bool *kept_signing_key, struct dpot_error *error);
 
 /* Reads them all. DPOT_ERR_IO (missing), DPOT_ERR_DENIED (readable by others), DPOT_ERR_MALFORMED,
  * DPOT_ERR_NOT_FOUND (no seal key), DPOT_ERR_TOO_LARGE (too many). Wipe them when done. */

@@ -45,11 +45,14 @@ static const char init_help[] =
     "400\n"
     "days) and tokens. Prints the pin that devices need and, this once, the admin token. Refuses "
     "to\n"
-    "overwrite an installation.\n"
+    "overwrite an installation. One that was cut off (there is no dpotd.json yet) is completed: "
+    "keys that\n"
+    "are there are kept, a new token is added.\n"
     "\n"
     "  --dir DIR           folder, made when missing\n"
     "  --listen HOST:PORT  where serve will listen (default 127.0.0.1:8080)\n"
-    "  --json              print {\"config\", \"listen\", \"pin\", \"token\"}\n"
+    "  --json              print {\"config\", \"listen\", \"pin\", \"token\", "
+    "\"kept_signing_key\"}\n"
     "\n"
     "Example: dpotd init --dir /var/lib/dpot --listen 127.0.0.1:8080\n";
 
@@ -58,6 +61,7 @@ static const char serve_help[] =
     "\n"
     "Serves devices and analysts until SIGTERM or SIGINT, then finishes running requests and exits "
     "0.\n"
+    "Refuses (exit 6) while another process serves the same store.\n"
     "\n"
     "  --config FILE       dpotd.json, as written by dpotd init\n"
     "  --listen HOST:PORT  instead of the configured address; port 0 takes a free one\n"
@@ -65,13 +69,21 @@ static const char serve_help[] =
     "\n"
     "Example: dpotd serve --config /var/lib/dpot/dpotd.json\n";
 
-static const char doctor_help[] = "dpotd doctor --config FILE [--json]\n"
-                                  "\n"
-                                  "Reads config, keys and tokens, opens the store and checks that "
-                                  "it can be written. Exits 0 when all\n"
-                                  "is well.\n"
-                                  "\n"
-                                  "Example: dpotd doctor --config /var/lib/dpot/dpotd.json\n";
+static const char doctor_help[] =
+    "dpotd doctor --config FILE [--json]\n"
+    "\n"
+    "Reads config, keys, tokens and certificate, looks up the address, opens the store and checks "
+    "that "
+    "it\n"
+    "can be written, and every signed campaign and artifact in it. Changes nothing and makes no "
+    "store;\n"
+    "dpotd serve may be running. Exits 0 when all is well; otherwise says every fault, with its "
+    "remedy.\n"
+    "\n"
+    "  --config FILE  dpotd.json\n"
+    "  --json         print {\"ok\", \"faults\", \"notes\"}, two lists of sentences\n"
+    "\n"
+    "Example: dpotd doctor --config /var/lib/dpot/dpotd.json\n";
 
 /* What the command line said. */
 struct options {
@@ -80,10 +92,11 @@ struct options {
     bool wants_help;
 };
 
-static int fail(dpot_status status, const struct dpot_error *error)
+static int exit_code_of(dpot_status status)
 {
-    (void)fprintf(stderr, "dpotd: %s\n", error->text[0] ? error->text : dpot_status_text(status));
     switch (status) {
+    case DPOT_OK:
+        return EXIT_DONE;
     case DPOT_ERR_IO:
     case DPOT_ERR_NETWORK:
     case DPOT_ERR_BUSY:
@@ -94,6 +107,12 @@ static int fail(dpot_status status, const struct dpot_error *error)
     default:
         return EXIT_BAD_DATA;
     }
+}
+
+static int fail(dpot_status status, const struct dpot_error *error)
+{
+    (void)fprintf(stderr, "dpotd: %s\n", error->text[0] ? error->text : dpot_status_text(status));
+    return exit_code_of(status);
 }
 
 static int fail_usage(const char *sentence, const char *value)
@@ -121,15 +140,17 @@ static int print_init(const struct init_result *result, const struct options *op
     char pin[2 * DPOT_SIGN_PUBLIC_LEN + 1];
     dpot_hex_encode(pin, result->pin, sizeof result->pin);
     if (options->is_json) {
-        json_t *body = json_pack("{s:s,s:s,s:s,s:s}", "config", result->config_path, "listen",
-                                 options->listen, "pin", pin, "token", result->token);
+        json_t *body = json_pack("{s:s,s:s,s:s,s:s,s:b}", "config", result->config_path, "listen",
+                                 options->listen, "pin", pin, "token", result->token,
+                                 "kept_signing_key", result->kept_signing_key);
         (void)json_dumpf(body, stdout, JSON_COMPACT);
         (void)fputc('\n', stdout);
         json_decref(body);
     } else {
         (void)printf(
-            "config: %s\npin: %s\nadmin token: %s\n\nKeep the token: it is shown only now.\n",
-            result->config_path, pin, result->token);
+            "config: %s\npin: %s%s\nadmin token: %s\n\nKeep the token: it is shown only now.\n",
+            result->config_path, pin,
+            result->kept_signing_key ? " (of the signing key that was there)" : "", result->token);
     }
     return finish_output();
 }
@@ -152,6 +173,45 @@ static int command_init(const struct options *given)
     return code;
 }
 
+/* What the doctor found. */
+struct findings {
+    dpot_status first; /* fault; DPOT_OK: none */
+    json_t *faults, *notes;
+};
+
+static void take_finding(void *ctx, dpot_status status, const char *sentence)
+{
+    struct findings *findings = ctx;
+    json_t *text = json_string(sentence);
+    if (findings->first == DPOT_OK) {
+        findings->first = status;
+    }
+    (void)json_array_append_new(status == DPOT_OK ? findings->notes : findings->faults,
+                                text ? text : json_string("a path that is not UTF-8"));
+    if (status != DPOT_OK) {
+        (void)fprintf(stderr, "dpotd: %s\n", sentence);
+    }
+}
+
+static int print_findings(const struct findings *findings, bool is_json)
+{
+    if (is_json) {
+        json_t *body = json_pack("{s:b,s:O,s:O}", "ok", findings->first == DPOT_OK, "faults",
+                                 findings->faults, "notes", findings->notes);
+        (void)json_dumpf(body, stdout, JSON_COMPACT);
+        (void)fputc('\n', stdout);
+        json_decref(body);
+    }
+    for (size_t i = 0; !is_json && i < json_array_size(findings->notes); i++) {
+        (void)printf("%s\n", json_string_value(json_array_get(findings->notes, i)));
+    }
+    if (!is_json && findings->first == DPOT_OK) {
+        (void)printf("config, keys, tokens and store are fine\n");
+    }
+    const int code = finish_output();
+    return findings->first == DPOT_OK ? code : exit_code_of(findings->first);
+}
+
 static int command_doctor(const struct options *options)
 {
     struct dpot_error error = {{0}};
@@ -159,16 +219,18 @@ static int command_doctor(const struct options *options)
     if (!options->config) {
         return fail_usage("doctor needs --config FILE", "");
     }
+    struct findings findings = {.faults = json_array(), .notes = json_array()};
     dpot_status status = config_read(options->config, &config, &error);
-    if (status == DPOT_OK) {
-        status = service_check(&config, &error);
-    }
     if (status != DPOT_OK) {
-        return fail(status, &error);
+        take_finding(&findings, status, error.text[0] ? error.text : dpot_status_text(status));
+    } else {
+        status = service_check(&config, take_finding, &findings, &error);
     }
-    (void)printf("%s\n",
-                 options->is_json ? "{\"ok\":true}" : "config, keys, tokens and store are fine");
-    return finish_output();
+    const int code = status == DPOT_ERR_MEMORY ? fail(status, &error)
+                                               : print_findings(&findings, options->is_json);
+    json_decref(findings.faults);
+    json_decref(findings.notes);
+    return code;
 }
 
 /* A bare system allows 1024 files, which is fewer connections than are configured. */

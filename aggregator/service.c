@@ -37,21 +37,31 @@ static dpot_status read_tls(struct service *s, const struct config *config,
 }
 
 /* Devices see every key that has not expired. */
-static dpot_status sign_keys(struct service *s, int64_t now_ms, struct dpot_error *error)
+static dpot_status pick_keys(const struct service *s, struct dpot_keys *keys,
+                             struct dpot_error *error)
 {
-    struct dpot_keys public_keys = {.n_seal_keys = 0};
-    dpot_buf_init(&s->app.signed_keys, SIGNED_KEYS_MAX, NULL);
+    const int64_t now_ms = s->log.clock->now(s->log.clock->ctx);
+    *keys = (struct dpot_keys){.n_seal_keys = 0};
     for (size_t i = 0; i < s->keys.n_seal_secrets; i++) {
         if (now_ms < s->keys.seal_secrets[i].key.not_after_ms) {
-            public_keys.seal_keys[public_keys.n_seal_keys++] = s->keys.seal_secrets[i].key;
+            keys->seal_keys[keys->n_seal_keys++] = s->keys.seal_secrets[i].key;
         }
     }
-    if (public_keys.n_seal_keys == 0) {
-        return dpot_error_set(
-            error, DPOT_ERR_NOT_FOUND,
-            "every seal key has expired: devices could not report; add a new one");
-    }
-    return registry_sign_keys(s->registry, &public_keys, &s->app.signed_keys, error);
+    return keys->n_seal_keys > 0
+               ? DPOT_OK
+               : dpot_error_set(
+                     error, DPOT_ERR_NOT_FOUND,
+                     "every seal key has expired: devices could not report; add a new one");
+}
+
+static dpot_status sign_keys(struct service *s, struct dpot_error *error)
+{
+    struct dpot_keys public_keys;
+    dpot_buf_init(&s->app.signed_keys, SIGNED_KEYS_MAX, NULL);
+    const dpot_status status = pick_keys(s, &public_keys, error);
+    return status == DPOT_OK
+               ? registry_sign_keys(s->registry, &public_keys, &s->app.signed_keys, error)
+               : status;
 }
 
 struct hashes {
@@ -95,32 +105,19 @@ static dpot_status check_revisions(struct service *s, struct dpot_error *error)
     return status;
 }
 
-static dpot_status open_rooms(struct service *s, const struct config *config,
-                              const struct service_hooks *hooks, struct dpot_error *error)
+static dpot_status open_registry(struct service *s, struct dpot_error *error)
 {
-    const struct dpot_clock *clock = s->log.clock;
-    dpot_status status = server_keys_read(config->keys_dir, &s->keys, error);
-    if (status == DPOT_OK) {
-        status = tokens_read(config->tokens_file, &s->tokens, error);
-    }
-    if (status == DPOT_OK) {
-        status = read_tls(s, config, error);
-    }
-    if (status == DPOT_OK) {
-        status = store_open(config->store, &s->store, error);
-    }
-    if (status == DPOT_OK) {
-        status = registry_new(s->store, s->keys.secret_key, clock, &s->registry, error);
-    }
-    if (status == DPOT_OK) {
-        status = check_revisions(s, error);
-    }
-    if (status == DPOT_OK) {
-        status = sign_keys(s, clock->now(clock->ctx), error);
-    }
+    const dpot_status status =
+        registry_new(s->store, s->keys.secret_key, s->log.clock, &s->registry, error);
+    return status == DPOT_OK ? check_revisions(s, error) : status;
+}
+
+static void wire_rooms(struct service *s, const struct config *config,
+                       const struct service_hooks *hooks)
+{
     s->ingest = (struct ingest){.store = s->store,
                                 .registry = s->registry,
-                                .clock = clock,
+                                .clock = s->log.clock,
                                 .seal_secrets = s->keys.seal_secrets,
                                 .n_seal_secrets = s->keys.n_seal_secrets,
                                 .on_committed = hooks->on_committed,
@@ -130,6 +127,28 @@ static dpot_status open_rooms(struct service *s, const struct config *config,
     s->app.ingest = &s->ingest;
     s->app.tokens = &s->tokens;
     s->app.body_max = config->max_body_bytes;
+}
+
+static dpot_status open_rooms(struct service *s, const struct config *config,
+                              const struct service_hooks *hooks, struct dpot_error *error)
+{
+    dpot_status status = server_keys_read(config->keys_dir, &s->keys, error);
+    if (status == DPOT_OK) {
+        status = tokens_read(config->tokens_file, &s->tokens, error);
+    }
+    if (status == DPOT_OK) {
+        status = read_tls(s, config, error);
+    }
+    if (status == DPOT_OK) {
+        status = store_open_owned(config->store, &s->store, error);
+    }
+    if (status == DPOT_OK) {
+        status = open_registry(s, error);
+    }
+    if (status == DPOT_OK) {
+        status = sign_keys(s, error);
+    }
+    wire_rooms(s, config, hooks);
     return status;
 }
 
@@ -150,7 +169,7 @@ static void log_job(void *ctx, const struct job_record *record, const struct dpo
               log_quote(quoted, record->sentence));
 }
 
-/* Not for a mere check: a runner begins to work at once. */
+/* A runner begins to work at once: the store is ours (T6). */
 static dpot_status open_runner(struct service *s, struct dpot_error *error)
 {
     const struct runner_config config = {
@@ -189,12 +208,7 @@ static dpot_status new_service(const struct config *config, const struct service
     s->log = (struct log){.level = config->log,
                           .stream = hooks->log_stream ? hooks->log_stream : stderr,
                           .clock = hooks->clock ? hooks->clock : dpot_clock_system()};
-    const dpot_status status = open_rooms(s, config, hooks, error);
-    if (status != DPOT_OK) {
-        service_close(s);
-        *service = NULL;
-    }
-    return status;
+    return DPOT_OK;
 }
 
 dpot_status service_open(const struct config *config, const char *listen,
@@ -205,7 +219,10 @@ dpot_status service_open(const struct config *config, const char *listen,
     if (status != DPOT_OK) {
         return status;
     }
-    status = open_runner(*service, error);
+    status = open_rooms(*service, config, hooks, error);
+    if (status == DPOT_OK) {
+        status = open_runner(*service, error);
+    }
     if (status == DPOT_OK) {
         status = open_server(*service, config, listen, error);
     }
@@ -253,14 +270,102 @@ void service_close(struct service *service)
     }
 }
 
-dpot_status service_check(const struct config *config, struct dpot_error *error)
+/* ---- looking only ---- */
+
+struct check {
+    struct service *s;
+    const struct config *config;
+    service_tell tell;
+    void *ctx;
+};
+
+/* Tells a fault; the sentence is used up. */
+static bool judge(const struct check *check, dpot_status status, struct dpot_error *error)
+{
+    if (status != DPOT_OK) {
+        check->tell(check->ctx, status, error->text[0] ? error->text : dpot_status_text(status));
+    }
+    error->text[0] = '\0';
+    return status == DPOT_OK;
+}
+
+/* Whether certificate and key are that, and belong together, is known when a server has taken them:
+ * one on a free port of this machine, for a moment. */
+static dpot_status try_tls(const struct check *check, struct dpot_error *error)
+{
+    const dpot_status status = read_tls(check->s, check->config, error);
+    if (status != DPOT_OK || check->config->tls_cert[0] == '\0') {
+        return status;
+    }
+    const dpot_status opened = open_server(check->s, check->config, "127.0.0.1:0", error);
+    server_close(check->s->server, 0);
+    check->s->server = NULL;
+    return opened;
+}
+
+static int tell_damage(void *ctx, const uint8_t digest[DPOT_HASH_LEN], const struct job_record *job)
+{
+    const struct check *check = ctx;
+    char name[2 * DPOT_HASH_LEN + 1], id[2 * JOB_ID_LEN + 1] = "";
+    struct dpot_error error;
+    dpot_hex_encode(name, digest, DPOT_HASH_LEN);
+    if (job) {
+        dpot_hex_encode(id, job->id, sizeof job->id);
+        (void)dpot_error_set(&error, DPOT_ERR_CORRUPT,
+                             "artifact %s of %s job %s is damaged: start that job again with its "
+                             "campaign and parameters (dpot job show), which repairs it when the "
+                             "result is the same, or restore the store from a backup",
+                             name, job->kind, id);
+    } else {
+        (void)dpot_error_set(&error, DPOT_ERR_CORRUPT,
+                             "artifact %s is damaged and no job names it: restore the store from a "
+                             "backup if you need it",
+                             name);
+    }
+    check->tell(check->ctx, DPOT_ERR_CORRUPT, error.text);
+    return 0;
+}
+
+/* A store that is not there yet is as it should be after `dpotd init`. */
+static void check_store(const struct check *check, bool has_keys)
+{
+    struct service *s = check->s;
+    struct dpot_error error = {{0}};
+    const dpot_status status = store_open_existing(check->config->store, &s->store, &error);
+    if (status == DPOT_ERR_NOT_FOUND) {
+        check->tell(check->ctx, DPOT_OK, error.text);
+        return;
+    }
+    if (!judge(check, status, &error)) {
+        return;
+    }
+    (void)judge(check, store_check(s->store, &error), &error);
+    if (has_keys) {
+        (void)judge(check, open_registry(s, &error), &error);
+    }
+    (void)judge(check, store_check_artifacts(s->store, tell_damage, (void *)check, &error), &error);
+}
+
+dpot_status service_check(const struct config *config, service_tell tell, void *ctx,
+                          struct dpot_error *error)
 {
     const struct service_hooks none = {.clock = NULL};
-    struct service *s = NULL;
-    dpot_status status = new_service(config, &none, &s, error);
-    if (status == DPOT_OK) {
-        status = store_check(s->store, error);
-        service_close(s);
+    struct dpot_error fault = {{0}};
+    struct check check = {.config = config, .tell = tell, .ctx = ctx};
+    const dpot_status status = new_service(config, &none, &check.s, error);
+    if (status != DPOT_OK) {
+        return status;
     }
-    return status;
+    struct dpot_keys public_keys;
+    const bool has_keys =
+        judge(&check, server_keys_read(config->keys_dir, &check.s->keys, &fault), &fault);
+    if (has_keys) {
+        (void)judge(&check, pick_keys(check.s, &public_keys, &fault), &fault);
+    }
+    (void)judge(&check, tokens_read(config->tokens_file, &check.s->tokens, &fault), &fault);
+    (void)judge(&check, try_tls(&check, &fault), &fault);
+    (void)judge(&check, listen_check_host(config->listen, &fault), &fault);
+    check_store(&check, has_keys);
+    service_close(check.s);
+    return DPOT_OK;
 }

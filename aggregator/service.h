@@ -14,8 +14,8 @@ struct service_hooks {
 
 struct service;
 
-/* Reads keys and tokens, opens the store, listens and serves. `listen` NULL: as configured.
- * DPOT_ERR_IO (store, port, missing file), DPOT_ERR_DENIED (a key others can read),
+/* Reads keys and tokens, opens the store as its owner, listens and serves. `listen` NULL: as configured.
+ * DPOT_ERR_IO (store, port, missing file), DPOT_ERR_BUSY (another process serves the store), DPOT_ERR_DENIED (a key others can read),
  * DPOT_ERR_MALFORMED, DPOT_ERR_VERSION, ... with one sentence; nothing is left running. */
 DPOT_WARN_UNUSED dpot_status service_open(const struct config *config, const char *listen,
                                           const struct service_hooks *hooks,
@@ -30,7 +30,12 @@ const uint8_t *service_pin(const struct service *service);
 /* Stops accepting, finishes running requests, closes the store. NULL is allowed. */
 void service_close(struct service *service);
 
-/* Everything service_open does short of listening: for `dpotd doctor`. */
-DPOT_WARN_UNUSED dpot_status service_check(const struct config *config, struct dpot_error *error);
+/* Looks at everything service_open needs, changes nothing and goes on after a fault: keys, tokens,
+ * certificate, address, the store, its campaigns and artifacts. `tell` gets one sentence for each fault,
+ * and with DPOT_OK for what is worth knowing. A server may be running. DPOT_ERR_MEMORY: nothing was
+ * looked at. For `dpotd doctor`. */
+typedef void (*service_tell)(void *ctx, dpot_status status, const char *sentence);
+DPOT_WARN_UNUSED dpot_status service_check(const struct config *config, service_tell tell,
+                                           void *ctx, struct dpot_error *error);
 
 #endif

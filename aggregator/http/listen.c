@@ -83,7 +83,8 @@ static int bind_one(const struct addrinfo *address)
     return fd;
 }
 
-dpot_status listen_open(const char *text, int *fd, struct dpot_error *error)
+/* `port` instead of the one in the text, unless it is NULL. */
+static dpot_status open_at(const char *text, const char *port, int *fd, struct dpot_error *error)
 {
     struct host_port where;
     struct addrinfo *addresses = NULL;
@@ -94,9 +95,10 @@ dpot_status listen_open(const char *text, int *fd, struct dpot_error *error)
     if (status != DPOT_OK) {
         return status;
     }
-    const int failed = getaddrinfo(where.host, where.port, &hints, &addresses);
+    const int failed = getaddrinfo(where.host, port ? port : where.port, &hints, &addresses);
     if (failed) {
-        return dpot_error_set(error, DPOT_ERR_IO, "listen is \"%.80s\": %s", text,
+        return dpot_error_set(error, DPOT_ERR_IO,
+                              "listen is \"%.80s\": %s: give an address of this machine", text,
                               gai_strerror(failed));
     }
     int reason = 0;
@@ -111,6 +113,21 @@ dpot_status listen_open(const char *text, int *fd, struct dpot_error *error)
     return dpot_error_set(error, DPOT_ERR_IO, "listening on %.80s failed: %s%s", text,
                           strerror(reason),
                           reason == EADDRINUSE ? "; choose another port or stop what uses it" : "");
+}
+
+dpot_status listen_open(const char *text, int *fd, struct dpot_error *error)
+{
+    return open_at(text, NULL, fd, error);
+}
+
+dpot_status listen_check_host(const char *text, struct dpot_error *error)
+{
+    int fd = -1;
+    const dpot_status status = open_at(text, "0", &fd, error);
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return status;
 }
 
 dpot_status listen_url(int fd, bool is_tls, char out[LISTEN_URL_SIZE], struct dpot_error *error)

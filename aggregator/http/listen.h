@@ -13,6 +13,10 @@
 /* "HOST:PORT" or "[IPV6]:PORT", port 0..65535, as text only. DPOT_ERR_MALFORMED with a sentence. */
 DPOT_WARN_UNUSED dpot_status listen_check(const char *text, struct dpot_error *error);
 
+/* The host has an address, and it is one of this machine: bound for a moment, at a free port, so that a
+ * server that listens there already is no matter. DPOT_ERR_MALFORMED, DPOT_ERR_IO as below. */
+DPOT_WARN_UNUSED dpot_status listen_check_host(const char *text, struct dpot_error *error);
+
 /* Binds and listens; *fd is -1 on failure. DPOT_ERR_MALFORMED as above; DPOT_ERR_IO: unknown host,
  * port in use, not allowed. */
 DPOT_WARN_UNUSED dpot_status listen_open(const char *text, int *fd, struct dpot_error *error);

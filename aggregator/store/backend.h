@@ -4,10 +4,17 @@
 
 #include "store/store.h"
 
+enum store_use {
+    STORE_SHARED,   /* store_open */
+    STORE_OWNED,    /* store_open_owned */
+    STORE_EXISTING, /* store_open_existing */
+};
+
 struct store_backend {
     const char *scheme; /* the URL up to and including its colon */
 
-    dpot_status (*open)(const char *location, struct store **store, struct dpot_error *error);
+    dpot_status (*open)(const char *location, enum store_use use, struct store **store,
+                        struct dpot_error *error);
     void (*close)(struct store *store);
     dpot_status (*check)(struct store *store, struct dpot_error *error);
     dpot_status (*add_revision)(struct store *store, const struct revision_record *record,
@@ -43,6 +50,8 @@ struct store_backend {
     dpot_status (*requeue_jobs)(struct store *store, int64_t now_ms, struct dpot_error *error);
     dpot_status (*get_artifact)(struct store *store, const uint8_t *digest, struct dpot_buf *out,
                                 struct dpot_error *error);
+    dpot_status (*check_artifacts)(struct store *store, store_each_damage each, void *ctx,
+                                   struct dpot_error *error);
 };
 
 /* The first member of every backend's own struct. */

@@ -19,6 +19,11 @@ struct database;
  * schema), DPOT_ERR_CORRUPT, DPOT_ERR_MEMORY. */
 DPOT_WARN_UNUSED dpot_status database_open(const char *path, struct database **database,
                                            struct dpot_error *error);
+
+/* The same of a file that is there and has this program's schema; it is not changed.
+ * DPOT_ERR_NOT_FOUND, DPOT_ERR_VERSION (an older schema too). */
+DPOT_WARN_UNUSED dpot_status database_open_existing(const char *path, struct database **database,
+                                                    struct dpot_error *error);
 void database_close(struct database *database);
 
 void database_lock(struct database *database);
@@ -70,6 +75,9 @@ enum statement {
     STATEMENT_REQUEUE_JOBS,
     STATEMENT_ADD_ARTIFACT,
     STATEMENT_GET_ARTIFACT,
+    STATEMENT_REPAIR_ARTIFACT,
+    STATEMENT_NEXT_ARTIFACT,
+    STATEMENT_FIND_MAKER,
     STATEMENT_END,
 };
 

@@ -1,10 +1,13 @@
 #include "store/backend.h"
 #include "store/database.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define APPLICATION_ID 0x64706f74 /* "dpot" */
 #define BUSY_TIMEOUT_MS 5000
@@ -216,13 +219,20 @@ static dpot_status ask(struct database *database, const char *sql, int64_t *valu
     return status;
 }
 
-static dpot_status set_pragmas(struct database *database, struct dpot_error *error)
+/* The journal's mode is part of the file: of an existing one it is looked at only. */
+static dpot_status set_pragmas(struct database *database, bool is_existing,
+                               struct dpot_error *error)
 {
     (void)sqlite3_busy_timeout(database->db, BUSY_TIMEOUT_MS);
-    const dpot_status status = execute(database, "setting up",
-                                       "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
-                                       "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;",
-                                       error);
+    dpot_status status = is_existing
+                             ? DPOT_OK
+                             : execute(database, "setting up", "PRAGMA journal_mode = WAL;", error);
+    if (status == DPOT_OK) {
+        status = execute(database, "setting up",
+                         "PRAGMA synchronous = FULL;"
+                         "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;",
+                         error);
+    }
     if (status == DPOT_OK && sqlite3_db_readonly(database->db, "main") == 1) {
         return dpot_error_set(error, DPOT_ERR_IO, "the file is read-only: make it writable");
     }
@@ -293,6 +303,14 @@ static dpot_status run_migration(struct database *database, const struct store_m
     return database_end(database, status, error);
 }
 
+static dpot_status refuse_newer(int64_t version, struct dpot_error *error)
+{
+    return dpot_error_set(error, DPOT_ERR_VERSION,
+                          "the schema has version %lld and this program knows %zu: use the newer "
+                          "program",
+                          (long long)version, store_sqlite_n_migrations);
+}
+
 static dpot_status migrate(struct database *database, struct dpot_error *error)
 {
     char mark[256];
@@ -307,11 +325,7 @@ static dpot_status migrate(struct database *database, struct dpot_error *error)
         status = read_version(database, &version, error);
     }
     if (status == DPOT_OK && version > (int64_t)store_sqlite_n_migrations) {
-        return dpot_error_set(
-            error, DPOT_ERR_VERSION,
-            "the schema has version %lld and this program knows %zu: use the newer "
-            "program",
-            (long long)version, store_sqlite_n_migrations);
+        return refuse_newer(version, error);
     }
     for (size_t i = 0; status == DPOT_OK && i < store_sqlite_n_migrations; i++) {
         if (store_sqlite_migrations[i].version > version) {
@@ -321,13 +335,42 @@ static dpot_status migrate(struct database *database, struct dpot_error *error)
     return status;
 }
 
-static dpot_status set_up(struct database *database, const char *path, struct dpot_error *error)
+/* The file has this program's schema already. */
+static dpot_status check_version(struct database *database, struct dpot_error *error)
 {
-    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+    int64_t version = 0, has_versions = 0;
+    dpot_status status =
+        ask(database, "SELECT count(*) FROM sqlite_schema WHERE name = 'schema_version'",
+            &has_versions, NULL, 0, error);
+    if (status == DPOT_OK && has_versions) {
+        status = read_version(database, &version, error);
+    }
+    if (status == DPOT_OK && version > (int64_t)store_sqlite_n_migrations) {
+        return refuse_newer(version, error);
+    }
+    if (status == DPOT_OK && version < (int64_t)store_sqlite_n_migrations) {
+        return dpot_error_set(
+            error, DPOT_ERR_VERSION,
+            "the schema has version %lld and this program knows %zu: save the file "
+            "and start dpotd serve, which brings it up to date",
+            (long long)version, store_sqlite_n_migrations);
+    }
+    return status;
+}
+
+static dpot_status set_up(struct database *database, const char *path, bool is_existing,
+                          struct dpot_error *error)
+{
+    const int flags =
+        SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (is_existing ? 0 : SQLITE_OPEN_CREATE);
     if (sqlite3_open_v2(path, &database->db, flags, NULL) != SQLITE_OK) {
         return database->db ? database_fail(database, "opening", error) : DPOT_ERR_MEMORY;
     }
-    dpot_status status = set_pragmas(database, error);
+    dpot_status status = set_pragmas(database, is_existing, error);
+    if (status == DPOT_OK && is_existing) {
+        status = check_owner(database, error);
+        return status == DPOT_OK ? check_version(database, error) : status;
+    }
     if (status == DPOT_OK) {
         status = check_pragmas(database, strcmp(path, ":memory:") == 0, error);
     }
@@ -337,20 +380,54 @@ static dpot_status set_up(struct database *database, const char *path, struct dp
     return status == DPOT_OK ? migrate(database, error) : status;
 }
 
-dpot_status database_open(const char *path, struct database **database, struct dpot_error *error)
+static dpot_status open_path(const char *path, bool is_existing, struct database **database,
+                             struct dpot_error *error)
 {
     *database = dpot_alloc_array(NULL, 1, sizeof **database);
     if (!*database) {
         return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for the store");
     }
     (void)pthread_mutex_init(&(*database)->mutex, NULL);
-    const dpot_status status = set_up(*database, path, error);
+    const dpot_status status = set_up(*database, path, is_existing, error);
     if (status != DPOT_OK) {
         database_close(*database);
         *database = NULL;
         return dpot_error_prefix(error, status, "store %s", path);
     }
     return DPOT_OK;
+}
+
+dpot_status database_open(const char *path, struct database **database, struct dpot_error *error)
+{
+    return open_path(path, false, database, error);
+}
+
+/* Whether it could be made is part of the answer. */
+static dpot_status say_missing(const char *path, struct dpot_error *error)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : NULL;
+    const bool can_make = access(folder ? folder : ".", W_OK | X_OK) == 0;
+    const int reason = errno;
+    free(folder);
+    return can_make ? dpot_error_set(error, DPOT_ERR_NOT_FOUND,
+                                     "there is no store %s yet: dpotd serve makes it", path)
+                    : dpot_error_set(
+                          error, DPOT_ERR_IO,
+                          "there is no store %s and its folder does not allow to make one: %s",
+                          path, strerror(reason));
+}
+
+dpot_status database_open_existing(const char *path, struct database **database,
+                                   struct dpot_error *error)
+{
+    *database = NULL;
+    if (access(path, F_OK) != 0) {
+        return errno == ENOENT
+                   ? say_missing(path, error)
+                   : dpot_error_set(error, DPOT_ERR_IO, "store %s: %s", path, strerror(errno));
+    }
+    return open_path(path, true, database, error);
 }
 
 void database_close(struct database *database)

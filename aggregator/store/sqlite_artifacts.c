@@ -11,7 +11,9 @@ static dpot_status read_row(struct query q, const uint8_t *digest, struct dpot_b
     const uint8_t *data = query_bytes(q, 0, &len);
     dpot_hash(found, data ? data : found, data ? len : 0);
     if (memcmp(found, digest, sizeof found) != 0) {
-        return sqlite_store_fail_corrupt("an artifact", error);
+        return dpot_error_set(error, DPOT_ERR_CORRUPT,
+                              "an artifact in the store is not what was written: start its job "
+                              "again, which repairs it, or restore the file from a backup");
     }
     const dpot_status status = dpot_buf_append(out, data, len);
     return status == DPOT_OK
@@ -51,25 +53,115 @@ dpot_status sqlite_store_get_artifact(struct store *store, const uint8_t *digest
     return status;
 }
 
-static dpot_status insert(struct sqlite_store *s, const uint8_t *digest, const void *data,
-                          size_t len, struct dpot_error *error)
+/* Inside a transaction: a statement of (digest, bytes). */
+static dpot_status write_artifact(struct sqlite_store *s, struct query q, const uint8_t *digest,
+                                  const void *data, size_t len, struct dpot_error *error)
 {
-    struct query q = query_start(s->database, STATEMENT_ADD_ARTIFACT,
-                                 "INSERT INTO artifact (digest, bytes) VALUES (?1, ?2)");
     query_bind_bytes(q, 1, digest, DPOT_HASH_LEN);
     query_bind_bytes(q, 2, data, len);
     return query_run(q) ? DPOT_OK : database_fail(s->database, "storing an artifact", error);
 }
 
-dpot_status sqlite_store_add_artifact(struct sqlite_store *s, const uint8_t *digest,
-                                      const void *data, size_t len, struct dpot_error *error)
+static dpot_status insert(struct sqlite_store *s, const uint8_t *digest, const void *data,
+                          size_t len, struct dpot_error *error)
+{
+    const struct query q = query_start(s->database, STATEMENT_ADD_ARTIFACT,
+                                       "INSERT INTO artifact (digest, bytes) VALUES (?1, ?2)");
+    return write_artifact(s, q, digest, data, len, error);
+}
+
+/* (T5): these bytes have the digest, the stored ones have not. */
+static dpot_status repair(struct sqlite_store *s, const uint8_t *digest, const void *data,
+                          size_t len, struct dpot_error *error)
+{
+    const struct query q = query_start(s->database, STATEMENT_REPAIR_ARTIFACT,
+                                       "UPDATE artifact SET bytes = ?2 WHERE digest = ?1");
+    return write_artifact(s, q, digest, data, len, error);
+}
+
+/* Whether the stored bytes have the digest's name. */
+static dpot_status look_up(struct sqlite_store *s, const uint8_t *digest, struct dpot_error *error)
 {
     struct dpot_buf found;
     dpot_buf_init(&found, SIZE_MAX, NULL);
-    dpot_status status = read_artifact(s, digest, &found, error);
+    const dpot_status status = read_artifact(s, digest, &found, error);
     dpot_buf_release(&found);
+    return status;
+}
+
+dpot_status sqlite_store_add_artifact(struct sqlite_store *s, const uint8_t *digest,
+                                      const void *data, size_t len, struct dpot_error *error)
+{
+    dpot_status status = look_up(s, digest, error);
     if (status == DPOT_ERR_NOT_FOUND) {
-        status = insert(s, digest, data, len, error);
+        return insert(s, digest, data, len, error);
+    }
+    if (status == DPOT_ERR_CORRUPT) {
+        status = repair(s, digest, data, len, error);
+        return status == DPOT_OK ? look_up(s, digest, error) : status;
     }
     return status;
+}
+
+/* ---- all of them ---- */
+
+/* The first artifact after *seq, under the lock. DPOT_ERR_NOT_FOUND: there is none. */
+static dpot_status check_next(struct sqlite_store *s, int64_t *seq, uint8_t digest[DPOT_HASH_LEN],
+                              bool *is_damaged, struct dpot_error *error)
+{
+    struct query q =
+        query_start(s->database, STATEMENT_NEXT_ARTIFACT,
+                    "SELECT seq, digest, bytes FROM artifact WHERE seq > ?1 ORDER BY seq LIMIT 1");
+    query_bind_integer(q, 1, *seq);
+    dpot_status status = DPOT_ERR_NOT_FOUND;
+    const enum query_outcome outcome = query_step(q);
+    if (outcome == QUERY_FAILED) {
+        status = database_fail(s->database, "reading an artifact", error);
+    } else if (outcome == QUERY_ROW) {
+        uint8_t found[DPOT_HASH_LEN];
+        size_t len = 0;
+        const uint8_t *data = query_bytes(q, 2, &len);
+        dpot_hash(found, data ? data : found, data ? len : 0);
+        *seq = query_integer(q, 0);
+        status = sqlite_store_read_bytes(q, 1, digest, DPOT_HASH_LEN)
+                     ? DPOT_OK
+                     : sqlite_store_fail_corrupt("the name of an artifact", error);
+        *is_damaged = memcmp(found, digest, sizeof found) != 0;
+    }
+    query_finish(q);
+    return status;
+}
+
+/* One artifact under the lock; *is_known: `job` made it. */
+static dpot_status check_one(struct sqlite_store *s, int64_t *seq, uint8_t digest[DPOT_HASH_LEN],
+                             bool *is_damaged, struct job_record *job, bool *is_known,
+                             struct dpot_error *error)
+{
+    dpot_status status = check_next(s, seq, digest, is_damaged, error);
+    if (status != DPOT_OK || !*is_damaged) {
+        return status;
+    }
+    status = sqlite_store_find_maker(s, digest, job, error);
+    *is_known = status == DPOT_OK;
+    return status == DPOT_ERR_NOT_FOUND ? DPOT_OK : status;
+}
+
+dpot_status sqlite_store_check_artifacts(struct store *store, store_each_damage each, void *ctx,
+                                         struct dpot_error *error)
+{
+    int64_t seq = INT64_MIN;
+    for (;;) { /* the lock is free between two of them: a server may be at work */
+        struct job_record job;
+        uint8_t digest[DPOT_HASH_LEN];
+        bool is_damaged = false, is_known = false;
+        struct sqlite_store *s = sqlite_store_lock(store);
+        const dpot_status status = check_one(s, &seq, digest, &is_damaged, &job, &is_known, error);
+        sqlite_store_unlock(s);
+        if (status != DPOT_OK) {
+            return status == DPOT_ERR_NOT_FOUND ? DPOT_OK : status;
+        }
+        if (is_damaged && each(ctx, digest, is_known ? &job : NULL)) {
+            return DPOT_OK;
+        }
+    }
 }

@@ -113,6 +113,16 @@ dpot_status sqlite_store_next_job(struct store *store, struct job_record *record
     return status;
 }
 
+dpot_status sqlite_store_find_maker(struct sqlite_store *s, const uint8_t *digest,
+                                    struct job_record *record, struct dpot_error *error)
+{
+    struct query q = query_start(s->database, STATEMENT_FIND_MAKER,
+                                 "SELECT " JOB_COLUMNS
+                                 " FROM job WHERE artifact = ?1 ORDER BY seq DESC LIMIT 1");
+    query_bind_bytes(q, 1, digest, DPOT_HASH_LEN);
+    return read_one(s, q, record, error);
+}
+
 /* Appends every record to `out`, as structs. */
 static dpot_status gather_records(struct sqlite_store *s, struct dpot_buf *out,
                                   struct dpot_error *error)

@@ -36,11 +36,30 @@ static void close_store(struct store *store)
 {
     struct sqlite_store *s = (struct sqlite_store *)store;
     database_close(s->database);
+    sqlite_lock_release(s->lock); /* after the last write */
     id_cache_release(&s->ids);
     dpot_free_array(NULL, s, 1, sizeof *s);
 }
 
-static dpot_status open_store(const char *path, struct store **store, struct dpot_error *error)
+/* (T6): the lock is taken before the file is touched. What lives in memory has no other process. */
+static dpot_status open_file(struct sqlite_store *s, const char *path, enum store_use use,
+                             struct dpot_error *error)
+{
+    const bool is_memory = strcmp(path, ":memory:") == 0;
+    if (use == STORE_EXISTING && is_memory) {
+        return dpot_error_set(error, DPOT_ERR_NOT_FOUND,
+                              "the store is in memory: there is nothing to look at");
+    }
+    if (use == STORE_EXISTING) {
+        return database_open_existing(path, &s->database, error);
+    }
+    const dpot_status status =
+        use == STORE_OWNED && !is_memory ? sqlite_lock_take(path, &s->lock, error) : DPOT_OK;
+    return status == DPOT_OK ? database_open(path, &s->database, error) : status;
+}
+
+static dpot_status open_store(const char *path, enum store_use use, struct store **store,
+                              struct dpot_error *error)
 {
     if (path[0] == '\0') {
         return dpot_error_set(error, DPOT_ERR_ARGUMENT,
@@ -51,7 +70,8 @@ static dpot_status open_store(const char *path, struct store **store, struct dpo
         return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for the store");
     }
     s->base.backend = &store_sqlite;
-    const dpot_status status = database_open(path, &s->database, error);
+    s->lock = -1;
+    const dpot_status status = open_file(s, path, use, error);
     if (status != DPOT_OK) {
         close_store(&s->base);
         return status;
@@ -103,4 +123,5 @@ const struct store_backend store_sqlite = {
     .finish_job = sqlite_store_finish_job,
     .requeue_jobs = sqlite_store_requeue_jobs,
     .get_artifact = sqlite_store_get_artifact,
+    .check_artifacts = sqlite_store_check_artifacts,
 };

@@ -17,6 +17,7 @@ struct sqlite_store {
     struct store base;
     struct database *database;
     struct id_cache ids;
+    int lock;              /* what says that the store is owned (T6); -1: it is not */
     bool has_write_failed; /* the last append did: a check then really writes */
 };
 
@@ -26,6 +27,12 @@ void sqlite_store_unlock(struct sqlite_store *s);
 
 /* "WHAT in the store is not what was written: ..." */
 dpot_status sqlite_store_fail_corrupt(const char *what, struct dpot_error *error);
+
+/* sqlite_lock.c (T6): takes the lock beside the database PATH, "PATH-lock"; *lock is -1 on failure.
+ * DPOT_ERR_BUSY: another store has it; DPOT_ERR_IO. */
+DPOT_WARN_UNUSED dpot_status sqlite_lock_take(const char *path, int *lock,
+                                              struct dpot_error *error);
+void sqlite_lock_release(int lock); /* -1 is allowed */
 
 /* The state of a revision, under the lock. DPOT_ERR_NOT_FOUND. */
 DPOT_WARN_UNUSED dpot_status sqlite_store_get_state(struct sqlite_store *s, const uint8_t *hash,
@@ -76,11 +83,18 @@ dpot_status sqlite_store_requeue_jobs(struct store *store, int64_t now_ms,
 /* sqlite_artifacts.c: */
 dpot_status sqlite_store_get_artifact(struct store *store, const uint8_t *digest,
                                       struct dpot_buf *out, struct dpot_error *error);
+dpot_status sqlite_store_check_artifacts(struct store *store, store_each_damage each, void *ctx,
+                                         struct dpot_error *error);
 
-/* Adds an artifact inside a transaction, unless it is there. DPOT_ERR_CORRUPT. */
+/* Adds an artifact inside a transaction, unless it is there; repairs it when it is damaged. */
 DPOT_WARN_UNUSED dpot_status sqlite_store_add_artifact(struct sqlite_store *s,
                                                        const uint8_t *digest, const void *data,
                                                        size_t len, struct dpot_error *error);
+
+/* The newest job that ended with this artifact, under the lock. DPOT_ERR_NOT_FOUND without a sentence. */
+DPOT_WARN_UNUSED dpot_status sqlite_store_find_maker(struct sqlite_store *s, const uint8_t *digest,
+                                                     struct job_record *record,
+                                                     struct dpot_error *error);
 
 /* Copies column `column` when it has exactly `len` bytes. */
 bool sqlite_store_read_bytes(struct query query, int column, uint8_t *out, size_t len);

@@ -36,17 +36,33 @@ const char *job_state_name(enum job_state state)
     return "unknown";
 }
 
-dpot_status store_open(const char *url, struct store **store, struct dpot_error *error)
+static dpot_status open_as(const char *url, enum store_use use, struct store **store,
+                           struct dpot_error *error)
 {
     *store = NULL;
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         const size_t scheme_len = strlen(table[i]->scheme);
         if (strncmp(url, table[i]->scheme, scheme_len) == 0) {
-            return table[i]->open(url + scheme_len, store, error);
+            return table[i]->open(url + scheme_len, use, store, error);
         }
     }
     return dpot_error_set(error, DPOT_ERR_ARGUMENT,
                           "store is \"%s\": this build knows sqlite:PATH and sqlite::memory:", url);
+}
+
+dpot_status store_open(const char *url, struct store **store, struct dpot_error *error)
+{
+    return open_as(url, STORE_SHARED, store, error);
+}
+
+dpot_status store_open_owned(const char *url, struct store **store, struct dpot_error *error)
+{
+    return open_as(url, STORE_OWNED, store, error);
+}
+
+dpot_status store_open_existing(const char *url, struct store **store, struct dpot_error *error)
+{
+    return open_as(url, STORE_EXISTING, store, error);
 }
 
 void store_close(struct store *store)
@@ -156,4 +172,10 @@ dpot_status store_get_artifact(struct store *store, const uint8_t digest[DPOT_HA
                                struct dpot_buf *out, struct dpot_error *error)
 {
     return store->backend->get_artifact(store, digest, out, error);
+}
+
+dpot_status store_check_artifacts(struct store *store, store_each_damage each, void *ctx,
+                                  struct dpot_error *error)
+{
+    return store->backend->check_artifacts(store, each, ctx, error);
 }

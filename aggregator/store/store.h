@@ -12,7 +12,9 @@
  * (T3) Reports are never changed or deleted; pools only grow until their revision closes.
  * (T4) A job that has ended never changes, and it is done exactly when its artifact is stored.
  * (T5) An artifact is named by the BLAKE2b-256 of its bytes, never changed or deleted, and checked
- *      against its name whenever it is read. */
+ *      against its name whenever it is read. Bytes that no longer have their name (the disk changed
+ *      them) are replaced when a job computes bytes that do: the digest proves that those are they.
+ * (T6) At most one process owns a store: only an owner may run its jobs. */
 #ifndef DPOT_STORE_STORE_H
 #define DPOT_STORE_STORE_H
 
@@ -56,11 +58,23 @@ struct pool_count {
 
 struct store;
 
-/* Opens or creates. DPOT_ERR_ARGUMENT for an unknown URL scheme, DPOT_ERR_IO with a sentence
- * (unwritable folder, not a database), DPOT_ERR_VERSION for a schema newer than this program. */
+/* Opens or creates, and brings an older schema up to date. DPOT_ERR_ARGUMENT for an unknown URL scheme,
+ * DPOT_ERR_IO with a sentence (unwritable folder, not a database), DPOT_ERR_VERSION for a schema newer
+ * than this program. Others may have the store open too. */
 DPOT_WARN_UNUSED dpot_status store_open(const char *url, struct store **store,
                                         struct dpot_error *error);
 void store_close(struct store *store);
+
+/* The same as the store's owner (T6), from before the file is touched until store_close or the end of
+ * the process, however it ends. DPOT_ERR_BUSY: another owns it; the sentence names the file and, where
+ * it is known, the process. */
+DPOT_WARN_UNUSED dpot_status store_open_owned(const char *url, struct store **store,
+                                              struct dpot_error *error);
+
+/* Opens what is there, to look: nothing is created and no schema changed. DPOT_ERR_NOT_FOUND: there is
+ * no such file (or it lives in memory only); DPOT_ERR_VERSION: an older or newer schema. */
+DPOT_WARN_UNUSED dpot_status store_open_existing(const char *url, struct store **store,
+                                                 struct dpot_error *error);
 
 /* Cheap liveness check: a read, and that writing is possible; after a failed append, a write. */
 DPOT_WARN_UNUSED dpot_status store_check(struct store *store, struct dpot_error *error);
@@ -176,8 +190,8 @@ DPOT_WARN_UNUSED dpot_status store_update_job(struct store *store, const struct 
                                               struct dpot_error *error);
 
 /* Stores an artifact and makes the job done with it (T4); fills record->artifact and record->state.
- * Bytes that are stored already are no error. Status as store_update_job; DPOT_ERR_CORRUPT when
- * other bytes have the digest's name. */
+ * Bytes that are stored already are no error, and damaged ones are repaired (T5). Status as
+ * store_update_job; DPOT_ERR_CORRUPT: the file is damaged beyond that artifact. */
 DPOT_WARN_UNUSED dpot_status store_finish_job(struct store *store, struct job_record *record,
                                               const void *artifact, size_t len,
                                               struct dpot_error *error);
@@ -192,5 +206,13 @@ DPOT_WARN_UNUSED dpot_status store_requeue_jobs(struct store *store, int64_t now
 DPOT_WARN_UNUSED dpot_status store_get_artifact(struct store *store,
                                                 const uint8_t digest[DPOT_HASH_LEN],
                                                 struct dpot_buf *out, struct dpot_error *error);
+
+/* Reads every artifact and calls `each` for those that are damaged (T5), with the newest job that made
+ * it; NULL when no job names it any more. Stops when it returns non-zero. DPOT_ERR_CORRUPT: the file is
+ * damaged so that it cannot be told. */
+typedef int (*store_each_damage)(void *ctx, const uint8_t digest[DPOT_HASH_LEN],
+                                 const struct job_record *job);
+DPOT_WARN_UNUSED dpot_status store_check_artifacts(struct store *store, store_each_damage each,
+                                                   void *ctx, struct dpot_error *error);
 
 #endif

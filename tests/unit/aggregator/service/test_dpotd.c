@@ -1,4 +1,6 @@
 /* The program as an operator runs it: exit codes, one sentence on failure, signals. */
+#include "store/database.h"
+#include "store/store.h"
 #include "unit/aggregator/fixture.h"
 #include "unit/aggregator/http_client.h"
 
@@ -227,13 +229,124 @@ Test(dpotd, a_port_in_use_is_exit_6)
     char url[128];
     init();
     const pid_t child = serve(url, sizeof url);
+    cr_assert_eq(RUN(ARG("init"), ARG("--dir"), in_folder("other")), 0, "%s", err);
     cr_assert_eq(
         finish(launch((char *[]){ARG("dpotd"), ARG("serve"), ARG("--config"),
-                                 in_folder("dpotd.json"), ARG("--listen"), url + 7, NULL})),
+                                 in_folder("other/dpotd.json"), ARG("--listen"), url + 7, NULL})),
         6);
     expect_sentence("choose another port");
     cr_assert_eq(kill(child, SIGTERM), 0);
     cr_assert_eq(finish(child), 0);
+}
+
+Test(dpotd, a_store_that_is_served_already_is_exit_6_until_its_server_is_gone)
+{
+    char url[128], who[64];
+    init();
+    pid_t child = serve(url, sizeof url);
+    (void)snprintf(who, sizeof who, "served by process %ld", (long)child);
+    cr_assert_eq(RUN(ARG("serve"), ARG("--config"), in_folder("dpotd.json"), ARG("--listen"),
+                     ARG("127.0.0.1:0")),
+                 6);
+    expect_sentence(who);
+    expect_sentence("dpot.db");
+    cr_assert_eq(RUN(ARG("doctor"), ARG("--config"), in_folder("dpotd.json")), 0, "%s", err);
+    cr_assert_eq(kill(child, SIGKILL), 0);
+    (void)waitpid(child, NULL, 0);
+    child = serve(url, sizeof url);
+    cr_assert_eq(kill(child, SIGTERM), 0);
+    cr_assert_eq(finish(child), 0);
+}
+
+static void write_config(const char *listen, const char *rest)
+{
+    char text[1024];
+    (void)snprintf(text, sizeof text,
+                   "{\"listen\":\"%s\",\"store\":\"sqlite:dpot.db\",\"keys_dir\":\"keys\","
+                   "\"tokens_file\":\"tokens\"%s}",
+                   listen, rest);
+    fixture_write(in_folder("dpotd.json"), text);
+}
+
+static int doctor(void)
+{
+    return RUN(ARG("doctor"), ARG("--config"), in_folder("dpotd.json"));
+}
+
+Test(dpotd, the_doctor_makes_no_store)
+{
+    init();
+    cr_assert_eq(doctor(), 0, "%s", err);
+    cr_assert_not_null(strstr(out, "there is no store"), "%s", out);
+    cr_assert_neq(access(in_folder("dpot.db"), F_OK), 0);
+    cr_assert_eq(RUN(ARG("doctor"), ARG("--json"), ARG("--config"), in_folder("dpotd.json")), 0);
+    json_t *printed = fixture_json(out);
+    cr_assert(json_is_true(json_object_get(printed, "ok")));
+    cr_assert_eq(json_array_size(json_object_get(printed, "faults")), 0);
+    cr_assert_eq(json_array_size(json_object_get(printed, "notes")), 1);
+    json_decref(printed);
+}
+
+Test(dpotd, the_doctor_sees_a_certificate_that_is_missing_or_none)
+{
+    init();
+    write_config("127.0.0.1:0", ",\"tls\":{\"cert\":\"cert.pem\",\"key\":\"key.pem\"}");
+    cr_assert_eq(doctor(), 6);
+    expect_sentence("cert.pem");
+    fixture_write(in_folder("cert.pem"), "no certificate\n");
+    cr_assert_eq(doctor(), 6);
+    expect_sentence("key.pem");
+    fixture_write(in_folder("key.pem"), "no key\n");
+    cr_assert_eq(chmod(in_folder("key.pem"), 0600), 0);
+    cr_assert_eq(doctor(), 3);
+    expect_sentence("PEM certificate");
+}
+
+Test(dpotd, the_doctor_sees_an_address_that_is_not_ours)
+{
+    init();
+    write_config("no.such.host.invalid:80", "");
+    cr_assert_eq(doctor(), 6);
+    expect_sentence("no.such.host.invalid");
+    write_config("192.0.2.1:80", ""); /* for documentation: nobody has it */
+    cr_assert_eq(doctor(), 6);
+    expect_sentence("192.0.2.1");
+}
+
+Test(dpotd, the_doctor_goes_on_after_a_fault_and_tells_them_all)
+{
+    init();
+    write_config("no.such.host.invalid:80", "");
+    fixture_write(in_folder("tokens"), "nonsense\n");
+    cr_assert_eq(RUN(ARG("doctor"), ARG("--json"), ARG("--config"), in_folder("dpotd.json")), 3);
+    cr_assert_not_null(strstr(err, "line 1"), "%s", err);
+    cr_assert_not_null(strstr(err, "no.such.host.invalid"), "%s", err);
+    json_t *printed = fixture_json(out);
+    cr_assert(json_is_false(json_object_get(printed, "ok")));
+    cr_assert_eq(json_array_size(json_object_get(printed, "faults")), 2);
+    json_decref(printed);
+}
+
+Test(dpotd, the_doctor_sees_a_damaged_artifact_and_names_its_job)
+{
+    struct database *database = NULL;
+    struct store *store = NULL;
+    struct job_record job = {.id = {0xAB}, .kind = "base-measure", .parameters = "{}"};
+    char url[FIXTURE_PATH_SIZE + 16];
+    init();
+    (void)snprintf(url, sizeof url, "sqlite:%s", in_folder("dpot.db"));
+    cr_assert_eq(store_open(url, &store, NULL), DPOT_OK);
+    cr_assert_eq(store_add_job(store, &job, NULL), DPOT_OK);
+    cr_assert_eq(store_finish_job(store, &job, "result", 6, NULL), DPOT_OK);
+    store_close(store);
+    cr_assert_eq(doctor(), 0, "%s", err);
+    cr_assert_eq(database_open(in_folder("dpot.db"), &database, NULL), DPOT_OK);
+    cr_assert(
+        query_run(query_start(database, STATEMENT_PROBE, "UPDATE artifact SET bytes = x'00'")));
+    database_close(database);
+    cr_assert_eq(doctor(), 3);
+    expect_sentence("base-measure job ab00");
+    expect_sentence("start that job again");
 }
 
 Test(dpotd, the_same_token_and_pin_hold_after_a_restart)

@@ -115,11 +115,59 @@ Test(init, an_installation_is_never_overwritten)
     cr_assert_eq(read_keys(&before, NULL), DPOT_OK);
     cr_assert_eq(init_run(folder, "h:1", &clock.clock, &result, &error), DPOT_ERR_EXISTS);
     cr_assert_not_null(strstr(error.text, "dpotd.json"));
-    cr_assert_eq(unlink(in_folder("dpotd.json")), 0);
-    cr_assert_eq(init_run(folder, "h:1", &clock.clock, &result, &error), DPOT_ERR_EXISTS);
-    cr_assert_not_null(strstr(error.text, "signing.key"));
     cr_assert_eq(read_keys(&after, NULL), DPOT_OK);
     cr_assert_eq(memcmp(&before, &after, sizeof before), 0);
+}
+
+/* As after an init that was cut off before its last file. */
+static void repeat(struct init_result *again)
+{
+    struct dpot_error error = {{0}};
+    (void)unlink(in_folder("dpotd.json"));
+    cr_assert_eq(init_run(folder, "h:1", &clock.clock, again, &error), DPOT_OK, "%s", error.text);
+}
+
+Test(init, one_that_was_cut_off_is_completed_and_keeps_its_keys)
+{
+    struct server_keys before, after;
+    struct tokens tokens;
+    struct init_result again;
+    make();
+    cr_assert_not(result.kept_signing_key);
+    cr_assert_eq(read_keys(&before, NULL), DPOT_OK);
+    repeat(&again);
+    cr_assert(again.kept_signing_key);
+    cr_assert_eq(memcmp(again.pin, result.pin, sizeof again.pin), 0);
+    cr_assert_eq(read_keys(&after, NULL), DPOT_OK);
+    cr_assert_eq(memcmp(&before, &after, sizeof before), 0);
+    cr_assert_eq(tokens_read(in_folder("tokens"), &tokens, NULL), DPOT_OK);
+    cr_assert_eq(tokens.n, 2);
+    cr_assert_not_null(tokens_find(&tokens, result.token));
+    cr_assert_not_null(tokens_find(&tokens, again.token));
+
+    cr_assert_eq(unlink(in_folder("tokens")), 0);
+    cr_assert_eq(unlink(seal_path()), 0); /* cut off between the two keys */
+    repeat(&again);
+    cr_assert_eq(memcmp(again.pin, result.pin, sizeof again.pin), 0);
+    cr_assert_eq(read_keys(&after, NULL), DPOT_OK);
+    cr_assert_eq(after.n_seal_secrets, 1);
+}
+
+Test(init, a_half_written_file_of_an_earlier_run_is_named_and_left_alone)
+{
+    struct dpot_error error = {{0}};
+    make();
+    cr_assert_eq(unlink(in_folder("dpotd.json")), 0);
+    fixture_write(in_folder("tokens"), "admin 00");
+    cr_assert_eq(init_run(folder, "h:1", &clock.clock, &result, &error), DPOT_ERR_MALFORMED);
+    cr_assert_not_null(strstr(error.text, "tokens"), "%s", error.text);
+    cr_assert_not_null(strstr(error.text, "move away"), "%s", error.text);
+    cr_assert_eq(unlink(in_folder("keys/signing.key")), 0);
+    cr_assert_eq(key_file_write_new(in_folder("keys/signing.key"), "secret_key 00", NULL), DPOT_OK);
+    cr_assert_eq(init_run(folder, "h:1", &clock.clock, &result, &error), DPOT_ERR_MALFORMED);
+    cr_assert_not_null(strstr(error.text, "signing.key"), "%s", error.text);
+    cr_assert_not_null(strstr(error.text, "move it away"), "%s", error.text);
+    cr_assert_neq(access(in_folder("dpotd.json"), F_OK), 0);
 }
 
 Test(init, two_installations_share_nothing)

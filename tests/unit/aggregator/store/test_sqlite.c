@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char folder[FIXTURE_PATH_SIZE];
@@ -297,12 +298,157 @@ Test(sqlite, an_artifact_altered_on_disk_is_corrupt_and_never_served)
     cr_assert_not_null(strstr(error.text, "an artifact"), "%s", error.text);
     cr_assert_eq(bytes.len, 0);
 
-    /* A job with the same result cannot end well on it either. */
-    struct job_record record = {.id = {1}, .kind = "any", .parameters = "{}"};
-    cr_assert_eq(store_add_job(store, &record, NULL), DPOT_OK);
-    cr_assert_eq(store_finish_job(store, &record, "result", 6, NULL), DPOT_ERR_CORRUPT);
+    cr_assert_not_null(strstr(error.text, "start its job again"), "%s", error.text);
     dpot_buf_release(&bytes);
     store_close(store);
+}
+
+/* What a look at every artifact says. */
+struct seen_damage {
+    size_t n, n_without_job;
+    uint8_t digest[DPOT_HASH_LEN];
+    char kind[JOB_KIND_SIZE];
+};
+
+static int note_damage(void *ctx, const uint8_t digest[DPOT_HASH_LEN], const struct job_record *job)
+{
+    struct seen_damage *seen = ctx;
+    seen->n++;
+    seen->n_without_job += job == NULL;
+    memcpy(seen->digest, digest, DPOT_HASH_LEN);
+    (void)snprintf(seen->kind, sizeof seen->kind, "%s", job ? job->kind : "");
+    return 0;
+}
+
+static struct seen_damage check_artifacts(struct store *store)
+{
+    struct seen_damage seen = {.n = 0};
+    struct dpot_error error = {{0}};
+    cr_assert_eq(store_check_artifacts(store, note_damage, &seen, &error), DPOT_OK, "%s",
+                 error.text);
+    return seen;
+}
+
+Test(sqlite, a_job_that_computes_the_bytes_again_repairs_a_damaged_artifact)
+{
+    struct store *store = NULL;
+    struct dpot_buf bytes;
+    uint8_t digest[DPOT_HASH_LEN];
+    cr_assert_eq(store_open(url, &store, NULL), DPOT_OK);
+    finish_job(store, "result");
+    finish_job(store, "another");
+    cr_assert_eq(check_artifacts(store).n, 0);
+    store_close(store);
+    tamper("UPDATE artifact SET bytes = CAST('resulT' AS BLOB) WHERE seq = 1");
+    cr_assert_eq(store_open(url, &store, NULL), DPOT_OK);
+    dpot_hash(digest, "result", 6);
+    const struct seen_damage seen = check_artifacts(store);
+    cr_assert_eq(seen.n, 1);
+    cr_assert_eq(memcmp(seen.digest, digest, sizeof digest), 0);
+    cr_assert_str_eq(seen.kind, "any");
+
+    finish_job(store, "a third"); /* other bytes repair nothing */
+    cr_assert_eq(check_artifacts(store).n, 1);
+    finish_job(store, "result");
+    cr_assert_eq(check_artifacts(store).n, 0);
+    dpot_buf_init(&bytes, 100, NULL);
+    cr_assert_eq(store_get_artifact(store, digest, &bytes, NULL), DPOT_OK);
+    cr_assert_eq(bytes.len, 6);
+    cr_assert_eq(memcmp(bytes.data, "result", 6), 0);
+    dpot_buf_release(&bytes);
+    store_close(store);
+}
+
+Test(sqlite, a_damaged_artifact_that_no_job_names_is_told_too)
+{
+    struct store *store = NULL;
+    cr_assert_eq(store_open(url, &store, NULL), DPOT_OK);
+    finish_job(store, "result");
+    store_close(store);
+    tamper("UPDATE artifact SET digest = zeroblob(32)");
+    cr_assert_eq(store_open(url, &store, NULL), DPOT_OK);
+    const struct seen_damage seen = check_artifacts(store);
+    cr_assert_eq(seen.n, 1);
+    cr_assert_eq(seen.n_without_job, 1);
+    store_close(store);
+}
+
+/* ---- owners and lookers ---- */
+
+static void refuse_owned(const char *a_url, const char *word)
+{
+    struct store *store = NULL;
+    struct dpot_error error = {{0}};
+    cr_assert_eq(store_open_owned(a_url, &store, &error), DPOT_ERR_BUSY, "%s", error.text);
+    cr_assert_null(store);
+    cr_assert_not_null(strstr(error.text, word), "%s", error.text);
+}
+
+Test(sqlite, a_store_has_one_owner_whatever_it_is_called)
+{
+    char link[FIXTURE_PATH_SIZE], link_url[FIXTURE_PATH_SIZE + 16], pid[48];
+    struct store *store = NULL, *other = NULL;
+    struct dpot_error error = {{0}};
+    fixture_path(link, folder, "link.db");
+    (void)snprintf(link_url, sizeof link_url, "sqlite:%s", link);
+    cr_assert_eq(symlink("dpot.db", link), 0);
+    cr_assert_eq(store_open_owned(link_url, &store, &error), DPOT_OK, "%s", error.text);
+    (void)snprintf(pid, sizeof pid, "served by process %ld", (long)getpid());
+    refuse_owned(url, pid);
+    refuse_owned(url, path);
+    refuse_owned(link_url, link);
+    cr_assert_eq(store_open_existing(url, &other, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(store_check(other, &error), DPOT_OK, "%s", error.text);
+    store_close(other);
+    refuse_owned(url, pid); /* the looker took nothing with it */
+    store_close(store);
+    cr_assert_eq(store_open_owned(url, &store, &error), DPOT_OK, "%s", error.text);
+    store_close(store);
+}
+
+Test(sqlite, a_store_whose_owner_was_killed_is_free)
+{
+    struct store *store = NULL;
+    struct dpot_error error = {{0}};
+    int ready[2];
+    char byte = 0;
+    cr_assert_eq(pipe(ready), 0);
+    const pid_t owner = fork();
+    if (owner == 0) {
+        (void)(store_open_owned(url, &store, NULL) == DPOT_OK && write(ready[1], "x", 1));
+        (void)pause();
+        _exit(0);
+    }
+    cr_assert_eq(read(ready[0], &byte, 1), 1);
+    refuse_owned(url, "served by process");
+    cr_assert_eq(kill(owner, SIGKILL), 0);
+    cr_assert_eq(waitpid(owner, NULL, 0), owner);
+    cr_assert_eq(store_open_owned(url, &store, &error), DPOT_OK, "%s", error.text);
+    store_close(store);
+}
+
+Test(sqlite, looking_makes_no_store_and_changes_no_schema)
+{
+    struct store *store = NULL;
+    struct dpot_error error = {{0}};
+    cr_assert_eq(store_open_existing(url, &store, &error), DPOT_ERR_NOT_FOUND);
+    cr_assert_null(store);
+    cr_assert_not_null(strstr(error.text, path), "%s", error.text);
+    cr_assert_neq(access(path, F_OK), 0);
+    cr_assert_eq(store_open_existing("sqlite:/nonexistent/a.db", &store, &error), DPOT_ERR_IO);
+    cr_assert_eq(store_open_existing("sqlite::memory:", &store, &error), DPOT_ERR_NOT_FOUND);
+
+    fixture_write(path, "");
+    cr_assert_eq(store_open_existing(url, &store, &error), DPOT_ERR_VERSION);
+    struct stat info;
+    cr_assert_eq(stat(path, &info), 0);
+    cr_assert_eq(info.st_size, 0);
+
+    cr_assert_eq(store_open(url, &store, NULL), DPOT_OK);
+    store_close(store);
+    tamper("DELETE FROM schema_version WHERE version = 2");
+    cr_assert_eq(store_open_existing(url, &store, &error), DPOT_ERR_VERSION);
+    cr_assert_not_null(strstr(error.text, "version 1"), "%s", error.text);
 }
 
 Test(sqlite, a_damaged_job_is_corrupt)
