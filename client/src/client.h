@@ -27,6 +27,10 @@ struct dpot_client {
  * off goes on here). Under the lock. */
 DPOT_WARN_UNUSED dpot_status dpot_client_load_consent(dpot_client *client);
 
+/* Lays the file ready that withdrawing renames; without it withdrawing needs a new name. Under the
+ * lock. */
+void dpot_client_prepare_consent(dpot_client *client);
+
 /* DPOT_ERR_CONSENT with a sentence after a withdrawal. Under the lock. */
 DPOT_WARN_UNUSED dpot_status dpot_client_check_consent(dpot_client *client);
 
@@ -40,7 +44,8 @@ dpot_status dpot_client_end(dpot_client *client, dpot_status status);
 /* Device time: max(clock, latest time in the ledger). */
 int64_t dpot_client_time(const dpot_client *client);
 
-/* Takes the folder's lock, catches up with the disk and files what has ended by itself (DONE). The
+/* Takes the folder's lock, catches up with the disk, completes a withdrawal or files what has ended
+ * by itself (DONE). The
  * lock is held on DPOT_OK only. DPOT_ERR_LEDGER when the ledger cannot be trusted. */
 DPOT_WARN_UNUSED dpot_status dpot_client_lock(dpot_client *client);
 void dpot_client_unlock(dpot_client *client);
