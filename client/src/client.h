@@ -34,6 +34,16 @@ void dpot_client_prepare_consent(dpot_client *client);
 /* DPOT_ERR_CONSENT with a sentence after a withdrawal. Under the lock. */
 DPOT_WARN_UNUSED dpot_status dpot_client_check_consent(dpot_client *client);
 
+/* DPOT_ERR_CLOSED when the server's last answer about this revision, as the ledger has it, was that it
+ * is closed: nothing that is reported to it could count. Public and durable. */
+DPOT_WARN_UNUSED dpot_status
+dpot_client_check_not_closed(dpot_client *client, const struct dpot_signed_campaign *revision);
+
+/* The round of device time `time_ms`. DPOT_ERR_CLOSED, DPOT_ERR_NOT_OPEN with both times. */
+DPOT_WARN_UNUSED dpot_status dpot_client_find_round(dpot_client *client,
+                                                    const struct dpot_campaign *campaign,
+                                                    int64_t time_ms, uint32_t *round);
+
 /* Forgets the last failure; every public call begins with it. */
 void dpot_client_forget_error(dpot_client *client);
 
