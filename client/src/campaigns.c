@@ -159,8 +159,9 @@ dpot_status dpot_campaigns_store(const struct dpot_campaigns *campaigns,
         name_file(revision->campaign.id, name);
         status = dpot_file_replace(campaigns->filesystem, name, data, len);
     }
-    if (status == DPOT_ERR_IO) {
-        return dpot_error_set(error, status, "storing the campaign failed");
+    if (status == DPOT_ERR_IO || status == DPOT_ERR_NO_SPACE) {
+        return dpot_error_set(error, status, "storing the campaign failed: %s",
+                              dpot_status_text(status));
     }
     return status;
 }
@@ -176,7 +177,8 @@ dpot_status dpot_campaigns_store_keys(const struct dpot_campaigns *campaigns, co
     }
     status = dpot_file_replace(campaigns->filesystem, DPOT_KEYS_NAME, data, len);
     if (status != DPOT_OK) {
-        return dpot_error_set(error, status, "storing the server's seal keys failed");
+        return dpot_error_set(error, status, "storing the server's seal keys failed: %s",
+                              dpot_status_text(status));
     }
     return DPOT_OK;
 }

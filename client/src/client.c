@@ -34,6 +34,10 @@ void dpot_client_forget_error(dpot_client *client)
 
 dpot_status dpot_client_end(dpot_client *client, dpot_status status)
 {
+    if (status == DPOT_ERR_POISONED && client->error.text[0] == '\0' &&
+        client->journal.is_poisoned) {
+        return dpot_journal_explain_poison(&client->journal, &client->error);
+    }
     if (status != DPOT_OK && client->error.text[0] == '\0') {
         (void)dpot_error_set(&client->error, status, "%s", dpot_status_text(status));
     }
@@ -57,10 +61,10 @@ dpot_status dpot_client_lock(dpot_client *client)
                                 "%s: the whole budget of this install counts as spent",
                                 client->journal.why_exhausted);
     } else {
-        status = dpot_journal_settle(&client->journal, dpot_client_time(client));
-    }
-    if (status == DPOT_OK) {
         status = dpot_client_load_consent(client);
+    }
+    if (status == DPOT_OK && !client->is_withdrawn) {
+        status = dpot_journal_settle(&client->journal, dpot_client_time(client));
     }
     if (status != DPOT_OK) {
         dpot_client_unlock(client);
@@ -188,6 +192,12 @@ static dpot_status set_up(dpot_client *client)
     }
     if (status == DPOT_OK) {
         dpot_client_unlock(client);
+    }
+    if (status == DPOT_ERR_POISONED) {
+        /* The files were read; only filing what has ended failed, on a full disk for instance. The
+         * next call tries again: somebody who wants to withdraw must get in. */
+        dpot_journal_start_over(&client->journal);
+        status = DPOT_OK;
     }
     return status == DPOT_ERR_LEDGER ? DPOT_OK : status;
 }

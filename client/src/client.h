@@ -27,8 +27,22 @@ struct dpot_client {
  * off goes on here). Under the lock. */
 DPOT_WARN_UNUSED dpot_status dpot_client_load_consent(dpot_client *client);
 
+/* Lays the file ready that withdrawing renames; without it withdrawing needs a new name. Under the
+ * lock. */
+void dpot_client_prepare_consent(dpot_client *client);
+
 /* DPOT_ERR_CONSENT with a sentence after a withdrawal. Under the lock. */
 DPOT_WARN_UNUSED dpot_status dpot_client_check_consent(dpot_client *client);
+
+/* DPOT_ERR_CLOSED when the server's last answer about this revision, as the ledger has it, was that it
+ * is closed: nothing that is reported to it could count. Public and durable. */
+DPOT_WARN_UNUSED dpot_status
+dpot_client_check_not_closed(dpot_client *client, const struct dpot_signed_campaign *revision);
+
+/* The round of device time `time_ms`. DPOT_ERR_CLOSED, DPOT_ERR_NOT_OPEN with both times. */
+DPOT_WARN_UNUSED dpot_status dpot_client_find_round(dpot_client *client,
+                                                    const struct dpot_campaign *campaign,
+                                                    int64_t time_ms, uint32_t *round);
 
 /* Forgets the last failure; every public call begins with it. */
 void dpot_client_forget_error(dpot_client *client);
@@ -40,7 +54,8 @@ dpot_status dpot_client_end(dpot_client *client, dpot_status status);
 /* Device time: max(clock, latest time in the ledger). */
 int64_t dpot_client_time(const dpot_client *client);
 
-/* Takes the folder's lock, catches up with the disk and files what has ended by itself (DONE). The
+/* Takes the folder's lock, catches up with the disk, completes a withdrawal or files what has ended
+ * by itself (DONE). The
  * lock is held on DPOT_OK only. DPOT_ERR_LEDGER when the ledger cannot be trusted. */
 DPOT_WARN_UNUSED dpot_status dpot_client_lock(dpot_client *client);
 void dpot_client_unlock(dpot_client *client);

@@ -1,10 +1,17 @@
-/* Consent: the file "withdrawn" says that the user has withdrawn it. It is written before anything is
- * dropped, so that a crash in between cannot leave a device that goes on. */
+/* Consent: the file "withdrawn" says that the user has withdrawn it, whatever is in it. Until then the
+ * same file lies ready under the name "consent", so that withdrawing is a rename and needs no space.
+ *
+ *              enrolling              withdraw                 grant
+ *   (no file) -----------> "consent" ----------> "withdrawn" ---------> "consent"
+ *
+ * The mark is durable before anything is dropped, so that a crash in between cannot leave a device
+ * that goes on: whoever takes the lock next finds the mark and completes the withdrawal. */
 #include "client.h"
 #include "files.h"
 
 #include <string.h>
 
+#define CONSENT_NAME "consent"
 #define WITHDRAWN_NAME "withdrawn"
 
 static bool has_open_keys(const struct dpot_ledger *ledger)
@@ -38,22 +45,101 @@ dpot_status dpot_client_check_consent(dpot_client *client)
                : DPOT_OK;
 }
 
+void dpot_client_prepare_consent(dpot_client *client)
+{
+    static const char text[] = "the name of this file says whether consent is given\n";
+    const struct dpot_filesystem *fs = client->journal.filesystem;
+    bool is_there = false;
+    if (dpot_file_exists(fs, CONSENT_NAME, &is_there) == DPOT_OK && !is_there &&
+        dpot_file_replace(fs, CONSENT_NAME, text, sizeof text - 1) != DPOT_OK) {
+        return; /* withdrawing then makes the file, which most disks can even when full */
+    }
+}
+
+/* An empty file will do: that needs a name and no space. */
+static dpot_status make_mark(const struct dpot_filesystem *fs)
+{
+    void *file = NULL;
+    dpot_status status = fs->open(fs->ctx, WITHDRAWN_NAME, 1, &file);
+    if (status == DPOT_OK) {
+        status = fs->sync(fs->ctx, file);
+        fs->close(fs->ctx, file);
+    }
+    return status;
+}
+
+/* Under the lock. */
+static dpot_status mark_withdrawn(const struct dpot_filesystem *fs)
+{
+    dpot_status status = fs->rename(fs->ctx, CONSENT_NAME, WITHDRAWN_NAME);
+    if (status != DPOT_OK) {
+        status = make_mark(fs);
+    }
+    return status == DPOT_OK ? fs->sync_directory(fs->ctx) : status;
+}
+
+/* ---- withdrawing ---- */
+
+/* Both files, or at least the lock: the mark needs no more. */
+static dpot_status lock_for_withdrawal(dpot_client *client, dpot_status *opened)
+{
+    const struct dpot_filesystem *fs = client->journal.filesystem;
+    *opened = dpot_journal_lock(&client->journal, &client->error);
+    return *opened == DPOT_OK || *opened == DPOT_ERR_BUSY ? *opened : fs->lock(fs->ctx);
+}
+
+/* The sentence says what is left: a mark that may not last, or reports that are not wiped. */
+static dpot_status explain(dpot_client *client, dpot_status marked, dpot_status dropped)
+{
+    struct dpot_journal *journal = &client->journal;
+    if (marked != DPOT_OK) {
+        return dpot_error_set(
+            &client->error, marked,
+            "the file \"" WITHDRAWN_NAME "\": %s. Consent may still count as given: new reports "
+            "may be made; what waited to be sent was %s. Withdraw again when that is mended",
+            dpot_status_text(marked), dropped == DPOT_OK ? "dropped" : "not dropped");
+    }
+    if (dropped != DPOT_OK) {
+        const bool has_cause = dropped == DPOT_ERR_POISONED && journal->is_poisoned;
+        return dpot_error_set(
+            &client->error, dropped,
+            "consent is withdrawn and nothing is sent any more, but reports that waited may not be "
+            "wiped yet (%s: %s): the next opening of the folder does it",
+            has_cause ? journal->poison_file : "opening ledger and spool",
+            dpot_status_text(has_cause ? journal->poison_cause : dropped));
+    }
+    return DPOT_OK;
+}
+
+static dpot_status refuse_without_ledger(dpot_client *client)
+{
+    return dpot_error_set(&client->error, DPOT_ERR_LEDGER,
+                          "consent is withdrawn; %s, so that nothing was or is sent anyway",
+                          client->journal.why_exhausted);
+}
+
 dpot_status dpot_client_withdraw(dpot_client *client)
 {
-    static const char text[] = "consent was withdrawn\n";
     if (!client) {
         return DPOT_ERR_ARGUMENT;
     }
     dpot_client_forget_error(client);
-    dpot_status status = dpot_client_lock(client);
+    dpot_status dropped = DPOT_OK;
+    dpot_status status = lock_for_withdrawal(client, &dropped);
     if (status != DPOT_OK) {
         return dpot_client_end(client, status);
     }
-    status = dpot_file_replace(client->journal.filesystem, WITHDRAWN_NAME, text, sizeof text - 1);
-    if (status == DPOT_OK) {
-        status = dpot_client_load_consent(client);
+    struct dpot_journal *journal = &client->journal;
+    const dpot_status marked = mark_withdrawn(journal->filesystem);
+    client->is_withdrawn = client->is_withdrawn || marked == DPOT_OK;
+    if (dropped == DPOT_OK && !journal->is_exhausted) {
+        dropped = dpot_journal_withdraw(journal, dpot_client_time(client));
     }
-    dpot_client_unlock(client);
+    dpot_journal_unlock(journal);
+    status = explain(client, marked, dropped);
+    if (status == DPOT_OK && journal->is_exhausted) {
+        status = refuse_without_ledger(client);
+    }
     return dpot_client_end(client, status);
 }
 
@@ -68,7 +154,7 @@ dpot_status dpot_client_grant(dpot_client *client)
         return dpot_client_end(client, status);
     }
     const struct dpot_filesystem *fs = client->journal.filesystem;
-    status = fs->remove(fs->ctx, WITHDRAWN_NAME);
+    status = fs->rename(fs->ctx, WITHDRAWN_NAME, CONSENT_NAME);
     if (status == DPOT_OK) {
         status = fs->sync_directory(fs->ctx);
     }

@@ -20,6 +20,9 @@ static dpot_status store(dpot_client *client, const struct dpot_signed_campaign 
     if (status == DPOT_OK) {
         status = dpot_campaigns_store(&client->campaigns, revision, data, len, &client->error);
     }
+    if (status == DPOT_OK) {
+        dpot_client_prepare_consent(client);
+    }
     dpot_journal_unlock(&client->journal);
     return status;
 }

@@ -57,9 +57,11 @@ dpot_status dpot_file_replace(const struct dpot_filesystem *filesystem, const ch
     }
     status = fill(filesystem, file, data, len);
     filesystem->close(filesystem->ctx, file);
-    if (status == DPOT_OK) {
-        status = filesystem->rename(filesystem->ctx, new_name, name);
+    if (status != DPOT_OK) {
+        (void)filesystem->remove(filesystem->ctx, new_name); /* a full disk gets back what it can */
+        return status;
     }
+    status = filesystem->rename(filesystem->ctx, new_name, name);
     return status == DPOT_OK ? filesystem->sync_directory(filesystem->ctx) : status;
 }
 

@@ -46,6 +46,11 @@ static dpot_status exchange(dpot_client *client, struct dpot_http_request *reque
     request->on_body = take_body;
     request->sink = out;
     const dpot_status status = transport->perform(transport->ctx, request, &response);
+    if (status == DPOT_ERR_TOO_LARGE) {
+        return dpot_error_set(&client->error, status,
+                              "%s %s: the server's answer is longer than %zu bytes",
+                              request->method, url, request->body_max);
+    }
     if (status != DPOT_OK) {
         return dpot_error_set(&client->error, status, "%s %s: %s", request->method, url,
                               dpot_status_text(status));
@@ -64,7 +69,8 @@ dpot_status dpot_http_post(dpot_client *client, const char *path, const void *bo
                                         .body = body,
                                         .body_len = body_len,
                                         .timeout_ms = timeout_ms};
-    return exchange(client, &request, path, out, answer);
+    const dpot_status status = exchange(client, &request, path, out, answer);
+    return status == DPOT_ERR_TOO_LARGE ? DPOT_ERR_SERVER : status; /* no receipt is that long */
 }
 
 dpot_status dpot_http_get(dpot_client *client, const char *path, uint32_t timeout_ms,

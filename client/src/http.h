@@ -14,7 +14,8 @@ struct dpot_http_answer {
 DPOT_WARN_UNUSED dpot_status dpot_http_check(dpot_client *client);
 
 /* One exchange with path `path` of the server; the answer's body is appended to `out`, which bounds
- * it. DPOT_OK whatever the HTTP status; DPOT_ERR_NETWORK and what a transport returns otherwise. */
+ * it. DPOT_OK whatever the HTTP status; DPOT_ERR_SERVER when the answer is too long, DPOT_ERR_NETWORK
+ * and what else a transport returns otherwise. */
 DPOT_WARN_UNUSED dpot_status dpot_http_post(dpot_client *client, const char *path, const void *body,
                                             size_t body_len, uint32_t timeout_ms,
                                             struct dpot_buf *out, struct dpot_http_answer *answer);

@@ -27,14 +27,31 @@ void dpot_journal_release(struct dpot_journal *journal)
     dpot_wipe(&journal->install, sizeof journal->install);
 }
 
-/* (J3) */
-static dpot_status poison_unless_ok(struct dpot_journal *journal, dpot_status status)
+/* (J3). `file` is a literal. */
+static dpot_status poison_unless_ok(struct dpot_journal *journal, const char *file,
+                                    dpot_status status)
 {
     if (status == DPOT_OK || status == DPOT_ERR_MEMORY) {
         return status;
     }
     journal->is_poisoned = true;
+    journal->poison_file = file;
+    journal->poison_cause = status;
     return DPOT_ERR_POISONED;
+}
+
+dpot_status dpot_journal_explain_poison(const struct dpot_journal *journal,
+                                        struct dpot_error *error)
+{
+    return dpot_error_set(error, DPOT_ERR_POISONED, "the file \"%s\": %s. %s", journal->poison_file,
+                          dpot_status_text(journal->poison_cause),
+                          dpot_status_text(DPOT_ERR_POISONED));
+}
+
+void dpot_journal_start_over(struct dpot_journal *journal)
+{
+    journal->is_poisoned = false;
+    journal->is_loaded = false;
 }
 
 /* ---- the lock ---- */
@@ -93,7 +110,7 @@ dpot_status dpot_journal_lock(struct dpot_journal *journal, struct dpot_error *e
 {
     const struct dpot_filesystem *fs = journal->filesystem;
     if (journal->is_poisoned) {
-        return dpot_error_set(error, DPOT_ERR_POISONED, "%s", dpot_status_text(DPOT_ERR_POISONED));
+        return dpot_journal_explain_poison(journal, error);
     }
     dpot_status status = fs->lock(fs->ctx);
     if (status != DPOT_OK) {
@@ -197,7 +214,7 @@ static dpot_status free_left_overs(struct dpot_journal *journal, int64_t time_ms
             status = dpot_spool_acknowledge(&journal->spool, i);
         }
     }
-    return poison_unless_ok(journal, status);
+    return poison_unless_ok(journal, DPOT_SPOOL_NAME, status);
 }
 
 dpot_status dpot_journal_settle(struct dpot_journal *journal, int64_t time_ms)
@@ -247,61 +264,86 @@ dpot_status dpot_journal_preallocate(struct dpot_journal *journal,
     if (dpot_spool_find(&journal->spool, &name->key) != SIZE_MAX) {
         return DPOT_OK;
     }
-    return poison_unless_ok(journal, dpot_spool_append(&journal->spool, name));
+    return poison_unless_ok(journal, DPOT_SPOOL_NAME, dpot_spool_append(&journal->spool, name));
+}
+
+/* What is in the file already is one ahead then: the next opening follows. */
+static dpot_status advance_after(struct dpot_journal *journal, dpot_status status, const char *file)
+{
+    status = poison_unless_ok(journal, file, status);
+    return status == DPOT_OK ? poison_unless_ok(journal, "counter", advance_counter(journal))
+                             : status;
 }
 
 dpot_status dpot_journal_charge(struct dpot_journal *journal, const struct dpot_charge *charge)
 {
-    dpot_status status = dpot_ledger_charge(&journal->ledger, charge, next_counter(journal));
-    if (status == DPOT_OK) {
-        status = advance_counter(journal);
-    }
-    return poison_unless_ok(journal, status);
+    const dpot_status status = dpot_ledger_charge(&journal->ledger, charge, next_counter(journal));
+    return advance_after(journal, status, DPOT_LEDGER_NAME);
 }
 
 dpot_status dpot_journal_spool(struct dpot_journal *journal, const struct dpot_key *key,
                                const struct dpot_report *report, int64_t start_ms)
 {
     const size_t slot = dpot_spool_find(&journal->spool, key);
-    dpot_status status =
+    const dpot_status status =
         dpot_spool_fill(&journal->spool, slot, report, start_ms, next_counter(journal));
-    if (status == DPOT_OK) {
-        status = advance_counter(journal);
-    }
-    return poison_unless_ok(journal, status);
+    return advance_after(journal, status, DPOT_SPOOL_NAME);
+}
+
+static dpot_status end_charge(struct dpot_journal *journal, size_t charge, uint8_t done,
+                              int64_t time_ms)
+{
+    const dpot_status status = dpot_ledger_finish(&journal->ledger, charge, done, time_ms,
+                                                  journal->counter ? journal->counter_value : 0);
+    journal->n_ended[done] += status == DPOT_OK;
+    return status;
 }
 
 dpot_status dpot_journal_finish(struct dpot_journal *journal, const struct dpot_key *key,
                                 uint8_t done, int64_t time_ms)
 {
     const size_t charge = dpot_ledger_find(&journal->ledger, key);
-    dpot_status status = dpot_ledger_finish(&journal->ledger, charge, done, time_ms,
-                                            journal->counter ? journal->counter_value : 0);
+    const dpot_status status =
+        poison_unless_ok(journal, DPOT_LEDGER_NAME, end_charge(journal, charge, done, time_ms));
     const size_t slot = dpot_spool_find(&journal->spool, key);
-    if (status == DPOT_OK && slot != SIZE_MAX) {
-        status = dpot_spool_acknowledge(&journal->spool, slot);
-    }
-    return poison_unless_ok(journal, status);
+    return status == DPOT_OK && slot != SIZE_MAX
+               ? poison_unless_ok(journal, DPOT_SPOOL_NAME,
+                                  dpot_spool_acknowledge(&journal->spool, slot))
+               : status;
 }
 
-dpot_status dpot_journal_withdraw(struct dpot_journal *journal, int64_t time_ms)
+static dpot_status end_open_charges(struct dpot_journal *journal, int64_t time_ms)
 {
     dpot_status status = DPOT_OK;
     for (size_t i = 0; status == DPOT_OK && i < journal->ledger.n_charges; i++) {
         if (journal->ledger.charges[i].done == DPOT_DONE_NOT_YET) {
-            const struct dpot_key key = journal->ledger.charges[i].key;
-            status = dpot_journal_finish(journal, &key, DPOT_DONE_DROPPED_WITHDRAWN, time_ms);
+            status = end_charge(journal, i, DPOT_DONE_DROPPED_WITHDRAWN, time_ms);
         }
-    }
-    if (status == DPOT_OK) {
-        status = poison_unless_ok(journal,
-                                  dpot_spool_purge(&journal->spool, dpot_journal_counter(journal)));
     }
     return status;
 }
 
+dpot_status dpot_journal_withdraw(struct dpot_journal *journal, int64_t time_ms)
+{
+    const dpot_status ended = end_open_charges(journal, time_ms);
+    dpot_status status =
+        dpot_spool_purge(&journal->spool, journal->counter ? journal->counter_value : 0);
+    if (status == DPOT_OK && ended == DPOT_OK && journal->spool.n_slots > 0) {
+        status = dpot_spool_cut(&journal->spool);
+    }
+    if (ended != DPOT_OK) {
+        journal->is_loaded = false; /* the record may be there or not: the disk is asked again */
+    }
+    return poison_unless_ok(journal, DPOT_SPOOL_NAME, status);
+}
+
+/* Without space the spool stays as long as it is: nothing was changed. */
 dpot_status dpot_journal_compact(struct dpot_journal *journal)
 {
     const dpot_status status = dpot_spool_compact(&journal->spool, dpot_journal_counter(journal));
-    return poison_unless_ok(journal, status);
+    if (status == DPOT_ERR_NO_SPACE) {
+        journal->is_loaded = false;
+        return DPOT_OK;
+    }
+    return poison_unless_ok(journal, DPOT_SPOOL_NAME, status);
 }

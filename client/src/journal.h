@@ -18,7 +18,8 @@
  * (J4) Fail closed: a corrupt middle, a broken chain, a missing ledger where there was an install,
  *      a report without charge, files older than the counter. Then `is_exhausted`, for good.
  * (J5) A slot is durable before its CHARGE, a CHARGE before its report is made, a report before it
- *      is sent, DONE before the report is dropped. */
+ *      is sent, DONE before the report is dropped. A withdrawal alone may drop first, on a disk that
+ *      has no space for a DONE: what is gone counts as lost, so that nothing comes of it. */
 #ifndef DPOT_CLIENT_JOURNAL_H
 #define DPOT_CLIENT_JOURNAL_H
 
@@ -50,6 +51,10 @@ struct dpot_journal {
     bool is_exhausted;         /* (J4) */
     const char *why_exhausted; /* a literal */
     bool is_poisoned;          /* (J3) */
+    const char *poison_file;   /* what failed then: a literal, */
+    dpot_status poison_cause;  /* and why */
+    size_t n_ended[DPOT_DONE_END]; /* charges that this handle has ended, by how; since the last
+                                      pump looked */
 };
 
 /* Sets up; touches nothing. The keystore key may be NULL. */
@@ -64,6 +69,15 @@ void dpot_journal_release(struct dpot_journal *journal);
  * DPOT_ERR_MEMORY: the lock is not held and nothing was changed that a later opening would miss. */
 DPOT_WARN_UNUSED dpot_status dpot_journal_lock(struct dpot_journal *journal,
                                                struct dpot_error *error);
+
+/* DPOT_ERR_POISONED, with a sentence that names the file and the cause. */
+dpot_status dpot_journal_explain_poison(const struct dpot_journal *journal,
+                                        struct dpot_error *error);
+
+/* Believes nothing of what is in memory any more: the next lock opens both files anew. Ends poison:
+ * for opening a handle only. */
+void dpot_journal_start_over(struct dpot_journal *journal);
+
 void dpot_journal_unlock(struct dpot_journal *journal);
 
 /* For journal.c, under the lock: opens both files anew (J2). DPOT_OK with `is_exhausted` set when
@@ -106,7 +120,9 @@ DPOT_WARN_UNUSED dpot_status dpot_journal_finish(struct dpot_journal *journal,
                                                  const struct dpot_key *key, uint8_t done,
                                                  int64_t time_ms);
 
-/* Withdrawn consent: DONE for every open key, then an empty spool in the place of this one. */
+/* Withdrawn consent: DONE for every open key, every slot wiped in place, the slots cut off. Needs no
+ * space: where a DONE cannot be written the wiped slots stay, and it is tried again in the next call.
+ * DPOT_ERR_POISONED: not everything may be wiped. */
 DPOT_WARN_UNUSED dpot_status dpot_journal_withdraw(struct dpot_journal *journal, int64_t time_ms);
 
 /* Rewrites the spool when enough of it is free. */

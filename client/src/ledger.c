@@ -85,13 +85,15 @@ static const uint8_t *chain(const struct dpot_ledger *ledger)
                                  : ledger->header + DPOT_HEADER_LEN - DPOT_MAC_LEN;
 }
 
-/* Takes over what a checked or just written record says. Room for a charge is there. */
+/* Takes over what a checked or just written record says (L4). Room for a charge is there. */
 static void remember(struct dpot_ledger *ledger, const uint8_t *record, int64_t time_ms,
                      uint64_t counter)
 {
     memcpy(ledger->last, record, DPOT_LEDGER_RECORD_LEN);
     ledger->n_records++;
-    ledger->latest_ms = time_ms > ledger->latest_ms ? time_ms : ledger->latest_ms;
+    if (dpot_load_u32(record + TYPE_AT) == TYPE_CHARGE && time_ms > ledger->latest_ms) {
+        ledger->latest_ms = time_ms;
+    }
     ledger->counter = counter > ledger->counter ? counter : ledger->counter;
 }
 
@@ -115,6 +117,13 @@ static bool is_final(uint32_t done)
            (done >= DPOT_DONE_DROPPED_CLOSED && done < DPOT_DONE_END);
 }
 
+static void end_charge(struct dpot_charge *charge, uint8_t done, int64_t time_ms, uint64_t seq)
+{
+    charge->done = done;
+    charge->done_ms = time_ms;
+    charge->done_seq = seq;
+}
+
 /* Applies a record whose checksum holds; (L2) and (L4) are checked. */
 static dpot_status apply(struct dpot_ledger *ledger, const uint8_t *record)
 {
@@ -134,7 +143,7 @@ static dpot_status apply(struct dpot_ledger *ledger, const uint8_t *record)
         ledger->charges[ledger->n_charges++] = charge;
     } else if (type == TYPE_DONE && old != SIZE_MAX &&
                ledger->charges[old].done == DPOT_DONE_NOT_YET && is_final(done)) {
-        ledger->charges[old].done = (uint8_t)done;
+        end_charge(&ledger->charges[old], (uint8_t)done, charge.time_ms, ledger->n_records);
     } else {
         return DPOT_ERR_CORRUPT;
     }
@@ -333,7 +342,7 @@ dpot_status dpot_ledger_finish(struct dpot_ledger *ledger, size_t charge, uint8_
     dpot_store_u32(record + DONE_AT, done);
     const dpot_status status = append(ledger, record, time_ms, counter);
     if (status == DPOT_OK) {
-        ledger->charges[charge].done = done;
+        end_charge(&ledger->charges[charge], done, time_ms, ledger->n_records - 1);
     }
     return status;
 }
@@ -347,6 +356,27 @@ size_t dpot_ledger_find(const struct dpot_ledger *ledger, const struct dpot_key 
         }
     }
     return SIZE_MAX;
+}
+
+/* 409, 400 and 413 are answers; ends that nobody told us of are none. */
+static bool is_answer(uint8_t done)
+{
+    return (done > 0 && done < DPOT_REPORT_STATUS_END) || done == DPOT_DONE_DROPPED_CLOSED ||
+           done == DPOT_DONE_DROPPED_MALFORMED;
+}
+
+size_t dpot_ledger_last_answer(const struct dpot_ledger *ledger,
+                               const uint8_t campaign_hash[DPOT_HASH_LEN])
+{
+    size_t last = SIZE_MAX;
+    for (size_t i = 0; i < ledger->n_charges; i++) {
+        const struct dpot_charge *c = &ledger->charges[i];
+        if (is_answer(c->done) && memcmp(c->key.campaign_hash, campaign_hash, DPOT_HASH_LEN) == 0 &&
+            (last == SIZE_MAX || c->done_seq > ledger->charges[last].done_seq)) {
+            last = i;
+        }
+    }
+    return last;
 }
 
 struct dpot_privacy dpot_ledger_spent(const struct dpot_ledger *ledger)

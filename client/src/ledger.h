@@ -13,7 +13,9 @@
  * (L1) A record is in memory only after it was durable on disk; its seq is its position.
  * (L2) One CHARGE and at most one DONE per key, and no DONE before its CHARGE.
  * (L3) At most the last record of the file can be torn: each is durable before the next is written.
- * (L4) Times never decrease, so that device time = max(clock, latest time) never does.
+ * (L4) Times of charges never decrease, so that device time = max(clock, latest charge) never does;
+ *      no DONE is earlier than the charges before it. A DONE does not move device time: an answer
+ *      filed under a clock that is years ahead must not shut the install.
  *
  * The ledger knows nothing of caps: it adds up, submit.c compares. Its file is open only while the
  * folder's lock is held. */
@@ -53,8 +55,10 @@ struct dpot_charge {
     uint8_t signer[DPOT_SIGN_PUBLIC_LEN];
     uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN];
     struct dpot_privacy cost;
-    int64_t time_ms; /* device time */
-    uint8_t done;    /* DPOT_DONE_NOT_YET, or how it ended */
+    int64_t time_ms;   /* device time */
+    uint8_t done;      /* DPOT_DONE_NOT_YET, or how it ended; */
+    int64_t done_ms;   /* when, by the clock of then; */
+    uint64_t done_seq; /* and in which record */
 };
 
 struct dpot_ledger {
@@ -70,7 +74,7 @@ struct dpot_ledger {
     uint8_t header[DPOT_HEADER_LEN];
     uint8_t last[DPOT_LEDGER_RECORD_LEN]; /* the last record as on disk, when n_records > 0 */
     bool is_torn;                         /* the file ends in a record that is to be cut off */
-    int64_t latest_ms;                    /* latest time of a record; INT64_MIN without one */
+    int64_t latest_ms;                    /* time of the last charge; INT64_MIN without one */
     uint64_t counter;                     /* largest counter value in the file */
     uint8_t install_id[DPOT_INSTALL_ID_LEN];
 };
@@ -113,6 +117,11 @@ DPOT_WARN_UNUSED dpot_status dpot_ledger_finish(struct dpot_ledger *ledger, size
 
 /* The position of the charge of `key`, or SIZE_MAX. */
 size_t dpot_ledger_find(const struct dpot_ledger *ledger, const struct dpot_key *key);
+
+/* The charge to a revision whose end was the server's last word about it (an answer to its report,
+ * 409 included), or SIZE_MAX. */
+size_t dpot_ledger_last_answer(const struct dpot_ledger *ledger,
+                               const uint8_t campaign_hash[DPOT_HASH_LEN]);
 
 /* Sums of what was charged: over everything; after `after_ms`; to one campaign of one signer. */
 struct dpot_privacy dpot_ledger_spent(const struct dpot_ledger *ledger);

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -31,7 +32,8 @@ struct posix_file {
 
 static dpot_status from_errno(void)
 {
-    return errno == ENOENT ? DPOT_ERR_NOT_FOUND : DPOT_ERR_IO;
+    const bool is_full = errno == ENOSPC || errno == EDQUOT;
+    return errno == ENOENT ? DPOT_ERR_NOT_FOUND : is_full ? DPOT_ERR_NO_SPACE : DPOT_ERR_IO;
 }
 
 /* A descriptor of a regular file of ours, or -1 with errno set (P1). */
@@ -122,7 +124,7 @@ static dpot_status write_at(void *ctx, void *file, uint64_t offset, const void *
             continue;
         }
         if (n <= 0) {
-            return DPOT_ERR_IO;
+            return n < 0 ? from_errno() : DPOT_ERR_IO;
         }
         next += n;
         offset += (uint64_t)n;
@@ -139,7 +141,7 @@ static dpot_status truncate_file(void *ctx, void *file, uint64_t size)
     do {
         result = ftruncate(f->descriptor, (off_t)size);
     } while (result != 0 && errno == EINTR);
-    return result == 0 ? DPOT_OK : DPOT_ERR_IO;
+    return result == 0 ? DPOT_OK : from_errno();
 }
 
 /* Not repeated after a failure other than EINTR: the second call would say yes and mean nothing. */
@@ -149,7 +151,7 @@ static dpot_status sync_descriptor(int descriptor)
     do {
         result = fsync(descriptor);
     } while (result != 0 && errno == EINTR);
-    return result == 0 ? DPOT_OK : DPOT_ERR_IO;
+    return result == 0 ? DPOT_OK : from_errno();
 }
 
 static dpot_status sync_file(void *ctx, void *file)
@@ -185,7 +187,7 @@ static dpot_status lock_folder(void *ctx)
     }
     const int descriptor = open_regular(fs->folder, LOCK_NAME, O_CREAT);
     if (descriptor < 0) {
-        return DPOT_ERR_IO;
+        return from_errno();
     }
     int result = -1;
     do {

@@ -367,12 +367,48 @@ dpot_status dpot_spool_compact(struct dpot_spool *spool, uint64_t counter)
     return rewrite(spool, kept_len, counter);
 }
 
+static dpot_status wipe_slot(struct dpot_spool *spool, struct dpot_slot *slot, uint64_t counter)
+{
+    const struct dpot_filesystem *fs = spool->filesystem;
+    dpot_slot_set_withdrawn(spool->install, slot, counter);
+    return slot->has_name
+               ? write_body(spool, slot)
+               : fs->write_at(fs->ctx, spool->file, slot->offset, slot->raw, slot->raw_len);
+}
+
+/* A rewriting that was cut off may have left a copy beside the file. */
+static dpot_status remove_copy(const struct dpot_spool *spool)
+{
+    const struct dpot_filesystem *fs = spool->filesystem;
+    const dpot_status status = fs->remove(fs->ctx, DPOT_SPOOL_NAME ".new");
+    return status == DPOT_ERR_NOT_FOUND ? DPOT_OK : status;
+}
+
 dpot_status dpot_spool_purge(struct dpot_spool *spool, uint64_t counter)
 {
-    for (size_t i = 0; i < spool->n_slots; i++) {
-        spool->slots[i].content = DPOT_SLOT_FREE;
+    const struct dpot_filesystem *fs = spool->filesystem;
+    dpot_status status = remove_copy(spool);
+    bool is_changed = false;
+    for (size_t i = 0; status == DPOT_OK && i < spool->n_slots; i++) {
+        if (spool->slots[i].content != DPOT_SLOT_FREE) {
+            status = wipe_slot(spool, &spool->slots[i], counter);
+            is_changed = true;
+        }
     }
-    return rewrite(spool, 0, counter);
+    return status == DPOT_OK && is_changed ? fs->sync(fs->ctx, spool->file) : status;
+}
+
+dpot_status dpot_spool_cut(struct dpot_spool *spool)
+{
+    const struct dpot_filesystem *fs = spool->filesystem;
+    dpot_status status = fs->truncate(fs->ctx, spool->file, DPOT_HEADER_LEN);
+    if (status == DPOT_OK) {
+        status = fs->sync(fs->ctx, spool->file);
+    }
+    if (status == DPOT_OK) {
+        dpot_spool_forget(spool);
+    }
+    return status;
 }
 
 size_t dpot_spool_find(const struct dpot_spool *spool, const struct dpot_key *key)

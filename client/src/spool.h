@@ -89,8 +89,12 @@ DPOT_WARN_UNUSED dpot_status dpot_spool_acknowledge(struct dpot_spool *spool, si
  * largest value known. The order of the others stays; their positions change. */
 DPOT_WARN_UNUSED dpot_status dpot_spool_compact(struct dpot_spool *spool, uint64_t counter);
 
-/* Puts a spool without slots in the place of this one, durably. */
+/* Frees every slot in place, durably; needs no space. `counter` is the hardware's value, 0 without
+ * one: the slots keep it, because the DONE records that do may be missing. */
 DPOT_WARN_UNUSED dpot_status dpot_spool_purge(struct dpot_spool *spool, uint64_t counter);
+
+/* Cuts off all slots, which must be free, durably; needs no space. */
+DPOT_WARN_UNUSED dpot_status dpot_spool_cut(struct dpot_spool *spool);
 
 /* The slot that holds the report of `key` or waits for it (REPORT, EMPTY), or SIZE_MAX. */
 size_t dpot_spool_find(const struct dpot_spool *spool, const struct dpot_key *key);

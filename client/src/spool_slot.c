@@ -114,14 +114,25 @@ static void digest_values(const struct dpot_slot *slot, uint8_t digest[DPOT_HASH
     }
 }
 
+static void seal_body(const struct dpot_install *install, const uint8_t *raw,
+                      uint8_t mac[DPOT_MAC_LEN])
+{
+    dpot_mac(install, raw + NAME_MAC_AT, raw + BODY_AT, BODY_MAC_AT - BODY_AT, mac);
+}
+
+static bool body_holds(const struct dpot_install *install, const uint8_t *raw)
+{
+    uint8_t mac[DPOT_MAC_LEN];
+    seal_body(install, raw, mac);
+    return dpot_secret_equal(mac, raw + BODY_MAC_AT, sizeof mac);
+}
+
 static bool report_holds(const struct dpot_install *install, const struct dpot_slot *slot)
 {
-    uint8_t mac[DPOT_MAC_LEN], digest[DPOT_HASH_LEN];
+    uint8_t digest[DPOT_HASH_LEN];
     const uint8_t *raw = slot->raw;
-    dpot_mac(install, raw + NAME_MAC_AT, raw + BODY_AT, BODY_MAC_AT - BODY_AT, mac);
     digest_values(slot, digest);
-    return dpot_load_u32(raw + BODY_AT) == MARK_REPORT &&
-           dpot_secret_equal(mac, raw + BODY_MAC_AT, sizeof mac) &&
+    return dpot_load_u32(raw + BODY_AT) == MARK_REPORT && body_holds(install, raw) &&
            memcmp(digest, raw + DIGEST_AT, sizeof digest) == 0;
 }
 
@@ -156,6 +167,7 @@ uint64_t dpot_slot_parse(const struct dpot_install *install, struct dpot_slot *s
         slot->content = DPOT_SLOT_EMPTY;
     } else if (dpot_load_u32(raw + BODY_AT) == MARK_ACK) {
         slot->content = DPOT_SLOT_FREE;
+        return body_holds(install, raw) ? dpot_load_u64(raw + COUNTER_AT) : 0;
     } else if (report_holds(install, slot)) {
         slot->content = DPOT_SLOT_REPORT;
         read_report(slot);
@@ -179,7 +191,7 @@ void dpot_slot_set_report(const struct dpot_install *install, struct dpot_slot *
         dpot_store_u64(raw + VALUES_AT + sizeof(int64_t) * i, (uint64_t)report->values[i]);
     }
     digest_values(slot, raw + DIGEST_AT);
-    dpot_mac(install, raw + NAME_MAC_AT, raw + BODY_AT, BODY_MAC_AT - BODY_AT, raw + BODY_MAC_AT);
+    seal_body(install, raw, raw + BODY_MAC_AT);
 }
 
 void dpot_slot_set_free(struct dpot_slot *slot)
@@ -191,4 +203,16 @@ void dpot_slot_set_free(struct dpot_slot *slot)
     dpot_wipe(&slot->report, sizeof slot->report);
     dpot_store_u32(slot->raw + BODY_AT, MARK_ACK);
     slot->content = DPOT_SLOT_FREE;
+}
+
+void dpot_slot_set_withdrawn(const struct dpot_install *install, struct dpot_slot *slot,
+                             uint64_t counter)
+{
+    dpot_slot_set_free(slot);
+    if (!slot->has_name) {
+        dpot_wipe(slot->raw, slot->raw_len); /* nobody can tell what is in it */
+    } else if (counter > 0) {
+        dpot_store_u64(slot->raw + COUNTER_AT, counter);
+        seal_body(install, slot->raw, slot->raw + BODY_MAC_AT);
+    }
 }

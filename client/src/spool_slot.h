@@ -70,4 +70,8 @@ void dpot_slot_set_report(const struct dpot_install *install, struct dpot_slot *
                           const struct dpot_report *report, int64_t start_ms, uint64_t counter);
 void dpot_slot_set_free(struct dpot_slot *slot);
 
+/* ACK that keeps the counter value, under a checksum: for a slot freed before its DONE is durable. */
+void dpot_slot_set_withdrawn(const struct dpot_install *install, struct dpot_slot *slot,
+                             uint64_t counter);
+
 #endif

@@ -107,7 +107,11 @@ static void fill_status(const dpot_client *client, struct dpot_client_status *st
     }
     status->n_submitted = ledger->n_charges;
     for (size_t i = 0; i < ledger->n_charges; i++) {
-        count_done(status, ledger->charges[i].done);
+        /* A withdrawal on a full disk: dropped, though the record of it is still to come. */
+        const uint8_t done = ledger->charges[i].done;
+        count_done(status, done == DPOT_DONE_NOT_YET && client->is_withdrawn
+                               ? DPOT_DONE_DROPPED_WITHDRAWN
+                               : done);
     }
     fill_spent(client, status);
 }

@@ -149,16 +149,18 @@ static dpot_status validate_campaign(struct submission *s)
     return status == DPOT_OK ? check_shape(s) : status;
 }
 
+static dpot_status check_not_closed(struct submission *s)
+{
+    return dpot_client_check_not_closed(s->client, &s->revision);
+}
+
 static dpot_status find_round(struct submission *s)
 {
-    const struct dpot_campaign *campaign = &s->revision.campaign;
     memcpy(s->key.campaign_hash, s->revision.hash, sizeof s->key.campaign_hash);
-    const dpot_status status = dpot_campaign_round(campaign, s->start_ms, &s->key.round);
+    const dpot_status status =
+        dpot_client_find_round(s->client, &s->revision.campaign, s->start_ms, &s->key.round);
     if (status != DPOT_OK) {
-        return dpot_error_set(error_of(s), status, "campaign \"%s\", revision %u: %s",
-                              campaign->name, (unsigned)campaign->revision,
-                              status == DPOT_ERR_CLOSED ? "it has closed"
-                                                        : "it has not opened yet");
+        return status;
     }
     s->state = dpot_journal_state(&s->client->journal, &s->key);
     if (s->state == DPOT_KEY_REPORTED) {
@@ -369,6 +371,7 @@ static dpot_status (*const stages[])(struct submission *) = {
     take_lock,           /* held from 1 to 7 */
     check_consent,       /* 1 */
     validate_campaign,   /* 1 */
+    check_not_closed,    /* 1 */
     find_round,          /* 1 */
     check_caps,          /* 2 */
     allocate_everything, /* 2 */

@@ -12,6 +12,7 @@
  *      ^                                  |
  *      '------ keep: back off <-----------'
  */
+#include "base/clock.h"
 #include "client.h"
 #include "http.h"
 #include "proto/wire_report.h"
@@ -140,6 +141,17 @@ static dpot_status fetch_keys(struct pump *pump)
     return dpot_http_fetch_keys(pump->client, request_timeout_ms(pump));
 }
 
+/* Most often it is our clock that is wrong. */
+static dpot_status refuse_keys(dpot_client *client)
+{
+    char now[DPOT_RFC3339_SIZE];
+    dpot_time_format(dpot_client_time(client), now);
+    return dpot_error_set(&client->error, DPOT_ERR_SERVER,
+                          "the server publishes no seal key that is valid now: device_time is %s, "
+                          "is the clock right?",
+                          now);
+}
+
 /* The stored key that is valid now; fetched once per pump when there is none. */
 static dpot_status find_seal_key(struct pump *pump, struct dpot_keys *keys,
                                  const struct dpot_seal_key **seal_key)
@@ -157,8 +169,7 @@ static dpot_status find_seal_key(struct pump *pump, struct dpot_keys *keys,
             return DPOT_OK;
         }
         if (pump->has_fetched_keys) {
-            return dpot_error_set(&client->error, DPOT_ERR_SERVER,
-                                  "the server publishes no seal key that is valid now");
+            return refuse_keys(client);
         }
         const dpot_status fetched = fetch_keys(pump);
         if (fetched != DPOT_OK) {
@@ -298,19 +309,38 @@ static dpot_status send_due(struct pump *pump)
     return status == DPOT_ERR_MEMORY ? DPOT_OK : status;
 }
 
+static void put_ends(const size_t *n_ended, struct dpot_pump_result *full)
+{
+    full->n_accepted = n_ended[DPOT_REPORT_ACCEPTED];
+    full->n_duplicate = n_ended[DPOT_REPORT_DUPLICATE];
+    full->n_rejected_malformed = n_ended[DPOT_REPORT_REJECTED_MALFORMED];
+    full->n_rejected_range = n_ended[DPOT_REPORT_REJECTED_RANGE];
+    full->n_rejected_group = n_ended[DPOT_REPORT_REJECTED_GROUP];
+    full->n_rejected_test = n_ended[DPOT_REPORT_REJECTED_TEST];
+    full->n_rejected_token = n_ended[DPOT_REPORT_REJECTED_TOKEN];
+    full->n_rejected_closed = n_ended[DPOT_REPORT_REJECTED_CLOSED];
+    full->n_dropped_closed = n_ended[DPOT_DONE_DROPPED_CLOSED];
+    full->n_dropped_age = n_ended[DPOT_DONE_DROPPED_AGE];
+    full->n_dropped_malformed = n_ended[DPOT_DONE_DROPPED_MALFORMED];
+    full->n_dropped_lost = n_ended[DPOT_DONE_DROPPED_LOST];
+}
+
 static void put_result(const struct pump *pump, struct dpot_pump_result *result)
 {
-    const struct dpot_journal *journal = &pump->client->journal;
+    const struct dpot_client *client = pump->client;
+    const struct dpot_journal *journal = &client->journal;
     if (!result) {
         return;
     }
     struct dpot_pump_result full = {
         .struct_size = result->struct_size, .n_sent = pump->n_sent, .next_due_ms = INT64_MAX};
     for (size_t i = 0; i < journal->ledger.n_charges; i++) {
-        full.n_pending += journal->ledger.charges[i].done == DPOT_DONE_NOT_YET;
+        full.n_pending +=
+            !client->is_withdrawn && journal->ledger.charges[i].done == DPOT_DONE_NOT_YET;
     }
+    put_ends(journal->n_ended, &full);
     for (size_t i = 0; i < journal->spool.n_slots; i++) {
-        const int64_t due_ms = next_due_ms(pump->client, &journal->spool.slots[i]);
+        const int64_t due_ms = next_due_ms(client, &journal->spool.slots[i]);
         full.next_due_ms = due_ms < full.next_due_ms ? due_ms : full.next_due_ms;
     }
     memcpy(result, &full, result->struct_size < sizeof full ? result->struct_size : sizeof full);
@@ -336,5 +366,6 @@ dpot_status dpot_client_pump(dpot_client *client, uint32_t deadline_ms,
     }
     status = status == DPOT_OK ? pump.status : status;
     put_result(&pump, result);
+    memset(client->journal.n_ended, 0, sizeof client->journal.n_ended);
     return dpot_client_end(client, status);
 }

@@ -1,8 +1,5 @@
 #include "model/domain.h"
 
-#include "base/crypto.h"
-
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -201,13 +198,20 @@ void dpot_domain_release(struct dpot_domain *domain)
     *domain = (struct dpot_domain){0};
 }
 
+double dpot_domain_on_axis(const struct dpot_domain *domain, uint32_t axis, uint32_t index)
+{
+    if (domain->type != DPOT_DOMAIN_GRID) {
+        return (double)index;
+    }
+    const double lo = domain->lo[axis], hi = domain->hi[axis];
+    return lo + ((double)index + 0.5) * (hi - lo) / (double)domain->shape[axis];
+}
+
 static void grid_point(const struct dpot_domain *domain, uint32_t index, double *out)
 {
     for (uint32_t i = domain->dim; i-- > 0;) {
-        const uint32_t shape = domain->shape[i];
-        const double cell = (double)(index % shape) + 0.5;
-        out[i] = domain->lo[i] + cell * (domain->hi[i] - domain->lo[i]) / (double)shape;
-        index /= shape;
+        out[i] = dpot_domain_on_axis(domain, i, index % domain->shape[i]);
+        index /= domain->shape[i];
     }
 }
 
@@ -231,39 +235,4 @@ void dpot_domain_points(const struct dpot_domain *domain, double *out)
     for (uint32_t i = 0; i < domain->size; i++) {
         dpot_domain_point(domain, i, out + (size_t)i * domain->dim);
     }
-}
-
-static double finite_coordinate(double x)
-{
-    if (isnan(x)) {
-        return 0;
-    }
-    return fmin(fmax(x, -DBL_MAX), DBL_MAX);
-}
-
-uint32_t dpot_domain_nearest(const struct dpot_domain *domain, const struct dpot_metric *metric,
-                             const double *x)
-{
-    double clean[DPOT_DOMAIN_DIM_MAX];
-    double cell[DPOT_GRID_DIM_MAX] = {0};
-    for (uint32_t i = 0; i < domain->dim; i++) {
-        clean[i] = finite_coordinate(x[i]);
-    }
-    uint32_t nearest = 0;
-    double least = INFINITY; /* a distance that overflows or is NaN never wins */
-    for (uint32_t j = 0; j < domain->size; j++) {
-        const double *point = cell;
-        if (domain->type == DPOT_DOMAIN_POINTS) {
-            point = domain->points + (size_t)j * domain->dim;
-        } else {
-            dpot_domain_point(domain, j, cell);
-        }
-        const double distance = dpot_metric_distance(metric, domain->dim, clean, point);
-        if (distance < least) {
-            least = distance;
-            nearest = j;
-        }
-    }
-    dpot_wipe(clean, domain->dim * sizeof clean[0]);
-    return nearest;
 }

@@ -239,6 +239,9 @@ static dpot_status open_hook(void *ctx, const char *name, int create, void **fil
     if (!entry && !create) {
         return DPOT_ERR_NOT_FOUND;
     }
+    if (!entry && fs->has_no_names) {
+        return DPOT_ERR_NO_SPACE;
+    }
     if (!entry) {
         const enum fate fate = begin_operation(fs);
         if (fate != FATE_NEVER_HAPPENS) {
@@ -307,7 +310,7 @@ static dpot_status write_hook(void *ctx, void *file, uint64_t offset, const void
     }
     if (fs->is_full && grows) {
         record_write(f->inode, offset, data, len / 2);
-        return DPOT_ERR_IO;
+        return DPOT_ERR_NO_SPACE;
     }
     if (grows || !fs->ignores_writes) {
         record_write(f->inode, offset, data, len);
@@ -361,6 +364,9 @@ static dpot_status rename_hook(void *ctx, const char *from, const char *to)
     struct test_filesystem *fs = ctx;
     const enum fate fate = begin_operation(fs);
     const struct test_name *entry = find_name(fs->cached, from);
+    if (fs->has_no_names && entry) {
+        return DPOT_ERR_NO_SPACE;
+    }
     if (fate == FATE_NEVER_HAPPENS || !entry) {
         return fate == FATE_NEVER_HAPPENS ? DPOT_ERR_IO : DPOT_ERR_NOT_FOUND;
     }

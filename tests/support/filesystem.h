@@ -58,6 +58,7 @@ struct test_filesystem {
     bool cut_takes_effect; /* ... after it was carried out rather than before */
     size_t fail_sync_at;   /* the sync with this number fails, counted from now */
     bool is_full;          /* no file can grow: half of the write goes through, then an error */
+    bool has_no_names;     /* nothing can be created or renamed either */
 
     /* Lies, for the broken twins. */
     const char *lies_about; /* syncs of this file say yes and do nothing */

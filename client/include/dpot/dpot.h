@@ -32,10 +32,10 @@
  * included) or an opening, the other gets DPOT_ERR_BUSY.
  *  - Structs that dpot fills (status, pump result) start with struct_size: set it to sizeof of yours before
  *    the call (0 is DPOT_ERR_ARGUMENT). A NULL where one is not allowed is DPOT_ERR_ARGUMENT.
- *  - Device time never goes back: it is max(clock, latest time in the ledger). After the clock was set
- *    back, reports and back-offs wait until it has caught up; after a charge or an answer at a time far
- *    ahead, rounds before that time count as closed. Give a clock that the network or the platform
- *    disciplines.
+ *  - Device time never goes back: it is max(clock, latest charge in the ledger). After a charge under a
+ *    clock far ahead, rounds before that time count as closed and nothing but waiting or a new folder,
+ *    which is a fresh budget, helps. Answers do not move it; a clock far ahead in a pump drops, as too
+ *    old, what should have been sent. Give a clock that the network or the platform disciplines.
  *  - Whether a submit succeeds depends on public facts and the ledger only, never on the data:
  * after data have been read nothing fails visibly.
  *
@@ -126,7 +126,7 @@ DPOT_API void dpot_client_config_init(struct dpot_client_config *config, size_t 
 /* Opens the folder: takes its lock for the moment, reads, repairs and re-syncs ledger and spool,
  * and decides the state of every report from disk. *client is NULL on failure; `error_text` (may be
  * NULL) gets one sentence. DPOT_ERR_CAP_UNSET, DPOT_ERR_ARGUMENT (pin, filesystem), DPOT_ERR_BUSY,
- * DPOT_ERR_IO, DPOT_ERR_MEMORY. DPOT_ERR_LEDGER is NOT returned here: a ledger that cannot be
+ * DPOT_ERR_IO, DPOT_ERR_NO_SPACE, DPOT_ERR_MEMORY. DPOT_ERR_LEDGER is NOT returned here: a ledger that cannot be
  * trusted opens with its whole budget spent, so that status can say so; submits are then refused.
  */
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_open(const struct dpot_client_config *config,
@@ -144,7 +144,7 @@ DPOT_API const char *dpot_client_last_error(const dpot_client *client);
  * campaign than was asked for), DPOT_ERR_VERSION, DPOT_ERR_RANGE, DPOT_ERR_TOO_LARGE,
  * DPOT_ERR_INFEASIBLE, DPOT_ERR_EPSILON (above the ceiling), DPOT_ERR_SIMULATION, DPOT_ERR_EXISTS
  * (a newer revision is stored, or another one of the same number), DPOT_ERR_BUSY, DPOT_ERR_IO,
- * DPOT_ERR_MEMORY. A refused or older revision leaves the stored one in place; the stored one again
+ * DPOT_ERR_NO_SPACE, DPOT_ERR_MEMORY. A refused or older revision leaves the stored one in place; the stored one again
  * is DPOT_OK. */
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_enroll(dpot_client *client,
                                                          const uint8_t campaign_id[16]);
@@ -171,9 +171,11 @@ enum dpot_submit_outcome {
  *
  * Refusals, all before the data are read: DPOT_ERR_NOT_FOUND (not enrolled), DPOT_ERR_SHAPE (dim is
  * not the campaign's), DPOT_ERR_RANGE (config.group is not one of the campaign's groups),
- * DPOT_ERR_NOT_OPEN, DPOT_ERR_CLOSED, DPOT_ERR_BUDGET (a cap; nothing was charged),
+ * DPOT_ERR_NOT_OPEN, DPOT_ERR_CLOSED (by the campaign's times, or because the server's last answer
+ * about this revision, kept in the ledger, was that it is closed: enroll again),
+ * DPOT_ERR_BUDGET (a cap; nothing was charged),
  * DPOT_ERR_EPSILON, DPOT_ERR_SIMULATION, DPOT_ERR_CONSENT, DPOT_ERR_LEDGER, DPOT_ERR_BUSY, DPOT_ERR_MEMORY,
- * DPOT_ERR_IO (before the charge). DPOT_ERR_POISONED: the disk failed after charging began; the
+ * DPOT_ERR_IO, DPOT_ERR_NO_SPACE (before the charge). DPOT_ERR_POISONED: the disk failed after charging began; the
  * charge may be on disk, nothing was sent; close and open again. */
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_submit_points(
     dpot_client *client, const uint8_t campaign_id[16], const double *points /* (n, dim) */,
@@ -199,11 +201,16 @@ DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_submit_vector(
  * folder, every report that waited is dropped unsent and wiped, and submits, enrolling and importing
  * return DPOT_ERR_CONSENT until dpot_client_grant. The ledger stays and what was charged stays charged:
  * withdrawing gives no budget back. What the server has acknowledged cannot be called back.
- * DPOT_ERR_BUSY, DPOT_ERR_LEDGER; DPOT_ERR_IO, DPOT_ERR_POISONED: it may have taken effect, open and
- * call again. */
+ * It needs no space on the disk: a file that enrolling laid ready is renamed and the spool is wiped in
+ * place; what cannot be recorded then is recorded later. DPOT_ERR_BUSY: nothing was changed.
+ * DPOT_ERR_LEDGER: consent is withdrawn; the ledger cannot be trusted, so nothing was sent anyway.
+ * Anything else (DPOT_ERR_NO_SPACE, DPOT_ERR_IO, DPOT_ERR_POISONED): the sentence names the file and
+ * says which half is missing: either consent may still count as given, then withdraw again; or it is
+ * withdrawn for good and the next opening wipes what waits. */
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_withdraw(dpot_client *client);
 
-/* The user consents again. DPOT_OK also when nothing was withdrawn. DPOT_ERR_BUSY, DPOT_ERR_IO. */
+/* The user consents again. DPOT_OK also when nothing was withdrawn. DPOT_ERR_BUSY, DPOT_ERR_IO,
+ * DPOT_ERR_NO_SPACE. */
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_grant(dpot_client *client);
 
 struct dpot_pump_result {
@@ -212,13 +219,29 @@ struct dpot_pump_result {
     size_t n_pending; /* reports still waiting */
     int64_t
         next_due_ms; /* device time at which pump has something to do again; INT64_MAX: nothing */
+
+    /* How reports have ended since the last pump of this handle, or since it was opened: what this
+     * pump was answered, and what came to its end without an answer (age, lost). */
+    size_t n_accepted;
+    size_t n_duplicate;
+    size_t n_rejected_malformed;
+    size_t n_rejected_range;
+    size_t n_rejected_group;
+    size_t n_rejected_test;
+    size_t n_rejected_token;
+    size_t n_rejected_closed;
+    size_t n_dropped_closed; /* 409: enroll again to learn of a newer revision */
+    size_t n_dropped_age;
+    size_t n_dropped_malformed;
+    size_t n_dropped_lost;
 };
 
 /* Sends what is due, one report a POST (a round has one), for at most about deadline_ms (0: nothing
  * is sent), and files the answers. DPOT_OK
  * also when there was nothing to do. On DPOT_ERR_NETWORK, DPOT_ERR_SERVER and the like everything
  * is kept and backs off (full jitter, Retry-After honoured). Nothing is dropped before its round
- * has closed plus 30 days, except reports the server calls malformed or closed. */
+ * has closed plus 30 days, except reports the server calls malformed or closed. The time is needed for
+ * that, for the public time of sending and for the server's keys; the ledger's clock does not move. */
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_pump(dpot_client *client, uint32_t deadline_ms,
                                                        struct dpot_pump_result *result);
 
@@ -245,7 +268,7 @@ struct dpot_client_status {
     double lifetime_epsilon_cap;
     double window_epsilon_cap;
     double campaign_epsilon_cap;
-    int64_t device_time_ms; /* max(clock, latest time in the ledger) */
+    int64_t device_time_ms; /* max(clock, latest charge in the ledger) */
     int is_exhausted;       /* the ledger cannot be trusted: everything counts as spent */
 
     uint64_t n_dropped_withdrawn; /* dpot_client_withdraw */

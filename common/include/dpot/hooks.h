@@ -68,10 +68,10 @@ struct dpot_transport {
 };
 
 /* Files of one private folder. Names are plain ("ledger", "spool", "ledger.new"), never paths. All
- * functions return DPOT_OK, DPOT_ERR_IO, or what is said beside them. The durability dpot relies
- * on: after sync() the bytes of that file, and after sync_directory() the names in the folder,
+ * functions return DPOT_OK, DPOT_ERR_NO_SPACE (the disk or a quota is full; DPOT_ERR_IO where that
+ * is not known), DPOT_ERR_IO, or what is said beside them. The durability dpot relies on: after sync() the bytes of that file, and after sync_directory() the names in the folder,
  * survive a power cut; rename() is atomic; write_at() within an existing file changes only those
- * bytes. */
+ * bytes, and needs no space; nor do rename(), remove() and truncate() to less. */
 struct dpot_filesystem {
     size_t struct_size;
     void *ctx;

@@ -34,6 +34,7 @@ extern "C" {
     X(DPOT_ERR_BUSY, -103, "another process or thread holds the lock")                             \
     X(DPOT_ERR_RANDOM, -104, "no source of randomness")                                            \
     X(DPOT_ERR_SERVER, -105, "the server answered with an error")                                  \
+    X(DPOT_ERR_NO_SPACE, -106, "no space is left on the disk")                                     \
     X(DPOT_ERR_MALFORMED, -200, "the data are malformed")                                          \
     X(DPOT_ERR_VERSION, -201, "an unknown version or field")                                       \
     X(DPOT_ERR_SIGNATURE, -202, "the signature or key is wrong")                                   \

@@ -68,8 +68,8 @@ Test(consent, a_round_that_was_withdrawn_is_not_reported_again)
 }
 
 /* Cut off by a power failure at any write, a withdrawal has not happened or is completed by the next
- * opening: never half of it. */
-Test(consent, a_withdrawal_cut_off_anywhere_is_none_or_whole)
+ * opening: never half of it. On a full disk too. */
+static void cut_off_everywhere(bool is_full)
 {
     bool was_whole = false;
     for (size_t n = 1; !was_whole; n++) {
@@ -78,10 +78,12 @@ Test(consent, a_withdrawal_cut_off_anywhere_is_none_or_whole)
         world_init(&w, &authority, n);
         dpot_client *client = world_enroll(&w);
         cr_assert_eq(world_submit(&w, client, NULL), DPOT_OK);
+        w.files.is_full = is_full;
         test_filesystem_cut_at(&w.files, n / 2 + 1, n % 2 == 1);
         was_whole = dpot_client_withdraw(client) == DPOT_OK;
         dpot_client_close(client);
         test_filesystem_restart(&w.files, TEST_LOSE_RANDOM);
+        w.files.is_full = false;
         client = world_open(&w);
         const dpot_status submit = world_submit(&w, client, NULL);
         cr_assert(submit == DPOT_OK || submit == DPOT_ERR_CONSENT);
@@ -94,6 +96,170 @@ Test(consent, a_withdrawal_cut_off_anywhere_is_none_or_whole)
         dpot_client_close(client);
         world_release(&w);
     }
+}
+
+Test(consent, a_withdrawal_cut_off_anywhere_is_none_or_whole)
+{
+    cut_off_everywhere(false);
+}
+
+Test(consent, a_withdrawal_on_a_full_disk_cut_off_anywhere_is_none_or_whole)
+{
+    cut_off_everywhere(true);
+}
+
+/* ---- a full disk ---- */
+
+/* Whether the bytes of the report are still in the folder. */
+static bool has_bytes(const uint8_t *needle, size_t needle_len)
+{
+    static const char *const names[] = {"spool", "spool.new"};
+    for (size_t k = 0; k < 2; k++) {
+        size_t len = 0;
+        const uint8_t *data = test_filesystem_durable(&world.files, names[k], &len);
+        for (size_t i = 0; data && i + needle_len <= len; i++) {
+            if (memcmp(data + i, needle, needle_len) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+#define REPORT_AT (256 + 104) /* the header, and the name of the first slot */
+
+/* Withdraws on a full disk, and looks again in a new process and when there is space. */
+static void withdraw_for_good(dpot_client *client)
+{
+    size_t len = 0;
+    uint8_t report[64];
+    const uint8_t *spool = test_filesystem_durable(&world.files, "spool", &len);
+    cr_assert_geq(len, REPORT_AT + sizeof report);
+    memcpy(report, spool + REPORT_AT, sizeof report);
+    cr_assert_eq(dpot_client_withdraw(client), DPOT_OK, "%s", dpot_client_last_error(client));
+    for (size_t i = 0; i < 3; i++) {
+        cr_assert_not(has_bytes(report, sizeof report), "the report is not wiped");
+        cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK, "%s",
+                     dpot_client_last_error(client));
+        cr_assert_eq(world_submit(&world, client, NULL), DPOT_ERR_CONSENT);
+        const struct dpot_client_status status = world_status(client);
+        cr_assert_eq(status.n_dropped_withdrawn, 1);
+        cr_assert_eq(status.n_pending, 0);
+        cr_assert_eq(status.is_exhausted, 0);
+        assert_conserved(&status);
+        dpot_client_close(client);
+        world.files.is_full = i == 0;
+        world.files.has_no_names = false;
+        client = world_open(&world);
+    }
+    cr_assert_eq(dpot_client_grant(client), DPOT_OK);
+    enum dpot_submit_outcome outcome;
+    cr_assert_eq(world_submit(&world, client, &outcome), DPOT_OK);
+    cr_assert_eq(outcome, DPOT_SUBMIT_DONE);
+    cr_assert_eq(world.n_received, 0);
+    dpot_client_close(client);
+}
+
+Test(consent, withdrawing_needs_no_space)
+{
+    dpot_client *client = world_enroll(&world);
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
+    world.files.is_full = true;
+    withdraw_for_good(client);
+}
+
+Test(consent, withdrawing_needs_no_space_without_the_file_that_lies_ready)
+{
+    dpot_client *client = world_enroll(&world);
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
+    test_filesystem_delete(&world.files, "consent");
+    world.files.is_full = true;
+    withdraw_for_good(client);
+}
+
+static dpot_status read_counter(void *ctx, uint64_t *value)
+{
+    *value = *(const uint64_t *)ctx;
+    return DPOT_OK;
+}
+
+static dpot_status advance_counter(void *ctx)
+{
+    ++*(uint64_t *)ctx;
+    return DPOT_OK;
+}
+
+Test(consent, withdrawing_without_space_does_not_fall_behind_the_hardware_counter)
+{
+    uint64_t hardware = 0;
+    const struct dpot_counter counter = {sizeof counter, &hardware, read_counter, advance_counter};
+    world.config.counter = &counter;
+    dpot_client *client = world_enroll(&world);
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
+    world.files.is_full = true;
+    withdraw_for_good(client);
+}
+
+Test(consent, a_submit_that_a_full_disk_stopped_does_not_stand_in_the_way)
+{
+    dpot_client *client = world_enroll(&world);
+    world.files.is_full = true;
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_ERR_POISONED);
+    cr_assert_not_null(strstr(dpot_client_last_error(client), "\"spool\": no space is left"), "%s",
+                       dpot_client_last_error(client));
+    cr_assert_eq(dpot_client_withdraw(client), DPOT_ERR_POISONED);
+    cr_assert_not_null(strstr(dpot_client_last_error(client), "consent is withdrawn"));
+    dpot_client_close(client);
+    client = world_open(&world);
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_ERR_CONSENT);
+    cr_assert_eq(dpot_client_withdraw(client), DPOT_OK);
+    dpot_client_close(client);
+}
+
+/* Opening wants to file that the report is too old and cannot: the user must get in all the same. */
+Test(consent, what_has_ended_and_cannot_be_filed_does_not_stand_in_the_way)
+{
+    dpot_client *client = world_enroll(&world);
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
+    dpot_client_close(client);
+    world.clock.now_ms += 400 * DAY_MS;
+    world.files.is_full = true;
+    client = world_open(&world);
+    cr_assert_eq(dpot_client_withdraw(client), DPOT_OK, "%s", dpot_client_last_error(client));
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_ERR_CONSENT);
+    cr_assert_eq(world_status(client).n_dropped_withdrawn, 1);
+    dpot_client_close(client);
+}
+
+Test(consent, a_folder_that_takes_no_name_names_the_file_and_says_what_is_left)
+{
+    dpot_client *client = world_enroll(&world);
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
+    world.files.is_full = world.files.has_no_names = true;
+    cr_assert_eq(dpot_client_withdraw(client), DPOT_ERR_NO_SPACE);
+    const char *text = dpot_client_last_error(client);
+    cr_assert_not_null(strstr(text, "\"withdrawn\": no space is left"), "%s", text);
+    cr_assert_not_null(strstr(text, "may still count as given"), "%s", text);
+    cr_assert_not_null(strstr(text, "was dropped"), "%s", text);
+    world.files.is_full = world.files.has_no_names = false;
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK);
+    cr_assert_eq(world.n_received, 0, "it was dropped");
+    cr_assert_eq(dpot_client_withdraw(client), DPOT_OK);
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_ERR_CONSENT);
+    dpot_client_close(client);
+}
+
+Test(consent, an_install_that_cannot_be_trusted_is_withdrawn_all_the_same)
+{
+    dpot_client *client = world_enroll(&world);
+    dpot_client_close(client);
+    test_filesystem_delete(&world.files, "ledger");
+    client = world_open(&world);
+    cr_assert_eq(dpot_client_withdraw(client), DPOT_ERR_LEDGER);
+    cr_assert_not_null(strstr(dpot_client_last_error(client), "consent is withdrawn"));
+    size_t len = 0;
+    cr_assert_not_null(test_filesystem_durable(&world.files, "withdrawn", &len));
+    dpot_client_close(client);
 }
 
 Test(consent, the_statement_tells_what_is_spent_of_what)

@@ -189,7 +189,7 @@ Test(enroll, a_disk_that_fails_leaves_the_stored_revision_in_place)
     authority.campaign.revision = 2;
     authority_sign(&authority);
     world.files.is_full = true;
-    cr_assert_eq(dpot_client_enroll(client, authority.campaign.id), DPOT_ERR_IO);
+    cr_assert_eq(dpot_client_enroll(client, authority.campaign.id), DPOT_ERR_NO_SPACE);
     world.files.is_full = false;
     cr_assert(is_stored(&first));
     cr_assert_eq(dpot_client_enroll(client, authority.campaign.id), DPOT_OK);

@@ -78,7 +78,8 @@ Test(format, a_ledger_of_two_charges_and_a_done_is_these_bytes)
     cr_assert_eq(ledger.charges[1].done, DPOT_DONE_NOT_YET);
     cr_assert_eq(ledger.charges[1].cost.rho_q32, 3);
     cr_assert_eq(ledger.charges[1].cost.n_gaussian, 4);
-    cr_assert_eq(ledger.latest_ms, 3000);
+    cr_assert_eq(ledger.charges[0].done_ms, 3000);
+    cr_assert_eq(ledger.latest_ms, 2000, "an end does not move device time");
     cr_assert_eq(ledger.counter, 9);
     cr_assert_eq(dpot_ledger_spent(&ledger).epsilon_q32, 2);
     cr_assert_eq(dpot_ledger_spent_after(&ledger, 1000).delta_q64, 2);

@@ -1,47 +1,11 @@
-#include "mechanism/gauss_certificate.h"
 #include "unit/client/world.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>
 
-#define DIM 6
-
 static struct authority authority;
 static struct world world;
-
-/* Turns the authority's campaign into one of vectors, with the same id, name and rounds. */
-static void ask_for_vectors(enum dpot_mechanism_id mechanism)
-{
-    struct dpot_campaign *campaign = &authority.campaign;
-    struct dpot_campaign old = *campaign;
-    *campaign = (struct dpot_campaign){.revision = 1,
-                                       .metric = {.id = DPOT_METRIC_EUCLIDEAN},
-                                       .cost_power = 1,
-                                       .mechanism = mechanism,
-                                       .rounds = old.rounds,
-                                       .opens_ms = old.opens_ms,
-                                       .closes_ms = old.closes_ms,
-                                       .min_pool = 1};
-    memcpy(campaign->id, old.id, sizeof campaign->id);
-    memcpy(campaign->name, old.name, sizeof campaign->name);
-    campaign->vector = (struct dpot_vector_domain){
-        .dim = DIM, .radius = 1000, .grid_step = 0.25, .inverse_step = 4};
-    if (mechanism == DPOT_MECHANISM_LAPLACE) {
-        campaign->vector.set = DPOT_VECTOR_L1_BALL;
-        campaign->noise.scale_log2 = 11; /* D1 / t = 2000 / 2048 */
-        campaign->epsilon_q32 = DPOT_EPSILON_ONE;
-    } else {
-        struct dpot_error error = {{0}};
-        campaign->vector.set = DPOT_VECTOR_L2_BALL;
-        campaign->noise.scale_log2 = 14;
-        cr_assert_eq(dpot_gauss_row_find(DPOT_EPSILON_ONE, UINT64_C(184467440737095), DIM,
-                                         &campaign->noise.certificate_row, &error),
-                     DPOT_OK, "%s", error.text);
-    }
-    dpot_campaign_release(&old);
-    authority_sign(&authority);
-}
 
 static void init_world(void)
 {
@@ -68,8 +32,9 @@ TestSuite(submit_vector, .init = set_up, .fini = tear_down);
 static void submit(dpot_client *client, const double *vector)
 {
     enum dpot_submit_outcome outcome = 0;
-    cr_assert_eq(dpot_client_submit_vector(client, authority.campaign.id, vector, DIM, &outcome),
-                 DPOT_OK, "%s", dpot_client_last_error(client));
+    cr_assert_eq(
+        dpot_client_submit_vector(client, authority.campaign.id, vector, VECTOR_DIM, &outcome),
+        DPOT_OK, "%s", dpot_client_last_error(client));
     cr_assert_eq(outcome, DPOT_SUBMIT_REPORTED);
 }
 
@@ -95,42 +60,42 @@ static void assert_leaves_at_its_time(const double *vector)
     world.clock.now_ms++;
     cr_assert_eq(dpot_client_pump(client, 1000, &result), DPOT_OK);
     cr_assert_eq(world.n_received, 1);
-    cr_assert_eq(world.received[0].report.n_values, DIM);
+    cr_assert_eq(world.received[0].report.n_values, VECTOR_DIM);
     cr_assert_eq(world.n_uncharged, 0);
     dpot_client_close(client);
 }
 
-static const double usual[DIM] = {1, -2, 3.25, 100, 0, -0.125};
-static const double garbage[DIM] = {NAN, INFINITY, -INFINITY, 1e300, 5e-324, -0.0};
+static const double usual[VECTOR_DIM] = {1, -2, 3.25, 100, 0, -0.125};
+static const double garbage[VECTOR_DIM] = {NAN, INFINITY, -INFINITY, 1e300, 5e-324, -0.0};
 
 Test(submit_vector, a_laplace_report_waits_for_its_public_time)
 {
-    ask_for_vectors(DPOT_MECHANISM_LAPLACE);
+    authority_ask_for_vectors(&authority, DPOT_MECHANISM_LAPLACE);
     assert_leaves_at_its_time(usual);
 }
 
 Test(submit_vector, a_gaussian_report_waits_for_its_public_time)
 {
-    ask_for_vectors(DPOT_MECHANISM_GAUSSIAN);
+    authority_ask_for_vectors(&authority, DPOT_MECHANISM_GAUSSIAN);
     assert_leaves_at_its_time(usual);
 }
 
 Test(submit_vector, garbage_leaves_when_data_would)
 {
-    ask_for_vectors(DPOT_MECHANISM_LAPLACE);
+    authority_ask_for_vectors(&authority, DPOT_MECHANISM_LAPLACE);
     assert_leaves_at_its_time(garbage);
 }
 
 Test(submit_vector, a_device_without_data_sends_when_one_with_data_would)
 {
-    ask_for_vectors(DPOT_MECHANISM_GAUSSIAN);
+    authority_ask_for_vectors(&authority, DPOT_MECHANISM_GAUSSIAN);
     assert_leaves_at_its_time(NULL);
 }
 
 Test(submit_vector, the_delay_counts_from_the_start_and_not_from_the_end)
 {
     for (size_t i = 0; i < sizeof mechanisms / sizeof mechanisms[0]; i++) {
-        ask_for_vectors(mechanisms[i]);
+        authority_ask_for_vectors(&authority, mechanisms[i]);
         dpot_client *client = world_enroll(&world);
         struct dpot_pump_result result = {.struct_size = sizeof result};
         const int64_t step_ms = 37, start_ms = world.clock.now_ms + LOOKS_TO_START * step_ms;
@@ -149,7 +114,7 @@ Test(submit_vector, the_delay_counts_from_the_start_and_not_from_the_end)
 Test(submit_vector, work_that_took_longer_than_the_delay_is_sent_at_a_later_multiple)
 {
     for (size_t i = 0; i < sizeof mechanisms / sizeof mechanisms[0]; i++) {
-        ask_for_vectors(mechanisms[i]);
+        authority_ask_for_vectors(&authority, mechanisms[i]);
         dpot_client *client = world_enroll(&world);
         struct dpot_pump_result result = {.struct_size = sizeof result};
         const int64_t step_ms = SEND_DELAY_MS + 37;

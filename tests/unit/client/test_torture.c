@@ -249,7 +249,7 @@ Test(torture, a_twin_that_opens_without_writing_again_is_found)
 static void set_up_vectors(void)
 {
     set_up();
-    authority_ask_for_vectors(&authority);
+    authority_ask_for_vectors(&authority, DPOT_MECHANISM_LAPLACE);
 }
 
 TestSuite(torture_vectors, .init = set_up_vectors, .fini = tear_down, .timeout = 900);

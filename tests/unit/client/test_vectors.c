@@ -13,7 +13,7 @@ static struct world world;
 static void set_up(void)
 {
     authority_init(&authority, 30);
-    authority_ask_for_vectors(&authority);
+    authority_ask_for_vectors(&authority, DPOT_MECHANISM_LAPLACE);
     world_init(&world, &authority, 1);
 }
 

@@ -1,5 +1,6 @@
 #include "unit/client/world.h"
 
+#include "mechanism/gauss_certificate.h"
 #include "mechanism/mechanism.h"
 
 #include "ledger.h"
@@ -89,28 +90,40 @@ void authority_sign(struct authority *a)
     dpot_signed_campaign_release(&opened);
 }
 
-void authority_ask_for_vectors(struct authority *a)
+/* D1 / t = 2000 / 2048, epsilon 1; for Gaussian the row of epsilon 1 and delta 1e-5. */
+static void choose_noise(struct dpot_campaign *campaign)
 {
-    const struct dpot_campaign old = a->campaign;
-    struct dpot_campaign points = old;
-    a->campaign = (struct dpot_campaign){.revision = 1,
-                                         .metric = {.id = DPOT_METRIC_EUCLIDEAN},
-                                         .cost_power = 1,
-                                         .mechanism = DPOT_MECHANISM_LAPLACE,
-                                         .epsilon_q32 = DPOT_EPSILON_ONE,
-                                         .vector = {.set = DPOT_VECTOR_L1_BALL,
-                                                    .dim = VECTOR_DIM,
-                                                    .radius = 1000,
-                                                    .grid_step = 0.25,
-                                                    .inverse_step = 4},
-                                         .noise = {.scale_log2 = 11},
-                                         .rounds = old.rounds,
-                                         .opens_ms = old.opens_ms,
-                                         .closes_ms = old.closes_ms,
-                                         .min_pool = 1};
+    struct dpot_error error = {{0}};
+    if (campaign->mechanism == DPOT_MECHANISM_LAPLACE) {
+        campaign->vector.set = DPOT_VECTOR_L1_BALL;
+        campaign->noise.scale_log2 = 11;
+        campaign->epsilon_q32 = DPOT_EPSILON_ONE;
+        return;
+    }
+    campaign->vector.set = DPOT_VECTOR_L2_BALL;
+    campaign->noise.scale_log2 = 14;
+    cr_assert_eq(dpot_gauss_row_find(DPOT_EPSILON_ONE, UINT64_C(184467440737095), VECTOR_DIM,
+                                     &campaign->noise.certificate_row, &error),
+                 DPOT_OK, "%s", error.text);
+}
+
+void authority_ask_for_vectors(struct authority *a, enum dpot_mechanism_id mechanism)
+{
+    struct dpot_campaign old = a->campaign;
+    a->campaign = (struct dpot_campaign){
+        .revision = 1,
+        .metric = {.id = DPOT_METRIC_EUCLIDEAN},
+        .cost_power = 1,
+        .mechanism = mechanism,
+        .vector = {.dim = VECTOR_DIM, .radius = 1000, .grid_step = 0.25, .inverse_step = 4},
+        .rounds = old.rounds,
+        .opens_ms = old.opens_ms,
+        .closes_ms = old.closes_ms,
+        .min_pool = 1};
     memcpy(a->campaign.id, old.id, sizeof old.id);
     memcpy(a->campaign.name, old.name, sizeof old.name);
-    dpot_campaign_release(&points);
+    choose_noise(&a->campaign);
+    dpot_campaign_release(&old);
     authority_sign(a);
 }
 

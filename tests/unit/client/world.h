@@ -34,10 +34,10 @@ struct authority {
 void authority_init(struct authority *a, uint32_t rounds);
 void authority_release(struct authority *a);
 
-/* Makes it a campaign of vectors of VECTOR_DIM numbers in an l1 ball with Laplace noise, epsilon 1, and
- * signs again. */
+/* Makes it a campaign of vectors of VECTOR_DIM numbers and signs again: epsilon 1 of Laplace noise in
+ * an l1 ball, or of Gaussian noise in an l2 ball (delta 1e-5: the device needs delta caps). */
 #define VECTOR_DIM 70
-void authority_ask_for_vectors(struct authority *a);
+void authority_ask_for_vectors(struct authority *a, enum dpot_mechanism_id mechanism);
 
 /* Changes rounds and epsilon and signs again. */
 void authority_extend(struct authority *a, uint32_t rounds, uint64_t epsilon_q32);

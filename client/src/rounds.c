@@ -1,0 +1,67 @@
+/* Whether a campaign takes a report now: by its public times, and by what the server has said. */
+#include "base/clock.h"
+#include "client.h"
+
+/* How long before the end of its round an answer "closed" must come to be about the revision; or a
+ * quarter of a round that is shorter than four of these. */
+#define CLOSED_MARGIN_MS ((int64_t)3600 * 1000)
+
+/* A late report, or one beside a server whose clock is a little ahead, says nothing about the
+ * revision: only its round may be over. */
+static bool says_closed(const struct dpot_campaign *campaign, const struct dpot_charge *charge)
+{
+    const int64_t opens_ms = dpot_campaign_round_opens(campaign, charge->key.round);
+    const int64_t closes_ms = dpot_campaign_round_closes(campaign, charge->key.round);
+    const int64_t quarter_ms = (closes_ms - opens_ms) / 4;
+    const int64_t margin_ms = quarter_ms < CLOSED_MARGIN_MS ? quarter_ms : CLOSED_MARGIN_MS;
+    const bool is_closed =
+        charge->done == DPOT_DONE_DROPPED_CLOSED || charge->done == DPOT_REPORT_REJECTED_CLOSED;
+    return is_closed && charge->done_ms <= closes_ms - margin_ms;
+}
+
+dpot_status dpot_client_check_not_closed(dpot_client *client,
+                                         const struct dpot_signed_campaign *revision)
+{
+    const struct dpot_ledger *ledger = &client->journal.ledger;
+    const struct dpot_campaign *campaign = &revision->campaign;
+    const size_t last = dpot_ledger_last_answer(ledger, revision->hash);
+    if (last == SIZE_MAX || !says_closed(campaign, &ledger->charges[last])) {
+        return DPOT_OK;
+    }
+    return dpot_error_set(
+        &client->error, DPOT_ERR_CLOSED,
+        "campaign \"%s\": the server has closed revision %u, a report to it would "
+        "not count; enroll again to learn of a newer one. Nothing was charged",
+        campaign->name, (unsigned)campaign->revision);
+}
+
+static dpot_status refuse(dpot_client *client, const struct dpot_campaign *campaign,
+                          int64_t time_ms, dpot_status status)
+{
+    const int64_t now_ms = client->config.clock->now(client->config.clock->ctx);
+    const bool is_closed = status == DPOT_ERR_CLOSED;
+    char device[DPOT_RFC3339_SIZE], edge[DPOT_RFC3339_SIZE], now[DPOT_RFC3339_SIZE];
+    dpot_time_format(time_ms, device);
+    dpot_time_format(is_closed ? campaign->closes_ms : campaign->opens_ms, edge);
+    dpot_time_format(now_ms, now);
+    if (is_closed && now_ms < campaign->closes_ms) {
+        return dpot_error_set(
+            &client->error, status,
+            "campaign \"%s\", revision %u, closes at %s and device_time is %s: a "
+            "charge was made under a clock far ahead of the present %s, and device "
+            "time never goes back. Wait until then, or begin a new folder, which is "
+            "a fresh budget",
+            campaign->name, (unsigned)campaign->revision, edge, device, now);
+    }
+    return dpot_error_set(
+        &client->error, status, "campaign \"%s\", revision %u, %s %s and device_time is %s",
+        campaign->name, (unsigned)campaign->revision,
+        is_closed ? "has closed at" : "has not opened yet: it opens at", edge, device);
+}
+
+dpot_status dpot_client_find_round(dpot_client *client, const struct dpot_campaign *campaign,
+                                   int64_t time_ms, uint32_t *round)
+{
+    const dpot_status status = dpot_campaign_round(campaign, time_ms, round);
+    return status == DPOT_OK ? DPOT_OK : refuse(client, campaign, time_ms, status);
+}

@@ -1,0 +1,185 @@
+/* Revisions that the server has closed, and clocks that ran ahead: what a device may still do. */
+#include "model/report.h"
+#include "unit/client/world.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#define HOUR_MS ((int64_t)3600 * 1000)
+
+static struct authority authority;
+static struct world world;
+static dpot_client *client;
+
+static void set_up(void)
+{
+    authority_init(&authority, 5);
+    world_init(&world, &authority, 1);
+    client = world_enroll(&world);
+}
+
+static void tear_down(void)
+{
+    dpot_client_close(client);
+    world_release(&world);
+    authority_release(&authority);
+}
+
+TestSuite(closed, .init = set_up, .fini = tear_down);
+
+/* A report of round `round`, answered when the clock says `at_ms` after the round opened. */
+static void report_and_pump(uint32_t round, int64_t at_ms, int http_status,
+                            struct dpot_pump_result *result)
+{
+    world.clock.now_ms = OPENS_MS + round * DAY_MS;
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK, "%s", dpot_client_last_error(client));
+    if (http_status != 0) {
+        test_transport_script(&world.network, (struct test_script){.status = http_status});
+    }
+    world.clock.now_ms = OPENS_MS + round * DAY_MS + at_ms - SEND_DELAY_MS;
+    cr_assert_eq(world_pump(&world, client, result), DPOT_OK, "%s", dpot_client_last_error(client));
+}
+
+static void assert_refused(uint32_t round, uint64_t n_submitted)
+{
+    world.clock.now_ms = OPENS_MS + round * DAY_MS + HOUR_MS;
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_ERR_CLOSED);
+    cr_assert_not_null(strstr(dpot_client_last_error(client), "enroll again"), "%s",
+                       dpot_client_last_error(client));
+    cr_assert_eq(world_status(client).n_submitted, n_submitted, "charged for nothing");
+}
+
+Test(closed, a_revision_that_the_server_has_closed_is_not_charged_again)
+{
+    report_and_pump(0, HOUR_MS, 409, NULL);
+    assert_refused(0, 1);
+    assert_refused(1, 1);
+    dpot_client_close(client);
+    client = world_open(&world);
+    assert_refused(2, 1); /* the ledger remembers */
+    cr_assert_eq(dpot_client_enroll(client, authority.campaign.id), DPOT_OK);
+    assert_refused(2, 1); /* the same revision: it never opens again */
+}
+
+Test(closed, enrolling_again_takes_part_in_the_newer_revision)
+{
+    report_and_pump(0, HOUR_MS, 409, NULL);
+    authority.campaign.revision = 2;
+    authority_sign(&authority);
+    cr_assert_eq(dpot_client_enroll(client, authority.campaign.id), DPOT_OK);
+    report_and_pump(1, HOUR_MS, 0, NULL);
+    cr_assert_eq(world_status(client).n_submitted, 2);
+    cr_assert_eq(world_status(client).n_accepted, 1);
+}
+
+/* The server says the same of a round that is over: the revision goes on. */
+Test(closed, a_report_that_came_too_late_says_nothing_about_the_revision)
+{
+    report_and_pump(0, DAY_MS + HOUR_MS, 409, NULL);
+    report_and_pump(1, DAY_MS - HOUR_MS + 1, 409, NULL); /* the server's clock may be ahead */
+    report_and_pump(2, HOUR_MS, 0, NULL);
+    cr_assert_eq(world_status(client).n_accepted, 1);
+    cr_assert_eq(world_status(client).n_dropped_closed, 2);
+}
+
+Test(closed, the_last_answer_counts)
+{
+    const char rejected_closed[] = {0x0a, 0x01, DPOT_REPORT_REJECTED_CLOSED, 0};
+    world.clock.now_ms = OPENS_MS;
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
+    world.clock.now_ms = OPENS_MS + DAY_MS;
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
+    test_transport_script(&world.network, (struct test_script){.status = 503});
+    test_transport_script(&world.network,
+                          (struct test_script){.status = 202, .body = rejected_closed});
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_ERR_SERVER);
+    assert_refused(2, 2);
+    test_transport_script(&world.network, (struct test_script){.status = 202, .body = "\n\1\1"});
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK);
+    world.clock.now_ms = OPENS_MS + 2 * DAY_MS + HOUR_MS;
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK, "%s", dpot_client_last_error(client));
+}
+
+Test(closed, a_pump_tells_how_every_report_ended_once)
+{
+    struct dpot_pump_result result;
+    report_and_pump(0, HOUR_MS, 409, &result);
+    cr_assert_eq(result.n_sent, 1);
+    cr_assert_eq(result.n_dropped_closed, 1);
+    cr_assert_eq(result.n_accepted, 0);
+    cr_assert_eq(world_pump(&world, client, &result), DPOT_OK);
+    cr_assert_eq(result.n_dropped_closed, 0, "told already");
+}
+
+/* Opening files what has become too old; the pump that follows tells. */
+Test(closed, a_pump_tells_what_was_dropped_for_its_age_at_the_opening)
+{
+    struct dpot_pump_result result;
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
+    dpot_client_close(client);
+    world.clock.now_ms += 400 * DAY_MS;
+    client = world_open(&world);
+    cr_assert_eq(world_pump(&world, client, &result), DPOT_OK);
+    cr_assert_eq(result.n_sent, 0);
+    cr_assert_eq(result.n_dropped_age, 1);
+    cr_assert_eq(result.n_pending, 0);
+}
+
+/* ---- clocks ---- */
+
+Test(closed, a_clock_ten_years_ahead_in_a_pump_does_not_shut_the_install)
+{
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
+    world.clock.now_ms += 3650 * DAY_MS;
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK);
+    cr_assert_eq(world_status(client).n_dropped_age, 1);
+    for (size_t i = 0; i < 2; i++) {
+        world.clock.now_ms = OPENS_MS + (int64_t)(i + 1) * DAY_MS;
+        cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK, "%s",
+                     dpot_client_last_error(client));
+        cr_assert_eq(world_status(client).device_time_ms, world.clock.now_ms);
+        dpot_client_close(client);
+        client = world_open(&world);
+    }
+}
+
+Test(closed, a_charge_under_a_clock_ahead_is_explained_with_both_times)
+{
+    world.clock.now_ms = OPENS_MS + 4 * DAY_MS;
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
+    authority.campaign.revision = 2;
+    authority.campaign.closes_ms = OPENS_MS + 3 * DAY_MS;
+    authority.campaign.rounds = 3;
+    authority_sign(&authority);
+    cr_assert_eq(dpot_client_enroll(client, authority.campaign.id), DPOT_OK);
+    world.clock.now_ms = OPENS_MS;
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_ERR_CLOSED);
+    const char *text = dpot_client_last_error(client);
+    cr_assert_not_null(strstr(text, "device_time is 2023-11-18T22:13:20Z"), "%s", text);
+    cr_assert_not_null(strstr(text, "present 2023-11-14T22:13:20Z"), "%s", text);
+    cr_assert_not_null(strstr(text, "new folder"), "%s", text);
+    cr_assert_eq(world_status(client).n_submitted, 1);
+}
+
+Test(closed, keys_that_are_not_valid_now_name_the_time)
+{
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
+    for (size_t i = 0; i < 2; i++) {
+        authority.keys.seal_keys[i].not_after_ms = OPENS_MS;
+    }
+    authority_sign_keys(&authority);
+    cr_assert_eq(dpot_client_enroll(client, authority.campaign.id), DPOT_OK);
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_ERR_SERVER);
+    cr_assert_not_null(strstr(dpot_client_last_error(client), "device_time is 2023-"), "%s",
+                       dpot_client_last_error(client));
+}
+
+Test(closed, an_answer_that_is_too_long_is_the_servers_fault)
+{
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
+    test_transport_script(&world.network, (struct test_script){.failure = DPOT_ERR_TOO_LARGE});
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_ERR_SERVER);
+    cr_assert_not_null(strstr(dpot_client_last_error(client), "longer than 65536 bytes"), "%s",
+                       dpot_client_last_error(client));
+    cr_assert_eq(world_status(client).n_pending, 1);
+}
