@@ -411,7 +411,7 @@ dpot_status entropic_solve(struct entropic *e, const struct entropic_cost *cost,
                            const double *b, const struct solve_control *control,
                            struct entropic_result *result, struct dpot_error *error)
 {
-    double largest;
+    double largest = 0.0;
     memset(result, 0, sizeof *result);
     const dpot_status status = take_problem(e, cost, a, b, &largest, error);
     if (status != DPOT_OK) {
