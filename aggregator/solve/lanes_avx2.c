@@ -1,4 +1,4 @@
 #define LANES_BYTES 32
 #define LANES_NAME "avx2"
 #define LANES_TABLE lanes_avx2
-#include "solve/lanes_impl.h"
+#include "solve/lanes_impl.inc"

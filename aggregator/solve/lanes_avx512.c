@@ -1,4 +1,4 @@
 #define LANES_BYTES 64
 #define LANES_NAME "avx512"
 #define LANES_TABLE lanes_avx512
-#include "solve/lanes_impl.h"
+#include "solve/lanes_impl.inc"

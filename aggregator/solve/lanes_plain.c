@@ -1,4 +1,4 @@
 #define LANES_BYTES 16
 #define LANES_NAME "plain"
 #define LANES_TABLE lanes_plain
-#include "solve/lanes_impl.h"
+#include "solve/lanes_impl.inc"

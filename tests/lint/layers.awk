@@ -13,7 +13,7 @@ function door(header, files)
 
 BEGIN {
     common = "base model ot mechanism"
-    all_aggregator = "account audit solve store central files pool campaign jobs http"
+    all_aggregator = "account audit solve generator store central files pool campaign jobs http"
     allow("api", "")
     allow("base", "")
     allow("model", "base")
@@ -26,11 +26,12 @@ BEGIN {
     allow("account", "base model mechanism")
     allow("audit", common " account")
     allow("solve", "base ot")
+    allow("generator", common " proto solve files")
     allow("central", "base model ot solve")
     allow("store", "base model")
     allow("campaign", common " proto store files account")
     allow("pool", common " proto store campaign")
-    allow("jobs", common " proto solve pool store files")
+    allow("jobs", common " proto solve generator pool store files")
     allow("http", common " proto jobs campaign pool store files")
     allow("main", common " proto " all_aggregator)
     allow("tool", common " proto main " all_aggregator)
