@@ -120,12 +120,14 @@ void api_admin_show(const struct http_app *app, const struct http_request *reque
         api_refuse(request, response, status, &error);
         return;
     }
-    json_t *body = describe_record(&revision.record);
+    json_t *record = describe_record(&revision.record);
+    json_t *body = json_pack("{s:o}", "revisions", revisions);
+    (void)json_object_update(body, record);
+    json_decref(record);
     (void)json_object_set_new(body, "spec",
                               spec_describe(revision.campaign, revision.record.hash, 0));
     (void)json_object_set_new(body, "pool",
                               describe_pool(revision.campaign, revision.record.hash, &count));
-    (void)json_object_set_new(body, "revisions", revisions);
     http_response_json(response, 200, body);
 }
 
@@ -135,16 +137,14 @@ static json_t *describe_selected(const struct http_app *app, const struct http_r
                                  const struct pool_count *count)
 {
     const struct revision_record *record = &revision->record;
-    json_t *body = json_pack("{s:I,s:s}", "revision", (json_int_t)record->revision, "state",
-                             revision_state_name(record->state));
+    json_t *body = json_pack(
+        "{s:o,s:I,s:s}", "other_revisions", revisions_others(app, request->id, record->revision),
+        "revision", (json_int_t)record->revision, "state", revision_state_name(record->state));
     json_t *pool = describe_pool(revision->campaign, record->hash, count);
-    json_t *others = revisions_others(app, request->id, record->revision);
-    if (json_object_update(body, pool) != 0 ||
-        json_object_set(body, "other_revisions", others) != 0) {
+    if (json_object_update(body, pool) != 0) {
         json_decref(body);
         body = NULL;
     }
-    json_decref(others);
     json_decref(pool);
     return body;
 }
@@ -185,7 +185,7 @@ static json_t *describe_former(const struct http_app *app, const struct revision
     const bool is_counted = store_count_pool(app->store, former->hash, &count, NULL) == DPOT_OK;
     json_t *body = describe_record(former);
     (void)json_object_set_new(
-        body, "accepted", is_counted ? json_integer((json_int_t)count.n_accepted) : json_null());
+        body, "reports", is_counted ? json_integer((json_int_t)count.n_accepted) : json_null());
     return body;
 }
 
@@ -200,8 +200,10 @@ void api_admin_open(const struct http_app *app, const struct http_request *reque
         api_refuse(request, response, status, &error);
         return;
     }
-    json_t *body = describe_record(&record);
-    (void)json_object_set_new(body, "closed", describe_former(app, &former));
+    json_t *opened = describe_record(&record);
+    json_t *body = json_pack("{s:o}", "closed", describe_former(app, &former));
+    (void)json_object_update(body, opened);
+    json_decref(opened);
     http_response_json(response, 200, body);
     response->level = LOG_LEVEL_INFO;
 }

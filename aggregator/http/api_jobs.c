@@ -84,9 +84,11 @@ static dpot_status read_start(const json_t *body, struct order *order, struct dp
 static void answer_started(const struct http_app *app, struct http_response *response,
                            const struct job_record *record)
 {
-    json_t *body = describe_job(record);
-    (void)json_object_set_new(body, "other_revisions",
-                              revisions_others(app, record->campaign_id, record->revision));
+    json_t *job = describe_job(record);
+    json_t *body = json_pack("{s:o}", "other_revisions",
+                             revisions_others(app, record->campaign_id, record->revision));
+    (void)json_object_update(body, job);
+    json_decref(job);
     answer_job(response, record, body);
 }
 

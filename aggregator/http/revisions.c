@@ -41,7 +41,7 @@ static int gather(void *ctx, const struct revision_record *record)
     json_t *row =
         json_pack("{s:I,s:o,s:s,s:I}", "revision", (json_int_t)record->revision, "hash",
                   api_hex(record->hash, sizeof record->hash), "state",
-                  revision_state_name(record->state), "accepted", (json_int_t)count.n_accepted);
+                  revision_state_name(record->state), "reports", (json_int_t)count.n_accepted);
     if (gathering->has_times) {
         add_times(gathering, record->hash, row);
     }
@@ -97,7 +97,7 @@ void revisions_add_hint(const struct http_app *app, const uint8_t id[DPOT_CAMPAI
                                    "; revision %lld (%s) holds %lld reports",
                                    (long long)json_integer_value(json_object_get(row, "revision")),
                                    json_string_value(json_object_get(row, "state")),
-                                   (long long)json_integer_value(json_object_get(row, "accepted")));
+                                   (long long)json_integer_value(json_object_get(row, "reports")));
         if (added < 0 || (size_t)added >= sizeof error->text - len) {
             error->text[len] = '\0'; /* whole hints only */
             break;

@@ -1,11 +1,14 @@
 /* The revisions of a campaign, as the admin API tells them: a pool that nobody names is not found, so every
- * answer about one revision says which other ones hold reports. */
+ * answer about one revision says which other ones hold reports.
+ *
+ * Such lists stand first in their answer and count "reports": a reader that looks for "accepted" or "state"
+ * in the text, not in the object, finds that of the revision it asked about. */
 #ifndef DPOT_HTTP_REVISIONS_H
 #define DPOT_HTTP_REVISIONS_H
 
 #include "http/api.h"
 
-/* Every revision of the campaign, the newest first: [{"revision", "hash", "state", "accepted", "opens",
+/* Every revision of the campaign, the newest first: [{"revision", "hash", "state", "reports", "opens",
  * "closes"}]. The times of one whose signed bytes were altered are null: it does not hide the others.
  * *list is a new reference, NULL on failure. */
 DPOT_WARN_UNUSED dpot_status revisions_list(const struct http_app *app,

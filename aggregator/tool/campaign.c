@@ -187,7 +187,7 @@ const struct command command_campaign_show = {
         "An ID needs --server and the admin token; a file is read here, without a network. A\n"
         "signed file is verified under --pin, or else under the signer that it names. Keys: of\n"
         "the server id, revision, hash, state, spec, pool (of --revision N, else of the open one)\n"
-        "and revisions [{revision, hash, state, accepted, opens, closes}], every one; of a file\n"
+        "and revisions [{revision, hash, state, reports, opens, closes}], every one; of a file\n"
         "those of the SPEC, hash, signed, signer.",
     .example = "dpot campaign show census.json --json",
     .options = show_options,
@@ -223,7 +223,7 @@ const struct command command_campaign_open = {
     .details =
         "Opening a revision closes the one that was open for good; its pool stays readable with\n"
         "--revision N (dpot pool, dpot job start). Keys: id, revision, hash, name, state, closed\n"
-        "(null, or the same of the revision that was closed, and accepted).",
+        "(null, or the same of the revision that was closed, and reports).",
     .example =
         "dpot campaign open 3f1d5a0c9b7e4826a1c0d2e4f6a8b0c2 --server https://pool.example.org",
     .options = admin_options,

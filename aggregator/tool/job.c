@@ -167,9 +167,11 @@ static dpot_status start_job(struct run *run, const char *campaign, uint32_t rev
     }
     remote_close(&remote);
     if (status == DPOT_OK) {
-        (void)(others ? json_object_set(job, "other_revisions", others) : 0);
+        json_t *result = others ? json_pack("{s:O}", "other_revisions", others) : json_object();
+        (void)json_object_update(result, job);
         json_decref(run->result);
-        run->result = revision_present(run, job);
+        run->result = revision_present(run, result);
+        json_decref(result);
     }
     json_decref(others);
     json_decref(job);

@@ -243,7 +243,7 @@ const struct command command_pool = {
         "campaign_hash, content_digest (what the campaign computes, whatever its name),\n"
         "mechanism, scale, n, accepted, duplicate, rejected, and for vectors dim, data_dim,\n"
         "transform, space (data or coefficients). Keys: those but space, min_pool, is_ready,\n"
-        "other_revisions [{revision, hash, state, accepted}].",
+        "other_revisions [{revision, hash, state, reports}].",
     .example = "dpot pool 3f1d5a0c9b7e4826a1c0d2e4f6a8b0c2 --server https://pool.example.org "
                "--export pool.npy",
     .options = options,

@@ -67,9 +67,9 @@ static const char *text_of(const json_t *object, const char *key)
 static void count_reports(char *out, size_t cap, const json_t *row)
 {
     char n[48];
-    const json_int_t accepted = json_integer_value(json_object_get(row, "accepted"));
-    group_digits(n, sizeof n, accepted);
-    (void)snprintf(out, cap, "%s report%s", n, accepted == 1 ? "" : "s");
+    const json_int_t n_reports = json_integer_value(json_object_get(row, "reports"));
+    group_digits(n, sizeof n, n_reports);
+    (void)snprintf(out, cap, "%s report%s", n, n_reports == 1 ? "" : "s");
 }
 
 void revision_sentence(const json_t *row, char *out, size_t cap)
@@ -111,9 +111,8 @@ static void present_list(json_t *copy, const char *key,
         describe(json_array_get(rows, i), text, sizeof text);
         (void)json_array_append_new(lines, json_string(text));
     }
-    if (rows && json_array_size(lines) == 0) {
-        (void)json_object_del(copy, key);
-    } else if (rows) {
+    (void)json_object_del(copy, key);
+    if (json_array_size(lines) > 0) { /* at the end: people look for the numbers first */
         (void)json_object_set(copy, key, lines);
     }
     json_decref(lines);
@@ -125,15 +124,14 @@ json_t *revision_present(const struct run *run, json_t *answer)
         return json_incref(answer);
     }
     json_t *copy = json_copy(answer);
-    const json_t *closed = json_object_get(copy, "closed");
+    const json_t *closed = json_object_get(answer, "closed");
     present_list(copy, "other_revisions", revision_sentence);
     present_list(copy, "revisions", describe_row);
+    (void)json_object_del(copy, "closed");
     if (json_is_object(closed)) {
         char text[SENTENCE_SIZE];
         describe_closed(closed, text, sizeof text);
         (void)json_object_set_new(copy, "closed", json_string(text));
-    } else if (closed) {
-        (void)json_object_del(copy, "closed");
     }
     return copy;
 }

@@ -14,7 +14,7 @@
 #define ID "000102030405060708090a0b0c0d0e0f"
 #define OTHERS                                                                                     \
     "\"other_revisions\":[{\"revision\":1,\"hash\":\"aa\",\"state\":\"closed\","                   \
-    "\"accepted\":1234567}]"
+    "\"reports\":1234567}]"
 #define POOL(revision, state)                                                                      \
     "{\"revision\":" revision ",\"state\":\"" state "\",\"campaign_hash\":\"ab\","                 \
     "\"content_digest\":\"cd\",\"mechanism\":\"wpm\",\"scale\":null,\"accepted\":2,"               \
@@ -141,9 +141,9 @@ Test(revision, list_of_a_campaign_is_one_line_each)
     struct process p;
     run(&p, "campaign show " ID, ID,
         "{\"revision\":2,\"state\":\"open\",\"revisions\":["
-        "{\"revision\":2,\"hash\":\"0123456789abcdef\",\"state\":\"open\",\"accepted\":0,"
+        "{\"revision\":2,\"hash\":\"0123456789abcdef\",\"state\":\"open\",\"reports\":0,"
         "\"opens\":\"2026-01-01T00:00:00Z\",\"closes\":\"2027-01-01T00:00:00Z\"},"
-        "{\"revision\":1,\"hash\":\"fedcba9876543210\",\"state\":\"closed\",\"accepted\":1,"
+        "{\"revision\":1,\"hash\":\"fedcba9876543210\",\"state\":\"closed\",\"reports\":1,"
         "\"opens\":null,\"closes\":null}]}");
     cr_assert_eq(p.exit_code, 0, "%s", p.err);
     cr_assert_not_null(strstr(p.out, "2: open, 0 reports, hash 0123456789ab, "
@@ -158,7 +158,7 @@ Test(revision, that_opening_closes_is_told)
     struct process p;
     run(&p, "campaign open " ID, "/open",
         "{\"revision\":2,\"state\":\"open\",\"closed\":{\"revision\":1,\"state\":\"closed\","
-        "\"accepted\":1000}}");
+        "\"reports\":1000}}");
     cr_assert_eq(p.exit_code, 0, "%s", p.err);
     cr_assert_not_null(
         strstr(p.out, "revision 1, whose pool (1,000 reports) stays readable with --revision 1\n"),
