@@ -43,7 +43,7 @@ static dpot_status poison_unless_ok(struct dpot_journal *journal, const char *fi
 dpot_status dpot_journal_explain_poison(const struct dpot_journal *journal,
                                         struct dpot_error *error)
 {
-    return dpot_error_set(error, DPOT_ERR_POISONED, "the file \"%s\": %s. %s", journal->poison_file,
+    return dpot_error_set(error, DPOT_ERR_POISONED, "the file \"%s\": %s; %s", journal->poison_file,
                           dpot_status_text(journal->poison_cause),
                           dpot_status_text(DPOT_ERR_POISONED));
 }
@@ -121,7 +121,7 @@ dpot_status dpot_journal_lock(struct dpot_journal *journal, struct dpot_error *e
         dpot_journal_unlock(journal);
         return dpot_error_set(error, status,
                               "this install adds up by %s and config.accountant says another: the "
-                              "choice is for life",
+                              "choice is for life of the folder",
                               journal->ledger.accountant == DPOT_ACCOUNTANT_ZCDP
                                   ? "zCDP (DPOT_ACCOUNTANT_ZCDP)"
                                   : "epsilon and delta (DPOT_ACCOUNTANT_BASIC)");

@@ -39,9 +39,9 @@ static const char enroll_help[] =
     "epsilons;\n"
     "they have no default. Campaigns that need a delta (gaussian) want --delta-cap, which holds "
     "for\n"
-    "each cap (default 0). With --accountant zcdp the caps are rhos; the choice is for the life of "
-    "the\n"
-    "folder. Run it again to learn of a new revision.\n"
+    "each cap (default 0). With --accountant zcdp the three caps are rhos and --delta-cap is "
+    "refused;\n"
+    "the choice is for the life of the folder. Run it again to learn of a new revision.\n"
     "\n"
     "Example:\n"
     "    dpot-device enroll --server https://pool.example.org \\\n"
@@ -52,13 +52,21 @@ static const char report_help[] =
     "dpot-device report --dir D (--points FILE|- [--weighted] | --histogram FILE|- |\n"
     "    --vector FILE|-) [--campaign ID]\n"
     "\n"
-    "Charges the ledger, then reads the data, privatises them and queues one report for this "
-    "round.\n"
+    "Queues one privatised report for this round. In this order: FILE is read into memory, and "
+    "refused\n"
+    "(3) when it is no table of numbers; the campaign, its round, the shape and the caps are "
+    "checked\n"
+    "(3, 4, 7); the ledger is charged, durably; only then are the numbers used, and whatever they "
+    "are,\n"
+    "a report comes of them. A refusal charges nothing. Nothing of FILE is written anywhere.\n"
+    "\n"
     "Points are CSV rows of coordinates, with --weighted a weight as the last column; a histogram "
     "is\n"
     "one number a line over the campaign's domain; a vector is one row or one column of numbers. "
     "An\n"
-    "empty file of points is a device without data.\n"
+    "empty file is a device without data. A first line of text without a number is a header, and "
+    "then\n"
+    "a row must follow. At most 2^24 numbers and 2^28 bytes.\n"
     "\n"
     "Example:\n"
     "    printf '40.7,-74.0\\n' | dpot-device report --dir device --points -\n";
@@ -68,8 +76,10 @@ static const char flush_help[] =
     "\n"
     "Sends what is due, waits for what is not due yet, until nothing is pending or SECONDS (10) "
     "are\n"
-    "over. Exit code 0: everything is answered; 6: the server could not be reached or refused for\n"
-    "now; 7: something is still pending.\n"
+    "over, and tells how every report ended. Exit code 0: all are answered and count; 3: the "
+    "server\n"
+    "refused one; 6: the server could not be reached or refused for now; 7: something is still\n"
+    "pending, or was dropped because its round or revision is closed (enroll again).\n"
     "\n"
     "Example:\n"
     "    dpot-device flush --dir device --wait 30\n";
@@ -87,7 +97,7 @@ static const char withdraw_help[] =
     "\n"
     "The user withdraws consent: reports that wait are dropped and wiped, and enroll and report "
     "are\n"
-    "refused (exit code 4) until grant. The ledger keeps what was spent.\n"
+    "refused (exit code 4) until grant. The ledger keeps what was spent. Needs no disk space.\n"
     "\n"
     "Example:\n"
     "    dpot-device withdraw --dir device\n";
@@ -158,6 +168,7 @@ enum exit_code exit_code_of(dpot_status status)
     case DPOT_OK:
         return EXIT_DONE;
     case DPOT_ERR_IO:
+    case DPOT_ERR_NO_SPACE:
     case DPOT_ERR_NETWORK:
     case DPOT_ERR_BUSY:
     case DPOT_ERR_SERVER:
@@ -228,12 +239,11 @@ static enum exit_code parse_options(const struct command *command, int argc, cha
     return EXIT_DONE;
 }
 
-/* One sentence to people, and one object to whoever asked for JSON. `flush` with reports still
- * pending has told its object already. */
+/* One sentence to people, and one object to whoever asked for JSON. */
 static void tell_failure(const struct options *options, const struct failure *failure)
 {
     fprintf(stderr, "dpot-device: %s\n", failure->text);
-    if (options->json && failure->status != DPOT_OK) {
+    if (options->json && !failure->is_told) {
         struct json json;
         json_begin(&json, stdout);
         json_text(&json, "outcome", "failed");

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define FILE_MAX 8192
+#define SERVER_MAX 1024 /* bytes that libdpot takes */
 
 static bool copy_text(const char *text, char out[SETTING_MAX])
 {
@@ -54,6 +55,28 @@ static bool set(struct settings *s, const char *key, const char *value)
     return false;
 }
 
+/* What the library would call a mistake of its caller: here it is the user's, and told as such. */
+static const char *find_mistake(const struct settings *s)
+{
+    uint8_t any = 0;
+    for (size_t i = 0; i < sizeof s->pin; i++) {
+        any |= s->pin[i];
+    }
+    if (strncmp(s->server, "http://", 7) != 0 && strncmp(s->server, "https://", 8) != 0) {
+        return "--server must begin with https:// or http://";
+    }
+    if (strlen(s->server) > SERVER_MAX) {
+        return "--server is longer than 1024 bytes";
+    }
+    if (any == 0) {
+        return "--pin is all zeros: give the aggregator's signing key";
+    }
+    if (!(s->delta_cap >= 0 && s->delta_cap < 1)) {
+        return "--delta-cap must be 0 (no delta at all) to below 1";
+    }
+    return NULL;
+}
+
 enum exit_code settings_from_options(const struct options *options, struct settings *settings,
                                      struct failure *failure)
 {
@@ -91,7 +114,14 @@ enum exit_code settings_from_options(const struct options *options, struct setti
                         wanted[i].option, wanted[i].value);
         }
     }
-    return EXIT_DONE;
+    if (settings->accountant == DPOT_ACCOUNTANT_ZCDP && options->delta_cap) {
+        return fail(
+            failure, EXIT_USAGE,
+            "--delta-cap goes with --accountant basic: with zcdp the three caps are rhos and "
+            "there is no delta cap");
+    }
+    const char *mistake = find_mistake(settings);
+    return mistake ? fail(failure, EXIT_USAGE, "%s", mistake) : EXIT_DONE;
 }
 
 enum exit_code settings_write(const struct settings *settings, const struct dpot_filesystem *files,
@@ -136,7 +166,8 @@ static enum exit_code parse(struct settings *settings, char *text, struct failur
         }
         text = end + 1;
     }
-    return EXIT_DONE;
+    const char *mistake = find_mistake(settings);
+    return mistake ? fail(failure, EXIT_INPUT, "%s: %s", SETTINGS_NAME, mistake) : EXIT_DONE;
 }
 
 enum exit_code settings_read(struct settings *settings, const struct dpot_filesystem *files,

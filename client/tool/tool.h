@@ -44,6 +44,7 @@ struct options {
 struct failure {
     char text[512];
     dpot_status status;
+    bool is_told; /* the command has written its JSON object itself */
 };
 
 /* Writes the sentence; returns `code`, so that a refusal is one line. */

@@ -1,153 +1,13 @@
-/* dpot-device as scripts see it: real processes, a real folder, a real socket. */
-#include "unit/client/http_server.h"
-#include "unit/client/world.h"
+/* The commands of dpot-device, their exit codes and words. */
+#include "unit/client/tool.h"
 
 #include <criterion/criterion.h>
-#include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-static struct authority authority;
-static struct world world; /* the server's half only */
-static struct http_server http;
-static char folder[64];
-static char dir[96], campaign[40], pin[80];
-
-/* The paths of a request come without a host: the world's server looks at how they end. */
-static void serve(void *ctx, const struct dpot_http_request *request, struct test_answer *answer)
-{
-    struct world *w = ctx;
-    w->network.server(w, request, answer);
-}
-
-static void set_up(void)
-{
-    memcpy(folder, "/tmp/dpot-tool-XXXXXX", 22);
-    cr_assert_not_null(mkdtemp(folder));
-    (void)snprintf(dir, sizeof dir, "%s/device", folder);
-    authority_init(&authority, 1);
-    authority.campaign.opens_ms = ((int64_t)time(NULL) - 3600) * 1000;
-    authority.campaign.closes_ms = authority.campaign.opens_ms + DAY_MS;
-    for (size_t i = 0; i < 2; i++) {
-        authority.keys.seal_keys[i].not_after_ms = authority.campaign.closes_ms + DAY_MS;
-    }
-    authority_sign(&authority);
-    authority_sign_keys(&authority);
-    world_init(&world, &authority, 1);
-    dpot_hex_encode(campaign, authority.campaign.id, 16);
-    dpot_hex_encode(pin, authority.pin, 32);
-    http_server_start(&http, serve, &world);
-}
-
-static void tear_down(void)
-{
-    static const char *const names[] = {"device.conf", "lock",    "ledger",
-                                        "spool",       "install", "keys"};
-    char path[256];
-    http_server_stop(&http);
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        (void)snprintf(path, sizeof path, "%s/%s", dir, names[i]);
-        (void)unlink(path);
-    }
-    (void)snprintf(path, sizeof path, "%s/campaign-%s", dir, campaign);
-    (void)unlink(path);
-    (void)snprintf(path, sizeof path, "%s/data.csv", folder);
-    (void)unlink(path);
-    (void)rmdir(dir);
-    (void)rmdir(folder);
-    world_release(&world);
-    authority_release(&authority);
-}
-
-TestSuite(tool, .init = set_up, .fini = tear_down);
-
-static char out[65536], err[65536];
-
-static void read_all(int descriptor, char *text, size_t size)
-{
-    size_t len = 0;
-    ssize_t n = 0;
-    while (len + 1 < size && (n = read(descriptor, text + len, size - 1 - len)) > 0) {
-        len += (size_t)n;
-    }
-    text[len] = '\0';
-    (void)close(descriptor);
-}
-
-/* Runs dpot-device with the arguments up to NULL and `input` on its standard input; gives the exit
- * code, fills `out` and `err`. */
-static int run(const char *input, const char *const *arguments)
-{
-    const char *argv[40] = {DPOT_TEST_BIN "/dpot-device"};
-    int in_pipe[2], out_pipe[2], err_pipe[2], status = 0;
-    for (size_t i = 0; arguments[i]; i++) {
-        argv[i + 1] = arguments[i];
-    }
-    cr_assert_eq(pipe(in_pipe), 0);
-    cr_assert_eq(pipe(out_pipe), 0);
-    cr_assert_eq(pipe(err_pipe), 0);
-    const pid_t child = fork();
-    if (child == 0) {
-        (void)dup2(in_pipe[0], 0);
-        (void)dup2(out_pipe[1], 1);
-        (void)dup2(err_pipe[1], 2);
-        (void)close(in_pipe[1]);
-        (void)execv(argv[0], (char *const *)argv);
-        _exit(127);
-    }
-    (void)close(in_pipe[0]);
-    (void)close(out_pipe[1]);
-    (void)close(err_pipe[1]);
-    if (input) {
-        (void)!write(in_pipe[1], input, strlen(input));
-    }
-    (void)close(in_pipe[1]);
-    read_all(out_pipe[0], out, sizeof out);
-    read_all(err_pipe[0], err, sizeof err);
-    cr_assert_eq(waitpid(child, &status, 0), child);
-    cr_assert(WIFEXITED(status));
-    return WEXITSTATUS(status);
-}
-
-#define RUN(input, ...) run(input, (const char *const[]){__VA_ARGS__, NULL})
-
-static int enroll(const char *more)
-{
-    return RUN(NULL, "enroll", "--server", http.url, "--campaign", campaign, "--pin", pin, "--dir",
-               dir, "--campaign-cap", "4", "--window-cap", "4", "--window-seconds", "86400",
-               "--lifetime-cap", "20", more);
-}
-
-static json_t *parse_out(void)
-{
-    json_error_t error;
-    json_t *json = json_loads(out, JSON_REJECT_DUPLICATES, &error);
-    cr_assert_not_null(json, "%s in: %s", error.text, out);
-    return json;
-}
-
-static void assert_json_text(const char *key, const char *expected)
-{
-    json_t *json = parse_out();
-    const char *value = json_string_value(json_object_get(json, key));
-    cr_assert_not_null(value, "no %s in: %s", key, out);
-    cr_assert_str_eq(value, expected);
-    json_decref(json);
-}
-
-static double json_number_of(const char *key)
-{
-    json_t *json = parse_out();
-    cr_assert(json_is_number(json_object_get(json, key)), "no %s in: %s", key, out);
-    const double value = json_number_value(json_object_get(json, key));
-    json_decref(json);
-    return value;
-}
+TestSuite(tool, .init = tool_set_up, .fini = tool_tear_down);
 
 Test(tool, enrolls_reports_flushes_and_tells_its_status)
 {
@@ -255,7 +115,7 @@ Test(tool, a_server_that_is_away_is_an_io_error)
     cr_assert_eq(RUN(NULL, "status", "--dir", dir, "--json"), 0);
     cr_assert_eq(json_number_of("pending"), 1);
     cr_assert_eq(enroll(NULL), 6);
-    http_server_start(&http, serve, &world); /* for tear_down */
+    start_serving(); /* for tear_down */
 }
 
 Test(tool, bad_data_are_named_by_line_and_never_shown)
@@ -283,7 +143,7 @@ Test(tool, headers_weights_and_files_are_read)
     (void)snprintf(path, sizeof path, "%s/data.csv", folder);
     FILE *file = fopen(path, "w");
     cr_assert_not_null(file);
-    fputs("place,weight\r\n3,0.5\r\n\r\n4,2\r\n", file);
+    fputs("place,weight\r\n3,0.5\r\n4,2\r\n\r\n", file);
     cr_assert_eq(fclose(file), 0);
     cr_assert_eq(enroll(NULL), 0, "%s", err);
     cr_assert_eq(RUN(NULL, "report", "--dir", dir, "--points", path, "--weighted"), 0, "%s", err);
@@ -294,8 +154,7 @@ Test(tool, a_campaign_that_has_not_opened_is_not_ready)
 {
     authority.campaign.opens_ms += 7200 * 1000;
     authority_sign(&authority);
-    http_server_stop(&http);
-    http_server_start(&http, serve, &world);
+    serve_posts_with(0, 0);
     cr_assert_eq(enroll(NULL), 0, "%s", err);
     cr_assert_eq(RUN("1\n", "report", "--dir", dir, "--points", "-", "--json"), 7, "%s", err);
     assert_json_text("status", "DPOT_ERR_NOT_OPEN");
@@ -335,4 +194,68 @@ Test(tool, its_settings_are_for_the_owner_alone)
     (void)snprintf(path, sizeof path, "%s/device.conf", dir);
     cr_assert_eq(stat(path, &about), 0);
     cr_assert_eq(about.st_mode & 0777, 0600);
+}
+
+/* ---- exit codes and words ---- */
+
+static int enroll_as(const char *accountant, const char *delta_cap)
+{
+    return RUN(NULL, "enroll", "--server", http.url, "--campaign", campaign, "--pin", pin, "--dir",
+               dir, "--campaign-cap", "4", "--window-cap", "4", "--window-seconds", "86400",
+               "--lifetime-cap", "20", "--accountant", accountant, delta_cap ? "--delta-cap" : NULL,
+               delta_cap);
+}
+
+Test(tool, another_accountant_is_refused_for_privacy)
+{
+    cr_assert_eq(enroll(NULL), 0, "%s", err);
+    cr_assert_eq(enroll_as("zcdp", NULL), 4);
+    cr_assert_not_null(strstr(err, "--accountant"), "%s", err);
+    cr_assert_not_null(strstr(err, "life of the folder"), "%s", err);
+    cr_assert_eq(RUN(NULL, "status", "--dir", dir), 0, "the settings are what they were");
+}
+
+Test(tool, zcdp_takes_no_delta_cap)
+{
+    cr_assert_eq(enroll_as("zcdp", "1e-6"), 2);
+    cr_assert_not_null(strstr(err, "--delta-cap goes with --accountant basic"), "%s", err);
+    cr_assert_eq(enroll_as("basic", "1"), 2);
+    cr_assert_not_null(strstr(err, "--delta-cap"), "%s", err);
+    cr_assert_eq(enroll_as("basic", "1e-6"), 0, "%s", err);
+}
+
+Test(tool, an_address_that_is_none_is_a_usage_error)
+{
+    (void)snprintf(http.url, sizeof http.url, "ftp://127.0.0.1");
+    cr_assert_eq(enroll(NULL), 2);
+    cr_assert_not_null(strstr(err, "--server must begin with"), "%s", err);
+}
+
+/* run() looks at the words of every sentence. */
+Test(tool, refusals_speak_of_options_and_commands)
+{
+    cr_assert_eq(RUN(NULL, "enroll", "--server", http.url, "--campaign", campaign, "--pin", pin,
+                     "--dir", dir, "--campaign-cap", "4", "--window-cap", "0", "--window-seconds",
+                     "86400", "--lifetime-cap", "20"),
+                 4);
+    cr_assert_not_null(strstr(err, "--window-cap"), "%s", err);
+    report_once();
+    cr_assert_eq(RUN(NULL, "withdraw", "--dir", dir), 0, "%s", err);
+    cr_assert_eq(RUN("1\n", "report", "--dir", dir, "--points", "-"), 4);
+    cr_assert_not_null(strstr(err, "dpot-device grant"), "%s", err);
+    cr_assert_eq(RUN(NULL, "grant", "--dir", dir), 0, "%s", err);
+    authority_ask_for_vectors(&authority, DPOT_MECHANISM_LAPLACE);
+    authority.campaign.revision = 2;
+    authority_sign(&authority);
+    serve_posts_with(0, 0);
+    cr_assert_eq(enroll(NULL), 0, "%s", err);
+    cr_assert_eq(RUN("1\n", "report", "--dir", dir, "--points", "-"), 3);
+    cr_assert_not_null(strstr(err, "use --vector"), "%s", err);
+}
+
+Test(tool, help_says_when_the_data_are_read)
+{
+    cr_assert_eq(RUN(NULL, "report", "--help"), 0);
+    cr_assert_not_null(strstr(out, "A refusal charges nothing"));
+    cr_assert_null(strstr(out, "then reads the data"));
 }

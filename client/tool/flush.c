@@ -1,0 +1,253 @@
+/* flush: sends what is due, waits for what is not, tells how every report ended. */
+#include "base/clock.h"
+#include "json.h"
+#include "session.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define PUMP_DEADLINE_MS 30000
+#define PUMP_DEADLINE_MIN_MS 200
+#define DEFAULT_WAIT_S 10.0
+
+static int64_t monotonic_ms(void)
+{
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void sleep_ms(int64_t ms)
+{
+    struct timespec rest = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000};
+    while (nanosleep(&rest, &rest) != 0 && errno == EINTR) {
+    }
+}
+
+/* Failures after which flush waits and tries again. */
+static bool is_temporary(dpot_status status)
+{
+    return status == DPOT_ERR_NETWORK || status == DPOT_ERR_SERVER || status == DPOT_ERR_BUSY ||
+           status == DPOT_ERR_NOT_FOUND || status == DPOT_ERR_DENIED;
+}
+
+/* What an end means for the exit code. */
+enum meaning { COUNTED, CLOSED, OVER, REFUSED, N_MEANINGS };
+
+/* The ends of a pump's result, with the names of the JSON keys (those of `status`). */
+static const struct {
+    const char *name;
+    size_t offset; /* of a size_t in struct dpot_pump_result */
+    enum meaning meaning;
+} ends[] = {
+    {"accepted", offsetof(struct dpot_pump_result, n_accepted), COUNTED},
+    {"duplicate", offsetof(struct dpot_pump_result, n_duplicate), COUNTED},
+    {"rejected_malformed", offsetof(struct dpot_pump_result, n_rejected_malformed), REFUSED},
+    {"rejected_range", offsetof(struct dpot_pump_result, n_rejected_range), REFUSED},
+    {"rejected_group", offsetof(struct dpot_pump_result, n_rejected_group), REFUSED},
+    {"rejected_test", offsetof(struct dpot_pump_result, n_rejected_test), REFUSED},
+    {"rejected_token", offsetof(struct dpot_pump_result, n_rejected_token), REFUSED},
+    {"rejected_closed", offsetof(struct dpot_pump_result, n_rejected_closed), CLOSED},
+    {"dropped_closed", offsetof(struct dpot_pump_result, n_dropped_closed), CLOSED},
+    {"dropped_age", offsetof(struct dpot_pump_result, n_dropped_age), OVER},
+    {"dropped_malformed", offsetof(struct dpot_pump_result, n_dropped_malformed), REFUSED},
+    {"dropped_lost", offsetof(struct dpot_pump_result, n_dropped_lost), OVER},
+};
+#define N_ENDS (sizeof ends / sizeof ends[0])
+
+struct flush {
+    size_t n_sent;
+    size_t n_pending;
+    size_t n_ended[N_ENDS];
+    dpot_status status; /* of the last pump, */
+    char sentence[400]; /* and what it said: later calls forget it */
+};
+
+static void add_ends(struct flush *flush, const struct dpot_pump_result *result)
+{
+    for (size_t i = 0; i < N_ENDS; i++) {
+        size_t count = 0;
+        memcpy(&count, (const char *)result + ends[i].offset, sizeof count);
+        flush->n_ended[i] += count;
+    }
+}
+
+static size_t count_meaning(const struct flush *flush, enum meaning meaning)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < N_ENDS; i++) {
+        n += ends[i].meaning == meaning ? flush->n_ended[i] : 0;
+    }
+    return n;
+}
+
+/* How long until there is something to do; a busy folder is tried again soon. */
+static int64_t wait_ms(const struct session *s, const struct flush *flush,
+                       const struct dpot_pump_result *result)
+{
+    struct dpot_client_status status = {.struct_size = sizeof status};
+    if (flush->status == DPOT_ERR_BUSY || dpot_client_get_status(s->client, &status) != DPOT_OK) {
+        return 100;
+    }
+    if (result->next_due_ms == INT64_MAX) {
+        return INT64_MAX;
+    }
+    const int64_t ms = result->next_due_ms - status.device_time_ms;
+    return ms > 1 ? ms : 1;
+}
+
+/* One pump takes what is left of the wait, and a moment when nothing is. */
+static uint32_t pump_deadline_ms(int64_t end_ms)
+{
+    const int64_t left_ms = end_ms - monotonic_ms();
+    if (left_ms >= PUMP_DEADLINE_MS) {
+        return PUMP_DEADLINE_MS;
+    }
+    return left_ms > PUMP_DEADLINE_MIN_MS ? (uint32_t)left_ms : PUMP_DEADLINE_MIN_MS;
+}
+
+static void flush_until(const struct session *s, int64_t end_ms, bool is_quiet, struct flush *flush)
+{
+    for (;;) {
+        struct dpot_pump_result result = {.struct_size = sizeof result};
+        flush->status = dpot_client_pump(s->client, pump_deadline_ms(end_ms), &result);
+        flush->n_sent += result.n_sent;
+        flush->n_pending = result.n_pending;
+        add_ends(flush, &result);
+        (void)snprintf(flush->sentence, sizeof flush->sentence, "%s",
+                       dpot_client_last_error(s->client));
+        const bool can_go_on = flush->status == DPOT_OK || is_temporary(flush->status);
+        if (!can_go_on || (result.n_pending == 0 && flush->status != DPOT_ERR_BUSY)) {
+            return;
+        }
+        const int64_t ms = wait_ms(s, flush, &result), left_ms = end_ms - monotonic_ms();
+        if (left_ms <= 0 || ms > left_ms) {
+            return;
+        }
+        if (!is_quiet) {
+            fprintf(stderr, "%zu pending, next try in %.1f s\n", flush->n_pending,
+                    (double)ms / 1000);
+        }
+        sleep_ms(ms);
+    }
+}
+
+/* ---- what came of it ---- */
+
+/* The worst first: what the user can do something about. */
+static enum exit_code judge_ends(const struct session *s, const struct flush *flush,
+                                 struct failure *failure)
+{
+    const size_t n_closed = count_meaning(flush, CLOSED), n_over = count_meaning(flush, OVER);
+    const size_t n_refused = count_meaning(flush, REFUSED);
+    if (n_closed > 0) {
+        return fail(
+            failure, EXIT_NOT_READY,
+            "reports that do not count because the server has closed their round or "
+            "revision: %zu. Run dpot-device enroll again to learn of a newer revision; what "
+            "they cost stays spent",
+            n_closed);
+    }
+    if (n_over > 0) {
+        char now[DPOT_RFC3339_SIZE];
+        struct dpot_client_status status = {.struct_size = sizeof status};
+        (void)!dpot_client_get_status(s->client, &status);
+        dpot_time_format(status.device_time_ms, now);
+        return fail(
+            failure, EXIT_NOT_READY,
+            "reports dropped because their round is over by device_time %s: %zu. If that is "
+            "not the time, set the clock of this device; what they cost stays spent",
+            now, n_over);
+    }
+    if (n_refused > 0) {
+        return fail(failure, EXIT_INPUT,
+                    "reports that the server refused: %zu. Is it the server of this campaign, and "
+                    "this program as new as the server?",
+                    n_refused);
+    }
+    return EXIT_DONE;
+}
+
+static enum exit_code judge_flush(const struct session *s, const struct flush *flush,
+                                  struct failure *failure)
+{
+    failure->status = DPOT_OK;
+    if (flush->status != DPOT_OK) {
+        const enum exit_code code = fail_status(failure, flush->status, flush->sentence);
+        /* There are no data here that could be bad: it was the disk or the server. */
+        return is_temporary(flush->status) || code == EXIT_INPUT ? EXIT_IO : code;
+    }
+    const enum exit_code code = judge_ends(s, flush, failure);
+    if (code != EXIT_DONE && flush->n_pending == 0) {
+        return code;
+    }
+    if (code == EXIT_DONE && flush->n_pending > 0) {
+        (void)fail(failure, EXIT_NOT_READY, "%zu reports are still pending: flush again later",
+                   flush->n_pending);
+    }
+    return flush->n_pending > 0 ? EXIT_NOT_READY : EXIT_DONE;
+}
+
+static const char *name_outcome(const struct flush *flush)
+{
+    return flush->status != DPOT_OK            ? "failed"
+           : flush->n_pending > 0              ? "pending"
+           : count_meaning(flush, CLOSED) > 0  ? "closed"
+           : count_meaning(flush, OVER) > 0    ? "dropped"
+           : count_meaning(flush, REFUSED) > 0 ? "rejected"
+                                               : "answered";
+}
+
+/* The object of a flush is whole, also when it failed: what was answered before is in it. */
+static void say_flush_json(const struct flush *flush, const struct failure *failure)
+{
+    struct json json;
+    json_begin(&json, stdout);
+    json_text(&json, "outcome", name_outcome(flush));
+    json_count(&json, "sent", flush->n_sent);
+    json_count(&json, "pending", flush->n_pending);
+    for (size_t i = 0; i < N_ENDS; i++) {
+        json_count(&json, ends[i].name, flush->n_ended[i]);
+    }
+    if (flush->status != DPOT_OK) {
+        json_text(&json, "status", dpot_status_name(flush->status));
+        json_text(&json, "error", failure->text);
+    }
+    json_end(&json);
+}
+
+static void say_flush(const struct flush *flush)
+{
+    printf("%zu answered, %zu pending\n", flush->n_sent, flush->n_pending);
+    for (size_t i = 0; i < N_ENDS; i++) {
+        if (flush->n_ended[i] > 0) {
+            printf("reports %s: %zu\n", ends[i].name, flush->n_ended[i]);
+        }
+    }
+}
+
+enum exit_code run_flush(const struct options *options, struct failure *failure)
+{
+    struct session s = {0};
+    struct flush flush = {0};
+    double wait_s = DEFAULT_WAIT_S;
+    if (options->wait && (!parse_number(options->wait, &wait_s) || wait_s < 0 || wait_s > 1e6)) {
+        return fail(failure, EXIT_USAGE, "--wait: \"%s\" is not a number of seconds",
+                    options->wait);
+    }
+    enum exit_code code = open_session(&s, options, failure);
+    if (code == EXIT_DONE) {
+        flush_until(&s, monotonic_ms() + (int64_t)(wait_s * 1000), options->quiet, &flush);
+        code = judge_flush(&s, &flush, failure);
+        failure->is_told = options->json;
+        if (options->json) {
+            say_flush_json(&flush, failure);
+        } else {
+            say_flush(&flush);
+        }
+    }
+    close_session(&s);
+    return code;
+}

@@ -1,0 +1,163 @@
+#include "session.h"
+
+#include "base/crypto.h"
+#include "json.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What a sentence of the library calls a thing, and what it is called here. Of two names that begin
+ * alike the longer comes first. */
+static const struct {
+    const char *in_c, *here;
+} words[] = {
+    {"; a disk error has poisoned this handle: close it and open again",
+     ": run the command again when that is mended"},
+    {"a disk error has poisoned this handle: close it and open again",
+     "a disk error: run the command again when it is mended"},
+    {"dpot_client_submit_vector", "--vector"},
+    {"dpot_client_grant", "dpot-device grant"},
+    {"Withdraw again", "Run dpot-device withdraw again"},
+    {"the next opening of the folder", "the next command"},
+    {"enroll again", "run dpot-device enroll again"},
+    {"enroll first", "run dpot-device enroll first"},
+    {"config.campaign_epsilon_cap", "--campaign-cap"},
+    {"config.window_epsilon_cap", "--window-cap"},
+    {"config.lifetime_epsilon_cap", "--lifetime-cap"},
+    {"config.campaign_rho_cap", "--campaign-cap"},
+    {"config.window_rho_cap", "--window-cap"},
+    {"config.lifetime_rho_cap", "--lifetime-cap"},
+    {"config.campaign_delta_cap", "--delta-cap"},
+    {"config.window_delta_cap", "--delta-cap"},
+    {"config.lifetime_delta_cap", "--delta-cap"},
+    {"config.window_seconds", "--window-seconds"},
+    {"config.accountant", "--accountant"},
+    {"DPOT_ACCOUNTANT_BASIC", "basic"},
+    {"DPOT_ACCOUNTANT_ZCDP", "zcdp"},
+};
+
+/* Copies `text` in the words of the command line, cut to fit. */
+static void translate(const char *text, char *out, size_t size)
+{
+    size_t used = 0;
+    while (*text && used + 1 < size) {
+        const char *piece = NULL;
+        for (size_t i = 0; !piece && i < sizeof words / sizeof words[0]; i++) {
+            const size_t len = strlen(words[i].in_c);
+            if (strncmp(text, words[i].in_c, len) == 0) {
+                piece = words[i].here;
+                text += len;
+            }
+        }
+        const char one[2] = {*text, '\0'};
+        const int n = snprintf(out + used, size - used, "%s", piece ? piece : one);
+        text += piece ? 0 : 1;
+        used += n > 0 ? (size_t)n : 0;
+    }
+    out[used < size ? used : size - 1] = '\0';
+}
+
+enum exit_code fail_status(struct failure *failure, dpot_status status, const char *sentence)
+{
+    char text[sizeof failure->text];
+    translate(sentence[0] ? sentence : dpot_status_text(status), text, sizeof text);
+    failure->status = status;
+    return fail(failure, exit_code_of(status), "%s", text);
+}
+
+enum exit_code open_folder(struct session *s, const struct options *options,
+                           struct failure *failure)
+{
+    if (!options->dir) {
+        return fail(failure, EXIT_USAGE, "--dir is missing");
+    }
+    const dpot_status status = dpot_filesystem_posix_new(options->dir, &s->files);
+    if (status != DPOT_OK) {
+        failure->status = status;
+        return fail(failure, EXIT_IO, "%s: not a folder that can be written", options->dir);
+    }
+    return EXIT_DONE;
+}
+
+/* The caps are epsilons and deltas, or rhos. */
+static void set_caps(const struct settings *settings, struct dpot_client_config *config)
+{
+    config->window_seconds = settings->window_seconds;
+    config->accountant = settings->accountant;
+    if (settings->accountant == DPOT_ACCOUNTANT_ZCDP) {
+        config->campaign_rho_cap = settings->campaign_cap;
+        config->window_rho_cap = settings->window_cap;
+        config->lifetime_rho_cap = settings->lifetime_cap;
+    } else {
+        config->campaign_epsilon_cap = settings->campaign_cap;
+        config->window_epsilon_cap = settings->window_cap;
+        config->lifetime_epsilon_cap = settings->lifetime_cap;
+        config->campaign_delta_cap = settings->delta_cap;
+        config->window_delta_cap = settings->delta_cap;
+        config->lifetime_delta_cap = settings->delta_cap;
+    }
+}
+
+enum exit_code open_client(struct session *s, struct failure *failure)
+{
+    const struct settings *settings = &s->settings;
+    struct dpot_client_config config;
+    char text[400];
+    dpot_client_config_init(&config, sizeof config);
+    dpot_status status =
+        dpot_transport_curl_new(settings->ca_file[0] ? settings->ca_file : NULL, &s->transport);
+    if (status != DPOT_OK) {
+        return fail_status(failure, status, "");
+    }
+    config.server_url = settings->server;
+    memcpy(config.pin, settings->pin, sizeof config.pin);
+    set_caps(settings, &config);
+    config.filesystem = s->files;
+    config.transport = s->transport;
+    status = dpot_client_open(&config, &s->client, text, sizeof text);
+    if (status == DPOT_OK) {
+        return EXIT_DONE;
+    }
+    const enum exit_code code = fail_status(failure, status, text);
+    /* The settings are sound: what is left is another accountant than the folder's. */
+    return status == DPOT_ERR_ARGUMENT ? EXIT_PRIVACY : code;
+}
+
+enum exit_code open_session(struct session *s, const struct options *options,
+                            struct failure *failure)
+{
+    enum exit_code code = open_folder(s, options, failure);
+    if (code == EXIT_DONE) {
+        code = settings_read(&s->settings, s->files, failure);
+    }
+    if (code == EXIT_DONE && options->campaign &&
+        dpot_hex_decode(options->campaign, s->settings.campaign, sizeof s->settings.campaign) !=
+            DPOT_OK) {
+        code = fail(failure, EXIT_USAGE, "--campaign: \"%s\" is not 32 hexadecimal digits",
+                    options->campaign);
+    }
+    return code == EXIT_DONE ? open_client(s, failure) : code;
+}
+
+void close_session(struct session *s)
+{
+    dpot_client_close(s->client);
+    dpot_transport_curl_free(s->transport);
+    dpot_filesystem_posix_free(s->files);
+}
+
+void say_outcome(const struct options *options, const struct session *s, const char *outcome,
+                 const char *sentence)
+{
+    char hex[2 * sizeof s->settings.campaign + 1];
+    dpot_hex_encode(hex, s->settings.campaign, sizeof s->settings.campaign);
+    if (options->json) {
+        struct json json;
+        json_begin(&json, stdout);
+        json_text(&json, "outcome", outcome);
+        json_text(&json, "campaign", hex);
+        json_end(&json);
+    } else {
+        printf("%s: %s\n", outcome, sentence);
+    }
+}

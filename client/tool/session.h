@@ -1,0 +1,33 @@
+/* A command's hold on the device's folder: its settings, and a client of libdpot on both. */
+#ifndef DPOT_TOOL_SESSION_H
+#define DPOT_TOOL_SESSION_H
+
+#include "settings.h"
+#include "tool.h"
+
+struct session {
+    struct settings settings;
+    struct dpot_filesystem *files;
+    struct dpot_transport *transport;
+    dpot_client *client;
+};
+
+/* The folder; then a client with s->settings. */
+enum exit_code open_folder(struct session *s, const struct options *options,
+                           struct failure *failure);
+enum exit_code open_client(struct session *s, struct failure *failure);
+
+/* The folder, its settings, and a client on both. */
+enum exit_code open_session(struct session *s, const struct options *options,
+                            struct failure *failure);
+void close_session(struct session *s); /* a zeroed session is allowed */
+
+/* The failure of a call of the library; `sentence` is in words for C callers and told in those of the
+ * command line. "": the text of the status. */
+enum exit_code fail_status(struct failure *failure, dpot_status status, const char *sentence);
+
+/* {"outcome": ..., "campaign": ...}, or one line. */
+void say_outcome(const struct options *options, const struct session *s, const char *outcome,
+                 const char *sentence);
+
+#endif

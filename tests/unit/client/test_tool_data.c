@@ -1,0 +1,151 @@
+/* What dpot-device takes for data, and what it refuses before any charge. */
+#include "unit/client/tool.h"
+
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+TestSuite(tool_data, .init = tool_set_up, .fini = tool_tear_down);
+
+/* Reports a file of these bytes; the exit code. */
+static int report_bytes(const void *data, size_t len, const char *kind, const char *more)
+{
+    char path[128];
+    (void)snprintf(path, sizeof path, "%s/data.csv", folder);
+    FILE *file = fopen(path, "w");
+    cr_assert_not_null(file);
+    cr_assert_eq(fwrite(data, 1, len, file), len);
+    cr_assert_eq(fclose(file), 0);
+    return RUN(NULL, "report", "--dir", dir, kind, path, "--json", more);
+}
+
+static void assert_nothing_is_charged(void)
+{
+    cr_assert_eq(RUN(NULL, "status", "--dir", dir, "--json"), 0);
+    cr_assert_eq(json_number_of("submitted"), 0);
+}
+
+Test(tool_data, a_first_line_is_a_header_only_when_it_looks_like_one)
+{
+    static const char *const refused[] = {
+        "place\n",       "hello",          "# 1\n",      "0x9\n1\n",
+        "1x\n2\n",       "-\n2\n",         "x,1\n2,3\n", ",\n1,2\n",
+        "1 2\n",         "\x89PNG\r\n1\n", "a\x01\n1\n", "\xFF\xFE\n1\n",
+        "\"1\n2\n",      "\"9\"\"8\"x\n",  "1;2\n",      "\xEF\xBB\xBFplace\n",
+        "place\nword\n", "a,b\n1\n",       "1\n\n2\n",   "nan(1)\n",
+    };
+    cr_assert_eq(enroll(NULL), 0, "%s", err);
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        cr_assert_eq(report_bytes(refused[i], strlen(refused[i]), "--points", NULL), 3,
+                     "%zu: %s %s", i, out, err);
+    }
+    assert_nothing_is_charged();
+}
+
+static void assert_reads(const char *text, const char *more)
+{
+    cr_assert_eq(report_bytes(text, strlen(text), "--points", more), 0, "%s: %s", text, err);
+    assert_json_text("outcome", "reported");
+}
+
+Test(tool_data, a_byte_order_mark_is_no_header)
+{
+    cr_assert_eq(enroll(NULL), 0, "%s", err);
+    /* Taken for a header, the first line would leave one row of another shape. */
+    cr_assert_eq(report_bytes("\xEF\xBB\xBF"
+                              "1,2\n3\n",
+                              9, "--points", NULL),
+                 3);
+    cr_assert_not_null(strstr(err, "line 2"), "%s", err);
+    assert_reads("\xEF\xBB\xBF"
+                 "3\r\n4\r\n",
+                 NULL);
+}
+
+Test(tool_data, quoted_and_padded_numbers_are_numbers)
+{
+    cr_assert_eq(enroll(NULL), 0, "%s", err);
+    assert_reads(" \"3\" ,\t1\n\"4\", .5 \n\n\n", "--weighted");
+}
+
+Test(tool_data, a_header_may_be_quoted_or_a_comment)
+{
+    cr_assert_eq(enroll(NULL), 0, "%s", err);
+    assert_reads("\"place, as a number\",weight\n3,1\n", "--weighted");
+}
+
+Test(tool_data, a_number_that_no_double_holds_is_infinite_and_no_refusal)
+{
+    cr_assert_eq(enroll(NULL), 0, "%s", err);
+    assert_reads("# places\n1e999\n-1e999\ninf\nnan\n1e-999\n", NULL);
+}
+
+Test(tool_data, nul_bytes_are_refused)
+{
+    cr_assert_eq(enroll(NULL), 0, "%s", err);
+    cr_assert_eq(report_bytes("1\n2\0\n", 5, "--points", NULL), 3);
+    cr_assert_not_null(strstr(err, "NUL"), "%s", err);
+    cr_assert_eq(report_bytes("\0", 1, "--points", NULL), 3);
+    cr_assert_eq(RUN(NULL, "report", "--dir", dir, "--points", "/dev/zero"), 3);
+    assert_nothing_is_charged();
+}
+
+/* For ever the same line into a FIFO, until nobody reads any more. */
+static void assert_endless_is_refused(const char *line, const char *sentence)
+{
+    char path[128];
+    (void)snprintf(path, sizeof path, "%s/data.csv", folder);
+    (void)unlink(path);
+    cr_assert_eq(mkfifo(path, 0600), 0);
+    const pid_t writer = fork();
+    cr_assert_geq(writer, 0);
+    if (writer == 0) {
+        FILE *file = fopen(path, "w");
+        while (file && fputs(line, file) != EOF) {
+        }
+        _exit(0);
+    }
+    cr_assert_eq(RUN(NULL, "report", "--dir", dir, "--points", path), 3);
+    cr_assert_not_null(strstr(err, sentence), "%s", err);
+    (void)kill(writer, SIGKILL);
+    cr_assert_eq(waitpid(writer, NULL, 0), writer);
+    assert_nothing_is_charged();
+}
+
+Test(tool_data, input_without_end_is_refused_at_the_stated_limit)
+{
+    char line[4097];
+    memset(line, '1', sizeof line);
+    for (size_t i = 1; i < sizeof line; i += 2) {
+        line[i] = i + 3 < sizeof line ? ',' : '\n';
+    }
+    line[sizeof line - 2] = '\n';
+    line[sizeof line - 1] = '\0';
+    cr_assert_eq(enroll(NULL), 0, "%s", err);
+    assert_endless_is_refused("1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7\n", "at most 2^24");
+    memset(line, '\n', sizeof line - 1);
+    assert_endless_is_refused(line, "2^28 bytes");
+}
+
+Test(tool_data, a_vector_on_one_line_may_be_as_long_as_a_vector_can_be)
+{
+    enum { N = 100000, LEN = 21 };
+    char *text = malloc((size_t)N * LEN + 1);
+    cr_assert_not_null(text);
+    for (size_t i = 0; i < N; i++) {
+        (void)snprintf(text + i * LEN, LEN + 1, "%.14e%c", 1 / 3.0, i + 1 < N ? ',' : '\n');
+    }
+    cr_assert_eq(strlen(text), (size_t)N * LEN);
+    authority_ask_for_vectors(&authority, DPOT_MECHANISM_LAPLACE);
+    serve_posts_with(0, 0);
+    cr_assert_eq(enroll(NULL), 0, "%s", err);
+    cr_assert_eq(report_bytes(text, (size_t)N * LEN, "--vector", NULL), 3, "%s", err);
+    cr_assert_not_null(strstr(err, "has 100000 numbers"), "read whole, then of another length: %s",
+                       err);
+    free(text);
+}
