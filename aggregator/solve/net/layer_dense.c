@@ -2,7 +2,8 @@
  * each a product of its own: tiles are independent, and so is their sum's order of the threads. */
 #include "solve/net/layer.h"
 
-#define TILE 256
+/* Large enough that packing the factors does not matter, small enough to have some for each thread. */
+#define TILE 512
 
 struct product {
     const struct layer_pass *pass;

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#define TILE_FLOATS ((size_t)256 << 10)
+#define TILE_FLOATS ((size_t)512 << 10)
 
 struct patches patches_of(const struct layer *layer)
 {
