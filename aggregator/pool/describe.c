@@ -1,7 +1,10 @@
 #include "pool/describe.h"
 
 #include "campaign/content.h"
+#include "campaign/spec_vector.h"
 #include "pool/decode.h"
+
+#define SIDES_MAX 4096 /* of a box that is written out */
 
 /* "malformed": 3, ... without the "rejected_" that the names share. */
 static json_t *describe_rejected(const struct pool_count *count)
@@ -31,10 +34,13 @@ static json_t *describe_transform(const struct dpot_transform *transform)
 
 static dpot_status add_vector(json_t *pool, const struct dpot_campaign *campaign)
 {
-    json_t *vector = json_pack("{s:o,s:I,s:I,s:o}", "scale", json_number(decode_scale(campaign)),
-                               "dim", (json_int_t)campaign->vector.dim, "data_dim",
-                               (json_int_t)dpot_vector_data_dim(&campaign->vector), "transform",
-                               describe_transform(&campaign->vector.transform));
+    const struct dpot_vector_domain *domain = &campaign->vector;
+    json_t *vector =
+        json_pack("{s:o,s:o,s:I,s:I,s:o,s:o}", "scale", json_number(decode_scale(campaign)),
+                  "grid_step", json_number(domain->grid_step), "dim", (json_int_t)domain->dim,
+                  "data_dim", (json_int_t)dpot_vector_data_dim(domain), "transform",
+                  describe_transform(&domain->transform), "domain",
+                  spec_describe_vector(campaign, domain->n_sides <= SIDES_MAX));
     const bool is_done = vector && json_object_update(pool, vector) == 0;
     json_decref(vector);
     return is_done ? DPOT_OK : DPOT_ERR_MEMORY;

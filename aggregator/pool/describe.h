@@ -6,10 +6,12 @@
 #include "files/json.h"
 #include "store/store.h"
 
-/* {"revision", "campaign_hash", "content_digest" (campaign/content.h), "mechanism", "scale", "n", "accepted", "duplicate", "rejected": {"malformed", ...},
- * "min_pool", "is_ready"}; scale is null for an index mechanism. Of a vector mechanism also {"dim",
- * "data_dim", "transform": {"type": "none"} or {"type": "dct", "shape": [rows, cols], "keep": [numbers of
- * the coefficients]}}. New reference; NULL when memory is out. */
+/* {"revision", "campaign_hash", "content_digest" (campaign/content.h), "mechanism", "scale", "n", "accepted",
+ * "duplicate", "rejected": {"malformed", ...}, "min_pool", "is_ready"}; scale is null for an index
+ * mechanism. Of a vector mechanism also {"grid_step", "dim", "data_dim", "transform": {"type": "none"} or
+ * {"type": "dct", "shape": [rows, cols], "keep": [numbers of the coefficients]}, "domain": the set that
+ * devices clip their coefficients to, as in a SPEC (a box of more than 4096 different sides has its "dim"
+ * only)}. New reference; NULL when memory is out. */
 json_t *describe_pool(const struct dpot_campaign *campaign, const uint8_t hash[DPOT_HASH_LEN],
                       const struct pool_count *count);
 

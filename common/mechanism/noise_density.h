@@ -11,8 +11,8 @@
  *              |y - z| / t + ln(1 + e^(-1/t))        at an end of the output clamp: all that is beyond
  *   Gaussian   (y - z)^2 / 2 t^2 + ln(t sqrt(2 pi))
  *
- * These are the weights of the integer tables: within 2^-50 for Laplace, edges included, and within
- * 2^-39 for Gaussian up to 45/4 standard deviations, beyond which there is a mass below 2^-93 (within
+ * These are the weights of the integer tables: for Laplace, edges included, up to the rounding of doubles,
+ * and within 2^-39 for Gaussian up to 45/4 standard deviations, beyond which there is a mass below 2^-93 (within
  * 0.1 there, up to the end at 12 standard deviations).
  *
  * z or x. A device rounds x to the grid and clips it to its set, so P is a step function of x:
@@ -80,8 +80,9 @@ double dpot_noise_density_cost_vector(const struct dpot_noise_density *density, 
 
 /* P[a < y < b | x] of one coordinate, data units, a < b, either may be infinite; *slope, unless NULL, is
  * d ln P / dx (0 where P underflows). Ends within (a, b) make no difference. On a grid a and b lie
- * halfway between outputs, and noise is taken as continuous: a relative error of at most 1 / 6t^2 of P
- * (Laplace), 1 / 24t^2 times max(1, (y - x)^2 / sigma^2) (Gaussian). */
+ * halfway between outputs, and noise is taken as continuous: a relative error of P of at most 1 / 6t^2
+ * (Laplace; 1 / 4tN more in an interval of N outputs that holds x) resp. 1 / 24t^2 times max(1, (y - x)^2 /
+ * sigma^2) (Gaussian). */
 double dpot_noise_density_interval(const struct dpot_noise_density *density, double a, double b,
                                    double x, double *slope);
 
