@@ -33,7 +33,7 @@ watch() {
     rm -rf terminal plain quiet
     for folder in terminal plain quiet; do
         mkdir $folder
-        ln -s ../many.csv ../others.csv ../some.csv ../users.csv ../devices.csv ../spec.json $folder
+        ln -s ../many.csv ../others.csv ../some.csv ../users.csv ../devices.csv ../spec.json ../box.json $folder
     done
     bar="^$1 \[[#.]{20}\] +[0-9]+% +[0-9]+ s (left|so far)"
     (cd terminal && exec timeout 90 script -qefc "$3" typescript) </dev/null >/dev/null 2>&1 &
@@ -83,7 +83,8 @@ watch 'best uniform measure' '[0-9]+ s so far$' 'dpot base-measure --x many.csv 
 watch 'entropic transport' '[0-9]+%, [0-9]+ s left$' 'dpot ot --x some.csv --y many.csv --metric euclidean --lambda 1e-4 --max-iterations 100000000'
 watch 'exact transport' '[0-9]+ s so far$' 'dpot ot --x many.csv --y others.csv --metric euclidean --power 2 --exact'
 watch 'projecting' "$count" 'dpot project --mu users.csv --normalize --x some.csv --v some.csv --metric euclidean --base-measure uniform --epsilon 2 --exact --out q.npy'
-watch 'deconvolution' "$count" 'dpot deconvolve --pool some.csv --mechanism gaussian --scale 0.5 --support 500 --iterations 1000000 --out points.csv'
+echo '{"type":"box","lo":-9,"hi":9,"dim":2}' >box.json
+watch 'deconvolution' "$count" 'dpot deconvolve --pool some.csv --mechanism gaussian --scale 0.5 --domain box.json --support 500 --iterations 1000000 --out points.csv'
 watch 'devices \(wpm, epsilon 2\)' "$count" 'dpot simulate --campaign spec.json --data devices.csv --devices 20000 --in-process --out run'
 
 dpotd init --dir server --listen 127.0.0.1:0 --json >init.json || exit 1

@@ -1,0 +1,44 @@
+/* One training run, from reports to a network: what the job in dpotd and `dpot generator train` share.
+ *
+ * The noise decides the cost (solve/cloud.h): Laplace b: l1 over b, Gaussian sigma: squared distance over
+ * 2 sigma^2, which is the exact density of what devices release up to a term of the report alone
+ * (mechanism/noise_density.h), ends of the output clamp included. */
+#ifndef DPOT_GENERATOR_TRAINING_H
+#define DPOT_GENERATOR_TRAINING_H
+
+#include "base/crypto.h"
+#include "generator/atoms.h"
+#include "generator/settings.h"
+#include "generator/transform.h"
+
+struct training_input {
+    const double *reports; /* (n, dim) coefficients; needed by training_init only */
+    size_t n, dim;
+    enum dpot_noise noise;
+    double scale; /* b, sigma of one coordinate, data units */
+    const struct dpot_vector_domain
+        *vector;     /* its transform; NULL: reports are data. For _init only */
+    bool is_bounded; /* keep generated points in (lo, hi) */
+    double lo, hi;
+    struct settings settings;
+    const char *program; /* name and version, for the fingerprint */
+    struct team *team;   /* borrowed until training_release */
+};
+
+struct training {
+    struct atoms atoms;
+    struct transform_matrix transform;
+    struct generator_train *train;
+    size_t dim;                           /* of generated points */
+    uint8_t fingerprint[DPOT_HASH_LEN];   /* of everything that the result is a function of */
+    uint8_t pool_checksum[DPOT_HASH_LEN]; /* of the reports as float64, little-endian, row by row */
+};
+
+/* Do not copy the struct afterwards. DPOT_ERR_SHAPE, DPOT_ERR_RANGE, DPOT_ERR_MEMORY with a sentence;
+ * zeroed then. */
+DPOT_WARN_UNUSED dpot_status training_init(struct training *training,
+                                           const struct training_input *input,
+                                           struct dpot_error *error);
+void training_release(struct training *training);
+
+#endif

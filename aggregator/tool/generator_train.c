@@ -1,0 +1,542 @@
+/* dpot generator train: a generator of clean data from a pool of noisy ones. Post-processing only. */
+#include "tool/commands.h"
+
+#include "base/alloc.h"
+#include "generator/checkpoint.h"
+#include "generator/model.h"
+#include "generator/training.h"
+#include "tool/noisy_pool.h"
+#include "tool/options.h"
+#include "tool/progress.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define CHECKPOINT_SECONDS 60.0
+
+static const struct option options[] = {
+    NOISY_POOL_OPTIONS,
+    {"arch", "A", "mlp:256,256 or dcgan28:32 (28x28 images; the full width is 128)"},
+    {"latent-dim", "D", "latent coordinates (default 2, 16 or 32, by the dimension)"},
+    {"range", "lo,hi", "keep generated coordinates in this range (default: dcgan28 the domain's)"},
+    {"batch", "b", "generated points a step (default 400)"},
+    {"pool-batch", "B", "reports drawn a step (default 4 for each generated point)"},
+    {"atoms", "N",
+     "the whole pool in every step, as at most N weighted points (default 4096 in up to "
+     "3 dimensions)"},
+    {"sinkhorn", "L", "sweeps a step (default 60)"},
+    {"steps", "N", "steps (default 2000)"},
+    {"optimizer", "O", "adam (default) or rmsprop"},
+    {"learning-rate", "r", "at the start (default 0.001; 0.003 for images)"},
+    {"schedule", "S", "cosine (default), linear or constant"},
+    {"cost", "C", "l1 or squared: another noise than the pool's, to see what it does"},
+    {"regularization", "R", "of the transport; 1 (default) is the noise's own"},
+    {"transform", "T", "none or dct, to check what the pool says"},
+    {"checkpoint", "DIR", "keep the state there, every minute and when stopped"},
+    {"checkpoint-every", "N", "every N steps instead"},
+    {"resume", NULL, "go on from the checkpoint"},
+    {"curve", "F", "rows of step, loss, gap, residual and learning rate"},
+    {"out", "F.onnx", "the generator"},
+    {NULL, NULL, NULL},
+};
+
+struct train_job {
+    struct run *run;
+    const char *out_path, *curve_path, *checkpoint_dir;
+    char *checkpoint_path;
+    bool is_resumed;
+    uint64_t checkpoint_every;
+    struct noisy_pool pool;
+    struct dpot_transform transform; /* of the pool; id none */
+    struct training_input input;
+    struct training training;
+    struct generator_progress result;
+    struct progress bar;
+    uint64_t first_step;
+    double started, seconds;
+};
+
+/* ---- options ---- */
+
+static void put_text(json_t *given, const struct run *run, const char *option, const char *key)
+{
+    const char *text = option_text(run, option);
+    if (text) {
+        (void)json_object_set_new(given, key, json_string(text));
+    }
+}
+
+/* The options that are settings, as the JSON that jobs take too: one reader checks both. */
+static dpot_status given_settings(struct run *run, json_t *given)
+{
+    static const struct {
+        const char *option, *key;
+        uint64_t min, max;
+    } integers[] = {
+        {"latent-dim", "latent_dim", 1, 4096},       {"batch", "batch", 1, SETTINGS_BATCH_MAX},
+        {"pool-batch", "pool_batch", 1, ATOMS_MOST}, {"atoms", "atoms", 1, ATOMS_MOST},
+        {"sinkhorn", "sinkhorn", 1, 100000},         {"steps", "steps", 1, SETTINGS_STEPS_MAX},
+    };
+    dpot_status status = DPOT_OK;
+    for (size_t i = 0; status == DPOT_OK && i < sizeof integers / sizeof integers[0]; i++) {
+        uint64_t value = 0;
+        status = option_integer(run, integers[i].option, integers[i].min, integers[i].max, &value);
+        if (status == DPOT_OK && option_is_given(run, integers[i].option)) {
+            (void)json_object_set_new(given, integers[i].key, json_integer((json_int_t)value));
+        }
+    }
+    static const char *const numbers[][2] = {{"learning-rate", "learning_rate"},
+                                             {"regularization", "regularization"}};
+    for (size_t i = 0; status == DPOT_OK && i < 2; i++) {
+        double value = 0;
+        status = option_positive(run, numbers[i][0], 1e6, &value);
+        if (status == DPOT_OK && option_is_given(run, numbers[i][0])) {
+            (void)json_object_set_new(given, numbers[i][1], json_real(value));
+        }
+    }
+    put_text(given, run, "arch", "arch");
+    put_text(given, run, "optimizer", "optimizer");
+    put_text(given, run, "schedule", "schedule");
+    put_text(given, run, "cost", "cost");
+    if (run->has_seed) {
+        (void)json_object_set_new(given, "seed", json_integer((json_int_t)(run->seed >> 1)));
+    }
+    return status;
+}
+
+static dpot_status read_range(struct train_job *job)
+{
+    const char *text = option_text(job->run, "range");
+    char *end = NULL;
+    if (!text) {
+        return DPOT_OK;
+    }
+    job->input.lo = strtod(text, &end);
+    if (end != text && *end == ',') {
+        text = end + 1;
+        job->input.hi = strtod(text, &end);
+        if (end != text && *end == '\0' && job->input.lo >= -1e30 && job->input.hi <= 1e30 &&
+            job->input.lo < job->input.hi) {
+            job->input.is_bounded = true;
+            return DPOT_OK;
+        }
+    }
+    return RUN_USAGE(job->run, "--range is %.40s: give two finite numbers, such as -1,1",
+                     option_text(job->run, "range"));
+}
+
+static dpot_status read_checkpoint(struct train_job *job)
+{
+    struct run *run = job->run;
+    job->checkpoint_dir = option_text(run, "checkpoint");
+    job->is_resumed = option_is_given(run, "resume");
+    if (!job->checkpoint_dir && (job->is_resumed || option_is_given(run, "checkpoint-every"))) {
+        return RUN_USAGE(run, "--%s needs --checkpoint DIR",
+                         job->is_resumed ? "resume" : "checkpoint-every");
+    }
+    if (!job->checkpoint_dir) {
+        return DPOT_OK;
+    }
+    const size_t len = strlen(job->checkpoint_dir) + sizeof "/checkpoint";
+    job->checkpoint_path = dpot_alloc_array(NULL, len, 1);
+    if (!job->checkpoint_path) {
+        return DPOT_ERR_MEMORY;
+    }
+    (void)snprintf(job->checkpoint_path, len, "%s/checkpoint", job->checkpoint_dir);
+    return option_integer(run, "checkpoint-every", 1, SETTINGS_STEPS_MAX, &job->checkpoint_every);
+}
+
+static dpot_status read_options(struct train_job *job)
+{
+    struct run *run = job->run;
+    dpot_status status = option_require(run, "out", "a file for the generator", &job->out_path);
+    if (status == DPOT_OK) {
+        status = option_output(run, "out", &job->out_path);
+    }
+    if (status == DPOT_OK) {
+        status = option_array_output(run, "curve", &job->curve_path);
+    }
+    if (status == DPOT_OK) {
+        status = read_range(job);
+    }
+    return status == DPOT_OK ? read_checkpoint(job) : status;
+}
+
+/* ---- the pool ---- */
+
+/* What the pool's side file says of its transform; --transform only checks it. */
+static dpot_status read_transform(struct train_job *job)
+{
+    struct run *run = job->run;
+    const char *option = option_text(run, "transform");
+    if (option && strcmp(option, "none") != 0 && strcmp(option, "dct") != 0) {
+        return RUN_USAGE(run, "--transform is %.40s: choose none or dct", option);
+    }
+    dpot_status status =
+        spec_read_transform(job->pool.side ? job->pool.side : NULL, &job->transform, &run->error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    const char *found = job->transform.id == DPOT_TRANSFORM_DCT ? "dct" : "none";
+    if (option && strcmp(option, found) != 0) {
+        return dpot_error_set(
+            &run->error, DPOT_ERR_RANGE,
+            "--transform is %s, and the pool's transform is %s (by %s.json, if it "
+            "is there): leave the option out, or export the pool with its file",
+            option, found, option_text(run, "pool"));
+    }
+    if (job->transform.id == DPOT_TRANSFORM_DCT &&
+        job->transform.n_keep != job->pool.reports.n_cols) {
+        return dpot_error_set(&run->error, DPOT_ERR_SHAPE,
+                              "the transform keeps %u coefficients and --pool %s has %zu columns",
+                              job->transform.n_keep, option_text(run, "pool"),
+                              job->pool.reports.n_cols);
+    }
+    return DPOT_OK;
+}
+
+/* Images are bounded by the domain that devices clip to, when it is known in the space of the data. */
+static void bound_images(struct train_job *job)
+{
+    const struct noisy_pool *pool = &job->pool;
+    if (job->input.is_bounded || strcmp(pool->domain, "pool") == 0 ||
+        strncmp(job->input.settings.architecture, "dcgan", 5) != 0 ||
+        job->transform.id != DPOT_TRANSFORM_NONE || pool->set != DPOT_VECTOR_BOX) {
+        return;
+    }
+    job->input.lo = pool->lo[0];
+    job->input.hi = pool->hi[0];
+    for (size_t j = 1; j < pool->reports.n_cols; j++) {
+        job->input.lo = pool->lo[j] < job->input.lo ? pool->lo[j] : job->input.lo;
+        job->input.hi = pool->hi[j] > job->input.hi ? pool->hi[j] : job->input.hi;
+    }
+    job->input.is_bounded = job->input.lo < job->input.hi;
+}
+
+static dpot_status load(struct train_job *job)
+{
+    struct run *run = job->run;
+    json_t *given = json_object();
+    size_t dim;
+    if (!given) {
+        return DPOT_ERR_MEMORY;
+    }
+    dpot_status status = given_settings(run, given); /* before any file is read */
+    if (status == DPOT_OK) {
+        status = noisy_pool_load(run, &job->pool);
+    }
+    if (status == DPOT_OK) {
+        status = read_transform(job);
+    }
+    if (status == DPOT_OK) {
+        dim = job->transform.id == DPOT_TRANSFORM_DCT
+                  ? (size_t)job->transform.rows * job->transform.cols
+                  : job->pool.reports.n_cols;
+        status = settings_read(given, job->pool.density.noise, dim, job->pool.reports.n_rows,
+                               &job->input.settings, &run->error);
+        status = status == DPOT_ERR_RANGE || status == DPOT_ERR_MALFORMED
+                     ? RUN_FAIL(run, EXIT_CODE_USAGE, status, "%s", run->error.text)
+                     : status;
+    }
+    json_decref(given);
+    return status;
+}
+
+static dpot_status init_training(struct train_job *job)
+{
+    struct training_input *input = &job->input;
+    struct dpot_vector_domain vector = {.transform = job->transform,
+                                        .dim = (uint32_t)job->pool.reports.n_cols};
+    input->reports = job->pool.reports.values;
+    input->n = job->pool.reports.n_rows;
+    input->dim = job->pool.reports.n_cols;
+    input->noise = job->pool.density.noise;
+    input->scale = job->pool.density.scale;
+    input->vector = job->transform.id == DPOT_TRANSFORM_NONE ? NULL : &vector;
+    input->program = "dpot " DPOT_VERSION;
+    bound_images(job);
+    const dpot_status status = training_init(&job->training, input, &job->run->error);
+    input->reports = NULL;
+    input->vector = NULL;
+    array_release(&job->pool.reports); /* twice the memory of what training keeps */
+    return status;
+}
+
+/* ---- checkpoints ---- */
+
+static dpot_status start_checkpoint(struct train_job *job)
+{
+    struct run *run = job->run;
+    if (!job->checkpoint_path) {
+        return DPOT_OK;
+    }
+    if (mkdir(job->checkpoint_dir, 0777) != 0 && errno != EEXIST) {
+        return dpot_error_set(&run->error, DPOT_ERR_IO, "--checkpoint %s: %s", job->checkpoint_dir,
+                              strerror(errno));
+    }
+    if (job->is_resumed) {
+        const dpot_status status = checkpoint_read(job->checkpoint_path, job->training.fingerprint,
+                                                   job->training.train, &run->error);
+        return status == DPOT_ERR_NOT_FOUND
+                   ? dpot_error_set(&run->error, DPOT_ERR_IO,
+                                    "--resume: there is no %s: leave the option out to start",
+                                    job->checkpoint_path)
+                   : status;
+    }
+    struct stat info;
+    if (stat(job->checkpoint_path, &info) == 0) {
+        return RUN_USAGE(run,
+                         "%s is there already: --resume goes on from it; to start again, remove it "
+                         "or name another directory",
+                         job->checkpoint_path);
+    }
+    return DPOT_OK;
+}
+
+static dpot_status keep(struct train_job *job)
+{
+    return job->checkpoint_path ? checkpoint_write(job->checkpoint_path, job->training.fingerprint,
+                                                   job->training.train, &job->run->error)
+                                : DPOT_OK;
+}
+
+/* ---- the run ---- */
+
+static atomic_bool is_interrupted;
+
+static void interrupt(int number)
+{
+    (void)number;
+    atomic_store(&is_interrupted, true);
+}
+
+static void show_step(void *ctx, size_t n_done, size_t n_total)
+{
+    progress_step_of(ctx, n_done, n_total);
+}
+
+static uint64_t next_stop(const struct train_job *job)
+{
+    const uint64_t step = job->result.step, slice = job->checkpoint_every;
+    return slice ? step + slice - step % slice : step + 1 + job->input.settings.steps / 1000;
+}
+
+static dpot_status run_steps(struct train_job *job)
+{
+    const struct solve_control control = {
+        .cancel = &is_interrupted, .progress = show_step, .ctx = &job->bar};
+    double kept = progress_seconds();
+    dpot_status status = generator_train_run(job->training.train, 0, NULL, &job->result,
+                                             &job->run->error); /* where it stands */
+    job->first_step = job->result.step;
+    job->started = kept;
+    while (status == DPOT_OK && job->result.outcome == GENERATOR_STOPPED &&
+           !atomic_load(&is_interrupted)) {
+        status = generator_train_run(job->training.train, next_stop(job), &control, &job->result,
+                                     &job->run->error);
+        const bool is_due =
+            job->checkpoint_every > 0 || progress_seconds() - kept > CHECKPOINT_SECONDS;
+        if (status == DPOT_OK && job->result.outcome == GENERATOR_STOPPED && is_due) {
+            status = keep(job);
+            kept = progress_seconds();
+        }
+    }
+    job->seconds = progress_seconds() - job->started;
+    if (status == DPOT_OK && job->result.outcome != GENERATOR_DIVERGED) {
+        status = keep(job);
+    }
+    return status;
+}
+
+static dpot_status train(struct train_job *job)
+{
+    struct sigaction action = {.sa_handler = interrupt}, before_int, before_term;
+    (void)sigemptyset(&action.sa_mask);
+    (void)sigaction(SIGINT, &action, &before_int);
+    (void)sigaction(SIGTERM, &action, &before_term);
+    progress_init(&job->bar, job->run, "training", job->input.settings.steps);
+    const dpot_status status = run_steps(job);
+    progress_end(&job->bar);
+    (void)sigaction(SIGINT, &before_int, NULL);
+    (void)sigaction(SIGTERM, &before_term, NULL);
+    return status;
+}
+
+/* ---- outputs ---- */
+
+static dpot_status write_curve(struct train_job *job)
+{
+    struct array array = {0};
+    const struct generator_progress *result = &job->result;
+    if (!job->curve_path || result->n_looks == 0) {
+        return DPOT_OK;
+    }
+    dpot_status status = array_init(&array, result->n_looks, 5, false);
+    for (size_t i = 0; status == DPOT_OK && i < result->n_looks; i++) {
+        const struct generator_look *look = &result->looks[i];
+        const double row[] = {(double)look->step, look->loss, look->gap, look->residual,
+                              look->learning_rate};
+        memcpy(array.values + 5 * i, row, sizeof row);
+    }
+    if (status == DPOT_OK) {
+        status = array_write(job->curve_path, &array, ARRAY_F8, &job->run->error);
+    }
+    array_release(&array);
+    return status;
+}
+
+static dpot_status note(struct train_job *job, struct generator_model *model, const char *key,
+                        const char *value)
+{
+    return generator_model_note(model, key, value, &job->run->error);
+}
+
+static void hex_of(const uint8_t *bytes, size_t n, char *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        (void)snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+    }
+}
+
+/* Where the generator comes from, in the model's metadata. Nothing that differs between two runs of the
+ * same command. */
+static dpot_status write_notes(struct train_job *job, struct generator_model *model)
+{
+    const struct training_input *input = &job->input;
+    char checksum[2 * DPOT_HASH_LEN + 1], n[24], scale[32], steps[24];
+    json_t *settings = settings_json(&input->settings);
+    char *text = settings ? json_dumps(settings, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+    hex_of(job->training.pool_checksum, DPOT_HASH_LEN, checksum);
+    (void)snprintf(n, sizeof n, "%zu", input->n);
+    (void)snprintf(scale, sizeof scale, "%.17g", input->scale);
+    (void)snprintf(steps, sizeof steps, "%llu", (unsigned long long)job->result.step);
+    const char *const notes[][2] = {
+        {"program", input->program},
+        {"mechanism", input->noise == DPOT_NOISE_LAPLACE ? "laplace" : "gaussian"},
+        {"scale", scale},
+        {"transform", job->transform.id == DPOT_TRANSFORM_DCT ? "dct" : "none"},
+        {"pool_count", n},
+        {"pool_checksum", checksum},
+        {"campaign_hash", job->pool.campaign_hash},
+        {"settings", text},
+        {"steps_done", steps},
+    };
+    dpot_status status = text ? DPOT_OK : DPOT_ERR_MEMORY;
+    for (size_t i = 0; status == DPOT_OK && i < sizeof notes / sizeof notes[0]; i++) {
+        status = notes[i][1][0] ? note(job, model, notes[i][0], notes[i][1]) : DPOT_OK;
+    }
+    static const char *const privacy[] = {"epsilon", "delta"};
+    for (size_t i = 0; status == DPOT_OK && i < 2; i++) {
+        const json_t *value = json_object_get(job->pool.side, privacy[i]);
+        char number[32];
+        (void)snprintf(number, sizeof number, "%.17g", json_number_value(value));
+        status = json_is_number(value) ? note(job, model, privacy[i], number) : DPOT_OK;
+    }
+    free(text);
+    json_decref(settings);
+    return status;
+}
+
+static dpot_status write_model(struct train_job *job)
+{
+    struct generator_model model = {.network = generator_train_network(job->training.train)};
+    dpot_status status = write_notes(job, &model);
+    if (status == DPOT_OK) {
+        status = generator_model_save(&model, job->out_path, &job->run->error);
+    }
+    model.network = NULL; /* the training's */
+    generator_model_release(&model);
+    return status;
+}
+
+static void put_result(struct train_job *job)
+{
+    struct run *run = job->run;
+    const struct generator_progress *result = &job->result;
+    static const char *const outcomes[] = {"done", "interrupted", "diverged"};
+    const uint64_t n = result->step - job->first_step;
+    run_put_integer(run, "steps", result->step);
+    run_put(run, "loss",
+            json_number(result->n_looks ? result->looks[result->n_looks - 1].loss : NAN));
+    run_put_number(run, "seconds_per_step", n ? job->seconds / (double)n : 0);
+    run_put_text(run, "outcome", outcomes[result->outcome]);
+    run_put_integer(run, "n", job->input.n);
+    run_put_integer(run, "dim", job->training.dim);
+    run_put_integer(run, "points", job->training.atoms.n);
+    run_put_text(run, "arch", job->input.settings.architecture);
+    run->is_stopped = result->outcome != GENERATOR_DONE;
+    if (result->outcome == GENERATOR_DIVERGED) {
+        run_warn(
+            run,
+            "training diverged at step %llu (the loss is not finite or far above its start): the "
+            "generator is that of the last good step; take a smaller --learning-rate",
+            (unsigned long long)result->step);
+    }
+}
+
+static dpot_status finish(struct train_job *job)
+{
+    dpot_status status = write_curve(job);
+    if (status == DPOT_OK) {
+        status = write_model(job);
+    }
+    if (status == DPOT_OK) {
+        put_result(job);
+    }
+    return status;
+}
+
+static dpot_status run_generator_train(struct run *run)
+{
+    struct train_job job = {.run = run};
+    dpot_status status = read_options(&job);
+    if (status == DPOT_OK) {
+        status = load(&job);
+    }
+    if (status == DPOT_OK) {
+        status = team_new(run->n_threads, &job.input.team);
+    }
+    if (status == DPOT_OK) {
+        status = init_training(&job);
+    }
+    if (status == DPOT_OK) {
+        status = start_checkpoint(&job);
+    }
+    if (status == DPOT_OK) {
+        status = train(&job);
+    }
+    if (status == DPOT_OK) {
+        status = finish(&job);
+    }
+    training_release(&job.training);
+    team_free(job.input.team);
+    dpot_free_array(NULL, job.transform.keep, job.transform.n_keep, sizeof *job.transform.keep);
+    noisy_pool_release(&job.pool);
+    dpot_free_array(NULL, job.checkpoint_path,
+                    job.checkpoint_path ? strlen(job.checkpoint_path) + 1 : 0, 1);
+    return status;
+}
+
+const struct command command_generator_train = {
+    .name = "generator train",
+    .summary = "train a generator of clean data on a pool of noisy reports",
+    .details =
+        "The network G minimises the entropic transport cost from G(z) to the reports, the cost\n"
+        "being minus the logarithm of the pool's own noise: at the optimum G(z) is distributed as\n"
+        "the data before the noise. Mechanism, scale and transform come from F.json beside the\n"
+        "pool; it costs no privacy. The model is ONNX, with its provenance as metadata. Stopped "
+        "by\n"
+        "a signal it keeps its state (--checkpoint) and writes the generator so far, exit code 5;\n"
+        "with the same options --resume ends with the same bytes as a run that was never stopped.\n"
+        "Keys: steps, loss (of the last look), seconds_per_step, outcome (done, interrupted,\n"
+        "diverged), n, dim, points (the pool as it is seen), arch.",
+    .example =
+        "dpot generator train --pool pool.csv --mechanism laplace --scale 0.5 --steps 100 \\\n"
+        "    --out generator.onnx",
+    .options = options,
+    .run = run_generator_train,
+};
