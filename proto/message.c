@@ -74,7 +74,7 @@ dpot_status dpot_message_refuse_unknown_here(const ProtobufCMessage *message,
                           message->descriptor->short_name, message->unknown_fields[0].tag);
 }
 
-/* The recursion follows the schema, which is three levels deep, never the data. */
+/* The recursion follows the schema, which is a few levels deep, never the data. */
 dpot_status dpot_message_refuse_unknown(const ProtobufCMessage *message, struct dpot_error *error)
 {
     dpot_status status = dpot_message_refuse_unknown_here(message, error);

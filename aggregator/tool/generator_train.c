@@ -2,6 +2,8 @@
 #include "tool/commands.h"
 
 #include "base/alloc.h"
+#include "dpot/dpot.h"
+#include "files/number.h"
 #include "generator/checkpoint.h"
 #include "generator/model.h"
 #include "generator/training.h"
@@ -10,6 +12,7 @@
 #include "tool/progress.h"
 
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,7 +106,7 @@ static dpot_status given_settings(struct run *run, json_t *given)
     put_text(given, run, "schedule", "schedule");
     put_text(given, run, "cost", "cost");
     if (run->has_seed) {
-        (void)json_object_set_new(given, "seed", json_integer((json_int_t)(run->seed >> 1)));
+        (void)json_object_set_new(given, "seed", json_integer((json_int_t)(run->seed & INT64_MAX)));
     }
     return status;
 }
@@ -407,12 +410,12 @@ static void hex_of(const uint8_t *bytes, size_t n, char *out)
 static dpot_status write_notes(struct train_job *job, struct generator_model *model)
 {
     const struct training_input *input = &job->input;
-    char checksum[2 * DPOT_HASH_LEN + 1], n[24], scale[32], steps[24];
+    char checksum[2 * DPOT_HASH_LEN + 1], n[24], scale[NUMBER_SIZE], steps[24];
     json_t *settings = settings_json(&input->settings);
     char *text = settings ? json_dumps(settings, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
     hex_of(job->training.pool_checksum, DPOT_HASH_LEN, checksum);
     (void)snprintf(n, sizeof n, "%zu", input->n);
-    (void)snprintf(scale, sizeof scale, "%.17g", input->scale);
+    number_format(input->scale, scale);
     (void)snprintf(steps, sizeof steps, "%llu", (unsigned long long)job->result.step);
     const char *const notes[][2] = {
         {"program", input->program},
@@ -432,8 +435,8 @@ static dpot_status write_notes(struct train_job *job, struct generator_model *mo
     static const char *const privacy[] = {"epsilon", "delta"};
     for (size_t i = 0; status == DPOT_OK && i < 2; i++) {
         const json_t *value = json_object_get(job->pool.side, privacy[i]);
-        char number[32];
-        (void)snprintf(number, sizeof number, "%.17g", json_number_value(value));
+        char number[NUMBER_SIZE];
+        number_format(json_number_value(value), number);
         status = json_is_number(value) ? note(job, model, privacy[i], number) : DPOT_OK;
     }
     free(text);
@@ -492,7 +495,7 @@ static dpot_status finish(struct train_job *job)
 
 static dpot_status run_generator_train(struct run *run)
 {
-    struct train_job job = {.run = run};
+    struct train_job job = {.run = run, .pool.needs_no_domain = true};
     dpot_status status = read_options(&job);
     if (status == DPOT_OK) {
         status = load(&job);
@@ -535,7 +538,7 @@ const struct command command_generator_train = {
         "Keys: steps, loss (of the last look), seconds_per_step, outcome (done, interrupted,\n"
         "diverged), n, dim, points (the pool as it is seen), arch.",
     .example =
-        "dpot generator train --pool pool.csv --mechanism laplace --scale 0.5 --steps 100 \\\n"
+        "dpot generator train --pool noisy.csv --mechanism laplace --scale 0.5 --steps 100 \\\n"
         "    --out generator.onnx",
     .options = options,
     .run = run_generator_train,

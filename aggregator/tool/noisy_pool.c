@@ -20,7 +20,7 @@ void noisy_pool_release(struct noisy_pool *pool)
     dpot_free_array(NULL, pool->hi, dim, sizeof *pool->hi);
     array_release(&pool->reports);
     json_decref(pool->side);
-    *pool = (struct noisy_pool){0};
+    *pool = (struct noisy_pool){.needs_no_domain = pool->needs_no_domain};
 }
 
 /* ---- the side file ---- */
@@ -219,10 +219,13 @@ static dpot_status take_quantiles(struct run *run, struct noisy_pool *pool)
     }
     dpot_free_array(NULL, column, n, sizeof *column);
     pool->set = DPOT_VECTOR_BOX;
-    run_warn(run,
-             "no domain is known: the box that holds all but %g %% of the reports at each end is "
-             "taken, which is wider than the data are; --domain gives a sharper result",
-             100 * QUANTILE);
+    if (!pool->needs_no_domain) {
+        run_warn(
+            run,
+            "no domain is known: the box that holds all but %g %% of the reports at each end is "
+            "taken, which is wider than the data are; --domain gives a sharper result",
+            100 * QUANTILE);
+    }
     return DPOT_OK;
 }
 
@@ -262,7 +265,7 @@ static dpot_status find_domain(struct run *run, struct noisy_pool *pool)
 dpot_status noisy_pool_load(struct run *run, struct noisy_pool *pool)
 {
     const char *path = NULL;
-    *pool = (struct noisy_pool){0};
+    *pool = (struct noisy_pool){.needs_no_domain = pool->needs_no_domain};
     dpot_status status = option_require(run, "pool", "a file of reports", &path);
     if (status == DPOT_OK) {
         status = read_side_file(run, pool);

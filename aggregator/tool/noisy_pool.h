@@ -10,6 +10,8 @@
 #include "tool/command.h"
 
 struct noisy_pool {
+    bool needs_no_domain; /* set by the caller: do not warn when none is known */
+
     struct array reports;              /* (n, dim) finite */
     struct dpot_noise_density density; /* on the campaign's grid when the side file tells it */
     json_t *side;                      /* the side file; NULL: there is none */

@@ -16,6 +16,8 @@ static const struct command *const commands[] = {
     &command_ot,
     &command_base_measure,
     &command_deconvolve,
+    &command_generator_train,
+    &command_generator_sample,
     &command_estimate,
     &command_evaluate,
     &command_plan,

@@ -1,9 +1,11 @@
 /* Writes the first inputs of each corpus: one well-formed message of every kind. Usage:
  *   make_seeds tests/fuzz/corpus */
 #include "fuzz.h"
+#include "generator/model.h"
 #include "proto/wire_artifact.h"
 #include "proto/wire_campaign.h"
 #include "proto/wire_inner.h"
+#include "proto/wire_onnx.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -219,6 +221,35 @@ static void write_artifacts(const char *root)
     dpot_buf_release(&bytes);
 }
 
+static void write_generator(const char *root, const char *name, const char *architecture,
+                            size_t dim, enum network_bound bound)
+{
+    struct generator_model model = {0};
+    struct dpot_buf bytes;
+    const struct network_config config = {.architecture = architecture,
+                                          .latent_dim = 2,
+                                          .dim = dim,
+                                          .bound = bound,
+                                          .lo = -1,
+                                          .hi = 1,
+                                          .max_batch = 1};
+    require(network_new(&config, &model.network, NULL) == DPOT_OK);
+    network_initialise(model.network, 1);
+    require(generator_model_note(&model, "epsilon", "5", NULL) == DPOT_OK);
+    dpot_buf_init(&bytes, DPOT_ONNX_BYTES_MAX, NULL);
+    require(generator_model_encode(&model, &bytes, NULL) == DPOT_OK);
+    write_seed(root, name, &bytes);
+    dpot_buf_release(&bytes);
+    generator_model_release(&model);
+}
+
+static void write_generators(const char *root)
+{
+    write_generator(root, "fuzz_onnx/mlp", "mlp:3", 2, NETWORK_UNBOUNDED);
+    write_generator(root, "fuzz_onnx/linear", "mlp", 1, NETWORK_SIGMOID);
+    write_generator(root, "fuzz_onnx/dcgan", "dcgan28:2", 784, NETWORK_TANH);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2) {
@@ -233,5 +264,6 @@ int main(int argc, char **argv)
     write_batch(argv[1]);
     write_receipt(argv[1]);
     write_artifacts(argv[1]);
+    write_generators(argv[1]);
     return 0;
 }

@@ -1,0 +1,49 @@
+/* A network as an ONNX graph: standard operators only (opset 13), float32, any number of points.
+ *
+ *     z (n, latent_dim) -> Gemm, Relu ... -> x (n, dim)
+ *
+ * dcgan28: Gemm, Reshape, BatchNormalization (by its running state), Relu, ConvTranspose ...; a
+ * bounded output is Tanh or Sigmoid, Mul, Add. ONNX puts channels before rows and columns, networks
+ * after: weights whose outputs are images are reordered on the way. */
+#ifndef DPOT_GENERATOR_ONNX_GRAPH_H
+#define DPOT_GENERATOR_ONNX_GRAPH_H
+
+#include "proto/wire_onnx.h"
+#include "solve/net/network.h"
+
+#define ONNX_GRAPH_NODES_MAX (3 * ARCHITECTURE_LAYERS_MAX + 2)
+#define ONNX_GRAPH_TENSORS_MAX (5 * ARCHITECTURE_LAYERS_MAX + 2)
+#define ONNX_GRAPH_NAME_LEN 24
+
+/* The graph and what it points at. It must not move; the values are a copy. */
+struct onnx_graph {
+    struct dpot_onnx_graph graph; /* producer, texts and pairs are the caller's to fill */
+
+    struct dpot_onnx_node nodes[ONNX_GRAPH_NODES_MAX];
+    char names[ONNX_GRAPH_NODES_MAX][ONNX_GRAPH_NAME_LEN]; /* of a node and of what it gives */
+    struct dpot_onnx_tensor tensors[ONNX_GRAPH_TENSORS_MAX];
+    char tensor_names[ONNX_GRAPH_TENSORS_MAX][ONNX_GRAPH_NAME_LEN];
+    struct dpot_onnx_end input, output;
+    int64_t shapes[ARCHITECTURE_LAYERS_MAX + 1][4]; /* of Reshape */
+    size_t n_shapes;
+    float *values; /* (n_values) */
+    size_t n_values;
+    const struct dpot_allocator *allocator;
+};
+
+/* Values the graph of such a network has: parameters, state and the two numbers of a range. */
+size_t onnx_graph_n_values(const struct architecture *architecture);
+
+/* DPOT_ERR_RANGE (an architecture that is not a generator's), DPOT_ERR_MEMORY; *out is zeroed then. */
+DPOT_WARN_UNUSED dpot_status onnx_graph_init(struct onnx_graph *out, struct network *net,
+                                             const struct dpot_allocator *allocator,
+                                             struct dpot_error *error);
+void onnx_graph_release(struct onnx_graph *graph);
+
+/* Copies the values of a graph that came from elsewhere into the network. Only their number is
+ * looked at (DPOT_ERR_SHAPE); that the rest of the graph is this network's, the caller sees by
+ * writing it again. DPOT_ERR_RANGE: a value is not finite. */
+DPOT_WARN_UNUSED dpot_status onnx_graph_read(const struct dpot_onnx_graph *graph,
+                                             struct network *net, struct dpot_error *error);
+
+#endif
