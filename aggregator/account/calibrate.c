@@ -58,8 +58,9 @@ static dpot_status check_box(const struct calibrate_request *request, struct dpo
     if ((request->n_sides != 1 && request->n_sides != request->dim) || !request->lo ||
         !request->hi) {
         return dpot_error_set(error, DPOT_ERR_SHAPE,
-                              "the box has %u sides for %u coordinates: give one or one each",
-                              request->n_sides, request->dim);
+                              "the box has %u side%s for %u coordinate%s: give one or one each",
+                              request->n_sides, DPOT_S(request->n_sides), request->dim,
+                              DPOT_S(request->dim));
     }
     for (uint32_t j = 0; j < request->n_sides; j++) {
         const double lo = request->lo[j], hi = request->hi[j];
@@ -318,14 +319,16 @@ static dpot_status refuse_fit(const struct fit *fit, struct dpot_error *error)
             "more coordinates",
             request->epsilon);
     }
+    if (request->set == DPOT_VECTOR_BOX) {
+        return dpot_error_set(error, DPOT_ERR_RANGE,
+                              "no grid serves this box at epsilon %g: bring its sides to like "
+                              "widths near 0 (the narrowest needs %d steps), or raise epsilon",
+                              request->epsilon, CELLS_MIN);
+    }
     return dpot_error_set(error, DPOT_ERR_RANGE,
-                          request->set == DPOT_VECTOR_BOX
-                              ? "no grid serves this box at epsilon %g: bring its sides to like "
-                                "widths near 0 (the narrowest needs %d steps), or raise epsilon"
-                              : "no grid serves this ball at epsilon %g in %d coordinates: raise "
-                                "epsilon or lower the dimension",
-                          request->epsilon,
-                          request->set == DPOT_VECTOR_BOX ? CELLS_MIN : (int)request->dim);
+                          "no grid serves this ball at epsilon %g in %u coordinate%s: raise "
+                          "epsilon or lower the dimension",
+                          request->epsilon, request->dim, DPOT_S(request->dim));
 }
 
 static dpot_status search(struct fit *fit, struct dpot_error *error)

@@ -33,22 +33,34 @@ const char *accountant_assumption(enum accountant accountant)
     return assumptions[accountant];
 }
 
-/* A sum, compensated (Neumaier), so that SUM_MARGIN covers any number of parts. */
+/* A sum, compensated (Neumaier), so that SUM_MARGIN covers any number of parts. One that no step has
+ * rounded, such as that of whole epsilons, is the true one and needs no margin. */
 struct sum {
     double value, rest;
+    bool is_rounded;
 };
 
 static void sum_add(struct sum *sum, double x)
 {
     const double total = sum->value + x;
-    sum->rest += fabs(sum->value) >= fabs(x) ? (sum->value - total) + x : (x - total) + sum->value;
+    const double error =
+        fabs(sum->value) >= fabs(x) ? (sum->value - total) + x : (x - total) + sum->value;
+    sum->rest += error;
+    sum->is_rounded = sum->is_rounded || error != 0;
     sum->value = total;
+}
+
+static void sum_add_times(struct sum *sum, double x, double count)
+{
+    const double product = x * count;
+    sum->is_rounded = sum->is_rounded || fma(x, count, -product) != 0;
+    sum_add(sum, product);
 }
 
 static double sum_up(const struct sum *sum)
 {
     const double total = sum->value + sum->rest;
-    return total > 0 ? outward_up(total, SUM_MARGIN) : 0;
+    return total > 0 && sum->is_rounded ? outward_up(total, SUM_MARGIN) : total;
 }
 
 /* To the nearest, for the deltas that a user wrote. */
@@ -59,9 +71,9 @@ static double sum_near(const struct sum *sum)
 
 static double own_delta(const struct compose_part *parts, size_t n_parts)
 {
-    struct sum sum = {0, 0};
+    struct sum sum = {0};
     for (size_t i = 0; i < n_parts; i++) {
-        sum_add(&sum, parts[i].delta * (double)parts[i].count);
+        sum_add_times(&sum, parts[i].delta, (double)parts[i].count);
     }
     return sum_near(&sum);
 }
@@ -92,7 +104,7 @@ static void compose_basic(const struct compose_part *parts, size_t n_parts, doub
 {
     const double own = own_delta(parts, n_parts);
     double n_needy = 0;
-    struct sum sum = {0, 0};
+    struct sum sum = {0};
     for (size_t i = 0; i < n_parts; i++) {
         n_needy += needs_delta(&parts[i]) ? (double)parts[i].count : 0;
     }
@@ -107,7 +119,7 @@ static void compose_basic(const struct compose_part *parts, size_t n_parts, doub
     }
     for (size_t i = 0; i < n_parts; i++) {
         const double at = needs_delta(&parts[i]) ? share : parts[i].delta;
-        sum_add(&sum, part_epsilon(&parts[i], at) * (double)parts[i].count);
+        sum_add_times(&sum, part_epsilon(&parts[i], at), (double)parts[i].count);
     }
     out->epsilon = sum_up(&sum);
     out->delta = n_needy > 0 ? delta : own;
@@ -134,11 +146,11 @@ static double part_rho(const struct compose_part *part)
 static void compose_zcdp(const struct compose_part *parts, size_t n_parts, double delta,
                          struct composition *out)
 {
-    struct sum rho = {0, 0}, lost = {0, 0};
+    struct sum rho = {.is_rounded = true}, lost = {0}; /* a rho itself is rounded */
     for (size_t i = 0; i < n_parts; i++) {
         const bool is_approximate = parts[i].unit == COMPOSE_EPSILON && !parts[i].is_gaussian;
-        sum_add(&rho, part_rho(&parts[i]) * (double)parts[i].count);
-        sum_add(&lost, is_approximate ? parts[i].delta * (double)parts[i].count : 0);
+        sum_add_times(&rho, part_rho(&parts[i]), (double)parts[i].count);
+        sum_add_times(&lost, is_approximate ? parts[i].delta : 0, (double)parts[i].count);
     }
     out->rho = sum_up(&rho);
     const double rest = delta - sum_up(&lost);
@@ -156,7 +168,7 @@ static void compose_zcdp(const struct compose_part *parts, size_t n_parts, doubl
 static void compose_gdp(const struct compose_part *parts, size_t n_parts, double delta,
                         struct composition *out)
 {
-    struct sum square = {0, 0};
+    struct sum square = {.is_rounded = true}; /* by mu mu */
     for (size_t i = 0; i < n_parts; i++) {
         if (parts[i].unit != COMPOSE_MU) {
             out->why = "not every part is given by mu";

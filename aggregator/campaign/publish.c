@@ -56,9 +56,10 @@ static dpot_status check_length(const char *what, size_t n, const struct dpot_ca
 {
     return n == campaign->output.size
                ? DPOT_OK
-               : dpot_error_set(error, DPOT_ERR_SHAPE,
-                                "%s has %zu masses for %u output points: give one each", what, n,
-                                campaign->output.size);
+               : dpot_error_set(
+                     error, DPOT_ERR_SHAPE,
+                     "%s has %zu mass%s for %u output points: give one positive mass each", what, n,
+                     n == 1 ? "" : "es", campaign->output.size);
 }
 
 static dpot_status read_masses(const json_t *value, const struct dpot_campaign *campaign, double *m,

@@ -157,9 +157,9 @@ static dpot_status read_places(const json_t *spec, struct dpot_campaign *campaig
         status = read_output(spec, campaign, error);
     }
     if (status == DPOT_OK && campaign->output.dim != campaign->domain.dim) {
-        return dpot_error_set(error, DPOT_ERR_SHAPE,
-                              "output has %u coordinates and domain %u: they must agree",
-                              campaign->output.dim, campaign->domain.dim);
+        return dpot_error_set(
+            error, DPOT_ERR_SHAPE, "output has %u coordinate%s and domain %u: they must agree",
+            campaign->output.dim, DPOT_S(campaign->output.dim), campaign->domain.dim);
     }
     if (status == DPOT_OK) {
         status = read_metric(spec, campaign, error);

@@ -80,9 +80,9 @@ static dpot_status check_dim(const struct spec_vector_set *set,
 {
     if (transform->id == DPOT_TRANSFORM_DCT && set->dim != transform->n_keep) {
         return dpot_error_set(error, DPOT_ERR_SHAPE,
-                              "domain has %u coordinates and mechanism.transform keeps %u: the "
+                              "domain has %u coordinate%s and mechanism.transform keeps %u: the "
                               "domain is that of the kept coefficients",
-                              set->dim, transform->n_keep);
+                              set->dim, DPOT_S(set->dim), transform->n_keep);
     }
     return DPOT_OK;
 }

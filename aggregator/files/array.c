@@ -108,8 +108,8 @@ static dpot_status check_entries(const struct array *array, enum array_type type
     return DPOT_OK;
 }
 
-dpot_status array_write(const char *path, const struct array *array, enum array_type type,
-                        struct dpot_error *error)
+static dpot_status write_as(const char *path, const struct array *array, enum array_type type,
+                            const char *names, struct dpot_error *error)
 {
     struct output output;
     if (!array_can_write(path)) {
@@ -126,7 +126,22 @@ dpot_status array_write(const char *path, const struct array *array, enum array_
     if (is_npy(path)) {
         npy_write(output.stream, array, type);
     } else {
+        if (names) {
+            (void)fprintf(output.stream, "%s\n", names); /* commit sees ferror */
+        }
         csv_write(output.stream, array, type);
     }
     return output_commit(&output, error);
+}
+
+dpot_status array_write(const char *path, const struct array *array, enum array_type type,
+                        struct dpot_error *error)
+{
+    return write_as(path, array, type, NULL, error);
+}
+
+dpot_status array_write_named(const char *path, const struct array *array, const char *names,
+                              struct dpot_error *error)
+{
+    return write_as(path, array, ARRAY_F8, names, error);
 }

@@ -44,4 +44,9 @@ bool array_can_write(const char *path);
 DPOT_WARN_UNUSED dpot_status array_write(const char *path, const struct array *array,
                                          enum array_type type, struct dpot_error *error);
 
+/* The same of a table (ARRAY_F8) whose columns have names: "a,b,c", the first line of a CSV. A .npy has
+ * no place for them. */
+DPOT_WARN_UNUSED dpot_status array_write_named(const char *path, const struct array *array,
+                                               const char *names, struct dpot_error *error);
+
 #endif

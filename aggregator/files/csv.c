@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIELD_MAX 255 /* bytes of one field */
-#define SHOWN_MAX 33  /* of a field in a sentence, with the NUL */
+#define FIELD_MAX 255   /* bytes of one field */
+#define SHOWN_MAX 33    /* of a field in a sentence, with the NUL */
+#define QUOTES_MAX 64   /* in one field */
+#define BLANKS_MAX 1000 /* empty lines at the end */
 
 /* A field of the first line that is told about when that line is refused. */
 struct culprit {
@@ -25,7 +27,7 @@ struct reader {
     size_t n_cols;          /* 0 until the first row is known */
     size_t n_fields;        /* of the row being read */
     size_t n_numbers;       /* of them */
-    size_t blank_line;      /* an empty line seen, 0: none */
+    size_t blank_line;      /* the first empty line seen, 0: none */
     size_t n_texts;         /* fields of the first line that are neither empty nor a number */
     struct culprit text;    /* its first field that is no number, */
     struct culprit numeric; /* and the first of those that begins like one */
@@ -80,6 +82,7 @@ static dpot_status push(struct reader *r, double value)
 static dpot_status read_field(struct reader *r, int *stop)
 {
     int is_quoted = 0;
+    size_t n_quotes = 0;
     r->field_len = 0;
     for (;;) {
         const int c = getc(r->stream);
@@ -92,6 +95,9 @@ static dpot_status read_field(struct reader *r, int *stop)
         }
         if (c == '"' && (is_quoted || strspn(r->field, " \t") >= r->field_len)) {
             is_quoted = !is_quoted;
+            if (++n_quotes > QUOTES_MAX) { /* they make no field longer: an endless row of them */
+                return refuse(r, DPOT_ERR_MALFORMED, "has more than 64 quotes: remove them");
+            }
             continue;
         }
         if (r->field_len == FIELD_MAX) {
@@ -253,9 +259,24 @@ static dpot_status check_width(const struct reader *r)
         return DPOT_OK;
     }
     return dpot_error_set(r->error, DPOT_ERR_MALFORMED,
-                          "line %zu has %zu columns where %zu were expected: rows must not be "
+                          "line %zu has %zu column%s where %zu were expected: rows must not be "
                           "ragged",
-                          r->line, r->n_fields, r->n_cols);
+                          r->line, r->n_fields, DPOT_S(r->n_fields), r->n_cols);
+}
+
+/* Empty lines may end a file, but not without end. */
+static dpot_status note_blank(struct reader *r, int stop)
+{
+    if (stop == EOF) {
+        return DPOT_OK;
+    }
+    if (r->blank_line == 0) {
+        r->blank_line = r->line;
+    }
+    return r->line - r->blank_line < BLANKS_MAX
+               ? DPOT_OK
+               : refuse(r, DPOT_ERR_TOO_LARGE,
+                        "is one empty line too many (at most 1000 in a row)");
 }
 
 /* Reads one line; *stop is EOF after the last. */
@@ -270,8 +291,7 @@ static dpot_status read_line(struct reader *r, int is_first_row, int *stop)
             return status;
         }
         if (r->n_fields == 0 && *stop != ',' && !r->field[0]) {
-            r->blank_line = *stop == EOF ? r->blank_line : r->line;
-            return DPOT_OK;
+            return note_blank(r, *stop);
         }
         if (r->blank_line) {
             r->line = r->blank_line;

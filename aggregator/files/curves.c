@@ -115,14 +115,14 @@ static dpot_status check_columns(const struct curves *c, struct dpot_error *erro
 {
     if (c->has_error_bars && (c->n_cols % 2 == 0 || c->n_cols < 3)) {
         return dpot_error_set(error, DPOT_ERR_SHAPE,
-                              "%zu columns: with error bars give x, and two columns for every "
+                              "%zu column%s: with error bars give x, and two columns for every "
                               "curve, its values and half the length of their bars",
-                              c->n_cols);
+                              c->n_cols, DPOT_S(c->n_cols));
     }
     if (c->n_cols < 2 || c->n_cols > column_of(c, CURVES_MAX)) {
         return dpot_error_set(error, DPOT_ERR_SHAPE,
-                              "%zu columns: give x and 1 to %d curves, %zu columns at most",
-                              c->n_cols, CURVES_MAX, column_of(c, CURVES_MAX));
+                              "%zu column%s: give x and 1 to %d curves, %zu columns at most",
+                              c->n_cols, DPOT_S(c->n_cols), CURVES_MAX, column_of(c, CURVES_MAX));
     }
     return DPOT_OK;
 }

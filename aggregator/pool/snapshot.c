@@ -46,10 +46,11 @@ dpot_status snapshot_check_ready(const struct snapshot *snapshot, struct dpot_er
     const uint64_t min_pool = snapshot->campaign->min_pool;
     if (snapshot->n_accepted < min_pool) {
         return dpot_error_set(error, DPOT_ERR_STATE,
-                              "not yet: %llu of %llu accepted reports in revision %u: wait until "
+                              "not yet: %llu of %llu accepted report%s in revision %u: wait until "
                               "the pool reaches the campaign's min_pool",
                               (unsigned long long)snapshot->n_accepted,
-                              (unsigned long long)min_pool, snapshot->campaign->revision);
+                              (unsigned long long)min_pool, DPOT_S(min_pool),
+                              snapshot->campaign->revision);
     }
     return DPOT_OK;
 }
@@ -123,9 +124,10 @@ dpot_status snapshot_read(const struct snapshot *snapshot, store_each_report eac
     }
     if (status == DPOT_OK && !reading.is_ended && reading.n < reading.n_max) {
         return dpot_error_set(error, DPOT_ERR_CORRUPT,
-                              "the store holds %llu reports and counted %llu: restore it from a "
+                              "the store holds %llu report%s and counted %llu: restore it from a "
                               "backup",
-                              (unsigned long long)reading.n, (unsigned long long)reading.n_max);
+                              (unsigned long long)reading.n, DPOT_S(reading.n),
+                              (unsigned long long)reading.n_max);
     }
     return status;
 }

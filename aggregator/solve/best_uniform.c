@@ -195,7 +195,7 @@ dpot_status best_uniform(struct phi *phi, const struct solve_control *control, d
         return status;
     }
     result->outcome = find_mass(&search, control);
-    result->lower_bound = find_lower_bound(&search);
+    result->lower_bound = fmax(find_lower_bound(&search), 0); /* costs are not negative */
     result->iterations = search.n_evaluations;
     result->total_mass = search.best_mass;
     set_uniform(&search, search.best_mass);

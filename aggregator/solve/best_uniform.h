@@ -18,8 +18,10 @@
 struct best_uniform_result {
     double total_mass;
     double objective;
-    double lower_bound; /* on the objective of ANY base measure: inequality (D) of solve/phi.h */
-    size_t iterations;  /* evaluations of the objective */
+    double
+        lower_bound; /* on the objective of ANY base measure: inequality (D) of solve/phi.h; at least
+                           0, which says only that costs are not negative */
+    size_t iterations; /* evaluations of the objective */
     enum solve_outcome outcome;
 };
 

@@ -123,7 +123,7 @@ static void start(struct mirror_descent *s)
     memset(s->average, 0, n * sizeof *s->average);
     memset(s->w, 0, 4 * k * sizeof *s->w);
     s->best_objective = s->average_objective = INFINITY;
-    s->lower_bound = -INFINITY;
+    s->lower_bound = 0; /* costs are not negative */
     s->course_len = 0;
 }
 

@@ -50,7 +50,7 @@ struct mirror_descent_result {
     double best_objective;
     const double *average; /* (n_cols) mean of all iterates: the published answer */
     double average_objective;
-    double lower_bound; /* on the objective of any base measure */
+    double lower_bound; /* on the objective of any base measure; at least 0 */
     double relative_gap;
     size_t iterations;
     enum solve_outcome outcome;

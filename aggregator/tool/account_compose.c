@@ -12,6 +12,7 @@
 #define LABEL_MAX 64
 #define DELTA_MIN 1e-300
 #define EXACT_MAX 9e15
+#define SPARE_MIN 1e-9 /* of the given delta: less is rounding */
 
 static const struct option options[] = {
     {"spend", "FILE", "JSON list of {mechanism, epsilon | rho | mu, delta, count}"},
@@ -227,6 +228,21 @@ static json_t *describe_assumptions(const struct composition compositions[ACCOUN
     return list;
 }
 
+/* Basic composition of parts that bring their deltas has no use for more. */
+static void put_spare_delta(struct compose_job *job, enum accountant best, double delta)
+{
+    const double spare = job->delta - delta;
+    if (!(job->delta > 0 && spare > SPARE_MIN * job->delta)) {
+        return;
+    }
+    run_put_number(job->run, "spare_delta", spare);
+    run_put_text(job->run, "spare_delta_note",
+                 best == ACCOUNTANT_BASIC
+                     ? "basic gives the smallest epsilon here and needs only the delta above: what "
+                       "is left of --delta buys nothing, the other accountants use it and say more"
+                     : "the accountant above needs no more of --delta");
+}
+
 static dpot_status put_result(struct compose_job *job)
 {
     struct run *run = job->run;
@@ -251,6 +267,7 @@ static dpot_status put_result(struct compose_job *job)
     run_put_number(run, "epsilon", compositions[best].epsilon);
     run_put_number(run, "delta", compositions[best].delta);
     run_put_text(run, "accountant", accountant_name(best));
+    put_spare_delta(job, best, compositions[best].delta);
     put_releases(job);
     for (enum accountant a = ACCOUNTANT_BASIC; a < ACCOUNTANTS; a++) {
         run_put(run, accountant_name(a), describe(&compositions[a]));
@@ -281,20 +298,22 @@ static dpot_status run_compose(struct run *run)
 const struct command command_account_compose = {
     .name = "account compose",
     .summary = "what several releases cost together, by four accountants",
-    .details = "FILE is a JSON list of objects: mechanism (a name; \"gaussian\" counts as Gaussian "
-               "noise),\n"
-               "one of epsilon, rho (zCDP), mu (GDP, that is diameter / sigma), delta (default 0; "
-               "beside rho\n"
-               "or mu: where basic converts), count (default 1), note (ignored).\n"
-               "  basic    sums of epsilon and delta; rho and mu converted one by one\n"
-               "  zcdp     sum of rho, converted at the total delta\n"
-               "  gdp      root of the sum of mu^2: when every part is given by mu\n"
-               "  optimal  equal pure epsilons, the exact answer\n"
-               "Keys: epsilon, delta and accountant of the smallest epsilon; each accountant's own "
-               "epsilon\n"
-               "and delta (null and why_not when it does not apply); releases, assumptions. "
-               "Without --delta\n"
-               "the total delta is the sum of those in the list. All numbers are rounded up.",
+    .details =
+        "FILE is a JSON list of objects: mechanism (a name; \"gaussian\" counts as Gaussian "
+        "noise),\n"
+        "one of epsilon, rho (zCDP), mu (GDP, that is diameter / sigma), delta (default 0; "
+        "beside rho\n"
+        "or mu: where basic converts), count (default 1), note (ignored).\n"
+        "  basic    sums of epsilon and delta; rho and mu converted one by one\n"
+        "  zcdp     sum of rho, converted at the total delta\n"
+        "  gdp      root of the sum of mu^2: when every part is given by mu\n"
+        "  optimal  equal pure epsilons, the exact answer\n"
+        "Keys: epsilon, delta and accountant of the smallest epsilon; each accountant's own "
+        "epsilon\n"
+        "and delta (null and why_not when it does not apply); releases, assumptions. "
+        "Without --delta\n"
+        "the total delta is the sum of those in the list. spare_delta (with a note) is what the\n"
+        "best accountant leaves of --delta. All numbers are rounded up.",
     .example = "dpot account compose --spend spend.json --delta 1e-6",
     .options = options,
     .run = run_compose,

@@ -35,7 +35,7 @@ static const struct option options[] = {
     {"weights", "F", "(k,) minimise the weighted mean over inputs, not the worst case"},
     {"normalize", NULL, "scale the weights to sum 1"},
     {"out", "F", "the base measure (kv,), with its total mass; F.json holds the result too"},
-    {"trajectory", "F", "mirror: the course (n, 5), columns as below"},
+    {"trajectory", "F", "mirror: the course (n, 5), a .csv with a header, columns as below"},
     {NULL, NULL, NULL},
 };
 
@@ -152,8 +152,8 @@ static dpot_status load_weights_option(struct base_measure_job *job)
     const dpot_status status = load_weights(run, "weights", job->cost.n_rows, &job->weights);
     if (status == DPOT_OK && !job->weights.is_vector && job->weights.n_rows != 1) {
         return dpot_error_set(&run->error, DPOT_ERR_SHAPE,
-                              "--weights has %zu rows: give one weight per input point",
-                              job->weights.n_rows);
+                              "--weights has %zu row%s: give one weight per input point",
+                              job->weights.n_rows, DPOT_S(job->weights.n_rows));
     }
     return status;
 }
@@ -227,7 +227,10 @@ static dpot_status write_trajectory(struct base_measure_job *job,
         memcpy(course.values + 5 * i, row, sizeof row);
     }
     if (status == DPOT_OK) {
-        status = array_write(job->trajectory_path, &course, ARRAY_F8, &job->run->error);
+        status = array_write_named(job->trajectory_path, &course,
+                                   "iteration,iterate_objective,best_objective,"
+                                   "average_objective,lower_bound",
+                                   &job->run->error);
     }
     array_release(&course);
     return status;
@@ -250,9 +253,10 @@ static void take_result(struct base_measure_job *job, const struct mirror_descen
     run_put_number(run, "average_objective", result->average_objective);
     if (job->objective > job->uniform_objective) {
         run_warn(run,
-                 "after %zu iterations the best uniform measure is still better (objective %.6g, "
+                 "after %zu iteration%s the best uniform measure is still better (objective %.6g, "
                  "not %.6g): allow more with --max-iterations, or use --method uniform",
-                 result->iterations, job->uniform_objective, job->objective);
+                 result->iterations, DPOT_S(result->iterations), job->uniform_objective,
+                 job->objective);
     }
 }
 
@@ -364,12 +368,16 @@ const struct command command_base_measure = {
         "           better of the mean of the iterates (the published answer) and the best one.\n"
         "           Reaching N before the gap is not a failure: the gap says what was reached.\n"
         "Keys: objective, worst_case (largest phi_i(m)^(1/p); p is --power, also with --cost),\n"
-        "lower_bound (no base measure has a smaller objective), relative_gap ((objective -\n"
-        "lower_bound) / objective), total_mass, iterations, seconds, outcome (converged or\n"
-        "iteration_limit), method, minimises, uniform_objective, best_objective and\n"
-        "average_objective (mirror), epsilon, power, k, kv.\n"
-        "Columns of --trajectory: iteration, objective of the iterate, of the best one, of the\n"
-        "mean, lower bound.",
+        "lower_bound (a proof that no base measure has a smaller objective; 0 proves nothing more\n"
+        "than that costs are not negative), relative_gap ((objective - lower_bound) / objective: "
+        "how\n"
+        "much better another measure might be at most), total_mass, iterations, seconds, outcome\n"
+        "(converged: the method has ended, uniform at the best total mass; or iteration_limit),\n"
+        "method, minimises, uniform_objective, best_objective and average_objective (mirror),\n"
+        "epsilon, power, k, kv.\n"
+        "Columns of --trajectory, named in the first line of a .csv: iteration, "
+        "iterate_objective,\n"
+        "best_objective, average_objective (of the mean), lower_bound.",
     .example = "dpot base-measure --x grid.csv --metric euclidean --power 2 --epsilon 1 "
                "--method mirror --out m.npy",
     .options = options,

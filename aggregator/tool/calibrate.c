@@ -24,7 +24,9 @@ static const struct option options[] = {
     {"delta", "D", "gaussian: failure probability, above 0, below 1"},
     {"l1-diameter", "X", "laplace: the largest l1 distance of two inputs"},
     {"l2-diameter", "X", "gaussian: the largest l2 distance of two inputs"},
-    {"domain", "SPEC", "the set of inputs as JSON, or a file with it: integers for a campaign"},
+    {"domain", "SPEC",
+     "the set of inputs or a whole campaign SPEC, as JSON or a file with it: integers for a "
+     "campaign"},
     {"formula", "F", "gaussian: analytic (default, exact) or paper (equation 5, more noise)"},
     {NULL, NULL, NULL},
 };
@@ -320,7 +322,7 @@ static dpot_status run_gaussian(struct run *run)
     "SPEC is {\"type\":\"box\",\"lo\":[..],\"hi\":[..]} (or numbers lo, hi and \"dim\"),\n"        \
     "{\"type\":\"l1_ball\"|\"l2_ball\",\"radius\":R,\"dim\":D} or "                                \
     "{\"type\":\"sphere\",\"dim\":D} "                                                             \
-    "(radius 1).\n"                                                                                \
+    "(radius 1), or a campaign's SPEC, whose domain is taken.\n"                                   \
     "With it the answer is the integers of a campaign, checked by the inequality of the device:\n" \
     "scale_log2, grid_step, grid_radius or grid_lo and grid_hi, effective_epsilon and\n"           \
     "effective_delta (what the device is charged at least), loss against continuous_scale.\n"

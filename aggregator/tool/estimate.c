@@ -85,9 +85,10 @@ static dpot_status check_pool(struct estimate *e, const struct array *array)
     }
     if (array->n_rows < e->file.campaign.min_pool) {
         return RUN_FAIL(run, EXIT_CODE_NOT_READY, DPOT_ERR_NOT_OPEN,
-                        "the pool has %zu of %llu reports: wait until it reaches the campaign's "
+                        "the pool has %zu of %llu report%s: wait until it reaches the campaign's "
                         "min_pool",
-                        array->n_rows, (unsigned long long)e->file.campaign.min_pool);
+                        array->n_rows, (unsigned long long)e->file.campaign.min_pool,
+                        DPOT_S(e->file.campaign.min_pool));
     }
     return DPOT_OK;
 }

@@ -77,8 +77,8 @@ dpot_status load_weights(struct run *run, const char *name, size_t width, struct
     const size_t n_measures = is_column ? 1 : array->n_rows;
     if (width != 0 && n != width) {
         status = dpot_error_set(&run->error, DPOT_ERR_SHAPE,
-                                "--%s %s has %zu weights for %zu points: they must agree", name,
-                                option_text(run, name), n, width);
+                                "--%s %s has %zu weight%s for %zu point%s: they must agree", name,
+                                option_text(run, name), n, DPOT_S(n), width, DPOT_S(width));
     }
     array->is_vector = is_column;
     for (size_t r = 0; status == DPOT_OK && r < n_measures; r++) {
@@ -242,13 +242,13 @@ static dpot_status check_points(struct run *run, const char *x_name, const char 
 {
     if (x->n_cols != v->n_cols) {
         return dpot_error_set(&run->error, DPOT_ERR_SHAPE,
-                              "--%s has %zu coordinates and --%s has %zu: they must agree", x_name,
-                              x->n_cols, v_name, v->n_cols);
+                              "--%s has %zu coordinate%s and --%s has %zu: they must agree", x_name,
+                              x->n_cols, DPOT_S(x->n_cols), v_name, v->n_cols);
     }
     if (dpot_metric_check(metric, (uint32_t)x->n_cols) != DPOT_OK) {
         return dpot_error_set(
-            &run->error, DPOT_ERR_SHAPE, "--metric %s does not take %zu coordinates: %s",
-            dpot_metric_name(metric->id), x->n_cols,
+            &run->error, DPOT_ERR_SHAPE, "--metric %s does not take %zu coordinate%s: %s",
+            dpot_metric_name(metric->id), x->n_cols, DPOT_S(x->n_cols),
             metric->id == DPOT_METRIC_HAVERSINE ? "give (latitude, longitude)" : "give one column");
     }
     const dpot_status status = check_coordinates(run, x_name, metric, x);

@@ -110,8 +110,8 @@ dpot_status plot_load_border(struct run *run, struct array *border)
         const size_t n_cols = border->n_cols;
         array_release(border);
         return dpot_error_set(&run->error, DPOT_ERR_SHAPE,
-                              "--border %s has %zu columns: give latitude and longitude",
-                              option_text(run, "border"), n_cols);
+                              "--border %s has %zu column%s: give latitude and longitude",
+                              option_text(run, "border"), n_cols, DPOT_S(n_cols));
     }
     return status;
 }
@@ -131,7 +131,9 @@ dpot_status plot_finish(struct run *run, dpot_status status, const struct pictur
 /* ---- curves ---- */
 
 static const struct option curves_options[] = {
-    {"in", "F", "columns x, y1, y2, ...; the header of a .csv names axis and curves"},
+    {"in", "F",
+     "columns x, y1, y2, ..., or one column of y over 0, 1, 2, ...; the header of a .csv names "
+     "them"},
     {"log-x", NULL, "logarithmic horizontal axis"},
     {"log-y", NULL, "logarithmic vertical axis"},
     {"from-zero", NULL, "the vertical axis shows 0 too"},
@@ -184,12 +186,38 @@ static dpot_status draw_curves(struct run *run, const struct picture_caption *ca
         return status;
     }
     if (n_left_out > 0) {
-        run_warn(run,
-                 "%zu values are not finite or, on a logarithmic axis, not above 0: they "
-                 "are gaps in the curves",
-                 n_left_out);
+        run_warn(
+            run,
+            n_left_out == 1
+                ? "%zu value is not finite or, on a logarithmic axis, not above 0: it is a gap "
+                  "in the curves"
+                : "%zu values are not finite or, on a logarithmic axis, not above 0: they are "
+                  "gaps in the curves",
+            n_left_out);
     }
     run_put_integer(run, "left_out", n_left_out);
+    return DPOT_OK;
+}
+
+/* A single column, such as weights on a line or ring, is drawn over its numbers 0, 1, 2, ... */
+static dpot_status number_rows(struct run *run, struct array *table, struct names *names)
+{
+    struct array numbered = {0};
+    if (table->n_cols != 1 || option_is_given(run, "error-bars")) {
+        return DPOT_OK;
+    }
+    const dpot_status status = array_init(&numbered, table->n_rows, 2, false);
+    if (status != DPOT_OK) {
+        return dpot_error_set(&run->error, status, "out of memory for %zu points", table->n_rows);
+    }
+    for (size_t i = 0; i < table->n_rows; i++) {
+        numbered.values[2 * i] = (double)i;
+        numbered.values[2 * i + 1] = table->values[i];
+    }
+    names->pointers[1] = names->pointers[0];
+    names->pointers[0] = NULL;
+    array_release(table);
+    *table = numbered;
     return DPOT_OK;
 }
 
@@ -211,6 +239,9 @@ static dpot_status run_curves(struct run *run)
     }
     if (status == DPOT_OK) {
         status = load_names(run, &names);
+    }
+    if (status == DPOT_OK) {
+        status = number_rows(run, &table, &names);
     }
     if (status == DPOT_OK) {
         status = draw_curves(run, &caption, &table, &names);

@@ -84,8 +84,9 @@ static dpot_status split_titles(struct heatmap_job *job)
         rest = bar ? bar + 1 : NULL;
     }
     if (n != job->heatmap.n_panels) {
-        return RUN_USAGE(job->run, "--titles has %zu titles for %zu heat maps: separate them by |",
-                         n, job->heatmap.n_panels);
+        return RUN_USAGE(job->run,
+                         "--titles has %zu title%s for %zu heat map%s: separate them by |", n,
+                         DPOT_S(n), job->heatmap.n_panels, DPOT_S(job->heatmap.n_panels));
     }
     return DPOT_OK;
 }
@@ -127,6 +128,14 @@ static dpot_status read_grid(struct heatmap_job *job)
     return status;
 }
 
+/* What draws weights of other output points. */
+static const char *advice_for(const struct dpot_domain *output)
+{
+    return output->dim == 1   ? " but lie on a line or ring: draw the weights with dpot plot curves"
+           : output->dim == 2 ? ": draw them with dpot plot points"
+                              : ": no picture shows them, look at the numbers";
+}
+
 static dpot_status load_grid(struct heatmap_job *job)
 {
     struct run *run = job->run;
@@ -144,8 +153,8 @@ static dpot_status load_grid(struct heatmap_job *job)
     if (output->type != DPOT_DOMAIN_GRID || output->dim != 2) {
         status = dpot_error_set(&run->error, DPOT_ERR_SHAPE,
                                 "the output points of campaign %.200s are no grid of two "
-                                "coordinates: draw them with dpot plot points",
-                                path);
+                                "coordinates%s",
+                                path, advice_for(output));
     } else {
         h->n_rows = output->shape[0];
         h->n_cols = output->shape[1];
@@ -226,8 +235,8 @@ const struct command command_plot_heatmap = {
     .details =
         "Rows are the first coordinate: the first row is at the bottom when the grid has\n"
         "coordinates (--lo and --hi, or --campaign), on top otherwise. Cells without weight are\n"
-        "grey. A campaign whose metric is haversine gives a map. --range a,b fixes the ends of "
-        "the\n"
+        "grey. A campaign whose metric is haversine gives a map. Weights on a line or a ring are\n"
+        "no heat map: dpot plot curves draws them. --range a,b fixes the ends of the\n"
         "colour scale, so that several pictures can be compared; its bar says when values lie "
         "beyond.\n"
         "Keys: out, width, height (pixels).",
@@ -253,8 +262,8 @@ static dpot_status load_points(struct run *run, struct array *array)
     const dpot_status status = load_finite(run, "in", array);
     if (status == DPOT_OK && array->n_cols != 2) {
         return dpot_error_set(&run->error, DPOT_ERR_SHAPE,
-                              "--in %s has %zu columns: points to draw have two coordinates",
-                              option_text(run, "in"), array->n_cols);
+                              "--in %s has %zu column%s: points to draw have two coordinates",
+                              option_text(run, "in"), array->n_cols, DPOT_S(array->n_cols));
     }
     return status;
 }
@@ -268,8 +277,9 @@ static dpot_status load_point_weights(struct run *run, size_t n, struct array *a
     const bool is_list = array->n_rows == 1 || array->n_cols == 1;
     if (status == DPOT_OK && (!is_list || array->n_rows * array->n_cols != n)) {
         return dpot_error_set(&run->error, DPOT_ERR_SHAPE,
-                              "--weights %s has shape (%zu, %zu) for %zu points: give (%zu,)",
-                              option_text(run, "weights"), array->n_rows, array->n_cols, n, n);
+                              "--weights %s has shape (%zu, %zu) for %zu point%s: give (%zu,)",
+                              option_text(run, "weights"), array->n_rows, array->n_cols, n,
+                              DPOT_S(n), n);
     }
     return status;
 }
@@ -327,7 +337,9 @@ static dpot_status run_points(struct run *run)
 const struct command command_plot_points = {
     .name = "plot points",
     .summary = "draw points in the plane or on a map, coloured by weight",
-    .details = "Both coordinates are drawn to the same scale. Points without weight are grey.\n"
+    .details = "Both coordinates are drawn to the same scale. Without --weights all points are "
+               "blue; with them\n"
+               "those of weight 0 are grey.\n"
                "Keys: out, width, height (pixels).",
     .example = "dpot plot points --in towns.csv --weights people.csv --border border.csv "
                "--out towns.png",

@@ -129,9 +129,10 @@ static dpot_status check_places(const struct array *places, struct dpot_error *e
 {
     if (places->n_cols != 3 || places->n_rows == 0) {
         return dpot_error_set(error, DPOT_ERR_SHAPE,
-                              "the places have %zu columns and %zu rows: give rows of latitude, "
+                              "the places have %zu column%s and %zu row%s: give rows of latitude, "
                               "longitude, people",
-                              places->n_cols, places->n_rows);
+                              places->n_cols, DPOT_S(places->n_cols), places->n_rows,
+                              DPOT_S(places->n_rows));
     }
     double sum = 0;
     for (size_t i = 0; i < places->n_rows; i++) {

@@ -19,26 +19,10 @@ static const struct option options[] = {
     {NULL, NULL, NULL},
 };
 
-static bool is_npy(const char *path)
-{
-    const size_t len = strlen(path);
-    return len >= 4 && strcmp(path + len - 4, ".npy") == 0;
-}
-
 /* CSV with a header, which people open in other programs. */
 static dpot_status write_devices(struct run *run, const char *path, const struct array *devices)
 {
-    struct output output;
-    if (is_npy(path)) {
-        return array_write(path, devices, ARRAY_F8, &run->error);
-    }
-    const dpot_status status = output_open(path, &output, &run->error);
-    if (status != DPOT_OK) {
-        return status;
-    }
-    (void)fputs("device,latitude,longitude,visits\n", output.stream);
-    csv_write(output.stream, devices, ARRAY_F8);
-    return output_commit(&output, &run->error);
+    return array_write_named(path, devices, "device,latitude,longitude,visits", &run->error);
 }
 
 static dpot_status read_options(struct run *run, uint64_t *n_devices, const char **out)

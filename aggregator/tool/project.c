@@ -28,7 +28,7 @@ static const struct option options[] = {
     COST_OPTIONS("x", "v", "input points (k, d), instead of --cost",
                  "output points (kv, d), instead of --cost"),
     {"base-measure", "F",
-     "(kv,), uniform, or uniform:<total mass>; kpm and exponential have their own"},
+     "(kv,), uniform, or uniform:<total mass>; wpm needs it, kpm and exponential have their own"},
     {"epsilon", "E", "privacy parameter, above 0, at most 100"},
     {"exact", NULL, "exact projection (minimum cost flow); baselines: exact transport cost of q"},
     {"lambda", "L",

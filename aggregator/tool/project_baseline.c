@@ -16,10 +16,11 @@ static dpot_status prepare_kpm(struct projection_job *job)
 {
     const size_t k = job->cost.n_rows;
     if (job->cost.n_cols != k) {
-        return dpot_error_set(&job->run->error, DPOT_ERR_SHAPE,
-                              "--method kpm reports points of the domain: there are %zu inputs and "
-                              "%zu outputs",
-                              k, job->cost.n_cols);
+        return dpot_error_set(
+            &job->run->error, DPOT_ERR_SHAPE,
+            "--method kpm reports points of the domain: there are %zu input%s and "
+            "%zu output%s",
+            k, DPOT_S(k), job->cost.n_cols, DPOT_S(job->cost.n_cols));
     }
     for (size_t j = 0; j < k; j++) {
         job->base_measure[j] = dpot_kpm_mass(job->epsilon, k);

@@ -1,5 +1,7 @@
 #include "tool/table.h"
 
+#include "files/number.h"
+
 #include <string.h>
 
 #define NAME_MAX_LEN 120
@@ -7,14 +9,52 @@
 #define DEPTH_MAX 8
 #define SENTENCE_MIN 40 /* bytes; longer texts in a list get a line of their own */
 
-static void format_scalar(char *out, size_t cap, const json_t *value)
+/* The last part of "outer.inner". */
+static const char *last_name(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot ? dot + 1 : name;
+}
+
+static bool is_predicate(const char *name)
+{
+    return strncmp(last_name(name), "is_", 3) == 0;
+}
+
+/* Numbers that are spent, capped or added: a digit left out would understate them. */
+static bool is_privacy(const char *name)
+{
+    static const char *const words[] = {"epsilon", "delta", "rho"};
+    const char *last = last_name(name);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (strstr(last, words[i])) {
+            return true;
+        }
+    }
+    return strcmp(last, "mu") == 0;
+}
+
+static void format_real(char *out, size_t cap, const char *name, double value)
+{
+    if (is_predicate(name) && (value == 0 || value == 1)) {
+        (void)snprintf(out, cap, "%s", value == 1 ? "yes" : "no");
+    } else if (is_privacy(name)) {
+        char digits[NUMBER_SIZE];
+        number_format(value, digits);
+        (void)snprintf(out, cap, "%s", digits);
+    } else {
+        (void)snprintf(out, cap, "%.10g", value);
+    }
+}
+
+static void format_scalar(char *out, size_t cap, const char *name, const json_t *value)
 {
     if (json_is_string(value)) {
         (void)snprintf(out, cap, "%s", json_string_value(value));
     } else if (json_is_integer(value)) {
         (void)snprintf(out, cap, "%lld", (long long)json_integer_value(value));
     } else if (json_is_real(value)) {
-        (void)snprintf(out, cap, "%.10g", json_real_value(value));
+        format_real(out, cap, name, json_real_value(value));
     } else if (json_is_boolean(value)) {
         (void)snprintf(out, cap, "%s", json_is_true(value) ? "yes" : "no");
     } else {
@@ -61,11 +101,11 @@ static void print_list(FILE *stream, const char *name, const json_t *list)
     (void)fprintf(stream, "%-24s ", name);
     for (size_t i = 0; i < n && is_short; i++) {
         char text[128];
-        format_scalar(text, sizeof text, json_array_get(list, i));
+        format_scalar(text, sizeof text, name, json_array_get(list, i));
         (void)fprintf(stream, "%s%s", i > 0 ? ", " : "", text);
     }
     if (!is_short) {
-        (void)fprintf(stream, "(%zu entries)", n);
+        (void)fprintf(stream, n == 1 ? "(%zu entry)" : "(%zu entries)", n);
     }
     (void)fputc('\n', stream);
 }
@@ -83,7 +123,7 @@ static void print_object(FILE *stream, const char *prefix, const json_t *object,
         } else if (json_is_array(value)) {
             print_list(stream, name, value);
         } else {
-            format_scalar(text, sizeof text, value);
+            format_scalar(text, sizeof text, name, value);
             (void)fprintf(stream, "%-24s %s\n", name, text);
         }
     }
@@ -122,11 +162,13 @@ static void print_rows(FILE *stream, const json_t *rows)
                 continue;
             }
             for (size_t r = 0; r < n; r++) {
-                format_scalar(text, sizeof text, json_object_get(json_array_get(rows, r), key));
+                format_scalar(text, sizeof text, key,
+                              json_object_get(json_array_get(rows, r), key));
                 width = strlen(text) > width ? strlen(text) : width;
             }
             if (i > 0) {
-                format_scalar(text, sizeof text, json_object_get(json_array_get(rows, i - 1), key));
+                format_scalar(text, sizeof text, key,
+                              json_object_get(json_array_get(rows, i - 1), key));
             }
             (void)fprintf(stream, "%-*s  ", (int)width, i > 0 ? text : key);
         }
@@ -150,7 +192,7 @@ void table_print(FILE *stream, const json_t *object)
         {
             char text[512];
             if (value != rows) {
-                format_scalar(text, sizeof text, value);
+                format_scalar(text, sizeof text, key, value);
                 (void)fprintf(stream, "%-24s %s\n", key, text);
             }
         }

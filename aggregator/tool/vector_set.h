@@ -1,4 +1,5 @@
-/* --domain of dpot calibrate: a set of vectors as JSON, in the words of a campaign's SPEC. */
+/* --domain of dpot calibrate: a set of vectors as JSON, in the words of a campaign's SPEC, or a whole
+ * SPEC, of which the domain and the dimension of a transform are read. */
 #ifndef DPOT_TOOL_VECTOR_SET_H
 #define DPOT_TOOL_VECTOR_SET_H
 

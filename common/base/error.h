@@ -10,6 +10,9 @@
 #include "base/compiler.h"
 #include "dpot/status.h"
 
+/* "%zu report%s": of one, of many. */
+#define DPOT_S(n) ((n) == 1 ? "" : "s")
+
 struct dpot_error {
     char text[400];
 };

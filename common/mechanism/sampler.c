@@ -299,6 +299,31 @@ uint32_t dpot_weights_draw(const uint64_t *weights, const uint64_t *lower, const
     return (uint32_t)index;
 }
 
+static double largest_mass(const double *m, size_t size)
+{
+    double largest = 0;
+    for (size_t j = 0; j < size; j++) {
+        largest = isfinite(m[j]) ? fmax(largest, m[j]) : largest;
+    }
+    return largest;
+}
+
+static dpot_status refuse_mass(const double *m, size_t size, size_t j, struct dpot_error *error)
+{
+    if (m[j] == 0) {
+        return dpot_error_set(
+            error, DPOT_ERR_RANGE,
+            "the mass of output point %zu (the first is 0) is 0: a point with zero mass is never "
+            "output; give it at least 2^-32 of the largest mass, %.3g, or leave the point out of "
+            "the output points",
+            j, largest_mass(m, size) / MASS_CODE_MAX);
+    }
+    return dpot_error_set(error, DPOT_ERR_RANGE,
+                          "the mass of output point %zu (the first is 0) is %g: give a positive "
+                          "finite one",
+                          j, m[j]);
+}
+
 /* Sum of the masses; what is wrong with the first that is not finite and positive. */
 static dpot_status sum_masses(const double *m, size_t size, double *sum, double *largest,
                               struct dpot_error *error)
@@ -307,10 +332,7 @@ static dpot_status sum_masses(const double *m, size_t size, double *sum, double 
     *largest = 0;
     for (size_t j = 0; j < size; j++) {
         if (!(m[j] > 0) || isinf(m[j])) {
-            return dpot_error_set(error, DPOT_ERR_RANGE,
-                                  "mass %zu of the base measure is %g: masses must be positive and "
-                                  "finite; leave out points without mass",
-                                  j, m[j]);
+            return refuse_mass(m, size, j, error);
         }
         *sum += m[j];
         *largest = fmax(*largest, m[j]);

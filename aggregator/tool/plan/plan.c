@@ -251,15 +251,17 @@ static void warn_of_size(const struct plan *plan)
     const uint64_t min_pool = plan_campaign(plan)->min_pool;
     if (plan->forecast.n < (double)min_pool) {
         run_warn(plan->run,
-                 "%.0f reports are below the campaign's min_pool of %llu: nothing is released of "
+                 "%.0f report%s below the campaign's min_pool of %llu: nothing is released of "
                  "such a pool",
-                 plan->forecast.n, (unsigned long long)min_pool);
+                 plan->forecast.n, plan->forecast.n == 1 ? " is" : "s are",
+                 (unsigned long long)min_pool);
     }
     if (!plan->config.is_fixed && plan->reference.kind == REFERENCE_DEVICES &&
         plan->forecast.n == (double)plan->reference.n_members) {
-        run_warn(plan->run,
-                 "--reference has exactly n devices: if they are those that will report, "
-                 "add --crowd fixed");
+        run_warn(
+            plan->run,
+            "--reference has exactly as many devices as n: if they are those that will report, "
+            "add --crowd fixed");
     }
 }
 

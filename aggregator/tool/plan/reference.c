@@ -4,7 +4,7 @@
 #include "model/measure.h"
 #include "tool/load.h"
 #include "tool/options.h"
-#include "tool/plan/rows.h"
+#include "tool/rows.h"
 
 #include <math.h>
 #include <string.h>
@@ -83,9 +83,9 @@ static dpot_status take_weights(struct run *run, const struct dpot_campaign *cam
     const size_t k = campaign->domain.size;
     if (data->n_rows != k) {
         return dpot_error_set(&run->error, DPOT_ERR_SHAPE,
-                              "--reference has %zu weights and the domain %zu points: give one "
+                              "--reference has %zu weight%s and the domain %zu point%s: give one "
                               "weight a point, or rows of device, coordinates, count",
-                              data->n_rows, k);
+                              data->n_rows, DPOT_S(data->n_rows), k, DPOT_S(k));
     }
     const dpot_status status =
         dpot_weights_check(data->values, k, option_is_given(run, "normalize"), &run->error);
@@ -213,7 +213,8 @@ static dpot_status take_devices(struct run *run, const struct dpot_campaign *cam
                                 const struct array *data, uint64_t n_first, struct reference *r)
 {
     struct rows rows;
-    dpot_status status = rows_init(&rows, data, campaign, n_first, &run->error);
+    dpot_status status =
+        rows_init(&rows, "--reference", ROWS_OR_VECTORS, data, campaign, n_first, &run->error);
     if (status == DPOT_OK) {
         r->kind = REFERENCE_DEVICES;
         r->n_members = rows.n_devices;
@@ -222,7 +223,7 @@ static dpot_status take_devices(struct run *run, const struct dpot_campaign *cam
         rows_release(&rows);
         return status;
     }
-    return dpot_error_prefix(&run->error, status, "--reference");
+    return status;
 }
 
 dpot_status reference_load(struct run *run, const struct dpot_campaign *campaign,

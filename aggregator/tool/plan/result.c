@@ -100,8 +100,8 @@ static void add_reference(const struct plan *plan, json_t *list)
                            "domain");
         return;
     case REFERENCE_DEVICES:
-        add_sentence(list, "the population is that of --reference: %zu devices",
-                     plan->reference.n_members);
+        add_sentence(list, "the population is that of --reference: %zu device%s",
+                     plan->reference.n_members, DPOT_S(plan->reference.n_members));
         return;
     case REFERENCE_NONE:
         break;

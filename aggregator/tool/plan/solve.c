@@ -52,11 +52,11 @@ static dpot_status solve_n(struct plan *plan)
     }
     dpot_status status = search_least(&search, &n, &plan->forecast, &is_reached);
     if (status == DPOT_OK && !is_reached) {
-        status =
-            RUN_USAGE(plan->run,
-                      "--target-error %g is out of reach: with %.0f reports %s is still %.6g "
-                      "(its bias is %.6g)",
-                      plan->target, n, key, plan->forecast.figures[plan->target_figure].mean, bias);
+        status = RUN_USAGE(plan->run,
+                           "--target-error %g is out of reach: with %.0f report%s %s is still %.6g "
+                           "(its bias is %.6g)",
+                           plan->target, n, DPOT_S(n), key,
+                           plan->forecast.figures[plan->target_figure].mean, bias);
     }
     return status == DPOT_OK ? forecast_all(plan, &plan->file.campaign, n) : status;
 }
@@ -103,9 +103,9 @@ static dpot_status refuse_epsilon(struct plan *plan, const struct forecast *last
     }
     return RUN_USAGE(plan->run,
                      "--target-error %g is out of reach: at epsilon %d, the most that devices "
-                     "accept, %s with %llu reports is still %.6g (of which the bias is %.6g)",
+                     "accept, %s with %llu report%s is still %.6g (of which the bias is %.6g)",
                      plan->target, DPOT_EPSILON_CEILING, key, (unsigned long long)plan->n,
-                     last->figures[plan->target_figure].mean,
+                     DPOT_S(plan->n), last->figures[plan->target_figure].mean,
                      last->figures[plan->target_figure].bias);
 }
 

@@ -1,8 +1,7 @@
-/* The crowd of a simulation: rows of data grouped by device.
+/* The crowd of a simulation: rows of data grouped by device (tool/rows.h).
  *
- * A row is (device, coordinates..., [count]); in campaigns of a vector mechanism the coordinates are
- * a vector, and a device with several rows has their mean, weighted by the counts. The devices are the first N that appear; the rows of a
- * device need not be together in the file. The truth about the crowd (nearest domain points, the mean
+ * In campaigns of a vector mechanism the coordinates are a vector, and a device with several rows has
+ * their mean, weighted by the counts. The devices are the first N that appear. The truth about the crowd (nearest domain points, the mean
  * measure) is computed here, outside the client: it is what an estimate is compared with. */
 #ifndef DPOT_TOOL_SIMULATE_CROWD_H
 #define DPOT_TOOL_SIMULATE_CROWD_H

@@ -100,10 +100,10 @@ Test(base_measure, bad_masses_and_totals_are_refused_naming_them)
         dpot_status status;
         const char *said;
     } cases[] = {
-        {{.5, NAN, .5}, DPOT_ERR_RANGE, "mass 1 of the base measure is nan"},
-        {{.5, .5, INFINITY}, DPOT_ERR_RANGE, "mass 2 of the base measure is inf"},
-        {{-.5, 1, .5}, DPOT_ERR_RANGE, "mass 0 of the base measure is -0.5"},
-        {{.5, 0, .5}, DPOT_ERR_RANGE, "mass 1 of the base measure is 0"},
+        {{.5, NAN, .5}, DPOT_ERR_RANGE, "the mass of output point 1 (the first is 0) is nan"},
+        {{.5, .5, INFINITY}, DPOT_ERR_RANGE, "the mass of output point 2 (the first is 0) is inf"},
+        {{-.5, 1, .5}, DPOT_ERR_RANGE, "the mass of output point 0 (the first is 0) is -0.5"},
+        {{.5, 0, .5}, DPOT_ERR_RANGE, "the mass of output point 1 (the first is 0) is 0"},
         {{.2, .2, .2}, DPOT_ERR_INFEASIBLE, "total mass 0.6"},
         {{.6, .6, .6}, DPOT_ERR_INFEASIBLE, "total mass 1.8"},
         {{1e308, 1e308, 1e308}, DPOT_ERR_INFEASIBLE, "total mass inf"},

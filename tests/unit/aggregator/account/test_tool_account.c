@@ -6,6 +6,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -205,5 +206,41 @@ Test(account_tool, shuffle_of_a_trillion_users_ends_soon)
     json_t *r = expect_json("account shuffle --epsilon0 4 --n 1000000000000 --delta 1e-9", 0);
     cr_assert(number_of(r, "tight_epsilon") > 0 && number_of(r, "epsilon") < 1e-3);
     cr_assert_leq(time(NULL) - start, 60, "about a second without sanitizers");
+    json_decref(r);
+}
+
+/* The number behind a name of the human table. */
+static double shown(const struct process *p, const char *name)
+{
+    const char *line = strstr(p->out, name);
+    cr_assert_not_null(line, "%s: %s", name, p->out);
+    return strtod(line + strlen(name), NULL);
+}
+
+Test(account_tool, the_table_shows_no_epsilon_smaller_than_it_is)
+{
+    static struct process p;
+    json_t *r = composed("[{\"mechanism\":\"wpm\",\"epsilon\":0.1,\"count\":3},"
+                         "{\"mechanism\":\"gaussian\",\"rho\":0.0123456789012345}]",
+                         "--delta 1e-6");
+    process_run(&p, "account compose --spend spend.json --delta 1e-6");
+    cr_assert_eq(p.exit_code, 0, "%s", p.err);
+    cr_assert_eq(shown(&p, "\nzcdp.epsilon"), member(r, "zcdp", "epsilon"));
+    cr_assert_eq(shown(&p, "\nzcdp.rho"), member(r, "zcdp", "rho"));
+    cr_assert_eq(shown(&p, "epsilon "), number_of(r, "epsilon"));
+    json_decref(r);
+}
+
+Test(account_tool, a_delta_that_basic_leaves_over_is_told)
+{
+    json_t *r = composed("[{\"mechanism\":\"a\",\"epsilon\":0.1,\"delta\":1e-7},"
+                         "{\"mechanism\":\"b\",\"epsilon\":0.2}]",
+                         "--delta 1e-6");
+    cr_assert_eq(number_of(r, "delta"), 1e-7);
+    cr_assert_float_eq(number_of(r, "spare_delta"), 9e-7, 1e-18);
+    cr_assert_not_null(strstr(json_string_value(json_object_get(r, "spare_delta_note")), "basic"));
+    json_decref(r);
+    r = composed("[{\"mechanism\":\"gaussian\",\"rho\":0.1}]", "--delta 1e-6");
+    cr_assert_null(json_object_get(r, "spare_delta"));
     json_decref(r);
 }

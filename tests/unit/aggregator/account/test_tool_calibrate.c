@@ -205,3 +205,28 @@ Test(calibrate_tool, a_domain_nested_without_end_is_refused)
     write_text("deep.json", text);
     expect_exit(GAUSSIAN "--domain deep.json", 3, "--domain: deep.json");
 }
+
+static void expect_same_scale(const char *a, const char *b)
+{
+    json_t *of_a = calibrated(a), *of_b = calibrated(b);
+    cr_assert_eq(number_of(of_a, "scale"), number_of(of_b, "scale"));
+    cr_assert_eq(number_of(of_a, "dim"), number_of(of_b, "dim"));
+    json_decref(of_a);
+    json_decref(of_b);
+}
+
+Test(calibrate_tool, a_whole_campaign_spec_stands_for_its_domain)
+{
+    write_text("domain.json", "{\"type\":\"l2_ball\",\"radius\":3,\"dim\":5}");
+    write_text("spec.json", "{\"name\":\"v\",\"domain\":{\"type\":\"l2_ball\",\"radius\":3,"
+                            "\"dim\":5},\"mechanism\":{\"type\":\"gaussian\"},\"rounds\":1}");
+    write_text("dct.json",
+               "{\"domain\":{\"type\":\"l2_ball\",\"radius\":3},\"mechanism\":{\"type\":"
+               "\"gaussian\",\"transform\":{\"type\":\"dct\",\"shape\":[4,4],"
+               "\"keep\":5}}}");
+    write_text("ring.json", "{\"domain\":{\"type\":\"ring\",\"size\":9}}");
+#define OF_SET "calibrate gaussian --epsilon 2 --delta 1e-6 --domain "
+    expect_same_scale(OF_SET "domain.json", OF_SET "spec.json");
+    expect_same_scale(OF_SET "domain.json", OF_SET "dct.json");
+    expect_exit(OF_SET "ring.json", 3, "domain.type is \"ring\"");
+}

@@ -136,6 +136,39 @@ Test(revise, a_campaign_never_goes_back_to_an_older_draft)
     cr_assert_not_null(strstr(error.text, "revision 3"), "%s", error.text);
 }
 
+static int count_one(void *ctx, const struct revision_record *record)
+{
+    (void)record;
+    ++*(size_t *)ctx;
+    return 0;
+}
+
+static size_t count_revisions(void)
+{
+    size_t n = 0;
+    cr_assert_eq(store_list_revisions(rig.store, count_one, &n, NULL), DPOT_OK);
+    return n;
+}
+
+Test(revise, an_infeasible_total_mass_is_refused_before_anything_is_stored)
+{
+    const size_t n = count_revisions();
+    refuse("{\"base_measure\":[1e-301,1e-301,1e-301,1e-301,1e-301,1e-301,1e-301,1e-301,1e-301,"
+           "1e-301]}",
+           DPOT_ERR_INFEASIBLE, "total mass 1e-300");
+    refuse("{\"base_measure\":[1e300,1,1,1,1,1,1,1,1,1]}", DPOT_ERR_INFEASIBLE, "total mass");
+    cr_assert_eq(count_revisions(), n);
+}
+
+Test(revise, a_zero_mass_is_refused_with_its_point_the_reason_and_the_remedy)
+{
+    static const char change[] = "{\"base_measure\":[0.2,0.1,0.1,0,0.1,0.1,0.1,0.1,0.1,0.1]}";
+    refuse(change, DPOT_ERR_RANGE, "output point 3");
+    refuse(change, DPOT_ERR_RANGE, "never output");
+    refuse(change, DPOT_ERR_RANGE, "give it at least");
+    refuse(change, DPOT_ERR_RANGE, "leave the point out");
+}
+
 Test(revise, a_wrong_base_measure_is_refused_with_its_value)
 {
     refuse("{\"base_measure\":[0,0.1,0.1,0.1,0.1,0.1,0.1,0.1,0.1,0.1]}", DPOT_ERR_RANGE, "0");

@@ -72,7 +72,7 @@ Test(csv, nan_and_infinity_are_read_for_callers_to_refuse)
 
 Test(csv, ragged_rows_are_refused_with_their_line)
 {
-    expect_refused(DPOT_ERR_MALFORMED, "1,2\n3\n", "line 2 has 1 columns where 2");
+    expect_refused(DPOT_ERR_MALFORMED, "1,2\n3\n", "line 2 has 1 column where 2");
     expect_refused(DPOT_ERR_MALFORMED, "1,2\n3,4,5\n", "line 2 has 3 columns");
     expect_refused(DPOT_ERR_MALFORMED, "a,b,c\n3,4\n", "line 2 has 2 columns where 3");
 }
@@ -253,4 +253,44 @@ Test(csv, every_number_is_read_back_bit_for_bit)
     cr_assert_eq(memcmp(array.values, back.values, N * sizeof *array.values), 0);
     array_release(&array);
     array_release(&back);
+}
+
+/* What `yes ''` and its like send: nothing of it makes a field, a row or a column longer. */
+Test(csv, endless_lines_without_a_number_are_refused_early)
+{
+    const size_t len = 5000;
+    char text[5001];
+    memset(text, '\n', len);
+    text[len] = '\0';
+    memcpy(text, "1,2\n", 4);
+    expect_refused(DPOT_ERR_TOO_LARGE, text, "line 1002, column 1 is one empty line too many");
+    memset(text, '"', len);
+    expect_refused(DPOT_ERR_MALFORMED, text, "line 1, column 1 has more than 64 quotes");
+    memset(text, ' ', len);
+    expect_refused(DPOT_ERR_MALFORMED, text, "longer than 255 bytes");
+}
+
+Test(csv, devices_without_an_end_are_refused)
+{
+    struct array array;
+    struct dpot_error error = {""};
+    cr_assert_eq(array_read("/dev/zero", &array, &error), DPOT_ERR_MALFORMED);
+    cr_assert_not_null(strstr(error.text, "NUL"), "%s", error.text);
+}
+
+Test(csv, a_named_table_has_a_header_and_is_read_back)
+{
+    double values[4] = {1, 2, 3, 4};
+    const struct array out = {2, 2, false, values};
+    struct array in;
+    struct dpot_error error = {""};
+    char line[32] = "";
+    cr_assert_eq(array_write_named(folder_path("a.csv"), &out, "x,y", &error), DPOT_OK);
+    FILE *stream = fopen(folder_path("a.csv"), "r");
+    cr_assert_not_null(fgets(line, sizeof line, stream));
+    (void)fclose(stream);
+    cr_assert_str_eq(line, "x,y\n");
+    cr_assert_eq(array_read(folder_path("a.csv"), &in, &error), DPOT_OK, "%s", error.text);
+    cr_assert(in.n_rows == 2 && in.values[3] == 4);
+    array_release(&in);
 }

@@ -197,7 +197,7 @@ Test(curves, error_bars_that_cannot_be_drawn_are_refused)
     c.n_cols = 2;
     expect_refused(&c, DPOT_ERR_SHAPE, "two columns for every curve");
     c.n_cols = 1;
-    expect_refused(&c, DPOT_ERR_SHAPE, "1 columns");
+    expect_refused(&c, DPOT_ERR_SHAPE, "1 column:");
     c.n_cols = CURVES_COLUMNS_MAX + 2;
     expect_refused(&c, DPOT_ERR_SHAPE, "35 columns");
 }
@@ -247,7 +247,7 @@ Test(curves, tables_that_cannot_be_drawn_are_refused)
     c.values = bad_x;
     expect_refused(&c, DPOT_ERR_RANGE, "x of row 2");
     c.n_cols = 1;
-    expect_refused(&c, DPOT_ERR_SHAPE, "1 columns");
+    expect_refused(&c, DPOT_ERR_SHAPE, "1 column:");
     c.n_cols = CURVES_MAX + 2;
     expect_refused(&c, DPOT_ERR_SHAPE, "18 columns");
     c.n_cols = 2;

@@ -117,7 +117,7 @@ Test(plot, the_campaign_gives_grid_and_metric)
     write_text("grid.json", GRID_SPEC("euclidean"));
     expect_written(HEATMAP "--campaign grid.json --out a.svg", "a.svg");
     expect_text("a.svg", ">second coordinate</text>");
-    expect_exit(HEATMAP "--campaign ring.json --out b.svg", 3, "dpot plot points");
+    expect_exit(HEATMAP "--campaign ring.json --out b.svg", 3, "dpot plot curves");
     expect_exit(HEATMAP "--campaign ring.json --grid 2x3 --out b.svg", 2, "exclude each other");
 }
 
@@ -147,7 +147,7 @@ Test(plot, gaps_of_curves_are_counted_and_told)
     process_run(&p, "plot curves --in curves.csv --log-y --out a.svg --json");
     cr_assert_eq(p.exit_code, 0);
     cr_assert_not_null(strstr(p.out, "\"left_out\":1"), "%s", p.out);
-    cr_assert_not_null(strstr(p.err, "gaps"), "%s", p.err);
+    cr_assert_not_null(strstr(p.err, "1 value is not finite"), "%s", p.err);
 }
 
 Test(plot, tables_come_from_standard_input_too)
@@ -217,10 +217,10 @@ Test(plot, data_that_cannot_be_drawn_are_refused)
     expect_exit("plot heatmap --in w2.csv --grid 3x2 --out a.png", 3, "shape (2, 3)");
     expect_exit(HEATMAP "--grid 2x3 --lo 5,5 --hi 1,9 --out a.png", 3, "must be below");
     expect_exit(HEATMAP "--grid 2x3 --map --lo 0,0 --hi 100,9 --out a.png", 3, "latitude 100");
-    expect_exit(HEATMAP MAP " --border w.csv --out a.png", 3, "1 columns");
-    expect_exit("plot points --in w.csv --out a.png", 3, "1 columns");
+    expect_exit(HEATMAP MAP " --border w.csv --out a.png", 3, "1 column:");
+    expect_exit("plot points --in w.csv --out a.png", 3, "1 column:");
     expect_exit("plot points --in xy.csv --weights w.csv --out a.png", 3, "for 2 points");
-    expect_exit("plot curves --in w.csv --out a.png", 3, "1 columns");
+    expect_exit("plot curves --in w.csv --error-bars --out a.png", 3, "1 column:");
     expect_exit("plot sheet --in images.csv --shape 3x3 --out a.png", 3, "4 columns");
     expect_no_file("a.");
 }
@@ -251,4 +251,22 @@ Test(plot, the_same_command_writes_the_same_bytes)
         free(bytes[0]);
         free(bytes[1]);
     }
+}
+
+Test(plot, weights_on_a_line_are_a_curve_over_their_numbers)
+{
+    write_text("line.csv", "0.1\n0.7\n0.2\n");
+    write_text("numbered.csv", "0,0.1\n1,0.7\n2,0.2\n");
+    size_t len[2];
+    json_decref(expect_json("plot curves --in line.csv --out a.svg", 0));
+    json_decref(expect_json("plot curves --in numbered.csv --out b.svg", 0));
+    char *a = drawn_read("a.svg", &len[0]), *b = drawn_read("b.svg", &len[1]);
+    cr_assert(len[0] == len[1] && memcmp(a, b, len[0]) == 0);
+    free(a);
+    free(b);
+}
+
+Test(plot, help_of_points_says_what_is_drawn)
+{
+    expect_exit("plot points --help", 0, "Without --weights all points are blue");
 }

@@ -103,6 +103,16 @@ Test(base_measure, mirror_is_the_default_and_ends_at_the_gap)
     json_decref(result);
 }
 
+static void expect_first_line(const char *name, const char *line)
+{
+    char found[256] = "";
+    FILE *stream = fopen(folder_path(name), "r");
+    cr_assert_not_null(stream);
+    cr_assert_not_null(fgets(found, sizeof found, stream));
+    (void)fclose(stream);
+    cr_assert_str_eq(found, line);
+}
+
 Test(base_measure, writes_a_side_file_and_a_trajectory)
 {
     struct array course;
@@ -114,6 +124,8 @@ Test(base_measure, writes_a_side_file_and_a_trajectory)
     json_t *side = json_load_file(folder_path("m.npy.json"), 0, NULL);
     cr_assert_not_null(side);
     cr_assert(json_equal(side, result));
+    expect_first_line("course.csv", "iteration,iterate_objective,best_objective,average_objective,"
+                                    "lower_bound\n");
     cr_assert_eq(array_read(folder_path("course.csv"), &course, &error), DPOT_OK, "%s", error.text);
     cr_assert_eq(course.n_cols, 5);
     cr_assert_eq(course.values[0], 1);
@@ -231,7 +243,27 @@ Test(base_measure, refuses_bad_data)
     expect_exit("base-measure --cost square.npy --epsilon 1 --out nowhere/m.npy", 6, "nowhere");
 }
 
+/* On a line (not a ring) the bound of the uniform measure says nothing at a large epsilon. */
+Test(base_measure, no_lower_bound_is_negative)
+{
+    static const char *const epsilons[] = {"1", "4", "20", "60"};
+    for (size_t i = 0; i < 4; i++) {
+        for (size_t is_mirror = 0; is_mirror < 2; is_mirror++) {
+            char arguments[256];
+            (void)snprintf(arguments, sizeof arguments,
+                           "base-measure --x ring.csv --metric euclidean --epsilon %s --method %s "
+                           "--out m.npy",
+                           epsilons[i], is_mirror ? "mirror --max-iterations 2" : "uniform");
+            json_t *result = expect_json(arguments, 0);
+            cr_assert_geq(number_of(result, "lower_bound"), 0, "%s", arguments);
+            cr_assert_leq(number_of(result, "relative_gap"), 1, "%s", arguments);
+            json_decref(result);
+        }
+    }
+}
+
 Test(base_measure, explains_itself)
 {
-    expect_exit("base-measure --help", 0, "lower_bound (no base measure has a smaller objective)");
+    expect_exit("base-measure --help", 0,
+                "lower_bound (a proof that no base measure has a smaller objective");
 }

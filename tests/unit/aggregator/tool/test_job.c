@@ -77,6 +77,27 @@ Test(job, a_base_measure_that_is_no_vector_of_numbers_is_refused_here)
     expect_exit("campaign revise " ID " --base-measure nan.csv --server http://x", 3, "nan");
 }
 
+Test(job, masses_that_a_campaign_cannot_say_are_told)
+{
+    write_text("one.csv", "0.25\n1e-300\n0.25\n");
+    write_text("two.csv", "0.25\n1e-300\n1e-20\n");
+    write_text("none.csv", "0.25\n1e-9\n0.25\n");
+    answer_text("201 Created", "{}", "campaign revise " ID " --base-measure one.csv", 0,
+                "1 mass is smaller");
+    answer_text("201 Created", "{}", "campaign revise " ID " --base-measure two.csv", 0,
+                "2 masses are smaller");
+    static struct process p;
+    struct canned_server server;
+    char text[256];
+    canned_server_start(&server, "201 Created", "{}", 2);
+    (void)snprintf(text, sizeof text, "campaign revise " ID " --base-measure none.csv --server %s",
+                   server.url);
+    process_run(&p, text);
+    canned_server_stop(&server);
+    cr_assert_eq(p.exit_code, 0, "%s", p.err);
+    cr_assert_str_empty(p.err);
+}
+
 Test(job, a_started_job_is_shown_as_the_server_has_it)
 {
     answer_text("202 Accepted", JOB("queued", "null"), "job start estimate --campaign " ID, 0,
@@ -123,6 +144,7 @@ static struct dpot_buf sample(char digest[65])
     struct dpot_buf bytes;
     uint8_t hash[DPOT_HASH_LEN];
     cr_assert_eq(dpot_artifact_add_number(&artifact, "objective", 0.75), DPOT_OK);
+    cr_assert_eq(dpot_artifact_add_number(&artifact, "is_converged", 0), DPOT_OK);
     dpot_buf_init(&bytes, DPOT_ARTIFACT_BYTES_MAX, NULL);
     cr_assert_eq(dpot_wire_artifact_encode(&artifact, &bytes, NULL), DPOT_OK);
     dpot_hash(hash, bytes.data, bytes.len);
@@ -147,6 +169,15 @@ Test(job, an_artifact_becomes_an_array_with_its_side_file)
     cr_assert_eq(json_array_size(json_object_get(side, "counts")), 3);
     cr_assert_eq(json_integer_value(json_object_get(json_object_get(side, "parameters"), "a")), 1);
     json_decref(side);
+    dpot_buf_release(&bytes);
+}
+
+Test(job, the_table_says_yes_or_no_where_a_number_means_that)
+{
+    char digest[65], arguments[256];
+    struct dpot_buf bytes = sample(digest);
+    (void)snprintf(arguments, sizeof arguments, "artifact get %s --out a.csv", digest);
+    answer("200 OK", bytes.data, bytes.len, arguments, 0, "is_converged             no\n");
     dpot_buf_release(&bytes);
 }
 

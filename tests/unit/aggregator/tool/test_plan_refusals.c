@@ -61,7 +61,7 @@ Test(plan_refusals, wrong_references_are_refused)
     write_text("nan.csv", "1,nan\n");
     expect_exit("plan --campaign kpm.json --n 5 --reference nan.csv", 3, "finite");
     expect_exit("plan --campaign kpm.json --n 4 --crowd fixed --reference devices.csv", 3,
-                "3 devices and 4 are to report");
+                "3 devices and 4 are asked for");
     expect_exit("plan --campaign kpm.json --crowd fixed --reference dirac.csv", 3, "no devices");
     expect_exit("plan --campaign kpm.json --n 5 --reference absent.csv", 6, "absent.csv");
     expect_exit("plan --campaign absent.json --n 5", 6, "absent.json");

@@ -345,7 +345,7 @@ Test(project, points_of_wrong_dimension_are_refused)
     write_text("mu.csv", "0.5\n0.5\n");
 #define TAIL " --base-measure uniform --epsilon 1 --exact --out q.npy"
     expect_exit("project --mu mu.csv --x one.csv --v two.csv --metric l1" TAIL, 3,
-                "--x has 1 coordinates and --v has 2");
+                "--x has 1 coordinate and --v has 2");
     expect_exit("project --mu mu.csv --x one.csv --v one.csv --metric haversine" TAIL, 3,
                 "(latitude, longitude)");
     expect_exit("project --mu mu.csv --x two.csv --v two.csv --metric ring --ring-size 5" TAIL, 3,

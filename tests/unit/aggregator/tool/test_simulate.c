@@ -294,9 +294,9 @@ Test(simulate, wrong_calls_and_data_are_refused)
                 "http://127.0.0.1:9 --out run",
                 2, "is a SPEC");
     expect_exit("simulate --campaign real.json --data data.csv --devices 31" IN, 3,
-                "has 30 devices and --devices asks for 31");
+                "has 30 devices and 31 are asked for");
     expect_exit("simulate --campaign real.json --data three.csv --devices 1" IN, 3, "4 columns");
-    expect_exit("simulate --campaign real.json --data one.csv --devices 1" IN, 3, "1 columns");
+    expect_exit("simulate --campaign real.json --data one.csv --devices 1" IN, 3, "1 column:");
     expect_exit("simulate --campaign real.json --data nan.csv --devices 1" IN, 3, "is nan");
     expect_exit("simulate --campaign real.json --data negative.csv --devices 1" IN, 3, "negative");
     expect_exit("simulate --campaign real.json --data half.csv --devices 1" IN, 3,

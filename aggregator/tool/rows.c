@@ -1,12 +1,16 @@
-#include "tool/plan/rows.h"
+#include "tool/rows.h"
 
 #include "base/alloc.h"
 
 #include <math.h>
 #include <stdlib.h>
 
+/* The ids of .csv files come as doubles: from here on two of them may be the same double. */
 #define DEVICE_END 9007199254740992.0 /* 2^53 */
-#define COUNT_MAX 1e300               /* what a file has of them sums to a finite number */
+
+/* A file has at most 2^28 entries: the counts of a device sum to less than 2^28 * 1e300, which a
+ * double holds. */
+#define COUNT_MAX 1e300
 
 /* A row with its device, and where that device appears first. */
 struct tag {
@@ -38,44 +42,88 @@ static double count_of(const struct rows *rows, size_t row)
     return rows->has_count ? coordinates(rows, row)[rows->dim] : 1;
 }
 
+static double device_of(const struct rows *rows, size_t row)
+{
+    return rows->has_device ? coordinates(rows, row)[-1] : (double)row;
+}
+
 /* ---- checks ---- */
 
-static dpot_status read_columns(struct rows *rows, struct dpot_error *error)
+uint32_t rows_dim(const struct dpot_campaign *campaign)
 {
-    const struct dpot_campaign *campaign = rows->campaign;
-    const bool is_vector = dpot_mechanism_is_vector(campaign->mechanism);
+    return dpot_mechanism_is_vector(campaign->mechanism) ? dpot_vector_data_dim(&campaign->vector)
+                                                         : campaign->domain.dim;
+}
+
+static dpot_status refuse_columns(const struct rows *rows, enum rows_form form,
+                                  struct dpot_error *error)
+{
+    const bool is_vector = dpot_mechanism_is_vector(rows->campaign->mechanism);
+    const bool takes_others = form == ROWS_OR_VECTORS;
     const size_t n_cols = rows->data->n_cols;
-    rows->dim = is_vector ? dpot_vector_data_dim(&campaign->vector) : campaign->domain.dim;
-    rows->has_device = n_cols != rows->dim || !is_vector;
+    return dpot_error_set(
+        error, DPOT_ERR_SHAPE,
+        "%s has %zu column%s: give %sdevice, %u coordinate%s and, if you like, a count%s",
+        rows->name, n_cols, DPOT_S(n_cols), takes_others && is_vector ? "vectors alone, or " : "",
+        (unsigned)rows->dim, DPOT_S(rows->dim),
+        takes_others && !is_vector ? ", or one weight for each point of the domain" : "");
+}
+
+static dpot_status read_columns(struct rows *rows, enum rows_form form, struct dpot_error *error)
+{
+    const bool is_vector = dpot_mechanism_is_vector(rows->campaign->mechanism);
+    const size_t n_cols = rows->data->n_cols;
+    rows->dim = rows_dim(rows->campaign);
+    rows->has_device = !(is_vector && form == ROWS_OR_VECTORS && n_cols == rows->dim);
     rows->has_count = n_cols == (size_t)rows->dim + 2;
-    if (rows->has_count || n_cols == (size_t)rows->dim + 1 || !rows->has_device) {
-        return DPOT_OK;
+    return rows->has_count || n_cols == (size_t)rows->dim + 1 || !rows->has_device
+               ? DPOT_OK
+               : refuse_columns(rows, form, error);
+}
+
+static dpot_status check_device(const struct rows *rows, size_t row, struct dpot_error *error)
+{
+    const double device = device_of(rows, row);
+    if (device != floor(device)) {
+        return dpot_error_set(error, DPOT_ERR_RANGE, "%s row %zu: device %g is not an integer",
+                              rows->name, row + 1, device);
     }
-    return dpot_error_set(error, DPOT_ERR_SHAPE,
-                          "it has %zu columns: give %sdevice, %u coordinates and, if you like, a "
-                          "count%s",
-                          n_cols, is_vector ? "vectors alone, or " : "", (unsigned)rows->dim,
-                          is_vector ? "" : ", or one weight for each point of the domain");
+    if (!(fabs(device) < DEVICE_END)) {
+        return dpot_error_set(error, DPOT_ERR_RANGE,
+                              "%s row %zu: device %.0f is not below 2^53: integers beyond 2^53 "
+                              "are not exact here",
+                              rows->name, row + 1, device);
+    }
+    return DPOT_OK;
+}
+
+static dpot_status check_count(const struct rows *rows, size_t row, struct dpot_error *error)
+{
+    const double count = count_of(rows, row);
+    if (!(count >= 0)) {
+        return dpot_error_set(error, DPOT_ERR_RANGE,
+                              "%s row %zu: count %g of device %.0f is negative", rows->name,
+                              row + 1, count, device_of(rows, row));
+    }
+    if (count > COUNT_MAX) {
+        return dpot_error_set(error, DPOT_ERR_RANGE,
+                              "%s row %zu: count %g of device %.0f is above %g: the sum of its "
+                              "counts must stay finite",
+                              rows->name, row + 1, count, device_of(rows, row), COUNT_MAX);
+    }
+    return DPOT_OK;
 }
 
 static dpot_status check_row(const struct rows *rows, size_t row, struct dpot_error *error)
 {
-    const double device = rows->has_device ? coordinates(rows, row)[-1] : 0;
-    const double count = count_of(rows, row);
-    if (device != floor(device) || !(fabs(device) < DEVICE_END)) {
-        return dpot_error_set(error, DPOT_ERR_RANGE,
-                              "row %zu: device %.17g is no integer below 2^53", row + 1, device);
+    dpot_status status = check_device(rows, row, error);
+    if (status == DPOT_OK && !dpot_mechanism_is_vector(rows->campaign->mechanism)) {
+        status = dpot_metric_check_place(&rows->campaign->metric, coordinates(rows, row), error);
+        if (status != DPOT_OK) {
+            return dpot_error_prefix(error, status, "%s row %zu", rows->name, row + 1);
+        }
     }
-    if (!(count >= 0 && count <= COUNT_MAX)) {
-        return dpot_error_set(error, DPOT_ERR_RANGE, "row %zu: count %g is not between 0 and %g",
-                              row + 1, count, COUNT_MAX);
-    }
-    if (dpot_mechanism_is_vector(rows->campaign->mechanism)) {
-        return DPOT_OK;
-    }
-    const dpot_status status =
-        dpot_metric_check_place(&rows->campaign->metric, coordinates(rows, row), error);
-    return status == DPOT_OK ? status : dpot_error_prefix(error, status, "row %zu", row + 1);
+    return status == DPOT_OK ? check_count(rows, row, error) : status;
 }
 
 /* ---- grouping ---- */
@@ -83,7 +131,7 @@ static dpot_status check_row(const struct rows *rows, size_t row, struct dpot_er
 static void sort(const struct rows *rows, struct tag *tags, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        tags[i].device = rows->has_device ? coordinates(rows, i)[-1] : (double)i;
+        tags[i].device = device_of(rows, i);
         tags[i].row = i;
     }
     qsort(tags, n, sizeof *tags, by_device);
@@ -112,8 +160,9 @@ static dpot_status group(struct rows *rows, const struct tag *tags, size_t n, ui
     return n_seen >= n_first
                ? DPOT_OK
                : dpot_error_set(error, DPOT_ERR_SHAPE,
-                                "it has %zu devices and %llu are to report: ask for at most %zu",
-                                n_seen, (unsigned long long)n_first, n_seen);
+                                "%s has %zu device%s and %llu are asked for: ask for at most %zu",
+                                rows->name, n_seen, DPOT_S(n_seen), (unsigned long long)n_first,
+                                n_seen);
 }
 
 void rows_release(struct rows *rows)
@@ -123,14 +172,14 @@ void rows_release(struct rows *rows)
     *rows = (struct rows){0};
 }
 
-dpot_status rows_init(struct rows *rows, const struct array *data,
-                      const struct dpot_campaign *campaign, uint64_t n_first,
-                      struct dpot_error *error)
+dpot_status rows_init(struct rows *rows, const char *name, enum rows_form form,
+                      const struct array *data, const struct dpot_campaign *campaign,
+                      uint64_t n_first, struct dpot_error *error)
 {
     const size_t n = data->n_rows;
-    *rows = (struct rows){.campaign = campaign, .data = data, .cap_devices = n};
+    *rows = (struct rows){.name = name, .campaign = campaign, .data = data, .cap_devices = n};
     struct tag *tags = NULL;
-    dpot_status status = read_columns(rows, error);
+    dpot_status status = read_columns(rows, form, error);
     for (size_t i = 0; status == DPOT_OK && i < n; i++) {
         status = check_row(rows, i, error);
     }
@@ -154,6 +203,21 @@ dpot_status rows_init(struct rows *rows, const struct array *data,
 }
 
 /* ---- reading ---- */
+
+double rows_device(const struct rows *rows, size_t i)
+{
+    return device_of(rows, rows->row[i]);
+}
+
+const double *rows_coordinates(const struct rows *rows, size_t i)
+{
+    return coordinates(rows, rows->row[i]);
+}
+
+double rows_count(const struct rows *rows, size_t i)
+{
+    return count_of(rows, rows->row[i]);
+}
 
 static double total_count(const struct rows *rows, size_t device)
 {
