@@ -58,6 +58,7 @@ int exit_code_of(dpot_status status)
     case DPOT_ERR_ARGUMENT:
         return EXIT_CODE_USAGE;
     case DPOT_ERR_IO:
+    case DPOT_ERR_NO_SPACE:
     case DPOT_ERR_NETWORK:
     case DPOT_ERR_BUSY:
     case DPOT_ERR_RANDOM:

@@ -146,7 +146,7 @@ new_campaign closing 2 $((now - 60)) $((now + 86400))
 enroll_capped closing "$new" "$pin" >/dev/null
 report closing >/dev/null
 check 'campaign close' 0 closed "$bin/dpot" campaign close "$new" --server "$url" --json
-check 'a closed campaign drops the report' 0 '' "$bin/dpot-device" flush --dir "$dir/closing"
+check 'a closed campaign drops the report' 7 'dropped_closed: 1' "$bin/dpot-device" flush --dir "$dir/closing"
 check 'and the status says so' 0 closed "$bin/dpot-device" status --dir "$dir/closing" --json
 check 'a closed campaign never opens again' 7 closed "$bin/dpot" campaign open "$new" --server "$url"
 

@@ -188,8 +188,10 @@ check 'and what it costs now' 0 '"worst_case"' \
     dpot evaluate --campaign "$id" --pin "$pin" --data "$dir/users.csv" --devices 1 --json
 awk "BEGIN { exit !($(json "$dir/out" worst_case) < $uniform_worst) }" && pass ||
     fail 'the worst case is no better than with the uniform measure'
-check 'a flush tells that the revision of a report is closed' 7 'dpot-device enroll again' \
+check 'a report of the old revision is dropped and the remedy told' 7 'enroll again' \
     "$bin/dpot-device" flush --dir "$dir/d4"
+check 'another is not charged' 7 'nothing was charged' \
+    "$bin/dpot-device" report --dir "$dir/d4" --points "$dir/points.csv"
 check 'a report of the old revision is refused as closed' 0 '"dropped_closed": *1' \
     "$bin/dpot-device" status --dir "$dir/d4" --json
 for n in 1 2 3 4; do
