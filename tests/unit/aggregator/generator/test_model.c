@@ -166,7 +166,7 @@ Test(generator_model, notes_are_short_text_under_keys_of_their_own)
     cr_assert_eq(model.n_notes, 1);
     cr_assert_null(generator_model_find_note(&model, "b"));
     for (int i = 1; i < GENERATOR_NOTES_MAX; i++) {
-        char key[8];
+        char key[16];
         (void)snprintf(key, sizeof key, "k%d", i);
         cr_assert_eq(generator_model_note(&model, key, "", &error), DPOT_OK);
     }
