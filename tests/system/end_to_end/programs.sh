@@ -101,7 +101,9 @@ check 'pool after kill -9' 0 '"accepted": *1' "$bin/dpot" pool "$id" --server "$
 # What must be refused.
 check 'no token' 2 token env -u DPOT_TOKEN "$bin/dpot" campaign list --server "$url"
 check 'bad token' 4 token env DPOT_TOKEN=wrong "$bin/dpot" campaign list --server "$url"
-check 'port in use' 6 "${url#http://}" "$bin/dpotd" serve --config "$dir/server/dpotd.json" --listen "${url#http://}"
+check 'a store in use' 6 'is served by process' "$bin/dpotd" serve --config "$dir/server/dpotd.json"
+check 'another folder' 0 pin "$bin/dpotd" init --dir "$dir/other" --listen 127.0.0.1:0 --json
+check 'port in use' 6 "${url#http://}" "$bin/dpotd" serve --config "$dir/other/dpotd.json" --listen "${url#http://}"
 check 'missing configuration' 6 absent.json "$bin/dpotd" serve --config "$dir/absent.json"
 if [ "$(id -u)" -ne 0 ]; then
     mkdir "$dir/locked" && chmod 500 "$dir/locked"
