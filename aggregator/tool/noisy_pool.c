@@ -160,10 +160,11 @@ static dpot_status load_reports(struct run *run, struct noisy_pool *pool)
     }
     status = json_get_integer(pool->side, "side file", "n", 0, INT64_MAX, &n, &run->error);
     if (status == DPOT_OK && (size_t)n != pool->reports.n_rows) {
-        status = dpot_error_set(
-            &run->error, DPOT_ERR_SHAPE,
-            "--pool %s has %zu reports, and %s.json says %lld: export both again",
-            option_text(run, "pool"), pool->reports.n_rows, option_text(run, "pool"), (long long)n);
+        status =
+            dpot_error_set(&run->error, DPOT_ERR_SHAPE,
+                           "--pool %s has %zu report%s, and %s.json says %lld: export both again",
+                           option_text(run, "pool"), pool->reports.n_rows,
+                           DPOT_S(pool->reports.n_rows), option_text(run, "pool"), (long long)n);
     }
     status = status == DPOT_ERR_NOT_FOUND ? DPOT_OK : status;
     if (status == DPOT_OK && (pool->reports.n_rows == 0 || pool->reports.n_cols == 0)) {
