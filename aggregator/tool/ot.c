@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "ot/network_simplex.h"
-#include "solve/entropic.h"
+#include "solve/divergence.h"
 #include "tool/campaign_file.h"
 #include "tool/load.h"
 #include "tool/options.h"
@@ -31,6 +31,7 @@ static const struct option options[] = {
     {"max-iterations", "N", "most sweeps (default 100000)"},
     {"float32", NULL, "sweep in float32: faster, the first marginal to about 1e-6"},
     {"plain", NULL, "no annealing and no over-relaxation: Sinkhorn's own sweeps"},
+    {"debiased", NULL, "the Sinkhorn divergence: less half the value of each measure to itself"},
     {"plan", "F", "write the plan (n, m)"},
     {"potentials", "F", "write the potentials f and g in one column (n + m,)"},
     REMOTE_OPTIONS,
@@ -59,10 +60,17 @@ static dpot_status check_method_options(struct run *run)
         {"max-iterations", "the exact method ends by itself"},
         {"float32", "the exact method works in float64"},
         {"plain", "the exact method has no sweeps"},
+        {"debiased", "exact transport has no bias"},
     };
     dpot_status status = option_either(run, "exact", "lambda");
     for (size_t i = 0; status == DPOT_OK && i < sizeof entropic / sizeof entropic[0]; i++) {
         status = option_excludes(run, "exact", entropic[i][0], entropic[i][1]);
+    }
+    if (status == DPOT_OK) {
+        status = option_excludes(run, "debiased", "cost", "it needs the points, --x and --y");
+    }
+    if (status == DPOT_OK) {
+        status = option_excludes(run, "debiased", "campaign", "it needs the points, --x and --y");
     }
     return status;
 }
@@ -261,13 +269,46 @@ static void take_solution(struct transport *t, struct entropic *e, struct entrop
     run_put_number(run, "lambda", t->lambda);
 }
 
+static struct entropic_cost cost_view(const struct cost *cost)
+{
+    return (struct entropic_cost){cost->n_rows, cost->n_cols, fill_cost, cost, false};
+}
+
+/* The divergence beside the plain values: two more problems, of each measure to itself. */
+static dpot_status add_divergence(struct transport *t, const struct entropic_options *solver)
+{
+    struct run *run = t->run;
+    struct cost xx = {0}, yy = {0};
+    struct divergence_result result;
+    dpot_status status = cost_load(run, "x", "x", &xx);
+    if (status == DPOT_OK) {
+        status = cost_load(run, "y", "y", &yy);
+    }
+    if (status == DPOT_OK) {
+        const struct entropic_cost views[] = {cost_view(&t->cost), cost_view(&xx), cost_view(&yy)};
+        const struct divergence_problem problem = {&views[0], &views[1], &views[2], t->a.values,
+                                                   t->b.values};
+        status = divergence_solve(&problem, solver, NULL, NULL, NULL, &result, &run->error);
+    }
+    if (status == DPOT_OK) {
+        run->is_stopped = run->is_stopped || result.xx.outcome != SOLVE_CONVERGED ||
+                          result.yy.outcome != SOLVE_CONVERGED;
+        run_put_number(run, "divergence", result.value);
+        run_put_number(run, "divergence_lower", result.lower);
+        run_put_number(run, "divergence_upper", result.upper);
+    }
+    cost_release(&xx);
+    cost_release(&yy);
+    return status;
+}
+
 static dpot_status solve_entropic(struct transport *t)
 {
     struct run *run = t->run;
     struct entropic_result result = {.residual = 0};
     struct sweeps sweeps = {.result = &result, .tol = t->tol};
     const struct solve_control control = {.progress = show_sweep, .ctx = &sweeps};
-    const struct entropic_cost cost = {t->cost.n_rows, t->cost.n_cols, fill_cost, &t->cost, false};
+    const struct entropic_cost cost = cost_view(&t->cost);
     struct team *team = NULL;
     struct entropic *e = NULL;
     dpot_status status = team_new(run->n_threads, &team);
@@ -294,6 +335,9 @@ static dpot_status solve_entropic(struct transport *t)
         take_solution(t, e, &result);
     }
     entropic_free(e);
+    if (status == DPOT_OK && option_is_given(run, "debiased")) {
+        status = add_divergence(t, &solver);
+    }
     team_free(team);
     return status;
 }
@@ -342,7 +386,8 @@ const struct command command_ot = {
         "violation\n"
         "of the first marginal), iterations; exact: distance (transport_cost^(1/p)); entropic:\n"
         "primal (an upper bound: a plan with both marginals), gap (primal - dual), kl, entropy "
-        "(nats).",
+        "(nats);\n"
+        "--debiased: divergence with divergence_lower and divergence_upper, certain bounds.",
     .example = "dpot ot --x a.csv --y b.csv --metric euclidean --power 2 --exact --plan plan.npy",
     .options = options,
     .run = run_ot,
