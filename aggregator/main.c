@@ -302,15 +302,28 @@ static void wait_for_stop(const sigset_t *stopping)
     (void)pthread_sigmask(SIG_BLOCK, stopping, NULL);
 }
 
-static int run_service(const struct config *config, const struct options *options)
+/* A ready file of an earlier run must not be taken for ours; that of a server that lives, and therefore
+ * owns the store, is left alone. */
+static void remove_ready_file(void *ctx)
 {
-    const struct service_hooks hooks = {.clock = NULL};
+    const struct options *options = ctx;
+    if (options->ready_file) {
+        (void)unlink(options->ready_file);
+    }
+}
+
+static int run_service(const struct config *config, struct options *options)
+{
+    const struct service_hooks hooks = {.on_owned = remove_ready_file, .ctx = options};
     struct dpot_error error = {{0}};
     struct service *service = NULL;
     sigset_t stopping;
     take_signals(&stopping);
     dpot_status status = service_open(config, options->listen, &hooks, &service, &error);
     if (status != DPOT_OK) {
+        if (status != DPOT_ERR_BUSY) {
+            remove_ready_file(options);
+        }
         return fail(status, &error);
     }
     (void)fprintf(stderr, "dpotd: listening on %s\n", service_url(service));
@@ -320,29 +333,26 @@ static int run_service(const struct config *config, const struct options *option
     if (status == DPOT_OK) {
         wait_for_stop(&stopping);
     }
-    if (options->ready_file) {
-        (void)unlink(options->ready_file);
-    }
+    remove_ready_file(options);
     service_close(service);
     return status == DPOT_OK ? EXIT_DONE : fail(status, &error);
 }
 
-static int command_serve(const struct options *options)
+static int command_serve(const struct options *given)
 {
+    struct options options = *given;
     struct dpot_error error = {{0}};
     struct config config;
-    if (!options->config) {
+    if (!options.config) {
         return fail_usage("serve needs --config FILE", "");
     }
-    if (options->ready_file) {
-        (void)unlink(options->ready_file); /* one of an earlier run must not be taken for ours */
-    }
-    const dpot_status status = config_read(options->config, &config, &error);
+    const dpot_status status = config_read(options.config, &config, &error);
     if (status != DPOT_OK) {
+        remove_ready_file(&options);
         return fail(status, &error);
     }
     raise_file_limit(&config);
-    return run_service(&config, options);
+    return run_service(&config, &options);
 }
 
 /* The command line. */

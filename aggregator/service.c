@@ -142,6 +142,9 @@ static dpot_status open_rooms(struct service *s, const struct config *config,
     if (status == DPOT_OK) {
         status = store_open_owned(config->store, &s->store, error);
     }
+    if (status == DPOT_OK && hooks->on_owned) {
+        hooks->on_owned(hooks->ctx);
+    }
     if (status == DPOT_OK) {
         status = open_registry(s, error);
     }

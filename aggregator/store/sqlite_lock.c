@@ -24,8 +24,11 @@
 
 static dpot_status fail(const char *what, const char *path, struct dpot_error *error)
 {
-    return dpot_error_set(error, DPOT_ERR_IO, "%s the store's lock %s failed: %s", what, path,
-                          strerror(errno));
+    return dpot_error_set(
+        error, DPOT_ERR_IO,
+        "%s the store's lock %s failed: %s; it must be a plain file that this user "
+        "can write",
+        what, path, strerror(errno));
 }
 
 /* The real name of the database; one that is not there yet is made, empty, because a symbolic link to

@@ -217,6 +217,17 @@ static void stop_with(int signal_number)
     cr_assert_str_eq(out, "");
 }
 
+Test(dpotd, a_ready_file_of_an_earlier_run_goes_when_the_start_fails)
+{
+    init();
+    fixture_write(in_folder("ready"), "http://127.0.0.1:1\n");
+    fixture_write(in_folder("tokens"), "nonsense\n");
+    cr_assert_eq(RUN(ARG("serve"), ARG("--config"), in_folder("dpotd.json"), ARG("--ready-file"),
+                     in_folder("ready")),
+                 3);
+    cr_assert_neq(access(in_folder("ready"), F_OK), 0);
+}
+
 Test(dpotd, serve_tells_its_address_and_stops_cleanly_on_a_signal)
 {
     init();
@@ -246,8 +257,9 @@ Test(dpotd, a_store_that_is_served_already_is_exit_6_until_its_server_is_gone)
     pid_t child = serve(url, sizeof url);
     (void)snprintf(who, sizeof who, "served by process %ld", (long)child);
     cr_assert_eq(RUN(ARG("serve"), ARG("--config"), in_folder("dpotd.json"), ARG("--listen"),
-                     ARG("127.0.0.1:0")),
+                     ARG("127.0.0.1:0"), ARG("--ready-file"), in_folder("ready")),
                  6);
+    cr_assert_eq(access(in_folder("ready"), F_OK), 0, "the living server's ready file stays");
     expect_sentence(who);
     expect_sentence("dpot.db");
     cr_assert_eq(RUN(ARG("doctor"), ARG("--config"), in_folder("dpotd.json")), 0, "%s", err);
