@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#define TILE_FLOATS ((size_t)512 << 10)
+#define TILE_FLOATS ((size_t)384 << 10)
 
 struct patches patches_of(const struct layer *layer)
 {
@@ -88,8 +88,8 @@ static void scatter_row(const struct patches *p, const float *patch, size_t row,
 void patches_scatter(const struct patches *patches, size_t n, const float *matrix, float *images)
 {
     const size_t image_len = layer_shape_size(&patches->large);
-    memset(images, 0, n * image_len * sizeof *images);
     for (size_t s = 0; s < n; s++) {
+        memset(images + s * image_len, 0, image_len * sizeof *images);
         for (size_t r = 0; r < patches->n_rows; r++) {
             scatter_row(patches, matrix, r / patches->small.width, r % patches->small.width,
                         images + s * image_len);
