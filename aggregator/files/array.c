@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "files/csv.h"
+#include "files/idx.h"
 #include "files/npy.h"
 #include "files/output.h"
 
@@ -58,19 +59,22 @@ static dpot_status check_kind(const char *path, struct dpot_error *error)
     if (S_ISDIR(info.st_mode)) {
         return dpot_error_set(error, DPOT_ERR_IO, "it is a folder: give a .npy or .csv file");
     }
-    if (is_npy(path) && !S_ISREG(info.st_mode)) {
+    if ((is_npy(path) || idx_has_name(path)) && !S_ISREG(info.st_mode)) {
         return dpot_error_set(error, DPOT_ERR_IO, "it is not a regular file: use CSV for pipes");
     }
     return DPOT_OK;
 }
 
-static dpot_status read_npy(FILE *stream, struct array *array, struct dpot_error *error)
+static dpot_status read_binary(const char *path, FILE *stream, struct array *array,
+                               struct dpot_error *error)
 {
     struct stat info;
     if (fstat(fileno(stream), &info) != 0) {
         return dpot_error_set(error, DPOT_ERR_IO, "reading failed: %s", strerror(errno));
     }
-    return npy_read(stream, (uint64_t)info.st_size, array, error);
+    const uint64_t size = (uint64_t)info.st_size;
+    return is_npy(path) ? npy_read(stream, size, array, error)
+                        : idx_read(stream, size, idx_is_compressed(path), array, error);
 }
 
 dpot_status array_read(const char *path, struct array *array, struct dpot_error *error)
@@ -88,7 +92,8 @@ dpot_status array_read(const char *path, struct array *array, struct dpot_error 
     if (!stream) {
         return dpot_error_set(error, DPOT_ERR_IO, "reading %s failed: %s", path, strerror(errno));
     }
-    status = is_npy(path) ? read_npy(stream, array, error) : csv_read(stream, array, error);
+    status = is_npy(path) || idx_has_name(path) ? read_binary(path, stream, array, error)
+                                                : csv_read(stream, array, error);
     (void)fclose(stream);
     return status == DPOT_OK ? status : dpot_error_prefix(error, status, "%s", path);
 }

@@ -1,4 +1,4 @@
-/* Arrays from and to files: .npy and .csv through one door.
+/* Arrays from and to files: .npy, .csv and (to read only) IDX through one door.
  *
  * A 1-D array has n_cols == 1 and is_vector; everything is held as row-major doubles (integers of i8 / u8
  * above 2^53 are refused rather than rounded). Reading "-" is CSV on stdin, writing "-" CSV on stdout.
@@ -27,8 +27,9 @@ DPOT_WARN_UNUSED dpot_status array_init(struct array *array, size_t n_rows, size
                                         bool is_vector);
 void array_release(struct array *array);
 
-/* By extension: .npy (format 1.0-3.0, little-endian f4 f8 i4 i8 u4 u8, C order, 1-D or 2-D), anything else
- * CSV (comma; a header line is detected, see csv.h; empty file refused; ragged rows, text, NUL bytes refused with line and
+/* By extension: .npy (format 1.0-3.0, little-endian f4 f8 i4 i8 u4 u8, C order, 1-D or 2-D), .idx and
+ * -ubyte, also with .gz (files/idx.h: MNIST as it is published; images become rows), anything else CSV
+ * (comma; a header line is detected, see csv.h; empty file refused; ragged rows, text, NUL bytes refused with line and
  * column). A one-column CSV is 1-D. NaN and infinity are read; callers refuse them where they must.
  * DPOT_ERR_IO, DPOT_ERR_MALFORMED, DPOT_ERR_SHAPE, DPOT_ERR_TOO_LARGE, with path and place. */
 DPOT_WARN_UNUSED dpot_status array_read(const char *path, struct array *array,

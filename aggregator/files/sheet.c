@@ -166,7 +166,12 @@ dpot_status sheet_draw(const struct sheet *sheet, struct picture_size *size,
     }
     const size_t image_size = sheet->height * sheet->width;
     colour_scale_add(&scale, sheet->images, sheet->n * image_size);
-    colour_scale_settle(&scale, false);
+    if (sheet->range) {
+        scale.has_zero = false; /* a grey like any other between the ends */
+        colour_scale_fix(&scale, false, sheet->range[0], sheet->range[1]);
+    } else {
+        colour_scale_settle(&scale, false);
+    }
     colour_fill_palette(COLOUR_PALETTE_GREY, palette);
     status = plan(sheet, &scale, palette, &layout, error);
     if (status == DPOT_OK) {

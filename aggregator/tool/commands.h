@@ -24,6 +24,8 @@ extern const struct command command_plot_points;
 extern const struct command command_plot_curves;
 extern const struct command command_plot_sheet;
 
+extern const struct command command_convert;
+
 /* Simulation. */
 extern const struct command command_simulate;
 extern const struct command command_population;

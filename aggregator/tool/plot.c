@@ -7,6 +7,7 @@
 #include "tool/commands.h"
 #include "tool/load.h"
 #include "tool/options.h"
+#include "tool/slice.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -269,10 +270,24 @@ static const struct option sheet_options[] = {
     {"in", "F", "images (n, h*w), one a row"},
     {"shape", "HxW", "rows and columns of an image"},
     {"columns", "N", "images side by side (default: a page of good proportions)"},
+    {"rows", "a:b", "images a to b - 1, counted from 0 (default: all)"},
+    {"range", "a,b", "values of black and white, the same for sheets to compare"},
     {"value-label", "T", "name of the grey scale, with its unit"},
     PLOT_CAPTION_OPTIONS,
     {NULL, NULL, NULL},
 };
+
+/* --rows a:b of the n images that there are. */
+static dpot_status choose_images(struct run *run, struct sheet *sheet)
+{
+    size_t rows[2] = {0, sheet->n};
+    const dpot_status status = slice_read(run, "rows", sheet->n, rows);
+    if (status == DPOT_OK) {
+        sheet->images += rows[0] * sheet->height * sheet->width;
+        sheet->n = rows[1] - rows[0];
+    }
+    return status;
+}
 
 /* A single image may also come as a column, or as its own (h, w) array. */
 static dpot_status settle_images(struct run *run, const struct array *images, struct sheet *sheet)
@@ -287,10 +302,10 @@ static dpot_status settle_images(struct run *run, const struct array *images, st
     }
     sheet->n = is_single ? 1 : images->n_rows;
     sheet->images = images->values;
-    return DPOT_OK;
+    return choose_images(run, sheet);
 }
 
-static dpot_status read_sheet_options(struct run *run, struct sheet *sheet)
+static dpot_status read_sheet_options(struct run *run, double range[2], struct sheet *sheet)
 {
     const char *text = NULL;
     size_t shape[2] = {0, 0};
@@ -309,6 +324,9 @@ static dpot_status read_sheet_options(struct run *run, struct sheet *sheet)
     sheet->height = shape[0];
     sheet->width = shape[1];
     sheet->n_columns = (size_t)n_columns;
+    if (status == DPOT_OK) {
+        status = plot_read_range(run, range, &sheet->range);
+    }
     return status == DPOT_OK ? plot_read_caption(run, &sheet->caption) : status;
 }
 
@@ -317,7 +335,8 @@ static dpot_status run_sheet(struct run *run)
     struct sheet sheet = {0};
     struct array images = {0};
     struct picture_size size = {0};
-    dpot_status status = read_sheet_options(run, &sheet);
+    double range[2] = {0, 0};
+    dpot_status status = read_sheet_options(run, range, &sheet);
     if (status == DPOT_OK) {
         status = load_finite(run, "in", &images);
     }
@@ -335,8 +354,11 @@ static dpot_status run_sheet(struct run *run)
 const struct command command_plot_sheet = {
     .name = "plot sheet",
     .summary = "draw a sheet of grey images, such as a generator's samples",
-    .details = "Black is 0 (or the smallest value, when some are negative), white the largest.\n"
-               "Keys: out, width, height (pixels).",
+    .details =
+        "Black is 0 (or the smallest value, when some are negative), white the largest, unless\n"
+        "--range says otherwise: values beyond its ends are black or white. A sheet of some of\n"
+        "many images takes --rows.\n"
+        "Keys: out, width, height (pixels).",
     .example = "dpot plot sheet --in samples.npy --shape 28x28 --columns 10 --out samples.png",
     .options = sheet_options,
     .run = run_sheet,

@@ -52,6 +52,7 @@ BEGIN {
     door("^sodium(\\.h|/)", "^common/base/(crypto|rng|rng_sodium|rng_seeded)\\.c$")
     door("^microhttpd\\.h$", "^aggregator/http/server\\.c$")
     door("^jansson\\.h$", "^aggregator/files/json\\.[ch]$")
+    door("^zlib\\.h$", "^aggregator/files/gzip\\.c$")
     door("^(cairo|fontconfig/)", "^aggregator/files/picture_cairo\\.c$")
 
     system_headers = " assert ctype errno fenv float inttypes limits locale math setjmp signal" \
