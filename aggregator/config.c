@@ -2,6 +2,7 @@
 
 #include "files/json.h"
 #include "http/listen.h"
+#include "jobs/job.h"
 #include "key_file.h"
 
 #include <stdlib.h>
@@ -114,6 +115,8 @@ static dpot_status read_tls(const json_t *root, const char *path, struct config 
     return status == DPOT_OK ? resolve(config->tls_key, path, "tls.key", key, error) : status;
 }
 
+#define NUMBERS_MAX 12 /* of a section */
+
 /* One row per number: its key, range and place. */
 struct number_row {
     const char *key;
@@ -123,7 +126,7 @@ struct number_row {
 static dpot_status read_numbers(const json_t *root, const char *section, struct number_row *rows,
                                 size_t n, struct dpot_error *error)
 {
-    const char *known[9] = {NULL};
+    const char *known[NUMBERS_MAX + 1] = {NULL};
     const json_t *object = json_object_get(root, section);
     if (!object) {
         return DPOT_OK;
@@ -148,6 +151,9 @@ static dpot_status read_limits(const json_t *root, struct config *config, struct
         {"max_body_memory_bytes", 16 << 20, (int64_t)1 << 40, 256 << 20},
         {"request_timeout_s", 1, 3600, 60},
         {"threads", 1, 256, 8},
+        {"job_threads", 1, 256, 1},
+        {"job_memory_bytes", 64 << 20, (int64_t)1 << 44, JOB_MEMORY_DEFAULT},
+        {"job_keep_s", 1, 86400, 60},
     };
     const dpot_status status =
         read_numbers(root, "limits", rows, sizeof rows / sizeof rows[0], error);
@@ -157,6 +163,9 @@ static dpot_status read_limits(const json_t *root, struct config *config, struct
     config->max_body_memory_bytes = (size_t)rows[3].value;
     config->request_timeout_s = (unsigned)rows[4].value;
     config->threads = (unsigned)rows[5].value;
+    config->job_threads = (unsigned)rows[6].value;
+    config->job_memory_bytes = (uint64_t)rows[7].value;
+    config->job_keep_s = (unsigned)rows[8].value;
     if (status == DPOT_OK && config->max_connections < config->threads) {
         return dpot_error_set(
             error, DPOT_ERR_RANGE,

@@ -27,6 +27,11 @@ struct config {
     unsigned request_timeout_s;
     unsigned threads;
 
+    /* Of jobs, one of which runs at a time. */
+    unsigned job_threads;
+    uint64_t job_memory_bytes; /* of kinds that could take more */
+    unsigned job_keep_s;       /* between two writes of what a long job keeps */
+
     /* Of the writer that joins batches; in this version each batch is one commit. */
     unsigned commit_max_reports;
     unsigned commit_max_delay_ms;

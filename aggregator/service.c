@@ -18,6 +18,7 @@ struct service {
     struct registry *registry;
     struct ingest ingest;
     struct runner *runner;
+    char keep_folder[CONFIG_TEXT_SIZE]; /* of the jobs; empty: the store is in memory */
     struct http_app app;
     struct dpot_buf tls_cert, tls_key;
     struct server *server;
@@ -172,12 +173,39 @@ static void log_job(void *ctx, const struct job_record *record, const struct dpo
               log_quote(quoted, record->sentence));
 }
 
-/* A runner begins to work at once: the store is ours (T6). */
-static dpot_status open_runner(struct service *s, struct dpot_error *error)
+/* What jobs keep lies beside the store: "dpot.db" -> "dpot.db-jobs". */
+static dpot_status name_keep_folder(struct service *s, const struct config *config,
+                                    struct dpot_error *error)
 {
-    const struct runner_config config = {
-        .source = {s->store, s->registry}, .clock = s->log.clock, .on_change = log_job, .ctx = s};
-    const dpot_status status = runner_open(&config, &s->runner, error);
+    static const char scheme[] = "sqlite:", memory[] = ":memory:";
+    const char *path = config->store + sizeof scheme - 1;
+    if (strncmp(config->store, scheme, sizeof scheme - 1) != 0 || strcmp(path, memory) == 0) {
+        return DPOT_OK;
+    }
+    const int len = snprintf(s->keep_folder, sizeof s->keep_folder, "%s-jobs", path);
+    return len < CONFIG_TEXT_SIZE
+               ? DPOT_OK
+               : dpot_error_set(error, DPOT_ERR_RANGE, "store is too long: use a shorter path");
+}
+
+/* A runner begins to work at once: the store is ours (T6). */
+static dpot_status open_runner(struct service *s, const struct config *config,
+                               struct dpot_error *error)
+{
+    dpot_status status = name_keep_folder(s, config, error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    const struct runner_config runner_config = {
+        .source = {s->store, s->registry},
+        .clock = s->log.clock,
+        .limits = {.n_threads = config->job_threads, .memory_max = config->job_memory_bytes},
+        .keep_folder = s->keep_folder[0] != '\0' ? s->keep_folder : NULL,
+        .keep_every_ms = (int64_t)config->job_keep_s * 1000,
+        .on_change = log_job,
+        .ctx = s,
+    };
+    status = runner_open(&runner_config, &s->runner, error);
     s->app.runner = s->runner;
     return status;
 }
@@ -224,7 +252,7 @@ dpot_status service_open(const struct config *config, const char *listen,
     }
     status = open_rooms(*service, config, hooks, error);
     if (status == DPOT_OK) {
-        status = open_runner(*service, error);
+        status = open_runner(*service, config, error);
     }
     if (status == DPOT_OK) {
         status = open_server(*service, config, listen, error);

@@ -49,6 +49,7 @@ static void fill(struct artifact_message *message, const struct dpot_artifact *a
     m->values = artifact->values;
     m->n_counts = artifact->n_counts;
     m->counts = artifact->counts;
+    m->model = (ProtobufCBinaryData){artifact->n_model, artifact->model};
     fill_numbers(message, artifact);
 }
 
@@ -151,6 +152,27 @@ static dpot_status read_arrays(const Dpot__V1__Artifact *message, struct dpot_ar
     return DPOT_OK;
 }
 
+static dpot_status read_model(const Dpot__V1__Artifact *message, struct dpot_artifact *artifact,
+                              struct dpot_error *error)
+{
+    const ProtobufCBinaryData *model = &message->model;
+    if (model->len > DPOT_ARTIFACT_MODEL_MAX) {
+        return dpot_error_set(error, DPOT_ERR_TOO_LARGE,
+                              "the artifact's model has %zu bytes: at most %u", model->len,
+                              DPOT_ARTIFACT_MODEL_MAX);
+    }
+    if (model->len == 0) {
+        return DPOT_OK;
+    }
+    artifact->model = dpot_alloc_array(artifact->allocator, model->len, 1);
+    if (!artifact->model) {
+        return dpot_error_set(error, DPOT_ERR_MEMORY, "no memory for an artifact");
+    }
+    artifact->n_model = model->len;
+    memcpy(artifact->model, model->data, model->len);
+    return DPOT_OK;
+}
+
 static dpot_status read_artifact(const Dpot__V1__Artifact *message, struct dpot_artifact *artifact,
                                  struct dpot_error *error)
 {
@@ -175,6 +197,9 @@ static dpot_status read_artifact(const Dpot__V1__Artifact *message, struct dpot_
     }
     if (status == DPOT_OK) {
         status = read_arrays(message, artifact, error);
+    }
+    if (status == DPOT_OK) {
+        status = read_model(message, artifact, error);
     }
     return status == DPOT_OK ? dpot_artifact_check(artifact, error) : status;
 }

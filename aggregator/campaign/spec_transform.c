@@ -78,6 +78,11 @@ static dpot_status keep_lowest(int64_t n_keep, struct dpot_transform *transform)
 static dpot_status read_pair(const json_t *pair, size_t i, const struct dpot_transform *transform,
                              uint32_t *number, struct dpot_error *error)
 {
+    if (json_is_integer(pair) && json_integer_value(pair) >= 0 &&
+        json_integer_value(pair) < (json_int_t)transform->rows * transform->cols) {
+        *number = (uint32_t)json_integer_value(pair);
+        return DPOT_OK;
+    }
     const json_int_t u = json_integer_value(json_array_get(pair, 0));
     const json_int_t v = json_integer_value(json_array_get(pair, 1));
     if (json_array_size(pair) != 2 || !json_is_integer(json_array_get(pair, 0)) ||
@@ -85,7 +90,7 @@ static dpot_status read_pair(const json_t *pair, size_t i, const struct dpot_tra
         v >= transform->cols) {
         return dpot_error_set(error, DPOT_ERR_RANGE,
                               "mechanism.transform.keep[%zu] must be [u, v] with 0 <= u < %u and 0 "
-                              "<= v < %u",
+                              "<= v < %u, or the number u columns + v",
                               i, transform->rows, transform->cols);
     }
     *number = (uint32_t)u * transform->cols + (uint32_t)v;

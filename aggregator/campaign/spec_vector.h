@@ -28,7 +28,7 @@ void spec_vector_set_release(struct spec_vector_set *set);
 
 /* Reads mechanism.transform: absent, "none", {"type":"none"} or {"type":"dct","shape":[rows, cols],
  * "keep":K}, K a number of coefficients (those of least u / rows + v / cols, ties to the lower u) or a
- * list of [u, v]. *transform is zeroed on failure; otherwise its `keep` is the caller's to free. */
+ * list of [u, v], or of the numbers u cols + v as pools are described. *transform is zeroed on failure; otherwise its `keep` is the caller's to free. */
 DPOT_WARN_UNUSED dpot_status spec_read_transform(const json_t *mechanism,
                                                  struct dpot_transform *transform,
                                                  struct dpot_error *error);

@@ -148,10 +148,9 @@ static dpot_status choose_reports(const json_t *given, size_t dim, size_t n, str
     if (has_atoms) {
         s->pool_batch = 0;
     }
-    if (s->atoms == 0 && s->pool_batch == 0) {
+    if (!has_batch && s->atoms == 0) {
         s->pool_batch = REPORTS_PER_POINT * s->batch;
-    } else if (s->pool_batch > 0 && !has_batch) {
-        s->pool_batch = REPORTS_PER_POINT * s->batch;
+        s->pool_batch = s->pool_batch > ATOMS_MOST ? ATOMS_MOST : s->pool_batch;
     }
     s->pool_batch = s->pool_batch > n ? n : s->pool_batch;
     return DPOT_OK;

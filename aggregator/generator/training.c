@@ -8,6 +8,12 @@
 
 #define LOOKS 200 /* points of the curve */
 
+/* For training_memory. */
+#define PLACED_BYTES 32 /* of a report while it is sorted into a cell */
+#define COPIES 8        /* of parameters: gradient, last good ones, Adam's two, the file, twice */
+#define PLANS 3         /* kernel, kept costs, the plan of a gradient */
+#define ROWS_OF_SWEEPS 320 /* the scratch of 16 tasks and the marginals of a transport */
+
 void training_release(struct training *training)
 {
     generator_train_free(training->train);
@@ -54,6 +60,88 @@ static struct generator_config config_of(const struct training *training,
     };
 }
 
+/* ---- before anything is allocated ---- */
+
+static bool is_mapped(const struct training_input *input)
+{
+    return input->vector && input->vector->transform.id != DPOT_TRANSFORM_NONE;
+}
+
+static size_t data_dim_of(const struct training_input *input)
+{
+    return is_mapped(input) ? dpot_vector_data_dim(input->vector) : input->dim;
+}
+
+static dpot_status parse_architecture(const struct training_input *input,
+                                      struct architecture *architecture, struct dpot_error *error)
+{
+    const struct settings *s = &input->settings;
+    return architecture_parse(s->architecture, s->latent_dim, data_dim_of(input),
+                              input->is_bounded ? NETWORK_TANH : NETWORK_UNBOUNDED,
+                              (float)input->lo, (float)input->hi, architecture, error);
+}
+
+dpot_status training_network_size(const struct training_input *input, size_t *n_values,
+                                  struct dpot_error *error)
+{
+    struct architecture architecture;
+    const dpot_status status = parse_architecture(input, &architecture, error);
+    *n_values = status == DPOT_OK ? architecture.n_parameters + architecture.n_state : 0;
+    return status;
+}
+
+dpot_status training_memory(const struct training_input *input, uint64_t *n_bytes,
+                            struct dpot_error *error)
+{
+    struct architecture a;
+    const struct settings *s = &input->settings;
+    const uint64_t n = input->n, dim = input->dim, data_dim = data_dim_of(input);
+    const dpot_status status = parse_architecture(input, &a, error);
+    *n_bytes = 0;
+    if (status != DPOT_OK) {
+        return status;
+    }
+    const uint64_t n_points = s->pool_batch ? s->pool_batch : s->atoms < n ? s->atoms : n;
+    const uint64_t reports = n * dim * (sizeof(double) + sizeof(float)) + n * PLACED_BYTES;
+    const uint64_t map = is_mapped(input) ? data_dim * dim * sizeof(float) : 0;
+    const uint64_t copies = COPIES * sizeof(float) * (uint64_t)(a.n_parameters + a.n_state);
+    const uint64_t step = sizeof(float) * (2 * s->batch * (data_dim + dim) + 2 * n_points * dim);
+    const uint64_t plan = PLANS * sizeof(float) * s->batch * n_points;
+    const uint64_t sweeps = ROWS_OF_SWEEPS * sizeof(double) * (s->batch + n_points);
+    *n_bytes = reports + map + network_bytes(&a, s->batch) + copies + step + plan + sweeps;
+    return DPOT_OK;
+}
+
+void training_bound_images(struct training_input *input, const double *lo, const double *hi,
+                           size_t n)
+{
+    if (input->is_bounded || is_mapped(input) ||
+        strncmp(input->settings.architecture, "dcgan", 5) != 0) {
+        return;
+    }
+    input->lo = lo[0];
+    input->hi = hi[0];
+    for (size_t j = 1; j < n; j++) {
+        input->lo = lo[j] < input->lo ? lo[j] : input->lo;
+        input->hi = hi[j] > input->hi ? hi[j] : input->hi;
+    }
+    input->is_bounded = input->lo < input->hi;
+}
+
+/* ---- the curve ---- */
+
+void training_curve(const struct generator_progress *progress, double *rows)
+{
+    for (size_t i = 0; i < progress->n_looks; i++) {
+        const struct generator_look *look = &progress->looks[i];
+        const double row[TRAINING_CURVE_COLUMNS] = {(double)look->step, look->loss, look->gap,
+                                                    look->residual, look->learning_rate};
+        memcpy(rows + TRAINING_CURVE_COLUMNS * i, row, sizeof row);
+    }
+}
+
+/* ---- a run ---- */
+
 static void hash_vector(struct dpot_hasher *hasher, const struct dpot_vector_domain *vector)
 {
     const struct dpot_transform *t = &vector->transform;
@@ -95,15 +183,14 @@ static dpot_status take_fingerprint(struct training *training, const struct trai
 dpot_status training_init(struct training *training, const struct training_input *input,
                           struct dpot_error *error)
 {
-    const bool is_mapped = input->vector && input->vector->transform.id != DPOT_TRANSFORM_NONE;
     memset(training, 0, sizeof *training);
-    training->dim = is_mapped ? dpot_vector_data_dim(input->vector) : input->dim;
+    training->dim = data_dim_of(input);
     dpot_status status = take_fingerprint(training, input, error);
     if (status == DPOT_OK) {
         status = atoms_init(&training->atoms, input->reports, input->n, input->dim,
                             input->settings.atoms, input->scale, error);
     }
-    if (status == DPOT_OK && is_mapped) {
+    if (status == DPOT_OK && is_mapped(input)) {
         status = transform_matrix_init(&training->transform, input->vector, error);
     }
     if (status == DPOT_OK) {

@@ -13,7 +13,7 @@
 
 struct training_input {
     const double *reports; /* (n, dim) coefficients; needed by training_init only */
-    size_t n, dim;
+    size_t n, dim;         /* of reports */
     enum dpot_noise noise;
     double scale; /* b, sigma of one coordinate, data units */
     const struct dpot_vector_domain
@@ -40,5 +40,25 @@ DPOT_WARN_UNUSED dpot_status training_init(struct training *training,
                                            const struct training_input *input,
                                            struct dpot_error *error);
 void training_release(struct training *training);
+
+/* Bytes that a run holds at most, from above and before anything is allocated: the reports as they come
+ * and as they are seen, network and optimizer, the transport of a step. DPOT_ERR_RANGE: an architecture
+ * that cannot be. */
+DPOT_WARN_UNUSED dpot_status training_memory(const struct training_input *input, uint64_t *n_bytes,
+                                             struct dpot_error *error);
+
+/* Parameters and state of the network: 4 bytes each in its file. DPOT_ERR_RANGE. */
+DPOT_WARN_UNUSED dpot_status training_network_size(const struct training_input *input,
+                                                   size_t *n_values, struct dpot_error *error);
+
+/* Images made by a dcgan of a campaign without transform stay in the box that devices clip to: `n` sides,
+ * in data units. Other architectures and a range that is set already are left alone. */
+void training_bound_images(struct training_input *input, const double *lo, const double *hi,
+                           size_t n);
+
+/* The curve as rows of numbers, with their names. */
+#define TRAINING_CURVE_COLUMNS 5
+#define TRAINING_CURVE_NAMES "step,loss,gap,residual,learning_rate"
+void training_curve(const struct generator_progress *progress, double *rows /* (n_looks, 5) */);
 
 #endif

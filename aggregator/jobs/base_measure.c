@@ -63,8 +63,10 @@ static dpot_status read_mirror(const json_t *given, int64_t *max_iterations, dou
     return status == DPOT_ERR_NOT_FOUND ? DPOT_OK : status;
 }
 
-static dpot_status complete(const json_t *given, json_t **parameters, struct dpot_error *error)
+static dpot_status complete(const struct dpot_campaign *campaign, const json_t *given,
+                            json_t **parameters, struct dpot_error *error)
 {
+    (void)campaign;
     const char *method = NULL;
     int64_t max_iterations = 0;
     double gap = 0;
@@ -89,8 +91,9 @@ static dpot_status complete(const json_t *given, json_t **parameters, struct dpo
     return status == DPOT_OK && !*parameters ? DPOT_ERR_MEMORY : status;
 }
 
-static dpot_status check(const struct dpot_campaign *campaign, struct dpot_error *error)
+static dpot_status check(const struct job_input *input, struct dpot_error *error)
 {
+    const struct dpot_campaign *campaign = input->snapshot->campaign;
     const uint64_t n_rows = campaign->domain.size, n_cols = campaign->output.size;
     if (dpot_mechanism_is_vector(campaign->mechanism)) {
         return dpot_error_set(error, DPOT_ERR_SHAPE,

@@ -6,8 +6,10 @@
 
 #define LOOK_EVERY 4096 /* reports between two looks at the control */
 
-static dpot_status complete(const json_t *given, json_t **parameters, struct dpot_error *error)
+static dpot_status complete(const struct dpot_campaign *campaign, const json_t *given,
+                            json_t **parameters, struct dpot_error *error)
 {
+    (void)campaign;
     static const char *const none[] = {NULL};
     *parameters = NULL;
     const dpot_status status = json_check_keys(given, "parameters", none, error);
@@ -18,8 +20,9 @@ static dpot_status complete(const json_t *given, json_t **parameters, struct dpo
     return *parameters ? DPOT_OK : DPOT_ERR_MEMORY;
 }
 
-static dpot_status check(const struct dpot_campaign *campaign, struct dpot_error *error)
+static dpot_status check(const struct job_input *input, struct dpot_error *error)
 {
+    const struct dpot_campaign *campaign = input->snapshot->campaign;
     if (dpot_mechanism_is_vector(campaign->mechanism)) {
         return dpot_error_set(error, DPOT_ERR_SHAPE,
                               "the campaign's mechanism is %s, whose reports are vectors: estimate "

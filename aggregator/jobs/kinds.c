@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct job_kind *const table[] = {&job_base_measure, &job_estimate};
+static const struct job_kind *const table[] = {&job_base_measure, &job_estimate, &job_generator};
 #define N_KINDS (sizeof table / sizeof table[0])
 
 static dpot_status refuse(const char *name, struct dpot_error *error)
@@ -12,7 +12,10 @@ static dpot_status refuse(const char *name, struct dpot_error *error)
     int len = 0;
     names[0] = '\0';
     for (size_t i = 0; i < N_KINDS && len >= 0 && (size_t)len < sizeof names; i++) {
-        len += snprintf(names + len, sizeof names - (size_t)len, "%s%s", i > 0 ? " or " : "",
+        len += snprintf(names + len, sizeof names - (size_t)len, "%s%s",
+                        i == 0             ? ""
+                        : i + 1 == N_KINDS ? " or "
+                                           : ", ",
                         table[i]->name);
     }
     return dpot_error_set(error, DPOT_ERR_RANGE, "kind is \"%.40s\": choose %s", name, names);

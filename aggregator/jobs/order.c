@@ -21,56 +21,66 @@ static dpot_status copy_parameters(const json_t *parameters, struct job_record *
                                 sizeof record->parameters - 1);
 }
 
-/* Kind and parameters, from the caller's words to what is stored. */
-static dpot_status describe(const char *name, const json_t *given, const struct job_kind **kind,
-                            struct job_record *record, struct dpot_error *error)
+/* The parameters, from the caller's words to what is stored; *complete is a new reference. */
+static dpot_status describe(const struct job_kind *kind, const struct dpot_campaign *campaign,
+                            const json_t *given, struct job_record *record, json_t **complete,
+                            struct dpot_error *error)
 {
-    json_t *empty = json_object(), *complete = NULL;
-    dpot_status status = job_kind_find(name, kind, error);
+    json_t *empty = json_object();
+    dpot_status status = kind->complete(campaign, given ? given : empty, complete, error);
     if (status == DPOT_OK) {
-        status = (*kind)->complete(given ? given : empty, &complete, error);
+        (void)snprintf(record->kind, sizeof record->kind, "%s", kind->name);
+        status = copy_parameters(*complete, record, error);
     }
-    if (status == DPOT_OK) {
-        (void)snprintf(record->kind, sizeof record->kind, "%s", (*kind)->name);
-        status = copy_parameters(complete, record, error);
-    }
-    json_decref(complete);
     json_decref(empty);
     return status;
 }
 
-dpot_status order_check_campaign(const struct job_kind *kind, const struct snapshot *snapshot,
+dpot_status order_check_campaign(const struct job_kind *kind, const struct job_input *input,
                                  struct dpot_error *error)
 {
-    dpot_status status = kind->check ? kind->check(snapshot->campaign, error) : DPOT_OK;
+    dpot_status status = kind->check ? kind->check(input, error) : DPOT_OK;
     if (status == DPOT_OK && kind->needs_pool) {
-        status = snapshot_check_ready(snapshot, error);
+        status = snapshot_check_ready(input->snapshot, error);
     }
     return status;
 }
 
+static void fill_record(const struct snapshot *snapshot,
+                        const uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN], struct job_record *record)
+{
+    dpot_random_bytes(record->id, sizeof record->id);
+    memcpy(record->campaign_id, campaign_id, sizeof record->campaign_id);
+    memcpy(record->hash, snapshot->hash, sizeof record->hash);
+    record->revision = snapshot->campaign->revision;
+    record->revision_state = snapshot->state;
+}
+
 dpot_status order_check(const struct snapshot_source *source, const char *kind,
                         const uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN], uint32_t revision,
-                        const json_t *parameters, struct job_record *record,
-                        struct dpot_error *error)
+                        const json_t *parameters, const struct job_limits *limits,
+                        struct job_record *record, struct dpot_error *error)
 {
     const struct job_kind *found = NULL;
     struct snapshot snapshot;
+    struct job_input input = {.snapshot = &snapshot, .limits = *limits};
+    json_t *complete = NULL;
     *record = (struct job_record){.state = JOB_QUEUED};
-    dpot_status status = describe(kind, parameters, &found, record, error);
+    dpot_status status = job_kind_find(kind, &found, error);
     if (status == DPOT_OK) {
         status = snapshot_find(source, campaign_id, revision, &snapshot, error);
     }
     if (status == DPOT_OK) {
-        status = order_check_campaign(found, &snapshot, error);
+        status = describe(found, snapshot.campaign, parameters, record, &complete, error);
+    }
+    input.parameters = complete;
+    if (status == DPOT_OK) {
+        status = order_check_campaign(found, &input, error);
     }
     if (status == DPOT_OK) {
-        dpot_random_bytes(record->id, sizeof record->id);
-        memcpy(record->campaign_id, campaign_id, sizeof record->campaign_id);
-        memcpy(record->hash, snapshot.hash, sizeof record->hash);
-        record->revision = snapshot.campaign->revision;
-        record->revision_state = snapshot.state;
+        fill_record(&snapshot, campaign_id, record);
     }
+    json_decref(complete);
     return status;
 }
 
@@ -111,14 +121,14 @@ static dpot_status compare(const json_t *stored, const json_t *complete, struct 
     return DPOT_OK;
 }
 
-dpot_status order_read_parameters(const struct job_kind *kind, const char *text,
-                                  json_t **parameters, struct dpot_error *error)
+dpot_status order_read_parameters(const struct job_kind *kind, const struct dpot_campaign *campaign,
+                                  const char *text, json_t **parameters, struct dpot_error *error)
 {
     json_t *stored = NULL;
     *parameters = NULL;
     dpot_status status = json_parse(text, strlen(text), &stored, error);
     if (status == DPOT_OK) {
-        status = kind->complete(stored, parameters, error);
+        status = kind->complete(campaign, stored, parameters, error);
     }
     if (status == DPOT_OK) { /* `complete` has refused every key that it does not know */
         status = compare(stored, *parameters, error);

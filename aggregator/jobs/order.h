@@ -9,12 +9,13 @@
 DPOT_WARN_UNUSED dpot_status order_check(const struct snapshot_source *source, const char *kind,
                                          const uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN],
                                          uint32_t revision, const json_t *parameters,
-                                         struct job_record *record, struct dpot_error *error);
+                                         const struct job_limits *limits, struct job_record *record,
+                                         struct dpot_error *error);
 
 /* Can this job be run on the campaign as it is? Asked before a job is queued and again before it
- * runs: what lies in the store may be altered or older. */
+ * runs: what lies in the store may be altered or older. Of the input, snapshot, parameters and limits. */
 DPOT_WARN_UNUSED dpot_status order_check_campaign(const struct job_kind *kind,
-                                                  const struct snapshot *snapshot,
+                                                  const struct job_input *input,
                                                   struct dpot_error *error);
 
 /* The kind of a stored job. DPOT_ERR_RANGE: this version has none of that name. */
@@ -25,7 +26,9 @@ DPOT_WARN_UNUSED dpot_status order_read_kind(const char *name, const struct job_
  * DPOT_ERR_CORRUPT when they are not what order_check would write now, naming the first that is unknown,
  * wrong or missing; NULL then. Nothing is guessed: a parameter that an older version did not know has no
  * value that its admin chose. */
-DPOT_WARN_UNUSED dpot_status order_read_parameters(const struct job_kind *kind, const char *text,
-                                                   json_t **parameters, struct dpot_error *error);
+DPOT_WARN_UNUSED dpot_status order_read_parameters(const struct job_kind *kind,
+                                                   const struct dpot_campaign *campaign,
+                                                   const char *text, json_t **parameters,
+                                                   struct dpot_error *error);
 
 #endif

@@ -1,5 +1,6 @@
 #include "jobs/runner.h"
 
+#include "jobs/keep.h"
 #include "jobs/order.h"
 #include "proto/wire_artifact.h"
 
@@ -10,6 +11,7 @@
 
 #define RETRY_S 2              /* after the store refused */
 #define PROGRESS_EVERY_MS 2000 /* between two writes of the progress */
+#define KEEP_EVERY_MS 60000
 
 struct runner {
     struct runner_config config;
@@ -28,6 +30,7 @@ struct runner {
     atomic_bool stop; /* cancelled or closing */
     atomic_uint_least64_t n_done, n_total;
     int64_t progress_ms; /* the worker's own: when it was last written */
+    int64_t kept_ms;     /* likewise, of what the job keeps */
 };
 
 static int64_t now(const struct runner *runner)
@@ -45,21 +48,64 @@ static void tell(const struct runner *runner, const struct job_record *record,
 
 /* ---- one run ---- */
 
+static void write_progress(struct runner *r)
+{
+    const int64_t now_ms = now(r);
+    struct job_record record = r->current;
+    record.n_done = atomic_load(&r->n_done);
+    record.n_total = atomic_load(&r->n_total);
+    const dpot_status status = store_update_job(r->config.source.store, &record, NULL);
+    r->progress_ms = status == DPOT_OK ? now_ms : now_ms + PROGRESS_EVERY_MS; /* give it time */
+}
+
 /* Every iteration comes here: the store hears of it now and then. */
 static void note_progress(void *ctx, size_t n_done, size_t n_total)
 {
     struct runner *r = ctx;
     atomic_store(&r->n_done, n_done);
     atomic_store(&r->n_total, n_total);
-    const int64_t now_ms = now(r);
-    if (now_ms - r->progress_ms < PROGRESS_EVERY_MS) {
-        return;
+    if (now(r) - r->progress_ms >= PROGRESS_EVERY_MS) {
+        write_progress(r);
     }
-    struct job_record record = r->current;
-    record.n_done = n_done;
-    record.n_total = n_total;
-    const dpot_status status = store_update_job(r->config.source.store, &record, NULL);
-    r->progress_ms = status == DPOT_OK ? now_ms : now_ms + PROGRESS_EVERY_MS; /* give it time */
+}
+
+static bool is_keeping_due(void *ctx)
+{
+    const struct runner *r = ctx;
+    const int64_t every_ms = r->config.keep_every_ms > 0 ? r->config.keep_every_ms : KEEP_EVERY_MS;
+    const int64_t ago_ms = now(r) - r->kept_ms;
+    return ago_ms >= every_ms || ago_ms < 0; /* or the clock was set back */
+}
+
+/* (N1): from here on the job has got further, and its earlier attempts do not count. */
+static void note_kept(void *ctx)
+{
+    struct runner *r = ctx;
+    r->kept_ms = now(r);
+    (void)pthread_mutex_lock(&r->mutex);
+    r->current.n_attempts = 1;
+    (void)pthread_mutex_unlock(&r->mutex);
+    write_progress(r);
+}
+
+/* Finds what an earlier run of the job kept, and lets the job see the reports it began with (keep.h, K2);
+ * else names a file for it. */
+static dpot_status open_keep(struct runner *r, struct snapshot *snapshot, char path[KEEP_PATH_SIZE],
+                             struct dpot_error *error)
+{
+    uint64_t n_reports = 0;
+    dpot_status status = keep_find(r->config.keep_folder, r->current.id, path, &n_reports, error);
+    if (status == DPOT_OK && n_reports <= snapshot->n_accepted) {
+        snapshot->n_accepted = n_reports;
+        return DPOT_OK;
+    }
+    if (status == DPOT_OK) { /* of a pool that was restored from a backup, and has fewer now */
+        keep_remove(r->config.keep_folder, r->current.id);
+        status = DPOT_ERR_NOT_FOUND;
+    }
+    return status == DPOT_ERR_NOT_FOUND
+               ? keep_name(r->config.keep_folder, r->current.id, snapshot->n_accepted, path, error)
+               : status;
 }
 
 /* What every artifact says, whatever its kind. */
@@ -75,16 +121,14 @@ static void label(const struct job_record *record, const struct dpot_campaign *c
 }
 
 static dpot_status run_kind(struct runner *r, const struct job_kind *kind,
-                            const struct snapshot *snapshot, const json_t *parameters,
-                            struct dpot_buf *bytes, struct dpot_error *error)
+                            const struct job_input *input, struct dpot_buf *bytes,
+                            struct dpot_error *error)
 {
     struct dpot_artifact artifact = {.n_values = 0};
-    const struct solve_control control = {.cancel = &r->stop, .progress = note_progress, .ctx = r};
-    const struct job_input input = {snapshot, parameters, &control};
-    label(&r->current, snapshot->campaign, &artifact);
-    dpot_status status = order_check_campaign(kind, snapshot, error);
+    label(&r->current, input->snapshot->campaign, &artifact);
+    dpot_status status = order_check_campaign(kind, input, error);
     if (status == DPOT_OK) {
-        status = kind->run(&input, &artifact, error);
+        status = kind->run(input, &artifact, error);
     }
     if (status == DPOT_OK && !atomic_load(&r->stop)) {
         status = dpot_wire_artifact_encode(&artifact, bytes, error);
@@ -99,15 +143,26 @@ static dpot_status run_current(struct runner *r, struct dpot_buf *bytes, struct 
     const struct job_kind *kind = NULL;
     struct snapshot snapshot;
     json_t *parameters = NULL;
+    char path[KEEP_PATH_SIZE];
+    const struct job_keep keep = {path, is_keeping_due, note_kept, r};
+    const struct solve_control control = {.cancel = &r->stop, .progress = note_progress, .ctx = r};
+    struct job_input input = {
+        .snapshot = &snapshot, .control = &control, .limits = r->config.limits};
     dpot_status status = order_read_kind(r->current.kind, &kind, error);
-    if (status == DPOT_OK) {
-        status = order_read_parameters(kind, r->current.parameters, &parameters, error);
-    }
     if (status == DPOT_OK) {
         status = snapshot_take(&r->config.source, r->current.hash, &snapshot, error);
     }
     if (status == DPOT_OK) {
-        status = run_kind(r, kind, &snapshot, parameters, bytes, error);
+        status = order_read_parameters(kind, snapshot.campaign, r->current.parameters, &parameters,
+                                       error);
+    }
+    if (status == DPOT_OK && kind->keeps_state && r->config.keep_folder) {
+        status = open_keep(r, &snapshot, path, error);
+        input.keep = &keep;
+    }
+    if (status == DPOT_OK) {
+        input.parameters = parameters;
+        status = run_kind(r, kind, &input, bytes, error);
     }
     json_decref(parameters);
     return status;
@@ -138,7 +193,7 @@ static dpot_status take_next(struct runner *r, struct dpot_error *error)
         r->current = record;
         r->is_working = true;
         r->is_cancelled = false;
-        r->progress_ms = record.started_ms;
+        r->progress_ms = r->kept_ms = record.started_ms;
         atomic_store(&r->n_done, 0);
         atomic_store(&r->n_total, 0);
         atomic_store(&r->stop, false);
@@ -219,7 +274,11 @@ static void work_on_current(struct runner *r)
     const dpot_status status = run_current(r, &bytes, &error);
     (void)pthread_mutex_lock(&r->mutex);
     settle(r, status, &bytes, &error);
+    const bool has_ended = r->current.state != JOB_QUEUED && !r->needs_requeue;
     (void)pthread_mutex_unlock(&r->mutex);
+    if (has_ended && r->config.keep_folder) {
+        keep_remove(r->config.keep_folder, r->current.id); /* (K1) */
+    }
     tell(r, &r->current, NULL);
     dpot_buf_release(&bytes);
     (void)pthread_mutex_lock(&r->mutex);
@@ -271,6 +330,9 @@ dpot_status runner_open(const struct runner_config *config, struct runner **runn
     (void)pthread_mutex_init(&r->mutex, NULL);
     (void)pthread_cond_init(&r->wake, NULL);
     dpot_status status = store_requeue_jobs(config->source.store, now(r), error);
+    if (status == DPOT_OK && config->keep_folder) {
+        keep_sweep(config->keep_folder, config->source.store);
+    }
     if (status == DPOT_OK && pthread_create(&r->thread, NULL, run_worker, r) != 0) {
         status = dpot_error_set(error, DPOT_ERR_MEMORY, "the system gives no thread for jobs");
     }
@@ -303,8 +365,8 @@ dpot_status runner_start(struct runner *runner, const char *kind,
                          const json_t *parameters, struct job_record *record,
                          struct dpot_error *error)
 {
-    dpot_status status =
-        order_check(&runner->config.source, kind, campaign_id, revision, parameters, record, error);
+    dpot_status status = order_check(&runner->config.source, kind, campaign_id, revision,
+                                     parameters, &runner->config.limits, record, error);
     if (status != DPOT_OK) {
         return status;
     }
@@ -393,7 +455,11 @@ static dpot_status cancel_waiting(struct runner *runner, const uint8_t id[JOB_ID
     }
     record->state = JOB_CANCELLED;
     record->ended_ms = now(runner);
-    return store_update_job(runner->config.source.store, record, error);
+    status = store_update_job(runner->config.source.store, record, error);
+    if (status == DPOT_OK && runner->config.keep_folder) {
+        keep_remove(runner->config.keep_folder, id); /* (K1) */
+    }
+    return status;
 }
 
 dpot_status runner_cancel(struct runner *runner, const uint8_t id[JOB_ID_LEN],

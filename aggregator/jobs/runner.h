@@ -10,7 +10,8 @@
  *
  * Invariants
  * (N1) What is queued lives in the store: a job is never lost, and one that was interrupted begins
- *      again from the start (at most JOB_ATTEMPTS_MAX times when its process dies of it).
+ *      again: from what it kept (keep.h), or from the start. It fails when its process has died
+ *      JOB_ATTEMPTS_MAX times without its getting any further.
  * (N2) Only the worker changes a running job; a cancel only raises a flag.
  * (N3) A job is done exactly when its artifact is stored (store.h, T4).
  * (N4) Callbacks run on the worker's thread, never under a lock.
@@ -26,6 +27,9 @@ struct runner;
 struct runner_config {
     struct snapshot_source source;  /* its members are borrowed */
     const struct dpot_clock *clock; /* borrowed */
+    struct job_limits limits;
+    const char *keep_folder; /* what long jobs keep is there (keep.h); borrowed. NULL: nowhere */
+    int64_t keep_every_ms;   /* 0: a minute */
 
     /* A job began or ended, or the store refused (`record` is NULL then). May be NULL. */
     void (*on_change)(void *ctx, const struct job_record *record, const struct dpot_error *error);

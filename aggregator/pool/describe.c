@@ -2,7 +2,10 @@
 
 #include "campaign/content.h"
 #include "campaign/spec_vector.h"
+#include "mechanism/mechanism.h"
 #include "pool/decode.h"
+
+#include <math.h>
 
 #define SIDES_MAX 4096 /* of a box that is written out */
 
@@ -32,13 +35,23 @@ static json_t *describe_transform(const struct dpot_transform *transform)
                      (json_int_t)transform->cols, "keep", keep);
 }
 
+void describe_charge(const struct dpot_campaign *campaign, double *epsilon, double *delta)
+{
+    const struct dpot_privacy charge = dpot_mechanism_charge(campaign);
+    *epsilon = charge.epsilon_q32 == UINT64_MAX ? NAN : dpot_epsilon_to_double(charge.epsilon_q32);
+    *delta = charge.delta_q64 == UINT64_MAX ? NAN : dpot_delta_to_double(charge.delta_q64);
+}
+
 static dpot_status add_vector(json_t *pool, const struct dpot_campaign *campaign)
 {
     const struct dpot_vector_domain *domain = &campaign->vector;
+    double epsilon = NAN, delta = NAN;
+    describe_charge(campaign, &epsilon, &delta);
     json_t *vector =
-        json_pack("{s:o,s:o,s:I,s:I,s:o,s:o}", "scale", json_number(decode_scale(campaign)),
-                  "grid_step", json_number(domain->grid_step), "dim", (json_int_t)domain->dim,
-                  "data_dim", (json_int_t)dpot_vector_data_dim(domain), "transform",
+        json_pack("{s:o,s:o,s:o,s:o,s:I,s:I,s:o,s:o}", "epsilon", json_number(epsilon), "delta",
+                  json_number(delta), "scale", json_number(decode_scale(campaign)), "grid_step",
+                  json_number(domain->grid_step), "dim", (json_int_t)domain->dim, "data_dim",
+                  (json_int_t)dpot_vector_data_dim(domain), "transform",
                   describe_transform(&domain->transform), "domain",
                   spec_describe_vector(campaign, domain->n_sides <= SIDES_MAX));
     const bool is_done = vector && json_object_update(pool, vector) == 0;

@@ -36,6 +36,7 @@ struct generator_train {
     float *reports;                               /* (pool_batch, report_dim) unless whole */
     float *gradient;                              /* (n_parameters) */
     float *good;                  /* (n_parameters + n_state) of the last good look */
+    float *state_before;          /* (n_state) of a step that may be stopped in the middle */
     double *g;                    /* (n) potentials of the whole pool */
     struct generator_look *looks; /* (looks_max) */
     size_t looks_max;
@@ -56,6 +57,8 @@ void generator_train_free(struct generator_train *t)
     const size_t batch = t->config.batch, dim = t->config.dim;
     dpot_free_array(NULL, t->looks, t->looks_max, sizeof *t->looks);
     dpot_free_array(NULL, t->g, t->is_whole ? t->pool.n : 1, sizeof *t->g);
+    dpot_free_array(NULL, t->state_before, t->net ? network_n_state(t->net) : 0,
+                    sizeof *t->state_before);
     dpot_free_array(NULL, t->good, n_saved(t), sizeof *t->good);
     dpot_free_array(NULL, t->gradient, t->net ? network_n_parameters(t->net) : 0,
                     sizeof *t->gradient);
@@ -86,10 +89,11 @@ static bool init_arrays(struct generator_train *t)
         dpot_alloc_array(NULL, t->is_whole ? 1 : t->pool_batch * t->report_dim, sizeof *t->reports);
     t->gradient = dpot_alloc_array(NULL, network_n_parameters(t->net), sizeof *t->gradient);
     t->good = dpot_alloc_array(NULL, n_saved(t), sizeof *t->good);
+    t->state_before = dpot_alloc_array(NULL, network_n_state(t->net), sizeof *t->state_before);
     t->g = dpot_alloc_array(NULL, t->is_whole ? t->pool.n : 1, sizeof *t->g);
     t->looks = dpot_alloc_array(NULL, t->looks_max, sizeof *t->looks);
     return t->z && t->out && t->mapped && t->grad && t->mapped_grad && t->reports && t->gradient &&
-           t->good && t->g && t->looks;
+           t->good && t->state_before && t->g && t->looks;
 }
 
 static dpot_status init_network(struct generator_train *t, struct dpot_error *error)
@@ -239,17 +243,25 @@ static bool all_finite(const float *x, size_t n)
     return sum == 0.0F;
 }
 
-static dpot_status transport(struct generator_train *t, struct entropic_result *result,
-                             struct dpot_error *error)
+static bool is_stopped(const struct entropic_result *result)
+{
+    return result->outcome == SOLVE_CANCELLED || result->outcome == SOLVE_DEADLINE;
+}
+
+/* Sweeps may be many: they look at the control too. A result that was not waited for leaves no trace. */
+static dpot_status transport(struct generator_train *t, const struct solve_control *control,
+                             struct entropic_result *result, struct dpot_error *error)
 {
     const float *x = t->config.transform ? t->mapped : t->out;
+    struct solve_control stops = control ? *control : (struct solve_control){.cancel = NULL};
+    stops.progress = NULL; /* sweeps are not what is counted */
     cloud_set(&t->cloud, x, t->config.batch, draw_reports(t), t->pool_batch);
     if (t->is_whole && t->counters.has_potentials) {
         entropic_warm_start(t->engine, NULL, 0, t->g, t->pool.n);
     }
     const dpot_status status =
-        entropic_solve(t->engine, &t->cloud.cost, NULL, t->pool.weights, NULL, result, error);
-    if (status == DPOT_OK && t->is_whole) {
+        entropic_solve(t->engine, &t->cloud.cost, NULL, t->pool.weights, &stops, result, error);
+    if (status == DPOT_OK && t->is_whole && !is_stopped(result)) {
         entropic_potentials(t->engine, NULL, t->g);
         t->counters.has_potentials = 1;
     }
@@ -312,10 +324,19 @@ static bool is_look_due(const struct generator_train *t)
            t->counters.step + 1 == t->config.n_steps;
 }
 
-/* One step; *goes_on is false when the run has diverged, and nothing was moved then. */
-static dpot_status step(struct generator_train *t, bool *goes_on, struct dpot_error *error)
+/* As if the step had not begun: the network's running state is all that it has moved. */
+static void take_back(struct generator_train *t)
 {
-    struct entropic_result result;
+    memcpy(network_state(t->net), t->state_before,
+           network_n_state(t->net) * sizeof *t->state_before);
+}
+
+/* One step; *goes_on is false when the run has diverged, and nothing was moved then. A control that says
+ * stop in the middle leaves everything as it was before the step. */
+static dpot_status step(struct generator_train *t, const struct solve_control *control,
+                        bool *goes_on, struct dpot_error *error)
+{
+    struct entropic_result result = {.outcome = SOLVE_CONVERGED};
     const struct generator_config *c = &t->config;
     const double rate =
         (double)learning_rate_at(c->schedule, c->learning_rate, t->counters.step, c->n_steps);
@@ -323,12 +344,18 @@ static dpot_status step(struct generator_train *t, bool *goes_on, struct dpot_er
     if (t->counters.step == 0) {
         save_good(t);
     }
+    memcpy(t->state_before, network_state(t->net),
+           network_n_state(t->net) * sizeof *t->state_before);
     generate(t);
     *goes_on = all_finite(t->out, c->batch * c->dim);
     if (!*goes_on) {
         return DPOT_OK;
     }
-    dpot_status status = transport(t, &result, error);
+    dpot_status status = transport(t, control, &result, error);
+    if (status == DPOT_OK && is_stopped(&result)) {
+        take_back(t);
+        return DPOT_OK;
+    }
     if (status == DPOT_OK && is_due) {
         *goes_on = look(t, rate, &result);
         if (*goes_on) {
@@ -353,7 +380,7 @@ dpot_status generator_train_run(struct generator_train *t, uint64_t until,
     bool goes_on = true;
     memset(progress, 0, sizeof *progress);
     while (status == DPOT_OK && goes_on && t->counters.step < end) {
-        status = step(t, &goes_on, error);
+        status = step(t, control, &goes_on, error);
         if (status == DPOT_OK && goes_on &&
             solve_control_stops(control, (size_t)t->counters.step, t->config.n_steps, &outcome)) {
             break;

@@ -3,6 +3,7 @@
 
 #include "files/array.h"
 #include "files/output.h"
+#include "generator/training.h"
 #include "proto/wire_artifact.h"
 #include "tool/options.h"
 #include "tool/remote.h"
@@ -12,9 +13,10 @@
 #include <string.h>
 
 #define PATH_SIZE 128
+#define GENERATOR_KIND "generator"
 
 static const struct option options[] = {
-    {"out", "F", "the values (n,) with F.json; as they are when F ends in .pb"},
+    {"out", "F", "the values with F.json; the model when F ends in .onnx; all bytes in .pb"},
     REMOTE_OPTIONS,
     REMOTE_TOKEN_OPTION,
     {NULL, NULL, NULL},
@@ -73,6 +75,10 @@ static json_t *describe(const struct dpot_artifact *artifact)
         (void)json_object_set_new(object, artifact->numbers[i].name,
                                   json_number(artifact->numbers[i].value));
     }
+    if (artifact->n_model > 0) {
+        (void)json_object_set_new(object, "model_bytes",
+                                  json_integer((json_int_t)artifact->n_model));
+    }
     json_t *counts = artifact->n_counts > 0 ? json_array() : NULL;
     for (size_t i = 0; i < artifact->n_counts; i++) {
         (void)json_array_append_new(counts, json_integer((json_int_t)artifact->counts[i]));
@@ -83,18 +89,50 @@ static json_t *describe(const struct dpot_artifact *artifact)
     return object;
 }
 
+/* The values of a generator are its curve, row by row. */
+static bool is_curve(const struct dpot_artifact *artifact)
+{
+    return artifact->n_model > 0 && strcmp(artifact->kind, GENERATOR_KIND) == 0 &&
+           artifact->n_values % TRAINING_CURVE_COLUMNS == 0;
+}
+
 static dpot_status write_values(struct run *run, const char *path,
                                 const struct dpot_artifact *artifact)
 {
-    const struct array values = {artifact->n_values, 1, true, artifact->values}; /* borrowed */
-    const dpot_status status = array_write(path, &values, ARRAY_F8, &run->error);
-    return status == DPOT_OK ? side_file_write(path, run->result, &run->error) : status;
+    struct array values = {artifact->n_values, 1, true, artifact->values}; /* borrowed */
+    if (!is_curve(artifact)) {
+        return array_write(path, &values, ARRAY_F8, &run->error);
+    }
+    values.n_rows /= TRAINING_CURVE_COLUMNS;
+    values.n_cols = TRAINING_CURVE_COLUMNS;
+    values.is_vector = false;
+    return array_write_named(path, &values, TRAINING_CURVE_NAMES, &run->error);
 }
 
-static bool is_raw(const char *path)
+static dpot_status write_model(struct run *run, const char *path,
+                               const struct dpot_artifact *artifact)
 {
-    const size_t len = strlen(path);
-    return len >= 3 && strcmp(path + len - 3, ".pb") == 0;
+    return artifact->n_model > 0
+               ? output_write(path, artifact->model, artifact->n_model, &run->error)
+               : dpot_error_set(
+                     &run->error, DPOT_ERR_SHAPE,
+                     "the artifact is of kind %s and has no model: give a name that ends "
+                     "in .npy or .csv for its values",
+                     artifact->kind);
+}
+
+static bool ends_in(const char *path, const char *suffix)
+{
+    const size_t len = strlen(path), suffix_len = strlen(suffix);
+    return len >= suffix_len && strcmp(path + len - suffix_len, suffix) == 0;
+}
+
+static dpot_status write_parts(struct run *run, const char *path,
+                               const struct dpot_artifact *artifact)
+{
+    const dpot_status status = ends_in(path, ".onnx") ? write_model(run, path, artifact)
+                                                      : write_values(run, path, artifact);
+    return status == DPOT_OK ? side_file_write(path, run->result, &run->error) : status;
 }
 
 static dpot_status write_artifact(struct run *run, const char *path, const struct dpot_buf *bytes)
@@ -110,8 +148,8 @@ static dpot_status write_artifact(struct run *run, const char *path, const struc
         json_decref(run->result);
         run->result = object;
         run_put_text(run, "digest", run->operands[0]);
-        status = is_raw(path) ? output_write(path, bytes->data, bytes->len, &run->error)
-                              : write_values(run, path, &artifact);
+        status = ends_in(path, ".pb") ? output_write(path, bytes->data, bytes->len, &run->error)
+                                      : write_parts(run, path, &artifact);
     }
     dpot_artifact_release(&artifact);
     return object ? status : DPOT_ERR_MEMORY;
@@ -143,12 +181,14 @@ const struct command command_artifact_get = {
     .summary = "save the result of a job",
     .details =
         "Its bytes are checked against the digest. --out F gets the values (masses of a base\n"
-        "measure, frequencies of an estimate) and F.json the rest: digest, kind, program_version,\n"
-        "campaign_hash, revision (its number; null in artifacts of older versions), pool_count "
-        "and\n"
-        " pool_checksum (null when no report was read), parameters,\n"
-        "n_values, the numbers of the kind (objective, lower_bound, total_mass, ...), counts. A\n"
-        "name that ends in .pb gets the bytes as they are. Keys: those of F.json.",
+        "measure, frequencies of an estimate, the curve of a generator as a table) and F.json the\n"
+        "rest: digest, kind, program_version, campaign_hash, revision (its number; null in\n"
+        "artifacts of older versions), pool_count and pool_checksum (null when no report was\n"
+        "read), parameters, n_values, the numbers of the kind (objective, lower_bound, loss, "
+        "...),\n"
+        "counts, model_bytes. A name that ends in .onnx gets the model of a generator, which dpot\n"
+        "generator sample reads, with F.json too; one that ends in .pb the bytes as they are.\n"
+        "Keys: those of F.json.",
     .example = "dpot artifact get 0f2b4c6d8e0a1c3e5f7092b4d6f81a3c5e7092b4d6f81a3c5e7092b4d6f81a3c "
                "--out m.npy --server "
                "https://pool.example.org",

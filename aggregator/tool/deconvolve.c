@@ -29,7 +29,7 @@ static const struct option options[] = {
     {"weights-out", "F", "their weights (m,)"},
     {"samples", "N", "also draw so many points, by the weights"},
     {"samples-out", "F", "where they go (N, dim)"},
-    {"trajectory", "F", "rows of step and log-likelihood"},
+    {"trajectory", "F", "rows of step and log_likelihood; a .csv with a header"},
     {NULL, NULL, NULL},
 };
 
@@ -276,7 +276,8 @@ static dpot_status write_trajectory(struct deconvolve_job *job)
         array.values[2 * t + 1] = job->result.curve[t];
     }
     if (status == DPOT_OK) {
-        status = array_write(job->trajectory_path, &array, ARRAY_F8, &job->run->error);
+        status = array_write_named(job->trajectory_path, &array, "step,log_likelihood",
+                                   &job->run->error);
     }
     array_release(&array);
     return status;

@@ -3,10 +3,11 @@
 
 #include "base/alloc.h"
 #include "dpot/dpot.h"
-#include "files/number.h"
 #include "generator/checkpoint.h"
 #include "generator/model.h"
+#include "generator/provenance.h"
 #include "generator/training.h"
+#include "tool/generator_settings.h"
 #include "tool/noisy_pool.h"
 #include "tool/options.h"
 #include "tool/progress.h"
@@ -20,6 +21,7 @@
 #include <sys/stat.h>
 
 #define CHECKPOINT_SECONDS 60.0
+#define SLICE 10 /* steps between two looks at the clock */
 
 static const struct option options[] = {
     NOISY_POOL_OPTIONS,
@@ -42,7 +44,7 @@ static const struct option options[] = {
     {"checkpoint", "DIR", "keep the state there, every minute and when stopped"},
     {"checkpoint-every", "N", "every N steps instead"},
     {"resume", NULL, "go on from the checkpoint"},
-    {"curve", "F", "rows of step, loss, gap, residual and learning rate"},
+    {"curve", "F", "rows of step, loss, gap, residual, learning_rate; a .csv with a header"},
     {"out", "F.onnx", "the generator"},
     {NULL, NULL, NULL},
 };
@@ -64,52 +66,6 @@ struct train_job {
 };
 
 /* ---- options ---- */
-
-static void put_text(json_t *given, const struct run *run, const char *option, const char *key)
-{
-    const char *text = option_text(run, option);
-    if (text) {
-        (void)json_object_set_new(given, key, json_string(text));
-    }
-}
-
-/* The options that are settings, as the JSON that jobs take too: one reader checks both. */
-static dpot_status given_settings(struct run *run, json_t *given)
-{
-    static const struct {
-        const char *option, *key;
-        uint64_t min, max;
-    } integers[] = {
-        {"latent-dim", "latent_dim", 1, 4096},       {"batch", "batch", 1, SETTINGS_BATCH_MAX},
-        {"pool-batch", "pool_batch", 1, ATOMS_MOST}, {"atoms", "atoms", 1, ATOMS_MOST},
-        {"sinkhorn", "sinkhorn", 1, 100000},         {"steps", "steps", 1, SETTINGS_STEPS_MAX},
-    };
-    dpot_status status = DPOT_OK;
-    for (size_t i = 0; status == DPOT_OK && i < sizeof integers / sizeof integers[0]; i++) {
-        uint64_t value = 0;
-        status = option_integer(run, integers[i].option, integers[i].min, integers[i].max, &value);
-        if (status == DPOT_OK && option_is_given(run, integers[i].option)) {
-            (void)json_object_set_new(given, integers[i].key, json_integer((json_int_t)value));
-        }
-    }
-    static const char *const numbers[][2] = {{"learning-rate", "learning_rate"},
-                                             {"regularization", "regularization"}};
-    for (size_t i = 0; status == DPOT_OK && i < 2; i++) {
-        double value = 0;
-        status = option_positive(run, numbers[i][0], 1e6, &value);
-        if (status == DPOT_OK && option_is_given(run, numbers[i][0])) {
-            (void)json_object_set_new(given, numbers[i][1], json_real(value));
-        }
-    }
-    put_text(given, run, "arch", "arch");
-    put_text(given, run, "optimizer", "optimizer");
-    put_text(given, run, "schedule", "schedule");
-    put_text(given, run, "cost", "cost");
-    if (run->has_seed) {
-        (void)json_object_set_new(given, "seed", json_integer((json_int_t)(run->seed & INT64_MAX)));
-    }
-    return status;
-}
 
 static dpot_status read_range(struct train_job *job)
 {
@@ -206,18 +162,9 @@ static dpot_status read_transform(struct train_job *job)
 static void bound_images(struct train_job *job)
 {
     const struct noisy_pool *pool = &job->pool;
-    if (job->input.is_bounded || strcmp(pool->domain, "pool") == 0 ||
-        strncmp(job->input.settings.architecture, "dcgan", 5) != 0 ||
-        job->transform.id != DPOT_TRANSFORM_NONE || pool->set != DPOT_VECTOR_BOX) {
-        return;
+    if (strcmp(pool->domain, "pool") != 0 && pool->set == DPOT_VECTOR_BOX) {
+        training_bound_images(&job->input, pool->lo, pool->hi, pool->reports.n_cols);
     }
-    job->input.lo = pool->lo[0];
-    job->input.hi = pool->hi[0];
-    for (size_t j = 1; j < pool->reports.n_cols; j++) {
-        job->input.lo = pool->lo[j] < job->input.lo ? pool->lo[j] : job->input.lo;
-        job->input.hi = pool->hi[j] > job->input.hi ? pool->hi[j] : job->input.hi;
-    }
-    job->input.is_bounded = job->input.lo < job->input.hi;
 }
 
 static dpot_status load(struct train_job *job)
@@ -228,7 +175,7 @@ static dpot_status load(struct train_job *job)
     if (!given) {
         return DPOT_ERR_MEMORY;
     }
-    dpot_status status = given_settings(run, given); /* before any file is read */
+    dpot_status status = generator_settings_given(run, given); /* before any file is read */
     if (status == DPOT_OK) {
         status = noisy_pool_load(run, &job->pool);
     }
@@ -325,7 +272,7 @@ static void show_step(void *ctx, size_t n_done, size_t n_total)
 static uint64_t next_stop(const struct train_job *job)
 {
     const uint64_t step = job->result.step, slice = job->checkpoint_every;
-    return slice ? step + slice - step % slice : step + 1 + job->input.settings.steps / 1000;
+    return slice ? step + slice - step % slice : step + SLICE;
 }
 
 static dpot_status run_steps(struct train_job *job)
@@ -378,70 +325,36 @@ static dpot_status write_curve(struct train_job *job)
     if (!job->curve_path || result->n_looks == 0) {
         return DPOT_OK;
     }
-    dpot_status status = array_init(&array, result->n_looks, 5, false);
-    for (size_t i = 0; status == DPOT_OK && i < result->n_looks; i++) {
-        const struct generator_look *look = &result->looks[i];
-        const double row[] = {(double)look->step, look->loss, look->gap, look->residual,
-                              look->learning_rate};
-        memcpy(array.values + 5 * i, row, sizeof row);
-    }
+    dpot_status status = array_init(&array, result->n_looks, TRAINING_CURVE_COLUMNS, false);
     if (status == DPOT_OK) {
-        status = array_write(job->curve_path, &array, ARRAY_F8, &job->run->error);
+        training_curve(result, array.values);
+        status = array_write_named(job->curve_path, &array, TRAINING_CURVE_NAMES, &job->run->error);
     }
     array_release(&array);
     return status;
 }
 
-static dpot_status note(struct train_job *job, struct generator_model *model, const char *key,
-                        const char *value)
+/* A number of the side file; NAN when it is not there. */
+static double side_number(const struct train_job *job, const char *key)
 {
-    return generator_model_note(model, key, value, &job->run->error);
+    const json_t *value = json_object_get(job->pool.side, key);
+    return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-static void hex_of(const uint8_t *bytes, size_t n, char *out)
-{
-    for (size_t i = 0; i < n; i++) {
-        (void)snprintf(out + 2 * i, 3, "%02x", bytes[i]);
-    }
-}
-
-/* Where the generator comes from, in the model's metadata. Nothing that differs between two runs of the
- * same command. */
 static dpot_status write_notes(struct train_job *job, struct generator_model *model)
 {
-    const struct training_input *input = &job->input;
-    char checksum[2 * DPOT_HASH_LEN + 1], n[24], scale[NUMBER_SIZE], steps[24];
-    json_t *settings = settings_json(&input->settings);
-    char *text = settings ? json_dumps(settings, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
-    hex_of(job->training.pool_checksum, DPOT_HASH_LEN, checksum);
-    (void)snprintf(n, sizeof n, "%zu", input->n);
-    number_format(input->scale, scale);
-    (void)snprintf(steps, sizeof steps, "%llu", (unsigned long long)job->result.step);
-    const char *const notes[][2] = {
-        {"program", input->program},
-        {"mechanism", input->noise == DPOT_NOISE_LAPLACE ? "laplace" : "gaussian"},
-        {"scale", scale},
-        {"transform", job->transform.id == DPOT_TRANSFORM_DCT ? "dct" : "none"},
-        {"pool_count", n},
-        {"pool_checksum", checksum},
-        {"campaign_hash", job->pool.campaign_hash},
-        {"settings", text},
-        {"steps_done", steps},
+    const json_int_t revision = json_integer_value(json_object_get(job->pool.side, "revision"));
+    const struct provenance provenance = {
+        .input = &job->input,
+        .training = &job->training,
+        .transform = job->transform.id,
+        .campaign_hash = job->pool.campaign_hash,
+        .revision = revision > 0 ? (uint64_t)revision : 0,
+        .epsilon = side_number(job, "epsilon"),
+        .delta = side_number(job, "delta"),
+        .steps_done = job->result.step,
     };
-    dpot_status status = text ? DPOT_OK : DPOT_ERR_MEMORY;
-    for (size_t i = 0; status == DPOT_OK && i < sizeof notes / sizeof notes[0]; i++) {
-        status = notes[i][1][0] ? note(job, model, notes[i][0], notes[i][1]) : DPOT_OK;
-    }
-    static const char *const privacy[] = {"epsilon", "delta"};
-    for (size_t i = 0; status == DPOT_OK && i < 2; i++) {
-        const json_t *value = json_object_get(job->pool.side, privacy[i]);
-        char number[NUMBER_SIZE];
-        number_format(json_number_value(value), number);
-        status = json_is_number(value) ? note(job, model, privacy[i], number) : DPOT_OK;
-    }
-    free(text);
-    json_decref(settings);
-    return status;
+    return provenance_note(&provenance, model, &job->run->error);
 }
 
 static dpot_status write_model(struct train_job *job)

@@ -205,13 +205,21 @@ const struct command command_job_start = {
     .operands = "KIND [key=value ...]",
     .n_operands = 1,
     .max_operands = OPERANDS_MAX,
-    .summary = "start a job on a server: base-measure or estimate",
+    .summary = "start a job on a server: base-measure, estimate or generator",
     .details =
         "  base-measure  the base measure that costs the campaign's users least, for its next\n"
         "                revision (dpot campaign revise); method=mirror|uniform,\n"
         "                max_iterations=N (10000), gap=G (1e-6). Reads no report.\n"
         "  estimate      the share of reports that name each output point; exit code 7 below the\n"
         "                campaign's min_pool\n"
+        "  generator     a generator of data as they were before the noise, from a pool of "
+        "laplace\n"
+        "                or gaussian vectors; arch=mlp:256,256, latent_dim=D, batch=b,\n"
+        "                pool_batch=B or atoms=N, sinkhorn=L, steps=N, optimizer=adam|rmsprop,\n"
+        "                learning_rate=r, schedule=cosine|linear|constant, seed=N, "
+        "cost=l1|squared,\n"
+        "                regularization=R: as dpot generator train, which makes the same model of\n"
+        "                the same pool. Needs min_pool too; goes on after a restart where it was\n"
         "It is about one revision: without --revision the open one, else the newest closed one.\n"
         "Jobs run one after another; a job outlives this command and a restart of the server.\n"
         "With --wait a failed job is exit code 1, a cancelled one 7. Keys: id, kind, campaign,\n"

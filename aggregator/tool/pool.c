@@ -124,7 +124,8 @@ static json_t *describe_export(const struct export *export, size_t n)
 {
     static const char *const copied[] = {"campaign_hash", "mechanism", "scale",
                                          "accepted",      "duplicate", "rejected"};
-    static const char *const copied_vector[] = {"dim", "data_dim", "transform"};
+    static const char *const copied_vector[] = {"dim",   "data_dim",  "transform", "epsilon",
+                                                "delta", "grid_step", "domain"};
     json_t *side = json_object();
     for (size_t i = 0; i < sizeof copied / sizeof copied[0]; i++) {
         json_t *value = json_object_get(export->pool, copied[i]);
@@ -133,8 +134,10 @@ static json_t *describe_export(const struct export *export, size_t n)
     copy_if_told(export, side);
     for (size_t i = 0; export->is_vector && i < sizeof copied_vector / sizeof copied_vector[0];
          i++) {
-        (void)json_object_set(side, copied_vector[i],
-                              json_object_get(export->pool, copied_vector[i]));
+        json_t *value = json_object_get(export->pool, copied_vector[i]);
+        if (value) { /* an older server tells less */
+            (void)json_object_set(side, copied_vector[i], value);
+        }
     }
     if (export->is_vector) {
         (void)json_object_set_new(side, "space", json_string(decode_space_name(export->space)));
@@ -241,8 +244,9 @@ const struct command command_pool = {
         "device released, then the inverse transform. --coefficients leaves that one out; it is\n"
         "what generators are trained on. F.json beside the export holds revision, state,\n"
         "campaign_hash, content_digest (what the campaign computes, whatever its name),\n"
-        "mechanism, scale, n, accepted, duplicate, rejected, and for vectors dim, data_dim,\n"
-        "transform, space (data or coefficients). Keys: those but space, min_pool, is_ready,\n"
+        "mechanism, scale, n, accepted, duplicate, rejected, and for vectors epsilon and delta of\n"
+        "a report, grid_step, dim, data_dim, domain, transform, space (data or coefficients). "
+        "Keys: those but space, min_pool, is_ready,\n"
         "other_revisions [{revision, hash, state, reports}].",
     .example = "dpot pool 3f1d5a0c9b7e4826a1c0d2e4f6a8b0c2 --server https://pool.example.org "
                "--export pool.npy",

@@ -9,6 +9,7 @@ void dpot_artifact_release(struct dpot_artifact *artifact)
                     sizeof *artifact->values);
     dpot_free_array(artifact->allocator, artifact->counts, artifact->n_counts,
                     sizeof *artifact->counts);
+    dpot_free_array(artifact->allocator, artifact->model, artifact->n_model, 1);
     *artifact = (struct dpot_artifact){.n_values = 0};
 }
 
@@ -94,6 +95,11 @@ static dpot_status check_arrays(const struct dpot_artifact *artifact, struct dpo
                               artifact->n_values, artifact->n_counts, artifact->n_numbers,
                               DPOT_ARTIFACT_VALUES_MAX, DPOT_ARTIFACT_VALUES_MAX,
                               DPOT_ARTIFACT_NUMBERS_MAX);
+    }
+    if (artifact->n_model > DPOT_ARTIFACT_MODEL_MAX) {
+        return dpot_error_set(error, DPOT_ERR_TOO_LARGE,
+                              "the artifact's model has %zu bytes: at most %u", artifact->n_model,
+                              DPOT_ARTIFACT_MODEL_MAX);
     }
     for (size_t i = 0; i < artifact->n_values; i++) {
         if (!isfinite(artifact->values[i])) {

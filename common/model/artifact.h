@@ -19,6 +19,7 @@
 #define DPOT_ARTIFACT_NUMBERS_MAX 32
 #define DPOT_ARTIFACT_VALUES_MAX (1u << 22)
 #define DPOT_ARTIFACT_BYTES_MAX (64u << 20)
+#define DPOT_ARTIFACT_MODEL_MAX (60u << 20)
 
 struct dpot_artifact_number {
     char name[DPOT_ARTIFACT_NAME_MAX + 1]; /* [a-z0-9_-], at least one */
@@ -46,7 +47,10 @@ struct dpot_artifact {
     size_t n_numbers;
     struct dpot_artifact_number numbers[DPOT_ARTIFACT_NUMBERS_MAX];
 
-    const struct dpot_allocator *allocator; /* of values and counts */
+    size_t n_model;
+    uint8_t *model; /* (n_model) the bytes of an ONNX file; none: 0. Owned */
+
+    const struct dpot_allocator *allocator; /* of values, counts and model */
 };
 
 /* Frees what is inside; a zeroed struct is allowed. */

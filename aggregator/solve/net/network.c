@@ -54,6 +54,12 @@ static uint64_t total_floats(const struct architecture *a, const struct sizes *s
            LAYER_CHUNKS * sizes->scratch;
 }
 
+uint64_t network_bytes(const struct architecture *architecture, size_t max_batch)
+{
+    const struct sizes sizes = measure(architecture, max_batch);
+    return total_floats(architecture, &sizes) * sizeof(float);
+}
+
 static float *take(float **next, size_t n)
 {
     float *array = *next;

@@ -66,6 +66,9 @@ DPOT_WARN_UNUSED dpot_status network_new(const struct network_config *config, st
                                          struct dpot_error *error);
 void network_free(struct network *net);
 
+/* Bytes that network_new takes for this many points a step. */
+uint64_t network_bytes(const struct architecture *architecture, size_t max_batch);
+
 /* The layers, with where each has its parameters and state. Borrowed. */
 const struct architecture *network_architecture(const struct network *net);
 

@@ -199,14 +199,14 @@ static int take_report(void *ctx, uint32_t round, const struct dpot_report *repo
 }
 
 /* The array, and what fills it. */
-static dpot_status prepare_reading(const struct in_process *server, uint64_t n_accepted,
-                                   struct reading *reading)
+static dpot_status prepare_reading(const struct in_process *server, enum decode_space space,
+                                   uint64_t n_accepted, struct reading *reading)
 {
     dpot_status status = DPOT_OK;
     size_t n_columns = 1;
     const bool is_vector = dpot_mechanism_is_vector(server->campaign->mechanism);
     if (is_vector) {
-        status = decoder_new(server->campaign, DECODE_DATA, &reading->decoder, reading->error);
+        status = decoder_new(server->campaign, space, &reading->decoder, reading->error);
     }
     if (status == DPOT_OK && is_vector) {
         n_columns = decoder_n_columns(reading->decoder);
@@ -221,8 +221,8 @@ static dpot_status prepare_reading(const struct in_process *server, uint64_t n_a
                              : status;
 }
 
-dpot_status in_process_pool(const struct in_process *server, struct array *pool,
-                            struct dpot_error *error)
+dpot_status in_process_pool(const struct in_process *server, enum decode_space space,
+                            struct array *pool, struct dpot_error *error)
 {
     struct pool_count count;
     struct reading reading = {.pool = pool, .error = error};
@@ -232,7 +232,7 @@ dpot_status in_process_pool(const struct in_process *server, struct array *pool,
         return DPOT_ERR_NOT_FOUND;
     }
     if (status == DPOT_OK) {
-        status = prepare_reading(server, count.n_accepted, &reading);
+        status = prepare_reading(server, space, count.n_accepted, &reading);
     }
     if (status == DPOT_OK) {
         status = store_read_pool(server->store, server->hash, take_report, &reading, error);

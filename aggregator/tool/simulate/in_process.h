@@ -7,6 +7,7 @@
 #define DPOT_TOOL_SIMULATE_IN_PROCESS_H
 
 #include "files/array.h"
+#include "pool/decode.h"
 #include "pool/ingest.h"
 
 #define IN_PROCESS_URL "http://in-process"
@@ -40,10 +41,12 @@ void in_process_connect(const struct in_process *server, const struct dpot_clock
 DPOT_WARN_UNUSED dpot_status in_process_count(const struct in_process *server,
                                               struct pool_count *count, struct dpot_error *error);
 
-/* The accepted reports in order: indices (n,), or vectors in data units (n, data_dim).
+/* The accepted reports in order: indices (n,), or vectors: in data units (n, data_dim), or their
+ * coefficients (n, dim).
  * DPOT_ERR_NOT_FOUND without a sentence when there are none; DPOT_ERR_TOO_LARGE above
  * ARRAY_ENTRIES_MAX numbers. */
-DPOT_WARN_UNUSED dpot_status in_process_pool(const struct in_process *server, struct array *pool,
+DPOT_WARN_UNUSED dpot_status in_process_pool(const struct in_process *server,
+                                             enum decode_space space, struct array *pool,
                                              struct dpot_error *error);
 
 #endif

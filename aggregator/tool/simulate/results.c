@@ -40,8 +40,9 @@ dpot_status results_make_folder(struct run *run, const char *folder)
 /* What this run may have no cause to write must not stay there from an earlier one. */
 static dpot_status remove_stale(const struct results *r)
 {
-    static const char *const names[] = {"population_true.csv", "population_sample.csv",
-                                        "vectors_true.npy", "pool.npy", "pool.npy.json"};
+    static const char *const names[] = {
+        "population_true.csv", "population_sample.csv", "vectors_true.npy",     "pool.npy",
+        "pool.npy.json",       "coefficients.npy",      "coefficients.npy.json"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char path[PATH_SIZE];
         join(path, r->folder, names[i]);
@@ -189,44 +190,58 @@ static json_t *counts_by(const char *const *names, const uint64_t *counts, size_
 }
 
 /* The file beside the pool. The pool is at rest, so its counts are those of the array. */
-static json_t *describe_side(const struct results *r, const struct pool_count *count)
+static json_t *describe_side(const struct results *r, enum decode_space space,
+                             const struct pool_count *count)
 {
     const struct dpot_campaign *campaign = r->plan->campaign;
     json_t *side = describe_pool(campaign, r->hash, count);
     if (side && dpot_mechanism_is_vector(campaign->mechanism)) {
-        (void)json_object_set_new(side, "space", json_string(decode_space_name(DECODE_DATA)));
+        (void)json_object_set_new(side, "space", json_string(decode_space_name(space)));
     }
     return side;
 }
 
-static dpot_status write_pool(const struct results *r, struct pool_count *count)
+/* DPOT_ERR_NOT_FOUND: there is no report. */
+static dpot_status write_reports(const struct results *r, const char *name, enum decode_space space,
+                                 const struct pool_count *count)
 {
     char path[PATH_SIZE];
     struct array pool = {0};
     const enum array_type type =
         dpot_mechanism_is_vector(r->plan->campaign->mechanism) ? ARRAY_F8 : ARRAY_U4;
+    join(path, r->folder, name);
+    dpot_status status = in_process_pool(r->plan->in_process, space, &pool, &r->run->error);
+    if (status == DPOT_OK) {
+        status = array_write(path, &pool, type, &r->run->error);
+    }
+    if (status == DPOT_OK) {
+        json_t *side = describe_side(r, space, count);
+        status = side ? side_file_write(path, side, &r->run->error) : DPOT_ERR_MEMORY;
+        json_decref(side);
+    }
+    array_release(&pool);
+    return status;
+}
+
+/* With a transform also the coefficients, which generators are trained on. */
+static dpot_status write_pool(const struct results *r, struct pool_count *count)
+{
+    const struct dpot_campaign *campaign = r->plan->campaign;
     *count = (struct pool_count){0};
     if (!r->plan->in_process) {
         return DPOT_OK;
     }
-    join(path, r->folder, "pool.npy");
     dpot_status status = in_process_count(r->plan->in_process, count, &r->run->error);
     if (status == DPOT_OK) {
-        status = in_process_pool(r->plan->in_process, &pool, &r->run->error);
+        status = write_reports(r, "pool.npy", DECODE_DATA, count);
+    }
+    if (status == DPOT_OK && campaign->vector.transform.id != DPOT_TRANSFORM_NONE) {
+        status = write_reports(r, "coefficients.npy", DECODE_COEFFICIENTS, count);
     }
     if (status == DPOT_ERR_NOT_FOUND) {
         run_warn(r->run, "the pool is empty: there is no pool.npy to write");
         return DPOT_OK;
     }
-    if (status == DPOT_OK) {
-        status = array_write(path, &pool, type, &r->run->error);
-    }
-    if (status == DPOT_OK) {
-        json_t *side = describe_side(r, count);
-        status = side ? side_file_write(path, side, &r->run->error) : DPOT_ERR_MEMORY;
-        json_decref(side);
-    }
-    array_release(&pool);
     return status;
 }
 

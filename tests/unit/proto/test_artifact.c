@@ -11,6 +11,7 @@
 TestSuite(artifact, .init = start_proto_suite);
 
 #define N_VALUES 5
+#define N_MODEL 11
 
 /* Every field has its own value. */
 static void make_artifact(struct dpot_artifact *artifact)
@@ -30,6 +31,9 @@ static void make_artifact(struct dpot_artifact *artifact)
         artifact->values[i] = 0.1 * (double)i - 0.2;
         artifact->counts[i] = (uint64_t)1 << (15 * i);
     }
+    artifact->model = dpot_alloc_array(NULL, N_MODEL, 1);
+    artifact->n_model = N_MODEL;
+    memset(artifact->model, 0xa5, N_MODEL);
     cr_assert_eq(dpot_artifact_add_number(artifact, "objective", 1.0 / 3), DPOT_OK);
     cr_assert_eq(dpot_artifact_add_number(artifact, "zero", 0), DPOT_OK);
 }
@@ -66,6 +70,8 @@ static void expect_same(const struct dpot_artifact *a, const struct dpot_artifac
     cr_assert_arr_eq(a->values, b->values, a->n_values * sizeof *a->values);
     cr_assert_eq(a->n_counts, b->n_counts);
     cr_assert_arr_eq(a->counts, b->counts, a->n_counts * sizeof *a->counts);
+    cr_assert_eq(a->n_model, b->n_model);
+    cr_assert_arr_eq(a->model, b->model, a->n_model);
     cr_assert_eq(a->n_numbers, b->n_numbers);
     for (size_t i = 0; i < a->n_numbers; i++) {
         cr_assert_str_eq(a->numbers[i].name, b->numbers[i].name);
@@ -99,6 +105,8 @@ Test(artifact, one_without_pool_values_and_numbers_survives_too)
     cr_assert_not(decoded.has_pool);
     cr_assert_eq(decoded.n_values, 0);
     cr_assert_eq(decoded.n_numbers, 0);
+    cr_assert_eq(decoded.n_model, 0);
+    cr_assert_null(decoded.model);
     dpot_artifact_release(&decoded);
     dpot_buf_release(&bytes);
 }
@@ -157,6 +165,20 @@ Test(artifact, what_is_not_finite_or_not_a_word_is_never_written)
     artifact.kind[0] = '\0';
     refuse_encoding(&artifact, "kind");
     dpot_artifact_release(&artifact);
+}
+
+Test(artifact, a_model_that_is_too_large_is_never_written)
+{
+    struct dpot_artifact artifact = {.kind = "any", .parameters = "{}"};
+    struct dpot_buf bytes;
+    struct dpot_error error = {""};
+    uint8_t byte = 0;
+    artifact.model = &byte;
+    artifact.n_model = DPOT_ARTIFACT_MODEL_MAX + 1;
+    dpot_buf_init(&bytes, DPOT_ARTIFACT_BYTES_MAX, NULL);
+    cr_assert_eq(dpot_wire_artifact_encode(&artifact, &bytes, &error), DPOT_ERR_TOO_LARGE);
+    cr_assert_not_null(strstr(error.text, "model has 62914561 bytes"), "%s", error.text);
+    dpot_buf_release(&bytes);
 }
 
 /* Fields at the end may be left out, so a cut between two of them is another artifact; its digest is

@@ -16,18 +16,22 @@ static const struct job_kind *kind_of(const char *name)
 
 static json_t *complete(const char *name, const char *given)
 {
+    const struct dpot_campaign campaign = {.mechanism = DPOT_MECHANISM_WPM};
     json_t *value = fixture_json(given), *parameters = NULL;
     struct dpot_error error = {{0}};
-    cr_assert_eq(kind_of(name)->complete(value, &parameters, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(kind_of(name)->complete(&campaign, value, &parameters, &error), DPOT_OK, "%s",
+                 error.text);
     json_decref(value);
     return parameters;
 }
 
 static void refuse(const char *name, const char *given, const char *word)
 {
+    const struct dpot_campaign campaign = {.mechanism = DPOT_MECHANISM_WPM};
     json_t *value = fixture_json(given), *parameters = NULL;
     struct dpot_error error = {{0}};
-    cr_assert_neq(kind_of(name)->complete(value, &parameters, &error), DPOT_OK, "%s", given);
+    cr_assert_neq(kind_of(name)->complete(&campaign, value, &parameters, &error), DPOT_OK, "%s",
+                  given);
     cr_assert_null(parameters);
     cr_assert_not_null(strstr(error.text, word), "%s says: %s", given, error.text);
     json_decref(value);
@@ -39,7 +43,8 @@ Test(job_kinds, an_unknown_kind_is_refused_with_the_names_there_are)
     struct dpot_error error = {{0}};
     cr_assert_eq(job_kind_find("frobnicate", &kind, &error), DPOT_ERR_RANGE);
     cr_assert_null(kind);
-    cr_assert_str_eq(error.text, "kind is \"frobnicate\": choose base-measure or estimate");
+    cr_assert_str_eq(error.text,
+                     "kind is \"frobnicate\": choose base-measure, estimate or generator");
 }
 
 Test(job_kinds, missing_parameters_get_their_defaults)
@@ -76,14 +81,22 @@ Test(job_kinds, wrong_parameters_are_refused_by_key_and_value)
     refuse("estimate", "{\"bootstrap\":200}", "parameters.bootstrap");
 }
 
+static dpot_status check(const char *name, const struct dpot_campaign *campaign,
+                         struct dpot_error *error)
+{
+    const struct snapshot snapshot = {.campaign = campaign};
+    const struct job_input input = {.snapshot = &snapshot};
+    return kind_of(name)->check(&input, error);
+}
+
 Test(job_kinds, a_campaign_of_another_mechanism_is_refused_by_its_name)
 {
     struct dpot_campaign campaign = {.mechanism = DPOT_MECHANISM_KPM};
     struct dpot_error error = {{0}};
     campaign.domain.size = campaign.output.size = 10;
-    cr_assert_eq(kind_of("base-measure")->check(&campaign, &error), DPOT_ERR_RANGE);
+    cr_assert_eq(check("base-measure", &campaign, &error), DPOT_ERR_RANGE);
     cr_assert_not_null(strstr(error.text, "kpm"), "%s", error.text);
-    cr_assert_eq(kind_of("estimate")->check(&campaign, &error), DPOT_OK);
+    cr_assert_eq(check("estimate", &campaign, &error), DPOT_OK);
 }
 
 Test(job_kinds, a_pool_of_vectors_has_no_points_to_count_and_no_base_measure)
@@ -93,7 +106,7 @@ Test(job_kinds, a_pool_of_vectors_has_no_points_to_count_and_no_base_measure)
     for (size_t i = 0; i < 4; i++) {
         struct dpot_campaign campaign = {.mechanism = ids[i / 2]};
         struct dpot_error error = {{0}};
-        cr_assert_eq(kind_of(kinds[i % 2])->check(&campaign, &error), DPOT_ERR_SHAPE);
+        cr_assert_eq(check(kinds[i % 2], &campaign, &error), DPOT_ERR_SHAPE);
         cr_assert_not_null(strstr(error.text, dpot_mechanism_name(ids[i / 2])), "%s", error.text);
     }
 }
@@ -103,7 +116,7 @@ Test(job_kinds, more_costs_than_a_job_can_hold_are_refused_before_any_work)
     struct dpot_campaign campaign = {.mechanism = DPOT_MECHANISM_WPM};
     struct dpot_error error = {{0}};
     campaign.domain.size = campaign.output.size = 1u << 20;
-    cr_assert_eq(kind_of("base-measure")->check(&campaign, &error), DPOT_ERR_TOO_LARGE);
+    cr_assert_eq(check("base-measure", &campaign, &error), DPOT_ERR_TOO_LARGE);
     cr_assert_not_null(strstr(error.text, "1048576 x 1048576"), "%s", error.text);
 }
 
@@ -128,7 +141,8 @@ static void run(const char *name, const char *given, const struct solve_control 
     struct dpot_error error = {{0}};
     json_t *parameters = complete(name, given);
     cr_assert_eq(snapshot_take(&source, rig.record.hash, &snapshot, &error), DPOT_OK);
-    const struct job_input input = {&snapshot, parameters, control ? control : &nobody};
+    const struct job_input input = {
+        .snapshot = &snapshot, .parameters = parameters, .control = control ? control : &nobody};
     *artifact = (struct dpot_artifact){.n_values = 0};
     cr_assert_eq(kind_of(name)->run(&input, artifact, &error), DPOT_OK, "%s", error.text);
     json_decref(parameters);
@@ -295,7 +309,8 @@ Test(job_kinds, a_snapshot_reads_what_it_was_taken_of_and_no_more)
     struct dpot_artifact artifact = {.n_values = 0};
     json_t *parameters = json_object();
     const struct solve_control nobody = {.cancel = NULL};
-    const struct job_input input = {&snapshot, parameters, &nobody};
+    const struct job_input input = {
+        .snapshot = &snapshot, .parameters = parameters, .control = &nobody};
     cr_assert_eq(kind_of("estimate")->run(&input, &artifact, &error), DPOT_OK);
     cr_assert_eq(artifact.pool_count, 1);
     dpot_artifact_release(&artifact);

@@ -178,9 +178,9 @@ Test(pool, a_simulation_of_vectors_has_its_pool_in_data_units)
         reports[i] = vectors_report(i, 2, 100, values[i]);
     }
     cr_assert_eq(in_process_open(&campaign, &server, &error), DPOT_OK, "%s", error.text);
-    cr_assert_eq(in_process_pool(&server, &pool, &error), DPOT_ERR_NOT_FOUND);
+    cr_assert_eq(in_process_pool(&server, DECODE_DATA, &pool, &error), DPOT_ERR_NOT_FOUND);
     vectors_append(server.store, server.hash, 0, reports, N);
-    cr_assert_eq(in_process_pool(&server, &pool, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(in_process_pool(&server, DECODE_DATA, &pool, &error), DPOT_OK, "%s", error.text);
     cr_assert(pool.n_rows == N && pool.n_cols == 2 && !pool.is_vector);
     for (size_t i = 0; i < 2 * N; i++) {
         cr_assert_eq(pool.values[i], 0.25 * (double)values[i / 2][i % 2]);

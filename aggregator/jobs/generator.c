@@ -1,0 +1,313 @@
+/* Kind `generator`: a generator of data as they were before the noise, trained on the pool of a vector
+ * campaign (generator/training.h). The artifact's model is its ONNX file, the values its curve.
+ *
+ * Mechanism, scale and transform are the campaign's; reports are taken as coefficients, whose noise is
+ * independent. Post-processing of private reports only: it costs no privacy.
+ *
+ * The result is a function of pool, parameters and version: a run that is cut goes on from what it kept,
+ * to the same bytes. What it kept is never half used: a file that is damaged, or of another version or
+ * pool, is removed and the training begins again. */
+#include "generator/checkpoint.h"
+#include "jobs/generator_run.h"
+#include "pool/decode.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define PROGRAM "dpot " DPOT_PROGRAM_VERSION /* as dpot generator train says it: the same model */
+#define LOOK_EVERY 4096                      /* reports between two looks at the control */
+#define SLICE 10                             /* steps between two looks at the keeping */
+#define MODEL_OVERHEAD (64 << 10)            /* of an ONNX file beside its numbers */
+
+/* ---- what is asked for ---- */
+
+static dpot_status refuse_index(const struct dpot_campaign *campaign, struct dpot_error *error)
+{
+    return dpot_mechanism_is_vector(campaign->mechanism)
+               ? DPOT_OK
+               : dpot_error_set(error, DPOT_ERR_SHAPE,
+                                "the campaign's mechanism is %s, whose reports name points: a "
+                                "generator is trained on vectors, choose a campaign of laplace or "
+                                "gaussian",
+                                dpot_mechanism_name(campaign->mechanism));
+}
+
+static enum dpot_noise noise_of(const struct dpot_campaign *campaign)
+{
+    return campaign->mechanism == DPOT_MECHANISM_LAPLACE ? DPOT_NOISE_LAPLACE : DPOT_NOISE_GAUSSIAN;
+}
+
+/* The box of an image campaign, in data units: one side each, or one for all. */
+static dpot_status bound_images(const struct dpot_vector_domain *vector,
+                                struct training_input *input, struct dpot_error *error)
+{
+    if (vector->set != DPOT_VECTOR_BOX) {
+        return DPOT_OK;
+    }
+    double *sides = dpot_alloc_array(NULL, 2 * (size_t)vector->n_sides, sizeof *sides);
+    if (!sides) {
+        return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory");
+    }
+    for (uint32_t j = 0; j < vector->n_sides; j++) {
+        sides[j] = (double)vector->lo[j] * vector->grid_step;
+        sides[vector->n_sides + j] = (double)vector->hi[j] * vector->grid_step;
+    }
+    training_bound_images(input, sides, sides + vector->n_sides, vector->n_sides);
+    dpot_free_array(NULL, sides, 2 * (size_t)vector->n_sides, sizeof *sides);
+    return DPOT_OK;
+}
+
+/* Everything but the reports themselves, for a pool of n. */
+static dpot_status describe(const struct dpot_campaign *campaign, const json_t *parameters,
+                            size_t n, struct training_input *input, struct dpot_error *error)
+{
+    *input = (struct training_input){.n = n,
+                                     .dim = campaign->vector.dim,
+                                     .noise = noise_of(campaign),
+                                     .scale = decode_scale(campaign),
+                                     .vector = &campaign->vector,
+                                     .program = PROGRAM};
+    const dpot_status status =
+        settings_read(parameters, input->noise, dpot_vector_data_dim(&campaign->vector), n,
+                      &input->settings, error);
+    return status == DPOT_OK ? bound_images(&campaign->vector, input, error) : status;
+}
+
+static dpot_status check_network(const struct training_input *input, struct dpot_error *error)
+{
+    size_t n_values = 0;
+    const dpot_status status = training_network_size(input, &n_values, error);
+    if (status != DPOT_OK) {
+        return dpot_error_prefix(error, status, "parameters.arch");
+    }
+    return n_values <= (DPOT_ARTIFACT_MODEL_MAX - MODEL_OVERHEAD) / sizeof(float)
+               ? DPOT_OK
+               : dpot_error_set(error, DPOT_ERR_TOO_LARGE,
+                                "parameters.arch is %s, which has %zu parameters: an artifact has "
+                                "room for %zu, choose smaller widths",
+                                input->settings.architecture, n_values,
+                                (DPOT_ARTIFACT_MODEL_MAX - MODEL_OVERHEAD) / sizeof(float));
+}
+
+/* The defaults are those of a pool that is large enough: it may have grown when the job begins. */
+static dpot_status complete(const struct dpot_campaign *campaign, const json_t *given,
+                            json_t **parameters, struct dpot_error *error)
+{
+    struct training_input input;
+    *parameters = NULL;
+    dpot_status status = refuse_index(campaign, error);
+    if (status == DPOT_OK) {
+        status = describe(campaign, given, SIZE_MAX, &input, error);
+    }
+    if (status == DPOT_OK) {
+        status = check_network(&input, error);
+    }
+    if (status != DPOT_OK) {
+        return status;
+    }
+    *parameters = settings_json(&input.settings);
+    return *parameters ? DPOT_OK : dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory");
+}
+
+static dpot_status check(const struct job_input *job, struct dpot_error *error)
+{
+    struct training_input input;
+    uint64_t n_bytes = 0;
+    const struct snapshot *snapshot = job->snapshot;
+    const uint64_t most = job->limits.memory_max ? job->limits.memory_max : JOB_MEMORY_DEFAULT;
+    dpot_status status = refuse_index(snapshot->campaign, error);
+    if (status == DPOT_OK) {
+        status = describe(snapshot->campaign, job->parameters, (size_t)snapshot->n_accepted, &input,
+                          error);
+    }
+    if (status == DPOT_OK) {
+        status = training_memory(&input, &n_bytes, error);
+    }
+    if (status == DPOT_OK && n_bytes > most) {
+        return dpot_error_set(
+            error, DPOT_ERR_TOO_LARGE,
+            "training %s on %llu reports of %zu numbers takes %.2f GiB and a job may have %.2f: "
+            "take a smaller batch, pool_batch, atoms or arch, raise limits.job_memory_bytes, or "
+            "export the pool and run dpot generator train elsewhere",
+            input.settings.architecture, (unsigned long long)snapshot->n_accepted, input.dim,
+            (double)n_bytes / 0x1p30, (double)most / 0x1p30);
+    }
+    return status;
+}
+
+/* ---- the pool ---- */
+
+struct reading {
+    const struct job_input *input;
+    struct decoder *decoder;
+    double *reports;
+    uint64_t n;
+    dpot_status status;
+    struct dpot_error *error;
+};
+
+/* Whether the job must end, for phases whose progress is not what is counted. */
+static bool must_end(const struct job_input *input)
+{
+    enum solve_outcome outcome = SOLVE_CONVERGED;
+    struct solve_control control = *input->control;
+    control.progress = NULL;
+    return solve_control_stops(&control, 0, 0, &outcome);
+}
+
+static int take_report(void *ctx, uint32_t round, const struct dpot_report *report)
+{
+    struct reading *reading = ctx;
+    (void)round;
+    reading->status = decoder_run(
+        reading->decoder, report,
+        reading->reports + reading->n * decoder_n_columns(reading->decoder), reading->error);
+    reading->n++;
+    return reading->status != DPOT_OK || (reading->n % LOOK_EVERY == 0 && must_end(reading->input));
+}
+
+static dpot_status read_pool(struct generator_run *run, struct dpot_artifact *artifact,
+                             struct dpot_error *error)
+{
+    const struct snapshot *snapshot = run->input->snapshot;
+    struct reading reading = {.input = run->input, .reports = run->reports, .error = error};
+    dpot_status status =
+        decoder_new(snapshot->campaign, DECODE_COEFFICIENTS, &reading.decoder, error);
+    artifact->has_pool = true;
+    if (status == DPOT_OK) {
+        status = snapshot_read(snapshot, take_report, &reading, &artifact->pool_count,
+                               artifact->pool_checksum, error);
+    }
+    decoder_free(reading.decoder);
+    return status == DPOT_OK ? reading.status : status;
+}
+
+/* ---- the training ---- */
+
+/* Memory for the reports, without the promise of more: `check` has looked at the sum. */
+static dpot_status load(struct generator_run *run, struct dpot_artifact *artifact,
+                        struct dpot_error *error)
+{
+    const struct snapshot *snapshot = run->input->snapshot;
+    run->n = snapshot->n_accepted;
+    dpot_status status = describe(snapshot->campaign, run->input->parameters, (size_t)run->n,
+                                  &run->training_input, error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    run->reports =
+        dpot_alloc_array(NULL, (size_t)run->n * run->training_input.dim, sizeof *run->reports);
+    if (!run->reports) {
+        return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for %llu reports",
+                              (unsigned long long)run->n);
+    }
+    run->training_input.reports = run->reports;
+    return read_pool(run, artifact, error);
+}
+
+static dpot_status take_up(struct generator_run *run, struct dpot_error *error)
+{
+    const struct job_keep *keep = run->input->keep;
+    return keep ? checkpoint_read(keep->path, run->training.fingerprint, run->training.train, error)
+                : DPOT_ERR_NOT_FOUND;
+}
+
+/* From what was kept, or from the start. */
+static dpot_status begin(struct generator_run *run, struct dpot_error *error)
+{
+    dpot_status status = training_init(&run->training, &run->training_input, error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    status = take_up(run, error);
+    if (status == DPOT_ERR_CORRUPT || status == DPOT_ERR_SHAPE) {
+        (void)unlink(run->input->keep->path);
+        training_release(&run->training);
+        status = training_init(&run->training, &run->training_input, error);
+    }
+    return status == DPOT_ERR_NOT_FOUND ? DPOT_OK : status;
+}
+
+static void drop_reports(struct generator_run *run)
+{
+    dpot_free_array(NULL, run->reports, (size_t)run->n * run->training_input.dim,
+                    sizeof *run->reports);
+    run->reports = NULL;
+    run->training_input.reports = NULL;
+}
+
+static dpot_status keep_state(struct generator_run *run, uint64_t *kept_step,
+                              struct dpot_error *error)
+{
+    const struct job_keep *keep = run->input->keep;
+    if (!keep || run->progress.step <= *kept_step) {
+        return DPOT_OK;
+    }
+    const dpot_status status =
+        checkpoint_write(keep->path, run->training.fingerprint, run->training.train, error);
+    if (status != DPOT_OK) {
+        return dpot_error_prefix(error, status,
+                                 "the state of the training at step %llu cannot be kept: free "
+                                 "space where the store is and start the job again",
+                                 (unsigned long long)run->progress.step);
+    }
+    *kept_step = run->progress.step;
+    keep->note(keep->ctx);
+    return DPOT_OK;
+}
+
+/* Until it is done, has diverged or must stop. */
+static dpot_status train(struct generator_run *run, struct dpot_error *error)
+{
+    const struct job_keep *keep = run->input->keep;
+    struct generator_train *train = run->training.train;
+    dpot_status status = generator_train_run(train, 0, NULL, &run->progress, error);
+    uint64_t kept_step = run->progress.step; /* where it stands */
+    while (status == DPOT_OK && run->progress.outcome == GENERATOR_STOPPED &&
+           !must_end(run->input)) {
+        status = generator_train_run(train, run->progress.step + SLICE, run->input->control,
+                                     &run->progress, error);
+        if (status == DPOT_OK && run->progress.outcome == GENERATOR_STOPPED && keep &&
+            keep->is_due(keep->ctx)) {
+            status = keep_state(run, &kept_step, error);
+        }
+    }
+    return status == DPOT_OK && run->progress.outcome == GENERATOR_STOPPED
+               ? keep_state(run, &kept_step, error)
+               : status;
+}
+
+static dpot_status run(const struct job_input *input, struct dpot_artifact *artifact,
+                       struct dpot_error *error)
+{
+    struct generator_run run = {.input = input};
+    struct team *team = NULL;
+    dpot_status status = load(&run, artifact, error);
+    if (status == DPOT_OK && !must_end(input)) {
+        status = team_new(input->limits.n_threads ? input->limits.n_threads : 1, &team);
+        run.training_input.team = team;
+    }
+    if (status == DPOT_OK && !must_end(input)) {
+        status = begin(&run, error);
+        drop_reports(&run);
+        if (status == DPOT_OK) {
+            status = train(&run, error);
+        }
+        if (status == DPOT_OK && run.progress.outcome != GENERATOR_STOPPED) {
+            status = generator_put_result(&run, artifact, error);
+        }
+    }
+    training_release(&run.training);
+    team_free(team);
+    drop_reports(&run);
+    return status;
+}
+
+const struct job_kind job_generator = {
+    .name = "generator",
+    .needs_pool = true,
+    .keeps_state = true,
+    .complete = complete,
+    .check = check,
+    .run = run,
+};
