@@ -112,11 +112,9 @@ dpot_status training_memory(const struct training_input *input, uint64_t *n_byte
     return DPOT_OK;
 }
 
-void training_bound_images(struct training_input *input, const double *lo, const double *hi,
-                           size_t n)
+void training_bound(struct training_input *input, const double *lo, const double *hi, size_t n)
 {
-    if (input->is_bounded || is_mapped(input) ||
-        strncmp(input->settings.architecture, "dcgan", 5) != 0) {
+    if (input->is_bounded || is_mapped(input)) {
         return;
     }
     input->lo = lo[0];

@@ -37,23 +37,21 @@ static enum dpot_noise noise_of(const struct dpot_campaign *campaign)
     return campaign->mechanism == DPOT_MECHANISM_LAPLACE ? DPOT_NOISE_LAPLACE : DPOT_NOISE_GAUSSIAN;
 }
 
-/* The box of an image campaign, in data units: one side each, or one for all. */
-static dpot_status bound_images(const struct dpot_vector_domain *vector,
+/* The box that devices clip to, in data units: one side each, or one for all. */
+static dpot_status bound_points(const struct dpot_vector_domain *vector,
                                 struct training_input *input, struct dpot_error *error)
 {
-    if (vector->set != DPOT_VECTOR_BOX) {
-        return DPOT_OK;
-    }
-    double *sides = dpot_alloc_array(NULL, 2 * (size_t)vector->n_sides, sizeof *sides);
+    const uint32_t n = vector->n_sides > 1 ? vector->n_sides : 1;
+    double *sides = dpot_alloc_array(NULL, 2 * (size_t)n, sizeof *sides);
     if (!sides) {
         return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory");
     }
-    for (uint32_t j = 0; j < vector->n_sides; j++) {
-        sides[j] = (double)vector->lo[j] * vector->grid_step;
-        sides[vector->n_sides + j] = (double)vector->hi[j] * vector->grid_step;
+    for (uint32_t j = 0; j < n; j++) {
+        sides[j] = (double)dpot_vector_lo(vector, j) * vector->grid_step;
+        sides[n + j] = (double)dpot_vector_hi(vector, j) * vector->grid_step;
     }
-    training_bound_images(input, sides, sides + vector->n_sides, vector->n_sides);
-    dpot_free_array(NULL, sides, 2 * (size_t)vector->n_sides, sizeof *sides);
+    training_bound(input, sides, sides + n, n);
+    dpot_free_array(NULL, sides, 2 * (size_t)n, sizeof *sides);
     return DPOT_OK;
 }
 
@@ -70,7 +68,7 @@ static dpot_status describe(const struct dpot_campaign *campaign, const json_t *
     const dpot_status status =
         settings_read(parameters, input->noise, dpot_vector_data_dim(&campaign->vector), n,
                       &input->settings, error);
-    return status == DPOT_OK ? bound_images(&campaign->vector, input, error) : status;
+    return status == DPOT_OK ? bound_points(&campaign->vector, input, error) : status;
 }
 
 static dpot_status check_network(const struct training_input *input, struct dpot_error *error)

@@ -27,7 +27,8 @@ static const struct option options[] = {
     NOISY_POOL_OPTIONS,
     {"arch", "A", "mlp:256,256 or dcgan28:32 (28x28 images; the full width is 128)"},
     {"latent-dim", "D", "latent coordinates (default 2, 16 or 32, by the dimension)"},
-    {"range", "lo,hi", "keep generated coordinates in this range (default: dcgan28 the domain's)"},
+    {"range", "lo,hi",
+     "keep generated coordinates in this range (default: that of the domain, if known)"},
     {"batch", "b", "generated points a step (default 400)"},
     {"pool-batch", "B", "reports drawn a step (default 4 for each generated point)"},
     {"atoms", "N",
@@ -158,12 +159,12 @@ static dpot_status read_transform(struct train_job *job)
     return DPOT_OK;
 }
 
-/* Images are bounded by the domain that devices clip to, when it is known in the space of the data. */
-static void bound_images(struct train_job *job)
+/* Points are bounded by the domain that devices clip to, when it is known in the space of the data. */
+static void bound_points(struct train_job *job)
 {
     const struct noisy_pool *pool = &job->pool;
-    if (strcmp(pool->domain, "pool") != 0 && pool->set == DPOT_VECTOR_BOX) {
-        training_bound_images(&job->input, pool->lo, pool->hi, pool->reports.n_cols);
+    if (strcmp(pool->domain, "pool") != 0) {
+        training_bound(&job->input, pool->lo, pool->hi, pool->reports.n_cols);
     }
 }
 
@@ -208,7 +209,7 @@ static dpot_status init_training(struct train_job *job)
     input->scale = job->pool.density.scale;
     input->vector = job->transform.id == DPOT_TRANSFORM_NONE ? NULL : &vector;
     input->program = "dpot " DPOT_VERSION;
-    bound_images(job);
+    bound_points(job);
     const dpot_status status = training_init(&job->training, input, &job->run->error);
     input->reports = NULL;
     input->vector = NULL;
