@@ -115,8 +115,7 @@ static dpot_status add_gaussian(struct contest *contest, const struct moments *m
                                 struct dpot_error *error)
 {
     struct contestant *c = &contest->entries[contest->n_entries++];
-    const dpot_status status =
-        contestant_init(c, "gaussian", contest->n_each, contest->dim, error);
+    const dpot_status status = contestant_init(c, "gaussian", contest->n_each, contest->dim, error);
     return status == DPOT_OK ? moments_draw(moments, c->n, contest->seed, c->points, error)
                              : status;
 }
