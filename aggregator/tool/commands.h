@@ -12,6 +12,8 @@ extern const struct command command_deconvolve;
 extern const struct command command_estimate;
 extern const struct command command_generator_train;
 extern const struct command command_generator_sample;
+extern const struct command command_generator_evaluate;
+extern const struct command command_generator_classifier;
 extern const struct command command_evaluate;
 extern const struct command command_plan;
 extern const struct command command_calibrate_laplace;

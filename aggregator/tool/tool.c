@@ -18,6 +18,8 @@ static const struct command *const commands[] = {
     &command_deconvolve,
     &command_generator_train,
     &command_generator_sample,
+    &command_generator_evaluate,
+    &command_generator_classifier,
     &command_estimate,
     &command_evaluate,
     &command_plan,

@@ -235,6 +235,11 @@ dpot_status classifier_train(struct classifier *classifier, const float *points,
 
 /* --- Use --- */
 
+struct network *classifier_network(struct classifier *classifier)
+{
+    return classifier->net;
+}
+
 void classifier_predict(struct classifier *classifier, const float *points, size_t n,
                         float *probabilities)
 {

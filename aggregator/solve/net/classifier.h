@@ -56,6 +56,9 @@ DPOT_WARN_UNUSED dpot_status classifier_train(struct classifier *classifier,
                                               struct classifier_result *result,
                                               struct dpot_error *error);
 
+/* Its network: parameters and state are what a copy needs to be the same classifier. Borrowed. */
+struct network *classifier_network(struct classifier *classifier);
+
 /* The probability of each class. */
 void classifier_predict(struct classifier *classifier, const float *points /* (n, dim) */, size_t n,
                         float *probabilities /* (n, n_classes) */);
