@@ -19,6 +19,7 @@ static const struct option options[] = {
     {"columns", "LIST", "columns and slices of them, as in 0,4,7:10 (default: all)"},
     {"to", "lo,hi", "map --from linearly to this range"},
     {"from", "lo,hi", "what --to starts from (default: 0,255 for IDX files)"},
+    {"number", NULL, "put the number of the row before it, as dpot simulate names its devices"},
     {"out", "F", "the array; its name ends in .npy or .csv"},
     {NULL, NULL, NULL},
 };
@@ -107,6 +108,32 @@ static void rescale(struct conversion *c)
     }
 }
 
+/* A first column with the numbers of the rows that were read. */
+static dpot_status number_rows(struct conversion *c)
+{
+    struct array numbered;
+    const size_t n_cols = c->part.n_cols;
+    size_t rows[2] = {0, c->array.n_rows};
+    if (!option_is_given(c->run, "number")) {
+        return DPOT_OK;
+    }
+    dpot_status status = slice_read(c->run, "rows", c->array.n_rows, rows);
+    if (status == DPOT_OK) {
+        status = array_init(&numbered, c->part.n_rows, n_cols + 1, false);
+    }
+    if (status != DPOT_OK) {
+        return status;
+    }
+    for (size_t i = 0; i < c->part.n_rows; i++) {
+        double *row = numbered.values + i * (n_cols + 1);
+        row[0] = (double)(rows[0] + i);
+        memcpy(row + 1, c->part.values + i * n_cols, n_cols * sizeof *row);
+    }
+    array_release(&c->part);
+    c->part = numbered;
+    return DPOT_OK;
+}
+
 static void put_result(struct conversion *c)
 {
     double least = INFINITY, greatest = -INFINITY;
@@ -133,6 +160,9 @@ static dpot_status run_convert(struct run *run)
     }
     if (status == DPOT_OK) {
         rescale(&c);
+        status = number_rows(&c);
+    }
+    if (status == DPOT_OK) {
         status = array_write(c.out, &c.part, ARRAY_F8, &run->error);
     }
     if (status == DPOT_OK) {

@@ -15,12 +15,8 @@
 # 32 fixed cells, of which points are drawn without spreading them over a cell. The box is [-1, 1]^2, the disc
 # the l2 ball of radius 1: what a campaign would clip to; neither knows of the half circle.
 set -eu
-absolute() {
-    case $1 in
-    '' | /*) echo "$1" ;;
-    *) echo "$PWD/$1" ;;
-    esac
-}
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/half_circle.inc.sh"
 out=$(absolute "${OUT:-}")
 bin=$(absolute "${BIN:-}")
 cd "$(dirname "$0")/../.."
@@ -34,32 +30,6 @@ cd "$out"
 
 box='{"type":"box","lo":[-1,-1],"hi":[1,1]}'
 disc='{"type":"l2_ball","radius":1,"dim":2}'
-json() {
-    sed 's/.*"'"$1"'": *"\{0,1\}\([^",}]*\).*/\1/'
-}
-# make MECHANISM SCALE SEED: pool.csv, noisy.csv (1000 of it), clean.csv and other.csv (1000 each)
-make() {
-    awk -v n="$n" -v mechanism="$1" -v scale="$2" -v seed="$3" '
-    function u() { return (rand() * 2147483647 + rand() + 1e-9) / 2147483648 }
-    function noise(    p) {
-        if (mechanism == "gaussian") { return scale * sqrt(-2 * log(u())) * cos(6.283185307179586 * rand()) }
-        p = u() - 0.5
-        return p < 0 ? scale * log(1 + 2 * p) : -scale * log(1 - 2 * p)
-    }
-    BEGIN {
-        srand(seed)
-        for (i = 0; i < n + 2000; i++) {
-            t = 3.141592653589793 * u(); x = cos(t); y = sin(t)
-            if (i >= n) { printf "%.9f,%.9f\n", x, y > (i < n + 1000 ? "clean.csv" : "other.csv"); continue }
-            x += noise(); y += noise()
-            printf "%.9f,%.9f\n", x, y > "pool.csv"
-            if (i < 1000) { printf "%.9f,%.9f\n", x, y > "noisy.csv" }
-        }
-    }'
-}
-w2() {
-    "$bin/dpot" ot --x "$1" --y clean.csv --metric euclidean --power 2 --exact --json --quiet | json distance
-}
 # line WHAT: as many numbers as there are seeds, and from deconvolve steps and seconds
 line() {
     awk -v what="$1" '{ w += $1; s += $2; t += $3; v = v sprintf(" %.3f", $1) }
@@ -74,7 +44,7 @@ deconvolve() {
 }
 
 echo "half circle, $n reports, W2 to 1000 clean points (mean of the seeds, each seed)"
-for noise in 'laplace 0.48284271' 'gaussian 1.592'; do
+for noise in "laplace $laplace_scale" "gaussian $gaussian_scale"; do
     mechanism=${noise% *}
     scale=${noise#* }
     rm -f ./*.txt
