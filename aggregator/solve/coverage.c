@@ -17,12 +17,15 @@ void coverage_find(const float *probabilities, const double *weights, size_t n, 
     *coverage = (struct coverage){.n_classes = n_classes, .smallest = 1};
     for (size_t i = 0; i < n; i++) {
         const float *row = probabilities + i * n_classes;
-        const double weight = weights ? weights[i] : 1 / (double)n;
+        const double weight = weights ? weights[i] : 1;
         const size_t class = most_probable(row, n_classes);
         coverage->shares[class] += weight;
         coverage->confidence += weight * (double)row[class];
     }
+    const double total = weights ? 1 : (double)n; /* counts are exact, sums of 1 / n are not */
+    coverage->confidence /= total;
     for (size_t k = 0; k < n_classes; k++) {
+        coverage->shares[k] /= total;
         coverage->smallest = fmin(coverage->smallest, coverage->shares[k]);
         coverage->n_covered += coverage->shares[k] >= COVERAGE_SHARE_MIN;
     }

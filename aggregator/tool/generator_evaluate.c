@@ -275,11 +275,16 @@ static dpot_status classify_all(struct evaluation *e)
 
 /* ---- result ---- */
 
-static void put(json_t *object, const char *key, const char *suffix, double value)
+static void put_value(json_t *object, const char *key, const char *suffix, json_t *value)
 {
     char name[64];
     (void)snprintf(name, sizeof name, "%s%s", key, suffix);
-    (void)json_object_set_new(object, name, json_number(value));
+    (void)json_object_set_new(object, name, value);
+}
+
+static void put(json_t *object, const char *key, const char *suffix, double value)
+{
+    put_value(object, key, suffix, json_number(value));
 }
 
 static void put_measures(struct evaluation *e, const struct contestant *c, const char *suffix,
@@ -290,12 +295,22 @@ static void put_measures(struct evaluation *e, const struct contestant *c, const
     put(object, "sliced_w2", suffix, c->sliced);
     if (e->file.classifier) {
         put(object, "frechet", suffix, c->frechet);
-        put(object, "classes_covered", suffix, (double)c->coverage.n_covered);
+        put_value(object, "classes_covered", suffix,
+                  json_integer((json_int_t)c->coverage.n_covered));
         put(object, "smallest_share", suffix, c->coverage.smallest);
         put(object, "class_distance", suffix,
             coverage_distance(&c->coverage, &e->contest.reference.coverage));
         put(object, "confidence", suffix, c->coverage.confidence);
     }
+}
+
+static json_t *shares_of(const struct coverage *coverage)
+{
+    json_t *shares = json_array();
+    for (size_t k = 0; k < coverage->n_classes; k++) {
+        (void)json_array_append_new(shares, json_number(coverage->shares[k]));
+    }
+    return shares;
 }
 
 /* One row a set. */
@@ -307,6 +322,9 @@ static void put_table(struct evaluation *e)
         json_t *row = json_object();
         (void)json_object_set_new(row, "of", json_string(c->name));
         put_measures(e, c, "", row);
+        if (e->file.classifier) {
+            (void)json_object_set_new(row, "shares", shares_of(&c->coverage));
+        }
         (void)json_array_append_new(rows, row);
     }
     run_put(e->run, "distances", rows);
@@ -348,13 +366,6 @@ static dpot_status put_result(struct evaluation *e)
             put_measures(e, privatised, "_privatised", run->result);
         }
     }
-    if (e->file.classifier) {
-        json_t *shares = json_array();
-        for (size_t k = 0; k < e->file.n_classes; k++) {
-            (void)json_array_append_new(shares, json_number(samples->coverage.shares[k]));
-        }
-        run_put(run, "shares", shares);
-    }
     return put_accuracy(e);
 }
 
@@ -394,15 +405,16 @@ const struct command command_generator_evaluate = {
         "The reference is cut into halves at random (--seed, default 0). Every set is compared "
         "with\n"
         "the first: the samples, the privatised reports, the other half itself (the floor: what\n"
-        "sampling alone gives), and two that know next to nothing, a Gaussian with the\n"
-        "moments of the other half and its mean. All have n_each points, n of them in w1 and w2.\n"
+        "sampling alone gives), and two that know next to nothing, a Gaussian with the moments of\n"
+        "the other half and its mean. All have n_each points, n of them in w1 and w2.\n"
         "Distances are Euclidean. Raw data are read: run it on public or simulated ones.\n"
         "Keys: n, n_each, n_reference (points of the half), dim, distances (one row a set: of, "
         "w1,\n"
         "w2, sliced_w2); with a classifier frechet (in its features), classes_covered (of at "
         "least\n"
-        "3 %), smallest_share, class_distance (part in the wrong class), confidence, shares,\n"
-        "accuracy (with --labels). With --json also w1, w2, ... of the samples, the same with "
+        "3 %), smallest_share, class_distance (part in the wrong class), confidence and, in JSON,\n"
+        "shares; accuracy (with --labels). With --json also w1, w2, ... of the samples, the same "
+        "with "
         "_floor\n"
         "and _privatised.",
     .example = "dpot generator evaluate --samples samples.csv --reference real.csv --points 20",

@@ -139,7 +139,7 @@ static void print_help(FILE *stream)
                 "simulation, and admin calls to a running dpotd.\n\nCommands:\n",
                 stream);
     for (size_t i = 0; i < N_COMMANDS; i++) {
-        (void)fprintf(stream, "  %-20s %s\n", commands[i]->name, commands[i]->summary);
+        (void)fprintf(stream, "  %-22s %s\n", commands[i]->name, commands[i]->summary);
     }
     (void)fputs("\nGeneral options:\n", stream);
     print_options(stream, general_options);
@@ -179,7 +179,7 @@ static size_t print_group(FILE *stream, const char *group)
     for (size_t i = 0; i < N_COMMANDS; i++) {
         const struct command *c = commands[i];
         if (strncmp(c->name, group, len) == 0 && c->name[len] == ' ') {
-            (void)fprintf(stream, "%s  dpot %-20s %s\n", n ? "" : "Commands:\n", c->name,
+            (void)fprintf(stream, "%s  dpot %-22s %s\n", n ? "" : "Commands:\n", c->name,
                           c->summary);
             n++;
         }

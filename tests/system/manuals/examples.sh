@@ -37,8 +37,12 @@ awk 'BEGIN {
     print "lat,lon\n25,-120\n45,-120\n45,-70\n25,-120" >"border.csv"
     print "iteration,residual\n1,0.1\n2,0.01\n3,0.001" >"residual.csv"
     for (i = 0; i < 30; i++) print i >"people.csv"
+    for (i = 0; i < 60; i++) printf "%g,%g\n", (i * 7 % 41) / 20 - 1, (i * 11 % 37) / 18 - 1 >"real.csv"
+    for (i = 0; i < 60; i++) printf "%g,%g\n", i % 2, (i * 7 % 41) / 41 >"images.csv"
+    for (i = 0; i < 60; i++) print i % 2 >"labels.csv"
     for (i = 0; i < 200; i++) printf "%g,%g\n", (i * 7 % 41) / 10 - 2, (i * 11 % 37) / 9 - 2 >"noisy.csv"
 }'
+printf '\0\0\010\003\0\0\0\002\0\0\0\001\0\0\0\002\0\377\377\0' >images-idx3-ubyte
 echo '[{"mechanism": "wpm", "epsilon": 1, "count": 3}, {"mechanism": "gaussian", "mu": 0.5}]' >spend.json
 now=$(date -u +%s)
 stamp() { date -u -d "@$1" +%Y-%m-%dT%H:%M:%SZ; }

@@ -204,6 +204,8 @@ Test(plot, mistakes_on_the_command_line_are_usage)
     expect_exit(HEATMAP "--grid 2x3 --log --range 0,1 --out a.png", 2, "above 0");
     expect_exit("plot sheet --in images.csv --out a.png", 2, "--shape");
     expect_exit("plot sheet --in images.csv --shape 2x2 --columns 0 --out a.png", 2, "--columns");
+    expect_exit("plot sheet --in images.csv --shape 2x2 --rows 1 --out a.png", 2, "--rows");
+    expect_exit("plot sheet --in images.csv --shape 2x2 --range 1,1 --out a.png", 2, "--range");
     expect_exit("plot", 2, "dpot plot heatmap");
     expect_exit("plot portrait", 2, "not a command");
     expect_no_file("a.");
@@ -222,6 +224,7 @@ Test(plot, data_that_cannot_be_drawn_are_refused)
     expect_exit("plot points --in xy.csv --weights w.csv --out a.png", 3, "for 2 points");
     expect_exit("plot curves --in w.csv --error-bars --out a.png", 3, "1 column:");
     expect_exit("plot sheet --in images.csv --shape 3x3 --out a.png", 3, "4 columns");
+    expect_exit("plot sheet --in images.csv --shape 2x2 --rows 0:999 --out a.png", 3, "there are");
     expect_no_file("a.");
 }
 

@@ -89,6 +89,29 @@ Test(sheet, the_first_row_is_on_top_and_white_is_the_largest)
     cr_assert_gt(black.y, 0.5);
 }
 
+/* Black and white are where the range ends; 0 between them is the middle grey, also when no pixel is
+ * negative, and what lies beyond is as black or white as the end. */
+Test(sheet, a_range_fixes_black_and_white)
+{
+    static const double range[2] = {-1, 1};
+    static const double values[4] = {-7, 0, 0, 9};
+    struct sheet s = {.caption = {.path = folder_path("a.png")},
+                      .n = 1,
+                      .height = 2,
+                      .width = 2,
+                      .images = values,
+                      .range = range};
+    (void)expect_drawn(&s);
+    const size_t n_black = drawn_find("a.png", (struct colour){0, 0, 0}).n;
+    const size_t n_grey = drawn_find("a.png", (struct colour){128, 128, 128}).n;
+    cr_assert(n_black > 1000 && n_grey > 2 * 1000);
+    s.images = values + 1;
+    s.n = 1;
+    s.height = 1;
+    (void)expect_drawn(&s);
+    cr_assert_gt(drawn_find("a.png", (struct colour){128, 128, 128}).n, 2 * 1000);
+}
+
 Test(sheet, constant_negative_and_single_pixels_are_drawn)
 {
     static const double values[] = {0, 1, -1, 1e300, -1e300, 1e-320};
