@@ -108,19 +108,34 @@ static dpot_status load_commit(struct pool_cursor *cursor, struct query q, struc
                : dpot_error_set(error, status, "out of memory for a commit of %zu bytes", len);
 }
 
-/* Loads the commit after the cursor; an empty blob means that there is none. */
-static dpot_status next_commit(struct sqlite_store *s, struct pool_cursor *cursor,
-                               struct dpot_error *error)
+#define COMMIT_COLUMNS "SELECT round, seq, format, n_reports, reports FROM commits "
+
+/* In the cursor's round, or in the next one that has a commit: two questions, each of which the index
+ * commits_pool answers in one step. One question about (round, seq) makes SQLite walk over all that is
+ * before it in the round, and a pool of n commits takes n^2 steps. */
+static struct query ask_next(struct sqlite_store *s, const struct pool_cursor *cursor,
+                             bool in_round)
 {
-    struct query q = query_start(s->database, STATEMENT_NEXT_COMMIT,
-                                 "SELECT round, seq, format, n_reports, reports FROM commits"
-                                 " WHERE hash = ?1 AND (round, seq) > (?2, ?3) AND seq <= ?4"
-                                 " ORDER BY round, seq LIMIT 1");
+    struct query q = in_round
+                         ? query_start(s->database, STATEMENT_NEXT_COMMIT,
+                                       COMMIT_COLUMNS "WHERE hash = ?1 AND round = ?2 AND seq > ?4"
+                                                      " AND seq <= ?3 ORDER BY seq LIMIT 1")
+                         : query_start(s->database, STATEMENT_NEXT_ROUND,
+                                       COMMIT_COLUMNS "WHERE hash = ?1 AND round > ?2"
+                                                      " AND seq <= ?3 ORDER BY round, seq LIMIT 1");
     query_bind_bytes(q, 1, cursor->hash, sizeof cursor->hash);
     query_bind_integer(q, 2, cursor->round);
-    query_bind_integer(q, 3, cursor->seq);
-    query_bind_integer(q, 4, cursor->last_seq);
-    dpot_buf_reset(&cursor->blob);
+    query_bind_integer(q, 3, cursor->last_seq);
+    if (in_round) {
+        query_bind_integer(q, 4, cursor->seq);
+    }
+    return q;
+}
+
+static dpot_status load_next(struct sqlite_store *s, struct pool_cursor *cursor, bool in_round,
+                             struct dpot_error *error)
+{
+    struct query q = ask_next(s, cursor, in_round);
     dpot_status status = DPOT_OK;
     switch (query_step(q)) {
     case QUERY_ROW:
@@ -133,6 +148,18 @@ static dpot_status next_commit(struct sqlite_store *s, struct pool_cursor *curso
         break;
     }
     query_finish(q);
+    return status;
+}
+
+/* Loads the commit after the cursor; an empty blob means that there is none. */
+static dpot_status next_commit(struct sqlite_store *s, struct pool_cursor *cursor,
+                               struct dpot_error *error)
+{
+    dpot_buf_reset(&cursor->blob);
+    dpot_status status = load_next(s, cursor, true, error);
+    if (status == DPOT_OK && cursor->blob.len == 0) {
+        status = load_next(s, cursor, false, error);
+    }
     return status;
 }
 
