@@ -10,7 +10,8 @@
 #define COST_MAX 1e300
 #define MEMORY_MAX_DEFAULT ((size_t)4 << 30)
 
-#define TASKS_MAX 16
+#define POINTS_MAX (SIZE_MAX / 8192) /* so that no size of init_arrays overflows */
+
 #define TASK_ENTRIES 131072 /* a task below this costs more to hand out than to do */
 
 #define BOUND_F32 14.0
@@ -33,83 +34,60 @@ static size_t padded(size_t n)
     return (n + LANES_PAD - 1) / LANES_PAD * LANES_PAD;
 }
 
-static void free_scratch(struct entropic *e)
+/* `n_bytes` aligned to a cache line, from an array that grows; NULL when it may or can not. */
+static void *reserve(char **memory, size_t *cap, size_t n_bytes, size_t bytes_max)
 {
-    for (size_t t = 0; e->scratch && t < e->n_scratch; t++) {
-        struct entropic_scratch *s = &e->scratch[t];
-        dpot_free_array(NULL, s->cost, TILE_ROWS * e->stride_max, sizeof(double));
-        dpot_free_array(NULL, s->tile, TILE_ROWS * e->stride_max, sizeof(double));
-        dpot_free_array(NULL, s->sums, e->stride_max, sizeof(double));
-        dpot_free_array(NULL, s->s, e->stride_max, sizeof(double));
+    const size_t line = 64;
+    if (n_bytes > bytes_max) {
+        return NULL;
     }
-    dpot_free_array(NULL, e->scratch, e->n_scratch, sizeof *e->scratch);
-}
-
-static void each_row_array(struct entropic *e, double **arrays[5])
-{
-    double **const all[5] = {&e->a, &e->f, &e->u, &e->last_u, &e->r};
-    memcpy(arrays, all, sizeof all);
-}
-
-static void each_col_array(struct entropic *e, double **arrays[7])
-{
-    double **const all[7] = {&e->b, &e->g, &e->v, &e->s, &e->last_s, &e->h, &e->g2};
-    memcpy(arrays, all, sizeof all);
+    if (*cap < n_bytes + line) {
+        dpot_free_array(NULL, *memory, *cap, 1);
+        *memory = dpot_alloc_array(NULL, n_bytes + line, 1);
+        *cap = *memory ? n_bytes + line : 0;
+    }
+    return *memory ? *memory + (line - (size_t)(uintptr_t)*memory % line) % line : NULL;
 }
 
 void entropic_free(struct entropic *e)
 {
-    double **rows[5], **cols[7];
     if (!e) {
         return;
     }
-    each_row_array(e, rows);
-    each_col_array(e, cols);
-    for (size_t k = 0; k < 5; k++) {
-        dpot_free_array(NULL, *rows[k], e->n_rows_max, sizeof(double));
-    }
-    for (size_t k = 0; k < 7; k++) {
-        dpot_free_array(NULL, *cols[k], e->stride_max, sizeof(double));
-    }
-    free_scratch(e);
-    dpot_free_array(NULL, e->w, e->stride_max, sizeof(double));
+    dpot_free_array(NULL, e->arrays_memory, e->arrays_cap, 1);
     dpot_free_array(NULL, e->kernel_memory, e->kernel_cap, 1);
     dpot_free_array(NULL, e->kept_memory, e->kept_cap, 1);
     dpot_free_array(NULL, e, 1, sizeof *e);
 }
 
-static bool init_scratch(struct entropic *e)
-{
-    bool is_whole = true;
-    e->n_scratch = TASKS_MAX;
-    e->scratch = dpot_alloc_array(NULL, e->n_scratch, sizeof *e->scratch);
-    for (size_t t = 0; e->scratch && t < e->n_scratch; t++) {
-        struct entropic_scratch *s = &e->scratch[t];
-        s->cost = dpot_alloc_array(NULL, TILE_ROWS * e->stride_max, sizeof(double));
-        s->tile = dpot_alloc_array(NULL, TILE_ROWS * e->stride_max, sizeof(double));
-        s->sums = dpot_alloc_array(NULL, e->stride_max, sizeof(double));
-        s->s = dpot_alloc_array(NULL, e->stride_max, sizeof(double));
-        is_whole = is_whole && s->cost && s->tile && s->sums && s->s;
-    }
-    return is_whole && e->scratch;
-}
-
+/* Cuts the block of all arrays, each of which begins a cache line; what a solve does not touch costs
+ * no memory. */
 static bool init_arrays(struct entropic *e)
 {
-    double **rows[5], **cols[7];
-    bool is_whole = true;
-    each_row_array(e, rows);
-    each_col_array(e, cols);
-    for (size_t k = 0; k < 5; k++) {
-        *rows[k] = dpot_alloc_array(NULL, e->n_rows_max, sizeof(double));
-        is_whole = is_whole && *rows[k];
+    const size_t n_rows = padded(e->n_rows_max), stride = e->stride_max;
+    double **const rows[] = {&e->a, &e->f, &e->u, &e->last_u, &e->r};
+    double **const cols[] = {&e->b, &e->g, &e->v, &e->s, &e->last_s, &e->h, &e->g2, &e->w};
+    const size_t n_row_arrays = sizeof rows / sizeof rows[0];
+    const size_t n_col_arrays = sizeof cols / sizeof cols[0];
+    const size_t n_scratch = (2 * TILE_ROWS + 2) * stride;
+    const size_t n = n_row_arrays * n_rows + n_col_arrays * stride + TASKS_MAX * n_scratch;
+    double *at = reserve(&e->arrays_memory, &e->arrays_cap, n * sizeof *at, SIZE_MAX);
+    if (!at) {
+        return false;
     }
-    for (size_t k = 0; k < 7; k++) {
-        *cols[k] = dpot_alloc_array(NULL, e->stride_max, sizeof(double));
-        is_whole = is_whole && *cols[k];
+    for (size_t k = 0; k < n_row_arrays; k++, at += n_rows) {
+        *rows[k] = at;
     }
-    e->w = dpot_alloc_array(NULL, e->stride_max, sizeof(double));
-    return is_whole && e->w && init_scratch(e);
+    for (size_t k = 0; k < n_col_arrays; k++, at += stride) {
+        *cols[k] = at;
+    }
+    for (size_t t = 0; t < TASKS_MAX; t++, at += n_scratch) {
+        e->scratch[t] = (struct entropic_scratch){.cost = at,
+                                                  .tile = at + TILE_ROWS * stride,
+                                                  .sums = at + 2 * TILE_ROWS * stride,
+                                                  .s = at + (2 * TILE_ROWS + 1) * stride};
+    }
+    return true;
 }
 
 static dpot_status check_lambda(double lambda, struct dpot_error *error)
@@ -130,8 +108,7 @@ dpot_status entropic_new(size_t n_rows, size_t n_cols, const struct entropic_opt
     if (status != DPOT_OK) {
         return status;
     }
-    if (n_rows == 0 || n_cols == 0 || n_rows > SIZE_MAX / 64 / TILE_ROWS ||
-        n_cols > SIZE_MAX / 64 / TILE_ROWS) {
+    if (n_rows == 0 || n_cols == 0 || n_rows > POINTS_MAX || n_cols > POINTS_MAX) {
         return dpot_error_set(error, DPOT_ERR_SHAPE,
                               "a transport of %zu x %zu: both measures need a point, and few "
                               "enough for the memory",
@@ -154,21 +131,6 @@ dpot_status entropic_new(size_t n_rows, size_t n_cols, const struct entropic_opt
     }
     *out = e;
     return DPOT_OK;
-}
-
-/* `n_bytes` aligned to a cache line, from an array that grows; NULL when it may or can not. */
-static void *reserve(char **memory, size_t *cap, size_t n_bytes, size_t bytes_max)
-{
-    const size_t line = 64;
-    if (n_bytes > bytes_max) {
-        return NULL;
-    }
-    if (*cap < n_bytes + line) {
-        dpot_free_array(NULL, *memory, *cap, 1);
-        *memory = dpot_alloc_array(NULL, n_bytes + line, 1);
-        *cap = *memory ? n_bytes + line : 0;
-    }
-    return *memory ? *memory + (line - (size_t)(uintptr_t)*memory % line) % line : NULL;
 }
 
 /* ---- a problem ---- */
@@ -296,8 +258,7 @@ static void start(struct entropic *e)
     if (has_f && !has_g) {
         entropic_log_cols(e);
     }
-    entropic_log_rows(e);
-    entropic_log_cols(e);
+    entropic_log_sweep(e);
 }
 
 static void change_lambda(struct entropic *e, double lambda)
@@ -311,8 +272,7 @@ static void change_lambda(struct entropic *e, double lambda)
         e->g[j] *= factor;
     }
     e->lambda = lambda;
-    entropic_log_rows(e);
-    entropic_log_cols(e);
+    entropic_log_sweep(e);
 }
 
 /* Absorbs what has grown; a scaling that was lost to underflow is found again in the log domain. */
@@ -324,8 +284,7 @@ static void keep_in_range(struct entropic *e, struct entropic_result *result)
     }
     entropic_absorb(e);
     if (is_lost) {
-        entropic_log_rows(e);
-        entropic_log_cols(e);
+        entropic_log_sweep(e);
     }
     entropic_take_kernel(e);
     result->absorptions += e->kernel != NULL;
@@ -488,7 +447,7 @@ void entropic_plan_tile(const struct entropic *e, size_t first, size_t n_rows, d
 void entropic_plan_rows(const struct entropic *e, size_t first, size_t n_rows, double *plan)
 {
     /* The engine is idle, so that its scratch is free; its content is of no value to anybody. */
-    struct entropic_scratch *scratch = &e->scratch[0];
+    struct entropic_scratch own = e->scratch[0], *scratch = &own;
     double *row = scratch->tile;
     for (size_t r = 0; r < n_rows; r++) {
         const double *cost = entropic_cost_tile(e, scratch, first + r, 1);

@@ -6,13 +6,14 @@
 #include "solve/entropic.h"
 #include "solve/lanes.h"
 
-#define TILE_ROWS 8 /* rows whose cost is filled at once */
+#define TILE_ROWS 8  /* rows whose cost is filled at once */
+#define TASKS_MAX 16 /* of one loop */
 
 /* A task's own memory. */
 struct entropic_scratch {
     double *cost;   /* (TILE_ROWS, stride) */
-    void *tile;     /* (TILE_ROWS, stride) kernel, when it is not stored */
-    void *sums;     /* (stride) of the kernel's type */
+    void *tile;     /* (TILE_ROWS, stride) kernel, when it is not stored; a row of doubles */
+    void *sums;     /* (stride) of the kernel's type, or more sums over rows */
     double *s;      /* (stride) this task's sums over its rows */
     double largest; /* |cost| / lambda seen */
     struct lanes_values values;
@@ -23,8 +24,7 @@ struct entropic {
     struct entropic_options options;
     const struct lanes *lanes;
     size_t n_rows_max, stride_max;
-    size_t n_scratch;
-    struct entropic_scratch *scratch;
+    struct entropic_scratch scratch[TASKS_MAX];
 
     /* The present problem, scaled to mass one; potentials in units of lambda. */
     const struct entropic_cost *cost;
@@ -34,11 +34,11 @@ struct entropic {
     size_t n_warm_f, n_warm_g;               /* lengths given by entropic_warm_start; 0: none */
     double *a, *f, *u, *last_u, *r;          /* (n_rows_max) */
     double *b, *g, *v, *s, *last_s, *h, *g2; /* (stride_max) */
-    void *w;                                 /* (stride_max) of the kernel's type */
+    double *w;                               /* (stride_max) room for the kernel's type */
     void *kernel; /* (n_rows, stride) of its type; NULL: recomputed in every sweep */
     void *kept;   /* (n_rows, stride) costs of the kernel's type; NULL: filled again */
-    char *kernel_memory, *kept_memory;
-    size_t kernel_cap, kept_cap; /* bytes */
+    char *arrays_memory, *kernel_memory, *kept_memory;
+    size_t arrays_cap, kernel_cap, kept_cap; /* bytes */
     double omega;
     double bound; /* scalings beyond e^+-bound are absorbed */
 };
@@ -56,8 +56,9 @@ const double *entropic_cost_tile(const struct entropic *e, struct entropic_scrat
  * finite gives infinity. */
 double entropic_read_cost(struct entropic *e);
 
-/* Half a sweep in the log domain: f for g, or g for f. Scalings are 1 afterwards. */
-void entropic_log_rows(struct entropic *e);
+/* In the log domain: a sweep, f for g and then g for f, or its second half. Scalings are 1
+ * afterwards. */
+void entropic_log_sweep(struct entropic *e);
 void entropic_log_cols(struct entropic *e);
 
 /* Takes the kernel of f and g. */

@@ -3,6 +3,9 @@
 #include <math.h>
 #include <string.h>
 
+/* A column whose sum is larger has lost nothing to underflow that a double could hold. */
+#define COLUMN_LEAST 1e-200
+
 /* ---- rows of a task ---- */
 
 struct loop {
@@ -100,17 +103,19 @@ static void log_weights(const double *mass, const double *potential, size_t n, s
     }
 }
 
+/* f_i = -log sum_j e^(h_j - C_ij / lambda), and s_j = sum_i a_i e^(f_i + h_j - C_ij / lambda). */
 static void log_rows(void *ctx, size_t task)
 {
     const struct loop *loop = ctx;
     struct entropic *e = loop->e;
     struct entropic_scratch *scratch = &e->scratch[task];
+    memset(scratch->s, 0, e->stride * sizeof *scratch->s);
     for (size_t i = task_begin(e, task), end = task_end(e, task); i < end; i += TILE_ROWS) {
         const size_t n_rows = tile_rows(i, end);
         const double *cost = entropic_cost_tile(e, scratch, i, n_rows);
         for (size_t r = 0; r < n_rows; r++) {
-            e->f[i + r] =
-                -e->lanes->log_sum_row(e->stride, cost + r * e->stride, 1.0 / e->lambda, loop->h);
+            e->f[i + r] = -e->lanes->log_row(e->stride, cost + r * e->stride, 1.0 / e->lambda,
+                                             loop->h, e->a[i + r], scratch->tile, scratch->s);
         }
     }
 }
@@ -170,14 +175,6 @@ static void add_tasks(struct entropic *e, double *s)
     }
 }
 
-void entropic_log_rows(struct entropic *e)
-{
-    struct loop loop = {e, e->h};
-    log_weights(e->b, e->g, e->n_cols, e->stride, e->h);
-    team_run(e->options.team, e->n_tasks, log_rows, &loop);
-    forget_scalings(e);
-}
-
 void entropic_log_cols(struct entropic *e)
 {
     struct loop loop = {e, e->r};
@@ -194,6 +191,26 @@ void entropic_log_cols(struct entropic *e)
     add_tasks(e, e->s);
     for (size_t j = 0; j < e->n_cols; j++) {
         e->g[j] = -(e->g2[j] + log(e->s[j]));
+    }
+    forget_scalings(e);
+}
+
+void entropic_log_sweep(struct entropic *e)
+{
+    struct loop loop = {e, e->h};
+    bool is_safe = true;
+    log_weights(e->b, e->g, e->n_cols, e->stride, e->h);
+    team_run(e->options.team, e->n_tasks, log_rows, &loop);
+    add_tasks(e, e->s);
+    for (size_t j = 0; j < e->n_cols; j++) {
+        is_safe = is_safe && e->s[j] > COLUMN_LEAST;
+    }
+    if (!is_safe) {
+        entropic_log_cols(e);
+        return;
+    }
+    for (size_t j = 0; j < e->n_cols; j++) {
+        e->g[j] = e->h[j] - log(e->s[j]);
     }
     forget_scalings(e);
 }

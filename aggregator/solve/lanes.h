@@ -56,8 +56,10 @@ struct lanes {
     void (*kernel_row_f64)(size_t n, const double *cost, double inverse_lambda, double f,
                            const double *g, double *kernel);
 
-    /* log sum_j exp(h_j - inverse_lambda C_j), safe. */
-    double (*log_sum_row)(size_t n, const double *cost, double inverse_lambda, const double *h);
+    /* Returns log sum_j exp(h_j - inverse_lambda C_j), safe. The terms, in units of the sum, are what
+     * the row of mass a gives to the columns: s_j += a exp(h_j - inverse_lambda C_j) / sum. */
+    double (*log_row)(size_t n, const double *cost, double inverse_lambda, const double *h,
+                      double a, double *terms /* (n) scratch */, double *s);
 
     /* The same along columns, in two rounds: largest_j = max(largest_j, h - inverse_lambda C_j), then
      * sum_j += exp(h - inverse_lambda C_j - largest_j). */
@@ -66,9 +68,14 @@ struct lanes {
     void (*log_sum_col)(size_t n, const double *cost, double inverse_lambda, double h,
                         const double *largest, double *sum);
 
-    /* Values of one row, and col_mass_j += a e^t_j. */
+    /* Values of one row, and exponential_j = e^t_j; masses_row leaves kl and dual 0. */
     void (*values_row)(size_t n, const double *cost, double lambda, double f, const double *g,
-                       const double *b, double a, double *col_mass, struct lanes_values *values);
+                       const double *b, double *exponential, struct lanes_values *values);
+    void (*masses_row)(size_t n, const double *cost, double lambda, double f, const double *g,
+                       const double *b, double *exponential, struct lanes_values *values);
+
+    /* s_j += a x_j. */
+    void (*add_row)(size_t n, double a, const double *x, double *s);
 
     /* out_rj = scale distance(x_r, y_j): x is (n_rows, dim), y_t is (dim, n) (columns are points). */
     void (*distances)(enum lanes_distance distance, size_t n_rows, size_t n, size_t dim,

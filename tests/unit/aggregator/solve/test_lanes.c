@@ -68,7 +68,7 @@ Test(lanes, extreme_potentials_give_zero_or_the_clamp_and_never_nan)
 
 Test(lanes, log_sums_are_safe_along_rows_and_columns)
 {
-    double cost[N_TOP], h[N_TOP], largest[N_TOP], sum[N_TOP];
+    double cost[N_TOP], h[N_TOP], largest[N_TOP], sum[N_TOP], terms[N_TOP], s[N_TOP];
     for (const struct lanes *const *l = lanes_list(); *l; l++) {
         for (size_t trial = 0; trial < 100; trial++) {
             const double size = trial % 2 ? 10 : 5000;
@@ -82,9 +82,14 @@ Test(lanes, log_sums_are_safe_along_rows_and_columns)
                 expected += exp(h[j] - 2 * cost[j] - top);
                 largest[j] = -HUGE_VAL;
                 sum[j] = 0.0;
+                s[j] = 1.0;
             }
-            cr_assert_float_eq((*l)->log_sum_row(N_TOP, cost, 2, h), top + log(expected),
-                               1e-15 * size);
+            const double log_sum = (*l)->log_row(N_TOP, cost, 2, h, 0.5, terms, s);
+            cr_assert_float_eq(log_sum, top + log(expected), 1e-15 * size);
+            for (size_t j = 0; j < N_TOP; j++) {
+                cr_assert_float_eq(s[j], 1 + 0.5 * exp(h[j] - 2 * cost[j] - top) / expected,
+                                   1e-14 * size, "%s", (*l)->name);
+            }
             for (size_t i = 0; i < 5; i++) {
                 (*l)->largest_col(N_TOP, cost, 2, h[i], largest);
             }
@@ -171,17 +176,16 @@ Test(lanes, a_pass_is_both_halves_of_a_sweep_for_every_number_of_rows)
 
 Test(lanes, values_of_a_row_keep_their_digits_when_the_plan_is_nearly_a_product)
 {
-    double cost[N_TOP], g[N_TOP], b[N_TOP], mass[N_TOP];
+    double cost[N_TOP], g[N_TOP], b[N_TOP], terms[N_TOP];
     for (const struct lanes *const *l = lanes_list(); *l; l++) {
         for (size_t trial = 0; trial < 60; trial++) {
             const double lambda = pow(10, (double)(trial % 8) - 2);
-            struct lanes_values values;
+            struct lanes_values values, masses;
             long double kl = 0, dual = 0, linear = 0, logs = 0, total = 0, size = 0;
             for (size_t j = 0; j < N_TOP; j++) {
                 cost[j] = between(0, 1);
                 b[j] = j % 9 == 0 ? 0.0 : between(0.1, 1);
                 g[j] = j % 18 == 0 ? 1e5 : between(0, 1 / lambda);
-                mass[j] = 0.0;
                 const long double t = (long double)(g[j] - 0.25 / lambda) -
                                       (long double)cost[j] / (long double)lambda;
                 const long double w = (long double)b[j], p = w > 0 ? w * expl(t) : 0;
@@ -193,7 +197,8 @@ Test(lanes, values_of_a_row_keep_their_digits_when_the_plan_is_nearly_a_product)
                     w > 0 ? w * ((long double)cost[j] - (long double)lambda * (expm1l(t) - t)) : 0;
                 size += w > 0 ? w * (1 + expl(t)) * (1 + fabsl(t)) : 0;
             }
-            (*l)->values_row(N_TOP, cost, lambda, -0.25 / lambda, g, b, 0.5, mass, &values);
+            (*l)->values_row(N_TOP, cost, lambda, -0.25 / lambda, g, b, terms, &values);
+            (*l)->masses_row(N_TOP, cost, lambda, -0.25 / lambda, g, b, terms, &masses);
             const double rounding = 4e-15 * (double)size * (1 + 1 / lambda);
             cr_assert_float_eq(values.mass, (double)total, rounding);
             cr_assert_float_eq(values.linear, (double)linear, rounding);
@@ -202,6 +207,11 @@ Test(lanes, values_of_a_row_keep_their_digits_when_the_plan_is_nearly_a_product)
                                lambda > 10 ? 1e-15 * (double)size / lambda : rounding);
             cr_assert_float_eq(values.dual, (double)dual,
                                rounding * fmax(lambda > 10 ? 1 : lambda, 1));
+            cr_assert_float_eq(masses.mass, (double)total, rounding);
+            cr_assert_float_eq(masses.linear, (double)linear, rounding);
+            cr_assert_float_eq(masses.log, (double)logs, rounding);
+            cr_assert_float_eq(terms[1], exp(g[1] - 0.25 / lambda - cost[1] / lambda),
+                               4e-15 * terms[1] * (1 + 1 / lambda));
         }
     }
 }

@@ -1,0 +1,20 @@
+/* The floor of a Sinkhorn solve with a stored kernel: the fused sweep without anything around it. No
+ * absorption, no residual, no float64 sums, no log domain, no tasks; a kernel that underflows gives
+ * NaN. Compiled for the machine it runs on.
+ *
+ *     u_i = 1 / (n K_i v),   s += u_i K_i while row i is in the cache,   v = 1 / (n s) */
+#ifndef DPOT_BENCH_FUSED_FLOOR_H
+#define DPOT_BENCH_FUSED_FLOOR_H
+
+#include <stddef.h>
+
+#define FLOOR_PAD 16 /* n is a multiple of it */
+
+/* `n_sweeps` sweeps from v = 1 over the kernel (n, stride); rows and vectors are 64-byte aligned,
+ * and entries beyond n zero. Leaves u, v; s is scratch. */
+void floor_f32(size_t n, size_t stride, size_t n_sweeps, const float *kernel, float *u, float *v,
+               float *s);
+void floor_f64(size_t n, size_t stride, size_t n_sweeps, const double *kernel, double *u, double *v,
+               double *s);
+
+#endif
