@@ -164,7 +164,6 @@ static void remove_folder(void)
                                         "install",
                                         "install.new",
                                         "withdrawn",
-                                        "consent",
                                         "consent.new",
                                         "keys",
                                         "keys.new",

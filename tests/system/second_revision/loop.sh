@@ -105,7 +105,7 @@ check 'the pool of revision 1' 0 '"state": *"open"' \
 cp "$dir/before.npy.json" "$dir/before.json"
 
 # What must be refused.
-check 'unknown kind' 3 'choose base-measure or estimate' dpot job start frobnicate --campaign "$id"
+check 'unknown kind' 3 'choose base-measure, .*generator' dpot job start frobnicate --campaign "$id"
 check 'unknown parameter' 3 'parameters.methd' \
     dpot job start base-measure --campaign "$id" methd=mirror
 check 'a parameter without a value' 2 'key=value' \
