@@ -157,6 +157,7 @@ static void make_folder(void)
 static void remove_folder(void)
 {
     static const char *const names[] = {"lock",
+                                        "consent",
                                         "ledger",
                                         "ledger.new",
                                         "spool",
