@@ -6,11 +6,12 @@
 
 /* In few dimensions the whole pool is seen in every step; images and other long vectors are drawn, four
  * reports for each generated point. */
-#define ATOMS_DEFAULT 4096
+#define ATOMS_DEFAULT 2048
 #define BATCH_DEFAULT 400
 #define REPORTS_PER_POINT 4
 #define SINKHORN_DEFAULT 60
-#define STEPS_DEFAULT 2000
+#define SINKHORN_CARRIED 20 /* atoms keep their potentials from step to step */
+#define STEPS_DEFAULT 3000
 #define IMAGE_DIM 784
 
 static void set_defaults(struct settings *s, enum dpot_noise noise, size_t dim, size_t n)
@@ -21,7 +22,7 @@ static void set_defaults(struct settings *s, enum dpot_noise noise, size_t dim, 
     memcpy(s->architecture, architecture, strlen(architecture) + 1);
     s->latent_dim = is_image ? 32 : is_small ? 2 : 16;
     s->batch = BATCH_DEFAULT;
-    s->sinkhorn = SINKHORN_DEFAULT;
+    s->sinkhorn = SINKHORN_CARRIED;
     s->steps = STEPS_DEFAULT;
     s->optimizer = OPTIMIZER_ADAM;
     s->learning_rate = is_image ? 3e-3 : 1e-3;
@@ -153,6 +154,9 @@ static dpot_status choose_reports(const json_t *given, size_t dim, size_t n, str
         s->pool_batch = s->pool_batch > ATOMS_MOST ? ATOMS_MOST : s->pool_batch;
     }
     s->pool_batch = s->pool_batch > n ? n : s->pool_batch;
+    if (s->atoms == 0 && !json_object_get(given, "sinkhorn")) {
+        s->sinkhorn = SINKHORN_DEFAULT;
+    }
     return DPOT_OK;
 }
 
