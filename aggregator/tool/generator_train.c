@@ -168,6 +168,15 @@ static void bound_points(struct train_job *job)
     }
 }
 
+/* Settings come from options: what is wrong with them is exit code 2, with the same sentence. */
+static dpot_status blame_options(struct run *run, dpot_status status)
+{
+    const struct dpot_error said = run->error; /* it is written anew */
+    return status == DPOT_ERR_RANGE || status == DPOT_ERR_MALFORMED
+               ? RUN_FAIL(run, EXIT_CODE_USAGE, status, "%s", said.text)
+               : status;
+}
+
 static dpot_status load(struct train_job *job)
 {
     struct run *run = job->run;
@@ -189,9 +198,7 @@ static dpot_status load(struct train_job *job)
                   : job->pool.reports.n_cols;
         status = settings_read(given, job->pool.density.noise, dim, job->pool.reports.n_rows,
                                &job->input.settings, &run->error);
-        status = status == DPOT_ERR_RANGE || status == DPOT_ERR_MALFORMED
-                     ? RUN_FAIL(run, EXIT_CODE_USAGE, status, "%s", run->error.text)
-                     : status;
+        status = status == DPOT_OK ? status : blame_options(run, status);
     }
     json_decref(given);
     return status;
