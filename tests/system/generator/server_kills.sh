@@ -1,0 +1,123 @@
+#!/bin/sh
+# A generator job of a dpotd that is killed again and again ends with the model that dpot generator train makes
+# of the pool as it was when the job began, and leaves nothing beside the store.
+#   sh server_kills.sh BIN_FOLDER
+set -u
+bin=$1
+dir=$(mktemp -d)
+server=
+finish() {
+    [ -n "$server" ] && kill -9 "$server" 2>/dev/null
+    rm -rf "$dir"
+}
+trap finish EXIT
+trap 'exit 130' INT TERM
+cd "$dir" || exit 1
+failed=0
+fail() {
+    failed=1
+    echo "FAILED $*"
+}
+need() {
+    "$@" >out 2>err || { echo "FAILED to prepare: $*"; cat out err; exit 1; }
+}
+json() {
+    sed -n 's/.*"'"$2"'": *"\{0,1\}\([^",}]*\)"\{0,1\}[,}].*/\1/p' "$1" | head -n 1
+}
+start() {
+    rm -f url
+    "$bin/dpotd" serve --config server/dpotd.json --ready-file url 2>>log &
+    server=$!
+    for _ in $(seq 1 400); do
+        [ -s url ] && break
+        sleep 0.05
+    done
+    url=$(cat url)
+}
+simulate() {
+    need "$bin/dpot" simulate --campaign "$id" --server "$url" --pin "$pin" --data data.csv --devices "$1" \
+        --out "run$1" --quiet
+}
+
+need "$bin/dpotd" init --dir server --listen 127.0.0.1:0 --json
+cp out init.json
+pin=$(json init.json pin)
+DPOT_TOKEN=$(json init.json token)
+export DPOT_TOKEN
+sed -i 's/"log"/"limits": {"job_keep_s": 1, "job_threads": 2}, "log"/' server/dpotd.json
+start
+
+now=$(date -u +%s)
+stamp() { date -u -d "@$1" +%Y-%m-%dT%H:%M:%SZ; }
+cat >spec.json <<SPEC
+{"name": "points", "domain": {"type": "box", "lo": [-1, 0], "hi": [1, 1]},
+ "mechanism": {"type": "laplace", "epsilon": 5}, "rounds": 1,
+ "opens": "$(stamp $((now - 60)))", "closes": "$(stamp $((now + 86400)))", "min_pool": 150}
+SPEC
+awk 'BEGIN { for (i = 0; i < 300; i++) printf "%d,%g,%g\n", i, cos(i / 100), sin(i / 100) }' >data.csv
+need "$bin/dpot" campaign create spec.json --server "$url" --json
+id=$(json out id)
+need "$bin/dpot" campaign open "$id" --server "$url"
+simulate 100
+# Too few; too much; of another mechanism: refused when they are asked for.
+job() { "$bin/dpot" job start generator --campaign "$id" --server "$url" "$@"; }
+job steps=5 >out 2>err
+[ $? -eq 7 ] || fail "a pool below its minimum: $(cat err)"
+simulate 200
+job steps=0 >out 2>err
+{ [ $? -eq 3 ] && grep -q 'parameters.steps is 0' err; } || fail "no steps: $(cat err)"
+job arch=dcgan28:8 >out 2>err
+{ [ $? -eq 3 ] && grep -q 'parameters.arch' err; } || fail "images of two coordinates: $(cat err)"
+
+settings='arch=mlp:24,24 batch=60 atoms=100 sinkhorn=10 seed=3'
+need "$bin/dpot" pool "$id" --server "$url" --export pool.npy --coefficients
+# As many steps as take some seconds here: a machine that is twice as fast does twice as many.
+for steps in 1000 4000 16000 64000; do
+    began=$(date +%s%N)
+    need "$bin/dpot" generator train --pool pool.npy --arch mlp:24,24 --batch 60 --atoms 100 --sinkhorn 10 \
+        --steps "$steps" --seed 3 --threads 2 --quiet --out whole.onnx --curve whole.csv
+    [ $(($(date +%s%N) - began)) -lt 8000000000 ] || break
+done
+# shellcheck disable=SC2086 # words
+need job $settings steps="$steps" --json
+job_id=$(json out id)
+state() {
+    "$bin/dpot" job show "$job_id" --server "$url" --json >job.json 2>/dev/null
+    json job.json state
+}
+kept() { ls -i server/dpot.db-jobs 2>/dev/null | sed -n '/\.state$/p'; }
+
+kills=0
+while [ "$kills" -lt 5 ]; do
+    before=$(kept)
+    for _ in $(seq 1 1000); do
+        [ "$(kept)" = "$before" ] || break
+        sleep 0.02
+    done
+    kill -9 "$server"
+    wait "$server" 2>/dev/null
+    n_kept=$(kept | wc -l)
+    [ "$n_kept" -le 1 ] || fail "$n_kept files are kept after $kills kills"
+    kills=$((kills + 1))
+    start
+    [ "$(state)" = running ] || [ "$(state)" = queued ] || break # it was faster than we are
+done
+[ "$kills" -ge 2 ] || fail "killed $kills times only"
+simulate 300 # the pool grows; the job does not see it
+for _ in $(seq 1 2400); do
+    [ "$(state)" = running ] || [ "$(state)" = queued ] || break
+    sleep 0.05
+done
+[ "$(state)" = done ] || fail "the job is $(state): $(cat job.json)"
+digest=$(json job.json artifact)
+need "$bin/dpot" artifact get "$digest" --server "$url" --out job.onnx
+need "$bin/dpot" artifact get "$digest" --server "$url" --out job.csv
+cmp -s whole.onnx job.onnx || fail "the model differs"
+cmp -s whole.csv job.csv || fail "the curve differs"
+[ -z "$(kept)" ] || fail "left beside the store: $(kept)"
+kill "$server"
+wait "$server" || fail "dpotd ends with $?"
+server=
+
+[ "$failed" -eq 0 ] && echo "killed $kills times in $steps steps: the same model, the same curve"
+exit "$failed"
