@@ -232,8 +232,7 @@ const struct command command_generator_classifier = {
     .summary = "train a small network that tells classes of real images apart",
     .details =
         "For dpot generator evaluate, which asks it what a generator makes. Images are rows of\n"
-        "pixels, .npy, .csv or IDX as MNIST is published; the file holds the range of their "
-        "pixels\n"
+        "pixels, .npy, .csv or IDX as MNIST is published; the file holds the range of pixels\n"
         "with the network. Raw images are learnt from: train it on public ones.\n"
         "Keys: out, arch, images, classes, steps, loss and train_accuracy (of the last epoch,\n"
         "while training), test_accuracy (null without test images), seconds.",
