@@ -300,6 +300,26 @@ Test(entropic, wrong_problems_are_refused_with_the_value_that_is_wrong)
     transport_release(&t);
 }
 
+Test(entropic, a_marginal_rounded_to_float32_is_scaled_to_the_other)
+{
+    struct transport t;
+    struct entropic_result r;
+    const struct entropic_options options = options_of(0.01, 1e-12);
+    double a[5], b[5], values[25];
+    for (size_t i = 0; i < 25; i++) {
+        values[i] = fabs((double)(i / 5) - (double)(i % 5));
+        a[i % 5] = (double)(1.0F / 5.0F);
+        b[i % 5] = 1.0 / 5.0;
+    }
+    transport_of(&t, 5, 5, values, a, b);
+    struct entropic *e = solve(&t, &options, &r);
+    cr_assert_eq(r.outcome, SOLVE_CONVERGED);
+    cr_assert_float_eq(r.transport_cost, 0, 1e-12);
+    cr_assert_float_eq(r.kl, log(5), 1e-9, "the plan is the diagonal");
+    entropic_free(e);
+    transport_release(&t);
+}
+
 Test(entropic, costs_without_any_difference_need_one_sweep_at_any_lambda)
 {
     const double a[] = {0.25, 0.75}, b[] = {0.5, 0.5}, zero[4] = {0}, seven[] = {7, 7, 7, 7};
