@@ -74,6 +74,26 @@ Test(cloud, the_gradient_is_the_slope_of_the_optimal_value)
     }
 }
 
+Test(cloud, a_factor_of_the_cost_and_lambda_is_a_factor_of_the_gradient)
+{
+    for (int distance = 0; distance < 2; distance++) {
+        static struct instance one, scaled;
+        float grad[N * DIM_TOP], grad_scaled[N * DIM_TOP];
+        struct dpot_error error = {""};
+        init(&one, 3, distance ? CLOUD_SQUARED : CLOUD_L1, 1);
+        init(&scaled, 3, distance ? CLOUD_SQUARED : CLOUD_L1, 2.5);
+        cr_assert_eq(entropic_set_lambda(scaled.e, 2.5, &error), DPOT_OK);
+        cr_assert_float_eq(value(&scaled), 2.5 * value(&one), 1e-9);
+        cr_assert_eq(cloud_gradient(&one.cloud, one.e, NULL, grad), DPOT_OK);
+        cr_assert_eq(cloud_gradient(&scaled.cloud, scaled.e, NULL, grad_scaled), DPOT_OK);
+        for (size_t k = 0; k < N * 3; k++) {
+            cr_assert_float_eq((double)grad_scaled[k], 2.5 * (double)grad[k], 1e-6);
+        }
+        release(&one);
+        release(&scaled);
+    }
+}
+
 Test(cloud, points_that_coincide_have_a_finite_gradient)
 {
     static struct instance s;
