@@ -213,7 +213,7 @@ Test(generator_job, the_artifact_holds_the_model_with_its_provenance_and_the_cur
     expect_note(&model, "campaign_hash", hash);
     expect_note(&model, "revision", "1");
     expect_note(&model, "mechanism", "laplace");
-    expect_note(&model, "scale", "2");     /* 0.25 times 2^3 */
+    expect_note(&model, "scale", "2");                    /* 0.25 times 2^3 */
     expect_note(&model, "epsilon", "2.5000000002328306"); /* 20 / 2^3, rounded up */
     expect_note(&model, "delta", "0");
     expect_note(&model, "pool_count", "60");
