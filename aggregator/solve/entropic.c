@@ -29,11 +29,6 @@
 
 /* ---- memory ---- */
 
-static size_t padded(size_t n)
-{
-    return (n + LANES_PAD - 1) / LANES_PAD * LANES_PAD;
-}
-
 /* `n_bytes` aligned to a cache line, from an array that grows; NULL when it may or can not. */
 static void *reserve(char **memory, size_t *cap, size_t n_bytes, size_t bytes_max)
 {
@@ -64,7 +59,7 @@ void entropic_free(struct entropic *e)
  * no memory. */
 static bool init_arrays(struct entropic *e)
 {
-    const size_t n_rows = padded(e->n_rows_max), stride = e->stride_max;
+    const size_t n_rows = entropic_padded(e->n_rows_max), stride = e->stride_max;
     double **const rows[] = {&e->a, &e->f, &e->u, &e->last_u, &e->r};
     double **const cols[] = {&e->b, &e->g, &e->v, &e->s, &e->last_s, &e->h, &e->g2, &e->w};
     const size_t n_row_arrays = sizeof rows / sizeof rows[0];
@@ -121,7 +116,7 @@ dpot_status entropic_new(size_t n_rows, size_t n_cols, const struct entropic_opt
         e->lanes = lanes_get();
         e->lambda = options->lambda;
         e->n_rows_max = n_rows;
-        e->stride_max = padded(n_cols);
+        e->stride_max = entropic_padded(n_cols);
         e->bound = options->precision == ENTROPIC_F32 ? BOUND_F32 : BOUND_F64;
     }
     if (!e || !init_arrays(e)) {
@@ -160,7 +155,8 @@ static dpot_status take_masses(struct entropic *e, const double *a, const double
                                struct dpot_error *error)
 {
     double mass_a, mass_b;
-    dpot_status status = take_mass("a", a, e->n_rows, e->n_rows, e->a, &mass_a, error);
+    dpot_status status =
+        take_mass("a", a, e->n_rows, entropic_padded(e->n_rows), e->a, &mass_a, error);
     if (status == DPOT_OK) {
         status = take_mass("b", b, e->n_cols, e->stride, e->b, &mass_b, error);
     }
@@ -221,7 +217,7 @@ static dpot_status take_problem(struct entropic *e, const struct entropic_cost *
                                 struct dpot_error *error)
 {
     if (cost->n_rows == 0 || cost->n_rows > e->n_rows_max || cost->n_cols == 0 ||
-        padded(cost->n_cols) > e->stride_max) {
+        entropic_padded(cost->n_cols) > e->stride_max) {
         return dpot_error_set(error, DPOT_ERR_SHAPE,
                               "a transport of %zu x %zu in an engine for %zu x %zu", cost->n_rows,
                               cost->n_cols, e->n_rows_max, e->stride_max);
@@ -229,7 +225,7 @@ static dpot_status take_problem(struct entropic *e, const struct entropic_cost *
     e->cost = cost;
     e->n_rows = cost->n_rows;
     e->n_cols = cost->n_cols;
-    e->stride = padded(cost->n_cols);
+    e->stride = entropic_padded(cost->n_cols);
     cut_tasks(e);
     dpot_status status = take_masses(e, a, b, error);
     if (status == DPOT_OK) {

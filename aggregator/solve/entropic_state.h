@@ -43,6 +43,12 @@ struct entropic {
     double bound; /* scalings beyond e^+-bound are absorbed */
 };
 
+/* The next multiple of LANES_PAD; row and column arrays are that long, with no mass beyond n. */
+static inline size_t entropic_padded(size_t n)
+{
+    return (n + LANES_PAD - 1) / LANES_PAD * LANES_PAD;
+}
+
 static inline size_t entropic_real_size(const struct entropic *e)
 {
     return e->options.precision == ENTROPIC_F32 ? sizeof(float) : sizeof(double);

@@ -61,15 +61,11 @@ static void read_rows(void *ctx, size_t task)
 {
     struct entropic *e = ((struct loop *)ctx)->e;
     struct entropic_scratch *scratch = &e->scratch[task];
-    double largest = 0.0;
+    scratch->largest = 0.0;
     for (size_t i = task_begin(e, task), end = task_end(e, task); i < end; i += TILE_ROWS) {
         const size_t n_rows = tile_rows(i, end), n = n_rows * e->stride, at = i * e->stride;
         fill_tile(e, i, n_rows, scratch->cost);
-        for (size_t k = 0; k < n; k++) {
-            const double c = fabs(scratch->cost[k]);
-            largest = c > largest ? c : largest;
-            largest = c <= largest ? largest : HUGE_VAL; /* NaN */
-        }
+        scratch->largest = fmax(scratch->largest, e->lanes->largest_size(n, scratch->cost));
         for (size_t k = 0; e->kept && k < n; k++) {
             if (e->options.precision == ENTROPIC_F64) {
                 ((double *)e->kept)[at + k] = scratch->cost[k];
@@ -78,7 +74,6 @@ static void read_rows(void *ctx, size_t task)
             }
         }
     }
-    scratch->largest = largest;
 }
 
 double entropic_read_cost(struct entropic *e)
@@ -156,8 +151,8 @@ static void log_cols(void *ctx, size_t task)
 
 static void forget_scalings(struct entropic *e)
 {
-    for (size_t i = 0; i < e->n_rows; i++) {
-        e->u[i] = e->last_u[i] = 1.0;
+    for (size_t i = 0; i < entropic_padded(e->n_rows); i++) {
+        e->u[i] = e->last_u[i] = i < e->n_rows ? 1.0 : 0.0;
     }
     for (size_t j = 0; j < e->stride; j++) {
         e->v[j] = e->last_s[j] = 1.0;
@@ -169,9 +164,7 @@ static void add_tasks(struct entropic *e, double *s)
 {
     memset(s, 0, e->stride * sizeof *s);
     for (size_t t = 0; t < e->n_tasks; t++) {
-        for (size_t j = 0; j < e->stride; j++) {
-            s[j] += e->scratch[t].s[j];
-        }
+        e->lanes->add_row(e->stride, 1.0, e->scratch[t].s, s);
     }
 }
 
@@ -318,41 +311,39 @@ static void weigh_columns(struct entropic *e)
     }
 }
 
+/* v_j = v_j^(1-omega) s_j^(-omega). */
+static void relax_columns(struct entropic *e)
+{
+    for (size_t j = 0; j < e->n_cols; j++) {
+        const double s = e->s[j], v = e->v[j];
+        e->v[j] = s > 0.0 ? v * exp(-e->omega * log(v * s)) : 0.0;
+    }
+}
+
 double entropic_sweep(struct entropic *e)
 {
     struct loop loop = {e, NULL};
-    double residual = 0.0;
     weigh_columns(e);
     memcpy(e->last_u, e->u, e->n_rows * sizeof *e->u);
     team_run(e->options.team, e->n_tasks, sweep_rows, &loop);
     add_tasks(e, e->s);
-    for (size_t i = 0; i < e->n_rows; i++) {
-        residual += e->a[i] * fabs(e->last_u[i] * e->r[i] - 1.0);
-    }
-    for (size_t j = 0; j < e->n_cols; j++) {
-        const double s = e->s[j], v = e->v[j];
-        residual += e->omega == 1.0 ? 0.0 : e->b[j] * fabs(v * e->last_s[j] - 1.0);
-        e->v[j] = !(s > 0.0) ? 0.0 : e->omega == 1.0 ? 1.0 / s : v * exp(-e->omega * log(v * s));
+    double residual = e->lanes->violation(entropic_padded(e->n_rows), e->a, e->last_u, e->r);
+    if (e->omega == 1.0) {
+        e->lanes->invert(e->stride, e->s, e->v);
+    } else {
+        residual += e->lanes->violation(e->stride, e->b, e->v, e->last_s);
+        relax_columns(e);
     }
     memcpy(e->last_s, e->s, e->stride * sizeof *e->s);
     return residual;
 }
 
-static void widen(const double *x, const double *mass, size_t n, double *least, double *most,
-                  bool *is_lost)
-{
-    for (size_t i = 0; i < n; i++) {
-        *is_lost = *is_lost || (mass[i] > 0.0 && !(x[i] > 0.0 && x[i] < HUGE_VAL));
-        *least = x[i] > 0.0 && x[i] < *least ? x[i] : *least;
-        *most = x[i] > *most ? x[i] : *most;
-    }
-}
-
 bool entropic_is_far(const struct entropic *e, bool *is_lost)
 {
     double least = 1.0, most = 1.0;
-    *is_lost = false;
-    widen(e->u, e->a, e->n_rows, &least, &most, is_lost);
-    widen(e->v, e->b, e->n_cols, &least, &most, is_lost);
+    const bool has_lost_row =
+        e->lanes->widen(entropic_padded(e->n_rows), e->a, e->u, &least, &most);
+    const bool has_lost_col = e->lanes->widen(e->stride, e->b, e->v, &least, &most);
+    *is_lost = has_lost_row || has_lost_col;
     return *is_lost || !e->kernel || most > exp(e->bound) || least < exp(-e->bound);
 }

@@ -77,6 +77,19 @@ struct lanes {
     /* s_j += a x_j. */
     void (*add_row)(size_t n, double a, const double *x, double *s);
 
+    /* inverse_j = 1 / x_j, 0 where x_j is not positive. */
+    void (*invert)(size_t n, const double *x, double *inverse);
+
+    /* sum of mass |x y - 1| over what has mass. */
+    double (*violation)(size_t n, const double *mass, const double *x, const double *y);
+
+    /* Widens [*least, *most] to every positive x; returns whether one with mass is lost: not positive
+     * and finite. */
+    int (*widen)(size_t n, const double *mass, const double *x, double *least, double *most);
+
+    /* max |x_j|, infinite when one is not finite. */
+    double (*largest_size)(size_t n, const double *x);
+
     /* out_rj = scale distance(x_r, y_j): x is (n_rows, dim), y_t is (dim, n) (columns are points). */
     void (*distances)(enum lanes_distance distance, size_t n_rows, size_t n, size_t dim,
                       double scale, const float *x, const float *y_t, double *out /* stride n */);

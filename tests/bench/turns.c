@@ -1,5 +1,6 @@
 #include "turns.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,11 @@ struct turn turn_since(struct turn start)
 
 void turn_answer(struct turn turn, double value)
 {
-    (void)printf("%.6f %.6f %.17g\n", turn.cpu, turn.wall, value);
+    if (isnan(value)) {
+        (void)printf("%.6f %.6f -\n", turn.cpu, turn.wall);
+    } else {
+        (void)printf("%.6f %.6f %.17g\n", turn.cpu, turn.wall, value);
+    }
     (void)fflush(stdout);
 }
 

@@ -19,7 +19,7 @@ struct turn {
 struct turn turn_start(void);
 struct turn turn_since(struct turn start);
 
-/* Answers one request. */
+/* Answers one request; NAN: without a value, "-". */
 void turn_answer(struct turn turn, double value);
 void turn_absent(const char *reason);
 
