@@ -32,10 +32,6 @@ function find_ratios(x, y,    k)
 
 function print_contestant(name,    k)
 {
-    if (name in absent) {
-        printf "  %-22s peer absent (%s)\n", name, absent[name]
-        return
-    }
     n = 0
     for (k = 1; k <= last_round; k++) {
         list[++n] = cpu[name, k]
@@ -98,6 +94,11 @@ END {
     printf "  %-22s %9s  %9s    %-9s %9s  %7s  %s\n", "", "median s", "p10", "p90", "wall", "ratio",
         "value (difference)"
     for (i = 1; i <= n_names; i++) {
-        print_contestant(names[i])
+        if (!(names[i] in absent)) {
+            print_contestant(names[i])
+        }
+    }
+    for (name in absent) {
+        printf "  %-22s peer absent (%s)\n", name, absent[name]
     }
 }
