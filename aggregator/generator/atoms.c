@@ -40,7 +40,13 @@ static dpot_status check(const double *points, size_t n, size_t dim, size_t n_mo
     return DPOT_OK;
 }
 
-static dpot_status take_all(struct atoms *atoms, const double *points, struct dpot_error *error)
+static double clamp(double x, const double range[2])
+{
+    return range && x < range[0] ? range[0] : range && x > range[1] ? range[1] : x;
+}
+
+static dpot_status take_all(struct atoms *atoms, const double *points, const double range[2],
+                            struct dpot_error *error)
 {
     atoms->points = dpot_alloc_array(NULL, atoms->n * atoms->dim, sizeof *atoms->points);
     atoms->n_cap = atoms->n;
@@ -50,7 +56,7 @@ static dpot_status take_all(struct atoms *atoms, const double *points, struct dp
         return dpot_error_set(error, DPOT_ERR_MEMORY, "no memory for %zu reports", n);
     }
     for (size_t i = 0; i < atoms->n * atoms->dim; i++) {
-        atoms->points[i] = (float)points[i];
+        atoms->points[i] = (float)clamp(points[i], range);
     }
     return DPOT_OK;
 }
@@ -79,13 +85,15 @@ static bool is_same_cell(const struct placed *a, const struct placed *b)
 }
 
 /* Sorts the points into cells of this width and counts the cells. */
-static size_t place(struct placed *placed, const double *points, size_t n, size_t dim, double width)
+static size_t place(struct placed *placed, const double *points, size_t n, size_t dim, double width,
+                    const double range[2])
 {
     size_t n_cells = 1;
     for (size_t i = 0; i < n; i++) {
         placed[i].row = i;
         for (size_t c = 0; c < dim; c++) {
-            placed[i].cell[c] = floor(points[i * dim + c] / width) + 0.0; /* no negative zero */
+            placed[i].cell[c] =
+                floor(clamp(points[i * dim + c], range) / width) + 0.0; /* no negative zero */
         }
     }
     qsort(placed, n, sizeof *placed, compare);
@@ -95,7 +103,8 @@ static size_t place(struct placed *placed, const double *points, size_t n, size_
     return n_cells;
 }
 
-static void gather(struct atoms *atoms, const struct placed *placed, const double *points, size_t n)
+static void gather(struct atoms *atoms, const struct placed *placed, const double *points, size_t n,
+                   const double range[2])
 {
     const size_t dim = atoms->dim;
     size_t atom = 0;
@@ -103,7 +112,7 @@ static void gather(struct atoms *atoms, const struct placed *placed, const doubl
         double sum[ATOMS_DIM_MAX] = {0};
         for (end = i; end < n && is_same_cell(&placed[end], &placed[i]); end++) {
             for (size_t c = 0; c < dim; c++) {
-                sum[c] += points[placed[end].row * dim + c];
+                sum[c] += clamp(points[placed[end].row * dim + c], range);
             }
         }
         for (size_t c = 0; c < dim; c++) {
@@ -123,14 +132,14 @@ static double first_width(const double *points, size_t n, double scale)
 }
 
 static dpot_status gather_all(struct atoms *atoms, const double *points, size_t n, size_t n_most,
-                              double scale, struct dpot_error *error)
+                              double scale, const double range[2], struct dpot_error *error)
 {
     const size_t dim = atoms->dim;
     struct placed *placed = dpot_alloc_array(NULL, n, sizeof *placed);
     double width = first_width(points, n * dim, scale);
     dpot_status status = placed ? DPOT_OK : DPOT_ERR_MEMORY;
     if (status == DPOT_OK) {
-        while ((atoms->n = place(placed, points, n, dim, width)) > n_most) {
+        while ((atoms->n = place(placed, points, n, dim, width, range)) > n_most) {
             width *= atoms->n > 4 * n_most ? 2.0 : WIDTH_GROWTH;
         }
         atoms->width = width;
@@ -140,7 +149,7 @@ static dpot_status gather_all(struct atoms *atoms, const double *points, size_t 
         status = atoms->points && atoms->weights ? DPOT_OK : DPOT_ERR_MEMORY;
     }
     if (status == DPOT_OK) {
-        gather(atoms, placed, points, n);
+        gather(atoms, placed, points, n, range);
     } else {
         (void)dpot_error_set(error, status, "no memory for %zu reports", n);
         atoms_release(atoms);
@@ -150,7 +159,7 @@ static dpot_status gather_all(struct atoms *atoms, const double *points, size_t 
 }
 
 dpot_status atoms_init(struct atoms *atoms, const double *points, size_t n, size_t dim,
-                       size_t n_most, double scale, struct dpot_error *error)
+                       size_t n_most, double scale, const double range[2], struct dpot_error *error)
 {
     memset(atoms, 0, sizeof *atoms);
     const dpot_status status = check(points, n, dim, n_most, error);
@@ -161,10 +170,10 @@ dpot_status atoms_init(struct atoms *atoms, const double *points, size_t n, size
     atoms->dim = dim;
     /* Cells around 0 and their mirror images never merge: 2^dim is the least that every pool fits in. */
     if (n_most == 0 || (n <= n_most && n_most < (size_t)1 << dim)) {
-        return take_all(atoms, points, error);
+        return take_all(atoms, points, range, error);
     }
     const size_t least = (size_t)1 << dim;
-    return gather_all(atoms, points, n, n_most > least ? n_most : least, scale, error);
+    return gather_all(atoms, points, n, n_most > least ? n_most : least, scale, range, error);
 }
 
 struct generator_pool atoms_pool(const struct atoms *atoms)

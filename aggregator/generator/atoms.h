@@ -24,11 +24,13 @@ struct atoms {
 };
 
 /* From points (n, dim) of finite numbers below 1e30 in size. `n_most` atoms at most; 0: one for each
- * point. `scale` (of the noise) decides the first width tried, scale / 8. DPOT_ERR_SHAPE (no point, more
+ * point. `scale` (of the noise) decides the first width tried, scale / 8. `range` (lo, hi) or NULL: numbers
+ * outside it are moved to its ends first, which is exact for the l1 cost when no generated point lies
+ * outside (|y - x| = |y - end| + |end - x|, and the first is the report's alone) and makes cells smaller. DPOT_ERR_SHAPE (no point, more
  * than ATOMS_DIM_MAX dimensions with n_most > 0), DPOT_ERR_RANGE, DPOT_ERR_MEMORY; zeroed then. */
 DPOT_WARN_UNUSED dpot_status atoms_init(struct atoms *atoms, const double *points, size_t n,
                                         size_t dim, size_t n_most, double scale,
-                                        struct dpot_error *error);
+                                        const double range[2], struct dpot_error *error);
 void atoms_release(struct atoms *atoms);
 
 /* The view that training takes; borrowed. */

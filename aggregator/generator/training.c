@@ -185,8 +185,11 @@ dpot_status training_init(struct training *training, const struct training_input
     training->dim = data_dim_of(input);
     dpot_status status = take_fingerprint(training, input, error);
     if (status == DPOT_OK) {
+        const double range[2] = {input->lo, input->hi};
+        const bool is_clipped =
+            input->is_bounded && !is_mapped(input) && input->settings.cost == CLOUD_L1;
         status = atoms_init(&training->atoms, input->reports, input->n, input->dim,
-                            input->settings.atoms, input->scale, error);
+                            input->settings.atoms, input->scale, is_clipped ? range : NULL, error);
     }
     if (status == DPOT_OK && is_mapped(input)) {
         status = transform_matrix_init(&training->transform, input->vector, error);

@@ -22,7 +22,8 @@ static double *make_points(size_t n, size_t dim, double width)
 static void gather(struct atoms *atoms, const double *points, size_t n, size_t dim, size_t n_most)
 {
     struct dpot_error error = {{0}};
-    cr_assert_eq(atoms_init(atoms, points, n, dim, n_most, 0.1, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(atoms_init(atoms, points, n, dim, n_most, 0.1, NULL, &error), DPOT_OK, "%s",
+                 error.text);
 }
 
 /* The weights sum to one, and the weighted mean is that of the points, up to float32. */
@@ -178,7 +179,7 @@ static void refuse(const double *points, size_t n, size_t dim, dpot_status statu
     static const struct atoms none;
     struct atoms atoms;
     struct dpot_error error = {{0}};
-    cr_assert_eq(atoms_init(&atoms, points, n, dim, 16, 1, &error), status);
+    cr_assert_eq(atoms_init(&atoms, points, n, dim, 16, 1, NULL, &error), status);
     cr_assert_not_null(strstr(error.text, word), "%s", error.text);
     cr_assert_arr_eq(&atoms, &none, sizeof none);
 }
@@ -194,4 +195,23 @@ Test(atoms, what_cannot_be_gathered_is_refused_and_nothing_is_left)
     refuse(points, 4, 2, DPOT_ERR_RANGE, "-inf");
     points[5] = 1.5e30;
     refuse(points, 4, 2, DPOT_ERR_RANGE, "1.5e+30");
+}
+
+Test(atoms, numbers_beyond_a_range_are_moved_to_its_ends)
+{
+    const double points[] = {-7, 0.25, 9, 0.75, -1, 1e20}, range[] = {-1, 1};
+    const float expected[] = {-1, 0.25F, 1, 0.75F, -1, 1};
+    struct dpot_error error = {{0}};
+    struct atoms atoms;
+    double mean = 0;
+    cr_assert_eq(atoms_init(&atoms, points, 6, 1, 0, 1, range, &error), DPOT_OK);
+    cr_assert_arr_eq(atoms.points, expected, sizeof expected);
+    atoms_release(&atoms);
+    cr_assert_eq(atoms_init(&atoms, points, 6, 1, 64, 0.5, range, &error), DPOT_OK);
+    for (size_t i = 0; i < atoms.n; i++) {
+        cr_assert(atoms.points[i] >= -1 && atoms.points[i] <= 1);
+        mean += atoms.weights[i] * (double)atoms.points[i];
+    }
+    cr_assert_float_eq(mean, 1.0 / 6, 1e-6);
+    atoms_release(&atoms);
 }

@@ -94,6 +94,33 @@ Test(cloud, a_factor_of_the_cost_and_lambda_is_a_factor_of_the_gradient)
     }
 }
 
+Test(cloud, reports_clipped_to_where_points_can_be_have_the_same_plan_under_l1)
+{
+    static struct instance whole, clipped;
+    float grad[N * DIM_TOP], grad_clipped[N * DIM_TOP];
+    double plan[N * M], plan_clipped[N * M];
+    init(&whole, 3, CLOUD_L1, 2);
+    init(&clipped, 3, CLOUD_L1, 2);
+    for (size_t k = 0; k < M * 3; k++) {
+        whole.y[k] *= 4;
+        clipped.y[k] = fminf(fmaxf(whole.y[k], 0), 1);
+    }
+    cr_assert_gt(value(&whole), value(&clipped) + 1);
+    cr_assert_eq(cloud_gradient(&whole.cloud, whole.e, NULL, grad), DPOT_OK);
+    cr_assert_eq(cloud_gradient(&clipped.cloud, clipped.e, NULL, grad_clipped), DPOT_OK);
+    entropic_plan_rows(whole.e, 0, N, plan);
+    entropic_plan_rows(clipped.e, 0, N, plan_clipped);
+    for (size_t k = 0; k < N * M; k++) {
+        cr_assert_float_eq(plan_clipped[k], plan[k], 1e-7);
+    }
+    for (size_t k = 0; k < N * 3; k++) {
+        const float x = whole.x[k];
+        cr_assert(x > 0 && x < 1 ? fabsf(grad_clipped[k] - grad[k]) < 1e-5F : true);
+    }
+    release(&whole);
+    release(&clipped);
+}
+
 Test(cloud, points_that_coincide_have_a_finite_gradient)
 {
     static struct instance s;
