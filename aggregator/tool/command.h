@@ -33,7 +33,8 @@ enum exit_code {
 
 struct option {
     const char *name;  /* without the dashes; NULL ends a list */
-    const char *value; /* what stands for the value in --help; NULL for a flag */
+    const char *value; /* what stands for the value in --help; NULL for a flag. It begins with F or
+                          SPEC when the value names a file: outputs are compared with these */
     const char *help;
 };
 

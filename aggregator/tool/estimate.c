@@ -93,6 +93,30 @@ static dpot_status check_pool(struct estimate *e, const struct array *array)
     return DPOT_OK;
 }
 
+/* A pool and a side file of two exports. */
+static dpot_status check_count(struct estimate *e, size_t n_rows)
+{
+    struct run *run = e->run;
+    int64_t n = 0;
+    if (!e->pool_side) {
+        return DPOT_OK;
+    }
+    const dpot_status status =
+        json_get_integer(e->pool_side, "side file", "n", 0, INT64_MAX, &n, &run->error);
+    if (status == DPOT_ERR_NOT_FOUND) {
+        return DPOT_OK;
+    }
+    if (status != DPOT_OK) {
+        return dpot_error_prefix(&run->error, status, "--pool %.120s", e->pool_path);
+    }
+    return (uint64_t)n == n_rows
+               ? DPOT_OK
+               : dpot_error_set(&run->error, DPOT_ERR_SHAPE,
+                                "--pool %.100s has %zu report%s, and %.100s.json says %lld: export "
+                                "both again",
+                                e->pool_path, n_rows, DPOT_S(n_rows), e->pool_path, (long long)n);
+}
+
 static dpot_status load_pool(struct estimate *e)
 {
     struct array array;
@@ -100,7 +124,10 @@ static dpot_status load_pool(struct estimate *e)
     if (status != DPOT_OK) {
         return status;
     }
-    status = check_pool(e, &array);
+    status = check_count(e, array.n_rows);
+    if (status == DPOT_OK) {
+        status = check_pool(e, &array);
+    }
     if (status == DPOT_OK) {
         e->n = array.n_rows;
         e->pool = dpot_alloc_array(NULL, e->n, sizeof *e->pool);
@@ -316,6 +343,8 @@ const struct command command_estimate = {
         "false); campaigns with sample_first, whose channel is known, get a warning.\n"
         "The campaign must be the one of the pool, as its side file tells: a SPEC by what it\n"
         "computes, a signed campaign by its revision (--revision N of an ID; exit code 3).\n"
+        "A pool without a side file gets a warning; one whose side file counts another number\n"
+        "of reports is refused.\n"
         "Exit code 7 below the campaign's min_pool. Keys: n, kv, method (frequency),\n"
         "is_corrected, campaign_hash, revision (null when neither campaign nor pool tells),\n"
         "min_pool, bootstrap.",

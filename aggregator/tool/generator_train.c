@@ -7,6 +7,7 @@
 #include "generator/model.h"
 #include "generator/provenance.h"
 #include "generator/training.h"
+#include "tool/conflict.h"
 #include "tool/generator_settings.h"
 #include "tool/noisy_pool.h"
 #include "tool/options.h"
@@ -107,7 +108,10 @@ static dpot_status read_checkpoint(struct train_job *job)
         return DPOT_ERR_MEMORY;
     }
     (void)snprintf(job->checkpoint_path, len, "%s/checkpoint", job->checkpoint_dir);
-    return option_integer(run, "checkpoint-every", 1, SETTINGS_STEPS_MAX, &job->checkpoint_every);
+    const dpot_status status = conflict_check(run, "checkpoint", job->checkpoint_path);
+    return status != DPOT_OK ? status
+                             : option_integer(run, "checkpoint-every", 1, SETTINGS_STEPS_MAX,
+                                              &job->checkpoint_every);
 }
 
 static dpot_status read_options(struct train_job *job)

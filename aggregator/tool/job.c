@@ -14,11 +14,15 @@
 #define POLL_FIRST_MS 50
 #define POLL_MOST_MS 1000
 #define TEXT_SIZE 48
+#define JOB_ID_SIZE 33
+#define AWAY_DEFAULT 60 /* seconds */
+#define AWAY_MOST 86400
 
 static const struct option start_options[] = {
     {"campaign", "ID", "the campaign it is about"},
     REVISION_OPTION,
     {"wait", NULL, "wait for its end, with a progress bar"},
+    {"away", "S", "with --wait: seconds that the server may be away, as in a restart (default 60)"},
     REMOTE_OPTIONS,
     REMOTE_TOKEN_OPTION,
     {NULL, NULL, NULL},
@@ -108,28 +112,73 @@ static void show_progress(const json_t *job, struct progress *progress)
     }
 }
 
+/* A wait for one job. */
+struct wait {
+    struct run *run;
+    struct remote *remote;
+    uint64_t patience; /* seconds that the server may be away */
+    bool is_away;
+    double away_since;
+    char id[JOB_ID_SIZE];
+    struct progress progress;
+};
+
+/* Says once that the server is away. A job outlives a restart of it, so that giving up at once
+ * would be wrong. */
+static dpot_status be_patient(struct wait *w, dpot_status status)
+{
+    const double now = progress_seconds();
+    if (!w->is_away) {
+        w->is_away = true;
+        w->away_since = now;
+        progress_end(&w->progress); /* the bar must not run through the line */
+        if (!w->run->is_quiet) {
+            (void)fprintf(stderr, "dpot %s: the server is away, waiting\n", w->run->command->name);
+        }
+        progress_init(&w->progress, w->run, w->run->operands[0], 0);
+    }
+    if (now - w->away_since < (double)w->patience) {
+        return DPOT_OK;
+    }
+    return RUN_FAIL(
+        w->run, EXIT_CODE_IO, status,
+        "the server has been away for %.0f s. Job %s goes on when it is back: look with "
+        "dpot job show %s --server %.300s",
+        now - w->away_since, w->id, w->id, w->remote->url);
+}
+
 /* Asks until the job has ended; *job is replaced by each answer. */
-static dpot_status wait_for(struct run *run, struct remote *remote, json_t **job)
+static dpot_status poll_job(struct wait *w, json_t **job)
 {
     char path[PATH_SIZE];
-    struct progress progress;
     long ms = POLL_FIRST_MS;
-    const char *id = json_string_value(json_object_get(*job, "id"));
-    (void)snprintf(path, sizeof path, "/v1/admin/jobs/%.32s", id ? id : "");
-    progress_init(&progress, run, run->operands[0], 0);
     dpot_status status = DPOT_OK;
+    (void)snprintf(path, sizeof path, "/v1/admin/jobs/%s", w->id);
     while (status == DPOT_OK && is_waiting(*job)) {
         json_t *answer = NULL;
         pause_ms(ms);
         ms = 2 * ms < POLL_MOST_MS ? 2 * ms : POLL_MOST_MS;
-        status = remote_call_json(remote, "GET", path, NULL, &answer);
+        status = remote_call_json(w->remote, "GET", path, NULL, &answer);
         if (status == DPOT_OK) {
             json_decref(*job);
             *job = answer;
-            show_progress(*job, &progress);
+            w->is_away = false;
+            show_progress(*job, &w->progress);
+        } else if (remote_is_away(w->remote, status)) {
+            status = be_patient(w, status);
         }
     }
-    progress_end(&progress);
+    return status;
+}
+
+static dpot_status wait_for(struct run *run, struct remote *remote, uint64_t patience, json_t **job)
+{
+    struct wait w = {.run = run, .remote = remote, .patience = patience};
+    const char *id = json_string_value(json_object_get(*job, "id"));
+    (void)snprintf(w.id, sizeof w.id, "%s", id ? id : "");
+    progress_init(&w.progress, run, run->operands[0], 0);
+    const dpot_status status = poll_job(&w, job);
+    progress_end(&w.progress);
     return status;
 }
 
@@ -150,7 +199,7 @@ static dpot_status judge(struct run *run, const json_t *job)
 }
 
 static dpot_status start_job(struct run *run, const char *campaign, uint32_t revision,
-                             json_t *parameters)
+                             uint64_t patience, json_t *parameters)
 {
     struct remote remote;
     json_t *job = NULL, *others = NULL;
@@ -162,7 +211,7 @@ static dpot_status start_job(struct run *run, const char *campaign, uint32_t rev
         others = json_incref(json_object_get(job, "other_revisions"));
     }
     if (status == DPOT_OK && option_is_given(run, "wait")) {
-        status = wait_for(run, &remote, &job);
+        status = wait_for(run, &remote, patience, &job);
         status = status == DPOT_OK ? judge(run, job) : status;
     }
     remote_close(&remote);
@@ -182,6 +231,7 @@ static dpot_status run_start(struct run *run)
 {
     const char *campaign = NULL;
     uint32_t revision = 0;
+    uint64_t patience = AWAY_DEFAULT;
     dpot_status status = option_require(run, "campaign", "the ID of a campaign", &campaign);
     if (status == DPOT_OK && !is_campaign_id(campaign)) {
         status = RUN_USAGE(run, "--campaign is %.80s: an ID has 32 hex digits", campaign);
@@ -189,12 +239,18 @@ static dpot_status run_start(struct run *run)
     if (status == DPOT_OK) {
         status = revision_read(run, &revision);
     }
+    if (status == DPOT_OK) {
+        status = option_integer(run, "away", 0, AWAY_MOST, &patience);
+    }
+    if (status == DPOT_OK && option_is_given(run, "away") && !option_is_given(run, "wait")) {
+        status = RUN_USAGE(run, "--away goes with --wait only: give that too");
+    }
     json_t *parameters = json_object();
     if (status == DPOT_OK) {
         status = parse_parameters(run, parameters);
     }
     if (status == DPOT_OK) {
-        status = start_job(run, campaign, revision, parameters);
+        status = start_job(run, campaign, revision, patience, parameters);
     }
     json_decref(parameters);
     return status;
@@ -222,7 +278,10 @@ const struct command command_job_start = {
         "                the same pool. Needs min_pool too; goes on after a restart where it was\n"
         "It is about one revision: without --revision the open one, else the newest closed one.\n"
         "Jobs run one after another; a job outlives this command and a restart of the server.\n"
-        "With --wait a failed job is exit code 1, a cancelled one 7. Keys: id, kind, campaign,\n"
+        "With --wait a failed job is exit code 1, a cancelled one 7, and 6 a server that stays "
+        "away\n"
+        "longer than --away; the job goes on when it is back (dpot job show ID). Keys: id, kind, "
+        "campaign,\n"
         "campaign_hash, revision, revision_state, other_revisions (those that hold reports),\n"
         "parameters, state (queued, running, done, failed, cancelled), progress\n"
         "{done, total}, created, started, ended, error, artifact (a digest).",

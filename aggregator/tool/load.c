@@ -229,10 +229,30 @@ static dpot_status check_places(struct run *run, const char *name, const struct 
     return DPOT_OK;
 }
 
+/* model/metric.h defines the distance of a zero vector, so that devices go on; an analyst may not know. */
+static void warn_of_zero(const struct run *run, const char *name, const struct dpot_metric *metric,
+                         const struct array *points)
+{
+    for (size_t i = 0; metric->id == DPOT_METRIC_COSINE && i < points->n_rows; i++) {
+        bool is_zero = true;
+        for (size_t j = 0; j < points->n_cols; j++) {
+            is_zero = is_zero && points->values[i * points->n_cols + j] == 0;
+        }
+        if (is_zero) {
+            run_warn(run,
+                     "--%s %.120s: row %zu is a zero vector, which has no angle: --metric cosine "
+                     "puts it at distance 1 from everything, itself too",
+                     name, option_text(run, name), i + 1);
+            return; /* the first tells enough */
+        }
+    }
+}
+
 static dpot_status check_coordinates(struct run *run, const char *name,
                                      const struct dpot_metric *metric, const struct array *points)
 {
     const dpot_status status = check_ring(run, name, metric, points);
+    warn_of_zero(run, name, metric, points);
     return status == DPOT_OK ? check_places(run, name, metric, points) : status;
 }
 

@@ -5,6 +5,8 @@
 
 int main(int argc, char **argv)
 {
-    (void)signal(SIGPIPE, SIG_IGN); /* a reader that went away is a failed write: exit code 6 */
+    /* A reader that went away and a file above the limit of its size are failed writes: exit code 6. */
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN);
     return tool_run(argc, argv);
 }

@@ -1,6 +1,7 @@
 #include "tool/options.h"
 
 #include "files/array.h"
+#include "tool/conflict.h"
 
 #include <errno.h>
 #include <math.h>
@@ -220,7 +221,7 @@ dpot_status option_output(struct run *run, const char *name, const char **out)
 {
     *out = option_text(run, name);
     if (!*out || strcmp(*out, "-") != 0) {
-        return DPOT_OK;
+        return *out ? conflict_check(run, name, *out) : DPOT_OK;
     }
     if (run->is_json) {
         return RUN_USAGE(run, "--%s - and --json both write to stdout: name a file", name);

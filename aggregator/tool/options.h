@@ -37,7 +37,9 @@ DPOT_WARN_UNUSED dpot_status option_either(struct run *run, const char *a, const
 DPOT_WARN_UNUSED dpot_status option_excludes(struct run *run, const char *name, const char *other,
                                              const char *why);
 
-/* Path of an output: refuses "-" with --json and a second "-". *out is NULL when not given. */
+/* Path of an output: refuses "-" with --json and a second "-", and a path that is also an input or
+ * another output of the run (tool/conflict.h). *out is NULL when not given. Every output comes through
+ * here, before any file is read. */
 DPOT_WARN_UNUSED dpot_status option_output(struct run *run, const char *name, const char **out);
 
 /* The same for an array, whose name says the format (array_can_write). */

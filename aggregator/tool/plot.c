@@ -30,6 +30,9 @@ dpot_status plot_read_caption(struct run *run, struct picture_caption *caption)
         status = picture_check_path(caption->path, &run->error);
     }
     if (status == DPOT_OK) {
+        status = option_output(run, "out", &caption->path);
+    }
+    if (status == DPOT_OK) {
         status = option_integer(run, "width", WIDTH_MIN, PICTURE_SIDE_MAX, &width);
     }
     caption->scale = (double)width / PICTURE_WIDTH;

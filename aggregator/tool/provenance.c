@@ -124,6 +124,11 @@ dpot_status provenance_check(struct run *run, const struct campaign_file *file, 
 {
     dpot_status status = side_file_read(path, side, &run->error);
     if (status == DPOT_ERR_NOT_FOUND) {
+        run_warn(
+            run,
+            "there is no file beside --%s %.100s: that the pool is this campaign's could not be "
+            "checked (dpot pool --export writes one)",
+            option, path);
         return DPOT_OK;
     }
     if (status == DPOT_OK) {

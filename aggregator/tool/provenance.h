@@ -13,7 +13,7 @@
  *   - the content differs (mechanism, its integers, points, metric), or
  *   - a signed campaign is another revision, by its hash.
  * A side file of an older version has no content: what it has is compared, and a warning says what could
- * not be. No side file: nothing can be checked. *side is a new reference, NULL without one. */
+ * not be. No side file: nothing can be checked, and a warning says so. *side is a new reference, NULL without one. */
 DPOT_WARN_UNUSED dpot_status provenance_check(struct run *run, const struct campaign_file *file,
                                               const char *option, const char *path, json_t **side);
 

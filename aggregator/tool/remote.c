@@ -151,6 +151,13 @@ static dpot_status refuse(struct remote *remote, int http_status, const char *pa
     return status;
 }
 
+bool remote_is_away(const struct remote *remote, dpot_status status)
+{
+    const int http =
+        remote->http_status; /* 502 to 504: a proxy without its server, or one that closes */
+    return status == DPOT_ERR_NETWORK || (status == DPOT_ERR_SERVER && http >= 502 && http <= 504);
+}
+
 dpot_status remote_call(struct remote *remote, const char *method, const char *path,
                         const char *body, struct dpot_buf *out)
 {
@@ -171,12 +178,14 @@ dpot_status remote_call(struct remote *remote, const char *method, const char *p
         .on_body = take_body,
         .sink = out};
     const size_t start = out->len;
+    remote->http_status = 0;
     const dpot_status status =
         remote->transport->perform(remote->transport->ctx, &request, &response);
     if (status != DPOT_OK) {
         return dpot_error_set(&remote->run->error, status, "%s %.300s: %s", method, url,
                               dpot_status_text(status));
     }
+    remote->http_status = response.status;
     if (response.status >= 200 && response.status <= 202) {
         return DPOT_OK;
     }

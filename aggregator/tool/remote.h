@@ -14,7 +14,12 @@ struct remote {
     struct dpot_transport *transport;          /* owned */
     char url[REMOTE_URL_MAX];                  /* of the server, without trailing slashes */
     char authorization[REMOTE_TOKEN_MAX + 16]; /* "Bearer ..."; empty: none */
+    int http_status;                           /* of the last call; 0: nothing answered */
 };
+
+/* After a call that failed: whether the server, or what is before it, was away, so that the same call may
+ * succeed later. */
+bool remote_is_away(const struct remote *remote, dpot_status status);
 
 /* The options that remote_open reads. */
 #define REMOTE_OPTIONS                                                                             \

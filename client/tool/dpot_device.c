@@ -274,6 +274,7 @@ static enum exit_code run(const struct command *command, int argc, char **argv)
 int main(int argc, char **argv)
 {
     (void)signal(SIGPIPE, SIG_IGN); /* libcurl without signals leaves this to the program */
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file above the limit of its size is a failed write */
     const char *name = argc > 1 ? argv[1] : "";
     if (strcmp(name, "--help") == 0 || strcmp(name, "help") == 0) {
         fputs(help_text, stdout);

@@ -1,7 +1,7 @@
 /* Ground metrics d(x, y); the cost is d^p (cost_power p).
  *
  *   euclidean, l1, linf   any dimension
- *   cosine                1 - cos of the angle; a zero vector is at distance 1 from everything
+ *   cosine                1 - cos of the angle; a zero vector is at distance 1 from everything, itself too
  *   haversine             (latitude, longitude) in degrees; great-circle kilometres on a sphere of
  *                         radius 6371.0088
  *   ring                  integer positions 0..ring_size-1, the shorter way round */

@@ -5,6 +5,7 @@
 #include "files/output.h"
 #include "pool/decode.h"
 #include "pool/describe.h"
+#include "tool/conflict.h"
 #include "tool/side_file.h"
 
 #include <errno.h>
@@ -37,15 +38,25 @@ dpot_status results_make_folder(struct run *run, const char *folder)
     return DPOT_OK;
 }
 
-/* What this run may have no cause to write must not stay there from an earlier one. */
+/* All that a run may write; every run writes the first two. */
+static const char *const result_names[] = {
+    "results.json",          "devices.csv",      "population_true.csv",
+    "population_sample.csv", "vectors_true.npy", "pool.npy",
+    "pool.npy.json",         "coefficients.npy", "coefficients.npy.json"};
+#define N_RESULTS (sizeof result_names / sizeof result_names[0])
+
+dpot_status results_check_inputs(struct run *run, const char *name, const char *folder)
+{
+    return conflict_check_folder(run, name, folder, result_names, N_RESULTS);
+}
+
+/* What this run may have no cause to write must not stay there from an earlier one; nor may the
+ * results of that one, which are written last, vouch for a set that is not complete. */
 static dpot_status remove_stale(const struct results *r)
 {
-    static const char *const names[] = {
-        "population_true.csv", "population_sample.csv", "vectors_true.npy",     "pool.npy",
-        "pool.npy.json",       "coefficients.npy",      "coefficients.npy.json"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    for (size_t i = 0; i < N_RESULTS; i++) {
         char path[PATH_SIZE];
-        join(path, r->folder, names[i]);
+        join(path, r->folder, result_names[i]);
         if (unlink(path) != 0 && errno != ENOENT) {
             return dpot_error_set(&r->run->error, DPOT_ERR_IO,
                                   "removing %s of an earlier run failed: %s", path,
@@ -318,9 +329,9 @@ static dpot_status write_results(const struct results *r, const struct sums *sum
     return json_write(path, run->result, &run->error);
 }
 
-dpot_status results_write(const struct results *results)
+/* All but results.json. */
+static dpot_status write_tables(const struct results *results, struct pool_count *count)
 {
-    struct pool_count count;
     dpot_status status = remove_stale(results);
     if (status == DPOT_OK) {
         status = dpot_mechanism_is_vector(results->plan->campaign->mechanism)
@@ -330,14 +341,22 @@ dpot_status results_write(const struct results *results)
     if (status == DPOT_OK) {
         status = write_devices(results);
     }
+    return status == DPOT_OK ? write_pool(results, count) : status;
+}
+
+dpot_status results_write(const struct results *results)
+{
+    struct pool_count count = {0};
+    struct sums sums = {0};
+    dpot_status status = write_tables(results, &count);
     if (status == DPOT_OK) {
-        status = write_pool(results, &count);
+        sums = add_up(results, &count);
+        status = write_results(results, &sums, &count);
     }
     if (status != DPOT_OK) {
-        return status;
+        return dpot_error_prefix(&results->run->error, status,
+                                 "%.200s is incomplete (it has no results.json)", results->folder);
     }
-    const struct sums sums = add_up(results, &count);
-    status = write_results(results, &sums, &count);
     if (status == DPOT_OK && !sums.is_conserved) {
         status = dpot_error_set(&results->run->error, DPOT_ERR_STATE,
                                 "reports are not conserved: see results.json and devices.csv in %s",

@@ -16,10 +16,15 @@ struct results {
 /* Makes the folder, or checks that it can be written to. */
 DPOT_WARN_UNUSED dpot_status results_make_folder(struct run *run, const char *folder);
 
-/* Removes what an earlier run left under the names that this run may not need, then writes
- * population_true.csv, population_sample.csv, devices.csv, in process also pool.npy and its
- * side file, and results.json, which becomes the result of the run too. When the reports are not
- * conserved everything is written and then DPOT_ERR_STATE returned. */
+/* Refuses a folder (of option --`name`) in which an input of the run has the name of a result. */
+DPOT_WARN_UNUSED dpot_status results_check_inputs(struct run *run, const char *name,
+                                                  const char *folder);
+
+/* Removes what an earlier run left under these names, then writes population_true.csv,
+ * population_sample.csv, devices.csv, in process also pool.npy and its side file, and last
+ * results.json, which becomes the result of the run too: a folder without it is incomplete, as the
+ * sentence of a failure says. When the reports are not conserved everything is written and then
+ * DPOT_ERR_STATE returned. */
 DPOT_WARN_UNUSED dpot_status results_write(const struct results *results);
 
 #endif

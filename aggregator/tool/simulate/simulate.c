@@ -98,6 +98,9 @@ static dpot_status read_options(struct simulation *s)
     if (status == DPOT_OK) {
         status = option_require(run, "out", "a folder for the results", &s->out);
     }
+    if (status == DPOT_OK) {
+        status = results_check_inputs(run, "out", s->out);
+    }
     s->plan.durable = option_text(run, "durable");
     s->plan.has_seed = run->has_seed;
     s->plan.seed = run->seed;

@@ -4,10 +4,12 @@
 #include <criterion/criterion.h>
 #include <netinet/in.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define HEAD_SIZE 8192
@@ -46,9 +48,10 @@ static const struct canned_answer *choose(const char *head, const struct canned_
     return NULL;
 }
 
-static void serve(int listener, const struct canned_answer *answers, size_t n_answers)
+static void serve(int listener, const struct canned_answer *answers, size_t n_answers,
+                  size_t n_requests)
 {
-    for (;;) {
+    for (size_t i = 0; i < n_requests; i++) {
         char head[256], request[HEAD_SIZE];
         const int connection = accept(listener, NULL, NULL);
         if (connection < 0) {
@@ -71,24 +74,63 @@ static void serve(int listener, const struct canned_answer *answers, size_t n_an
     }
 }
 
-void canned_server_start_answers(struct canned_server *server, const struct canned_answer *answers,
-                                 size_t n)
+/* On loopback; port 0: any that is free. Sets *port. -1: it failed. */
+static int listen_at(in_port_t *port)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET};
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = *port};
     socklen_t address_len = sizeof address;
+    const int on = 1;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     const int listener = socket(AF_INET, SOCK_STREAM, 0);
-    cr_assert_geq(listener, 0);
-    cr_assert_eq(bind(listener, (struct sockaddr *)&address, sizeof address), 0);
-    cr_assert_eq(listen(listener, 8), 0);
-    cr_assert_eq(getsockname(listener, (struct sockaddr *)&address, &address_len), 0);
-    (void)snprintf(server->url, sizeof server->url, "http://127.0.0.1:%u",
-                   (unsigned)ntohs(address.sin_port));
+    if (listener < 0 || setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+        bind(listener, (struct sockaddr *)&address, sizeof address) != 0 ||
+        listen(listener, 8) != 0 ||
+        getsockname(listener, (struct sockaddr *)&address, &address_len) != 0) {
+        return -1;
+    }
+    *port = address.sin_port;
+    return listener;
+}
+
+/* Forks; the child gets 0. */
+static pid_t start(struct canned_server *server, int *listener, in_port_t *port)
+{
+    *port = 0;
+    *listener = listen_at(port);
+    cr_assert_geq(*listener, 0);
+    (void)snprintf(server->url, sizeof server->url, "http://127.0.0.1:%u", (unsigned)ntohs(*port));
     server->child = fork();
     cr_assert_geq(server->child, 0);
     if (server->child == 0) {
         (void)alarm(60); /* never outlives its test by much */
-        serve(listener, answers, n);
+    }
+    return server->child;
+}
+
+void canned_server_start_answers(struct canned_server *server, const struct canned_answer *answers,
+                                 size_t n)
+{
+    int listener = -1;
+    in_port_t port = 0;
+    if (start(server, &listener, &port) == 0) {
+        serve(listener, answers, n, SIZE_MAX);
+    }
+    (void)close(listener);
+}
+
+void canned_server_start_away(struct canned_server *server, const char *first, long away_ms,
+                              const char *second)
+{
+    int listener = -1;
+    in_port_t port = 0;
+    const struct canned_answer before = {"", "200 OK", first, strlen(first)};
+    const struct canned_answer after = {"", "200 OK", second, strlen(second)};
+    const struct timespec pause = {away_ms / 1000, away_ms % 1000 * 1000000};
+    if (start(server, &listener, &port) == 0) {
+        serve(listener, &before, 1, 1);
+        (void)close(listener);
+        (void)nanosleep(&pause, NULL);
+        serve(listen_at(&port), &after, 1, SIZE_MAX); /* a port that was lost ends in accept */
     }
     (void)close(listener);
 }

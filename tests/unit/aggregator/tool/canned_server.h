@@ -24,6 +24,10 @@ void canned_server_start_answers(struct canned_server *server, const struct cann
 /* The same answer to every request. */
 void canned_server_start(struct canned_server *server, const char *status, const void *body,
                          size_t len);
+
+/* One request gets `first`; then nobody listens for `away_ms`; then every request gets `second`. */
+void canned_server_start_away(struct canned_server *server, const char *first, long away_ms,
+                              const char *second);
 void canned_server_stop(struct canned_server *server);
 
 #endif

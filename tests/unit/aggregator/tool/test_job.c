@@ -205,3 +205,42 @@ Test(job, bytes_with_another_digest_are_refused_and_not_written)
     answer_text("200 OK", "", "artifact get " DIGEST " --out a.npy", 3, "do not have this digest");
     dpot_buf_release(&bytes);
 }
+
+/* ---- a server that restarts ---- */
+
+static void wait_through(struct process *p, const char *more, long away_ms)
+{
+    struct canned_server server;
+    char text[512];
+    canned_server_start_away(&server, JOB("queued", "null"), away_ms, JOB("done", "null"));
+    (void)snprintf(text, sizeof text, "job start estimate --wait %s --campaign " ID " --server %s",
+                   more, server.url);
+    process_run(p, text);
+    canned_server_stop(&server);
+}
+
+Test(job, a_restart_of_the_server_is_waited_for)
+{
+    static struct process p;
+    wait_through(&p, "", 1500);
+    cr_assert_eq(p.exit_code, 0, "%d %s", p.exit_code, p.err);
+    cr_assert_not_null(strstr(p.out, "done"), "%s", p.out);
+    cr_assert_not_null(strstr(p.err, "dpot job start: the server is away, waiting\n"), "%s", p.err);
+    wait_through(&p, "--quiet", 1500);
+    cr_assert_eq(p.exit_code, 0, "%d %s", p.exit_code, p.err);
+    cr_assert_str_empty(p.err);
+}
+
+Test(job, a_server_that_stays_away_is_told_with_how_to_look)
+{
+    static struct process p;
+    wait_through(&p, "--away 1", 30000);
+    cr_assert_eq(p.exit_code, 6, "%d %s", p.exit_code, p.err);
+    cr_assert_not_null(strstr(p.err,
+                              "Job " ID " goes on when it is back: look with dpot job show " ID
+                              " --server http"),
+                       "%s", p.err);
+    expect_exit("job start estimate --campaign " ID " --away 5 --server http://x", 2, "--wait");
+    expect_exit("job start estimate --wait --campaign " ID " --away -5 --server http://x", 2,
+                "--away is -5");
+}

@@ -125,3 +125,17 @@ Test(ot, wrong_calls_and_data_are_refused)
     expect_exit("ot " POINTS " --exact --a two.csv", 3, "give one measure");
     expect_exit("ot --campaign none.json --exact", 6, "none.json");
 }
+
+Test(ot, a_zero_vector_under_cosine_gets_a_warning_with_its_row)
+{
+    struct process p;
+    write_text("u.csv", "1,0\n0,0\n");
+    write_text("w.csv", "1,0\n0,1\n");
+    process_run(&p, "ot --x w.csv --y u.csv --metric cosine --exact");
+    cr_assert_eq(p.exit_code, 0, "%s", p.err);
+    cr_assert_not_null(strstr(p.err, "warning: --y u.csv: row 2 is a zero vector"), "%s", p.err);
+    process_run(&p, "ot --x w.csv --y w.csv --metric cosine --exact");
+    cr_assert_str_empty(p.err);
+    process_run(&p, "ot --x u.csv --y u.csv --metric l1 --exact");
+    cr_assert_str_empty(p.err);
+}

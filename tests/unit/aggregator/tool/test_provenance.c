@@ -178,3 +178,29 @@ Test(provenance, a_simulation_in_process_has_the_content_of_its_spec)
     process_run(&p, "estimate --campaign other.json --pool run/pool.npy --out e.csv");
     cr_assert_eq(p.exit_code, 3, "%s", p.err);
 }
+
+Test(provenance, a_pool_without_a_side_file_gets_a_warning)
+{
+    struct process p;
+    process_run(&p, "estimate --campaign spec.json --pool pool.csv --out e.csv --quiet");
+    cr_assert_eq(p.exit_code, 0, "%d %s", p.exit_code, p.err);
+    cr_assert_not_null(strstr(p.err, "warning: there is no file beside --pool pool.csv: that the "
+                                     "pool is this campaign's could not be checked"),
+                       "%s", p.err);
+}
+
+Test(provenance, a_side_file_of_another_count_is_refused)
+{
+    struct process p;
+    char side[600];
+    const char *start = side_of(HASH, content);
+    (void)snprintf(side, sizeof side, "{\"n\":25,%s", start + 1);
+    estimate(&p, "spec.json", side);
+    expect_refused(&p, "--pool pool.csv has 24 reports, and pool.csv.json says 25", "export both");
+    (void)snprintf(side, sizeof side, "{\"n\":24,%s", start + 1);
+    estimate(&p, "spec.json", side);
+    expect_taken(&p, HASH);
+    (void)snprintf(side, sizeof side, "{\"n\":\"many\",%s", start + 1);
+    estimate(&p, "spec.json", side);
+    expect_refused(&p, "--pool pool.csv", "n");
+}
