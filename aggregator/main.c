@@ -436,6 +436,7 @@ int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
     (void)umask(S_IRWXG | S_IRWXO);
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file at its limit fails the write, as a full disk does */
     if (dpot_init() != DPOT_OK) {
         return fail(DPOT_ERR_RANDOM, &(struct dpot_error){{0}});
     }

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -18,6 +19,8 @@
 
 static char folder[FIXTURE_PATH_SIZE];
 static char out[8192], err[8192];
+
+static rlim_t file_limit = RLIM_INFINITY; /* of the files of the next child, bytes */
 
 static void set_up(void)
 {
@@ -47,6 +50,15 @@ static void redirect(int fd, const char *name)
     (void)close(file);
 }
 
+static void limit_files(void)
+{
+    struct rlimit limit;
+    if (file_limit != RLIM_INFINITY && getrlimit(RLIMIT_FSIZE, &limit) == 0) {
+        limit.rlim_cur = file_limit;
+        (void)setrlimit(RLIMIT_FSIZE, &limit);
+    }
+}
+
 static pid_t launch(char *const *arguments)
 {
     const pid_t child = fork();
@@ -54,6 +66,7 @@ static pid_t launch(char *const *arguments)
     if (child == 0) {
         redirect(STDOUT_FILENO, "stdout");
         redirect(STDERR_FILENO, "stderr");
+        limit_files();
         (void)execv(PROGRAM, arguments);
         _exit(127);
     }
@@ -361,14 +374,61 @@ Test(dpotd, the_doctor_sees_a_damaged_artifact_and_names_its_job)
     expect_sentence("start that job again");
 }
 
-Test(dpotd, the_same_token_and_pin_hold_after_a_restart)
+#define TOKEN_SIZE 80
+
+static void init_for_token(char token[TOKEN_SIZE])
 {
-    char url[128], token[80];
-    struct http_reply reply;
     init();
     json_t *printed = fixture_json(out);
-    (void)snprintf(token, sizeof token, "%s", json_string_value(json_object_get(printed, "token")));
+    (void)snprintf(token, TOKEN_SIZE, "%s", json_string_value(json_object_get(printed, "token")));
     json_decref(printed);
+}
+
+static int status_of(const char *url, const char *method, const char *path, const char *token,
+                     const char *body)
+{
+    struct http_reply reply;
+    http_exchange(url, method, path, token, body, strlen(body), &reply);
+    const int status = reply.status;
+    http_reply_release(&reply);
+    return status;
+}
+
+#define FILE_LIMIT 200000 /* bytes: the write-ahead log reaches it after some campaigns */
+#define CAMPAIGNS_MAX 200
+
+static int create_campaign(const char *url, const char *token)
+{
+    return status_of(url, "POST", "/v1/admin/campaigns", token, fixture_census_spec);
+}
+
+Test(dpotd, a_file_at_its_limit_is_503_and_the_server_lives, .timeout = 120)
+{
+    char url[128], token[TOKEN_SIZE];
+    int status = 201;
+    init_for_token(token);
+    file_limit = FILE_LIMIT;
+    pid_t child = serve(url, sizeof url);
+    for (int i = 0; i < CAMPAIGNS_MAX && status == 201; i++) {
+        status = create_campaign(url, token);
+    }
+    cr_assert_eq(status, 503, "%d", status);
+    cr_assert_eq(create_campaign(url, token), 503);
+    cr_assert_eq(status_of(url, "GET", "/v1/admin/campaigns", token, ""), 200);
+    cr_assert_eq(kill(child, SIGTERM), 0);
+    cr_assert_eq(finish(child), 0, "%s", err);
+    file_limit = RLIM_INFINITY;
+    child = serve(url, sizeof url);
+    cr_assert_eq(create_campaign(url, token), 201);
+    cr_assert_eq(kill(child, SIGTERM), 0);
+    cr_assert_eq(finish(child), 0, "%s", err);
+}
+
+Test(dpotd, the_same_token_and_pin_hold_after_a_restart)
+{
+    char url[128], token[TOKEN_SIZE];
+    struct http_reply reply;
+    init_for_token(token);
     pid_t child = serve(url, sizeof url);
     http_exchange(url, "POST", "/v1/admin/campaigns", token, fixture_census_spec,
                   strlen(fixture_census_spec), &reply);
