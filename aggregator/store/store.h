@@ -125,7 +125,8 @@ DPOT_WARN_UNUSED dpot_status store_count_pool(struct store *store,
 
 /* Calls `each` for every report of a revision accepted before this call, by round and then in order
  * of acceptance, until it returns non-zero. The report's values are valid during the call only.
- * DPOT_ERR_CORRUPT after the reports before it, DPOT_ERR_MEMORY. One commit is in memory at a time. */
+ * DPOT_ERR_CORRUPT after the reports before it, or at the end, when they are not as many as were counted;
+ * DPOT_ERR_MEMORY. One commit is in memory at a time. */
 typedef int (*store_each_report)(void *ctx, uint32_t round, const struct dpot_report *report);
 DPOT_WARN_UNUSED dpot_status store_read_pool(struct store *store, const uint8_t hash[DPOT_HASH_LEN],
                                              store_each_report each, void *ctx,
