@@ -36,7 +36,7 @@ static void close_store(struct store *store)
 {
     struct sqlite_store *s = (struct sqlite_store *)store;
     database_close(s->database);
-    sqlite_lock_release(s->lock); /* after the last write */
+    sqlite_lock_release(&s->lock); /* after the last write */
     id_cache_release(&s->ids);
     dpot_free_array(NULL, s, 1, sizeof *s);
 }
@@ -51,7 +51,8 @@ static dpot_status open_file(struct sqlite_store *s, const char *path, enum stor
                               "the store is in memory: there is nothing to look at");
     }
     if (use == STORE_EXISTING) {
-        return database_open_existing(path, &s->database, error);
+        const dpot_status status = sqlite_lock_check_names(path, error);
+        return status == DPOT_OK ? database_open_existing(path, &s->database, error) : status;
     }
     const dpot_status status =
         use == STORE_OWNED && !is_memory ? sqlite_lock_take(path, &s->lock, error) : DPOT_OK;
@@ -70,7 +71,7 @@ static dpot_status open_store(const char *path, enum store_use use, struct store
         return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for the store");
     }
     s->base.backend = &store_sqlite;
-    s->lock = -1;
+    s->lock = (struct sqlite_lock){.file = -1, .database = -1};
     const dpot_status status = open_file(s, path, use, error);
     if (status != DPOT_OK) {
         close_store(&s->base);
