@@ -106,6 +106,12 @@ DPOT_WARN_UNUSED dpot_status sqlite_store_find_maker(struct sqlite_store *s, con
                                                      struct job_record *record,
                                                      struct dpot_error *error);
 
+/* The first job after *seq that is the newest to have ended with an artifact that is not there, under the
+ * lock. DPOT_ERR_NOT_FOUND without a sentence. */
+DPOT_WARN_UNUSED dpot_status sqlite_store_next_missing(struct sqlite_store *s, int64_t *seq,
+                                                       struct job_record *record,
+                                                       struct dpot_error *error);
+
 /* Copies column `column` when it has exactly `len` bytes. */
 bool sqlite_store_read_bytes(struct query query, int column, uint8_t *out, size_t len);
 

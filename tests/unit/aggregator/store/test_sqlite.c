@@ -306,16 +306,18 @@ Test(sqlite, an_artifact_altered_on_disk_is_corrupt_and_never_served)
 
 /* What a look at every artifact says. */
 struct seen_damage {
-    size_t n, n_without_job;
+    size_t n, n_without_job, n_missing;
     uint8_t digest[DPOT_HASH_LEN];
     char kind[JOB_KIND_SIZE];
 };
 
-static int note_damage(void *ctx, const uint8_t digest[DPOT_HASH_LEN], const struct job_record *job)
+static int note_damage(void *ctx, const uint8_t digest[DPOT_HASH_LEN], const struct job_record *job,
+                       bool is_missing)
 {
     struct seen_damage *seen = ctx;
     seen->n++;
     seen->n_without_job += job == NULL;
+    seen->n_missing += is_missing;
     memcpy(seen->digest, digest, DPOT_HASH_LEN);
     (void)snprintf(seen->kind, sizeof seen->kind, "%s", job ? job->kind : "");
     return 0;
@@ -369,8 +371,60 @@ Test(sqlite, a_damaged_artifact_that_no_job_names_is_told_too)
     tamper("UPDATE artifact SET digest = zeroblob(32)");
     cr_assert_eq(store_open(url, &store, NULL), DPOT_OK);
     const struct seen_damage seen = check_artifacts(store);
-    cr_assert_eq(seen.n, 1);
+    cr_assert_eq(seen.n, 2);
     cr_assert_eq(seen.n_without_job, 1);
+    cr_assert_eq(seen.n_missing, 1, "the job's own name has no artifact now");
+    store_close(store);
+}
+
+Test(sqlite, an_artifact_that_is_missing_is_told_once_with_its_newest_job)
+{
+    struct store *store = NULL;
+    struct dpot_buf bytes;
+    struct dpot_error error = {{0}};
+    uint8_t digest[DPOT_HASH_LEN];
+    dpot_buf_init(&bytes, 100, NULL);
+    cr_assert_eq(store_open(url, &store, NULL), DPOT_OK);
+    finish_job(store, "result");
+    finish_job(store, "result");
+    finish_job(store, "another");
+    store_close(store);
+    tamper("DELETE FROM artifact");
+    cr_assert_eq(store_open(url, &store, NULL), DPOT_OK);
+    cr_assert_eq(check_artifacts(store).n, 2);
+    cr_assert_eq(check_artifacts(store).n_missing, 2);
+    dpot_hash(digest, "result", 6);
+    cr_assert_eq(store_get_artifact(store, digest, &bytes, &error), DPOT_ERR_NOT_FOUND);
+    cr_assert_not_null(strstr(error.text, "start that job again"), "%s", error.text);
+    digest[0] ^= 1;
+    cr_assert_eq(store_get_artifact(store, digest, &bytes, &error), DPOT_ERR_NOT_FOUND);
+    cr_assert_not_null(strstr(error.text, "no artifact has this digest"), "%s", error.text);
+    finish_job(store, "result");
+    cr_assert_eq(check_artifacts(store).n, 1, "the job made it again");
+    store_close(store);
+}
+
+Test(sqlite, a_write_that_is_tried_finds_a_full_disk_and_changes_nothing)
+{
+    struct rig rig;
+    struct rlimit limit, unlimited;
+    struct store *store = NULL;
+    struct dpot_error error = {{0}};
+    rig_init(&rig, url, fixture_spec());
+    cr_assert_eq(store_open_existing(url, &store, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(store_try_write(store, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(getrlimit(RLIMIT_FSIZE, &unlimited), 0);
+    limit = unlimited;
+    limit.rlim_cur = 1000000;
+    (void)signal(SIGXFSZ, SIG_IGN);
+    store_close(store);
+    rig_release(&rig);
+    cr_assert_eq(store_open_existing(url, &store, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    cr_assert_eq(store_check(store, &error), DPOT_OK, "a small write fits");
+    cr_assert_eq(store_try_write(store, &error), DPOT_ERR_IO);
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &unlimited), 0);
+    cr_assert_eq(store_try_write(store, &error), DPOT_OK, "%s", error.text);
     store_close(store);
 }
 
