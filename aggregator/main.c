@@ -24,6 +24,7 @@ enum exit_code {
     EXIT_ENVIRONMENT = 6,
 };
 
+#define PROGRESS_EVERY_MS 1000
 #define FILES_BESIDE_CONNECTIONS 64 /* store, log, threads' pipes */
 
 static const char general_help[] =
@@ -32,7 +33,7 @@ static const char general_help[] =
     "  dpotd init --dir DIR [--listen HOST:PORT] [--json]   make keys, an admin token and a "
     "config\n"
     "  dpotd serve --config FILE [--listen HOST:PORT]       serve until SIGTERM\n"
-    "  dpotd doctor --config FILE [--json]                  check config, keys, tokens and store\n"
+    "  dpotd doctor --config FILE [--quick] [--json]        check config, keys, tokens and store\n"
     "  dpotd COMMAND --help                                 more on one of them\n"
     "  dpotd --version\n"
     "\n"
@@ -70,17 +71,19 @@ static const char serve_help[] =
     "Example: dpotd serve --config /var/lib/dpot/dpotd.json\n";
 
 static const char doctor_help[] =
-    "dpotd doctor --config FILE [--json]\n"
+    "dpotd doctor --config FILE [--quick] [--json]\n"
     "\n"
-    "Reads config, keys, tokens and certificate, looks up the address, opens the store and checks "
-    "that "
-    "it\n"
-    "can be written, and every signed campaign and artifact in it. Changes nothing and makes no "
-    "store;\n"
-    "dpotd serve may be running. Exits 0 when all is well; otherwise says every fault, with its "
-    "remedy.\n"
+    "Reads config, keys, tokens and certificate, looks up the address, opens the store, tries a "
+    "write of\n"
+    "some MiB that is taken back, and reads every signed campaign, artifact and report in it. "
+    "Changes\n"
+    "nothing and makes no store; dpotd serve may be running. Exits 0 when all is well; otherwise "
+    "says\n"
+    "every fault, with its remedy.\n"
     "\n"
     "  --config FILE  dpotd.json\n"
+    "  --quick        leave the reports out: reading them takes long when there are many "
+    "millions\n"
     "  --json         print {\"ok\", \"faults\", \"notes\"}, two lists of sentences\n"
     "\n"
     "Example: dpotd doctor --config /var/lib/dpot/dpotd.json\n";
@@ -88,7 +91,7 @@ static const char doctor_help[] =
 /* What the command line said. */
 struct options {
     const char *dir, *listen, *config, *ready_file;
-    bool is_json;
+    bool is_json, is_quick;
     bool wants_help;
 };
 
@@ -177,6 +180,7 @@ static int command_init(const struct options *given)
 struct findings {
     dpot_status first; /* fault; DPOT_OK: none */
     json_t *faults, *notes;
+    int64_t told_ms; /* when the last progress was told */
 };
 
 static void take_finding(void *ctx, dpot_status status, const char *sentence)
@@ -190,6 +194,19 @@ static void take_finding(void *ctx, dpot_status status, const char *sentence)
                                 text ? text : json_string("a path that is not UTF-8"));
     if (status != DPOT_OK) {
         (void)fprintf(stderr, "dpotd: %s\n", sentence);
+    }
+}
+
+/* Only to one who waits. */
+static void tell_progress(void *ctx, const struct revision_record *record, uint64_t n_read)
+{
+    struct findings *findings = ctx;
+    const struct dpot_clock *clock = dpot_clock_system();
+    const int64_t now_ms = clock->now(clock->ctx);
+    if (now_ms - findings->told_ms >= PROGRESS_EVERY_MS) {
+        findings->told_ms = now_ms;
+        (void)fprintf(stderr, "dpotd: read %llu reports of revision %u of \"%s\"\n",
+                      (unsigned long long)n_read, record->revision, record->name);
     }
 }
 
@@ -219,12 +236,18 @@ static int command_doctor(const struct options *options)
     if (!options->config) {
         return fail_usage("doctor needs --config FILE", "");
     }
-    struct findings findings = {.faults = json_array(), .notes = json_array()};
+    const struct dpot_clock *clock = dpot_clock_system();
+    struct findings findings = {
+        .faults = json_array(), .notes = json_array(), .told_ms = clock->now(clock->ctx)};
+    const struct service_look look = {.tell = take_finding,
+                                      .progress = tell_progress,
+                                      .ctx = &findings,
+                                      .is_quick = options->is_quick};
     dpot_status status = config_read(options->config, &config, &error);
     if (status != DPOT_OK) {
         take_finding(&findings, status, error.text[0] ? error.text : dpot_status_text(status));
     } else {
-        status = service_check(&config, take_finding, &findings, &error);
+        status = service_check(&config, &look, &error);
     }
     const int code = status == DPOT_ERR_MEMORY ? fail(status, &error)
                                                : print_findings(&findings, options->is_json);
@@ -366,7 +389,7 @@ struct command_row {
 
 static const char *const init_options[] = {"--dir", "--listen", "--json", NULL};
 static const char *const serve_options[] = {"--config", "--listen", "--ready-file", NULL};
-static const char *const doctor_options[] = {"--config", "--json", NULL};
+static const char *const doctor_options[] = {"--config", "--quick", "--json", NULL};
 
 static const struct command_row commands[] = {
     {"init", init_help, init_options, command_init},
@@ -408,7 +431,7 @@ static int parse(const struct command_row *command, int n, char **arguments,
         }
         const char **place = value_place(options, name);
         if (!place) {
-            options->is_json = true;
+            *(strcmp(name, "--quick") == 0 ? &options->is_quick : &options->is_json) = true;
         } else if (i + 1 == n) {
             return fail_usage("a value is missing after ", name);
         } else {
@@ -436,6 +459,7 @@ int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
     (void)umask(S_IRWXG | S_IRWXO);
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file at its limit fails the write, as a full disk does */
     if (dpot_init() != DPOT_OK) {
         return fail(DPOT_ERR_RANDOM, &(struct dpot_error){{0}});
     }

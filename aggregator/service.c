@@ -4,6 +4,7 @@
 #include "http/listen.h"
 #include "key_file.h"
 #include "keys.h"
+#include "pool/check.h"
 
 #include <string.h>
 
@@ -65,38 +66,47 @@ static dpot_status sign_keys(struct service *s, struct dpot_error *error)
                : status;
 }
 
-struct hashes {
-    uint8_t (*hash)[DPOT_HASH_LEN]; /* (n) */
+struct records {
+    struct revision_record *record; /* (n) */
     size_t n;
     bool is_out_of_memory;
 };
 
-static int keep_hash(void *ctx, const struct revision_record *record)
+static int keep_record(void *ctx, const struct revision_record *record)
 {
-    struct hashes *hashes = ctx;
-    void *grown = dpot_resize_array(NULL, hashes->hash, hashes->n, hashes->n + 1, DPOT_HASH_LEN);
-    hashes->is_out_of_memory = grown == NULL;
+    struct records *records = ctx;
+    void *grown = dpot_resize_array(NULL, records->record, records->n, records->n + 1,
+                                    sizeof *records->record);
+    records->is_out_of_memory = grown == NULL;
     if (grown) {
-        hashes->hash = grown;
-        memcpy(hashes->hash[hashes->n++], record->hash, DPOT_HASH_LEN);
+        records->record = grown;
+        records->record[records->n++] = *record;
     }
-    return hashes->is_out_of_memory;
+    return records->is_out_of_memory;
+}
+
+/* Every revision; released with dpot_free_array, also after a failure. */
+static dpot_status list_revisions(struct service *s, struct records *records,
+                                  struct dpot_error *error)
+{
+    *records = (struct records){.n = 0};
+    const dpot_status status = store_list_revisions(s->store, keep_record, records, error);
+    return status == DPOT_OK && records->is_out_of_memory
+               ? dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for the list of revisions")
+               : status;
 }
 
 /* Every stored revision must verify under the signing key: a store beside the key of another install, or an
  * altered one, is found at start-up and not by the devices. */
 static dpot_status check_revisions(struct service *s, struct dpot_error *error)
 {
-    struct hashes hashes = {0};
-    dpot_status status = store_list_revisions(s->store, keep_hash, &hashes, error);
-    if (status == DPOT_OK && hashes.is_out_of_memory) {
-        status = DPOT_ERR_MEMORY;
-    }
-    for (size_t i = 0; status == DPOT_OK && i < hashes.n; i++) {
+    struct records records;
+    dpot_status status = list_revisions(s, &records, error);
+    for (size_t i = 0; status == DPOT_OK && i < records.n; i++) {
         struct registry_revision revision;
-        status = registry_get(s->registry, hashes.hash[i], &revision, error);
+        status = registry_get(s->registry, records.record[i].hash, &revision, error);
     }
-    dpot_free_array(NULL, hashes.hash, hashes.n, DPOT_HASH_LEN);
+    dpot_free_array(NULL, records.record, records.n, sizeof *records.record);
     if (status == DPOT_ERR_CORRUPT || status == DPOT_ERR_SIGNATURE) {
         return dpot_error_prefix(
             error, status,
@@ -306,15 +316,20 @@ void service_close(struct service *service)
 struct check {
     struct service *s;
     const struct config *config;
-    service_tell tell;
-    void *ctx;
+    const struct service_look *look;
+    const struct revision_record *record; /* whose pool is being read */
 };
+
+static void tell(const struct check *check, dpot_status status, const char *sentence)
+{
+    check->look->tell(check->look->ctx, status, sentence);
+}
 
 /* Tells a fault; the sentence is used up. */
 static bool judge(const struct check *check, dpot_status status, struct dpot_error *error)
 {
     if (status != DPOT_OK) {
-        check->tell(check->ctx, status, error->text[0] ? error->text : dpot_status_text(status));
+        tell(check, status, error->text[0] ? error->text : dpot_status_text(status));
     }
     error->text[0] = '\0';
     return status == DPOT_OK;
@@ -334,7 +349,8 @@ static dpot_status try_tls(const struct check *check, struct dpot_error *error)
     return opened;
 }
 
-static int tell_damage(void *ctx, const uint8_t digest[DPOT_HASH_LEN], const struct job_record *job)
+static int tell_damage(void *ctx, const uint8_t digest[DPOT_HASH_LEN], const struct job_record *job,
+                       bool is_missing)
 {
     const struct check *check = ctx;
     char name[2 * DPOT_HASH_LEN + 1], id[2 * JOB_ID_LEN + 1] = "";
@@ -343,46 +359,92 @@ static int tell_damage(void *ctx, const uint8_t digest[DPOT_HASH_LEN], const str
     if (job) {
         dpot_hex_encode(id, job->id, sizeof job->id);
         (void)dpot_error_set(&error, DPOT_ERR_CORRUPT,
-                             "artifact %s of %s job %s is damaged: start that job again with its "
-                             "campaign and parameters (dpot job show), which repairs it when the "
+                             "artifact %s of %s job %s is %s: start that job again with its "
+                             "campaign and parameters (dpot job show), which %s it when the "
                              "result is the same, or restore the store from a backup",
-                             name, job->kind, id);
+                             name, job->kind, id, is_missing ? "missing" : "damaged",
+                             is_missing ? "makes" : "repairs");
     } else {
         (void)dpot_error_set(&error, DPOT_ERR_CORRUPT,
                              "artifact %s is damaged and no job names it: restore the store from a "
                              "backup if you need it",
                              name);
     }
-    check->tell(check->ctx, DPOT_ERR_CORRUPT, error.text);
+    tell(check, DPOT_ERR_CORRUPT, error.text);
     return 0;
 }
 
+static void pass_progress(void *ctx, uint64_t n_read)
+{
+    const struct check *check = ctx;
+    if (check->look->progress) {
+        check->look->progress(check->look->ctx, check->record, n_read);
+    }
+}
+
+/* A revision that cannot be trusted was told already: its reports are counted and decoded only. */
+static void check_pool(struct check *check, const struct revision_record *record)
+{
+    struct service *s = check->s;
+    struct registry_revision revision;
+    struct dpot_error error = {{0}};
+    char id[2 * DPOT_CAMPAIGN_ID_LEN + 1];
+    check->record = record;
+    const bool is_known =
+        s->registry && registry_get(s->registry, record->hash, &revision, &error) == DPOT_OK;
+    error.text[0] = '\0';
+    const dpot_status status = pool_check(
+        s->store, record->hash, is_known ? revision.campaign : NULL, pass_progress, check, &error);
+    if (status != DPOT_OK) {
+        dpot_hex_encode(id, record->campaign_id, sizeof record->campaign_id);
+        (void)judge(check,
+                    dpot_error_prefix(&error, status, "the pool of revision %u of campaign %s",
+                                      record->revision, id),
+                    &error);
+    }
+}
+
+static void check_pools(struct check *check)
+{
+    struct records records;
+    struct dpot_error error = {{0}};
+    if (judge(check, list_revisions(check->s, &records, &error), &error)) {
+        for (size_t i = 0; i < records.n; i++) {
+            check_pool(check, &records.record[i]);
+        }
+    }
+    dpot_free_array(NULL, records.record, records.n, sizeof *records.record);
+}
+
 /* A store that is not there yet is as it should be after `dpotd init`. */
-static void check_store(const struct check *check, bool has_keys)
+static void check_store(struct check *check, bool has_keys)
 {
     struct service *s = check->s;
     struct dpot_error error = {{0}};
     const dpot_status status = store_open_existing(check->config->store, &s->store, &error);
     if (status == DPOT_ERR_NOT_FOUND) {
-        check->tell(check->ctx, DPOT_OK, error.text);
+        tell(check, DPOT_OK, error.text);
         return;
     }
     if (!judge(check, status, &error)) {
         return;
     }
-    (void)judge(check, store_check(s->store, &error), &error);
+    (void)judge(check, store_try_write(s->store, &error), &error);
     if (has_keys) {
         (void)judge(check, open_registry(s, &error), &error);
     }
-    (void)judge(check, store_check_artifacts(s->store, tell_damage, (void *)check, &error), &error);
+    (void)judge(check, store_check_artifacts(s->store, tell_damage, check, &error), &error);
+    if (!check->look->is_quick) {
+        check_pools(check);
+    }
 }
 
-dpot_status service_check(const struct config *config, service_tell tell, void *ctx,
+dpot_status service_check(const struct config *config, const struct service_look *look,
                           struct dpot_error *error)
 {
     const struct service_hooks none = {.clock = NULL};
     struct dpot_error fault = {{0}};
-    struct check check = {.config = config, .tell = tell, .ctx = ctx};
+    struct check check = {.config = config, .look = look};
     const dpot_status status = new_service(config, &none, &check.s, error);
     if (status != DPOT_OK) {
         return status;

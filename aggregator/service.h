@@ -3,6 +3,7 @@
 #define DPOT_AGGREGATOR_SERVICE_H
 
 #include "config.h"
+#include "store/store.h"
 
 /* What a program may replace; zero for the defaults. */
 struct service_hooks {
@@ -31,12 +32,21 @@ const uint8_t *service_pin(const struct service *service);
 /* Stops accepting, finishes running requests, closes the store. NULL is allowed. */
 void service_close(struct service *service);
 
+/* How service_check looks, and who hears of it. */
+struct service_look {
+    /* One sentence for each fault, and with DPOT_OK for what is worth knowing. */
+    void (*tell)(void *ctx, dpot_status status, const char *sentence);
+    /* Told now and then which pool is being read, and how far. */
+    void (*progress)(void *ctx, const struct revision_record *record, uint64_t n_read);
+    void *ctx;
+    bool is_quick; /* pools are left out: reading them takes long when they are large */
+};
+
 /* Looks at everything service_open needs, changes nothing and goes on after a fault: keys, tokens,
- * certificate, address, the store, its campaigns and artifacts. `tell` gets one sentence for each fault,
- * and with DPOT_OK for what is worth knowing. A server may be running. DPOT_ERR_MEMORY: nothing was
- * looked at. For `dpotd doctor`. */
-typedef void (*service_tell)(void *ctx, dpot_status status, const char *sentence);
-DPOT_WARN_UNUSED dpot_status service_check(const struct config *config, service_tell tell,
-                                           void *ctx, struct dpot_error *error);
+ * certificate, address, the store, whether it takes writes, its campaigns, artifacts and pools. A server
+ * may be running. DPOT_ERR_MEMORY: nothing was looked at. For `dpotd doctor`. */
+DPOT_WARN_UNUSED dpot_status service_check(const struct config *config,
+                                           const struct service_look *look,
+                                           struct dpot_error *error);
 
 #endif

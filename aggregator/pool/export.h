@@ -10,7 +10,8 @@
 /* Writes to `stream`, little-endian: of an index mechanism n times u32, of a vector mechanism n rows of
  * float64 in `space` (pool/decode.h). One commit and one row are in memory at a time, however large the
  * pool. DPOT_ERR_SHAPE: coefficients of an index mechanism; DPOT_ERR_IO: the stream took no more;
- * DPOT_ERR_CORRUPT, DPOT_ERR_MEMORY. The stream is not flushed. */
+ * DPOT_ERR_CORRUPT, also when the pool has lost reports: what is in the stream then is for nobody;
+ * DPOT_ERR_MEMORY. The stream is not flushed. */
 DPOT_WARN_UNUSED dpot_status export_pool(struct store *store, const uint8_t hash[DPOT_HASH_LEN],
                                          const struct dpot_campaign *campaign,
                                          enum decode_space space, FILE *stream,

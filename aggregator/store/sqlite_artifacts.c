@@ -44,11 +44,32 @@ static dpot_status read_artifact(struct sqlite_store *s, const uint8_t *digest,
     return status;
 }
 
+/* Whether there was one is known by its job, under the lock. */
+static dpot_status say_missing(struct sqlite_store *s, const uint8_t *digest,
+                               struct dpot_error *error)
+{
+    struct job_record job;
+    char id[2 * JOB_ID_LEN + 1];
+    struct dpot_error ignored;
+    if (sqlite_store_find_maker(s, digest, &job, &ignored) != DPOT_OK) {
+        return DPOT_ERR_NOT_FOUND; /* the sentence stays */
+    }
+    dpot_hex_encode(id, job.id, sizeof job.id);
+    return dpot_error_set(error, DPOT_ERR_NOT_FOUND,
+                          "the artifact of %s job %s is missing in the store: start that job again "
+                          "with its campaign and parameters (dpot job show), which makes it again "
+                          "when the result is the same, or restore the store from a backup",
+                          job.kind, id);
+}
+
 dpot_status sqlite_store_get_artifact(struct store *store, const uint8_t *digest,
                                       struct dpot_buf *out, struct dpot_error *error)
 {
     struct sqlite_store *s = sqlite_store_lock(store);
-    const dpot_status status = read_artifact(s, digest, out, error);
+    dpot_status status = read_artifact(s, digest, out, error);
+    if (status == DPOT_ERR_NOT_FOUND) {
+        status = say_missing(s, digest, error);
+    }
     sqlite_store_unlock(s);
     return status;
 }
@@ -146,11 +167,12 @@ static dpot_status check_one(struct sqlite_store *s, int64_t *seq, uint8_t diges
     return status == DPOT_ERR_NOT_FOUND ? DPOT_OK : status;
 }
 
-dpot_status sqlite_store_check_artifacts(struct store *store, store_each_damage each, void *ctx,
-                                         struct dpot_error *error)
+/* *is_ended: `each` wants no more. */
+static dpot_status check_damaged(struct store *store, store_each_damage each, void *ctx,
+                                 bool *is_ended, struct dpot_error *error)
 {
     int64_t seq = INT64_MIN;
-    for (;;) { /* the lock is free between two of them: a server may be at work */
+    while (!*is_ended) { /* the lock is free between two of them: a server may be at work */
         struct job_record job;
         uint8_t digest[DPOT_HASH_LEN];
         bool is_damaged = false, is_known = false;
@@ -160,8 +182,32 @@ dpot_status sqlite_store_check_artifacts(struct store *store, store_each_damage 
         if (status != DPOT_OK) {
             return status == DPOT_ERR_NOT_FOUND ? DPOT_OK : status;
         }
-        if (is_damaged && each(ctx, digest, is_known ? &job : NULL)) {
-            return DPOT_OK;
-        }
+        *is_ended = is_damaged && each(ctx, digest, is_known ? &job : NULL, false) != 0;
     }
+    return DPOT_OK;
+}
+
+static dpot_status check_missing(struct store *store, store_each_damage each, void *ctx,
+                                 bool *is_ended, struct dpot_error *error)
+{
+    int64_t seq = INT64_MIN;
+    while (!*is_ended) {
+        struct job_record job;
+        struct sqlite_store *s = sqlite_store_lock(store);
+        const dpot_status status = sqlite_store_next_missing(s, &seq, &job, error);
+        sqlite_store_unlock(s);
+        if (status != DPOT_OK) {
+            return status == DPOT_ERR_NOT_FOUND ? DPOT_OK : status;
+        }
+        *is_ended = each(ctx, job.artifact, &job, true) != 0;
+    }
+    return DPOT_OK;
+}
+
+dpot_status sqlite_store_check_artifacts(struct store *store, store_each_damage each, void *ctx,
+                                         struct dpot_error *error)
+{
+    bool is_ended = false;
+    const dpot_status status = check_damaged(store, each, ctx, &is_ended, error);
+    return status == DPOT_OK ? check_missing(store, each, ctx, &is_ended, error) : status;
 }

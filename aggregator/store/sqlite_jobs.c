@@ -64,14 +64,19 @@ static dpot_status read_record(struct query q, struct job_record *record, struct
     return DPOT_OK;
 }
 
-/* One row at most. DPOT_ERR_NOT_FOUND without a sentence. */
-static dpot_status read_one(struct sqlite_store *s, struct query q, struct job_record *record,
-                            struct dpot_error *error)
+#define JOB_SEQ_COLUMN 16 /* of the one query that asks for it */
+
+/* One row at most; its seq unless that is NULL. DPOT_ERR_NOT_FOUND without a sentence. */
+static dpot_status read_one_at(struct sqlite_store *s, struct query q, struct job_record *record,
+                               int64_t *seq, struct dpot_error *error)
 {
     dpot_status status = DPOT_OK;
     switch (query_step(q)) {
     case QUERY_ROW:
         status = read_record(q, record, error);
+        if (seq) {
+            *seq = query_integer(q, JOB_SEQ_COLUMN);
+        }
         break;
     case QUERY_DONE:
         status = DPOT_ERR_NOT_FOUND;
@@ -82,6 +87,12 @@ static dpot_status read_one(struct sqlite_store *s, struct query q, struct job_r
     }
     query_finish(q);
     return status;
+}
+
+static dpot_status read_one(struct sqlite_store *s, struct query q, struct job_record *record,
+                            struct dpot_error *error)
+{
+    return read_one_at(s, q, record, NULL, error);
 }
 
 static dpot_status say_not_found(struct dpot_error *error)
@@ -121,6 +132,18 @@ dpot_status sqlite_store_find_maker(struct sqlite_store *s, const uint8_t *diges
                                  " FROM job WHERE artifact = ?1 ORDER BY seq DESC LIMIT 1");
     query_bind_bytes(q, 1, digest, DPOT_HASH_LEN);
     return read_one(s, q, record, error);
+}
+
+dpot_status sqlite_store_next_missing(struct sqlite_store *s, int64_t *seq,
+                                      struct job_record *record, struct dpot_error *error)
+{
+    /* Beside max() the other columns are of the row that has it: so SQLite's manual. */
+    struct query q = query_start(s->database, STATEMENT_NEXT_MISSING,
+                                 "SELECT " JOB_COLUMNS ", max(seq) AS last FROM job WHERE state = 3"
+                                 " AND artifact NOT IN (SELECT digest FROM artifact)"
+                                 " GROUP BY artifact HAVING last > ?1 ORDER BY last LIMIT 1");
+    query_bind_integer(q, 1, *seq);
+    return read_one_at(s, q, record, seq, error);
 }
 
 /* Appends every record to `out`, as structs. */

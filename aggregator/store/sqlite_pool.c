@@ -52,20 +52,29 @@ struct pool_cursor {
     uint8_t hash[DPOT_HASH_LEN];
     int64_t round;
     int64_t seq;
-    int64_t last_seq;          /* later commits came after the reading began */
+    int64_t last_seq;   /* later commits came after the reading began */
+    uint64_t n_counted; /* accepted reports up to there, by the counter */
+    uint64_t n_read;
     struct packed_block block; /* of `blob` */
     struct dpot_buf blob;      /* a copy: the row dies with its query */
     int64_t *values;           /* (n_values) of the report being shown */
     size_t n_values;
 };
 
-static dpot_status find_last(struct sqlite_store *s, int64_t *last_seq, struct dpot_error *error)
+/* Where the reading ends, and how many reports are to be found until there: one statement, because
+ * commits and counter move together. */
+static dpot_status find_last(struct sqlite_store *s, struct pool_cursor *cursor,
+                             struct dpot_error *error)
 {
-    struct query q =
-        query_start(s->database, STATEMENT_LAST_COMMIT, "SELECT max(seq) FROM commits");
+    struct query q = query_start(s->database, STATEMENT_LAST_COMMIT,
+                                 "SELECT (SELECT max(seq) FROM commits),"
+                                 " (SELECT n FROM pool_count WHERE hash = ?1 AND status = ?2)");
+    query_bind_bytes(q, 1, cursor->hash, sizeof cursor->hash);
+    query_bind_integer(q, 2, DPOT_REPORT_ACCEPTED);
     dpot_status status = DPOT_OK;
     if (query_step(q) == QUERY_ROW) {
-        *last_seq = query_integer(q, 0);
+        cursor->last_seq = query_integer(q, 0);
+        cursor->n_counted = (uint64_t)query_integer(q, 1);
     } else {
         status = database_fail(s->database, "reading reports", error);
     }
@@ -164,11 +173,12 @@ static dpot_status next_commit(struct sqlite_store *s, struct pool_cursor *curso
 }
 
 /* True when `each` wants no more. */
-static bool visit(const struct pool_cursor *cursor, store_each_report each, void *ctx)
+static bool visit(struct pool_cursor *cursor, store_each_report each, void *ctx)
 {
     for (size_t i = 0; i < cursor->block.n_reports; i++) {
         struct dpot_report report;
         packed_read(&cursor->block, i, cursor->values, &report);
+        cursor->n_read++;
         if (each(ctx, (uint32_t)cursor->round, &report) != 0) {
             return true;
         }
@@ -176,22 +186,43 @@ static bool visit(const struct pool_cursor *cursor, store_each_report each, void
     return false;
 }
 
+/* (T3): rows of commits that are gone, or came from elsewhere, are seen by the counter alone. */
+static dpot_status check_count(const struct pool_cursor *cursor, struct dpot_error *error)
+{
+    return cursor->n_read == cursor->n_counted
+               ? DPOT_OK
+               : dpot_error_set(error, DPOT_ERR_CORRUPT,
+                                "the store holds %llu report%s and counted %llu: restore it from a "
+                                "backup",
+                                (unsigned long long)cursor->n_read, DPOT_S(cursor->n_read),
+                                (unsigned long long)cursor->n_counted);
+}
+
+static dpot_status start(struct sqlite_store *s, struct pool_cursor *cursor,
+                         struct dpot_error *error)
+{
+    const dpot_status status = find_last(s, cursor, error);
+    return status == DPOT_OK ? next_commit(s, cursor, error) : status;
+}
+
 dpot_status sqlite_store_read_pool(struct store *store, const uint8_t *hash, store_each_report each,
                                    void *ctx, struct dpot_error *error)
 {
     struct pool_cursor cursor = {.seq = 0};
+    bool is_ended = false;
     memcpy(cursor.hash, hash, sizeof cursor.hash);
     dpot_buf_init(&cursor.blob, SIZE_MAX, NULL);
     struct sqlite_store *s = sqlite_store_lock(store);
-    dpot_status status = find_last(s, &cursor.last_seq, error);
-    if (status == DPOT_OK) {
-        status = next_commit(s, &cursor, error);
-    }
+    dpot_status status = start(s, &cursor, error);
     sqlite_store_unlock(s);
-    while (status == DPOT_OK && cursor.blob.len > 0 && !visit(&cursor, each, ctx)) {
+    while (status == DPOT_OK && cursor.blob.len > 0 && !is_ended) {
+        is_ended = visit(&cursor, each, ctx);
         s = sqlite_store_lock(store);
-        status = next_commit(s, &cursor, error);
+        status = is_ended ? DPOT_OK : next_commit(s, &cursor, error);
         sqlite_store_unlock(s);
+    }
+    if (status == DPOT_OK && !is_ended) {
+        status = check_count(&cursor, error);
     }
     dpot_free_array(NULL, cursor.values, cursor.n_values, sizeof *cursor.values);
     dpot_buf_release(&cursor.blob);

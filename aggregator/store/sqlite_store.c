@@ -36,7 +36,7 @@ static void close_store(struct store *store)
 {
     struct sqlite_store *s = (struct sqlite_store *)store;
     database_close(s->database);
-    sqlite_lock_release(s->lock); /* after the last write */
+    sqlite_lock_release(&s->lock); /* after the last write */
     id_cache_release(&s->ids);
     dpot_free_array(NULL, s, 1, sizeof *s);
 }
@@ -51,7 +51,8 @@ static dpot_status open_file(struct sqlite_store *s, const char *path, enum stor
                               "the store is in memory: there is nothing to look at");
     }
     if (use == STORE_EXISTING) {
-        return database_open_existing(path, &s->database, error);
+        const dpot_status status = sqlite_lock_check_names(path, error);
+        return status == DPOT_OK ? database_open_existing(path, &s->database, error) : status;
     }
     const dpot_status status =
         use == STORE_OWNED && !is_memory ? sqlite_lock_take(path, &s->lock, error) : DPOT_OK;
@@ -70,7 +71,7 @@ static dpot_status open_store(const char *path, enum store_use use, struct store
         return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for the store");
     }
     s->base.backend = &store_sqlite;
-    s->lock = -1;
+    s->lock = (struct sqlite_lock){.file = -1, .database = -1};
     const dpot_status status = open_file(s, path, use, error);
     if (status != DPOT_OK) {
         close_store(&s->base);
@@ -102,11 +103,29 @@ static dpot_status check_store(struct store *store, struct dpot_error *error)
     return status;
 }
 
+/* Far more than the pages that SQLite keeps in memory (2 MiB): it has to write the others to its log,
+ * before the end of the transaction. Random, because some file systems store zeros without space. */
+static dpot_status try_write(struct store *store, struct dpot_error *error)
+{
+    struct sqlite_store *s = sqlite_store_lock(store);
+    dpot_status status = database_begin(s->database, error);
+    if (status == DPOT_OK) {
+        if (!query_run(query_start(s->database, STATEMENT_TRY_WRITE,
+                                   "UPDATE probe SET n = randomblob(4194304) WHERE id = 1"))) {
+            status = database_fail(s->database, "writing", error);
+        }
+        database_roll_back(s->database);
+    }
+    sqlite_store_unlock(s);
+    return status;
+}
+
 const struct store_backend store_sqlite = {
     .scheme = "sqlite:",
     .open = open_store,
     .close = close_store,
     .check = check_store,
+    .try_write = try_write,
     .add_revision = sqlite_store_add_revision,
     .set_state = sqlite_store_set_state,
     .list_revisions = sqlite_store_list_revisions,

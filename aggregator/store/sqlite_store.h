@@ -13,11 +13,17 @@
 #include "store/id_cache.h"
 #include "store/packed.h"
 
+/* What says that the store is owned (T6): two descriptors; -1: it is not. */
+struct sqlite_lock {
+    int file;     /* beside the database */
+    int database; /* of the database itself */
+};
+
 struct sqlite_store {
     struct store base;
     struct database *database;
     struct id_cache ids;
-    int lock;              /* what says that the store is owned (T6); -1: it is not */
+    struct sqlite_lock lock;
     bool has_write_failed; /* the last append did: a check then really writes */
 };
 
@@ -28,11 +34,15 @@ void sqlite_store_unlock(struct sqlite_store *s);
 /* "WHAT in the store is not what was written: ..." */
 dpot_status sqlite_store_fail_corrupt(const char *what, struct dpot_error *error);
 
-/* sqlite_lock.c (T6): takes the lock beside the database PATH, "PATH-lock"; *lock is -1 on failure.
- * DPOT_ERR_BUSY: another store has it; DPOT_ERR_IO. */
-DPOT_WARN_UNUSED dpot_status sqlite_lock_take(const char *path, int *lock,
+/* sqlite_lock.c (T6): takes the locks of the database PATH, before SQLite opens it; none on failure.
+ * DPOT_ERR_BUSY: another store has them; DPOT_ERR_IO: also when the file has two names. Released after
+ * SQLite has closed it; one that is not held is allowed. */
+DPOT_WARN_UNUSED dpot_status sqlite_lock_take(const char *path, struct sqlite_lock *lock,
                                               struct dpot_error *error);
-void sqlite_lock_release(int lock); /* -1 is allowed */
+void sqlite_lock_release(struct sqlite_lock *lock);
+
+/* DPOT_ERR_IO: the file has a second hard link. */
+DPOT_WARN_UNUSED dpot_status sqlite_lock_check_names(const char *path, struct dpot_error *error);
 
 /* The state of a revision, under the lock. DPOT_ERR_NOT_FOUND. */
 DPOT_WARN_UNUSED dpot_status sqlite_store_get_state(struct sqlite_store *s, const uint8_t *hash,
@@ -95,6 +105,12 @@ DPOT_WARN_UNUSED dpot_status sqlite_store_add_artifact(struct sqlite_store *s,
 DPOT_WARN_UNUSED dpot_status sqlite_store_find_maker(struct sqlite_store *s, const uint8_t *digest,
                                                      struct job_record *record,
                                                      struct dpot_error *error);
+
+/* The first job after *seq that is the newest to have ended with an artifact that is not there, under the
+ * lock. DPOT_ERR_NOT_FOUND without a sentence. */
+DPOT_WARN_UNUSED dpot_status sqlite_store_next_missing(struct sqlite_store *s, int64_t *seq,
+                                                       struct job_record *record,
+                                                       struct dpot_error *error);
 
 /* Copies column `column` when it has exactly `len` bytes. */
 bool sqlite_store_read_bytes(struct query query, int column, uint8_t *out, size_t len);

@@ -77,6 +77,11 @@ dpot_status store_check(struct store *store, struct dpot_error *error)
     return store->backend->check(store, error);
 }
 
+dpot_status store_try_write(struct store *store, struct dpot_error *error)
+{
+    return store->backend->try_write(store, error);
+}
+
 dpot_status store_add_revision(struct store *store, const struct revision_record *record,
                                const void *signed_bytes, size_t len, struct dpot_error *error)
 {

@@ -79,6 +79,10 @@ DPOT_WARN_UNUSED dpot_status store_open_existing(const char *url, struct store *
 /* Cheap liveness check: a read, and that writing is possible; after a failed append, a write. */
 DPOT_WARN_UNUSED dpot_status store_check(struct store *store, struct dpot_error *error);
 
+/* Really writes some MiB to the disk and takes them back: nothing is changed. DPOT_ERR_IO with a remedy:
+ * the disk is full, or a file at its limit; DPOT_ERR_BUSY. */
+DPOT_WARN_UNUSED dpot_status store_try_write(struct store *store, struct dpot_error *error);
+
 /* Adds a draft revision with its signed bytes. DPOT_ERR_EXISTS: hash or (id, revision) is there. */
 DPOT_WARN_UNUSED dpot_status store_add_revision(struct store *store,
                                                 const struct revision_record *record,
@@ -125,7 +129,8 @@ DPOT_WARN_UNUSED dpot_status store_count_pool(struct store *store,
 
 /* Calls `each` for every report of a revision accepted before this call, by round and then in order
  * of acceptance, until it returns non-zero. The report's values are valid during the call only.
- * DPOT_ERR_CORRUPT after the reports before it, DPOT_ERR_MEMORY. One commit is in memory at a time. */
+ * DPOT_ERR_CORRUPT after the reports before it, or at the end, when they are not as many as were counted;
+ * DPOT_ERR_MEMORY. One commit is in memory at a time. */
 typedef int (*store_each_report)(void *ctx, uint32_t round, const struct dpot_report *report);
 DPOT_WARN_UNUSED dpot_status store_read_pool(struct store *store, const uint8_t hash[DPOT_HASH_LEN],
                                              store_each_report each, void *ctx,
@@ -201,17 +206,19 @@ DPOT_WARN_UNUSED dpot_status store_finish_job(struct store *store, struct job_re
 DPOT_WARN_UNUSED dpot_status store_requeue_jobs(struct store *store, int64_t now_ms,
                                                 struct dpot_error *error);
 
-/* Appends the bytes of an artifact. DPOT_ERR_NOT_FOUND; DPOT_ERR_CORRUPT: not the bytes that were
+/* Appends the bytes of an artifact. DPOT_ERR_NOT_FOUND, also when it is missing although a job names it,
+ * which the sentence says then; DPOT_ERR_CORRUPT: not the bytes that were
  * stored (T5). */
 DPOT_WARN_UNUSED dpot_status store_get_artifact(struct store *store,
                                                 const uint8_t digest[DPOT_HASH_LEN],
                                                 struct dpot_buf *out, struct dpot_error *error);
 
 /* Reads every artifact and calls `each` for those that are damaged (T5), with the newest job that made
- * it; NULL when no job names it any more. Stops when it returns non-zero. DPOT_ERR_CORRUPT: the file is
+ * it; NULL when no job names it any more. Then for those that are missing although a job names them
+ * (T4), with the newest such job. Stops when it returns non-zero. DPOT_ERR_CORRUPT: the file is
  * damaged so that it cannot be told. */
 typedef int (*store_each_damage)(void *ctx, const uint8_t digest[DPOT_HASH_LEN],
-                                 const struct job_record *job);
+                                 const struct job_record *job, bool is_missing);
 DPOT_WARN_UNUSED dpot_status store_check_artifacts(struct store *store, store_each_damage each,
                                                    void *ctx, struct dpot_error *error);
 

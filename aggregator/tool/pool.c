@@ -87,10 +87,23 @@ static dpot_status refuse_empty(struct run *run, const struct export *export)
                     export->revision > 0 ? " of this revision" : "", other ? "; " : "", hint);
 }
 
+/* A pool only grows, so that an export that is newer than the counts cannot be smaller. A server that
+ * names no revision may have exported another one. */
+static dpot_status check_complete(struct run *run, const struct export *export, size_t n)
+{
+    const json_int_t accepted = json_integer_value(json_object_get(export->pool, "accepted"));
+    return revision_of(export->pool) == 0 || accepted <= 0 || (uint64_t)accepted <= n
+               ? DPOT_OK
+               : dpot_error_set(&run->error, DPOT_ERR_SERVER,
+                                "the export has %zu report%s and the server counted %lld: run "
+                                "dpotd doctor there",
+                                n, DPOT_S(n), (long long)accepted);
+}
+
 static dpot_status decode(struct run *run, const struct export *export,
                           const struct dpot_buf *bytes, struct array *reports)
 {
-    if (bytes->len == 0) {
+    if (bytes->len == 0 && check_complete(run, export, 0) == DPOT_OK) {
         return refuse_empty(run, export);
     }
     if (bytes->len % export->row_len != 0) {
@@ -99,7 +112,11 @@ static dpot_status decode(struct run *run, const struct export *export,
                               "again",
                               bytes->len, export->row_len);
     }
-    const dpot_status status =
+    dpot_status status = check_complete(run, export, bytes->len / export->row_len);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    status =
         array_init(reports, bytes->len / export->row_len, export->n_columns, !export->is_vector);
     for (size_t i = 0; status == DPOT_OK && i < reports->n_rows * reports->n_cols; i++) {
         reports->values[i] = export->is_vector ? load_number(bytes->data + NUMBER_LEN * i)

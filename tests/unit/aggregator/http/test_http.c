@@ -1,4 +1,5 @@
 /* The server over loopback, as devices and analysts meet it. */
+#include "store/sqlite_store.h"
 #include "unit/aggregator/http/rig.h"
 #include "unit/aggregator/vectors.h"
 
@@ -207,6 +208,29 @@ Test(http, the_pool_is_counted_and_exported_in_order)
     for (uint32_t i = 0; i < 25; i++) {
         cr_assert_eq(dpot_load_u32((const uint8_t *)text + 4 * (size_t)i), i % FIXTURE_RING_SIZE);
     }
+}
+
+/* Runs one statement behind the store's back. */
+static void tamper(const char *sql)
+{
+    struct sqlite_store *s = sqlite_store_lock(rig.store);
+    struct query q = query_start(s->database, STATEMENT_PROBE, sql);
+    cr_assert(query_run(q));
+    sqlite_store_unlock(s);
+}
+
+Test(http, a_pool_that_lost_reports_is_counted_and_not_exported)
+{
+    for (uint32_t i = 0; i < 3; i++) {
+        struct dpot_buf body = sealed(10 * i, 10);
+        cr_assert_eq(request("POST", reports_path, NULL, body.data, body.len), 202);
+        dpot_buf_release(&body);
+    }
+    tamper("DELETE FROM commits WHERE seq = 2");
+    cr_assert_eq(request("GET", campaign_path("/v1/admin/campaigns", "/pool/export"), TOKEN, "", 0),
+                 500);
+    cr_assert_not_null(strstr(text, "the store holds 20 reports and counted 30"), "%s", text);
+    cr_assert_eq(request("GET", campaign_path("/v1/admin/campaigns", "/pool"), TOKEN, "", 0), 200);
 }
 
 Test(http, an_index_pool_has_no_coefficients)

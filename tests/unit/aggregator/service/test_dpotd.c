@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -18,6 +19,8 @@
 
 static char folder[FIXTURE_PATH_SIZE];
 static char out[8192], err[8192];
+
+static rlim_t file_limit = RLIM_INFINITY; /* of the files of the next child, bytes */
 
 static void set_up(void)
 {
@@ -47,6 +50,15 @@ static void redirect(int fd, const char *name)
     (void)close(file);
 }
 
+static void limit_files(void)
+{
+    struct rlimit limit;
+    if (file_limit != RLIM_INFINITY && getrlimit(RLIMIT_FSIZE, &limit) == 0) {
+        limit.rlim_cur = file_limit;
+        (void)setrlimit(RLIMIT_FSIZE, &limit);
+    }
+}
+
 static pid_t launch(char *const *arguments)
 {
     const pid_t child = fork();
@@ -54,6 +66,7 @@ static pid_t launch(char *const *arguments)
     if (child == 0) {
         redirect(STDOUT_FILENO, "stdout");
         redirect(STDERR_FILENO, "stderr");
+        limit_files();
         (void)execv(PROGRAM, arguments);
         _exit(127);
     }
@@ -339,9 +352,18 @@ Test(dpotd, the_doctor_goes_on_after_a_fault_and_tells_them_all)
     json_decref(printed);
 }
 
-Test(dpotd, the_doctor_sees_a_damaged_artifact_and_names_its_job)
+/* Runs one statement on the store behind its back. */
+static void tamper(const char *sql)
 {
     struct database *database = NULL;
+    struct dpot_error error = {{0}};
+    cr_assert_eq(database_open(in_folder("dpot.db"), &database, &error), DPOT_OK, "%s", error.text);
+    cr_assert(query_run(query_start(database, STATEMENT_PROBE, sql)), "%s", sql);
+    database_close(database);
+}
+
+Test(dpotd, the_doctor_sees_artifacts_that_are_damaged_or_missing_and_names_their_job)
+{
     struct store *store = NULL;
     struct job_record job = {.id = {0xAB}, .kind = "base-measure", .parameters = "{}"};
     char url[FIXTURE_PATH_SIZE + 16];
@@ -352,23 +374,119 @@ Test(dpotd, the_doctor_sees_a_damaged_artifact_and_names_its_job)
     cr_assert_eq(store_finish_job(store, &job, "result", 6, NULL), DPOT_OK);
     store_close(store);
     cr_assert_eq(doctor(), 0, "%s", err);
-    cr_assert_eq(database_open(in_folder("dpot.db"), &database, NULL), DPOT_OK);
-    cr_assert(
-        query_run(query_start(database, STATEMENT_PROBE, "UPDATE artifact SET bytes = x'00'")));
-    database_close(database);
+    tamper("UPDATE artifact SET bytes = x'00'");
     cr_assert_eq(doctor(), 3);
     expect_sentence("base-measure job ab00");
-    expect_sentence("start that job again");
+    expect_sentence("is damaged: start that job again");
+    tamper("DELETE FROM artifact");
+    cr_assert_eq(doctor(), 3);
+    expect_sentence("base-measure job ab00");
+    expect_sentence("is missing: start that job again");
+}
+
+#define TOKEN_SIZE 80
+
+static void init_for_token(char token[TOKEN_SIZE])
+{
+    init();
+    json_t *printed = fixture_json(out);
+    (void)snprintf(token, TOKEN_SIZE, "%s", json_string_value(json_object_get(printed, "token")));
+    json_decref(printed);
+}
+
+static int status_of(const char *url, const char *method, const char *path, const char *token,
+                     const char *body)
+{
+    struct http_reply reply;
+    http_exchange(url, method, path, token, body, strlen(body), &reply);
+    const int status = reply.status;
+    http_reply_release(&reply);
+    return status;
+}
+
+/* The doctor's sentence about the pool, after one more alteration. */
+static void expect_damaged_pool(const char *sql, const char *word)
+{
+    tamper(sql);
+    cr_assert_eq(doctor(), 3, "%s", err);
+    expect_sentence("the pool of revision 1 of campaign ");
+    expect_sentence(word);
+    expect_sentence("from a backup");
+}
+
+Test(dpotd, the_doctor_sees_a_pool_that_lost_reports_or_has_others)
+{
+    char url[128], token[TOKEN_SIZE];
+    init_for_token(token);
+    const pid_t child = serve(url, sizeof url);
+    cr_assert_eq(status_of(url, "POST", "/v1/admin/campaigns", token, fixture_census_spec), 201);
+    cr_assert_eq(kill(child, SIGTERM), 0);
+    cr_assert_eq(finish(child), 0, "%s", err);
+    cr_assert_eq(doctor(), 0, "%s", err);
+    expect_damaged_pool("INSERT INTO pool_count (hash, status, n) SELECT hash, 1, 2 FROM revision",
+                        "the store holds 0 reports and counted 2");
+    cr_assert_eq(RUN(ARG("doctor"), ARG("--quick"), ARG("--config"), in_folder("dpotd.json")), 0,
+                 "%s", err);
+    expect_damaged_pool("INSERT INTO commits (hash, round, format, n_reports, reports)"
+                        " SELECT hash, 0, 1, 2, zeroblob(55) FROM revision",
+                        "a block of reports");
+    tamper("UPDATE commits SET reports = zeroblob(56)");
+    cr_assert_eq(doctor(), 0, "%s", err);
+    expect_damaged_pool("UPDATE pool_count SET n = 1", "holds 2 reports and counted 1");
+    tamper("UPDATE pool_count SET n = 2");
+    expect_damaged_pool("UPDATE commits SET reports = zeroblob(16) || x'ffffffff' || zeroblob(36)",
+                        "1 of 2 stored reports are none of the campaign");
+}
+
+Test(dpotd, the_doctor_sees_a_store_that_cannot_grow)
+{
+    char url[128];
+    init();
+    const pid_t child = serve(url, sizeof url);
+    file_limit = 1000000;
+    cr_assert_eq(doctor(), 6, "%s", err);
+    expect_sentence("writing failed in the store");
+    file_limit = RLIM_INFINITY;
+    cr_assert_eq(doctor(), 0, "%s", err);
+    cr_assert_eq(kill(child, SIGTERM), 0);
+    cr_assert_eq(finish(child), 0, "%s", err);
+}
+
+#define FILE_LIMIT 200000 /* bytes: the write-ahead log reaches it after some campaigns */
+#define CAMPAIGNS_MAX 200
+
+static int create_campaign(const char *url, const char *token)
+{
+    return status_of(url, "POST", "/v1/admin/campaigns", token, fixture_census_spec);
+}
+
+Test(dpotd, a_file_at_its_limit_is_503_and_the_server_lives, .timeout = 120)
+{
+    char url[128], token[TOKEN_SIZE];
+    int status = 201;
+    init_for_token(token);
+    file_limit = FILE_LIMIT;
+    pid_t child = serve(url, sizeof url);
+    for (int i = 0; i < CAMPAIGNS_MAX && status == 201; i++) {
+        status = create_campaign(url, token);
+    }
+    cr_assert_eq(status, 503, "%d", status);
+    cr_assert_eq(create_campaign(url, token), 503);
+    cr_assert_eq(status_of(url, "GET", "/v1/admin/campaigns", token, ""), 200);
+    cr_assert_eq(kill(child, SIGTERM), 0);
+    cr_assert_eq(finish(child), 0, "%s", err);
+    file_limit = RLIM_INFINITY;
+    child = serve(url, sizeof url);
+    cr_assert_eq(create_campaign(url, token), 201);
+    cr_assert_eq(kill(child, SIGTERM), 0);
+    cr_assert_eq(finish(child), 0, "%s", err);
 }
 
 Test(dpotd, the_same_token_and_pin_hold_after_a_restart)
 {
-    char url[128], token[80];
+    char url[128], token[TOKEN_SIZE];
     struct http_reply reply;
-    init();
-    json_t *printed = fixture_json(out);
-    (void)snprintf(token, sizeof token, "%s", json_string_value(json_object_get(printed, "token")));
-    json_decref(printed);
+    init_for_token(token);
     pid_t child = serve(url, sizeof url);
     http_exchange(url, "POST", "/v1/admin/campaigns", token, fixture_census_spec,
                   strlen(fixture_census_spec), &reply);

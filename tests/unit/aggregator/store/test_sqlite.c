@@ -5,6 +5,7 @@
 #include "unit/aggregator/vectors.h"
 
 #include <criterion/criterion.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -305,16 +306,18 @@ Test(sqlite, an_artifact_altered_on_disk_is_corrupt_and_never_served)
 
 /* What a look at every artifact says. */
 struct seen_damage {
-    size_t n, n_without_job;
+    size_t n, n_without_job, n_missing;
     uint8_t digest[DPOT_HASH_LEN];
     char kind[JOB_KIND_SIZE];
 };
 
-static int note_damage(void *ctx, const uint8_t digest[DPOT_HASH_LEN], const struct job_record *job)
+static int note_damage(void *ctx, const uint8_t digest[DPOT_HASH_LEN], const struct job_record *job,
+                       bool is_missing)
 {
     struct seen_damage *seen = ctx;
     seen->n++;
     seen->n_without_job += job == NULL;
+    seen->n_missing += is_missing;
     memcpy(seen->digest, digest, DPOT_HASH_LEN);
     (void)snprintf(seen->kind, sizeof seen->kind, "%s", job ? job->kind : "");
     return 0;
@@ -368,8 +371,60 @@ Test(sqlite, a_damaged_artifact_that_no_job_names_is_told_too)
     tamper("UPDATE artifact SET digest = zeroblob(32)");
     cr_assert_eq(store_open(url, &store, NULL), DPOT_OK);
     const struct seen_damage seen = check_artifacts(store);
-    cr_assert_eq(seen.n, 1);
+    cr_assert_eq(seen.n, 2);
     cr_assert_eq(seen.n_without_job, 1);
+    cr_assert_eq(seen.n_missing, 1, "the job's own name has no artifact now");
+    store_close(store);
+}
+
+Test(sqlite, an_artifact_that_is_missing_is_told_once_with_its_newest_job)
+{
+    struct store *store = NULL;
+    struct dpot_buf bytes;
+    struct dpot_error error = {{0}};
+    uint8_t digest[DPOT_HASH_LEN];
+    dpot_buf_init(&bytes, 100, NULL);
+    cr_assert_eq(store_open(url, &store, NULL), DPOT_OK);
+    finish_job(store, "result");
+    finish_job(store, "result");
+    finish_job(store, "another");
+    store_close(store);
+    tamper("DELETE FROM artifact");
+    cr_assert_eq(store_open(url, &store, NULL), DPOT_OK);
+    cr_assert_eq(check_artifacts(store).n, 2);
+    cr_assert_eq(check_artifacts(store).n_missing, 2);
+    dpot_hash(digest, "result", 6);
+    cr_assert_eq(store_get_artifact(store, digest, &bytes, &error), DPOT_ERR_NOT_FOUND);
+    cr_assert_not_null(strstr(error.text, "start that job again"), "%s", error.text);
+    digest[0] ^= 1;
+    cr_assert_eq(store_get_artifact(store, digest, &bytes, &error), DPOT_ERR_NOT_FOUND);
+    cr_assert_not_null(strstr(error.text, "no artifact has this digest"), "%s", error.text);
+    finish_job(store, "result");
+    cr_assert_eq(check_artifacts(store).n, 1, "the job made it again");
+    store_close(store);
+}
+
+Test(sqlite, a_write_that_is_tried_finds_a_full_disk_and_changes_nothing)
+{
+    struct rig rig;
+    struct rlimit limit, unlimited;
+    struct store *store = NULL;
+    struct dpot_error error = {{0}};
+    rig_init(&rig, url, fixture_spec());
+    cr_assert_eq(store_open_existing(url, &store, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(store_try_write(store, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(getrlimit(RLIMIT_FSIZE, &unlimited), 0);
+    limit = unlimited;
+    limit.rlim_cur = 1000000;
+    (void)signal(SIGXFSZ, SIG_IGN);
+    store_close(store);
+    rig_release(&rig);
+    cr_assert_eq(store_open_existing(url, &store, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    cr_assert_eq(store_check(store, &error), DPOT_OK, "a small write fits");
+    cr_assert_eq(store_try_write(store, &error), DPOT_ERR_IO);
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &unlimited), 0);
+    cr_assert_eq(store_try_write(store, &error), DPOT_OK, "%s", error.text);
     store_close(store);
 }
 
@@ -424,6 +479,108 @@ Test(sqlite, a_store_whose_owner_was_killed_is_free)
     cr_assert_eq(kill(owner, SIGKILL), 0);
     cr_assert_eq(waitpid(owner, NULL, 0), owner);
     cr_assert_eq(store_open_owned(url, &store, &error), DPOT_OK, "%s", error.text);
+    store_close(store);
+}
+
+/* A child owns the store, with a job that runs, until it is killed. */
+static pid_t start_owner(struct job_record *job)
+{
+    struct store *store = NULL;
+    int ready[2];
+    char byte = 0;
+    cr_assert_eq(pipe(ready), 0);
+    const pid_t owner = fork();
+    if (owner == 0) {
+        job->state = JOB_RUNNING;
+        job->n_attempts = 1;
+        (void)(store_open_owned(url, &store, NULL) == DPOT_OK &&
+               store_add_job(store, job, NULL) == DPOT_OK &&
+               store_update_job(store, job, NULL) == DPOT_OK && write(ready[1], "x", 1));
+        (void)pause();
+        _exit(0);
+    }
+    cr_assert_eq(read(ready[0], &byte, 1), 1);
+    return owner;
+}
+
+Test(sqlite, an_owner_is_known_by_the_file_and_not_by_its_name)
+{
+    char link_path[FIXTURE_PATH_SIZE], link_url[FIXTURE_PATH_SIZE + 16], lock[FIXTURE_PATH_SIZE];
+    char who[48];
+    struct store *store = NULL;
+    struct dpot_error error = {{0}};
+    struct job_record job = {.id = {1}, .kind = "estimate", .parameters = "{}"};
+    fixture_path(link_path, folder, "other.db");
+    fixture_path(lock, folder, "dpot.db-lock");
+    (void)snprintf(link_url, sizeof link_url, "sqlite:%s", link_path);
+    const pid_t owner = start_owner(&job);
+    (void)snprintf(who, sizeof who, "served by process %ld", (long)owner);
+    cr_assert_eq(link(path, link_path), 0);
+    refuse_owned(link_url, who);
+    cr_assert_eq(store_open_existing(link_url, &store, &error), DPOT_ERR_IO);
+    cr_assert_eq(unlink(link_path), 0);
+    cr_assert_eq(unlink(lock), 0);
+    refuse_owned(url, who);
+    cr_assert_eq(store_open(url, &store, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(store_get_job(store, job.id, &job, NULL), DPOT_OK);
+    cr_assert_eq(job.state, JOB_RUNNING, "nobody queued it again");
+    store_close(store);
+    cr_assert_eq(kill(owner, SIGKILL), 0);
+    cr_assert_eq(waitpid(owner, NULL, 0), owner);
+    cr_assert_eq(store_open_owned(url, &store, &error), DPOT_OK, "%s", error.text);
+    store_close(store);
+}
+
+Test(sqlite, a_database_put_in_the_place_of_an_owned_one_is_refused)
+{
+    char old[FIXTURE_PATH_SIZE];
+    struct store *store = NULL;
+    fixture_path(old, folder, "old.db");
+    cr_assert_eq(store_open_owned(url, &store, NULL), DPOT_OK);
+    cr_assert_eq(rename(path, old), 0);
+    refuse_owned(url, "served by process");
+    store_close(store);
+}
+
+/* Its write-ahead log is found by the name: that of the other name would be left out. */
+Test(sqlite, a_database_of_two_names_is_refused_and_free_with_one)
+{
+    char link_path[FIXTURE_PATH_SIZE];
+    struct store *store = NULL;
+    struct dpot_error error = {{0}};
+    fixture_path(link_path, folder, "other.db");
+    cr_assert_eq(store_open_owned(url, &store, NULL), DPOT_OK);
+    store_close(store);
+    cr_assert_eq(link(path, link_path), 0);
+    cr_assert_eq(store_open_owned(url, &store, &error), DPOT_ERR_IO);
+    cr_assert_not_null(strstr(error.text, "2 names"), "%s", error.text);
+    cr_assert_eq(store_open_existing(url, &store, &error), DPOT_ERR_IO);
+    cr_assert_eq(unlink(link_path), 0);
+    cr_assert_eq(store_open_owned(url, &store, &error), DPOT_OK, "%s", error.text);
+    store_close(store);
+}
+
+/* A refusal inside the owner's process must not take SQLite's record locks away: another process would
+ * then take the write-ahead log for abandoned. */
+Test(sqlite, a_refusal_in_the_owners_process_leaves_its_locks)
+{
+    char link_path[FIXTURE_PATH_SIZE], link_url[FIXTURE_PATH_SIZE + 16];
+    struct store *store = NULL;
+    fixture_path(link_path, folder, "other.db");
+    (void)snprintf(link_url, sizeof link_url, "sqlite:%s", link_path);
+    cr_assert_eq(store_open_owned(url, &store, NULL), DPOT_OK);
+    cr_assert_eq(link(path, link_path), 0);
+    refuse_owned(link_url, "served by process");
+    const pid_t other = fork();
+    if (other == 0) { /* a process has no record locks of its parent */
+        const int fd = open(path, O_RDWR);
+        struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 1 << 30};
+        range.l_len = 1024; /* SQLite's shared lock of an open database lies here */
+        _exit(fd >= 0 && fcntl(fd, F_GETLK, &range) == 0 && range.l_type != F_UNLCK ? 0 : 1);
+    }
+    int state = 1;
+    cr_assert_eq(waitpid(other, &state, 0), other);
+    cr_assert_eq(state, 0, "the locks are gone");
     store_close(store);
 }
 

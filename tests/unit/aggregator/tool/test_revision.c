@@ -10,14 +10,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define ID "000102030405060708090a0b0c0d0e0f"
 #define OTHERS                                                                                     \
     "\"other_revisions\":[{\"revision\":1,\"hash\":\"aa\",\"state\":\"closed\","                   \
     "\"reports\":1234567}]"
-#define POOL(revision, state)                                                                      \
+#define POOL(revision, state) COUNTED_POOL(revision, state, "2")
+#define COUNTED_POOL(revision, state, accepted)                                                    \
     "{\"revision\":" revision ",\"state\":\"" state "\",\"campaign_hash\":\"ab\","                 \
-    "\"content_digest\":\"cd\",\"mechanism\":\"wpm\",\"scale\":null,\"accepted\":2,"               \
+    "\"content_digest\":\"cd\",\"mechanism\":\"wpm\",\"scale\":null,\"accepted\":" accepted ","    \
     "\"duplicate\":0,\"rejected\":{}," OTHERS "}"
 #define OLD_POOL "{\"campaign_hash\":\"ab\",\"mechanism\":\"wpm\",\"accepted\":2}"
 
@@ -124,9 +126,9 @@ Test(revision, without_reports_names_one_that_has_some)
     struct process p;
     struct canned_server server;
     char text[256];
-    const struct canned_answer answers[] = {
-        {"/pool/export?revision=2", "200 OK", "", 0},
-        {"/pool", "200 OK", POOL("2", "open"), sizeof POOL("2", "open") - 1}};
+    static const char empty[] = COUNTED_POOL("2", "open", "0");
+    const struct canned_answer answers[] = {{"/pool/export?revision=2", "200 OK", "", 0},
+                                            {"/pool", "200 OK", empty, sizeof empty - 1}};
     canned_server_start_answers(&server, answers, 2);
     (void)snprintf(text, sizeof text, "pool " ID " --export pool.npy --server %s", server.url);
     process_run(&p, text);
@@ -134,6 +136,15 @@ Test(revision, without_reports_names_one_that_has_some)
     cr_assert_eq(p.exit_code, 7, "%s", p.err);
     cr_assert_not_null(strstr(p.err, "the pool is empty"), "%s", p.err);
     cr_assert_not_null(strstr(p.err, "holds 1,234,567 reports: --revision 1"), "%s", p.err);
+}
+
+Test(revision, that_counted_more_than_it_exports_is_refused)
+{
+    struct process p;
+    run(&p, "pool " ID " --export pool.npy", "/pool", COUNTED_POOL("2", "open", "3"));
+    cr_assert_eq(p.exit_code, 6, "%s", p.err);
+    cr_assert_not_null(strstr(p.err, "has 2 reports and the server counted 3"), "%s", p.err);
+    cr_assert_neq(access(folder_path("pool.npy"), F_OK), 0);
 }
 
 Test(revision, list_of_a_campaign_is_one_line_each)
