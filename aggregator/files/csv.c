@@ -176,6 +176,10 @@ static void remember(const struct reader *r, struct culprit *culprit)
 /* A field of the first line that is no number: whether it may stand is known at the line's end. */
 static dpot_status note_text(struct reader *r)
 {
+    if (strchr(r->field, '\r')) {
+        return refuse(r, DPOT_ERR_MALFORMED,
+                      "has line ends that are CR alone: convert them to LF (tr '\\r' '\\n')");
+    }
     if (!is_readable(r->field)) {
         return refuse(r, DPOT_ERR_MALFORMED,
                       "is not text in UTF-8: give a CSV file (a name that ends in .npy is read as "

@@ -455,8 +455,9 @@ dpot_status curves_draw(const struct curves *curves, struct picture_size *size, 
     dpot_status status = check(curves, error);
     if (status == DPOT_OK && !set_axes(&d, &n_missing)) {
         status = dpot_error_set(error, DPOT_ERR_RANGE,
-                                "no value can be drawn: a curve needs finite numbers, above 0 on "
-                                "a logarithmic axis");
+                                "no value can be drawn: a curve needs finite numbers of at most "
+                                "%g, above 0 on a logarithmic axis",
+                                PICTURE_VALUE_MAX);
     }
     if (n_left_out) {
         *n_left_out = n_missing;

@@ -71,13 +71,32 @@ void picture_fail(struct picture *picture, dpot_status status, const char *forma
     picture->status = status;
 }
 
+static bool fits(double width, double height)
+{
+    return width >= 1 && height >= 1 && width <= PICTURE_SIDE_MAX && height <= PICTURE_SIDE_MAX &&
+           width * height <= (double)PICTURE_PIXELS_MAX;
+}
+
+/* The widest that a page of these proportions may be, in pixels. */
+static double widest(const struct picture_page *page)
+{
+    const double by_pixels = sqrt((double)PICTURE_PIXELS_MAX / (page->width * page->height));
+    const double by_side = PICTURE_SIDE_MAX / fmax(page->width, page->height);
+    return floor(page->width * fmin(by_pixels, by_side));
+}
+
 static dpot_status check_page(const struct picture_page *page, struct picture_size *size,
                               struct dpot_error *error)
 {
     const double width = ceil(page->width * page->scale - 1e-6);
     const double height = ceil(page->height * page->scale - 1e-6);
-    if (!(width >= 1 && height >= 1 && width <= PICTURE_SIDE_MAX && height <= PICTURE_SIDE_MAX &&
-          width * height <= (double)PICTURE_PIXELS_MAX)) {
+    if (!fits(width, height) && page->scale > 1 && fits(page->width, page->height)) {
+        return dpot_error_set(error, DPOT_ERR_ARGUMENT,
+                              "the picture would have %.0f x %.0f pixels, at most %d a side and "
+                              "%zu in all: this one may be %.0f wide",
+                              width, height, PICTURE_SIDE_MAX, PICTURE_PIXELS_MAX, widest(page));
+    }
+    if (!fits(width, height)) {
         return dpot_error_set(error, DPOT_ERR_TOO_LARGE,
                               "the picture would have %.0f x %.0f pixels: at most %d a side and "
                               "%zu in all; draw it smaller",

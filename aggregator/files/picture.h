@@ -87,7 +87,7 @@ DPOT_WARN_UNUSED dpot_status picture_check_marks(const char *path, size_t n, con
                                                  struct dpot_error *error);
 
 /* Begins a picture on white. DPOT_ERR_ARGUMENT as picture_check_path, DPOT_ERR_TOO_LARGE above
- * PICTURE_SIDE_MAX or PICTURE_PIXELS_MAX, DPOT_ERR_MEMORY, DPOT_ERR_IO; *picture is NULL then. */
+ * PICTURE_SIDE_MAX or PICTURE_PIXELS_MAX, DPOT_ERR_ARGUMENT when only the scale makes it so, DPOT_ERR_MEMORY, DPOT_ERR_IO; *picture is NULL then. */
 DPOT_WARN_UNUSED dpot_status picture_open(const struct picture_page *page, struct picture **picture,
                                           struct dpot_error *error);
 

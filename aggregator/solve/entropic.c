@@ -89,8 +89,8 @@ static dpot_status check_lambda(double lambda, struct dpot_error *error)
 {
     if (!(lambda >= DBL_MIN && lambda <= DBL_MAX)) {
         return dpot_error_set(error, DPOT_ERR_RANGE,
-                              "lambda is %g: it must be positive, in the units of the cost",
-                              lambda);
+                              "lambda is %g: give at least %.2g, in the units of the cost", lambda,
+                              DBL_MIN);
     }
     return DPOT_OK;
 }
@@ -206,7 +206,7 @@ static dpot_status check_cost(struct entropic *e, double *largest, struct dpot_e
     if (!(*largest <= COST_MAX && *largest / e->options.lambda <= ENTROPIC_RATIO_MAX)) {
         return dpot_error_set(error, DPOT_ERR_RANGE,
                               "the largest |cost| is %g and lambda %g: costs are finite, at most "
-                              "%g and at most %g lambda",
+                              "%g and at most %g lambda: give a larger lambda, or scale the costs",
                               *largest, e->options.lambda, COST_MAX, ENTROPIC_RATIO_MAX);
     }
     return DPOT_OK;

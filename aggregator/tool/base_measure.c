@@ -251,10 +251,16 @@ static void take_result(struct base_measure_job *job, const struct mirror_descen
                  solve_outcome_name(is_converged ? SOLVE_CONVERGED : result->outcome));
     run_put_number(run, "best_objective", result->best_objective);
     run_put_number(run, "average_objective", result->average_objective);
-    if (job->objective > job->uniform_objective) {
+    if (job->objective > job->uniform_objective && is_converged) {
+        run_warn(
+            run,
+            "the best uniform measure is better still, by less than --gap (objective %.12g, not "
+            "%.12g): lower --gap, or use --method uniform",
+            job->uniform_objective, job->objective);
+    } else if (job->objective > job->uniform_objective) {
         run_warn(run,
-                 "after %zu iteration%s the best uniform measure is still better (objective %.6g, "
-                 "not %.6g): allow more with --max-iterations, or use --method uniform",
+                 "after %zu iteration%s the best uniform measure is still better (objective %.9g, "
+                 "not %.9g): allow more with --max-iterations, or use --method uniform",
                  result->iterations, DPOT_S(result->iterations), job->uniform_objective,
                  job->objective);
     }

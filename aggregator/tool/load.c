@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "model/measure.h"
 #include "ot/cost.h"
+#include "solve/entropic.h"
 #include "tool/options.h"
 
 #include <math.h>
@@ -303,6 +304,20 @@ dpot_status cost_load(struct run *run, const char *x_name, const char *v_name, s
     array_release(&x);
     array_release(&v);
     return status == DPOT_OK ? measure_cost(run, cost) : status;
+}
+
+dpot_status cost_check_lambda(struct run *run, const struct cost *cost, double lambda)
+{
+    double largest = 0;
+    for (size_t i = 0; i < cost->n_rows * cost->n_cols; i++) {
+        largest = fmax(largest, fabs(cost->values[i]));
+    }
+    return !(lambda > 0) || largest / lambda <= ENTROPIC_RATIO_MAX
+               ? DPOT_OK
+               : dpot_error_set(&run->error, DPOT_ERR_RANGE,
+                                "the largest |cost| is %g and lambda %g: costs are at most %g "
+                                "lambda: give a larger lambda, or scale the costs",
+                                largest, lambda, ENTROPIC_RATIO_MAX);
 }
 
 dpot_status cost_of_campaign(struct run *run, const struct dpot_campaign *campaign,

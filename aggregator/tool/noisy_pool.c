@@ -110,7 +110,8 @@ static dpot_status find_scale(struct run *run, const struct noisy_pool *pool, do
 {
     double option = 0, side = 0;
     const bool has_side = json_is_number(json_object_get(pool->side, "scale"));
-    dpot_status status = option_positive(run, "scale", DPOT_NOISE_SCALE_MAX, &option);
+    dpot_status status =
+        option_number(run, "scale", 1 / DPOT_NOISE_SCALE_MAX, DPOT_NOISE_SCALE_MAX, &option);
     if (status == DPOT_OK && has_side) {
         status = json_get_number(pool->side, "side file", "scale", 1 / DPOT_NOISE_SCALE_MAX,
                                  DPOT_NOISE_SCALE_MAX, &side, &run->error);

@@ -4,6 +4,7 @@
 #include "tool/conflict.h"
 
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,7 +159,12 @@ dpot_status option_positive(struct run *run, const char *name, double most, doub
     if (!text) {
         return DPOT_OK;
     }
-    if (!parse_number(text, &value) || !(value > 0 && value <= most)) {
+    const bool is_number = parse_number(text, &value);
+    if (is_number && value > 0 && value < DBL_MIN) { /* too few digits to compute with */
+        return RUN_USAGE(run, "--%s is %.40s: give at least %.2g, at most %g", name, text, DBL_MIN,
+                         most);
+    }
+    if (!is_number || !(value > 0 && value <= most)) {
         return RUN_USAGE(run, "--%s is %.40s: give a number above 0, at most %g", name, text, most);
     }
     *out = value;

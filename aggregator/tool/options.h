@@ -20,7 +20,7 @@ bool option_is_given(const struct run *run, const char *name);
 DPOT_WARN_UNUSED dpot_status option_require(struct run *run, const char *name, const char *what,
                                             const char **out);
 
-/* A finite number in (0, most]. */
+/* A finite number in (0, most]; subnormal ones, below 2.2e-308, are refused too. */
 DPOT_WARN_UNUSED dpot_status option_positive(struct run *run, const char *name, double most,
                                              double *out);
 

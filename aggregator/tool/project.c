@@ -263,6 +263,9 @@ static dpot_status allocate(struct projection_job *job)
 static dpot_status load_inputs(struct projection_job *job)
 {
     dpot_status status = job->has_cost ? cost_load(job->run, "x", "v", &job->cost) : DPOT_OK;
+    if (status == DPOT_OK && job->has_cost) {
+        status = cost_check_lambda(job->run, &job->cost, job->lambda);
+    }
     if (status == DPOT_OK) {
         status = load_weights(job->run, "mu", job->cost.n_rows, &job->mu);
     }

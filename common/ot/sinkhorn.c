@@ -65,8 +65,8 @@ static dpot_status check_cost(const double *cost, size_t n_rows, size_t n_cols, 
     }
     if (!(lambda >= DBL_MIN && lambda <= DBL_MAX)) {
         return dpot_error_set(error, DPOT_ERR_RANGE,
-                              "lambda is %g: it must be positive, in the units of the cost",
-                              lambda);
+                              "lambda is %g: give at least %.2g, in the units of the cost", lambda,
+                              DBL_MIN);
     }
     for (size_t i = 0; i < n_rows * n_cols; i++) {
         if (!(fabs(cost[i]) / lambda <= 1e15 && fabs(cost[i]) <= COST_MAX)) {

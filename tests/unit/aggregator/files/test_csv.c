@@ -127,6 +127,14 @@ Test(csv, binary_first_line_is_no_header)
     expect_refused(DPOT_ERR_MALFORMED, "a,\xFF\n1,2\n", "line 1, column 2");
 }
 
+Test(csv, line_ends_of_cr_alone_are_named)
+{
+    expect_refused(DPOT_ERR_MALFORMED, "1,2\r3,4\r",
+                   "line ends that are CR alone: convert them to LF");
+    expect_refused(DPOT_ERR_MALFORMED, "a,b\r3,4\r", "line ends that are CR alone");
+    expect_refused(DPOT_ERR_MALFORMED, "1\r2", "line ends that are CR alone");
+}
+
 Test(csv, nul_bytes_are_refused)
 {
     struct array array;

@@ -348,5 +348,5 @@ Test(heatmap, shapes_and_boxes_that_make_no_sense_are_refused)
     expect_refused(&h, DPOT_ERR_ARGUMENT, ".png or .svg");
     h = one_hot("a.png", 0, 0);
     h.caption.scale = 100;
-    expect_refused(&h, DPOT_ERR_TOO_LARGE, "pixels");
+    expect_refused(&h, DPOT_ERR_ARGUMENT, "pixels");
 }

@@ -117,6 +117,20 @@ Test(picture, unknown_formats_are_refused)
     expect_refused("png", 10, 10, DPOT_ERR_ARGUMENT, "ends in .png or .svg");
 }
 
+Test(picture, a_scale_beyond_the_limits_is_refused_with_the_width_that_goes)
+{
+    struct picture *picture = NULL;
+    struct dpot_error error = {""};
+    struct picture_page page = {folder_path("a.svg"), NULL, 900, 900, 20000. / 900};
+    cr_assert_eq(picture_open(&page, &picture, &error), DPOT_ERR_ARGUMENT);
+    cr_assert_not_null(strstr(error.text, "this one may be 11585 wide"), "%s", error.text);
+    page.scale = 11585. / 900;
+    cr_assert_eq(picture_open(&page, &picture, &error), DPOT_OK, "%s", error.text);
+    picture_abandon(picture);
+    page.scale = 11586. / 900;
+    cr_assert_eq(picture_open(&page, &picture, &error), DPOT_ERR_ARGUMENT);
+}
+
 Test(picture, sizes_beyond_the_limits_are_refused)
 {
     expect_refused("a.png", 20001, 10, DPOT_ERR_TOO_LARGE, "20001 x 10 pixels");

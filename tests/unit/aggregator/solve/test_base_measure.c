@@ -267,3 +267,15 @@ Test(base_measure, explains_itself)
     expect_exit("base-measure --help", 0,
                 "lower_bound (a proof that no base measure has a smaller objective");
 }
+
+Test(base_measure, a_run_that_ended_by_the_gap_is_not_told_to_go_on)
+{
+    struct process p;
+    write_text("swap.csv", "0,1\n1,0\n");
+    process_run(&p, "base-measure --cost swap.csv --epsilon 1 --gap 0.01 --out m.csv --quiet");
+    cr_assert_eq(p.exit_code, 0, "%s", p.err);
+    cr_assert_not_null(strstr(p.out, "converged"), "%s", p.out);
+    cr_assert_not_null(strstr(p.err, "better still, by less than --gap (objective 0.26894142137, "),
+                       "%s", p.err);
+    cr_assert_null(strstr(p.err, "max-iterations"), "%s", p.err);
+}

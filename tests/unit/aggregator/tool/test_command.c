@@ -134,3 +134,11 @@ Test(command, files_that_cannot_be_written_are_exit_code_6)
     write_text("c.csv", "0,1\n1,0\n");
     expect_exit("ot --cost c.csv --exact --plan no/such/folder.npy", 6, "no/such/folder.npy");
 }
+
+Test(command, a_picture_too_wide_is_a_wrong_option_with_the_width_that_goes)
+{
+    write_text("curve.csv", "0,1\n1,2\n");
+    expect_exit("plot curves --in curve.csv --width 20000 --out c.svg", 2, "this one may be ");
+    write_text("huge.csv", "0,1e308\n1,-1e308\n");
+    expect_exit("plot curves --in huge.csv --out c.svg", 3, "finite numbers of at most 1e+300");
+}

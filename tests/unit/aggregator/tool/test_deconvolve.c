@@ -275,3 +275,10 @@ Test(deconvolve_tool, deconvolves_the_pool_of_a_simulated_campaign)
     array_release(&points);
     array_release(&weights);
 }
+
+Test(deconvolve_tool, a_scale_out_of_range_is_a_wrong_option)
+{
+    expect_exit(
+        "deconvolve --pool pool.csv --mechanism laplace --scale 1e-300 --support 3 --out x.csv", 2,
+        "--scale is 1e-300: give a number from 1e-100 to 1e+100");
+}

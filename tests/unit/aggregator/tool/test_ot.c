@@ -139,3 +139,13 @@ Test(ot, a_zero_vector_under_cosine_gets_a_warning_with_its_row)
     process_run(&p, "ot --x u.csv --y u.csv --metric l1 --exact");
     cr_assert_str_empty(p.err);
 }
+
+Test(ot, a_lambda_is_refused_by_itself_or_with_the_costs)
+{
+    expect_exit("ot " POINTS " --lambda 1e-320", 2, "--lambda is 1e-320: give at least 2.2e-308");
+    expect_exit("ot " POINTS " --lambda 0", 2, "--lambda is 0: give a number above 0");
+    expect_exit(
+        "ot " POINTS " --lambda 1e-300", 3,
+        "the largest |cost| is 4 and lambda 1e-300: costs are finite, at most 1e+300 and at "
+        "most 1e+15 lambda: give a larger lambda");
+}

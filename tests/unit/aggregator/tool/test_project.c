@@ -354,3 +354,15 @@ Test(project, points_of_wrong_dimension_are_refused)
                 "row 1 is 0.5: ring positions");
 #undef TAIL
 }
+
+Test(project, a_lambda_that_is_too_small_for_the_costs_is_refused_before_sweeping)
+{
+    write_text("cost.csv", "0,4\n3,1\n");
+    write_text("mu.csv", "0.5\n0.5\n");
+#define HEAD "project --mu mu.csv --cost cost.csv --base-measure uniform --epsilon 1 --out q.npy "
+    expect_exit(HEAD "--lambda 1e-300", 3, "the largest |cost| is 4 and lambda 1e-300");
+    expect_exit(HEAD "--lambda 1e-300 --iterations 3", 3, "give a larger lambda");
+    expect_exit(HEAD "--lambda 1e-320", 2, "give at least 2.2e-308");
+    json_decref(expect_json(HEAD "--lambda 1e-10", 0));
+#undef HEAD
+}
