@@ -42,7 +42,7 @@ struct service_look {
     bool is_quick; /* pools are left out: reading them takes long when they are large */
 };
 
-/* Looks at everything service_open needs, changes nothing and goes on after a fault: keys, tokens,
+/* Looks at everything service_open needs, changes nothing of it and goes on after a fault: keys, tokens,
  * certificate, address, the store, whether it takes writes, its campaigns, artifacts and pools. A server
  * may be running. DPOT_ERR_MEMORY: nothing was looked at. For `dpotd doctor`. */
 DPOT_WARN_UNUSED dpot_status service_check(const struct config *config,

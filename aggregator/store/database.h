@@ -39,6 +39,9 @@ DPOT_WARN_UNUSED dpot_status database_end(struct database *database, dpot_status
                                           struct dpot_error *error);
 void database_roll_back(struct database *database);
 
+/* The file's whole path; empty for one in memory. Borrowed. */
+const char *database_path(const struct database *database);
+
 /* The row number that the last INSERT gave. */
 int64_t database_last_row(const struct database *database);
 
@@ -52,7 +55,6 @@ enum statement {
     STATEMENT_COMMIT,
     STATEMENT_ROLLBACK,
     STATEMENT_PROBE,
-    STATEMENT_TRY_WRITE,
     STATEMENT_ADD_REVISION,
     STATEMENT_GET_STATE,
     STATEMENT_CLOSE_OTHERS,

@@ -33,6 +33,12 @@ int64_t database_last_row(const struct database *database)
     return sqlite3_last_insert_rowid(database->db);
 }
 
+const char *database_path(const struct database *database)
+{
+    const char *path = sqlite3_db_filename(database->db, "main");
+    return path ? path : "";
+}
+
 static dpot_status status_of(int code)
 {
     switch (code & 0xff) {

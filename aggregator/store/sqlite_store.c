@@ -81,40 +81,43 @@ static dpot_status open_store(const char *path, enum store_use use, struct store
     return DPOT_OK;
 }
 
+/* Changes the row that is there for it, and commits that or rolls the change back. */
+static dpot_status probe(struct sqlite_store *s, bool commits, struct dpot_error *error)
+{
+    dpot_status status = database_begin(s->database, error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    if (!query_run(
+            query_start(s->database, STATEMENT_PROBE, "UPDATE probe SET n = n + 1 WHERE id = 1"))) {
+        status = database_fail(s->database, "writing", error);
+    }
+    if (status == DPOT_OK && !commits) {
+        database_roll_back(s->database);
+        return status;
+    }
+    return database_end(s->database, status, error);
+}
+
 /* After a failed append the change is committed, so that a disk that is full stays "not ready"
  * until it is not; otherwise it is rolled back and costs no sync. */
 static dpot_status check_store(struct store *store, struct dpot_error *error)
 {
     struct sqlite_store *s = sqlite_store_lock(store);
-    dpot_status status = database_begin(s->database, error);
-    if (status == DPOT_OK) {
-        if (!query_run(query_start(s->database, STATEMENT_PROBE,
-                                   "UPDATE probe SET n = n + 1 WHERE id = 1"))) {
-            status = database_fail(s->database, "writing", error);
-        }
-        if (status == DPOT_OK && !s->has_write_failed) {
-            database_roll_back(s->database);
-        } else {
-            status = database_end(s->database, status, error);
-            s->has_write_failed = status != DPOT_OK;
-        }
-    }
+    const bool commits = s->has_write_failed;
+    const dpot_status status = probe(s, commits, error);
+    s->has_write_failed = commits && status != DPOT_OK;
     sqlite_store_unlock(s);
     return status;
 }
 
-/* Far more than the pages that SQLite keeps in memory (2 MiB): it has to write the others to its log,
- * before the end of the transaction. Random, because some file systems store zeros without space. */
 static dpot_status try_write(struct store *store, struct dpot_error *error)
 {
     struct sqlite_store *s = sqlite_store_lock(store);
-    dpot_status status = database_begin(s->database, error);
-    if (status == DPOT_OK) {
-        if (!query_run(query_start(s->database, STATEMENT_TRY_WRITE,
-                                   "UPDATE probe SET n = randomblob(4194304) WHERE id = 1"))) {
-            status = database_fail(s->database, "writing", error);
-        }
-        database_roll_back(s->database);
+    const char *path = database_path(s->database);
+    dpot_status status = probe(s, true, error);
+    if (status == DPOT_OK && path[0] != '\0') {
+        status = sqlite_room_try(path, error);
     }
     sqlite_store_unlock(s);
     return status;

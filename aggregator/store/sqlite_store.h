@@ -44,6 +44,9 @@ void sqlite_lock_release(struct sqlite_lock *lock);
 /* DPOT_ERR_IO: the file has a second hard link. */
 DPOT_WARN_UNUSED dpot_status sqlite_lock_check_names(const char *path, struct dpot_error *error);
 
+/* sqlite_room.c: writes some MiB beside PATH, for a moment. DPOT_ERR_IO. */
+DPOT_WARN_UNUSED dpot_status sqlite_room_try(const char *path, struct dpot_error *error);
+
 /* The state of a revision, under the lock. DPOT_ERR_NOT_FOUND. */
 DPOT_WARN_UNUSED dpot_status sqlite_store_get_state(struct sqlite_store *s, const uint8_t *hash,
                                                     enum revision_state *state,

@@ -79,8 +79,8 @@ DPOT_WARN_UNUSED dpot_status store_open_existing(const char *url, struct store *
 /* Cheap liveness check: a read, and that writing is possible; after a failed append, a write. */
 DPOT_WARN_UNUSED dpot_status store_check(struct store *store, struct dpot_error *error);
 
-/* Really writes some MiB to the disk and takes them back: nothing is changed. DPOT_ERR_IO with a remedy:
- * the disk is full, or a file at its limit; DPOT_ERR_BUSY. */
+/* Really writes: a row that is there for this, and some MiB beside the store that are gone at once.
+ * DPOT_ERR_IO with a remedy: the disk is full, or a file at its limit; DPOT_ERR_BUSY. */
 DPOT_WARN_UNUSED dpot_status store_try_write(struct store *store, struct dpot_error *error);
 
 /* Adds a draft revision with its signed bytes. DPOT_ERR_EXISTS: hash or (id, revision) is there. */

@@ -445,7 +445,7 @@ Test(dpotd, the_doctor_sees_a_store_that_cannot_grow)
     const pid_t child = serve(url, sizeof url);
     file_limit = 1000000;
     cr_assert_eq(doctor(), 6, "%s", err);
-    expect_sentence("writing failed in the store");
+    expect_sentence("does not take 4 MiB more");
     file_limit = RLIM_INFINITY;
     cr_assert_eq(doctor(), 0, "%s", err);
     cr_assert_eq(kill(child, SIGTERM), 0);

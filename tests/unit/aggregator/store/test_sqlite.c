@@ -404,7 +404,7 @@ Test(sqlite, an_artifact_that_is_missing_is_told_once_with_its_newest_job)
     store_close(store);
 }
 
-Test(sqlite, a_write_that_is_tried_finds_a_full_disk_and_changes_nothing)
+Test(sqlite, a_write_that_is_tried_finds_a_disk_without_room)
 {
     struct rig rig;
     struct rlimit limit, unlimited;
