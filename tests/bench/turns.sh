@@ -33,9 +33,11 @@ build_side() {
     build=${2:-}
     if [ -z "$build" ]; then
         build=build/bench
-        cmake --preset release -B "$build" -DDPOT_BUILD_TESTS=ON >"$folder/build.log" 2>&1 &&
-            cmake --build "$build" --target "$1" >>"$folder/build.log" 2>&1 ||
-            { cat "$folder/build.log" >&2 && fail "$1 could not be built"; }
+        if ! { cmake --preset release -B "$build" -DDPOT_BUILD_TESTS=ON &&
+            cmake --build "$build" --target "$1"; } >"$folder/build.log" 2>&1; then
+            cat "$folder/build.log" >&2
+            fail "$1 could not be built"
+        fi
     fi
     [ -x "$build/bin/$1" ] || fail "there is no $build/bin/$1: build the target $1 there"
     ours=$build/bin/$1
@@ -58,7 +60,8 @@ open_sides() {
 ask() {
     answer=
     if [ "$1" = ours ]; then
-        printf '%s\n' "$2" >&3 && read -r answer <&4 || fail "our side ended at: $2"
+        printf '%s\n' "$2" >&3
+        read -r answer <&4 || fail "our side ended at: $2"
     elif [ -n "$theirs_pid" ]; then
         { printf '%s\n' "$2" >&5 && read -r answer <&6; } 2>/dev/null ||
             answer="absent (it ended: $(tail -n 1 "$folder/peers.log"))"
