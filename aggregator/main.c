@@ -2,6 +2,7 @@
  * init.h. */
 #include "base/clock.h"
 #include "base/crypto.h"
+#include "base/descriptors.h"
 #include "files/json.h"
 #include "init.h"
 #include "service.h"
@@ -458,6 +459,7 @@ static int run_command(const struct command_row *command, int n, char **argument
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
+    dpot_descriptors_hold();
     (void)umask(S_IRWXG | S_IRWXO);
     (void)signal(SIGXFSZ, SIG_IGN); /* a file at its limit fails the write, as a full disk does */
     if (dpot_init() != DPOT_OK) {

@@ -44,10 +44,15 @@ dpot_status dpot_client_end(dpot_client *client, dpot_status status)
     return status;
 }
 
-int64_t dpot_client_time(const dpot_client *client)
+int64_t dpot_client_clock(const dpot_client *client)
 {
     const struct dpot_clock *clock = client->config.clock;
-    return dpot_journal_time(&client->journal, clock->now(clock->ctx));
+    return clock->now(clock->ctx);
+}
+
+int64_t dpot_client_time(const dpot_client *client)
+{
+    return dpot_journal_time(&client->journal, dpot_client_clock(client));
 }
 
 dpot_status dpot_client_lock(dpot_client *client)
@@ -112,6 +117,9 @@ static const char *find_mistake(const struct dpot_client_config *config)
     if (!config->keystore_key && config->keystore_key_len != 0) {
         return "config.keystore_key is NULL beside a length: the key could not be fetched?";
     }
+    if (config->counter && !config->counter->read != !config->counter->advance) {
+        return "config.counter has one function of two: give read and advance, or neither";
+    }
     if (config->request_timeout_ms == 0) {
         return "config.request_timeout_ms is 0: choose at least 1, 30000 for instance";
     }
@@ -156,8 +164,8 @@ static void init_parts(dpot_client *client)
         config->clock = dpot_clock_system();
     }
     dpot_journal_init(&client->journal, config->filesystem, config->allocator, config->counter,
-                      config->keystore_key, config->keystore_key_len, config->send_delay_ms,
-                      config->accountant);
+                      config->clock, config->keystore_key, config->keystore_key_len,
+                      config->send_delay_ms, config->accountant);
     config->keystore_key = NULL; /* the journal has derived its own: the caller may wipe this */
     client->campaigns =
         (struct dpot_campaigns){.filesystem = config->filesystem,

@@ -27,6 +27,10 @@ struct dpot_client {
  * off goes on here). Under the lock. */
 DPOT_WARN_UNUSED dpot_status dpot_client_load_consent(dpot_client *client);
 
+/* DPOT_ERR_CONSENT when the mark of a withdrawal is there now: it needs no lock, so that it may have
+ * come since ours was taken. Changes nothing. */
+DPOT_WARN_UNUSED dpot_status dpot_client_look_for_withdrawal(dpot_client *client);
+
 /* Lays the file ready that withdrawing renames; without it withdrawing needs a new name. Under the
  * lock. */
 void dpot_client_prepare_consent(dpot_client *client);
@@ -50,6 +54,10 @@ void dpot_client_forget_error(dpot_client *client);
 /* The end of every public call: a failure without a sentence gets the one of the status table.
  * Returns `status`. */
 dpot_status dpot_client_end(dpot_client *client, dpot_status status);
+
+/* The clock as it is; sending, waiting and the server's keys go by it, everything that is charged goes
+ * by device time. */
+int64_t dpot_client_clock(const dpot_client *client);
 
 /* Device time: max(clock, latest time in the ledger). */
 int64_t dpot_client_time(const dpot_client *client);

@@ -5,10 +5,14 @@
  *   (no file) -----------> "consent" ----------> "withdrawn" ---------> "consent"
  *
  * The mark is durable before anything is dropped, so that a crash in between cannot leave a device
- * that goes on: whoever takes the lock next finds the mark and completes the withdrawal. */
+ * that goes on: whoever takes the lock next finds the mark and completes the withdrawal.
+ *
+ * A rename is atomic: the mark needs neither the lock, which a slow server can keep from us, nor a
+ * ledger that can be read. The uploader looks for it before each POST. */
 #include "client.h"
 #include "files.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define CONSENT_NAME "consent"
@@ -34,6 +38,14 @@ dpot_status dpot_client_load_consent(dpot_client *client)
         status = dpot_journal_withdraw(journal, dpot_client_time(client));
     }
     return status;
+}
+
+dpot_status dpot_client_look_for_withdrawal(dpot_client *client)
+{
+    bool is_marked = false;
+    const dpot_status status =
+        dpot_file_exists(client->journal.filesystem, WITHDRAWN_NAME, &is_marked);
+    return status == DPOT_OK && is_marked ? DPOT_ERR_CONSENT : status;
 }
 
 dpot_status dpot_client_check_consent(dpot_client *client)
@@ -68,7 +80,6 @@ static dpot_status make_mark(const struct dpot_filesystem *fs)
     return status;
 }
 
-/* Under the lock. */
 static dpot_status mark_withdrawn(const struct dpot_filesystem *fs)
 {
     dpot_status status = fs->rename(fs->ctx, CONSENT_NAME, WITHDRAWN_NAME);
@@ -80,7 +91,7 @@ static dpot_status mark_withdrawn(const struct dpot_filesystem *fs)
 
 /* ---- withdrawing ---- */
 
-/* Both files, or at least the lock: the mark needs no more. */
+/* Both files, or at least the lock: then no exchange of another process goes on. */
 static dpot_status lock_for_withdrawal(dpot_client *client, dpot_status *opened)
 {
     const struct dpot_filesystem *fs = client->journal.filesystem;
@@ -88,16 +99,22 @@ static dpot_status lock_for_withdrawal(dpot_client *client, dpot_status *opened)
     return *opened == DPOT_OK || *opened == DPOT_ERR_BUSY ? *opened : fs->lock(fs->ctx);
 }
 
+static dpot_status explain_mark(struct dpot_error *error, dpot_status marked, const char *rest)
+{
+    return dpot_error_set(error, marked,
+                          "the file \"" WITHDRAWN_NAME "\": %s. Consent may still count as given: "
+                          "new reports may be made; %s. Withdraw again when that is mended",
+                          dpot_status_text(marked), rest);
+}
+
 /* The sentence says what is left: a mark that may not last, or reports that are not wiped. */
 static dpot_status explain(dpot_client *client, dpot_status marked, dpot_status dropped)
 {
     struct dpot_journal *journal = &client->journal;
     if (marked != DPOT_OK) {
-        return dpot_error_set(
-            &client->error, marked,
-            "the file \"" WITHDRAWN_NAME "\": %s. Consent may still count as given: new reports "
-            "may be made; what waited to be sent was %s. Withdraw again when that is mended",
-            dpot_status_text(marked), dropped == DPOT_OK ? "dropped" : "not dropped");
+        return explain_mark(&client->error, marked,
+                            dropped == DPOT_OK ? "what waited to be sent was dropped"
+                                               : "what waited to be sent was not dropped");
     }
     if (dropped != DPOT_OK) {
         const bool has_cause = dropped == DPOT_ERR_POISONED && journal->is_poisoned;
@@ -118,29 +135,88 @@ static dpot_status refuse_without_ledger(dpot_client *client)
                           client->journal.why_exhausted);
 }
 
+/* Somebody else has the folder: the mark alone must do. */
+static dpot_status explain_busy(dpot_client *client, dpot_status marked)
+{
+    if (marked != DPOT_OK) {
+        return explain_mark(&client->error, marked, "what waited to be sent was not dropped");
+    }
+    return dpot_error_set(&client->error, DPOT_ERR_BUSY,
+                          "consent is withdrawn: no sending begins any more. Another process is "
+                          "using the folder, and what it sends just now may still arrive. Withdraw "
+                          "again to wipe what waits and to be sure that nothing is on its way");
+}
+
+static dpot_status drop_what_waits(dpot_client *client, dpot_status opened)
+{
+    struct dpot_journal *journal = &client->journal;
+    return opened == DPOT_OK && !journal->is_exhausted
+               ? dpot_journal_withdraw(journal, dpot_client_time(client))
+               : opened;
+}
+
 dpot_status dpot_client_withdraw(dpot_client *client)
 {
     if (!client) {
         return DPOT_ERR_ARGUMENT;
     }
     dpot_client_forget_error(client);
-    dpot_status dropped = DPOT_OK;
-    dpot_status status = lock_for_withdrawal(client, &dropped);
-    if (status != DPOT_OK) {
-        return dpot_client_end(client, status);
-    }
     struct dpot_journal *journal = &client->journal;
     const dpot_status marked = mark_withdrawn(journal->filesystem);
     client->is_withdrawn = client->is_withdrawn || marked == DPOT_OK;
-    if (dropped == DPOT_OK && !journal->is_exhausted) {
-        dropped = dpot_journal_withdraw(journal, dpot_client_time(client));
+    dpot_status opened = DPOT_OK;
+    dpot_status status = lock_for_withdrawal(client, &opened);
+    if (status == DPOT_ERR_BUSY) {
+        return dpot_client_end(client, explain_busy(client, marked));
     }
-    dpot_journal_unlock(journal);
+    const dpot_status dropped = status == DPOT_OK ? drop_what_waits(client, opened) : status;
+    if (status == DPOT_OK) {
+        dpot_journal_unlock(journal);
+    }
     status = explain(client, marked, dropped);
     if (status == DPOT_OK && journal->is_exhausted) {
         status = refuse_without_ledger(client);
     }
     return dpot_client_end(client, status);
+}
+
+/* ---- without a client ---- */
+
+/* A mark in a folder of something else would be litter. */
+static dpot_status check_is_install(const struct dpot_filesystem *fs)
+{
+    static const char *const names[] = {CONSENT_NAME, WITHDRAWN_NAME, DPOT_LEDGER_NAME,
+                                        DPOT_SPOOL_NAME, DPOT_KEYS_NAME};
+    bool is_there = false;
+    for (size_t i = 0; !is_there && i < sizeof names / sizeof names[0]; i++) {
+        const dpot_status status = dpot_file_exists(fs, names[i], &is_there);
+        if (status != DPOT_OK) {
+            return DPOT_OK; /* it cannot be told: better a mark too many */
+        }
+    }
+    return is_there ? DPOT_OK : DPOT_ERR_NOT_FOUND;
+}
+
+dpot_status dpot_folder_withdraw(const struct dpot_filesystem *filesystem, char *error_text,
+                                 size_t error_cap)
+{
+    struct dpot_error error = {{0}};
+    if (!filesystem) {
+        return DPOT_ERR_ARGUMENT;
+    }
+    dpot_status status = check_is_install(filesystem);
+    if (status == DPOT_OK) {
+        status = mark_withdrawn(filesystem);
+        if (status != DPOT_OK) {
+            (void)explain_mark(&error, status, "what waited to be sent was not dropped");
+        }
+    } else {
+        (void)dpot_error_set(&error, status, "this folder holds no install: nothing is reported");
+    }
+    if (error_text && error_cap > 0) {
+        (void)snprintf(error_text, error_cap, "%s", error.text);
+    }
+    return status;
 }
 
 dpot_status dpot_client_grant(dpot_client *client)

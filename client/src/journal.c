@@ -7,12 +7,13 @@
 
 void dpot_journal_init(struct dpot_journal *journal, const struct dpot_filesystem *filesystem,
                        const struct dpot_allocator *allocator, const struct dpot_counter *counter,
-                       const uint8_t *keystore_key, size_t keystore_key_len, uint32_t send_delay_ms,
-                       uint32_t accountant)
+                       const struct dpot_clock *clock, const uint8_t *keystore_key,
+                       size_t keystore_key_len, uint32_t send_delay_ms, uint32_t accountant)
 {
     *journal = (struct dpot_journal){.filesystem = filesystem,
                                      .allocator = allocator,
                                      .counter = counter && counter->read ? counter : NULL,
+                                     .clock = clock,
                                      .send_delay_ms = send_delay_ms,
                                      .accountant = accountant};
     dpot_install_init_key(&journal->install, keystore_key, keystore_key_len);
@@ -114,17 +115,15 @@ dpot_status dpot_journal_lock(struct dpot_journal *journal, struct dpot_error *e
     }
     dpot_status status = fs->lock(fs->ctx);
     if (status != DPOT_OK) {
-        return dpot_error_set(error, status, "the folder's lock: %s", dpot_status_text(status));
+        return status == DPOT_ERR_BUSY
+                   ? dpot_error_set(error, status, "another process is using the folder: try again")
+                   : dpot_error_set(error, status, "the folder's lock: %s",
+                                    dpot_status_text(status));
     }
     status = catch_up(journal);
-    if (status == DPOT_ERR_ARGUMENT) {
+    if (status == DPOT_ERR_ARGUMENT && journal->why_refused) {
         dpot_journal_unlock(journal);
-        return dpot_error_set(error, status,
-                              "this install adds up by %s and config.accountant says another: the "
-                              "choice is for life of the folder",
-                              journal->ledger.accountant == DPOT_ACCOUNTANT_ZCDP
-                                  ? "zCDP (DPOT_ACCOUNTANT_ZCDP)"
-                                  : "epsilon and delta (DPOT_ACCOUNTANT_BASIC)");
+        return dpot_error_set(error, status, "%s", journal->why_refused);
     }
     if (status != DPOT_OK) {
         dpot_journal_unlock(journal);
@@ -145,6 +144,28 @@ void dpot_journal_unlock(struct dpot_journal *journal)
 int64_t dpot_journal_time(const struct dpot_journal *journal, int64_t now_ms)
 {
     return now_ms > journal->ledger.latest_ms ? now_ms : journal->ledger.latest_ms;
+}
+
+int64_t dpot_journal_sending_time(int64_t start_ms, int64_t now_ms, uint32_t delay_ms)
+{
+    if (now_ms >= start_ms) {
+        const uint64_t late_ms = (uint64_t)now_ms - (uint64_t)start_ms;
+        return now_ms + (int64_t)(delay_ms - late_ms % delay_ms);
+    }
+    const uint64_t ahead_ms = (uint64_t)start_ms - (uint64_t)now_ms;
+    return now_ms + delay_ms + (int64_t)((ahead_ms - 1) % delay_ms + 1);
+}
+
+void dpot_journal_hold_to_clock(struct dpot_journal *journal, int64_t now_ms)
+{
+    const int64_t latest_ms = now_ms + 2 * (int64_t)journal->send_delay_ms;
+    for (size_t i = 0; i < journal->spool.n_slots; i++) {
+        struct dpot_slot *slot = &journal->spool.slots[i];
+        if (slot->content == DPOT_SLOT_REPORT && slot->due_ms > latest_ms) {
+            slot->due_ms =
+                dpot_journal_sending_time(slot->start_ms, now_ms, journal->send_delay_ms);
+        }
+    }
 }
 
 static enum dpot_key_state charge_state(const struct dpot_journal *journal,

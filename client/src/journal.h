@@ -41,6 +41,7 @@ struct dpot_journal {
     const struct dpot_filesystem *filesystem;
     const struct dpot_allocator *allocator;
     const struct dpot_counter *counter; /* NULL: none */
+    const struct dpot_clock *clock;
     uint32_t send_delay_ms;
     uint32_t accountant; /* what the ledger must add up by, enum dpot_accountant */
     struct dpot_install install;
@@ -50,6 +51,7 @@ struct dpot_journal {
     bool is_loaded;            /* memory says what the disk said when we last let go of the lock */
     bool is_exhausted;         /* (J4) */
     const char *why_exhausted; /* a literal */
+    const char *why_refused;   /* a literal: what the caller gave does not go with this install */
     bool is_poisoned;          /* (J3) */
     const char *poison_file;   /* what failed then: a literal, */
     dpot_status poison_cause;  /* and why */
@@ -60,12 +62,12 @@ struct dpot_journal {
 /* Sets up; touches nothing. The keystore key may be NULL. */
 void dpot_journal_init(struct dpot_journal *journal, const struct dpot_filesystem *filesystem,
                        const struct dpot_allocator *allocator, const struct dpot_counter *counter,
-                       const uint8_t *keystore_key, size_t keystore_key_len, uint32_t send_delay_ms,
-                       uint32_t accountant);
+                       const struct dpot_clock *clock, const uint8_t *keystore_key,
+                       size_t keystore_key_len, uint32_t send_delay_ms, uint32_t accountant);
 void dpot_journal_release(struct dpot_journal *journal);
 
 /* Takes the folder's lock and makes memory agree with the disk (J1). DPOT_OK with `is_exhausted`
- * set when the ledger cannot be trusted. DPOT_ERR_ARGUMENT (another accountant), DPOT_ERR_POISONED, DPOT_ERR_BUSY, DPOT_ERR_IO,
+ * set when the ledger cannot be trusted. DPOT_ERR_ARGUMENT (another accountant, no counter), DPOT_ERR_POISONED, DPOT_ERR_BUSY, DPOT_ERR_IO,
  * DPOT_ERR_MEMORY: the lock is not held and nothing was changed that a later opening would miss. */
 DPOT_WARN_UNUSED dpot_status dpot_journal_lock(struct dpot_journal *journal,
                                                struct dpot_error *error);
@@ -88,6 +90,15 @@ DPOT_WARN_UNUSED dpot_status dpot_journal_open(struct dpot_journal *journal);
 DPOT_WARN_UNUSED dpot_status dpot_journal_read_counter(struct dpot_journal *journal,
                                                        uint64_t *value);
 uint64_t dpot_journal_counter(const struct dpot_journal *journal);
+
+/* The public time of sending of a report whose submit began at `start_ms`, for whoever looks at the
+ * clock at `now_ms`: the first of start + delay, start + 2 delay, ... that is after now. A clock that was
+ * set back behind the start keeps the grid and gives a time of it more than one delay and at most two
+ * from now. Total; delay_ms > 0. */
+int64_t dpot_journal_sending_time(int64_t start_ms, int64_t now_ms, uint32_t delay_ms);
+
+/* After a clock was set back: no report waits longer than two delays for its time of sending. */
+void dpot_journal_hold_to_clock(struct dpot_journal *journal, int64_t now_ms);
 
 /* max(now, latest time in the ledger). */
 int64_t dpot_journal_time(const struct dpot_journal *journal, int64_t now_ms);

@@ -1,6 +1,7 @@
 /* Opening the journal: read, judge, repair (J2), or find that nothing can be believed (J4). */
 #include "base/crypto.h"
 #include "campaigns.h"
+#include "dpot/dpot.h"
 #include "files.h"
 #include "journal.h"
 
@@ -100,10 +101,42 @@ static dpot_status load_ledger(struct dpot_journal *journal)
     return status;
 }
 
-/* One accountant for the life of an install: sums of one unit mean nothing under caps of another. */
-static dpot_status check_accountant(struct dpot_journal *journal)
+uint64_t dpot_journal_counter(const struct dpot_journal *journal)
 {
-    return journal->ledger.accountant == journal->accountant ? DPOT_OK : DPOT_ERR_ARGUMENT;
+    return journal->ledger.counter > journal->spool.counter ? journal->ledger.counter
+                                                            : journal->spool.counter;
+}
+
+static dpot_status refuse(struct dpot_journal *journal, const char *why)
+{
+    journal->why_refused = why;
+    return DPOT_ERR_ARGUMENT;
+}
+
+/* Records written without the counter would be older than it for good, or could be taken back
+ * unnoticed before it is there again. */
+static dpot_status check_counter(struct dpot_journal *journal)
+{
+    return journal->counter || dpot_journal_counter(journal) == 0
+               ? DPOT_OK
+               : refuse(journal,
+                        "this install goes by a hardware counter and none is given: open it "
+                        "with its counter. If that is gone, begin a new folder");
+}
+
+/* One accountant for the life of an install: sums of one unit mean nothing under caps of another.
+ * The same with the counter. */
+static dpot_status check_config(struct dpot_journal *journal)
+{
+    if (journal->ledger.accountant == journal->accountant) {
+        return check_counter(journal);
+    }
+    return refuse(journal,
+                  journal->ledger.accountant == DPOT_ACCOUNTANT_ZCDP
+                      ? "this install adds up by zCDP (DPOT_ACCOUNTANT_ZCDP) and config.accountant "
+                        "says another: the choice is for life of the folder"
+                      : "this install adds up by epsilon and delta (DPOT_ACCOUNTANT_BASIC) and "
+                        "config.accountant says another: the choice is for life of the folder");
 }
 
 /* A spool that is gone, not readable or not of this install is replaced by an empty one: what it
@@ -148,12 +181,6 @@ static const char *find_contradiction(const struct dpot_journal *journal)
     return NULL;
 }
 
-uint64_t dpot_journal_counter(const struct dpot_journal *journal)
-{
-    return journal->ledger.counter > journal->spool.counter ? journal->ledger.counter
-                                                            : journal->spool.counter;
-}
-
 /* (J2), the second half. The counter follows a file that is one ahead: a crash between the sync and
  * the advance. */
 static dpot_status repair(struct dpot_journal *journal)
@@ -173,12 +200,15 @@ static dpot_status repair(struct dpot_journal *journal)
     return status;
 }
 
-/* Carries over what only memory knows about reports that are still there. */
+/* Carries over what only memory knows about reports that are still there. One that this handle meets
+ * for the first time is never due at once: when the work on it ended is not on the disk, and this
+ * opening may be its consequence. */
 static void keep_schedule(struct dpot_journal *journal, const struct dpot_slot *old, size_t n_old)
 {
+    const int64_t now_ms = journal->clock->now(journal->clock->ctx);
     for (size_t i = 0; i < journal->spool.n_slots; i++) {
         struct dpot_slot *slot = &journal->spool.slots[i];
-        slot->due_ms = slot->start_ms + journal->send_delay_ms;
+        slot->due_ms = dpot_journal_sending_time(slot->start_ms, now_ms, journal->send_delay_ms);
         for (size_t j = 0; slot->content == DPOT_SLOT_REPORT && j < n_old; j++) {
             if (old[j].content == DPOT_SLOT_REPORT &&
                 memcmp(old[j].report.id, slot->report.id, sizeof slot->report.id) == 0) {
@@ -215,8 +245,8 @@ static dpot_status check_install(struct dpot_journal *journal)
 /* Each step may find that nothing can be believed; then the rest is left alone. */
 dpot_status dpot_journal_open(struct dpot_journal *journal)
 {
-    static dpot_status (*const steps[])(struct dpot_journal *) = {load_ledger, check_accountant,
-                                                                  check_install, load_spool, judge};
+    static dpot_status (*const steps[])(struct dpot_journal *) = {
+        load_ledger, check_config, check_install, load_spool, check_counter, judge};
     struct dpot_slot *old = journal->spool.slots;
     const size_t n_old = journal->spool.n_slots, cap_old = journal->spool.cap_slots;
     dpot_spool_init(&journal->spool, journal->filesystem, journal->allocator, &journal->install);

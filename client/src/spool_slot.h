@@ -33,13 +33,13 @@ struct dpot_slot {
     struct dpot_slot_name name;
     struct dpot_report report; /* of a REPORT; its values are those below */
     int64_t *values;           /* (n_values of the raw bytes) owned; NULL for 0 */
-    int64_t start_ms;          /* when its submit began, device time */
+    int64_t start_ms;          /* when its submit began, by the clock */
     uint8_t *raw;              /* (raw_len) as on disk; owned */
     size_t raw_len;
     uint64_t offset; /* in the file */
 
     /* In memory only, kept by the uploader. */
-    int64_t due_ms;      /* public time of sending */
+    int64_t due_ms;      /* public time of sending, by the clock */
     int64_t retry_at_ms; /* after a failure; INT64_MIN before the first */
     uint32_t n_failures;
 };

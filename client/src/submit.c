@@ -45,7 +45,8 @@ struct submission {
     struct dpot_key key;
     enum dpot_key_state state;           /* before this submit */
     enum dpot_submit_outcome settled_as; /* 0, or the answer that ends the pipeline early */
-    int64_t start_ms;
+    int64_t start_ms;                    /* device time */
+    int64_t began_ms;                    /* the same by the clock, which sending goes by */
     bool has_lock;
 
     struct dpot_privatizer *privatizer;
@@ -70,7 +71,8 @@ static dpot_status take_lock(struct submission *s)
 {
     const dpot_status status = dpot_client_lock(s->client);
     s->has_lock = status == DPOT_OK;
-    s->start_ms = dpot_client_time(s->client);
+    s->began_ms = dpot_client_clock(s->client);
+    s->start_ms = dpot_journal_time(&s->client->journal, s->began_ms);
     return status;
 }
 
@@ -344,23 +346,14 @@ static dpot_status read_and_privatize(struct submission *s)
 
 /* ---- 6. the spool ---- */
 
-/* The public time of sending: `delay` after the start, or the first later multiple that the work
- * has not already missed. */
-static int64_t sending_time(int64_t start_ms, int64_t end_ms, int64_t delay_ms)
-{
-    const int64_t late_ms = end_ms > start_ms ? end_ms - start_ms : 0;
-    const int64_t n_delays = late_ms / delay_ms + 1;
-    return start_ms + n_delays * delay_ms;
-}
-
 static dpot_status spool_durably(struct submission *s)
 {
     struct dpot_journal *journal = &s->client->journal;
-    const dpot_status status = dpot_journal_spool(journal, &s->key, &s->report, s->start_ms);
+    const dpot_status status = dpot_journal_spool(journal, &s->key, &s->report, s->began_ms);
     if (status == DPOT_OK) {
         struct dpot_slot *slot = &journal->spool.slots[dpot_spool_find(&journal->spool, &s->key)];
-        slot->due_ms =
-            sending_time(s->start_ms, dpot_client_time(s->client), s->client->config.send_delay_ms);
+        slot->due_ms = dpot_journal_sending_time(s->began_ms, dpot_client_clock(s->client),
+                                                 s->client->config.send_delay_ms);
     }
     return status;
 }

@@ -5,7 +5,8 @@
  * (U2) A report is never sent before its public time, never changed, never dropped but by a row of
  *      `rows` below, by the server's receipt, or by age (dpot_journal_settle).
  * (U3) DONE is durable before the report leaves the spool.
- * (U4) Back-off lives in memory only: exponential with full jitter, and the server's Retry-After.
+ * (U4) No POST begins once the mark of a withdrawal is there, though it came while we held the lock.
+ * (U5) Back-off lives in memory only: exponential with full jitter, and the server's Retry-After.
  *
  *            due, not backing off                    answer
  *   REPORT -----------------------> sealed, POSTed ---------> DONE, slot free
@@ -76,8 +77,7 @@ static void note_failure(struct pump *pump, dpot_status status)
 
 static uint32_t time_left_ms(const struct pump *pump)
 {
-    const struct dpot_clock *clock = pump->client->config.clock;
-    const int64_t used_ms = clock->now(clock->ctx) - pump->started_ms;
+    const int64_t used_ms = dpot_client_clock(pump->client) - pump->started_ms;
     if (used_ms <= 0) {
         return pump->deadline_ms;
     }
@@ -90,7 +90,7 @@ static uint32_t request_timeout_ms(const struct pump *pump)
     return left_ms < most_ms ? left_ms : most_ms;
 }
 
-/* When this slot has something to do again; INT64_MAX: never. */
+/* When, by the clock, this slot has something to do again; INT64_MAX: never. */
 static int64_t next_due_ms(const dpot_client *client, const struct dpot_slot *slot)
 {
     if (slot->content == DPOT_SLOT_EMPTY) {
@@ -105,6 +105,24 @@ static int64_t next_due_ms(const dpot_client *client, const struct dpot_slot *sl
     int64_t due_ms = slot->due_ms > slot->retry_at_ms ? slot->due_ms : slot->retry_at_ms;
     due_ms = due_ms > client->quiet_until_ms ? due_ms : client->quiet_until_ms;
     return due_ms;
+}
+
+/* A clock that was set back must not make waits longer than they were meant. */
+static void hold_to_clock(dpot_client *client)
+{
+    struct dpot_spool *spool = &client->journal.spool;
+    const int64_t now_ms = dpot_client_clock(client);
+    const int64_t quiet_ms = now_ms + (int64_t)RETRY_AFTER_MAX_S * 1000;
+    dpot_journal_hold_to_clock(&client->journal, now_ms);
+    for (size_t i = 0; i < spool->n_slots; i++) {
+        struct dpot_slot *slot = &spool->slots[i];
+        if (slot->retry_at_ms > now_ms + BACKOFF_MAX_MS) {
+            slot->retry_at_ms = now_ms + BACKOFF_MAX_MS;
+        }
+    }
+    if (client->quiet_until_ms > quiet_ms) {
+        client->quiet_until_ms = quiet_ms;
+    }
 }
 
 /* Full jitter: a uniform time below base * 2^failures, bounded. */
@@ -122,7 +140,7 @@ static int64_t draw_backoff_ms(uint32_t n_failures)
 
 static void keep(struct pump *pump, struct dpot_slot *slot, uint32_t retry_after_s)
 {
-    const int64_t now_ms = dpot_client_time(pump->client);
+    const int64_t now_ms = dpot_client_clock(pump->client);
     slot->n_failures += slot->n_failures < UINT32_MAX;
     slot->retry_at_ms = now_ms + draw_backoff_ms(slot->n_failures);
     if (retry_after_s > 0) {
@@ -145,10 +163,10 @@ static dpot_status fetch_keys(struct pump *pump)
 static dpot_status refuse_keys(dpot_client *client)
 {
     char now[DPOT_RFC3339_SIZE];
-    dpot_time_format(dpot_client_time(client), now);
+    dpot_time_format(dpot_client_clock(client), now);
     return dpot_error_set(&client->error, DPOT_ERR_SERVER,
-                          "the server publishes no seal key that is valid now: device_time is %s, "
-                          "is the clock right?",
+                          "the server publishes no seal key that is valid now: the clock says %s, "
+                          "is it right?",
                           now);
 }
 
@@ -161,7 +179,7 @@ static dpot_status find_seal_key(struct pump *pump, struct dpot_keys *keys,
     for (;;) {
         const dpot_status status = dpot_campaigns_load_keys(&client->campaigns, keys, NULL);
         if (status == DPOT_OK) {
-            *seal_key = dpot_keys_current(keys, dpot_client_time(client));
+            *seal_key = dpot_keys_current(keys, dpot_client_clock(client));
         } else if (status == DPOT_ERR_IO || status == DPOT_ERR_MEMORY) {
             return status;
         }
@@ -202,6 +220,9 @@ static dpot_status post(struct pump *pump, const struct dpot_slot *slot, struct 
     (void)snprintf(path, sizeof path, "/v1/campaigns/%s/reports", hex);
     dpot_buf_init(&body, DPOT_BATCH_BYTES_MAX, pump->client->config.allocator);
     dpot_status status = seal(pump, slot, &body);
+    if (status == DPOT_OK) {
+        status = dpot_client_look_for_withdrawal(pump->client); /* (U4): last of all */
+    }
     if (status == DPOT_OK) {
         status = dpot_http_post(pump->client, path, body.data, body.len, request_timeout_ms(pump),
                                 receipt, answer);
@@ -257,6 +278,11 @@ static dpot_status send_once(struct pump *pump, struct dpot_slot *slot, bool *ag
     *again = false;
     dpot_buf_init(&receipt, RECEIPT_BYTES_MAX, pump->client->config.allocator);
     const dpot_status status = post(pump, slot, &receipt, &answer);
+    if (status == DPOT_ERR_CONSENT) {
+        pump->is_stopped = true;
+        dpot_buf_release(&receipt);
+        return dpot_client_load_consent(pump->client); /* the slot is gone after this */
+    }
     if (status != DPOT_OK) {
         note_failure(pump, status);
         keep(pump, slot, 0);
@@ -294,10 +320,11 @@ static dpot_status send_due(struct pump *pump)
 {
     dpot_client *client = pump->client;
     struct dpot_spool *spool = &client->journal.spool;
+    hold_to_clock(client);
     for (size_t i = 0; i < spool->n_slots; i++) {
         struct dpot_slot *slot = &spool->slots[i];
         bool again = slot->content == DPOT_SLOT_REPORT &&
-                     next_due_ms(client, slot) <= dpot_client_time(client);
+                     next_due_ms(client, slot) <= dpot_client_clock(client);
         while (again && !pump->is_stopped && time_left_ms(pump) > 0) {
             const dpot_status status = send_once(pump, slot, &again);
             if (status != DPOT_OK) {
@@ -352,9 +379,8 @@ dpot_status dpot_client_pump(dpot_client *client, uint32_t deadline_ms,
     if (!client || (result && result->struct_size == 0)) {
         return DPOT_ERR_ARGUMENT;
     }
-    const struct dpot_clock *clock = client->config.clock;
     struct pump pump = {
-        .client = client, .started_ms = clock->now(clock->ctx), .deadline_ms = deadline_ms};
+        .client = client, .started_ms = dpot_client_clock(client), .deadline_ms = deadline_ms};
     dpot_client_forget_error(client);
     dpot_status status = dpot_http_check(client);
     if (status == DPOT_OK) {

@@ -9,6 +9,11 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
+
+/* withdraw tries again in a folder that somebody else has, for two seconds. */
+#define BUSY_TRIES 20
+#define BUSY_PAUSE_NS 100000000
 
 /* ---- enroll ---- */
 
@@ -17,7 +22,7 @@ enum exit_code run_enroll(const struct options *options, struct failure *failure
     struct session s = {0};
     enum exit_code code = settings_from_options(options, &s.settings, failure);
     if (code == EXIT_DONE) {
-        code = open_folder(&s, options, failure);
+        code = create_folder(&s, options, failure);
     }
     if (code == EXIT_DONE) {
         code = open_client(&s, failure); /* refuses caps that are no caps */
@@ -162,33 +167,79 @@ enum exit_code run_report(const struct options *options, struct failure *failure
 
 /* ---- consent ---- */
 
-static enum exit_code change_consent(const struct options *options, struct failure *failure,
-                                     dpot_status (*change)(dpot_client *client),
-                                     const char *outcome, const char *sentence)
+/* The mark comes before anything that can fail: settings, opening, the lock. */
+static enum exit_code mark_withdrawn(struct session *s, const struct options *options,
+                                     struct failure *failure)
+{
+    char text[400];
+    const enum exit_code code = open_folder(s, options, failure);
+    if (code == EXIT_IO) {
+        return fail(failure, code,
+                    "%s: not a folder that can be written: consent may still count "
+                    "as given. Run dpot-device withdraw again when that is mended",
+                    options->dir);
+    }
+    if (code != EXIT_DONE) {
+        return code;
+    }
+    const dpot_status status = dpot_folder_withdraw(s->files, text, sizeof text);
+    return status == DPOT_OK ? EXIT_DONE : fail_status(failure, status, text);
+}
+
+static enum exit_code drop_what_waits(struct session *s, struct failure *failure)
+{
+    enum exit_code code = settings_read(&s->settings, s->files, failure);
+    if (code == EXIT_DONE) {
+        code = open_client(s, failure);
+    }
+    if (code != EXIT_DONE) {
+        char why[sizeof failure->text];
+        (void)snprintf(why, sizeof why, "%s", failure->text);
+        return fail(failure, code,
+                    "consent is withdrawn and no sending begins any more, but reports that waited "
+                    "are not wiped yet: %.200s. Run dpot-device withdraw again to do it",
+                    why);
+    }
+    const dpot_status status = dpot_client_withdraw(s->client);
+    return status == DPOT_OK ? EXIT_DONE
+                             : fail_status(failure, status, dpot_client_last_error(s->client));
+}
+
+enum exit_code run_withdraw(const struct options *options, struct failure *failure)
+{
+    const struct timespec pause = {.tv_nsec = BUSY_PAUSE_NS};
+    struct session s = {0};
+    enum exit_code code = mark_withdrawn(&s, options, failure);
+    if (code == EXIT_DONE) {
+        code = drop_what_waits(&s, failure);
+    }
+    for (int i = 0; i < BUSY_TRIES && code != EXIT_DONE && failure->status == DPOT_ERR_BUSY; i++) {
+        (void)nanosleep(&pause, NULL);
+        close_client(&s);
+        code = drop_what_waits(&s, failure);
+    }
+    if (code == EXIT_DONE) {
+        say_outcome(options, &s, "withdrawn",
+                    "what waited is dropped, nothing more is reported; what was spent stays");
+    }
+    close_session(&s);
+    return code;
+}
+
+enum exit_code run_grant(const struct options *options, struct failure *failure)
 {
     struct session s = {0};
     enum exit_code code = open_session(&s, options, failure);
     if (code == EXIT_DONE) {
-        const dpot_status status = change(s.client);
+        const dpot_status status = dpot_client_grant(s.client);
         if (status == DPOT_OK) {
-            say_outcome(options, &s, outcome, sentence);
+            say_outcome(options, &s, "granted", "reports are made again");
         } else {
             code = fail_status(failure, status, dpot_client_last_error(s.client));
         }
     }
     close_session(&s);
     return code;
-}
-
-enum exit_code run_withdraw(const struct options *options, struct failure *failure)
-{
-    return change_consent(options, failure, dpot_client_withdraw, "withdrawn",
-                          "what waited is dropped, nothing more is reported; what was spent stays");
-}
-
-enum exit_code run_grant(const struct options *options, struct failure *failure)
-{
-    return change_consent(options, failure, dpot_client_grant, "granted", "reports are made again");
 }
 
 /* ---- status ---- */

@@ -2,6 +2,8 @@
 #include "json.h"
 #include "tool.h"
 
+#include "base/descriptors.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
@@ -26,7 +28,7 @@ static const char help_text[] =
     "\n"
     "Every command takes --json (one JSON object on stdout) and --quiet (no progress).\n"
     "Exit codes: 0 done, 1 internal, 2 usage, 3 bad input, 4 refused for privacy,\n"
-    "6 disk or network, 7 not ready.\n";
+    "6 disk or network, 7 not ready (or another process is using the folder).\n";
 
 static const char enroll_help[] =
     "dpot-device enroll --server URL --campaign ID --pin KEY --dir D\n"
@@ -76,7 +78,9 @@ static const char flush_help[] =
     "\n"
     "Sends what is due, waits for what is not due yet, until nothing is pending or SECONDS (10) "
     "are\n"
-    "over, and tells how every report ended. Exit code 0: all are answered and count; 3: the "
+    "over (the public time of sending, 2 s away, is always waited for), and tells how every "
+    "report\n"
+    "ended. Exit code 0: all are answered and count; 3: the "
     "server\n"
     "refused one; 6: the server could not be reached or refused for now; 7: something is still\n"
     "pending, or was dropped because its round or revision is closed (enroll again).\n"
@@ -97,7 +101,9 @@ static const char withdraw_help[] =
     "\n"
     "The user withdraws consent: reports that wait are dropped and wiped, and enroll and report "
     "are\n"
-    "refused (exit code 4) until grant. The ledger keeps what was spent. Needs no disk space.\n"
+    "refused (exit code 4) until grant. The ledger keeps what was spent. Needs no disk space. "
+    "Exit\n"
+    "code 7: withdrawn, but another process uses the folder and may be sending: run it again.\n"
     "\n"
     "Example:\n"
     "    dpot-device withdraw --dir device\n";
@@ -170,11 +176,11 @@ enum exit_code exit_code_of(dpot_status status)
     case DPOT_ERR_IO:
     case DPOT_ERR_NO_SPACE:
     case DPOT_ERR_NETWORK:
-    case DPOT_ERR_BUSY:
     case DPOT_ERR_SERVER:
     case DPOT_ERR_DENIED:
     case DPOT_ERR_POISONED:
         return EXIT_IO;
+    case DPOT_ERR_BUSY:
     case DPOT_ERR_NOT_OPEN:
     case DPOT_ERR_CLOSED:
         return EXIT_NOT_READY;
@@ -273,6 +279,7 @@ static enum exit_code run(const struct command *command, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    dpot_descriptors_hold();
     (void)signal(SIGPIPE, SIG_IGN); /* libcurl without signals leaves this to the program */
     (void)signal(SIGXFSZ, SIG_IGN); /* a file above the limit of its size is a failed write */
     const char *name = argc > 1 ? argv[1] : "";

@@ -11,6 +11,7 @@
 #define PUMP_DEADLINE_MS 30000
 #define PUMP_DEADLINE_MIN_MS 200
 #define DEFAULT_WAIT_S 10.0
+#define BUSY_WAIT_MS 100
 
 static int64_t monotonic_ms(void)
 {
@@ -84,17 +85,16 @@ static size_t count_meaning(const struct flush *flush, enum meaning meaning)
 }
 
 /* How long until there is something to do; a busy folder is tried again soon. */
-static int64_t wait_ms(const struct session *s, const struct flush *flush,
-                       const struct dpot_pump_result *result)
+static int64_t wait_ms(const struct flush *flush, const struct dpot_pump_result *result)
 {
-    struct dpot_client_status status = {.struct_size = sizeof status};
-    if (flush->status == DPOT_ERR_BUSY || dpot_client_get_status(s->client, &status) != DPOT_OK) {
-        return 100;
+    const struct dpot_clock *clock = dpot_clock_system();
+    if (flush->status == DPOT_ERR_BUSY) {
+        return BUSY_WAIT_MS;
     }
     if (result->next_due_ms == INT64_MAX) {
         return INT64_MAX;
     }
-    const int64_t ms = result->next_due_ms - status.device_time_ms;
+    const int64_t ms = result->next_due_ms - clock->now(clock->ctx);
     return ms > 1 ? ms : 1;
 }
 
@@ -108,8 +108,11 @@ static uint32_t pump_deadline_ms(int64_t end_ms)
     return left_ms > PUMP_DEADLINE_MIN_MS ? (uint32_t)left_ms : PUMP_DEADLINE_MIN_MS;
 }
 
+/* Nothing is due when a folder is opened: a wait that is shorter than until the times of sending (one
+ * delay, two after a clock was set back) would never send. A failure ends that. */
 static void flush_until(const struct session *s, int64_t end_ms, bool is_quiet, struct flush *flush)
 {
+    const int64_t sending_ms = monotonic_ms() + 2 * (int64_t)s->send_delay_ms;
     for (;;) {
         struct dpot_pump_result result = {.struct_size = sizeof result};
         flush->status = dpot_client_pump(s->client, pump_deadline_ms(end_ms), &result);
@@ -122,7 +125,9 @@ static void flush_until(const struct session *s, int64_t end_ms, bool is_quiet, 
         if (!can_go_on || (result.n_pending == 0 && flush->status != DPOT_ERR_BUSY)) {
             return;
         }
-        const int64_t ms = wait_ms(s, flush, &result), left_ms = end_ms - monotonic_ms();
+        const bool is_longer = flush->status == DPOT_OK && sending_ms > end_ms;
+        const int64_t ms = wait_ms(flush, &result);
+        const int64_t left_ms = (is_longer ? sending_ms : end_ms) - monotonic_ms();
         if (left_ms <= 0 || ms > left_ms) {
             return;
         }
@@ -177,7 +182,8 @@ static enum exit_code judge_flush(const struct session *s, const struct flush *f
     if (flush->status != DPOT_OK) {
         const enum exit_code code = fail_status(failure, flush->status, flush->sentence);
         /* There are no data here that could be bad: it was the disk or the server. */
-        return is_temporary(flush->status) || code == EXIT_INPUT ? EXIT_IO : code;
+        const bool is_elsewhere = is_temporary(flush->status) && flush->status != DPOT_ERR_BUSY;
+        return is_elsewhere || code == EXIT_INPUT ? EXIT_IO : code;
     }
     const enum exit_code code = judge_ends(s, flush, failure);
     if (code != EXIT_DONE && flush->n_pending == 0) {

@@ -3,8 +3,10 @@
 #include "base/crypto.h"
 #include "json.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* What a sentence of the library calls a thing, and what it is called here. Of two names that begin
  * alike the longer comes first. */
@@ -65,8 +67,8 @@ enum exit_code fail_status(struct failure *failure, dpot_status status, const ch
     return fail(failure, exit_code_of(status), "%s", text);
 }
 
-enum exit_code open_folder(struct session *s, const struct options *options,
-                           struct failure *failure)
+enum exit_code create_folder(struct session *s, const struct options *options,
+                             struct failure *failure)
 {
     if (!options->dir) {
         return fail(failure, EXIT_USAGE, "--dir is missing");
@@ -77,6 +79,19 @@ enum exit_code open_folder(struct session *s, const struct options *options,
         return fail(failure, EXIT_IO, "%s: not a folder that can be written", options->dir);
     }
     return EXIT_DONE;
+}
+
+/* A path with a slip of the pen must not become an install. */
+enum exit_code open_folder(struct session *s, const struct options *options,
+                           struct failure *failure)
+{
+    struct stat about;
+    if (options->dir && stat(options->dir, &about) != 0 && errno == ENOENT) {
+        failure->status = DPOT_ERR_NOT_FOUND;
+        return fail(failure, EXIT_INPUT,
+                    "%s: there is no such folder: run dpot-device enroll first", options->dir);
+    }
+    return create_folder(s, options, failure);
 }
 
 /* The caps are epsilons and deltas, or rhos. */
@@ -113,13 +128,14 @@ enum exit_code open_client(struct session *s, struct failure *failure)
     memcpy(config.pin, settings->pin, sizeof config.pin);
     set_caps(settings, &config);
     config.filesystem = s->files;
+    s->send_delay_ms = config.send_delay_ms;
     config.transport = s->transport;
     status = dpot_client_open(&config, &s->client, text, sizeof text);
     if (status == DPOT_OK) {
         return EXIT_DONE;
     }
     const enum exit_code code = fail_status(failure, status, text);
-    /* The settings are sound: what is left is another accountant than the folder's. */
+    /* The settings are sound: what is left is an accountant or a counter that the folder goes by. */
     return status == DPOT_ERR_ARGUMENT ? EXIT_PRIVACY : code;
 }
 
@@ -139,10 +155,17 @@ enum exit_code open_session(struct session *s, const struct options *options,
     return code == EXIT_DONE ? open_client(s, failure) : code;
 }
 
-void close_session(struct session *s)
+void close_client(struct session *s)
 {
     dpot_client_close(s->client);
     dpot_transport_curl_free(s->transport);
+    s->client = NULL;
+    s->transport = NULL;
+}
+
+void close_session(struct session *s)
+{
+    close_client(s);
     dpot_filesystem_posix_free(s->files);
 }
 

@@ -10,9 +10,13 @@ struct session {
     struct dpot_filesystem *files;
     struct dpot_transport *transport;
     dpot_client *client;
+    uint32_t send_delay_ms; /* of the client */
 };
 
-/* The folder; then a client with s->settings. */
+/* The folder, made when it is missing (enroll alone does that), or only when it is there; then a client
+ * with s->settings. */
+enum exit_code create_folder(struct session *s, const struct options *options,
+                             struct failure *failure);
 enum exit_code open_folder(struct session *s, const struct options *options,
                            struct failure *failure);
 enum exit_code open_client(struct session *s, struct failure *failure);
@@ -20,6 +24,7 @@ enum exit_code open_client(struct session *s, struct failure *failure);
 /* The folder, its settings, and a client on both. */
 enum exit_code open_session(struct session *s, const struct options *options,
                             struct failure *failure);
+void close_client(struct session *s);
 void close_session(struct session *s); /* a zeroed session is allowed */
 
 /* The failure of a call of the library; `sentence` is in words for C callers and told in those of the

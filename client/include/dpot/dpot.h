@@ -29,7 +29,7 @@
  *  - One handle, one thread at a time. libdpot starts no threads, sleeps nowhere, prints nothing,
  * never exits and keeps no global state beyond one idempotent initialisation. Two handles or
  * processes may share a folder; while one is inside a submit, a pump (its exchanges with the server
- * included) or an opening, the other gets DPOT_ERR_BUSY.
+ * included) or an opening, the other gets DPOT_ERR_BUSY: try again. A withdrawal is heard all the same.
  *  - Structs that dpot fills (status, pump result) start with struct_size: set it to sizeof of yours before
  *    the call (0 is DPOT_ERR_ARGUMENT). A NULL where one is not allowed is DPOT_ERR_ARGUMENT.
  *  - Device time never goes back: it is max(clock, latest charge in the ledger). After a charge under a
@@ -85,9 +85,15 @@ struct dpot_client_config {
     uint64_t window_seconds;
     double lifetime_epsilon_cap; /* over everything, for ever */
 
-    /* A report leaves no sooner than this after its submit began (and then at its multiples only),
-     * so that the time of sending says nothing about the time the work took. Public; longer than
-     * the work on this device; at least 1. Default 2000. */
+    /* Sending times lie on a public grid: one delay after the submit began, two, three ... by the
+     * clock. A report is due at the first of these after the work on it has ended; and for a handle
+     * that finds it in the folder, at the first after that opening, so that nothing is sent at once
+     * because its time has passed: whoever opens, pumps once and closes pumps again at next_due_ms,
+     * at most one delay later. dpot sleeps nowhere: a report leaves in the first pump after it is
+     * due, so let pump be called at next_due_ms or by a timer, not by what ends with a submit. Then
+     * the time of sending says nothing about the time the work took, but for the delay's multiple
+     * that it needed. Public; longer than the work on this device; at least 1. Default 2000.
+     * After a clock was set back a report waits one to two delays from then. */
     uint32_t send_delay_ms;
     uint32_t request_timeout_ms; /* one exchange with the server; default 30000 */
 
@@ -100,7 +106,8 @@ struct dpot_client_config {
     const struct dpot_transport *transport;   /* NULL: enroll and pump return DPOT_ERR_STATE */
     const struct dpot_clock *clock;           /* NULL: the system clock */
     const struct dpot_allocator *allocator;   /* NULL: the C library's heap */
-    const struct dpot_counter *counter;       /* NULL: none; must read 0 before the first install */
+    const struct dpot_counter *counter; /* NULL: none; must read 0 before the first install. For
+                                                 life: a folder charged under one is refused without */
 
     uint32_t group; /* in campaigns with groups: the public label this device reports under */
 
@@ -125,7 +132,8 @@ DPOT_API void dpot_client_config_init(struct dpot_client_config *config, size_t 
 
 /* Opens the folder: takes its lock for the moment, reads, repairs and re-syncs ledger and spool,
  * and decides the state of every report from disk. *client is NULL on failure; `error_text` (may be
- * NULL) gets one sentence. DPOT_ERR_CAP_UNSET, DPOT_ERR_ARGUMENT (pin, filesystem), DPOT_ERR_BUSY,
+ * NULL) gets one sentence. DPOT_ERR_CAP_UNSET, DPOT_ERR_ARGUMENT (pin, filesystem, another
+ * accountant, the counter gone or half given), DPOT_ERR_BUSY,
  * DPOT_ERR_IO, DPOT_ERR_NO_SPACE, DPOT_ERR_MEMORY. DPOT_ERR_LEDGER is NOT returned here: a ledger that cannot be
  * trusted opens with its whole budget spent, so that status can say so; submits are then refused.
  */
@@ -202,12 +210,22 @@ DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_submit_vector(
  * return DPOT_ERR_CONSENT until dpot_client_grant. The ledger stays and what was charged stays charged:
  * withdrawing gives no budget back. What the server has acknowledged cannot be called back.
  * It needs no space on the disk: a file that enrolling laid ready is renamed and the spool is wiped in
- * place; what cannot be recorded then is recorded later. DPOT_ERR_BUSY: nothing was changed.
+ * place; what cannot be recorded then is recorded later. The file comes first, without the folder's
+ * lock, and every pump looks for it before each POST. DPOT_ERR_BUSY: consent is withdrawn and no
+ * sending begins any more, but what another handle is sending just now may still arrive, and what
+ * waits is wiped by the next call of any handle; withdraw again to be sure.
  * DPOT_ERR_LEDGER: consent is withdrawn; the ledger cannot be trusted, so nothing was sent anyway.
  * Anything else (DPOT_ERR_NO_SPACE, DPOT_ERR_IO, DPOT_ERR_POISONED): the sentence names the file and
  * says which half is missing: either consent may still count as given, then withdraw again; or it is
  * withdrawn for good and the next opening wipes what waits. */
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_withdraw(dpot_client *client);
+
+/* The same for a folder whose client cannot be opened (a disk that takes no byte, a damaged setting):
+ * only the file is renamed, before anything is read or written; no lock is needed. DPOT_OK: no sending
+ * begins any more, and the next opening wipes what waits. DPOT_ERR_NOT_FOUND: no install is here.
+ * Anything else: consent may still count as given. `error_text` (may be NULL) gets one sentence. */
+DPOT_API DPOT_WARN_UNUSED dpot_status dpot_folder_withdraw(const struct dpot_filesystem *filesystem,
+                                                           char *error_text, size_t error_cap);
 
 /* The user consents again. DPOT_OK also when nothing was withdrawn. DPOT_ERR_BUSY, DPOT_ERR_IO,
  * DPOT_ERR_NO_SPACE. */
@@ -218,7 +236,7 @@ struct dpot_pump_result {
     size_t n_sent;    /* reports that got an answer now, of whatever kind */
     size_t n_pending; /* reports still waiting */
     int64_t
-        next_due_ms; /* device time at which pump has something to do again; INT64_MAX: nothing */
+        next_due_ms; /* when, by config.clock, pump has something to do again; INT64_MAX: nothing */
 
     /* How reports have ended since the last pump of this handle, or since it was opened: what this
      * pump was answered, and what came to its end without an answer (age, lost). */

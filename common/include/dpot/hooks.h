@@ -97,8 +97,9 @@ struct dpot_filesystem {
     void (*unlock)(void *ctx);
 };
 
-/* A hardware counter that only goes up (optional; NULL function pointers: none). With one,
- * restoring an old copy of the ledger is detected and counts as an exhausted budget. */
+/* A hardware counter that only goes up (optional; both functions or neither: none). With one,
+ * restoring an old copy of the ledger is detected and counts as an exhausted budget. It is for the
+ * life of the folder: once a report was charged under it, opening without it is refused. */
 struct dpot_counter {
     size_t struct_size;
     void *ctx;

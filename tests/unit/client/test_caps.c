@@ -53,6 +53,19 @@ Test(caps, opening_fails_until_every_cap_is_set)
     dpot_client_close(world_open(&world));
 }
 
+static dpot_status read_nothing(void *ctx, uint64_t *value)
+{
+    (void)ctx;
+    *value = 0;
+    return DPOT_OK;
+}
+
+static dpot_status go_nowhere(void *ctx)
+{
+    (void)ctx;
+    return DPOT_OK;
+}
+
 Test(caps, opening_names_what_else_is_wrong_with_the_configuration)
 {
     const struct dpot_client_config good = world.config;
@@ -71,6 +84,13 @@ Test(caps, opening_names_what_else_is_wrong_with_the_configuration)
     world.config.keystore_key = world.config.pin;
     world.config.keystore_key_len = 15;
     assert_opening_refused(DPOT_ERR_ARGUMENT, "keystore_key_len");
+    world.config = good;
+    const struct dpot_counter halves[] = {{.struct_size = sizeof halves[0], .read = read_nothing},
+                                          {.struct_size = sizeof halves[0], .advance = go_nowhere}};
+    for (size_t i = 0; i < 2; i++) {
+        world.config.counter = &halves[i];
+        assert_opening_refused(DPOT_ERR_ARGUMENT, "counter");
+    }
     world.config = good;
     world.config.struct_size = 0;
     assert_opening_refused(DPOT_ERR_ARGUMENT, "argument");

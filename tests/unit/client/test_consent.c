@@ -249,6 +249,103 @@ Test(consent, a_folder_that_takes_no_name_names_the_file_and_says_what_is_left)
     dpot_client_close(client);
 }
 
+/* ---- while somebody else has the lock ---- */
+
+static dpot_client *other; /* of the same folder */
+
+/* A server in the midst of whose answer the user withdraws. */
+static void serve_while_withdrawing(void *ctx, const struct dpot_http_request *request,
+                                    struct test_answer *answer)
+{
+    if (other) {
+        cr_assert_eq(dpot_client_withdraw(other), DPOT_ERR_BUSY);
+        const char *text = dpot_client_last_error(other);
+        cr_assert_not_null(strstr(text, "consent is withdrawn"), "%s", text);
+        cr_assert_not_null(strstr(text, "Another process"), "%s", text);
+    }
+    world.network.server = world_server;
+    world_server(ctx, request, answer);
+}
+
+Test(consent, a_slow_server_does_not_keep_a_withdrawal_from_being_heard)
+{
+    dpot_client *client = world_enroll(&world);
+    other = world_open(&world);
+    for (int round = 0; round < 3; round++) {
+        world.clock.now_ms = OPENS_MS + round * DAY_MS;
+        cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
+    }
+    world.network.server = serve_while_withdrawing;
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK, "%s", dpot_client_last_error(client));
+    cr_assert_eq(world.n_received, 1, "one was on its way");
+    const struct dpot_client_status status = world_status(client);
+    cr_assert_eq(status.n_accepted, 1);
+    cr_assert_eq(status.n_dropped_withdrawn, 2);
+    assert_conserved(&status);
+    cr_assert_eq(dpot_client_withdraw(other), DPOT_OK, "and now for sure");
+    dpot_client_close(other);
+    dpot_client_close(client);
+}
+
+static void fetch_while_withdrawing(void *ctx, const struct dpot_http_request *request,
+                                    struct test_answer *answer)
+{
+    cr_assert_eq(dpot_folder_withdraw(&world.files.filesystem, NULL, 0), DPOT_OK);
+    world_server(ctx, request, answer);
+}
+
+Test(consent, a_withdrawal_while_keys_are_fetched_stops_the_report_they_are_for)
+{
+    dpot_client *client = world_open(&world);
+    cr_assert_eq(dpot_client_import(client, authority.signed_campaign.data,
+                                    authority.signed_campaign.len, NULL),
+                 DPOT_OK);
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
+    world.network.server = fetch_while_withdrawing;
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK, "%s", dpot_client_last_error(client));
+    cr_assert_eq(world.network.n_gets, 1);
+    cr_assert_eq(world.network.n_posts, 0);
+    cr_assert_eq(world_status(client).n_dropped_withdrawn, 1);
+    dpot_client_close(client);
+}
+
+/* ---- without a client ---- */
+
+Test(consent, a_folder_is_withdrawn_without_opening_it)
+{
+    char text[400];
+    dpot_client *client = world_enroll(&world);
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
+    dpot_client_close(client);
+    world.files.is_full = true;
+    world.files.is_locked = true;
+    cr_assert_eq(dpot_folder_withdraw(&world.files.filesystem, text, sizeof text), DPOT_OK);
+    cr_assert_str_eq(text, "");
+    world.files.is_full = world.files.is_locked = false;
+    client = world_open(&world);
+    cr_assert_eq(world_status(client).n_dropped_withdrawn, 1);
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_ERR_CONSENT);
+    dpot_client_close(client);
+}
+
+Test(consent, a_folder_that_cannot_be_marked_says_that_consent_may_still_count)
+{
+    char text[400];
+    dpot_client_close(world_enroll(&world));
+    world.files.is_full = world.files.has_no_names = true;
+    cr_assert_eq(dpot_folder_withdraw(&world.files.filesystem, text, sizeof text),
+                 DPOT_ERR_NO_SPACE);
+    cr_assert_not_null(strstr(text, "may still count as given"), "%s", text);
+}
+
+Test(consent, a_folder_without_an_install_gets_no_mark)
+{
+    size_t len = 0;
+    cr_assert_eq(dpot_folder_withdraw(&world.files.filesystem, NULL, 0), DPOT_ERR_NOT_FOUND);
+    cr_assert_null(test_filesystem_cached(&world.files, "withdrawn", &len));
+    cr_assert_eq(dpot_folder_withdraw(NULL, NULL, 0), DPOT_ERR_ARGUMENT);
+}
+
 Test(consent, an_install_that_cannot_be_trusted_is_withdrawn_all_the_same)
 {
     dpot_client *client = world_enroll(&world);

@@ -481,6 +481,27 @@ Test(opening, a_file_one_ahead_of_the_counter_is_a_crash_and_goes_on)
     assert_exhausted();
 }
 
+Test(opening, a_folder_that_goes_by_a_counter_is_refused_without_it_and_not_touched)
+{
+    add_counter();
+    live(2, 1);
+    world.config.counter = NULL;
+    for (size_t i = 0; i < 2; i++) {
+        const size_t n_operations = world.files.n_operations;
+        dpot_client *client = NULL;
+        char text[400];
+        cr_assert_eq(dpot_client_open(&world.config, &client, text, sizeof text),
+                     DPOT_ERR_ARGUMENT);
+        cr_assert_null(client);
+        cr_assert_not_null(strstr(text, "hardware counter"), "%s", text);
+        cr_assert_eq(world.files.n_operations, n_operations);
+    }
+    world.config.counter = &hardware.counter;
+    const struct dpot_client_status status = open_and_look();
+    cr_assert_eq(status.is_exhausted, 0);
+    cr_assert_eq(status.n_submitted, 2);
+}
+
 Test(opening, compaction_keeps_the_largest_counter_value)
 {
     add_counter();

@@ -264,7 +264,7 @@ static bool ends_with(const char *text, const char *end)
     return text_len >= end_len && strcmp(text + text_len - end_len, end) == 0;
 }
 
-static void server(void *ctx, const struct dpot_http_request *request, struct test_answer *answer)
+void world_server(void *ctx, const struct dpot_http_request *request, struct test_answer *answer)
 {
     struct world *w = ctx;
     char hex[2 * DPOT_CAMPAIGN_ID_LEN + 1];
@@ -288,7 +288,7 @@ void world_init(struct world *w, const struct authority *a, uint64_t seed)
     w->authority = a;
     test_filesystem_init(&w->files, seed);
     test_clock_init(&w->clock, OPENS_MS + 1000);
-    test_transport_init(&w->network, server, w);
+    test_transport_init(&w->network, world_server, w);
     w->network.is_down = &w->files.is_down;
     dpot_client_config_init(&w->config, sizeof w->config);
     w->config.server_url = "https://pool.example.org/";

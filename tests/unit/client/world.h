@@ -76,6 +76,9 @@ struct world {
 void world_init(struct world *w, const struct authority *a, uint64_t seed);
 void world_release(struct world *w);
 
+/* The aggregator; ctx is the world. For servers that do something beside. */
+void world_server(void *ctx, const struct dpot_http_request *request, struct test_answer *answer);
+
 /* Opens a client on the world; fails the test if that fails. */
 dpot_client *world_open(struct world *w);
 

@@ -1,0 +1,128 @@
+/* dpot-device and its folder when something is in the way: another process, a limit, a wrong path. */
+#include "unit/client/tool.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+TestSuite(tool_folder, .init = tool_set_up, .fini = tool_tear_down);
+
+static int64_t count(const char *key)
+{
+    cr_assert_eq(RUN(NULL, "status", "--dir", dir, "--json"), 0, "%s", err);
+    return (int64_t)json_number_of(key);
+}
+
+Test(tool_folder, a_disk_that_takes_no_byte_does_not_stand_in_the_way_of_a_withdrawal)
+{
+    struct rlimit limit;
+    report_once();
+    cr_assert_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    const struct rlimit nothing = {.rlim_cur = 0, .rlim_max = limit.rlim_max};
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &nothing), 0);
+    cr_assert_eq(RUN(NULL, "withdraw", "--dir", dir), 6, "%s", err);
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    cr_assert_not_null(strstr(err, "consent is withdrawn"), "%s", err);
+    cr_assert_not_null(strstr(err, "not wiped yet"), "%s", err);
+    cr_assert_eq(RUN(NULL, "flush", "--dir", dir, "--json"), 0, "%s", err);
+    cr_assert_eq(json_number_of("sent"), 0);
+    cr_assert_eq(count("dropped_withdrawn"), 1);
+    cr_assert_eq(RUN(NULL, "withdraw", "--dir", dir), 0, "%s", err);
+}
+
+Test(tool_folder, damaged_settings_do_not_stand_in_the_way_of_a_withdrawal)
+{
+    char path[256];
+    struct stat about;
+    report_once();
+    (void)snprintf(path, sizeof path, "%s/device.conf", dir);
+    cr_assert_eq(truncate(path, 5), 0);
+    cr_assert_eq(RUN(NULL, "withdraw", "--dir", dir), 3, "%s", err);
+    cr_assert_not_null(strstr(err, "consent is withdrawn"), "%s", err);
+    (void)snprintf(path, sizeof path, "%s/withdrawn", dir);
+    cr_assert_eq(stat(path, &about), 0);
+}
+
+Test(tool_folder, another_process_in_the_folder_is_not_ready_and_consent_is_heard)
+{
+    char path[256];
+    report_once();
+    (void)snprintf(path, sizeof path, "%s/lock", dir);
+    const int lock = open(path, O_RDWR);
+    cr_assert_geq(lock, 0);
+    cr_assert_eq(flock(lock, LOCK_EX | LOCK_NB), 0);
+    static const char *const commands[] = {"status", "grant", "flush"};
+    for (size_t i = 0; i < 3; i++) {
+        cr_assert_eq(RUN(NULL, commands[i], "--dir", dir), 7, "%s", err);
+        cr_assert_not_null(strstr(err, "another process is using the folder: try again"), "%s",
+                           err);
+    }
+    cr_assert_eq(RUN(NULL, "withdraw", "--dir", dir), 7, "%s", err);
+    cr_assert_not_null(strstr(err, "consent is withdrawn"), "%s", err);
+    (void)close(lock);
+    cr_assert_eq(RUN(NULL, "flush", "--dir", dir, "--json"), 0, "%s", err);
+    cr_assert_eq(json_number_of("sent"), 0);
+    cr_assert_eq(count("dropped_withdrawn"), 1);
+}
+
+Test(tool_folder, only_enroll_makes_a_folder)
+{
+    static const char *const commands[] = {"report", "flush", "status", "withdraw", "grant"};
+    struct stat about;
+    for (size_t i = 0; i < 5; i++) {
+        cr_assert_eq(RUN("1\n", commands[i], "--dir", dir, i == 0 ? "--points" : NULL, "-"), 3,
+                     "%s", err);
+        cr_assert_not_null(strstr(err, "no such folder"), "%s", err);
+        cr_assert_neq(stat(dir, &about), 0, "%s made it", commands[i]);
+    }
+    cr_assert_eq(enroll(NULL), 0, "%s", err);
+}
+
+Test(tool_folder, a_flush_waits_for_the_time_of_sending_however_short_its_wait)
+{
+    report_once();
+    cr_assert_eq(RUN(NULL, "flush", "--dir", dir, "--wait", "0", "--json"), 0, "%s", err);
+    assert_json_text("outcome", "answered");
+    cr_assert_eq(json_number_of("sent"), 1);
+}
+
+/* Runs a command that finds the descriptors 0, 1 and 2 closed as the bits say; the exit code. */
+static int run_with_closed(unsigned closed, const char *const *arguments)
+{
+    const char *argv[12] = {DPOT_TEST_BIN "/dpot-device"};
+    int status = 0;
+    for (size_t i = 0; arguments[i]; i++) {
+        argv[i + 1] = arguments[i];
+    }
+    const pid_t child = fork();
+    if (child == 0) {
+        for (int i = 0; i < 3; i++) {
+            if (closed & 1u << i) {
+                (void)close(i);
+            }
+        }
+        (void)execv(argv[0], (char *const *)argv);
+        _exit(127);
+    }
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    cr_assert(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+Test(tool_folder, closed_descriptors_are_neither_data_nor_files_of_the_device)
+{
+    cr_assert_eq(enroll(NULL), 0, "%s", err);
+    const char *const report[] = {"report", "--dir", dir, "--points", "-", NULL};
+    const char *const status[] = {"status", "--dir", dir, NULL};
+    for (unsigned closed = 1; closed < 8; closed += 2) {
+        cr_assert_eq(run_with_closed(closed, report), 6, "closed %u", closed);
+        cr_assert_eq(run_with_closed(closed, status), closed & 2 ? 6 : 0, "closed %u", closed);
+    }
+    cr_assert_eq(count("submitted"), 0);
+}
