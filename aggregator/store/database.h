@@ -49,6 +49,9 @@ int64_t database_last_row(const struct database *database);
  * for a broken constraint, DPOT_ERR_BUSY, DPOT_ERR_CORRUPT, DPOT_ERR_MEMORY, else DPOT_ERR_IO. */
 dpot_status database_fail(struct database *database, const char *what, struct dpot_error *error);
 
+/* Whether there was a failure with DPOT_ERR_IO since the last such question. */
+bool database_take_failure(struct database *database);
+
 /* Slots of kept statements. */
 enum statement {
     STATEMENT_BEGIN,

@@ -15,6 +15,7 @@
 struct database {
     sqlite3 *db;
     pthread_mutex_t mutex;
+    bool has_failed; /* disk or file did, since it was asked */
     sqlite3_stmt *statements[STATEMENT_END];
 };
 
@@ -77,8 +78,16 @@ static const char *remedy_of(int code)
 dpot_status database_fail(struct database *database, const char *what, struct dpot_error *error)
 {
     const int code = sqlite3_errcode(database->db);
+    database->has_failed = database->has_failed || status_of(code) == DPOT_ERR_IO;
     return dpot_error_set(error, status_of(code), "%s failed in the store: %s; %s", what,
                           sqlite3_errmsg(database->db), remedy_of(code));
+}
+
+bool database_take_failure(struct database *database)
+{
+    const bool has_failed = database->has_failed;
+    database->has_failed = false;
+    return has_failed;
 }
 
 /* Queries. */

@@ -99,12 +99,12 @@ static dpot_status probe(struct sqlite_store *s, bool commits, struct dpot_error
     return database_end(s->database, status, error);
 }
 
-/* After a failed append the change is committed, so that a disk that is full stays "not ready"
+/* After a failed write the change is committed, so that a disk that is full stays "not ready"
  * until it is not; otherwise it is rolled back and costs no sync. */
 static dpot_status check_store(struct store *store, struct dpot_error *error)
 {
     struct sqlite_store *s = sqlite_store_lock(store);
-    const bool commits = s->has_write_failed;
+    const bool commits = database_take_failure(s->database) || s->has_write_failed;
     const dpot_status status = probe(s, commits, error);
     s->has_write_failed = commits && status != DPOT_OK;
     sqlite_store_unlock(s);

@@ -24,7 +24,7 @@ struct sqlite_store {
     struct database *database;
     struct id_cache ids;
     struct sqlite_lock lock;
-    bool has_write_failed; /* the last append did: a check then really writes */
+    bool has_write_failed; /* the last append or check did: a check then really writes */
 };
 
 /* Takes the lock. */

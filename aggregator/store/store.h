@@ -76,7 +76,7 @@ DPOT_WARN_UNUSED dpot_status store_open_owned(const char *url, struct store **st
 DPOT_WARN_UNUSED dpot_status store_open_existing(const char *url, struct store **store,
                                                  struct dpot_error *error);
 
-/* Cheap liveness check: a read, and that writing is possible; after a failed append, a write. */
+/* Cheap liveness check: a read, and that writing is possible; after a write that failed, a write. */
 DPOT_WARN_UNUSED dpot_status store_check(struct store *store, struct dpot_error *error);
 
 /* Really writes: a row that is there for this, and some MiB beside the store that are gone at once.

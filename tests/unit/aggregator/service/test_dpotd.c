@@ -471,7 +471,12 @@ Test(dpotd, a_file_at_its_limit_is_503_and_the_server_lives, .timeout = 120)
         status = create_campaign(url, token);
     }
     cr_assert_eq(status, 503, "%d", status);
-    cr_assert_eq(create_campaign(url, token), 503);
+    int ready = 200; /* a page may fit where a campaign does not: each look takes one */
+    for (int i = 0; i < 20 && ready == 200; i++) {
+        cr_assert_eq(create_campaign(url, token), 503);
+        ready = status_of(url, "GET", "/readyz", NULL, "");
+    }
+    cr_assert_eq(ready, 503);
     cr_assert_eq(status_of(url, "GET", "/v1/admin/campaigns", token, ""), 200);
     cr_assert_eq(kill(child, SIGTERM), 0);
     cr_assert_eq(finish(child), 0, "%s", err);

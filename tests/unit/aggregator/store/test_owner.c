@@ -1,0 +1,183 @@
+/* Who owns an SQLite store: one process, whatever the file is called, until it ends. */
+#include "unit/aggregator/fixture.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char folder[FIXTURE_PATH_SIZE];
+static char path[FIXTURE_PATH_SIZE];
+static char url[FIXTURE_PATH_SIZE + 16];
+
+static void set_up(void)
+{
+    cr_assert_eq(dpot_init(), DPOT_OK);
+    fixture_folder(folder);
+    fixture_path(path, folder, "dpot.db");
+    (void)snprintf(url, sizeof url, "sqlite:%s", path);
+}
+
+static void tear_down(void)
+{
+    fixture_remove(folder);
+}
+
+TestSuite(owner, .init = set_up, .fini = tear_down);
+
+static void refuse_owned(const char *a_url, const char *word)
+{
+    struct store *store = NULL;
+    struct dpot_error error = {{0}};
+    cr_assert_eq(store_open_owned(a_url, &store, &error), DPOT_ERR_BUSY, "%s", error.text);
+    cr_assert_null(store);
+    cr_assert_not_null(strstr(error.text, word), "%s", error.text);
+}
+
+Test(owner, a_store_has_one_owner_whatever_it_is_called)
+{
+    char link[FIXTURE_PATH_SIZE], link_url[FIXTURE_PATH_SIZE + 16], pid[48];
+    struct store *store = NULL, *other = NULL;
+    struct dpot_error error = {{0}};
+    fixture_path(link, folder, "link.db");
+    (void)snprintf(link_url, sizeof link_url, "sqlite:%s", link);
+    cr_assert_eq(symlink("dpot.db", link), 0);
+    cr_assert_eq(store_open_owned(link_url, &store, &error), DPOT_OK, "%s", error.text);
+    (void)snprintf(pid, sizeof pid, "served by process %ld", (long)getpid());
+    refuse_owned(url, pid);
+    refuse_owned(url, path);
+    refuse_owned(link_url, link);
+    cr_assert_eq(store_open_existing(url, &other, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(store_check(other, &error), DPOT_OK, "%s", error.text);
+    store_close(other);
+    refuse_owned(url, pid); /* the looker took nothing with it */
+    store_close(store);
+    cr_assert_eq(store_open_owned(url, &store, &error), DPOT_OK, "%s", error.text);
+    store_close(store);
+}
+
+Test(owner, a_store_whose_owner_was_killed_is_free)
+{
+    struct store *store = NULL;
+    struct dpot_error error = {{0}};
+    int ready[2];
+    char byte = 0;
+    cr_assert_eq(pipe(ready), 0);
+    const pid_t owner = fork();
+    if (owner == 0) {
+        (void)(store_open_owned(url, &store, NULL) == DPOT_OK && write(ready[1], "x", 1));
+        (void)pause();
+        _exit(0);
+    }
+    cr_assert_eq(read(ready[0], &byte, 1), 1);
+    refuse_owned(url, "served by process");
+    cr_assert_eq(kill(owner, SIGKILL), 0);
+    cr_assert_eq(waitpid(owner, NULL, 0), owner);
+    cr_assert_eq(store_open_owned(url, &store, &error), DPOT_OK, "%s", error.text);
+    store_close(store);
+}
+
+/* A child owns the store, with a job that runs, until it is killed. */
+static pid_t start_owner(struct job_record *job)
+{
+    struct store *store = NULL;
+    int ready[2];
+    char byte = 0;
+    cr_assert_eq(pipe(ready), 0);
+    const pid_t owner = fork();
+    if (owner == 0) {
+        job->state = JOB_RUNNING;
+        job->n_attempts = 1;
+        (void)(store_open_owned(url, &store, NULL) == DPOT_OK &&
+               store_add_job(store, job, NULL) == DPOT_OK &&
+               store_update_job(store, job, NULL) == DPOT_OK && write(ready[1], "x", 1));
+        (void)pause();
+        _exit(0);
+    }
+    cr_assert_eq(read(ready[0], &byte, 1), 1);
+    return owner;
+}
+
+Test(owner, an_owner_is_known_by_the_file_and_not_by_its_name)
+{
+    char link_path[FIXTURE_PATH_SIZE], link_url[FIXTURE_PATH_SIZE + 16], lock[FIXTURE_PATH_SIZE];
+    char who[48];
+    struct store *store = NULL;
+    struct dpot_error error = {{0}};
+    struct job_record job = {.id = {1}, .kind = "estimate", .parameters = "{}"};
+    fixture_path(link_path, folder, "other.db");
+    fixture_path(lock, folder, "dpot.db-lock");
+    (void)snprintf(link_url, sizeof link_url, "sqlite:%s", link_path);
+    const pid_t owner = start_owner(&job);
+    (void)snprintf(who, sizeof who, "served by process %ld", (long)owner);
+    cr_assert_eq(link(path, link_path), 0);
+    refuse_owned(link_url, who);
+    cr_assert_eq(store_open_existing(link_url, &store, &error), DPOT_ERR_IO);
+    cr_assert_eq(unlink(link_path), 0);
+    cr_assert_eq(unlink(lock), 0);
+    refuse_owned(url, who);
+    cr_assert_eq(store_open(url, &store, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(store_get_job(store, job.id, &job, NULL), DPOT_OK);
+    cr_assert_eq(job.state, JOB_RUNNING, "nobody queued it again");
+    store_close(store);
+    cr_assert_eq(kill(owner, SIGKILL), 0);
+    cr_assert_eq(waitpid(owner, NULL, 0), owner);
+    cr_assert_eq(store_open_owned(url, &store, &error), DPOT_OK, "%s", error.text);
+    store_close(store);
+}
+
+Test(owner, a_database_put_in_the_place_of_an_owned_one_is_refused)
+{
+    char old[FIXTURE_PATH_SIZE];
+    struct store *store = NULL;
+    fixture_path(old, folder, "old.db");
+    cr_assert_eq(store_open_owned(url, &store, NULL), DPOT_OK);
+    cr_assert_eq(rename(path, old), 0);
+    refuse_owned(url, "served by process");
+    store_close(store);
+}
+
+/* Its write-ahead log is found by the name: that of the other name would be left out. */
+Test(owner, a_database_of_two_names_is_refused_and_free_with_one)
+{
+    char link_path[FIXTURE_PATH_SIZE];
+    struct store *store = NULL;
+    struct dpot_error error = {{0}};
+    fixture_path(link_path, folder, "other.db");
+    cr_assert_eq(store_open_owned(url, &store, NULL), DPOT_OK);
+    store_close(store);
+    cr_assert_eq(link(path, link_path), 0);
+    cr_assert_eq(store_open_owned(url, &store, &error), DPOT_ERR_IO);
+    cr_assert_not_null(strstr(error.text, "2 names"), "%s", error.text);
+    cr_assert_eq(store_open_existing(url, &store, &error), DPOT_ERR_IO);
+    cr_assert_eq(unlink(link_path), 0);
+    cr_assert_eq(store_open_owned(url, &store, &error), DPOT_OK, "%s", error.text);
+    store_close(store);
+}
+
+/* A refusal inside the owner's process must not take SQLite's record locks away: another process would
+ * then take the write-ahead log for abandoned. */
+Test(owner, a_refusal_in_the_owners_process_leaves_its_locks)
+{
+    char link_path[FIXTURE_PATH_SIZE], link_url[FIXTURE_PATH_SIZE + 16];
+    struct store *store = NULL;
+    fixture_path(link_path, folder, "other.db");
+    (void)snprintf(link_url, sizeof link_url, "sqlite:%s", link_path);
+    cr_assert_eq(store_open_owned(url, &store, NULL), DPOT_OK);
+    cr_assert_eq(link(path, link_path), 0);
+    refuse_owned(link_url, "served by process");
+    const pid_t other = fork();
+    if (other == 0) { /* a process has no record locks of its parent */
+        const int fd = open(path, O_RDWR);
+        struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 1 << 30};
+        range.l_len = 1024; /* SQLite's shared lock of an open database lies here */
+        _exit(fd >= 0 && fcntl(fd, F_GETLK, &range) == 0 && range.l_type != F_UNLCK ? 0 : 1);
+    }
+    int state = 1;
+    cr_assert_eq(waitpid(other, &state, 0), other);
+    cr_assert_eq(state, 0, "the locks are gone");
+    store_close(store);
+}
