@@ -218,6 +218,12 @@ static void write_artifacts(const char *root)
     require(dpot_artifact_add_number(&artifact, "total_mass", 1) == DPOT_OK);
     require(dpot_wire_artifact_encode(&artifact, &bytes, NULL) == DPOT_OK);
     write_seed(root, "fuzz_artifact/measure", &bytes);
+    dpot_buf_reset(&bytes);
+    uint8_t model[5] = {8, 7, 0x12, 1, 'x'};
+    artifact.model = model;
+    artifact.n_model = sizeof model;
+    require(dpot_wire_artifact_encode(&artifact, &bytes, NULL) == DPOT_OK);
+    write_seed(root, "fuzz_artifact/model", &bytes);
     dpot_buf_release(&bytes);
 }
 

@@ -1,4 +1,5 @@
 #include "campaign/spec.h"
+#include "campaign/spec_vector.h"
 #include "mechanism/mechanism.h"
 #include "mechanism/sampler.h"
 #include "unit/aggregator/fixture.h"
@@ -482,6 +483,28 @@ Test(spec, a_dct_keeps_the_lowest_frequencies_and_says_the_dimension)
     cr_assert_eq(c.epsilon_q32, 0);
     cr_assert_gt(c.noise.certificate_row, 0);
     dpot_campaign_release(&c);
+}
+
+/* As pools are described, whose side files say it so. */
+Test(spec, coefficients_can_be_listed_by_their_numbers)
+{
+    static const char *const wrong[] = {"[8]", "[-1]", "[0.5]", "[3,3]"};
+    json_t *value =
+        fixture_json("{\"transform\":{\"type\":\"dct\",\"shape\":[2,4],\"keep\":[7,[0,1],4]}}");
+    struct dpot_transform transform;
+    cr_assert_eq(spec_read_transform(value, &transform, NULL), DPOT_OK);
+    cr_assert_eq(transform.n_keep, 3);
+    cr_assert_eq(transform.keep[0], 1);
+    cr_assert_eq(transform.keep[1], 4);
+    cr_assert_eq(transform.keep[2], 7);
+    dpot_free_array(NULL, transform.keep, transform.n_keep, sizeof *transform.keep);
+    for (size_t i = 0; i < 4; i++) {
+        json_t *keep = fixture_json(wrong[i]);
+        (void)json_object_set_new(json_object_get(value, "transform"), "keep", keep);
+        cr_assert_eq(spec_read_transform(value, &transform, NULL), DPOT_ERR_RANGE, "%s", wrong[i]);
+        cr_assert_null(transform.keep);
+    }
+    json_decref(value);
 }
 
 Test(spec, a_description_of_vectors_tells_what_a_device_enforces)

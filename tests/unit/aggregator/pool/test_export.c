@@ -196,6 +196,10 @@ Test(pool_vectors, a_description_tells_scale_lengths_and_transform)
     const struct dpot_campaign box = vectors_laplace(6), images = vectors_gaussian();
     json_t *pool = describe(&box);
     cr_assert_eq(json_number_value(json_object_get(pool, "scale")), 2); /* 2^3 times 0.25 */
+    /* D1 / t = 60 / 8, and the 2^-32 that this campaign charges more */
+    cr_assert_float_eq(json_number_value(json_object_get(pool, "epsilon")), 7.5, 1e-9);
+    cr_assert(json_is_number(json_object_get(pool, "delta")));
+    cr_assert_eq(json_number_value(json_object_get(pool, "delta")), 0);
     cr_assert_eq(integer_of(pool, "dim"), 6);
     cr_assert_eq(integer_of(pool, "data_dim"), 6);
     const json_t *transform = json_object_get(pool, "transform");
@@ -204,6 +208,8 @@ Test(pool_vectors, a_description_tells_scale_lengths_and_transform)
 
     pool = describe(&images);
     cr_assert_str_eq(json_string_value(json_object_get(pool, "mechanism")), "gaussian");
+    cr_assert(json_is_null(json_object_get(pool, "epsilon")), "it has no certificate row");
+    cr_assert(json_is_null(json_object_get(pool, "delta")));
     cr_assert_eq(json_number_value(json_object_get(pool, "scale")), 8); /* 2^4 times 0.5 */
     cr_assert_eq(integer_of(pool, "dim"), VECTORS_DCT_DIM);
     cr_assert_eq(integer_of(pool, "data_dim"), VECTORS_DCT_DATA_DIM);

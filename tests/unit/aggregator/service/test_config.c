@@ -61,6 +61,9 @@ Test(config, the_smallest_config_has_defaults_and_paths_beside_it)
     cr_assert_eq(config.max_body_bytes, DPOT_BATCH_BYTES_MAX);
     cr_assert_eq(config.max_connections, 1024);
     cr_assert_eq(config.request_timeout_s, 60);
+    cr_assert_eq(config.job_threads, 1);
+    cr_assert_eq(config.job_memory_bytes, (uint64_t)2 << 30);
+    cr_assert_eq(config.job_keep_s, 60);
     cr_assert_eq(config.commit_max_reports, DPOT_BATCH_REPORTS_MAX);
     cr_assert_eq(config.log, LOG_LEVEL_INFO);
 }
@@ -70,7 +73,8 @@ Test(config, every_key_is_read)
     accept("{" REQUIRED ",\"tls\":{\"cert\":\"c.pem\",\"key\":\"/etc/k.pem\"},"
            "\"limits\":{\"max_connections\":50,\"max_connections_per_ip\":5,"
            "\"max_body_bytes\":100000,\"max_body_memory_bytes\":33554432,\"request_timeout_s\":7,"
-           "\"threads\":3},\"commit\":{\"max_reports\":100,\"max_delay_ms\":2},\"log\":\"debug\"}");
+           "\"threads\":3,\"job_threads\":4,\"job_memory_bytes\":67108864,\"job_keep_s\":9},"
+           "\"commit\":{\"max_reports\":100,\"max_delay_ms\":2},\"log\":\"debug\"}");
     expect_path(config.tls_cert, "%s/c.pem");
     cr_assert_str_eq(config.tls_key, "/etc/k.pem");
     cr_assert_eq(config.max_connections, 50);
@@ -79,6 +83,9 @@ Test(config, every_key_is_read)
     cr_assert_eq(config.max_body_memory_bytes, 33554432);
     cr_assert_eq(config.request_timeout_s, 7);
     cr_assert_eq(config.threads, 3);
+    cr_assert_eq(config.job_threads, 4);
+    cr_assert_eq(config.job_memory_bytes, 67108864);
+    cr_assert_eq(config.job_keep_s, 9);
     cr_assert_eq(config.commit_max_reports, 100);
     cr_assert_eq(config.commit_max_delay_ms, 2);
     cr_assert_eq(config.log, LOG_LEVEL_DEBUG);
@@ -107,6 +114,10 @@ static const struct refusal refusals[] = {
     {"{" REQUIRED ",\"tls\":{\"cert\":\"c\"}}", DPOT_ERR_MALFORMED, "tls.key is missing"},
     {"{" REQUIRED ",\"tls\":{\"key\":\"c\"}}", DPOT_ERR_MALFORMED, "tls.cert is missing"},
     {"{" REQUIRED ",\"limits\":{\"threads\":0}}", DPOT_ERR_RANGE, "limits.threads is 0"},
+    {"{" REQUIRED ",\"limits\":{\"job_threads\":0}}", DPOT_ERR_RANGE, "limits.job_threads is 0"},
+    {"{" REQUIRED ",\"limits\":{\"job_memory_bytes\":1}}", DPOT_ERR_RANGE,
+     "limits.job_memory_bytes is 1"},
+    {"{" REQUIRED ",\"limits\":{\"job_keep_s\":0}}", DPOT_ERR_RANGE, "limits.job_keep_s is 0"},
     {"{" REQUIRED ",\"limits\":{\"threads\":\"many\"}}", DPOT_ERR_MALFORMED, "limits.threads"},
     {"{" REQUIRED ",\"limits\":{\"threads\":100,\"max_connections\":50}}", DPOT_ERR_RANGE,
      "limits.max_connections is 50"},

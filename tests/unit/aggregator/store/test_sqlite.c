@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static char folder[FIXTURE_PATH_SIZE];
@@ -72,6 +73,39 @@ Test(sqlite, a_file_that_is_no_database_is_refused_and_untouched)
     cr_assert_not_null(fgets(text, 8, stream));
     (void)fclose(stream);
     cr_assert_str_eq(text, "this is");
+}
+
+static int count_report(void *ctx, uint32_t round, const struct dpot_report *report)
+{
+    (void)round;
+    (void)report;
+    ++*(size_t *)ctx;
+    return 0;
+}
+
+/* A device sends one report, so a pool is as many commits as reports: reading it takes a step a commit. With
+ * a step for every commit before, this would take minutes of processor time, not a second. */
+Test(sqlite, a_pool_of_many_small_commits_is_read_in_one_go)
+{
+    enum { COMMITS = 20000 };
+    const struct dpot_campaign campaign = vectors_laplace(2);
+    struct revision_record record;
+    struct store *store = NULL;
+    uint8_t public_key[DPOT_SIGN_PUBLIC_LEN], secret_key[DPOT_SIGN_SECRET_LEN];
+    int64_t values[2];
+    size_t n = 0;
+    dpot_sign_keypair(public_key, secret_key);
+    cr_assert_eq(store_open("sqlite::memory:", &store, NULL), DPOT_OK);
+    vectors_open(store, &campaign, secret_key, &record);
+    for (uint32_t i = 0; i < COMMITS; i++) {
+        const struct dpot_report report = vectors_report(i, 2, 5, values);
+        vectors_append(store, record.hash, i % 3, &report, 1);
+    }
+    const clock_t began = clock();
+    cr_assert_eq(store_read_pool(store, record.hash, count_report, &n, NULL), DPOT_OK);
+    cr_assert_eq(n, COMMITS);
+    cr_assert_lt((double)(clock() - began) / CLOCKS_PER_SEC, 10);
+    store_close(store);
 }
 
 Test(sqlite, a_database_of_another_program_is_refused)

@@ -193,6 +193,52 @@ Test(job, a_name_that_ends_in_pb_gets_the_bytes)
     dpot_buf_release(&bytes);
 }
 
+/* A generator of two looks, whose model is six bytes. */
+static struct dpot_buf sample_generator(char digest[65])
+{
+    double values[10] = {0, 3, 0.5, 0.25, 0.001, 1, 2, 0.5, 0.25, 0.0005};
+    uint8_t model[6] = {8, 7, 'o', 'n', 'n', 'x'}, hash[DPOT_HASH_LEN];
+    const struct dpot_artifact artifact = {.kind = "generator",
+                                           .program_version = "0.1.0",
+                                           .parameters = "{}",
+                                           .n_values = 10,
+                                           .values = values,
+                                           .n_model = sizeof model,
+                                           .model = model};
+    struct dpot_buf bytes;
+    dpot_buf_init(&bytes, DPOT_ARTIFACT_BYTES_MAX, NULL);
+    cr_assert_eq(dpot_wire_artifact_encode(&artifact, &bytes, NULL), DPOT_OK);
+    dpot_hash(hash, bytes.data, bytes.len);
+    dpot_hex_encode(digest, hash, sizeof hash);
+    return bytes;
+}
+
+Test(job, a_generator_becomes_its_model_or_the_table_of_its_curve)
+{
+    char digest[65], arguments[256], text[4096];
+    struct dpot_buf bytes = sample_generator(digest);
+    (void)snprintf(arguments, sizeof arguments, "artifact get %s --out g.onnx --json", digest);
+    answer("200 OK", bytes.data, bytes.len, arguments, 0, "\"model_bytes\":6");
+    cr_assert_eq(folder_read("g.onnx", text, sizeof text), 6);
+    cr_assert_arr_eq(text, "\x08\x07onnx", 6);
+    cr_assert_gt(folder_read("g.onnx.json", text, sizeof text), 0);
+    (void)snprintf(arguments, sizeof arguments, "artifact get %s --out c.csv", digest);
+    answer("200 OK", bytes.data, bytes.len, arguments, 0, "generator");
+    text[folder_read("c.csv", text, sizeof text - 1)] = '\0';
+    cr_assert_str_eq(text, "step,loss,gap,residual,learning_rate\n0,3,0.5,0.25,0.001\n"
+                           "1,2,0.5,0.25,0.0005\n");
+    dpot_buf_release(&bytes);
+}
+
+Test(job, an_artifact_without_a_model_is_no_onnx_file)
+{
+    char digest[65], arguments[256];
+    struct dpot_buf bytes = sample(digest);
+    (void)snprintf(arguments, sizeof arguments, "artifact get %s --out g.onnx", digest);
+    answer("200 OK", bytes.data, bytes.len, arguments, 3, "is of kind estimate and has no model");
+    dpot_buf_release(&bytes);
+}
+
 Test(job, bytes_with_another_digest_are_refused_and_not_written)
 {
     char digest[65];
