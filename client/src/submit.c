@@ -92,7 +92,8 @@ static dpot_status check_vector_shape(struct submission *s)
                               campaign->name, dpot_mechanism_name(campaign->mechanism),
                               (unsigned)dim);
     }
-    if (s->data.dim != dim) {
+    /* Nor are the sizes of data that are not there: silence would tell who has none. */
+    if (s->data.vector && s->data.dim != dim) {
         return dpot_error_set(error_of(s), DPOT_ERR_SHAPE,
                               "the vector has %u numbers: campaign \"%s\" wants %u",
                               (unsigned)s->data.dim, campaign->name, (unsigned)dim);
@@ -115,7 +116,8 @@ static dpot_status check_points_shape(struct submission *s)
             error_of(s), DPOT_ERR_SHAPE, "points have %u coordinates: campaign \"%s\" wants %u",
             (unsigned)s->data.dim, campaign->name, (unsigned)campaign->domain.dim);
     }
-    if (s->data.kind == DATA_HISTOGRAM && s->data.size != campaign->domain.size) {
+    if (s->data.kind == DATA_HISTOGRAM && s->data.histogram &&
+        s->data.size != campaign->domain.size) {
         return dpot_error_set(error_of(s), DPOT_ERR_SHAPE,
                               "the histogram has %zu entries: campaign \"%s\" wants %u",
                               s->data.size, campaign->name, (unsigned)campaign->domain.size);

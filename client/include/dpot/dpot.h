@@ -191,14 +191,15 @@ DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_submit_points(
     enum dpot_submit_outcome *outcome);
 
 /* The same from a histogram over the campaign's domain: `size` must be the domain's
- * (DPOT_ERR_SHAPE); NaN, negative and infinite entries count as 0. */
+ * (DPOT_ERR_SHAPE); NaN, negative and infinite entries count as 0. NULL (then size is not looked at)
+ * and a histogram without a positive entry report from the public default. */
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_submit_histogram(
-    dpot_client *client, const uint8_t campaign_id[16], const double *histogram /* (size) */,
-    size_t size, enum dpot_submit_outcome *outcome);
+    dpot_client *client, const uint8_t campaign_id[16],
+    const double *histogram /* (size) or NULL */, size_t size, enum dpot_submit_outcome *outcome);
 
 /* Campaigns of the vector mechanisms (laplace, gaussian): privatises one vector of `dim` numbers.
- * `dim` must be the campaign's (DPOT_ERR_SHAPE); NULL reports from the public default, the vector of
- * zeros. NaN counts as 0; the vector is transformed and clipped to the campaign's public set before
+ * `dim` must be the campaign's (DPOT_ERR_SHAPE); NULL (then dim is not looked at) reports from the
+ * public default, the vector of zeros. NaN counts as 0; the vector is transformed and clipped to the campaign's public set before
  * noise. Otherwise as dpot_client_submit_points, which is refused (DPOT_ERR_SHAPE) in such campaigns
  * as this is in the others. */
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_submit_vector(

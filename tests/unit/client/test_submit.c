@@ -203,6 +203,16 @@ Test(submit, no_data_at_all_is_reported_from_the_public_default)
     dpot_client_close(client);
 }
 
+Test(submit, without_a_histogram_its_size_is_not_looked_at)
+{
+    dpot_client *client = world_enroll(&world);
+    cr_assert_eq(dpot_client_submit_histogram(client, authority.campaign.id, NULL, 0, NULL),
+                 DPOT_OK);
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK);
+    cr_assert_eq(world.n_received, 1);
+    dpot_client_close(client);
+}
+
 Test(submit, a_hundred_thousand_points_are_one_report)
 {
     const size_t n = 100000;

@@ -132,6 +132,28 @@ Test(tool_data, input_without_end_is_refused_at_the_stated_limit)
     assert_endless_is_refused(line, "2^28 bytes");
 }
 
+/* Silence would tell the server which devices have no data. */
+Test(tool_data, an_empty_histogram_is_a_device_without_data)
+{
+    cr_assert_eq(enroll(NULL), 0, "%s", err);
+    cr_assert_eq(RUN("", "report", "--dir", dir, "--histogram", "-", "--json"), 0, "%s", err);
+    assert_json_text("outcome", "reported");
+    cr_assert_eq(RUN(NULL, "status", "--dir", dir, "--json"), 0);
+    cr_assert_eq(json_number_of("spent_epsilon"), 1);
+}
+
+Test(tool_data, an_empty_vector_is_a_device_without_data)
+{
+    authority_ask_for_vectors(&authority, DPOT_MECHANISM_LAPLACE);
+    serve_posts_with(0, 0);
+    cr_assert_eq(enroll(NULL), 0, "%s", err);
+    cr_assert_eq(RUN(NULL, "report", "--dir", dir, "--vector", "/dev/null", "--json"), 0, "%s",
+                 err);
+    assert_json_text("outcome", "reported");
+    cr_assert_eq(RUN(NULL, "status", "--dir", dir, "--json"), 0);
+    cr_assert_eq(json_number_of("spent_epsilon"), 1);
+}
+
 Test(tool_data, a_vector_on_one_line_may_be_as_long_as_a_vector_can_be)
 {
     enum { N = 100000, LEN = 21 };

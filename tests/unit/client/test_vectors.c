@@ -67,8 +67,17 @@ Test(vectors, data_of_another_kind_or_length_are_refused_unread_and_uncharged)
                  DPOT_ERR_SHAPE);
     cr_assert_eq(dpot_client_submit_vector(client, id, vector, VECTOR_DIM + 1, NULL),
                  DPOT_ERR_SHAPE);
-    cr_assert_eq(dpot_client_submit_vector(client, id, NULL, 0, NULL), DPOT_ERR_SHAPE);
     cr_assert_eq(world_status(client).n_submitted, 0);
+    dpot_client_close(client);
+}
+
+Test(vectors, without_a_vector_its_length_is_not_looked_at)
+{
+    dpot_client *client = world_enroll(&world);
+    cr_assert_eq(dpot_client_submit_vector(client, authority.campaign.id, NULL, 0, NULL), DPOT_OK);
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK);
+    cr_assert_eq(world.n_received, 1);
+    cr_assert_eq(world.received[0].report.n_values, VECTOR_DIM);
     dpot_client_close(client);
 }
 
