@@ -52,6 +52,8 @@ void api_device_campaign(const struct http_app *app, const struct http_request *
         response->retry_after_s = 5;
     } else {
         answer_bytes(response, revision.signed_bytes);
+        /* Read by analysts; devices learn by it that a report would be charged for nothing. */
+        response->status = revision.record.state == REVISION_OPEN ? 200 : 409;
     }
 }
 

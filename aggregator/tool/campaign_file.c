@@ -165,6 +165,7 @@ static dpot_status download(struct run *run, const char *id, uint32_t number,
                    number > 0 ? "/v1/admin/campaigns/%s/signed" : "/v1/campaigns/%s", id);
     revision_append(path, sizeof path, number);
     dpot_status status = remote_open(run, number > 0, &remote);
+    remote.takes_closed = number == 0;
     if (status == DPOT_OK) {
         status = remote_call(&remote, "GET", path, NULL, &file->signed_bytes);
         if (status == DPOT_ERR_NOT_FOUND && number == 0) {

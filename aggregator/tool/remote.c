@@ -186,7 +186,8 @@ dpot_status remote_call(struct remote *remote, const char *method, const char *p
                               dpot_status_text(status));
     }
     remote->http_status = response.status;
-    if (response.status >= 200 && response.status <= 202) {
+    if ((response.status >= 200 && response.status <= 202) ||
+        (response.status == 409 && remote->takes_closed)) {
         return DPOT_OK;
     }
     struct dpot_buf answer = *out;

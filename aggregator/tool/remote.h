@@ -15,6 +15,7 @@ struct remote {
     char url[REMOTE_URL_MAX];                  /* of the server, without trailing slashes */
     char authorization[REMOTE_TOKEN_MAX + 16]; /* "Bearer ..."; empty: none */
     int http_status;                           /* of the last call; 0: nothing answered */
+    bool takes_closed; /* 409 is a success: what a closed campaign's signed bytes come with */
 };
 
 /* After a call that failed: whether the server, or what is before it, was away, so that the same call may

@@ -78,6 +78,11 @@ static dpot_status fetch_campaign(dpot_client *client, const uint8_t campaign_id
     dpot_status status = dpot_http_get(client, path, client->config.request_timeout_ms, &body);
     if (status == DPOT_OK) {
         status = enroll_bytes(client, campaign_id, &body);
+    } else if (status == DPOT_ERR_CLOSED) {
+        status = dpot_error_set(&client->error, status,
+                                "campaign %s is closed: no revision is open; nothing was stored or "
+                                "charged",
+                                hex);
     }
     dpot_buf_release(&body);
     return status;

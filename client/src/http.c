@@ -22,6 +22,8 @@ dpot_status dpot_http_failure(int http_status)
         return DPOT_ERR_DENIED;
     case 404:
         return DPOT_ERR_NOT_FOUND;
+    case 409:
+        return DPOT_ERR_CLOSED;
     default:
         return DPOT_ERR_SERVER;
     }

@@ -148,11 +148,12 @@ DPOT_API const char *dpot_client_last_error(const dpot_client *client);
 
 /* Fetches the newest signed revision of a campaign and the seal keys, verifies them against the pin
  * and stores them. Call it again to learn of a new revision. DPOT_ERR_NETWORK, DPOT_ERR_SERVER,
- * DPOT_ERR_DENIED, DPOT_ERR_NOT_FOUND, DPOT_ERR_SIGNATURE, DPOT_ERR_MALFORMED (also: another
+ * DPOT_ERR_DENIED, DPOT_ERR_NOT_FOUND, DPOT_ERR_CLOSED (the server says that no revision is open),
+ * DPOT_ERR_SIGNATURE, DPOT_ERR_MALFORMED (also: another
  * campaign than was asked for), DPOT_ERR_VERSION, DPOT_ERR_RANGE, DPOT_ERR_TOO_LARGE,
  * DPOT_ERR_INFEASIBLE, DPOT_ERR_EPSILON (above the ceiling), DPOT_ERR_SIMULATION, DPOT_ERR_EXISTS
  * (a newer revision is stored, or another one of the same number), DPOT_ERR_BUSY, DPOT_ERR_IO,
- * DPOT_ERR_NO_SPACE, DPOT_ERR_MEMORY. A refused or older revision leaves the stored one in place; the stored one again
+ * DPOT_ERR_NO_SPACE, DPOT_ERR_MEMORY. A refusal leaves the stored revision in place and its reports on their way; the stored one again
  * is DPOT_OK. */
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_enroll(dpot_client *client,
                                                          const uint8_t campaign_id[16]);

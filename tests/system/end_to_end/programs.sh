@@ -149,6 +149,9 @@ enroll_capped closing "$new" "$pin" >/dev/null
 report closing >/dev/null
 check 'campaign close' 0 closed "$bin/dpot" campaign close "$new" --server "$url" --json
 check 'a closed campaign drops the report' 7 'dropped_closed: 1' "$bin/dpot-device" flush --dir "$dir/closing"
+check 'enrolling in a closed campaign' 7 'no revision is open' enroll_capped closing "$new" "$pin"
+check 'enrolling in it for the first time' 7 'no revision is open' enroll_capped newcomer "$new" "$pin"
+check 'costs nothing' 0 '"submitted": *0' "$bin/dpot-device" status --dir "$dir/newcomer" --json
 check 'and the status says so' 0 closed "$bin/dpot-device" status --dir "$dir/closing" --json
 check 'a closed campaign never opens again' 7 closed "$bin/dpot" campaign open "$new" --server "$url"
 

@@ -72,6 +72,27 @@ Test(enroll, a_newer_revision_takes_its_place_and_an_older_one_does_not)
     dpot_buf_release(&same_number);
 }
 
+Test(enroll, a_campaign_that_the_server_has_closed_is_refused_and_costs_nothing)
+{
+    world.is_closed = true;
+    assert_refused(DPOT_ERR_CLOSED);
+    cr_assert_not_null(strstr(dpot_client_last_error(client), "no revision is open"), "%s",
+                       dpot_client_last_error(client));
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_ERR_NOT_FOUND);
+    cr_assert_eq(world_status(client).n_submitted, 0);
+}
+
+Test(enroll, a_closed_campaign_that_is_stored_stays_with_its_reports)
+{
+    cr_assert_eq(dpot_client_enroll(client, authority.campaign.id), DPOT_OK);
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
+    world.is_closed = true;
+    cr_assert_eq(dpot_client_enroll(client, authority.campaign.id), DPOT_ERR_CLOSED);
+    cr_assert(is_stored(&authority.signed_campaign));
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK);
+    cr_assert_eq(world_status(client).n_accepted, 1);
+}
+
 Test(enroll, a_campaign_signed_by_another_key_is_refused)
 {
     struct authority other;

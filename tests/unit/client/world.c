@@ -274,7 +274,7 @@ void world_server(void *ctx, const struct dpot_http_request *request, struct tes
     } else if (ends_with(request->url, "/v1/keys")) {
         serve_keys(w, answer);
     } else if (ends_with(request->url, hex)) {
-        serve(answer, 200, &w->authority->signed_campaign);
+        serve(answer, w->is_closed ? 409 : 200, &w->authority->signed_campaign);
     } else {
         serve(answer, 404, NULL);
     }

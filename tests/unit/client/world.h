@@ -70,6 +70,7 @@ struct world {
     size_t n_uncharged;     /* reports that came without a charge on the disk */
     bool withdraws_key;     /* the first seal key is answered with 410 */
     bool serves_second_key; /* /v1/keys lists only the second */
+    bool is_closed;         /* the campaign: its bytes come with 409 */
 };
 
 /* An empty folder, the clock inside the first round, caps far away (100). */

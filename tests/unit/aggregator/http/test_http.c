@@ -47,7 +47,14 @@ Test(http, a_campaign_is_served_as_signed_open_or_closed_but_not_as_a_draft)
     http_reply_release(&reply);
     cr_assert_eq(request("POST", campaign_path("/v1/admin/campaigns", "/close"), TOKEN, "", 0),
                  200);
-    cr_assert_eq(get(campaign_path("/v1/campaigns", "")), 200);
+    http_exchange(server_url(server), "GET", campaign_path("/v1/campaigns", ""), NULL, "", 0,
+                  &reply);
+    cr_assert_eq(reply.status, 409, "a device is not to be charged for it");
+    cr_assert_eq(dpot_wire_campaign_open(reply.body.data, reply.body.len,
+                                         registry_pin(rig.registry), NULL, &content, NULL),
+                 DPOT_OK, "analysts still read it");
+    dpot_signed_campaign_release(&content);
+    http_reply_release(&reply);
 
     struct revision_record draft;
     json_t *spec = fixture_spec();

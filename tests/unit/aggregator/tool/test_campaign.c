@@ -258,6 +258,22 @@ Test(campaign, list_is_a_table_for_people)
     canned_server_stop(&server);
 }
 
+Test(campaign, fetch_saves_a_closed_campaign_too)
+{
+    char pin[65], arguments[256];
+    uint8_t bytes[4096], saved[4096];
+    struct canned_server server;
+    write_signed(pin);
+    const size_t n = folder_read("signed.bin", bytes, sizeof bytes);
+    canned_server_start(&server, "409 Conflict", bytes, n);
+    (void)snprintf(arguments, sizeof arguments,
+                   "campaign fetch " ID " --server %s --out saved --pin %s", server.url, pin);
+    json_t *r = expect_json(arguments, 0);
+    json_decref(r);
+    cr_assert(folder_read("saved", saved, sizeof saved) == n && memcmp(bytes, saved, n) == 0);
+    canned_server_stop(&server);
+}
+
 Test(campaign, fetch_saves_the_signed_bytes_and_warns_without_a_pin)
 {
     char pin[65], arguments[256];
