@@ -14,8 +14,10 @@ static const char *const assumptions[ACCOUNTANTS] = {
     "basic: epsilons and deltas add; holds for any releases, also when each is chosen after seeing "
     "the ones before. A part in rho or mu is converted by itself first",
     "zcdp: rhos add, pure epsilon counts as rho = epsilon^2/2, other deltas are added at the end; "
-    "holds for discrete Gaussian noise too (a device's sampler is cut off: add epsilon 2^-39 and "
-    "delta 2^-90 e^epsilon for every Gaussian coordinate released)",
+    "holds for discrete Gaussian noise too (a device's sampler is cut off: for reports of rho at "
+    "most "
+    "8 each add epsilon 2^-39 and delta 2^-75 for every Gaussian coordinate released, and delta "
+    "2^-40 for every 1 of rho)",
     "gdp: mu^2 adds, exact for continuous Gaussian noise only; discrete noise is not mu-GDP, give "
     "its "
     "rho instead",

@@ -1,6 +1,7 @@
 /* The statement: what the ledger says, in sentences for the device's owner. */
 #include "client.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -45,17 +46,28 @@ static size_t put_basic(const struct dpot_client_status *s, const char *window, 
     return used;
 }
 
+/* What rho comes to, for people who know epsilons. */
+static void describe_rho(struct dpot_privacy spent, char *text, size_t cap)
+{
+    const double epsilon = spent.rho_q32 > 0 ? dpot_epsilon_of_rho(spent, STATEMENT_DELTA) : 0.0;
+    if (isfinite(epsilon)) {
+        (void)snprintf(text, cap, "about epsilon %.4g at delta %.0e", epsilon, STATEMENT_DELTA);
+    } else {
+        (void)snprintf(text, cap, "no epsilon at delta %.0e", STATEMENT_DELTA);
+    }
+}
+
 static size_t put_zcdp(const dpot_client *client, const struct dpot_client_status *s,
                        const char *window, char *text, size_t cap, size_t used)
 {
-    const struct dpot_privacy spent = dpot_ledger_spent(&client->journal.ledger);
+    char meaning[64];
+    describe_rho(dpot_ledger_spent(&client->journal.ledger), meaning, sizeof meaning);
     return put(text, cap, used,
                snprintf(text + used, cap - used,
-                        "Spent %.4g of %.4g (rho of zCDP, over the life of this install; about "
-                        "epsilon %.4g at delta %.0e); in the last %s %.4g of %.4g.\n",
-                        s->spent_rho, s->lifetime_rho_cap,
-                        spent.rho_q32 > 0 ? dpot_epsilon_of_rho(spent, STATEMENT_DELTA) : 0.0,
-                        STATEMENT_DELTA, window, s->window_spent_rho, s->window_rho_cap));
+                        "Spent %.4g of %.4g (rho of zCDP, over the life of this install; %s); in "
+                        "the last %s %.4g of %.4g.\n",
+                        s->spent_rho, s->lifetime_rho_cap, meaning, window, s->window_spent_rho,
+                        s->window_rho_cap));
 }
 
 static size_t put_reports(const struct dpot_client_status *s, char *text, size_t cap, size_t used)

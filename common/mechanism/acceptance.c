@@ -130,3 +130,8 @@ bool dpot_gaussian_rho(const struct dpot_sensitivity *sensitivity, unsigned k, u
     *rho_q32 = rho.lo + 1;
     return true;
 }
+
+bool dpot_gaussian_rho_accepts(uint64_t rho_q32)
+{
+    return rho_q32 <= DPOT_GAUSSIAN_RHO_MAX * DPOT_EPSILON_ONE + 1;
+}

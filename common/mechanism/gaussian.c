@@ -5,8 +5,8 @@
  * (epsilon, delta) of the certificate row that the campaign names, for every campaign that passes
  * `check` with one: D2^2 / sigma^2 <= mu^2 of the row, sigma^2 >= 2^c (dim + 128), dim <= d_max,
  * D2 the l2 diameter of the enforced set. Theorem: exact-privacy, Theorem B2. Always, and for a
- * campaign without a row only: rho = D2^2 / (2 sigma^2) of zCDP as charged, with the surcharge per
- * coordinate at conversion (B3).
+ * campaign without a row only: up to an event of probability rho 2^-40 + dim 2^-75 the
+ * rho = D2^2 / (2 sigma^2) of zCDP as charged, which is at most 8 on devices. Theorem: noise.h.
  *
  * What rounding may break: nothing. Transform and rounding to the grid are doubles and decide
  * utility; the set is enforced on integers afterwards; epsilon, delta and mu are constants of this
@@ -44,6 +44,19 @@ static dpot_status check_row(const struct dpot_campaign *campaign,
     return DPOT_OK;
 }
 
+/* Without a row rho is all there is, and above 8 the noise is cut too near for it to hold. */
+static dpot_status check_rho(const struct dpot_campaign *campaign, uint64_t rho_q32,
+                             struct dpot_error *error)
+{
+    if (dpot_gaussian_rho_accepts(rho_q32) || campaign->simulation) {
+        return DPOT_OK;
+    }
+    return dpot_error_set(error, DPOT_ERR_EPSILON,
+                          "one report would cost rho %.6g: without a certificate row at most %d is "
+                          "allowed; take a larger scale or a smaller set",
+                          dpot_epsilon_to_double(rho_q32), DPOT_GAUSSIAN_RHO_MAX);
+}
+
 static dpot_status check(const struct dpot_campaign *campaign, struct dpot_error *error)
 {
     struct dpot_sensitivity sensitivity;
@@ -58,7 +71,8 @@ static dpot_status check(const struct dpot_campaign *campaign, struct dpot_error
                               "the set's l2 diameter is 2^27 grid units or more: make grid_step "
                               "larger");
     }
-    return campaign->noise.certificate_row > 0 ? check_row(campaign, &sensitivity, error) : DPOT_OK;
+    return campaign->noise.certificate_row > 0 ? check_row(campaign, &sensitivity, error)
+                                               : check_rho(campaign, rho_q32, error);
 }
 
 static struct dpot_privacy charge(const struct dpot_campaign *campaign)

@@ -66,8 +66,8 @@ double dpot_delta_to_double(uint64_t delta_q64)
 
 double dpot_epsilon_of_rho(struct dpot_privacy spent, double delta)
 {
-    const double rho = ldexp((double)spent.rho_q32, -32);
-    /* 2^-90 e^epsilon G is below 1e-3 of any delta >= 1e-12 while epsilon <= 20 and G <= 2^20; half
-     * of delta is kept for it. */
-    return rho + 2 * sqrt(rho * log(2 / delta)) + ldexp((double)spent.n_gaussian, -39);
+    const double rho = ldexp((double)spent.rho_q32, -32), n = (double)spent.n_gaussian;
+    const double cut = n > 0 ? ldexp(rho, -40) + ldexp(n, -75) : 0;
+    const double rest = (delta - cut) * exp(-ldexp(n, -38));
+    return rest > 0 ? rho + 2 * sqrt(rho * log(1 / rest)) + ldexp(n, -39) : INFINITY;
 }

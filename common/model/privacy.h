@@ -48,9 +48,14 @@ double dpot_epsilon_to_double(uint64_t epsilon_q32);
 DPOT_WARN_UNUSED dpot_status dpot_delta_from_double(double delta, uint64_t *delta_q64);
 double dpot_delta_to_double(uint64_t delta_q64);
 
-/* An epsilon such that what has the sum `spent` of rho is (epsilon, delta)-DP, delta included what
- * the truncated Gaussian programs of n_gaussian coordinates add (exact-privacy B3):
- * rho + 2 sqrt(rho ln(1/delta)) + 2^-39 G. For people to read; caps are in rho. */
+/* An epsilon such that what has the sums rho and G (n_gaussian) of `spent` is (epsilon, delta)-DP, with
+ * the cut of Gaussian noise paid for (mechanism/noise.h; for Gaussian reports of rho at most 8 each):
+ *
+ *   rho + 2 sqrt(rho ln(1 / delta')) + 2^-39 G,   delta' = (delta - c) e^(-2^-38 G),
+ *   c = rho 2^-40 + G 2^-75, 0 without Gaussian coordinates.
+ *
+ * INFINITY when c leaves nothing of delta: then no epsilon is known. For people to read; caps are in
+ * rho. */
 double dpot_epsilon_of_rho(struct dpot_privacy spent, double delta);
 
 #endif

@@ -78,7 +78,8 @@ struct dpot_client_config {
     uint8_t pin[32];        /* Ed25519 public key that signs campaigns; must be set */
 
     /* Caps: no default, opening fails with DPOT_ERR_CAP_UNSET until all are set. Epsilon in (0,
-     * 2^31); above every cap stands the compile-time ceiling of 20 for one report. Only the
+     * 2^31); above every cap stands the compile-time ceiling for one report: epsilon 20; or rho 8 for a
+     * Gaussian campaign that has a rho and no epsilon (zCDP installs only). Only the
      * lifetime cap is a guarantee: a clock set forward refreshes windows. */
     double campaign_epsilon_cap; /* over all revisions and rounds of one (pin, campaign id) */
     double window_epsilon_cap;   /* rolling sum over the last window_seconds of device time */
@@ -121,7 +122,8 @@ struct dpot_client_config {
 
     /* zCDP: these in place of all epsilon and delta caps, which must be 0 then. No default. A pure
      * epsilon counts as rho = epsilon^2 / 2; rho with a delta is about
-     * epsilon = rho + 2 sqrt(rho ln(1/delta)). */
+     * epsilon = rho + 2 sqrt(rho ln(1/delta)), for Gaussian noise of a delta from 1e-9 on
+     * (doc/privacy.md has the surcharge). */
     double campaign_rho_cap;
     double window_rho_cap;
     double lifetime_rho_cap;

@@ -219,6 +219,38 @@ Test(vectors, a_certificate_row_that_does_not_match_is_refused)
     expect_refused(campaign, DPOT_ERR_EPSILON); /* a rho, and no zCDP account */
 }
 
+static void choose_zcdp(double rho)
+{
+    world.config.accountant = DPOT_ACCOUNTANT_ZCDP;
+    world.config.campaign_epsilon_cap = 0;
+    world.config.window_epsilon_cap = 0;
+    world.config.lifetime_epsilon_cap = 0;
+    world.config.campaign_rho_cap = world.config.window_rho_cap = world.config.lifetime_rho_cap =
+        rho;
+}
+
+/* A diameter of 4 sigma is rho 8; beyond, the cut of the noise would show, whatever the caps say. */
+Test(vectors, a_rho_above_eight_is_refused_by_zcdp_installs_too)
+{
+    char statement[1024];
+    struct dpot_buf bytes;
+    struct dpot_campaign campaign = gaussian_campaign(DPOT_EPSILON_ONE);
+    campaign.noise = (struct dpot_noise_parameters){.scale_log2 = 8};
+    campaign.vector.radius = 513;
+    choose_zcdp(1000);
+    expect_refused(campaign, DPOT_ERR_EPSILON);
+    campaign.vector.radius = 512;
+    authority_sign_campaign(&authority, &campaign, &bytes);
+    dpot_client *client = world_open(&world);
+    cr_assert_eq(dpot_client_import(client, bytes.data, bytes.len, NULL), DPOT_OK, "%s",
+                 dpot_client_last_error(client));
+    cr_assert_eq(dpot_client_submit_vector(client, campaign.id, NULL, VECTOR_DIM, NULL), DPOT_OK);
+    cr_assert_eq(dpot_client_get_statement(client, statement, sizeof statement), DPOT_OK);
+    cr_assert_not_null(strstr(statement, "about epsilon 29.0"), "%s", statement);
+    dpot_buf_release(&bytes);
+    dpot_client_close(client);
+}
+
 Test(vectors, a_delta_that_no_cap_allows_is_not_spent)
 {
     struct dpot_buf bytes;

@@ -3,6 +3,7 @@
 #include "model/privacy.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
 
 /* This file is compiled twice: with and without unsigned __int128. */
 
@@ -260,4 +261,38 @@ Test(acceptance, a_zcdp_charge_is_rounded_up_and_does_not_wrap)
     cr_assert_not(dpot_gaussian_rho(&s, 25, 1, &rho));
     cr_assert_not(dpot_gaussian_rho(&s, 2, 0, &rho));
     cr_assert_not(dpot_gaussian_rho(&s, 2, DPOT_VECTOR_DIM_MAX + 1, &rho));
+}
+
+/* The bound of noise.h on what is out of reach of the other input, against the sums themselves: sigma 4,
+ * one coordinate that takes the whole diameter d, or two that share it. */
+static double mass_from(int x)
+{
+    double mass = 0, all = 0;
+    for (int y = -200; y <= 200; y++) {
+        const double weight = exp(-(double)y * y / 32);
+        mass += y >= x ? weight : 0;
+        all += weight;
+    }
+    return mass / all;
+}
+
+Test(acceptance, up_to_rho_eight_the_cut_of_gaussian_noise_is_below_its_bound)
+{
+    for (int d = 0; d <= 16; d++) {
+        const double rho = d * d / 32.0;
+        const double far = mass_from(45 - d) + mass_from(45 + d) + ldexp(1, -93);
+        cr_assert_leq(far, ldexp(rho, -40) + ldexp(1, -75), "%d", d);
+        const int half = (int)ceil(d / sqrt(2));
+        const double both = 2 * (mass_from(45 - half) + mass_from(45 + half)) + ldexp(1, -92);
+        cr_assert_leq(both, ldexp(half * half / 16.0, -40) + ldexp(1, -74), "%d", d);
+    }
+}
+
+Test(acceptance, a_charge_of_rho_ends_at_eight)
+{
+    const uint64_t one = (uint64_t)1 << 32;
+    cr_assert(dpot_gaussian_rho_accepts(8 * one + 1));
+    cr_assert_not(dpot_gaussian_rho_accepts(8 * one + 2));
+    cr_assert_not(dpot_gaussian_rho_accepts(UINT64_MAX));
+    cr_assert_gt(mass_from(45 - 40), 0.09); /* what the ceiling is for: rho 50 */
 }

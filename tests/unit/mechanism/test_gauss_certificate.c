@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/crypto.h"
+#include "mechanism/acceptance.h"
 #include "unit/mechanism/vectors.h"
 
 #include <criterion/criterion.h>
@@ -144,6 +145,16 @@ Test(gauss_certificate, every_d_max_pays_for_what_the_table_cuts_off)
         const double most = ldexp((double)row.delta_q64, 18) / (1 + exp(epsilon));
         cr_assert_leq((double)row.d_max, most * (1 + 1e-12));
         cr_assert(row.d_max == 1u << 20 || (double)row.d_max + 1 > most * (1 - 1e-12));
+    }
+}
+
+/* The cut of the noise does not show in what they are charged in zCDP. */
+Test(gauss_certificate, every_row_of_a_device_is_at_most_rho_eight)
+{
+    for (uint32_t i = 1; i <= dpot_gauss_row_count(); i++) {
+        const struct dpot_gauss_row row = row_at(i);
+        const uint64_t rho_q32 = (row.mu2_q40 >> 9) + 2;
+        cr_assert(row.epsilon_q32 > 20 * ONE || dpot_gaussian_rho_accepts(rho_q32), "row %u", i);
     }
 }
 

@@ -119,12 +119,27 @@ Test(vector_noise, without_a_row_there_is_no_epsilon_to_charge)
 {
     struct dpot_error error = {""};
     struct dpot_campaign campaign = gaussian_campaign();
-    campaign.noise = (struct dpot_noise_parameters){.scale_log2 = 3};
+    campaign.noise = (struct dpot_noise_parameters){.scale_log2 = 8};
     cr_assert_eq(dpot_mechanism_check_campaign(&campaign, &error), DPOT_OK, "%s", error.text);
     const struct dpot_privacy cost = dpot_mechanism_charge(&campaign);
     cr_assert_eq(cost.epsilon_q32, UINT64_MAX);
     cr_assert_eq(cost.delta_q64, UINT64_MAX);
     cr_assert_lt(cost.rho_q32, UINT64_MAX);
+}
+
+/* rho 8: a diameter of 4 sigma. */
+Test(vector_noise, without_a_row_one_report_is_at_most_rho_eight)
+{
+    struct dpot_error error = {""};
+    struct dpot_campaign campaign = gaussian_campaign();
+    campaign.noise = (struct dpot_noise_parameters){.scale_log2 = 8};
+    campaign.vector.radius = 512;
+    cr_assert_eq(dpot_mechanism_check_campaign(&campaign, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(dpot_mechanism_charge(&campaign).rho_q32, 8 * DPOT_EPSILON_ONE + 1);
+    campaign.vector.radius = 513;
+    expect_refused(&campaign, DPOT_ERR_EPSILON, "rho 8.0");
+    campaign.simulation = true;
+    cr_assert_eq(dpot_mechanism_check_campaign(&campaign, &error), DPOT_OK, "%s", error.text);
 }
 
 /* y - z has mean 0 and the variance of the noise; data outside the set come out as its edge. */

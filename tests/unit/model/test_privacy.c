@@ -64,3 +64,33 @@ Test(privacy, an_epsilon_that_is_no_positive_number_is_refused)
         cr_assert_eq(e, 77);
     }
 }
+
+static struct dpot_privacy spent(double rho, uint64_t n_gaussian)
+{
+    return (struct dpot_privacy){.rho_q32 = (uint64_t)ldexp(rho, 32), .n_gaussian = n_gaussian};
+}
+
+Test(privacy, rho_of_pure_reports_is_converted_at_the_whole_delta)
+{
+    const double delta = 1e-6;
+    cr_assert_float_eq(dpot_epsilon_of_rho(spent(0.5, 0), delta), 0.5 + 2 * sqrt(0.5 * log(1e6)),
+                       1e-12);
+}
+
+Test(privacy, the_cut_of_gaussian_noise_is_paid_out_of_delta)
+{
+    const uint64_t n = (uint64_t)1 << 30;
+    const double delta = 1e-9, cut = ldexp(64, -40) + ldexp((double)n, -75);
+    const double rest = (delta - cut) * exp(-ldexp((double)n, -38));
+    cr_assert_lt(rest, 0.95 * delta); /* it is seen */
+    cr_assert_float_eq(dpot_epsilon_of_rho(spent(64, n), delta),
+                       64 + 2 * sqrt(64 * log(1 / rest)) + ldexp((double)n, -39), 1e-9);
+}
+
+Test(privacy, where_the_cut_takes_all_of_delta_there_is_no_epsilon)
+{
+    cr_assert(isinf(dpot_epsilon_of_rho(spent(8, 1), 7e-12))); /* 8 2^-40 = 7.3e-12 */
+    cr_assert(isfinite(dpot_epsilon_of_rho(spent(8, 1), 8e-12)));
+    cr_assert(isfinite(dpot_epsilon_of_rho(spent(8, 0), 7e-12)));
+    cr_assert(isinf(dpot_epsilon_of_rho(spent(0.5, UINT64_MAX), 1e-6)));
+}
