@@ -22,26 +22,27 @@ static dpot_status check_guarantee(const struct calibrate_request *request,
 {
     const bool is_gaussian = request->mechanism == DPOT_MECHANISM_GAUSSIAN;
     const double most = is_gaussian ? GAUSSIAN_EPSILON_MAX : EPSILON_MAX;
+    char text[DPOT_SHORTEST_SIZE];
     if (!is_gaussian && request->mechanism != DPOT_MECHANISM_LAPLACE) {
         return dpot_error_set(error, DPOT_ERR_RANGE,
                               "only laplace and gaussian have noise to calibrate");
     }
     if (!(request->epsilon > 0 && request->epsilon <= most)) {
-        return dpot_error_set(error, DPOT_ERR_RANGE,
-                              "epsilon is %g: give a number above 0, at most %g for %s noise",
-                              request->epsilon, most, dpot_mechanism_name(request->mechanism));
+        return dpot_error_set(
+            error, DPOT_ERR_RANGE, "epsilon is %s: give a number above 0, at most %g for %s noise",
+            dpot_shortest(request->epsilon, text), most, dpot_mechanism_name(request->mechanism));
     }
     if (request->epsilon > DPOT_EPSILON_CEILING && !request->is_simulation) {
         return dpot_error_set(error, DPOT_ERR_EPSILON,
-                              "epsilon is %g: devices take at most %d, more is for campaigns "
+                              "epsilon is %s: devices take at most %d, more is for campaigns "
                               "marked simulation",
-                              request->epsilon, DPOT_EPSILON_CEILING);
+                              dpot_shortest(request->epsilon, text), DPOT_EPSILON_CEILING);
     }
     if (is_gaussian ? !(request->delta > 0 && request->delta < 1) : !(request->delta == 0)) {
         return dpot_error_set(error, DPOT_ERR_RANGE,
-                              is_gaussian ? "delta is %g: give a number above 0 and below 1"
-                                          : "delta is %g: laplace has none, leave it out",
-                              request->delta);
+                              is_gaussian ? "delta is %s: give a number above 0 and below 1"
+                                          : "delta is %s: laplace has none, leave it out",
+                              dpot_shortest(request->delta, text));
     }
     if (!(request->noise_factor == 0 ||
           (request->noise_factor >= 1 && request->noise_factor < 1e6))) {
@@ -65,10 +66,12 @@ static dpot_status check_box(const struct calibrate_request *request, struct dpo
     for (uint32_t j = 0; j < request->n_sides; j++) {
         const double lo = request->lo[j], hi = request->hi[j];
         if (!(lo >= -DATA_MAX && hi <= DATA_MAX && lo <= hi)) {
+            char lo_text[DPOT_SHORTEST_SIZE], hi_text[DPOT_SHORTEST_SIZE];
             return dpot_error_set(error, DPOT_ERR_RANGE,
-                                  "side %u of the box goes from %g to %g: give lo <= hi within "
+                                  "side %u of the box goes from %s to %s: give lo <= hi within "
                                   "+-%g",
-                                  j, lo, hi, DATA_MAX);
+                                  j, dpot_shortest(lo, lo_text), dpot_shortest(hi, hi_text),
+                                  DATA_MAX);
         }
         widest = fmax(widest, hi - lo);
     }
@@ -80,6 +83,7 @@ static dpot_status check_box(const struct calibrate_request *request, struct dpo
 
 dpot_status calibrate_check(const struct calibrate_request *request, struct dpot_error *error)
 {
+    char text[DPOT_SHORTEST_SIZE];
     const dpot_status status = check_guarantee(request, error);
     if (status != DPOT_OK) {
         return status;
@@ -96,8 +100,8 @@ dpot_status calibrate_check(const struct calibrate_request *request, struct dpot
         return request->radius > 0 && request->radius <= DATA_MAX
                    ? DPOT_OK
                    : dpot_error_set(error, DPOT_ERR_RANGE,
-                                    "the radius is %g: give a number above 0, at most %g",
-                                    request->radius, DATA_MAX);
+                                    "the radius is %s: give a number above 0, at most %g",
+                                    dpot_shortest(request->radius, text), DATA_MAX);
     }
     return dpot_error_set(error, DPOT_ERR_RANGE, "set %d is unknown: choose a box or a ball",
                           (int)request->set);

@@ -175,15 +175,14 @@ static json_t *describe_index(const struct dpot_campaign *campaign, json_t *deri
     return spec;
 }
 
-static json_t *describe_vector(const struct dpot_campaign *campaign, json_t *derived,
-                               int with_points)
+static json_t *describe_vector(const struct dpot_campaign *campaign, json_t *derived)
 {
     json_t *mechanism = spec_describe_noise(campaign);
     (void)json_object_set(derived, "epsilon", json_object_get(mechanism, "epsilon"));
     (void)json_object_set_new(derived, "dim", json_integer((json_int_t)campaign->vector.dim));
     (void)json_object_set_new(derived, "data_dim",
                               json_integer((json_int_t)dpot_vector_data_dim(&campaign->vector)));
-    return describe_spec(campaign, spec_describe_vector(campaign, with_points), json_string("same"),
+    return describe_spec(campaign, spec_describe_vector(campaign, 1), json_string("same"),
                          mechanism);
 }
 
@@ -192,7 +191,7 @@ json_t *spec_describe(const struct dpot_campaign *campaign, const uint8_t hash[D
 {
     json_t *derived = describe_derived(campaign, hash);
     json_t *spec = dpot_mechanism_is_vector(campaign->mechanism)
-                       ? describe_vector(campaign, derived, with_points)
+                       ? describe_vector(campaign, derived)
                        : describe_index(campaign, derived, with_points);
     if (!spec || !derived || json_object_update(spec, derived) != 0) {
         json_decref(spec);

@@ -1,6 +1,7 @@
 /* dpot account compose: what a list of releases costs together, by every accountant that applies. */
 #include "account/compose.h"
 #include "base/alloc.h"
+#include "model/campaign.h"
 #include "tool/commands.h"
 #include "tool/options.h"
 
@@ -9,7 +10,6 @@
 #include <string.h>
 
 #define PARTS_MAX 100000
-#define LABEL_MAX 64
 #define DELTA_MIN 1e-300
 #define EXACT_MAX 9e15
 #define SPARE_MIN 1e-9 /* of the given delta: less is rounding */
@@ -20,6 +20,7 @@ static const struct option options[] = {
     {NULL, NULL, NULL},
 };
 
+static const char other_mechanism[] = "other";
 static const char *const part_keys[] = {"mechanism", "epsilon", "rho",  "mu",
                                         "delta",     "count",   "note", NULL};
 
@@ -47,10 +48,13 @@ static dpot_status read_mechanism(struct run *run, const json_t *entry, const ch
                               "%s.mechanism is missing: name it, such as laplace, gaussian or wpm",
                               path);
     }
-    if (status == DPOT_OK && (!*mechanism || strlen(mechanism) > LABEL_MAX)) {
+    enum dpot_mechanism_id id;
+    if (status == DPOT_OK && strcmp(mechanism, other_mechanism) != 0 &&
+        dpot_mechanism_find(mechanism, &id) != DPOT_OK) {
         return dpot_error_set(&run->error, DPOT_ERR_RANGE,
-                              "%s.mechanism is \"%.40s\": give a name of 1 to %d bytes", path,
-                              mechanism, LABEL_MAX);
+                              "%s.mechanism is \"%.40s\": give wpm, kpm, exponential, laplace, "
+                              "gaussian, or other for one that is not of dpot",
+                              path, mechanism);
     }
     part->is_gaussian = status == DPOT_OK && strcmp(mechanism, "gaussian") == 0;
     return status;
@@ -299,8 +303,9 @@ const struct command command_account_compose = {
     .name = "account compose",
     .summary = "what several releases cost together, by four accountants",
     .details =
-        "FILE is a JSON list of objects: mechanism (a name; \"gaussian\" counts as Gaussian "
-        "noise),\n"
+        "FILE is a JSON list of objects: mechanism (wpm, kpm, exponential, laplace, "
+        "other,\n"
+        "or gaussian, which counts as Gaussian noise),\n"
         "one of epsilon, rho (zCDP), mu (GDP, that is diameter / sigma), delta (default 0; "
         "beside rho\n"
         "or mu: where basic converts), count (default 1), note (ignored).\n"

@@ -148,7 +148,11 @@ dpot_status option_require(struct run *run, const char *name, const char *what, 
 static bool parse_number(const char *text, double *value)
 {
     char *end = NULL;
+    errno = 0;
     *value = strtod(text, &end);
+    if (errno == ERANGE && *value == 0) {
+        return false; /* not 0, and no number here is as small */
+    }
     return end != text && !*end && isfinite(*value) && !strpbrk(text, "xX \t\n");
 }
 

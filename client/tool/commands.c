@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -287,6 +288,12 @@ static void take_line(void *ctx, const char *name, uint64_t count)
     }
 }
 
+/* What a report without an epsilon, delta has made of their sums: there is none (dpot/dpot.h). */
+static double defined(double spent, double none)
+{
+    return spent < none ? spent : NAN;
+}
+
 static void say_status_json(const struct dpot_client_status *status, double campaign_spent)
 {
     char now[DPOT_RFC3339_SIZE];
@@ -294,16 +301,17 @@ static void say_status_json(const struct dpot_client_status *status, double camp
     dpot_time_format(status->device_time_ms, now);
     json_begin(&json, stdout);
     list_counts(status, take_json, &json);
-    json_number(&json, "spent_epsilon", status->spent_epsilon);
+    json_number(&json, "spent_epsilon", defined(status->spent_epsilon, DPOT_EPSILON_NONE));
     json_number(&json, "lifetime_epsilon_cap", status->lifetime_epsilon_cap);
-    json_number(&json, "window_spent_epsilon", status->window_spent_epsilon);
+    json_number(&json, "window_spent_epsilon",
+                defined(status->window_spent_epsilon, DPOT_EPSILON_NONE));
     json_number(&json, "window_epsilon_cap", status->window_epsilon_cap);
-    json_number(&json, "campaign_spent_epsilon", campaign_spent);
+    json_number(&json, "campaign_spent_epsilon", defined(campaign_spent, DPOT_EPSILON_NONE));
     json_number(&json, "campaign_epsilon_cap", status->campaign_epsilon_cap);
     json_text(&json, "accountant", status->accountant == DPOT_ACCOUNTANT_ZCDP ? "zcdp" : "basic");
-    json_number(&json, "spent_delta", status->spent_delta);
+    json_number(&json, "spent_delta", defined(status->spent_delta, DPOT_DELTA_NONE));
     json_number(&json, "lifetime_delta_cap", status->lifetime_delta_cap);
-    json_number(&json, "window_spent_delta", status->window_spent_delta);
+    json_number(&json, "window_spent_delta", defined(status->window_spent_delta, DPOT_DELTA_NONE));
     json_number(&json, "window_delta_cap", status->window_delta_cap);
     json_number(&json, "spent_rho", status->spent_rho);
     json_number(&json, "lifetime_rho_cap", status->lifetime_rho_cap);

@@ -4,6 +4,7 @@
 
 #include "base/descriptors.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
@@ -200,7 +201,11 @@ enum exit_code exit_code_of(dpot_status status)
 bool parse_number(const char *text, double *value)
 {
     char *end = NULL;
+    errno = 0;
     *value = strtod(text, &end);
+    if (errno == ERANGE && *value == 0) {
+        return false; /* not 0, and no number here is as small */
+    }
     return end != text && *end == '\0' && isfinite(*value);
 }
 

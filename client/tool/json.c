@@ -1,6 +1,7 @@
 #include "json.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 static void put_string(FILE *stream, const char *text)
 {
@@ -46,7 +47,11 @@ void json_count(struct json *json, const char *key, uint64_t value)
 void json_number(struct json *json, const char *key, double value)
 {
     put_key(json, key);
-    fprintf(json->stream, "%.17g", value);
+    if (isfinite(value)) {
+        fprintf(json->stream, "%.17g", value);
+    } else {
+        fputs("null", json->stream);
+    }
 }
 
 void json_bool(struct json *json, const char *key, bool value)

@@ -2,7 +2,19 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+const char *dpot_shortest(double value, char out[DPOT_SHORTEST_SIZE])
+{
+    for (int n_digits = 6; n_digits <= 17; n_digits++) {
+        (void)snprintf(out, DPOT_SHORTEST_SIZE, "%.*g", n_digits, value);
+        if (strtod(out, NULL) == value) {
+            break;
+        }
+    }
+    return out;
+}
 
 dpot_status dpot_error_set(struct dpot_error *error, dpot_status status, const char *format, ...)
 {

@@ -23,6 +23,11 @@ struct dpot_error {
 dpot_status dpot_error_set(struct dpot_error *error, dpot_status status, const char *format, ...)
     DPOT_PRINTF(3, 4);
 
+/* The shortest decimal that reads back to the same double, for a sentence about a value just outside
+ * of a limit: "20.00000000023283", where %g says 20. Returns `out`. */
+#define DPOT_SHORTEST_SIZE 32
+const char *dpot_shortest(double value, char out[DPOT_SHORTEST_SIZE]);
+
 /* Puts "context: " before the sentence (or before the status text when there is none yet). */
 dpot_status dpot_error_prefix(struct dpot_error *error, dpot_status status, const char *format, ...)
     DPOT_PRINTF(3, 4);

@@ -253,8 +253,9 @@ static dpot_status check_epsilon(const struct dpot_campaign *campaign, bool is_i
         return dpot_error_set(error, DPOT_ERR_RANGE, "epsilon is 0: it must be positive");
     }
     if (campaign->epsilon_q32 > max) {
-        return dpot_error_set(error, DPOT_ERR_EPSILON, "epsilon is %.10g: choose at most %g",
-                              dpot_epsilon_to_double(campaign->epsilon_q32),
+        char text[DPOT_SHORTEST_SIZE];
+        return dpot_error_set(error, DPOT_ERR_EPSILON, "epsilon is %s: choose at most %g",
+                              dpot_shortest(dpot_epsilon_to_double(campaign->epsilon_q32), text),
                               dpot_epsilon_to_double(max));
     }
     return DPOT_OK;

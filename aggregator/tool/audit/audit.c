@@ -8,6 +8,8 @@
 #include "tool/options.h"
 #include "tool/workers.h"
 
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -122,10 +124,21 @@ static dpot_status run_direct_chunk(struct work *w, unsigned input, size_t chunk
                       error);
 }
 
+static atomic_bool is_interrupted;
+
+static void interrupt(int number)
+{
+    (void)number;
+    atomic_store(&is_interrupted, true);
+}
+
 static dpot_status run_chunk(void *ctx, size_t worker, size_t item, struct dpot_error *error)
 {
     struct work *w = ctx;
     (void)worker;
+    if (atomic_load(&is_interrupted)) {
+        return dpot_error_set(error, DPOT_ERR_STATE, "interrupted");
+    }
     if (item < 2 * w->n_path_chunks) {
         return run_path_chunk(w, (unsigned)(item % 2), item / 2, error);
     }
@@ -291,6 +304,25 @@ static dpot_status audit_subject(struct audit *a, const char *name)
     return status;
 }
 
+/* Every case that matches, until one fails to run or the user has had enough. */
+static dpot_status audit_all(struct audit *a)
+{
+    struct sigaction action = {.sa_handler = interrupt}, before_int, before_term;
+    dpot_status status = DPOT_OK;
+    (void)sigemptyset(&action.sa_mask);
+    (void)sigaction(SIGINT, &action, &before_int);
+    (void)sigaction(SIGTERM, &action, &before_term);
+    for (; subject_names[a->number] && status == DPOT_OK; a->number++) {
+        const char *name = subject_names[a->number];
+        if (strcmp(a->mechanism, "all") == 0 || subject_matches(name, a->mechanism)) {
+            status = audit_subject(a, name);
+        }
+    }
+    (void)sigaction(SIGINT, &before_int, NULL);
+    (void)sigaction(SIGTERM, &before_term, NULL);
+    return status;
+}
+
 static dpot_status run_audit(struct run *run)
 {
     struct audit a = {.run = run, .n_samples = SAMPLES_DEFAULT, .confidence = CONFIDENCE_DEFAULT};
@@ -301,15 +333,16 @@ static dpot_status run_audit(struct run *run)
     const double started = progress_seconds();
     a.rows = json_array();
     run_put(run, "mechanisms", a.rows);
-    for (; subject_names[a.number] && status == DPOT_OK; a.number++) {
-        const char *name = subject_names[a.number];
-        if (strcmp(a.mechanism, "all") == 0 || subject_matches(name, a.mechanism)) {
-            status = audit_subject(&a, name);
-        }
-    }
+    status = audit_all(&a);
+    const bool is_cut = status != DPOT_OK && atomic_load(&is_interrupted);
     run_put_number(run, "confidence", a.confidence);
     run_put_number(run, "seconds", progress_seconds() - started);
-    run_put_text(run, "verdict", a.has_failed ? "fail" : "pass");
+    run_put_text(run, "verdict", a.has_failed ? "fail" : is_cut ? "interrupted" : "pass");
+    if (is_cut) {
+        status = DPOT_OK;
+        run->forced_exit = EXIT_CODE_STOPPED;
+        run_warn(run, "interrupted: only the cases above were audited");
+    }
     if (status == DPOT_OK && a.has_failed) {
         run->forced_exit = EXIT_CODE_PRIVACY;
         run_warn(run, "a claim of privacy does not hold: see the rows that say fail");
@@ -339,7 +372,8 @@ const struct command command_audit = {
         "did\n"
         "what no honest one does (two reports for one charge, an odd length, ..). Then the exit "
         "code\n"
-        "is 4. Cases: wpm, kpm, exponential, each also with -sample-first; laplace-box, -nan,\n"
+        "is 4. Interrupted, the finished cases are printed, with exit code 5. Cases: wpm, kpm, "
+        "exponential, each also with -sample-first; laplace-box, -nan,\n"
         "-l1-ball, -dct; gaussian-l2-ball, -box, -dct.\n"
         "Samples cannot see an error of a few per cent; exact_maximum does.",
     .example = "dpot audit --mechanism laplace-l1-ball --samples 50000",

@@ -212,7 +212,8 @@ DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_submit_vector(
 /* The user withdraws consent. From when this returns DPOT_OK, and over every later opening of the
  * folder, every report that waited is dropped unsent and wiped, and submits, enrolling and importing
  * return DPOT_ERR_CONSENT until dpot_client_grant. The ledger stays and what was charged stays charged:
- * withdrawing gives no budget back. What the server has acknowledged cannot be called back.
+ * withdrawing gives no budget back. What has been sent cannot be called back,
+ * and a report whose answer was lost may have arrived: it counts as withdrawn here and may count there.
  * It needs no space on the disk: a file that enrolling laid ready is renamed and the spool is wiped in
  * place; what cannot be recorded then is recorded later. The file comes first, without the folder's
  * lock, and every pump looks for it before each POST. DPOT_ERR_BUSY: consent is withdrawn and no
@@ -266,6 +267,10 @@ struct dpot_pump_result {
  * that, for the public time of sending and for the server's keys; the ledger's clock does not move. */
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_pump(dpot_client *client, uint32_t deadline_ms,
                                                        struct dpot_pump_result *result);
+
+/* What spent_epsilon and spent_delta are in a zCDP install once a report had a rho and no epsilon. */
+#define DPOT_EPSILON_NONE 4294967296.0
+#define DPOT_DELTA_NONE 1.0
 
 /* Everything the ledger knows. Conservation: submitted = accepted + duplicate + all rejected + all
  * dropped + pending. Epsilons are sums of what was charged. */

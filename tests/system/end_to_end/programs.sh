@@ -155,6 +155,10 @@ check 'costs nothing' 0 '"submitted": *0' "$bin/dpot-device" status --dir "$dir/
 check 'and the status says so' 0 closed "$bin/dpot-device" status --dir "$dir/closing" --json
 check 'a closed campaign never opens again' 7 closed "$bin/dpot" campaign open "$new" --server "$url"
 
+# Interrupted, an audit prints its result so far.
+check 'an interrupted audit' 5 '"mechanisms":.*"verdict":"interrupted"' timeout --preserve-status \
+    -s INT 3 "$bin/dpot" audit --mechanism all --samples 2000000 --quiet --json
+
 # Vectors: the noise of a device, the pool as numbers, consent.
 vector_spec() {
     cat <<SPEC

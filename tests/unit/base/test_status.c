@@ -74,6 +74,16 @@ Test(error, a_refusal_is_one_sentence_and_its_status)
     cr_assert_str_eq(error.text, "campaign census: epsilon is 21: choose at most 20");
 }
 
+Test(error, a_number_just_outside_of_a_limit_does_not_read_like_the_limit)
+{
+    char text[DPOT_SHORTEST_SIZE];
+    cr_assert_str_eq(dpot_shortest(20, text), "20");
+    cr_assert_str_eq(dpot_shortest(0.1, text), "0.1");
+    cr_assert_str_eq(dpot_shortest(-1e15, text), "-1e+15");
+    cr_assert_str_eq(dpot_shortest(1e15 + 1, text), "1000000000000001");
+    cr_assert_str_eq(dpot_shortest(20 + 1 / 4294967296.0, text), "20.00000000023283");
+}
+
 Test(error, a_prefix_without_a_sentence_takes_the_text_of_the_status)
 {
     struct dpot_error error = {{0}};

@@ -222,6 +222,29 @@ Test(tool, zcdp_takes_no_delta_cap)
     cr_assert_eq(enroll_as("basic", "1e-6"), 0, "%s", err);
 }
 
+Test(tool, a_delta_cap_that_is_too_small_for_a_number_is_no_zero)
+{
+    cr_assert_eq(enroll_as("basic", "1e-400"), 2);
+    cr_assert_not_null(strstr(err, "--delta-cap: \"1e-400\""), "%s", err);
+    cr_assert_eq(enroll_as("basic", "0"), 0, "%s", err);
+}
+
+Test(tool, what_is_not_defined_is_null_in_a_status)
+{
+    authority_ask_for_vectors(&authority, DPOT_MECHANISM_GAUSSIAN);
+    authority.campaign.noise.certificate_row = 0;
+    authority_sign(&authority);
+    serve_posts_with(0, 0);
+    cr_assert_eq(enroll_as("zcdp", NULL), 0, "%s", err);
+    cr_assert_eq(RUN("", "report", "--dir", dir, "--vector", "-"), 0, "%s", err);
+    cr_assert_eq(RUN(NULL, "status", "--dir", dir, "--json"), 0);
+    cr_assert_not_null(strstr(out, "\"spent_epsilon\": null"), "%s", out);
+    cr_assert_not_null(strstr(out, "\"window_spent_epsilon\": null"), "%s", out);
+    cr_assert_not_null(strstr(out, "\"campaign_spent_epsilon\": null"), "%s", out);
+    cr_assert_not_null(strstr(out, "\"spent_delta\": null"), "%s", out);
+    cr_assert_gt(json_number_of("spent_rho"), 0);
+}
+
 Test(tool, an_address_that_is_none_is_a_usage_error)
 {
     (void)snprintf(http.url, sizeof http.url, "ftp://127.0.0.1");

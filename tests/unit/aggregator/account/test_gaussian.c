@@ -142,6 +142,25 @@ Test(gaussian, scale_is_proportional_to_the_diameter_and_less_than_the_papers)
     }
 }
 
+/* What `dpot calibrate` says about it. */
+Test(gaussian, the_papers_scale_is_larger_by_what_the_manual_says)
+{
+    static const double epsilons[] = {0.1, 0.2, 0.5, 1, 1.5, 3, 10, 40, 512};
+    static const double deltas[] = {1e-300, 1e-40, 1e-12, 1e-8, 1e-6, 1e-4, 0.01, 0.1,
+                                    0.2,    0.25,  0.3,   0.35, 0.4,  0.45, 0.49};
+    for (size_t i = 0; i < sizeof epsilons / sizeof epsilons[0]; i++) {
+        for (size_t j = 0; j < sizeof deltas / sizeof deltas[0]; j++) {
+            const double epsilon = epsilons[i], delta = deltas[j];
+            const double ratio =
+                gaussian_paper_scale(epsilon, delta, 1) / gaussian_scale(epsilon, delta, 1);
+            const double most =
+                delta <= 1e-6 ? (epsilon >= 1 ? 1.21 : 1.38) : (epsilon >= 1 ? 1.85 : INFINITY);
+            cr_assert(ratio > 1 && ratio < most, "epsilon %g, delta %g: %g", epsilon, delta, ratio);
+        }
+    }
+    cr_assert_float_eq(gaussian_paper_scale(0.01, 0.3, 1) / gaussian_scale(0.01, 0.3, 1), 66, 1);
+}
+
 /* The numbers of the generator paper's experiments, at their true diameters. */
 Test(gaussian, scales_of_the_paper_are_reproduced)
 {

@@ -82,7 +82,7 @@ Test(account_tool, compose_shows_every_accountant_beside_the_others)
 Test(account_tool, compose_takes_huge_counts)
 {
     json_t *r = composed("[{\"mechanism\":\"wpm\",\"epsilon\":1e6,\"count\":1000000000000000},"
-                         "{\"mechanism\":\"x\",\"rho\":1e-100,\"delta\":1e-300}]",
+                         "{\"mechanism\":\"other\",\"rho\":1e-100,\"delta\":1e-300}]",
                          "--delta 1e-6");
     cr_assert(number_of(r, "epsilon") >= 1e21 && number_of(r, "epsilon") < 1.1e21);
     json_decref(r);
@@ -106,6 +106,7 @@ Test(account_tool, compose_refuses_bad_lists_with_entry_value_and_remedy)
     expect_spend_refused("[3]", "spend[0] must be a JSON object");
     expect_spend_refused("[{\"epsilon\":1}]", "spend[0].mechanism is missing");
     expect_spend_refused("[{\"mechanism\":\"\",\"epsilon\":1}]", "spend[0].mechanism is \"\"");
+    expect_spend_refused("[{\"mechanism\":\"Gaussian\",\"epsilon\":1}]", "or other for one");
     expect_spend_refused("[{\"mechanism\":5,\"epsilon\":1}]", "spend[0].mechanism is 5");
     expect_spend_refused(ENTRY(""), "spend[1] has neither epsilon nor rho nor mu");
     expect_spend_refused(ENTRY(",\"epsilon\":0"), "spend[1].epsilon is 0: give a number above 0");
@@ -125,11 +126,11 @@ Test(account_tool, compose_refuses_bad_lists_with_entry_value_and_remedy)
     expect_spend_refused(ENTRY(",\"epsilon\":1,\"sigma\":1"), "spend[1].sigma is not known");
     expect_spend_refused(ENTRY(",\"epsilon\":1,\"epsilon\":2"), "duplicate");
     expect_spend_refused("[{\"mechanism\":\"gaussian\",\"epsilon\":1}]", "add its delta");
-    expect_spend_refused("[{\"mechanism\":\"a\",\"epsilon\":1,\"delta\":0.4,\"count\":3}]",
+    expect_spend_refused("[{\"mechanism\":\"other\",\"epsilon\":1,\"delta\":0.4,\"count\":3}]",
                          "the deltas add to 1.2");
     write_text("spend.json", "[{\"mechanism\":\"gaussian\",\"rho\":1}]");
     expect_exit("account compose --spend spend.json", 2, "give --delta");
-    write_text("spend.json", "[{\"mechanism\":\"x\",\"epsilon\":1,\"delta\":1e-3}]");
+    write_text("spend.json", "[{\"mechanism\":\"other\",\"epsilon\":1,\"delta\":1e-3}]");
     expect_exit("account compose --spend spend.json --delta 1e-4", 3, "give a larger one");
     expect_exit("account compose --spend spend.json --delta 0", 2, "--delta is 0");
     expect_exit("account compose --spend spend.json --delta 1", 2, "--delta is 1");
@@ -233,8 +234,8 @@ Test(account_tool, the_table_shows_no_epsilon_smaller_than_it_is)
 
 Test(account_tool, a_delta_that_basic_leaves_over_is_told)
 {
-    json_t *r = composed("[{\"mechanism\":\"a\",\"epsilon\":0.1,\"delta\":1e-7},"
-                         "{\"mechanism\":\"b\",\"epsilon\":0.2}]",
+    json_t *r = composed("[{\"mechanism\":\"other\",\"epsilon\":0.1,\"delta\":1e-7},"
+                         "{\"mechanism\":\"other\",\"epsilon\":0.2}]",
                          "--delta 1e-6");
     cr_assert_eq(number_of(r, "delta"), 1e-7);
     cr_assert_float_eq(number_of(r, "spare_delta"), 9e-7, 1e-18);

@@ -138,6 +138,13 @@ Test(calibrate_tool, delta_far_from_the_certificate_is_told)
 Test(calibrate_tool, wrong_options_are_refused_with_value_and_remedy)
 {
 #define GAUSSIAN "calibrate gaussian --epsilon 1 --delta 1e-6 "
+    expect_exit("calibrate gaussian --epsilon 1 --delta 1e-6 --l2-diameter 5e-324", 2, "1e-290");
+    expect_exit("calibrate laplace --epsilon 1 --l1-diameter 9e-291", 2, "1e-290");
+    expect_exit("calibrate gaussian --epsilon 1 --delta 1e-6 --l2-diameter 1e-290 --json", 0,
+                "\"grid_step\":");
+    expect_exit("calibrate laplace --epsilon 20.000000000000004 --domain "
+                "{\"type\":\"box\",\"lo\":0,\"hi\":1000000000000001,\"dim\":1}",
+                3, "from 0 to 1000000000000001");
     expect_exit("calibrate", 2, "\"calibrate\" is not a command");
     expect_exit("calibrate laplace --l1-diameter 1", 2, "--epsilon is missing");
     expect_exit("calibrate laplace --epsilon 0 --l1-diameter 1", 2, "--epsilon is 0");

@@ -513,8 +513,12 @@ Test(spec, a_description_of_vectors_tells_what_a_device_enforces)
     struct dpot_campaign c =
         compile(vector_spec("{\"type\":\"box\",\"lo\":[-1,0],\"hi\":[1,5]}",
                             "{\"type\":\"gaussian\",\"epsilon\":1,\"delta\":1e-5}"));
-    json_t *text = spec_describe(&c, hash, 1);
+    json_t *text = spec_describe(&c, hash, 0);
     json_t *mechanism = json_object_get(text, "mechanism");
+    const json_t *domain = json_object_get(text, "domain"); /* its sides are no points */
+    cr_assert_float_eq(json_number_value(json_array_get(json_object_get(domain, "lo"), 0)), -1,
+                       0.02);
+    cr_assert_float_eq(json_number_value(json_array_get(json_object_get(domain, "hi"), 1)), 5, 0.1);
     cr_assert_str_eq(json_string_value(json_object_get(mechanism, "type")), "gaussian");
     cr_assert_leq(json_number_value(json_object_get(mechanism, "delta")), 1e-5);
     cr_assert_leq(json_number_value(json_object_get(mechanism, "epsilon")), 1);
