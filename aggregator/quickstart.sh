@@ -209,7 +209,6 @@ run_epsilon() {
     step "Epsilon $epsilon: estimates, how far they vary, and the exact cost of a report to every user and place"
     judge uniform "$here/uniform.signed"
     judge mirror "$here/mirror.signed"
-    w1 mirror "$here/mirror/population_sample.csv" >"$here/sample.w1"
 }
 
 for epsilon in $epsilons; do
@@ -305,6 +304,9 @@ worst_with_people "$dir/guess-points.csv" "$here/mirror/population_true.csv" >"$
 awk 'BEGIN { for (i = 0; i < 384; i++) print 1 / 384 }' >"$dir/guess.csv"
 w1 mirror "$dir/guess.csv" >"$dir/guess.w1"
 guess=$(cat "$dir/guess.w1")
+# One place of each device without privacy: chance, and nothing of an epsilon. One draw serves all.
+cp "$here/mirror/population_sample.csv" "$dir/sample.csv"
+w1 mirror "$dir/sample.csv" >"$dir/sample.w1"
 
 # ---- pictures ----
 
@@ -319,7 +321,13 @@ ends() {
 ends_of_shares() {
     ends "$@" | awk -F, -v n="$devices" '{ printf "%.6g,%.6g", (1 / n < $2 / 10 ? 1 / n : $2 / 10), $2 }'
 }
-km() { printf '%.0f km' "$(cat "$here/$1.w1")"; }
+km() { printf '%.0f km' "$(cat "$1.w1")"; }
+# A panel's title says what the table's star says: panel TITLE NAME
+panel() {
+    mark=$(awk -v w1="$(cat "$here/$2.w1")" -v guess="$guess" -v high="$(json "$here/$2.band" upper)" \
+        'BEGIN { if (w1 >= guess) print ", no better than the guess"; else if (high + 0 >= guess) print ", not reliably better" }')
+    printf '%s: %s%s' "$1" "$(km "$here/$2")" "$mark"
+}
 
 step "Drawing"
 border=$top/tests/data/conus_border.csv
@@ -338,10 +346,10 @@ for epsilon in $epsilons; do
     here=$dir/epsilon-$epsilon
     draw "population-epsilon-$epsilon" --range "$shares" \
         --title "Where $devices people are: estimates at epsilon $epsilon and their W1 (uniform guess: $(printf '%.0f' "$guess") km)" \
-        --in "$here/mirror/population_true.csv" --in2 "$here/mirror/population_sample.csv" \
+        --in "$here/mirror/population_true.csv" --in2 "$dir/sample.csv" \
         --in3 "$here/uniform/estimate.csv" --in4 "$here/mirror/estimate.csv" \
         --in5 "$here/kpm/estimate.csv" --in6 "$here/exponential/estimate.csv" \
-        --titles "true population|no privacy: $(km sample)|WPM, best uniform: $(km uniform)|WPM, mirror: $(km mirror)|KPM: $(km kpm)|exponential: $(km exponential)" \
+        --titles "true population|no privacy: $(km "$dir/sample")|$(panel 'WPM, best uniform' uniform)|$(panel 'WPM, mirror' mirror)|$(panel KPM kpm)|$(panel exponential exponential)" \
         --value-label "share of people per cell"
     draw "cost-epsilon-$epsilon" --range "$distances" \
         --title "How far a report lies from a user in each cell, on land or at sea, at epsilon $epsilon" \
@@ -413,7 +421,7 @@ Where do $devices people spend their time, and how far do the reports lie? Dista
                                    estimate,  95 runs of  gain over   report,     report,    report,
                                     this run  100 within      guess mean user  worst cell with users
   -------------------------------------------------------------------------------------------------
-$(here=$dir/epsilon-$epsilon; row 'no privacy: a true place of each' "$here/sample")
+$(row 'no privacy: a true place of each' "$dir/sample")
 $(row 'uniform guess, no reports' "$dir/guess")
 $(for epsilon in $epsilons; do here=$dir/epsilon-$epsilon; rows_of_epsilon; done)
 
