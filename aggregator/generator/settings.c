@@ -6,7 +6,7 @@
 
 /* In few dimensions the whole pool is seen in every step; images and other long vectors are drawn, four
  * reports for each generated point. */
-#define ATOMS_DEFAULT 2048
+#define ATOMS_DEFAULT 4096
 #define BATCH_DEFAULT 400
 #define REPORTS_PER_POINT 4
 #define SINKHORN_DEFAULT 60
@@ -25,7 +25,7 @@ static void set_defaults(struct settings *s, enum dpot_noise noise, size_t dim, 
     s->sinkhorn = SINKHORN_CARRIED;
     s->steps = STEPS_DEFAULT;
     s->optimizer = OPTIMIZER_ADAM;
-    s->learning_rate = is_image ? 3e-3 : 1e-3;
+    s->learning_rate = is_image ? 3e-3 : is_small ? 2e-3 : 1e-3;
     s->schedule = LEARNING_COSINE;
     s->seed = 1;
     s->cost = noise == DPOT_NOISE_LAPLACE ? CLOUD_L1 : CLOUD_SQUARED;

@@ -33,12 +33,12 @@ static const struct option options[] = {
     {"batch", "b", "generated points a step (default 400)"},
     {"pool-batch", "B", "reports drawn a step (default 4 for each generated point)"},
     {"atoms", "N",
-     "the whole pool in every step, as at most N weighted points (default 2048 in up to "
+     "the whole pool in every step, as at most N weighted points (default 4096 in up to "
      "3 dimensions)"},
     {"sinkhorn", "L", "sweeps a step (default 20 with atoms, else 60)"},
     {"steps", "N", "steps (default 3000)"},
     {"optimizer", "O", "adam (default) or rmsprop"},
-    {"learning-rate", "r", "at the start (default 0.001; 0.003 for images)"},
+    {"learning-rate", "r", "at the start (default 0.001; 0.002 with atoms, 0.003 for images)"},
     {"schedule", "S", "cosine (default), linear or constant"},
     {"cost", "C", "l1 or squared: another noise than the pool's, to see what it does"},
     {"regularization", "R", "of the transport; 1 (default) is the noise's own"},

@@ -35,7 +35,7 @@ Test(settings, few_dimensions_see_the_whole_pool_and_many_draw_from_it)
 {
     struct settings s = read("{}", DPOT_NOISE_LAPLACE, 2, 100000);
     cr_assert_str_eq(s.architecture, "mlp:256,256");
-    cr_assert_eq(s.atoms, 2048);
+    cr_assert_eq(s.atoms, 4096);
     cr_assert_eq(s.pool_batch, 0);
     cr_assert_eq(s.cost, CLOUD_L1);
     cr_assert_eq(s.regularization, 1);

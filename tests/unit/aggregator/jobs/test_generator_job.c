@@ -88,7 +88,7 @@ Test(generator_job, parameters_are_completed_for_the_campaign_and_refused_by_nam
     cr_assert_eq(job_generator.complete(campaign, empty, &p, NULL), DPOT_OK);
     cr_assert_eq(json_object_size(p), 13);
     cr_assert_str_eq(json_string_value(json_object_get(p, "cost")), "l1");
-    cr_assert_eq(json_integer_value(json_object_get(p, "atoms")), 2048);
+    cr_assert_eq(json_integer_value(json_object_get(p, "atoms")), 4096);
     cr_assert_eq(job_generator.complete(campaign, p, &again, NULL), DPOT_OK);
     cr_assert(json_equal(p, again), "what is stored is read again as it is");
     json_decref(again);
