@@ -54,7 +54,7 @@ struct dpot_campaign vectors_gaussian(void)
         .inverse_step = 2,
         .transform = {DPOT_TRANSFORM_DCT, 2, 4, VECTORS_DCT_DIM, keep},
     };
-    campaign.noise.scale_log2 = 4;
+    campaign.noise.scale_log2 = 6;
     return campaign;
 }
 

@@ -275,7 +275,7 @@ Test(http, a_pool_of_vectors_is_described_and_exported_in_data_units)
     cr_assert_eq(request("GET", campaign_path("/v1/admin/campaigns", "/pool"), TOKEN, "", 0), 200);
     json_t *pool = fixture_json(text);
     cr_assert_eq(json_integer_value(json_object_get(pool, "n")), 4);
-    cr_assert_eq(json_number_value(json_object_get(pool, "scale")), 8);
+    cr_assert_eq(json_number_value(json_object_get(pool, "scale")), 32);
     cr_assert_eq(json_integer_value(json_object_get(pool, "data_dim")), VECTORS_DCT_DATA_DIM);
     json_decref(pool);
     cr_assert_eq(request("GET", campaign_path("/v1/admin/campaigns", "/pool/export"), TOKEN, "", 0),

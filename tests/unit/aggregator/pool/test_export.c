@@ -210,7 +210,7 @@ Test(pool_vectors, a_description_tells_scale_lengths_and_transform)
     cr_assert_str_eq(json_string_value(json_object_get(pool, "mechanism")), "gaussian");
     cr_assert(json_is_null(json_object_get(pool, "epsilon")), "it has no certificate row");
     cr_assert(json_is_null(json_object_get(pool, "delta")));
-    cr_assert_eq(json_number_value(json_object_get(pool, "scale")), 8); /* 2^4 times 0.5 */
+    cr_assert_eq(json_number_value(json_object_get(pool, "scale")), 32); /* 2^6 times 0.5 */
     cr_assert_eq(integer_of(pool, "dim"), VECTORS_DCT_DIM);
     cr_assert_eq(integer_of(pool, "data_dim"), VECTORS_DCT_DATA_DIM);
     transform = json_object_get(pool, "transform");
