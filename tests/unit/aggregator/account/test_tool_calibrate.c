@@ -138,7 +138,8 @@ Test(calibrate_tool, delta_far_from_the_certificate_is_told)
 Test(calibrate_tool, wrong_options_are_refused_with_value_and_remedy)
 {
 #define GAUSSIAN "calibrate gaussian --epsilon 1 --delta 1e-6 "
-    expect_exit("calibrate gaussian --epsilon 1 --delta 1e-6 --l2-diameter 5e-324", 2, "1e-290");
+    expect_exit("calibrate gaussian --epsilon 1 --delta 1e-6 --l2-diameter 1e-300", 2, "1e-290");
+    expect_exit(GAUSSIAN "--l2-diameter 5e-324", 2, "2.2e-308");
     expect_exit("calibrate laplace --epsilon 1 --l1-diameter 9e-291", 2, "1e-290");
     expect_exit("calibrate gaussian --epsilon 1 --delta 1e-6 --l2-diameter 1e-290 --json", 0,
                 "\"grid_step\":");
