@@ -54,7 +54,8 @@ void cloud_set(struct cloud *cloud, const float *x, size_t n, const float *y, si
         }
         memset(row + m, 0, (cloud->stride - m) * sizeof *row);
     }
-    cloud->cost = (struct entropic_cost){n, m, fill, cloud, cloud->dim >= KEEP_DIM};
+    cloud->cost = (struct entropic_cost){
+        .n_rows = n, .n_cols = m, .fill = fill, .ctx = cloud, .keep = cloud->dim >= KEEP_DIM};
 }
 
 /* ---- the gradient ---- */

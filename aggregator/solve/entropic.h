@@ -42,6 +42,10 @@ struct entropic_cost {
 
     /* Filling is dear (points of many dimensions): keep what it gave, as float32 with float32 sweeps. */
     bool keep;
+
+    /* Not NULL: the costs themselves, (n_rows, n_cols), borrowed. `fill` is not called and may be NULL;
+     * where n_cols is a multiple of LANES_PAD nothing is copied. */
+    const double *matrix;
 };
 
 enum entropic_precision {

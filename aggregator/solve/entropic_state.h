@@ -54,7 +54,7 @@ static inline size_t entropic_real_size(const struct entropic *e)
     return e->options.precision == ENTROPIC_F32 ? sizeof(float) : sizeof(double);
 }
 
-/* Costs of `n_rows` <= TILE_ROWS rows, padding included; borrowed from the scratch. */
+/* Costs of `n_rows` <= TILE_ROWS rows, padding included; borrowed from the scratch or the cost. */
 const double *entropic_cost_tile(const struct entropic *e, struct entropic_scratch *scratch,
                                  size_t first, size_t n_rows);
 

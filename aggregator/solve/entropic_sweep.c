@@ -31,12 +31,29 @@ static size_t tile_rows(size_t i, size_t end)
 
 static void fill_tile(const struct entropic *e, size_t first, size_t n_rows, double *out)
 {
-    e->cost->fill(e->cost->ctx, first, n_rows, e->stride, out);
+    const double *matrix = e->cost->matrix;
+    if (!matrix) {
+        e->cost->fill(e->cost->ctx, first, n_rows, e->stride, out);
+    }
     for (size_t r = 0; r < n_rows; r++) {
+        if (matrix) {
+            memcpy(out + r * e->stride, matrix + (first + r) * e->n_cols, e->n_cols * sizeof *out);
+        }
         for (size_t j = e->n_cols; j < e->stride; j++) {
             out[r * e->stride + j] = 0.0;
         }
     }
+}
+
+/* Costs of `n_rows` rows as they are asked for, in the matrix or filled into the scratch. */
+static const double *ask_tile(const struct entropic *e, struct entropic_scratch *scratch,
+                              size_t first, size_t n_rows)
+{
+    if (e->cost->matrix && e->n_cols == e->stride) {
+        return e->cost->matrix + first * e->stride;
+    }
+    fill_tile(e, first, n_rows, scratch->cost);
+    return scratch->cost;
 }
 
 const double *entropic_cost_tile(const struct entropic *e, struct entropic_scratch *scratch,
@@ -46,13 +63,12 @@ const double *entropic_cost_tile(const struct entropic *e, struct entropic_scrat
     if (e->kept && e->options.precision == ENTROPIC_F64) {
         return (const double *)e->kept + at;
     }
-    if (e->kept) {
-        const float *kept = (const float *)e->kept + at;
-        for (size_t k = 0; k < n; k++) {
-            scratch->cost[k] = (double)kept[k];
-        }
-    } else {
-        fill_tile(e, first, n_rows, scratch->cost);
+    if (!e->kept) {
+        return ask_tile(e, scratch, first, n_rows);
+    }
+    const float *kept = (const float *)e->kept + at;
+    for (size_t k = 0; k < n; k++) {
+        scratch->cost[k] = (double)kept[k];
     }
     return scratch->cost;
 }
@@ -64,13 +80,13 @@ static void read_rows(void *ctx, size_t task)
     scratch->largest = 0.0;
     for (size_t i = task_begin(e, task), end = task_end(e, task); i < end; i += TILE_ROWS) {
         const size_t n_rows = tile_rows(i, end), n = n_rows * e->stride, at = i * e->stride;
-        fill_tile(e, i, n_rows, scratch->cost);
-        scratch->largest = fmax(scratch->largest, e->lanes->largest_size(n, scratch->cost));
+        const double *cost = ask_tile(e, scratch, i, n_rows);
+        scratch->largest = fmax(scratch->largest, e->lanes->largest_size(n, cost));
         for (size_t k = 0; e->kept && k < n; k++) {
             if (e->options.precision == ENTROPIC_F64) {
-                ((double *)e->kept)[at + k] = scratch->cost[k];
+                ((double *)e->kept)[at + k] = cost[k];
             } else {
-                ((float *)e->kept)[at + k] = (float)scratch->cost[k];
+                ((float *)e->kept)[at + k] = (float)cost[k];
             }
         }
     }

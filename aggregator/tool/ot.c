@@ -12,7 +12,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 #define TOL_DEFAULT 1e-9
 #define ITERATIONS_DEFAULT 100000
@@ -242,15 +241,6 @@ static void show_sweep(void *ctx, size_t n_done, size_t n_total)
     progress_share(&s->progress, fmax(by_residual, (double)n_done / (double)n_total));
 }
 
-static void fill_cost(const void *ctx, size_t first, size_t n_rows, size_t stride, double *out)
-{
-    const struct cost *cost = ctx;
-    for (size_t r = 0; r < n_rows; r++) {
-        memcpy(out + r * stride, cost->values + (first + r) * cost->n_cols,
-               cost->n_cols * sizeof *out);
-    }
-}
-
 static void take_solution(struct transport *t, struct entropic *e, struct entropic_result *result)
 {
     struct run *run = t->run;
@@ -271,7 +261,8 @@ static void take_solution(struct transport *t, struct entropic *e, struct entrop
 
 static struct entropic_cost cost_view(const struct cost *cost)
 {
-    return (struct entropic_cost){cost->n_rows, cost->n_cols, fill_cost, cost, false};
+    return (struct entropic_cost){
+        .n_rows = cost->n_rows, .n_cols = cost->n_cols, .matrix = cost->values};
 }
 
 /* The divergence beside the plain values: two more problems, of each measure to itself. */

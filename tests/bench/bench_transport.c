@@ -24,10 +24,10 @@
 #define N_MAX 10000
 
 struct problem {
-    size_t n, stride;
+    size_t n;
     double *points; /* (2, n, DIM): x, then y */
     float *points_f32;
-    double *cost; /* (n, stride), 0 beyond n */
+    double *cost; /* (n, n) */
 };
 
 struct bench {
@@ -93,14 +93,13 @@ static void take_problem(struct bench *bench, size_t n)
     }
     release_problem(p);
     p->n = n;
-    p->stride = (n + FLOOR_PAD - 1) / FLOOR_PAD * FLOOR_PAD;
     p->points = turn_memory(2 * n * DIM, sizeof *p->points);
     p->points_f32 = turn_memory(2 * n * DIM, sizeof *p->points_f32);
-    p->cost = turn_memory(n * p->stride, sizeof *p->cost);
+    p->cost = turn_memory(n * p->n, sizeof *p->cost);
     draw_points(p);
     for (size_t i = 0; i < n; i++) {
         for (size_t j = 0; j < n; j++) {
-            p->cost[i * p->stride + j] =
+            p->cost[i * p->n + j] =
                 squared_distance(p->points + i * DIM, p->points + (n + j) * DIM);
         }
     }
@@ -115,14 +114,6 @@ struct request {
     size_t n, n_sweeps;
     enum entropic_precision precision;
 };
-
-static void fill(const void *ctx, size_t first, size_t n_rows, size_t stride, double *out)
-{
-    const struct problem *p = ctx;
-    for (size_t r = 0; r < n_rows; r++) {
-        memcpy(out + r * stride, p->cost + (first + r) * p->stride, p->n * sizeof *out);
-    }
-}
 
 static struct entropic *solve(const struct request *request, const struct entropic_cost *cost,
                               struct entropic_result *result)
@@ -139,7 +130,7 @@ static struct entropic *solve(const struct request *request, const struct entrop
 
 static void play_matrix(const struct problem *p, const struct request *request)
 {
-    const struct entropic_cost cost = {p->n, p->n, fill, p, false};
+    const struct entropic_cost cost = {.n_rows = p->n, .n_cols = p->n, .matrix = p->cost};
     struct entropic_result result;
     double *plan = NULL;
     const struct turn start = turn_start();
@@ -185,18 +176,17 @@ static void *aligned(size_t n, size_t size)
 
 static void play_floor_f32(const struct problem *p, size_t n_sweeps)
 {
-    float *kernel = aligned((p->n + 8) * p->stride, sizeof *kernel), *u = aligned(p->stride, 4),
-          *v = aligned(p->stride, 4), *s = aligned(p->stride, 4);
+    float *kernel = aligned((p->n + FLOOR_ROWS) * p->n, sizeof *kernel), *u = aligned(p->n, 4),
+          *v = aligned(p->n, 4), *s = aligned(p->n, 4);
     double value = 0;
-    for (size_t k = 0; k < p->n * p->stride; k++) {
-        kernel[k] = k % p->stride < p->n ? (float)exp(-p->cost[k] / LAMBDA) : 0.0F;
+    for (size_t k = 0; k < p->n * p->n; k++) {
+        kernel[k] = (float)exp(-p->cost[k] / LAMBDA);
     }
     const struct turn start = turn_start();
-    floor_f32(p->n, p->stride, n_sweeps, kernel, u, v, s);
+    floor_f32(p->n, n_sweeps, kernel, u, v, s);
     const struct turn turn = turn_since(start);
-    for (size_t k = 0; k < p->n * p->stride; k++) {
-        value +=
-            (double)(u[k / p->stride] * v[k % p->stride]) * exp(-p->cost[k] / LAMBDA) * p->cost[k];
+    for (size_t k = 0; k < p->n * p->n; k++) {
+        value += (double)(u[k / p->n] * v[k % p->n]) * exp(-p->cost[k] / LAMBDA) * p->cost[k];
     }
     turn_answer(turn, value);
     free(kernel);
@@ -207,17 +197,17 @@ static void play_floor_f32(const struct problem *p, size_t n_sweeps)
 
 static void play_floor_f64(const struct problem *p, size_t n_sweeps)
 {
-    double *kernel = aligned((p->n + 8) * p->stride, sizeof *kernel), *u = aligned(p->stride, 8),
-           *v = aligned(p->stride, 8), *s = aligned(p->stride, 8);
+    double *kernel = aligned((p->n + FLOOR_ROWS) * p->n, sizeof *kernel), *u = aligned(p->n, 8),
+           *v = aligned(p->n, 8), *s = aligned(p->n, 8);
     double value = 0;
-    for (size_t k = 0; k < p->n * p->stride; k++) {
-        kernel[k] = k % p->stride < p->n ? exp(-p->cost[k] / LAMBDA) : 0.0;
+    for (size_t k = 0; k < p->n * p->n; k++) {
+        kernel[k] = exp(-p->cost[k] / LAMBDA);
     }
     const struct turn start = turn_start();
-    floor_f64(p->n, p->stride, n_sweeps, kernel, u, v, s);
+    floor_f64(p->n, n_sweeps, kernel, u, v, s);
     const struct turn turn = turn_since(start);
-    for (size_t k = 0; k < p->n * p->stride; k++) {
-        value += u[k / p->stride] * v[k % p->stride] * kernel[k] * p->cost[k];
+    for (size_t k = 0; k < p->n * p->n; k++) {
+        value += u[k / p->n] * v[k % p->n] * kernel[k] * p->cost[k];
     }
     turn_answer(turn, value);
     free(kernel);
@@ -243,8 +233,8 @@ static void play(void *ctx, char *const words[TURN_WORDS + 1], size_t n_words)
     }
     const struct request request = {words[0], count_of(words[1]), count_of(words[2]),
                                     strcmp(words[3], "f32") == 0 ? ENTROPIC_F32 : ENTROPIC_F64};
-    if (request.n == 0 || request.n_sweeps == 0 || request.n % 8 != 0) {
-        turn_absent("N and SWEEPS are at least 1 and at most 10000, N a multiple of 8");
+    if (request.n == 0 || request.n_sweeps == 0 || request.n % FLOOR_PAD != 0) {
+        turn_absent("N and SWEEPS are at least 1 and at most 10000, N a multiple of 16");
         return;
     }
     take_problem(bench, request.n);

@@ -9,12 +9,12 @@
 #include <stddef.h>
 
 #define FLOOR_PAD 16 /* n is a multiple of it */
+#define FLOOR_ROWS                                                                                 \
+    8 /* rows beyond the kernel's that must be memory: they are fetched and not used */
 
-/* `n_sweeps` sweeps from v = 1 over the kernel (n, stride); rows and vectors are 64-byte aligned,
- * and entries beyond n zero. Leaves u, v; s is scratch. */
-void floor_f32(size_t n, size_t stride, size_t n_sweeps, const float *kernel, float *u, float *v,
-               float *s);
-void floor_f64(size_t n, size_t stride, size_t n_sweeps, const double *kernel, double *u, double *v,
-               double *s);
+/* `n_sweeps` sweeps from v = 1 over the kernel (n, n), all 64-byte aligned. Leaves u and v; s is
+ * scratch. */
+void floor_f32(size_t n, size_t n_sweeps, const float *kernel, float *u, float *v, float *s);
+void floor_f64(size_t n, size_t n_sweeps, const double *kernel, double *u, double *v, double *s);
 
 #endif

@@ -233,6 +233,35 @@ Test(entropic, one_engine_takes_problem_after_problem_of_every_size)
     entropic_free(e);
 }
 
+Test(entropic, a_matrix_and_a_function_of_the_same_costs_give_the_same_bits)
+{
+    const size_t sizes[][2] = {{40, 64}, {33, 37}, {16, 16}};
+    for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
+        for (int p = 0; p < 2; p++) {
+            const struct entropic_options options = {
+                .lambda = 0.05,
+                .max_iterations = 30,
+                .precision = p ? ENTROPIC_F32 : ENTROPIC_F64,
+            };
+            struct transport t;
+            struct entropic_result results[2];
+            transport_init(&t, sizes[k][0], sizes[k][1], 7, 3 + k);
+            for (int has_matrix = 0; has_matrix < 2; has_matrix++) {
+                t.cost.fill = has_matrix ? NULL : t.cost.fill;
+                t.cost.matrix = has_matrix ? t.values : NULL;
+                struct entropic *e = solve(&t, &options, &results[has_matrix]);
+                entropic_free(e);
+            }
+            cr_assert_eq(results[0].transport_cost, results[1].transport_cost);
+            cr_assert_eq(results[0].value, results[1].value);
+            cr_assert_eq(results[0].dual, results[1].dual);
+            cr_assert_eq(results[0].primal, results[1].primal);
+            cr_assert_eq(results[0].residual, results[1].residual);
+            transport_release(&t);
+        }
+    }
+}
+
 Test(entropic, a_change_of_unit_changes_values_and_nothing_else)
 {
     struct transport t, scaled;

@@ -26,7 +26,7 @@ static void allocate(struct transport *t, size_t n, size_t m)
     t->a = calloc(n, sizeof *t->a);
     t->b = calloc(m, sizeof *t->b);
     cr_assert(t->values && t->a && t->b);
-    t->cost = (struct entropic_cost){n, m, fill, t, false};
+    t->cost = (struct entropic_cost){.n_rows = n, .n_cols = m, .fill = fill, .ctx = t};
 }
 
 static void draw_masses(double *mass, size_t n, size_t zero_every, uint64_t *seed)
