@@ -161,7 +161,7 @@ Test(conflict, half_a_set_of_results_says_what_it_is)
 {
     static char text[65536] = "device,position\n";
     for (int i = 0; i < 1000; i++) {
-        (void)snprintf(text + strlen(text), 16, "%d,%d\n", i, i % 12);
+        (void)snprintf(text + strlen(text), 32, "%d,%d\n", i, i % 12);
     }
     write_text("data.csv", text);
     cr_assert_eq(mkdir(folder_path("run"), 0700), 0);
