@@ -42,6 +42,12 @@ static struct part weights_part(const struct layer *l, float *at)
             ".weight",       at, l->in.channels, l->kernel * l->kernel, l->out.channels,
             {in, out, k, k}, 4};
     }
+    if (l->kind == LAYER_RESIZE_CONV) {
+        const int64_t k = (int64_t)l->kernel;
+        return (struct part){
+            ".weight",       at, 1, l->in.channels * l->kernel * l->kernel, l->out.channels,
+            {out, in, k, k}, 4};
+    }
     return (struct part){".weight",
                          at,
                          l->in.channels,
@@ -166,12 +172,25 @@ static void add_reshape(struct writer *w, size_t layer, const int64_t *shape, si
     tensor->ints = copy;
 }
 
-/* Convolutions here: kernel 4x4, stride 2, padding 1 on every side. */
-static const int64_t kernel_shape[2] = {4, 4}, strides[2] = {2, 2}, pads[4] = {1, 1, 1, 1};
+/* Transposed convolutions here: kernel 4x4, stride 2, padding 1 on every side. */
+static const int64_t four[2] = {4, 4}, two[2] = {2, 2}, ones[4] = {1, 1, 1, 1};
+static const struct dpot_onnx_attribute transposed_attributes[] = {
+    {.name = "kernel_shape", .type = DPOT_ONNX_INTS, .ints = four, .n_ints = 2},
+    {.name = "pads", .type = DPOT_ONNX_INTS, .ints = ones, .n_ints = 4},
+    {.name = "strides", .type = DPOT_ONNX_INTS, .ints = two, .n_ints = 2},
+};
+/* Resize convolutions: pixels doubled, then kernel 5x5, stride 1, padding 2. */
+#define RESIZE_SCALES 4 /* of images, channels, rows, columns */
+static const float resize_scales[RESIZE_SCALES] = {1, 1, 2, 2};
+static const struct dpot_onnx_attribute resize_attributes[] = {
+    {.name = "coordinate_transformation_mode", .type = DPOT_ONNX_TEXT, .text = "asymmetric"},
+    {.name = "mode", .type = DPOT_ONNX_TEXT, .text = "nearest"},
+    {.name = "nearest_mode", .type = DPOT_ONNX_TEXT, .text = "floor"},
+};
+static const int64_t five[2] = {5, 5}, twos[4] = {2, 2, 2, 2};
 static const struct dpot_onnx_attribute conv_attributes[] = {
-    {.name = "kernel_shape", .type = DPOT_ONNX_INTS, .ints = kernel_shape, .n_ints = 2},
-    {.name = "pads", .type = DPOT_ONNX_INTS, .ints = pads, .n_ints = 4},
-    {.name = "strides", .type = DPOT_ONNX_INTS, .ints = strides, .n_ints = 2},
+    {.name = "kernel_shape", .type = DPOT_ONNX_INTS, .ints = five, .n_ints = 2},
+    {.name = "pads", .type = DPOT_ONNX_INTS, .ints = twos, .n_ints = 4},
 };
 static const struct dpot_onnx_attribute norm_attributes[] = {
     {.name = "epsilon", .type = DPOT_ONNX_FLOAT, .f = BATCH_NORM_FLOOR},
@@ -188,6 +207,40 @@ static void add_bound(struct writer *w, size_t i, const struct layer *l)
     add_number(w, move, i, ".summand", is_tanh ? l->lo + half : l->lo);
 }
 
+/* Every pixel becomes 2x2. The region of interest, the second input, is left out by an empty name. */
+static void add_resize(struct writer *w, size_t i)
+{
+    struct dpot_onnx_node *node = add_node(w, "Resize", i, ".resized");
+    node->attributes = resize_attributes;
+    node->n_attributes = sizeof resize_attributes / sizeof resize_attributes[0];
+    node->inputs[node->n_inputs] = "";
+    node->n_inputs++;
+    struct dpot_onnx_tensor *scales = add_tensor(w, node, i, ".scales");
+    memcpy(w->next, resize_scales, sizeof resize_scales);
+    scales->dims[0] = RESIZE_SCALES;
+    scales->n_dims = 1;
+    scales->n_values = RESIZE_SCALES;
+    scales->floats = w->next;
+    w->next += RESIZE_SCALES;
+}
+
+static const char *op_of(enum layer_kind kind)
+{
+    switch (kind) {
+    case LAYER_DENSE:
+        return "Gemm";
+    case LAYER_BATCH_NORM:
+        return "BatchNormalization";
+    case LAYER_CONV:
+    case LAYER_RESIZE_CONV:
+        return "Conv";
+    case LAYER_CONV_TRANSPOSE:
+    case LAYER_BOUND:
+        break;
+    }
+    return "ConvTranspose";
+}
+
 static void add_layer(struct writer *w, struct network *net, size_t i)
 {
     const struct layer *l = &network_architecture(net)->layers[i];
@@ -197,15 +250,17 @@ static void add_layer(struct writer *w, struct network *net, size_t i)
         add_bound(w, i, l);
         return;
     }
-    struct dpot_onnx_node *node = add_node(w,
-                                           l->kind == LAYER_DENSE        ? "Gemm"
-                                           : l->kind == LAYER_BATCH_NORM ? "BatchNormalization"
-                                                                         : "ConvTranspose",
-                                           i, "");
+    if (l->kind == LAYER_RESIZE_CONV) {
+        add_resize(w, i);
+    }
+    struct dpot_onnx_node *node = add_node(w, op_of(l->kind), i, "");
     for (size_t p = 0; p < n_parts; p++) {
         add_part(w, node, i, &parts[p]);
     }
     if (l->kind == LAYER_CONV_TRANSPOSE) {
+        node->attributes = transposed_attributes;
+        node->n_attributes = sizeof transposed_attributes / sizeof transposed_attributes[0];
+    } else if (l->kind == LAYER_RESIZE_CONV) {
         node->attributes = conv_attributes;
         node->n_attributes = sizeof conv_attributes / sizeof conv_attributes[0];
     } else if (l->kind == LAYER_BATCH_NORM) {
@@ -240,14 +295,16 @@ static void add_ends(struct writer *w, const struct architecture *a)
     out->graph.n_outputs = 1;
 }
 
-/* What the nodes above can say: images come from transposed convolutions as they are fixed above, and
+/* What the nodes above can say: images come from convolutions as they are fixed above, and
  * end with one channel. */
 static bool is_generator(const struct architecture *a)
 {
     for (size_t i = 0; i < a->n_layers; i++) {
         const struct layer *l = &a->layers[i];
-        const bool is_fixed = l->kernel == 4 && l->stride == 2 && l->padding == 1;
-        if (l->kind == LAYER_CONV || (l->kind == LAYER_CONV_TRANSPOSE && !is_fixed)) {
+        const bool is_four = l->kernel == 4 && l->stride == 2 && l->padding == 1;
+        const bool is_five = l->kernel == 5 && l->stride == 2 && l->padding == 2;
+        if (l->kind == LAYER_CONV || (l->kind == LAYER_CONV_TRANSPOSE && !is_four) ||
+            (l->kind == LAYER_RESIZE_CONV && !is_five)) {
             return false;
         }
     }
@@ -257,8 +314,12 @@ static bool is_generator(const struct architecture *a)
 
 size_t onnx_graph_n_values(const struct architecture *architecture)
 {
-    const bool is_bounded = architecture->layers[architecture->n_layers - 1].kind == LAYER_BOUND;
-    return architecture->n_parameters + architecture->n_state + (is_bounded ? 2 : 0);
+    size_t n = architecture->n_parameters + architecture->n_state;
+    for (size_t i = 0; i < architecture->n_layers; i++) {
+        const enum layer_kind kind = architecture->layers[i].kind;
+        n += kind == LAYER_RESIZE_CONV ? RESIZE_SCALES : kind == LAYER_BOUND ? 2 : 0;
+    }
+    return n;
 }
 
 dpot_status onnx_graph_init(struct onnx_graph *out, struct network *net,
@@ -268,7 +329,8 @@ dpot_status onnx_graph_init(struct onnx_graph *out, struct network *net,
     memset(out, 0, sizeof *out);
     if (!is_generator(a)) {
         return dpot_error_set(error, DPOT_ERR_RANGE,
-                              "%s is not a generator: mlp and dcgan28 can be saved", a->name);
+                              "%s is not a generator: mlp, resize28 and dcgan28 can be saved",
+                              a->name);
     }
     out->allocator = allocator;
     out->n_values = onnx_graph_n_values(a);
@@ -333,6 +395,9 @@ dpot_status onnx_graph_read(const struct dpot_onnx_graph *graph, struct network 
     dpot_status status = DPOT_OK;
     for (size_t i = 0; i < a->n_layers; i++) {
         struct part parts[PARTS_MAX];
+        if (a->layers[i].kind == LAYER_RESIZE_CONV) {
+            (void)next_floats(graph, &at); /* the scales */
+        }
         const size_t n =
             parts_of(&a->layers[i], network_parameters(net), network_state(net), parts);
         for (size_t p = 0; p < n && status == DPOT_OK; p++) {

@@ -2,8 +2,8 @@
  *
  *     z (n, latent_dim) -> Gemm, Relu ... -> x (n, dim)
  *
- * dcgan28: Gemm, Reshape, BatchNormalization (by its running state), Relu, ConvTranspose ...; a
- * bounded output is Tanh or Sigmoid, Mul, Add. ONNX puts channels before rows and columns, networks
+ * dcgan28: Gemm, Reshape, BatchNormalization (by its running state), Relu, ConvTranspose ...;
+ * resize28: Resize and Conv for ConvTranspose; a bounded output is Tanh or Sigmoid, Mul, Add. ONNX puts channels before rows and columns, networks
  * after: weights whose outputs are images are reordered on the way. */
 #ifndef DPOT_GENERATOR_ONNX_GRAPH_H
 #define DPOT_GENERATOR_ONNX_GRAPH_H
@@ -11,7 +11,7 @@
 #include "proto/wire_onnx.h"
 #include "solve/net/network.h"
 
-#define ONNX_GRAPH_NODES_MAX (3 * ARCHITECTURE_LAYERS_MAX + 2)
+#define ONNX_GRAPH_NODES_MAX (4 * ARCHITECTURE_LAYERS_MAX + 2)
 #define ONNX_GRAPH_TENSORS_MAX (5 * ARCHITECTURE_LAYERS_MAX + 2)
 #define ONNX_GRAPH_NAME_LEN 24
 
@@ -31,7 +31,7 @@ struct onnx_graph {
     const struct dpot_allocator *allocator;
 };
 
-/* Values the graph of such a network has: parameters, state and the two numbers of a range. */
+/* Values the graph of such a network has: parameters, state the scales of resizing, the two numbers of a range. */
 size_t onnx_graph_n_values(const struct architecture *architecture);
 
 /* DPOT_ERR_RANGE (an architecture that is not a generator's), DPOT_ERR_MEMORY; *out is zeroed then. */

@@ -64,7 +64,7 @@ static struct layer *add_conv(struct architecture *a, enum layer_kind kind, size
 {
     struct layer *layer = add_layer(a, kind, out);
     layer->kernel = kernel;
-    layer->stride = 2;
+    layer->stride = 2; /* of a resize convolution: how far it enlarges */
     layer->padding = (kernel - 1) / 2;
     place(a, layer, layer->in.channels * kernel * kernel * out.channels,
           has_bias ? out.channels : 0);
@@ -108,6 +108,25 @@ static dpot_status build_mlp(struct architecture *a, const struct widths *widths
 #define IMAGE_SIZE ((size_t)IMAGE_SIDE * IMAGE_SIDE)
 #define DCGAN_FULL_WIDTH 128
 
+/* A layer that ends in batch norm and ReLU. A bias before it would be taken out again. */
+static void add_enlargement(struct architecture *a, enum layer_kind kind, size_t kernel,
+                            struct layer_shape out)
+{
+    (void)add_conv(a, kind, kernel, out, false);
+    add_rectified_batch_norm(a);
+}
+
+static dpot_status check_image(const struct architecture *a, const char *family,
+                               struct dpot_error *error)
+{
+    return a->out_dim == IMAGE_SIZE
+               ? DPOT_OK
+               : dpot_error_set(error, DPOT_ERR_RANGE,
+                                "%s makes images of 28x28 = 784 pixels, the data have %zu "
+                                "coordinates: use mlp:256,256, say",
+                                family, a->out_dim);
+}
+
 static dpot_status build_dcgan28(struct architecture *a, const struct widths *widths,
                                  struct dpot_error *error)
 {
@@ -116,20 +135,32 @@ static dpot_status build_dcgan28(struct architecture *a, const struct widths *wi
         return dpot_error_set(error, DPOT_ERR_RANGE,
                               "dcgan28 takes one even width: dcgan28:32 or dcgan28:128, say");
     }
-    if (a->out_dim != IMAGE_SIZE) {
-        return dpot_error_set(error, DPOT_ERR_RANGE,
-                              "dcgan28 makes images of 28x28 = 784 pixels, the data have %zu "
-                              "coordinates: use mlp:256,256, say",
-                              a->out_dim);
-    }
-    /* A bias before a batch norm would be taken out again. */
     (void)add_dense(a, (struct layer_shape){7, 7, width}, false);
     add_rectified_batch_norm(a);
-    (void)add_conv(a, LAYER_CONV_TRANSPOSE, 4, (struct layer_shape){14, 14, width / 2}, false);
-    add_rectified_batch_norm(a);
+    add_enlargement(a, LAYER_CONV_TRANSPOSE, 4, (struct layer_shape){14, 14, width / 2});
     (void)add_conv(a, LAYER_CONV_TRANSPOSE, 4, (struct layer_shape){IMAGE_SIDE, IMAGE_SIDE, 1},
                    true);
-    return DPOT_OK;
+    return check_image(a, "dcgan28", error);
+}
+
+/* Of the channels at 7x7 and 14x14; more numbers are dense layers before them. */
+static dpot_status build_resize28(struct architecture *a, const struct widths *widths,
+                                  struct dpot_error *error)
+{
+    if (widths->n < 2) {
+        return dpot_error_set(error, DPOT_ERR_RANGE,
+                              "resize28 takes the channels at 7x7 and at 14x14, and perhaps widths "
+                              "of dense layers before them: resize28:32,16 or resize28:32,16,256, "
+                              "say");
+    }
+    for (size_t i = 2; i < widths->n; i++) {
+        add_dense(a, vector_shape(widths->at[i]), true)->is_rectified = true;
+    }
+    (void)add_dense(a, (struct layer_shape){7, 7, widths->at[0]}, false);
+    add_rectified_batch_norm(a);
+    add_enlargement(a, LAYER_RESIZE_CONV, 5, (struct layer_shape){14, 14, widths->at[1]});
+    (void)add_conv(a, LAYER_RESIZE_CONV, 5, (struct layer_shape){IMAGE_SIDE, IMAGE_SIDE, 1}, true);
+    return check_image(a, "resize28", error);
 }
 
 static dpot_status build_conv28(struct architecture *a, const struct widths *widths,
@@ -164,8 +195,10 @@ struct family {
                          struct dpot_error *error);
 };
 
-static const struct family families[] = {
-    {"mlp", build_mlp}, {"dcgan28", build_dcgan28}, {"conv28", build_conv28}};
+static const struct family families[] = {{"mlp", build_mlp},
+                                         {"dcgan28", build_dcgan28},
+                                         {"resize28", build_resize28},
+                                         {"conv28", build_conv28}};
 
 #define N_FAMILIES (sizeof families / sizeof families[0])
 
@@ -279,7 +312,7 @@ dpot_status architecture_parse(const char *name, size_t in_dim, size_t out_dim,
         return status;
     }
     return dpot_error_set(error, DPOT_ERR_RANGE,
-                          "architecture %.60s is not known: choose mlp:256,256, dcgan28 or "
-                          "dcgan28:32, say",
+                          "architecture %.60s is not known: choose mlp:256,256, "
+                          "resize28:32,16 or dcgan28, say",
                           name);
 }

@@ -10,6 +10,7 @@ const struct layer_class *layer_class_of(const struct layer *layer)
         [LAYER_DENSE] = &layer_dense,
         [LAYER_CONV] = &layer_conv,
         [LAYER_CONV_TRANSPOSE] = &layer_conv_transpose,
+        [LAYER_RESIZE_CONV] = &layer_resize_conv,
         [LAYER_BATCH_NORM] = &layer_batch_norm,
         [LAYER_BOUND] = &layer_bound,
     };
@@ -18,6 +19,10 @@ const struct layer_class *layer_class_of(const struct layer *layer)
 
 size_t layer_scratch_len(const struct layer *layer)
 {
+    if (layer->kind == LAYER_RESIZE_CONV) {
+        const struct layer resized = layer_resized(layer);
+        return layer_scratch_len(&resized);
+    }
     if (layer->kind == LAYER_CONV || layer->kind == LAYER_CONV_TRANSPOSE) {
         const struct patches patches = patches_of(layer);
         return layer->n_parameters + patches_tile(&patches) * patches.n_rows * patches.n_cols;
@@ -27,6 +32,9 @@ size_t layer_scratch_len(const struct layer *layer)
 
 size_t layer_memory_len(const struct layer *layer)
 {
+    if (layer->kind == LAYER_RESIZE_CONV) {
+        return 2 * layer_resized(layer).n_parameters;
+    }
     return layer->kind == LAYER_BATCH_NORM ? 4 * layer->in.channels : 0;
 }
 

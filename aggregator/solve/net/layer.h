@@ -36,10 +36,13 @@ struct layer_class {
     bool is_in_place; /* d_in may be d_out */
 };
 
-extern const struct layer_class layer_dense, layer_conv, layer_conv_transpose, layer_batch_norm,
-    layer_bound;
+extern const struct layer_class layer_dense, layer_conv, layer_conv_transpose, layer_resize_conv,
+    layer_batch_norm, layer_bound;
 
 const struct layer_class *layer_class_of(const struct layer *layer);
+
+/* The transposed convolution that a LAYER_RESIZE_CONV is. */
+struct layer layer_resized(const struct layer *layer);
 
 /* Floats of scratch for each chunk, and of memory. */
 size_t layer_scratch_len(const struct layer *layer);

@@ -148,6 +148,7 @@ static size_t n_summands(const struct layer *layer)
     case LAYER_DENSE:
         return layer->in.channels;
     case LAYER_CONV:
+    case LAYER_RESIZE_CONV:
         return layer->kernel * layer->kernel * layer->in.channels;
     case LAYER_CONV_TRANSPOSE:
         return layer->kernel * layer->kernel * layer->in.channels / (layer->stride * layer->stride);

@@ -22,6 +22,7 @@ static const struct kind kinds[] = {
     {"mlp", "mlp:64,32", 7, 3, NETWORK_UNBOUNDED},
     {"linear", "mlp", 4, 2, NETWORK_SIGMOID},
     {"images", "dcgan28:32", 20, 784, NETWORK_TANH},
+    {"smooth", "resize28:32,16,256", 20, 784, NETWORK_TANH},
     {"full", "dcgan28", 100, 784, NETWORK_TANH},
 };
 

@@ -5,9 +5,14 @@
 #include <criterion/criterion.h>
 
 const struct net_case net_cases[N_NET_CASES] = {
-    {"mlp:7,300", 3, 2, NETWORK_UNBOUNDED, 35},   {"mlp", 4, 5, NETWORK_TANH, 9},
-    {"mlp:16", 2, 3, NETWORK_SIGMOID, 300},       {"dcgan28:2", 5, 784, NETWORK_TANH, 3},
-    {"dcgan28:6", 3, 784, NETWORK_UNBOUNDED, 37}, {"conv28:3,2,6", 784, 10, NETWORK_UNBOUNDED, 19},
+    {"mlp:7,300", 3, 2, NETWORK_UNBOUNDED, 35},
+    {"mlp", 4, 5, NETWORK_TANH, 9},
+    {"mlp:16", 2, 3, NETWORK_SIGMOID, 300},
+    {"dcgan28:2", 5, 784, NETWORK_TANH, 3},
+    {"dcgan28:6", 3, 784, NETWORK_UNBOUNDED, 37},
+    {"resize28:5,3", 4, 784, NETWORK_TANH, 33},
+    {"resize28:2,3,7,4", 3, 784, NETWORK_UNBOUNDED, 18},
+    {"conv28:3,2,6", 784, 10, NETWORK_UNBOUNDED, 19},
 };
 
 struct network *net_case_open(const struct net_case *c, const struct dpot_linalg_f32 *linalg,

@@ -11,7 +11,7 @@ struct net_case {
     size_t n; /* samples */
 };
 
-#define N_NET_CASES 6
+#define N_NET_CASES 8
 extern const struct net_case net_cases[N_NET_CASES];
 
 /* Opens the network with random parameters of every kind (gains and offsets too) and state. */

@@ -83,6 +83,42 @@ static void convolve(const struct layer *l, const double *w, size_t n, const dou
     }
 }
 
+/* Literally: the enlarged image, then a convolution that keeps its size. */
+static void resize_convolve(const struct layer *l, const double *w, size_t n, const double *in,
+                            double *out)
+{
+    const struct layer_shape enlarged = {l->out.height, l->out.width, l->in.channels};
+    double *image = calloc(layer_shape_size(&enlarged) * n, sizeof *image);
+    double *weights = calloc(l->n_weights, sizeof *weights);
+    const struct layer conv = {.kind = LAYER_CONV,
+                               .has_bias = l->has_bias,
+                               .in = enlarged,
+                               .out = l->out,
+                               .kernel = l->kernel,
+                               .stride = 1,
+                               .padding = l->padding};
+    const size_t n_kernel = l->kernel * l->kernel, n_in = l->in.channels, n_out = l->out.channels;
+    for (size_t i = 0; i < layer_shape_size(&enlarged) * n; i++) {
+        const size_t pixel = i / n_in % (enlarged.height * enlarged.width);
+        image[i] = in[at(&l->in, i / layer_shape_size(&enlarged), pixel / enlarged.width / 2,
+                         pixel % enlarged.width / 2, i % n_in)];
+    }
+    for (size_t i = 0; i < l->n_weights; i++) { /* (in, kernel, out) to (kernel, in, out) */
+        const size_t c = i / n_out / n_kernel, k = i / n_out % n_kernel;
+        weights[(k * n_in + c) * n_out + i % n_out] = w[i];
+    }
+    add_biases(l, w + l->n_weights, n, out);
+    for (size_t i = 0; i < n * enlarged.height * enlarged.width * n_kernel; i++) {
+        const size_t position = i / n_kernel % (enlarged.height * enlarged.width), k = i % n_kernel;
+        const size_t pixel[2] = {position / enlarged.width, position % enlarged.width};
+        const size_t element[2] = {k / l->kernel, k % l->kernel};
+        pair(&conv, weights, i / n_kernel / (enlarged.height * enlarged.width), pixel, element,
+             image, out);
+    }
+    free(image);
+    free(weights);
+}
+
 static void batch_norm(const struct layer *l, const double *w, const float *state, bool is_training,
                        size_t n, const double *in, double *out)
 {
@@ -126,6 +162,9 @@ static void run_layer(const struct layer *l, const double *w, const float *state
     case LAYER_CONV:
     case LAYER_CONV_TRANSPOSE:
         convolve(l, w, n, in, out);
+        break;
+    case LAYER_RESIZE_CONV:
+        resize_convolve(l, w, n, in, out);
         break;
     case LAYER_BATCH_NORM:
         batch_norm(l, w, state, is_training, n, in, out);

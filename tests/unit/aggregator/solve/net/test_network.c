@@ -137,7 +137,7 @@ static void check_layer_gradient(struct trial *t, const struct layer *layer)
 
 Test(network, gradient_is_the_difference_quotient_of_the_loss_in_every_kind_of_layer)
 {
-    bool is_seen[LAYER_BOUND + 1] = {false};
+    bool is_seen[LAYER_RESIZE_CONV + 1] = {false};
     for (size_t i = 0; i < N_NET_CASES; i++) {
         struct trial t;
         trial_open(&t, &net_cases[i], dpot_linalg_f32_openblas(), NULL);
@@ -150,7 +150,7 @@ Test(network, gradient_is_the_difference_quotient_of_the_loss_in_every_kind_of_l
         }
         trial_close(&t);
     }
-    for (size_t k = 0; k <= LAYER_BOUND; k++) {
+    for (size_t k = 0; k <= LAYER_RESIZE_CONV; k++) {
         cr_assert(is_seen[k]);
     }
 }
