@@ -17,12 +17,9 @@ struct kind {
 };
 
 static const struct kind kinds[] = {
-    {"mlp:8,6", 3, NETWORK_UNBOUNDED},
-    {"mlp", 2, NETWORK_SIGMOID},
-    {"dcgan28:4", 784, NETWORK_TANH},
-    {"dcgan28:2", 784, NETWORK_UNBOUNDED},
-    {"resize28:4,3", 784, NETWORK_TANH},
-    {"resize28:2,2,5", 784, NETWORK_UNBOUNDED},
+    {"mlp:8,6", 3, NETWORK_UNBOUNDED},   {"mlp", 2, NETWORK_SIGMOID},
+    {"dcgan28:4", 784, NETWORK_TANH},    {"dcgan28:2", 784, NETWORK_UNBOUNDED},
+    {"resize28:4,3", 784, NETWORK_TANH}, {"resize28:2,2,5", 784, NETWORK_UNBOUNDED},
 };
 
 #define N_KINDS (sizeof kinds / sizeof kinds[0])
