@@ -312,6 +312,15 @@ static bool is_generator(const struct architecture *a)
     return n_pixels(out) == 1 || out->channels == 1;
 }
 
+dpot_status onnx_graph_check(const struct architecture *architecture, struct dpot_error *error)
+{
+    return is_generator(architecture)
+               ? DPOT_OK
+               : dpot_error_set(error, DPOT_ERR_RANGE,
+                                "%s is not a generator: mlp, resize28 and dcgan28 can be saved",
+                                architecture->name);
+}
+
 size_t onnx_graph_n_values(const struct architecture *architecture)
 {
     size_t n = architecture->n_parameters + architecture->n_state;
@@ -327,10 +336,9 @@ dpot_status onnx_graph_init(struct onnx_graph *out, struct network *net,
 {
     const struct architecture *a = network_architecture(net);
     memset(out, 0, sizeof *out);
-    if (!is_generator(a)) {
-        return dpot_error_set(error, DPOT_ERR_RANGE,
-                              "%s is not a generator: mlp, resize28 and dcgan28 can be saved",
-                              a->name);
+    const dpot_status status = onnx_graph_check(a, error);
+    if (status != DPOT_OK) {
+        return status;
     }
     out->allocator = allocator;
     out->n_values = onnx_graph_n_values(a);

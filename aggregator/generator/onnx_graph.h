@@ -31,6 +31,10 @@ struct onnx_graph {
     const struct dpot_allocator *allocator;
 };
 
+/* DPOT_ERR_RANGE: the graph above cannot say it (a classifier). */
+DPOT_WARN_UNUSED dpot_status onnx_graph_check(const struct architecture *architecture,
+                                              struct dpot_error *error);
+
 /* Values the graph of such a network has: parameters, state the scales of resizing, the two numbers of a range. */
 size_t onnx_graph_n_values(const struct architecture *architecture);
 

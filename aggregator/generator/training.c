@@ -1,6 +1,7 @@
 #include "generator/training.h"
 
 #include "base/alloc.h"
+#include "generator/onnx_graph.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,9 +77,11 @@ static dpot_status parse_architecture(const struct training_input *input,
                                       struct architecture *architecture, struct dpot_error *error)
 {
     const struct settings *s = &input->settings;
-    return architecture_parse(s->architecture, s->latent_dim, data_dim_of(input),
-                              input->is_bounded ? NETWORK_TANH : NETWORK_UNBOUNDED,
-                              (float)input->lo, (float)input->hi, architecture, error);
+    const dpot_status status =
+        architecture_parse(s->architecture, s->latent_dim, data_dim_of(input),
+                           input->is_bounded ? NETWORK_TANH : NETWORK_UNBOUNDED, (float)input->lo,
+                           (float)input->hi, architecture, error);
+    return status == DPOT_OK ? onnx_graph_check(architecture, error) : status;
 }
 
 dpot_status training_network_size(const struct training_input *input, size_t *n_values,
@@ -183,7 +186,11 @@ dpot_status training_init(struct training *training, const struct training_input
 {
     memset(training, 0, sizeof *training);
     training->dim = data_dim_of(input);
-    dpot_status status = take_fingerprint(training, input, error);
+    struct architecture architecture;
+    dpot_status status = parse_architecture(input, &architecture, error);
+    if (status == DPOT_OK) {
+        status = take_fingerprint(training, input, error);
+    }
     if (status == DPOT_OK) {
         const double range[2] = {input->lo, input->hi};
         const bool is_clipped =

@@ -26,7 +26,7 @@
 
 static const struct option options[] = {
     NOISY_POOL_OPTIONS,
-    {"arch", "A", "mlp:256,256 or dcgan28:32 (28x28 images; the full width is 128)"},
+    {"arch", "A", "mlp:256,256, resize28:32,16,256 or dcgan28:32 (28x28 images)"},
     {"latent-dim", "D", "latent coordinates (default 2, 16 or 32, by the dimension)"},
     {"range", "lo,hi",
      "keep generated coordinates in this range (default: that of the domain, if known)"},

@@ -65,6 +65,9 @@ Test(generator_tool, wrong_options_are_refused_before_anything_is_read)
     expect_exit("generator train --pool pool.csv --mechanism laplace --scale 1 --arch dcgan28:8 "
                 "--out g.onnx",
                 3, "dcgan28");
+    expect_exit("generator train --pool pool.csv --mechanism laplace --scale 1 --latent-dim 784 "
+                "--arch conv28:2,2,2 --out g.onnx",
+                3, "not a generator");
     cr_assert_eq(size_of("g.onnx"), 0, "nothing was written");
 }
 
