@@ -167,6 +167,7 @@ static void log_cols(void *ctx, size_t task)
 
 static void forget_scalings(struct entropic *e)
 {
+    e->has_row_sums = e->has_few_v = false;
     for (size_t i = 0; i < entropic_padded(e->n_rows); i++) {
         e->u[i] = e->last_u[i] = i < e->n_rows ? 1.0 : 0.0;
     }
@@ -262,6 +263,7 @@ void entropic_take_kernel(struct entropic *e)
 
 void entropic_absorb(struct entropic *e)
 {
+    entropic_few_leave(e);
     for (size_t i = 0; i < e->n_rows; i++) {
         e->f[i] += e->u[i] > 0.0 && e->u[i] < HUGE_VAL ? log(e->u[i]) : 0.0;
         e->u[i] = e->last_u[i] = 1.0;
@@ -339,6 +341,10 @@ static void relax_columns(struct entropic *e)
 double entropic_sweep(struct entropic *e)
 {
     struct loop loop = {e, NULL};
+    if (e->is_few && e->omega == 1.0) {
+        return entropic_few_sweep(e);
+    }
+    entropic_few_leave(e);
     weigh_columns(e);
     memcpy(e->last_u, e->u, e->n_rows * sizeof *e->u);
     team_run(e->options.team, e->n_tasks, sweep_rows, &loop);
@@ -359,7 +365,12 @@ bool entropic_is_far(const struct entropic *e, bool *is_lost)
     double least = 1.0, most = 1.0;
     const bool has_lost_row =
         e->lanes->widen(entropic_padded(e->n_rows), e->a, e->u, &least, &most);
-    const bool has_lost_col = e->lanes->widen(e->stride, e->b, e->v, &least, &most);
+    const bool has_lost_col =
+        e->has_few_v ? e->is_few_lost : e->lanes->widen(e->stride, e->b, e->v, &least, &most);
+    if (e->has_few_v) {
+        least = fmin(least, e->few_least);
+        most = fmax(most, e->few_most);
+    }
     *is_lost = has_lost_row || has_lost_col;
     return *is_lost || !e->kernel || most > exp(e->bound) || least < exp(-e->bound);
 }
