@@ -105,12 +105,13 @@ double entropic_read_cost(struct entropic *e)
 
 /* ---- the log domain ---- */
 
-/* h = log mass + potential, LANES_NOTHING where there is no mass. */
-static void log_weights(const double *mass, const double *potential, size_t n, size_t n_padded,
-                        double *h)
+/* h = log mass + potential, LANES_NOTHING where there is no mass; all of them padded. */
+static void log_weights(const struct entropic *e, const double *mass, const double *potential,
+                        size_t n_padded, double *h)
 {
+    e->lanes->logarithms(n_padded, mass, 0.0, h);
     for (size_t i = 0; i < n_padded; i++) {
-        h[i] = i < n && mass[i] > 0.0 ? log(mass[i]) + potential[i] : LANES_NOTHING;
+        h[i] = mass[i] > 0.0 ? h[i] + potential[i] : LANES_NOTHING;
     }
 }
 
@@ -188,7 +189,7 @@ static void add_tasks(struct entropic *e, double *s)
 void entropic_log_cols(struct entropic *e)
 {
     struct loop loop = {e, e->r};
-    log_weights(e->a, e->f, e->n_rows, e->n_rows, e->r);
+    log_weights(e, e->a, e->f, entropic_padded(e->n_rows), e->r);
     team_run(e->options.team, e->n_tasks, largest_cols, &loop);
     for (size_t j = 0; j < e->stride; j++) {
         double largest = -HUGE_VAL;
@@ -209,7 +210,7 @@ void entropic_log_sweep(struct entropic *e)
 {
     struct loop loop = {e, e->h};
     bool is_safe = true;
-    log_weights(e->b, e->g, e->n_cols, e->stride, e->h);
+    log_weights(e, e->b, e->g, e->stride, e->h);
     team_run(e->options.team, e->n_tasks, log_rows, &loop);
     add_tasks(e, e->s);
     for (size_t j = 0; j < e->n_cols; j++) {
@@ -219,8 +220,9 @@ void entropic_log_sweep(struct entropic *e)
         entropic_log_cols(e);
         return;
     }
+    e->lanes->logarithms(e->stride, e->s, 0.0, e->g2);
     for (size_t j = 0; j < e->n_cols; j++) {
-        e->g[j] = e->h[j] - log(e->s[j]);
+        e->g[j] = e->h[j] - e->g2[j];
     }
     forget_scalings(e);
 }
@@ -268,8 +270,9 @@ void entropic_absorb(struct entropic *e)
         e->f[i] += e->u[i] > 0.0 && e->u[i] < HUGE_VAL ? log(e->u[i]) : 0.0;
         e->u[i] = e->last_u[i] = 1.0;
     }
+    e->lanes->logarithms(e->stride, e->v, 0.0, e->g2);
     for (size_t j = 0; j < e->n_cols; j++) {
-        e->g[j] += e->v[j] > 0.0 && e->v[j] < HUGE_VAL ? log(e->v[j]) : 0.0;
+        e->g[j] += e->v[j] > 0.0 && e->v[j] < HUGE_VAL ? e->g2[j] : 0.0;
         e->last_s[j] *= e->v[j];
         e->v[j] = 1.0;
     }
