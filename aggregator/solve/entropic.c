@@ -60,8 +60,10 @@ void entropic_free(struct entropic *e)
 static bool init_arrays(struct entropic *e)
 {
     const size_t n_rows = entropic_padded(e->n_rows_max), stride = e->stride_max;
-    double **const rows[] = {&e->a, &e->f, &e->u, &e->last_u, &e->r};
-    double **const cols[] = {&e->b, &e->g, &e->v, &e->s, &e->last_s, &e->h, &e->g2, &e->w};
+    double *few[3];
+    double **const rows[] = {&e->a, &e->f, &e->u, &e->last_u, &e->r, &few[0]};
+    double **const cols[] = {&e->b, &e->g,  &e->v, &e->s,   &e->last_s,
+                             &e->h, &e->g2, &e->w, &few[1], &few[2]};
     const size_t n_row_arrays = sizeof rows / sizeof rows[0];
     const size_t n_col_arrays = sizeof cols / sizeof cols[0];
     const size_t n_scratch = (2 * TILE_ROWS + 2) * stride;
@@ -76,6 +78,9 @@ static bool init_arrays(struct entropic *e)
     for (size_t k = 0; k < n_col_arrays; k++, at += stride) {
         *cols[k] = at;
     }
+    e->few_x = few[0];
+    e->few_b = few[1];
+    e->few_v = few[2];
     for (size_t t = 0; t < TASKS_MAX; t++, at += n_scratch) {
         e->scratch[t] = (struct entropic_scratch){.cost = at,
                                                   .tile = at + TILE_ROWS * stride,
@@ -230,6 +235,7 @@ static dpot_status take_problem(struct entropic *e, const struct entropic_cost *
     dpot_status status = take_masses(e, a, b, error);
     if (status == DPOT_OK) {
         reserve_matrices(e);
+        entropic_few_prepare(e);
         status = check_cost(e, largest, error);
     }
     for (size_t j = e->n_cols; j < e->stride; j++) {

@@ -37,6 +37,16 @@ struct entropic {
     double *w;                               /* (stride_max) room for the kernel's type */
     void *kernel; /* (n_rows, stride) of its type; NULL: recomputed in every sweep */
     void *kept;   /* (n_rows, stride) costs of the kernel's type; NULL: filled again */
+
+    /* Few rows (entropic_few.c). */
+    bool is_few;                /* the present problem is such a one */
+    bool has_row_sums;          /* r is K (b v) */
+    bool has_few_v;             /* v is in few_v alone */
+    void *few_x;                /* (n_rows_max) a u of the kernel's type */
+    void *few_b, *few_v;        /* (stride_max) of the kernel's type */
+    double few_least, few_most; /* range of v */
+    bool is_few_lost;
+
     char *arrays_memory, *kernel_memory, *kept_memory;
     size_t arrays_cap, kernel_cap, kept_cap; /* bytes */
     double omega;
@@ -75,6 +85,15 @@ void entropic_absorb(struct entropic *e);
 
 /* One fused sweep. Returns the L1 violation of both marginals by the plan before it. */
 double entropic_sweep(struct entropic *e);
+
+/* Decides whether the present problem has few rows; its kernel is reserved. */
+void entropic_few_prepare(struct entropic *e);
+
+/* As entropic_sweep without relaxation, but the residual is that of the plan after it. */
+double entropic_few_sweep(struct entropic *e);
+
+/* Brings v home. */
+void entropic_few_leave(struct entropic *e);
 
 /* Whether a scaling has left the bound; *is_lost when one is not positive and finite. */
 bool entropic_is_far(const struct entropic *e, bool *is_lost);

@@ -105,12 +105,13 @@ double entropic_read_cost(struct entropic *e)
 
 /* ---- the log domain ---- */
 
-/* h = log mass + potential, LANES_NOTHING where there is no mass. */
-static void log_weights(const double *mass, const double *potential, size_t n, size_t n_padded,
-                        double *h)
+/* h = log mass + potential, LANES_NOTHING where there is no mass; all of them padded. */
+static void log_weights(const struct entropic *e, const double *mass, const double *potential,
+                        size_t n_padded, double *h)
 {
+    e->lanes->logarithms(n_padded, mass, 0.0, h);
     for (size_t i = 0; i < n_padded; i++) {
-        h[i] = i < n && mass[i] > 0.0 ? log(mass[i]) + potential[i] : LANES_NOTHING;
+        h[i] = mass[i] > 0.0 ? h[i] + potential[i] : LANES_NOTHING;
     }
 }
 
@@ -167,6 +168,7 @@ static void log_cols(void *ctx, size_t task)
 
 static void forget_scalings(struct entropic *e)
 {
+    e->has_row_sums = e->has_few_v = false;
     for (size_t i = 0; i < entropic_padded(e->n_rows); i++) {
         e->u[i] = e->last_u[i] = i < e->n_rows ? 1.0 : 0.0;
     }
@@ -187,7 +189,7 @@ static void add_tasks(struct entropic *e, double *s)
 void entropic_log_cols(struct entropic *e)
 {
     struct loop loop = {e, e->r};
-    log_weights(e->a, e->f, e->n_rows, e->n_rows, e->r);
+    log_weights(e, e->a, e->f, entropic_padded(e->n_rows), e->r);
     team_run(e->options.team, e->n_tasks, largest_cols, &loop);
     for (size_t j = 0; j < e->stride; j++) {
         double largest = -HUGE_VAL;
@@ -208,7 +210,7 @@ void entropic_log_sweep(struct entropic *e)
 {
     struct loop loop = {e, e->h};
     bool is_safe = true;
-    log_weights(e->b, e->g, e->n_cols, e->stride, e->h);
+    log_weights(e, e->b, e->g, e->stride, e->h);
     team_run(e->options.team, e->n_tasks, log_rows, &loop);
     add_tasks(e, e->s);
     for (size_t j = 0; j < e->n_cols; j++) {
@@ -218,8 +220,9 @@ void entropic_log_sweep(struct entropic *e)
         entropic_log_cols(e);
         return;
     }
+    e->lanes->logarithms(e->stride, e->s, 0.0, e->g2);
     for (size_t j = 0; j < e->n_cols; j++) {
-        e->g[j] = e->h[j] - log(e->s[j]);
+        e->g[j] = e->h[j] - e->g2[j];
     }
     forget_scalings(e);
 }
@@ -262,12 +265,14 @@ void entropic_take_kernel(struct entropic *e)
 
 void entropic_absorb(struct entropic *e)
 {
+    entropic_few_leave(e);
     for (size_t i = 0; i < e->n_rows; i++) {
         e->f[i] += e->u[i] > 0.0 && e->u[i] < HUGE_VAL ? log(e->u[i]) : 0.0;
         e->u[i] = e->last_u[i] = 1.0;
     }
+    e->lanes->logarithms(e->stride, e->v, 0.0, e->g2);
     for (size_t j = 0; j < e->n_cols; j++) {
-        e->g[j] += e->v[j] > 0.0 && e->v[j] < HUGE_VAL ? log(e->v[j]) : 0.0;
+        e->g[j] += e->v[j] > 0.0 && e->v[j] < HUGE_VAL ? e->g2[j] : 0.0;
         e->last_s[j] *= e->v[j];
         e->v[j] = 1.0;
     }
@@ -339,6 +344,10 @@ static void relax_columns(struct entropic *e)
 double entropic_sweep(struct entropic *e)
 {
     struct loop loop = {e, NULL};
+    if (e->is_few && e->omega == 1.0) {
+        return entropic_few_sweep(e);
+    }
+    entropic_few_leave(e);
     weigh_columns(e);
     memcpy(e->last_u, e->u, e->n_rows * sizeof *e->u);
     team_run(e->options.team, e->n_tasks, sweep_rows, &loop);
@@ -359,7 +368,12 @@ bool entropic_is_far(const struct entropic *e, bool *is_lost)
     double least = 1.0, most = 1.0;
     const bool has_lost_row =
         e->lanes->widen(entropic_padded(e->n_rows), e->a, e->u, &least, &most);
-    const bool has_lost_col = e->lanes->widen(e->stride, e->b, e->v, &least, &most);
+    const bool has_lost_col =
+        e->has_few_v ? e->is_few_lost : e->lanes->widen(e->stride, e->b, e->v, &least, &most);
+    if (e->has_few_v) {
+        least = fmin(least, e->few_least);
+        most = fmax(most, e->few_most);
+    }
     *is_lost = has_lost_row || has_lost_col;
     return *is_lost || !e->kernel || most > exp(e->bound) || least < exp(-e->bound);
 }

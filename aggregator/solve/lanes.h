@@ -43,11 +43,30 @@ struct lanes_pass {
     void *scratch; /* (n) of the kernel's type */
 };
 
+/* The same for a kernel of at most LANES_FUSED_ROWS rows, column by column: s_j = sum_i x_i K_ij, v_j =
+ * 1 / s_j, and r_i += K_ij b_j v_j while the column is in cache, so that a sweep reads the kernel once
+ * and ends with the row sums of the plan it made. x, b and v are of the kernel's type. */
+#define LANES_FUSED_ROWS 128
+struct lanes_fused {
+    size_t n_rows, n, stride;
+    const void *kernel;
+    const void *x; /* (n_rows) a_i u_i */
+    const void *b; /* (n) */
+    void *v;       /* (n) out; 0 where s is not positive */
+    double *r;     /* (n_rows) out: sum_j K_ij b_j v_j */
+
+    /* Out: the range of v where there is mass, widened by 1; whether a column with mass lost its sum. */
+    double least, most;
+    int is_lost;
+};
+
 struct lanes {
     const char *name;
 
     void (*pass_f32)(const struct lanes_pass *pass);
     void (*pass_f64)(const struct lanes_pass *pass);
+    void (*fused_f32)(struct lanes_fused *sweep);
+    void (*fused_f64)(struct lanes_fused *sweep);
 
     /* K_j = exp(f + g_j - inverse_lambda C_j), at most 1e30 (float32) or 1e300; what float32 cannot
      * hold as a normal number is 0. */
@@ -55,6 +74,11 @@ struct lanes {
                            const double *g, float *kernel);
     void (*kernel_row_f64)(size_t n, const double *cost, double inverse_lambda, double f,
                            const double *g, double *kernel);
+
+    /* out_j = exp(x_j + shift), x_j + shift at most 690, and log(x_j) + shift, LANES_NOTHING + shift where
+     * x_j is not positive. */
+    void (*exponentials)(size_t n, const double *x, double shift, double *out);
+    void (*logarithms)(size_t n, const double *x, double shift, double *out);
 
     /* Returns log sum_j exp(h_j - inverse_lambda C_j), safe. The terms, in units of the sum, are what
      * the row of mass a gives to the columns: s_j += a exp(h_j - inverse_lambda C_j) / sum. */
@@ -93,6 +117,10 @@ struct lanes {
     /* out_rj = scale distance(x_r, y_j): x is (n_rows, dim), y_t is (dim, n) (columns are points). */
     void (*distances)(enum lanes_distance distance, size_t n_rows, size_t n, size_t dim,
                       double scale, const float *x, const float *y_t, double *out /* stride n */);
+
+    /* out_rj = sum_c (x_rc - y_jc)^2 in float64; x (n_rows, dim), y_t (dim, n), out of stride n. */
+    void (*squares)(size_t n_rows, size_t n, size_t dim, const double *x, const double *y_t,
+                    double *out);
 
     /* grad_rc += sum_j p_rj sign(x_rc - y_jc); where they coincide the sign is 0. */
     void (*l1_gradient)(size_t n_rows, size_t n, size_t dim, const float *p /* stride n */,

@@ -46,6 +46,36 @@ DPOT_WARN_UNUSED dpot_status dpot_exact_ot(const double *cost /* (n_rows, n_cols
                                            struct dpot_error *error);
 void dpot_exact_result_release(struct dpot_exact_result *result);
 
+/* A sequence of problems with the same masses and changing costs: each solve starts from the plan of the
+ * one before, which is feasible, so that small changes cost little. Which of several optimal plans
+ * comes out depends on that history.
+ *
+ *     dpot_exact_sequence_new(a, b, n_rows, n_cols, NULL, &sequence, &error);
+ *     dpot_exact_sequence_solve(sequence, cost, &error);      as often as wanted
+ *     dpot_exact_sequence_result(sequence)->entries           until the next solve
+ *     dpot_exact_sequence_free(sequence); */
+struct dpot_exact_sequence;
+
+/* Masses and failures as for dpot_exact_ot; *sequence is NULL then. */
+DPOT_WARN_UNUSED dpot_status dpot_exact_sequence_new(const double *a /* (n_rows) */,
+                                                     const double *b /* (n_cols) */, size_t n_rows,
+                                                     size_t n_cols,
+                                                     const struct dpot_allocator *allocator,
+                                                     struct dpot_exact_sequence **sequence,
+                                                     struct dpot_error *error);
+
+/* NULL is allowed. */
+void dpot_exact_sequence_free(struct dpot_exact_sequence *sequence);
+
+/* DPOT_ERR_RANGE names a bad cost: the result is that of the solve before. */
+DPOT_WARN_UNUSED dpot_status dpot_exact_sequence_solve(struct dpot_exact_sequence *sequence,
+                                                       const double *cost /* (n_rows, n_cols) */,
+                                                       struct dpot_error *error);
+
+/* Borrowed; of the last solve. */
+const struct dpot_exact_result *
+dpot_exact_sequence_result(const struct dpot_exact_sequence *sequence);
+
 /* The exact Wasserstein projection of mu onto the polytope (002, section 4 and Appendix I):
  * minimises the transport cost from mu over q in [lower, upper], sum q = 1, as one minimum cost
  * flow. mu has mass one (up to 1e-6; it is scaled). q is always inside the bounds; where the

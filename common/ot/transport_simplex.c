@@ -434,10 +434,9 @@ static void prepare(struct dpot_transport_simplex *t)
     t->pivots = 0;
 }
 
-void dpot_transport_simplex_solve(struct dpot_transport_simplex *t, const double *preference)
+/* Pivots from the present tree until no arc is left that pays. */
+static void improve(struct dpot_transport_simplex *t)
 {
-    prepare(t);
-    build_tree(t, preference);
     settle_tree(t);
     const size_t n_nodes = t->n_rows + t->n_cols;
     const double n_arcs = (double)t->n_active_rows * (double)t->n_cols;
@@ -466,4 +465,19 @@ void dpot_transport_simplex_solve(struct dpot_transport_simplex *t, const double
             t->tol += t->extra_tol;
         }
     }
+}
+
+void dpot_transport_simplex_solve(struct dpot_transport_simplex *t, const double *preference)
+{
+    prepare(t);
+    build_tree(t, preference);
+    improve(t);
+}
+
+void dpot_transport_simplex_resume(struct dpot_transport_simplex *t)
+{
+    t->extra_tol = 0.0;
+    t->cursor_row = t->cursor_col = 0;
+    t->pivots = 0;
+    improve(t);
 }

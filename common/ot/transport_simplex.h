@@ -62,6 +62,10 @@ void dpot_transport_simplex_release(struct dpot_transport_simplex *transport);
 void dpot_transport_simplex_solve(struct dpot_transport_simplex *transport,
                                   const double *preference);
 
+/* Solves again for other costs (`cost` points to them) and the same masses, from the tree of the last
+ * solve, which is feasible whatever the costs are: few pivots where the costs changed little. */
+void dpot_transport_simplex_resume(struct dpot_transport_simplex *transport);
+
 /* The cost row of `row`, for the columns from `col` on to the end of their copy of the matrix. */
 const double *dpot_transport_simplex_cost_at(const struct dpot_transport_simplex *transport,
                                              size_t row, size_t col);

@@ -440,3 +440,47 @@ Test(exact_projection, refuses_bad_bounds_and_masses)
         dpot_exact_projection(cost, double_mu, low, high, 2, 2, NULL, q, &transport_cost, &error),
         DPOT_ERR_SHAPE);
 }
+
+Test(exact_transport, a_sequence_of_costs_has_the_values_of_solves_from_nothing)
+{
+    enum { N = 12, M = 40 };
+    uint64_t state = 5;
+    double cost[N * M], a[N], b[M];
+    struct dpot_exact_sequence *sequence = NULL;
+    struct dpot_error error = {""};
+    double sum = 0;
+    for (size_t j = 0; j < M; j++) {
+        b[j] = j % 5 == 0 ? 0.0 : uniform_next(&state);
+        sum += b[j];
+    }
+    for (size_t j = 0; j < M; j++) {
+        b[j] /= sum;
+    }
+    fill_uniform(a, N);
+    cr_assert_eq(dpot_exact_sequence_new(a, b, N, M, NULL, &sequence, &error), DPOT_OK);
+    for (size_t k = 0; k < N * M; k++) {
+        cost[k] = uniform_next(&state);
+    }
+    size_t first_pivots = 0, later_pivots = 0;
+    for (int trial = 0; trial < 50; trial++) {
+        cr_assert_eq(dpot_exact_sequence_solve(sequence, cost, &error), DPOT_OK);
+        const struct dpot_exact_result *result = dpot_exact_sequence_result(sequence);
+        const double expected = solve(cost, a, b, N, M);
+        cr_assert_float_eq(result->transport_cost, expected, 1e-14);
+        cr_assert_float_eq(result->dual, expected, 1e-14);
+        *(trial == 0 ? &first_pivots : &later_pivots) += result->pivots;
+        for (size_t k = 0; k < N * M; k++) {
+            cost[k] += 1e-3 * uniform_next(&state);
+        }
+    }
+    cr_assert_lt(later_pivots, 20 * first_pivots, "%zu pivots at first, %zu in 49 more solves",
+                 first_pivots, later_pivots);
+    cost[7] = NAN;
+    cr_assert_eq(dpot_exact_sequence_solve(sequence, cost, &error), DPOT_ERR_RANGE);
+    cr_assert(strstr(error.text, "row 1, column 8"), "%s", error.text);
+    dpot_exact_sequence_free(sequence);
+    dpot_exact_sequence_free(NULL);
+    b[0] = 0.5;
+    cr_assert_eq(dpot_exact_sequence_new(a, b, N, M, NULL, &sequence, &error), DPOT_ERR_SHAPE);
+    cr_assert_null(sequence);
+}

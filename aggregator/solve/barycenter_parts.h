@@ -1,0 +1,82 @@
+/* The insides of barycenter.h: groups as they are solved (barycenter_groups.c), their plans
+ * (barycenter_inner.c), where points start (barycenter_start.c), the iterations (barycenter.c). */
+#ifndef DPOT_SOLVE_BARYCENTER_PARTS_H
+#define DPOT_SOLVE_BARYCENTER_PARTS_H
+
+#include "ot/linalg.h"
+#include "ot/network_simplex.h"
+#include "solve/barycenter.h"
+#include "solve/lanes.h"
+
+struct barycenter_state;
+
+/* One group of positive weight: its points of positive mass, centred. */
+struct barycenter_group {
+    const struct barycenter_state *state;
+    size_t number;        /* in the problem */
+    double weight;        /* w_i, all of them sum to 1 */
+    size_t n, stride;     /* stride: n padded for lanes */
+    double *points;       /* (n, dim) */
+    double *points_t;     /* (dim, stride), padded with 0 */
+    double *mass;         /* (n) sum 1 */
+    double second_moment; /* sum_l a_l |y_l|^2 */
+
+    /* Of the present points x: what the last plan says. */
+    double *targets;   /* (m, dim) mean of where the plan to x_j comes from */
+    double *potential; /* (m) of the atoms: up to a constant the gradient of the objective in b */
+    double cost;       /* <C, P> */
+    double objective;  /* what the inner solver minimises */
+    double residual;
+    size_t sweeps; /* of all iterations so far */
+    dpot_status status;
+    struct dpot_error error;
+
+    /* Exact. */
+    struct dpot_exact_sequence *sequence; /* NULL: none yet, or the weights have changed */
+    double *matrix;                       /* (m, n) */
+
+    /* Sinkhorn. */
+    struct entropic *engine;
+    struct entropic_cost engine_cost;
+    double *g;    /* (n) potentials of the last plan */
+    bool has_g;   /* there is such a plan */
+    double *rows; /* (BARYCENTER_ROWS, n) of the plan */
+};
+
+#define BARYCENTER_ROWS ((size_t)16)
+
+struct barycenter_state {
+    const struct barycenter_options *options;
+    const struct lanes *lanes;
+    const struct dpot_linalg *linalg;
+    size_t n_groups, n_groups_cap, dim, m;
+    struct barycenter_group *groups; /* (n_groups_cap) */
+    double *centre;                  /* (dim) */
+    double spread;                   /* root of sum_i w_i E |y - centre|^2 */
+    double *x;                       /* (m, dim) the present points, centred */
+    double *b;                       /* (m) their weights */
+};
+
+/* Checks the problem: sizes, finite points, masses and weights. `weights` (n_groups) gets w, sum 1. */
+DPOT_WARN_UNUSED dpot_status barycenter_check(const struct barycenter_problem *problem,
+                                              double *weights, struct dpot_error *error);
+
+/* Checks and copies. On failure the state is released. */
+DPOT_WARN_UNUSED dpot_status barycenter_state_init(struct barycenter_state *state,
+                                                   const struct barycenter_problem *problem,
+                                                   const struct barycenter_options *options,
+                                                   struct dpot_error *error);
+void barycenter_state_release(struct barycenter_state *state);
+
+/* Puts state->x where start `number` begins, and equal weights. */
+DPOT_WARN_UNUSED dpot_status barycenter_start(struct barycenter_state *state, size_t number,
+                                              struct dpot_error *error);
+
+/* Solves the transport of every group to the present points. */
+DPOT_WARN_UNUSED dpot_status barycenter_transport(struct barycenter_state *state,
+                                                  struct dpot_error *error);
+
+/* The weights have changed, or (`forgets`) another start begins. */
+void barycenter_forget_plans(struct barycenter_state *state, bool forgets_potentials);
+
+#endif
