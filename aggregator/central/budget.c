@@ -4,7 +4,9 @@
 
 const char *adjacency_name(enum adjacency adjacency)
 {
-    return adjacency == ADJACENCY_REPLACE_ONE ? "replace-one" : "add-remove";
+    return adjacency == ADJACENCY_REPLACE_ONE  ? "replace-one"
+           : adjacency == ADJACENCY_ADD_REMOVE ? "add-remove"
+                                               : "replace-pair";
 }
 
 /* sqrt(D_(j-1)) */

@@ -23,9 +23,10 @@
 enum adjacency {
     ADJACENCY_REPLACE_ONE = 1, /* one record differs; the number of records is public */
     ADJACENCY_ADD_REMOVE,      /* one record more or less; the number is private */
+    ADJACENCY_REPLACE_PAIR, /* of two files, one record of each differs; their numbers are public */
 };
 
-/* "replace-one", "add-remove". */
+/* "replace-one", "add-remove", "replace-pair". */
 const char *adjacency_name(enum adjacency adjacency);
 
 struct budget {
@@ -36,7 +37,7 @@ struct budget {
                                              root, is 0 under replace-one: its count is public */
 };
 
-/* depth 1 .. BUDGET_DEPTH_MAX, dim >= 1. DPOT_ERR_RANGE: epsilon is not in (0, BUDGET_EPSILON_MAX], or
+/* depth 1 .. BUDGET_DEPTH_MAX, dim >= 1, of one file: no pairs. DPOT_ERR_RANGE: epsilon is not in (0, BUDGET_EPSILON_MAX], or
  * so small that a level would get less than one unit. */
 DPOT_WARN_UNUSED dpot_status budget_init(struct budget *budget, double epsilon, size_t depth,
                                          size_t dim, enum adjacency adjacency,

@@ -17,7 +17,8 @@
 static const struct option options[] = {
     RECORDS_OPTIONS,
     REGION_OPTIONS,
-    STATEMENT_OPTIONS,
+    STATEMENT_OPTIONS("replace-one (default: the number of records is public) or add-remove"),
+    SAMPLING_OPTIONS,
     {"depth", "r", "halvings from the box to the smallest cell (default: ceil(log2(epsilon n)))"},
     {"shrink", "s", "0 to 1: draw points this close to the centres of their cells (default 1)"},
     {"samples", "N", "draw so many points instead of as many as there are records"},
@@ -70,7 +71,7 @@ static dpot_status read_outputs(struct coreset_job *job)
 static dpot_status read_options(struct coreset_job *job)
 {
     struct run *run = job->run;
-    dpot_status status = statement_read(run, &job->statement);
+    dpot_status status = statement_read(run, ADJACENCY_ADD_REMOVE, &job->statement);
     if (status == DPOT_OK) {
         status = option_integer(run, "depth", 1, BUDGET_DEPTH_MAX, &job->depth);
     }

@@ -102,7 +102,7 @@ static dpot_status load_border(struct run *run, const struct records *records,
 
 /* ---- the box ---- */
 
-static dpot_status take_box(struct run *run, const struct spec_vector_set *set,
+static dpot_status take_box(struct run *run, const struct spec_vector_set *set, const char *option,
                             struct region *region)
 {
     if (set->set != DPOT_VECTOR_BOX) {
@@ -112,8 +112,8 @@ static dpot_status take_box(struct run *run, const struct spec_vector_set *set,
     }
     if (set->dim != region->dim) {
         return dpot_error_set(&run->error, DPOT_ERR_SHAPE,
-                              "--domain has %u coordinate%s and --data has %zu: they must agree",
-                              set->dim, DPOT_S(set->dim), region->dim);
+                              "--domain has %u coordinate%s and --%s has %zu: they must agree",
+                              set->dim, DPOT_S(set->dim), option, region->dim);
     }
     for (size_t a = 0; a < region->dim; a++) {
         region->lo[a] = set->lo[set->n_sides == 1 ? 0 : a];
@@ -122,7 +122,7 @@ static dpot_status take_box(struct run *run, const struct spec_vector_set *set,
     return DPOT_OK;
 }
 
-static dpot_status load_box(struct run *run, struct region *region)
+static dpot_status load_box(struct run *run, const char *option, struct region *region)
 {
     const char *text = option_text(run, "domain");
     struct spec_vector_set set = {.dim = 0};
@@ -133,7 +133,7 @@ static dpot_status load_box(struct run *run, struct region *region)
     }
     dpot_status status = vector_set_read(run, text, &set);
     if (status == DPOT_OK) {
-        status = take_box(run, &set, region);
+        status = take_box(run, &set, option, region);
     }
     spec_vector_set_release(&set);
     return status;
@@ -154,20 +154,36 @@ static dpot_status check_region(struct run *run, const struct region *region)
     return status;
 }
 
-dpot_status region_load(struct run *run, const struct records *records, struct region *region)
+static dpot_status make_region(struct run *run, size_t dim, struct region *region)
 {
-    *region = (struct region){.dim = records->dim};
+    *region = (struct region){.dim = dim};
     if (!option_is_given(run, "domain") && !option_is_given(run, "border")) {
         return RUN_USAGE(run,
                          "there is no --domain: give the public box of the records, which must "
                          "not come from the data");
     }
-    region->lo = dpot_alloc_array(NULL, region->dim, sizeof *region->lo);
-    region->hi = dpot_alloc_array(NULL, region->dim, sizeof *region->hi);
-    dpot_status status =
-        region->lo && region->hi ? load_border(run, records, region) : DPOT_ERR_MEMORY;
+    region->lo = dpot_alloc_array(NULL, dim, sizeof *region->lo);
+    region->hi = dpot_alloc_array(NULL, dim, sizeof *region->hi);
+    return region->lo && region->hi ? DPOT_OK : DPOT_ERR_MEMORY;
+}
+
+dpot_status region_load(struct run *run, const struct records *records, struct region *region)
+{
+    dpot_status status = make_region(run, records->dim, region);
     if (status == DPOT_OK) {
-        status = load_box(run, region);
+        status = load_border(run, records, region);
+    }
+    if (status == DPOT_OK) {
+        status = load_box(run, "data", region);
+    }
+    return status == DPOT_OK ? check_region(run, region) : status;
+}
+
+dpot_status region_load_box(struct run *run, size_t dim, const char *option, struct region *region)
+{
+    dpot_status status = make_region(run, dim, region);
+    if (status == DPOT_OK) {
+        status = load_box(run, option, region);
     }
     return status == DPOT_OK ? check_region(run, region) : status;
 }

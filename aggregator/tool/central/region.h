@@ -28,4 +28,8 @@ DPOT_WARN_UNUSED dpot_status region_load(struct run *run, const struct records *
                                          struct region *region);
 void region_release(struct region *region);
 
+/* The box alone, which --domain must give, for points of `dim` coordinates in the file of an option. */
+DPOT_WARN_UNUSED dpot_status region_load_box(struct run *run, size_t dim, const char *option,
+                                             struct region *region);
+
 #endif

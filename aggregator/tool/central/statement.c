@@ -7,18 +7,20 @@
 
 #define POPULATION_MAX ((uint64_t)1 << 53)
 
-static dpot_status read_adjacency(struct run *run, struct statement *statement)
+static dpot_status read_adjacency(struct run *run, enum adjacency other,
+                                  struct statement *statement)
 {
     const char *text = option_text(run, "adjacency");
     statement->adjacency = ADJACENCY_REPLACE_ONE;
     if (!text || strcmp(text, adjacency_name(ADJACENCY_REPLACE_ONE)) == 0) {
         return DPOT_OK;
     }
-    statement->adjacency = ADJACENCY_ADD_REMOVE;
-    if (strcmp(text, adjacency_name(ADJACENCY_ADD_REMOVE)) == 0) {
+    statement->adjacency = other;
+    if (strcmp(text, adjacency_name(other)) == 0) {
         return DPOT_OK;
     }
-    return RUN_USAGE(run, "--adjacency is %.40s: choose replace-one or add-remove", text);
+    return RUN_USAGE(run, "--adjacency is %.40s: choose replace-one or %s", text,
+                     adjacency_name(other));
 }
 
 static dpot_status read_epsilon(struct run *run, struct statement *statement)
@@ -57,7 +59,7 @@ static dpot_status read_sampling(struct run *run, struct statement *statement)
     return status;
 }
 
-dpot_status statement_read(struct run *run, struct statement *statement)
+dpot_status statement_read(struct run *run, enum adjacency other, struct statement *statement)
 {
     *statement = (struct statement){.is_simulation = option_is_given(run, "simulation")};
     if (run->has_seed && !statement->is_simulation) {
@@ -67,7 +69,7 @@ dpot_status statement_read(struct run *run, struct statement *statement)
                               "--simulation",
                               (unsigned long long)run->seed);
     }
-    dpot_status status = read_adjacency(run, statement);
+    dpot_status status = read_adjacency(run, other, statement);
     if (status == DPOT_OK) {
         status = read_epsilon(run, statement);
     }
@@ -99,10 +101,16 @@ static const char *guarantee_of(const struct statement *statement)
     if (statement->is_simulation) {
         return "none: a simulation";
     }
-    return statement->adjacency == ADJACENCY_REPLACE_ONE
-               ? "epsilon-DP when one record is replaced by any other; the number of records is "
-                 "public"
-               : "epsilon-DP when one record is added or removed; the number of records is private";
+    switch (statement->adjacency) {
+    case ADJACENCY_ADD_REMOVE:
+        return "epsilon-DP when one record is added or removed; the number of records is private";
+    case ADJACENCY_REPLACE_PAIR:
+        return "epsilon-DP when one record of each file is replaced by any other; the numbers of "
+               "records are public";
+    default:
+        return "epsilon-DP when one record is replaced by any other; the number of records is "
+               "public";
+    }
 }
 
 static void put_amplified(struct run *run, const struct statement *statement, double epsilon,

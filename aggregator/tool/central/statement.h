@@ -21,21 +21,25 @@ struct statement {
     struct dpot_rng_seeded seeded;
 };
 
-#define STATEMENT_OPTIONS                                                                          \
-    {"epsilon", "E", "privacy of one record, at most 20"},                                         \
-        {"adjacency", "A",                                                                         \
-         "replace-one (default: the number of records is public) or add-remove"},                  \
-        {"population", "N",                                                                        \
-         "replace-one: say what epsilon is worth if the records are a secret sample of N people"}, \
-        {"sampling-rate", "q",                                                                     \
-         "add-remove: the same if each person was taken by a coin of probability q"},              \
+#define STATEMENT_OPTIONS(adjacency_help)                                                          \
+    {"epsilon", "E", "privacy of one record, at most 20"}, {"adjacency", "A", adjacency_help},     \
     {                                                                                              \
         "simulation", NULL, "an experiment: the output has no guarantee, --seed is allowed"        \
     }
 
-/* Reads them. Exit code 4 for a --seed or an epsilon above the ceiling without --simulation. The struct
- * must not move afterwards. */
-DPOT_WARN_UNUSED dpot_status statement_read(struct run *run, struct statement *statement);
+/* For jobs on one table. */
+#define SAMPLING_OPTIONS                                                                           \
+    {"population", "N",                                                                            \
+     "replace-one: say what epsilon is worth if the records are a secret sample of N people"},     \
+    {                                                                                              \
+        "sampling-rate", "q",                                                                      \
+            "add-remove: the same if each person was taken by a coin of probability q"             \
+    }
+
+/* Reads them; replace-one and `other` are the adjacencies that the job knows. Exit code 4 for a --seed or
+ * an epsilon above the ceiling without --simulation. The struct must not move afterwards. */
+DPOT_WARN_UNUSED dpot_status statement_read(struct run *run, enum adjacency other,
+                                            struct statement *statement);
 
 /* The operating system's randomness, or that of the seed. */
 const struct dpot_rng_source *statement_source(const struct run *run, struct statement *statement);
