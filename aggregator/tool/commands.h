@@ -28,6 +28,10 @@ extern const struct command command_plot_sheet;
 
 extern const struct command command_convert;
 
+/* A trusted curator's jobs. */
+extern const struct command command_central_coreset;
+extern const struct command command_central_ot_cost;
+
 /* Simulation. */
 extern const struct command command_simulate;
 extern const struct command command_population;

@@ -28,6 +28,8 @@ static const struct command *const commands[] = {
     &command_audit,
     &command_account_compose,
     &command_account_shuffle,
+    &command_central_coreset,
+    &command_central_ot_cost,
     &command_convert,
     &command_plot_heatmap,
     &command_plot_points,

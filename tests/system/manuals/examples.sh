@@ -29,6 +29,8 @@ cd "$dir" || exit 1
 awk 'BEGIN {
     for (i = 0; i < 30; i++) printf "%g,%g,%d\n", 30 + i % 6, -110 + i % 7, 100 + i >"places.csv"
     for (i = 0; i < 30; i++) printf "%g,%g\n", 30 + i % 6, -110 + i % 7 >"towns.csv"
+    print "lat,lon,people" >"residents.csv"
+    for (i = 0; i < 30; i++) printf "%g,%g,%d\n", 30 + i % 6, -110 + i % 7, 100 + i >"residents.csv"
     for (i = 0; i < 4; i++) for (j = 0; j < 6; j++) printf "%d,%d\n", i, j >"grid.csv" # as many as the campaign has
     for (i = 0; i < 3; i++) printf "%d,%d\n", i, i >"a.csv"
     for (i = 0; i < 3; i++) printf "%d,%d\n", i + 1, i >"b.csv"

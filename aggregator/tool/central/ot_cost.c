@@ -1,0 +1,196 @@
+/* dpot central ot-cost: the transport cost between two private samples, with noise. */
+#include "central/ot_cost.h"
+#include "central/coreset.h"
+#include "tool/central/region.h"
+#include "tool/central/statement.h"
+#include "tool/commands.h"
+#include "tool/load.h"
+#include "tool/options.h"
+
+#include <float.h>
+#include <math.h>
+
+#define MECHANISM "transport-cost"
+#define POWER_MAX 64
+
+static const struct option options[] = {
+    {"x", "F", "private records (n, d), one a row"},
+    {"y", "F", "private records (m, d), one a row"},
+    {"domain", "SPEC", "the public box, as JSON or a file with it"},
+    {"metric", "M", "euclidean, l1 or linf"},
+    {"power", "p", "the cost is distance^p (default 1)"},
+    {"cap", "C", "cut costs to this: less noise (default: the largest cost over the box)"},
+    {"exact", NULL, "plain optimal transport"},
+    {"lambda", "L", "entropic transport with this regularisation, cost units"},
+    STATEMENT_OPTIONS("replace-one (default: of one file) or replace-pair (one of each)"),
+    {NULL, NULL, NULL},
+};
+
+struct ot_cost_job {
+    struct run *run;
+    struct statement statement;
+    struct ot_cost_config config;
+    struct array x, y;
+    struct region region;
+    struct exact_draw draw;
+};
+
+/* ---- options and inputs ---- */
+
+static dpot_status read_metric(struct ot_cost_job *job)
+{
+    struct run *run = job->run;
+    const char *name = NULL;
+    dpot_status status = option_require(run, "metric", "euclidean, l1 or linf", &name);
+    if (status == DPOT_OK && dpot_metric_find(name, &job->config.metric.id) != DPOT_OK) {
+        status = RUN_USAGE(run, "--metric is %.40s: choose euclidean, l1 or linf", name);
+    }
+    if (status == DPOT_OK) {
+        status = option_positive(run, "power", POWER_MAX, &job->config.power);
+    }
+    return status == DPOT_OK ? option_positive(run, "cap", DBL_MAX, &job->config.cap) : status;
+}
+
+static dpot_status read_options(struct ot_cost_job *job)
+{
+    struct run *run = job->run;
+    const char *path = NULL;
+    dpot_status status = statement_read(run, ADJACENCY_REPLACE_PAIR, &job->statement);
+    if (status == DPOT_OK) {
+        status = option_require(run, "x", "a file of records", &path);
+    }
+    if (status == DPOT_OK) {
+        status = option_require(run, "y", "a file of records", &path);
+    }
+    if (status == DPOT_OK) {
+        status = read_metric(job);
+    }
+    if (status == DPOT_OK) {
+        status = option_either(run, "exact", "lambda");
+    }
+    return status == DPOT_OK ? option_positive(run, "lambda", DBL_MAX, &job->config.lambda)
+                             : status;
+}
+
+static dpot_status load_records(struct ot_cost_job *job)
+{
+    struct run *run = job->run;
+    dpot_status status = load_finite(run, "x", &job->x);
+    if (status == DPOT_OK) {
+        status = load_finite(run, "y", &job->y);
+    }
+    if (status == DPOT_OK && job->x.n_cols != job->y.n_cols) {
+        status = dpot_error_set(&run->error, DPOT_ERR_SHAPE,
+                                "--x has %zu coordinate%s and --y has %zu: they must agree",
+                                job->x.n_cols, DPOT_S(job->x.n_cols), job->y.n_cols);
+    }
+    return status == DPOT_OK ? region_load_box(run, job->x.n_cols, "x", &job->region) : status;
+}
+
+static dpot_status configure(struct ot_cost_job *job, struct team *team)
+{
+    struct ot_cost_config *config = &job->config;
+    config->dim = job->x.n_cols;
+    config->lo = job->region.lo;
+    config->hi = job->region.hi;
+    config->n_x = job->x.n_rows;
+    config->n_y = job->y.n_rows;
+    config->adjacency = job->statement.adjacency;
+    config->epsilon = job->statement.epsilon;
+    config->team = team;
+    return ot_cost_check(config, &job->run->error);
+}
+
+/* ---- the work ---- */
+
+/* Private: for the curator's eyes. */
+static void tell_outside(const struct ot_cost_job *job)
+{
+    const struct partition box = {
+        .dim = job->config.dim, .depth = 1, .lo = job->region.lo, .hi = job->region.hi};
+    const int64_t n_outside = coreset_n_outside(&box, job->x.values, NULL, job->x.n_rows) +
+                              coreset_n_outside(&box, job->y.values, NULL, job->y.n_rows);
+    if (n_outside > 0) {
+        run_warn(job->run,
+                 "%lld record%s outside of --domain count%s at its nearest face (this number is "
+                 "private: it is not in the output, and should not be published)",
+                 (long long)n_outside, DPOT_S(n_outside), n_outside == 1 ? "s" : "");
+    }
+}
+
+static void put_result(struct ot_cost_job *job, double released)
+{
+    struct run *run = job->run;
+    const struct ot_cost_config *config = &job->config;
+
+    run_put_number(run, "value", released);
+    run_put_number(run, "noise_scale", ot_cost_noise_scale(config));
+    run_put_number(run, "error_95", ot_cost_noise_scale(config) * log(20));
+    statement_put(run, &job->statement, MECHANISM, ot_cost_spent(config), config->n_x);
+    run_put_integer(run, "n_x", config->n_x);
+    run_put_integer(run, "n_y", config->n_y);
+    run_put_integer(run, "dim", config->dim);
+    run_put_number(run, "lambda", config->lambda);
+    run_put_number(run, "largest_cost", ot_cost_max(config));
+    run_put_number(run, "sensitivity", ot_cost_sensitivity(config));
+}
+
+static dpot_status release_value(struct ot_cost_job *job)
+{
+    double value = 0;
+    const dpot_status status =
+        ot_cost_value(&job->config, job->x.values, job->y.values, &value, &job->run->error);
+    if (status == DPOT_OK) {
+        put_result(job, ot_cost_release(&job->config, value, &job->draw));
+    }
+    return status;
+}
+
+static dpot_status run_ot_cost(struct run *run)
+{
+    struct ot_cost_job job = {.run = run, .config = {.power = 1}};
+    struct team *team = NULL;
+    dpot_status status = read_options(&job);
+    if (status == DPOT_OK) {
+        exact_draw_init(&job.draw, statement_source(run, &job.statement));
+        status = load_records(&job);
+    }
+    if (status == DPOT_OK) {
+        status = team_new(run->n_threads, &team);
+    }
+    if (status == DPOT_OK) {
+        status = configure(&job, team);
+    }
+    if (status == DPOT_OK) {
+        tell_outside(&job);
+        status = release_value(&job);
+    }
+    team_free(team);
+    exact_draw_release(&job.draw);
+    region_release(&job.region);
+    array_release(&job.x);
+    array_release(&job.y);
+    return status;
+}
+
+const struct command command_central_ot_cost = {
+    .name = "central ot-cost",
+    .summary = "the transport cost between two files of raw records (pure epsilon-DP)",
+    .details =
+        "One record moves the optimal value by at most B / n, B the largest cost over the public\n"
+        "box: that much discrete Laplace noise is added. Entropic values are <C,P> + lambda KL(P "
+        "|\n"
+        "a x b). The value before noise is certified to 1 % of the sensitivity or refused. Exit\n"
+        "code 3 for a lambda too small for that.\n"
+        "Keys: value (may be below 0), noise_scale, error_95 (the noise is smaller in 95 of 100\n"
+        "runs), mechanism, epsilon, epsilon_spent, delta, adjacency, guarantee, is_simulation, "
+        "n_x,\n"
+        "n_y, dim, lambda (0: exact), largest_cost, sensitivity. What a run says on stderr, and "
+        "how\n"
+        "long it takes, is for the curator's eyes.",
+    .example =
+        "dpot central ot-cost --x a.csv --y b.csv --metric euclidean --exact --epsilon 1 \\\n"
+        "      --domain '{\"type\":\"box\",\"lo\":[0,0],\"hi\":[5,5]}'",
+    .options = options,
+    .run = run_ot_cost,
+};

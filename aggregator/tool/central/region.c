@@ -1,0 +1,197 @@
+#include "tool/central/region.h"
+
+#include "base/alloc.h"
+#include "central/partition.h"
+#include "tool/load.h"
+#include "tool/options.h"
+#include "tool/vector_set.h"
+
+#include <string.h>
+
+/* ---- the border ---- */
+
+/* The two columns of the border that are the coordinates of the data. */
+static dpot_status choose_columns(struct run *run, const struct records *records,
+                                  const struct columns *columns, size_t xy[COLUMNS_MAX])
+{
+    size_t n = 0;
+    const dpot_status status = columns_read_list(run, columns, "border-columns", xy, &n);
+    if (status != DPOT_OK || n == 2) {
+        return status;
+    }
+    if (option_is_given(run, "border-columns")) {
+        return RUN_USAGE(run, "--border-columns is %.40s: give two columns",
+                         option_text(run, "border-columns"));
+    }
+    const struct columns *data = &records->columns;
+    if (data->n_names > 0 && columns_find(columns, data->names[records->coordinates[0]], &xy[0]) &&
+        columns_find(columns, data->names[records->coordinates[1]], &xy[1])) {
+        return DPOT_OK;
+    }
+    if (columns->n == 2) {
+        xy[0] = 0;
+        xy[1] = 1;
+        return DPOT_OK;
+    }
+    return RUN_USAGE(run,
+                     "--border %s has %zu columns, and not the names of the coordinates: say with "
+                     "--border-columns X,Y which they are",
+                     option_text(run, "border"), columns->n);
+}
+
+static dpot_status make_border(struct run *run, const struct array *array,
+                               const struct columns *columns, const size_t *xy,
+                               struct region *region)
+{
+    const size_t n = array->n_rows;
+    size_t ring = 0;
+    const bool has_rings = columns_find(columns, "ring", &ring) && ring != xy[0] && ring != xy[1];
+    double *vertices = dpot_alloc_array(NULL, 2 * n, sizeof *vertices);
+    double *rings = dpot_alloc_array(NULL, n, sizeof *rings);
+    dpot_status status = vertices && rings ? DPOT_OK : DPOT_ERR_MEMORY;
+    for (size_t i = 0; status == DPOT_OK && i < n; i++) {
+        const double *row = array->values + i * array->n_cols;
+        vertices[2 * i] = row[xy[0]];
+        vertices[2 * i + 1] = row[xy[1]];
+        rings[i] = has_rings ? row[ring] : 0;
+    }
+    if (status == DPOT_OK) {
+        status = polygon_init(&region->border, vertices, rings, n, &run->error);
+        region->has_border = status == DPOT_OK;
+        if (status != DPOT_OK) {
+            status =
+                dpot_error_prefix(&run->error, status, "--border %s", option_text(run, "border"));
+        }
+    }
+    dpot_free_array(NULL, vertices, 2 * n, sizeof *vertices);
+    dpot_free_array(NULL, rings, n, sizeof *rings);
+    return status;
+}
+
+static dpot_status load_border(struct run *run, const struct records *records,
+                               struct region *region)
+{
+    struct array array = {0};
+    struct columns columns = {0};
+    size_t xy[COLUMNS_MAX];
+    if (!option_is_given(run, "border")) {
+        return option_is_given(run, "border-columns")
+                   ? RUN_USAGE(run, "--border-columns is given without --border")
+                   : DPOT_OK;
+    }
+    if (records->dim != 2) {
+        return RUN_USAGE(run,
+                         "--border is a line in the plane, and the records have %zu coordinate%s: "
+                         "leave it out or name two with --columns",
+                         records->dim, DPOT_S(records->dim));
+    }
+    dpot_status status = load_finite(run, "border", &array);
+    if (status == DPOT_OK) {
+        status = columns_init(run, "border", array.n_cols, &columns);
+    }
+    if (status == DPOT_OK) {
+        status = choose_columns(run, records, &columns, xy);
+    }
+    if (status == DPOT_OK) {
+        status = make_border(run, &array, &columns, xy, region);
+    }
+    columns_release(&columns);
+    array_release(&array);
+    return status;
+}
+
+/* ---- the box ---- */
+
+static dpot_status take_box(struct run *run, const struct spec_vector_set *set, const char *option,
+                            struct region *region)
+{
+    if (set->set != DPOT_VECTOR_BOX) {
+        return dpot_error_set(&run->error, DPOT_ERR_SHAPE,
+                              "--domain is a set of type %s: give a box, which a partition halves",
+                              set->type);
+    }
+    if (set->dim != region->dim) {
+        return dpot_error_set(&run->error, DPOT_ERR_SHAPE,
+                              "--domain has %u coordinate%s and --%s has %zu: they must agree",
+                              set->dim, DPOT_S(set->dim), option, region->dim);
+    }
+    for (size_t a = 0; a < region->dim; a++) {
+        region->lo[a] = set->lo[set->n_sides == 1 ? 0 : a];
+        region->hi[a] = set->hi[set->n_sides == 1 ? 0 : a];
+    }
+    return DPOT_OK;
+}
+
+static dpot_status load_box(struct run *run, const char *option, struct region *region)
+{
+    const char *text = option_text(run, "domain");
+    struct spec_vector_set set = {.dim = 0};
+    if (!text) {
+        memcpy(region->lo, region->border.lo, sizeof region->border.lo);
+        memcpy(region->hi, region->border.hi, sizeof region->border.hi);
+        return DPOT_OK;
+    }
+    dpot_status status = vector_set_read(run, text, &set);
+    if (status == DPOT_OK) {
+        status = take_box(run, &set, option, region);
+    }
+    spec_vector_set_release(&set);
+    return status;
+}
+
+static dpot_status check_region(struct run *run, const struct region *region)
+{
+    const struct partition box = {
+        .dim = region->dim, .depth = 1, .lo = region->lo, .hi = region->hi};
+    dpot_status status = partition_check(&box, &run->error);
+    if (status == DPOT_OK && region->has_border &&
+        !polygon_meets(&region->border, region->lo, region->hi)) {
+        status = dpot_error_set(&run->error, DPOT_ERR_RANGE,
+                                "--border %s lies outside of --domain: nothing could be placed; "
+                                "are its columns in the order of the coordinates?",
+                                option_text(run, "border"));
+    }
+    return status;
+}
+
+static dpot_status make_region(struct run *run, size_t dim, struct region *region)
+{
+    *region = (struct region){.dim = dim};
+    if (!option_is_given(run, "domain") && !option_is_given(run, "border")) {
+        return RUN_USAGE(run,
+                         "there is no --domain: give the public box of the records, which must "
+                         "not come from the data");
+    }
+    region->lo = dpot_alloc_array(NULL, dim, sizeof *region->lo);
+    region->hi = dpot_alloc_array(NULL, dim, sizeof *region->hi);
+    return region->lo && region->hi ? DPOT_OK : DPOT_ERR_MEMORY;
+}
+
+dpot_status region_load(struct run *run, const struct records *records, struct region *region)
+{
+    dpot_status status = make_region(run, records->dim, region);
+    if (status == DPOT_OK) {
+        status = load_border(run, records, region);
+    }
+    if (status == DPOT_OK) {
+        status = load_box(run, "data", region);
+    }
+    return status == DPOT_OK ? check_region(run, region) : status;
+}
+
+dpot_status region_load_box(struct run *run, size_t dim, const char *option, struct region *region)
+{
+    dpot_status status = make_region(run, dim, region);
+    if (status == DPOT_OK) {
+        status = load_box(run, option, region);
+    }
+    return status == DPOT_OK ? check_region(run, region) : status;
+}
+
+void region_release(struct region *region)
+{
+    dpot_free_array(NULL, region->lo, region->dim, sizeof *region->lo);
+    dpot_free_array(NULL, region->hi, region->dim, sizeof *region->hi);
+    polygon_release(&region->border);
+    *region = (struct region){0};
+}

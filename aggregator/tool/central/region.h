@@ -1,0 +1,35 @@
+/* The public region of a trusted curator's job: a box (--domain) and, in the plane, a border within it.
+ * Without --domain the box is that of the border. Never from the data. */
+#ifndef DPOT_TOOL_CENTRAL_REGION_H
+#define DPOT_TOOL_CENTRAL_REGION_H
+
+#include "central/polygon.h"
+#include "tool/central/records.h"
+
+struct region {
+    size_t dim;
+    double *lo, *hi; /* (dim) owned */
+    bool has_border;
+    struct polygon border;
+};
+
+#define REGION_OPTIONS                                                                             \
+    {"domain", "SPEC", "the public box, as JSON or a file with it (default: that of --border)"},   \
+        {"border", "F", "a public border in the plane: points lie inside"},                        \
+    {                                                                                              \
+        "border-columns", "X,Y",                                                                   \
+            "its columns (default: those of the names of the coordinates, or its only two)"        \
+    }
+
+/* Reads both for these records. A column `ring` of the border names the ring of each vertex. Release it
+ * in every case. Exit code 2: neither is given, columns; 3: a set that is no box, another dimension, a
+ * border without area or outside of the box. */
+DPOT_WARN_UNUSED dpot_status region_load(struct run *run, const struct records *records,
+                                         struct region *region);
+void region_release(struct region *region);
+
+/* The box alone, which --domain must give, for points of `dim` coordinates in the file of an option. */
+DPOT_WARN_UNUSED dpot_status region_load_box(struct run *run, size_t dim, const char *option,
+                                             struct region *region);
+
+#endif
