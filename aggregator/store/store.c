@@ -115,10 +115,28 @@ dpot_status store_find_campaign(struct store *store,
     return store->backend->find_campaign(store, campaign_id, record, out, error);
 }
 
+dpot_status store_append_group(struct store *store, const struct store_append *const *appends,
+                               size_t n, dpot_status *outcomes, struct dpot_error *error)
+{
+    return store->backend->append_group(store, appends, n, outcomes, error);
+}
+
 dpot_status store_append_reports(struct store *store, const struct store_append *append,
                                  struct dpot_error *error)
 {
-    return store->backend->append_reports(store, append, error);
+    dpot_status outcome = DPOT_OK;
+    const dpot_status status = store_append_group(store, &append, 1, &outcome, error);
+    return status == DPOT_OK ? outcome : status;
+}
+
+dpot_status store_load_ids(struct store *store, struct dpot_error *error)
+{
+    return store->backend->load_ids(store, error);
+}
+
+void store_weigh(struct store *store, struct store_weight *weight)
+{
+    store->backend->weigh(store, weight);
 }
 
 dpot_status store_count_pool(struct store *store, const uint8_t hash[DPOT_HASH_LEN],

@@ -122,6 +122,25 @@ DPOT_WARN_UNUSED dpot_status store_append_reports(struct store *store,
                                                   const struct store_append *append,
                                                   struct dpot_error *error);
 
+/* Group commit: several appends in one transaction, which is one sync. They count as accepted in the
+ * order given, also within one (hash, round). outcomes (n): DPOT_OK; or why the append was refused by
+ * itself, the others untouched, as by store_append_reports. A failure of the transaction is returned,
+ * and nothing of the group is stored or counted. The sentence is that of the failure, or of the last
+ * refusal. */
+DPOT_WARN_UNUSED dpot_status store_append_group(struct store *store,
+                                                const struct store_append *const *appends, size_t n,
+                                                dpot_status *outcomes, struct dpot_error *error);
+
+/* Reads the ids of the newest rounds of open revisions, which the first append would otherwise wait for.
+ * DPOT_ERR_IO, DPOT_ERR_CORRUPT, DPOT_ERR_MEMORY: what was read stays. */
+DPOT_WARN_UNUSED dpot_status store_load_ids(struct store *store, struct dpot_error *error);
+
+/* What the store keeps in memory to know duplicates. */
+struct store_weight {
+    uint64_t n_ids, n_id_bytes;
+};
+void store_weigh(struct store *store, struct store_weight *weight);
+
 /* Counts of one revision over all rounds; zeros for a hash without reports. */
 DPOT_WARN_UNUSED dpot_status store_count_pool(struct store *store,
                                               const uint8_t hash[DPOT_HASH_LEN],
