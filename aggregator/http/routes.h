@@ -2,7 +2,7 @@
  * row each.
  *
  * Handlers run on the server's threads, several at once; they change nothing but their answer and
- * never solve. */
+ * never solve. One that waits for a disk answers later (struct http_pause). */
 #ifndef DPOT_HTTP_ROUTES_H
 #define DPOT_HTTP_ROUTES_H
 

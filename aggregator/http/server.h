@@ -1,12 +1,14 @@
-/* The HTTP server: sockets, limits and deadlines around routes.h. server.c is the HTTP library's
- * only door.
+/* The HTTP server: sockets, limits and deadlines around routes.h. server.c and exchange.c are the HTTP
+ * library's only doors.
  *
  * Invariants
  * (H1) Memory is bounded: headers per connection, bodies per route and over all connections, and
  *      the number of connections.
  * (H2) A request has a deadline, from its first byte (or the end of the one before) to its last; an
  *      answer has one to be taken. A slow peer is cut.
- * (H3) What will be refused is refused before its body is kept. */
+ * (H3) What will be refused is refused before its body is kept.
+ * (H4) A request whose handler waits for others holds no thread, and is answered before the server
+ *      closes. */
 #ifndef DPOT_HTTP_SERVER_H
 #define DPOT_HTTP_SERVER_H
 

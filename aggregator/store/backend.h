@@ -36,6 +36,9 @@ struct store_backend {
     void (*weigh)(struct store *store, struct store_weight *weight);
     dpot_status (*count_pool)(struct store *store, const uint8_t *hash, struct pool_count *count,
                               struct dpot_error *error);
+    dpot_status (*count_all)(struct store *store, struct pool_count *count, uint64_t *n_dropped,
+                             struct dpot_error *error);
+    dpot_status (*add_drops)(struct store *store, const uint64_t *n, struct dpot_error *error);
     dpot_status (*read_pool)(struct store *store, const uint8_t *hash, store_each_report each,
                              void *ctx, struct dpot_error *error);
     dpot_status (*add_job)(struct store *store, const struct job_record *record,

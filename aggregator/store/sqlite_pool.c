@@ -14,14 +14,10 @@ static void set_count(struct pool_count *count, int64_t status, uint64_t n)
     }
 }
 
-dpot_status sqlite_store_count_pool(struct store *store, const uint8_t *hash,
-                                    struct pool_count *count, struct dpot_error *error)
+static dpot_status sum_counts(struct database *reader, struct query q, struct pool_count *count,
+                              struct dpot_error *error)
 {
     *count = (struct pool_count){0};
-    struct database *reader = sqlite_store_lock_reader(store);
-    struct query q = query_start(reader, STATEMENT_COUNT_POOL,
-                                 "SELECT status, n FROM pool_count WHERE hash = ?1");
-    query_bind_bytes(q, 1, hash, DPOT_HASH_LEN);
     enum query_outcome outcome = query_step(q);
     while (outcome == QUERY_ROW) {
         set_count(count, query_integer(q, 0), (uint64_t)query_integer(q, 1));
@@ -30,7 +26,76 @@ dpot_status sqlite_store_count_pool(struct store *store, const uint8_t *hash,
     const dpot_status status =
         outcome == QUERY_DONE ? DPOT_OK : database_fail(reader, "counting reports", error);
     query_finish(q);
+    return status;
+}
+
+dpot_status sqlite_store_count_pool(struct store *store, const uint8_t *hash,
+                                    struct pool_count *count, struct dpot_error *error)
+{
+    struct database *reader = sqlite_store_lock_reader(store);
+    struct query q = query_start(reader, STATEMENT_COUNT_POOL,
+                                 "SELECT status, n FROM pool_count WHERE hash = ?1");
+    query_bind_bytes(q, 1, hash, DPOT_HASH_LEN);
+    const dpot_status status = sum_counts(reader, q, count, error);
     sqlite_store_unlock_reader(reader);
+    return status;
+}
+
+static dpot_status count_drops(struct database *reader, uint64_t *n_dropped,
+                               struct dpot_error *error)
+{
+    struct query q = query_start(reader, STATEMENT_COUNT_DROPS, "SELECT reason, n FROM drop_count");
+    enum query_outcome outcome = query_step(q);
+    memset(n_dropped, 0, DROP_REASONS * sizeof *n_dropped);
+    while (outcome == QUERY_ROW) {
+        const uint64_t reason = (uint64_t)query_integer(q, 0);
+        if (reason < DROP_REASONS) {
+            n_dropped[reason] = (uint64_t)query_integer(q, 1);
+        }
+        outcome = query_step(q);
+    }
+    const dpot_status status =
+        outcome == QUERY_DONE ? DPOT_OK : database_fail(reader, "counting reports", error);
+    query_finish(q);
+    return status;
+}
+
+dpot_status sqlite_store_count_all(struct store *store, struct pool_count *count,
+                                   uint64_t *n_dropped, struct dpot_error *error)
+{
+    struct database *reader = sqlite_store_lock_reader(store);
+    struct query q = query_start(reader, STATEMENT_COUNT_ALL,
+                                 "SELECT status, sum(n) FROM pool_count GROUP BY status");
+    dpot_status status = sum_counts(reader, q, count, error);
+    if (status == DPOT_OK) {
+        status = count_drops(reader, n_dropped, error);
+    }
+    sqlite_store_unlock_reader(reader);
+    return status;
+}
+
+static dpot_status add_drop(struct sqlite_store *s, size_t reason, uint64_t n,
+                            struct dpot_error *error)
+{
+    struct query q = query_start(s->database, STATEMENT_ADD_DROPS,
+                                 "INSERT INTO drop_count (reason, n) VALUES (?1, ?2)"
+                                 " ON CONFLICT (reason) DO UPDATE SET n = n + excluded.n");
+    query_bind_integer(q, 1, (int64_t)reason);
+    query_bind_integer(q, 2, (int64_t)n);
+    return query_run(q) ? DPOT_OK : database_fail(s->database, "counting reports", error);
+}
+
+dpot_status sqlite_store_add_drops(struct store *store, const uint64_t *n, struct dpot_error *error)
+{
+    struct sqlite_store *s = sqlite_store_lock(store);
+    dpot_status status = database_begin(s->database, error);
+    if (status == DPOT_OK) {
+        for (size_t i = 0; status == DPOT_OK && i < DROP_REASONS; i++) {
+            status = n[i] > 0 ? add_drop(s, i, n[i], error) : DPOT_OK;
+        }
+        status = database_end(s->database, status, error);
+    }
+    sqlite_store_unlock(s);
     return status;
 }
 

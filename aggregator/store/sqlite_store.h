@@ -91,6 +91,10 @@ DPOT_WARN_UNUSED dpot_status sqlite_store_catch_up(struct sqlite_store *s,
 /* sqlite_pool.c: */
 dpot_status sqlite_store_count_pool(struct store *store, const uint8_t *hash,
                                     struct pool_count *count, struct dpot_error *error);
+dpot_status sqlite_store_count_all(struct store *store, struct pool_count *count,
+                                   uint64_t *n_dropped, struct dpot_error *error);
+dpot_status sqlite_store_add_drops(struct store *store, const uint64_t *n,
+                                   struct dpot_error *error);
 dpot_status sqlite_store_read_pool(struct store *store, const uint8_t *hash, store_each_report each,
                                    void *ctx, struct dpot_error *error);
 

@@ -36,6 +36,12 @@ const char *job_state_name(enum job_state state)
     return "unknown";
 }
 
+const char *drop_reason_name(enum drop_reason reason)
+{
+    static const char *const names[] = {"unknown", "round", "not_open", "closed", "store"};
+    return (unsigned)reason < DROP_REASONS ? names[reason] : "unknown";
+}
+
 static dpot_status open_as(const char *url, enum store_use use, struct store **store,
                            struct dpot_error *error)
 {
@@ -143,6 +149,18 @@ dpot_status store_count_pool(struct store *store, const uint8_t hash[DPOT_HASH_L
                              struct pool_count *count, struct dpot_error *error)
 {
     return store->backend->count_pool(store, hash, count, error);
+}
+
+dpot_status store_count_all(struct store *store, struct pool_count *count,
+                            uint64_t n_dropped[DROP_REASONS], struct dpot_error *error)
+{
+    return store->backend->count_all(store, count, n_dropped, error);
+}
+
+dpot_status store_add_drops(struct store *store, const uint64_t n[DROP_REASONS],
+                            struct dpot_error *error)
+{
+    return store->backend->add_drops(store, n, error);
 }
 
 dpot_status store_read_pool(struct store *store, const uint8_t hash[DPOT_HASH_LEN],

@@ -56,6 +56,19 @@ struct pool_count {
     uint64_t n_rejected[DPOT_REPORT_STATUS_END]; /* by status; kept since the store was made */
 };
 
+/* Why a batch was refused whole although it could be read. The numbers are in the store. */
+enum drop_reason {
+    DROP_UNKNOWN = 0,  /* no such campaign, or the batch is for another one */
+    DROP_ROUND = 1,    /* the campaign has no such round */
+    DROP_NOT_OPEN = 2, /* the round has not begun */
+    DROP_CLOSED = 3,   /* the round or the revision is over */
+    DROP_STORE = 4,    /* the store or memory failed: the device sends again */
+    DROP_REASONS
+};
+
+/* "unknown", "round", "not_open", "closed", "store". */
+const char *drop_reason_name(enum drop_reason reason);
+
 struct store;
 
 /* Opens or creates, and brings an older schema up to date. DPOT_ERR_ARGUMENT for an unknown URL scheme,
@@ -145,6 +158,15 @@ void store_weigh(struct store *store, struct store_weight *weight);
 DPOT_WARN_UNUSED dpot_status store_count_pool(struct store *store,
                                               const uint8_t hash[DPOT_HASH_LEN],
                                               struct pool_count *count, struct dpot_error *error);
+
+/* Counts over all revisions, and of reports that were dropped. */
+DPOT_WARN_UNUSED dpot_status store_count_all(struct store *store, struct pool_count *count,
+                                             uint64_t n_dropped[DROP_REASONS],
+                                             struct dpot_error *error);
+
+/* Adds to the counts of dropped reports. */
+DPOT_WARN_UNUSED dpot_status store_add_drops(struct store *store, const uint64_t n[DROP_REASONS],
+                                             struct dpot_error *error);
 
 /* Calls `each` for every report of a revision accepted before this call, by round and then in order
  * of acceptance, until it returns non-zero. The report's values are valid during the call only.

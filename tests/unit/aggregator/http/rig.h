@@ -26,6 +26,10 @@ extern struct http_reply last;
 
 void http_start(void);
 void http_set_up(void);
+
+/* Another writer, with a hook that runs between its commits and their answers; before any request. */
+void http_use_writer(void (*on_committed)(void *ctx, size_t n), void *ctx);
+
 void http_tear_down(void);
 int request(const char *method, const char *path, const char *token, const void *body, size_t len);
 int get(const char *path);

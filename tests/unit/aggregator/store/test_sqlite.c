@@ -530,7 +530,7 @@ Test(sqlite, looking_makes_no_store_and_changes_no_schema)
 
     cr_assert_eq(store_open(url, &store, NULL), DPOT_OK);
     store_close(store);
-    tamper("DELETE FROM schema_version WHERE version = 2");
+    tamper("DELETE FROM schema_version WHERE version > 1");
     cr_assert_eq(store_open_existing(url, &store, &error), DPOT_ERR_VERSION);
     cr_assert_not_null(strstr(error.text, "version 1"), "%s", error.text);
 }
@@ -558,8 +558,35 @@ Test(sqlite, a_store_of_the_first_version_gets_the_tables_of_jobs)
     store_close(store);
     tamper("DROP TABLE job");
     tamper("DROP TABLE artifact");
-    tamper("DELETE FROM schema_version WHERE version = 2");
+    tamper("DROP TABLE drop_count");
+    tamper("DELETE FROM schema_version WHERE version > 1");
     cr_assert_eq(store_open(url, &store, &error), DPOT_OK, "%s", error.text);
     finish_job(store, "result");
     store_close(store);
+}
+
+Test(sqlite, a_store_of_the_second_version_keeps_reports_counts_and_ids)
+{
+    struct rig rig;
+    struct dpot_report reports[10];
+    uint64_t n_dropped[DROP_REASONS];
+    struct pool_count count;
+    for (uint32_t i = 0; i < 10; i++) {
+        reports[i] = fixture_report(i);
+    }
+    rig_init(&rig, url, fixture_spec());
+    cr_assert_eq(rig_post(&rig, 0, reports, 7, NULL), INGEST_ACCEPTED);
+    cr_assert_eq(rig_post(&rig, 0, reports, 2, NULL), INGEST_ACCEPTED);
+    rig_release(&rig);
+    tamper("DROP TABLE drop_count");
+    tamper("DELETE FROM schema_version WHERE version > 2");
+    rig_resume(&rig, url);
+    cr_assert_eq(rig_count(&rig).n_accepted, 7);
+    cr_assert_eq(rig_post(&rig, 0, reports, 10, NULL), INGEST_ACCEPTED);
+    cr_assert_eq(rig_count(&rig).n_accepted, 10);
+    cr_assert_eq(rig_count(&rig).n_duplicate, 2 + 7);
+    cr_assert_eq(store_count_all(rig.store, &count, n_dropped, NULL), DPOT_OK);
+    cr_assert_eq(count.n_accepted, 10);
+    cr_assert_eq(n_dropped[DROP_CLOSED], 0);
+    rig_release(&rig);
 }
