@@ -164,6 +164,7 @@ static void wire_rooms(struct service *s, const struct config *config)
     s->app.ingest = &s->ingest;
     s->app.tokens = &s->tokens;
     s->app.body_max = config->max_body_bytes;
+    s->app.started_ms = s->log.clock->now(s->log.clock->ctx);
 }
 
 static dpot_status open_rooms(struct service *s, const struct config *config,

@@ -38,7 +38,7 @@ static void set_charge(struct exchange *x, size_t charged)
 {
     struct server *server = x->server;
     (void)pthread_mutex_lock(&server->mutex);
-    server->body_memory = server->body_memory - x->charged + charged;
+    server->traffic.body_memory = server->traffic.body_memory - x->charged + charged;
     (void)pthread_mutex_unlock(&server->mutex);
     x->charged = charged;
 }
@@ -52,7 +52,7 @@ static void drop_body(struct exchange *x)
 static bool is_memory_left(struct server *server)
 {
     (void)pthread_mutex_lock(&server->mutex);
-    const bool is_left = server->body_memory <= server->config.max_body_memory;
+    const bool is_left = server->traffic.body_memory <= server->config.max_body_memory;
     (void)pthread_mutex_unlock(&server->mutex);
     return is_left;
 }
@@ -261,7 +261,7 @@ static void count_answer(const struct exchange *x)
 {
     const unsigned digit = x->response.status / 100;
     (void)pthread_mutex_lock(&x->server->mutex);
-    x->server->n_answers[digit < EXCHANGE_CLASSES ? digit : 0]++;
+    x->server->traffic.n_answers[digit < SERVER_CLASSES ? digit : 0]++;
     (void)pthread_mutex_unlock(&x->server->mutex);
 }
 
@@ -304,7 +304,7 @@ static bool suspend(struct http_pause *pause)
     struct connection_pause *p = (struct connection_pause *)pause;
     (void)pthread_mutex_lock(&p->server->mutex);
     const bool is_suspended = !p->server->is_stopping;
-    p->server->n_suspended += is_suspended;
+    p->server->traffic.n_suspended += is_suspended;
     (void)pthread_mutex_unlock(&p->server->mutex);
     if (is_suspended) {
         MHD_suspend_connection(p->connection);
@@ -319,8 +319,8 @@ static void resume(struct http_pause *pause)
     struct server *server = p->server;
     MHD_resume_connection(p->connection);
     (void)pthread_mutex_lock(&server->mutex);
-    server->n_suspended--;
-    if (server->n_suspended == 0) {
+    server->traffic.n_suspended--;
+    if (server->traffic.n_suspended == 0) {
         (void)pthread_cond_signal(&server->idle);
     }
     (void)pthread_mutex_unlock(&server->mutex);
@@ -339,7 +339,7 @@ static enum MHD_Result begin(struct server *server, struct MHD_Connection *conne
     }
     *x = (struct exchange){.server = server,
                            .deadline = socket ? socket->socket_context : NULL,
-                           .request = {.method = method, .path = path},
+                           .request = {.method = method, .path = path, .server = server},
                            .started_ms = deadlines_now()};
     x->request.pause = &x->pause.pause;
     x->pause = (struct connection_pause){.pause = {.suspend = suspend, .resume = resume},
@@ -347,7 +347,7 @@ static enum MHD_Result begin(struct server *server, struct MHD_Connection *conne
                                          .connection = connection};
     http_response_init(&x->response);
     (void)pthread_mutex_lock(&server->mutex);
-    server->n_running++;
+    server->traffic.n_running++;
     (void)pthread_mutex_unlock(&server->mutex);
     *context = x;
     decide(x, connection);
@@ -436,8 +436,8 @@ void exchange_on_completed(void *ctx, struct MHD_Connection *connection, void **
     dpot_free_array(NULL, x, 1, sizeof *x);
     *context = NULL;
     (void)pthread_mutex_lock(&server->mutex);
-    server->n_running--;
-    if (server->n_running == 0) {
+    server->traffic.n_running--;
+    if (server->traffic.n_running == 0) {
         (void)pthread_cond_signal(&server->idle);
     }
     (void)pthread_mutex_unlock(&server->mutex);

@@ -10,8 +10,6 @@
 #include <microhttpd.h>
 #include <pthread.h>
 
-#define EXCHANGE_CLASSES 6
-
 struct server {
     struct server_config config;
     struct MHD_Daemon *daemon;
@@ -20,12 +18,9 @@ struct server {
     char url[LISTEN_URL_SIZE];
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t idle;
-    size_t n_running;   /* requests between their headers and the end of their answer */
-    size_t n_suspended; /* of these, those whose work is with others */
-    size_t body_memory; /* held by request bodies */
-    uint64_t n_answers[EXCHANGE_CLASSES]; /* by the first digit of their status */
-    bool is_closing;                      /* connections end with their answer */
-    bool is_stopping;                     /* nothing is suspended any more */
+    struct server_traffic traffic;
+    bool is_closing;  /* connections end with their answer */
+    bool is_stopping; /* nothing is suspended any more */
 };
 
 /* What a handler suspends by: its first member is what it sees. */

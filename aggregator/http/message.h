@@ -13,6 +13,7 @@
 
 struct http_request;
 struct http_response;
+struct server;
 
 /* How a handler answers later, without holding a thread: it sets `work` and the two functions, suspends,
  * and hands the work on; whoever has done it resumes, from any thread. Then `finish` fills the answer on a
@@ -36,6 +37,7 @@ struct http_request {
     const uint8_t *body;
     size_t body_len;
     struct http_pause *pause;
+    struct server *server; /* that takes it */
 };
 
 /* Set up by http_response_init. The content is that of `file` when it is not NULL (an unlinked

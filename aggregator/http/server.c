@@ -133,6 +133,13 @@ const char *server_url(const struct server *server)
     return server->url;
 }
 
+void server_get_traffic(struct server *server, struct server_traffic *traffic)
+{
+    (void)pthread_mutex_lock(&server->mutex);
+    *traffic = server->traffic;
+    (void)pthread_mutex_unlock(&server->mutex);
+}
+
 /* Finishes what runs, for so long; then what is with others, which always comes back. */
 static void drain(struct server *server, unsigned drain_ms)
 {
@@ -142,11 +149,11 @@ static void drain(struct server *server, unsigned drain_ms)
     int failed = 0;
     (void)pthread_mutex_lock(&server->mutex);
     server->is_closing = true;
-    while (server->n_running > 0 && failed == 0) {
+    while (server->traffic.n_running > 0 && failed == 0) {
         failed = pthread_cond_timedwait(&server->idle, &server->mutex, &at);
     }
     server->is_stopping = true;
-    while (server->n_suspended > 0) {
+    while (server->traffic.n_suspended > 0) {
         (void)pthread_cond_wait(&server->idle, &server->mutex);
     }
     (void)pthread_mutex_unlock(&server->mutex);

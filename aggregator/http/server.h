@@ -39,6 +39,16 @@ DPOT_WARN_UNUSED dpot_status server_open(const struct server_config *config, str
 /* "http://127.0.0.1:43211" as bound; borrowed. */
 const char *server_url(const struct server *server);
 
+/* What the server has answered and holds. */
+#define SERVER_CLASSES 6
+struct server_traffic {
+    uint64_t n_answers[SERVER_CLASSES]; /* by the first digit of their status */
+    size_t n_running;   /* requests between their headers and the end of their answer */
+    size_t n_suspended; /* of these, those whose work is with others */
+    size_t body_memory; /* bytes held by request bodies */
+};
+void server_get_traffic(struct server *server, struct server_traffic *traffic);
+
 /* Stops accepting, waits for running requests up to `drain_ms`, then cuts what is left. NULL is
  * allowed. */
 void server_close(struct server *server, unsigned drain_ms);

@@ -393,6 +393,7 @@ dpot_status sqlite_store_append_group(struct store *store,
         g.s = sqlite_store_lock(store);
         status = append_locked(&g);
         note_health(g.s, status, outcomes, n);
+        sqlite_store_note_weight(g.s);
         sqlite_store_unlock(g.s);
     }
     dpot_buf_release(&g.packed);

@@ -99,13 +99,24 @@ dpot_status sqlite_store_load_ids(struct store *store, struct dpot_error *error)
         struct id_cache_entry *entry = id_cache_get(&s->ids, rounds[i].hash, rounds[i].round);
         status = sqlite_store_catch_up(s, entry, error);
     }
+    sqlite_store_note_weight(s);
     sqlite_store_unlock(s);
     return status;
 }
 
+void sqlite_store_note_weight(struct sqlite_store *s)
+{
+    struct store_weight weight;
+    id_cache_measure(&s->ids, &weight.n_ids, &weight.n_id_bytes);
+    (void)pthread_mutex_lock(&s->weight_mutex);
+    s->weight = weight;
+    (void)pthread_mutex_unlock(&s->weight_mutex);
+}
+
 void sqlite_store_weigh(struct store *store, struct store_weight *weight)
 {
-    struct sqlite_store *s = sqlite_store_lock(store);
-    id_cache_measure(&s->ids, &weight->n_ids, &weight->n_id_bytes);
-    sqlite_store_unlock(s);
+    struct sqlite_store *s = (struct sqlite_store *)store;
+    (void)pthread_mutex_lock(&s->weight_mutex);
+    *weight = s->weight;
+    (void)pthread_mutex_unlock(&s->weight_mutex);
 }

@@ -101,6 +101,7 @@ dpot_status sqlite_store_set_state(struct store *store, const uint8_t *hash,
     }
     if (status == DPOT_OK && state == REVISION_CLOSED) {
         id_cache_drop_revision(&s->ids, hash);
+        sqlite_store_note_weight(s);
     }
     sqlite_store_unlock(s);
     return status;

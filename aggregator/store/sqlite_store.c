@@ -53,6 +53,7 @@ static void close_store(struct store *store)
     database_close(s->database);
     sqlite_lock_release(&s->lock); /* after the last write */
     id_cache_release(&s->ids);
+    (void)pthread_mutex_destroy(&s->weight_mutex);
     dpot_free_array(NULL, s, 1, sizeof *s);
 }
 
@@ -96,6 +97,7 @@ static dpot_status open_store(const char *path, enum store_use use, struct store
         return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for the store");
     }
     s->base.backend = &store_sqlite;
+    (void)pthread_mutex_init(&s->weight_mutex, NULL);
     s->lock = (struct sqlite_lock){.file = -1, .database = -1};
     dpot_status status = open_file(s, path, use, error);
     if (status == DPOT_OK) {

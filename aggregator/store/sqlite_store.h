@@ -15,6 +15,8 @@
 #include "store/id_cache.h"
 #include "store/packed.h"
 
+#include <pthread.h>
+
 /* What says that the store is owned (T6): two descriptors; -1: it is not. */
 struct sqlite_lock {
     int file;     /* beside the database */
@@ -27,7 +29,9 @@ struct sqlite_store {
     struct database *reader; /* the same for a store in memory */
     struct id_cache ids;
     struct sqlite_lock lock;
-    bool has_write_failed; /* the last append or check did: a check then really writes */
+    pthread_mutex_t weight_mutex; /* guards `weight`, so that who asks for it waits for no commit */
+    struct store_weight weight;   /* of `ids` */
+    bool has_write_failed;        /* the last append or check did: a check then really writes */
 };
 
 /* Takes the lock. */
@@ -82,6 +86,9 @@ dpot_status sqlite_store_append_group(struct store *store,
 /* sqlite_ids.c: */
 dpot_status sqlite_store_load_ids(struct store *store, struct dpot_error *error);
 void sqlite_store_weigh(struct store *store, struct store_weight *weight);
+
+/* Weighs the sets of ids anew, under the lock. */
+void sqlite_store_note_weight(struct sqlite_store *s);
 
 /* Brings a set up to the last commit, under the lock. On failure the entry is dropped. */
 DPOT_WARN_UNUSED dpot_status sqlite_store_catch_up(struct sqlite_store *s,

@@ -75,7 +75,7 @@ void http_tear_down(void)
 }
 
 /* The status of one request; the reply's text, cut, in `text`. */
-char text[4096];
+char text[16384];
 struct http_reply last;
 int request(const char *method, const char *path, const char *token, const void *body, size_t len)
 {

@@ -21,7 +21,7 @@ extern FILE *log_stream;
 extern struct log logger;
 extern char hex_id[2 * DPOT_CAMPAIGN_ID_LEN + 1];
 extern char reports_path[128];
-extern char text[4096];
+extern char text[16384];
 extern struct http_reply last;
 
 void http_start(void);
