@@ -56,8 +56,10 @@ static struct MHD_Daemon *start_daemon(struct server *server)
     if (config->threads > 1) {
         OPTION(MHD_OPTION_THREAD_POOL_SIZE, (intptr_t)config->threads, NULL);
     }
+    /* With TLS the library's epoll mode spins on a hello that stalls. */
     unsigned flags =
-        MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
+        (config->tls_cert ? MHD_USE_POLL_INTERNAL_THREAD : MHD_USE_EPOLL_INTERNAL_THREAD) |
+        MHD_USE_ITC | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
     if (config->tls_cert) {
         flags |= MHD_USE_TLS;
         OPTION(MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)config->tls_cert);

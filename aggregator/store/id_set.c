@@ -1,6 +1,7 @@
 #include "store/id_set.h"
 
 #include "base/buf.h"
+#include "base/compiler.h"
 #include "base/crypto.h"
 
 #include <string.h>
@@ -100,16 +101,25 @@ static uint32_t next(const struct id_segment *segment, uint32_t i)
     return i + 1 == segment->n_slots ? 0 : i + 1;
 }
 
+/* Two words at a time: these run for every id and every slot that is passed. */
+static bool is_equal(const uint8_t *a, const uint8_t *b)
+{
+    uint64_t x[2], y[2];
+    memcpy(x, a, sizeof x);
+    memcpy(y, b, sizeof y);
+    return ((x[0] ^ y[0]) | (x[1] ^ y[1])) == 0;
+}
+
 static bool is_free(const uint8_t *slot)
 {
-    return memcmp(slot, zero_id, ID_SET_ID_LEN) == 0;
+    return is_equal(slot, zero_id);
 }
 
 /* The number of the slot that holds the id, or of the free one where it belongs. */
 static uint32_t find_slot(const struct id_segment *segment, uint64_t hash, const uint8_t *id)
 {
     uint32_t i = place_of(segment, hash);
-    while (!is_free(slot_at(segment, i)) && memcmp(slot_at(segment, i), id, ID_SET_ID_LEN) != 0) {
+    while (!is_free(slot_at(segment, i)) && !is_equal(slot_at(segment, i), id)) {
         i = next(segment, i);
     }
     return i;
@@ -155,7 +165,18 @@ static dpot_status make_tables(struct id_set *set)
     return set->segments ? DPOT_OK : DPOT_ERR_MEMORY;
 }
 
-dpot_status id_set_insert(struct id_set *set, const uint8_t id[ID_SET_ID_LEN], bool *is_new)
+uint64_t id_set_look_ahead(const struct id_set *set, const uint8_t id[ID_SET_ID_LEN])
+{
+    const uint64_t hash = id_set_hash(set->key, id);
+    if (set->segments && segment_of(set, hash)->n_slots > 0) {
+        const struct id_segment *segment = segment_of(set, hash);
+        DPOT_PREFETCH(slot_at(segment, place_of(segment, hash)));
+    }
+    return hash;
+}
+
+dpot_status id_set_insert_seen(struct id_set *set, const uint8_t id[ID_SET_ID_LEN], uint64_t hash,
+                               bool *is_new)
 {
     if (is_free(id)) {
         *is_new = !set->has_zero;
@@ -165,7 +186,6 @@ dpot_status id_set_insert(struct id_set *set, const uint8_t id[ID_SET_ID_LEN], b
     if (make_tables(set) != DPOT_OK) {
         return DPOT_ERR_MEMORY;
     }
-    const uint64_t hash = id_set_hash(set->key, id);
     struct id_segment *segment = segment_of(set, hash);
     if (make_room(set, segment) != DPOT_OK) {
         return DPOT_ERR_MEMORY;
@@ -178,6 +198,11 @@ dpot_status id_set_insert(struct id_set *set, const uint8_t id[ID_SET_ID_LEN], b
         set->n_used++;
     }
     return DPOT_OK;
+}
+
+dpot_status id_set_insert(struct id_set *set, const uint8_t id[ID_SET_ID_LEN], bool *is_new)
+{
+    return id_set_insert_seen(set, id, id_set_hash(set->key, id), is_new);
 }
 
 /* Slots from `hole` on, up to the next free one, move back where their probe would now end early. */

@@ -87,7 +87,10 @@ static void write_vector(uint8_t *row, const struct packed_layout *layout,
     uint8_t *out = row + VECTOR_ROW_HEAD_LEN;
     dpot_store_u32(row + 16, report->group);
     dpot_store_u32(row + 20, flags_of(report));
-    for (uint32_t j = 0; j < layout->dim; j++) {
+    for (uint32_t j = 0; j < layout->dim && layout->width == 1; j++) {
+        out[j] = (uint8_t)report->values[j]; /* what most noise takes */
+    }
+    for (uint32_t j = 0; j < layout->dim && layout->width > 1; j++) {
         uint8_t bytes[WIDTH_MAX];
         dpot_store_u64(bytes, (uint64_t)report->values[j]);
         memcpy(out, bytes, layout->width);

@@ -49,21 +49,27 @@ static void undo_ids(struct id_set *set, const struct store_append *append, size
     }
 }
 
-/* Sorts an append into new and duplicate. */
+/* Sorts an append into new and duplicate. Most of the time goes into waiting for memory, so the places of
+ * the next ids are asked for ahead. */
 static dpot_status classify(struct id_set *set, const struct store_append *append,
                             struct dpot_error *error)
 {
-    for (size_t i = 0; i < append->n_reports; i++) {
+    uint64_t hashes[ID_SET_AHEAD];
+    const size_t n = append->n_reports;
+    for (size_t i = 0; i < n + ID_SET_AHEAD; i++) {
+        const size_t at = i - ID_SET_AHEAD; /* from the time that i has gone so far ahead */
         bool is_new = false;
-        if (append->is_refused[i]) {
-            continue;
+        if (i >= ID_SET_AHEAD && !append->is_refused[at]) {
+            if (id_set_insert_seen(set, append->reports[at].id, hashes[at % ID_SET_AHEAD],
+                                   &is_new) != DPOT_OK) {
+                undo_ids(set, append, at);
+                return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for %zu reports", n);
+            }
+            append->statuses[at] = is_new ? DPOT_REPORT_ACCEPTED : DPOT_REPORT_DUPLICATE;
         }
-        if (id_set_insert(set, append->reports[i].id, &is_new) != DPOT_OK) {
-            undo_ids(set, append, i);
-            return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for %zu reports",
-                                  append->n_reports);
+        if (i < n) {
+            hashes[i % ID_SET_AHEAD] = id_set_look_ahead(set, append->reports[i].id);
         }
-        append->statuses[i] = is_new ? DPOT_REPORT_ACCEPTED : DPOT_REPORT_DUPLICATE;
     }
     return DPOT_OK;
 }

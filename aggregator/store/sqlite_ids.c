@@ -6,13 +6,21 @@
 static dpot_status add_ids(struct id_set *set, const struct packed_block *block,
                            struct dpot_error *error)
 {
-    for (size_t i = 0; i < block->n_reports; i++) {
-        bool is_new = false;
-        if (id_set_insert(set, packed_id(block, i), &is_new) != DPOT_OK) {
+    uint64_t hashes[ID_SET_AHEAD];
+    const size_t n = block->n_reports;
+    for (size_t i = 0; i < n + ID_SET_AHEAD; i++) {
+        const size_t at = i - ID_SET_AHEAD; /* from the time that i has gone so far ahead */
+        bool is_new = true;
+        if (i >= ID_SET_AHEAD &&
+            id_set_insert_seen(set, packed_id(block, at), hashes[at % ID_SET_AHEAD], &is_new) !=
+                DPOT_OK) {
             return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for the ids of reports");
         }
         if (!is_new) {
             return sqlite_store_fail_corrupt("a block of reports (an id is there twice)", error);
+        }
+        if (i < n) {
+            hashes[i % ID_SET_AHEAD] = id_set_look_ahead(set, packed_id(block, i));
         }
     }
     return DPOT_OK;
