@@ -32,7 +32,7 @@ struct config {
     uint64_t job_memory_bytes; /* of kinds that could take more */
     unsigned job_keep_s;       /* between two writes of what a long job keeps */
 
-    /* Of the writer that joins batches; in this version each batch is one commit. */
+    /* Of the writer that joins batches (pool/writer.h). */
     unsigned commit_max_reports;
     unsigned commit_max_delay_ms;
 

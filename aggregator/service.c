@@ -17,6 +17,8 @@ struct service {
     struct tokens tokens;
     struct store *store;
     struct registry *registry;
+    struct tally *tally;
+    struct writer *writer;
     struct ingest ingest;
     struct runner *runner;
     char keep_folder[CONFIG_TEXT_SIZE]; /* of the jobs; empty: the store is in memory */
@@ -123,21 +125,46 @@ static dpot_status open_registry(struct service *s, struct dpot_error *error)
     return status == DPOT_OK ? check_revisions(s, error) : status;
 }
 
-static void wire_rooms(struct service *s, const struct config *config,
-                       const struct service_hooks *hooks)
+/* What a first report would wait for. A pool whose ids cannot be read takes no reports, and is told of
+ * again when one comes; the others do. */
+static void load_ids(struct service *s)
+{
+    char quoted[LOG_QUOTED_SIZE];
+    struct dpot_error error = {{0}};
+    if (store_load_ids(s->store, &error) != DPOT_OK) {
+        log_write(&s->log, LOG_LEVEL_ERROR, "store.ids", "reason=%s",
+                  log_quote(quoted, error.text));
+    }
+}
+
+static dpot_status open_writer(struct service *s, const struct config *config,
+                               const struct service_hooks *hooks, struct dpot_error *error)
+{
+    const dpot_status status = tally_new(s->store, &s->tally, error);
+    const struct writer_config writer_config = {.store = s->store,
+                                                .tally = s->tally,
+                                                .max_reports = config->commit_max_reports,
+                                                .max_delay_ms = config->commit_max_delay_ms,
+                                                .on_committed = hooks->on_committed,
+                                                .ctx = hooks->ctx};
+    return status == DPOT_OK ? writer_open(&writer_config, &s->writer, error) : status;
+}
+
+static void wire_rooms(struct service *s, const struct config *config)
 {
     s->ingest = (struct ingest){.store = s->store,
                                 .registry = s->registry,
                                 .clock = s->log.clock,
                                 .seal_secrets = s->keys.seal_secrets,
                                 .n_seal_secrets = s->keys.n_seal_secrets,
-                                .on_committed = hooks->on_committed,
-                                .ctx = hooks->ctx};
+                                .writer = s->writer,
+                                .tally = s->tally};
     s->app.store = s->store;
     s->app.registry = s->registry;
     s->app.ingest = &s->ingest;
     s->app.tokens = &s->tokens;
     s->app.body_max = config->max_body_bytes;
+    s->app.started_ms = s->log.clock->now(s->log.clock->ctx);
 }
 
 static dpot_status open_rooms(struct service *s, const struct config *config,
@@ -162,7 +189,11 @@ static dpot_status open_rooms(struct service *s, const struct config *config,
     if (status == DPOT_OK) {
         status = sign_keys(s, error);
     }
-    wire_rooms(s, config, hooks);
+    if (status == DPOT_OK) {
+        load_ids(s);
+        status = open_writer(s, config, hooks, error);
+    }
+    wire_rooms(s, config);
     return status;
 }
 
@@ -252,6 +283,14 @@ static dpot_status new_service(const struct config *config, const struct service
     return DPOT_OK;
 }
 
+static void log_open(const struct service *s)
+{
+    struct store_weight weight;
+    store_weigh(s->store, &weight);
+    log_write(&s->log, LOG_LEVEL_INFO, "service.open", "url=%s n_seal_keys=%zu n_ids=%llu",
+              service_url(s), s->keys.n_seal_secrets, (unsigned long long)weight.n_ids);
+}
+
 dpot_status service_open(const struct config *config, const char *listen,
                          const struct service_hooks *hooks, struct service **service,
                          struct dpot_error *error)
@@ -272,8 +311,7 @@ dpot_status service_open(const struct config *config, const char *listen,
         *service = NULL;
         return status;
     }
-    log_write(&(*service)->log, LOG_LEVEL_INFO, "service.open", "url=%s n_seal_keys=%zu",
-              service_url(*service), (*service)->keys.n_seal_secrets);
+    log_open(*service);
     return DPOT_OK;
 }
 
@@ -299,6 +337,8 @@ void service_close(struct service *service)
     }
     server_close(service->server, DRAIN_MS);
     runner_close(service->runner);
+    writer_close(service->writer);
+    tally_free(service->tally);
     dpot_buf_release(&service->app.signed_keys);
     registry_free(service->registry);
     store_close(service->store);

@@ -9,7 +9,7 @@
 struct service_hooks {
     const struct dpot_clock *clock;                    /* NULL: the system's */
     FILE *log_stream;                                  /* NULL: stderr */
-    void (*on_committed)(void *ctx, size_t n_reports); /* struct ingest */
+    void (*on_committed)(void *ctx, size_t n_reports); /* struct writer_config */
     void (*on_owned)(void *ctx); /* the store is ours: no other server is to be regarded */
     void *ctx;
 };

@@ -57,21 +57,71 @@ void api_device_campaign(const struct http_app *app, const struct http_request *
     }
 }
 
+static void answer_batch(struct http_response *response, const struct http_request *request,
+                         const struct ingest_result *result)
+{
+    if (result->verdict == INGEST_ACCEPTED) {
+        response->status = 202;
+        response->content_type = protobuf_type;
+        response->level = LOG_LEVEL_DEBUG;
+        return;
+    }
+    http_response_refuse(response, request->path, (unsigned)result->verdict, result->status,
+                         result->error.text);
+    response->retry_after_s = result->retry_after_s;
+    if (result->status == DPOT_ERR_NOT_OPEN) {
+        response->level = LOG_LEVEL_DEBUG; /* early devices are no failure of ours */
+    }
+}
+
+static void finish_batch(void *work, struct http_response *response,
+                         const struct http_request *request)
+{
+    struct ingest_result result;
+    ingest_finish(work, &response->body, &result);
+    answer_batch(response, request, &result);
+}
+
+/* The device is gone; its reports are stored and counted all the same. */
+static void abandon_batch(void *work)
+{
+    struct http_response nobody;
+    struct ingest_result result;
+    http_response_init(&nobody);
+    ingest_finish(work, &nobody.body, &result);
+    http_response_release(&nobody);
+}
+
+static void resume(void *ctx)
+{
+    struct http_pause *pause = ctx;
+    pause->resume(pause);
+}
+
 void api_device_reports(const struct http_app *app, const struct http_request *request,
                         struct http_response *response)
 {
+    struct http_pause *pause = request->pause;
     struct ingest_result result;
-    ingest_batch(app->ingest, request->id, request->body, request->body_len, &response->body,
-                 &result);
-    if (result.verdict == INGEST_ACCEPTED) {
-        response->status = 202;
-        response->content_type = protobuf_type;
+    if (!app->ingest->writer) {
+        ingest_batch(app->ingest, request->id, request->body, request->body_len, &response->body,
+                     &result);
+        answer_batch(response, request, &result);
         return;
     }
-    http_response_refuse(response, request->path, (unsigned)result.verdict, result.status,
-                         result.error.text);
-    response->retry_after_s = result.retry_after_s;
-    if (result.status == DPOT_ERR_NOT_OPEN) {
-        response->level = LOG_LEVEL_DEBUG; /* early devices are no failure of ours */
+    struct ingest_call *call =
+        ingest_begin(app->ingest, request->id, request->body, request->body_len, &result);
+    if (!call) {
+        answer_batch(response, request, &result);
+        return;
     }
+    pause->work = call;
+    pause->finish = finish_batch;
+    pause->abandon = abandon_batch;
+    if (!pause->suspend(pause)) {
+        pause->work = NULL;
+        finish_batch(call, response, request);
+        return;
+    }
+    ingest_submit(call, resume, pause); /* from here on the request may be over */
 }

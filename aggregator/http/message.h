@@ -8,7 +8,25 @@
 #include "http/log.h"
 #include "model/campaign.h"
 
+#include <stdbool.h>
 #include <stdio.h>
+
+struct http_request;
+struct http_response;
+struct server;
+
+/* How a handler answers later, without holding a thread: it sets `work` and the two functions, suspends,
+ * and hands the work on; whoever has done it resumes, from any thread. Then `finish` fills the answer on a
+ * thread of the server, or `abandon` frees the work when nobody waits for the answer any more. */
+struct http_pause {
+    void *work;
+    void (*finish)(void *work, struct http_response *response, const struct http_request *request);
+    void (*abandon)(void *work);
+
+    /* The server's. False: it is stopping; nothing was suspended, and the handler answers at once. */
+    bool (*suspend)(struct http_pause *pause);
+    void (*resume)(struct http_pause *pause);
+};
 
 struct http_request {
     const char *method;
@@ -18,6 +36,8 @@ struct http_request {
     uint32_t revision;                /* of ?revision=N; 0: not given */
     const uint8_t *body;
     size_t body_len;
+    struct http_pause *pause;
+    struct server *server; /* that takes it */
 };
 
 /* Set up by http_response_init. The content is that of `file` when it is not NULL (an unlinked

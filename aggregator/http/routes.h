@@ -2,7 +2,7 @@
  * row each.
  *
  * Handlers run on the server's threads, several at once; they change nothing but their answer and
- * never solve. */
+ * never solve. One that waits for a disk answers later (struct http_pause). */
 #ifndef DPOT_HTTP_ROUTES_H
 #define DPOT_HTTP_ROUTES_H
 
@@ -20,6 +20,7 @@ struct http_app {
     const struct tokens *tokens;
     struct dpot_buf signed_keys; /* a SignedKeys as served */
     size_t body_max;             /* of a report batch */
+    int64_t started_ms;          /* when this process began to serve */
 };
 
 typedef void (*route_handler)(const struct http_app *app, const struct http_request *request,
@@ -65,6 +66,10 @@ void api_device_campaign(const struct http_app *app, const struct http_request *
                          struct http_response *response);
 void api_device_reports(const struct http_app *app, const struct http_request *request,
                         struct http_response *response);
+
+/* api_metrics.c: */
+void api_metrics(const struct http_app *app, const struct http_request *request,
+                 struct http_response *response);
 
 /* api_admin.c: */
 void api_admin_create(const struct http_app *app, const struct http_request *request,

@@ -1,12 +1,14 @@
-/* The HTTP server: sockets, limits and deadlines around routes.h. server.c is the HTTP library's
- * only door.
+/* The HTTP server: sockets, limits and deadlines around routes.h. server.c and exchange.c are the HTTP
+ * library's only doors.
  *
  * Invariants
  * (H1) Memory is bounded: headers per connection, bodies per route and over all connections, and
  *      the number of connections.
  * (H2) A request has a deadline, from its first byte (or the end of the one before) to its last; an
  *      answer has one to be taken. A slow peer is cut.
- * (H3) What will be refused is refused before its body is kept. */
+ * (H3) What will be refused is refused before its body is kept.
+ * (H4) A request whose handler waits for others holds no thread, and is answered before the server
+ *      closes. */
 #ifndef DPOT_HTTP_SERVER_H
 #define DPOT_HTTP_SERVER_H
 
@@ -36,6 +38,16 @@ DPOT_WARN_UNUSED dpot_status server_open(const struct server_config *config, str
 
 /* "http://127.0.0.1:43211" as bound; borrowed. */
 const char *server_url(const struct server *server);
+
+/* What the server has answered and holds. */
+#define SERVER_CLASSES 6
+struct server_traffic {
+    uint64_t n_answers[SERVER_CLASSES]; /* by the first digit of their status */
+    size_t n_running;   /* requests between their headers and the end of their answer */
+    size_t n_suspended; /* of these, those whose work is with others */
+    size_t body_memory; /* bytes held by request bodies */
+};
+void server_get_traffic(struct server *server, struct server_traffic *traffic);
 
 /* Stops accepting, waits for running requests up to `drain_ms`, then cuts what is left. NULL is
  * allowed. */

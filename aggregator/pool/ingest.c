@@ -2,42 +2,46 @@
 
 #include "pool/judge.h"
 
+#include <semaphore.h>
 #include <string.h>
 
 #define RETRY_STORE_S 5  /* the store may be back by then */
 #define RETRY_MAX_S 3600 /* a device asks again at least this often */
 
-/* What one call works on. */
-struct work {
+struct ingest_call {
     const struct ingest *ingest;
-    const uint8_t *id;
+    const uint8_t *id; /* of the path, while it begins */
     int64_t now_ms;
     struct dpot_batch batch;
     struct registry_revision revision;
     enum dpot_report_status *statuses; /* (batch.n_reports) */
     uint8_t *is_refused;               /* (batch.n_reports) */
-    struct ingest_result *result;
+    struct ingest_result result;
+    struct writer_task task;
+    bool is_stored; /* the task has come back */
+    void (*on_stored)(void *ctx);
+    void *ctx;
 };
 
 /* Every refusal ends here; false, so that a check can be `return refuse(...)`. */
-static bool refuse(struct work *w, enum ingest_verdict verdict, dpot_status status)
+static bool refuse(struct ingest_call *w, enum ingest_verdict verdict, dpot_status status)
 {
-    w->result->verdict = verdict;
-    w->result->status = status;
+    w->result.verdict = verdict;
+    w->result.status = status;
     return false;
 }
 
-static bool refuse_with(struct work *w, enum ingest_verdict verdict, dpot_status status,
+static bool refuse_with(struct ingest_call *w, enum ingest_verdict verdict, dpot_status status,
                         const char *sentence)
 {
-    return refuse(w, verdict, dpot_error_set(&w->result->error, status, "%s", sentence));
+    return refuse(w, verdict, dpot_error_set(&w->result.error, status, "%s", sentence));
 }
 
 /* The environment failed (store, memory): nothing is known to be stored, the device keeps its
  * reports. */
-static bool refuse_for_now(struct work *w, dpot_status status)
+static bool refuse_for_now(struct ingest_call *w, dpot_status status)
 {
-    w->result->retry_after_s = RETRY_STORE_S;
+    w->result.retry_after_s = RETRY_STORE_S;
     return refuse(w, INGEST_NOT_YET, status);
 }
 
@@ -55,10 +59,10 @@ static const struct seal_secret *find_secret(const struct ingest *ingest, const 
     return NULL;
 }
 
-static bool open_body(struct work *w, const void *body, size_t len)
+static bool open_body(struct ingest_call *w, const void *body, size_t len)
 {
     uint8_t key_id[DPOT_SEAL_KEY_ID_LEN];
-    struct dpot_error *error = &w->result->error;
+    struct dpot_error *error = &w->result.error;
     dpot_status status = dpot_wire_batch_key_id(body, len, key_id, error);
     const struct seal_secret *secret = NULL;
     if (status == DPOT_OK) {
@@ -84,11 +88,11 @@ static bool open_body(struct work *w, const void *body, size_t len)
 
 /* The revision the batch names, which must be of the campaign in the path. A draft is nobody's
  * business. */
-static bool find_revision(struct work *w)
+static bool find_revision(struct ingest_call *w)
 {
     static const char unknown[] = "no such campaign, or the batch is for another one";
     const dpot_status status =
-        registry_get(w->ingest->registry, w->batch.campaign_hash, &w->revision, &w->result->error);
+        registry_get(w->ingest->registry, w->batch.campaign_hash, &w->revision, &w->result.error);
     if (status == DPOT_ERR_NOT_FOUND) {
         return refuse_with(w, INGEST_UNKNOWN, DPOT_ERR_NOT_FOUND, unknown);
     }
@@ -103,13 +107,13 @@ static bool find_revision(struct work *w)
 }
 
 /* Is this revision's round open by our clock? */
-static bool check_window(struct work *w)
+static bool check_window(struct ingest_call *w)
 {
     const struct dpot_campaign *campaign = w->revision.campaign;
     const uint32_t round = w->batch.round;
     if (round >= campaign->rounds) {
         const dpot_status status =
-            dpot_error_set(&w->result->error, DPOT_ERR_RANGE,
+            dpot_error_set(&w->result.error, DPOT_ERR_RANGE,
                            "the batch is for round %u and the campaign has %u rounds, from 0",
                            round, campaign->rounds);
         return refuse(w, INGEST_MALFORMED, status);
@@ -124,14 +128,14 @@ static bool check_window(struct work *w)
     const int64_t opens_ms = dpot_campaign_round_opens(campaign, round);
     if (w->now_ms < opens_ms) {
         const int64_t wait_s = (opens_ms - w->now_ms + 999) / 1000;
-        w->result->retry_after_s = wait_s < RETRY_MAX_S ? (uint32_t)wait_s : RETRY_MAX_S;
+        w->result.retry_after_s = wait_s < RETRY_MAX_S ? (uint32_t)wait_s : RETRY_MAX_S;
         return refuse_with(w, INGEST_NOT_YET, DPOT_ERR_NOT_OPEN, "this round has not opened yet");
     }
     return true;
 }
 
 /* (G2) */
-static bool judge_reports(struct work *w)
+static bool judge_reports(struct ingest_call *w)
 {
     const size_t n = w->batch.n_reports;
     w->statuses = dpot_alloc_array(NULL, n, sizeof *w->statuses);
@@ -147,52 +151,190 @@ static bool judge_reports(struct work *w)
     return true;
 }
 
-static bool store_reports(struct work *w)
+/* ---- storing ---- */
+
+/* What the reports take while they wait. */
+static size_t weigh(const struct dpot_batch *batch)
 {
-    struct store_append append = {.round = w->batch.round,
-                                  .n_reports = w->batch.n_reports,
-                                  .reports = w->batch.reports,
-                                  .is_refused = w->is_refused,
-                                  .statuses = w->statuses};
-    memcpy(append.hash, w->batch.campaign_hash, sizeof append.hash);
-    const dpot_status status = store_append_reports(w->ingest->store, &append, &w->result->error);
-    if (status == DPOT_ERR_CLOSED) {
+    return batch->n_reports *
+               (sizeof *batch->reports + sizeof(enum dpot_report_status) + sizeof(uint8_t)) +
+           batch->n_values * sizeof *batch->values;
+}
+
+static void prepare_task(struct ingest_call *w)
+{
+    w->task.append = (struct store_append){.round = w->batch.round,
+                                           .n_reports = w->batch.n_reports,
+                                           .reports = w->batch.reports,
+                                           .is_refused = w->is_refused,
+                                           .statuses = w->statuses};
+    memcpy(w->task.append.hash, w->batch.campaign_hash, sizeof w->task.append.hash);
+    w->task.n_bytes = weigh(&w->batch);
+}
+
+/* On the writer's thread. */
+static void take_back(struct writer_task *task)
+{
+    struct ingest_call *w = task->ctx;
+    w->is_stored = true;
+    w->on_stored(w->ctx);
+}
+
+void ingest_submit(struct ingest_call *call, void (*on_stored)(void *ctx), void *ctx)
+{
+    call->on_stored = on_stored;
+    call->ctx = ctx;
+    call->task.done = take_back;
+    call->task.ctx = call;
+    writer_submit(call->ingest->writer, &call->task);
+}
+
+/* ---- the steps ---- */
+
+static enum drop_reason drop_of(const struct ingest_result *result)
+{
+    switch (result->verdict) {
+    case INGEST_UNKNOWN:
+        return DROP_UNKNOWN;
+    case INGEST_CLOSED:
+        return DROP_CLOSED;
+    case INGEST_NOT_YET:
+        return result->status == DPOT_ERR_NOT_OPEN ? DROP_NOT_OPEN : DROP_STORE;
+    default:
+        return DROP_ROUND;
+    }
+}
+
+static void release(struct ingest_call *w)
+{
+    dpot_free_array(NULL, w->is_refused, w->batch.n_reports, sizeof *w->is_refused);
+    dpot_free_array(NULL, w->statuses, w->batch.n_reports, sizeof *w->statuses);
+    dpot_batch_release(&w->batch);
+    dpot_free_array(NULL, w, 1, sizeof *w);
+}
+
+/* The end of a call without a receipt; n_reports is 0 when the batch could not be read. */
+static void end_refused(struct ingest_call *w, struct ingest_result *result)
+{
+    struct tally *tally = w->ingest->tally;
+    if (w->batch.n_reports > 0) {
+        tally_drop(tally, drop_of(&w->result), w->batch.n_reports);
+    }
+    tally_answer(tally, (unsigned)w->result.verdict);
+    *result = w->result;
+    release(w);
+}
+
+/* Memory is out before the body was looked at. */
+static void refuse_unread(const struct ingest *ingest, struct ingest_result *result)
+{
+    *result = (struct ingest_result){
+        .verdict = INGEST_NOT_YET, .status = DPOT_ERR_MEMORY, .retry_after_s = RETRY_STORE_S};
+    tally_answer(ingest->tally, INGEST_NOT_YET);
+}
+
+/* Reports that could be read are submitted, whatever becomes of them. */
+static bool open_and_count(struct ingest_call *w, const void *body, size_t len)
+{
+    const bool is_open = open_body(w, body, len);
+    if (is_open) {
+        tally_submit(w->ingest->tally, w->batch.n_reports);
+    }
+    return is_open;
+}
+
+struct ingest_call *ingest_begin(const struct ingest *ingest,
+                                 const uint8_t id[DPOT_CAMPAIGN_ID_LEN], const void *body,
+                                 size_t len, struct ingest_result *result)
+{
+    struct ingest_call *w = dpot_alloc_array(NULL, 1, sizeof *w);
+    if (!w) {
+        refuse_unread(ingest, result);
+        return NULL;
+    }
+    w->ingest = ingest;
+    w->id = id;
+    w->now_ms = ingest->clock->now(ingest->clock->ctx);
+    w->result.verdict = INGEST_MALFORMED;
+    if (!open_and_count(w, body, len) || !find_revision(w) || !check_window(w) ||
+        !judge_reports(w)) {
+        end_refused(w, result);
+        return NULL;
+    }
+    prepare_task(w);
+    return w;
+}
+
+/* What the commit said. */
+static bool check_stored(struct ingest_call *w)
+{
+    if (!w->is_stored) {
+        return refuse_for_now(w, dpot_error_set(&w->result.error, DPOT_ERR_BUSY,
+                                                "the server is stopping: try again"));
+    }
+    if (w->task.status == DPOT_ERR_CLOSED) {
         return refuse_with(w, INGEST_CLOSED, DPOT_ERR_CLOSED,
                            "this revision of the campaign is closed");
     }
-    if (status != DPOT_OK) {
-        return refuse_for_now(w, status);
-    }
-    if (w->ingest->on_committed) {
-        w->ingest->on_committed(w->ingest->ctx, w->batch.n_reports);
+    if (w->task.status != DPOT_OK) {
+        w->result.error = w->task.error;
+        return refuse_for_now(w, w->task.status);
     }
     return true;
 }
 
-/* (G1): after the commit. Without memory for it the device asks again and learns of duplicates. */
-static bool write_receipt(struct work *w, struct dpot_buf *receipt)
+void ingest_finish(struct ingest_call *call, struct dpot_buf *receipt, struct ingest_result *result)
 {
-    if (dpot_wire_receipt_encode(w->statuses, w->batch.n_reports, receipt) != DPOT_OK) {
-        return refuse_for_now(w, DPOT_ERR_MEMORY);
+    struct ingest_call *w = call;
+    if (!check_stored(w)) {
+        end_refused(w, result);
+        return;
     }
-    w->result->verdict = INGEST_ACCEPTED;
-    return true;
+    tally_judge(w->ingest->tally, w->statuses, w->batch.n_reports);
+    w->result.verdict = INGEST_ACCEPTED;
+    /* (G1): after the commit. Without memory for it the device asks again and learns of duplicates. */
+    if (dpot_wire_receipt_encode(w->statuses, w->batch.n_reports, receipt) != DPOT_OK) {
+        (void)refuse_for_now(w, DPOT_ERR_MEMORY);
+    }
+    tally_answer(w->ingest->tally, (unsigned)w->result.verdict);
+    *result = w->result;
+    release(w);
+}
+
+static void wake(void *ctx)
+{
+    (void)sem_post(ctx);
+}
+
+/* By the writer, and waits for it. */
+static void store_and_wait(struct ingest_call *w)
+{
+    sem_t stored;
+    (void)sem_init(&stored, 0, 0);
+    ingest_submit(w, wake, &stored);
+    while (sem_wait(&stored) != 0) {
+    }
+    (void)sem_destroy(&stored);
+}
+
+static void store_here(struct ingest_call *w)
+{
+    w->task.status = store_append_reports(w->ingest->store, &w->task.append, &w->task.error);
+    w->is_stored = true;
 }
 
 void ingest_batch(const struct ingest *ingest, const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
                   const void *body, size_t len, struct dpot_buf *receipt,
                   struct ingest_result *result)
 {
-    struct work w = {.ingest = ingest,
-                     .id = id,
-                     .now_ms = ingest->clock->now(ingest->clock->ctx),
-                     .result = result};
-    *result = (struct ingest_result){.verdict = INGEST_MALFORMED, .status = DPOT_OK};
-    if (open_body(&w, body, len) && find_revision(&w) && check_window(&w) && judge_reports(&w) &&
-        store_reports(&w)) {
-        (void)write_receipt(&w, receipt); /* the result holds what became of it */
+    struct ingest_call *w = ingest_begin(ingest, id, body, len, result);
+    if (!w) {
+        return;
     }
-    dpot_free_array(NULL, w.is_refused, w.batch.n_reports, sizeof *w.is_refused);
-    dpot_free_array(NULL, w.statuses, w.batch.n_reports, sizeof *w.statuses);
-    dpot_batch_release(&w.batch);
+    if (ingest->writer) {
+        store_and_wait(w);
+    } else {
+        store_here(w);
+    }
+    ingest_finish(w, receipt, result);
 }

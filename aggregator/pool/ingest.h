@@ -1,5 +1,9 @@
 /* Ingest: the one door of reports. bytes -> opened -> checked -> stored once -> receipt.
  *
+ * In two steps, so that no thread waits for a disk: ingest_begin opens and checks, then the writer
+ * (pool/writer.h) stores what many threads have checked in one commit, and ingest_finish writes the receipt.
+ * ingest_batch does both and waits.
+ *
  * Invariants
  * (G1) A receipt says "accepted" only after the commit that holds the report.
  * (G2) Checks depend on the signed campaign, the clock and the store only; a report is judged
@@ -12,6 +16,7 @@
 #define DPOT_POOL_INGEST_H
 
 #include "campaign/registry.h"
+#include "pool/writer.h"
 #include "proto/wire_report.h"
 
 /* A seal key pair the server holds. */
@@ -27,10 +32,8 @@ struct ingest {
     const struct dpot_clock *clock;
     const struct seal_secret *seal_secrets;
     size_t n_seal_secrets;
-
-    /* Called after the commit, before the receipt is built (metrics, crash tests); may be NULL. */
-    void (*on_committed)(void *ctx, size_t n_reports);
-    void *ctx;
+    struct writer *writer; /* NULL: each batch is a commit of the thread that brings it */
+    struct tally *tally;   /* NULL: nobody counts */
 };
 
 /* What the device is told, besides the receipt. */
@@ -50,6 +53,24 @@ struct ingest_result {
     uint32_t retry_after_s;  /* with 503 */
     struct dpot_error error; /* sentence for the operator's log and the answer's body */
 };
+
+/* A batch between its checks and its receipt. */
+struct ingest_call;
+
+/* Opens and checks the body of one POST for campaign `id`; the body is not needed any more. NULL: it is
+ * refused, as `result` says. Otherwise the call ends with ingest_finish, after ingest_submit has told that
+ * it is stored, or without it with INGEST_NOT_YET. */
+struct ingest_call *ingest_begin(const struct ingest *ingest,
+                                 const uint8_t id[DPOT_CAMPAIGN_ID_LEN], const void *body,
+                                 size_t len, struct ingest_result *result);
+
+/* Hands the call to the writer, which there must be. on_stored is called once, on the writer's thread,
+ * maybe before this returns. */
+void ingest_submit(struct ingest_call *call, void (*on_stored)(void *ctx), void *ctx);
+
+/* Appends a Receipt to `receipt`, tells the verdict and frees the call. */
+void ingest_finish(struct ingest_call *call, struct dpot_buf *receipt,
+                   struct ingest_result *result);
 
 /* Takes the body of one POST for campaign `id` and appends a Receipt to `receipt`. Total: every
  * outcome is a verdict. */

@@ -8,12 +8,22 @@ bool judge_has_shape(const struct dpot_campaign *campaign, const struct dpot_rep
            (dpot_mechanism_is_vector(campaign->mechanism) ? campaign->vector.dim : 0);
 }
 
+/* Coordinates that may have different ranges; all others have that of the first. */
+static uint32_t n_ranges(const struct dpot_campaign *campaign)
+{
+    const struct dpot_vector_domain *vector = &campaign->vector;
+    return vector->set == DPOT_VECTOR_BOX && vector->n_sides > 1 ? vector->dim : 1;
+}
+
 /* The report has the campaign's shape. */
 static bool is_in_range(const struct dpot_campaign *campaign, const struct dpot_report *report)
 {
+    const uint32_t n = n_ranges(campaign);
+    int64_t lo = 0, hi = 0;
     for (uint32_t j = 0; j < report->n_values; j++) {
-        int64_t lo, hi;
-        dpot_mechanism_value_range(campaign, j, &lo, &hi);
+        if (j < n) {
+            dpot_mechanism_value_range(campaign, j, &lo, &hi);
+        }
         if (report->values[j] < lo || report->values[j] > hi) {
             return false;
         }

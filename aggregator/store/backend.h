@@ -30,10 +30,15 @@ struct store_backend {
     dpot_status (*find_campaign)(struct store *store, const uint8_t *campaign_id,
                                  struct revision_record *record, struct dpot_buf *out,
                                  struct dpot_error *error);
-    dpot_status (*append_reports)(struct store *store, const struct store_append *append,
-                                  struct dpot_error *error);
+    dpot_status (*append_group)(struct store *store, const struct store_append *const *appends,
+                                size_t n, dpot_status *outcomes, struct dpot_error *error);
+    dpot_status (*load_ids)(struct store *store, struct dpot_error *error);
+    void (*weigh)(struct store *store, struct store_weight *weight);
     dpot_status (*count_pool)(struct store *store, const uint8_t *hash, struct pool_count *count,
                               struct dpot_error *error);
+    dpot_status (*count_all)(struct store *store, struct pool_count *count, uint64_t *n_dropped,
+                             struct dpot_error *error);
+    dpot_status (*add_drops)(struct store *store, const uint64_t *n, struct dpot_error *error);
     dpot_status (*read_pool)(struct store *store, const uint8_t *hash, store_each_report each,
                              void *ctx, struct dpot_error *error);
     dpot_status (*add_job)(struct store *store, const struct job_record *record,

@@ -50,8 +50,31 @@ struct id_cache_entry *id_cache_get(struct id_cache *cache, const uint8_t hash[D
     entry->round = round;
     entry->last_seq = 0;
     entry->used = cache->tick;
-    id_set_init(&entry->set);
+    id_set_init(&entry->set, NULL);
     return entry;
+}
+
+struct id_cache_entry *id_cache_find(struct id_cache *cache, const uint8_t hash[DPOT_HASH_LEN],
+                                     uint32_t round)
+{
+    for (size_t i = 0; i < ID_CACHE_SETS_MAX; i++) {
+        if (is_of(&cache->entries[i], hash) && cache->entries[i].round == round) {
+            return &cache->entries[i];
+        }
+    }
+    return NULL;
+}
+
+void id_cache_measure(const struct id_cache *cache, uint64_t *n_ids, uint64_t *n_bytes)
+{
+    *n_ids = *n_bytes = 0;
+    for (size_t i = 0; i < ID_CACHE_SETS_MAX; i++) {
+        const struct id_cache_entry *entry = &cache->entries[i];
+        if (entry->used) {
+            *n_ids += entry->set.n_used + entry->set.has_zero;
+            *n_bytes += id_set_bytes(&entry->set);
+        }
+    }
 }
 
 void id_cache_drop_revision(struct id_cache *cache, const uint8_t hash[DPOT_HASH_LEN])

@@ -28,6 +28,13 @@ struct id_cache {
 struct id_cache_entry *id_cache_get(struct id_cache *cache, const uint8_t hash[DPOT_HASH_LEN],
                                     uint32_t round);
 
+/* The same without making one; NULL when there is none. */
+struct id_cache_entry *id_cache_find(struct id_cache *cache, const uint8_t hash[DPOT_HASH_LEN],
+                                     uint32_t round);
+
+/* Ids in all sets, and the bytes these take. */
+void id_cache_measure(const struct id_cache *cache, uint64_t *n_ids, uint64_t *n_bytes);
+
 /* Forgets an entry. */
 void id_cache_drop(struct id_cache_entry *entry);
 

@@ -87,7 +87,10 @@ static void write_vector(uint8_t *row, const struct packed_layout *layout,
     uint8_t *out = row + VECTOR_ROW_HEAD_LEN;
     dpot_store_u32(row + 16, report->group);
     dpot_store_u32(row + 20, flags_of(report));
-    for (uint32_t j = 0; j < layout->dim; j++) {
+    for (uint32_t j = 0; j < layout->dim && layout->width == 1; j++) {
+        out[j] = (uint8_t)report->values[j]; /* what most noise takes */
+    }
+    for (uint32_t j = 0; j < layout->dim && layout->width > 1; j++) {
         uint8_t bytes[WIDTH_MAX];
         dpot_store_u64(bytes, (uint64_t)report->values[j]);
         memcpy(out, bytes, layout->width);
@@ -108,31 +111,40 @@ static void write_row(uint8_t *row, const struct packed_layout *layout,
     dpot_store_u32(row + 24, flags_of(report));
 }
 
-dpot_status packed_append(const struct packed_layout *layout, const struct store_append *append,
-                          size_t n_accepted, struct dpot_buf *out)
+dpot_status packed_join(struct packed_layout *layout, const struct packed_layout *other)
 {
-    if (n_accepted > (SIZE_MAX - layout->head_len) / layout->row_len) {
+    if (layout->dim != other->dim) {
+        return DPOT_ERR_SHAPE;
+    }
+    if (layout->dim > 0 && other->width > layout->width) {
+        lay_out_vector(layout, layout->dim, other->width);
+    }
+    return DPOT_OK;
+}
+
+dpot_status packed_begin(const struct packed_layout *layout, size_t n_rows, struct dpot_buf *out)
+{
+    if (n_rows > (SIZE_MAX - layout->head_len) / layout->row_len) {
         return DPOT_ERR_TOO_LARGE;
     }
-    const size_t len = layout->head_len + n_accepted * layout->row_len;
-    const dpot_status status = dpot_buf_reserve(out, len);
-    if (status != DPOT_OK) {
-        return status;
+    const dpot_status status = dpot_buf_reserve(out, layout->head_len + n_rows * layout->row_len);
+    if (status == DPOT_OK && layout->dim > 0) {
+        dpot_store_u32(out->data + out->len, layout->dim);
+        dpot_store_u32(out->data + out->len + 4, layout->width);
+        out->len += layout->head_len;
     }
-    uint8_t *row = out->data + out->len;
-    if (layout->dim > 0) {
-        dpot_store_u32(row, layout->dim);
-        dpot_store_u32(row + 4, layout->width);
-        row += layout->head_len;
-    }
+    return status;
+}
+
+void packed_append(const struct packed_layout *layout, const struct store_append *append,
+                   struct dpot_buf *out)
+{
     for (size_t i = 0; i < append->n_reports; i++) {
         if (is_accepted(append, i)) {
-            write_row(row, layout, &append->reports[i]);
-            row += layout->row_len;
+            write_row(out->data + out->len, layout, &append->reports[i]);
+            out->len += layout->row_len;
         }
     }
-    out->len += len;
-    return DPOT_OK;
 }
 
 /* Reading. */

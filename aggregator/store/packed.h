@@ -35,11 +35,19 @@ struct packed_layout {
 DPOT_WARN_UNUSED dpot_status packed_plan(const struct store_append *append,
                                          struct packed_layout *layout, size_t *n_accepted);
 
-/* Appends the block of the same reports. DPOT_ERR_TOO_LARGE above the buf's ceiling,
- * DPOT_ERR_MEMORY; `out` is as before then. */
-DPOT_WARN_UNUSED dpot_status packed_append(const struct packed_layout *layout,
-                                           const struct store_append *append, size_t n_accepted,
-                                           struct dpot_buf *out);
+/* Makes `layout` hold the reports of `other` too: both laid out by packed_plan. DPOT_ERR_SHAPE: an index
+ * and a vector, or vectors of two lengths; nothing changed. */
+DPOT_WARN_UNUSED dpot_status packed_join(struct packed_layout *layout,
+                                         const struct packed_layout *other);
+
+/* Begins a block of `n_rows` rows: its head, and room for all of it. DPOT_ERR_TOO_LARGE above the buf's
+ * ceiling, DPOT_ERR_MEMORY; `out` is as before then. */
+DPOT_WARN_UNUSED dpot_status packed_begin(const struct packed_layout *layout, size_t n_rows,
+                                          struct dpot_buf *out);
+
+/* Appends the rows of the reports that packed_plan counted; there is room for them. */
+void packed_append(const struct packed_layout *layout, const struct store_append *append,
+                   struct dpot_buf *out);
 
 /* A block of `n_reports` rows that was checked as a whole. */
 struct packed_block {

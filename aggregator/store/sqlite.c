@@ -244,7 +244,7 @@ static dpot_status set_pragmas(struct database *database, bool is_existing,
                              : execute(database, "setting up", "PRAGMA journal_mode = WAL;", error);
     if (status == DPOT_OK) {
         status = execute(database, "setting up",
-                         "PRAGMA synchronous = FULL;"
+                         "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000;"
                          "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;",
                          error);
     }

@@ -1,153 +1,208 @@
+/* Storing reports: one transaction for a group of appends, one row for those of one (hash, round).
+ *
+ * The sets of ids change before the commit, so that an id that comes twice in a group is seen; what was
+ * not committed is taken out again. A set that had to make room for another one in between is gone and
+ * comes back from the store. */
 #include "store/packed.h"
 #include "store/sqlite_store.h"
 
-/* Adds the ids of one block; one that is there already means that (T2) was broken on disk. */
-static dpot_status add_ids(struct id_set *set, const struct packed_block *block,
-                           struct dpot_error *error)
+#include <string.h>
+
+/* The appends of one (hash, round). */
+struct part {
+    size_t first; /* the first of them */
+    int64_t seq;  /* the row that holds them; 0: none */
+};
+
+/* Where an append belongs. */
+struct place {
+    size_t part;
+    bool is_sorted; /* its statuses are written, its new ids in the set */
+};
+
+struct group {
+    struct sqlite_store *s;
+    const struct store_append *const *appends; /* (n) */
+    dpot_status *outcomes;                     /* (n) */
+    size_t n;
+    struct place *places; /* (n) */
+    struct part *parts;   /* (n_parts), room for n */
+    size_t n_parts;
+    struct dpot_buf packed; /* of one part */
+    struct dpot_error *error;
+};
+
+static bool is_new_report(const struct store_append *append, size_t i)
 {
-    if (id_set_reserve(set, block->n_reports) != DPOT_OK) {
-        return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for the ids of reports");
-    }
-    for (size_t i = 0; i < block->n_reports; i++) {
-        if (!id_set_insert(set, packed_id(block, i))) {
-            return sqlite_store_fail_corrupt("a block of reports (an id is there twice)", error);
+    return !append->is_refused[i] && append->statuses[i] == DPOT_REPORT_ACCEPTED;
+}
+
+/* ---- ids ---- */
+
+/* Takes the first `n` ids of an append that are new out of the set again. */
+static void undo_ids(struct id_set *set, const struct store_append *append, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (is_new_report(append, i)) {
+            id_set_remove(set, append->reports[i].id);
         }
     }
-    return DPOT_OK;
 }
 
-static dpot_status add_block(struct id_cache_entry *entry, struct query q, struct dpot_error *error)
-{
-    struct packed_block block;
-    const dpot_status status = sqlite_store_read_block(q, 1, &block, error);
-    entry->last_seq = query_integer(q, 0);
-    return status == DPOT_OK ? add_ids(&entry->set, &block, error) : status;
-}
-
-/* Brings the set up to the last commit. On failure the entry is dropped. */
-static dpot_status catch_up(struct sqlite_store *s, struct id_cache_entry *entry,
-                            struct dpot_error *error)
-{
-    struct query q = query_start(s->database, STATEMENT_CATCH_UP,
-                                 "SELECT seq, format, n_reports, reports FROM commits"
-                                 " WHERE hash = ?1 AND round = ?2 AND seq > ?3 ORDER BY seq");
-    query_bind_bytes(q, 1, entry->hash, sizeof entry->hash);
-    query_bind_integer(q, 2, entry->round);
-    query_bind_integer(q, 3, entry->last_seq);
-    dpot_status status = DPOT_OK;
-    enum query_outcome outcome = query_step(q);
-    while (status == DPOT_OK && outcome == QUERY_ROW) {
-        status = add_block(entry, q, error);
-        outcome = query_step(q);
-    }
-    if (status == DPOT_OK && outcome == QUERY_FAILED) {
-        status = database_fail(s->database, "reading reports", error);
-    }
-    query_finish(q);
-    if (status != DPOT_OK) {
-        id_cache_drop(entry);
-    }
-    return status;
-}
-
-/* Sorts a batch into new and duplicate. */
+/* Sorts an append into new and duplicate. Most of the time goes into waiting for memory, so the places of
+ * the next ids are asked for ahead. */
 static dpot_status classify(struct id_set *set, const struct store_append *append,
                             struct dpot_error *error)
 {
-    if (id_set_reserve(set, append->n_reports) != DPOT_OK) {
-        return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for %zu reports",
-                              append->n_reports);
-    }
-    for (size_t i = 0; i < append->n_reports; i++) {
-        if (!append->is_refused[i]) {
-            append->statuses[i] = id_set_insert(set, append->reports[i].id) ? DPOT_REPORT_ACCEPTED
-                                                                            : DPOT_REPORT_DUPLICATE;
+    uint64_t hashes[ID_SET_AHEAD];
+    const size_t n = append->n_reports;
+    for (size_t i = 0; i < n + ID_SET_AHEAD; i++) {
+        const size_t at = i - ID_SET_AHEAD; /* from the time that i has gone so far ahead */
+        bool is_new = false;
+        if (i >= ID_SET_AHEAD && !append->is_refused[at]) {
+            if (id_set_insert_seen(set, append->reports[at].id, hashes[at % ID_SET_AHEAD],
+                                   &is_new) != DPOT_OK) {
+                undo_ids(set, append, at);
+                return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for %zu reports", n);
+            }
+            append->statuses[at] = is_new ? DPOT_REPORT_ACCEPTED : DPOT_REPORT_DUPLICATE;
+        }
+        if (i < n) {
+            hashes[i % ID_SET_AHEAD] = id_set_look_ahead(set, append->reports[i].id);
         }
     }
     return DPOT_OK;
 }
 
-/* Takes the ids of a batch that was not committed out of the set again. */
-static void undo_ids(struct id_set *set, const struct store_append *append)
+static bool is_of_part(const struct group *g, size_t i, size_t part)
 {
-    for (size_t i = append->n_reports; i-- > 0;) {
-        if (!append->is_refused[i] && append->statuses[i] == DPOT_REPORT_ACCEPTED) {
-            id_set_undo(set, append->reports[i].id);
+    return g->places[i].part == part && g->outcomes[i] == DPOT_OK;
+}
+
+/* Nothing of a part was stored: its ids are free, and every append of it has this outcome. */
+static void undo_part(struct group *g, size_t part, dpot_status outcome)
+{
+    const struct store_append *first = g->appends[g->parts[part].first];
+    struct id_cache_entry *entry = id_cache_find(&g->s->ids, first->hash, first->round);
+    for (size_t i = g->n; i-- > 0;) {
+        if (is_of_part(g, i, part)) {
+            if (entry && g->places[i].is_sorted) {
+                undo_ids(&entry->set, g->appends[i], g->appends[i]->n_reports);
+            }
+            g->outcomes[i] = outcome;
+            g->places[i].is_sorted = false;
         }
     }
+    g->parts[part].seq = 0;
 }
 
-static dpot_status bump_count(struct sqlite_store *s, const uint8_t *hash, int status, int64_t n,
-                              struct dpot_error *error)
-{
-    struct query q = query_start(s->database, STATEMENT_BUMP_COUNT,
-                                 "INSERT INTO pool_count (hash, status, n) VALUES (?1, ?2, ?3)"
-                                 " ON CONFLICT (hash, status) DO UPDATE SET n = n + excluded.n");
-    query_bind_bytes(q, 1, hash, DPOT_HASH_LEN);
-    query_bind_integer(q, 2, status);
-    query_bind_integer(q, 3, n);
-    return query_run(q) ? DPOT_OK : database_fail(s->database, "counting reports", error);
-}
+/* ---- one part ---- */
 
-static dpot_status bump_counts(struct sqlite_store *s, const struct store_append *append,
-                               struct dpot_error *error)
+/* Whether the reports of an append that are not refused have one shape, and which: before their ids
+ * are known. */
+static dpot_status check_shape(const struct store_append *append, uint32_t *dim, bool *has_any)
 {
-    int64_t n[DPOT_REPORT_STATUS_END] = {0};
+    *has_any = false;
     for (size_t i = 0; i < append->n_reports; i++) {
-        const unsigned status = (unsigned)append->statuses[i];
-        if (status < DPOT_REPORT_STATUS_END) {
-            n[status]++;
+        const uint32_t n_values = append->reports[i].n_values;
+        if (append->is_refused[i]) {
+            continue;
+        }
+        if (n_values > DPOT_VECTOR_DIM_MAX || (*has_any && n_values != *dim)) {
+            return DPOT_ERR_SHAPE;
+        }
+        *dim = n_values;
+        *has_any = true;
+    }
+    return DPOT_OK;
+}
+
+/* An append that is not of the shape of those before it is refused alone. */
+static void check_shapes(struct group *g, size_t part)
+{
+    uint32_t part_dim = 0;
+    bool has_dim = false;
+    for (size_t i = g->parts[part].first; i < g->n; i++) {
+        uint32_t dim = 0;
+        bool has_any = false;
+        if (!is_of_part(g, i, part)) {
+            continue;
+        }
+        dpot_status status = check_shape(g->appends[i], &dim, &has_any);
+        if (status == DPOT_OK && has_any && has_dim && dim != part_dim) {
+            status = DPOT_ERR_SHAPE;
+        }
+        if (status != DPOT_OK) {
+            g->outcomes[i] =
+                dpot_error_set(g->error, status,
+                               "a batch holds indices or vectors of different lengths: a revision "
+                               "has one mechanism");
+        } else if (has_any) {
+            part_dim = dim;
+            has_dim = true;
         }
     }
-    dpot_status status = DPOT_OK;
-    for (int i = 1; status == DPOT_OK && i < DPOT_REPORT_STATUS_END; i++) {
-        if (n[i] > 0) {
-            status = bump_count(s, append->hash, i, n[i], error);
+}
+
+static dpot_status classify_part(struct group *g, size_t part, struct id_set *set)
+{
+    for (size_t i = g->parts[part].first; i < g->n; i++) {
+        if (!is_of_part(g, i, part)) {
+            continue;
         }
+        g->outcomes[i] = classify(set, g->appends[i], g->error);
+        if (g->outcomes[i] != DPOT_OK) {
+            return g->outcomes[i];
+        }
+        g->places[i].is_sorted = true;
+    }
+    return DPOT_OK;
+}
+
+/* How the new reports of a part lie, and how many there are. */
+static dpot_status plan_part(const struct group *g, size_t part, struct packed_layout *layout,
+                             size_t *n_rows)
+{
+    dpot_status status = DPOT_OK;
+    *n_rows = 0;
+    for (size_t i = g->parts[part].first; status == DPOT_OK && i < g->n; i++) {
+        struct packed_layout own;
+        size_t n = 0;
+        if (!is_of_part(g, i, part)) {
+            continue;
+        }
+        status = packed_plan(g->appends[i], &own, &n);
+        if (status == DPOT_OK && n > 0 && *n_rows > 0) {
+            status = packed_join(layout, &own);
+        } else if (n > 0) {
+            *layout = own;
+        }
+        *n_rows += n;
     }
     return status;
 }
 
-/* The block of what is new. */
-static dpot_status pack(const struct store_append *append, struct packed_layout *layout, size_t *n,
-                        struct dpot_buf *packed, struct dpot_error *error)
+static dpot_status pack_part(struct group *g, size_t part, struct packed_layout *layout, size_t *n)
 {
-    dpot_status status = packed_plan(append, layout, n);
-    if (status == DPOT_ERR_SHAPE) {
-        return dpot_error_set(error, status,
-                              "a batch holds indices or vectors of different lengths: a revision "
-                              "has one mechanism");
-    }
-    if (*n > 0) {
-        status = packed_append(layout, append, *n, packed);
+    dpot_buf_reset(&g->packed);
+    dpot_status status = plan_part(g, part, layout, n);
+    if (status == DPOT_OK && *n > 0) {
+        status = packed_begin(layout, *n, &g->packed);
     }
     if (status == DPOT_ERR_TOO_LARGE) {
-        return dpot_error_set(error, status,
+        return dpot_error_set(g->error, status,
                               "%zu reports of %zu bytes do not fit one commit of %zu: split them",
                               *n, layout->row_len, PACKED_BLOCK_MAX);
     }
-    return status == DPOT_OK ? status
-                             : dpot_error_set(error, status, "out of memory for %zu reports", *n);
-}
-
-static dpot_status add_commit(struct sqlite_store *s, const struct store_append *append,
-                              struct dpot_buf *packed, struct dpot_error *error)
-{
-    struct packed_layout layout;
-    size_t n = 0;
-    const dpot_status status = pack(append, &layout, &n, packed, error);
-    if (status != DPOT_OK || n == 0) {
-        return status;
+    if (status != DPOT_OK) {
+        return dpot_error_set(g->error, status, "out of memory for %zu reports", *n);
     }
-    struct query q = query_start(s->database, STATEMENT_ADD_COMMIT,
-                                 "INSERT INTO commits (hash, round, format, n_reports, reports)"
-                                 " VALUES (?1, ?2, ?3, ?4, ?5)");
-    query_bind_bytes(q, 1, append->hash, sizeof append->hash);
-    query_bind_integer(q, 2, append->round);
-    query_bind_integer(q, 3, layout.format);
-    query_bind_integer(q, 4, (int64_t)n);
-    query_bind_bytes(q, 5, packed->data, packed->len);
-    return query_run(q) ? DPOT_OK : database_fail(s->database, "storing reports", error);
+    for (size_t i = g->parts[part].first; *n > 0 && i < g->n; i++) {
+        if (is_of_part(g, i, part)) {
+            packed_append(layout, g->appends[i], &g->packed);
+        }
+    }
+    return DPOT_OK;
 }
 
 /* (T3): a pool grows only while its revision is open, and that is known only inside the
@@ -163,57 +218,192 @@ static dpot_status check_open(struct sqlite_store *s, const uint8_t *hash, struc
     return status;
 }
 
-/* Inside the transaction: what of the batch is new is stored and counted; then the commit. */
-static dpot_status store_batch(struct sqlite_store *s, struct id_cache_entry *entry,
-                               const struct store_append *append, struct dpot_buf *packed,
-                               struct dpot_error *error)
+/* Everything before the first write of a part: its appends are sorted and packed. A failure is that of
+ * this part alone. */
+static dpot_status prepare_part(struct group *g, size_t part, struct packed_layout *layout,
+                                size_t *n)
 {
-    dpot_status status = classify(&entry->set, append, error);
+    const struct store_append *first = g->appends[g->parts[part].first];
+    dpot_status status = check_open(g->s, first->hash, g->error);
     if (status != DPOT_OK) {
-        return database_end(s->database, status, error);
+        return status;
     }
-    status = add_commit(s, append, packed, error);
-    const int64_t seq = database_last_row(s->database);
-    if (status == DPOT_OK) {
-        status = bump_counts(s, append, error);
-    }
-    status = database_end(s->database, status, error);
+    struct id_cache_entry *entry = id_cache_get(&g->s->ids, first->hash, first->round);
+    status = sqlite_store_catch_up(g->s, entry, g->error);
     if (status != DPOT_OK) {
-        undo_ids(&entry->set, append);
-    } else if (packed->len > 0) {
-        entry->last_seq = seq;
+        return status;
+    }
+    check_shapes(g, part);
+    status = classify_part(g, part, &entry->set);
+    return status == DPOT_OK ? pack_part(g, part, layout, n) : status;
+}
+
+/* ---- rows ---- */
+
+static dpot_status bump_count(struct sqlite_store *s, const uint8_t *hash, int status, int64_t n,
+                              struct dpot_error *error)
+{
+    struct query q = query_start(s->database, STATEMENT_BUMP_COUNT,
+                                 "INSERT INTO pool_count (hash, status, n) VALUES (?1, ?2, ?3)"
+                                 " ON CONFLICT (hash, status) DO UPDATE SET n = n + excluded.n");
+    query_bind_bytes(q, 1, hash, DPOT_HASH_LEN);
+    query_bind_integer(q, 2, status);
+    query_bind_integer(q, 3, n);
+    return query_run(q) ? DPOT_OK : database_fail(s->database, "counting reports", error);
+}
+
+static dpot_status bump_counts(struct group *g, size_t part)
+{
+    const uint8_t *hash = g->appends[g->parts[part].first]->hash;
+    int64_t n[DPOT_REPORT_STATUS_END] = {0};
+    for (size_t i = g->parts[part].first; i < g->n; i++) {
+        for (size_t j = 0; is_of_part(g, i, part) && j < g->appends[i]->n_reports; j++) {
+            const unsigned status = (unsigned)g->appends[i]->statuses[j];
+            n[status < DPOT_REPORT_STATUS_END ? status : 0]++;
+        }
+    }
+    dpot_status status = DPOT_OK;
+    for (int i = 1; status == DPOT_OK && i < DPOT_REPORT_STATUS_END; i++) {
+        if (n[i] > 0) {
+            status = bump_count(g->s, hash, i, n[i], g->error);
+        }
     }
     return status;
 }
 
-static dpot_status append_locked(struct sqlite_store *s, const struct store_append *append,
-                                 struct dpot_buf *packed, struct dpot_error *error)
+static dpot_status add_row(struct group *g, size_t part, const struct packed_layout *layout,
+                           size_t n)
 {
-    dpot_status status = database_begin(s->database, error);
+    const struct store_append *first = g->appends[g->parts[part].first];
+    struct query q = query_start(g->s->database, STATEMENT_ADD_COMMIT,
+                                 "INSERT INTO commits (hash, round, format, n_reports, reports)"
+                                 " VALUES (?1, ?2, ?3, ?4, ?5)");
+    query_bind_bytes(q, 1, first->hash, sizeof first->hash);
+    query_bind_integer(q, 2, first->round);
+    query_bind_integer(q, 3, layout->format);
+    query_bind_integer(q, 4, (int64_t)n);
+    query_bind_bytes(q, 5, g->packed.data, g->packed.len);
+    if (!query_run(q)) {
+        return database_fail(g->s->database, "storing reports", g->error);
+    }
+    g->parts[part].seq = database_last_row(g->s->database);
+    return DPOT_OK;
+}
+
+/* A failure here is one of the whole transaction; what is wrong with a part alone is an outcome. */
+static dpot_status store_part(struct group *g, size_t part)
+{
+    struct packed_layout layout;
+    size_t n = 0;
+    const dpot_status outcome = prepare_part(g, part, &layout, &n);
+    if (outcome == DPOT_ERR_IO || outcome == DPOT_ERR_BUSY) {
+        return outcome;
+    }
+    if (outcome != DPOT_OK) {
+        undo_part(g, part, outcome);
+        return DPOT_OK;
+    }
+    const dpot_status status = n > 0 ? add_row(g, part, &layout, n) : DPOT_OK;
+    return status == DPOT_OK ? bump_counts(g, part) : status;
+}
+
+/* ---- the group ---- */
+
+static bool is_same(const struct store_append *a, const struct store_append *b)
+{
+    return a->round == b->round && memcmp(a->hash, b->hash, sizeof a->hash) == 0;
+}
+
+static void find_parts(struct group *g)
+{
+    for (size_t i = 0; i < g->n; i++) {
+        size_t part = 0;
+        while (part < g->n_parts && !is_same(g->appends[i], g->appends[g->parts[part].first])) {
+            part++;
+        }
+        if (part == g->n_parts) {
+            g->parts[g->n_parts++].first = i;
+        }
+        g->places[i].part = part;
+        g->outcomes[i] = DPOT_OK;
+    }
+}
+
+/* Sets know of rows only when these are on disk. */
+static void keep_rows(struct group *g)
+{
+    for (size_t part = 0; part < g->n_parts; part++) {
+        const struct store_append *first = g->appends[g->parts[part].first];
+        struct id_cache_entry *entry = id_cache_find(&g->s->ids, first->hash, first->round);
+        if (entry && g->parts[part].seq > 0) {
+            entry->last_seq = g->parts[part].seq;
+        }
+    }
+}
+
+static dpot_status append_locked(struct group *g)
+{
+    struct database *database = g->s->database;
+    size_t n_begun = 0;
+    dpot_status status = database_begin(database, g->error);
     if (status != DPOT_OK) {
         return status;
     }
-    struct id_cache_entry *entry = NULL;
-    status = check_open(s, append->hash, error);
-    if (status == DPOT_OK) {
-        entry = id_cache_get(&s->ids, append->hash, append->round);
-        status = catch_up(s, entry, error);
+    while (status == DPOT_OK && n_begun < g->n_parts) {
+        status = store_part(g, n_begun++);
     }
-    return status == DPOT_OK ? store_batch(s, entry, append, packed, error)
-                             : database_end(s->database, status, error);
+    status = database_end(database, status, g->error);
+    if (status == DPOT_OK) {
+        keep_rows(g);
+        return status;
+    }
+    while (n_begun-- > 0) {
+        undo_part(g, n_begun, status);
+    }
+    return status;
 }
 
-dpot_status sqlite_store_append_reports(struct store *store, const struct store_append *append,
-                                        struct dpot_error *error)
+/* One that failed for want of memory or for damage says nothing of the disk. */
+static void note_health(struct sqlite_store *s, dpot_status status, const dpot_status *outcomes,
+                        size_t n)
 {
-    struct dpot_buf packed;
-    dpot_buf_init(&packed, PACKED_BLOCK_MAX, NULL);
-    struct sqlite_store *s = sqlite_store_lock(store);
-    const dpot_status status = append_locked(s, append, &packed, error);
-    if (status != DPOT_ERR_NOT_FOUND && status != DPOT_ERR_CLOSED) {
-        s->has_write_failed = status != DPOT_OK;
+    bool has_failed = status != DPOT_OK, has_succeeded = false;
+    for (size_t i = 0; status == DPOT_OK && i < n; i++) {
+        const bool is_refused = outcomes[i] == DPOT_ERR_NOT_FOUND || outcomes[i] == DPOT_ERR_CLOSED;
+        has_succeeded = has_succeeded || outcomes[i] == DPOT_OK;
+        has_failed = has_failed || (outcomes[i] != DPOT_OK && !is_refused);
     }
-    sqlite_store_unlock(s);
-    dpot_buf_release(&packed);
+    if (has_failed || has_succeeded) {
+        s->has_write_failed = has_failed;
+    }
+}
+
+static dpot_status make_lists(struct group *g)
+{
+    g->places = dpot_alloc_array(NULL, g->n, sizeof *g->places);
+    g->parts = dpot_alloc_array(NULL, g->n, sizeof *g->parts);
+    return g->places && g->parts
+               ? DPOT_OK
+               : dpot_error_set(g->error, DPOT_ERR_MEMORY, "out of memory for %zu batches", g->n);
+}
+
+dpot_status sqlite_store_append_group(struct store *store,
+                                      const struct store_append *const *appends, size_t n,
+                                      dpot_status *outcomes, struct dpot_error *error)
+{
+    struct group g = {.appends = appends, .outcomes = outcomes, .n = n, .error = error};
+    dpot_buf_init(&g.packed, PACKED_BLOCK_MAX, NULL);
+    dpot_status status = make_lists(&g);
+    if (status == DPOT_OK) {
+        find_parts(&g);
+        g.s = sqlite_store_lock(store);
+        status = append_locked(&g);
+        note_health(g.s, status, outcomes, n);
+        sqlite_store_note_weight(g.s);
+        sqlite_store_unlock(g.s);
+    }
+    dpot_buf_release(&g.packed);
+    dpot_free_array(NULL, g.places, n, sizeof *g.places);
+    dpot_free_array(NULL, g.parts, n, sizeof *g.parts);
     return status;
 }

@@ -14,22 +14,87 @@ static void set_count(struct pool_count *count, int64_t status, uint64_t n)
     }
 }
 
-dpot_status sqlite_store_count_pool(struct store *store, const uint8_t *hash,
-                                    struct pool_count *count, struct dpot_error *error)
+static dpot_status sum_counts(struct database *reader, struct query q, struct pool_count *count,
+                              struct dpot_error *error)
 {
     *count = (struct pool_count){0};
-    struct sqlite_store *s = sqlite_store_lock(store);
-    struct query q = query_start(s->database, STATEMENT_COUNT_POOL,
-                                 "SELECT status, n FROM pool_count WHERE hash = ?1");
-    query_bind_bytes(q, 1, hash, DPOT_HASH_LEN);
     enum query_outcome outcome = query_step(q);
     while (outcome == QUERY_ROW) {
         set_count(count, query_integer(q, 0), (uint64_t)query_integer(q, 1));
         outcome = query_step(q);
     }
     const dpot_status status =
-        outcome == QUERY_DONE ? DPOT_OK : database_fail(s->database, "counting reports", error);
+        outcome == QUERY_DONE ? DPOT_OK : database_fail(reader, "counting reports", error);
     query_finish(q);
+    return status;
+}
+
+dpot_status sqlite_store_count_pool(struct store *store, const uint8_t *hash,
+                                    struct pool_count *count, struct dpot_error *error)
+{
+    struct database *reader = sqlite_store_lock_reader(store);
+    struct query q = query_start(reader, STATEMENT_COUNT_POOL,
+                                 "SELECT status, n FROM pool_count WHERE hash = ?1");
+    query_bind_bytes(q, 1, hash, DPOT_HASH_LEN);
+    const dpot_status status = sum_counts(reader, q, count, error);
+    sqlite_store_unlock_reader(reader);
+    return status;
+}
+
+static dpot_status count_drops(struct database *reader, uint64_t *n_dropped,
+                               struct dpot_error *error)
+{
+    struct query q = query_start(reader, STATEMENT_COUNT_DROPS, "SELECT reason, n FROM drop_count");
+    enum query_outcome outcome = query_step(q);
+    memset(n_dropped, 0, DROP_REASONS * sizeof *n_dropped);
+    while (outcome == QUERY_ROW) {
+        const uint64_t reason = (uint64_t)query_integer(q, 0);
+        if (reason < DROP_REASONS) {
+            n_dropped[reason] = (uint64_t)query_integer(q, 1);
+        }
+        outcome = query_step(q);
+    }
+    const dpot_status status =
+        outcome == QUERY_DONE ? DPOT_OK : database_fail(reader, "counting reports", error);
+    query_finish(q);
+    return status;
+}
+
+dpot_status sqlite_store_count_all(struct store *store, struct pool_count *count,
+                                   uint64_t *n_dropped, struct dpot_error *error)
+{
+    struct database *reader = sqlite_store_lock_reader(store);
+    struct query q = query_start(reader, STATEMENT_COUNT_ALL,
+                                 "SELECT status, sum(n) FROM pool_count GROUP BY status");
+    dpot_status status = sum_counts(reader, q, count, error);
+    if (status == DPOT_OK) {
+        status = count_drops(reader, n_dropped, error);
+    }
+    sqlite_store_unlock_reader(reader);
+    return status;
+}
+
+static dpot_status add_drop(struct sqlite_store *s, size_t reason, uint64_t n,
+                            struct dpot_error *error)
+{
+    struct query q = query_start(s->database, STATEMENT_ADD_DROPS,
+                                 "INSERT INTO drop_count (reason, n) VALUES (?1, ?2)"
+                                 " ON CONFLICT (reason) DO UPDATE SET n = n + excluded.n");
+    query_bind_integer(q, 1, (int64_t)reason);
+    query_bind_integer(q, 2, (int64_t)n);
+    return query_run(q) ? DPOT_OK : database_fail(s->database, "counting reports", error);
+}
+
+dpot_status sqlite_store_add_drops(struct store *store, const uint64_t *n, struct dpot_error *error)
+{
+    struct sqlite_store *s = sqlite_store_lock(store);
+    dpot_status status = database_begin(s->database, error);
+    if (status == DPOT_OK) {
+        for (size_t i = 0; status == DPOT_OK && i < DROP_REASONS; i++) {
+            status = n[i] > 0 ? add_drop(s, i, n[i], error) : DPOT_OK;
+        }
+        status = database_end(s->database, status, error);
+    }
     sqlite_store_unlock(s);
     return status;
 }
@@ -63,10 +128,10 @@ struct pool_cursor {
 
 /* Where the reading ends, and how many reports are to be found until there: one statement, because
  * commits and counter move together. */
-static dpot_status find_last(struct sqlite_store *s, struct pool_cursor *cursor,
+static dpot_status find_last(struct database *reader, struct pool_cursor *cursor,
                              struct dpot_error *error)
 {
-    struct query q = query_start(s->database, STATEMENT_LAST_COMMIT,
+    struct query q = query_start(reader, STATEMENT_LAST_COMMIT,
                                  "SELECT (SELECT max(seq) FROM commits),"
                                  " (SELECT n FROM pool_count WHERE hash = ?1 AND status = ?2)");
     query_bind_bytes(q, 1, cursor->hash, sizeof cursor->hash);
@@ -76,7 +141,7 @@ static dpot_status find_last(struct sqlite_store *s, struct pool_cursor *cursor,
         cursor->last_seq = query_integer(q, 0);
         cursor->n_counted = (uint64_t)query_integer(q, 1);
     } else {
-        status = database_fail(s->database, "reading reports", error);
+        status = database_fail(reader, "reading reports", error);
     }
     query_finish(q);
     return status;
@@ -122,14 +187,14 @@ static dpot_status load_commit(struct pool_cursor *cursor, struct query q, struc
 /* In the cursor's round, or in the next one that has a commit: two questions, each of which the index
  * commits_pool answers in one step. One question about (round, seq) makes SQLite walk over all that is
  * before it in the round, and a pool of n commits takes n^2 steps. */
-static struct query ask_next(struct sqlite_store *s, const struct pool_cursor *cursor,
+static struct query ask_next(struct database *reader, const struct pool_cursor *cursor,
                              bool in_round)
 {
     struct query q = in_round
-                         ? query_start(s->database, STATEMENT_NEXT_COMMIT,
+                         ? query_start(reader, STATEMENT_NEXT_COMMIT,
                                        COMMIT_COLUMNS "WHERE hash = ?1 AND round = ?2 AND seq > ?4"
                                                       " AND seq <= ?3 ORDER BY seq LIMIT 1")
-                         : query_start(s->database, STATEMENT_NEXT_ROUND,
+                         : query_start(reader, STATEMENT_NEXT_ROUND,
                                        COMMIT_COLUMNS "WHERE hash = ?1 AND round > ?2"
                                                       " AND seq <= ?3 ORDER BY round, seq LIMIT 1");
     query_bind_bytes(q, 1, cursor->hash, sizeof cursor->hash);
@@ -141,10 +206,10 @@ static struct query ask_next(struct sqlite_store *s, const struct pool_cursor *c
     return q;
 }
 
-static dpot_status load_next(struct sqlite_store *s, struct pool_cursor *cursor, bool in_round,
+static dpot_status load_next(struct database *reader, struct pool_cursor *cursor, bool in_round,
                              struct dpot_error *error)
 {
-    struct query q = ask_next(s, cursor, in_round);
+    struct query q = ask_next(reader, cursor, in_round);
     dpot_status status = DPOT_OK;
     switch (query_step(q)) {
     case QUERY_ROW:
@@ -153,7 +218,7 @@ static dpot_status load_next(struct sqlite_store *s, struct pool_cursor *cursor,
     case QUERY_DONE:
         break;
     case QUERY_FAILED:
-        status = database_fail(s->database, "reading reports", error);
+        status = database_fail(reader, "reading reports", error);
         break;
     }
     query_finish(q);
@@ -161,13 +226,13 @@ static dpot_status load_next(struct sqlite_store *s, struct pool_cursor *cursor,
 }
 
 /* Loads the commit after the cursor; an empty blob means that there is none. */
-static dpot_status next_commit(struct sqlite_store *s, struct pool_cursor *cursor,
+static dpot_status next_commit(struct database *reader, struct pool_cursor *cursor,
                                struct dpot_error *error)
 {
     dpot_buf_reset(&cursor->blob);
-    dpot_status status = load_next(s, cursor, true, error);
+    dpot_status status = load_next(reader, cursor, true, error);
     if (status == DPOT_OK && cursor->blob.len == 0) {
-        status = load_next(s, cursor, false, error);
+        status = load_next(reader, cursor, false, error);
     }
     return status;
 }
@@ -198,11 +263,11 @@ static dpot_status check_count(const struct pool_cursor *cursor, struct dpot_err
                                 (unsigned long long)cursor->n_counted);
 }
 
-static dpot_status start(struct sqlite_store *s, struct pool_cursor *cursor,
+static dpot_status start(struct database *reader, struct pool_cursor *cursor,
                          struct dpot_error *error)
 {
-    const dpot_status status = find_last(s, cursor, error);
-    return status == DPOT_OK ? next_commit(s, cursor, error) : status;
+    const dpot_status status = find_last(reader, cursor, error);
+    return status == DPOT_OK ? next_commit(reader, cursor, error) : status;
 }
 
 dpot_status sqlite_store_read_pool(struct store *store, const uint8_t *hash, store_each_report each,
@@ -212,14 +277,14 @@ dpot_status sqlite_store_read_pool(struct store *store, const uint8_t *hash, sto
     bool is_ended = false;
     memcpy(cursor.hash, hash, sizeof cursor.hash);
     dpot_buf_init(&cursor.blob, SIZE_MAX, NULL);
-    struct sqlite_store *s = sqlite_store_lock(store);
-    dpot_status status = start(s, &cursor, error);
-    sqlite_store_unlock(s);
+    struct database *reader = sqlite_store_lock_reader(store);
+    dpot_status status = start(reader, &cursor, error);
+    sqlite_store_unlock_reader(reader);
     while (status == DPOT_OK && cursor.blob.len > 0 && !is_ended) {
         is_ended = visit(&cursor, each, ctx);
-        s = sqlite_store_lock(store);
-        status = is_ended ? DPOT_OK : next_commit(s, &cursor, error);
-        sqlite_store_unlock(s);
+        reader = sqlite_store_lock_reader(store);
+        status = is_ended ? DPOT_OK : next_commit(reader, &cursor, error);
+        sqlite_store_unlock_reader(reader);
     }
     if (status == DPOT_OK && !is_ended) {
         status = check_count(&cursor, error);

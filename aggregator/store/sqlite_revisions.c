@@ -101,6 +101,7 @@ dpot_status sqlite_store_set_state(struct store *store, const uint8_t *hash,
     }
     if (status == DPOT_OK && state == REVISION_CLOSED) {
         id_cache_drop_revision(&s->ids, hash);
+        sqlite_store_note_weight(s);
     }
     sqlite_store_unlock(s);
     return status;
@@ -142,8 +143,9 @@ static dpot_status read_row(struct query q, struct revision_record *record, stru
                 : sqlite_store_fail_corrupt("a signed campaign", error);
 }
 
-static dpot_status read_one(struct sqlite_store *s, struct query q, struct revision_record *record,
-                            struct dpot_buf *out, const char *not_found, struct dpot_error *error)
+static dpot_status read_one(struct database *database, struct query q,
+                            struct revision_record *record, struct dpot_buf *out,
+                            const char *not_found, struct dpot_error *error)
 {
     dpot_status status = DPOT_OK;
     switch (query_step(q)) {
@@ -154,24 +156,29 @@ static dpot_status read_one(struct sqlite_store *s, struct query q, struct revis
         status = dpot_error_set(error, DPOT_ERR_NOT_FOUND, "%s: check it", not_found);
         break;
     case QUERY_FAILED:
-        status = database_fail(s->database, "reading a revision", error);
+        status = database_fail(database, "reading a revision", error);
         break;
     }
     query_finish(q);
     return status;
 }
 
+/* The signed bytes are read only when they are wanted: they may be long, and ingest asks for each
+ * batch. */
 dpot_status sqlite_store_get_revision(struct store *store, const uint8_t *hash,
                                       struct revision_record *record, struct dpot_buf *out,
                                       struct dpot_error *error)
 {
-    struct sqlite_store *s = sqlite_store_lock(store);
-    struct query q = query_start(s->database, STATEMENT_GET_REVISION,
-                                 "SELECT " RECORD_COLUMNS ", signed FROM revision WHERE hash = ?1");
+    struct database *reader = sqlite_store_lock_reader(store);
+    struct query q =
+        out ? query_start(reader, STATEMENT_GET_REVISION,
+                          "SELECT " RECORD_COLUMNS ", signed FROM revision WHERE hash = ?1")
+            : query_start(reader, STATEMENT_GET_RECORD,
+                          "SELECT " RECORD_COLUMNS " FROM revision WHERE hash = ?1");
     query_bind_bytes(q, 1, hash, DPOT_HASH_LEN);
     const dpot_status status =
-        read_one(s, q, record, out, "no revision has this campaign hash", error);
-    sqlite_store_unlock(s);
+        read_one(reader, q, record, out, "no revision has this campaign hash", error);
+    sqlite_store_unlock_reader(reader);
     return status;
 }
 
@@ -179,23 +186,23 @@ dpot_status sqlite_store_find_campaign(struct store *store, const uint8_t *campa
                                        struct revision_record *record, struct dpot_buf *out,
                                        struct dpot_error *error)
 {
-    struct sqlite_store *s = sqlite_store_lock(store);
+    struct database *reader = sqlite_store_lock_reader(store);
     struct query q = query_start(
-        s->database, STATEMENT_FIND_CAMPAIGN,
+        reader, STATEMENT_FIND_CAMPAIGN,
         "SELECT " RECORD_COLUMNS ", signed FROM revision WHERE campaign_id = ?1"
         " ORDER BY CASE state WHEN 2 THEN 0 WHEN 3 THEN 1 ELSE 2 END, revision DESC LIMIT 1");
     query_bind_bytes(q, 1, campaign_id, DPOT_CAMPAIGN_ID_LEN);
-    const dpot_status status = read_one(s, q, record, out, "no campaign has this id", error);
-    sqlite_store_unlock(s);
+    const dpot_status status = read_one(reader, q, record, out, "no campaign has this id", error);
+    sqlite_store_unlock_reader(reader);
     return status;
 }
 
 /* Appends every record to `out`, as structs. */
-static dpot_status gather_records(struct sqlite_store *s, struct dpot_buf *out,
+static dpot_status gather_records(struct database *reader, struct dpot_buf *out,
                                   struct dpot_error *error)
 {
     struct query q =
-        query_start(s->database, STATEMENT_LIST,
+        query_start(reader, STATEMENT_LIST,
                     "SELECT " RECORD_COLUMNS " FROM revision"
                     " ORDER BY min(seq) OVER (PARTITION BY campaign_id) DESC, revision DESC");
     dpot_status status = DPOT_OK;
@@ -209,7 +216,7 @@ static dpot_status gather_records(struct sqlite_store *s, struct dpot_buf *out,
         outcome = query_step(q);
     }
     if (status == DPOT_OK && outcome == QUERY_FAILED) {
-        status = database_fail(s->database, "listing revisions", error);
+        status = database_fail(reader, "listing revisions", error);
     }
     query_finish(q);
     return status;
@@ -220,9 +227,9 @@ dpot_status sqlite_store_list_revisions(struct store *store, store_each_revision
 {
     struct dpot_buf records;
     dpot_buf_init(&records, SIZE_MAX, NULL);
-    struct sqlite_store *s = sqlite_store_lock(store);
-    const dpot_status status = gather_records(s, &records, error);
-    sqlite_store_unlock(s);
+    struct database *reader = sqlite_store_lock_reader(store);
+    const dpot_status status = gather_records(reader, &records, error);
+    sqlite_store_unlock_reader(reader);
     struct revision_record record;
     for (size_t at = 0; status == DPOT_OK && at < records.len; at += sizeof record) {
         memcpy(&record, records.data + at, sizeof record);

@@ -14,6 +14,18 @@ void sqlite_store_unlock(struct sqlite_store *s)
     database_unlock(s->database);
 }
 
+struct database *sqlite_store_lock_reader(struct store *store)
+{
+    struct database *reader = ((struct sqlite_store *)store)->reader;
+    database_lock(reader);
+    return reader;
+}
+
+void sqlite_store_unlock_reader(struct database *reader)
+{
+    database_unlock(reader);
+}
+
 dpot_status sqlite_store_fail_corrupt(const char *what, struct dpot_error *error)
 {
     return dpot_error_set(error, DPOT_ERR_CORRUPT,
@@ -35,9 +47,13 @@ bool sqlite_store_read_bytes(struct query query, int column, uint8_t *out, size_
 static void close_store(struct store *store)
 {
     struct sqlite_store *s = (struct sqlite_store *)store;
+    if (s->reader != s->database) {
+        database_close(s->reader);
+    }
     database_close(s->database);
     sqlite_lock_release(&s->lock); /* after the last write */
     id_cache_release(&s->ids);
+    (void)pthread_mutex_destroy(&s->weight_mutex);
     dpot_free_array(NULL, s, 1, sizeof *s);
 }
 
@@ -59,6 +75,16 @@ static dpot_status open_file(struct sqlite_store *s, const char *path, enum stor
     return status == DPOT_OK ? database_open(path, &s->database, error) : status;
 }
 
+/* Behind the other, which made the file and its schema. */
+static dpot_status open_reader(struct sqlite_store *s, const char *path, struct dpot_error *error)
+{
+    if (strcmp(path, ":memory:") == 0) {
+        s->reader = s->database;
+        return DPOT_OK;
+    }
+    return database_open_existing(path, &s->reader, error);
+}
+
 static dpot_status open_store(const char *path, enum store_use use, struct store **store,
                               struct dpot_error *error)
 {
@@ -71,8 +97,12 @@ static dpot_status open_store(const char *path, enum store_use use, struct store
         return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for the store");
     }
     s->base.backend = &store_sqlite;
+    (void)pthread_mutex_init(&s->weight_mutex, NULL);
     s->lock = (struct sqlite_lock){.file = -1, .database = -1};
-    const dpot_status status = open_file(s, path, use, error);
+    dpot_status status = open_file(s, path, use, error);
+    if (status == DPOT_OK) {
+        status = open_reader(s, path, error);
+    }
     if (status != DPOT_OK) {
         close_store(&s->base);
         return status;
@@ -134,8 +164,12 @@ const struct store_backend store_sqlite = {
     .list_revisions = sqlite_store_list_revisions,
     .get_revision = sqlite_store_get_revision,
     .find_campaign = sqlite_store_find_campaign,
-    .append_reports = sqlite_store_append_reports,
+    .append_group = sqlite_store_append_group,
+    .load_ids = sqlite_store_load_ids,
+    .weigh = sqlite_store_weigh,
     .count_pool = sqlite_store_count_pool,
+    .count_all = sqlite_store_count_all,
+    .add_drops = sqlite_store_add_drops,
     .read_pool = sqlite_store_read_pool,
     .add_job = sqlite_store_add_job,
     .get_job = sqlite_store_get_job,

@@ -1,10 +1,12 @@
 /* The embedded store: one SQLite file.
  *
- *  - One commit of reports is one row with a packed blob (store/packed.h); which ids are there is
- *    known from an exact set in memory per (hash, round) (store/id_cache.h).
+ *  - What one commit holds of one (hash, round) is one row with a packed blob (store/packed.h); which
+ *    ids are there is known from an exact set in memory per (hash, round) (store/id_cache.h).
  *  - (T2) holds even when two processes use one file: a set catches up with every later commit
  *    inside the write transaction, before it is asked.
- *  - The database's lock guards all of this struct. */
+ *  - The database's lock guards all of this struct.
+ *  - What only reads has a connection of its own, under a lock of its own, so that it never waits for a
+ *    commit to reach the disk; it sees every commit that has. A store in memory has one for both. */
 #ifndef DPOT_STORE_SQLITE_STORE_H
 #define DPOT_STORE_SQLITE_STORE_H
 
@@ -12,6 +14,8 @@
 #include "store/database.h"
 #include "store/id_cache.h"
 #include "store/packed.h"
+
+#include <pthread.h>
 
 /* What says that the store is owned (T6): two descriptors; -1: it is not. */
 struct sqlite_lock {
@@ -22,14 +26,21 @@ struct sqlite_lock {
 struct sqlite_store {
     struct store base;
     struct database *database;
+    struct database *reader; /* the same for a store in memory */
     struct id_cache ids;
     struct sqlite_lock lock;
-    bool has_write_failed; /* the last append or check did: a check then really writes */
+    pthread_mutex_t weight_mutex; /* guards `weight`, so that who asks for it waits for no commit */
+    struct store_weight weight;   /* of `ids` */
+    bool has_write_failed;        /* the last append or check did: a check then really writes */
 };
 
 /* Takes the lock. */
 struct sqlite_store *sqlite_store_lock(struct store *store);
 void sqlite_store_unlock(struct sqlite_store *s);
+
+/* Takes the lock of the connection that reads, and releases it. */
+struct database *sqlite_store_lock_reader(struct store *store);
+void sqlite_store_unlock_reader(struct database *reader);
 
 /* "WHAT in the store is not what was written: ..." */
 dpot_status sqlite_store_fail_corrupt(const char *what, struct dpot_error *error);
@@ -68,12 +79,29 @@ dpot_status sqlite_store_find_campaign(struct store *store, const uint8_t *campa
                                        struct dpot_error *error);
 
 /* sqlite_append.c: */
-dpot_status sqlite_store_append_reports(struct store *store, const struct store_append *append,
-                                        struct dpot_error *error);
+dpot_status sqlite_store_append_group(struct store *store,
+                                      const struct store_append *const *appends, size_t n,
+                                      dpot_status *outcomes, struct dpot_error *error);
+
+/* sqlite_ids.c: */
+dpot_status sqlite_store_load_ids(struct store *store, struct dpot_error *error);
+void sqlite_store_weigh(struct store *store, struct store_weight *weight);
+
+/* Weighs the sets of ids anew, under the lock. */
+void sqlite_store_note_weight(struct sqlite_store *s);
+
+/* Brings a set up to the last commit, under the lock. On failure the entry is dropped. */
+DPOT_WARN_UNUSED dpot_status sqlite_store_catch_up(struct sqlite_store *s,
+                                                   struct id_cache_entry *entry,
+                                                   struct dpot_error *error);
 
 /* sqlite_pool.c: */
 dpot_status sqlite_store_count_pool(struct store *store, const uint8_t *hash,
                                     struct pool_count *count, struct dpot_error *error);
+dpot_status sqlite_store_count_all(struct store *store, struct pool_count *count,
+                                   uint64_t *n_dropped, struct dpot_error *error);
+dpot_status sqlite_store_add_drops(struct store *store, const uint64_t *n,
+                                   struct dpot_error *error);
 dpot_status sqlite_store_read_pool(struct store *store, const uint8_t *hash, store_each_report each,
                                    void *ctx, struct dpot_error *error);
 

@@ -36,6 +36,12 @@ const char *job_state_name(enum job_state state)
     return "unknown";
 }
 
+const char *drop_reason_name(enum drop_reason reason)
+{
+    static const char *const names[] = {"unknown", "round", "not_open", "closed", "store"};
+    return (unsigned)reason < DROP_REASONS ? names[reason] : "unknown";
+}
+
 static dpot_status open_as(const char *url, enum store_use use, struct store **store,
                            struct dpot_error *error)
 {
@@ -115,16 +121,46 @@ dpot_status store_find_campaign(struct store *store,
     return store->backend->find_campaign(store, campaign_id, record, out, error);
 }
 
+dpot_status store_append_group(struct store *store, const struct store_append *const *appends,
+                               size_t n, dpot_status *outcomes, struct dpot_error *error)
+{
+    return store->backend->append_group(store, appends, n, outcomes, error);
+}
+
 dpot_status store_append_reports(struct store *store, const struct store_append *append,
                                  struct dpot_error *error)
 {
-    return store->backend->append_reports(store, append, error);
+    dpot_status outcome = DPOT_OK;
+    const dpot_status status = store_append_group(store, &append, 1, &outcome, error);
+    return status == DPOT_OK ? outcome : status;
+}
+
+dpot_status store_load_ids(struct store *store, struct dpot_error *error)
+{
+    return store->backend->load_ids(store, error);
+}
+
+void store_weigh(struct store *store, struct store_weight *weight)
+{
+    store->backend->weigh(store, weight);
 }
 
 dpot_status store_count_pool(struct store *store, const uint8_t hash[DPOT_HASH_LEN],
                              struct pool_count *count, struct dpot_error *error)
 {
     return store->backend->count_pool(store, hash, count, error);
+}
+
+dpot_status store_count_all(struct store *store, struct pool_count *count,
+                            uint64_t n_dropped[DROP_REASONS], struct dpot_error *error)
+{
+    return store->backend->count_all(store, count, n_dropped, error);
+}
+
+dpot_status store_add_drops(struct store *store, const uint64_t n[DROP_REASONS],
+                            struct dpot_error *error)
+{
+    return store->backend->add_drops(store, n, error);
 }
 
 dpot_status store_read_pool(struct store *store, const uint8_t hash[DPOT_HASH_LEN],

@@ -56,6 +56,19 @@ struct pool_count {
     uint64_t n_rejected[DPOT_REPORT_STATUS_END]; /* by status; kept since the store was made */
 };
 
+/* Why a batch was refused whole although it could be read. The numbers are in the store. */
+enum drop_reason {
+    DROP_UNKNOWN = 0,  /* no such campaign, or the batch is for another one */
+    DROP_ROUND = 1,    /* the campaign has no such round */
+    DROP_NOT_OPEN = 2, /* the round has not begun */
+    DROP_CLOSED = 3,   /* the round or the revision is over */
+    DROP_STORE = 4,    /* the store or memory failed: the device sends again */
+    DROP_REASONS
+};
+
+/* "unknown", "round", "not_open", "closed", "store". */
+const char *drop_reason_name(enum drop_reason reason);
+
 struct store;
 
 /* Opens or creates, and brings an older schema up to date. DPOT_ERR_ARGUMENT for an unknown URL scheme,
@@ -122,10 +135,38 @@ DPOT_WARN_UNUSED dpot_status store_append_reports(struct store *store,
                                                   const struct store_append *append,
                                                   struct dpot_error *error);
 
+/* Group commit: several appends in one transaction, which is one sync. They count as accepted in the
+ * order given, also within one (hash, round). outcomes (n): DPOT_OK; or why the append was refused by
+ * itself, the others untouched, as by store_append_reports. A failure of the transaction is returned,
+ * and nothing of the group is stored or counted. The sentence is that of the failure, or of the last
+ * refusal. */
+DPOT_WARN_UNUSED dpot_status store_append_group(struct store *store,
+                                                const struct store_append *const *appends, size_t n,
+                                                dpot_status *outcomes, struct dpot_error *error);
+
+/* Reads the ids of the newest rounds of open revisions, which the first append would otherwise wait for.
+ * DPOT_ERR_IO, DPOT_ERR_CORRUPT, DPOT_ERR_MEMORY: what was read stays. */
+DPOT_WARN_UNUSED dpot_status store_load_ids(struct store *store, struct dpot_error *error);
+
+/* What the store keeps in memory to know duplicates. */
+struct store_weight {
+    uint64_t n_ids, n_id_bytes;
+};
+void store_weigh(struct store *store, struct store_weight *weight);
+
 /* Counts of one revision over all rounds; zeros for a hash without reports. */
 DPOT_WARN_UNUSED dpot_status store_count_pool(struct store *store,
                                               const uint8_t hash[DPOT_HASH_LEN],
                                               struct pool_count *count, struct dpot_error *error);
+
+/* Counts over all revisions, and of reports that were dropped. */
+DPOT_WARN_UNUSED dpot_status store_count_all(struct store *store, struct pool_count *count,
+                                             uint64_t n_dropped[DROP_REASONS],
+                                             struct dpot_error *error);
+
+/* Adds to the counts of dropped reports. */
+DPOT_WARN_UNUSED dpot_status store_add_drops(struct store *store, const uint64_t n[DROP_REASONS],
+                                             struct dpot_error *error);
 
 /* Calls `each` for every report of a revision accepted before this call, by round and then in order
  * of acceptance, until it returns non-zero. The report's values are valid during the call only.

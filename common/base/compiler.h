@@ -9,6 +9,13 @@
 #define DPOT_PRINTF(format_index, first_argument)
 #endif
 
+/* Asks for a line of memory that will be needed soon. */
+#if defined(__GNUC__)
+#define DPOT_PREFETCH(address) __builtin_prefetch(address)
+#else
+#define DPOT_PREFETCH(address) ((void)(address))
+#endif
+
 /* Keeps the compiler from seeing through a mask, so that it cannot turn a select into a branch. */
 #if defined(__GNUC__)
 #define DPOT_HIDE_VALUE(x) __asm__("" : "+r"(x))

@@ -1,5 +1,7 @@
-/* Many threads post overlapping batches while others read the pool, list, and open and close
- * campaigns: every report must be accepted exactly once, and the counts must add up. */
+/* Many threads post overlapping batches while others read the pool and the tally, list, and open and
+ * close campaigns: every report must be accepted exactly once, and the counts must add up, at every moment
+ * too. Once each batch is a commit of its thread; once a writer joins them; and once they are handed to the
+ * writer without waiting, more than there is room for. */
 #include "pool/ingest.h"
 #include "base/clock.h"
 
@@ -19,7 +21,7 @@ static const char spec_text[] =
     "\"mechanism\":{\"type\":\"wpm\",\"epsilon\":1,\"lambda\":0.5},"
     "\"opens\":\"2020-01-01T00:00:00Z\",\"closes\":\"2100-01-01T00:00:00Z\"}";
 
-static struct ingest ingest;
+static struct ingest ingest; /* with a tally, and a writer in two of three parts */
 static struct seal_secret secret;
 static struct revision_record record;
 static json_t *spec;
@@ -131,11 +133,40 @@ static void *run_admin(void *ctx)
     return NULL;
 }
 
-static void set_up(void)
+static uint64_t n_settled(const struct tally_counts *counts)
+{
+    uint64_t n = counts->judged.n_accepted + counts->judged.n_duplicate + counts->n_pending;
+    for (size_t i = 0; i < DPOT_REPORT_STATUS_END; i++) {
+        n += counts->judged.n_rejected[i];
+    }
+    for (size_t i = 0; i < DROP_REASONS; i++) {
+        n += counts->n_dropped[i];
+    }
+    return n;
+}
+
+static void *run_scraper(void *ctx)
+{
+    (void)ctx;
+    for (int i = 0; i < 2000; i++) {
+        struct tally_counts counts;
+        struct store_weight weight;
+        struct writer_work work;
+        tally_get(ingest.tally, &counts);
+        demand(counts.n_submitted == n_settled(&counts), "a report is nowhere");
+        store_weigh(ingest.store, &weight);
+        if (ingest.writer) {
+            writer_get_work(ingest.writer, &work);
+            demand(work.n_failures == 0, "a commit failed");
+        }
+    }
+    return NULL;
+}
+
+static void set_up(bool with_writer)
 {
     struct dpot_error error = {{0}};
     uint8_t public_key[DPOT_SIGN_PUBLIC_LEN], secret_key[DPOT_SIGN_SECRET_LEN];
-    demand(dpot_init() == DPOT_OK, "the library did not start");
     dpot_sign_keypair(public_key, secret_key);
     dpot_seal_keypair(secret.key.public_key, secret.secret_key);
     dpot_seal_key_id(secret.key.public_key, secret.key.id);
@@ -144,6 +175,11 @@ static void set_up(void)
     ingest.seal_secrets = &secret;
     ingest.n_seal_secrets = 1;
     demand(store_open("sqlite::memory:", &ingest.store, &error) == DPOT_OK, error.text);
+    demand(tally_new(ingest.store, &ingest.tally, &error) == DPOT_OK, error.text);
+    const struct writer_config config = {
+        .store = ingest.store, .tally = ingest.tally, .max_reports = 300, .max_delay_ms = 1};
+    ingest.writer = NULL;
+    demand(!with_writer || writer_open(&config, &ingest.writer, &error) == DPOT_OK, error.text);
     demand(registry_new(ingest.store, secret_key, ingest.clock, &ingest.registry, &error) ==
                DPOT_OK,
            error.text);
@@ -158,15 +194,25 @@ static void start(pthread_t *thread, void *(*run)(void *), void *ctx)
     demand(pthread_create(thread, NULL, run, ctx) == 0, "no thread");
 }
 
-int main(void)
+static void tear_down(void)
+{
+    writer_close(ingest.writer);
+    tally_free(ingest.tally);
+    registry_free(ingest.registry);
+    store_close(ingest.store);
+    json_decref(spec);
+}
+
+static void post_all(bool with_writer)
 {
     struct poster posters[N_POSTERS] = {{.n_accepted = 0}};
     struct pool_count count;
-    pthread_t reader, admin;
+    pthread_t reader, admin, scraper;
     size_t n_accepted = 0, n_duplicate = 0;
-    set_up();
+    set_up(with_writer);
     start(&reader, run_reader, NULL);
     start(&admin, run_admin, NULL);
+    start(&scraper, run_scraper, NULL);
     for (size_t i = 0; i < N_POSTERS; i++) {
         start(&posters[i].thread, run_poster, &posters[i]);
     }
@@ -177,13 +223,62 @@ int main(void)
     }
     (void)pthread_join(reader, NULL);
     (void)pthread_join(admin, NULL);
+    (void)pthread_join(scraper, NULL);
     demand(n_accepted == N_DISTINCT, "a report was not accepted exactly once");
     demand(n_accepted + n_duplicate == (size_t)N_POSTERS * N_BATCHES * BATCH, "a report was lost");
     demand(store_count_pool(ingest.store, record.hash, &count, NULL) == DPOT_OK, "no count");
     demand(count.n_accepted == n_accepted && count.n_duplicate == n_duplicate,
            "the counts differ from the receipts");
-    registry_free(ingest.registry);
-    store_close(ingest.store);
-    json_decref(spec);
+    tear_down();
+}
+
+/* ---- handing over without waiting ---- */
+
+#define N_TASKS 400
+
+static struct writer_task tasks[N_TASKS];
+static struct dpot_report task_reports[N_TASKS];
+static enum dpot_report_status task_statuses[N_TASKS];
+static size_t n_done; /* the writer's, until it is closed */
+
+static void take_back(struct writer_task *task)
+{
+    demand(task == &tasks[n_done], "a task came out of order");
+    demand(task->status == DPOT_OK, task->error.text);
+    n_done++;
+}
+
+/* Each task says that it is large, so that few fit at a time. */
+static void hand_over_all(void)
+{
+    static const uint8_t is_refused[1];
+    set_up(true);
+    for (uint32_t i = 0; i < N_TASKS; i++) {
+        task_reports[i] = report_of(i / 2);
+        tasks[i] = (struct writer_task){.append = {.n_reports = 1,
+                                                   .reports = &task_reports[i],
+                                                   .is_refused = is_refused,
+                                                   .statuses = &task_statuses[i]},
+                                        .n_bytes = WRITER_BYTES_MAX / 3,
+                                        .done = take_back};
+        memcpy(tasks[i].append.hash, record.hash, sizeof record.hash);
+        writer_submit(ingest.writer, &tasks[i]);
+    }
+    writer_close(ingest.writer); /* everything is committed first */
+    ingest.writer = NULL;
+    demand(n_done == N_TASKS, "closing lost a task");
+    for (size_t i = 0; i < N_TASKS; i++) {
+        demand(task_statuses[i] == (i % 2 == 0 ? DPOT_REPORT_ACCEPTED : DPOT_REPORT_DUPLICATE),
+               "a task has the wrong status");
+    }
+    tear_down();
+}
+
+int main(void)
+{
+    demand(dpot_init() == DPOT_OK, "the library did not start");
+    post_all(false);
+    post_all(true);
+    hand_over_all();
     return 0;
 }

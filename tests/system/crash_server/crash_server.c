@@ -9,6 +9,7 @@
 #include "unit/aggregator/http_client.h"
 
 #include <criterion/criterion.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,12 +39,26 @@ static void die(void *ctx, size_t n_reports)
     _exit(9);
 }
 
-/* The server process: tells its URL through the pipe and serves until it is killed. */
+/* The server process: tells its URL through the pipe and serves until it is killed or told to stop. */
+static volatile sig_atomic_t is_asked_to_stop;
+
+static void ask_to_stop(int signal_number)
+{
+    (void)signal_number;
+    is_asked_to_stop = 1;
+}
+
 static void serve(int out, bool dies_after_commit)
 {
+    sigset_t stopping, before;
+    const struct sigaction action = {.sa_handler = ask_to_stop};
     struct config config;
     struct service *service = NULL;
     const struct service_hooks hooks = {.on_committed = dies_after_commit ? die : NULL};
+    (void)sigemptyset(&stopping);
+    (void)sigaddset(&stopping, SIGTERM);
+    (void)sigprocmask(SIG_BLOCK, &stopping, &before); /* also in the threads of the service */
+    (void)sigaction(SIGTERM, &action, NULL);
     if (config_read(installation.config_path, &config, NULL) != DPOT_OK ||
         service_open(&config, "127.0.0.1:0", &hooks, &service, NULL) != DPOT_OK) {
         _exit(1);
@@ -53,9 +68,11 @@ static void serve(int out, bool dies_after_commit)
         _exit(1);
     }
     (void)close(out);
-    for (;;) {
-        (void)pause();
+    while (!is_asked_to_stop) {
+        (void)sigsuspend(&before);
     }
+    service_close(service);
+    _exit(0);
 }
 
 static void start(bool dies_after_commit)
@@ -256,5 +273,122 @@ Test(crash_server, a_server_killed_at_any_moment_keeps_what_it_acknowledged)
         }
     }
     expect_pool((int64_t)next * BATCH, -1);
+    stop();
+}
+
+/* ---- many clients at once ---- */
+
+#define N_CLIENTS 8
+#define N_POSTS 40
+#define POST_REPORTS 4
+
+/* What one client was told of each of its posts; the last may be unknown. */
+struct client {
+    pthread_t thread;
+    uint32_t first;
+    size_t n_sent, n_acknowledged;
+};
+
+/* Without assertions: they are not for threads. The status, 0 when the connection died. */
+static int post_quietly(uint32_t first, enum dpot_report_status *statuses)
+{
+    struct dpot_report reports[POST_REPORTS];
+    struct dpot_buf body;
+    struct http_reply reply;
+    for (size_t i = 0; i < POST_REPORTS; i++) {
+        reports[i] = fixture_report(first + (uint32_t)i);
+    }
+    char path[256];
+    (void)snprintf(path, sizeof path, "/v1/campaigns/%s/reports", hex_id);
+    dpot_buf_init(&body, DPOT_BATCH_BYTES_MAX, NULL);
+    fixture_seal(&keys.seal_keys[0], campaign_hash, 0, reports, POST_REPORTS, &body);
+    http_exchange(url, "POST", path, NULL, body.data, body.len, &reply);
+    if (reply.status == 202 && dpot_wire_receipt_decode(reply.body.data, reply.body.len, NULL,
+                                                        statuses, POST_REPORTS) != DPOT_OK) {
+        reply.status = 0;
+    }
+    const int status = reply.status;
+    http_reply_release(&reply);
+    dpot_buf_release(&body);
+    return status;
+}
+
+static void *run_client(void *ctx)
+{
+    struct client *client = ctx;
+    enum dpot_report_status statuses[POST_REPORTS];
+    bool is_alive = true;
+    while (is_alive && client->n_sent < N_POSTS) {
+        const uint32_t first = client->first + (uint32_t)client->n_sent++ * POST_REPORTS;
+        is_alive = post_quietly(first, statuses) == 202;
+        client->n_acknowledged += is_alive;
+    }
+    return NULL;
+}
+
+/* Sends everything again: what was acknowledged is there, and a batch is there whole or not at all. How
+ * many reports it was. */
+static size_t send_again(const struct client *client)
+{
+    enum dpot_report_status statuses[POST_REPORTS];
+    for (size_t j = 0; j < client->n_sent; j++) {
+        cr_assert_eq(post_quietly(client->first + (uint32_t)j * POST_REPORTS, statuses), 202);
+        for (size_t r = 0; r < POST_REPORTS; r++) {
+            cr_assert(j >= client->n_acknowledged || statuses[r] == DPOT_REPORT_DUPLICATE);
+            cr_assert_eq(statuses[r], statuses[0]);
+        }
+    }
+    return client->n_sent * POST_REPORTS;
+}
+
+Test(crash_server, a_server_killed_under_many_clients_keeps_what_it_acknowledged)
+{
+    enum { N_LIVES = 5 };
+    static struct client clients[N_LIVES * N_CLIENTS];
+    size_t n_reports = 0;
+    for (uint32_t life = 0; life < N_LIVES; life++) {
+        struct client *mine = clients + life * N_CLIENTS;
+        const struct timespec wait = {.tv_nsec = 5000000 + 20000000 * (long)life};
+        start(false);
+        for (uint32_t i = 0; i < N_CLIENTS; i++) {
+            mine[i].first = (life * N_CLIENTS + i) * N_POSTS * POST_REPORTS;
+            cr_assert_eq(pthread_create(&mine[i].thread, NULL, run_client, &mine[i]), 0);
+        }
+        (void)nanosleep(&wait, NULL);
+        stop();
+        for (size_t i = 0; i < N_CLIENTS; i++) {
+            cr_assert_eq(pthread_join(mine[i].thread, NULL), 0);
+        }
+    }
+    start(false);
+    for (size_t i = 0; i < N_LIVES * N_CLIENTS; i++) {
+        n_reports += send_again(&clients[i]);
+    }
+    expect_pool((int64_t)n_reports, -1);
+    stop();
+}
+
+/* SIGTERM is for dpotd; here the service is closed as it does. */
+Test(crash_server, a_server_that_is_stopped_under_many_clients_answers_what_it_stored)
+{
+    static struct client clients[N_CLIENTS];
+    const struct timespec wait = {.tv_nsec = 60000000};
+    size_t n_acknowledged = 0;
+    start(false);
+    for (uint32_t i = 0; i < N_CLIENTS; i++) {
+        clients[i].first = i * N_POSTS * POST_REPORTS;
+        cr_assert_eq(pthread_create(&clients[i].thread, NULL, run_client, &clients[i]), 0);
+    }
+    (void)nanosleep(&wait, NULL);
+    cr_assert_eq(kill(server, SIGTERM), 0);
+    int state = 0;
+    cr_assert_eq(waitpid(server, &state, 0), server);
+    cr_assert(WIFEXITED(state) && WEXITSTATUS(state) == 0);
+    for (size_t i = 0; i < N_CLIENTS; i++) {
+        cr_assert_eq(pthread_join(clients[i].thread, NULL), 0);
+        n_acknowledged += clients[i].n_acknowledged * POST_REPORTS;
+    }
+    start(false);
+    expect_pool((int64_t)n_acknowledged, 0);
     stop();
 }

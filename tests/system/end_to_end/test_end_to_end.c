@@ -144,7 +144,11 @@ static void serve(int pipe_end, const char *listen, bool dies)
     struct server *server = NULL;
     const struct dpot_keys keys = {1, {seal.key}};
     open_parts(&parts);
-    parts.ingest.on_committed = dies ? die_before_the_answer : NULL;
+    const struct writer_config writer_config = {.store = parts.store,
+                                                .max_reports = 5000,
+                                                .on_committed =
+                                                    dies ? die_before_the_answer : NULL};
+    cr_assert_eq(writer_open(&writer_config, &parts.ingest.writer, &parts.error), DPOT_OK);
     app = (struct http_app){.store = parts.store,
                             .registry = parts.registry,
                             .ingest = &parts.ingest,

@@ -132,6 +132,11 @@ void rig_reopen(struct rig *rig, const char *url)
     open_rooms(rig, url);
 }
 
+void rig_resume(struct rig *rig, const char *url)
+{
+    open_rooms(rig, url);
+}
+
 struct dpot_report fixture_report(uint32_t n)
 {
     struct dpot_report report = {.index = n % FIXTURE_RING_SIZE};

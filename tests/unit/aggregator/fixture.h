@@ -44,8 +44,9 @@ struct rig {
 void rig_init(struct rig *rig, const char *url, json_t *spec);
 void rig_release(struct rig *rig);
 
-/* Closes store and registry and opens them again from `url`. */
+/* Closes store and registry and opens them again from `url`; the second after rig_release. */
 void rig_reopen(struct rig *rig, const char *url);
+void rig_resume(struct rig *rig, const char *url);
 
 /* Report number n: an id of its own, index n % FIXTURE_RING_SIZE. */
 struct dpot_report fixture_report(uint32_t n);

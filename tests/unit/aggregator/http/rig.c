@@ -29,12 +29,21 @@ void http_start(void)
     cr_assert_eq(server_open(&config, &server, &error), DPOT_OK, "%s", error.text);
 }
 
+void http_use_writer(void (*on_committed)(void *ctx, size_t n), void *ctx)
+{
+    const struct writer_config writer_config = {
+        .store = rig.store, .max_reports = 5000, .on_committed = on_committed, .ctx = ctx};
+    writer_close(rig.ingest.writer);
+    cr_assert_eq(writer_open(&writer_config, &rig.ingest.writer, NULL), DPOT_OK);
+}
+
 void http_set_up(void)
 {
     struct dpot_keys keys = {.n_seal_keys = 1};
     rig_init(&rig, "sqlite::memory:", fixture_spec());
     set_up_tokens();
     keys.seal_keys[0] = rig.secret.key;
+    http_use_writer(NULL, NULL);
     log_stream = tmpfile();
     logger = (struct log){LOG_LEVEL_DEBUG, log_stream, &rig.clock.clock};
     app = (struct http_app){.store = rig.store,
@@ -59,13 +68,14 @@ void http_set_up(void)
 void http_tear_down(void)
 {
     server_close(server, 5000);
+    writer_close(rig.ingest.writer);
     dpot_buf_release(&app.signed_keys);
     rig_release(&rig);
     (void)fclose(log_stream);
 }
 
 /* The status of one request; the reply's text, cut, in `text`. */
-char text[4096];
+char text[16384];
 struct http_reply last;
 int request(const char *method, const char *path, const char *token, const void *body, size_t len)
 {

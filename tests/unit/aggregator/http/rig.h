@@ -21,11 +21,15 @@ extern FILE *log_stream;
 extern struct log logger;
 extern char hex_id[2 * DPOT_CAMPAIGN_ID_LEN + 1];
 extern char reports_path[128];
-extern char text[4096];
+extern char text[16384];
 extern struct http_reply last;
 
 void http_start(void);
 void http_set_up(void);
+
+/* Another writer, with a hook that runs between its commits and their answers; before any request. */
+void http_use_writer(void (*on_committed)(void *ctx, size_t n), void *ctx);
+
 void http_tear_down(void);
 int request(const char *method, const char *path, const char *token, const void *body, size_t len);
 int get(const char *path);

@@ -304,31 +304,93 @@ Test(http_hostile, the_same_batch_from_four_threads_is_accepted_exactly_once)
     dpot_buf_release(&body);
 }
 
+/* Holds every answer for a while after its commit. */
+static volatile int has_committed;
 static void hold_commit(void *ctx, size_t n)
 {
     const struct timespec pause = {.tv_nsec = 400000000};
+    (void)ctx;
     (void)n;
-    *(volatile int *)ctx = 1;
+    has_committed = 1;
     (void)nanosleep(&pause, NULL);
+}
+
+static void wait_for_commit(void)
+{
+    const struct timespec pause = {.tv_nsec = 10000000};
+    while (!has_committed) {
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
+static void close_while_it_runs(unsigned drain_ms)
+{
+    struct poster poster;
+    struct dpot_buf body = sealed(0, N_SHARED);
+    http_use_writer(hold_commit, NULL);
+    poster.body = &body;
+    cr_assert_eq(pthread_create(&poster.thread, NULL, post_shared, &poster), 0);
+    wait_for_commit();
+    server_close(server, drain_ms);
+    cr_assert_eq(pthread_join(poster.thread, NULL), 0);
+    cr_assert(poster.status == 202 || (poster.status == 0 && drain_ms == 0));
+    http_start();
+    cr_assert_eq(request("POST", reports_path, NULL, body.data, body.len), 202);
+    cr_assert_eq(rig_count(&rig).n_accepted, N_SHARED);
+    cr_assert_eq(rig_count(&rig).n_duplicate, N_SHARED);
+    dpot_buf_release(&body);
 }
 
 Test(http_hostile, a_running_request_is_finished_before_the_server_closes)
 {
-    static volatile int has_committed;
-    struct poster poster;
+    close_while_it_runs(5000);
+}
+
+/* It is committed and not acknowledged: sent again it is a duplicate. */
+Test(http_hostile, a_server_without_patience_waits_for_the_writer_all_the_same)
+{
+    close_while_it_runs(0);
+}
+
+Test(http_hostile, requests_that_wait_for_a_commit_hold_no_thread)
+{
+    enum { N = 12 };
+    struct poster posters[N];
     struct dpot_buf body = sealed(0, N_SHARED);
-    const struct timespec pause = {.tv_nsec = 10000000};
-    rig.ingest.on_committed = hold_commit;
-    rig.ingest.ctx = (void *)&has_committed;
-    poster.body = &body;
-    cr_assert_eq(pthread_create(&poster.thread, NULL, post_shared, &poster), 0);
-    while (!has_committed) {
-        (void)nanosleep(&pause, NULL);
+    http_use_writer(hold_commit, NULL);
+    for (size_t i = 0; i < N; i++) {
+        posters[i].body = &body;
+        cr_assert_eq(pthread_create(&posters[i].thread, NULL, post_shared, &posters[i]), 0);
     }
-    server_close(server, 5000);
-    cr_assert_eq(pthread_join(poster.thread, NULL), 0);
-    cr_assert_eq(poster.status, 202);
-    http_start();
+    wait_for_commit();
+    const double started = seconds_now();
+    cr_assert_eq(get("/healthz"), 200);
+    cr_assert_lt(seconds_now() - started, 0.3, "it waited behind a commit");
+    for (size_t i = 0; i < N; i++) {
+        cr_assert_eq(pthread_join(posters[i].thread, NULL), 0);
+        cr_assert_eq(posters[i].status, 202);
+    }
+    cr_assert_eq(rig_count(&rig).n_accepted, N_SHARED);
+    cr_assert_eq(rig_count(&rig).n_duplicate, (N - 1) * N_SHARED);
+    dpot_buf_release(&body);
+}
+
+Test(http_hostile, a_device_that_hangs_up_before_its_answer_is_stored_once)
+{
+    struct dpot_buf body = sealed(0, N_SHARED);
+    char head[256];
+    http_use_writer(hold_commit, NULL);
+    const int n =
+        snprintf(head, sizeof head, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n",
+                 reports_path, body.len);
+    const int fd = http_connect(server_url(server));
+    cr_assert_eq(write(fd, head, (size_t)n), n);
+    cr_assert_eq(write(fd, body.data, body.len), (ssize_t)body.len);
+    wait_for_commit();
+    (void)close(fd);
+    cr_assert_eq(request("POST", reports_path, NULL, body.data, body.len), 202);
+    cr_assert_eq(rig_count(&rig).n_accepted, N_SHARED);
+    cr_assert_eq(rig_count(&rig).n_duplicate, N_SHARED);
     dpot_buf_release(&body);
 }
 

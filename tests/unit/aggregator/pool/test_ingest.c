@@ -7,9 +7,46 @@ static struct rig rig;
 static struct dpot_buf body, receipt;
 static struct ingest_result result;
 
+static size_t n_committed;
+static void note_commit(void *ctx, size_t n)
+{
+    (void)ctx;
+    n_committed += n;
+}
+
+/* Opens a campaign of this SPEC, with a writer and a tally. Takes it. */
+static void start(json_t *spec)
+{
+    struct writer_config config = {.max_reports = 5000, .on_committed = note_commit};
+    rig_init(&rig, "sqlite::memory:", spec);
+    cr_assert_eq(tally_new(rig.store, &rig.ingest.tally, NULL), DPOT_OK);
+    config.store = rig.store;
+    config.tally = rig.ingest.tally;
+    cr_assert_eq(writer_open(&config, &rig.ingest.writer, NULL), DPOT_OK);
+}
+
+/* The law of conservation holds whatever a test did. */
+static void stop(void)
+{
+    struct tally_counts counts;
+    tally_get(rig.ingest.tally, &counts);
+    uint64_t n = counts.judged.n_accepted + counts.judged.n_duplicate + counts.n_pending;
+    for (size_t i = 0; i < DPOT_REPORT_STATUS_END; i++) {
+        n += counts.judged.n_rejected[i];
+    }
+    for (size_t i = 0; i < DROP_REASONS; i++) {
+        n += counts.n_dropped[i];
+    }
+    cr_assert_eq(counts.n_submitted, n);
+    cr_assert_eq(counts.n_pending, 0);
+    writer_close(rig.ingest.writer);
+    tally_free(rig.ingest.tally);
+    rig_release(&rig);
+}
+
 static void set_up(void)
 {
-    rig_init(&rig, "sqlite::memory:", fixture_spec());
+    start(fixture_spec());
     dpot_buf_init(&body, DPOT_BATCH_BYTES_MAX + 100, NULL);
     dpot_buf_init(&receipt, DPOT_BATCH_BYTES_MAX, NULL);
 }
@@ -18,7 +55,7 @@ static void tear_down(void)
 {
     dpot_buf_release(&receipt);
     dpot_buf_release(&body);
-    rig_release(&rig);
+    stop();
 }
 
 TestSuite(ingest, .init = set_up, .fini = tear_down);
@@ -48,8 +85,8 @@ static void seal_one(uint32_t round, uint32_t n)
 /* Opens a campaign of this SPEC instead. Takes it. */
 static void use(json_t *spec)
 {
-    rig_release(&rig);
-    rig_init(&rig, "sqlite::memory:", spec);
+    stop();
+    start(spec);
 }
 
 static json_t *spec_with(const char *key, json_t *value)
@@ -59,18 +96,10 @@ static json_t *spec_with(const char *key, json_t *value)
     return spec;
 }
 
-static size_t n_committed;
-static void note_commit(void *ctx, size_t n)
-{
-    (void)ctx;
-    n_committed += n;
-}
-
 Test(ingest, a_good_batch_is_accepted_with_a_receipt_in_request_order)
 {
     enum dpot_report_status statuses[3];
     const struct dpot_report reports[] = {fixture_report(1), fixture_report(2), fixture_report(1)};
-    rig.ingest.on_committed = note_commit;
     cr_assert_eq(rig_post(&rig, 0, reports, 3, statuses), INGEST_ACCEPTED);
     cr_assert_eq(statuses[0], DPOT_REPORT_ACCEPTED);
     cr_assert_eq(statuses[1], DPOT_REPORT_ACCEPTED);

@@ -38,7 +38,8 @@ static struct packed_layout pack(const struct dpot_report *reports, size_t n)
     dpot_buf_reset(&block_bytes);
     cr_assert_eq(packed_plan(&append, &layout, &n_rows), DPOT_OK);
     cr_assert_eq(n_rows, n);
-    cr_assert_eq(packed_append(&layout, &append, n, &block_bytes), DPOT_OK);
+    cr_assert_eq(packed_begin(&layout, n, &block_bytes), DPOT_OK);
+    packed_append(&layout, &append, &block_bytes);
     free(statuses);
     free(is_refused);
     return layout;
@@ -133,16 +134,12 @@ Test(packed, a_block_above_the_ceiling_is_too_large_and_changes_nothing)
     const struct dpot_report report = {.n_values = 10, .values = values};
     const struct packed_layout layout = pack(&report, 1);
     struct dpot_buf small;
-    const uint8_t is_refused[1] = {0};
-    enum dpot_report_status status = DPOT_REPORT_ACCEPTED;
-    const struct store_append append = {
-        .n_reports = 1, .reports = &report, .is_refused = is_refused, .statuses = &status};
     dpot_buf_init(&small, HEAD_LEN + ROW_HEAD_LEN + 9, NULL);
-    cr_assert_eq(packed_append(&layout, &append, 1, &small), DPOT_ERR_TOO_LARGE);
+    cr_assert_eq(packed_begin(&layout, 1, &small), DPOT_ERR_TOO_LARGE);
     cr_assert_eq(small.len, 0);
     struct packed_layout huge = layout;
     huge.row_len = SIZE_MAX / 2;
-    cr_assert_eq(packed_append(&huge, &append, 3, &small), DPOT_ERR_TOO_LARGE);
+    cr_assert_eq(packed_begin(&huge, 3, &small), DPOT_ERR_TOO_LARGE);
     dpot_buf_release(&small);
 }
 

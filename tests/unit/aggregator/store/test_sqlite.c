@@ -163,6 +163,56 @@ Test(sqlite, a_full_disk_stores_nothing_and_is_told_until_there_is_room)
     rig_release(&rig);
 }
 
+/* Of two campaigns the first has stored its part when the disk is full: both are taken back, and an id
+ * that was there before stays known. */
+Test(sqlite, a_group_that_cannot_be_committed_leaves_no_id_behind)
+{
+    static struct dpot_report reports[DPOT_BATCH_REPORTS_MAX];
+    static uint8_t is_refused[DPOT_BATCH_REPORTS_MAX];
+    static enum dpot_report_status statuses[2][DPOT_BATCH_REPORTS_MAX];
+    struct rig rig;
+    struct rlimit limit, unlimited;
+    struct stat info;
+    struct revision_record other = {.revision = 1, .hash = {7}, .campaign_id = {7}, .name = "b"};
+    char wal[FIXTURE_PATH_SIZE + 8];
+    dpot_status outcomes[2];
+    rig_init(&rig, url, fixture_spec());
+    cr_assert_eq(store_add_revision(rig.store, &other, other.hash, 2, NULL), DPOT_OK);
+    cr_assert_eq(store_set_state(rig.store, other.hash, REVISION_OPEN, NULL), DPOT_OK);
+    struct store_append appends[2];
+    for (size_t i = 0; i < 2; i++) {
+        appends[i] = (struct store_append){.n_reports = DPOT_BATCH_REPORTS_MAX,
+                                           .reports = reports,
+                                           .is_refused = is_refused,
+                                           .statuses = statuses[i]};
+        memcpy(appends[i].hash, i == 0 ? rig.record.hash : other.hash, DPOT_HASH_LEN);
+    }
+    for (uint32_t i = 0; i < DPOT_BATCH_REPORTS_MAX; i++) {
+        reports[i] = fixture_report(i);
+    }
+    const struct store_append *group[] = {&appends[0], &appends[1]};
+    cr_assert_eq(rig_post(&rig, 0, reports, 10, NULL), INGEST_ACCEPTED);
+    (void)snprintf(wal, sizeof wal, "%s-wal", path);
+    cr_assert_eq(stat(wal, &info), 0);
+    cr_assert_eq(getrlimit(RLIMIT_FSIZE, &unlimited), 0);
+    limit = unlimited;
+    limit.rlim_cur = (rlim_t)info.st_size + 100;
+    (void)signal(SIGXFSZ, SIG_IGN);
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    for (int attempt = 0; attempt < 3; attempt++) {
+        cr_assert_neq(store_append_group(rig.store, group, 2, outcomes, NULL), DPOT_OK);
+    }
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &unlimited), 0);
+    cr_assert_eq(store_append_group(rig.store, group, 2, outcomes, NULL), DPOT_OK);
+    for (size_t i = 0; i < DPOT_BATCH_REPORTS_MAX; i++) {
+        cr_assert_eq(statuses[0][i], i < 10 ? DPOT_REPORT_DUPLICATE : DPOT_REPORT_ACCEPTED);
+        cr_assert_eq(statuses[1][i], DPOT_REPORT_ACCEPTED);
+    }
+    cr_assert_eq(rig_count(&rig).n_accepted, DPOT_BATCH_REPORTS_MAX);
+    cr_assert_eq(rig_count(&rig).n_duplicate, 10);
+    rig_release(&rig);
+}
+
 Test(sqlite, a_block_of_reports_with_another_length_is_corrupt)
 {
     struct rig rig;
@@ -480,7 +530,7 @@ Test(sqlite, looking_makes_no_store_and_changes_no_schema)
 
     cr_assert_eq(store_open(url, &store, NULL), DPOT_OK);
     store_close(store);
-    tamper("DELETE FROM schema_version WHERE version = 2");
+    tamper("DELETE FROM schema_version WHERE version > 1");
     cr_assert_eq(store_open_existing(url, &store, &error), DPOT_ERR_VERSION);
     cr_assert_not_null(strstr(error.text, "version 1"), "%s", error.text);
 }
@@ -508,8 +558,35 @@ Test(sqlite, a_store_of_the_first_version_gets_the_tables_of_jobs)
     store_close(store);
     tamper("DROP TABLE job");
     tamper("DROP TABLE artifact");
-    tamper("DELETE FROM schema_version WHERE version = 2");
+    tamper("DROP TABLE drop_count");
+    tamper("DELETE FROM schema_version WHERE version > 1");
     cr_assert_eq(store_open(url, &store, &error), DPOT_OK, "%s", error.text);
     finish_job(store, "result");
     store_close(store);
+}
+
+Test(sqlite, a_store_of_the_second_version_keeps_reports_counts_and_ids)
+{
+    struct rig rig;
+    struct dpot_report reports[10];
+    uint64_t n_dropped[DROP_REASONS];
+    struct pool_count count;
+    for (uint32_t i = 0; i < 10; i++) {
+        reports[i] = fixture_report(i);
+    }
+    rig_init(&rig, url, fixture_spec());
+    cr_assert_eq(rig_post(&rig, 0, reports, 7, NULL), INGEST_ACCEPTED);
+    cr_assert_eq(rig_post(&rig, 0, reports, 2, NULL), INGEST_ACCEPTED);
+    rig_release(&rig);
+    tamper("DROP TABLE drop_count");
+    tamper("DELETE FROM schema_version WHERE version > 2");
+    rig_resume(&rig, url);
+    cr_assert_eq(rig_count(&rig).n_accepted, 7);
+    cr_assert_eq(rig_post(&rig, 0, reports, 10, NULL), INGEST_ACCEPTED);
+    cr_assert_eq(rig_count(&rig).n_accepted, 10);
+    cr_assert_eq(rig_count(&rig).n_duplicate, 2 + 7);
+    cr_assert_eq(store_count_all(rig.store, &count, n_dropped, NULL), DPOT_OK);
+    cr_assert_eq(count.n_accepted, 10);
+    cr_assert_eq(n_dropped[DROP_CLOSED], 0);
+    rig_release(&rig);
 }

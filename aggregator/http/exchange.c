@@ -1,0 +1,444 @@
+#include "http/exchange.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#define DISCARD_MAX ((size_t)16 << 20) /* of a refused body, so that the sender sees the answer */
+#define SLOWEST_READER ((int64_t)64)   /* bytes per ms an answer must be taken at */
+
+/* Refusing. */
+
+static void refuse(struct exchange *x, unsigned http_status, dpot_status status,
+                   const char *sentence)
+{
+    http_response_refuse(&x->response, x->request.path, http_status, status, sentence);
+    x->is_refused = true;
+}
+
+static void refuse_too_large(struct exchange *x)
+{
+    struct dpot_error error;
+    (void)dpot_error_set(&error, DPOT_ERR_TOO_LARGE,
+                         "the body is larger than %zu bytes: send less at a time",
+                         route_body_max(x->server->config.app, x->route));
+    refuse(x, 413, DPOT_ERR_TOO_LARGE, error.text);
+}
+
+static void refuse_busy(struct exchange *x)
+{
+    refuse(x, 503, DPOT_ERR_MEMORY, "the server is busy: try again");
+    x->response.retry_after_s = 2;
+}
+
+/* Memory of bodies. */
+
+static void set_charge(struct exchange *x, size_t charged)
+{
+    struct server *server = x->server;
+    (void)pthread_mutex_lock(&server->mutex);
+    server->traffic.body_memory = server->traffic.body_memory - x->charged + charged;
+    (void)pthread_mutex_unlock(&server->mutex);
+    x->charged = charged;
+}
+
+static void drop_body(struct exchange *x)
+{
+    dpot_buf_release(&x->body);
+    set_charge(x, 0);
+}
+
+static bool is_memory_left(struct server *server)
+{
+    (void)pthread_mutex_lock(&server->mutex);
+    const bool is_left = server->traffic.body_memory <= server->config.max_body_memory;
+    (void)pthread_mutex_unlock(&server->mutex);
+    return is_left;
+}
+
+static void take_body(struct exchange *x, const char *data, size_t len)
+{
+    const dpot_status status = dpot_buf_append(&x->body, data, len);
+    set_charge(x, x->body.cap);
+    if (status == DPOT_ERR_TOO_LARGE) {
+        refuse_too_large(x);
+    } else if (status != DPOT_OK || !is_memory_left(x->server)) {
+        refuse_busy(x);
+    }
+    if (x->is_refused) {
+        drop_body(x);
+    }
+}
+
+/* Deciding by the headers (H3). */
+
+static const char *header(struct MHD_Connection *connection, const char *name)
+{
+    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+/* 401 without a bearer token, 403 for one that is not ours. */
+static void check_token(struct exchange *x, struct MHD_Connection *connection)
+{
+    static const char scheme[] = "Bearer ";
+    const char *value = header(connection, MHD_HTTP_HEADER_AUTHORIZATION);
+    if (!value || strncasecmp(value, scheme, sizeof scheme - 1) != 0) {
+        refuse(x, 401, DPOT_ERR_DENIED, "give an admin token: Authorization: Bearer TOKEN");
+    } else if (!tokens_find(x->server->config.app->tokens, value + sizeof scheme - 1)) {
+        refuse(x, 403, DPOT_ERR_DENIED, "the admin token is wrong: check DPOT_TOKEN");
+    }
+}
+
+/* The announced length of the body; 0 when there is none or it comes in chunks. */
+static unsigned long long announced_length(struct MHD_Connection *connection)
+{
+    const char *value = header(connection, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    return value ? strtoull(value, NULL, 10) : 0; /* the library has checked the digits */
+}
+
+static enum MHD_Result count_length(void *ctx, enum MHD_ValueKind kind, const char *name,
+                                    const char *value)
+{
+    (void)kind;
+    (void)value;
+    *(unsigned *)ctx += strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0;
+    return MHD_YES;
+}
+
+/* Two lengths, or a length beside chunks: two readers of such a message may disagree where it ends, so it
+ * is refused and the connection closed (RFC 9112, 6.3). */
+static bool has_ambiguous_length(struct MHD_Connection *connection)
+{
+    unsigned n_lengths = 0;
+    (void)MHD_get_connection_values(connection, MHD_HEADER_KIND, count_length, &n_lengths);
+    const bool is_chunked = header(connection, MHD_HTTP_HEADER_TRANSFER_ENCODING) != NULL;
+    return n_lengths > 1 || (n_lengths == 1 && is_chunked);
+}
+
+size_t exchange_keep_escapes(void *ctx, struct MHD_Connection *connection, char *text)
+{
+    (void)ctx;
+    (void)connection;
+    return strlen(text);
+}
+
+/* Every parameter of the query, until one is refused. */
+static enum MHD_Result take_query(void *ctx, enum MHD_ValueKind kind, const char *name,
+                                  const char *value)
+{
+    struct exchange *x = ctx;
+    struct dpot_error error = {{0}};
+    (void)kind;
+    const dpot_status status = routes_take_query(x->route, &x->request, name, value, &error);
+    if (status != DPOT_OK) {
+        refuse(x, 400, status, error.text);
+    }
+    return status == DPOT_OK ? MHD_YES : MHD_NO;
+}
+
+static void decide(struct exchange *x, struct MHD_Connection *connection)
+{
+    const char *allow = NULL;
+    if (has_ambiguous_length(connection)) {
+        refuse(x, 400, DPOT_ERR_MALFORMED, "the length of the body is ambiguous: send one");
+        x->closes = true;
+        return;
+    }
+    x->route = routes_find(&x->request, &allow);
+    if (!x->route && allow) {
+        refuse(x, 405, DPOT_ERR_ARGUMENT, "this path does not take that method");
+        x->response.allow = allow;
+    } else if (!x->route) {
+        refuse(x, 404, DPOT_ERR_NOT_FOUND, "no such path: check the address");
+    } else if (x->route->auth == ROUTE_ADMIN) {
+        check_token(x, connection);
+    }
+    if (!x->is_refused && x->route->auth == ROUTE_ADMIN) {
+        (void)MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, take_query, x);
+    }
+    if (x->is_refused) {
+        return;
+    }
+    const size_t body_max = route_body_max(x->server->config.app, x->route);
+    dpot_buf_init(&x->body, body_max, NULL);
+    if (announced_length(connection) > body_max) {
+        refuse_too_large(x);
+    }
+}
+
+/* Answering. */
+
+/* Takes the content out of the response; NULL when memory is out. */
+static struct MHD_Response *make_response(struct http_response *from)
+{
+    if (from->file) {
+        const off_t len = ftello(from->file);
+        const int fd = len < 0 ? -1 : dup(fileno(from->file));
+        if (fd < 0) {
+            return NULL;
+        }
+        struct MHD_Response *response = MHD_create_response_from_fd64((uint64_t)len, fd);
+        if (!response) {
+            (void)close(fd);
+        }
+        return response;
+    }
+    if (from->borrowed) {
+        return MHD_create_response_from_buffer(from->borrowed->len, from->borrowed->data,
+                                               MHD_RESPMEM_PERSISTENT);
+    }
+    if (from->body.len == 0) {
+        return MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
+    }
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(from->body.len, from->body.data, MHD_RESPMEM_MUST_FREE);
+    if (response) {
+        dpot_buf_init(&from->body, 0, NULL); /* the library frees it: the C library's heap */
+    }
+    return response;
+}
+
+static void add_header(struct MHD_Response *response, const char *name, const char *value)
+{
+    (void)MHD_add_response_header(response, name,
+                                  value); /* a missing header is no reason to fail */
+}
+
+static void add_headers(struct MHD_Response *response, const struct exchange *x)
+{
+    const struct http_response *from = &x->response;
+    add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, from->content_type);
+    add_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    add_header(response, "X-Content-Type-Options", "nosniff");
+    if (from->allow) {
+        add_header(response, MHD_HTTP_HEADER_ALLOW, from->allow);
+    }
+    if (from->status == 401) {
+        add_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
+    }
+    if (from->retry_after_s > 0) {
+        char seconds[16];
+        (void)snprintf(seconds, sizeof seconds, "%u", from->retry_after_s);
+        add_header(response, MHD_HTTP_HEADER_RETRY_AFTER, seconds);
+    }
+    (void)pthread_mutex_lock(&x->server->mutex);
+    const bool is_closing = x->server->is_closing;
+    (void)pthread_mutex_unlock(&x->server->mutex);
+    if (is_closing || x->closes) {
+        add_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+    }
+}
+
+static int64_t content_length(const struct http_response *response)
+{
+    if (response->file) {
+        return (int64_t)ftello(response->file);
+    }
+    return (int64_t)(response->borrowed ? response->borrowed->len : response->body.len);
+}
+
+/* The method for the log: what is no plain word of capitals is not repeated there. */
+static const char *plain_method(const char *method)
+{
+    const size_t len = strspn(method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    return len > 0 && len <= 8 && method[len] == '\0' ? method : "-";
+}
+
+static void log_exchange(const struct exchange *x, int64_t now_ms)
+{
+    char note[LOG_QUOTED_SIZE];
+    const struct http_response *r = &x->response;
+    log_write(x->server->config.log, r->level, "http.request",
+              "method=%s route=%s status=%u in=%zu out=%lld ms=%lld%s%s",
+              plain_method(x->request.method), x->route ? x->route->pattern : "-", r->status,
+              x->request.body_len, (long long)content_length(r),
+              (long long)(now_ms - x->started_ms), r->note.text[0] ? " note=" : "",
+              r->note.text[0] ? log_quote(note, r->note.text) : "");
+}
+
+static void count_answer(const struct exchange *x)
+{
+    const unsigned digit = x->response.status / 100;
+    (void)pthread_mutex_lock(&x->server->mutex);
+    x->server->traffic.n_answers[digit < SERVER_CLASSES ? digit : 0]++;
+    (void)pthread_mutex_unlock(&x->server->mutex);
+}
+
+static void set_deadline(const struct exchange *x, int64_t at_ms)
+{
+    if (x->deadline) {
+        deadlines_set(x->server->deadlines, x->deadline, at_ms);
+    }
+}
+
+int64_t exchange_timeout_ms(const struct server *server)
+{
+    return (int64_t)server->config.request_timeout_s * 1000;
+}
+
+static enum MHD_Result answer(struct exchange *x, struct MHD_Connection *connection)
+{
+    const int64_t now_ms = deadlines_now();
+    const int64_t reading_ms = content_length(&x->response) / SLOWEST_READER;
+    log_exchange(x, now_ms);
+    count_answer(x);
+    drop_body(x);
+    set_deadline(x, now_ms + exchange_timeout_ms(x->server) + reading_ms);
+    struct MHD_Response *response = make_response(&x->response);
+    if (!response) {
+        return MHD_NO;
+    }
+    add_headers(response, x);
+    const enum MHD_Result result = MHD_queue_response(connection, x->response.status, response);
+    MHD_destroy_response(response); /* the connection keeps its own reference */
+    x->is_over = true;
+    return result;
+}
+
+/* Pausing. */
+
+/* A daemon that stops must have no suspended connection, so each is counted and none is added then. */
+static bool suspend(struct http_pause *pause)
+{
+    struct connection_pause *p = (struct connection_pause *)pause;
+    (void)pthread_mutex_lock(&p->server->mutex);
+    const bool is_suspended = !p->server->is_stopping;
+    p->server->traffic.n_suspended += is_suspended;
+    (void)pthread_mutex_unlock(&p->server->mutex);
+    if (is_suspended) {
+        MHD_suspend_connection(p->connection);
+    }
+    return is_suspended;
+}
+
+/* As soon as the connection is resumed its exchange may end: nothing of it is touched after that. */
+static void resume(struct http_pause *pause)
+{
+    struct connection_pause *p = (struct connection_pause *)pause;
+    struct server *server = p->server;
+    MHD_resume_connection(p->connection);
+    (void)pthread_mutex_lock(&server->mutex);
+    server->traffic.n_suspended--;
+    if (server->traffic.n_suspended == 0) {
+        (void)pthread_cond_signal(&server->idle);
+    }
+    (void)pthread_mutex_unlock(&server->mutex);
+}
+
+/* The life of a request, as the library calls it. */
+
+static enum MHD_Result begin(struct server *server, struct MHD_Connection *connection,
+                             const char *path, const char *method, void **context)
+{
+    struct exchange *x = dpot_alloc_array(NULL, 1, sizeof *x);
+    const union MHD_ConnectionInfo *socket =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    if (!x) {
+        return MHD_NO;
+    }
+    *x = (struct exchange){.server = server,
+                           .deadline = socket ? socket->socket_context : NULL,
+                           .request = {.method = method, .path = path, .server = server},
+                           .started_ms = deadlines_now()};
+    x->request.pause = &x->pause.pause;
+    x->pause = (struct connection_pause){.pause = {.suspend = suspend, .resume = resume},
+                                         .server = server,
+                                         .connection = connection};
+    http_response_init(&x->response);
+    (void)pthread_mutex_lock(&server->mutex);
+    server->traffic.n_running++;
+    (void)pthread_mutex_unlock(&server->mutex);
+    *context = x;
+    decide(x, connection);
+    /* A sender that waits for leave, or has announced far too much, is answered at once; others are
+     * heard out, within limits, because a connection that is closed on unread bytes may lose the
+     * answer. */
+    if (x->is_refused && (x->closes || header(connection, MHD_HTTP_HEADER_EXPECT) ||
+                          announced_length(connection) > DISCARD_MAX)) {
+        return answer(x, connection);
+    }
+    return MHD_YES;
+}
+
+static enum MHD_Result take(struct exchange *x, const char *data, size_t *len)
+{
+    if (x->is_refused) {
+        x->discarded += *len;
+        if (x->discarded > DISCARD_MAX) {
+            return MHD_NO;
+        }
+    } else {
+        take_body(x, data, *len);
+    }
+    *len = 0;
+    return MHD_YES;
+}
+
+/* The whole request is there, or the work of its handler is done. False: it is now suspended. */
+static bool handle(struct exchange *x)
+{
+    struct http_pause *pause = &x->pause.pause;
+    if (pause->work) {
+        pause->finish(pause->work, &x->response, &x->request);
+        pause->work = NULL;
+        return true;
+    }
+    set_deadline(x, DEADLINE_NEVER); /* now it is our time that passes */
+    x->request.body = x->body.data;
+    x->request.body_len = x->body.len;
+    x->route->handle(x->server->config.app, &x->request, &x->response);
+    if (pause->work) {
+        x->request.body = NULL;
+        drop_body(x); /* what a handler hands on does not need it */
+    }
+    return !pause->work;
+}
+
+enum MHD_Result exchange_on_request(void *ctx, struct MHD_Connection *connection, const char *path,
+                                    const char *method, const char *version, const char *data,
+                                    size_t *len, void **context)
+{
+    struct exchange *x = *context;
+    (void)version;
+    if (!x) {
+        return begin(ctx, connection, path, method, context);
+    }
+    if (x->is_over) {
+        *len = 0;
+        return MHD_YES;
+    }
+    if (*len > 0) {
+        return take(x, data, len);
+    }
+    if (!x->is_refused && !handle(x)) {
+        return MHD_YES; /* called again when it is resumed */
+    }
+    return answer(x, connection);
+}
+
+void exchange_on_completed(void *ctx, struct MHD_Connection *connection, void **context,
+                           enum MHD_RequestTerminationCode code)
+{
+    struct server *server = ctx;
+    struct exchange *x = *context;
+    (void)connection;
+    (void)code;
+    if (!x) {
+        return;
+    }
+    if (x->pause.pause.work) { /* the work is done, and its connection ended before it was told */
+        x->pause.pause.abandon(x->pause.pause.work);
+    }
+    set_deadline(x, deadlines_now() + exchange_timeout_ms(server));
+    drop_body(x);
+    http_response_release(&x->response);
+    dpot_free_array(NULL, x, 1, sizeof *x);
+    *context = NULL;
+    (void)pthread_mutex_lock(&server->mutex);
+    server->traffic.n_running--;
+    if (server->traffic.n_running == 0) {
+        (void)pthread_cond_signal(&server->idle);
+    }
+    (void)pthread_mutex_unlock(&server->mutex);
+}

@@ -1,0 +1,63 @@
+/* One request, from its headers to the end of its answer, as the HTTP library calls: the inside of server.h,
+ * shared by server.c and exchange.c, which are that library's only doors. */
+#ifndef DPOT_HTTP_EXCHANGE_H
+#define DPOT_HTTP_EXCHANGE_H
+
+#include "http/deadlines.h"
+#include "http/listen.h"
+#include "http/server.h"
+
+#include <microhttpd.h>
+#include <pthread.h>
+
+struct server {
+    struct server_config config;
+    struct MHD_Daemon *daemon;
+    struct deadlines *deadlines;
+    int listen_fd;
+    char url[LISTEN_URL_SIZE];
+    pthread_mutex_t mutex; /* guards what follows */
+    pthread_cond_t idle;
+    struct server_traffic traffic;
+    bool is_closing;  /* connections end with their answer */
+    bool is_stopping; /* nothing is suspended any more */
+};
+
+/* What a handler suspends by: its first member is what it sees. */
+struct connection_pause {
+    struct http_pause pause;
+    struct server *server;
+    struct MHD_Connection *connection;
+};
+
+/* One request and its answer. */
+struct exchange {
+    struct server *server;
+    struct deadline *deadline; /* of the connection; NULL when memory was out */
+    struct http_request request;
+    struct http_response response;
+    struct connection_pause pause;
+    const struct route *route; /* NULL: unknown */
+    struct dpot_buf body;
+    size_t charged;   /* of server->body_memory */
+    size_t discarded; /* bytes of a refused body */
+    bool is_refused;  /* `response` is the answer already */
+    bool is_over;     /* the answer was queued */
+    bool closes;      /* the connection ends with the answer */
+    int64_t started_ms;
+};
+
+/* Callbacks of the library; `ctx` is the server. A request is counted from the first call to the last. */
+enum MHD_Result exchange_on_request(void *ctx, struct MHD_Connection *connection, const char *path,
+                                    const char *method, const char *version, const char *data,
+                                    size_t *len, void **context);
+void exchange_on_completed(void *ctx, struct MHD_Connection *connection, void **context,
+                           enum MHD_RequestTerminationCode code);
+
+/* The time a request may take to arrive. */
+int64_t exchange_timeout_ms(const struct server *server);
+
+/* Paths are plain: an escape stays as it stands and matches no route. */
+size_t exchange_keep_escapes(void *ctx, struct MHD_Connection *connection, char *text);
+
+#endif

@@ -1,0 +1,130 @@
+/* What is in the store already: the sets of ids, brought up to the last commit. */
+#include "store/packed.h"
+#include "store/sqlite_store.h"
+
+/* Adds the ids of one block; one that is there already means that (T2) was broken on disk. */
+static dpot_status add_ids(struct id_set *set, const struct packed_block *block,
+                           struct dpot_error *error)
+{
+    uint64_t hashes[ID_SET_AHEAD];
+    const size_t n = block->n_reports;
+    for (size_t i = 0; i < n + ID_SET_AHEAD; i++) {
+        const size_t at = i - ID_SET_AHEAD; /* from the time that i has gone so far ahead */
+        bool is_new = true;
+        if (i >= ID_SET_AHEAD &&
+            id_set_insert_seen(set, packed_id(block, at), hashes[at % ID_SET_AHEAD], &is_new) !=
+                DPOT_OK) {
+            return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for the ids of reports");
+        }
+        if (!is_new) {
+            return sqlite_store_fail_corrupt("a block of reports (an id is there twice)", error);
+        }
+        if (i < n) {
+            hashes[i % ID_SET_AHEAD] = id_set_look_ahead(set, packed_id(block, i));
+        }
+    }
+    return DPOT_OK;
+}
+
+static dpot_status add_block(struct id_cache_entry *entry, struct query q, struct dpot_error *error)
+{
+    struct packed_block block;
+    const dpot_status status = sqlite_store_read_block(q, 1, &block, error);
+    entry->last_seq = query_integer(q, 0);
+    return status == DPOT_OK ? add_ids(&entry->set, &block, error) : status;
+}
+
+dpot_status sqlite_store_catch_up(struct sqlite_store *s, struct id_cache_entry *entry,
+                                  struct dpot_error *error)
+{
+    struct query q = query_start(s->database, STATEMENT_CATCH_UP,
+                                 "SELECT seq, format, n_reports, reports FROM commits"
+                                 " WHERE hash = ?1 AND round = ?2 AND seq > ?3 ORDER BY seq");
+    query_bind_bytes(q, 1, entry->hash, sizeof entry->hash);
+    query_bind_integer(q, 2, entry->round);
+    query_bind_integer(q, 3, entry->last_seq);
+    dpot_status status = DPOT_OK;
+    enum query_outcome outcome = query_step(q);
+    while (status == DPOT_OK && outcome == QUERY_ROW) {
+        status = add_block(entry, q, error);
+        outcome = query_step(q);
+    }
+    if (status == DPOT_OK && outcome == QUERY_FAILED) {
+        status = database_fail(s->database, "reading reports", error);
+    }
+    query_finish(q);
+    if (status != DPOT_OK) {
+        id_cache_drop(entry);
+    }
+    return status;
+}
+
+/* ---- before the first report comes ---- */
+
+#define ROUNDS_KEPT 2 /* of a revision: the newest, and the one whose stragglers still come */
+
+/* A (hash, round) that has reports and may get more. */
+struct open_round {
+    uint8_t hash[DPOT_HASH_LEN];
+    uint32_t round;
+};
+
+/* The newest rounds of open revisions, the older first, so that the cache keeps both. */
+static dpot_status list_rounds(struct sqlite_store *s, struct open_round *rounds, size_t *n,
+                               struct dpot_error *error)
+{
+    struct query q = query_start(
+        s->database, STATEMENT_OPEN_ROUNDS,
+        "SELECT hash, round FROM (SELECT r.hash AS hash, c.round AS round,"
+        "  row_number() OVER (PARTITION BY r.hash ORDER BY c.round DESC) AS place"
+        "  FROM revision AS r JOIN (SELECT DISTINCT hash, round FROM commits) AS c"
+        "  ON c.hash = r.hash WHERE r.state = 2) WHERE place <= ?1 ORDER BY round LIMIT ?2");
+    query_bind_integer(q, 1, ROUNDS_KEPT);
+    query_bind_integer(q, 2, ID_CACHE_SETS_MAX);
+    dpot_status status = DPOT_OK;
+    enum query_outcome outcome = query_step(q);
+    for (*n = 0; status == DPOT_OK && outcome == QUERY_ROW; outcome = query_step(q)) {
+        struct open_round *round = &rounds[(*n)++];
+        round->round = (uint32_t)query_integer(q, 1);
+        if (!sqlite_store_read_bytes(q, 0, round->hash, sizeof round->hash)) {
+            status = sqlite_store_fail_corrupt("a revision", error);
+        }
+    }
+    if (status == DPOT_OK && outcome == QUERY_FAILED) {
+        status = database_fail(s->database, "reading reports", error);
+    }
+    query_finish(q);
+    return status;
+}
+
+dpot_status sqlite_store_load_ids(struct store *store, struct dpot_error *error)
+{
+    struct open_round rounds[ID_CACHE_SETS_MAX];
+    size_t n = 0;
+    struct sqlite_store *s = sqlite_store_lock(store);
+    dpot_status status = list_rounds(s, rounds, &n, error);
+    for (size_t i = 0; status == DPOT_OK && i < n; i++) {
+        struct id_cache_entry *entry = id_cache_get(&s->ids, rounds[i].hash, rounds[i].round);
+        status = sqlite_store_catch_up(s, entry, error);
+    }
+    sqlite_store_note_weight(s);
+    sqlite_store_unlock(s);
+    return status;
+}
+
+void sqlite_store_note_weight(struct sqlite_store *s)
+{
+    struct store_weight weight;
+    id_cache_measure(&s->ids, &weight.n_ids, &weight.n_id_bytes);
+    (void)pthread_mutex_lock(&s->weight_mutex);
+    s->weight = weight;
+    (void)pthread_mutex_unlock(&s->weight_mutex);
+}
+
+void sqlite_store_weigh(struct store *store, struct store_weight *weight)
+{
+    struct sqlite_store *s = (struct sqlite_store *)store;
+    (void)pthread_mutex_lock(&s->weight_mutex);
+    *weight = s->weight;
+    (void)pthread_mutex_unlock(&s->weight_mutex);
+}

@@ -1,0 +1,439 @@
+/* Ingest beside its ceiling: reports a second that are opened, checked, found new and durable, and how fast
+ * the seals alone of the same batches are opened by one core. Both in turns, so that what else the machine
+ * does hurts both alike; the best of each counts.
+ *
+ *     bench_ingest FOLDER [REPORTS [rooms|http]]     FOLDER on the disk that is meant
+ *
+ * A report is a vector of 36 small numbers: 60 bytes in a batch. "rooms" is ingest as the server's threads
+ * run it, two of them with 128 batches on their way each; "http" is the same through the HTTP server and
+ * keep-alive connections of the loopback, whose client shares the processors (its time is not in the
+ * server's microseconds). */
+#include "base/clock.h"
+#include "http/server.h"
+#include "turns.h"
+
+#include <math.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define DIM 36
+#define TURNS 3
+#define N_THREADS 2
+#define N_FLYING 128        /* batches of a thread on their way */
+#define N_CONNECTIONS 64    /* of the HTTP client */
+#define CEILING_BATCHES 500 /* that are opened again and again */
+
+static const char spec_text[] =
+    "{\"name\":\"bench\",\"domain\":{\"type\":\"l1_ball\",\"radius\":1,\"dim\":36},"
+    "\"mechanism\":{\"type\":\"laplace\",\"epsilon\":8},\"opens\":\"2020-01-01T00:00:00Z\","
+    "\"closes\":\"2100-01-01T00:00:00Z\"}";
+
+static struct seal_secret secret;
+static uint8_t sign_key[DPOT_SIGN_SECRET_LEN];
+
+/* Sealed batches of one size. */
+struct load {
+    size_t batch, n_batches;
+    struct dpot_buf *bodies; /* (n_batches) */
+};
+
+/* The rooms around one store. */
+struct rooms {
+    struct ingest ingest;
+    struct revision_record record;
+};
+
+static void open_rooms(struct rooms *rooms, const char *folder)
+{
+    char url[512];
+    struct dpot_error error = {{0}};
+    json_t *spec = NULL;
+    *rooms = (struct rooms){
+        .ingest = {.clock = dpot_clock_system(), .seal_secrets = &secret, .n_seal_secrets = 1}};
+    (void)snprintf(url, sizeof url, "sqlite:%s/bench.db", folder);
+    turn_require(store_open(url, &rooms->ingest.store, &error) == DPOT_OK, error.text);
+    turn_require(registry_new(rooms->ingest.store, sign_key, rooms->ingest.clock,
+                              &rooms->ingest.registry, &error) == DPOT_OK,
+                 error.text);
+    turn_require(json_parse(spec_text, sizeof spec_text - 1, &spec, &error) == DPOT_OK &&
+                     registry_create(rooms->ingest.registry, spec, &rooms->record, &error) ==
+                         DPOT_OK &&
+                     registry_open_campaign(rooms->ingest.registry, rooms->record.campaign_id,
+                                            &rooms->record, &error) == DPOT_OK,
+                 error.text);
+    json_decref(spec);
+    turn_require(tally_new(rooms->ingest.store, &rooms->ingest.tally, &error) == DPOT_OK,
+                 error.text);
+    const struct writer_config config = {.store = rooms->ingest.store,
+                                         .tally = rooms->ingest.tally,
+                                         .max_reports = 5000,
+                                         .max_delay_ms = 5};
+    turn_require(writer_open(&config, &rooms->ingest.writer, &error) == DPOT_OK, error.text);
+}
+
+static void close_rooms(struct rooms *rooms)
+{
+    writer_close(rooms->ingest.writer);
+    tally_free(rooms->ingest.tally);
+    registry_free(rooms->ingest.registry);
+    store_close(rooms->ingest.store);
+}
+
+static void remove_store(const char *folder)
+{
+    static const char *const tails[] = {"", "-wal", "-shm", "-lock"};
+    for (size_t i = 0; i < sizeof tails / sizeof tails[0]; i++) {
+        char path[512];
+        (void)snprintf(path, sizeof path, "%s/bench.db%s", folder, tails[i]);
+        (void)unlink(path);
+    }
+}
+
+/* ---- batches ---- */
+
+static void seal_batch(struct dpot_buf *body, const uint8_t *hash, size_t n)
+{
+    static struct dpot_report reports[DPOT_BATCH_REPORTS_MAX];
+    static int64_t values[DIM];
+    struct dpot_batch batch = {.n_reports = n, .reports = reports};
+    memcpy(batch.campaign_hash, hash, DPOT_HASH_LEN);
+    for (size_t j = 0; j < DIM; j++) {
+        values[j] = (int64_t)(j % 11) - 5;
+    }
+    for (size_t i = 0; i < n; i++) {
+        reports[i] = (struct dpot_report){.n_values = DIM, .values = values};
+        dpot_random_bytes(reports[i].id, sizeof reports[i].id);
+    }
+    dpot_buf_init(body, DPOT_BATCH_BYTES_MAX, NULL);
+    turn_require(dpot_wire_batch_seal(&batch, &secret.key, body) == DPOT_OK, "sealing failed");
+}
+
+static void load_make(struct load *load, const struct rooms *rooms, size_t batch, size_t n_reports)
+{
+    load->batch = batch;
+    load->n_batches = n_reports / batch;
+    load->bodies = turn_memory(load->n_batches, sizeof *load->bodies);
+    for (size_t i = 0; i < load->n_batches; i++) {
+        seal_batch(&load->bodies[i], rooms->record.hash, batch);
+    }
+}
+
+static void load_drop(struct load *load)
+{
+    for (size_t i = 0; i < load->n_batches; i++) {
+        dpot_buf_release(&load->bodies[i]);
+    }
+    free(load->bodies);
+}
+
+/* ---- the ceiling ---- */
+
+/* Reports a second whose seals one core opens; nothing else is done with them. */
+static double open_seals(const struct load *load)
+{
+    const size_t n = load->n_batches < CEILING_BATCHES ? load->n_batches : CEILING_BATCHES;
+    uint8_t *plain = turn_memory(DPOT_BATCH_BYTES_MAX, 1);
+    size_t n_opened = 0;
+    const struct turn began = turn_start();
+    struct turn spent = {0, 0};
+    while (spent.wall < 0.5) {
+        for (size_t i = 0; i < n; i++) {
+            const size_t head = 4 + DPOT_SEAL_KEY_ID_LEN;
+            turn_require(dpot_seal_open(plain, load->bodies[i].data + head,
+                                        load->bodies[i].len - head, secret.key.public_key,
+                                        secret.secret_key) == DPOT_OK,
+                         "a seal did not open");
+        }
+        n_opened += n;
+        spent = turn_since(began);
+    }
+    free(plain);
+    return (double)(n_opened * load->batch) / spent.wall;
+}
+
+/* ---- the rooms ---- */
+
+struct sender {
+    pthread_t thread;
+    const struct rooms *rooms;
+    const struct load *load;
+    size_t first, step;
+    sem_t room;
+};
+
+struct flight {
+    struct sender *sender;
+    struct ingest_call *call;
+};
+
+/* What came back, to be answered by the threads of the server. */
+static struct {
+    pthread_mutex_t mutex;
+    pthread_cond_t wake;
+    struct flight *flights;
+    size_t n_back, n_taken, n_all;
+} back = {.mutex = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
+
+static void come_back(void *ctx)
+{
+    (void)pthread_mutex_lock(&back.mutex);
+    back.flights[back.n_back++] = *(struct flight *)ctx;
+    (void)pthread_cond_signal(&back.wake);
+    (void)pthread_mutex_unlock(&back.mutex);
+}
+
+static bool take_one(struct flight *flight)
+{
+    (void)pthread_mutex_lock(&back.mutex);
+    while (back.n_taken == back.n_back && back.n_taken < back.n_all) {
+        (void)pthread_cond_wait(&back.wake, &back.mutex);
+    }
+    const bool is_taken = back.n_taken < back.n_all;
+    if (is_taken) {
+        *flight = back.flights[back.n_taken++];
+    }
+    (void)pthread_mutex_unlock(&back.mutex);
+    return is_taken;
+}
+
+static void *finish_all(void *ctx)
+{
+    struct flight flight;
+    struct dpot_buf receipt;
+    struct ingest_result result;
+    (void)ctx;
+    dpot_buf_init(&receipt, DPOT_BATCH_BYTES_MAX, NULL);
+    while (take_one(&flight)) {
+        dpot_buf_reset(&receipt);
+        ingest_finish(flight.call, &receipt, &result);
+        turn_require(result.verdict == INGEST_ACCEPTED, result.error.text);
+        (void)sem_post(&flight.sender->room);
+    }
+    dpot_buf_release(&receipt);
+    return NULL;
+}
+
+static void *send_all(void *ctx)
+{
+    struct sender *sender = ctx;
+    const struct load *load = sender->load;
+    struct flight *flights = turn_memory(load->n_batches, sizeof *flights);
+    for (size_t i = sender->first; i < load->n_batches; i += sender->step) {
+        struct ingest_result result;
+        (void)sem_wait(&sender->room);
+        flights[i].sender = sender;
+        flights[i].call = ingest_begin(&sender->rooms->ingest, sender->rooms->record.campaign_id,
+                                       load->bodies[i].data, load->bodies[i].len, &result);
+        turn_require(flights[i].call != NULL, result.error.text);
+        ingest_submit(flights[i].call, come_back, &flights[i]);
+    }
+    for (size_t i = 0; i < N_FLYING; i++) {
+        (void)sem_wait(&sender->room); /* everything is back */
+    }
+    free(flights);
+    return NULL;
+}
+
+static struct turn run_rooms(const struct rooms *rooms, const struct load *load)
+{
+    struct sender senders[N_THREADS];
+    pthread_t finisher;
+    back.flights = turn_memory(load->n_batches, sizeof *back.flights);
+    back.n_back = back.n_taken = 0;
+    back.n_all = load->n_batches;
+    const struct turn began = turn_start();
+    turn_require(pthread_create(&finisher, NULL, finish_all, NULL) == 0, "no thread");
+    for (size_t i = 0; i < N_THREADS; i++) {
+        senders[i] = (struct sender){.rooms = rooms, .load = load, .first = i, .step = N_THREADS};
+        (void)sem_init(&senders[i].room, 0, N_FLYING);
+        turn_require(pthread_create(&senders[i].thread, NULL, send_all, &senders[i]) == 0,
+                     "no thread");
+    }
+    for (size_t i = 0; i < N_THREADS; i++) {
+        (void)pthread_join(senders[i].thread, NULL);
+        (void)sem_destroy(&senders[i].room);
+    }
+    (void)pthread_join(finisher, NULL);
+    const struct turn spent = turn_since(began);
+    free(back.flights);
+    return spent;
+}
+
+/* ---- HTTP ---- */
+
+/* A connection that sends one batch after the other. */
+struct connection {
+    pthread_t thread;
+    const struct load *load;
+    const char *path;
+    unsigned port;
+    size_t first;
+};
+
+static void send_whole(int fd, const void *data, size_t len)
+{
+    for (size_t done = 0; done < len;) {
+        const ssize_t n = send(fd, (const char *)data + done, len - done, MSG_NOSIGNAL);
+        turn_require(n > 0, "the connection broke");
+        done += (size_t)n;
+    }
+}
+
+/* Reads one answer, whose body is shorter than the buffer. */
+static void take_answer(int fd)
+{
+    static _Thread_local char text[65536];
+    size_t len = 0, whole = SIZE_MAX;
+    while (len < whole) {
+        const ssize_t n = recv(fd, text + len, sizeof text - 1 - len, 0);
+        turn_require(n > 0, "the connection broke");
+        len += (size_t)n;
+        text[len] = '\0';
+        const char *body = strstr(text, "\r\n\r\n"), *length = strstr(text, "Content-Length: ");
+        if (whole == SIZE_MAX && body && length) {
+            whole = (size_t)(body + 4 - text) + strtoul(length + 16, NULL, 10);
+        }
+    }
+    turn_require(strncmp(text, "HTTP/1.1 202", 12) == 0, text);
+}
+
+static void *run_connection(void *ctx)
+{
+    const struct connection *c = ctx;
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    address.sin_port = htons((uint16_t)c->port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    const int yes = 1;
+    turn_require(connect(fd, (const struct sockaddr *)&address, sizeof address) == 0 &&
+                     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes) == 0,
+                 "no server");
+    for (size_t i = c->first; i < c->load->n_batches; i += N_CONNECTIONS) {
+        char head[256];
+        const int n = snprintf(head, sizeof head,
+                               "POST %s HTTP/1.1\r\nHost: bench\r\nContent-Length: %zu\r\n\r\n",
+                               c->path, c->load->bodies[i].len);
+        send_whole(fd, head, (size_t)n);
+        send_whole(fd, c->load->bodies[i].data, c->load->bodies[i].len);
+        take_answer(fd);
+    }
+    (void)close(fd);
+    return NULL;
+}
+
+static void send_by_http(const struct load *load, const char *path, unsigned port)
+{
+    static struct connection connections[N_CONNECTIONS];
+    for (size_t i = 0; i < N_CONNECTIONS; i++) {
+        connections[i] = (struct connection){.load = load, .path = path, .port = port, .first = i};
+        turn_require(
+            pthread_create(&connections[i].thread, NULL, run_connection, &connections[i]) == 0,
+            "no thread");
+    }
+    for (size_t i = 0; i < N_CONNECTIONS; i++) {
+        (void)pthread_join(connections[i].thread, NULL);
+    }
+}
+
+/* The client is a process of its own, so that the server's time is the server's. */
+static struct turn run_http(const struct rooms *rooms, const struct load *load)
+{
+    const struct log quiet = {.level = LOG_LEVEL_ERROR, .clock = dpot_clock_system()};
+    struct http_app app = {.store = rooms->ingest.store,
+                           .registry = rooms->ingest.registry,
+                           .ingest = &rooms->ingest,
+                           .body_max = DPOT_BATCH_BYTES_MAX};
+    const struct server_config config = {.listen = "127.0.0.1:0",
+                                         .threads = N_THREADS,
+                                         .max_connections = 1024,
+                                         .request_timeout_s = 60,
+                                         .max_body_memory = (size_t)256 << 20,
+                                         .app = &app,
+                                         .log = &quiet};
+    struct server *server = NULL;
+    struct dpot_error error = {{0}};
+    char hex[2 * DPOT_CAMPAIGN_ID_LEN + 1], path[128];
+    dpot_hex_encode(hex, rooms->record.campaign_id, DPOT_CAMPAIGN_ID_LEN);
+    (void)snprintf(path, sizeof path, "/v1/campaigns/%s/reports", hex);
+    turn_require(server_open(&config, &server, &error) == DPOT_OK, error.text);
+    const unsigned port = (unsigned)strtoul(strrchr(server_url(server), ':') + 1, NULL, 10);
+    const struct turn began = turn_start();
+    const pid_t client = fork();
+    if (client == 0) {
+        send_by_http(load, path, port);
+        _exit(0);
+    }
+    int state = 0;
+    turn_require(waitpid(client, &state, 0) == client && state == 0, "the client failed");
+    const struct turn spent = turn_since(began);
+    server_close(server, 1000);
+    return spent;
+}
+
+/* ---- in turns ---- */
+
+typedef struct turn (*run_fn)(const struct rooms *rooms, const struct load *load);
+
+static void compare(const char *name, run_fn run, const char *folder, size_t batch,
+                    size_t n_reports)
+{
+    double ceiling = 0, rate = 0, cpu_us = 0;
+    size_t body_len = 0;
+    for (int turn = 0; turn < TURNS; turn++) {
+        struct rooms rooms;
+        struct load load;
+        remove_store(folder);
+        open_rooms(&rooms, folder);
+        load_make(&load, &rooms, batch, n_reports);
+        body_len = load.bodies[0].len;
+        ceiling = fmax(ceiling, open_seals(&load));
+        const struct turn spent = run(&rooms, &load);
+        const double n = (double)(load.n_batches * batch);
+        if (n / spent.wall > rate) {
+            rate = n / spent.wall;
+            cpu_us = 1e6 * spent.cpu / n;
+        }
+        ceiling = fmax(ceiling, open_seals(&load));
+        load_drop(&load);
+        close_rooms(&rooms);
+    }
+    (void)printf("%-6s %4zu a batch (%5zu bytes)  %9.0f reports/s  seals alone %9.0f/s  "
+                 "ratio %5.1f %%  cpu %6.2f us/report\n",
+                 name, batch, body_len, rate, ceiling, 100 * rate / ceiling, cpu_us);
+    (void)fflush(stdout);
+    remove_store(folder);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        size_t batch, share;
+    } sizes[] = {{100, 1}, {10, 4}, {1, 16}};
+    const char *folder = argc > 1 ? argv[1] : ".";
+    const size_t n_reports = argc > 2 ? strtoul(argv[2], NULL, 10) : 320000;
+    const char *only = argc > 3 ? argv[3] : ""; /* a word of the case's name */
+    uint8_t public_key[DPOT_SIGN_PUBLIC_LEN];
+    turn_require(dpot_init() == DPOT_OK, "the library did not start");
+    dpot_sign_keypair(public_key, sign_key);
+    dpot_seal_keypair(secret.key.public_key, secret.secret_key);
+    dpot_seal_key_id(secret.key.public_key, secret.key.id);
+    secret.key.not_after_ms = INT64_MAX;
+    for (size_t i = 0; i < 2 * (sizeof sizes / sizeof sizes[0]); i++) {
+        const size_t batch = sizes[i / 2].batch;
+        const bool is_http = i % 2 == 1;
+        if (strstr(is_http ? "http" : "rooms", only)) {
+            compare(is_http ? "http" : "rooms", is_http ? run_http : run_rooms, folder, batch,
+                    n_reports / sizes[i / 2].share);
+        }
+    }
+    return 0;
+}
