@@ -30,6 +30,7 @@ static const struct command *const commands[] = {
     &command_account_shuffle,
     &command_central_coreset,
     &command_central_ot_cost,
+    &command_central_transport_map,
     &command_convert,
     &command_plot_heatmap,
     &command_plot_points,
