@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#define ANNEAL_BELOW 1e-3 /* of the data's variance: a smaller lambda is reached from a large one */
+
 /* ---- exact plans ---- */
 
 /* Squared distances from the present points to those of the group; rows are n apart. */
@@ -85,6 +87,8 @@ static dpot_status make_engine(struct barycenter_group *group)
         .max_iterations = s->options->inner_iterations,
         .precision = s->options->precision,
         .relax = s->options->inner_tol > 0.0,
+        .anneal = s->options->inner_tol > 0.0 &&
+                  s->options->lambda < ANNEAL_BELOW * s->spread * s->spread,
         .team = s->n_groups == 1 ? s->options->team : NULL,
     };
     group->engine_cost = (struct entropic_cost){
