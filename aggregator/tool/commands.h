@@ -8,6 +8,7 @@
 extern const struct command command_project;
 extern const struct command command_base_measure;
 extern const struct command command_ot;
+extern const struct command command_barycenter;
 extern const struct command command_deconvolve;
 extern const struct command command_estimate;
 extern const struct command command_generator_train;
@@ -31,6 +32,7 @@ extern const struct command command_convert;
 /* A trusted curator's jobs. */
 extern const struct command command_central_coreset;
 extern const struct command command_central_ot_cost;
+extern const struct command command_central_transport_map;
 
 /* Simulation. */
 extern const struct command command_simulate;

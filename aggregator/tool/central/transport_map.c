@@ -1,0 +1,296 @@
+/* dpot central transport-map: which of many public maps carries one private sample to another. */
+#include "base/alloc.h"
+#include "central/coreset.h"
+#include "central/permute_and_flip.h"
+#include "tool/central/potentials.h"
+#include "tool/central/region.h"
+#include "tool/central/statement.h"
+#include "tool/commands.h"
+#include "tool/load.h"
+#include "tool/options.h"
+#include "tool/side_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MECHANISM "permute-and-flip"
+
+static const struct option options[] = {
+    {"x", "F", "private records (n, d), one a row"},
+    {"y", "F", "private records (m, d), one a row"},
+    {"domain", "SPEC", "the public box of both, as JSON or a file with it"},
+    {"grid", "RxC", "its public grid, one size a coordinate, at most 65536 cells"},
+    POTENTIALS_OPTIONS,
+    STATEMENT_OPTIONS("replace-one (default: of one file) or replace-pair (one of each)"),
+    {"out", "F", "the map: rows of a cell centre and where it goes (cells, 2 d)"},
+    {"potential-out", "F", "the potential whose gradient it is (cells,)"},
+    {NULL, NULL, NULL},
+};
+
+struct map_job {
+    struct run *run;
+    const char *out_path, *potential_path;
+    struct statement statement;
+    struct array x, y, potentials;
+    struct region region;
+    struct semidual_grid grid;
+    struct semidual semidual;
+    struct exact_draw draw;
+    size_t choice;
+};
+
+/* ---- options and inputs ---- */
+
+static dpot_status read_grid(struct map_job *job)
+{
+    const char *text = NULL, *next = NULL;
+    size_t size = 1;
+    bool is_sound = true;
+    const dpot_status status = option_require(job->run, "grid", "its sizes, as in 64x64", &text);
+    next = text;
+    while (status == DPOT_OK && is_sound && next && job->grid.dim < SEMIDUAL_DIM_MAX) {
+        char *end = NULL;
+        const unsigned long side = *next >= '0' && *next <= '9' ? strtoul(next, &end, 10) : 0;
+        is_sound = side >= 1 && side <= SEMIDUAL_CELLS_MAX / size && (*end == 'x' || *end == '\0');
+        job->grid.shape[job->grid.dim++] = (size_t)side;
+        size *= is_sound ? (size_t)side : 1;
+        next = is_sound && *end == 'x' ? end + 1 : NULL;
+    }
+    if (status == DPOT_OK && (!is_sound || next)) {
+        return RUN_USAGE(job->run,
+                         "--grid is %.40s: give the cells of each of 1 to %d coordinates, such as "
+                         "64x64, at most %d in all",
+                         text, SEMIDUAL_DIM_MAX, SEMIDUAL_CELLS_MAX);
+    }
+    return status;
+}
+
+static dpot_status read_options(struct map_job *job)
+{
+    struct run *run = job->run;
+    const char *path = NULL;
+    dpot_status status = statement_read(run, ADJACENCY_REPLACE_PAIR, &job->statement);
+    if (status == DPOT_OK) {
+        status = option_require(run, "x", "a file of records", &path);
+    }
+    if (status == DPOT_OK) {
+        status = option_require(run, "y", "a file of records", &path);
+    }
+    if (status == DPOT_OK) {
+        status = read_grid(job);
+    }
+    if (status == DPOT_OK) {
+        status = potentials_check(run);
+    }
+    if (status == DPOT_OK) {
+        status = option_require(run, "out", "a file for the map", &job->out_path);
+    }
+    if (status == DPOT_OK) {
+        status = option_array_output(run, "out", &job->out_path);
+    }
+    return status == DPOT_OK ? option_array_output(run, "potential-out", &job->potential_path)
+                             : status;
+}
+
+static dpot_status load_records(struct map_job *job)
+{
+    struct run *run = job->run;
+    dpot_status status = load_finite(run, "x", &job->x);
+    if (status == DPOT_OK) {
+        status = load_finite(run, "y", &job->y);
+    }
+    if (status == DPOT_OK && (job->x.n_cols != job->grid.dim || job->y.n_cols != job->grid.dim)) {
+        status = dpot_error_set(&run->error, DPOT_ERR_SHAPE,
+                                "--x has %zu coordinate%s, --y has %zu and --grid %zu: they must "
+                                "agree",
+                                job->x.n_cols, DPOT_S(job->x.n_cols), job->y.n_cols, job->grid.dim);
+    }
+    if (status == DPOT_OK && (job->x.n_rows == 0 || job->y.n_rows == 0)) {
+        status = dpot_error_set(&run->error, DPOT_ERR_SHAPE,
+                                "there are no records: give at least "
+                                "one in each file");
+    }
+    return status == DPOT_OK ? region_load_box(run, job->grid.dim, "x", &job->region) : status;
+}
+
+static dpot_status load_public(struct map_job *job)
+{
+    job->grid.lo = job->region.lo;
+    job->grid.hi = job->region.hi;
+    dpot_status status = potentials_load(job->run, &job->grid, &job->potentials);
+    if (status == DPOT_OK) {
+        status = semidual_init(&job->semidual, &job->grid, job->potentials.values,
+                               job->potentials.n_rows, job->x.n_rows, job->y.n_rows,
+                               job->statement.adjacency, &job->run->error);
+    }
+    return status;
+}
+
+/* ---- the choice ---- */
+
+static void count_cells(const struct semidual_grid *grid, const struct array *records,
+                        int64_t *counts)
+{
+    for (size_t i = 0; i < records->n_rows; i++) {
+        counts[semidual_grid_cell(grid, records->values + i * grid->dim)]++;
+    }
+}
+
+static uint64_t epsilon_q20(const struct map_job *job)
+{
+    return (uint64_t)(job->statement.epsilon * (double)CHOICE_EPSILON_ONE);
+}
+
+static dpot_status choose(struct map_job *job)
+{
+    const size_t n = job->semidual.n_candidates, n_cells = job->semidual.n_cells;
+    int64_t *counts = dpot_alloc_array(NULL, 2 * n_cells, sizeof *counts);
+    int64_t *scores = dpot_alloc_array(NULL, n, sizeof *scores);
+    size_t *order = dpot_alloc_array(NULL, n, sizeof *order);
+    const dpot_status status = counts && scores && order ? DPOT_OK : DPOT_ERR_MEMORY;
+    if (status == DPOT_OK) {
+        count_cells(&job->grid, &job->x, counts);
+        count_cells(&job->grid, &job->y, counts + n_cells);
+        semidual_scores(&job->semidual, counts, counts + n_cells, scores);
+        job->choice = permute_and_flip(scores, n, job->semidual.sensitivity, epsilon_q20(job),
+                                       &job->draw, order);
+    }
+    dpot_free_secret(NULL, counts, 2 * n_cells, sizeof *counts);
+    dpot_free_secret(NULL, scores, n, sizeof *scores);
+    dpot_free_secret(NULL, order, n, sizeof *order);
+    return status;
+}
+
+/* Private: for the curator's eyes. */
+static void tell_outside(const struct map_job *job)
+{
+    const struct partition box = {
+        .dim = job->grid.dim, .depth = 1, .lo = job->region.lo, .hi = job->region.hi};
+    const int64_t n_outside = coreset_n_outside(&box, job->x.values, NULL, job->x.n_rows) +
+                              coreset_n_outside(&box, job->y.values, NULL, job->y.n_rows);
+    if (n_outside > 0) {
+        run_warn(job->run,
+                 "%lld record%s outside of --domain count%s at its nearest face (this number is "
+                 "private: it is not in the output, and should not be published)",
+                 (long long)n_outside, DPOT_S(n_outside), n_outside == 1 ? "s" : "");
+    }
+}
+
+/* ---- outputs ---- */
+
+static dpot_status write_map(struct map_job *job, const double *potential)
+{
+    const size_t dim = job->grid.dim, n_cells = job->semidual.n_cells;
+    struct array map;
+    double *gradient = dpot_alloc_array(NULL, n_cells * dim, sizeof *gradient);
+    dpot_status status = array_init(&map, n_cells, 2 * dim, false);
+    if (status == DPOT_OK && !gradient) {
+        status = DPOT_ERR_MEMORY;
+    }
+    if (status == DPOT_OK) {
+        semidual_gradient(&job->grid, potential, gradient);
+        for (size_t c = 0; c < n_cells; c++) {
+            semidual_grid_point(&job->grid, c, map.values + 2 * dim * c);
+            memcpy(map.values + 2 * dim * c + dim, gradient + dim * c, dim * sizeof *gradient);
+        }
+        status = array_write(job->out_path, &map, ARRAY_F8, &job->run->error);
+    }
+    dpot_free_array(NULL, gradient, n_cells * dim, sizeof *gradient);
+    array_release(&map);
+    return status;
+}
+
+static dpot_status write_potential(struct map_job *job, const double *potential)
+{
+    struct array array;
+    if (!job->potential_path) {
+        return DPOT_OK;
+    }
+    dpot_status status = array_init(&array, job->semidual.n_cells, 1, true);
+    if (status == DPOT_OK) {
+        memcpy(array.values, potential, array.n_rows * sizeof *potential);
+        status = array_write(job->potential_path, &array, ARRAY_F8, &job->run->error);
+    }
+    array_release(&array);
+    return status;
+}
+
+static dpot_status write_outputs(struct map_job *job)
+{
+    struct run *run = job->run;
+    const double *potential = job->potentials.values + job->choice * job->semidual.n_cells;
+    dpot_status status = write_map(job, potential);
+    if (status == DPOT_OK) {
+        status = write_potential(job, potential);
+    }
+    if (status != DPOT_OK) {
+        return status;
+    }
+    run_put_integer(run, "candidate", job->choice);
+    run_put_integer(run, "candidates", job->semidual.n_candidates);
+    statement_put(run, &job->statement, MECHANISM,
+                  (double)epsilon_q20(job) / (double)CHOICE_EPSILON_ONE, job->x.n_rows);
+    run_put_integer(run, "n_x", job->x.n_rows);
+    run_put_integer(run, "n_y", job->y.n_rows);
+    run_put_integer(run, "dim", job->grid.dim);
+    run_put_integer(run, "cells", job->semidual.n_cells);
+    run_put_number(run, "sensitivity", (double)job->semidual.sensitivity / job->semidual.unit);
+    return side_file_write(job->out_path, run->result, &run->error);
+}
+
+/* ---- the run ---- */
+
+static dpot_status run_transport_map(struct run *run)
+{
+    struct map_job job = {.run = run};
+    dpot_status status = read_options(&job);
+    if (status == DPOT_OK && epsilon_q20(&job) == 0) {
+        status = dpot_error_set(&run->error, DPOT_ERR_RANGE,
+                                "--epsilon is %g: choose at least 2^-20", job.statement.epsilon);
+    }
+    if (status == DPOT_OK) {
+        exact_draw_init(&job.draw, statement_source(run, &job.statement));
+        status = load_records(&job);
+    }
+    if (status == DPOT_OK) {
+        status = load_public(&job);
+    }
+    if (status == DPOT_OK) {
+        tell_outside(&job);
+        status = choose(&job);
+    }
+    if (status == DPOT_OK) {
+        status = write_outputs(&job);
+    }
+    exact_draw_release(&job.draw);
+    semidual_release(&job.semidual);
+    array_release(&job.potentials);
+    region_release(&job.region);
+    array_release(&job.x);
+    array_release(&job.y);
+    return status;
+}
+
+const struct command command_central_transport_map = {
+    .name = "central transport-map",
+    .summary = "which public map carries one file of raw records to another (pure epsilon-DP)",
+    .details =
+        "The map is the gradient of one of many public potentials f: the one with the least mean "
+        "of\n"
+        "f over --x plus mean of its conjugate over --y, chosen by permute-and-flip, which adds "
+        "what\n"
+        "noise the choice needs. Candidates must not come from the data: a file, or --family N "
+        "maps\n"
+        "that attract to one place and repel from another, drawn by the public --family-seed. The\n"
+        "first of a family is the identity.\n"
+        "Keys: candidate (its row, counted from 0), candidates, mechanism, epsilon, "
+        "epsilon_spent,\n"
+        "delta, adjacency, guarantee, is_simulation, n_x, n_y, dim, cells, sensitivity (of the\n"
+        "objective); F.json beside the output holds them too. What a run says on stderr, and how\n"
+        "long it takes, is for the curator's eyes.",
+    .example =
+        "dpot central transport-map --x real.csv --y noisy.csv --grid 32x32 --family 100 \\\n"
+        "      --domain '{\"type\":\"box\",\"lo\":[-2,-2],\"hi\":[2,2]}' --epsilon 1 --out map.csv",
+    .options = options,
+    .run = run_transport_map,
+};
