@@ -34,10 +34,9 @@ static dpot_status complete(const struct dpot_campaign *campaign, const json_t *
 static uint64_t bytes_of(const struct snapshot *snapshot)
 {
     const struct dpot_campaign *campaign = snapshot->campaign;
-    const uint64_t n_numbers =
-        dpot_mechanism_is_vector(campaign->mechanism)
-            ? 2 * snapshot->n_accepted * campaign->vector.dim
-            : (uint64_t)campaign->domain.size * campaign->output.size;
+    const uint64_t n_numbers = dpot_mechanism_is_vector(campaign->mechanism)
+                                   ? 2 * snapshot->n_accepted * campaign->vector.dim
+                                   : (uint64_t)campaign->domain.size * campaign->output.size;
     return n_numbers * sizeof(double);
 }
 
@@ -49,10 +48,11 @@ static dpot_status check(const struct job_input *input, struct dpot_error *error
     dpot_status status =
         pooled_settings_read(input->parameters, snapshot->campaign, &settings, error);
     if (status == DPOT_OK && bytes_of(snapshot) > most) {
-        status = dpot_error_set(error, DPOT_ERR_TOO_LARGE,
-                                "the barycenter would hold %.2f GiB and a job may have %.2f: raise "
-                                "limits.job_memory_bytes, or export the pool and run dpot barycenter --pool elsewhere",
-                                (double)bytes_of(snapshot) / 0x1p30, (double)most / 0x1p30);
+        status = dpot_error_set(
+            error, DPOT_ERR_TOO_LARGE,
+            "the barycenter would hold %.2f GiB and a job may have %.2f: raise "
+            "limits.job_memory_bytes, or export the pool and run dpot barycenter --pool elsewhere",
+            (double)bytes_of(snapshot) / 0x1p30, (double)most / 0x1p30);
     }
     return status;
 }
@@ -108,7 +108,8 @@ static dpot_status open_decoder(struct reading *reading)
     }
     reading->n_columns = decoder_n_columns(reading->decoder);
     reading->row = dpot_alloc_array(NULL, reading->n_columns, sizeof *reading->row);
-    return reading->row ? DPOT_OK : dpot_error_set(reading->error, DPOT_ERR_MEMORY, "out of memory");
+    return reading->row ? DPOT_OK
+                        : dpot_error_set(reading->error, DPOT_ERR_MEMORY, "out of memory");
 }
 
 static dpot_status read_pool(const struct job_input *input, struct group_reports *reports,
@@ -117,7 +118,8 @@ static dpot_status read_pool(const struct job_input *input, struct group_reports
     const struct snapshot *snapshot = input->snapshot;
     struct reading reading = {.input = input, .reports = reports, .error = error};
     artifact->has_pool = true;
-    dpot_status status = group_reports_init(snapshot->campaign, snapshot->n_accepted, reports, error);
+    dpot_status status =
+        group_reports_init(snapshot->campaign, snapshot->n_accepted, reports, error);
     if (status == DPOT_OK) {
         status = open_decoder(&reading);
     }
@@ -140,9 +142,10 @@ static dpot_status put_values(const struct clean_groups *groups,
     const size_t dim = groups->dim, m = barycenter->support_size;
     const size_t n_rows = groups->n_groups * groups->n_points;
     if (n_rows > (DPOT_ARTIFACT_VALUES_MAX - m * (dim + 1)) / (dim + 1)) {
-        return dpot_error_set(error, DPOT_ERR_TOO_LARGE,
-                              "%zu groups of %zu points do not fit an artifact: use fewer cells or atoms",
-                              groups->n_groups, groups->n_points);
+        return dpot_error_set(
+            error, DPOT_ERR_TOO_LARGE,
+            "%zu groups of %zu points do not fit an artifact: use fewer cells or atoms",
+            groups->n_groups, groups->n_points);
     }
     artifact->values =
         dpot_alloc_array(artifact->allocator, (m + n_rows) * (dim + 1), sizeof *artifact->values);
@@ -245,8 +248,8 @@ static dpot_status run(const struct job_input *input, struct dpot_artifact *arti
         status = read_pool(input, &reports, artifact, error);
     }
     if (status == DPOT_OK && !must_end(input)) {
-        status = group_reports_check_ready(
-            &reports, settings.least, settings.n_weights > 0 ? settings.weights : NULL, error);
+        status = group_reports_check_ready(&reports, settings.least,
+                                           settings.n_weights > 0 ? settings.weights : NULL, error);
     }
     if (status == DPOT_OK && !must_end(input)) {
         status = team_new(input->limits.n_threads ? input->limits.n_threads : 1, &team);

@@ -17,22 +17,25 @@ static dpot_status check_vector(const struct dpot_campaign *campaign,
                                 const struct clean_options *options, struct dpot_error *error)
 {
     if (campaign->vector.transform.id != DPOT_TRANSFORM_NONE) {
-        return dpot_error_set(error, DPOT_ERR_SHAPE,
-                              "the campaign's reports are coefficients of a transform: barycenters are made of "
-                              "data as they are, choose a campaign without one");
+        return dpot_error_set(
+            error, DPOT_ERR_SHAPE,
+            "the campaign's reports are coefficients of a transform: barycenters are made of "
+            "data as they are, choose a campaign without one");
     }
     if (options->cells[0] > 0 && campaign->vector.dim > CLEAN_GRID_DIM_MAX) {
-        return dpot_error_set(error, DPOT_ERR_RANGE,
-                              "a grid over %u coordinates is too large: it has at most %d, use atoms",
-                              (unsigned)campaign->vector.dim, CLEAN_GRID_DIM_MAX);
+        return dpot_error_set(
+            error, DPOT_ERR_RANGE,
+            "a grid over %u coordinates is too large: it has at most %d, use atoms",
+            (unsigned)campaign->vector.dim, CLEAN_GRID_DIM_MAX);
     }
     uint64_t size = 1;
     for (uint32_t j = 0; options->cells[0] > 0 && j < campaign->vector.dim; j++) {
         size *= options->cells[j] <= CLEAN_POINTS_MAX ? options->cells[j] : CLEAN_POINTS_MAX + 1;
         if (size == 0 || size > CLEAN_POINTS_MAX) {
-            return dpot_error_set(error, DPOT_ERR_RANGE,
-                                  "cells: give one number for each of the %u coordinates, at most %d in all",
-                                  (unsigned)campaign->vector.dim, CLEAN_POINTS_MAX);
+            return dpot_error_set(
+                error, DPOT_ERR_RANGE,
+                "cells: give one number for each of the %u coordinates, at most %d in all",
+                (unsigned)campaign->vector.dim, CLEAN_POINTS_MAX);
         }
     }
     return DPOT_OK;
@@ -42,25 +45,29 @@ dpot_status clean_groups_check(const struct dpot_campaign *campaign,
                                const struct clean_options *options, struct dpot_error *error)
 {
     if (campaign->n_groups == 0) {
-        return dpot_error_set(error, DPOT_ERR_RANGE,
-                              "the campaign \"%s\" has no groups, and a barycenter is that of several: "
-                              "name them in \"groups\" of the SPEC, before devices report",
-                              campaign->name);
+        return dpot_error_set(
+            error, DPOT_ERR_RANGE,
+            "the campaign \"%s\" has no groups, and a barycenter is that of several: "
+            "name them in \"groups\" of the SPEC, before devices report",
+            campaign->name);
     }
     if (dpot_mechanism_is_vector(campaign->mechanism)) {
         return check_vector(campaign, options, error);
     }
     if (options->cells[0] > 0 || options->atoms > 0) {
-        return dpot_error_set(error, DPOT_ERR_RANGE,
-                              "cells and atoms are for vectors: the points of this campaign are its domain's");
+        return dpot_error_set(
+            error, DPOT_ERR_RANGE,
+            "cells and atoms are for vectors: the points of this campaign are its domain's");
     }
     if (campaign->metric.id == DPOT_METRIC_RING) {
-        return dpot_error_set(error, DPOT_ERR_RANGE,
-                              "the campaign's points are positions on a ring, which have no mean: a barycenter is "
-                              "that of points whose coordinates can be averaged");
+        return dpot_error_set(
+            error, DPOT_ERR_RANGE,
+            "the campaign's points are positions on a ring, which have no mean: a barycenter is "
+            "that of points whose coordinates can be averaged");
     }
     if (campaign->domain.size > CLEAN_POINTS_MAX) {
-        return dpot_error_set(error, DPOT_ERR_TOO_LARGE, "the domain has %u points: at most %d are averaged",
+        return dpot_error_set(error, DPOT_ERR_TOO_LARGE,
+                              "the domain has %u points: at most %d are averaged",
                               (unsigned)campaign->domain.size, CLEAN_POINTS_MAX);
     }
     return channel_check(campaign, error);
@@ -117,8 +124,8 @@ static dpot_status allocate(struct cleaning *c, size_t n_points, size_t dim, boo
     groups->sets = dpot_alloc_array(NULL, k, sizeof *groups->sets);
     groups->free = dpot_alloc_array(NULL, n_points * dim, sizeof(double));
     if (!groups->points || !groups->weights || !groups->group || !groups->sets || !groups->free) {
-        return dpot_error_set(c->error, DPOT_ERR_MEMORY, "out of memory for %zu groups of %zu points", k,
-                              n_points);
+        return dpot_error_set(c->error, DPOT_ERR_MEMORY,
+                              "out of memory for %zu groups of %zu points", k, n_points);
     }
     for (size_t g = 0; g < k; g++) {
         groups->group[g].n = c->reports->n_of[g];
@@ -224,8 +231,9 @@ static dpot_status prepare_vector(struct cleaning *c)
     }
     const size_t n_points = deconvolve_grid(&c->domain, dim, shape, NULL);
     if (n_points == 0) {
-        return dpot_error_set(c->error, DPOT_ERR_RANGE,
-                              "no cell of the grid has its centre inside the domain: give more cells");
+        return dpot_error_set(
+            c->error, DPOT_ERR_RANGE,
+            "no cell of the grid has its centre inside the domain: give more cells");
     }
     status = allocate(c, n_points, dim, true);
     if (status == DPOT_OK) {
@@ -268,8 +276,8 @@ static dpot_status clean_vector(struct cleaning *c, size_t g, const struct solve
             memcpy(groups->points + g * n_points * groups->dim, result.support,
                    n_points * groups->dim * sizeof(double));
         }
-        groups->group[g] = (struct clean_group){c->reports->n_of[g], result.log_likelihood, result.gain,
-                                                result.iterations, result.outcome};
+        groups->group[g] = (struct clean_group){c->reports->n_of[g], result.log_likelihood,
+                                                result.gain, result.iterations, result.outcome};
     }
     deconvolve_free(solver);
     return status;
@@ -301,7 +309,8 @@ static dpot_status clean_all(struct cleaning *c)
     return status;
 }
 
-dpot_status clean_groups_run(const struct group_reports *reports, const struct clean_options *options,
+dpot_status clean_groups_run(const struct group_reports *reports,
+                             const struct clean_options *options,
                              const struct solve_control *control, struct clean_groups *groups,
                              struct dpot_error *error)
 {
@@ -330,7 +339,8 @@ dpot_status clean_groups_run(const struct group_reports *reports, const struct c
 void clean_groups_release(struct clean_groups *groups)
 {
     const size_t k = groups->n_groups, n = groups->n_points;
-    dpot_free_array(NULL, groups->points, (groups->is_shared ? 1 : k) * n * groups->dim, sizeof(double));
+    dpot_free_array(NULL, groups->points, (groups->is_shared ? 1 : k) * n * groups->dim,
+                    sizeof(double));
     dpot_free_array(NULL, groups->weights, k * n, sizeof(double));
     dpot_free_array(NULL, groups->group, k, sizeof *groups->group);
     dpot_free_array(NULL, groups->sets, k, sizeof *groups->sets);

@@ -20,12 +20,13 @@
 #define CLEAN_ATOMS_DEFAULT 256
 
 struct clean_options {
-    double tol;            /* nats a step; negative: CHANNEL_EM_TOL, or DECONVOLVE_TOL for vectors */
+    double tol; /* nats a step; negative: CHANNEL_EM_TOL, or DECONVOLVE_TOL for vectors */
     size_t max_iterations; /* of one group; 0: 5000 */
-    uint32_t cells[CLEAN_GRID_DIM_MAX]; /* vectors: of the grid; [0] is 0: chosen by the dimension */
-    size_t atoms;                       /* vectors: points that move instead of a grid; 0: a grid */
-    uint64_t seed;                      /* of where they start */
-    struct team *team;                  /* borrowed; NULL: one thread */
+    uint32_t
+        cells[CLEAN_GRID_DIM_MAX]; /* vectors: of the grid; [0] is 0: chosen by the dimension */
+    size_t atoms;                  /* vectors: points that move instead of a grid; 0: a grid */
+    uint64_t seed;                 /* of where they start */
+    struct team *team;             /* borrowed; NULL: one thread */
 };
 
 struct clean_group {
@@ -37,13 +38,13 @@ struct clean_group {
 
 struct clean_groups {
     size_t n_groups, dim;
-    size_t n_points;  /* of one group */
-    bool is_shared;   /* all have the same points */
-    double *points;   /* (n_points, dim), or (n_groups, n_points, dim); owned */
-    double *weights;  /* (n_groups, n_points) rows of sum 1; owned */
+    size_t n_points;           /* of one group */
+    bool is_shared;            /* all have the same points */
+    double *points;            /* (n_points, dim), or (n_groups, n_points, dim); owned */
+    double *weights;           /* (n_groups, n_points) rows of sum 1; owned */
     struct clean_group *group; /* (n_groups) owned */
     struct point_set *sets;    /* (n_groups) owned, they borrow the points */
-    double *free;              /* (n_points, dim) the same without a look at any report, equal weights; owned */
+    double *free; /* (n_points, dim) the same without a look at any report, equal weights; owned */
 };
 
 /* Can this campaign have it? Looks at no report. DPOT_ERR_RANGE: no groups, a ring, whose positions have no mean;
@@ -57,7 +58,8 @@ DPOT_WARN_UNUSED dpot_status clean_groups_check(const struct dpot_campaign *camp
 DPOT_WARN_UNUSED dpot_status clean_groups_run(const struct group_reports *reports,
                                               const struct clean_options *options,
                                               const struct solve_control *control,
-                                              struct clean_groups *groups, struct dpot_error *error);
+                                              struct clean_groups *groups,
+                                              struct dpot_error *error);
 
 /* A zeroed one is allowed. */
 void clean_groups_release(struct clean_groups *groups);

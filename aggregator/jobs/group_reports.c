@@ -6,7 +6,8 @@
 
 #define ROWS_MAX ((uint64_t)1 << 28) /* numbers of a pool of vectors: 2 GiB */
 
-static dpot_status allocate(struct group_reports *reports, uint64_t n_most, struct dpot_error *error)
+static dpot_status allocate(struct group_reports *reports, uint64_t n_most,
+                            struct dpot_error *error)
 {
     const struct dpot_campaign *campaign = reports->campaign;
     reports->n_of = dpot_alloc_array(NULL, reports->n_groups, sizeof *reports->n_of);
@@ -20,7 +21,8 @@ static dpot_status allocate(struct group_reports *reports, uint64_t n_most, stru
     if (n_most > ROWS_MAX / reports->dim) {
         return dpot_error_set(error, DPOT_ERR_TOO_LARGE,
                               "the pool has %llu x %zu numbers: at most %llu are held at once",
-                              (unsigned long long)n_most, reports->dim, (unsigned long long)ROWS_MAX);
+                              (unsigned long long)n_most, reports->dim,
+                              (unsigned long long)ROWS_MAX);
     }
     reports->n_most = (size_t)n_most;
     reports->rows = dpot_alloc_array(NULL, reports->n_most * reports->dim, sizeof(double));
@@ -33,14 +35,16 @@ dpot_status group_reports_init(const struct dpot_campaign *campaign, uint64_t n_
 {
     *reports = (struct group_reports){.campaign = campaign, .n_groups = campaign->n_groups};
     if (campaign->n_groups == 0) {
-        return dpot_error_set(error, DPOT_ERR_RANGE,
-                              "the campaign \"%s\" has no groups, and a barycenter is that of several: "
-                              "name them in \"groups\" of the SPEC, before devices report",
-                              campaign->name);
+        return dpot_error_set(
+            error, DPOT_ERR_RANGE,
+            "the campaign \"%s\" has no groups, and a barycenter is that of several: "
+            "name them in \"groups\" of the SPEC, before devices report",
+            campaign->name);
     }
     const dpot_status status = allocate(reports, n_most, error);
-    return status == DPOT_ERR_MEMORY ? dpot_error_set(error, status, "out of memory for the reports")
-                                     : status;
+    return status == DPOT_ERR_MEMORY
+               ? dpot_error_set(error, status, "out of memory for the reports")
+               : status;
 }
 
 void group_reports_release(struct group_reports *reports)
@@ -56,13 +60,15 @@ dpot_status group_reports_add(struct group_reports *reports, uint32_t group, uin
                               const double *row, struct dpot_error *error)
 {
     if (group >= reports->n_groups) {
-        return dpot_error_set(error, DPOT_ERR_RANGE, "report %llu is of group %u: the campaign has 0 to %zu",
-                              (unsigned long long)reports->n + 1, (unsigned)group, reports->n_groups - 1);
+        return dpot_error_set(
+            error, DPOT_ERR_RANGE, "report %llu is of group %u: the campaign has 0 to %zu",
+            (unsigned long long)reports->n + 1, (unsigned)group, reports->n_groups - 1);
     }
     if (reports->counts && index >= reports->n_outputs) {
-        return dpot_error_set(error, DPOT_ERR_RANGE,
-                              "report %llu names point %u: the campaign's output points are 0 to %zu",
-                              (unsigned long long)reports->n + 1, (unsigned)index, reports->n_outputs - 1);
+        return dpot_error_set(
+            error, DPOT_ERR_RANGE,
+            "report %llu names point %u: the campaign's output points are 0 to %zu",
+            (unsigned long long)reports->n + 1, (unsigned)index, reports->n_outputs - 1);
     }
     if (reports->rows && reports->n >= reports->n_most) {
         return dpot_error_set(error, DPOT_ERR_RANGE, "there are more than %zu reports",
@@ -94,7 +100,8 @@ dpot_status group_reports_sort(struct group_reports *reports, struct dpot_error 
         next[g] = next[g - 1] + (size_t)reports->n_of[g - 1];
     }
     for (size_t i = 0; i < reports->n; i++) {
-        memcpy(sorted + next[reports->group[i]]++ * dim, reports->rows + i * dim, dim * sizeof(double));
+        memcpy(sorted + next[reports->group[i]]++ * dim, reports->rows + i * dim,
+               dim * sizeof(double));
     }
     dpot_free_array(NULL, reports->rows, reports->n_most * dim, sizeof(double));
     reports->rows = sorted;
@@ -115,11 +122,12 @@ dpot_status group_reports_check_ready(const struct group_reports *reports, uint6
 {
     for (size_t g = 0; g < reports->n_groups; g++) {
         if (reports->n_of[g] < least && (!weights || weights[g] > 0)) {
-            return dpot_error_set(error, DPOT_ERR_STATE,
-                                  "not yet: group \"%s\" has %llu of %llu accepted report%s: wait, or give "
-                                  "it the weight 0",
-                                  reports->campaign->groups[g], (unsigned long long)reports->n_of[g],
-                                  (unsigned long long)least, DPOT_S(least));
+            return dpot_error_set(
+                error, DPOT_ERR_STATE,
+                "not yet: group \"%s\" has %llu of %llu accepted report%s: wait, or give "
+                "it the weight 0",
+                reports->campaign->groups[g], (unsigned long long)reports->n_of[g],
+                (unsigned long long)least, DPOT_S(least));
         }
     }
     return DPOT_OK;

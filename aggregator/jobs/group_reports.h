@@ -29,8 +29,8 @@ struct group_reports {
 
 /* Room for n_most reports of a campaign with groups. DPOT_ERR_RANGE: it has none; DPOT_ERR_TOO_LARGE,
  * DPOT_ERR_MEMORY. Release it in every case. */
-DPOT_WARN_UNUSED dpot_status group_reports_init(const struct dpot_campaign *campaign, uint64_t n_most,
-                                                struct group_reports *reports,
+DPOT_WARN_UNUSED dpot_status group_reports_init(const struct dpot_campaign *campaign,
+                                                uint64_t n_most, struct group_reports *reports,
                                                 struct dpot_error *error);
 void group_reports_release(struct group_reports *reports); /* a zeroed one is allowed */
 

@@ -2,7 +2,8 @@
 
 #include "base/alloc.h"
 
-#define BOUND_COSTS_MAX ((size_t)1 << 21) /* of a pair of groups, for which the bound is worth its time */
+#define BOUND_COSTS_MAX                                                                            \
+    ((size_t)1 << 21) /* of a pair of groups, for which the bound is worth its time */
 #define SWEEPS_MAX 2000
 #define SWEEPS_TOL 1e-9
 
@@ -65,7 +66,8 @@ static dpot_status find_costs(const struct barycenter_problem *problem,
     return status;
 }
 
-dpot_status pooled_average(const struct clean_groups *groups, const struct pooled_settings *settings,
+dpot_status pooled_average(const struct clean_groups *groups,
+                           const struct pooled_settings *settings,
                            const struct solve_control *control, struct pooled_result *result,
                            struct dpot_error *error)
 {

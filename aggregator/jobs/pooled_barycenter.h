@@ -17,10 +17,10 @@
 #define POOLED_MOVEMENT_TOL 1e-6
 
 struct pooled_settings {
-    size_t support;            /* points that are sought, of equal weights */
-    size_t n_weights;          /* 0: the groups weigh the same */
+    size_t support;                  /* points that are sought, of equal weights */
+    size_t n_weights;                /* 0: the groups weigh the same */
     double weights[DPOT_GROUPS_MAX]; /* of the groups, sum 1 */
-    double lambda;             /* entropic plans; 0: exact ones */
+    double lambda;                   /* entropic plans; 0: exact ones */
     size_t n_starts, max_iterations;
     uint64_t seed;
     uint64_t least; /* reports of a group */
@@ -37,13 +37,16 @@ DPOT_WARN_UNUSED dpot_status pooled_settings_read(const json_t *given,
                                                   struct pooled_settings *settings,
                                                   struct dpot_error *error);
 
+/* Reports that a group needs unless told otherwise: its share of min_pool, rounded up. */
+uint64_t pooled_least(const struct dpot_campaign *campaign);
+
 /* All keys, so that reading it again gives the same. New reference; NULL when memory is out. */
 json_t *pooled_settings_json(const struct pooled_settings *settings,
                              const struct dpot_campaign *campaign);
 
 struct pooled_result {
     struct barycenter_result barycenter;
-    double cost;           /* sum_i w_i W_2^2(clean group i, the points): an estimate of the true one */
+    double cost; /* sum_i w_i W_2^2(clean group i, the points): an estimate of the true one */
     double data_free_cost; /* the same of the points that know nothing */
     double lower_bound;    /* no points cost less; 0 where that would cost too much to find */
 };

@@ -7,21 +7,24 @@ dpot_status channel_check(const struct dpot_campaign *campaign, struct dpot_erro
 {
     const uint64_t n_rows = campaign->domain.size, n_cols = campaign->output.size;
     if (dpot_mechanism_is_vector(campaign->mechanism)) {
-        return dpot_error_set(error, DPOT_ERR_SHAPE,
-                              "the campaign's mechanism is %s, whose reports are vectors: only those of wpm, kpm "
-                              "and exponential have a channel between points",
-                              dpot_mechanism_name(campaign->mechanism));
+        return dpot_error_set(
+            error, DPOT_ERR_SHAPE,
+            "the campaign's mechanism is %s, whose reports are vectors: only those of wpm, kpm "
+            "and exponential have a channel between points",
+            dpot_mechanism_name(campaign->mechanism));
     }
     if (!campaign->sample_first && campaign->n_max > 1) {
-        return dpot_error_set(error, DPOT_ERR_SHAPE,
-                              "a device of this campaign projects up to %u places at once, whose law is no mixture "
-                              "of those of single places: say \"sample_first\": true, or \"n_max\": 1",
-                              (unsigned)campaign->n_max);
+        return dpot_error_set(
+            error, DPOT_ERR_SHAPE,
+            "a device of this campaign projects up to %u places at once, whose law is no mixture "
+            "of those of single places: say \"sample_first\": true, or \"n_max\": 1",
+            (unsigned)campaign->n_max);
     }
     return n_rows * n_cols <= CHANNEL_SIZE_MAX
                ? DPOT_OK
                : dpot_error_set(error, DPOT_ERR_TOO_LARGE,
-                                "the channel of the campaign has %llu x %llu entries: at most %llu are held, use "
+                                "the channel of the campaign has %llu x %llu entries: at most %llu "
+                                "are held, use "
                                 "fewer points",
                                 (unsigned long long)n_rows, (unsigned long long)n_cols,
                                 (unsigned long long)CHANNEL_SIZE_MAX);
@@ -45,7 +48,8 @@ static dpot_status bench_init(struct bench *bench, const struct dpot_campaign *c
     bench->histogram = dpot_alloc_array(NULL, campaign->domain.size, sizeof *bench->histogram);
     bench->weights = dpot_alloc_array(NULL, campaign->output.size, sizeof *bench->weights);
     return status == DPOT_OK && !(bench->histogram && bench->weights)
-               ? dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for the laws of the campaign")
+               ? dpot_error_set(error, DPOT_ERR_MEMORY,
+                                "out of memory for the laws of the campaign")
                : status;
 }
 

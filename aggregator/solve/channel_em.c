@@ -21,13 +21,15 @@ struct steps {
 static dpot_status check_sizes(const struct channel_em_config *config, struct dpot_error *error)
 {
     if (config->n_inputs == 0 || config->n_outputs == 0) {
-        return dpot_error_set(error, DPOT_ERR_SHAPE, "the channel is %zu x %zu: it needs rows and columns",
+        return dpot_error_set(error, DPOT_ERR_SHAPE,
+                              "the channel is %zu x %zu: it needs rows and columns",
                               config->n_inputs, config->n_outputs);
     }
     if (config->n_inputs > CHANNEL_EM_SIZE_MAX / config->n_outputs) {
-        return dpot_error_set(error, DPOT_ERR_TOO_LARGE,
-                              "the channel is %zu x %zu: at most %zu entries are held, use fewer points",
-                              config->n_inputs, config->n_outputs, CHANNEL_EM_SIZE_MAX);
+        return dpot_error_set(
+            error, DPOT_ERR_TOO_LARGE,
+            "the channel is %zu x %zu: at most %zu entries are held, use fewer points",
+            config->n_inputs, config->n_outputs, CHANNEL_EM_SIZE_MAX);
     }
     if (config->max_iterations == 0 || config->max_iterations > CHANNEL_EM_ITERATIONS_MAX) {
         return dpot_error_set(error, DPOT_ERR_RANGE, "%zu iterations: choose 1 to %d",
@@ -131,10 +133,11 @@ static dpot_status refuse_output(const struct steps *s, struct dpot_error *error
     while (j + 1 < s->config->n_outputs && !(s->config->counts[j] > 0 && !(s->law[j] > 0))) {
         j++;
     }
-    return dpot_error_set(error, DPOT_ERR_RANGE,
-                          "output %zu was reported %g times and no datum with weight makes it: are the "
-                          "reports those of this channel?",
-                          j, s->config->counts[j]);
+    return dpot_error_set(
+        error, DPOT_ERR_RANGE,
+        "output %zu was reported %g times and no datum with weight makes it: are the "
+        "reports those of this channel?",
+        j, s->config->counts[j]);
 }
 
 static dpot_status iterate(struct steps *s, const struct solve_control *control,

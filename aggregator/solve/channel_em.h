@@ -38,9 +38,11 @@
 
 struct channel_em_config {
     size_t n_inputs, n_outputs;
-    const double *channel; /* (n_inputs, n_outputs) A: not negative, rows of sum 1 within 1e-6; borrowed */
-    const double *counts;  /* (n_outputs) c: not negative, sum above 0; borrowed */
-    const double *start;   /* (n_inputs) sum 1; NULL: equal weights. Borrowed. A weight of 0 stays 0 */
+    const double
+        *channel; /* (n_inputs, n_outputs) A: not negative, rows of sum 1 within 1e-6; borrowed */
+    const double *counts; /* (n_outputs) c: not negative, sum above 0; borrowed */
+    const double
+        *start; /* (n_inputs) sum 1; NULL: equal weights. Borrowed. A weight of 0 stays 0 */
     size_t min_iterations, max_iterations;
     double tol;                       /* nats; 0: all iterations */
     const struct dpot_linalg *linalg; /* borrowed */

@@ -17,10 +17,11 @@ static dpot_status check_group(struct run *run, const struct dpot_campaign *camp
 {
     return group >= 0 && group < campaign->n_groups && group == floor(group)
                ? DPOT_OK
-               : dpot_error_set(&run->error, DPOT_ERR_RANGE,
-                                "--data row %zu: group %.10g is none of the campaign, which has the "
-                                "groups 0 to %u",
-                                row + 1, group, (unsigned)campaign->n_groups - 1);
+               : dpot_error_set(
+                     &run->error, DPOT_ERR_RANGE,
+                     "--data row %zu: group %.10g is none of the campaign, which has the "
+                     "groups 0 to %u",
+                     row + 1, group, (unsigned)campaign->n_groups - 1);
 }
 
 /* Takes the column out of the table, which becomes one narrower. */
@@ -51,8 +52,9 @@ static dpot_status take_groups(struct run *run, const struct dpot_campaign *camp
     *groups = NULL;
     if (!option_is_given(run, "group-column")) {
         if (campaign->n_groups > 1) {
-            run_warn(run, "campaign \"%s\" has %u groups and there is no --group-column: all devices "
-                          "report under \"%s\"",
+            run_warn(run,
+                     "campaign \"%s\" has %u groups and there is no --group-column: all devices "
+                     "report under \"%s\"",
                      campaign->name, (unsigned)campaign->n_groups, campaign->groups[0]);
         }
         return DPOT_OK;
@@ -85,11 +87,12 @@ static dpot_status set_groups(struct run *run, const struct rows *rows, const ui
         crowd->devices[t].group = groups[first];
         for (size_t i = rows->first[t]; i < rows->first[t + 1]; i++) {
             if (groups[rows->row[i]] != groups[first]) {
-                return dpot_error_set(&run->error, DPOT_ERR_RANGE,
-                                      "--data rows %zu and %zu: device %.0f is in the groups %u and "
-                                      "%u: give it one",
-                                      first + 1, rows->row[i] + 1, crowd->devices[t].id,
-                                      (unsigned)groups[first], (unsigned)groups[rows->row[i]]);
+                return dpot_error_set(
+                    &run->error, DPOT_ERR_RANGE,
+                    "--data rows %zu and %zu: device %.0f is in the groups %u and "
+                    "%u: give it one",
+                    first + 1, rows->row[i] + 1, crowd->devices[t].id, (unsigned)groups[first],
+                    (unsigned)groups[rows->row[i]]);
             }
         }
     }
@@ -144,7 +147,8 @@ dpot_status crowd_load(struct run *run, const struct dpot_campaign *campaign, si
     status = take_groups(run, campaign, &data, &groups);
     if (status == DPOT_OK) {
         data.n_cols -= groups ? 1 : 0;
-        status = rows_init(&rows, "--data", ROWS_OF_DEVICES, &data, campaign, n_devices, &run->error);
+        status =
+            rows_init(&rows, "--data", ROWS_OF_DEVICES, &data, campaign, n_devices, &run->error);
     }
     if (status == DPOT_OK) {
         status = build(run, &rows, crowd);

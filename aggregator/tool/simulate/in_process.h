@@ -50,7 +50,7 @@ DPOT_WARN_UNUSED dpot_status in_process_pool(const struct in_process *server,
                                              struct dpot_error *error);
 
 /* The numbers of their groups in the same order (n,); status as above. */
-DPOT_WARN_UNUSED dpot_status in_process_groups(const struct in_process *server, struct array *groups,
-                                               struct dpot_error *error);
+DPOT_WARN_UNUSED dpot_status in_process_groups(const struct in_process *server,
+                                               struct array *groups, struct dpot_error *error);
 
 #endif

@@ -40,9 +40,9 @@ dpot_status results_make_folder(struct run *run, const char *folder)
 
 /* All that a run may write; every run writes the first two. */
 static const char *const result_names[] = {
-    "results.json",          "devices.csv",      "population_true.csv",
-    "population_sample.csv", "vectors_true.npy", "pool.npy",
-    "pool.npy.json",         "coefficients.npy", "coefficients.npy.json", "groups.npy"};
+    "results.json",          "devices.csv", "population_true.csv", "population_sample.csv",
+    "vectors_true.npy",      "pool.npy",    "pool.npy.json",       "coefficients.npy",
+    "coefficients.npy.json", "groups.npy"};
 #define N_RESULTS (sizeof result_names / sizeof result_names[0])
 
 dpot_status results_check_inputs(struct run *run, const char *name, const char *folder)
@@ -340,9 +340,9 @@ static json_t *count_groups(const struct results *r)
                 n_counted += r->outcomes[i].tally.n_accepted + r->outcomes[i].tally.n_duplicate;
             }
         }
-        (void)json_array_append_new(
-            list, json_pack("{s:s,s:I,s:I}", "label", campaign->groups[g], "devices",
-                            (json_int_t)n_devices, "counted", (json_int_t)n_counted));
+        (void)json_array_append_new(list, json_pack("{s:s,s:I,s:I}", "label", campaign->groups[g],
+                                                    "devices", (json_int_t)n_devices, "counted",
+                                                    (json_int_t)n_counted));
     }
     return list;
 }

@@ -42,9 +42,8 @@ static void fill_ring(size_t k, size_t width, double inside, double *channel)
 {
     for (size_t l = 0; l < k; l++) {
         for (size_t j = 0; j < k; j++) {
-            channel[l * k + j] = (j + k - l) % k < width
-                                     ? inside / (double)width
-                                     : (1 - inside) / (double)(k - width);
+            channel[l * k + j] = (j + k - l) % k < width ? inside / (double)width
+                                                         : (1 - inside) / (double)(k - width);
         }
     }
 }
