@@ -227,6 +227,7 @@ Test(tool, the_group_is_chosen_when_enrolling_and_told_in_the_status)
     memcpy(authority.campaign.groups[0], "north", 6);
     memcpy(authority.campaign.groups[1], "south", 6);
     authority_sign(&authority);
+    serve_posts_with(0, 0);
     cr_assert_eq(enroll_in_group("-1"), 2);
     cr_assert_not_null(strstr(err, "--group: \"-1\""), "%s", err);
     cr_assert_eq(enroll_in_group("2"), 0, "%s", err);
