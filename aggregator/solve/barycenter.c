@@ -9,6 +9,7 @@
 #define STEP_START 0.5 /* of the first step of the weights: the logarithm of the largest ratio */
 #define STEP_GROWTH 1.3
 #define STEP_MOST 4.0
+#define PLANS_SLACK 100.0
 #define ROUNDING 1e-13 /* of an objective: a rise below it is none */
 
 /* One start on its way. */
@@ -143,6 +144,13 @@ static dpot_status iterate(struct attempt *a, struct dpot_error *error)
     return DPOT_OK;
 }
 
+/* Points that rest on plans which miss the weights have not converged to anything. */
+static bool has_plans(const struct attempt *a)
+{
+    const double tol = a->state->options->inner_tol;
+    return tol == 0.0 || a->residual <= PLANS_SLACK * tol;
+}
+
 static dpot_status attempt_run(struct attempt *a, size_t number, struct dpot_error *error)
 {
     const struct barycenter_options *options = a->state->options;
@@ -156,7 +164,7 @@ static dpot_status attempt_run(struct attempt *a, size_t number, struct dpot_err
         status = iterate(a, error);
         if (options->tol > 0.0 && a->movement <= options->tol &&
             (!options->moves_weights || a->weight_change <= options->tol)) {
-            a->outcome = SOLVE_CONVERGED;
+            a->outcome = has_plans(a) ? SOLVE_CONVERGED : SOLVE_ITERATION_LIMIT;
             break;
         }
         if (solve_control_stops(a->control, a->n_done_before + a->iterations, a->n_total,

@@ -60,8 +60,9 @@ struct barycenter_options {
     size_t max_iterations;
 
     /* Of Sinkhorn's plans. inner_tol 0: exactly inner_iterations sweeps from nothing, as published;
-     * otherwise from the potentials of the iteration before and until the L1 violation of the weights
-     * is at most inner_tol. */
+     * otherwise from the potentials of the iteration before (for a small lambda from a large one down)
+     * and until the L1 violation of the weights is at most inner_tol. Plans that end 100 times above it
+     * make the outcome an iteration limit. */
     double lambda; /* in units of the squared distance */
     size_t inner_iterations;
     double inner_tol;
@@ -148,8 +149,8 @@ struct barycenter_projected {
 /* Projects every group by one random linear map with independent N(0, 1 / dim) entries, drawn from
  * options->seed (JL; distances are kept in the mean), solves there, takes the plans from the groups to
  * that solution (exact, Algorithm 3) and gives every point the weighted mean of its group's points in the
- * full space (Algorithm 4 for p = 2). options->init is in the full space. result->support is too; its
- * curve, movement and one_point_cost are those of the projected problem, start_costs also.
+ * full space (Algorithm 4 for p = 2). options->init is in the full space. result->support and one_point_cost are
+ * too; curve, movement and start_costs are those of the projected problem.
  * DPOT_ERR_RANGE: dim is 0 or above the dimension of the data. */
 DPOT_WARN_UNUSED dpot_status barycenter_solve_projected(
     const struct barycenter_problem *problem, size_t dim, const struct barycenter_options *options,

@@ -146,9 +146,18 @@ static bool alloc_group(struct barycenter_group *group, size_t m, size_t dim,
     group->matrix = is_exact ? dpot_alloc_array(NULL, m * group->stride, sizeof(double)) : NULL;
     group->g = dpot_alloc_array(NULL, group->n, sizeof(double));
     group->rows =
-        is_exact ? NULL : dpot_alloc_array(NULL, BARYCENTER_ROWS * group->n, sizeof(double));
+        is_exact ? NULL : dpot_alloc_array(NULL, BARYCENTER_ROWS * group->stride, sizeof(double));
     return group->points && group->points_t && group->mass && group->targets && group->potential &&
            group->g && (is_exact ? group->matrix != NULL : group->rows != NULL);
+}
+
+static bool alloc_single(struct barycenter_group *group, size_t dim)
+{
+    group->single = dpot_alloc_array(NULL, group->n * dim, sizeof(float));
+    group->single_t = dpot_alloc_array(NULL, group->stride * dim, sizeof(float));
+    group->tile = dpot_alloc_array(NULL, BARYCENTER_ROWS * group->stride, sizeof(float));
+    group->sums = dpot_alloc_array(NULL, BARYCENTER_ROWS * dim, sizeof(float));
+    return group->single && group->single_t && group->tile && group->sums;
 }
 
 static void release_group(struct barycenter_group *group, size_t m, size_t dim)
@@ -160,7 +169,11 @@ static void release_group(struct barycenter_group *group, size_t m, size_t dim)
     dpot_free_array(NULL, group->potential, m, sizeof(double));
     dpot_free_array(NULL, group->matrix, m * group->stride, sizeof(double));
     dpot_free_array(NULL, group->g, group->n, sizeof(double));
-    dpot_free_array(NULL, group->rows, BARYCENTER_ROWS * group->n, sizeof(double));
+    dpot_free_array(NULL, group->rows, BARYCENTER_ROWS * group->stride, sizeof(double));
+    dpot_free_array(NULL, group->single, group->n * dim, sizeof(float));
+    dpot_free_array(NULL, group->single_t, group->stride * dim, sizeof(float));
+    dpot_free_array(NULL, group->tile, BARYCENTER_ROWS * group->stride, sizeof(float));
+    dpot_free_array(NULL, group->sums, BARYCENTER_ROWS * dim, sizeof(float));
     dpot_exact_sequence_free(group->sequence);
     entropic_free(group->engine);
 }
@@ -178,7 +191,8 @@ static dpot_status take_group(struct barycenter_state *state, const struct point
         group->n += mass_of(set, l) > 0.0;
         sum += mass_of(set, l);
     }
-    if (!alloc_group(group, state->m, state->dim, state->options)) {
+    if (!alloc_group(group, state->m, state->dim, state->options) ||
+        (state->is_single && !alloc_single(group, state->dim))) {
         return dpot_error_set(error, DPOT_ERR_MEMORY, "no memory for group %zu of %zu points",
                               number + 1, set->n);
     }
@@ -209,6 +223,9 @@ static void centre_groups(struct barycenter_state *state)
             const double x = group->points[k] - state->centre[k % dim];
             group->points[k] = group->points_t[k % dim * group->stride + k / dim] = x;
             group->second_moment += group->mass[k / dim] * x * x;
+            if (state->is_single) {
+                group->single[k] = group->single_t[k % dim * group->stride + k / dim] = (float)x;
+            }
         }
         squares += group->weight * group->second_moment;
     }
@@ -239,6 +256,9 @@ dpot_status barycenter_state_init(struct barycenter_state *state,
     *state = (struct barycenter_state){.options = options,
                                        .lanes = lanes_get(),
                                        .linalg = dpot_linalg_openblas(),
+                                       .linalg_f32 = dpot_linalg_f32_openblas(),
+                                       .is_single = options->inner == BARYCENTER_SINKHORN &&
+                                                    options->precision == ENTROPIC_F32,
                                        .n_groups_cap = problem->n_groups,
                                        .dim = problem->dim,
                                        .m = options->support_size};
@@ -251,9 +271,10 @@ dpot_status barycenter_state_init(struct barycenter_state *state,
     state->groups = dpot_alloc_array(NULL, problem->n_groups, sizeof *state->groups);
     state->centre = dpot_alloc_array(NULL, state->dim, sizeof(double));
     state->x = dpot_alloc_array(NULL, state->m * state->dim, sizeof(double));
+    state->x_single = dpot_alloc_array(NULL, state->m * state->dim, sizeof(float));
     state->b = dpot_alloc_array(NULL, state->m, sizeof(double));
     status = DPOT_ERR_MEMORY;
-    if (weights && state->groups && state->centre && state->x && state->b) {
+    if (weights && state->groups && state->centre && state->x && state->x_single && state->b) {
         status = barycenter_check(problem, weights, error);
     }
     if (status == DPOT_OK) {
@@ -274,6 +295,7 @@ void barycenter_state_release(struct barycenter_state *state)
     dpot_free_array(NULL, state->groups, state->n_groups_cap, sizeof *state->groups);
     dpot_free_array(NULL, state->centre, state->dim, sizeof(double));
     dpot_free_array(NULL, state->x, state->m * state->dim, sizeof(double));
+    dpot_free_array(NULL, state->x_single, state->m * state->dim, sizeof(float));
     dpot_free_array(NULL, state->b, state->m, sizeof(double));
     *state = (struct barycenter_state){0};
 }

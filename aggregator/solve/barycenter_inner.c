@@ -5,6 +5,9 @@
 #include <math.h>
 #include <string.h>
 
+#define SINGLE_COLS ((size_t)4096) /* columns whose products are float32 before they are added */
+#define ANNEAL_BELOW 1e-3 /* of the data's variance: a smaller lambda is reached from a large one */
+
 /* ---- exact plans ---- */
 
 /* Squared distances from the present points to those of the group; rows are n apart. */
@@ -72,7 +75,12 @@ static void fill_cost(const void *ctx, size_t first, size_t n_rows, size_t strid
 {
     const struct barycenter_group *group = ctx;
     const struct barycenter_state *s = group->state;
-    s->lanes->squares(n_rows, stride, s->dim, s->x + first * s->dim, group->points_t, out);
+    if (s->is_single) {
+        s->lanes->distances(LANES_SQUARED, n_rows, stride, s->dim, 1.0,
+                            s->x_single + first * s->dim, group->single_t, out);
+    } else {
+        s->lanes->squares(n_rows, stride, s->dim, s->x + first * s->dim, group->points_t, out);
+    }
 }
 
 /* One group is its engine's to share among the team; several are shared among it themselves. */
@@ -85,6 +93,8 @@ static dpot_status make_engine(struct barycenter_group *group)
         .max_iterations = s->options->inner_iterations,
         .precision = s->options->precision,
         .relax = s->options->inner_tol > 0.0,
+        .anneal = s->options->inner_tol > 0.0 &&
+                  s->options->lambda < ANNEAL_BELOW * s->spread * s->spread,
         .team = s->n_groups == 1 ? s->options->team : NULL,
     };
     group->engine_cost = (struct entropic_cost){
@@ -109,23 +119,73 @@ static double sum_of(const double *x, size_t n)
            ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
+static double sum_of_single(const float *x, size_t n)
+{
+    double sums[8] = {0};
+    const size_t n_whole = n - n % 8;
+    for (size_t l = 0; l < n_whole; l += 8) {
+        for (size_t k = 0; k < 8; k++) {
+            sums[k] += (double)x[l + k];
+        }
+    }
+    for (size_t l = n_whole; l < n; l++) {
+        sums[0] += (double)x[l];
+    }
+    return ((sums[0] + sums[1]) + (sums[2] + sums[3])) +
+           ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+}
+
+/* Sums of the rows of a tile of the plan, and what they send: rows y. A tile is (n_rows, stride). */
+static void take_rows(struct barycenter_group *group, size_t first, size_t n_rows, double *masses)
+{
+    const struct barycenter_state *s = group->state;
+    entropic_plan_rows(group->engine, first, n_rows, group->rows);
+    s->linalg->gemm(DPOT_NO_TRANSPOSE, DPOT_NO_TRANSPOSE, n_rows, s->dim, group->n, 1.0,
+                    group->rows, group->n, group->points, s->dim, 0.0,
+                    group->targets + first * s->dim, s->dim);
+    for (size_t r = 0; r < n_rows; r++) {
+        masses[r] = sum_of(group->rows + r * group->n, group->n);
+    }
+}
+
+/* The same in float32, in blocks of columns that are added in float64. */
+static void take_single_rows(struct barycenter_group *group, size_t first, size_t n_rows,
+                             double *masses)
+{
+    const struct barycenter_state *s = group->state;
+    const size_t dim = s->dim;
+    double *targets = group->targets + first * dim;
+    entropic_plan_tile(group->engine, first, n_rows, group->rows, group->tile);
+    memset(targets, 0, n_rows * dim * sizeof *targets);
+    memset(masses, 0, n_rows * sizeof *masses);
+    for (size_t l = 0; l < group->n; l += SINGLE_COLS) {
+        const size_t n = group->n - l < SINGLE_COLS ? group->n - l : SINGLE_COLS;
+        s->linalg_f32->gemm(DPOT_NO_TRANSPOSE, DPOT_NO_TRANSPOSE, n_rows, dim, n, 1.0F,
+                            group->tile + l, group->stride, group->single + l * dim, dim, 0.0F,
+                            group->sums, dim);
+        for (size_t k = 0; k < n_rows * dim; k++) {
+            targets[k] += (double)group->sums[k];
+        }
+        for (size_t r = 0; r < n_rows; r++) {
+            masses[r] += sum_of_single(group->tile + r * group->stride + l, n);
+        }
+    }
+}
+
 /* Targets and cost from the plan, a few rows at a time. Its columns are exact, so that <C, P> = sum_j
  * (p_j |x_j|^2 - 2 <x_j, (P y)_j>) + sum_l a_l |y_l|^2, p_j the mass of row j. */
 static void take_plan(struct barycenter_group *group)
 {
     const struct barycenter_state *s = group->state;
-    const size_t dim = s->dim, n = group->n;
-    double cost = group->second_moment;
+    const size_t dim = s->dim;
+    double cost = group->second_moment, masses[BARYCENTER_ROWS];
     group->residual = 0.0;
     for (size_t first = 0; first < s->m; first += BARYCENTER_ROWS) {
         const size_t n_rows = s->m - first < BARYCENTER_ROWS ? s->m - first : BARYCENTER_ROWS;
-        entropic_plan_rows(group->engine, first, n_rows, group->rows);
-        s->linalg->gemm(DPOT_NO_TRANSPOSE, DPOT_NO_TRANSPOSE, n_rows, dim, n, 1.0, group->rows, n,
-                        group->points, dim, 0.0, group->targets + first * dim, dim);
+        (s->is_single ? take_single_rows : take_rows)(group, first, n_rows, masses);
         for (size_t j = first; j < first + n_rows; j++) {
-            const double *row = group->rows + (j - first) * n, *x = s->x + j * dim;
+            const double *x = s->x + j * dim, mass = masses[j - first];
             double *target = group->targets + j * dim;
-            const double mass = sum_of(row, n);
             for (size_t c = 0; c < dim; c++) {
                 cost += mass * x[c] * x[c] - 2.0 * x[c] * target[c];
                 target[c] = mass > 0.0 ? target[c] / mass : x[c];
@@ -184,6 +244,9 @@ static void solve_group(void *ctx, size_t task)
 
 dpot_status barycenter_transport(struct barycenter_state *s, struct dpot_error *error)
 {
+    for (size_t k = 0; s->is_single && k < s->m * s->dim; k++) {
+        s->x_single[k] = (float)s->x[k];
+    }
     team_run(s->n_groups == 1 ? NULL : s->options->team, s->n_groups, solve_group, s);
     for (size_t i = 0; i < s->n_groups; i++) {
         if (s->groups[i].status != DPOT_OK) {

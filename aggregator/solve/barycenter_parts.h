@@ -3,7 +3,7 @@
 #ifndef DPOT_SOLVE_BARYCENTER_PARTS_H
 #define DPOT_SOLVE_BARYCENTER_PARTS_H
 
-#include "ot/linalg.h"
+#include "ot/linalg_f32.h"
 #include "ot/network_simplex.h"
 #include "solve/barycenter.h"
 #include "solve/lanes.h"
@@ -40,7 +40,13 @@ struct barycenter_group {
     struct entropic_cost engine_cost;
     double *g;    /* (n) potentials of the last plan */
     bool has_g;   /* there is such a plan */
-    double *rows; /* (BARYCENTER_ROWS, n) of the plan */
+    double *rows; /* (BARYCENTER_ROWS, stride) of the plan, or scratch */
+
+    /* With float32 sweeps costs and targets are float32 too. */
+    float *single;   /* (n, dim) the points */
+    float *single_t; /* (dim, stride) */
+    float *tile;     /* (BARYCENTER_ROWS, stride) of the plan */
+    float *sums;     /* (BARYCENTER_ROWS, dim) */
 };
 
 #define BARYCENTER_ROWS ((size_t)16)
@@ -49,11 +55,14 @@ struct barycenter_state {
     const struct barycenter_options *options;
     const struct lanes *lanes;
     const struct dpot_linalg *linalg;
+    const struct dpot_linalg_f32 *linalg_f32;
+    bool is_single; /* float32 sweeps */
     size_t n_groups, n_groups_cap, dim, m;
     struct barycenter_group *groups; /* (n_groups_cap) */
     double *centre;                  /* (dim) */
     double spread;                   /* root of sum_i w_i E |y - centre|^2 */
     double *x;                       /* (m, dim) the present points, centred */
+    float *x_single;                 /* (m, dim) */
     double *b;                       /* (m) their weights */
 };
 

@@ -164,6 +164,20 @@ static void take_means(const double *masses, size_t m, size_t dim, const double 
     *solution_cost = fmax(*solution_cost, 0.0);
 }
 
+/* |sum_j sums_j|^2: the sums are those of all the data, whose mass is 1. */
+static double square_of_mean(const double *sums, size_t m, size_t dim)
+{
+    double square = 0.0;
+    for (size_t c = 0; c < dim; c++) {
+        double mean = 0.0;
+        for (size_t j = 0; j < m; j++) {
+            mean += sums[j * dim + c];
+        }
+        square += mean * mean;
+    }
+    return square;
+}
+
 static dpot_status lift(const struct projection *p, const double *weights,
                         struct barycenter_result *result, struct barycenter_projected *projected,
                         struct dpot_error *error)
@@ -184,6 +198,7 @@ static dpot_status lift(const struct projection *p, const double *weights,
         }
     }
     if (status == DPOT_OK) {
+        result->one_point_cost = squares - square_of_mean(sums, m, dim);
         take_means(masses, m, dim, p->full->groups[0].points, squares, sums,
                    &projected->solution_cost);
         dpot_free_array(NULL, result->support, m * result->dim, sizeof *result->support);

@@ -29,12 +29,13 @@ enum exit_code {
 };
 
 #define OPTIONS_MAX 40 /* of one command, with the general ones */
-#define OPERANDS_MAX 17
+#define OPERANDS_MAX 256
 
 struct option {
     const char *name;  /* without the dashes; NULL ends a list */
     const char *value; /* what stands for the value in --help; NULL for a flag. It begins with F or
-                          SPEC when the value names a file: outputs are compared with these */
+                          SPEC when the value names a file: outputs are compared with these.
+                          "F...": one or more files, of which all but the first become operands */
     const char *help;
 };
 

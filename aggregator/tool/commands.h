@@ -8,6 +8,7 @@
 extern const struct command command_project;
 extern const struct command command_base_measure;
 extern const struct command command_ot;
+extern const struct command command_barycenter;
 extern const struct command command_deconvolve;
 extern const struct command command_estimate;
 extern const struct command command_generator_train;

@@ -51,6 +51,24 @@ bool option_is_given(const struct run *run, const char *name)
     return option_text(run, name) != NULL;
 }
 
+/* "F...": further values, given after it or by the option again, are operands. */
+static bool takes_files(const struct option *option)
+{
+    return option->value && strcmp(option->value, "F...") == 0;
+}
+
+static dpot_status take_operand(struct run *run, const char *text)
+{
+    const struct command *command = run->command;
+    const size_t most = command->max_operands > 0 ? command->max_operands : command->n_operands;
+    if (run->n_operands >= most) {
+        return RUN_USAGE(run, "\"%.60s\" is one argument too many: see dpot %s --help", text,
+                         command->name);
+    }
+    run->operands[run->n_operands++] = text;
+    return DPOT_OK;
+}
+
 /* Takes argv[*i] as an option, and its value, which may be the next argument. */
 static dpot_status take_option(struct run *run, int argc, char **argv, int *i)
 {
@@ -63,7 +81,7 @@ static dpot_status take_option(struct run *run, int argc, char **argv, int *i)
         return RUN_USAGE(run, "option --%.60s is not known: see dpot %s --help", name,
                          run->command->name);
     }
-    if (run->values[n]) {
+    if (run->values[n] && !takes_files(option)) {
         return RUN_USAGE(run, "option --%s is given twice: give it once", option->name);
     }
     if (!option->value) {
@@ -74,7 +92,15 @@ static dpot_status take_option(struct run *run, int argc, char **argv, int *i)
         return RUN_USAGE(run, "option --%s has no value: give --%s %s", option->name, option->name,
                          option->value);
     }
-    run->values[n] = equals ? equals + 1 : argv[++*i];
+    const char *value = equals ? equals + 1 : argv[++*i];
+    if (run->values[n]) {
+        return take_operand(run, value);
+    }
+    if (takes_files(option) && run->n_operands > 0) {
+        return RUN_USAGE(run, "\"%.60s\" stands before --%s: give the files after it",
+                         run->operands[0], option->name);
+    }
+    run->values[n] = value;
     if (!*run->values[n]) {
         return RUN_USAGE(run, "option --%s is empty: give --%s %s", option->name, option->name,
                          option->value);
@@ -102,7 +128,6 @@ static dpot_status read_general_options(struct run *run)
 dpot_status options_parse(struct run *run, int argc, char **argv, bool *wants_help)
 {
     const struct command *command = run->command;
-    const size_t most = command->max_operands > 0 ? command->max_operands : command->n_operands;
     bool is_over = false; /* "--" was seen */
     *wants_help = false;
     for (int i = 0; i < argc; i++) {
@@ -118,11 +143,8 @@ dpot_status options_parse(struct run *run, int argc, char **argv, bool *wants_he
         } else if (!is_over && argv[i][0] == '-' && argv[i][1] != '\0') {
             status =
                 RUN_USAGE(run, "option %.60s is not known: options begin with two dashes", argv[i]);
-        } else if (run->n_operands >= most) {
-            status = RUN_USAGE(run, "\"%.60s\" is one argument too many: see dpot %s --help",
-                               argv[i], command->name);
         } else {
-            run->operands[run->n_operands++] = argv[i];
+            status = take_operand(run, argv[i]);
         }
         if (status != DPOT_OK) {
             return status;

@@ -15,6 +15,7 @@ static const struct command *const commands[] = {
     &command_project,
     &command_ot,
     &command_base_measure,
+    &command_barycenter,
     &command_deconvolve,
     &command_generator_train,
     &command_generator_sample,

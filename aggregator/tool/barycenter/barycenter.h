@@ -1,0 +1,67 @@
+/* The insides of dpot barycenter: its options and inputs (inputs.c), points that move (free.c), weights of
+ * points that do not (fixed.c). */
+#ifndef DPOT_TOOL_BARYCENTER_BARYCENTER_H
+#define DPOT_TOOL_BARYCENTER_BARYCENTER_H
+
+#include "solve/barycenter.h"
+#include "solve/barycenter_fixed.h"
+#include "tool/load.h"
+
+enum barycenter_kind {
+    KIND_FREE,   /* --support m */
+    KIND_GRID,   /* --grid RxC */
+    KIND_MATRIX, /* --cost F */
+    KIND_POINTS, /* --fixed F */
+};
+
+struct barycenter_job {
+    struct run *run;
+    enum barycenter_kind kind;
+    bool is_exact;
+    bool keeps_going; /* no tolerance was asked for: the iterations given are what is wanted */
+    double lambda, tol, inner_tol;
+    uint64_t support_size, outer, inner, n_starts, project;
+    size_t shape[BARYCENTER_GRID_DIM_MAX], n_dims;
+    double spacing[BARYCENTER_GRID_DIM_MAX];
+    const char *out_path, *weights_path, *curve_path;
+    double started;
+
+    size_t n_groups;
+    struct array *files; /* (n_files) of --group, as read */
+    size_t n_files;
+    double *point_weights; /* of all points with --weighted, owned */
+    size_t n_points;
+    struct point_set *sets; /* (n_files), owned */
+    struct array weights;   /* of the groups, empty without --group-weights */
+    struct team *team;
+};
+
+/* Refuses what does not go together and reads the numbers; touches no file. */
+DPOT_WARN_UNUSED dpot_status barycenter_read_options(struct barycenter_job *job);
+
+/* Groups of points into job->sets, all with one number of coordinates; with --weighted the last column
+ * is taken out as weights. */
+DPOT_WARN_UNUSED dpot_status barycenter_load_points(struct barycenter_job *job, size_t *dim);
+
+/* Histograms of n cells: the groups are the measures in the files. *masses is (n_groups, n), owned by the
+ * caller as n_groups * n doubles. */
+DPOT_WARN_UNUSED dpot_status barycenter_load_histograms(struct barycenter_job *job, size_t n,
+                                                        double **masses);
+
+/* --group-weights, or NULL in *weights for equal ones. */
+DPOT_WARN_UNUSED dpot_status barycenter_load_group_weights(struct barycenter_job *job,
+                                                           const double **weights);
+void barycenter_release_inputs(struct barycenter_job *job);
+
+DPOT_WARN_UNUSED dpot_status barycenter_run_free(struct barycenter_job *job);
+DPOT_WARN_UNUSED dpot_status barycenter_run_fixed(struct barycenter_job *job);
+
+/* For both: an array to a path, nothing without one. */
+DPOT_WARN_UNUSED dpot_status barycenter_write(struct barycenter_job *job, const char *path,
+                                              const double *values, size_t n_rows, size_t n_cols,
+                                              bool is_vector);
+
+/* Progress of a solve: ctx is a struct progress. */
+void barycenter_show_progress(void *ctx, size_t n_done, size_t n_total);
+
+#endif

@@ -1,0 +1,288 @@
+/* dpot barycenter: the command line, its files and keys, and what it refuses. */
+#include "../files/folder.h"
+#include "process.h"
+
+#include "files/array.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static void write_files(void)
+{
+    folder_make();
+    /* Two shifted copies of four points: the barycenter of four is the copy between them. */
+    write_text("a.csv", "0,0\n1,0\n0,1\n1,1\n");
+    write_text("b.csv", "10,0\n11,0\n10,1\n11,1\n");
+    write_text("w.csv", "0.25\n0.75\n");
+    write_text("points.csv", "0,0,0.5\n8,0,0.25\n8,4,0.25\n");
+    write_text("one.csv", "2,6\n");
+    write_text("two.csv", "4,8\n");
+    /* A line of five cells, two histograms. */
+    write_text("left.csv", "1\n0\n0\n0\n0\n");
+    write_text("right.csv", "0\n0\n0\n0\n1\n");
+    write_text("both.csv", "1,0,0,0,0\n0,0,0,0,1\n");
+    write_text("line.csv", "0,1,4,9,16\n1,0,1,4,9\n4,1,0,1,4\n9,4,1,0,1\n16,9,4,1,0\n");
+    write_text("places.csv", "0\n1\n2\n3\n4\n");
+    write_text("at0.csv", "0\n");
+    write_text("at4.csv", "4\n");
+}
+
+TestSuite(barycenter_tool, .init = write_files, .fini = folder_remove);
+
+static void read_array(const char *name, struct array *array)
+{
+    struct dpot_error error = {""};
+    cr_assert_eq(array_read(folder_path(name), array, &error), DPOT_OK, "%s", error.text);
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+Test(barycenter_tool, of_shifted_copies_is_the_copy_between_by_the_weights)
+{
+    struct array x;
+    json_t *r = expect_json("barycenter --group a.csv b.csv --group-weights w.csv --support 4 "
+                            "--exact --starts 20 --seed 3 --out x.npy --curve c.csv",
+                            0);
+    const double expected = 0.25 * 0.75 * 100;
+    cr_assert_float_eq(number_of(r, "cost"), expected, 1e-12);
+    cr_assert_float_eq(number_of(r, "lower_bound"), expected, 1e-12);
+    cr_assert_str_eq(text_of(r, "lower_bound_from"), "pairs");
+    cr_assert_str_eq(text_of(r, "cost_is"), "exact");
+    cr_assert_str_eq(text_of(r, "outcome"), "converged");
+    cr_assert_eq(number_of(r, "groups"), 2);
+    cr_assert_eq(number_of(r, "starts"), 20);
+    cr_assert_eq(json_array_size(json_object_get(r, "start_costs")), 20);
+    cr_assert_float_eq(number_of(r, "one_point_cost"), expected + 0.5, 1e-12);
+    read_array("x.npy", &x);
+    cr_assert(x.n_rows == 4 && x.n_cols == 2);
+    double corners = 0;
+    for (size_t j = 0; j < 4; j++) {
+        const double u = x.values[2 * j] - 7.5, v = x.values[2 * j + 1];
+        cr_assert(fabs(u * (1 - u)) < 1e-12 && fabs(v * (1 - v)) < 1e-12);
+        corners += u + 2 * v;
+    }
+    cr_assert_float_eq(corners, 6, 1e-12, "all four corners");
+    array_release(&x);
+    read_array("c.csv", &x);
+    cr_assert_eq(x.n_cols, 3);
+    array_release(&x);
+    json_decref(r);
+}
+
+Test(barycenter_tool, files_may_follow_one_option_or_each_have_its_own)
+{
+    const char *const lines[3] = {"--group a.csv b.csv points2.csv",
+                                  "--group a.csv --group b.csv --group points2.csv",
+                                  "--group=a.csv --group b.csv points2.csv"};
+    double costs[3];
+    write_text("points2.csv", "5,5\n6,7\n");
+    for (int i = 0; i < 3; i++) {
+        char line[256];
+        (void)snprintf(line, sizeof line, "barycenter %s --support 2 --exact --out x.csv",
+                       lines[i]);
+        json_t *r = expect_json(line, 0);
+        cr_assert_eq(number_of(r, "groups"), 3);
+        costs[i] = number_of(r, "cost");
+        json_decref(r);
+    }
+    cr_assert(costs[0] == costs[1] && costs[1] == costs[2]);
+    expect_exit("barycenter a.csv --group b.csv --support 2 --exact --out x.csv", 2,
+                "stands before --group");
+    expect_exit("barycenter --group a.csv --group x.csv --support 2 --exact --out x.csv", 2,
+                "destroy");
+}
+
+Test(barycenter_tool, of_single_points_is_their_mean_with_either_plans)
+{
+    const char *const plans[2] = {"--exact", "--lambda 0.5"};
+    for (int i = 0; i < 2; i++) {
+        struct array x;
+        char line[256];
+        (void)snprintf(line, sizeof line,
+                       "barycenter --group one.csv two.csv --group-weights w.csv --support 3 %s "
+                       "--out x.csv --weights-out v.csv",
+                       plans[i]);
+        json_t *r = expect_json(line, 0);
+        cr_assert_float_eq(number_of(r, "cost"), 0.25 * 0.75 * 8, 1e-12);
+        read_array("x.csv", &x);
+        for (size_t j = 0; j < 3; j++) {
+            cr_assert_float_eq(x.values[2 * j], 3.5, 1e-12);
+            cr_assert_float_eq(x.values[2 * j + 1], 7.5, 1e-12);
+        }
+        array_release(&x);
+        read_array("v.csv", &x);
+        cr_assert(x.n_rows == 3 && x.values[0] == 1.0 / 3);
+        array_release(&x);
+        json_decref(r);
+    }
+}
+
+Test(barycenter_tool, weights_in_the_last_column_are_those_of_the_points)
+{
+    json_t *r = expect_json("barycenter --group points.csv --weighted --support 2 --exact "
+                            "--starts 9 --bound none --out x.csv",
+                            0);
+    cr_assert_eq(number_of(r, "dim"), 2);
+    cr_assert_float_eq(number_of(r, "cost"), 2, 1e-12);
+    cr_assert_null(json_object_get(r, "lower_bound"));
+    json_decref(r);
+    r = expect_json("barycenter --group points.csv --weighted --support 1 --exact --out x.csv", 0);
+    cr_assert_float_eq(number_of(r, "cost"), number_of(r, "one_point_cost"), 1e-12);
+    json_decref(r);
+    write_text("half.csv", "0,0,1\n1,1,1\n");
+    expect_exit("barycenter --group half.csv --weighted --support 1 --exact --out x.csv", 3,
+                "sum to 2");
+    expect_exit(
+        "barycenter --group half.csv --weighted --normalize --support 1 --exact --out x.csv", 0,
+        "");
+}
+
+Test(barycenter_tool, three_methods_of_fixed_points_agree_and_the_weights_act)
+{
+    const char *const methods[5] = {"--group both.csv --grid 5 --cell 1",
+                                    "--group left.csv right.csv --grid 5 --cell 1 --log-domain",
+                                    "--group both.csv --cost line.csv",
+                                    "--group both.csv --cost line.csv --log-domain",
+                                    "--group at0.csv at4.csv --fixed places.csv"};
+    double first[5] = {0};
+    for (int i = 0; i < 5; i++) {
+        struct array b;
+        char line[256];
+        double mean = 0, mass = 0;
+        (void)snprintf(line, sizeof line,
+                       "barycenter %s --group-weights w.csv --lambda 0.7 --out b.npy", methods[i]);
+        json_t *r = expect_json(line, 0);
+        cr_assert_eq(number_of(r, "support"), 5);
+        cr_assert_leq(number_of(r, "lower_bound"), number_of(r, "cost") + 1e-9);
+        cr_assert_leq(number_of(r, "cost"), number_of(r, "upper_bound") + 1e-9);
+        cr_assert_float_eq(number_of(r, "value"), number_of(r, "dual"), 1e-6);
+        read_array("b.npy", &b);
+        cr_assert_eq(b.n_rows, 5);
+        for (size_t j = 0; j < 5; j++) {
+            first[j] = i == 0 ? b.values[j] : first[j];
+            cr_assert_float_eq(b.values[j], first[j], 1e-10, "method %d", i);
+            mass += b.values[j];
+            mean += (double)j * b.values[j];
+        }
+        cr_assert_float_eq(mass, 1, 1e-15);
+        cr_assert_float_eq(mean, 3, 0.3, "three quarters of the way: %g", mean);
+        array_release(&b);
+        json_decref(r);
+    }
+}
+
+Test(barycenter_tool, a_grid_of_two_axes_keeps_its_shape)
+{
+    struct array b;
+    write_text("image.csv", "1,0,0\n0,0,0\n");
+    json_t *r = expect_json("barycenter --group image.csv --grid 2x3 --lambda 0.01 --debiased "
+                            "--out b.csv --curve c.csv",
+                            0);
+    read_array("b.csv", &b);
+    cr_assert(b.n_rows == 2 && b.n_cols == 3);
+    cr_assert_float_eq(b.values[0], 1, 1e-3);
+    cr_assert(json_is_null(json_object_get(r, "dual")));
+    array_release(&b);
+    json_decref(r);
+}
+
+Test(barycenter_tool, iterations_that_end_first_are_exit_5_unless_they_were_asked_for)
+{
+    json_t *r = expect_json("barycenter --group a.csv b.csv --support 2 --lambda 0.5 --outer 1 "
+                            "--inner 10 --out x.csv",
+                            0);
+    cr_assert_str_eq(text_of(r, "outcome"), "iteration_limit");
+    cr_assert_eq(number_of(r, "iterations"), 1);
+    json_decref(r);
+    r = expect_json("barycenter --group a.csv b.csv --support 2 --lambda 0.5 --outer 1 --tol 1e-9 "
+                    "--out x.csv",
+                    5);
+    json_decref(r);
+    r = expect_json(
+        "barycenter --group a.csv b.csv --support 3 --lambda 1e-9 --inner 3 --out x.csv", 5);
+    cr_assert_str_eq(text_of(r, "outcome"), "iteration_limit");
+    json_decref(r);
+}
+
+Test(barycenter_tool, a_projection_reports_its_costs)
+{
+    json_t *r = expect_json("barycenter --group a.csv b.csv --support 2 --exact --project 1 "
+                            "--seed 4 --out x.npy",
+                            0);
+    struct array x;
+    cr_assert_eq(number_of(r, "projected_dim"), 1);
+    cr_assert_leq(number_of(r, "cost"), number_of(r, "solution_cost") + 1e-12);
+    cr_assert_float_eq(number_of(r, "one_point_cost"), 25.5, 1e-9);
+    read_array("x.npy", &x);
+    cr_assert_eq(x.n_cols, 2);
+    array_release(&x);
+    json_decref(r);
+}
+
+Test(barycenter_tool, optimised_weights_are_written_or_warned_about)
+{
+    struct array w;
+    write_text("heaps.csv", "0\n0.1\n0.2\n9\n");
+    json_t *r = expect_json("barycenter --group heaps.csv --support 2 --exact --optimise-weights "
+                            "--starts 5 --out x.csv --weights-out v.csv",
+                            0);
+    read_array("v.csv", &w);
+    cr_assert_float_eq(fmax(w.values[0], w.values[1]), 0.75, 1e-4);
+    array_release(&w);
+    json_decref(r);
+    struct process process;
+    process_run(&process,
+                "barycenter --group heaps.csv --support 2 --exact --optimise-weights --out x.csv");
+    cr_assert(strstr(process.err, "--weights-out F keeps them"), "%s", process.err);
+}
+
+Test(barycenter_tool, refuses_what_is_wrong_and_names_it)
+{
+    static const struct {
+        const char *line;
+        int exit_code;
+        const char *sentence;
+    } cases[] = {
+        {"--support 2 --exact --out x.csv", 2, "--group is missing"},
+        {"--group a.csv --exact --out x.csv", 2, "exactly one of"},
+        {"--group a.csv --support 2 --grid 2x2 --exact --out x.csv", 2, "exactly one of"},
+        {"--group a.csv --support 2 --out x.csv", 2, "neither --exact nor --lambda"},
+        {"--group a.csv --support 2 --exact --lambda 1 --out x.csv", 2, "exclude each other"},
+        {"--group a.csv --support 0 --exact --out x.csv", 2, "--support is 0"},
+        {"--group a.csv --support 2 --lambda 0 --out x.csv", 2, "--lambda is 0"},
+        {"--group a.csv --support 2 --exact", 2, "--out is missing"},
+        {"--group a.csv --support 2 --exact --debiased --out x.csv", 2, "--debiased does not go"},
+        {"--group a.csv --support 2 --exact --inner 3 --out x.csv", 2, "--inner does not go"},
+        {"--group a.csv --support 2 --exact --bound best --out x.csv", 2, "--bound is best"},
+        {"--group a.csv --support 2 --exact --project 3 --out x.csv", 3, "3 of 2"},
+        {"--group both.csv --grid 5 --exact --out x.csv", 2, "linear program"},
+        {"--group both.csv --grid 5x --lambda 1 --out x.csv", 2, "--grid is 5x"},
+        {"--group both.csv --grid 2x3 --lambda 1 --out x.csv", 3, "histogram of 6 cells"},
+        {"--group b.csv --grid 2x1 --lambda 1 --out x.csv", 3, "--normalize"},
+        {"--group a.csv left.csv --support 2 --exact --out x.csv", 3, "they must agree"},
+        {"--group a.csv --group-weights w.csv --support 2 --exact --out x.csv", 3,
+         "2 weights for 1 point"},
+        {"--group a.csv --support 2 --exact --init b.csv --out x.csv", 3, "--init b.csv is 4 x 2"},
+        {"--group a.csv --support 2 --lambda 1e-200 --out x.csv", 3, "larger lambda"},
+        {"--group both.csv --cost line.csv --lambda 1e-200 --out x.csv", 3, "larger lambda"},
+        {"--group empty.csv --support 2 --exact --out x.csv", 3, "empty"},
+        {"--group missing.csv --support 2 --exact --out x.csv", 6, "missing.csv"},
+    };
+    write_text("empty.csv", "");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char line[256];
+        (void)snprintf(line, sizeof line, "barycenter %s", cases[i].line);
+        expect_exit(line, cases[i].exit_code, cases[i].sentence);
+    }
+    write_text("zero.csv", "0\n1\n");
+    json_t *r = expect_json("barycenter --group a.csv b.csv --group-weights zero.csv --support 4 "
+                            "--exact --starts 9 --out x.csv",
+                            0);
+    cr_assert_float_eq(number_of(r, "cost"), 0, 1e-12);
+    json_decref(r);
+}
