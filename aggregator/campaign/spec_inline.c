@@ -94,7 +94,8 @@ static dpot_status inline_base_measure(json_t *spec, const char *folder, struct 
     static const char key[] = "mechanism.base_measure";
     json_t *mechanism = json_object_get(spec, "mechanism");
     const char *file = json_string_value(json_object_get(mechanism, "base_measure"));
-    if (!file || strcmp(file, "uniform") == 0 || strncmp(file, "uniform:", 8) == 0) {
+    if (!file || strcmp(file, "uniform") == 0 || strncmp(file, "uniform:", 8) == 0 ||
+        strcmp(file, "ball") == 0 || strncmp(file, "ball:", 5) == 0) {
         return DPOT_OK;
     }
     struct array array = {0};

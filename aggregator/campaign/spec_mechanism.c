@@ -141,25 +141,70 @@ static dpot_status read_lambda(const json_t *mechanism, struct dpot_campaign *ca
     return status;
 }
 
-/* The total mass of "uniform" or "uniform:<total mass>". */
-static dpot_status read_uniform_mass(const char *text, double *total, struct dpot_error *error)
+/* The number after "prefix:"; *number is left alone when there is only the prefix. False: neither. */
+static bool read_suffix(const char *text, const char *prefix, double *number)
 {
-    static const char prefix[] = "uniform";
+    const size_t len = strlen(prefix);
     char *end = NULL;
-    *total = 1;
     if (strcmp(text, prefix) == 0) {
+        return true;
+    }
+    if (strncmp(text, prefix, len) != 0 || text[len] != ':') {
+        return false;
+    }
+    *number = strtod(text + len + 1, &end);
+    return end != text + len + 1 && *end == '\0' && *number > 0 && isfinite(*number);
+}
+
+/* The total mass of the uniform measure with which a device that holds one point reports the b output points
+ * nearest to it, each with the largest probability U / N, and the k - b others with the least, L / N: b U + (k - b) L =
+ * N, where U = e^(epsilon/2) m / k and L = e^(-epsilon/2) m / k. The smaller b, the larger m.
+ *
+ * Where distributions are to be found again behind the channel (barycenters), b = k / (16 + e^(epsilon/2)) is near the
+ * best, by measurement (tests/README.md). Counting frequencies one by one would want k / (e^epsilon + 1), wide when
+ * epsilon is small; but a wide ball blurs, which the inversion must undo, and a small one near the truth is
+ * worth more than its counts when places are what matters. */
+static dpot_status find_ball_mass(const struct dpot_campaign *campaign, double b, double *total,
+                                  struct dpot_error *error)
+{
+    const double k = campaign->output.size;
+    const double up = exp(dpot_epsilon_to_double(campaign->epsilon_q32) / 2);
+    if (campaign->mechanism != DPOT_MECHANISM_WPM) {
+        return dpot_error_set(
+            error, DPOT_ERR_MALFORMED,
+            "mechanism.base_measure is a ball, which is for wpm: %s has a measure of its own, "
+            "leave it out",
+            dpot_mechanism_name(campaign->mechanism));
+    }
+    b = b > 0 ? b : fmax(1, k / (16 + up));
+    if (!(b >= 1 && b < k)) {
+        return dpot_error_set(
+            error, DPOT_ERR_RANGE,
+            "mechanism.base_measure is a ball of %g points: give at least 1 and fewer than the %g "
+            "output points",
+            b, k);
+    }
+    *total = k / ((k - b) / up + b * up);
+    return DPOT_OK;
+}
+
+/* The total mass of "uniform", "uniform:<total mass>", "ball" or "ball:<points>". */
+static dpot_status read_uniform_mass(const char *text, const struct dpot_campaign *campaign,
+                                     double *total, struct dpot_error *error)
+{
+    double b = 0;
+    *total = 1;
+    if (read_suffix(text, "uniform", total)) {
         return DPOT_OK;
     }
-    if (strncmp(text, "uniform:", sizeof prefix) == 0) {
-        *total = strtod(text + sizeof prefix, &end);
-        if (end != text + sizeof prefix && *end == '\0' && *total > 0 && isfinite(*total)) {
-            return DPOT_OK;
-        }
+    if (read_suffix(text, "ball", &b)) {
+        return find_ball_mass(campaign, b, total, error);
     }
-    return dpot_error_set(error, DPOT_ERR_MALFORMED,
-                          "mechanism.base_measure is \"%.40s\": give uniform, uniform:<total mass> "
-                          "or an array of masses",
-                          text);
+    return dpot_error_set(
+        error, DPOT_ERR_MALFORMED,
+        "mechanism.base_measure is \"%.40s\": give uniform, uniform:<total mass>, ball, "
+        "ball:<points> or an array of masses",
+        text);
 }
 
 static void ground_row(void *ctx, size_t i, double *row)
@@ -210,14 +255,15 @@ static dpot_status default_masses(struct dpot_campaign *campaign, double *m,
     return DPOT_OK;
 }
 
-static dpot_status listed_masses(const json_t *value, double *m, uint32_t size,
-                                 struct dpot_error *error)
+static dpot_status listed_masses(const json_t *value, const struct dpot_campaign *campaign,
+                                 double *m, struct dpot_error *error)
 {
+    const uint32_t size = campaign->output.size;
     if (!json_is_string(value)) {
         return spec_read_numbers(value, "mechanism.base_measure", m, size, error);
     }
     double total = 1;
-    const dpot_status status = read_uniform_mass(json_string_value(value), &total, error);
+    const dpot_status status = read_uniform_mass(json_string_value(value), campaign, &total, error);
     for (uint32_t j = 0; j < size; j++) {
         m[j] = total / size;
     }
@@ -233,7 +279,7 @@ static dpot_status read_masses(const json_t *value, struct dpot_campaign *campai
     const dpot_status status = campaign->mechanism == DPOT_MECHANISM_EXPONENTIAL
                                    ? find_utility(campaign, NULL, error)
                                    : DPOT_OK;
-    return status == DPOT_OK ? listed_masses(value, m, campaign->output.size, error) : status;
+    return status == DPOT_OK ? listed_masses(value, campaign, m, error) : status;
 }
 
 static dpot_status read_base_measure(const json_t *mechanism, struct dpot_campaign *campaign,

@@ -222,16 +222,27 @@ void api_admin_close(const struct http_app *app, const struct http_request *requ
     response->level = LOG_LEVEL_INFO;
 }
 
+/* What of a pool is exported. */
+enum export_part { EXPORT_DATA, EXPORT_COEFFICIENTS, EXPORT_GROUPS };
+
+static dpot_status export_part(const struct http_app *app, const struct registry_revision *revision,
+                               enum export_part part, FILE *file, struct dpot_error *error)
+{
+    const uint8_t *hash = revision->record.hash;
+    return part == EXPORT_GROUPS
+               ? export_groups(app->store, hash, revision->campaign, file, error)
+               : export_pool(app->store, hash, revision->campaign,
+                             part == EXPORT_DATA ? DECODE_DATA : DECODE_COEFFICIENTS, file, error);
+}
+
 /* A pool may be larger than memory: it goes through an unlinked file. */
 static dpot_status write_file(const struct http_app *app, const struct registry_revision *revision,
-                              enum decode_space space, struct http_response *response,
+                              enum export_part part, struct http_response *response,
                               struct dpot_error *error)
 {
     response->file = tmpfile();
-    const dpot_status status = response->file
-                                   ? export_pool(app->store, revision->record.hash,
-                                                 revision->campaign, space, response->file, error)
-                                   : DPOT_OK;
+    const dpot_status status =
+        response->file ? export_part(app, revision, part, response->file, error) : DPOT_OK;
     if (status == DPOT_OK && (!response->file || fflush(response->file) != 0)) {
         return dpot_error_set(error, DPOT_ERR_IO,
                               "the export needs a temporary file: free space in /tmp");
@@ -240,14 +251,14 @@ static dpot_status write_file(const struct http_app *app, const struct registry_
 }
 
 static void answer_export(const struct http_app *app, const struct http_request *request,
-                          enum decode_space space, struct http_response *response)
+                          enum export_part part, struct http_response *response)
 {
     struct dpot_error error = {{0}};
     struct registry_revision revision;
     dpot_status status =
         registry_select(app->registry, request->id, request->revision, &revision, &error);
     if (status == DPOT_OK) {
-        status = write_file(app, &revision, space, response, &error);
+        status = write_file(app, &revision, part, response, &error);
     }
     if (status != DPOT_OK) {
         http_response_release(response);
@@ -262,11 +273,17 @@ static void answer_export(const struct http_app *app, const struct http_request 
 void api_admin_export(const struct http_app *app, const struct http_request *request,
                       struct http_response *response)
 {
-    answer_export(app, request, DECODE_DATA, response);
+    answer_export(app, request, EXPORT_DATA, response);
 }
 
 void api_admin_coefficients(const struct http_app *app, const struct http_request *request,
                             struct http_response *response)
 {
-    answer_export(app, request, DECODE_COEFFICIENTS, response);
+    answer_export(app, request, EXPORT_COEFFICIENTS, response);
+}
+
+void api_admin_groups(const struct http_app *app, const struct http_request *request,
+                      struct http_response *response)
+{
+    answer_export(app, request, EXPORT_GROUPS, response);
 }

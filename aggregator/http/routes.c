@@ -30,6 +30,7 @@ static const struct route table[] = {
     {"GET", CAMPAIGN "/pool/export", ROUTE_ADMIN, ROUTE_NO_BODY, ROUTE_REVISION, api_admin_export},
     {"GET", CAMPAIGN "/pool/coefficients", ROUTE_ADMIN, ROUTE_NO_BODY, ROUTE_REVISION,
      api_admin_coefficients},
+    {"GET", CAMPAIGN "/pool/groups", ROUTE_ADMIN, ROUTE_NO_BODY, ROUTE_REVISION, api_admin_groups},
     {"POST", ADMIN "/jobs", ROUTE_ADMIN, ROUTE_JOB_BODY, ROUTE_NO_QUERY, api_jobs_start},
     {"GET", ADMIN "/jobs", ROUTE_ADMIN, ROUTE_NO_BODY, ROUTE_NO_QUERY, api_jobs_list},
     {"GET", ADMIN "/jobs/{id}", ROUTE_ADMIN, ROUTE_NO_BODY, ROUTE_NO_QUERY, api_jobs_show},

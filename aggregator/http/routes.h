@@ -88,6 +88,8 @@ void api_admin_export(const struct http_app *app, const struct http_request *req
                       struct http_response *response);
 void api_admin_coefficients(const struct http_app *app, const struct http_request *request,
                             struct http_response *response);
+void api_admin_groups(const struct http_app *app, const struct http_request *request,
+                      struct http_response *response);
 void api_admin_revise(const struct http_app *app, const struct http_request *request,
                       struct http_response *response);
 

@@ -61,6 +61,7 @@ struct job_kind {
 extern const struct job_kind job_base_measure;
 extern const struct job_kind job_estimate;
 extern const struct job_kind job_generator;
+extern const struct job_kind job_barycenter;
 
 /* DPOT_ERR_RANGE with the names there are. */
 DPOT_WARN_UNUSED dpot_status job_kind_find(const char *name, const struct job_kind **kind,

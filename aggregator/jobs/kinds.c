@@ -3,7 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct job_kind *const table[] = {&job_base_measure, &job_estimate, &job_generator};
+static const struct job_kind *const table[] = {&job_base_measure, &job_estimate, &job_generator,
+                                               &job_barycenter};
 #define N_KINDS (sizeof table / sizeof table[0])
 
 static dpot_status refuse(const char *name, struct dpot_error *error)

@@ -42,6 +42,15 @@ void describe_charge(const struct dpot_campaign *campaign, double *epsilon, doub
     *delta = charge.delta_q64 == UINT64_MAX ? NAN : dpot_delta_to_double(charge.delta_q64);
 }
 
+static json_t *describe_groups(const struct dpot_campaign *campaign)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < campaign->n_groups; i++) {
+        (void)json_array_append_new(list, json_string(campaign->groups[i]));
+    }
+    return list;
+}
+
 static dpot_status add_vector(json_t *pool, const struct dpot_campaign *campaign)
 {
     const struct dpot_vector_domain *domain = &campaign->vector;
@@ -76,6 +85,9 @@ json_t *describe_pool(const struct dpot_campaign *campaign, const uint8_t hash[D
         "accepted", (json_int_t)count->n_accepted, "duplicate", (json_int_t)count->n_duplicate,
         "rejected", describe_rejected(count), "min_pool", (json_int_t)campaign->min_pool,
         "is_ready", count->n_accepted >= campaign->min_pool);
+    if (pool && campaign->n_groups > 0) {
+        (void)json_object_set_new(pool, "groups", describe_groups(campaign));
+    }
     if (pool && dpot_mechanism_is_vector(campaign->mechanism) &&
         add_vector(pool, campaign) != DPOT_OK) {
         json_decref(pool);

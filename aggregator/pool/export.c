@@ -43,6 +43,15 @@ static int write_index(void *ctx, uint32_t round, const struct dpot_report *repo
     return put(writing, bytes, sizeof bytes);
 }
 
+static int write_group(void *ctx, uint32_t round, const struct dpot_report *report)
+{
+    struct writing *writing = ctx;
+    uint8_t bytes[INDEX_LEN];
+    (void)round;
+    dpot_store_u32(bytes, report->group);
+    return put(writing, bytes, sizeof bytes);
+}
+
 static int write_row(void *ctx, uint32_t round, const struct dpot_report *report)
 {
     struct writing *writing = ctx;
@@ -85,5 +94,14 @@ dpot_status export_pool(struct store *store, const uint8_t hash[DPOT_HASH_LEN],
     dpot_free_array(NULL, writing.bytes, writing.n_columns, NUMBER_LEN);
     dpot_free_array(NULL, writing.row, writing.n_columns, sizeof *writing.row);
     decoder_free(writing.decoder);
+    return status == DPOT_OK ? writing.status : status;
+}
+
+dpot_status export_groups(struct store *store, const uint8_t hash[DPOT_HASH_LEN],
+                          const struct dpot_campaign *campaign, FILE *stream,
+                          struct dpot_error *error)
+{
+    struct writing writing = {.campaign = campaign, .stream = stream, .error = error};
+    const dpot_status status = store_read_pool(store, hash, write_group, &writing, error);
     return status == DPOT_OK ? writing.status : status;
 }

@@ -17,4 +17,10 @@ DPOT_WARN_UNUSED dpot_status export_pool(struct store *store, const uint8_t hash
                                          enum decode_space space, FILE *stream,
                                          struct dpot_error *error);
 
+/* The numbers of the groups of the same reports in the same order, n times u32; zeros in a campaign without
+ * groups. Status as above. */
+DPOT_WARN_UNUSED dpot_status export_groups(struct store *store, const uint8_t hash[DPOT_HASH_LEN],
+                                           const struct dpot_campaign *campaign, FILE *stream,
+                                           struct dpot_error *error);
+
 #endif

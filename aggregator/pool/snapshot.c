@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Of the checksum. */
-#define HEAD_LEN (4 + DPOT_REPORT_ID_LEN + 4)
+#define HEAD_MAX (4 + DPOT_REPORT_ID_LEN + 4 + 4)
 #define VALUE_LEN 8
 #define VALUES_AT_ONCE 128
 
@@ -79,14 +79,18 @@ static void hash_values(struct dpot_hasher *hasher, const int64_t *values, size_
 }
 
 static void hash_report(struct dpot_hasher *hasher, uint32_t round,
-                        const struct dpot_report *report)
+                        const struct dpot_report *report, bool has_groups)
 {
-    uint8_t head[HEAD_LEN];
+    uint8_t head[HEAD_MAX];
+    size_t len = 4 + DPOT_REPORT_ID_LEN;
     dpot_store_u32(head, round);
     memcpy(head + 4, report->id, DPOT_REPORT_ID_LEN);
-    dpot_store_u32(head + 4 + DPOT_REPORT_ID_LEN,
-                   report->n_values > 0 ? report->n_values : report->index);
-    dpot_hasher_add(hasher, head, sizeof head);
+    if (has_groups) {
+        dpot_store_u32(head + len, report->group);
+        len += 4;
+    }
+    dpot_store_u32(head + len, report->n_values > 0 ? report->n_values : report->index);
+    dpot_hasher_add(hasher, head, len + 4);
     hash_values(hasher, report->values, report->n_values);
 }
 
@@ -100,7 +104,7 @@ static int pass_on(void *ctx, uint32_t round, const struct dpot_report *report)
         reading->is_foreign = true;
         return 1;
     }
-    hash_report(&reading->hasher, round, report);
+    hash_report(&reading->hasher, round, report, reading->campaign->n_groups > 0);
     reading->n++;
     reading->is_ended = reading->each(reading->ctx, round, report) != 0;
     return reading->is_ended;

@@ -7,7 +7,7 @@
  *   index mechanisms    round u32, id[16], index u32
  *   vector mechanisms   round u32, id[16], n_values u32, n_values times i64
  *
- * Reading the same count of a closed pool again gives the same checksum. A pool holds one of the two, as
+ * and, in a campaign with groups, the group u32 after the id. Reading the same count of a closed pool again gives the same checksum. A pool holds one of the two, as
  * its campaign says.
  *
  * Several threads may use one source. */

@@ -28,7 +28,7 @@ enum exit_code {
     EXIT_CODE_NOT_READY = 7, /* pool below its minimum, campaign in another state */
 };
 
-#define OPTIONS_MAX 40 /* of one command, with the general ones */
+#define OPTIONS_MAX 48 /* of one command, with the general ones */
 #define OPERANDS_MAX 256
 
 struct option {

@@ -87,6 +87,45 @@ static size_t put_reports(const struct dpot_client_status *s, char *text, size_t
                  (unsigned long long)s->n_dropped_withdrawn, (unsigned long long)s->n_pending));
 }
 
+/* True for the first charge to each campaign. */
+static bool is_first_of_campaign(const struct dpot_ledger *ledger, size_t charge)
+{
+    for (size_t i = 0; i < charge; i++) {
+        if (memcmp(ledger->charges[i].campaign_id, ledger->charges[charge].campaign_id,
+                   DPOT_CAMPAIGN_ID_LEN) == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What leaves the device beside the privatised reports: the label, which no noise covers. One line for
+ * every campaign with groups that reports were charged for and whose revision is in the folder. */
+static size_t put_labels(const dpot_client *client, char *text, size_t cap, size_t used)
+{
+    const struct dpot_ledger *ledger = &client->journal.ledger;
+    const uint32_t group = client->config.group;
+    for (size_t i = 0; i < ledger->n_charges; i++) {
+        struct dpot_signed_campaign revision;
+        struct dpot_error error;
+        if (!is_first_of_campaign(ledger, i) ||
+            dpot_campaigns_load(&client->campaigns, ledger->charges[i].campaign_id, &revision,
+                                &error) != DPOT_OK) {
+            continue;
+        }
+        const struct dpot_campaign *campaign = &revision.campaign;
+        if (group < campaign->n_groups) {
+            used = put(text, cap, used,
+                       snprintf(text + used, cap - used,
+                                "Reports to \"%s\" carry the label \"%s\" openly: it is not "
+                                "protected, and epsilon does not count it.\n",
+                                campaign->name, campaign->groups[group]));
+        }
+        dpot_signed_campaign_release(&revision);
+    }
+    return used;
+}
+
 dpot_status dpot_client_get_statement(dpot_client *client, char *text, size_t cap)
 {
     struct dpot_client_status s = {.struct_size = sizeof s};
@@ -111,6 +150,7 @@ dpot_status dpot_client_get_statement(dpot_client *client, char *text, size_t ca
     used = s.accountant == DPOT_ACCOUNTANT_ZCDP ? put_zcdp(client, &s, window, text, cap, used)
                                                 : put_basic(&s, window, text, cap, used);
     used = put_reports(&s, text, cap, used);
+    used = put_labels(client, text, cap, used);
     if (client->is_withdrawn) {
         (void)snprintf(text + used, cap - used, "Consent is withdrawn: nothing is reported.\n");
     }

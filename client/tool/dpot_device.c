@@ -34,7 +34,7 @@ static const char help_text[] =
 static const char enroll_help[] =
     "dpot-device enroll --server URL --campaign ID --pin KEY --dir D\n"
     "    --campaign-cap E --window-cap E --window-seconds S --lifetime-cap E\n"
-    "    [--delta-cap D] [--accountant basic|zcdp] [--ca-file PEM]\n"
+    "    [--delta-cap D] [--accountant basic|zcdp] [--group G] [--ca-file PEM]\n"
     "\n"
     "Stores the settings in D/device.conf, fetches the newest revision of the campaign, verifies "
     "it\n"
@@ -44,7 +44,10 @@ static const char enroll_help[] =
     "for\n"
     "each cap (default 0). With --accountant zcdp the three caps are rhos and --delta-cap is "
     "refused;\n"
-    "the choice is for the life of the folder. Run it again to learn of a new revision. Exit code "
+    "the choice is for the life of the folder. --group is the number, from 0 (the default), of the "
+    "label\n"
+    "that reports carry openly in campaigns with groups. Run it again to learn of a new revision. "
+    "Exit code "
     "7:\n"
     "the server has closed the campaign; what was stored stays.\n"
     "\n"
@@ -152,6 +155,7 @@ static const struct option {
     {"--delta-cap", ENROLL, false, offsetof(struct options, delta_cap)},
     {"--accountant", ENROLL, false, offsetof(struct options, accountant)},
     {"--ca-file", ENROLL, false, offsetof(struct options, ca_file)},
+    {"--group", ENROLL, false, offsetof(struct options, group)},
     {"--points", REPORT, false, offsetof(struct options, points)},
     {"--histogram", REPORT, false, offsetof(struct options, histogram)},
     {"--vector", REPORT, false, offsetof(struct options, vector)},

@@ -33,6 +33,7 @@ static const struct {
     {"config.window_delta_cap", "--delta-cap"},
     {"config.lifetime_delta_cap", "--delta-cap"},
     {"config.window_seconds", "--window-seconds"},
+    {"config.group", "--group"},
     {"config.accountant", "--accountant"},
     {"DPOT_ACCOUNTANT_BASIC", "basic"},
     {"DPOT_ACCOUNTANT_ZCDP", "zcdp"},
@@ -127,6 +128,7 @@ enum exit_code open_client(struct session *s, struct failure *failure)
     config.server_url = settings->server;
     memcpy(config.pin, settings->pin, sizeof config.pin);
     set_caps(settings, &config);
+    config.group = settings->group;
     config.filesystem = s->files;
     s->send_delay_ms = config.send_delay_ms;
     config.transport = s->transport;

@@ -52,6 +52,12 @@ static bool set(struct settings *s, const char *key, const char *value)
     if (strcmp(key, "lifetime_cap") == 0) {
         return parse_number(value, &s->lifetime_cap);
     }
+    if (strcmp(key, "group") == 0) {
+        uint64_t group = 0;
+        const bool is_count = parse_count(value, &group) && group <= UINT32_MAX;
+        s->group = is_count ? (uint32_t)group : 0;
+        return is_count;
+    }
     return false;
 }
 
@@ -94,6 +100,7 @@ enum exit_code settings_from_options(const struct options *options, struct setti
         {"accountant", "--accountant", options->accountant, false, true},
         {"delta_cap", "--delta-cap", options->delta_cap, false, true},
         {"ca_file", "--ca-file", options->ca_file, false, true},
+        {"group", "--group", options->group, false, true},
     };
     memset(settings, 0, sizeof *settings);
     settings->accountant = DPOT_ACCOUNTANT_BASIC;
@@ -134,11 +141,11 @@ enum exit_code settings_write(const struct settings *settings, const struct dpot
     const int len = snprintf(text, sizeof text,
                              "server=%s\ncampaign=%s\npin=%s\ncampaign_cap=%.17g\n"
                              "window_cap=%.17g\nwindow_seconds=%" PRIu64 "\nlifetime_cap=%.17g\n"
-                             "accountant=%s\ndelta_cap=%.17g\nca_file=%s\n",
+                             "accountant=%s\ndelta_cap=%.17g\nca_file=%s\ngroup=%" PRIu32 "\n",
                              settings->server, campaign, pin, settings->campaign_cap,
                              settings->window_cap, settings->window_seconds, settings->lifetime_cap,
                              settings->accountant == DPOT_ACCOUNTANT_ZCDP ? "zcdp" : "basic",
-                             settings->delta_cap, settings->ca_file);
+                             settings->delta_cap, settings->ca_file, settings->group);
     const dpot_status status = len < 0 || (size_t)len >= sizeof text
                                    ? DPOT_ERR_TOO_LARGE
                                    : dpot_file_replace(files, SETTINGS_NAME, text, (size_t)len);

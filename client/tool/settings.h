@@ -19,6 +19,7 @@ struct settings {
     double window_cap;
     uint64_t window_seconds;
     double lifetime_cap;
+    uint32_t group; /* the label of this device, in campaigns with groups */
 };
 
 /* From the options of `enroll`. A cap that is missing is refused with EXIT_PRIVACY and its option's

@@ -30,6 +30,7 @@ struct options {
     const char *delta_cap;
     const char *accountant;
     const char *ca_file;
+    const char *group;
     const char *points;
     const char *histogram;
     const char *vector;

@@ -35,6 +35,15 @@ static const struct option options[] = {
     {"tol", "T",
      "movement, or residual, to reach (default 1e-6; --debiased 1e-7; other fixed 1e-9)"},
     {"inner-tol", "T", "L1 violation to reach in a plan; 0: exactly --inner sweeps from nothing"},
+    {"pool", "F", "instead of --group: a privatised pool, deconvolved group by group"},
+    {"groups", "F", "the group of every report of --pool (n,), from dpot pool --groups-out"},
+    {"campaign", "FILE", "SPEC.json or the signed campaign of --pool"},
+    {"cells", "RxC",
+     "--pool of vectors: the grid to deconvolve on (default 32x32 in 2 dimensions)"},
+    {"atoms", "N",
+     "--pool of vectors: N points that move instead (default above 3 dimensions: 256)"},
+    {"deconvolve-tol", "T", "--pool: end when a step gains less (default 0.05; vectors 0.01)"},
+    {"deconvolved-out", "F", "--pool: rows of group, weight and coordinates, before the averaging"},
     {"out", "F", "the points (m, d), or the weights (R, C) or (m,)"},
     {"weights-out", "F", "with --support: the weights of the points (m,)"},
     {"curve", "F", "rows of iteration, cost and movement, or residual; a .csv with a header"},
@@ -63,16 +72,23 @@ void barycenter_show_progress(void *ctx, size_t n_done, size_t n_total)
     progress_step(ctx, n_done);
 }
 
+static dpot_status run_groups(struct barycenter_job *job)
+{
+    dpot_status status = barycenter_read_options(job);
+    if (status == DPOT_OK) {
+        status = team_new(job->run->n_threads, &job->team);
+    }
+    if (status == DPOT_OK) {
+        status = job->kind == KIND_FREE ? barycenter_run_free(job) : barycenter_run_fixed(job);
+    }
+    return status;
+}
+
 static dpot_status run_barycenter(struct run *run)
 {
     struct barycenter_job job = {.run = run, .started = progress_seconds()};
-    dpot_status status = barycenter_read_options(&job);
-    if (status == DPOT_OK) {
-        status = team_new(run->n_threads, &job.team);
-    }
-    if (status == DPOT_OK) {
-        status = job.kind == KIND_FREE ? barycenter_run_free(&job) : barycenter_run_fixed(&job);
-    }
+    dpot_status status =
+        option_is_given(run, "pool") ? barycenter_run_pool(&job) : run_groups(&job);
     if (status == DPOT_OK) {
         run_put_number(run, "seconds", progress_seconds() - job.started);
     }
@@ -100,7 +116,18 @@ const struct command command_barycenter = {
         "(of the last iteration, in units of the spread), residual (L1, of the plans), starts,\n"
         "best_start, start_costs, projected_dim, projected_cost, solution_cost, value, dual, "
         "mass,\n"
-        "groups, n, dim, support, method, lambda, log_domain, debiased, seconds.",
+        "groups, n, dim, support, method, lambda, log_domain, debiased, seconds.\n"
+        "\n"
+        "--pool F --groups F --campaign FILE: each group of a privatised pool is deconvolved, "
+        "then\n"
+        "--support m points (default 48) are found with --exact or --lambda. Index reports are\n"
+        "inverted through the campaign's channel (sample_first, or n_max 1), laplace and gaussian\n"
+        "through the law of their noise; steps end early, which keeps the noise out. Exit code 7\n"
+        "below min_pool, or a group's share of it. Keys: cost and lower_bound (to the deconvolved\n"
+        "groups), data_free_cost (the same of points that know no report), one_point_cost, "
+        "outcome,\n"
+        "iterations, groups [{label, n, steps, outcome, log_likelihood, gain}], n, dim, support,\n"
+        "points (of a group), method, mechanism, epsilon, delta, distance, seconds.",
     .example = "dpot barycenter --group a.csv b.csv --support 2 --exact --starts 5 \\\n"
                "      --out middle.csv",
     .options = options,

@@ -1,5 +1,5 @@
 /* The insides of dpot barycenter: its options and inputs (inputs.c), points that move (free.c), weights of
- * points that do not (fixed.c). */
+ * points that do not (fixed.c), groups of a privatised pool (pool.c). */
 #ifndef DPOT_TOOL_BARYCENTER_BARYCENTER_H
 #define DPOT_TOOL_BARYCENTER_BARYCENTER_H
 
@@ -56,7 +56,10 @@ void barycenter_release_inputs(struct barycenter_job *job);
 DPOT_WARN_UNUSED dpot_status barycenter_run_free(struct barycenter_job *job);
 DPOT_WARN_UNUSED dpot_status barycenter_run_fixed(struct barycenter_job *job);
 
-/* For both: an array to a path, nothing without one. */
+/* --pool: reads its own options, and makes job->team. */
+DPOT_WARN_UNUSED dpot_status barycenter_run_pool(struct barycenter_job *job);
+
+/* For all: an array to a path, nothing without one. */
 DPOT_WARN_UNUSED dpot_status barycenter_write(struct barycenter_job *job, const char *path,
                                               const double *values, size_t n_rows, size_t n_cols,
                                               bool is_vector);

@@ -1,11 +1,105 @@
 #include "tool/simulate/crowd.h"
 
 #include "base/alloc.h"
+#include "tool/central/columns.h"
 #include "tool/load.h"
+#include "tool/options.h"
 #include "tool/rows.h"
 #include "tool/workers.h"
 
+#include <math.h>
 #include <string.h>
+
+/* ---- the groups ---- */
+
+static dpot_status check_group(struct run *run, const struct dpot_campaign *campaign, size_t row,
+                               double group)
+{
+    return group >= 0 && group < campaign->n_groups && group == floor(group)
+               ? DPOT_OK
+               : dpot_error_set(
+                     &run->error, DPOT_ERR_RANGE,
+                     "--data row %zu: group %.10g is none of the campaign, which has the "
+                     "groups 0 to %u",
+                     row + 1, group, (unsigned)campaign->n_groups - 1);
+}
+
+/* Takes the column out of the table, which becomes one narrower. */
+static dpot_status split_off(struct run *run, const struct dpot_campaign *campaign, size_t column,
+                             struct array *data, uint32_t *groups)
+{
+    const size_t n_cols = data->n_cols;
+    dpot_status status = DPOT_OK;
+    for (size_t i = 0; status == DPOT_OK && i < data->n_rows; i++) {
+        status = check_group(run, campaign, i, data->values[i * n_cols + column]);
+        groups[i] = status == DPOT_OK ? (uint32_t)data->values[i * n_cols + column] : 0;
+    }
+    size_t n_kept = 0;
+    for (size_t k = 0; status == DPOT_OK && k < data->n_rows * n_cols; k++) {
+        if (k % n_cols != column) {
+            data->values[n_kept++] = data->values[k];
+        }
+    }
+    return status;
+}
+
+/* The group of every row; NULL without --group-column. */
+static dpot_status take_groups(struct run *run, const struct dpot_campaign *campaign,
+                               struct array *data, uint32_t **groups)
+{
+    struct columns columns;
+    size_t column = 0;
+    *groups = NULL;
+    if (!option_is_given(run, "group-column")) {
+        if (campaign->n_groups > 1) {
+            run_warn(run,
+                     "campaign \"%s\" has %u groups and there is no --group-column: all devices "
+                     "report under \"%s\"",
+                     campaign->name, (unsigned)campaign->n_groups, campaign->groups[0]);
+        }
+        return DPOT_OK;
+    }
+    if (campaign->n_groups == 0) {
+        return RUN_USAGE(run, "--group-column: campaign \"%s\" has no groups, leave it out",
+                         campaign->name);
+    }
+    dpot_status status = columns_init(run, "data", data->n_cols, &columns);
+    if (status == DPOT_OK) {
+        status = columns_read_one(run, &columns, "group-column", &column);
+    }
+    columns_release(&columns);
+    if (status == DPOT_OK && data->n_cols < 2) {
+        status = RUN_USAGE(run, "--group-column: --data has one column, that of the devices");
+    }
+    if (status == DPOT_OK) {
+        *groups = dpot_alloc_array(NULL, data->n_rows, sizeof **groups);
+        status = *groups ? split_off(run, campaign, column, data, *groups) : DPOT_ERR_MEMORY;
+    }
+    return status;
+}
+
+/* A device is in one group. */
+static dpot_status set_groups(struct run *run, const struct rows *rows, const uint32_t *groups,
+                              struct crowd *crowd)
+{
+    for (size_t t = 0; groups && t < crowd->n_devices; t++) {
+        const size_t first = rows->row[rows->first[t]];
+        crowd->devices[t].group = groups[first];
+        for (size_t i = rows->first[t]; i < rows->first[t + 1]; i++) {
+            if (groups[rows->row[i]] != groups[first]) {
+                return dpot_error_set(
+                    &run->error, DPOT_ERR_RANGE,
+                    "--data rows %zu and %zu: device %.0f is in the groups %u and "
+                    "%u: give it one",
+                    first + 1, rows->row[i] + 1, crowd->devices[t].id, (unsigned)groups[first],
+                    (unsigned)groups[rows->row[i]]);
+            }
+        }
+    }
+    return DPOT_OK;
+}
+
+/* ---- the rows ---- */
 
 /* The grouped rows, device by device in one piece, as the client takes them. */
 static void copy_rows(const struct rows *rows, struct crowd *crowd)
@@ -43,16 +137,26 @@ dpot_status crowd_load(struct run *run, const struct dpot_campaign *campaign, si
 {
     struct array data;
     struct rows rows;
+    uint32_t *groups = NULL;
     *crowd = (struct crowd){.n_devices = 0};
     dpot_status status = load_finite(run, "data", &data);
     if (status != DPOT_OK) {
         return status;
     }
-    status = rows_init(&rows, "--data", ROWS_OF_DEVICES, &data, campaign, n_devices, &run->error);
+    const size_t n_cols = data.n_cols;
+    status = take_groups(run, campaign, &data, &groups);
+    if (status == DPOT_OK) {
+        data.n_cols -= groups ? 1 : 0;
+        status =
+            rows_init(&rows, "--data", ROWS_OF_DEVICES, &data, campaign, n_devices, &run->error);
+    }
     if (status == DPOT_OK) {
         status = build(run, &rows, crowd);
+        status = status == DPOT_OK ? set_groups(run, &rows, groups, crowd) : status;
         rows_release(&rows);
     }
+    dpot_free_array(NULL, groups, data.n_rows, sizeof *groups);
+    data.n_cols = n_cols;
     array_release(&data);
     if (status != DPOT_OK) {
         crowd_release(crowd);

@@ -14,6 +14,7 @@ struct crowd_device {
     double id;    /* as in the data: an integer */
     size_t first; /* its rows are first .. first + n_rows - 1 */
     size_t n_rows;
+    uint32_t group; /* 0 without --group-column */
 };
 
 struct crowd {
@@ -26,9 +27,11 @@ struct crowd {
     uint32_t *nearest;            /* (n_rows) domain points, after crowd_clamp; not of vectors */
 };
 
-/* Reads --data. DPOT_ERR_SHAPE (columns, fewer devices than asked for), DPOT_ERR_RANGE (a device
- * that is no integer below 2^53, a coordinate that is not finite or, with haversine, not on earth, a
- * count that is negative or above 1e300), with the row. */
+/* Reads --data, and takes the column that --group-column names out of it: the number of the group that a
+ * device reports under, the same in all of its rows. Exit code 2 for a column that is not there or a
+ * campaign without groups. DPOT_ERR_SHAPE (columns, fewer devices than asked for), DPOT_ERR_RANGE (a
+ * device that is no integer below 2^53, a coordinate that is not finite or, with haversine, not on earth,
+ * a count that is negative or above 1e300, a group that the campaign does not have), with the row. */
 DPOT_WARN_UNUSED dpot_status crowd_load(struct run *run, const struct dpot_campaign *campaign,
                                         size_t n_devices, struct crowd *crowd);
 void crowd_release(struct crowd *crowd);

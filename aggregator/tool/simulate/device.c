@@ -206,6 +206,7 @@ static dpot_status open_client(struct device *d)
     config.window_delta_cap = plan->delta_cap;
     config.lifetime_delta_cap = plan->delta_cap;
     config.window_seconds = 86400;
+    config.group = d->data->group;
     config.send_delay_ms = send_delay_ms(plan->campaign);
     config.filesystem = d->filesystem;
     config.transport = &d->network.transport;

@@ -244,3 +244,36 @@ dpot_status in_process_pool(const struct in_process *server, enum decode_space s
     }
     return status;
 }
+
+static int take_group(void *ctx, uint32_t round, const struct dpot_report *report)
+{
+    struct reading *reading = ctx;
+    (void)round;
+    if (reading->n == reading->pool->n_rows) {
+        return 1;
+    }
+    reading->pool->values[reading->n++] = report->group;
+    return 0;
+}
+
+dpot_status in_process_groups(const struct in_process *server, struct array *groups,
+                              struct dpot_error *error)
+{
+    struct pool_count count;
+    struct reading reading = {.pool = groups, .error = error};
+    *groups = (struct array){0};
+    dpot_status status = in_process_count(server, &count, error);
+    if (status == DPOT_OK && count.n_accepted == 0) {
+        return DPOT_ERR_NOT_FOUND;
+    }
+    if (status == DPOT_OK) {
+        status = array_init(groups, (size_t)count.n_accepted, 1, true);
+    }
+    if (status == DPOT_OK) {
+        status = store_read_pool(server->store, server->hash, take_group, &reading, error);
+    }
+    if (status != DPOT_OK) {
+        array_release(groups);
+    }
+    return status;
+}

@@ -49,4 +49,8 @@ DPOT_WARN_UNUSED dpot_status in_process_pool(const struct in_process *server,
                                              enum decode_space space, struct array *pool,
                                              struct dpot_error *error);
 
+/* The numbers of their groups in the same order (n,); status as above. */
+DPOT_WARN_UNUSED dpot_status in_process_groups(const struct in_process *server,
+                                               struct array *groups, struct dpot_error *error);
+
 #endif

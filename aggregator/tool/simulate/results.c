@@ -40,9 +40,9 @@ dpot_status results_make_folder(struct run *run, const char *folder)
 
 /* All that a run may write; every run writes the first two. */
 static const char *const result_names[] = {
-    "results.json",          "devices.csv",      "population_true.csv",
-    "population_sample.csv", "vectors_true.npy", "pool.npy",
-    "pool.npy.json",         "coefficients.npy", "coefficients.npy.json"};
+    "results.json",          "devices.csv", "population_true.csv", "population_sample.csv",
+    "vectors_true.npy",      "pool.npy",    "pool.npy.json",       "coefficients.npy",
+    "coefficients.npy.json", "groups.npy"};
 #define N_RESULTS (sizeof result_names / sizeof result_names[0])
 
 dpot_status results_check_inputs(struct run *run, const char *name, const char *folder)
@@ -173,18 +173,24 @@ static dpot_status write_devices(const struct results *r)
     if (status != DPOT_OK) {
         return status;
     }
-    (void)fputs("device,status,epsilon,submitted,accepted,duplicate,rejected,dropped,pending\n",
-                output.stream);
+    const bool has_groups = r->plan->campaign->n_groups > 0;
+    (void)fprintf(output.stream,
+                  "device,status,epsilon,submitted,accepted,duplicate,rejected,dropped,pending%s\n",
+                  has_groups ? ",group" : "");
     for (size_t i = 0; i < r->plan->crowd->n_devices; i++) {
         const struct device_outcome *o = &r->outcomes[i];
         char epsilon[NUMBER_SIZE];
         number_format(o->spent_epsilon, epsilon);
         (void)fprintf(output.stream,
                       "%.0f,%s,%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
-                      ",%" PRIu64 "\n",
+                      ",%" PRIu64,
                       r->plan->crowd->devices[i].id, status_of(o), epsilon, o->tally.n_submitted,
                       o->tally.n_accepted, o->tally.n_duplicate, tally_rejected(&o->tally),
                       tally_dropped(&o->tally), o->tally.n_pending);
+        if (has_groups) {
+            (void)fprintf(output.stream, ",%" PRIu32, r->plan->crowd->devices[i].group);
+        }
+        (void)fputc('\n', output.stream);
     }
     return output_commit(&output, &r->run->error);
 }
@@ -234,6 +240,20 @@ static dpot_status write_reports(const struct results *r, const char *name, enum
     return status;
 }
 
+/* The group of every report of pool.npy. */
+static dpot_status write_groups(const struct results *r)
+{
+    char path[PATH_SIZE];
+    struct array groups = {0};
+    dpot_status status = in_process_groups(r->plan->in_process, &groups, &r->run->error);
+    if (status == DPOT_OK) {
+        join(path, r->folder, "groups.npy");
+        status = array_write(path, &groups, ARRAY_U4, &r->run->error);
+    }
+    array_release(&groups);
+    return status;
+}
+
 /* With a transform also the coefficients, which generators are trained on. */
 static dpot_status write_pool(const struct results *r, struct pool_count *count)
 {
@@ -248,6 +268,9 @@ static dpot_status write_pool(const struct results *r, struct pool_count *count)
     }
     if (status == DPOT_OK && campaign->vector.transform.id != DPOT_TRANSFORM_NONE) {
         status = write_reports(r, "coefficients.npy", DECODE_COEFFICIENTS, count);
+    }
+    if (status == DPOT_OK && campaign->n_groups > 0) {
+        status = write_groups(r);
     }
     if (status == DPOT_ERR_NOT_FOUND) {
         run_warn(r->run, "the pool is empty: there is no pool.npy to write");
@@ -304,6 +327,26 @@ static void put_counts(struct run *run, const struct sums *sums)
     run_put_number(run, "epsilon_per_device", sums->largest_epsilon);
 }
 
+/* Of every group its label, its devices and how many of their reports count. */
+static json_t *count_groups(const struct results *r)
+{
+    json_t *list = json_array();
+    const struct dpot_campaign *campaign = r->plan->campaign;
+    for (uint32_t g = 0; g < campaign->n_groups; g++) {
+        uint64_t n_devices = 0, n_counted = 0;
+        for (size_t i = 0; i < r->plan->crowd->n_devices; i++) {
+            if (r->plan->crowd->devices[i].group == g) {
+                n_devices++;
+                n_counted += r->outcomes[i].tally.n_accepted + r->outcomes[i].tally.n_duplicate;
+            }
+        }
+        (void)json_array_append_new(list, json_pack("{s:s,s:I,s:I}", "label", campaign->groups[g],
+                                                    "devices", (json_int_t)n_devices, "counted",
+                                                    (json_int_t)n_counted));
+    }
+    return list;
+}
+
 static dpot_status write_results(const struct results *r, const struct sums *sums,
                                  const struct pool_count *count)
 {
@@ -315,6 +358,9 @@ static dpot_status write_results(const struct results *r, const struct sums *sum
     if (r->plan->in_process) {
         run_put_integer(run, "pool_accepted", count->n_accepted);
         run_put_integer(run, "pool_duplicate", count->n_duplicate);
+    }
+    if (r->plan->campaign->n_groups > 0) {
+        run_put(run, "groups", count_groups(r));
     }
     run_put_text(run, "mechanism", dpot_mechanism_name(r->plan->campaign->mechanism));
     run_put_integer(run, "revision", r->plan->campaign->revision);

@@ -22,6 +22,7 @@
 static const struct option options[] = {
     {"campaign", "FILE|ID", "SPEC.json, a signed campaign, or an ID with --server"},
     {"data", "F", "rows of device, coordinates..., [count]"},
+    {"group-column", "C", "column of --data with the number of the device's group, from 0"},
     {"devices", "N", "simulate the first N devices of the data"},
     {"in-process", NULL, "against an aggregator in memory"},
     REMOTE_OPTIONS,
@@ -332,7 +333,11 @@ const struct command command_simulate = {
         "the reports its device submitted: with --dropout not by device),\n"
         "population_sample.csv (one place a device, without privacy: the yardstick), devices.csv,\n"
         "and in process pool.npy, with a transform also coefficients.npy, which generators are\n"
-        "trained on; those of an earlier run are removed. The folder of --durable "
+        "trained on, and groups.npy of a campaign with groups; those of an earlier run are "
+        "removed.\n"
+        "The groups are told by --group-column (a name of the first line of --data, or a number "
+        "from\n"
+        "0); without it all devices are in the first. The folder of --durable "
         "must\n"
         "not hold devices of an earlier run in process: their server is gone. --seed needs a "
         "campaign\n"

@@ -110,7 +110,9 @@ struct dpot_client_config {
     const struct dpot_counter *counter; /* NULL: none; must read 0 before the first install. For
                                                  life: a folder charged under one is refused without */
 
-    uint32_t group; /* in campaigns with groups: the public label this device reports under */
+    /* In campaigns with groups: the number of the label this device reports under. It leaves the device as it
+     * is: choose it by what is public about the device (region, model), never by its data. */
+    uint32_t group;
 
     uint32_t accountant; /* enum dpot_accountant; default DPOT_ACCOUNTANT_BASIC */
 
@@ -314,8 +316,9 @@ struct dpot_client_status {
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_get_status(dpot_client *client,
                                                              struct dpot_client_status *status);
 
-/* What the ledger says in a few sentences for the device's owner: what was spent of which cap, and
- * what became of the reports. Cut to `cap` bytes with its NUL; 1024 are enough. */
+/* What the ledger says in a few sentences for the device's owner: what was spent of which cap, what
+ * became of the reports, and the label that they carry openly to each campaign with groups. Cut to `cap`
+ * bytes with its NUL; 1024 are enough, with 256 more for each of these campaigns. */
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_get_statement(dpot_client *client, char *text,
                                                                 size_t cap);
 

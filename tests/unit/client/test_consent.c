@@ -2,6 +2,7 @@
 #include "unit/client/world.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 static struct authority authority;
@@ -376,5 +377,46 @@ Test(consent, the_statement_tells_what_is_spent_of_what)
     cr_assert_eq(dpot_client_withdraw(client), DPOT_OK);
     cr_assert_eq(dpot_client_get_statement(client, text, sizeof text), DPOT_OK);
     cr_assert_not_null(strstr(text, "Consent is withdrawn"), "%s", text);
+    dpot_client_close(client);
+}
+
+static size_t count_text(const char *text, const char *word)
+{
+    size_t n = 0;
+    for (const char *at = strstr(text, word); at; at = strstr(at + 1, word)) {
+        n++;
+    }
+    return n;
+}
+
+Test(consent, the_statement_names_the_label_that_is_sent_openly)
+{
+    char text[1024], line[128];
+    authority.campaign.n_groups = 2;
+    authority.campaign.groups = dpot_alloc_array(NULL, 2, sizeof *authority.campaign.groups);
+    memcpy(authority.campaign.groups[0], "north", 6);
+    memcpy(authority.campaign.groups[1], "south", 6);
+    authority_sign(&authority);
+    world.config.group = 1;
+    dpot_client *client = world_enroll(&world);
+    cr_assert_eq(dpot_client_get_statement(client, text, sizeof text), DPOT_OK);
+    cr_assert_null(strstr(text, "openly"), "nothing was reported: %s", text);
+    for (int i = 0; i < 2; i++) {
+        cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
+        cr_assert_eq(dpot_client_get_statement(client, text, sizeof text), DPOT_OK);
+        (void)snprintf(line, sizeof line, "Reports to \"%s\" carry the label \"south\" openly",
+                       authority.campaign.name);
+        cr_assert_eq(count_text(text, line), 1, "%s", text);
+    }
+    dpot_client_close(client);
+}
+
+Test(consent, the_statement_tells_no_label_where_there_are_no_groups)
+{
+    char text[1024];
+    dpot_client *client = world_enroll(&world);
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
+    cr_assert_eq(dpot_client_get_statement(client, text, sizeof text), DPOT_OK);
+    cr_assert_null(strstr(text, "label"), "%s", text);
     dpot_client_close(client);
 }

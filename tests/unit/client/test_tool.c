@@ -213,6 +213,32 @@ Test(tool, another_accountant_is_refused_for_privacy)
     cr_assert_eq(RUN(NULL, "status", "--dir", dir), 0, "the settings are what they were");
 }
 
+static int enroll_in_group(const char *group)
+{
+    return RUN(NULL, "enroll", "--server", http.url, "--campaign", campaign, "--pin", pin, "--dir",
+               dir, "--campaign-cap", "4", "--window-cap", "4", "--window-seconds", "86400",
+               "--lifetime-cap", "20", "--group", group);
+}
+
+Test(tool, the_group_is_chosen_when_enrolling_and_told_in_the_status)
+{
+    authority.campaign.n_groups = 2;
+    authority.campaign.groups = dpot_alloc_array(NULL, 2, sizeof *authority.campaign.groups);
+    memcpy(authority.campaign.groups[0], "north", 6);
+    memcpy(authority.campaign.groups[1], "south", 6);
+    authority_sign(&authority);
+    serve_posts_with(0, 0);
+    cr_assert_eq(enroll_in_group("-1"), 2);
+    cr_assert_not_null(strstr(err, "--group: \"-1\""), "%s", err);
+    cr_assert_eq(enroll_in_group("2"), 0, "%s", err);
+    cr_assert_eq(RUN("0.5\n", "report", "--dir", dir, "--points", "-"), 3, "%s", err);
+    cr_assert_not_null(strstr(err, "--group is 2"), "%s", err);
+    cr_assert_eq(enroll_in_group("1"), 0, "%s", err);
+    cr_assert_eq(RUN("0.5\n", "report", "--dir", dir, "--points", "-"), 0, "%s", err);
+    cr_assert_eq(RUN(NULL, "status", "--dir", dir), 0, "%s", err);
+    cr_assert_not_null(strstr(out, "carry the label \"south\" openly"), "%s", out);
+}
+
 Test(tool, zcdp_takes_no_delta_cap)
 {
     cr_assert_eq(enroll_as("zcdp", "1e-6"), 2);
