@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #define PATH_SIZE 4352
-#define SEAL_DAYS 400
 #define DAY_MS ((int64_t)86400000)
 
 static dpot_status join(char out[PATH_SIZE], const char *folder, const char *name,
@@ -54,18 +53,27 @@ static void format_seal_secret(const struct seal_secret *secret, char *out, size
     dpot_wipe(hex, sizeof hex);
 }
 
-static dpot_status create_seal_key(const char *folder, int64_t now_ms, struct dpot_error *error)
+static dpot_status seal_path(char out[PATH_SIZE], const char *folder,
+                             const struct dpot_seal_key *key, struct dpot_error *error)
+{
+    char name[64], id[2 * DPOT_SEAL_KEY_ID_LEN + 1];
+    dpot_hex_encode(id, key->id, sizeof key->id);
+    (void)snprintf(name, sizeof name, "seal-%s.key", id);
+    return join(out, folder, name, error);
+}
+
+static dpot_status create_seal_key(const char *folder, int64_t now_ms, unsigned days,
+                                   struct dpot_seal_key *created, struct dpot_error *error)
 {
     struct seal_secret secret;
-    char path[PATH_SIZE], text[512], name[64], id[2 * DPOT_SEAL_KEY_ID_LEN + 1];
+    char path[PATH_SIZE], text[512];
     dpot_seal_keypair(secret.key.public_key, secret.secret_key);
     dpot_seal_key_id(secret.key.public_key, secret.key.id);
     secret.key.not_before_ms = now_ms - now_ms % 1000;
-    secret.key.not_after_ms = secret.key.not_before_ms + SEAL_DAYS * DAY_MS;
+    secret.key.not_after_ms = secret.key.not_before_ms + days * DAY_MS;
     format_seal_secret(&secret, text, sizeof text);
-    dpot_hex_encode(id, secret.key.id, sizeof secret.key.id);
-    (void)snprintf(name, sizeof name, "seal-%s.key", id);
-    dpot_status status = join(path, folder, name, error);
+    *created = secret.key;
+    dpot_status status = seal_path(path, folder, created, error);
     if (status == DPOT_OK) {
         status = key_file_write_new(path, text, error);
     }
@@ -259,6 +267,75 @@ dpot_status server_keys_complete(const char *folder, const struct dpot_clock *cl
     if (status == DPOT_OK) {
         status = check_seal_keys(folder, error);
     }
-    return status == DPOT_ERR_NOT_FOUND ? create_seal_key(folder, clock->now(clock->ctx), error)
-                                        : status;
+    struct dpot_seal_key created;
+    return status == DPOT_ERR_NOT_FOUND
+               ? create_seal_key(folder, clock->now(clock->ctx), SERVER_KEYS_DAYS, &created, error)
+               : status;
+}
+
+/* Changing. */
+
+dpot_status server_keys_add(const char *folder, const struct dpot_clock *clock, unsigned days,
+                            struct dpot_seal_key *added, struct dpot_error *error)
+{
+    struct server_keys keys;
+    dpot_status status = server_keys_read(folder, &keys, error);
+    const size_t n = keys.n_seal_secrets;
+    server_keys_wipe(&keys);
+    if (status == DPOT_OK && n == DPOT_SEAL_KEYS_MAX) {
+        return dpot_error_set(
+            error, DPOT_ERR_TOO_LARGE,
+            "%s has %d seal keys, the most there may be: dpotd keys prune removes "
+            "expired ones",
+            folder, DPOT_SEAL_KEYS_MAX);
+    }
+    /* A folder whose only fault is that it has none is mended by this. */
+    return status == DPOT_OK || status == DPOT_ERR_NOT_FOUND
+               ? create_seal_key(folder, clock->now(clock->ctx), days, added, error)
+               : status;
+}
+
+static dpot_status remove_key(const char *folder, const struct dpot_seal_key *key,
+                              struct dpot_error *error)
+{
+    char path[PATH_SIZE];
+    const dpot_status status = seal_path(path, folder, key, error);
+    return status == DPOT_OK && unlink(path) != 0
+               ? dpot_error_set(error, DPOT_ERR_IO, "removing %s failed: %s", path, strerror(errno))
+               : status;
+}
+
+static dpot_status prune(const char *folder, const struct server_keys *keys, int64_t now_ms,
+                         size_t *n_removed, struct dpot_error *error)
+{
+    size_t n_expired = 0;
+    dpot_status status = DPOT_OK;
+    for (size_t i = 0; i < keys->n_seal_secrets; i++) {
+        n_expired += now_ms >= keys->seal_secrets[i].key.not_after_ms;
+    }
+    if (n_expired == keys->n_seal_secrets) {
+        return dpot_error_set(error, DPOT_ERR_STATE,
+                              "every seal key has expired: run dpotd keys add first");
+    }
+    for (size_t i = 0; status == DPOT_OK && i < keys->n_seal_secrets; i++) {
+        const struct dpot_seal_key *key = &keys->seal_secrets[i].key;
+        if (now_ms >= key->not_after_ms) {
+            status = remove_key(folder, key, error);
+            *n_removed += status == DPOT_OK;
+        }
+    }
+    return status;
+}
+
+dpot_status server_keys_prune(const char *folder, const struct dpot_clock *clock, size_t *n_removed,
+                              struct dpot_error *error)
+{
+    struct server_keys keys;
+    *n_removed = 0;
+    dpot_status status = server_keys_read(folder, &keys, error);
+    if (status == DPOT_OK) {
+        status = prune(folder, &keys, clock->now(clock->ctx), n_removed, error);
+    }
+    server_keys_wipe(&keys);
+    return status;
 }

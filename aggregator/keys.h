@@ -28,6 +28,19 @@ DPOT_WARN_UNUSED dpot_status server_keys_complete(const char *folder,
                                                   uint8_t pin[DPOT_SIGN_PUBLIC_LEN],
                                                   bool *kept_signing_key, struct dpot_error *error);
 
+/* Adds a seal key that is valid from now for so many days; the server announces it when it starts again.
+ * DPOT_ERR_TOO_LARGE: there are as many as can be; DPOT_ERR_IO. */
+#define SERVER_KEYS_DAYS 400
+#define SERVER_KEYS_DAYS_MAX 3650
+DPOT_WARN_UNUSED dpot_status server_keys_add(const char *folder, const struct dpot_clock *clock,
+                                             unsigned days, struct dpot_seal_key *added,
+                                             struct dpot_error *error);
+
+/* Removes the files of seal keys that have expired, which open nothing any more, unless none would be left.
+ * DPOT_ERR_STATE then; DPOT_ERR_IO. */
+DPOT_WARN_UNUSED dpot_status server_keys_prune(const char *folder, const struct dpot_clock *clock,
+                                               size_t *n_removed, struct dpot_error *error);
+
 /* Reads them all. DPOT_ERR_IO (missing), DPOT_ERR_DENIED (readable by others), DPOT_ERR_MALFORMED,
  * DPOT_ERR_NOT_FOUND (no seal key), DPOT_ERR_TOO_LARGE (too many). Wipe them when done. */
 DPOT_WARN_UNUSED dpot_status server_keys_read(const char *folder, struct server_keys *keys,

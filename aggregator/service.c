@@ -1,34 +1,16 @@
-#include "service.h"
+#include "service_parts.h"
 
 #include "base/clock.h"
 #include "http/listen.h"
 #include "key_file.h"
-#include "keys.h"
-#include "pool/check.h"
 
 #include <string.h>
 
 #define DRAIN_MS 10000
 #define SIGNED_KEYS_MAX (DPOT_KEYS_BYTES_MAX + 4096)
 
-struct service {
-    struct log log;
-    struct server_keys keys;
-    struct tokens tokens;
-    struct store *store;
-    struct registry *registry;
-    struct tally *tally;
-    struct writer *writer;
-    struct ingest ingest;
-    struct runner *runner;
-    char keep_folder[CONFIG_TEXT_SIZE]; /* of the jobs; empty: the store is in memory */
-    struct http_app app;
-    struct dpot_buf tls_cert, tls_key;
-    struct server *server;
-};
-
-static dpot_status read_tls(struct service *s, const struct config *config,
-                            struct dpot_error *error)
+dpot_status service_read_tls(struct service *s, const struct config *config,
+                             struct dpot_error *error)
 {
     if (config->tls_cert[0] == '\0') {
         return DPOT_OK;
@@ -41,8 +23,8 @@ static dpot_status read_tls(struct service *s, const struct config *config,
 }
 
 /* Devices see every key that has not expired. */
-static dpot_status pick_keys(const struct service *s, struct dpot_keys *keys,
-                             struct dpot_error *error)
+dpot_status service_pick_keys(const struct service *s, struct dpot_keys *keys,
+                              struct dpot_error *error)
 {
     const int64_t now_ms = s->log.clock->now(s->log.clock->ctx);
     *keys = (struct dpot_keys){.n_seal_keys = 0};
@@ -55,28 +37,22 @@ static dpot_status pick_keys(const struct service *s, struct dpot_keys *keys,
                ? DPOT_OK
                : dpot_error_set(
                      error, DPOT_ERR_NOT_FOUND,
-                     "every seal key has expired: devices could not report; add a new one");
+                     "every seal key has expired: devices could not report; run dpotd keys add");
 }
 
 static dpot_status sign_keys(struct service *s, struct dpot_error *error)
 {
     struct dpot_keys public_keys;
     dpot_buf_init(&s->app.signed_keys, SIGNED_KEYS_MAX, NULL);
-    const dpot_status status = pick_keys(s, &public_keys, error);
+    const dpot_status status = service_pick_keys(s, &public_keys, error);
     return status == DPOT_OK
                ? registry_sign_keys(s->registry, &public_keys, &s->app.signed_keys, error)
                : status;
 }
 
-struct records {
-    struct revision_record *record; /* (n) */
-    size_t n;
-    bool is_out_of_memory;
-};
-
 static int keep_record(void *ctx, const struct revision_record *record)
 {
-    struct records *records = ctx;
+    struct service_records *records = ctx;
     void *grown = dpot_resize_array(NULL, records->record, records->n, records->n + 1,
                                     sizeof *records->record);
     records->is_out_of_memory = grown == NULL;
@@ -88,10 +64,10 @@ static int keep_record(void *ctx, const struct revision_record *record)
 }
 
 /* Every revision; released with dpot_free_array, also after a failure. */
-static dpot_status list_revisions(struct service *s, struct records *records,
-                                  struct dpot_error *error)
+dpot_status service_list_revisions(struct service *s, struct service_records *records,
+                                   struct dpot_error *error)
 {
-    *records = (struct records){.n = 0};
+    *records = (struct service_records){.n = 0};
     const dpot_status status = store_list_revisions(s->store, keep_record, records, error);
     return status == DPOT_OK && records->is_out_of_memory
                ? dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for the list of revisions")
@@ -102,8 +78,8 @@ static dpot_status list_revisions(struct service *s, struct records *records,
  * altered one, is found at start-up and not by the devices. */
 static dpot_status check_revisions(struct service *s, struct dpot_error *error)
 {
-    struct records records;
-    dpot_status status = list_revisions(s, &records, error);
+    struct service_records records;
+    dpot_status status = service_list_revisions(s, &records, error);
     for (size_t i = 0; status == DPOT_OK && i < records.n; i++) {
         struct registry_revision revision;
         status = registry_get(s->registry, records.record[i].hash, &revision, error);
@@ -118,7 +94,7 @@ static dpot_status check_revisions(struct service *s, struct dpot_error *error)
     return status;
 }
 
-static dpot_status open_registry(struct service *s, struct dpot_error *error)
+dpot_status service_open_registry(struct service *s, struct dpot_error *error)
 {
     const dpot_status status =
         registry_new(s->store, s->keys.secret_key, s->log.clock, &s->registry, error);
@@ -137,16 +113,34 @@ static void load_ids(struct service *s)
     }
 }
 
+static void note_commit(void *ctx, size_t n_reports)
+{
+    const struct service *s = ctx;
+    log_write(&s->log, LOG_LEVEL_DEBUG, "store.commit", "n_reports=%zu", n_reports);
+    if (s->hooks.on_committed) {
+        s->hooks.on_committed(s->hooks.ctx, n_reports);
+    }
+}
+
+static void note_failure(void *ctx, const struct dpot_error *error)
+{
+    const struct service *s = ctx;
+    char quoted[LOG_QUOTED_SIZE];
+    log_write(&s->log, LOG_LEVEL_ERROR, "store.commit", "reason=%s",
+              log_quote(quoted, error->text));
+}
+
 static dpot_status open_writer(struct service *s, const struct config *config,
-                               const struct service_hooks *hooks, struct dpot_error *error)
+                               struct dpot_error *error)
 {
     const dpot_status status = tally_new(s->store, &s->tally, error);
     const struct writer_config writer_config = {.store = s->store,
                                                 .tally = s->tally,
                                                 .max_reports = config->commit_max_reports,
                                                 .max_delay_ms = config->commit_max_delay_ms,
-                                                .on_committed = hooks->on_committed,
-                                                .ctx = hooks->ctx};
+                                                .on_committed = note_commit,
+                                                .on_failed = note_failure,
+                                                .ctx = s};
     return status == DPOT_OK ? writer_open(&writer_config, &s->writer, error) : status;
 }
 
@@ -175,7 +169,7 @@ static dpot_status open_rooms(struct service *s, const struct config *config,
         status = tokens_read(config->tokens_file, &s->tokens, error);
     }
     if (status == DPOT_OK) {
-        status = read_tls(s, config, error);
+        status = service_read_tls(s, config, error);
     }
     if (status == DPOT_OK) {
         status = store_open_owned(config->store, &s->store, error);
@@ -184,14 +178,14 @@ static dpot_status open_rooms(struct service *s, const struct config *config,
         hooks->on_owned(hooks->ctx);
     }
     if (status == DPOT_OK) {
-        status = open_registry(s, error);
+        status = service_open_registry(s, error);
     }
     if (status == DPOT_OK) {
         status = sign_keys(s, error);
     }
     if (status == DPOT_OK) {
         load_ids(s);
-        status = open_writer(s, config, hooks, error);
+        status = open_writer(s, config, error);
     }
     wire_rooms(s, config);
     return status;
@@ -251,8 +245,8 @@ static dpot_status open_runner(struct service *s, const struct config *config,
     return status;
 }
 
-static dpot_status open_server(struct service *s, const struct config *config, const char *listen,
-                               struct dpot_error *error)
+dpot_status service_open_server(struct service *s, const struct config *config, const char *listen,
+                                struct dpot_error *error)
 {
     const struct server_config server_config = {
         .listen = listen ? listen : config->listen,
@@ -269,14 +263,15 @@ static dpot_status open_server(struct service *s, const struct config *config, c
     return server_open(&server_config, &s->server, error);
 }
 
-static dpot_status new_service(const struct config *config, const struct service_hooks *hooks,
-                               struct service **service, struct dpot_error *error)
+dpot_status service_new(const struct config *config, const struct service_hooks *hooks,
+                        struct service **service, struct dpot_error *error)
 {
     struct service *s = dpot_alloc_array(NULL, 1, sizeof *s);
     *service = s;
     if (!s) {
         return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory");
     }
+    s->hooks = *hooks;
     s->log = (struct log){.level = config->log,
                           .stream = hooks->log_stream ? hooks->log_stream : stderr,
                           .clock = hooks->clock ? hooks->clock : dpot_clock_system()};
@@ -295,7 +290,7 @@ dpot_status service_open(const struct config *config, const char *listen,
                          const struct service_hooks *hooks, struct service **service,
                          struct dpot_error *error)
 {
-    dpot_status status = new_service(config, hooks, service, error);
+    dpot_status status = service_new(config, hooks, service, error);
     if (status != DPOT_OK) {
         return status;
     }
@@ -304,7 +299,7 @@ dpot_status service_open(const struct config *config, const char *listen,
         status = open_runner(*service, config, error);
     }
     if (status == DPOT_OK) {
-        status = open_server(*service, config, listen, error);
+        status = service_open_server(*service, config, listen, error);
     }
     if (status != DPOT_OK) {
         service_close(*service);
@@ -349,156 +344,4 @@ void service_close(struct service *service)
     if (url[0] != '\0') {
         log_write(&log, LOG_LEVEL_INFO, "service.close", "url=%s", url);
     }
-}
-
-/* ---- looking only ---- */
-
-struct check {
-    struct service *s;
-    const struct config *config;
-    const struct service_look *look;
-    const struct revision_record *record; /* whose pool is being read */
-};
-
-static void tell(const struct check *check, dpot_status status, const char *sentence)
-{
-    check->look->tell(check->look->ctx, status, sentence);
-}
-
-/* Tells a fault; the sentence is used up. */
-static bool judge(const struct check *check, dpot_status status, struct dpot_error *error)
-{
-    if (status != DPOT_OK) {
-        tell(check, status, error->text[0] ? error->text : dpot_status_text(status));
-    }
-    error->text[0] = '\0';
-    return status == DPOT_OK;
-}
-
-/* Whether certificate and key are that, and belong together, is known when a server has taken them:
- * one on a free port of this machine, for a moment. */
-static dpot_status try_tls(const struct check *check, struct dpot_error *error)
-{
-    const dpot_status status = read_tls(check->s, check->config, error);
-    if (status != DPOT_OK || check->config->tls_cert[0] == '\0') {
-        return status;
-    }
-    const dpot_status opened = open_server(check->s, check->config, "127.0.0.1:0", error);
-    server_close(check->s->server, 0);
-    check->s->server = NULL;
-    return opened;
-}
-
-static int tell_damage(void *ctx, const uint8_t digest[DPOT_HASH_LEN], const struct job_record *job,
-                       bool is_missing)
-{
-    const struct check *check = ctx;
-    char name[2 * DPOT_HASH_LEN + 1], id[2 * JOB_ID_LEN + 1] = "";
-    struct dpot_error error;
-    dpot_hex_encode(name, digest, DPOT_HASH_LEN);
-    if (job) {
-        dpot_hex_encode(id, job->id, sizeof job->id);
-        (void)dpot_error_set(&error, DPOT_ERR_CORRUPT,
-                             "artifact %s of %s job %s is %s: start that job again with its "
-                             "campaign and parameters (dpot job show), which %s it when the "
-                             "result is the same, or restore the store from a backup",
-                             name, job->kind, id, is_missing ? "missing" : "damaged",
-                             is_missing ? "makes" : "repairs");
-    } else {
-        (void)dpot_error_set(&error, DPOT_ERR_CORRUPT,
-                             "artifact %s is damaged and no job names it: restore the store from a "
-                             "backup if you need it",
-                             name);
-    }
-    tell(check, DPOT_ERR_CORRUPT, error.text);
-    return 0;
-}
-
-static void pass_progress(void *ctx, uint64_t n_read)
-{
-    const struct check *check = ctx;
-    if (check->look->progress) {
-        check->look->progress(check->look->ctx, check->record, n_read);
-    }
-}
-
-/* A revision that cannot be trusted was told already: its reports are counted and decoded only. */
-static void check_pool(struct check *check, const struct revision_record *record)
-{
-    struct service *s = check->s;
-    struct registry_revision revision;
-    struct dpot_error error = {{0}};
-    char id[2 * DPOT_CAMPAIGN_ID_LEN + 1];
-    check->record = record;
-    const bool is_known =
-        s->registry && registry_get(s->registry, record->hash, &revision, &error) == DPOT_OK;
-    error.text[0] = '\0';
-    const dpot_status status = pool_check(
-        s->store, record->hash, is_known ? revision.campaign : NULL, pass_progress, check, &error);
-    if (status != DPOT_OK) {
-        dpot_hex_encode(id, record->campaign_id, sizeof record->campaign_id);
-        (void)judge(check,
-                    dpot_error_prefix(&error, status, "the pool of revision %u of campaign %s",
-                                      record->revision, id),
-                    &error);
-    }
-}
-
-static void check_pools(struct check *check)
-{
-    struct records records;
-    struct dpot_error error = {{0}};
-    if (judge(check, list_revisions(check->s, &records, &error), &error)) {
-        for (size_t i = 0; i < records.n; i++) {
-            check_pool(check, &records.record[i]);
-        }
-    }
-    dpot_free_array(NULL, records.record, records.n, sizeof *records.record);
-}
-
-/* A store that is not there yet is as it should be after `dpotd init`. */
-static void check_store(struct check *check, bool has_keys)
-{
-    struct service *s = check->s;
-    struct dpot_error error = {{0}};
-    const dpot_status status = store_open_existing(check->config->store, &s->store, &error);
-    if (status == DPOT_ERR_NOT_FOUND) {
-        tell(check, DPOT_OK, error.text);
-        return;
-    }
-    if (!judge(check, status, &error)) {
-        return;
-    }
-    (void)judge(check, store_try_write(s->store, &error), &error);
-    if (has_keys) {
-        (void)judge(check, open_registry(s, &error), &error);
-    }
-    (void)judge(check, store_check_artifacts(s->store, tell_damage, check, &error), &error);
-    if (!check->look->is_quick) {
-        check_pools(check);
-    }
-}
-
-dpot_status service_check(const struct config *config, const struct service_look *look,
-                          struct dpot_error *error)
-{
-    const struct service_hooks none = {.clock = NULL};
-    struct dpot_error fault = {{0}};
-    struct check check = {.config = config, .look = look};
-    const dpot_status status = new_service(config, &none, &check.s, error);
-    if (status != DPOT_OK) {
-        return status;
-    }
-    struct dpot_keys public_keys;
-    const bool has_keys =
-        judge(&check, server_keys_read(config->keys_dir, &check.s->keys, &fault), &fault);
-    if (has_keys) {
-        (void)judge(&check, pick_keys(check.s, &public_keys, &fault), &fault);
-    }
-    (void)judge(&check, tokens_read(config->tokens_file, &check.s->tokens, &fault), &fault);
-    (void)judge(&check, try_tls(&check, &fault), &fault);
-    (void)judge(&check, listen_check_host(config->listen, &fault), &fault);
-    check_store(&check, has_keys);
-    service_close(check.s);
-    return DPOT_OK;
 }

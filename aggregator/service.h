@@ -39,7 +39,8 @@ struct service_look {
     /* Told now and then which pool is being read, and how far. */
     void (*progress)(void *ctx, const struct revision_record *record, uint64_t n_read);
     void *ctx;
-    bool is_quick; /* pools are left out: reading them takes long when they are large */
+    bool is_quick;      /* pools are left out: reading them takes long when they are large */
+    bool is_store_only; /* the store and the keys it belongs to, which need not be in use */
 };
 
 /* Looks at everything service_open needs, changes nothing of it and goes on after a fault: keys, tokens,

@@ -179,18 +179,14 @@ static const struct dpot_onnx_attribute transposed_attributes[] = {
     {.name = "pads", .type = DPOT_ONNX_INTS, .ints = ones, .n_ints = 4},
     {.name = "strides", .type = DPOT_ONNX_INTS, .ints = two, .n_ints = 2},
 };
-/* Resize convolutions: pixels doubled, then kernel 5x5, stride 1, padding 2. */
-#define RESIZE_SCALES 4 /* of images, channels, rows, columns */
-static const float resize_scales[RESIZE_SCALES] = {1, 1, 2, 2};
-static const struct dpot_onnx_attribute resize_attributes[] = {
-    {.name = "coordinate_transformation_mode", .type = DPOT_ONNX_TEXT, .text = "asymmetric"},
-    {.name = "mode", .type = DPOT_ONNX_TEXT, .text = "nearest"},
-    {.name = "nearest_mode", .type = DPOT_ONNX_TEXT, .text = "floor"},
-};
-static const int64_t five[2] = {5, 5}, twos[4] = {2, 2, 2, 2};
+/* Resize convolutions: linear interpolation as a transposed convolution of each channel with fixed
+ * weights, which gives one pixel more on every side; then kernel 5x5, stride 1, padding 1. */
+#define TAPS 4
+static const float taps[TAPS] = {0.25F, 0.75F, 0.75F, 0.25F};
+static const int64_t five[2] = {5, 5};
 static const struct dpot_onnx_attribute conv_attributes[] = {
     {.name = "kernel_shape", .type = DPOT_ONNX_INTS, .ints = five, .n_ints = 2},
-    {.name = "pads", .type = DPOT_ONNX_INTS, .ints = twos, .n_ints = 4},
+    {.name = "pads", .type = DPOT_ONNX_INTS, .ints = ones, .n_ints = 4},
 };
 static const struct dpot_onnx_attribute norm_attributes[] = {
     {.name = "epsilon", .type = DPOT_ONNX_FLOAT, .f = BATCH_NORM_FLOOR},
@@ -207,21 +203,35 @@ static void add_bound(struct writer *w, size_t i, const struct layer *l)
     add_number(w, move, i, ".summand", is_tanh ? l->lo + half : l->lo);
 }
 
-/* Every pixel becomes 2x2. The region of interest, the second input, is left out by an empty name. */
-static void add_resize(struct writer *w, size_t i)
+/* Values of the weights that enlarge, by their layer. */
+static size_t n_enlarging(const struct layer *l)
 {
-    struct dpot_onnx_node *node = add_node(w, "Resize", i, ".resized");
-    node->attributes = resize_attributes;
-    node->n_attributes = sizeof resize_attributes / sizeof resize_attributes[0];
-    node->inputs[node->n_inputs] = "";
-    node->n_inputs++;
-    struct dpot_onnx_tensor *scales = add_tensor(w, node, i, ".scales");
-    memcpy(w->next, resize_scales, sizeof resize_scales);
-    scales->dims[0] = RESIZE_SCALES;
-    scales->n_dims = 1;
-    scales->n_values = RESIZE_SCALES;
-    scales->floats = w->next;
-    w->next += RESIZE_SCALES;
+    return l->kind == LAYER_RESIZE_CONV ? l->in.channels * TAPS * TAPS : 0;
+}
+
+static void add_enlargement(struct writer *w, size_t i, const struct layer *l)
+{
+    struct dpot_onnx_attribute *attributes = w->out->enlargements[i];
+    struct dpot_onnx_node *node = add_node(w, "ConvTranspose", i, ".enlarged");
+    struct dpot_onnx_tensor *tensor = add_tensor(w, node, i, ".taps");
+    const size_t n = n_enlarging(l);
+    attributes[0] = (struct dpot_onnx_attribute){
+        .name = "group", .type = DPOT_ONNX_INT, .i = (int64_t)l->in.channels};
+    attributes[1] = transposed_attributes[0];
+    attributes[2] = (struct dpot_onnx_attribute){
+        .name = "strides", .type = DPOT_ONNX_INTS, .ints = two, .n_ints = 2};
+    node->attributes = attributes;
+    node->n_attributes = ONNX_GRAPH_ENLARGEMENT;
+    for (size_t k = 0; k < n; k++) {
+        w->next[k] = taps[k / TAPS % TAPS] * taps[k % TAPS];
+    }
+    tensor->dims[0] = (int64_t)l->in.channels;
+    tensor->dims[1] = 1;
+    tensor->dims[2] = tensor->dims[3] = TAPS;
+    tensor->n_dims = 4;
+    tensor->n_values = n;
+    tensor->floats = w->next;
+    w->next += n;
 }
 
 static const char *op_of(enum layer_kind kind)
@@ -251,7 +261,7 @@ static void add_layer(struct writer *w, struct network *net, size_t i)
         return;
     }
     if (l->kind == LAYER_RESIZE_CONV) {
-        add_resize(w, i);
+        add_enlargement(w, i, l);
     }
     struct dpot_onnx_node *node = add_node(w, op_of(l->kind), i, "");
     for (size_t p = 0; p < n_parts; p++) {
@@ -325,8 +335,8 @@ size_t onnx_graph_n_values(const struct architecture *architecture)
 {
     size_t n = architecture->n_parameters + architecture->n_state;
     for (size_t i = 0; i < architecture->n_layers; i++) {
-        const enum layer_kind kind = architecture->layers[i].kind;
-        n += kind == LAYER_RESIZE_CONV ? RESIZE_SCALES : kind == LAYER_BOUND ? 2 : 0;
+        n += n_enlarging(&architecture->layers[i]) +
+             (architecture->layers[i].kind == LAYER_BOUND ? 2 : 0);
     }
     return n;
 }
@@ -404,7 +414,7 @@ dpot_status onnx_graph_read(const struct dpot_onnx_graph *graph, struct network 
     for (size_t i = 0; i < a->n_layers; i++) {
         struct part parts[PARTS_MAX];
         if (a->layers[i].kind == LAYER_RESIZE_CONV) {
-            (void)next_floats(graph, &at); /* the scales */
+            (void)next_floats(graph, &at); /* the taps */
         }
         const size_t n =
             parts_of(&a->layers[i], network_parameters(net), network_state(net), parts);

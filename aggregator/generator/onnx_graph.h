@@ -3,7 +3,7 @@
  *     z (n, latent_dim) -> Gemm, Relu ... -> x (n, dim)
  *
  * dcgan28: Gemm, Reshape, BatchNormalization (by its running state), Relu, ConvTranspose ...;
- * resize28: Resize and Conv for ConvTranspose; a bounded output is Tanh or Sigmoid, Mul, Add. ONNX puts channels before rows and columns, networks
+ * resize28: a ConvTranspose that enlarges each channel by itself, and Conv; a bounded output is Tanh or Sigmoid, Mul, Add. ONNX puts channels before rows and columns, networks
  * after: weights whose outputs are images are reordered on the way. */
 #ifndef DPOT_GENERATOR_ONNX_GRAPH_H
 #define DPOT_GENERATOR_ONNX_GRAPH_H
@@ -13,6 +13,7 @@
 
 #define ONNX_GRAPH_NODES_MAX (4 * ARCHITECTURE_LAYERS_MAX + 2)
 #define ONNX_GRAPH_TENSORS_MAX (5 * ARCHITECTURE_LAYERS_MAX + 2)
+#define ONNX_GRAPH_ENLARGEMENT 3 /* attributes of one */
 #define ONNX_GRAPH_NAME_LEN 24
 
 /* The graph and what it points at. It must not move; the values are a copy. */
@@ -24,6 +25,7 @@ struct onnx_graph {
     struct dpot_onnx_tensor tensors[ONNX_GRAPH_TENSORS_MAX];
     char tensor_names[ONNX_GRAPH_TENSORS_MAX][ONNX_GRAPH_NAME_LEN];
     struct dpot_onnx_end input, output;
+    struct dpot_onnx_attribute enlargements[ARCHITECTURE_LAYERS_MAX][ONNX_GRAPH_ENLARGEMENT];
     int64_t shapes[ARCHITECTURE_LAYERS_MAX + 1][4]; /* of Reshape */
     size_t n_shapes;
     float *values; /* (n_values) */
@@ -35,7 +37,7 @@ struct onnx_graph {
 DPOT_WARN_UNUSED dpot_status onnx_graph_check(const struct architecture *architecture,
                                               struct dpot_error *error);
 
-/* Values the graph of such a network has: parameters, state the scales of resizing, the two numbers of a range. */
+/* Values the graph of such a network has: parameters, state the taps of enlargements, the two numbers of a range. */
 size_t onnx_graph_n_values(const struct architecture *architecture);
 
 /* DPOT_ERR_RANGE (an architecture that is not a generator's), DPOT_ERR_MEMORY; *out is zeroed then. */

@@ -17,10 +17,10 @@
 static void set_defaults(struct settings *s, enum dpot_noise noise, size_t dim, size_t n)
 {
     const bool is_image = dim == IMAGE_DIM, is_small = dim <= ATOMS_DIM_MAX;
-    const char *architecture = is_image ? "dcgan28:32" : "mlp:256,256";
+    const char *architecture = is_image ? "resize28:24,12,128" : "mlp:256,256";
     memset(s, 0, sizeof *s);
     memcpy(s->architecture, architecture, strlen(architecture) + 1);
-    s->latent_dim = is_image ? 32 : is_small ? 2 : 16;
+    s->latent_dim = is_image ? 10 : is_small ? 2 : 16;
     s->batch = BATCH_DEFAULT;
     s->sinkhorn = SINKHORN_CARRIED;
     s->steps = STEPS_DEFAULT;

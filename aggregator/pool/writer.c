@@ -126,6 +126,9 @@ static void commit(struct writer *w, size_t n)
     if (status == DPOT_OK && w->config.on_committed) {
         w->config.on_committed(w->config.ctx, n_reports);
     }
+    if (status != DPOT_OK && w->config.on_failed) {
+        w->config.on_failed(w->config.ctx, &error);
+    }
     give_back(w, n, status, &error);
 }
 

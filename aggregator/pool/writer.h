@@ -34,8 +34,10 @@ struct writer_config {
     unsigned max_reports;  /* of a commit, one larger batch aside; >= 1 */
     unsigned max_delay_ms; /* a commit waits for company as long; 0: not at all */
 
-    /* Called after each commit, before any `done` (crash tests, logs); may be NULL. */
+    /* Called after each commit, and after each that failed, before any `done` (crash tests, logs); may be
+     * NULL. */
     void (*on_committed)(void *ctx, size_t n_reports);
+    void (*on_failed)(void *ctx, const struct dpot_error *error);
     void *ctx;
 };
 

@@ -16,6 +16,10 @@ struct store_backend {
     dpot_status (*open)(const char *location, enum store_use use, struct store **store,
                         struct dpot_error *error);
     void (*close)(struct store *store);
+    void (*get_schema)(struct store *store, int *found, int *current);
+    dpot_status (*backup)(struct store *store, const char *path, struct dpot_error *error);
+    dpot_status (*replace)(const char *location, const char *from, char *kept, size_t cap,
+                           struct dpot_error *error);
     dpot_status (*check)(struct store *store, struct dpot_error *error);
     dpot_status (*try_write)(struct store *store, struct dpot_error *error);
     dpot_status (*add_revision)(struct store *store, const struct revision_record *record,

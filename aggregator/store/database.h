@@ -42,6 +42,9 @@ void database_roll_back(struct database *database);
 /* The file's whole path; empty for one in memory. Borrowed. */
 const char *database_path(const struct database *database);
 
+/* The version of the schema that the file had when it was opened; 0: none. */
+int64_t database_found_version(const struct database *database);
+
 /* The row number that the last INSERT gave. */
 int64_t database_last_row(const struct database *database);
 
@@ -58,6 +61,7 @@ enum statement {
     STATEMENT_COMMIT,
     STATEMENT_ROLLBACK,
     STATEMENT_PROBE,
+    STATEMENT_BACKUP,
     STATEMENT_ADD_REVISION,
     STATEMENT_GET_STATE,
     STATEMENT_CLOSE_OTHERS,

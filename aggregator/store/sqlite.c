@@ -15,7 +15,8 @@
 struct database {
     sqlite3 *db;
     pthread_mutex_t mutex;
-    bool has_failed; /* disk or file did, since it was asked */
+    int64_t found_version; /* of the schema */
+    bool has_failed;       /* disk or file did, since it was asked */
     sqlite3_stmt *statements[STATEMENT_END];
 };
 
@@ -38,6 +39,11 @@ const char *database_path(const struct database *database)
 {
     const char *path = sqlite3_db_filename(database->db, "main");
     return path ? path : "";
+}
+
+int64_t database_found_version(const struct database *database)
+{
+    return database->found_version;
 }
 
 static dpot_status status_of(int code)
@@ -339,6 +345,7 @@ static dpot_status migrate(struct database *database, struct dpot_error *error)
     if (status == DPOT_OK) {
         status = read_version(database, &version, error);
     }
+    database->found_version = version;
     if (status == DPOT_OK && version > (int64_t)store_sqlite_n_migrations) {
         return refuse_newer(version, error);
     }
@@ -360,6 +367,7 @@ static dpot_status check_version(struct database *database, struct dpot_error *e
     if (status == DPOT_OK && has_versions) {
         status = read_version(database, &version, error);
     }
+    database->found_version = version;
     if (status == DPOT_OK && version > (int64_t)store_sqlite_n_migrations) {
         return refuse_newer(version, error);
     }
@@ -367,7 +375,7 @@ static dpot_status check_version(struct database *database, struct dpot_error *e
         return dpot_error_set(
             error, DPOT_ERR_VERSION,
             "the schema has version %lld and this program knows %zu: save the file "
-            "and start dpotd serve, which brings it up to date",
+            "and run dpotd migrate (dpotd serve does it too)",
             (long long)version, store_sqlite_n_migrations);
     }
     return status;

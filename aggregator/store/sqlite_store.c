@@ -153,10 +153,19 @@ static dpot_status try_write(struct store *store, struct dpot_error *error)
     return status;
 }
 
+static void get_schema(struct store *store, int *found, int *current)
+{
+    *found = (int)database_found_version(((struct sqlite_store *)store)->database);
+    *current = (int)store_sqlite_n_migrations;
+}
+
 const struct store_backend store_sqlite = {
     .scheme = "sqlite:",
     .open = open_store,
     .close = close_store,
+    .get_schema = get_schema,
+    .backup = sqlite_store_backup,
+    .replace = sqlite_store_replace,
     .check = check_store,
     .try_write = try_write,
     .add_revision = sqlite_store_add_revision,

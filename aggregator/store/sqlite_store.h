@@ -105,6 +105,11 @@ dpot_status sqlite_store_add_drops(struct store *store, const uint64_t *n,
 dpot_status sqlite_store_read_pool(struct store *store, const uint8_t *hash, store_each_report each,
                                    void *ctx, struct dpot_error *error);
 
+/* sqlite_backup.c: */
+dpot_status sqlite_store_backup(struct store *store, const char *path, struct dpot_error *error);
+dpot_status sqlite_store_replace(const char *path, const char *from, char *kept, size_t cap,
+                                 struct dpot_error *error);
+
 /* sqlite_jobs.c: */
 dpot_status sqlite_store_add_job(struct store *store, const struct job_record *record,
                                  struct dpot_error *error);

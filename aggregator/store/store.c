@@ -42,18 +42,30 @@ const char *drop_reason_name(enum drop_reason reason)
     return (unsigned)reason < DROP_REASONS ? names[reason] : "unknown";
 }
 
-static dpot_status open_as(const char *url, enum store_use use, struct store **store,
-                           struct dpot_error *error)
+/* The backend of a URL and where its store is. */
+static dpot_status find_backend(const char *url, const struct store_backend **backend,
+                                const char **location, struct dpot_error *error)
 {
-    *store = NULL;
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         const size_t scheme_len = strlen(table[i]->scheme);
         if (strncmp(url, table[i]->scheme, scheme_len) == 0) {
-            return table[i]->open(url + scheme_len, use, store, error);
+            *backend = table[i];
+            *location = url + scheme_len;
+            return DPOT_OK;
         }
     }
     return dpot_error_set(error, DPOT_ERR_ARGUMENT,
                           "store is \"%s\": this build knows sqlite:PATH and sqlite::memory:", url);
+}
+
+static dpot_status open_as(const char *url, enum store_use use, struct store **store,
+                           struct dpot_error *error)
+{
+    const struct store_backend *backend = NULL;
+    const char *location = NULL;
+    *store = NULL;
+    const dpot_status status = find_backend(url, &backend, &location, error);
+    return status == DPOT_OK ? backend->open(location, use, store, error) : status;
 }
 
 dpot_status store_open(const char *url, struct store **store, struct dpot_error *error)
@@ -76,6 +88,27 @@ void store_close(struct store *store)
     if (store) {
         store->backend->close(store);
     }
+}
+
+void store_get_schema(struct store *store, int *found, int *current)
+{
+    store->backend->get_schema(store, found, current);
+}
+
+dpot_status store_backup(struct store *store, const char *path, struct dpot_error *error)
+{
+    return store->backend->backup(store, path, error);
+}
+
+dpot_status store_replace(const char *url, const char *from, char kept[STORE_PATH_SIZE],
+                          struct dpot_error *error)
+{
+    const struct store_backend *backend = NULL;
+    const char *location = NULL;
+    kept[0] = '\0';
+    const dpot_status status = find_backend(url, &backend, &location, error);
+    return status == DPOT_OK ? backend->replace(location, from, kept, STORE_PATH_SIZE, error)
+                             : status;
 }
 
 dpot_status store_check(struct store *store, struct dpot_error *error)

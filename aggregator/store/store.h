@@ -89,6 +89,22 @@ DPOT_WARN_UNUSED dpot_status store_open_owned(const char *url, struct store **st
 DPOT_WARN_UNUSED dpot_status store_open_existing(const char *url, struct store **store,
                                                  struct dpot_error *error);
 
+/* Versions of the schema: as it was found when the store was opened (0: it is new), and this program's. */
+void store_get_schema(struct store *store, int *found, int *current);
+
+/* Writes the whole store, as of one moment, into a new file; others may read and write meanwhile.
+ * DPOT_ERR_EXISTS: there is such a file; DPOT_ERR_IO, ...: none was left. */
+DPOT_WARN_UNUSED dpot_status store_backup(struct store *store, const char *path,
+                                          struct dpot_error *error);
+
+/* Puts the file `from`, a store that nobody has open, of the same file system, in the place of a store
+ * that nobody has open or serves, in one step. `kept` gets the name under which the former one is kept;
+ * empty: there was none. DPOT_ERR_BUSY: it is served, or open; DPOT_ERR_IO: what was there is there under
+ * one of the two names. */
+#define STORE_PATH_SIZE 4400
+DPOT_WARN_UNUSED dpot_status store_replace(const char *url, const char *from,
+                                           char kept[STORE_PATH_SIZE], struct dpot_error *error);
+
 /* Cheap liveness check: a read, and that writing is possible; after a write that failed, a write. */
 DPOT_WARN_UNUSED dpot_status store_check(struct store *store, struct dpot_error *error);
 

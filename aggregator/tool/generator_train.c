@@ -26,8 +26,8 @@
 
 static const struct option options[] = {
     NOISY_POOL_OPTIONS,
-    {"arch", "A", "mlp:256,256, resize28:32,16,256 or dcgan28:32 (28x28 images)"},
-    {"latent-dim", "D", "latent coordinates (default 2, 16 or 32, by the dimension)"},
+    {"arch", "A", "mlp:256,256, resize28:24,12,128 or dcgan28:32 (28x28 images)"},
+    {"latent-dim", "D", "latent coordinates (default 2, 10 or 16, by the dimension)"},
     {"range", "lo,hi",
      "keep generated coordinates in this range (default: that of the domain, if known)"},
     {"batch", "b", "generated points a step (default 400)"},

@@ -2,7 +2,7 @@
  * the seals alone of the same batches are opened by one core. Both in turns, so that what else the machine
  * does hurts both alike; the best of each counts.
  *
- *     bench_ingest FOLDER [REPORTS [rooms|http]]     FOLDER on the disk that is meant
+ *     bench_ingest FOLDER [REPORTS [rooms|http|memory]]     FOLDER on the disk that is meant
  *
  * A report is a vector of 36 small numbers: 60 bytes in a batch. "rooms" is ingest as the server's threads
  * run it, two of them with 128 batches on their way each; "http" is the same through the HTTP server and
@@ -76,7 +76,7 @@ static void open_rooms(struct rooms *rooms, const char *folder)
     const struct writer_config config = {.store = rooms->ingest.store,
                                          .tally = rooms->ingest.tally,
                                          .max_reports = 5000,
-                                         .max_delay_ms = 5};
+                                         .max_delay_ms = 1};
     turn_require(writer_open(&config, &rooms->ingest.writer, &error) == DPOT_OK, error.text);
 }
 
@@ -100,6 +100,18 @@ static void remove_store(const char *folder)
 
 /* ---- batches ---- */
 
+static uint64_t next_id; /* of a report; 0: ids are random */
+
+static void make_id(uint8_t id[DPOT_REPORT_ID_LEN])
+{
+    if (next_id == 0) {
+        dpot_random_bytes(id, DPOT_REPORT_ID_LEN);
+    } else {
+        memset(id, 0, DPOT_REPORT_ID_LEN);
+        dpot_store_u64(id, next_id++);
+    }
+}
+
 static void seal_batch(struct dpot_buf *body, const uint8_t *hash, size_t n)
 {
     static struct dpot_report reports[DPOT_BATCH_REPORTS_MAX];
@@ -111,7 +123,7 @@ static void seal_batch(struct dpot_buf *body, const uint8_t *hash, size_t n)
     }
     for (size_t i = 0; i < n; i++) {
         reports[i] = (struct dpot_report){.n_values = DIM, .values = values};
-        dpot_random_bytes(reports[i].id, sizeof reports[i].id);
+        make_id(reports[i].id);
     }
     dpot_buf_init(body, DPOT_BATCH_BYTES_MAX, NULL);
     turn_require(dpot_wire_batch_seal(&batch, &secret.key, body) == DPOT_OK, "sealing failed");
@@ -344,38 +356,52 @@ static void send_by_http(const struct load *load, const char *path, unsigned por
     }
 }
 
-/* The client is a process of its own, so that the server's time is the server's. */
-static struct turn run_http(const struct rooms *rooms, const struct load *load)
+/* A server over the rooms, and how it is reached. */
+struct site {
+    struct log quiet;
+    struct http_app app;
+    struct server *server;
+    unsigned port;
+    char path[128];
+};
+
+static void open_site(struct site *site, const struct rooms *rooms)
 {
-    const struct log quiet = {.level = LOG_LEVEL_ERROR, .clock = dpot_clock_system()};
-    struct http_app app = {.store = rooms->ingest.store,
-                           .registry = rooms->ingest.registry,
-                           .ingest = &rooms->ingest,
-                           .body_max = DPOT_BATCH_BYTES_MAX};
+    char hex[2 * DPOT_CAMPAIGN_ID_LEN + 1];
+    struct dpot_error error = {{0}};
+    site->quiet = (struct log){.level = LOG_LEVEL_ERROR, .clock = dpot_clock_system()};
+    site->app = (struct http_app){.store = rooms->ingest.store,
+                                  .registry = rooms->ingest.registry,
+                                  .ingest = &rooms->ingest,
+                                  .body_max = DPOT_BATCH_BYTES_MAX};
     const struct server_config config = {.listen = "127.0.0.1:0",
                                          .threads = N_THREADS,
                                          .max_connections = 1024,
                                          .request_timeout_s = 60,
                                          .max_body_memory = (size_t)256 << 20,
-                                         .app = &app,
-                                         .log = &quiet};
-    struct server *server = NULL;
-    struct dpot_error error = {{0}};
-    char hex[2 * DPOT_CAMPAIGN_ID_LEN + 1], path[128];
+                                         .app = &site->app,
+                                         .log = &site->quiet};
     dpot_hex_encode(hex, rooms->record.campaign_id, DPOT_CAMPAIGN_ID_LEN);
-    (void)snprintf(path, sizeof path, "/v1/campaigns/%s/reports", hex);
-    turn_require(server_open(&config, &server, &error) == DPOT_OK, error.text);
-    const unsigned port = (unsigned)strtoul(strrchr(server_url(server), ':') + 1, NULL, 10);
+    (void)snprintf(site->path, sizeof site->path, "/v1/campaigns/%s/reports", hex);
+    turn_require(server_open(&config, &site->server, &error) == DPOT_OK, error.text);
+    site->port = (unsigned)strtoul(strrchr(server_url(site->server), ':') + 1, NULL, 10);
+}
+
+/* The client is a process of its own, so that the server's time is the server's. */
+static struct turn run_http(const struct rooms *rooms, const struct load *load)
+{
+    struct site site;
+    open_site(&site, rooms);
     const struct turn began = turn_start();
     const pid_t client = fork();
     if (client == 0) {
-        send_by_http(load, path, port);
+        send_by_http(load, site.path, site.port);
         _exit(0);
     }
     int state = 0;
     turn_require(waitpid(client, &state, 0) == client && state == 0, "the client failed");
     const struct turn spent = turn_since(began);
-    server_close(server, 1000);
+    server_close(site.server, 1000);
     return spent;
 }
 
@@ -413,6 +439,58 @@ static void compare(const char *name, run_fn run, const char *folder, size_t bat
     remove_store(folder);
 }
 
+/* ---- memory ---- */
+
+/* Resident bytes without those of ids. */
+static double resident(const struct rooms *rooms)
+{
+    struct store_weight weight;
+    unsigned long pages = 0;
+    FILE *stream = fopen("/proc/self/statm", "r");
+    turn_require(stream && fscanf(stream, "%*u %lu", &pages) == 1, "no /proc");
+    (void)fclose(stream);
+    store_weigh(rooms->ingest.store, &weight);
+    return (double)pages * (double)sysconf(_SC_PAGESIZE) - (double)weight.n_id_bytes;
+}
+
+/* Reports first, first + 1, ... */
+static void send_from_child(const struct rooms *rooms, const struct site *site, uint64_t first,
+                            size_t n_reports)
+{
+    const pid_t client = fork();
+    if (client == 0) {
+        struct load load;
+        next_id = first;
+        load_make(&load, rooms, 100, n_reports);
+        send_by_http(&load, site->path, site->port);
+        _exit(0);
+    }
+    int state = 0;
+    turn_require(waitpid(client, &state, 0) == client && state == 0, "the client failed");
+}
+
+static void watch_memory(const char *folder)
+{
+    struct rooms rooms;
+    struct site site;
+    remove_store(folder);
+    open_rooms(&rooms, folder);
+    open_site(&site, &rooms);
+    const double idle = resident(&rooms);
+    send_from_child(&rooms, &site, 1, 100000);
+    const double early = resident(&rooms);
+    send_from_child(&rooms, &site, 100001, 1000000);
+    const double late = resident(&rooms);
+    send_from_child(&rooms, &site, 100001, 1000000);
+    (void)printf(
+        "memory: idle %.1f MiB; without ids %.1f MiB after 100,000 reports, %.1f MiB after "
+        "a million more and %.1f MiB after the same million again\n",
+        idle / 1048576, early / 1048576, late / 1048576, resident(&rooms) / 1048576);
+    server_close(site.server, 1000);
+    close_rooms(&rooms);
+    remove_store(folder);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -427,6 +505,9 @@ int main(int argc, char **argv)
     dpot_seal_keypair(secret.key.public_key, secret.secret_key);
     dpot_seal_key_id(secret.key.public_key, secret.key.id);
     secret.key.not_after_ms = INT64_MAX;
+    if (strstr("memory", only)) {
+        watch_memory(folder); /* first, in a process that has done nothing else */
+    }
     for (size_t i = 0; i < 2 * (sizeof sizes / sizeof sizes[0]); i++) {
         const size_t batch = sizes[i / 2].batch;
         const bool is_http = i % 2 == 1;

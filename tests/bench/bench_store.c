@@ -24,6 +24,7 @@ static struct dpot_report reports[COMMIT];
 static enum dpot_report_status statuses[COMMIT];
 static uint8_t is_refused[COMMIT];
 static int64_t values[DIM];
+static uint8_t ids[COMMIT][DPOT_REPORT_ID_LEN];
 
 struct filling {
     struct store *store;
@@ -56,10 +57,11 @@ static void add_commit(struct filling *f)
         .n_reports = COMMIT, .reports = reports, .is_refused = is_refused, .statuses = statuses};
     struct dpot_error error = {{0}};
     memcpy(append.hash, f->hash, sizeof append.hash);
+    dpot_random_bytes(ids, sizeof ids); /* at once, or it would take a quarter of the time */
     for (size_t i = 0; i < COMMIT; i++) {
         reports[i].n_values = DIM;
         reports[i].values = values;
-        dpot_random_bytes(reports[i].id, sizeof reports[i].id);
+        memcpy(reports[i].id, ids[i], sizeof reports[i].id);
     }
     turn_require(store_append_reports(f->store, &append, &error) == DPOT_OK, error.text);
     f->n_ids += COMMIT;
@@ -89,7 +91,7 @@ static double fill(struct filling *f, size_t n_ids, double *cpu_us)
 static void open_store(struct filling *f, const char *url)
 {
     struct dpot_error error = {{0}};
-    turn_require(store_open(url, &f->store, &error) == DPOT_OK, error.text);
+    turn_require(store_open_owned(url, &f->store, &error) == DPOT_OK, error.text);
 }
 
 static void add_revision(struct filling *f)
@@ -104,7 +106,7 @@ static void add_revision(struct filling *f)
 
 static void remove_store(const char *path)
 {
-    static const char *const tails[] = {"", "-wal", "-shm"};
+    static const char *const tails[] = {"", "-wal", "-shm", "-lock"};
     for (size_t i = 0; i < sizeof tails / sizeof tails[0]; i++) {
         char name[600];
         (void)snprintf(name, sizeof name, "%s%s", path, tails[i]);
@@ -133,7 +135,7 @@ int main(int argc, char **argv)
     const char *folder = argc > 1 ? argv[1] : ".";
     const size_t n_millions = argc > 2 ? strtoul(argv[2], NULL, 10) : 10;
     struct filling f = {.n_ids = 0};
-    double cpu_us = 0;
+    double cpu_us = 0, early_us = 0;
     turn_require(dpot_init() == DPOT_OK, "the library did not start");
     turn_require(n_millions >= 2, "give at least two millions");
     for (size_t j = 0; j < DIM; j++) {
@@ -145,13 +147,14 @@ int main(int argc, char **argv)
     open_store(&f, url);
     add_revision(&f);
     (void)fill(&f, MILLION, &cpu_us);
-    const double early = fill(&f, MILLION + MEASURED, &cpu_us);
+    const double early = fill(&f, MILLION + MEASURED, &early_us);
     (void)printf("at %5zu thousand rows: %9.0f reports/s, cpu %.2f us/report\n", MILLION / 1000,
-                 early, cpu_us);
+                 early, early_us);
     (void)fill(&f, n_millions * MILLION, &cpu_us);
     const double late = fill(&f, n_millions * MILLION + MEASURED, &cpu_us);
-    (void)printf("at %5zu thousand rows: %9.0f reports/s, cpu %.2f us/report, ratio %.1f %%\n",
-                 n_millions * 1000, late, cpu_us, 100 * late / early);
+    (void)printf("at %5zu thousand rows: %9.0f reports/s, cpu %.2f us/report, ratio %.1f %% "
+                 "(by the processor %.1f %%)\n",
+                 n_millions * 1000, late, cpu_us, 100 * late / early, 100 * early_us / cpu_us);
     (void)printf("memory: at most %.1f bytes an id at any moment\n", f.most_per_id);
     restart(&f, url);
     store_close(f.store);

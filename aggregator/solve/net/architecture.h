@@ -28,7 +28,7 @@ enum layer_kind {
     LAYER_CONV_TRANSPOSE = 2, /* W is (in channels, kernel, kernel, out channels) */
     LAYER_BATCH_NORM = 3,     /* y = gain (x - mean) / sqrt(variance + BATCH_NORM_FLOOR) + offset */
     LAYER_BOUND = 4,
-    LAYER_RESIZE_CONV = 5, /* pixels doubled, then a convolution; W as in LAYER_CONV_TRANSPOSE */
+    LAYER_RESIZE_CONV = 5, /* enlarged by two, then a convolution; W as in LAYER_CONV_TRANSPOSE */
 };
 
 #define BATCH_NORM_FLOOR 1e-5f

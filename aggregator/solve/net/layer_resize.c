@@ -1,33 +1,45 @@
-/* Resize convolutions (Odena, Dumoulin, Olah 2016): every pixel becomes 2x2, then a convolution of odd
- * kernel that keeps the size. What the two do together is a transposed convolution of stride two,
- * whose kernel is the given one with each row and column added to its neighbour; so that is what
- * runs here, and only the kernel is made anew in each pass. Memory holds the parameters of that
- * convolution, then their gradient.
+/* Resize convolutions (Odena, Dumoulin, Olah 2016): an image is enlarged to twice its size by linear
+ * interpolation, nothing lying beyond its edges, then comes a convolution of odd kernel that keeps the
+ * size. The two together are a transposed convolution of stride two, so that is what runs here, and
+ * only its kernel is made anew in each pass: row by row and column by column,
  *
- *     y[o] = sum over t of W[t] up(x)[o + t - r],   up(x)[p] = x[p / 2],   r = (kernel - 1) / 2
- *          = sum over i of V[o - 2i + r] x[i],      V[k] = W[kernel - 1 - k] + W[kernel - k]        */
+ *     y[o] = sum over t of W[t] up(x)[o + t - r],          r = (kernel - 1) / 2
+ *     up(x)[p] = sum over i of taps[p - 2i + 1] x[i],      taps = (1, 3, 3, 1) / 4
+ *
+ *     y[o] = sum over i of V[o - 2i + r + 1] x[i],         V[k] = sum over a of taps[a] W[2r + a - k]
+ *
+ * Memory holds the parameters of that convolution, then their gradient. */
 #include "solve/net/layer.h"
 
 #include <string.h>
+
+#define TAPS 4
+static const float taps[TAPS] = {0.25F, 0.75F, 0.75F, 0.25F};
 
 struct layer layer_resized(const struct layer *layer)
 {
     struct layer resized = *layer;
     resized.kind = LAYER_CONV_TRANSPOSE;
-    resized.kernel = layer->kernel + 1;
+    resized.kernel = layer->kernel + TAPS - 1;
+    resized.padding = layer->padding + 1;
     resized.n_weights = layer->in.channels * resized.kernel * resized.kernel * layer->out.channels;
     resized.n_parameters = resized.n_weights + layer->n_parameters - layer->n_weights;
     return resized;
 }
 
 /* Weights are vectors of out channels, numbered (in channel, row, column). Each of the layer's is part
- * of four of the resized one: this one at `corner`. */
-static size_t share_of(const struct layer *layer, size_t weight, size_t corner)
+ * of some of the resized one: this one, at row and column `tap` of the interpolation. */
+static size_t share_of(const struct layer *layer, size_t weight, size_t tap)
 {
-    const size_t kernel = layer->kernel, last = kernel - 1;
+    const size_t kernel = layer->kernel, last = kernel - 1, resized = kernel + TAPS - 1;
     const size_t channel = weight / (kernel * kernel);
     const size_t y = weight / kernel % kernel, x = weight % kernel;
-    return (channel * (kernel + 1) + last - y + corner / 2) * (kernel + 1) + last - x + corner % 2;
+    return (channel * resized + last - y + tap / TAPS) * resized + last - x + tap % TAPS;
+}
+
+static float share_size(size_t tap)
+{
+    return taps[tap / TAPS] * taps[tap % TAPS];
 }
 
 static size_t n_vectors(const struct layer *layer)
@@ -35,10 +47,10 @@ static size_t n_vectors(const struct layer *layer)
     return layer->n_weights / layer->out.channels;
 }
 
-static void add(size_t n, const float *from, float *restrict to)
+static void add(size_t n, float factor, const float *from, float *restrict to)
 {
     for (size_t j = 0; j < n; j++) {
-        to[j] += from[j];
+        to[j] += factor * from[j];
     }
 }
 
@@ -46,8 +58,8 @@ static void resize_weights(const struct layer *layer, const float *weights, floa
 {
     const size_t n = layer->out.channels;
     for (size_t w = 0; w < n_vectors(layer); w++) {
-        for (size_t corner = 0; corner < 4; corner++) {
-            add(n, weights + w * n, resized + share_of(layer, w, corner) * n);
+        for (size_t tap = 0; tap < TAPS * TAPS; tap++) {
+            add(n, share_size(tap), weights + w * n, resized + share_of(layer, w, tap) * n);
         }
     }
 }
@@ -57,8 +69,8 @@ static void gather_gradient(const struct layer *layer, const float *resized, flo
 {
     const size_t n = layer->out.channels;
     for (size_t w = 0; w < n_vectors(layer); w++) {
-        for (size_t corner = 0; corner < 4; corner++) {
-            add(n, resized + share_of(layer, w, corner) * n, gradient + w * n);
+        for (size_t tap = 0; tap < TAPS * TAPS; tap++) {
+            add(n, share_size(tap), resized + share_of(layer, w, tap) * n, gradient + w * n);
         }
     }
 }

@@ -16,8 +16,9 @@
  *                  full width is 128 ("dcgan28" alone); 32 and less suit small machines.
  *   resize28:C1,C2,W,...  28x28 images: dense layers of widths W,... (if any) with ReLU, dense to
  *                  7x7xC1, batch norm, ReLU; resize convolution 5x5 to 14x14xC2, batch norm, ReLU;
- *                  another to 28x28x1. Neighbouring pixels share weights, so that images are smooth
- *                  where the data say nothing: better on noisy pools than dcgan28. dim = 784.
+ *                  another to 28x28x1. They enlarge by linear interpolation before they convolve, so
+ *                  that images are smooth where the data say nothing: on noisy pools dcgan28 makes
+ *                  speckle, this does not. dim = 784.
  *   conv28:C1,C2,W for classifiers of 28x28 images (latent_dim = 784): convolutions 5x5 with stride 2
  *                  and ReLU to 14x14xC1 and 7x7xC2, dense to W with ReLU, dense to dim.
  * The output is linear, or bounded to (lo, hi) by a scaled tanh or sigmoid. Images are row-major,

@@ -95,7 +95,7 @@ long_job=$(json out id)
 run() {
     sed -n '/Example:/,$p' "$2" | sed "s/.*Example: *//
         s|https://pool.example.org|$url|g
-        s|/var/lib/dpot|$dir/lib|g; s|127.0.0.1:8080|127.0.0.1:0|g
+        s|/var/lib/dpot|$dir/lib|g; s|/var/backups|$dir|g; s|127.0.0.1:8080|127.0.0.1:0|g
         s|00112233445566778899aabbccddeeff|$id|g
         s|5b0e1f2a3c4d5e6f708192a3b4c5d6e7|$long_job|g
         s|0f2b4c6d8e0a1c3e5f7092b4d6f81a3c5e7092b4d6f81a3c5e7092b4d6f81a3c|$artifact|g" >example
@@ -130,7 +130,8 @@ while read -r command <&3; do
 done 3<commands
 dpot --help >help
 run dpot help
-for command in init serve doctor; do
+for command in init serve doctor backup restore migrate 'keys list' 'keys add' 'keys prune'; do
+    # shellcheck disable=SC2086 # a command may be two words
     dpotd $command --help >help
     run "dpotd $command" help
 done

@@ -58,7 +58,8 @@ both() {
     "$bin/$program" --help >"$dir/help" 2>&1 || miss "$program --help fails"
     for command in "$@"; do
         grep -q "$program $command" "$dir/help" || miss "$program --help lacks $command"
-        "$bin/$program" "$command" --help >"$dir/one" 2>&1 || miss "$program $command --help fails"
+        # shellcheck disable=SC2086 # a command may be two words
+        "$bin/$program" $command --help >"$dir/one" 2>&1 || miss "$program $command --help fails"
         grep -q 'Example:' "$dir/one" || miss "$program $command --help has no example"
         cat "$dir/one" >>"$dir/help"
     done
@@ -72,7 +73,7 @@ both() {
         grep -qx -- "$option" "$dir/options" || [ "$option" = --server ] || miss "$(basename "$page") has $option, which --help does not"
     done
 }
-both dpotd "$root/aggregator/doc/dpotd.8" init serve doctor
+both dpotd "$root/aggregator/doc/dpotd.8" init serve doctor backup restore migrate 'keys list' 'keys add' 'keys prune'
 both dpot-device "$root/client/doc/dpot-device.1" enroll report flush status
 
 # ---- how the pages look ----

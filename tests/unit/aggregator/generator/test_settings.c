@@ -40,7 +40,7 @@ Test(settings, few_dimensions_see_the_whole_pool_and_many_draw_from_it)
     cr_assert_eq(s.cost, CLOUD_L1);
     cr_assert_eq(s.regularization, 1);
     s = read("{}", DPOT_NOISE_GAUSSIAN, 784, 100000);
-    cr_assert_str_eq(s.architecture, "dcgan28:32");
+    cr_assert_str_eq(s.architecture, "resize28:24,12,128");
     cr_assert_eq(s.atoms, 0);
     cr_assert_eq(s.pool_batch, 4 * s.batch);
     cr_assert_eq(s.cost, CLOUD_SQUARED);

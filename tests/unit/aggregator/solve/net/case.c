@@ -10,8 +10,8 @@ const struct net_case net_cases[N_NET_CASES] = {
     {"mlp:16", 2, 3, NETWORK_SIGMOID, 300},
     {"dcgan28:2", 5, 784, NETWORK_TANH, 3},
     {"dcgan28:6", 3, 784, NETWORK_UNBOUNDED, 37},
-    {"resize28:5,3", 4, 784, NETWORK_TANH, 33},
-    {"resize28:2,3,7,4", 3, 784, NETWORK_UNBOUNDED, 18},
+    {"resize28:3,2", 4, 784, NETWORK_TANH, 4},
+    {"resize28:2,3,7,4", 3, 784, NETWORK_UNBOUNDED, 3},
     {"conv28:3,2,6", 784, 10, NETWORK_UNBOUNDED, 19},
 };
 

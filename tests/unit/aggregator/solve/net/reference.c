@@ -69,12 +69,11 @@ static void pair(const struct layer *l, const double *w, size_t s, const size_t 
     }
 }
 
-static void convolve(const struct layer *l, const double *w, size_t n, const double *in,
-                     double *out)
+static void add_convolution(const struct layer *l, const double *w, size_t n, const double *in,
+                            double *out)
 {
     const struct layer_shape *small = l->kind == LAYER_CONV ? &l->out : &l->in;
     const size_t n_small = small->height * small->width, n_kernel = l->kernel * l->kernel;
-    add_biases(l, w + l->n_weights, n, out);
     for (size_t i = 0; i < n * n_small * n_kernel; i++) {
         const size_t position = i / n_kernel % n_small, k = i % n_kernel;
         const size_t pixel[2] = {position / small->width, position % small->width};
@@ -83,11 +82,39 @@ static void convolve(const struct layer *l, const double *w, size_t n, const dou
     }
 }
 
+static void convolve(const struct layer *l, const double *w, size_t n, const double *in,
+                     double *out)
+{
+    add_biases(l, w + l->n_weights, n, out);
+    add_convolution(l, w, n, in, out);
+}
+
+/* Between pixels lie two of the enlarged image, a quarter and three quarters of the way; beyond the
+ * edges all is zero, so that there is one more on each side. */
+static void enlarge(const struct layer_shape *from, const struct layer_shape *to, size_t n,
+                    const double *in, double *out)
+{
+    const size_t size = layer_shape_size(to);
+    for (size_t i = 0; i < n * size; i++) {
+        const size_t pixel = i / to->channels % (to->height * to->width);
+        const double y = ((double)(pixel / to->width) - 1.5) / 2;
+        const double x = ((double)(pixel % to->width) - 1.5) / 2;
+        out[i] = 0;
+        for (int corner = 0; corner < 4; corner++) {
+            const double row = floor(y) + corner / 2, col = floor(x) + corner % 2;
+            if (row >= 0 && col >= 0 && row < (double)from->height && col < (double)from->width) {
+                out[i] += (1 - fabs(y - row)) * (1 - fabs(x - col)) *
+                          in[at(from, i / size, (size_t)row, (size_t)col, i % to->channels)];
+            }
+        }
+    }
+}
+
 /* Literally: the enlarged image, then a convolution that keeps its size. */
 static void resize_convolve(const struct layer *l, const double *w, size_t n, const double *in,
                             double *out)
 {
-    const struct layer_shape enlarged = {l->out.height, l->out.width, l->in.channels};
+    const struct layer_shape enlarged = {l->out.height + 2, l->out.width + 2, l->in.channels};
     double *image = calloc(layer_shape_size(&enlarged) * n, sizeof *image);
     double *weights = calloc(l->n_weights, sizeof *weights);
     const struct layer conv = {.kind = LAYER_CONV,
@@ -96,25 +123,16 @@ static void resize_convolve(const struct layer *l, const double *w, size_t n, co
                                .out = l->out,
                                .kernel = l->kernel,
                                .stride = 1,
-                               .padding = l->padding};
+                               .padding = l->padding - 1,
+                               .n_weights = l->n_weights};
     const size_t n_kernel = l->kernel * l->kernel, n_in = l->in.channels, n_out = l->out.channels;
-    for (size_t i = 0; i < layer_shape_size(&enlarged) * n; i++) {
-        const size_t pixel = i / n_in % (enlarged.height * enlarged.width);
-        image[i] = in[at(&l->in, i / layer_shape_size(&enlarged), pixel / enlarged.width / 2,
-                         pixel % enlarged.width / 2, i % n_in)];
-    }
+    enlarge(&l->in, &enlarged, n, in, image);
     for (size_t i = 0; i < l->n_weights; i++) { /* (in, kernel, out) to (kernel, in, out) */
         const size_t c = i / n_out / n_kernel, k = i / n_out % n_kernel;
         weights[(k * n_in + c) * n_out + i % n_out] = w[i];
     }
     add_biases(l, w + l->n_weights, n, out);
-    for (size_t i = 0; i < n * enlarged.height * enlarged.width * n_kernel; i++) {
-        const size_t position = i / n_kernel % (enlarged.height * enlarged.width), k = i % n_kernel;
-        const size_t pixel[2] = {position / enlarged.width, position % enlarged.width};
-        const size_t element[2] = {k / l->kernel, k % l->kernel};
-        pair(&conv, weights, i / n_kernel / (enlarged.height * enlarged.width), pixel, element,
-             image, out);
-    }
+    add_convolution(&conv, weights, n, image, out);
     free(image);
     free(weights);
 }

@@ -1,0 +1,229 @@
+#include "backup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BLOCK_SIZE 65536
+
+static const char sqlite_scheme[] = "sqlite:";
+#define SCHEME_LEN (sizeof sqlite_scheme - 1)
+
+static dpot_status fail(const char *what, const char *path, struct dpot_error *error)
+{
+    return dpot_error_set(error, DPOT_ERR_IO, "%s %s failed: %s", what, path, strerror(errno));
+}
+
+static dpot_status count_store(const char *url, struct pool_count *count, struct dpot_error *error)
+{
+    struct store *store = NULL;
+    uint64_t n_dropped[DROP_REASONS];
+    dpot_status status = store_open_existing(url, &store, error);
+    if (status == DPOT_OK) {
+        status = store_count_all(store, count, n_dropped, error);
+        store_close(store);
+    }
+    return status;
+}
+
+static dpot_status make_url(char url[CONFIG_TEXT_SIZE], const char *path, struct dpot_error *error)
+{
+    const int n = snprintf(url, CONFIG_TEXT_SIZE, "%s%s", sqlite_scheme, path);
+    return n > 0 && n < CONFIG_TEXT_SIZE
+               ? DPOT_OK
+               : dpot_error_set(error, DPOT_ERR_RANGE, "the path is too long: %.80s...", path);
+}
+
+dpot_status backup_make(const struct config *config, const char *to, struct pool_count *count,
+                        struct dpot_error *error)
+{
+    char url[CONFIG_TEXT_SIZE];
+    struct store *store = NULL;
+    dpot_status status = make_url(url, to, error);
+    if (status == DPOT_OK) {
+        status = store_open_existing(config->store, &store, error);
+    }
+    if (status == DPOT_OK) {
+        status = store_backup(store, to, error);
+    }
+    store_close(store);
+    return status == DPOT_OK ? count_store(url, count, error) : status;
+}
+
+/* ---- restoring ---- */
+
+static bool copy_blocks(int in, int out)
+{
+    static uint8_t block[BLOCK_SIZE];
+    ssize_t n = read(in, block, sizeof block);
+    while (n > 0) {
+        for (ssize_t done = 0; done < n;) {
+            const ssize_t written = write(out, block + done, (size_t)(n - done));
+            if (written < 0 && errno != EINTR) {
+                return false;
+            }
+            done += written > 0 ? written : 0;
+        }
+        n = read(in, block, sizeof block);
+    }
+    return n == 0 && fsync(out) == 0;
+}
+
+static dpot_status copy_file(const char *from, const char *to, struct dpot_error *error)
+{
+    const int in = open(from, O_RDONLY | O_CLOEXEC);
+    if (in < 0) {
+        return fail("opening", from, error);
+    }
+    const int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    dpot_status status = out >= 0 ? DPOT_OK : fail("creating", to, error);
+    if (status == DPOT_OK && !copy_blocks(in, out)) {
+        status = fail("copying to", to, error);
+    }
+    if (out >= 0) {
+        (void)close(out);
+    }
+    (void)close(in);
+    return status;
+}
+
+/* A file of a running store lacks what is in its log, and an empty one would become a new store. */
+static dpot_status check_copy(const char *from, struct dpot_error *error)
+{
+    char log[CONFIG_TEXT_SIZE];
+    struct stat info;
+    if (stat(from, &info) != 0) {
+        return fail("opening", from, error);
+    }
+    if (info.st_size == 0) {
+        return dpot_error_set(error, DPOT_ERR_MALFORMED, "%s is empty: choose another copy", from);
+    }
+    (void)snprintf(log, sizeof log, "%s-wal", from);
+    return stat(log, &info) == 0 && info.st_size > 0
+               ? dpot_error_set(error, DPOT_ERR_MALFORMED,
+                                "%s has a write-ahead log beside it, so it is a store and no copy "
+                                "of one: use what dpotd backup made",
+                                from)
+               : DPOT_OK;
+}
+
+static void remove_store(const char *path)
+{
+    static const char *const tails[] = {"", "-wal", "-shm"};
+    for (size_t i = 0; i < sizeof tails / sizeof tails[0]; i++) {
+        char name[CONFIG_TEXT_SIZE + 8];
+        (void)snprintf(name, sizeof name, "%s%s", path, tails[i]);
+        (void)unlink(name);
+    }
+}
+
+/* Faults are passed on and counted. */
+struct relay {
+    const struct service_look *look;
+    dpot_status first;
+};
+
+static void pass_fault(void *ctx, dpot_status status, const char *sentence)
+{
+    struct relay *relay = ctx;
+    relay->first = relay->first == DPOT_OK ? status : relay->first;
+    relay->look->tell(relay->look->ctx, status, sentence);
+}
+
+static void pass_progress(void *ctx, const struct revision_record *record, uint64_t n_read)
+{
+    const struct relay *relay = ctx;
+    if (relay->look->progress) {
+        relay->look->progress(relay->look->ctx, record, n_read);
+    }
+}
+
+/* Is the copy a whole store of these keys? It is brought up to date first, as serve would. */
+static dpot_status examine(const struct config *config, const char *url,
+                           const struct service_look *look, struct dpot_error *error)
+{
+    struct config changed = *config;
+    struct relay relay = {.look = look, .first = DPOT_OK};
+    const struct service_look own = {.tell = pass_fault,
+                                     .progress = pass_progress,
+                                     .ctx = &relay,
+                                     .is_quick = look->is_quick,
+                                     .is_store_only = true};
+    struct store *store = NULL;
+    dpot_status status = store_open(url, &store, error);
+    store_close(store);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    memcpy(changed.store, url, strlen(url) + 1);
+    status = service_check(&changed, &own, error);
+    return status == DPOT_OK && relay.first != DPOT_OK
+               ? dpot_error_set(error, relay.first,
+                                "the copy is not restored, because it has faults: use another one, "
+                                "with the keys that it belongs to")
+               : status;
+}
+
+/* Everything up to the moment when the copy takes the place. */
+static dpot_status prepare(const struct config *config, const char *from, const char *beside,
+                           const struct service_look *look, struct pool_count *count,
+                           struct dpot_error *error)
+{
+    char url[CONFIG_TEXT_SIZE];
+    dpot_status status = make_url(url, beside, error);
+    if (status == DPOT_OK) {
+        status = check_copy(from, error);
+    }
+    if (status == DPOT_OK) {
+        status = copy_file(from, beside, error);
+    }
+    if (status == DPOT_OK) {
+        status = examine(config, url, look, error);
+    }
+    return status == DPOT_OK ? count_store(url, count, error) : status;
+}
+
+dpot_status backup_restore(const struct config *config, const char *from,
+                           const struct service_look *look, struct backup_restored *restored,
+                           struct dpot_error *error)
+{
+    char beside[CONFIG_TEXT_SIZE];
+    *restored = (struct backup_restored){.kept = ""};
+    if (strcmp(config->store + SCHEME_LEN, ":memory:") == 0) {
+        return dpot_error_set(error, DPOT_ERR_ARGUMENT,
+                              "the store is in memory: there is nothing to restore");
+    }
+    const int n = snprintf(beside, sizeof beside, "%s.restoring", config->store + SCHEME_LEN);
+    if (n < 0 || (size_t)n >= sizeof beside) {
+        return dpot_error_set(error, DPOT_ERR_RANGE, "store is too long: use a shorter path");
+    }
+    remove_store(beside); /* of a restore that was cut off */
+    dpot_status status = prepare(config, from, beside, look, &restored->count, error);
+    if (status == DPOT_OK) {
+        status = store_replace(config->store, beside, restored->kept, error);
+    }
+    remove_store(beside); /* what is left when it failed */
+    return status;
+}
+
+/* ---- migrating ---- */
+
+dpot_status backup_migrate(const struct config *config, int *from, int *to,
+                           struct dpot_error *error)
+{
+    struct store *store = NULL;
+    dpot_status status = store_open_existing(config->store, &store, error);
+    store_close(store);
+    if (status != DPOT_OK && status != DPOT_ERR_VERSION) {
+        return status;
+    }
+    status = store_open_owned(config->store, &store, error);
+    if (status == DPOT_OK) {
+        store_get_schema(store, from, to);
+        store_close(store);
+    }
+    return status;
+}

@@ -1,0 +1,32 @@
+/* Copies of the store for `dpotd backup`, `restore` and `migrate`. A copy holds what the store holds: signed
+ * campaigns, reports with their ids, counts, jobs and artifacts; no key and no token. */
+#ifndef DPOT_AGGREGATOR_BACKUP_H
+#define DPOT_AGGREGATOR_BACKUP_H
+
+#include "config.h"
+#include "service.h"
+
+/* Copies the store into a new file, also while it is served; `count` is of what the copy holds.
+ * DPOT_ERR_NOT_FOUND: there is no store; DPOT_ERR_EXISTS: the file is there; DPOT_ERR_IO. */
+DPOT_WARN_UNUSED dpot_status backup_make(const struct config *config, const char *to,
+                                         struct pool_count *count, struct dpot_error *error);
+
+struct backup_restored {
+    struct pool_count count;
+    char kept[STORE_PATH_SIZE]; /* the former store; empty: there was none */
+};
+
+/* Checks a copy (`look`, as service_check does of a store) and puts it in the place of the store. `from`
+ * stays as it is. DPOT_ERR_CORRUPT: the copy has faults, which were told; DPOT_ERR_BUSY: the store is
+ * served; DPOT_ERR_IO, DPOT_ERR_NOT_FOUND. */
+DPOT_WARN_UNUSED dpot_status backup_restore(const struct config *config, const char *from,
+                                            const struct service_look *look,
+                                            struct backup_restored *restored,
+                                            struct dpot_error *error);
+
+/* Brings the schema up to date; the versions before and after. DPOT_ERR_NOT_FOUND, DPOT_ERR_BUSY (it is
+ * served), DPOT_ERR_VERSION (newer than this program), DPOT_ERR_IO. */
+DPOT_WARN_UNUSED dpot_status backup_migrate(const struct config *config, int *from, int *to,
+                                            struct dpot_error *error);
+
+#endif

@@ -1,0 +1,150 @@
+#include "command.h"
+#include "service.h"
+
+#include <errno.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define FILES_BESIDE_CONNECTIONS 64 /* store, log, threads' pipes */
+
+static const char help[] =
+    "dpotd serve --config FILE [--listen HOST:PORT] [--ready-file FILE]\n"
+    "\n"
+    "Serves devices and analysts until SIGTERM or SIGINT, then finishes running requests and exits "
+    "0.\n"
+    "Refuses (exit 6) while another process serves the same store.\n"
+    "\n"
+    "  --config FILE       dpotd.json, as written by dpotd init\n"
+    "  --listen HOST:PORT  instead of the configured address; port 0 takes a free one\n"
+    "  --ready-file FILE   holds the URL while the server answers\n"
+    "\n"
+    "Example: dpotd serve --config /var/lib/dpot/dpotd.json\n";
+
+/* A bare system allows 1024 files, which is fewer connections than are configured. */
+static void raise_file_limit(const struct config *config)
+{
+    struct rlimit limit;
+    const rlim_t wanted = (rlim_t)config->max_connections + FILES_BESIDE_CONNECTIONS;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) {
+        return;
+    }
+    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < wanted) {
+        (void)fprintf(stderr,
+                      "dpotd: only %llu open files are allowed and limits.max_connections is %u: "
+                      "raise the limit\n",
+                      (unsigned long long)limit.rlim_cur, config->max_connections);
+    }
+}
+
+/* The URL appears in the file whole or not at all. */
+static dpot_status write_ready_file(const char *path, const char *url, struct dpot_error *error)
+{
+    char temporary[CONFIG_TEXT_SIZE];
+    if (snprintf(temporary, sizeof temporary, "%s.tmp", path) >= CONFIG_TEXT_SIZE) {
+        return dpot_error_set(error, DPOT_ERR_RANGE, "the path of --ready-file is too long");
+    }
+    FILE *stream = fopen(temporary, "w");
+    bool is_written = stream && fprintf(stream, "%s\n", url) > 0;
+    if (stream) {
+        is_written = fclose(stream) == 0 && is_written;
+    }
+    if (!is_written || rename(temporary, path) != 0) {
+        return dpot_error_set(error, DPOT_ERR_IO, "writing %s failed: %s", path, strerror(errno));
+    }
+    return DPOT_OK;
+}
+
+static sem_t stop_requested;
+
+static void request_stop(int signal_number)
+{
+    (void)signal_number;
+    (void)sem_post(&stop_requested);
+}
+
+/* Handled, not only blocked: OpenBLAS makes threads before main begins, which do not inherit our mask
+ * and would take a second signal with its default action, in the middle of the shutdown. Blocked as
+ * well, so that no thread of ours is interrupted in a call. */
+static void take_signals(sigset_t *stopping)
+{
+    struct sigaction action = {.sa_handler = request_stop, .sa_flags = SA_RESTART};
+    (void)sem_init(&stop_requested, 0, 0);
+    (void)sigemptyset(&action.sa_mask);
+    (void)sigemptyset(stopping);
+    (void)sigaddset(stopping, SIGTERM);
+    (void)sigaddset(stopping, SIGINT);
+    (void)pthread_sigmask(SIG_BLOCK, stopping, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGHUP, SIG_IGN); /* the log is stderr: there is nothing to reopen */
+}
+
+static void wait_for_stop(const sigset_t *stopping)
+{
+    (void)pthread_sigmask(SIG_UNBLOCK, stopping, NULL);
+    while (sem_wait(&stop_requested) != 0 && errno == EINTR) {
+    }
+    (void)pthread_sigmask(SIG_BLOCK, stopping, NULL);
+}
+
+/* A ready file of an earlier run must not be taken for ours; that of a server that lives, and therefore
+ * owns the store, is left alone. */
+static void remove_ready_file(void *ctx)
+{
+    const struct options *options = ctx;
+    if (options->ready_file) {
+        (void)unlink(options->ready_file);
+    }
+}
+
+static int run_service(const struct config *config, struct options *options)
+{
+    const struct service_hooks hooks = {.on_owned = remove_ready_file, .ctx = options};
+    struct dpot_error error = {{0}};
+    struct service *service = NULL;
+    sigset_t stopping;
+    take_signals(&stopping);
+    dpot_status status = service_open(config, options->listen, &hooks, &service, &error);
+    if (status != DPOT_OK) {
+        if (status != DPOT_ERR_BUSY) {
+            remove_ready_file(options);
+        }
+        return command_fail(status, &error);
+    }
+    (void)fprintf(stderr, "dpotd: listening on %s\n", service_url(service));
+    if (options->ready_file) {
+        status = write_ready_file(options->ready_file, service_url(service), &error);
+    }
+    if (status == DPOT_OK) {
+        wait_for_stop(&stopping);
+    }
+    remove_ready_file(options);
+    service_close(service);
+    return status == DPOT_OK ? EXIT_DONE : command_fail(status, &error);
+}
+
+static int run(const struct options *given)
+{
+    struct options options = *given;
+    struct dpot_error error = {{0}};
+    struct config config;
+    if (!options.config) {
+        return command_fail_usage("serve needs --config FILE", "");
+    }
+    const dpot_status status = config_read(options.config, &config, &error);
+    if (status != DPOT_OK) {
+        remove_ready_file(&options);
+        return command_fail(status, &error);
+    }
+    raise_file_limit(&config);
+    return run_service(&config, &options);
+}
+
+static const char *const names[] = {"--config", "--listen", "--ready-file", NULL};
+const struct command command_serve = {"serve", help, names, run};

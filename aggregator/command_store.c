@@ -1,0 +1,176 @@
+#include "backup.h"
+#include "base/clock.h"
+#include "command.h"
+#include "config.h"
+#include "files/json.h"
+
+#include <stdio.h>
+
+#define PROGRESS_EVERY_MS 1000
+
+static const char backup_help[] =
+    "dpotd backup --config FILE --to FILE [--json]\n"
+    "\n"
+    "Copies the store, as of one moment, into a new file. dpotd serve may be running: devices wait "
+    "for\n"
+    "nothing. What was acknowledged before the copy began is in it, so that a report sent again is "
+    "a\n"
+    "duplicate after a restore. Keys, tokens and dpotd.json are not in it: keep copies of them "
+    "apart.\n"
+    "\n"
+    "  --config FILE  dpotd.json\n"
+    "  --to FILE      the copy; a file that is there is refused\n"
+    "  --json         print {\"file\", \"accepted\", \"duplicate\"}\n"
+    "\n"
+    "Example: dpotd backup --config /var/lib/dpot/dpotd.json --to /var/backups/dpot.db\n";
+
+static const char restore_help[] =
+    "dpotd restore --config FILE --from FILE [--quick] [--json]\n"
+    "\n"
+    "Checks a copy made by dpotd backup as dpotd doctor does, and puts it in the place of the "
+    "store,\n"
+    "which is kept under another name. Stop dpotd serve first (exit 6 while it serves). Reports "
+    "that\n"
+    "were accepted after the copy was made are in the kept store only.\n"
+    "\n"
+    "  --config FILE  dpotd.json, with the keys that the copy belongs to\n"
+    "  --from FILE    the copy; it stays as it is\n"
+    "  --quick        do not read every report of it first\n"
+    "  --json         print {\"store\", \"kept\", \"accepted\"}; kept is null when there was no "
+    "store\n"
+    "\n"
+    "Example: dpotd restore --config /var/lib/dpot/dpotd.json --from /var/backups/dpot.db\n";
+
+static const char migrate_help[] =
+    "dpotd migrate --config FILE [--json]\n"
+    "\n"
+    "Brings the schema of the store up to date, in steps that are done whole or not at all; "
+    "nothing is\n"
+    "lost. dpotd serve does the same when it starts. Refuses (exit 6) while the store is served.\n"
+    "\n"
+    "  --config FILE  dpotd.json\n"
+    "  --json         print {\"from\", \"to\"}, two versions\n"
+    "\n"
+    "Example: dpotd migrate --config /var/lib/dpot/dpotd.json\n";
+
+/* Prints an object, which it takes, or a sentence. */
+static int print(const struct options *options, json_t *body, const char *sentence)
+{
+    if (options->is_json) {
+        (void)json_dumpf(body, stdout, JSON_COMPACT | JSON_PRESERVE_ORDER);
+        (void)fputc('\n', stdout);
+    } else {
+        (void)printf("%s\n", sentence);
+    }
+    json_decref(body);
+    return command_finish();
+}
+
+static int run_backup(const struct options *options)
+{
+    struct dpot_error error = {{0}}, sentence;
+    struct config config;
+    struct pool_count count;
+    if (!options->config || !options->to) {
+        return command_fail_usage("backup needs --config FILE and --to FILE", "");
+    }
+    dpot_status status = config_read(options->config, &config, &error);
+    if (status == DPOT_OK) {
+        status = backup_make(&config, options->to, &count, &error);
+    }
+    if (status != DPOT_OK) {
+        return command_fail(status, &error);
+    }
+    (void)dpot_error_set(&sentence, DPOT_OK, "%s holds %llu accepted reports", options->to,
+                         (unsigned long long)count.n_accepted);
+    return print(options,
+                 json_pack("{s:s,s:I,s:I}", "file", options->to, "accepted",
+                           (json_int_t)count.n_accepted, "duplicate",
+                           (json_int_t)count.n_duplicate),
+                 sentence.text);
+}
+
+/* Faults of the copy go to standard error, each with its remedy. */
+struct watch {
+    int64_t told_ms;
+};
+
+static void tell(void *ctx, dpot_status status, const char *sentence)
+{
+    (void)ctx;
+    if (status != DPOT_OK) {
+        (void)fprintf(stderr, "dpotd: %s\n", sentence);
+    }
+}
+
+static void tell_progress(void *ctx, const struct revision_record *record, uint64_t n_read)
+{
+    struct watch *watch = ctx;
+    const struct dpot_clock *clock = dpot_clock_system();
+    const int64_t now_ms = clock->now(clock->ctx);
+    if (now_ms - watch->told_ms >= PROGRESS_EVERY_MS) {
+        watch->told_ms = now_ms;
+        (void)fprintf(stderr, "dpotd: read %llu reports of revision %u of \"%s\"\n",
+                      (unsigned long long)n_read, record->revision, record->name);
+    }
+}
+
+static int run_restore(const struct options *options)
+{
+    const struct dpot_clock *clock = dpot_clock_system();
+    struct dpot_error error = {{0}}, sentence;
+    struct config config;
+    struct backup_restored restored;
+    struct watch watch = {.told_ms = clock->now(clock->ctx)};
+    const struct service_look look = {
+        .tell = tell, .progress = tell_progress, .ctx = &watch, .is_quick = options->is_quick};
+    if (!options->config || !options->from) {
+        return command_fail_usage("restore needs --config FILE and --from FILE", "");
+    }
+    dpot_status status = config_read(options->config, &config, &error);
+    if (status == DPOT_OK) {
+        status = backup_restore(&config, options->from, &look, &restored, &error);
+    }
+    if (status != DPOT_OK) {
+        return command_fail(status, &error);
+    }
+    (void)dpot_error_set(&sentence, DPOT_OK, "restored %llu accepted reports%s%s",
+                         (unsigned long long)restored.count.n_accepted,
+                         restored.kept[0] ? "; the former store is kept as " : "", restored.kept);
+    return print(options,
+                 json_pack("{s:s,s:s?,s:I}", "store", config.store, "kept",
+                           restored.kept[0] ? restored.kept : NULL, "accepted",
+                           (json_int_t)restored.count.n_accepted),
+                 sentence.text);
+}
+
+static int run_migrate(const struct options *options)
+{
+    struct dpot_error error = {{0}}, sentence;
+    struct config config;
+    int from = 0, to = 0;
+    if (!options->config) {
+        return command_fail_usage("migrate needs --config FILE", "");
+    }
+    dpot_status status = config_read(options->config, &config, &error);
+    if (status == DPOT_OK) {
+        status = backup_migrate(&config, &from, &to, &error);
+    }
+    if (status != DPOT_OK) {
+        return command_fail(status, &error);
+    }
+    if (from == to) {
+        (void)dpot_error_set(&sentence, DPOT_OK, "the schema is of version %d already", to);
+    } else {
+        (void)dpot_error_set(&sentence, DPOT_OK, "the schema went from version %d to %d", from, to);
+    }
+    return print(options, json_pack("{s:i,s:i}", "from", from, "to", to), sentence.text);
+}
+
+static const char *const backup_names[] = {"--config", "--to", "--json", NULL};
+static const char *const restore_names[] = {"--config", "--from", "--quick", "--json", NULL};
+static const char *const migrate_names[] = {"--config", "--json", NULL};
+
+const struct command command_backup = {"backup", backup_help, backup_names, run_backup};
+const struct command command_restore = {"restore", restore_help, restore_names, run_restore};
+const struct command command_migrate = {"migrate", migrate_help, migrate_names, run_migrate};

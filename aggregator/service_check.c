@@ -1,0 +1,213 @@
+/* Looking at everything a service needs, and changing nothing of it. */
+#include "base/clock.h"
+#include "http/listen.h"
+#include "pool/check.h"
+#include "service_parts.h"
+
+#include <string.h>
+
+#define EXPIRY_NOTICE_MS (INT64_C(30) * 86400000)
+
+struct check {
+    struct service *s;
+    const struct config *config;
+    const struct service_look *look;
+    const struct revision_record *record; /* whose pool is being read */
+};
+
+static void tell(const struct check *check, dpot_status status, const char *sentence)
+{
+    check->look->tell(check->look->ctx, status, sentence);
+}
+
+/* Tells a fault; the sentence is used up. */
+static bool judge(const struct check *check, dpot_status status, struct dpot_error *error)
+{
+    if (status != DPOT_OK) {
+        tell(check, status, error->text[0] ? error->text : dpot_status_text(status));
+    }
+    error->text[0] = '\0';
+    return status == DPOT_OK;
+}
+
+/* Whether certificate and key are that, and belong together, is known when a server has taken them:
+ * one on a free port of this machine, for a moment. */
+static dpot_status try_tls(const struct check *check, struct dpot_error *error)
+{
+    const dpot_status status = service_read_tls(check->s, check->config, error);
+    if (status != DPOT_OK || check->config->tls_cert[0] == '\0') {
+        return status;
+    }
+    const dpot_status opened = service_open_server(check->s, check->config, "127.0.0.1:0", error);
+    server_close(check->s->server, 0);
+    check->s->server = NULL;
+    return opened;
+}
+
+static int tell_damage(void *ctx, const uint8_t digest[DPOT_HASH_LEN], const struct job_record *job,
+                       bool is_missing)
+{
+    const struct check *check = ctx;
+    char name[2 * DPOT_HASH_LEN + 1], id[2 * JOB_ID_LEN + 1] = "";
+    struct dpot_error error;
+    dpot_hex_encode(name, digest, DPOT_HASH_LEN);
+    if (job) {
+        dpot_hex_encode(id, job->id, sizeof job->id);
+        (void)dpot_error_set(&error, DPOT_ERR_CORRUPT,
+                             "artifact %s of %s job %s is %s: start that job again with its "
+                             "campaign and parameters (dpot job show), which %s it when the "
+                             "result is the same, or restore the store from a backup",
+                             name, job->kind, id, is_missing ? "missing" : "damaged",
+                             is_missing ? "makes" : "repairs");
+    } else {
+        (void)dpot_error_set(&error, DPOT_ERR_CORRUPT,
+                             "artifact %s is damaged and no job names it: restore the store from a "
+                             "backup if you need it",
+                             name);
+    }
+    tell(check, DPOT_ERR_CORRUPT, error.text);
+    return 0;
+}
+
+static void pass_progress(void *ctx, uint64_t n_read)
+{
+    const struct check *check = ctx;
+    if (check->look->progress) {
+        check->look->progress(check->look->ctx, check->record, n_read);
+    }
+}
+
+/* A revision that cannot be trusted was told already: its reports are counted and decoded only. */
+static void check_pool(struct check *check, const struct revision_record *record)
+{
+    struct service *s = check->s;
+    struct registry_revision revision;
+    struct dpot_error error = {{0}};
+    char id[2 * DPOT_CAMPAIGN_ID_LEN + 1];
+    check->record = record;
+    const bool is_known =
+        s->registry && registry_get(s->registry, record->hash, &revision, &error) == DPOT_OK;
+    error.text[0] = '\0';
+    const dpot_status status = pool_check(
+        s->store, record->hash, is_known ? revision.campaign : NULL, pass_progress, check, &error);
+    if (status != DPOT_OK) {
+        dpot_hex_encode(id, record->campaign_id, sizeof record->campaign_id);
+        (void)judge(check,
+                    dpot_error_prefix(&error, status, "the pool of revision %u of campaign %s",
+                                      record->revision, id),
+                    &error);
+    }
+}
+
+static void check_pools(struct check *check)
+{
+    struct service_records records;
+    struct dpot_error error = {{0}};
+    if (judge(check, service_list_revisions(check->s, &records, &error), &error)) {
+        for (size_t i = 0; i < records.n; i++) {
+            check_pool(check, &records.record[i]);
+        }
+    }
+    dpot_free_array(NULL, records.record, records.n, sizeof *records.record);
+}
+
+/* What the store says became of every report, for who compares it with other counts. */
+static void check_counts(const struct check *check)
+{
+    struct dpot_error error = {{0}};
+    struct pool_count count;
+    uint64_t n_dropped[DROP_REASONS], n_rejected = 0, n_all_dropped = 0;
+    if (!judge(check, store_count_all(check->s->store, &count, n_dropped, &error), &error)) {
+        return;
+    }
+    for (size_t i = 0; i < DPOT_REPORT_STATUS_END; i++) {
+        n_rejected += count.n_rejected[i];
+    }
+    for (size_t i = 0; i < DROP_REASONS; i++) {
+        n_all_dropped += n_dropped[i];
+    }
+    (void)dpot_error_set(
+        &error, DPOT_OK, "reports: %llu accepted, %llu duplicate, %llu rejected, %llu dropped",
+        (unsigned long long)count.n_accepted, (unsigned long long)count.n_duplicate,
+        (unsigned long long)n_rejected, (unsigned long long)n_all_dropped);
+    tell(check, DPOT_OK, error.text);
+}
+
+/* A store that is not there yet is as it should be after `dpotd init`. */
+static void check_store(struct check *check, bool has_keys)
+{
+    struct service *s = check->s;
+    struct dpot_error error = {{0}};
+    const dpot_status status = store_open_existing(check->config->store, &s->store, &error);
+    if (status == DPOT_ERR_NOT_FOUND) {
+        tell(check, DPOT_OK, error.text);
+        return;
+    }
+    if (!judge(check, status, &error)) {
+        return;
+    }
+    (void)judge(check, store_try_write(s->store, &error), &error);
+    if (has_keys) {
+        (void)judge(check, service_open_registry(s, &error), &error);
+    }
+    (void)judge(check, store_check_artifacts(s->store, tell_damage, check, &error), &error);
+    if (!check->look->is_quick) {
+        check_pools(check);
+    }
+    check_counts(check);
+}
+
+/* A server with no key that lasts stops taking reports on a day that is known. */
+static void check_expiry(const struct check *check, struct dpot_error *fault)
+{
+    const int64_t now_ms = check->s->log.clock->now(check->s->log.clock->ctx);
+    struct dpot_keys keys;
+    char time[DPOT_RFC3339_SIZE];
+    int64_t last_ms = 0;
+    if (!judge(check, service_pick_keys(check->s, &keys, fault), fault)) {
+        return;
+    }
+    for (size_t i = 0; i < keys.n_seal_keys; i++) {
+        last_ms =
+            keys.seal_keys[i].not_after_ms > last_ms ? keys.seal_keys[i].not_after_ms : last_ms;
+    }
+    if (last_ms - now_ms < EXPIRY_NOTICE_MS) {
+        dpot_time_format(last_ms, time);
+        (void)dpot_error_set(fault, DPOT_OK,
+                             "the last seal key expires at %s: add one with dpotd keys add", time);
+        tell(check, DPOT_OK, fault->text);
+        fault->text[0] = '\0';
+    }
+}
+
+/* Everything but the store. */
+static void check_surroundings(struct check *check, struct dpot_error *fault)
+{
+    const struct config *config = check->config;
+    (void)judge(check, tokens_read(config->tokens_file, &check->s->tokens, fault), fault);
+    (void)judge(check, try_tls(check, fault), fault);
+    (void)judge(check, listen_check_host(config->listen, fault), fault);
+}
+
+dpot_status service_check(const struct config *config, const struct service_look *look,
+                          struct dpot_error *error)
+{
+    const struct service_hooks none = {.clock = NULL};
+    struct dpot_error fault = {{0}};
+    struct check check = {.config = config, .look = look};
+    const dpot_status status = service_new(config, &none, &check.s, error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    const bool has_keys =
+        judge(&check, server_keys_read(config->keys_dir, &check.s->keys, &fault), &fault);
+    if (has_keys && !look->is_store_only) {
+        check_expiry(&check, &fault);
+    }
+    if (!look->is_store_only) {
+        check_surroundings(&check, &fault);
+    }
+    check_store(&check, has_keys);
+    service_close(check.s);
+    return DPOT_OK;
+}

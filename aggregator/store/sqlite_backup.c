@@ -1,0 +1,214 @@
+/* Copies of a store, and one in the place of another.
+ *
+ * A copy is made by SQLite, inside one read transaction: a plain copy of the file would miss what is in the
+ * write-ahead log. A store that is replaced must have no log left, or that would be taken for the new one's;
+ * so it is opened and closed once more, which empties the log, and only one that cannot be opened at all
+ * keeps its log beside it. While both names are there it has two hard links, and nobody serves it. */
+#include "store/sqlite_store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PATH_SIZE 4400
+
+static dpot_status fail(const char *what, const char *path, struct dpot_error *error)
+{
+    return dpot_error_set(error, DPOT_ERR_IO, "%s %s failed: %s; check the folder and its disk",
+                          what, path, strerror(errno));
+}
+
+static dpot_status join(char out[PATH_SIZE], const char *path, const char *tail,
+                        struct dpot_error *error)
+{
+    const int n = snprintf(out, PATH_SIZE, "%s%s", path, tail);
+    return n > 0 && n < PATH_SIZE
+               ? DPOT_OK
+               : dpot_error_set(error, DPOT_ERR_RANGE, "the path is too long: %.80s...", path);
+}
+
+static dpot_status sync_path(const char *path, int flags, struct dpot_error *error)
+{
+    const int fd = open(path, flags | O_CLOEXEC);
+    const bool is_synced = fd >= 0 && fsync(fd) == 0;
+    const dpot_status status = is_synced ? DPOT_OK : fail("syncing", path, error);
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return status;
+}
+
+static dpot_status sync_folder_of(const char *path, struct dpot_error *error)
+{
+    char folder[PATH_SIZE];
+    const char *slash = strrchr(path, '/');
+    (void)snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 1,
+                   slash ? path : ".");
+    return sync_path(folder, O_RDONLY | O_DIRECTORY, error);
+}
+
+/* ---- copying ---- */
+
+static dpot_status refuse_existing(const char *path, struct dpot_error *error)
+{
+    return dpot_error_set(error, DPOT_ERR_EXISTS,
+                          "%s exists already and is not overwritten: choose another name", path);
+}
+
+static dpot_status copy_into(struct store *store, const char *path, struct dpot_error *error)
+{
+    struct database *reader = sqlite_store_lock_reader(store);
+    struct query q = query_start(reader, STATEMENT_BACKUP, "VACUUM INTO ?1");
+    query_bind_text(q, 1, path);
+    const dpot_status status = query_run(q) ? DPOT_OK : database_fail(reader, "copying", error);
+    sqlite_store_unlock_reader(reader);
+    return status;
+}
+
+/* The name appears when the copy is whole, and never over another file. */
+static dpot_status name_copy(const char *partial, const char *path, struct dpot_error *error)
+{
+    dpot_status status = sync_path(partial, O_RDWR, error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    if (link(partial, path) != 0) {
+        return errno == EEXIST ? refuse_existing(path, error) : fail("naming", path, error);
+    }
+    (void)unlink(partial);
+    return sync_folder_of(path, error);
+}
+
+dpot_status sqlite_store_backup(struct store *store, const char *path, struct dpot_error *error)
+{
+    char partial[PATH_SIZE];
+    dpot_status status = join(partial, path, ".partial", error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    if (access(path, F_OK) == 0) {
+        return refuse_existing(path, error);
+    }
+    (void)unlink(partial); /* of a copy that was cut off */
+    status = copy_into(store, partial, error);
+    if (status == DPOT_OK) {
+        status = name_copy(partial, path, error);
+    }
+    if (status != DPOT_OK) {
+        (void)unlink(partial);
+    }
+    return status;
+}
+
+/* ---- replacing ---- */
+
+static bool has_content(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && info.st_size > 0;
+}
+
+/* Empties the log of the store that goes. One that cannot be opened is damaged: *is_damaged. */
+static dpot_status settle_log(const char *real, bool *is_damaged, struct dpot_error *error)
+{
+    char log[PATH_SIZE];
+    struct database *database = NULL;
+    struct dpot_error ignored = {{0}};
+    const dpot_status status = join(log, real, "-wal", error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    *is_damaged = database_open(real, &database, &ignored) != DPOT_OK;
+    database_close(database);
+    return !*is_damaged && has_content(log)
+               ? dpot_error_set(error, DPOT_ERR_BUSY,
+                                "another program has the store %s open (doctor, backup?): wait "
+                                "until it has ended",
+                                real)
+               : DPOT_OK;
+}
+
+static dpot_status move_beside(const char *real, const char *kept, const char *tail,
+                               struct dpot_error *error)
+{
+    char from[PATH_SIZE], to[PATH_SIZE];
+    dpot_status status = join(from, real, tail, error);
+    if (status == DPOT_OK) {
+        status = join(to, kept, tail, error);
+    }
+    return status == DPOT_OK && rename(from, to) != 0 && errno != ENOENT
+               ? fail("keeping", from, error)
+               : status;
+}
+
+/* Gives the store that goes its second name. */
+static dpot_status keep(const char *real, char *kept, size_t cap, bool is_damaged,
+                        struct dpot_error *error)
+{
+    char stamp[32] = "";
+    const time_t now = time(NULL);
+    struct tm utc;
+    if (gmtime_r(&now, &utc)) {
+        (void)strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &utc);
+    }
+    const int n = snprintf(kept, cap, "%s.replaced-%s", real, stamp);
+    if (n < 0 || (size_t)n >= cap) {
+        return dpot_error_set(error, DPOT_ERR_RANGE, "the path is too long: %.80s...", real);
+    }
+    if (link(real, kept) != 0) {
+        return errno == EEXIST ? refuse_existing(kept, error) : fail("keeping", real, error);
+    }
+    dpot_status status = sync_folder_of(real, error);
+    if (status == DPOT_OK && is_damaged) {
+        status = move_beside(real, kept, "-wal", error);
+    }
+    if (status == DPOT_OK && is_damaged) {
+        status = move_beside(real, kept, "-shm", error);
+    }
+    return status;
+}
+
+static dpot_status replace_locked(const char *real, const char *from, char *kept, size_t cap,
+                                  struct dpot_error *error)
+{
+    bool is_damaged = false;
+    dpot_status status = DPOT_OK;
+    kept[0] = '\0';
+    if (has_content(real)) {
+        status = settle_log(real, &is_damaged, error);
+        if (status == DPOT_OK) {
+            status = keep(real, kept, cap, is_damaged, error);
+        }
+    }
+    if (status == DPOT_OK && rename(from, real) != 0) {
+        status = fail("replacing", real, error);
+        if (kept[0] != '\0' && !is_damaged) {
+            (void)unlink(kept); /* as it was */
+        }
+    }
+    return status == DPOT_OK ? sync_folder_of(real, error) : status;
+}
+
+dpot_status sqlite_store_replace(const char *path, const char *from, char *kept, size_t cap,
+                                 struct dpot_error *error)
+{
+    struct sqlite_lock lock;
+    if (strcmp(path, ":memory:") == 0) {
+        return dpot_error_set(error, DPOT_ERR_ARGUMENT,
+                              "the store is in memory: there is nothing to replace");
+    }
+    dpot_status status = sqlite_lock_take(path, &lock, error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    char *real = realpath(path, NULL);
+    status = real ? replace_locked(real, from, kept, cap, error) : fail("finding", path, error);
+    free(real);
+    sqlite_lock_release(&lock);
+    return status;
+}
