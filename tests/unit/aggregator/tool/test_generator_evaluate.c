@@ -373,6 +373,8 @@ Test(generator_evaluate, convert_refuses_what_it_cannot_do)
         {"--in a.csv --out b.csv --to 0,1", 2, "--to needs --from"},
         {"--in a.csv --out b.csv --from 0,1", 2, "without --to"},
         {"--in a.csv --out b.csv --from 0,1 --to 1,0", 2, "lower end first"},
+        {"--in a.csv --out b.csv --from -1e308,1e308 --to 0,1", 2, "--from is -1e308,1e308"},
+        {"--in a.csv --out b.csv --from 0,1 --to -1e308,1e308", 2, "--to is -1e308,1e308"},
         {"--in a.csv --out b.csv --rows 1", 2, "first:end"},
         {"--in a.csv --out b.csv --rows 1:1", 3, "there are 2"},
         {"--in a.csv --out b.csv --rows 0:3", 3, "there are 2"},
