@@ -259,6 +259,9 @@ Test(generator_evaluate, images_on_another_scale_than_the_classifier_knows_are_r
                 "there is no --range");
     expect_exit("generator evaluate --samples good.csv --reference real.csv --classifier c.json", 3,
                 "takes 784 columns");
+    write_text("huge.csv", "1,2\n1e300,0\n");
+    expect_exit("generator evaluate --samples huge.csv --reference real.csv", 3,
+                "--samples huge.csv: row 2, column 1 is 1e+300");
 }
 
 /* Replaces the first `from` in the trained file by `to` and expects a refusal. */
