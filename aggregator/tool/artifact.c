@@ -14,9 +14,14 @@
 
 #define PATH_SIZE 128
 #define GENERATOR_KIND "generator"
+#define BARYCENTER_KIND "barycenter"
+#define HEADER_SIZE 4096
 
 static const struct option options[] = {
     {"out", "F", "the values with F.json; the model when F ends in .onnx; all bytes in .pb"},
+    {"weights-out", "F", "of a barycenter: the weights of its points (m,)"},
+    {"groups-out", "F",
+     "of a barycenter: rows of group, weight and coordinates, what each group was"},
     REMOTE_OPTIONS,
     REMOTE_TOKEN_OPTION,
     {NULL, NULL, NULL},
@@ -96,9 +101,94 @@ static bool is_curve(const struct dpot_artifact *artifact)
            artifact->n_values % TRAINING_CURVE_COLUMNS == 0;
 }
 
+/* ---- barycenters ---- */
+
+/* Where the parts of the values are (jobs/barycenter.c). */
+struct layout {
+    size_t support, dim, n_groups, n_points;
+};
+
+static size_t size_of(const struct dpot_artifact *artifact, const char *name)
+{
+    double value = 0;
+    return dpot_artifact_find_number(artifact, name, &value) == DPOT_OK && value >= 1 &&
+                   value <= DPOT_ARTIFACT_VALUES_MAX
+               ? (size_t)value
+               : 0;
+}
+
+/* False for what is no barycenter, or whose numbers do not agree with its values. */
+static bool is_barycenter(const struct dpot_artifact *artifact, struct layout *layout)
+{
+    *layout = (struct layout){size_of(artifact, "support"), size_of(artifact, "dim"),
+                              size_of(artifact, "groups"), size_of(artifact, "points")};
+    const size_t n_rows = layout->support + layout->n_groups * layout->n_points;
+    return strcmp(artifact->kind, BARYCENTER_KIND) == 0 && layout->support > 0 && layout->dim > 0 &&
+           layout->n_groups * layout->n_points <= DPOT_ARTIFACT_VALUES_MAX &&
+           n_rows <= DPOT_ARTIFACT_VALUES_MAX / (layout->dim + 1) &&
+           artifact->n_values == n_rows * (layout->dim + 1);
+}
+
+static dpot_status write_part(struct run *run, const char *path, double *values, size_t n_rows,
+                              size_t n_cols)
+{
+    struct array array = {n_rows, n_cols, n_cols == 1, values}; /* borrowed */
+    return path ? array_write(path, &array, ARRAY_F8, &run->error) : DPOT_OK;
+}
+
+/* With the number of the group before every row. */
+static dpot_status write_groups(struct run *run, const char *path,
+                                const struct dpot_artifact *artifact, const struct layout *layout)
+{
+    struct array array;
+    char header[HEADER_SIZE] = "group,weight";
+    const size_t n_cols = layout->dim + 1, n_rows = layout->n_groups * layout->n_points;
+    const double *rows = artifact->values + layout->support * n_cols;
+    if (!path) {
+        return DPOT_OK;
+    }
+    for (size_t j = 0, len = strlen(header); j < layout->dim && len + 24 < sizeof header; j++) {
+        len += (size_t)snprintf(header + len, sizeof header - len, ",x%zu", j + 1);
+    }
+    dpot_status status = array_init(&array, n_rows, n_cols + 1, false);
+    for (size_t i = 0; status == DPOT_OK && i < n_rows; i++) {
+        array.values[i * (n_cols + 1)] = (double)(i / layout->n_points);
+        memcpy(array.values + i * (n_cols + 1) + 1, rows + i * n_cols, n_cols * sizeof *rows);
+    }
+    if (status == DPOT_OK) {
+        status = array_write_named(path, &array, header, &run->error);
+    }
+    array_release(&array);
+    return status;
+}
+
+static dpot_status write_barycenter(struct run *run, const char *path,
+                                    const struct dpot_artifact *artifact,
+                                    const struct layout *layout)
+{
+    const size_t m = layout->support, dim = layout->dim;
+    dpot_status status = write_part(run, path, artifact->values, m, dim);
+    if (status == DPOT_OK) {
+        status = write_part(run, option_text(run, "weights-out"), artifact->values + m * dim, m, 1);
+    }
+    return status == DPOT_OK ? write_groups(run, option_text(run, "groups-out"), artifact, layout)
+                             : status;
+}
+
 static dpot_status write_values(struct run *run, const char *path,
                                 const struct dpot_artifact *artifact)
 {
+    struct layout layout;
+    if (is_barycenter(artifact, &layout)) {
+        return write_barycenter(run, path, artifact, &layout);
+    }
+    if (option_is_given(run, "weights-out") || option_is_given(run, "groups-out")) {
+        return dpot_error_set(
+            &run->error, DPOT_ERR_SHAPE,
+            "the artifact is of kind %s: only those of barycenter have points with "
+            "weights and groups",
+            artifact->kind);
+    }
     struct array values = {artifact->n_values, 1, true, artifact->values}; /* borrowed */
     if (!is_curve(artifact)) {
         return array_write(path, &values, ARRAY_F8, &run->error);
@@ -160,9 +250,20 @@ static dpot_status run_get(struct run *run)
     const char *out = NULL;
     struct dpot_buf bytes;
     dpot_buf_init(&bytes, DPOT_ARTIFACT_BYTES_MAX, NULL);
+    const char *weights = NULL, *groups = NULL;
     dpot_status status = option_require(run, "out", "a file for the values", &out);
     if (status == DPOT_OK) {
         status = option_output(run, "out", &out);
+    }
+    if (status == DPOT_OK) {
+        status = option_array_output(run, "weights-out", &weights);
+    }
+    if (status == DPOT_OK) {
+        status = option_array_output(run, "groups-out", &groups);
+    }
+    if (status == DPOT_OK && (weights || groups) &&
+        (ends_in(out, ".onnx") || ends_in(out, ".pb"))) {
+        status = RUN_USAGE(run, "--weights-out and --groups-out go with an --out of .npy or .csv");
     }
     if (status == DPOT_OK) {
         status = fetch(run, run->operands[0], &bytes);
@@ -181,7 +282,9 @@ const struct command command_artifact_get = {
     .summary = "save the result of a job",
     .details =
         "Its bytes are checked against the digest. --out F gets the values (masses of a base\n"
-        "measure, frequencies of an estimate, the curve of a generator as a table) and F.json the\n"
+        "measure, frequencies of an estimate, the curve of a generator as a table, the points (m, "
+        "d)\n"
+        "of a barycenter) and F.json the\n"
         "rest: digest, kind, program_version, campaign_hash, revision (its number; null in\n"
         "artifacts of older versions), pool_count and pool_checksum (null when no report was\n"
         "read), parameters, n_values, the numbers of the kind (objective, lower_bound, loss, "

@@ -36,11 +36,11 @@ static const struct option admin_options[] = {
 
 /* ---- start ---- */
 
-/* A number, true or false is what it says; everything else is a text. */
+/* A number, true, false or an array is what it says; everything else is a text. */
 static json_t *parse_value(const char *text)
 {
     json_t *value = json_loads(text, JSON_DECODE_ANY, NULL);
-    if (value && !json_is_number(value) && !json_is_boolean(value)) {
+    if (value && !json_is_number(value) && !json_is_boolean(value) && !json_is_array(value)) {
         json_decref(value);
         value = NULL;
     }
@@ -261,7 +261,7 @@ const struct command command_job_start = {
     .operands = "KIND [key=value ...]",
     .n_operands = 1,
     .max_operands = OPERANDS_MAX,
-    .summary = "start a job on a server: base-measure, estimate or generator",
+    .summary = "start a job on a server: base-measure, estimate, generator or barycenter",
     .details =
         "  base-measure  the base measure that costs the campaign's users least, for its next\n"
         "                revision (dpot campaign revise); method=mirror|uniform,\n"
@@ -276,6 +276,12 @@ const struct command command_job_start = {
         "cost=l1|squared,\n"
         "                regularization=R: as dpot generator train, which makes the same model of\n"
         "                the same pool. Needs min_pool too; goes on after a restart where it was\n"
+        "  barycenter    the Wasserstein barycenter of the pool's groups, each deconvolved first:\n"
+        "                support=m (48), group_weights=[w,...], lambda=L (0: exact plans), "
+        "starts=N,\n"
+        "                seed=N, max_iterations=N, min_group=N (a group's share of min_pool),\n"
+        "                deconvolve_tol=T, deconvolve_iterations=N, and of vectors cells=[R,C] or\n"
+        "                atoms=N: as dpot barycenter --pool, which finds the same points\n"
         "It is about one revision: without --revision the open one, else the newest closed one.\n"
         "Jobs run one after another; a job outlives this command and a restart of the server.\n"
         "With --wait a failed job is exit code 1, a cancelled one 7, and 6 a server that stays "

@@ -100,6 +100,26 @@ static double total_mass(const struct dpot_campaign *c)
     return total;
 }
 
+/* b U + (k - b) L = 2^62 for the ball of b points; b = k / (16 + e^(epsilon/2)), at least 1, is the default. */
+Test(spec, a_ball_says_how_many_points_answer_for_one)
+{
+    static const double balls[] = {1, 2, 3.5, 9};
+    static const char *const texts[] = {"[\"ball:1\"]", "[\"ball:2\"]", "[\"ball:3.5\"]",
+                                        "[\"ball:9\"]"};
+    const double up = exp(0.5);
+    struct dpot_campaign c;
+    for (size_t i = 0; i < 4; i++) {
+        c = compile(with("mechanism", "base_measure", texts[i]));
+        const double m = total_mass(&c);
+        cr_assert_float_eq((balls[i] * up + (10 - balls[i]) / up) * m / 10, 1, 1e-9, "%s",
+                           texts[i]);
+        dpot_campaign_release(&c);
+    }
+    c = compile(with("mechanism", "base_measure", "[\"ball\"]"));
+    cr_assert_float_eq(total_mass(&c), 10 / (9 / up + up), 1e-9, "of ten points one is the least");
+    dpot_campaign_release(&c);
+}
+
 Test(spec, a_uniform_base_measure_takes_its_total_mass)
 {
     struct dpot_campaign c = compile(fixture_spec());
@@ -257,6 +277,11 @@ static const struct refusal refusals[] = {
      "mechanism.base_measure is \"normal\""},
     {"mechanism", "base_measure", "[\"uniform:\"]", DPOT_ERR_MALFORMED, "mechanism.base_measure"},
     {"mechanism", "base_measure", "[\"uniform:1x\"]", DPOT_ERR_MALFORMED, "mechanism.base_measure"},
+    {"mechanism", "base_measure", "[\"ball:\"]", DPOT_ERR_MALFORMED, "mechanism.base_measure"},
+    {"mechanism", "base_measure", "[\"ball:2x\"]", DPOT_ERR_MALFORMED, "mechanism.base_measure"},
+    {"mechanism", "base_measure", "[\"ball:0.5\"]", DPOT_ERR_RANGE, "a ball of 0.5 points"},
+    {"mechanism", "base_measure", "[\"ball:10\"]", DPOT_ERR_RANGE,
+     "fewer than the 10 output points"},
     {"mechanism", "base_measure", "[[0.5,0.5]]", DPOT_ERR_SHAPE, "mechanism.base_measure"},
     {"mechanism", "base_measure", "[[1,1,1,1,1,1,1,1,1,-1]]", DPOT_ERR_RANGE,
      "mechanism.base_measure"},

@@ -43,8 +43,9 @@ Test(job_kinds, an_unknown_kind_is_refused_with_the_names_there_are)
     struct dpot_error error = {{0}};
     cr_assert_eq(job_kind_find("frobnicate", &kind, &error), DPOT_ERR_RANGE);
     cr_assert_null(kind);
-    cr_assert_str_eq(error.text,
-                     "kind is \"frobnicate\": choose base-measure, estimate, generator or barycenter");
+    cr_assert_str_eq(
+        error.text,
+        "kind is \"frobnicate\": choose base-measure, estimate, generator or barycenter");
 }
 
 Test(job_kinds, missing_parameters_get_their_defaults)

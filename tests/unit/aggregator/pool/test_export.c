@@ -305,3 +305,85 @@ Test(pool_vectors, a_job_never_sees_a_report_of_another_shape)
     cr_assert_eq(n, 0);
     cr_assert_not_null(strstr(error.text, "backup"), "%s", error.text);
 }
+
+/* ---- groups ---- */
+
+static char labels[3][DPOT_CAMPAIGN_NAME_MAX + 1] = {"north", "south", "west"};
+
+static struct dpot_campaign grouped(void)
+{
+    struct dpot_campaign campaign = vectors_laplace(2);
+    campaign.n_groups = 3;
+    campaign.groups = labels;
+    return campaign;
+}
+
+Test(pool_vectors, groups_are_exported_in_the_order_of_their_reports)
+{
+    static const uint32_t groups[N_REPORTS] = {2, 0, 0, 1, 2};
+    const struct dpot_campaign campaign = grouped();
+    int64_t values[N_REPORTS][2];
+    struct dpot_report reports[N_REPORTS];
+    uint8_t bytes[BYTES_MAX];
+    vectors_open(store, &campaign, secret_key, &record);
+    for (uint32_t i = 0; i < N_REPORTS; i++) {
+        reports[i] = vectors_report(i, 2, 200, values[i]);
+        reports[i].group = groups[i];
+    }
+    vectors_append(store, record.hash, 0, reports, 2);
+    vectors_append(store, record.hash, 0, reports + 2, N_REPORTS - 2);
+    FILE *stream = tmpfile();
+    cr_assert_not_null(stream);
+    cr_assert_eq(export_groups(store, record.hash, &campaign, stream, NULL), DPOT_OK);
+    rewind(stream);
+    cr_assert_eq(fread(bytes, 1, BYTES_MAX, stream), 4 * N_REPORTS);
+    (void)fclose(stream);
+    for (size_t i = 0; i < N_REPORTS; i++) {
+        cr_assert_eq(dpot_load_u32(bytes + 4 * i), groups[i]);
+    }
+}
+
+Test(pool_vectors, a_description_names_the_groups_there_are)
+{
+    const struct pool_count count = {.n_accepted = 1};
+    const struct dpot_campaign with = grouped(), without = vectors_laplace(2);
+    const uint8_t hash[DPOT_HASH_LEN] = {1};
+    json_t *pool = describe_pool(&with, hash, &count);
+    cr_assert_eq(json_array_size(json_object_get(pool, "groups")), 3);
+    cr_assert_str_eq(json_string_value(json_array_get(json_object_get(pool, "groups"), 1)),
+                     "south");
+    json_decref(pool);
+    pool = describe_pool(&without, hash, &count);
+    cr_assert_null(json_object_get(pool, "groups"));
+    json_decref(pool);
+}
+
+/* What an artifact is made from is named by its checksum: with the groups where there are any. */
+static int ignore_report(void *ctx, uint32_t round, const struct dpot_report *report)
+{
+    (void)ctx;
+    (void)round;
+    (void)report;
+    return 0;
+}
+
+Test(pool_vectors, a_checksum_tells_the_groups_of_the_reports)
+{
+    uint8_t checksums[2][DPOT_HASH_LEN];
+    uint64_t n_read = 0;
+    for (uint32_t i = 0; i < 2; i++) {
+        struct dpot_campaign campaign = grouped();
+        int64_t values[2];
+        struct dpot_report report = vectors_report(7, 2, 200, values);
+        report.group = i;
+        campaign.id[5] = (uint8_t)i;
+        vectors_open(store, &campaign, secret_key, &record);
+        vectors_append(store, record.hash, 0, &report, 1);
+        struct snapshot snapshot = {.store = store, .campaign = &campaign, .n_accepted = 1};
+        memcpy(snapshot.hash, record.hash, sizeof snapshot.hash);
+        cr_assert_eq(snapshot_read(&snapshot, ignore_report, NULL, &n_read, checksums[i], NULL),
+                     DPOT_OK);
+        cr_assert_eq(n_read, 1);
+    }
+    cr_assert_neq(memcmp(checksums[0], checksums[1], DPOT_HASH_LEN), 0);
+}
