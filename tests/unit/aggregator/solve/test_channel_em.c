@@ -60,6 +60,18 @@ Test(channel_em, a_channel_that_tells_the_truth_gives_the_frequencies_in_one_ste
     channel_em_result_release(&result);
 }
 
+/* Erasure: what is not erased is true, so the most likely weights are the shares of what is left. */
+Test(channel_em, erased_reports_count_for_nothing)
+{
+    const double channel[] = {0.3, 0, 0.7, 0, 0.3, 0.7}, counts[] = {12, 4, 40};
+    struct channel_em_result result = run(2, 3, channel, counts, 500, 0);
+    cr_assert_float_eq(result.weights[0], 0.75, 1e-12);
+    cr_assert_float_eq(result.weights[1], 0.25, 1e-12);
+    cr_assert_float_eq(result.log_likelihood,
+                       12 * log(0.3 * 0.75) + 4 * log(0.3 * 0.25) + 40 * log(0.7), 1e-9);
+    channel_em_result_release(&result);
+}
+
 Test(channel_em, randomised_response_is_inverted_where_its_inverse_is_a_distribution)
 {
     double channel[25];
