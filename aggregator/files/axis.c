@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SINGLE 1e-9 /* a range below this share of its values counts as one value */
+/* A range below this share of its values counts as one value. A logarithm is such a share already:
+ * near the value 1 it is itself tiny, so that its range is compared with 1. */
+#define SINGLE 1e-9
 #define SMALLEST 1e-300
 
 void axis_init(struct axis *axis, enum axis_kind kind, bool is_log, double lo, double hi,
@@ -15,7 +17,7 @@ void axis_init(struct axis *axis, enum axis_kind kind, bool is_log, double lo, d
     axis->hi = is_log ? log10(hi) : hi;
     const double size = fmax(fabs(axis->lo), fabs(axis->hi));
     double range = axis->hi - axis->lo;
-    if (!(range > SINGLE * size) || range < SMALLEST) {
+    if (!(range > SINGLE * (is_log ? fmax(size, 1) : size)) || range < SMALLEST) {
         const double around = is_log ? 0.5 : size > SMALLEST ? size / 10 : 1;
         axis->lo -= around;
         axis->hi += around;

@@ -112,10 +112,12 @@ static dpot_status numbers_of(const json_t *given, struct settings *s, struct dp
         status = size_of(given, sizes[i].key, sizes[i].min, sizes[i].max, sizes[i].out, error);
     }
     if (status == DPOT_OK) {
-        status = number_of(given, "learning_rate", 1e-12, 1e6, &s->learning_rate, error);
+        status = number_of(given, "learning_rate", SETTINGS_RATE_MIN, SETTINGS_RATE_MAX,
+                           &s->learning_rate, error);
     }
     if (status == DPOT_OK) {
-        status = number_of(given, "regularization", 1e-6, 1e6, &s->regularization, error);
+        status = number_of(given, "regularization", SETTINGS_REGULARIZATION_MIN,
+                           SETTINGS_REGULARIZATION_MAX, &s->regularization, error);
     }
     int64_t seed = (int64_t)s->seed;
     if (status == DPOT_OK) {

@@ -7,7 +7,8 @@
 #include <string.h>
 
 #define HALVINGS_MAX 6
-#define SLACK 1e-13 /* of |L|: what rounding may take back */
+#define SLACK 1e-13     /* of |L|: what rounding may take back */
+#define WIDTH_MAX 1e140 /* of the domain, in scales: a sum of squares of such stays finite */
 
 struct deconvolve {
     struct deconvolve_config config;
@@ -69,6 +70,15 @@ static dpot_status check_domain(const struct deconvolve_config *config, struct d
                                   "coordinate %zu of the domain goes from %g to %g: give a finite "
                                   "range",
                                   j + 1, domain->lo[j], domain->hi[j]);
+        }
+        const double width = (domain->hi[j] - domain->lo[j]) / config->density->scale;
+        if (!(width <= WIDTH_MAX)) {
+            return dpot_error_set(error, DPOT_ERR_RANGE,
+                                  "coordinate %zu of the domain goes from %g to %g, that is %g "
+                                  "scales of the noise (%g), at most %g can be computed with: are "
+                                  "domain and scale those of this pool?",
+                                  j + 1, domain->lo[j], domain->hi[j], width,
+                                  config->density->scale, WIDTH_MAX);
         }
     }
     if (!(domain->l1_radius >= 0 && domain->l2_radius >= 0 &&

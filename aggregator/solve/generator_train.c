@@ -359,6 +359,14 @@ static dpot_status step(struct generator_train *t, const struct solve_control *c
         *goes_on = false;
         return DPOT_OK;
     }
+    if (status ==
+        DPOT_ERR_RANGE) { /* at the first step: the pool and its noise do not go together */
+        return dpot_error_set(
+            error, status,
+            "some reports are too far from the generator's first points to be "
+            "computed with (costs above 10^15): are the scale of the noise and the "
+            "range those of this pool?");
+    }
     if (status == DPOT_OK && is_stopped(&result)) {
         take_back(t);
         return DPOT_OK;

@@ -39,6 +39,10 @@ static dpot_status read_range(struct run *run, const char *name, double range[2]
         return RUN_USAGE(run, "--%s is %.60s: give the lower end first", name,
                          option_text(run, name));
     }
+    if (status == DPOT_OK && *is_given && !isfinite(range[1] - range[0])) {
+        return RUN_USAGE(run, "--%s is %.60s: its length is beyond the range of a double", name,
+                         option_text(run, name));
+    }
     return status;
 }
 

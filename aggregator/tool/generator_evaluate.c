@@ -18,6 +18,7 @@
 #define DIRECTIONS_DEFAULT 100
 #define DIRECTIONS_MAX 100000
 #define SAMPLES_DEFAULT 10000
+#define COORDINATE_MAX 1e90
 #define BATCH 256 /* samples of a pass of the generator */
 #define CLASSIFIER_BATCH 500
 #define IMAGES_MIN 50 /* below which a Frechet distance says nothing */
@@ -137,6 +138,29 @@ static dpot_status check_dim(struct evaluation *e, const char *name, const struc
                           option_text(e->run, name), array->n_cols, e->reference.n_cols);
 }
 
+/* Squares of distances and covariances of such points stay finite. */
+static dpot_status check_size(struct evaluation *e, const char *name, const struct array *array)
+{
+    for (size_t i = 0; i < array->n_rows * array->n_cols; i++) {
+        if (!(fabs(array->values[i]) <= COORDINATE_MAX)) {
+            return dpot_error_set(&e->run->error, DPOT_ERR_RANGE,
+                                  "--%s %s: row %zu, column %zu is %g: give numbers of at most %g",
+                                  name, option_text(e->run, name), i / array->n_cols + 1,
+                                  i % array->n_cols + 1, array->values[i], COORDINATE_MAX);
+        }
+    }
+    return DPOT_OK;
+}
+
+static dpot_status check_sizes(struct evaluation *e, const char *samples)
+{
+    dpot_status status = check_size(e, "reference", &e->reference);
+    if (status == DPOT_OK) {
+        status = check_size(e, samples, &e->samples);
+    }
+    return status == DPOT_OK ? check_size(e, "privatised", &e->privatised) : status;
+}
+
 static dpot_status load_weights_of_samples(struct evaluation *e)
 {
     const dpot_status status = load_weights(e->run, "weights", e->samples.n_rows, &e->weights);
@@ -167,7 +191,7 @@ static dpot_status load_points(struct evaluation *e)
     if (status == DPOT_OK && e->privatised.values) {
         status = check_dim(e, "privatised", &e->privatised);
     }
-    return status;
+    return status == DPOT_OK ? check_sizes(e, has_model ? "model" : "samples") : status;
 }
 
 static dpot_status load_classifier(struct evaluation *e)

@@ -30,13 +30,19 @@ dpot_status generator_settings_given(struct run *run, json_t *given)
             (void)json_object_set_new(given, integers[i].key, json_integer((json_int_t)value));
         }
     }
-    static const char *const numbers[][2] = {{"learning-rate", "learning_rate"},
-                                             {"regularization", "regularization"}};
-    for (size_t i = 0; status == DPOT_OK && i < 2; i++) {
+    static const struct {
+        const char *option, *key;
+        double min, max;
+    } numbers[] = {
+        {"learning-rate", "learning_rate", SETTINGS_RATE_MIN, SETTINGS_RATE_MAX},
+        {"regularization", "regularization", SETTINGS_REGULARIZATION_MIN,
+         SETTINGS_REGULARIZATION_MAX},
+    };
+    for (size_t i = 0; status == DPOT_OK && i < sizeof numbers / sizeof numbers[0]; i++) {
         double value = 0;
-        status = option_positive(run, numbers[i][0], 1e6, &value);
-        if (status == DPOT_OK && option_is_given(run, numbers[i][0])) {
-            (void)json_object_set_new(given, numbers[i][1], json_real(value));
+        status = option_number(run, numbers[i].option, numbers[i].min, numbers[i].max, &value);
+        if (status == DPOT_OK && option_is_given(run, numbers[i].option)) {
+            (void)json_object_set_new(given, numbers[i].key, json_real(value));
         }
     }
     put_text(given, run, "arch", "arch");

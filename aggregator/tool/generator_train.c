@@ -86,8 +86,9 @@ static dpot_status read_range(struct train_job *job)
             return DPOT_OK;
         }
     }
-    return RUN_USAGE(job->run, "--range is %.40s: give two finite numbers, such as -1,1",
-                     option_text(job->run, "range"));
+    return RUN_USAGE(
+        job->run, "--range is %.40s: give two numbers of at most 1e30, the lower first, as in -1,1",
+        option_text(job->run, "range"));
 }
 
 static dpot_status read_checkpoint(struct train_job *job)
@@ -396,7 +397,18 @@ static void put_result(struct train_job *job)
     run_put_integer(run, "dim", job->training.dim);
     run_put_integer(run, "points", job->training.atoms.n);
     run_put_text(run, "arch", job->input.settings.architecture);
-    run->is_stopped = result->outcome != GENERATOR_DONE;
+    if (result->outcome != GENERATOR_DONE) {
+        run->forced_exit = EXIT_CODE_STOPPED; /* no tolerance was missed: it says why itself */
+    }
+    if (result->outcome == GENERATOR_STOPPED) {
+        run_warn(run,
+                 job->checkpoint_path
+                     ? "interrupted at step %llu: the generator is that of this step; the same "
+                       "options with --resume go on from there"
+                     : "interrupted at step %llu: the generator is that of this step; with "
+                       "--checkpoint DIR a run can be resumed",
+                 (unsigned long long)result->step);
+    }
     if (result->outcome == GENERATOR_DIVERGED) {
         run_warn(
             run,

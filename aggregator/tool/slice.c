@@ -39,10 +39,11 @@ static dpot_status check_slice(struct run *run, const char *name, size_t n, cons
     if (slice[0] < slice[1] && slice[1] <= n) {
         return DPOT_OK;
     }
-    return dpot_error_set(&run->error, DPOT_ERR_RANGE,
-                          "--%s is %.60s: positions are counted from 0, there are %zu, and the end "
-                          "is behind the start",
-                          name, option_text(run, name), n);
+    return dpot_error_set(
+        &run->error, DPOT_ERR_RANGE,
+        "--%s is %.60s: there are %zu, counted from 0, so that a position is below "
+        "%zu and an end at most %zu and above its start",
+        name, option_text(run, name), n, n, n);
 }
 
 dpot_status slice_read(struct run *run, const char *name, size_t n, size_t slice[2])

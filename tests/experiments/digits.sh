@@ -10,7 +10,7 @@
 #           Fashion-MNIST (H. Xiao, K. Rasul, R. Vollgraf). train-images may be in parts (part1of2, part2of2).
 # N         images                    (all, 60000)
 # STEPS     of the generator          (12000; the baselines take a third)
-# ARCH      of the generator          (dcgan28:32; the full width is dcgan28:128)
+# ARCH      of the generator          (resize28:24,12,128; dcgan28:128 is the network of the paper)
 # BASELINES unregularised and wrong cost too (1; 0: leave them out)
 # BIN, OUT  programs, folder          (build/release/bin, build/experiments/digits)
 #
@@ -38,7 +38,7 @@ cd "$(dirname "$0")/../.."
 out=${out:-$PWD/build/experiments/digits}
 bin=${bin:-$PWD/build/release/bin}
 steps=${STEPS:-12000}
-arch=${ARCH:-dcgan28:32}
+arch=${ARCH:-resize28:24,12,128}
 settings=${1:-laplace8}
 [ "$settings" = all ] && settings='laplace8 laplace3 dct_l1 l2'
 [ -x "$bin/dpot" ] || { echo "digits.sh: there is no $bin/dpot: the head of this script says how to build it" >&2; exit 1; }

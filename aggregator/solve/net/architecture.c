@@ -312,7 +312,8 @@ dpot_status architecture_parse(const char *name, size_t in_dim, size_t out_dim,
         return status;
     }
     return dpot_error_set(error, DPOT_ERR_RANGE,
-                          "architecture %.60s is not known: choose mlp:256,256, "
-                          "resize28:32,16 or dcgan28, say",
+                          "architecture %.60s is not known: choose mlp:256,256, say, or for images "
+                          "of 28x28 resize28:32,16 or dcgan28 (generators), conv28:16,32,128 "
+                          "(classifiers)",
                           name);
 }

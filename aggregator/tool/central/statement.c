@@ -19,6 +19,9 @@ static dpot_status read_adjacency(struct run *run, enum adjacency other,
     if (strcmp(text, adjacency_name(other)) == 0) {
         return DPOT_OK;
     }
+    if (other == ADJACENCY_REPLACE_ONE) {
+        return RUN_USAGE(run, "--adjacency is %.40s: this job knows replace-one only", text);
+    }
     return RUN_USAGE(run, "--adjacency is %.40s: choose replace-one or %s", text,
                      adjacency_name(other));
 }

@@ -36,7 +36,7 @@ struct statement {
             "add-remove: the same if each person was taken by a coin of probability q"             \
     }
 
-/* Reads them; replace-one and `other` are the adjacencies that the job knows. Exit code 4 for a --seed or
+/* Reads them; replace-one and `other` (which may be the same) are the adjacencies that the job knows. Exit code 4 for a --seed or
  * an epsilon above the ceiling without --simulation. The struct must not move afterwards. */
 DPOT_WARN_UNUSED dpot_status statement_read(struct run *run, enum adjacency other,
                                             struct statement *statement);

@@ -83,6 +83,7 @@ code=$?
 child=
 [ "$code" -eq 5 ] || fail "SIGTERM gives exit code $code: $(cat stopped.err)"
 grep -q '"outcome":"interrupted"' stopped.json || fail "SIGTERM: $(cat stopped.json)"
+grep -q 'interrupted at step .* --resume' stopped.err || fail "SIGTERM does not name --resume: $(cat stopped.err)"
 "$bin/dpot" generator sample --model stopped.onnx --n 5 --seed 1 --out s.csv --quiet >/dev/null || fail "its model"
 cmp -s whole.onnx stopped.onnx && fail "it was not stopped before its end"
 train 1 stopped --checkpoint stopped --resume >stopped.json || fail "going on after SIGTERM"

@@ -49,8 +49,11 @@ watch() {
         grep -qE "$bar" shown && grep -qE "^dpot: $1: $2" plain/lines && break
         kill -0 "$second" 2>/dev/null || { is_ended=yes; break; }
     done
+    # The run without a terminal may be over before the one on it has shown anything.
+    [ "$is_ended" = no ] || wait "$first" 2>/dev/null
     kill "$first" "$second" "$third" 2>/dev/null
     wait "$first" "$second" "$third" 2>/dev/null
+    tr '\r' '\n' <terminal/typescript >shown 2>/dev/null
     if [ "$is_ended" = yes ] && [ "$turn" -lt 12 ] && [ ! -s plain/lines ]; then
         echo "too fast here to show anything: $3" # a run of less than a second or two says nothing
         return

@@ -158,7 +158,8 @@ Test(http_jobs, a_running_job_is_cancelled_over_http)
 
 Test(http_jobs, wrong_jobs_are_refused_with_a_sentence)
 {
-    expect_error(start("frobnicate", "{}", 400), "choose base-measure, estimate or generator");
+    expect_error(start("frobnicate", "{}", 400),
+                 "choose base-measure, estimate, generator or barycenter");
     expect_error(start("base-measure", "{\"methd\":1}", 400), "parameters.methd");
     expect_error(start("base-measure", "3", 400), "parameters");
     expect_error(start("estimate", "{}", 409), "not yet: 0 of 3 accepted reports");

@@ -64,6 +64,20 @@ Test(axis, logarithmic_axes_show_powers_of_ten)
     cr_assert_str_eq(numbers_of(AXIS_NUMBER, true, 0.5, 8, 500), "0.5|1|2|5");
 }
 
+Test(axis, values_that_hardly_differ_count_as_one)
+{
+    static const double values[] = {1e-300, 1e-6, 0.1, 1, 10, 1e300};
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        for (int is_log = 0; is_log < 2; is_log++) {
+            struct axis axis;
+            axis_init(&axis, AXIS_NUMBER, is_log, values[i], nextafter(values[i], INFINITY), 0.05);
+            axis_choose_ticks(&axis, 300, false, &font);
+            cr_assert(axis.n_ticks > 0 && axis.n_ticks <= AXIS_TICKS_MAX);
+            cr_assert_float_eq(axis_share(&axis, values[i]), 0.5, 1e-6, "%g", values[i]);
+        }
+    }
+}
+
 Test(axis, values_have_their_place)
 {
     struct axis axis;

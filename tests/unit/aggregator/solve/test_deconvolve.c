@@ -509,6 +509,31 @@ Test(deconvolve, wrong_numbers_are_refused_by_name)
     expect_refused(&good, DPOT_ERR_RANGE, "coordinate 2 of the domain");
 }
 
+Test(deconvolve, domains_too_wide_to_square_are_refused_and_nearly_so_stay_finite)
+{
+    for (int noise = 0; noise < 2; noise++) {
+        const struct dpot_noise_density density = density_of((enum dpot_noise)noise, 0.5);
+        struct deconvolve_config config = make(&density, 40, 2, 1);
+        struct deconvolve_result result;
+        config.support_size = 4;
+        config.max_iterations = 5;
+        config.moves = true;
+        for (size_t i = 0; i < 80; i++) {
+            pool[i] = i % 3 ? 2e139 : -2e139;
+        }
+        lo[0] = lo[1] = -2e139;
+        hi[0] = hi[1] = 2e139;
+        deconvolve_spread(&config.domain, 2, 4, 0, support);
+        struct deconvolve *solver = solve(&config, &result);
+        cr_assert(isfinite(result.log_likelihood));
+        cr_assert_float_eq(
+            result.weights[0] + result.weights[1] + result.weights[2] + result.weights[3], 1, 1e-9);
+        deconvolve_free(solver);
+        hi[1] = 1e300;
+        expect_refused(&config, DPOT_ERR_RANGE, "coordinate 2 of the domain goes from -2e+139");
+    }
+}
+
 Test(deconvolve, any_allocation_may_fail)
 {
     const struct dpot_noise_density density = density_of(DPOT_NOISE_GAUSSIAN, 0.5);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define BOX "{\"type\":\"box\",\"lo\":[-2,-2],\"hi\":[2,2]}"
 #define NOISE "--mechanism laplace --scale 0.25 "
@@ -178,6 +179,15 @@ Test(deconvolve_tool, pools_out_of_reach_warn_and_those_of_one_report_or_one_pla
                 "");
     write_text("same.csv", "1,2\n1,2\n1,2\n");
     expect_exit("deconvolve --pool same.csv " NOISE "--support 2 --out x.csv", 0, "");
+}
+
+Test(deconvolve_tool, pools_too_wide_for_their_noise_are_refused_and_give_no_nan)
+{
+    write_text("wide.csv", "1e300,-1e300\n-2e300,1\n3,2e300\n");
+    expect_exit("deconvolve --pool wide.csv --mechanism gaussian --scale 1 --support 4 --out x.csv "
+                "--weights-out w.csv",
+                3, "are domain and scale those of this pool?");
+    cr_assert_neq(access(folder_path("w.csv"), F_OK), 0);
 }
 
 Test(deconvolve_tool, a_stopped_run_writes_and_says_so)

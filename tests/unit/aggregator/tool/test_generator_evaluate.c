@@ -259,6 +259,9 @@ Test(generator_evaluate, images_on_another_scale_than_the_classifier_knows_are_r
                 "there is no --range");
     expect_exit("generator evaluate --samples good.csv --reference real.csv --classifier c.json", 3,
                 "takes 784 columns");
+    write_text("huge.csv", "1,2\n1e300,0\n");
+    expect_exit("generator evaluate --samples huge.csv --reference real.csv", 3,
+                "--samples huge.csv: row 2, column 1 is 1e+300");
 }
 
 /* Replaces the first `from` in the trained file by `to` and expects a refusal. */
@@ -373,6 +376,8 @@ Test(generator_evaluate, convert_refuses_what_it_cannot_do)
         {"--in a.csv --out b.csv --to 0,1", 2, "--to needs --from"},
         {"--in a.csv --out b.csv --from 0,1", 2, "without --to"},
         {"--in a.csv --out b.csv --from 0,1 --to 1,0", 2, "lower end first"},
+        {"--in a.csv --out b.csv --from -1e308,1e308 --to 0,1", 2, "--from is -1e308,1e308"},
+        {"--in a.csv --out b.csv --from 0,1 --to -1e308,1e308", 2, "--to is -1e308,1e308"},
         {"--in a.csv --out b.csv --rows 1", 2, "first:end"},
         {"--in a.csv --out b.csv --rows 1:1", 3, "there are 2"},
         {"--in a.csv --out b.csv --rows 0:3", 3, "there are 2"},

@@ -57,6 +57,8 @@ Test(generator_tool, wrong_options_are_refused_before_anything_is_read)
         {TRAIN " --pool-batch 10", "give one of them"},
         {TRAIN " --latent-dim 0", "--latent-dim"},
         {TRAIN " --regularization 0", "--regularization"},
+        {TRAIN " --regularization 1e-7", "--regularization is 1e-7"},
+        {TRAIN " --learning-rate 1e-300", "--learning-rate is 1e-300"},
         {TRAIN " --curve curve.txt", "--curve"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
@@ -68,7 +70,19 @@ Test(generator_tool, wrong_options_are_refused_before_anything_is_read)
     expect_exit("generator train --pool pool.csv --mechanism laplace --scale 1 --latent-dim 784 "
                 "--arch conv28:2,2,2 --out g.onnx",
                 3, "not a generator");
+    expect_exit("generator train --pool pool.csv --mechanism laplace --scale 1e-99" SMALL, 3,
+                "are the scale of the noise and the range those of this pool?");
     cr_assert_eq(size_of("g.onnx"), 0, "nothing was written");
+}
+
+Test(generator_tool, a_run_that_diverges_says_so_and_speaks_of_no_tolerance)
+{
+    static struct process process;
+    process_run(&process, TRAIN " --learning-rate 1000");
+    cr_assert_eq(process.exit_code, 5, "%s", process.err);
+    cr_assert_not_null(strstr(process.out, "diverged"), "%s", process.out);
+    cr_assert_not_null(strstr(process.err, "take a smaller --learning-rate"), "%s", process.err);
+    cr_assert_null(strstr(process.err, "tolerance"), "%s", process.err);
 }
 
 Test(generator_tool, what_contradicts_the_side_file_is_refused)

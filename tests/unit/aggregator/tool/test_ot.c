@@ -126,6 +126,43 @@ Test(ot, wrong_calls_and_data_are_refused)
     expect_exit("ot --campaign none.json --exact", 6, "none.json");
 }
 
+/* n points of a small box whose corner is (at, at). */
+static void write_points(const char *name, int n, double at)
+{
+    char points[4096];
+    size_t len = 0;
+    for (int i = 0; i < n; i++) {
+        len += (size_t)snprintf(points + len, sizeof points - len, "%.6f,%.6f\n",
+                                at + (i * 7 % 41) / 10.0, at + (i * 11 % 37) / 9.0);
+    }
+    write_text(name, points);
+}
+
+Test(ot, a_plan_that_rounding_spoils_gets_a_warning)
+{
+    static struct process process;
+    write_points("far.csv", 40, 1e12);
+    write_points("near.csv", 30, 0);
+    process_run(&process, "ot --x far.csv --y near.csv --metric euclidean --lambda 0.1");
+    cr_assert_eq(process.exit_code, 0, "%s", process.err);
+    cr_assert_not_null(strstr(process.err, "misses the first marginal"), "%s%s", process.out,
+                       process.err);
+    write_points("far.csv", 40, 1);
+    process_run(&process, "ot --x far.csv --y near.csv --metric euclidean --lambda 0.1");
+    cr_assert_eq(process.exit_code, 0, "%s", process.err);
+    cr_assert_null(strstr(process.err, "warning"), "%s", process.err);
+}
+
+Test(ot, single_precision_comes_to_rest_at_its_own_tolerance)
+{
+    write_points("x.csv", 100, 0);
+    write_points("y.csv", 70, 0.5);
+    json_t *r = expect_json("ot " POINTS " --lambda 0.01 --float32 --max-iterations 20000", 0);
+    cr_assert_str_eq(json_string_value(json_object_get(r, "outcome")), "converged");
+    cr_assert_lt(number_of(r, "residual"), 1e-6);
+    json_decref(r);
+}
+
 Test(ot, a_zero_vector_under_cosine_gets_a_warning_with_its_row)
 {
     struct process p;

@@ -1,0 +1,66 @@
+/* The insides of dpot central barycenter: options and what is written (barycenter.c), measures of the
+ * groups (barycenter_measures.c) and barycenters of these (barycenter_solve.c). */
+#ifndef DPOT_TOOL_CENTRAL_BARYCENTER_H
+#define DPOT_TOOL_CENTRAL_BARYCENTER_H
+
+#include "central/coreset.h"
+#include "files/array.h"
+#include "solve/barycenter.h"
+#include "tool/central/region.h"
+#include "tool/central/statement.h"
+
+enum central_method {
+    METHOD_CORESET,     /* a barycenter of private measures of the groups */
+    METHOD_NON_PRIVATE, /* the same of the records themselves; simulations only */
+};
+
+/* What stands for a group in the solver. */
+struct group_measure {
+    size_t n;
+    double *points;  /* (n, dim) owned */
+    double *weights; /* (n) owned */
+    size_t cap;      /* of both */
+
+    size_t depth, cells; /* of its private measure */
+    double spent;        /* epsilon */
+};
+
+struct central_barycenter {
+    struct run *run;
+    enum central_method method;
+    struct statement statement;
+    struct records records;
+    struct region region;
+    struct exact_draw draw;
+
+    uint64_t support_size, n_starts, outer, inner, project, cells, depth;
+    double tol, lambda, shrink;
+    const char *out_path;
+    struct array weights; /* of the groups, empty without --group-weights */
+    struct team *team;
+
+    struct group_measure *measures; /* (records.n_groups) owned */
+    size_t n_measures;
+    struct point_set *sets; /* (n_measures) views of them, owned */
+    struct barycenter_result result;
+    double cost; /* of the result, to the measures */
+};
+
+/* Measures of all groups, with noise or without, of at most --cells points each. Warns the curator of
+ * records outside of the box. */
+DPOT_WARN_UNUSED dpot_status central_measures_make(struct central_barycenter *job);
+
+/* PRIVATE: the records of a group, merged to at most --cells points. */
+DPOT_WARN_UNUSED dpot_status central_measure_of_records(const struct central_barycenter *job,
+                                                        const struct records_group *group,
+                                                        struct group_measure *measure);
+void central_measures_free(struct group_measure *measures, size_t n, size_t dim);
+
+/* The barycenter of the measures, and its cost to them. Post-processing. */
+DPOT_WARN_UNUSED dpot_status central_solve(struct central_barycenter *job);
+
+/* PRIVATE: the cost of the result to the records themselves, by exact plans that keep records of one cell
+ * together, --cells of them in a group: a little above the least. */
+DPOT_WARN_UNUSED dpot_status central_data_cost(struct central_barycenter *job, double *cost);
+
+#endif

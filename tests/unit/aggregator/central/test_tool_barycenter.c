@@ -1,0 +1,186 @@
+/* dpot central barycenter: from a file to a file, what it says of itself, and what it refuses. */
+#include "../files/folder.h"
+#include "../tool/process.h"
+
+#include "files/array.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define BOX "--domain {\"type\":\"box\",\"lo\":[0,0],\"hi\":[10,10]} "
+#define RUN "central barycenter --data data.csv --columns x,y --count-column people "
+#define FOUR RUN BOX "--epsilon 4 --support 4 "
+
+/* Two counties, each with people around four places; those of the second lie further right. */
+static void write_data(void)
+{
+    folder_make();
+    FILE *file = fopen(folder_path("data.csv"), "w");
+    cr_assert(file);
+    (void)fputs("people,x,y,county\n", file);
+    for (int i = 0; i < 400; i++) {
+        const int county = i % 2, place = i / 2 % 4;
+        const double x = 2 + 4 * (place % 2) + 2 * county + 0.3 * sin(i * 0.7);
+        const double y = 3 + 4 * (place / 2) + 0.3 * cos(i * 1.3);
+        (void)fprintf(file, "%d,%.9g,%.9g,%d\n", 10 + i % 3, x, y, county);
+    }
+    cr_assert(fclose(file) == 0);
+}
+
+TestSuite(central_barycenter, .init = write_data, .fini = folder_remove);
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+static void read_points(const char *name, struct array *array)
+{
+    struct dpot_error error = {""};
+    cr_assert_eq(array_read(folder_path(name), array, &error), DPOT_OK, "%s", error.text);
+}
+
+/* The largest distance from a place of a barycenter of both counties to its nearest point. */
+static double farthest(const struct array *points)
+{
+    double worst = 0;
+    for (int place = 0; place < 4; place++) {
+        double best = INFINITY;
+        for (size_t j = 0; j < points->n_rows; j++) {
+            const double *p = points->values + 2 * j;
+            best = fmin(best, hypot(p[0] - 3 - 4 * (place % 2), p[1] - 3 - 4 * (place >= 2)));
+        }
+        worst = fmax(worst, best);
+    }
+    return worst;
+}
+
+Test(central_barycenter, of_groups_lies_between_them_at_one_epsilon)
+{
+    struct array points;
+    json_t *r = expect_json(FOUR "--group-column county --starts 20 --out b.csv", 0);
+    read_points("b.csv", &points);
+    cr_assert(points.n_rows == 4 && points.n_cols == 2);
+    /* Real randomness: 300 runs had .12 on average, and .42 at most. */
+    cr_assert_lt(farthest(&points), 1.5, "%g", farthest(&points));
+    cr_assert_str_eq(text_of(r, "mechanism"), "private-measure");
+    cr_assert_str_eq(text_of(r, "method"), "coreset");
+    cr_assert_str_eq(text_of(r, "adjacency"), "replace-one");
+    cr_assert(strstr(text_of(r, "guarantee"), "epsilon-DP"));
+    cr_assert(strstr(text_of(r, "composition"), "parallel"));
+    cr_assert(number_of(r, "epsilon") == 4 && number_of(r, "delta") == 0);
+    cr_assert(number_of(r, "epsilon_spent") <= 4 && number_of(r, "epsilon_spent") > 4 - 1e-9);
+    cr_assert_eq(json_array_size(json_object_get(r, "groups")), 2);
+    cr_assert_null(json_object_get(r, "data_cost"), "it is not private");
+    cr_assert_null(json_object_get(r, "seconds"), "time depends on the data");
+    json_t *side = json_load_file(folder_path("b.csv.json"), 0, NULL);
+    cr_assert(json_equal(side, r));
+    json_decref(side);
+    json_decref(r);
+    array_release(&points);
+}
+
+Test(central_barycenter, of_one_group_is_a_summary_of_it)
+{
+    char header[32] = "";
+    json_t *r = expect_json(FOUR "--cells 50 --out b.csv", 0);
+    const json_t *group = json_array_get(json_object_get(r, "groups"), 0);
+    cr_assert_leq(number_of(group, "points"), 50);
+    cr_assert_gt(number_of(group, "cells"), 50);
+    cr_assert_lt(number_of(r, "cost"), number_of(r, "one_point_cost"));
+    FILE *file = fopen(folder_path("b.csv"), "r");
+    cr_assert(file && fgets(header, sizeof header, file));
+    cr_assert_str_eq(header, "x,y\n");
+    (void)fclose(file);
+    json_decref(r);
+}
+
+Test(central_barycenter, an_experiment_may_compare_with_none)
+{
+    json_t *plain = expect_json(FOUR "--simulation --seed 1 --method non-private --starts 20 "
+                                     "--group-column county --out b.csv",
+                                0);
+    json_t *noisy = expect_json(FOUR "--simulation --seed 1 --starts 20 --group-column county "
+                                     "--out c.csv",
+                                0);
+    cr_assert(strstr(text_of(plain, "guarantee"), "none"));
+    cr_assert_str_eq(text_of(plain, "mechanism"), "none");
+    /* Places are 1 from the middle, and people .3 around their places. */
+    cr_assert_float_eq(number_of(plain, "data_cost"), 1, 0.1);
+    cr_assert_float_eq(number_of(plain, "data_cost"), number_of(plain, "cost"), 1e-9,
+                       "nothing was merged");
+    cr_assert_gt(number_of(noisy, "data_cost"), number_of(plain, "data_cost"));
+    cr_assert_lt(number_of(noisy, "data_cost"), 1.6);
+    json_decref(plain);
+    json_decref(noisy);
+    /* Merged records cost what a plan that keeps them together costs: a little more. */
+    plain = expect_json(FOUR "--simulation --seed 1 --method non-private --starts 20 --cells 60 "
+                             "--group-column county --out b.csv",
+                        0);
+    cr_assert_geq(number_of(plain, "data_cost"), 1 - 0.1);
+    cr_assert_lt(number_of(plain, "data_cost"), 1.1);
+    cr_assert_lt(number_of(plain, "cost"), number_of(plain, "data_cost"));
+    json_decref(plain);
+    expect_exit(FOUR "--method non-private --out b.csv", 4, "--simulation");
+}
+
+Test(central_barycenter, a_seed_repeats_a_simulation_and_only_that)
+{
+    struct array a, b;
+    json_decref(expect_json(FOUR "--simulation --seed 3 --out a.npy", 0));
+    json_decref(expect_json(FOUR "--simulation --seed 3 --out b.npy", 0));
+    read_points("a.npy", &a);
+    read_points("b.npy", &b);
+    cr_assert_arr_eq(a.values, b.values, 8 * sizeof *a.values);
+    array_release(&a);
+    array_release(&b);
+    json_decref(expect_json(FOUR "--out a.npy", 0));
+    json_decref(expect_json(FOUR "--out b.npy", 0));
+    read_points("a.npy", &a);
+    read_points("b.npy", &b);
+    cr_assert(memcmp(a.values, b.values, 8 * sizeof *a.values) != 0);
+    array_release(&a);
+    array_release(&b);
+    expect_exit(FOUR "--seed 3 --out a.npy", 4, "--simulation");
+}
+
+Test(central_barycenter, group_weights_projection_and_entropic_plans_are_post_processing)
+{
+    struct array points;
+    write_text("w.csv", "1\n0\n");
+    json_t *r =
+        expect_json(FOUR "--group-column county --group-weights w.csv --simulation --seed 1 "
+                         "--starts 9 --out b.csv",
+                    0);
+    read_points("b.csv", &points);
+    double mean = 0;
+    for (size_t j = 0; j < 4; j++) {
+        mean += points.values[2 * j] / 4;
+    }
+    cr_assert_float_eq(mean, 4, 0.6, "the first county's own: %g", mean);
+    array_release(&points);
+    json_decref(r);
+    r = expect_json(FOUR "--project 1 --out b.csv", 0);
+    cr_assert_eq(number_of(r, "projected_dim"), 1);
+    json_decref(r);
+    r = expect_json(FOUR "--lambda 0.1 --out b.csv", 0);
+    cr_assert_eq(number_of(r, "lambda"), 0.1);
+    json_decref(r);
+}
+
+Test(central_barycenter, what_is_wrong_is_refused)
+{
+    expect_exit(RUN BOX "--epsilon 4 --out b.csv", 2, "--support");
+    expect_exit(RUN "--epsilon 4 --support 4 --out b.csv", 2, "must not come from the data");
+    expect_exit(RUN BOX "--support 4 --out b.csv", 2, "--epsilon");
+    expect_exit(RUN BOX "--epsilon 21 --support 4 --out b.csv", 4, "--epsilon");
+    expect_exit(FOUR "--adjacency add-remove --out b.csv", 2, "replace-one only");
+    expect_exit(FOUR "--method magic --out b.csv", 2, "choose coreset");
+    expect_exit(FOUR "--project 3 --out b.csv", 3, "");
+    expect_exit(FOUR "--cells 0 --out b.csv", 2, "--cells");
+    expect_exit(FOUR, 2, "--out");
+    write_text("w.csv", "1\n0\n");
+    expect_exit(FOUR "--group-weights w.csv --out b.csv", 3, "--group-weights");
+}
