@@ -18,7 +18,7 @@
 #
 # Settings, by environment: OUT (build/experiments/us_barycenter), BIN (build/release/bin, built when it is not there), SEED (1),
 # INDEX and LAPLACE: lists of n:epsilon, n people in each group, such as "2000:4 100000:1"; an empty list leaves the
-# mechanism out. All in all some 1.3 million devices take 20 minutes on one core; a run that was stopped goes
+# mechanism out. All in all 2.6 million devices take half an hour on one core; a run that was stopped goes
 # on where it was when it is called again with the same settings.
 set -eu
 absolute() {
