@@ -7,7 +7,7 @@
 #include "tool/options.h"
 #include "tool/side_file.h"
 
-#include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +15,8 @@ static const struct option options[] = {
     RECORDS_OPTIONS,
     REGION_OPTIONS,
     STATEMENT_OPTIONS("replace-one, the only one: the numbers of records are public"),
-    {"method", "M", "coreset (default), or non-private with --simulation"},
+    {"method", "M",
+     "coreset (default), noisy-exact or noisy-agnostic, or non-private with --simulation"},
     {"support", "m", "m points of equal weights"},
     {"group-weights", "F", "weights of the groups (k,), public (default: equal)"},
     {"depth", "r", "halvings from the box to the smallest cell (default: ceil(log2(epsilon n)))"},
@@ -27,88 +28,23 @@ static const struct option options[] = {
     {"outer", "N", "most iterations (default 500)"},
     {"inner", "N", "with --lambda: most sweeps of a plan (default 2000)"},
     {"tol", "T", "movement to reach, in units of the spread (default 1e-4)"},
+    {"delta", "D", "noisy methods: far below 1 / n"},
+    {"iterations", "T", "noisy methods: so many, each with its noise (default 4)"},
+    {"resolution", "N", "noisy methods: records are centres of N cells an axis (default 1024)"},
+    {"init", "F", "noisy methods: a public start (m, d) (default: uniform in the domain)"},
+    {"start-seed", "S", "noisy methods: draws the start, public (default 1)"},
     {"out", "F", "the points (m, d)"},
     {NULL, NULL, NULL},
 };
 
-/* ---- options ---- */
-
-static dpot_status read_method(struct central_barycenter *job)
-{
-    const char *text = option_text(job->run, "method");
-    if (!text || strcmp(text, "coreset") == 0) {
-        job->method = METHOD_CORESET;
-        return DPOT_OK;
-    }
-    if (strcmp(text, "non-private") != 0) {
-        return RUN_USAGE(job->run, "--method is %.40s: choose coreset or non-private", text);
-    }
-    job->method = METHOD_NON_PRIVATE;
-    return job->statement.is_simulation
-               ? DPOT_OK
-               : dpot_error_set(&job->run->error, DPOT_ERR_SIMULATION,
-                                "--method non-private protects nobody: it is there to compare "
-                                "with, in experiments marked --simulation");
-}
-
-static dpot_status read_numbers(struct central_barycenter *job)
-{
-    struct run *run = job->run;
-    const struct {
-        const char *name;
-        uint64_t max;
-        uint64_t *out;
-    } integers[] = {
-        {"support", BARYCENTER_SUPPORT_MAX, &job->support_size},
-        {"depth", BUDGET_DEPTH_MAX, &job->depth},
-        {"cells", 1u << 24, &job->cells},
-        {"starts", BARYCENTER_STARTS_MAX, &job->n_starts},
-        {"project", COLUMNS_MAX, &job->project},
-        {"outer", BARYCENTER_ITERATIONS_MAX, &job->outer},
-        {"inner", 1000000000, &job->inner},
-    };
-    const char *text = NULL;
-    dpot_status status = option_require(run, "support", "how many points are wanted", &text);
-    for (size_t i = 0; status == DPOT_OK && i < sizeof integers / sizeof integers[0]; i++) {
-        status = option_integer(run, integers[i].name, 1, integers[i].max, integers[i].out);
-    }
-    if (status == DPOT_OK) {
-        status = option_number(run, "shrink", 0, 1, &job->shrink);
-    }
-    if (status == DPOT_OK) {
-        status = option_number(run, "tol", 0, 1, &job->tol);
-    }
-    return status == DPOT_OK ? option_positive(run, "lambda", DBL_MAX, &job->lambda) : status;
-}
-
-static dpot_status read_options(struct central_barycenter *job)
-{
-    struct run *run = job->run;
-    job->cells = 4096;
-    job->n_starts = 3;
-    job->outer = 500;
-    job->inner = 2000;
-    job->tol = 1e-4;
-    job->shrink = 1;
-    dpot_status status = statement_read(run, ADJACENCY_REPLACE_ONE, &job->statement);
-    if (status == DPOT_OK) {
-        status = read_method(job);
-    }
-    if (status == DPOT_OK) {
-        status = read_numbers(job);
-    }
-    if (status == DPOT_OK) {
-        status = option_require(run, "out", "a file for the barycenter", &job->out_path);
-    }
-    return status == DPOT_OK ? option_array_output(run, "out", &job->out_path) : status;
-}
+/* ---- inputs ---- */
 
 static dpot_status load_inputs(struct central_barycenter *job)
 {
     struct run *run = job->run;
     dpot_status status = records_load(run, &job->records);
     if (status == DPOT_OK) {
-        status = region_load(run, &job->records, &job->region);
+        status = region_load_ball(run, &job->records, &job->region);
     }
     if (status == DPOT_OK && option_is_given(run, "group-weights")) {
         status = load_weights(run, "group-weights", job->records.n_groups, &job->weights);
@@ -134,24 +70,31 @@ static dpot_status write_points(struct central_barycenter *job)
     return status;
 }
 
+static void put_measure(const struct central_barycenter *job, const struct group_measure *measure,
+                        json_t *object)
+{
+    if (job->method == METHOD_CORESET) {
+        (void)json_object_set_new(object, "depth", json_integer((json_int_t)measure->depth));
+        (void)json_object_set_new(object, "cells", json_integer((json_int_t)measure->cells));
+    }
+    (void)json_object_set_new(object, "points", json_integer((json_int_t)measure->n));
+}
+
 static void put_groups(const struct central_barycenter *job)
 {
     json_t *list = json_array();
-    for (size_t g = 0; g < job->n_measures; g++) {
+    for (size_t g = 0; g < job->records.n_groups; g++) {
         const struct records_group *group = &job->records.groups[g];
-        const struct group_measure *measure = &job->measures[g];
         json_t *object = json_object();
         (void)json_object_set_new(object, "group", json_number(group->name));
         (void)json_object_set_new(object, "n", json_integer((json_int_t)group->n));
-        if (job->method == METHOD_CORESET) {
-            (void)json_object_set_new(object, "depth", json_integer((json_int_t)measure->depth));
-            (void)json_object_set_new(object, "cells", json_integer((json_int_t)measure->cells));
+        if (!central_is_noisy(job->method)) {
+            put_measure(job, &job->measures[g], object);
         }
-        (void)json_object_set_new(object, "points", json_integer((json_int_t)measure->n));
         (void)json_array_append_new(list, object);
     }
     run_put(job->run, "groups", list);
-    if (job->n_measures > 1 && job->method == METHOD_CORESET) {
+    if (job->records.n_groups > 1 && job->method != METHOD_NON_PRIVATE) {
         run_put_text(job->run, "composition",
                      "parallel: the groups are disjoint, and who is in which group is public; "
                      "epsilon is for all of them together");
@@ -160,13 +103,33 @@ static void put_groups(const struct central_barycenter *job)
 
 static void put_statement(struct central_barycenter *job)
 {
-    double spent = 0;
+    static const char *const mechanisms[] = {"private-measure", "none", "noisy-barycenter-exact",
+                                             "noisy-barycenter-agnostic"};
+    double spent = job->epsilon_spent;
     for (size_t g = 0; g < job->n_measures; g++) {
         spent = job->measures[g].spent > spent ? job->measures[g].spent : spent;
     }
-    const bool is_private = job->method == METHOD_CORESET;
-    statement_put(job->run, &job->statement, is_private ? "private-measure" : "none", spent, 0);
-    run_put_text(job->run, "method", is_private ? "coreset" : "non-private");
+    statement_put(job->run, &job->statement, mechanisms[job->method], spent, 0);
+    run_put_text(job->run, "method", central_method_name(job->method));
+}
+
+/* All of it is public. */
+static void put_noise(const struct central_barycenter *job)
+{
+    struct run *run = job->run;
+    double longest = 0;
+    for (size_t a = 0; a < job->region.dim; a++) {
+        longest = fmax(longest, job->region.hi[a] - job->region.lo[a]);
+    }
+    const double unit = ldexp(longest, -LATTICE_BITS);
+    run_put_integer(run, "iterations", job->iterations);
+    run_put_number(run, "diameter", job->diameter);
+    run_put_number(run, "sensitivity", job->scale.sensitivity * unit);
+    run_put_number(run, "noise_scale",
+                   ldexp((double)job->scale.sigma, job->scale.log2_grid) * unit);
+    run_put_number(run, "grid_step", ldexp(unit, job->scale.log2_grid));
+    run_put_number(run, "rho", job->scale.rho_spent);
+    run_put_integer(run, "resolution", job->resolution);
 }
 
 static void put_solve(const struct central_barycenter *job)
@@ -207,7 +170,11 @@ static dpot_status write_outputs(struct central_barycenter *job)
     run_put_integer(run, "support", job->result.support_size);
     run_put_integer(run, "dim", job->region.dim);
     put_groups(job);
-    put_solve(job);
+    if (central_is_noisy(job->method)) {
+        put_noise(job);
+    } else {
+        put_solve(job);
+    }
     dpot_status status = put_data_cost(job);
     if (status == DPOT_OK) {
         status = write_points(job);
@@ -229,10 +196,16 @@ static void release(struct central_barycenter *job)
     records_release(&job->records);
 }
 
+static dpot_status find_measures_middle(struct central_barycenter *job)
+{
+    const dpot_status status = central_measures_make(job);
+    return status == DPOT_OK ? central_solve(job) : status;
+}
+
 static dpot_status run_barycenter(struct run *run)
 {
     struct central_barycenter job = {.run = run};
-    dpot_status status = read_options(&job);
+    dpot_status status = central_read_options(&job);
     if (status == DPOT_OK) {
         exact_draw_init(&job.draw, statement_source(run, &job.statement));
         status = team_new(run->n_threads, &job.team);
@@ -241,10 +214,7 @@ static dpot_status run_barycenter(struct run *run)
         status = load_inputs(&job);
     }
     if (status == DPOT_OK) {
-        status = central_measures_make(&job);
-    }
-    if (status == DPOT_OK) {
-        status = central_solve(&job);
+        status = central_is_noisy(job.method) ? central_iterate(&job) : find_measures_middle(&job);
     }
     if (status == DPOT_OK) {
         status = write_outputs(&job);
@@ -257,18 +227,22 @@ const struct command command_central_barycenter = {
     .name = "central barycenter",
     .summary = "a private measure near several groups of raw records, by a trusted curator",
     .details =
-        "m points that minimise the mean squared Wasserstein distance to private measures of the\n"
-        "groups (dpot central coreset): disjoint groups compose in parallel, and all that follows\n"
-        "costs no privacy. Without --group-column there is one group, and the result is m points "
+        "m points near all groups in squared Wasserstein distance. --method coreset finds them "
         "for\n"
-        "it. The box and the border must be public, as must be groups, their sizes and weights.\n"
-        "Keys: mechanism, epsilon, epsilon_spent, delta, adjacency, guarantee, is_simulation, "
-        "method,\n"
-        "support, dim, groups (group, n, depth, cells, points), composition, cost (to the private\n"
-        "measures), one_point_cost, outcome, iterations, starts, lambda, projected_dim, data_cost\n"
-        "(to the records themselves: with --simulation only); F.json beside the output\n"
-        "holds them too. What a run says on stderr, and how long it takes, is for the curator's\n"
-        "eyes.",
+        "private measures of the groups (dpot central coreset; pure epsilon). noisy-exact moves\n"
+        "them from a public start with noise in every step, scaled to what one record does to the\n"
+        "only exact transport plan, which is proved in every step or nothing is released;\n"
+        "noisy-agnostic holds for any plan (both: epsilon and delta). Groups are disjoint and\n"
+        "public, one epsilon is for all; without --group-column there is one. The box or l2_ball,\n"
+        "the border, the start and the weights of groups must be public, too.\n"
+        "Keys: mechanism, epsilon, epsilon_spent, delta, adjacency, guarantee, is_simulation,\n"
+        "method, support, dim, groups (group, n, depth, cells, points), composition; coreset: "
+        "cost\n"
+        "(to the private measures), one_point_cost, outcome, iterations, starts, lambda,\n"
+        "projected_dim; noisy: iterations, diameter, sensitivity, noise_scale, grid_step, rho,\n"
+        "resolution; data_cost (to the records themselves: with --simulation only); F.json beside\n"
+        "the output holds them too. What a run says on stderr, and how long it takes, is for the\n"
+        "curator's eyes.",
     .example =
         "dpot central barycenter --data residents.csv --columns lat,lon --count-column people \\\n"
         "      --border border.csv --epsilon 1 --support 8 --out centres.csv",

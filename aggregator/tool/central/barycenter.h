@@ -1,17 +1,21 @@
-/* The insides of dpot central barycenter: options and what is written (barycenter.c), measures of the
- * groups (barycenter_measures.c) and barycenters of these (barycenter_solve.c). */
+/* The insides of dpot central barycenter: options (barycenter_options.c), what is written (barycenter.c),
+ * measures of the groups (barycenter_measures.c), barycenters of these (barycenter_solve.c), and noisy
+ * iterations (barycenter_noisy.c). */
 #ifndef DPOT_TOOL_CENTRAL_BARYCENTER_H
 #define DPOT_TOOL_CENTRAL_BARYCENTER_H
 
 #include "central/coreset.h"
+#include "central/noisy_barycenter.h"
 #include "files/array.h"
 #include "solve/barycenter.h"
 #include "tool/central/region.h"
 #include "tool/central/statement.h"
 
 enum central_method {
-    METHOD_CORESET,     /* a barycenter of private measures of the groups */
-    METHOD_NON_PRIVATE, /* the same of the records themselves; simulations only */
+    METHOD_CORESET,        /* a barycenter of private measures of the groups */
+    METHOD_NON_PRIVATE,    /* the same of the records themselves; simulations only */
+    METHOD_NOISY_EXACT,    /* noisy iterations with certified plans */
+    METHOD_NOISY_AGNOSTIC, /* noisy iterations with any plans */
 };
 
 /* What stands for a group in the solver. */
@@ -34,6 +38,7 @@ struct central_barycenter {
     struct exact_draw draw;
 
     uint64_t support_size, n_starts, outer, inner, project, cells, depth;
+    uint64_t iterations, resolution, start_seed; /* of noisy iterations */
     double tol, lambda, shrink;
     const char *out_path;
     struct array weights; /* of the groups, empty without --group-weights */
@@ -43,8 +48,18 @@ struct central_barycenter {
     size_t n_measures;
     struct point_set *sets; /* (n_measures) views of them, owned */
     struct barycenter_result result;
-    double cost; /* of the result, to the measures */
+    double cost;              /* of the result, to the measures */
+    struct noisy_scale scale; /* of noisy iterations */
+    double diameter;          /* of their domain, in its units */
+    double epsilon_spent;
 };
+
+/* "coreset" and so on, as --method has them. */
+const char *central_method_name(enum central_method method);
+bool central_is_noisy(enum central_method method);
+
+/* Everything but --out's file is read by central_read_options; no file is touched. */
+DPOT_WARN_UNUSED dpot_status central_read_options(struct central_barycenter *job);
 
 /* Measures of all groups, with noise or without, of at most --cells points each. Warns the curator of
  * records outside of the box. */
@@ -58,6 +73,10 @@ void central_measures_free(struct group_measure *measures, size_t n, size_t dim)
 
 /* The barycenter of the measures, and its cost to them. Post-processing. */
 DPOT_WARN_UNUSED dpot_status central_solve(struct central_barycenter *job);
+
+/* Noisy iterations: job->result gets their mean over the last half, epsilon_spent and scale what it took. Exit
+ * code 4 where a plan has no certificate. */
+DPOT_WARN_UNUSED dpot_status central_iterate(struct central_barycenter *job);
 
 /* PRIVATE: the cost of the result to the records themselves, by exact plans that keep records of one cell
  * together, --cells of them in a group: a little above the least. */

@@ -103,9 +103,10 @@ static dpot_status load_border(struct run *run, const struct records *records,
 /* ---- the box ---- */
 
 static dpot_status take_box(struct run *run, const struct spec_vector_set *set, const char *option,
-                            struct region *region)
+                            bool takes_balls, struct region *region)
 {
-    if (set->set != DPOT_VECTOR_BOX) {
+    const bool is_ball = takes_balls && set->set == DPOT_VECTOR_L2_BALL;
+    if (set->set != DPOT_VECTOR_BOX && !is_ball) {
         return dpot_error_set(&run->error, DPOT_ERR_SHAPE,
                               "--domain is a set of type %s: give a box, which a partition halves",
                               set->type);
@@ -115,14 +116,19 @@ static dpot_status take_box(struct run *run, const struct spec_vector_set *set, 
                               "--domain has %u coordinate%s and --%s has %zu: they must agree",
                               set->dim, DPOT_S(set->dim), option, region->dim);
     }
-    for (size_t a = 0; a < region->dim; a++) {
+    for (size_t a = 0; a < region->dim && is_ball; a++) {
+        region->lo[a] = -set->radius;
+        region->hi[a] = region->radius = set->radius;
+    }
+    for (size_t a = 0; a < region->dim && !is_ball; a++) {
         region->lo[a] = set->lo[set->n_sides == 1 ? 0 : a];
         region->hi[a] = set->hi[set->n_sides == 1 ? 0 : a];
     }
     return DPOT_OK;
 }
 
-static dpot_status load_box(struct run *run, const char *option, struct region *region)
+static dpot_status load_box(struct run *run, const char *option, bool takes_balls,
+                            struct region *region)
 {
     const char *text = option_text(run, "domain");
     struct spec_vector_set set = {.dim = 0};
@@ -133,7 +139,7 @@ static dpot_status load_box(struct run *run, const char *option, struct region *
     }
     dpot_status status = vector_set_read(run, text, &set);
     if (status == DPOT_OK) {
-        status = take_box(run, &set, option, region);
+        status = take_box(run, &set, option, takes_balls, region);
     }
     spec_vector_set_release(&set);
     return status;
@@ -167,23 +173,34 @@ static dpot_status make_region(struct run *run, size_t dim, struct region *regio
     return region->lo && region->hi ? DPOT_OK : DPOT_ERR_MEMORY;
 }
 
-dpot_status region_load(struct run *run, const struct records *records, struct region *region)
+static dpot_status load_region(struct run *run, const struct records *records, bool takes_balls,
+                               struct region *region)
 {
     dpot_status status = make_region(run, records->dim, region);
     if (status == DPOT_OK) {
         status = load_border(run, records, region);
     }
     if (status == DPOT_OK) {
-        status = load_box(run, "data", region);
+        status = load_box(run, "data", takes_balls, region);
     }
     return status == DPOT_OK ? check_region(run, region) : status;
+}
+
+dpot_status region_load(struct run *run, const struct records *records, struct region *region)
+{
+    return load_region(run, records, false, region);
+}
+
+dpot_status region_load_ball(struct run *run, const struct records *records, struct region *region)
+{
+    return load_region(run, records, true, region);
 }
 
 dpot_status region_load_box(struct run *run, size_t dim, const char *option, struct region *region)
 {
     dpot_status status = make_region(run, dim, region);
     if (status == DPOT_OK) {
-        status = load_box(run, option, region);
+        status = load_box(run, option, false, region);
     }
     return status == DPOT_OK ? check_region(run, region) : status;
 }

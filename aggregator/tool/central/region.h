@@ -9,6 +9,7 @@
 struct region {
     size_t dim;
     double *lo, *hi; /* (dim) owned */
+    double radius;   /* of a ball about the origin, whose box this is; 0: none */
     bool has_border;
     struct polygon border;
 };
@@ -27,6 +28,10 @@ struct region {
 DPOT_WARN_UNUSED dpot_status region_load(struct run *run, const struct records *records,
                                          struct region *region);
 void region_release(struct region *region);
+
+/* The same, where --domain may be an l2_ball, too. */
+DPOT_WARN_UNUSED dpot_status region_load_ball(struct run *run, const struct records *records,
+                                              struct region *region);
 
 /* The box alone, which --domain must give, for points of `dim` coordinates in the file of an option. */
 DPOT_WARN_UNUSED dpot_status region_load_box(struct run *run, size_t dim, const char *option,

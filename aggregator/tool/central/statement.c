@@ -3,6 +3,7 @@
 #include "central/amplification.h"
 #include "tool/options.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define POPULATION_MAX ((uint64_t)1 << 53)
@@ -99,21 +100,25 @@ dpot_status statement_check_size(struct run *run, const struct statement *statem
     return DPOT_OK;
 }
 
-static const char *guarantee_of(const struct statement *statement)
+static const char *neighbours_of(enum adjacency adjacency)
 {
-    if (statement->is_simulation) {
-        return "none: a simulation";
-    }
-    switch (statement->adjacency) {
+    switch (adjacency) {
     case ADJACENCY_ADD_REMOVE:
-        return "epsilon-DP when one record is added or removed; the number of records is private";
+        return "when one record is added or removed; the number of records is private";
     case ADJACENCY_REPLACE_PAIR:
-        return "epsilon-DP when one record of each file is replaced by any other; the numbers of "
-               "records are public";
-    default:
-        return "epsilon-DP when one record is replaced by any other; the number of records is "
+        return "when one record of each file is replaced by any other; the numbers of records are "
                "public";
+    default:
+        return "when one record is replaced by any other; the number of records is public";
     }
+}
+
+static void put_guarantee(struct run *run, const struct statement *statement)
+{
+    char text[160];
+    const char *what = statement->delta > 0 ? "(epsilon, delta)-DP" : "epsilon-DP";
+    (void)snprintf(text, sizeof text, "%s %s", what, neighbours_of(statement->adjacency));
+    run_put_text(run, "guarantee", statement->is_simulation ? "none: a simulation" : text);
 }
 
 static void put_amplified(struct run *run, const struct statement *statement, double epsilon,
@@ -148,9 +153,9 @@ void statement_put(struct run *run, const struct statement *statement, const cha
     run_put_text(run, "mechanism", mechanism);
     run_put_number(run, "epsilon", statement->epsilon);
     run_put_number(run, "epsilon_spent", epsilon_spent);
-    run_put_number(run, "delta", 0);
+    run_put_number(run, "delta", statement->delta);
     run_put_text(run, "adjacency", adjacency_name(statement->adjacency));
-    run_put_text(run, "guarantee", guarantee_of(statement));
+    put_guarantee(run, statement);
     run_put(run, "is_simulation", json_boolean(statement->is_simulation));
     if (statement->population > 0 || statement->sampling_rate > 0) {
         put_amplified(run, statement, statement->epsilon, n);

@@ -14,6 +14,7 @@
 
 struct statement {
     double epsilon;
+    double delta; /* 0, unless the job sets it */
     enum adjacency adjacency;
     bool is_simulation;
     uint64_t population;  /* of which the records are a secret sample; 0: not said */

@@ -170,6 +170,63 @@ Test(central_barycenter, group_weights_projection_and_entropic_plans_are_post_pr
     json_decref(r);
 }
 
+#define NOISY FOUR "--group-column county --delta 1e-6 --method noisy-exact "
+
+Test(central_barycenter, noisy_iterations_say_what_they_spend_and_on_what)
+{
+    struct array points;
+    write_text("start.csv", "2,2\n2,8\n8,2\n8,8\n");
+    json_t *r = expect_json(NOISY "--init start.csv --out b.csv", 0);
+    read_points("b.csv", &points);
+    cr_assert(points.n_rows == 4 && points.n_cols == 2);
+    cr_assert_lt(farthest(&points), 1.5, "%g", farthest(&points));
+    array_release(&points);
+    cr_assert_str_eq(text_of(r, "mechanism"), "noisy-barycenter-exact");
+    cr_assert(strstr(text_of(r, "guarantee"), "(epsilon, delta)-DP"));
+    cr_assert(number_of(r, "epsilon") == 4 && number_of(r, "delta") == 1e-6);
+    cr_assert(number_of(r, "epsilon_spent") <= 4 && number_of(r, "epsilon_spent") > 3.99);
+    const double n = number_of(json_array_get(json_object_get(r, "groups"), 0), "n");
+    const double diameter = 10 * sqrt(2);
+    cr_assert_float_eq(number_of(r, "diameter"), diameter, 1e-4);
+    cr_assert_float_eq(number_of(r, "sensitivity"), sqrt(4) * 4 / n * diameter / 2, 1e-4);
+    cr_assert_float_eq(number_of(r, "noise_scale"),
+                       number_of(r, "sensitivity") * sqrt(4 / (2 * number_of(r, "rho"))), 1e-4);
+    cr_assert_null(json_object_get(r, "cost"), "it is not private");
+    cr_assert_null(json_object_get(r, "data_cost"));
+    json_decref(r);
+    r = expect_json(FOUR "--group-column county --delta 1e-6 --method noisy-agnostic --out b.csv",
+                    0);
+    cr_assert_float_eq(number_of(r, "sensitivity"), sqrt(4) * diameter / 2, 1e-4);
+    cr_assert_str_eq(text_of(r, "mechanism"), "noisy-barycenter-agnostic");
+    json_decref(r);
+}
+
+Test(central_barycenter, noisy_iterations_know_balls)
+{
+    json_t *r = expect_json(RUN "--domain {\"type\":\"l2_ball\",\"radius\":12,\"dim\":2} "
+                                "--epsilon 4 --support 4 --delta 1e-6 --method noisy-exact "
+                                "--simulation --seed 1 --out b.csv",
+                            0);
+    cr_assert_float_eq(number_of(r, "diameter"), 24, 1e-3);
+    cr_assert_lt(number_of(r, "data_cost"), 30);
+    json_decref(r);
+}
+
+Test(central_barycenter, options_of_the_other_methods_are_refused)
+{
+    expect_exit(FOUR "--method noisy-exact --out b.csv", 2, "--delta");
+    expect_exit(FOUR "--delta 1e-6 --out b.csv", 2, "does nothing");
+    expect_exit(NOISY "--depth 9 --out b.csv", 2, "does nothing");
+    expect_exit(NOISY "--seed 1 --out b.csv", 4, "--simulation");
+    expect_exit(RUN BOX "--epsilon 4 --support 2000 --method noisy-exact --delta 1e-6 --out b.csv",
+                2, "1024");
+    write_text("start.csv", "2,2\n2,8\n");
+    expect_exit(NOISY "--init start.csv --out b.csv", 3, "--init");
+    expect_exit(RUN BOX
+                "--epsilon 1e-12 --support 2 --method noisy-exact --delta 1e-300 --out b.csv",
+                3, "");
+}
+
 Test(central_barycenter, what_is_wrong_is_refused)
 {
     expect_exit(RUN BOX "--epsilon 4 --out b.csv", 2, "--support");

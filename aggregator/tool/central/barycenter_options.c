@@ -1,0 +1,147 @@
+/* dpot central barycenter: its options. */
+#include "tool/central/barycenter.h"
+#include "tool/options.h"
+
+#include <float.h>
+#include <string.h>
+
+#define DELTA_MAX 0.01
+
+static const char *const names[] = {"coreset", "non-private", "noisy-exact", "noisy-agnostic"};
+
+const char *central_method_name(enum central_method method)
+{
+    return names[method];
+}
+
+bool central_is_noisy(enum central_method method)
+{
+    return method == METHOD_NOISY_EXACT || method == METHOD_NOISY_AGNOSTIC;
+}
+
+static dpot_status read_method(struct central_barycenter *job)
+{
+    const char *text = option_text(job->run, "method");
+    bool is_known = !text;
+    job->method = METHOD_CORESET;
+    for (size_t i = 0; text && i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(text, names[i]) == 0) {
+            job->method = (enum central_method)i;
+            is_known = true;
+        }
+    }
+    if (!is_known) {
+        return RUN_USAGE(job->run,
+                         "--method is %.40s: choose coreset, noisy-exact, noisy-agnostic or, in "
+                         "simulations, non-private",
+                         text);
+    }
+    if (job->method == METHOD_NON_PRIVATE && !job->statement.is_simulation) {
+        return dpot_error_set(&job->run->error, DPOT_ERR_SIMULATION,
+                              "--method non-private protects nobody: it is there to compare "
+                              "with, in experiments marked --simulation");
+    }
+    return DPOT_OK;
+}
+
+/* Options of the other kind of method would do nothing. */
+static dpot_status check_method(struct central_barycenter *job)
+{
+    static const char *const of_coreset[] = {"depth",  "shrink", "starts", "project",
+                                             "lambda", "outer",  "inner",  "tol"};
+    static const char *const of_noisy[] = {"delta", "iterations", "resolution", "init",
+                                           "start-seed"};
+    const bool is_noisy = central_is_noisy(job->method);
+    const char *const *others = is_noisy ? of_coreset : of_noisy;
+    const size_t n_others =
+        is_noisy ? sizeof of_coreset / sizeof of_coreset[0] : sizeof of_noisy / sizeof of_noisy[0];
+    for (size_t i = 0; i < n_others; i++) {
+        if (option_is_given(job->run, others[i])) {
+            return RUN_USAGE(job->run, "--%s does nothing with --method %s: leave it out",
+                             others[i], names[job->method]);
+        }
+    }
+    return DPOT_OK;
+}
+
+static dpot_status read_delta(struct central_barycenter *job)
+{
+    const char *text = NULL;
+    if (!central_is_noisy(job->method)) {
+        return DPOT_OK;
+    }
+    const dpot_status status =
+        option_require(job->run, "delta", "a number far below 1 / n, such as 1e-6", &text);
+    return status == DPOT_OK ? option_positive(job->run, "delta", DELTA_MAX, &job->statement.delta)
+                             : status;
+}
+
+static dpot_status read_integers(struct central_barycenter *job)
+{
+    const struct {
+        const char *name;
+        uint64_t max;
+        uint64_t *out;
+    } integers[] = {
+        {"support", BARYCENTER_SUPPORT_MAX, &job->support_size},
+        {"depth", BUDGET_DEPTH_MAX, &job->depth},
+        {"cells", 1u << 24, &job->cells},
+        {"starts", BARYCENTER_STARTS_MAX, &job->n_starts},
+        {"project", COLUMNS_MAX, &job->project},
+        {"outer", BARYCENTER_ITERATIONS_MAX, &job->outer},
+        {"inner", 1000000000, &job->inner},
+        {"iterations", NOISY_ITERATIONS_MAX, &job->iterations},
+        {"resolution", LATTICE_CELLS_MAX, &job->resolution},
+        {"start-seed", UINT32_MAX, &job->start_seed},
+    };
+    const char *text = NULL;
+    dpot_status status = option_require(job->run, "support", "how many points are wanted", &text);
+    for (size_t i = 0; status == DPOT_OK && i < sizeof integers / sizeof integers[0]; i++) {
+        status = option_integer(job->run, integers[i].name, 1, integers[i].max, integers[i].out);
+    }
+    return status;
+}
+
+static dpot_status read_numbers(struct central_barycenter *job)
+{
+    struct run *run = job->run;
+    dpot_status status = read_integers(job);
+    if (status == DPOT_OK) {
+        status = option_number(run, "shrink", 0, 1, &job->shrink);
+    }
+    if (status == DPOT_OK) {
+        status = option_number(run, "tol", 0, 1, &job->tol);
+    }
+    if (status == DPOT_OK) {
+        status = option_positive(run, "lambda", DBL_MAX, &job->lambda);
+    }
+    return status == DPOT_OK ? read_delta(job) : status;
+}
+
+dpot_status central_read_options(struct central_barycenter *job)
+{
+    struct run *run = job->run;
+    job->cells = 4096;
+    job->n_starts = 3;
+    job->outer = 500;
+    job->inner = 2000;
+    job->tol = 1e-4;
+    job->shrink = 1;
+    job->iterations = 4;
+    job->resolution = 1024;
+    job->start_seed = 1;
+    dpot_status status = statement_read(run, ADJACENCY_REPLACE_ONE, &job->statement);
+    if (status == DPOT_OK) {
+        status = read_method(job);
+    }
+    if (status == DPOT_OK) {
+        status = check_method(job);
+    }
+    if (status == DPOT_OK) {
+        status = read_numbers(job);
+    }
+    if (status == DPOT_OK) {
+        status = option_require(run, "out", "a file for the barycenter", &job->out_path);
+    }
+    return status == DPOT_OK ? option_array_output(run, "out", &job->out_path) : status;
+}
