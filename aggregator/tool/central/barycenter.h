@@ -79,7 +79,7 @@ DPOT_WARN_UNUSED dpot_status central_solve(struct central_barycenter *job);
 DPOT_WARN_UNUSED dpot_status central_iterate(struct central_barycenter *job);
 
 /* PRIVATE: the cost of the result to the records themselves, by exact plans that keep records of one cell
- * together, --cells of them in a group: a little above the least. */
+ * together, --cells of them in a group: exact where that is as many as there are records. */
 DPOT_WARN_UNUSED dpot_status central_data_cost(struct central_barycenter *job, double *cost);
 
 #endif
