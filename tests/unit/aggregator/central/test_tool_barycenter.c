@@ -162,10 +162,10 @@ Test(central_barycenter, group_weights_projection_and_entropic_plans_are_post_pr
     cr_assert_float_eq(mean, 4, 0.6, "the first county's own: %g", mean);
     array_release(&points);
     json_decref(r);
-    r = expect_json(FOUR "--project 1 --out b.csv", 0);
+    r = expect_json(FOUR "--project 1 --simulation --seed 1 --out b.csv", 0);
     cr_assert_eq(number_of(r, "projected_dim"), 1);
     json_decref(r);
-    r = expect_json(FOUR "--lambda 0.1 --out b.csv", 0);
+    r = expect_json(FOUR "--lambda 0.1 --simulation --seed 1 --out b.csv", 0);
     cr_assert_eq(number_of(r, "lambda"), 0.1);
     json_decref(r);
 }
