@@ -60,6 +60,21 @@ struct lanes_fused {
     int is_lost;
 };
 
+/* The KL projection of a measure s onto lower <= q <= upper (ot/polytope.h) at a scale t: q = min(max(t s,
+ * lower), upper). All arrays are of the kernel's type; where upper is 0 an entry counts for nothing. */
+struct lanes_clip {
+    size_t n;
+    const void *s, *lower, *upper;
+    void *v; /* scalings: the v before, then q / (t s); 0 where upper is 0 */
+    double scale;
+
+    double bound;    /* out of sums: the mass of the entries at a bound */
+    double free_sum; /* out of sums: sum of s over the others */
+
+    double smallest;    /* out of scalings: the smallest t s that counts, or NaN */
+    double least, most; /* out of scalings: the range of new v / old v where both are positive */
+};
+
 struct lanes {
     const char *name;
 
@@ -125,6 +140,15 @@ struct lanes {
     /* grad_rc += sum_j p_rj sign(x_rc - y_jc); where they coincide the sign is 0. */
     void (*l1_gradient)(size_t n_rows, size_t n, size_t dim, const float *p /* stride n */,
                         const float *x, const float *y_t, float *grad /* (n_rows, dim) */);
+
+    void (*clip_sums_f32)(struct lanes_clip *clip);
+    void (*clip_sums_f64)(struct lanes_clip *clip);
+    void (*clip_scalings_f32)(struct lanes_clip *clip);
+    void (*clip_scalings_f64)(struct lanes_clip *clip);
+
+    /* out = x / y, 0 where x is not positive; returns the smallest y where x is, or NaN. */
+    double (*quotient_f32)(size_t n, const void *x, const void *y, void *out);
+    double (*quotient_f64)(size_t n, const void *x, const void *y, void *out);
 };
 
 /* The best this processor has. */
