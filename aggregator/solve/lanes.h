@@ -7,6 +7,7 @@
 #ifndef DPOT_SOLVE_LANES_H
 #define DPOT_SOLVE_LANES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define LANES_PAD 16
@@ -71,7 +72,9 @@ struct lanes_clip {
     double bound;    /* out of sums: the mass of the entries at a bound */
     double free_sum; /* out of sums: sum of s over the others */
 
-    double smallest;    /* out of scalings: the smallest t s that counts, or NaN */
+    double least_sum;   /* scalings: a t s below it, or above its inverse, is lost */
+    bool measures;      /* scalings: least and most are wanted */
+    bool is_lost;       /* out of scalings */
     double least, most; /* out of scalings: the range of new v / old v where both are positive */
 };
 
@@ -146,9 +149,10 @@ struct lanes {
     void (*clip_scalings_f32)(struct lanes_clip *clip);
     void (*clip_scalings_f64)(struct lanes_clip *clip);
 
-    /* out = x / y, 0 where x is not positive; returns the smallest y where x is, or NaN. */
-    double (*quotient_f32)(size_t n, const void *x, const void *y, void *out);
-    double (*quotient_f64)(size_t n, const void *x, const void *y, void *out);
+    /* out = x / y, 0 where x is not positive; false when a y that counts is below least_sum or above its
+     * inverse. */
+    bool (*quotient_f32)(size_t n, const void *x, const void *y, double least_sum, void *out);
+    bool (*quotient_f64)(size_t n, const void *x, const void *y, double least_sum, void *out);
 };
 
 /* The best this processor has. */

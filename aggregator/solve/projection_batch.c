@@ -434,7 +434,7 @@ static void finish(const struct run *run, struct batch_room *room, size_t n)
     batch_apply_f64(b, DPOT_NO_TRANSPOSE, kernels, n, room->v_f64, room->kv_f64, room->scratch);
     for (size_t row = 0; row < n; row++) {
         const size_t at = row * b->row_stride;
-        (void)b->lanes->quotient_f64(b->row_stride, room->mu_f64 + at, room->kv_f64 + at,
+        (void)b->lanes->quotient_f64(b->row_stride, room->mu_f64 + at, room->kv_f64 + at, 0.0,
                                      room->u_f64 + at);
     }
     batch_apply_f64(b, DPOT_TRANSPOSE, kernels, n, room->u_f64, room->s_f64, room->scratch);

@@ -36,6 +36,21 @@ struct projection_batch_axis {
     const double *cost; /* (n_rows, n_cols) finite; borrowed by _new only */
 };
 
+/* A cost matrix by its axes: two where it is a sum over two factors of the points (checked on every
+ * entry, to 1e-13 of the largest cost), the matrix itself where it is not. */
+struct projection_batch_split {
+    size_t n_axes;
+    struct projection_batch_axis axes[PROJECTION_BATCH_AXES];
+    double *owned;
+    size_t n_owned;
+};
+
+/* cost (n_rows, n_cols) is finite and borrowed. Several ways to cut: the cheapest. DPOT_ERR_MEMORY. */
+DPOT_WARN_UNUSED dpot_status projection_batch_split(const double *cost, size_t n_rows,
+                                                    size_t n_cols,
+                                                    struct projection_batch_split *split);
+void projection_batch_split_release(struct projection_batch_split *split);
+
 struct projection_batch_config {
     size_t n_axes; /* 1 to PROJECTION_BATCH_AXES */
     struct projection_batch_axis axes[PROJECTION_BATCH_AXES];

@@ -5,12 +5,14 @@
 #include "files/array.h"
 #include "ot/projection.h"
 #include "tool/load.h"
+#include "tool/progress.h"
 
 struct user_result {
     double transport_cost;
     double residual; /* entropic wpm only: L1 distance of the plan's rows from mu before rounding */
     size_t iterations;
     bool is_stopped; /* before the tolerance */
+    bool is_done;    /* by the batch */
 };
 
 /* What one thread keeps from user to user. */
@@ -28,6 +30,7 @@ struct projection_job {
     double epsilon, lambda, tol;
     uint64_t iterations; /* fixed when tol is 0, otherwise the most */
     bool is_exact;
+    bool is_float32;
     enum dpot_mechanism_id method; /* wpm, kpm or exponential */
     bool has_cost;                 /* KPM does without */
     double rate;                   /* exponential: epsilon / (2 sensitivity) */
@@ -50,6 +53,10 @@ size_t project_find_support(const struct projection_job *job, size_t user, struc
 /* The costs of the first n rows of ws->support. */
 void project_copy_cost(const struct projection_job *job, const struct workspace *ws, size_t n,
                        double *out /* (n, kv) */);
+
+/* Projects all users with one kernel where that is the faster way (solve/projection_batch.h): those whose
+ * results say is_done. The others remain. */
+DPOT_WARN_UNUSED dpot_status project_batch(struct projection_job *job, struct progress *progress);
 
 /* Baselines (KPM, exponential): checks the shape of the inputs and sets what the law needs; fills
  * the base measure with the mechanism's own when --base-measure was not given. */

@@ -332,6 +332,37 @@ Test(projection_batch, knows_outputs_that_may_have_no_mass)
     crowd_close(&crowd);
 }
 
+Test(projection_batch, finds_the_axes_of_a_separable_cost_and_of_no_other)
+{
+    static const size_t rows[] = {6, 4}, cols[] = {3, 8};
+    uint64_t state = 13;
+    struct crowd crowd;
+    struct projection_batch_split split;
+    crowd_open(&crowd, 20, 24, 24, 3, &state);
+    (void)separable(&crowd, 2, rows, cols, &state);
+    cr_assert_eq(projection_batch_split(crowd.cost, 24, 24, &split), DPOT_OK);
+    cr_assert_eq(split.n_axes, 2);
+    cr_assert_eq(split.axes[0].n_rows, 6);
+    cr_assert_eq(split.axes[0].n_cols, 3);
+    crowd.config.lambda = 0.05;
+    crowd.config.iterations = 15;
+    crowd.config.n_axes = split.n_axes;
+    memcpy(crowd.config.axes, split.axes, sizeof split.axes);
+    expect_as_alone(&crowd, &crowd.config, 1e-10);
+    projection_batch_split_release(&split);
+    crowd.cost[24 * 24 - 1] += 1e-9;
+    cr_assert_eq(projection_batch_split(crowd.cost, 24, 24, &split), DPOT_OK);
+    cr_assert_eq(split.n_axes, 1);
+    cr_assert_eq(split.axes[0].cost, crowd.cost);
+    projection_batch_split_release(&split);
+    random_costs(&crowd, &state);
+    cr_assert_eq(projection_batch_split(crowd.cost, 24, 24, &split), DPOT_OK);
+    cr_assert_eq(split.n_axes, 1);
+    cr_assert_eq(projection_batch_split(crowd.cost, 1, 1, &split), DPOT_OK);
+    cr_assert_eq(split.n_axes, 1);
+    crowd_close(&crowd);
+}
+
 Test(projection_batch, refuses_what_it_cannot_do)
 {
     uint64_t state = 12;

@@ -166,6 +166,69 @@ Test(project, batch_gives_each_user_what_it_gets_alone)
     array_release(&row);
 }
 
+/* 20 users who are everywhere on a grid of 5 x 4, so that one kernel is shared and swept by its axes. */
+static void write_crowd(struct array *users)
+{
+    struct array grid;
+    struct dpot_error error;
+    cr_assert_eq(array_init(&grid, 20, 2, false), DPOT_OK);
+    cr_assert_eq(array_init(users, 20, 20, false), DPOT_OK);
+    for (size_t k = 0; k < 20; k++) {
+        grid.values[2 * k] = (double)(k / 4);
+        grid.values[2 * k + 1] = (double)(k % 4);
+    }
+    for (size_t k = 0; k < 400; k++) {
+        users->values[k] = 1.0 + (double)((k * 37 + k / 20 * 11) % 17);
+    }
+    cr_assert_eq(array_write(folder_path("grid.csv"), &grid, ARRAY_F8, &error), DPOT_OK);
+    cr_assert_eq(array_write(folder_path("crowd.npy"), users, ARRAY_F8, &error), DPOT_OK);
+    array_release(&grid);
+}
+
+Test(project, large_batches_share_a_kernel_and_change_nothing)
+{
+    static const struct {
+        const char *options;
+        double tol;
+    } cases[] = {
+        {"--iterations 40", 1e-10}, {"--iterations 40 --float32", 1e-6}, {"--tol 1e-11", 1e-9}};
+    struct array users, batch, one, row;
+    struct dpot_error error;
+    char arguments[512];
+    write_crowd(&users);
+    cr_assert_eq(array_init(&row, 20, 1, true), DPOT_OK);
+    for (size_t c = 0; c < 3; c++) {
+        double mean_cost = 0;
+        const char *common = "--x grid.csv --v grid.csv --metric euclidean --power 2 --normalize "
+                             "--base-measure uniform --epsilon 2 --lambda 0.3";
+        (void)snprintf(arguments, sizeof arguments, "project --mu crowd.npy %s %s --out q.npy",
+                       common, cases[c].options);
+        json_t *result = expect_json(arguments, 0);
+        read_result("q.npy", &batch);
+        for (size_t u = 0; u < 20; u++) {
+            memcpy(row.values, users.values + 20 * u, 20 * sizeof(double));
+            cr_assert_eq(array_write(folder_path("one.csv"), &row, ARRAY_F8, &error), DPOT_OK);
+            (void)snprintf(arguments, sizeof arguments, "project --mu one.csv %s %s --out one.npy",
+                           common, cases[c].options);
+            json_t *alone = expect_json(arguments, 0);
+            mean_cost += number_of(alone, "transport_cost") / 20;
+            json_decref(alone);
+            read_result("one.npy", &one);
+            for (size_t j = 0; j < 20; j++) {
+                cr_assert_float_eq(one.values[j], batch.values[20 * u + j], cases[c].tol,
+                                   "%s: user %zu", cases[c].options, u);
+            }
+            array_release(&one);
+        }
+        cr_assert_float_eq(number_of(result, "transport_cost"), mean_cost, 10 * cases[c].tol);
+        cr_assert_eq(number_of(result, "users"), 20);
+        json_decref(result);
+        array_release(&batch);
+    }
+    array_release(&users);
+    array_release(&row);
+}
+
 Test(project, fixed_iterations_run_as_on_a_device_and_are_no_failure)
 {
     struct array q;
@@ -245,6 +308,8 @@ Test(project, wrong_options_are_refused_before_files_are_read)
         {"--mu none.csv --x a --v b --metric l1 --power 0", "--power is 0"},
         {"--mu none.csv --x a --v b --metric l1 --power nan", "--power is nan"},
         {"--mu none.csv --cost c", "--base-measure is missing"},
+        {"--mu none.csv --cost c --base-measure uniform --epsilon 1 --lambda 1 --float32",
+         "--float32 is for --method wpm with --iterations"},
         {"--mu none.csv --cost c --base-measure uniform:0", "uniform:0"},
         {"--mu none.csv --cost c --base-measure uniform:x", "uniform:x"},
         {"--mu none.csv --cost c --base-measure uniform:-2", "uniform:-2"},
