@@ -289,6 +289,7 @@ static dpot_status read_header(const Dpot__V1__Campaign *message, struct dpot_ca
     campaign->metric.ring_size = message->ring_size;
     campaign->cost_power = message->cost_power;
     campaign->simulation = message->simulation;
+    campaign->loss_counts = message->loss_counts;
     return read_label(message->name, "name", campaign->name, error);
 }
 

@@ -209,6 +209,7 @@ dpot_status dpot_wire_campaign_fill(struct dpot_campaign_message *message,
     m->closes = campaign->closes_ms / MS_PER_S;
     m->min_pool = campaign->min_pool;
     m->simulation = campaign->simulation;
+    m->loss_counts = campaign->loss_counts;
     dpot_status status = fill_domains(message, campaign);
     if (status == DPOT_OK) {
         status = fill_mechanism(message, campaign);

@@ -56,6 +56,10 @@ static void fill_batch(Dpot__V1__ReportBatch *message, struct report_message *re
     message->campaign_hash =
         (ProtobufCBinaryData){sizeof batch->campaign_hash, (uint8_t *)batch->campaign_hash};
     message->round = batch->round;
+    if (batch->has_losses) {
+        message->losses =
+            (ProtobufCBinaryData){DPOT_LOSS_REASONS, (uint8_t *)batch->losses.class_of};
+    }
     message->n_reports = batch->n_reports;
     message->reports = pointers;
     for (size_t i = 0; i < batch->n_reports; i++) {
@@ -183,6 +187,22 @@ static dpot_status reserve_values(const Dpot__V1__ReportBatch *message, struct d
     return n == 0 || batch->values ? DPOT_OK : DPOT_ERR_MEMORY;
 }
 
+/* Nothing, or one class a reason. */
+static dpot_status check_losses(const ProtobufCBinaryData *losses, struct dpot_error *error)
+{
+    if (losses->len != 0 && losses->len != DPOT_LOSS_REASONS) {
+        return dpot_error_set(error, DPOT_ERR_MALFORMED, "losses has %zu bytes: it needs %d",
+                              losses->len, DPOT_LOSS_REASONS);
+    }
+    for (size_t i = 0; i < losses->len; i++) {
+        if (losses->data[i] >= DPOT_LOSS_CLASSES) {
+            return dpot_error_set(error, DPOT_ERR_MALFORMED, "losses has the class %u: at most %d",
+                                  losses->data[i], DPOT_LOSS_CLASSES - 1);
+        }
+    }
+    return DPOT_OK;
+}
+
 static dpot_status check_batch(const Dpot__V1__ReportBatch *message, struct dpot_error *error)
 {
     const dpot_status status = dpot_message_refuse_unknown_here(&message->base, error);
@@ -201,7 +221,7 @@ static dpot_status check_batch(const Dpot__V1__ReportBatch *message, struct dpot
                               "the batch has %zu reports: send at most %d", message->n_reports,
                               DPOT_BATCH_REPORTS_MAX);
     }
-    return DPOT_OK;
+    return check_losses(&message->losses, error);
 }
 
 static dpot_status read_batch(const Dpot__V1__ReportBatch *message, struct dpot_batch *batch,
@@ -220,6 +240,10 @@ static dpot_status read_batch(const Dpot__V1__ReportBatch *message, struct dpot_
     }
     memcpy(batch->campaign_hash, message->campaign_hash.data, DPOT_HASH_LEN);
     batch->round = message->round;
+    batch->has_losses = message->losses.len > 0;
+    if (batch->has_losses) {
+        memcpy(batch->losses.class_of, message->losses.data, sizeof batch->losses.class_of);
+    }
     for (size_t i = 0; i < n; i++) {
         batch->is_malformed[i] = !read_report(message->reports[i], batch, &batch->reports[i]);
     }

@@ -15,6 +15,8 @@
 struct dpot_batch {
     uint8_t campaign_hash[DPOT_HASH_LEN];
     uint32_t round;
+    bool has_losses; /* the campaign asks for them (loss_counts) */
+    struct dpot_losses losses;
     size_t n_reports;
     struct dpot_report *reports; /* (n_reports) owned */
     bool *is_malformed;          /* (n_reports) owned; NULL when encoding */
@@ -38,8 +40,8 @@ DPOT_WARN_UNUSED dpot_status dpot_wire_batch_key_id(const void *body, size_t len
 
 /* Opens a body with the secret key its id names and parses the batch; *batch is zeroed on failure.
  * DPOT_ERR_SIGNATURE: the box does not open; DPOT_ERR_MALFORMED / DPOT_ERR_VERSION /
- * DPOT_ERR_TOO_LARGE for the batch as a whole (empty, no hash, unknown field in the batch, too many
- * reports). */
+ * DPOT_ERR_TOO_LARGE for the batch as a whole (empty, no hash, losses that are none, unknown field in the
+ * batch, too many reports). */
 DPOT_WARN_UNUSED dpot_status dpot_wire_batch_open(const void *body, size_t len,
                                                   const uint8_t public_key[DPOT_SEAL_PUBLIC_LEN],
                                                   const uint8_t secret_key[DPOT_SEAL_SECRET_LEN],

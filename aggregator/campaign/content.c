@@ -20,6 +20,7 @@ static struct dpot_campaign strip(const struct dpot_campaign *campaign)
     bare.n_groups = 0;
     bare.groups = NULL;
     bare.simulation = false;
+    bare.loss_counts = false;
     bare.output_is_domain =
         bare.output_is_domain || (!dpot_mechanism_is_vector(bare.mechanism) &&
                                   dpot_domain_equal(&bare.domain, &bare.output));

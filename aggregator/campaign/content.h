@@ -12,8 +12,8 @@
 #include "model/campaign.h"
 
 /* BLAKE2b-256 over "dpot.content.v1" and a NUL, then the canonical bytes (proto/wire_campaign.h) of the
- * campaign with id 0, revision 1, no name, one round of no length, min_pool 0, no groups, simulation false,
- * and output "same" when the output points are the domain's. The campaign must have been checked.
+ * campaign with id 0, revision 1, no name, one round of no length, min_pool 0, no groups, simulation and
+ * loss_counts false, and output "same" when the output points are the domain's. The campaign must have been checked.
  * DPOT_ERR_MEMORY, DPOT_ERR_TOO_LARGE. */
 DPOT_WARN_UNUSED dpot_status content_digest(const struct dpot_campaign *campaign,
                                             uint8_t digest[DPOT_HASH_LEN],

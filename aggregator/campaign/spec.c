@@ -12,8 +12,8 @@
 #define INTEGER_MAX ((int64_t)1 << 53) /* what every JSON reader keeps exactly */
 
 static const char *const spec_keys[] = {
-    "name",   "domain", "output", "metric",   "ring_size", "power",      "mechanism",
-    "rounds", "opens",  "closes", "min_pool", "groups",    "simulation", NULL};
+    "name",  "domain", "output",   "metric", "ring_size",  "power",       "mechanism", "rounds",
+    "opens", "closes", "min_pool", "groups", "simulation", "loss_counts", NULL};
 
 static dpot_status copy_label(char out[DPOT_CAMPAIGN_NAME_MAX + 1], const char *key,
                               const char *text, struct dpot_error *error)
@@ -192,6 +192,10 @@ static dpot_status read_spec(const json_t *spec, struct dpot_campaign *campaign,
     }
     if (status == DPOT_OK) {
         status = spec_default(json_get_bool(spec, "", "simulation", &campaign->simulation, error));
+    }
+    if (status == DPOT_OK) {
+        status =
+            spec_default(json_get_bool(spec, "", "loss_counts", &campaign->loss_counts, error));
     }
     if (status == DPOT_OK) {
         status = spec_read_mechanism_type(spec, &id, error);

@@ -10,6 +10,7 @@
 
 #define DEFAULT_SEND_DELAY_MS 2000
 #define DEFAULT_REQUEST_TIMEOUT_MS 30000
+#define DEFAULT_SPOOL_MAX_BYTES ((uint64_t)16 << 20)
 #define SERVER_URL_MAX 1024
 
 void dpot_client_config_init(struct dpot_client_config *config, size_t struct_size)
@@ -19,6 +20,7 @@ void dpot_client_config_init(struct dpot_client_config *config, size_t struct_si
         .send_delay_ms = DEFAULT_SEND_DELAY_MS,
         .request_timeout_ms = DEFAULT_REQUEST_TIMEOUT_MS,
         .accountant = DPOT_ACCOUNTANT_BASIC,
+        .spool_max_bytes = DEFAULT_SPOOL_MAX_BYTES,
     };
     if (!config) {
         return;

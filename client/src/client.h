@@ -19,7 +19,8 @@ struct dpot_client {
     struct dpot_campaigns campaigns;
     const struct dpot_rng_source *rng_source; /* libsodium, unless simulation.c changed it */
     bool is_withdrawn;                        /* as of the last lock */
-    int64_t quiet_until_ms;                   /* the server's Retry-After; INT64_MIN: none */
+    int64_t quiet_until_ms; /* the whole server is left in peace; INT64_MIN: it is not */
+    uint32_t n_failures;    /* of the server in a row, since this handle was opened */
     struct dpot_error error;
 };
 

@@ -75,7 +75,9 @@ static dpot_status fetch_campaign(dpot_client *client, const uint8_t campaign_id
     dpot_hex_encode(hex, campaign_id, DPOT_CAMPAIGN_ID_LEN);
     (void)snprintf(path, sizeof path, "/v1/campaigns/%s", hex);
     dpot_buf_init(&body, DPOT_SIGNED_BYTES_MAX, client->config.allocator);
-    dpot_status status = dpot_http_get(client, path, client->config.request_timeout_ms, &body);
+    uint32_t retry_after_s = 0;
+    dpot_status status =
+        dpot_http_get(client, path, client->config.request_timeout_ms, &body, &retry_after_s);
     if (status == DPOT_OK) {
         status = enroll_bytes(client, campaign_id, &body);
     } else if (status == DPOT_ERR_CLOSED) {
@@ -102,7 +104,8 @@ dpot_status dpot_client_enroll(dpot_client *client, const uint8_t campaign_id[16
         status = dpot_journal_lock(&client->journal, &client->error);
     }
     if (status == DPOT_OK) {
-        status = dpot_http_fetch_keys(client, client->config.request_timeout_ms);
+        uint32_t retry_after_s = 0;
+        status = dpot_http_fetch_keys(client, client->config.request_timeout_ms, &retry_after_s);
         dpot_journal_unlock(&client->journal);
     }
     return dpot_client_end(client, status);

@@ -76,24 +76,29 @@ dpot_status dpot_http_post(dpot_client *client, const char *path, const void *bo
 }
 
 dpot_status dpot_http_get(dpot_client *client, const char *path, uint32_t timeout_ms,
-                          struct dpot_buf *out)
+                          struct dpot_buf *out, uint32_t *retry_after_s)
 {
     struct dpot_http_request request = {.method = "GET", .timeout_ms = timeout_ms};
     struct dpot_http_answer answer = {0};
     const dpot_status status = exchange(client, &request, path, out, &answer);
+    *retry_after_s = answer.retry_after_s;
     if (status != DPOT_OK || answer.status == 200) {
         return status;
     }
+    char wait[48] = "";
+    if (answer.retry_after_s > 0) {
+        (void)snprintf(wait, sizeof wait, ": try again in %u s", (unsigned)answer.retry_after_s);
+    }
     return dpot_error_set(&client->error, dpot_http_failure(answer.status),
-                          "GET %s%s: the server answered with HTTP status %d", client->server_url,
-                          path, answer.status);
+                          "GET %s%s: the server answered with HTTP status %d%s", client->server_url,
+                          path, answer.status, wait);
 }
 
-dpot_status dpot_http_fetch_keys(dpot_client *client, uint32_t timeout_ms)
+dpot_status dpot_http_fetch_keys(dpot_client *client, uint32_t timeout_ms, uint32_t *retry_after_s)
 {
     struct dpot_buf body;
     dpot_buf_init(&body, DPOT_SIGNED_KEYS_BYTES_MAX, client->config.allocator);
-    dpot_status status = dpot_http_get(client, "/v1/keys", timeout_ms, &body);
+    dpot_status status = dpot_http_get(client, "/v1/keys", timeout_ms, &body, retry_after_s);
     if (status == DPOT_OK) {
         status = dpot_campaigns_store_keys(&client->campaigns, body.data, body.len, &client->error);
     }

@@ -21,12 +21,14 @@ DPOT_WARN_UNUSED dpot_status dpot_http_post(dpot_client *client, const char *pat
                                             struct dpot_buf *out, struct dpot_http_answer *answer);
 
 /* GET; any HTTP status but 200 is a failure with a sentence: DPOT_ERR_NOT_FOUND (404),
- * DPOT_ERR_DENIED (401, 403), DPOT_ERR_SERVER. */
+ * DPOT_ERR_DENIED (401, 403), DPOT_ERR_SERVER. *retry_after_s is that of the answer, 0 without one. */
 DPOT_WARN_UNUSED dpot_status dpot_http_get(dpot_client *client, const char *path,
-                                           uint32_t timeout_ms, struct dpot_buf *out);
+                                           uint32_t timeout_ms, struct dpot_buf *out,
+                                           uint32_t *retry_after_s);
 
 /* Fetches the seal keys, verifies them under the pin, stores them. Under the folder's lock. */
-DPOT_WARN_UNUSED dpot_status dpot_http_fetch_keys(dpot_client *client, uint32_t timeout_ms);
+DPOT_WARN_UNUSED dpot_status dpot_http_fetch_keys(dpot_client *client, uint32_t timeout_ms,
+                                                  uint32_t *retry_after_s);
 
 /* The status that stands for an HTTP status which is not a success. */
 dpot_status dpot_http_failure(int http_status);

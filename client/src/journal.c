@@ -368,3 +368,40 @@ dpot_status dpot_journal_compact(struct dpot_journal *journal)
     }
     return poison_unless_ok(journal, DPOT_SPOOL_NAME, status);
 }
+
+/* An EMPTY slot without a charge is nobody's report: it goes without a record. */
+static dpot_status drop_slot(struct dpot_journal *journal, size_t slot, int64_t time_ms)
+{
+    const struct dpot_key key = journal->spool.slots[slot].name.key;
+    const enum dpot_key_state state = dpot_journal_state(journal, &key);
+    if (state == DPOT_KEY_CHARGED || state == DPOT_KEY_REPORTED) {
+        return dpot_journal_finish(journal, &key, DPOT_DONE_DROPPED_SPOOL, time_ms);
+    }
+    return poison_unless_ok(journal, DPOT_SPOOL_NAME,
+                            dpot_spool_acknowledge(&journal->spool, slot));
+}
+
+dpot_status dpot_journal_make_room(struct dpot_journal *journal, const struct dpot_key *key,
+                                   uint32_t n_values, uint64_t max_bytes, int64_t time_ms)
+{
+    struct dpot_spool *spool = &journal->spool;
+    const uint64_t len = dpot_slot_len(n_values);
+    if (max_bytes == 0 || spool->end + len <= max_bytes ||
+        dpot_spool_find(spool, key) != SIZE_MAX) {
+        return DPOT_OK;
+    }
+    size_t first = dpot_spool_find_first_to_close(spool);
+    while (first != SIZE_MAX && DPOT_HEADER_LEN + dpot_spool_kept_len(spool) + len > max_bytes) {
+        const dpot_status status = drop_slot(journal, first, time_ms);
+        if (status != DPOT_OK) {
+            return status;
+        }
+        first = dpot_spool_find_first_to_close(spool);
+    }
+    const dpot_status status = dpot_spool_rewrite(spool, dpot_journal_counter(journal));
+    if (status == DPOT_ERR_NO_SPACE) {
+        journal->is_loaded = false; /* the new file may be there or not: the disk is asked again */
+        return status;
+    }
+    return poison_unless_ok(journal, DPOT_SPOOL_NAME, status);
+}

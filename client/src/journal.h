@@ -111,6 +111,14 @@ enum dpot_key_state dpot_journal_state(const struct dpot_journal *journal,
  * needs: after this a REPORT in the spool is one that waits to be sent. Under the lock. */
 DPOT_WARN_UNUSED dpot_status dpot_journal_settle(struct dpot_journal *journal, int64_t time_ms);
 
+/* The cap on the spool, a public rule: when the file with one more slot for n_values would be longer than
+ * max_bytes (0: no cap), reports are dropped, DONE first, those before whose round closes first, until it
+ * is not, and the file is rewritten. One report always fits. Nothing to do for a key that has its slot.
+ * DPOT_ERR_NO_SPACE, DPOT_ERR_MEMORY: the rewriting failed; what was dropped is. */
+DPOT_WARN_UNUSED dpot_status dpot_journal_make_room(struct dpot_journal *journal,
+                                                    const struct dpot_key *key, uint32_t n_values,
+                                                    uint64_t max_bytes, int64_t time_ms);
+
 /* Makes room in memory, so that the steps below can fail on disk only. */
 DPOT_WARN_UNUSED dpot_status dpot_journal_reserve(struct dpot_journal *journal);
 

@@ -140,6 +140,7 @@ static dpot_status apply(struct dpot_ledger *ledger, const uint8_t *record)
         if (status != DPOT_OK) {
             return status;
         }
+        charge.seq = ledger->n_records;
         ledger->charges[ledger->n_charges++] = charge;
     } else if (type == TYPE_DONE && old != SIZE_MAX &&
                ledger->charges[old].done == DPOT_DONE_NOT_YET && is_final(done)) {
@@ -328,8 +329,10 @@ dpot_status dpot_ledger_charge(struct dpot_ledger *ledger, const struct dpot_cha
         status = append(ledger, record, charge->time_ms, counter);
     }
     if (status == DPOT_OK) {
-        ledger->charges[ledger->n_charges] = *charge;
-        ledger->charges[ledger->n_charges++].done = DPOT_DONE_NOT_YET;
+        struct dpot_charge *kept = &ledger->charges[ledger->n_charges++];
+        *kept = *charge;
+        kept->done = DPOT_DONE_NOT_YET;
+        kept->seq = ledger->n_records - 1;
     }
     return status;
 }

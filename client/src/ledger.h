@@ -47,7 +47,8 @@ enum dpot_done {
     DPOT_DONE_DROPPED_MALFORMED = 18, /* 400, 413 */
     DPOT_DONE_DROPPED_LOST = 19,      /* spool slot lost, or not filled before the round closed */
     DPOT_DONE_DROPPED_WITHDRAWN = 20, /* the user withdrew consent */
-    DPOT_DONE_END = 21
+    DPOT_DONE_DROPPED_SPOOL = 21,     /* the spool was full: made room for a newer report */
+    DPOT_DONE_END = 22
 };
 
 struct dpot_charge {
@@ -56,6 +57,7 @@ struct dpot_charge {
     uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN];
     struct dpot_privacy cost;
     int64_t time_ms;   /* device time */
+    uint64_t seq;      /* of its record */
     uint8_t done;      /* DPOT_DONE_NOT_YET, or how it ended; */
     int64_t done_ms;   /* when, by the clock of then; */
     uint64_t done_seq; /* and in which record */

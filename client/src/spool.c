@@ -338,11 +338,19 @@ static dpot_status take_over(struct dpot_spool *spool, const struct dpot_buf *co
     return dpot_spool_open_file(spool);
 }
 
-/* Puts the kept slots, kept_len bytes of them, in the place of the file. */
-static dpot_status rewrite(struct dpot_spool *spool, size_t kept_len, uint64_t counter)
+uint64_t dpot_spool_kept_len(const struct dpot_spool *spool)
+{
+    uint64_t len = 0;
+    for (size_t i = 0; i < spool->n_slots; i++) {
+        len += is_kept(&spool->slots[i]) ? spool->slots[i].raw_len : 0;
+    }
+    return len;
+}
+
+dpot_status dpot_spool_rewrite(struct dpot_spool *spool, uint64_t counter)
 {
     struct dpot_buf content;
-    dpot_buf_init(&content, DPOT_HEADER_LEN + kept_len, spool->allocator);
+    dpot_buf_init(&content, DPOT_HEADER_LEN + (size_t)dpot_spool_kept_len(spool), spool->allocator);
     dpot_status status = build(spool, counter, &content);
     if (status == DPOT_OK) {
         status = dpot_file_replace(spool->filesystem, DPOT_SPOOL_NAME, content.data, content.len);
@@ -356,15 +364,27 @@ static dpot_status rewrite(struct dpot_spool *spool, size_t kept_len, uint64_t c
 
 dpot_status dpot_spool_compact(struct dpot_spool *spool, uint64_t counter)
 {
-    size_t n_kept = 0, kept_len = 0;
+    size_t n_kept = 0;
     for (size_t i = 0; i < spool->n_slots; i++) {
         n_kept += is_kept(&spool->slots[i]);
-        kept_len += is_kept(&spool->slots[i]) ? spool->slots[i].raw_len : 0;
     }
     if (spool->n_slots < DPOT_SPOOL_COMPACT_SLOTS || 2 * n_kept > spool->n_slots) {
         return DPOT_OK;
     }
-    return rewrite(spool, kept_len, counter);
+    return dpot_spool_rewrite(spool, counter);
+}
+
+size_t dpot_spool_find_first_to_close(const struct dpot_spool *spool)
+{
+    size_t first = SIZE_MAX;
+    for (size_t i = 0; i < spool->n_slots; i++) {
+        const struct dpot_slot *slot = &spool->slots[i];
+        if (is_kept(slot) &&
+            (first == SIZE_MAX || slot->name.closes_ms < spool->slots[first].name.closes_ms)) {
+            first = i;
+        }
+    }
+    return first;
 }
 
 static dpot_status wipe_slot(struct dpot_spool *spool, struct dpot_slot *slot, uint64_t counter)

@@ -89,6 +89,17 @@ DPOT_WARN_UNUSED dpot_status dpot_spool_acknowledge(struct dpot_spool *spool, si
  * largest value known. The order of the others stays; their positions change. */
 DPOT_WARN_UNUSED dpot_status dpot_spool_compact(struct dpot_spool *spool, uint64_t counter);
 
+/* Bytes of the slots that hold a report or wait for one. */
+uint64_t dpot_spool_kept_len(const struct dpot_spool *spool);
+
+/* Rewrites the file without its free and broken slots, as above but however few they are. DPOT_ERR_MEMORY:
+ * nothing was changed. */
+DPOT_WARN_UNUSED dpot_status dpot_spool_rewrite(struct dpot_spool *spool, uint64_t counter);
+
+/* The slot whose round closes first, of those that hold a report or wait for one; of equals the first in
+ * the file. SIZE_MAX without any. */
+size_t dpot_spool_find_first_to_close(const struct dpot_spool *spool);
+
 /* Frees every slot in place, durably; needs no space. `counter` is the hardware's value, 0 without
  * one: the slots keep it, because the DONE records that do may be missing. */
 DPOT_WARN_UNUSED dpot_status dpot_spool_purge(struct dpot_spool *spool, uint64_t counter);

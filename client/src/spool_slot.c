@@ -13,7 +13,8 @@ enum {
     HASH_AT = 8,
     CAMPAIGN_AT = 40,
     CLOSES_AT = 56,
-    N_VALUES_AT = 64, /* u32, then 4 zero bytes */
+    N_VALUES_AT = 64, /* u32 */
+    FLAGS_AT = 68,    /* u32 */
     NAME_MAC_AT = 72, /* 32 bytes */
     BODY_AT = DPOT_SPOOL_BODY_AT,
     INDEX_AT = BODY_AT + 4,
@@ -27,6 +28,8 @@ enum {
     VALUES_AT = DPOT_SPOOL_UNIT_LEN, /* i64 each */
 };
 enum { MARK_NAME = 0x544f4c53, MARK_REPORT = 0x54504552, MARK_ACK = 0x444b4341 };
+
+enum { FLAG_TELLS_LOSSES = 1 };
 
 static const uint8_t no_previous[DPOT_MAC_LEN];
 
@@ -70,6 +73,7 @@ void dpot_slot_set_name(const struct dpot_install *install, struct dpot_slot *sl
     memcpy(raw + CAMPAIGN_AT, name->campaign_id, sizeof name->campaign_id);
     dpot_store_u64(raw + CLOSES_AT, (uint64_t)name->closes_ms);
     dpot_store_u32(raw + N_VALUES_AT, name->n_values);
+    dpot_store_u32(raw + FLAGS_AT, name->tells_losses ? FLAG_TELLS_LOSSES : 0);
     dpot_mac(install, no_previous, raw, NAME_MAC_AT, raw + NAME_MAC_AT);
     slot->name = *name;
     slot->has_name = true;
@@ -90,6 +94,7 @@ bool dpot_slot_read_name(const struct dpot_install *install,
     memcpy(name->campaign_id, unit + CAMPAIGN_AT, sizeof name->campaign_id);
     name->closes_ms = (int64_t)dpot_load_u64(unit + CLOSES_AT);
     name->n_values = dpot_load_u32(unit + N_VALUES_AT);
+    name->tells_losses = (dpot_load_u32(unit + FLAGS_AT) & FLAG_TELLS_LOSSES) != 0;
     return name->n_values <= DPOT_VECTOR_DIM_MAX;
 }
 

@@ -74,8 +74,8 @@ static size_t put_reports(const struct dpot_client_status *s, char *text, size_t
 {
     const uint64_t n_refused = s->n_rejected_malformed + s->n_rejected_range + s->n_rejected_group +
                                s->n_rejected_test + s->n_rejected_token + s->n_rejected_closed;
-    const uint64_t n_dropped =
-        s->n_dropped_closed + s->n_dropped_age + s->n_dropped_malformed + s->n_dropped_lost;
+    const uint64_t n_dropped = s->n_dropped_closed + s->n_dropped_age + s->n_dropped_malformed +
+                               s->n_dropped_lost + s->n_dropped_spool;
     return put(
         text, cap, used,
         snprintf(text + used, cap - used,
@@ -99,12 +99,40 @@ static bool is_first_of_campaign(const struct dpot_ledger *ledger, size_t charge
     return true;
 }
 
-/* What leaves the device beside the privatised reports: the label, which no noise covers. One line for
- * every campaign with groups that reports were charged for and whose revision is in the folder. */
-static size_t put_labels(const dpot_client *client, char *text, size_t cap, size_t used)
+static size_t put_label(const struct dpot_campaign *campaign, uint32_t group, char *text,
+                        size_t cap, size_t used)
+{
+    if (group >= campaign->n_groups) {
+        return used;
+    }
+    return put(text, cap, used,
+               snprintf(text + used, cap - used,
+                        "Reports to \"%s\" carry the label \"%s\" openly: it is not protected, and "
+                        "epsilon does not count it.\n",
+                        campaign->name, campaign->groups[group]));
+}
+
+static size_t put_loss_counts(const struct dpot_campaign *campaign, char *text, size_t cap,
+                              size_t used)
+{
+    if (!campaign->loss_counts) {
+        return used;
+    }
+    return put(
+        text, cap, used,
+        snprintf(text + used, cap - used,
+                 "Reports to \"%s\" tell the server how many of those before them were lost (0, 1, "
+                 "2-3, 4-7, 8 or more) by age, by accident or for want of room; nothing of "
+                 "your data.\n",
+                 campaign->name));
+}
+
+/* What leaves the device beside the privatised reports, which no noise covers: the label, and counts of
+ * losses. A line for every campaign that has them, that reports were charged for and whose revision is in the
+ * folder. */
+static size_t put_open_parts(const dpot_client *client, char *text, size_t cap, size_t used)
 {
     const struct dpot_ledger *ledger = &client->journal.ledger;
-    const uint32_t group = client->config.group;
     for (size_t i = 0; i < ledger->n_charges; i++) {
         struct dpot_signed_campaign revision;
         struct dpot_error error;
@@ -113,14 +141,8 @@ static size_t put_labels(const dpot_client *client, char *text, size_t cap, size
                                 &error) != DPOT_OK) {
             continue;
         }
-        const struct dpot_campaign *campaign = &revision.campaign;
-        if (group < campaign->n_groups) {
-            used = put(text, cap, used,
-                       snprintf(text + used, cap - used,
-                                "Reports to \"%s\" carry the label \"%s\" openly: it is not "
-                                "protected, and epsilon does not count it.\n",
-                                campaign->name, campaign->groups[group]));
-        }
+        used = put_label(&revision.campaign, client->config.group, text, cap, used);
+        used = put_loss_counts(&revision.campaign, text, cap, used);
         dpot_signed_campaign_release(&revision);
     }
     return used;
@@ -150,7 +172,7 @@ dpot_status dpot_client_get_statement(dpot_client *client, char *text, size_t ca
     used = s.accountant == DPOT_ACCOUNTANT_ZCDP ? put_zcdp(client, &s, window, text, cap, used)
                                                 : put_basic(&s, window, text, cap, used);
     used = put_reports(&s, text, cap, used);
-    used = put_labels(client, text, cap, used);
+    used = put_open_parts(client, text, cap, used);
     if (client->is_withdrawn) {
         (void)snprintf(text + used, cap - used, "Consent is withdrawn: nothing is reported.\n");
     }

@@ -45,6 +45,9 @@ static void count_done(struct dpot_client_status *status, uint8_t done)
     case DPOT_DONE_DROPPED_WITHDRAWN:
         status->n_dropped_withdrawn++;
         break;
+    case DPOT_DONE_DROPPED_SPOOL:
+        status->n_dropped_spool++;
+        break;
     default:
         status->n_pending++;
         break;

@@ -6,7 +6,8 @@
  * 1. The campaign is verified again, the round read off its public schedule, the state of the key
  *    (campaign hash, round) off the disk. A round that has its report is settled: data stay unread.
  * 2. Caps are checked. Everything that can fail is done now: memory, randomness, report id.
- * 3. A slot for the report is made durable, then the CHARGE is.
+ * 3. Where the spool is at its cap, older reports are dropped. A slot for the report is made durable,
+ *    then the CHARGE is.
  * 4. The hardware counter goes up.
  * 5. The data are read, clamped and privatised. Nothing here can fail, whatever the data are.
  * 6. The report goes into its slot, durably.
@@ -256,6 +257,18 @@ static dpot_status fetch_randomness(struct submission *s)
 
 /* ---- 3. and 4. slot, charge, counter ---- */
 
+static uint32_t count_values(const struct submission *s)
+{
+    return is_vector(s) ? s->revision.campaign.vector.dim : 0;
+}
+
+/* Before the charge: what is dropped is older, and was charged itself. */
+static dpot_status make_room(struct submission *s)
+{
+    return dpot_journal_make_room(&s->client->journal, &s->key, count_values(s),
+                                  s->client->config.spool_max_bytes, s->start_ms);
+}
+
 static dpot_status preallocate_slot(struct submission *s)
 {
     if (s->state == DPOT_KEY_CHARGED) {
@@ -264,7 +277,8 @@ static dpot_status preallocate_slot(struct submission *s)
     struct dpot_slot_name name = {
         .key = s->key,
         .closes_ms = dpot_campaign_round_closes(&s->revision.campaign, s->key.round),
-        .n_values = is_vector(s) ? s->revision.campaign.vector.dim : 0};
+        .n_values = count_values(s),
+        .tells_losses = s->revision.campaign.loss_counts};
     memcpy(name.campaign_id, s->campaign_id, sizeof name.campaign_id);
     return dpot_journal_preallocate(&s->client->journal, &name);
 }
@@ -371,6 +385,7 @@ static dpot_status (*const stages[])(struct submission *) = {
     check_caps,          /* 2 */
     allocate_everything, /* 2 */
     fetch_randomness,    /* 2 */
+    make_room,           /* 3 */
     preallocate_slot,    /* 3 */
     charge_durably,      /* 3, 4 */
     read_and_privatize,  /* 5 */

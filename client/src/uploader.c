@@ -3,32 +3,36 @@
  * (U1) One POST serves one (campaign hash, round), and a device has one report of it: a batch is
  *      one report. (Batches of several would be split on 400 and 413; a single one is dropped.)
  * (U2) A report is never sent before its public time, never changed, never dropped but by a row of
- *      `rows` below, by the server's receipt, or by age (dpot_journal_settle).
+ *      `rows` below, by the server's receipt, by age (dpot_journal_settle) or for a newer one when the spool
+ *      is full (dpot_journal_make_room).
  * (U3) DONE is durable before the report leaves the spool.
  * (U4) No POST begins once the mark of a withdrawal is there, though it came while we held the lock.
- * (U5) Back-off lives in memory only: exponential with full jitter, and the server's Retry-After.
+ * (U5) What is kept waits (backoff.h). A failure of the server, not of the report, ends the pump: the other
+ *      reports would only meet it again.
+ * (U6) A pump lasts its deadline at most, whatever the server and the clock do: each exchange is given what
+ *      is left of it, by the steady clock and by config.clock, whichever has gone further.
  *
  *            due, not backing off                    answer
  *   REPORT -----------------------> sealed, POSTed ---------> DONE, slot free
  *      ^                                  |
  *      '------ keep: back off <-----------'
  */
+#include "backoff.h"
 #include "base/clock.h"
 #include "client.h"
 #include "http.h"
+#include "losses.h"
 #include "proto/wire_report.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define BACKOFF_BASE_MS 2000
-#define BACKOFF_MAX_MS ((int64_t)3600 * 1000)
-#define RETRY_AFTER_MAX_S 86400u /* a server that asks for more gets a day */
 #define RECEIPT_BYTES_MAX (64u << 10)
 
 /* What the device does with an HTTP status (interfaces.md). */
 enum action {
-    ACTION_KEEP,    /* back off, send again */
+    ACTION_KEEP,    /* the report backs off */
+    ACTION_PAUSE,   /* it is the server: everything backs off */
     ACTION_RECEIPT, /* the receipt says what became of the report */
     ACTION_DROP_MALFORMED,
     ACTION_DROP_CLOSED,
@@ -41,11 +45,11 @@ static const struct {
 } rows[] = {
     {202, ACTION_RECEIPT},     {400, ACTION_DROP_MALFORMED}, {413, ACTION_DROP_MALFORMED},
     {409, ACTION_DROP_CLOSED}, {410, ACTION_NEW_KEYS},       {401, ACTION_KEEP},
-    {403, ACTION_KEEP},        {404, ACTION_KEEP},           {408, ACTION_KEEP},
-    {429, ACTION_KEEP},        {503, ACTION_KEEP},
+    {403, ACTION_KEEP},        {404, ACTION_KEEP},           {408, ACTION_PAUSE},
+    {429, ACTION_PAUSE},
 };
 
-/* Anything that is not in the table keeps the report. */
+/* Anything that is not in the table keeps the report; from 500 on it is the server. */
 static enum action find_action(int http_status)
 {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -53,15 +57,19 @@ static enum action find_action(int http_status)
             return rows[i].action;
         }
     }
-    return ACTION_KEEP;
+    return http_status >= 500 ? ACTION_PAUSE : ACTION_KEEP;
 }
 
 struct pump {
     dpot_client *client;
-    int64_t started_ms; /* on the raw clock */
+    int64_t started_ms; /* by the steady clock */
+    int64_t seen_ms;    /* by config.clock, at the last look; */
+    int64_t stepped_ms; /* how far it has gone forward since the start */
     uint32_t deadline_ms;
     bool has_fetched_keys;
-    bool is_stopped; /* no more exchanges in this pump */
+    bool is_out_of_time;    /* an exchange was not begun */
+    uint32_t retry_after_s; /* of the last exchange */
+    bool is_stopped;        /* no more exchanges in this pump */
     size_t n_sent;
     dpot_status status; /* the first failure, which pump returns */
 };
@@ -75,78 +83,30 @@ static void note_failure(struct pump *pump, dpot_status status)
 
 /* ---- time ---- */
 
-static uint32_t time_left_ms(const struct pump *pump)
+static uint32_t time_left_ms(struct pump *pump)
 {
-    const int64_t used_ms = dpot_client_clock(pump->client) - pump->started_ms;
-    if (used_ms <= 0) {
-        return pump->deadline_ms;
-    }
+    const int64_t now_ms = dpot_client_clock(pump->client);
+    const int64_t steady_ms = dpot_clock_monotonic_ms() - pump->started_ms;
+    pump->stepped_ms += now_ms > pump->seen_ms ? now_ms - pump->seen_ms : 0;
+    pump->seen_ms = now_ms;
+    const int64_t used_ms = pump->stepped_ms > steady_ms ? pump->stepped_ms : steady_ms;
     return used_ms >= pump->deadline_ms ? 0 : pump->deadline_ms - (uint32_t)used_ms;
 }
 
-static uint32_t request_timeout_ms(const struct pump *pump)
+/* What one exchange may take; 0: there is no time for one. */
+static uint32_t request_timeout_ms(struct pump *pump)
 {
     const uint32_t left_ms = time_left_ms(pump), most_ms = pump->client->config.request_timeout_ms;
+    pump->is_out_of_time = left_ms == 0;
     return left_ms < most_ms ? left_ms : most_ms;
 }
 
-/* When, by the clock, this slot has something to do again; INT64_MAX: never. */
-static int64_t next_due_ms(const dpot_client *client, const struct dpot_slot *slot)
+/* (U5) */
+static void keep(struct pump *pump, struct dpot_slot *slot, bool is_server)
 {
-    if (slot->content == DPOT_SLOT_EMPTY) {
-        /* Charged, report not made: only its round's end can change that. */
-        const bool is_charged =
-            dpot_ledger_find(&client->journal.ledger, &slot->name.key) != SIZE_MAX;
-        return is_charged ? slot->name.closes_ms : INT64_MAX;
-    }
-    if (slot->content != DPOT_SLOT_REPORT) {
-        return INT64_MAX;
-    }
-    int64_t due_ms = slot->due_ms > slot->retry_at_ms ? slot->due_ms : slot->retry_at_ms;
-    due_ms = due_ms > client->quiet_until_ms ? due_ms : client->quiet_until_ms;
-    return due_ms;
-}
-
-/* A clock that was set back must not make waits longer than they were meant. */
-static void hold_to_clock(dpot_client *client)
-{
-    struct dpot_spool *spool = &client->journal.spool;
-    const int64_t now_ms = dpot_client_clock(client);
-    const int64_t quiet_ms = now_ms + (int64_t)RETRY_AFTER_MAX_S * 1000;
-    dpot_journal_hold_to_clock(&client->journal, now_ms);
-    for (size_t i = 0; i < spool->n_slots; i++) {
-        struct dpot_slot *slot = &spool->slots[i];
-        if (slot->retry_at_ms > now_ms + BACKOFF_MAX_MS) {
-            slot->retry_at_ms = now_ms + BACKOFF_MAX_MS;
-        }
-    }
-    if (client->quiet_until_ms > quiet_ms) {
-        client->quiet_until_ms = quiet_ms;
-    }
-}
-
-/* Full jitter: a uniform time below base * 2^failures, bounded. */
-static int64_t draw_backoff_ms(uint32_t n_failures)
-{
-    int64_t most_ms = BACKOFF_BASE_MS;
-    for (uint32_t i = 1; i < n_failures && most_ms < BACKOFF_MAX_MS; i++) {
-        most_ms *= 2;
-    }
-    most_ms = most_ms < BACKOFF_MAX_MS ? most_ms : BACKOFF_MAX_MS;
-    uint8_t bytes[8];
-    dpot_random_bytes(bytes, sizeof bytes);
-    return 1 + (int64_t)(dpot_load_u64(bytes) % (uint64_t)most_ms);
-}
-
-static void keep(struct pump *pump, struct dpot_slot *slot, uint32_t retry_after_s)
-{
-    const int64_t now_ms = dpot_client_clock(pump->client);
-    slot->n_failures += slot->n_failures < UINT32_MAX;
-    slot->retry_at_ms = now_ms + draw_backoff_ms(slot->n_failures);
-    if (retry_after_s > 0) {
-        const uint32_t wait_s =
-            retry_after_s < RETRY_AFTER_MAX_S ? retry_after_s : RETRY_AFTER_MAX_S;
-        pump->client->quiet_until_ms = now_ms + (int64_t)wait_s * 1000;
+    dpot_backoff_report(pump->client, slot);
+    if (is_server || pump->retry_after_s > 0) {
+        dpot_backoff_server(pump->client, pump->retry_after_s);
         pump->is_stopped = true;
     }
 }
@@ -155,8 +115,12 @@ static void keep(struct pump *pump, struct dpot_slot *slot, uint32_t retry_after
 
 static dpot_status fetch_keys(struct pump *pump)
 {
+    const uint32_t timeout_ms = request_timeout_ms(pump);
+    if (timeout_ms == 0) {
+        return DPOT_ERR_NETWORK;
+    }
     pump->has_fetched_keys = true;
-    return dpot_http_fetch_keys(pump->client, request_timeout_ms(pump));
+    return dpot_http_fetch_keys(pump->client, timeout_ms, &pump->retry_after_s);
 }
 
 /* Most often it is our clock that is wrong. */
@@ -198,13 +162,18 @@ static dpot_status find_seal_key(struct pump *pump, struct dpot_keys *keys,
 
 static dpot_status seal(struct pump *pump, const struct dpot_slot *slot, struct dpot_buf *body)
 {
+    const struct dpot_ledger *ledger = &pump->client->journal.ledger;
     struct dpot_keys keys;
     const struct dpot_seal_key *seal_key = NULL;
     struct dpot_report report = slot->report;
     struct dpot_batch batch = {.round = slot->name.key.round,
                                .n_reports = 1,
                                .reports = &report,
+                               .has_losses = slot->name.tells_losses,
                                .allocator = pump->client->config.allocator};
+    if (batch.has_losses) {
+        batch.losses = dpot_losses_before(ledger, dpot_ledger_find(ledger, &slot->name.key));
+    }
     memcpy(batch.campaign_hash, slot->name.key.campaign_hash, sizeof batch.campaign_hash);
     const dpot_status status = find_seal_key(pump, &keys, &seal_key);
     return status == DPOT_OK ? dpot_wire_batch_seal(&batch, seal_key, body) : status;
@@ -220,29 +189,35 @@ static dpot_status post(struct pump *pump, const struct dpot_slot *slot, struct 
     (void)snprintf(path, sizeof path, "/v1/campaigns/%s/reports", hex);
     dpot_buf_init(&body, DPOT_BATCH_BYTES_MAX, pump->client->config.allocator);
     dpot_status status = seal(pump, slot, &body);
+    const uint32_t timeout_ms = status == DPOT_OK ? request_timeout_ms(pump) : 0;
+    if (status == DPOT_OK && timeout_ms == 0) {
+        status = DPOT_ERR_NETWORK;
+    }
     if (status == DPOT_OK) {
         status = dpot_client_look_for_withdrawal(pump->client); /* (U4): last of all */
     }
     if (status == DPOT_OK) {
-        status = dpot_http_post(pump->client, path, body.data, body.len, request_timeout_ms(pump),
-                                receipt, answer);
+        status =
+            dpot_http_post(pump->client, path, body.data, body.len, timeout_ms, receipt, answer);
+        pump->retry_after_s = answer->retry_after_s;
     }
     dpot_buf_release(&body);
     return status;
 }
 
-/* (U3) */
+/* (U3). The server is well. */
 static dpot_status finish(struct pump *pump, const struct dpot_slot *slot, uint8_t done)
 {
     const struct dpot_key key = slot->name.key;
     const dpot_status status =
         dpot_journal_finish(&pump->client->journal, &key, done, dpot_client_time(pump->client));
     pump->n_sent += status == DPOT_OK;
+    pump->client->n_failures = 0;
     return status;
 }
 
-/* A receipt that does not parse is no answer: the report is kept, and the server's exact set of ids
- * makes the next try a duplicate. */
+/* A receipt that does not parse, or is for another number of reports than were sent, is no answer: the
+ * report is kept, and the server's exact set of ids makes the next try a duplicate. */
 static dpot_status file_receipt(struct pump *pump, struct dpot_slot *slot,
                                 const struct dpot_buf *receipt)
 {
@@ -252,20 +227,73 @@ static dpot_status file_receipt(struct pump *pump, struct dpot_slot *slot,
     if (status == DPOT_OK) {
         return finish(pump, slot, (uint8_t)answer);
     }
-    keep(pump, slot, 0);
+    keep(pump, slot, status != DPOT_ERR_MEMORY);
     note_failure(pump, dpot_error_set(&pump->client->error,
                                       status == DPOT_ERR_MEMORY ? status : DPOT_ERR_SERVER,
                                       "the server's receipt cannot be read"));
     return DPOT_OK;
 }
 
-static void keep_refused(struct pump *pump, struct dpot_slot *slot,
-                         const struct dpot_http_answer *answer)
+static void keep_refused(struct pump *pump, struct dpot_slot *slot, int http_status, bool is_server)
 {
-    keep(pump, slot, answer->retry_after_s);
-    note_failure(pump, dpot_error_set(&pump->client->error, dpot_http_failure(answer->status),
+    keep(pump, slot, is_server);
+    note_failure(pump, dpot_error_set(&pump->client->error, dpot_http_failure(http_status),
                                       "the server answered with HTTP status %d: the report is kept",
-                                      answer->status));
+                                      http_status));
+}
+
+static bool is_ours(dpot_status status)
+{
+    return status == DPOT_ERR_MEMORY || status == DPOT_ERR_IO || status == DPOT_ERR_NO_SPACE;
+}
+
+/* No answer. A sentence is there; our own disk and memory are not the server's fault. */
+static void keep_unanswered(struct pump *pump, struct dpot_slot *slot, dpot_status status)
+{
+    if (pump->is_out_of_time) {
+        pump->is_stopped = true; /* nothing has failed: the next pump goes on */
+        return;
+    }
+    note_failure(pump, status);
+    keep(pump, slot, !is_ours(status));
+}
+
+/* True when there are new keys, so that another exchange is worth it; once per pump. */
+static bool find_new_keys(struct pump *pump, struct dpot_slot *slot)
+{
+    if (pump->has_fetched_keys) {
+        keep_refused(pump, slot, 410, true);
+        return false;
+    }
+    const dpot_status status = fetch_keys(pump);
+    if (status != DPOT_OK) {
+        keep_unanswered(pump, slot, status);
+    }
+    return status == DPOT_OK;
+}
+
+/* Does what the table says. Returns a failure of the disk only. */
+static dpot_status act(struct pump *pump, struct dpot_slot *slot, int http_status,
+                       const struct dpot_buf *receipt, bool *again)
+{
+    switch (find_action(http_status)) {
+    case ACTION_RECEIPT:
+        return file_receipt(pump, slot, receipt);
+    case ACTION_DROP_MALFORMED:
+        return finish(pump, slot, DPOT_DONE_DROPPED_MALFORMED);
+    case ACTION_DROP_CLOSED:
+        return finish(pump, slot, DPOT_DONE_DROPPED_CLOSED);
+    case ACTION_NEW_KEYS:
+        *again = find_new_keys(pump, slot);
+        break;
+    case ACTION_PAUSE:
+        keep_refused(pump, slot, http_status, true);
+        break;
+    case ACTION_KEEP:
+        keep_refused(pump, slot, http_status, false);
+        break;
+    }
+    return DPOT_OK;
 }
 
 /* One exchange about one report. Returns a failure of the disk only, which ends the pump; sets
@@ -276,39 +304,16 @@ static dpot_status send_once(struct pump *pump, struct dpot_slot *slot, bool *ag
     struct dpot_buf receipt;
     dpot_status result = DPOT_OK;
     *again = false;
+    pump->retry_after_s = 0;
     dpot_buf_init(&receipt, RECEIPT_BYTES_MAX, pump->client->config.allocator);
     const dpot_status status = post(pump, slot, &receipt, &answer);
     if (status == DPOT_ERR_CONSENT) {
         pump->is_stopped = true;
-        dpot_buf_release(&receipt);
-        return dpot_client_load_consent(pump->client); /* the slot is gone after this */
-    }
-    if (status != DPOT_OK) {
-        note_failure(pump, status);
-        keep(pump, slot, 0);
-        pump->is_stopped = status == DPOT_ERR_NETWORK || pump->is_stopped;
-        dpot_buf_release(&receipt);
-        return DPOT_OK;
-    }
-    switch (find_action(answer.status)) {
-    case ACTION_RECEIPT:
-        result = file_receipt(pump, slot, &receipt);
-        break;
-    case ACTION_DROP_MALFORMED:
-        result = finish(pump, slot, DPOT_DONE_DROPPED_MALFORMED);
-        break;
-    case ACTION_DROP_CLOSED:
-        result = finish(pump, slot, DPOT_DONE_DROPPED_CLOSED);
-        break;
-    case ACTION_NEW_KEYS:
-        *again = !pump->has_fetched_keys && fetch_keys(pump) == DPOT_OK;
-        if (!*again) {
-            keep_refused(pump, slot, &answer);
-        }
-        break;
-    case ACTION_KEEP:
-        keep_refused(pump, slot, &answer);
-        break;
+        result = dpot_client_load_consent(pump->client); /* the slot is gone after this */
+    } else if (status != DPOT_OK) {
+        keep_unanswered(pump, slot, status);
+    } else {
+        result = act(pump, slot, answer.status, &receipt, again);
     }
     dpot_buf_release(&receipt);
     return result;
@@ -320,11 +325,11 @@ static dpot_status send_due(struct pump *pump)
 {
     dpot_client *client = pump->client;
     struct dpot_spool *spool = &client->journal.spool;
-    hold_to_clock(client);
+    dpot_backoff_begin(client);
     for (size_t i = 0; i < spool->n_slots; i++) {
         struct dpot_slot *slot = &spool->slots[i];
         bool again = slot->content == DPOT_SLOT_REPORT &&
-                     next_due_ms(client, slot) <= dpot_client_clock(client);
+                     dpot_backoff_next_due(client, slot) <= dpot_client_clock(client);
         while (again && !pump->is_stopped && time_left_ms(pump) > 0) {
             const dpot_status status = send_once(pump, slot, &again);
             if (status != DPOT_OK) {
@@ -350,6 +355,8 @@ static void put_ends(const size_t *n_ended, struct dpot_pump_result *full)
     full->n_dropped_age = n_ended[DPOT_DONE_DROPPED_AGE];
     full->n_dropped_malformed = n_ended[DPOT_DONE_DROPPED_MALFORMED];
     full->n_dropped_lost = n_ended[DPOT_DONE_DROPPED_LOST];
+    full->n_dropped_withdrawn = n_ended[DPOT_DONE_DROPPED_WITHDRAWN];
+    full->n_dropped_spool = n_ended[DPOT_DONE_DROPPED_SPOOL];
 }
 
 static void put_result(const struct pump *pump, struct dpot_pump_result *result)
@@ -367,7 +374,7 @@ static void put_result(const struct pump *pump, struct dpot_pump_result *result)
     }
     put_ends(journal->n_ended, &full);
     for (size_t i = 0; i < journal->spool.n_slots; i++) {
-        const int64_t due_ms = next_due_ms(client, &journal->spool.slots[i]);
+        const int64_t due_ms = dpot_backoff_next_due(client, &journal->spool.slots[i]);
         full.next_due_ms = due_ms < full.next_due_ms ? due_ms : full.next_due_ms;
     }
     memcpy(result, &full, result->struct_size < sizeof full ? result->struct_size : sizeof full);
@@ -379,8 +386,10 @@ dpot_status dpot_client_pump(dpot_client *client, uint32_t deadline_ms,
     if (!client || (result && result->struct_size == 0)) {
         return DPOT_ERR_ARGUMENT;
     }
-    struct pump pump = {
-        .client = client, .started_ms = dpot_client_clock(client), .deadline_ms = deadline_ms};
+    struct pump pump = {.client = client,
+                        .started_ms = dpot_clock_monotonic_ms(),
+                        .seen_ms = dpot_client_clock(client),
+                        .deadline_ms = deadline_ms};
     dpot_client_forget_error(client);
     dpot_status status = dpot_http_check(client);
     if (status == DPOT_OK) {

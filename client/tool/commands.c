@@ -63,6 +63,12 @@ static dpot_status submit(const struct session *s, const struct options *options
                                      outcome);
 }
 
+static uint64_t count_spool_drops(dpot_client *client)
+{
+    struct dpot_client_status status = {.struct_size = sizeof status};
+    return dpot_client_get_status(client, &status) == DPOT_OK ? status.n_dropped_spool : 0;
+}
+
 /* Moves the last column out of the table, in place: coordinates to the front of each row. */
 static void split_weights(struct table *table, double *weights)
 {
@@ -130,6 +136,35 @@ static void say_submitted(const struct options *options, const struct session *s
     }
 }
 
+/* Room in the queue was made at the cost of older reports: a warning, also beside JSON. */
+static void warn_of_drops(const struct options *options, const struct session *s,
+                          uint64_t n_dropped_before)
+{
+    const uint64_t n = count_spool_drops(s->client) - n_dropped_before;
+    if (n > 0 && !options->quiet) {
+        fprintf(
+            stderr,
+            "the queue is full (--spool-max %llu): reports that waited were dropped: %llu. What "
+            "they cost stays spent\n",
+            (unsigned long long)s->settings.spool_max, (unsigned long long)n);
+    }
+}
+
+static enum exit_code submit_and_say(const struct session *s, const struct options *options,
+                                     const struct table *table, double *weights,
+                                     struct failure *failure)
+{
+    enum dpot_submit_outcome outcome = DPOT_SUBMIT_REPORTED;
+    const uint64_t n_dropped = count_spool_drops(s->client);
+    const dpot_status status = submit(s, options, table, weights, &outcome);
+    if (status != DPOT_OK) {
+        return fail_status(failure, status, dpot_client_last_error(s->client));
+    }
+    say_submitted(options, s, outcome);
+    warn_of_drops(options, s, n_dropped);
+    return EXIT_DONE;
+}
+
 enum exit_code run_report(const struct options *options, struct failure *failure)
 {
     struct session s = {0};
@@ -152,13 +187,7 @@ enum exit_code run_report(const struct options *options, struct failure *failure
         split_weights(&table, weights);
     }
     if (code == EXIT_DONE) {
-        enum dpot_submit_outcome outcome = DPOT_SUBMIT_REPORTED;
-        const dpot_status status = submit(&s, options, &table, weights, &outcome);
-        if (status == DPOT_OK) {
-            say_submitted(options, &s, outcome);
-        } else {
-            code = fail_status(failure, status, dpot_client_last_error(s.client));
-        }
+        code = submit_and_say(&s, options, &table, weights, failure);
     }
     dpot_free_secret(NULL, weights, n_weights, sizeof *weights);
     table_release(&table);
@@ -267,6 +296,7 @@ static void list_counts(const struct dpot_client_status *status,
         {"dropped_malformed", status->n_dropped_malformed},
         {"dropped_lost", status->n_dropped_lost},
         {"dropped_withdrawn", status->n_dropped_withdrawn},
+        {"dropped_spool", status->n_dropped_spool},
         {"pending", status->n_pending},
     };
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
@@ -326,7 +356,7 @@ static void say_status_json(const struct dpot_client_status *status, double camp
 static void say_status(dpot_client *client, const struct dpot_client_status *status,
                        double campaign_spent)
 {
-    char statement[1024];
+    char statement[4096];
     if (dpot_client_get_statement(client, statement, sizeof statement) == DPOT_OK) {
         fputs(statement, stdout);
     }

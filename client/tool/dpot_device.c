@@ -34,7 +34,8 @@ static const char help_text[] =
 static const char enroll_help[] =
     "dpot-device enroll --server URL --campaign ID --pin KEY --dir D\n"
     "    --campaign-cap E --window-cap E --window-seconds S --lifetime-cap E\n"
-    "    [--delta-cap D] [--accountant basic|zcdp] [--group G] [--ca-file PEM]\n"
+    "    [--delta-cap D] [--accountant basic|zcdp] [--group G] [--spool-max BYTES]\n"
+    "    [--ca-file PEM]\n"
     "\n"
     "Stores the settings in D/device.conf, fetches the newest revision of the campaign, verifies "
     "it\n"
@@ -46,10 +47,12 @@ static const char enroll_help[] =
     "refused;\n"
     "the choice is for the life of the folder. --group is the number, from 0 (the default), of the "
     "label\n"
-    "that reports carry openly in campaigns with groups. Run it again to learn of a new revision. "
-    "Exit code "
-    "7:\n"
-    "the server has closed the campaign; what was stored stays.\n"
+    "that reports carry openly in campaigns with groups. The queue takes --spool-max bytes of disk "
+    "(16\n"
+    "MiB; 0: no cap): when it is full, reports that wait are dropped for newer ones and counted. "
+    "Run it\n"
+    "again to learn of a new revision. Exit code 7: the server has closed the campaign; what was\n"
+    "stored stays.\n"
     "\n"
     "Example:\n"
     "    dpot-device enroll --server https://pool.example.org \\\n"
@@ -86,7 +89,10 @@ static const char flush_help[] =
     "are\n"
     "over (the public time of sending, 2 s away, is always waited for), and tells how every "
     "report\n"
-    "ended. Exit code 0: all are answered and count; 3: the "
+    "ended. No server holds it longer. After a failure reports wait below 2 s, 4 s ... 1 h, drawn "
+    "at\n"
+    "random, and for what the server asks (Retry-After, up to a day), also in later flushes. Exit "
+    "code 0: all are answered and count; 3: the "
     "server\n"
     "refused one; 6: the server could not be reached or refused for now; 7: something is still\n"
     "pending, or was dropped because its round or revision is closed (enroll again).\n"
@@ -97,7 +103,9 @@ static const char flush_help[] =
 static const char status_help[] =
     "dpot-device status --dir D [--campaign ID]\n"
     "\n"
-    "Prints what was spent of every cap and what became of every report.\n"
+    "Prints what was spent of every cap and what became of every report: submitted is the sum of "
+    "all\n"
+    "other counts, whatever crashed or was killed.\n"
     "\n"
     "Example:\n"
     "    dpot-device status --dir device --json\n";
@@ -156,6 +164,7 @@ static const struct option {
     {"--accountant", ENROLL, false, offsetof(struct options, accountant)},
     {"--ca-file", ENROLL, false, offsetof(struct options, ca_file)},
     {"--group", ENROLL, false, offsetof(struct options, group)},
+    {"--spool-max", ENROLL, false, offsetof(struct options, spool_max)},
     {"--points", REPORT, false, offsetof(struct options, points)},
     {"--histogram", REPORT, false, offsetof(struct options, histogram)},
     {"--vector", REPORT, false, offsetof(struct options, vector)},

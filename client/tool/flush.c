@@ -13,13 +13,6 @@
 #define DEFAULT_WAIT_S 10.0
 #define BUSY_WAIT_MS 100
 
-static int64_t monotonic_ms(void)
-{
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static void sleep_ms(int64_t ms)
 {
     struct timespec rest = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000};
@@ -35,7 +28,7 @@ static bool is_temporary(dpot_status status)
 }
 
 /* What an end means for the exit code. */
-enum meaning { COUNTED, CLOSED, OVER, REFUSED, N_MEANINGS };
+enum meaning { COUNTED, WITHDRAWN, CLOSED, OVER, REFUSED, N_MEANINGS };
 
 /* The ends of a pump's result, with the names of the JSON keys (those of `status`). */
 static const struct {
@@ -55,6 +48,7 @@ static const struct {
     {"dropped_age", offsetof(struct dpot_pump_result, n_dropped_age), OVER},
     {"dropped_malformed", offsetof(struct dpot_pump_result, n_dropped_malformed), REFUSED},
     {"dropped_lost", offsetof(struct dpot_pump_result, n_dropped_lost), OVER},
+    {"dropped_withdrawn", offsetof(struct dpot_pump_result, n_dropped_withdrawn), WITHDRAWN},
 };
 #define N_ENDS (sizeof ends / sizeof ends[0])
 
@@ -101,7 +95,7 @@ static int64_t wait_ms(const struct flush *flush, const struct dpot_pump_result 
 /* One pump takes what is left of the wait, and a moment when nothing is. */
 static uint32_t pump_deadline_ms(int64_t end_ms)
 {
-    const int64_t left_ms = end_ms - monotonic_ms();
+    const int64_t left_ms = end_ms - dpot_clock_monotonic_ms();
     if (left_ms >= PUMP_DEADLINE_MS) {
         return PUMP_DEADLINE_MS;
     }
@@ -112,7 +106,7 @@ static uint32_t pump_deadline_ms(int64_t end_ms)
  * delay, two after a clock was set back) would never send. A failure ends that. */
 static void flush_until(const struct session *s, int64_t end_ms, bool is_quiet, struct flush *flush)
 {
-    const int64_t sending_ms = monotonic_ms() + 2 * (int64_t)s->send_delay_ms;
+    const int64_t sending_ms = dpot_clock_monotonic_ms() + 2 * (int64_t)s->send_delay_ms;
     for (;;) {
         struct dpot_pump_result result = {.struct_size = sizeof result};
         flush->status = dpot_client_pump(s->client, pump_deadline_ms(end_ms), &result);
@@ -127,7 +121,7 @@ static void flush_until(const struct session *s, int64_t end_ms, bool is_quiet, 
         }
         const bool is_longer = flush->status == DPOT_OK && sending_ms > end_ms;
         const int64_t ms = wait_ms(flush, &result);
-        const int64_t left_ms = (is_longer ? sending_ms : end_ms) - monotonic_ms();
+        const int64_t left_ms = (is_longer ? sending_ms : end_ms) - dpot_clock_monotonic_ms();
         if (left_ms <= 0 || ms > left_ms) {
             return;
         }
@@ -245,7 +239,8 @@ enum exit_code run_flush(const struct options *options, struct failure *failure)
     }
     enum exit_code code = open_session(&s, options, failure);
     if (code == EXIT_DONE) {
-        flush_until(&s, monotonic_ms() + (int64_t)(wait_s * 1000), options->quiet, &flush);
+        flush_until(&s, dpot_clock_monotonic_ms() + (int64_t)(wait_s * 1000), options->quiet,
+                    &flush);
         code = judge_flush(&s, &flush, failure);
         failure->is_told = options->json;
         if (options->json) {

@@ -34,6 +34,7 @@ static const struct {
     {"config.lifetime_delta_cap", "--delta-cap"},
     {"config.window_seconds", "--window-seconds"},
     {"config.group", "--group"},
+    {"config.spool_max_bytes", "--spool-max"},
     {"config.accountant", "--accountant"},
     {"DPOT_ACCOUNTANT_BASIC", "basic"},
     {"DPOT_ACCOUNTANT_ZCDP", "zcdp"},
@@ -129,6 +130,7 @@ enum exit_code open_client(struct session *s, struct failure *failure)
     memcpy(config.pin, settings->pin, sizeof config.pin);
     set_caps(settings, &config);
     config.group = settings->group;
+    config.spool_max_bytes = settings->spool_max;
     config.filesystem = s->files;
     s->send_delay_ms = config.send_delay_ms;
     config.transport = s->transport;

@@ -16,6 +16,15 @@ static bool copy_text(const char *text, char out[SETTING_MAX])
     return len >= 0 && len < SETTING_MAX && !strchr(text, '\n');
 }
 
+static void set_defaults(struct settings *s)
+{
+    struct dpot_client_config config;
+    dpot_client_config_init(&config, sizeof config);
+    memset(s, 0, sizeof *s);
+    s->accountant = config.accountant;
+    s->spool_max = config.spool_max_bytes;
+}
+
 /* One setting by its key in the file; false for a value that is malformed. */
 static bool set(struct settings *s, const char *key, const char *value)
 {
@@ -57,6 +66,9 @@ static bool set(struct settings *s, const char *key, const char *value)
         const bool is_count = parse_count(value, &group) && group <= UINT32_MAX;
         s->group = is_count ? (uint32_t)group : 0;
         return is_count;
+    }
+    if (strcmp(key, "spool_max") == 0) {
+        return parse_count(value, &s->spool_max);
     }
     return false;
 }
@@ -101,9 +113,9 @@ enum exit_code settings_from_options(const struct options *options, struct setti
         {"delta_cap", "--delta-cap", options->delta_cap, false, true},
         {"ca_file", "--ca-file", options->ca_file, false, true},
         {"group", "--group", options->group, false, true},
+        {"spool_max", "--spool-max", options->spool_max, false, true},
     };
-    memset(settings, 0, sizeof *settings);
-    settings->accountant = DPOT_ACCOUNTANT_BASIC;
+    set_defaults(settings);
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
         if (!wanted[i].value && wanted[i].is_optional) {
             continue;
@@ -138,14 +150,15 @@ enum exit_code settings_write(const struct settings *settings, const struct dpot
     char text[FILE_MAX];
     dpot_hex_encode(campaign, settings->campaign, sizeof settings->campaign);
     dpot_hex_encode(pin, settings->pin, sizeof settings->pin);
-    const int len = snprintf(text, sizeof text,
-                             "server=%s\ncampaign=%s\npin=%s\ncampaign_cap=%.17g\n"
-                             "window_cap=%.17g\nwindow_seconds=%" PRIu64 "\nlifetime_cap=%.17g\n"
-                             "accountant=%s\ndelta_cap=%.17g\nca_file=%s\ngroup=%" PRIu32 "\n",
-                             settings->server, campaign, pin, settings->campaign_cap,
-                             settings->window_cap, settings->window_seconds, settings->lifetime_cap,
-                             settings->accountant == DPOT_ACCOUNTANT_ZCDP ? "zcdp" : "basic",
-                             settings->delta_cap, settings->ca_file, settings->group);
+    const int len = snprintf(
+        text, sizeof text,
+        "server=%s\ncampaign=%s\npin=%s\ncampaign_cap=%.17g\n"
+        "window_cap=%.17g\nwindow_seconds=%" PRIu64 "\nlifetime_cap=%.17g\n"
+        "accountant=%s\ndelta_cap=%.17g\nca_file=%s\ngroup=%" PRIu32 "\nspool_max=%" PRIu64 "\n",
+        settings->server, campaign, pin, settings->campaign_cap, settings->window_cap,
+        settings->window_seconds, settings->lifetime_cap,
+        settings->accountant == DPOT_ACCOUNTANT_ZCDP ? "zcdp" : "basic", settings->delta_cap,
+        settings->ca_file, settings->group, settings->spool_max);
     const dpot_status status = len < 0 || (size_t)len >= sizeof text
                                    ? DPOT_ERR_TOO_LARGE
                                    : dpot_file_replace(files, SETTINGS_NAME, text, (size_t)len);
@@ -182,8 +195,7 @@ enum exit_code settings_read(struct settings *settings, const struct dpot_filesy
 {
     struct dpot_buf text;
     enum exit_code code = EXIT_DONE;
-    memset(settings, 0, sizeof *settings);
-    settings->accountant = DPOT_ACCOUNTANT_BASIC; /* files of 0.1.0 do not say */
+    set_defaults(settings); /* files of earlier versions do not say everything */
     dpot_buf_init(&text, FILE_MAX, NULL);
     dpot_status status = dpot_file_read(files, SETTINGS_NAME, &text);
     if (status == DPOT_OK) {

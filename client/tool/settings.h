@@ -19,7 +19,8 @@ struct settings {
     double window_cap;
     uint64_t window_seconds;
     double lifetime_cap;
-    uint32_t group; /* the label of this device, in campaigns with groups */
+    uint64_t spool_max; /* bytes of the spool; 0: no cap */
+    uint32_t group;     /* the label of this device, in campaigns with groups */
 };
 
 /* From the options of `enroll`. A cap that is missing is refused with EXIT_PRIVACY and its option's

@@ -31,6 +31,7 @@ struct options {
     const char *accountant;
     const char *ca_file;
     const char *group;
+    const char *spool_max;
     const char *points;
     const char *histogram;
     const char *vector;

@@ -16,6 +16,13 @@ static int64_t now_system(void *ctx)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+int64_t dpot_clock_monotonic_ms(void)
+{
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
 static const struct dpot_clock system_clock = {sizeof(struct dpot_clock), NULL, now_system};
 
 const struct dpot_clock *dpot_clock_system(void)

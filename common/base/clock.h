@@ -14,6 +14,9 @@
 /* The wall clock of the machine. */
 const struct dpot_clock *dpot_clock_system(void);
 
+/* Milliseconds since some moment of this boot: it never goes back and no setting of the clock moves it. */
+int64_t dpot_clock_monotonic_ms(void);
+
 /* Reads "YYYY-MM-DDThh:mm:ssZ" (UTC only, no fraction; years 1970..9999) to milliseconds.
  * DPOT_ERR_MALFORMED otherwise, and then *time_ms is unchanged. */
 DPOT_WARN_UNUSED dpot_status dpot_time_parse(const char *text, int64_t *time_ms);

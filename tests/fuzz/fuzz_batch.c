@@ -23,6 +23,8 @@ static void check_again(const struct dpot_batch *batch)
     require(dpot_wire_batch_encode(batch, &bytes) == DPOT_OK);
     require(dpot_wire_batch_decode(bytes.data, bytes.len, NULL, &second, NULL) == DPOT_OK);
     require(second.n_reports == batch->n_reports && second.round == batch->round);
+    require(second.has_losses == batch->has_losses);
+    require(memcmp(&second.losses, &batch->losses, sizeof second.losses) == 0);
     for (size_t i = 0; i < second.n_reports; i++) {
         const struct dpot_report *a = &batch->reports[i], *b = &second.reports[i];
         require(memcmp(a->id, b->id, sizeof a->id) == 0 && a->index == b->index);

@@ -170,6 +170,12 @@ static void write_batch(const char *root)
     require(dpot_wire_batch_encode(&batch, &bytes) == DPOT_OK);
     write_seed(root, "fuzz_batch/three", &bytes);
     dpot_buf_reset(&bytes);
+    batch.has_losses = true;
+    batch.losses = (struct dpot_losses){{1, 0, 4}};
+    require(dpot_wire_batch_encode(&batch, &bytes) == DPOT_OK);
+    write_seed(root, "fuzz_batch/losses", &bytes);
+    batch.has_losses = false;
+    dpot_buf_reset(&bytes);
     int64_t values[4] = {0, -1, INT64_MAX, INT64_MIN};
     reports[0] = (struct dpot_report){.n_values = 4, .values = values};
     reports[2] = (struct dpot_report){.n_values = 1, .values = values + 1, .group = 1};

@@ -21,7 +21,8 @@
 
 const char *const rejected_names[N_REJECTED] = {"malformed", "range", "group",
                                                 "test",      "token", "closed"};
-const char *const dropped_names[N_DROPPED] = {"closed", "age", "malformed", "lost", "withdrawn"};
+const char *const dropped_names[N_DROPPED] = {"closed", "age",       "malformed",
+                                              "lost",   "withdrawn", "spool"};
 
 /* ---- tallies ---- */
 
@@ -375,7 +376,7 @@ static dpot_status read_status(struct device *d)
         .n_rejected = {s.n_rejected_malformed, s.n_rejected_range, s.n_rejected_group,
                        s.n_rejected_test, s.n_rejected_token, s.n_rejected_closed},
         .n_dropped = {s.n_dropped_closed, s.n_dropped_age, s.n_dropped_malformed, s.n_dropped_lost,
-                      s.n_dropped_withdrawn}};
+                      s.n_dropped_withdrawn, s.n_dropped_spool}};
     return DPOT_OK;
 }
 

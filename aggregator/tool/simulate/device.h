@@ -13,7 +13,7 @@
 
 /* The reasons of dpot_client_status, in the order of tally.rejected and tally.dropped. */
 #define N_REJECTED 6
-#define N_DROPPED 5
+#define N_DROPPED 6
 extern const char *const rejected_names[N_REJECTED];
 extern const char *const dropped_names[N_DROPPED];
 

@@ -96,7 +96,8 @@ struct dpot_client_config {
      * that it needed. Public; longer than the work on this device; at least 1. Default 2000.
      * After a clock was set back a report waits one to two delays from then. */
     uint32_t send_delay_ms;
-    uint32_t request_timeout_ms; /* one exchange with the server; default 30000 */
+    uint32_t
+        request_timeout_ms; /* one exchange with the server; default 30000; enrolling has two */
 
     /* 16..64 bytes from the platform's keystore that key the checksums of both files; NULL: a fixed
      * key (accidents are caught, tampering is not). */
@@ -129,6 +130,13 @@ struct dpot_client_config {
     double campaign_rho_cap;
     double window_rho_cap;
     double lifetime_rho_cap;
+
+    /* The spool never grows longer than this: before a submit charges, reports that wait are dropped, those
+     * first whose round closes first, and counted (n_dropped_spool), until the new one fits; one always
+     * does. A report takes 256 bytes, a vector 8 bytes a number more, the file 256; while it is
+     * rewritten a copy lies beside it. Default 16 MiB; 0: no cap. The age of what waits has a cap
+     * too: 30 days after its round. */
+    uint64_t spool_max_bytes;
 };
 
 /* Sets struct_size and every default. `struct_size` is sizeof of the caller's struct. */
@@ -259,14 +267,33 @@ struct dpot_pump_result {
     size_t n_dropped_age;
     size_t n_dropped_malformed;
     size_t n_dropped_lost;
+    size_t n_dropped_withdrawn;
+    size_t n_dropped_spool;
 };
 
-/* Sends what is due, one report a POST (a round has one), for at most about deadline_ms (0: nothing
- * is sent), and files the answers. DPOT_OK
- * also when there was nothing to do. On DPOT_ERR_NETWORK, DPOT_ERR_SERVER and the like everything
- * is kept and backs off (full jitter, Retry-After honoured). Nothing is dropped before its round
- * has closed plus 30 days, except reports the server calls malformed or closed. The time is needed for
- * that, for the public time of sending and for the server's keys; the ledger's clock does not move. */
+/* Sends what is due, one report a POST (a round has one), and files the answers. DPOT_OK
+ * also when there was nothing to do. What the server's answer does:
+ *
+ *     202                   the receipt decides: accepted, duplicate or rejected; the report is gone. A
+ *                           receipt that cannot be read, or is not for one report, is no answer: 503
+ *     400, 413              dropped as malformed
+ *     409                   dropped as closed
+ *     410                   the seal keys are fetched and the same report is sealed and sent again, once a
+ *                           pump; then 503
+ *     408, 429, 500..       kept; the pump ends (DPOT_ERR_SERVER) and the whole server is left in peace
+ *     no answer, too long   the same (DPOT_ERR_NETWORK, DPOT_ERR_SERVER)
+ *     401, 403, 404, else   kept; this report backs off (DPOT_ERR_DENIED, DPOT_ERR_NOT_FOUND, DPOT_ERR_SERVER)
+ *
+ * Waits are drawn uniformly below 2 s, doubling with every failure up to an hour, after the server's
+ * Retry-After, which is honoured up to a day, by later processes too. Nothing is dropped before its round
+ * has closed plus 30 days but as above, by withdrawn consent, and by spool_max_bytes. A DONE record is
+ * durable before a report is deleted, so that each is in one bin of the status at every moment. The time is
+ * needed for that, for the public time of sending and for the server's keys; the ledger's clock does not
+ * move.
+ *
+ * deadline_ms bounds the call (0: nothing is sent), by the steady clock of the machine and by
+ * config.clock, whichever goes further, whatever the server does, as far as the transport keeps
+ * timeout_ms (dpot_transport_curl_new does); the disk comes on top. */
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_pump(dpot_client *client, uint32_t deadline_ms,
                                                        struct dpot_pump_result *result);
 
@@ -275,7 +302,8 @@ DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_pump(dpot_client *client, uint
 #define DPOT_DELTA_NONE 1.0
 
 /* Everything the ledger knows. Conservation: submitted = accepted + duplicate + all rejected + all
- * dropped + pending. Epsilons are sums of what was charged. */
+ * dropped + pending, at every durable state of the files: no crash and no restart counts a report twice or
+ * not at all. Epsilons are sums of what was charged. */
 struct dpot_client_status {
     size_t struct_size;
     uint64_t n_submitted; /* charges */
@@ -312,13 +340,16 @@ struct dpot_client_status {
     double lifetime_rho_cap;
     double window_rho_cap;
     double campaign_rho_cap;
+
+    uint64_t n_dropped_spool; /* config.spool_max_bytes: made room for a newer report */
 };
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_get_status(dpot_client *client,
                                                              struct dpot_client_status *status);
 
 /* What the ledger says in a few sentences for the device's owner: what was spent of which cap, what
- * became of the reports, and the label that they carry openly to each campaign with groups. Cut to `cap`
- * bytes with its NUL; 1024 are enough, with 256 more for each of these campaigns. */
+ * became of the reports, the label that they carry openly to each campaign with groups, and which campaigns
+ * are told how many reports were lost. Cut to `cap` bytes with its NUL; 1024 are enough, with 512 more
+ * for each of these campaigns. */
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_get_statement(dpot_client *client, char *text,
                                                                 size_t cap);
 

@@ -48,7 +48,7 @@ struct dpot_http_request {
     const char *authorization; /* value of the Authorization header, or NULL */
     const void *body;
     size_t body_len;
-    uint32_t timeout_ms; /* whole exchange */
+    uint32_t timeout_ms; /* whole exchange, connecting included; at least 1 */
     size_t body_max;     /* longest response body accepted, bytes */
     dpot_status (*on_body)(void *sink, const void *data, size_t len);
     void *sink;
@@ -56,8 +56,9 @@ struct dpot_http_request {
 
 struct dpot_http_response {
     size_t struct_size;
-    int status;             /* 200, 404, ... */
-    uint32_t retry_after_s; /* of the Retry-After header in seconds; 0 without one */
+    int status; /* 200, 404, ... */
+    uint32_t
+        retry_after_s; /* of the Retry-After header (seconds, or a date from now on); 0 without one */
 };
 
 struct dpot_transport {
@@ -113,7 +114,8 @@ DPOT_API DPOT_WARN_UNUSED dpot_status
 dpot_filesystem_posix_new(const char *path, struct dpot_filesystem **filesystem);
 DPOT_API void dpot_filesystem_posix_free(struct dpot_filesystem *filesystem);
 
-/* libcurl. Keeps one connection alive between calls; not for use by two threads at once. `ca_file`
+/* libcurl. Connecting takes at most 10 s, an exchange at most its timeout_ms, also from servers that never
+ * answer or send a byte now and then. Keeps one connection alive between calls; not for use by two threads at once. `ca_file`
  * is a PEM bundle, NULL for the system's. The caller owns curl_global_init when it calls it first.
  */
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_transport_curl_new(const char *ca_file,

@@ -89,10 +89,10 @@ Test(closed, the_last_answer_counts)
     cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
     world.clock.now_ms = OPENS_MS + DAY_MS;
     cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
-    test_transport_script(&world.network, (struct test_script){.status = 503});
+    test_transport_script(&world.network, (struct test_script){.status = 404});
     test_transport_script(&world.network,
                           (struct test_script){.status = 202, .body = rejected_closed});
-    cr_assert_eq(world_pump(&world, client, NULL), DPOT_ERR_SERVER);
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_ERR_NOT_FOUND);
     assert_refused(2, 2);
     test_transport_script(&world.network, (struct test_script){.status = 202, .body = "\n\1\1"});
     cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK);

@@ -172,7 +172,7 @@ static bool cut_compaction_at(const struct authority *many, size_t n, enum test_
     for (uint32_t round = 29; round < 31; round++) {
         w.clock.now_ms = OPENS_MS + round * DAY_MS;
         cr_assert_eq(world_submit(&w, client, NULL), DPOT_OK);
-        test_transport_script(&w.network, (struct test_script){.status = 503});
+        test_transport_script(&w.network, (struct test_script){.status = 404});
     }
     w.clock.now_ms = OPENS_MS + 31 * DAY_MS;
     test_filesystem_cut_at(&w.files, n, n % 2);

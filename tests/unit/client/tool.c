@@ -71,8 +71,8 @@ void tool_set_up(void)
 
 void tool_tear_down(void)
 {
-    static const char *const names[] = {"device.conf", "lock", "ledger",  "spool",
-                                        "install",     "keys", "consent", "withdrawn"};
+    static const char *const names[] = {"device.conf", "lock",    "ledger",    "spool", "install",
+                                        "keys",        "consent", "withdrawn", "pause"};
     char path[256];
     http_server_stop(&http);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {

@@ -213,7 +213,8 @@ static bool was_received(const struct world *w, const struct dpot_report *report
     return false;
 }
 
-static void take_batch(struct world *w, const struct dpot_batch *batch, struct test_answer *answer)
+static void take_batch(struct world *w, const struct dpot_batch *batch, size_t body_len,
+                       struct test_answer *answer)
 {
     enum dpot_report_status statuses[RECEIVED_MAX];
     struct dpot_buf receipt;
@@ -224,6 +225,9 @@ static void take_batch(struct world *w, const struct dpot_batch *batch, struct t
         cr_assert_lt(w->n_received, RECEIVED_MAX);
         memcpy(r->campaign_hash, batch->campaign_hash, sizeof r->campaign_hash);
         r->round = batch->round;
+        r->has_losses = batch->has_losses;
+        r->losses = batch->losses;
+        r->body_len = body_len;
         r->report = batch->reports[i];
         r->report.values = NULL; /* the batch's */
         dpot_hash(r->values_hash, batch->reports[i].values,
@@ -254,7 +258,7 @@ static void serve_reports(struct world *w, const struct dpot_http_request *reque
                                       a->keys.seal_keys[k].public_key, a->seal_secrets[k], NULL,
                                       &batch, &error),
                  DPOT_OK, "%s", error.text);
-    take_batch(w, &batch, answer);
+    take_batch(w, &batch, request->body_len, answer);
     dpot_batch_release(&batch);
 }
 
@@ -360,7 +364,7 @@ void assert_conserved(const struct dpot_client_status *s)
                                      s->n_rejected_test + s->n_rejected_token +
                                      s->n_rejected_closed + s->n_dropped_closed + s->n_dropped_age +
                                      s->n_dropped_malformed + s->n_dropped_lost +
-                                     s->n_dropped_withdrawn + s->n_pending);
+                                     s->n_dropped_withdrawn + s->n_dropped_spool + s->n_pending);
 }
 
 size_t world_count_contradictions(const struct world *w)

@@ -268,6 +268,64 @@ Test(batch_wire, five_thousand_empty_reports_are_each_malformed)
     dpot_buf_release(&bytes);
 }
 
+Test(batch_wire, losses_are_three_classes_or_absent)
+{
+    static const struct {
+        const char *bytes;
+        size_t len;
+        dpot_status expected;
+    } rows[] = {{"", 0, DPOT_OK},
+                {"\0\0\0", 3, DPOT_OK},
+                {"\4\4\4", 3, DPOT_OK},
+                {"\1\2\3", 3, DPOT_OK},
+                {"\1", 1, DPOT_ERR_MALFORMED},
+                {"\1\2", 2, DPOT_ERR_MALFORMED},
+                {"\1\2\3\0", 4, DPOT_ERR_MALFORMED},
+                {"\5\0\0", 3, DPOT_ERR_MALFORMED},
+                {"\0\0\377", 3, DPOT_ERR_MALFORMED}};
+    struct dpot_buf bytes;
+    struct dpot_batch batch;
+    struct dpot_error error = {""};
+    dpot_buf_init(&bytes, BYTES_MAX, NULL);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        dpot_buf_reset(&bytes);
+        put_head(&bytes, DPOT_HASH_LEN);
+        put_report(&bytes, GOOD);
+        put_bytes(&bytes, 4, (const uint8_t *)rows[i].bytes, rows[i].len);
+        cr_assert_eq(decode(&bytes, &batch, &error), rows[i].expected, "row %zu: %s", i,
+                     error.text);
+        if (rows[i].expected == DPOT_OK) {
+            cr_assert_eq(batch.has_losses, rows[i].len > 0);
+            cr_assert_eq(memcmp(batch.losses.class_of, rows[i].len > 0 ? rows[i].bytes : "\0\0", 3),
+                         0);
+            dpot_batch_release(&batch);
+        } else {
+            cr_assert_not_null(strstr(error.text, "losses"), "%s", error.text);
+        }
+    }
+    dpot_buf_release(&bytes);
+}
+
+Test(batch_wire, losses_survive_the_wire_and_take_the_same_room_whatever_they_are)
+{
+    struct dpot_report report = {.id = {1}, .index = 3};
+    struct dpot_batch batch = {.n_reports = 1, .reports = &report, .has_losses = true}, decoded;
+    size_t len = 0;
+    for (uint8_t i = 0; i < DPOT_LOSS_CLASSES; i++) {
+        struct dpot_buf bytes;
+        dpot_buf_init(&bytes, BYTES_MAX, NULL);
+        batch.losses = (struct dpot_losses){{i, 0, (uint8_t)(4 - i)}};
+        cr_assert_eq(dpot_wire_batch_encode(&batch, &bytes), DPOT_OK);
+        cr_assert(len == 0 || len == bytes.len);
+        len = bytes.len;
+        cr_assert_eq(dpot_wire_batch_decode(bytes.data, bytes.len, NULL, &decoded, NULL), DPOT_OK);
+        cr_assert(decoded.has_losses);
+        cr_assert_eq(memcmp(&decoded.losses, &batch.losses, sizeof batch.losses), 0);
+        dpot_batch_release(&decoded);
+        dpot_buf_release(&bytes);
+    }
+}
+
 Test(batch_wire, a_batch_wrong_as_a_whole_is_refused)
 {
     const size_t hash_lens[] = {0, 31, 33};
@@ -284,7 +342,7 @@ Test(batch_wire, a_batch_wrong_as_a_whole_is_refused)
         put_report(&bytes, GOOD);
         cr_assert_eq(decode(&bytes, &batch, &error), DPOT_ERR_MALFORMED);
     }
-    for (uint32_t field = 4; field < 40; field += 6) {
+    for (uint32_t field = 5; field < 40; field += 6) {
         dpot_buf_reset(&bytes);
         put_head(&bytes, DPOT_HASH_LEN);
         put_report(&bytes, GOOD);
