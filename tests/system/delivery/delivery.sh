@@ -1,0 +1,259 @@
+#!/bin/sh
+# Nothing lost, nothing counted twice: eleven devices report to a server over a network that loses answers, says 503 and
+# 429, holds and hangs up; devices and server are killed and started again, a seal key is replaced, reports grow too old
+# or make room. Then the sums of the devices' status meet those of the server's /metrics and of its pools.
+#   sh delivery.sh BIN_FOLDER
+set -u
+bin=$1
+dir=$(mktemp -d)
+server=
+networks=
+passed=0
+failed=0
+finish() {
+    for process in $networks $server; do
+        kill "$process" 2>/dev/null && wait "$process" 2>/dev/null
+    done
+    rm -rf "$dir"
+}
+trap finish EXIT
+
+pass() { passed=$((passed + 1)); }
+fail() {
+    failed=$((failed + 1))
+    echo "FAILED $1"
+}
+
+# check NAME EXPECTED_EXIT PATTERN COMMAND...: runs it; the pattern must be in its output.
+check() {
+    name=$1 expected=$2 pattern=$3
+    shift 3
+    "$@" >"$dir/out" 2>"$dir/err" </dev/null
+    code=$?
+    if [ "$code" -eq "$expected" ] && cat "$dir/out" "$dir/err" | grep -qi -- "$pattern"; then
+        pass
+    else
+        fail "$name: exit $code (expected $expected), looked for: $pattern"
+        sed 's/^/    /' "$dir/out" "$dir/err"
+    fi
+}
+equal() { # NAME FOUND EXPECTED
+    if [ "$2" = "$3" ]; then pass; else fail "$1: $2, expected $3"; fi
+}
+json() {
+    sed -n 's/.*"'"$2"'": *"\{0,1\}\([^",}]*\)"\{0,1\}[,}].*/\1/p' "$1" | head -n 1
+}
+wait_for() { # FILE
+    for _ in $(seq 1 400); do
+        [ -s "$1" ] && return
+        sleep 0.05
+    done
+    fail "$1 does not appear"
+}
+start() {
+    rm -f "$dir/url"
+    "$bin/dpotd" serve --config "$dir/server/dpotd.json" --ready-file "$dir/url" 2>>"$dir/log" &
+    server=$!
+    wait_for "$dir/url"
+}
+stop() { # SIGNAL
+    kill "-$1" "$server"
+    wait "$server" 2>/dev/null
+    server=
+}
+dpot() { "$bin/dpot" "$@" --server "$(cat "$dir/url")"; }
+
+"$bin/dpotd" init --dir "$dir/server" --listen 127.0.0.1:0 --json >"$dir/init.json"
+pin=$(json "$dir/init.json" pin)
+DPOT_TOKEN=$(json "$dir/init.json" token)
+export DPOT_TOKEN
+start
+
+now=$(date -u +%s)
+stamp() { date -u -d "@$1" +%Y-%m-%dT%H:%M:%SZ; }
+new_campaign() { # NAME: leaves its id in $id
+    cat >"$dir/spec.json" <<SPEC
+{"name": "$1", "domain": {"type": "ring", "size": 8}, "metric": "ring", "loss_counts": true,
+ "mechanism": {"type": "wpm", "epsilon": 1, "lambda": 1, "iterations": 5, "base_measure": "uniform"},
+ "opens": "$(stamp $((now - 60)))", "closes": "$(stamp $((now + 86400)))"}
+SPEC
+    dpot campaign create "$dir/spec.json" --json >"$dir/new.json" || fail "create $1"
+    id=$(json "$dir/new.json" id)
+    dpot campaign open "$id" --quiet >/dev/null || fail "open $1"
+}
+new_campaign many && many=$id
+new_campaign closing && closing=$id
+new_campaign revised && revised=$id
+check 'the signed campaign says that it asks' 0 '"loss_counts": *true' dpot campaign show "$many" --json
+
+# device NAME CAMPAIGN CONDUCTS [OPTION...]: behind a network of its own.
+device() {
+    name=$1 campaign=$2
+    "$bin/delivery_network" "$dir/url" "$dir/$name.url" "$3" &
+    networks="$networks $!"
+    shift 3
+    wait_for "$dir/$name.url"
+    enroll "$name" "$campaign" "$@"
+}
+enroll() {
+    name=$1 campaign=$2
+    shift 2
+    "$bin/dpot-device" enroll --server "$(cat "$dir/$name.url")" --campaign "$campaign" --pin "$pin" \
+        --dir "$dir/$name" --campaign-cap 4 --window-cap 4 --window-seconds 86400 --lifetime-cap 8 --quiet "$@" \
+        >/dev/null || fail "enroll $name"
+}
+echo 3 >"$dir/place.csv"
+report() { "$bin/dpot-device" report --dir "$dir/$1" --points "$dir/place.csv" --quiet >/dev/null; }
+# flush NAME WAIT EXPECTED_EXIT, in the background; `flushed` waits for all of them.
+flush() {
+    (
+        "$bin/dpot-device" flush --dir "$dir/$1" --wait "$2" --quiet >"$dir/$1.out" 2>&1
+        code=$?
+        [ "$code" -eq "$3" ] || { echo "flush $1: exit $code, expected $3"; cat "$dir/$1.out"; } >>"$dir/wrong"
+    ) &
+    flushes="$flushes $!"
+}
+flushed() {
+    for process in $flushes; do
+        wait "$process"
+    done
+    flushes=
+    if [ -s "$dir/wrong" ]; then
+        fail "$(cat "$dir/wrong")"
+        rm -f "$dir/wrong"
+    fi
+}
+flushes=
+
+device lost "$many" lose,pass
+device busy "$many" 503,pass
+device limited "$many" 429,gone,pass
+device expired "$many" pass
+device old "$many" gone
+device killed "$many" hold,pass
+device arrived "$many" lose,gone
+device cut "$many" pass
+device patient "$many" pass
+device closed "$closing" pass
+device full "$revised" gone,pass --spool-max 600
+for name in lost busy limited expired old killed arrived patient closed full; do
+    report "$name" || fail "report $name"
+done
+
+# A report that is killed, at whatever moment, is one report in the end.
+for pause in 0 0.005 0.01 0.02 0.04; do
+    "$bin/dpot-device" report --dir "$dir/cut" --points "$dir/place.csv" >/dev/null 2>&1 &
+    sleep "$pause"
+    kill -9 $! 2>/dev/null
+    wait $! 2>/dev/null
+done
+report cut || fail 'report after kills'
+
+# The server is killed, and a device meets nobody.
+stop KILL
+flush patient 1 6
+flushed
+start
+
+# A newer revision makes room for itself; the other campaign closes. Then all devices at once.
+seq 1 8 | sed 's/.*/0.125/' >"$dir/measure.csv"
+dpot campaign revise "$revised" --base-measure "$dir/measure.csv" --quiet >/dev/null || fail revise
+dpot campaign open "$revised" --quiet >/dev/null || fail 'open the revision'
+dpot campaign close "$closing" --quiet >/dev/null || fail close
+enroll full "$revised" --spool-max 600
+report full || fail 'report to the newer revision'
+for name in busy limited cut patient lost full; do
+    flush "$name" 20 0
+done
+flush closed 20 7
+flush arrived 3 6
+"$bin/dpot-device" flush --dir "$dir/killed" --wait 60 --quiet >/dev/null 2>&1 &
+held=$!
+flushed
+
+# metric NAME [PATTERN]: the sum of its lines.
+metric() {
+    "$bin/delivery_network" get "$dir/url" /metrics |
+        awk -v name="$1" -v pattern="${2:-}" \
+            'index($1, name) == 1 && $1 ~ "^" name "([{]|$)" && (pattern == "" || index($1, pattern)) { n += $2 }
+             END { print n + 0 }'
+}
+
+# A device is killed while its answer is on the way.
+for _ in $(seq 1 400); do
+    [ "$(metric dpotd_reports_accepted_total)" -ge 8 ] && break
+    sleep 0.05
+done
+kill -9 "$held"
+wait "$held" 2>/dev/null
+equal 'the loss is told with the next report' "$(metric dpotd_device_losses_total 'reason="spool",lost="1"')" 1
+
+# A new seal key in place of the old one; the server is stopped in order and started again.
+old_key=$(ls "$dir/server/keys"/seal-*.key)
+"$bin/dpotd" keys add --config "$dir/server/dpotd.json" >/dev/null || fail 'keys add'
+rm "$old_key"
+stop TERM
+start
+flush expired 20 0
+flush killed 20 0
+"$bin/delivery_late" "$dir/old" "$pin" 40 || fail 'late: old'
+"$bin/delivery_late" "$dir/arrived" "$pin" 40 || fail 'late: arrived'
+flushed
+equal 'an expired key was answered with 410' "$(metric dpotd_batches_total 'status="410"')" 2
+
+# The sums of the devices.
+devices='lost busy limited expired old killed arrived cut patient closed full'
+reasons='accepted duplicate rejected_malformed rejected_range rejected_group rejected_test rejected_token
+    rejected_closed dropped_closed dropped_age dropped_malformed dropped_lost dropped_withdrawn dropped_spool pending'
+for name in $devices; do
+    "$bin/dpot-device" status --dir "$dir/$name" --json >"$dir/$name.json" || fail "status $name"
+    sum=0
+    for reason in $reasons; do
+        sum=$((sum + $(json "$dir/$name.json" "$reason")))
+    done
+    equal "$name: submitted is the sum" "$sum" "$(json "$dir/$name.json" submitted)"
+done
+total() {
+    n=0
+    for name in $devices; do
+        n=$((n + $(json "$dir/$name.json" "$1")))
+    done
+    echo "$n"
+}
+equal 'devices: submitted' "$(total submitted)" 12
+equal 'devices: accepted' "$(total accepted)" 6
+equal 'devices: duplicate' "$(total duplicate)" 2
+equal 'devices: too old' "$(total dropped_age)" 2
+equal 'devices: dropped for room' "$(total dropped_spool)" 1
+equal 'devices: closed' "$(total dropped_closed)" 1
+equal 'devices: pending' "$(total pending)" 0
+
+# The server's, and the two together.
+accepted=$(metric dpotd_reports_accepted_total)
+duplicate=$(metric dpotd_reports_duplicate_total)
+rejected=$(metric dpotd_reports_rejected_total)
+dropped=$(metric dpotd_reports_dropped_total)
+equal 'server: submitted is the sum' "$(metric dpotd_reports_submitted_total)" \
+    $((accepted + duplicate + rejected + dropped + $(metric dpotd_reports_pending)))
+equal 'server: dropped is what devices dropped as closed' "$dropped" "$(total dropped_closed)"
+equal 'server: rejected' "$rejected" 0
+equal 'server: duplicates are those of the devices' "$duplicate" "$(total duplicate)"
+equal 'both: accepted there is accepted or duplicate here, and one that had arrived when it was dropped' \
+    "$accepted" $(($(total accepted) + $(total duplicate) + 1))
+pools=0
+for id in $many $closing $revised; do
+    dpot pool "$id" --json >"$dir/pool.json" || [ $? -eq 7 ] || fail "pool $id"
+    pools=$((pools + $(json "$dir/pool.json" accepted)))
+done
+equal 'both: the pools hold what was accepted' "$pools" "$accepted"
+
+# After one more restart of the server nothing is different.
+stop TERM
+start
+equal 'server: accepted after a restart' "$(metric dpotd_reports_accepted_total)" "$accepted"
+equal 'server: dropped after a restart' "$(metric dpotd_reports_dropped_total)" "$dropped"
+equal 'server: submitted after a restart' "$(metric dpotd_reports_submitted_total)" \
+    $((accepted + duplicate + rejected + dropped))
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
