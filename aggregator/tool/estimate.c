@@ -1,35 +1,35 @@
 /* dpot estimate: the population's distribution from a pool of indices.
  *
- * Raw frequencies: the share of reports that name each output point. That is an unbiased estimate of
- * the mean of what devices report, which the mechanism has moved towards the base measure; its
- * sampling error is given by the bootstrap. Only post-processing of private reports: it costs no
- * privacy. */
-#include "tool/commands.h"
+ * Raw frequencies: the share of reports that name each output point, an unbiased estimate of the mean of what
+ * devices report, which the mechanism has moved towards the base measure. Maximum likelihood, where a report
+ * comes through a known channel (pool/channel.h): of the distribution of people's places, from a stated start.
+ * Only post-processing of private reports: it costs no privacy. */
+#include "tool/estimate.h"
 
 #include "base/alloc.h"
-#include "base/rng_seeded.h"
-#include "tool/campaign_file.h"
+#include "tool/commands.h"
 #include "tool/load.h"
 #include "tool/options.h"
-#include "tool/progress.h"
 #include "tool/provenance.h"
 #include "tool/revision.h"
 #include "tool/side_file.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define RESAMPLES_DEFAULT 200
 #define RESAMPLES_MAX 100000
-#define COUNTS_MAX ((size_t)1 << 27) /* kept for the intervals: resamples x points */
-#define LEVEL 0.95
+#define LEVEL_DEFAULT 0.95
 
 static const struct option options[] = {
     {"campaign", "FILE|ID", "the campaign of the pool"},
     {"pool", "F", "indices of the reports (n,), from dpot pool"},
+    {"method", "M", "frequency, or likelihood (default with sample_first)"},
+    {"start", "F", "likelihood: weights (k,) to start from (default: equal ones)"},
+    {"normalize", NULL, "scale the weights of --start to sum 1"},
     {"bootstrap", "B", "resamples for the intervals (default 200; 0: none)"},
-    {"out", "F", "frequencies (kv,); F.json holds standard errors and intervals"},
+    {"level", "L", "of the intervals (default 0.95)"},
+    {"out", "F", "the estimate, (kv,) or (k,); F.json holds standard errors, intervals and prior"},
     {"revision", "N", "of an ID: another revision than devices get; needs the admin token"},
     REMOTE_OPTIONS,
     REMOTE_TOKEN_OPTION,
@@ -37,34 +37,50 @@ static const struct option options[] = {
     {NULL, NULL, NULL},
 };
 
-struct estimate {
-    struct run *run;
-    const char *pool_path, *out_path;
-    struct campaign_file file;
-    json_t *pool_side; /* the file beside the pool; NULL without one */
-    size_t n, kv, n_resamples;
-    uint32_t *pool;         /* (n) */
-    struct array frequency; /* (kv) */
-    uint32_t *counts;       /* (kv, n_resamples) of the resamples */
-    size_t counts_size;
-};
-
 static dpot_status read_options(struct estimate *e, const char **campaign)
 {
     struct run *run = e->run;
+    const char *method = option_text(run, "method");
     uint64_t n_resamples = RESAMPLES_DEFAULT;
+    e->level = LEVEL_DEFAULT;
     dpot_status status = option_require(run, "campaign", "the campaign of the pool", campaign);
     if (status == DPOT_OK) {
         status = option_require(run, "pool", "a file of indices", &e->pool_path);
+    }
+    if (status == DPOT_OK && method && strcmp(method, "frequency") != 0 &&
+        strcmp(method, "likelihood") != 0) {
+        status = RUN_USAGE(run, "--method is %.40s: choose frequency or likelihood", method);
+    }
+    if (status == DPOT_OK && method && strcmp(method, "frequency") == 0 &&
+        option_is_given(run, "start")) {
+        status =
+            RUN_USAGE(run, "--start is for --method likelihood: frequencies start from nothing");
     }
     if (status == DPOT_OK) {
         status = option_integer(run, "bootstrap", 0, RESAMPLES_MAX, &n_resamples);
     }
     if (status == DPOT_OK) {
-        status = option_require(run, "out", "a file for the frequencies", &e->out_path);
+        status = option_number(run, "level", 0.01, 0.999, &e->level);
+    }
+    if (status == DPOT_OK) {
+        status = option_require(run, "out", "a file for the estimate", &e->out_path);
     }
     e->n_resamples = (size_t)n_resamples;
     return status == DPOT_OK ? option_array_output(run, "out", &e->out_path) : status;
+}
+
+/* What the campaign decides: the method when none is given. */
+static dpot_status choose_method(struct estimate *e)
+{
+    const char *method = option_text(e->run, "method");
+    e->kv = e->file.campaign.output.size;
+    e->is_likelihood = method ? strcmp(method, "likelihood") == 0 : e->file.campaign.sample_first;
+    if (!e->is_likelihood && option_is_given(e->run, "start")) {
+        return RUN_USAGE(e->run,
+                         "--start is for --method likelihood, and this campaign does not say "
+                         "sample_first: give --method likelihood too");
+    }
+    return DPOT_OK;
 }
 
 static dpot_status check_pool(struct estimate *e, const struct array *array)
@@ -131,7 +147,7 @@ static dpot_status load_pool(struct estimate *e)
     if (status == DPOT_OK) {
         e->n = array.n_rows;
         e->pool = dpot_alloc_array(NULL, e->n, sizeof *e->pool);
-        status = e->pool ? array_init(&e->frequency, e->kv, 1, true) : DPOT_ERR_MEMORY;
+        status = e->pool ? DPOT_OK : DPOT_ERR_MEMORY;
     }
     for (size_t i = 0; status == DPOT_OK && i < e->n; i++) {
         e->pool[i] = (uint32_t)array.values[i];
@@ -140,115 +156,57 @@ static dpot_status load_pool(struct estimate *e)
     return status;
 }
 
-static dpot_status allocate_counts(struct estimate *e)
+/* ---- frequencies ---- */
+
+/* What the mechanism would report of people about whom nothing is known. */
+static bool take_base_measure(struct estimate *e)
 {
-    if (e->n_resamples > COUNTS_MAX / e->kv) {
-        return RUN_USAGE(e->run,
-                         "--bootstrap %zu over %zu points is too much to hold: give at most "
-                         "%zu",
-                         e->n_resamples, e->kv, COUNTS_MAX / e->kv);
+    const struct dpot_base_measure *base = &e->file.campaign.base_measure;
+    double total = 0;
+    bool is_uniform = true;
+    for (size_t j = 0; j < e->kv; j++) {
+        total += (double)base->mass_code[j];
+        is_uniform = is_uniform && base->mass_code[j] == base->mass_code[0];
     }
-    e->counts_size = e->n_resamples * e->kv;
-    e->counts = dpot_alloc_array(NULL, e->counts_size, sizeof *e->counts);
-    return e->counts ? DPOT_OK : DPOT_ERR_MEMORY;
+    for (size_t j = 0; j < e->kv; j++) {
+        e->prior.values[j] = (double)base->mass_code[j] / total;
+    }
+    e->prior_is = "base measure";
+    return is_uniform;
 }
 
-/* With sample_first a report is a draw from one public row per place, so that the share of a place is
- * known to be mixed with those of the others. */
-static void warn_of_channel(const struct estimate *e)
+static dpot_status count_frequencies(struct estimate *e)
 {
-    if (e->file.campaign.sample_first) {
-        run_warn(e->run,
-                 "the devices of this campaign sample one place first: the frequencies of their "
-                 "reports are not corrected for the mechanism's known channel yet, and are nearer "
-                 "to the base measure than the population is");
+    dpot_status status = array_init(&e->values, e->kv, 1, true);
+    if (status == DPOT_OK) {
+        status = array_init(&e->prior, e->kv, 1, true);
     }
-}
-
-static void count_frequencies(struct estimate *e)
-{
+    if (status != DPOT_OK) {
+        return status;
+    }
     for (size_t i = 0; i < e->n; i++) {
-        e->frequency.values[e->pool[i]] += 1;
+        e->values.values[e->pool[i]] += 1;
     }
     for (size_t j = 0; j < e->kv; j++) {
-        e->frequency.values[j] /= (double)e->n;
+        e->values.values[j] /= (double)e->n;
     }
-}
-
-/* SplitMix64 (Steele, Lea, Flood 2014): resampling public reports needs speed, not secrecy. */
-static uint64_t next_u64(uint64_t *state)
-{
-    uint64_t z = *state += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-}
-
-static uint64_t first_state(const struct run *run)
-{
-    struct dpot_rng_seeded seeded;
-    struct dpot_rng rng;
-    dpot_rng_seeded_init(&seeded, run->seed, 0);
-    dpot_rng_init(&rng, run->has_seed ? &seeded.source : &dpot_rng_source_sodium);
-    const uint64_t state = dpot_rng_u64(&rng);
-    dpot_rng_release(&rng);
-    return state;
-}
-
-/* Draws n of the n reports with replacement, n_resamples times. */
-static void resample(struct estimate *e)
-{
-    struct progress progress;
-    uint64_t state = first_state(e->run);
-    progress_init(&progress, e->run, "bootstrap", e->n_resamples);
-    for (size_t b = 0; b < e->n_resamples; b++) {
-        for (size_t i = 0; i < e->n; i++) {
-            /* n <= 2^28 and 32 random bits: the bias is below 2^-4 of one part in 2^28. */
-            const size_t pick = (size_t)((next_u64(&state) >> 32) * e->n >> 32);
-            e->counts[e->pool[pick] * e->n_resamples + b]++;
-        }
-        progress_step(&progress, b + 1);
+    if (e->file.campaign.sample_first) {
+        run_warn(
+            e->run,
+            "the devices of this campaign sample one place first: --method likelihood corrects "
+            "for the mechanism's known channel, frequencies are nearer to the base measure than "
+            "the population is");
+    } else if (!take_base_measure(e)) {
+        run_warn(
+            e->run,
+            "the base measure is not uniform and pulls these frequencies towards itself: compare "
+            "them with the prior in the side file, which is that measure");
     }
-    progress_end(&progress);
+    (void)take_base_measure(e);
+    return DPOT_OK;
 }
 
-static int compare_counts(const void *a, const void *b)
-{
-    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
-static double standard_error(const uint32_t *counts, size_t n_resamples, double n)
-{
-    double mean = 0, sum = 0;
-    for (size_t b = 0; b < n_resamples; b++) {
-        mean += counts[b] / n / (double)n_resamples;
-    }
-    for (size_t b = 0; b < n_resamples; b++) {
-        sum += (counts[b] / n - mean) * (counts[b] / n - mean);
-    }
-    return n_resamples > 1 ? sqrt(sum / (double)(n_resamples - 1)) : 0;
-}
-
-/* Per point: standard error and percentile interval. */
-static void put_intervals(struct estimate *e, json_t *side)
-{
-    json_t *errors = json_array(), *lower = json_array(), *upper = json_array();
-    const size_t n_resamples = e->n_resamples;
-    const size_t low = (size_t)floor((1 - LEVEL) / 2 * (double)n_resamples);
-    for (size_t j = 0; j < e->kv; j++) {
-        uint32_t *counts = e->counts + j * n_resamples;
-        const double n = (double)e->n;
-        qsort(counts, n_resamples, sizeof *counts, compare_counts);
-        (void)json_array_append_new(errors, json_number(standard_error(counts, n_resamples, n)));
-        (void)json_array_append_new(lower, json_number(counts[low] / n));
-        (void)json_array_append_new(upper, json_number(counts[n_resamples - 1 - low] / n));
-    }
-    (void)json_object_set_new(side, "standard_error", errors);
-    (void)json_object_set_new(side, "lower", lower);
-    (void)json_object_set_new(side, "upper", upper);
-    (void)json_object_set_new(side, "level", json_real(LEVEL));
-}
+/* ---- results ---- */
 
 /* Which revision the reports are of: a SPEC has none, but the pool's side file may tell. */
 static void put_revision(const struct estimate *e, json_t *object)
@@ -268,17 +226,61 @@ static void put_revision(const struct estimate *e, json_t *object)
                                      : json_null());
 }
 
+/* L1, in [0, 2]. */
+static double distance_from_prior(const struct estimate *e)
+{
+    double sum = 0;
+    for (size_t i = 0; i < e->values.n_rows; i++) {
+        sum += fabs(e->values.values[i] - e->prior.values[i]);
+    }
+    return sum;
+}
+
+/* null: not a number. */
+static json_t *list_of(const struct array *array)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < array->n_rows; i++) {
+        const double x = array->values[i];
+        (void)json_array_append_new(list, isnan(x) ? json_null() : json_number(x));
+    }
+    return list;
+}
+
+/* What the result on stdout and the side file share. */
+static void put_method(const struct estimate *e, json_t *object)
+{
+    (void)json_object_set_new(object, "method",
+                              json_string(e->is_likelihood ? "likelihood" : "frequency"));
+    (void)json_object_set_new(object, "is_corrected", json_boolean(e->is_likelihood));
+    (void)json_object_set_new(object, "prior_is", json_string(e->prior_is));
+    (void)json_object_set_new(object, "prior_distance", json_number(distance_from_prior(e)));
+    if (e->is_likelihood) {
+        (void)json_object_set_new(object, "outcome",
+                                  json_string(solve_outcome_name(e->em.outcome)));
+        (void)json_object_set_new(object, "iterations", json_integer((json_int_t)e->em.iterations));
+        (void)json_object_set_new(object, "log_likelihood", json_number(e->em.log_likelihood));
+        (void)json_object_set_new(object, "headroom", json_number(e->em.headroom));
+    }
+    if (e->is_likelihood && e->n_resamples > 0) {
+        (void)json_object_set_new(object, "determined", json_integer((json_int_t)e->n_determined));
+    }
+}
+
 static dpot_status write_side_file(struct estimate *e)
 {
     json_t *side = json_object();
-    (void)json_object_set_new(side, "method", json_string("frequency"));
-    (void)json_object_set_new(side, "is_corrected", json_false());
+    put_method(e, side);
     put_revision(e, side);
     (void)json_object_set_new(side, "n", json_integer((json_int_t)e->n));
     (void)json_object_set_new(side, "kv", json_integer((json_int_t)e->kv));
     (void)json_object_set_new(side, "bootstrap", json_integer((json_int_t)e->n_resamples));
+    (void)json_object_set_new(side, "prior", list_of(&e->prior));
     if (e->n_resamples > 0) {
-        put_intervals(e, side);
+        (void)json_object_set_new(side, "standard_error", list_of(&e->errors));
+        (void)json_object_set_new(side, "lower", list_of(&e->lower));
+        (void)json_object_set_new(side, "upper", list_of(&e->upper));
+        (void)json_object_set_new(side, "level", json_real(e->level));
     }
     const dpot_status status =
         side ? side_file_write(e->out_path, side, &e->run->error) : DPOT_ERR_MEMORY;
@@ -290,8 +292,7 @@ static void put_result(struct estimate *e)
 {
     run_put_integer(e->run, "n", e->n);
     run_put_integer(e->run, "kv", e->kv);
-    run_put_text(e->run, "method", "frequency");
-    run_put(e->run, "is_corrected", json_false());
+    put_method(e, e->run->result);
     put_revision(e, e->run->result);
     run_put_integer(e->run, "min_pool", e->file.campaign.min_pool);
     run_put_integer(e->run, "bootstrap", e->n_resamples);
@@ -306,28 +307,29 @@ static dpot_status run_estimate(struct run *run)
         status = campaign_file_load(run, campaign, &e.file);
     }
     if (status == DPOT_OK) {
-        e.kv = e.file.campaign.output.size;
+        status = choose_method(&e);
+    }
+    if (status == DPOT_OK) {
         status = provenance_check(run, &e.file, "pool", e.pool_path, &e.pool_side);
     }
     if (status == DPOT_OK) {
         status = load_pool(&e);
     }
+    if (status == DPOT_OK) {
+        status = e.is_likelihood ? estimate_likelihood(&e) : count_frequencies(&e);
+    }
     if (status == DPOT_OK && e.n_resamples > 0) {
-        status = allocate_counts(&e);
+        status = estimate_intervals(&e);
     }
     if (status == DPOT_OK) {
-        warn_of_channel(&e);
-        count_frequencies(&e);
-        resample(&e);
-        status = array_write(e.out_path, &e.frequency, ARRAY_F8, &run->error);
+        status = array_write(e.out_path, &e.values, ARRAY_F8, &run->error);
     }
     if (status == DPOT_OK) {
         put_result(&e);
         status = write_side_file(&e);
     }
+    estimate_release_parts(&e);
     dpot_free_array(NULL, e.pool, e.n, sizeof *e.pool);
-    dpot_free_array(NULL, e.counts, e.counts_size, sizeof *e.counts);
-    array_release(&e.frequency);
     json_decref(e.pool_side);
     campaign_file_release(&e.file);
     return status;
@@ -337,17 +339,30 @@ const struct command command_estimate = {
     .name = "estimate",
     .summary = "the population's distribution from a pool of indices",
     .details =
-        "The share of reports that name each output point. F.json beside the output holds the\n"
-        "standard error and a 95% percentile interval of every point, from the bootstrap.\n"
-        "Frequencies are those of the reports, not corrected for the mechanism (is_corrected is\n"
-        "false); campaigns with sample_first, whose channel is known, get a warning.\n"
+        "frequency: the share of reports that name each output point, not corrected for the "
+        "mechanism\n"
+        "(is_corrected is false), with a percentile interval of every point from the bootstrap.\n"
+        "likelihood: the distribution of people's places under which the reports are most likely. "
+        "It\n"
+        "needs a known channel: a campaign with sample_first, or with n_max 1. Steps of EM from "
+        "equal\n"
+        "weights, or --start, that end when they gain less than .05 nats, so that the estimate "
+        "leans\n"
+        "on its start. The intervals do not: they are those of the unbiased linear inverse, and 0 "
+        "to 1\n"
+        "where the channel does not determine a point (standard_error null; determined counts the\n"
+        "others). F.json beside the output holds standard_error, lower, upper, and the prior: "
+        "what\n"
+        "would be said without a report (the start; of frequencies the base measure).\n"
         "The campaign must be the one of the pool, as its side file tells: a SPEC by what it\n"
         "computes, a signed campaign by its revision (--revision N of an ID; exit code 3).\n"
         "A pool without a side file gets a warning; one whose side file counts another number\n"
         "of reports is refused.\n"
-        "Exit code 7 below the campaign's min_pool. Keys: n, kv, method (frequency),\n"
-        "is_corrected, campaign_hash, revision (null when neither campaign nor pool tells),\n"
-        "min_pool, bootstrap.",
+        "Exit code 7 below the campaign's min_pool. Keys: n, kv, method, is_corrected, prior_is,\n"
+        "prior_distance (L1 from the prior), outcome, iterations, log_likelihood, headroom (the\n"
+        "maximum is at most that much higher) and determined of likelihood, campaign_hash, "
+        "revision\n"
+        "(null when neither campaign nor pool tells), min_pool, bootstrap.",
     .example = "dpot estimate --campaign campaign.signed --pool pool.npy --out estimate.csv",
     .options = options,
     .run = run_estimate,

@@ -67,24 +67,123 @@ Test(estimate, seeded_bootstrap_repeats_itself)
     cr_assert_str_eq(a, b);
 }
 
-Test(estimate, uncorrected_frequencies_say_so)
+/* The campaign whose devices sample one place first. */
+static void write_sampled(void)
 {
     char text[1024];
-    struct process p;
     const char *spec = CAMPAIGN_SPEC("false");
     const char *end = strstr(spec, "\"n_max\"");
     (void)snprintf(text, sizeof text, "%.*s\"sample_first\":true,%s", (int)(end - spec), spec, end);
     write_text("sampled.json", text);
-    process_run(&p, "estimate --campaign sampled.json --pool pool.csv --out e.csv --json");
+}
+
+Test(estimate, uncorrected_frequencies_say_so)
+{
+    struct process p;
+    write_sampled();
+    process_run(
+        &p,
+        "estimate --campaign sampled.json --method frequency --pool pool.csv --out e.csv --json");
     cr_assert_eq(p.exit_code, 0, "%s", p.err);
-    cr_assert_not_null(strstr(p.err, "not corrected for the mechanism's known channel yet"));
+    cr_assert_not_null(strstr(p.err, "--method likelihood corrects"));
     cr_assert_not_null(strstr(p.out, "\"is_corrected\":false"));
     json_t *side = json_load_file(folder_path("e.csv.json"), 0, NULL);
     cr_assert(json_is_false(json_object_get(side, "is_corrected")));
+    cr_assert_str_eq(json_string_value(json_object_get(side, "prior_is")), "base measure");
+    cr_assert_float_eq(number_of(side, "prior_distance"), 0, 1e-12, "two reports of each of 12");
     json_decref(side);
     process_run(&p, "estimate --campaign spec.json --pool pool.csv --out e.csv");
     cr_assert_eq(p.exit_code, 0);
     cr_assert_null(strstr(p.err, "channel"), "the channel is not known: nothing to correct");
+}
+
+static double number_at(const json_t *object, const char *key, size_t i)
+{
+    return json_number_value(json_array_get(json_object_get(object, key), i));
+}
+
+/* Reports that are all from 3 and its neighbours: the people are at 3, more surely than the reports say. */
+Test(estimate, likelihood_goes_back_through_the_channel_and_tells_its_start)
+{
+    struct array weights;
+    struct dpot_error error;
+    char text[2000] = "";
+    write_sampled();
+    for (size_t i = 0; i < 480; i++) {
+        const size_t len = strlen(text);
+        const int place = i % 12 < 6 ? 3 : i % 12 < 8 ? 2 : i % 12 < 10 ? 4 : (int)(i / 12 % 12);
+        (void)snprintf(text + len, sizeof text - len, "%d\n", place);
+    }
+    write_text("near.csv", text);
+    json_t *r = expect_json("estimate --campaign sampled.json --pool near.csv --seed 1 --level 0.9 "
+                            "--bootstrap 400 --out w.csv",
+                            0);
+    cr_assert_str_eq(json_string_value(json_object_get(r, "method")), "likelihood");
+    cr_assert(json_is_true(json_object_get(r, "is_corrected")));
+    cr_assert_str_eq(json_string_value(json_object_get(r, "prior_is")), "uniform");
+    cr_assert_str_eq(json_string_value(json_object_get(r, "outcome")), "converged");
+    cr_assert_eq(number_of(r, "determined"), 12);
+    cr_assert_geq(number_of(r, "headroom"), 0);
+    json_decref(r);
+    cr_assert_eq(array_read(folder_path("w.csv"), &weights, &error), DPOT_OK);
+    cr_assert(weights.is_vector && weights.n_rows == 12);
+    double sum = 0;
+    for (size_t l = 0; l < 12; l++) {
+        sum += weights.values[l];
+    }
+    cr_assert_float_eq(sum, 1, 1e-12);
+    cr_assert_gt(weights.values[3], 0.6, "%g, beyond the share .5 of the reports",
+                 weights.values[3]);
+    json_t *side = json_load_file(folder_path("w.csv.json"), 0, NULL);
+    cr_assert_eq(number_of(side, "level"), 0.9);
+    for (size_t l = 0; l < 12; l++) {
+        const double low = number_at(side, "lower", l), high = number_at(side, "upper", l);
+        cr_assert(0 <= low && low <= high && high <= 1);
+        cr_assert_float_eq(number_at(side, "prior", l), 1.0 / 12, 1e-15);
+        cr_assert_gt(number_at(side, "standard_error", l), 0);
+    }
+    json_decref(side);
+    array_release(&weights);
+}
+
+Test(estimate, likelihood_leans_on_the_start_that_was_given)
+{
+    struct array from_uniform, from_start;
+    struct dpot_error error;
+    write_sampled();
+    write_text("start.csv", "6\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n0\n");
+    json_decref(expect_json(
+        "estimate --campaign sampled.json --pool pool.csv --bootstrap 0 --out u.csv", 0));
+    json_t *r = expect_json(
+        "estimate --campaign sampled.json --pool pool.csv --bootstrap 0 --start start.csv "
+        "--normalize --out s.csv",
+        0);
+    cr_assert_str_eq(json_string_value(json_object_get(r, "prior_is")), "start");
+    json_decref(r);
+    cr_assert_eq(array_read(folder_path("u.csv"), &from_uniform, &error), DPOT_OK);
+    cr_assert_eq(array_read(folder_path("s.csv"), &from_start, &error), DPOT_OK);
+    cr_assert_gt(from_start.values[0], from_uniform.values[0] + 0.01);
+    cr_assert_eq(from_start.values[11], 0, "a weight of 0 stays 0");
+    array_release(&from_uniform);
+    array_release(&from_start);
+    expect_exit("estimate --campaign sampled.json --pool pool.csv --start start.csv --out s.csv", 3,
+                "sum");
+    expect_exit("estimate --campaign spec.json --pool pool.csv --start start.csv --out s.csv", 2,
+                "--start is for --method likelihood");
+    expect_exit("estimate --campaign sampled.json --method frequency --start start.csv --pool "
+                "pool.csv --out "
+                "s.csv",
+                2, "--start is for --method likelihood");
+}
+
+Test(estimate, likelihood_needs_a_channel)
+{
+    expect_exit("estimate --campaign spec.json --method likelihood --pool pool.csv --out e.csv", 3,
+                "\"sample_first\": true");
+    expect_exit("estimate --campaign spec.json --method guess --pool pool.csv --out e.csv", 2,
+                "--method is guess");
+    expect_exit("estimate --campaign spec.json --level 1 --pool pool.csv --out e.csv", 2,
+                "--level is 1");
 }
 
 Test(estimate, pool_below_the_minimum_is_not_ready)
