@@ -13,6 +13,25 @@ static const uint32_t cells_of_dim[CLEAN_GRID_DIM_MAX] = {256, 32, 10};
 
 /* ---- what is refused ---- */
 
+/* dim is at most CLEAN_GRID_DIM_MAX; a size of 0 is none. */
+static dpot_status check_cells(uint32_t dim, const uint32_t cells[CLEAN_GRID_DIM_MAX],
+                               struct dpot_error *error)
+{
+    uint64_t size = 1;
+    uint32_t n = 0;
+    while (n < CLEAN_GRID_DIM_MAX && cells[n] > 0 && size <= CLEAN_POINTS_MAX) {
+        size *= cells[n] <= CLEAN_POINTS_MAX ? cells[n] : CLEAN_POINTS_MAX + 1;
+        n++;
+    }
+    return n == dim && size <= CLEAN_POINTS_MAX
+               ? DPOT_OK
+               : dpot_error_set(error, DPOT_ERR_RANGE,
+                                "cells has %u number%s with the product %llu: give one for each of "
+                                "the %u coordinates, at most %d in all",
+                                (unsigned)n, DPOT_S(n), (unsigned long long)size, (unsigned)dim,
+                                CLEAN_POINTS_MAX);
+}
+
 static dpot_status check_vector(const struct dpot_campaign *campaign,
                                 const struct clean_options *options, struct dpot_error *error)
 {
@@ -28,17 +47,8 @@ static dpot_status check_vector(const struct dpot_campaign *campaign,
             "a grid over %u coordinates is too large: it has at most %d, use atoms",
             (unsigned)campaign->vector.dim, CLEAN_GRID_DIM_MAX);
     }
-    uint64_t size = 1;
-    for (uint32_t j = 0; options->cells[0] > 0 && j < campaign->vector.dim; j++) {
-        size *= options->cells[j] <= CLEAN_POINTS_MAX ? options->cells[j] : CLEAN_POINTS_MAX + 1;
-        if (size == 0 || size > CLEAN_POINTS_MAX) {
-            return dpot_error_set(
-                error, DPOT_ERR_RANGE,
-                "cells: give one number for each of the %u coordinates, at most %d in all",
-                (unsigned)campaign->vector.dim, CLEAN_POINTS_MAX);
-        }
-    }
-    return DPOT_OK;
+    return options->cells[0] > 0 ? check_cells(campaign->vector.dim, options->cells, error)
+                                 : DPOT_OK;
 }
 
 dpot_status clean_groups_check(const struct dpot_campaign *campaign,

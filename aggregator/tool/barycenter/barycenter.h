@@ -39,6 +39,9 @@ struct barycenter_job {
 /* Refuses what does not go together and reads the numbers; touches no file. */
 DPOT_WARN_UNUSED dpot_status barycenter_read_options(struct barycenter_job *job);
 
+/* The file of group i, counted from 0, when every file is one. Borrowed from the command line. */
+const char *barycenter_group_path(const struct barycenter_job *job, size_t i);
+
 /* Groups of points into job->sets, all with one number of coordinates; with --weighted the last column
  * is taken out as weights. */
 DPOT_WARN_UNUSED dpot_status barycenter_load_points(struct barycenter_job *job, size_t *dim);

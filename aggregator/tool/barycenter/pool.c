@@ -35,9 +35,9 @@ struct pooled_job {
 static dpot_status refuse_others(struct run *run)
 {
     static const char *const others[] = {
-        "group", "weighted", "normalize", "init",  "optimise-weights", "project",    "bound",
-        "grid",  "cell",     "cost",      "fixed", "metric",           "power",      "ring-size",
-        "curve", "debiased", "float32",   "inner", "inner-tol",        "log-domain", "tol"};
+        "group",    "weighted", "init",  "optimise-weights", "project",    "bound",     "grid",
+        "cell",     "cost",     "fixed", "metric",           "power",      "ring-size", "curve",
+        "debiased", "float32",  "inner", "inner-tol",        "log-domain", "tol"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         const dpot_status status = option_excludes(
             run, "pool", others[i], "a pool brings its groups, and --support points are averaged");
@@ -161,7 +161,10 @@ static dpot_status check_shapes(struct pooled_job *p)
             "dpot pool --groups-out writes them",
             p->group_of.n_rows, p->group_of.n_cols, p->pool.n_rows);
     }
-    dpot_status status = json_get_integer(p->side, "side file", "n", 0, INT64_MAX, &n, &run->error);
+    dpot_status status = json_get_integer(p->side, "", "n", 0, INT64_MAX, &n, &run->error);
+    if (status != DPOT_OK && status != DPOT_ERR_NOT_FOUND) {
+        return dpot_error_prefix(&run->error, status, "the side file of --pool");
+    }
     if (status == DPOT_OK && (uint64_t)n != p->pool.n_rows) {
         return dpot_error_set(
             &run->error, DPOT_ERR_SHAPE,
