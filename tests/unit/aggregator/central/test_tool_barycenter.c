@@ -217,8 +217,9 @@ Test(central_barycenter, clamped_records_and_starts_are_said_to_the_curator_what
         cr_assert(strstr(process.err, "2199 records outside of the public box"), "%s", process.err);
         cr_assert_null(strstr(process.out, "2199"));
     }
-    cr_assert(strstr(process.err, "1 point of --init start.csv outside of the public box starts"),
-              "%s", process.err);
+    cr_assert(
+        strstr(process.err, "2 points of --init start.csv outside of the public box start at"),
+        "%s", process.err);
 }
 
 Test(central_barycenter, noisy_iterations_know_balls)
