@@ -96,23 +96,10 @@ struct cleaning {
     struct dpot_error *error;
 };
 
-/* Whether it must end, for steps that are not what is counted. */
-static bool must_end(const struct solve_control *control)
-{
-    enum solve_outcome outcome = SOLVE_CONVERGED;
-    struct solve_control quiet = {0};
-    if (!control) {
-        return false;
-    }
-    quiet = *control;
-    quiet.progress = NULL;
-    return solve_control_stops(&quiet, 0, 0, &outcome);
-}
-
 static bool stops(void *ctx)
 {
     const struct cleaning *c = ctx;
-    return must_end(c->control);
+    return solve_control_must_end(c->control);
 }
 
 static size_t limit(const struct cleaning *c, size_t most)
@@ -334,7 +321,7 @@ dpot_status clean_groups_run(const struct group_reports *reports,
     if (status == DPOT_OK) {
         status = reports->counts ? prepare_index(&c) : prepare_vector(&c);
     }
-    if (status == DPOT_OK && !must_end(control)) {
+    if (status == DPOT_OK && !solve_control_must_end(control)) {
         status = clean_all(&c);
     }
     dpot_free_array(NULL, c.channel, groups->n_points * reports->n_outputs, sizeof *c.channel);

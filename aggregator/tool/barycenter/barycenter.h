@@ -62,12 +62,4 @@ DPOT_WARN_UNUSED dpot_status barycenter_run_fixed(struct barycenter_job *job);
 /* --pool: reads its own options, and makes job->team. */
 DPOT_WARN_UNUSED dpot_status barycenter_run_pool(struct barycenter_job *job);
 
-/* For all: an array to a path, nothing without one. */
-DPOT_WARN_UNUSED dpot_status barycenter_write(struct barycenter_job *job, const char *path,
-                                              const double *values, size_t n_rows, size_t n_cols,
-                                              bool is_vector);
-
-/* Progress of a solve: ctx is a struct progress. */
-void barycenter_show_progress(void *ctx, size_t n_done, size_t n_total);
-
 #endif

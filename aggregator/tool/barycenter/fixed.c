@@ -7,6 +7,7 @@
 #include "ot/network_simplex.h"
 #include "tool/options.h"
 #include "tool/progress.h"
+#include "tool/save.h"
 
 #include <math.h>
 #include <string.h>
@@ -252,7 +253,7 @@ static dpot_status solve(struct fixed *f)
 {
     struct barycenter_job *job = f->job;
     struct progress progress;
-    const struct solve_control control = {.progress = barycenter_show_progress, .ctx = &progress};
+    const struct solve_control control = {.progress = progress_of_solve, .ctx = &progress};
     const struct barycenter_fixed_problem problem = {job->n_groups, f->groups, f->weights};
     const double most = (double)job->outer * (double)job->inner;
     const struct barycenter_fixed_options options = {
@@ -348,8 +349,8 @@ static dpot_status write_outputs(struct fixed *f)
     struct barycenter_job *job = f->job;
     const bool is_flat = job->kind != KIND_GRID || job->n_dims != 2;
     const dpot_status status =
-        barycenter_write(job, job->out_path, f->result.weights, is_flat ? f->n_out : job->shape[0],
-                         is_flat ? 1 : job->shape[1], is_flat);
+        save_values(job->run, job->out_path, f->result.weights, is_flat ? f->n_out : job->shape[0],
+                    is_flat ? 1 : job->shape[1], is_flat);
     return status == DPOT_OK ? write_curve(job, &f->result) : status;
 }
 

@@ -7,6 +7,7 @@
 #include "tool/options.h"
 #include "tool/progress.h"
 #include "tool/provenance.h"
+#include "tool/save.h"
 
 #include <float.h>
 #include <math.h>
@@ -261,7 +262,7 @@ static dpot_status solve(struct pooled_job *p)
 {
     struct run *run = p->run;
     struct progress progress;
-    const struct solve_control control = {.progress = barycenter_show_progress, .ctx = &progress};
+    const struct solve_control control = {.progress = progress_of_solve, .ctx = &progress};
     p->settings.clean.team = p->job->team;
     progress_init(&progress, run, "deconvolution", p->reports.n_groups);
     dpot_status status =
@@ -352,9 +353,9 @@ static dpot_status write_outputs(struct pooled_job *p)
     struct barycenter_job *job = p->job;
     const struct barycenter_result *r = &p->result.barycenter;
     dpot_status status =
-        barycenter_write(job, job->out_path, r->support, r->support_size, r->dim, r->dim == 1);
+        save_values(job->run, job->out_path, r->support, r->support_size, r->dim, r->dim == 1);
     if (status == DPOT_OK) {
-        status = barycenter_write(job, job->weights_path, r->weights, r->support_size, 1, true);
+        status = save_values(job->run, job->weights_path, r->weights, r->support_size, 1, true);
     }
     if (status == DPOT_OK) {
         status = write_clean(p);

@@ -6,6 +6,7 @@
 #include "tool/central/statement.h"
 #include "tool/commands.h"
 #include "tool/options.h"
+#include "tool/save.h"
 #include "tool/side_file.h"
 
 #include <stdlib.h>
@@ -168,28 +169,13 @@ static dpot_status write_map(struct map_job *job, const double *potential)
     return status;
 }
 
-static dpot_status write_potential(struct map_job *job, const double *potential)
-{
-    struct array array;
-    if (!job->potential_path) {
-        return DPOT_OK;
-    }
-    dpot_status status = array_init(&array, job->semidual.n_cells, 1, true);
-    if (status == DPOT_OK) {
-        memcpy(array.values, potential, array.n_rows * sizeof *potential);
-        status = array_write(job->potential_path, &array, ARRAY_F8, &job->run->error);
-    }
-    array_release(&array);
-    return status;
-}
-
 static dpot_status write_outputs(struct map_job *job)
 {
     struct run *run = job->run;
     const double *potential = job->potentials.values + job->choice * job->semidual.n_cells;
     dpot_status status = write_map(job, potential);
     if (status == DPOT_OK) {
-        status = write_potential(job, potential);
+        status = save_values(run, job->potential_path, potential, job->semidual.n_cells, 1, true);
     }
     if (status != DPOT_OK) {
         return status;
