@@ -102,6 +102,18 @@ Test(coreset_tool, columns_have_names_and_rows_stand_for_people)
     json_decref(r);
 }
 
+Test(coreset_tool, standard_input_has_columns_by_number)
+{
+    write_text("stdin", "people,x,y\n2,1,1\n3,2,5\n");
+    json_t *r = expect_json("central coreset --data - --epsilon 1 " BOX
+                            "--columns 1,2 --count-column 0 --out p.csv",
+                            0);
+    cr_assert_eq(number_of(r, "n"), 5);
+    json_decref(r);
+    expect_exit("central coreset --data - --epsilon 1 " BOX "--columns x,y --out p.csv", 2,
+                "--data has no column x");
+}
+
 Test(coreset_tool, groups_have_measures_of_their_own_for_one_epsilon)
 {
     struct array points;
