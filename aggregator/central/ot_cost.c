@@ -8,10 +8,11 @@
 #include <float.h>
 #include <math.h>
 
-#define STEPS 1024                       /* of the grid in one sensitivity */
-#define EPSILON_UNIT ((uint64_t)1 << 30) /* t = (STEPS + 1) units stays below 2^41 */
-#define TOL_SHARE 0.01                   /* of B / n */
-#define EXACT_TOL 1e-9                   /* of B */
+#define STEPS 1024 /* of the grid in one sensitivity */
+#define EPSILON_UNIT                                                                               \
+    ((uint64_t)1 << 30) /* 1 / OT_COST_EPSILON_MIN: t = (STEPS + 1) units stays below 2^41 */
+#define TOL_SHARE 0.01  /* of B / n */
+#define EXACT_TOL 1e-9  /* of B */
 #define ATTEMPTS 4
 
 /* ---- what is public ---- */
@@ -46,14 +47,18 @@ double ot_cost_sensitivity(const struct ot_cost_config *config)
     return (moved + ot_cost_tol(config)) * (1 + 8 * DBL_EPSILON);
 }
 
+bool ot_cost_takes_metric(enum dpot_metric_id id)
+{
+    return id == DPOT_METRIC_EUCLIDEAN || id == DPOT_METRIC_L1 || id == DPOT_METRIC_LINF;
+}
+
 dpot_status ot_cost_check(const struct ot_cost_config *config, struct dpot_error *error)
 {
-    const enum dpot_metric_id id = config->metric.id;
-    if (id != DPOT_METRIC_EUCLIDEAN && id != DPOT_METRIC_L1 && id != DPOT_METRIC_LINF) {
+    if (!ot_cost_takes_metric(config->metric.id)) {
         return dpot_error_set(error, DPOT_ERR_RANGE,
                               "the metric is %s: choose euclidean, l1 or linf, whose largest cost "
                               "over a box is known",
-                              dpot_metric_name(id));
+                              dpot_metric_name(config->metric.id));
     }
     if (config->n_x == 0 || config->n_y == 0 || config->n_x > OT_COST_PAIRS_MAX / config->n_y) {
         return dpot_error_set(error, DPOT_ERR_TOO_LARGE,

@@ -41,6 +41,11 @@ struct ot_cost_config {
     struct team *team; /* borrowed; NULL: the calling thread */
 };
 
+#define OT_COST_EPSILON_MIN (1.0 / (1 << 30))
+
+/* Whether the largest cost over a box is known. */
+bool ot_cost_takes_metric(enum dpot_metric_id id);
+
 /* DPOT_ERR_RANGE, DPOT_ERR_TOO_LARGE with a sentence: a metric without a largest cost, costs that are
  * not finite, no records, too many pairs, epsilon. */
 DPOT_WARN_UNUSED dpot_status ot_cost_check(const struct ot_cost_config *config,

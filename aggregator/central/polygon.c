@@ -32,16 +32,18 @@ static dpot_status check_vertices(const double *vertices, size_t n, struct dpot_
     return DPOT_OK;
 }
 
-static double ring_area(const struct polygon_edge *edges, size_t n)
+/* The areas between the first vertex and the edges, none taken from another: 0 on a line, and where a ring
+ * crosses itself no part makes up for one that runs the other way. */
+static double ring_spread(const struct polygon_edge *edges, size_t n)
 {
     double twice = 0;
     for (size_t i = 0; i < n; i++) {
         const struct polygon_edge *e = &edges[i];
         /* Differences to the first vertex: no large numbers that cancel. */
-        twice += (e->x[0] - edges->x[0]) * (e->y[1] - edges->y[0]) -
-                 (e->x[1] - edges->x[0]) * (e->y[0] - edges->y[0]);
+        twice += fabs((e->x[0] - edges->x[0]) * (e->y[1] - edges->y[0]) -
+                      (e->x[1] - edges->x[0]) * (e->y[0] - edges->y[0]));
     }
-    return fabs(twice) / 2;
+    return twice / 2;
 }
 
 /* One ring, vertices [begin, end). */
@@ -54,7 +56,7 @@ static dpot_status add_ring(struct polygon *polygon, const double *vertices, siz
         add_edge(polygon, vertices + 2 * i, vertices + 2 * next);
     }
     const size_t n = polygon->n_edges - n_before;
-    if (n < 3 || !(ring_area(polygon->edges + n_before, n) > 0)) {
+    if (n < 3 || !(ring_spread(polygon->edges + n_before, n) > 0)) {
         return dpot_error_set(error, DPOT_ERR_RANGE,
                               "the ring of points %zu to %zu of the border has no area: give at "
                               "least 3 different points that are not on one line",
@@ -149,30 +151,6 @@ static dpot_status sort_into_strips(struct polygon *polygon, struct dpot_error *
     return DPOT_OK;
 }
 
-dpot_status polygon_init(struct polygon *polygon, const double *vertices, const double *rings,
-                         size_t n, struct dpot_error *error)
-{
-    *polygon = (struct polygon){0};
-    dpot_status status = check_vertices(vertices, n, error);
-    if (status != DPOT_OK) {
-        return status;
-    }
-    polygon->cap = n;
-    polygon->edges = dpot_alloc_array(NULL, n, sizeof *polygon->edges);
-    if (!polygon->edges) {
-        return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for a border");
-    }
-    status = add_rings(polygon, vertices, rings, n, error);
-    if (status == DPOT_OK) {
-        find_box(polygon);
-        status = sort_into_strips(polygon, error);
-    }
-    if (status != DPOT_OK) {
-        polygon_release(polygon);
-    }
-    return status;
-}
-
 void polygon_release(struct polygon *polygon)
 {
     dpot_free_array(NULL, polygon->edges, polygon->cap, sizeof *polygon->edges);
@@ -265,6 +243,23 @@ bool polygon_meets(const struct polygon *polygon, const double lo[2], const doub
     return polygon_holds(polygon, centre);
 }
 
+/* A point beside the edge, to its left or else to its right, where that is inside; else one on it. */
+static bool step_inside(const struct polygon *polygon, const struct polygon_edge *e, double along,
+                        double step, double point[2])
+{
+    const double dx = e->x[1] - e->x[0], dy = e->y[1] - e->y[0];
+    for (int side = -1; side <= 1; side += 2) {
+        point[0] = e->x[0] + along * dx - side * step * dy;
+        point[1] = e->y[0] + along * dy + side * step * dx;
+        if (polygon_holds(polygon, point)) {
+            return true;
+        }
+    }
+    point[0] = e->x[0] + along * dx;
+    point[1] = e->y[0] + along * dy;
+    return false;
+}
+
 void polygon_anchor(const struct polygon *polygon, const double lo[2], const double hi[2],
                     double point[2])
 {
@@ -274,16 +269,51 @@ void polygon_anchor(const struct polygon *polygon, const double lo[2], const dou
         centre_of(lo, hi, point);
         return;
     }
-    const double middle = (range[0] + range[1]) / 2;
-    const double step = NUDGE * fmax(range[1] - range[0], NUDGE);
-    const double dx = e->x[1] - e->x[0], dy = e->y[1] - e->y[0];
-    for (int side = -1; side <= 1; side += 2) { /* to its left, to its right, else on it */
-        point[0] = e->x[0] + middle * dx - side * step * dy;
-        point[1] = e->y[0] + middle * dy + side * step * dx;
-        if (polygon_holds(polygon, point)) {
-            return;
+    (void)step_inside(polygon, e, (range[0] + range[1]) / 2,
+                      NUDGE * fmax(range[1] - range[0], NUDGE), point);
+}
+
+/* ---- making, the end ---- */
+
+/* Rings that are there twice cancel by the even-odd rule: somewhere beside an edge there must be an inside. */
+static dpot_status check_inside(const struct polygon *polygon, struct dpot_error *error)
+{
+    double point[2];
+    for (size_t i = 0; i < polygon->n_edges; i++) {
+        const struct polygon_edge *e = &polygon->edges[i];
+        if (step_inside(polygon, e, 0.5, NUDGE, point)) {
+            return DPOT_OK;
         }
     }
-    point[0] = e->x[0] + middle * dx;
-    point[1] = e->y[0] + middle * dy;
+    return dpot_error_set(
+        error, DPOT_ERR_RANGE,
+        "the border has no inside (even-odd rule): a ring that is given twice takes "
+        "itself away, and one thinner than a millionth of its length is none");
+}
+
+dpot_status polygon_init(struct polygon *polygon, const double *vertices, const double *rings,
+                         size_t n, struct dpot_error *error)
+{
+    *polygon = (struct polygon){0};
+    dpot_status status = check_vertices(vertices, n, error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    polygon->cap = n;
+    polygon->edges = dpot_alloc_array(NULL, n, sizeof *polygon->edges);
+    if (!polygon->edges) {
+        return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for a border");
+    }
+    status = add_rings(polygon, vertices, rings, n, error);
+    if (status == DPOT_OK) {
+        find_box(polygon);
+        status = sort_into_strips(polygon, error);
+    }
+    if (status == DPOT_OK) {
+        status = check_inside(polygon, error);
+    }
+    if (status != DPOT_OK) {
+        polygon_release(polygon);
+    }
+    return status;
 }

@@ -30,8 +30,8 @@ struct polygon {
 
 /* From vertices (n, 2). rings (n) names the ring of each vertex, which must be together; NULL: all are
  * one ring. Rings are closed whether or not the last vertex repeats the first.
- * DPOT_ERR_RANGE: fewer than 3 different vertices in a ring, a coordinate that is not finite, no
- * area, too many vertices. DPOT_ERR_MEMORY. */
+ * DPOT_ERR_RANGE: fewer than 3 different vertices in a ring or all on one line, a coordinate that is not finite, no
+ * inside (rings that take each other away), too many vertices. DPOT_ERR_MEMORY. */
 DPOT_WARN_UNUSED dpot_status polygon_init(struct polygon *polygon, const double *vertices,
                                           const double *rings, size_t n, struct dpot_error *error);
 void polygon_release(struct polygon *polygon);

@@ -69,15 +69,6 @@ struct reading {
     struct dpot_error *error;
 };
 
-/* Whether the job must end, for phases whose progress is not what is counted. */
-static bool must_end(const struct job_input *input)
-{
-    enum solve_outcome outcome = SOLVE_CONVERGED;
-    struct solve_control control = *input->control;
-    control.progress = NULL;
-    return solve_control_stops(&control, 0, 0, &outcome);
-}
-
 static int take_report(void *ctx, uint32_t round, const struct dpot_report *report)
 {
     struct reading *reading = ctx;
@@ -91,8 +82,8 @@ static int take_report(void *ctx, uint32_t round, const struct dpot_report *repo
         reading->status =
             dpot_error_prefix(reading->error, DPOT_ERR_CORRUPT, "restore the store from a backup");
     }
-    return reading->status != DPOT_OK ||
-           (reading->reports->n % LOOK_EVERY == 0 && must_end(reading->input));
+    return reading->status != DPOT_OK || (reading->reports->n % LOOK_EVERY == 0 &&
+                                          solve_control_must_end(reading->input->control));
 }
 
 static dpot_status open_decoder(struct reading *reading)
@@ -222,7 +213,7 @@ static dpot_status average(const struct job_input *input, const struct clean_gro
 {
     struct pooled_result result;
     dpot_status status = pooled_average(groups, settings, input->control, &result, error);
-    if (status == DPOT_OK && !must_end(input)) {
+    if (status == DPOT_OK && !solve_control_must_end(input->control)) {
         status = put_values(groups, &result.barycenter, artifact, error);
         if (status == DPOT_OK) {
             status = put_counts(groups, artifact);
@@ -247,18 +238,18 @@ static dpot_status run(const struct job_input *input, struct dpot_artifact *arti
     if (status == DPOT_OK) {
         status = read_pool(input, &reports, artifact, error);
     }
-    if (status == DPOT_OK && !must_end(input)) {
+    if (status == DPOT_OK && !solve_control_must_end(input->control)) {
         status = group_reports_check_ready(&reports, settings.least,
                                            settings.n_weights > 0 ? settings.weights : NULL, error);
     }
-    if (status == DPOT_OK && !must_end(input)) {
+    if (status == DPOT_OK && !solve_control_must_end(input->control)) {
         status = team_new(input->limits.n_threads ? input->limits.n_threads : 1, &team);
         settings.clean.team = team;
     }
-    if (status == DPOT_OK && !must_end(input)) {
+    if (status == DPOT_OK && !solve_control_must_end(input->control)) {
         status = clean_groups_run(&reports, &settings.clean, input->control, &groups, error);
     }
-    if (status == DPOT_OK && !must_end(input)) {
+    if (status == DPOT_OK && !solve_control_must_end(input->control)) {
         status = average(input, &groups, &settings, artifact, error);
     }
     team_free(team);

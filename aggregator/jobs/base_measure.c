@@ -130,21 +130,13 @@ struct search {
     bool is_converged;
 };
 
-/* For steps whose progress is not the job's: only whether it must end. */
-static bool must_end(const struct search *search)
-{
-    enum solve_outcome outcome = SOLVE_CONVERGED;
-    struct solve_control control = *search->control;
-    control.progress = NULL;
-    return solve_control_stops(&control, 0, 0, &outcome);
-}
-
 /* In blocks of rows, so that a large campaign can be stopped. */
 static void fill_cost(struct search *search, const double *x, const double *v)
 {
     const struct dpot_campaign *campaign = search->campaign;
     const uint32_t dim = campaign->domain.dim, n_cols = campaign->output.size;
-    for (uint32_t i = 0; i < campaign->domain.size && !must_end(search); i += ROWS_AT_ONCE) {
+    for (uint32_t i = 0; i < campaign->domain.size && !solve_control_must_end(search->control);
+         i += ROWS_AT_ONCE) {
         const uint32_t left = campaign->domain.size - i;
         dpot_cost_matrix(&campaign->metric, campaign->cost_power, dim, x + (size_t)i * dim,
                          left < ROWS_AT_ONCE ? left : ROWS_AT_ONCE, v, n_cols,
@@ -180,7 +172,7 @@ static dpot_status set_up(struct search *search, struct dpot_error *error)
         return dpot_error_set(error, status, "out of memory for %u x %u costs",
                               search->campaign->domain.size, search->campaign->output.size);
     }
-    if (must_end(search)) {
+    if (solve_control_must_end(search->control)) {
         return DPOT_OK; /* before more memory is taken */
     }
     struct solve_control control = *search->control;
@@ -284,13 +276,16 @@ static dpot_status solve(struct search *search, const json_t *parameters,
 {
     const char *method = json_string_value(json_object_get(parameters, "method"));
     dpot_status status = set_up(search, error);
-    if (status == DPOT_OK && !must_end(search)) {
+    if (status == DPOT_OK && !solve_control_must_end(search->control)) {
         status = find_uniform(search);
     }
-    if (status == DPOT_OK && !must_end(search) && method && strcmp(method, "mirror") == 0) {
+    if (status == DPOT_OK && !solve_control_must_end(search->control) && method &&
+        strcmp(method, "mirror") == 0) {
         status = descend(search, parameters, error);
     }
-    return status == DPOT_OK && !must_end(search) ? put_numbers(search, artifact) : status;
+    return status == DPOT_OK && !solve_control_must_end(search->control)
+               ? put_numbers(search, artifact)
+               : status;
 }
 
 static dpot_status run(const struct job_input *input, struct dpot_artifact *artifact,

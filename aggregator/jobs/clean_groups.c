@@ -13,6 +13,25 @@ static const uint32_t cells_of_dim[CLEAN_GRID_DIM_MAX] = {256, 32, 10};
 
 /* ---- what is refused ---- */
 
+/* dim is at most CLEAN_GRID_DIM_MAX; a size of 0 is none. */
+static dpot_status check_cells(uint32_t dim, const uint32_t cells[CLEAN_GRID_DIM_MAX],
+                               struct dpot_error *error)
+{
+    uint64_t size = 1;
+    uint32_t n = 0;
+    while (n < CLEAN_GRID_DIM_MAX && cells[n] > 0 && size <= CLEAN_POINTS_MAX) {
+        size *= cells[n] <= CLEAN_POINTS_MAX ? cells[n] : CLEAN_POINTS_MAX + 1;
+        n++;
+    }
+    return n == dim && size <= CLEAN_POINTS_MAX
+               ? DPOT_OK
+               : dpot_error_set(error, DPOT_ERR_RANGE,
+                                "cells has %u number%s with the product %llu: give one for each of "
+                                "the %u coordinates, at most %d in all",
+                                (unsigned)n, DPOT_S(n), (unsigned long long)size, (unsigned)dim,
+                                CLEAN_POINTS_MAX);
+}
+
 static dpot_status check_vector(const struct dpot_campaign *campaign,
                                 const struct clean_options *options, struct dpot_error *error)
 {
@@ -28,17 +47,8 @@ static dpot_status check_vector(const struct dpot_campaign *campaign,
             "a grid over %u coordinates is too large: it has at most %d, use atoms",
             (unsigned)campaign->vector.dim, CLEAN_GRID_DIM_MAX);
     }
-    uint64_t size = 1;
-    for (uint32_t j = 0; options->cells[0] > 0 && j < campaign->vector.dim; j++) {
-        size *= options->cells[j] <= CLEAN_POINTS_MAX ? options->cells[j] : CLEAN_POINTS_MAX + 1;
-        if (size == 0 || size > CLEAN_POINTS_MAX) {
-            return dpot_error_set(
-                error, DPOT_ERR_RANGE,
-                "cells: give one number for each of the %u coordinates, at most %d in all",
-                (unsigned)campaign->vector.dim, CLEAN_POINTS_MAX);
-        }
-    }
-    return DPOT_OK;
+    return options->cells[0] > 0 ? check_cells(campaign->vector.dim, options->cells, error)
+                                 : DPOT_OK;
 }
 
 dpot_status clean_groups_check(const struct dpot_campaign *campaign,
@@ -86,23 +96,10 @@ struct cleaning {
     struct dpot_error *error;
 };
 
-/* Whether it must end, for steps that are not what is counted. */
-static bool must_end(const struct solve_control *control)
-{
-    enum solve_outcome outcome = SOLVE_CONVERGED;
-    struct solve_control quiet = {0};
-    if (!control) {
-        return false;
-    }
-    quiet = *control;
-    quiet.progress = NULL;
-    return solve_control_stops(&quiet, 0, 0, &outcome);
-}
-
 static bool stops(void *ctx)
 {
     const struct cleaning *c = ctx;
-    return must_end(c->control);
+    return solve_control_must_end(c->control);
 }
 
 static size_t limit(const struct cleaning *c, size_t most)
@@ -324,7 +321,7 @@ dpot_status clean_groups_run(const struct group_reports *reports,
     if (status == DPOT_OK) {
         status = reports->counts ? prepare_index(&c) : prepare_vector(&c);
     }
-    if (status == DPOT_OK && !must_end(control)) {
+    if (status == DPOT_OK && !solve_control_must_end(control)) {
         status = clean_all(&c);
     }
     dpot_free_array(NULL, c.channel, groups->n_points * reports->n_outputs, sizeof *c.channel);

@@ -144,15 +144,6 @@ struct reading {
     struct dpot_error *error;
 };
 
-/* Whether the job must end, for phases whose progress is not what is counted. */
-static bool must_end(const struct job_input *input)
-{
-    enum solve_outcome outcome = SOLVE_CONVERGED;
-    struct solve_control control = *input->control;
-    control.progress = NULL;
-    return solve_control_stops(&control, 0, 0, &outcome);
-}
-
 static int take_report(void *ctx, uint32_t round, const struct dpot_report *report)
 {
     struct reading *reading = ctx;
@@ -161,7 +152,8 @@ static int take_report(void *ctx, uint32_t round, const struct dpot_report *repo
         reading->decoder, report,
         reading->reports + reading->n * decoder_n_columns(reading->decoder), reading->error);
     reading->n++;
-    return reading->status != DPOT_OK || (reading->n % LOOK_EVERY == 0 && must_end(reading->input));
+    return reading->status != DPOT_OK ||
+           (reading->n % LOOK_EVERY == 0 && solve_control_must_end(reading->input->control));
 }
 
 static dpot_status read_pool(struct generator_run *run, struct dpot_artifact *artifact,
@@ -262,7 +254,7 @@ static dpot_status train(struct generator_run *run, struct dpot_error *error)
     dpot_status status = generator_train_run(train, 0, NULL, &run->progress, error);
     uint64_t kept_step = run->progress.step; /* where it stands */
     while (status == DPOT_OK && run->progress.outcome == GENERATOR_STOPPED &&
-           !must_end(run->input)) {
+           !solve_control_must_end(run->input->control)) {
         status = generator_train_run(train, run->progress.step + SLICE, run->input->control,
                                      &run->progress, error);
         if (status == DPOT_OK && run->progress.outcome == GENERATOR_STOPPED && keep &&
@@ -281,11 +273,11 @@ static dpot_status run(const struct job_input *input, struct dpot_artifact *arti
     struct generator_run run = {.input = input};
     struct team *team = NULL;
     dpot_status status = load(&run, artifact, error);
-    if (status == DPOT_OK && !must_end(input)) {
+    if (status == DPOT_OK && !solve_control_must_end(input->control)) {
         status = team_new(input->limits.n_threads ? input->limits.n_threads : 1, &team);
         run.training_input.team = team;
     }
-    if (status == DPOT_OK && !must_end(input)) {
+    if (status == DPOT_OK && !solve_control_must_end(input->control)) {
         status = begin(&run, error);
         drop_reports(&run);
         if (status == DPOT_OK) {

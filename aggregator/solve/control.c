@@ -20,6 +20,14 @@ bool solve_control_stops(const struct solve_control *control, size_t n_done, siz
     return false;
 }
 
+bool solve_control_must_end(const struct solve_control *control)
+{
+    enum solve_outcome outcome = SOLVE_CONVERGED;
+    struct solve_control silent = control ? *control : (struct solve_control){.cancel = NULL};
+    silent.progress = NULL;
+    return solve_control_stops(&silent, 0, 0, &outcome);
+}
+
 const char *solve_outcome_name(enum solve_outcome outcome)
 {
     switch (outcome) {

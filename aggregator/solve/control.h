@@ -37,6 +37,9 @@ struct solve_control {
 bool solve_control_stops(const struct solve_control *control, size_t n_done, size_t n_total,
                          enum solve_outcome *outcome);
 
+/* Whether the solve must end, asked between phases whose progress is not what is counted. */
+bool solve_control_must_end(const struct solve_control *control);
+
 /* "converged", "iteration_limit", "cancelled", "deadline": the words of the JSON results. */
 const char *solve_outcome_name(enum solve_outcome outcome);
 

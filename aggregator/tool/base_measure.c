@@ -206,12 +206,6 @@ static dpot_status find_best_uniform(struct base_measure_job *job)
     return status;
 }
 
-static void show_progress(void *ctx, size_t n_done, size_t n_total)
-{
-    (void)n_total;
-    progress_step(ctx, n_done);
-}
-
 static dpot_status write_trajectory(struct base_measure_job *job,
                                     const struct mirror_descent_result *result)
 {
@@ -273,7 +267,7 @@ static dpot_status descend(struct base_measure_job *job)
     struct mirror_descent_result result;
     const struct mirror_descent_config config = {
         .phi = &job->phi, .max_iterations = (size_t)job->max_iterations, .gap = job->gap};
-    const struct solve_control control = {.progress = show_progress, .ctx = &progress};
+    const struct solve_control control = {.progress = progress_of_solve, .ctx = &progress};
     dpot_status status = mirror_descent_new(&config, &solver, &job->run->error);
     if (status == DPOT_OK) {
         progress_init(&progress, job->run, "mirror descent", config.max_iterations);

@@ -125,6 +125,18 @@ static bool names_a_file(const struct option *option)
     return option->value && (option->value[0] == 'F' || strncmp(option->value, "SPEC", 4) == 0);
 }
 
+/* What the operands are: the further files of an option of many, or arguments by number. */
+static void name_operand(const struct run *run, size_t i, char *what, size_t cap)
+{
+    for (const struct option *o = run->command->options; o && o->name; o++) {
+        if (option_is_given(run, o->name) && o->value && strcmp(o->value, "F...") == 0) {
+            (void)snprintf(what, cap, "--%s", o->name);
+            return;
+        }
+    }
+    (void)snprintf(what, cap, "argument %zu", i + 1);
+}
+
 dpot_status conflict_check(struct run *run, const char *name, const char *path)
 {
     const struct output_name output = {run, name, path};
@@ -138,7 +150,7 @@ dpot_status conflict_check(struct run *run, const char *name, const char *path)
         }
     }
     for (size_t i = 0; status == DPOT_OK && i < run->n_operands; i++) {
-        (void)snprintf(what, sizeof what, "argument %zu", i + 1);
+        name_operand(run, i, what, sizeof what);
         status = compare_both(&output, what, run->operands[i]);
     }
     return status;

@@ -138,18 +138,39 @@ static dpot_status number_rows(struct conversion *c)
     return DPOT_OK;
 }
 
+/* Other commands refuse them, and the file is the last place where they can be found. */
+static void warn_of_nan(const struct conversion *c, size_t n, size_t first)
+{
+    run_warn(
+        c->run,
+        "%zu of the numbers written %s not finite, the first in row %zu, column %zu of %s: most "
+        "commands refuse them",
+        n, n == 1 ? "is" : "are", first / c->part.n_cols + 1, first % c->part.n_cols + 1, c->out);
+}
+
 static void put_result(struct conversion *c)
 {
     double least = INFINITY, greatest = -INFINITY;
+    size_t n_odd = 0, first = 0;
     for (size_t i = 0; i < c->part.n_rows * c->part.n_cols; i++) {
-        least = fmin(least, c->part.values[i]);
-        greatest = fmax(greatest, c->part.values[i]);
+        const double value = c->part.values[i];
+        if (!isfinite(value)) {
+            first = n_odd == 0 ? i : first;
+            n_odd++;
+            continue;
+        }
+        least = fmin(least, value);
+        greatest = fmax(greatest, value);
+    }
+    if (n_odd > 0) {
+        warn_of_nan(c, n_odd, first);
     }
     run_put_text(c->run, "out", c->out);
     run_put_integer(c->run, "rows", c->part.n_rows);
     run_put_integer(c->run, "columns", c->part.n_cols);
     run_put_number(c->run, "min", least);
     run_put_number(c->run, "max", greatest);
+    run_put_integer(c->run, "not_finite", n_odd);
 }
 
 static dpot_status run_convert(struct run *run)
@@ -185,7 +206,8 @@ const struct command command_convert = {
                "of pixels 0 .. 255), writes .npy or .csv. --to lo,hi maps the range --from "
                "linearly: numbers\n"
                "outside it end outside. Where data are privatised, both ranges must be public.\n"
-               "Keys: out, rows, columns, min, max (of what was written).",
+               "NaN and infinities are written as they are, counted and warned of.\n"
+               "Keys: out, rows, columns, min, max (of the finite numbers written), not_finite.",
     .example = "dpot convert --in images-idx3-ubyte --rows 0:2 --to -1,1 --out images.npy",
     .options = options,
     .run = run_convert,

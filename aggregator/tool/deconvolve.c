@@ -7,6 +7,7 @@
 #include "tool/noisy_pool.h"
 #include "tool/options.h"
 #include "tool/progress.h"
+#include "tool/save.h"
 #include "tool/side_file.h"
 
 #include <math.h>
@@ -203,22 +204,6 @@ static dpot_status start_support(struct deconvolve_job *job)
 
 /* ---- outputs ---- */
 
-static dpot_status write_values(struct deconvolve_job *job, const char *path, const double *values,
-                                size_t n_rows, size_t n_cols, bool is_vector)
-{
-    struct array array;
-    if (!path) {
-        return DPOT_OK;
-    }
-    dpot_status status = array_init(&array, n_rows, n_cols, is_vector);
-    if (status == DPOT_OK) {
-        memcpy(array.values, values, n_rows * n_cols * sizeof *values);
-        status = array_write(path, &array, ARRAY_F8, &job->run->error);
-    }
-    array_release(&array);
-    return status;
-}
-
 /* Uniform in [0, 1). */
 static double uniform(struct dpot_rng *rng)
 {
@@ -327,9 +312,9 @@ static dpot_status write_outputs(struct deconvolve_job *job)
 {
     const struct deconvolve_result *result = &job->result;
     const size_t m = job->support_size, dim = job->pool.reports.n_cols;
-    dpot_status status = write_values(job, job->out_path, result->support, m, dim, dim == 1);
+    dpot_status status = save_values(job->run, job->out_path, result->support, m, dim, dim == 1);
     if (status == DPOT_OK) {
-        status = write_values(job, job->weights_path, result->weights, m, 1, true);
+        status = save_values(job->run, job->weights_path, result->weights, m, 1, true);
     }
     if (status == DPOT_OK) {
         status = write_samples(job);
@@ -346,12 +331,6 @@ static dpot_status write_outputs(struct deconvolve_job *job)
 }
 
 /* ---- the work ---- */
-
-static void show_progress(void *ctx, size_t n_done, size_t n_total)
-{
-    (void)n_total;
-    progress_step(ctx, n_done);
-}
 
 static dpot_status solve(struct deconvolve_job *job, struct team *team)
 {
@@ -372,7 +351,7 @@ static dpot_status solve(struct deconvolve_job *job, struct team *team)
         .linalg = dpot_linalg_openblas(),
         .team = team,
     };
-    const struct solve_control control = {.progress = show_progress, .ctx = &progress};
+    const struct solve_control control = {.progress = progress_of_solve, .ctx = &progress};
     dpot_status status = deconvolve_new(&config, &solver, &job->run->error);
     if (status == DPOT_OK) {
         progress_init(&progress, job->run, "deconvolution", config.max_iterations);

@@ -118,12 +118,12 @@ static dpot_status check_count(struct estimate *e, size_t n_rows)
         return DPOT_OK;
     }
     const dpot_status status =
-        json_get_integer(e->pool_side, "side file", "n", 0, INT64_MAX, &n, &run->error);
+        json_get_integer(e->pool_side, "", "n", 0, INT64_MAX, &n, &run->error);
     if (status == DPOT_ERR_NOT_FOUND) {
         return DPOT_OK;
     }
     if (status != DPOT_OK) {
-        return dpot_error_prefix(&run->error, status, "--pool %.120s", e->pool_path);
+        return dpot_error_prefix(&run->error, status, "--pool %.120s: its side file", e->pool_path);
     }
     return (uint64_t)n == n_rows
                ? DPOT_OK

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "generator/classifier_file.h"
+#include "solve/net/architecture.h"
 #include "tool/load.h"
 #include "tool/measure/labelled.h"
 #include "tool/options.h"
@@ -139,6 +140,10 @@ static dpot_status make(struct lesson *l, const struct classifier_setup *setup)
     }
     if (strlen(name) > ARCHITECTURE_NAME_MAX) {
         return RUN_USAGE(l->run, "--arch is %.40s...: that is too long", name);
+    }
+    if (architecture_check_name(name, &l->run->error) != DPOT_OK) {
+        l->run->forced_exit = EXIT_CODE_USAGE;
+        return dpot_error_prefix(&l->run->error, DPOT_ERR_ARGUMENT, "--arch");
     }
     memcpy(l->file.architecture, name, strlen(name) + 1);
     l->file.dim = dim;

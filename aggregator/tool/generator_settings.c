@@ -2,6 +2,7 @@
 
 #include "generator/atoms.h"
 #include "generator/settings.h"
+#include "solve/net/architecture.h"
 #include "tool/options.h"
 
 static void put_text(json_t *given, const struct run *run, const char *option, const char *key)
@@ -44,6 +45,11 @@ dpot_status generator_settings_given(struct run *run, json_t *given)
         if (status == DPOT_OK && option_is_given(run, numbers[i].option)) {
             (void)json_object_set_new(given, numbers[i].key, json_real(value));
         }
+    }
+    if (status == DPOT_OK && option_is_given(run, "arch") &&
+        architecture_check_name(option_text(run, "arch"), &run->error) != DPOT_OK) {
+        run->forced_exit = EXIT_CODE_USAGE;
+        return dpot_error_prefix(&run->error, DPOT_ERR_ARGUMENT, "--arch");
     }
     put_text(given, run, "arch", "arch");
     put_text(given, run, "optimizer", "optimizer");

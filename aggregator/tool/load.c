@@ -55,14 +55,21 @@ static dpot_status check_row(struct run *run, const char *name, size_t row, doub
     }
     if (is_sound && sum > 0 && isfinite(sum) && !normalize && !(fabs(sum - 1) <= SUM_TOL)) {
         return dpot_error_set(&run->error, DPOT_ERR_RANGE,
-                              "--%s %s: the weights of row %zu sum to %.9g, not to 1: correct them "
-                              "or add --normalize",
-                              name, option_text(run, name), row + 1, sum);
+                              "--%s %s: the weights of row %zu sum to %.9g, not to 1: correct "
+                              "them%s",
+                              name, option_text(run, name), row + 1, sum,
+                              option_is_known(run, "normalize") ? " or add --normalize" : "");
     }
     const dpot_status status = dpot_weights_check(weights, n, normalize, &run->error);
     return status == DPOT_OK ? status
                              : dpot_error_prefix(&run->error, status, "--%s %s, row %zu", name,
                                                  option_text(run, name), row + 1);
+}
+
+/* What the weights of an option are for. */
+static const char *weighed_by(const char *name)
+{
+    return strcmp(name, "group-weights") == 0 ? "group" : "point";
 }
 
 dpot_status load_weights(struct run *run, const char *name, size_t width, struct array *array)
@@ -77,9 +84,9 @@ dpot_status load_weights(struct run *run, const char *name, size_t width, struct
     const size_t n = is_column ? array->n_rows : array->n_cols;
     const size_t n_measures = is_column ? 1 : array->n_rows;
     if (width != 0 && n != width) {
-        status = dpot_error_set(&run->error, DPOT_ERR_SHAPE,
-                                "--%s %s has %zu weight%s for %zu point%s: they must agree", name,
-                                option_text(run, name), n, DPOT_S(n), width, DPOT_S(width));
+        status = dpot_error_set(
+            &run->error, DPOT_ERR_SHAPE, "--%s %s has %zu weight%s for %zu %s%s: they must agree",
+            name, option_text(run, name), n, DPOT_S(n), width, weighed_by(name), DPOT_S(width));
     }
     array->is_vector = is_column;
     for (size_t r = 0; status == DPOT_OK && r < n_measures; r++) {
@@ -97,15 +104,12 @@ void cost_release(struct cost *cost)
     *cost = (struct cost){0};
 }
 
-static dpot_status check_metric_options(struct run *run, struct dpot_metric *metric, double *power)
+dpot_status metric_read_options(struct run *run, struct dpot_metric *metric, double *power)
 {
-    const char *name = NULL;
+    const char *name = option_text(run, "metric");
     uint64_t ring_size = 0;
-    *metric = (struct dpot_metric){0};
-    *power = 1;
-    dpot_status status =
-        option_require(run, "metric", "euclidean, l1, linf, cosine, haversine or ring", &name);
-    if (status == DPOT_OK && dpot_metric_find(name, &metric->id) != DPOT_OK) {
+    dpot_status status = DPOT_OK;
+    if (name && dpot_metric_find(name, &metric->id) != DPOT_OK) {
         status = RUN_USAGE(run,
                            "--metric is %.40s: choose euclidean, l1, linf, cosine, haversine or "
                            "ring",
@@ -124,6 +128,16 @@ static dpot_status check_metric_options(struct run *run, struct dpot_metric *met
     }
     metric->ring_size = (uint32_t)ring_size;
     return status;
+}
+
+static dpot_status check_metric_options(struct run *run, struct dpot_metric *metric, double *power)
+{
+    const char *name = NULL;
+    *metric = (struct dpot_metric){0};
+    *power = 1;
+    const dpot_status status =
+        option_require(run, "metric", "euclidean, l1, linf, cosine, haversine or ring", &name);
+    return status == DPOT_OK ? metric_read_options(run, metric, power) : status;
 }
 
 dpot_status cost_check_options(struct run *run, const char *x, const char *v)
@@ -200,61 +214,74 @@ static dpot_status fill_cost(struct run *run, const struct dpot_metric *metric, 
 }
 
 /* Ring positions are integers in 0..K-1. */
-static dpot_status check_ring(struct run *run, const char *name, const struct dpot_metric *metric,
-                              const struct array *points)
+static dpot_status check_ring(struct run *run, const struct named_points *p,
+                              const struct dpot_metric *metric)
 {
-    for (size_t i = 0; metric->id == DPOT_METRIC_RING && i < points->n_rows; i++) {
-        const double x = points->values[i];
+    for (size_t i = 0; metric->id == DPOT_METRIC_RING && i < p->n; i++) {
+        const double x = p->values[i];
         if (!(x >= 0 && x < metric->ring_size && x == floor(x))) {
             return dpot_error_set(&run->error, DPOT_ERR_RANGE,
                                   "--%s %s: row %zu is %g: ring positions are the integers 0 to %u",
-                                  name, option_text(run, name), i + 1, x,
-                                  (unsigned)metric->ring_size - 1);
+                                  p->option, p->path, i + 1, x, (unsigned)metric->ring_size - 1);
         }
     }
     return DPOT_OK;
 }
 
 /* Latitudes and longitudes that there are on earth; metrics other than haversine take all points. */
-static dpot_status check_places(struct run *run, const char *name, const struct dpot_metric *metric,
-                                const struct array *points)
+static dpot_status check_places(struct run *run, const struct named_points *p,
+                                const struct dpot_metric *metric)
 {
-    for (size_t i = 0; i < points->n_rows; i++) {
+    for (size_t i = 0; i < p->n; i++) {
         const dpot_status status =
-            dpot_metric_check_place(metric, points->values + i * points->n_cols, &run->error);
+            dpot_metric_check_place(metric, p->values + i * p->dim, &run->error);
         if (status != DPOT_OK) {
-            return dpot_error_prefix(&run->error, status, "--%s %s: row %zu", name,
-                                     option_text(run, name), i + 1);
+            return dpot_error_prefix(&run->error, status, "--%s %s: row %zu", p->option, p->path,
+                                     i + 1);
         }
     }
     return DPOT_OK;
 }
 
 /* model/metric.h defines the distance of a zero vector, so that devices go on; an analyst may not know. */
-static void warn_of_zero(const struct run *run, const char *name, const struct dpot_metric *metric,
-                         const struct array *points)
+static void warn_of_zero(const struct run *run, const struct named_points *p,
+                         const struct dpot_metric *metric)
 {
-    for (size_t i = 0; metric->id == DPOT_METRIC_COSINE && i < points->n_rows; i++) {
+    for (size_t i = 0; metric->id == DPOT_METRIC_COSINE && i < p->n; i++) {
         bool is_zero = true;
-        for (size_t j = 0; j < points->n_cols; j++) {
-            is_zero = is_zero && points->values[i * points->n_cols + j] == 0;
+        for (size_t j = 0; j < p->dim; j++) {
+            is_zero = is_zero && p->values[i * p->dim + j] == 0;
         }
         if (is_zero) {
             run_warn(run,
                      "--%s %.120s: row %zu is a zero vector, which has no angle: --metric cosine "
                      "puts it at distance 1 from everything, itself too",
-                     name, option_text(run, name), i + 1);
+                     p->option, p->path, i + 1);
             return; /* the first tells enough */
         }
     }
 }
 
-static dpot_status check_coordinates(struct run *run, const char *name,
-                                     const struct dpot_metric *metric, const struct array *points)
+dpot_status metric_check_points(struct run *run, const struct dpot_metric *metric,
+                                const struct named_points *points)
 {
-    const dpot_status status = check_ring(run, name, metric, points);
-    warn_of_zero(run, name, metric, points);
-    return status == DPOT_OK ? check_places(run, name, metric, points) : status;
+    if (dpot_metric_check(metric, (uint32_t)points->dim) != DPOT_OK) {
+        return dpot_error_set(
+            &run->error, DPOT_ERR_SHAPE, "--metric %s does not take %zu coordinate%s: %s",
+            dpot_metric_name(metric->id), points->dim, DPOT_S(points->dim),
+            metric->id == DPOT_METRIC_HAVERSINE ? "give (latitude, longitude)" : "give one column");
+    }
+    const dpot_status status = check_ring(run, points, metric);
+    warn_of_zero(run, points, metric);
+    return status == DPOT_OK ? check_places(run, points, metric) : status;
+}
+
+static dpot_status check_loaded(struct run *run, const char *name, const struct dpot_metric *metric,
+                                const struct array *points)
+{
+    return metric_check_points(run, metric,
+                               &(struct named_points){name, option_text(run, name), points->values,
+                                                      points->n_rows, points->n_cols});
 }
 
 static dpot_status check_points(struct run *run, const char *x_name, const char *v_name,
@@ -266,14 +293,8 @@ static dpot_status check_points(struct run *run, const char *x_name, const char 
                               "--%s has %zu coordinate%s and --%s has %zu: they must agree", x_name,
                               x->n_cols, DPOT_S(x->n_cols), v_name, v->n_cols);
     }
-    if (dpot_metric_check(metric, (uint32_t)x->n_cols) != DPOT_OK) {
-        return dpot_error_set(
-            &run->error, DPOT_ERR_SHAPE, "--metric %s does not take %zu coordinate%s: %s",
-            dpot_metric_name(metric->id), x->n_cols, DPOT_S(x->n_cols),
-            metric->id == DPOT_METRIC_HAVERSINE ? "give (latitude, longitude)" : "give one column");
-    }
-    const dpot_status status = check_coordinates(run, x_name, metric, x);
-    return status == DPOT_OK ? check_coordinates(run, v_name, metric, v) : status;
+    const dpot_status status = check_loaded(run, x_name, metric, x);
+    return status == DPOT_OK ? check_loaded(run, v_name, metric, v) : status;
 }
 
 dpot_status cost_load(struct run *run, const char *x_name, const char *v_name, struct cost *cost)

@@ -18,6 +18,22 @@ DPOT_WARN_UNUSED dpot_status load_finite(struct run *run, const char *name, stru
 DPOT_WARN_UNUSED dpot_status load_weights(struct run *run, const char *name, size_t width,
                                           struct array *array);
 
+/* --metric, --power and --ring-size; *metric and *power hold what is meant without them. Touches no file. */
+DPOT_WARN_UNUSED dpot_status metric_read_options(struct run *run, struct dpot_metric *metric,
+                                                 double *power);
+
+/* Points of an option, for sentences about them. All borrowed. */
+struct named_points {
+    const char *option, *path;
+    const double *values; /* (n, dim) finite */
+    size_t n, dim;
+};
+
+/* Refuses points that the metric does not take: another number of coordinates, places that are not on earth,
+ * positions that are not on the ring. Warns of zero vectors, which have no angle. */
+DPOT_WARN_UNUSED dpot_status metric_check_points(struct run *run, const struct dpot_metric *metric,
+                                                 const struct named_points *points);
+
 /* A ground cost between two sets of points. */
 struct cost {
     size_t n_rows, n_cols;

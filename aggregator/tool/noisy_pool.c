@@ -6,9 +6,11 @@
 #include "tool/side_file.h"
 #include "tool/vector_set.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define QUANTILE 0.001
 #define SCALE_TOL 1e-9 /* relative */
@@ -74,12 +76,34 @@ static dpot_status read_side_file(struct run *run, struct noisy_pool *pool)
 
 /* ---- mechanism and scale ---- */
 
+/* The side file's path begins the sentence, since keys alone could be anybody's. */
+static dpot_status blame_side_file(struct run *run, dpot_status status)
+{
+    return status == DPOT_OK || status == DPOT_ERR_NOT_FOUND
+               ? DPOT_OK
+               : dpot_error_prefix(&run->error, status, "%s.json", option_text(run, "pool"));
+}
+
+/* " and --pool F has no file F.json that tells it", or that the file there is does not. */
+static dpot_status refuse_missing(struct run *run, const struct noisy_pool *pool,
+                                  const char *option, const char *what)
+{
+    const char *path = option_text(run, "pool");
+    return RUN_USAGE(run, "--%s is missing and %s%s.json%s: give %s", option,
+                     pool->side ? "" : "there is no ", path,
+                     pool->side ? " does not tell it" : " that tells it", what);
+}
+
 static dpot_status find_mechanism(struct run *run, const struct noisy_pool *pool,
                                   enum dpot_noise *noise)
 {
-    const char *side = json_string_value(json_object_get(pool->side, "mechanism"));
-    const char *option = option_text(run, "mechanism");
+    const char *side = NULL, *option = option_text(run, "mechanism");
     enum dpot_mechanism_id id = DPOT_MECHANISM_LAPLACE;
+    const dpot_status status =
+        blame_side_file(run, json_get_string(pool->side, "", "mechanism", &side, &run->error));
+    if (status != DPOT_OK) {
+        return status;
+    }
     if (side && option && strcmp(side, option) != 0) {
         return dpot_error_set(&run->error, DPOT_ERR_RANGE,
                               "--mechanism is %.40s, and %s.json says %.40s: leave the option out",
@@ -87,12 +111,10 @@ static dpot_status find_mechanism(struct run *run, const struct noisy_pool *pool
     }
     const char *name = option ? option : side;
     if (!name) {
-        return RUN_USAGE(run,
-                         "--mechanism is missing and --pool %s has no file %s.json that tells it: "
-                         "give laplace or gaussian",
-                         option_text(run, "pool"), option_text(run, "pool"));
+        return refuse_missing(run, pool, "mechanism", "laplace or gaussian");
     }
-    if (dpot_mechanism_find(name, &id) == DPOT_OK && dpot_mechanism_is_vector(id)) {
+    const bool is_known = dpot_mechanism_find(name, &id) == DPOT_OK;
+    if (is_known && dpot_mechanism_is_vector(id)) {
         *noise = id == DPOT_MECHANISM_LAPLACE ? DPOT_NOISE_LAPLACE : DPOT_NOISE_GAUSSIAN;
         return DPOT_OK;
     }
@@ -100,35 +122,43 @@ static dpot_status find_mechanism(struct run *run, const struct noisy_pool *pool
         return RUN_USAGE(run, "--mechanism is %.40s: choose laplace or gaussian", option);
     }
     return dpot_error_set(
-        &run->error, DPOT_ERR_SHAPE,
-        "the mechanism of --pool %s is %.40s, whose reports name points: use dpot "
-        "estimate",
-        option_text(run, "pool"), name);
+        &run->error, DPOT_ERR_SHAPE, "the mechanism of --pool %s is %.40s, %s",
+        option_text(run, "pool"), name,
+        is_known ? "whose reports name points: use dpot estimate"
+                 : "which is not known: the file beside the pool is damaged or of a newer version");
+}
+
+/* null is what pools of points have. */
+static dpot_status read_side_scale(struct run *run, const struct noisy_pool *pool, double *scale)
+{
+    if (json_is_null(json_object_get(pool->side, "scale"))) {
+        return DPOT_OK;
+    }
+    return blame_side_file(run, json_get_number(pool->side, "", "scale", 1 / DPOT_NOISE_SCALE_MAX,
+                                                DPOT_NOISE_SCALE_MAX, scale, &run->error));
 }
 
 static dpot_status find_scale(struct run *run, const struct noisy_pool *pool, double *scale)
 {
     double option = 0, side = 0;
-    const bool has_side = json_is_number(json_object_get(pool->side, "scale"));
     dpot_status status =
         option_number(run, "scale", 1 / DPOT_NOISE_SCALE_MAX, DPOT_NOISE_SCALE_MAX, &option);
-    if (status == DPOT_OK && has_side) {
-        status = json_get_number(pool->side, "side file", "scale", 1 / DPOT_NOISE_SCALE_MAX,
-                                 DPOT_NOISE_SCALE_MAX, &side, &run->error);
+    if (status == DPOT_OK) {
+        status = read_side_scale(run, pool, &side);
     }
     if (status != DPOT_OK) {
         return status;
     }
-    if (option == 0 && !has_side) {
-        return RUN_USAGE(run, "--scale is missing: give b of the Laplace or sigma of the Gaussian "
-                              "noise in data units");
+    if (option == 0 && side == 0) {
+        return refuse_missing(run, pool, "scale",
+                              "b of the Laplace or sigma of the Gaussian noise in data units");
     }
-    if (option > 0 && has_side && !(fabs(option - side) <= SCALE_TOL * side)) {
+    if (option > 0 && side > 0 && !(fabs(option - side) <= SCALE_TOL * side)) {
         return dpot_error_set(&run->error, DPOT_ERR_RANGE,
                               "--scale is %.9g, and %s.json says %.9g: leave the option out",
                               option, option_text(run, "pool"), side);
     }
-    *scale = has_side ? side : option;
+    *scale = side > 0 ? side : option;
     return DPOT_OK;
 }
 
@@ -141,9 +171,8 @@ static dpot_status find_noise(struct run *run, struct noisy_pool *pool)
         status = find_scale(run, pool, &scale);
     }
     if (status == DPOT_OK) {
-        status = json_get_number(pool->side, "side file", "grid_step", 0, scale, &grid_step,
-                                 &run->error);
-        status = status == DPOT_ERR_NOT_FOUND ? DPOT_OK : status;
+        status = blame_side_file(
+            run, json_get_number(pool->side, "", "grid_step", 0, scale, &grid_step, &run->error));
     }
     return status == DPOT_OK
                ? dpot_noise_density_init(&pool->density, noise, scale, grid_step, &run->error)
@@ -152,14 +181,16 @@ static dpot_status find_noise(struct run *run, struct noisy_pool *pool)
 
 /* ---- reports ---- */
 
-static dpot_status load_reports(struct run *run, struct noisy_pool *pool)
+/* Number of reports and of coordinates, where the side file tells them. */
+static dpot_status compare_shape(struct run *run, const struct noisy_pool *pool)
 {
-    int64_t n = 0;
-    dpot_status status = load_finite(run, "pool", &pool->reports);
-    if (status != DPOT_OK) {
-        return status;
+    int64_t n = (int64_t)pool->reports.n_rows, dim = (int64_t)pool->reports.n_cols;
+    dpot_status status =
+        blame_side_file(run, json_get_integer(pool->side, "", "n", 0, INT64_MAX, &n, &run->error));
+    if (status == DPOT_OK) {
+        status = blame_side_file(
+            run, json_get_integer(pool->side, "", "dim", 0, INT64_MAX, &dim, &run->error));
     }
-    status = json_get_integer(pool->side, "side file", "n", 0, INT64_MAX, &n, &run->error);
     if (status == DPOT_OK && (size_t)n != pool->reports.n_rows) {
         status =
             dpot_error_set(&run->error, DPOT_ERR_SHAPE,
@@ -167,7 +198,22 @@ static dpot_status load_reports(struct run *run, struct noisy_pool *pool)
                            option_text(run, "pool"), pool->reports.n_rows,
                            DPOT_S(pool->reports.n_rows), option_text(run, "pool"), (long long)n);
     }
-    status = status == DPOT_ERR_NOT_FOUND ? DPOT_OK : status;
+    if (status == DPOT_OK && (size_t)dim != pool->reports.n_cols) {
+        status =
+            dpot_error_set(&run->error, DPOT_ERR_SHAPE,
+                           "--pool %s has %zu column%s, and %s.json says %lld: export both again",
+                           option_text(run, "pool"), pool->reports.n_cols,
+                           DPOT_S(pool->reports.n_cols), option_text(run, "pool"), (long long)dim);
+    }
+    return status;
+}
+
+static dpot_status load_reports(struct run *run, struct noisy_pool *pool)
+{
+    dpot_status status = load_finite(run, "pool", &pool->reports);
+    if (status == DPOT_OK) {
+        status = compare_shape(run, pool);
+    }
     if (status == DPOT_OK && (pool->reports.n_rows == 0 || pool->reports.n_cols == 0)) {
         status = dpot_error_set(&run->error, DPOT_ERR_SHAPE, "--pool %s has no reports",
                                 option_text(run, "pool"));
@@ -184,8 +230,8 @@ static dpot_status take_set(struct run *run, const struct spec_vector_set *set,
     if (set->dim != dim) {
         return dpot_error_set(
             &run->error, DPOT_ERR_SHAPE,
-            "the domain has %u coordinates and --pool %s has %zu: they must agree", set->dim,
-            option_text(run, "pool"), dim);
+            "the domain has %u coordinate%s and --pool %s has %zu: they must agree", set->dim,
+            DPOT_S(set->dim), option_text(run, "pool"), dim);
     }
     pool->set = set->set;
     pool->radius = set->set == DPOT_VECTOR_BOX ? 0 : set->radius;
@@ -231,11 +277,13 @@ static dpot_status take_quantiles(struct run *run, struct noisy_pool *pool)
     return DPOT_OK;
 }
 
-/* Whether the side file has the set in full. */
+/* Whether the side file has the set: of a box with very many sides it has the dimension only. */
 static bool has_domain(const struct noisy_pool *pool)
 {
     const json_t *domain = json_object_get(pool->side, "domain");
-    return json_object_get(domain, "radius") || json_object_get(domain, "lo");
+    const char *type = json_string_value(json_object_get(domain, "type"));
+    const bool is_cut = type && strcmp(type, "box") == 0 && !json_object_get(domain, "lo");
+    return domain && !is_cut;
 }
 
 static dpot_status find_domain(struct run *run, struct noisy_pool *pool)
@@ -253,7 +301,8 @@ static dpot_status find_domain(struct run *run, struct noisy_pool *pool)
     if (option) {
         status = vector_set_read(run, option, &set);
     } else if (has_domain(pool)) {
-        status = spec_read_vector_set(json_object_get(pool->side, "domain"), 0, &set, &run->error);
+        status = blame_side_file(
+            run, spec_read_vector_set(json_object_get(pool->side, "domain"), 0, &set, &run->error));
     } else {
         return take_quantiles(run, pool);
     }
@@ -269,6 +318,10 @@ dpot_status noisy_pool_load(struct run *run, struct noisy_pool *pool)
     const char *path = NULL;
     *pool = (struct noisy_pool){.needs_no_domain = pool->needs_no_domain};
     dpot_status status = option_require(run, "pool", "a file of reports", &path);
+    if (status == DPOT_OK && strcmp(path, "-") != 0 && access(path, F_OK) != 0) {
+        return dpot_error_set(&run->error, DPOT_ERR_IO, "--pool: reading %.200s failed: %s", path,
+                              strerror(errno)); /* rather than that its side file is missing */
+    }
     if (status == DPOT_OK) {
         status = read_side_file(run, pool);
     }

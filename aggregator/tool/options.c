@@ -46,6 +46,13 @@ const char *option_text(const struct run *run, const char *name)
     return option && n < OPTIONS_MAX ? run->values[n] : NULL;
 }
 
+bool option_is_known(const struct run *run, const char *name)
+{
+    const struct option *option = NULL;
+    (void)find_option(run, name, strlen(name), &option);
+    return option != NULL;
+}
+
 bool option_is_given(const struct run *run, const char *name)
 {
     return option_text(run, name) != NULL;
@@ -93,6 +100,12 @@ static dpot_status take_option(struct run *run, int argc, char **argv, int *i)
                          option->value);
     }
     const char *value = equals ? equals + 1 : argv[++*i];
+    if (!equals && strncmp(value, "--", 2) == 0) { /* forgotten, much rather than meant */
+        return RUN_USAGE(run,
+                         "option --%s has no value before %.60s: give --%s %s (a value that begins "
+                         "with two dashes as --%s=VALUE)",
+                         option->name, value, option->name, option->value, option->name);
+    }
     if (run->values[n]) {
         return take_operand(run, value);
     }

@@ -8,13 +8,16 @@
 #include "tool/command.h"
 
 /* Fills run->values and run->operands from the arguments after the command's name. "--name value"
- * and "--name=value"; nothing may be given twice. *wants_help: --help was there, all else is moot. */
+ * and "--name=value", of which only the second takes a value that begins with two dashes; nothing may be given twice. *wants_help: --help was there, all else is moot. */
 DPOT_WARN_UNUSED dpot_status options_parse(struct run *run, int argc, char **argv,
                                            bool *wants_help);
 
 /* The text of an option, NULL when it was not given; for a flag "" when it was. */
 const char *option_text(const struct run *run, const char *name);
 bool option_is_given(const struct run *run, const char *name);
+
+/* Whether the command has such an option at all. */
+bool option_is_known(const struct run *run, const char *name);
 
 /* As option_text, but a missing option is refused; `what` completes the sentence: "give <what>". */
 DPOT_WARN_UNUSED dpot_status option_require(struct run *run, const char *name, const char *what,

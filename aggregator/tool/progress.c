@@ -150,6 +150,12 @@ void progress_step(struct progress *progress, size_t n_done)
     progress_step_of(progress, n_done, progress->n_total);
 }
 
+void progress_of_solve(void *ctx, size_t n_done, size_t n_total)
+{
+    (void)n_total;
+    progress_step(ctx, n_done);
+}
+
 void progress_share(struct progress *progress, double share)
 {
     if (progress->is_quiet) {

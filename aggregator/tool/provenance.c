@@ -16,13 +16,13 @@ struct pairing {
 /* A text of the side file; NULL when it is not there. */
 static dpot_status get_text(const struct pairing *p, const char *key, const char **text)
 {
-    const dpot_status status = json_get_string(p->side, "its side file", key, text, &p->run->error);
+    const dpot_status status = json_get_string(p->side, "", key, text, &p->run->error);
     if (status == DPOT_ERR_NOT_FOUND) {
         return DPOT_OK;
     }
-    return status == DPOT_OK
-               ? status
-               : dpot_error_prefix(&p->run->error, status, "--%s %.120s", p->option, p->path);
+    return status == DPOT_OK ? status
+                             : dpot_error_prefix(&p->run->error, status,
+                                                 "--%s %.120s: its side file", p->option, p->path);
 }
 
 /* "revision 2, " when the side file tells the number. */

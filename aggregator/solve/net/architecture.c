@@ -284,36 +284,49 @@ static dpot_status check_sizes(const struct architecture *a, struct dpot_error *
     return DPOT_OK;
 }
 
-dpot_status architecture_parse(const char *name, size_t in_dim, size_t out_dim,
-                               enum network_bound bound, float lo, float hi,
-                               struct architecture *architecture, struct dpot_error *error)
+/* The family of a name; *widths gets what comes after the colon. */
+static dpot_status read_name(const char *name, const struct family **family, struct widths *widths,
+                             struct dpot_error *error)
 {
-    struct widths widths = {0};
-    *architecture = (struct architecture){.in_dim = in_dim, .out_dim = out_dim};
-    dpot_status status = check_ends(in_dim, out_dim, bound, lo, hi, error);
-    if (status != DPOT_OK) {
-        return status;
-    }
     for (size_t i = 0; i < N_FAMILIES; i++) {
-        const struct family *family = &families[i];
-        const size_t len = strlen(family->name);
-        if (strncmp(name, family->name, len) != 0 || (name[len] != ':' && name[len] != '\0')) {
-            continue;
+        const size_t len = strlen(families[i].name);
+        if (strncmp(name, families[i].name, len) == 0 && (name[len] == ':' || name[len] == '\0')) {
+            *family = &families[i];
+            return read_widths(name, name + len, widths, error);
         }
-        status = read_widths(name, name + len, &widths, error);
-        if (status == DPOT_OK) {
-            write_name(architecture, family->name, &widths);
-            status = family->build(architecture, &widths, error);
-        }
-        if (status == DPOT_OK) {
-            add_bound(architecture, bound, lo, hi);
-            status = check_sizes(architecture, error);
-        }
-        return status;
     }
     return dpot_error_set(error, DPOT_ERR_RANGE,
                           "architecture %.60s is not known: choose mlp:256,256, say, or for images "
                           "of 28x28 resize28:32,16 or dcgan28 (generators), conv28:16,32,128 "
                           "(classifiers)",
                           name);
+}
+
+dpot_status architecture_check_name(const char *name, struct dpot_error *error)
+{
+    const struct family *family = NULL;
+    struct widths widths = {0};
+    return read_name(name, &family, &widths, error);
+}
+
+dpot_status architecture_parse(const char *name, size_t in_dim, size_t out_dim,
+                               enum network_bound bound, float lo, float hi,
+                               struct architecture *architecture, struct dpot_error *error)
+{
+    const struct family *family = NULL;
+    struct widths widths = {0};
+    *architecture = (struct architecture){.in_dim = in_dim, .out_dim = out_dim};
+    dpot_status status = check_ends(in_dim, out_dim, bound, lo, hi, error);
+    if (status == DPOT_OK) {
+        status = read_name(name, &family, &widths, error);
+    }
+    if (status == DPOT_OK) {
+        write_name(architecture, family->name, &widths);
+        status = family->build(architecture, &widths, error);
+    }
+    if (status == DPOT_OK) {
+        add_bound(architecture, bound, lo, hi);
+        status = check_sizes(architecture, error);
+    }
+    return status;
 }

@@ -61,6 +61,10 @@ struct architecture {
 /* height * width * channels */
 size_t layer_shape_size(const struct layer_shape *shape);
 
+/* Whether the name is written as one of the families wants it; whether it fits the data is for
+ * architecture_parse. DPOT_ERR_RANGE. */
+DPOT_WARN_UNUSED dpot_status architecture_check_name(const char *name, struct dpot_error *error);
+
 /* DPOT_ERR_RANGE with a sentence that says what is possible. */
 DPOT_WARN_UNUSED dpot_status architecture_parse(const char *name, size_t in_dim, size_t out_dim,
                                                 enum network_bound bound, float lo, float hi,

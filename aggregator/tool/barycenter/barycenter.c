@@ -50,28 +50,6 @@ static const struct option options[] = {
     {NULL, NULL, NULL},
 };
 
-dpot_status barycenter_write(struct barycenter_job *job, const char *path, const double *values,
-                             size_t n_rows, size_t n_cols, bool is_vector)
-{
-    struct array array;
-    if (!path) {
-        return DPOT_OK;
-    }
-    dpot_status status = array_init(&array, n_rows, n_cols, is_vector);
-    if (status == DPOT_OK) {
-        memcpy(array.values, values, n_rows * n_cols * sizeof *values);
-        status = array_write(path, &array, ARRAY_F8, &job->run->error);
-    }
-    array_release(&array);
-    return status;
-}
-
-void barycenter_show_progress(void *ctx, size_t n_done, size_t n_total)
-{
-    (void)n_total;
-    progress_step(ctx, n_done);
-}
-
 static dpot_status run_groups(struct barycenter_job *job)
 {
     dpot_status status = barycenter_read_options(job);

@@ -39,6 +39,9 @@ struct barycenter_job {
 /* Refuses what does not go together and reads the numbers; touches no file. */
 DPOT_WARN_UNUSED dpot_status barycenter_read_options(struct barycenter_job *job);
 
+/* The file of group i, counted from 0, when every file is one. Borrowed from the command line. */
+const char *barycenter_group_path(const struct barycenter_job *job, size_t i);
+
 /* Groups of points into job->sets, all with one number of coordinates; with --weighted the last column
  * is taken out as weights. */
 DPOT_WARN_UNUSED dpot_status barycenter_load_points(struct barycenter_job *job, size_t *dim);
@@ -58,13 +61,5 @@ DPOT_WARN_UNUSED dpot_status barycenter_run_fixed(struct barycenter_job *job);
 
 /* --pool: reads its own options, and makes job->team. */
 DPOT_WARN_UNUSED dpot_status barycenter_run_pool(struct barycenter_job *job);
-
-/* For all: an array to a path, nothing without one. */
-DPOT_WARN_UNUSED dpot_status barycenter_write(struct barycenter_job *job, const char *path,
-                                              const double *values, size_t n_rows, size_t n_cols,
-                                              bool is_vector);
-
-/* Progress of a solve: ctx is a struct progress. */
-void barycenter_show_progress(void *ctx, size_t n_done, size_t n_total);
 
 #endif

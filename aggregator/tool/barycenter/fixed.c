@@ -7,6 +7,7 @@
 #include "ot/network_simplex.h"
 #include "tool/options.h"
 #include "tool/progress.h"
+#include "tool/save.h"
 
 #include <math.h>
 #include <string.h>
@@ -139,24 +140,19 @@ static dpot_status load_matrix(struct fixed *f)
     return status;
 }
 
-static dpot_status read_metric(struct run *run, struct dpot_metric *metric, double *power)
+static dpot_status check_places(struct fixed *f, const struct dpot_metric *metric, size_t dim)
 {
-    const char *name = option_text(run, "metric");
-    uint64_t ring_size = 0;
-    *metric = (struct dpot_metric){.id = DPOT_METRIC_EUCLIDEAN};
-    *power = 2.0;
-    if (name && dpot_metric_find(name, &metric->id) != DPOT_OK) {
-        return RUN_USAGE(
-            run, "--metric is %.40s: choose euclidean, l1, linf, cosine, haversine or ring", name);
+    struct barycenter_job *job = f->job;
+    dpot_status status = metric_check_points(
+        job->run, metric,
+        &(struct named_points){"fixed", option_text(job->run, "fixed"), f->matrix.values,
+                               f->matrix.n_rows, f->matrix.n_cols});
+    for (size_t i = 0; status == DPOT_OK && i < job->n_groups; i++) {
+        status =
+            metric_check_points(job->run, metric,
+                                &(struct named_points){"group", barycenter_group_path(job, i),
+                                                       job->sets[i].points, job->sets[i].n, dim});
     }
-    dpot_status status = option_positive(run, "power", 64, power);
-    if (status == DPOT_OK) {
-        status = option_integer(run, "ring-size", 1, DPOT_DOMAIN_SIZE_MAX, &ring_size);
-    }
-    if (status == DPOT_OK && (metric->id == DPOT_METRIC_RING) != (ring_size > 0)) {
-        return RUN_USAGE(run, "--metric ring and --ring-size K go together");
-    }
-    metric->ring_size = (uint32_t)ring_size;
     return status;
 }
 
@@ -177,6 +173,10 @@ static dpot_status make_costs(struct fixed *f, const struct dpot_metric *metric,
         dpot_cost_matrix(metric, power, (uint32_t)dim, set->points, set->n, f->matrix.values,
                          f->n_out, f->costs[i]);
         status = make_kernel(f, i, 1);
+        if (status != DPOT_OK) {
+            status = dpot_error_prefix(&job->run->error, status, "--group %s",
+                                       barycenter_group_path(job, i));
+        }
     }
     return status;
 }
@@ -205,10 +205,10 @@ static dpot_status take_set_masses(struct fixed *f)
 static dpot_status load_points(struct fixed *f)
 {
     struct barycenter_job *job = f->job;
-    struct dpot_metric metric;
+    struct dpot_metric metric = {.id = DPOT_METRIC_EUCLIDEAN};
     double power = 2.0;
     size_t dim = 0;
-    dpot_status status = read_metric(job->run, &metric, &power);
+    dpot_status status = metric_read_options(job->run, &metric, &power);
     if (status == DPOT_OK) {
         status = load_finite(job->run, "fixed", &f->matrix);
     }
@@ -217,9 +217,13 @@ static dpot_status load_points(struct fixed *f)
     }
     if (status == DPOT_OK && f->matrix.n_cols != dim) {
         status = dpot_error_set(&job->run->error, DPOT_ERR_SHAPE,
-                                "--fixed %s has %zu columns, the groups %zu coordinates: they must "
-                                "agree",
-                                option_text(job->run, "fixed"), f->matrix.n_cols, dim);
+                                "--fixed %s has %zu column%s, the groups %zu coordinate%s: they "
+                                "must agree",
+                                option_text(job->run, "fixed"), f->matrix.n_cols,
+                                DPOT_S(f->matrix.n_cols), dim, DPOT_S(dim));
+    }
+    if (status == DPOT_OK) {
+        status = check_places(f, &metric, dim);
     }
     f->n_out = f->matrix.n_rows;
     if (status == DPOT_OK) {
@@ -249,7 +253,7 @@ static dpot_status solve(struct fixed *f)
 {
     struct barycenter_job *job = f->job;
     struct progress progress;
-    const struct solve_control control = {.progress = barycenter_show_progress, .ctx = &progress};
+    const struct solve_control control = {.progress = progress_of_solve, .ctx = &progress};
     const struct barycenter_fixed_problem problem = {job->n_groups, f->groups, f->weights};
     const double most = (double)job->outer * (double)job->inner;
     const struct barycenter_fixed_options options = {
@@ -345,8 +349,8 @@ static dpot_status write_outputs(struct fixed *f)
     struct barycenter_job *job = f->job;
     const bool is_flat = job->kind != KIND_GRID || job->n_dims != 2;
     const dpot_status status =
-        barycenter_write(job, job->out_path, f->result.weights, is_flat ? f->n_out : job->shape[0],
-                         is_flat ? 1 : job->shape[1], is_flat);
+        save_values(job->run, job->out_path, f->result.weights, is_flat ? f->n_out : job->shape[0],
+                    is_flat ? 1 : job->shape[1], is_flat);
     return status == DPOT_OK ? write_curve(job, &f->result) : status;
 }
 

@@ -3,6 +3,7 @@
 
 #include "tool/options.h"
 #include "tool/progress.h"
+#include "tool/save.h"
 
 #include <math.h>
 #include <string.h>
@@ -68,7 +69,7 @@ static dpot_status solve(struct barycenter_job *job, struct solution *s)
 {
     struct run *run = job->run;
     struct progress progress;
-    const struct solve_control control = {.progress = barycenter_show_progress, .ctx = &progress};
+    const struct solve_control control = {.progress = progress_of_solve, .ctx = &progress};
     dpot_status status;
     progress_init(&progress, run, "barycenter", (size_t)job->outer * (size_t)job->n_starts);
     if (job->project > 0) {
@@ -238,9 +239,9 @@ static dpot_status write_outputs(struct barycenter_job *job, const struct soluti
 {
     const struct barycenter_result *r = &s->result;
     dpot_status status =
-        barycenter_write(job, job->out_path, r->support, r->support_size, r->dim, r->dim == 1);
+        save_values(job->run, job->out_path, r->support, r->support_size, r->dim, r->dim == 1);
     if (status == DPOT_OK) {
-        status = barycenter_write(job, job->weights_path, r->weights, r->support_size, 1, true);
+        status = save_values(job->run, job->weights_path, r->weights, r->support_size, 1, true);
     }
     return status == DPOT_OK ? write_curve(job, r) : status;
 }

@@ -194,7 +194,7 @@ dpot_status barycenter_read_options(struct barycenter_job *job)
 
 /* ---- files ---- */
 
-static const char *group_path(const struct barycenter_job *job, size_t i)
+const char *barycenter_group_path(const struct barycenter_job *job, size_t i)
 {
     return i == 0 ? option_text(job->run, "group") : job->run->operands[i - 1];
 }
@@ -203,7 +203,7 @@ static dpot_status read_file(struct barycenter_job *job, size_t i)
 {
     struct run *run = job->run;
     struct array *array = &job->files[i];
-    const char *path = group_path(job, i);
+    const char *path = barycenter_group_path(job, i);
     if (strcmp(path, "-") == 0) {
         if (run->reads_stdin) {
             return RUN_USAGE(run, "--group - is the second input from stdin: name a file");
@@ -284,12 +284,12 @@ static dpot_status take_set(struct barycenter_job *job, size_t i, size_t dim, do
     if (array->n_cols != n_cols) {
         return dpot_error_set(&job->run->error, DPOT_ERR_SHAPE,
                               "--group %s has %zu columns, the first group %zu: they must agree",
-                              group_path(job, i), array->n_cols, n_cols);
+                              barycenter_group_path(job, i), array->n_cols, n_cols);
     }
     if (weights) {
         take_weights(array, weights);
-        const dpot_status status = check_mass(job, group_path(job, i), "weights in the last column",
-                                              weights, array->n_rows);
+        const dpot_status status = check_mass(job, barycenter_group_path(job, i),
+                                              "weights in the last column", weights, array->n_rows);
         if (status != DPOT_OK) {
             return status;
         }
@@ -310,7 +310,7 @@ dpot_status barycenter_load_points(struct barycenter_job *job, size_t *dim)
         return dpot_error_set(&job->run->error, DPOT_ERR_SHAPE,
                               "--group %s has one column: with --weighted points need a coordinate "
                               "before their weight",
-                              group_path(job, 0));
+                              barycenter_group_path(job, 0));
     }
     job->n_groups = job->n_files;
     job->sets = dpot_alloc_array(NULL, job->n_files, sizeof *job->sets);
@@ -350,7 +350,7 @@ dpot_status barycenter_load_histograms(struct barycenter_job *job, size_t n, dou
             status = dpot_error_set(&job->run->error, DPOT_ERR_SHAPE,
                                     "--group %s is %zu x %zu and not a histogram of %zu cells, nor "
                                     "rows of such: they must agree",
-                                    group_path(job, i), array->n_rows, array->n_cols, n);
+                                    barycenter_group_path(job, i), array->n_rows, array->n_cols, n);
         }
         job->n_groups += n_measures;
     }
@@ -366,7 +366,7 @@ dpot_status barycenter_load_histograms(struct barycenter_job *job, size_t n, dou
         const size_t n_measures = measures_in(job, &job->files[i], n);
         memcpy(at, job->files[i].values, n_measures * n * sizeof *at);
         for (size_t r = 0; status == DPOT_OK && r < n_measures; r++, at += n) {
-            status = check_mass(job, group_path(job, i), "masses of a histogram", at, n);
+            status = check_mass(job, barycenter_group_path(job, i), "masses of a histogram", at, n);
         }
     }
     return status;

@@ -7,6 +7,7 @@
 #include "tool/options.h"
 #include "tool/progress.h"
 #include "tool/provenance.h"
+#include "tool/save.h"
 
 #include <float.h>
 #include <math.h>
@@ -35,9 +36,9 @@ struct pooled_job {
 static dpot_status refuse_others(struct run *run)
 {
     static const char *const others[] = {
-        "group", "weighted", "normalize", "init",  "optimise-weights", "project",    "bound",
-        "grid",  "cell",     "cost",      "fixed", "metric",           "power",      "ring-size",
-        "curve", "debiased", "float32",   "inner", "inner-tol",        "log-domain", "tol"};
+        "group",    "weighted", "init",  "optimise-weights", "project",    "bound",     "grid",
+        "cell",     "cost",     "fixed", "metric",           "power",      "ring-size", "curve",
+        "debiased", "float32",  "inner", "inner-tol",        "log-domain", "tol"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         const dpot_status status = option_excludes(
             run, "pool", others[i], "a pool brings its groups, and --support points are averaged");
@@ -161,7 +162,10 @@ static dpot_status check_shapes(struct pooled_job *p)
             "dpot pool --groups-out writes them",
             p->group_of.n_rows, p->group_of.n_cols, p->pool.n_rows);
     }
-    dpot_status status = json_get_integer(p->side, "side file", "n", 0, INT64_MAX, &n, &run->error);
+    dpot_status status = json_get_integer(p->side, "", "n", 0, INT64_MAX, &n, &run->error);
+    if (status != DPOT_OK && status != DPOT_ERR_NOT_FOUND) {
+        return dpot_error_prefix(&run->error, status, "the side file of --pool");
+    }
     if (status == DPOT_OK && (uint64_t)n != p->pool.n_rows) {
         return dpot_error_set(
             &run->error, DPOT_ERR_SHAPE,
@@ -258,7 +262,7 @@ static dpot_status solve(struct pooled_job *p)
 {
     struct run *run = p->run;
     struct progress progress;
-    const struct solve_control control = {.progress = barycenter_show_progress, .ctx = &progress};
+    const struct solve_control control = {.progress = progress_of_solve, .ctx = &progress};
     p->settings.clean.team = p->job->team;
     progress_init(&progress, run, "deconvolution", p->reports.n_groups);
     dpot_status status =
@@ -349,9 +353,9 @@ static dpot_status write_outputs(struct pooled_job *p)
     struct barycenter_job *job = p->job;
     const struct barycenter_result *r = &p->result.barycenter;
     dpot_status status =
-        barycenter_write(job, job->out_path, r->support, r->support_size, r->dim, r->dim == 1);
+        save_values(job->run, job->out_path, r->support, r->support_size, r->dim, r->dim == 1);
     if (status == DPOT_OK) {
-        status = barycenter_write(job, job->weights_path, r->weights, r->support_size, 1, true);
+        status = save_values(job->run, job->weights_path, r->weights, r->support_size, 1, true);
     }
     if (status == DPOT_OK) {
         status = write_clean(p);

@@ -214,6 +214,8 @@ static dpot_status run_barycenter(struct run *run)
         status = load_inputs(&job);
     }
     if (status == DPOT_OK) {
+        region_tell_outside(run, region_n_outside(&job.region, job.records.points,
+                                                  job.records.counts, job.records.n_rows));
         status = central_is_noisy(job.method) ? central_iterate(&job) : find_measures_middle(&job);
     }
     if (status == DPOT_OK) {
@@ -234,7 +236,9 @@ const struct command command_central_barycenter = {
         "only exact transport plan, which is proved in every step or nothing is released;\n"
         "noisy-agnostic holds for any plan (both: epsilon and delta). Groups are disjoint and\n"
         "public, one epsilon is for all; without --group-column there is one. The box or l2_ball,\n"
-        "the border, the start and the weights of groups must be public, too.\n"
+        "the border, the start and the weights of groups must be public, too. Points are averages, "
+        "and\n"
+        "may lie outside of a border that is not convex.\n"
         "Keys: mechanism, epsilon, epsilon_spent, delta, adjacency, guarantee, is_simulation,\n"
         "method, support, dim, groups (group, n, depth, cells, points), composition; coreset: "
         "cost\n"

@@ -61,8 +61,8 @@ bool central_is_noisy(enum central_method method);
 /* Everything but --out's file is read by central_read_options; no file is touched. */
 DPOT_WARN_UNUSED dpot_status central_read_options(struct central_barycenter *job);
 
-/* Measures of all groups, with noise or without, of at most --cells points each. Warns the curator of
- * records outside of the box. */
+/* Measures of all groups, with noise or without, of at most --cells points each. Warns of a depth that
+ * leaves coordinates whole. */
 DPOT_WARN_UNUSED dpot_status central_measures_make(struct central_barycenter *job);
 
 /* PRIVATE: the records of a group, merged to at most --cells points. */

@@ -131,7 +131,8 @@ static dpot_status make_coreset(struct central_barycenter *job, const struct rec
     };
     measure->depth = depth;
     const dpot_status status =
-        budget_init(&config.budget, epsilon, depth, dim, ADJACENCY_REPLACE_ONE, &job->run->error);
+        statement_blame(job->run, budget_init(&config.budget, epsilon, depth, dim,
+                                              ADJACENCY_REPLACE_ONE, &job->run->error));
     return status == DPOT_OK ? make_private(job, &config, group, measure) : status;
 }
 
@@ -146,21 +147,9 @@ static dpot_status make_measure(struct central_barycenter *job, const struct rec
                : dpot_error_prefix(&job->run->error, status, "group %.10g", group->name);
 }
 
-/* Both are for the curator: how many records were clamped is private, and said nowhere else. */
-static void tell_curator(const struct central_barycenter *job)
+static void tell_depth(const struct central_barycenter *job)
 {
-    const struct records *records = &job->records;
     const size_t dim = job->region.dim, depth = job->measures[0].depth;
-    const struct partition box = {
-        .dim = dim, .depth = 1, .lo = job->region.lo, .hi = job->region.hi};
-    const int64_t n_outside =
-        coreset_n_outside(&box, records->points, records->counts, records->n_rows);
-    if (n_outside > 0) {
-        run_warn(job->run,
-                 "%lld record%s outside of --domain count%s at its nearest face (this number is "
-                 "private: it is not in the output, and should not be published)",
-                 (long long)n_outside, DPOT_S(n_outside), n_outside == 1 ? "s" : "");
-    }
     if (job->method == METHOD_CORESET && depth < dim) {
         run_warn(job->run,
                  "the depth %zu halves the first %zu of %zu coordinates only: the others are "
@@ -185,7 +174,7 @@ dpot_status central_measures_make(struct central_barycenter *job)
         job->sets[g] = (struct point_set){measure->n, measure->points, measure->weights};
     }
     if (status == DPOT_OK) {
-        tell_curator(job);
+        tell_depth(job);
     }
     return status;
 }

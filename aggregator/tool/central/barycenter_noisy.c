@@ -132,6 +132,18 @@ static void draw_start(const struct central_barycenter *job, double *points)
     exact_draw_release(&draw);
 }
 
+/* The start is public, and so is how much of it lies elsewhere. */
+static void warn_of_start(const struct central_barycenter *job, const double *points)
+{
+    const int64_t n = region_n_outside(&job->region, points, NULL, (size_t)job->support_size);
+    if (n > 0) {
+        run_warn(job->run,
+                 "%lld point%s of --init %.200s outside of the public box start%s at its "
+                 "nearest face",
+                 (long long)n, DPOT_S(n), option_text(job->run, "init"), n == 1 ? "s" : "");
+    }
+}
+
 static dpot_status load_start(const struct central_barycenter *job, double *points)
 {
     struct run *run = job->run;
@@ -146,6 +158,7 @@ static dpot_status load_start(const struct central_barycenter *job, double *poin
     }
     if (status == DPOT_OK) {
         memcpy(points, array.values, m * dim * sizeof *points);
+        warn_of_start(job, points);
     }
     array_release(&array);
     return status;
@@ -215,12 +228,12 @@ static dpot_status choose_noise(struct noisy_run *noisy, struct noisy_config *co
         .rho = find_rho(statement->epsilon, statement->delta),
     };
     if (zcdp_epsilon(config->rho, statement->delta) > statement->epsilon) {
-        return dpot_error_set(&job->run->error, DPOT_ERR_RANGE,
-                              "--epsilon %g and --delta %g leave nothing to spend: choose larger "
-                              "ones",
-                              statement->epsilon, statement->delta);
+        return RUN_USAGE(job->run,
+                         "--epsilon %g and --delta %g leave nothing to spend: choose larger ones",
+                         statement->epsilon, statement->delta);
     }
-    const dpot_status status = noisy_scale_init(&job->scale, config, &job->run->error);
+    const dpot_status status =
+        statement_blame(job->run, noisy_scale_init(&job->scale, config, &job->run->error));
     job->epsilon_spent =
         status == DPOT_OK ? zcdp_epsilon(job->scale.rho_spent, statement->delta) : 0;
     return status;

@@ -61,7 +61,11 @@ static dpot_status check_method(struct central_barycenter *job)
                              others[i], names[job->method]);
         }
     }
-    return DPOT_OK;
+    if (option_is_given(job->run, "inner") && !option_is_given(job->run, "lambda")) {
+        return RUN_USAGE(job->run,
+                         "--inner does nothing without --lambda: exact plans have no sweeps");
+    }
+    return option_excludes(job->run, "init", "start-seed", "the start is given");
 }
 
 static dpot_status read_delta(struct central_barycenter *job)
@@ -130,7 +134,7 @@ dpot_status central_read_options(struct central_barycenter *job)
     job->iterations = 4;
     job->resolution = 1024;
     job->start_seed = 1;
-    dpot_status status = statement_read(run, ADJACENCY_REPLACE_ONE, &job->statement);
+    dpot_status status = statement_read(run, ADJACENCY_REPLACE_ONE, 0, &job->statement);
     if (status == DPOT_OK) {
         status = read_method(job);
     }

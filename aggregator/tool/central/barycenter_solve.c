@@ -4,12 +4,6 @@
 #include "tool/options.h"
 #include "tool/progress.h"
 
-static void show_progress(void *ctx, size_t n_done, size_t n_total)
-{
-    (void)n_total;
-    progress_step(ctx, n_done);
-}
-
 static struct barycenter_problem problem_of(const struct central_barycenter *job)
 {
     return (struct barycenter_problem){
@@ -37,7 +31,7 @@ dpot_status central_solve(struct central_barycenter *job)
         .team = job->team,
     };
     struct progress progress;
-    const struct solve_control control = {.progress = show_progress, .ctx = &progress};
+    const struct solve_control control = {.progress = progress_of_solve, .ctx = &progress};
     struct barycenter_projected projected;
     dpot_status status;
     progress_init(&progress, run, "barycenter", (size_t)job->outer * (size_t)job->n_starts);

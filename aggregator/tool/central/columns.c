@@ -22,8 +22,9 @@ dpot_status columns_init(struct run *run, const char *option, size_t n, struct c
     }
     const size_t len = strlen(path);
     const bool is_npy = len >= 4 && strcmp(path + len - 4, ".npy") == 0;
+    const bool is_read = strcmp(path, "-") == 0; /* stdin has been read to its end */
     const dpot_status status =
-        is_npy || idx_has_name(path)
+        is_npy || is_read || idx_has_name(path)
             ? DPOT_OK
             : csv_header_read(path, COLUMNS_MAX, columns->names, &columns->n_names, &run->error);
     if (columns->n_names != n) {

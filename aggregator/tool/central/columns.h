@@ -1,6 +1,6 @@
 /* Columns of a table by name or by position, as the options of a trusted curator's jobs give them: a
  * name in the first line of the CSV, or a number counted from 0. A name that looks like a number is
- * not found by it. */
+ * not found by it. Standard input is known by its numbers only. */
 #ifndef DPOT_TOOL_CENTRAL_COLUMNS_H
 #define DPOT_TOOL_CENTRAL_COLUMNS_H
 

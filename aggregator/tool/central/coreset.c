@@ -71,7 +71,7 @@ static dpot_status read_outputs(struct coreset_job *job)
 static dpot_status read_options(struct coreset_job *job)
 {
     struct run *run = job->run;
-    dpot_status status = statement_read(run, ADJACENCY_ADD_REMOVE, &job->statement);
+    dpot_status status = statement_read(run, ADJACENCY_ADD_REMOVE, 0, &job->statement);
     if (status == DPOT_OK) {
         status = option_integer(run, "depth", 1, BUDGET_DEPTH_MAX, &job->depth);
     }
@@ -136,8 +136,8 @@ static dpot_status configure(struct coreset_job *job, const struct records_group
         .shrink = job->shrink,
     };
 
-    return budget_init(&config->budget, statement->epsilon, depth, dim, statement->adjacency,
-                       &job->run->error);
+    return statement_blame(job->run, budget_init(&config->budget, statement->epsilon, depth, dim,
+                                                 statement->adjacency, &job->run->error));
 }
 
 static void tell_depth(const struct coreset_job *job)
@@ -175,20 +175,6 @@ static dpot_status prepare(struct coreset_job *job)
 }
 
 /* ---- counting ---- */
-
-/* How many records were clamped is itself private: said to the curator, and never in the output. */
-static void tell_outside(const struct coreset_job *job)
-{
-    const struct records *records = &job->records;
-    const int64_t n_outside = coreset_n_outside(&job->parts[0].config.partition, records->points,
-                                                records->counts, records->n_rows);
-    if (n_outside > 0) {
-        run_warn(job->run,
-                 "%lld record%s outside of --domain count%s at its nearest face (this number is "
-                 "private: it is not in the output, and should not be published)",
-                 (long long)n_outside, DPOT_S(n_outside), n_outside == 1 ? "s" : "");
-    }
-}
 
 static size_t points_of(const struct coreset_job *job, const struct part *part)
 {
@@ -412,7 +398,8 @@ static dpot_status run_coreset(struct run *run)
         status = prepare(&job);
     }
     if (status == DPOT_OK) {
-        tell_outside(&job);
+        region_tell_outside(run, region_n_outside(&job.region, job.records.points,
+                                                  job.records.counts, job.records.n_rows));
         status = count_parts(&job);
     }
     if (status == DPOT_OK) {

@@ -1,10 +1,8 @@
 /* dpot central ot-cost: the transport cost between two private samples, with noise. */
 #include "central/ot_cost.h"
-#include "central/coreset.h"
-#include "tool/central/region.h"
+#include "tool/central/pair.h"
 #include "tool/central/statement.h"
 #include "tool/commands.h"
-#include "tool/load.h"
 #include "tool/options.h"
 
 #include <float.h>
@@ -14,9 +12,7 @@
 #define POWER_MAX 64
 
 static const struct option options[] = {
-    {"x", "F", "private records (n, d), one a row"},
-    {"y", "F", "private records (m, d), one a row"},
-    {"domain", "SPEC", "the public box, as JSON or a file with it"},
+    PAIR_OPTIONS,
     {"metric", "M", "euclidean, l1 or linf"},
     {"power", "p", "the cost is distance^p (default 1)"},
     {"cap", "C", "cut costs to this: less noise (default: the largest cost over the box)"},
@@ -30,8 +26,7 @@ struct ot_cost_job {
     struct run *run;
     struct statement statement;
     struct ot_cost_config config;
-    struct array x, y;
-    struct region region;
+    struct pair pair;
     struct exact_draw draw;
 };
 
@@ -42,8 +37,12 @@ static dpot_status read_metric(struct ot_cost_job *job)
     struct run *run = job->run;
     const char *name = NULL;
     dpot_status status = option_require(run, "metric", "euclidean, l1 or linf", &name);
-    if (status == DPOT_OK && dpot_metric_find(name, &job->config.metric.id) != DPOT_OK) {
-        status = RUN_USAGE(run, "--metric is %.40s: choose euclidean, l1 or linf", name);
+    if (status == DPOT_OK && (dpot_metric_find(name, &job->config.metric.id) != DPOT_OK ||
+                              !ot_cost_takes_metric(job->config.metric.id))) {
+        status = RUN_USAGE(run,
+                           "--metric is %.40s: choose euclidean, l1 or linf, whose largest cost "
+                           "over a box is known",
+                           name);
     }
     if (status == DPOT_OK) {
         status = option_positive(run, "power", POWER_MAX, &job->config.power);
@@ -54,13 +53,10 @@ static dpot_status read_metric(struct ot_cost_job *job)
 static dpot_status read_options(struct ot_cost_job *job)
 {
     struct run *run = job->run;
-    const char *path = NULL;
-    dpot_status status = statement_read(run, ADJACENCY_REPLACE_PAIR, &job->statement);
+    dpot_status status =
+        statement_read(run, ADJACENCY_REPLACE_PAIR, OT_COST_EPSILON_MIN, &job->statement);
     if (status == DPOT_OK) {
-        status = option_require(run, "x", "a file of records", &path);
-    }
-    if (status == DPOT_OK) {
-        status = option_require(run, "y", "a file of records", &path);
+        status = pair_check_options(run);
     }
     if (status == DPOT_OK) {
         status = read_metric(job);
@@ -72,29 +68,14 @@ static dpot_status read_options(struct ot_cost_job *job)
                              : status;
 }
 
-static dpot_status load_records(struct ot_cost_job *job)
-{
-    struct run *run = job->run;
-    dpot_status status = load_finite(run, "x", &job->x);
-    if (status == DPOT_OK) {
-        status = load_finite(run, "y", &job->y);
-    }
-    if (status == DPOT_OK && job->x.n_cols != job->y.n_cols) {
-        status = dpot_error_set(&run->error, DPOT_ERR_SHAPE,
-                                "--x has %zu coordinate%s and --y has %zu: they must agree",
-                                job->x.n_cols, DPOT_S(job->x.n_cols), job->y.n_cols);
-    }
-    return status == DPOT_OK ? region_load_box(run, job->x.n_cols, "x", &job->region) : status;
-}
-
 static dpot_status configure(struct ot_cost_job *job, struct team *team)
 {
     struct ot_cost_config *config = &job->config;
-    config->dim = job->x.n_cols;
-    config->lo = job->region.lo;
-    config->hi = job->region.hi;
-    config->n_x = job->x.n_rows;
-    config->n_y = job->y.n_rows;
+    config->dim = job->pair.x.n_cols;
+    config->lo = job->pair.region.lo;
+    config->hi = job->pair.region.hi;
+    config->n_x = job->pair.x.n_rows;
+    config->n_y = job->pair.y.n_rows;
     config->adjacency = job->statement.adjacency;
     config->epsilon = job->statement.epsilon;
     config->team = team;
@@ -102,21 +83,6 @@ static dpot_status configure(struct ot_cost_job *job, struct team *team)
 }
 
 /* ---- the work ---- */
-
-/* Private: for the curator's eyes. */
-static void tell_outside(const struct ot_cost_job *job)
-{
-    const struct partition box = {
-        .dim = job->config.dim, .depth = 1, .lo = job->region.lo, .hi = job->region.hi};
-    const int64_t n_outside = coreset_n_outside(&box, job->x.values, NULL, job->x.n_rows) +
-                              coreset_n_outside(&box, job->y.values, NULL, job->y.n_rows);
-    if (n_outside > 0) {
-        run_warn(job->run,
-                 "%lld record%s outside of --domain count%s at its nearest face (this number is "
-                 "private: it is not in the output, and should not be published)",
-                 (long long)n_outside, DPOT_S(n_outside), n_outside == 1 ? "s" : "");
-    }
-}
 
 static void put_result(struct ot_cost_job *job, double released)
 {
@@ -138,8 +104,8 @@ static void put_result(struct ot_cost_job *job, double released)
 static dpot_status release_value(struct ot_cost_job *job)
 {
     double value = 0;
-    const dpot_status status =
-        ot_cost_value(&job->config, job->x.values, job->y.values, &value, &job->run->error);
+    const dpot_status status = ot_cost_value(&job->config, job->pair.x.values, job->pair.y.values,
+                                             &value, &job->run->error);
     if (status == DPOT_OK) {
         put_result(job, ot_cost_release(&job->config, value, &job->draw));
     }
@@ -153,7 +119,7 @@ static dpot_status run_ot_cost(struct run *run)
     dpot_status status = read_options(&job);
     if (status == DPOT_OK) {
         exact_draw_init(&job.draw, statement_source(run, &job.statement));
-        status = load_records(&job);
+        status = pair_load(run, &job.pair);
     }
     if (status == DPOT_OK) {
         status = team_new(run->n_threads, &team);
@@ -162,14 +128,12 @@ static dpot_status run_ot_cost(struct run *run)
         status = configure(&job, team);
     }
     if (status == DPOT_OK) {
-        tell_outside(&job);
+        pair_tell_outside(run, &job.pair);
         status = release_value(&job);
     }
     team_free(team);
     exact_draw_release(&job.draw);
-    region_release(&job.region);
-    array_release(&job.x);
-    array_release(&job.y);
+    pair_release(&job.pair);
     return status;
 }
 

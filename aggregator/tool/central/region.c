@@ -1,7 +1,7 @@
 #include "tool/central/region.h"
 
 #include "base/alloc.h"
-#include "central/partition.h"
+#include "central/coreset.h"
 #include "tool/load.h"
 #include "tool/options.h"
 #include "tool/vector_set.h"
@@ -16,11 +16,11 @@ static dpot_status choose_columns(struct run *run, const struct records *records
 {
     size_t n = 0;
     const dpot_status status = columns_read_list(run, columns, "border-columns", xy, &n);
-    if (status != DPOT_OK || n == 2) {
+    if (status != DPOT_OK || (n == 2 && xy[0] != xy[1])) {
         return status;
     }
     if (option_is_given(run, "border-columns")) {
-        return RUN_USAGE(run, "--border-columns is %.40s: give two columns",
+        return RUN_USAGE(run, "--border-columns is %.40s: give two different columns",
                          option_text(run, "border-columns"));
     }
     const struct columns *data = &records->columns;
@@ -108,8 +108,8 @@ static dpot_status take_box(struct run *run, const struct spec_vector_set *set, 
     const bool is_ball = takes_balls && set->set == DPOT_VECTOR_L2_BALL;
     if (set->set != DPOT_VECTOR_BOX && !is_ball) {
         return dpot_error_set(&run->error, DPOT_ERR_SHAPE,
-                              "--domain is a set of type %s: give a box, which a partition halves",
-                              set->type);
+                              "--domain is a set of type %s: give a box%s", set->type,
+                              takes_balls ? " or an l2_ball" : "");
     }
     if (set->dim != region->dim) {
         return dpot_error_set(&run->error, DPOT_ERR_SHAPE,
@@ -145,10 +145,14 @@ static dpot_status load_box(struct run *run, const char *option, bool takes_ball
     return status;
 }
 
+static struct partition box_of(const struct region *region)
+{
+    return (struct partition){.dim = region->dim, .depth = 1, .lo = region->lo, .hi = region->hi};
+}
+
 static dpot_status check_region(struct run *run, const struct region *region)
 {
-    const struct partition box = {
-        .dim = region->dim, .depth = 1, .lo = region->lo, .hi = region->hi};
+    const struct partition box = box_of(region);
     dpot_status status = partition_check(&box, &run->error);
     if (status == DPOT_OK && region->has_border &&
         !polygon_meets(&region->border, region->lo, region->hi)) {
@@ -203,6 +207,23 @@ dpot_status region_load_box(struct run *run, size_t dim, const char *option, str
         status = load_box(run, option, false, region);
     }
     return status == DPOT_OK ? check_region(run, region) : status;
+}
+
+int64_t region_n_outside(const struct region *region, const double *points, const int64_t *counts,
+                         size_t n)
+{
+    const struct partition box = box_of(region);
+    return coreset_n_outside(&box, points, counts, n);
+}
+
+void region_tell_outside(const struct run *run, int64_t n_outside)
+{
+    if (n_outside > 0) {
+        run_warn(run,
+                 "%lld record%s outside of the public box count%s at its nearest face (this number "
+                 "is private: it is not in the output, and should not be published)",
+                 (long long)n_outside, DPOT_S(n_outside), n_outside == 1 ? "s" : "");
+    }
 }
 
 void region_release(struct region *region)

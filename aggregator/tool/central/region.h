@@ -33,6 +33,12 @@ void region_release(struct region *region);
 DPOT_WARN_UNUSED dpot_status region_load_ball(struct run *run, const struct records *records,
                                               struct region *region);
 
+/* How many records lie outside of the box, and so count at its nearest face. PRIVATE: for the curator's eyes,
+ * and in no output. counts: records a row stands for, NULL: one. */
+int64_t region_n_outside(const struct region *region, const double *points, const int64_t *counts,
+                         size_t n);
+void region_tell_outside(const struct run *run, int64_t n_outside);
+
 /* The box alone, which --domain must give, for points of `dim` coordinates in the file of an option. */
 DPOT_WARN_UNUSED dpot_status region_load_box(struct run *run, size_t dim, const char *option,
                                              struct region *region);

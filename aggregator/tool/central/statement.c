@@ -27,12 +27,15 @@ static dpot_status read_adjacency(struct run *run, enum adjacency other,
                      adjacency_name(other));
 }
 
-static dpot_status read_epsilon(struct run *run, struct statement *statement)
+static dpot_status read_epsilon(struct run *run, double least, struct statement *statement)
 {
     const char *text = NULL;
     dpot_status status = option_require(run, "epsilon", "a number such as 1", &text);
     if (status == DPOT_OK) {
         status = option_positive(run, "epsilon", BUDGET_EPSILON_MAX, &statement->epsilon);
+    }
+    if (status == DPOT_OK && statement->epsilon < least) {
+        return RUN_USAGE(run, "--epsilon is %.40s: give at least %.3g", text, least);
     }
     if (status == DPOT_OK && statement->epsilon > STATEMENT_EPSILON_MAX &&
         !statement->is_simulation) {
@@ -63,7 +66,8 @@ static dpot_status read_sampling(struct run *run, struct statement *statement)
     return status;
 }
 
-dpot_status statement_read(struct run *run, enum adjacency other, struct statement *statement)
+dpot_status statement_read(struct run *run, enum adjacency other, double least,
+                           struct statement *statement)
 {
     *statement = (struct statement){.is_simulation = option_is_given(run, "simulation")};
     if (run->has_seed && !statement->is_simulation) {
@@ -75,13 +79,22 @@ dpot_status statement_read(struct run *run, enum adjacency other, struct stateme
     }
     dpot_status status = read_adjacency(run, other, statement);
     if (status == DPOT_OK) {
-        status = read_epsilon(run, statement);
+        status = read_epsilon(run, least, statement);
     }
     if (status == DPOT_OK) {
         status = read_sampling(run, statement);
     }
     dpot_rng_seeded_init(&statement->seeded, run->seed, 0);
     return status;
+}
+
+dpot_status statement_blame(struct run *run, dpot_status status)
+{
+    if (status != DPOT_ERR_RANGE) {
+        return status;
+    }
+    run->forced_exit = EXIT_CODE_USAGE;
+    return DPOT_ERR_ARGUMENT;
 }
 
 const struct dpot_rng_source *statement_source(const struct run *run, struct statement *statement)

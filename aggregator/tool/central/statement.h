@@ -37,10 +37,15 @@ struct statement {
             "add-remove: the same if each person was taken by a coin of probability q"             \
     }
 
-/* Reads them; replace-one and `other` (which may be the same) are the adjacencies that the job knows. Exit code 4 for a --seed or
- * an epsilon above the ceiling without --simulation. The struct must not move afterwards. */
-DPOT_WARN_UNUSED dpot_status statement_read(struct run *run, enum adjacency other,
+/* Reads them; replace-one and `other` (which may be the same) are the adjacencies that the job knows, and epsilon
+ * is at least `least`, which its integers can hold. Exit code 4 for a --seed or an epsilon above the ceiling without
+ * --simulation. The struct must not move afterwards. */
+DPOT_WARN_UNUSED dpot_status statement_read(struct run *run, enum adjacency other, double least,
                                             struct statement *statement);
+
+/* An epsilon that leaves too little for the noise, or too large a depth, is a wrong command line, whatever finds it:
+ * DPOT_ERR_RANGE becomes exit code 2. */
+DPOT_WARN_UNUSED dpot_status statement_blame(struct run *run, dpot_status status);
 
 /* The operating system's randomness, or that of the seed. */
 const struct dpot_rng_source *statement_source(const struct run *run, struct statement *statement);

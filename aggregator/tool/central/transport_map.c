@@ -1,13 +1,12 @@
 /* dpot central transport-map: which of many public maps carries one private sample to another. */
 #include "base/alloc.h"
-#include "central/coreset.h"
 #include "central/permute_and_flip.h"
+#include "tool/central/pair.h"
 #include "tool/central/potentials.h"
-#include "tool/central/region.h"
 #include "tool/central/statement.h"
 #include "tool/commands.h"
-#include "tool/load.h"
 #include "tool/options.h"
+#include "tool/save.h"
 #include "tool/side_file.h"
 
 #include <stdlib.h>
@@ -16,9 +15,7 @@
 #define MECHANISM "permute-and-flip"
 
 static const struct option options[] = {
-    {"x", "F", "private records (n, d), one a row"},
-    {"y", "F", "private records (m, d), one a row"},
-    {"domain", "SPEC", "the public box of both, as JSON or a file with it"},
+    PAIR_OPTIONS,
     {"grid", "RxC", "its public grid, one size a coordinate, at most 65536 cells"},
     POTENTIALS_OPTIONS,
     STATEMENT_OPTIONS("replace-one (default: of one file) or replace-pair (one of each)"),
@@ -31,8 +28,8 @@ struct map_job {
     struct run *run;
     const char *out_path, *potential_path;
     struct statement statement;
-    struct array x, y, potentials;
-    struct region region;
+    struct pair pair;
+    struct array potentials;
     struct semidual_grid grid;
     struct semidual semidual;
     struct exact_draw draw;
@@ -68,13 +65,10 @@ static dpot_status read_grid(struct map_job *job)
 static dpot_status read_options(struct map_job *job)
 {
     struct run *run = job->run;
-    const char *path = NULL;
-    dpot_status status = statement_read(run, ADJACENCY_REPLACE_PAIR, &job->statement);
+    dpot_status status =
+        statement_read(run, ADJACENCY_REPLACE_PAIR, 1.0 / CHOICE_EPSILON_ONE, &job->statement);
     if (status == DPOT_OK) {
-        status = option_require(run, "x", "a file of records", &path);
-    }
-    if (status == DPOT_OK) {
-        status = option_require(run, "y", "a file of records", &path);
+        status = pair_check_options(run);
     }
     if (status == DPOT_OK) {
         status = read_grid(job);
@@ -94,33 +88,23 @@ static dpot_status read_options(struct map_job *job)
 
 static dpot_status load_records(struct map_job *job)
 {
-    struct run *run = job->run;
-    dpot_status status = load_finite(run, "x", &job->x);
-    if (status == DPOT_OK) {
-        status = load_finite(run, "y", &job->y);
-    }
-    if (status == DPOT_OK && (job->x.n_cols != job->grid.dim || job->y.n_cols != job->grid.dim)) {
-        status = dpot_error_set(&run->error, DPOT_ERR_SHAPE,
-                                "--x has %zu coordinate%s, --y has %zu and --grid %zu: they must "
-                                "agree",
-                                job->x.n_cols, DPOT_S(job->x.n_cols), job->y.n_cols, job->grid.dim);
-    }
-    if (status == DPOT_OK && (job->x.n_rows == 0 || job->y.n_rows == 0)) {
-        status = dpot_error_set(&run->error, DPOT_ERR_SHAPE,
-                                "there are no records: give at least "
-                                "one in each file");
-    }
-    return status == DPOT_OK ? region_load_box(run, job->grid.dim, "x", &job->region) : status;
+    const size_t dim = job->grid.dim;
+    const dpot_status status = pair_load(job->run, &job->pair);
+    return status != DPOT_OK || job->pair.x.n_cols == dim
+               ? status
+               : dpot_error_set(&job->run->error, DPOT_ERR_SHAPE,
+                                "--x and --y have %zu coordinate%s and --grid %zu: they must agree",
+                                job->pair.x.n_cols, DPOT_S(job->pair.x.n_cols), dim);
 }
 
 static dpot_status load_public(struct map_job *job)
 {
-    job->grid.lo = job->region.lo;
-    job->grid.hi = job->region.hi;
+    job->grid.lo = job->pair.region.lo;
+    job->grid.hi = job->pair.region.hi;
     dpot_status status = potentials_load(job->run, &job->grid, &job->potentials);
     if (status == DPOT_OK) {
         status = semidual_init(&job->semidual, &job->grid, job->potentials.values,
-                               job->potentials.n_rows, job->x.n_rows, job->y.n_rows,
+                               job->potentials.n_rows, job->pair.x.n_rows, job->pair.y.n_rows,
                                job->statement.adjacency, &job->run->error);
     }
     return status;
@@ -149,8 +133,8 @@ static dpot_status choose(struct map_job *job)
     size_t *order = dpot_alloc_array(NULL, n, sizeof *order);
     const dpot_status status = counts && scores && order ? DPOT_OK : DPOT_ERR_MEMORY;
     if (status == DPOT_OK) {
-        count_cells(&job->grid, &job->x, counts);
-        count_cells(&job->grid, &job->y, counts + n_cells);
+        count_cells(&job->grid, &job->pair.x, counts);
+        count_cells(&job->grid, &job->pair.y, counts + n_cells);
         semidual_scores(&job->semidual, counts, counts + n_cells, scores);
         job->choice = permute_and_flip(scores, n, job->semidual.sensitivity, epsilon_q20(job),
                                        &job->draw, order);
@@ -159,21 +143,6 @@ static dpot_status choose(struct map_job *job)
     dpot_free_secret(NULL, scores, n, sizeof *scores);
     dpot_free_secret(NULL, order, n, sizeof *order);
     return status;
-}
-
-/* Private: for the curator's eyes. */
-static void tell_outside(const struct map_job *job)
-{
-    const struct partition box = {
-        .dim = job->grid.dim, .depth = 1, .lo = job->region.lo, .hi = job->region.hi};
-    const int64_t n_outside = coreset_n_outside(&box, job->x.values, NULL, job->x.n_rows) +
-                              coreset_n_outside(&box, job->y.values, NULL, job->y.n_rows);
-    if (n_outside > 0) {
-        run_warn(job->run,
-                 "%lld record%s outside of --domain count%s at its nearest face (this number is "
-                 "private: it is not in the output, and should not be published)",
-                 (long long)n_outside, DPOT_S(n_outside), n_outside == 1 ? "s" : "");
-    }
 }
 
 /* ---- outputs ---- */
@@ -200,28 +169,13 @@ static dpot_status write_map(struct map_job *job, const double *potential)
     return status;
 }
 
-static dpot_status write_potential(struct map_job *job, const double *potential)
-{
-    struct array array;
-    if (!job->potential_path) {
-        return DPOT_OK;
-    }
-    dpot_status status = array_init(&array, job->semidual.n_cells, 1, true);
-    if (status == DPOT_OK) {
-        memcpy(array.values, potential, array.n_rows * sizeof *potential);
-        status = array_write(job->potential_path, &array, ARRAY_F8, &job->run->error);
-    }
-    array_release(&array);
-    return status;
-}
-
 static dpot_status write_outputs(struct map_job *job)
 {
     struct run *run = job->run;
     const double *potential = job->potentials.values + job->choice * job->semidual.n_cells;
     dpot_status status = write_map(job, potential);
     if (status == DPOT_OK) {
-        status = write_potential(job, potential);
+        status = save_values(run, job->potential_path, potential, job->semidual.n_cells, 1, true);
     }
     if (status != DPOT_OK) {
         return status;
@@ -229,9 +183,9 @@ static dpot_status write_outputs(struct map_job *job)
     run_put_integer(run, "candidate", job->choice);
     run_put_integer(run, "candidates", job->semidual.n_candidates);
     statement_put(run, &job->statement, MECHANISM,
-                  (double)epsilon_q20(job) / (double)CHOICE_EPSILON_ONE, job->x.n_rows);
-    run_put_integer(run, "n_x", job->x.n_rows);
-    run_put_integer(run, "n_y", job->y.n_rows);
+                  (double)epsilon_q20(job) / (double)CHOICE_EPSILON_ONE, job->pair.x.n_rows);
+    run_put_integer(run, "n_x", job->pair.x.n_rows);
+    run_put_integer(run, "n_y", job->pair.y.n_rows);
     run_put_integer(run, "dim", job->grid.dim);
     run_put_integer(run, "cells", job->semidual.n_cells);
     run_put_number(run, "sensitivity", (double)job->semidual.sensitivity / job->semidual.unit);
@@ -244,10 +198,6 @@ static dpot_status run_transport_map(struct run *run)
 {
     struct map_job job = {.run = run};
     dpot_status status = read_options(&job);
-    if (status == DPOT_OK && epsilon_q20(&job) == 0) {
-        status = dpot_error_set(&run->error, DPOT_ERR_RANGE,
-                                "--epsilon is %g: choose at least 2^-20", job.statement.epsilon);
-    }
     if (status == DPOT_OK) {
         exact_draw_init(&job.draw, statement_source(run, &job.statement));
         status = load_records(&job);
@@ -256,7 +206,7 @@ static dpot_status run_transport_map(struct run *run)
         status = load_public(&job);
     }
     if (status == DPOT_OK) {
-        tell_outside(&job);
+        pair_tell_outside(run, &job.pair);
         status = choose(&job);
     }
     if (status == DPOT_OK) {
@@ -265,9 +215,7 @@ static dpot_status run_transport_map(struct run *run)
     exact_draw_release(&job.draw);
     semidual_release(&job.semidual);
     array_release(&job.potentials);
-    region_release(&job.region);
-    array_release(&job.x);
-    array_release(&job.y);
+    pair_release(&job.pair);
     return status;
 }
 

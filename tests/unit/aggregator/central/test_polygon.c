@@ -103,6 +103,31 @@ Test(polygon, closed_and_open_rings_are_the_same)
     polygon_release(&b);
 }
 
+Test(polygon, a_ring_that_crosses_itself_has_the_inside_of_the_even_odd_rule)
+{
+    /* Two triangles that meet in the middle: what runs one way is as large as what runs the other. */
+    static const double bow[] = {0, 0, 1, 1, 1, 0, 0, 1};
+    struct polygon polygon;
+    struct dpot_error error = {""};
+    cr_assert_eq(polygon_init(&polygon, bow, NULL, 4, &error), DPOT_OK, "%s", error.text);
+    const double left[2] = {0.1, 0.5}, right[2] = {0.9, 0.5}, low[2] = {0.5, 0.1};
+    cr_assert(polygon_holds(&polygon, left) && polygon_holds(&polygon, right));
+    cr_assert_not(polygon_holds(&polygon, low));
+    polygon_release(&polygon);
+}
+
+Test(polygon, rings_that_take_each_other_away_are_refused)
+{
+    static const double twice[] = {0, 0, 1, 0, 1, 1, 0, 0, 1, 0, 1, 1};
+    static const double two[] = {0, 0, 0, 1, 1, 1};
+    struct polygon polygon;
+    struct dpot_error error = {""};
+    cr_assert_eq(polygon_init(&polygon, twice, two, 6, &error), DPOT_ERR_RANGE);
+    cr_assert(strstr(error.text, "no inside"), "%s", error.text);
+    cr_assert_eq(polygon_init(&polygon, twice, NULL, 6, &error), DPOT_ERR_RANGE);
+    cr_assert(strstr(error.text, "no inside"), "%s", error.text);
+}
+
 Test(polygon, refuses_what_has_no_area)
 {
     const double line[] = {0, 0, 1, 1, 2, 2}, same[] = {1, 1, 1, 1, 1, 1};

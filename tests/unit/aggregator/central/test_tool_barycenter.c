@@ -201,6 +201,27 @@ Test(central_barycenter, noisy_iterations_say_what_they_spend_and_on_what)
     json_decref(r);
 }
 
+Test(central_barycenter, clamped_records_and_starts_are_said_to_the_curator_whatever_the_method)
+{
+    static const char *const methods[2] = {"", "--delta 1e-6 --method noisy-exact "};
+    struct process process;
+    char line[512];
+    write_text("start.csv", "2,2\n2,8\n8,2\n8,80\n");
+    for (int i = 0; i < 2; i++) {
+        (void)snprintf(line, sizeof line,
+                       RUN "--domain {\"type\":\"box\",\"lo\":[0,0],\"hi\":[10,6]} --epsilon 4 "
+                           "--support 4 %s%s--out b.csv",
+                       methods[i], i ? "--init start.csv " : "");
+        process_run(&process, line);
+        cr_assert_eq(process.exit_code, 0, "%s", process.err);
+        cr_assert(strstr(process.err, "2199 records outside of the public box"), "%s", process.err);
+        cr_assert_null(strstr(process.out, "2199"));
+    }
+    cr_assert(
+        strstr(process.err, "2 points of --init start.csv outside of the public box start at"),
+        "%s", process.err);
+}
+
 Test(central_barycenter, noisy_iterations_know_balls)
 {
     json_t *r = expect_json(RUN "--domain {\"type\":\"l2_ball\",\"radius\":12,\"dim\":2} "
@@ -224,7 +245,10 @@ Test(central_barycenter, options_of_the_other_methods_are_refused)
     expect_exit(NOISY "--init start.csv --out b.csv", 3, "--init");
     expect_exit(RUN BOX
                 "--epsilon 1e-12 --support 2 --method noisy-exact --delta 1e-300 --out b.csv",
-                3, "");
+                2, "");
+    write_text("start.csv", "2,2\n2,8\n8,2\n8,8\n");
+    expect_exit(NOISY "--init start.csv --start-seed 2 --out b.csv", 2, "--start-seed");
+    expect_exit(FOUR "--inner 9 --out b.csv", 2, "--inner does nothing without --lambda");
 }
 
 Test(central_barycenter, what_is_wrong_is_refused)
@@ -238,6 +262,9 @@ Test(central_barycenter, what_is_wrong_is_refused)
     expect_exit(FOUR "--project 3 --out b.csv", 3, "");
     expect_exit(FOUR "--cells 0 --out b.csv", 2, "--cells");
     expect_exit(FOUR, 2, "--out");
+    expect_exit(RUN BOX "--epsilon 1e-300 --support 4 --out b.csv", 2, "larger epsilon");
     write_text("w.csv", "1\n0\n");
-    expect_exit(FOUR "--group-weights w.csv --out b.csv", 3, "--group-weights");
+    expect_exit(FOUR "--group-weights w.csv --out b.csv", 3, "2 weights for 1 group");
+    write_text("w.csv", "2\n");
+    expect_exit(FOUR "--group-weights w.csv --out b.csv", 3, "not to 1: correct them\n");
 }

@@ -102,6 +102,18 @@ Test(coreset_tool, columns_have_names_and_rows_stand_for_people)
     json_decref(r);
 }
 
+Test(coreset_tool, standard_input_has_columns_by_number)
+{
+    write_text("stdin", "people,x,y\n2,1,1\n3,2,5\n");
+    json_t *r = expect_json("central coreset --data - --epsilon 1 " BOX
+                            "--columns 1,2 --count-column 0 --out p.csv",
+                            0);
+    cr_assert_eq(number_of(r, "n"), 5);
+    json_decref(r);
+    expect_exit("central coreset --data - --epsilon 1 " BOX "--columns x,y --out p.csv", 2,
+                "--data has no column x");
+}
+
 Test(coreset_tool, groups_have_measures_of_their_own_for_one_epsilon)
 {
     struct array points;
@@ -219,7 +231,7 @@ Test(coreset_tool, an_epsilon_that_protects_nobody_is_refused)
     expect_exit("central coreset --data plain.csv " BOX "--epsilon 20.5 --out p.csv", 4,
                 "--epsilon");
     expect_exit("central coreset --data plain.csv " BOX "--epsilon 0 --out p.csv", 2, "--epsilon");
-    expect_exit("central coreset --data plain.csv " BOX "--epsilon 1e-11 --depth 9 --out p.csv", 3,
+    expect_exit("central coreset --data plain.csv " BOX "--epsilon 1e-11 --depth 9 --out p.csv", 2,
                 "epsilon");
     json_t *r = expect_json(
         "central coreset --data plain.csv " BOX "--epsilon 50 --simulation --out p.csv", 0);
@@ -312,13 +324,18 @@ Test(coreset_tool, bad_regions_are_refused)
     expect_exit(NAMED "--domain {\"type\":\"box\",\"lo\":[0,9],\"hi\":[1,8]} --out p.csv", 3, "");
     expect_exit(RUN "--columns x --border border.csv --out p.csv", 2, "plane");
     expect_exit(NAMED BOX "--border-columns x,y --out p.csv", 2, "without --border");
-    expect_exit(NAMED "--border border.csv --border-columns x --out p.csv", 2, "two columns");
+    expect_exit(NAMED "--border border.csv --border-columns x --out p.csv", 2,
+                "two different columns");
+    expect_exit(NAMED "--border border.csv --border-columns x,x --out p.csv", 2,
+                "two different columns");
     expect_exit("central coreset --data plain.csv --epsilon 1 --border border.csv --out p.csv", 2,
                 "--border-columns");
     expect_exit(NAMED
                 "--border border.csv --domain {\"type\":\"box\",\"lo\":[20,20],\"hi\":[30,30]} "
                 "--out p.csv",
                 3, "outside");
+    write_text("border.csv", "x,y\n0,0\n1,0\n1,1\n0,0\n1,0\n1,1\n");
+    expect_exit(NAMED "--border border.csv --out p.csv", 3, "no inside");
     write_text("border.csv", "x,y\n0,0\n1,1\n2,2\n");
     expect_exit(NAMED "--border border.csv --out p.csv", 3, "area");
 }
@@ -327,6 +344,8 @@ Test(coreset_tool, bad_options_are_refused)
 {
     expect_exit(NAMED BOX "--depth 49 --out p.csv", 2, "--depth");
     expect_exit(NAMED BOX "--depth 0 --out p.csv", 2, "--depth");
+    expect_exit("central coreset --data plain.csv --epsilon 1e-300 " BOX "--out p.csv", 2,
+                "larger epsilon");
     expect_exit(NAMED BOX "--shrink 1.5 --out p.csv", 2, "--shrink");
     expect_exit(NAMED BOX "--adjacency both --out p.csv", 2, "--adjacency");
     expect_exit(NAMED BOX "--samples 5 --weights-out w.csv --out p.csv", 2, "--samples");

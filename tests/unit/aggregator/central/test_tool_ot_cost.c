@@ -73,12 +73,14 @@ Test(ot_cost_tool, refuses_what_it_cannot_bound)
     expect_exit(RUN BOX, 2, "--lambda");
     expect_exit(RUN BOX "--exact --lambda 1", 2, "--lambda");
     expect_exit(RUN BOX "--exact --adjacency add-remove", 2, "replace-pair");
-    expect_exit("central ot-cost --x x.csv --y y.csv --metric cosine --epsilon 1 --exact " BOX, 3,
+    expect_exit("central ot-cost --x x.csv --y y.csv --metric cosine --epsilon 1 --exact " BOX, 2,
                 "cosine");
     expect_exit("central ot-cost --x x.csv --y y.csv --metric l1 --epsilon 21 --exact " BOX, 4,
                 "--epsilon");
-    expect_exit("central ot-cost --x x.csv --y y.csv --metric l1 --epsilon 1e-10 --exact " BOX, 3,
-                "epsilon");
+    expect_exit("central ot-cost --x x.csv --y y.csv --metric l1 --epsilon 1e-10 --exact " BOX, 2,
+                "--epsilon is 1e-10: give at least 9.31e-10");
+    expect_exit(RUN "--exact --domain {\"type\":\"l2_ball\",\"radius\":1,\"dim\":2}", 3,
+                "give a box\n");
     expect_exit(RUN "--exact --domain {\"type\":\"box\",\"lo\":[0],\"hi\":[1]}", 3, "agree");
     write_text("y.csv", "1,2,3\n");
     expect_exit(RUN BOX "--exact", 3, "agree");

@@ -107,7 +107,7 @@ Test(transport_map_tool, refuses_what_is_wrong)
                 3, "agree");
     expect_exit("central transport-map --x x.csv --y y.csv --grid 4 --epsilon 1e-9 --family 2 "
                 "--out m.csv " BOX,
-                3, "--epsilon");
+                2, "--epsilon is 1e-9: give at least 9.54e-07");
     write_text("y.csv", "nan\n");
     expect_exit(RUN BOX "--candidates f.csv --out m.csv", 3, "finite");
 }

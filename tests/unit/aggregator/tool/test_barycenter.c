@@ -176,6 +176,47 @@ Test(barycenter_tool, three_methods_of_fixed_points_agree_and_the_weights_act)
     }
 }
 
+Test(barycenter_tool, fixed_points_are_those_that_the_metric_takes)
+{
+    static const struct {
+        const char *line, *sentence;
+    } cases[] = {
+        {"--group at0.csv --fixed places.csv --metric haversine",
+         "--metric haversine does not take 1 coordinate"},
+        {"--group a.csv --fixed b.csv --metric ring --ring-size 9",
+         "--metric ring does not take 2 coordinates"},
+        {"--group pole.csv --fixed a.csv --metric haversine", "--group pole.csv: row 1"},
+        {"--group a.csv --fixed pole.csv --metric haversine", "--fixed pole.csv: row 1"},
+        {"--group half.csv --fixed places.csv --metric ring --ring-size 9",
+         "--group half.csv: row 1 is 0.5: ring positions are the integers 0 to 8"},
+        {"--group at0.csv --fixed places.csv --metric ring --ring-size 4",
+         "--fixed places.csv: row 5 is 4"},
+    };
+    write_text("pole.csv", "91,0\n");
+    write_text("half.csv", "0.5\n");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char line[256];
+        (void)snprintf(line, sizeof line, "barycenter %s --lambda 1 --out x.csv", cases[i].line);
+        expect_exit(line, 3, cases[i].sentence);
+    }
+    expect_exit("barycenter --group at0.csv --fixed places.csv --metric ring --lambda 1 --out "
+                "x.csv",
+                2, "--ring-size K");
+    struct process process;
+    process_run(&process, "barycenter --group a.csv --fixed b.csv --metric cosine --lambda 1 "
+                          "--out x.csv");
+    cr_assert_eq(process.exit_code, 0, "%s", process.err);
+    cr_assert(strstr(process.err, "--group a.csv: row 1 is a zero vector"), "%s", process.err);
+    /* Positions 0 and 7 of a ring of 8 are neighbours. */
+    write_text("at7.csv", "7\n");
+    json_t *r =
+        expect_json("barycenter --group at0.csv --fixed at7.csv --metric ring --ring-size 8 "
+                    "--lambda 1 --out x.csv",
+                    0);
+    cr_assert_float_eq(number_of(r, "cost"), 1, 1e-12);
+    json_decref(r);
+}
+
 Test(barycenter_tool, a_grid_of_two_axes_keeps_its_shape)
 {
     struct array b;
@@ -266,14 +307,24 @@ Test(barycenter_tool, refuses_what_is_wrong_and_names_it)
         {"--group b.csv --grid 2x1 --lambda 1 --out x.csv", 3, "--normalize"},
         {"--group a.csv left.csv --support 2 --exact --out x.csv", 3, "they must agree"},
         {"--group a.csv --group-weights w.csv --support 2 --exact --out x.csv", 3,
-         "2 weights for 1 point"},
+         "2 weights for 1 group"},
         {"--group a.csv --support 2 --exact --init b.csv --out x.csv", 3, "--init b.csv is 4 x 2"},
         {"--group a.csv --support 2 --lambda 1e-200 --out x.csv", 3, "larger lambda"},
         {"--group both.csv --cost line.csv --lambda 1e-200 --out x.csv", 3, "larger lambda"},
         {"--group empty.csv --support 2 --exact --out x.csv", 3, "empty"},
         {"--group missing.csv --support 2 --exact --out x.csv", 6, "missing.csv"},
+        {"--group heavy.csv left.csv --cost line.csv --group-weights heavy.csv --lambda 1 --out "
+         "x.csv",
+         3, "--group heavy.csv is 2 x 1"},
+        {"--group a.csv b.csv --group-weights heavy.csv --support 2 --exact --out x.csv", 3,
+         "--group-weights heavy.csv: the weights of row 1 sum to 4, not to 1: correct them or add "
+         "--normalize"},
+        {"--group at0.csv far.csv --fixed places.csv --lambda 1 --out x.csv", 3,
+         "--group far.csv: the cost in row 1, column 1 is inf"},
     };
     write_text("empty.csv", "");
+    write_text("heavy.csv", "1\n3\n");
+    write_text("far.csv", "1e300\n");
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char line[256];
         (void)snprintf(line, sizeof line, "barycenter %s", cases[i].line);

@@ -69,6 +69,10 @@ Test(command, wrong_command_lines_are_refused)
     expect_exit("ot --exact --exact", 2, "--exact is given twice");
     expect_exit("ot --exact=yes", 2, "--exact takes no value");
     expect_exit("ot --cost", 2, "--cost has no value");
+    expect_exit("ot --cost --exact", 2, "--cost has no value before --exact: give --cost F");
+    expect_exit("barycenter --group --quiet --support 1 --exact --out x.csv", 2,
+                "--group has no value before --quiet");
+    expect_exit("ot --cost=--exact --exact", 6, "reading --exact failed");
     expect_exit("ot --cost= --exact", 2, "--cost is empty");
     expect_exit("campaign open", 2, "ID is missing");
     expect_exit("ot --threads 0", 2, "--threads is 0: give an integer from 1");

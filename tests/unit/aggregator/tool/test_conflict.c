@@ -48,6 +48,8 @@ Test(conflict, an_output_that_is_an_input_is_refused_and_the_input_stays)
     expect_exit(OT "--plan a.csv", 2, "--plan would write a.csv, which is --x");
     expect_exit(OT "--potentials b.csv", 2, "--potentials would write b.csv, which is --y");
     expect_exit("convert --in vectors.csv --out vectors.csv", 2, "which is --in");
+    expect_exit("barycenter --group a.csv b.csv --support 1 --exact --out b.csv", 2,
+                "--out would write b.csv, which is --group:");
     write_text("m.csv", CAMPAIGN_SPEC("true"));
     expect_exit("base-measure --campaign m.csv --out m.csv", 2, "which is --campaign");
     expect_exit("base-measure --campaign m.csv --out o.csv --trajectory m.csv", 2,

@@ -128,7 +128,7 @@ Test(deconvolve_tool, the_side_file_tells_what_options_need_not)
     expect_exit("deconvolve --pool pool.csv --scale 0.26 --support 3 --out x.csv", 3, "says 0.25");
     write_text("line.json", "{\"type\":\"box\",\"lo\":[0],\"hi\":[1]}");
     expect_exit("deconvolve --pool pool.csv --domain line.json --support 3 --out x.csv", 3,
-                "the domain has 1 coordinates");
+                "the domain has 1 coordinate");
 }
 
 static void expect_side_refused(const char *side, int exit_code, const char *sentence)
@@ -153,6 +153,36 @@ Test(deconvolve_tool, side_files_of_other_pools_are_refused)
                         3, "--coefficients");
     expect_side_refused("[1]", 3, "no JSON object");
     expect_side_refused("{", 3, "pool.csv.json");
+}
+
+Test(deconvolve_tool, side_files_that_are_damaged_are_refused_by_key)
+{
+    static const struct {
+        const char *text, *sentence;
+    } cases[] = {
+        {"{\"mechanism\":3,\"scale\":0.25}", "pool.csv.json: mechanism is 3: give a text"},
+        {"{\"mechanism\":\"soup\",\"scale\":0.25}", "soup, which is not known"},
+        {"{\"mechanism\":\"wpm\",\"scale\":null}", "use dpot estimate"},
+        {"{\"mechanism\":\"laplace\",\"scale\":\"b\"}", "pool.csv.json: scale is \"b\""},
+        {"{\"mechanism\":\"laplace\",\"scale\":-1}", "pool.csv.json: scale is -1"},
+        {"{\"mechanism\":\"laplace\",\"scale\":0.25,\"n\":\"x\"}", "pool.csv.json: n is \"x\""},
+        {"{\"mechanism\":\"laplace\",\"scale\":0.25,\"dim\":3}",
+         "has 2 columns, and pool.csv.json says 3"},
+        {"{\"mechanism\":\"laplace\",\"scale\":0.25,\"domain\":{\"type\":\"torus\"}}",
+         "pool.csv.json: domain.type is \"torus\""},
+        {"{\"mechanism\":\"laplace\",\"scale\":0.25,\"domain\":3}", "domain must be an object"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        write_text("pool.csv.json", cases[i].text);
+        expect_exit("deconvolve --pool pool.csv --support 2 --out x.csv", 3, cases[i].sentence);
+    }
+    write_text("pool.csv.json", "{}");
+    expect_exit("deconvolve --pool pool.csv --support 2 --out x.csv", 2,
+                "--mechanism is missing and pool.csv.json does not tell it");
+    write_text("pool.csv.json", "{\"mechanism\":\"laplace\"}");
+    expect_exit("deconvolve --pool pool.csv --support 2 --out x.csv", 2,
+                "--scale is missing and pool.csv.json does not tell it");
+    expect_exit("deconvolve --pool none.csv --support 2 --out x.csv", 6, "reading none.csv failed");
 }
 
 Test(deconvolve_tool, without_a_domain_the_pool_bounds_it_and_a_warning_says_so)

@@ -316,7 +316,7 @@ Test(generator_evaluate, wrong_lessons_are_refused)
         {"--images three.csv --labels half.csv --range 0,9 --out c.json", 3, "label 2 is 0.5"},
         {"--images three.csv --labels zero.csv --range 0,9 --out c.json", 3, "two classes"},
         {"--images three.csv --labels half.csv --range 9,0 --out c.json", 2, "lower end first"},
-        {"--images images-ubyte --labels labels-ubyte --arch cnn --out c.json", 3, "cnn"},
+        {"--images images-ubyte --labels labels-ubyte --arch cnn --out c.json", 2, "cnn"},
         {"--images images-ubyte --labels labels-ubyte --epochs 0 --out c.json", 2, "--epochs is 0"},
         {"--images images-ubyte --labels labels-ubyte --test-images images-ubyte --out c.json", 2,
          "go together"},
@@ -360,6 +360,25 @@ Test(generator_evaluate, convert_takes_parts_and_maps_ranges)
     expect_exit("convert --in d.idx --to -1,1 --out d.npy", 0, "");
     const double bytes[2] = {-1, 1};
     expect_array("d.npy", 2, 1, bytes);
+}
+
+Test(generator_evaluate, convert_counts_what_is_no_finite_number_and_says_where)
+{
+    struct process p;
+    write_text("odd.csv", "1,2\nnan,3\n4,inf\n");
+    process_run(&p, "convert --in odd.csv --rows 1: --out odd2.csv");
+    cr_assert_eq(p.exit_code, 0, "%s", p.err);
+    cr_assert(strstr(p.err,
+                     "2 of the numbers written are not finite, the first in row 1, column 1 of "
+                     "odd2.csv"),
+              "%s", p.err);
+    json_t *r = expect_json("convert --in odd.csv --out odd2.csv", 0);
+    cr_assert_eq(number_of(r, "not_finite"), 2);
+    cr_assert(number_of(r, "min") == 1 && number_of(r, "max") == 4);
+    json_decref(r);
+    r = expect_json("convert --in odd.csv --rows 0:1 --out odd2.csv", 0);
+    cr_assert_eq(number_of(r, "not_finite"), 0);
+    json_decref(r);
 }
 
 Test(generator_evaluate, convert_refuses_what_it_cannot_do)

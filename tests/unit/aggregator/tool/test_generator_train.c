@@ -60,6 +60,10 @@ Test(generator_tool, wrong_options_are_refused_before_anything_is_read)
         {TRAIN " --regularization 1e-7", "--regularization is 1e-7"},
         {TRAIN " --learning-rate 1e-300", "--learning-rate is 1e-300"},
         {TRAIN " --curve curve.txt", "--curve"},
+        {"generator train --pool pool.csv --mechanism laplace --scale 1 --out g.onnx --arch tree",
+         "--arch: architecture tree is not known"},
+        {"generator train --pool pool.csv --mechanism laplace --scale 1 --out g.onnx --arch mlp:0",
+         "widths of 1 to"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         expect_exit(wrong[i][0], 2, wrong[i][1]);

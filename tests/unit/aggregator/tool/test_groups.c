@@ -158,6 +158,10 @@ Test(groups, those_of_a_pool_of_vectors_likewise)
 {
     expect_middle(SIMULATE("laplace.json") " --group-column region",
                   AVERAGE("laplace.json") " --cells 12x12", 0.3);
+    expect_exit(AVERAGE("laplace.json") " --cells 4x4x4", 3,
+                "3 numbers with the product 64: give one for each of the 2 coordinates");
+    expect_exit(AVERAGE("laplace.json") " --cells 4", 3, "one for each of the 2 coordinates");
+    expect_exit(AVERAGE("laplace.json") " --cells 999x999", 3, "at most 65536 in all");
 }
 
 Test(groups, a_pool_that_is_not_the_campaigns_or_not_ready_is_refused)
@@ -170,6 +174,11 @@ Test(groups, a_pool_that_is_not_the_campaigns_or_not_ready_is_refused)
     expect_exit(AVERAGE("index.json") " --lambda 1", 2, "--lambda");
     expect_exit(AVERAGE("index.json") " --cells 3x", 2, "--cells is 3x");
     expect_exit(AVERAGE("index.json") " --atoms 9", 3, "its domain's");
+    write_text("w.csv", "1\n3\n");
+    expect_exit(AVERAGE("index.json") " --group-weights w.csv", 3, "add --normalize");
+    json_decref(expect_json(AVERAGE("index.json") " --group-weights w.csv --normalize", 0));
+    write_text("w.csv", "1\n0\n0\n");
+    expect_exit(AVERAGE("index.json") " --group-weights w.csv", 3, "3 weights for 2 groups");
     expect_exit("barycenter --pool run/pool.npy --campaign index.json --exact --out m.csv", 2,
                 "--groups");
     write_text("short.csv", "0\n1\n");

@@ -1,0 +1,40 @@
+#include "tool/central/pair.h"
+
+#include "tool/load.h"
+#include "tool/options.h"
+
+dpot_status pair_check_options(struct run *run)
+{
+    const char *path = NULL;
+    const dpot_status status = option_require(run, "x", "a file of records", &path);
+    return status == DPOT_OK ? option_require(run, "y", "a file of records", &path) : status;
+}
+
+dpot_status pair_load(struct run *run, struct pair *pair)
+{
+    *pair = (struct pair){.region = {0}};
+    dpot_status status = load_finite(run, "x", &pair->x);
+    if (status == DPOT_OK) {
+        status = load_finite(run, "y", &pair->y);
+    }
+    if (status == DPOT_OK && pair->x.n_cols != pair->y.n_cols) {
+        status = dpot_error_set(&run->error, DPOT_ERR_SHAPE,
+                                "--x has %zu coordinate%s and --y has %zu: they must agree",
+                                pair->x.n_cols, DPOT_S(pair->x.n_cols), pair->y.n_cols);
+    }
+    return status == DPOT_OK ? region_load_box(run, pair->x.n_cols, "x", &pair->region) : status;
+}
+
+void pair_release(struct pair *pair)
+{
+    array_release(&pair->x);
+    array_release(&pair->y);
+    region_release(&pair->region);
+}
+
+void pair_tell_outside(const struct run *run, const struct pair *pair)
+{
+    region_tell_outside(run,
+                        region_n_outside(&pair->region, pair->x.values, NULL, pair->x.n_rows) +
+                            region_n_outside(&pair->region, pair->y.values, NULL, pair->y.n_rows));
+}
