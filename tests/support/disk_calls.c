@@ -38,8 +38,9 @@ typedef FILE *fdopen_call(int fd, const char *mode);
 typedef FILE *fopen_call(const char *path, const char *mode);
 typedef int fileno_call(FILE *stream);
 
-/* Of the 64-bit family, which shared libraries use. */
+/* Of the 64-bit family, which shared libraries and the client use. */
 int open64(const char *path, int flags, ...);
+int openat64(int folder, const char *path, int flags, ...);
 ssize_t pwrite64(int fd, const void *data, size_t len, off_t offset);
 int ftruncate64(int fd, off_t size);
 
@@ -115,6 +116,12 @@ int open64(const char *path, int flags, ...)
 }
 
 int openat(int folder, const char *path, int flags, ...)
+{
+    MODE_OF(flags, mode)
+    return open_any(folder, path, flags, mode);
+}
+
+int openat64(int folder, const char *path, int flags, ...)
 {
     MODE_OF(flags, mode)
     return open_any(folder, path, flags, mode);
