@@ -3,6 +3,7 @@
 #include "support/disk_model.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -108,9 +109,14 @@ void disk_unlock(void)
     (void)pthread_mutex_unlock(&mutex);
 }
 
+/* The C library's own, also where heap.h stands before it: the double is never short of memory. */
 static void *must_realloc(void *pointer, size_t size)
 {
-    void *result = realloc(pointer, size ? size : 1);
+    static void *(*resize_memory)(void *, size_t);
+    if (!resize_memory) {
+        *(void **)&resize_memory = dlsym(dlopen(NULL, RTLD_LAZY), "realloc");
+    }
+    void *result = resize_memory(pointer, size ? size : 1);
     must(result != NULL);
     return result;
 }

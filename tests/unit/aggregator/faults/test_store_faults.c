@@ -1,6 +1,7 @@
 /* A store on a disk that fails: nothing acknowledged is lost, nothing counted twice. */
 #include "base/crypto.h"
 #include "pool/writer.h"
+#include "support/heap.h"
 #include "unit/aggregator/faults/walk.h"
 
 #include <criterion/criterion.h>
@@ -8,6 +9,7 @@
 #include <string.h>
 
 #define N_BATCHES 4
+#define N_SESSIONS 2                  /* of a server in one life */
 #define BATCH 3                       /* reports; the first is the last one of the batch before */
 #define N_REPORTS (N_BATCHES * 2 + 1) /* different ones */
 #define TOLD_BATCH '0'                /* + its number: the receipt has come */
@@ -21,6 +23,7 @@ static char home[FIXTURE_PATH_SIZE], seed[FIXTURE_PATH_SIZE + 8], folder[FIXTURE
 static char url[FIXTURE_PATH_SIZE + 32];
 static struct rig rig;
 static struct job_record job;
+static struct dpot_buf bodies[N_BATCHES]; /* of POSTs */
 
 /* Leaves a store with an open campaign and a queued job in `seed`. */
 static void make_seed(void)
@@ -41,25 +44,40 @@ static void make_seed(void)
     rig_release(&rig);
 }
 
-static void set_up(void)
-{
-    fixture_folder(home);
-    make_seed();
-}
-
-static void tear_down(void)
-{
-    fixture_remove(home);
-}
-
-TestSuite(store_faults, .init = set_up, .fini = tear_down, .timeout = 300);
-
 static void make_batch(size_t batch, struct dpot_report reports[BATCH])
 {
     for (size_t i = 0; i < BATCH; i++) {
         reports[i] = fixture_report((uint32_t)(batch * 2 + i));
     }
 }
+
+static void make_bodies(void)
+{
+    for (size_t batch = 0; batch < N_BATCHES; batch++) {
+        struct dpot_report reports[BATCH];
+        make_batch(batch, reports);
+        dpot_buf_init(&bodies[batch], DPOT_BATCH_BYTES_MAX, NULL);
+        fixture_seal(&rig.secret.key, rig.record.hash, 0, reports, BATCH, &bodies[batch]);
+    }
+}
+
+static void set_up(void)
+{
+    fixture_folder(home);
+    test_heap_init();
+    make_seed();
+    make_bodies();
+}
+
+static void tear_down(void)
+{
+    for (size_t batch = 0; batch < N_BATCHES; batch++) {
+        dpot_buf_release(&bodies[batch]);
+    }
+    fixture_remove(home);
+}
+
+TestSuite(store_faults, .init = set_up, .fini = tear_down, .timeout = 300);
 
 /* ---- the life ---- */
 
@@ -70,24 +88,27 @@ static void require(bool holds)
     }
 }
 
+/* A failure says why; of memory the status says enough. */
+static bool is_told_well(dpot_status status, const struct dpot_error *error)
+{
+    return status == DPOT_OK || status == DPOT_ERR_MEMORY || error->text[0] != '\0';
+}
+
 /* Posts a batch; a refusal asks to try again and says why. */
 static bool post(size_t batch)
 {
-    struct dpot_report reports[BATCH];
-    struct dpot_buf body, receipt;
+    const struct dpot_buf *body = &bodies[batch];
+    struct dpot_buf receipt;
     struct ingest_result result;
-    make_batch(batch, reports);
-    dpot_buf_init(&body, DPOT_BATCH_BYTES_MAX, NULL);
     dpot_buf_init(&receipt, DPOT_BATCH_BYTES_MAX, NULL);
-    fixture_seal(&rig.secret.key, rig.record.hash, 0, reports, BATCH, &body);
-    ingest_batch(&rig.ingest, rig.record.campaign_id, body.data, body.len, &receipt, &result);
+    ingest_batch(&rig.ingest, rig.record.campaign_id, body->data, body->len, &receipt, &result);
     const bool is_accepted = result.verdict == INGEST_ACCEPTED;
-    require(is_accepted || (result.verdict == INGEST_NOT_YET && result.error.text[0]));
+    require(is_accepted || (result.verdict == INGEST_NOT_YET && result.status != DPOT_OK));
+    require(is_told_well(result.status, &result.error));
     if (is_accepted) {
         disk_tell((unsigned char)(TOLD_BATCH + batch));
     }
     dpot_buf_release(&receipt);
-    dpot_buf_release(&body);
     return is_accepted;
 }
 
@@ -106,7 +127,7 @@ static void work(void)
             disk_tell(TOLD_JOB);
         }
     }
-    require(status == DPOT_OK || status == DPOT_ERR_STATE || error.text[0]);
+    require(status == DPOT_ERR_STATE || is_told_well(status, &error));
     if (store_add_drops(rig.store, drops, &error) == DPOT_OK) {
         disk_tell(TOLD_DROPS);
     }
@@ -128,7 +149,7 @@ static bool open_rooms(bool has_writer)
         const struct writer_config config = {.store = rig.store, .max_reports = 100};
         status = writer_open(&config, &rig.ingest.writer, &error);
     }
-    require(status == DPOT_OK || error.text[0]);
+    require(is_told_well(status, &error));
     return status == DPOT_OK;
 }
 
@@ -143,7 +164,7 @@ static void close_rooms(void)
 static void serve(void *ctx)
 {
     (void)ctx;
-    for (size_t session = 0; session < 2; session++) {
+    for (size_t session = 0; session < N_SESSIONS; session++) {
         bool is_open = open_rooms(session == 0);
         if (!is_open) {
             close_rooms();
@@ -236,12 +257,16 @@ static void judge_job(bool was_done)
     dpot_buf_release(&bytes);
 }
 
-static void judge_drops(bool were_counted)
+/* Every count that was acknowledged, and at most one more for each that was not. */
+static void judge_drops(const struct disk_life *life)
 {
     struct pool_count count;
-    uint64_t drops[DROP_REASONS];
+    uint64_t drops[DROP_REASONS], n_told = 0;
+    for (size_t i = 0; i < life->n_told; i++) {
+        n_told += life->told[i] == TOLD_DROPS;
+    }
     cr_assert_eq(store_count_all(rig.store, &count, drops, NULL), DPOT_OK);
-    cr_assert(drops[0] <= 2 && drops[0] >= (uint64_t)were_counted, "%s", walk_place);
+    cr_assert(drops[0] >= n_told && drops[0] <= 2 * N_SESSIONS, "%s", walk_place);
     cr_assert_eq(drops[4], 5 * drops[0], "%s", walk_place);
 }
 
@@ -249,11 +274,12 @@ static void judge_drops(bool were_counted)
 static void judge(void *ctx, const struct disk_life *life)
 {
     (void)ctx;
-    cr_assert_not(was_told(life, TOLD_BROKEN), "%s", walk_place);
+    cr_assert_not(was_told(life, TOLD_BROKEN), "%s: told %.*s", walk_place, (int)life->n_told,
+                  (const char *)life->told);
     rig_resume(&rig, url);
     judge_reports(life);
     judge_job(was_told(life, TOLD_JOB));
-    judge_drops(was_told(life, TOLD_DROPS));
+    judge_drops(life);
     for (size_t batch = 0; batch < N_BATCHES; batch++) {
         struct dpot_report reports[BATCH];
         make_batch(batch, reports);
@@ -303,4 +329,53 @@ Test(store_faults, a_twin_whose_disk_only_says_that_it_has_synced_is_found)
     rig_resume(&rig, url);
     cr_assert_lt(rig_count(&rig).n_accepted, N_REPORTS);
     rig_release(&rig);
+}
+
+/* ---- memory ---- */
+
+#define TOLD_HIT 'M'
+#define ALLOCATIONS_STEP 23
+
+struct shortage {
+    size_t at;
+    bool is_single;
+};
+
+static void serve_short_of_memory(void *ctx)
+{
+    const struct shortage *shortage = ctx;
+    test_heap_fail_at(shortage->at, shortage->is_single);
+    serve(NULL);
+    const bool is_hit = test_heap_is_hit();
+    test_heap_fail_at(0, true);
+    if (is_hit) {
+        disk_tell(TOLD_HIT);
+    }
+    serve(NULL); /* memory is back */
+}
+
+static void judge_memory(void *ctx, const struct disk_life *life)
+{
+    judge(ctx, life);
+    for (size_t batch = 0; batch < N_BATCHES; batch++) {
+        cr_assert(was_told(life, (unsigned char)(TOLD_BATCH + batch)), "allocation %zu",
+                  ((const struct shortage *)ctx)->at);
+    }
+    cr_assert(was_told(life, TOLD_JOB), "allocation %zu", ((const struct shortage *)ctx)->at);
+}
+
+Test(store_faults, a_server_short_of_memory_loses_nothing_and_goes_on)
+{
+    struct shortage shortage = {.at = 1};
+    const struct walk walk = {serve_short_of_memory, judge_memory, &shortage, seed, folder};
+    struct disk_life life = {.n_told = 0};
+    size_t n = 0;
+    do {
+        shortage.is_single = n % 2 == 0;
+        walk_once(&walk, &(struct disk_plan){.fault = DISK_SOUND}, &life);
+        shortage.at += ALLOCATIONS_STEP;
+        n++;
+    } while (was_told(&life, TOLD_HIT));
+    cr_assert_gt(n, 20);
+    cr_log_info("%zu lives, up to allocation %zu", n, shortage.at);
 }

@@ -20,7 +20,8 @@ void walk_once(const struct walk *walk, const struct disk_plan *plan, struct dis
         disk_clear(walk->folder);
     }
     disk_run(walk->folder, plan, walk->scene, walk->ctx, life);
-    cr_assert_eq(life->failure, 0, "%s: the scene ended with %d", walk_place, life->failure);
+    cr_expect_eq(life->failure, 0, "%s: the scene ended with %d, told %.*s", walk_place,
+                 life->failure, (int)life->n_told, (const char *)life->told);
     walk->judge(walk->ctx, life);
 }
 
