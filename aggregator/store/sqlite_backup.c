@@ -91,7 +91,8 @@ dpot_status sqlite_store_backup(struct store *store, const char *path, struct dp
     if (status != DPOT_OK) {
         return status;
     }
-    (void)unlink(partial); /* of a copy that was cut off, be it only the second name of a whole one */
+    (void)unlink(
+        partial); /* of a copy that was cut off, be it only the second name of a whole one */
     if (access(path, F_OK) == 0) {
         return refuse_existing(path, error);
     }
