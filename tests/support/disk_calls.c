@@ -44,6 +44,14 @@ int openat64(int folder, const char *path, int flags, ...);
 ssize_t pwrite64(int fd, const void *data, size_t len, off_t offset);
 int ftruncate64(int fd, off_t size);
 
+/* Leaves errno as it is. */
+static void unlock(void)
+{
+    const int reason = errno;
+    disk_unlock();
+    errno = reason;
+}
+
 /* ---- opening ---- */
 
 /* Through the real openat; `full` is the watched path. */
@@ -88,9 +96,7 @@ static int open_any(int folder, const char *path, int flags, mode_t mode)
     const bool is_watched = disk_is_watched(base ? joined : path, full);
     const int fd = is_watched ? open_watched(folder, path, full, flags, mode)
                               : next(folder, path, flags, mode);
-    const int reason = errno;
-    disk_unlock();
-    errno = reason;
+    unlock();
     return fd;
 }
 
@@ -145,9 +151,7 @@ int mkstemp(char *path)
         disk_opened(fd, path, false);
         disk_end();
     }
-    const int reason = errno;
-    disk_unlock();
-    errno = reason;
+    unlock();
     return fd;
 }
 
@@ -199,9 +203,7 @@ static ssize_t pwrite_any(int fd, const void *data, size_t len, off_t offset)
     disk_lock();
     struct disk_file *file = disk_file_of(fd);
     const ssize_t n = file ? write_at(fd, file, data, len, offset) : next(fd, data, len, offset);
-    const int reason = errno;
-    disk_unlock();
-    errno = reason;
+    unlock();
     return n;
 }
 
@@ -235,9 +237,7 @@ ssize_t write(int fd, const void *data, size_t len)
         disk_unlock(); /* a pipe may block */
         return next(fd, data, len);
     }
-    const int reason = errno;
-    disk_unlock();
-    errno = reason;
+    unlock();
     return n;
 }
 
@@ -259,9 +259,7 @@ static int truncate_any(int fd, off_t size)
         disk_truncated(file, (uint64_t)size);
         disk_end();
     }
-    const int reason = errno;
-    disk_unlock();
-    errno = reason;
+    unlock();
     return result;
 }
 
@@ -341,9 +339,7 @@ static int rename_any(int from_folder, const char *from, int to_folder, const ch
         disk_renamed(full_from, full_to);
         disk_end();
     }
-    const int reason = errno;
-    disk_unlock();
-    errno = reason;
+    unlock();
     return result;
 }
 
@@ -374,9 +370,7 @@ int link(const char *from, const char *to)
         disk_linked(full_from, full_to);
         disk_end();
     }
-    const int reason = errno;
-    disk_unlock();
-    errno = reason;
+    unlock();
     return result;
 }
 
@@ -397,9 +391,7 @@ static int remove_any(int folder, const char *path, int flags)
         disk_removed(full);
         disk_end();
     }
-    const int reason = errno;
-    disk_unlock();
-    errno = reason;
+    unlock();
     return result;
 }
 
