@@ -145,11 +145,12 @@ static void live_and_judge(struct disk_plan plan, struct disk_life *life)
     judge(life);
 }
 
+/* Every second operation, the even or the odd ones by the loss. */
 static size_t walk(enum disk_fault fault, enum test_loss loss)
 {
     struct disk_life life = {.is_hit = true};
     size_t n = 0;
-    for (size_t at = 1; life.is_hit; at++) {
+    for (size_t at = 1 + (size_t)loss % 2; life.is_hit; at += 2) {
         live_and_judge((struct disk_plan){.fault = fault, .at = at, .loss = loss, .seed = at},
                        &life);
         n++;

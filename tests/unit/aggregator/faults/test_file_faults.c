@@ -13,7 +13,7 @@
 
 #define TOLD_DONE 'D'
 #define TOLD_BROKEN 'X'
-#define LIVES_MAX 80
+#define LIVES_MAX 40
 
 static char home[FIXTURE_PATH_SIZE], seed[FIXTURE_PATH_SIZE + 8], folder[FIXTURE_PATH_SIZE + 8];
 

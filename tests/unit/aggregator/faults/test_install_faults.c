@@ -15,7 +15,7 @@
 
 #define TOLD_DONE 'D'
 #define TOLD_BROKEN 'X'
-#define LIVES_MAX 60
+#define LIVES_MAX 36
 
 static char home[FIXTURE_PATH_SIZE], seed[FIXTURE_PATH_SIZE + 8], folder[FIXTURE_PATH_SIZE + 8];
 static struct test_clock now;
@@ -354,5 +354,5 @@ Test(install_faults, a_restored_store_is_the_former_or_the_copy)
 {
     const struct walk walk = {restore, judge_restored, NULL, seed, folder};
     make_store();
-    cr_log_info("%zu lives", walk_all(&walk, LIVES_MAX / 3));
+    cr_log_info("%zu lives", walk_all(&walk, LIVES_MAX / 2));
 }

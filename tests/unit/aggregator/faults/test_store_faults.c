@@ -16,7 +16,7 @@
 #define TOLD_JOB 'J'                  /* done, with its artifact */
 #define TOLD_DROPS 'D'                /* counted */
 #define TOLD_BROKEN 'X'               /* a promise was broken in the life itself */
-#define LIVES_MAX 120                 /* of each kind */
+#define LIVES_MAX 60                  /* of each kind */
 
 static const char artifact[] = "what a job has computed";
 static char home[FIXTURE_PATH_SIZE], seed[FIXTURE_PATH_SIZE + 8], folder[FIXTURE_PATH_SIZE + 8];
@@ -334,7 +334,7 @@ Test(store_faults, a_twin_whose_disk_only_says_that_it_has_synced_is_found)
 /* ---- memory ---- */
 
 #define TOLD_HIT 'M'
-#define ALLOCATIONS_STEP 23
+#define ALLOCATIONS_STEP 47
 
 struct shortage {
     size_t at;

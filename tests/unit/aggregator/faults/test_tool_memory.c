@@ -12,7 +12,7 @@
 #define TOLD_HIT 'M'
 #define TOLD_GOOD 'G'
 #define TOLD_CODE 'C' /* and the exit code that is not documented, as a character */
-#define LIVES_MAX 24  /* of each command */
+#define LIVES_MAX 12  /* of each command */
 
 static const char points[] = "0,0\n1,0\n0,1\n";
 static const char weights[] = "0.2\n0.3\n0.5\n";
