@@ -1,3 +1,5 @@
+#define _XOPEN_SOURCE 700 /* realpath */
+
 #include "key_file.h"
 
 #include "base/crypto.h"
@@ -5,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -51,48 +54,116 @@ static bool write_all(int fd, const char *data, size_t len)
     return true;
 }
 
-dpot_status key_file_write_new(const char *path, const char *text, struct dpot_error *error)
+/* Where a file is written before it has its name: what is there was left by a process that was cut off. */
+static dpot_status make_partial(char partial[PATH_SIZE], const char *path, const char *text,
+                                size_t len, mode_t mode, struct dpot_error *error)
 {
-    const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
-    if (fd < 0 && errno == EEXIST) {
-        return dpot_error_set(error, DPOT_ERR_EXISTS,
-                              "%s exists already and is not overwritten: choose another folder",
-                              path);
+    const int n = snprintf(partial, PATH_SIZE, "%s.partial", path);
+    if (n < 0 || n >= PATH_SIZE) {
+        return dpot_error_set(error, DPOT_ERR_RANGE, "the path is too long: %.80s...", path);
     }
+    (void)unlink(partial);
+    const int fd = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
     if (fd < 0) {
-        return fail("creating", path, error);
+        return fail("creating", partial, error);
     }
-    dpot_status status =
-        write_all(fd, text, strlen(text)) && write_all(fd, "\n", 1) && fsync(fd) == 0
-            ? DPOT_OK
-            : fail("writing", path, error);
+    const dpot_status status = fchmod(fd, mode) == 0 && write_all(fd, text, len) && fsync(fd) == 0
+                                   ? DPOT_OK
+                                   : fail("writing", partial, error);
     (void)close(fd);
     if (status != DPOT_OK) {
-        (void)unlink(path);
-        return status;
+        (void)unlink(partial);
     }
-    return sync_folder_of(path, error);
+    return status;
 }
 
-/* Whether the last byte ends a line, or there is none. */
-static bool ends_a_line(int fd)
+static dpot_status refuse_existing(const char *path, struct dpot_error *error)
 {
-    char last = '\n';
-    const off_t end = lseek(fd, 0, SEEK_END);
-    return end <= 0 || pread(fd, &last, 1, end - 1) != 1 || last == '\n';
+    return dpot_error_set(error, DPOT_ERR_EXISTS,
+                          "%s exists already and is not overwritten: choose another folder", path);
+}
+
+/* link() and not rename(): never over another file. */
+static dpot_status name_new(const char *partial, const char *path, struct dpot_error *error)
+{
+    dpot_status status = DPOT_OK;
+    if (link(partial, path) != 0) {
+        status = errno == EEXIST ? refuse_existing(path, error) : fail("naming", path, error);
+    }
+    (void)unlink(partial);
+    if (status == DPOT_OK) {
+        status = sync_folder_of(path, error);
+        if (status != DPOT_OK) {
+            (void)unlink(path);
+        }
+    }
+    return status;
+}
+
+dpot_status key_file_write_new(const char *path, const char *text, struct dpot_error *error)
+{
+    struct dpot_buf line;
+    char partial[PATH_SIZE];
+    if (access(path, F_OK) == 0) {
+        return refuse_existing(path, error);
+    }
+    dpot_buf_init(&line, KEY_FILE_BYTES_MAX + 1, NULL);
+    dpot_status status = dpot_buf_append(&line, text, strlen(text));
+    if (status == DPOT_OK) {
+        status = dpot_buf_append(&line, "\n", 1);
+    }
+    if (status != DPOT_OK) {
+        status = dpot_error_set(error, status, "%s cannot be held in memory", path);
+    } else {
+        status = make_partial(partial, path, (const char *)line.data, line.len, S_IRUSR | S_IWUSR,
+                              error);
+    }
+    if (status == DPOT_OK) {
+        status = name_new(partial, path, error);
+    }
+    dpot_buf_release_secret(&line);
+    return status;
+}
+
+/* The content of `path` and the line behind it. */
+static dpot_status read_extended(const char *path, const char *line, struct dpot_buf *text,
+                                 struct dpot_error *error)
+{
+    dpot_status status = key_file_read(path, 0, text, error);
+    if (status == DPOT_OK && text->len > 0 && text->data[text->len - 1] != '\n') {
+        status = dpot_buf_append(text, "\n", 1);
+    }
+    if (status == DPOT_OK) {
+        status = dpot_buf_append(text, line, strlen(line));
+    }
+    return status == DPOT_OK ? dpot_buf_append(text, "\n", 1) : status;
 }
 
 dpot_status key_file_append(const char *path, const char *line, struct dpot_error *error)
 {
-    const int fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC);
-    if (fd < 0) {
+    struct dpot_buf text;
+    struct stat info;
+    char partial[PATH_SIZE];
+    char *real = realpath(path, NULL); /* the rename replaces the file and not a link to it */
+    if (!real || stat(real, &info) != 0) {
+        free(real);
         return fail("opening", path, error);
     }
-    const bool is_written = (ends_a_line(fd) || write_all(fd, "\n", 1)) &&
-                            write_all(fd, line, strlen(line)) && write_all(fd, "\n", 1) &&
-                            fsync(fd) == 0;
-    const dpot_status status = is_written ? DPOT_OK : fail("writing", path, error);
-    (void)close(fd);
+    dpot_buf_init(&text, KEY_FILE_BYTES_MAX + 1, NULL);
+    dpot_status status = read_extended(real, line, &text, error);
+    if (status == DPOT_OK) {
+        status = make_partial(partial, real, (const char *)text.data, text.len, info.st_mode & 0777,
+                              error);
+    }
+    if (status == DPOT_OK && rename(partial, real) != 0) {
+        status = fail("replacing", path, error);
+        (void)unlink(partial);
+    }
+    if (status == DPOT_OK) {
+        status = sync_folder_of(real, error);
+    }
+    dpot_buf_release_secret(&text);
+    free(real);
     return status;
 }
 

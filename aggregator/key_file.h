@@ -11,12 +11,14 @@
 #define KEY_FILE_OTHERS ((mode_t)077) /* anybody but the owner */
 #define KEY_FILE_WORLD ((mode_t)07)   /* anybody but owner and group */
 
-/* Creates `path` with mode 0600, writes the text and a final newline, and syncs it and its folder.
+/* Creates `path` with mode 0600 from the text and a final newline, durably; it appears whole or not at all,
+ * whenever the machine stops (what is left then is PATH.partial, which the next call replaces).
  * DPOT_ERR_EXISTS: there is such a file, and it was not touched. DPOT_ERR_IO: no file is left. */
 DPOT_WARN_UNUSED dpot_status key_file_write_new(const char *path, const char *text,
                                                 struct dpot_error *error);
 
-/* Adds a line at the end of a file that is there, on a line of its own, and syncs it. DPOT_ERR_IO. */
+/* Adds a line at the end of a file that is there, on a line of its own, durably: the file is replaced whole
+ * and keeps its mode. DPOT_ERR_IO: it is as it was, or has the line but may lose it in a power cut. */
 DPOT_WARN_UNUSED dpot_status key_file_append(const char *path, const char *line,
                                              struct dpot_error *error);
 

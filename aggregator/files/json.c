@@ -14,6 +14,9 @@ dpot_status json_parse(const void *data, size_t len, json_t **value, struct dpot
 {
     json_error_t reason;
     *value = json_loadb(data, len, JSON_REJECT_DUPLICATES, &reason);
+    if (!*value && (json_error_code(&reason) == json_error_out_of_memory || !reason.text[0])) {
+        return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for JSON");
+    }
     if (!*value) {
         return dpot_error_set(error, DPOT_ERR_MALFORMED, "JSON line %d, column %d: %s", reason.line,
                               reason.column, reason.text);
@@ -29,7 +32,10 @@ static dpot_status read_stream(FILE *stream, struct dpot_buf *buf, struct dpot_e
     while ((n = fread(block, 1, sizeof block, stream)) > 0) {
         const dpot_status status = dpot_buf_append(buf, block, n);
         if (status != DPOT_OK) {
-            return dpot_error_set(error, status, "the file is larger than %zu bytes", buf->max);
+            return status == DPOT_ERR_TOO_LARGE
+                       ? dpot_error_set(error, status, "the file is larger than %zu bytes",
+                                        buf->max)
+                       : dpot_error_set(error, status, "out of memory for the file");
         }
     }
     return ferror(stream)

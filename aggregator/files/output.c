@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -86,23 +87,28 @@ dpot_status output_open(const char *path, struct output *output, struct dpot_err
     return DPOT_OK;
 }
 
-/* Makes the new name durable; a file system that cannot sync a folder has done what it can. */
-static void sync_folder(const char *path)
+/* Makes the new name durable. A folder that may be written but not read, and a file system that knows no
+ * syncing of folders, have done what they can. */
+static bool sync_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');
     char *folder = !slash ? strdup(".") : slash == path ? strdup("/") : strdup(path);
     if (!folder) {
-        return;
+        return false;
     }
     if (slash && slash != path) {
         folder[slash - path] = '\0';
     }
     const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool is_synced =
+        fd >= 0 ? fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP : errno == EACCES;
+    const int reason = errno;
     if (fd >= 0) {
-        (void)fsync(fd);
         (void)close(fd);
     }
     free(folder);
+    errno = reason;
+    return is_synced;
 }
 
 dpot_status output_commit(struct output *output, struct dpot_error *error)
@@ -131,11 +137,10 @@ dpot_status output_commit(struct output *output, struct dpot_error *error)
         output_abandon(output);
         return status;
     }
-    if (output->temporary) {
-        sync_folder(output->path);
-    }
+    const bool is_durable = !output->temporary || sync_folder(output->path);
+    const dpot_status status = is_durable ? DPOT_OK : fail(error, "syncing the folder of", name);
     release(output);
-    return DPOT_OK;
+    return status;
 }
 
 void output_abandon(struct output *output)

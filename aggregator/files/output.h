@@ -26,7 +26,8 @@ DPOT_WARN_UNUSED dpot_status output_open(const char *path, struct output *output
                                          struct dpot_error *error);
 
 /* Makes the file durable under its name and releases `output`. DPOT_ERR_IO: the old file, if any,
- * is still there. */
+ * is still there; or, when only its folder could not be synced, the new one, which a power cut may take
+ * back. */
 DPOT_WARN_UNUSED dpot_status output_commit(struct output *output, struct dpot_error *error);
 
 /* Removes the temporary file and releases `output`; a zeroed struct is allowed. */

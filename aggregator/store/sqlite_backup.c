@@ -91,10 +91,11 @@ dpot_status sqlite_store_backup(struct store *store, const char *path, struct dp
     if (status != DPOT_OK) {
         return status;
     }
+    (void)unlink(
+        partial); /* of a copy that was cut off, be it only the second name of a whole one */
     if (access(path, F_OK) == 0) {
         return refuse_existing(path, error);
     }
-    (void)unlink(partial); /* of a copy that was cut off */
     status = copy_into(store, partial, error);
     if (status == DPOT_OK) {
         status = name_copy(partial, path, error);

@@ -68,18 +68,27 @@ static struct identity identify(const char *path)
                : (struct identity){.kind = NO_FILE};
 }
 
-bool conflict_is_one_file(const char *a, const char *b)
+/* DPOT_ERR_MEMORY: it cannot be told. */
+static dpot_status tell_one_file(const char *a, const char *b, bool *is_one)
 {
     struct identity x = identify(a), y = identify(b);
-    bool is_one = x.kind == y.kind && x.kind != NO_FILE;
-    if (is_one && x.kind == OLD_FILE) {
-        is_one = x.device == y.device && x.number == y.number;
-    } else if (is_one) {
-        is_one = !x.name || !y.name || strcmp(x.name, y.name) == 0;
+    dpot_status status = DPOT_OK;
+    *is_one = x.kind == y.kind && x.kind != NO_FILE;
+    if (*is_one && x.kind == OLD_FILE) {
+        *is_one = x.device == y.device && x.number == y.number;
+    } else if (*is_one) {
+        status = x.name && y.name ? DPOT_OK : DPOT_ERR_MEMORY;
+        *is_one = status != DPOT_OK || strcmp(x.name, y.name) == 0;
     }
     free(x.name);
     free(y.name);
-    return is_one;
+    return status;
+}
+
+bool conflict_is_one_file(const char *a, const char *b)
+{
+    bool is_one = true;
+    return tell_one_file(a, b, &is_one) != DPOT_OK || is_one;
 }
 
 /* ---- the files of a run ---- */
@@ -95,13 +104,14 @@ static dpot_status compare(const struct output_name *o, const char *what, const 
                            const char *side, const char *other_side)
 {
     char *a = join(o->path, "", side), *b = join(other, "", other_side);
-    const bool is_one = !a || !b || conflict_is_one_file(a, b);
-    const dpot_status status =
-        !is_one ? DPOT_OK
-                : RUN_USAGE(o->run,
-                            "--%s would write %.200s%s, which is %s%s: one would destroy the "
-                            "other: give it another name",
-                            o->option, o->path, side, *other_side ? "the side file of " : "", what);
+    bool is_one = false;
+    dpot_status status = a && b ? tell_one_file(a, b, &is_one) : DPOT_ERR_MEMORY;
+    if (status == DPOT_OK && is_one) {
+        status = RUN_USAGE(o->run,
+                           "--%s would write %.200s%s, which is %s%s: one would destroy the "
+                           "other: give it another name",
+                           o->option, o->path, side, *other_side ? "the side file of " : "", what);
+    }
     free(a);
     free(b);
     return status;

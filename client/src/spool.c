@@ -99,10 +99,11 @@ static dpot_status load_slot(struct dpot_spool *spool, uint64_t size, bool *is_w
         return DPOT_OK;
     }
     status = dpot_spool_reserve(spool);
-    struct dpot_slot *slot = &spool->slots[spool->n_slots];
-    if (status == DPOT_OK) {
-        status = dpot_slot_init(slot, n_values, spool->allocator);
+    if (status != DPOT_OK) {
+        return status;
     }
+    struct dpot_slot *slot = &spool->slots[spool->n_slots];
+    status = dpot_slot_init(slot, n_values, spool->allocator);
     if (status != DPOT_OK) {
         return status;
     }

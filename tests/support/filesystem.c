@@ -190,7 +190,7 @@ static void settle_names(struct test_filesystem *fs, enum test_loss loss)
 /* ---- faults ---- */
 
 /* What becomes of an operation. */
-enum fate { FATE_WORKS, FATE_NEVER_HAPPENS, FATE_HAPPENS_UNHEARD };
+enum fate { FATE_WORKS, FATE_NEVER_HAPPENS, FATE_HAPPENS_UNHEARD, FATE_FAILS };
 
 static enum fate begin_operation(struct test_filesystem *fs)
 {
@@ -202,7 +202,7 @@ static enum fate begin_operation(struct test_filesystem *fs)
         fs->is_down = true;
         return fs->cut_takes_effect ? FATE_HAPPENS_UNHEARD : FATE_NEVER_HAPPENS;
     }
-    return FATE_WORKS;
+    return fs->fail_at && --fs->fail_at == 0 ? FATE_FAILS : FATE_WORKS;
 }
 
 static dpot_status end_operation(enum fate fate)
@@ -244,7 +244,7 @@ static dpot_status open_hook(void *ctx, const char *name, int create, void **fil
     }
     if (!entry) {
         const enum fate fate = begin_operation(fs);
-        if (fate != FATE_NEVER_HAPPENS) {
+        if (fate != FATE_NEVER_HAPPENS && fate != FATE_FAILS) {
             change_names(fs, name, "", new_inode(fs));
         }
         if (fate != FATE_WORKS) {
@@ -308,9 +308,9 @@ static dpot_status write_hook(void *ctx, void *file, uint64_t offset, const void
     if (fate == FATE_NEVER_HAPPENS) {
         return DPOT_ERR_IO;
     }
-    if (fs->is_full && grows) {
+    if ((fs->is_full && grows) || fate == FATE_FAILS) {
         record_write(f->inode, offset, data, len / 2);
-        return DPOT_ERR_NO_SPACE;
+        return fate == FATE_FAILS ? DPOT_ERR_IO : DPOT_ERR_NO_SPACE;
     }
     if (grows || !fs->ignores_writes) {
         record_write(f->inode, offset, data, len);
@@ -323,7 +323,7 @@ static dpot_status truncate_hook(void *ctx, void *file, uint64_t size)
     struct test_filesystem *fs = ctx;
     struct open_file *f = file;
     const enum fate fate = begin_operation(fs);
-    if (fate == FATE_NEVER_HAPPENS) {
+    if (fate == FATE_NEVER_HAPPENS || fate == FATE_FAILS) {
         return DPOT_ERR_IO;
     }
     record(f->inode, (struct pending){.is_truncation = true, .offset = size});
@@ -338,7 +338,7 @@ static dpot_status sync_hook(void *ctx, void *file)
     if (fate == FATE_NEVER_HAPPENS) {
         return DPOT_ERR_IO;
     }
-    if (sync_fails(fs)) {
+    if (sync_fails(fs) || fate == FATE_FAILS) {
         settle_inode(fs, f->inode, TEST_LOSE_RANDOM); /* and the cache counts as clean */
         return DPOT_ERR_IO;
     }
@@ -352,7 +352,7 @@ static dpot_status sync_directory_hook(void *ctx)
 {
     struct test_filesystem *fs = ctx;
     const enum fate fate = begin_operation(fs);
-    if (fate == FATE_NEVER_HAPPENS || sync_fails(fs)) {
+    if (fate == FATE_NEVER_HAPPENS || fate == FATE_FAILS || sync_fails(fs)) {
         return DPOT_ERR_IO;
     }
     settle_names(fs, TEST_LOSE_NONE);
@@ -367,8 +367,9 @@ static dpot_status rename_hook(void *ctx, const char *from, const char *to)
     if (fs->has_no_names && entry) {
         return DPOT_ERR_NO_SPACE;
     }
-    if (fate == FATE_NEVER_HAPPENS || !entry) {
-        return fate == FATE_NEVER_HAPPENS ? DPOT_ERR_IO : DPOT_ERR_NOT_FOUND;
+    const bool is_lost = fate == FATE_NEVER_HAPPENS || fate == FATE_FAILS;
+    if (is_lost || !entry) {
+        return is_lost ? DPOT_ERR_IO : DPOT_ERR_NOT_FOUND;
     }
     change_names(fs, to, from, entry->inode);
     return end_operation(fate);
@@ -378,8 +379,9 @@ static dpot_status remove_hook(void *ctx, const char *name)
 {
     struct test_filesystem *fs = ctx;
     const enum fate fate = begin_operation(fs);
-    if (fate == FATE_NEVER_HAPPENS || !find_name(fs->cached, name)) {
-        return fate == FATE_NEVER_HAPPENS ? DPOT_ERR_IO : DPOT_ERR_NOT_FOUND;
+    const bool is_lost = fate == FATE_NEVER_HAPPENS || fate == FATE_FAILS;
+    if (is_lost || !find_name(fs->cached, name)) {
+        return is_lost ? DPOT_ERR_IO : DPOT_ERR_NOT_FOUND;
     }
     change_names(fs, "", name, NULL);
     return end_operation(fate);
@@ -447,6 +449,11 @@ void test_filesystem_cut_at(struct test_filesystem *fs, size_t n, bool takes_eff
 void test_filesystem_fail_sync_at(struct test_filesystem *fs, size_t n)
 {
     fs->fail_sync_at = n;
+}
+
+void test_filesystem_fail_at(struct test_filesystem *fs, size_t n)
+{
+    fs->fail_at = n;
 }
 
 void test_filesystem_restart(struct test_filesystem *fs, enum test_loss loss)

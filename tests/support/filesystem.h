@@ -57,6 +57,7 @@ struct test_filesystem {
     size_t cut_at;         /* all ends in the operation with this number, counted from now */
     bool cut_takes_effect; /* ... after it was carried out rather than before */
     size_t fail_sync_at;   /* the sync with this number fails, counted from now */
+    size_t fail_at;        /* the operation with this number fails, counted from now, and only it */
     bool is_full;          /* no file can grow: half of the write goes through, then an error */
     bool has_no_names;     /* nothing can be created or renamed either */
 
@@ -72,6 +73,7 @@ void test_filesystem_release(struct test_filesystem *fs);
 /* Arms a fault, counted from the next operation (1 = that one). */
 void test_filesystem_cut_at(struct test_filesystem *fs, size_t n, bool takes_effect);
 void test_filesystem_fail_sync_at(struct test_filesystem *fs, size_t n);
+void test_filesystem_fail_at(struct test_filesystem *fs, size_t n);
 
 /* After the end of a process or of the power: what is left. Open files are forgotten. */
 void test_filesystem_restart(struct test_filesystem *fs, enum test_loss loss);

@@ -103,6 +103,24 @@ static void fail_every_sync(struct torture_case life, struct tally *tally)
     }
 }
 
+/* Every operation of the life fails once (half of a write has gone through); then the power goes in every
+ * `step`th operation of what follows. */
+static void fail_every_operation(struct torture_case life, size_t step, struct tally *tally)
+{
+    bool failure_goes_on = true;
+    for (life.fail_operation = 1; failure_goes_on; life.fail_operation++) {
+        bool cut_goes_on = true;
+        for (life.second_cut = 1 + life.fail_operation % step; cut_goes_on;
+             life.second_cut += step) {
+            life.second_loss = life.second_cut % 2 ? TEST_LOSE_ALL : TEST_LOSE_RANDOM;
+            life.second_takes_effect = life.seed++ % 2;
+            const struct torture_verdict verdict = live(&life, tally);
+            failure_goes_on = verdict.failure_hit;
+            cut_goes_on = verdict.second_cut_hit;
+        }
+    }
+}
+
 static void assert_clean(const struct tally *tally, size_t at_least)
 {
     cr_assert_eq(tally->n_violations, 0, "%zu violations in %zu lives, the last: %s",
@@ -136,6 +154,13 @@ Test(torture, no_failed_sync_followed_by_a_cut_does)
 {
     struct tally tally = {0};
     fail_every_sync((struct torture_case){.seed = 100000}, &tally);
+    assert_clean(&tally, 500);
+}
+
+Test(torture, no_failed_operation_of_any_kind_does)
+{
+    struct tally tally = {0};
+    fail_every_operation((struct torture_case){.seed = 600000}, 1, &tally);
     assert_clean(&tally, 500);
 }
 
@@ -273,6 +298,13 @@ Test(torture_vectors, no_failed_sync_followed_by_a_cut_does)
     struct tally tally = {0};
     fail_every_sync((struct torture_case){.seed = 500000}, &tally);
     assert_clean(&tally, 500);
+}
+
+Test(torture_vectors, no_failed_operation_of_any_kind_does)
+{
+    struct tally tally = {0};
+    fail_every_operation((struct torture_case){.seed = 700000}, 1, &tally);
+    assert_clean(&tally, 300);
 }
 
 Test(torture_vectors, a_twin_that_does_not_sync_its_charge_is_found)

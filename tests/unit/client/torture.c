@@ -152,7 +152,9 @@ struct torture_verdict torture_run(const struct authority *authority,
     set_up(&w, life, &hardware, authority);
     test_filesystem_cut_at(&w.files, life->first_cut, life->first_takes_effect);
     test_filesystem_fail_sync_at(&w.files, life->fail_sync);
+    test_filesystem_fail_at(&w.files, life->fail_operation);
     live(&w, life);
+    verdict.failure_hit = life->fail_operation > 0 && w.files.fail_at == 0;
     verdict.first_cut_hit = w.files.is_down;
     verdict.sync_hit = life->fail_sync > 0 && w.files.fail_sync_at == 0;
     test_filesystem_restart(&w.files, w.files.is_down ? life->first_loss : TEST_KILL);
@@ -163,6 +165,7 @@ struct torture_verdict torture_run(const struct authority *authority,
         test_filesystem_restart(&w.files, w.files.is_down ? life->second_loss : TEST_KILL);
     }
     w.files.fail_sync_at = 0;
+    w.files.fail_at = 0;
     finish(&w, life, &verdict);
     note(&verdict, world_count_contradictions(&w) > 0, "two different reports under one charge");
     note(&verdict, w.n_uncharged > 0, "a report without a durable charge");

@@ -10,9 +10,10 @@ struct torture_case {
     size_t first_cut; /* operation counted from the first opening */
     bool first_takes_effect;
     enum test_loss first_loss;
-    size_t fail_sync;  /* the sync counted from the first opening */
-    size_t full_from;  /* from this step of the life on the disk is full: see torture.c */
-    size_t second_cut; /* operation counted from the opening after the first restart */
+    size_t fail_sync;      /* the sync counted from the first opening */
+    size_t fail_operation; /* the operation, of any kind, counted from the first opening */
+    size_t full_from;      /* from this step of the life on the disk is full: see torture.c */
+    size_t second_cut;     /* operation counted from the opening after the first restart */
     bool second_takes_effect;
     enum test_loss second_loss;
     bool answer_is_lost; /* the first POST reaches the server, its answer does not reach us */
@@ -29,6 +30,7 @@ struct torture_verdict {
     bool first_cut_hit; /* false: the life was over before */
     bool second_cut_hit;
     bool sync_hit;
+    bool failure_hit;
     size_t n_violations;
     char violation[128]; /* the last one */
 };

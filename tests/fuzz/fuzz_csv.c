@@ -1,0 +1,57 @@
+/* Tables of numbers, as `dpot` and dpot-device read them, and the names of their columns. They take the
+ * same files, but for numbers too large for a double, which a device makes infinite. */
+#include "csv.h"
+#include "files/array.h"
+#include "files/csv.h"
+#include "files/csv_header.h"
+#include "fuzz.h"
+#include "input_file.h"
+
+#include <string.h>
+
+static bool reads(const char *path, struct array *array)
+{
+    struct dpot_error error = {""};
+    const dpot_status status = array_read(path, array, &error);
+    require(status == DPOT_OK || (error.text[0] != '\0' && !array->values));
+    return status == DPOT_OK;
+}
+
+/* What was read is written and read again: the same numbers. */
+static void check_again(const struct array *array)
+{
+    struct array again = {0};
+    const char *path = input_path("again.csv");
+    require(array_write(path, array, ARRAY_F8, NULL) == DPOT_OK);
+    require(reads(path, &again));
+    require(again.n_rows == array->n_rows && again.n_cols == array->n_cols);
+    for (size_t i = 0; i < array->n_rows * array->n_cols; i++) {
+        const bool are_none =
+            array->values[i] != array->values[i] && again.values[i] != again.values[i];
+        require(are_none || array->values[i] == again.values[i]);
+    }
+    array_release(&again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+    struct array array = {0};
+    struct table table;
+    struct failure failure = {.is_told = false};
+    char names[8][CSV_NAME_MAX];
+    size_t n = 0;
+    const char *path = input_file("table.csv", data, len);
+    const bool is_read = reads(path, &array);
+    any_status(csv_header_read(path, 8, names, &n, NULL));
+    require(n <= 8);
+    const enum exit_code code = table_read(&table, path, &failure);
+    require(code == EXIT_DONE || failure.text[0] != '\0');
+    if (is_read) {
+        check_again(&array);
+        require(code == EXIT_DONE && table.n_rows == array.n_rows &&
+                table.n_columns == array.n_cols);
+    }
+    table_release(&table);
+    array_release(&array);
+    return 0;
+}

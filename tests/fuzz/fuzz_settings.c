@@ -1,0 +1,24 @@
+/* device.conf: what enroll has left for the other commands. */
+#include "fuzz.h"
+#include "settings.h"
+#include "support/filesystem.h"
+
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+    struct test_filesystem files;
+    struct settings settings, again;
+    struct failure failure = {.is_told = false};
+    test_filesystem_init(&files, 1);
+    test_filesystem_put(&files, SETTINGS_NAME, data, len);
+    if (settings_read(&settings, &files.filesystem, &failure) == EXIT_DONE) {
+        require(settings_write(&settings, &files.filesystem, &failure) == EXIT_DONE);
+        require(settings_read(&again, &files.filesystem, &failure) == EXIT_DONE);
+        require(strcmp(settings.server, again.server) == 0 && settings.group == again.group);
+    } else {
+        require(failure.text[0] != '\0');
+    }
+    test_filesystem_release(&files);
+    return 0;
+}

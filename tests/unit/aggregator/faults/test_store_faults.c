@@ -1,0 +1,381 @@
+/* A store on a disk that fails: nothing acknowledged is lost, nothing counted twice. */
+#include "base/crypto.h"
+#include "pool/writer.h"
+#include "support/heap.h"
+#include "unit/aggregator/faults/walk.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#define N_BATCHES 4
+#define N_SESSIONS 2                  /* of a server in one life */
+#define BATCH 3                       /* reports; the first is the last one of the batch before */
+#define N_REPORTS (N_BATCHES * 2 + 1) /* different ones */
+#define TOLD_BATCH '0'                /* + its number: the receipt has come */
+#define TOLD_JOB 'J'                  /* done, with its artifact */
+#define TOLD_DROPS 'D'                /* counted */
+#define TOLD_BROKEN 'X'               /* a promise was broken in the life itself */
+#define LIVES_MAX 60                  /* of each kind */
+
+static const char artifact[] = "what a job has computed";
+static char home[FIXTURE_PATH_SIZE], seed[FIXTURE_PATH_SIZE + 8], folder[FIXTURE_PATH_SIZE + 8];
+static char url[FIXTURE_PATH_SIZE + 32];
+static struct rig rig;
+static struct job_record job;
+static struct dpot_buf bodies[N_BATCHES]; /* of POSTs */
+
+/* Leaves a store with an open campaign and a queued job in `seed`. */
+static void make_seed(void)
+{
+    char seed_url[FIXTURE_PATH_SIZE + 32];
+    (void)snprintf(seed, sizeof seed, "%s/seed", home);
+    (void)snprintf(folder, sizeof folder, "%s/disk", home);
+    (void)snprintf(seed_url, sizeof seed_url, "sqlite:%s/dpot.db", seed);
+    (void)snprintf(url, sizeof url, "sqlite:%s/dpot.db", folder);
+    disk_clear(seed);
+    rig_init(&rig, seed_url, fixture_spec());
+    job = (struct job_record){.kind = "estimate", .state = JOB_QUEUED, .created_ms = 1};
+    memset(job.id, 7, sizeof job.id);
+    memcpy(job.campaign_id, rig.record.campaign_id, sizeof job.campaign_id);
+    memcpy(job.hash, rig.record.hash, sizeof job.hash);
+    (void)snprintf(job.parameters, sizeof job.parameters, "{}");
+    cr_assert_eq(store_add_job(rig.store, &job, NULL), DPOT_OK);
+    rig_release(&rig);
+}
+
+static void make_batch(size_t batch, struct dpot_report reports[BATCH])
+{
+    for (size_t i = 0; i < BATCH; i++) {
+        reports[i] = fixture_report((uint32_t)(batch * 2 + i));
+    }
+}
+
+static void make_bodies(void)
+{
+    for (size_t batch = 0; batch < N_BATCHES; batch++) {
+        struct dpot_report reports[BATCH];
+        make_batch(batch, reports);
+        dpot_buf_init(&bodies[batch], DPOT_BATCH_BYTES_MAX, NULL);
+        fixture_seal(&rig.secret.key, rig.record.hash, 0, reports, BATCH, &bodies[batch]);
+    }
+}
+
+static void set_up(void)
+{
+    fixture_folder(home);
+    test_heap_init();
+    make_seed();
+    make_bodies();
+}
+
+static void tear_down(void)
+{
+    for (size_t batch = 0; batch < N_BATCHES; batch++) {
+        dpot_buf_release(&bodies[batch]);
+    }
+    fixture_remove(home);
+}
+
+TestSuite(store_faults, .init = set_up, .fini = tear_down, .timeout = 300);
+
+/* ---- the life ---- */
+
+static void require(bool holds)
+{
+    if (!holds) {
+        disk_tell(TOLD_BROKEN);
+    }
+}
+
+/* A failure says why; of memory the status says enough. */
+static bool is_told_well(dpot_status status, const struct dpot_error *error)
+{
+    return status == DPOT_OK || status == DPOT_ERR_MEMORY || error->text[0] != '\0';
+}
+
+/* Posts a batch; a refusal asks to try again and says why. */
+static bool post(size_t batch)
+{
+    const struct dpot_buf *body = &bodies[batch];
+    struct dpot_buf receipt;
+    struct ingest_result result;
+    dpot_buf_init(&receipt, DPOT_BATCH_BYTES_MAX, NULL);
+    ingest_batch(&rig.ingest, rig.record.campaign_id, body->data, body->len, &receipt, &result);
+    const bool is_accepted = result.verdict == INGEST_ACCEPTED;
+    require(is_accepted || (result.verdict == INGEST_NOT_YET && result.status != DPOT_OK));
+    require(is_told_well(result.status, &result.error));
+    if (is_accepted) {
+        disk_tell((unsigned char)(TOLD_BATCH + batch));
+    }
+    dpot_buf_release(&receipt);
+    return is_accepted;
+}
+
+/* As the runner does. */
+static void work(void)
+{
+    const uint64_t drops[DROP_REASONS] = {1, 2, 3, 4, 5};
+    struct job_record record = job;
+    struct dpot_error error = {{0}};
+    record.state = JOB_RUNNING;
+    record.n_attempts = 1;
+    dpot_status status = store_update_job(rig.store, &record, &error);
+    if (status == DPOT_OK) {
+        status = store_finish_job(rig.store, &record, artifact, sizeof artifact, &error);
+        if (status == DPOT_OK) {
+            disk_tell(TOLD_JOB);
+        }
+    }
+    require(status == DPOT_ERR_STATE || is_told_well(status, &error));
+    if (store_add_drops(rig.store, drops, &error) == DPOT_OK) {
+        disk_tell(TOLD_DROPS);
+    }
+}
+
+static bool open_rooms(bool has_writer)
+{
+    struct dpot_error error = {{0}};
+    rig.store = NULL;
+    rig.registry = NULL;
+    rig.ingest.writer = NULL;
+    dpot_status status = store_open_owned(url, &rig.store, &error);
+    if (status == DPOT_OK) {
+        status = registry_new(rig.store, rig.secret_key, &rig.clock.clock, &rig.registry, &error);
+    }
+    rig.ingest.store = rig.store;
+    rig.ingest.registry = rig.registry;
+    if (status == DPOT_OK && has_writer) {
+        const struct writer_config config = {.store = rig.store, .max_reports = 100};
+        status = writer_open(&config, &rig.ingest.writer, &error);
+    }
+    require(is_told_well(status, &error));
+    return status == DPOT_OK;
+}
+
+static void close_rooms(void)
+{
+    writer_close(rig.ingest.writer);
+    registry_free(rig.registry);
+    store_close(rig.store);
+}
+
+/* Two sessions of a server; what is refused is tried again, as devices and supervisors do. */
+static void serve(void *ctx)
+{
+    (void)ctx;
+    for (size_t session = 0; session < N_SESSIONS; session++) {
+        bool is_open = open_rooms(session == 0);
+        if (!is_open) {
+            close_rooms();
+            is_open = open_rooms(session == 0);
+        }
+        if (is_open) {
+            for (size_t batch = 2 * session; batch < 2 * session + 2; batch++) {
+                (void)(post(batch) || post(batch));
+            }
+            work();
+        }
+        close_rooms();
+    }
+}
+
+/* ---- the judgement ---- */
+
+/* What the pool holds. */
+struct pool {
+    size_t n, n_of[N_REPORTS];
+};
+
+static int take(void *ctx, uint32_t round, const struct dpot_report *report)
+{
+    struct pool *pool = ctx;
+    (void)round;
+    for (uint32_t i = 0; i < N_REPORTS; i++) {
+        const struct dpot_report known = fixture_report(i);
+        const bool is_it = memcmp(known.id, report->id, sizeof known.id) == 0;
+        pool->n_of[i] += is_it && known.index == report->index;
+    }
+    pool->n++;
+    return 0;
+}
+
+static struct pool read_pool(void)
+{
+    struct pool pool = {0};
+    struct dpot_error error = {{0}};
+    cr_assert_eq(store_read_pool(rig.store, rig.record.hash, take, &pool, &error), DPOT_OK,
+                 "%s: %s", walk_place, error.text);
+    cr_assert_eq(rig_count(&rig).n_accepted, pool.n, "%s", walk_place);
+    size_t n = 0;
+    for (size_t i = 0; i < N_REPORTS; i++) {
+        cr_assert_leq(pool.n_of[i], 1, "%s: report %zu is counted twice", walk_place, i);
+        n += pool.n_of[i];
+    }
+    cr_assert_eq(n, pool.n, "%s: a report from nowhere", walk_place);
+    return pool;
+}
+
+static void judge_reports(const struct disk_life *life)
+{
+    const struct pool pool = read_pool();
+    for (size_t batch = 0; batch < N_BATCHES; batch++) {
+        for (size_t i = 0; i < BATCH && was_told(life, (unsigned char)(TOLD_BATCH + batch)); i++) {
+            cr_assert_eq(pool.n_of[batch * 2 + i], 1, "%s: report %zu was acknowledged and is lost",
+                         walk_place, batch * 2 + i);
+        }
+    }
+}
+
+static int note_damage(void *ctx, const uint8_t digest[DPOT_HASH_LEN],
+                       const struct job_record *record, bool is_missing)
+{
+    (void)digest;
+    (void)record;
+    (void)is_missing;
+    ++*(size_t *)ctx;
+    return 0;
+}
+
+static void judge_job(bool was_done)
+{
+    struct job_record record;
+    struct dpot_buf bytes;
+    struct dpot_error error = {{0}};
+    size_t n_damaged = 0;
+    dpot_buf_init(&bytes, 4096, NULL);
+    cr_assert_eq(store_get_job(rig.store, job.id, &record, NULL), DPOT_OK, "%s", walk_place);
+    cr_assert(!was_done || record.state == JOB_DONE, "%s: the job was done", walk_place);
+    if (record.state == JOB_DONE) {
+        cr_assert_eq(store_get_artifact(rig.store, record.artifact, &bytes, &error), DPOT_OK,
+                     "%s: %s", walk_place, error.text);
+        cr_assert(bytes.len == sizeof artifact && !memcmp(bytes.data, artifact, bytes.len), "%s",
+                  walk_place);
+    }
+    cr_assert_eq(store_check_artifacts(rig.store, note_damage, &n_damaged, NULL), DPOT_OK);
+    cr_assert_eq(n_damaged, 0, "%s", walk_place);
+    dpot_buf_release(&bytes);
+}
+
+/* Every count that was acknowledged, and at most one more for each that was not. */
+static void judge_drops(const struct disk_life *life)
+{
+    struct pool_count count;
+    uint64_t drops[DROP_REASONS], n_told = 0;
+    for (size_t i = 0; i < life->n_told; i++) {
+        n_told += life->told[i] == TOLD_DROPS;
+    }
+    cr_assert_eq(store_count_all(rig.store, &count, drops, NULL), DPOT_OK);
+    cr_assert(drops[0] >= n_told && drops[0] <= 2 * N_SESSIONS, "%s", walk_place);
+    cr_assert_eq(drops[4], 5 * drops[0], "%s", walk_place);
+}
+
+/* A sound server goes on from what is left; every batch is sent again. */
+static void judge(void *ctx, const struct disk_life *life)
+{
+    (void)ctx;
+    cr_assert_not(was_told(life, TOLD_BROKEN), "%s: told %.*s", walk_place, (int)life->n_told,
+                  (const char *)life->told);
+    rig_resume(&rig, url);
+    judge_reports(life);
+    judge_job(was_told(life, TOLD_JOB));
+    judge_drops(life);
+    for (size_t batch = 0; batch < N_BATCHES; batch++) {
+        struct dpot_report reports[BATCH];
+        make_batch(batch, reports);
+        cr_assert_eq(rig_post(&rig, 0, reports, BATCH, NULL), INGEST_ACCEPTED, "%s", walk_place);
+    }
+    cr_assert_eq(read_pool().n, N_REPORTS, "%s", walk_place);
+    rig_release(&rig);
+}
+
+Test(store_faults, nothing_acknowledged_is_lost_and_nothing_counted_twice)
+{
+    const struct walk walk = {serve, judge, NULL, seed, folder};
+    struct disk_life life;
+    walk_once(&walk, &(struct disk_plan){.fault = DISK_SOUND}, &life);
+    cr_assert_eq(life.n_told, N_BATCHES + 3, "%.*s", (int)life.n_told, (const char *)life.told);
+    const size_t n = walk_all(&walk, LIVES_MAX);
+    cr_assert_geq(n, 100);
+    cr_log_info("%zu lives of %zu operations", n, life.n_operations);
+}
+
+/* A single failure is over when it is over. */
+static void judge_patience(void *ctx, const struct disk_life *life)
+{
+    judge(ctx, life);
+    for (size_t batch = 0; batch < N_BATCHES; batch++) {
+        cr_assert(was_told(life, (unsigned char)(TOLD_BATCH + batch)),
+                  "%s: batch %zu was refused twice", walk_place, batch);
+    }
+}
+
+Test(store_faults, what_one_failure_refused_is_taken_the_second_time)
+{
+    const struct walk walk = {serve, judge_patience, NULL, seed, folder};
+    struct disk_life life = {.is_hit = true};
+    for (size_t at = 1; life.is_hit; at += 3) {
+        walk_once(&walk, &(struct disk_plan){.fault = DISK_FAILS, .at = at, .seed = at}, &life);
+    }
+}
+
+Test(store_faults, a_twin_whose_disk_only_says_that_it_has_synced_is_found)
+{
+    const struct disk_plan plan = {.fault = DISK_SOUND, .loss = TEST_LOSE_ALL, .lies = true};
+    struct disk_life life;
+    disk_copy(seed, folder);
+    disk_run(folder, &plan, serve, NULL, &life);
+    cr_assert(was_told(&life, TOLD_BATCH));
+    rig_resume(&rig, url);
+    cr_assert_lt(rig_count(&rig).n_accepted, N_REPORTS);
+    rig_release(&rig);
+}
+
+/* ---- memory ---- */
+
+#define TOLD_HIT 'M'
+#define ALLOCATIONS_STEP 47
+
+struct shortage {
+    size_t at;
+    bool is_single;
+};
+
+static void serve_short_of_memory(void *ctx)
+{
+    const struct shortage *shortage = ctx;
+    test_heap_fail_at(shortage->at, shortage->is_single);
+    serve(NULL);
+    const bool is_hit = test_heap_is_hit();
+    test_heap_fail_at(0, true);
+    if (is_hit) {
+        disk_tell(TOLD_HIT);
+    }
+    serve(NULL); /* memory is back */
+}
+
+static void judge_memory(void *ctx, const struct disk_life *life)
+{
+    judge(ctx, life);
+    for (size_t batch = 0; batch < N_BATCHES; batch++) {
+        cr_assert(was_told(life, (unsigned char)(TOLD_BATCH + batch)), "allocation %zu",
+                  ((const struct shortage *)ctx)->at);
+    }
+    cr_assert(was_told(life, TOLD_JOB), "allocation %zu", ((const struct shortage *)ctx)->at);
+}
+
+Test(store_faults, a_server_short_of_memory_loses_nothing_and_goes_on)
+{
+    struct shortage shortage = {.at = 1};
+    const struct walk walk = {serve_short_of_memory, judge_memory, &shortage, seed, folder};
+    struct disk_life life = {.n_told = 0};
+    size_t n = 0;
+    do {
+        shortage.is_single = n % 2 == 0;
+        walk_once(&walk, &(struct disk_plan){.fault = DISK_SOUND}, &life);
+        shortage.at += ALLOCATIONS_STEP;
+        n++;
+    } while (was_told(&life, TOLD_HIT));
+    cr_assert_gt(n, 20);
+    cr_log_info("%zu lives, up to allocation %zu", n, shortage.at);
+}
