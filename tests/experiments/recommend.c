@@ -9,310 +9,27 @@
  * the validation users, which are public data here, and the cost is their cosine distance.
  *
  * A hit: the movie that comes out is one that the user has rated 4 or better. Hit rates are expectations over the
- * mechanism's draw, computed from its law; means over the test users of all splits with their standard error. Every
- * mechanism's base measure is uniform, with the total mass that does best on the validation users.
+ * mechanism's draw, computed from its law; means over the test users of all splits with their standard error. Base
+ * measures are uniform, with the total mass that does best on the validation users; that of "WPM popular" is in
+ * proportion to a power of the validation users' likes, which is chosen in the same way.
  *
  * Prints CSV: epsilon,method,hit rate,standard error. "one for all" is the candidate that most validation users
  * like, said to everybody (epsilon 0), "uniform" any candidate, "not private" the candidate nearest to a movie drawn
  * from the user's measure: the projection where everything is allowed. */
+#include "recommend_data.h"
+
 #include "mechanism/baselines.h"
-#include "ot/linalg.h"
 #include "ot/projection.h"
-#include "ot/symmetric.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define DIM 64
 #define LAMBDA 0.01
 #define N_SWEEPS 40
 #define N_MASSES 7
 #define LIKED 4.0
-#define USERS_MAX 10000
-#define MOVIES_MAX 100000
-#define GENRES_MAX 64
-#define LINE_LEN 1024
-
-struct genre_names {
-    char name[GENRES_MAX][32];
-    size_t n;
-};
-
-struct data {
-    size_t n_users, n_movies;
-    long *movie_ids;  /* (n_movies) ascending */
-    uint64_t *genres; /* (n_movies) bits */
-    double *ratings;  /* (n_users, n_movies) 0: none */
-    struct genre_names names;
-};
-
-struct split {
-    int *is_test_user; /* (n_users) */
-    int *
-        is_candidate; /* (n_movies) of the fifth that can be recommended, before the most rated are taken */
-    size_t n_candidates, n_inputs;
-    size_t *candidates; /* (n_candidates) */
-    size_t *inputs;     /* (n_inputs) the other movies */
-    double *cost;       /* (n_inputs, n_candidates) */
-    double sensitivity; /* of the exponential mechanism */
-};
-
-static void require(int holds, const char *what)
-{
-    if (!holds) {
-        (void)fprintf(stderr, "recommend: %s\n", what);
-        exit(3);
-    }
-}
-
-static void *memory(size_t n, size_t size)
-{
-    void *p = calloc(n > 0 ? n : 1, size);
-    require(p != NULL, "out of memory");
-    return p;
-}
-
-/* SplitMix64 (Steele, Lea, Flood 2014). */
-static uint64_t next_u64(uint64_t *state)
-{
-    uint64_t z = *state += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-}
-
-/* ---- files ---- */
-
-static FILE *open_file(const char *path)
-{
-    FILE *file = fopen(path, "r");
-    char line[LINE_LEN];
-    require(file && fgets(line, sizeof line, file), "a file cannot be read");
-    return file;
-}
-
-static size_t genre_of(struct genre_names *names, const char *word, size_t len)
-{
-    for (size_t g = 0; g < names->n; g++) {
-        if (strlen(names->name[g]) == len && memcmp(names->name[g], word, len) == 0) {
-            return g;
-        }
-    }
-    require(names->n < GENRES_MAX && len < sizeof names->name[0], "too many genres");
-    memcpy(names->name[names->n], word, len);
-    return names->n++;
-}
-
-/* The genres stand after the last comma; titles may have commas, genres do not. */
-static void read_movies(struct data *data, const char *path)
-{
-    char line[LINE_LEN];
-    FILE *file = open_file(path);
-    data->movie_ids = memory(MOVIES_MAX, sizeof *data->movie_ids);
-    data->genres = memory(MOVIES_MAX, sizeof *data->genres);
-    while (fgets(line, sizeof line, file)) {
-        const size_t m = data->n_movies;
-        char *comma = strrchr(line, ',');
-        require(comma && m < MOVIES_MAX, "MOVIES has a line without genres");
-        data->movie_ids[m] = strtol(line, NULL, 10);
-        require(m == 0 || data->movie_ids[m] > data->movie_ids[m - 1], "MOVIES is not in order");
-        for (char *at = comma + 1; *at && *at != '\n' && *at != '\r';) {
-            const size_t len = strcspn(at, "|\r\n");
-            data->genres[m] |= (uint64_t)1 << genre_of(&data->names, at, len);
-            at += len + (at[len] == '|');
-        }
-        data->n_movies++;
-    }
-    (void)fclose(file);
-}
-
-static size_t movie_index(const struct data *data, long id)
-{
-    size_t low = 0, high = data->n_movies;
-    while (low + 1 < high) {
-        const size_t middle = (low + high) / 2;
-        if (data->movie_ids[middle] <= id) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    require(data->n_movies > 0 && data->movie_ids[low] == id, "a rated movie is not in MOVIES");
-    return low;
-}
-
-static void read_ratings(struct data *data, const char *path)
-{
-    char line[LINE_LEN];
-    FILE *file = open_file(path);
-    while (fgets(line, sizeof line, file)) {
-        const long user = strtol(line, NULL, 10);
-        data->n_users = user > (long)data->n_users ? (size_t)user : data->n_users;
-        require(user >= 1 && user <= USERS_MAX, "users are 1 to 10000");
-    }
-    require(fseek(file, 0, SEEK_SET) == 0 && fgets(line, sizeof line, file),
-            "RATINGS cannot be read again");
-    data->ratings = memory(data->n_users * data->n_movies, sizeof(double));
-    while (fgets(line, sizeof line, file)) {
-        char *at = line;
-        const size_t user = (size_t)strtol(at, &at, 10) - 1;
-        const size_t movie = movie_index(data, strtol(at + (*at == ','), &at, 10));
-        data->ratings[user * data->n_movies + movie] = strtod(at + (*at == ','), NULL);
-    }
-    (void)fclose(file);
-}
-
-/* ---- one split ---- */
-
-/* Marks a fifth of n things. */
-static void mark_fifth(size_t n, uint64_t *state, int *marks)
-{
-    size_t *order = memory(n, sizeof *order);
-    for (size_t i = 0; i < n; i++) {
-        const size_t j = (size_t)(next_u64(state) % (i + 1));
-        order[i] = order[j];
-        order[j] = i;
-    }
-    for (size_t i = 0; i < n / 5; i++) {
-        marks[order[i]] = 1;
-    }
-    free(order);
-}
-
-static size_t n_ratings(const struct data *data, const struct split *split, size_t movie)
-{
-    size_t n = 0;
-    for (size_t u = 0; u < data->n_users; u++) {
-        n += !split->is_test_user[u] && data->ratings[u * data->n_movies + movie] > 0;
-    }
-    return n;
-}
-
-/* The most rated of the fifth; ties to the lower number. */
-static void choose_candidates(const struct data *data, struct split *split)
-{
-    size_t *counts = memory(data->n_movies, sizeof *counts);
-    for (size_t m = 0; m < data->n_movies; m++) {
-        counts[m] = split->is_candidate[m] ? n_ratings(data, split, m) + 1 : 0;
-    }
-    for (size_t c = 0; c < split->n_candidates; c++) {
-        size_t best = 0;
-        for (size_t m = 1; m < data->n_movies; m++) {
-            best = counts[m] > counts[best] ? m : best;
-        }
-        require(counts[best] > 0, "fewer movies than candidates");
-        split->candidates[c] = best;
-        counts[best] = 0;
-    }
-    free(counts);
-}
-
-/* Rows of the centred ratings of validation users, (n, n_movies). */
-static double *centred_ratings(const struct data *data, const struct split *split, size_t *n)
-{
-    double *rows = memory(data->n_users * data->n_movies, sizeof *rows);
-    *n = 0;
-    for (size_t u = 0; u < data->n_users; u++) {
-        if (!split->is_test_user[u]) {
-            memcpy(rows + (*n)++ * data->n_movies, data->ratings + u * data->n_movies,
-                   data->n_movies * sizeof *rows);
-        }
-    }
-    for (size_t m = 0; m < data->n_movies; m++) {
-        double mean = 0;
-        for (size_t u = 0; u < *n; u++) {
-            mean += rows[u * data->n_movies + m] / (double)*n;
-        }
-        for (size_t u = 0; u < *n; u++) {
-            rows[u * data->n_movies + m] -= mean;
-        }
-    }
-    return rows;
-}
-
-/* Movies by their loadings, of length one, (n_movies, DIM); a movie nobody rated is 0. */
-static double *embed(const struct data *data, const struct split *split)
-{
-    const struct dpot_linalg *linalg = dpot_linalg_openblas();
-    size_t n = 0;
-    double *rows = centred_ratings(data, split, &n);
-    double *gram = memory(n * n, sizeof *gram), *values = memory(n, sizeof *values);
-    double *points = memory(data->n_movies * DIM, sizeof *points);
-    struct dpot_error error = {0};
-    require(n >= DIM, "fewer validation users than dimensions");
-    linalg->gemm(DPOT_NO_TRANSPOSE, DPOT_TRANSPOSE, n, n, data->n_movies, 1, rows, data->n_movies,
-                 rows, data->n_movies, 0, gram, n);
-    require(dpot_symmetric_eigen(n, gram, values, NULL, &error) == DPOT_OK, error.text);
-    linalg->gemm(DPOT_TRANSPOSE, DPOT_TRANSPOSE, data->n_movies, DIM, n, 1, rows, data->n_movies,
-                 gram + (n - DIM) * n, n, 0, points, DIM);
-    for (size_t m = 0; m < data->n_movies; m++) {
-        double square = 0;
-        for (size_t d = 0; d < DIM; d++) {
-            square += points[m * DIM + d] * points[m * DIM + d];
-        }
-        for (size_t d = 0; d < DIM; d++) {
-            points[m * DIM + d] /= square > 0 ? sqrt(square) : 1;
-        }
-    }
-    free(rows);
-    free(gram);
-    free(values);
-    return points;
-}
-
-static void fill_cost(const struct data *data, struct split *split)
-{
-    double *points = embed(data, split);
-    split->cost = memory(split->n_inputs * split->n_candidates, sizeof *split->cost);
-    for (size_t j = 0; j < split->n_candidates; j++) {
-        double least = HUGE_VAL, most = -HUGE_VAL;
-        for (size_t i = 0; i < split->n_inputs; i++) {
-            double product = 0;
-            for (size_t d = 0; d < DIM; d++) {
-                product +=
-                    points[split->inputs[i] * DIM + d] * points[split->candidates[j] * DIM + d];
-            }
-            split->cost[i * split->n_candidates + j] = fmax(0, 1 - product);
-            least = fmin(least, fmax(0, 1 - product));
-            most = fmax(most, fmax(0, 1 - product));
-        }
-        split->sensitivity = fmax(split->sensitivity, most - least);
-    }
-    free(points);
-}
-
-static void split_init(struct split *split, const struct data *data, size_t n_candidates,
-                       uint64_t seed)
-{
-    uint64_t state = seed;
-    memset(split, 0, sizeof *split);
-    split->n_candidates = n_candidates;
-    split->is_test_user = memory(data->n_users, sizeof(int));
-    split->is_candidate = memory(data->n_movies, sizeof(int));
-    split->candidates = memory(n_candidates, sizeof *split->candidates);
-    split->inputs = memory(data->n_movies, sizeof *split->inputs);
-    mark_fifth(data->n_users, &state, split->is_test_user);
-    mark_fifth(data->n_movies, &state, split->is_candidate);
-    for (size_t m = 0; m < data->n_movies; m++) {
-        if (!split->is_candidate[m]) {
-            split->inputs[split->n_inputs++] = m;
-        }
-    }
-    choose_candidates(data, split);
-    fill_cost(data, split);
-}
-
-static void split_release(struct split *split)
-{
-    free(split->is_test_user);
-    free(split->is_candidate);
-    free(split->candidates);
-    free(split->inputs);
-    free(split->cost);
-}
 
 /* ---- mechanisms ---- */
 
@@ -357,16 +74,23 @@ static double hit_rate(const struct split *split, const struct user *user, const
     return sum;
 }
 
-static void fill_bounds(size_t n, double epsilon, double total, double *lower, double *upper)
+/* alpha m and beta m for a base measure in proportion to `shape` (NULL: uniform). */
+static void fill_bounds(size_t n, double epsilon, double total, const double *shape, double *lower,
+                        double *upper)
 {
+    double sum = 0;
     for (size_t j = 0; j < n; j++) {
-        lower[j] = exp(-epsilon / 2) * total / (double)n;
-        upper[j] = exp(epsilon / 2) * total / (double)n;
+        sum += shape ? shape[j] : 1;
+    }
+    for (size_t j = 0; j < n; j++) {
+        const double m = total * (shape ? shape[j] : 1) / sum;
+        lower[j] = exp(-epsilon / 2) * m;
+        upper[j] = exp(epsilon / 2) * m;
     }
 }
 
 static void law_wpm(const struct split *split, const struct user *user, double epsilon,
-                    double total, double *q)
+                    double total, const double *shape, double *q)
 {
     const size_t k = split->n_candidates;
     double *bounds = memory(2 * k, sizeof *bounds);
@@ -374,7 +98,7 @@ static void law_wpm(const struct split *split, const struct user *user, double e
     const struct dpot_projection_config config = {
         .n_rows = user->n, .n_cols = k, .lambda = LAMBDA, .cost_range = 2, .polytope = &polytope};
     struct dpot_projection *projection = NULL;
-    fill_bounds(k, epsilon, total, bounds, bounds + k);
+    fill_bounds(k, epsilon, total, shape, bounds, bounds + k);
     require(dpot_projection_new(&config, &projection) == DPOT_OK, "a projection was refused");
     for (size_t i = 0; i < user->n; i++) {
         memcpy(dpot_projection_cost(projection) + i * k, split->cost + user->rows[i] * k,
@@ -392,7 +116,7 @@ static void law_kpm(const struct data *data, const struct split *split, const st
     const size_t n = data->names.n, k = split->n_candidates;
     double genres[GENRES_MAX] = {0}, lower[GENRES_MAX], upper[GENRES_MAX], law[GENRES_MAX];
     const struct dpot_polytope polytope = {n, lower, upper};
-    fill_bounds(n, epsilon, total, lower, upper);
+    fill_bounds(n, epsilon, total, NULL, lower, upper);
     for (size_t i = 0; i < user->n; i++) {
         const uint64_t bits = data->genres[split->inputs[user->rows[i]]];
         const int n_bits = __builtin_popcountll(bits);
@@ -431,26 +155,9 @@ static void law_exponential(const struct split *split, const struct user *user, 
     dpot_exponential_law(epsilon / (2 * split->sensitivity), q, split->n_candidates);
 }
 
-enum method { WPM, KPM, EXPONENTIAL, ONE_FOR_ALL, UNIFORM, NEAREST, N_METHODS };
-static const char *const method_names[N_METHODS] = {"WPM",         "genre KPM", "exponential",
-                                                    "one for all", "uniform",   "not private"};
-
-static size_t most_liked(const struct data *data, const struct split *split)
-{
-    size_t best = 0, most = 0;
-    for (size_t j = 0; j < split->n_candidates; j++) {
-        size_t n = 0;
-        for (size_t u = 0; u < data->n_users; u++) {
-            n += !split->is_test_user[u] &&
-                 data->ratings[u * data->n_movies + split->candidates[j]] >= LIKED;
-        }
-        if (n > most) {
-            most = n;
-            best = j;
-        }
-    }
-    return best;
-}
+enum method { WPM, WPM_POPULAR, KPM, EXPONENTIAL, ONE_FOR_ALL, UNIFORM, NEAREST, N_METHODS };
+static const char *const method_names[N_METHODS] = {
+    "WPM", "WPM popular", "genre KPM", "exponential", "one for all", "uniform", "not private"};
 
 /* ---- users ---- */
 
@@ -463,7 +170,9 @@ struct trial {
     const struct split *split;
     enum method method;
     double epsilon, total;
+    double *shape; /* (n_candidates) of the base measure; NULL: uniform */
     size_t popular;
+    size_t users_max; /* of those who are tried */
 };
 
 static size_t nearest(const struct split *split, size_t row)
@@ -480,7 +189,9 @@ static void find_law(const struct trial *t, const struct user *user, double *q)
 {
     const size_t k = t->split->n_candidates;
     if (t->method == WPM) {
-        law_wpm(t->split, user, t->epsilon, t->total, q);
+        law_wpm(t->split, user, t->epsilon, t->total, NULL, q);
+    } else if (t->method == WPM_POPULAR) {
+        law_wpm(t->split, user, t->epsilon, t->total, t->shape, q);
     } else if (t->method == KPM) {
         law_kpm(t->data, t->split, user, t->epsilon, t->total, q);
     } else if (t->method == EXPONENTIAL) {
@@ -503,7 +214,7 @@ static void try_users(const struct trial *t, int is_test, struct tally *tally)
     struct user user = {.rows = memory(n, sizeof(size_t)), .mu = memory(n, sizeof(double))};
     double *q = memory(t->split->n_candidates, sizeof *q);
     for (size_t u = 0; u < t->data->n_users; u++) {
-        if (t->split->is_test_user[u] != is_test) {
+        if (t->split->is_test_user[u] != is_test || tally->n >= (double)t->users_max) {
             continue;
         }
         take_user(t->data, t->split, u, &user);
@@ -520,13 +231,23 @@ static void try_users(const struct trial *t, int is_test, struct tally *tally)
     free(q);
 }
 
-/* The total mass of the uniform base measure that does best on validation users. */
-static void choose_total(struct trial *t)
+static size_t n_likes(const struct data *data, const struct split *split, size_t j)
+{
+    size_t n = 0;
+    for (size_t u = 0; u < data->n_users; u++) {
+        n += !split->is_test_user[u] &&
+             data->ratings[u * data->n_movies + split->candidates[j]] >= LIKED;
+    }
+    return n;
+}
+
+/* The total mass that does best on validation users, and how good it is. */
+static double choose_total(struct trial *t, size_t n_masses)
 {
     double best = -1, best_total = 1;
-    for (size_t s = 0; s < N_MASSES; s++) {
+    for (size_t s = 0; s < n_masses; s++) {
         struct tally tally = {0};
-        t->total = exp(t->epsilon / 2 * (2.0 * (double)s / (N_MASSES - 1) - 1) * 0.999);
+        t->total = exp(t->epsilon / 2 * (2.0 * (double)s / (double)(n_masses - 1) - 1) * 0.999);
         try_users(t, 0, &tally);
         if (tally.sum > best) {
             best = tally.sum;
@@ -534,6 +255,40 @@ static void choose_total(struct trial *t)
         }
     }
     t->total = best_total;
+    return best;
+}
+
+/* The power of the candidates' likes and the total mass that do best on some of the validation users. */
+static void choose_shape(struct trial *t)
+{
+    static const double powers[] = {0, 1, 2, 4, 8, 16};
+    double best = -1, best_total = 1, best_power = 0;
+    const size_t k = t->split->n_candidates;
+    t->users_max = 160;
+    for (size_t p = 0; p <= sizeof powers / sizeof powers[0]; p++) {
+        const int is_last = p == sizeof powers / sizeof powers[0];
+        const double power = is_last ? best_power : powers[p];
+        for (size_t j = 0; j < k; j++) {
+            t->shape[j] = pow((double)n_likes(t->data, t->split, j) + 1, power);
+        }
+        const double score = is_last ? -1 : choose_total(t, 4);
+        if (score > best) {
+            best = score;
+            best_total = t->total;
+            best_power = power;
+        }
+    }
+    t->total = best_total;
+    t->users_max = SIZE_MAX;
+}
+
+static size_t most_liked(const struct data *data, const struct split *split)
+{
+    size_t best = 0;
+    for (size_t j = 1; j < split->n_candidates; j++) {
+        best = n_likes(data, split, j) > n_likes(data, split, best) ? j : best;
+    }
+    return best;
 }
 
 static void run_splits(const struct data *data, size_t n_candidates, size_t n_splits,
@@ -545,12 +300,21 @@ static void run_splits(const struct data *data, size_t n_candidates, size_t n_sp
         split_init(&split, data, n_candidates, s + 1);
         for (size_t e = 0; e < n_epsilons; e++) {
             for (int m = 0; m < N_METHODS; m++) {
-                struct trial trial = {data,        &split, (enum method)m,
-                                      epsilons[e], 1,      most_liked(data, &split)};
-                if (m == WPM || m == KPM) {
-                    choose_total(&trial);
+                struct trial trial = {.data = data,
+                                      .split = &split,
+                                      .method = (enum method)m,
+                                      .epsilon = epsilons[e],
+                                      .total = 1,
+                                      .shape = memory(n_candidates, sizeof(double)),
+                                      .popular = most_liked(data, &split),
+                                      .users_max = SIZE_MAX};
+                if (m == WPM_POPULAR) {
+                    choose_shape(&trial);
+                } else if (m == WPM || m == KPM) {
+                    (void)choose_total(&trial, N_MASSES);
                 }
                 try_users(&trial, 1, &tallies[e * N_METHODS + (size_t)m]);
+                free(trial.shape);
             }
             (void)fprintf(stderr, "recommend: split %zu of %zu, epsilon %g\n", s + 1, n_splits,
                           epsilons[e]);
@@ -576,8 +340,7 @@ int main(int argc, char **argv)
         require(epsilons[e] > 0 && epsilons[e] <= 100, "epsilon is above 0 and at most 100");
     }
     require(n_candidates > 0 && n_splits > 0, "CANDIDATES and SPLITS are at least 1");
-    read_movies(&data, argv[2]);
-    read_ratings(&data, argv[1]);
+    data_read(&data, argv[1], argv[2]);
     run_splits(&data, n_candidates, n_splits, n_epsilons, epsilons, tallies);
     (void)printf("epsilon,method,hit_rate,standard_error\n");
     for (size_t t = 0; t < n_epsilons * N_METHODS; t++) {
@@ -588,9 +351,7 @@ int main(int argc, char **argv)
         (void)printf("%g,%s,%.5f,%.5f\n", epsilons[t / N_METHODS], method_names[t % N_METHODS],
                      mean, sqrt(fmax(0, variance) / tally->n));
     }
-    free(data.movie_ids);
-    free(data.genres);
-    free(data.ratings);
+    data_release(&data);
     free(epsilons);
     free(tallies);
     return 0;

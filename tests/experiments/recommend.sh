@@ -46,7 +46,7 @@ done
 "$bin/recommend" "$out/ratings.csv" "$out/movies.csv" "${CANDIDATES:-250}" "${SPLITS:-3}" ${EPSILONS:-.2 .5 1 2 3 4} \
     >"$out/table.csv"
 
-methods='WPM,genre KPM,exponential,one for all,uniform,not private'
+methods='WPM,WPM popular,genre KPM,exponential,one for all,uniform,not private'
 awk -F, -v methods="$methods" '
     NR > 1 { if (!($1 in seen)) { seen[$1] = 1; list[++n] = $1 }; rate[$1, $2] = $3; error[$1, $2] = $4 }
     END {
