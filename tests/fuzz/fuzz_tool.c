@@ -49,6 +49,8 @@ static void write_inputs(const struct input_parts *parts)
             input_remove(sides[i]);
         }
     }
+    input_remove("out.csv");
+    input_remove("out.csv.json");
     write_text("spec.json", spec);
     write_text("cost.csv", cost);
     write_text("mu.csv", mu);

@@ -51,8 +51,10 @@ const char *input_path(const char *name)
 const char *input_file(const char *name, const uint8_t *data, size_t len)
 {
     const char *path = input_path(name);
-    const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    require(fd >= 0 && write(fd, data, len) == (ssize_t)len && close(fd) == 0);
+    /* Not O_TRUNC: some file systems write a file out at once that was emptied and filled again. */
+    const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    require(fd >= 0 && write(fd, data, len) == (ssize_t)len);
+    require(ftruncate(fd, (off_t)len) == 0 && close(fd) == 0);
     return path;
 }
 
