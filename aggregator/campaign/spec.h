@@ -11,8 +11,9 @@
 #include "model/campaign.h"
 
 /* Replaces {"type":"points","file":F} by {"type":"points","points":[[..],..]} and a base_measure
- * file name by the array of its masses. Paths are relative to `folder`. DPOT_ERR_IO,
- * DPOT_ERR_MALFORMED. */
+ * file name by the array of its masses; then "iterations": "auto" or {"error": E} by the number of sweeps that is
+ * measured (campaign/sweeps.h; seconds). Paths are relative to `folder`. DPOT_ERR_IO, DPOT_ERR_MALFORMED,
+ * DPOT_ERR_RANGE, and where sweeps are measured what spec_compile says. */
 DPOT_WARN_UNUSED dpot_status spec_inline(json_t *spec, const char *folder,
                                          struct dpot_error *error);
 

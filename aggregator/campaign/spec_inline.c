@@ -1,4 +1,5 @@
 #include "campaign/spec.h"
+#include "campaign/sweeps.h"
 #include "files/array.h"
 
 #include <stdio.h>
@@ -118,11 +119,70 @@ static dpot_status inline_base_measure(json_t *spec, const char *folder, struct 
     return json_object_set_new(mechanism, "base_measure", masses) == 0 ? DPOT_OK : DPOT_ERR_MEMORY;
 }
 
+/* {"error": E}, or "auto" for the usual one: *wanted is 0 when the number is given, or missing. */
+static dpot_status read_wanted_error(const json_t *given, double *wanted, struct dpot_error *error)
+{
+    static const char *const keys[] = {"error", NULL};
+    const char *text = json_string_value(given);
+    *wanted = 0;
+    if (text && strcmp(text, "auto") == 0) {
+        *wanted = SWEEPS_ERROR;
+        return DPOT_OK;
+    }
+    if (!json_is_object(given)) {
+        return DPOT_OK; /* spec_compile judges what is there */
+    }
+    dpot_status status = json_check_keys(given, "mechanism.iterations", keys, error);
+    if (status == DPOT_OK) {
+        status = json_get_number(given, "mechanism.iterations", "error", 1e-9, 2, wanted, error);
+    }
+    return status == DPOT_ERR_NOT_FOUND
+               ? dpot_error_set(error, DPOT_ERR_MALFORMED,
+                                "mechanism.iterations is an object without error: give {\"error\": "
+                                "0.001}, or a "
+                                "number of sweeps")
+               : status;
+}
+
+/* Sweeps that are to be measured are measured here, once the rest of the SPEC stands. */
+static dpot_status inline_sweeps(json_t *spec, struct dpot_error *error)
+{
+    static const uint8_t no_id[DPOT_CAMPAIGN_ID_LEN];
+    json_t *mechanism = json_object_get(spec, "mechanism");
+    const char *type = json_string_value(json_object_get(mechanism, "type"));
+    struct dpot_campaign campaign;
+    double wanted = 0;
+    uint32_t iterations = 0;
+    dpot_status status =
+        read_wanted_error(json_object_get(mechanism, "iterations"), &wanted, error);
+    if (status != DPOT_OK || !(wanted > 0) || !type || strcmp(type, "wpm") != 0) {
+        return status;
+    }
+    if (json_object_set_new(mechanism, "iterations", json_integer(1)) != 0) {
+        return DPOT_ERR_MEMORY;
+    }
+    status = spec_compile(spec, no_id, 1, &campaign, error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    status = sweeps_measure(&campaign, wanted, &iterations, error);
+    dpot_campaign_release(&campaign);
+    if (status != DPOT_OK) {
+        return dpot_error_prefix(error, status, "mechanism.iterations");
+    }
+    return json_object_set_new(mechanism, "iterations", json_integer((json_int_t)iterations)) == 0
+               ? DPOT_OK
+               : DPOT_ERR_MEMORY;
+}
+
 dpot_status spec_inline(json_t *spec, const char *folder, struct dpot_error *error)
 {
     dpot_status status = inline_points(spec, "domain", folder, error);
     if (status == DPOT_OK) {
         status = inline_points(spec, "output", folder, error);
     }
-    return status == DPOT_OK ? inline_base_measure(spec, folder, error) : status;
+    if (status == DPOT_OK) {
+        status = inline_base_measure(spec, folder, error);
+    }
+    return status == DPOT_OK ? inline_sweeps(spec, error) : status;
 }

@@ -23,8 +23,7 @@ struct data {
 
 struct split {
     int *is_test_user; /* (n_users) */
-    int *
-        is_candidate; /* (n_movies) of the fifth that can be recommended; the most rated of them are */
+    int *is_candidate; /* (n_movies) of the fifth that may be recommended */
     size_t n_candidates, n_inputs;
     size_t *candidates; /* (n_candidates) */
     size_t *inputs;     /* (n_inputs) the other movies */
