@@ -26,10 +26,9 @@ fail() {
     failed=1
 }
 
-# watch LABEL WHAT COMMAND: WHAT is a pattern for what a plain line says. The three runs go side by side,
-# each in a folder of its own, until the first two have shown something; a machine that is busy may take a
-# while.
-watch() {
+# attempt LABEL WHAT COMMAND TURNS: WHAT is a pattern for what a plain line says. The three runs go side by side,
+# each in a folder of its own, until the first two have shown something, for TURNS fifths of a second at most.
+attempt() {
     rm -rf terminal plain quiet
     for folder in terminal plain quiet; do
         mkdir $folder
@@ -43,7 +42,7 @@ watch() {
     (cd quiet && exec timeout 90 $3 --quiet) </dev/null >/dev/null 2>quiet/lines &
     third=$!
     is_ended=no
-    for turn in $(seq 1 400); do
+    for turn in $(seq 1 "$4"); do
         sleep 0.2
         tr '\r' '\n' <terminal/typescript >shown 2>/dev/null
         grep -qE "$bar" shown && grep -qE "^dpot: $1: $2" plain/lines && break
@@ -54,10 +53,22 @@ watch() {
     kill "$first" "$second" "$third" 2>/dev/null
     wait "$first" "$second" "$third" 2>/dev/null
     tr '\r' '\n' <terminal/typescript >shown 2>/dev/null
-    if [ "$is_ended" = yes ] && [ "$turn" -lt 12 ] && [ ! -s plain/lines ]; then
-        echo "too fast here to show anything: $3" # a run of less than a second or two says nothing
-        return
-    fi
+}
+has_shown() {
+    grep -qE "$bar" shown && grep -qE "^dpot: $1: $2" plain/lines
+}
+
+# watch LABEL WHAT COMMAND: script(1) may start late where the machine is busy, or not at all, so that what
+# has not been shown gets more time, twice.
+watch() {
+    for turns in 100 200 400; do
+        attempt "$1" "$2" "$3" $turns
+        if [ "$is_ended" = yes ] && [ "$turn" -lt 12 ] && [ ! -s plain/lines ]; then
+            echo "too fast here to show anything: $3" # a run of less than a second or two says nothing
+            return
+        fi
+        has_shown "$1" "$2" && break
+    done
     grep -qE "$bar" shown || fail "no bar on a terminal: $3" shown
     grep -qE "^dpot: $1: $2" plain/lines || fail "no plain line: $3" plain/lines
     grep -q '\[' plain/lines && fail "a bar where there is no terminal: $3" plain/lines
