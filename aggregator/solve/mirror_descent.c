@@ -19,6 +19,8 @@ struct mirror_descent {
     double *w, *y;    /* (n_rows) sums of the dual points met */
     double *recent_w; /* (n_rows) the same since the last iteration that was a power of two: */
     double *recent_y; /* (n_rows) without the way there, often the better bound */
+    double *proof_w;  /* (n_rows) of the best bound */
+    double *proof_y;  /* (n_rows) */
     size_t recent_from;
     double best_objective, average_objective, lower_bound;
 
@@ -84,7 +86,7 @@ dpot_status mirror_descent_new(const struct mirror_descent_config *config,
     s->course_cap = count_points(config->max_iterations);
     s->course = dpot_alloc_array(allocator, s->course_cap, sizeof *s->course);
     s->log_m = dpot_alloc_array(allocator, 5 * n, sizeof *s->log_m);
-    s->w = dpot_alloc_array(allocator, 4 * k, sizeof *s->w);
+    s->w = dpot_alloc_array(allocator, 6 * k, sizeof *s->w);
     if (!s->course || !s->log_m || !s->w) {
         mirror_descent_free(s);
         return DPOT_ERR_MEMORY;
@@ -96,6 +98,8 @@ dpot_status mirror_descent_new(const struct mirror_descent_config *config,
     s->y = s->w + k;
     s->recent_w = s->w + 2 * k;
     s->recent_y = s->w + 3 * k;
+    s->proof_w = s->w + 4 * k;
+    s->proof_y = s->w + 5 * k;
     *solver = s;
     return DPOT_OK;
 }
@@ -108,7 +112,7 @@ void mirror_descent_free(struct mirror_descent *solver)
     const struct dpot_allocator *allocator = solver->phi->allocator;
     dpot_free_array(allocator, solver->course, solver->course_cap, sizeof *solver->course);
     dpot_free_array(allocator, solver->log_m, 5 * solver->phi->n_cols, sizeof *solver->log_m);
-    dpot_free_array(allocator, solver->w, 4 * solver->phi->n_rows, sizeof *solver->w);
+    dpot_free_array(allocator, solver->w, 6 * solver->phi->n_rows, sizeof *solver->w);
     dpot_free_array(allocator, solver, 1, sizeof *solver);
 }
 
@@ -121,7 +125,7 @@ static void start(struct mirror_descent *s)
         s->log_m[j] = log(s->m[j]);
     }
     memset(s->average, 0, n * sizeof *s->average);
-    memset(s->w, 0, 4 * k * sizeof *s->w);
+    memset(s->w, 0, 6 * k * sizeof *s->w);
     s->best_objective = s->average_objective = INFINITY;
     s->lower_bound = 0; /* costs are not negative */
     s->course_len = 0;
@@ -169,11 +173,20 @@ static void step(struct mirror_descent *s)
     }
 }
 
-/* What the sums of n dual points prove: (D) is homogeneous in them, so n times a bound. */
-static double bound_of(struct mirror_descent *s, const double *w, const double *y, size_t n)
+/* What the sums of n dual points prove: (D) is homogeneous in them, so n times a bound. Kept when it is more than
+ * before. */
+static void prove(struct mirror_descent *s, const double *w, const double *y, size_t n)
 {
     const double offset = phi_minorant(s->phi, w, y, s->gradient);
-    return phi_minorant_least(s->phi, offset, s->gradient) / (double)n;
+    const double bound = phi_minorant_least(s->phi, offset, s->gradient) / (double)n;
+    if (!(bound > s->lower_bound)) {
+        return;
+    }
+    s->lower_bound = bound;
+    for (size_t i = 0; i < s->phi->n_rows; i++) {
+        s->proof_w[i] = w[i] / (double)n;
+        s->proof_y[i] = y[i] / (double)n;
+    }
 }
 
 /* The mean so far, the lower bound so far, and a point of the course. The gradient and the
@@ -182,8 +195,8 @@ static void note(struct mirror_descent *s, size_t t, double iterate_objective)
 {
     const size_t n_recent = t - s->recent_from + 1;
     s->average_objective = phi_evaluate(s->phi, s->average);
-    s->lower_bound = fmax(s->lower_bound, bound_of(s, s->w, s->y, t));
-    s->lower_bound = fmax(s->lower_bound, bound_of(s, s->recent_w, s->recent_y, n_recent));
+    prove(s, s->w, s->y, t);
+    prove(s, s->recent_w, s->recent_y, n_recent);
     s->course[s->course_len++] = (struct mirror_descent_point){
         t, iterate_objective, s->best_objective, s->average_objective, s->lower_bound};
 }
@@ -206,6 +219,8 @@ static void fill_result(const struct mirror_descent *s, size_t iterations,
         .average = s->average,
         .average_objective = s->average_objective,
         .lower_bound = s->lower_bound,
+        .w = s->proof_w,
+        .y = s->proof_y,
         .iterations = iterations,
         .outcome = outcome,
         .course = s->course,

@@ -51,6 +51,9 @@ struct mirror_descent_result {
     const double *average; /* (n_cols) mean of all iterates: the published answer */
     double average_objective;
     double lower_bound; /* on the objective of any base measure; at least 0 */
+    const double *
+        w; /* (n_rows) the dual point that proves it, by (D): w of sum 1 (0 while nothing is proved) */
+    const double *y; /* (n_rows) */
     double relative_gap;
     size_t iterations;
     enum solve_outcome outcome;

@@ -224,7 +224,7 @@ double phi_evaluate(struct phi *phi, const double *m)
 /* ---- tangents and bounds ---- */
 
 /* gradient_j += min(alpha d, beta d), d = w C_ij - y. */
-static void add_row(const struct phi *phi, size_t i, double w, double y, double *restrict gradient)
+void phi_add_row(const struct phi *phi, size_t i, double w, double y, double *restrict gradient)
 {
     const double *cost = phi->cost + i * phi->n_cols;
     for (size_t j = 0; j < phi->n_cols; j++) {
@@ -239,7 +239,7 @@ double phi_minorant(const struct phi *phi, const double *w, const double *y, dou
     memset(gradient, 0, phi->n_cols * sizeof *gradient);
     for (size_t i = 0; i < phi->n_rows; i++) {
         if (w[i] != 0 || y[i] != 0) {
-            add_row(phi, i, w[i], y[i], gradient);
+            phi_add_row(phi, i, w[i], y[i], gradient);
             offset += y[i];
         }
     }
@@ -251,13 +251,13 @@ double phi_tangent(const struct phi *phi, double *gradient)
     double offset = 0;
     memset(gradient, 0, phi->n_cols * sizeof *gradient);
     if (!phi->weights) {
-        add_row(phi, phi->worst, 1, phi->thresholds[phi->worst], gradient);
+        phi_add_row(phi, phi->worst, 1, phi->thresholds[phi->worst], gradient);
         return phi->thresholds[phi->worst];
     }
     for (size_t i = 0; i < phi->n_rows; i++) {
         const double y = phi->weights[i] * phi->thresholds[i];
         if (phi->weights[i] > 0) {
-            add_row(phi, i, phi->weights[i], y, gradient);
+            phi_add_row(phi, i, phi->weights[i], y, gradient);
             offset += y;
         }
     }

@@ -103,6 +103,10 @@ void phi_add_dual(const struct phi *phi, double *w /* (n_rows) */, double *y /* 
 double phi_minorant(const struct phi *phi, const double *w /* (n_rows) */,
                     const double *y /* (n_rows) */, double *gradient /* (n_cols) */);
 
+/* One row of it: adds min(alpha d, beta d), d = w C_ij - y, to the gradient; the offset is y. */
+void phi_add_row(const struct phi *phi, size_t row, double w, double y,
+                 double *gradient /* (n_cols) */);
+
 /* min over M of offset + <gradient, m>: all mass on the smallest entry, as much as is allowed when
  * that is negative and as little when it is not. */
 double phi_minorant_least(const struct phi *phi, double offset,

@@ -198,8 +198,12 @@ Test(base_measure, warns_when_uniform_would_do_better)
 Test(base_measure, refuses_a_wrong_command_line)
 {
     const char *const cases[][2] = {
-        {"--method certified", "not in this build yet: use mirror or uniform"},
-        {"--method best", "--method is best: choose mirror or uniform"},
+        {"--method best", "--method is best: choose mirror, certified, uniform or given"},
+        {"--method given", "--given F and --method given go together"},
+        {"--mix 0.5", "--mix goes with --users"},
+        {"--mix-with uniform", "--mix-with goes with --users"},
+        {"--max-seconds 0", "--max-seconds is 0"},
+        {"--method certified --trajectory t.csv", "only mirror has a course"},
         {"--epsilon 0", "--epsilon is 0"},
         {"--epsilon 101", "--epsilon is 101"},
         {"--epsilon nan", "--epsilon is nan"},

@@ -1,14 +1,14 @@
 /* dpot base-measure: the base measure that serves the users best (002, Theorem 3.5).
  *
- * Works on public data only (the ground cost, and weights that are public too): it costs no privacy.
- * The total mass of the result is part of it and is kept. */
+ * Works on public data only (the ground cost, weights and users that are public or were made from private
+ * reports): it costs no privacy. The total mass of the result is part of it and is kept. */
+#include "tool/base_measure/job.h"
 #include "tool/commands.h"
 
 #include "base/alloc.h"
+#include "solve/base_measure_certificate.h"
 #include "solve/best_uniform.h"
 #include "solve/mirror_descent.h"
-#include "tool/campaign_file.h"
-#include "tool/load.h"
 #include "tool/options.h"
 #include "tool/progress.h"
 #include "tool/remote.h"
@@ -18,7 +18,6 @@
 #include <string.h>
 
 #define POWER_MAX 64
-#define GAP_DEFAULT 1e-6
 #define ITERATIONS_DEFAULT 10000
 
 static const struct option options[] = {
@@ -29,51 +28,78 @@ static const struct option options[] = {
     REMOTE_OPTIONS,
     CAMPAIGN_PIN_OPTION,
     {"epsilon", "E", "privacy parameter, above 0, at most 100"},
-    {"method", "M", "mirror (default) or uniform"},
-    {"gap", "G", "mirror: end at this relative gap (default 1e-6; 0: all iterations)"},
-    {"max-iterations", "N", "mirror: iterations, which set its step size (default 10000)"},
-    {"weights", "F", "(k,) minimise the weighted mean over inputs, not the worst case"},
-    {"normalize", NULL, "scale the weights to sum 1"},
+    {"method", "M", "mirror, certified, uniform or given (default mirror; certified with --users)"},
+    {"gap", "G", "end at this relative gap (default 1e-6, with --users 2e-3; 0: all iterations)"},
+    {"max-iterations", "N",
+     "mirror: iterations, which set its step size (default 10000); certified: rounds (1000)"},
+    {"max-seconds", "S", "certified, or with users: end after about this time"},
+    {"weights", "F",
+     "(k,) minimise the weighted mean over inputs, not the worst case; with --users (n,), of them"},
+    {"users", "F",
+     "(n, k) example users, one distribution each: minimise what they pay on average"},
+    {"held-out", "F", "(n, k) users to report on (default: a quarter of --users, drawn by --seed)"},
+    {"mix", "T",
+     "with --users: from 0 (they alone, default) to 1 (the worst case or uniform alone)"},
+    {"mix-with", "W", "what --mix goes towards: worst (default) or uniform"},
+    {"given", "F", "a measure (kv,) made elsewhere, to report on: --method given"},
+    {"normalize", NULL, "scale weights, users and those held out to sum 1"},
     {"out", "F", "the base measure (kv,), with its total mass; F.json holds the result too"},
     {"trajectory", "F", "mirror: the course (n, 5), a .csv with a header, columns as below"},
+    {"verify", "F", "check the certificate of a measure that certified or --users wrote"},
     {NULL, NULL, NULL},
-};
-
-struct base_measure_job {
-    struct run *run;
-    const char *out_path, *trajectory_path;
-    const char *method;
-    double epsilon, gap, cost_power;
-    uint64_t max_iterations;
-
-    const char *campaign_text; /* NULL: the cost is given */
-    struct campaign_file file;
-    struct cost cost;
-    struct array weights; /* (k); empty: worst case */
-    struct phi phi;
-    struct array base_measure; /* (kv) the result */
-    double objective, lower_bound, uniform_objective;
-    size_t iterations;
-    double started; /* seconds */
 };
 
 /* ---- options and inputs ---- */
 
+static bool is_method(const struct base_measure_job *job, const char *name)
+{
+    return strcmp(job->method, name) == 0;
+}
+
 static dpot_status check_method(struct base_measure_job *job)
 {
-    const char *method = option_text(job->run, "method");
-    job->method = method ? method : "mirror";
-    if (strcmp(job->method, "certified") == 0) {
-        return RUN_USAGE(job->run,
-                         "--method certified is not in this build yet: use mirror or uniform");
+    struct run *run = job->run;
+    const bool has_users = option_is_given(run, "users");
+    const char *method = option_text(run, "method");
+    job->method = method                          ? method
+                  : option_is_given(run, "given") ? "given"
+                  : has_users                     ? "certified"
+                                                  : "mirror";
+    if (!is_method(job, "mirror") && !is_method(job, "uniform") && !is_method(job, "certified") &&
+        !is_method(job, "given")) {
+        return RUN_USAGE(run, "--method is %.40s: choose mirror, certified, uniform or given",
+                         job->method);
     }
-    if (strcmp(job->method, "mirror") != 0 && strcmp(job->method, "uniform") != 0) {
-        return RUN_USAGE(job->run, "--method is %.40s: choose mirror or uniform", job->method);
+    if (is_method(job, "given") != option_is_given(run, "given")) {
+        return RUN_USAGE(run, "--given F and --method given go together");
     }
-    if (strcmp(job->method, "uniform") == 0) {
-        return option_excludes(job->run, "method", "trajectory", "only mirror has a course");
+    if (!is_method(job, "mirror") || has_users) {
+        return option_excludes(run, "method", "trajectory",
+                               "only mirror has a course, and only without users");
     }
     return DPOT_OK;
+}
+
+/* What goes with users only. */
+static dpot_status check_users(struct base_measure_job *job)
+{
+    struct run *run = job->run;
+    const char *with = option_text(run, "mix-with");
+    const char *const names[] = {"mix", "mix-with"};
+    for (size_t i = 0; i < 2; i++) {
+        if (option_is_given(run, names[i]) && !option_is_given(run, "users")) {
+            return RUN_USAGE(run, "--%s goes with --users F, which says between what to mix",
+                             names[i]);
+        }
+    }
+    if (with && strcmp(with, "worst") != 0 && strcmp(with, "uniform") != 0) {
+        return RUN_USAGE(run, "--mix-with is %.40s: choose worst or uniform", with);
+    }
+    job->is_mix_uniform = with && strcmp(with, "uniform") == 0;
+    job->gap = option_is_given(run, "users") ? BASE_MEASURE_GAP_USERS : BASE_MEASURE_GAP_WORST;
+    job->has_max_iterations = option_is_given(run, "max-iterations");
+    const dpot_status status = option_number(run, "mix", 0, 1, &job->mix);
+    return status == DPOT_OK ? option_positive(run, "max-seconds", 1e9, &job->max_seconds) : status;
 }
 
 /* The output points are the input points when only those are given. */
@@ -118,6 +144,9 @@ static dpot_status read_options(struct base_measure_job *job)
     const char *text = NULL;
     dpot_status status = check_method(job);
     if (status == DPOT_OK) {
+        status = check_users(job);
+    }
+    if (status == DPOT_OK) {
         status = check_cost_options(job);
     }
     if (status == DPOT_OK && !job->campaign_text) {
@@ -133,7 +162,7 @@ static dpot_status read_options(struct base_measure_job *job)
         status = option_integer(run, "max-iterations", 1, MIRROR_DESCENT_ITERATIONS_MAX,
                                 &job->max_iterations);
     }
-    if (status == DPOT_OK) {
+    if (status == DPOT_OK && !option_is_given(run, "verify")) {
         status = option_require(run, "out", "a file for the base measure", &text);
     }
     if (status == DPOT_OK) {
@@ -146,8 +175,8 @@ static dpot_status read_options(struct base_measure_job *job)
 static dpot_status load_weights_option(struct base_measure_job *job)
 {
     struct run *run = job->run;
-    if (!option_is_given(run, "weights")) {
-        return DPOT_OK;
+    if (!option_is_given(run, "weights") || option_is_given(run, "users")) {
+        return DPOT_OK; /* with users, they are theirs */
     }
     const dpot_status status = load_weights(run, "weights", job->cost.n_rows, &job->weights);
     if (status == DPOT_OK && !job->weights.is_vector && job->weights.n_rows != 1) {
@@ -184,6 +213,9 @@ static dpot_status load_inputs(struct base_measure_job *job)
                                             : cost_load(run, "x", output_option(run), &job->cost);
     if (status == DPOT_OK) {
         status = load_weights_option(job);
+    }
+    if (status == DPOT_OK) {
+        status = base_measure_job_load_users(job);
     }
     if (status == DPOT_OK) {
         status = array_init(&job->base_measure, job->cost.n_cols, 1, true);
@@ -280,7 +312,8 @@ static dpot_status descend(struct base_measure_job *job)
     return status;
 }
 
-static dpot_status solve(struct base_measure_job *job)
+/* The worst case, or weights, by the methods as they were published. */
+static dpot_status solve_published(struct base_measure_job *job)
 {
     const struct phi_config config = {
         .n_rows = job->cost.n_rows,
@@ -297,62 +330,160 @@ static dpot_status solve(struct base_measure_job *job)
         status = find_best_uniform(job);
     }
     progress_end(&progress);
-    if (status == DPOT_OK && strcmp(job->method, "mirror") == 0) {
+    if (status == DPOT_OK && is_method(job, "mirror")) {
         status = descend(job);
+    }
+    if (status == DPOT_OK) {
+        (void)phi_evaluate(&job->phi, job->base_measure.values);
+        job->worst_case = job->phi.values[job->phi.worst];
+        run_put_number(job->run, "uniform_objective", job->uniform_objective);
     }
     return status;
 }
 
+/* A measure from elsewhere: what it costs, and no more. */
+static dpot_status take_given(struct base_measure_job *job)
+{
+    struct run *run = job->run;
+    const size_t n = job->cost.n_cols;
+    array_release(&job->base_measure);
+    dpot_status status = load_finite(run, "given", &job->base_measure);
+    if (status == DPOT_OK && job->base_measure.n_rows * job->base_measure.n_cols != n) {
+        return dpot_error_set(&run->error, DPOT_ERR_SHAPE, "--given has %zu masses for %zu points",
+                              job->base_measure.n_rows * job->base_measure.n_cols, n);
+    }
+    double total = 0;
+    for (size_t j = 0; status == DPOT_OK && j < n; j++) {
+        if (job->base_measure.values[j] < 0) {
+            return dpot_error_set(&run->error, DPOT_ERR_RANGE,
+                                  "mass %zu of --given is %g: masses are not negative", j + 1,
+                                  job->base_measure.values[j]);
+        }
+        total += job->base_measure.values[j];
+    }
+    const double most = exp(job->epsilon / 2);
+    if (status == DPOT_OK && !(total >= (1 - 1e-9) / most && total <= most * (1 + 1e-9))) {
+        return dpot_error_set(&run->error, DPOT_ERR_RANGE,
+                              "the total mass of --given is %.12g: at epsilon %g it lies between "
+                              "%.12g and %.12g",
+                              total, job->epsilon, 1 / most, most);
+    }
+    const struct base_measure_certificate certificate = {
+        .n_rows = job->cost.n_rows, .n_cols = n, .cost = job->cost.values, .epsilon = job->epsilon};
+    if (status == DPOT_OK) {
+        status = base_measure_certificate_worst(&certificate, job->base_measure.values, job->team,
+                                                &job->worst_case, NULL);
+        job->objective = job->worst_case;
+    }
+    return status;
+}
+
+static dpot_status solve(struct base_measure_job *job)
+{
+    if (is_method(job, "given")) {
+        return take_given(job);
+    }
+    return is_method(job, "certified") || job->fit.n > 0 ? base_measure_job_find(job)
+                                                         : solve_published(job);
+}
+
 /* ---- result ---- */
+
+static const char *minimised(const struct base_measure_job *job)
+{
+    if (is_method(job, "given")) {
+        return "nothing";
+    }
+    if (job->distributions.values) {
+        return job->mix == 0 || job->is_mix_uniform ? "expected_cost" : "mixed";
+    }
+    return job->weights.values ? "weighted_mean" : "worst_case";
+}
 
 static void put_result(struct base_measure_job *job)
 {
     struct run *run = job->run;
     double total_mass = 0;
-    (void)phi_evaluate(&job->phi, job->base_measure.values);
     for (size_t j = 0; j < job->cost.n_cols; j++) {
         total_mass += job->base_measure.values[j];
     }
     run_put_text(run, "method", job->method);
-    run_put_text(run, "minimises", job->weights.values ? "weighted_mean" : "worst_case");
+    run_put_text(run, "minimises", minimised(job));
     run_put_number(run, "objective", job->objective);
-    run_put_number(run, "worst_case", pow(job->phi.values[job->phi.worst], 1 / job->cost_power));
+    run_put_number(run, "worst_case", pow(job->worst_case, 1 / job->cost_power));
     run_put_number(run, "lower_bound", job->lower_bound);
     run_put_number(run, "relative_gap", phi_relative_gap(job->objective, job->lower_bound));
     run_put_number(run, "total_mass", total_mass);
-    run_put_number(run, "uniform_objective", job->uniform_objective);
     run_put_integer(run, "iterations", job->iterations);
     run_put_number(run, "seconds", progress_seconds() - job->started);
     run_put_number(run, "epsilon", job->epsilon);
     run_put_number(run, "power", job->cost_power);
     run_put_integer(run, "k", job->cost.n_rows);
     run_put_integer(run, "kv", job->cost.n_cols);
+    if (job->has_answer) {
+        run_put_number(run, "worst_share",
+                       job->fit.n == 0       ? 1
+                       : job->is_mix_uniform ? 0
+                                             : job->mix);
+        base_measure_job_put_inputs(job);
+    }
+}
+
+static void release(struct base_measure_job *job)
+{
+    phi_release(&job->phi);
+    base_measure_answer_release(&job->answer);
+    base_measure_users_release(&job->fit);
+    base_measure_users_release(&job->held);
+    dpot_free_array(NULL, job->order, job->distributions.n_rows, sizeof *job->order);
+    array_release(&job->distributions);
+    array_release(&job->held_out);
+    array_release(&job->base_measure);
+    array_release(&job->weights);
+    cost_release(&job->cost);
+    campaign_file_release(&job->file);
+    team_free(job->team);
+}
+
+static dpot_status make_and_write(struct base_measure_job *job)
+{
+    struct run *run = job->run;
+    job->started = progress_seconds();
+    dpot_status status = solve(job);
+    if (status == DPOT_OK) {
+        put_result(job);
+        status = base_measure_job_report(job);
+    }
+    if (status == DPOT_OK) {
+        status = array_write(job->out_path, &job->base_measure, ARRAY_F8, &run->error);
+    }
+    if (status == DPOT_OK) {
+        status = base_measure_job_write_certificate(job);
+    }
+    return status == DPOT_OK ? side_file_write(job->out_path, run->result, &run->error) : status;
 }
 
 static dpot_status run_base_measure(struct run *run)
 {
     struct base_measure_job job = {
-        .run = run, .gap = GAP_DEFAULT, .cost_power = 1, .max_iterations = ITERATIONS_DEFAULT};
-    dpot_status status = read_options(&job);
+        .run = run, .cost_power = 1, .max_iterations = ITERATIONS_DEFAULT};
+    const bool is_check = option_is_given(run, "verify");
+    json_t *side = NULL;
+    dpot_status status = is_check ? base_measure_job_take_inputs(&job, &side) : DPOT_OK;
+    if (status == DPOT_OK) {
+        status = read_options(&job);
+    }
+    if (status == DPOT_OK) {
+        status = team_new(run->n_threads, &job.team);
+    }
     if (status == DPOT_OK) {
         status = load_inputs(&job);
     }
     if (status == DPOT_OK) {
-        job.started = progress_seconds();
-        status = solve(&job);
+        status = is_check ? base_measure_job_verify(&job, side) : make_and_write(&job);
     }
-    if (status == DPOT_OK) {
-        put_result(&job);
-        status = array_write(job.out_path, &job.base_measure, ARRAY_F8, &run->error);
-    }
-    if (status == DPOT_OK) {
-        status = side_file_write(job.out_path, run->result, &run->error);
-    }
-    phi_release(&job.phi);
-    array_release(&job.base_measure);
-    array_release(&job.weights);
-    cost_release(&job.cost);
-    campaign_file_release(&job.file);
+    release(&job);
+    json_decref(side);
     return status;
 }
 
@@ -361,25 +492,46 @@ const struct command command_base_measure = {
     .summary = "the base measure that costs users least, with a lower bound that proves how near",
     .details =
         "Minimises over m the worst case f(m) = max_i phi_i(m) of the exact cost phi_i(m) that a\n"
-        "user at input point i pays, or with --weights its weighted mean. Output points may have\n"
-        "different masses, and the total mass is free in [exp(-epsilon/2), exp(epsilon/2)].\n"
-        "  uniform  equal masses, the best total mass; exact (--gap, --max-iterations do nothing)\n"
-        "  mirror   mirror descent as published (step size for N iterations); --out gets the\n"
-        "           better of the mean of the iterates (the published answer) and the best one.\n"
-        "           Reaching N before the gap is not a failure: the gap says what was reached.\n"
+        "user at input point i pays, or with --weights its weighted mean, or with --users what\n"
+        "example users pay on average. Output points may have different masses, and the total "
+        "mass\n"
+        "is free in [exp(-epsilon/2), exp(epsilon/2)].\n"
+        "  uniform    equal masses, the best total mass (--gap, --max-iterations do nothing)\n"
+        "  mirror     mirror descent as published (step size for N iterations); --out gets the\n"
+        "             better of the mean of the iterates (the published answer) and the best one.\n"
+        "             Reaching N before the gap is not a failure: the gap says what was reached.\n"
+        "  certified  cutting planes to the optimum, with a proof: masses are tied over "
+        "symmetries\n"
+        "             of the costs (ring, line, grid), which are found and checked; the result is\n"
+        "             proved on the costs as they are. Beside F it writes F.cert.npy (w, y,\n"
+        "             potentials) and F.json; --verify F checks the three. No cost may be more "
+        "than\n"
+        "             1e12 times what a quarter of them do not exceed.\n"
+        "  given      reports on --given F, and changes nothing\n"
+        "With --users, every method starts at the best uniform measure and goes on by stochastic\n"
+        "mirror descent; certified (the default then) adds cutting planes. The worst case "
+        "protects\n"
+        "every single point and is worse than uniform for typical users; --mix T weighs the two.\n"
+        "Users may be public, synthetic, or drawn from the private estimate of an earlier round.\n"
         "Keys: objective, worst_case (largest phi_i(m)^(1/p); p is --power, also with --cost),\n"
         "lower_bound (a proof that no base measure has a smaller objective; 0 proves nothing more\n"
         "than that costs are not negative), relative_gap ((objective - lower_bound) / objective: "
         "how\n"
         "much better another measure might be at most), total_mass, iterations, seconds, outcome\n"
-        "(converged: the method has ended, uniform at the best total mass; or iteration_limit),\n"
-        "method, minimises, uniform_objective, best_objective and average_objective (mirror),\n"
-        "epsilon, power, k, kv.\n"
+        "(converged, iteration_limit or deadline), method, minimises, uniform_objective,\n"
+        "best_objective and average_objective (mirror), epsilon, power, k, kv; certified: cuts,\n"
+        "row_orbits, column_orbits, symmetry_deviation (largest difference of two costs taken as\n"
+        "equal), worst_share, inputs. With --users or --held-out, for users held out (costs are\n"
+        "W_p^p): held_out_users, held_out_cost, _error (of the mean), _95 (percentile), the same "
+        "for\n"
+        "held_out_uniform (the best uniform measure) and held_out_constant (one public answer to\n"
+        "everyone, constant_point), share_worse_than_uniform, measure_worst_cost,\n"
+        "uniform_worst_cost, uniform_total_mass.\n"
         "Columns of --trajectory, named in the first line of a .csv: iteration, "
         "iterate_objective,\n"
         "best_objective, average_objective (of the mean), lower_bound.",
     .example = "dpot base-measure --x grid.csv --metric euclidean --power 2 --epsilon 1 "
-               "--method mirror --out m.npy",
+               "--method certified --out m.npy",
     .options = options,
     .run = run_base_measure,
 };
