@@ -1,8 +1,10 @@
 /* Kind `base-measure`: the base measure that serves a campaign's users best (002, Theorem 3.5), for
  * its next revision.
  *
- * Works on the public campaign alone (its points, cost and epsilon): it reads no report and costs no
- * privacy. The artifact's values are the masses, with their total. */
+ * Methods mirror, uniform and certified work on the public campaign alone (its points, cost and epsilon): they read no
+ * report. Method users takes where people are from the campaign's own pool (base_measure_users.h), which costs no
+ * privacy either. The artifact's values are the masses, with their total. */
+#include "jobs/base_measure_users.h"
 #include "jobs/job.h"
 
 #include "ot/cost.h"
@@ -10,66 +12,117 @@
 #include "solve/mirror_descent.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #define ITERATIONS_DEFAULT 10000
 #define GAP_DEFAULT 1e-6
+#define ROUNDS_DEFAULT 1000 /* of certified */
+#define USERS_GAP_DEFAULT 0.01
+#define USERS_ROUNDS_DEFAULT 40
 #define ROWS_AT_ONCE 64                    /* of costs, between two looks at the control */
 #define COST_PAIRS_MAX ((uint64_t)1 << 26) /* 20 bytes each: cost, sorted cost, order */
 #define CODE_RATIO 4294967295.0            /* between the masses a campaign can say */
 
 /* Parameters. */
 
-static const char *const known[] = {"method", "max_iterations", "gap", NULL};
+static const char *const known[] = {
+    "method", "max_iterations", "gap", "users", "draws_min", "draws_max", "mix", "seed", NULL};
+#define N_SHARED 3 /* the others are for users */
 
-static dpot_status read_method(const json_t *given, const char **method, struct dpot_error *error)
+struct method {
+    const char *name;
+    int64_t max_iterations;
+    double gap;
+};
+
+static const struct method methods[] = {{"mirror", ITERATIONS_DEFAULT, GAP_DEFAULT},
+                                        {"uniform", 0, 0},
+                                        {"certified", ROUNDS_DEFAULT, GAP_DEFAULT},
+                                        {"users", USERS_ROUNDS_DEFAULT, USERS_GAP_DEFAULT}};
+#define N_METHODS (sizeof methods / sizeof methods[0])
+
+static dpot_status read_method(const json_t *given, const struct method **method,
+                               struct dpot_error *error)
 {
-    *method = "mirror";
-    const dpot_status status = json_get_string(given, "parameters", "method", method, error);
+    const char *name = "mirror";
+    const dpot_status status = json_get_string(given, "parameters", "method", &name, error);
     if (status != DPOT_OK && status != DPOT_ERR_NOT_FOUND) {
         return status;
     }
-    if (strcmp(*method, "mirror") != 0 && strcmp(*method, "uniform") != 0) {
-        return dpot_error_set(error, DPOT_ERR_RANGE,
-                              "parameters.method is \"%.40s\": choose mirror or uniform", *method);
+    for (size_t i = 0; i < N_METHODS; i++) {
+        if (strcmp(methods[i].name, name) == 0) {
+            *method = &methods[i];
+            return DPOT_OK;
+        }
     }
-    return DPOT_OK;
+    return dpot_error_set(error, DPOT_ERR_RANGE,
+                          "parameters.method is \"%.40s\": choose mirror, uniform, certified or "
+                          "users",
+                          name);
 }
 
-static dpot_status refuse_beside_uniform(const json_t *given, struct dpot_error *error)
+/* What a method has no use for. */
+static dpot_status refuse_others(const json_t *given, const struct method *method,
+                                 struct dpot_error *error)
 {
+    const bool is_uniform = strcmp(method->name, "uniform") == 0;
+    const bool is_users = strcmp(method->name, "users") == 0;
     for (size_t i = 1; known[i]; i++) {
-        if (json_object_get(given, known[i])) {
+        if (json_object_get(given, known[i]) && is_uniform && i < N_SHARED) {
+            return dpot_error_set(
+                error, DPOT_ERR_MALFORMED,
+                "parameters.%s is for method mirror, certified or users: the best "
+                "uniform measure is exact, leave it out",
+                known[i]);
+        }
+        if (json_object_get(given, known[i]) && !is_users && i >= N_SHARED) {
             return dpot_error_set(error, DPOT_ERR_MALFORMED,
-                                  "parameters.%s is for method mirror: the best uniform measure "
-                                  "is exact, leave it out",
+                                  "parameters.%s is for method users: leave it out, or choose that",
                                   known[i]);
         }
     }
     return DPOT_OK;
 }
 
-static dpot_status read_mirror(const json_t *given, int64_t *max_iterations, double *gap,
+static dpot_status read_limits(const json_t *given, const struct method *method, json_t *parameters,
                                struct dpot_error *error)
 {
-    *max_iterations = ITERATIONS_DEFAULT;
-    *gap = GAP_DEFAULT;
+    int64_t max_iterations = method->max_iterations;
+    double gap = method->gap;
     dpot_status status =
         json_get_integer(given, "parameters", "max_iterations", 1,
-                         (int64_t)MIRROR_DESCENT_ITERATIONS_MAX, max_iterations, error);
+                         (int64_t)MIRROR_DESCENT_ITERATIONS_MAX, &max_iterations, error);
     if (status == DPOT_OK || status == DPOT_ERR_NOT_FOUND) {
-        status = json_get_number(given, "parameters", "gap", 0, 1, gap, error);
+        status = json_get_number(given, "parameters", "gap", 0, 1, &gap, error);
     }
-    return status == DPOT_ERR_NOT_FOUND ? DPOT_OK : status;
+    if (status != DPOT_OK && status != DPOT_ERR_NOT_FOUND) {
+        return status;
+    }
+    return json_object_set_new(parameters, "max_iterations", json_integer(max_iterations)) == 0 &&
+                   json_object_set_new(parameters, "gap", json_real(gap)) == 0
+               ? DPOT_OK
+               : DPOT_ERR_MEMORY;
+}
+
+static dpot_status fill_parameters(const json_t *given, const struct method *method,
+                                   json_t *parameters, struct dpot_error *error)
+{
+    dpot_status status = refuse_others(given, method, error);
+    if (status == DPOT_OK && strcmp(method->name, "uniform") != 0) {
+        status = read_limits(given, method, parameters, error);
+    }
+    if (status == DPOT_OK && strcmp(method->name, "users") == 0) {
+        status = base_measure_users_complete(given, parameters, error);
+    }
+    return status;
 }
 
 static dpot_status complete(const struct dpot_campaign *campaign, const json_t *given,
                             json_t **parameters, struct dpot_error *error)
 {
     (void)campaign;
-    const char *method = NULL;
-    int64_t max_iterations = 0;
-    double gap = 0;
+    const struct method *method = NULL;
     *parameters = NULL;
     dpot_status status = json_check_keys(given, "parameters", known, error);
     if (status == DPOT_OK) {
@@ -78,17 +131,19 @@ static dpot_status complete(const struct dpot_campaign *campaign, const json_t *
     if (status != DPOT_OK) {
         return status;
     }
-    if (strcmp(method, "uniform") == 0) {
-        status = refuse_beside_uniform(given, error);
-        *parameters = status == DPOT_OK ? json_pack("{s:s}", "method", method) : NULL;
-    } else {
-        status = read_mirror(given, &max_iterations, &gap, error);
-        *parameters = status == DPOT_OK
-                          ? json_pack("{s:s,s:I,s:f}", "method", method, "max_iterations",
-                                      (json_int_t)max_iterations, "gap", gap)
-                          : NULL;
+    *parameters = json_pack("{s:s}", "method", method->name);
+    status = *parameters ? fill_parameters(given, method, *parameters, error) : DPOT_ERR_MEMORY;
+    if (status != DPOT_OK) {
+        json_decref(*parameters);
+        *parameters = NULL;
     }
-    return status == DPOT_OK && !*parameters ? DPOT_ERR_MEMORY : status;
+    return status;
+}
+
+static bool has_method(const json_t *parameters, const char *name)
+{
+    const char *method = json_string_value(json_object_get(parameters, "method"));
+    return method && strcmp(method, name) == 0;
 }
 
 static dpot_status check(const struct job_input *input, struct dpot_error *error)
@@ -114,7 +169,8 @@ static dpot_status check(const struct job_input *input, struct dpot_error *error
                               (unsigned long long)n_rows, (unsigned long long)n_cols,
                               (unsigned long long)COST_PAIRS_MAX);
     }
-    return DPOT_OK;
+    return has_method(input->parameters, "users") ? snapshot_check_ready(input->snapshot, error)
+                                                  : DPOT_OK;
 }
 
 /* The work. */
@@ -128,6 +184,8 @@ struct search {
     double lower_bound, uniform_objective;
     size_t iterations;
     bool is_converged;
+    struct base_measure_users_result users; /* of method users */
+    bool has_users;
 };
 
 /* In blocks of rows, so that a large campaign can be stopped. */
@@ -225,6 +283,50 @@ static dpot_status descend(struct search *search, const json_t *parameters,
     return status;
 }
 
+static void take_answer(struct search *search, const struct base_measure_answer *answer)
+{
+    memcpy(search->m, answer->base_measure, search->phi.n_cols * sizeof *search->m);
+    search->lower_bound = fmax(search->lower_bound, answer->lower_bound);
+    search->iterations = answer->rounds;
+    search->is_converged = answer->outcome == SOLVE_CONVERGED;
+}
+
+static dpot_status certify(struct search *search, const json_t *parameters,
+                           struct dpot_error *error)
+{
+    struct base_measure_answer answer;
+    const struct base_measure_problem problem = {
+        .n_rows = search->phi.n_rows,
+        .n_cols = search->phi.n_cols,
+        .cost = search->cost,
+        .epsilon = dpot_epsilon_to_double(search->campaign->epsilon_q32),
+        .worst_share = 1,
+        .has_planes = true,
+        .gap = json_number_value(json_object_get(parameters, "gap")),
+        .max_rounds = (size_t)json_integer_value(json_object_get(parameters, "max_iterations")),
+        .linalg = dpot_linalg_openblas()};
+    const dpot_status status = base_measure_find(&problem, search->control, &answer, error);
+    if (status == DPOT_OK) {
+        take_answer(search, &answer);
+        base_measure_answer_release(&answer);
+    }
+    return status;
+}
+
+/* The bound of the best uniform measure is one of the worst case: not of what users pay. */
+static dpot_status serve_users(struct search *search, const struct job_input *input,
+                               struct dpot_artifact *artifact, struct dpot_error *error)
+{
+    const dpot_status status =
+        base_measure_users_find(input, search->cost, artifact, &search->users, error);
+    if (status == DPOT_OK && search->users.answer.base_measure) {
+        search->lower_bound = 0;
+        take_answer(search, &search->users.answer);
+        search->has_users = true;
+    }
+    return status;
+}
+
 /* A campaign says masses as codes of 1 to 2^32 - 1, so none is zero: smaller ones are raised to
  * what it can say, and the total kept inside M. Returns the total. */
 static double raise_masses(struct search *search)
@@ -246,14 +348,38 @@ static double raise_masses(struct search *search)
     return total;
 }
 
+/* Of synthetic users held out, before masses were raised: costs are W_p^p. */
+static dpot_status put_users(const struct search *search, struct dpot_artifact *artifact)
+{
+    const struct base_measure_report *report = &search->users.report;
+    const struct dpot_artifact_number numbers[] = {
+        {"held_out_users", (double)report->n},
+        {"held_out_cost", report->made.cost},
+        {"held_out_cost_error", report->made.cost_error},
+        {"held_out_cost_95", report->made.percentile_95},
+        {"held_out_uniform_cost", report->uniform.cost},
+        {"held_out_uniform_error", report->uniform.cost_error},
+        {"held_out_constant_cost", report->constant.cost},
+        {"held_out_constant_error", report->constant.cost_error},
+        {"share_worse_than_uniform", report->share_worse},
+        {"uniform_worst_cost", report->uniform_worst_case},
+    };
+    dpot_status status = DPOT_OK;
+    for (size_t i = 0; status == DPOT_OK && i < sizeof numbers / sizeof numbers[0]; i++) {
+        status = dpot_artifact_add_number(artifact, numbers[i].name, numbers[i].value);
+    }
+    return status;
+}
+
 /* The numbers of the measure as it is published. */
 static dpot_status put_numbers(struct search *search, struct dpot_artifact *artifact)
 {
     const double total_mass = raise_masses(search);
-    const double objective = phi_evaluate(&search->phi, search->m);
+    const double worst = phi_evaluate(&search->phi, search->m);
+    const double objective = search->has_users ? search->users.answer.objective : worst;
     const struct dpot_artifact_number numbers[] = {
         {"objective", objective},
-        {"worst_case", pow(objective, 1 / search->campaign->cost_power)},
+        {"worst_case", pow(worst, 1 / search->campaign->cost_power)},
         {"lower_bound", search->lower_bound},
         {"relative_gap", phi_relative_gap(objective, search->lower_bound)},
         {"total_mass", total_mass},
@@ -267,21 +393,27 @@ static dpot_status put_numbers(struct search *search, struct dpot_artifact *arti
     for (size_t i = 0; status == DPOT_OK && i < sizeof numbers / sizeof numbers[0]; i++) {
         status = dpot_artifact_add_number(artifact, numbers[i].name, numbers[i].value);
     }
-    return status;
+    return status == DPOT_OK && search->has_users ? put_users(search, artifact) : status;
 }
 
 /* What has been stopped has no result: the runner drops the artifact. */
-static dpot_status solve(struct search *search, const json_t *parameters,
+static dpot_status solve(struct search *search, const struct job_input *input,
                          struct dpot_artifact *artifact, struct dpot_error *error)
 {
-    const char *method = json_string_value(json_object_get(parameters, "method"));
+    const json_t *parameters = input->parameters;
     dpot_status status = set_up(search, error);
     if (status == DPOT_OK && !solve_control_must_end(search->control)) {
         status = find_uniform(search);
     }
-    if (status == DPOT_OK && !solve_control_must_end(search->control) && method &&
-        strcmp(method, "mirror") == 0) {
+    if (status != DPOT_OK || solve_control_must_end(search->control)) {
+        return status;
+    }
+    if (has_method(parameters, "mirror")) {
         status = descend(search, parameters, error);
+    } else if (has_method(parameters, "certified")) {
+        status = certify(search, parameters, error);
+    } else if (has_method(parameters, "users")) {
+        status = serve_users(search, input, artifact, error);
     }
     return status == DPOT_OK && !solve_control_must_end(search->control)
                ? put_numbers(search, artifact)
@@ -299,7 +431,8 @@ static dpot_status run(const struct job_input *input, struct dpot_artifact *arti
     }
     artifact->n_values = size;
     search.m = artifact->values;
-    const dpot_status status = solve(&search, input->parameters, artifact, error);
+    const dpot_status status = solve(&search, input, artifact, error);
+    base_measure_answer_release(&search.users.answer);
     phi_release(&search.phi);
     dpot_free_array(NULL, search.cost, (size_t)search.campaign->domain.size * size,
                     sizeof *search.cost);

@@ -264,8 +264,12 @@ const struct command command_job_start = {
     .summary = "start a job on a server: base-measure, estimate, generator or barycenter",
     .details =
         "  base-measure  the base measure that costs the campaign's users least, for its next\n"
-        "                revision (dpot campaign revise); method=mirror|uniform,\n"
-        "                max_iterations=N (10000), gap=G (1e-6). Reads no report.\n"
+        "                revision (dpot campaign revise); method=mirror|uniform|certified,\n"
+        "                max_iterations=N (10000; certified: rounds, 1000), gap=G (1e-6): for the\n"
+        "                worst point, reads no report. method=users: for users drawn from where "
+        "the\n"
+        "                pool says that people are; users=N (300), draws_min=3, draws_max=15,\n"
+        "                mix=T (of the worst case, 0), seed=N, gap=G (0.01); needs min_pool\n"
         "  estimate      the share of reports that name each output point; exit code 7 below the\n"
         "                campaign's min_pool\n"
         "  generator     a generator of data as they were before the noise, from a pool of "

@@ -70,7 +70,8 @@ Test(job_kinds, missing_parameters_get_their_defaults)
 Test(job_kinds, wrong_parameters_are_refused_by_key_and_value)
 {
     refuse("base-measure", "{\"methd\":\"mirror\"}", "parameters.methd");
-    refuse("base-measure", "{\"method\":\"magic\"}", "\"magic\": choose mirror or uniform");
+    refuse("base-measure", "{\"method\":\"magic\"}",
+           "\"magic\": choose mirror, uniform, certified or users");
     refuse("base-measure", "{\"method\":3}", "parameters.method is 3");
     refuse("base-measure", "{\"max_iterations\":0}", "parameters.max_iterations is 0");
     refuse("base-measure", "{\"max_iterations\":2e9}", "parameters.max_iterations");
@@ -78,6 +79,11 @@ Test(job_kinds, wrong_parameters_are_refused_by_key_and_value)
            "parameters.max_iterations is \"many\"");
     refuse("base-measure", "{\"gap\":-1}", "parameters.gap is -1");
     refuse("base-measure", "{\"method\":\"uniform\",\"gap\":0.1}", "parameters.gap");
+    refuse("base-measure", "{\"users\":5}", "parameters.users is for method users");
+    refuse("base-measure", "{\"method\":\"users\",\"users\":0}", "parameters.users is 0");
+    refuse("base-measure", "{\"method\":\"users\",\"draws_min\":9,\"draws_max\":4}",
+           "draws_min is 9 and draws_max 4");
+    refuse("base-measure", "{\"method\":\"users\",\"mix\":2}", "parameters.mix is 2");
     refuse("base-measure", "[]", "parameters must be a JSON object");
     refuse("estimate", "{\"bootstrap\":200}", "parameters.bootstrap");
 }
@@ -201,6 +207,45 @@ Test(job_kinds, mirror_descent_beats_the_best_uniform_measure_on_a_grid)
     cr_assert_leq(number(&artifact, "lower_bound"), objective);
     cr_assert_float_eq(number(&artifact, "worst_case"), sqrt(objective), 1e-12);
     cr_assert_float_eq(number(&artifact, "epsilon"), 2, 1e-9);
+    expect_feasible(&artifact, 2);
+    dpot_artifact_release(&artifact);
+    rig_release(&rig);
+}
+
+Test(job_kinds, the_certified_measure_is_within_its_gap)
+{
+    struct dpot_artifact artifact;
+    rig_init(&rig, "sqlite::memory:", grid_spec());
+    run("base-measure", "{\"method\":\"certified\"}", NULL, &artifact);
+    cr_assert_not(artifact.has_pool);
+    cr_assert_eq(number(&artifact, "is_converged"), 1);
+    cr_assert_leq(number(&artifact, "relative_gap"), 1e-6);
+    cr_assert_lt(number(&artifact, "objective"), 0.99 * number(&artifact, "uniform_objective"));
+    expect_feasible(&artifact, 2);
+    dpot_artifact_release(&artifact);
+    rig_release(&rig);
+}
+
+/* All reports name two corners of the grid: users drawn from them want those. */
+Test(job_kinds, a_measure_for_users_goes_where_the_pool_is_and_names_it)
+{
+    struct dpot_artifact artifact;
+    struct dpot_report reports[40];
+    rig_init(&rig, "sqlite::memory:", grid_spec());
+    for (uint32_t i = 0; i < 40; i++) {
+        reports[i] = fixture_report(i);
+        reports[i].index = i % 4 == 0 ? 8 : 0;
+    }
+    cr_assert_eq(rig_post(&rig, 0, reports, 40, NULL), INGEST_ACCEPTED);
+    run("base-measure", "{\"method\":\"users\",\"users\":30}", NULL, &artifact);
+    cr_assert(artifact.has_pool);
+    cr_assert_eq(artifact.pool_count, 40);
+    cr_assert_gt(artifact.values[0], artifact.values[4]);
+    cr_assert_gt(artifact.values[0], artifact.values[2]);
+    cr_assert_eq(number(&artifact, "held_out_users"), 10);
+    cr_assert_lt(number(&artifact, "held_out_cost"), number(&artifact, "held_out_uniform_cost"));
+    cr_assert_leq(number(&artifact, "lower_bound"), number(&artifact, "objective"));
+    cr_assert_gt(number(&artifact, "lower_bound"), 0);
     expect_feasible(&artifact, 2);
     dpot_artifact_release(&artifact);
     rig_release(&rig);
