@@ -358,9 +358,9 @@ static dpot_status put_users(const struct search *search, struct dpot_artifact *
         {"held_out_cost_error", report->made.cost_error},
         {"held_out_cost_95", report->made.percentile_95},
         {"held_out_uniform_cost", report->uniform.cost},
-        {"held_out_uniform_error", report->uniform.cost_error},
+        {"held_out_uniform_cost_error", report->uniform.cost_error},
         {"held_out_constant_cost", report->constant.cost},
-        {"held_out_constant_error", report->constant.cost_error},
+        {"held_out_constant_cost_error", report->constant.cost_error},
         {"share_worse_than_uniform", report->share_worse},
         {"uniform_worst_cost", report->uniform_worst_case},
     };

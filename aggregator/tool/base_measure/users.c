@@ -119,11 +119,11 @@ static void put_yardstick(struct run *run, const char *name,
                           const struct base_measure_yardstick *stick)
 {
     char key[64];
-    (void)snprintf(key, sizeof key, "held_out_%s", name);
+    (void)snprintf(key, sizeof key, "%s_cost", name);
     run_put_number(run, key, stick->cost);
-    (void)snprintf(key, sizeof key, "held_out_%s_error", name);
+    (void)snprintf(key, sizeof key, "%s_cost_error", name);
     run_put_number(run, key, stick->cost_error);
-    (void)snprintf(key, sizeof key, "held_out_%s_95", name);
+    (void)snprintf(key, sizeof key, "%s_cost_95", name);
     run_put_number(run, key, stick->percentile_95);
 }
 
@@ -144,9 +144,9 @@ dpot_status base_measure_job_report(struct base_measure_job *job)
         return dpot_error_set(&run->error, status, "out of memory for %zu users", job->held.n);
     }
     run_put_integer(run, "held_out_users", report.n);
-    put_yardstick(run, "cost", &report.made);
-    put_yardstick(run, "uniform", &report.uniform);
-    put_yardstick(run, "constant", &report.constant);
+    put_yardstick(run, "held_out", &report.made);
+    put_yardstick(run, "held_out_uniform", &report.uniform);
+    put_yardstick(run, "held_out_constant", &report.constant);
     run_put_number(run, "share_worse_than_uniform", report.share_worse);
     run_put_integer(run, "constant_point", report.constant_point);
     run_put_number(run, "uniform_total_mass", report.uniform_mass);

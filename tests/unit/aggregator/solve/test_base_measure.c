@@ -283,3 +283,147 @@ Test(base_measure, a_run_that_ended_by_the_gap_is_not_told_to_go_on)
                        "%s", p.err);
     cr_assert_null(strstr(p.err, "max-iterations"), "%s", p.err);
 }
+
+/* ---- certified, users and their certificates ---- */
+
+static void make_users(void)
+{
+    write_text("users.csv", "0.5,0.5,0,0\n1,0,0,0\n0.25,0.75,0,0\n0.5,0.25,0.25,0\n"
+                            "0.9,0.1,0,0\n0,1,0,0\n0.2,0.8,0,0\n0.6,0.4,0,0\n");
+}
+
+Test(base_measure, certified_proves_its_optimum_and_anyone_can_check_it)
+{
+    json_t *result =
+        expect_json("base-measure --x ring.csv --metric euclidean --epsilon 2 --method certified "
+                    "--out m.npy",
+                    0);
+    cr_assert_leq(number_of(result, "relative_gap"), 1e-6);
+    cr_assert_eq(number_of(result, "row_orbits"), 15); /* a line is its own mirror image */
+    cr_assert_str_eq(text_of(result, "minimises"), "worst_case");
+    json_t *checked = expect_json("base-measure --verify m.npy", 0);
+    cr_assert_str_eq(text_of(checked, "verdict"), "valid");
+    cr_assert_float_eq(number_of(checked, "objective"), number_of(result, "objective"), 1e-12);
+    cr_assert_float_eq(number_of(checked, "lower_bound"), number_of(result, "lower_bound"), 1e-12);
+    json_decref(checked);
+    checked = expect_json("base-measure --verify m.npy --x ring.csv --metric euclidean", 0);
+    cr_assert_str_eq(text_of(checked, "verdict"), "valid");
+    json_decref(checked);
+    expect_exit("base-measure --verify m.npy --x ring.csv --metric ring --ring-size 30", 3,
+                "do not belong together");
+    json_decref(result);
+}
+
+Test(base_measure, a_measure_or_a_certificate_that_was_touched_is_refused)
+{
+    struct array dual;
+    struct dpot_error error = {""};
+    json_t *result =
+        expect_json("base-measure --cost square.npy --epsilon 1 --method certified --out m.npy", 0);
+    json_decref(result);
+    cr_assert_eq(array_read(folder_path("m.npy.cert.npy"), &dual, &error), DPOT_OK, "%s",
+                 error.text);
+    cr_assert_eq(dual.n_rows, 8);
+    dual.values[0] += 0.25;
+    cr_assert_eq(array_write(folder_path("m.npy.cert.npy"), &dual, ARRAY_F8, &error), DPOT_OK);
+    expect_exit("base-measure --verify m.npy", 3, "they prove nothing");
+    dual.values[0] = -0.25;
+    cr_assert_eq(array_write(folder_path("m.npy.cert.npy"), &dual, ARRAY_F8, &error), DPOT_OK);
+    expect_exit("base-measure --verify m.npy", 3, "not negative");
+    array_release(&dual);
+    write_text("lone.csv", "1\n");
+    expect_exit("base-measure --verify lone.csv", 6, "keep them together");
+}
+
+Test(base_measure, for_users_is_reported_on_people_who_were_held_out)
+{
+    make_users();
+    json_t *result =
+        expect_json("base-measure --cost square.npy --epsilon 1 --users users.csv --out m.npy", 0);
+    cr_assert_str_eq(text_of(result, "method"), "certified");
+    cr_assert_str_eq(text_of(result, "minimises"), "expected_cost");
+    cr_assert_eq(number_of(result, "users"), 6);
+    cr_assert_eq(number_of(result, "held_out_users"), 2);
+    cr_assert_leq(number_of(result, "relative_gap"), 0.01);
+    static const char *const keys[] = {"held_out_cost",
+                                       "held_out_cost_error",
+                                       "held_out_cost_95",
+                                       "held_out_uniform_cost",
+                                       "held_out_uniform_cost_error",
+                                       "held_out_uniform_cost_95",
+                                       "held_out_constant_cost",
+                                       "constant_point",
+                                       "share_worse_than_uniform",
+                                       "measure_worst_cost",
+                                       "uniform_worst_cost"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        cr_assert_geq(number_of(result, keys[i]), 0, "%s", keys[i]);
+    }
+    json_t *checked = expect_json("base-measure --verify m.npy", 0);
+    cr_assert_float_eq(number_of(checked, "lower_bound"), number_of(result, "lower_bound"), 1e-12);
+    json_decref(checked);
+    json_decref(result);
+}
+
+Test(base_measure, mixes_towards_the_worst_case_and_towards_uniform)
+{
+    make_users();
+    double worst[3], expected[3];
+    static const char *const more[] = {"", " --mix 0.9", " --mix 0.9 --mix-with uniform"};
+    for (size_t i = 0; i < 3; i++) {
+        char arguments[256];
+        (void)snprintf(arguments, sizeof arguments,
+                       "base-measure --cost square.npy --epsilon 2 --users users.csv --held-out "
+                       "users.csv --out m.npy%s",
+                       more[i]);
+        json_t *result = expect_json(arguments, 0);
+        worst[i] = number_of(result, "worst_case");
+        expected[i] = number_of(result, "held_out_cost"); /* of the very users it was made for */
+        cr_assert_eq(number_of(result, "users"), 8);
+        json_decref(result);
+        json_decref(expect_json("base-measure --verify m.npy", 0));
+    }
+    cr_assert_lt(worst[1], worst[0]);
+    cr_assert_lt(expected[0], expected[1]);
+    cr_assert_lt(expected[0], expected[2]);
+}
+
+Test(base_measure, weights_have_a_certificate_too)
+{
+    write_text("w.csv", "0.5\n0.5\n0\n0\n");
+    json_t *mirror = expect_json("base-measure --cost square.npy --epsilon 2 --weights w.csv "
+                                 "--gap 0 --max-iterations 20000 --out n.npy",
+                                 0);
+    json_t *result = expect_json("base-measure --cost square.npy --epsilon 2 --weights w.csv "
+                                 "--method certified --out m.npy",
+                                 0);
+    cr_assert_str_eq(text_of(result, "minimises"), "weighted_mean");
+    cr_assert_leq(number_of(result, "objective"), number_of(mirror, "objective") + 1e-9);
+    cr_assert_leq(number_of(result, "relative_gap"), 1e-5);
+    json_decref(expect_json("base-measure --verify m.npy", 0));
+    json_decref(result);
+    json_decref(mirror);
+}
+
+Test(base_measure, a_measure_from_elsewhere_gets_the_same_report)
+{
+    make_users();
+    write_text("given.csv", "0.5\n0.25\n0.25\n");
+    write_text("heavy.csv", "5\n5\n5\n");
+    json_t *result = expect_json("base-measure --cost square.npy --epsilon 1 --given given.csv "
+                                 "--held-out users.csv --out m.npy",
+                                 0);
+    cr_assert_eq(number_of(result, "held_out_users"), 8);
+    cr_assert_eq(number_of(result, "lower_bound"), 0);
+    cr_assert_gt(number_of(result, "held_out_cost"), 0);
+    json_decref(result);
+    expect_exit("base-measure --cost square.npy --epsilon 1 --given heavy.csv --out m.npy", 3,
+                "total mass of --given is 15");
+}
+
+Test(base_measure, refuses_a_barrier_that_is_too_high)
+{
+    write_text("barrier.csv", "0,1,1e32\n1,0,1\n2,1,0\n");
+    expect_exit("base-measure --cost barrier.csv --epsilon 1 --method certified --out m.npy", 3,
+                "the largest cost is 1e+32");
+}
