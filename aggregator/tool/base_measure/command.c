@@ -7,7 +7,6 @@
 
 #include "base/alloc.h"
 #include "solve/base_measure_certificate.h"
-#include "solve/best_uniform.h"
 #include "solve/mirror_descent.h"
 #include "tool/options.h"
 #include "tool/progress.h"
@@ -223,123 +222,7 @@ static dpot_status load_inputs(struct base_measure_job *job)
     return status;
 }
 
-/* ---- the two methods ---- */
-
-static dpot_status find_best_uniform(struct base_measure_job *job)
-{
-    struct best_uniform_result result;
-    const dpot_status status = best_uniform(&job->phi, NULL, job->base_measure.values, &result);
-    if (status == DPOT_OK) {
-        job->objective = job->uniform_objective = result.objective;
-        job->lower_bound = result.lower_bound;
-        job->iterations = result.iterations;
-        run_put_text(job->run, "outcome", solve_outcome_name(result.outcome));
-    }
-    return status;
-}
-
-static dpot_status write_trajectory(struct base_measure_job *job,
-                                    const struct mirror_descent_result *result)
-{
-    struct array course = {0};
-    if (!job->trajectory_path) {
-        return DPOT_OK;
-    }
-    dpot_status status = array_init(&course, result->course_len, 5, false);
-    for (size_t i = 0; status == DPOT_OK && i < result->course_len; i++) {
-        const struct mirror_descent_point *point = &result->course[i];
-        const double row[5] = {(double)point->iteration, point->iterate_objective,
-                               point->best_objective, point->average_objective, point->lower_bound};
-        memcpy(course.values + 5 * i, row, sizeof row);
-    }
-    if (status == DPOT_OK) {
-        status = array_write_named(job->trajectory_path, &course,
-                                   "iteration,iterate_objective,best_objective,"
-                                   "average_objective,lower_bound",
-                                   &job->run->error);
-    }
-    array_release(&course);
-    return status;
-}
-
-/* Takes the result over. The lower bound of the best uniform measure is a proof as good as its own.
- */
-static void take_result(struct base_measure_job *job, const struct mirror_descent_result *result)
-{
-    struct run *run = job->run;
-    memcpy(job->base_measure.values, result->base_measure, job->cost.n_cols * sizeof(double));
-    job->objective = result->objective;
-    job->lower_bound = fmax(job->lower_bound, result->lower_bound);
-    job->iterations = result->iterations;
-    const double gap = phi_relative_gap(job->objective, job->lower_bound);
-    const bool is_converged = job->gap > 0 && gap <= job->gap;
-    run_put_text(run, "outcome",
-                 solve_outcome_name(is_converged ? SOLVE_CONVERGED : result->outcome));
-    run_put_number(run, "best_objective", result->best_objective);
-    run_put_number(run, "average_objective", result->average_objective);
-    if (job->objective > job->uniform_objective && is_converged) {
-        run_warn(
-            run,
-            "the best uniform measure is better still, by less than --gap (objective %.12g, not "
-            "%.12g): lower --gap, or use --method uniform",
-            job->uniform_objective, job->objective);
-    } else if (job->objective > job->uniform_objective) {
-        run_warn(run,
-                 "after %zu iteration%s the best uniform measure is still better (objective %.9g, "
-                 "not %.9g): allow more with --max-iterations, or use --method uniform",
-                 result->iterations, DPOT_S(result->iterations), job->uniform_objective,
-                 job->objective);
-    }
-}
-
-static dpot_status descend(struct base_measure_job *job)
-{
-    struct progress progress;
-    struct mirror_descent *solver = NULL;
-    struct mirror_descent_result result;
-    const struct mirror_descent_config config = {
-        .phi = &job->phi, .max_iterations = (size_t)job->max_iterations, .gap = job->gap};
-    const struct solve_control control = {.progress = progress_of_solve, .ctx = &progress};
-    dpot_status status = mirror_descent_new(&config, &solver, &job->run->error);
-    if (status == DPOT_OK) {
-        progress_init(&progress, job->run, "mirror descent", config.max_iterations);
-        mirror_descent_run(solver, &control, &result);
-        progress_end(&progress);
-        take_result(job, &result);
-        status = write_trajectory(job, &result);
-    }
-    mirror_descent_free(solver);
-    return status;
-}
-
-/* The worst case, or weights, by the methods as they were published. */
-static dpot_status solve_published(struct base_measure_job *job)
-{
-    const struct phi_config config = {
-        .n_rows = job->cost.n_rows,
-        .n_cols = job->cost.n_cols,
-        .cost = job->cost.values,
-        .epsilon = job->epsilon,
-        .weights = job->weights.values,
-        .linalg = dpot_linalg_openblas(),
-    };
-    struct progress progress; /* how many evaluations there will be is not known before */
-    progress_init(&progress, job->run, "best uniform measure", 0);
-    dpot_status status = phi_init(&job->phi, &config, &job->run->error);
-    if (status == DPOT_OK) {
-        status = find_best_uniform(job);
-    }
-    progress_end(&progress);
-    if (status == DPOT_OK && is_method(job, "mirror")) {
-        status = descend(job);
-    }
-    if (status == DPOT_OK) {
-        (void)phi_evaluate(&job->phi, job->base_measure.values);
-        job->worst_case = job->phi.values[job->phi.worst];
-        run_put_number(job->run, "uniform_objective", job->uniform_objective);
-    }
-    return status;
-}
+/* ---- the work ---- */
 
 /* A measure from elsewhere: what it costs, and no more. */
 static dpot_status take_given(struct base_measure_job *job)
@@ -384,7 +267,7 @@ static dpot_status solve(struct base_measure_job *job)
         return take_given(job);
     }
     return is_method(job, "certified") || job->fit.n > 0 ? base_measure_job_find(job)
-                                                         : solve_published(job);
+                                                         : base_measure_job_publish(job);
 }
 
 /* ---- result ---- */

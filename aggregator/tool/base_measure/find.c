@@ -10,11 +10,6 @@
 
 #define ROUNDS_DEFAULT 1000
 
-static void show_progress(void *ctx, size_t n_done, size_t n_total)
-{
-    progress_step_of(ctx, n_done, n_total);
-}
-
 dpot_status base_measure_job_place_weights(struct base_measure_job *job)
 {
     if (job->fit.n > 0 || !job->weights.values) {
@@ -80,6 +75,12 @@ static void take_answer(struct base_measure_job *job)
                  "this is mirror descent, and relative_gap is what it reached",
                  answer->n_cols);
     }
+}
+
+/* The descent and the planes have totals of their own. */
+static void show_progress(void *ctx, size_t n_done, size_t n_total)
+{
+    progress_step_of(ctx, n_done, n_total);
 }
 
 dpot_status base_measure_job_find(struct base_measure_job *job)

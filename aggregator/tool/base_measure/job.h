@@ -45,6 +45,9 @@ struct base_measure_job {
 /* Certified, or for users by any method; the answer and the numbers of the result. */
 DPOT_WARN_UNUSED dpot_status base_measure_job_find(struct base_measure_job *job);
 
+/* The worst case, or weights, by mirror or uniform. */
+DPOT_WARN_UNUSED dpot_status base_measure_job_publish(struct base_measure_job *job);
+
 /* Users from their files, split where none are held out. The cost must be there. */
 DPOT_WARN_UNUSED dpot_status base_measure_job_load_users(struct base_measure_job *job);
 
