@@ -7,8 +7,8 @@
 # N is 1000 unless told otherwise; the time grows with N and with the number of epsilons.
 #
 # For every epsilon (2 and 4 unless told otherwise) a campaign runs over HTTP twice: revision 1 has the best
-# uniform base measure; a job finds the mirror-descent measure, which is signed into revision 2, and the same
-# devices fetch it, verify it and are charged again. KL projection (KPM) and the exponential mechanism run in
+# uniform base measure; a job draws synthetic users from its private pool, which costs no privacy, and finds the measure that
+# serves them best, which is signed into revision 2, and the same devices fetch it, verify it and are charged again. KL projection (KPM) and the exponential mechanism run in
 # process on the same data, to compare.
 #
 # --long adds a generator: 20,000 devices on a half circle report their place with Laplace noise, a job trains a
@@ -197,13 +197,13 @@ run_epsilon() {
     say "campaign $id, total mass $(printf '%.4f' "$mass"): $devices devices enroll and report"
     collect uniform
 
-    step "Epsilon $epsilon, revision 2: a job finds the mirror-descent measure, the same devices report again"
-    admin job start base-measure --campaign "$id" method=mirror max_iterations=20000 gap=0.001 --wait >"$here/job.json"
+    step "Epsilon $epsilon, revision 2: a job finds the measure for users like those of the pool, the same devices report again"
+    admin job start base-measure --campaign "$id" method=users gap=0.01 --wait >"$here/job.json"
     digest=$(json "$here/job.json" artifact)
     admin campaign revise "$id" --base-measure "artifact:$digest" >/dev/null
     admin campaign open "$id" >/dev/null
     say "artifact $(printf '%.16s' "$digest")... is in revision 2: devices fetch and verify it, and are charged again"
-    collect mirror
+    collect fitted
 
     step "Epsilon $epsilon: KPM and the exponential mechanism, in process on the same data"
     compare_in_process kpm
@@ -211,7 +211,7 @@ run_epsilon() {
 
     step "Epsilon $epsilon: estimates, how far they vary, and the exact cost of a report to every user and place"
     judge uniform "$here/uniform.signed"
-    judge mirror "$here/mirror.signed"
+    judge fitted "$here/fitted.signed"
 }
 
 for epsilon in $epsilons; do
@@ -433,13 +433,13 @@ here=$dir/epsilon-$epsilon
 spec kpm 1e-9 >"$dir/guess.spec"
 "$bin/dpot" evaluate --campaign "$dir/guess.spec" --data "$dir/devices.csv" --devices "$devices" --quiet --json \
     --points "$dir/guess-points.csv" >"$dir/guess.cost.json"
-worst_with_people "$dir/guess-points.csv" "$here/mirror/population_true.csv" >"$dir/guess.worst"
+worst_with_people "$dir/guess-points.csv" "$here/fitted/population_true.csv" >"$dir/guess.worst"
 awk 'BEGIN { for (i = 0; i < 384; i++) print 1 / 384 }' >"$dir/guess.csv"
-w1 mirror "$dir/guess.csv" >"$dir/guess.w1"
+w1 fitted "$dir/guess.csv" >"$dir/guess.w1"
 guess=$(cat "$dir/guess.w1")
 # One place of each device without privacy: chance, and nothing of an epsilon. One draw serves all.
-cp "$here/mirror/population_sample.csv" "$dir/sample.csv"
-w1 mirror "$dir/sample.csv" >"$dir/sample.w1"
+cp "$here/fitted/population_sample.csv" "$dir/sample.csv"
+w1 fitted "$dir/sample.csv" >"$dir/sample.w1"
 
 # ---- pictures ----
 
@@ -479,16 +479,16 @@ for epsilon in $epsilons; do
     here=$dir/epsilon-$epsilon
     draw "population-epsilon-$epsilon" --range "$shares" \
         --title "Where $devices people are: estimates at epsilon $epsilon and their W1 (uniform guess: $(printf '%.0f' "$guess") km)" \
-        --in "$here/mirror/population_true.csv" --in2 "$dir/sample.csv" \
-        --in3 "$here/uniform/estimate.csv" --in4 "$here/mirror/estimate.csv" \
+        --in "$here/fitted/population_true.csv" --in2 "$dir/sample.csv" \
+        --in3 "$here/uniform/estimate.csv" --in4 "$here/fitted/estimate.csv" \
         --in5 "$here/kpm/estimate.csv" --in6 "$here/exponential/estimate.csv" \
-        --titles "true population|no privacy: $(km "$dir/sample")|$(panel 'WPM, best uniform' uniform)|$(panel 'WPM, mirror' mirror)|$(panel KPM kpm)|$(panel exponential exponential)" \
+        --titles "true population|no privacy: $(km "$dir/sample")|$(panel 'WPM, best uniform' uniform)|$(panel 'WPM, for its users' fitted)|$(panel KPM kpm)|$(panel exponential exponential)" \
         --value-label "share of people per cell"
     draw "cost-epsilon-$epsilon" --range "$distances" \
         --title "How far a report lies from a user in each cell, on land or at sea, at epsilon $epsilon" \
-        --in "$here/uniform/points.csv" --in2 "$here/mirror/points.csv" \
+        --in "$here/uniform/points.csv" --in2 "$here/fitted/points.csv" \
         --in3 "$here/kpm/points.csv" --in4 "$here/exponential/points.csv" \
-        --titles "WPM, best uniform|WPM, mirror descent|KPM|exponential mechanism" \
+        --titles "WPM, best uniform|WPM, for its users|KPM|exponential mechanism" \
         --value-label "mean distance (km)"
 done
 
@@ -515,7 +515,7 @@ row() {
 rows_of_epsilon() {
     printf '\n  epsilon %s\n' "$epsilon"
     row 'WPM, best uniform (revision 1)' "$here/uniform"
-    row 'WPM, mirror descent (revision 2)' "$here/mirror"
+    row 'WPM, for its users (revision 2)' "$here/fitted"
     row 'KPM' "$here/kpm"
     row 'exponential mechanism' "$here/exponential"
 }
@@ -533,11 +533,10 @@ reports() {
 spread() { sort -g "$1" | awk 'NR == 1 { low = $1 } END { printf "%.0f to %.0f km", low, $1 }'; }
 # EPSILON MEAN1 WORST1 MEAN2 WORST2, a line an epsilon -> what they say.
 compare_measures() {
-    awk '{ protects += $5 < $3 && $4 > $2
-           note = $5 > $3 ? "  (ended far from its optimum)" : ""
-           list = list sprintf("\n  epsilon %-4s worst cell %.0f -> %.0f km, mean user %.0f -> %.0f km%s", $1, $3, $5, $2, $4, note) }
-         END { print (protects == NR ? "Mirror descent protects the worst point rather than the typical user (privacy is the same):" \
-                                     : "From the best uniform measure to that of mirror descent:") list }'
+    awk '{ serves += $4 < $2
+           list = list sprintf("\n  epsilon %-4s mean user %.0f -> %.0f km, worst cell %.0f -> %.0f km", $1, $2, $4, $3, $5) }
+         END { print (serves == NR ? "The measure made for users like those of the pool serves the mean user, at the price of the worst cell:" \
+                                   : "From the best uniform measure to that made for users like those of the pool:") list }'
 }
 
 cat <<TABLE
@@ -546,8 +545,8 @@ Where do $devices people spend their time, and how far do the reports lie? Dista
 
   A device reports one cell, drawn with privacy epsilon (the smaller, the more is hidden). WPM, the
   Wasserstein projection, moves a user's places as little as that allows, towards a public base
-  measure. Best uniform: every cell has the same mass. Mirror descent: made for the worst point
-  rather than the typical user. Baselines: KPM (projection in KL, blind to distance), exponential.
+  measure. Best uniform: every cell has the same mass. For its users: made from revision 1's pool,
+  so it spends no privacy; its estimate leans towards what that pool said. Baselines: KPM (projection in KL, blind to distance), exponential.
   W1: how far mass must move, on average, to turn one distribution into the other; 0 is perfect.
   The grid covers a box: its worst cell may be at sea, in Canada or in Mexico, where no user is.
 
@@ -567,11 +566,11 @@ $(for epsilon in $epsilons; do here=$dir/epsilon-$epsilon; rows_of_epsilon; done
 $(for epsilon in $epsilons; do
     here=$dir/epsilon-$epsilon
     echo "$epsilon $(json "$here/uniform.cost.json" mean_user_wp) $(json "$here/uniform.cost.json" worst_case)" \
-        "$(json "$here/mirror.cost.json" mean_user_wp) $(json "$here/mirror.cost.json" worst_case)"
+        "$(json "$here/fitted.cost.json" mean_user_wp) $(json "$here/fitted.cost.json" worst_case)"
 done | compare_measures)
 
   reports            submitted  accepted duplicate  rejected   dropped   pending  in pool    spent
-$(for epsilon in $epsilons; do here=$dir/epsilon-$epsilon; reports 1 uniform; reports 2 mirror; done)
+$(for epsilon in $epsilons; do here=$dir/epsilon-$epsilon; reports 1 uniform; reports 2 fitted; done)
 
   duplicate: the answer was lost on purpose, one time in twenty; the resent report is counted once
   spent: epsilon in a device's ledger; a report to revision 2 is a new charge. KPM and exponential
@@ -584,7 +583,7 @@ $(for epsilon in $epsilons; do
     echo "      the true population, a sample of it without privacy, and what each mechanism makes of it"
     echo "  $dir/cost-epsilon-$epsilon.png"
     echo "      mean distance of a report from its user, by the user's cell:"
-    echo "      $(spread "$here/uniform/points.csv") with the best uniform measure, $(spread "$here/mirror/points.csv") with mirror descent"
+    echo "      $(spread "$here/uniform/points.csv") with the best uniform measure, $(spread "$here/fitted/points.csv") with that for its users"
 done)
 
 Files: $dir
