@@ -125,9 +125,9 @@ static void take_potentials(const struct dpot_transport_simplex *t, const double
                             const double *b, double b_factor, struct dpot_exact_result *result)
 {
     const size_t n_rows = t->n_rows, n_cols = t->n_cols;
-    memcpy(result->g, t->g, n_cols * sizeof *result->g);
     for (size_t j = 0; j < n_cols; j++) {
-        if (result->g[j] == -DPOT_TRANSPORT_BARRED) {
+        result->g[j] = -t->minus_g[j];
+        if (t->minus_g[j] == DPOT_TRANSPORT_BARRED) {
             result->g[j] = INFINITY;
             for (size_t r = 0; r < t->n_active_rows; r++) {
                 const size_t i = (size_t)t->rows[r];

@@ -23,17 +23,17 @@ dpot_status dpot_transport_simplex_init(struct dpot_transport_simplex *t, size_t
     t->allocator = allocator;
     t->supply = dpot_alloc_array(allocator, n_rows, sizeof *t->supply);
     t->demand = dpot_alloc_array(allocator, n_cols, sizeof *t->demand);
-    t->f = dpot_alloc_array(allocator, n_rows, sizeof *t->f);
-    t->g = dpot_alloc_array(allocator, n_cols, sizeof *t->g);
+    t->f = dpot_alloc_array(allocator, n_nodes, sizeof *t->f);
+    t->minus_g = t->f ? t->f + n_rows : NULL;
     t->parent = dpot_alloc_array(allocator, n_nodes, sizeof *t->parent);
     t->flow = dpot_alloc_array(allocator, n_nodes, sizeof *t->flow);
-    t->first_child = dpot_alloc_array(allocator, n_nodes, sizeof *t->first_child);
-    t->next_sibling = dpot_alloc_array(allocator, n_nodes, sizeof *t->next_sibling);
-    t->previous_sibling = dpot_alloc_array(allocator, n_nodes, sizeof *t->previous_sibling);
+    t->next = dpot_alloc_array(allocator, n_nodes, sizeof *t->next);
+    t->previous = dpot_alloc_array(allocator, n_nodes, sizeof *t->previous);
+    t->last = dpot_alloc_array(allocator, n_nodes, sizeof *t->last);
     t->depth = dpot_alloc_array(allocator, n_nodes, sizeof *t->depth);
     t->rows = dpot_alloc_array(allocator, n_rows, sizeof *t->rows);
-    if (!t->supply || !t->demand || !t->f || !t->g || !t->parent || !t->flow || !t->first_child ||
-        !t->next_sibling || !t->previous_sibling || !t->depth || !t->rows) {
+    if (!t->supply || !t->demand || !t->f || !t->parent || !t->flow || !t->next || !t->previous ||
+        !t->last || !t->depth || !t->rows) {
         dpot_transport_simplex_release(t);
         return DPOT_ERR_MEMORY;
     }
@@ -46,13 +46,12 @@ void dpot_transport_simplex_release(struct dpot_transport_simplex *t)
     const size_t n_nodes = t->n_rows + t->n_cols;
     dpot_free_array(allocator, t->supply, t->n_rows, sizeof *t->supply);
     dpot_free_array(allocator, t->demand, t->n_cols, sizeof *t->demand);
-    dpot_free_array(allocator, t->f, t->n_rows, sizeof *t->f);
-    dpot_free_array(allocator, t->g, t->n_cols, sizeof *t->g);
+    dpot_free_array(allocator, t->f, n_nodes, sizeof *t->f);
     dpot_free_array(allocator, t->parent, n_nodes, sizeof *t->parent);
     dpot_free_array(allocator, t->flow, n_nodes, sizeof *t->flow);
-    dpot_free_array(allocator, t->first_child, n_nodes, sizeof *t->first_child);
-    dpot_free_array(allocator, t->next_sibling, n_nodes, sizeof *t->next_sibling);
-    dpot_free_array(allocator, t->previous_sibling, n_nodes, sizeof *t->previous_sibling);
+    dpot_free_array(allocator, t->next, n_nodes, sizeof *t->next);
+    dpot_free_array(allocator, t->previous, n_nodes, sizeof *t->previous);
+    dpot_free_array(allocator, t->last, n_nodes, sizeof *t->last);
     dpot_free_array(allocator, t->depth, n_nodes, sizeof *t->depth);
     dpot_free_array(allocator, t->rows, t->n_rows, sizeof *t->rows);
     memset(t, 0, sizeof *t);
@@ -78,7 +77,7 @@ static int32_t node_of_col(const struct dpot_transport_simplex *t, size_t col)
 }
 
 /* The smallest cost_j - g_j; independent lanes, so that the compiler may vectorise them. */
-static double smallest_reduced(const double *cost, const double *g, size_t n)
+static double smallest_reduced(const double *cost, const double *minus_g, size_t n)
 {
     const size_t n_blocks = n - n % LANES;
     double lanes[LANES];
@@ -87,13 +86,13 @@ static double smallest_reduced(const double *cost, const double *g, size_t n)
     }
     for (size_t j = 0; j < n_blocks; j += LANES) {
         for (size_t k = 0; k < LANES; k++) {
-            const double x = cost[j + k] - g[j + k];
+            const double x = cost[j + k] + minus_g[j + k];
             lanes[k] = x < lanes[k] ? x : lanes[k];
         }
     }
     double smallest = INFINITY;
     for (size_t j = n_blocks; j < n; j++) {
-        const double x = cost[j] - g[j];
+        const double x = cost[j] + minus_g[j];
         smallest = x < smallest ? x : smallest;
     }
     for (size_t k = 0; k < LANES; k++) {
@@ -103,10 +102,18 @@ static double smallest_reduced(const double *cost, const double *g, size_t n)
 }
 
 /* The first place where cost_j - g_j takes a value that smallest_reduced found. */
-static size_t locate_reduced(const double *cost, const double *g, size_t n, double value)
+static size_t locate_reduced(const double *cost, const double *minus_g, size_t n, double value)
 {
     size_t j = 0;
-    while (j + 1 < n && cost[j] - g[j] != value) {
+    for (int is_here = 0; j + LANES <= n; j += LANES) {
+        for (size_t k = 0; k < LANES; k++) {
+            is_here |= cost[j + k] + minus_g[j + k] == value;
+        }
+        if (is_here) {
+            break;
+        }
+    }
+    while (j + 1 < n && cost[j] + minus_g[j] != value) {
         j++;
     }
     return j;
@@ -120,39 +127,41 @@ static size_t cheapest_open_col(const struct dpot_transport_simplex *t, size_t r
     size_t col = 0;
     for (size_t start = 0; start < t->n_cols; start += t->width) {
         const double *values = key ? key + start : dpot_transport_simplex_cost_at(t, row, start);
-        const double smallest = smallest_reduced(values, t->g + start, t->width);
+        const double smallest = smallest_reduced(values, t->minus_g + start, t->width);
         if (smallest < best) {
             best = smallest;
-            col = start + locate_reduced(values, t->g + start, t->width, smallest);
+            col = start + locate_reduced(values, t->minus_g + start, t->width, smallest);
         }
     }
     return col;
 }
 
-static void hang(struct dpot_transport_simplex *t, int32_t node, int32_t parent, int64_t flow)
+/* In the order of the tree, `node` and its subtree come right after `parent`. Where this was a leaf, it
+ * was the end of some subtrees: now `end` is. */
+static void extend(struct dpot_transport_simplex *t, int32_t parent, int32_t end)
 {
-    const int32_t first = t->first_child[parent];
-    t->parent[node] = parent;
-    t->flow[node] = flow;
-    t->previous_sibling[node] = NONE;
-    t->next_sibling[node] = first;
-    if (first != NONE) {
-        t->previous_sibling[first] = node;
+    for (int32_t node = parent; node != NONE && t->last[node] == parent; node = t->parent[node]) {
+        t->last[node] = end;
     }
-    t->first_child[parent] = node;
 }
 
-static void unhang(struct dpot_transport_simplex *t, int32_t node)
+static void link_nodes(struct dpot_transport_simplex *t, int32_t before, int32_t after)
 {
-    const int32_t previous = t->previous_sibling[node], next = t->next_sibling[node];
-    if (previous != NONE) {
-        t->next_sibling[previous] = next;
-    } else {
-        t->first_child[t->parent[node]] = next;
+    t->next[before] = after;
+    if (after != NONE) {
+        t->previous[after] = before;
     }
-    if (next != NONE) {
-        t->previous_sibling[next] = previous;
-    }
+}
+
+/* A node whose subtree is a list of its own. */
+static void hang(struct dpot_transport_simplex *t, int32_t node, int32_t parent, int64_t flow)
+{
+    const int32_t end = t->last[node];
+    t->parent[node] = parent;
+    t->flow[node] = flow;
+    link_nodes(t, end, t->next[parent]);
+    link_nodes(t, parent, node);
+    extend(t, parent, end);
 }
 
 /* Serves one row from its cheapest open columns until it is exhausted. A column that runs out hangs
@@ -172,7 +181,7 @@ static size_t serve_row(struct dpot_transport_simplex *t, int32_t row, const dou
         }
         hang(t, node, row, t->demand[col]);
         t->supply[row] -= t->demand[col];
-        t->g[col] = -BARRED;
+        t->minus_g[col] = BARRED;
         n_open--;
     }
     return n_open;
@@ -184,7 +193,7 @@ static void build_tree(struct dpot_transport_simplex *t, const double *preferenc
 {
     size_t n_open = 0, r = 0;
     for (size_t j = 0; j < t->n_cols; j++) {
-        t->g[j] = t->demand[j] > 0 ? 0.0 : -BARRED;
+        t->minus_g[j] = t->demand[j] > 0 ? 0.0 : BARRED;
         n_open += t->demand[j] > 0;
     }
     for (; r + 1 < t->n_active_rows && n_open > 1; r++) {
@@ -196,7 +205,7 @@ static void build_tree(struct dpot_transport_simplex *t, const double *preferenc
     }
     if (n_open == 1) {
         size_t col = 0;
-        while (t->g[col] == -BARRED) {
+        while (t->minus_g[col] == BARRED) {
             col++;
         }
         t->root = node_of_col(t, col);
@@ -207,23 +216,10 @@ static void build_tree(struct dpot_transport_simplex *t, const double *preferenc
     }
     t->root = t->rows[r];
     for (size_t j = 0; j < t->n_cols; j++) {
-        if (t->g[j] != -BARRED) {
+        if (t->minus_g[j] != BARRED) {
             hang(t, node_of_col(t, j), t->root, t->demand[j]);
         }
     }
-}
-
-/* The node after `node` in a walk through the subtree of `top`, parents before children; NONE at
- * its end. */
-static int32_t next_in_subtree(const struct dpot_transport_simplex *t, int32_t node, int32_t top)
-{
-    if (t->first_child[node] != NONE) {
-        return t->first_child[node];
-    }
-    while (node != top && t->next_sibling[node] == NONE) {
-        node = t->parent[node];
-    }
-    return node == top ? NONE : t->next_sibling[node];
 }
 
 /* Looks for an arc of negative reduced cost, block by block from where the last search ended, and
@@ -240,11 +236,11 @@ static int find_entering(struct dpot_transport_simplex *t, size_t block, size_t 
         size_t n = to_edge < to_block ? to_edge : to_block;
         n = n < left ? n : left;
         const double *cost = dpot_transport_simplex_cost_at(t, row, col);
-        const double smallest = smallest_reduced(cost, t->g + col, n);
+        const double smallest = smallest_reduced(cost, t->minus_g + col, n);
         if (smallest - t->f[row] < best) {
             best = smallest - t->f[row];
             *row_out = row;
-            *col_out = col + locate_reduced(cost, t->g + col, n, smallest);
+            *col_out = col + locate_reduced(cost, t->minus_g + col, n, smallest);
             is_found = 1;
         }
         left -= n;
@@ -314,39 +310,71 @@ static void push_flow(struct dpot_transport_simplex *t, int32_t row, int32_t col
     }
 }
 
-/* Cuts the subtree of `leaving` off and hangs it by its node `top` below `parent`: the arcs between
- * top and leaving turn round. */
-static void rehang(struct dpot_transport_simplex *t, int32_t leaving, int32_t top, int32_t parent,
-                   int64_t flow)
+/* Takes the subtree of `top` out of the order. */
+static void cut(struct dpot_transport_simplex *t, int32_t top)
 {
-    int32_t node = top, above = parent;
-    int64_t carried = flow;
-    for (;;) {
-        const int32_t old_parent = t->parent[node];
-        const int64_t old_flow = t->flow[node];
-        unhang(t, node);
-        hang(t, node, above, carried);
-        if (node == leaving) {
+    const int32_t end = t->last[top], before = t->previous[top];
+    link_nodes(t, before, t->next[end]);
+    t->next[end] = NONE;
+    for (int32_t node = t->parent[top]; node != NONE && t->last[node] == end;
+         node = t->parent[node]) {
+        t->last[node] = before;
+    }
+}
+
+static void shift(struct dpot_transport_simplex *t, int32_t from, int32_t to, double potential,
+                  int32_t depth)
+{
+    for (int32_t node = from;; node = t->next[node]) {
+        t->f[node] += potential;
+        t->depth[node] += depth;
+        if (node == to) {
             return;
         }
+    }
+}
+
+/* Cuts the subtree of `leaving` off and hangs it by its node `top` below `parent`: the arcs between
+ * top and leaving turn round, and potentials shift so that the entering arc has reduced cost zero.
+ *
+ * Let top = v_0, v_1, ..., v_k = leaving be the way up, S_i the subtree of v_i so far. The new order is S_0,
+ * S_1 without S_0, S_2 without S_1, ...: each block begins with its v_i, which becomes a child of v_(i-1), and
+ * all subtrees end where the last block does. */
+static void rehang(struct dpot_transport_simplex *t, int32_t leaving, int32_t top, int32_t parent,
+                   int64_t flow, double potential)
+{
+    cut(t, leaving);
+    const int32_t resume = t->next[parent];
+    int32_t node = top, above = parent, tail = parent, lower_end = NONE, lower_before = NONE;
+    int64_t carried = flow;
+    for (;;) {
+        const int32_t old_parent = t->parent[node], old_end = t->last[node];
+        const int32_t before = t->previous[node];
+        const int64_t old_flow = t->flow[node];
+        /* S_i may have ended with S_(i-1), which is gone. */
+        const int32_t end = old_end == lower_end ? lower_before : old_end;
+        if (node != leaving) {
+            link_nodes(t, before, t->next[end]);
+        }
+        link_nodes(t, tail, node);
+        shift(t, node, end, potential, t->depth[above] + 1 - t->depth[node]);
+        t->parent[node] = above;
+        t->flow[node] = carried;
+        tail = end;
+        if (node == leaving) {
+            break;
+        }
+        lower_end = old_end;
+        lower_before = before;
         carried = old_flow;
         above = node;
         node = old_parent;
     }
-}
-
-/* Shifts the potentials of the moved subtree so that the entering arc has reduced cost zero. */
-static void shift_subtree(struct dpot_transport_simplex *t, int32_t top, double reduced)
-{
-    const double row_shift = is_row(t, top) ? reduced : -reduced;
-    for (int32_t node = top; node != NONE; node = next_in_subtree(t, node, top)) {
-        t->depth[node] = t->depth[t->parent[node]] + 1;
-        if (is_row(t, node)) {
-            t->f[node] += row_shift;
-        } else {
-            t->g[(size_t)node - t->n_rows] -= row_shift;
-        }
+    link_nodes(t, tail, resume);
+    for (node = leaving; node != parent; node = t->parent[node]) {
+        t->last[node] = tail;
     }
+    extend(t, parent, tail);
 }
 
 static void pivot(struct dpot_transport_simplex *t, size_t row, size_t col, double reduced)
@@ -359,8 +387,7 @@ static void pivot(struct dpot_transport_simplex *t, size_t row, size_t col, doub
         push_flow(t, a, b, apex, amount);
     }
     const int32_t top = is_on_row_side ? a : b, parent = is_on_row_side ? b : a;
-    rehang(t, leaving, top, parent, amount);
-    shift_subtree(t, top, reduced);
+    rehang(t, leaving, top, parent, amount, is_on_row_side ? reduced : -reduced);
 }
 
 static double largest_potential(const struct dpot_transport_simplex *t)
@@ -370,7 +397,7 @@ static double largest_potential(const struct dpot_transport_simplex *t)
         largest = fmax(largest, fabs(t->f[t->rows[r]]));
     }
     for (size_t j = 0; j < t->n_cols; j++) {
-        largest = fmax(largest, t->g[j] == -BARRED ? 0.0 : fabs(t->g[j]));
+        largest = fmax(largest, t->minus_g[j] == BARRED ? 0.0 : fabs(t->minus_g[j]));
     }
     return largest;
 }
@@ -381,25 +408,15 @@ static double largest_potential(const struct dpot_transport_simplex *t)
  */
 static void settle_tree(struct dpot_transport_simplex *t)
 {
-    const int32_t root = t->root;
-    t->depth[root] = 0;
-    if (is_row(t, root)) {
-        t->f[root] = 0.0;
-    } else {
-        t->g[(size_t)root - t->n_rows] = 0.0;
-    }
-    for (int32_t node = next_in_subtree(t, root, root); node != NONE;
-         node = next_in_subtree(t, node, root)) {
+    t->depth[t->root] = 0;
+    t->f[t->root] = 0.0;
+    for (int32_t node = t->next[t->root]; node != NONE; node = t->next[node]) {
         const int32_t parent = t->parent[node];
         const size_t row = (size_t)(is_row(t, node) ? node : parent);
         const size_t col = (size_t)(is_row(t, node) ? parent : node) - t->n_rows;
         const double cost = *dpot_transport_simplex_cost_at(t, row, col);
         t->depth[node] = t->depth[parent] + 1;
-        if (is_row(t, node)) {
-            t->f[row] = cost - t->g[col];
-        } else {
-            t->g[col] = cost - t->f[row];
-        }
+        t->f[node] = t->f[parent] + (is_row(t, node) ? cost : -cost);
     }
     t->tol = 8.0 * DBL_EPSILON * largest_potential(t) + t->extra_tol;
 }
@@ -419,7 +436,8 @@ static void prepare(struct dpot_transport_simplex *t)
 {
     const size_t n_nodes = t->n_rows + t->n_cols;
     for (size_t i = 0; i < n_nodes; i++) {
-        t->parent[i] = t->first_child[i] = t->next_sibling[i] = t->previous_sibling[i] = NONE;
+        t->parent[i] = t->next[i] = t->previous[i] = NONE;
+        t->last[i] = (int32_t)i;
         t->flow[i] = 0;
     }
     t->n_active_rows = 0;

@@ -32,14 +32,15 @@ struct dpot_transport_simplex {
     const double *slack;   /* (n_cols) cost of the slack row, borrowed; NULL without one */
     int64_t *supply;       /* (n_rows) units, used up by the solve */
     int64_t *demand;       /* (n_cols) units, used up by the solve; same sum */
-    double *f;             /* (n_rows) potentials */
-    double *g;             /* (n_cols) */
+    double *f;             /* (n_nodes) potentials f of the rows and then -g of the columns */
+    double *minus_g;       /* (n_cols) points into f */
     int32_t *parent;       /* (n_nodes) -1 at the root and outside the tree */
     int64_t *flow;         /* (n_nodes) */
     size_t pivots;
 
-    /* The tree's own bookkeeping, (n_nodes) each. */
-    int32_t *first_child, *next_sibling, *previous_sibling, *depth;
+    /* The tree's own bookkeeping, (n_nodes) each: the nodes in an order in which every subtree is one
+     * stretch that begins with its top, and where that stretch ends. */
+    int32_t *next, *previous, *last, *depth;
     int32_t root;
     int32_t *rows; /* (n_rows) those with mass */
     size_t n_active_rows;
