@@ -25,6 +25,13 @@
 #define DPOT_TRANSPORT_BARRED 1e300   /* the cost of a pair that must not be used */
 #define DPOT_TRANSPORT_COST_MAX 1e200 /* largest |C_ij|: potentials stay far below BARRED */
 
+#define DPOT_TRANSPORT_CANDIDATES 32
+
+/* An arc that may pay. */
+struct dpot_transport_arc {
+    int32_t row, col;
+};
+
 struct dpot_transport_simplex {
     size_t n_rows, n_cols; /* the slack row counts */
     size_t width;          /* of a cost row; n_cols is a multiple */
@@ -39,14 +46,16 @@ struct dpot_transport_simplex {
     size_t pivots;
 
     /* The tree's own bookkeeping, (n_nodes) each: the nodes in an order in which every subtree is one
-     * stretch that begins with its top, and where that stretch ends. */
-    int32_t *next, *previous, *last, *depth;
+     * stretch that begins with its top, where that stretch ends, and its nodes. */
+    int32_t *next, *previous, *last, *size;
     int32_t root;
     int32_t *rows; /* (n_rows) those with mass */
     size_t n_active_rows;
     double tol;       /* a reduced cost above -tol counts as 0; cost units */
     double extra_tol; /* part of tol that grows when the pivots do not end */
     size_t cursor_row, cursor_col;
+    struct dpot_transport_arc candidates[DPOT_TRANSPORT_CANDIDATES];
+    size_t n_candidates, n_picks; /* picks since they were gathered */
     const struct dpot_allocator *allocator;
 };
 
