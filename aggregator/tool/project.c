@@ -379,8 +379,9 @@ static dpot_status project_user(void *ctx, size_t worker, size_t item, struct dp
         return project_entropic(job, ws, n_rows, q, &job->users[item], error);
     }
     project_copy_cost(job, ws, n_rows, ws->cost);
-    return dpot_exact_projection(ws->cost, ws->mu, job->lower, job->upper, n_rows, job->cost.n_cols,
-                                 NULL, q, &job->users[item].transport_cost, error);
+    return dpot_exact_projection_proved(ws->cost, ws->mu, job->lower, job->upper, n_rows,
+                                        job->cost.n_cols, NULL, q, &job->users[item].transport_cost,
+                                        &job->users[item].dual, error);
 }
 
 /* ---- result ---- */
@@ -403,11 +404,12 @@ static double largest_ratio(const struct projection_job *job)
 static void put_result(struct projection_job *job)
 {
     struct run *run = job->run;
-    double transport_cost = 0, residual = 0;
+    double transport_cost = 0, dual = 0, residual = 0;
     size_t iterations = 0;
     for (size_t i = 0; i < job->n_users; i++) {
         const struct user_result *user = &job->users[i];
         transport_cost += user->transport_cost / (double)job->n_users;
+        dual += user->dual / (double)job->n_users;
         residual = fmax(residual, user->residual);
         iterations = user->iterations > iterations ? user->iterations : iterations;
         run->is_stopped = run->is_stopped || user->is_stopped;
@@ -418,6 +420,10 @@ static void put_result(struct projection_job *job)
     run_put_integer(run, "iterations", iterations);
     if (has_solver) {
         run_put_number(run, "transport_cost", transport_cost);
+    }
+    if (job->is_exact && !is_baseline(job)) {
+        run_put_number(run, "dual", dual);
+        run_put_number(run, "gap", transport_cost - dual);
     }
     if (has_solver && !job->is_exact && !is_baseline(job)) {
         run_put_number(run, "residual", residual);
@@ -478,24 +484,21 @@ const struct command command_project = {
     .summary = "laws of the index mechanisms (floats, before the integer draw)",
     .details =
         "The result q satisfies exp(-epsilon/2) m <= q <= exp(epsilon/2) m for the base measure m\n"
-        "(it need not sum to 1) and is nearest to mu in Wasserstein distance: exactly, or with "
-        "--lambda\n"
-        "up to entropic regularisation: Algorithm 1, whose plan P minimises <C,P> + lambda sum P "
-        "log P\n"
-        "(KL to the uniform measure, not to a x b as dpot ot has it). For a batch (users, k)\n"
-        "transport_cost is the mean over users, iterations and residual the most of any user.\n"
-        "--method kpm is the KL projection of mu, which ignores the cost, and needs as many "
-        "outputs\n"
-        "as inputs; exponential has law proportional to exp(-epsilon <mu, C_j> / (2 Delta)). Both\n"
-        "have their own base measure unless one is given, and tell transport_cost, that of q "
-        "against\n"
-        "mu, only with --exact or --lambda.\n"
-        "Keys: outcome, iterations, transport_cost (exact OT cost with --exact; with --lambda "
-        "<C,P>\n"
-        "of a plan from mu to q, at least the exact cost), residual (--lambda: L1 distance from "
-        "mu\n"
-        "of the last sweep's plan, before it was rounded to mu and q),\n"
-        "max_ratio (largest q/m or m/q; at most exp(epsilon/2)), users (batches only).",
+        "(it need not sum to 1) and is nearest to mu in Wasserstein distance: exactly, or with\n"
+        "--lambda up to entropic regularisation: Algorithm 1, whose plan P minimises\n"
+        "<C,P> + lambda sum P log P (KL to the uniform measure, not to a x b as dpot ot has it).\n"
+        "For a batch (users, k) transport_cost, dual and gap are the means over users, iterations\n"
+        "and residual the most of any user.\n"
+        "--method kpm is the KL projection of mu, which ignores the cost, and needs as many\n"
+        "outputs as inputs; exponential has law proportional to\n"
+        "exp(-epsilon <mu, C_j> / (2 Delta)). Both have their own base measure unless one is\n"
+        "given, and tell transport_cost, that of q against mu, only with --exact or --lambda.\n"
+        "Keys: outcome, iterations, transport_cost (exact OT cost with --exact, else <C,P> of a\n"
+        "plan from mu to q, never below it), dual (--exact: no q costs less, by duality) and gap\n"
+        "(transport_cost - dual), residual (--lambda: L1 distance from mu of the last sweep's "
+        "plan,\n"
+        "before it was rounded to mu and q), max_ratio (largest q/m or m/q; at most\n"
+        "exp(epsilon/2)), users (batches only).",
     .example = "dpot project --mu mu.csv --cost cost.npy --base-measure uniform --epsilon 2 "
                "--lambda 0.01 --out q.npy",
     .options = options,

@@ -9,6 +9,7 @@
 
 struct user_result {
     double transport_cost;
+    double dual;     /* exact wpm only: no q in the polytope costs less */
     double residual; /* entropic wpm only: L1 distance of the plan's rows from mu before rounding */
     size_t iterations;
     bool is_stopped; /* before the tolerance */

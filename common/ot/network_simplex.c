@@ -8,18 +8,6 @@
 
 #define SAME_MASS 1e-12 /* below this the difference is rounding: no scaling, ties stay ties */
 
-void dpot_exact_add(struct dpot_exact_sum *s, double x)
-{
-    const double sum = s->sum + x;
-    s->lost += fabs(s->sum) >= fabs(x) ? (s->sum - sum) + x : (x - sum) + s->sum;
-    s->sum = sum;
-}
-
-double dpot_exact_sum_of(const struct dpot_exact_sum *s)
-{
-    return s->sum + s->lost;
-}
-
 static dpot_status check_size(size_t n_rows, size_t n_cols, size_t n_more_nodes,
                               struct dpot_error *error)
 {
@@ -80,32 +68,6 @@ dpot_status dpot_exact_check_masses(const char *name, const double *mass, size_t
     return DPOT_OK;
 }
 
-int64_t dpot_exact_to_units(const double *mass, size_t n, double factor, int exponent,
-                            int64_t *units)
-{
-    int64_t sum = 0;
-    for (size_t i = 0; i < n; i++) {
-        units[i] = (int64_t)floor(ldexp(mass[i] * factor, DPOT_EXACT_UNIT_BITS - exponent) + 0.5);
-        sum += units[i];
-    }
-    return sum;
-}
-
-double dpot_exact_to_mass(int64_t units, int exponent)
-{
-    return ldexp((double)units, exponent - DPOT_EXACT_UNIT_BITS);
-}
-
-/* The largest entry takes what rounding left between two totals. */
-static void add_to_largest(int64_t *units, size_t n, int64_t difference)
-{
-    size_t largest = 0;
-    for (size_t i = 1; i < n; i++) {
-        largest = units[i] > units[largest] ? i : largest;
-    }
-    units[largest] += difference;
-}
-
 int dpot_exact_arc_above(const struct dpot_transport_simplex *t, size_t node, size_t *row,
                          size_t *col)
 {
@@ -163,9 +125,9 @@ static void take_potentials(const struct dpot_transport_simplex *t, const double
                             const double *b, double b_factor, struct dpot_exact_result *result)
 {
     const size_t n_rows = t->n_rows, n_cols = t->n_cols;
-    memcpy(result->g, t->g, n_cols * sizeof *result->g);
     for (size_t j = 0; j < n_cols; j++) {
-        if (result->g[j] == -DPOT_TRANSPORT_BARRED) {
+        result->g[j] = -t->minus_g[j];
+        if (t->minus_g[j] == DPOT_TRANSPORT_BARRED) {
             result->g[j] = INFINITY;
             for (size_t r = 0; r < t->n_active_rows; r++) {
                 const size_t i = (size_t)t->rows[r];
@@ -314,7 +276,7 @@ static void load_units(struct dpot_exact_sequence *q)
     struct dpot_transport_simplex *t = &q->transport;
     const int64_t sum_a = dpot_exact_to_units(q->a, t->n_rows, 1.0, q->exponent, t->supply);
     const int64_t sum_b = dpot_exact_to_units(q->b, t->n_cols, q->b_factor, q->exponent, t->demand);
-    add_to_largest(t->demand, t->n_cols, sum_a - sum_b);
+    dpot_exact_add_to_largest(t->demand, t->n_cols, sum_a - sum_b);
 }
 
 dpot_status dpot_exact_sequence_solve(struct dpot_exact_sequence *q, const double *cost,

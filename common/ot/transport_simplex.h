@@ -25,6 +25,13 @@
 #define DPOT_TRANSPORT_BARRED 1e300   /* the cost of a pair that must not be used */
 #define DPOT_TRANSPORT_COST_MAX 1e200 /* largest |C_ij|: potentials stay far below BARRED */
 
+#define DPOT_TRANSPORT_CANDIDATES 32
+
+/* An arc that may pay. */
+struct dpot_transport_arc {
+    int32_t row, col;
+};
+
 struct dpot_transport_simplex {
     size_t n_rows, n_cols; /* the slack row counts */
     size_t width;          /* of a cost row; n_cols is a multiple */
@@ -32,20 +39,23 @@ struct dpot_transport_simplex {
     const double *slack;   /* (n_cols) cost of the slack row, borrowed; NULL without one */
     int64_t *supply;       /* (n_rows) units, used up by the solve */
     int64_t *demand;       /* (n_cols) units, used up by the solve; same sum */
-    double *f;             /* (n_rows) potentials */
-    double *g;             /* (n_cols) */
+    double *f;             /* (n_nodes) potentials f of the rows and then -g of the columns */
+    double *minus_g;       /* (n_cols) points into f */
     int32_t *parent;       /* (n_nodes) -1 at the root and outside the tree */
     int64_t *flow;         /* (n_nodes) */
     size_t pivots;
 
-    /* The tree's own bookkeeping, (n_nodes) each. */
-    int32_t *first_child, *next_sibling, *previous_sibling, *depth;
+    /* The tree's own bookkeeping, (n_nodes) each: the nodes in an order in which every subtree is one
+     * stretch that begins with its top, where that stretch ends, and its nodes. */
+    int32_t *next, *previous, *last, *size;
     int32_t root;
     int32_t *rows; /* (n_rows) those with mass */
     size_t n_active_rows;
     double tol;       /* a reduced cost above -tol counts as 0; cost units */
     double extra_tol; /* part of tol that grows when the pivots do not end */
     size_t cursor_row, cursor_col;
+    struct dpot_transport_arc candidates[DPOT_TRANSPORT_CANDIDATES];
+    size_t n_candidates, n_picks; /* picks since they were gathered */
     const struct dpot_allocator *allocator;
 };
 

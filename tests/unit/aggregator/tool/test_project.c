@@ -87,6 +87,8 @@ Test(project, exact_cost_is_that_of_the_reference)
     json_t *result = expect_json(arguments, 0);
     const double reference = number_of(json_object_get(golden, "reference"), "lp_cost");
     cr_assert_float_eq(number_of(result, "transport_cost"), reference, 1e-9 * reference);
+    cr_assert_float_eq(number_of(result, "dual"), reference, 1e-9 * reference);
+    cr_assert_float_eq(number_of(result, "gap"), 0, 1e-13);
     cr_assert_str_eq(json_string_value(json_object_get(result, "outcome")), "converged");
     cr_assert_leq(number_of(result, "max_ratio"), exp(golden_epsilon() / 2) * (1 + 1e-12));
     cr_assert_not_null(json_object_get(result, "iterations"));

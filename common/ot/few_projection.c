@@ -1,0 +1,251 @@
+#include "ot/few_projection.h"
+
+#include "ot/few_parts.h"
+
+#include <math.h>
+
+#define COST_MAX 1e200 /* sums of some hundred stay finite */
+
+/* Bytes of a pair of row and column, of a column, beside the struct. */
+#define PAIR_BYTES (sizeof(double) + sizeof(int64_t) + 2 * sizeof(int32_t))
+#define COL_BYTES (3 * sizeof(int64_t) + 5 * sizeof(double))
+#define EDGE_BYTES (sizeof(struct few_edge) + sizeof(double))
+
+size_t dpot_few_projection_bytes(size_t n_rows, size_t n_cols)
+{
+    if (n_rows > DPOT_FEW_ROWS_MAX) {
+        return SIZE_MAX;
+    }
+    const size_t fixed =
+        sizeof(struct dpot_few_projection) + (n_rows + 1) * (n_rows + 1) * EDGE_BYTES;
+    const size_t column = n_rows * PAIR_BYTES + COL_BYTES;
+    return n_cols > (SIZE_MAX - fixed) / column ? SIZE_MAX : fixed + n_cols * column;
+}
+
+static int is_sound(const struct dpot_few_projection_config *config)
+{
+    const struct dpot_polytope *polytope = config->polytope;
+    if (config->n_rows == 0 || config->n_cols == 0 || config->n_cols > INT32_MAX || !polytope ||
+        polytope->size != config->n_cols ||
+        dpot_few_projection_bytes(config->n_rows, config->n_cols) == SIZE_MAX) {
+        return 0;
+    }
+    double sum = 0.0;
+    for (size_t j = 0; j < polytope->size; j++) {
+        if (!(polytope->lower[j] >= 0.0 && polytope->lower[j] <= polytope->upper[j])) {
+            return 0;
+        }
+        sum += polytope->upper[j];
+    }
+    return isfinite(sum) != 0;
+}
+
+static dpot_status allocate(struct dpot_few_projection *p)
+{
+    const size_t n = p->n_rows, m = p->n_cols, n_edges = (n + 1) * (n + 1);
+    const struct dpot_allocator *allocator = p->allocator;
+    p->cost = dpot_alloc_array(allocator, n * m, sizeof *p->cost);
+    p->lower = dpot_alloc_array(allocator, m, sizeof *p->lower);
+    p->room = dpot_alloc_array(allocator, m, sizeof *p->room);
+    p->first_price = dpot_alloc_array(allocator, m, sizeof *p->first_price);
+    p->second_price = dpot_alloc_array(allocator, m, sizeof *p->second_price);
+    p->first = dpot_alloc_array(allocator, m, sizeof *p->first);
+    p->second = dpot_alloc_array(allocator, m, sizeof *p->second);
+    p->units = dpot_alloc_array(allocator, n * m, sizeof *p->units);
+    p->pool = dpot_alloc_array(allocator, m, sizeof *p->pool);
+    p->closed = dpot_alloc_array(allocator, m, sizeof *p->closed);
+    p->served = dpot_alloc_array(allocator, n * m, sizeof *p->served);
+    p->place = dpot_alloc_array(allocator, n * m, sizeof *p->place);
+    p->edges = dpot_alloc_array(allocator, n_edges, sizeof *p->edges);
+    p->matrix = dpot_alloc_array(allocator, n_edges, sizeof *p->matrix);
+    return p->edges && p->matrix && p->cost && p->lower && p->room && p->first_price &&
+                   p->second_price && p->first && p->second && p->units && p->pool && p->closed &&
+                   p->served && p->place
+               ? DPOT_OK
+               : DPOT_ERR_MEMORY;
+}
+
+void dpot_few_projection_free(struct dpot_few_projection *p)
+{
+    if (!p) {
+        return;
+    }
+    const size_t n = p->n_rows, m = p->n_cols, n_edges = (n + 1) * (n + 1);
+    const struct dpot_allocator *allocator = p->allocator;
+    dpot_free_secret(allocator, p->cost, n * m, sizeof *p->cost);
+    dpot_free_secret(allocator, p->lower, m, sizeof *p->lower);
+    dpot_free_secret(allocator, p->room, m, sizeof *p->room);
+    dpot_free_secret(allocator, p->first_price, m, sizeof *p->first_price);
+    dpot_free_secret(allocator, p->second_price, m, sizeof *p->second_price);
+    dpot_free_secret(allocator, p->first, m, sizeof *p->first);
+    dpot_free_secret(allocator, p->second, m, sizeof *p->second);
+    dpot_free_secret(allocator, p->units, n * m, sizeof *p->units);
+    dpot_free_secret(allocator, p->pool, m, sizeof *p->pool);
+    dpot_free_secret(allocator, p->closed, m, sizeof *p->closed);
+    dpot_free_secret(allocator, p->served, n * m, sizeof *p->served);
+    dpot_free_secret(allocator, p->place, n * m, sizeof *p->place);
+    dpot_free_secret(allocator, p->edges, n_edges, sizeof *p->edges);
+    dpot_free_secret(allocator, p->matrix, n_edges, sizeof *p->matrix);
+    dpot_free_secret(allocator, p, 1, sizeof *p);
+}
+
+/* No column can use more than mass one above its lower bound's need. */
+static double cap_of(const struct dpot_polytope *polytope, size_t j)
+{
+    return fmin(polytope->upper[j], fmax(polytope->lower[j], 1.0));
+}
+
+static void take_bounds(struct dpot_few_projection *p)
+{
+    double sum = 0.0;
+    for (size_t j = 0; j < p->n_cols; j++) {
+        p->closed[j] = cap_of(&p->polytope, j);
+        sum += p->closed[j];
+    }
+    (void)frexp(fmax(sum, 1.0), &p->exponent);
+    p->unit = dpot_exact_to_mass(1, p->exponent);
+    p->sum_lower = dpot_exact_to_units(p->polytope.lower, p->n_cols, 1.0, p->exponent, p->lower);
+    p->sum_room = dpot_exact_to_units(p->closed, p->n_cols, 1.0, p->exponent, p->room);
+    p->sum_room -= p->sum_lower;
+    for (size_t j = 0; j < p->n_cols; j++) {
+        p->room[j] -= p->lower[j];
+    }
+}
+
+dpot_status dpot_few_projection_new(const struct dpot_few_projection_config *config,
+                                    struct dpot_few_projection **projection)
+{
+    *projection = NULL;
+    if (!is_sound(config)) {
+        return DPOT_ERR_ARGUMENT;
+    }
+    struct dpot_few_projection *p = dpot_alloc_array(config->allocator, 1, sizeof *p);
+    if (!p) {
+        return DPOT_ERR_MEMORY;
+    }
+    p->n_rows = config->n_rows;
+    p->n_cols = config->n_cols;
+    p->paths_max = config->paths_max > 0 ? config->paths_max
+                                         : DPOT_FEW_PATHS_PER_NODE * (p->n_rows + p->n_cols);
+    p->polytope = *config->polytope;
+    p->allocator = config->allocator;
+    if (allocate(p) != DPOT_OK) {
+        dpot_few_projection_free(p);
+        return DPOT_ERR_MEMORY;
+    }
+    take_bounds(p);
+    *projection = p;
+    return DPOT_OK;
+}
+
+double *dpot_few_projection_cost(struct dpot_few_projection *projection)
+{
+    return projection->cost;
+}
+
+/* ---- one run ---- */
+
+static void settle_costs(double *row, size_t n)
+{
+    double largest = -COST_MAX;
+    int has_hole = 0;
+    for (size_t j = 0; j < n; j++) {
+        has_hole |= !(row[j] >= -COST_MAX && row[j] <= COST_MAX);
+    }
+    for (size_t j = 0; has_hole && j < n; j++) {
+        row[j] = row[j] > COST_MAX ? COST_MAX : row[j] < -COST_MAX ? -COST_MAX : row[j];
+        largest = row[j] > largest ? row[j] : largest;
+    }
+    for (size_t j = 0; has_hole && j < n; j++) {
+        row[j] = isnan(row[j]) ? largest : row[j];
+    }
+}
+
+static double mass_of(double mu)
+{
+    return mu > 0.0 && isfinite(mu) ? mu : 0.0;
+}
+
+/* The points and their supplies. The total is what the bounds allow: mass one, up to rounding, unless
+ * the polytope is empty. Scaled by the largest mass first, so that the sum cannot overflow. */
+static void take_points(struct dpot_few_projection *p, const double *mu)
+{
+    double mass[DPOT_FEW_ROWS_MAX], largest = 0.0, sum = 0.0;
+    const int64_t one = (int64_t)1 << (DPOT_EXACT_UNIT_BITS - p->exponent);
+    const int64_t most = p->sum_lower + p->sum_room;
+    const int64_t total = one < p->sum_lower ? p->sum_lower : one > most ? most : one;
+    for (size_t i = 0; i < p->n_rows; i++) {
+        largest = fmax(largest, mass_of(mu[i]));
+    }
+    p->n_points = 0;
+    for (size_t i = 0; i < p->n_rows; i++) {
+        const double x = largest > 0.0 ? mass_of(mu[i]) / largest : 1.0;
+        if (x > 0.0) {
+            p->costs[p->n_points] = p->cost + i * p->n_cols;
+            p->rows[p->n_points] = i;
+            mass[p->n_points++] = x;
+            sum += x;
+        }
+    }
+    const double factor = (double)total * p->unit / sum;
+    const int64_t given = dpot_exact_to_units(mass, p->n_points, factor, p->exponent, p->supply);
+    dpot_exact_add_to_largest(p->supply, p->n_points, total - given);
+    p->supply[p->n_points] = most - total;
+}
+
+static void take_q(const struct dpot_few_projection *p, double *q)
+{
+    for (size_t j = 0; j < p->n_cols; j++) {
+        const double x = (double)(p->lower[j] + p->room[j] - p->pool[j]) * p->unit;
+        q[j] = fmin(fmax(x, p->polytope.lower[j]), p->polytope.upper[j]);
+    }
+}
+
+static double plan_cost(const struct dpot_few_projection *p)
+{
+    struct dpot_exact_sum sum = {0.0, 0.0};
+    for (size_t i = 0; i < p->n_points; i++) {
+        for (size_t k = 0; k < p->n_served[i]; k++) {
+            const size_t j = (size_t)p->served[i * p->n_cols + k];
+            const double mass = (double)p->units[i * p->n_cols + j] * p->unit;
+            dpot_exact_add(&sum, mass * p->costs[i][j]);
+        }
+    }
+    return dpot_exact_sum_of(&sum);
+}
+
+/* sum_i mu_i F_i + sum_j (lower_j max(v_j, 0) + upper_j min(v_j, 0)), F_i = f_i - f_pool and v_j =
+ * min_i C_ij - F_i: below the cost of every plan from mu into the polytope, whatever f. */
+static double dual_of(struct dpot_few_projection *p)
+{
+    struct dpot_exact_sum sum = {0.0, 0.0};
+    for (size_t i = 0; i < p->n_points; i++) {
+        p->f[i] -= p->f[p->n_points];
+        dpot_exact_add(&sum, (double)p->supply[i] * p->unit * p->f[i]);
+    }
+    p->f[p->n_points] = 0.0;
+    few_rank(p);
+    for (size_t j = 0; j < p->n_cols; j++) {
+        const int64_t units = p->first_price[j] > 0.0 ? p->lower[j] : p->lower[j] + p->room[j];
+        dpot_exact_add(&sum, (double)units * p->unit * p->first_price[j]);
+    }
+    return dpot_exact_sum_of(&sum);
+}
+
+void dpot_few_projection_run(struct dpot_few_projection *p, const double *mu, double *q,
+                             struct dpot_few_projection_result *result)
+{
+    for (size_t i = 0; i < p->n_rows; i++) {
+        settle_costs(p->cost + i * p->n_cols, p->n_cols);
+    }
+    take_points(p, mu);
+    few_start(p);
+    few_serve(p);
+    const int is_exact = few_augment(p);
+    take_q(p, q);
+    if (result) {
+        *result = (struct dpot_few_projection_result){
+            .transport_cost = plan_cost(p), .paths = p->paths, .is_exact = is_exact};
+        result->dual = dual_of(p);
+    }
+}
