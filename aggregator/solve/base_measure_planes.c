@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define PERTURBATION 1e-6 /* of the program's value, at first */
+#define PERTURBATION 3e-8 /* of the program's value, at first */
 #define CALMER 100.0      /* how much smaller it becomes when it seems to be in the way */
 #define PERTURBATION_MIN 1e-13
 #define MIX 0.3       /* with users: of the solution, the rest is the best so far */
