@@ -17,10 +17,10 @@ static double price_of(const struct dpot_few_projection *p, size_t from, size_t 
 /* Hub `from` now has units of column j to give. */
 static void offer(struct dpot_few_projection *p, size_t from, size_t to, size_t j)
 {
-    struct few_edge *edge = few_edge(p, from, to);
+    struct dpot_few_edge *edge = dpot_few_edge(p, from, to);
     const double price = price_of(p, from, to, j);
     if (price < edge->price) {
-        *edge = (struct few_edge){price, (int32_t)j, 0};
+        *edge = (struct dpot_few_edge){price, (int32_t)j, 0};
     }
 }
 
@@ -35,7 +35,7 @@ static void offer_to_all(struct dpot_few_projection *p, size_t from, size_t j)
 
 static void withdraw(struct dpot_few_projection *p, size_t from, size_t to, size_t j)
 {
-    struct few_edge *edge = few_edge(p, from, to);
+    struct dpot_few_edge *edge = dpot_few_edge(p, from, to);
     edge->is_stale |= edge->col == (int32_t)j;
 }
 
@@ -46,10 +46,10 @@ static void withdraw_from_all(struct dpot_few_projection *p, size_t from, size_t
     }
 }
 
-static struct few_edge scan_point(const struct dpot_few_projection *p, size_t from, size_t to)
+static struct dpot_few_edge scan_point(const struct dpot_few_projection *p, size_t from, size_t to)
 {
     const int32_t *cols = p->served + from * p->n_cols;
-    struct few_edge edge = {INFINITY, -1, 0};
+    struct dpot_few_edge edge = {INFINITY, -1, 0};
     for (size_t k = 0; k < p->n_served[from]; k++) {
         const size_t j = (size_t)cols[k];
         const double price = p->costs[to][j] - p->costs[from][j];
@@ -61,10 +61,10 @@ static struct few_edge scan_point(const struct dpot_few_projection *p, size_t fr
     return edge;
 }
 
-static struct few_edge scan_point_to_pool(const struct dpot_few_projection *p, size_t from)
+static struct dpot_few_edge scan_point_to_pool(const struct dpot_few_projection *p, size_t from)
 {
     const int32_t *cols = p->served + from * p->n_cols;
-    struct few_edge edge = {INFINITY, -1, 0};
+    struct dpot_few_edge edge = {INFINITY, -1, 0};
     for (size_t k = 0; k < p->n_served[from]; k++) {
         const size_t j = (size_t)cols[k];
         if (-p->costs[from][j] < edge.price && p->pool[j] < p->room[j]) {
@@ -76,7 +76,7 @@ static struct few_edge scan_point_to_pool(const struct dpot_few_projection *p, s
 }
 
 /* Independent lanes, so that the compiler may vectorise them. */
-static struct few_edge scan_pool(const struct dpot_few_projection *p, size_t to)
+static struct dpot_few_edge scan_pool(const struct dpot_few_projection *p, size_t to)
 {
     const double *cost = p->costs[to], *closed = p->closed;
     const size_t n = p->n_cols, n_blocks = n - n % LANES;
@@ -101,14 +101,14 @@ static struct few_edge scan_pool(const struct dpot_few_projection *p, size_t to)
     while (j + 1 < n && cost[j] + closed[j] != smallest) {
         j++;
     }
-    return (struct few_edge){smallest, smallest < INFINITY ? (int32_t)j : -1, 0};
+    return (struct dpot_few_edge){smallest, smallest < INFINITY ? (int32_t)j : -1, 0};
 }
 
 static void refresh(struct dpot_few_projection *p, size_t from, size_t to)
 {
-    *few_edge(p, from, to) = from == p->n_points ? scan_pool(p, to)
-                             : to == p->n_points ? scan_point_to_pool(p, from)
-                                                 : scan_point(p, from, to);
+    *dpot_few_edge(p, from, to) = from == p->n_points ? scan_pool(p, to)
+                                  : to == p->n_points ? scan_point_to_pool(p, from)
+                                                      : scan_point(p, from, to);
 }
 
 /* ---- flow ---- */
@@ -195,9 +195,9 @@ static int64_t capacity(const struct dpot_few_projection *p, size_t from, size_t
 /* ---- shortest paths ---- */
 
 struct tree {
-    double distance[FEW_HUBS_MAX];
-    size_t before[FEW_HUBS_MAX];
-    size_t open[FEW_HUBS_MAX]; /* hubs whose distance may still fall */
+    double distance[DPOT_FEW_HUBS_MAX];
+    size_t before[DPOT_FEW_HUBS_MAX];
+    size_t open[DPOT_FEW_HUBS_MAX]; /* hubs whose distance may still fall */
     size_t n_open;
 };
 
@@ -211,7 +211,7 @@ static void reach_from(struct dpot_few_projection *p, struct tree *tree, size_t 
     const double here = tree->distance[from];
     for (size_t k = 0; k < tree->n_open; k++) {
         const size_t to = tree->open[k];
-        struct few_edge *edge = few_edge(p, from, to);
+        struct dpot_few_edge *edge = dpot_few_edge(p, from, to);
         /* Rounding may put a reduced price a little below zero. */
         const double offset = p->f[from] - p->f[to];
         if (edge->is_stale && here + above_zero(edge->price + offset) < tree->distance[to]) {
@@ -225,8 +225,9 @@ static void reach_from(struct dpot_few_projection *p, struct tree *tree, size_t 
     }
 }
 
-/* Dijkstra's search from all hubs with excess to the nearest with a deficit, in reduced prices; there are
- * few hubs, so no heap. Returns that hub, or the number of hubs when none can be reached. */
+/* Dijkstra's search from all hubs with excess to the nearest with a deficit, in reduced prices;
+ * there are few hubs, so no heap. Returns that hub, or the number of hubs when none can be reached.
+ */
 static size_t search(struct dpot_few_projection *p, struct tree *tree)
 {
     const size_t n = p->n_points + 1;
@@ -266,8 +267,8 @@ struct leg {
     size_t from, to, col;
 };
 
-/* The legs of the path to `end`, last first; how many. A hub that would hand on the very column it takes
- * over is left out: what little it can hold of it must not limit the path. */
+/* The legs of the path to `end`, last first; how many. A hub that would hand on the very column it
+ * takes over is left out: what little it can hold of it must not limit the path. */
 static size_t take_legs(const struct dpot_few_projection *p, const struct tree *tree, size_t end,
                         struct leg *legs)
 {
@@ -275,8 +276,9 @@ static size_t take_legs(const struct dpot_few_projection *p, const struct tree *
     size_t n = 0;
     for (size_t to = end; tree->before[to] != none; n++) {
         size_t from = tree->before[to];
-        const int32_t col = few_edge(p, from, to)->col;
-        while (tree->before[from] != none && few_edge(p, tree->before[from], from)->col == col) {
+        const int32_t col = dpot_few_edge(p, from, to)->col;
+        while (tree->before[from] != none &&
+               dpot_few_edge(p, tree->before[from], from)->col == col) {
             from = tree->before[from];
         }
         legs[n] = (struct leg){from, to, (size_t)col};
@@ -287,7 +289,7 @@ static size_t take_legs(const struct dpot_few_projection *p, const struct tree *
 
 static void augment(struct dpot_few_projection *p, const struct tree *tree, size_t end)
 {
-    struct leg legs[FEW_HUBS_MAX];
+    struct leg legs[DPOT_FEW_HUBS_MAX];
     const size_t n = take_legs(p, tree, end, legs);
     const size_t start = legs[n - 1].from;
     int64_t amount = least(-p->excess[end], p->excess[start]);
@@ -315,7 +317,8 @@ static void hand_over(struct dpot_few_projection *p, size_t from, size_t to, siz
     }
 }
 
-/* The pool first, from or to any point, so that q has its mass; points can then trade any column. */
+/* The pool first, from or to any point, so that q has its mass; points can then trade any column.
+ */
 static void settle(struct dpot_few_projection *p)
 {
     const size_t pool = p->n_points;
@@ -343,11 +346,11 @@ static int has_excess(const struct dpot_few_projection *p)
     return any != 0;
 }
 
-int few_augment(struct dpot_few_projection *p)
+int dpot_few_augment(struct dpot_few_projection *p)
 {
     for (size_t from = 0; from <= p->n_points; from++) {
         for (size_t to = 0; to <= p->n_points; to++) {
-            *few_edge(p, from, to) = (struct few_edge){-INFINITY, -1, 1};
+            *dpot_few_edge(p, from, to) = (struct dpot_few_edge){-INFINITY, -1, 1};
         }
     }
     p->paths = 0;

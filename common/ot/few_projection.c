@@ -9,7 +9,7 @@
 /* Bytes of a pair of row and column, of a column, beside the struct. */
 #define PAIR_BYTES (sizeof(double) + sizeof(int64_t) + 2 * sizeof(int32_t))
 #define COL_BYTES (3 * sizeof(int64_t) + 5 * sizeof(double))
-#define EDGE_BYTES (sizeof(struct few_edge) + sizeof(double))
+#define EDGE_BYTES (sizeof(struct dpot_few_edge) + sizeof(double))
 
 size_t dpot_few_projection_bytes(size_t n_rows, size_t n_cols)
 {
@@ -166,8 +166,9 @@ static double mass_of(double mu)
     return mu > 0.0 && isfinite(mu) ? mu : 0.0;
 }
 
-/* The points and their supplies. The total is what the bounds allow: mass one, up to rounding, unless
- * the polytope is empty. Scaled by the largest mass first, so that the sum cannot overflow. */
+/* The points and their supplies. The total is what the bounds allow: mass one, up to rounding,
+ * unless the polytope is empty. Scaled by the largest mass first, so that the sum cannot overflow.
+ */
 static void take_points(struct dpot_few_projection *p, const double *mu)
 {
     double mass[DPOT_FEW_ROWS_MAX], largest = 0.0, sum = 0.0;
@@ -224,7 +225,7 @@ static double dual_of(struct dpot_few_projection *p)
         dpot_exact_add(&sum, (double)p->supply[i] * p->unit * p->f[i]);
     }
     p->f[p->n_points] = 0.0;
-    few_rank(p);
+    dpot_few_rank(p);
     for (size_t j = 0; j < p->n_cols; j++) {
         const int64_t units = p->first_price[j] > 0.0 ? p->lower[j] : p->lower[j] + p->room[j];
         dpot_exact_add(&sum, (double)units * p->unit * p->first_price[j]);
@@ -239,9 +240,9 @@ void dpot_few_projection_run(struct dpot_few_projection *p, const double *mu, do
         settle_costs(p->cost + i * p->n_cols, p->n_cols);
     }
     take_points(p, mu);
-    few_start(p);
-    few_serve(p);
-    const int is_exact = few_augment(p);
+    dpot_few_start(p);
+    dpot_few_serve(p);
+    const int is_exact = dpot_few_augment(p);
     take_q(p, q);
     if (result) {
         *result = (struct dpot_few_projection_result){

@@ -3,17 +3,17 @@
  *     argmin over q in [lower, upper], sum q = 1, of the transport cost from mu to q
  *
  * without regularisation (002, section 4), for up to DPOT_FEW_ROWS_MAX points and any number of
- * outputs. One point has a closed form, a fractional knapsack: the cheapest outputs take their upper
- * bound until the mass is used up. More points start from potentials that nearly fit and end by
- * shortest augmenting paths between the points (ot/few_parts.h tells how). Needs no BLAS, and no
+ * outputs. One point has a closed form, a fractional knapsack: the cheapest outputs take their
+ * upper bound until the mass is used up. More points start from potentials that nearly fit and end
+ * by shortest augmenting paths between the points (ot/few_parts.h tells how). Needs no BLAS, and no
  * library but the C library's.
  *
  * Set up, run, free: _new allocates everything for a fixed number of rows; _run allocates nothing,
- * locks nothing, calls nothing that can fail and ALWAYS leaves q inside the bounds. Work is bounded:
- * a fixed number of passes over the costs, then at most paths_max paths, each at most a few passes
- * (half a path a node is usual, 25 where most costs tie); should they not suffice, what is left is settled
- * at any cost and the result says so. Time depends on the data: a device sends at public slots, decoupled
- * from the run.
+ * locks nothing, calls nothing that can fail and ALWAYS leaves q inside the bounds. Work is
+ * bounded: a fixed number of passes over the costs, then at most paths_max paths, each at most a
+ * few passes (half a path a node is usual, 25 where most costs tie); should they not suffice, what
+ * is left is settled at any cost and the result says so. Time depends on the data: a device sends
+ * at public slots, decoupled from the run.
  *
  * Total over its data, as ot/projection.h: a cost that is NaN counts as the largest of its row, one
  * beyond +-1e200 as that; a mu that is negative, infinite or NaN counts as 0; mu is scaled to mass
@@ -61,8 +61,8 @@ void dpot_few_projection_free(struct dpot_few_projection *projection); /* wipes 
  * replaces entries that are not finite by what they count as and leaves the others alone. */
 double *dpot_few_projection_cost(struct dpot_few_projection *projection);
 
-/* `result` may be NULL. transport_cost - dual proves how good q is: a few units in the last place of
- * the potentials when is_exact. */
+/* `result` may be NULL. transport_cost - dual proves how good q is: a few units in the last place
+ * of the potentials when is_exact. */
 void dpot_few_projection_run(struct dpot_few_projection *projection,
                              const double *mu /* (n_rows) */, double *q /* (n_cols) */,
                              struct dpot_few_projection_result *result);

@@ -12,8 +12,8 @@
 #define DAMPING                                                                                    \
     0.05 /* of a hub's supply a window: hubs without neighbours in the window move too */
 
-/* Points before i are ranked: point i with price cost_j - f takes its place. No branches, so that the
- * compiler may take many columns at once. */
+/* Points before i are ranked: point i with price cost_j - f takes its place. No branches, so that
+ * the compiler may take many columns at once. */
 static void rank_point(const double *restrict cost, double f, double number, size_t n,
                        double *restrict first_price, double *restrict second_price,
                        double *restrict first, double *restrict second)
@@ -31,7 +31,7 @@ static void rank_point(const double *restrict cost, double f, double number, siz
     }
 }
 
-void few_rank(struct dpot_few_projection *p)
+void dpot_few_rank(struct dpot_few_projection *p)
 {
     for (size_t j = 0; j < p->n_cols; j++) {
         p->first_price[j] = p->costs[0][j] - p->f[0];
@@ -47,21 +47,22 @@ void few_rank(struct dpot_few_projection *p)
 /* ---- potentials ----
  *
  * Newton's method on the concave dual
- *     D(f) = sum_h s_h f_h + sum_j (lower_j min_i (C_ij - f_i) + room_j min(min_i (C_ij - f_i), -f_pool)),
- * whose slope in f_h is minus the excess of h. D has kinks; its curvature is taken from the columns whose
- * two best prices lie within a window, as if these were shared linearly in the gap. The window narrows;
- * steps that lower D are taken back. This is a start only, so that nothing depends on it but time. */
+ *     D(f) = sum_h s_h f_h + sum_j (lower_j v_j + room_j min(v_j, -f_pool)), v_j = min_i C_ij - f_i,
+ * whose slope in f_h is minus the excess of h. D has kinks; its curvature is taken from the columns
+ * whose two best prices lie within a window, as if these were shared linearly in the gap. The
+ * window narrows; steps that lower D are taken back. This is a start only, so that nothing depends
+ * on it but time. */
 
 struct slopes {
     size_t n; /* hubs */
     double window;
-    double *matrix;                /* (n, n) minus the curvature */
-    double residual[FEW_HUBS_MAX]; /* the slope; then the step */
-    double base[FEW_HUBS_MAX], step[FEW_HUBS_MAX];
+    double *matrix;                     /* (n, n) minus the curvature */
+    double residual[DPOT_FEW_HUBS_MAX]; /* the slope; then the step */
+    double base[DPOT_FEW_HUBS_MAX], step[DPOT_FEW_HUBS_MAX];
 };
 
-/* `mass` goes to the better of two hubs; where their prices are within the window, part of it to the
- * other: the share is linear in the gap. */
+/* `mass` goes to the better of two hubs; where their prices are within the window, part of it to
+ * the other: the share is linear in the gap. */
 static void share(struct slopes *s, size_t best, size_t next, double gap, double mass)
 {
     if (!(gap < s->window)) {
@@ -153,8 +154,8 @@ static double dual_value(const struct dpot_few_projection *p)
     return sum;
 }
 
-/* A price that the plan cannot do without, or nearly: the largest of each point's cheapest and of each
- * needed column's. Prices far above, that nobody pays, say nothing about the potentials. */
+/* A price that the plan cannot do without, or nearly: the largest of each point's cheapest and of
+ * each needed column's. Prices far above, that nobody pays, say nothing about the potentials. */
 static double needed_price(const struct dpot_few_projection *p)
 {
     double needed = -INFINITY;
@@ -213,12 +214,12 @@ static void step_back(struct dpot_few_projection *p, struct slopes *s)
     s->window *= MUCH_NARROWER;
 }
 
-void few_start(struct dpot_few_projection *p)
+void dpot_few_start(struct dpot_few_projection *p)
 {
     struct slopes s;
     double best = -INFINITY;
     memset(p->f, 0, sizeof p->f);
-    few_rank(p);
+    dpot_few_rank(p);
     if (p->n_points == 1) {
         return;
     }
@@ -236,7 +237,7 @@ void few_start(struct dpot_few_projection *p)
             }
             step_from(p, &s);
         }
-        few_rank(p);
+        dpot_few_rank(p);
     }
 }
 
@@ -250,33 +251,34 @@ static uint64_t key_of(double x)
     return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
 }
 
-/* The key of the column where the pool, which takes the room of the dearest first, runs out; what it has
- * left for the columns with that key in *left. Digit by digit from the highest: six passes. */
+/* The key of the column where the pool, which takes the room of the dearest first, runs out; what
+ * it has left for the columns with that key in *left. Digit by digit from the highest: six passes.
+ */
 static uint64_t find_threshold(struct dpot_few_projection *p, int64_t *left)
 {
     uint64_t prefix = 0, known = 0;
-    for (int shift = 64 - FEW_DIGIT_BITS; known != UINT64_MAX;
-         shift = shift > FEW_DIGIT_BITS ? shift - FEW_DIGIT_BITS : 0) {
+    for (int shift = 64 - DPOT_FEW_DIGIT_BITS; known != UINT64_MAX;
+         shift = shift > DPOT_FEW_DIGIT_BITS ? shift - DPOT_FEW_DIGIT_BITS : 0) {
         memset(p->bins, 0, sizeof p->bins);
         for (size_t j = 0; j < p->n_cols; j++) {
             const uint64_t key = key_of(p->first_price[j]);
             if ((key & known) == prefix) {
-                p->bins[key >> shift & (FEW_DIGITS - 1)] += p->room[j];
+                p->bins[key >> shift & (DPOT_FEW_DIGITS - 1)] += p->room[j];
             }
         }
-        size_t digit = FEW_DIGITS - 1;
+        size_t digit = DPOT_FEW_DIGITS - 1;
         while (digit > 0 && *left >= p->bins[digit]) {
             *left -= p->bins[digit];
             digit--;
         }
-        known |= (uint64_t)(FEW_DIGITS - 1) << shift;
-        prefix = (prefix & ~((uint64_t)(FEW_DIGITS - 1) << shift)) | (uint64_t)digit << shift;
+        known |= (uint64_t)(DPOT_FEW_DIGITS - 1) << shift;
+        prefix = (prefix & ~((uint64_t)(DPOT_FEW_DIGITS - 1) << shift)) | (uint64_t)digit << shift;
     }
     return prefix;
 }
 
-/* The room that the pool leaves to q, dearest columns first; its potential is minus the price where it
- * runs out. */
+/* The room that the pool leaves to q, dearest columns first; its potential is minus the price where
+ * it runs out. */
 static void fill_pool(struct dpot_few_projection *p)
 {
     int64_t left = p->supply[p->n_points];
@@ -294,7 +296,7 @@ static void fill_pool(struct dpot_few_projection *p)
     p->f[p->n_points] = isfinite(price) ? -price : -dearest;
 }
 
-void few_serve(struct dpot_few_projection *p)
+void dpot_few_serve(struct dpot_few_projection *p)
 {
     fill_pool(p);
     memset(p->units, 0, p->n_points * p->n_cols * sizeof *p->units);

@@ -46,9 +46,9 @@ DPOT_WARN_UNUSED dpot_status dpot_exact_ot(const double *cost /* (n_rows, n_cols
                                            struct dpot_error *error);
 void dpot_exact_result_release(struct dpot_exact_result *result);
 
-/* A sequence of problems with the same masses and changing costs: each solve starts from the plan of the
- * one before, which is feasible, so that small changes cost little. Which of several optimal plans
- * comes out depends on that history.
+/* A sequence of problems with the same masses and changing costs: each solve starts from the plan
+ * of the one before, which is feasible, so that small changes cost little. Which of several optimal
+ * plans comes out depends on that history.
  *
  *     dpot_exact_sequence_new(a, b, n_rows, n_cols, NULL, &sequence, &error);
  *     dpot_exact_sequence_solve(sequence, cost, &error);      as often as wanted
@@ -78,18 +78,19 @@ dpot_exact_sequence_result(const struct dpot_exact_sequence *sequence);
 
 /* The exact Wasserstein projection of mu onto the polytope (002, section 4 and Appendix I):
  * minimises the transport cost from mu over q in [lower, upper], sum q = 1, as one minimum cost
- * flow: by ot/few_projection.h where few rows have mass, else by the network simplex method. mu has mass one (up to 1e-6; it is scaled). q is always inside the bounds; where the
- * optimum is not unique it is one of them. DPOT_ERR_INFEASIBLE when sum lower > 1 or sum upper < 1
- * (beyond 1e-9); otherwise as dpot_exact_ot, and a bound that is not finite, negative or above its
- * partner is DPOT_ERR_RANGE. */
+ * flow: by ot/few_projection.h where few rows have mass, else by the network simplex method. mu has
+ * mass one (up to 1e-6; it is scaled). q is always inside the bounds; where the optimum is not
+ * unique it is one of them. DPOT_ERR_INFEASIBLE when sum lower > 1 or sum upper < 1 (beyond 1e-9);
+ * otherwise as dpot_exact_ot, and a bound that is not finite, negative or above its partner is
+ * DPOT_ERR_RANGE. */
 DPOT_WARN_UNUSED dpot_status
 dpot_exact_projection(const double *cost /* (n_rows, n_cols) */, const double *mu /* (n_rows) */,
                       const double *lower /* (n_cols) */, const double *upper /* (n_cols) */,
                       size_t n_rows, size_t n_cols, const struct dpot_allocator *allocator,
                       double *q /* (n_cols) */, double *transport_cost, struct dpot_error *error);
 
-/* The same with the value of a dual solution, which no q in the polytope can be below: transport_cost -
- * dual is the proof, a few units in the last place of the potentials. */
+/* The same with the value of a dual solution, which no q in the polytope can be below:
+ * transport_cost - dual is the proof, a few units in the last place of the potentials. */
 DPOT_WARN_UNUSED dpot_status dpot_exact_projection_proved(
     const double *cost /* (n_rows, n_cols) */, const double *mu /* (n_rows) */,
     const double *lower /* (n_cols) */, const double *upper /* (n_cols) */, size_t n_rows,

@@ -10,8 +10,9 @@
 #define LANES 8
 #define BARRED DPOT_TRANSPORT_BARRED
 
-/* Candidates are the best of strips of a cost row, of the square root of the number of arcs divided by
- * this; half of them are used before others are gathered. Measured on clouds of 1000 to 4000 points. */
+/* Candidates are the best of strips of a cost row, of the square root of the number of arcs divided
+ * by this; half of them are used before others are gathered. Measured on clouds of 1000 to 4000
+ * points. */
 #define STRIP_SHARE 4
 #define STRIP_LEAST 64
 #define STRIP_MOST 500
@@ -204,8 +205,8 @@ static double reduced_cost(const struct dpot_transport_simplex *t, struct dpot_t
     return *dpot_transport_simplex_cost_at(t, row, col) + t->minus_g[col] - t->f[row];
 }
 
-/* The best of the next strip joins the candidates if it pays. Returns the number of arcs looked at, at
- * most `most`. */
+/* The best of the next strip joins the candidates if it pays. Returns the number of arcs looked at,
+ * at most `most`. */
 static size_t scan_strip(struct dpot_transport_simplex *t, size_t most)
 {
     const size_t row = (size_t)t->rows[t->cursor_row], col = t->cursor_col;
@@ -225,8 +226,8 @@ static size_t scan_strip(struct dpot_transport_simplex *t, size_t most)
     return n;
 }
 
-/* New candidates, from where the last search ended: fewer than there is room for only if all arcs were
- * looked at. */
+/* New candidates, from where the last search ended: fewer than there is room for only if all arcs
+ * were looked at. */
 static void gather(struct dpot_transport_simplex *t, size_t strip)
 {
     size_t left = t->n_active_rows * t->n_cols;
@@ -236,8 +237,8 @@ static void gather(struct dpot_transport_simplex *t, size_t strip)
     }
 }
 
-/* Drops the candidates that do not pay any more and takes the best of the others out: 0 where there is
- * none. */
+/* Drops the candidates that do not pay any more and takes the best of the others out: 0 where there
+ * is none. */
 static int pick(struct dpot_transport_simplex *t, struct dpot_transport_arc *arc, double *reduced)
 {
     double best = -t->tol;

@@ -7,8 +7,8 @@ static int is_row(const struct dpot_transport_simplex *t, int32_t node)
     return (size_t)node < t->n_rows;
 }
 
-/* In the order of the tree, `node` and its subtree come right after `parent`. Where this was a leaf, it
- * was the end of some subtrees: now `end` is. */
+/* In the order of the tree, `node` and its subtree come right after `parent`. Where this was a
+ * leaf, it was the end of some subtrees: now `end` is. */
 static void extend(struct dpot_transport_simplex *t, int32_t parent, int32_t end)
 {
     for (int32_t node = parent; node != NONE && t->last[node] == parent; node = t->parent[node]) {
@@ -60,7 +60,8 @@ static int32_t find_apex(const struct dpot_transport_simplex *t, int32_t a, int3
 
 /* The arc that leaves: flow falls on the arcs against the cycle's sense, which is that of the
  * entering arc. Of several that reach zero together it is the last one met when the cycle is run
- * through from the apex; this keeps the tree strongly feasible. Returns the lower end of the arc. */
+ * through from the apex; this keeps the tree strongly feasible. Returns the lower end of the arc.
+ */
 static int32_t find_leaving(const struct dpot_transport_simplex *t, int32_t row, int32_t col,
                             int32_t apex, int64_t *amount, int *is_on_row_side)
 {
@@ -119,10 +120,11 @@ static void move_size(struct dpot_transport_simplex *t, int32_t from, int32_t to
     }
 }
 
-/* Hangs the subtree of `leaving`, which is cut off, by its node `top` below `parent`: the arcs between top
- * and leaving turn round. Let top = v_0, v_1, ..., v_k = leaving be the way up, S_i the subtree of v_i so far.
- * The new order is S_0, S_1 without S_0, S_2 without S_1, ...: each block begins with its v_i, which becomes
- * a child of v_(i-1), and all subtrees end where the last block does. Returns that end. */
+/* Hangs the subtree of `leaving`, which is cut off, by its node `top` below `parent`: the arcs
+ * between top and leaving turn round. Let top = v_0, v_1, ..., v_k = leaving be the way up, S_i the
+ * subtree of v_i so far. The new order is S_0, S_1 without S_0, S_2 without S_1, ...: each block
+ * begins with its v_i, which becomes a child of v_(i-1), and all subtrees end where the last block
+ * does. Returns that end. */
 static int32_t rehang(struct dpot_transport_simplex *t, int32_t leaving, int32_t top,
                       int32_t parent, int64_t flow)
 {
@@ -162,8 +164,8 @@ static int32_t rehang(struct dpot_transport_simplex *t, int32_t leaving, int32_t
     return tail;
 }
 
-/* Only differences of potentials between the subtree from `top` to `end` and the others count, so that the
- * smaller side is the one to shift. */
+/* Only differences of potentials between the subtree from `top` to `end` and the others count, so
+ * that the smaller side is the one to shift. */
 static void shift_potentials(struct dpot_transport_simplex *t, int32_t top, int32_t end,
                              double shift)
 {

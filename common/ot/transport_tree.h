@@ -11,9 +11,9 @@ void dpot_transport_tree_hang(struct dpot_transport_simplex *t, int32_t node, in
 /* Sets the sizes of all subtrees, once everything hangs. */
 void dpot_transport_tree_count(struct dpot_transport_simplex *t);
 
-/* Lets an arc of reduced cost `reduced` enter: flow goes round its cycle, an arc that gets to zero leaves,
- * the part of the tree below that is hung by the entering arc, and potentials shift so that this has
- * reduced cost zero. */
+/* Lets an arc of reduced cost `reduced` enter: flow goes round its cycle, an arc that gets to zero
+ * leaves, the part of the tree below that is hung by the entering arc, and potentials shift so that
+ * this has reduced cost zero. */
 void dpot_transport_tree_pivot(struct dpot_transport_simplex *t, struct dpot_transport_arc arc,
                                double reduced);
 

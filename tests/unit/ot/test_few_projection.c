@@ -63,8 +63,8 @@ static void run(struct few *p, const char *what)
                        p->result.transport_cost);
 }
 
-/* The cost by the network simplex method, which takes over once points are split into so many equal parts
- * that they are not few. */
+/* The cost by the network simplex method, which takes over once points are split into so many equal
+ * parts that they are not few. */
 static double simplex_cost(const struct few *p)
 {
     size_t n_points = 0;

@@ -401,6 +401,65 @@ Test(exact_projection, equals_brute_force_on_whole_units_with_ties)
     }
 }
 
+Test(exact_projection, of_few_and_many_points_is_proved_by_its_dual)
+{
+    enum { M = 50, N_MOST = 80 };
+    static const size_t rows[] = {1, 9, 64, 65, N_MOST};
+    uint64_t state = 31;
+    double cost[N_MOST * M], mu[N_MOST], lower[M], upper[M], q[M];
+    for (int trial = 0; trial < 100; trial++) {
+        const size_t n = rows[trial % 5];
+        const double widest = trial % 3 ? 2.0 : 30.0;
+        double transport_cost = 0.0, dual = 0.0;
+        for (size_t e = 0; e < n * M; e++) {
+            cost[e] = trial % 2 ? uniform_next(&state) : floor(5.0 * uniform_next(&state));
+        }
+        random_measure(&state, mu, n, trial % 4 == 0);
+        random_measure(&state, upper, M, trial % 7 == 0);
+        for (size_t j = 0; j < M; j++) {
+            lower[j] = upper[j] / widest;
+            upper[j] *= trial % 10 == 9 ? 1.0 : widest; /* or only one q is left */
+        }
+        cr_assert_eq(dpot_exact_projection_proved(cost, mu, lower, upper, n, M, NULL, q,
+                                                  &transport_cost, &dual, NULL),
+                     DPOT_OK);
+        cr_assert_float_eq(dual, transport_cost, 1e-13, "%zu points: %g below %g", n,
+                           transport_cost - dual, transport_cost);
+        /* The cost is that of q. */
+        cr_assert_float_eq(solve(cost, mu, q, n, M), transport_cost, 1e-13);
+    }
+}
+
+Test(exact_projection, survives_every_failing_allocation)
+{
+    static const size_t rows[] = {3, 70};
+    enum { M = 5 };
+    uint64_t state = 32;
+    double cost[70 * M], mu[70], lower[M], upper[M], q[M], transport_cost;
+    for (size_t k = 0; k < 2; k++) {
+        struct test_allocator allocator;
+        struct dpot_error error;
+        dpot_status status = DPOT_ERR_MEMORY;
+        for (size_t e = 0; e < rows[k] * M; e++) {
+            cost[e] = uniform_next(&state);
+        }
+        random_measure(&state, mu, rows[k], 0);
+        for (size_t j = 0; j < M; j++) {
+            lower[j] = 0.1;
+            upper[j] = 0.4;
+        }
+        test_allocator_init(&allocator);
+        for (size_t n = 1; status == DPOT_ERR_MEMORY; n++) {
+            test_allocator_fail_at(&allocator, n);
+            status = dpot_exact_projection(cost, mu, lower, upper, rows[k], M, &allocator.allocator,
+                                           q, &transport_cost, &error);
+            cr_assert_eq(allocator.bytes, 0);
+            cr_assert(status == DPOT_OK || strstr(error.text, "memory"), "%s", error.text);
+        }
+        cr_assert_eq(status, DPOT_OK);
+    }
+}
+
 Test(exact_projection, of_a_measure_inside_the_polytope_costs_nothing)
 {
     const double cost[] = {0, 1, 2, 1, 0, 1, 2, 1, 0}, mu[] = {0.2, 0.3, 0.5};
