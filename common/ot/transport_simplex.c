@@ -316,6 +316,7 @@ static double largest_cost(const struct dpot_transport_simplex *t)
 static void prepare(struct dpot_transport_simplex *t)
 {
     const size_t n_nodes = t->n_rows + t->n_cols;
+    t->minus_g = t->f + t->n_rows;
     for (size_t i = 0; i < n_nodes; i++) {
         t->parent[i] = t->next[i] = t->previous[i] = NONE;
         t->last[i] = (int32_t)i;

@@ -33,16 +33,18 @@ struct dpot_transport_arc {
 };
 
 struct dpot_transport_simplex {
-    size_t n_rows, n_cols; /* the slack row counts */
-    size_t width;          /* of a cost row; n_cols is a multiple */
-    const double *cost;    /* (n_rows or n_rows - 1, width) borrowed */
-    const double *slack;   /* (n_cols) cost of the slack row, borrowed; NULL without one */
-    int64_t *supply;       /* (n_rows) units, used up by the solve */
-    int64_t *demand;       /* (n_cols) units, used up by the solve; same sum */
-    double *f;             /* (n_nodes) potentials f of the rows and then -g of the columns */
-    double *minus_g;       /* (n_cols) points into f */
-    int32_t *parent;       /* (n_nodes) -1 at the root and outside the tree */
-    int64_t *flow;         /* (n_nodes) */
+    size_t n_rows,
+        n_cols; /* the slack row counts; before a solve n_rows may be less than was allocated for, and is
+                              put back before the release */
+    size_t width;        /* of a cost row; n_cols is a multiple */
+    const double *cost;  /* (n_rows or n_rows - 1, width) borrowed */
+    const double *slack; /* (n_cols) cost of the slack row, borrowed; NULL without one */
+    int64_t *supply;     /* (n_rows) units, used up by the solve */
+    int64_t *demand;     /* (n_cols) units, used up by the solve; same sum */
+    double *f;           /* (n_nodes) potentials f of the rows and then -g of the columns */
+    double *minus_g;     /* (n_cols) f + n_rows, set by the solve */
+    int32_t *parent;     /* (n_nodes) -1 at the root and outside the tree */
+    int64_t *flow;       /* (n_nodes) */
     size_t pivots;
 
     /* The tree's own bookkeeping, (n_nodes) each: the nodes in an order in which every subtree is one
