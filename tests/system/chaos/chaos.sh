@@ -283,6 +283,11 @@ if [ -n "$copied" ]; then
 fi
 "$bin/dpotd" doctor --config "$dir/server/d/dpotd.json" >"$dir/doctor" 2>&1 || fail "doctor: $(cat "$dir/doctor")"
 
+# The log tells nothing of a device: no report by its id, no address but the server's own.
+awk '$1 == "sent" { print $2 }' "$dir/observed" >"$dir/sent"
+if grep -q -F -f "$dir/sent" "$dir/log"; then fail 'the log names a report'; else pass; fi
+if grep -v ' url=\|listening on' "$dir/log" | grep -q '127\.0\.0\.1'; then fail 'the log has an address'; else pass; fi
+
 # ---- both sides ----
 
 d() { value "$dir/settled" "$1"; }
