@@ -153,7 +153,7 @@ stamp() { date -u -d "@$1" +%Y-%m-%dT%H:%M:%SZ; }
 new_campaign() { # NAME ROUND_SECONDS: its id is in $id then
     cat >"$dir/spec.json" <<SPEC
 {"name": "$1", "domain": {"type": "ring", "size": 8}, "metric": "ring", "loss_counts": true,
- "mechanism": {"type": "wpm", "epsilon": 1, "lambda": 1, "iterations": 5, "base_measure": "uniform"},
+ "mechanism": {"type": "wpm", "epsilon": 0.05, "lambda": 1, "iterations": 5, "base_measure": "uniform"},
  "rounds": $((3600 / $2)), "opens": "$(stamp $((now - 2)))", "closes": "$(stamp $((now - 2 + 3600)))"}
 SPEC
     dpot campaign create "$dir/spec.json" --json >"$dir/new.json" || fail "create $1"
@@ -187,7 +187,7 @@ n_server=0
 n_worker=0
 n_full=0
 copied=
-share() { [ "$i" -eq $((kills * $1 / 100)) ]; } # the moment at so many per cent of the kills
+share() { [ "$i" -eq $((kills * $1 / 100 + (kills * $1 < 100))) ]; } # the moment at so many per cent of the kills
 while read -r i pause victim <&3; do
     sleep "$pause"
     # Every tenth time a disk is full for a while, and somebody is killed then.

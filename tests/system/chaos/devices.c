@@ -30,7 +30,8 @@ struct device {
     size_t number;
     struct dpot_filesystem *files;
     dpot_client *client;
-    bool is_enrolled[CAMPAIGNS_MAX];
+    bool is_enrolled[CAMPAIGNS_MAX], is_over[CAMPAIGNS_MAX];
+    dpot_status told; /* the last refusal on standard error */
 };
 
 static struct device devices[DEVICES_MAX];
@@ -92,9 +93,14 @@ static dpot_status open_device(struct device *d, char *text, size_t size)
     return status;
 }
 
-/* A handle that has seen its disk fail is opened again. */
+/* Tells a refusal that is not the one before; a handle that has seen its disk fail is opened again. */
 static void heed(struct device *d, dpot_status status)
 {
+    if (status != DPOT_OK && status != d->told) {
+        d->told = status;
+        (void)fprintf(stderr, "device %zu: %s: %s\n", d->number, dpot_status_name(status),
+                      dpot_client_last_error(d->client));
+    }
     if (status <= -900) {
         close_device(d);
     }
@@ -107,6 +113,7 @@ static void report(struct device *d, size_t c)
     if (!d->is_enrolled[c]) {
         status = dpot_client_enroll(d->client, campaigns[c]);
         d->is_enrolled[c] = status == DPOT_OK;
+        d->is_over[c] = status == DPOT_ERR_CLOSED; /* asked again after the next start */
     }
     if (d->is_enrolled[c]) {
         status = dpot_client_submit_points(d->client, campaigns[c], &place, NULL, 1, 1, NULL);
@@ -142,7 +149,9 @@ _Noreturn static void run(void)
                 continue; /* a full disk, or another moment: next turn */
             }
             for (size_t c = 0; c < n_campaigns && d->client; c++) {
-                report(d, c);
+                if (!d->is_over[c]) {
+                    report(d, c);
+                }
             }
             if (d->client) {
                 (void)pump(d);
