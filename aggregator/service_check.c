@@ -147,6 +147,9 @@ static void check_store(struct check *check, bool has_keys)
         return;
     }
     (void)judge(check, store_try_write(s->store, &error), &error);
+    if (!check->look->is_quick) {
+        (void)judge(check, store_check_structure(s->store, &error), &error);
+    }
     if (has_keys) {
         (void)judge(check, service_open_registry(s, &error), &error);
     }

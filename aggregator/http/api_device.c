@@ -1,4 +1,5 @@
 #include "http/routes.h"
+#include "http/server.h"
 
 static const char protobuf_type[] = "application/x-protobuf";
 
@@ -14,7 +15,10 @@ void api_device_ready(const struct http_app *app, const struct http_request *req
                       struct http_response *response)
 {
     struct dpot_error error = {{0}};
-    const dpot_status status = store_check(app->store, &error);
+    const dpot_status status =
+        server_is_closing(request->server)
+            ? dpot_error_set(&error, DPOT_ERR_BUSY, "the server is being stopped")
+            : store_check(app->store, &error);
     if (status == DPOT_OK) {
         http_response_text(response, 200, "ok");
     } else {

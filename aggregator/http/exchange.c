@@ -97,23 +97,50 @@ static unsigned long long announced_length(struct MHD_Connection *connection)
     return value ? strtoull(value, NULL, 10) : 0; /* the library has checked the digits */
 }
 
-static enum MHD_Result count_length(void *ctx, enum MHD_ValueKind kind, const char *name,
-                                    const char *value)
+/* Headers that decide where a message ends, what it is, or who sends it. */
+enum { HEADER_LENGTH, HEADER_TRANSFER, HEADER_CONTENT, HEADER_TOKEN, HEADER_HOST, N_DECISIVE };
+static const char *const decisive[N_DECISIVE] = {
+    MHD_HTTP_HEADER_CONTENT_LENGTH, MHD_HTTP_HEADER_TRANSFER_ENCODING,
+    MHD_HTTP_HEADER_CONTENT_ENCODING, MHD_HTTP_HEADER_AUTHORIZATION, MHD_HTTP_HEADER_HOST};
+
+static enum MHD_Result count_decisive(void *ctx, enum MHD_ValueKind kind, const char *name,
+                                      const char *value)
 {
+    unsigned *counts = ctx;
     (void)kind;
     (void)value;
-    *(unsigned *)ctx += strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0;
+    for (size_t i = 0; i < N_DECISIVE; i++) {
+        counts[i] += strcasecmp(name, decisive[i]) == 0;
+    }
     return MHD_YES;
 }
 
 /* Two lengths, or a length beside chunks: two readers of such a message may disagree where it ends, so it
- * is refused and the connection closed (RFC 9112, 6.3). */
-static bool has_ambiguous_length(struct MHD_Connection *connection)
+ * is refused and the connection closed (RFC 9112, 6.3). The same for any other header of these twice: a proxy
+ * may have believed the other one. */
+static const char *find_ambiguity(struct MHD_Connection *connection)
 {
-    unsigned n_lengths = 0;
-    (void)MHD_get_connection_values(connection, MHD_HEADER_KIND, count_length, &n_lengths);
-    const bool is_chunked = header(connection, MHD_HTTP_HEADER_TRANSFER_ENCODING) != NULL;
-    return n_lengths > 1 || (n_lengths == 1 && is_chunked);
+    unsigned counts[N_DECISIVE] = {0};
+    (void)MHD_get_connection_values(connection, MHD_HEADER_KIND, count_decisive, counts);
+    if (counts[HEADER_LENGTH] > 1 || (counts[HEADER_LENGTH] == 1 && counts[HEADER_TRANSFER] > 0)) {
+        return "the length of the body is ambiguous: send one";
+    }
+    for (size_t i = 0; i < N_DECISIVE; i++) {
+        if (counts[i] > 1) {
+            return "a header that must be there once is there twice: send one";
+        }
+    }
+    const char *transfer = header(connection, MHD_HTTP_HEADER_TRANSFER_ENCODING);
+    return transfer && strcasecmp(transfer, "chunked") != 0
+               ? "the transfer encoding is not known here: send a length, or chunks"
+               : NULL;
+}
+
+/* A body that would be larger than what was sent: nothing is ever decompressed here. */
+static bool is_encoded(struct MHD_Connection *connection)
+{
+    const char *encoding = header(connection, MHD_HTTP_HEADER_CONTENT_ENCODING);
+    return encoding && strcasecmp(encoding, "identity") != 0;
 }
 
 size_t exchange_keep_escapes(void *ctx, struct MHD_Connection *connection, char *text)
@@ -140,8 +167,9 @@ static enum MHD_Result take_query(void *ctx, enum MHD_ValueKind kind, const char
 static void decide(struct exchange *x, struct MHD_Connection *connection)
 {
     const char *allow = NULL;
-    if (has_ambiguous_length(connection)) {
-        refuse(x, 400, DPOT_ERR_MALFORMED, "the length of the body is ambiguous: send one");
+    const char *ambiguity = find_ambiguity(connection);
+    if (ambiguity) {
+        refuse(x, 400, DPOT_ERR_MALFORMED, ambiguity);
         x->closes = true;
         return;
     }
@@ -164,6 +192,8 @@ static void decide(struct exchange *x, struct MHD_Connection *connection)
     dpot_buf_init(&x->body, body_max, NULL);
     if (announced_length(connection) > body_max) {
         refuse_too_large(x);
+    } else if (is_encoded(connection)) {
+        refuse(x, 415, DPOT_ERR_ARGUMENT, "the body is encoded: send it without Content-Encoding");
     }
 }
 
@@ -222,10 +252,7 @@ static void add_headers(struct MHD_Response *response, const struct exchange *x)
         (void)snprintf(seconds, sizeof seconds, "%u", from->retry_after_s);
         add_header(response, MHD_HTTP_HEADER_RETRY_AFTER, seconds);
     }
-    (void)pthread_mutex_lock(&x->server->mutex);
-    const bool is_closing = x->server->is_closing;
-    (void)pthread_mutex_unlock(&x->server->mutex);
-    if (is_closing || x->closes) {
+    if (server_is_closing(x->server) || x->closes) {
         add_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
     }
 }
@@ -265,10 +292,10 @@ static void count_answer(const struct exchange *x)
     (void)pthread_mutex_unlock(&x->server->mutex);
 }
 
-static void set_deadline(const struct exchange *x, int64_t at_ms)
+static void set_deadline(const struct exchange *x, enum deadline_phase phase, int64_t at_ms)
 {
     if (x->deadline) {
-        deadlines_set(x->server->deadlines, x->deadline, at_ms);
+        deadlines_set(x->server->deadlines, x->deadline, phase, at_ms);
     }
 }
 
@@ -284,7 +311,7 @@ static enum MHD_Result answer(struct exchange *x, struct MHD_Connection *connect
     log_exchange(x, now_ms);
     count_answer(x);
     drop_body(x);
-    set_deadline(x, now_ms + exchange_timeout_ms(x->server) + reading_ms);
+    set_deadline(x, DEADLINE_OURS, now_ms + exchange_timeout_ms(x->server) + reading_ms);
     struct MHD_Response *response = make_response(&x->response);
     if (!response) {
         return MHD_NO;
@@ -350,6 +377,9 @@ static enum MHD_Result begin(struct server *server, struct MHD_Connection *conne
     server->traffic.n_running++;
     (void)pthread_mutex_unlock(&server->mutex);
     *context = x;
+    if (x->deadline) {
+        deadlines_enter(server->deadlines, x->deadline, DEADLINE_BODY);
+    }
     decide(x, connection);
     /* A sender that waits for leave, or has announced far too much, is answered at once; others are
      * heard out, within limits, because a connection that is closed on unread bytes may lose the
@@ -384,7 +414,7 @@ static bool handle(struct exchange *x)
         pause->work = NULL;
         return true;
     }
-    set_deadline(x, DEADLINE_NEVER); /* now it is our time that passes */
+    set_deadline(x, DEADLINE_OURS, DEADLINE_NEVER); /* now it is our time that passes */
     x->request.body = x->body.data;
     x->request.body_len = x->body.len;
     x->route->handle(x->server->config.app, &x->request, &x->response);
@@ -430,7 +460,7 @@ void exchange_on_completed(void *ctx, struct MHD_Connection *connection, void **
     if (x->pause.pause.work) { /* the work is done, and its connection ended before it was told */
         x->pause.pause.abandon(x->pause.pause.work);
     }
-    set_deadline(x, deadlines_now() + exchange_timeout_ms(server));
+    set_deadline(x, DEADLINE_HEAD, deadlines_now() + exchange_timeout_ms(server));
     drop_body(x);
     http_response_release(&x->response);
     dpot_free_array(NULL, x, 1, sizeof *x);

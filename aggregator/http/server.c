@@ -87,7 +87,7 @@ static dpot_status start(struct server *server, struct dpot_error *error)
         log_write(config->log, LOG_LEVEL_WARNING, "http.plain",
                   "note=\"plain HTTP beyond this machine: put a TLS proxy in front or set tls\"");
     }
-    status = deadlines_new(&server->deadlines);
+    status = deadlines_new(config->threads, config->max_connections, &server->deadlines);
     if (status != DPOT_OK) {
         return dpot_error_set(error, status, "starting a thread failed: free memory");
     }
@@ -140,6 +140,14 @@ void server_get_traffic(struct server *server, struct server_traffic *traffic)
     (void)pthread_mutex_lock(&server->mutex);
     *traffic = server->traffic;
     (void)pthread_mutex_unlock(&server->mutex);
+}
+
+bool server_is_closing(struct server *server)
+{
+    (void)pthread_mutex_lock(&server->mutex);
+    const bool is_closing = server->is_closing;
+    (void)pthread_mutex_unlock(&server->mutex);
+    return is_closing;
 }
 
 /* Finishes what runs, for so long; then what is with others, which always comes back. */

@@ -6,6 +6,7 @@
  *      the number of connections.
  * (H2) A request has a deadline, from its first byte (or the end of the one before) to its last; an
  *      answer has one to be taken. A slow peer is cut.
+ *      Who opens connections and says nothing takes none of the last places: the longest silent gives way.
  * (H3) What will be refused is refused before its body is kept.
  * (H4) A request whose handler waits for others holds no thread, and is answered before the server
  *      closes. */
@@ -48,6 +49,9 @@ struct server_traffic {
     size_t body_memory; /* bytes held by request bodies */
 };
 void server_get_traffic(struct server *server, struct server_traffic *traffic);
+
+/* Since server_close began: not ready any more, although what runs is finished. */
+bool server_is_closing(struct server *server);
 
 /* Stops accepting, waits for running requests up to `drain_ms`, then cuts what is left. NULL is
  * allowed. */

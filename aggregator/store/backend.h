@@ -22,6 +22,7 @@ struct store_backend {
                            struct dpot_error *error);
     dpot_status (*check)(struct store *store, struct dpot_error *error);
     dpot_status (*try_write)(struct store *store, struct dpot_error *error);
+    dpot_status (*check_structure)(struct store *store, struct dpot_error *error);
     dpot_status (*add_revision)(struct store *store, const struct revision_record *record,
                                 const void *signed_bytes, size_t len, struct dpot_error *error);
     dpot_status (*set_state)(struct store *store, const uint8_t *hash, enum revision_state state,

@@ -153,6 +153,27 @@ static dpot_status try_write(struct store *store, struct dpot_error *error)
     return status;
 }
 
+/* The database's own check answers "ok", or its first fault, maybe below a line that says where. */
+static dpot_status check_structure(struct store *store, struct dpot_error *error)
+{
+    struct sqlite_store *s = sqlite_store_lock(store);
+    const struct query query =
+        query_start(s->database, STATEMENT_STRUCTURE, "PRAGMA quick_check(1)");
+    dpot_status status = DPOT_OK;
+    if (query_step(query) != QUERY_ROW) {
+        status = database_fail(s->database, "checking the file", error);
+    } else if (strcmp(query_text(query, 0), "ok") != 0) {
+        const char *line = strchr(query_text(query, 0), '\n');
+        line = line ? line + 1 : query_text(query, 0);
+        status = dpot_error_set(error, DPOT_ERR_CORRUPT,
+                                "the store's file is damaged (%.*s): restore it from a backup",
+                                (int)strcspn(line, "\n"), line);
+    }
+    query_finish(query);
+    sqlite_store_unlock(s);
+    return status;
+}
+
 static void get_schema(struct store *store, int *found, int *current)
 {
     *found = (int)database_found_version(((struct sqlite_store *)store)->database);
@@ -168,6 +189,7 @@ const struct store_backend store_sqlite = {
     .replace = sqlite_store_replace,
     .check = check_store,
     .try_write = try_write,
+    .check_structure = check_structure,
     .add_revision = sqlite_store_add_revision,
     .set_state = sqlite_store_set_state,
     .list_revisions = sqlite_store_list_revisions,

@@ -121,6 +121,11 @@ dpot_status store_try_write(struct store *store, struct dpot_error *error)
     return store->backend->try_write(store, error);
 }
 
+dpot_status store_check_structure(struct store *store, struct dpot_error *error)
+{
+    return store->backend->check_structure(store, error);
+}
+
 dpot_status store_add_revision(struct store *store, const struct revision_record *record,
                                const void *signed_bytes, size_t len, struct dpot_error *error)
 {

@@ -112,6 +112,10 @@ DPOT_WARN_UNUSED dpot_status store_check(struct store *store, struct dpot_error 
  * DPOT_ERR_IO with a remedy: the disk is full, or a file at its limit; DPOT_ERR_BUSY. */
 DPOT_WARN_UNUSED dpot_status store_try_write(struct store *store, struct dpot_error *error);
 
+/* Reads the whole file, also what no other function looks at (indexes), as the database lays it out.
+ * DPOT_ERR_CORRUPT with a remedy. */
+DPOT_WARN_UNUSED dpot_status store_check_structure(struct store *store, struct dpot_error *error);
+
 /* Adds a draft revision with its signed bytes. DPOT_ERR_EXISTS: hash or (id, revision) is there. */
 DPOT_WARN_UNUSED dpot_status store_add_revision(struct store *store,
                                                 const struct revision_record *record,

@@ -11,6 +11,7 @@
  *   ot N uniform|weights        exact transport between two clouds of N points in the plane
  *   exact POINTS OUTPUTS        exact projection of one user with so many points onto a square grid
  *   entropic POINTS OUTPUTS     the same by 300 sweeps, as a device does
+ *   memory POINTS OUTPUTS       what that takes: the value is in bytes
  *
  * Values: mean over users of sum_j q_j j / K; transport costs. */
 #include "ot/network_simplex.h"
@@ -276,6 +277,12 @@ static void play_user(size_t n_points, size_t k, bool is_exact)
     free(bounds);
 }
 
+static void tell_memory(size_t n_points, size_t k)
+{
+    const struct turn start = turn_start();
+    turn_answer(turn_since(start), (double)dpot_projection_bytes(n_points, k));
+}
+
 /* ---- requests ---- */
 
 static size_t count_of(const char *word)
@@ -295,6 +302,8 @@ static void play(void *ctx, char *const words[TURN_WORDS + 1], size_t n_words)
         turn_absent("sizes are 1 to 10000");
     } else if (is_ot) {
         play_ot(bench, first, n_words < 3 || strcmp(words[2], "uniform") == 0);
+    } else if (strcmp(name, "memory") == 0) {
+        tell_memory(first, second);
     } else if (strcmp(name, "exact") == 0 || strcmp(name, "entropic") == 0) {
         play_user(first, second, strcmp(name, "exact") == 0);
     } else {

@@ -1,0 +1,188 @@
+#!/bin/sh
+# What was damaged on disk is named and refused, on the server and on the device, and mended as the man pages say:
+# every page of the store, its length, keys, tokens and configuration; ledger, spool, campaign and keys of a device.
+#   sh damage.sh BIN_FOLDER
+set -u
+bin=$1
+dir=$(mktemp -d)
+server=
+passed=0
+failed=0
+finish() {
+    [ -z "$server" ] || { kill "$server" && wait "$server"; } 2>/dev/null
+    rm -rf "$dir"
+}
+trap finish EXIT
+
+pass() { passed=$((passed + 1)); }
+fail() {
+    failed=$((failed + 1))
+    echo "FAILED $1"
+}
+# check NAME EXPECTED_EXIT PATTERN COMMAND...: runs it; the pattern must be in its output. EXPECTED_EXIT "not0": any other.
+check() {
+    name=$1 expected=$2 pattern=$3
+    shift 3
+    "$@" >"$dir/out" 2>"$dir/err" </dev/null
+    code=$?
+    [ "$expected" != not0 ] || { [ "$code" -ne 0 ] && [ "$code" -lt 100 ] && expected=$code; }
+    if [ "$code" -eq "$expected" ] 2>/dev/null && cat "$dir/out" "$dir/err" | grep -q -- "$pattern"; then
+        pass
+    else
+        fail "$name: exit $code (expected $expected), looked for: $pattern"
+        sed 's/^/    /' "$dir/out" "$dir/err"
+    fi
+}
+json() {
+    sed -n 's/.*"'"$2"'": *"\{0,1\}\([^",}]*\)"\{0,1\}[,}].*/\1/p' "$1" | head -n 1
+}
+start() {
+    rm -f "$dir/url"
+    "$bin/dpotd" serve --config "$dir/s/dpotd.json" --ready-file "$dir/url" --listen "127.0.0.1:${port:-0}" 2>>"$dir/log" &
+    server=$!
+    for _ in $(seq 1 400); do
+        [ -s "$dir/url" ] && break
+        sleep 0.05
+    done
+    [ -s "$dir/url" ] || fail "the server does not start: $(tail -n 1 "$dir/log")"
+    port=$(sed 's/.*://' "$dir/url")
+}
+stop() {
+    kill "$server" && wait "$server"
+    server=
+}
+dpot() { "$bin/dpot" "$@" --server "$(cat "$dir/url")" --quiet; }
+device() { # COMMAND NAME [OPTION...]
+    command=$1 folder=$2
+    shift 2
+    "$bin/dpot-device" "$command" --dir "$dir/$folder" "$@"
+}
+doctor() { "$bin/dpotd" doctor --config "$dir/s/dpotd.json"; }
+serve() { timeout 60 "$bin/dpotd" serve --config "$dir/s/dpotd.json" --listen 127.0.0.1:0; } # what must end by itself
+
+# ---- a server with reports, and devices: one answered, one with a report that waits ----
+
+"$bin/dpotd" init --dir "$dir/s" --listen 127.0.0.1:0 --json >"$dir/init.json" || exit 1
+"$bin/dpotd" init --dir "$dir/other" --listen 127.0.0.1:0 --json >/dev/null || exit 1
+pin=$(json "$dir/init.json" pin)
+DPOT_TOKEN=$(json "$dir/init.json" token)
+export DPOT_TOKEN
+start
+cat >"$dir/spec.json" <<'SPEC'
+{"name": "damage", "domain": {"type": "ring", "size": 8}, "metric": "ring",
+ "mechanism": {"type": "wpm", "epsilon": 1, "lambda": 1, "iterations": 5, "base_measure": "uniform"},
+ "opens": "2020-01-01T00:00:00Z", "closes": "2100-01-01T00:00:00Z"}
+SPEC
+dpot campaign create "$dir/spec.json" --json >"$dir/new.json" || fail create
+id=$(json "$dir/new.json" id)
+dpot campaign open "$id" >/dev/null || fail open
+echo 3 >"$dir/place.csv"
+enroll() { # NAME
+    device enroll "$1" --server "$(cat "$dir/url")" --campaign "$id" --pin "$pin" --campaign-cap 4 \
+        --window-cap 4 --window-seconds 86400 --lifetime-cap 8 --quiet >/dev/null || fail "enroll $1"
+}
+for name in answered waiting fresh; do
+    enroll "$name"
+done
+device report answered --points "$dir/place.csv" --quiet >/dev/null || fail report
+cp -a "$dir/answered" "$dir/sends_again"
+device report waiting --points "$dir/place.csv" --quiet >/dev/null || fail report
+device flush answered --wait 20 --quiet >/dev/null || fail flush
+"$bin/dpotd" backup --config "$dir/s/dpotd.json" --to "$dir/copy.db" >/dev/null || fail backup
+stop
+cp -a "$dir/s" "$dir/good"
+again() { rm -rf "$dir/s" && cp -a "$dir/good" "$dir/s"; }
+bytes() { head -c "$1" /dev/zero | tr '\0' '\377'; }
+overwrite() { bytes "$3" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null; } # FILE AT N
+
+# ---- the store ----
+
+pages=$(($(stat -c %s "$dir/s/dpot.db") / 4096))
+page=0
+while [ "$page" -lt "$pages" ]; do
+    again
+    bytes 4096 | dd of="$dir/s/dpot.db" bs=4096 seek="$page" conv=notrunc 2>/dev/null
+    check "page $page of the store" not0 'from a backup' doctor
+    page=$((page + 1))
+done
+# The pages without which no server starts say so, in one sentence.
+for page in 0 1; do
+    again
+    bytes 4096 | dd of="$dir/s/dpot.db" bs=4096 seek="$page" conv=notrunc 2>/dev/null
+    check "serving with page $page damaged" not0 'restore the file from a backup' serve
+done
+again
+truncate -s 30000 "$dir/s/dpot.db"
+check 'a store that was cut' 3 'restore the file from a backup' doctor
+check 'serving a store that was cut' 3 'restore the file from a backup' serve
+again
+echo 'no database, although it is longer than a line' >"$dir/s/dpot.db"
+check 'a store that is none' 6 'not a database' doctor
+check 'serving a store that is none' 6 'not a database' serve
+
+# The remedy: the copy, under which what was counted before is a duplicate.
+check 'the damaged store is replaced by the copy' 0 'replaced-' \
+    "$bin/dpotd" restore --config "$dir/s/dpotd.json" --from "$dir/copy.db"
+check 'and the doctor is content' 0 'are fine' doctor
+start
+check 'a report of before is not counted again' 0 'duplicate: 1' device flush sends_again --wait 20
+check 'a report of after is counted' 0 'accepted: 1' device flush waiting --wait 20
+dpot pool "$id" --json >"$dir/pool.json" || [ $? -eq 7 ] || fail pool
+check 'each is there once' 0 '"accepted": *2[,}]' cat "$dir/pool.json"
+check 'a copy of a damaged file is no backup' not0 'damaged\|malformed\|not a database' \
+    sh -c 'bytes=$1; printf nonsense >"$2"; "$3" restore --config "$4" --from "$2"' - x "$dir/bad.db" \
+    "$bin/dpotd" "$dir/other/dpotd.json"
+
+# ---- keys, tokens, configuration ----
+
+stop
+named() { # NAME EXIT PATTERN: by the doctor and by the server
+    check "doctor: $1" "$2" "$3" doctor
+    check "serve: $1" "$2" "$3" serve
+}
+again && overwrite "$dir/s/keys/signing.key" 40 4
+named 'a damaged signing key' 3 'signing.key.*restore it from a backup'
+again && rm "$dir/s/keys/signing.key"
+named 'no signing key' 6 'signing.key'
+again && cp "$dir/other/keys/signing.key" "$dir/s/keys/signing.key"
+named 'the signing key of another' 3 'restore the key or the store that belong together'
+again && chmod 644 "$dir/s/keys/signing.key"
+named 'a signing key that all can read' 3 'chmod 600'
+again && for key in "$dir"/s/keys/seal-*.key; do overwrite "$key" 60 4; done
+named 'a damaged seal key' 3 'seal-.*restore it from a backup'
+again && rm "$dir"/s/keys/seal-*.key
+named 'no seal key' 3 'no seal-'
+again && overwrite "$dir/s/tokens" 10 4
+named 'damaged tokens' 3 'line 1 of the tokens file'
+again && overwrite "$dir/s/dpotd.json" 3 4
+named 'a damaged configuration' 3 'dpotd.json: JSON line'
+again
+check 'nothing was wrong with the rest' 0 'are fine' doctor
+start
+
+# ---- devices ----
+
+cp -a "$dir/fresh" "$dir/plain"
+device report plain --points "$dir/place.csv" --quiet >/dev/null || fail report
+of() { rm -rf "$dir/d" && cp -a "$dir/$1" "$dir/d"; }
+of plain && overwrite "$dir/d/ledger" 300 4
+check 'a damaged ledger has spent everything' 4 'whole budget of this install counts as spent' \
+    device report d --points "$dir/place.csv"
+of plain && rm "$dir/d/ledger"
+check 'a ledger that is gone has spent everything' 4 'whole budget of this install counts as spent' \
+    device report d --points "$dir/place.csv"
+of plain && overwrite "$dir/d/spool" 300 4
+check 'a damaged report is lost, and counted' 0 'dropped_lost: 1' device status d
+check 'and none is sent' 0 '0 answered, 0 pending' device flush d --wait 5
+of plain && rm "$dir/d/spool"
+check 'a spool that is gone is counted' 0 'dropped_lost: 1' device status d
+of fresh && for file in "$dir"/d/campaign-*; do overwrite "$file" 200 4; done # in the signature
+check 'an altered campaign is not reported to' 3 'altered or damaged' device report d --points "$dir/place.csv"
+device enroll d --quiet >/dev/null 2>&1 || enroll d
+check 'enrolling again mends it' 0 'report' device report d --points "$dir/place.csv"
+of plain && overwrite "$dir/d/keys" 100 4
+check 'damaged keys are fetched again' 0 'accepted: 1' device flush d --wait 20
+stop
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
