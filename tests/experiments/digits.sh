@@ -91,7 +91,7 @@ spec() {
     *) echo "digits.sh: there is no setting $1" >&2; exit 2 ;;
     esac
     cat <<SPEC
-{"name":"$1","domain":$domain,"mechanism":{$mechanism,"epsilon":$epsilon},"rounds":1,
+{"name":"$(echo "$1" | tr _ -)","domain":$domain,"mechanism":{$mechanism,"epsilon":$epsilon},"rounds":1,
  "opens":"2026-01-01T00:00:00Z","closes":"2036-01-01T00:00:00Z","min_pool":1,"simulation":true}
 SPEC
 }
