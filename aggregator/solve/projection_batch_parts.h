@@ -1,5 +1,5 @@
-/* What the files of projection_batch.h share: projection_batch.c (memory, blocks of users, stages of
- * lambda), projection_batch_sweep.inc (sweeps of a type), projection_batch_cost.c (transport costs). */
+/* What the files of projection_batch.h share: projection_batch.c (blocks of users, stages of
+ * lambda), projection_batch_memory.c, projection_batch_sweep.inc (sweeps of a type), projection_batch_cost.c (transport costs). */
 #ifndef DPOT_SOLVE_PROJECTION_BATCH_PARTS_H
 #define DPOT_SOLVE_PROJECTION_BATCH_PARTS_H
 
@@ -48,6 +48,13 @@ struct projection_batch {
     size_t n_rooms;
     const struct lanes *lanes;
 };
+
+/* Memory: false where it is out; what was taken is released all the same. */
+bool batch_axis_init(struct batch_axis *axis, const struct projection_batch_axis *given,
+                     bool is_float32, bool is_alone);
+void batch_axis_release(struct batch_axis *axis);
+bool batch_room_init(const struct projection_batch *b, struct batch_room *room);
+void batch_room_release(const struct projection_batch *b, struct batch_room *room);
 
 /* out = op(M) in for every user, M the Kronecker product of the axes' matrices: (n_rows, n_cols). */
 void batch_apply_f64(const struct projection_batch *b, enum dpot_transpose transpose,
