@@ -277,6 +277,19 @@ stop TERM
 
 "$bin/chaos_verify" "$dir/server/d/dpot.db" "$dir/observed" >"$dir/ids" 2>"$dir/ids.err" ||
     fail "report by report: $(head -n 5 "$dir/ids.err"; cat "$dir/ids")"
+# The comparison sees what it is for: an acknowledged report that is missing, one that nobody sent, one altered.
+caught() { # NAME LOG
+    if "$bin/chaos_verify" "$dir/server/d/dpot.db" "$2" >/dev/null 2>&1; then fail "not seen: $1"; else pass; fi
+}
+counted=$(awk '$3 == "accepted" { print $2; exit }' "$dir/observed")
+{ cat "$dir/observed" && echo "lost ffffffffffffffffffffffffffffffff accepted"; } >"$dir/twin"
+caught 'a report that was acknowledged and is not there' "$dir/twin"
+grep -v -F "sent $counted" "$dir/observed" >"$dir/twin"
+caught 'a report that nobody sent' "$dir/twin"
+awk -v id="$counted" '$1 == "sent" && $2 == id { $4 = ($4 + 1) % 8 } { print }' "$dir/observed" >"$dir/twin"
+caught 'a report that is not the one that was sent' "$dir/twin"
+{ cat "$dir/observed" && echo "told $counted accepted"; } >"$dir/twin"
+caught 'a report that was accepted twice' "$dir/twin"
 if [ -n "$copied" ]; then
     "$bin/chaos_verify" "$dir/copy.db" "$dir/observed" "$copied" >"$dir/copy_ids" 2>"$dir/copy_ids.err" ||
         fail "the backup made meanwhile: $(head -n 5 "$dir/copy_ids.err")"
