@@ -17,6 +17,11 @@
 DPOT_WARN_UNUSED dpot_status spec_inline(json_t *spec, const char *folder,
                                          struct dpot_error *error);
 
+/* Measures that are optimal have masses of 0, and a campaign has none: masses below 2^-32 of the largest, 0 too,
+ * become that, and all are scaled to keep the total. Nothing changes where a mass is negative or not finite, which
+ * spec_compile refuses. Returns how many were raised by more than a factor of 2. */
+size_t spec_raise_masses(double *masses /* (n) */, size_t n);
+
 /* Compiles a SPEC into a campaign (release it when done): fills id and revision as given, encodes
  * the base measure to integers and runs dpot_mechanism_check_campaign. "lambda_relative" is a
  * fraction of the largest cost. base_measure is "uniform" (total mass 1), "uniform:<total mass>" or

@@ -2,10 +2,12 @@
 #include "campaign/sweeps.h"
 #include "files/array.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #define PATH_CAP 4096
+#define MASS_STEPS 4294967295.0 /* of a mass in a campaign, as a share of the largest */
 
 /* `file` as seen from `folder`. */
 static dpot_status join_path(char out[PATH_CAP], const char *folder, const char *file,
@@ -90,6 +92,29 @@ static dpot_status inline_points(json_t *spec, const char *key, const char *fold
     return json_object_set_new(object, "points", rows) == 0 ? DPOT_OK : DPOT_ERR_MEMORY;
 }
 
+size_t spec_raise_masses(double *masses, size_t n)
+{
+    double largest = 0, before = 0, after = 0;
+    size_t n_raised = 0;
+    for (size_t j = 0; j < n; j++) {
+        if (!(masses[j] >= 0 && isfinite(masses[j]))) {
+            return 0;
+        }
+        largest = fmax(largest, masses[j]);
+        before += masses[j];
+    }
+    const double least = largest / MASS_STEPS;
+    for (size_t j = 0; j < n; j++) {
+        n_raised += masses[j] < least / 2;
+        masses[j] = fmax(masses[j], least);
+        after += masses[j];
+    }
+    for (size_t j = 0; n_raised > 0 && j < n; j++) {
+        masses[j] *= before / after;
+    }
+    return n_raised;
+}
+
 static dpot_status inline_base_measure(json_t *spec, const char *folder, struct dpot_error *error)
 {
     static const char key[] = "mechanism.base_measure";
@@ -111,6 +136,7 @@ static dpot_status inline_base_measure(json_t *spec, const char *folder, struct 
                               "%s: %s has %zu columns: give one mass per output point", key, file,
                               n_cols);
     }
+    (void)spec_raise_masses(array.values, array.n_rows);
     json_t *masses = list_of(array.values, array.n_rows);
     array_release(&array);
     if (!masses) {

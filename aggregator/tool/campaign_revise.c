@@ -1,16 +1,14 @@
 /* dpot campaign revise: the next revision of a campaign, with another base measure. */
+#include "campaign/spec.h"
 #include "tool/commands.h"
 
 #include "tool/load.h"
 #include "tool/options.h"
 #include "tool/remote.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define STEPS 4294967295.0 /* of a mass in a campaign */
 
 static const struct option options[] = {
     {"base-measure", "F|artifact:DIGEST", "the masses (kv,), or the artifact of a job"},
@@ -22,22 +20,15 @@ static const struct option options[] = {
 };
 
 /* A campaign says a mass as a share of the largest, in 2^32 steps, and has no mass of zero. */
-static void warn_of_raised(const struct run *run, const struct array *masses)
+static void raise_masses(const struct run *run, struct array *masses)
 {
-    const size_t n = masses->n_rows * masses->n_cols;
-    double largest = 0;
-    size_t n_raised = 0;
-    for (size_t j = 0; j < n; j++) {
-        largest = fmax(largest, masses->values[j]);
-    }
-    for (size_t j = 0; j < n; j++) {
-        n_raised += masses->values[j] > 0 && masses->values[j] < largest / STEPS / 2;
-    }
+    const size_t n_raised = spec_raise_masses(masses->values, masses->n_rows * masses->n_cols);
     if (n_raised > 0) {
         run_warn(run,
-                 "--base-measure: %zu mass%s smaller than the least a campaign can say, %.3g "
-                 "(2^-32 of the largest), and raised to that",
-                 n_raised, n_raised == 1 ? " is" : "es are", largest / STEPS);
+                 "--base-measure: %zu mass%s smaller than the least a campaign can say, 2^-32 of "
+                 "the largest, "
+                 "and raised to that; the total is kept",
+                 n_raised, n_raised == 1 ? " is" : "es are");
     }
 }
 
@@ -56,7 +47,7 @@ static dpot_status put_file(struct run *run, json_t *change)
         array_release(&array);
         return shape;
     }
-    warn_of_raised(run, &array);
+    raise_masses(run, &array);
     json_t *masses = json_array();
     for (size_t j = 0; j < array.n_rows * array.n_cols; j++) {
         (void)json_array_append_new(masses, json_real(array.values[j]));
@@ -123,10 +114,10 @@ const struct command command_campaign_revise = {
         "the former one, whose pool stays readable with --revision; devices fetch it when they\n"
         "enroll again, and a report to it is charged again. The total mass of the measure is "
         "kept;\n"
-        "it must lie in [exp(-epsilon/2), exp(epsilon/2)], and every mass be above 0 (a point "
-        "with\n"
-        "zero mass is never output): the server refuses others and stores nothing. Masses below\n"
-        "2^-32 of the largest are raised to that. Keys: id, revision, hash, name, state.",
+        "it must lie in [exp(-epsilon/2), exp(epsilon/2)], and no mass be negative: the server\n"
+        "refuses others and stores nothing. Masses of 0 and below 2^-32 of the largest are raised\n"
+        "to that, with a warning (a campaign has no mass of 0: leave points that must never be\n"
+        "output out of its outputs). Keys: id, revision, hash, name, state.",
     .example = "dpot campaign revise 3f1d5a0c9b7e4826a1c0d2e4f6a8b0c2 --base-measure m.npy "
                "--server https://pool.example.org",
     .options = options,

@@ -105,3 +105,31 @@ Test(spec_inline, a_file_and_points_together_are_refused)
     cr_assert_not_null(strstr(error.text, "domain.points"));
     json_decref(spec);
 }
+
+Test(spec_inline, masses_of_zero_in_a_file_are_raised_to_the_least_and_the_total_is_kept)
+{
+    struct dpot_error error = {{0}};
+    const uint8_t id[DPOT_CAMPAIGN_ID_LEN] = {0};
+    struct dpot_campaign campaign;
+    json_t *spec = points_spec();
+    write_file("places.csv", "lat,lon\n1,2\n3,4.5\n5,6\n");
+    write_file("masses.csv", "0\n0.75\n0.25\n");
+    (void)json_object_set_new(json_object_get(spec, "mechanism"), "base_measure",
+                              json_string("masses.csv"));
+    cr_assert_eq(spec_inline(spec, folder, &error), DPOT_OK, "%s", error.text);
+    const json_t *masses = json_object_get(json_object_get(spec, "mechanism"), "base_measure");
+    double total = 0;
+    for (size_t j = 0; j < 3; j++) {
+        total += json_real_value(json_array_get(masses, j));
+    }
+    cr_assert_float_eq(total, 1, 1e-15);
+    cr_assert_eq(spec_compile(spec, id, 1, &campaign, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(campaign.base_measure.mass_code[0], 1);
+    dpot_campaign_release(&campaign);
+    json_decref(spec);
+    double negative[] = {0, -1, 2}, fine[] = {1, 2, 3};
+    cr_assert_eq(spec_raise_masses(negative, 3), 0);
+    cr_assert(negative[0] == 0 && negative[1] == -1, "what is wrong stays, to be refused");
+    cr_assert_eq(spec_raise_masses(fine, 3), 0);
+    cr_assert(fine[0] == 1 && fine[1] == 2 && fine[2] == 3);
+}
