@@ -18,9 +18,14 @@
 
 /* ---- enroll ---- */
 
+/* Settings of a folder that works stay as they are until the enrollment has been verified; the first ones
+ * are kept before it, so that a folder whose server was away says which it is for. */
 enum exit_code run_enroll(const struct options *options, struct failure *failure)
 {
     struct session s = {0};
+    struct settings before;
+    struct failure none = {0};
+    bool is_first = true;
     enum exit_code code = settings_from_options(options, &s.settings, failure);
     if (code == EXIT_DONE) {
         code = create_folder(&s, options, failure);
@@ -29,15 +34,21 @@ enum exit_code run_enroll(const struct options *options, struct failure *failure
         code = open_client(&s, failure); /* refuses caps that are no caps */
     }
     if (code == EXIT_DONE) {
+        is_first = settings_read(&before, s.files, &none) != EXIT_DONE;
+    }
+    if (code == EXIT_DONE && is_first) {
         code = settings_write(&s.settings, s.files, failure);
     }
     if (code == EXIT_DONE) {
         const dpot_status status = dpot_client_enroll(s.client, s.settings.campaign);
-        if (status == DPOT_OK) {
-            say_outcome(options, &s, "enrolled", "the campaign is verified and stored");
-        } else {
+        if (status != DPOT_OK) {
             code = fail_status(failure, status, dpot_client_last_error(s.client));
+        } else if (!is_first) {
+            code = settings_write(&s.settings, s.files, failure);
         }
+    }
+    if (code == EXIT_DONE) {
+        say_outcome(options, &s, "enrolled", "the campaign is verified and stored");
     }
     close_session(&s);
     return code;

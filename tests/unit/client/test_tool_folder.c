@@ -84,6 +84,24 @@ Test(tool_folder, only_enroll_makes_a_folder)
     cr_assert_eq(enroll(NULL), 0, "%s", err);
 }
 
+Test(tool_folder, an_enrollment_that_fails_leaves_a_folder_that_works_as_it_was)
+{
+    static const char *const away = "http://127.0.0.1:1";
+    char wrong[80];
+    report_once();
+    (void)snprintf(wrong, sizeof wrong, "%s", pin);
+    wrong[0] = wrong[0] == '0' ? '1' : '0';
+    const char *const tries[][2] = {{http.url, wrong}, {away, pin}};
+    for (size_t i = 0; i < 2; i++) {
+        cr_assert_neq(RUN(NULL, "enroll", "--server", tries[i][0], "--campaign", campaign, "--pin",
+                          tries[i][1], "--dir", dir, "--campaign-cap", "4", "--window-cap", "4",
+                          "--window-seconds", "86400", "--lifetime-cap", "20"),
+                      0, "try %zu", i);
+    }
+    cr_assert_eq(RUN(NULL, "flush", "--dir", dir, "--json"), 0, "%s", err);
+    cr_assert_eq(json_number_of("sent"), 1);
+}
+
 Test(tool_folder, a_flush_waits_for_the_time_of_sending_however_short_its_wait)
 {
     report_once();
