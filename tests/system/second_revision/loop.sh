@@ -119,9 +119,9 @@ check 'an estimate is no base measure' 3 'of kind estimate' \
 printf '0.5\n0.5\n' >"$dir/short.csv"
 check 'a base measure of the wrong length' 3 '2 masses for 25' \
     dpot campaign revise "$id" --base-measure "$dir/short.csv"
-{ echo 0; for _ in $(seq 24); do echo 0.04; done; } >"$dir/zero.csv"
-check 'a base measure with a zero' 3 'base_measure' \
-    dpot campaign revise "$id" --base-measure "$dir/zero.csv"
+{ echo -0.01; for _ in $(seq 24); do echo 0.04; done; } >"$dir/negative.csv"
+check 'a base measure with a negative mass' 3 'base_measure' \
+    dpot campaign revise "$id" --base-measure "$dir/negative.csv"
 for _ in $(seq 25); do echo 1; done >"$dir/large.csv"
 check 'an infeasible base measure' 3 'total mass 25' \
     dpot campaign revise "$id" --base-measure "$dir/large.csv"
