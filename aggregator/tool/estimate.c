@@ -158,7 +158,7 @@ static dpot_status load_pool(struct estimate *e)
 
 /* ---- frequencies ---- */
 
-/* What the mechanism would report of people about whom nothing is known. */
+/* What the mechanism would report of people about whom nothing is known, into the prior; whether it is uniform. */
 static bool take_base_measure(struct estimate *e)
 {
     const struct dpot_base_measure *base = &e->file.campaign.base_measure;
@@ -190,19 +190,19 @@ static dpot_status count_frequencies(struct estimate *e)
     for (size_t j = 0; j < e->kv; j++) {
         e->values.values[j] /= (double)e->n;
     }
+    const bool is_uniform = take_base_measure(e);
     if (e->file.campaign.sample_first) {
         run_warn(
             e->run,
             "the devices of this campaign sample one place first: --method likelihood corrects "
             "for the mechanism's known channel, frequencies are nearer to the base measure than "
             "the population is");
-    } else if (!take_base_measure(e)) {
+    } else if (!is_uniform) {
         run_warn(
             e->run,
             "the base measure is not uniform and pulls these frequencies towards itself: compare "
             "them with the prior in the side file, which is that measure");
     }
-    (void)take_base_measure(e);
     return DPOT_OK;
 }
 
