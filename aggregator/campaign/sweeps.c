@@ -1,6 +1,7 @@
 #include "campaign/sweeps.h"
 
 #include "base/alloc.h"
+#include "base/splitmix.h"
 #include "mechanism/mechanism.h"
 #include "mechanism/sampler.h"
 
@@ -25,16 +26,8 @@ static size_t n_measures(const struct study *study)
     return study->n_places + study->n_mixtures;
 }
 
-/* SplitMix64 (Steele, Lea, Flood 2014), from the number of the measure alone. */
-static uint64_t draw(uint64_t *state)
-{
-    uint64_t z = *state += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-}
-
-/* Places are spread evenly; a mixture is a few of them with weights that differ by some orders. */
+/* Places are spread evenly; a mixture is a few of them with weights that differ by some orders; drawn from
+ * the number of the measure alone. */
 static void fill_histogram(struct study *study, size_t measure)
 {
     const uint64_t size = study->campaign.domain.size;
@@ -43,10 +36,11 @@ static void fill_histogram(struct study *study, size_t measure)
         return;
     }
     uint64_t state = measure;
-    const uint64_t n = 2 + draw(&state) % (study->campaign.n_max - 1);
+    const uint64_t n = 2 + splitmix_next(&state) % (study->campaign.n_max - 1);
     for (uint64_t i = 0; i < n; i++) {
-        const uint64_t place = draw(&state) % size;
-        study->histogram[place] += ldexp((double)(draw(&state) >> 40), -(int)(draw(&state) % 8));
+        const uint64_t place = splitmix_next(&state) % size;
+        study->histogram[place] +=
+            ldexp((double)(splitmix_next(&state) >> 40), -(int)(splitmix_next(&state) % 8));
     }
 }
 

@@ -1,5 +1,6 @@
 #include "jobs/base_measure_users.h"
 
+#include "base/splitmix.h"
 #include "pool/channel.h"
 #include "solve/channel_em.h"
 
@@ -141,18 +142,9 @@ static dpot_status find_prior(const struct job_input *input, struct dpot_artifac
 
 /* ---- synthetic users ---- */
 
-/* SplitMix64, in [0, 1). */
-static double draw(uint64_t *state)
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15U;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
-}
-
 static size_t draw_point(const double *prior, size_t k, uint64_t *state)
 {
-    double left = draw(state);
+    double left = splitmix_unit(state);
     size_t i = 0;
     while (i + 1 < k && left >= prior[i]) {
         left -= prior[i++];
@@ -167,7 +159,7 @@ static void draw_users(const json_t *parameters, const double *prior, size_t k, 
     const int64_t high = json_integer_value(json_object_get(parameters, "draws_max"));
     uint64_t state = (uint64_t)json_integer_value(json_object_get(parameters, "seed"));
     for (size_t u = 0; u < n; u++) {
-        const int64_t n_draws = low + (int64_t)(draw(&state) * (double)(high - low + 1));
+        const int64_t n_draws = low + (int64_t)(splitmix_unit(&state) * (double)(high - low + 1));
         for (int64_t d = 0; d < n_draws; d++) {
             distributions[u * k + draw_point(prior, k, &state)] += 1 / (double)n_draws;
         }

@@ -1,4 +1,5 @@
 #include "solve/base_measure_descent.h"
+#include "base/splitmix.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,20 +20,10 @@ struct descent {
     uint64_t random;
 };
 
-/* SplitMix64: an integer below `n`, nearly uniform. */
-static size_t draw(struct descent *d, size_t n)
-{
-    uint64_t z = d->random += 0x9e3779b97f4a7c15U;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    z ^= z >> 31;
-    return (size_t)((double)(z >> 11) * 0x1p-53 * (double)n);
-}
-
 static void shuffle(struct descent *d)
 {
     for (size_t i = d->config->users->n; i > 1; i--) {
-        const size_t other = draw(d, i), held = d->order[i - 1];
+        const size_t other = splitmix_below(&d->random, i), held = d->order[i - 1];
         d->order[i - 1] = d->order[other];
         d->order[other] = held;
     }

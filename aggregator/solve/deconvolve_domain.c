@@ -1,4 +1,5 @@
 /* Domains of deconvolution: the nearest point, and supports to start from. */
+#include "base/splitmix.h"
 #include "solve/deconvolve.h"
 
 #include <math.h>
@@ -84,15 +85,6 @@ static bool is_in_ball(const struct deconvolve_domain *domain, size_t dim, const
            (domain->l2_radius == 0 || l2_norm(dim, x) <= domain->l2_radius);
 }
 
-/* SplitMix64 (Steele, Lea, Flood 2014), as a number in [0, 1). */
-static double uniform(uint64_t *state)
-{
-    uint64_t z = *state += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return ldexp((double)((z ^ (z >> 31)) >> 11), -53);
-}
-
 /* The root above 1 of r^(dim+1) = r + 1; the powers of its inverse are the steps of the sequence. */
 static double sequence_root(size_t dim)
 {
@@ -112,13 +104,13 @@ void deconvolve_spread(const struct deconvolve_domain *domain, size_t dim, size_
     uint64_t state = seed;
     for (size_t j = 0; is_sequence && j < dim; j++) {
         step[j] = pow(root, -((double)j + 1));
-        at[j] = uniform(&state);
+        at[j] = splitmix_unit(&state);
     }
     size_t attempts = 0;
     for (size_t l = 0; l < m; attempts++) {
         double *x = points + l * dim;
         for (size_t j = 0; j < dim; j++) {
-            double share = is_sequence ? at[j] + step[j] : uniform(&state);
+            double share = is_sequence ? at[j] + step[j] : splitmix_unit(&state);
             share -= floor(share);
             if (is_sequence) {
                 at[j] = share;

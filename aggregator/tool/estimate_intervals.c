@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/rng_seeded.h"
+#include "base/splitmix.h"
 #include "solve/channel_inverse.h"
 #include "tool/options.h"
 #include "tool/progress.h"
@@ -11,15 +12,6 @@
 #include <stdlib.h>
 
 #define COUNTS_MAX ((size_t)1 << 27) /* kept for the intervals: resamples x points */
-
-/* SplitMix64 (Steele, Lea, Flood 2014): resampling public reports needs speed, not secrecy. */
-static uint64_t next_u64(uint64_t *state)
-{
-    uint64_t z = *state += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-}
 
 static uint64_t first_state(const struct run *run)
 {
@@ -32,7 +24,7 @@ static uint64_t first_state(const struct run *run)
     return state;
 }
 
-/* Draws n of the n reports with replacement, n_resamples times. */
+/* Draws n of the n reports with replacement, n_resamples times. The reports are public: speed matters, not secrecy. */
 static void resample(struct estimate *e)
 {
     struct progress progress;
@@ -41,7 +33,7 @@ static void resample(struct estimate *e)
     for (size_t b = 0; b < e->n_resamples; b++) {
         for (size_t i = 0; i < e->n; i++) {
             /* n <= 2^28 and 32 random bits: the bias is below 2^-4 of one part in 2^28. */
-            const size_t pick = (size_t)((next_u64(&state) >> 32) * e->n >> 32);
+            const size_t pick = (size_t)((splitmix_next(&state) >> 32) * e->n >> 32);
             e->counts[e->pool[pick] * e->n_resamples + b]++;
         }
         progress_step(&progress, b + 1);

@@ -1,5 +1,6 @@
 #include "recommend_data.h"
 
+#include "base/splitmix.h"
 #include "ot/linalg.h"
 #include "ot/symmetric.h"
 
@@ -26,15 +27,6 @@ void *memory(size_t n, size_t size)
     void *p = calloc(n > 0 ? n : 1, size);
     require(p != NULL, "out of memory");
     return p;
-}
-
-/* SplitMix64 (Steele, Lea, Flood 2014). */
-static uint64_t next_u64(uint64_t *state)
-{
-    uint64_t z = *state += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
 }
 
 /* ---- files ---- */
@@ -138,7 +130,7 @@ static void mark_fifth(size_t n, uint64_t *state, int *marks)
 {
     size_t *order = memory(n, sizeof *order);
     for (size_t i = 0; i < n; i++) {
-        const size_t j = (size_t)(next_u64(state) % (i + 1));
+        const size_t j = (size_t)(splitmix_next(state) % (i + 1));
         order[i] = order[j];
         order[j] = i;
     }

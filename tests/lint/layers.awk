@@ -54,6 +54,7 @@ BEGIN {
     door("^microhttpd\\.h$", "^aggregator/http/(server\\.c|exchange\\.[ch])$")
     door("^jansson\\.h$", "^aggregator/files/json\\.[ch]$")
     door("^zlib\\.h$", "^aggregator/files/gzip\\.c$")
+    door("^base/splitmix\\.h$", "^(aggregator|tests)/") # not random enough for a device
     door("^(cairo|fontconfig/)", "^aggregator/files/picture_cairo\\.c$")
 
     system_headers = " assert ctype errno fenv float inttypes limits locale math setjmp signal" \

@@ -96,6 +96,7 @@ accepts 'libcurl in its door' client/src/transport_curl.c '#include <curl/curl.h
 accepts 'the schema in its door' proto/wire_keys.c '#include "keys.pb-c.h"'
 refuses 'door: <curl/curl.h>' client/src/uploader.c '#include <curl/curl.h>'
 refuses 'door: <sqlite3.h>' aggregator/store/store.c '#include <sqlite3.h>'
+refuses 'door: <base/splitmix.h>' client/src/submit.c '#include "base/splitmix.h"'
 refuses 'door: <cblas.h>' common/ot/sinkhorn.c '#include <cblas.h>'
 refuses 'door: <keys.pb-c.h>' proto/message.c '#include "keys.pb-c.h"'
 refuses 'door: <protobuf-c/protobuf-c.h>' proto/wire_keys.c '#include <protobuf-c/protobuf-c.h>'

@@ -2,6 +2,7 @@
 #include "tool/base_measure/job.h"
 
 #include "base/alloc.h"
+#include "base/splitmix.h"
 #include "solve/base_measure_report.h"
 #include "tool/options.h"
 
@@ -26,16 +27,6 @@ static dpot_status load_distributions(struct base_measure_job *job, const char *
     return status;
 }
 
-/* SplitMix64. */
-static size_t draw_below(uint64_t *state, size_t n)
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15U;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    z ^= z >> 31;
-    return (size_t)((double)(z >> 11) * 0x1p-53 * (double)n);
-}
-
 /* A seeded order of the users; those to fit first. */
 static dpot_status make_order(struct base_measure_job *job)
 {
@@ -49,7 +40,7 @@ static dpot_status make_order(struct base_measure_job *job)
         job->order[u] = u;
     }
     for (size_t u = n; u > 1; u--) {
-        const size_t other = draw_below(&state, u), held = job->order[u - 1];
+        const size_t other = splitmix_below(&state, u), held = job->order[u - 1];
         job->order[u - 1] = job->order[other];
         job->order[other] = held;
     }

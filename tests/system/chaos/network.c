@@ -10,6 +10,7 @@
  *     told ID STATUS             the device is being told so
  *     lost ID STATUS             the server has said so; the device will not hear it
  *     unread BYTES               a body that none of the keys opens: always a fault */
+#include "base/splitmix.h"
 #include "keys.h"
 #include "proto/wire_report.h"
 #include "system/relay.h"
@@ -49,15 +50,13 @@ struct connection {
 
 /* ---- lots ---- */
 
-/* SplitMix64: the next number of a sequence that the seed decides. */
+/* The next number of a sequence that the seed decides. */
 static uint64_t draw(void)
 {
     (void)pthread_mutex_lock(&mutex);
-    uint64_t z = state += UINT64_C(0x9e3779b97f4a7c15);
+    const uint64_t lot = splitmix_next(&state);
     (void)pthread_mutex_unlock(&mutex);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
+    return lot;
 }
 
 static enum conduct draw_conduct(void)

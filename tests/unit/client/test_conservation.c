@@ -1,6 +1,7 @@
 /* submitted = accepted + duplicate + rejected + dropped + pending, at every durable state: long lives of
  * random steps, with a restart, a kill or a power cut between any two of them and inside them, and what each
  * end must mean for what the server holds. The steps are drawn from a seed. */
+#include "base/splitmix.h"
 #include "client.h"
 #include "unit/client/world.h"
 
@@ -16,13 +17,9 @@ static struct authority authority;
 static struct world world;
 static uint64_t seed;
 
-/* SplitMix64. */
 static uint64_t draw(uint64_t below)
 {
-    uint64_t z = (seed += UINT64_C(0x9e3779b97f4a7c15));
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return (z ^ (z >> 31)) % below;
+    return splitmix_next(&seed) % below;
 }
 
 /* What the server may do with a POST. */

@@ -1,5 +1,6 @@
 #include "problem.h"
 
+#include "base/splitmix.h"
 #include "ot/cost.h"
 
 #include <criterion/criterion.h>
@@ -136,13 +137,9 @@ double sum_of(const double *x, size_t n)
     return sum;
 }
 
-/* splitmix64 */
 double uniform_next(uint64_t *state)
 {
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
+    return splitmix_unit(state);
 }
 
 void random_measure(uint64_t *state, double *weights, size_t n, int with_zeros)

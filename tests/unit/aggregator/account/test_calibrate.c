@@ -1,5 +1,6 @@
 #include "account/calibrate.h"
 #include "account/gaussian.h"
+#include "base/splitmix.h"
 #include "mechanism/acceptance.h"
 #include "mechanism/quantize.h"
 #include "support/allocator.h"
@@ -12,13 +13,10 @@
 #define L DPOT_MECHANISM_LAPLACE
 #define G DPOT_MECHANISM_GAUSSIAN
 
-/* A reproducible number below n (SplitMix64). */
+/* A reproducible number below n. */
 static double below(uint64_t *state, double n)
 {
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53 * n;
+    return splitmix_unit(state) * n;
 }
 
 static struct calibrate_request ball(enum dpot_mechanism_id mechanism, double epsilon, double delta,

@@ -1,6 +1,7 @@
 /* Deconvolution: what EM promises, and what it finds where the truth is known. */
 #include "solve/deconvolve.h"
 
+#include "base/splitmix.h"
 #include "support/allocator.h"
 
 #include <criterion/criterion.h>
@@ -11,10 +12,7 @@ static uint64_t state;
 
 static double uniform(void)
 {
-    uint64_t z = state += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return ((double)((z ^ (z >> 31)) >> 11) + 0.5) * 0x1p-53;
+    return splitmix_unit(&state) + 0x1p-54;
 }
 
 static double draw(enum dpot_noise noise, double scale)

@@ -1,4 +1,5 @@
 #include "vector.h"
+#include "base/splitmix.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -111,10 +112,7 @@ void vector_grid(struct vector *vector, size_t side, double cost_power, double e
 
 double random_next(uint64_t *state)
 {
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
+    return splitmix_unit(state);
 }
 
 void vector_random(struct vector *vector, size_t n_rows, size_t n_cols, double epsilon,
