@@ -16,12 +16,7 @@
 # measure are shrunk by (240 d)^(1/d) = 1.42, as in the paper. Pictures are what the coefficients of a point draw. Costs are those to the records,
 # in these coordinates (a simulation may see them).
 set -eu
-absolute() {
-    case $1 in
-    '' | /*) echo "$1" ;;
-    *) echo "$PWD/$1" ;;
-    esac
-}
+. "$(dirname "$0")/experiment.inc.sh"
 data=$(absolute "${DATA:-}")
 out=$(absolute "${OUT:-}")
 bin=$(absolute "${BIN:-}")
@@ -34,15 +29,7 @@ epsilons=${EPSILONS:-1 5}
 digit=${DIGIT:-2}
 images=${IMAGES:-10}
 points=${POINTS:-10000}
-fail() {
-    echo "central_digits.sh: $1" >&2
-    exit "${2:-2}"
-}
-for number in "$runs" "$per_digit" "$images" "$points"; do
-    case $number in
-    '' | *[!0-9]* | 0*) fail "\"$number\" is given where a whole number above 0 is needed" ;;
-    esac
-done
+whole "$runs" "$per_digit" "$images" "$points"
 [ -n "$data" ] || fail 'DATA is missing: name the folder of train-images-idx3-ubyte.gz and train-labels-idx1-ubyte.gz'
 for file in train-images-idx3-ubyte.gz train-labels-idx1-ubyte.gz; do
     [ -r "$data/$file" ] || fail "DATA is $data: there is no $file in it" 6
@@ -55,7 +42,6 @@ if [ ! -x "$bin/dpot" ]; then
 fi
 mkdir -p "$out"
 cd "$out"
-json() { sed -n 's/.*"'"$1"'": *"\{0,1\}\([^",}]*\)"\{0,1\}[,}].*/\1/p' | head -n 1; }
 dpot() {
     code=0
     "$bin/dpot" "$@" --quiet 2>log || code=$?

@@ -15,12 +15,7 @@
 # (240 d)^(1/d) = 2.18, as in the paper), by the same in d' dimensions (JL), and by noisy iterations with certified plans (delta 1e-6), beside the non-private one
 # and that of one point in the middle.
 set -eu
-absolute() {
-    case $1 in
-    '' | /*) echo "$1" ;;
-    *) echo "$PWD/$1" ;;
-    esac
-}
+. "$(dirname "$0")/experiment.inc.sh"
 out=$(absolute "${OUT:-}")
 bin=$(absolute "${BIN:-}")
 cd "$(dirname "$0")/../.."
@@ -31,15 +26,7 @@ groups=${GROUPS_N:-1}
 sizes=${SIZES-500 1000 2000 4000 8000 16000}
 epsilons=${EPSILONS-0.5 1 2 4 8}
 dims=${DIMS-2 3 5 8 10}
-fail() {
-    echo "central_mixtures.sh: $1" >&2
-    exit "${2:-2}"
-}
-for number in "$runs" "$groups" $sizes $dims; do
-    case $number in
-    '' | *[!0-9]* | 0*) fail "\"$number\" is given where a whole number above 0 is needed" ;;
-    esac
-done
+whole "$runs" "$groups" $sizes $dims
 if [ ! -x "$bin/dpot" ]; then
     [ -z "${BIN:-}" ] || fail "BIN is $bin: there is no program dpot in it" 6
     mkdir -p build
@@ -48,7 +35,6 @@ if [ ! -x "$bin/dpot" ]; then
 fi
 mkdir -p "$out"
 cd "$out"
-json() { sed -n 's/.*"'"$1"'": *"\{0,1\}\([^",}]*\)"\{0,1\}[,}].*/\1/p' | head -n 1; }
 
 # draw N SEED: rows of a group and ten coordinates.
 draw() {

@@ -26,12 +26,7 @@
 #
 # Writes a table and sheets. Whatever is done is not repeated; a training that was stopped goes on.
 set -eu
-absolute() {
-    case $1 in
-    '' | /*) echo "$1" ;;
-    *) echo "$PWD/$1" ;;
-    esac
-}
+. "$(dirname "$0")/experiment.inc.sh"
 data=$(absolute "${DATA:?name the folder of the images: DATA=FOLDER}")
 out=$(absolute "${OUT:-}")
 bin=$(absolute "${BIN:-}")
@@ -47,9 +42,6 @@ mkdir -p "$out"
 cd "$out"
 dpot() {
     "$bin/dpot" "$@"
-}
-json() {
-    sed 's/.*"'"$1"'": *"\{0,1\}\([^",}]*\).*/\1/'
 }
 
 # ---- real images, and who judges ----

@@ -15,12 +15,7 @@
 # frequencies and of likelihood; the mean width; points that the channel does not determine; and the L1 distance
 # of both estimates and of the prior from the truth. The truth is the law that people are drawn from.
 set -eu
-absolute() {
-    case $1 in
-    '' | /*) echo "$1" ;;
-    *) echo "$PWD/$1" ;;
-    esac
-}
+. "$(dirname "$0")/experiment.inc.sh"
 out=$(absolute "${OUT:-}")
 bin=$(absolute "${BIN:-}")
 cd "$(dirname "$0")/../.."

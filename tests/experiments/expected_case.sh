@@ -14,12 +14,7 @@
 # its standard error. The measures: best uniform; certified for the worst case; made for the fitted users; and one public answer
 # to everyone, which needs no report.
 set -eu
-absolute() {
-    case $1 in
-    '' | /*) echo "$1" ;;
-    *) echo "$PWD/$1" ;;
-    esac
-}
+. "$(dirname "$0")/experiment.inc.sh"
 data=$(absolute "${DATA:-}")
 out=$(absolute "${OUT:-}")
 bin=$(absolute "${BIN:-}")
@@ -32,14 +27,6 @@ powers=${POWERS:-1 2}
 epsilons=${EPSILONS:-0.5 1 2 4}
 seed=${SEED:-1}
 
-say() { printf '%s\n' "$*" >&2; }
-fail() {
-    say "expected_case.sh: $1"
-    exit "${2:-2}"
-}
-json() {
-    sed -n 's/.*"'"$2"'": *"\{0,1\}\([^",}]*\)"\{0,1\}[,}].*/\1/p' "$1" | head -n 1
-}
 for value in "$fit" "$held" "$seed"; do
     case $value in
     '' | *[!0-9]* | 0*) fail "FIT, HELD_OUT and SEED are $fit, $held and $seed: give whole numbers above 0" ;;
@@ -97,7 +84,7 @@ measure() {
     "$bin/dpot" base-measure --x "$out/cells.csv" --metric euclidean --power "$power" --epsilon "$epsilon" \
         --held-out "$out/held.csv" --normalize --seed "$seed" --quiet --json --out "$out/$name.npy" "$@" >"$out/$name.json"
 }
-value() { printf "%.4f (%.4f)" "$(json "$out/$1.json" "$2")" "$(json "$out/$1.json" "$3")"; }
+value() { printf "%.4f (%.4f)" "$(json "$2" "$out/$1.json")" "$(json "$3" "$out/$1.json")"; }
 {
     printf '%-3s %-5s %18s %18s %18s %18s %8s %8s %7s %8s %8s %7s\n' p eps 'best uniform' 'certified worst' \
         'for its users' 'constant answer' fitted 'gap %' '95 %' 'worst' 'uniform' seconds
@@ -111,9 +98,9 @@ value() { printf "%.4f (%.4f)" "$(json "$out/$1.json" "$2")" "$(json "$out/$1.js
                 "$(value worst held_out_cost held_out_cost_error)" \
                 "$(value users held_out_cost held_out_cost_error)" \
                 "$(value users held_out_constant_cost held_out_constant_cost_error)" \
-                "$(json "$out/users.json" objective)" "$(awk -v g="$(json "$out/users.json" relative_gap)" 'BEGIN { print 100 * g }')" \
-                "$(json "$out/users.json" held_out_cost_95)" "$(json "$out/users.json" measure_worst_cost)" \
-                "$(json "$out/users.json" uniform_worst_cost)" "$(json "$out/users.json" seconds)"
+                "$(json objective "$out/users.json")" "$(awk -v g="$(json relative_gap "$out/users.json")" 'BEGIN { print 100 * g }')" \
+                "$(json held_out_cost_95 "$out/users.json")" "$(json measure_worst_cost "$out/users.json")" \
+                "$(json uniform_worst_cost "$out/users.json")" "$(json seconds "$out/users.json")"
         done
     done
 } >"$out/table.txt"

@@ -26,13 +26,7 @@
 # Can be stopped and started again: runs that are done are not done again, unless data, settings or
 # the program have changed.
 set -eu
-# Paths are meant from where the script was called.
-absolute() {
-    case $1 in
-    '' | /*) echo "$1" ;;
-    *) echo "$PWD/$1" ;;
-    esac
-}
+. "$(dirname "$0")/experiment.inc.sh"
 data=$(absolute "${DATA:-}")
 out=$(absolute "${OUT:-}")
 bin=$(absolute "${BIN:-}")
@@ -52,15 +46,6 @@ least=10 # check-ins of a user who takes part
 cells=20 # along a side
 lat=30.1 lon=-97.95 side=0.4
 
-say() { printf '%s\n' "$*" >&2; }
-fail() {
-    say "gowalla.sh: $1"
-    exit "${2:-2}"
-}
-# The value of a key of a one-line JSON object: json FILE KEY
-json() {
-    sed -n 's/.*"'"$2"'": *"\{0,1\}\([^",}]*\)"\{0,1\}[,}].*/\1/p' "$1" | head -n 1
-}
 dpot() { "$bin/dpot" "$@"; }
 
 # ---- settings ----
@@ -219,10 +204,10 @@ SPEC
 distances() {
     dpot ot --exact --x "$out/cells.csv" --y "$out/cells.csv" --metric euclidean --normalize --quiet --json \
         --a "$1" --b "$2" >"$out/ot.json"
-    sides=$(json "$out/ot.json" transport_cost)
+    sides=$(json transport_cost "$out/ot.json")
     dpot ot --exact --x "$out/cells-degrees.csv" --y "$out/cells-degrees.csv" --metric haversine --normalize \
         --quiet --json --a "$1" --b "$2" >"$out/ot.json"
-    echo "$sides,$(json "$out/ot.json" transport_cost)"
+    echo "$sides,$(json transport_cost "$out/ot.json")"
 }
 
 # Keeps what pictures are made of, and then, as the sign that the run is done, its line of the table.
@@ -231,8 +216,8 @@ do_run() {
     rm -rf "$folder"
     dpot simulate --campaign "$out/$1-$2.json" --data "$out/data-$3.csv" --devices "$users" --in-process \
         --seed "$((seed * 1000 + $3))" --out "$folder" --quiet --json >"$out/simulate.json"
-    [ "$(json "$folder/results.json" accepted)" = "$users" ] ||
-        fail "$(json "$folder/results.json" accepted) of $users reports were accepted: see $folder/results.json" 1
+    [ "$(json accepted "$folder/results.json")" = "$users" ] ||
+        fail "$(json accepted "$folder/results.json") of $users reports were accepted: see $folder/results.json" 1
     dpot estimate --campaign "$out/$1-$2.json" --pool "$folder/pool.npy" --bootstrap 0 --quiet --json \
         --out "$folder/estimate.csv" >"$out/estimate.json"
     {
@@ -250,7 +235,7 @@ done
 for epsilon in $epsilons; do
     dpot base-measure --x "$out/cells.csv" --metric euclidean --epsilon "$epsilon" --method uniform --quiet \
         --json --out "$out/uniform-$epsilon.csv" >"$out/base-measure.json"
-    mass=$(json "$out/base-measure.json" total_mass)
+    mass=$(json total_mass "$out/base-measure.json")
     say "== epsilon $epsilon: the best uniform base measure has total mass $mass"
     for mechanism in $mechanisms; do
         write_spec "$mechanism" "$epsilon" "$mass" >"$out/$mechanism-$epsilon.json"

@@ -5,15 +5,6 @@
 # Wants $bin and $n; works in the current folder.
 laplace_scale=0.48284271
 gaussian_scale=1.592
-absolute() {
-    case $1 in
-    '' | /*) echo "$1" ;;
-    *) echo "$PWD/$1" ;;
-    esac
-}
-json() {
-    sed 's/.*"'"$1"'": *"\{0,1\}\([^",}]*\).*/\1/'
-}
 # make MECHANISM SCALE SEED: pool.csv, noisy.csv (1000 of it), clean.csv and other.csv (1000 each)
 make() {
     awk -v n="$n" -v mechanism="$1" -v scale="$2" -v seed="$3" '

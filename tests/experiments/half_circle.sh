@@ -15,6 +15,7 @@
 # that are done are not repeated; a run that was stopped goes on.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
+. "$here/experiment.inc.sh"
 . "$here/half_circle.inc.sh"
 out=$(absolute "${OUT:-}")
 bin=$(absolute "${BIN:-}")

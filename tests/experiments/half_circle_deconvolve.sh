@@ -16,6 +16,7 @@
 # the l2 ball of radius 1: what a campaign would clip to; neither knows of the half circle.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
+. "$here/experiment.inc.sh"
 . "$here/half_circle.inc.sh"
 out=$(absolute "${OUT:-}")
 bin=$(absolute "${BIN:-}")

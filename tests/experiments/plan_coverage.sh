@@ -20,12 +20,7 @@
 # It fails when a figure of a setting is covered in less than 90 or more than 99 % of its campaigns, or
 # all together in less than 94 or more than 96 %.
 set -eu
-absolute() {
-    case $1 in
-    '' | /*) echo "$1" ;;
-    *) echo "$PWD/$1" ;;
-    esac
-}
+. "$(dirname "$0")/experiment.inc.sh"
 out=$(absolute "${OUT:-}")
 bin=$(absolute "${BIN:-}")
 cd "$(dirname "$0")/../.."
@@ -37,10 +32,6 @@ simulations=${SIMULATIONS:-400}
 only=${ONLY:-}
 number=0
 
-fail() {
-    printf 'plan_coverage.sh: %s\n' "$1" >&2
-    exit 1
-}
 [ -x "$bin/plan_coverage" ] || fail "there is no $bin/plan_coverage: the head of this script says how to build it"
 mkdir -p "$out"
 : >"$out/table.txt"
@@ -155,7 +146,7 @@ plan() {
     case $(cat "$out/spec.json") in
     *'"output"'*) "$bin/dpot" plan --campaign "$out/spec.json" --out "$out/points.csv" --json --quiet "$@" ;;
     *) "$bin/dpot" plan --campaign "$out/spec.json" --json --quiet "$@" ;;
-    esac >"$out/plan.json" 2>"$out/plan.err" || fail "setting $number: $(cat "$out/plan.err")"
+    esac >"$out/plan.json" 2>"$out/plan.err" || fail "setting $number: $(cat "$out/plan.err")" 1
 }
 
 coverage() {
@@ -186,7 +177,7 @@ drawn() {
     text=$1 n=$2
     shift 2
     plan --n "$n" "$@"
-    coverage --n "$n" --repetitions "$repetitions" >"$out/counts.txt" || fail "setting $number"
+    coverage --n "$n" --repetitions "$repetitions" >"$out/counts.txt" || fail "setting $number" 1
     tabulate "$text" "$n" drawn
 }
 
@@ -195,7 +186,7 @@ fixed() {
     text=$1
     shift
     plan "$@"
-    coverage --crowd fixed --repetitions "$repetitions" >"$out/counts.txt" || fail "setting $number"
+    coverage --crowd fixed --repetitions "$repetitions" >"$out/counts.txt" || fail "setting $number" 1
     tabulate "$text" "$(count_devices)" fixed
 }
 
@@ -207,8 +198,8 @@ simulated() {
     : >"$out/counts.txt"
     while [ "$i" -lt "$simulations" ]; do
         "$bin/dpot" simulate --campaign "$out/spec.json" --data "$out/rows.csv" --devices "$(count_devices)" \
-            --in-process --out "$out/simulated" --quiet --json >"$out/simulate.json" || fail "simulate failed"
-        coverage --seed "$i" "$out/simulated/pool.npy" >>"$out/counts.txt" || fail "setting $number"
+            --in-process --out "$out/simulated" --quiet --json >"$out/simulate.json" || fail "simulate failed" 1
+        coverage --seed "$i" "$out/simulated/pool.npy" >>"$out/counts.txt" || fail "setting $number" 1
         i=$((i + 1))
     done
     tabulate "$text" "$(count_devices)" 'fixed, simulate'

@@ -15,22 +15,13 @@
 # recommend.c says what is done. Ratings of four fifths of the users are public here: they make the embedding and
 # choose the total masses; the others' ratings are what the mechanisms see.
 set -eu
-absolute() {
-    case $1 in
-    '' | /*) echo "$1" ;;
-    *) echo "$PWD/$1" ;;
-    esac
-}
+. "$(dirname "$0")/experiment.inc.sh"
 out=$(absolute "${OUT:-}")
 bin=$(absolute "${BIN:-}")
 data=$(absolute "${DATA:-}")
 cd "$(dirname "$0")/../.."
 out=${out:-$PWD/build/experiments/recommend}
 bin=${bin:-$PWD/build/bench/bin}
-fail() {
-    echo "recommend.sh: $1" >&2
-    exit "$2"
-}
 [ -n "$data" ] || fail 'DATA is not set: the head of this script says which folder' 2
 for file in ratings movies; do
     [ -r "$data/$file.csv.gz" ] || fail "there is no $data/$file.csv.gz" 3

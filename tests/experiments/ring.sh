@@ -15,12 +15,7 @@
 # The measure is like Dirichlet(.1); the cost is distance^2, the base measure uniform of mass one. Excess is
 # W_2^2 (exact transport from mu to the q of so many sweeps) minus that of the exact projection.
 set -eu
-absolute() {
-    case $1 in
-    '' | /*) echo "$1" ;;
-    *) echo "$PWD/$1" ;;
-    esac
-}
+. "$(dirname "$0")/experiment.inc.sh"
 out=$(absolute "${OUT:-}")
 bin=$(absolute "${BIN:-}")
 cd "$(dirname "$0")/../.."

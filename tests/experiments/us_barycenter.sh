@@ -21,12 +21,7 @@
 # mechanism out. All in all 2.6 million devices take half an hour on one core; a run that was stopped goes
 # on where it was when it is called again with the same settings.
 set -eu
-absolute() {
-    case $1 in
-    '' | /*) echo "$1" ;;
-    *) echo "$PWD/$1" ;;
-    esac
-}
+. "$(dirname "$0")/experiment.inc.sh"
 data=$(absolute "${DATA:-}")
 out=$(absolute "${OUT:-}")
 bin=$(absolute "${BIN:-}")
@@ -43,15 +38,6 @@ lo=24.5,-125 hi=49.4,-66.9
 labels='"white", "black", "asian", "hispanic"'
 border=tests/data/conus_border.csv
 
-say() { printf '%s\n' "$*" >&2; }
-fail() {
-    say "us_barycenter.sh: $1"
-    exit "${2:-2}"
-}
-# The value of a key of a one-line JSON object: json FILE KEY
-json() {
-    sed -n 's/.*"'"$2"'": *"\{0,1\}\([^",}]*\)"\{0,1\}[,}].*/\1/p' "$1" | head -n 1
-}
 dpot() { "$bin/dpot" "$@"; }
 
 # ---- settings ----
@@ -161,7 +147,7 @@ cost() {
     for g in 0 1 2 3; do
         dpot ot --exact --x "$1" --y "$out/true-points-$g.csv" --b "$out/true-weights-$g.csv" --normalize \
             --metric euclidean --power 2 --quiet --json >"$out/ot.json"
-        json "$out/ot.json" transport_cost
+        json transport_cost "$out/ot.json"
     done | awk '{ sum += $1 } END { printf "%.6f\n", sum / 4 }'
 }
 excess() { cost "$1" | awk -v floor="$(cat "$out/floor")" '{ printf "%.4f\n", $1 - floor }'; }
@@ -240,7 +226,7 @@ do_run() { # MECHANISM N EPSILON
     dpot simulate --campaign "$out/$1-$3.json" --data "$out/people-$2.csv" --group-column group \
         --devices $((4 * $2)) --in-process --seed "$seed" --out "$folder" --quiet --json >"$out/simulate.json"
     seconds=$(($(date +%s) - started))
-    [ "$(json "$folder/results.json" accepted)" = $((4 * $2)) ] ||
+    [ "$(json accepted "$folder/results.json")" = $((4 * $2)) ] ||
         fail "not all of $((4 * $2)) reports were accepted: see $folder/results.json" 1
     dpot barycenter --pool "$folder/pool.npy" --groups "$folder/groups.npy" --campaign "$out/$1-$3.json" --support $support \
         --exact --seed "$seed" --quiet --json --out "$folder/private.csv" --deconvolved-out "$folder/groups.csv" \

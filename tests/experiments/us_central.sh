@@ -20,12 +20,7 @@
 # squared degrees, of the private result and of the non-private one to the same records, both by the
 # same solver from the same number of starts; their ratio is what privacy costs.
 set -eu
-absolute() {
-    case $1 in
-    '' | /*) echo "$1" ;;
-    *) echo "$PWD/$1" ;;
-    esac
-}
+. "$(dirname "$0")/experiment.inc.sh"
 data=$(absolute "${DATA:-}")
 out=$(absolute "${OUT:-}")
 bin=$(absolute "${BIN:-}")
@@ -44,18 +39,8 @@ seed=${SEED:-1}
 bin=${bin:-build/release/bin}
 case $bin in /*) ;; *) bin=$here/$bin ;; esac
 
-say() { printf '%s\n' "$*" >&2; }
-fail() {
-    say "us_central.sh: $1"
-    exit "${2:-2}"
-}
-json() { sed -n 's/.*"'"$1"'": *"\{0,1\}\([^",}]*\)"\{0,1\}[,}].*/\1/p' | head -n 1; }
 dpot() { "$bin/dpot" "$@" --quiet; }
-for number in "$runs" "$n1" "$n4" "$support" "$starts" "$seed" $sizes; do
-    case $number in
-    '' | *[!0-9]* | 0*) fail "\"$number\" is given where a whole number above 0 is needed" ;;
-    esac
-done
+whole "$runs" "$n1" "$n4" "$support" "$starts" "$seed" $sizes
 [ -n "$data" ] || fail 'DATA is missing: name the folder of tract2000_race.csv.gz and conus_border.csv.gz'
 for file in tract2000_race.csv.gz conus_border.csv.gz; do
     [ -r "$data/$file" ] || fail "DATA is $data: there is no $file in it" 6

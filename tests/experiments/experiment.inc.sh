@@ -1,0 +1,25 @@
+# What the experiments share; included from their heads, before they leave the caller's folder.
+
+# A path as it is meant from the folder in which the script was called.
+absolute() {
+    case $1 in
+    '' | /*) echo "$1" ;;
+    *) echo "$PWD/$1" ;;
+    esac
+}
+say() { printf '%s\n' "$*" >&2; }
+# fail TEXT [EXIT]: 2 (a wrong setting) where no exit code is given.
+fail() {
+    say "${0##*/}: $1"
+    exit "${2:-2}"
+}
+# json KEY [FILE]: the value of a key of a one-line JSON object.
+json() { sed -n 's/.*"'"$1"'": *"\{0,1\}\([^",}]*\)"\{0,1\}[,}].*/\1/p' "${2:--}" | head -n 1; }
+# whole NUMBER...: every one is a whole number above 0.
+whole() {
+    for whole_value in "$@"; do
+        case $whole_value in
+        '' | *[!0-9]* | 0*) fail "\"$whole_value\" is given where a whole number above 0 is needed" ;;
+        esac
+    done
+}
