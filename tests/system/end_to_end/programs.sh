@@ -3,55 +3,14 @@
 # report, flush, export; then what they must refuse, each with its exit code and a sentence.
 #   sh programs.sh BIN_FOLDER
 set -u
-bin=$1
-dir=$(mktemp -d)
-server=
-passed=0
-failed=0
-finish() {
-    [ -n "$server" ] && kill "$server" 2>/dev/null && wait "$server" 2>/dev/null
-    rm -rf "$dir"
-}
-trap finish EXIT
-
-# check NAME EXPECTED_EXIT PATTERN COMMAND...: runs it; the pattern must be in its output.
-check() {
-    name=$1 expected=$2 pattern=$3
-    shift 3
-    "$@" >"$dir/out" 2>"$dir/err" </dev/null
-    code=$?
-    if [ "$code" -eq "$expected" ] && cat "$dir/out" "$dir/err" | grep -qi -- "$pattern"; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED $name: exit $code (expected $expected), looked for: $pattern"
-        sed 's/^/    /' "$dir/out" "$dir/err"
-    fi
-}
-json() {
-    sed -n 's/.*"'"$2"'": *"\{0,1\}\([^",}]*\)"\{0,1\}[,}].*/\1/p' "$1" | head -n 1
-}
-start() {
-    rm -f "$dir/url"
-    "$bin/dpotd" serve --config "$dir/server/dpotd.json" --ready-file "$dir/url" 2>>"$dir/log" &
-    server=$!
-    for _ in $(seq 1 200); do
-        [ -s "$dir/url" ] && break
-        sleep 0.05
-    done
-    url=$(cat "$dir/url")
-}
+. "$(dirname "$0")/../programs.inc.sh"
 
 check 'dpotd init' 0 pin "$bin/dpotd" init --dir "$dir/server" --listen 127.0.0.1:0 --json
 cp "$dir/out" "$dir/init.json"
-pin=$(json "$dir/init.json" pin)
-DPOT_TOKEN=$(json "$dir/init.json" token)
-export DPOT_TOKEN
+take_init
 check 'init never overwrites' 3 dpotd.json "$bin/dpotd" init --dir "$dir/server"
 start
 
-now=$(date -u +%s)
-stamp() { date -u -d "@$1" +%Y-%m-%dT%H:%M:%SZ; }
 # spec NAME EPSILON OPENS CLOSES [EXTRA]
 spec() {
     cat <<SPEC
@@ -93,8 +52,7 @@ check 'pool' 0 '"accepted": *1' "$bin/dpot" pool "$id" --server "$url" --export 
 [ "$(grep -c '^[0-9]' "$dir/pool.csv")" -eq 1 ] || { failed=$((failed + 1)); echo "FAILED pool.csv has not one row"; }
 
 # A killed and restarted server still has it.
-kill -9 "$server"
-wait "$server" 2>/dev/null
+stop KILL
 start
 check 'pool after kill -9' 0 '"accepted": *1' "$bin/dpot" pool "$id" --server "$url" --json
 
@@ -201,10 +159,5 @@ for program in dpot dpotd dpot-device; do
     check "$program --version" 0 0.1.0 "$bin/$program" --version
 done
 
-kill -TERM "$server"
-wait "$server"
-code=$?
-server=
-[ "$code" -eq 0 ] && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAILED SIGTERM: exit $code"; }
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+stop
+conclude

@@ -3,60 +3,11 @@
 # survives kill -9, revision 2 signed from its artifact, devices that enroll again and are charged again.
 #   sh loop.sh BIN_FOLDER
 set -u
-bin=$1
-dir=$(mktemp -d)
-server=
-passed=0
-failed=0
-finish() {
-    [ -n "$server" ] && kill "$server" 2>/dev/null && wait "$server" 2>/dev/null
-    rm -rf "$dir"
-}
-trap finish EXIT
+. "$(dirname "$0")/../programs.inc.sh"
 
-pass() { passed=$((passed + 1)); }
-fail() {
-    failed=$((failed + 1))
-    echo "FAILED $1"
-}
-
-# check NAME EXPECTED_EXIT PATTERN COMMAND...: runs it; the pattern must be in its output.
-check() {
-    name=$1 expected=$2 pattern=$3
-    shift 3
-    "$@" >"$dir/out" 2>"$dir/err" </dev/null
-    code=$?
-    if [ "$code" -eq "$expected" ] && cat "$dir/out" "$dir/err" | grep -qi -- "$pattern"; then
-        pass
-    else
-        fail "$name: exit $code (expected $expected), looked for: $pattern"
-        sed 's/^/    /' "$dir/out" "$dir/err"
-    fi
-}
-json() {
-    sed -n 's/.*"'"$2"'": *"\{0,1\}\([^",}]*\)"\{0,1\}[,}].*/\1/p' "$1" | head -n 1
-}
-start() {
-    rm -f "$dir/url"
-    "$bin/dpotd" serve --config "$dir/server/dpotd.json" --listen "${1:-127.0.0.1:0}" \
-        --ready-file "$dir/url" 2>>"$dir/log" &
-    server=$!
-    for _ in $(seq 1 200); do
-        [ -s "$dir/url" ] && break
-        sleep 0.05
-    done
-    url=$(cat "$dir/url")
-}
-dpot() { "$bin/dpot" "$@" --server "$url"; }
-
-"$bin/dpotd" init --dir "$dir/server" --listen 127.0.0.1:0 --json >"$dir/init.json"
-pin=$(json "$dir/init.json" pin)
-DPOT_TOKEN=$(json "$dir/init.json" token)
-export DPOT_TOKEN
+init
 start
 
-now=$(date -u +%s)
-stamp() { date -u -d "@$1" +%Y-%m-%dT%H:%M:%SZ; }
 cat >"$dir/spec.json" <<SPEC
 {"name": "loop", "domain": {"type": "grid", "lo": [0, 0], "hi": [1, 1], "shape": [5, 5]},
  "output": "same", "metric": "euclidean", "power": 1, "min_pool": 3,
@@ -149,9 +100,8 @@ for _ in $(seq 1 200); do
     sleep 0.01
 done
 check 'it runs' 0 '"state": *"running"' dpot job show "$job" --json
-kill -9 "$server"
-wait "$server" 2>/dev/null
-start "${url#http://}"
+stop KILL
+start --listen "${url#http://}"
 for _ in $(seq 1 1200); do
     dpot job show "$job" --json >"$dir/job.json"
     grep -q '"state":"done"' "$dir/job.json" && break
@@ -249,9 +199,7 @@ check 'revise from a file' 0 '"revision": *3' \
     dpot campaign revise "$id" --base-measure "$dir/m.npy" --closes "$(stamp $((now + 172800)))" --json
 
 # An artifact altered on disk is never given out.
-kill -TERM "$server"
-wait "$server"
-server=
+stop
 python3 - "$dir/server" <<'PY' 2>"$dir/err" && altered=yes || altered=no
 import glob, sqlite3, sys
 for name in glob.glob(sys.argv[1] + "/*.db"):
@@ -268,10 +216,5 @@ if [ "$altered" = yes ]; then
     [ ! -e "$dir/altered.npy" ] && pass || fail 'an altered artifact was written'
 fi
 
-kill -TERM "$server"
-wait "$server"
-code=$?
-server=
-[ "$code" -eq 0 ] && pass || fail "SIGTERM: exit $code"
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+stop
+conclude

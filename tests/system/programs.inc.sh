@@ -1,0 +1,87 @@
+# What the tests that run the three programs share.
+#   . programs.inc.sh     with the folder of the programs in $1
+# Gives $bin, $dir (removed at the end, as every server is stopped), $now, and the functions below.
+bin=$1
+dir=$(mktemp -d)
+server=
+others= # further processes to stop at the end
+passed=0
+failed=0
+now=$(date -u +%s)
+finish() {
+    for process in $others $server; do
+        kill "$process" 2>/dev/null && wait "$process" 2>/dev/null
+    done
+    rm -rf "$dir"
+}
+trap finish EXIT
+
+pass() { passed=$((passed + 1)); }
+fail() {
+    failed=$((failed + 1))
+    echo "FAILED $1"
+}
+# check NAME EXPECTED_EXIT PATTERN COMMAND...: runs it; the pattern must be in its output. EXPECTED_EXIT "not0": any
+# other that is not a signal's.
+check() {
+    name=$1 expected=$2 pattern=$3
+    shift 3
+    "$@" >"$dir/out" 2>"$dir/err" </dev/null
+    code=$?
+    [ "$expected" != not0 ] || { [ "$code" -ne 0 ] && [ "$code" -lt 100 ] && expected=$code; }
+    if [ "$code" = "$expected" ] && cat "$dir/out" "$dir/err" | grep -qi -- "$pattern"; then
+        pass
+    else
+        fail "$name: exit $code (expected $expected), looked for: $pattern"
+        sed 's/^/    /' "$dir/out" "$dir/err"
+    fi
+}
+equal() { # NAME FOUND EXPECTED
+    if [ "$2" = "$3" ]; then pass; else fail "$1: $2, expected $3"; fi
+}
+less() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a < b) }'; }
+# json FILE KEY: the value of a key of a one-line JSON object.
+json() { sed -n 's/.*"'"$2"'": *"\{0,1\}\([^",}]*\)"\{0,1\}[,}].*/\1/p' "$1" | head -n 1; }
+stamp() { date -u -d "@$1" +%Y-%m-%dT%H:%M:%SZ; }
+wait_for() { # FILE: until it is there and not empty
+    for _ in $(seq 1 400); do
+        [ -s "$1" ] && return
+        sleep 0.05
+    done
+    fail "$1 does not appear"
+}
+
+# ---- the server, in $dir/server, at $url ----
+
+# Its pin and its administrator's token.
+init() {
+    "$bin/dpotd" init --dir "$dir/server" --listen 127.0.0.1:0 --json >"$dir/init.json"
+    take_init
+}
+take_init() {
+    pin=$(json "$dir/init.json" pin)
+    DPOT_TOKEN=$(json "$dir/init.json" token)
+    export DPOT_TOKEN
+}
+start() { # OPTIONS
+    rm -f "$dir/url"
+    "$bin/dpotd" serve --config "$dir/server/dpotd.json" --ready-file "$dir/url" "$@" 2>>"$dir/log" &
+    server=$!
+    wait_for "$dir/url"
+    url=$(cat "$dir/url")
+}
+stop() { # SIGNAL: TERM unless named, after which it must end with 0
+    kill "-${1:-TERM}" "$server"
+    wait "$server"
+    code=$?
+    server=
+    [ "${1:-TERM}" != TERM ] || equal 'SIGTERM: exit' "$code" 0
+}
+# The programs as the administrator calls them.
+dpot() { "$bin/dpot" "$@" --server "$url"; }
+
+# The last word: the counts, and whether all is well.
+conclude() {
+    echo "$passed passed, $failed failed"
+    [ "$failed" -eq 0 ]
+}
