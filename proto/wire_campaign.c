@@ -150,6 +150,7 @@ static dpot_status read_wpm(const Dpot__V1__Wpm *wpm, const struct dpot_allocato
 {
     campaign->mechanism = DPOT_MECHANISM_WPM;
     campaign->epsilon_q32 = wpm->epsilon;
+    campaign->solver = (enum dpot_solver_id)wpm->solver;
     campaign->lambda = wpm->lambda;
     campaign->iterations = wpm->iterations;
     campaign->n_max = wpm->n_max;

@@ -74,6 +74,7 @@ static void fill_wpm(struct dpot_campaign_message *message, const struct dpot_ca
     Dpot__V1__Wpm *wpm = &message->mechanism.wpm;
     dpot__v1__wpm__init(wpm);
     wpm->epsilon = campaign->epsilon_q32;
+    wpm->solver = (uint32_t)campaign->solver;
     wpm->lambda = campaign->lambda;
     wpm->iterations = campaign->iterations;
     wpm->n_max = campaign->n_max;
@@ -139,10 +140,11 @@ static dpot_status fill_gaussian(struct dpot_campaign_message *message,
 static bool has_stray_numbers(const struct dpot_campaign *campaign)
 {
     const enum dpot_mechanism_id id = campaign->mechanism;
-    const bool has_sweeps = campaign->lambda != 0 || campaign->iterations != 0;
+    const bool has_solver = campaign->solver != DPOT_SOLVER_ENTROPIC || campaign->lambda != 0 ||
+                            campaign->iterations != 0;
     const bool has_rows = campaign->n_max != 0 || campaign->sample_first;
     const bool has_noise = campaign->noise.scale_log2 != 0 || campaign->noise.certificate_row != 0;
-    return (has_sweeps && id != DPOT_MECHANISM_WPM) ||
+    return (has_solver && id != DPOT_MECHANISM_WPM) ||
            (campaign->sensitivity != 0 && id != DPOT_MECHANISM_EXPONENTIAL) ||
            (has_rows && dpot_mechanism_is_vector(id)) ||
            (has_noise && !dpot_mechanism_is_vector(id)) ||

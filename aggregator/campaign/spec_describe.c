@@ -75,6 +75,10 @@ static json_t *describe_mechanism(const struct dpot_campaign *campaign, const do
                   json_number(dpot_epsilon_to_double(campaign->epsilon_q32)), "sample_first",
                   campaign->sample_first, "n_max", (json_int_t)campaign->n_max);
     if (campaign->mechanism == DPOT_MECHANISM_WPM) {
+        (void)json_object_set_new(mechanism, "solver",
+                                  json_string(dpot_solver_name(campaign->solver)));
+    }
+    if (campaign->mechanism == DPOT_MECHANISM_WPM && campaign->solver == DPOT_SOLVER_ENTROPIC) {
         (void)json_object_set_new(mechanism, "lambda", json_number(campaign->lambda));
         (void)json_object_set_new(mechanism, "iterations",
                                   json_integer((json_int_t)campaign->iterations));

@@ -1,4 +1,5 @@
 #include "campaign/spec.h"
+#include "campaign/spec_read.h"
 #include "campaign/sweeps.h"
 #include "files/array.h"
 
@@ -177,11 +178,16 @@ static dpot_status inline_sweeps(json_t *spec, struct dpot_error *error)
     json_t *mechanism = json_object_get(spec, "mechanism");
     const char *type = json_string_value(json_object_get(mechanism, "type"));
     struct dpot_campaign campaign;
+    bool is_exact = false;
     double wanted = 0;
     uint32_t iterations = 0;
     dpot_status status =
         read_wanted_error(json_object_get(mechanism, "iterations"), &wanted, error);
     if (status != DPOT_OK || !(wanted > 0) || !type || strcmp(type, "wpm") != 0) {
+        return status;
+    }
+    status = spec_check_solver_keys(mechanism, &is_exact, error);
+    if (status != DPOT_OK) {
         return status;
     }
     if (json_object_set_new(mechanism, "iterations", json_integer(1)) != 0) {

@@ -13,12 +13,13 @@
 #define ITERATIONS_DEFAULT 300
 #define N_MAX_DEFAULT 32
 
-static const char *const wpm_keys[] = {"type",       "epsilon",      "lambda", "lambda_relative",
-                                       "iterations", "base_measure", "n_max",  "sample_first",
-                                       NULL};
+static const char *const wpm_keys[] = {
+    "type",       "epsilon",      "solver", "lambda",       "lambda_relative",
+    "iterations", "base_measure", "n_max",  "sample_first", NULL};
 static const char *const baseline_keys[] = {"type",  "epsilon",      "base_measure",
                                             "n_max", "sample_first", NULL};
-static const char *const wpm_only_keys[] = {"lambda", "lambda_relative", "iterations"};
+static const char *const wpm_only_keys[] = {"solver", "lambda", "lambda_relative", "iterations"};
+static const char *const sweeps_keys[] = {"lambda", "lambda_relative", "iterations"};
 
 static dpot_status check_mechanism_keys(const json_t *mechanism, enum dpot_mechanism_id id,
                                         struct dpot_error *error)
@@ -332,6 +333,43 @@ static dpot_status read_sweeps(const json_t *mechanism, struct dpot_campaign *ca
     return counted;
 }
 
+/* A number of sweeps, "auto" included, has nothing to say to a solver without sweeps. */
+dpot_status spec_check_solver_keys(const json_t *mechanism, bool *is_exact,
+                                   struct dpot_error *error)
+{
+    const char *name = "entropic";
+    enum dpot_solver_id id = DPOT_SOLVER_ENTROPIC;
+    dpot_status status =
+        spec_default(json_get_string(mechanism, "mechanism", "solver", &name, error));
+    if (status == DPOT_OK && dpot_solver_find(name, &id) != DPOT_OK) {
+        status = dpot_error_set(error, DPOT_ERR_RANGE,
+                                "mechanism.solver is \"%.40s\": say entropic or exact", name);
+    }
+    *is_exact = id == DPOT_SOLVER_EXACT;
+    for (size_t i = 0;
+         status == DPOT_OK && *is_exact && i < sizeof sweeps_keys / sizeof *sweeps_keys; i++) {
+        if (json_object_get(mechanism, sweeps_keys[i])) {
+            status = dpot_error_set(error, DPOT_ERR_MALFORMED,
+                                    "mechanism.%s goes with the entropic solver only: the exact "
+                                    "one does not use it, remove it",
+                                    sweeps_keys[i]);
+        }
+    }
+    return status;
+}
+
+static dpot_status read_solver(const json_t *mechanism, struct dpot_campaign *campaign,
+                               struct dpot_error *error)
+{
+    bool is_exact = false;
+    const dpot_status status = spec_check_solver_keys(mechanism, &is_exact, error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    campaign->solver = is_exact ? DPOT_SOLVER_EXACT : DPOT_SOLVER_ENTROPIC;
+    return is_exact ? DPOT_OK : read_sweeps(mechanism, campaign, error);
+}
+
 dpot_status spec_read_mechanism(const json_t *spec, struct dpot_campaign *campaign,
                                 struct dpot_error *error)
 {
@@ -344,7 +382,7 @@ dpot_status spec_read_mechanism(const json_t *spec, struct dpot_campaign *campai
         status = read_epsilon(mechanism, campaign, error);
     }
     if (status == DPOT_OK && campaign->mechanism == DPOT_MECHANISM_WPM) {
-        status = read_sweeps(mechanism, campaign, error);
+        status = read_solver(mechanism, campaign, error);
     }
     if (status == DPOT_OK) {
         status = read_counts(mechanism, campaign, error);

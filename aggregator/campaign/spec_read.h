@@ -28,6 +28,11 @@ DPOT_WARN_UNUSED dpot_status spec_read_mechanism_type(const json_t *spec,
                                                       enum dpot_mechanism_id *id,
                                                       struct dpot_error *error);
 
+/* Reads mechanism.solver, "entropic" where it is missing, and refuses numbers that the solver does not
+ * use, "auto" included: for a wpm mechanism. */
+DPOT_WARN_UNUSED dpot_status spec_check_solver_keys(const json_t *mechanism, bool *is_exact,
+                                                    struct dpot_error *error);
+
 /* Reads spec["mechanism"] into a campaign whose domain, output and metric are set. */
 DPOT_WARN_UNUSED dpot_status spec_read_mechanism(const json_t *spec, struct dpot_campaign *campaign,
                                                  struct dpot_error *error);

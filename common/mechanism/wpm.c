@@ -1,5 +1,6 @@
 /* The Wasserstein projection mechanism: project the device's measure onto the LDP polytope of the
- * base measure, entropically (002, Algorithm 1), and draw one output point from the projection.
+ * base measure, entropically (002, Algorithm 1) or, where the campaign says so, exactly (002,
+ * section 4; ot/few_projection.h), and draw one output point from the projection.
  *
  * Claim. Neighbours: any two device measures, including measures of different support (local
  * model). Guarantee: pure epsilon-LDP with epsilon = E / 2^32, for every campaign that passes
@@ -11,20 +12,34 @@
  * only; the draw is from integers W with L <= W <= U and sum W = N whatever the projection left in
  * q, NaN included.
  *
- * Work is the same for every measure: n_max rows, padding included, and a fixed number of
- * iterations. After workspace_new nothing allocates and nothing can fail. */
+ * Work. Entropic: the same for every measure, n_max rows, padding included, and a fixed number of
+ * iterations. Exact: the same memory and the same cost rows for every measure, but rows without mass
+ * take no part and the number of augmenting paths is the data's, at most DPOT_FEW_PATHS_PER_NODE a node; time
+ * tells, so it is sending at public slots that hides it (exact-privacy, rule 0.3), as it hides the
+ * time of float kernels. When the paths run out q is feasible and not the best: utility only. After
+ * workspace_new nothing allocates and nothing can fail. */
 #include "base/crypto.h"
 #include "mechanism/ground.h"
 #include "mechanism/index.h"
 #include "mechanism/mechanism.h"
+#include "ot/few_projection.h"
 #include "ot/projection.h"
+
+#include <float.h>
+#include <math.h>
+
+_Static_assert(DPOT_EXACT_N_MAX_MAX == DPOT_FEW_ROWS_MAX, "the campaign's limit is the solver's");
+
+#define COST_BITS 40 /* of the largest cost, that the exact solver looks at */
 
 struct workspace {
     struct dpot_index index; /* first: see index.h */
     struct dpot_ground ground;
-    size_t n_rows; /* n_max */
-    double *mu;    /* (n_rows) */
-    struct dpot_projection *projection;
+    size_t n_rows;                      /* n_max */
+    double *mu;                         /* (n_rows) */
+    struct dpot_projection *projection; /* entropic, or NULL */
+    struct dpot_few_projection *exact;  /* exact, or NULL */
+    double cost_step;                   /* exact: power of two that costs are rounded to, or 0 */
 };
 
 static size_t workspace_bytes(const struct dpot_campaign *campaign)
@@ -32,7 +47,9 @@ static size_t workspace_bytes(const struct dpot_campaign *campaign)
     const size_t n_rows = campaign->n_max;
     const size_t bytes = sizeof(struct workspace) + dpot_index_bytes(campaign) +
                          dpot_ground_bytes(campaign) + sizeof(double) * n_rows;
-    return dpot_bytes_add(bytes, dpot_projection_bytes(n_rows, campaign->output.size));
+    return dpot_bytes_add(bytes, campaign->solver == DPOT_SOLVER_EXACT
+                                     ? dpot_few_projection_bytes(n_rows, campaign->output.size)
+                                     : dpot_projection_bytes(n_rows, campaign->output.size));
 }
 
 static void workspace_free(void *workspace)
@@ -43,13 +60,14 @@ static void workspace_free(void *workspace)
     }
     const struct dpot_allocator *allocator = w->index.allocator;
     dpot_projection_free(w->projection);
+    dpot_few_projection_free(w->exact);
     dpot_free_secret(allocator, w->mu, w->n_rows, sizeof(double));
     dpot_ground_release(&w->ground);
     dpot_index_release(&w->index);
     dpot_free_array(allocator, w, 1, sizeof *w);
 }
 
-static dpot_status new_projection(struct workspace *w, struct dpot_error *error)
+static dpot_status new_entropic(struct workspace *w)
 {
     const struct dpot_campaign *campaign = w->index.campaign;
     const struct dpot_projection_config config = {
@@ -60,7 +78,26 @@ static dpot_status new_projection(struct workspace *w, struct dpot_error *error)
         .polytope = &w->index.polytope,
         .allocator = w->index.allocator,
     };
-    const dpot_status status = dpot_projection_new(&config, &w->projection);
+    return dpot_projection_new(&config, &w->projection);
+}
+
+static dpot_status new_exact(struct workspace *w)
+{
+    const struct dpot_few_projection_config config = {
+        .n_rows = w->n_rows,
+        .n_cols = w->index.n_cols,
+        .polytope = &w->index.polytope,
+        .allocator = w->index.allocator,
+    };
+    const double bound = dpot_ground_cost_bound(w->index.campaign);
+    w->cost_step = bound >= 0x1p-900 && bound <= DBL_MAX ? ldexp(1, ilogb(bound) - COST_BITS) : 0;
+    return dpot_few_projection_new(&config, &w->exact);
+}
+
+static dpot_status new_projection(struct workspace *w, struct dpot_error *error)
+{
+    const dpot_status status =
+        w->index.campaign->solver == DPOT_SOLVER_EXACT ? new_exact(w) : new_entropic(w);
     if (status != DPOT_OK) {
         return dpot_error_set(error, status, "the projection of %zu rows onto %zu points: %s",
                               w->n_rows, w->index.n_cols, dpot_status_text(status));
@@ -99,14 +136,26 @@ static dpot_status workspace_new(const struct dpot_campaign *campaign,
     return DPOT_OK;
 }
 
+/* Costs that are equal but for rounding become equal, so that ties are broken by the number of the
+ * column and a processor whose library rounds distances otherwise ends at the same law. */
+static void round_costs(double *row, size_t n, double step)
+{
+    for (size_t j = 0; step > 0 && j < n; j++) {
+        row[j] = step * rint(row[j] / step);
+    }
+}
+
 /* mu and the cost rows of the support; missing rows count as weight 0 on point 0. */
 static void load_measure(struct workspace *w, const struct dpot_measure *own)
 {
     const size_t n_rows = own->support_size < w->n_rows ? own->support_size : w->n_rows;
-    double *cost = dpot_projection_cost(w->projection);
+    double *cost =
+        w->exact ? dpot_few_projection_cost(w->exact) : dpot_projection_cost(w->projection);
     for (size_t r = 0; r < w->n_rows; r++) {
         w->mu[r] = r < n_rows ? own->weights[r] : 0;
-        dpot_ground_row(&w->ground, r < n_rows ? own->support[r] : 0, cost + r * w->index.n_cols);
+        double *row = cost + r * w->index.n_cols;
+        dpot_ground_row(&w->ground, r < n_rows ? own->support[r] : 0, row);
+        round_costs(row, w->index.n_cols, w->cost_step);
     }
 }
 
@@ -115,7 +164,12 @@ static void project(void *workspace, const struct dpot_measure *own)
 {
     struct workspace *w = workspace;
     load_measure(w, own);
-    dpot_projection_run(w->projection, w->mu, w->index.campaign->iterations, 0, w->index.q, NULL);
+    if (w->exact) {
+        dpot_few_projection_run(w->exact, w->mu, w->index.q, NULL);
+    } else {
+        dpot_projection_run(w->projection, w->mu, w->index.campaign->iterations, 0, w->index.q,
+                            NULL);
+    }
     dpot_wipe(w->mu, w->n_rows * sizeof *w->mu);
 }
 

@@ -20,6 +20,7 @@
 #define DPOT_GROUPS_MAX 256
 #define DPOT_ROUNDS_MAX 100000
 #define DPOT_N_MAX_MAX 10000
+#define DPOT_EXACT_N_MAX_MAX 64 /* n_max of the exact solver */
 #define DPOT_ITERATIONS_MAX 10000
 #define DPOT_LAPLACE_SCALE_LOG2_MIN 1
 #define DPOT_LAPLACE_SCALE_LOG2_MAX 40
@@ -34,6 +35,12 @@ enum dpot_mechanism_id {
     DPOT_MECHANISM_EXPONENTIAL = 3,
     DPOT_MECHANISM_LAPLACE = 4,
     DPOT_MECHANISM_GAUSSIAN = 5,
+};
+
+/* How a wpm device projects. Published numbers (campaign.proto). */
+enum dpot_solver_id {
+    DPOT_SOLVER_ENTROPIC = 0, /* Sinkhorn sweeps with lambda (ot/projection.h) */
+    DPOT_SOLVER_EXACT = 1,    /* no regularization (ot/few_projection.h) */
 };
 
 /* The base measure as the integers of exact-privacy A1: the LDP polytope is derived from these
@@ -66,8 +73,9 @@ struct dpot_campaign {
 
     enum dpot_mechanism_id mechanism;
     uint64_t epsilon_q32;                  /* E; gaussian: 0, see noise.certificate_row */
-    double lambda;                         /* wpm: entropic regularization, cost units; else 0 */
-    uint32_t iterations;                   /* wpm: Sinkhorn iterations, fixed; else 0 */
+    enum dpot_solver_id solver;            /* wpm; else 0 */
+    double lambda;                         /* wpm, entropic: regularization, cost units; else 0 */
+    uint32_t iterations;                   /* wpm, entropic: Sinkhorn iterations; else 0 */
     double sensitivity;                    /* exponential: of its utility, cost units; else 0 */
     uint32_t n_max;                        /* index: rows a device always processes; else 0 */
     bool sample_first;                     /* the device draws one of its own places first */
@@ -111,5 +119,9 @@ bool dpot_mechanism_is_vector(enum dpot_mechanism_id id);
 /* "wpm", ...; NULL for an unknown id. DPOT_ERR_NOT_FOUND for an unknown name. */
 const char *dpot_mechanism_name(enum dpot_mechanism_id id);
 DPOT_WARN_UNUSED dpot_status dpot_mechanism_find(const char *name, enum dpot_mechanism_id *id);
+
+/* "entropic", "exact"; NULL for an unknown id. DPOT_ERR_NOT_FOUND for an unknown name. */
+const char *dpot_solver_name(enum dpot_solver_id id);
+DPOT_WARN_UNUSED dpot_status dpot_solver_find(const char *name, enum dpot_solver_id *id);
 
 #endif

@@ -90,6 +90,10 @@ static void write_campaigns(const char *root)
     campaign.metric = (struct dpot_metric){DPOT_METRIC_RING, 4};
     campaign.simulation = campaign.sample_first = true;
     write_campaign(root, "fuzz_campaign/ring", &campaign);
+    campaign.solver = DPOT_SOLVER_EXACT;
+    campaign.lambda = 0;
+    campaign.iterations = 0;
+    write_campaign(root, "fuzz_campaign/exact", &campaign);
 }
 
 static void write_baselines(const char *root)

@@ -62,6 +62,27 @@ Test(wpm_channel, nor_with_costs_that_overflow)
     }
 }
 
+/* All of the above with the exact solver, which has corners where the entropic one is smooth. */
+Test(wpm_channel, nor_does_one_of_the_exact_solver)
+{
+    const double points[] = {0, .1, .5, 2, 2.1, 7, 100}, output[] = {.3, 1, 50};
+    const double wild[] = {0, 1e300, -1e300, 1e-300}, wild_output[] = {1e308, -1e308, 0, 1};
+    for (size_t row = 0; row < N_EXP_BOUNDS; row++) {
+        for (size_t i = 0; i < 21; i++) {
+            struct dpot_campaign campaigns[] = {
+                campaign_on_ring(RING, numbers_of(i, row)),
+                campaign_on_line(7, points, 3, output, 1 + (double)(i % 2), numbers_of(i, row)),
+                campaign_on_line(4, wild, 4, wild_output, 64, numbers_of(i, row)),
+            };
+            for (size_t c = 0; c < 3; c++) {
+                campaign_be_exact(&campaigns[c]);
+                expect_private(&campaigns[c]);
+                dpot_campaign_release(&campaigns[c]);
+            }
+        }
+    }
+}
+
 /* On three points all distances are equal, so the exact projection of a Dirac onto the polytope of
  * the uniform base measure of this mass is randomised response; a small lambda comes close. */
 Test(wpm_channel, on_three_equidistant_points_it_is_randomised_response)

@@ -62,6 +62,23 @@ Test(submit, one_submit_is_one_charge_and_one_report_at_the_server)
     dpot_client_close(client);
 }
 
+Test(submit, a_campaign_with_the_exact_solver_is_reported_to_like_any_other)
+{
+    authority.campaign.solver = DPOT_SOLVER_EXACT;
+    authority.campaign.lambda = 0;
+    authority.campaign.iterations = 0;
+    authority_sign(&authority);
+    dpot_client *client = world_enroll(&world);
+    enum dpot_submit_outcome outcome = 0;
+    cr_assert_eq(world_submit(&world, client, &outcome), DPOT_OK, "%s",
+                 dpot_client_last_error(client));
+    cr_assert_eq(outcome, DPOT_SUBMIT_REPORTED);
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK, "%s", dpot_client_last_error(client));
+    cr_assert_eq(world.n_received, 1);
+    cr_assert_lt(world.received[0].report.index, RING_SIZE);
+    dpot_client_close(client);
+}
+
 Test(submit, a_second_submit_in_the_round_reads_no_data_and_charges_nothing)
 {
     dpot_client *client = world_enroll(&world);

@@ -63,6 +63,13 @@ struct dpot_campaign campaign_on_line(uint32_t size, const double *points, uint3
     return campaign;
 }
 
+void campaign_be_exact(struct dpot_campaign *campaign)
+{
+    campaign->solver = DPOT_SOLVER_EXACT;
+    campaign->lambda = 0;
+    campaign->iterations = 0;
+}
+
 static void ground_row(void *ctx, size_t i, double *row)
 {
     dpot_ground_row(ctx, (uint32_t)i, row);

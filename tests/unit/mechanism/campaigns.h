@@ -22,6 +22,9 @@ struct dpot_campaign campaign_on_line(uint32_t size, const double *points, uint3
                                       const double *output, double cost_power,
                                       struct campaign_numbers numbers);
 
+/* Lets its devices project exactly, without lambda and sweeps. */
+void campaign_be_exact(struct dpot_campaign *campaign);
+
 /* Turns a WPM campaign into one of the baselines, at the same epsilon: with the mechanism's own base
  * measure, or with the one it had. */
 void campaign_become(struct dpot_campaign *campaign, enum dpot_mechanism_id mechanism,

@@ -109,9 +109,12 @@ Test(mechanism, a_campaign_that_asks_for_too_much_memory_is_refused)
     dpot_campaign_release(&campaign);
 }
 
-Test(privatizer, every_allocation_may_fail_and_nothing_leaks)
+static void check_failing_allocations(enum dpot_solver_id solver)
 {
     struct dpot_campaign campaign = campaign_on_ring(RING, usual);
+    if (solver == DPOT_SOLVER_EXACT) {
+        campaign_be_exact(&campaign);
+    }
     campaign.sample_first = true;
     dpot_status status = DPOT_ERR_MEMORY;
     for (size_t n = 1; status != DPOT_OK; n++) {
@@ -132,11 +135,20 @@ Test(privatizer, every_allocation_may_fail_and_nothing_leaks)
     dpot_campaign_release(&campaign);
 }
 
+Test(privatizer, every_allocation_may_fail_and_nothing_leaks)
+{
+    check_failing_allocations(DPOT_SOLVER_ENTROPIC);
+    check_failing_allocations(DPOT_SOLVER_EXACT);
+}
+
 Test(privatizer, it_needs_no_more_memory_than_was_checked_and_none_to_run)
 {
-    for (int sample_first = 0; sample_first < 2; sample_first++) {
+    for (int kind = 0; kind < 4; kind++) {
         struct dpot_campaign campaign = campaign_on_ring(RING, usual);
-        campaign.sample_first = sample_first;
+        campaign.sample_first = kind % 2 == 1;
+        if (kind >= 2) {
+            campaign_be_exact(&campaign);
+        }
         const size_t bytes = dpot_mechanism_get(DPOT_MECHANISM_WPM)->workspace_bytes(&campaign);
         struct test_allocator allocator;
         struct dpot_privatizer *privatizer = NULL;
@@ -222,9 +234,12 @@ Test(privatizer, the_law_does_not_depend_on_what_ran_before)
     dpot_campaign_release(&campaign);
 }
 
-Test(privatizer, a_shorter_or_wild_measure_cannot_harm)
+static void check_wild_measures(enum dpot_solver_id solver)
 {
     struct dpot_campaign campaign = campaign_on_ring(RING, usual);
+    if (solver == DPOT_SOLVER_EXACT) {
+        campaign_be_exact(&campaign);
+    }
     struct dpot_privatizer *privatizer = new_privatizer(&campaign);
     const double wild[] = {NAN, -1, INFINITY, 1e308, 0, 5e-324, -INFINITY};
     for (size_t size = 0; size <= 7; size++) {
@@ -243,18 +258,27 @@ Test(privatizer, a_shorter_or_wild_measure_cannot_harm)
     dpot_campaign_release(&campaign);
 }
 
+Test(privatizer, a_shorter_or_wild_measure_cannot_harm)
+{
+    check_wild_measures(DPOT_SOLVER_ENTROPIC);
+    check_wild_measures(DPOT_SOLVER_EXACT);
+}
+
 Test(privatizer, hostile_costs_and_regularisers_cannot_harm)
 {
     const double points[] = {0, 1e-300, 1, 1e200, -1e308}, output[] = {-1e308, 0, 1e308};
     const double lambdas[] = {5e-324, 1e-9, 1, 1e300};
     const double powers[] = {1, 2, 64};
-    for (size_t i = 0; i < 12; i++) {
+    for (size_t i = 0; i < 15; i++) {
         const struct campaign_numbers numbers = {.epsilon = 1 + (double)(i % 2) * 18,
                                                  .lambda = lambdas[i % 4],
                                                  .iterations = 20,
                                                  .n_max = 3};
         struct dpot_campaign campaign =
             campaign_on_line(5, points, 3, output, powers[i % 3], numbers);
+        if (i >= 12) {
+            campaign_be_exact(&campaign);
+        }
         cr_assert_eq(dpot_mechanism_check_campaign(&campaign, NULL), DPOT_OK);
         struct dpot_privatizer *privatizer = new_privatizer(&campaign);
         for (size_t x = 0; x < 5; x++) {

@@ -175,6 +175,43 @@ Test(campaign, the_mechanism_s_numbers_have_ranges)
     REFUSES(campaign.n_max = 10001, DPOT_ERR_RANGE, "n_max is 10001");
 }
 
+static void be_exact(struct dpot_campaign *campaign)
+{
+    campaign->solver = DPOT_SOLVER_EXACT;
+    campaign->lambda = 0;
+    campaign->iterations = 0;
+}
+
+Test(campaign, the_exact_solver_has_no_sweeps_and_few_rows)
+{
+    struct dpot_campaign own = make_campaign();
+    be_exact(&own);
+    own.n_max = 64;
+    cr_assert_eq(dpot_campaign_check(&own, NULL), DPOT_OK);
+    dpot_campaign_release(&own);
+    REFUSES(be_exact(&campaign);
+            campaign.lambda = .1, DPOT_ERR_RANGE, "lambda is 0.1, but the exact solver has none");
+    REFUSES(be_exact(&campaign); campaign.iterations = 9, DPOT_ERR_RANGE,
+                                 "iterations is 9, but the exact solver has none");
+    REFUSES(be_exact(&campaign); campaign.n_max = 65, DPOT_ERR_RANGE,
+                                 "n_max is 65: the exact solver is for 1 to 64 rows");
+    REFUSES(be_exact(&campaign); campaign.n_max = 0, DPOT_ERR_RANGE, "n_max is 0");
+    REFUSES(campaign.solver = (enum dpot_solver_id)2, DPOT_ERR_VERSION,
+            "solver 2 is unknown to this build");
+    REFUSES(be_exact(&campaign); campaign.mechanism = DPOT_MECHANISM_KPM, DPOT_ERR_RANGE,
+                                 "solver is exact, but kpm does not project");
+}
+
+Test(campaign, solvers_have_names)
+{
+    enum dpot_solver_id id = DPOT_SOLVER_ENTROPIC;
+    cr_assert_str_eq(dpot_solver_name(DPOT_SOLVER_ENTROPIC), "entropic");
+    cr_assert_eq(dpot_solver_find("exact", &id), DPOT_OK);
+    cr_assert_eq(id, DPOT_SOLVER_EXACT);
+    cr_assert_null(dpot_solver_name((enum dpot_solver_id)2));
+    cr_assert_eq(dpot_solver_find("newton", &id), DPOT_ERR_NOT_FOUND);
+}
+
 static void become(struct dpot_campaign *campaign, enum dpot_mechanism_id mechanism)
 {
     campaign->mechanism = mechanism;

@@ -129,6 +129,7 @@ static void expect_same_mechanism(const struct dpot_campaign *a, const struct dp
 {
     cr_assert_eq(a->mechanism, b->mechanism);
     cr_assert_eq(a->epsilon_q32, b->epsilon_q32);
+    cr_assert_eq(a->solver, b->solver);
     cr_assert_arr_eq(&a->lambda, &b->lambda, sizeof a->lambda);
     cr_assert_eq(a->iterations, b->iterations);
     cr_assert_arr_eq(&a->sensitivity, &b->sensitivity, sizeof a->sensitivity);

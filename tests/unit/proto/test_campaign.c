@@ -64,6 +64,20 @@ Test(campaign_wire, every_number_survives_at_its_extremes)
     dpot_campaign_release(&campaign);
 }
 
+Test(campaign_wire, a_solver_survives_whether_this_build_knows_it_or_not)
+{
+    const uint32_t solvers[] = {DPOT_SOLVER_EXACT, 2, UINT32_MAX};
+    for (size_t i = 0; i < sizeof solvers / sizeof solvers[0]; i++) {
+        struct dpot_campaign campaign;
+        make_grid_campaign(&campaign, NULL);
+        campaign.solver = (enum dpot_solver_id)solvers[i];
+        campaign.lambda = 0;
+        campaign.iterations = 0;
+        expect_round_trip(&campaign);
+        dpot_campaign_release(&campaign);
+    }
+}
+
 Test(campaign_wire, doubles_keep_their_bits)
 {
     const double values[] = {0.1, 5e-324, 1.7976931348623157e308, (double)INFINITY, -1e-300};
@@ -139,10 +153,14 @@ static void expect_no_wire_form(const struct dpot_campaign *campaign)
 
 Test(campaign_wire, a_number_that_its_mechanism_has_no_field_for_is_not_dropped)
 {
-    struct dpot_campaign wpm, kpm, exponential;
+    struct dpot_campaign wpm, kpm, exponential, solver;
     make_grid_campaign(&wpm, NULL);
     wpm.sensitivity = 1;
     expect_no_wire_form(&wpm);
+    make_kpm_campaign(&solver, NULL);
+    solver.solver = DPOT_SOLVER_EXACT;
+    expect_no_wire_form(&solver);
+    dpot_campaign_release(&solver);
     make_kpm_campaign(&kpm, NULL);
     kpm.lambda = 1;
     expect_no_wire_form(&kpm);

@@ -1,0 +1,95 @@
+/* The SPEC's choice of how a wpm device projects. */
+#include "campaign/spec.h"
+#include "unit/aggregator/fixture.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static const uint8_t id[DPOT_CAMPAIGN_ID_LEN] = {1, 2, 3};
+
+/* Compiles; the caller releases. */
+static struct dpot_campaign compile(json_t *spec)
+{
+    struct dpot_campaign campaign;
+    struct dpot_error error = {{0}};
+    cr_assert_eq(spec_compile(spec, id, 1, &campaign, &error), DPOT_OK, "%s", error.text);
+    json_decref(spec);
+    return campaign;
+}
+
+/* The SPEC must be refused with this status and a sentence that holds `word`. */
+static void refuse(json_t *spec, dpot_status expected, const char *word)
+{
+    struct dpot_campaign campaign;
+    struct dpot_error error = {{0}};
+    const dpot_status status = spec_compile(spec, id, 1, &campaign, &error);
+    cr_assert_eq(status, expected, "%s: %s", dpot_status_name(status), error.text);
+    cr_assert_not_null(strstr(error.text, word), "%s", error.text);
+    cr_assert_null(campaign.base_measure.mass_code);
+    json_decref(spec);
+}
+
+/* The ring SPEC with a solver, without lambda and iterations, and with one key more, or NULL. */
+static json_t *solver_spec(const char *solver, const char *key, const char *value)
+{
+    json_t *spec = fixture_spec(), *mechanism = json_object_get(spec, "mechanism");
+    (void)json_object_set_new(mechanism, "solver", json_string(solver));
+    (void)json_object_del(mechanism, "lambda");
+    (void)json_object_del(mechanism, "iterations");
+    if (key) {
+        (void)json_object_set_new(mechanism, key, json_loads(value, JSON_DECODE_ANY, NULL));
+    }
+    return spec;
+}
+
+Test(spec_solver, the_exact_one_needs_no_lambda_and_survives_its_description)
+{
+    const uint8_t hash[DPOT_HASH_LEN] = {0};
+    struct dpot_campaign exact = compile(solver_spec("exact", NULL, NULL));
+    cr_assert_eq(exact.solver, DPOT_SOLVER_EXACT);
+    cr_assert(exact.lambda == 0 && exact.iterations == 0);
+    json_t *text = spec_describe(&exact, hash, 1), *mechanism = json_object_get(text, "mechanism");
+    cr_assert_str_eq(json_string_value(json_object_get(mechanism, "solver")), "exact");
+    cr_assert_null(json_object_get(mechanism, "lambda"));
+    cr_assert_null(json_object_get(mechanism, "iterations"));
+    json_t *again = fixture_spec();
+    (void)json_object_set(again, "mechanism", mechanism);
+    struct dpot_campaign second = compile(again);
+    cr_assert_eq(second.solver, DPOT_SOLVER_EXACT);
+    cr_assert_eq(second.n_max, exact.n_max);
+    json_decref(text);
+    dpot_campaign_release(&second);
+    dpot_campaign_release(&exact);
+}
+
+Test(spec_solver, the_entropic_one_can_be_named_and_is_the_default)
+{
+    struct dpot_campaign named = compile(solver_spec("entropic", "lambda", "1.5"));
+    struct dpot_campaign plain = compile(fixture_spec());
+    cr_assert_eq(named.solver, DPOT_SOLVER_ENTROPIC);
+    cr_assert_eq(plain.solver, DPOT_SOLVER_ENTROPIC);
+    cr_assert_eq(named.lambda, 1.5);
+    cr_assert_eq(named.iterations, 300);
+    dpot_campaign_release(&named);
+    dpot_campaign_release(&plain);
+}
+
+Test(spec_solver, what_only_sweeps_use_is_refused_with_the_exact_one)
+{
+    const char *const keys[][2] = {{"lambda", "1"},
+                                   {"lambda_relative", "0.1"},
+                                   {"iterations", "300"},
+                                   {"iterations", "\"auto\""},
+                                   {"iterations", "{\"error\": 0.1}"}};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        struct dpot_error error = {{0}};
+        json_t *spec = solver_spec("exact", keys[i][0], keys[i][1]);
+        cr_assert_eq(spec_inline(spec, ".", &error), i < 3 ? DPOT_OK : DPOT_ERR_MALFORMED);
+        cr_assert(i < 3 || strstr(error.text, "mechanism.iterations goes with"), "%s", error.text);
+        refuse(spec, DPOT_ERR_MALFORMED, keys[i][0]);
+    }
+    refuse(solver_spec("exact", "n_max", "65"), DPOT_ERR_RANGE, "n_max is 65: the exact solver");
+    refuse(solver_spec("exact", "type", "\"kpm\""), DPOT_ERR_MALFORMED,
+           "mechanism.solver goes with wpm only");
+    refuse(solver_spec("exact", "type", "\"laplace\""), DPOT_ERR_MALFORMED, "mechanism.solver");
+}

@@ -1,0 +1,188 @@
+/* The Wasserstein projection mechanism with the exact solver. test_wpm.c holds what both solvers share. */
+#include "mechanism/mechanism.h"
+#include "mechanism/sampler.h"
+#include "unit/mechanism/campaigns.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+#define RING 6
+
+static struct dpot_privatizer *new_privatizer(const struct dpot_campaign *campaign)
+{
+    struct dpot_privatizer *privatizer = NULL;
+    struct dpot_error error = {{0}};
+    cr_assert_eq(dpot_privatizer_new(campaign, NULL, &privatizer, &error), DPOT_OK, "%s",
+                 error.text);
+    return privatizer;
+}
+
+static void assert_law(const struct dpot_campaign *campaign, const uint64_t *weights)
+{
+    uint64_t lower[64], upper[64], sum = 0;
+    cr_assert_eq(
+        dpot_bounds_compute(&campaign->base_measure, campaign->epsilon_q32, lower, upper, NULL),
+        DPOT_OK);
+    for (uint32_t j = 0; j < campaign->output.size; j++) {
+        cr_assert_leq(lower[j], weights[j]);
+        cr_assert_leq(weights[j], upper[j]);
+        sum += weights[j]; /* at most 3 outputs could reach 2^64; the bounds forbid it here */
+    }
+    cr_assert_eq(sum, DPOT_MASS_ONE);
+}
+
+/* The law of a histogram over the domain under a campaign. */
+static void read_law(const struct dpot_campaign *campaign, const double *histogram,
+                     uint64_t *weights)
+{
+    struct dpot_privatizer *privatizer = new_privatizer(campaign);
+    struct dpot_private_measure measure = private_measure_of(campaign, histogram);
+    dpot_privatizer_law(privatizer, &measure, weights);
+    assert_law(campaign, weights);
+    dpot_private_measure_release(&measure);
+    dpot_privatizer_free(privatizer);
+}
+
+/* A place has its fractional knapsack: the nearest outputs take U, the farthest L, and one between
+ * them the rest, up to the rounding of q to doubles. */
+Test(exact, a_single_place_fills_the_nearest_outputs)
+{
+    const double points[] = {0, 10}, output[] = {-4, 1, 2.5, 7, 9, 30};
+    const size_t order[2][6] = {{1, 2, 0, 3, 4, 5}, {4, 3, 2, 1, 0, 5}};
+    const struct campaign_numbers numbers = {.epsilon = 2, .n_max = 4};
+    struct dpot_campaign campaign = campaign_on_line(2, points, 6, output, 2, numbers);
+    uint64_t lower[6], upper[6], weights[6];
+    campaign_be_exact(&campaign);
+    cr_assert_eq(
+        dpot_bounds_compute(&campaign.base_measure, campaign.epsilon_q32, lower, upper, NULL),
+        DPOT_OK);
+    for (size_t x = 0; x < 2; x++) {
+        const double histogram[2] = {x == 0, x == 1};
+        double left = (double)DPOT_MASS_ONE;
+        read_law(&campaign, histogram, weights);
+        for (size_t j = 0; j < 6; j++) {
+            left -= (double)lower[j];
+        }
+        for (size_t r = 0; r < 6; r++) {
+            const size_t j = order[x][r];
+            const double room = (double)(upper[j] - lower[j]), more = fmin(room, left);
+            cr_assert_float_eq((double)weights[j] - (double)lower[j], more,
+                               1e-12 * (double)DPOT_MASS_ONE, "place %zu, output %zu", x, j);
+            left -= more;
+        }
+    }
+    dpot_campaign_release(&campaign);
+}
+
+/* Randomised response on three equidistant points, to the last digits: nothing is blurred. */
+Test(exact, on_three_equidistant_points_it_is_randomised_response)
+{
+    const double epsilon = 1, truth = exp(epsilon) / (exp(epsilon) + 2);
+    const double mass = 3 * exp(epsilon / 2) / (exp(epsilon) + 2);
+    const struct campaign_numbers numbers = {
+        .epsilon = epsilon, .n_max = 2, .mass = log(mass) / (epsilon / 2)};
+    struct dpot_campaign campaign = campaign_on_ring(3, numbers);
+    campaign_be_exact(&campaign);
+    for (size_t x = 0; x < 3; x++) {
+        double histogram[3] = {0, 0, 0};
+        uint64_t weights[3];
+        histogram[x] = 1;
+        read_law(&campaign, histogram, weights);
+        for (size_t j = 0; j < 3; j++) {
+            cr_assert_float_eq((double)weights[j] / (double)DPOT_MASS_ONE,
+                               j == x ? truth : (1 - truth) / 2, 1e-9);
+        }
+    }
+    dpot_campaign_release(&campaign);
+}
+
+/* Sums of doubles that are equal on paper: .1 + .2 is not .3. Whichever of the two outputs comes
+ * last has the larger share, as if the distances were equal to the last bit. */
+Test(exact, distances_that_differ_by_rounding_are_equal)
+{
+    const double points[] = {0, 5}, nearer[] = {.3, -(.1 + .2), 8}, farther[] = {-(.1 + .2), .3, 8};
+    const struct campaign_numbers numbers = {.epsilon = 1, .n_max = 1};
+    struct dpot_campaign a = campaign_on_line(2, points, 3, nearer, 1, numbers);
+    struct dpot_campaign b = campaign_on_line(2, points, 3, farther, 1, numbers);
+    const double histogram[2] = {1, 0};
+    uint64_t first[3], second[3];
+    campaign_be_exact(&a);
+    campaign_be_exact(&b);
+    read_law(&a, histogram, first);
+    read_law(&b, histogram, second);
+    cr_assert_gt(first[1], first[0]);
+    cr_assert_arr_eq(first, second, sizeof first);
+    dpot_campaign_release(&a);
+    dpot_campaign_release(&b);
+}
+
+/* On a line the transport cost is the area between the distribution functions. */
+static double cost_on_line(const double *points, const double *histogram, size_t n,
+                           const uint64_t *weights)
+{
+    double sum = 0, before = 0, behind = 0;
+    for (size_t i = 0; i < n; i++) {
+        sum += histogram[i];
+    }
+    double cost = 0;
+    for (size_t i = 0; i + 1 < n; i++) {
+        before += histogram[i] / sum;
+        behind += (double)weights[i] / (double)DPOT_MASS_ONE;
+        cost += fabs(before - behind) * (points[i + 1] - points[i]);
+    }
+    return cost;
+}
+
+Test(exact, no_regularisation_serves_a_device_better)
+{
+    const double points[] = {0, 1, 1.5, 4, 6, 6.25, 9};
+    const double lambdas[] = {1e-2, .1, 1, 10};
+    for (uint64_t seed = 0; seed < 40; seed++) {
+        double histogram[7];
+        for (size_t i = 0; i < 7; i++) {
+            histogram[i] = (double)((seed * 2654435761u + i * 40503u) % 17);
+        }
+        const struct campaign_numbers exact_numbers = {
+            .epsilon = .5 + (double)(seed % 5), .n_max = 7, .is_skewed = seed % 2 == 0};
+        struct dpot_campaign exact = campaign_on_line(7, points, 7, points, 1, exact_numbers);
+        uint64_t weights[7];
+        campaign_be_exact(&exact);
+        read_law(&exact, histogram, weights);
+        const double best = cost_on_line(points, histogram, 7, weights);
+        struct campaign_numbers numbers = exact_numbers;
+        numbers.lambda = lambdas[seed % 4];
+        numbers.iterations = 200;
+        struct dpot_campaign entropic = campaign_on_line(7, points, 7, points, 1, numbers);
+        read_law(&entropic, histogram, weights);
+        cr_assert_leq(best, cost_on_line(points, histogram, 7, weights) + 1e-10, "seed %llu",
+                      (unsigned long long)seed);
+        dpot_campaign_release(&entropic);
+        dpot_campaign_release(&exact);
+    }
+}
+
+Test(exact, a_campaign_that_asks_for_too_much_memory_is_refused)
+{
+    struct dpot_campaign campaign =
+        campaign_on_ring(RING, (struct campaign_numbers){.epsilon = 2, .n_max = 4});
+    struct dpot_error error = {{0}};
+    const uint32_t size = 1u << 20;
+    campaign_be_exact(&campaign);
+    campaign.n_max = DPOT_EXACT_N_MAX_MAX;
+    dpot_domain_release(&campaign.domain);
+    dpot_domain_release(&campaign.output);
+    cr_assert_eq(dpot_domain_init_ring(&campaign.domain, size, NULL), DPOT_OK);
+    cr_assert_eq(dpot_domain_init_ring(&campaign.output, size, NULL), DPOT_OK);
+    campaign.metric.ring_size = size;
+    campaign.base_measure.mass_code =
+        dpot_resize_array(NULL, campaign.base_measure.mass_code, RING, size, sizeof(uint32_t));
+    campaign.base_measure.size = size;
+    for (uint32_t j = 0; j < size; j++) {
+        campaign.base_measure.mass_code[j] = 1;
+    }
+    cr_assert_eq(dpot_mechanism_check_campaign(&campaign, &error), DPOT_ERR_TOO_LARGE);
+    cr_assert_not_null(strstr(error.text, "n_max 64"), "%s", error.text);
+    cr_assert_not_null(strstr(error.text, "lower n_max"), "%s", error.text);
+    dpot_campaign_release(&campaign);
+}
