@@ -186,6 +186,23 @@ static dpot_status prepare(const struct config *config, const char *from, const 
     return status == DPOT_OK ? count_store(url, count, error) : status;
 }
 
+static dpot_status name_restoring(const struct config *config, char beside[CONFIG_TEXT_SIZE],
+                                  struct dpot_error *error)
+{
+    const int n = snprintf(beside, CONFIG_TEXT_SIZE, "%s.restoring", config->store + SCHEME_LEN);
+    return n > 0 && n < CONFIG_TEXT_SIZE
+               ? DPOT_OK
+               : dpot_error_set(error, DPOT_ERR_RANGE, "store is too long: use a shorter path");
+}
+
+void backup_sweep(const struct config *config)
+{
+    char beside[CONFIG_TEXT_SIZE];
+    if (name_restoring(config, beside, NULL) == DPOT_OK) {
+        remove_store(beside);
+    }
+}
+
 dpot_status backup_restore(const struct config *config, const char *from,
                            const struct service_look *look, struct backup_restored *restored,
                            struct dpot_error *error)
@@ -196,12 +213,12 @@ dpot_status backup_restore(const struct config *config, const char *from,
         return dpot_error_set(error, DPOT_ERR_ARGUMENT,
                               "the store is in memory: there is nothing to restore");
     }
-    const int n = snprintf(beside, sizeof beside, "%s.restoring", config->store + SCHEME_LEN);
-    if (n < 0 || (size_t)n >= sizeof beside) {
-        return dpot_error_set(error, DPOT_ERR_RANGE, "store is too long: use a shorter path");
+    dpot_status status = name_restoring(config, beside, error);
+    if (status != DPOT_OK) {
+        return status;
     }
     remove_store(beside); /* of a restore that was cut off */
-    dpot_status status = prepare(config, from, beside, look, &restored->count, error);
+    status = prepare(config, from, beside, look, &restored->count, error);
     if (status == DPOT_OK) {
         status = store_replace(config->store, beside, restored->kept, error);
     }
@@ -211,19 +228,40 @@ dpot_status backup_restore(const struct config *config, const char *from,
 
 /* ---- migrating ---- */
 
-dpot_status backup_migrate(const struct config *config, int *from, int *to,
+/* A copy of one that has an older schema, and something in it. */
+static dpot_status save_old(const struct config *config, struct backup_migrated *migrated,
+                            struct dpot_error *error)
+{
+    struct store *store = NULL;
+    char what[32];
+    dpot_status status = store_open_old(config->store, &store, error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    store_get_schema(store, &migrated->from, &migrated->to);
+    if (migrated->from > 0 && migrated->from < migrated->to) {
+        (void)snprintf(what, sizeof what, "version-%d", migrated->from);
+        status = store_save(store, what, migrated->copy, error);
+    }
+    store_close(store);
+    return status;
+}
+
+dpot_status backup_migrate(const struct config *config, struct backup_migrated *migrated,
                            struct dpot_error *error)
 {
     struct store *store = NULL;
-    dpot_status status = store_open_existing(config->store, &store, error);
-    store_close(store);
-    if (status != DPOT_OK && status != DPOT_ERR_VERSION) {
+    *migrated = (struct backup_migrated){.copy = ""};
+    dpot_status status = save_old(config, migrated, error);
+    if (status != DPOT_OK) {
         return status;
     }
     status = store_open_owned(config->store, &store, error);
     if (status == DPOT_OK) {
-        store_get_schema(store, from, to);
+        store_get_schema(store, &migrated->from, &migrated->to);
         store_close(store);
+    } else if (status == DPOT_ERR_BUSY && migrated->copy[0] != '\0') {
+        (void)unlink(migrated->copy); /* nothing was begun */
     }
     return status;
 }

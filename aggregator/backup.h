@@ -1,5 +1,5 @@
-/* Copies of the store for `dpotd backup`, `restore` and `migrate`. A copy holds what the store holds: signed
- * campaigns, reports with their ids, counts, jobs and artifacts; no key and no token. */
+/* Copies of the store for `dpotd backup`, `restore` and `migrate`. A copy holds what the store holds:
+ * signed campaigns, reports with their ids, counts, jobs and artifacts; no key and no token. */
 #ifndef DPOT_AGGREGATOR_BACKUP_H
 #define DPOT_AGGREGATOR_BACKUP_H
 
@@ -24,9 +24,20 @@ DPOT_WARN_UNUSED dpot_status backup_restore(const struct config *config, const c
                                             struct backup_restored *restored,
                                             struct dpot_error *error);
 
-/* Brings the schema up to date; the versions before and after. DPOT_ERR_NOT_FOUND, DPOT_ERR_BUSY (it is
- * served), DPOT_ERR_VERSION (newer than this program), DPOT_ERR_IO. */
-DPOT_WARN_UNUSED dpot_status backup_migrate(const struct config *config, int *from, int *to,
+/* Removes the copy that a restore which was cut off had not yet put in place. Only for the store's
+ * owner. */
+void backup_sweep(const struct config *config);
+
+struct backup_migrated {
+    int from, to;               /* versions of the schema before and after */
+    char copy[STORE_PATH_SIZE]; /* of the store as it was; empty: it was up to date, or empty */
+};
+
+/* Saves a copy of a store with an older schema beside it and brings the store up to date.
+ * DPOT_ERR_NOT_FOUND, DPOT_ERR_STATE (it is missing), DPOT_ERR_BUSY (it is served), DPOT_ERR_VERSION
+ * (newer than this program), DPOT_ERR_IO. */
+DPOT_WARN_UNUSED dpot_status backup_migrate(const struct config *config,
+                                            struct backup_migrated *migrated,
                                             struct dpot_error *error);
 
 #endif

@@ -1,3 +1,4 @@
+#include "backup.h"
 #include "command.h"
 #include "service.h"
 
@@ -95,17 +96,30 @@ static void wait_for_stop(const sigset_t *stopping)
 
 /* A ready file of an earlier run must not be taken for ours; that of a server that lives, and therefore
  * owns the store, is left alone. */
-static void remove_ready_file(void *ctx)
+static void remove_ready_file(const struct options *options)
 {
-    const struct options *options = ctx;
     if (options->ready_file) {
         (void)unlink(options->ready_file);
     }
 }
 
+struct start {
+    const struct config *config;
+    const struct options *options;
+};
+
+/* The store is ours. */
+static void clear_remains(void *ctx)
+{
+    const struct start *start = ctx;
+    remove_ready_file(start->options);
+    backup_sweep(start->config);
+}
+
 static int run_service(const struct config *config, struct options *options)
 {
-    const struct service_hooks hooks = {.on_owned = remove_ready_file, .ctx = options};
+    struct start start = {config, options};
+    const struct service_hooks hooks = {.on_owned = clear_remains, .ctx = &start};
     struct dpot_error error = {{0}};
     struct service *service = NULL;
     sigset_t stopping;

@@ -44,12 +44,18 @@ static const char restore_help[] =
 static const char migrate_help[] =
     "dpotd migrate --config FILE [--json]\n"
     "\n"
-    "Brings the schema of the store up to date, in steps that are done whole or not at all; "
-    "nothing is\n"
-    "lost. dpotd serve does the same when it starts. Refuses (exit 6) while the store is served.\n"
+    "Saves a copy of the store beside it (dpot.db.version-N-TIME) and brings its schema up to "
+    "date, "
+    "in\n"
+    "steps that are done whole or not at all. A store that is up to date is left alone; one that "
+    "is "
+    "newer\n"
+    "than this program is refused (exit 3), and one that is served (exit 6). dpotd serve brings an "
+    "older\n"
+    "store up to date too, without a copy.\n"
     "\n"
     "  --config FILE  dpotd.json\n"
-    "  --json         print {\"from\", \"to\"}, two versions\n"
+    "  --json         print {\"from\", \"to\", \"kept\"}: two versions, and the copy or null\n"
     "\n"
     "Example: dpotd migrate --config /var/lib/dpot/dpotd.json\n";
 
@@ -148,23 +154,30 @@ static int run_migrate(const struct options *options)
 {
     struct dpot_error error = {{0}}, sentence;
     struct config config;
-    int from = 0, to = 0;
+    struct backup_migrated migrated;
     if (!options->config) {
         return command_fail_usage("migrate needs --config FILE", "");
     }
     dpot_status status = config_read(options->config, &config, &error);
     if (status == DPOT_OK) {
-        status = backup_migrate(&config, &from, &to, &error);
+        status = backup_migrate(&config, &migrated, &error);
     }
     if (status != DPOT_OK) {
         return command_fail(status, &error);
     }
-    if (from == to) {
-        (void)dpot_error_set(&sentence, DPOT_OK, "the schema is of version %d already", to);
+    if (migrated.from == migrated.to) {
+        (void)dpot_error_set(&sentence, DPOT_OK, "the schema is of version %d already",
+                             migrated.to);
     } else {
-        (void)dpot_error_set(&sentence, DPOT_OK, "the schema went from version %d to %d", from, to);
+        (void)dpot_error_set(&sentence, DPOT_OK, "the schema went from version %d to %d%s%s",
+                             migrated.from, migrated.to,
+                             migrated.copy[0] ? "; the store as it was is kept as " : "",
+                             migrated.copy);
     }
-    return print(options, json_pack("{s:i,s:i}", "from", from, "to", to), sentence.text);
+    return print(options,
+                 json_pack("{s:i,s:i,s:s?}", "from", migrated.from, "to", migrated.to, "kept",
+                           migrated.copy[0] ? migrated.copy : NULL),
+                 sentence.text);
 }
 
 static const char *const backup_names[] = {"--config", "--to", "--json", NULL};

@@ -122,6 +122,16 @@ static void note_commit(void *ctx, size_t n_reports)
     }
 }
 
+/* What says that nothing is taken any more must not be missed, whatever the level. */
+static void note_store(void *ctx, dpot_status status, const char *sentence)
+{
+    const struct service *s = ctx;
+    char quoted[LOG_QUOTED_SIZE];
+    log_write(&s->log, LOG_LEVEL_ERROR, "store.files", "state=%s reason=%s",
+              status == DPOT_OK ? "ready" : "refused",
+              log_quote(quoted, status == DPOT_OK ? "the files are back" : sentence));
+}
+
 static void note_failure(void *ctx, const struct dpot_error *error)
 {
     const struct service *s = ctx;
@@ -173,6 +183,9 @@ static dpot_status open_rooms(struct service *s, const struct config *config,
     }
     if (status == DPOT_OK) {
         status = store_open_owned(config->store, &s->store, error);
+    }
+    if (status == DPOT_OK) {
+        store_watch(s->store, note_store, s);
     }
     if (status == DPOT_OK && hooks->on_owned) {
         hooks->on_owned(hooks->ctx);

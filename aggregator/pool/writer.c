@@ -132,6 +132,13 @@ static void commit(struct writer *w, size_t n)
     give_back(w, n, status, &error);
 }
 
+/* Also without any traffic somebody looks whether the store is still there; it tells its watch. */
+static void look_at_store(const struct writer *w)
+{
+    struct dpot_error ignored;
+    (void)!store_check(w->config.store, &ignored);
+}
+
 /* A store that takes no writes is told to those who send reports; the tally waits until it does. */
 static void write_tally(struct writer *w, double *written)
 {
@@ -158,6 +165,7 @@ static void *run(void *ctx)
             commit(w, n);
         }
         if (is_over || seconds_now() - written >= TALLY_EVERY_S) {
+            look_at_store(w);
             write_tally(w, &written);
         }
     }

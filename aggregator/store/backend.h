@@ -8,6 +8,7 @@ enum store_use {
     STORE_SHARED,   /* store_open */
     STORE_OWNED,    /* store_open_owned */
     STORE_EXISTING, /* store_open_existing */
+    STORE_OLD,      /* store_open_old */
 };
 
 struct store_backend {
@@ -16,8 +17,11 @@ struct store_backend {
     dpot_status (*open)(const char *location, enum store_use use, struct store **store,
                         struct dpot_error *error);
     void (*close)(struct store *store);
+    void (*watch)(struct store *store, store_watcher watch, void *ctx);
     void (*get_schema)(struct store *store, int *found, int *current);
     dpot_status (*backup)(struct store *store, const char *path, struct dpot_error *error);
+    dpot_status (*save)(struct store *store, const char *what, char *name, size_t cap,
+                        struct dpot_error *error);
     dpot_status (*replace)(const char *location, const char *from, char *kept, size_t cap,
                            struct dpot_error *error);
     dpot_status (*check)(struct store *store, struct dpot_error *error);

@@ -24,7 +24,45 @@ DPOT_WARN_UNUSED dpot_status database_open(const char *path, struct database **d
  * DPOT_ERR_NOT_FOUND, DPOT_ERR_VERSION (an older schema too). */
 DPOT_WARN_UNUSED dpot_status database_open_existing(const char *path, struct database **database,
                                                     struct dpot_error *error);
+
+/* The same of one that may have an older schema, to copy it. */
+DPOT_WARN_UNUSED dpot_status database_open_old(const char *path, struct database **database,
+                                               struct dpot_error *error);
+
+/* Of a write-ahead log that is not what was written nothing is copied into the database: it stays
+ * beside it. */
 void database_close(struct database *database);
+
+/* Whether its files are the ones that it was opened with (sqlite_guard.h); so does every
+ * database_begin, and database_end once more. DPOT_ERR_IO, DPOT_ERR_CORRUPT. */
+DPOT_WARN_UNUSED dpot_status database_check_files(struct database *database,
+                                                  struct dpot_error *error);
+
+/* Told once when they are not, and with DPOT_OK once when they are again; under the lock. */
+typedef void (*database_watch)(void *ctx, dpot_status status, const char *sentence);
+void database_set_watch(struct database *database, database_watch watch, void *ctx);
+
+/* `partner` writes the log that `database` only reads: what this one finds wrong makes that one look. */
+void database_set_partner(struct database *database, struct database *partner);
+
+/* False: a look found the file not under its name. */
+bool database_has_name(const struct database *database);
+
+/* Reports of the transaction that runs, for the sentence that says what may be lost. */
+void database_count_reports(struct database *database, uint64_t n_reports);
+
+/* This connection is that of the store's owner. */
+void database_own(struct database *database);
+
+/* Runs statements, which are literal or numbers. */
+DPOT_WARN_UNUSED dpot_status database_execute(struct database *database, const char *what,
+                                              const char *sql, struct dpot_error *error);
+
+/* The first column of the first row of `sql`: as an integer (0 when there is none) and, unless `text`
+ * is NULL, as a text. */
+DPOT_WARN_UNUSED dpot_status database_ask(struct database *database, const char *sql,
+                                          int64_t *value, char *text, size_t text_cap,
+                                          struct dpot_error *error);
 
 void database_lock(struct database *database);
 void database_unlock(struct database *database);

@@ -1,24 +1,8 @@
-#include "store/backend.h"
-#include "store/database.h"
+#include "store/sqlite_connection.h"
 
-#include <errno.h>
-#include <pthread.h>
-#include <sqlite3.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#define APPLICATION_ID 0x64706f74 /* "dpot" */
-#define BUSY_TIMEOUT_MS 5000
-
-struct database {
-    sqlite3 *db;
-    pthread_mutex_t mutex;
-    int64_t found_version; /* of the schema */
-    bool has_failed;       /* disk or file did, since it was asked */
-    sqlite3_stmt *statements[STATEMENT_END];
-};
+#define CHECKPOINT_FRAMES 4000 /* of the log, since the last attempt */
 
 void database_lock(struct database *database)
 {
@@ -55,6 +39,7 @@ static dpot_status status_of(int code)
     case SQLITE_LOCKED:
         return DPOT_ERR_BUSY;
     case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
         return DPOT_ERR_CORRUPT;
     case SQLITE_CONSTRAINT:
         return DPOT_ERR_EXISTS;
@@ -81,10 +66,21 @@ static const char *remedy_of(int code)
     }
 }
 
+/* A page that is not what was written may come from the log, and then nothing of that may be copied. */
+static void note_damage(struct database *database, int code)
+{
+    const bool is_damage = status_of(code) == DPOT_ERR_CORRUPT;
+    if (is_damage || sqlite3_extended_errcode(database->db) == SQLITE_IOERR_SHORT_READ) {
+        atomic_store(&(database->partner ? database->partner : database)->is_suspect, true);
+    }
+    database->is_unsound = database->is_unsound || is_damage;
+}
+
 dpot_status database_fail(struct database *database, const char *what, struct dpot_error *error)
 {
     const int code = sqlite3_errcode(database->db);
     database->has_failed = database->has_failed || status_of(code) == DPOT_ERR_IO;
+    note_damage(database, code);
     return dpot_error_set(error, status_of(code), "%s failed in the store: %s; %s", what,
                           sqlite3_errmsg(database->db), remedy_of(code));
 }
@@ -177,10 +173,116 @@ bool query_run(struct query query)
     return outcome == QUERY_DONE;
 }
 
+/* The files and the log (sqlite_guard.h). */
+
+int connection_note_frames(void *ctx, sqlite3 *db, const char *name, int n_frames)
+{
+    struct database *database = ctx;
+    (void)db;
+    (void)name;
+    database->n_frames = (uint32_t)n_frames;
+    guard_note_commit(&database->guard, database->n_frames);
+    return SQLITE_OK;
+}
+
+/* What is wrong is told once, and once when it is well again. */
+static dpot_status tell_watch(struct database *database, dpot_status status,
+                              const struct dpot_error *error)
+{
+    if ((status != DPOT_OK) != database->is_told && database->watch) {
+        database->watch(database->watch_ctx, status, error->text);
+    }
+    database->is_told = status != DPOT_OK;
+    return status;
+}
+
+void connection_checkpoint(struct database *database)
+{
+    int n_frames = 0, n_copied = 0;
+    database->last_tried = database->n_frames;
+    if (sqlite3_wal_checkpoint_v2(database->db, "main", SQLITE_CHECKPOINT_PASSIVE, &n_frames,
+                                  &n_copied) == SQLITE_OK &&
+        n_frames == n_copied) {
+        guard_note_checkpoint(&database->guard);
+    }
+}
+
+/* A log that lost its name is still whole under our descriptor: what it holds goes into the database at
+ * once, because after a crash nobody finds it. */
+static dpot_status check_files(struct database *database, struct dpot_error *error)
+{
+    struct dpot_error own = {{0}}, ignored;
+    const bool was_lost = database->guard.state == GUARD_LOST;
+    const dpot_status status = guard_check(&database->guard, &own);
+    if (database->guard.state == GUARD_LOST && !was_lost && sqlite3_get_autocommit(database->db) &&
+        guard_check_log(&database->guard, &ignored) == DPOT_OK) {
+        connection_checkpoint(database);
+    }
+    if (status != DPOT_OK) {
+        (void)dpot_error_set(error, status, "%s", own.text);
+    }
+    return tell_watch(database, status, &own);
+}
+
+static bool is_checkpoint_due(struct database *database)
+{
+    if (database->n_frames < database->last_tried) {
+        database->last_tried = 0; /* the log was begun anew */
+    }
+    return database->n_frames - database->last_tried >= CHECKPOINT_FRAMES;
+}
+
+dpot_status connection_check_log(struct database *database, struct dpot_error *error)
+{
+    struct dpot_error own = {{0}};
+    const dpot_status status = guard_check_log(&database->guard, &own);
+    if (status != DPOT_OK) {
+        (void)dpot_error_set(error, status, "%s", own.text);
+    }
+    return status == DPOT_ERR_CORRUPT ? tell_watch(database, status, &own) : status;
+}
+
+dpot_status database_check_files(struct database *database, struct dpot_error *error)
+{
+    return check_files(database, error);
+}
+
+void database_set_watch(struct database *database, database_watch watch, void *ctx)
+{
+    database->watch = watch;
+    database->watch_ctx = ctx;
+}
+
+void database_set_partner(struct database *database, struct database *partner)
+{
+    database->partner = partner;
+}
+
+bool database_has_name(const struct database *database)
+{
+    return database->guard.state != GUARD_MOVED;
+}
+
+void database_count_reports(struct database *database, uint64_t n_reports)
+{
+    database->n_reports += n_reports;
+}
+
+void database_own(struct database *database)
+{
+    database->is_owned = true;
+    connection_checkpoint(database); /* from here on it is known what only the log has */
+}
+
 /* Transactions. */
 
 dpot_status database_begin(struct database *database, struct dpot_error *error)
 {
+    const dpot_status status = check_files(database, error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    database->n_reports = 0;
     if (!query_run(query_start(database, STATEMENT_BEGIN, "BEGIN IMMEDIATE"))) {
         return database_fail(database, "beginning a transaction", error);
     }
@@ -194,10 +296,32 @@ void database_roll_back(struct database *database)
     }
 }
 
-dpot_status database_end(struct database *database, dpot_status status, struct dpot_error *error)
+/* The log is read inside the transaction, when nobody else writes. Between the commit and its
+ * acknowledgement the files are looked at again: a commit into a file that nobody finds any more is
+ * none. */
+static dpot_status commit(struct database *database, struct dpot_error *error)
 {
+    const bool is_due = is_checkpoint_due(database);
+    const bool is_suspect = atomic_exchange(&database->is_suspect, false);
+    dpot_status status = is_due || is_suspect ? connection_check_log(database, error) : DPOT_OK;
     if (status == DPOT_OK && !query_run(query_start(database, STATEMENT_COMMIT, "COMMIT"))) {
         status = database_fail(database, "committing", error);
+    }
+    if (status != DPOT_OK) {
+        return status;
+    }
+    database->guard.n_commits++;
+    database->guard.n_reports += database->n_reports;
+    if (is_due) {
+        connection_checkpoint(database);
+    }
+    return check_files(database, error);
+}
+
+dpot_status database_end(struct database *database, dpot_status status, struct dpot_error *error)
+{
+    if (status == DPOT_OK) {
+        status = commit(database, error);
     }
     if (status != DPOT_OK) {
         database_roll_back(database);
@@ -205,20 +329,18 @@ dpot_status database_end(struct database *database, dpot_status status, struct d
     return status;
 }
 
-/* Opening. */
+/* Single statements. */
 
-static dpot_status execute(struct database *database, const char *what, const char *sql,
-                           struct dpot_error *error)
+dpot_status database_execute(struct database *database, const char *what, const char *sql,
+                             struct dpot_error *error)
 {
     return sqlite3_exec(database->db, sql, NULL, NULL, NULL) == SQLITE_OK
                ? DPOT_OK
                : database_fail(database, what, error);
 }
 
-/* The first column of the first row of `sql`: as an integer (0 when there is none) and, unless
- * `text` is NULL, as a text. */
-static dpot_status ask(struct database *database, const char *sql, int64_t *value, char *text,
-                       size_t text_cap, struct dpot_error *error)
+dpot_status database_ask(struct database *database, const char *sql, int64_t *value, char *text,
+                         size_t text_cap, struct dpot_error *error)
 {
     sqlite3_stmt *statement = NULL;
     *value = 0;
@@ -238,230 +360,4 @@ static dpot_status ask(struct database *database, const char *sql, int64_t *valu
                                    : database_fail(database, "reading", error);
     (void)sqlite3_finalize(statement);
     return status;
-}
-
-/* The journal's mode is part of the file: of an existing one it is looked at only. */
-static dpot_status set_pragmas(struct database *database, bool is_existing,
-                               struct dpot_error *error)
-{
-    (void)sqlite3_busy_timeout(database->db, BUSY_TIMEOUT_MS);
-    dpot_status status = is_existing
-                             ? DPOT_OK
-                             : execute(database, "setting up", "PRAGMA journal_mode = WAL;", error);
-    if (status == DPOT_OK) {
-        status = execute(database, "setting up",
-                         "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000;"
-                         "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;",
-                         error);
-    }
-    if (status == DPOT_OK && sqlite3_db_readonly(database->db, "main") == 1) {
-        return dpot_error_set(error, DPOT_ERR_IO, "the file is read-only: make it writable");
-    }
-    return status;
-}
-
-/* (T1) needs both; a file system without shared memory would silently refuse the first. */
-static dpot_status check_pragmas(struct database *database, bool is_memory,
-                                 struct dpot_error *error)
-{
-    char journal[16] = "";
-    int64_t ignored = 0, synchronous = 0;
-    dpot_status status =
-        ask(database, "PRAGMA journal_mode", &ignored, journal, sizeof journal, error);
-    if (status == DPOT_OK) {
-        status = ask(database, "PRAGMA synchronous", &synchronous, NULL, 0, error);
-    }
-    if (status == DPOT_OK && !is_memory && (strcmp(journal, "wal") != 0 || synchronous < 2)) {
-        return dpot_error_set(
-            error, DPOT_ERR_IO,
-            "the file system does not support a write-ahead log: use a local disk");
-    }
-    return status;
-}
-
-/* A new file, or one of ours. */
-static dpot_status check_owner(struct database *database, struct dpot_error *error)
-{
-    int64_t application_id = 0, n_tables = 0;
-    dpot_status status = ask(database, "PRAGMA application_id", &application_id, NULL, 0, error);
-    if (status == DPOT_OK) {
-        status = ask(database, "SELECT count(*) FROM sqlite_schema", &n_tables, NULL, 0, error);
-    }
-    if (status == DPOT_OK && application_id != APPLICATION_ID &&
-        (application_id != 0 || n_tables != 0)) {
-        return dpot_error_set(error, DPOT_ERR_IO,
-                              "the database belongs to another program: choose another file");
-    }
-    return status;
-}
-
-static dpot_status read_version(struct database *database, int64_t *version,
-                                struct dpot_error *error)
-{
-    return ask(database, "SELECT max(version) FROM schema_version", version, NULL, 0, error);
-}
-
-/* Unless another process was faster: the version is read again inside the transaction. */
-static dpot_status run_migration(struct database *database, const struct store_migration *migration,
-                                 struct dpot_error *error)
-{
-    char insert[128];
-    int64_t version = 0;
-    (void)snprintf(insert, sizeof insert,
-                   "INSERT INTO schema_version (version, applied) VALUES (%d, datetime('now'))",
-                   migration->version);
-    dpot_status status = database_begin(database, error);
-    if (status != DPOT_OK) {
-        return status;
-    }
-    status = read_version(database, &version, error);
-    if (status == DPOT_OK && version < migration->version) {
-        status = execute(database, "migrating", migration->sql, error);
-        if (status == DPOT_OK) {
-            status = execute(database, "migrating", insert, error);
-        }
-    }
-    return database_end(database, status, error);
-}
-
-static dpot_status refuse_newer(int64_t version, struct dpot_error *error)
-{
-    return dpot_error_set(error, DPOT_ERR_VERSION,
-                          "the schema has version %lld and this program knows %zu: use the newer "
-                          "program",
-                          (long long)version, store_sqlite_n_migrations);
-}
-
-static dpot_status migrate(struct database *database, struct dpot_error *error)
-{
-    char mark[256];
-    (void)snprintf(mark, sizeof mark,
-                   "BEGIN IMMEDIATE; PRAGMA application_id = %d;"
-                   "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER PRIMARY KEY,"
-                   " applied TEXT NOT NULL); COMMIT;",
-                   APPLICATION_ID);
-    int64_t version = 0;
-    dpot_status status = execute(database, "creating tables", mark, error);
-    if (status == DPOT_OK) {
-        status = read_version(database, &version, error);
-    }
-    database->found_version = version;
-    if (status == DPOT_OK && version > (int64_t)store_sqlite_n_migrations) {
-        return refuse_newer(version, error);
-    }
-    for (size_t i = 0; status == DPOT_OK && i < store_sqlite_n_migrations; i++) {
-        if (store_sqlite_migrations[i].version > version) {
-            status = run_migration(database, &store_sqlite_migrations[i], error);
-        }
-    }
-    return status;
-}
-
-/* The file has this program's schema already. */
-static dpot_status check_version(struct database *database, struct dpot_error *error)
-{
-    int64_t version = 0, has_versions = 0;
-    dpot_status status =
-        ask(database, "SELECT count(*) FROM sqlite_schema WHERE name = 'schema_version'",
-            &has_versions, NULL, 0, error);
-    if (status == DPOT_OK && has_versions) {
-        status = read_version(database, &version, error);
-    }
-    database->found_version = version;
-    if (status == DPOT_OK && version > (int64_t)store_sqlite_n_migrations) {
-        return refuse_newer(version, error);
-    }
-    if (status == DPOT_OK && version < (int64_t)store_sqlite_n_migrations) {
-        return dpot_error_set(
-            error, DPOT_ERR_VERSION,
-            "the schema has version %lld and this program knows %zu: save the file "
-            "and run dpotd migrate (dpotd serve does it too)",
-            (long long)version, store_sqlite_n_migrations);
-    }
-    return status;
-}
-
-static dpot_status set_up(struct database *database, const char *path, bool is_existing,
-                          struct dpot_error *error)
-{
-    const int flags =
-        SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (is_existing ? 0 : SQLITE_OPEN_CREATE);
-    if (sqlite3_open_v2(path, &database->db, flags, NULL) != SQLITE_OK) {
-        return database->db ? database_fail(database, "opening", error) : DPOT_ERR_MEMORY;
-    }
-    dpot_status status = set_pragmas(database, is_existing, error);
-    if (status == DPOT_OK && is_existing) {
-        status = check_owner(database, error);
-        return status == DPOT_OK ? check_version(database, error) : status;
-    }
-    if (status == DPOT_OK) {
-        status = check_pragmas(database, strcmp(path, ":memory:") == 0, error);
-    }
-    if (status == DPOT_OK) {
-        status = check_owner(database, error);
-    }
-    return status == DPOT_OK ? migrate(database, error) : status;
-}
-
-static dpot_status open_path(const char *path, bool is_existing, struct database **database,
-                             struct dpot_error *error)
-{
-    *database = dpot_alloc_array(NULL, 1, sizeof **database);
-    if (!*database) {
-        return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for the store");
-    }
-    (void)pthread_mutex_init(&(*database)->mutex, NULL);
-    const dpot_status status = set_up(*database, path, is_existing, error);
-    if (status != DPOT_OK) {
-        database_close(*database);
-        *database = NULL;
-        return dpot_error_prefix(error, status, "store %s", path);
-    }
-    return DPOT_OK;
-}
-
-dpot_status database_open(const char *path, struct database **database, struct dpot_error *error)
-{
-    return open_path(path, false, database, error);
-}
-
-/* Whether it could be made is part of the answer. */
-static dpot_status say_missing(const char *path, struct dpot_error *error)
-{
-    const char *slash = strrchr(path, '/');
-    char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : NULL;
-    const bool can_make = access(folder ? folder : ".", W_OK | X_OK) == 0;
-    const int reason = errno;
-    free(folder);
-    return can_make ? dpot_error_set(error, DPOT_ERR_NOT_FOUND,
-                                     "there is no store %s yet: dpotd serve makes it", path)
-                    : dpot_error_set(
-                          error, DPOT_ERR_IO,
-                          "there is no store %s and its folder does not allow to make one: %s",
-                          path, strerror(reason));
-}
-
-dpot_status database_open_existing(const char *path, struct database **database,
-                                   struct dpot_error *error)
-{
-    *database = NULL;
-    if (access(path, F_OK) != 0) {
-        return errno == ENOENT
-                   ? say_missing(path, error)
-                   : dpot_error_set(error, DPOT_ERR_IO, "store %s: %s", path, strerror(errno));
-    }
-    return open_path(path, true, database, error);
-}
-
-void database_close(struct database *database)
-{
-    if (!database) {
-        return;
-    }
-    for (size_t i = 0; i < STATEMENT_END; i++) {
-        (void)sqlite3_finalize(database->statements[i]);
-    }
-    (void)sqlite3_close(database->db);
-    (void)pthread_mutex_destroy(&database->mutex);
-    dpot_free_array(NULL, database, 1, sizeof *database);
 }

@@ -29,6 +29,7 @@ struct group {
     struct part *parts;   /* (n_parts), room for n */
     size_t n_parts;
     struct dpot_buf packed; /* of one part */
+    size_t n_rows;          /* reports that are written */
     struct dpot_error *error;
 };
 
@@ -287,6 +288,7 @@ static dpot_status add_row(struct group *g, size_t part, const struct packed_lay
         return database_fail(g->s->database, "storing reports", g->error);
     }
     g->parts[part].seq = database_last_row(g->s->database);
+    g->n_rows += n;
     return DPOT_OK;
 }
 
@@ -352,6 +354,7 @@ static dpot_status append_locked(struct group *g)
     while (status == DPOT_OK && n_begun < g->n_parts) {
         status = store_part(g, n_begun++);
     }
+    database_count_reports(database, g->n_rows);
     status = database_end(database, status, g->error);
     if (status == DPOT_OK) {
         keep_rows(g);

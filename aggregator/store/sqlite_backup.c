@@ -1,11 +1,13 @@
 /* Copies of a store, and one in the place of another.
  *
  * A copy is made by SQLite, inside one read transaction: a plain copy of the file would miss what is in the
- * write-ahead log. A store that is replaced must have no log left, or that would be taken for the new one's;
- * so it is opened and closed once more, which empties the log, and only one that cannot be opened at all
- * keeps its log beside it. While both names are there it has two hard links, and nobody serves it. */
+ * write-ahead log. A store that is replaced must have no log left, or that would be taken for the new
+ * one's; so it is opened and closed once more, which empties the log, and only one that cannot be
+ * opened at all keeps its log beside it. While both names are there it has two hard links, and nobody
+ * serves it. */
 #include "store/sqlite_store.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -84,6 +86,27 @@ static dpot_status name_copy(const char *partial, const char *path, struct dpot_
     return sync_folder_of(path, error);
 }
 
+/* "PATH.WHAT-TIME", a name that is free. */
+static dpot_status name_beside(const char *path, const char *what, char *name, size_t cap,
+                               struct dpot_error *error)
+{
+    char stamp[32] = "", number[16] = "";
+    const time_t now = time(NULL);
+    struct tm utc;
+    struct stat info;
+    int n = 0;
+    if (gmtime_r(&now, &utc)) {
+        (void)strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &utc);
+    }
+    for (int i = 2; n == 0 || ((size_t)n < cap && i < 100 && lstat(name, &info) == 0); i++) {
+        n = snprintf(name, cap, "%s.%s-%s%s", path, what, stamp, number);
+        (void)snprintf(number, sizeof number, "-%d", i);
+    }
+    return n > 0 && (size_t)n < cap
+               ? DPOT_OK
+               : dpot_error_set(error, DPOT_ERR_RANGE, "the path is too long: %.80s...", path);
+}
+
 dpot_status sqlite_store_backup(struct store *store, const char *path, struct dpot_error *error)
 {
     char partial[PATH_SIZE];
@@ -104,6 +127,14 @@ dpot_status sqlite_store_backup(struct store *store, const char *path, struct dp
         (void)unlink(partial);
     }
     return status;
+}
+
+dpot_status sqlite_store_save(struct store *store, const char *what, char *name, size_t cap,
+                              struct dpot_error *error)
+{
+    struct sqlite_store *s = (struct sqlite_store *)store;
+    const dpot_status status = name_beside(database_path(s->database), what, name, cap, error);
+    return status == DPOT_OK ? sqlite_store_backup(store, name, error) : status;
 }
 
 /* ---- replacing ---- */
@@ -147,29 +178,106 @@ static dpot_status move_beside(const char *real, const char *kept, const char *t
                : status;
 }
 
+static const char replaced[] = "replaced";
+
 /* Gives the store that goes its second name. */
 static dpot_status keep(const char *real, char *kept, size_t cap, bool is_damaged,
                         struct dpot_error *error)
 {
-    char stamp[32] = "";
-    const time_t now = time(NULL);
-    struct tm utc;
-    if (gmtime_r(&now, &utc)) {
-        (void)strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &utc);
-    }
-    const int n = snprintf(kept, cap, "%s.replaced-%s", real, stamp);
-    if (n < 0 || (size_t)n >= cap) {
-        return dpot_error_set(error, DPOT_ERR_RANGE, "the path is too long: %.80s...", real);
+    dpot_status status = name_beside(real, replaced, kept, cap, error);
+    if (status != DPOT_OK) {
+        return status;
     }
     if (link(real, kept) != 0) {
         return errno == EEXIST ? refuse_existing(kept, error) : fail("keeping", real, error);
     }
-    dpot_status status = sync_folder_of(real, error);
+    status = sync_folder_of(real, error);
     if (status == DPOT_OK && is_damaged) {
         status = move_beside(real, kept, "-wal", error);
     }
     if (status == DPOT_OK && is_damaged) {
         status = move_beside(real, kept, "-shm", error);
+    }
+    return status;
+}
+
+/* ---- after one that was cut off ---- */
+
+/* The second name of the file `real` in its folder, as `keep` gives it; false: there is none. */
+static bool find_kept(const char *real, const struct stat *own, char kept[PATH_SIZE])
+{
+    char folder[PATH_SIZE];
+    const char *slash = strrchr(real, '/');
+    const char *name = slash ? slash + 1 : real;
+    const size_t name_len = strlen(name);
+    (void)snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - real) + 1 : 1,
+                   slash ? real : ".");
+    DIR *dir = opendir(folder);
+    bool is_found = false;
+    for (const struct dirent *entry = dir ? readdir(dir) : NULL; entry && !is_found;
+         entry = readdir(dir)) {
+        struct stat info;
+        const char *tail = entry->d_name + name_len;
+        if (strncmp(entry->d_name, name, name_len) != 0 || tail[0] != '.' ||
+            strncmp(tail + 1, replaced, sizeof replaced - 1) != 0) {
+            continue;
+        }
+        const int n = snprintf(kept, PATH_SIZE, "%s/%s", folder, entry->d_name);
+        is_found = n > 0 && n < PATH_SIZE && lstat(kept, &info) == 0 &&
+                   info.st_dev == own->st_dev && info.st_ino == own->st_ino;
+    }
+    if (dir) {
+        (void)closedir(dir);
+    }
+    return is_found;
+}
+
+/* A log that had gone along comes back first: under the name that stays it is looked for. */
+static dpot_status bring_back(const char *real, const char *kept, const char *tail,
+                              struct dpot_error *error)
+{
+    char there[PATH_SIZE];
+    struct stat info;
+    const dpot_status status = join(there, real, tail, error);
+    return status != DPOT_OK || lstat(there, &info) == 0 ? status
+                                                         : move_beside(kept, real, tail, error);
+}
+
+dpot_status sqlite_store_undo_replace(const char *real, struct dpot_error *error)
+{
+    char kept[PATH_SIZE];
+    struct stat own;
+    if (stat(real, &own) != 0 || own.st_nlink != 2 || !find_kept(real, &own, kept)) {
+        return DPOT_OK;
+    }
+    dpot_status status = bring_back(real, kept, "-wal", error);
+    if (status == DPOT_OK) {
+        status = bring_back(real, kept, "-shm", error);
+    }
+    if (status == DPOT_OK) {
+        status = sync_folder_of(real, error);
+    }
+    if (status == DPOT_OK && unlink(kept) != 0) {
+        status = fail("removing", kept, error);
+    }
+    return status == DPOT_OK ? sync_folder_of(real, error) : status;
+}
+
+/* ---- the replacement ---- */
+
+/* A log without its database would be taken for that of the one that comes. */
+static dpot_status put_log_aside(const char *real, struct dpot_error *error)
+{
+    char log[PATH_SIZE], name[PATH_SIZE];
+    dpot_status status = join(log, real, "-wal", error);
+    if (status == DPOT_OK && has_content(log)) {
+        status = name_beside(real, replaced, name, sizeof name, error);
+        if (status == DPOT_OK) {
+            status = move_beside(real, name, "-wal", error);
+        }
+        if (status == DPOT_OK) {
+            status = move_beside(real, name, "-shm", error);
+        }
     }
     return status;
 }
@@ -180,7 +288,9 @@ static dpot_status replace_locked(const char *real, const char *from, char *kept
     bool is_damaged = false;
     dpot_status status = DPOT_OK;
     kept[0] = '\0';
-    if (has_content(real)) {
+    if (!has_content(real)) {
+        status = put_log_aside(real, error);
+    } else {
         status = settle_log(real, &is_damaged, error);
         if (status == DPOT_OK) {
             status = keep(real, kept, cap, is_damaged, error);
@@ -203,13 +313,16 @@ dpot_status sqlite_store_replace(const char *path, const char *from, char *kept,
         return dpot_error_set(error, DPOT_ERR_ARGUMENT,
                               "the store is in memory: there is nothing to replace");
     }
-    dpot_status status = sqlite_lock_take(path, &lock, error);
+    dpot_status status = sqlite_lock_take(path, false, &lock, error);
     if (status != DPOT_OK) {
         return status;
     }
     char *real = realpath(path, NULL);
     status = real ? replace_locked(real, from, kept, cap, error) : fail("finding", path, error);
     free(real);
+    if (status == DPOT_OK) {
+        status = sqlite_lock_mark(path, &lock, error);
+    }
     sqlite_lock_release(&lock);
     return status;
 }

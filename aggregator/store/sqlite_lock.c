@@ -8,7 +8,9 @@
  *  - flock() on "PATH-lock", a file of its own. It holds when somebody puts another file in the
  *    database's place, whose write-ahead log would be that of the old one. It is never removed: a
  *    process that has it open and one that makes it anew would hold two locks. It holds the owner's
- *    number too.
+ *    number too, and a second line from the time when there is a store: "store DEVICE INODE" while it
+ *    is owned, "store" when it was closed. By that a store that is missing is told from one that was
+ *    never there: a new, empty one would know no report, and count every one that is sent again.
  *  - Closing any descriptor of the database drops SQLite's own record locks of this process. So ours is
  *    opened before SQLite's and closed after it.
  *  - PATH is followed to the real file, so that a second name (a symbolic link) is the same store. A
@@ -18,6 +20,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +29,10 @@
 #include <unistd.h>
 
 #define LOCK_PATH_SIZE 4352
-#define PID_SIZE 24
+#define NOTE_SIZE 128
 #define LOCK_OFFSET ((off_t)1 << 62) /* SQLite locks below 2^31 */
+
+static const char store_word[] = "\nstore";
 
 static dpot_status fail(const char *what, const char *path, struct dpot_error *error)
 {
@@ -40,12 +45,14 @@ static dpot_status fail(const char *what, const char *path, struct dpot_error *e
 
 /* The real name of the database; one that is not there yet is made, empty, because a symbolic link to
  * nothing has none. */
-static char *find_database(const char *path)
+static char *find_database(const char *path, bool *is_made)
 {
     char *real = realpath(path, NULL);
+    *is_made = false;
     if (!real && errno == ENOENT) {
         const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
         if (fd >= 0) {
+            *is_made = true;
             (void)close(fd);
             real = realpath(path, NULL);
         }
@@ -53,13 +60,41 @@ static char *find_database(const char *path)
     return real;
 }
 
-/* The number in the file; 0 when there is none. */
-static long read_owner(int fd)
+/* What the file beside the database says. */
+struct note {
+    long owner;     /* 0: it is not known */
+    bool has_store; /* there was one */
+    bool is_owned;  /* by its last owner's leave: it did not close it */
+    unsigned long long device, number;
+};
+
+static struct note read_note(int fd)
 {
-    char text[PID_SIZE] = "";
+    char text[NOTE_SIZE] = "";
+    struct note note = {.owner = 0};
     const ssize_t n = pread(fd, text, sizeof text - 1, 0);
-    const long owner = n > 0 ? strtol(text, NULL, 10) : 0;
-    return owner > 0 ? owner : 0;
+    char *end = text;
+    note.owner = n > 0 ? strtol(text, &end, 10) : 0;
+    note.owner = note.owner > 0 ? note.owner : 0;
+    note.has_store = strncmp(end, store_word, sizeof store_word - 1) == 0;
+    if (note.has_store) {
+        note.device = strtoull(end + sizeof store_word - 1, &end, 10);
+        note.number = strtoull(end, NULL, 10);
+        note.is_owned = note.number != 0;
+    }
+    return note;
+}
+
+/* For the sentence of the next one; a lock without it is as good. */
+static bool write_note(int fd, const struct note *note)
+{
+    char text[NOTE_SIZE];
+    int n = snprintf(text, sizeof text, "%ld%s", note->owner, note->has_store ? store_word : "");
+    if (note->is_owned) {
+        n += snprintf(text + n, sizeof text - (size_t)n, " %llu %llu", note->device, note->number);
+    }
+    text[n++] = '\n';
+    return pwrite(fd, text, (size_t)n, 0) == n && ftruncate(fd, n) == 0;
 }
 
 static dpot_status refuse(long owner, const char *path, struct dpot_error *error)
@@ -74,16 +109,6 @@ static dpot_status refuse(long owner, const char *path, struct dpot_error *error
                           path, who);
 }
 
-/* For the sentence of the next one; a lock without it is as good. */
-static void write_owner(int fd)
-{
-    char text[PID_SIZE];
-    const int n = snprintf(text, sizeof text, "%ld\n", (long)getpid());
-    if (ftruncate(fd, 0) == 0 && pwrite(fd, text, (size_t)n, 0) != n) {
-        (void)ftruncate(fd, 0);
-    }
-}
-
 /* ---- the file beside the database ---- */
 
 static dpot_status lock_file(int fd, const char *path, const char *lock_path,
@@ -94,10 +119,11 @@ static dpot_status lock_file(int fd, const char *path, const char *lock_path,
         result = flock(fd, LOCK_EX | LOCK_NB);
     } while (result != 0 && errno == EINTR);
     if (result == 0) {
-        write_owner(fd);
+        const struct note note = {.owner = (long)getpid(), .has_store = read_note(fd).has_store};
+        (void)write_note(fd, &note);
         return DPOT_OK;
     }
-    return errno == EWOULDBLOCK ? refuse(read_owner(fd), path, error)
+    return errno == EWOULDBLOCK ? refuse(read_note(fd).owner, path, error)
                                 : fail("taking", lock_path, error);
 }
 
@@ -161,7 +187,7 @@ static dpot_status take_database(const char *path, const char *real, struct sqli
                                               : fail("taking", path, error);
 }
 
-dpot_status sqlite_lock_check_names(const char *path, struct dpot_error *error)
+static dpot_status check_names(const char *path, struct dpot_error *error)
 {
     struct stat info;
     if (stat(path, &info) != 0 || !S_ISREG(info.st_mode) || info.st_nlink <= 1) {
@@ -174,31 +200,124 @@ dpot_status sqlite_lock_check_names(const char *path, struct dpot_error *error)
                           path, (unsigned long)info.st_nlink);
 }
 
-dpot_status sqlite_lock_take(const char *path, struct sqlite_lock *lock, struct dpot_error *error)
+/* ---- taking and leaving ---- */
+
+static dpot_status refuse_missing(const char *path, struct dpot_error *error)
 {
-    *lock = (struct sqlite_lock){.file = -1, .database = -1};
-    char *real = find_database(path);
-    if (!real) {
-        return dpot_error_set(error, DPOT_ERR_IO,
-                              "store %s cannot be opened: %s; check the folder and its permissions",
-                              path, strerror(errno));
-    }
+    return dpot_error_set(
+        error, DPOT_ERR_STATE,
+        "store %s is missing or empty, and there was one: a new one would count again what was "
+        "counted; put it back (also as %s.rescued-TIME), or a copy with dpotd restore, or, to "
+        "begin "
+        "anew, remove %s-lock",
+        path, path, path);
+}
+
+static dpot_status take_all(const char *path, const char *real, bool needs_store,
+                            struct sqlite_lock *lock, struct dpot_error *error)
+{
+    struct stat info;
     dpot_status status = take_file(path, real, lock, error);
     if (status == DPOT_OK) {
         status = take_database(path, real, lock, error);
     }
     if (status == DPOT_OK) {
-        status = sqlite_lock_check_names(path, error);
+        status = sqlite_store_undo_replace(real, error);
     }
+    if (status == DPOT_OK) {
+        status = check_names(path, error);
+    }
+    if (status == DPOT_OK && needs_store && read_note(lock->file).has_store &&
+        fstat(lock->database, &info) == 0 && info.st_size == 0) {
+        status = refuse_missing(path, error);
+    }
+    return status;
+}
+
+dpot_status sqlite_lock_take(const char *path, bool needs_store, struct sqlite_lock *lock,
+                             struct dpot_error *error)
+{
+    bool is_made = false;
+    *lock = (struct sqlite_lock){.file = -1, .database = -1};
+    char *real = find_database(path, &is_made);
+    if (!real) {
+        return dpot_error_set(error, DPOT_ERR_IO,
+                              "store %s cannot be opened: %s; check the folder and its permissions",
+                              path, strerror(errno));
+    }
+    const dpot_status status = take_all(path, real, needs_store, lock, error);
     if (status != DPOT_OK) {
+        if (is_made) {
+            (void)unlink(real);
+        }
         sqlite_lock_release(lock);
     }
     free(real);
     return status;
 }
 
+dpot_status sqlite_lock_mark(const char *path, const struct sqlite_lock *lock,
+                             struct dpot_error *error)
+{
+    struct stat info;
+    if (stat(path, &info) != 0) {
+        return fail("marking", path, error);
+    }
+    const struct note note = {.owner = (long)getpid(),
+                              .has_store = true,
+                              .is_owned = true,
+                              .device = (unsigned long long)info.st_dev,
+                              .number = (unsigned long long)info.st_ino};
+    return write_note(lock->file, &note) && fsync(lock->file) == 0 ? DPOT_OK
+                                                                   : fail("writing", path, error);
+}
+
+bool sqlite_lock_is_nameless(const struct sqlite_lock *lock)
+{
+    struct stat info;
+    return lock->database >= 0 && fstat(lock->database, &info) == 0 && info.st_nlink == 0;
+}
+
+/* The lock itself is not tried: that could turn away one who takes it at that moment. */
+dpot_status sqlite_lock_look(const char *path, struct dpot_error *error)
+{
+    char lock_path[LOCK_PATH_SIZE];
+    struct note note = {.owner = 0};
+    struct stat info;
+    char *real = realpath(path, NULL);
+    const int n = snprintf(lock_path, sizeof lock_path, "%s-lock", real ? real : path);
+    const int fd = n > 0 && n < LOCK_PATH_SIZE ? open(lock_path, O_RDONLY | O_CLOEXEC) : -1;
+    free(real);
+    if (fd >= 0) {
+        note = read_note(fd);
+        (void)close(fd);
+    }
+    const bool is_there = stat(path, &info) == 0;
+    if (note.has_store && ((!is_there && errno == ENOENT) || (is_there && info.st_size == 0))) {
+        return refuse_missing(path, error);
+    }
+    const bool is_other = is_there && note.is_owned &&
+                          (note.number != (unsigned long long)info.st_ino ||
+                           note.device != (unsigned long long)info.st_dev);
+    if (is_other && (kill((pid_t)note.owner, 0) == 0 || errno == EPERM)) {
+        return dpot_error_set(
+            error, DPOT_ERR_STATE,
+            "store %s is not the file that process %ld serves: it was replaced; put "
+            "that one back, or stop the process (SIGTERM) before anything else",
+            path, note.owner);
+    }
+    return check_names(path, error);
+}
+
 void sqlite_lock_release(struct sqlite_lock *lock)
 {
+    if (lock->file >= 0) {
+        const struct note before = read_note(lock->file);
+        if (before.is_owned && before.owner == (long)getpid()) {
+            const struct note note = {.owner = before.owner, .has_store = before.has_store};
+            (void)write_note(lock->file, &note);
+        }
+    }
     const int fds[] = {lock->database, lock->file};
     for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++) {
         if (fds[i] >= 0) {

@@ -44,9 +44,35 @@ bool sqlite_store_read_bytes(struct query query, int column, uint8_t *out, size_
     return true;
 }
 
+/* A store whose file was removed under it lives as long as it is open. What it holds gets a name again. */
+static void rescue(struct sqlite_store *s)
+{
+    char copy[STORE_PATH_SIZE];
+    struct dpot_error error = {{0}};
+    if (s->lock.database < 0 || database_check_files(s->database, NULL) == DPOT_OK ||
+        database_has_name(s->database) || !sqlite_lock_is_nameless(&s->lock)) {
+        return;
+    }
+    const dpot_status status = sqlite_store_save(&s->base, "rescued", copy, sizeof copy, &error);
+    if (status == DPOT_OK) {
+        (void)dpot_error_set(&error, DPOT_ERR_IO,
+                             "everything the removed store held is in %s now: put it back with "
+                             "dpotd restore --from",
+                             copy);
+    } else {
+        (void)dpot_error_prefix(&error, status, "saving the removed store failed, it is lost");
+    }
+    if (s->watch) {
+        s->watch(s->watch_ctx, status == DPOT_OK ? DPOT_ERR_IO : status, error.text);
+    }
+}
+
 static void close_store(struct store *store)
 {
     struct sqlite_store *s = (struct sqlite_store *)store;
+    if (s->database && s->reader) {
+        rescue(s);
+    }
     if (s->reader != s->database) {
         database_close(s->reader);
     }
@@ -66,23 +92,42 @@ static dpot_status open_file(struct sqlite_store *s, const char *path, enum stor
         return dpot_error_set(error, DPOT_ERR_NOT_FOUND,
                               "the store is in memory: there is nothing to look at");
     }
-    if (use == STORE_EXISTING) {
-        const dpot_status status = sqlite_lock_check_names(path, error);
-        return status == DPOT_OK ? database_open_existing(path, &s->database, error) : status;
+    if (use == STORE_EXISTING || use == STORE_OLD) {
+        dpot_status status = sqlite_lock_look(path, error);
+        if (status != DPOT_OK) {
+            return status;
+        }
+        return use == STORE_OLD ? database_open_old(path, &s->database, error)
+                                : database_open_existing(path, &s->database, error);
     }
-    const dpot_status status =
-        use == STORE_OWNED && !is_memory ? sqlite_lock_take(path, &s->lock, error) : DPOT_OK;
-    return status == DPOT_OK ? database_open(path, &s->database, error) : status;
+    if (use != STORE_OWNED || is_memory) {
+        return database_open(path, &s->database, error);
+    }
+    dpot_status status = sqlite_lock_take(path, true, &s->lock, error);
+    if (status == DPOT_OK) {
+        status = database_open(path, &s->database, error);
+    }
+    if (status == DPOT_OK) {
+        database_own(s->database);
+        status = sqlite_lock_mark(path, &s->lock, error);
+    }
+    return status;
 }
 
 /* Behind the other, which made the file and its schema. */
-static dpot_status open_reader(struct sqlite_store *s, const char *path, struct dpot_error *error)
+static dpot_status open_reader(struct sqlite_store *s, const char *path, enum store_use use,
+                               struct dpot_error *error)
 {
     if (strcmp(path, ":memory:") == 0) {
         s->reader = s->database;
         return DPOT_OK;
     }
-    return database_open_existing(path, &s->reader, error);
+    const dpot_status status = use == STORE_OLD ? database_open_old(path, &s->reader, error)
+                                                : database_open_existing(path, &s->reader, error);
+    if (status == DPOT_OK) {
+        database_set_partner(s->reader, s->database);
+    }
+    return status;
 }
 
 static dpot_status open_store(const char *path, enum store_use use, struct store **store,
@@ -101,7 +146,7 @@ static dpot_status open_store(const char *path, enum store_use use, struct store
     s->lock = (struct sqlite_lock){.file = -1, .database = -1};
     dpot_status status = open_file(s, path, use, error);
     if (status == DPOT_OK) {
-        status = open_reader(s, path, error);
+        status = open_reader(s, path, use, error);
     }
     if (status != DPOT_OK) {
         close_store(&s->base);
@@ -174,6 +219,15 @@ static dpot_status check_structure(struct store *store, struct dpot_error *error
     return status;
 }
 
+static void watch_store(struct store *store, store_watcher watch, void *ctx)
+{
+    struct sqlite_store *s = sqlite_store_lock(store);
+    s->watch = watch;
+    s->watch_ctx = ctx;
+    database_set_watch(s->database, watch, ctx);
+    sqlite_store_unlock(s);
+}
+
 static void get_schema(struct store *store, int *found, int *current)
 {
     *found = (int)database_found_version(((struct sqlite_store *)store)->database);
@@ -184,8 +238,10 @@ const struct store_backend store_sqlite = {
     .scheme = "sqlite:",
     .open = open_store,
     .close = close_store,
+    .watch = watch_store,
     .get_schema = get_schema,
     .backup = sqlite_store_backup,
+    .save = sqlite_store_save,
     .replace = sqlite_store_replace,
     .check = check_store,
     .try_write = try_write,

@@ -32,6 +32,8 @@ struct sqlite_store {
     pthread_mutex_t weight_mutex; /* guards `weight`, so that who asks for it waits for no commit */
     struct store_weight weight;   /* of `ids` */
     bool has_write_failed;        /* the last append or check did: a check then really writes */
+    store_watcher watch;          /* NULL: nobody */
+    void *watch_ctx;
 };
 
 /* Takes the lock. */
@@ -46,14 +48,24 @@ void sqlite_store_unlock_reader(struct database *reader);
 dpot_status sqlite_store_fail_corrupt(const char *what, struct dpot_error *error);
 
 /* sqlite_lock.c (T6): takes the locks of the database PATH, before SQLite opens it; none on failure.
- * DPOT_ERR_BUSY: another store has them; DPOT_ERR_IO: also when the file has two names. Released after
- * SQLite has closed it; one that is not held is allowed. */
-DPOT_WARN_UNUSED dpot_status sqlite_lock_take(const char *path, struct sqlite_lock *lock,
-                                              struct dpot_error *error);
+ * What a restore that was cut off left is cleared away. DPOT_ERR_BUSY: another store has them;
+ * DPOT_ERR_IO: also when the file has two names; DPOT_ERR_STATE, when `needs_store`: there was a store,
+ * and now there is none. Released after SQLite has closed it; one that is not held is allowed. */
+DPOT_WARN_UNUSED dpot_status sqlite_lock_take(const char *path, bool needs_store,
+                                              struct sqlite_lock *lock, struct dpot_error *error);
 void sqlite_lock_release(struct sqlite_lock *lock);
 
-/* DPOT_ERR_IO: the file has a second hard link. */
-DPOT_WARN_UNUSED dpot_status sqlite_lock_check_names(const char *path, struct dpot_error *error);
+/* Writes down, durably, that there is a store, and which file. DPOT_ERR_IO. */
+DPOT_WARN_UNUSED dpot_status sqlite_lock_mark(const char *path, const struct sqlite_lock *lock,
+                                              struct dpot_error *error);
+
+/* Whether the database has no name left: it is gone when it is closed. */
+bool sqlite_lock_is_nameless(const struct sqlite_lock *lock);
+
+/* Without taking anything: whether PATH is what was written down. DPOT_ERR_IO: it has a second hard link;
+ * DPOT_ERR_STATE: there was a store and there is none, or a living process serves another file of this
+ * name. */
+DPOT_WARN_UNUSED dpot_status sqlite_lock_look(const char *path, struct dpot_error *error);
 
 /* sqlite_room.c: writes some MiB beside PATH, for a moment. DPOT_ERR_IO. */
 DPOT_WARN_UNUSED dpot_status sqlite_room_try(const char *path, struct dpot_error *error);
@@ -107,8 +119,14 @@ dpot_status sqlite_store_read_pool(struct store *store, const uint8_t *hash, sto
 
 /* sqlite_backup.c: */
 dpot_status sqlite_store_backup(struct store *store, const char *path, struct dpot_error *error);
+dpot_status sqlite_store_save(struct store *store, const char *what, char *name, size_t cap,
+                              struct dpot_error *error);
 dpot_status sqlite_store_replace(const char *path, const char *from, char *kept, size_t cap,
                                  struct dpot_error *error);
+
+/* Called by whoever has taken the locks: takes back what a replacement that was cut off left, the
+ * second name of the former store. The file and its log are as they were before it. DPOT_ERR_IO. */
+DPOT_WARN_UNUSED dpot_status sqlite_store_undo_replace(const char *real, struct dpot_error *error);
 
 /* sqlite_jobs.c: */
 dpot_status sqlite_store_add_job(struct store *store, const struct job_record *record,

@@ -83,6 +83,16 @@ dpot_status store_open_existing(const char *url, struct store **store, struct dp
     return open_as(url, STORE_EXISTING, store, error);
 }
 
+dpot_status store_open_old(const char *url, struct store **store, struct dpot_error *error)
+{
+    return open_as(url, STORE_OLD, store, error);
+}
+
+void store_watch(struct store *store, store_watcher watch, void *ctx)
+{
+    store->backend->watch(store, watch, ctx);
+}
+
 void store_close(struct store *store)
 {
     if (store) {
@@ -98,6 +108,12 @@ void store_get_schema(struct store *store, int *found, int *current)
 dpot_status store_backup(struct store *store, const char *path, struct dpot_error *error)
 {
     return store->backend->backup(store, path, error);
+}
+
+dpot_status store_save(struct store *store, const char *what, char name[STORE_PATH_SIZE],
+                       struct dpot_error *error)
+{
+    return store->backend->save(store, what, name, STORE_PATH_SIZE, error);
 }
 
 dpot_status store_replace(const char *url, const char *from, char kept[STORE_PATH_SIZE],

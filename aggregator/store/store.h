@@ -7,7 +7,8 @@
  * Callbacks run on the calling thread, outside the store's lock.
  *
  * Invariants
- * (T1) A call that returned DPOT_OK is on disk (synchronous=FULL).
+ * (T1) A call that returned DPOT_OK is on disk (synchronous=FULL), in files that have their names: a
+ *      store whose files were removed, replaced or cut under it takes nothing more.
  * (T2) A report id is stored at most once within (campaign hash, round): ids are compared exactly.
  * (T3) Reports are never changed or deleted; pools only grow until their revision closes.
  * (T4) A job that has ended never changes, and it is done exactly when its artifact is stored.
@@ -76,18 +77,34 @@ struct store;
  * than this program. Others may have the store open too. */
 DPOT_WARN_UNUSED dpot_status store_open(const char *url, struct store **store,
                                         struct dpot_error *error);
+
+/* Ends everything; NULL is allowed. An owned store whose file was removed is saved beside it, as
+ * PATH.rescued-TIME, and one whose write-ahead log was damaged leaves the file as it is. Both are told
+ * to the watch. */
 void store_close(struct store *store);
+
+/* `watch` is told, once and again when there is something new, that the store can take nothing more and
+ * why, and with DPOT_OK that it can again. On any thread, under the store's lock: it must not call the
+ * store. */
+typedef void (*store_watcher)(void *ctx, dpot_status status, const char *sentence);
+void store_watch(struct store *store, store_watcher watch, void *ctx);
 
 /* The same as the store's owner (T6), from before the file is touched until store_close or the end of
  * the process, however it ends. DPOT_ERR_BUSY: another owns it; the sentence names the file and, where
- * it is known, the process. */
+ * it is known, the process. DPOT_ERR_STATE: there is no store now, or an empty file, where there was
+ * one when it was owned before: a new one would count again what is counted already. */
 DPOT_WARN_UNUSED dpot_status store_open_owned(const char *url, struct store **store,
                                               struct dpot_error *error);
 
 /* Opens what is there, to look: nothing is created and no schema changed. DPOT_ERR_NOT_FOUND: there is
- * no such file (or it lives in memory only); DPOT_ERR_VERSION: an older or newer schema. */
+ * no such file yet (or it lives in memory only); DPOT_ERR_STATE: there was one, or another file than
+ * the one that is served; DPOT_ERR_VERSION: an older or newer schema. */
 DPOT_WARN_UNUSED dpot_status store_open_existing(const char *url, struct store **store,
                                                  struct dpot_error *error);
+
+/* The same of one whose schema may be older, for store_backup and nothing else. */
+DPOT_WARN_UNUSED dpot_status store_open_old(const char *url, struct store **store,
+                                            struct dpot_error *error);
 
 /* Versions of the schema: as it was found when the store was opened (0: it is new), and this program's. */
 void store_get_schema(struct store *store, int *found, int *current);
@@ -97,15 +114,20 @@ void store_get_schema(struct store *store, int *found, int *current);
 DPOT_WARN_UNUSED dpot_status store_backup(struct store *store, const char *path,
                                           struct dpot_error *error);
 
+/* The same beside itself, as PATH.WHAT-TIME: `name` gets that. */
+#define STORE_PATH_SIZE 4400
+DPOT_WARN_UNUSED dpot_status store_save(struct store *store, const char *what,
+                                        char name[STORE_PATH_SIZE], struct dpot_error *error);
+
 /* Puts the file `from`, a store that nobody has open, of the same file system, in the place of a store
  * that nobody has open or serves, in one step. `kept` gets the name under which the former one is kept;
  * empty: there was none. DPOT_ERR_BUSY: it is served, or open; DPOT_ERR_IO: what was there is there under
  * one of the two names. */
-#define STORE_PATH_SIZE 4400
 DPOT_WARN_UNUSED dpot_status store_replace(const char *url, const char *from,
                                            char kept[STORE_PATH_SIZE], struct dpot_error *error);
 
-/* Cheap liveness check: a read, and that writing is possible; after a write that failed, a write. */
+/* Cheap liveness check: that the files are the ones that were opened, a read, and that writing is
+ * possible; after a write that failed, a write. */
 DPOT_WARN_UNUSED dpot_status store_check(struct store *store, struct dpot_error *error);
 
 /* Really writes: a row that is there for this, and some MiB beside the store that are gone at once.
@@ -251,7 +273,8 @@ DPOT_WARN_UNUSED dpot_status store_list_jobs(struct store *store, store_each_job
                                              struct dpot_error *error);
 
 /* Writes state, progress, attempts, times and sentence of a job that has not ended; any state but
- * done, which store_finish_job gives. DPOT_ERR_NOT_FOUND; DPOT_ERR_STATE: it has ended; DPOT_ERR_ARGUMENT. */
+ * done, which store_finish_job gives. DPOT_ERR_NOT_FOUND; DPOT_ERR_STATE: it has ended;
+ * DPOT_ERR_ARGUMENT. */
 DPOT_WARN_UNUSED dpot_status store_update_job(struct store *store, const struct job_record *record,
                                               struct dpot_error *error);
 

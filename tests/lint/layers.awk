@@ -45,7 +45,7 @@ BEGIN {
     extra["tool", "client/src/simulation.h"] = 1
 
     door("^curl/", "^client/src/transport_curl\\.c$")
-    door("^sqlite3\\.h$", "^aggregator/store/sqlite\\.c$")
+    door("^sqlite3\\.h$", "^aggregator/store/sqlite_connection\\.h$")
     door("^libpq", "^aggregator/store/postgres\\.c$")
     door("^(cblas|openblas_config|lapacke)\\.h$", "^common/ot/linalg_openblas\\.c$")
     door("\\.pb-c\\.h$", "^proto/wire_([a-z_]*\\.c|vector\\.h)$")

@@ -117,8 +117,8 @@ check 'a store that was cut' 3 'restore the file from a backup' doctor
 check 'serving a store that was cut' 3 'restore the file from a backup' serve
 again
 echo 'no database, although it is longer than a line' >"$dir/s/dpot.db"
-check 'a store that is none' 6 'not a database' doctor
-check 'serving a store that is none' 6 'not a database' serve
+check 'a store that is none' 3 'not a database' doctor
+check 'serving a store that is none' 3 'not a database' serve
 
 # The remedy: the copy, under which what was counted before is a duplicate.
 check 'the damaged store is replaced by the copy' 0 'replaced-' \

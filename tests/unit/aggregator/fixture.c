@@ -176,6 +176,8 @@ enum ingest_verdict rig_post(struct rig *rig, uint32_t round, const struct dpot_
 struct pool_count rig_count(const struct rig *rig)
 {
     struct pool_count count;
-    cr_assert_eq(store_count_pool(rig->store, rig->record.hash, &count, NULL), DPOT_OK);
+    struct dpot_error error = {{0}};
+    cr_assert_eq(store_count_pool(rig->store, rig->record.hash, &count, &error), DPOT_OK, "%s",
+                 error.text);
     return count;
 }

@@ -175,7 +175,7 @@ Test(dpotd, a_key_that_others_can_read_is_exit_3)
     expect_sentence("signing.key");
 }
 
-Test(dpotd, a_store_that_cannot_be_opened_is_exit_6)
+Test(dpotd, a_store_that_cannot_be_opened_is_exit_6_and_one_that_is_none_exit_3)
 {
     init();
     cr_assert_eq(mkdir(in_folder("dpot.db"), 0700), 0);
@@ -183,7 +183,7 @@ Test(dpotd, a_store_that_cannot_be_opened_is_exit_6)
     expect_sentence("dpot.db");
     cr_assert_eq(rmdir(in_folder("dpot.db")), 0);
     fixture_write(in_folder("dpot.db"), "not a database at all, but long enough to be looked at\n");
-    cr_assert_eq(RUN(ARG("doctor"), ARG("--config"), in_folder("dpotd.json")), 6);
+    cr_assert_eq(RUN(ARG("doctor"), ARG("--config"), in_folder("dpotd.json")), 3);
     expect_sentence("not a database");
 }
 

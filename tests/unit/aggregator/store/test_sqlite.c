@@ -68,7 +68,7 @@ Test(sqlite, a_file_that_is_no_database_is_refused_and_untouched)
 {
     char text[16] = "";
     fixture_write(path, "this is a diary, not a database, and it is long enough to tell\n");
-    refuse_open(url, DPOT_ERR_IO, "not a database");
+    refuse_open(url, DPOT_ERR_CORRUPT, "not a database");
     FILE *stream = fopen(path, "r");
     cr_assert_not_null(fgets(text, 8, stream));
     (void)fclose(stream);
@@ -114,7 +114,7 @@ Test(sqlite, a_database_of_another_program_is_refused)
     cr_assert_eq(store_open(url, &store, NULL), DPOT_OK);
     store_close(store);
     tamper("PRAGMA application_id = 7");
-    refuse_open(url, DPOT_ERR_IO, "another program");
+    refuse_open(url, DPOT_ERR_MALFORMED, "another program");
 }
 
 Test(sqlite, a_newer_schema_is_refused)

@@ -1,0 +1,319 @@
+#include "store/sqlite_guard.h"
+
+#include "base/alloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FRAME_HEAD 24
+#define PAGE_MAX 65536
+#define MAGIC UINT32_C(0x377f0682) /* its last bit: words are summed big-endian */
+
+/* ---- the three files ---- */
+
+static dpot_status look(struct guard_file *file, const char *path, const char *tail,
+                        struct dpot_error *error)
+{
+    struct stat info;
+    const int n = snprintf(file->path, sizeof file->path, "%s%s", path, tail);
+    if (n <= 0 || (size_t)n >= sizeof file->path) {
+        return dpot_error_set(error, DPOT_ERR_RANGE, "the store's path is too long: %.80s...",
+                              path);
+    }
+    if (stat(file->path, &info) != 0) {
+        return dpot_error_set(error, DPOT_ERR_IO, "looking at %s failed: %s", file->path,
+                              strerror(errno));
+    }
+    file->device = info.st_dev;
+    file->number = info.st_ino;
+    return DPOT_OK;
+}
+
+/* What became of a file's name; NULL: nothing. */
+static const char *find_loss(const struct guard_file *file)
+{
+    struct stat info;
+    if (stat(file->path, &info) != 0) {
+        return errno == ENOENT || errno == ENOTDIR ? "was removed or renamed" : "cannot be reached";
+    }
+    return info.st_dev == file->device && info.st_ino == file->number
+               ? NULL
+               : "was replaced by another file";
+}
+
+void guard_remove_log(struct guard *guard)
+{
+    const struct guard_file *files[] = {&guard->log, &guard->index};
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        if (!find_loss(files[i])) {
+            (void)unlink(files[i]->path);
+        }
+    }
+}
+
+/* ---- the log (https://sqlite.org/walformat.html) ---- */
+
+static uint32_t big_endian(const uint8_t *at)
+{
+    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+}
+
+static uint32_t little_endian(const uint8_t *at)
+{
+    return (uint32_t)at[3] << 24 | (uint32_t)at[2] << 16 | (uint32_t)at[1] << 8 | at[0];
+}
+
+/* s0 += x[2i] + s1, s1 += x[2i + 1] + s0 */
+static void sum(const uint8_t *data, size_t len, bool is_big, uint32_t s[2])
+{
+    for (size_t i = 0; i + 8 <= len; i += 8) {
+        s[0] += (is_big ? big_endian(data + i) : little_endian(data + i)) + s[1];
+        s[1] += (is_big ? big_endian(data + i + 4) : little_endian(data + i + 4)) + s[0];
+    }
+}
+
+static bool read_at(int fd, uint8_t *out, size_t len, off_t at)
+{
+    size_t done = 0;
+    while (done < len) {
+        const ssize_t n = pread(fd, out + done, len - done, at + (off_t)done);
+        if (n == 0 || (n < 0 && errno != EINTR)) {
+            return false;
+        }
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return true;
+}
+
+/* Whether these are the first bytes of a log; `s` gets the sum that its frames go on from. */
+static bool is_head(const uint8_t head[GUARD_LOG_HEAD], uint32_t s[2])
+{
+    const uint32_t magic = big_endian(head);
+    s[0] = s[1] = 0;
+    sum(head, GUARD_LOG_HEAD - 8, magic & 1, s);
+    return (magic & ~UINT32_C(1)) == MAGIC && s[0] == big_endian(head + 24) &&
+           s[1] == big_endian(head + 28);
+}
+
+static off_t size_of(int fd)
+{
+    struct stat info;
+    return fstat(fd, &info) == 0 ? info.st_size : -1;
+}
+
+static bool has_salts_of(const uint8_t *salts, const struct guard *guard)
+{
+    return memcmp(salts, guard->log_head + 16, 8) == 0;
+}
+
+/* The number of the first frame, from 1, that is not what was committed; 0: none. */
+static uint32_t find_bad_frame(const struct guard *guard, uint8_t *frame)
+{
+    uint32_t s[2];
+    const uint8_t *head = guard->log_head;
+    const bool is_big = big_endian(head) & 1;
+    const size_t page_len = big_endian(head + 8);
+    if (page_len < 512 || page_len > PAGE_MAX || !is_head(head, s)) {
+        return 1;
+    }
+    for (uint32_t i = 0; i < guard->n_frames; i++) {
+        const off_t at = GUARD_LOG_HEAD + (off_t)i * (off_t)(FRAME_HEAD + page_len);
+        if (!read_at(guard->log_fd, frame, FRAME_HEAD + page_len, at)) {
+            return i + 1;
+        }
+        sum(frame, 8, is_big, s);
+        sum(frame + FRAME_HEAD, page_len, is_big, s);
+        if (!has_salts_of(frame + 8, guard) || s[0] != big_endian(frame + 16) ||
+            s[1] != big_endian(frame + 20)) {
+            return i + 1;
+        }
+    }
+    return 0;
+}
+
+/* What the log looks like now: its size, and its head when it has one. */
+static void note_log(struct guard *guard)
+{
+    uint32_t s[2];
+    const off_t size = size_of(guard->log_fd);
+    guard->log_size = size > guard->log_size ? size : guard->log_size;
+    if (!read_at(guard->log_fd, guard->log_head, sizeof guard->log_head, 0) ||
+        !is_head(guard->log_head, s)) {
+        memset(guard->log_head, 0, sizeof guard->log_head);
+    }
+}
+
+/* ---- opening ---- */
+
+dpot_status guard_init(struct guard *guard, const char *path, struct dpot_error *error)
+{
+    *guard = (struct guard){.is_on = true, .log_fd = -1};
+    dpot_status status = look(&guard->database, path, "", error);
+    if (status == DPOT_OK) {
+        status = look(&guard->log, path, "-wal", error);
+    }
+    if (status == DPOT_OK) {
+        status = look(&guard->index, path, "-shm", error);
+    }
+    if (status != DPOT_OK) {
+        return status;
+    }
+    guard->log_fd = open(guard->log.path, O_RDONLY | O_CLOEXEC);
+    if (guard->log_fd < 0) {
+        return dpot_error_set(error, DPOT_ERR_IO, "opening %s failed: %s", guard->log.path,
+                              strerror(errno));
+    }
+    note_log(guard);
+    return DPOT_OK;
+}
+
+void guard_release(struct guard *guard)
+{
+    if (guard->is_on && guard->log_fd >= 0) {
+        (void)close(guard->log_fd);
+    }
+    *guard = (struct guard){.log_fd = -1};
+}
+
+/* ---- states ---- */
+
+static dpot_status tell(const struct guard *guard, struct dpot_error *error)
+{
+    const dpot_status status = guard->state == GUARD_WHOLE     ? DPOT_OK
+                               : guard->state == GUARD_DAMAGED ? DPOT_ERR_CORRUPT
+                                                               : DPOT_ERR_IO;
+    return status == DPOT_OK ? status : dpot_error_set(error, status, "%s", guard->why.text);
+}
+
+/* Without its folder, which devices need not know. */
+static const char *name_of(const struct guard_file *file)
+{
+    const char *slash = strrchr(file->path, '/');
+    return slash ? slash + 1 : file->path;
+}
+
+static void take_damage(struct guard *guard, const char *what)
+{
+    guard->state = GUARD_DAMAGED;
+    (void)dpot_error_set(
+        &guard->why, DPOT_ERR_CORRUPT,
+        "the store's log %s %s by another program: nothing more is taken, and %llu "
+        "reports of %llu commits since the last checkpoint, which were "
+        "acknowledged, may be lost; stop dpotd, keep a copy of %s and what is "
+        "beside it, start dpotd again, and see whether a backup has more",
+        name_of(&guard->log), what, (unsigned long long)guard->n_reports,
+        (unsigned long long)guard->n_commits, name_of(&guard->database));
+}
+
+static void take_loss(struct guard *guard, const struct guard_file *file, const char *what)
+{
+    guard->state = GUARD_LOST;
+    (void)dpot_error_set(&guard->why, DPOT_ERR_IO,
+                         "the store's file %s %s while it was in use: nothing more is taken, and "
+                         "nothing is lost; stop dpotd with SIGTERM (not SIGKILL), so that it puts "
+                         "what it has into %s, and start it again",
+                         name_of(file), what, name_of(&guard->database));
+}
+
+static void take_move(struct guard *guard, const char *what)
+{
+    const char *name = name_of(&guard->database);
+    guard->state = GUARD_MOVED;
+    (void)dpot_error_set(&guard->why, DPOT_ERR_IO,
+                         "the store %s %s while it was in use: nothing more is taken; put the file "
+                         "back under its name, or, when it was removed, stop dpotd with SIGTERM "
+                         "(not SIGKILL), which saves it as %s.rescued-TIME, and restore that",
+                         name, what, name);
+}
+
+/* More than once, because another process may be writing it at the moment. */
+static bool has_head(const struct guard *guard)
+{
+    uint8_t head[GUARD_LOG_HEAD];
+    uint32_t s[2];
+    for (int attempt = 0; attempt < 3; attempt++) {
+        if (read_at(guard->log_fd, head, sizeof head, 0) && is_head(head, s)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void look_at_log(struct guard *guard)
+{
+    const bool had_head = guard->n_frames > 0 || big_endian(guard->log_head) != 0;
+    if (size_of(guard->log_fd) < guard->log_size) {
+        take_damage(guard, "was cut");
+    } else if (had_head && !has_head(guard)) {
+        take_damage(guard, "was overwritten");
+    }
+}
+
+dpot_status guard_check(struct guard *guard, struct dpot_error *error)
+{
+    if (!guard->is_on || guard->state == GUARD_DAMAGED) {
+        return tell(guard, error);
+    }
+    look_at_log(guard);
+    if (guard->state == GUARD_DAMAGED || guard->state == GUARD_LOST) {
+        return tell(guard, error);
+    }
+    guard->state = GUARD_WHOLE;
+    const char *loss = find_loss(&guard->database);
+    const char *log_loss = find_loss(&guard->log);
+    const char *index_loss = find_loss(&guard->index);
+    if (loss) {
+        take_move(guard, loss);
+    } else if (log_loss) {
+        take_loss(guard, &guard->log, log_loss);
+    } else if (index_loss) {
+        take_loss(guard, &guard->index, index_loss);
+    }
+    return tell(guard, error);
+}
+
+/* A log with other salts was begun anew by another process, which is done only when all of the former
+ * one is in the database. */
+dpot_status guard_check_log(struct guard *guard, struct dpot_error *error)
+{
+    uint8_t head[GUARD_LOG_HEAD];
+    if (guard->is_on && guard->state != GUARD_DAMAGED) {
+        look_at_log(guard);
+    }
+    if (guard->state == GUARD_DAMAGED) {
+        return tell(guard, error);
+    }
+    if (!guard->is_on || guard->n_frames == 0 || !read_at(guard->log_fd, head, sizeof head, 0) ||
+        !has_salts_of(head + 16, guard)) {
+        return DPOT_OK;
+    }
+    uint8_t *frame = dpot_alloc_array(NULL, 1, FRAME_HEAD + PAGE_MAX);
+    if (!frame) {
+        return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory to read the store's log");
+    }
+    if (find_bad_frame(guard, frame) != 0) {
+        take_damage(guard, "was overwritten");
+    }
+    dpot_free_array(NULL, frame, 1, FRAME_HEAD + PAGE_MAX);
+    return guard->state == GUARD_DAMAGED ? tell(guard, error) : DPOT_OK;
+}
+
+/* ---- what is known ---- */
+
+void guard_note_commit(struct guard *guard, uint32_t n_frames)
+{
+    if (guard->is_on) {
+        note_log(guard);
+        guard->n_frames = n_frames;
+    }
+}
+
+void guard_note_checkpoint(struct guard *guard)
+{
+    guard->n_commits = 0;
+    guard->n_reports = 0;
+}

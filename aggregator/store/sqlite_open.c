@@ -1,0 +1,202 @@
+/* Opening and closing a connection. */
+#include "base/alloc.h"
+#include "store/sqlite_connection.h"
+#include "store/sqlite_schema.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BUSY_TIMEOUT_MS 5000
+
+/* The journal's mode is part of the file: of an existing one it is looked at only. */
+static dpot_status set_pragmas(struct database *database, bool is_existing,
+                               struct dpot_error *error)
+{
+    (void)sqlite3_busy_timeout(database->db, BUSY_TIMEOUT_MS);
+    dpot_status status =
+        is_existing ? DPOT_OK
+                    : database_execute(database, "setting up", "PRAGMA journal_mode = WAL;", error);
+    if (status == DPOT_OK) {
+        status = database_execute(database, "setting up",
+                                  "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0;"
+                                  "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;",
+                                  error);
+    }
+    if (status == DPOT_OK && sqlite3_db_readonly(database->db, "main") == 1) {
+        return dpot_error_set(error, DPOT_ERR_IO, "the file is read-only: make it writable");
+    }
+    return status;
+}
+
+/* (T1) needs both; a file system without shared memory would silently refuse the first. */
+static dpot_status check_pragmas(struct database *database, bool is_memory,
+                                 struct dpot_error *error)
+{
+    char journal[16] = "";
+    int64_t ignored = 0, synchronous = 0;
+    dpot_status status =
+        database_ask(database, "PRAGMA journal_mode", &ignored, journal, sizeof journal, error);
+    if (status == DPOT_OK) {
+        status = database_ask(database, "PRAGMA synchronous", &synchronous, NULL, 0, error);
+    }
+    if (status == DPOT_OK && !is_memory && (strcmp(journal, "wal") != 0 || synchronous < 2)) {
+        return dpot_error_set(
+            error, DPOT_ERR_IO,
+            "the file system does not support a write-ahead log: use a local disk");
+    }
+    return status;
+}
+
+enum opening {
+    OPENS_OR_MAKES, /* and brings up to date */
+    LOOKS,          /* at one that is up to date */
+    COPIES,         /* one that may be older */
+};
+
+static dpot_status set_up(struct database *database, const char *path, enum opening opening,
+                          struct dpot_error *error)
+{
+    const bool is_existing = opening != OPENS_OR_MAKES;
+    const int flags =
+        SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (is_existing ? 0 : SQLITE_OPEN_CREATE);
+    if (sqlite3_open_v2(path, &database->db, flags, NULL) != SQLITE_OK) {
+        return database->db ? database_fail(database, "opening", error) : DPOT_ERR_MEMORY;
+    }
+    dpot_status status = set_pragmas(database, is_existing, error);
+    if (status == DPOT_OK && !is_existing) {
+        status = check_pragmas(database, strcmp(path, ":memory:") == 0, error);
+    }
+    if (status == DPOT_OK) {
+        status = schema_check_owner(database, error);
+    }
+    if (status != DPOT_OK || !is_existing) {
+        return status == DPOT_OK ? schema_migrate(database, &database->found_version, error)
+                                 : status;
+    }
+    status = schema_find(database, &database->found_version, error);
+    return status == DPOT_OK ? schema_check(database->found_version, opening == COPIES, error)
+                             : status;
+}
+
+/* A copy that nobody has opened to write has no log yet, and none is made by looking. */
+static dpot_status start_guard(struct database *database, struct dpot_error *error)
+{
+    const char *path = database_path(database);
+    char journal[16] = "";
+    int64_t ignored = 0;
+    dpot_status status =
+        database_ask(database, "PRAGMA journal_mode", &ignored, journal, sizeof journal, error);
+    (void)sqlite3_wal_hook(database->db, connection_note_frames, database);
+    return status == DPOT_OK && strcmp(journal, "wal") == 0
+               ? guard_init(&database->guard, path, error)
+               : status;
+}
+
+static dpot_status open_path(const char *path, enum opening opening, struct database **database,
+                             struct dpot_error *error)
+{
+    *database = dpot_alloc_array(NULL, 1, sizeof **database);
+    if (!*database) {
+        return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for the store");
+    }
+    (void)pthread_mutex_init(&(*database)->mutex, NULL);
+    dpot_status status = set_up(*database, path, opening, error);
+    if (status == DPOT_OK) {
+        status = start_guard(*database, error);
+    }
+    if (status != DPOT_OK) {
+        database_close(*database);
+        *database = NULL;
+        return dpot_error_prefix(error, status, "store %s", path);
+    }
+    return DPOT_OK;
+}
+
+dpot_status database_open(const char *path, struct database **database, struct dpot_error *error)
+{
+    return open_path(path, OPENS_OR_MAKES, database, error);
+}
+
+/* Whether it could be made is part of the answer. */
+static dpot_status say_missing(const char *path, struct dpot_error *error)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : NULL;
+    const bool can_make = access(folder ? folder : ".", W_OK | X_OK) == 0;
+    const int reason = errno;
+    free(folder);
+    return can_make ? dpot_error_set(error, DPOT_ERR_NOT_FOUND,
+                                     "there is no store %s yet: dpotd serve makes it", path)
+                    : dpot_error_set(
+                          error, DPOT_ERR_IO,
+                          "there is no store %s and its folder does not allow to make one: %s",
+                          path, strerror(reason));
+}
+
+static dpot_status open_existing(const char *path, enum opening opening, struct database **database,
+                                 struct dpot_error *error)
+{
+    *database = NULL;
+    if (access(path, F_OK) != 0) {
+        return errno == ENOENT
+                   ? say_missing(path, error)
+                   : dpot_error_set(error, DPOT_ERR_IO, "store %s: %s", path, strerror(errno));
+    }
+    return open_path(path, opening, database, error);
+}
+
+dpot_status database_open_existing(const char *path, struct database **database,
+                                   struct dpot_error *error)
+{
+    return open_existing(path, LOOKS, database, error);
+}
+
+dpot_status database_open_old(const char *path, struct database **database,
+                              struct dpot_error *error)
+{
+    return open_existing(path, COPIES, database, error);
+}
+
+/* The last connection to close copies the log into the database and removes it: only when it is what
+ * was written. */
+static void settle_log(struct database *database)
+{
+    const bool is_sound = connection_check_log(database, NULL) == DPOT_OK && !database->is_unsound;
+    if (database->db && !is_sound) {
+        (void)sqlite3_db_config(database->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    }
+}
+
+/* Of a database that lost its name SQLite keeps the log, under the name where that of the next one is
+ * looked for. So it is copied here; true: it may be removed. */
+static bool finish_moved(struct database *database)
+{
+    if (!database->is_owned || database_check_files(database, NULL) == DPOT_OK ||
+        database->guard.state != GUARD_MOVED || database->is_unsound ||
+        connection_check_log(database, NULL) != DPOT_OK) {
+        return false;
+    }
+    connection_checkpoint(database);
+    return database->guard.n_commits == 0;
+}
+
+void database_close(struct database *database)
+{
+    if (!database) {
+        return;
+    }
+    settle_log(database);
+    const bool is_finished = finish_moved(database);
+    for (size_t i = 0; i < STATEMENT_END; i++) {
+        (void)sqlite3_finalize(database->statements[i]);
+    }
+    (void)sqlite3_close(database->db);
+    if (is_finished) {
+        guard_remove_log(&database->guard);
+    }
+    guard_release(&database->guard);
+    (void)pthread_mutex_destroy(&database->mutex);
+    dpot_free_array(NULL, database, 1, sizeof *database);
+}

@@ -1,0 +1,148 @@
+/* The schema of a store and its versions.
+ *
+ * The version is in the table schema_version, a row for each step that was taken, and, so that it can
+ * be read without knowing that table, in the file's head (PRAGMA user_version; 0 in stores of before it
+ * was kept there). The higher of the two counts: a later program may change the table, never the head. */
+#include "store/sqlite_schema.h"
+
+#include "store/backend.h"
+
+#include <stdio.h>
+
+#define APPLICATION_ID 0x64706f74 /* "dpot" */
+
+/* A new file, or one of ours. */
+dpot_status schema_check_owner(struct database *database, struct dpot_error *error)
+{
+    int64_t application_id = 0, n_tables = 0;
+    dpot_status status =
+        database_ask(database, "PRAGMA application_id", &application_id, NULL, 0, error);
+    if (status == DPOT_OK) {
+        status =
+            database_ask(database, "SELECT count(*) FROM sqlite_schema", &n_tables, NULL, 0, error);
+    }
+    if (status == DPOT_OK && application_id != APPLICATION_ID &&
+        (application_id != 0 || n_tables != 0)) {
+        return dpot_error_set(error, DPOT_ERR_MALFORMED,
+                              "the database belongs to another program: choose another file");
+    }
+    return status;
+}
+
+static dpot_status read_version(struct database *database, int64_t *version,
+                                struct dpot_error *error)
+{
+    int64_t in_head = 0;
+    dpot_status status = database_ask(database, "PRAGMA user_version", &in_head, NULL, 0, error);
+    if (status == DPOT_OK && in_head > (int64_t)store_sqlite_n_migrations) {
+        *version = in_head; /* of a table that may be another one now nothing is asked */
+        return DPOT_OK;
+    }
+    return status == DPOT_OK ? database_ask(database, "SELECT max(version) FROM schema_version",
+                                            version, NULL, 0, error)
+                             : status;
+}
+
+static dpot_status write_head(struct database *database, int version, struct dpot_error *error)
+{
+    char sql[64];
+    (void)snprintf(sql, sizeof sql, "PRAGMA user_version = %d", version);
+    return database_execute(database, "migrating", sql, error);
+}
+
+/* Unless another process was faster: the version is read again inside the transaction. */
+static dpot_status run_migration(struct database *database, const struct store_migration *migration,
+                                 struct dpot_error *error)
+{
+    char insert[128];
+    int64_t version = 0;
+    (void)snprintf(insert, sizeof insert,
+                   "INSERT INTO schema_version (version, applied) VALUES (%d, datetime('now'))",
+                   migration->version);
+    dpot_status status = database_begin(database, error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    status = read_version(database, &version, error);
+    if (status == DPOT_OK && version < migration->version) {
+        status = database_execute(database, "migrating", migration->sql, error);
+        if (status == DPOT_OK) {
+            status = database_execute(database, "migrating", insert, error);
+        }
+        if (status == DPOT_OK) {
+            status = write_head(database, migration->version, error);
+        }
+    }
+    return database_end(database, status, error);
+}
+
+static dpot_status refuse_newer(int64_t version, struct dpot_error *error)
+{
+    return dpot_error_set(error, DPOT_ERR_VERSION,
+                          "the schema has version %lld and this program knows %zu: use the newer "
+                          "program",
+                          (long long)version, store_sqlite_n_migrations);
+}
+
+dpot_status schema_find(struct database *database, int64_t *found, struct dpot_error *error)
+{
+    int64_t has_versions = 0;
+    *found = 0;
+    const dpot_status status =
+        database_ask(database, "SELECT count(*) FROM sqlite_schema WHERE name = 'schema_version'",
+                     &has_versions, NULL, 0, error);
+    return status == DPOT_OK && has_versions ? read_version(database, found, error) : status;
+}
+
+/* A store of before the version was kept in the head gets it there. */
+static dpot_status complete_head(struct database *database, struct dpot_error *error)
+{
+    int64_t in_head = 0;
+    dpot_status status = database_ask(database, "PRAGMA user_version", &in_head, NULL, 0, error);
+    return status == DPOT_OK && in_head != (int64_t)store_sqlite_n_migrations
+               ? write_head(database, (int)store_sqlite_n_migrations, error)
+               : status;
+}
+
+static dpot_status make_table(struct database *database, struct dpot_error *error)
+{
+    char mark[256];
+    (void)snprintf(mark, sizeof mark,
+                   "BEGIN IMMEDIATE; PRAGMA application_id = %d;"
+                   "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER PRIMARY KEY,"
+                   " applied TEXT NOT NULL); COMMIT;",
+                   APPLICATION_ID);
+    return database_execute(database, "creating tables", mark, error);
+}
+
+dpot_status schema_migrate(struct database *database, int64_t *found, struct dpot_error *error)
+{
+    dpot_status status = schema_find(database, found, error);
+    if (status == DPOT_OK && *found > (int64_t)store_sqlite_n_migrations) {
+        return refuse_newer(*found, error);
+    }
+    if (status == DPOT_OK && *found == 0) {
+        status = make_table(database, error);
+    }
+    for (size_t i = 0; status == DPOT_OK && i < store_sqlite_n_migrations; i++) {
+        if (store_sqlite_migrations[i].version > *found) {
+            status = run_migration(database, &store_sqlite_migrations[i], error);
+        }
+    }
+    return status == DPOT_OK ? complete_head(database, error) : status;
+}
+
+dpot_status schema_check(int64_t found, bool may_be_older, struct dpot_error *error)
+{
+    if (found > (int64_t)store_sqlite_n_migrations) {
+        return refuse_newer(found, error);
+    }
+    if (found < (int64_t)store_sqlite_n_migrations && !may_be_older) {
+        return dpot_error_set(
+            error, DPOT_ERR_VERSION,
+            "the schema has version %lld and this program knows %zu: run dpotd migrate, which "
+            "saves a copy first (dpotd serve migrates without one)",
+            (long long)found, store_sqlite_n_migrations);
+    }
+    return DPOT_OK;
+}
