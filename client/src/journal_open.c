@@ -214,6 +214,7 @@ static void keep_schedule(struct dpot_journal *journal, const struct dpot_slot *
                 memcmp(old[j].report.id, slot->report.id, sizeof slot->report.id) == 0) {
                 slot->due_ms = old[j].due_ms;
                 slot->retry_at_ms = old[j].retry_at_ms;
+                slot->held_until_ms = old[j].held_until_ms;
                 slot->n_failures = old[j].n_failures;
             }
         }

@@ -59,6 +59,9 @@ struct dpot_http_response {
     int status; /* 200, 404, ... */
     uint32_t
         retry_after_s; /* of the Retry-After header (seconds, or a date from now on); 0 without one */
+    char
+        content_type[64]; /* of the Content-Type header, cut to fit; "" without one. Only there when
+                              struct_size says so */
 };
 
 struct dpot_transport {
