@@ -19,8 +19,6 @@
 
 #include "client.h"
 
-#define DPOT_PAUSE_NAME "pause"
-
 /* Takes over what the file says, and holds every wait to what it can be by the clock as it is now: one that
  * was set back must not make waits longer than they were meant. Under the lock. */
 void dpot_backoff_begin(dpot_client *client);
