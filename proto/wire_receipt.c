@@ -2,14 +2,22 @@
 #include "proto/wire_report.h"
 #include "report.pb-c.h"
 
+#include <string.h>
+
+void dpot_wire_batch_digest(const void *body, size_t len, uint8_t digest[DPOT_HASH_LEN])
+{
+    dpot_hash(digest, body, len);
+}
+
 static bool is_known(int status)
 {
     return status >= DPOT_REPORT_ACCEPTED && status < DPOT_REPORT_STATUS_END;
 }
 
 dpot_status dpot_wire_receipt_encode(const enum dpot_report_status *statuses, size_t n,
-                                     struct dpot_buf *out)
+                                     const uint8_t *batch, struct dpot_buf *out)
 {
+    uint8_t digest[DPOT_HASH_LEN];
     if (n > DPOT_BATCH_REPORTS_MAX) {
         return DPOT_ERR_TOO_LARGE;
     }
@@ -29,15 +37,34 @@ dpot_status dpot_wire_receipt_encode(const enum dpot_report_status *statuses, si
     dpot__v1__receipt__init(&message);
     message.n_status = n;
     message.status = copies;
+    if (batch) {
+        memcpy(digest, batch, sizeof digest);
+        message.batch = (ProtobufCBinaryData){sizeof digest, digest};
+    }
     const dpot_status status = dpot_message_append(&message.base, out);
     dpot_free_array(out->allocator, copies, n, sizeof *copies);
     return status;
 }
 
-static dpot_status read_receipt(const Dpot__V1__Receipt *message, enum dpot_report_status *statuses,
-                                size_t n)
+/* A server of before says nothing. */
+static dpot_status check_batch(const ProtobufCBinaryData *said, const uint8_t *batch)
+{
+    if (said->len == 0) {
+        return DPOT_OK;
+    }
+    if (said->len != DPOT_HASH_LEN) {
+        return DPOT_ERR_MALFORMED;
+    }
+    return batch && memcmp(said->data, batch, DPOT_HASH_LEN) != 0 ? DPOT_ERR_SIGNATURE : DPOT_OK;
+}
+
+static dpot_status read_receipt(const Dpot__V1__Receipt *message, const uint8_t *batch,
+                                enum dpot_report_status *statuses, size_t n)
 {
     dpot_status status = dpot_message_refuse_unknown(&message->base, NULL);
+    if (status == DPOT_OK) {
+        status = check_batch(&message->batch, batch);
+    }
     if (status == DPOT_OK && message->n_status != n) {
         status = DPOT_ERR_MALFORMED;
     }
@@ -50,7 +77,7 @@ static dpot_status read_receipt(const Dpot__V1__Receipt *message, enum dpot_repo
     return status;
 }
 
-dpot_status dpot_wire_receipt_decode(const void *data, size_t len,
+dpot_status dpot_wire_receipt_decode(const void *data, size_t len, const uint8_t *batch,
                                      const struct dpot_allocator *allocator,
                                      enum dpot_report_status *statuses, size_t n)
 {
@@ -63,7 +90,7 @@ dpot_status dpot_wire_receipt_decode(const void *data, size_t len,
     dpot_status status =
         dpot_message_unpack(&dpot__v1__receipt__descriptor, data, len, &arena, &base, NULL);
     if (status == DPOT_OK) {
-        status = read_receipt((const Dpot__V1__Receipt *)base, statuses, n);
+        status = read_receipt((const Dpot__V1__Receipt *)base, batch, statuses, n);
     }
     dpot_arena_release(&arena);
     return status;

@@ -49,11 +49,20 @@ DPOT_WARN_UNUSED dpot_status dpot_wire_batch_open(const void *body, size_t len,
                                                   struct dpot_batch *batch,
                                                   struct dpot_error *error);
 
-/* Appends a Receipt; and reads one into statuses[n], refusing another count or an unknown status.
- */
+/* What a receipt names the POST by that it answers: the hash of its whole body. Sealing is randomised, so
+ * that no two POSTs have one, though they carry the same report. */
+void dpot_wire_batch_digest(const void *body, size_t len, uint8_t digest[DPOT_HASH_LEN]);
+
+/* Appends a Receipt for the POST `batch` names (NULL: for none, as servers of before did). */
 DPOT_WARN_UNUSED dpot_status dpot_wire_receipt_encode(const enum dpot_report_status *statuses,
-                                                      size_t n, struct dpot_buf *out);
+                                                      size_t n,
+                                                      const uint8_t *batch /* (DPOT_HASH_LEN) */,
+                                                      struct dpot_buf *out);
+
+/* Reads one into statuses[n], refusing another count or an unknown status. DPOT_ERR_SIGNATURE: it names
+ * another POST than `batch` (NULL: any will do); one that names none is not refused for that. */
 DPOT_WARN_UNUSED dpot_status dpot_wire_receipt_decode(const void *data, size_t len,
+                                                      const uint8_t *batch /* (DPOT_HASH_LEN) */,
                                                       const struct dpot_allocator *allocator,
                                                       enum dpot_report_status *statuses, size_t n);
 

@@ -5,7 +5,7 @@
 
 #define BODY_MAX ((size_t)64 << 20) /* of an answer in memory; an export goes through a file */
 
-static const char admin_prefix[] = "/v1/admin";
+static const char api_prefix[] = "/v1/", admin_prefix[] = "/v1/admin";
 
 void http_response_init(struct http_response *response)
 {
@@ -62,6 +62,11 @@ void http_response_json(struct http_response *response, unsigned status, json_t 
     free(text);
 }
 
+static bool begins_with(const char *path, const char *prefix)
+{
+    return strncmp(path, prefix, strlen(prefix)) == 0;
+}
+
 /* Jansson takes UTF-8 only; a sentence may quote a value cut inside a character. */
 static void keep_ascii(char *text)
 {
@@ -78,14 +83,16 @@ void http_response_refuse(struct http_response *response, const char *path, unsi
     struct dpot_error *note = &response->note;
     (void)dpot_error_set(note, status, "%s", *sentence ? sentence : dpot_status_text(status));
     keep_ascii(note->text);
-    if (strncmp(path, admin_prefix, sizeof admin_prefix - 1) != 0) {
+    if (!begins_with(path, api_prefix)) {
         http_response_text(response, http_status, note->text);
         return;
     }
     http_response_json(
         response, http_status,
         json_pack("{s:s,s:s}", "error", note->text, "status", dpot_status_name(status)));
-    if (http_status < 500) { /* the sentence may quote the body, which no log may hold */
+    if (http_status < 500 &&
+        begins_with(path,
+                    admin_prefix)) { /* the sentence may quote the body, which no log may hold */
         (void)dpot_error_set(note, status, "%s", dpot_status_name(status));
     }
 }

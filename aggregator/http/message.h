@@ -64,8 +64,8 @@ void http_response_text(struct http_response *response, unsigned status, const c
 /* Takes `value` (NULL: memory is out, answered 503). */
 void http_response_json(struct http_response *response, unsigned status, json_t *value);
 
-/* The error answer of `path`: JSON below /v1/admin ({"error", "status"}), text elsewhere. The note
- * and the log level are set too. */
+/* The error answer of `path`: JSON below /v1 ({"error", "status"}; devices look for the status in it), text
+ * elsewhere. The note and the log level are set too. */
 void http_response_refuse(struct http_response *response, const char *path, unsigned http_status,
                           dpot_status status, const char *sentence);
 

@@ -12,6 +12,7 @@ struct ingest_call {
     const struct ingest *ingest;
     const uint8_t *id; /* of the path, while it begins */
     int64_t now_ms;
+    uint8_t digest[DPOT_HASH_LEN]; /* of the body: the receipt names it */
     struct dpot_batch batch;
     struct registry_revision revision;
     enum dpot_report_status *statuses; /* (batch.n_reports) */
@@ -256,6 +257,7 @@ struct ingest_call *ingest_begin(const struct ingest *ingest,
     w->id = id;
     w->now_ms = ingest->clock->now(ingest->clock->ctx);
     w->result.verdict = INGEST_MALFORMED;
+    dpot_wire_batch_digest(body, len, w->digest);
     if (!open_and_count(w, body, len) || !find_revision(w) || !check_window(w) ||
         !judge_reports(w)) {
         end_refused(w, result);
@@ -307,7 +309,7 @@ void ingest_finish(struct ingest_call *call, struct dpot_buf *receipt, struct in
     hear_losses(w);
     w->result.verdict = INGEST_ACCEPTED;
     /* (G1): after the commit. Without memory for it the device asks again and learns of duplicates. */
-    if (dpot_wire_receipt_encode(w->statuses, w->batch.n_reports, receipt) != DPOT_OK) {
+    if (dpot_wire_receipt_encode(w->statuses, w->batch.n_reports, w->digest, receipt) != DPOT_OK) {
         (void)refuse_for_now(w, DPOT_ERR_MEMORY);
     }
     tally_answer(w->ingest->tally, (unsigned)w->result.verdict);

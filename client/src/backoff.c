@@ -10,9 +10,17 @@
 #define RETRY_AFTER_MAX_S 86400u /* a server that asks for more gets a day */
 #define RETRY_AFTER_MAX_MS ((int64_t)RETRY_AFTER_MAX_S * 1000)
 
-static const uint8_t magic[8] = {'D', 'P', 'O', 'T', 'P', 'A', 'U', '1'};
+static const uint8_t magic[8] = {'D', 'P', 'O', 'T', 'P', 'A', 'U', '2'};
 
-enum { FROM_AT = 8, UNTIL_AT = 16, MAC_AT = 24, PAUSE_LEN = MAC_AT + DPOT_MAC_LEN };
+/* Layout of the file, and of an entry in it. */
+enum {
+    N_ENTRIES = 13, /* the first is about the whole server */
+    ENTRIES_AT = sizeof magic,
+    ENTRY_LEN = 32,
+    MAC_AT = ENTRIES_AT + N_ENTRIES * ENTRY_LEN,
+    PAUSE_LEN = MAC_AT + DPOT_MAC_LEN,
+};
+enum { TAG_AT = 0, FROM_AT = 16, UNTIL_AT = 24, TAG_LEN = FROM_AT };
 
 /* A uniform time below base * 2^failures, bounded. */
 static int64_t draw_ms(uint32_t n_failures)
@@ -35,17 +43,6 @@ static void seal_pause(const dpot_client *client, const uint8_t *raw, uint8_t ma
     dpot_mac(&client->journal.install, no_previous, raw, MAC_AT, mac);
 }
 
-static void store_pause(const dpot_client *client, int64_t from_ms, int64_t until_ms)
-{
-    uint8_t raw[PAUSE_LEN];
-    memcpy(raw, magic, sizeof magic);
-    dpot_store_u64(raw + FROM_AT, (uint64_t)from_ms);
-    dpot_store_u64(raw + UNTIL_AT, (uint64_t)until_ms);
-    seal_pause(client, raw, raw + MAC_AT);
-    /* A hint: without space for it the next process asks the server again. */
-    (void)!dpot_file_replace(client->journal.filesystem, DPOT_PAUSE_NAME, raw, sizeof raw);
-}
-
 /* False without a file that holds. */
 static bool read_pause(const dpot_client *client, uint8_t raw[PAUSE_LEN])
 {
@@ -64,54 +61,138 @@ static bool read_pause(const dpot_client *client, uint8_t raw[PAUSE_LEN])
     return dpot_secret_equal(mac, raw + MAC_AT, sizeof mac);
 }
 
-static void load_pause(dpot_client *client)
+static uint8_t *entry_at(uint8_t *raw, size_t i)
 {
-    uint8_t raw[PAUSE_LEN];
+    return raw + ENTRIES_AT + i * ENTRY_LEN;
+}
+
+/* What an entry is about: a key, or with zeros the whole server. Two keys that begin alike would wait
+ * together. */
+static void tag_key(const struct dpot_key *key, uint8_t tag[TAG_LEN])
+{
+    memset(tag, 0, TAG_LEN);
+    if (key) {
+        memcpy(tag, key->campaign_hash, TAG_LEN - 5);
+        dpot_store_u32(tag + TAG_LEN - 5, key->round);
+        tag[TAG_LEN - 1] = 1;
+    }
+}
+
+/* The entry of this key, or the one that matters least: it ends first. */
+static uint8_t *choose_entry(uint8_t *raw, const uint8_t tag[TAG_LEN])
+{
+    uint8_t *chosen = entry_at(raw, 1);
+    for (size_t i = 1; i < N_ENTRIES; i++) {
+        uint8_t *entry = entry_at(raw, i);
+        if (memcmp(entry + TAG_AT, tag, TAG_LEN) == 0) {
+            return entry;
+        }
+        if ((int64_t)dpot_load_u64(entry + UNTIL_AT) < (int64_t)dpot_load_u64(chosen + UNTIL_AT)) {
+            chosen = entry;
+        }
+    }
+    return chosen;
+}
+
+/* `key` is NULL for the whole server. */
+static void store_pause(const dpot_client *client, const struct dpot_key *key, int64_t from_ms,
+                        int64_t until_ms)
+{
+    uint8_t raw[PAUSE_LEN], tag[TAG_LEN];
+    if (!read_pause(client, raw)) {
+        memset(raw, 0, sizeof raw);
+        memcpy(raw, magic, sizeof magic);
+    }
+    tag_key(key, tag);
+    uint8_t *entry = key ? choose_entry(raw, tag) : entry_at(raw, 0);
+    memcpy(entry + TAG_AT, tag, TAG_LEN);
+    dpot_store_u64(entry + FROM_AT, (uint64_t)from_ms);
+    dpot_store_u64(entry + UNTIL_AT, (uint64_t)until_ms);
+    seal_pause(client, raw, raw + MAC_AT);
+    /* A hint: without space for it the next process asks the server again. */
+    (void)!dpot_file_replace(client->journal.filesystem, DPOT_PAUSE_NAME, raw, sizeof raw);
+}
+
+/* Raises *until_ms to what the entry says; never by one that was written under a later clock. */
+static void take_over(const uint8_t *entry, int64_t now_ms, int64_t *until_ms)
+{
+    const int64_t said_ms = (int64_t)dpot_load_u64(entry + UNTIL_AT);
+    if (now_ms >= (int64_t)dpot_load_u64(entry + FROM_AT) && said_ms > *until_ms) {
+        *until_ms = said_ms;
+    }
+}
+
+static bool is_used(const uint8_t *entry)
+{
+    return dpot_load_u64(entry + UNTIL_AT) != 0;
+}
+
+void dpot_backoff_load(dpot_client *client)
+{
+    struct dpot_spool *spool = &client->journal.spool;
+    const int64_t now_ms = dpot_client_clock(client);
+    uint8_t raw[PAUSE_LEN], tag[TAG_LEN];
     if (!read_pause(client, raw)) {
         return;
     }
-    const int64_t now_ms = dpot_client_clock(client);
-    const int64_t from_ms = (int64_t)dpot_load_u64(raw + FROM_AT);
-    const int64_t until_ms = (int64_t)dpot_load_u64(raw + UNTIL_AT);
-    if (now_ms >= from_ms && until_ms > client->quiet_until_ms) {
-        client->quiet_until_ms = until_ms;
+    if (is_used(entry_at(raw, 0))) {
+        take_over(entry_at(raw, 0), now_ms, &client->quiet_until_ms);
+    }
+    for (size_t i = 0; i < spool->n_slots; i++) {
+        tag_key(&spool->slots[i].name.key, tag);
+        const uint8_t *entry = choose_entry(raw, tag);
+        if (memcmp(entry + TAG_AT, tag, TAG_LEN) == 0) {
+            take_over(entry, now_ms, &spool->slots[i].held_until_ms);
+        }
     }
 }
 
 /* ---- waits ---- */
 
+static void hold_to(int64_t *time_ms, int64_t most_ms)
+{
+    *time_ms = *time_ms > most_ms ? most_ms : *time_ms;
+}
+
 void dpot_backoff_begin(dpot_client *client)
 {
     struct dpot_spool *spool = &client->journal.spool;
-    load_pause(client);
+    dpot_backoff_load(client);
     const int64_t now_ms = dpot_client_clock(client);
     dpot_journal_hold_to_clock(&client->journal, now_ms);
     for (size_t i = 0; i < spool->n_slots; i++) {
-        struct dpot_slot *slot = &spool->slots[i];
-        if (slot->retry_at_ms > now_ms + BACKOFF_MAX_MS) {
-            slot->retry_at_ms = now_ms + BACKOFF_MAX_MS;
-        }
+        hold_to(&spool->slots[i].retry_at_ms, now_ms + BACKOFF_MAX_MS);
+        hold_to(&spool->slots[i].held_until_ms, now_ms + RETRY_AFTER_MAX_MS);
     }
-    if (client->quiet_until_ms > now_ms + RETRY_AFTER_MAX_MS) {
-        client->quiet_until_ms = now_ms + RETRY_AFTER_MAX_MS;
-    }
+    hold_to(&client->quiet_until_ms, now_ms + RETRY_AFTER_MAX_MS);
 }
 
-void dpot_backoff_report(const dpot_client *client, struct dpot_slot *slot)
+/* What the server asked for, held to a day. */
+static int64_t asked_ms(uint32_t retry_after_s)
 {
+    return (int64_t)(retry_after_s < RETRY_AFTER_MAX_S ? retry_after_s : RETRY_AFTER_MAX_S) * 1000;
+}
+
+void dpot_backoff_report(dpot_client *client, struct dpot_slot *slot, uint32_t retry_after_s)
+{
+    const int64_t now_ms = dpot_client_clock(client);
     slot->n_failures += slot->n_failures < UINT32_MAX;
-    slot->retry_at_ms = dpot_client_clock(client) + draw_ms(slot->n_failures);
+    const int64_t wait_ms = draw_ms(slot->n_failures);
+    slot->retry_at_ms = now_ms + wait_ms;
+    if (retry_after_s > 0) {
+        slot->held_until_ms = now_ms + asked_ms(retry_after_s) + wait_ms;
+        store_pause(client, &slot->name.key, now_ms, slot->held_until_ms);
+    }
 }
 
 void dpot_backoff_server(dpot_client *client, uint32_t retry_after_s)
 {
     const int64_t now_ms = dpot_client_clock(client);
-    const uint32_t wait_s = retry_after_s < RETRY_AFTER_MAX_S ? retry_after_s : RETRY_AFTER_MAX_S;
     client->n_failures += client->n_failures < UINT32_MAX;
-    const int64_t until_ms = now_ms + (int64_t)wait_s * 1000 + draw_ms(client->n_failures);
+    const int64_t until_ms = now_ms + asked_ms(retry_after_s) + draw_ms(client->n_failures);
     client->quiet_until_ms = until_ms;
     if (retry_after_s > 0) {
-        store_pause(client, now_ms, until_ms);
+        store_pause(client, NULL, now_ms, until_ms);
     }
 }
 
@@ -126,6 +207,7 @@ int64_t dpot_backoff_next_due(const dpot_client *client, const struct dpot_slot 
     if (slot->content != DPOT_SLOT_REPORT) {
         return INT64_MAX;
     }
-    const int64_t due_ms = slot->due_ms > slot->retry_at_ms ? slot->due_ms : slot->retry_at_ms;
+    int64_t due_ms = slot->due_ms > slot->retry_at_ms ? slot->due_ms : slot->retry_at_ms;
+    due_ms = due_ms > slot->held_until_ms ? due_ms : slot->held_until_ms;
     return due_ms > client->quiet_until_ms ? due_ms : client->quiet_until_ms;
 }

@@ -3,27 +3,31 @@
  * A report that was kept waits a time drawn uniformly below 2 s, 4 s, 8 s ... 1 h (full jitter). When it
  * was the server that failed, or nobody answered, the whole server is left alone for a time drawn in the same
  * way, and for its Retry-After (at most a day) before that, so that devices which were told the same do not
- * come back together.
+ * come back together. A Retry-After that is about one report (its round has not opened) holds that report
+ * alone, in the same way.
  *
  * Back-off lives in memory: whoever opens the folder sends nothing before the next public time of sending
  * (dpot/dpot.h), and begins anew. A Retry-After is kept in the file "pause" over restarts and for other
  * processes. That file is a hint: it is believed for a day at most and never under a clock that was set back
  * behind its writing, it may be missing or damaged, and failing to write it is no failure.
  *
- * File "pause" = "DPOTPAU1", from and until (i64 each, milliseconds), keyed checksum. */
+ * File "pause" = "DPOTPAU2", entries, keyed checksum. An entry: what it is about (11 bytes of the campaign
+ * hash, round, 1; zeros: the whole server, the first entry), from and until (i64 each, milliseconds). When there
+ * are more reports to hold than entries the shortest wait is forgotten. */
 #ifndef DPOT_CLIENT_BACKOFF_H
 #define DPOT_CLIENT_BACKOFF_H
 
 #include "client.h"
 
-#define DPOT_PAUSE_NAME "pause"
-
 /* Takes over what the file says, and holds every wait to what it can be by the clock as it is now: one that
  * was set back must not make waits longer than they were meant. Under the lock. */
 void dpot_backoff_begin(dpot_client *client);
 
-/* This report is kept: it waits. */
-void dpot_backoff_report(const dpot_client *client, struct dpot_slot *slot);
+/* Takes over what the file says, and no more. Needs no lock. */
+void dpot_backoff_load(dpot_client *client);
+
+/* This report is kept: it waits, after what the server asked for it alone (0: nothing). Under the lock. */
+void dpot_backoff_report(dpot_client *client, struct dpot_slot *slot, uint32_t retry_after_s);
 
 /* The server failed, asking for retry_after_s (0: for nothing). Under the lock. */
 void dpot_backoff_server(dpot_client *client, uint32_t retry_after_s);

@@ -104,6 +104,25 @@ static dpot_status load(const struct dpot_campaigns *campaigns,
     return status;
 }
 
+/* What was verified when it was stored does not verify now. What the campaign asks for (its epsilon, a
+ * simulation) is not damage: another build or accountant took it. */
+static bool is_damage(dpot_status status)
+{
+    return status <= -200 && status > -300 && status != DPOT_ERR_NOT_FOUND;
+}
+
+static dpot_status explain_damage(const uint8_t id[DPOT_CAMPAIGN_ID_LEN], dpot_status status,
+                                  struct dpot_error *error)
+{
+    char name[DPOT_FILE_NAME_MAX + 1];
+    const struct dpot_error cause = *error;
+    name_file(id, name);
+    return dpot_error_set(error, status,
+                          "the file \"%s\" is damaged or not ours: %.160s. To fetch it anew enroll "
+                          "again; nothing was charged",
+                          name, cause.text[0] ? cause.text : dpot_status_text(status));
+}
+
 dpot_status dpot_campaigns_load(const struct dpot_campaigns *campaigns,
                                 const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
                                 struct dpot_signed_campaign *out, struct dpot_error *error)
@@ -115,9 +134,10 @@ dpot_status dpot_campaigns_load(const struct dpot_campaigns *campaigns,
         return dpot_error_set(error, status, "campaign %s is not known here: enroll first", hex);
     }
     if (status == DPOT_ERR_IO) {
-        return dpot_error_set(error, status, "reading the stored campaign failed");
+        return dpot_error_set(error, status, "reading the stored campaign failed: %s",
+                              dpot_file_why(campaigns->filesystem, status));
     }
-    return status;
+    return is_damage(status) ? explain_damage(id, status, error) : status;
 }
 
 /* Whether `revision` may take the place of what is stored. A stored file that does not verify
@@ -161,7 +181,7 @@ dpot_status dpot_campaigns_store(const struct dpot_campaigns *campaigns,
     }
     if (status == DPOT_ERR_IO || status == DPOT_ERR_NO_SPACE) {
         return dpot_error_set(error, status, "storing the campaign failed: %s",
-                              dpot_status_text(status));
+                              dpot_file_why(campaigns->filesystem, status));
     }
     return status;
 }
@@ -178,7 +198,7 @@ dpot_status dpot_campaigns_store_keys(const struct dpot_campaigns *campaigns, co
     status = dpot_file_replace(campaigns->filesystem, DPOT_KEYS_NAME, data, len);
     if (status != DPOT_OK) {
         return dpot_error_set(error, status, "storing the server's seal keys failed: %s",
-                              dpot_status_text(status));
+                              dpot_file_why(campaigns->filesystem, status));
     }
     return DPOT_OK;
 }

@@ -5,7 +5,10 @@
  *   (no file) -----------> "consent" ----------> "withdrawn" ---------> "consent"
  *
  * The mark is durable before anything is dropped, so that a crash in between cannot leave a device
- * that goes on: whoever takes the lock next finds the mark and completes the withdrawal.
+ * that goes on: whoever takes the lock next finds the mark and completes the withdrawal. The last thing of
+ * that is a CONSENT record in the ledger, after which the mark may be deleted and nothing comes of it:
+ *
+ *     withdrawn = the mark is there, or the ledger's last CONSENT says so
  *
  * A rename is atomic: the mark needs neither the lock, which a slow server can keep from us, nor a
  * ledger that can be read. The uploader looks for it before each POST. */
@@ -14,9 +17,6 @@
 
 #include <stdio.h>
 #include <string.h>
-
-#define CONSENT_NAME "consent"
-#define WITHDRAWN_NAME "withdrawn"
 
 static bool has_open_keys(const struct dpot_ledger *ledger)
 {
@@ -31,20 +31,29 @@ static bool has_open_keys(const struct dpot_ledger *ledger)
 dpot_status dpot_client_load_consent(dpot_client *client)
 {
     struct dpot_journal *journal = &client->journal;
-    dpot_status status =
-        dpot_file_exists(journal->filesystem, WITHDRAWN_NAME, &client->is_withdrawn);
-    if (status == DPOT_OK && client->is_withdrawn &&
-        (has_open_keys(&journal->ledger) || journal->spool.n_slots > 0)) {
-        status = dpot_journal_withdraw(journal, dpot_client_time(client));
+    bool is_marked = false;
+    const dpot_status status =
+        dpot_file_exists(journal->filesystem, DPOT_WITHDRAWN_NAME, &is_marked);
+    client->is_withdrawn = is_marked || journal->ledger.is_withdrawn;
+    if (status != DPOT_OK) {
+        return dpot_error_set(&client->error, status,
+                              "the file \"" DPOT_WITHDRAWN_NAME
+                              "\" cannot be looked at (%s), so that nobody knows whether consent "
+                              "is given: nothing is reported until that is mended",
+                              dpot_file_why(journal->filesystem, status));
     }
-    return status;
+    const bool is_whole = journal->ledger.is_withdrawn && !has_open_keys(&journal->ledger) &&
+                          journal->spool.n_slots == 0;
+    return client->is_withdrawn && !is_whole
+               ? dpot_journal_withdraw(journal, dpot_client_time(client))
+               : DPOT_OK;
 }
 
 dpot_status dpot_client_look_for_withdrawal(dpot_client *client)
 {
     bool is_marked = false;
     const dpot_status status =
-        dpot_file_exists(client->journal.filesystem, WITHDRAWN_NAME, &is_marked);
+        dpot_file_exists(client->journal.filesystem, DPOT_WITHDRAWN_NAME, &is_marked);
     return status == DPOT_OK && is_marked ? DPOT_ERR_CONSENT : status;
 }
 
@@ -62,8 +71,8 @@ void dpot_client_prepare_consent(dpot_client *client)
     static const char text[] = "the name of this file says whether consent is given\n";
     const struct dpot_filesystem *fs = client->journal.filesystem;
     bool is_there = false;
-    if (dpot_file_exists(fs, CONSENT_NAME, &is_there) == DPOT_OK && !is_there &&
-        dpot_file_replace(fs, CONSENT_NAME, text, sizeof text - 1) != DPOT_OK) {
+    if (dpot_file_exists(fs, DPOT_CONSENT_NAME, &is_there) == DPOT_OK && !is_there &&
+        dpot_file_replace(fs, DPOT_CONSENT_NAME, text, sizeof text - 1) != DPOT_OK) {
         return; /* withdrawing then makes the file, which most disks can even when full */
     }
 }
@@ -72,7 +81,7 @@ void dpot_client_prepare_consent(dpot_client *client)
 static dpot_status make_mark(const struct dpot_filesystem *fs)
 {
     void *file = NULL;
-    dpot_status status = fs->open(fs->ctx, WITHDRAWN_NAME, 1, &file);
+    dpot_status status = fs->open(fs->ctx, DPOT_WITHDRAWN_NAME, 1, &file);
     if (status == DPOT_OK) {
         status = fs->sync(fs->ctx, file);
         fs->close(fs->ctx, file);
@@ -82,7 +91,7 @@ static dpot_status make_mark(const struct dpot_filesystem *fs)
 
 static dpot_status mark_withdrawn(const struct dpot_filesystem *fs)
 {
-    dpot_status status = fs->rename(fs->ctx, CONSENT_NAME, WITHDRAWN_NAME);
+    dpot_status status = fs->rename(fs->ctx, DPOT_CONSENT_NAME, DPOT_WITHDRAWN_NAME);
     if (status != DPOT_OK) {
         status = make_mark(fs);
     }
@@ -102,7 +111,8 @@ static dpot_status lock_for_withdrawal(dpot_client *client, dpot_status *opened)
 static dpot_status explain_mark(struct dpot_error *error, dpot_status marked, const char *rest)
 {
     return dpot_error_set(error, marked,
-                          "the file \"" WITHDRAWN_NAME "\": %s. Consent may still count as given: "
+                          "the file \"" DPOT_WITHDRAWN_NAME
+                          "\": %s. Consent may still count as given: "
                           "new reports may be made; %s. Withdraw again when that is mended",
                           dpot_status_text(marked), rest);
 }
@@ -123,7 +133,7 @@ static dpot_status explain(dpot_client *client, dpot_status marked, dpot_status 
             "consent is withdrawn and nothing is sent any more, but reports that waited may not be "
             "wiped yet (%s: %s): the next opening of the folder does it",
             has_cause ? journal->poison_file : "opening ledger and spool",
-            dpot_status_text(has_cause ? journal->poison_cause : dropped));
+            has_cause ? journal->poison_why : dpot_file_why(journal->filesystem, dropped));
     }
     return DPOT_OK;
 }
@@ -185,7 +195,7 @@ dpot_status dpot_client_withdraw(dpot_client *client)
 /* A mark in a folder of something else would be litter. */
 static dpot_status check_is_install(const struct dpot_filesystem *fs)
 {
-    static const char *const names[] = {CONSENT_NAME, WITHDRAWN_NAME, DPOT_LEDGER_NAME,
+    static const char *const names[] = {DPOT_CONSENT_NAME, DPOT_WITHDRAWN_NAME, DPOT_LEDGER_NAME,
                                         DPOT_SPOOL_NAME, DPOT_KEYS_NAME};
     bool is_there = false;
     for (size_t i = 0; !is_there && i < sizeof names / sizeof names[0]; i++) {
@@ -219,6 +229,16 @@ dpot_status dpot_folder_withdraw(const struct dpot_filesystem *filesystem, char 
     return status;
 }
 
+/* Before the ledger: a mark that comes between the two stays. */
+static dpot_status remove_mark(const struct dpot_filesystem *fs)
+{
+    const dpot_status status = fs->rename(fs->ctx, DPOT_WITHDRAWN_NAME, DPOT_CONSENT_NAME);
+    if (status == DPOT_OK) {
+        return fs->sync_directory(fs->ctx);
+    }
+    return status == DPOT_ERR_NOT_FOUND ? DPOT_OK : status;
+}
+
 dpot_status dpot_client_grant(dpot_client *client)
 {
     if (!client) {
@@ -229,13 +249,18 @@ dpot_status dpot_client_grant(dpot_client *client)
     if (status != DPOT_OK) {
         return dpot_client_end(client, status);
     }
-    const struct dpot_filesystem *fs = client->journal.filesystem;
-    status = fs->rename(fs->ctx, WITHDRAWN_NAME, CONSENT_NAME);
+    status = remove_mark(client->journal.filesystem);
     if (status == DPOT_OK) {
-        status = fs->sync_directory(fs->ctx);
+        status = dpot_journal_grant(&client->journal, dpot_client_time(client));
     }
-    client->is_withdrawn =
-        client->is_withdrawn && status != DPOT_OK && status != DPOT_ERR_NOT_FOUND;
+    client->is_withdrawn = client->is_withdrawn && status != DPOT_OK;
     dpot_client_unlock(client);
-    return dpot_client_end(client, status == DPOT_ERR_NOT_FOUND ? DPOT_OK : status);
+    if (status == DPOT_OK) {
+        return DPOT_OK;
+    }
+    return dpot_client_end(client,
+                           dpot_error_set(&client->error, status,
+                                          "%s: consent still counts as withdrawn. Grant it again "
+                                          "when that is mended",
+                                          dpot_file_why(client->journal.filesystem, status)));
 }

@@ -76,3 +76,13 @@ dpot_status dpot_file_exists(const struct dpot_filesystem *filesystem, const cha
     *exists = status == DPOT_OK;
     return status == DPOT_ERR_NOT_FOUND ? DPOT_OK : status;
 }
+
+const char *dpot_file_why(const struct dpot_filesystem *filesystem, dpot_status status)
+{
+    const size_t end = offsetof(struct dpot_filesystem, explain) + sizeof filesystem->explain;
+    const char *why = "";
+    if (status == DPOT_ERR_IO && filesystem->struct_size >= end && filesystem->explain) {
+        why = filesystem->explain(filesystem->ctx);
+    }
+    return why[0] ? why : dpot_status_text(status);
+}

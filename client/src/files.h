@@ -20,6 +20,10 @@ DPOT_WARN_UNUSED dpot_status dpot_file_read(const struct dpot_filesystem *filesy
 DPOT_WARN_UNUSED dpot_status dpot_file_replace(const struct dpot_filesystem *filesystem,
                                                const char *name, const void *data, size_t len);
 
+/* Why: what the hook says about a DPOT_ERR_IO, if it says something; else the text of the status. Borrowed
+ * until the next call of the hook. */
+const char *dpot_file_why(const struct dpot_filesystem *filesystem, dpot_status status);
+
 /* Whether the file is there. DPOT_ERR_IO when that cannot be told. */
 DPOT_WARN_UNUSED dpot_status dpot_file_exists(const struct dpot_filesystem *filesystem,
                                               const char *name, bool *exists);

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #define URL_SIZE 1200 /* server_url is at most 1024 bytes, paths are shorter than 100 */
 
@@ -34,12 +35,37 @@ static dpot_status take_body(void *sink, const void *data, size_t len)
     return dpot_buf_append(sink, data, len);
 }
 
+/* "<html", "<!doctype", "<?xml": nothing that a server of ours says begins so. */
+static bool begins_like_a_web_page(const uint8_t *data, size_t len)
+{
+    size_t at = 0;
+    while (at < len && (data[at] == ' ' || (data[at] >= '\t' && data[at] <= '\r'))) {
+        at++;
+    }
+    if (len - at < 2 || data[at] != '<') {
+        return false;
+    }
+    const uint8_t next = data[at + 1] | 0x20; /* letters become small */
+    return data[at + 1] == '!' || data[at + 1] == '?' || (next >= 'a' && next <= 'z');
+}
+
+/* By its looks; or by what it is called, unless that is a default beside good bytes (200, 202) or nothing
+ * (an empty body). */
+static bool is_web_page(const struct dpot_http_response *response, const uint8_t *body, size_t len)
+{
+    static const char html[] = "text/html";
+    return begins_like_a_web_page(body, len) ||
+           (len > 0 && response->status >= 300 &&
+            strncasecmp(response->content_type, html, sizeof html - 1) == 0);
+}
+
 /* Completes and performs a request; the sentence of a failure names the URL. */
 static dpot_status exchange(dpot_client *client, struct dpot_http_request *request,
                             const char *path, struct dpot_buf *out, struct dpot_http_answer *answer)
 {
     const struct dpot_transport *transport = client->config.transport;
     struct dpot_http_response response = {.struct_size = sizeof response};
+    const size_t len_before = out->len;
     char url[URL_SIZE];
     (void)snprintf(url, sizeof url, "%s%s", client->server_url, path);
     request->struct_size = sizeof *request;
@@ -59,6 +85,8 @@ static dpot_status exchange(dpot_client *client, struct dpot_http_request *reque
     }
     answer->status = response.status;
     answer->retry_after_s = response.retry_after_s;
+    answer->is_web_page = out->len > len_before &&
+                          is_web_page(&response, out->data + len_before, out->len - len_before);
     return DPOT_OK;
 }
 
@@ -82,6 +110,12 @@ dpot_status dpot_http_get(dpot_client *client, const char *path, uint32_t timeou
     struct dpot_http_answer answer = {0};
     const dpot_status status = exchange(client, &request, path, out, &answer);
     *retry_after_s = answer.retry_after_s;
+    if (status == DPOT_OK && answer.is_web_page) {
+        return dpot_error_set(&client->error, DPOT_ERR_NETWORK,
+                              "GET %s%s: a web page came in place of the server's answer (HTTP "
+                              "status %d): the login page of a network, or a proxy?",
+                              client->server_url, path, answer.status);
+    }
     if (status != DPOT_OK || answer.status == 200) {
         return status;
     }

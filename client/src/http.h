@@ -8,6 +8,7 @@
 struct dpot_http_answer {
     int status;             /* HTTP status */
     uint32_t retry_after_s; /* 0: none given */
+    bool is_web_page; /* its body is for people: a proxy or the login page of a network said it */
 };
 
 /* DPOT_ERR_STATE unless there is a transport and a server. */
@@ -21,7 +22,7 @@ DPOT_WARN_UNUSED dpot_status dpot_http_post(dpot_client *client, const char *pat
                                             struct dpot_buf *out, struct dpot_http_answer *answer);
 
 /* GET; any HTTP status but 200 is a failure with a sentence: DPOT_ERR_NOT_FOUND (404),
- * DPOT_ERR_DENIED (401, 403), DPOT_ERR_SERVER. *retry_after_s is that of the answer, 0 without one. */
+ * DPOT_ERR_DENIED (401, 403), DPOT_ERR_SERVER; a web page with whatever status is DPOT_ERR_NETWORK. *retry_after_s is that of the answer, 0 without one. */
 DPOT_WARN_UNUSED dpot_status dpot_http_get(dpot_client *client, const char *path,
                                            uint32_t timeout_ms, struct dpot_buf *out,
                                            uint32_t *retry_after_s);

@@ -2,8 +2,12 @@
 
 #include "base/crypto.h"
 #include "dpot/dpot.h"
+#include "files.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#define COUNTER_NAME "counter" /* what poisoned then is no file */
 
 void dpot_journal_init(struct dpot_journal *journal, const struct dpot_filesystem *filesystem,
                        const struct dpot_allocator *allocator, const struct dpot_counter *counter,
@@ -37,7 +41,9 @@ static dpot_status poison_unless_ok(struct dpot_journal *journal, const char *fi
     }
     journal->is_poisoned = true;
     journal->poison_file = file;
-    journal->poison_cause = status;
+    (void)snprintf(journal->poison_why, sizeof journal->poison_why, "%s",
+                   strcmp(file, COUNTER_NAME) == 0 ? dpot_status_text(status)
+                                                   : dpot_file_why(journal->filesystem, status));
     return DPOT_ERR_POISONED;
 }
 
@@ -45,8 +51,7 @@ dpot_status dpot_journal_explain_poison(const struct dpot_journal *journal,
                                         struct dpot_error *error)
 {
     return dpot_error_set(error, DPOT_ERR_POISONED, "the file \"%s\": %s; %s", journal->poison_file,
-                          dpot_status_text(journal->poison_cause),
-                          dpot_status_text(DPOT_ERR_POISONED));
+                          journal->poison_why, dpot_status_text(DPOT_ERR_POISONED));
 }
 
 void dpot_journal_start_over(struct dpot_journal *journal)
@@ -118,7 +123,7 @@ dpot_status dpot_journal_lock(struct dpot_journal *journal, struct dpot_error *e
         return status == DPOT_ERR_BUSY
                    ? dpot_error_set(error, status, "another process is using the folder: try again")
                    : dpot_error_set(error, status, "the folder's lock: %s",
-                                    dpot_status_text(status));
+                                    dpot_file_why(fs, status));
     }
     status = catch_up(journal);
     if (status == DPOT_ERR_ARGUMENT && journal->why_refused) {
@@ -128,7 +133,7 @@ dpot_status dpot_journal_lock(struct dpot_journal *journal, struct dpot_error *e
     if (status != DPOT_OK) {
         dpot_journal_unlock(journal);
         return dpot_error_set(error, status, "opening ledger and spool: %s",
-                              dpot_status_text(status));
+                              dpot_file_why(fs, status));
     }
     return DPOT_OK;
 }
@@ -292,7 +297,7 @@ dpot_status dpot_journal_preallocate(struct dpot_journal *journal,
 static dpot_status advance_after(struct dpot_journal *journal, dpot_status status, const char *file)
 {
     status = poison_unless_ok(journal, file, status);
-    return status == DPOT_OK ? poison_unless_ok(journal, "counter", advance_counter(journal))
+    return status == DPOT_OK ? poison_unless_ok(journal, COUNTER_NAME, advance_counter(journal))
                              : status;
 }
 
@@ -344,9 +349,21 @@ static dpot_status end_open_charges(struct dpot_journal *journal, int64_t time_m
     return status;
 }
 
+/* Where the record cannot be written now it is tried again in the next call: until then the mark says it. */
+static dpot_status record_consent(struct dpot_journal *journal, bool is_withdrawn, int64_t time_ms)
+{
+    return journal->ledger.is_withdrawn == is_withdrawn
+               ? DPOT_OK
+               : dpot_ledger_set_consent(&journal->ledger, is_withdrawn, time_ms,
+                                         journal->counter ? journal->counter_value : 0);
+}
+
 dpot_status dpot_journal_withdraw(struct dpot_journal *journal, int64_t time_ms)
 {
-    const dpot_status ended = end_open_charges(journal, time_ms);
+    dpot_status ended = end_open_charges(journal, time_ms);
+    if (ended == DPOT_OK) {
+        ended = record_consent(journal, true, time_ms);
+    }
     dpot_status status =
         dpot_spool_purge(&journal->spool, journal->counter ? journal->counter_value : 0);
     if (status == DPOT_OK && ended == DPOT_OK && journal->spool.n_slots > 0) {
@@ -356,6 +373,15 @@ dpot_status dpot_journal_withdraw(struct dpot_journal *journal, int64_t time_ms)
         journal->is_loaded = false; /* the record may be there or not: the disk is asked again */
     }
     return poison_unless_ok(journal, DPOT_SPOOL_NAME, status);
+}
+
+dpot_status dpot_journal_grant(struct dpot_journal *journal, int64_t time_ms)
+{
+    const dpot_status status = record_consent(journal, false, time_ms);
+    if (status != DPOT_OK) {
+        journal->is_loaded = false; /* as above */
+    }
+    return status;
 }
 
 /* Without space the spool stays as long as it is: nothing was changed. */

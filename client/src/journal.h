@@ -54,7 +54,7 @@ struct dpot_journal {
     const char *why_refused;   /* a literal: what the caller gave does not go with this install */
     bool is_poisoned;          /* (J3) */
     const char *poison_file;   /* what failed then: a literal, */
-    dpot_status poison_cause;  /* and why */
+    char poison_why[192];      /* and why */
     size_t n_ended[DPOT_DONE_END]; /* charges that this handle has ended, by how; since the last
                                       pump looked */
 };
@@ -139,10 +139,13 @@ DPOT_WARN_UNUSED dpot_status dpot_journal_finish(struct dpot_journal *journal,
                                                  const struct dpot_key *key, uint8_t done,
                                                  int64_t time_ms);
 
-/* Withdrawn consent: DONE for every open key, every slot wiped in place, the slots cut off. Needs no
+/* Withdrawn consent: DONE for every open key, then CONSENT, so that it outlives its mark; every slot wiped in place, the slots cut off. Needs no
  * space: where a DONE cannot be written the wiped slots stay, and it is tried again in the next call.
  * DPOT_ERR_POISONED: not everything may be wiped. */
 DPOT_WARN_UNUSED dpot_status dpot_journal_withdraw(struct dpot_journal *journal, int64_t time_ms);
+
+/* Consent is given again: CONSENT, unless it was not withdrawn. A failure leaves it withdrawn. */
+DPOT_WARN_UNUSED dpot_status dpot_journal_grant(struct dpot_journal *journal, int64_t time_ms);
 
 /* Rewrites the spool when enough of it is free. */
 DPOT_WARN_UNUSED dpot_status dpot_journal_compact(struct dpot_journal *journal);

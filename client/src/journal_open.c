@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-#define INSTALL_NAME "install"
 static const char install_magic[] = "DPOTINS1";
 
 /* (J4): nothing of what was read is believed, nothing is written. */
@@ -31,7 +30,8 @@ dpot_status dpot_journal_read_counter(struct dpot_journal *journal, uint64_t *va
 /* Whether there ever was an install here: any file that is written only after a ledger. */
 static dpot_status find_traces(const struct dpot_journal *journal, bool *found)
 {
-    static const char *const names[] = {INSTALL_NAME, DPOT_SPOOL_NAME, DPOT_KEYS_NAME};
+    static const char *const names[] = {DPOT_INSTALL_NAME, DPOT_SPOOL_NAME,     DPOT_KEYS_NAME,
+                                        DPOT_CONSENT_NAME, DPOT_WITHDRAWN_NAME, DPOT_PAUSE_NAME};
     *found = journal->counter_value > 0;
     for (size_t i = 0; !*found && i < sizeof names / sizeof names[0]; i++) {
         const dpot_status status = dpot_file_exists(journal->filesystem, names[i], found);
@@ -59,13 +59,13 @@ static dpot_status check_install_file(struct dpot_journal *journal, bool *is_our
     struct dpot_buf file;
     *is_ours = true;
     dpot_buf_init(&file, sizeof raw, journal->allocator);
-    dpot_status status = dpot_file_read(journal->filesystem, INSTALL_NAME, &file);
+    dpot_status status = dpot_file_read(journal->filesystem, DPOT_INSTALL_NAME, &file);
     if (status == DPOT_OK && file.len == sizeof raw &&
         dpot_header_decode(&journal->install, install_magic, file.data, &header, id) == DPOT_OK) {
         *is_ours = memcmp(id, journal->install.id, sizeof id) == 0;
     } else if (status == DPOT_OK || status == DPOT_ERR_NOT_FOUND || status == DPOT_ERR_TOO_LARGE) {
         dpot_header_encode(&journal->install, install_magic, &header, raw);
-        status = dpot_file_replace(journal->filesystem, INSTALL_NAME, raw, sizeof raw);
+        status = dpot_file_replace(journal->filesystem, DPOT_INSTALL_NAME, raw, sizeof raw);
     }
     dpot_buf_release(&file);
     return status;
@@ -214,6 +214,7 @@ static void keep_schedule(struct dpot_journal *journal, const struct dpot_slot *
                 memcmp(old[j].report.id, slot->report.id, sizeof slot->report.id) == 0) {
                 slot->due_ms = old[j].due_ms;
                 slot->retry_at_ms = old[j].retry_at_ms;
+                slot->held_until_ms = old[j].held_until_ms;
                 slot->n_failures = old[j].n_failures;
             }
         }

@@ -10,7 +10,7 @@ static const char magic[] = "DPOTLDG1";
 /* Layout of a record; everything little-endian. */
 enum {
     TYPE_AT = 0, /* u32 */
-    DONE_AT = 4, /* u32 */
+    DONE_AT = 4, /* u32; of CONSENT: 1 withdrawn, 2 granted */
     SEQ_AT = 8,
     HASH_AT = 16,
     ROUND_AT = 48, /* u32, then 4 zero bytes */
@@ -24,7 +24,12 @@ enum {
     COUNTER_AT = 144, /* then 8 zero bytes */
     MAC_AT = 160,
 };
-enum { TYPE_CHARGE = 0x47524843, TYPE_DONE = 0x454e4f44 }; /* "CHRG", "DONE" */
+enum {
+    TYPE_CHARGE = 0x47524843, /* "CHRG" */
+    TYPE_DONE = 0x454e4f44,
+    TYPE_CONSENT = 0x54534e43, /* "CNST" */
+};
+enum { CONSENT_WITHDRAWN = 1, CONSENT_GRANTED = 2 };
 
 #define RECORDS_PER_READ 32
 
@@ -145,6 +150,8 @@ static dpot_status apply(struct dpot_ledger *ledger, const uint8_t *record)
     } else if (type == TYPE_DONE && old != SIZE_MAX &&
                ledger->charges[old].done == DPOT_DONE_NOT_YET && is_final(done)) {
         end_charge(&ledger->charges[old], (uint8_t)done, charge.time_ms, ledger->n_records);
+    } else if (type == TYPE_CONSENT && (done == CONSENT_WITHDRAWN || done == CONSENT_GRANTED)) {
+        ledger->is_withdrawn = done == CONSENT_WITHDRAWN;
     } else {
         return DPOT_ERR_CORRUPT;
     }
@@ -215,6 +222,7 @@ dpot_status dpot_ledger_load(struct dpot_ledger *ledger)
     ledger->n_charges = 0;
     ledger->n_records = 0;
     ledger->latest_ms = INT64_MIN;
+    ledger->is_withdrawn = false;
     ledger->is_torn = false;
     uint64_t size = 0;
     dpot_status status = fs->size(fs->ctx, ledger->file, &size);
@@ -346,6 +354,20 @@ dpot_status dpot_ledger_finish(struct dpot_ledger *ledger, size_t charge, uint8_
     const dpot_status status = append(ledger, record, time_ms, counter);
     if (status == DPOT_OK) {
         end_charge(&ledger->charges[charge], done, time_ms, ledger->n_records - 1);
+    }
+    return status;
+}
+
+dpot_status dpot_ledger_set_consent(struct dpot_ledger *ledger, bool is_withdrawn, int64_t time_ms,
+                                    uint64_t counter)
+{
+    static const struct dpot_key no_key;
+    uint8_t record[DPOT_LEDGER_RECORD_LEN];
+    begin_record(record, TYPE_CONSENT, &no_key);
+    dpot_store_u32(record + DONE_AT, is_withdrawn ? CONSENT_WITHDRAWN : CONSENT_GRANTED);
+    const dpot_status status = append(ledger, record, time_ms, counter);
+    if (status == DPOT_OK) {
+        ledger->is_withdrawn = is_withdrawn;
     }
     return status;
 }

@@ -5,16 +5,17 @@
  *
  *     CHARGE  seq, campaign hash, round, signing key, campaign id, E, delta, rho, G, time, counter
  *     DONE    seq, campaign hash, round, final status, time, counter
+ *     CONSENT seq, withdrawn or granted again, time, counter
  *
  *                 CHARGE                     DONE
  *     (no record) ------> open (in the spool) ----> finished           nothing leads back
  *
  * Ledger invariants
  * (L1) A record is in memory only after it was durable on disk; its seq is its position.
- * (L2) One CHARGE and at most one DONE per key, and no DONE before its CHARGE.
+ * (L2) One CHARGE and at most one DONE per key, and no DONE before its CHARGE. Of CONSENT the last counts.
  * (L3) At most the last record of the file can be torn: each is durable before the next is written.
  * (L4) Times of charges never decrease, so that device time = max(clock, latest charge) never does;
- *      no DONE is earlier than the charges before it. A DONE does not move device time: an answer
+ *      no other record is earlier than the charges before it. A DONE does not move device time: an answer
  *      filed under a clock that is years ahead must not shut the install.
  *
  * The ledger knows nothing of caps: it adds up, submit.c compares. Its file is open only while the
@@ -75,6 +76,7 @@ struct dpot_ledger {
     uint32_t accountant; /* of the header: enum dpot_accountant */
     uint8_t header[DPOT_HEADER_LEN];
     uint8_t last[DPOT_LEDGER_RECORD_LEN]; /* the last record as on disk, when n_records > 0 */
+    bool is_withdrawn;                    /* the last CONSENT withdraws it */
     bool is_torn;                         /* the file ends in a record that is to be cut off */
     int64_t latest_ms;                    /* time of the last charge; INT64_MIN without one */
     uint64_t counter;                     /* largest counter value in the file */
@@ -116,6 +118,10 @@ DPOT_WARN_UNUSED dpot_status dpot_ledger_charge(struct dpot_ledger *ledger,
 /* Appends DONE for an open charge and makes it durable. DPOT_ERR_IO as above. */
 DPOT_WARN_UNUSED dpot_status dpot_ledger_finish(struct dpot_ledger *ledger, size_t charge,
                                                 uint8_t done, int64_t time_ms, uint64_t counter);
+
+/* Appends CONSENT and makes it durable. DPOT_ERR_IO as above. */
+DPOT_WARN_UNUSED dpot_status dpot_ledger_set_consent(struct dpot_ledger *ledger, bool is_withdrawn,
+                                                     int64_t time_ms, uint64_t counter);
 
 /* The position of the charge of `key`, or SIZE_MAX. */
 size_t dpot_ledger_find(const struct dpot_ledger *ledger, const struct dpot_key *key);

@@ -23,17 +23,36 @@
 struct posix_filesystem {
     struct dpot_filesystem base; /* first: the hook's address is ours */
     int folder;
-    int lock; /* -1: not held by this hook */
+    int lock;      /* -1: not held by this hook */
+    char why[192]; /* of the last DPOT_ERR_IO */
 };
 
 struct posix_file {
     int descriptor;
+    char name[64]; /* for sentences: cut to fit */
 };
 
-static dpot_status from_errno(void)
+/* A failure that errno tells, and what it is called. */
+static dpot_status fail(void *ctx, const char *name)
 {
-    const bool is_full = errno == ENOSPC || errno == EDQUOT;
-    return errno == ENOENT ? DPOT_ERR_NOT_FOUND : is_full ? DPOT_ERR_NO_SPACE : DPOT_ERR_IO;
+    struct posix_filesystem *fs = ctx;
+    const int cause = errno;
+    char text[96] = "unknown error";
+    if (cause == ENOENT) {
+        return DPOT_ERR_NOT_FOUND;
+    }
+    if (cause == ENOSPC || cause == EDQUOT) {
+        return DPOT_ERR_NO_SPACE;
+    }
+    (void)!strerror_r(cause, text, sizeof text);
+    (void)snprintf(fs->why, sizeof fs->why, "%s (\"%.60s\")", text, name);
+    return DPOT_ERR_IO;
+}
+
+static const char *explain(void *ctx)
+{
+    const struct posix_filesystem *fs = ctx;
+    return fs->why;
 }
 
 /* A descriptor of a regular file of ours, or -1 with errno set (P1). */
@@ -55,7 +74,7 @@ static int open_regular(int folder, const char *name, int flags)
 
 static dpot_status open_file(void *ctx, const char *name, int create, void **file)
 {
-    const struct posix_filesystem *fs = ctx;
+    struct posix_filesystem *fs = ctx;
     if (name[0] == '\0' || strchr(name, '/')) {
         return DPOT_ERR_ARGUMENT;
     }
@@ -65,10 +84,11 @@ static dpot_status open_file(void *ctx, const char *name, int create, void **fil
     }
     opened->descriptor = open_regular(fs->folder, name, create ? O_CREAT : 0);
     if (opened->descriptor < 0) {
-        const dpot_status status = from_errno();
+        const dpot_status status = fail(fs, name);
         dpot_free_array(NULL, opened, 1, sizeof *opened);
         return status;
     }
+    (void)snprintf(opened->name, sizeof opened->name, "%s", name);
     *file = opened;
     return DPOT_OK;
 }
@@ -83,11 +103,10 @@ static void close_file(void *ctx, void *file)
 
 static dpot_status size_file(void *ctx, void *file, uint64_t *size)
 {
-    (void)ctx;
     const struct posix_file *f = file;
     struct stat about;
     if (fstat(f->descriptor, &about) != 0) {
-        return DPOT_ERR_IO;
+        return fail(ctx, f->name);
     }
     *size = (uint64_t)about.st_size;
     return DPOT_OK;
@@ -95,7 +114,6 @@ static dpot_status size_file(void *ctx, void *file, uint64_t *size)
 
 static dpot_status read_at(void *ctx, void *file, uint64_t offset, void *data, size_t len)
 {
-    (void)ctx;
     const struct posix_file *f = file;
     uint8_t *next = data;
     while (len > 0) {
@@ -104,7 +122,8 @@ static dpot_status read_at(void *ctx, void *file, uint64_t offset, void *data, s
             continue;
         }
         if (n <= 0) {
-            return DPOT_ERR_IO;
+            errno = n < 0 ? errno : EIO; /* 0: the file ends here */
+            return fail(ctx, f->name);
         }
         next += n;
         offset += (uint64_t)n;
@@ -115,7 +134,6 @@ static dpot_status read_at(void *ctx, void *file, uint64_t offset, void *data, s
 
 static dpot_status write_at(void *ctx, void *file, uint64_t offset, const void *data, size_t len)
 {
-    (void)ctx;
     const struct posix_file *f = file;
     const uint8_t *next = data;
     while (len > 0) {
@@ -124,7 +142,8 @@ static dpot_status write_at(void *ctx, void *file, uint64_t offset, const void *
             continue;
         }
         if (n <= 0) {
-            return n < 0 ? from_errno() : DPOT_ERR_IO;
+            errno = n < 0 ? errno : EIO;
+            return fail(ctx, f->name);
         }
         next += n;
         offset += (uint64_t)n;
@@ -135,48 +154,46 @@ static dpot_status write_at(void *ctx, void *file, uint64_t offset, const void *
 
 static dpot_status truncate_file(void *ctx, void *file, uint64_t size)
 {
-    (void)ctx;
     const struct posix_file *f = file;
     int result = -1;
     do {
         result = ftruncate(f->descriptor, (off_t)size);
     } while (result != 0 && errno == EINTR);
-    return result == 0 ? DPOT_OK : from_errno();
+    return result == 0 ? DPOT_OK : fail(ctx, f->name);
 }
 
 /* Not repeated after a failure other than EINTR: the second call would say yes and mean nothing. */
-static dpot_status sync_descriptor(int descriptor)
+static dpot_status sync_descriptor(void *ctx, int descriptor, const char *name)
 {
     int result = -1;
     do {
         result = fsync(descriptor);
     } while (result != 0 && errno == EINTR);
-    return result == 0 ? DPOT_OK : from_errno();
+    return result == 0 ? DPOT_OK : fail(ctx, name);
 }
 
 static dpot_status sync_file(void *ctx, void *file)
 {
-    (void)ctx;
     const struct posix_file *f = file;
-    return sync_descriptor(f->descriptor);
+    return sync_descriptor(ctx, f->descriptor, f->name);
 }
 
 static dpot_status sync_directory(void *ctx)
 {
     const struct posix_filesystem *fs = ctx;
-    return sync_descriptor(fs->folder);
+    return sync_descriptor(ctx, fs->folder, ".");
 }
 
 static dpot_status rename_file(void *ctx, const char *from, const char *to)
 {
     const struct posix_filesystem *fs = ctx;
-    return renameat(fs->folder, from, fs->folder, to) == 0 ? DPOT_OK : from_errno();
+    return renameat(fs->folder, from, fs->folder, to) == 0 ? DPOT_OK : fail(ctx, to);
 }
 
 static dpot_status remove_file(void *ctx, const char *name)
 {
     const struct posix_filesystem *fs = ctx;
-    return unlinkat(fs->folder, name, 0) == 0 ? DPOT_OK : from_errno();
+    return unlinkat(fs->folder, name, 0) == 0 ? DPOT_OK : fail(ctx, name);
 }
 
 static dpot_status lock_folder(void *ctx)
@@ -187,18 +204,19 @@ static dpot_status lock_folder(void *ctx)
     }
     const int descriptor = open_regular(fs->folder, LOCK_NAME, O_CREAT);
     if (descriptor < 0) {
-        return from_errno();
+        return fail(fs, LOCK_NAME);
     }
     int result = -1;
     do {
         result = flock(descriptor, LOCK_EX | LOCK_NB);
     } while (result != 0 && errno == EINTR);
     if (result != 0) {
-        const dpot_status status = errno == EWOULDBLOCK ? DPOT_ERR_BUSY : DPOT_ERR_IO;
+        const dpot_status status = errno == EWOULDBLOCK ? DPOT_ERR_BUSY : fail(fs, LOCK_NAME);
         (void)close(descriptor);
         return status;
     }
     fs->lock = descriptor;
+    fs->why[0] = '\0'; /* what failed before this is no cause of what follows */
     return DPOT_OK;
 }
 
@@ -219,7 +237,9 @@ static int open_folder(const char *path)
     }
     const int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder >= 0 && faccessat(folder, ".", R_OK | W_OK | X_OK, 0) != 0) {
+        const int cause = errno;
         (void)close(folder);
+        errno = cause;
         return -1;
     }
     return folder;
@@ -260,6 +280,7 @@ dpot_status dpot_filesystem_posix_new(const char *path, struct dpot_filesystem *
         .remove = remove_file,
         .lock = lock_folder,
         .unlock = unlock_folder,
+        .explain = explain,
     };
     *filesystem = &fs->base;
     return DPOT_OK;

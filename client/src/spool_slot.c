@@ -42,7 +42,8 @@ size_t dpot_slot_len(uint32_t n_values)
 dpot_status dpot_slot_init(struct dpot_slot *slot, uint32_t n_values,
                            const struct dpot_allocator *allocator)
 {
-    *slot = (struct dpot_slot){.retry_at_ms = INT64_MIN, .raw_len = dpot_slot_len(n_values)};
+    *slot = (struct dpot_slot){
+        .retry_at_ms = INT64_MIN, .held_until_ms = INT64_MIN, .raw_len = dpot_slot_len(n_values)};
     slot->name.n_values = n_values;
     slot->raw = dpot_alloc_array(allocator, slot->raw_len, 1);
     if (n_values > 0) {
@@ -59,7 +60,7 @@ void dpot_slot_release(struct dpot_slot *slot, const struct dpot_allocator *allo
 {
     dpot_free_secret(allocator, slot->raw, slot->raw_len, 1);
     dpot_free_secret(allocator, slot->values, slot->name.n_values, sizeof *slot->values);
-    *slot = (struct dpot_slot){.retry_at_ms = INT64_MIN};
+    *slot = (struct dpot_slot){.retry_at_ms = INT64_MIN, .held_until_ms = INT64_MIN};
 }
 
 void dpot_slot_set_name(const struct dpot_install *install, struct dpot_slot *slot,

@@ -40,8 +40,9 @@ struct dpot_slot {
     uint64_t offset; /* in the file */
 
     /* In memory only, kept by the uploader. */
-    int64_t due_ms;      /* public time of sending, by the clock */
-    int64_t retry_at_ms; /* after a failure; INT64_MIN before the first */
+    int64_t due_ms;        /* public time of sending, by the clock */
+    int64_t retry_at_ms;   /* after a failure; INT64_MIN before the first */
+    int64_t held_until_ms; /* what the server asked for, about this one; INT64_MIN: nothing */
     uint32_t n_failures;
 };
 

@@ -135,7 +135,7 @@ static size_t put_open_parts(const dpot_client *client, char *text, size_t cap, 
     const struct dpot_ledger *ledger = &client->journal.ledger;
     for (size_t i = 0; i < ledger->n_charges; i++) {
         struct dpot_signed_campaign revision;
-        struct dpot_error error;
+        struct dpot_error error = {{0}};
         if (!is_first_of_campaign(ledger, i) ||
             dpot_campaigns_load(&client->campaigns, ledger->charges[i].campaign_id, &revision,
                                 &error) != DPOT_OK) {

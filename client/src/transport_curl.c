@@ -109,6 +109,19 @@ static dpot_status build_headers(const struct dpot_http_request *request, struct
     return status;
 }
 
+/* A caller that was compiled with an older header has no room for it. */
+static void put_content_type(CURL *easy, struct dpot_http_response *response)
+{
+    const size_t end =
+        offsetof(struct dpot_http_response, content_type) + sizeof response->content_type;
+    char *type = NULL;
+    if (response->struct_size >= end) {
+        (void)curl_easy_getinfo(easy, CURLINFO_CONTENT_TYPE, &type);
+        (void)snprintf(response->content_type, sizeof response->content_type, "%s",
+                       type ? type : "");
+    }
+}
+
 static dpot_status read_answer(CURL *easy, CURLcode result, const struct exchange *x)
 {
     long status = 0;
@@ -122,6 +135,7 @@ static dpot_status read_answer(CURL *easy, CURLcode result, const struct exchang
     (void)curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
     (void)curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &retry_after_s);
     x->response->status = (int)status;
+    put_content_type(easy, x->response);
     x->response->retry_after_s = retry_after_s <= 0           ? 0
                                  : retry_after_s > UINT32_MAX ? UINT32_MAX
                                                               : (uint32_t)retry_after_s;

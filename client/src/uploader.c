@@ -67,9 +67,10 @@ struct pump {
     int64_t stepped_ms; /* how far it has gone forward since the start */
     uint32_t deadline_ms;
     bool has_fetched_keys;
-    bool is_out_of_time;    /* an exchange was not begun */
-    uint32_t retry_after_s; /* of the last exchange */
-    bool is_stopped;        /* no more exchanges in this pump */
+    bool is_out_of_time;           /* an exchange was not begun */
+    uint32_t retry_after_s;        /* of the last exchange */
+    uint8_t digest[DPOT_HASH_LEN]; /* of the last body that was sent */
+    bool is_stopped;               /* no more exchanges in this pump */
     size_t n_sent;
     dpot_status status; /* the first failure, which pump returns */
 };
@@ -104,8 +105,8 @@ static uint32_t request_timeout_ms(struct pump *pump)
 /* (U5) */
 static void keep(struct pump *pump, struct dpot_slot *slot, bool is_server)
 {
-    dpot_backoff_report(pump->client, slot);
-    if (is_server || pump->retry_after_s > 0) {
+    dpot_backoff_report(pump->client, slot, is_server ? 0 : pump->retry_after_s);
+    if (is_server) {
         dpot_backoff_server(pump->client, pump->retry_after_s);
         pump->is_stopped = true;
     }
@@ -197,6 +198,7 @@ static dpot_status post(struct pump *pump, const struct dpot_slot *slot, struct 
         status = dpot_client_look_for_withdrawal(pump->client); /* (U4): last of all */
     }
     if (status == DPOT_OK) {
+        dpot_wire_batch_digest(body.data, body.len, pump->digest);
         status =
             dpot_http_post(pump->client, path, body.data, body.len, timeout_ms, receipt, answer);
         pump->retry_after_s = answer->retry_after_s;
@@ -216,30 +218,71 @@ static dpot_status finish(struct pump *pump, const struct dpot_slot *slot, uint8
     return status;
 }
 
-/* A receipt that does not parse, or is for another number of reports than were sent, is no answer: the
- * report is kept, and the server's exact set of ids makes the next try a duplicate. */
+/* A receipt that does not parse, is for another number of reports than were sent or for another POST, is no
+ * answer: the report is kept, and the server's exact set of ids makes the next try a duplicate. */
+static void keep_without_receipt(struct pump *pump, struct dpot_slot *slot, dpot_status why)
+{
+    struct dpot_error *error = &pump->client->error;
+    keep(pump, slot, why != DPOT_ERR_MEMORY);
+    if (why == DPOT_ERR_SIGNATURE) {
+        note_failure(pump, dpot_error_set(error, DPOT_ERR_NETWORK,
+                                          "the receipt is for another batch than was sent: "
+                                          "something between this device and the server answers "
+                                          "in its place. The report is kept"));
+    } else {
+        note_failure(pump,
+                     dpot_error_set(error, why == DPOT_ERR_MEMORY ? why : DPOT_ERR_SERVER,
+                                    "the server's receipt cannot be read: the report is kept"));
+    }
+}
+
 static dpot_status file_receipt(struct pump *pump, struct dpot_slot *slot,
                                 const struct dpot_buf *receipt)
 {
     enum dpot_report_status answer = DPOT_REPORT_ACCEPTED;
-    const dpot_status status = dpot_wire_receipt_decode(receipt->data, receipt->len,
+    const dpot_status status = dpot_wire_receipt_decode(receipt->data, receipt->len, pump->digest,
                                                         pump->client->config.allocator, &answer, 1);
     if (status == DPOT_OK) {
         return finish(pump, slot, (uint8_t)answer);
     }
-    keep(pump, slot, status != DPOT_ERR_MEMORY);
-    note_failure(pump, dpot_error_set(&pump->client->error,
-                                      status == DPOT_ERR_MEMORY ? status : DPOT_ERR_SERVER,
-                                      "the server's receipt cannot be read"));
+    keep_without_receipt(pump, slot, status);
     return DPOT_OK;
+}
+
+/* The server's clock is behind ours, or ours ahead: that is about this round, and not about the server. */
+static void keep_until_open(struct pump *pump, struct dpot_slot *slot)
+{
+    char hex[2 * DPOT_CAMPAIGN_ID_LEN + 1], now[DPOT_RFC3339_SIZE];
+    dpot_hex_encode(hex, slot->name.campaign_id, DPOT_CAMPAIGN_ID_LEN);
+    dpot_time_format(dpot_client_clock(pump->client), now);
+    keep(pump, slot, false);
+    note_failure(pump, dpot_error_set(&pump->client->error, DPOT_ERR_NOT_OPEN,
+                                      "campaign %s: round %u has not opened at the server and the "
+                                      "clock of this device says %s, is it right? The report is "
+                                      "kept",
+                                      hex, (unsigned)slot->name.key.round, now));
+}
+
+/* Whatever status it has: no server of ours said it, and it decides nothing. A refusal (400..499) may be about
+ * this one report. */
+static void keep_web_page(struct pump *pump, struct dpot_slot *slot, int http_status)
+{
+    keep(pump, slot, http_status < 400 || http_status >= 500);
+    note_failure(pump, dpot_error_set(&pump->client->error, DPOT_ERR_NETWORK,
+                                      "a web page came in place of the server's answer (HTTP "
+                                      "status %d): the login page of a network, or a proxy? The "
+                                      "report is kept",
+                                      http_status));
 }
 
 static void keep_refused(struct pump *pump, struct dpot_slot *slot, int http_status, bool is_server)
 {
     keep(pump, slot, is_server);
-    note_failure(pump, dpot_error_set(&pump->client->error, dpot_http_failure(http_status),
-                                      "the server answered with HTTP status %d: the report is kept",
-                                      http_status));
+    const bool is_redirect = http_status >= 300 && http_status < 400;
+    note_failure(pump, dpot_error_set(
+                           &pump->client->error, dpot_http_failure(http_status),
+                           "the server answered with HTTP status %d%s: the report is kept",
+                           http_status, is_redirect ? ", a redirect, which is not followed" : ""));
 }
 
 static bool is_ours(dpot_status status)
@@ -272,10 +315,32 @@ static bool find_new_keys(struct pump *pump, struct dpot_slot *slot)
     return status == DPOT_OK;
 }
 
-/* Does what the table says. Returns a failure of the disk only. */
-static dpot_status act(struct pump *pump, struct dpot_slot *slot, int http_status,
-                       const struct dpot_buf *receipt, bool *again)
+/* The server's refusals name their status in their body: one of them is not a failure of it. */
+static bool says_not_open(const struct dpot_buf *body)
 {
+    static const char name[] = "DPOT_ERR_NOT_OPEN";
+    for (size_t i = 0; i + sizeof name - 1 <= body->len; i++) {
+        if (memcmp(body->data + i, name, sizeof name - 1) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Does what the table says. Returns a failure of the disk only. */
+static dpot_status act(struct pump *pump, struct dpot_slot *slot,
+                       const struct dpot_http_answer *answer, const struct dpot_buf *receipt,
+                       bool *again)
+{
+    const int http_status = answer->status;
+    if (answer->is_web_page) {
+        keep_web_page(pump, slot, http_status);
+        return DPOT_OK;
+    }
+    if (http_status == 503 && says_not_open(receipt)) {
+        keep_until_open(pump, slot);
+        return DPOT_OK;
+    }
     switch (find_action(http_status)) {
     case ACTION_RECEIPT:
         return file_receipt(pump, slot, receipt);
@@ -313,7 +378,7 @@ static dpot_status send_once(struct pump *pump, struct dpot_slot *slot, bool *ag
     } else if (status != DPOT_OK) {
         keep_unanswered(pump, slot, status);
     } else {
-        result = act(pump, slot, answer.status, &receipt, again);
+        result = act(pump, slot, &answer, &receipt, again);
     }
     dpot_buf_release(&receipt);
     return result;

@@ -24,7 +24,8 @@ static void sleep_ms(int64_t ms)
 static bool is_temporary(dpot_status status)
 {
     return status == DPOT_ERR_NETWORK || status == DPOT_ERR_SERVER || status == DPOT_ERR_BUSY ||
-           status == DPOT_ERR_NOT_FOUND || status == DPOT_ERR_DENIED;
+           status == DPOT_ERR_NOT_FOUND || status == DPOT_ERR_DENIED ||
+           status == DPOT_ERR_NOT_OPEN;
 }
 
 /* What an end means for the exit code. */
@@ -176,7 +177,7 @@ static enum exit_code judge_flush(const struct session *s, const struct flush *f
     if (flush->status != DPOT_OK) {
         const enum exit_code code = fail_status(failure, flush->status, flush->sentence);
         /* There are no data here that could be bad: it was the disk or the server. */
-        const bool is_elsewhere = is_temporary(flush->status) && flush->status != DPOT_ERR_BUSY;
+        const bool is_elsewhere = is_temporary(flush->status) && code != EXIT_NOT_READY;
         return is_elsewhere || code == EXIT_INPUT ? EXIT_IO : code;
     }
     const enum exit_code code = judge_ends(s, flush, failure);

@@ -199,7 +199,7 @@ static void write_receipt(const char *root)
     }
     dpot_buf_init(&bytes, DPOT_BATCH_BYTES_MAX, NULL);
     require(dpot_buf_append(&bytes, &first, 1) == DPOT_OK);
-    require(dpot_wire_receipt_encode(statuses, n, &bytes) == DPOT_OK);
+    require(dpot_wire_receipt_encode(statuses, n, NULL, &bytes) == DPOT_OK);
     write_seed(root, "fuzz_receipt/all", &bytes);
     dpot_buf_release(&bytes);
 }

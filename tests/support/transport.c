@@ -9,6 +9,7 @@ static void play(const struct test_script *row, struct test_answer *answer)
     answer->failure = row->failure;
     answer->status = row->status;
     answer->retry_after_s = row->retry_after_s;
+    answer->content_type = row->content_type;
     answer->body_len = row->body ? strlen(row->body) : 0;
     if (row->body) {
         memcpy(answer->body, row->body, answer->body_len);
@@ -64,6 +65,8 @@ static dpot_status perform(void *ctx, const struct dpot_http_request *request,
     if (status == DPOT_OK) {
         response->status = answer->status;
         response->retry_after_s = answer->retry_after_s;
+        (void)snprintf(response->content_type, sizeof response->content_type, "%s",
+                       answer->content_type ? answer->content_type : "");
         status = deliver(request, answer);
     }
     free(answer);

@@ -13,6 +13,7 @@ struct test_answer {
     dpot_status failure; /* other than DPOT_OK: no HTTP status was received */
     int status;
     uint32_t retry_after_s;
+    const char *content_type; /* NULL: none */
     size_t body_len;
     uint8_t body[TEST_ANSWER_BODY_MAX];
 };
@@ -26,8 +27,9 @@ struct test_script {
     dpot_status failure;
     int status;
     uint32_t retry_after_s;
-    const char *body;    /* text, NULL: none */
-    bool reaches_server; /* the server sees the request although its answer is replaced */
+    const char *content_type; /* NULL: none */
+    const char *body;         /* text, NULL: none */
+    bool reaches_server;      /* the server sees the request although its answer is replaced */
 };
 
 #define TEST_SCRIPT_MAX 32

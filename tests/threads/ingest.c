@@ -64,7 +64,8 @@ static void post(struct poster *poster, uint32_t first)
     demand(dpot_wire_batch_seal(&batch, &secret.key, &body) == DPOT_OK, "sealing failed");
     ingest_batch(&ingest, record.campaign_id, body.data, body.len, &receipt, &result);
     demand(result.verdict == INGEST_ACCEPTED, result.error.text);
-    demand(dpot_wire_receipt_decode(receipt.data, receipt.len, NULL, statuses, BATCH) == DPOT_OK,
+    demand(dpot_wire_receipt_decode(receipt.data, receipt.len, NULL, NULL, statuses, BATCH) ==
+               DPOT_OK,
            "the receipt is malformed");
     for (size_t i = 0; i < BATCH; i++) {
         poster->n_accepted += statuses[i] == DPOT_REPORT_ACCEPTED;

@@ -59,6 +59,9 @@ struct dpot_http_response {
     int status; /* 200, 404, ... */
     uint32_t
         retry_after_s; /* of the Retry-After header (seconds, or a date from now on); 0 without one */
+    char
+        content_type[64]; /* of the Content-Type header, cut to fit; "" without one. Only there when
+                              struct_size says so */
 };
 
 struct dpot_transport {
@@ -96,6 +99,11 @@ struct dpot_filesystem {
      * DPOT_ERR_BUSY at once when somebody else holds it. It dies with the process. */
     dpot_status (*lock)(void *ctx);
     void (*unlock)(void *ctx);
+
+    /* Optional, for the sentences of failures (NULL, or struct_size ends before it: there is none): why the
+     * last of the functions above that returned DPOT_ERR_IO did, for instance
+     * "Permission denied (\"ledger\")"; "" when that is not known. Borrowed until the next call. */
+    const char *(*explain)(void *ctx);
 };
 
 /* A hardware counter that only goes up (optional; both functions or neither: none). With one,
@@ -109,7 +117,7 @@ struct dpot_counter {
 };
 
 /* POSIX files in `path` (created with mode 0700 when missing). *filesystem is freed by its _free;
- * NULL on failure. DPOT_ERR_IO: not a folder, or not writable by us. */
+ * NULL on failure. DPOT_ERR_IO: not a folder, or not writable by us; errno says which. */
 DPOT_API DPOT_WARN_UNUSED dpot_status
 dpot_filesystem_posix_new(const char *path, struct dpot_filesystem **filesystem);
 DPOT_API void dpot_filesystem_posix_free(struct dpot_filesystem *filesystem);

@@ -130,8 +130,8 @@ static void note_answer(const struct connection *c, const char *word)
     const size_t n = c->batch.n_reports;
     const char *body = body_of_answer(c);
     if (!body || n > sizeof statuses / sizeof statuses[0] ||
-        dpot_wire_receipt_decode(body, c->answer_len - (size_t)(body - c->answer), NULL, statuses,
-                                 n) != DPOT_OK) {
+        dpot_wire_receipt_decode(body, c->answer_len - (size_t)(body - c->answer), NULL, NULL,
+                                 statuses, n) != DPOT_OK) {
         return;
     }
     for (size_t i = 0; i < n; i++) {

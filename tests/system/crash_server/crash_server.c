@@ -171,8 +171,9 @@ static int post(uint32_t first, size_t n, enum dpot_report_status *statuses)
     http_exchange(url, "POST", campaign_path("/v1/campaigns", "/reports"), NULL, body.data,
                   body.len, &reply);
     if (reply.status == 202) {
-        cr_assert_eq(dpot_wire_receipt_decode(reply.body.data, reply.body.len, NULL, statuses, n),
-                     DPOT_OK);
+        cr_assert_eq(
+            dpot_wire_receipt_decode(reply.body.data, reply.body.len, NULL, NULL, statuses, n),
+            DPOT_OK);
     }
     http_reply_release(&reply);
     dpot_buf_release(&body);
@@ -303,7 +304,7 @@ static int post_quietly(uint32_t first, enum dpot_report_status *statuses)
     dpot_buf_init(&body, DPOT_BATCH_BYTES_MAX, NULL);
     fixture_seal(&keys.seal_keys[0], campaign_hash, 0, reports, POST_REPORTS, &body);
     http_exchange(url, "POST", path, NULL, body.data, body.len, &reply);
-    if (reply.status == 202 && dpot_wire_receipt_decode(reply.body.data, reply.body.len, NULL,
+    if (reply.status == 202 && dpot_wire_receipt_decode(reply.body.data, reply.body.len, NULL, NULL,
                                                         statuses, POST_REPORTS) != DPOT_OK) {
         reply.status = 0;
     }

@@ -165,7 +165,7 @@ enum ingest_verdict rig_post(struct rig *rig, uint32_t round, const struct dpot_
     fixture_seal(&rig->secret.key, rig->record.hash, round, reports, n, &body);
     ingest_batch(&rig->ingest, rig->record.campaign_id, body.data, body.len, &receipt, &result);
     if (result.verdict == INGEST_ACCEPTED && statuses) {
-        cr_assert_eq(dpot_wire_receipt_decode(receipt.data, receipt.len, NULL, statuses, n),
+        cr_assert_eq(dpot_wire_receipt_decode(receipt.data, receipt.len, NULL, NULL, statuses, n),
                      DPOT_OK);
     }
     dpot_buf_release(&receipt);

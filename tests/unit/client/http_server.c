@@ -78,13 +78,17 @@ static bool read_body(int connection, uint8_t *body, size_t len)
 
 static bool send_answer(int connection, const struct test_answer *answer)
 {
-    char head[512], retry[64] = "";
+    char head[512], retry[64] = "", type[96] = "";
     if (answer->retry_after_s > 0) {
         (void)snprintf(retry, sizeof retry, "Retry-After: %u\r\n", (unsigned)answer->retry_after_s);
     }
-    const int len = snprintf(
-        head, sizeof head, "HTTP/1.1 %d Answer\r\n%s%sContent-Length: %zu\r\n\r\n", answer->status,
-        retry, answer->status == 307 ? "Location: /elsewhere\r\n" : "", answer->body_len);
+    if (answer->content_type) {
+        (void)snprintf(type, sizeof type, "Content-Type: %s\r\n", answer->content_type);
+    }
+    const int len =
+        snprintf(head, sizeof head, "HTTP/1.1 %d Answer\r\n%s%s%sContent-Length: %zu\r\n\r\n",
+                 answer->status, retry, type,
+                 answer->status == 307 ? "Location: /elsewhere\r\n" : "", answer->body_len);
     return write(connection, head, (size_t)len) == len &&
            write(connection, answer->body, answer->body_len) == (ssize_t)answer->body_len;
 }

@@ -68,6 +68,118 @@ Test(consent, a_round_that_was_withdrawn_is_not_reported_again)
     dpot_client_close(client);
 }
 
+/* ---- in the ledger ---- */
+
+static bool is_reporting(dpot_client *client)
+{
+    const dpot_status status = world_submit(&world, client, NULL);
+    cr_assert(status == DPOT_OK || status == DPOT_ERR_CONSENT);
+    return status == DPOT_OK;
+}
+
+Test(consent, deleting_the_mark_does_not_give_it_back)
+{
+    dpot_client *client = world_enroll(&world);
+    cr_assert_eq(dpot_client_withdraw(client), DPOT_OK);
+    test_filesystem_delete(&world.files, "withdrawn");
+    cr_assert_not(is_reporting(client), "nor in the handle that withdrew");
+    dpot_client_close(client);
+    client = world_open(&world);
+    cr_assert_not(is_reporting(client));
+    cr_assert_eq(dpot_client_enroll(client, authority.campaign.id), DPOT_ERR_CONSENT);
+    cr_assert_eq(world_status(client).n_submitted, 0);
+    cr_assert_eq(dpot_client_grant(client), DPOT_OK, "granting needs no mark");
+    cr_assert(is_reporting(client));
+    dpot_client_close(client);
+}
+
+Test(consent, a_mark_that_was_made_without_a_client_is_in_the_ledger_from_the_next_opening_on)
+{
+    dpot_client_close(world_enroll(&world));
+    cr_assert_eq(dpot_folder_withdraw(&world.files.filesystem, NULL, 0), DPOT_OK);
+    dpot_client_close(world_open(&world));
+    test_filesystem_delete(&world.files, "withdrawn");
+    dpot_client *client = world_open(&world);
+    cr_assert_not(is_reporting(client));
+    dpot_client_close(client);
+}
+
+Test(consent, what_could_not_be_recorded_on_a_full_disk_is_recorded_when_there_is_room)
+{
+    dpot_client *client = world_enroll(&world);
+    world.files.is_full = true;
+    cr_assert_eq(dpot_client_withdraw(client), DPOT_OK);
+    cr_assert_not(is_reporting(client));
+    world.files.is_full = false;
+    cr_assert_not(is_reporting(client)); /* and records it */
+    test_filesystem_delete(&world.files, "withdrawn");
+    cr_assert_not(is_reporting(client));
+    dpot_client_close(client);
+}
+
+/* Every change of mind is a record: the ledger stays sound, and the last one counts. */
+Test(consent, changes_of_mind_are_all_in_the_ledger)
+{
+    dpot_client *client = world_enroll(&world);
+    cr_assert(is_reporting(client));
+    for (int i = 0; i < 3; i++) {
+        cr_assert_eq(dpot_client_withdraw(client), DPOT_OK);
+        cr_assert_eq(dpot_client_withdraw(client), DPOT_OK);
+        cr_assert_eq(dpot_client_grant(client), DPOT_OK);
+        cr_assert_eq(dpot_client_grant(client), DPOT_OK);
+    }
+    dpot_client_close(client);
+    client = world_open(&world);
+    size_t len = 0;
+    (void)test_filesystem_durable(&world.files, "ledger", &len);
+    cr_assert_eq(len, 256 + 192 * (1 + 1 + 3 * 2)); /* CHARGE, DONE, six CONSENT */
+    world.clock.now_ms += DAY_MS;
+    cr_assert(is_reporting(client));
+    const struct dpot_client_status status = world_status(client);
+    cr_assert_eq(status.is_exhausted, 0);
+    cr_assert_eq(status.n_submitted, 2);
+    dpot_client_close(client);
+}
+
+/* Cut off anywhere, a grant has happened or not; the caller who was told "granted" is right. */
+Test(consent, a_grant_cut_off_anywhere_is_none_or_whole)
+{
+    bool was_whole = false;
+    for (size_t n = 1; !was_whole; n++) {
+        cr_assert_lt(n, 100);
+        struct world w;
+        world_init(&w, &authority, n);
+        dpot_client *client = world_enroll(&w);
+        cr_assert_eq(dpot_client_withdraw(client), DPOT_OK);
+        test_filesystem_cut_at(&w.files, n / 2 + 1, n % 2 == 1);
+        was_whole = dpot_client_grant(client) == DPOT_OK;
+        dpot_client_close(client);
+        test_filesystem_restart(&w.files, TEST_LOSE_RANDOM);
+        client = world_open(&w);
+        const dpot_status status = world_submit(&w, client, NULL);
+        cr_assert(status == DPOT_OK || (status == DPOT_ERR_CONSENT && !was_whole), "cut %zu", n);
+        cr_assert_eq(dpot_client_grant(client), DPOT_OK);
+        cr_assert_eq(world_submit(&w, client, NULL), DPOT_OK);
+        cr_assert_eq(world_status(client).is_exhausted, 0);
+        dpot_client_close(client);
+        world_release(&w);
+    }
+}
+
+Test(consent, a_grant_that_cannot_be_recorded_leaves_consent_withdrawn)
+{
+    dpot_client *client = world_enroll(&world);
+    cr_assert_eq(dpot_client_withdraw(client), DPOT_OK);
+    world.files.is_full = true;
+    cr_assert_eq(dpot_client_grant(client), DPOT_ERR_NO_SPACE);
+    cr_assert_not_null(strstr(dpot_client_last_error(client), "still counts as withdrawn"));
+    world.files.is_full = false;
+    cr_assert_not(is_reporting(client));
+    cr_assert_eq(dpot_client_grant(client), DPOT_OK);
+    cr_assert(is_reporting(client));
+    dpot_client_close(client);
+}
+
 /* Cut off by a power failure at any write, a withdrawal has not happened or is completed by the next
  * opening: never half of it. On a full disk too. */
 static void cut_off_everywhere(bool is_full)

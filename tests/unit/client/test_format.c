@@ -86,6 +86,25 @@ Test(format, a_ledger_of_two_charges_and_a_done_is_these_bytes)
     cr_assert_eq(dpot_ledger_spent_after(&ledger, 999).delta_q64, 4);
 }
 
+Test(format, a_withdrawal_and_a_grant_are_these_bytes)
+{
+    struct dpot_charge first = charge_of(0, 1000);
+    cr_assert_eq(dpot_ledger_create(&ledger, 1, 7), DPOT_OK);
+    cr_assert_eq(dpot_ledger_open_file(&ledger), DPOT_OK);
+    cr_assert_eq(dpot_ledger_load(&ledger), DPOT_OK);
+    cr_assert_eq(dpot_ledger_charge(&ledger, &first, 8), DPOT_OK);
+    cr_assert_eq(dpot_ledger_set_consent(&ledger, true, 2000, 8), DPOT_OK);
+    cr_assert_eq(dpot_ledger_load(&ledger), DPOT_OK);
+    cr_assert(ledger.is_withdrawn);
+    cr_assert_eq(dpot_ledger_set_consent(&ledger, false, 3000, 8), DPOT_OK);
+    assert_hash(DPOT_LEDGER_NAME, 256 + 3 * 192,
+                "6e102cd58fffee7f758a0cad6e019a5012fa4854523252457a36dad58b00d0ae");
+    cr_assert_eq(dpot_ledger_load(&ledger), DPOT_OK);
+    cr_assert_not(ledger.is_withdrawn);
+    cr_assert_eq(ledger.latest_ms, 1000, "nor does consent move device time");
+    cr_assert_eq(ledger.n_charges, 1);
+}
+
 Test(format, a_spool_of_an_empty_a_filled_and_a_free_slot_is_these_bytes)
 {
     const struct dpot_report report = {.id = {1, 2, 3}, .index = 5, .group = 6, .test = true};

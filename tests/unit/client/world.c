@@ -213,9 +213,10 @@ static bool was_received(const struct world *w, const struct dpot_report *report
     return false;
 }
 
-static void take_batch(struct world *w, const struct dpot_batch *batch, size_t body_len,
-                       struct test_answer *answer)
+static void take_batch(struct world *w, const struct dpot_batch *batch,
+                       const struct dpot_http_request *request, struct test_answer *answer)
 {
+    uint8_t digest[DPOT_HASH_LEN];
     enum dpot_report_status statuses[RECEIVED_MAX];
     struct dpot_buf receipt;
     for (size_t i = 0; i < batch->n_reports; i++) {
@@ -227,7 +228,7 @@ static void take_batch(struct world *w, const struct dpot_batch *batch, size_t b
         r->round = batch->round;
         r->has_losses = batch->has_losses;
         r->losses = batch->losses;
-        r->body_len = body_len;
+        r->body_len = request->body_len;
         r->report = batch->reports[i];
         r->report.values = NULL; /* the batch's */
         dpot_hash(r->values_hash, batch->reports[i].values,
@@ -236,7 +237,10 @@ static void take_batch(struct world *w, const struct dpot_batch *batch, size_t b
         w->n_received++;
     }
     dpot_buf_init(&receipt, 65536, NULL);
-    cr_assert_eq(dpot_wire_receipt_encode(statuses, batch->n_reports, &receipt), DPOT_OK);
+    dpot_wire_batch_digest(request->body, request->body_len, digest);
+    cr_assert_eq(dpot_wire_receipt_encode(statuses, batch->n_reports,
+                                          w->is_old_server ? NULL : digest, &receipt),
+                 DPOT_OK);
     serve(answer, 202, &receipt);
     dpot_buf_release(&receipt);
 }
@@ -258,7 +262,7 @@ static void serve_reports(struct world *w, const struct dpot_http_request *reque
                                       a->keys.seal_keys[k].public_key, a->seal_secrets[k], NULL,
                                       &batch, &error),
                  DPOT_OK, "%s", error.text);
-    take_batch(w, &batch, request->body_len, answer);
+    take_batch(w, &batch, request, answer);
     dpot_batch_release(&batch);
 }
 

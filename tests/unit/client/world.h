@@ -73,6 +73,7 @@ struct world {
     size_t n_uncharged;     /* reports that came without a charge on the disk */
     bool withdraws_key;     /* the first seal key is answered with 410 */
     bool serves_second_key; /* /v1/keys lists only the second */
+    bool is_old_server;     /* its receipts do not say which POST they are for */
     bool is_closed;         /* the campaign: its bytes come with 409 */
 };
 

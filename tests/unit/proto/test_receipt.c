@@ -17,9 +17,10 @@ Test(receipt_wire, every_status_survives_in_request_order)
     struct dpot_buf out;
     enum dpot_report_status statuses[N_STATUSES] = {0};
     dpot_buf_init(&out, BYTES_MAX, NULL);
-    cr_assert_eq(dpot_wire_receipt_encode(all, N_STATUSES, &out), DPOT_OK);
+    cr_assert_eq(dpot_wire_receipt_encode(all, N_STATUSES, NULL, &out), DPOT_OK);
     cr_assert_eq(out.len, 2 + N_STATUSES);
-    cr_assert_eq(dpot_wire_receipt_decode(out.data, out.len, NULL, statuses, N_STATUSES), DPOT_OK);
+    cr_assert_eq(dpot_wire_receipt_decode(out.data, out.len, NULL, NULL, statuses, N_STATUSES),
+                 DPOT_OK);
     cr_assert_arr_eq(statuses, all, sizeof all);
     dpot_buf_release(&out);
 }
@@ -29,11 +30,35 @@ Test(receipt_wire, a_receipt_for_another_number_of_reports_is_refused)
     struct dpot_buf out;
     enum dpot_report_status statuses[N_STATUSES + 1] = {0};
     dpot_buf_init(&out, BYTES_MAX, NULL);
-    cr_assert_eq(dpot_wire_receipt_encode(all, N_STATUSES, &out), DPOT_OK);
+    cr_assert_eq(dpot_wire_receipt_encode(all, N_STATUSES, NULL, &out), DPOT_OK);
     for (size_t n = 0; n <= N_STATUSES + 1; n++) {
-        cr_assert_eq(dpot_wire_receipt_decode(out.data, out.len, NULL, statuses, n),
+        cr_assert_eq(dpot_wire_receipt_decode(out.data, out.len, NULL, NULL, statuses, n),
                      n == N_STATUSES ? DPOT_OK : DPOT_ERR_MALFORMED);
     }
+    dpot_buf_release(&out);
+}
+
+Test(receipt_wire, a_receipt_names_the_post_it_answers)
+{
+    uint8_t ours[DPOT_HASH_LEN], another[DPOT_HASH_LEN];
+    const uint8_t cut[] = {0x0a, 1, 1, 0x12, 2, 0xab, 0xcd};
+    enum dpot_report_status status = DPOT_REPORT_DUPLICATE;
+    struct dpot_buf out;
+    dpot_buf_init(&out, BYTES_MAX, NULL);
+    dpot_wire_batch_digest("DPB1 ours", 9, ours);
+    dpot_wire_batch_digest("DPB1 ourS", 9, another);
+    cr_assert_eq(dpot_wire_receipt_encode(all, 1, ours, &out), DPOT_OK);
+    cr_assert_eq(out.len, 3 + 2 + DPOT_HASH_LEN);
+    cr_assert_arr_eq(out.data + 5, ours, sizeof ours);
+    cr_assert_eq(dpot_wire_receipt_decode(out.data, out.len, another, NULL, &status, 1),
+                 DPOT_ERR_SIGNATURE);
+    cr_assert_eq(status, DPOT_REPORT_DUPLICATE);
+    cr_assert_eq(dpot_wire_receipt_decode(out.data, out.len, ours, NULL, &status, 1), DPOT_OK);
+    cr_assert_eq(status, DPOT_REPORT_ACCEPTED);
+    cr_assert_eq(dpot_wire_receipt_decode(out.data, 3, ours, NULL, &status, 1), DPOT_OK,
+                 "a server of before names none");
+    cr_assert_eq(dpot_wire_receipt_decode(cut, sizeof cut, NULL, NULL, &status, 1),
+                 DPOT_ERR_MALFORMED);
     dpot_buf_release(&out);
 }
 
@@ -47,26 +72,29 @@ Test(receipt_wire, unknown_statuses_are_neither_written_nor_read)
     enum dpot_report_status status = DPOT_REPORT_ACCEPTED;
     struct dpot_buf out;
     dpot_buf_init(&out, BYTES_MAX, NULL);
-    cr_assert_eq(dpot_wire_receipt_encode(&bad[0], 1, &out), DPOT_ERR_ARGUMENT);
-    cr_assert_eq(dpot_wire_receipt_encode(&bad[1], 1, &out), DPOT_ERR_ARGUMENT);
+    cr_assert_eq(dpot_wire_receipt_encode(&bad[0], 1, NULL, &out), DPOT_ERR_ARGUMENT);
+    cr_assert_eq(dpot_wire_receipt_encode(&bad[1], 1, NULL, &out), DPOT_ERR_ARGUMENT);
     cr_assert_eq(out.len, 0);
-    cr_assert_eq(dpot_wire_receipt_decode(zero, sizeof zero, NULL, &status, 1), DPOT_ERR_MALFORMED);
-    cr_assert_eq(dpot_wire_receipt_decode(nine, sizeof nine, NULL, &status, 1), DPOT_ERR_MALFORMED);
-    cr_assert_eq(dpot_wire_receipt_decode(negative, sizeof negative, NULL, &status, 1),
+    cr_assert_eq(dpot_wire_receipt_decode(zero, sizeof zero, NULL, NULL, &status, 1),
+                 DPOT_ERR_MALFORMED);
+    cr_assert_eq(dpot_wire_receipt_decode(nine, sizeof nine, NULL, NULL, &status, 1),
+                 DPOT_ERR_MALFORMED);
+    cr_assert_eq(dpot_wire_receipt_decode(negative, sizeof negative, NULL, NULL, &status, 1),
                  DPOT_ERR_MALFORMED);
     cr_assert_eq(status, DPOT_REPORT_ACCEPTED);
 }
 
 Test(receipt_wire, an_unknown_field_or_garbage_is_refused)
 {
-    const uint8_t unknown[] = {0x0a, 1, 1, 0x10, 1}, garbage[] = {0x0a, 5, 1};
+    const uint8_t unknown[] = {0x0a, 1, 1, 0x18, 1}, garbage[] = {0x0a, 5, 1};
     enum dpot_report_status status = DPOT_REPORT_DUPLICATE;
-    cr_assert_eq(dpot_wire_receipt_decode(unknown, sizeof unknown, NULL, &status, 1),
+    cr_assert_eq(dpot_wire_receipt_decode(unknown, sizeof unknown, NULL, NULL, &status, 1),
                  DPOT_ERR_VERSION);
-    cr_assert_eq(dpot_wire_receipt_decode(garbage, sizeof garbage, NULL, &status, 1),
+    cr_assert_eq(dpot_wire_receipt_decode(garbage, sizeof garbage, NULL, NULL, &status, 1),
                  DPOT_ERR_MALFORMED);
-    cr_assert_eq(dpot_wire_receipt_decode(garbage, DPOT_BATCH_BYTES_MAX + 1, NULL, &status, 1),
-                 DPOT_ERR_TOO_LARGE);
+    cr_assert_eq(
+        dpot_wire_receipt_decode(garbage, DPOT_BATCH_BYTES_MAX + 1, NULL, NULL, &status, 1),
+        DPOT_ERR_TOO_LARGE);
     cr_assert_eq(status, DPOT_REPORT_DUPLICATE);
 }
 
@@ -74,7 +102,7 @@ Test(receipt_wire, more_statuses_than_a_batch_can_have_are_not_written)
 {
     struct dpot_buf out;
     dpot_buf_init(&out, BYTES_MAX, NULL);
-    cr_assert_eq(dpot_wire_receipt_encode(all, DPOT_BATCH_REPORTS_MAX + 1, &out),
+    cr_assert_eq(dpot_wire_receipt_encode(all, DPOT_BATCH_REPORTS_MAX + 1, NULL, &out),
                  DPOT_ERR_TOO_LARGE);
 }
 
@@ -87,10 +115,10 @@ Test(receipt_wire, writing_and_reading_survive_every_failed_allocation)
         test_allocator_init(&heap);
         test_allocator_fail_at(&heap, n);
         dpot_buf_init(&out, BYTES_MAX, &heap.allocator);
-        dpot_status status = dpot_wire_receipt_encode(all, N_STATUSES, &out);
+        dpot_status status = dpot_wire_receipt_encode(all, N_STATUSES, NULL, &out);
         if (status == DPOT_OK) {
-            status =
-                dpot_wire_receipt_decode(out.data, out.len, &heap.allocator, statuses, N_STATUSES);
+            status = dpot_wire_receipt_decode(out.data, out.len, NULL, &heap.allocator, statuses,
+                                              N_STATUSES);
         }
         dpot_buf_release(&out);
         cr_assert_eq(heap.bytes, 0);

@@ -87,22 +87,28 @@ Test(http, head_is_get_without_the_body)
     cr_assert_eq(request("HEAD", "/nowhere", NULL, "", 0), 404);
 }
 
+/* Of the last answer, which must name the POST it is for. */
+static void read_receipt(const struct dpot_buf *body, enum dpot_report_status statuses[2])
+{
+    uint8_t digest[DPOT_HASH_LEN];
+    const size_t len = strtoul(http_header(&last, "Content-Length"), NULL, 10);
+    dpot_wire_batch_digest(body->data, body->len, digest);
+    cr_assert_eq(dpot_wire_receipt_decode(text, len, digest, NULL, statuses, 2), DPOT_OK);
+    digest[0] ^= 1;
+    cr_assert_eq(dpot_wire_receipt_decode(text, len, digest, NULL, statuses, 2),
+                 DPOT_ERR_SIGNATURE);
+}
+
 Test(http, reports_are_accepted_once_over_http)
 {
     enum dpot_report_status statuses[2];
     struct dpot_buf body = sealed(0, 2);
     cr_assert_eq(request("POST", reports_path, NULL, body.data, body.len), 202);
     cr_assert_eq(strncmp(http_header(&last, "Content-Type"), "application/x-protobuf", 22), 0);
-    cr_assert_eq(dpot_wire_receipt_decode(text,
-                                          strtoul(http_header(&last, "Content-Length"), NULL, 10),
-                                          NULL, statuses, 2),
-                 DPOT_OK);
+    read_receipt(&body, statuses);
     cr_assert_eq(statuses[0], DPOT_REPORT_ACCEPTED);
     cr_assert_eq(request("POST", reports_path, NULL, body.data, body.len), 202);
-    cr_assert_eq(dpot_wire_receipt_decode(text,
-                                          strtoul(http_header(&last, "Content-Length"), NULL, 10),
-                                          NULL, statuses, 2),
-                 DPOT_OK);
+    read_receipt(&body, statuses);
     cr_assert_eq(statuses[0], DPOT_REPORT_DUPLICATE);
     cr_assert_eq(rig_count(&rig).n_accepted, 2);
     dpot_buf_release(&body);
@@ -112,7 +118,8 @@ Test(http, every_verdict_of_ingest_is_a_status)
 {
     struct dpot_buf body = sealed(0, 1);
     cr_assert_eq(request("POST", reports_path, NULL, "junk", 4), 400);
-    cr_assert_eq(strncmp(http_header(&last, "Content-Type"), "text/plain", 10), 0);
+    cr_assert_eq(strncmp(http_header(&last, "Content-Type"), "application/json", 16), 0);
+    cr_assert_not_null(strstr(text, "\"status\":\"DPOT_ERR_MALFORMED\""), "%s", text);
     cr_assert_eq(request("POST", reports_path, NULL, "", 0), 400);
     body.data[4] ^= 1;
     cr_assert_eq(request("POST", reports_path, NULL, body.data, body.len), 410);
@@ -120,6 +127,7 @@ Test(http, every_verdict_of_ingest_is_a_status)
     rig.clock.now_ms -= INT64_C(86400000) * 365;
     cr_assert_eq(request("POST", reports_path, NULL, body.data, body.len), 503);
     cr_assert_not_null(http_header(&last, "Retry-After"));
+    cr_assert_not_null(strstr(text, "DPOT_ERR_NOT_OPEN"), "%s", text);
     rig.clock.now_ms += INT64_C(86400000) * 365;
     cr_assert_eq(request("POST", campaign_path("/v1/admin/campaigns", "/close"), TOKEN, "", 0),
                  200);

@@ -273,7 +273,7 @@ static void *post_shared(void *ctx)
     http_exchange(server_url(server), "POST", reports_path, NULL, poster->body->data,
                   poster->body->len, &reply);
     poster->status = reply.status;
-    if (reply.status == 202 && dpot_wire_receipt_decode(reply.body.data, reply.body.len, NULL,
+    if (reply.status == 202 && dpot_wire_receipt_decode(reply.body.data, reply.body.len, NULL, NULL,
                                                         poster->statuses, N_SHARED) != DPOT_OK) {
         poster->status = -1;
     }

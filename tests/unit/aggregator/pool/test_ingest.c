@@ -167,7 +167,8 @@ Test(ingest, malformed_reports_are_answered_in_place)
     enum dpot_report_status statuses[3];
     seal_raw(reports, sizeof reports);
     cr_assert_eq(post(), INGEST_ACCEPTED, "%s", result.error.text);
-    cr_assert_eq(dpot_wire_receipt_decode(receipt.data, receipt.len, NULL, statuses, 3), DPOT_OK);
+    cr_assert_eq(dpot_wire_receipt_decode(receipt.data, receipt.len, NULL, NULL, statuses, 3),
+                 DPOT_OK);
     cr_assert_eq(statuses[0], DPOT_REPORT_ACCEPTED);
     cr_assert_eq(statuses[1], DPOT_REPORT_REJECTED_MALFORMED);
     cr_assert_eq(statuses[2], DPOT_REPORT_REJECTED_MALFORMED);

@@ -119,7 +119,7 @@ static size_t post(uint32_t first, size_t n)
     fixture_seal(&keys.seal_secrets[0].key, campaign_hash, 0, reports, n, &body);
     http_exchange(service_url(service), "POST", path, NULL, body.data, body.len, &reply);
     cr_assert_eq(reply.status, 202);
-    cr_assert_eq(dpot_wire_receipt_decode(reply.body.data, reply.body.len, NULL, statuses, n),
+    cr_assert_eq(dpot_wire_receipt_decode(reply.body.data, reply.body.len, NULL, NULL, statuses, n),
                  DPOT_OK);
     for (size_t i = 0; i < n; i++) {
         n_accepted += statuses[i] == DPOT_REPORT_ACCEPTED;

@@ -1,0 +1,312 @@
+/* Answers that are not the server's, or not about this POST: replayed receipts, web pages of proxies and
+ * captive portals; and a round that has not opened at the server, which holds up nobody else. */
+#include "backoff.h"
+#include "unit/client/world.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#define HOUR_MS ((int64_t)3600 * 1000)
+#define NOT_OPEN "{\"error\":\"this round has not opened yet\",\"status\":\"DPOT_ERR_NOT_OPEN\"}"
+
+static struct authority authority;
+static struct world world;
+
+/* What a middlebox keeps of the exchange before, and whether it answers with that. */
+static struct test_answer kept;
+static bool replays;
+
+static void serve(void *ctx, const struct dpot_http_request *request, struct test_answer *answer)
+{
+    if (strcmp(request->method, "POST") != 0) {
+        world_server(ctx, request, answer);
+    } else if (replays) {
+        *answer = kept;
+    } else {
+        world_server(ctx, request, answer);
+        kept = *answer;
+    }
+}
+
+static void set_up(void)
+{
+    authority_init(&authority, 20);
+    world_init(&world, &authority, 1);
+    test_transport_init(&world.network, serve, &world);
+    replays = false;
+}
+
+static void tear_down(void)
+{
+    world_release(&world);
+    authority_release(&authority);
+}
+
+TestSuite(answers, .init = set_up, .fini = tear_down, .timeout = 60);
+
+static dpot_client *with_report(void)
+{
+    dpot_client *client = world_enroll(&world);
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
+    return client;
+}
+
+static void assert_says(const dpot_client *client, const char *words)
+{
+    cr_assert_not_null(strstr(dpot_client_last_error(client), words), "%s",
+                       dpot_client_last_error(client));
+}
+
+/* ---- receipts ---- */
+
+Test(answers, a_receipt_that_was_replayed_deletes_nothing)
+{
+    dpot_client *client = with_report();
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK);
+    cr_assert_eq(world_status(client).n_accepted, 1);
+    world.clock.now_ms += DAY_MS;
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
+    replays = true;
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_ERR_NETWORK);
+    assert_says(client, "for another batch");
+    cr_assert_eq(world.n_received, 1, "the second has not arrived");
+    cr_assert_eq(world_status(client).n_pending, 1);
+    replays = false;
+    world.clock.now_ms += HOUR_MS;
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK);
+    cr_assert_eq(world_status(client).n_accepted, 2);
+    cr_assert_eq(world.n_received, 2);
+    dpot_client_close(client);
+}
+
+/* Sealing is randomised, so that the receipt of an earlier try of the same report is not one of this try. */
+Test(answers, a_receipt_of_an_earlier_try_is_not_one_of_this_try)
+{
+    dpot_client *client = with_report();
+    test_transport_script(&world.network,
+                          (struct test_script){.status = 503, .reaches_server = true});
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_ERR_SERVER);
+    replays = true;
+    world.clock.now_ms += HOUR_MS;
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_ERR_NETWORK);
+    cr_assert_eq(world_status(client).n_pending, 1);
+    replays = false;
+    world.clock.now_ms += HOUR_MS;
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK);
+    cr_assert_eq(world_status(client).n_duplicate, 1);
+    dpot_client_close(client);
+}
+
+Test(answers, a_server_of_before_whose_receipts_name_no_post_is_believed)
+{
+    world.is_old_server = true;
+    dpot_client *client = with_report();
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK);
+    cr_assert_eq(world_status(client).n_accepted, 1);
+    dpot_client_close(client);
+}
+
+/* ---- web pages ---- */
+
+Test(answers, a_web_page_deletes_nothing_whatever_its_status)
+{
+    static const int statuses[] = {400, 409, 413, 410, 404, 200, 202, 302, 511, 503};
+    static const struct {
+        const char *type, *body;
+    } pages[] = {
+        {"text/html", "Please log in"},
+        {"Text/HTML; charset=utf-8", "<!DOCTYPE html><html></html>"},
+        {NULL, "\r\n <html><body>409</body></html>"},
+        {"text/plain", "<HTML>"},
+        {"application/octet-stream", "<?xml version=\"1.0\"?>"},
+    };
+    dpot_client *client = with_report();
+    for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++) {
+        for (size_t j = 0; j < sizeof pages / sizeof pages[0]; j++) {
+            /* A success is judged by its bytes: what they are called is often a default. */
+            const bool is_page = j > 0 || statuses[i] >= 300;
+            test_transport_script(&world.network,
+                                  (struct test_script){.status = statuses[i],
+                                                       .content_type = pages[j].type,
+                                                       .body = pages[j].body});
+            cr_assert_eq(world_pump(&world, client, NULL),
+                         is_page ? DPOT_ERR_NETWORK : DPOT_ERR_SERVER, "HTTP %d, page %zu",
+                         statuses[i], j);
+            if (is_page) {
+                assert_says(client, "web page");
+            }
+            cr_assert_eq(world_status(client).n_pending, 1, "HTTP %d, page %zu", statuses[i], j);
+            world.clock.now_ms += HOUR_MS + 1;
+            if (world.network.n_script == TEST_SCRIPT_MAX) {
+                world.network.n_script = world.network.script_used = 0;
+            }
+        }
+    }
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK);
+    cr_assert_eq(world_status(client).n_accepted, 1);
+    dpot_client_close(client);
+}
+
+/* The contract: what comes without a body, or with one that is no web page, is the server's word. */
+Test(answers, a_bare_answer_is_the_servers)
+{
+    static const struct test_script rows[] = {
+        {.status = 409},
+        {.status = 409, .content_type = "text/html"},
+        {.status = 409, .content_type = "text/plain", .body = "closed\n"},
+        {.status = 409, .content_type = "application/json", .body = "{\"error\": \"closed\"}"},
+        {.status = 400, .content_type = "text/plain", .body = "4 < 5"},
+        {.status = 413, .body = "<"},
+    };
+    const size_t n_rows = sizeof rows / sizeof rows[0];
+    dpot_client *client = world_enroll(&world);
+    for (size_t i = 0; i < n_rows; i++) {
+        world.clock.now_ms = OPENS_MS + (int64_t)(i + 1) * DAY_MS - HOUR_MS / 2;
+        cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
+        test_transport_script(&world.network, rows[i]);
+        cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK, "row %zu", i);
+    }
+    const struct dpot_client_status status = world_status(client);
+    cr_assert_eq(status.n_dropped_closed, 4);
+    cr_assert_eq(status.n_dropped_malformed, 2);
+    dpot_client_close(client);
+}
+
+static void serve_login(void *ctx, const struct dpot_http_request *request,
+                        struct test_answer *answer)
+{
+    static const char page[] = "<html>Welcome to the hotel</html>";
+    (void)request;
+    answer->status = *(const int *)ctx;
+    answer->content_type = "text/html";
+    answer->body_len = sizeof page - 1;
+    memcpy(answer->body, page, answer->body_len);
+}
+
+Test(answers, behind_a_login_page_enrolling_says_so)
+{
+    static const int statuses[] = {200, 409, 404, 302};
+    for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++) {
+        int status = statuses[i];
+        dpot_client *client = world_open(&world);
+        test_transport_init(&world.network, serve_login, &status);
+        cr_assert_eq(dpot_client_enroll(client, authority.campaign.id), DPOT_ERR_NETWORK);
+        assert_says(client, "web page");
+        dpot_client_close(client);
+    }
+}
+
+Test(answers, a_redirect_is_not_followed_and_named)
+{
+    dpot_client *client = with_report();
+    test_transport_script(&world.network, (struct test_script){.status = 307});
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_ERR_SERVER);
+    assert_says(client, "redirect");
+    cr_assert_eq(world_status(client).n_pending, 1);
+    dpot_client_close(client);
+}
+
+/* ---- a round that has not opened at the server ---- */
+
+/* A second campaign of the same signer, and a report to it. */
+static void report_to_another(dpot_client *client)
+{
+    struct dpot_buf bytes;
+    uint8_t id[DPOT_CAMPAIGN_ID_LEN];
+    const double place = 1;
+    authority.campaign.id[15] ^= 0xff;
+    authority_sign_campaign(&authority, &authority.campaign, &bytes);
+    authority.campaign.id[15] ^= 0xff;
+    cr_assert_eq(dpot_client_import(client, bytes.data, bytes.len, id), DPOT_OK);
+    cr_assert_eq(dpot_client_submit_points(client, id, &place, NULL, 1, 1, NULL), DPOT_OK);
+    dpot_buf_release(&bytes);
+}
+
+Test(answers, a_round_that_is_not_open_at_the_server_holds_its_own_report_only)
+{
+    struct dpot_pump_result result;
+    dpot_client *client = with_report();
+    report_to_another(client);
+    test_transport_script(&world.network, (struct test_script){.status = 503,
+                                                               .retry_after_s = 3600,
+                                                               .content_type = "application/json",
+                                                               .body = NOT_OPEN});
+    cr_assert_eq(world_pump(&world, client, &result), DPOT_ERR_NOT_OPEN);
+    assert_says(client, "c0ffee01020304050607080909090909: round 0 has not opened at the server");
+    assert_says(client, "2023-11-14"); /* the clock */
+    cr_assert_eq(world.n_received, 1, "the other campaign goes on");
+    cr_assert_eq(result.n_accepted, 1);
+    cr_assert_eq(result.n_pending, 1);
+    cr_assert_gt(result.next_due_ms, world.clock.now_ms + HOUR_MS);
+    cr_assert_leq(result.next_due_ms, world.clock.now_ms + HOUR_MS + 2000);
+    dpot_client_close(client);
+
+    /* Another process waits with this report as well, and with no other. */
+    client = world_open(&world);
+    report_to_another(client);
+    world.clock.now_ms += HOUR_MS / 2;
+    cr_assert_eq(world_pump(&world, client, &result), DPOT_OK);
+    cr_assert_eq(world.n_received, 1);
+    world.clock.now_ms += HOUR_MS / 2 + 2000;
+    cr_assert_eq(world_pump(&world, client, &result), DPOT_OK);
+    cr_assert_eq(world.n_received, 2);
+    cr_assert_eq(result.n_pending, 0);
+    dpot_client_close(client);
+}
+
+/* The file has room for twelve: what is forgotten is asked for again, never kept too long. */
+Test(answers, more_held_reports_than_the_file_holds_are_no_trouble)
+{
+    struct dpot_pump_result result;
+    dpot_client *client = world_enroll(&world);
+    for (int i = 0; i < 14; i++) {
+        world.clock.now_ms = OPENS_MS + i * DAY_MS + HOUR_MS;
+        cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
+        test_transport_script(
+            &world.network,
+            (struct test_script){.status = 503, .retry_after_s = 86400, .body = NOT_OPEN});
+    }
+    cr_assert_eq(world_pump(&world, client, &result), DPOT_ERR_NOT_OPEN);
+    cr_assert_eq(world.network.script_used, 14);
+    dpot_client_close(client);
+    client = world_open(&world);
+    cr_assert_eq(world_pump(&world, client, &result), DPOT_OK);
+    cr_assert_eq(world.n_received, 2, "two were forgotten");
+    world.clock.now_ms += DAY_MS + 2000;
+    cr_assert_eq(world_pump(&world, client, &result), DPOT_OK);
+    cr_assert_eq(world.n_received, 14);
+    dpot_client_close(client);
+}
+
+Test(answers, an_unknown_campaign_that_asks_to_wait_holds_its_own_report_only)
+{
+    dpot_client *client = with_report();
+    report_to_another(client);
+    test_transport_script(&world.network,
+                          (struct test_script){.status = 404, .retry_after_s = 3600});
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_ERR_NOT_FOUND);
+    cr_assert_eq(world.n_received, 1);
+    world.clock.now_ms += HOUR_MS / 2;
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK);
+    cr_assert_eq(world.n_received, 1);
+    world.clock.now_ms += HOUR_MS / 2 + 2000;
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK);
+    cr_assert_eq(world.n_received, 2);
+    dpot_client_close(client);
+}
+
+/* Any other 503 is about the server. */
+Test(answers, a_server_without_its_store_holds_all_reports)
+{
+    dpot_client *client = with_report();
+    report_to_another(client);
+    test_transport_script(
+        &world.network,
+        (struct test_script){
+            .status = 503,
+            .retry_after_s = 5,
+            .body = "{\"error\":\"the disk is full\",\"status\":\"DPOT_ERR_NO_SPACE\"}"});
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_ERR_SERVER);
+    cr_assert_eq(world.n_received, 0);
+    dpot_client_close(client);
+}
