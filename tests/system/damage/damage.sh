@@ -1,6 +1,7 @@
 #!/bin/sh
 # What was damaged on disk is named and refused, on the server and on the device, and mended as the man pages say:
-# every page of the store, its length, keys, tokens and configuration; ledger, spool, campaign and keys of a device.
+# every page of the store, its length, keys, tokens and configuration; ledger, spool, campaign and keys of a device; and
+# the store's files removed, replaced, cut and overwritten while they are served.
 #   sh damage.sh BIN_FOLDER
 set -u
 bin=$1
@@ -158,6 +159,107 @@ again && overwrite "$dir/s/dpotd.json" 3 4
 named 'a damaged configuration' 3 'dpotd.json: JSON line'
 again
 check 'nothing was wrong with the rest' 0 'are fine' doctor
+
+# ---- the store's files, while they are served ----
+
+db=$dir/s/dpot.db
+accepted() { # N
+    dpot pool "$id" --json >"$dir/pool.json" || [ $? -eq 7 ] || fail pool
+    check "$1 reports are there" 0 "\"accepted\": *$1[,}]" cat "$dir/pool.json"
+}
+ready() { curl -s -o "$dir/readyz" -w '%{http_code}' "$(cat "$dir/url")/readyz"; }
+# One report is in the database, one more only in the log.
+serve_two() {
+    [ -z "$server" ] || stop
+    again
+    rm -rf "$dir/first" "$dir/second" "$dir/first_again" "$dir/second_again"
+    cp -a "$dir/fresh" "$dir/first"
+    cp -a "$dir/fresh" "$dir/second"
+    start
+    : >"$dir/log"
+    device report first --points "$dir/place.csv" --quiet >/dev/null || fail report
+    device report second --points "$dir/place.csv" --quiet >/dev/null || fail report
+    cp -a "$dir/first" "$dir/first_again"
+    cp -a "$dir/second" "$dir/second_again" # does not wait longer each time
+    check 'a report before' 0 'accepted: 1' device flush first --wait 20
+}
+# refused NAME PATTERN: not ready, nothing is taken, and the log says why, once.
+refused() {
+    check "$1: not ready" 0 503 ready
+    check "$1: the reason" 0 "$2" cat "$dir/readyz"
+    check "$1: the device keeps its report" 6 '1 pending' device flush second --wait 1
+    check "$1: told once" 0 '^1$' grep -c 'store.files.*state=refused' "$dir/log"
+}
+
+serve_two
+: >"$db-wal"
+refused 'a log that was cut' 'dpot.db-wal was cut.*1 reports of'
+stop
+check 'what the database holds is whole' 0 'reports: 1 accepted' doctor
+start
+accepted 1
+check 'and goes on' 0 'accepted: 1' device flush second_again --wait 20
+
+serve_two
+overwrite "$db-wal" 0 "$(stat -c %s "$db-wal")"
+refused 'a log that was overwritten' 'dpot.db-wal was overwritten'
+stop
+check 'nothing of it came into the database' 0 'reports: 1 accepted' doctor
+
+serve_two
+rm "$db-wal"
+refused 'a log that was removed' 'dpot.db-wal was removed'
+stop
+check 'nothing was lost' 0 'reports: 2 accepted' doctor
+start
+check 'and it goes on' 0 'accepted: 1' device flush second_again --wait 20
+accepted 3
+
+serve_two
+mv "$db" "$dir/aside.db"
+refused 'a store that was renamed' 'dpot.db was removed or renamed'
+check 'the doctor misses it' 3 'missing' doctor
+mv "$dir/aside.db" "$db"
+check 'under its name it is taken up' 0 200 ready
+check 'and goes on' 0 'accepted: 1' device flush second_again --wait 20
+accepted 3
+stop
+
+serve_two
+cp "$dir/copy.db" "$dir/aside.db"
+mv "$dir/aside.db" "$db"
+refused 'a store that was replaced' 'dpot.db was replaced'
+check 'the doctor sees that' 3 'is not the file that process' doctor
+stop
+check 'the copy in its place is whole' 0 'reports: 1 accepted' doctor
+
+serve_two
+rm "$db"
+refused 'a store that was removed' 'dpot.db was removed'
+check 'the doctor misses that too' 3 'missing' doctor
+stop
+check 'the server told where it is' 0 'rescued-' grep 'store.files' "$dir/log"
+check 'an empty one is not begun' 3 'dpotd restore' serve
+check 'nor is it fine' 3 'dpotd restore' doctor
+check 'nor migrated' 3 'dpotd restore' "$bin/dpotd" migrate --config "$dir/s/dpotd.json"
+check 'what was saved is restored' 0 'restored 2 accepted' \
+    "$bin/dpotd" restore --config "$dir/s/dpotd.json" --from "$(ls "$db".rescued-*)"
+start
+check 'and goes on from there' 0 'accepted: 1' device flush second_again --wait 20
+check 'a report of before is a duplicate' 0 'duplicate: 1' device flush first_again --wait 20
+accepted 3
+stop
+
+# A restore that was cut off: the former store has two names, or a copy is on its way.
+again
+ln "$db" "$db.replaced-20260101T000000Z"
+echo half >"$db.restoring"
+start
+accepted 1
+check 'its traces are gone' not0 'No such file' ls "$db.restoring" "$db.replaced-20260101T000000Z"
+stop
+
+again
 start
 
 # ---- devices ----
