@@ -98,6 +98,9 @@ static dpot_status check_copy(const char *from, struct dpot_error *error)
     if (stat(from, &info) != 0) {
         return fail("opening", from, error);
     }
+    if (!S_ISREG(info.st_mode)) {
+        return dpot_error_set(error, DPOT_ERR_MALFORMED, "%s is not a file: name a copy", from);
+    }
     if (info.st_size == 0) {
         return dpot_error_set(error, DPOT_ERR_MALFORMED, "%s is empty: choose another copy", from);
     }
@@ -162,8 +165,7 @@ static dpot_status examine(const struct config *config, const char *url,
     status = service_check(&changed, &own, error);
     return status == DPOT_OK && relay.first != DPOT_OK
                ? dpot_error_set(error, relay.first,
-                                "the copy is not restored, because it has faults: use another one, "
-                                "with the keys that it belongs to")
+                                "it has faults: use another copy, with the keys that it belongs to")
                : status;
 }
 
@@ -183,7 +185,13 @@ static dpot_status prepare(const struct config *config, const char *from, const 
     if (status == DPOT_OK) {
         status = examine(config, url, look, error);
     }
-    return status == DPOT_OK ? count_store(url, count, error) : status;
+    if (status == DPOT_OK) {
+        status = count_store(url, count, error);
+    }
+    return status == DPOT_OK
+               ? status
+               : dpot_error_prefix(error, status, "%s is not restored, the store is as it was",
+                                   from);
 }
 
 static dpot_status name_restoring(const struct config *config, char beside[CONFIG_TEXT_SIZE],

@@ -184,6 +184,20 @@ static dpot_status check_mode(int fd, const char *path, mode_t forbidden, struct
     return DPOT_OK;
 }
 
+dpot_status key_file_check_folder(const char *path, struct dpot_error *error)
+{
+    struct stat info;
+    if (stat(path, &info) != 0) {
+        return fail("looking at", path, error);
+    }
+    return info.st_mode & (S_IWGRP | S_IWOTH)
+               ? dpot_error_set(error, DPOT_ERR_DENIED,
+                                "%s can be written by others (mode %03o), who could put other keys "
+                                "into it: chmod go-w it",
+                                path, (unsigned)(info.st_mode & 0777))
+               : DPOT_OK;
+}
+
 static dpot_status read_all(int fd, const char *path, struct dpot_buf *out,
                             struct dpot_error *error)
 {
@@ -214,7 +228,11 @@ dpot_status key_file_read(const char *path, mode_t forbidden, struct dpot_buf *o
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
-        return fail("opening", path, error);
+        return errno == EACCES ? dpot_error_set(error, DPOT_ERR_IO,
+                                                "%s cannot be read by this user: run dpotd as the "
+                                                "one who owns it, or chown the installation",
+                                                path)
+                               : fail("opening", path, error);
     }
     dpot_status status = check_mode(fd, path, forbidden, error);
     if (status == DPOT_OK) {

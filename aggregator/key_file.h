@@ -28,6 +28,10 @@ DPOT_WARN_UNUSED dpot_status key_file_append(const char *path, const char *line,
 DPOT_WARN_UNUSED dpot_status key_file_read(const char *path, mode_t forbidden, struct dpot_buf *out,
                                            struct dpot_error *error);
 
+/* DPOT_ERR_DENIED: others can write in the folder, and so put other files in the place of those that
+ * they cannot change. DPOT_ERR_IO. */
+DPOT_WARN_UNUSED dpot_status key_file_check_folder(const char *path, struct dpot_error *error);
+
 /* Syncs a folder, so that names made in it survive a power cut. */
 DPOT_WARN_UNUSED dpot_status key_file_sync_folder(const char *path, struct dpot_error *error);
 

@@ -201,7 +201,10 @@ static dpot_status read_seal_keys(const char *folder, DIR *dir, struct server_ke
 dpot_status server_keys_read(const char *folder, struct server_keys *keys, struct dpot_error *error)
 {
     *keys = (struct server_keys){.n_seal_secrets = 0};
-    dpot_status status = read_key(folder, "signing.key", keys, error);
+    dpot_status status = key_file_check_folder(folder, error);
+    if (status == DPOT_OK) {
+        status = read_key(folder, "signing.key", keys, error);
+    }
     if (status == DPOT_OK) {
         DIR *dir = opendir(folder);
         status = dir ? read_seal_keys(folder, dir, keys, error)
@@ -212,9 +215,11 @@ dpot_status server_keys_read(const char *folder, struct server_keys *keys, struc
         }
     }
     if (status == DPOT_OK && keys->n_seal_secrets == 0) {
-        status =
-            dpot_error_set(error, DPOT_ERR_NOT_FOUND,
-                           "%s has no seal-*.key: devices could not report; restore one", folder);
+        status = dpot_error_set(
+            error, DPOT_ERR_NOT_FOUND,
+            "%s has no seal-*.key: devices could not report; put the files back, or make "
+            "a new key with dpotd keys add (devices seal again for it)",
+            folder);
     }
     if (status != DPOT_OK) {
         server_keys_wipe(keys);

@@ -133,6 +133,10 @@ int main(int argc, char **argv)
             return run_command(commands[i], argc - 1 - n_words, argv + 1 + n_words);
         }
     }
+    if (strcmp(name, "keys") == 0) {
+        return argc > 2 ? command_fail_usage("keys takes list, add or prune, not ", argv[2])
+                        : command_fail_usage("keys takes list, add or prune", "");
+    }
     return argc > 1 ? command_fail_usage("unknown command ", name)
                     : command_fail_usage("a command is missing", "");
 }

@@ -104,8 +104,7 @@ static dpot_status refuse(long owner, const char *path, struct dpot_error *error
         (void)snprintf(who, sizeof who, "process %ld", owner);
     }
     return dpot_error_set(error, DPOT_ERR_BUSY,
-                          "store %s is served by %s: two would run the same jobs, stop that one or "
-                          "choose another store",
+                          "store %s is served by %s: stop that one first, or choose another store",
                           path, who);
 }
 

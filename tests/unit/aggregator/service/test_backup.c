@@ -4,6 +4,7 @@
 #include "init.h"
 #include "keys.h"
 #include "service.h"
+#include "store/database.h"
 #include "unit/aggregator/fixture.h"
 #include "unit/aggregator/http_client.h"
 
@@ -258,6 +259,7 @@ Test(backup, what_is_no_copy_of_these_keys_is_not_restored)
     refuse_restore(DPOT_ERR_CORRUPT, "backup");
     fixture_write(copy, "a diary that is long enough to be told from a database file, is it not?");
     refuse_restore(DPOT_ERR_CORRUPT, "not a database");
+    refuse_restore(DPOT_ERR_CORRUPT, copy);
     fixture_write(copy, "");
     refuse_restore(DPOT_ERR_MALFORMED, "empty");
     (void)unlink(copy);
@@ -295,6 +297,40 @@ Test(backup, a_store_that_is_missing_is_restored)
     cr_assert_str_eq(restored.kept, "");
     start();
     cr_assert_eq(post(0, 5), 0);
+}
+
+/* The store of before the third version, and of before the version was in the head of the file. */
+Test(backup, migrating_saves_the_store_as_it_was_and_keeps_every_report)
+{
+    struct backup_migrated migrated;
+    struct database *database = NULL;
+    struct dpot_error error = {{0}};
+    int64_t n = 0;
+    cr_assert_eq(post(0, 5), 5);
+    stop();
+    cr_assert_eq(database_open(store, &database, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(database_execute(database, "ageing",
+                                  "DROP TABLE drop_count; PRAGMA user_version = 0;"
+                                  "DELETE FROM schema_version WHERE version > 2;",
+                                  &error),
+                 DPOT_OK, "%s", error.text);
+    database_close(database);
+    cr_assert_eq(backup_migrate(&config, &migrated, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(migrated.from, 2);
+    cr_assert_gt(migrated.to, 2);
+    cr_assert_not_null(strstr(migrated.copy, "dpot.db.version-2-"), "%s", migrated.copy);
+    cr_assert_eq(database_open_old(migrated.copy, &database, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(database_found_version(database), 2);
+    cr_assert_eq(database_ask(database, "SELECT sum(n_reports) FROM commits", &n, NULL, 0, &error),
+                 DPOT_OK);
+    cr_assert_eq(n, 5);
+    database_close(database);
+    cr_assert_eq(database_open_existing(store, &database, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(database_ask(database, "PRAGMA user_version", &n, NULL, 0, &error), DPOT_OK);
+    cr_assert_eq(n, migrated.to);
+    database_close(database);
+    start();
+    cr_assert_eq(post(0, 6), 1, "what was counted is a duplicate");
 }
 
 Test(backup, migrating_tells_both_versions)

@@ -125,6 +125,10 @@ Test(dpotd, a_wrong_command_line_is_exit_2)
     expect_sentence("a command is missing");
     cr_assert_eq(RUN(ARG("fly")), 2);
     expect_sentence("fly");
+    cr_assert_eq(RUN(ARG("keys"), ARG("foo")), 2);
+    expect_sentence("keys takes list, add or prune, not foo");
+    cr_assert_eq(RUN(ARG("keys")), 2);
+    expect_sentence("keys takes list, add or prune");
     cr_assert_eq(RUN(ARG("serve"), ARG("--wings")), 2);
     expect_sentence("--wings");
     cr_assert_eq(RUN(ARG("serve"), ARG("--config")), 2);

@@ -216,6 +216,22 @@ Test(keys, a_key_that_others_can_read_is_refused)
     tear_down();
 }
 
+/* Who can write there can replace what she cannot read. */
+Test(keys, a_folder_of_keys_that_others_can_write_is_refused)
+{
+    struct server_keys keys;
+    struct dpot_error error = {{0}};
+    set_up();
+    make();
+    cr_assert_eq(chmod(in_folder("keys"), 0755), 0);
+    cr_assert_eq(read_keys(&keys, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(chmod(in_folder("keys"), 0770), 0);
+    refuse_keys(DPOT_ERR_DENIED, "chmod go-w");
+    cr_assert_eq(chmod(in_folder("keys"), 0702), 0);
+    refuse_keys(DPOT_ERR_DENIED, "chmod go-w");
+    tear_down();
+}
+
 Test(keys, a_missing_key_is_named)
 {
     set_up();

@@ -1,5 +1,6 @@
-/* What is done to the files of a store while it is in use: removed, renamed, replaced, cut, overwritten. Nothing is
- * acknowledged any more, it is told once with what may be lost, and closing spoils nothing. */
+/* What is done to the files of a store while it is in use: removed, renamed, replaced, cut,
+ * overwritten. Nothing is acknowledged any more, it is told once with what may be lost, and closing
+ * spoils nothing. */
 #include "store/database.h"
 #include "store/sqlite_guard.h"
 #include "unit/aggregator/fixture.h"

@@ -83,8 +83,8 @@ static int count_report(void *ctx, uint32_t round, const struct dpot_report *rep
     return 0;
 }
 
-/* A device sends one report, so a pool is as many commits as reports: reading it takes a step a commit. With
- * a step for every commit before, this would take minutes of processor time, not a second. */
+/* A device sends one report, so a pool is as many commits as reports: reading it takes a step a commit.
+ * With a step for every commit before, this would take minutes of processor time, not a second. */
 Test(sqlite, a_pool_of_many_small_commits_is_read_in_one_go)
 {
     enum { COMMITS = 20000 };
@@ -124,6 +124,38 @@ Test(sqlite, a_newer_schema_is_refused)
     store_close(store);
     tamper("INSERT INTO schema_version (version, applied) VALUES (99, 'tomorrow')");
     refuse_open(url, DPOT_ERR_VERSION, "99");
+}
+
+/* Of a program that keeps the steps elsewhere only the head is known. */
+Test(sqlite, a_schema_that_is_newer_by_its_head_alone_is_refused)
+{
+    struct store *store = NULL;
+    cr_assert_eq(store_open(url, &store, NULL), DPOT_OK);
+    store_close(store);
+    tamper("PRAGMA user_version = 98");
+    refuse_open(url, DPOT_ERR_VERSION, "98");
+    cr_assert_eq(store_open_existing(url, &store, NULL), DPOT_ERR_VERSION);
+    cr_assert_eq(store_open_old(url, &store, NULL), DPOT_ERR_VERSION);
+}
+
+Test(sqlite, a_store_has_its_version_in_the_head_of_the_file)
+{
+    struct store *store = NULL;
+    struct database *database = NULL;
+    int found = -1, current = 0;
+    int64_t in_head = 0;
+    cr_assert_eq(store_open(url, &store, NULL), DPOT_OK);
+    store_get_schema(store, &found, &current);
+    store_close(store);
+    cr_assert_eq(found, 0);
+    for (int i = 0; i < 2; i++) {
+        cr_assert_eq(database_open(path, &database, NULL), DPOT_OK);
+        cr_assert_eq(database_ask(database, "PRAGMA user_version", &in_head, NULL, 0, NULL),
+                     DPOT_OK);
+        database_close(database);
+        cr_assert_eq(in_head, current);
+        tamper("PRAGMA user_version = 0"); /* as before it was kept there */
+    }
 }
 
 Test(sqlite, a_full_disk_stores_nothing_and_is_told_until_there_is_room)
