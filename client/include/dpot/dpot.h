@@ -342,9 +342,33 @@ struct dpot_client_status {
     double campaign_rho_cap;
 
     uint64_t n_dropped_spool; /* config.spool_max_bytes: made room for a newer report */
+
+    /* By config.clock. When the next of the reports that wait may be sent: a pump before that does nothing
+     * about them. INT64_MAX: none waits. A process that has opened the folder just now waits for the next public
+     * time of sending at least. */
+    int64_t next_due_ms;
+    int64_t
+        paused_until_ms; /* the server is left in peace until then, as it has asked; 0: it is not */
 };
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_get_status(dpot_client *client,
                                                              struct dpot_client_status *status);
+
+/* A campaign as it is stored here: the newest revision that was enrolled. */
+struct dpot_campaign_info {
+    size_t struct_size;
+    uint32_t revision;
+    uint32_t rounds;
+    uint32_t n_groups;  /* labels, 0 without groups: config.group is below this then */
+    uint32_t is_vector; /* 1: it takes vectors; 0: points and histograms */
+    int64_t opens_ms;
+    int64_t closes_ms;
+};
+
+/* DPOT_ERR_NOT_FOUND: not enrolled; DPOT_ERR_IO; or as dpot_client_enroll for stored bytes that do not
+ * verify any more (damaged, or another pin). */
+DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_get_campaign(dpot_client *client,
+                                                               const uint8_t campaign_id[16],
+                                                               struct dpot_campaign_info *info);
 
 /* What the ledger says in a few sentences for the device's owner: what was spent of which cap, what
  * became of the reports, the label that they carry openly to each campaign with groups, and which campaigns
