@@ -40,7 +40,7 @@ static const char enroll_help[] =
     "Stores the settings in D/device.conf (over others only once all has worked), fetches the\n"
     "newest revision of the campaign, verifies it under the pinned key and stores it. ID is 32\n"
     "hexadecimal digits, KEY 64. The caps are epsilons and have no default; one campaign never\n"
-    "has more than 20, however high --campaign-cap is.\n"
+    "has more than 20, however high --campaign-cap is (said on stderr then).\n"
     "Campaigns that need a delta (gaussian) want "
     "--delta-cap, which holds "
     "for\n"
