@@ -198,19 +198,46 @@ dpot_status dpot_client_get_campaign(dpot_client *client, const uint8_t campaign
     return DPOT_OK;
 }
 
-dpot_status dpot_client_get_campaign_spent(dpot_client *client, const uint8_t campaign_id[16],
-                                           double *spent_epsilon)
+static void fill_spending(const dpot_client *client, const uint8_t *campaign_id,
+                          struct dpot_spending *full)
 {
-    if (!client || !campaign_id || !spent_epsilon) {
+    const struct dpot_privacy cap = client->caps.campaign;
+    const struct dpot_privacy spent =
+        dpot_ledger_spent_campaign(&client->journal.ledger, client->campaigns.pin, campaign_id);
+    const bool is_exhausted = client->journal.is_exhausted;
+    full->epsilon =
+        is_exhausted ? epsilon_cap(cap.epsilon_q32) : dpot_epsilon_to_double(spent.epsilon_q32);
+    full->delta = is_exhausted ? delta_cap(cap.delta_q64) : dpot_delta_to_double(spent.delta_q64);
+    full->rho = is_exhausted ? epsilon_cap(cap.rho_q32) : dpot_epsilon_to_double(spent.rho_q32);
+}
+
+dpot_status dpot_client_get_campaign_spending(dpot_client *client, const uint8_t campaign_id[16],
+                                              struct dpot_spending *spending)
+{
+    if (!client || !campaign_id || !spending || spending->struct_size == 0) {
         return DPOT_ERR_ARGUMENT;
     }
     const dpot_status result = make_sure_of_state(client);
     if (result != DPOT_OK) {
         return result;
     }
-    const struct dpot_privacy spent =
-        dpot_ledger_spent_campaign(&client->journal.ledger, client->campaigns.pin, campaign_id);
-    *spent_epsilon = client->journal.is_exhausted ? epsilon_cap(client->caps.campaign.epsilon_q32)
-                                                  : dpot_epsilon_to_double(spent.epsilon_q32);
+    struct dpot_spending full = {.struct_size = spending->struct_size};
+    fill_spending(client, campaign_id, &full);
+    memcpy(spending, &full,
+           spending->struct_size < sizeof full ? spending->struct_size : sizeof full);
     return DPOT_OK;
+}
+
+dpot_status dpot_client_get_campaign_spent(dpot_client *client, const uint8_t campaign_id[16],
+                                           double *spent_epsilon)
+{
+    struct dpot_spending spending = {.struct_size = sizeof spending};
+    if (!spent_epsilon) {
+        return DPOT_ERR_ARGUMENT;
+    }
+    const dpot_status status = dpot_client_get_campaign_spending(client, campaign_id, &spending);
+    if (status == DPOT_OK) {
+        *spent_epsilon = spending.epsilon;
+    }
+    return status;
 }

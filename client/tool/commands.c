@@ -18,7 +18,8 @@
 
 /* ---- enroll ---- */
 
-/* What only the campaign can tell about the options. */
+/* What only the campaign can tell about the options. A label above those of this revision is left to `report`:
+ * the next revision may have it. */
 static enum exit_code check_group(const struct session *s, const struct options *options,
                                   struct failure *failure)
 {
@@ -30,10 +31,6 @@ static enum exit_code check_group(const struct session *s, const struct options 
     if (options->group && info.n_groups == 0) {
         return fail(failure, EXIT_USAGE, "--group %s: this campaign has no groups: leave it out",
                     options->group);
-    }
-    if (info.n_groups > 0 && s->settings.group >= info.n_groups) {
-        return fail(failure, EXIT_USAGE, "--group %u: this campaign has the groups 0 to %u",
-                    (unsigned)s->settings.group, (unsigned)info.n_groups - 1);
     }
     return EXIT_DONE;
 }
@@ -403,7 +400,8 @@ static void json_time(struct json *json, const char *key, int64_t time_ms)
     }
 }
 
-static void say_status_json(const struct dpot_client_status *status, double campaign_spent)
+static void say_status_json(const struct dpot_client_status *status,
+                            const struct dpot_spending *campaign)
 {
     char now[DPOT_RFC3339_SIZE];
     struct json json;
@@ -415,17 +413,20 @@ static void say_status_json(const struct dpot_client_status *status, double camp
     json_number(&json, "window_spent_epsilon",
                 defined(status->window_spent_epsilon, DPOT_EPSILON_NONE));
     json_number(&json, "window_epsilon_cap", status->window_epsilon_cap);
-    json_number(&json, "campaign_spent_epsilon", defined(campaign_spent, DPOT_EPSILON_NONE));
+    json_number(&json, "campaign_spent_epsilon", defined(campaign->epsilon, DPOT_EPSILON_NONE));
     json_number(&json, "campaign_epsilon_cap", status->campaign_epsilon_cap);
     json_text(&json, "accountant", status->accountant == DPOT_ACCOUNTANT_ZCDP ? "zcdp" : "basic");
     json_number(&json, "spent_delta", defined(status->spent_delta, DPOT_DELTA_NONE));
     json_number(&json, "lifetime_delta_cap", status->lifetime_delta_cap);
     json_number(&json, "window_spent_delta", defined(status->window_spent_delta, DPOT_DELTA_NONE));
     json_number(&json, "window_delta_cap", status->window_delta_cap);
+    json_number(&json, "campaign_spent_delta", defined(campaign->delta, DPOT_DELTA_NONE));
+    json_number(&json, "campaign_delta_cap", status->campaign_delta_cap);
     json_number(&json, "spent_rho", status->spent_rho);
     json_number(&json, "lifetime_rho_cap", status->lifetime_rho_cap);
     json_number(&json, "window_spent_rho", status->window_spent_rho);
     json_number(&json, "window_rho_cap", status->window_rho_cap);
+    json_number(&json, "campaign_spent_rho", campaign->rho);
     json_number(&json, "campaign_rho_cap", status->campaign_rho_cap);
     json_text(&json, "device_time", now);
     json_bool(&json, "is_exhausted", status->is_exhausted != 0);
@@ -450,27 +451,30 @@ static void say_times(const struct dpot_client_status *status)
 }
 
 static void say_status(dpot_client *client, const struct dpot_client_status *status,
-                       double campaign_spent)
+                       const struct dpot_spending *campaign)
 {
     char statement[4096];
     if (dpot_client_get_statement(client, statement, sizeof statement) == DPOT_OK) {
         fputs(statement, stdout);
     }
     if (status->accountant == DPOT_ACCOUNTANT_BASIC) {
-        printf("epsilon spent %.2f of %.2f in this campaign\n", campaign_spent,
+        printf("epsilon spent %.2f of %.2f in this campaign\n", campaign->epsilon,
                status->campaign_epsilon_cap);
+    } else {
+        printf("rho spent %.4g of %.4g in this campaign\n", campaign->rho,
+               status->campaign_rho_cap);
     }
     list_counts(status, take_line, NULL);
     say_times(status);
 }
 
 /* A campaign that was asked for by its id must be known: enrolled, or charged before. */
-static enum exit_code check_known(const struct session *s, double campaign_spent,
+static enum exit_code check_known(const struct session *s, const struct dpot_spending *campaign,
                                   struct failure *failure)
 {
     struct dpot_campaign_info info = {.struct_size = sizeof info};
     const dpot_status status = dpot_client_get_campaign(s->client, s->settings.campaign, &info);
-    return status == DPOT_ERR_NOT_FOUND && campaign_spent == 0
+    return status == DPOT_ERR_NOT_FOUND && campaign->epsilon == 0 && campaign->rho == 0
                ? fail_status(failure, status, dpot_client_last_error(s->client))
                : EXIT_DONE;
 }
@@ -479,24 +483,24 @@ enum exit_code run_status(const struct options *options, struct failure *failure
 {
     struct session s = {0};
     struct dpot_client_status status = {.struct_size = sizeof status};
-    double campaign_spent = 0;
+    struct dpot_spending campaign = {.struct_size = sizeof campaign};
     enum exit_code code = open_session(&s, options, failure);
     if (code == EXIT_DONE) {
         dpot_status result = dpot_client_get_status(s.client, &status);
         if (result == DPOT_OK) {
-            result = dpot_client_get_campaign_spent(s.client, s.settings.campaign, &campaign_spent);
+            result = dpot_client_get_campaign_spending(s.client, s.settings.campaign, &campaign);
         }
         if (result != DPOT_OK) {
             code = fail_status(failure, result, dpot_client_last_error(s.client));
         }
     }
     if (code == EXIT_DONE && options->campaign) {
-        code = check_known(&s, campaign_spent, failure);
+        code = check_known(&s, &campaign, failure);
     }
     if (code == EXIT_DONE && options->json) {
-        say_status_json(&status, campaign_spent);
+        say_status_json(&status, &campaign);
     } else if (code == EXIT_DONE) {
-        say_status(s.client, &status, campaign_spent);
+        say_status(s.client, &status, &campaign);
     }
     close_session(&s);
     return code;

@@ -389,6 +389,17 @@ DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_get_campaign_spent(dpot_client
                                                                      const uint8_t campaign_id[16],
                                                                      double *spent_epsilon);
 
+/* The same in every unit, as charged, whatever the accountant (DPOT_EPSILON_NONE, DPOT_DELTA_NONE: there is
+ * none). With a ledger that cannot be trusted: the caps. */
+struct dpot_spending {
+    size_t struct_size;
+    double epsilon;
+    double delta;
+    double rho;
+};
+DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_get_campaign_spending(
+    dpot_client *client, const uint8_t campaign_id[16], struct dpot_spending *spending);
+
 #ifdef __cplusplus
 }
 #endif

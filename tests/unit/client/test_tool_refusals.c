@@ -288,3 +288,35 @@ Test(tool_refusals, no_file_of_the_folder_gives_budget_or_consent_back)
     }
     cr_assert_eq(rmdir(dir), 0, "a file that is in no row");
 }
+
+/* The same ledger, whatever the mechanism and the accountant. */
+Test(tool_refusals, vectors_and_rho_are_no_exception)
+{
+    static const enum dpot_mechanism_id mechanisms[] = {DPOT_MECHANISM_LAPLACE,
+                                                        DPOT_MECHANISM_GAUSSIAN};
+    for (size_t i = 0; i < 2; i++) {
+        authority_ask_for_vectors(&authority, mechanisms[i]);
+        serve_posts_with(0, 0);
+        cr_assert_eq(RUN(NULL, "enroll", "--server", http.url, "--campaign", campaign, "--pin", pin,
+                         "--dir", dir, "--campaign-cap", "4", "--window-cap", "4",
+                         "--window-seconds", "86400", "--lifetime-cap", "20", "--accountant",
+                         "zcdp"),
+                     0, "%s", err);
+        cr_assert_eq(RUN("", "report", "--dir", dir, "--vector", "-"), 0, "%s", err);
+        cr_assert_eq(RUN(NULL, "status", "--dir", dir), 0, "%s", err);
+        cr_assert_not_null(strstr(out, "rho spent"), "%s", out);
+        cr_assert_not_null(strstr(out, "may be sent from"), "%s", out);
+        cr_assert_eq(RUN(NULL, "withdraw", "--dir", dir), 0, "%s", err);
+        cr_assert_eq(unlink(in_dir("withdrawn")), 0);
+        cr_assert_eq(RUN("", "report", "--dir", dir, "--vector", "-"), 4);
+        assert_says("withdrawn");
+        cr_assert_eq(RUN(NULL, "grant", "--dir", dir), 0, "%s", err);
+        cr_assert_eq(RUN("1\n", "report", "--dir", dir, "--points", "-"), 3);
+        assert_says("use --vector");
+        cr_assert_eq(unlink(in_dir("ledger")), 0);
+        cr_assert_eq(RUN("", "report", "--dir", dir, "--vector", "-"), 4);
+        cr_assert_eq(RUN(NULL, "status", "--dir", dir, "--json"), 0);
+        cr_assert_float_eq(json_number_of("campaign_spent_rho"), 4, 1e-9);
+        keep_only("");
+    }
+}
