@@ -13,6 +13,8 @@
 #include <string.h>
 
 #define FOLDER_SIZE 4096
+#define MINUTE_MS ((int64_t)60 * 1000)
+#define SHORT_ROUND_MS (60 * MINUTE_MS)
 
 static const struct option admin_options[] = {
     REMOTE_OPTIONS,
@@ -48,6 +50,21 @@ static dpot_status check_id(struct run *run, const char *text)
 
 /* ---- create ---- */
 
+/* A report counts only when it arrives before its round closes, and devices are not online all the time. */
+static void warn_of_short_rounds(const struct run *run, const struct dpot_campaign *campaign)
+{
+    const int64_t length_ms =
+        dpot_campaign_round_closes(campaign, 0) - dpot_campaign_round_opens(campaign, 0);
+    if (length_ms < SHORT_ROUND_MS) {
+        run_warn(run,
+                 "each of the %u rounds is only %.4g %s long, and a report must arrive in its own "
+                 "round: what comes later is charged and dropped. Make rounds hours or days long",
+                 (unsigned)campaign->rounds,
+                 (double)length_ms / (length_ms < MINUTE_MS ? 1e3 : 6e4),
+                 length_ms < MINUTE_MS ? "seconds" : "minutes");
+    }
+}
+
 /* The server would say the same, but nothing needs to leave for that. */
 static dpot_status check_spec(struct run *run, const json_t *spec)
 {
@@ -55,6 +72,7 @@ static dpot_status check_spec(struct run *run, const json_t *spec)
     struct dpot_campaign campaign;
     const dpot_status status = spec_compile(spec, no_id, 1, &campaign, &run->error);
     if (status == DPOT_OK) {
+        warn_of_short_rounds(run, &campaign);
         dpot_campaign_release(&campaign);
     }
     return status;
@@ -89,8 +107,9 @@ const struct command command_campaign_create = {
     .n_operands = 1,
     .summary = "compile, sign and store a SPEC as a new campaign (a draft)",
     .details =
-        "Files that the SPEC names are read here and travel inside it. Keys: id, revision, hash,\n"
-        "name, state.",
+        "Files that the SPEC names are read here and travel inside it. Warns of rounds shorter "
+        "than\n"
+        "an hour: a report must arrive in its own round. Keys: id, revision, hash, name, state.",
     .example = "dpot campaign create census.json --server https://pool.example.org",
     .options = admin_options,
     .run = run_create,

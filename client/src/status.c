@@ -1,5 +1,7 @@
 /* What the ledger knows, for people: read from memory, nothing is written. */
+#include "backoff.h"
 #include "client.h"
+#include "mechanism/mechanism.h"
 
 #include <string.h>
 
@@ -93,6 +95,25 @@ static void fill_spent(const dpot_client *client, struct dpot_client_status *sta
     status->window_spent_rho = dpot_epsilon_to_double(window.rho_q32);
 }
 
+/* Nothing of an install that is withdrawn or exhausted is ever sent. */
+static void fill_times(dpot_client *client, struct dpot_client_status *status)
+{
+    const struct dpot_spool *spool = &client->journal.spool;
+    status->next_due_ms = INT64_MAX;
+    if (client->is_withdrawn || client->journal.is_exhausted) {
+        return;
+    }
+    dpot_backoff_load(client);
+    for (size_t i = 0; i < spool->n_slots; i++) {
+        const int64_t due_ms = dpot_backoff_next_due(client, &spool->slots[i]);
+        if (spool->slots[i].content == DPOT_SLOT_REPORT && due_ms < status->next_due_ms) {
+            status->next_due_ms = due_ms;
+        }
+    }
+    const bool is_paused = client->quiet_until_ms > dpot_client_clock(client);
+    status->paused_until_ms = is_paused ? client->quiet_until_ms : 0;
+}
+
 static void fill_status(const dpot_client *client, struct dpot_client_status *status)
 {
     const struct dpot_ledger *ledger = &client->journal.ledger;
@@ -144,23 +165,79 @@ dpot_status dpot_client_get_status(dpot_client *client, struct dpot_client_statu
     }
     struct dpot_client_status full = {.struct_size = status->struct_size};
     fill_status(client, &full);
+    fill_times(client, &full);
     memcpy(status, &full, status->struct_size < sizeof full ? status->struct_size : sizeof full);
     return DPOT_OK;
 }
 
-dpot_status dpot_client_get_campaign_spent(dpot_client *client, const uint8_t campaign_id[16],
-                                           double *spent_epsilon)
+dpot_status dpot_client_get_campaign(dpot_client *client, const uint8_t campaign_id[16],
+                                     struct dpot_campaign_info *info)
 {
-    if (!client || !campaign_id || !spent_epsilon) {
+    struct dpot_signed_campaign revision;
+    if (!client || !campaign_id || !info || info->struct_size == 0) {
+        return DPOT_ERR_ARGUMENT;
+    }
+    dpot_client_forget_error(client);
+    const dpot_status status =
+        dpot_campaigns_load(&client->campaigns, campaign_id, &revision, &client->error);
+    if (status != DPOT_OK) {
+        return dpot_client_end(client, status);
+    }
+    const struct dpot_campaign *campaign = &revision.campaign;
+    const struct dpot_campaign_info full = {
+        .struct_size = info->struct_size,
+        .revision = campaign->revision,
+        .rounds = campaign->rounds,
+        .n_groups = campaign->n_groups,
+        .is_vector = dpot_mechanism_is_vector(campaign->mechanism),
+        .opens_ms = campaign->opens_ms,
+        .closes_ms = campaign->closes_ms,
+    };
+    memcpy(info, &full, info->struct_size < sizeof full ? info->struct_size : sizeof full);
+    dpot_signed_campaign_release(&revision);
+    return DPOT_OK;
+}
+
+static void fill_spending(const dpot_client *client, const uint8_t *campaign_id,
+                          struct dpot_spending *full)
+{
+    const struct dpot_privacy cap = client->caps.campaign;
+    const struct dpot_privacy spent =
+        dpot_ledger_spent_campaign(&client->journal.ledger, client->campaigns.pin, campaign_id);
+    const bool is_exhausted = client->journal.is_exhausted;
+    full->epsilon =
+        is_exhausted ? epsilon_cap(cap.epsilon_q32) : dpot_epsilon_to_double(spent.epsilon_q32);
+    full->delta = is_exhausted ? delta_cap(cap.delta_q64) : dpot_delta_to_double(spent.delta_q64);
+    full->rho = is_exhausted ? epsilon_cap(cap.rho_q32) : dpot_epsilon_to_double(spent.rho_q32);
+}
+
+dpot_status dpot_client_get_campaign_spending(dpot_client *client, const uint8_t campaign_id[16],
+                                              struct dpot_spending *spending)
+{
+    if (!client || !campaign_id || !spending || spending->struct_size == 0) {
         return DPOT_ERR_ARGUMENT;
     }
     const dpot_status result = make_sure_of_state(client);
     if (result != DPOT_OK) {
         return result;
     }
-    const struct dpot_privacy spent =
-        dpot_ledger_spent_campaign(&client->journal.ledger, client->campaigns.pin, campaign_id);
-    *spent_epsilon = client->journal.is_exhausted ? epsilon_cap(client->caps.campaign.epsilon_q32)
-                                                  : dpot_epsilon_to_double(spent.epsilon_q32);
+    struct dpot_spending full = {.struct_size = spending->struct_size};
+    fill_spending(client, campaign_id, &full);
+    memcpy(spending, &full,
+           spending->struct_size < sizeof full ? spending->struct_size : sizeof full);
     return DPOT_OK;
+}
+
+dpot_status dpot_client_get_campaign_spent(dpot_client *client, const uint8_t campaign_id[16],
+                                           double *spent_epsilon)
+{
+    struct dpot_spending spending = {.struct_size = sizeof spending};
+    if (!spent_epsilon) {
+        return DPOT_ERR_ARGUMENT;
+    }
+    const dpot_status status = dpot_client_get_campaign_spending(client, campaign_id, &spending);
+    if (status == DPOT_OK) {
+        *spent_epsilon = spending.epsilon;
+    }
+    return status;
 }

@@ -18,14 +18,73 @@
 
 /* ---- enroll ---- */
 
+/* What only the campaign can tell about the options. A label above those of this revision is left to `report`:
+ * the next revision may have it. */
+static enum exit_code check_group(const struct session *s, const struct options *options,
+                                  struct failure *failure)
+{
+    struct dpot_campaign_info info = {.struct_size = sizeof info};
+    const dpot_status status = dpot_client_get_campaign(s->client, s->settings.campaign, &info);
+    if (status != DPOT_OK) {
+        return fail_status(failure, status, dpot_client_last_error(s->client));
+    }
+    if (options->group && info.n_groups == 0) {
+        return fail(failure, EXIT_USAGE, "--group %s: this campaign has no groups: leave it out",
+                    options->group);
+    }
+    return EXIT_DONE;
+}
+
+static enum exit_code fetch_campaign(const struct session *s, const struct options *options,
+                                     struct failure *failure)
+{
+    const dpot_status status = dpot_client_enroll(s->client, s->settings.campaign);
+    return status == DPOT_OK ? check_group(s, options, failure)
+                             : fail_status(failure, status, dpot_client_last_error(s->client));
+}
+
+/* The library holds it to the ceiling; here that is said. */
+static void tell_ceiling(const struct options *options, const struct session *s)
+{
+    struct dpot_client_status status = {.struct_size = sizeof status};
+    if (!options->quiet && s->settings.accountant == DPOT_ACCOUNTANT_BASIC &&
+        dpot_client_get_status(s->client, &status) == DPOT_OK &&
+        status.campaign_epsilon_cap < s->settings.campaign_cap) {
+        fprintf(stderr,
+                "--campaign-cap %s is above what this program allows: no campaign gets more than "
+                "epsilon %.6g\n",
+                options->campaign_cap, status.campaign_epsilon_cap);
+    }
+}
+
 /* Settings of a folder that works stay as they are until the enrollment has been verified; the first ones
- * are kept before it, so that a folder whose server was away says which it is for. */
+ * are kept before it, so that a folder whose server was away says which it is for; not those that do not
+ * go with the campaign. */
+static enum exit_code enroll_and_keep(struct session *s, const struct options *options,
+                                      struct failure *failure)
+{
+    struct settings before;
+    struct failure none = {0};
+    enum exit_code code = EXIT_DONE;
+    const bool is_first = settings_read(&before, s->files, &none) != EXIT_DONE;
+    if (is_first) {
+        code = settings_write(&s->settings, s->files, failure);
+    }
+    if (code == EXIT_DONE) {
+        code = fetch_campaign(s, options, failure);
+    }
+    if (code == EXIT_DONE && !is_first) {
+        code = settings_write(&s->settings, s->files, failure);
+    }
+    if (code == EXIT_USAGE && is_first) {
+        (void)s->files->remove(s->files->ctx, SETTINGS_NAME);
+    }
+    return code;
+}
+
 enum exit_code run_enroll(const struct options *options, struct failure *failure)
 {
     struct session s = {0};
-    struct settings before;
-    struct failure none = {0};
-    bool is_first = true;
     enum exit_code code = settings_from_options(options, &s.settings, failure);
     if (code == EXIT_DONE) {
         code = create_folder(&s, options, failure);
@@ -34,18 +93,8 @@ enum exit_code run_enroll(const struct options *options, struct failure *failure
         code = open_client(&s, failure); /* refuses caps that are no caps */
     }
     if (code == EXIT_DONE) {
-        is_first = settings_read(&before, s.files, &none) != EXIT_DONE;
-    }
-    if (code == EXIT_DONE && is_first) {
-        code = settings_write(&s.settings, s.files, failure);
-    }
-    if (code == EXIT_DONE) {
-        const dpot_status status = dpot_client_enroll(s.client, s.settings.campaign);
-        if (status != DPOT_OK) {
-            code = fail_status(failure, status, dpot_client_last_error(s.client));
-        } else if (!is_first) {
-            code = settings_write(&s.settings, s.files, failure);
-        }
+        tell_ceiling(options, &s);
+        code = enroll_and_keep(&s, options, failure);
     }
     if (code == EXIT_DONE) {
         say_outcome(options, &s, "enrolled", "the campaign is verified and stored");
@@ -184,6 +233,10 @@ enum exit_code run_report(const struct options *options, struct failure *failure
     size_t n_weights = 0;
     if (!!options->points + !!options->histogram + !!options->vector != 1) {
         return fail(failure, EXIT_USAGE, "give one of --points, --histogram and --vector");
+    }
+    if (options->weighted && !options->points) {
+        return fail(failure, EXIT_USAGE,
+                    "--weighted goes with --points: a histogram and a vector have no weights");
     }
     enum exit_code code = open_session(&s, options, failure);
     if (code == EXIT_DONE) {
@@ -335,7 +388,20 @@ static double defined(double spent, double none)
     return spent < none ? spent : NAN;
 }
 
-static void say_status_json(const struct dpot_client_status *status, double campaign_spent)
+/* null for a time that never comes. */
+static void json_time(struct json *json, const char *key, int64_t time_ms)
+{
+    char text[DPOT_RFC3339_SIZE];
+    if (time_ms == 0 || time_ms == INT64_MAX) {
+        json_number(json, key, NAN);
+    } else {
+        dpot_time_format(time_ms, text);
+        json_text(json, key, text);
+    }
+}
+
+static void say_status_json(const struct dpot_client_status *status,
+                            const struct dpot_spending *campaign)
 {
     char now[DPOT_RFC3339_SIZE];
     struct json json;
@@ -347,55 +413,94 @@ static void say_status_json(const struct dpot_client_status *status, double camp
     json_number(&json, "window_spent_epsilon",
                 defined(status->window_spent_epsilon, DPOT_EPSILON_NONE));
     json_number(&json, "window_epsilon_cap", status->window_epsilon_cap);
-    json_number(&json, "campaign_spent_epsilon", defined(campaign_spent, DPOT_EPSILON_NONE));
+    json_number(&json, "campaign_spent_epsilon", defined(campaign->epsilon, DPOT_EPSILON_NONE));
     json_number(&json, "campaign_epsilon_cap", status->campaign_epsilon_cap);
     json_text(&json, "accountant", status->accountant == DPOT_ACCOUNTANT_ZCDP ? "zcdp" : "basic");
     json_number(&json, "spent_delta", defined(status->spent_delta, DPOT_DELTA_NONE));
     json_number(&json, "lifetime_delta_cap", status->lifetime_delta_cap);
     json_number(&json, "window_spent_delta", defined(status->window_spent_delta, DPOT_DELTA_NONE));
     json_number(&json, "window_delta_cap", status->window_delta_cap);
+    json_number(&json, "campaign_spent_delta", defined(campaign->delta, DPOT_DELTA_NONE));
+    json_number(&json, "campaign_delta_cap", status->campaign_delta_cap);
     json_number(&json, "spent_rho", status->spent_rho);
     json_number(&json, "lifetime_rho_cap", status->lifetime_rho_cap);
     json_number(&json, "window_spent_rho", status->window_spent_rho);
     json_number(&json, "window_rho_cap", status->window_rho_cap);
+    json_number(&json, "campaign_spent_rho", campaign->rho);
     json_number(&json, "campaign_rho_cap", status->campaign_rho_cap);
     json_text(&json, "device_time", now);
     json_bool(&json, "is_exhausted", status->is_exhausted != 0);
+    json_time(&json, "next_due", status->next_due_ms);
+    json_time(&json, "paused_until", status->paused_until_ms);
     json_end(&json);
 }
 
+/* When what waits may go, and that it does not go by itself. */
+static void say_times(const struct dpot_client_status *status)
+{
+    char text[DPOT_RFC3339_SIZE];
+    if (status->next_due_ms == INT64_MAX) {
+        return;
+    }
+    if (status->paused_until_ms > 0) {
+        dpot_time_format(status->paused_until_ms, text);
+        printf("paused until %s: the server has asked for it\n", text);
+    }
+    dpot_time_format(status->next_due_ms, text);
+    printf("the next report may be sent from %s on, by dpot-device flush\n", text);
+}
+
 static void say_status(dpot_client *client, const struct dpot_client_status *status,
-                       double campaign_spent)
+                       const struct dpot_spending *campaign)
 {
     char statement[4096];
     if (dpot_client_get_statement(client, statement, sizeof statement) == DPOT_OK) {
         fputs(statement, stdout);
     }
     if (status->accountant == DPOT_ACCOUNTANT_BASIC) {
-        printf("epsilon spent %.2f of %.2f in this campaign\n", campaign_spent,
+        printf("epsilon spent %.2f of %.2f in this campaign\n", campaign->epsilon,
                status->campaign_epsilon_cap);
+    } else {
+        printf("rho spent %.4g of %.4g in this campaign\n", campaign->rho,
+               status->campaign_rho_cap);
     }
     list_counts(status, take_line, NULL);
+    say_times(status);
+}
+
+/* A campaign that was asked for by its id must be known: enrolled, or charged before. */
+static enum exit_code check_known(const struct session *s, const struct dpot_spending *campaign,
+                                  struct failure *failure)
+{
+    struct dpot_campaign_info info = {.struct_size = sizeof info};
+    const dpot_status status = dpot_client_get_campaign(s->client, s->settings.campaign, &info);
+    return status == DPOT_ERR_NOT_FOUND && campaign->epsilon == 0 && campaign->rho == 0
+               ? fail_status(failure, status, dpot_client_last_error(s->client))
+               : EXIT_DONE;
 }
 
 enum exit_code run_status(const struct options *options, struct failure *failure)
 {
     struct session s = {0};
+    struct dpot_client_status status = {.struct_size = sizeof status};
+    struct dpot_spending campaign = {.struct_size = sizeof campaign};
     enum exit_code code = open_session(&s, options, failure);
     if (code == EXIT_DONE) {
-        struct dpot_client_status status = {.struct_size = sizeof status};
-        double campaign_spent = 0;
         dpot_status result = dpot_client_get_status(s.client, &status);
         if (result == DPOT_OK) {
-            result = dpot_client_get_campaign_spent(s.client, s.settings.campaign, &campaign_spent);
+            result = dpot_client_get_campaign_spending(s.client, s.settings.campaign, &campaign);
         }
         if (result != DPOT_OK) {
             code = fail_status(failure, result, dpot_client_last_error(s.client));
-        } else if (options->json) {
-            say_status_json(&status, campaign_spent);
-        } else {
-            say_status(s.client, &status, campaign_spent);
         }
+    }
+    if (code == EXIT_DONE && options->campaign) {
+        code = check_known(&s, &campaign, failure);
+    }
+    if (code == EXIT_DONE && options->json) {
+        say_status_json(&status, &campaign);
+    } else if (code == EXIT_DONE) {
+        say_status(s.client, &status, &campaign);
     }
     close_session(&s);
     return code;

@@ -40,7 +40,7 @@ static const char enroll_help[] =
     "Stores the settings in D/device.conf (over others only once all has worked), fetches the\n"
     "newest revision of the campaign, verifies it under the pinned key and stores it. ID is 32\n"
     "hexadecimal digits, KEY 64. The caps are epsilons and have no default; one campaign never\n"
-    "has more than 20, however high --campaign-cap is.\n"
+    "has more than 20, however high --campaign-cap is (said on stderr then).\n"
     "Campaigns that need a delta (gaussian) want "
     "--delta-cap, which holds "
     "for\n"
@@ -243,14 +243,31 @@ static const struct option *find_option(const char *name, unsigned command)
     return NULL;
 }
 
+/* Of two values one would be forgotten in silence. */
+static enum exit_code note_given(const struct option *option, uint64_t *given,
+                                 struct failure *failure)
+{
+    const uint64_t bit = UINT64_C(1) << (option - option_table);
+    if (!option->is_flag && (*given & bit) != 0) {
+        return fail(failure, EXIT_USAGE, "%s is given twice: give it once", option->name);
+    }
+    *given |= bit;
+    return EXIT_DONE;
+}
+
 static enum exit_code parse_options(const struct command *command, int argc, char **argv,
                                     struct options *options, struct failure *failure)
 {
+    uint64_t given = 0;
     for (int i = 2; i < argc; i++) {
         const struct option *option = find_option(argv[i], command->bit);
         if (!option) {
             return fail(failure, EXIT_USAGE, "%s does not know \"%s\": see dpot-device %s --help",
                         command->name, argv[i], command->name);
+        }
+        const enum exit_code code = note_given(option, &given, failure);
+        if (code != EXIT_DONE) {
+            return code;
         }
         char *field = (char *)options + option->offset;
         if (option->is_flag) {

@@ -1,6 +1,7 @@
 #include "session.h"
 
 #include "base/crypto.h"
+#include "files.h"
 #include "json.h"
 
 #include <errno.h>
@@ -77,8 +78,10 @@ enum exit_code create_folder(struct session *s, const struct options *options,
     }
     const dpot_status status = dpot_filesystem_posix_new(options->dir, &s->files);
     if (status != DPOT_OK) {
+        const int cause = errno;
         failure->status = status;
-        return fail(failure, EXIT_IO, "%s: not a folder that can be written", options->dir);
+        return fail(failure, EXIT_IO, "%s: not a folder that can be written: %s", options->dir,
+                    status == DPOT_ERR_IO ? strerror(cause) : dpot_status_text(status));
     }
     return EXIT_DONE;
 }
@@ -115,6 +118,23 @@ static void set_caps(const struct settings *settings, struct dpot_client_config 
     }
 }
 
+/* Settings and campaigns come after the ledger: where they are and it is not, a folder was not deleted but its
+ * budget. The file says so to libdpot, for good. */
+static void prove_install(const struct session *s)
+{
+    char campaign[64], hex[2 * sizeof s->settings.campaign + 1];
+    bool has_ledger = true, has_install = true, has_settings = false, has_campaign = false;
+    dpot_hex_encode(hex, s->settings.campaign, sizeof s->settings.campaign);
+    (void)snprintf(campaign, sizeof campaign, "campaign-%s", hex);
+    if (dpot_file_exists(s->files, "ledger", &has_ledger) == DPOT_OK && !has_ledger &&
+        dpot_file_exists(s->files, "install", &has_install) == DPOT_OK && !has_install &&
+        dpot_file_exists(s->files, SETTINGS_NAME, &has_settings) == DPOT_OK &&
+        dpot_file_exists(s->files, campaign, &has_campaign) == DPOT_OK &&
+        (has_settings || has_campaign)) {
+        (void)!dpot_file_replace(s->files, "install", "", 0);
+    }
+}
+
 enum exit_code open_client(struct session *s, struct failure *failure)
 {
     const struct settings *settings = &s->settings;
@@ -126,6 +146,7 @@ enum exit_code open_client(struct session *s, struct failure *failure)
     if (status != DPOT_OK) {
         return fail_status(failure, status, "");
     }
+    prove_install(s);
     config.server_url = settings->server;
     memcpy(config.pin, settings->pin, sizeof config.pin);
     set_caps(settings, &config);

@@ -3,11 +3,14 @@
 #include "base/crypto.h"
 #include "files.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #define FILE_MAX 8192
+#define CAP_RANGE "a number above 0 and below 2^31"
+#define TEXT_RANGE "one line of at most 1099 bytes"
 #define SERVER_MAX 1024 /* bytes that libdpot takes */
 
 static bool copy_text(const char *text, char out[SETTING_MAX])
@@ -95,25 +98,53 @@ static const char *find_mistake(const struct settings *s)
     return NULL;
 }
 
+/* Now, not when the first report is to be sent. */
+static enum exit_code check_ca_file(const struct settings *s, struct failure *failure)
+{
+    if (s->ca_file[0] == '\0') {
+        return EXIT_DONE;
+    }
+    if (strncmp(s->server, "https://", 8) != 0) {
+        return fail(failure, EXIT_USAGE,
+                    "--ca-file goes with https:// and --server is \"%.200s\": leave one out",
+                    s->server);
+    }
+    FILE *file = fopen(s->ca_file, "rb");
+    if (!file) {
+        return fail(failure, EXIT_INPUT, "--ca-file %.200s: %s", s->ca_file, strerror(errno));
+    }
+    const int first = fgetc(file);
+    (void)fclose(file);
+    return first == EOF
+               ? fail(failure, EXIT_INPUT,
+                      "--ca-file %.200s: nothing can be read there: give a file of certificates "
+                      "(PEM)",
+                      s->ca_file)
+               : EXIT_DONE;
+}
+
 enum exit_code settings_from_options(const struct options *options, struct settings *settings,
                                      struct failure *failure)
 {
     const struct {
-        const char *key, *option, *value;
+        const char *key, *option, *value, *range;
         bool is_cap, is_optional;
     } wanted[] = {
-        {"server", "--server", options->server, false, false},
-        {"campaign", "--campaign", options->campaign, false, false},
-        {"pin", "--pin", options->pin, false, false},
-        {"campaign_cap", "--campaign-cap", options->campaign_cap, true, false},
-        {"window_cap", "--window-cap", options->window_cap, true, false},
-        {"window_seconds", "--window-seconds", options->window_seconds, true, false},
-        {"lifetime_cap", "--lifetime-cap", options->lifetime_cap, true, false},
-        {"accountant", "--accountant", options->accountant, false, true},
-        {"delta_cap", "--delta-cap", options->delta_cap, false, true},
-        {"ca_file", "--ca-file", options->ca_file, false, true},
-        {"group", "--group", options->group, false, true},
-        {"spool_max", "--spool-max", options->spool_max, false, true},
+        {"server", "--server", options->server, TEXT_RANGE, false, false},
+        {"campaign", "--campaign", options->campaign, "32 hexadecimal digits", false, false},
+        {"pin", "--pin", options->pin, "64 hexadecimal digits", false, false},
+        {"campaign_cap", "--campaign-cap", options->campaign_cap, CAP_RANGE, true, false},
+        {"window_cap", "--window-cap", options->window_cap, CAP_RANGE, true, false},
+        {"window_seconds", "--window-seconds", options->window_seconds,
+         "a whole number of seconds from 1 to 10^18 - 1", true, false},
+        {"lifetime_cap", "--lifetime-cap", options->lifetime_cap, CAP_RANGE, true, false},
+        {"accountant", "--accountant", options->accountant, "basic or zcdp", false, true},
+        {"delta_cap", "--delta-cap", options->delta_cap, "0 (no delta at all) to below 1", false,
+         true},
+        {"ca_file", "--ca-file", options->ca_file, TEXT_RANGE, false, true},
+        {"group", "--group", options->group, "a whole number from 0 to 2^32 - 1", false, true},
+        {"spool_max", "--spool-max", options->spool_max,
+         "a whole number of bytes from 0 (no cap) to 10^18 - 1", false, true},
     };
     set_defaults(settings);
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
@@ -129,8 +160,8 @@ enum exit_code settings_from_options(const struct options *options, struct setti
             return fail(failure, EXIT_USAGE, "%s is missing", wanted[i].option);
         }
         if (!set(settings, wanted[i].key, wanted[i].value)) {
-            return fail(failure, EXIT_USAGE, "%s: \"%s\" is not a value it can have",
-                        wanted[i].option, wanted[i].value);
+            return fail(failure, EXIT_USAGE, "%s: \"%.100s\" is not a value it can have: give %s",
+                        wanted[i].option, wanted[i].value, wanted[i].range);
         }
     }
     if (settings->accountant == DPOT_ACCOUNTANT_ZCDP && options->delta_cap) {
@@ -140,7 +171,7 @@ enum exit_code settings_from_options(const struct options *options, struct setti
             "there is no delta cap");
     }
     const char *mistake = find_mistake(settings);
-    return mistake ? fail(failure, EXIT_USAGE, "%s", mistake) : EXIT_DONE;
+    return mistake ? fail(failure, EXIT_USAGE, "%s", mistake) : check_ca_file(settings, failure);
 }
 
 enum exit_code settings_write(const struct settings *settings, const struct dpot_filesystem *files,
@@ -164,7 +195,7 @@ enum exit_code settings_write(const struct settings *settings, const struct dpot
                                    : dpot_file_replace(files, SETTINGS_NAME, text, (size_t)len);
     if (status != DPOT_OK) {
         failure->status = status;
-        return fail(failure, EXIT_IO, "%s: %s", SETTINGS_NAME, dpot_status_text(status));
+        return fail(failure, EXIT_IO, "%s: %s", SETTINGS_NAME, dpot_file_why(files, status));
     }
     return EXIT_DONE;
 }
@@ -207,7 +238,7 @@ enum exit_code settings_read(struct settings *settings, const struct dpot_filesy
         code = fail(failure, EXIT_INPUT, "%s is not in this folder: run dpot-device enroll first",
                     SETTINGS_NAME);
     } else {
-        code = fail(failure, EXIT_IO, "%s: %s", SETTINGS_NAME, dpot_status_text(status));
+        code = fail(failure, EXIT_IO, "%s: %s", SETTINGS_NAME, dpot_file_why(files, status));
     }
     if (code != EXIT_DONE) {
         failure->status = status == DPOT_OK ? DPOT_ERR_MALFORMED : status;

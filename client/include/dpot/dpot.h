@@ -222,7 +222,8 @@ DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_submit_vector(
 /* The user withdraws consent. From when this returns DPOT_OK, and over every later opening of the
  * folder, every report that waited is dropped unsent and wiped, and submits, enrolling and importing
  * return DPOT_ERR_CONSENT until dpot_client_grant. The ledger stays and what was charged stays charged:
- * withdrawing gives no budget back. What has been sent cannot be called back,
+ * withdrawing gives no budget back. It is recorded there too, so that deleting the file that says it gives no
+ * consent back (on a full disk from the next call on that has room). What has been sent cannot be called back,
  * and a report whose answer was lost may have arrived: it counts as withdrawn here and may count there.
  * It needs no space on the disk: a file that enrolling laid ready is renamed and the spool is wiped in
  * place; what cannot be recorded then is recorded later. The file comes first, without the folder's
@@ -242,8 +243,8 @@ DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_withdraw(dpot_client *client);
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_folder_withdraw(const struct dpot_filesystem *filesystem,
                                                            char *error_text, size_t error_cap);
 
-/* The user consents again. DPOT_OK also when nothing was withdrawn. DPOT_ERR_BUSY, DPOT_ERR_IO,
- * DPOT_ERR_NO_SPACE. */
+/* The user consents again. DPOT_OK also when nothing was withdrawn. DPOT_ERR_BUSY, DPOT_ERR_LEDGER,
+ * DPOT_ERR_IO, DPOT_ERR_NO_SPACE: it still counts as withdrawn. */
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_grant(dpot_client *client);
 
 struct dpot_pump_result {
@@ -275,17 +276,23 @@ struct dpot_pump_result {
  * also when there was nothing to do. What the server's answer does:
  *
  *     202                   the receipt decides: accepted, duplicate or rejected; the report is gone. A
- *                           receipt that cannot be read, or is not for one report, is no answer: 503
+ *                           receipt that cannot be read, or is not for one report, is no answer: 503; one
+ *                           that names another POST is nobody's: as no answer
  *     400, 413              dropped as malformed
  *     409                   dropped as closed
  *     410                   the seal keys are fetched and the same report is sealed and sent again, once a
  *                           pump; then 503
+ *     503, round not open   kept; only this report waits, for the server's Retry-After (DPOT_ERR_NOT_OPEN:
+ *                           look at the clock; told by DPOT_ERR_NOT_OPEN in the body)
  *     408, 429, 500..       kept; the pump ends (DPOT_ERR_SERVER) and the whole server is left in peace
  *     no answer, too long   the same (DPOT_ERR_NETWORK, DPOT_ERR_SERVER)
  *     401, 403, 404, else   kept; this report backs off (DPOT_ERR_DENIED, DPOT_ERR_NOT_FOUND, DPOT_ERR_SERVER)
+ *     a web page            whatever the status: kept; it is a proxy or the login page of a network
+ *                           (DPOT_ERR_NETWORK). A body in text/html, or one that begins like HTML
  *
  * Waits are drawn uniformly below 2 s, doubling with every failure up to an hour, after the server's
- * Retry-After, which is honoured up to a day, by later processes too. Nothing is dropped before its round
+ * Retry-After, which is honoured up to a day, by later processes too. A Retry-After beside 401, 403, 404 or
+ * another status below 500 is about this report. Nothing is dropped before its round
  * has closed plus 30 days but as above, by withdrawn consent, and by spool_max_bytes. A DONE record is
  * durable before a report is deleted, so that each is in one bin of the status at every moment. The time is
  * needed for that, for the public time of sending and for the server's keys; the ledger's clock does not
@@ -342,9 +349,33 @@ struct dpot_client_status {
     double campaign_rho_cap;
 
     uint64_t n_dropped_spool; /* config.spool_max_bytes: made room for a newer report */
+
+    /* By config.clock. When the next of the reports that wait may be sent: a pump before that does nothing
+     * about them. INT64_MAX: none waits. A process that has opened the folder just now waits for the next public
+     * time of sending at least. */
+    int64_t next_due_ms;
+    int64_t
+        paused_until_ms; /* the server is left in peace until then, as it has asked; 0: it is not */
 };
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_get_status(dpot_client *client,
                                                              struct dpot_client_status *status);
+
+/* A campaign as it is stored here: the newest revision that was enrolled. */
+struct dpot_campaign_info {
+    size_t struct_size;
+    uint32_t revision;
+    uint32_t rounds;
+    uint32_t n_groups;  /* labels, 0 without groups: config.group is below this then */
+    uint32_t is_vector; /* 1: it takes vectors; 0: points and histograms */
+    int64_t opens_ms;
+    int64_t closes_ms;
+};
+
+/* DPOT_ERR_NOT_FOUND: not enrolled; DPOT_ERR_IO; or as dpot_client_enroll for stored bytes that do not
+ * verify any more (damaged, or another pin). */
+DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_get_campaign(dpot_client *client,
+                                                               const uint8_t campaign_id[16],
+                                                               struct dpot_campaign_info *info);
 
 /* What the ledger says in a few sentences for the device's owner: what was spent of which cap, what
  * became of the reports, the label that they carry openly to each campaign with groups, and which campaigns
@@ -357,6 +388,17 @@ DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_get_statement(dpot_client *cli
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_get_campaign_spent(dpot_client *client,
                                                                      const uint8_t campaign_id[16],
                                                                      double *spent_epsilon);
+
+/* The same in every unit, as charged, whatever the accountant (DPOT_EPSILON_NONE, DPOT_DELTA_NONE: there is
+ * none). With a ledger that cannot be trusted: the caps. */
+struct dpot_spending {
+    size_t struct_size;
+    double epsilon;
+    double delta;
+    double rho;
+};
+DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_get_campaign_spending(
+    dpot_client *client, const uint8_t campaign_id[16], struct dpot_spending *spending);
 
 #ifdef __cplusplus
 }

@@ -135,7 +135,7 @@ for command in init serve doctor backup restore migrate 'keys list' 'keys add' '
     dpotd $command --help >help
     run "dpotd $command" help
 done
-for command in enroll report flush status; do
+for command in enroll report flush status withdraw grant; do
     dpot-device $command --help >help
     run "dpot-device $command" help
 done
@@ -149,6 +149,13 @@ cat results-of-server.json second/results.json | tr '{,' '\n\n' | sed -n 's/^ *"
 [ "$(wc -l <keys)" -ge 30 ] || { echo "FAILED results.json has $(wc -l <keys) keys"; failed=$((failed + 1)); }
 for key in $(cat keys); do
     grep -qw -- "$key" entry || { echo "FAILED dpot.1 does not describe $key of results.json"; failed=$((failed + 1)); }
+done
+
+# The keys of the status of a device are in its man page.
+dpot-device status --dir device --json | tr '{,' '\n\n' | sed -n 's/^ *"\([a-z_]*\)":.*/\1/p' | sort -u >keys
+[ "$(wc -l <keys)" -ge 40 ] || { echo "FAILED status has $(wc -l <keys) keys"; failed=$((failed + 1)); }
+for key in $(cat keys); do
+    grep -qw -- "$key" "$root/client/doc/dpot-device.1" || { echo "FAILED dpot-device.1 does not describe $key of status"; failed=$((failed + 1)); }
 done
 
 echo "$passed examples of --help work, $failed do not"

@@ -74,7 +74,7 @@ both() {
     done
 }
 both dpotd "$root/aggregator/doc/dpotd.8" init serve doctor backup restore migrate 'keys list' 'keys add' 'keys prune'
-both dpot-device "$root/client/doc/dpot-device.1" enroll report flush status
+both dpot-device "$root/client/doc/dpot-device.1" enroll report flush status withdraw grant
 
 # ---- how the pages look ----
 for page in "$root"/aggregator/doc/*.[18] "$root"/client/doc/*.[13]; do

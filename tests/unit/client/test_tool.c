@@ -268,7 +268,9 @@ Test(tool, what_is_not_defined_is_null_in_a_status)
     cr_assert_not_null(strstr(out, "\"window_spent_epsilon\": null"), "%s", out);
     cr_assert_not_null(strstr(out, "\"campaign_spent_epsilon\": null"), "%s", out);
     cr_assert_not_null(strstr(out, "\"spent_delta\": null"), "%s", out);
+    cr_assert_not_null(strstr(out, "\"campaign_spent_delta\": null"), "%s", out);
     cr_assert_gt(json_number_of("spent_rho"), 0);
+    cr_assert_eq(json_number_of("campaign_spent_rho"), json_number_of("spent_rho"));
 }
 
 Test(tool, an_address_that_is_none_is_a_usage_error)

@@ -179,6 +179,28 @@ Test(campaign, wrong_calls_are_refused_before_the_network)
     expect_exit("campaign create none.json --server http://127.0.0.1:9", 6, "none.json");
 }
 
+/* Three rounds over a time that ends so; the sentence, or NULL: no warning. */
+static void assert_warns(const char *closes, const char *sentence)
+{
+    struct process p;
+    char text[1024];
+    const char *spec = CAMPAIGN_SPEC("false"), *end = strstr(spec, "2026-12-08T00:00:00Z");
+    (void)snprintf(text, sizeof text, "%.*s%s%s", (int)(end - spec), spec, closes, end + 20);
+    write_text("short.json", text);
+    process_run(&p, "campaign create short.json --server http://127.0.0.1:9");
+    cr_assert_eq(p.exit_code, 6, "%s", p.err);
+    cr_assert_eq(strstr(p.err, "warning") != NULL, sentence != NULL, "%s", p.err);
+    cr_assert(!sentence || strstr(p.err, sentence), "%s", p.err);
+}
+
+Test(campaign, rounds_shorter_than_an_hour_are_warned_of_with_their_length)
+{
+    assert_warns("2026-12-01T03:00:00Z", NULL);
+    assert_warns("2026-12-01T02:59:57Z", "the 3 rounds is only 59.98 minutes long");
+    assert_warns("2026-12-01T00:30:00Z", "the 3 rounds is only 10 minutes long");
+    assert_warns("2026-12-01T00:00:06Z", "the 3 rounds is only 2 seconds long");
+}
+
 Test(campaign, admin_token_must_be_there)
 {
     (void)unsetenv("DPOT_TOKEN");
