@@ -108,6 +108,15 @@ static dpot_status make_wpm(struct subject *subject, struct dpot_error *error)
     return make_index(subject, make_ring(subject, error), error);
 }
 
+static dpot_status make_exact(struct subject *subject, struct dpot_error *error)
+{
+    const dpot_status status = make_wpm(subject, error);
+    subject->campaign.solver = DPOT_SOLVER_EXACT;
+    subject->campaign.lambda = 0;
+    subject->campaign.iterations = 0;
+    return status;
+}
+
 static dpot_status make_kpm(struct subject *subject, struct dpot_error *error)
 {
     return make_index(subject, make_ring(subject, error), error);
@@ -284,6 +293,7 @@ struct recipe {
 
 const char *const subject_names[] = {"wpm",
                                      "wpm-sample-first",
+                                     "wpm-exact",
                                      "kpm",
                                      "kpm-sample-first",
                                      "exponential",
@@ -300,6 +310,7 @@ const char *const subject_names[] = {"wpm",
 static const struct recipe recipes[] = {
     {DPOT_MECHANISM_WPM, false, make_wpm},
     {DPOT_MECHANISM_WPM, true, make_wpm},
+    {DPOT_MECHANISM_WPM, false, make_exact},
     {DPOT_MECHANISM_KPM, false, make_kpm},
     {DPOT_MECHANISM_KPM, true, make_kpm},
     {DPOT_MECHANISM_EXPONENTIAL, false, make_exponential},
