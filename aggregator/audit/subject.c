@@ -108,6 +108,15 @@ static dpot_status make_wpm(struct subject *subject, struct dpot_error *error)
     return make_index(subject, make_ring(subject, error), error);
 }
 
+static dpot_status make_exact(struct subject *subject, struct dpot_error *error)
+{
+    const dpot_status status = make_wpm(subject, error);
+    subject->campaign.solver = DPOT_SOLVER_EXACT;
+    subject->campaign.lambda = 0;
+    subject->campaign.iterations = 0;
+    return status;
+}
+
 static dpot_status make_kpm(struct subject *subject, struct dpot_error *error)
 {
     return make_index(subject, make_ring(subject, error), error);
@@ -282,24 +291,15 @@ struct recipe {
     dpot_status (*make)(struct subject *subject, struct dpot_error *error);
 };
 
-const char *const subject_names[] = {"wpm",
-                                     "wpm-sample-first",
-                                     "kpm",
-                                     "kpm-sample-first",
-                                     "exponential",
-                                     "exponential-sample-first",
-                                     "laplace-box",
-                                     "laplace-nan",
-                                     "laplace-l1-ball",
-                                     "laplace-dct",
-                                     "gaussian-l2-ball",
-                                     "gaussian-box",
-                                     "gaussian-dct",
-                                     NULL};
+const char *const subject_names[] = {
+    "wpm",         "wpm-sample-first",         "wpm-exact",    "kpm",          "kpm-sample-first",
+    "exponential", "exponential-sample-first", "laplace-box",  "laplace-nan",  "laplace-l1-ball",
+    "laplace-dct", "gaussian-l2-ball",         "gaussian-box", "gaussian-dct", NULL};
 
 static const struct recipe recipes[] = {
     {DPOT_MECHANISM_WPM, false, make_wpm},
     {DPOT_MECHANISM_WPM, true, make_wpm},
+    {DPOT_MECHANISM_WPM, false, make_exact},
     {DPOT_MECHANISM_KPM, false, make_kpm},
     {DPOT_MECHANISM_KPM, true, make_kpm},
     {DPOT_MECHANISM_EXPONENTIAL, false, make_exponential},

@@ -15,6 +15,9 @@
 #define UNIFORM_TOL 1e-4 /* relative */
 #define STEPS_MIN 2000   /* of the descent, however few users there are */
 
+#define TRIAL_MS 20     /* of proving, to know how long all of it takes */
+#define PROOF_SHARE 1.5 /* of that: the bound comes after the worst case */
+
 #define FAR 1e-2 /* of the value of the start of the planes */
 #define RESTARTS_MAX 5
 
@@ -114,6 +117,47 @@ static dpot_status certify(struct finder *f, double expected)
         answer->total_mass += answer->base_measure[j];
     }
     return status;
+}
+
+/* What the proof of an answer will take, in ms: the worst case of the uniform measure over more and more rows, until
+ * that takes long enough to tell. */
+static int64_t time_proof(const struct finder *f, const struct dpot_clock *clock)
+{
+    const struct base_measure_problem *problem = f->problem;
+    double *m = f->answer->base_measure, value = 0;
+    int64_t elapsed = 0;
+    size_t n = 1;
+    for (size_t j = 0; j < problem->n_cols; j++) {
+        m[j] = 1 / (double)problem->n_cols;
+    }
+    for (;;) {
+        const struct base_measure_certificate rows = {.n_rows = n,
+                                                      .n_cols = problem->n_cols,
+                                                      .cost = problem->cost,
+                                                      .epsilon = problem->epsilon,
+                                                      .worst_share = 1};
+        const int64_t before = clock->now(clock->ctx);
+        if (base_measure_certificate_worst(&rows, m, problem->team, &value, NULL) != DPOT_OK) {
+            return 0; /* whoever proves says so */
+        }
+        elapsed = clock->now(clock->ctx) - before;
+        if (elapsed >= TRIAL_MS || n == problem->n_rows) {
+            break;
+        }
+        n = 2 * n < problem->n_rows ? 2 * n : problem->n_rows;
+    }
+    return (int64_t)(PROOF_SHARE * (double)elapsed * (double)problem->n_rows / (double)n);
+}
+
+/* A deadline is that of the whole: the search must leave the time that the proof takes. */
+static void leave_time_for_the_proof(struct finder *f, struct solve_control *control)
+{
+    if (!f->control || !f->control->clock) {
+        return;
+    }
+    *control = *f->control;
+    control->deadline_ms -= time_proof(f, control->clock);
+    f->control = control;
 }
 
 /* ---- the worst case ---- */
@@ -271,7 +315,7 @@ static dpot_status find_worst_case(struct finder *f)
     double *reduced = NULL;
     size_t n_reduced = 0;
     dpot_status status =
-        symmetry_find(problem->cost, problem->n_rows, problem->n_cols, NULL, &symmetry);
+        symmetry_find(problem->cost, problem->n_rows, problem->n_cols, f->control, NULL, &symmetry);
     if (status != DPOT_OK) {
         return dpot_error_set(f->error, status, "out of memory for %zu points", problem->n_rows);
     }
@@ -455,6 +499,7 @@ dpot_status base_measure_find(const struct base_measure_problem *problem,
                               struct base_measure_answer *answer, struct dpot_error *error)
 {
     struct finder f = {problem, control, answer, error};
+    struct solve_control search;
     *answer = (struct base_measure_answer){0};
     dpot_status status = check_costs(problem, error);
     if (status != DPOT_OK) {
@@ -464,6 +509,7 @@ dpot_status base_measure_find(const struct base_measure_problem *problem,
     if (status != DPOT_OK) {
         (void)dpot_error_set(error, status, "out of memory for %zu points", problem->n_rows);
     } else {
+        leave_time_for_the_proof(&f, &search);
         status = problem->users ? find_expected_case(&f) : find_worst_case(&f);
     }
     if (status != DPOT_OK) {

@@ -8,6 +8,10 @@
  * symmetry. Where even the orbits are too many for the linear program, mirror descent (002, Appendix G) does what it can,
  * with the bound it has.
  *
+ * A deadline of the control is that of the whole: symmetries are looked for until then, and the search ends early by
+ * the time that the proof of its answer will take, which is measured first. What cannot be cut short is sorting the
+ * costs once, and the proof.
+ *
  * With users: the best uniform measure, stochastic mirror descent from there, then cutting planes. Costs in the answer are
  * exact projections, and its bound is proved in the same way. */
 #ifndef DPOT_SOLVE_BASE_MEASURE_H

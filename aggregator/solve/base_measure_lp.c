@@ -1,44 +1,14 @@
-#include "solve/base_measure_lp.h"
+#include "solve/base_measure_lp_parts.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Columns are numbered: a slack for every point, u, v, then the cuts. */
-#define CANDIDATES 48        /* cuts priced between two looks at all of them */
 #define PRICE_TOL 1e-12      /* times one and the offset: a reduced cost below it is 0 */
 #define PIVOT_TOL 1e-9       /* the least entry to divide by */
 #define REFACTOR_EVERY 400   /* steps */
 #define LOOK_EVERY 16        /* steps between two looks at the control */
 #define STEPS_MAX_FACTOR 200 /* times the rows: more steps mean that it does not end */
 #define HARRIS_SHARE 0.01    /* of the perturbation: how far below 0 a basic value may fall */
-
-struct base_measure_lp {
-    size_t n_points, n_groups, n; /* n = n_points + n_groups rows */
-    double mass_min, mass_max, perturbation;
-    double *rhs;         /* (n) */
-    double *inverse;     /* (n, n) of the basis, row-major */
-    double *basic;       /* (n) values of the basic columns */
-    double *multipliers; /* (n) x, then t */
-    double *column;      /* (n) of the entering column, as it is */
-    double *direction;   /* (n) inverse times column */
-    size_t *basis;       /* (n) column of each row */
-    bool *is_pivoted;    /* (n) scratch of the refactoring */
-
-    size_t n_cuts, cap_cuts;
-    double *gradients; /* (cap_cuts, n_points) */
-    double *offsets;   /* (cap_cuts) */
-    double *norms;     /* (cap_cuts) sqrt(1 + |gradient|^2) */
-    size_t *groups;    /* (cap_cuts) */
-    double *reduced;   /* (cap_cuts) scratch of the pricing */
-    size_t n_candidates;
-    size_t candidates[CANDIDATES];
-
-    bool has_basis;
-    size_t n_steps, n_since_refactor;
-    uint64_t random;
-    const struct dpot_linalg *linalg;
-    const struct dpot_allocator *allocator;
-};
 
 static double next_random(struct base_measure_lp *lp)
 {
@@ -174,175 +144,6 @@ size_t base_measure_lp_group(const struct base_measure_lp *lp, size_t cut)
     return lp->groups[cut];
 }
 
-/* ---- the basis ---- */
-
-static double objective_of(const struct base_measure_lp *lp, size_t column)
-{
-    if (column < lp->n_points) {
-        return 0;
-    }
-    if (column == lp->n_points) {
-        return lp->mass_min;
-    }
-    return column == lp->n_points + 1 ? -lp->mass_max : lp->offsets[column - lp->n_points - 2];
-}
-
-static void load_column(struct base_measure_lp *lp, size_t column)
-{
-    memset(lp->column, 0, lp->n * sizeof *lp->column);
-    if (column < lp->n_points) {
-        lp->column[column] = 1;
-    } else if (column < lp->n_points + 2) {
-        for (size_t o = 0; o < lp->n_points; o++) {
-            lp->column[o] = column == lp->n_points ? 1 : -1;
-        }
-    } else {
-        const size_t cut = column - lp->n_points - 2;
-        for (size_t o = 0; o < lp->n_points; o++) {
-            lp->column[o] = -lp->gradients[cut * lp->n_points + o];
-        }
-        lp->column[lp->n_points + lp->groups[cut]] = 1;
-    }
-}
-
-static void find_direction(struct base_measure_lp *lp, size_t column)
-{
-    if (column < lp->n_points) {
-        for (size_t i = 0; i < lp->n; i++) {
-            lp->direction[i] = lp->inverse[i * lp->n + column];
-        }
-        return;
-    }
-    load_column(lp, column);
-    lp->linalg->gemv(DPOT_NO_TRANSPOSE, lp->n, lp->n, 1, lp->inverse, lp->n, lp->column, 0,
-                     lp->direction);
-}
-
-/* Gauss-Jordan on the row of the pivot: the inverse of the basis with that column in it. */
-static void pivot_inverse(struct base_measure_lp *lp, size_t row)
-{
-    double *pivot_row = lp->inverse + row * lp->n;
-    const double scale = 1 / lp->direction[row];
-    for (size_t j = 0; j < lp->n; j++) {
-        pivot_row[j] *= scale;
-    }
-    for (size_t i = 0; i < lp->n; i++) {
-        if (i != row && lp->direction[i] != 0) {
-            lp->linalg->axpy(lp->n, -lp->direction[i], pivot_row, lp->inverse + i * lp->n);
-        }
-    }
-}
-
-/* x_B = B^-1 b and the multipliers c_B B^-1. */
-static void refresh(struct base_measure_lp *lp)
-{
-    lp->linalg->gemv(DPOT_NO_TRANSPOSE, lp->n, lp->n, 1, lp->inverse, lp->n, lp->rhs, 0, lp->basic);
-    for (size_t i = 0; i < lp->n; i++) {
-        lp->column[i] = objective_of(lp, lp->basis[i]);
-        lp->basic[i] = fmax(lp->basic[i], 0);
-    }
-    lp->linalg->gemv(DPOT_TRANSPOSE, lp->n, lp->n, 1, lp->inverse, lp->n, lp->column, 0,
-                     lp->multipliers);
-}
-
-void base_measure_lp_calm(struct base_measure_lp *lp, double factor)
-{
-    lp->perturbation /= factor;
-    for (size_t o = 0; o < lp->n_points; o++) {
-        lp->rhs[o] /= factor;
-    }
-    if (lp->has_basis) {
-        refresh(lp);
-    }
-}
-
-static void set_identity(struct base_measure_lp *lp)
-{
-    memset(lp->inverse, 0, lp->n * lp->n * sizeof *lp->inverse);
-    for (size_t i = 0; i < lp->n; i++) {
-        lp->inverse[i * lp->n + i] = 1;
-        lp->is_pivoted[i] = false;
-    }
-}
-
-/* Brings a basic column into the row, of those that have none yet, where it is largest. */
-static bool place_column(struct base_measure_lp *lp, size_t column, size_t *new_basis)
-{
-    size_t best = lp->n;
-    find_direction(lp, column);
-    for (size_t i = 0; i < lp->n; i++) {
-        if (!lp->is_pivoted[i] &&
-            (best == lp->n || fabs(lp->direction[i]) > fabs(lp->direction[best]))) {
-            best = i;
-        }
-    }
-    if (best == lp->n || !(fabs(lp->direction[best]) > 1e-13)) {
-        return false;
-    }
-    pivot_inverse(lp, best);
-    lp->is_pivoted[best] = true;
-    new_basis[best] = column;
-    return true;
-}
-
-/* The inverse from the columns, slacks first: they are columns of the identity. False when the basis has
- * become singular. */
-static bool refactor(struct base_measure_lp *lp)
-{
-    size_t *old = dpot_alloc_array(lp->allocator, lp->n, sizeof *old);
-    bool is_good = old != NULL;
-    if (!is_good) {
-        return false;
-    }
-    memcpy(old, lp->basis, lp->n * sizeof *old);
-    set_identity(lp);
-    for (size_t i = 0; i < lp->n; i++) {
-        if (old[i] < lp->n_points) {
-            lp->basis[old[i]] = old[i];
-            lp->is_pivoted[old[i]] = true;
-        }
-    }
-    for (size_t i = 0; is_good && i < lp->n; i++) {
-        is_good = old[i] < lp->n_points || place_column(lp, old[i], lp->basis);
-    }
-    dpot_free_array(lp->allocator, old, lp->n, sizeof *old);
-    lp->n_since_refactor = 0;
-    if (is_good) {
-        refresh(lp);
-    }
-    return is_good;
-}
-
-/* A feasible start: every group on its first cut, and v as large as the points' rows ask for. */
-static bool start(struct base_measure_lp *lp)
-{
-    size_t least = 0;
-    double least_slack = INFINITY;
-    memcpy(lp->direction, lp->rhs, lp->n_points * sizeof *lp->direction);
-    for (size_t i = 0; i < lp->n; i++) {
-        lp->basis[i] = i; /* in the rows of the groups: none yet */
-    }
-    for (size_t c = lp->n_cuts; c-- > 0;) {
-        lp->basis[lp->n_points + lp->groups[c]] = lp->n_points + 2 + c;
-    }
-    for (size_t g = 0; g < lp->n_groups; g++) {
-        const size_t cut = lp->basis[lp->n_points + g] - lp->n_points - 2;
-        lp->linalg->axpy(lp->n_points, lp->rhs[lp->n_points + g],
-                         lp->gradients + cut * lp->n_points, lp->direction);
-    }
-    for (size_t o = 0; o < lp->n_points; o++) {
-        if (lp->direction[o] < least_slack) {
-            least_slack = lp->direction[o];
-            least = o;
-        }
-    }
-    if (least_slack < 0) {
-        lp->basis[least] = lp->n_points + 1;
-    }
-    lp->has_basis = true;
-    return refactor(lp);
-}
-
 /* ---- pricing ---- */
 
 static double price_cut(const struct base_measure_lp *lp, size_t cut)
@@ -357,7 +158,7 @@ static bool is_attractive(const struct base_measure_lp *lp, size_t cut, double r
     return reduced > PRICE_TOL * (1 + fabs(lp->offsets[cut]));
 }
 
-/* Of all cuts; the CANDIDATES best by reduced cost per norm are kept. */
+/* Of all cuts; the BASE_MEASURE_LP_CANDIDATES best by reduced cost per norm are kept. */
 static void price_all(struct base_measure_lp *lp)
 {
     lp->linalg->gemv(DPOT_NO_TRANSPOSE, lp->n_cuts, lp->n_points, 1, lp->gradients, lp->n_points,
@@ -369,14 +170,15 @@ static void price_all(struct base_measure_lp *lp)
         if (!is_attractive(lp, c, lp->reduced[c] * lp->norms[c])) {
             continue;
         }
-        size_t at = lp->n_candidates < CANDIDATES ? lp->n_candidates++ : CANDIDATES;
+        size_t at = lp->n_candidates < BASE_MEASURE_LP_CANDIDATES ? lp->n_candidates++
+                                                                  : BASE_MEASURE_LP_CANDIDATES;
         while (at > 0 && lp->reduced[lp->candidates[at - 1]] < lp->reduced[c]) {
-            if (at < CANDIDATES) {
+            if (at < BASE_MEASURE_LP_CANDIDATES) {
                 lp->candidates[at] = lp->candidates[at - 1];
             }
             at--;
         }
-        if (at < CANDIDATES) {
+        if (at < BASE_MEASURE_LP_CANDIDATES) {
             lp->candidates[at] = c;
         }
     }
@@ -456,7 +258,7 @@ static void step(struct base_measure_lp *lp, const struct choice *choice, size_t
     for (size_t i = 0; i < lp->n; i++) {
         lp->basic[i] = fmax(lp->basic[i] - length * lp->direction[i], 0);
     }
-    pivot_inverse(lp, row);
+    lp_basis_pivot(lp, row);
     lp->basic[row] = length;
     lp->basis[row] = choice->column;
     lp->linalg->axpy(lp->n, choice->reduced, lp->inverse + row * lp->n, lp->multipliers);
@@ -479,7 +281,7 @@ void base_measure_lp_solve(struct base_measure_lp *lp, const struct solve_contro
     bool is_fresh = false; /* the inverse was just made: what does not work now never will */
     *is_optimal = false;
     lp->n_candidates = 0;
-    if (!lp->has_basis && !start(lp)) {
+    if (!lp->has_basis && !lp_basis_start(lp)) {
         return;
     }
     while (lp->n_steps < last && !stops(lp, control)) {
@@ -487,7 +289,7 @@ void base_measure_lp_solve(struct base_measure_lp *lp, const struct solve_contro
         const bool has_choice = choose_entering(lp, &choice);
         size_t row = lp->n;
         if (has_choice) {
-            find_direction(lp, choice.column);
+            lp_basis_direction(lp, choice.column);
             row = choose_leaving(lp);
         }
         if (row < lp->n && lp->n_since_refactor < REFACTOR_EVERY) {
@@ -496,7 +298,7 @@ void base_measure_lp_solve(struct base_measure_lp *lp, const struct solve_contro
         } else if (is_fresh || lp->n_since_refactor == 0) {
             *is_optimal = !has_choice;
             return;
-        } else if (!refactor(lp)) {
+        } else if (!lp_basis_refactor(lp)) {
             return;
         } else {
             is_fresh = row == lp->n;
@@ -515,7 +317,7 @@ double base_measure_lp_value(const struct base_measure_lp *lp)
 {
     double value = 0;
     for (size_t i = 0; i < lp->n; i++) {
-        value += objective_of(lp, lp->basis[i]) * lp->basic[i];
+        value += lp_basis_objective(lp, lp->basis[i]) * lp->basic[i];
     }
     return value;
 }

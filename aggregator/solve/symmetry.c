@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define SAMPLE 4096
+#define LOOK_EVERY 64 /* rows between two looks at the control */
 
 enum move { MOVE_SHIFT, MOVE_REVERSE, MOVE_EXCHANGE };
 
@@ -88,6 +89,8 @@ struct finder {
     const double *cost;
     double typical;
     struct symmetry *symmetry;
+    const struct solve_control *control;
+    bool is_ended;
 };
 
 /* Whether all costs stay as they are; the first one that does not ends it. */
@@ -98,6 +101,10 @@ static bool check(struct finder *finder, const struct axis *rows, const struct a
     double deviation = 0;
     (void)cols;
     for (size_t i = 0; i < n_rows; i++) {
+        finder->is_ended = i % LOOK_EVERY == 0 && solve_control_must_end(finder->control);
+        if (finder->is_ended) {
+            return false;
+        }
         const double *from = finder->cost + i * n_cols;
         const double *to = finder->cost + image_of(rows, i) * n_cols;
         for (size_t j = 0; j < n_cols; j++) {
@@ -117,6 +124,9 @@ static void try_pair(struct finder *finder, const struct axis *rows, const struc
                      uint32_t *image)
 {
     struct symmetry *symmetry = finder->symmetry;
+    if (finder->is_ended) {
+        return;
+    }
     if (!join(symmetry->row_orbit, symmetry->n_rows, rows, true) &&
         !join(symmetry->col_orbit, symmetry->n_cols, cols, true)) {
         return;
@@ -200,6 +210,7 @@ double symmetry_typical_cost(const double *cost, size_t n_costs)
 }
 
 dpot_status symmetry_find(const double *cost, size_t n_rows, size_t n_cols,
+                          const struct solve_control *control,
                           const struct dpot_allocator *allocator, struct symmetry *symmetry)
 {
     *symmetry = (struct symmetry){.n_rows = n_rows, .n_cols = n_cols, .allocator = allocator};
@@ -212,7 +223,8 @@ dpot_status symmetry_find(const double *cost, size_t n_rows, size_t n_cols,
     const bool has_room = symmetry->row_orbit && symmetry->col_orbit && symmetry->row_first &&
                           symmetry->row_size && symmetry->col_size && image;
     if (has_room) {
-        struct finder finder = {cost, symmetry_typical_cost(cost, n_rows * n_cols), symmetry};
+        struct finder finder = {cost, symmetry_typical_cost(cost, n_rows * n_cols), symmetry,
+                                control, false};
         for (size_t i = 0; i < n_rows; i++) {
             symmetry->row_orbit[i] = (uint32_t)i;
         }

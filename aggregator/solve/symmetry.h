@@ -15,6 +15,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "solve/control.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,9 +34,11 @@ struct symmetry {
     const struct dpot_allocator *allocator;
 };
 
-/* Time: a pass over the costs for each symmetry there is, next to nothing for those that there are not. */
+/* Time: a pass over the costs for each symmetry there is, next to nothing for those that there are not. When
+ * `control` (may be NULL) ends it, those that were found stand, which is a symmetry too. */
 DPOT_WARN_UNUSED dpot_status symmetry_find(const double *cost /* (n_rows, n_cols) */, size_t n_rows,
-                                           size_t n_cols, const struct dpot_allocator *allocator,
+                                           size_t n_cols, const struct solve_control *control,
+                                           const struct dpot_allocator *allocator,
                                            struct symmetry *symmetry);
 void symmetry_release(struct symmetry *symmetry);
 

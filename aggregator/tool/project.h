@@ -47,6 +47,17 @@ struct projection_job {
     size_t n_workers;
 };
 
+bool project_is_baseline(const struct projection_job *job);
+
+/* Reads --base-measure uniform[:MASS]: *uniform_mass is 0 for a file. */
+DPOT_WARN_UNUSED dpot_status project_check_base_measure(const struct projection_job *job,
+                                                        double *uniform_mass);
+
+/* Everything that the options name, the polytope checked, and room for the results. */
+DPOT_WARN_UNUSED dpot_status project_load_inputs(struct projection_job *job);
+
+void project_release(struct projection_job *job);
+
 /* The rows where a user has mass, into ws->support and ws->mu: how many. Rows without mass change
  * nothing and are left out. */
 size_t project_find_support(const struct projection_job *job, size_t user, struct workspace *ws);

@@ -13,11 +13,12 @@
  * q, NaN included.
  *
  * Work. Entropic: the same for every measure, n_max rows, padding included, and a fixed number of
- * iterations. Exact: the same memory and the same cost rows for every measure, but rows without mass
- * take no part and the number of augmenting paths is the data's, at most DPOT_FEW_PATHS_PER_NODE a node; time
- * tells, so it is sending at public slots that hides it (exact-privacy, rule 0.3), as it hides the
- * time of float kernels. When the paths run out q is feasible and not the best: utility only. After
- * workspace_new nothing allocates and nothing can fail. */
+ * iterations. Exact: the same memory and the same cost rows for every measure, but rows without
+ * mass take no part, and the number of augmenting paths is the data's. So time tells, within a
+ * public bound: their searches look at no more costs than DPOT_ITERATIONS_MAX sweeps would, the most
+ * that any campaign may ask for. Sending at public slots hides it (exact-privacy, rule 0.3), as it
+ * hides the time of float kernels. Where the bound is met q is feasible and not the best, which is
+ * utility only. After workspace_new nothing allocates and nothing can fail. */
 #include "base/crypto.h"
 #include "mechanism/ground.h"
 #include "mechanism/index.h"
@@ -88,6 +89,7 @@ static dpot_status new_exact(struct workspace *w)
         .n_cols = w->index.n_cols,
         .polytope = &w->index.polytope,
         .allocator = w->index.allocator,
+        .looks_max = (uint64_t)DPOT_ITERATIONS_MAX * w->n_rows * w->index.n_cols,
     };
     const double bound = dpot_ground_cost_bound(w->index.campaign);
     w->cost_step = bound >= 0x1p-900 && bound <= DBL_MAX ? ldexp(1, ilogb(bound) - COST_BITS) : 0;

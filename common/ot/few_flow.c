@@ -106,6 +106,7 @@ static struct dpot_few_edge scan_pool(const struct dpot_few_projection *p, size_
 
 static void refresh(struct dpot_few_projection *p, size_t from, size_t to)
 {
+    p->looks += from == p->n_points ? p->n_cols : p->n_served[from];
     *dpot_few_edge(p, from, to) = from == p->n_points ? scan_pool(p, to)
                                   : to == p->n_points ? scan_point_to_pool(p, from)
                                                       : scan_point(p, from, to);
@@ -354,9 +355,11 @@ int dpot_few_augment(struct dpot_few_projection *p)
         }
     }
     p->paths = 0;
+    p->looks = 0;
     while (has_excess(p)) {
         struct tree tree;
-        const size_t end = p->paths < p->paths_max ? search(p, &tree) : p->n_points + 1;
+        const int may_search = p->paths < p->paths_max && p->looks < p->looks_max;
+        const size_t end = may_search ? search(p, &tree) : p->n_points + 1;
         if (end > p->n_points) {
             settle(p);
             return 0;

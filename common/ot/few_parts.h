@@ -68,6 +68,7 @@ struct dpot_few_projection {
 
     int64_t bins[DPOT_FEW_DIGITS];
     size_t paths;
+    uint64_t looks, looks_max;
 };
 
 static inline struct dpot_few_edge *dpot_few_edge(const struct dpot_few_projection *p, size_t from,

@@ -127,6 +127,7 @@ dpot_status dpot_few_projection_new(const struct dpot_few_projection_config *con
     p->n_cols = config->n_cols;
     p->paths_max = config->paths_max > 0 ? config->paths_max
                                          : DPOT_FEW_PATHS_PER_NODE * (p->n_rows + p->n_cols);
+    p->looks_max = config->looks_max > 0 ? config->looks_max : UINT64_MAX;
     p->polytope = *config->polytope;
     p->allocator = config->allocator;
     if (allocate(p) != DPOT_OK) {
@@ -245,8 +246,10 @@ void dpot_few_projection_run(struct dpot_few_projection *p, const double *mu, do
     const int is_exact = dpot_few_augment(p);
     take_q(p, q);
     if (result) {
-        *result = (struct dpot_few_projection_result){
-            .transport_cost = plan_cost(p), .paths = p->paths, .is_exact = is_exact};
+        *result = (struct dpot_few_projection_result){.transport_cost = plan_cost(p),
+                                                      .paths = p->paths,
+                                                      .looks = p->looks,
+                                                      .is_exact = is_exact};
         result->dual = dual_of(p);
     }
 }

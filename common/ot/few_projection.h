@@ -10,10 +10,11 @@
  *
  * Set up, run, free: _new allocates everything for a fixed number of rows; _run allocates nothing,
  * locks nothing, calls nothing that can fail and ALWAYS leaves q inside the bounds. Work is
- * bounded: a fixed number of passes over the costs, then at most paths_max paths, each at most a
- * few passes (half a path a node is usual, 25 where most costs tie); should they not suffice, what
- * is left is settled at any cost and the result says so. Time depends on the data: a device sends
- * at public slots, decoupled from the run.
+ * bounded: a fixed number of passes over the costs, then at most paths_max paths (half a path a
+ * node is usual, 25 where most costs tie), whose searches look at no more than looks_max costs;
+ * should they not suffice, what is left is settled at any cost, in n_rows passes, and the result
+ * says so. Within these bounds time depends on the data: a device sends at public slots, decoupled
+ * from the run.
  *
  * Total over its data, as ot/projection.h: a cost that is NaN counts as the largest of its row, one
  * beyond +-1e200 as that; a mu that is negative, infinite or NaN counts as 0; mu is scaled to mass
@@ -27,6 +28,7 @@
 #include "ot/polytope.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 #define DPOT_FEW_ROWS_MAX 64
 #define DPOT_FEW_PATHS_PER_NODE 64
@@ -38,13 +40,15 @@ struct dpot_few_projection_config {
     size_t n_cols; /* output points, below 2^31 */
     const struct dpot_polytope *polytope; /* borrowed, size n_cols */
     const struct dpot_allocator *allocator;
-    size_t paths_max; /* 0: DPOT_FEW_PATHS_PER_NODE (n_rows + n_cols) */
+    size_t paths_max;   /* 0: DPOT_FEW_PATHS_PER_NODE (n_rows + n_cols) */
+    uint64_t looks_max; /* 0: no bound; kept up to one path, n_rows^2 n_cols looks */
 };
 
 struct dpot_few_projection_result {
     double transport_cost; /* <C, P> of a plan P from mu to q */
     double dual;           /* a lower bound on that of every q in the polytope, from potentials */
     size_t paths;          /* that were augmented */
+    uint64_t looks;        /* at costs, in the search for them */
     int is_exact;          /* 0: the bound on work was met first; q is feasible, not the best */
 };
 

@@ -373,7 +373,7 @@ const struct command command_audit = {
         "what no honest one does (two reports for one charge, an odd length, ..). Then the exit "
         "code\n"
         "is 4. Interrupted, the finished cases are printed, with exit code 5. Cases: wpm, kpm, "
-        "exponential, each also with -sample-first; laplace-box, -nan,\n"
+        "exponential, each also with -sample-first; wpm-exact; laplace-box, -nan,\n"
         "-l1-ball, -dct; gaussian-l2-ball, -box, -dct.\n"
         "Samples cannot see an error of a few per cent; exact_maximum does.",
     .example = "dpot audit --mechanism laplace-l1-ball --samples 50000",

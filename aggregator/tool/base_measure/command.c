@@ -31,7 +31,7 @@ static const struct option options[] = {
     {"gap", "G", "end at this relative gap (default 1e-6, with --users 2e-3; 0: all iterations)"},
     {"max-iterations", "N",
      "mirror: iterations, which set its step size (default 10000); certified: rounds (1000)"},
-    {"max-seconds", "S", "certified, or with users: end after about this time"},
+    {"max-seconds", "S", "certified, or with users: end after about this time, proof included"},
     {"weights", "F",
      "(k,) minimise the weighted mean over inputs, not the worst case; with --users (n,), of them"},
     {"users", "F",

@@ -25,7 +25,8 @@ static struct few few; /* too large for a stack */
 static void run_with(struct few *p, const struct dpot_allocator *allocator, size_t paths_max)
 {
     const struct dpot_polytope polytope = {p->m, p->lower, p->upper};
-    const struct dpot_few_projection_config config = {p->n, p->m, &polytope, allocator, paths_max};
+    const struct dpot_few_projection_config config = {p->n,      p->m,      &polytope,
+                                                      allocator, paths_max, 0};
     struct dpot_few_projection *projection = NULL;
     cr_assert_eq(dpot_few_projection_new(&config, &projection), DPOT_OK);
     memcpy(dpot_few_projection_cost(projection), p->cost, p->n * p->m * sizeof(double));
@@ -302,6 +303,34 @@ Test(few_projection, stays_feasible_and_tells_when_the_paths_run_out)
     cr_assert_gt(n_cut, 50);
 }
 
+/* A bound on looks is kept up to the search that meets it. */
+Test(few_projection, stays_feasible_and_tells_when_the_looks_run_out)
+{
+    uint64_t state = 66;
+    size_t n_cut = 0;
+    for (int trial = 0; trial < 60; trial++) {
+        draw(&few, &state, trial % 2 ? INTEGERS : PLANE, 12, M_MOST);
+        set_bounds(&few, &state, 2.0, 1.0);
+        run(&few, "in full");
+        const double best = few.result.transport_cost;
+        const uint64_t looks = few.result.looks, most = 1 + looks / 2;
+        const struct dpot_polytope polytope = {few.m, few.lower, few.upper};
+        const struct dpot_few_projection_config config = {
+            .n_rows = few.n, .n_cols = few.m, .polytope = &polytope, .looks_max = most};
+        struct dpot_few_projection *projection = NULL;
+        cr_assert_eq(dpot_few_projection_new(&config, &projection), DPOT_OK);
+        memcpy(dpot_few_projection_cost(projection), few.cost, few.n * few.m * sizeof(double));
+        dpot_few_projection_run(projection, few.mu, few.q, &few.result);
+        dpot_few_projection_free(projection);
+        check_q(&few, "with half of the looks");
+        cr_assert_lt(few.result.looks, most + (few.n + 1) * (few.n + 1) * few.m);
+        cr_assert_geq(few.result.transport_cost, best - 1e-12);
+        cr_assert_leq(few.result.dual, best + 1e-12);
+        n_cut += !few.result.is_exact;
+    }
+    cr_assert_gt(n_cut, 20, "%zu were cut", n_cut);
+}
+
 Test(few_projection, repeats_to_the_bit_whatever_was_run_before)
 {
     uint64_t state = 66;
@@ -334,7 +363,7 @@ Test(few_projection, survives_every_failing_allocation_and_makes_none_in_a_run)
     set_bounds(&few, &state, 2.0, 1.0);
     const struct dpot_polytope polytope = {30, few.lower, few.upper};
     test_allocator_init(&allocator);
-    const struct dpot_few_projection_config config = {6, 30, &polytope, &allocator.allocator, 0};
+    const struct dpot_few_projection_config config = {6, 30, &polytope, &allocator.allocator, 0, 0};
     dpot_status status = DPOT_ERR_MEMORY;
     size_t n = 1;
     for (; status == DPOT_ERR_MEMORY; n++) {

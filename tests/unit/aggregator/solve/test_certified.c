@@ -5,13 +5,15 @@
 #include "solve/base_measure_certificate.h"
 #include "solve/base_measure_lp.h"
 #include "solve/symmetry.h"
+#include "support/clock.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void find(const struct vector *vector, double gap, struct base_measure_answer *answer)
+static void find_under(const struct vector *vector, double gap, const struct solve_control *control,
+                       struct base_measure_answer *answer)
 {
     struct dpot_error error = {""};
     const struct base_measure_problem problem = {.n_rows = vector->n_rows,
@@ -23,7 +25,25 @@ static void find(const struct vector *vector, double gap, struct base_measure_an
                                                  .gap = gap,
                                                  .max_rounds = 200,
                                                  .linalg = dpot_linalg_openblas()};
-    cr_assert_eq(base_measure_find(&problem, NULL, answer, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(base_measure_find(&problem, control, answer, &error), DPOT_OK, "%s", error.text);
+}
+
+static void find(const struct vector *vector, double gap, struct base_measure_answer *answer)
+{
+    find_under(vector, gap, NULL, answer);
+}
+
+/* The value again, and a bound that is none too high. */
+static void expect_feasible_answer(const struct vector *vector,
+                                   const struct base_measure_answer *answer)
+{
+    struct phi phi;
+    vector_phi(vector, NULL, &phi);
+    expect_feasible(&phi, answer->base_measure);
+    const double value = phi_evaluate(&phi, answer->base_measure);
+    cr_assert_float_eq(answer->objective, value, 1e-12 * value);
+    cr_assert(answer->lower_bound >= 0 && answer->lower_bound <= value);
+    phi_release(&phi);
 }
 
 /* The bound and the value again, by phi, which shares no code with the certificate. */
@@ -210,7 +230,7 @@ Test(certified, takes_asymmetric_costs_and_points_that_coincide)
 static void expect_orbits(const struct vector *vector, size_t n_orbits)
 {
     struct symmetry symmetry;
-    cr_assert_eq(symmetry_find(vector->cost, vector->n_rows, vector->n_cols, NULL, &symmetry),
+    cr_assert_eq(symmetry_find(vector->cost, vector->n_rows, vector->n_cols, NULL, NULL, &symmetry),
                  DPOT_OK);
     cr_assert_eq(symmetry.n_row_orbits, n_orbits);
     cr_assert_eq(symmetry.n_col_orbits, n_orbits);
@@ -252,6 +272,43 @@ Test(symmetry, rounding_in_the_last_bit_does_not)
     vector_ring(&vector, 12, 1, 1);
     vector.cost[5 * 12 + 7] = nextafter(vector.cost[5 * 12 + 7], 100);
     expect_orbits(&vector, 1);
+    vector_release(&vector);
+}
+
+Test(symmetry, what_a_stop_leaves_is_a_symmetry_too)
+{
+    struct vector vector;
+    struct symmetry symmetry;
+    atomic_bool cancel = true;
+    const struct solve_control control = {.cancel = &cancel};
+    vector_ring(&vector, 30, 2, 1);
+    cr_assert_eq(symmetry_find(vector.cost, 30, 30, &control, NULL, &symmetry), DPOT_OK);
+    cr_assert_eq(symmetry.n_generators, 0);
+    cr_assert_eq(symmetry.n_row_orbits, 30);
+    cr_assert_eq(symmetry.n_col_orbits, 30);
+    symmetry_release(&symmetry);
+    vector_release(&vector);
+}
+
+/* ---- a deadline ---- */
+
+/* Every reading of the clock takes 30 ms, as if a row did: 36 of them want more than a second, which the search has to
+ * leave. It ends at once, long before the deadline. */
+Test(certified, leaves_the_time_that_the_proof_takes)
+{
+    struct vector vector;
+    struct base_measure_answer answer;
+    struct test_clock clock;
+    test_clock_init(&clock, 0);
+    clock.step_ms = 30;
+    const struct solve_control control = {.clock = &clock.clock, .deadline_ms = 1000};
+    vector_grid(&vector, 6, 1, 3);
+    find_under(&vector, 1e-9, &control, &answer);
+    cr_assert_eq(answer.outcome, SOLVE_DEADLINE);
+    cr_assert_eq(answer.n_col_orbits, 36, "there was no time for symmetries");
+    cr_assert_lt(clock.now_ms, 1000);
+    expect_feasible_answer(&vector, &answer);
+    base_measure_answer_release(&answer);
     vector_release(&vector);
 }
 
