@@ -149,6 +149,13 @@ again && cp "$dir/other/keys/signing.key" "$dir/s/keys/signing.key"
 named 'the signing key of another' 3 'restore the key or the store that belong together'
 again && chmod 644 "$dir/s/keys/signing.key"
 named 'a signing key that all can read' 3 'chmod 600'
+again && chmod 770 "$dir/s/keys"
+named 'a folder of keys that others can write' 3 'chmod go-w'
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+    again && chmod 755 "$dir" && chmod -R o+rX "$dir/s" && chmod 600 "$dir"/s/keys/*
+    check 'the keys of another user' 6 'run dpotd as the one who owns it' \
+        setpriv --reuid=65534 --regid=65534 --clear-groups "$bin/dpotd" doctor --config "$dir/s/dpotd.json"
+fi
 again && for key in "$dir"/s/keys/seal-*.key; do overwrite "$key" 60 4; done
 named 'a damaged seal key' 3 'seal-.*restore it from a backup'
 again && rm "$dir"/s/keys/seal-*.key
