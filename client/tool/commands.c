@@ -20,26 +20,24 @@
 
 /* What only the campaign can tell about the options. A label above those of this revision is left to `report`:
  * the next revision may have it. */
-static enum exit_code check_group(const struct session *s, const struct options *options,
-                                  struct failure *failure)
+static enum exit_code check_group(const struct session *s, struct failure *failure)
 {
     struct dpot_campaign_info info = {.struct_size = sizeof info};
     const dpot_status status = dpot_client_get_campaign(s->client, s->settings.campaign, &info);
     if (status != DPOT_OK) {
         return fail_status(failure, status, dpot_client_last_error(s->client));
     }
-    if (options->group && info.n_groups == 0) {
-        return fail(failure, EXIT_USAGE, "--group %s: this campaign has no groups: leave it out",
-                    options->group);
+    if (s->settings.group > 0 && info.n_groups == 0) {
+        return fail(failure, EXIT_USAGE, "--group %u: this campaign has no groups: leave it out",
+                    (unsigned)s->settings.group);
     }
     return EXIT_DONE;
 }
 
-static enum exit_code fetch_campaign(const struct session *s, const struct options *options,
-                                     struct failure *failure)
+static enum exit_code fetch_campaign(const struct session *s, struct failure *failure)
 {
     const dpot_status status = dpot_client_enroll(s->client, s->settings.campaign);
-    return status == DPOT_OK ? check_group(s, options, failure)
+    return status == DPOT_OK ? check_group(s, failure)
                              : fail_status(failure, status, dpot_client_last_error(s->client));
 }
 
@@ -60,8 +58,7 @@ static void tell_ceiling(const struct options *options, const struct session *s)
 /* Settings of a folder that works stay as they are until the enrollment has been verified; the first ones
  * are kept before it, so that a folder whose server was away says which it is for; not those that do not
  * go with the campaign. */
-static enum exit_code enroll_and_keep(struct session *s, const struct options *options,
-                                      struct failure *failure)
+static enum exit_code enroll_and_keep(const struct session *s, struct failure *failure)
 {
     struct settings before;
     struct failure none = {0};
@@ -71,7 +68,7 @@ static enum exit_code enroll_and_keep(struct session *s, const struct options *o
         code = settings_write(&s->settings, s->files, failure);
     }
     if (code == EXIT_DONE) {
-        code = fetch_campaign(s, options, failure);
+        code = fetch_campaign(s, failure);
     }
     if (code == EXIT_DONE && !is_first) {
         code = settings_write(&s->settings, s->files, failure);
@@ -94,7 +91,7 @@ enum exit_code run_enroll(const struct options *options, struct failure *failure
     }
     if (code == EXIT_DONE) {
         tell_ceiling(options, &s);
-        code = enroll_and_keep(&s, options, failure);
+        code = enroll_and_keep(&s, failure);
     }
     if (code == EXIT_DONE) {
         say_outcome(options, &s, "enrolled", "the campaign is verified and stored");
