@@ -1,13 +1,10 @@
-/* The commands but flush. Each opens the folder, makes one or two calls of libdpot, says what came of
+/* The commands but flush and status. Each opens the folder, makes one or two calls of libdpot, says what came of
  * it. */
 #include "csv.h"
-#include "json.h"
 #include "session.h"
 
 #include "base/alloc.h"
-#include "base/clock.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -20,26 +17,24 @@
 
 /* What only the campaign can tell about the options. A label above those of this revision is left to `report`:
  * the next revision may have it. */
-static enum exit_code check_group(const struct session *s, const struct options *options,
-                                  struct failure *failure)
+static enum exit_code check_group(const struct session *s, struct failure *failure)
 {
     struct dpot_campaign_info info = {.struct_size = sizeof info};
     const dpot_status status = dpot_client_get_campaign(s->client, s->settings.campaign, &info);
     if (status != DPOT_OK) {
         return fail_status(failure, status, dpot_client_last_error(s->client));
     }
-    if (options->group && info.n_groups == 0) {
-        return fail(failure, EXIT_USAGE, "--group %s: this campaign has no groups: leave it out",
-                    options->group);
+    if (s->settings.group > 0 && info.n_groups == 0) {
+        return fail(failure, EXIT_USAGE, "--group %u: this campaign has no groups: leave it out",
+                    (unsigned)s->settings.group);
     }
     return EXIT_DONE;
 }
 
-static enum exit_code fetch_campaign(const struct session *s, const struct options *options,
-                                     struct failure *failure)
+static enum exit_code fetch_campaign(const struct session *s, struct failure *failure)
 {
     const dpot_status status = dpot_client_enroll(s->client, s->settings.campaign);
-    return status == DPOT_OK ? check_group(s, options, failure)
+    return status == DPOT_OK ? check_group(s, failure)
                              : fail_status(failure, status, dpot_client_last_error(s->client));
 }
 
@@ -60,8 +55,7 @@ static void tell_ceiling(const struct options *options, const struct session *s)
 /* Settings of a folder that works stay as they are until the enrollment has been verified; the first ones
  * are kept before it, so that a folder whose server was away says which it is for; not those that do not
  * go with the campaign. */
-static enum exit_code enroll_and_keep(struct session *s, const struct options *options,
-                                      struct failure *failure)
+static enum exit_code enroll_and_keep(const struct session *s, struct failure *failure)
 {
     struct settings before;
     struct failure none = {0};
@@ -71,7 +65,7 @@ static enum exit_code enroll_and_keep(struct session *s, const struct options *o
         code = settings_write(&s->settings, s->files, failure);
     }
     if (code == EXIT_DONE) {
-        code = fetch_campaign(s, options, failure);
+        code = fetch_campaign(s, failure);
     }
     if (code == EXIT_DONE && !is_first) {
         code = settings_write(&s->settings, s->files, failure);
@@ -94,7 +88,7 @@ enum exit_code run_enroll(const struct options *options, struct failure *failure
     }
     if (code == EXIT_DONE) {
         tell_ceiling(options, &s);
-        code = enroll_and_keep(&s, options, failure);
+        code = enroll_and_keep(&s, failure);
     }
     if (code == EXIT_DONE) {
         say_outcome(options, &s, "enrolled", "the campaign is verified and stored");
@@ -331,176 +325,6 @@ enum exit_code run_grant(const struct options *options, struct failure *failure)
         } else {
             code = fail_status(failure, status, dpot_client_last_error(s.client));
         }
-    }
-    close_session(&s);
-    return code;
-}
-
-/* ---- status ---- */
-
-/* How reports ended, with the names of the JSON keys. */
-static void list_counts(const struct dpot_client_status *status,
-                        void (*take)(void *ctx, const char *name, uint64_t count), void *ctx)
-{
-    const struct {
-        const char *name;
-        uint64_t count;
-    } counts[] = {
-        {"submitted", status->n_submitted},
-        {"accepted", status->n_accepted},
-        {"duplicate", status->n_duplicate},
-        {"rejected_malformed", status->n_rejected_malformed},
-        {"rejected_range", status->n_rejected_range},
-        {"rejected_group", status->n_rejected_group},
-        {"rejected_test", status->n_rejected_test},
-        {"rejected_token", status->n_rejected_token},
-        {"rejected_closed", status->n_rejected_closed},
-        {"dropped_closed", status->n_dropped_closed},
-        {"dropped_age", status->n_dropped_age},
-        {"dropped_malformed", status->n_dropped_malformed},
-        {"dropped_lost", status->n_dropped_lost},
-        {"dropped_withdrawn", status->n_dropped_withdrawn},
-        {"dropped_spool", status->n_dropped_spool},
-        {"pending", status->n_pending},
-    };
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
-        take(ctx, counts[i].name, counts[i].count);
-    }
-}
-
-static void take_json(void *ctx, const char *name, uint64_t count)
-{
-    json_count(ctx, name, count);
-}
-
-/* People see what happened, not a column of zeros. */
-static void take_line(void *ctx, const char *name, uint64_t count)
-{
-    (void)ctx;
-    if (count > 0 || strcmp(name, "submitted") == 0 || strcmp(name, "pending") == 0) {
-        printf("reports %s: %llu\n", name, (unsigned long long)count);
-    }
-}
-
-/* What a report without an epsilon, delta has made of their sums: there is none (dpot/dpot.h). */
-static double defined(double spent, double none)
-{
-    return spent < none ? spent : NAN;
-}
-
-/* null for a time that never comes. */
-static void json_time(struct json *json, const char *key, int64_t time_ms)
-{
-    char text[DPOT_RFC3339_SIZE];
-    if (time_ms == 0 || time_ms == INT64_MAX) {
-        json_number(json, key, NAN);
-    } else {
-        dpot_time_format(time_ms, text);
-        json_text(json, key, text);
-    }
-}
-
-static void say_status_json(const struct dpot_client_status *status,
-                            const struct dpot_spending *campaign)
-{
-    char now[DPOT_RFC3339_SIZE];
-    struct json json;
-    dpot_time_format(status->device_time_ms, now);
-    json_begin(&json, stdout);
-    list_counts(status, take_json, &json);
-    json_number(&json, "spent_epsilon", defined(status->spent_epsilon, DPOT_EPSILON_NONE));
-    json_number(&json, "lifetime_epsilon_cap", status->lifetime_epsilon_cap);
-    json_number(&json, "window_spent_epsilon",
-                defined(status->window_spent_epsilon, DPOT_EPSILON_NONE));
-    json_number(&json, "window_epsilon_cap", status->window_epsilon_cap);
-    json_number(&json, "campaign_spent_epsilon", defined(campaign->epsilon, DPOT_EPSILON_NONE));
-    json_number(&json, "campaign_epsilon_cap", status->campaign_epsilon_cap);
-    json_text(&json, "accountant", status->accountant == DPOT_ACCOUNTANT_ZCDP ? "zcdp" : "basic");
-    json_number(&json, "spent_delta", defined(status->spent_delta, DPOT_DELTA_NONE));
-    json_number(&json, "lifetime_delta_cap", status->lifetime_delta_cap);
-    json_number(&json, "window_spent_delta", defined(status->window_spent_delta, DPOT_DELTA_NONE));
-    json_number(&json, "window_delta_cap", status->window_delta_cap);
-    json_number(&json, "campaign_spent_delta", defined(campaign->delta, DPOT_DELTA_NONE));
-    json_number(&json, "campaign_delta_cap", status->campaign_delta_cap);
-    json_number(&json, "spent_rho", status->spent_rho);
-    json_number(&json, "lifetime_rho_cap", status->lifetime_rho_cap);
-    json_number(&json, "window_spent_rho", status->window_spent_rho);
-    json_number(&json, "window_rho_cap", status->window_rho_cap);
-    json_number(&json, "campaign_spent_rho", campaign->rho);
-    json_number(&json, "campaign_rho_cap", status->campaign_rho_cap);
-    json_text(&json, "device_time", now);
-    json_bool(&json, "is_exhausted", status->is_exhausted != 0);
-    json_time(&json, "next_due", status->next_due_ms);
-    json_time(&json, "paused_until", status->paused_until_ms);
-    json_end(&json);
-}
-
-/* When what waits may go, and that it does not go by itself. */
-static void say_times(const struct dpot_client_status *status)
-{
-    char text[DPOT_RFC3339_SIZE];
-    if (status->next_due_ms == INT64_MAX) {
-        return;
-    }
-    if (status->paused_until_ms > 0) {
-        dpot_time_format(status->paused_until_ms, text);
-        printf("paused until %s: the server has asked for it\n", text);
-    }
-    dpot_time_format(status->next_due_ms, text);
-    printf("the next report may be sent from %s on, by dpot-device flush\n", text);
-}
-
-static void say_status(dpot_client *client, const struct dpot_client_status *status,
-                       const struct dpot_spending *campaign)
-{
-    char statement[4096];
-    if (dpot_client_get_statement(client, statement, sizeof statement) == DPOT_OK) {
-        fputs(statement, stdout);
-    }
-    if (status->accountant == DPOT_ACCOUNTANT_BASIC) {
-        printf("epsilon spent %.2f of %.2f in this campaign\n", campaign->epsilon,
-               status->campaign_epsilon_cap);
-    } else {
-        printf("rho spent %.4g of %.4g in this campaign\n", campaign->rho,
-               status->campaign_rho_cap);
-    }
-    list_counts(status, take_line, NULL);
-    say_times(status);
-}
-
-/* A campaign that was asked for by its id must be known: enrolled, or charged before. */
-static enum exit_code check_known(const struct session *s, const struct dpot_spending *campaign,
-                                  struct failure *failure)
-{
-    struct dpot_campaign_info info = {.struct_size = sizeof info};
-    const dpot_status status = dpot_client_get_campaign(s->client, s->settings.campaign, &info);
-    return status == DPOT_ERR_NOT_FOUND && campaign->epsilon == 0 && campaign->rho == 0
-               ? fail_status(failure, status, dpot_client_last_error(s->client))
-               : EXIT_DONE;
-}
-
-enum exit_code run_status(const struct options *options, struct failure *failure)
-{
-    struct session s = {0};
-    struct dpot_client_status status = {.struct_size = sizeof status};
-    struct dpot_spending campaign = {.struct_size = sizeof campaign};
-    enum exit_code code = open_session(&s, options, failure);
-    if (code == EXIT_DONE) {
-        dpot_status result = dpot_client_get_status(s.client, &status);
-        if (result == DPOT_OK) {
-            result = dpot_client_get_campaign_spending(s.client, s.settings.campaign, &campaign);
-        }
-        if (result != DPOT_OK) {
-            code = fail_status(failure, result, dpot_client_last_error(s.client));
-        }
-    }
-    if (code == EXIT_DONE && options->campaign) {
-        code = check_known(&s, &campaign, failure);
-    }
-    if (code == EXIT_DONE && options->json) {
-        say_status_json(&status, &campaign);
-    } else if (code == EXIT_DONE) {
-        say_status(s.client, &status, &campaign);
     }
     close_session(&s);
     return code;

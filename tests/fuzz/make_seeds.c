@@ -193,6 +193,7 @@ static void write_receipt(const char *root)
     enum dpot_report_status statuses[DPOT_REPORT_STATUS_END - 1];
     const size_t n = sizeof statuses / sizeof statuses[0];
     const uint8_t first = (uint8_t)n;
+    uint8_t digest[DPOT_HASH_LEN];
     struct dpot_buf bytes;
     for (size_t i = 0; i < n; i++) {
         statuses[i] = (enum dpot_report_status)(i + 1);
@@ -201,6 +202,11 @@ static void write_receipt(const char *root)
     require(dpot_buf_append(&bytes, &first, 1) == DPOT_OK);
     require(dpot_wire_receipt_encode(statuses, n, NULL, &bytes) == DPOT_OK);
     write_seed(root, "fuzz_receipt/all", &bytes);
+    dpot_buf_reset(&bytes); /* and one that names the POST which fuzz_receipt.c expects */
+    dpot_wire_batch_digest(&first, 1, digest);
+    require(dpot_buf_append(&bytes, &first, 1) == DPOT_OK);
+    require(dpot_wire_receipt_encode(statuses, n, digest, &bytes) == DPOT_OK);
+    write_seed(root, "fuzz_receipt/named", &bytes);
     dpot_buf_release(&bytes);
 }
 

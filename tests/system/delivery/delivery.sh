@@ -255,5 +255,23 @@ equal 'server: dropped after a restart' "$(metric dpotd_reports_dropped_total)" 
 equal 'server: submitted after a restart' "$(metric dpotd_reports_submitted_total)" \
     $((accepted + duplicate + rejected + dropped))
 
+# A device whose clock is a day ahead: its round of one campaign has not opened at the server, and that holds no report
+# of the other.
+sed 's/"opens": .*/"rounds": 2, "opens": "'"$(stamp $((now - 60)))"'", "closes": "'"$(stamp $((now + 172800)))"'"}/' \
+    "$dir/spec.json" >"$dir/two.json"
+dpot campaign create "$dir/two.json" --json >"$dir/new.json" || fail 'create two'
+two=$(json "$dir/new.json" id)
+dpot campaign open "$two" --quiet >/dev/null || fail 'open two'
+sed 's/"closes": "[^"]*"/"closes": "'"$(stamp $((now + 345600)))"'"/' "$dir/spec.json" >"$dir/long.json"
+dpot campaign create "$dir/long.json" --json >"$dir/new.json" || fail 'create long'
+long=$(json "$dir/new.json" id)
+dpot campaign open "$long" --quiet >/dev/null || fail 'open long'
+cp "$dir/url" "$dir/ahead.url"
+enroll ahead "$two"
+enroll ahead "$long"
+check 'a round to come is told' 1 "DPOT_ERR_NOT_OPEN: campaign $two: round 1 has not opened at the server" \
+    "$bin/delivery_late" "$dir/ahead" "$pin" 1 "$(cat "$dir/url")" "$two" "$long"
+equal 'and the other campaign goes on' "$(cat "$dir/out")" '1 accepted, 1 pending'
+
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -22,6 +22,11 @@ static void server(void *ctx, const struct dpot_http_request *request, struct te
     } else if (strcmp(request->url, "/busy") == 0) {
         answer->status = 503;
         answer->retry_after_s = 17;
+    } else if (strcmp(request->url, "/page") == 0) {
+        answer->status = 409;
+        answer->content_type = "text/html; charset=utf-8; and much more than there is any room for";
+        answer->body_len = 6;
+        memcpy(answer->body, "<html>", 6);
     } else if (strcmp(request->url, "/moved") == 0) {
         answer->status = 307;
     } else if (strcmp(request->url, "/hangup") == 0) {
@@ -169,4 +174,35 @@ Test(curl, two_transports_and_their_ends_do_not_disturb_each_other)
     cr_assert_eq(dpot_transport_curl_new("/nonexistent.pem", &other), DPOT_OK);
     dpot_transport_curl_free(other);
     cr_assert_eq(get("/echo", &response), DPOT_OK);
+}
+
+Test(curl, what_a_body_is_called_is_told_cut_to_fit)
+{
+    struct dpot_http_response response;
+    cr_assert_eq(get("/page", &response), DPOT_OK);
+    cr_assert_eq(response.status, 409);
+    cr_assert_eq(strncmp(response.content_type, "text/html; charset=utf-8", 24), 0);
+    cr_assert_eq(strlen(response.content_type), sizeof response.content_type - 1);
+    cr_assert_eq(get("/echo", &response), DPOT_OK);
+    cr_assert_str_eq(response.content_type, "");
+}
+
+/* A caller of before has a shorter struct: nothing is written behind it. */
+Test(curl, a_response_without_room_for_the_type_gets_none)
+{
+    char url[256];
+    struct dpot_http_response response;
+    memset(&response, 0x5a, sizeof response);
+    response.struct_size = offsetof(struct dpot_http_response, content_type);
+    (void)snprintf(url, sizeof url, "%s/page", http.url);
+    const struct dpot_http_request request = {.struct_size = sizeof request,
+                                              .method = "GET",
+                                              .url = url,
+                                              .timeout_ms = 2000,
+                                              .body_max = 60000};
+    cr_assert_eq(transport->perform(transport->ctx, &request, &response), DPOT_OK);
+    cr_assert_eq(response.status, 409);
+    for (size_t i = 0; i < sizeof response.content_type; i++) {
+        cr_assert_eq(response.content_type[i], 0x5a);
+    }
 }

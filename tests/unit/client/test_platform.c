@@ -177,6 +177,26 @@ Test(platform, a_path_that_is_no_folder_is_refused)
     cr_assert_null(fs);
 }
 
+Test(platform, a_failure_is_explained_with_its_file_and_cause)
+{
+    struct dpot_filesystem *fs = NULL;
+    char path[128];
+    void *file = NULL;
+    cr_assert_eq(dpot_filesystem_posix_new(folder, &fs), DPOT_OK);
+    (void)snprintf(path, sizeof path, "%s/sub", folder);
+    cr_assert_eq(mkdir(path, 0700), 0);
+    cr_assert_str_eq(fs->explain(fs->ctx), "");
+    cr_assert_eq(fs->open(fs->ctx, "sub", 0, &file), DPOT_ERR_IO);
+    cr_assert_str_eq(fs->explain(fs->ctx), "Is a directory (\"sub\")");
+    cr_assert_eq(fs->open(fs->ctx, "none", 0, &file), DPOT_ERR_NOT_FOUND);
+    cr_assert_str_eq(fs->explain(fs->ctx), "Is a directory (\"sub\")", "that was no failure");
+    cr_assert_eq(fs->lock(fs->ctx), DPOT_OK);
+    cr_assert_str_eq(fs->explain(fs->ctx), "", "what was before is forgotten");
+    fs->unlock(fs->ctx);
+    cr_assert_eq(rmdir(path), 0);
+    dpot_filesystem_posix_free(fs);
+}
+
 Test(platform, the_posix_lock_excludes_another_handle_of_this_process)
 {
     struct dpot_filesystem *one = NULL, *two = NULL;

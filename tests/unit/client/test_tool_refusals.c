@@ -79,7 +79,8 @@ Test(tool_refusals, a_label_in_a_campaign_without_groups_is_refused_and_not_kept
     cr_assert_neq(access(in_dir("device.conf"), F_OK), 0);
     cr_assert_eq(report(), 3, "nothing was enrolled");
     cr_assert_eq(enroll(NULL), 0, "%s", err);
-    cr_assert_eq(enroll_with_group("0"), 2);
+    cr_assert_eq(enroll_with_group("1"), 2);
+    cr_assert_eq(enroll_with_group("0"), 0, "the default: %s", err);
     cr_assert_eq(report(), 0, "the folder works as before: %s", err);
 }
 
