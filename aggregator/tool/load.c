@@ -198,8 +198,11 @@ static dpot_status fill_cost(struct run *run, const struct dpot_metric *metric, 
 {
     if (n_rows > ARRAY_ENTRIES_MAX / n_cols) {
         return dpot_error_set(&run->error, DPOT_ERR_TOO_LARGE,
-                              "the cost matrix would be %zu x %zu: at most %zu entries are held",
-                              n_rows, n_cols, ARRAY_ENTRIES_MAX);
+                              "the cost matrix would be %zu x %zu, %.0f bytes: at most %zu entries "
+                              "are held, give fewer points",
+                              n_rows, n_cols,
+                              (double)n_rows * (double)n_cols * (double)sizeof(double),
+                              ARRAY_ENTRIES_MAX);
     }
     cost->values = dpot_alloc_array(NULL, n_rows * n_cols, sizeof *cost->values);
     if (!cost->values) {

@@ -224,6 +224,10 @@ Test(phi, of_the_reference_optimum_is_the_reference_value)
         const double upper = vector_number(b.vector.reference, "f_star_upper");
         expect_feasible(&b.phi, m);
         cr_assert_float_eq(phi_evaluate(&b.phi, m), upper, 1e-11 * upper, "%s", optima[v]);
+        const json_t *cost = json_object_get(json_object_get(b.vector.root, "input"), "cost");
+        const double p = vector_number(cost, "p");
+        cr_assert_float_eq(pow(upper, 1 / p), vector_number(b.vector.reference, "worst_case_Wp"),
+                           1e-12, "%s", optima[v]);
         free(m);
         bench_close(&b);
     }
