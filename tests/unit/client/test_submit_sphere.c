@@ -21,6 +21,7 @@ static void ask_for_directions(uint32_t n_max)
     campaign->metric = (struct dpot_metric){DPOT_METRIC_EUCLIDEAN, 0};
     campaign->lambda = 0;
     campaign->iterations = 0;
+    campaign->solver = DPOT_SOLVER_EXACT;
     campaign->n_max = n_max;
     campaign->output_is_domain = false;
     dpot_domain_release(&campaign->domain);
