@@ -90,8 +90,15 @@ static dpot_status read_domain(const Dpot__V1__Domain *message, const char *fiel
     case DPOT__V1__DOMAIN__KIND_RING:
         status = dpot_domain_init_ring(domain, message->ring->size, error);
         break;
+    case DPOT__V1__DOMAIN__KIND_SPHERE:
+        status = dpot_domain_init_sphere(domain, message->sphere->dim, error);
+        break;
+    case DPOT__V1__DOMAIN__KIND_DIRECTIONS:
+        status = dpot_domain_init_directions(domain, message->directions->count,
+                                             message->directions->dim, error);
+        break;
     default:
-        return dpot_error_set(error, status, "%s is no points, grid or ring", field);
+        return dpot_error_set(error, status, "%s is no points, grid, ring or sphere", field);
     }
     return status == DPOT_OK ? status : dpot_error_prefix(error, status, "%s", field);
 }

@@ -40,6 +40,19 @@ static dpot_status fill_domain(struct dpot_domain_message *message,
         message->domain.kind_case = DPOT__V1__DOMAIN__KIND_RING;
         message->domain.ring = &message->ring;
         return DPOT_OK;
+    case DPOT_DOMAIN_SPHERE:
+        dpot__v1__sphere__init(&message->sphere);
+        message->sphere.dim = domain->dim;
+        message->domain.kind_case = DPOT__V1__DOMAIN__KIND_SPHERE;
+        message->domain.sphere = &message->sphere;
+        return DPOT_OK;
+    case DPOT_DOMAIN_DIRECTIONS:
+        dpot__v1__directions__init(&message->directions);
+        message->directions.dim = domain->dim;
+        message->directions.count = domain->size;
+        message->domain.kind_case = DPOT__V1__DOMAIN__KIND_DIRECTIONS;
+        message->domain.directions = &message->directions;
+        return DPOT_OK;
     }
     return DPOT_ERR_ARGUMENT;
 }

@@ -13,6 +13,8 @@ struct dpot_domain_message {
     Dpot__V1__Points points;
     Dpot__V1__Grid grid;
     Dpot__V1__Ring ring;
+    Dpot__V1__Sphere sphere;
+    Dpot__V1__Directions directions;
 };
 
 struct dpot_campaign_message {

@@ -11,6 +11,9 @@
 #define SPECK 1e-6
 #define N_GARBAGE 6
 
+#define SPHERE_IDS 16 /* report ids that are looked at */
+#define SPHERE_PLACES(dim) (2 * (size_t)(dim) + 1)
+
 /* Least and largest weight of every output so far. */
 struct extremes {
     const struct index_program *program;
@@ -138,6 +141,8 @@ struct instance {
     const struct dpot_campaign *campaign;
     struct dpot_privatizer *privatizer;
     struct dpot_private_measure private_measure;
+    struct dpot_private_points private_points; /* on a sphere */
+    uint8_t report_id[DPOT_REPORT_ID_LEN];     /* the same */
     uint64_t lower[INDEX_EXACT_OUTPUTS_MAX], upper[INDEX_EXACT_OUTPUTS_MAX];
 };
 
@@ -166,6 +171,28 @@ static void law_of_instance(void *ctx, const double *histogram, uint64_t *weight
     dpot_privatizer_law(instance->privatizer, &instance->private_measure, weights);
 }
 
+/* Places on a sphere: both ends of every axis, and what is no vector. */
+static void place_on_sphere(size_t place, uint32_t dim, double *x)
+{
+    for (uint32_t j = 0; j < dim; j++) {
+        x[j] = place / 2 == j ? 1 - 2 * (double)(place % 2) : 0;
+    }
+    x[0] = place == 2 * (size_t)dim ? NAN : x[0];
+}
+
+static void law_on_sphere(void *ctx, const double *histogram, uint64_t *weights)
+{
+    struct instance *instance = ctx;
+    const uint32_t dim = instance->campaign->domain.dim;
+    double points[INDEX_EXACT_POINTS_MAX * INDEX_EXACT_POINTS_MAX];
+    for (size_t i = 0; i < SPHERE_PLACES(dim); i++) {
+        place_on_sphere(i, dim, points + i * dim);
+    }
+    dpot_private_points_set(&instance->private_points, points, histogram, SPHERE_PLACES(dim));
+    dpot_privatizer_law_points(instance->privatizer, &instance->private_points, instance->report_id,
+                               weights);
+}
+
 static dpot_status open_instance(struct instance *instance, struct dpot_error *error)
 {
     const struct dpot_campaign *campaign = instance->campaign;
@@ -174,22 +201,44 @@ static dpot_status open_instance(struct instance *instance, struct dpot_error *e
     if (status == DPOT_OK) {
         status = dpot_privatizer_new(campaign, NULL, &instance->privatizer, error);
     }
+    if (status == DPOT_OK && dpot_campaign_is_sphere(campaign)) {
+        return dpot_private_points_init(&instance->private_points, campaign->n_max,
+                                        campaign->domain.dim, NULL);
+    }
     return status == DPOT_OK
                ? dpot_private_measure_init(&instance->private_measure, campaign->n_max, NULL)
                : status;
+}
+
+/* On a sphere what holds must hold for every id: the worst of some. */
+static void examine(const struct index_program *program, struct instance *instance,
+                    struct index_finding *finding)
+{
+    index_exact(program, finding);
+    for (uint8_t i = 1; dpot_campaign_is_sphere(instance->campaign) && i < SPHERE_IDS; i++) {
+        struct index_finding other;
+        memset(instance->report_id, i, sizeof instance->report_id);
+        index_exact(program, &other);
+        finding->is_private = finding->is_private && other.is_private;
+        finding->n_inputs += other.n_inputs;
+        finding->law_maximum = fmax(finding->law_maximum, other.law_maximum);
+        finding->polytope_maximum = fmax(finding->polytope_maximum, other.polytope_maximum);
+    }
 }
 
 dpot_status index_exact_campaign(const struct dpot_campaign *campaign,
                                  struct index_finding *finding, struct dpot_error *error)
 {
     struct instance instance = {.campaign = campaign};
-    const struct index_program program = {.n_points = campaign->domain.size,
-                                          .n_outputs = campaign->output.size,
-                                          .epsilon_q32 = campaign->epsilon_q32,
-                                          .lower = instance.lower,
-                                          .upper = instance.upper,
-                                          .law = law_of_instance,
-                                          .ctx = &instance};
+    const bool is_sphere = dpot_campaign_is_sphere(campaign);
+    const struct index_program program = {
+        .n_points = is_sphere ? SPHERE_PLACES(campaign->domain.dim) : campaign->domain.size,
+        .n_outputs = campaign->output.size,
+        .epsilon_q32 = campaign->epsilon_q32,
+        .lower = instance.lower,
+        .upper = instance.upper,
+        .law = is_sphere ? law_on_sphere : law_of_instance,
+        .ctx = &instance};
     if (program.n_points > INDEX_EXACT_POINTS_MAX || program.n_outputs > INDEX_EXACT_OUTPUTS_MAX) {
         return dpot_error_set(error, DPOT_ERR_SHAPE,
                               "%zu points and %zu outputs: an enumeration takes at most %d and %d",
@@ -198,8 +247,9 @@ dpot_status index_exact_campaign(const struct dpot_campaign *campaign,
     }
     const dpot_status status = open_instance(&instance, error);
     if (status == DPOT_OK) {
-        index_exact(&program, finding);
+        examine(&program, &instance, finding);
     }
+    dpot_private_points_release(&instance.private_points);
     dpot_private_measure_release(&instance.private_measure);
     dpot_privatizer_free(instance.privatizer);
     return status;

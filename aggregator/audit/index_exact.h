@@ -39,7 +39,8 @@ void index_exact(const struct index_program *program, struct index_finding *find
 
 /* The same for a campaign of an index mechanism, by the program itself. In a campaign with `sample_first`
  * the law of a report is a mixture of the laws of points, whose ratios are no larger than theirs, and
- * the inputs are the points. DPOT_ERR_SHAPE above the limits; DPOT_ERR_MEMORY. */
+ * the inputs are the points. On a sphere the points are both ends of every axis and one that is no vector, and
+ * the laws those of several report ids, each by itself; the maxima are the largest. DPOT_ERR_SHAPE above the limits; DPOT_ERR_MEMORY. */
 DPOT_WARN_UNUSED dpot_status index_exact_campaign(const struct dpot_campaign *campaign,
                                                   struct index_finding *finding,
                                                   struct dpot_error *error);

@@ -2,6 +2,7 @@
 
 #include "account/calibrate.h"
 #include "mechanism/baselines.h"
+#include "mechanism/codebook.h"
 #include "mechanism/ground.h"
 #include "mechanism/mechanism.h"
 #include "mechanism/quantize.h"
@@ -20,6 +21,8 @@
 #define SIDE 4 /* of the image */
 #define POINTS_MAX 16
 #define STEP 0.00390625 /* 2^-8 */
+#define SPHERE_DIM 3
+#define SPHERE_OUTCOMES 4 /* in the cap of input 0, of input 1 */
 
 /* ---- index mechanisms ---- */
 
@@ -125,6 +128,25 @@ static dpot_status make_kpm(struct subject *subject, struct dpot_error *error)
 static dpot_status make_exponential(struct subject *subject, struct dpot_error *error)
 {
     return make_index(subject, make_grid(subject, error), error);
+}
+
+/* Two opposite vectors and twelve directions, of which the nearest has the upper probability. */
+static dpot_status make_sphere(struct subject *subject, struct dpot_error *error)
+{
+    struct dpot_campaign *campaign = &subject->campaign;
+    campaign->metric = (struct dpot_metric){DPOT_METRIC_EUCLIDEAN, 0};
+    campaign->epsilon_q32 = DPOT_EPSILON_ONE;
+    campaign->n_max = N_MAX;
+    campaign->solver = DPOT_SOLVER_EXACT;
+    subject->dim = SPHERE_DIM;
+    subject->input[0][0] = 1;
+    subject->input[1][0] = -1;
+    dpot_status status = dpot_domain_init_sphere(&campaign->domain, SPHERE_DIM, error);
+    if (status == DPOT_OK) {
+        status =
+            dpot_domain_init_directions(&campaign->output, SUBJECT_DIRECTIONS, SPHERE_DIM, error);
+    }
+    return status == DPOT_OK ? fill_base_measure(campaign, error) : status;
 }
 
 /* ---- vector mechanisms ---- */
@@ -305,6 +327,7 @@ const char *const subject_names[] = {"wpm",
                                      "gaussian-box",
                                      "gaussian-dct",
                                      "wpm-exact",
+                                     "wpm-sphere",
                                      NULL};
 
 static const struct recipe recipes[] = {
@@ -322,6 +345,7 @@ static const struct recipe recipes[] = {
     {DPOT_MECHANISM_GAUSSIAN, false, make_side},
     {DPOT_MECHANISM_GAUSSIAN, false, make_l2_image},
     {DPOT_MECHANISM_WPM, false, make_exact},
+    {DPOT_MECHANISM_WPM, false, make_sphere},
 };
 
 bool subject_matches(const char *name, const char *wanted)
@@ -378,6 +402,9 @@ void subject_release(struct subject *subject)
 
 uint32_t subject_outcomes(const struct subject *subject)
 {
+    if (dpot_campaign_is_sphere(&subject->campaign)) {
+        return SPHERE_OUTCOMES;
+    }
     return dpot_mechanism_is_vector(subject->campaign.mechanism) ? 0
                                                                  : subject->campaign.output.size;
 }
@@ -397,9 +424,40 @@ static double likelihood_ratio(const struct subject *subject, const int64_t *val
     return sum;
 }
 
+static double dot(const double *x, const double *y)
+{
+    double sum = 0;
+    for (size_t i = 0; i < SPHERE_DIM; i++) {
+        sum += x[i] * y[i];
+    }
+    return sum;
+}
+
+/* Whether no direction of the report is nearer to input 0 (2), to input 1 (1) than the one it names: the
+ * likelihood of the pair (id, index) under either input depends on nothing else. */
+static double observe_direction(const struct subject *subject, const struct dpot_report *report)
+{
+    struct dpot_codebook codebook;
+    double named[SPHERE_DIM], other[SPHERE_DIM];
+    bool is_nearest[2] = {true, true};
+    dpot_codebook_init(&codebook, &subject->campaign, report->id);
+    dpot_codebook_direction(&codebook, report->index, named);
+    for (uint32_t j = 0; j < subject->campaign.output.size; j++) {
+        dpot_codebook_direction(&codebook, j, other);
+        for (int i = 0; i < 2; i++) {
+            const double *input = subject->input[i];
+            is_nearest[i] = is_nearest[i] && dot(other, input) <= dot(named, input);
+        }
+    }
+    return 2 * is_nearest[0] + is_nearest[1];
+}
+
 struct audit_sample subject_observe(const struct subject *subject, const struct dpot_report *report)
 {
     struct audit_sample sample = {{report->index, NAN}, 0};
+    if (dpot_campaign_is_sphere(&subject->campaign)) {
+        sample.number[0] = observe_direction(subject, report);
+    }
     if (dpot_mechanism_is_vector(subject->campaign.mechanism)) {
         sample.number[0] = likelihood_ratio(subject, report->values);
         sample.number[1] = (double)report->values[0];

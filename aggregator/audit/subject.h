@@ -6,8 +6,9 @@
 #include "audit/events.h"
 #include "model/campaign.h"
 
-#define SUBJECT_DIM_MAX 64 /* numbers of an input */
-#define SUBJECT_ROUNDS 20  /* of every campaign: what a device's caps allow at epsilon 1 */
+#define SUBJECT_DIM_MAX 64    /* numbers of an input */
+#define SUBJECT_DIRECTIONS 12 /* of the sphere's */
+#define SUBJECT_ROUNDS 20     /* of every campaign: what a device's caps allow at epsilon 1 */
 #define SUBJECT_ROUND_MS ((int64_t)3600 * 1000)
 
 struct subject {
@@ -39,7 +40,8 @@ void subject_release(struct subject *subject);
 /* Outcomes of a report, 0 for vectors: n_outcomes of the samples. */
 uint32_t subject_outcomes(const struct subject *subject);
 
-/* The numbers of a sample: the index; or the log of how much likelier the vector is under input 0 by the
+/* The numbers of a sample: the index; on a sphere whether the report names the nearest of its directions to
+ * input 0 (2) and to input 1 (1), all that its likelihood depends on; or the log of how much likelier the vector is under input 0 by the
  * law that is claimed, and its first coordinate. The trace is 0. */
 struct audit_sample subject_observe(const struct subject *subject,
                                     const struct dpot_report *report);

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "campaign/spec_read.h"
+#include "campaign/spec_sphere.h"
 #include "campaign/spec_vector.h"
 #include "mechanism/mechanism.h"
 
@@ -153,6 +154,9 @@ static dpot_status read_places(const json_t *spec, struct dpot_campaign *campaig
                                struct dpot_error *error)
 {
     dpot_status status = spec_read_domain(spec, "domain", true, &campaign->domain, error);
+    if (status == DPOT_OK && dpot_campaign_is_sphere(campaign)) {
+        return read_metric(spec, campaign, error); /* its output follows from epsilon */
+    }
     if (status == DPOT_OK) {
         status = read_output(spec, campaign, error);
     }
@@ -179,7 +183,11 @@ static dpot_status read_index(const json_t *spec, struct dpot_campaign *campaign
                               struct dpot_error *error)
 {
     const dpot_status status = read_places(spec, campaign, error);
-    return status == DPOT_OK ? spec_read_mechanism(spec, campaign, error) : status;
+    if (status != DPOT_OK) {
+        return status;
+    }
+    return dpot_campaign_is_sphere(campaign) ? spec_read_sphere(spec, campaign, error)
+                                             : spec_read_mechanism(spec, campaign, error);
 }
 
 static dpot_status read_spec(const json_t *spec, struct dpot_campaign *campaign,

@@ -1,8 +1,10 @@
 #include "base/clock.h"
 #include "campaign/spec.h"
+#include "campaign/spec_sphere.h"
 #include "campaign/spec_vector.h"
 #include "mechanism/sampler.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define ROUNDS_SHOWN 1000 /* of up to 100,000: the rest follows from opens, closes and rounds */
@@ -44,6 +46,10 @@ static json_t *describe_domain(const struct dpot_domain *domain, int with_points
                          "shape", shape_of(domain));
     case DPOT_DOMAIN_RING:
         return json_pack("{s:s,s:I}", "type", "ring", "size", (json_int_t)domain->size);
+    case DPOT_DOMAIN_SPHERE:
+        return json_pack("{s:s,s:I}", "type", "sphere", "dim", (json_int_t)domain->dim);
+    case DPOT_DOMAIN_DIRECTIONS:
+        return json_pack("{s:s,s:I}", "type", "directions", "count", (json_int_t)domain->size);
     case DPOT_DOMAIN_POINTS:
         break;
     }
@@ -67,6 +73,14 @@ static double *decode_masses(const struct dpot_campaign *campaign, double *total
     return m;
 }
 
+/* A sphere's masses are equal. */
+static json_t *uniform_text(const double *m, size_t size)
+{
+    char text[48];
+    (void)snprintf(text, sizeof text, "uniform:%.17g", m[0] * (double)size);
+    return json_string(text);
+}
+
 static json_t *describe_mechanism(const struct dpot_campaign *campaign, const double *m,
                                   int with_points)
 {
@@ -85,7 +99,9 @@ static json_t *describe_mechanism(const struct dpot_campaign *campaign, const do
     }
     if (with_points) {
         (void)json_object_set_new(mechanism, "base_measure",
-                                  numbers(m, campaign->base_measure.size));
+                                  dpot_campaign_is_sphere(campaign)
+                                      ? uniform_text(m, campaign->base_measure.size)
+                                      : numbers(m, campaign->base_measure.size));
     }
     return mechanism;
 }
@@ -174,6 +190,9 @@ static json_t *describe_index(const struct dpot_campaign *campaign, json_t *deri
     (void)json_object_set_new(derived, "output_size",
                               json_integer((json_int_t)campaign->output.size));
     (void)json_object_set_new(derived, "total_mass", json_number(total_mass));
+    if (dpot_campaign_is_sphere(campaign)) {
+        (void)json_object_set_new(derived, "sphere", spec_describe_sphere(campaign));
+    }
     if (campaign->mechanism == DPOT_MECHANISM_EXPONENTIAL) {
         (void)json_object_set_new(derived, "sensitivity", json_number(campaign->sensitivity));
     }

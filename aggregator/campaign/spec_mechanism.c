@@ -58,8 +58,8 @@ dpot_status spec_read_mechanism_type(const json_t *spec, enum dpot_mechanism_id 
 }
 
 /* What a device is charged, rounded down; never above the ceiling by rounding. */
-static dpot_status read_epsilon(const json_t *mechanism, struct dpot_campaign *campaign,
-                                struct dpot_error *error)
+dpot_status spec_read_epsilon(const json_t *mechanism, struct dpot_campaign *campaign,
+                              struct dpot_error *error)
 {
     double epsilon = 0;
     dpot_status status = spec_require(
@@ -379,7 +379,7 @@ dpot_status spec_read_mechanism(const json_t *spec, struct dpot_campaign *campai
         status = check_mechanism_keys(mechanism, campaign->mechanism, error);
     }
     if (status == DPOT_OK) {
-        status = read_epsilon(mechanism, campaign, error);
+        status = spec_read_epsilon(mechanism, campaign, error);
     }
     if (status == DPOT_OK && campaign->mechanism == DPOT_MECHANISM_WPM) {
         status = read_solver(mechanism, campaign, error);

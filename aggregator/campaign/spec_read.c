@@ -161,6 +161,22 @@ static dpot_status read_ring(const json_t *object, const char *path, struct dpot
     return status == DPOT_OK ? dpot_domain_init_ring(domain, (uint32_t)size, error) : status;
 }
 
+static dpot_status read_sphere(const json_t *object, const char *path, struct dpot_domain *domain,
+                               struct dpot_error *error)
+{
+    static const char *const known[] = {"type", "dim", NULL};
+    char key[KEY_CAP];
+    int64_t dim = 0;
+    dpot_status status = json_check_keys(object, path, known, error);
+    if (status == DPOT_OK) {
+        join(key, path, "dim");
+        status = spec_require(json_get_integer(object, path, "dim", DPOT_SPHERE_DIM_MIN,
+                                               DPOT_DOMAIN_DIM_MAX, &dim, error),
+                              key, "give the number of coordinates", error);
+    }
+    return status == DPOT_OK ? dpot_domain_init_sphere(domain, (uint32_t)dim, error) : status;
+}
+
 /* One row per type; a type of a mechanism that is not here yet has no reader. */
 struct type_row {
     const char *name;
@@ -168,19 +184,19 @@ struct type_row {
                         struct dpot_error *error);
 };
 static const struct type_row types[] = {
-    {"points", read_points}, {"grid", read_grid}, {"ring", read_ring}, {"box", NULL},
-    {"l1_ball", NULL},       {"l2_ball", NULL},   {"sphere", NULL},
+    {"points", read_points}, {"grid", read_grid}, {"ring", read_ring},     {"box", NULL},
+    {"l1_ball", NULL},       {"l2_ball", NULL},   {"sphere", read_sphere},
 };
 
 static dpot_status read_type(const json_t *object, const char *path, bool with_ring,
                              const struct type_row **row, struct dpot_error *error)
 {
-    const char *accepted = with_ring ? "points, grid or ring" : "points or grid";
+    const char *accepted = with_ring ? "points, grid, ring or sphere" : "points or grid";
     char key[KEY_CAP];
     const char *type = NULL;
     join(key, path, "type");
     const dpot_status status = spec_require(json_get_string(object, path, "type", &type, error),
-                                            key, "say points, grid or ring", error);
+                                            key, "say points, grid, ring or sphere", error);
     if (status != DPOT_OK) {
         return status;
     }
@@ -193,7 +209,7 @@ static dpot_status read_type(const json_t *object, const char *path, bool with_r
                                   "%s is \"%s\", which is not in this build: use %s", key, type,
                                   accepted);
         }
-        if (types[i].read == read_ring && !with_ring) {
+        if ((types[i].read == read_ring || types[i].read == read_sphere) && !with_ring) {
             break;
         }
         *row = &types[i];

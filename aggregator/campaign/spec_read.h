@@ -18,8 +18,8 @@ DPOT_WARN_UNUSED dpot_status spec_read_numbers(const json_t *array, const char *
                                                double *out /* (size) */, size_t size,
                                                struct dpot_error *error);
 
-/* Reads object[key] as a domain: types "points", "grid" and, if `with_ring`, "ring". `*domain` is
- * zeroed on failure. */
+/* Reads object[key] as a domain: types "points", "grid" and, if `with_ring`, "ring" and "sphere".
+ * `*domain` is zeroed on failure. */
 DPOT_WARN_UNUSED dpot_status spec_read_domain(const json_t *object, const char *key, bool with_ring,
                                               struct dpot_domain *domain, struct dpot_error *error);
 
@@ -32,6 +32,11 @@ DPOT_WARN_UNUSED dpot_status spec_read_mechanism_type(const json_t *spec,
  * use, "auto" included: for a wpm mechanism. */
 DPOT_WARN_UNUSED dpot_status spec_check_solver_keys(const json_t *mechanism, bool *is_exact,
                                                     struct dpot_error *error);
+
+/* Reads mechanism.epsilon of an index mechanism. */
+DPOT_WARN_UNUSED dpot_status spec_read_epsilon(const json_t *mechanism,
+                                               struct dpot_campaign *campaign,
+                                               struct dpot_error *error);
 
 /* Reads spec["mechanism"] into a campaign whose domain, output and metric are set. */
 DPOT_WARN_UNUSED dpot_status spec_read_mechanism(const json_t *spec, struct dpot_campaign *campaign,

@@ -21,13 +21,29 @@ static dpot_status copy_parameters(const json_t *parameters, struct job_record *
                                 sizeof record->parameters - 1);
 }
 
+/* No kind has a use for directions that are different for every report. */
+static dpot_status refuse_sphere(const struct job_kind *kind, const struct dpot_campaign *campaign,
+                                 struct dpot_error *error)
+{
+    return dpot_campaign_is_sphere(campaign)
+               ? dpot_error_set(
+                     error, DPOT_ERR_SHAPE,
+                     "a job of the kind %s works on lists of points or on noisy vectors, and "
+                     "the campaign is on a sphere: export its pool and use dpot estimate",
+                     kind->name)
+               : DPOT_OK;
+}
+
 /* The parameters, from the caller's words to what is stored; *complete is a new reference. */
 static dpot_status describe(const struct job_kind *kind, const struct dpot_campaign *campaign,
                             const json_t *given, struct job_record *record, json_t **complete,
                             struct dpot_error *error)
 {
     json_t *empty = json_object();
-    dpot_status status = kind->complete(campaign, given ? given : empty, complete, error);
+    dpot_status status = refuse_sphere(kind, campaign, error);
+    if (status == DPOT_OK) {
+        status = kind->complete(campaign, given ? given : empty, complete, error);
+    }
     if (status == DPOT_OK) {
         (void)snprintf(record->kind, sizeof record->kind, "%s", kind->name);
         status = copy_parameters(*complete, record, error);
@@ -127,6 +143,9 @@ dpot_status order_read_parameters(const struct job_kind *kind, const struct dpot
     json_t *stored = NULL;
     *parameters = NULL;
     dpot_status status = json_parse(text, strlen(text), &stored, error);
+    if (status == DPOT_OK) {
+        status = refuse_sphere(kind, campaign, error);
+    }
     if (status == DPOT_OK) {
         status = kind->complete(campaign, stored, parameters, error);
     }

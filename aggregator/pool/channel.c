@@ -13,6 +13,11 @@ dpot_status channel_check(const struct dpot_campaign *campaign, struct dpot_erro
             "and exponential have a channel between points",
             dpot_mechanism_name(campaign->mechanism));
     }
+    if (dpot_campaign_is_sphere(campaign)) {
+        return dpot_error_set(error, DPOT_ERR_SHAPE,
+                              "the campaign is on a sphere, whose reports name directions of their "
+                              "own: only a list of points has one channel");
+    }
     if (!campaign->sample_first && campaign->n_max > 1) {
         return dpot_error_set(
             error, DPOT_ERR_SHAPE,

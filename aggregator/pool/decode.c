@@ -1,5 +1,6 @@
 #include "pool/decode.h"
 
+#include "mechanism/codebook.h"
 #include "mechanism/transform.h"
 #include "pool/judge.h"
 
@@ -22,6 +23,11 @@ double decode_scale(const struct dpot_campaign *campaign)
     return ldexp(campaign->vector.grid_step, (int)campaign->noise.scale_log2);
 }
 
+bool decode_has_rows(const struct dpot_campaign *campaign)
+{
+    return dpot_mechanism_is_vector(campaign->mechanism) || dpot_campaign_is_sphere(campaign);
+}
+
 static dpot_status make_inverse(struct decoder *decoder)
 {
     const struct dpot_vector_domain *vector = &decoder->campaign->vector;
@@ -33,8 +39,14 @@ static dpot_status make_inverse(struct decoder *decoder)
 dpot_status decoder_new(const struct dpot_campaign *campaign, enum decode_space space,
                         struct decoder **decoder, struct dpot_error *error)
 {
+    const bool is_sphere = dpot_campaign_is_sphere(campaign);
     *decoder = NULL;
-    if (!dpot_mechanism_is_vector(campaign->mechanism)) {
+    if (is_sphere && space != DECODE_DATA) {
+        return dpot_error_set(error, DPOT_ERR_SHAPE,
+                              "the campaign is on a sphere, whose reports name directions and have "
+                              "no coefficients: export the directions");
+    }
+    if (!decode_has_rows(campaign)) {
         return dpot_error_set(error, DPOT_ERR_SHAPE,
                               "the campaign's mechanism is %s, whose reports name points: only "
                               "those of laplace and gaussian are vectors",
@@ -45,7 +57,7 @@ dpot_status decoder_new(const struct dpot_campaign *campaign, enum decode_space 
     if (made) {
         made->campaign = campaign;
         made->space = space;
-        status = space == DECODE_DATA ? make_inverse(made) : DPOT_OK;
+        status = space == DECODE_DATA && !is_sphere ? make_inverse(made) : DPOT_OK;
     }
     if (status != DPOT_OK) {
         decoder_free(made);
@@ -70,13 +82,35 @@ void decoder_free(struct decoder *decoder)
 size_t decoder_n_columns(const struct decoder *decoder)
 {
     const struct dpot_vector_domain *vector = &decoder->campaign->vector;
+    if (dpot_campaign_is_sphere(decoder->campaign)) {
+        return decoder->campaign->output.dim;
+    }
     return decoder->space == DECODE_DATA ? dpot_vector_data_dim(vector) : vector->dim;
+}
+
+static dpot_status decode_direction(const struct dpot_campaign *campaign,
+                                    const struct dpot_report *report, double *row,
+                                    struct dpot_error *error)
+{
+    struct dpot_codebook codebook;
+    if (!judge_has_shape(campaign, report) || report->index >= campaign->output.size) {
+        return dpot_error_set(error, DPOT_ERR_CORRUPT,
+                              "a stored report names none of the campaign's %u directions: restore "
+                              "the store from a backup",
+                              campaign->output.size);
+    }
+    dpot_codebook_init(&codebook, campaign, report->id);
+    dpot_codebook_direction(&codebook, report->index, row);
+    return DPOT_OK;
 }
 
 dpot_status decoder_run(struct decoder *decoder, const struct dpot_report *report, double *row,
                         struct dpot_error *error)
 {
     const struct dpot_campaign *campaign = decoder->campaign;
+    if (dpot_campaign_is_sphere(campaign)) {
+        return decode_direction(campaign, report, row, error);
+    }
     if (!judge_has_shape(campaign, report)) {
         return dpot_error_set(error, DPOT_ERR_CORRUPT,
                               "a stored report has %u numbers and the campaign's have %u: restore "

@@ -1,11 +1,16 @@
-/* Decoding: the integers y of a vector report, in data units.
+/* Decoding: the rows of numbers that reports stand for.
+ *
+ * Of a vector report, integers y, in data units:
  *
  *   coefficients   c = grid_step y         (dim)
  *   data           x = T^-1 c              (data_dim), zeros for the coefficients that were not kept
  *
  * Post-processing of a private report: it costs no privacy. Without a transform T is the identity and
  * both are the same. The noise of y is independent from coordinate to coordinate; that of x is not where
- * coefficients were left out, so whoever uses the density of the noise (generators) takes coefficients. */
+ * coefficients were left out, so whoever uses the density of the noise (generators) takes coefficients.
+ *
+ * Of a report of a sphere campaign, which names one of the directions that its id stands for: that unit
+ * vector (mechanism/codebook.h). It has no coefficients. */
 #ifndef DPOT_POOL_DECODE_H
 #define DPOT_POOL_DECODE_H
 
@@ -26,7 +31,10 @@ double decode_scale(const struct dpot_campaign *campaign);
 
 struct decoder;
 
-/* The campaign is borrowed and must have been checked. DPOT_ERR_SHAPE: its reports are no vectors;
+/* True when reports stand for rows: vector mechanisms, and spheres. Others name points. */
+bool decode_has_rows(const struct dpot_campaign *campaign);
+
+/* The campaign is borrowed and must have been checked. DPOT_ERR_SHAPE: its reports are no rows in that space;
  * DPOT_ERR_MEMORY. */
 DPOT_WARN_UNUSED dpot_status decoder_new(const struct dpot_campaign *campaign,
                                          enum decode_space space, struct decoder **decoder,

@@ -1,6 +1,7 @@
 #include "pool/describe.h"
 
 #include "campaign/content.h"
+#include "campaign/spec_sphere.h"
 #include "campaign/spec_vector.h"
 #include "mechanism/mechanism.h"
 #include "pool/decode.h"
@@ -68,6 +69,22 @@ static dpot_status add_vector(json_t *pool, const struct dpot_campaign *campaign
     return is_done ? DPOT_OK : DPOT_ERR_MEMORY;
 }
 
+static dpot_status add_sphere(json_t *pool, const struct dpot_campaign *campaign)
+{
+    const json_int_t dim = campaign->domain.dim;
+    struct spec_sphere measured;
+    spec_measure_sphere(campaign, &measured);
+    json_t *sphere =
+        json_pack("{s:o,s:o,s:o,s:I,s:I,s:I,s:{s:s},s:{s:s,s:I}}", "epsilon",
+                  json_number(dpot_epsilon_to_double(campaign->epsilon_q32)), "delta",
+                  json_number(0), "contraction", json_number(measured.channel.contraction),
+                  "directions", (json_int_t)campaign->output.size, "dim", dim, "data_dim", dim,
+                  "transform", "type", "none", "domain", "type", "sphere", "dim", dim);
+    const bool is_done = sphere && json_object_update(pool, sphere) == 0;
+    json_decref(sphere);
+    return is_done ? DPOT_OK : DPOT_ERR_MEMORY;
+}
+
 json_t *describe_pool(const struct dpot_campaign *campaign, const uint8_t hash[DPOT_HASH_LEN],
                       const struct pool_count *count)
 {
@@ -88,8 +105,13 @@ json_t *describe_pool(const struct dpot_campaign *campaign, const uint8_t hash[D
     if (pool && campaign->n_groups > 0) {
         (void)json_object_set_new(pool, "groups", describe_groups(campaign));
     }
-    if (pool && dpot_mechanism_is_vector(campaign->mechanism) &&
-        add_vector(pool, campaign) != DPOT_OK) {
+    dpot_status status = DPOT_OK;
+    if (pool && dpot_mechanism_is_vector(campaign->mechanism)) {
+        status = add_vector(pool, campaign);
+    } else if (pool && dpot_campaign_is_sphere(campaign)) {
+        status = add_sphere(pool, campaign);
+    }
+    if (status != DPOT_OK) {
         json_decref(pool);
         return NULL;
     }

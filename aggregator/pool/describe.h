@@ -11,7 +11,8 @@
  * mechanism. Of a vector mechanism also {"epsilon", "delta" of one report, "grid_step", "dim", "data_dim", "transform": {"type": "none"} or
  * {"type": "dct", "shape": [rows, cols], "keep": [numbers of the coefficients]}, "domain": the set that
  * devices clip their coefficients to, as in a SPEC (a box of more than 4096 different sides has its "dim"
- * only)}. Of a campaign with groups also "groups", their labels. New reference; NULL when memory is out. */
+ * only)}. Of a sphere {"epsilon", "delta", "contraction" (c: the mean of a device's report is c times its
+ * vector, campaign/spec_sphere.h), "directions" (how many a report chooses from), "dim", "data_dim", "transform", "domain"}. Of a campaign with groups also "groups", their labels. New reference; NULL when memory is out. */
 json_t *describe_pool(const struct dpot_campaign *campaign, const uint8_t hash[DPOT_HASH_LEN],
                       const struct pool_count *count);
 

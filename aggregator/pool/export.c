@@ -86,7 +86,7 @@ dpot_status export_pool(struct store *store, const uint8_t hash[DPOT_HASH_LEN],
                         struct dpot_error *error)
 {
     struct writing writing = {.campaign = campaign, .stream = stream, .error = error};
-    const bool is_index = !dpot_mechanism_is_vector(campaign->mechanism) && space == DECODE_DATA;
+    const bool is_index = !decode_has_rows(campaign) && space == DECODE_DATA;
     dpot_status status = is_index ? DPOT_OK : make_row(&writing, space);
     if (status == DPOT_OK) {
         status = store_read_pool(store, hash, is_index ? write_index : write_row, &writing, error);

@@ -7,8 +7,8 @@
 
 #include <stdio.h>
 
-/* Writes to `stream`, little-endian: of an index mechanism n times u32, of a vector mechanism n rows of
- * float64 in `space` (pool/decode.h). One commit and one row are in memory at a time, however large the
+/* Writes to `stream`, little-endian: of an index mechanism n times u32, of a vector mechanism, and of
+ * a sphere, n rows of float64 in `space` (pool/decode.h). One commit and one row are in memory at a time, however large the
  * pool. DPOT_ERR_SHAPE: coefficients of an index mechanism; DPOT_ERR_IO: the stream took no more;
  * DPOT_ERR_CORRUPT, also when the pool has lost reports: what is in the stream then is for nobody;
  * DPOT_ERR_MEMORY. The stream is not flushed. */

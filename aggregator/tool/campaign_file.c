@@ -297,5 +297,12 @@ dpot_status campaign_file_require_index(struct run *run, const struct campaign_f
                               campaign->name, dpot_mechanism_name(campaign->mechanism),
                               run->command->name);
     }
+    if (dpot_campaign_is_sphere(campaign)) {
+        return dpot_error_set(
+            &run->error, DPOT_ERR_SHAPE,
+            "campaign \"%s\" is on a sphere, whose reports name directions of their "
+            "own: %s is for lists of points, grids and rings",
+            campaign->name, run->command->name);
+    }
     return DPOT_OK;
 }

@@ -24,7 +24,7 @@ DPOT_WARN_UNUSED dpot_status campaign_file_load(struct run *run, const char *tex
                                                 struct campaign_file *file);
 void campaign_file_release(struct campaign_file *file);
 
-/* DPOT_ERR_SHAPE, exit code 3, for a campaign whose reports are vectors: the commands that work on
+/* DPOT_ERR_SHAPE, exit code 3, for a campaign whose reports are vectors, or stand for some (a sphere): the commands that work on
  * points and base measures say so in one way. */
 DPOT_WARN_UNUSED dpot_status campaign_file_require_index(struct run *run,
                                                          const struct campaign_file *file);

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "tool/commands.h"
+#include "tool/estimate_sphere.h"
 #include "tool/load.h"
 #include "tool/options.h"
 #include "tool/provenance.h"
@@ -23,13 +24,15 @@
 
 static const struct option options[] = {
     {"campaign", "FILE|ID", "the campaign of the pool"},
-    {"pool", "F", "indices of the reports (n,), from dpot pool"},
-    {"method", "M", "frequency, or likelihood (default with sample_first)"},
+    {"pool", "F",
+     "indices of the reports (n,), or of a sphere directions (n, dim), from dpot pool"},
+    {"method", "M", "frequency, or likelihood (default with sample_first); mean on a sphere"},
     {"start", "F", "likelihood: weights (k,) to start from (default: equal ones)"},
     {"normalize", NULL, "scale the weights of --start to sum 1"},
     {"bootstrap", "B", "resamples for the intervals (default 200; 0: none)"},
     {"level", "L", "of the intervals (default 0.95)"},
-    {"out", "F", "the estimate, (kv,) or (k,); F.json holds standard errors, intervals and prior"},
+    {"out", "F",
+     "the estimate, (kv,), (k,) or (dim,); F.json holds standard errors, intervals and prior"},
     {"revision", "N", "of an ID: another revision than devices get; needs the admin token"},
     REMOTE_OPTIONS,
     REMOTE_TOKEN_OPTION,
@@ -48,8 +51,9 @@ static dpot_status read_options(struct estimate *e, const char **campaign)
         status = option_require(run, "pool", "a file of indices", &e->pool_path);
     }
     if (status == DPOT_OK && method && strcmp(method, "frequency") != 0 &&
-        strcmp(method, "likelihood") != 0) {
-        status = RUN_USAGE(run, "--method is %.40s: choose frequency or likelihood", method);
+        strcmp(method, "likelihood") != 0 && strcmp(method, "mean") != 0) {
+        status = RUN_USAGE(
+            run, "--method is %.40s: choose frequency, likelihood or, on a sphere, mean", method);
     }
     if (status == DPOT_OK && method && strcmp(method, "frequency") == 0 &&
         option_is_given(run, "start")) {
@@ -74,6 +78,11 @@ static dpot_status choose_method(struct estimate *e)
 {
     const char *method = option_text(e->run, "method");
     e->kv = e->file.campaign.output.size;
+    if (method && strcmp(method, "mean") == 0) {
+        return RUN_USAGE(e->run,
+                         "--method mean is for campaigns on a sphere, whose reports stand for "
+                         "vectors: choose frequency or likelihood");
+    }
     e->is_likelihood = method ? strcmp(method, "likelihood") == 0 : e->file.campaign.sample_first;
     if (!e->is_likelihood && option_is_given(e->run, "start")) {
         return RUN_USAGE(e->run,
@@ -110,7 +119,7 @@ static dpot_status check_pool(struct estimate *e, const struct array *array)
 }
 
 /* A pool and a side file of two exports. */
-static dpot_status check_count(struct estimate *e, size_t n_rows)
+dpot_status estimate_check_count(struct estimate *e, size_t n_rows)
 {
     struct run *run = e->run;
     int64_t n = 0;
@@ -140,7 +149,7 @@ static dpot_status load_pool(struct estimate *e)
     if (status != DPOT_OK) {
         return status;
     }
-    status = check_count(e, array.n_rows);
+    status = estimate_check_count(e, array.n_rows);
     if (status == DPOT_OK) {
         status = check_pool(e, &array);
     }
@@ -208,8 +217,7 @@ static dpot_status count_frequencies(struct estimate *e)
 
 /* ---- results ---- */
 
-/* Which revision the reports are of: a SPEC has none, but the pool's side file may tell. */
-static void put_revision(const struct estimate *e, json_t *object)
+void estimate_put_revision(const struct estimate *e, json_t *object)
 {
     char hash[2 * DPOT_HASH_LEN + 1];
     json_t *told_hash = json_object_get(e->pool_side, "campaign_hash");
@@ -236,8 +244,7 @@ static double distance_from_prior(const struct estimate *e)
     return sum;
 }
 
-/* null: not a number. */
-static json_t *list_of(const struct array *array)
+json_t *estimate_list(const struct array *array)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < array->n_rows; i++) {
@@ -271,15 +278,15 @@ static dpot_status write_side_file(struct estimate *e)
 {
     json_t *side = json_object();
     put_method(e, side);
-    put_revision(e, side);
+    estimate_put_revision(e, side);
     (void)json_object_set_new(side, "n", json_integer((json_int_t)e->n));
     (void)json_object_set_new(side, "kv", json_integer((json_int_t)e->kv));
     (void)json_object_set_new(side, "bootstrap", json_integer((json_int_t)e->n_resamples));
-    (void)json_object_set_new(side, "prior", list_of(&e->prior));
+    (void)json_object_set_new(side, "prior", estimate_list(&e->prior));
     if (e->n_resamples > 0) {
-        (void)json_object_set_new(side, "standard_error", list_of(&e->errors));
-        (void)json_object_set_new(side, "lower", list_of(&e->lower));
-        (void)json_object_set_new(side, "upper", list_of(&e->upper));
+        (void)json_object_set_new(side, "standard_error", estimate_list(&e->errors));
+        (void)json_object_set_new(side, "lower", estimate_list(&e->lower));
+        (void)json_object_set_new(side, "upper", estimate_list(&e->upper));
         (void)json_object_set_new(side, "level", json_real(e->level));
     }
     const dpot_status status =
@@ -293,9 +300,42 @@ static void put_result(struct estimate *e)
     run_put_integer(e->run, "n", e->n);
     run_put_integer(e->run, "kv", e->kv);
     put_method(e, e->run->result);
-    put_revision(e, e->run->result);
+    estimate_put_revision(e, e->run->result);
     run_put_integer(e->run, "min_pool", e->file.campaign.min_pool);
     run_put_integer(e->run, "bootstrap", e->n_resamples);
+}
+
+/* Campaigns whose reports name points. */
+static dpot_status estimate_points(struct estimate *e)
+{
+    dpot_status status = choose_method(e);
+    if (status == DPOT_OK) {
+        status = provenance_check(e->run, &e->file, "pool", e->pool_path, &e->pool_side);
+    }
+    if (status == DPOT_OK) {
+        status = load_pool(e);
+    }
+    if (status == DPOT_OK) {
+        status = e->is_likelihood ? estimate_likelihood(e) : count_frequencies(e);
+    }
+    if (status == DPOT_OK && e->n_resamples > 0) {
+        status = estimate_intervals(e);
+    }
+    if (status == DPOT_OK) {
+        status = array_write(e->out_path, &e->values, ARRAY_F8, &e->run->error);
+    }
+    if (status == DPOT_OK) {
+        put_result(e);
+        status = write_side_file(e);
+    }
+    return status;
+}
+
+static dpot_status estimate_directions(struct estimate *e)
+{
+    const dpot_status status =
+        provenance_check(e->run, &e->file, "pool", e->pool_path, &e->pool_side);
+    return status == DPOT_OK ? estimate_sphere(e) : status;
 }
 
 static dpot_status run_estimate(struct run *run)
@@ -307,26 +347,8 @@ static dpot_status run_estimate(struct run *run)
         status = campaign_file_load(run, campaign, &e.file);
     }
     if (status == DPOT_OK) {
-        status = choose_method(&e);
-    }
-    if (status == DPOT_OK) {
-        status = provenance_check(run, &e.file, "pool", e.pool_path, &e.pool_side);
-    }
-    if (status == DPOT_OK) {
-        status = load_pool(&e);
-    }
-    if (status == DPOT_OK) {
-        status = e.is_likelihood ? estimate_likelihood(&e) : count_frequencies(&e);
-    }
-    if (status == DPOT_OK && e.n_resamples > 0) {
-        status = estimate_intervals(&e);
-    }
-    if (status == DPOT_OK) {
-        status = array_write(e.out_path, &e.values, ARRAY_F8, &run->error);
-    }
-    if (status == DPOT_OK) {
-        put_result(&e);
-        status = write_side_file(&e);
+        status = dpot_campaign_is_sphere(&e.file.campaign) ? estimate_directions(&e)
+                                                           : estimate_points(&e);
     }
     estimate_release_parts(&e);
     dpot_free_array(NULL, e.pool, e.n, sizeof *e.pool);
@@ -354,6 +376,18 @@ const struct command command_estimate = {
         "others). F.json beside the output holds standard_error, lower, upper, and the prior: "
         "what\n"
         "would be said without a report (the start; of frequencies the base measure).\n"
+        "mean (of a campaign on a sphere): the mean of the users' unit vectors, from the "
+        "directions "
+        "that\n"
+        "reports name, divided by the campaign's contraction, so that it is unbiased "
+        "(is_corrected); with\n"
+        "n_max above 1 and no sample_first there is no such factor and the plain mean is written. "
+        "Standard\n"
+        "errors and intervals from the spread of the reports. Keys then: n, dim, method, "
+        "is_corrected,\n"
+        "contraction, length (of the estimate; of one without data it is 0, the prior), "
+        "total_error (the\n"
+        "root of the summed squares of the standard errors).\n"
         "The campaign must be the one of the pool, as its side file tells: a SPEC by what it\n"
         "computes, a signed campaign by its revision (--revision N of an ID; exit code 3).\n"
         "A pool without a side file gets a warning; one whose side file counts another number\n"

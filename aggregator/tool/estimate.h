@@ -1,5 +1,5 @@
 /* What the files of `dpot estimate` share: estimate.c (options, pool, results), estimate_likelihood.c (the
- * channel and its inversion), estimate_intervals.c (the bootstrap). */
+ * channel and its inversion), estimate_sphere.c (the mean of vectors), estimate_intervals.c (the bootstrap). */
 #ifndef DPOT_TOOL_ESTIMATE_H
 #define DPOT_TOOL_ESTIMATE_H
 
@@ -35,6 +35,13 @@ DPOT_WARN_UNUSED dpot_status estimate_likelihood(struct estimate *e);
 
 /* Fills errors, lower and upper from n_resamples > 0 resamples of the reports. */
 DPOT_WARN_UNUSED dpot_status estimate_intervals(struct estimate *e);
+
+/* What the results of every method share: which revision the reports are of (a SPEC has none, but the pool's
+ * side file may tell); a list with null for what is not a number; and that a pool and its side file are of one
+ * export. */
+void estimate_put_revision(const struct estimate *e, json_t *object);
+json_t *estimate_list(const struct array *array);
+DPOT_WARN_UNUSED dpot_status estimate_check_count(struct estimate *e, size_t n_rows);
 
 /* The quantities above that estimate_likelihood and _intervals made. */
 void estimate_release_parts(struct estimate *e);

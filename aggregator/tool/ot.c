@@ -126,7 +126,10 @@ static dpot_status load_cost(struct transport *t)
     }
     dpot_status status = campaign_file_load(t->run, campaign, &file);
     if (status == DPOT_OK) {
-        status = cost_of_campaign(t->run, &file.campaign, &t->cost);
+        status = campaign_file_require_index(t->run, &file);
+        if (status == DPOT_OK) {
+            status = cost_of_campaign(t->run, &file.campaign, &t->cost);
+        }
         campaign_file_release(&file);
     }
     return status;

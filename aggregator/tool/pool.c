@@ -31,7 +31,7 @@ struct export
     const char *id, *path;
     uint32_t revision; /* asked for; 0: the server's choice */
     const json_t *pool;
-    bool is_vector;
+    bool is_vector; /* rows of numbers: also of a sphere */
     enum decode_space space;
     size_t n_columns;
     size_t row_len; /* bytes */
@@ -43,7 +43,8 @@ struct export
     size_t n_groups;
 };
 
-/* Reports of laplace and gaussian are vectors, whose lengths the description tells. */
+/* Reports of laplace and gaussian are vectors, those of wpm on a sphere stand for some; their lengths the
+ * description tells. */
 static dpot_status plan_export(struct run *run, const struct remote *remote, struct export *export)
 {
     const char *mechanism = json_string_value(json_object_get(export->pool, "mechanism"));
@@ -56,13 +57,14 @@ static dpot_status plan_export(struct run *run, const struct remote *remote, str
                               "server?",
                               remote->url);
     }
-    export->is_vector = dpot_mechanism_is_vector(id);
+    const bool is_sphere = json_object_get(export->pool, "directions") != NULL;
+    export->is_vector = dpot_mechanism_is_vector(id) || is_sphere;
     export->space = is_coefficients ? DECODE_COEFFICIENTS : DECODE_DATA;
-    if (is_coefficients && !export->is_vector) {
+    if (is_coefficients && (!export->is_vector || is_sphere)) {
         return dpot_error_set(&run->error, DPOT_ERR_SHAPE,
-                              "the campaign's mechanism is %s, whose reports name points and have "
+                              "the campaign's mechanism is %s, whose reports name %s and have "
                               "no coefficients: leave --coefficients out",
-                              mechanism);
+                              mechanism, is_sphere ? "directions" : "points");
     }
     if (export->is_vector &&
         json_get_integer(export->pool, "pool", is_coefficients ? "dim" : "data_dim", 1,
@@ -186,8 +188,9 @@ static json_t *describe_export(const struct export *export, size_t n)
 {
     static const char *const copied[] = {"campaign_hash", "mechanism", "scale",
                                          "accepted",      "duplicate", "rejected"};
-    static const char *const copied_vector[] = {"dim",   "data_dim",  "transform", "epsilon",
-                                                "delta", "grid_step", "domain"};
+    static const char *const copied_vector[] = {"dim",     "data_dim",    "transform",
+                                                "epsilon", "delta",       "grid_step",
+                                                "domain",  "contraction", "directions"};
     json_t *side = json_object();
     for (size_t i = 0; i < sizeof copied / sizeof copied[0]; i++) {
         json_t *value = json_object_get(export->pool, copied[i]);
@@ -412,11 +415,16 @@ const struct command command_pool = {
         "closed one. The result says which, and which other revisions hold reports.\n"
         "Vectors (laplace, gaussian) are decoded to data units: the grid step times what the\n"
         "device released, then the inverse transform. --coefficients leaves that one out; it is\n"
-        "what generators are trained on. F.json beside the export holds revision, state,\n"
+        "what generators are trained on. Of a sphere the directions that reports name are "
+        "written,\n"
+        "unit vectors; their mean is contraction times that of the devices' (dpot estimate).\n"
+        "F.json beside the export holds revision, state,\n"
         "campaign_hash, content_digest (what the campaign computes, whatever its name),\n"
         "mechanism, scale, n, accepted, duplicate, rejected, groups (labels), and for vectors "
         "epsilon and delta of\n"
-        "a report, grid_step, dim, data_dim, domain, transform, space (data or coefficients). "
+        "a report, grid_step, dim, data_dim, domain, transform, space (data or coefficients), of a "
+        "sphere\n"
+        "epsilon, delta, contraction, directions, dim, domain. "
         "Keys: those but space, min_pool, is_ready,\n"
         "other_revisions [{revision, hash, state, reports}].",
     .example = "dpot pool 3f1d5a0c9b7e4826a1c0d2e4f6a8b0c2 --server https://pool.example.org "

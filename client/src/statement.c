@@ -127,8 +127,24 @@ static size_t put_loss_counts(const struct dpot_campaign *campaign, char *text, 
                  campaign->name));
 }
 
+/* What a report of vectors is, in words: it is not a vector that leaves. */
+static size_t put_sphere(const struct dpot_campaign *campaign, char *text, size_t cap, size_t used)
+{
+    if (!dpot_campaign_is_sphere(campaign)) {
+        return used;
+    }
+    return put(
+        text, cap, used,
+        snprintf(text + used, cap - used,
+                 "Reports to \"%s\" hold no vector of yours: each has its own list of %u random "
+                 "directions, drawn before your data were read, and names one of them, which may "
+                 "be any of them; epsilon %.4g says how much likelier one near yours is.\n",
+                 campaign->name, (unsigned)campaign->output.size,
+                 dpot_epsilon_to_double(campaign->epsilon_q32)));
+}
+
 /* What leaves the device beside the privatised reports, which no noise covers: the label, and counts of
- * losses. A line for every campaign that has them, that reports were charged for and whose revision is in the
+ * losses; and in words what reports of a sphere are. A line for every campaign that has them, that reports were charged for and whose revision is in the
  * folder. */
 static size_t put_open_parts(const dpot_client *client, char *text, size_t cap, size_t used)
 {
@@ -141,6 +157,7 @@ static size_t put_open_parts(const dpot_client *client, char *text, size_t cap, 
                                 &error) != DPOT_OK) {
             continue;
         }
+        used = put_sphere(&revision.campaign, text, cap, used);
         used = put_label(&revision.campaign, client->config.group, text, cap, used);
         used = put_loss_counts(&revision.campaign, text, cap, used);
         dpot_signed_campaign_release(&revision);

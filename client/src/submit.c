@@ -54,6 +54,7 @@ struct submission {
     struct dpot_private_measure private_measure; /* index mechanisms */
     double *histogram;                           /* (domain size) scratch */
     size_t histogram_size;
+    struct dpot_private_points private_points; /* spheres */
     struct dpot_private_vector private_vector; /* vector mechanisms */
     int64_t *values;                           /* (dim) of the report */
     uint32_t n_values;
@@ -80,6 +81,11 @@ static dpot_status take_lock(struct submission *s)
 static bool is_vector(const struct submission *s)
 {
     return dpot_mechanism_is_vector(s->revision.campaign.mechanism);
+}
+
+static bool is_sphere(const struct submission *s)
+{
+    return dpot_campaign_is_sphere(&s->revision.campaign);
 }
 
 static dpot_status check_vector_shape(struct submission *s)
@@ -126,10 +132,33 @@ static dpot_status check_points_shape(struct submission *s)
     return DPOT_OK;
 }
 
+/* Points of a sphere are vectors: several, with or without weights, or one. */
+static dpot_status check_sphere_shape(struct submission *s)
+{
+    const struct dpot_campaign *campaign = &s->revision.campaign;
+    const struct device_data *data = &s->data;
+    if (data->kind == DATA_HISTOGRAM) {
+        return dpot_error_set(
+            error_of(s), DPOT_ERR_SHAPE,
+            "campaign \"%s\" is on a sphere and wants vectors of %u numbers, not a "
+            "histogram",
+            campaign->name, (unsigned)campaign->domain.dim);
+    }
+    const bool has_data = data->kind == DATA_VECTOR ? data->vector != NULL : data->n > 0;
+    if (has_data && data->dim != campaign->domain.dim) {
+        return dpot_error_set(error_of(s), DPOT_ERR_SHAPE,
+                              "vectors have %u numbers: campaign \"%s\" wants %u",
+                              (unsigned)data->dim, campaign->name, (unsigned)campaign->domain.dim);
+    }
+    return DPOT_OK;
+}
+
 static dpot_status check_shape(struct submission *s)
 {
     const struct dpot_campaign *campaign = &s->revision.campaign;
-    const dpot_status status = is_vector(s) ? check_vector_shape(s) : check_points_shape(s);
+    const dpot_status status = is_vector(s)   ? check_vector_shape(s)
+                               : is_sphere(s) ? check_sphere_shape(s)
+                                              : check_points_shape(s);
     if (status != DPOT_OK) {
         return status;
     }
@@ -216,6 +245,13 @@ static dpot_status allocate_for_points(struct submission *s)
     return s->histogram ? DPOT_OK : DPOT_ERR_MEMORY;
 }
 
+static dpot_status allocate_for_sphere(struct submission *s)
+{
+    const struct dpot_campaign *campaign = &s->revision.campaign;
+    return dpot_private_points_init(&s->private_points, campaign->n_max, campaign->domain.dim,
+                                    s->client->config.allocator);
+}
+
 static dpot_status allocate_for_vector(struct submission *s)
 {
     const struct dpot_allocator *allocator = s->client->config.allocator;
@@ -239,7 +275,9 @@ static dpot_status allocate_everything(struct submission *s)
         status = dpot_privatizer_new(&s->revision.campaign, allocator, &s->privatizer, error_of(s));
     }
     if (status == DPOT_OK) {
-        status = is_vector(s) ? allocate_for_vector(s) : allocate_for_points(s);
+        status = is_vector(s)   ? allocate_for_vector(s)
+                 : is_sphere(s) ? allocate_for_sphere(s)
+                                : allocate_for_points(s);
     }
     return status;
 }
@@ -334,6 +372,19 @@ static void privatize_measure(struct submission *s)
     dpot_privatizer_run(s->privatizer, &s->private_measure, &s->rng, &s->report);
 }
 
+/* Total: a device without data has the public default of dpot_private_points_set. The id of the report,
+ * which names its directions, was drawn in stage 2. */
+static void privatize_points(struct submission *s)
+{
+    const struct device_data *data = &s->data;
+    if (data->kind == DATA_VECTOR) {
+        dpot_private_points_set(&s->private_points, data->vector, NULL, 1);
+    } else {
+        dpot_private_points_set(&s->private_points, data->points, data->weights, data->n);
+    }
+    dpot_privatizer_run_points(s->privatizer, &s->private_points, &s->rng, &s->report);
+}
+
 /* Total: zeros without data; what is not finite is for the mechanism's clamp. */
 static void privatize_vector(struct submission *s)
 {
@@ -351,6 +402,8 @@ static dpot_status read_and_privatize(struct submission *s)
     const bool is_held = feholdexcept(&environment) == 0;
     if (is_vector(s)) {
         privatize_vector(s);
+    } else if (is_sphere(s)) {
+        privatize_points(s);
     } else {
         privatize_measure(s);
     }
@@ -402,6 +455,7 @@ static void clean_up(struct submission *s)
     dpot_privatizer_free(s->privatizer);
     dpot_private_measure_release(&s->private_measure);
     dpot_free_secret(allocator, s->histogram, s->histogram_size, sizeof *s->histogram);
+    dpot_private_points_release(&s->private_points);
     dpot_private_vector_release(&s->private_vector);
     dpot_free_secret(allocator, s->values, s->n_values, sizeof *s->values);
     dpot_rng_release(&s->rng);

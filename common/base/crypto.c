@@ -60,6 +60,18 @@ void dpot_hasher_end(struct dpot_hasher *hasher, uint8_t out[DPOT_HASH_LEN])
     (void)crypto_generichash_final(state_of(hasher), out, DPOT_HASH_LEN);
 }
 
+void dpot_stream(void *out, size_t len, const uint8_t key[DPOT_STREAM_KEY_LEN], uint64_t nonce,
+                 uint64_t block)
+{
+    _Static_assert(DPOT_STREAM_KEY_LEN == crypto_stream_chacha20_KEYBYTES, "one key");
+    uint8_t bytes[crypto_stream_chacha20_NONCEBYTES];
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        bytes[i] = (uint8_t)(nonce >> 8 * i);
+    }
+    memset(out, 0, len);
+    (void)crypto_stream_chacha20_xor_ic(out, out, len, bytes, block, key);
+}
+
 void dpot_sign_keypair(uint8_t public_key[DPOT_SIGN_PUBLIC_LEN],
                        uint8_t secret_key[DPOT_SIGN_SECRET_LEN])
 {

@@ -48,6 +48,13 @@ void dpot_hasher_init(struct dpot_hasher *hasher);
 void dpot_hasher_add(struct dpot_hasher *hasher, const void *data, size_t len);
 void dpot_hasher_end(struct dpot_hasher *hasher, uint8_t out[DPOT_HASH_LEN]);
 
+/* Bytes of a public pseudorandom function: the ChaCha20 stream of (key, nonce) from byte 64 * block
+ * on. For numbers that both sides derive, not for secrets of a release (base/rng.h). */
+#define DPOT_STREAM_KEY_LEN 32
+#define DPOT_STREAM_BLOCK_LEN 64
+void dpot_stream(void *out, size_t len, const uint8_t key[DPOT_STREAM_KEY_LEN], uint64_t nonce,
+                 uint64_t block);
+
 /* A new Ed25519 pair, and the public half of a secret key. */
 void dpot_sign_keypair(uint8_t public_key[DPOT_SIGN_PUBLIC_LEN],
                        uint8_t secret_key[DPOT_SIGN_SECRET_LEN]);

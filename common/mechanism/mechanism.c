@@ -39,10 +39,18 @@ const struct dpot_mechanism *dpot_mechanism_get(enum dpot_mechanism_id id)
     return NULL;
 }
 
+const struct dpot_mechanism *dpot_mechanism_of(const struct dpot_campaign *campaign)
+{
+    const bool is_sphere = dpot_campaign_is_sphere(campaign);
+    return is_sphere && campaign->mechanism == DPOT_MECHANISM_WPM
+               ? &dpot_mechanism_sphere
+               : dpot_mechanism_get(campaign->mechanism);
+}
+
 static dpot_status find_mechanism(const struct dpot_campaign *campaign,
                                   const struct dpot_mechanism **mechanism, struct dpot_error *error)
 {
-    *mechanism = dpot_mechanism_get(campaign->mechanism);
+    *mechanism = dpot_mechanism_of(campaign);
     if (*mechanism) {
         return DPOT_OK;
     }
@@ -83,7 +91,7 @@ dpot_status dpot_mechanism_check_campaign(const struct dpot_campaign *campaign,
 
 struct dpot_privacy dpot_mechanism_charge(const struct dpot_campaign *campaign)
 {
-    const struct dpot_mechanism *mechanism = dpot_mechanism_get(campaign->mechanism);
+    const struct dpot_mechanism *mechanism = dpot_mechanism_of(campaign);
     /* A campaign that was not checked costs more than any cap allows. */
     const struct dpot_privacy unpayable = {UINT64_MAX, UINT64_MAX, UINT64_MAX, 0};
     return mechanism ? mechanism->charge(campaign) : unpayable;
@@ -214,6 +222,15 @@ void dpot_privatizer_run(struct dpot_privatizer *privatizer,
     }
 }
 
+void dpot_privatizer_run_points(struct dpot_privatizer *privatizer,
+                                const struct dpot_private_points *points, struct dpot_rng *rng,
+                                struct dpot_report *report)
+{
+    privatizer->mechanism->load_directions(privatizer->workspace, points->vectors.values,
+                                           report->id);
+    dpot_privatizer_run(privatizer, &points->measure, rng, report);
+}
+
 void dpot_privatizer_run_vector(struct dpot_privatizer *privatizer,
                                 const struct dpot_private_vector *private_vector,
                                 struct dpot_rng *rng, struct dpot_report *report)
@@ -225,4 +242,13 @@ void dpot_privatizer_law(struct dpot_privatizer *privatizer,
                          const struct dpot_private_measure *private_measure, uint64_t *weights)
 {
     privatizer->mechanism->law(privatizer->workspace, private_measure, weights);
+}
+
+void dpot_privatizer_law_points(struct dpot_privatizer *privatizer,
+                                const struct dpot_private_points *points,
+                                const uint8_t report_id[DPOT_REPORT_ID_LEN], uint64_t *weights)
+{
+    privatizer->mechanism->load_directions(privatizer->workspace, points->vectors.values,
+                                           report_id);
+    dpot_privatizer_law(privatizer, &points->measure, weights);
 }

@@ -8,6 +8,7 @@
 #include "base/rng.h"
 #include "model/campaign.h"
 #include "model/measure.h"
+#include "model/private_points.h"
 
 struct dpot_privatizer;
 
@@ -35,7 +36,12 @@ struct dpot_mechanism {
     void (*law)(void *workspace, const struct dpot_private_measure *private_measure,
                 uint64_t *weights /* (output size) */);
 
-    /* Vector mechanisms (the two above are NULL): fills report->values[0..dim-1]. Total; reads every
+    /* Spheres, else NULL: takes the vectors (n_max, dim) that the rows of the measure number, and the
+     * id that names the report's directions. Before privatize and law. Total. */
+    void (*load_directions)(void *workspace, const double *points,
+                            const uint8_t report_id[DPOT_REPORT_ID_LEN]);
+
+    /* Vector mechanisms (privatize and law are NULL): fills report->values[0..dim-1]. Total; reads every
      * one of dpot_vector_data_dim values and wipes what it makes of them. */
     void (*privatize_vector)(void *workspace, const struct dpot_private_vector *private_vector,
                              struct dpot_rng *rng, struct dpot_report *report);
@@ -43,6 +49,7 @@ struct dpot_mechanism {
 
 /* The table's rows; use dpot_mechanism_get. */
 extern const struct dpot_mechanism dpot_mechanism_wpm;
+extern const struct dpot_mechanism dpot_mechanism_sphere; /* wpm of a campaign on a sphere */
 extern const struct dpot_mechanism dpot_mechanism_kpm;
 extern const struct dpot_mechanism dpot_mechanism_exponential;
 extern const struct dpot_mechanism dpot_mechanism_laplace;
@@ -50,6 +57,9 @@ extern const struct dpot_mechanism dpot_mechanism_gaussian;
 
 /* The mechanism with this id, NULL for one this build does not have. */
 const struct dpot_mechanism *dpot_mechanism_get(enum dpot_mechanism_id id);
+
+/* The mechanism of a campaign: by its id, and dpot_mechanism_sphere for wpm on a sphere. NULL as above. */
+const struct dpot_mechanism *dpot_mechanism_of(const struct dpot_campaign *campaign);
 
 /* dpot_campaign_check, then the mechanism's memory against DPOT_PRIVATIZE_BYTES_MAX, then its own
  * check: the whole public validation of a campaign before x. DPOT_ERR_VERSION for a mechanism that
@@ -80,6 +90,12 @@ void dpot_privatizer_run(struct dpot_privatizer *privatizer,
                          const struct dpot_private_measure *private_measure, struct dpot_rng *rng,
                          struct dpot_report *report);
 
+/* The same on a sphere: the vectors of `points`, which has the campaign's n_max and dim, and the
+ * directions of report->id. */
+void dpot_privatizer_run_points(struct dpot_privatizer *privatizer,
+                                const struct dpot_private_points *points, struct dpot_rng *rng,
+                                struct dpot_report *report);
+
 /* The same for campaigns of a vector mechanism. report->values must have room for the campaign's dim
  * numbers; sets these and n_values. */
 void dpot_privatizer_run_vector(struct dpot_privatizer *privatizer,
@@ -94,5 +110,10 @@ void dpot_privatizer_free(struct dpot_privatizer *privatizer); /* wipes */
  * multiple of 2^-62.) */
 void dpot_privatizer_law(struct dpot_privatizer *privatizer,
                          const struct dpot_private_measure *private_measure, uint64_t *weights);
+
+/* The same on a sphere, given the report's id. */
+void dpot_privatizer_law_points(struct dpot_privatizer *privatizer,
+                                const struct dpot_private_points *points,
+                                const uint8_t report_id[DPOT_REPORT_ID_LEN], uint64_t *weights);
 
 #endif

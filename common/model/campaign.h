@@ -22,6 +22,8 @@
 #define DPOT_N_MAX_MAX 10000
 #define DPOT_EXACT_N_MAX_MAX 64 /* n_max of the exact solver */
 #define DPOT_ITERATIONS_MAX 10000
+#define DPOT_EXACT_N_MAX_MAX 64                  /* n_max on a sphere */
+#define DPOT_SPHERE_WORK_MAX ((uint64_t)1 << 28) /* n_max times the numbers of all directions */
 #define DPOT_LAPLACE_SCALE_LOG2_MIN 1
 #define DPOT_LAPLACE_SCALE_LOG2_MAX 40
 #define DPOT_GAUSSIAN_SCALE_LOG2_MIN 2
@@ -112,6 +114,10 @@ DPOT_WARN_UNUSED dpot_status dpot_campaign_round(const struct dpot_campaign *cam
 /* When round `round` < rounds opens and closes (exclusive). */
 int64_t dpot_campaign_round_opens(const struct dpot_campaign *campaign, uint32_t round);
 int64_t dpot_campaign_round_closes(const struct dpot_campaign *campaign, uint32_t round);
+
+/* True when device data are unit vectors and reports name directions of their own codebook
+ * (mechanism/codebook.h): no list of domain or output points exists. */
+bool dpot_campaign_is_sphere(const struct dpot_campaign *campaign);
 
 /* True when its reports are vectors (laplace, gaussian), false when they name an output point. */
 bool dpot_mechanism_is_vector(enum dpot_mechanism_id id);

@@ -1,6 +1,7 @@
 /* What a mechanism may be asked: the table of mechanisms, and the checks of domains, metric, numbers and
  * base measure that go with each. */
 #include "model/campaign_parts.h"
+#include "model/campaign_sphere.h"
 
 #include <math.h>
 #include <string.h>
@@ -185,7 +186,10 @@ static dpot_status check_domains(const struct dpot_campaign *campaign, struct dp
         return dpot_error_set(error, DPOT_ERR_SHAPE,
                               "output is said to be the domain but differs from it");
     }
-    status = check_metric(campaign, domain->dim, error);
+    status = dpot_campaign_check_sphere(campaign, error);
+    if (status == DPOT_OK) {
+        status = check_metric(campaign, domain->dim, error);
+    }
     if (status == DPOT_OK) {
         status = check_coordinates("domain", domain, &campaign->metric, error);
     }

@@ -79,6 +79,33 @@ static dpot_status check_grid(uint32_t dim, const double *lo, const double *hi,
     return status;
 }
 
+static dpot_status check_sphere_dim(uint32_t dim, struct dpot_error *error)
+{
+    if (dim < DPOT_SPHERE_DIM_MIN || dim > DPOT_DOMAIN_DIM_MAX) {
+        return dpot_error_set(error, DPOT_ERR_SHAPE,
+                              "the sphere is of vectors of %u coordinates: choose %u to %u", dim,
+                              (unsigned)DPOT_SPHERE_DIM_MIN, (unsigned)DPOT_DOMAIN_DIM_MAX);
+    }
+    return DPOT_OK;
+}
+
+static dpot_status check_directions(uint32_t size, uint32_t dim, struct dpot_error *error)
+{
+    const dpot_status status = check_sphere_dim(dim, error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    const uint32_t most = DPOT_DIRECTIONS_NUMBERS_MAX / dim;
+    if (size < DPOT_DIRECTIONS_MIN || size > DPOT_DOMAIN_SIZE_MAX || size > most) {
+        return dpot_error_set(error, DPOT_ERR_TOO_LARGE,
+                              "there are %u directions of %u coordinates, which a device makes for "
+                              "every report: choose %u to %u",
+                              size, dim, (unsigned)DPOT_DIRECTIONS_MIN,
+                              most < DPOT_DOMAIN_SIZE_MAX ? most : DPOT_DOMAIN_SIZE_MAX);
+    }
+    return DPOT_OK;
+}
+
 dpot_status dpot_domain_check(const struct dpot_domain *domain, struct dpot_error *error)
 {
     dpot_status status = DPOT_OK;
@@ -98,15 +125,21 @@ dpot_status dpot_domain_check(const struct dpot_domain *domain, struct dpot_erro
             status = check_size(domain->size, error);
         }
         break;
+    case DPOT_DOMAIN_SPHERE:
+        size = 0;
+        status = check_sphere_dim(domain->dim, error);
+        break;
+    case DPOT_DOMAIN_DIRECTIONS:
+        return check_directions(domain->size, domain->dim, error);
     default:
         return dpot_error_set(error, DPOT_ERR_RANGE,
-                              "domain type %d is unknown: choose points, grid or ring",
+                              "domain type %d is unknown: choose points, grid, ring or sphere",
                               (int)domain->type);
     }
     if (status == DPOT_OK && size != domain->size) {
-        return dpot_error_set(error, DPOT_ERR_SHAPE,
-                              "the grid has %u cells but states %u: they must agree", size,
-                              domain->size);
+        return dpot_error_set(
+            error, DPOT_ERR_SHAPE, "the %s has %u points but states %u: they must agree",
+            domain->type == DPOT_DOMAIN_GRID ? "grid" : "sphere", size, domain->size);
     }
     return status;
 }
@@ -180,6 +213,28 @@ dpot_status dpot_domain_init_ring(struct dpot_domain *domain, uint32_t size,
     return status;
 }
 
+dpot_status dpot_domain_init_sphere(struct dpot_domain *domain, uint32_t dim,
+                                    struct dpot_error *error)
+{
+    *domain = (struct dpot_domain){0};
+    const dpot_status status = check_sphere_dim(dim, error);
+    if (status == DPOT_OK) {
+        *domain = (struct dpot_domain){.type = DPOT_DOMAIN_SPHERE, .dim = dim};
+    }
+    return status;
+}
+
+dpot_status dpot_domain_init_directions(struct dpot_domain *domain, uint32_t size, uint32_t dim,
+                                        struct dpot_error *error)
+{
+    *domain = (struct dpot_domain){0};
+    const dpot_status status = check_directions(size, dim, error);
+    if (status == DPOT_OK) {
+        *domain = (struct dpot_domain){.type = DPOT_DOMAIN_DIRECTIONS, .dim = dim, .size = size};
+    }
+    return status;
+}
+
 dpot_status dpot_domain_init_copy(struct dpot_domain *domain, const struct dpot_domain *other)
 {
     if (other->type == DPOT_DOMAIN_POINTS) {
@@ -226,6 +281,10 @@ void dpot_domain_point(const struct dpot_domain *domain, uint32_t index, double 
         break;
     case DPOT_DOMAIN_RING:
         out[0] = (double)index;
+        break;
+    case DPOT_DOMAIN_SPHERE:
+    case DPOT_DOMAIN_DIRECTIONS:
+        memset(out, 0, domain->dim * sizeof *out);
         break;
     }
 }

@@ -5,7 +5,13 @@
  *            coordinate slowest: lo + (i + 1/2) (hi - lo) / shape. Not sent point by point.
  *   ring     positions 0..size-1 of one coordinate
  *
- * Boxes, balls and spheres (vector mechanisms) get their own types with the numbers that follow. */
+ * and two that go together and have no list of points:
+ *
+ *   sphere      all unit vectors of `dim` >= 2 coordinates; size 0. Where device data live.
+ *   directions  `size` unit vectors of `dim` coordinates that every report has its own of, named by
+ *               its id (mechanism/codebook.h). What a report can name.
+ *
+ * Boxes and balls (vector mechanisms) are in model/vector.h. */
 #ifndef DPOT_MODEL_DOMAIN_H
 #define DPOT_MODEL_DOMAIN_H
 
@@ -18,17 +24,22 @@
 #define DPOT_DOMAIN_DIM_MAX 4096        /* coordinates of a listed point */
 #define DPOT_GRID_DIM_MAX 8             /* coordinates of a grid */
 #define DPOT_DOMAIN_SIZE_MAX (1u << 20) /* points */
+#define DPOT_SPHERE_DIM_MIN 2           /* coordinates of a sphere */
+#define DPOT_DIRECTIONS_MIN 2
+#define DPOT_DIRECTIONS_NUMBERS_MAX (1u << 26) /* size times dim: a device makes them all */
 
 enum dpot_domain_type {
     DPOT_DOMAIN_POINTS = 1,
     DPOT_DOMAIN_GRID = 2,
     DPOT_DOMAIN_RING = 3,
+    DPOT_DOMAIN_SPHERE = 4,
+    DPOT_DOMAIN_DIRECTIONS = 5,
 };
 
 struct dpot_domain {
     enum dpot_domain_type type;
     uint32_t dim;
-    uint32_t size;                     /* number of points; derived for a grid */
+    uint32_t size;                     /* number of points; derived for a grid; 0 of a sphere */
     double lo[DPOT_GRID_DIM_MAX];      /* grid */
     double hi[DPOT_GRID_DIM_MAX];      /* grid */
     uint32_t shape[DPOT_GRID_DIM_MAX]; /* grid */
@@ -48,6 +59,10 @@ DPOT_WARN_UNUSED dpot_status dpot_domain_init_grid(struct dpot_domain *domain, u
                                                    const uint32_t *shape, struct dpot_error *error);
 DPOT_WARN_UNUSED dpot_status dpot_domain_init_ring(struct dpot_domain *domain, uint32_t size,
                                                    struct dpot_error *error);
+DPOT_WARN_UNUSED dpot_status dpot_domain_init_sphere(struct dpot_domain *domain, uint32_t dim,
+                                                     struct dpot_error *error);
+DPOT_WARN_UNUSED dpot_status dpot_domain_init_directions(struct dpot_domain *domain, uint32_t size,
+                                                         uint32_t dim, struct dpot_error *error);
 DPOT_WARN_UNUSED dpot_status dpot_domain_init_copy(struct dpot_domain *domain,
                                                    const struct dpot_domain *other);
 void dpot_domain_release(struct dpot_domain *domain);
@@ -60,10 +75,10 @@ DPOT_WARN_UNUSED dpot_status dpot_domain_check(const struct dpot_domain *domain,
 /* True when both describe the same points by the same numbers. */
 bool dpot_domain_equal(const struct dpot_domain *a, const struct dpot_domain *b);
 
-/* Coordinates of point `index` < size. */
+/* Coordinates of point `index` < size; zeros of a sphere and of directions, which have no list. */
 void dpot_domain_point(const struct dpot_domain *domain, uint32_t index, double *out /* (dim) */);
 
-/* All points, row-major. */
+/* All points, row-major; as above. */
 void dpot_domain_points(const struct dpot_domain *domain, double *out /* (size, dim) */);
 
 /* Coordinate `axis` of every point whose index on that axis is `index`. Grids and rings. */
@@ -77,7 +92,8 @@ double dpot_domain_on_axis(const struct dpot_domain *domain, uint32_t axis, uint
  *
  * NaN is no data: it counts as 0. Infinity counts as the largest double; with cosine it outweighs
  * every finite coordinate; as a longitude or a position on a ring it is no place and counts as 0.
- * With haversine a latitude beyond a pole is the pole, and longitudes go round. */
+ * With haversine a latitude beyond a pole is the pole, and longitudes go round. A sphere and directions
+ * have no list: 0. */
 uint32_t dpot_domain_nearest(const struct dpot_domain *domain, const struct dpot_metric *metric,
                              const double *x /* (dim) */);
 

@@ -381,6 +381,9 @@ uint32_t dpot_domain_nearest(const struct dpot_domain *domain, const struct dpot
                              const double *x)
 {
     double clean[DPOT_DOMAIN_DIM_MAX];
+    if (domain->type == DPOT_DOMAIN_SPHERE || domain->type == DPOT_DOMAIN_DIRECTIONS) {
+        return 0; /* they have no list */
+    }
     clean_coordinates(metric, domain->dim, x, clean);
     const uint32_t nearest = find_nearest(domain, metric, clean);
     dpot_wipe(clean, domain->dim * sizeof clean[0]);

@@ -94,6 +94,14 @@ static void write_campaigns(const char *root)
     campaign.lambda = 0;
     campaign.iterations = 0;
     write_campaign(root, "fuzz_campaign/exact", &campaign);
+
+    make_campaign(&campaign, mass_code, 4);
+    require(dpot_domain_init_sphere(&campaign.domain, 3, NULL) == DPOT_OK);
+    require(dpot_domain_init_directions(&campaign.output, 4, 3, NULL) == DPOT_OK);
+    campaign.solver = DPOT_SOLVER_EXACT;
+    campaign.lambda = 0;
+    campaign.iterations = 0;
+    write_campaign(root, "fuzz_campaign/sphere", &campaign);
 }
 
 static void write_baselines(const char *root)

@@ -26,6 +26,8 @@ static const struct option options[] = {
      "points, metric, power and epsilon of a campaign, instead of all these"},
     REMOTE_OPTIONS,
     CAMPAIGN_PIN_OPTION,
+    {"sphere", "d",
+     "the unit sphere S^d of d + 1 coordinates, in closed form; with --power and --epsilon"},
     {"epsilon", "E", "privacy parameter, above 0, at most 100"},
     {"method", "M", "mirror, certified, uniform or given (default mirror; certified with --users)"},
     {"gap", "G", "end at this relative gap (default 1e-6, with --users 2e-3; 0: all iterations)"},
@@ -352,6 +354,9 @@ static dpot_status run_base_measure(struct run *run)
         .run = run, .cost_power = 1, .max_iterations = ITERATIONS_DEFAULT};
     const bool is_check = option_is_given(run, "verify");
     json_t *side = NULL;
+    if (option_is_given(run, "sphere")) {
+        return base_measure_job_sphere(run);
+    }
     dpot_status status = is_check ? base_measure_job_take_inputs(&job, &side) : DPOT_OK;
     if (status == DPOT_OK) {
         status = read_options(&job);
@@ -410,6 +415,16 @@ const struct command command_base_measure = {
         "held_out_uniform (the best uniform measure) and held_out_constant (one public answer to\n"
         "everyone, constant_point), share_worse_than_uniform, measure_worst_cost,\n"
         "uniform_worst_cost, uniform_total_mass.\n"
+        "--sphere d: every measure is compared with the uniform one, which is optimal on S^d; "
+        "writes "
+        "no\n"
+        "file. Keys: objective (W_p^p between a point and its law), worst_case, lower_bound, "
+        "total_mass "
+        "(alpha*),\n"
+        "threshold (t*), cap (its share of the sphere), contraction (c: the mean report of x is c "
+        "x), "
+        "mean_cost\n"
+        "(of a report that says nothing), dim, coordinates.\n"
         "Columns of --trajectory, named in the first line of a .csv: iteration, "
         "iterate_objective,\n"
         "best_objective, average_objective (of the mean), lower_bound.",

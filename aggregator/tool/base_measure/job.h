@@ -72,4 +72,7 @@ DPOT_WARN_UNUSED dpot_status base_measure_job_verify(struct base_measure_job *jo
 /* The inputs of a run, as its side file names them. */
 void base_measure_job_put_inputs(struct base_measure_job *job);
 
+/* --sphere: reads its options and puts the closed form. */
+DPOT_WARN_UNUSED dpot_status base_measure_job_sphere(struct run *run);
+
 #endif

@@ -5,7 +5,9 @@ dpot_status outlook_new(struct run *run, const struct dpot_campaign *campaign,
                         struct outlook **outlook)
 {
     const bool is_vector = dpot_mechanism_is_vector(campaign->mechanism);
-    const struct outlook_class *class = is_vector ? &outlook_vector : &outlook_index;
+    const struct outlook_class *class = dpot_campaign_is_sphere(campaign) ? &outlook_sphere
+                                        : is_vector                       ? &outlook_vector
+                                                                          : &outlook_index;
     *outlook = NULL;
     return class->open(run, campaign, reference, config, outlook);
 }

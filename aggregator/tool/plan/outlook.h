@@ -6,6 +6,7 @@
  *                     mechanism): against the law of the reports, which is sampling noise alone, and
  *                     in W_1 and W_2 against the truth, which is the mechanism's bias too
  *   vector campaigns  the mean of the decoded reports (dpot pool): against the true mean
+ *   on a sphere       the mean of the directions over the contraction (dpot estimate): the same
  *
  * Devices are drawn independently from the reference, whose mean is the truth; or the crowd is fixed: the
  * members of the reference report once each, and their mean is the truth. */
@@ -45,7 +46,7 @@ struct outlook {
     size_t n_sampled; /* vectors: members of the reference that a drawn crowd is drawn from */
 };
 
-/* The two kinds: outlook_index.c, outlook_vector.c. */
+/* The kinds: outlook_index.c, outlook_vector.c, outlook_sphere.c. */
 struct outlook_class {
     dpot_status (*open)(struct run *run, const struct dpot_campaign *campaign,
                         const struct reference *reference, const struct outlook_config *config,
@@ -55,6 +56,7 @@ struct outlook_class {
 };
 extern const struct outlook_class outlook_index;
 extern const struct outlook_class outlook_vector;
+extern const struct outlook_class outlook_sphere;
 
 /* Borrows all. DPOT_ERR_MEMORY, DPOT_ERR_TOO_LARGE, or what the mechanism says. */
 DPOT_WARN_UNUSED dpot_status outlook_new(struct run *run, const struct dpot_campaign *campaign,

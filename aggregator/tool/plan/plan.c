@@ -151,11 +151,42 @@ static dpot_status read_target_figure(struct plan *plan, bool is_vector)
                      is_vector ? "mean" : "histogram, w1 and w2");
 }
 
+/* The forecast on a sphere holds for any data. A device with several vectors at once has no unbiased
+ * estimate. */
+static dpot_status check_sphere(struct plan *plan)
+{
+    struct run *run = plan->run;
+    const struct dpot_campaign *campaign = &plan->file.campaign;
+    static const char *const without[] = {"reference", "spread", "out"};
+    for (size_t i = 0; i < sizeof without / sizeof without[0]; i++) {
+        if (option_is_given(run, without[i])) {
+            return RUN_USAGE(
+                run,
+                "--%s: on a sphere the error of the mean is the same for any data, leave "
+                "it out",
+                without[i]);
+        }
+    }
+    return campaign->n_max == 1 || campaign->sample_first
+               ? DPOT_OK
+               : dpot_error_set(
+                     &run->error, DPOT_ERR_SHAPE,
+                     "a device of this campaign projects up to %u vectors at once, whose "
+                     "mean report is no multiple of their mean: say \"sample_first\": "
+                     "true, or \"n_max\": 1",
+                     (unsigned)campaign->n_max);
+}
+
 static dpot_status check_mechanism(struct plan *plan)
 {
     struct run *run = plan->run;
     const struct dpot_campaign *campaign = &plan->file.campaign;
-    const bool is_vector = dpot_mechanism_is_vector(campaign->mechanism);
+    const bool is_sphere = dpot_campaign_is_sphere(campaign);
+    const bool is_vector = dpot_mechanism_is_vector(campaign->mechanism) || is_sphere;
+    const dpot_status checked = is_sphere ? check_sphere(plan) : DPOT_OK;
+    if (checked != DPOT_OK) {
+        return checked;
+    }
     if (!is_vector && plan->config.spread > 0) {
         return RUN_USAGE(run,
                          "--spread is for laplace and gaussian, and the campaign has %s: give "
@@ -327,7 +358,9 @@ const struct command command_plan = {
         "absolute error of one coordinate; noise and spread are standard deviations of one\n"
         "coordinate of one report, coordinate_standard_error that of the mean; clipped is the "
         "share\n"
-        "of the reference that lies outside the set.\n\n"
+        "of the reference that lies outside the set. On a sphere (wpm): the same of the mean of "
+        "unit\n"
+        "vectors, whatever they are, with noise, contraction, expected_cost and optimal_cost.\n\n"
         "Each error is {mean, lower, upper, bias}: the error of one campaign lies between lower "
         "and\n"
         "upper in 95 of 100; bias is what is left at any n. With --crowd fixed the first N "

@@ -230,7 +230,8 @@ dpot_status reference_load(struct run *run, const struct dpot_campaign *campaign
                            bool needs_devices, uint64_t n_first, struct reference *reference)
 {
     struct array data;
-    const bool is_vector = dpot_mechanism_is_vector(campaign->mechanism);
+    const bool is_vector =
+        dpot_mechanism_is_vector(campaign->mechanism) || dpot_campaign_is_sphere(campaign);
     *reference = (struct reference){0};
     if (!option_is_given(run, "reference")) {
         reference->kind = REFERENCE_NONE;

@@ -1,5 +1,6 @@
 #include "tool/plan/plan.h"
 
+#include "campaign/spec_sphere.h"
 #include "mechanism/mechanism.h"
 #include "tool/options.h"
 
@@ -72,6 +73,18 @@ static void put_vector(const struct plan *plan)
     run_put_number(plan->run, "spread", outlook->spread);
     run_put_number(plan->run, "coordinate_standard_error", deviation / sqrt(plan->forecast.n));
     run_put_number(plan->run, "clipped", outlook->clipped);
+}
+
+static void put_sphere(const struct plan *plan)
+{
+    struct spec_sphere measured;
+    spec_measure_sphere(plan_campaign(plan), &measured);
+    run_put_number(plan->run, "noise", plan->outlook->noise);
+    run_put_number(plan->run, "coordinate_standard_error",
+                   plan->outlook->noise / sqrt(plan->forecast.n));
+    run_put_number(plan->run, "contraction", measured.channel.contraction);
+    run_put_number(plan->run, "expected_cost", measured.channel.cost);
+    run_put_number(plan->run, "optimal_cost", measured.optimum.cost);
 }
 
 /* ---- assumptions ---- */
@@ -169,12 +182,30 @@ static void add_vector(const struct plan *plan, json_t *list)
     }
 }
 
+static void add_sphere(json_t *list)
+{
+    add_sentence(list, "nothing is assumed of the data: the error is against the mean of the unit "
+                       "vectors of those who report");
+    add_sentence(list,
+                 "the estimate is the mean of the directions that reports name, divided by the "
+                 "contraction (dpot estimate); its variance is exact, over codebooks and draws, "
+                 "and is taken as spread evenly over the coordinates");
+    add_sentence(list, "n counts accepted reports, one a device");
+}
+
 static void put_assumptions(const struct plan *plan)
 {
     json_t *list = json_array();
-    add_reference(plan, list);
-    add_crowd(plan, list);
-    if (dpot_mechanism_is_vector(plan_campaign(plan)->mechanism)) {
+    const bool is_sphere = dpot_campaign_is_sphere(plan_campaign(plan));
+    if (is_sphere) {
+        add_sphere(list);
+    } else {
+        add_reference(plan, list);
+        add_crowd(plan, list);
+    }
+    if (is_sphere) {
+        add_sentence(list, "a report by itself has the expected cost: E |x - y|^p");
+    } else if (dpot_mechanism_is_vector(plan_campaign(plan)->mechanism)) {
         add_vector(plan, list);
     } else {
         add_index(plan, list);
@@ -214,7 +245,9 @@ void plan_put_result(const struct plan *plan)
 {
     put_head(plan);
     put_figures(plan);
-    if (dpot_mechanism_is_vector(plan_campaign(plan)->mechanism)) {
+    if (dpot_campaign_is_sphere(plan_campaign(plan))) {
+        put_sphere(plan);
+    } else if (dpot_mechanism_is_vector(plan_campaign(plan)->mechanism)) {
         put_vector(plan);
     }
     run_put_integer(plan->run, "draws", plan->outlook->n_draws);

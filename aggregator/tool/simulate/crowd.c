@@ -1,6 +1,7 @@
 #include "tool/simulate/crowd.h"
 
 #include "base/alloc.h"
+#include "model/private_points.h"
 #include "tool/central/columns.h"
 #include "tool/load.h"
 #include "tool/options.h"
@@ -194,7 +195,7 @@ static dpot_status clamp_device(void *ctx, size_t worker, size_t item, struct dp
 dpot_status crowd_clamp(struct run *run, const struct dpot_campaign *campaign, struct crowd *crowd)
 {
     struct clamping clamping = {campaign, crowd};
-    if (dpot_mechanism_is_vector(campaign->mechanism)) {
+    if (dpot_mechanism_is_vector(campaign->mechanism) || dpot_campaign_is_sphere(campaign)) {
         return DPOT_OK;
     }
     return workers_run(crowd->n_devices, run->n_threads, clamp_device, &clamping, NULL,
@@ -210,12 +211,32 @@ static double total_count(const struct crowd *crowd, const struct crowd_device *
     return total;
 }
 
-void crowd_vector(const struct crowd *crowd, size_t device, double *vector)
+/* What the device is on a sphere: every row made a unit vector, and e_1 without counts. */
+static void add_units(const struct crowd *crowd, const struct crowd_device *d, double *vector)
+{
+    double unit[DPOT_DOMAIN_DIM_MAX];
+    const double total = total_count(crowd, d);
+    for (size_t i = d->first; total > 0 && i < d->first + d->n_rows; i++) {
+        memcpy(unit, crowd->points + i * crowd->dim, crowd->dim * sizeof *unit);
+        dpot_unit_vector(unit, crowd->dim);
+        for (uint32_t j = 0; j < crowd->dim; j++) {
+            vector[j] += crowd->counts[i] / total * unit[j];
+        }
+    }
+    vector[0] = total > 0 ? vector[0] : 1;
+}
+
+void crowd_vector(const struct crowd *crowd, size_t device, const struct dpot_campaign *campaign,
+                  double *vector)
 {
     const struct crowd_device *d = &crowd->devices[device];
     const double total = total_count(crowd, d);
     for (uint32_t j = 0; j < crowd->dim; j++) {
         vector[j] = 0;
+    }
+    if (dpot_campaign_is_sphere(campaign)) {
+        add_units(crowd, d, vector);
+        return;
     }
     for (size_t i = d->first; total > 0 && i < d->first + d->n_rows; i++) {
         const double weight = crowd->counts[i] / total;

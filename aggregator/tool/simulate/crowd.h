@@ -36,10 +36,12 @@ DPOT_WARN_UNUSED dpot_status crowd_load(struct run *run, const struct dpot_campa
                                         size_t n_devices, struct crowd *crowd);
 void crowd_release(struct crowd *crowd);
 
-/* The vector of a device: zeros when it has no counts. */
-void crowd_vector(const struct crowd *crowd, size_t device, double *vector /* (dim) */);
+/* The vector of a device: zeros when it has no counts. On a sphere the mean of its rows as unit vectors, which is
+ * what an estimate is compared with (the client gets the rows themselves); e_1 when it has no counts. */
+void crowd_vector(const struct crowd *crowd, size_t device, const struct dpot_campaign *campaign,
+                  double *vector /* (dim) */);
 
-/* Finds the nearest domain point of every row, on the run's threads; nothing for vectors. */
+/* Finds the nearest domain point of every row, on the run's threads; nothing for vectors and spheres. */
 DPOT_WARN_UNUSED dpot_status crowd_clamp(struct run *run, const struct dpot_campaign *campaign,
                                          struct crowd *crowd);
 

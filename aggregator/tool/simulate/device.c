@@ -255,7 +255,7 @@ static dpot_status submit_vector(struct device *d)
     if (!vector) {
         return DPOT_ERR_MEMORY;
     }
-    crowd_vector(crowd, (size_t)(d->data - crowd->devices), vector);
+    crowd_vector(crowd, (size_t)(d->data - crowd->devices), d->plan->campaign, vector);
     const dpot_status status =
         dpot_client_submit_vector(d->client, d->plan->campaign->id, vector, crowd->dim, NULL);
     dpot_free_array(NULL, vector, crowd->dim, sizeof *vector);

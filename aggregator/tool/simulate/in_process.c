@@ -204,7 +204,7 @@ static dpot_status prepare_reading(const struct in_process *server, enum decode_
 {
     dpot_status status = DPOT_OK;
     size_t n_columns = 1;
-    const bool is_vector = dpot_mechanism_is_vector(server->campaign->mechanism);
+    const bool is_vector = decode_has_rows(server->campaign);
     if (is_vector) {
         status = decoder_new(server->campaign, space, &reading->decoder, reading->error);
     }

@@ -108,7 +108,7 @@ static dpot_status write_vectors(const struct results *r)
     dpot_status status = array_init(&truth, n_reports, crowd->dim, false);
     for (size_t i = 0; status == DPOT_OK && i < crowd->n_devices; i++) {
         for (uint32_t k = 0; k < count_reports(r, i); k++) {
-            crowd_vector(crowd, i, truth.values + row++ * crowd->dim);
+            crowd_vector(crowd, i, r->plan->campaign, truth.values + row++ * crowd->dim);
         }
     }
     if (status == DPOT_OK) {
@@ -212,7 +212,7 @@ static json_t *describe_side(const struct results *r, enum decode_space space,
 {
     const struct dpot_campaign *campaign = r->plan->campaign;
     json_t *side = describe_pool(campaign, r->hash, count);
-    if (side && dpot_mechanism_is_vector(campaign->mechanism)) {
+    if (side && decode_has_rows(campaign)) {
         (void)json_object_set_new(side, "space", json_string(decode_space_name(space)));
     }
     return side;
@@ -224,8 +224,7 @@ static dpot_status write_reports(const struct results *r, const char *name, enum
 {
     char path[PATH_SIZE];
     struct array pool = {0};
-    const enum array_type type =
-        dpot_mechanism_is_vector(r->plan->campaign->mechanism) ? ARRAY_F8 : ARRAY_U4;
+    const enum array_type type = decode_has_rows(r->plan->campaign) ? ARRAY_F8 : ARRAY_U4;
     join(path, r->folder, name);
     dpot_status status = in_process_pool(r->plan->in_process, space, &pool, &r->run->error);
     if (status == DPOT_OK) {
@@ -380,9 +379,8 @@ static dpot_status write_tables(const struct results *results, struct pool_count
 {
     dpot_status status = remove_stale(results);
     if (status == DPOT_OK) {
-        status = dpot_mechanism_is_vector(results->plan->campaign->mechanism)
-                     ? write_vectors(results)
-                     : write_populations(results);
+        status = decode_has_rows(results->plan->campaign) ? write_vectors(results)
+                                                          : write_populations(results);
     }
     if (status == DPOT_OK) {
         status = write_devices(results);

@@ -214,7 +214,11 @@ DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_submit_histogram(
  * `dim` must be the campaign's (DPOT_ERR_SHAPE); NULL (then dim is not looked at) reports from the
  * public default, the vector of zeros. NaN counts as 0; the vector is transformed and clipped to the campaign's public set before
  * noise. Otherwise as dpot_client_submit_points, which is refused (DPOT_ERR_SHAPE) in such campaigns
- * as this is in the others. */
+ * as this is in the others.
+ *
+ * Campaigns on a sphere take vectors by both calls, one here or several with weights there; each is
+ * divided by its length. Zeros, and a vector with a number that is not finite, count as the public
+ * default (1, 0, ..., 0), as does NULL. Histograms are refused. */
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_submit_vector(
     dpot_client *client, const uint8_t campaign_id[16], const double *vector /* (dim) or NULL */,
     uint32_t dim, enum dpot_submit_outcome *outcome);

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#define SIZE_MAX_HERE 64
+#define SIZE_MAX_HERE 4096
 
 static void set_numbers(struct dpot_campaign *campaign, struct campaign_numbers numbers)
 {
@@ -68,6 +68,18 @@ void campaign_be_exact(struct dpot_campaign *campaign)
     campaign->solver = DPOT_SOLVER_EXACT;
     campaign->lambda = 0;
     campaign->iterations = 0;
+}
+
+struct dpot_campaign campaign_on_sphere(uint32_t dim, uint32_t n_directions, double cost_power,
+                                        struct campaign_numbers numbers)
+{
+    struct dpot_campaign campaign = {.metric = {DPOT_METRIC_EUCLIDEAN, 0},
+                                     .cost_power = cost_power};
+    cr_assert_eq(dpot_domain_init_sphere(&campaign.domain, dim, NULL), DPOT_OK);
+    cr_assert_eq(dpot_domain_init_directions(&campaign.output, n_directions, dim, NULL), DPOT_OK);
+    set_numbers(&campaign, numbers);
+    campaign.solver = DPOT_SOLVER_EXACT;
+    return campaign;
 }
 
 static void ground_row(void *ctx, size_t i, double *row)

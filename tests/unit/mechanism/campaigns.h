@@ -25,6 +25,10 @@ struct dpot_campaign campaign_on_line(uint32_t size, const double *points, uint3
 /* Lets its devices project exactly, without lambda and sweeps. */
 void campaign_be_exact(struct dpot_campaign *campaign);
 
+/* On unit vectors of `dim` coordinates, which name one of n_directions; lambda and iterations must be 0. */
+struct dpot_campaign campaign_on_sphere(uint32_t dim, uint32_t n_directions, double cost_power,
+                                        struct campaign_numbers numbers);
+
 /* Turns a WPM campaign into one of the baselines, at the same epsilon: with the mechanism's own base
  * measure, or with the one it had. */
 void campaign_become(struct dpot_campaign *campaign, enum dpot_mechanism_id mechanism,

@@ -88,6 +88,19 @@ void make_ring_campaign(struct dpot_campaign *campaign, const struct dpot_alloca
     campaign->sample_first = true;
 }
 
+void make_sphere_campaign(struct dpot_campaign *campaign, const struct dpot_allocator *allocator)
+{
+    make_common(campaign, allocator);
+    campaign->metric = (struct dpot_metric){DPOT_METRIC_EUCLIDEAN, 0};
+    cr_assert_eq(dpot_domain_init_sphere(&campaign->domain, 7, NULL), DPOT_OK);
+    cr_assert_eq(dpot_domain_init_directions(&campaign->output, 90, 7, NULL), DPOT_OK);
+    make_base_measure(campaign, 90);
+    campaign->lambda = 0;
+    campaign->iterations = 0;
+    campaign->output_is_domain = false;
+    campaign->solver = DPOT_SOLVER_EXACT;
+}
+
 static void make_baseline(struct dpot_campaign *campaign, enum dpot_mechanism_id mechanism,
                           double sensitivity)
 {

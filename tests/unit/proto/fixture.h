@@ -19,6 +19,9 @@ void make_points_campaign(struct dpot_campaign *campaign, const struct dpot_allo
 /* A ring of 400: base measure of 400 codes, simulation, sample_first. */
 void make_ring_campaign(struct dpot_campaign *campaign, const struct dpot_allocator *allocator);
 
+/* A sphere of 7 coordinates and 90 directions. */
+void make_sphere_campaign(struct dpot_campaign *campaign, const struct dpot_allocator *allocator);
+
 /* The grid campaign as KPM, and the points campaign as the exponential mechanism. */
 void make_kpm_campaign(struct dpot_campaign *campaign, const struct dpot_allocator *allocator);
 void make_exponential_campaign(struct dpot_campaign *campaign,

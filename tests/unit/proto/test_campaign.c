@@ -10,9 +10,9 @@
 TestSuite(campaign_wire, .init = start_proto_suite);
 
 typedef void make_campaign(struct dpot_campaign *campaign, const struct dpot_allocator *allocator);
-static make_campaign *const makers[] = {make_grid_campaign, make_points_campaign,
-                                        make_ring_campaign, make_kpm_campaign,
-                                        make_exponential_campaign};
+static make_campaign *const makers[] = {make_grid_campaign,        make_points_campaign,
+                                        make_ring_campaign,        make_kpm_campaign,
+                                        make_exponential_campaign, make_sphere_campaign};
 #define N_MAKERS (sizeof makers / sizeof makers[0])
 
 static void expect_round_trip(const struct dpot_campaign *campaign)

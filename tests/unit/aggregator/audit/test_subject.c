@@ -34,7 +34,7 @@ Test(subject, every_one_is_a_campaign_that_devices_accept)
         cr_assert(epsilon > 0.99 && epsilon < 1.01, "%s claims %g", subject.name, epsilon);
         n++;
     }
-    cr_assert_eq(n, 14);
+    cr_assert_eq(n, 15);
 }
 
 Test(subject, every_mechanism_has_one)

@@ -1,0 +1,14 @@
+/* dpot estimate of a campaign on a sphere: the mean of the users' unit vectors. */
+#ifndef DPOT_TOOL_ESTIMATE_SPHERE_H
+#define DPOT_TOOL_ESTIMATE_SPHERE_H
+
+#include "tool/estimate.h"
+
+/* The mean of the reported directions (n, dim), divided by the contraction c with which the mean of a
+ * report is c times the device's vector (campaign/spec_sphere.h): an unbiased estimate with standard
+ * errors from the spread of the reports. Where a device projects several vectors at once no such c
+ * exists, and the plain mean is written with a warning. Writes the estimate (dim,) and its side file,
+ * and puts the keys. `e` holds the options, campaign and the pool's side file. */
+DPOT_WARN_UNUSED dpot_status estimate_sphere(struct estimate *e);
+
+#endif

@@ -1,0 +1,77 @@
+/* Campaigns on a sphere: the error of the estimated mean of n unit vectors (dpot estimate).
+ *
+ * A report y of a vector x has E y = c x and |y| = 1, so that y/c is unbiased with E |y/c - x|^2 = 1/c^2 - 1,
+ * exactly and whatever x is (c over codebook and draw, account/sphere.h). The error of the mean of n is the
+ * sum of n such, independent; it is drawn as normal with that variance, spread evenly over the
+ * coordinates. */
+#include "tool/plan/outlook.h"
+
+#include "base/alloc.h"
+#include "campaign/spec_sphere.h"
+#include "tool/plan/variates.h"
+
+#include <math.h>
+
+#define DRAWS_DEFAULT 3999
+
+struct sphere_outlook {
+    struct outlook base;
+    double *lengths, *coordinates; /* (n_draws) */
+};
+
+static void close_sphere(struct outlook *outlook)
+{
+    struct sphere_outlook *o = (struct sphere_outlook *)outlook;
+    dpot_free_array(NULL, o->lengths, o->base.n_draws, sizeof *o->lengths);
+    dpot_free_array(NULL, o->coordinates, o->base.n_draws, sizeof *o->coordinates);
+    dpot_free_array(NULL, o, 1, sizeof *o);
+}
+
+static dpot_status open_sphere(struct run *run, const struct dpot_campaign *campaign,
+                               const struct reference *reference,
+                               const struct outlook_config *config, struct outlook **outlook)
+{
+    struct spec_sphere measured;
+    struct sphere_outlook *o = dpot_alloc_array(NULL, 1, sizeof *o);
+    (void)reference;
+    if (!o) {
+        return DPOT_ERR_MEMORY;
+    }
+    spec_measure_sphere(campaign, &measured);
+    o->base = (struct outlook){.class = &outlook_sphere,
+                               .run = run,
+                               .campaign = campaign,
+                               .config = *config,
+                               .figures = 1u << FIGURE_MEAN | 1u << FIGURE_COORDINATE,
+                               .n_draws = config->n_draws > 0 ? config->n_draws : DRAWS_DEFAULT};
+    o->base.noise =
+        sqrt(sphere_report_variance(measured.channel.contraction) / campaign->domain.dim);
+    o->lengths = dpot_alloc_array(NULL, o->base.n_draws, sizeof *o->lengths);
+    o->coordinates = dpot_alloc_array(NULL, o->base.n_draws, sizeof *o->coordinates);
+    if (!o->lengths || !o->coordinates) {
+        close_sphere(&o->base);
+        return DPOT_ERR_MEMORY;
+    }
+    *outlook = &o->base;
+    return DPOT_OK;
+}
+
+/* The squared length of d normal numbers is twice a Gamma(d / 2) variate. */
+static dpot_status forecast_sphere(struct outlook *outlook, double n, struct forecast *forecast)
+{
+    struct sphere_outlook *o = (struct sphere_outlook *)outlook;
+    const double deviation = outlook->noise / sqrt(n), dim = outlook->campaign->domain.dim;
+    for (size_t i = 0; i < outlook->n_draws; i++) {
+        struct variates variates;
+        variates_init(&variates, outlook->config.seed, i);
+        o->lengths[i] = deviation * sqrt(2 * variates_gamma(&variates, dim / 2));
+        o->coordinates[i] = deviation * fabs(variates_normal(&variates));
+        variates_release(&variates);
+    }
+    figure_from_draws(&forecast->figures[FIGURE_MEAN], o->lengths, outlook->n_draws);
+    figure_from_draws(&forecast->figures[FIGURE_COORDINATE], o->coordinates, outlook->n_draws);
+    return DPOT_OK;
+}
+
+const struct outlook_class outlook_sphere = {
+    .open = open_sphere, .close = close_sphere, .forecast = forecast_sphere};
