@@ -118,7 +118,7 @@ Test(sweeps, a_smaller_lambda_and_a_smaller_error_take_more)
 Test(sweeps, what_no_number_reaches_is_refused_with_what_is_left)
 {
     struct dpot_error error = {0};
-    json_t *spec = make_spec("\"auto\"", 0.05, 8, 0);
+    json_t *spec = make_spec("{\"error\": 1e-6}", 0.05, 8, 0);
     cr_assert_eq(spec_inline(spec, NULL, &error), DPOT_ERR_RANGE, "%s", error.text);
     cr_assert(strstr(error.text, "mechanism.iterations") && strstr(error.text, "larger lambda"),
               "%s", error.text);
