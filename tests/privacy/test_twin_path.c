@@ -220,7 +220,7 @@ static const struct dpot_filesystem *forget(void *ctx, const struct dpot_filesys
     *f = (struct forgetful_folder){.filesystem = {sizeof f->filesystem, f, open_file, close_file,
                                                   size_file, read_file, write_file, truncate_file,
                                                   sync_file, sync_names, rename_file, remove_file,
-                                                  lock_folder, unlock_folder},
+                                                  lock_folder, unlock_folder, NULL},
                                    .inner = folder};
     return &f->filesystem;
 }
