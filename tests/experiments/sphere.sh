@@ -79,7 +79,10 @@ for dim in $dims; do
         error=$(awk -F, -v d="$dim" 'NR == FNR { for (j = 1; j <= d; j++) m[j] += $j; n = NR; next }
             { s += ($1 - m[FNR] / n) ^ 2; t += (m[FNR] / n) ^ 2 } END { printf "%.6g %.6g", sqrt(s), sqrt(t) }' true.csv mean.csv)
         cap=$("$bin/dpot" base-measure --sphere "$((dim - 1))" --power 2 --epsilon "$epsilon" --json | number contraction |
-            awk -v n="$devices" '{ printf "%.6g", sqrt((1 / $1 ^ 2 - 1) / n) }')
+            awk -v n="$devices" -v d="$dim" '{
+                chi = sqrt(2 / 3.141592653589793) # the mean length of d normal numbers
+                for (j = 1; j < d; j++) chi = j / chi
+                printf "%.6g", sqrt((1 / $1 ^ 2 - 1) / n / d) * chi }')
         printf '%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s\n' "$dim" "$epsilon" "$(number output_size <show.json)" \
             "$(number expected_cost <show.json)" "$measured" "$(number optimal_cost <show.json)" \
             "$(number contraction <show.json)" "${error% *}" "$(plan wpm "\"type\": \"wpm\", \"epsilon\": $epsilon")" "$cap" \
