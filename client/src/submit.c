@@ -131,9 +131,8 @@ static dpot_status check_points_shape(struct submission *s)
 static dpot_status check_sphere_shape(struct submission *s)
 {
     const struct dpot_campaign *campaign = &s->revision.campaign;
-    const struct device_data *data = &s->data;
-    const bool is_other = data->n > 0 && data->dim != campaign->domain.dim;
-    if (data->kind != DATA_HISTOGRAM && !is_other) {
+    const bool is_other = s->data.n > 0 && s->data.dim != campaign->domain.dim;
+    if (s->data.kind != DATA_HISTOGRAM && !is_other) {
         return DPOT_OK;
     }
     return dpot_error_set(error_of(s), DPOT_ERR_SHAPE,
@@ -236,9 +235,8 @@ static dpot_status allocate_for_points(struct submission *s)
 
 static dpot_status allocate_for_sphere(struct submission *s)
 {
-    const struct dpot_campaign *campaign = &s->revision.campaign;
-    return dpot_private_points_init(&s->private_points, campaign->n_max, campaign->domain.dim,
-                                    s->client->config.allocator);
+    return dpot_private_points_init(&s->private_points, s->revision.campaign.n_max,
+                                    s->revision.campaign.domain.dim, s->client->config.allocator);
 }
 
 static dpot_status allocate_for_vector(struct submission *s)
