@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "campaign/spec.h"
+#include "campaign/spec_sphere.h"
 #include "files/output.h"
 #include "tool/campaign_file.h"
 #include "tool/options.h"
@@ -65,14 +66,16 @@ static void warn_of_short_rounds(const struct run *run, const struct dpot_campai
     }
 }
 
-/* The server would say the same, but nothing needs to leave for that. */
-static dpot_status check_spec(struct run *run, const json_t *spec)
+/* The server would say the same, but nothing needs to leave for that. *sphere: what a report of a campaign on a
+ * sphere costs, NULL of others. */
+static dpot_status check_spec(struct run *run, const json_t *spec, json_t **sphere)
 {
     static const uint8_t no_id[DPOT_CAMPAIGN_ID_LEN];
     struct dpot_campaign campaign;
     const dpot_status status = spec_compile(spec, no_id, 1, &campaign, &run->error);
     if (status == DPOT_OK) {
         warn_of_short_rounds(run, &campaign);
+        *sphere = dpot_campaign_is_sphere(&campaign) ? spec_describe_sphere(&campaign) : NULL;
         dpot_campaign_release(&campaign);
     }
     return status;
@@ -81,7 +84,7 @@ static dpot_status check_spec(struct run *run, const json_t *spec)
 static dpot_status run_create(struct run *run)
 {
     char folder[FOLDER_SIZE];
-    json_t *spec = NULL;
+    json_t *spec = NULL, *sphere = NULL;
     char *body = NULL;
     const char *path = run->operands[0];
     campaign_file_folder(path, folder, sizeof folder);
@@ -90,12 +93,16 @@ static dpot_status run_create(struct run *run)
         status = spec_inline(spec, folder, &run->error);
     }
     if (status == DPOT_OK) {
-        status = check_spec(run, spec);
+        status = check_spec(run, spec, &sphere);
     }
     if (status == DPOT_OK) {
         body = json_dumps(spec, JSON_COMPACT | JSON_REAL_PRECISION(17));
         status = body ? remote_admin(run, "POST", "/v1/admin/campaigns", body) : DPOT_ERR_MEMORY;
     }
+    if (status == DPOT_OK && sphere) {
+        (void)json_object_set(run->result, "sphere", sphere);
+    }
+    json_decref(sphere);
     free(body);
     json_decref(spec);
     return status;

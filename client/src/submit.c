@@ -83,11 +83,6 @@ static bool is_vector(const struct submission *s)
     return dpot_mechanism_is_vector(s->revision.campaign.mechanism);
 }
 
-static bool is_sphere(const struct submission *s)
-{
-    return dpot_campaign_is_sphere(&s->revision.campaign);
-}
-
 static dpot_status check_vector_shape(struct submission *s)
 {
     const struct dpot_campaign *campaign = &s->revision.campaign;
@@ -132,33 +127,26 @@ static dpot_status check_points_shape(struct submission *s)
     return DPOT_OK;
 }
 
-/* Points of a sphere are vectors: several, with or without weights, or one. */
+/* Vectors for a sphere come as points, with or without weights, or as one vector. */
 static dpot_status check_sphere_shape(struct submission *s)
 {
     const struct dpot_campaign *campaign = &s->revision.campaign;
-    const struct device_data *data = &s->data;
-    if (data->kind == DATA_HISTOGRAM) {
-        return dpot_error_set(
-            error_of(s), DPOT_ERR_SHAPE,
-            "campaign \"%s\" is on a sphere and wants vectors of %u numbers, not a "
-            "histogram",
-            campaign->name, (unsigned)campaign->domain.dim);
+    const bool is_other = s->data.n > 0 && s->data.dim != campaign->domain.dim;
+    if (s->data.kind != DATA_HISTOGRAM && !is_other) {
+        return DPOT_OK;
     }
-    const bool has_data = data->kind == DATA_VECTOR ? data->vector != NULL : data->n > 0;
-    if (has_data && data->dim != campaign->domain.dim) {
-        return dpot_error_set(error_of(s), DPOT_ERR_SHAPE,
-                              "vectors have %u numbers: campaign \"%s\" wants %u",
-                              (unsigned)data->dim, campaign->name, (unsigned)campaign->domain.dim);
-    }
-    return DPOT_OK;
+    return dpot_error_set(error_of(s), DPOT_ERR_SHAPE,
+                          "campaign \"%s\" is on a sphere: it wants vectors of %u numbers",
+                          campaign->name, (unsigned)campaign->domain.dim);
 }
 
 static dpot_status check_shape(struct submission *s)
 {
     const struct dpot_campaign *campaign = &s->revision.campaign;
-    const dpot_status status = is_vector(s)   ? check_vector_shape(s)
-                               : is_sphere(s) ? check_sphere_shape(s)
-                                              : check_points_shape(s);
+    const dpot_status status = is_vector(s) ? check_vector_shape(s)
+                               : dpot_campaign_is_sphere(&s->revision.campaign)
+                                   ? check_sphere_shape(s)
+                                   : check_points_shape(s);
     if (status != DPOT_OK) {
         return status;
     }
@@ -247,9 +235,8 @@ static dpot_status allocate_for_points(struct submission *s)
 
 static dpot_status allocate_for_sphere(struct submission *s)
 {
-    const struct dpot_campaign *campaign = &s->revision.campaign;
-    return dpot_private_points_init(&s->private_points, campaign->n_max, campaign->domain.dim,
-                                    s->client->config.allocator);
+    return dpot_private_points_init(&s->private_points, s->revision.campaign.n_max,
+                                    s->revision.campaign.domain.dim, s->client->config.allocator);
 }
 
 static dpot_status allocate_for_vector(struct submission *s)
@@ -275,9 +262,9 @@ static dpot_status allocate_everything(struct submission *s)
         status = dpot_privatizer_new(&s->revision.campaign, allocator, &s->privatizer, error_of(s));
     }
     if (status == DPOT_OK) {
-        status = is_vector(s)   ? allocate_for_vector(s)
-                 : is_sphere(s) ? allocate_for_sphere(s)
-                                : allocate_for_points(s);
+        status = is_vector(s)                                     ? allocate_for_vector(s)
+                 : dpot_campaign_is_sphere(&s->revision.campaign) ? allocate_for_sphere(s)
+                                                                  : allocate_for_points(s);
     }
     return status;
 }
@@ -372,16 +359,10 @@ static void privatize_measure(struct submission *s)
     dpot_privatizer_run(s->privatizer, &s->private_measure, &s->rng, &s->report);
 }
 
-/* Total: a device without data has the public default of dpot_private_points_set. The id of the report,
- * which names its directions, was drawn in stage 2. */
+/* Total. The id of the report, which names its directions, was drawn in stage 2. */
 static void privatize_points(struct submission *s)
 {
-    const struct device_data *data = &s->data;
-    if (data->kind == DATA_VECTOR) {
-        dpot_private_points_set(&s->private_points, data->vector, NULL, 1);
-    } else {
-        dpot_private_points_set(&s->private_points, data->points, data->weights, data->n);
-    }
+    dpot_private_points_set(&s->private_points, s->data.points, s->data.weights, s->data.n);
     dpot_privatizer_run_points(s->privatizer, &s->private_points, &s->rng, &s->report);
 }
 
@@ -402,7 +383,7 @@ static dpot_status read_and_privatize(struct submission *s)
     const bool is_held = feholdexcept(&environment) == 0;
     if (is_vector(s)) {
         privatize_vector(s);
-    } else if (is_sphere(s)) {
+    } else if (dpot_campaign_is_sphere(&s->revision.campaign)) {
         privatize_points(s);
     } else {
         privatize_measure(s);
@@ -512,5 +493,7 @@ dpot_status dpot_client_submit_vector(dpot_client *client, const uint8_t campaig
     struct submission s = {.client = client,
                            .campaign_id = campaign_id,
                            .data = {.kind = DATA_VECTOR, .vector = vector, .dim = dim}};
+    s.data.points = vector; /* one point of a sphere */
+    s.data.n = vector ? 1 : 0;
     return submit(&s, outcome);
 }

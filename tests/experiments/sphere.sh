@@ -18,12 +18,7 @@
 # (the closed form with power 2, which is PrivUnit at its best parameter, Asi et al. 2022); laplace and gaussian (delta 1e-5) on
 # the l2 ball (dpot plan); none, the length of the true mean: the error of saying 0.
 set -eu
-absolute() {
-    case $1 in
-    '' | /*) echo "$1" ;;
-    *) echo "$PWD/$1" ;;
-    esac
-}
+. "$(dirname "$0")/experiment.inc.sh"
 out=$(absolute "${OUT:-}")
 bin=$(absolute "${BIN:-}")
 cd "$(dirname "$0")/../.."
@@ -79,7 +74,10 @@ for dim in $dims; do
         error=$(awk -F, -v d="$dim" 'NR == FNR { for (j = 1; j <= d; j++) m[j] += $j; n = NR; next }
             { s += ($1 - m[FNR] / n) ^ 2; t += (m[FNR] / n) ^ 2 } END { printf "%.6g %.6g", sqrt(s), sqrt(t) }' true.csv mean.csv)
         cap=$("$bin/dpot" base-measure --sphere "$((dim - 1))" --power 2 --epsilon "$epsilon" --json | number contraction |
-            awk -v n="$devices" '{ printf "%.6g", sqrt((1 / $1 ^ 2 - 1) / n) }')
+            awk -v n="$devices" -v d="$dim" '{
+                chi = sqrt(2 / 3.141592653589793) # the mean length of d normal numbers
+                for (j = 1; j < d; j++) chi = j / chi
+                printf "%.6g", sqrt((1 / $1 ^ 2 - 1) / n / d) * chi }')
         printf '%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s\n' "$dim" "$epsilon" "$(number output_size <show.json)" \
             "$(number expected_cost <show.json)" "$measured" "$(number optimal_cost <show.json)" \
             "$(number contraction <show.json)" "${error% *}" "$(plan wpm "\"type\": \"wpm\", \"epsilon\": $epsilon")" "$cap" \

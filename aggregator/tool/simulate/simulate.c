@@ -345,7 +345,9 @@ const struct command command_simulate = {
         "process uses\n"
         "one thread unless told otherwise. With a vector mechanism a row is a device's vector "
         "(its\n"
-        "mean when it has several) and vectors_true.npy takes the place of the two populations.\n"
+        "mean when it has several) and vectors_true.npy takes the place of the two populations; on "
+        "a\n"
+        "sphere too, where a device may have several and pool.npy holds the directions they name.\n"
         "Keys: those of results.json.",
     .example =
         "dpot simulate --campaign census.json --data devices.csv --devices 1000 --in-process "

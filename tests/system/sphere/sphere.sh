@@ -80,7 +80,7 @@ distance() {
 # ---- over HTTP ----
 
 check 'show' 0 '"contraction":0.7' "$bin/dpot" campaign show "$dir/spec.json" --json
-check 'create' 0 '"id"' dpot campaign create "$dir/spec.json" --json
+check 'create' 0 '"sphere":{"expected_cost":0.56' dpot campaign create "$dir/spec.json" --json
 id=$(json "$dir/out" id)
 check 'open' 0 '"open"' dpot campaign open "$id" --json
 check 'devices' 0 '"accepted":400' "$bin/dpot" simulate --campaign "$id" --server "$url" --pin "$pin" \
@@ -103,7 +103,7 @@ check 'a device enrolls' 0 . "$bin/dpot-device" enroll --server "$url" --campaig
     --campaign-cap 4 --window-cap 4 --window-seconds 86400 --lifetime-cap 8
 printf '3,4,0\n' >"$dir/vector.csv"
 printf '3,4\n' >"$dir/short.csv"
-check 'of another length' 3 'wants 3' "$bin/dpot-device" report --dir "$dir/device" --points "$dir/short.csv"
+check 'of another length' 3 'vectors of 3 numbers' "$bin/dpot-device" report --dir "$dir/device" --points "$dir/short.csv"
 check 'reports' 0 . "$bin/dpot-device" report --dir "$dir/device" --vector "$dir/vector.csv"
 check 'and sends' 0 accepted "$bin/dpot-device" flush --dir "$dir/device" --wait 30 --json
 check 'its owner is told what it was' 0 'hold no vector of yours' "$bin/dpot-device" status --dir "$dir/device"

@@ -151,7 +151,7 @@ Test(submit_sphere, data_of_another_kind_or_length_are_refused_unread_and_unchar
     cr_assert_eq(dpot_client_submit_points(client, id, numbers, NULL, 2, DIM + 1, NULL),
                  DPOT_ERR_SHAPE);
     cr_assert_eq(dpot_client_submit_vector(client, id, numbers, DIM - 1, NULL), DPOT_ERR_SHAPE);
-    cr_assert_not_null(strstr(dpot_client_last_error(client), "wants 3"));
+    cr_assert_not_null(strstr(dpot_client_last_error(client), "vectors of 3 numbers"));
     cr_assert_eq(world_status(client).n_submitted, 0);
     dpot_client_close(client);
 }
