@@ -17,8 +17,8 @@
  * What rounding may break: nothing. Directions, costs and projection are doubles and decide utility.
  *
  * Work: all K directions and n_max rows of costs for all data, then the projection, whose time depends on
- * the data where there are several vectors; sending at public slots hides it (exact-privacy, rule
- * 0.3). After workspace_new nothing allocates and nothing can fail. */
+ * the data where there are several vectors, within the public bound of wpm.c; sending at public slots
+ * hides it (exact-privacy, rule 0.3). After workspace_new nothing allocates and nothing can fail. */
 #include "base/crypto.h"
 #include "mechanism/codebook.h"
 #include "mechanism/index.h"
@@ -64,10 +64,12 @@ static dpot_status allocate(struct workspace *w, struct dpot_error *error)
 {
     const struct dpot_campaign *campaign = w->index.campaign;
     const struct dpot_allocator *allocator = w->index.allocator;
-    const struct dpot_few_projection_config config = {.n_rows = campaign->n_max,
-                                                      .n_cols = w->index.n_cols,
-                                                      .polytope = &w->index.polytope,
-                                                      .allocator = allocator};
+    const struct dpot_few_projection_config config = {
+        .n_rows = campaign->n_max,
+        .n_cols = w->index.n_cols,
+        .polytope = &w->index.polytope,
+        .allocator = allocator,
+        .looks_max = (uint64_t)DPOT_ITERATIONS_MAX * campaign->n_max * w->index.n_cols};
     w->n_rows = campaign->n_max;
     w->mu = dpot_alloc_array(allocator, w->n_rows, sizeof(double));
     w->direction = dpot_alloc_array(allocator, campaign->domain.dim, sizeof(double));
