@@ -4,71 +4,26 @@
 # the store's files removed, replaced, cut and overwritten while they are served.
 #   sh damage.sh BIN_FOLDER
 set -u
-bin=$1
-dir=$(mktemp -d)
-server=
-passed=0
-failed=0
-finish() {
-    [ -z "$server" ] || { kill "$server" && wait "$server"; } 2>/dev/null
-    rm -rf "$dir"
-}
-trap finish EXIT
+. "$(dirname "$0")/../programs.inc.sh"
 
-pass() { passed=$((passed + 1)); }
-fail() {
-    failed=$((failed + 1))
-    echo "FAILED $1"
+port=0 # the first start finds one; devices know it after that
+begin() {
+    start --listen "127.0.0.1:$port"
+    port=${url##*:}
 }
-# check NAME EXPECTED_EXIT PATTERN COMMAND...: runs it; the pattern must be in its output. EXPECTED_EXIT "not0": any other.
-check() {
-    name=$1 expected=$2 pattern=$3
-    shift 3
-    "$@" >"$dir/out" 2>"$dir/err" </dev/null
-    code=$?
-    [ "$expected" != not0 ] || { [ "$code" -ne 0 ] && [ "$code" -lt 100 ] && expected=$code; }
-    if [ "$code" -eq "$expected" ] 2>/dev/null && cat "$dir/out" "$dir/err" | grep -q -- "$pattern"; then
-        pass
-    else
-        fail "$name: exit $code (expected $expected), looked for: $pattern"
-        sed 's/^/    /' "$dir/out" "$dir/err"
-    fi
-}
-json() {
-    sed -n 's/.*"'"$2"'": *"\{0,1\}\([^",}]*\)"\{0,1\}[,}].*/\1/p' "$1" | head -n 1
-}
-start() {
-    rm -f "$dir/url"
-    "$bin/dpotd" serve --config "$dir/s/dpotd.json" --ready-file "$dir/url" --listen "127.0.0.1:${port:-0}" 2>>"$dir/log" &
-    server=$!
-    for _ in $(seq 1 400); do
-        [ -s "$dir/url" ] && break
-        sleep 0.05
-    done
-    [ -s "$dir/url" ] || fail "the server does not start: $(tail -n 1 "$dir/log")"
-    port=$(sed 's/.*://' "$dir/url")
-}
-stop() {
-    kill "$server" && wait "$server"
-    server=
-}
-dpot() { "$bin/dpot" "$@" --server "$(cat "$dir/url")" --quiet; }
 device() { # COMMAND NAME [OPTION...]
     command=$1 folder=$2
     shift 2
     "$bin/dpot-device" "$command" --dir "$dir/$folder" "$@"
 }
-doctor() { "$bin/dpotd" doctor --config "$dir/s/dpotd.json"; }
-serve() { timeout 60 "$bin/dpotd" serve --config "$dir/s/dpotd.json" --listen 127.0.0.1:0; } # what must end by itself
+doctor() { "$bin/dpotd" doctor --config "$dir/server/dpotd.json"; }
+serve() { timeout 60 "$bin/dpotd" serve --config "$dir/server/dpotd.json" --listen 127.0.0.1:0; } # what must end by itself
 
 # ---- a server with reports, and devices: one answered, one with a report that waits ----
 
-"$bin/dpotd" init --dir "$dir/s" --listen 127.0.0.1:0 --json >"$dir/init.json" || exit 1
+init
 "$bin/dpotd" init --dir "$dir/other" --listen 127.0.0.1:0 --json >/dev/null || exit 1
-pin=$(json "$dir/init.json" pin)
-DPOT_TOKEN=$(json "$dir/init.json" token)
-export DPOT_TOKEN
-start
+begin
 cat >"$dir/spec.json" <<'SPEC'
 {"name": "damage", "domain": {"type": "ring", "size": 8}, "metric": "ring",
  "mechanism": {"type": "wpm", "epsilon": 1, "lambda": 1, "iterations": 5, "base_measure": "uniform"},
@@ -79,7 +34,7 @@ id=$(json "$dir/new.json" id)
 dpot campaign open "$id" >/dev/null || fail open
 echo 3 >"$dir/place.csv"
 enroll() { # NAME
-    device enroll "$1" --server "$(cat "$dir/url")" --campaign "$id" --pin "$pin" --campaign-cap 4 \
+    device enroll "$1" --server "$url" --campaign "$id" --pin "$pin" --campaign-cap 4 \
         --window-cap 4 --window-seconds 86400 --lifetime-cap 8 --quiet >/dev/null || fail "enroll $1"
 }
 for name in answered waiting fresh; do
@@ -89,43 +44,43 @@ device report answered --points "$dir/place.csv" --quiet >/dev/null || fail repo
 cp -a "$dir/answered" "$dir/sends_again"
 device report waiting --points "$dir/place.csv" --quiet >/dev/null || fail report
 device flush answered --wait 20 --quiet >/dev/null || fail flush
-"$bin/dpotd" backup --config "$dir/s/dpotd.json" --to "$dir/copy.db" >/dev/null || fail backup
+"$bin/dpotd" backup --config "$dir/server/dpotd.json" --to "$dir/copy.db" >/dev/null || fail backup
 stop
-cp -a "$dir/s" "$dir/good"
-again() { rm -rf "$dir/s" && cp -a "$dir/good" "$dir/s"; }
+cp -a "$dir/server" "$dir/good"
+again() { rm -rf "$dir/server" && cp -a "$dir/good" "$dir/server"; }
 bytes() { head -c "$1" /dev/zero | tr '\0' '\377'; }
 overwrite() { bytes "$3" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null; } # FILE AT N
 
 # ---- the store ----
 
-pages=$(($(stat -c %s "$dir/s/dpot.db") / 4096))
+pages=$(($(stat -c %s "$dir/server/dpot.db") / 4096))
 page=0
 while [ "$page" -lt "$pages" ]; do
     again
-    bytes 4096 | dd of="$dir/s/dpot.db" bs=4096 seek="$page" conv=notrunc 2>/dev/null
+    bytes 4096 | dd of="$dir/server/dpot.db" bs=4096 seek="$page" conv=notrunc 2>/dev/null
     check "page $page of the store" not0 'from a backup' doctor
     page=$((page + 1))
 done
 # The pages without which no server starts say so, in one sentence.
 for page in 0 1; do
     again
-    bytes 4096 | dd of="$dir/s/dpot.db" bs=4096 seek="$page" conv=notrunc 2>/dev/null
+    bytes 4096 | dd of="$dir/server/dpot.db" bs=4096 seek="$page" conv=notrunc 2>/dev/null
     check "serving with page $page damaged" not0 'restore the file from a backup' serve
 done
 again
-truncate -s 30000 "$dir/s/dpot.db"
+truncate -s 30000 "$dir/server/dpot.db"
 check 'a store that was cut' 3 'restore the file from a backup' doctor
 check 'serving a store that was cut' 3 'restore the file from a backup' serve
 again
-echo 'no database, although it is longer than a line' >"$dir/s/dpot.db"
+echo 'no database, although it is longer than a line' >"$dir/server/dpot.db"
 check 'a store that is none' 3 'not a database' doctor
 check 'serving a store that is none' 3 'not a database' serve
 
 # The remedy: the copy, under which what was counted before is a duplicate.
 check 'the damaged store is replaced by the copy' 0 'replaced-' \
-    "$bin/dpotd" restore --config "$dir/s/dpotd.json" --from "$dir/copy.db"
+    "$bin/dpotd" restore --config "$dir/server/dpotd.json" --from "$dir/copy.db"
 check 'and the doctor is content' 0 'are fine' doctor
-start
+begin
 check 'a report of before is not counted again' 0 'duplicate: 1' device flush sends_again --wait 20
 check 'a report of after is counted' 0 'accepted: 1' device flush waiting --wait 20
 dpot pool "$id" --json >"$dir/pool.json" || [ $? -eq 7 ] || fail pool
@@ -141,40 +96,40 @@ named() { # NAME EXIT PATTERN: by the doctor and by the server
     check "doctor: $1" "$2" "$3" doctor
     check "serve: $1" "$2" "$3" serve
 }
-again && overwrite "$dir/s/keys/signing.key" 40 4
+again && overwrite "$dir/server/keys/signing.key" 40 4
 named 'a damaged signing key' 3 'signing.key.*restore it from a backup'
-again && rm "$dir/s/keys/signing.key"
+again && rm "$dir/server/keys/signing.key"
 named 'no signing key' 6 'signing.key'
-again && cp "$dir/other/keys/signing.key" "$dir/s/keys/signing.key"
+again && cp "$dir/other/keys/signing.key" "$dir/server/keys/signing.key"
 named 'the signing key of another' 3 'restore the key or the store that belong together'
-again && chmod 644 "$dir/s/keys/signing.key"
+again && chmod 644 "$dir/server/keys/signing.key"
 named 'a signing key that all can read' 3 'chmod 600'
-again && chmod 770 "$dir/s/keys"
+again && chmod 770 "$dir/server/keys"
 named 'a folder of keys that others can write' 3 'chmod go-w'
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
-    again && chmod 755 "$dir" && chmod -R o+rX "$dir/s" && chmod 600 "$dir"/s/keys/*
+    again && chmod 755 "$dir" && chmod -R o+rX "$dir/server" && chmod 600 "$dir"/server/keys/*
     check 'the keys of another user' 6 'run dpotd as the one who owns it' \
-        setpriv --reuid=65534 --regid=65534 --clear-groups "$bin/dpotd" doctor --config "$dir/s/dpotd.json"
+        setpriv --reuid=65534 --regid=65534 --clear-groups "$bin/dpotd" doctor --config "$dir/server/dpotd.json"
 fi
-again && for key in "$dir"/s/keys/seal-*.key; do overwrite "$key" 60 4; done
+again && for key in "$dir"/server/keys/seal-*.key; do overwrite "$key" 60 4; done
 named 'a damaged seal key' 3 'seal-.*restore it from a backup'
-again && rm "$dir"/s/keys/seal-*.key
+again && rm "$dir"/server/keys/seal-*.key
 named 'no seal key' 3 'no seal-'
-again && overwrite "$dir/s/tokens" 10 4
+again && overwrite "$dir/server/tokens" 10 4
 named 'damaged tokens' 3 'line 1 of the tokens file'
-again && overwrite "$dir/s/dpotd.json" 3 4
+again && overwrite "$dir/server/dpotd.json" 3 4
 named 'a damaged configuration' 3 'dpotd.json: JSON line'
 again
 check 'nothing was wrong with the rest' 0 'are fine' doctor
 
 # ---- the store's files, while they are served ----
 
-db=$dir/s/dpot.db
+db=$dir/server/dpot.db
 accepted() { # N
     dpot pool "$id" --json >"$dir/pool.json" || [ $? -eq 7 ] || fail pool
     check "$1 reports are there" 0 "\"accepted\": *$1[,}]" cat "$dir/pool.json"
 }
-ready() { curl -s -o "$dir/readyz" -w '%{http_code}' "$(cat "$dir/url")/readyz"; }
+ready() { curl -s -o "$dir/readyz" -w '%{http_code}' "$url/readyz"; }
 # One report is in the database, one more only in the log.
 serve_two() {
     [ -z "$server" ] || stop
@@ -182,7 +137,7 @@ serve_two() {
     rm -rf "$dir/first" "$dir/second" "$dir/first_again" "$dir/second_again"
     cp -a "$dir/fresh" "$dir/first"
     cp -a "$dir/fresh" "$dir/second"
-    start
+    begin
     : >"$dir/log"
     device report first --points "$dir/place.csv" --quiet >/dev/null || fail report
     device report second --points "$dir/place.csv" --quiet >/dev/null || fail report
@@ -203,7 +158,7 @@ serve_two
 refused 'a log that was cut' 'dpot.db-wal was cut.*1 reports of'
 stop
 check 'what the database holds is whole' 0 'reports: 1 accepted' doctor
-start
+begin
 accepted 1
 check 'and goes on' 0 'accepted: 1' device flush second_again --wait 20
 
@@ -218,7 +173,7 @@ rm "$db-wal"
 refused 'a log that was removed' 'dpot.db-wal was removed'
 stop
 check 'nothing was lost' 0 'reports: 2 accepted' doctor
-start
+begin
 check 'and it goes on' 0 'accepted: 1' device flush second_again --wait 20
 accepted 3
 
@@ -248,10 +203,10 @@ stop
 check 'the server told where it is' 0 'rescued-' grep 'store.files' "$dir/log"
 check 'an empty one is not begun' 3 'dpotd restore' serve
 check 'nor is it fine' 3 'dpotd restore' doctor
-check 'nor migrated' 3 'dpotd restore' "$bin/dpotd" migrate --config "$dir/s/dpotd.json"
+check 'nor migrated' 3 'dpotd restore' "$bin/dpotd" migrate --config "$dir/server/dpotd.json"
 check 'what was saved is restored' 0 'restored 2 accepted' \
-    "$bin/dpotd" restore --config "$dir/s/dpotd.json" --from "$(ls "$db".rescued-*)"
-start
+    "$bin/dpotd" restore --config "$dir/server/dpotd.json" --from "$(ls "$db".rescued-*)"
+begin
 check 'and goes on from there' 0 'accepted: 1' device flush second_again --wait 20
 check 'a report of before is a duplicate' 0 'duplicate: 1' device flush first_again --wait 20
 accepted 3
@@ -261,13 +216,13 @@ stop
 again
 ln "$db" "$db.replaced-20260101T000000Z"
 echo half >"$db.restoring"
-start
+begin
 accepted 1
 check 'its traces are gone' not0 'No such file' ls "$db.restoring" "$db.replaced-20260101T000000Z"
 stop
 
 again
-start
+begin
 
 # ---- devices ----
 
@@ -293,5 +248,4 @@ of plain && overwrite "$dir/d/keys" 100 4
 check 'damaged keys are fetched again' 0 'accepted: 1' device flush d --wait 20
 stop
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+conclude

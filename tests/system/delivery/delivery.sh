@@ -4,73 +4,11 @@
 # or make room. Then the sums of the devices' status meet those of the server's /metrics and of its pools.
 #   sh delivery.sh BIN_FOLDER
 set -u
-bin=$1
-dir=$(mktemp -d)
-server=
-networks=
-passed=0
-failed=0
-finish() {
-    for process in $networks $server; do
-        kill "$process" 2>/dev/null && wait "$process" 2>/dev/null
-    done
-    rm -rf "$dir"
-}
-trap finish EXIT
+. "$(dirname "$0")/../programs.inc.sh"
 
-pass() { passed=$((passed + 1)); }
-fail() {
-    failed=$((failed + 1))
-    echo "FAILED $1"
-}
-
-# check NAME EXPECTED_EXIT PATTERN COMMAND...: runs it; the pattern must be in its output.
-check() {
-    name=$1 expected=$2 pattern=$3
-    shift 3
-    "$@" >"$dir/out" 2>"$dir/err" </dev/null
-    code=$?
-    if [ "$code" -eq "$expected" ] && cat "$dir/out" "$dir/err" | grep -qi -- "$pattern"; then
-        pass
-    else
-        fail "$name: exit $code (expected $expected), looked for: $pattern"
-        sed 's/^/    /' "$dir/out" "$dir/err"
-    fi
-}
-equal() { # NAME FOUND EXPECTED
-    if [ "$2" = "$3" ]; then pass; else fail "$1: $2, expected $3"; fi
-}
-json() {
-    sed -n 's/.*"'"$2"'": *"\{0,1\}\([^",}]*\)"\{0,1\}[,}].*/\1/p' "$1" | head -n 1
-}
-wait_for() { # FILE
-    for _ in $(seq 1 400); do
-        [ -s "$1" ] && return
-        sleep 0.05
-    done
-    fail "$1 does not appear"
-}
-start() {
-    rm -f "$dir/url"
-    "$bin/dpotd" serve --config "$dir/server/dpotd.json" --ready-file "$dir/url" 2>>"$dir/log" &
-    server=$!
-    wait_for "$dir/url"
-}
-stop() { # SIGNAL
-    kill "-$1" "$server"
-    wait "$server" 2>/dev/null
-    server=
-}
-dpot() { "$bin/dpot" "$@" --server "$(cat "$dir/url")"; }
-
-"$bin/dpotd" init --dir "$dir/server" --listen 127.0.0.1:0 --json >"$dir/init.json"
-pin=$(json "$dir/init.json" pin)
-DPOT_TOKEN=$(json "$dir/init.json" token)
-export DPOT_TOKEN
+init
 start
 
-now=$(date -u +%s)
-stamp() { date -u -d "@$1" +%Y-%m-%dT%H:%M:%SZ; }
 new_campaign() { # NAME: leaves its id in $id
     cat >"$dir/spec.json" <<SPEC
 {"name": "$1", "domain": {"type": "ring", "size": 8}, "metric": "ring", "loss_counts": true,
@@ -90,7 +28,7 @@ check 'the signed campaign says that it asks' 0 '"loss_counts": *true' dpot camp
 device() {
     name=$1 campaign=$2
     "$bin/delivery_network" "$dir/url" "$dir/$name.url" "$3" &
-    networks="$networks $!"
+    others="$others $!"
     shift 3
     wait_for "$dir/$name.url"
     enroll "$name" "$campaign" "$@"
@@ -273,5 +211,4 @@ check 'a round to come is told' 1 "DPOT_ERR_NOT_OPEN: campaign $two: round 1 has
     "$bin/delivery_late" "$dir/ahead" "$pin" 1 "$(cat "$dir/url")" "$two" "$long"
 equal 'and the other campaign goes on' "$(cat "$dir/out")" '1 accepted, 1 pending'
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+conclude
