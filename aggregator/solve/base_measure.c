@@ -113,6 +113,10 @@ static dpot_status certify(struct finder *f, double expected)
     }
     status = base_measure_certificate_bound(&certificate, &answer->lower_bound, f->error);
     answer->lower_bound = fmax(answer->lower_bound, 0);
+    if (status == DPOT_OK) {
+        status = base_measure_certificate_accept(&certificate, answer->lower_bound,
+                                                 &answer->objective, f->error);
+    }
     for (size_t j = 0; j < problem->n_cols; j++) {
         answer->total_mass += answer->base_measure[j];
     }
@@ -409,6 +413,8 @@ static void take_tangents(struct search *s)
     struct base_measure_answer *answer = s->f->answer;
     memcpy(answer->potentials, base_measure_crowd_potentials(s->crowd),
            answer->n_points * sizeof(double));
+    memset(answer->w, 0, answer->n_rows * sizeof *answer->w); /* planes may have left a weight */
+    memset(answer->y, 0, answer->n_rows * sizeof *answer->y);
     if (s->has_phi) {
         (void)phi_evaluate(&s->phi, s->m);
         answer->w[s->phi.worst] = s->f->problem->worst_share;
