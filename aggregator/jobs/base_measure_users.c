@@ -198,6 +198,7 @@ static dpot_status solve(const struct job_input *input, const double *cost,
         .max_rounds =
             (size_t)json_integer_value(json_object_get(input->parameters, "max_iterations")),
         .n_steps = SIZE_MAX,
+        .n_reported = n_held,
         .seed = (uint64_t)json_integer_value(json_object_get(input->parameters, "seed")),
         .linalg = dpot_linalg_openblas()};
     if (status == DPOT_OK) {

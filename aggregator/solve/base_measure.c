@@ -15,7 +15,10 @@
 #define UNIFORM_TOL 1e-4 /* relative */
 #define STEPS_MIN 2000   /* of the descent, however few users there are */
 
+#define GAP_ROUNDING 1e-12 /* relative, of what is taken off a bound */
+
 #define TRIAL_MS 20     /* of proving, to know how long all of it takes */
+#define PASS_SHARE 1.25 /* of a pass over the users, likewise */
 #define PROOF_SHARE 1.5 /* of that: the bound comes after the worst case */
 
 #define FAR 1e-2 /* of the value of the start of the planes */
@@ -87,6 +90,20 @@ static void take_no_proof(const struct base_measure_problem *problem,
     }
 }
 
+/* The search has ended at a gap, or found no smaller one; what counts is that of the proof. A mixture towards uniform is
+ * not what was searched for. */
+static void judge_gap(const struct finder *f)
+{
+    const struct base_measure_problem *problem = f->problem;
+    struct base_measure_answer *answer = f->answer;
+    const double gap = phi_relative_gap(answer->objective, answer->lower_bound);
+    if (!problem->has_planes || problem->uniform_share > 0 ||
+        (answer->outcome != SOLVE_CONVERGED && answer->outcome != SOLVE_STALLED)) {
+        return;
+    }
+    answer->outcome = gap <= problem->gap + GAP_ROUNDING ? SOLVE_CONVERGED : SOLVE_STALLED;
+}
+
 /* Of a measure and a dual point that are there: F and the bound on all costs. */
 static dpot_status certify(struct finder *f, double expected)
 {
@@ -113,6 +130,11 @@ static dpot_status certify(struct finder *f, double expected)
     }
     status = base_measure_certificate_bound(&certificate, &answer->lower_bound, f->error);
     answer->lower_bound = fmax(answer->lower_bound, 0);
+    if (status == DPOT_OK) {
+        status = base_measure_certificate_accept(&certificate, answer->lower_bound,
+                                                 &answer->objective, f->error);
+    }
+    judge_gap(f);
     for (size_t j = 0; j < problem->n_cols; j++) {
         answer->total_mass += answer->base_measure[j];
     }
@@ -210,7 +232,7 @@ static dpot_status run_planes_once(struct finder *f, struct phi *phi,
     if (status != DPOT_OK) {
         return status;
     }
-    *is_far = result.outcome == SOLVE_ITERATION_LIMIT &&
+    *is_far = (result.outcome == SOLVE_ITERATION_LIMIT || result.outcome == SOLVE_STALLED) &&
               result.objective < FAR * phi_evaluate(phi, start);
     memcpy(answer->base_measure, result.base_measure, answer->n_cols * sizeof(double));
     spread_dual(answer, symmetry, result.w, result.y);
@@ -346,9 +368,10 @@ struct search {
     struct base_measure_crowd *crowd;
     struct phi phi; /* of all rows, when the worst case has a share */
     bool has_phi;
-    double *uniform; /* (n_cols) */
-    double *m;       /* (n_cols) */
-    double *costs;   /* (users) */
+    double *uniform;              /* (n_cols) */
+    double *m;                    /* (n_cols) */
+    double *costs;                /* (users) */
+    struct solve_control control; /* of the search, when there is a deadline */
 };
 
 static dpot_status descend(struct search *s)
@@ -391,7 +414,9 @@ static dpot_status cut(struct search *s)
     if (status != DPOT_OK) {
         return status;
     }
-    memcpy(s->m, result.base_measure, problem->n_cols * sizeof *s->m);
+    if (result.objective < INFINITY) {
+        memcpy(s->m, result.base_measure, problem->n_cols * sizeof *s->m);
+    }
     memcpy(answer->w, result.w, result.n_rows * sizeof *answer->w);
     memcpy(answer->y, result.y, result.n_rows * sizeof *answer->y);
     memcpy(answer->potentials, result.potentials, result.n_points * sizeof(double));
@@ -409,6 +434,8 @@ static void take_tangents(struct search *s)
     struct base_measure_answer *answer = s->f->answer;
     memcpy(answer->potentials, base_measure_crowd_potentials(s->crowd),
            answer->n_points * sizeof(double));
+    memset(answer->w, 0, answer->n_rows * sizeof *answer->w); /* planes may have left a weight */
+    memset(answer->y, 0, answer->n_rows * sizeof *answer->y);
     if (s->has_phi) {
         (void)phi_evaluate(&s->phi, s->m);
         answer->w[s->phi.worst] = s->f->problem->worst_share;
@@ -417,32 +444,66 @@ static void take_tangents(struct search *s)
     answer->has_proof = true;
 }
 
-static dpot_status search_users(struct search *s)
+/* What every user pays under the uniform measure of mass 1, exactly; the time it takes is what they will need again,
+ * for the proof and twice for those reported on. */
+static double begin_search(struct search *s)
+{
+    struct finder *f = s->f;
+    const struct base_measure_problem *problem = f->problem;
+    const struct dpot_clock *clock = f->control ? f->control->clock : NULL;
+    const int64_t before = clock ? clock->now(clock->ctx) : 0;
+    for (size_t j = 0; j < problem->n_cols; j++) {
+        s->uniform[j] = 1 / (double)problem->n_cols;
+    }
+    const double value = base_measure_crowd_costs(s->crowd, s->uniform, s->costs);
+    if (clock) {
+        const double passes = 1 + 2 * (double)problem->n_reported / (double)problem->users->n;
+        s->control = *f->control;
+        s->control.deadline_ms -=
+            (int64_t)(PASS_SHARE * passes * (double)(clock->now(clock->ctx) - before));
+        f->control = &s->control;
+    }
+    base_measure_crowd_watch(s->crowd, f->control);
+    base_measure_crowd_cool(s->crowd, COOL * value);
+    return value;
+}
+
+/* From the best uniform measure on, for as long as there is time. */
+static dpot_status improve(struct search *s)
 {
     struct finder *f = s->f;
     const struct base_measure_problem *problem = f->problem;
     const bool is_small = problem->n_cols + BASE_MEASURE_GROUPS + 1 <= BASE_MEASURE_LP_ROWS_MAX;
     dpot_status status = DPOT_OK;
-    for (size_t j = 0; j < problem->n_cols; j++) {
-        s->uniform[j] = 1 / (double)problem->n_cols;
-    }
-    const double value = base_measure_crowd_evaluate(s->crowd, s->uniform, NULL, NULL);
-    base_measure_crowd_cool(s->crowd, COOL * value);
     (void)base_measure_crowd_uniform(s->crowd, UNIFORM_TOL, s->uniform);
     f->answer->uniform_mass = (double)problem->n_cols * s->uniform[0];
+    f->answer->is_descent_only = problem->has_planes && !is_small;
     memcpy(s->m, s->uniform, problem->n_cols * sizeof *s->m);
+    if (base_measure_crowd_is_stopped(s->crowd)) {
+        (void)solve_control_stops(f->control, 0, 1, &f->answer->outcome);
+        return DPOT_OK;
+    }
     if (problem->n_steps > 0) {
         status = descend(s);
     }
-    if (status == DPOT_OK && problem->has_planes && is_small) {
-        status = cut(s);
-    }
-    f->answer->is_descent_only = problem->has_planes && !is_small;
+    return status == DPOT_OK && problem->has_planes && is_small ? cut(s) : status;
+}
+
+static dpot_status search_users(struct search *s)
+{
+    struct finder *f = s->f;
+    const struct base_measure_problem *problem = f->problem;
+    double expected = begin_search(s);
+    const dpot_status status = improve(s);
+    const bool is_first =
+        f->answer->n_steps == 0 && f->answer->rounds == 0 && s->m[0] == 1 / (double)problem->n_cols;
     for (size_t j = 0; j < problem->n_cols; j++) {
         f->answer->base_measure[j] =
             (1 - problem->uniform_share) * s->m[j] + problem->uniform_share * s->uniform[j];
     }
-    const double expected = base_measure_crowd_costs(s->crowd, f->answer->base_measure, s->costs);
+    if (!is_first) {
+        expected = base_measure_crowd_costs(s->crowd, f->answer->base_measure, s->costs);
+    }
     if (!f->answer->has_proof) {
         take_tangents(s);
     }

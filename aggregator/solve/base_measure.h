@@ -10,7 +10,8 @@
  *
  * A deadline of the control is that of the whole: symmetries are looked for until then, and the search ends early by
  * the time that the proof of its answer will take, which is measured first. What cannot be cut short is sorting the
- * costs once, and the proof.
+ * costs once, and the proof. With users, that is what each of them pays, exactly and once at least, and once more for
+ * the answer where there was time to search; the time of it is measured by the first.
  *
  * With users: the best uniform measure, stochastic mirror descent from there, then cutting planes. Costs in the answer are
  * exact projections, and its bound is proved in the same way. */
@@ -43,6 +44,9 @@ struct base_measure_problem {
     double gap;
     size_t max_rounds; /* of the planes; of mirror descent where it takes their place */
     size_t n_steps;    /* of the descent; SIZE_MAX: the usual number */
+    size_t
+        n_reported; /* users for whom a report (solve/base_measure_report.h) will follow: a deadline leaves
+                          the time for it */
     uint64_t seed;
     struct team *team; /* may be NULL */
     const struct dpot_linalg *linalg;
@@ -63,7 +67,8 @@ struct base_measure_answer {
     size_t n_row_orbits, n_col_orbits; /* as many as rows and columns: no symmetry was used */
     double deviation;                  /* of costs that symmetry takes as equal */
     bool is_descent_only;              /* too large for the planes */
-    enum solve_outcome outcome;
+    enum solve_outcome
+        outcome; /* converged: with planes, that objective and lower_bound have the gap */
 };
 
 /* Refuses before any work (DPOT_ERR_RANGE) costs whose largest is more than BASE_MEASURE_COST_RANGE times what is

@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCKS 64    /* of rows, one task each */
-#define SUM_TOL 1e-9 /* of the weights */
-#define ROUNDING 8.0 /* times DBL_EPSILON times the sizes of what was added: taken off */
+#define BLOCKS 64          /* of rows, one task each */
+#define SUM_TOL 1e-9       /* of the weights */
+#define ACCEPT_TOL 1e-9    /* relative, of an objective and its bound */
+#define ACCEPT_COSTS 1e-12 /* of the largest cost, likewise */
+#define ROUNDING 8.0       /* times DBL_EPSILON times the sizes of what was added: taken off */
 
 /* Neumaier's compensated sum, and the sum of the absolute values. */
 struct sum {
@@ -206,4 +208,23 @@ dpot_status base_measure_certificate_bound(const struct base_measure_certificate
     *bound =
         total(&offset) - ROUNDING * DBL_EPSILON * offset.size + least * (least >= 0 ? alpha : beta);
     return status;
+}
+
+dpot_status base_measure_certificate_accept(const struct base_measure_certificate *c, double bound,
+                                            double *objective, struct dpot_error *error)
+{
+    double largest = 0;
+    for (size_t e = 0; e < c->n_rows * c->n_cols; e++) {
+        largest = fmax(largest, c->cost[e]);
+    }
+    const double least = fmax(bound, 0);
+    if (!(*objective >= least - ACCEPT_TOL * least - ACCEPT_COSTS * largest)) {
+        return dpot_error_set(error, DPOT_ERR_STATE,
+                              "the objective is %.12g and its lower bound %.12g: no measure costs "
+                              "that little, so that what the users pay is computed wrongly, please "
+                              "report this with its inputs",
+                              *objective, least);
+    }
+    *objective = fmax(*objective, 0);
+    return DPOT_OK;
 }

@@ -36,4 +36,10 @@ DPOT_WARN_UNUSED dpot_status base_measure_certificate_worst(
 DPOT_WARN_UNUSED dpot_status base_measure_certificate_bound(
     const struct base_measure_certificate *certificate, double *bound, struct dpot_error *error);
 
+/* Whether an objective can be one: not below 0 and not below its bound, both but for rounding, which is taken off what
+ * is below 0. DPOT_ERR_STATE, with a sentence: no such measure costs that, whoever computed it is in error. */
+DPOT_WARN_UNUSED dpot_status
+base_measure_certificate_accept(const struct base_measure_certificate *certificate, double bound,
+                                double *objective, struct dpot_error *error);
+
 #endif

@@ -3,6 +3,7 @@
 #include "solve/base_measure_newton.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -14,6 +15,8 @@ struct base_measure_crowd {
     struct team *team;
     size_t n_groups;
     double temperature;
+    const struct solve_control *control;        /* NULL: nobody watches */
+    atomic_bool is_stopped;                     /* an evaluation was cut short */
     double *potentials;                         /* (first[n]) */
     bool *is_warm;                              /* (n) it has potentials */
     struct base_measure_projector **projectors; /* (n_groups) */
@@ -121,6 +124,26 @@ void base_measure_crowd_cool(struct base_measure_crowd *crowd, double temperatur
     crowd->temperature = temperature;
 }
 
+void base_measure_crowd_watch(struct base_measure_crowd *crowd, const struct solve_control *control)
+{
+    crowd->control = control;
+    atomic_store(&crowd->is_stopped, false);
+}
+
+bool base_measure_crowd_is_stopped(const struct base_measure_crowd *crowd)
+{
+    return atomic_load(&crowd->is_stopped);
+}
+
+/* One thread that saw the end tells the others. */
+static bool must_end(struct base_measure_crowd *crowd)
+{
+    if (!atomic_load(&crowd->is_stopped) && solve_control_must_end(crowd->control)) {
+        atomic_store(&crowd->is_stopped, true);
+    }
+    return atomic_load(&crowd->is_stopped);
+}
+
 const double *base_measure_crowd_potentials(const struct base_measure_crowd *crowd)
 {
     return crowd->potentials;
@@ -157,6 +180,9 @@ static void evaluate_group(void *ctx, size_t group)
         double at_m = 0;
         if (users->weights[u] == 0) {
             continue;
+        }
+        if (must_end(crowd)) {
+            break;
         }
         crowd->values[u] = visit(crowd, crowd->projectors[group], u, crowd->m, one);
         for (size_t j = 0; j < n; j++) {
@@ -289,13 +315,17 @@ double base_measure_crowd_uniform(struct base_measure_crowd *crowd, double tol, 
 {
     struct end best = evaluate_uniform(crowd, 1, m);
     struct end left = best, right = best; /* slopes: negative to the left, else there is none yet */
-    for (int k = 0; k < UNIFORM_STEPS_MAX && best.slope != 0; k++) {
+    for (int k = 0;
+         k < UNIFORM_STEPS_MAX && best.slope != 0 && !base_measure_crowd_is_stopped(crowd); k++) {
         double bound = 0;
         const double mass = next_mass(crowd->users, &left, &right, &bound);
         if (best.value - bound <= tol * best.value || mass == left.mass || mass == right.mass) {
             break;
         }
         const struct end probe = evaluate_uniform(crowd, mass, m);
+        if (base_measure_crowd_is_stopped(crowd)) {
+            break;
+        }
         best = probe.value < best.value ? probe : best;
         left = probe.slope < 0 || left.slope >= 0 ? probe : left;
         right = probe.slope < 0 && right.slope > 0 ? right : probe;

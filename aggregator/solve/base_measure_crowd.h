@@ -11,6 +11,7 @@
 #define DPOT_SOLVE_BASE_MEASURE_CROWD_H
 
 #include "solve/base_measure_users.h"
+#include "solve/control.h"
 #include "solve/team.h"
 
 struct base_measure_crowd;
@@ -28,6 +29,15 @@ double base_measure_crowd_weight(const struct base_measure_crowd *crowd, size_t 
 
 /* How far below the exact optimum potentials may stay, in cost units; 0 (at first): exact, and slower. */
 void base_measure_crowd_cool(struct base_measure_crowd *crowd, double temperature);
+
+/* Evaluations look at `control` (borrowed; its cancel, clock and deadline; from every thread of the team) before each
+ * user, and end when it says so: what such an evaluation gave is then no value and no tangent. NULL (at first):
+ * nobody watches. Exact costs are never cut short. */
+void base_measure_crowd_watch(struct base_measure_crowd *crowd,
+                              const struct solve_control *control);
+
+/* Whether an evaluation has been cut short since the last watch. */
+bool base_measure_crowd_is_stopped(const struct base_measure_crowd *crowd);
 
 /* E(m). For group G, offsets[G] + <gradients[G], m'> is a tangent of sum_{u in G} omega_u P(mu_u, m'); NULL: not
  * wanted, both or none. */
@@ -52,7 +62,7 @@ double base_measure_crowd_costs(struct base_measure_crowd *crowd, const double *
                                 double *costs /* (n) */);
 
 /* The total mass of the uniform measure under which E is least, to about `tol` of E, and E there by
- * base_measure_crowd_evaluate. Some ten evaluations. */
+ * base_measure_crowd_evaluate. Some ten evaluations; one that is stopped gives the best mass so far. */
 double base_measure_crowd_uniform(struct base_measure_crowd *crowd, double tol,
                                   double *m /* (n_cols) */);
 

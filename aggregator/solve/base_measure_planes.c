@@ -6,8 +6,10 @@
 #define PERTURBATION 3e-8 /* of the program's value, at first */
 #define CALMER 100.0      /* how much smaller it becomes when it seems to be in the way */
 #define PERTURBATION_MIN 1e-13
-#define MIX 0.3       /* with users: of the solution, the rest is the best so far */
-#define COOL 1e-4     /* temperature of the crowd, of the objective */
+#define MIX 0.3     /* with users: of the solution, the rest is the best so far */
+#define COOL 1e-4   /* temperature of the crowd, of the objective, at first */
+#define COOLER 10.0 /* times colder when the exact gap is larger than the crowd's */
+#define COOL_MIN 1e-12
 #define SLOW 0.9      /* a round that leaves more of the gap is slow */
 #define SLOW_ROUNDS 2 /* of the worst case, one after the other: the perturbation is in the way */
 #define SLOW_ROUNDS_USERS 6 /* with users, whose mixed points take longer */
@@ -94,6 +96,7 @@ static void release(struct planes *p)
 struct pace {
     double gap; /* least so far */
     double perturbation;
+    double temperature; /* at which that gap was */
     size_t n_slow;
 };
 
@@ -174,16 +177,45 @@ static double first_value(struct planes *p)
     if (config->crowd) {
         value +=
             (1 - config->worst_share) * base_measure_crowd_evaluate(config->crowd, m, NULL, NULL);
-        base_measure_crowd_cool(config->crowd, COOL * value / (1 - config->worst_share));
+        p->temperature = COOL * value / (1 - config->worst_share);
+        base_measure_crowd_cool(config->crowd, p->temperature);
     }
     return config->phi ? value + config->worst_share * phi_evaluate(config->phi, m) : value;
+}
+
+static bool has_gap(struct planes *p)
+{
+    struct base_measure_planes_result *result = p->result;
+    result->relative_gap =
+        result->objective < INFINITY ? phi_relative_gap(result->objective, result->lower_bound) : 1;
+    return result->relative_gap <= p->config->gap;
+}
+
+/* Whether the gap is also that of the exact objective, which is then known. If not, the crowd goes on colder. */
+static bool is_confirmed(struct planes *p)
+{
+    const struct base_measure_planes_config *config = p->config;
+    const double *m = p->result->base_measure;
+    if (!config->crowd || p->temperature == 0) {
+        return true;
+    }
+    base_measure_crowd_cool(config->crowd, 0);
+    double value =
+        (1 - config->worst_share) * base_measure_crowd_evaluate(config->crowd, m, NULL, NULL);
+    if (base_measure_crowd_is_stopped(config->crowd)) {
+        return false;
+    }
+    value += config->phi ? config->worst_share * phi_evaluate(config->phi, m) : 0;
+    p->result->objective = value;
+    p->temperature = p->temperature > COOL_MIN * value ? p->temperature / COOLER : 0;
+    base_measure_crowd_cool(config->crowd, p->temperature);
+    return has_gap(p);
 }
 
 static bool is_done(struct planes *p, const struct solve_control *control)
 {
     struct base_measure_planes_result *result = p->result;
-    result->relative_gap = phi_relative_gap(result->objective, result->lower_bound);
-    if (result->relative_gap <= p->config->gap) {
+    if (has_gap(p) && is_confirmed(p)) {
         result->outcome = SOLVE_CONVERGED;
         return true;
     }
@@ -195,6 +227,10 @@ static bool is_done(struct planes *p, const struct solve_control *control)
 static bool goes_on(struct planes *p, struct pace *pace)
 {
     const double gap = phi_relative_gap(p->result->objective, p->result->lower_bound);
+    if (pace->temperature != p->temperature) { /* what was reached before was not true */
+        pace->temperature = p->temperature;
+        pace->gap = INFINITY;
+    }
     pace->n_slow = gap > SLOW * pace->gap ? pace->n_slow + 1 : 0;
     pace->gap = fmin(gap, pace->gap);
     if (pace->n_slow < (p->config->crowd ? SLOW_ROUNDS_USERS : SLOW_ROUNDS)) {
@@ -209,13 +245,22 @@ static bool goes_on(struct planes *p, struct pace *pace)
     return true;
 }
 
+static bool is_stopped(const struct planes *p)
+{
+    return p->config->crowd && base_measure_crowd_is_stopped(p->config->crowd);
+}
+
 static dpot_status run_rounds(struct planes *p, const struct solve_control *control)
 {
     struct base_measure_planes_result *result = p->result;
-    struct pace pace = {.gap = INFINITY, .perturbation = PERTURBATION};
+    struct pace pace = {
+        .gap = INFINITY, .perturbation = PERTURBATION, .temperature = p->temperature};
     dpot_status status = DPOT_OK;
     for (size_t s = 0; status == DPOT_OK && s < p->config->n_starts; s++) {
         status = planes_visit(p, p->config->starts[s], -INFINITY);
+    }
+    if (is_stopped(p)) { /* the best guess may not have been seen */
+        result->objective = INFINITY;
     }
     while (status == DPOT_OK && !is_done(p, control)) {
         bool is_optimal = false;
@@ -229,7 +274,8 @@ static dpot_status run_rounds(struct planes *p, const struct solve_control *cont
         load_solution(p);
         choose_point(p);
         status = planes_visit(p, p->point, level_of(p));
-        if (status == DPOT_OK && !goes_on(p, &pace)) {
+        if (status == DPOT_OK && !is_stopped(p) && !goes_on(p, &pace)) {
+            result->outcome = SOLVE_STALLED;
             (void)is_done(p, NULL);
             break;
         }
@@ -266,7 +312,9 @@ dpot_status base_measure_planes(const struct base_measure_planes_config *config,
     if (status == DPOT_OK) {
         const double value = first_value(&p);
         result->outcome = SOLVE_ITERATION_LIMIT;
-        if (value > 0) {
+        if (is_stopped(&p)) {
+            (void)is_done(&p, control);
+        } else if (value > 0) {
             status = set_up_program(&p, value);
             status = status == DPOT_OK ? run_rounds(&p, control) : status;
         } else {

@@ -11,7 +11,11 @@
  * With orbits (solve/symmetry.h), masses are tied over them and `phi` holds one row of each orbit. Bounds found here
  * then rest on the symmetry: prove the result with solve/base_measure_certificate.h.
  *
- * Deterministic for any number of threads; time is looked at only through the control. */
+ * The users' values are low by the temperature of their crowd. When they say that the gap is reached, it is evaluated
+ * exactly; while that is larger, the crowd is cooled and the rounds go on.
+ *
+ * Deterministic for any number of threads; time is looked at only through the control, which should be that of the
+ * crowd too (base_measure_crowd_watch). */
 #ifndef DPOT_SOLVE_BASE_MEASURE_PLANES_H
 #define DPOT_SOLVE_BASE_MEASURE_PLANES_H
 
@@ -42,10 +46,12 @@ struct base_measure_planes_config {
 
 struct base_measure_planes_result {
     double *base_measure; /* (n_cols) */
-    double objective;     /* as evaluated: with a crowd low by its temperature */
-    double lower_bound;   /* proved by the next three, up to rounding */
-    double *w, *y;        /* (phi rows) of the worst case, sum worst_share; NULL without */
-    double *potentials;   /* (points of all users); NULL without */
+    double
+        objective; /* as evaluated: with a crowd low by its temperature, but exact when converged;
+                      infinite when the run was stopped before the last start was evaluated */
+    double lower_bound; /* proved by the next three, up to rounding */
+    double *w, *y;      /* (phi rows) of the worst case, sum worst_share; NULL without */
+    double *potentials; /* (points of all users); NULL without */
     double relative_gap;
     size_t rounds, n_cuts, n_lp_steps;
     enum solve_outcome outcome;

@@ -85,6 +85,10 @@ static dpot_status cut_users(struct planes *p, const double *m, double *value)
     const struct base_measure_planes_config *config = p->config;
     const double share = 1 - config->worst_share;
     *value = share * base_measure_crowd_evaluate(config->crowd, m, p->offsets, p->gradients);
+    if (base_measure_crowd_is_stopped(config->crowd)) {
+        *value = INFINITY;
+        return DPOT_OK;
+    }
     dpot_status status = keep_snapshot(p);
     for (size_t g = 0; status == DPOT_OK && g < p->n_user_groups; g++) {
         const double weight = base_measure_crowd_weight(config->crowd, g);
@@ -124,7 +128,7 @@ dpot_status planes_visit(struct planes *p, const double *m, double level)
     if (p->config->crowd) {
         status = cut_users(p, m, &value);
     }
-    if (status == DPOT_OK && p->config->phi) {
+    if (status == DPOT_OK && p->config->phi && value < INFINITY) {
         status = cut_rows(p, m, level, &value);
     }
     if (status == DPOT_OK && value < p->result->objective) {

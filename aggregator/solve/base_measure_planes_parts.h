@@ -22,6 +22,7 @@ struct planes {
     struct base_measure_lp *lp;
     size_t n_groups; /* of the program: those of users, then the worst case */
     size_t n_user_groups;
+    double temperature;           /* of the crowd */
     double mass_unit, value_unit; /* what the program's numbers are counted in */
 
     double *orbit_size; /* (n_orbits) */
@@ -58,7 +59,7 @@ static inline size_t planes_n_rows(const struct base_measure_planes_config *conf
 }
 
 /* Tangents at m into the program: one for each group of users, and those of the rows above `level`.
- * The best measure so far is kept. DPOT_ERR_MEMORY. */
+ * The best measure so far is kept. Nothing happens when the crowd is stopped on the way. DPOT_ERR_MEMORY. */
 DPOT_WARN_UNUSED dpot_status planes_visit(struct planes *p, const double *m, double level);
 
 /* What the program's weights prove, perturbed or not; kept when it is more than before. */

@@ -186,6 +186,50 @@ static bool set_units(struct base_measure_projector *p, size_t user, const doubl
     return true;
 }
 
+/* Outside the solved tree (4 of ot/transport_simplex.h). */
+static bool is_lost(const struct dpot_transport_simplex *t, size_t row)
+{
+    return t->parent[row] < 0 && t->root != (int32_t)row;
+}
+
+/* g_j = min (C_aj - f_a) over the rows of the solved tree. */
+static void find_prices(const struct base_measure_projector *p, size_t n, const double *potentials,
+                        double *prices)
+{
+    const struct dpot_transport_simplex *t = &p->simplex;
+    const size_t nv = p->users->n_cols;
+    for (size_t j = 0; j < nv; j++) {
+        prices[j] = INFINITY;
+    }
+    for (size_t a = 0; a < n; a++) {
+        for (size_t j = 0; !is_lost(t, a) && j < nv; j++) {
+            prices[j] = fmin(prices[j], p->cost[a * nv + j] - potentials[a]);
+        }
+    }
+}
+
+/* A mass above 0 may be less than half a unit: its row then takes no part in the flow, and the solved tree says nothing
+ * about it. The largest potential that lowers no g_j is the best that (U) can have there. */
+static void extend_to_lost_rows(struct base_measure_projector *p, size_t n, double *potentials)
+{
+    const struct dpot_transport_simplex *t = &p->simplex;
+    const size_t nv = p->users->n_cols;
+    bool has_prices = false;
+    for (size_t a = 0; a < n; a++) {
+        if (!is_lost(t, a)) {
+            continue;
+        }
+        if (!has_prices) {
+            find_prices(p, n, potentials, p->bounds);
+            has_prices = true;
+        }
+        potentials[a] = INFINITY;
+        for (size_t j = 0; j < nv; j++) {
+            potentials[a] = fmin(potentials[a], p->cost[a * nv + j] - p->bounds[j]);
+        }
+    }
+}
+
 static void find_potentials(struct base_measure_projector *p, size_t user, const double *m,
                             double *potentials)
 {
@@ -214,6 +258,7 @@ static void find_potentials(struct base_measure_projector *p, size_t user, const
     for (size_t a = 0; a < n; a++) {
         potentials[a] = t->f[a] - t->f[n]; /* the slack row pays nothing for room left */
     }
+    extend_to_lost_rows(p, n, potentials);
 }
 
 static double value_of(struct base_measure_projector *p, size_t user, const double *m,

@@ -39,6 +39,8 @@ const char *solve_outcome_name(enum solve_outcome outcome)
         return "cancelled";
     case SOLVE_DEADLINE:
         return "deadline";
+    case SOLVE_STALLED:
+        return "stalled";
     }
     return "unknown";
 }

@@ -20,6 +20,7 @@ enum solve_outcome {
     SOLVE_ITERATION_LIMIT = 1, /* all iterations were done first */
     SOLVE_CANCELLED = 2,
     SOLVE_DEADLINE = 3,
+    SOLVE_STALLED = 4, /* neither: more iterations would change nothing that counts */
 };
 
 struct solve_control {
@@ -40,7 +41,7 @@ bool solve_control_stops(const struct solve_control *control, size_t n_done, siz
 /* Whether the solve must end, asked between phases whose progress is not what is counted. */
 bool solve_control_must_end(const struct solve_control *control);
 
-/* "converged", "iteration_limit", "cancelled", "deadline": the words of the JSON results. */
+/* "converged", "iteration_limit", "cancelled", "deadline", "stalled": the words of the JSON results. */
 const char *solve_outcome_name(enum solve_outcome outcome);
 
 #endif

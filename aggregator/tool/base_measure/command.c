@@ -33,7 +33,7 @@ static const struct option options[] = {
     {"gap", "G", "end at this relative gap (default 1e-6, with --users 2e-3; 0: all iterations)"},
     {"max-iterations", "N",
      "mirror: iterations, which set its step size (default 10000); certified: rounds (1000)"},
-    {"max-seconds", "S", "certified, or with users: end after about this time, proof included"},
+    {"max-seconds", "S", "end after about this time, proof and report included"},
     {"weights", "F",
      "(k,) minimise the weighted mean over inputs, not the worst case; with --users (n,), of them"},
     {"users", "F",
@@ -73,6 +73,10 @@ static dpot_status check_method(struct base_measure_job *job)
     }
     if (is_method(job, "given") != option_is_given(run, "given")) {
         return RUN_USAGE(run, "--given F and --method given go together");
+    }
+    if (is_method(job, "given") && option_is_given(run, "max-seconds")) {
+        return RUN_USAGE(run,
+                         "--max-seconds is for a search, and --given makes none: leave it out");
     }
     if (!is_method(job, "mirror") || has_users) {
         return option_excludes(run, "method", "trajectory",
@@ -339,6 +343,13 @@ static dpot_status make_and_write(struct base_measure_job *job)
         put_result(job);
         status = base_measure_job_report(job);
     }
+    const double elapsed = progress_seconds() - job->started;
+    if (status == DPOT_OK && job->max_seconds > 0 && elapsed > 1.1 * job->max_seconds + 0.5) {
+        run_warn(run,
+                 "--max-seconds is %g and this took %.1f: what every user pays, the proof and the "
+                 "report are never cut short; allow more, or give fewer users or points",
+                 job->max_seconds, elapsed);
+    }
     if (status == DPOT_OK) {
         status = array_write(job->out_path, &job->base_measure, ARRAY_F8, &run->error);
     }
@@ -406,7 +417,8 @@ const struct command command_base_measure = {
         "than that costs are not negative), relative_gap ((objective - lower_bound) / objective: "
         "how\n"
         "much better another measure might be at most), total_mass, iterations, seconds, outcome\n"
-        "(converged, iteration_limit or deadline), method, minimises, uniform_objective,\n"
+        "(converged, stalled, iteration_limit, deadline, given), method, minimises, "
+        "uniform_objective,\n"
         "best_objective and average_objective (mirror), epsilon, power, k, kv; certified: cuts,\n"
         "row_orbits, column_orbits, symmetry_deviation (largest difference of two costs taken as\n"
         "equal), worst_share, inputs. With --users or --held-out, for users held out (costs are\n"

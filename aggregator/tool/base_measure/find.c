@@ -43,6 +43,7 @@ static void fill_problem(const struct base_measure_job *job, struct base_measure
         .n_steps = strcmp(job->method, "uniform") == 0    ? 0
                    : is_mirror && job->has_max_iterations ? (size_t)job->max_iterations
                                                           : SIZE_MAX,
+        .n_reported = job->held.n,
         .seed = job->run->has_seed ? job->run->seed : 1,
         .team = job->team,
         .linalg = dpot_linalg_openblas()};
@@ -77,6 +78,16 @@ static void take_answer(struct base_measure_job *job)
     }
 }
 
+void base_measure_job_limit(const struct base_measure_job *job, struct solve_control *control)
+{
+    if (job->max_seconds > 0) {
+        const double elapsed = progress_seconds() - job->started;
+        control->clock = dpot_clock_system();
+        control->deadline_ms = control->clock->now(control->clock->ctx) +
+                               (int64_t)(1000 * (job->max_seconds - elapsed));
+    }
+}
+
 /* The descent and the planes have totals of their own. */
 static void show_progress(void *ctx, size_t n_done, size_t n_total)
 {
@@ -92,11 +103,7 @@ dpot_status base_measure_job_find(struct base_measure_job *job)
     if (status != DPOT_OK) {
         return status;
     }
-    if (job->max_seconds > 0) {
-        control.clock = dpot_clock_system();
-        control.deadline_ms =
-            control.clock->now(control.clock->ctx) + (int64_t)(1000 * job->max_seconds);
-    }
+    base_measure_job_limit(job, &control);
     fill_problem(job, &problem);
     progress_init(&progress, job->run, "base measure", 0);
     status = base_measure_find(&problem, &control, &job->answer, &job->run->error);

@@ -42,6 +42,9 @@ struct base_measure_job {
     bool has_answer;
 };
 
+/* --max-seconds, since the work was started, as the deadline of a search. */
+void base_measure_job_limit(const struct base_measure_job *job, struct solve_control *control);
+
 /* Certified, or for users by any method; the answer and the numbers of the result. */
 DPOT_WARN_UNUSED dpot_status base_measure_job_find(struct base_measure_job *job);
 

@@ -10,7 +10,9 @@
 static dpot_status find_best_uniform(struct base_measure_job *job)
 {
     struct best_uniform_result result;
-    const dpot_status status = best_uniform(&job->phi, NULL, job->base_measure.values, &result);
+    struct solve_control control = {.cancel = NULL};
+    base_measure_job_limit(job, &control);
+    const dpot_status status = best_uniform(&job->phi, &control, job->base_measure.values, &result);
     if (status == DPOT_OK) {
         job->objective = job->uniform_objective = result.objective;
         job->lower_bound = result.lower_bound;
@@ -81,7 +83,8 @@ static dpot_status descend(struct base_measure_job *job)
     struct mirror_descent_result result;
     const struct mirror_descent_config config = {
         .phi = &job->phi, .max_iterations = (size_t)job->max_iterations, .gap = job->gap};
-    const struct solve_control control = {.progress = progress_of_solve, .ctx = &progress};
+    struct solve_control control = {.progress = progress_of_solve, .ctx = &progress};
+    base_measure_job_limit(job, &control);
     dpot_status status = mirror_descent_new(&config, &solver, &job->run->error);
     if (status == DPOT_OK) {
         progress_init(&progress, job->run, "mirror descent", config.max_iterations);

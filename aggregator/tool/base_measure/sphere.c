@@ -10,9 +10,10 @@
 
 static dpot_status read_options(struct run *run, struct sphere *sphere, double *epsilon)
 {
-    static const char *const others[] = {"cost",     "x",          "v",       "metric", "ring-size",
-                                         "campaign", "method",     "weights", "users",  "given",
-                                         "out",      "trajectory", "verify"};
+    static const char *const others[] = {"cost",      "x",           "v",      "metric",
+                                         "ring-size", "campaign",    "method", "weights",
+                                         "users",     "given",       "out",    "trajectory",
+                                         "verify",    "max-seconds", "gap",    "max-iterations"};
     const char *text = NULL;
     uint64_t dim = 0;
     dpot_status status = DPOT_OK;

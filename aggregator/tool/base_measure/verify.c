@@ -225,7 +225,9 @@ static dpot_status evaluate(struct base_measure_job *job, const struct array *du
     verdict->objective = (1 - worst_share) * expected + worst_share * verdict->worst_case;
     status = base_measure_certificate_bound(&certificate, &verdict->lower_bound, &run->error);
     verdict->lower_bound = fmax(verdict->lower_bound, 0);
-    return status;
+    return status == DPOT_OK ? base_measure_certificate_accept(&certificate, verdict->lower_bound,
+                                                               &verdict->objective, &run->error)
+                             : status;
 }
 
 static dpot_status compare_all(struct base_measure_job *job, const json_t *side,

@@ -427,3 +427,43 @@ Test(base_measure, refuses_a_barrier_that_is_too_high)
     expect_exit("base-measure --cost barrier.csv --epsilon 1 --method certified --out m.npy", 3,
                 "the largest cost is 1e+32");
 }
+
+/* 1e-20 of a user's mass is less than the exact method's smallest unit. */
+Test(base_measure, for_users_with_next_to_nothing_at_some_points_costs_what_their_other_points_do)
+{
+    write_text("line.csv", "0\n1\n2\n3\n");
+    write_text("tiny.csv", "1,1e-20,1e-20,1e-20\n1,0,1e-20,0\n");
+    write_text("clean.csv", "1,0,0,0\n1,0,0,0\n");
+    write_text("quarter.csv", ".25\n.25\n.25\n.25\n");
+    double costs[2];
+    for (size_t i = 0; i < 2; i++) {
+        char arguments[256];
+        (void)snprintf(arguments, sizeof arguments,
+                       "base-measure --x line.csv --metric euclidean --epsilon 2 --given "
+                       "quarter.csv --held-out %s.csv --out g.npy",
+                       i == 0 ? "tiny" : "clean");
+        json_t *result = expect_json(arguments, 0);
+        costs[i] = number_of(result, "held_out_cost");
+        json_decref(result);
+    }
+    cr_assert_float_eq(costs[0], costs[1], 1e-12);
+    json_t *result = expect_json("base-measure --x line.csv --metric euclidean --epsilon 2 --users "
+                                 "tiny.csv --held-out clean.csv --mix 0.3 --out m.npy",
+                                 0);
+    cr_assert_geq(number_of(result, "objective"), number_of(result, "lower_bound"));
+    cr_assert_gt(number_of(result, "lower_bound"), 0);
+    json_decref(result);
+    json_decref(expect_json("base-measure --verify m.npy", 0));
+}
+
+Test(base_measure, costs_of_zero_are_proved_also_when_users_and_the_worst_case_are_mixed)
+{
+    write_text("free.csv", "0,0\n0,0\n");
+    write_text("two.csv", "0.5,0.5\n1,0\n");
+    json_t *result = expect_json("base-measure --cost free.csv --epsilon 1 --users two.csv "
+                                 "--held-out two.csv --mix 0.3 --out m.npy",
+                                 0);
+    cr_assert_eq(number_of(result, "objective"), 0);
+    json_decref(result);
+    json_decref(expect_json("base-measure --verify m.npy", 0));
+}

@@ -314,6 +314,24 @@ Test(certified, leaves_the_time_that_the_proof_takes)
 
 /* ---- certificates ---- */
 
+Test(certificate, takes_no_objective_below_zero_or_below_its_bound)
+{
+    const double cost[4] = {0, 1, 1, 0};
+    const struct base_measure_certificate certificate = {
+        .n_rows = 2, .n_cols = 2, .cost = cost, .epsilon = 1, .worst_share = 1};
+    struct dpot_error error = {""};
+    double negative = -1.04, low = 0.4, rounded = -1e-17, good = 0.5;
+    cr_assert_eq(base_measure_certificate_accept(&certificate, 0, &negative, &error),
+                 DPOT_ERR_STATE);
+    cr_assert_not_null(strstr(error.text, "-1.04"));
+    cr_assert_eq(base_measure_certificate_accept(&certificate, 0.5, &low, &error), DPOT_ERR_STATE);
+    cr_assert_eq(base_measure_certificate_accept(&certificate, 0, &rounded, &error), DPOT_OK);
+    cr_assert_eq(rounded, 0);
+    cr_assert_eq(base_measure_certificate_accept(&certificate, 0.5 + 1e-15, &good, &error),
+                 DPOT_OK);
+    cr_assert_eq(good, 0.5);
+}
+
 Test(certificate, refuses_weights_that_prove_nothing)
 {
     const double cost[4] = {0, 1, 1, 0}, y[2] = {0.1, 0.1};

@@ -36,4 +36,5 @@ Test(control, names_every_outcome)
     cr_assert_str_eq(solve_outcome_name(SOLVE_ITERATION_LIMIT), "iteration_limit");
     cr_assert_str_eq(solve_outcome_name(SOLVE_CANCELLED), "cancelled");
     cr_assert_str_eq(solve_outcome_name(SOLVE_DEADLINE), "deadline");
+    cr_assert_str_eq(solve_outcome_name(SOLVE_STALLED), "stalled");
 }

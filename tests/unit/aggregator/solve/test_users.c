@@ -7,6 +7,8 @@
 #include "solve/base_measure_crowd.h"
 #include "solve/base_measure_report.h"
 
+#include "support/clock.h"
+
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
@@ -83,6 +85,43 @@ Test(users, pay_what_the_exact_projection_costs_also_at_both_ends_of_the_mass)
     phi_release(&phi);
     free(mu);
     free(m);
+    vector_release(&vector);
+}
+
+/* Half a unit of the exact method is about 2e-19 of the mass: points below that are not seen by the flow. */
+Test(users, pay_for_masses_too_small_to_flow_as_if_they_were_not_there)
+{
+    struct vector vector;
+    struct base_measure_users with, without;
+    struct base_measure_projector *a = NULL, *b = NULL;
+    struct phi phi;
+    uint64_t state = 4;
+    vector_grid(&vector, 6, 1, 2);
+    vector_phi(&vector, NULL, &phi);
+    double *clean = make_users(12, 36, 5, 2), *mu = calloc(12 * 36, sizeof *mu);
+    double m[36], gradient[36], potentials[36];
+    for (size_t e = 0; e < 12 * 36; e++) {
+        mu[e] = clean[e] > 0 ? clean[e] : e % 3 == 0 ? 0 : e % 3 == 1 ? 1e-20 : 1e-300;
+    }
+    take_users(&vector, mu, 12, &with);
+    take_users(&vector, clean, 12, &without);
+    cr_assert_eq(base_measure_projector_new(&with, &a), DPOT_OK);
+    cr_assert_eq(base_measure_projector_new(&without, &b), DPOT_OK);
+    for (size_t u = 0; u < 12; u++) {
+        random_base_measure(&state, &phi, m);
+        const double cost = base_measure_project(b, u, m, NULL, NULL);
+        cr_assert_float_eq(base_measure_project(a, u, m, potentials, gradient), cost, 1e-9);
+        for (size_t p = 0; p < with.first[u + 1] - with.first[u]; p++) {
+            cr_assert_leq(fabs(potentials[p]), 4 * phi.cost_max, "a potential out of nowhere");
+        }
+    }
+    base_measure_projector_free(a);
+    base_measure_projector_free(b);
+    base_measure_users_release(&with);
+    base_measure_users_release(&without);
+    phi_release(&phi);
+    free(clean);
+    free(mu);
     vector_release(&vector);
 }
 
@@ -314,4 +353,79 @@ Test(users, without_mass_or_with_bad_weights_are_refused)
         cr_assert_not_null(strstr(error.text, cases[c].text), "%s", error.text);
         cr_assert_null(users.points);
     }
+}
+
+static void find_to(const struct vector *vector, const struct base_measure_users *users, double gap,
+                    const struct solve_control *control, struct base_measure_answer *answer)
+{
+    struct dpot_error error = {""};
+    const struct base_measure_problem problem = {.n_rows = vector->n_rows,
+                                                 .n_cols = vector->n_cols,
+                                                 .cost = vector->cost,
+                                                 .epsilon = vector->epsilon,
+                                                 .users = users,
+                                                 .has_planes = true,
+                                                 .gap = gap,
+                                                 .max_rounds = 500,
+                                                 .n_steps = SIZE_MAX,
+                                                 .seed = 1,
+                                                 .linalg = dpot_linalg_openblas()};
+    cr_assert_eq(base_measure_find(&problem, control, answer, &error), DPOT_OK, "%s", error.text);
+}
+
+/* The planes' own values are low by the crowd's temperature, far more than these gaps. */
+Test(users, are_told_that_a_gap_is_reached_only_when_the_proof_has_it)
+{
+    struct vector vector;
+    struct base_measure_users users;
+    struct base_measure_answer answer;
+    const double gaps[] = {2e-3, 1e-6, 0};
+    vector_grid(&vector, 5, 1, 2);
+    double *mu = make_users(40, 25, 4, 6);
+    take_users(&vector, mu, 40, &users);
+    for (size_t i = 0; i < sizeof gaps / sizeof gaps[0]; i++) {
+        find_to(&vector, &users, gaps[i], NULL, &answer);
+        const double gap = phi_relative_gap(answer.objective, answer.lower_bound);
+        cr_assert(answer.outcome == SOLVE_CONVERGED || gaps[i] < 1e-6, "%g: %s", gaps[i],
+                  solve_outcome_name(answer.outcome));
+        cr_assert_eq(answer.outcome == SOLVE_CONVERGED, gap <= gaps[i] + 1e-12, "%g: %g, %s",
+                     gaps[i], gap, solve_outcome_name(answer.outcome));
+        cr_assert_leq(gap, fmax(gaps[i], 1e-5));
+        base_measure_answer_release(&answer);
+    }
+    base_measure_users_release(&users);
+    free(mu);
+    vector_release(&vector);
+}
+
+/* Every reading of the clock takes 10 ms, and it is read for every user that an evaluation meets. */
+Test(users, are_left_in_the_middle_of_an_evaluation_when_the_time_is_over)
+{
+    struct vector vector;
+    struct base_measure_users users;
+    struct base_measure_answer answer;
+    const int64_t limits[] = {500, 1500, 4000, 25000, 60000};
+    vector_grid(&vector, 5, 1, 2);
+    double *mu = make_users(40, 25, 4, 6);
+    take_users(&vector, mu, 40, &users);
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+        struct test_clock clock;
+        test_clock_init(&clock, 0);
+        clock.step_ms = 10;
+        const struct solve_control control = {.clock = &clock.clock, .deadline_ms = limits[i]};
+        find_to(&vector, &users, 0, &control, &answer);
+        cr_assert_eq(answer.outcome, SOLVE_DEADLINE, "%lld ms", (long long)limits[i]);
+        cr_assert_leq(clock.now_ms, limits[i] + 100);
+        double mean = 0;
+        for (size_t u = 0; u < 40; u++) {
+            mean += exact_cost(&vector, mu + 25 * u, answer.base_measure) / 40;
+        }
+        cr_assert_float_eq(answer.objective, mean, 1e-9);
+        cr_assert_leq(answer.lower_bound, answer.objective);
+        cr_assert_eq(answer.n_steps > 0, i >= 2);
+        base_measure_answer_release(&answer);
+    }
+    base_measure_users_release(&users);
+    free(mu);
+    vector_release(&vector);
 }
