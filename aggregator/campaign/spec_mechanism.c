@@ -119,7 +119,10 @@ static dpot_status read_lambda(const json_t *mechanism, struct dpot_campaign *ca
         return dpot_error_set(error, DPOT_ERR_MALFORMED,
                               "give either mechanism.lambda (cost units) or "
                               "mechanism.lambda_relative (fraction of the largest cost), %s",
-                              is_relative ? "not both" : "one of them is needed");
+                              is_relative
+                                  ? "not both"
+                                  : "one of them is needed; or \"solver\": \"exact\", which "
+                                    "has none");
     }
     const char *key = is_relative ? "lambda_relative" : "lambda";
     dpot_status status =
@@ -329,6 +332,14 @@ static dpot_status read_sweeps(const json_t *mechanism, struct dpot_campaign *ca
     }
     const dpot_status counted = spec_default(json_get_integer(
         mechanism, "mechanism", "iterations", 1, DPOT_ITERATIONS_MAX, &iterations, error));
+    if (counted == DPOT_ERR_MALFORMED) {
+        char shown[64];
+        json_show(shown, sizeof shown, json_object_get(mechanism, "iterations"));
+        return dpot_error_set(error, counted,
+                              "mechanism.iterations is %s: give an integer from 1 to %d, or "
+                              "\"auto\" or {\"error\": E} to have it measured by dpot campaign",
+                              shown, DPOT_ITERATIONS_MAX);
+    }
     campaign->iterations = (uint32_t)iterations;
     return counted;
 }

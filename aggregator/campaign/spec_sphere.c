@@ -174,10 +174,12 @@ static dpot_status read_mass(const json_t *mechanism, const struct dpot_campaign
     *total = has_mass ? strtod(text + sizeof prefix - 1, &end) : 0;
     if (!has_mass || end == text + sizeof prefix - 1 || *end != '\0' ||
         !(*total > 0 && isfinite(*total))) {
+        char shown[64];
+        json_show(shown, sizeof shown, value);
         return dpot_error_set(error, DPOT_ERR_MALFORMED,
-                              "mechanism.base_measure is \"%.40s\": on a sphere give uniform or "
+                              "mechanism.base_measure is %s: on a sphere give uniform or "
                               "uniform:<total mass>",
-                              text ? text : "no text");
+                              shown);
     }
     return DPOT_OK;
 }

@@ -2,23 +2,21 @@
 
 #include "base/alloc.h"
 #include "base/splitmix.h"
+#include "campaign/sweeps_limit.h"
 #include "mechanism/mechanism.h"
 #include "mechanism/sampler.h"
 
 #include <math.h>
 #include <string.h>
 
-#define AHEAD 3 /* levels to the law that stands for the limit: 8 times the sweeps */
-#define N_LEVELS_MAX 16
-
-/* Laws of every measure at every level of sweeps. */
+/* Laws of every measure: their limits, and those of some number of sweeps. */
 struct study {
     struct dpot_campaign campaign; /* a copy of the struct, contents borrowed, with other sweeps */
     size_t n_places, n_mixtures;
-    double *histogram;            /* (domain size) */
-    uint64_t *laws[N_LEVELS_MAX]; /* (n measures, output size) */
-    uint32_t iterations[N_LEVELS_MAX];
-    size_t n_levels;
+    double *histogram; /* (domain size) */
+    double *limits;    /* (n measures, output size) */
+    double *bounds;    /* (n measures) limits are that near */
+    uint64_t *laws;    /* (n measures, output size) */
 };
 
 static size_t n_measures(const struct study *study)
@@ -69,39 +67,47 @@ static dpot_status fill_laws(struct study *study, size_t first, size_t n, uint32
     return status;
 }
 
-static dpot_status add_level(struct study *study, struct dpot_error *error)
+static dpot_status fill_limits(struct study *study, double error_wanted, struct dpot_error *error)
 {
-    const size_t kv = study->campaign.output.size, level = study->n_levels;
-    const uint64_t sweeps = (uint64_t)SWEEPS_FIRST << level;
-    uint64_t *laws = dpot_alloc_array(NULL, n_measures(study) * kv, sizeof *laws);
-    if (!laws) {
-        return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for the laws of %zu measures",
-                              n_measures(study));
+    const size_t kv = study->campaign.output.size;
+    dpot_status status = DPOT_OK;
+    for (size_t m = 0; status == DPOT_OK && m < n_measures(study); m++) {
+        memset(study->histogram, 0, study->campaign.domain.size * sizeof *study->histogram);
+        fill_histogram(study, m);
+        status = sweeps_limit(&study->campaign, study->histogram, error_wanted,
+                              study->limits + m * kv, &study->bounds[m], error);
+        if (status == DPOT_OK && !(study->bounds[m] < error_wanted)) {
+            status = dpot_error_set(
+                error, DPOT_ERR_RANGE,
+                "whether an error of %g in the law of a report is reached cannot be told at this "
+                "lambda: choose a larger lambda or error, or \"solver\": \"exact\"",
+                error_wanted);
+        }
     }
-    study->laws[level] = laws;
-    study->iterations[level] =
-        sweeps < DPOT_ITERATIONS_MAX ? (uint32_t)sweeps : DPOT_ITERATIONS_MAX;
-    study->campaign.iterations = study->iterations[level];
-    study->n_levels++;
-    const dpot_status status = fill_laws(study, 0, study->n_places, 1, laws, error);
+    return status;
+}
+
+static dpot_status fill_all_laws(struct study *study, uint32_t iterations, struct dpot_error *error)
+{
+    study->campaign.iterations = iterations;
+    const dpot_status status = fill_laws(study, 0, study->n_places, 1, study->laws, error);
     return status == DPOT_OK && study->n_mixtures > 0
                ? fill_laws(study, study->n_places, study->n_mixtures, study->campaign.n_max,
-                           laws + study->n_places * kv, error)
+                           study->laws + study->n_places * study->campaign.output.size, error)
                : status;
 }
 
-/* The worst L1 distance of two levels. */
-static double distance(const struct study *study, size_t a, size_t b)
+/* The worst L1 distance of a law from its limit, with what is not known of the limit. */
+static double largest_error(const struct study *study)
 {
     const size_t kv = study->campaign.output.size;
     double worst = 0;
     for (size_t m = 0; m < n_measures(study); m++) {
-        double sum = 0;
+        double sum = study->bounds[m];
         for (size_t j = m * kv; j < (m + 1) * kv; j++) {
-            const uint64_t x = study->laws[a][j], y = study->laws[b][j];
-            sum += (double)(x > y ? x - y : y - x);
+            sum += fabs((double)study->laws[j] / (double)DPOT_MASS_ONE - study->limits[j]);
         }
-        worst = fmax(worst, sum / (double)DPOT_MASS_ONE);
+        worst = fmax(worst, sum);
     }
     return worst;
 }
@@ -109,32 +115,28 @@ static double distance(const struct study *study, size_t a, size_t b)
 static dpot_status search(struct study *study, double error_wanted, uint32_t *iterations,
                           struct dpot_error *error)
 {
+    dpot_status status = fill_limits(study, error_wanted, error);
     double worst = HUGE_VAL;
-    for (size_t level = 0;; level++) {
-        while (study->n_levels <= level + AHEAD &&
-               (study->n_levels == 0 ||
-                study->iterations[study->n_levels - 1] < DPOT_ITERATIONS_MAX)) {
-            const dpot_status status = add_level(study, error);
-            if (status != DPOT_OK) {
-                return status;
-            }
-        }
-        const size_t last = study->n_levels - 1,
-                     ahead = level + AHEAD < last ? level + AHEAD : last;
-        if (level >= last) {
-            break;
-        }
-        worst = distance(study, level, ahead);
-        if (worst <= error_wanted) {
-            *iterations = study->iterations[level];
+    uint32_t sweeps = SWEEPS_FIRST;
+    while (status == DPOT_OK) {
+        status = fill_all_laws(study, sweeps, error);
+        worst = largest_error(study);
+        if (status == DPOT_OK && worst <= error_wanted) {
+            *iterations = sweeps;
             return DPOT_OK;
         }
+        if (sweeps == DPOT_ITERATIONS_MAX) {
+            break;
+        }
+        sweeps = sweeps < DPOT_ITERATIONS_MAX / 2 ? 2 * sweeps : DPOT_ITERATIONS_MAX;
     }
-    return dpot_error_set(
-        error, DPOT_ERR_RANGE,
-        "an error of %g in the law of a report is not reached with %d sweeps (%g with half of "
-        "them): choose a larger lambda or error",
-        error_wanted, DPOT_ITERATIONS_MAX, worst);
+    return status != DPOT_OK
+               ? status
+               : dpot_error_set(
+                     error, DPOT_ERR_RANGE,
+                     "an error of %g in the law of a report is not reached with %d sweeps (it is "
+                     "%.3g): choose a larger lambda or error, or \"solver\": \"exact\"",
+                     error_wanted, DPOT_ITERATIONS_MAX, worst);
 }
 
 dpot_status sweeps_measure(const struct dpot_campaign *campaign, double error_wanted,
@@ -145,15 +147,19 @@ dpot_status sweeps_measure(const struct dpot_campaign *campaign, double error_wa
                           .n_places = size < SWEEPS_PLACES ? size : SWEEPS_PLACES,
                           .n_mixtures =
                               campaign->n_max > 1 && !campaign->sample_first ? SWEEPS_MIXTURES : 0};
+    const size_t n = n_measures(&study), kv = campaign->output.size;
     study.histogram = dpot_alloc_array(NULL, size, sizeof *study.histogram);
+    study.limits = dpot_alloc_array(NULL, n * kv, sizeof *study.limits);
+    study.bounds = dpot_alloc_array(NULL, n, sizeof *study.bounds);
+    study.laws = dpot_alloc_array(NULL, n * kv, sizeof *study.laws);
     const dpot_status status =
-        study.histogram
+        study.histogram && study.limits && study.bounds && study.laws
             ? search(&study, error_wanted, iterations, error)
-            : dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for %zu places", size);
-    for (size_t level = 0; level < study.n_levels; level++) {
-        dpot_free_array(NULL, study.laws[level], n_measures(&study) * campaign->output.size,
-                        sizeof *study.laws[level]);
-    }
+            : dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for the laws of %zu measures",
+                             n);
     dpot_free_array(NULL, study.histogram, size, sizeof *study.histogram);
+    dpot_free_array(NULL, study.limits, n * kv, sizeof *study.limits);
+    dpot_free_array(NULL, study.bounds, n, sizeof *study.bounds);
+    dpot_free_array(NULL, study.laws, n * kv, sizeof *study.laws);
     return status;
 }

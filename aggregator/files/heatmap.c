@@ -12,7 +12,8 @@
 #define HEIGHT_MIN 90.0
 #define WIDTH_MIN 60.0
 #define BAR_HEIGHT_MAX 420.0
-#define ASPECT_MAX 8.0 /* beyond it a map or grid is no longer drawn to scale */
+#define ASPECT_MAX 8.0      /* beyond it a map or grid is no longer drawn to scale */
+#define MASS_TOLERANCE 1e-3 /* of numbers that were written with few digits */
 
 struct layout {
     size_t n_across, n_down;
@@ -176,9 +177,27 @@ static double panel_gap(const struct frame *frame)
     return ceil(fmax(PANEL_GAP_MIN, left + right + FRAME_GAP));
 }
 
+/* All panels have mass one. */
+static bool are_distributions(const struct heatmap *h)
+{
+    for (size_t p = 0; p < h->n_panels; p++) {
+        double sum = 0;
+        for (size_t i = 0; i < h->n_rows * h->n_cols; i++) {
+            sum += h->values[p][i];
+        }
+        if (!(fabs(sum - 1) <= MASS_TOLERANCE)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Costs may be drawn too: only what is a distribution is called weight. */
 static const char *value_label(const struct heatmap *h)
 {
-    return h->caption.value_label ? h->caption.value_label : "weight of a cell";
+    return h->caption.value_label ? h->caption.value_label
+           : are_distributions(h) ? "weight of a cell"
+                                  : "value of a cell";
 }
 
 /* Only the last row has numbers and a name below: all panels share them. */

@@ -86,7 +86,7 @@ static void join_key(char *out, size_t cap, const char *path, const char *key)
 }
 
 /* The value as JSON, cut to what a sentence can hold. ASCII, so the cut splits no character. */
-static void show_value(char *out, size_t cap, const json_t *value)
+void json_show(char *out, size_t cap, const json_t *value)
 {
     const char *kind = json_is_object(value) ? "an object" : "an array";
     char *text = NULL;
@@ -102,7 +102,7 @@ static dpot_status refuse(struct dpot_error *error, dpot_status status, const ch
 {
     char name[128], shown[64];
     join_key(name, sizeof name, path, key);
-    show_value(shown, sizeof shown, value);
+    json_show(shown, sizeof shown, value);
     return dpot_error_set(error, status, "%s is %s: %s", name, shown, remedy);
 }
 

@@ -43,6 +43,9 @@ DPOT_WARN_UNUSED dpot_status json_get_string(const json_t *object, const char *p
                                              const char *key, const char **out,
                                              struct dpot_error *error);
 
+/* The value as a refusal shows it: JSON, cut to `cap`, or "an array", "an object". */
+void json_show(char *out, size_t cap, const json_t *value);
+
 /* A finite number, or null for NaN and infinity. New reference. */
 json_t *json_number(double value);
 

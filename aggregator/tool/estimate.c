@@ -19,6 +19,7 @@
 #include <string.h>
 
 #define RESAMPLES_DEFAULT 200
+#define RESAMPLES_MIN 20 /* fewer tell no interval */
 #define RESAMPLES_MAX 100000
 #define LEVEL_DEFAULT 0.95
 
@@ -29,7 +30,7 @@ static const struct option options[] = {
     {"method", "M", "frequency, or likelihood (default with sample_first); mean on a sphere"},
     {"start", "F", "likelihood: weights (k,) to start from (default: equal ones)"},
     {"normalize", NULL, "scale the weights of --start to sum 1"},
-    {"bootstrap", "B", "resamples for the intervals (default 200; 0: none)"},
+    {"bootstrap", "B", "resamples for the intervals, at least 20 (default 200; 0: none)"},
     {"level", "L", "of the intervals (default 0.95)"},
     {"out", "F",
      "the estimate, (kv,), (k,) or (dim,); F.json holds standard errors, intervals and prior"},
@@ -62,6 +63,12 @@ static dpot_status read_options(struct estimate *e, const char **campaign)
     }
     if (status == DPOT_OK) {
         status = option_integer(run, "bootstrap", 0, RESAMPLES_MAX, &n_resamples);
+    }
+    if (status == DPOT_OK && n_resamples > 0 && n_resamples < RESAMPLES_MIN) {
+        status = RUN_USAGE(run,
+                           "--bootstrap is %d: give at least %d, of fewer resamples there is no "
+                           "interval; or 0 for none",
+                           (int)n_resamples, RESAMPLES_MIN);
     }
     if (status == DPOT_OK) {
         status = option_number(run, "level", 0.01, 0.999, &e->level);

@@ -218,8 +218,9 @@ static dpot_status number_rows(struct run *run, struct array *table, struct name
         numbered.values[2 * i] = (double)i;
         numbered.values[2 * i + 1] = table->values[i];
     }
-    names->pointers[1] = names->pointers[0];
-    names->pointers[0] = NULL;
+    const char *name = names->pointers[0];
+    names->pointers[1] = name && *name ? name : "value";
+    names->pointers[0] = "number";
     array_release(table);
     *table = numbered;
     return DPOT_OK;

@@ -236,7 +236,9 @@ const struct command command_plot_heatmap = {
         "Rows are the first coordinate: the first row is at the bottom when the grid has\n"
         "coordinates (--lo and --hi, or --campaign), on top otherwise. Cells without weight are\n"
         "grey. A campaign whose metric is haversine gives a map. Weights on a line or a ring are\n"
-        "no heat map: dpot plot curves draws them. --range a,b fixes the ends of the\n"
+        "no heat map: dpot plot curves draws them. Without --value-label the bar says weight where "
+        "every\n"
+        "file sums to 1, and value otherwise. --range a,b fixes the ends of the\n"
         "colour scale, so that several pictures can be compared; its bar says when values lie "
         "beyond.\n"
         "Keys: out, width, height (pixels).",

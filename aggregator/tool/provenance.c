@@ -90,6 +90,15 @@ static dpot_status check_mechanism(const struct pairing *p)
     return status;
 }
 
+/* What dpot pool and dpot simulate write names the campaign's mechanism or content, or in old ones its hash; results
+ * of other commands (an estimate, say, which has a method) have a side file too. */
+static bool is_of_pool(const json_t *side)
+{
+    return json_object_get(side, "mechanism") || json_object_get(side, "content_digest") ||
+           (json_is_string(json_object_get(side, "campaign_hash")) &&
+            !json_object_get(side, "method"));
+}
+
 /* Without a content: the hash has been compared when the campaign is signed. */
 static dpot_status check_older(const struct pairing *p, const char *hash)
 {
@@ -106,6 +115,13 @@ static dpot_status check_older(const struct pairing *p, const char *hash)
 static dpot_status check(const struct pairing *p)
 {
     const char *hash = NULL, *content = NULL;
+    if (!is_of_pool(p->side)) {
+        run_warn(p->run,
+                 "the file beside --%s %.100s is not a pool's, but of the result of another "
+                 "command: give a file of reports, from dpot pool --export or dpot simulate",
+                 p->option, p->path);
+        return DPOT_OK;
+    }
     dpot_status status = get_text(p, "campaign_hash", &hash);
     if (status == DPOT_OK) {
         status = get_text(p, "content_digest", &content);

@@ -259,7 +259,7 @@ Test(plot, the_same_command_writes_the_same_bytes)
 Test(plot, weights_on_a_line_are_a_curve_over_their_numbers)
 {
     write_text("line.csv", "0.1\n0.7\n0.2\n");
-    write_text("numbered.csv", "0,0.1\n1,0.7\n2,0.2\n");
+    write_text("numbered.csv", "number,value\n0,0.1\n1,0.7\n2,0.2\n");
     size_t len[2];
     json_decref(expect_json("plot curves --in line.csv --out a.svg", 0));
     json_decref(expect_json("plot curves --in numbered.csv --out b.svg", 0));
@@ -267,6 +267,20 @@ Test(plot, weights_on_a_line_are_a_curve_over_their_numbers)
     cr_assert(len[0] == len[1] && memcmp(a, b, len[0]) == 0);
     free(a);
     free(b);
+    write_text("named.csv", "share\n0.1\n0.7\n0.2\n");
+    expect_written("plot curves --in named.csv --out a.svg", "a.svg");
+    expect_text("a.svg", ">share</text>");
+}
+
+Test(plot, what_is_no_distribution_is_not_called_weight)
+{
+    expect_written(HEATMAP "--grid 2x3 --out a.svg", "a.svg");
+    expect_text("a.svg", ">weight of a cell</text>");
+    write_text("cost.csv", "3\n2\n1\n2\n3\n4\n"); /* of dpot evaluate --points, say */
+    expect_written(HEATMAP "--in2 cost.csv --grid 2x3 --out a.svg", "a.svg");
+    expect_text("a.svg", ">value of a cell</text>");
+    expect_written(HEATMAP "--in2 cost.csv --grid 2x3 --value-label km --out a.svg", "a.svg");
+    expect_text("a.svg", ">km</text>");
 }
 
 Test(plot, help_of_points_says_what_is_drawn)

@@ -212,6 +212,13 @@ Test(estimate, wrong_calls_are_refused)
     expect_exit("estimate --campaign spec.json --pool pool.csv", 2, "--out is missing");
     expect_exit("estimate --campaign spec.json --pool pool.csv --out e.csv --bootstrap x", 2,
                 "--bootstrap is x");
+    expect_exit("estimate --campaign spec.json --pool pool.csv --out e.csv --bootstrap 1", 2,
+                "--bootstrap is 1: give at least 20");
+    expect_exit("estimate --campaign spec.json --pool pool.csv --out e.csv --bootstrap 19", 2,
+                "or 0 for none");
+    json_decref(expect_json("estimate --campaign spec.json --pool pool.csv --out e.csv "
+                            "--bootstrap 20",
+                            0));
     expect_exit("estimate --campaign spec.json --pool none.csv --out e.csv", 6, "none.csv");
     expect_exit("estimate --campaign 00000000000000000000000000000000 --pool pool.csv --out e.csv",
                 6, "give --server URL");

@@ -204,3 +204,11 @@ Test(provenance, a_side_file_of_another_count_is_refused)
     estimate(&p, "spec.json", side);
     expect_refused(&p, "--pool pool.csv", "n");
 }
+
+Test(provenance, the_side_file_of_a_result_is_not_taken_for_a_pools)
+{
+    struct process p;
+    estimate(&p, "spec.json", "{\"method\":\"frequency\",\"campaign_hash\":null,\"n\":24}");
+    cr_assert_not_null(strstr(p.err, "is not a pool's"), "%s", p.err);
+    cr_assert_null(strstr(p.err, "older version"), "%s", p.err);
+}
