@@ -61,6 +61,14 @@ void api_device_campaign(const struct http_app *app, const struct http_request *
     }
 }
 
+/* Which POST is refused: one that was damaged or swapped on the way deletes nothing on a device. */
+static void tell_batch(struct http_response *response, const struct ingest_result *result)
+{
+    char hex[2 * DPOT_HASH_LEN + 1];
+    dpot_hex_encode(hex, result->digest, sizeof result->digest);
+    http_response_tell(response, "batch", hex);
+}
+
 static void answer_batch(struct http_response *response, const struct http_request *request,
                          const struct ingest_result *result)
 {
@@ -72,6 +80,7 @@ static void answer_batch(struct http_response *response, const struct http_reque
     }
     http_response_refuse(response, request->path, (unsigned)result->verdict, result->status,
                          result->error.text);
+    tell_batch(response, result);
     response->retry_after_s = result->retry_after_s;
     if (result->status == DPOT_ERR_NOT_OPEN) {
         response->level = LOG_LEVEL_DEBUG; /* early devices are no failure of ours */

@@ -49,9 +49,10 @@ enum ingest_verdict {
 
 struct ingest_result {
     enum ingest_verdict verdict;
-    dpot_status status;      /* why: DPOT_OK with 202, DPOT_ERR_NOT_OPEN for a round to come, ... */
-    uint32_t retry_after_s;  /* with 503 */
-    struct dpot_error error; /* sentence for the operator's log and the answer's body */
+    dpot_status status;     /* why: DPOT_OK with 202, DPOT_ERR_NOT_OPEN for a round to come, ... */
+    uint32_t retry_after_s; /* with 503 */
+    uint8_t digest[DPOT_HASH_LEN]; /* of the body, whatever the verdict: which POST this answers */
+    struct dpot_error error;       /* sentence for the operator's log and the answer's body */
 };
 
 /* A batch between its checks and its receipt. */

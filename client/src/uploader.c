@@ -23,6 +23,7 @@
 #include "http.h"
 #include "losses.h"
 #include "proto/wire_report.h"
+#include "refusal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -315,16 +316,22 @@ static bool find_new_keys(struct pump *pump, struct dpot_slot *slot)
     return status == DPOT_OK;
 }
 
-/* The server's refusals name their status in their body: one of them is not a failure of it. */
-static bool says_not_open(const struct dpot_buf *body)
+/* What would drop the report, and is said of another POST: as in keep_without_receipt. */
+static bool is_of_another(const struct pump *pump, int http_status, const struct dpot_buf *body)
 {
-    static const char name[] = "DPOT_ERR_NOT_OPEN";
-    for (size_t i = 0; i + sizeof name - 1 <= body->len; i++) {
-        if (memcmp(body->data + i, name, sizeof name - 1) == 0) {
-            return true;
-        }
-    }
-    return false;
+    const enum action action = find_action(http_status);
+    return (action == ACTION_DROP_MALFORMED || action == ACTION_DROP_CLOSED) &&
+           dpot_refusal_is_of_another(body, pump->digest);
+}
+
+static void keep_for_another(struct pump *pump, struct dpot_slot *slot, int http_status)
+{
+    keep(pump, slot, true);
+    note_failure(pump, dpot_error_set(&pump->client->error, DPOT_ERR_NETWORK,
+                                      "the refusal (HTTP status %d) is for another batch than was "
+                                      "sent: something between this device and the server changes "
+                                      "what it passes on. The report is kept",
+                                      http_status));
 }
 
 /* Does what the table says. Returns a failure of the disk only. */
@@ -337,8 +344,12 @@ static dpot_status act(struct pump *pump, struct dpot_slot *slot,
         keep_web_page(pump, slot, http_status);
         return DPOT_OK;
     }
-    if (http_status == 503 && says_not_open(receipt)) {
+    if (http_status == 503 && dpot_refusal_is_not_open(receipt)) {
         keep_until_open(pump, slot);
+        return DPOT_OK;
+    }
+    if (is_of_another(pump, http_status, receipt)) {
+        keep_for_another(pump, slot, http_status);
         return DPOT_OK;
     }
     switch (find_action(http_status)) {
