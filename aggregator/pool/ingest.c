@@ -123,6 +123,7 @@ static bool check_window(struct ingest_call *w)
                            "this revision of the campaign is closed");
     }
     if (w->now_ms >= dpot_campaign_round_closes(campaign, round)) {
+        w->result.over_ms = w->now_ms;
         return refuse_with(w, INGEST_CLOSED, DPOT_ERR_CLOSED, "this round is over");
     }
     const int64_t opens_ms = dpot_campaign_round_opens(campaign, round);

@@ -62,3 +62,18 @@ bool dpot_refusal_is_of_another(const struct dpot_buf *body, const uint8_t batch
     return dpot_hex_decode(text, said, sizeof said) != DPOT_OK ||
            memcmp(said, batch, sizeof said) != 0;
 }
+
+bool dpot_refusal_is_round_over(const struct dpot_buf *body, char now[DPOT_RFC3339_SIZE])
+{
+    char closed[8];
+    now[0] = '\0';
+    if (!read_member(body, "\"closed\"", closed, sizeof closed) || strcmp(closed, "round") != 0) {
+        return false;
+    }
+    /* It is shown to people: nothing but what a time is made of. */
+    if (read_member(body, "\"server_time\"", now, DPOT_RFC3339_SIZE) &&
+        strspn(now, "0123456789-:TZ") != strlen(now)) {
+        now[0] = '\0';
+    }
+    return true;
+}

@@ -91,6 +91,18 @@ Test(http_odd, a_refusal_of_a_batch_names_the_body_that_came)
     cr_assert_eq(request("POST", campaign_path("/v1/admin/campaigns", "/close"), TOKEN, "", 0),
                  200);
     expect_batch(409, body.data, body.len);
+    cr_assert_not_null(strstr(text, "\"closed\":\"revision\"}"), "%s", text);
+    dpot_buf_release(&body);
+}
+
+Test(http_odd, a_round_that_is_over_by_our_clock_says_so_and_what_it_shows)
+{
+    struct dpot_buf body = sealed(0, 3);
+    rig.clock.now_ms += INT64_C(86400000) * 400;
+    rig.secret.key.not_after_ms = INT64_MAX;
+    expect_batch(409, body.data, body.len);
+    cr_assert_not_null(
+        strstr(text, "\"closed\":\"round\",\"server_time\":\"2027-07-06T00:00:00Z\"}"), "%s", text);
     dpot_buf_release(&body);
 }
 
