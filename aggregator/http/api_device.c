@@ -1,3 +1,4 @@
+#include "base/clock.h"
 #include "http/routes.h"
 #include "http/server.h"
 
@@ -61,6 +62,25 @@ void api_device_campaign(const struct http_app *app, const struct http_request *
     }
 }
 
+/* Which POST is refused: one that was damaged or swapped on the way deletes nothing on a device. */
+static void tell_batch(struct http_response *response, const struct ingest_result *result)
+{
+    char hex[2 * DPOT_HASH_LEN + 1];
+    dpot_hex_encode(hex, result->digest, sizeof result->digest);
+    http_response_tell(response, "batch", hex);
+}
+
+/* Who closed it: an administrator, for good, or our clock, which may be wrong. */
+static void tell_closed(struct http_response *response, const struct ingest_result *result)
+{
+    char now[DPOT_RFC3339_SIZE];
+    http_response_tell(response, "closed", result->over_ms != 0 ? "round" : "revision");
+    if (result->over_ms != 0) {
+        dpot_time_format(result->over_ms, now);
+        http_response_tell(response, "server_time", now);
+    }
+}
+
 static void answer_batch(struct http_response *response, const struct http_request *request,
                          const struct ingest_result *result)
 {
@@ -72,6 +92,10 @@ static void answer_batch(struct http_response *response, const struct http_reque
     }
     http_response_refuse(response, request->path, (unsigned)result->verdict, result->status,
                          result->error.text);
+    tell_batch(response, result);
+    if (result->verdict == INGEST_CLOSED) {
+        tell_closed(response, result);
+    }
     response->retry_after_s = result->retry_after_s;
     if (result->status == DPOT_ERR_NOT_OPEN) {
         response->level = LOG_LEVEL_DEBUG; /* early devices are no failure of ours */

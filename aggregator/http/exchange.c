@@ -170,6 +170,7 @@ static void decide(struct exchange *x, struct MHD_Connection *connection)
     const char *ambiguity = find_ambiguity(connection);
     if (ambiguity) {
         refuse(x, 400, DPOT_ERR_MALFORMED, ambiguity);
+        http_response_tell(&x->response, "batch", ""); /* no body was read: no report is refused */
         x->closes = true;
         return;
     }

@@ -77,6 +77,21 @@ static void keep_ascii(char *text)
     }
 }
 
+void http_response_tell(struct http_response *response, const char *name, const char *text)
+{
+    char member[160];
+    struct dpot_buf *body = &response->body;
+    if (body->len < 2 || body->data[body->len - 1] != '}') {
+        return;
+    }
+    const int len = snprintf(member, sizeof member, ",\"%s\":\"%s\"}", name, text);
+    body->len--; /* the bracket, which the member brings again */
+    if (len < 0 || (size_t)len >= sizeof member ||
+        dpot_buf_append(body, member, (size_t)len) != DPOT_OK) {
+        answer_no_memory(response);
+    }
+}
+
 void http_response_refuse(struct http_response *response, const char *path, unsigned http_status,
                           dpot_status status, const char *sentence)
 {

@@ -69,4 +69,7 @@ void http_response_json(struct http_response *response, unsigned status, json_t 
 void http_response_refuse(struct http_response *response, const char *path, unsigned http_status,
                           dpot_status status, const char *sentence);
 
+/* Adds a member to a refusal that is JSON (nothing to another). Neither text needs escaping. */
+void http_response_tell(struct http_response *response, const char *name, const char *text);
+
 #endif

@@ -12,7 +12,6 @@ struct ingest_call {
     const struct ingest *ingest;
     const uint8_t *id; /* of the path, while it begins */
     int64_t now_ms;
-    uint8_t digest[DPOT_HASH_LEN]; /* of the body: the receipt names it */
     struct dpot_batch batch;
     struct registry_revision revision;
     enum dpot_report_status *statuses; /* (batch.n_reports) */
@@ -124,6 +123,7 @@ static bool check_window(struct ingest_call *w)
                            "this revision of the campaign is closed");
     }
     if (w->now_ms >= dpot_campaign_round_closes(campaign, round)) {
+        w->result.over_ms = w->now_ms;
         return refuse_with(w, INGEST_CLOSED, DPOT_ERR_CLOSED, "this round is over");
     }
     const int64_t opens_ms = dpot_campaign_round_opens(campaign, round);
@@ -227,10 +227,12 @@ static void end_refused(struct ingest_call *w, struct ingest_result *result)
 }
 
 /* Memory is out before the body was looked at. */
-static void refuse_unread(const struct ingest *ingest, struct ingest_result *result)
+static void refuse_unread(const struct ingest *ingest, const void *body, size_t len,
+                          struct ingest_result *result)
 {
     *result = (struct ingest_result){
         .verdict = INGEST_NOT_YET, .status = DPOT_ERR_MEMORY, .retry_after_s = RETRY_STORE_S};
+    dpot_wire_batch_digest(body, len, result->digest);
     tally_answer(ingest->tally, INGEST_NOT_YET);
 }
 
@@ -250,14 +252,14 @@ struct ingest_call *ingest_begin(const struct ingest *ingest,
 {
     struct ingest_call *w = dpot_alloc_array(NULL, 1, sizeof *w);
     if (!w) {
-        refuse_unread(ingest, result);
+        refuse_unread(ingest, body, len, result);
         return NULL;
     }
     w->ingest = ingest;
     w->id = id;
     w->now_ms = ingest->clock->now(ingest->clock->ctx);
     w->result.verdict = INGEST_MALFORMED;
-    dpot_wire_batch_digest(body, len, w->digest);
+    dpot_wire_batch_digest(body, len, w->result.digest);
     if (!open_and_count(w, body, len) || !find_revision(w) || !check_window(w) ||
         !judge_reports(w)) {
         end_refused(w, result);
@@ -309,7 +311,8 @@ void ingest_finish(struct ingest_call *call, struct dpot_buf *receipt, struct in
     hear_losses(w);
     w->result.verdict = INGEST_ACCEPTED;
     /* (G1): after the commit. Without memory for it the device asks again and learns of duplicates. */
-    if (dpot_wire_receipt_encode(w->statuses, w->batch.n_reports, w->digest, receipt) != DPOT_OK) {
+    if (dpot_wire_receipt_encode(w->statuses, w->batch.n_reports, w->result.digest, receipt) !=
+        DPOT_OK) {
         (void)refuse_for_now(w, DPOT_ERR_MEMORY);
     }
     tally_answer(w->ingest->tally, (unsigned)w->result.verdict);

@@ -49,8 +49,11 @@ enum ingest_verdict {
 
 struct ingest_result {
     enum ingest_verdict verdict;
-    dpot_status status;      /* why: DPOT_OK with 202, DPOT_ERR_NOT_OPEN for a round to come, ... */
-    uint32_t retry_after_s;  /* with 503 */
+    dpot_status status;     /* why: DPOT_OK with 202, DPOT_ERR_NOT_OPEN for a round to come, ... */
+    uint32_t retry_after_s; /* with 503 */
+    uint8_t digest[DPOT_HASH_LEN]; /* of the body, whatever the verdict: which POST this answers */
+    int64_t
+        over_ms; /* our time, with a round whose time is over by it; 0 for every other verdict */
     struct dpot_error error; /* sentence for the operator's log and the answer's body */
 };
 

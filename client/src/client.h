@@ -69,6 +69,10 @@ int64_t dpot_client_time(const dpot_client *client);
 DPOT_WARN_UNUSED dpot_status dpot_client_lock(dpot_client *client);
 void dpot_client_unlock(dpot_client *client);
 
+/* What a pump that got n_sent answers tells (`result` may be NULL): how reports have ended since the last one
+ * told, and what waits. */
+void dpot_client_put_ends(dpot_client *client, size_t n_sent, struct dpot_pump_result *result);
+
 /* The sum of the window that ends at `time_ms`. */
 struct dpot_privacy dpot_client_window_spent(const dpot_client *client, int64_t time_ms);
 

@@ -198,6 +198,50 @@ dpot_status dpot_client_get_campaign(dpot_client *client, const uint8_t campaign
     return DPOT_OK;
 }
 
+/* ---- what a pump has done ---- */
+
+static void put_ends(const size_t *n_ended, struct dpot_pump_result *full)
+{
+    full->n_accepted = n_ended[DPOT_REPORT_ACCEPTED];
+    full->n_duplicate = n_ended[DPOT_REPORT_DUPLICATE];
+    full->n_rejected_malformed = n_ended[DPOT_REPORT_REJECTED_MALFORMED];
+    full->n_rejected_range = n_ended[DPOT_REPORT_REJECTED_RANGE];
+    full->n_rejected_group = n_ended[DPOT_REPORT_REJECTED_GROUP];
+    full->n_rejected_test = n_ended[DPOT_REPORT_REJECTED_TEST];
+    full->n_rejected_token = n_ended[DPOT_REPORT_REJECTED_TOKEN];
+    full->n_rejected_closed = n_ended[DPOT_REPORT_REJECTED_CLOSED];
+    full->n_dropped_closed = n_ended[DPOT_DONE_DROPPED_CLOSED];
+    full->n_dropped_age = n_ended[DPOT_DONE_DROPPED_AGE];
+    full->n_dropped_malformed = n_ended[DPOT_DONE_DROPPED_MALFORMED];
+    full->n_dropped_lost = n_ended[DPOT_DONE_DROPPED_LOST];
+    full->n_dropped_withdrawn = n_ended[DPOT_DONE_DROPPED_WITHDRAWN];
+    full->n_dropped_spool = n_ended[DPOT_DONE_DROPPED_SPOOL];
+}
+
+void dpot_client_put_ends(dpot_client *client, size_t n_sent, struct dpot_pump_result *result)
+{
+    struct dpot_journal *journal = &client->journal;
+    if (!result) {
+        memset(journal->n_ended, 0, sizeof journal->n_ended);
+        return;
+    }
+    struct dpot_pump_result full = {
+        .struct_size = result->struct_size, .n_sent = n_sent, .next_due_ms = INT64_MAX};
+    for (size_t i = 0; i < journal->ledger.n_charges; i++) {
+        full.n_pending +=
+            !client->is_withdrawn && journal->ledger.charges[i].done == DPOT_DONE_NOT_YET;
+    }
+    put_ends(journal->n_ended, &full);
+    for (size_t i = 0; i < journal->spool.n_slots; i++) {
+        const int64_t due_ms = dpot_backoff_next_due(client, &journal->spool.slots[i]);
+        full.next_due_ms = due_ms < full.next_due_ms ? due_ms : full.next_due_ms;
+    }
+    memset(journal->n_ended, 0, sizeof journal->n_ended);
+    memcpy(result, &full, result->struct_size < sizeof full ? result->struct_size : sizeof full);
+}
+
+/* ---- one campaign ---- */
+
 static void fill_spending(const dpot_client *client, const uint8_t *campaign_id,
                           struct dpot_spending *full)
 {

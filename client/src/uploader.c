@@ -23,6 +23,7 @@
 #include "http.h"
 #include "losses.h"
 #include "proto/wire_report.h"
+#include "refusal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -315,16 +316,49 @@ static bool find_new_keys(struct pump *pump, struct dpot_slot *slot)
     return status == DPOT_OK;
 }
 
-/* The server's refusals name their status in their body: one of them is not a failure of it. */
-static bool says_not_open(const struct dpot_buf *body)
+/* A round that is over by the server's clock and not by ours: one of the two is wrong. Ours decides when that
+ * is no question any more. */
+static bool is_over_there_alone(const struct pump *pump, const struct dpot_slot *slot,
+                                int http_status, const struct dpot_buf *body)
 {
-    static const char name[] = "DPOT_ERR_NOT_OPEN";
-    for (size_t i = 0; i + sizeof name - 1 <= body->len; i++) {
-        if (memcmp(body->data + i, name, sizeof name - 1) == 0) {
-            return true;
-        }
-    }
-    return false;
+    char now[DPOT_RFC3339_SIZE];
+    return find_action(http_status) == ACTION_DROP_CLOSED &&
+           dpot_refusal_is_round_over(body, now) &&
+           dpot_client_time(pump->client) < slot->name.closes_ms;
+}
+
+static void keep_until_over(struct pump *pump, struct dpot_slot *slot, const struct dpot_buf *body)
+{
+    char hex[2 * DPOT_CAMPAIGN_ID_LEN + 1], now[DPOT_RFC3339_SIZE], said[DPOT_RFC3339_SIZE];
+    dpot_hex_encode(hex, slot->name.campaign_id, DPOT_CAMPAIGN_ID_LEN);
+    dpot_time_format(dpot_client_clock(pump->client), now);
+    (void)dpot_refusal_is_round_over(body, said);
+    keep(pump, slot, false);
+    note_failure(pump,
+                 dpot_error_set(&pump->client->error, DPOT_ERR_CLOSED,
+                                "campaign %s: round %u is over by the server's clock (%s) and "
+                                "not by the clock of this device (%s): one of them is wrong. "
+                                "The report is kept until it is over by both",
+                                hex, (unsigned)slot->name.key.round,
+                                said[0] ? said : "no time given", now));
+}
+
+/* What would drop the report, and is said of another POST: as in keep_without_receipt. */
+static bool is_of_another(const struct pump *pump, int http_status, const struct dpot_buf *body)
+{
+    const enum action action = find_action(http_status);
+    return (action == ACTION_DROP_MALFORMED || action == ACTION_DROP_CLOSED) &&
+           dpot_refusal_is_of_another(body, pump->digest);
+}
+
+static void keep_for_another(struct pump *pump, struct dpot_slot *slot, int http_status)
+{
+    keep(pump, slot, true);
+    note_failure(pump, dpot_error_set(&pump->client->error, DPOT_ERR_NETWORK,
+                                      "the refusal (HTTP status %d) is for another batch than was "
+                                      "sent: something between this device and the server changes "
+                                      "what it passes on. The report is kept",
+                                      http_status));
 }
 
 /* Does what the table says. Returns a failure of the disk only. */
@@ -337,8 +371,16 @@ static dpot_status act(struct pump *pump, struct dpot_slot *slot,
         keep_web_page(pump, slot, http_status);
         return DPOT_OK;
     }
-    if (http_status == 503 && says_not_open(receipt)) {
+    if (http_status == 503 && dpot_refusal_is_not_open(receipt)) {
         keep_until_open(pump, slot);
+        return DPOT_OK;
+    }
+    if (is_of_another(pump, http_status, receipt)) {
+        keep_for_another(pump, slot, http_status);
+        return DPOT_OK;
+    }
+    if (is_over_there_alone(pump, slot, http_status, receipt)) {
+        keep_until_over(pump, slot, receipt);
         return DPOT_OK;
     }
     switch (find_action(http_status)) {
@@ -406,45 +448,6 @@ static dpot_status send_due(struct pump *pump)
     return status == DPOT_ERR_MEMORY ? DPOT_OK : status;
 }
 
-static void put_ends(const size_t *n_ended, struct dpot_pump_result *full)
-{
-    full->n_accepted = n_ended[DPOT_REPORT_ACCEPTED];
-    full->n_duplicate = n_ended[DPOT_REPORT_DUPLICATE];
-    full->n_rejected_malformed = n_ended[DPOT_REPORT_REJECTED_MALFORMED];
-    full->n_rejected_range = n_ended[DPOT_REPORT_REJECTED_RANGE];
-    full->n_rejected_group = n_ended[DPOT_REPORT_REJECTED_GROUP];
-    full->n_rejected_test = n_ended[DPOT_REPORT_REJECTED_TEST];
-    full->n_rejected_token = n_ended[DPOT_REPORT_REJECTED_TOKEN];
-    full->n_rejected_closed = n_ended[DPOT_REPORT_REJECTED_CLOSED];
-    full->n_dropped_closed = n_ended[DPOT_DONE_DROPPED_CLOSED];
-    full->n_dropped_age = n_ended[DPOT_DONE_DROPPED_AGE];
-    full->n_dropped_malformed = n_ended[DPOT_DONE_DROPPED_MALFORMED];
-    full->n_dropped_lost = n_ended[DPOT_DONE_DROPPED_LOST];
-    full->n_dropped_withdrawn = n_ended[DPOT_DONE_DROPPED_WITHDRAWN];
-    full->n_dropped_spool = n_ended[DPOT_DONE_DROPPED_SPOOL];
-}
-
-static void put_result(const struct pump *pump, struct dpot_pump_result *result)
-{
-    const struct dpot_client *client = pump->client;
-    const struct dpot_journal *journal = &client->journal;
-    if (!result) {
-        return;
-    }
-    struct dpot_pump_result full = {
-        .struct_size = result->struct_size, .n_sent = pump->n_sent, .next_due_ms = INT64_MAX};
-    for (size_t i = 0; i < journal->ledger.n_charges; i++) {
-        full.n_pending +=
-            !client->is_withdrawn && journal->ledger.charges[i].done == DPOT_DONE_NOT_YET;
-    }
-    put_ends(journal->n_ended, &full);
-    for (size_t i = 0; i < journal->spool.n_slots; i++) {
-        const int64_t due_ms = dpot_backoff_next_due(client, &journal->spool.slots[i]);
-        full.next_due_ms = due_ms < full.next_due_ms ? due_ms : full.next_due_ms;
-    }
-    memcpy(result, &full, result->struct_size < sizeof full ? result->struct_size : sizeof full);
-}
-
 dpot_status dpot_client_pump(dpot_client *client, uint32_t deadline_ms,
                              struct dpot_pump_result *result)
 {
@@ -465,7 +468,6 @@ dpot_status dpot_client_pump(dpot_client *client, uint32_t deadline_ms,
         dpot_client_unlock(client);
     }
     status = status == DPOT_OK ? pump.status : status;
-    put_result(&pump, result);
-    memset(client->journal.n_ended, 0, sizeof client->journal.n_ended);
+    dpot_client_put_ends(client, pump.n_sent, result);
     return dpot_client_end(client, status);
 }

@@ -24,7 +24,8 @@ static void sleep_ms(int64_t ms)
 static bool is_temporary(dpot_status status)
 {
     return status == DPOT_ERR_NETWORK || status == DPOT_ERR_SERVER || status == DPOT_ERR_BUSY ||
-           status == DPOT_ERR_NOT_FOUND || status == DPOT_ERR_DENIED || status == DPOT_ERR_NOT_OPEN;
+           status == DPOT_ERR_NOT_FOUND || status == DPOT_ERR_DENIED ||
+           status == DPOT_ERR_NOT_OPEN || status == DPOT_ERR_CLOSED;
 }
 
 /* What an end means for the exit code. */

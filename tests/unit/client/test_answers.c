@@ -1,9 +1,11 @@
 /* Answers that are not the server's, or not about this POST: replayed receipts, web pages of proxies and
  * captive portals; and a round that has not opened at the server, which holds up nobody else. */
 #include "backoff.h"
+#include "proto/wire_report.h"
 #include "unit/client/world.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 #define HOUR_MS ((int64_t)3600 * 1000)
@@ -103,6 +105,103 @@ Test(answers, a_server_of_before_whose_receipts_name_no_post_is_believed)
     dpot_client *client = with_report();
     cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK);
     cr_assert_eq(world_status(client).n_accepted, 1);
+    dpot_client_close(client);
+}
+
+/* ---- refusals ---- */
+
+/* Of the POST that came, as another reader of it would write them. */
+static int refusal_status;
+static const char *refusal_format;
+static void serve_refusal(void *ctx, const struct dpot_http_request *request,
+                          struct test_answer *answer)
+{
+    uint8_t digest[DPOT_HASH_LEN];
+    char hex[2 * DPOT_HASH_LEN + 1];
+    if (strcmp(request->method, "POST") != 0) {
+        world_server(ctx, request, answer);
+        return;
+    }
+    dpot_wire_batch_digest(request->body, request->body_len, digest);
+    dpot_hex_encode(hex, digest, sizeof digest);
+    answer->status = refusal_status;
+    answer->content_type = "application/json";
+    answer->body_len =
+        (size_t)snprintf((char *)answer->body, sizeof answer->body, refusal_format, hex);
+}
+
+static const int dropping[] = {400, 409, 413};
+#define N_DROPPING (sizeof dropping / sizeof dropping[0])
+#define OTHER "6f3b1d7a6f3b1d7a6f3b1d7a6f3b1d7a6f3b1d7a6f3b1d7a6f3b1d7a6f3b1d7a"
+
+Test(answers, a_refusal_of_another_batch_than_was_sent_deletes_nothing)
+{
+    static const char *const bodies[] = {
+        "{\"error\":\"x\",\"status\":\"DPOT_ERR_CLOSED\",\"batch\":\"" OTHER "\"}",
+        "{ \"batch\" :\n \"" OTHER "\" }",
+        "{\"batch\":\"\"}", /* none was read */
+        "{\"batch\":\"6f3b\"}",
+        "{\"batch\":null}",
+        "{\"batch\":\"6f3b", /* cut off */
+        "{\"batch\":",
+        "{\"error\":\"batch\",\"batch\":\"" OTHER "0\"}",
+    };
+    dpot_client *client = with_report();
+    for (size_t i = 0; i < N_DROPPING; i++) {
+        for (size_t j = 0; j < sizeof bodies / sizeof bodies[0]; j++) {
+            test_transport_script(&world.network,
+                                  (struct test_script){.status = dropping[i], .body = bodies[j]});
+            cr_assert_eq(world_pump(&world, client, NULL), DPOT_ERR_NETWORK, "HTTP %d, body %zu",
+                         dropping[i], j);
+            assert_says(client, "for another batch");
+            cr_assert_eq(world_status(client).n_pending, 1);
+            world.clock.now_ms += HOUR_MS + 1;
+        }
+    }
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK);
+    cr_assert_eq(world_status(client).n_accepted, 1);
+    dpot_client_close(client);
+}
+
+Test(answers, a_refusal_of_the_batch_that_was_sent_is_the_servers_word)
+{
+    static const char *const formats[] = {
+        "{\"error\":\"x\",\"batch\":\"%s\"}",
+        "{\"error\":\"no \\\"batch\\\": here\", \"batch\" : \"%s\"}", "{\"error\":\"batch\"}"};
+    test_transport_init(&world.network, serve_refusal, &world);
+    dpot_client *client = world_enroll(&world);
+    for (size_t i = 0; i < N_DROPPING; i++) {
+        refusal_status = dropping[i];
+        refusal_format = formats[i];
+        world.clock.now_ms = OPENS_MS + (int64_t)(i + 1) * DAY_MS - HOUR_MS / 2;
+        cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
+        cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK, "HTTP %d: %s", dropping[i],
+                     dpot_client_last_error(client));
+    }
+    cr_assert_eq(world_status(client).n_dropped_malformed, 2);
+    cr_assert_eq(world_status(client).n_dropped_closed, 1);
+    dpot_client_close(client);
+}
+
+/* A proxy that remembers another device's refusal. */
+Test(answers, a_refusal_that_was_replayed_deletes_nothing)
+{
+    dpot_client *client = with_report();
+    test_transport_init(&world.network, serve_refusal, &world);
+    refusal_status = 409;
+    refusal_format = "{\"batch\":\"%s\"}";
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK);
+    cr_assert_eq(world_status(client).n_dropped_closed, 1);
+    world.clock.now_ms += DAY_MS;
+    authority.campaign.revision = 2;
+    authority_sign(&authority);
+    cr_assert_eq(dpot_client_enroll(client, authority.campaign.id), DPOT_OK);
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK, "%s", dpot_client_last_error(client));
+    static char old[128];
+    (void)snprintf(old, sizeof old, "{\"batch\":\"%s\"}", OTHER);
+    refusal_format = old;
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_ERR_NETWORK);
+    cr_assert_eq(world_status(client).n_pending, 1);
     dpot_client_close(client);
 }
 

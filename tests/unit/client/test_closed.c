@@ -3,6 +3,7 @@
 #include "unit/client/world.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 #define HOUR_MS ((int64_t)3600 * 1000)
@@ -126,6 +127,91 @@ Test(closed, a_pump_tells_what_was_dropped_for_its_age_at_the_opening)
 }
 
 /* ---- clocks ---- */
+
+#define ROUND_OVER                                                                                 \
+    "{\"error\":\"this round is over\",\"status\":\"DPOT_ERR_CLOSED\",\"closed\":\"round\","       \
+    "\"server_time\":\"%s\"}"
+
+static const char *round_over(const char *server_time)
+{
+    static char body[256];
+    (void)snprintf(body, sizeof body, ROUND_OVER, server_time);
+    return body;
+}
+
+static void refuse_once(const char *body)
+{
+    test_transport_script(&world.network, (struct test_script){.status = 409, .body = body});
+}
+
+Test(closed, a_round_that_is_over_by_the_servers_clock_alone_keeps_its_report)
+{
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
+    refuse_once(round_over("2023-11-17T00:00:00Z"));
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_ERR_CLOSED);
+    const char *text = dpot_client_last_error(client);
+    cr_assert_not_null(strstr(text, "server's clock (2023-11-17T00:00:00Z)"), "%s", text);
+    cr_assert_not_null(strstr(text, "this device (2023-11-14T22:13:23Z)"), "%s", text);
+    cr_assert_not_null(strstr(text, "round 0"), "%s", text);
+    cr_assert_eq(world_status(client).n_pending, 1);
+    world.clock.now_ms += HOUR_MS; /* and somebody has set the server's clock */
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK);
+    cr_assert_eq(world_status(client).n_accepted, 1);
+    world.clock.now_ms += DAY_MS;
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK, "the revision is not closed");
+}
+
+Test(closed, a_round_that_is_over_by_both_clocks_drops_its_report)
+{
+    struct dpot_pump_result result;
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
+    world.clock.now_ms = OPENS_MS + DAY_MS - 1 - SEND_DELAY_MS;
+    refuse_once(round_over("2023-11-17T00:00:00Z"));
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_ERR_CLOSED);
+    world.clock.now_ms += HOUR_MS;
+    refuse_once(round_over("2023-11-17T00:00:00Z"));
+    cr_assert_eq(world_pump(&world, client, &result), DPOT_OK);
+    cr_assert_eq(result.n_dropped_closed, 1);
+}
+
+Test(closed, a_revision_that_somebody_closed_drops_its_report_at_once)
+{
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
+    refuse_once("{\"status\":\"DPOT_ERR_CLOSED\",\"closed\":\"revision\"}");
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK);
+    cr_assert_eq(world_status(client).n_dropped_closed, 1);
+}
+
+Test(closed, a_server_time_that_is_none_is_not_repeated)
+{
+    static const char *const times[] = {"", "\x1b[31mnow",
+                                        "2023-11-17T00:00:00Z2023-11-17T00:00:00Z"};
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
+    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
+        refuse_once(round_over(times[i]));
+        cr_assert_eq(world_pump(&world, client, NULL), DPOT_ERR_CLOSED);
+        cr_assert_not_null(strstr(dpot_client_last_error(client), "(no time given)"), "%s",
+                           dpot_client_last_error(client));
+        world.clock.now_ms += HOUR_MS;
+    }
+}
+
+Test(closed, a_round_over_at_the_server_holds_up_no_other_campaign)
+{
+    struct dpot_buf bytes;
+    uint8_t id[DPOT_CAMPAIGN_ID_LEN];
+    const double place = 1;
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
+    authority.campaign.id[15] ^= 0xff;
+    authority_sign_campaign(&authority, &authority.campaign, &bytes);
+    cr_assert_eq(dpot_client_import(client, bytes.data, bytes.len, id), DPOT_OK);
+    cr_assert_eq(dpot_client_submit_points(client, id, &place, NULL, 1, 1, NULL), DPOT_OK);
+    refuse_once(round_over("2023-11-17T00:00:00Z"));
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_ERR_CLOSED);
+    cr_assert_eq(world_status(client).n_accepted, 1);
+    cr_assert_eq(world_status(client).n_pending, 1);
+    dpot_buf_release(&bytes);
+}
 
 Test(closed, a_clock_ten_years_ahead_in_a_pump_does_not_shut_the_install)
 {

@@ -64,6 +64,65 @@ Test(http_odd, a_header_that_decides_is_there_once_or_refused)
                  "others may be there twice");
 }
 
+/* The value of "batch" in the last answer, against the hash of these bytes. */
+static void expect_batch(int status, const void *body, size_t len)
+{
+    uint8_t digest[DPOT_HASH_LEN];
+    char member[2 * DPOT_HASH_LEN + 16], hex[2 * DPOT_HASH_LEN + 1];
+    dpot_wire_batch_digest(body, len, digest);
+    dpot_hex_encode(hex, digest, sizeof digest);
+    (void)snprintf(member, sizeof member, ",\"batch\":\"%s\"", hex);
+    cr_assert_eq(request("POST", reports_path, NULL, body, len), status, "%s", text);
+    cr_assert_not_null(strstr(text, member), "%s", text);
+}
+
+Test(http_odd, a_refusal_of_a_batch_names_the_body_that_came)
+{
+    struct dpot_buf body = sealed(0, 3);
+    expect_batch(400, "", 0);
+    expect_batch(400, "DPB1", 4);
+    expect_batch(400, body.data, body.len - 1);
+    body.data[40] ^= 1;
+    expect_batch(400, body.data, body.len);
+    body.data[40] ^= 1;
+    body.data[5] ^= 1;
+    expect_batch(410, body.data, body.len);
+    body.data[5] ^= 1;
+    cr_assert_eq(request("POST", campaign_path("/v1/admin/campaigns", "/close"), TOKEN, "", 0),
+                 200);
+    expect_batch(409, body.data, body.len);
+    cr_assert_not_null(strstr(text, "\"closed\":\"revision\"}"), "%s", text);
+    dpot_buf_release(&body);
+}
+
+Test(http_odd, a_round_that_is_over_by_our_clock_says_so_and_what_it_shows)
+{
+    struct dpot_buf body = sealed(0, 3);
+    rig.clock.now_ms += INT64_C(86400000) * 400;
+    rig.secret.key.not_after_ms = INT64_MAX;
+    expect_batch(409, body.data, body.len);
+    cr_assert_not_null(
+        strstr(text, "\"closed\":\"round\",\"server_time\":\"2027-07-06T00:00:00Z\"}"), "%s", text);
+    dpot_buf_release(&body);
+}
+
+Test(http_odd, a_refusal_of_the_head_names_no_batch)
+{
+    char head[512];
+    struct http_reply reply;
+    const int fd = http_connect(server_url(server));
+    (void)snprintf(head, sizeof head,
+                   "POST %s HTTP/1.1\r\nHost: x\r\nHost: y\r\nContent-Length: 0\r\n\r\n",
+                   reports_path);
+    cr_assert(http_send(fd, head, strlen(head)));
+    cr_assert(http_receive(fd, true, &reply));
+    cr_assert_eq(reply.status, 400);
+    cr_assert_geq(reply.body.len, 11);
+    cr_assert_eq(memcmp(reply.body.data + reply.body.len - 11, "\"batch\":\"\"}", 11), 0);
+    http_reply_release(&reply);
+    (void)close(fd);
+}
+
 Test(http_odd, a_chunked_batch_is_a_batch)
 {
     char head[512];
