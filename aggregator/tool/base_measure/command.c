@@ -238,7 +238,9 @@ static dpot_status take_given(struct base_measure_job *job)
     array_release(&job->base_measure);
     dpot_status status = load_finite(run, "given", &job->base_measure);
     if (status == DPOT_OK && job->base_measure.n_rows * job->base_measure.n_cols != n) {
-        return dpot_error_set(&run->error, DPOT_ERR_SHAPE, "--given has %zu masses for %zu points",
+        return dpot_error_set(&run->error, DPOT_ERR_SHAPE,
+                              "--given has %zu masses for %zu output points: give one mass for "
+                              "each of them, in their order",
                               job->base_measure.n_rows * job->base_measure.n_cols, n);
     }
     double total = 0;
@@ -254,7 +256,8 @@ static dpot_status take_given(struct base_measure_job *job)
     if (status == DPOT_OK && !(total >= (1 - 1e-9) / most && total <= most * (1 + 1e-9))) {
         return dpot_error_set(&run->error, DPOT_ERR_RANGE,
                               "the total mass of --given is %.12g: at epsilon %g it lies between "
-                              "%.12g and %.12g",
+                              "%.12g and %.12g, multiply the masses by a factor that brings it "
+                              "there",
                               total, job->epsilon, 1 / most, most);
     }
     const struct base_measure_certificate certificate = {
@@ -263,6 +266,7 @@ static dpot_status take_given(struct base_measure_job *job)
         status = base_measure_certificate_worst(&certificate, job->base_measure.values, job->team,
                                                 &job->worst_case, NULL);
         job->objective = job->worst_case;
+        run_put_text(run, "outcome", "given");
     }
     return status;
 }
@@ -417,8 +421,9 @@ const struct command command_base_measure = {
         "than that costs are not negative), relative_gap ((objective - lower_bound) / objective: "
         "how\n"
         "much better another measure might be at most), total_mass, iterations, seconds, outcome\n"
-        "(converged, stalled, iteration_limit, deadline, given), method, minimises, "
-        "uniform_objective,\n"
+        "(converged: the gap was reached, or with method uniform the best total mass; stalled:\n"
+        "not, but rounds gained nothing any more; iteration_limit; deadline; given), method,\n"
+        "minimises, uniform_objective,\n"
         "best_objective and average_objective (mirror), epsilon, power, k, kv; certified: cuts,\n"
         "row_orbits, column_orbits, symmetry_deviation (largest difference of two costs taken as\n"
         "equal), worst_share, inputs. With --users or --held-out, for users held out (costs are\n"

@@ -46,6 +46,7 @@ dpot_status base_measure_job_sphere(struct run *run)
     if (status != DPOT_OK) {
         return status;
     }
+    run_put_text(run, "outcome", "closed_form");
     run_put_text(run, "method", "sphere");
     run_put_number(run, "objective", optimum.cost);
     run_put_number(run, "worst_case", pow(optimum.cost, 1 / sphere.power));

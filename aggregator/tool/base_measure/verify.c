@@ -15,6 +15,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define AGREE_TOL 1e-9 /* relative, of what is found and what is said */
 #define PATH_CAP 4096
@@ -90,6 +91,88 @@ dpot_status base_measure_job_read_certificate(struct base_measure_job *job, cons
 /* ---- the check ---- */
 
 /* Puts the inputs of the side file where the command line has none: options of the run. */
+static bool is_one_of(const char *name, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(name, names[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What goes when the command line brings a cost of its own. */
+static bool is_of_cost(const char *name)
+{
+    static const char *const others[] = {"users", "held-out", "weights", "epsilon", "normalize"};
+    return !is_one_of(name, others, sizeof others / sizeof others[0]);
+}
+
+/* The names that this program writes, with the values that it writes. */
+static dpot_status check_inputs(struct run *run, json_t *inputs)
+{
+    const char *name = NULL;
+    json_t *value = NULL;
+    json_object_foreach(inputs, name, value)
+    {
+        const bool is_text = is_one_of(name, input_names, N_INPUTS);
+        const bool is_seed = strcmp(name, "seed") == 0;
+        const bool is_normalize = strcmp(name, "normalize") == 0;
+        if (!is_text && !is_seed && !is_normalize) {
+            return dpot_error_set(
+                &run->error, DPOT_ERR_CORRUPT,
+                "inputs of the side file name \"%.40s\", which is no input of a "
+                "certificate: use the side file that the measure was written with",
+                name);
+        }
+        if ((is_text && !json_is_string(value)) || (is_normalize && !json_is_true(value)) ||
+            (is_seed && !(json_is_integer(value) && json_integer_value(value) >= 0))) {
+            return dpot_error_set(&run->error, DPOT_ERR_CORRUPT,
+                                  "inputs.%.40s of the side file is not what was written there: "
+                                  "use the side file that the measure was written with",
+                                  name);
+        }
+    }
+    return DPOT_OK;
+}
+
+/* A file that the side file names: as it is named, or else in the folder of the measure. */
+static dpot_status find_file(struct run *run, const char *path, json_t *inputs, const char *name)
+{
+    const char *text = json_string_value(json_object_get(inputs, name));
+    const char *slash = strrchr(path, '/');
+    char beside[PATH_CAP];
+    if (access(text, R_OK) == 0 || strcmp(name, "campaign") == 0) {
+        return DPOT_OK;
+    }
+    const int len = slash && text[0] != '/' ? snprintf(beside, sizeof beside, "%.*s/%s",
+                                                       (int)(slash - path), path, text)
+                                            : 0;
+    if (len > 0 && len < PATH_CAP && access(beside, R_OK) == 0) {
+        return json_object_set_new(inputs, name, json_string(beside)) == 0 ? DPOT_OK
+                                                                           : DPOT_ERR_MEMORY;
+    }
+    return dpot_error_set(&run->error, DPOT_ERR_IO,
+                          "--%s was %.200s when the measure was made, and that can be read neither "
+                          "from here nor beside %.200s: names are relative to the folder where it "
+                          "was made, go there or say --%s F",
+                          name, text, path, name);
+}
+
+static dpot_status take_input(struct run *run, const char *path, json_t *inputs, size_t o)
+{
+    static const char *const files[] = {"cost",     "x",       "v",       "users",
+                                        "held-out", "weights", "campaign"};
+    const char *name = run->command->options[o].name;
+    dpot_status status = DPOT_OK;
+    if (is_one_of(name, files, sizeof files / sizeof files[0])) {
+        status = find_file(run, path, inputs, name);
+    }
+    const json_t *value = json_object_get(inputs, name);
+    run->values[o] = json_is_string(value) ? json_string_value(value) : "";
+    return status;
+}
+
 dpot_status base_measure_job_take_inputs(struct base_measure_job *job, json_t **side)
 {
     struct run *run = job->run;
@@ -104,24 +187,22 @@ dpot_status base_measure_job_take_inputs(struct base_measure_job *job, json_t **
     if (status != DPOT_OK) {
         return status;
     }
-    const json_t *inputs = json_object_get(*side, "inputs");
-    if (!run->has_seed && json_is_integer(json_object_get(inputs, "seed"))) {
+    json_t *inputs = json_object_get(*side, "inputs");
+    status = check_inputs(run, inputs);
+    if (status == DPOT_OK && !run->has_seed && json_object_get(inputs, "seed")) {
         run->seed = (uint64_t)json_integer_value(json_object_get(inputs, "seed"));
         run->has_seed = true;
     }
     const bool has_own = option_is_given(run, "cost") || option_is_given(run, "x") ||
                          option_is_given(run, "campaign");
-    for (size_t o = 0; run->command->options[o].name; o++) {
+    for (size_t o = 0; status == DPOT_OK && run->command->options[o].name; o++) {
         const char *name = run->command->options[o].name;
-        const json_t *value = json_object_get(inputs, name);
-        const bool is_cost = strcmp(name, "users") != 0 && strcmp(name, "held-out") != 0 &&
-                             strcmp(name, "weights") != 0 && strcmp(name, "epsilon") != 0 &&
-                             strcmp(name, "normalize") != 0;
-        if (value && !option_is_given(run, name) && !(has_own && is_cost)) {
-            run->values[o] = json_is_string(value) ? json_string_value(value) : "";
+        if (json_object_get(inputs, name) && !option_is_given(run, name) &&
+            !(has_own && is_of_cost(name))) {
+            status = take_input(run, path, inputs, o);
         }
     }
-    return DPOT_OK;
+    return status;
 }
 
 static dpot_status read_said(struct run *run, const json_t *side, const char *key, double *out)
@@ -230,28 +311,101 @@ static dpot_status evaluate(struct base_measure_job *job, const struct array *du
                              : status;
 }
 
-static dpot_status compare_all(struct base_measure_job *job, const json_t *side,
+/* Every number that follows from inputs, measure and dual point. */
+static dpot_status compare_numbers(struct base_measure_job *job, const json_t *side,
+                                   const struct verdict *verdict)
+{
+    double total = 0;
+    for (size_t j = 0; j < job->cost.n_cols; j++) {
+        total += job->base_measure.values[j];
+    }
+    const struct {
+        const char *key, *what;
+        double found;
+    } numbers[] = {
+        {"k", "number of input points", (double)job->cost.n_rows},
+        {"kv", "number of output points", (double)job->cost.n_cols},
+        {"epsilon", "epsilon", job->epsilon},
+        {"power", "power", job->cost_power},
+        {"total_mass", "total mass", total},
+        {"objective", "objective", verdict->objective},
+        {"worst_case", "worst case", pow(verdict->worst_case, 1 / job->cost_power)},
+        {"lower_bound", "lower bound", verdict->lower_bound},
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        double said = 0;
+        dpot_status status = read_said(job->run, side, numbers[i].key, &said);
+        if (status == DPOT_OK) {
+            status = compare(job->run, numbers[i].what, numbers[i].found, said);
+        }
+        if (status != DPOT_OK) {
+            return status;
+        }
+    }
+    return DPOT_OK;
+}
+
+/* A difference of two numbers that agree to AGREE_TOL has no relative one. */
+static dpot_status compare_gap(struct base_measure_job *job, const json_t *side,
                                const struct verdict *verdict)
 {
-    double objective = 0, lower_bound = 0, worst = 0;
-    dpot_status status = read_said(job->run, side, "objective", &objective);
-    if (status == DPOT_OK) {
-        status = read_said(job->run, side, "lower_bound", &lower_bound);
+    const double gap = phi_relative_gap(verdict->objective, verdict->lower_bound);
+    double said = 0;
+    const dpot_status status = read_said(job->run, side, "relative_gap", &said);
+    return status == DPOT_OK && fabs(gap - said) > 4 * AGREE_TOL
+               ? compare(job->run, "relative gap", gap, said)
+               : status;
+}
+
+static dpot_status compare_word(struct run *run, const char *key, const char *found,
+                                const json_t *side)
+{
+    const char *said = json_string_value(json_object_get(side, key));
+    if (said && strcmp(said, found) == 0) {
+        return DPOT_OK;
     }
+    return dpot_error_set(&run->error, DPOT_ERR_CORRUPT,
+                          "the side file says \"%.40s\" for %s, and its certificate and inputs are "
+                          "of \"%s\": use the side file that the measure was written with",
+                          said ? said : "", key, found);
+}
+
+static dpot_status compare_words(struct base_measure_job *job, const json_t *side,
+                                 double worst_share)
+{
+    struct run *run = job->run;
+    const bool has_cuts = json_object_get(side, "cuts") != NULL;
+    const char *said = json_string_value(json_object_get(side, "method"));
+    const bool is_uniform = said && strcmp(said, "uniform") == 0;
+    const char *method = has_cuts || !job->distributions.values ? "certified"
+                         : is_uniform                           ? "uniform"
+                                                                : "mirror";
+    const char *minimises = job->fit.n == 0              ? "worst_case"
+                            : !job->distributions.values ? "weighted_mean"
+                            : worst_share > 0            ? "mixed"
+                                                         : "expected_cost";
+    double n_users = 0;
+    dpot_status status = compare_word(run, "method", method, side);
     if (status == DPOT_OK) {
-        status = read_said(job->run, side, "worst_case", &worst);
+        status = compare_word(run, "minimises", minimises, side);
     }
-    if (status == DPOT_OK) {
-        status = compare(job->run, "objective", verdict->objective, objective);
-    }
-    if (status == DPOT_OK) {
-        status =
-            compare(job->run, "worst case", pow(verdict->worst_case, 1 / job->cost_power), worst);
-    }
-    if (status == DPOT_OK && verdict->lower_bound < lower_bound * (1 - AGREE_TOL)) {
-        status = compare(job->run, "lower bound", verdict->lower_bound, lower_bound);
+    if (status == DPOT_OK && job->distributions.values) {
+        status = read_said(run, side, "users", &n_users);
+        if (status == DPOT_OK) {
+            status = compare(run, "number of users", (double)job->fit.n, n_users);
+        }
     }
     return status;
+}
+
+static dpot_status compare_all(struct base_measure_job *job, const json_t *side, double worst_share,
+                               const struct verdict *verdict)
+{
+    dpot_status status = compare_numbers(job, side, verdict);
+    if (status == DPOT_OK) {
+        status = compare_gap(job, side, verdict);
+    }
+    return status == DPOT_OK ? compare_words(job, side, worst_share) : status;
 }
 
 dpot_status base_measure_job_verify(struct base_measure_job *job, const json_t *side)
@@ -283,7 +437,7 @@ dpot_status base_measure_job_verify(struct base_measure_job *job, const json_t *
         status = evaluate(job, &dual, worst_share, &verdict);
     }
     if (status == DPOT_OK) {
-        status = compare_all(job, side, &verdict);
+        status = compare_all(job, side, worst_share, &verdict);
     }
     array_release(&dual);
     if (status == DPOT_OK) {

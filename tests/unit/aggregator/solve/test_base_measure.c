@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define RING "base-measure --x ring.csv --metric ring --ring-size 30 --power 2 --epsilon 1"
 
@@ -466,4 +467,89 @@ Test(base_measure, costs_of_zero_are_proved_also_when_users_and_the_worst_case_a
     cr_assert_eq(number_of(result, "objective"), 0);
     json_decref(result);
     json_decref(expect_json("base-measure --verify m.npy", 0));
+}
+
+/* Sets one key of the side file, of its inputs when `is_input`. */
+static void edit_side_file(const char *name, bool is_input, const char *key, json_t *value)
+{
+    json_error_t error;
+    json_t *side = json_load_file(folder_path(name), 0, &error);
+    cr_assert_not_null(side);
+    json_t *object = is_input ? json_object_get(side, "inputs") : side;
+    cr_assert_eq(json_object_set_new(object, key, value), 0);
+    cr_assert_eq(json_dump_file(side, folder_path(name), 0), 0);
+    json_decref(side);
+}
+
+Test(base_measure, no_key_of_a_side_file_that_follows_from_the_rest_can_be_edited)
+{
+    static const char *const numbers[] = {"k",           "kv",           "epsilon",    "power",
+                                          "users",       "objective",    "total_mass", "worst_case",
+                                          "lower_bound", "relative_gap", "worst_share"};
+    const char *const make =
+        "base-measure --cost square.npy --epsilon 1 --users users.csv --out m.npy";
+    make_users();
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        json_t *result = expect_json(make, 0);
+        const double said = number_of(result, numbers[i]);
+        edit_side_file("m.npy.json", false, numbers[i], json_real(0.9 * said + 1e-4));
+        expect_exit("base-measure --verify m.npy", 3, "");
+        edit_side_file("m.npy.json", false, numbers[i], json_real(said));
+        json_decref(expect_json("base-measure --verify m.npy", 0));
+        json_decref(result);
+    }
+    edit_side_file("m.npy.json", false, "minimises", json_string("worst_case"));
+    expect_exit("base-measure --verify m.npy", 3, "\"worst_case\" for minimises");
+    json_decref(expect_json(make, 0));
+    edit_side_file("m.npy.json", false, "method", json_string("mirror"));
+    expect_exit("base-measure --verify m.npy", 3, "\"mirror\" for method");
+    json_decref(expect_json(make, 0));
+    edit_side_file("m.npy.json", true, "colour", json_string("blue"));
+    expect_exit("base-measure --verify m.npy", 3, "\"colour\", which is no input");
+    json_decref(expect_json(make, 0));
+    edit_side_file("m.npy.json", true, "epsilon", json_integer(1));
+    expect_exit("base-measure --verify m.npy", 3, "inputs.epsilon of the side file");
+}
+
+Test(base_measure, inputs_of_a_certificate_are_found_beside_it)
+{
+    char arguments[1024];
+    json_decref(expect_json(
+        "base-measure --cost square.npy --epsilon 1 --method certified --out m.npy", 0));
+    cr_assert_eq(mkdir(folder_path("away"), 0700), 0);
+    cr_assert_eq(rename(folder_path("m.npy"), folder_path("away/m.npy")), 0);
+    cr_assert_eq(rename(folder_path("m.npy.json"), folder_path("away/m.npy.json")), 0);
+    cr_assert_eq(rename(folder_path("m.npy.cert.npy"), folder_path("away/m.npy.cert.npy")), 0);
+    cr_assert_eq(rename(folder_path("square.npy"), folder_path("away/square.npy")), 0);
+    (void)snprintf(arguments, sizeof arguments, "base-measure --verify away/m.npy");
+    json_decref(expect_json(arguments, 0));
+    cr_assert_eq(rename(folder_path("away/square.npy"), folder_path("elsewhere.npy")), 0);
+    expect_exit("base-measure --verify away/m.npy", 6, "--cost F");
+    json_decref(expect_json("base-measure --verify away/m.npy --cost elsewhere.npy", 0));
+}
+
+Test(base_measure, every_search_has_a_limit_of_time_and_a_given_measure_none)
+{
+    static const char *const methods[] = {"mirror", "uniform", "certified"};
+    write_text("given.csv", "0.5\n0.25\n0.25\n");
+    for (size_t i = 0; i < 3; i++) {
+        char arguments[256];
+        (void)snprintf(arguments, sizeof arguments,
+                       "base-measure --cost square.npy --epsilon 1 --gap 0 --max-iterations "
+                       "1000000000 --max-seconds 1e-9 --method %s --out m.npy",
+                       methods[i]);
+        json_t *result = expect_json(arguments, 0);
+        cr_assert_str_eq(text_of(result, "outcome"), "deadline", "%s", methods[i]);
+        json_decref(result);
+    }
+    expect_exit("base-measure --cost square.npy --epsilon 1 --given given.csv --max-seconds 1 "
+                "--out m.npy",
+                2, "--max-seconds is for a search");
+    json_t *result =
+        expect_json("base-measure --cost square.npy --epsilon 1 --given given.csv --out m.npy", 0);
+    cr_assert_str_eq(text_of(result, "outcome"), "given");
+    json_decref(result);
+    write_text("short.csv", "0.5\n0.5\n");
+    expect_exit("base-measure --cost square.npy --epsilon 1 --given short.csv --out m.npy", 3,
+                "give one mass for each");
 }
