@@ -64,12 +64,6 @@ static dpot_status read_options(struct estimate *e, const char **campaign)
     if (status == DPOT_OK) {
         status = option_integer(run, "bootstrap", 0, RESAMPLES_MAX, &n_resamples);
     }
-    if (status == DPOT_OK && n_resamples > 0 && n_resamples < RESAMPLES_MIN) {
-        status = RUN_USAGE(run,
-                           "--bootstrap is %d: give at least %d, of fewer resamples there is no "
-                           "interval; or 0 for none",
-                           (int)n_resamples, RESAMPLES_MIN);
-    }
     if (status == DPOT_OK) {
         status = option_number(run, "level", 0.01, 0.999, &e->level);
     }
@@ -95,6 +89,12 @@ static dpot_status choose_method(struct estimate *e)
         return RUN_USAGE(e->run,
                          "--start is for --method likelihood, and this campaign does not say "
                          "sample_first: give --method likelihood too");
+    }
+    if (e->n_resamples > 0 && e->n_resamples < RESAMPLES_MIN) {
+        return RUN_USAGE(e->run,
+                         "--bootstrap is %zu: give at least %d, of fewer resamples there is no "
+                         "interval; or 0 for none",
+                         e->n_resamples, RESAMPLES_MIN);
     }
     return DPOT_OK;
 }
