@@ -200,6 +200,20 @@ void sphere_choose(const struct sphere *sphere, double epsilon, uint32_t n_direc
     *choice = choose_near(sphere, epsilon, lo, k);
 }
 
+void sphere_scatter(const struct sphere *sphere, uint32_t n_directions, double lower, double upper,
+                    struct sphere_scatter *scatter)
+{
+    const struct sphere second = {sphere->dim, 2}, fourth = {sphere->dim, 4};
+    struct sphere_channel square, quartic;
+    sphere_measure(&second, n_directions, lower, upper, &square);
+    sphere_measure(&fourth, n_directions, lower, upper, &quartic);
+    /* h = 1 - <x, y> in place of <x, y>, which is near 1 when epsilon is large. */
+    const double h = square.cost / 2, h_square = quartic.cost / 4;
+    *scatter = (struct sphere_scatter){.along = fmax(h_square - h * h, 0),
+                                       .across = fmax(2 * h - h_square, 0) / sphere->dim,
+                                       .square = 1 - 2 * h + h_square};
+}
+
 double sphere_report_variance(double contraction)
 {
     return 1 / (contraction * contraction) - 1;

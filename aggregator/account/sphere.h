@@ -54,6 +54,18 @@ struct sphere_channel {
 void sphere_measure(const struct sphere *sphere, uint32_t n_directions, double lower, double upper,
                     struct sphere_channel *channel);
 
+/* How a report y of x scatters, given x: its law looks at <x, y> alone, so that
+ *
+ *   Cov(y | x) = along x x' + across (I - x x'),    along = E <x, y>^2 - c^2,    across = (1 - E <x, y>^2) / d,
+ *
+ * with trace 1 - c^2. E <x, y>^2 is the cost of power 4: |x - y|^4 = 4 (1 - <x, y>)^2. Only the dimension of
+ * `sphere` is looked at. */
+struct sphere_scatter {
+    double along, across, square; /* E <x, y>^2 */
+};
+void sphere_scatter(const struct sphere *sphere, uint32_t n_directions, double lower, double upper,
+                    struct sphere_scatter *scatter);
+
 /* The best total mass for K >= 2 directions: a whole number of them get the upper probability, as many as cost
  * least in expectation. Tends to alpha*. sphere and epsilon as in sphere_solve. */
 struct sphere_choice {

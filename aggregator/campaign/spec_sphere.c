@@ -246,6 +246,7 @@ void spec_measure_sphere(const struct dpot_campaign *campaign, struct spec_spher
     const double lower = mass / size, upper = fmin(lower * exp(epsilon), 1);
     *measured = (struct spec_sphere){.total_mass = mass * exp(epsilon / 2)};
     sphere_measure(&sphere, campaign->output.size, lower, upper, &measured->channel);
+    sphere_scatter(&sphere, campaign->output.size, lower, upper, &measured->scatter);
     if (sphere_solve(&sphere, epsilon, &measured->optimum, NULL) != DPOT_OK) {
         measured->optimum = (struct sphere_optimum){.threshold = NAN}; /* a checked one has one */
     }

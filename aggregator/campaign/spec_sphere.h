@@ -25,6 +25,7 @@ DPOT_WARN_UNUSED dpot_status spec_read_sphere(const json_t *spec, struct dpot_ca
  * closed form beside it. */
 struct spec_sphere {
     struct sphere_channel channel;
+    struct sphere_scatter scatter;
     struct sphere_optimum optimum;
     double total_mass;
 };

@@ -64,12 +64,6 @@ static dpot_status read_options(struct estimate *e, const char **campaign)
     if (status == DPOT_OK) {
         status = option_integer(run, "bootstrap", 0, RESAMPLES_MAX, &n_resamples);
     }
-    if (status == DPOT_OK && n_resamples > 0 && n_resamples < RESAMPLES_MIN) {
-        status = RUN_USAGE(run,
-                           "--bootstrap is %d: give at least %d, of fewer resamples there is no "
-                           "interval; or 0 for none",
-                           (int)n_resamples, RESAMPLES_MIN);
-    }
     if (status == DPOT_OK) {
         status = option_number(run, "level", 0.01, 0.999, &e->level);
     }
@@ -95,6 +89,12 @@ static dpot_status choose_method(struct estimate *e)
         return RUN_USAGE(e->run,
                          "--start is for --method likelihood, and this campaign does not say "
                          "sample_first: give --method likelihood too");
+    }
+    if (e->n_resamples > 0 && e->n_resamples < RESAMPLES_MIN) {
+        return RUN_USAGE(e->run,
+                         "--bootstrap is %zu: give at least %d, of fewer resamples there is no "
+                         "interval; or 0 for none",
+                         e->n_resamples, RESAMPLES_MIN);
     }
     return DPOT_OK;
 }
@@ -380,7 +380,8 @@ const struct command command_estimate = {
         "on its start. The intervals do not: they are those of the unbiased linear inverse, and 0 "
         "to 1\n"
         "where the channel does not determine a point (standard_error null; determined counts the\n"
-        "others). F.json beside the output holds standard_error, lower, upper, and the prior: "
+        "others, and a warning says so). F.json beside the output holds standard_error, lower, "
+        "upper, and the prior: "
         "what\n"
         "would be said without a report (the start; of frequencies the base measure).\n"
         "mean (of a campaign on a sphere): the mean of the users' unit vectors, from the "
@@ -389,12 +390,18 @@ const struct command command_estimate = {
         "reports name, divided by the campaign's contraction, so that it is unbiased "
         "(is_corrected); with\n"
         "n_max above 1 and no sample_first there is no such factor and the plain mean is written. "
-        "Standard\n"
-        "errors and intervals from the spread of the reports. Keys then: n, dim, method, "
-        "is_corrected,\n"
-        "contraction, length (of the estimate; of one without data it is 0, the prior), "
-        "total_error (the\n"
-        "root of the summed squares of the standard errors).\n"
+        "Keys\n"
+        "then: n, dim, method, is_corrected, contraction, length (of the estimate; of one without "
+        "data it\n"
+        "is 0, the prior), users_total_error and total_error: the l2 standard error against the "
+        "mean of\n"
+        "those who report (the mechanism's noise alone, as dpot plan says it; null for a plain "
+        "mean), and\n"
+        "against the population that they were drawn from (with the spread between users). F.json "
+        "has\n"
+        "users_standard_error, users_lower and users_upper for the one, standard_error, lower and "
+        "upper\n"
+        "for the other.\n"
         "The campaign must be the one of the pool, as its side file tells: a SPEC by what it\n"
         "computes, a signed campaign by its revision (--revision N of an ID; exit code 3).\n"
         "A pool without a side file gets a warning; one whose side file counts another number\n"

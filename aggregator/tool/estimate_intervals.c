@@ -136,6 +136,21 @@ static dpot_status summarise(struct estimate *e)
     return status;
 }
 
+/* A channel whose rows nearly depend on each other, such as that of balls, tells of regions and not of points. */
+static void warn_of_undetermined(const struct estimate *e)
+{
+    const size_t k = e->values.n_rows;
+    if (e->is_likelihood && e->n_determined < k) {
+        run_warn(e->run,
+                 "the reports do not determine the weights of %zu of %zu single points behind this "
+                 "campaign's channel (so it is with many a base measure \"ball\"): their intervals "
+                 "are 0 to 1, and their values lean on the start; read the estimate as a whole or "
+                 "in sums over regions, or choose coarser points or base_measure \"uniform\" in "
+                 "the next campaign",
+                 k - e->n_determined, k);
+    }
+}
+
 dpot_status estimate_intervals(struct estimate *e)
 {
     const size_t k = e->values.n_rows, widest = k > e->kv ? k : e->kv;
@@ -156,6 +171,9 @@ dpot_status estimate_intervals(struct estimate *e)
     if (status == DPOT_OK) {
         resample(e);
         status = summarise(e);
+    }
+    if (status == DPOT_OK) {
+        warn_of_undetermined(e);
     }
     return status;
 }

@@ -14,8 +14,11 @@ struct mean {
     struct estimate *e;
     size_t dim;
     double contraction;
+    struct sphere_scatter scatter;
     bool is_corrected;
     double total_error, length; /* root of the summed squares of the standard errors, of the mean */
+    double users_total_error;
+    struct array users_errors, users_lower, users_upper; /* (dim) only if corrected */
 };
 
 static dpot_status check_options(struct run *run)
@@ -83,14 +86,30 @@ static double normal_width(double level)
     return lo;
 }
 
-/* Mean and standard error of one coordinate, divided by c. */
-static void average(const struct mean *m, const struct array *pool, size_t j)
+/* Var(y_j | x) = across + (along - across) x_j^2, averaged over the users: their mean of x_j^2 is told by that of
+ * y_j^2, since E y_j^2 = t + (s - t) x_j^2 with s = E <x, y>^2 and t = (1 - s) / d = across. Between along and across
+ * whatever the reports say. */
+static void set_users_error(struct mean *m, double mean_square, double n, size_t j)
+{
+    const struct sphere_scatter *s = &m->scatter;
+    const double slope = s->square - s->across, c = m->contraction;
+    const double share = slope > 0 ? fmin(fmax((mean_square - s->across) / slope, 0), 1) : 0;
+    const double error = sqrt((s->across + (s->along - s->across) * share) / n) / c;
+    const double width = normal_width(m->e->level) * error;
+    m->users_errors.values[j] = error;
+    m->users_lower.values[j] = m->e->values.values[j] - width;
+    m->users_upper.values[j] = m->e->values.values[j] + width;
+}
+
+/* Mean and standard errors of one coordinate, divided by c. */
+static void average(struct mean *m, const struct array *pool, size_t j)
 {
     struct estimate *e = m->e;
     const double n = (double)pool->n_rows, c = m->is_corrected ? m->contraction : 1;
-    double mean = 0, square = 0;
+    double mean = 0, square = 0, mean_square = 0;
     for (size_t i = 0; i < pool->n_rows; i++) {
         mean += pool->values[i * m->dim + j] / n;
+        mean_square += pow(pool->values[i * m->dim + j], 2) / n;
     }
     for (size_t i = 0; i < pool->n_rows; i++) {
         square += pow(pool->values[i * m->dim + j] - mean, 2);
@@ -101,12 +120,16 @@ static void average(const struct mean *m, const struct array *pool, size_t j)
     e->errors.values[j] = error;
     e->lower.values[j] = mean / c - width;
     e->upper.values[j] = mean / c + width;
+    if (m->is_corrected) {
+        set_users_error(m, mean_square, n, j);
+    }
 }
 
 static dpot_status find_mean(struct mean *m, const struct array *pool)
 {
     struct estimate *e = m->e;
-    struct array *const arrays[] = {&e->values, &e->errors, &e->lower, &e->upper, &e->prior};
+    struct array *const arrays[] = {&e->values, &e->errors,       &e->lower,       &e->upper,
+                                    &e->prior,  &m->users_errors, &m->users_lower, &m->users_upper};
     dpot_status status = DPOT_OK;
     for (size_t i = 0; status == DPOT_OK && i < sizeof arrays / sizeof arrays[0]; i++) {
         status = array_init(arrays[i], m->dim, 1, true);
@@ -118,6 +141,7 @@ static dpot_status find_mean(struct mean *m, const struct array *pool)
     }
     m->length = sqrt(m->length);
     m->total_error = sqrt(m->total_error);
+    m->users_total_error = sqrt(sphere_report_variance(m->contraction) / (double)pool->n_rows);
     return status;
 }
 
@@ -131,6 +155,8 @@ static void put_result(const struct mean *m, json_t *object)
     (void)json_object_set_new(object, "contraction", json_number(m->contraction));
     (void)json_object_set_new(object, "length", json_number(m->length));
     (void)json_object_set_new(object, "total_error", json_number(m->total_error));
+    (void)json_object_set_new(object, "users_total_error",
+                              json_number(m->is_corrected ? m->users_total_error : NAN));
     (void)json_object_set_new(object, "prior_is", json_string("no direction"));
     (void)json_object_set_new(object, "prior_distance", json_number(m->length));
     estimate_put_revision(e, object);
@@ -144,6 +170,11 @@ static dpot_status write_estimate(const struct mean *m)
     (void)json_object_set_new(side, "standard_error", estimate_list(&e->errors));
     (void)json_object_set_new(side, "lower", estimate_list(&e->lower));
     (void)json_object_set_new(side, "upper", estimate_list(&e->upper));
+    if (m->is_corrected) {
+        (void)json_object_set_new(side, "users_standard_error", estimate_list(&m->users_errors));
+        (void)json_object_set_new(side, "users_lower", estimate_list(&m->users_lower));
+        (void)json_object_set_new(side, "users_upper", estimate_list(&m->users_upper));
+    }
     (void)json_object_set_new(side, "prior", estimate_list(&e->prior));
     (void)json_object_set_new(side, "level", json_real(e->level));
     dpot_status status = array_write(e->out_path, &e->values, ARRAY_F8, &e->run->error);
@@ -188,6 +219,7 @@ dpot_status estimate_sphere(struct estimate *e)
     }
     spec_measure_sphere(campaign, &measured);
     m.contraction = measured.channel.contraction;
+    m.scatter = measured.scatter;
     if (!m.is_corrected) {
         run_warn(
             e->run,
@@ -197,5 +229,11 @@ dpot_status estimate_sphere(struct estimate *e)
             (unsigned)campaign->n_max);
     }
     status = take_pool(&m);
-    return status == DPOT_OK ? write_estimate(&m) : status;
+    if (status == DPOT_OK) {
+        status = write_estimate(&m);
+    }
+    array_release(&m.users_errors);
+    array_release(&m.users_lower);
+    array_release(&m.users_upper);
+    return status;
 }

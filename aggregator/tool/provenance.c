@@ -94,9 +94,9 @@ static dpot_status check_mechanism(const struct pairing *p)
  * of other commands (an estimate, say, which has a method) have a side file too. */
 static bool is_of_pool(const json_t *side)
 {
+    const json_t *hash = json_object_get(side, "campaign_hash");
     return json_object_get(side, "mechanism") || json_object_get(side, "content_digest") ||
-           (json_is_string(json_object_get(side, "campaign_hash")) &&
-            !json_object_get(side, "method"));
+           (hash && !json_is_null(hash) && !json_object_get(side, "method"));
 }
 
 /* Without a content: the hash has been compared when the campaign is signed. */

@@ -182,8 +182,9 @@ dpot_status remote_call(struct remote *remote, const char *method, const char *p
     const dpot_status status =
         remote->transport->perform(remote->transport->ctx, &request, &response);
     if (status != DPOT_OK) {
-        return dpot_error_set(&remote->run->error, status, "%s %.300s: %s", method, url,
-                              dpot_status_text(status));
+        return dpot_error_set(&remote->run->error, status, "%s %.300s: %s%s%.*s", method, url,
+                              dpot_status_text(status), response.reason[0] ? ": " : "",
+                              (int)sizeof response.reason, response.reason);
     }
     remote->http_status = response.status;
     if ((response.status >= 200 && response.status <= 202) ||

@@ -80,8 +80,9 @@ static dpot_status exchange(dpot_client *client, struct dpot_http_request *reque
                               request->method, url, request->body_max);
     }
     if (status != DPOT_OK) {
-        return dpot_error_set(&client->error, status, "%s %s: %s", request->method, url,
-                              dpot_status_text(status));
+        return dpot_error_set(&client->error, status, "%s %s: %s%s%.*s", request->method, url,
+                              dpot_status_text(status), response.reason[0] ? ": " : "",
+                              (int)sizeof response.reason, response.reason);
     }
     answer->status = response.status;
     answer->retry_after_s = response.retry_after_s;

@@ -122,6 +122,31 @@ static void put_content_type(CURL *easy, struct dpot_http_response *response)
     }
 }
 
+/* What a person can mend; the rest is "could not be reached". */
+static const struct {
+    CURLcode result;
+    const char *text;
+} reasons[] = {
+    {CURLE_PEER_FAILED_VERIFICATION,
+     "its certificate is not trusted; check its name and dates, or give its authority's "
+     "certificate (--ca-file)"},
+    {CURLE_SSL_CACERT_BADFILE,
+     "the file of trusted certificates (--ca-file) cannot be read, or holds none"},
+    {CURLE_SSL_CONNECT_ERROR,
+     "it does not speak TLS as it should; is it http:// and not https://?"},
+};
+
+/* A caller that was compiled with an older header has no room for it. */
+static void put_reason(CURLcode result, struct dpot_http_response *response)
+{
+    const size_t end = offsetof(struct dpot_http_response, reason) + sizeof response->reason;
+    for (size_t i = 0; response->struct_size >= end && i < sizeof reasons / sizeof *reasons; i++) {
+        if (reasons[i].result == result) {
+            (void)snprintf(response->reason, sizeof response->reason, "%s", reasons[i].text);
+        }
+    }
+}
+
 static dpot_status read_answer(CURL *easy, CURLcode result, const struct exchange *x)
 {
     long status = 0;
@@ -130,6 +155,7 @@ static dpot_status read_answer(CURL *easy, CURLcode result, const struct exchang
         if (x->status != DPOT_OK) {
             return x->status;
         }
+        put_reason(result, x->response);
         return result == CURLE_OUT_OF_MEMORY ? DPOT_ERR_MEMORY : DPOT_ERR_NETWORK;
     }
     (void)curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);

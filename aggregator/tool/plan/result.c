@@ -184,8 +184,11 @@ static void add_vector(const struct plan *plan, json_t *list)
 
 static void add_sphere(json_t *list)
 {
-    add_sentence(list, "nothing is assumed of the data: the error is against the mean of the unit "
-                       "vectors of those who report");
+    add_sentence(list,
+                 "nothing is assumed of the data: the error is against the mean of the unit "
+                 "vectors of those who report (users_total_error of dpot estimate); against a "
+                 "population that they are drawn from, the spread between users comes on "
+                 "top (its total_error)");
     add_sentence(list,
                  "the estimate is the mean of the directions that reports name, divided by the "
                  "contraction (dpot estimate); its variance is exact, over codebooks and draws, "

@@ -62,6 +62,9 @@ struct dpot_http_response {
     char
         content_type[64]; /* of the Content-Type header, cut to fit; "" without one. Only there when
                               struct_size says so */
+    char reason
+        [160]; /* with DPOT_ERR_NETWORK: why, for a person to read ("its certificate is not trusted"); "" where
+                         no more is known. Only there when struct_size says so */
 };
 
 struct dpot_transport {

@@ -160,4 +160,20 @@ for program in dpot dpotd dpot-device; do
 done
 
 stop
+
+# A certificate of its own, which nobody trusts without being told to.
+if command -v openssl >/dev/null; then
+    openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 \
+        -keyout "$dir/server/key.pem" -out "$dir/server/cert.pem" 2>"$dir/err" || fail 'no certificate was made'
+    chmod 600 "$dir/server/key.pem"
+    sed 's/^{/{"tls": {"cert": "cert.pem", "key": "key.pem"},/' "$dir/server/dpotd.json" >"$dir/tls.json"
+    cat "$dir/tls.json" >"$dir/server/dpotd.json"
+    start
+    check 'an administrator is told of the certificate' 6 'is not trusted.*--ca-file' dpot campaign list
+    check 'and can trust it' 0 . dpot campaign list --ca-file "$dir/server/cert.pem"
+    mkdir "$dir/untrusting"
+    check 'a device is told' 6 'is not trusted.*--ca-file' "$bin/dpot-device" enroll --server "$url" --campaign "$vectors" \
+        --pin "$pin" --dir "$dir/untrusting" --campaign-cap 1 --window-cap 1 --window-seconds 86400 --lifetime-cap 4
+    stop
+fi
 conclude

@@ -138,6 +138,8 @@ check 'in process' 0 '"pool_accepted":400' "$bin/dpot" simulate --campaign "$dir
 check 'its mean' 0 '"n":400' "$bin/dpot" estimate --campaign "$dir/simulation.json" --pool "$dir/run2/pool.npy" \
     --out "$dir/mean2.csv" --json
 d=$(distance "$dir/mean2.csv")
+users=$(sed 's/.*"users_total_error":\([0-9.e-]*\).*/\1/' "$dir/out")
+less "$d" "$(awk "BEGIN { print 5 * $users }")" && less "$users" 0.05 && pass || fail "off by $d, told $users"
 check 'its plan' 0 '"mean_l2":{"mean":0.0' "$bin/dpot" plan --campaign "$dir/simulation.json" --n 400 --json
 upper=$(sed 's/.*"mean_l2":{[^}]*"upper":\([0-9.]*\).*/\1/' "$dir/out")
 less "$d" "$(awk "BEGIN { print 1.5 * $upper }")" && pass || fail "the mean in process is off by $d, planned at most $upper"

@@ -206,3 +206,42 @@ Test(curl, a_response_without_room_for_the_type_gets_none)
         cr_assert_eq(response.content_type[i], 0x5a);
     }
 }
+
+/* A file of certificates that is none fails before a word is said. */
+Test(curl, why_there_is_no_connection_is_told_where_a_person_can_mend_it)
+{
+    struct dpot_http_response response;
+    struct dpot_transport *first = transport;
+    memmove(http.url + 5, http.url + 4, strlen(http.url) - 3); /* https://... */
+    http.url[4] = 's';
+    cr_assert_eq(dpot_transport_curl_new("/nonexistent.pem", &transport), DPOT_OK);
+    cr_assert_eq(get("/echo", &response), DPOT_ERR_NETWORK);
+    cr_assert_not_null(strstr(response.reason, "--ca-file"), "%s", response.reason);
+    dpot_transport_curl_free(transport);
+    transport = first;
+    memcpy(http.url, "http://127.0.0.1:1", 19);
+    cr_assert_eq(get("/", &response), DPOT_ERR_NETWORK);
+    cr_assert_str_eq(response.reason, "", "nothing listens, and that is all");
+}
+
+/* A caller of before has no room for it. */
+Test(curl, a_response_without_room_for_a_reason_gets_none)
+{
+    char url[256];
+    struct dpot_http_response response;
+    struct dpot_transport *other = NULL;
+    memset(&response, 0x5a, sizeof response);
+    response.struct_size = offsetof(struct dpot_http_response, reason);
+    (void)snprintf(url, sizeof url, "https%.50s/echo", http.url + strlen("http"));
+    const struct dpot_http_request request = {.struct_size = sizeof request,
+                                              .method = "GET",
+                                              .url = url,
+                                              .timeout_ms = 2000,
+                                              .body_max = 60000};
+    cr_assert_eq(dpot_transport_curl_new("/nonexistent.pem", &other), DPOT_OK);
+    cr_assert_eq(other->perform(other->ctx, &request, &response), DPOT_ERR_NETWORK);
+    dpot_transport_curl_free(other);
+    for (size_t i = 0; i < sizeof response.reason; i++) {
+        cr_assert_eq(response.reason[i], 0x5a);
+    }
+}

@@ -118,6 +118,23 @@ Test(sphere, a_large_codebook_comes_to_the_closed_form_and_a_smaller_one_costs_m
 
 /* With two directions the nearer one of two: for d = 2, where w is uniform, its w is the smaller of two
  * uniform numbers and the mean of u = 1 - 2w is 1/3; with p = 2 the cost 4w has mean 4/3. */
+Test(sphere, a_report_scatters_by_what_its_length_leaves)
+{
+    for (double dim = 1; dim < 300; dim *= 3) {
+        for (double epsilon = 1; epsilon <= 20; epsilon += 6) {
+            const struct sphere sphere = {dim, 1};
+            struct sphere_choice choice;
+            struct sphere_scatter scatter;
+            sphere_choose(&sphere, epsilon, 4096, &choice);
+            const double lower = choice.total_mass * exp(-epsilon / 2) / 4096;
+            sphere_scatter(&sphere, 4096, lower, fmin(lower * exp(epsilon), 1), &scatter);
+            const double c = choice.channel.contraction, trace = 1 - c * c;
+            cr_assert_float_eq(scatter.along + dim * scatter.across, trace, 1e-9);
+            cr_assert(scatter.along >= 0 && scatter.across >= 0);
+        }
+    }
+}
+
 Test(sphere, two_directions_are_the_known_case)
 {
     const struct sphere sphere = {2, 2};
@@ -162,7 +179,8 @@ Test(sphere, the_program_costs_and_contracts_what_is_told)
     struct sphere_channel told;
     uint64_t lower[K], upper[K], weights[K];
     const double x[DIM] = {1, 2, 2};
-    double cost = 0, mean[DIM] = {0};
+    struct sphere_scatter scatter;
+    double cost = 0, mean[DIM] = {0}, second[DIM] = {0};
     cr_assert_eq(
         dpot_bounds_compute(&campaign.base_measure, campaign.epsilon_q32, lower, upper, NULL),
         DPOT_OK);
@@ -181,6 +199,7 @@ Test(sphere, the_program_costs_and_contracts_what_is_told)
             for (size_t i = 0; i < DIM; i++) {
                 square += pow(x[i] / 3 - v[i], 2);
                 mean[i] += share * v[i];
+                second[i] += share * v[i] * v[i];
             }
             cost += share * sqrt(square);
         }
@@ -193,6 +212,14 @@ Test(sphere, the_program_costs_and_contracts_what_is_told)
         cr_assert_float_eq(mean[i], told.contraction * x[i] / 3, .01);
     }
     cr_assert_gt(told.contraction, .3);
+    sphere_scatter(&(struct sphere){DIM - 1, 1}, K, (double)lower[0] / (double)DPOT_MASS_ONE,
+                   (double)upper[0] / (double)DPOT_MASS_ONE, &scatter);
+    for (size_t i = 0; i < DIM; i++) {
+        const double across = scatter.across, x_square = x[i] * x[i] / 9;
+        const double variance = across + (scatter.along - across) * x_square;
+        cr_assert_float_eq(second[i] - mean[i] * mean[i], variance, .01);
+    }
+    cr_assert(fabs(scatter.along - scatter.across) > .03, "not all directions alike");
     dpot_private_points_release(&points);
     dpot_privatizer_free(privatizer);
     dpot_campaign_release(&campaign);

@@ -146,6 +146,67 @@ Test(estimate, likelihood_goes_back_through_the_channel_and_tells_its_start)
     array_release(&weights);
 }
 
+#define SQUARE_SPEC(base_measure)                                                                  \
+    "{\"name\":\"square\",\"domain\":{\"type\":\"grid\",\"shape\":[8,8],\"lo\":[0,0],"             \
+    "\"hi\":[7,7]},\"output\":\"same\",\"metric\":\"euclidean\",\"mechanism\":{\"type\":\"wpm\","  \
+    "\"epsilon\":2,\"solver\":\"exact\",\"base_measure\":\"" base_measure                          \
+    "\",\"sample_first\":true},\"opens\":\"2026-12-01T00:00:00Z\",\"closes\":\"2026-12-08T00:00:"  \
+    "00Z\"}"
+
+Test(estimate, points_that_a_channel_does_not_determine_are_told)
+{
+    struct process p;
+    write_text("ball.json", SQUARE_SPEC("ball"));
+    write_text("uniform.json", SQUARE_SPEC("uniform"));
+    process_run(&p, "estimate --campaign ball.json --pool pool.csv --out e.csv");
+    cr_assert_eq(p.exit_code, 0, "%s", p.err);
+    cr_assert_not_null(strstr(p.err, "64 of 64 single points"), "%s", p.err);
+    cr_assert_not_null(strstr(p.err, "base_measure \"uniform\""), "%s", p.err);
+    process_run(&p, "estimate --campaign uniform.json --pool pool.csv --out e.csv");
+    cr_assert_eq(p.exit_code, 0, "%s", p.err);
+    cr_assert_null(strstr(p.err, "single points"), "%s", p.err);
+}
+
+/* Directions of four users each near a corner of the square in a plane, many times over: at epsilon 20 the noise is
+ * small, and the spread between users large. */
+Test(estimate, the_error_of_the_users_mean_leaves_out_the_spread_between_them)
+{
+    static const char spec[] =
+        "{\"name\":\"s\",\"domain\":{\"type\":\"sphere\",\"dim\":2},\"metric\":\"euclidean\","
+        "\"mechanism\":{\"type\":\"wpm\",\"epsilon\":20},\"opens\":\"2026-12-01T00:00:00Z\","
+        "\"closes\":\"2026-12-08T00:00:00Z\"}";
+    char text[1024] = "";
+    for (int i = 0; i < 100; i++) {
+        const size_t len = strlen(text);
+        (void)snprintf(text + len, sizeof text - len, "%s\n",
+                       i % 4 == 0   ? "1,0"
+                       : i % 4 == 1 ? "-1,0"
+                       : i % 4 == 2 ? "0,1"
+                                    : "0,-1");
+    }
+    write_text("sphere.json", spec);
+    write_text("directions.csv", text);
+    json_t *r = expect_json("estimate --campaign sphere.json --pool directions.csv --out m.csv", 0);
+    json_t *plan = expect_json("plan --campaign sphere.json --n 100", 0);
+    json_t *side = json_load_file(folder_path("m.csv.json"), 0, NULL);
+    const double c = number_of(r, "contraction"), users = number_of(r, "users_total_error");
+    cr_assert_float_eq(users, sqrt((1 / (c * c) - 1) / 100), 1e-9);
+    cr_assert_float_eq(number_of(plan, "coordinate_standard_error") * sqrt(2), users, 1e-9);
+    cr_assert_float_eq(number_of(r, "total_error"), sqrt(1.0 / 99) / c, 1e-9);
+    cr_assert_lt(users, .02 * number_of(r, "total_error"));
+    /* By symmetry both coordinates have the same noise. */
+    const json_t *errors = json_object_get(side, "users_standard_error");
+    for (size_t j = 0; j < 2; j++) {
+        const double error = json_number_value(json_array_get(errors, j));
+        cr_assert_float_eq(error * sqrt(2), users, 1e-6 * users);
+        cr_assert_lt(json_number_value(json_array_get(json_object_get(side, "users_lower"), j)), 0);
+        cr_assert_gt(json_number_value(json_array_get(json_object_get(side, "users_upper"), j)), 0);
+    }
+    json_decref(side);
+    json_decref(plan);
+    json_decref(r);
+}
+
 Test(estimate, likelihood_leans_on_the_start_that_was_given)
 {
     struct array from_uniform, from_start;
