@@ -1,5 +1,7 @@
 #include "http/exchange.h"
 
+#include "http/head.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -73,16 +75,11 @@ static void take_body(struct exchange *x, const char *data, size_t len)
 
 /* Deciding by the headers (H3). */
 
-static const char *header(struct MHD_Connection *connection, const char *name)
-{
-    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
-}
-
 /* 401 without a bearer token, 403 for one that is not ours. */
 static void check_token(struct exchange *x, struct MHD_Connection *connection)
 {
     static const char scheme[] = "Bearer ";
-    const char *value = header(connection, MHD_HTTP_HEADER_AUTHORIZATION);
+    const char *value = head_value(connection, MHD_HTTP_HEADER_AUTHORIZATION);
     if (!value || strncasecmp(value, scheme, sizeof scheme - 1) != 0) {
         refuse(x, 401, DPOT_ERR_DENIED, "give an admin token: Authorization: Bearer TOKEN");
     } else if (!tokens_find(x->server->config.app->tokens, value + sizeof scheme - 1)) {
@@ -93,53 +90,14 @@ static void check_token(struct exchange *x, struct MHD_Connection *connection)
 /* The announced length of the body; 0 when there is none or it comes in chunks. */
 static unsigned long long announced_length(struct MHD_Connection *connection)
 {
-    const char *value = header(connection, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    const char *value = head_value(connection, MHD_HTTP_HEADER_CONTENT_LENGTH);
     return value ? strtoull(value, NULL, 10) : 0; /* the library has checked the digits */
-}
-
-/* Headers that decide where a message ends, what it is, or who sends it. */
-enum { HEADER_LENGTH, HEADER_TRANSFER, HEADER_CONTENT, HEADER_TOKEN, HEADER_HOST, N_DECISIVE };
-static const char *const decisive[N_DECISIVE] = {
-    MHD_HTTP_HEADER_CONTENT_LENGTH, MHD_HTTP_HEADER_TRANSFER_ENCODING,
-    MHD_HTTP_HEADER_CONTENT_ENCODING, MHD_HTTP_HEADER_AUTHORIZATION, MHD_HTTP_HEADER_HOST};
-
-static enum MHD_Result count_decisive(void *ctx, enum MHD_ValueKind kind, const char *name,
-                                      const char *value)
-{
-    unsigned *counts = ctx;
-    (void)kind;
-    (void)value;
-    for (size_t i = 0; i < N_DECISIVE; i++) {
-        counts[i] += strcasecmp(name, decisive[i]) == 0;
-    }
-    return MHD_YES;
-}
-
-/* Two lengths, or a length beside chunks: two readers of such a message may disagree where it ends, so it
- * is refused and the connection closed (RFC 9112, 6.3). The same for any other header of these twice: a proxy
- * may have believed the other one. */
-static const char *find_ambiguity(struct MHD_Connection *connection)
-{
-    unsigned counts[N_DECISIVE] = {0};
-    (void)MHD_get_connection_values(connection, MHD_HEADER_KIND, count_decisive, counts);
-    if (counts[HEADER_LENGTH] > 1 || (counts[HEADER_LENGTH] == 1 && counts[HEADER_TRANSFER] > 0)) {
-        return "the length of the body is ambiguous: send one";
-    }
-    for (size_t i = 0; i < N_DECISIVE; i++) {
-        if (counts[i] > 1) {
-            return "a header that must be there once is there twice: send one";
-        }
-    }
-    const char *transfer = header(connection, MHD_HTTP_HEADER_TRANSFER_ENCODING);
-    return transfer && strcasecmp(transfer, "chunked") != 0
-               ? "the transfer encoding is not known here: send a length, or chunks"
-               : NULL;
 }
 
 /* A body that would be larger than what was sent: nothing is ever decompressed here. */
 static bool is_encoded(struct MHD_Connection *connection)
 {
-    const char *encoding = header(connection, MHD_HTTP_HEADER_CONTENT_ENCODING);
+    const char *encoding = head_value(connection, MHD_HTTP_HEADER_CONTENT_ENCODING);
     return encoding && strcasecmp(encoding, "identity") != 0;
 }
 
@@ -167,7 +125,7 @@ static enum MHD_Result take_query(void *ctx, enum MHD_ValueKind kind, const char
 static void decide(struct exchange *x, struct MHD_Connection *connection)
 {
     const char *allow = NULL;
-    const char *ambiguity = find_ambiguity(connection);
+    const char *ambiguity = head_find_ambiguity(connection);
     if (ambiguity) {
         refuse(x, 400, DPOT_ERR_MALFORMED, ambiguity);
         http_response_tell(&x->response, "batch", ""); /* no body was read: no report is refused */
@@ -385,7 +343,7 @@ static enum MHD_Result begin(struct server *server, struct MHD_Connection *conne
     /* A sender that waits for leave, or has announced far too much, is answered at once; others are
      * heard out, within limits, because a connection that is closed on unread bytes may lose the
      * answer. */
-    if (x->is_refused && (x->closes || header(connection, MHD_HTTP_HEADER_EXPECT) ||
+    if (x->is_refused && (x->closes || head_value(connection, MHD_HTTP_HEADER_EXPECT) ||
                           announced_length(connection) > DISCARD_MAX)) {
         return answer(x, connection);
     }

@@ -1,5 +1,5 @@
 /* One request, from its headers to the end of its answer, as the HTTP library calls: the inside of server.h,
- * shared by server.c and exchange.c, which are that library's only doors. */
+ * shared by server.c and exchange.c, which are with head.c that library's only doors. */
 #ifndef DPOT_HTTP_EXCHANGE_H
 #define DPOT_HTTP_EXCHANGE_H
 

@@ -195,15 +195,12 @@ enum dpot_key_state dpot_journal_state(const struct dpot_journal *journal,
                               : charge_state(journal, &journal->ledger.charges[charge]);
 }
 
-/* How this charge has ended by `time_ms` without anybody's doing, or DPOT_DONE_NOT_YET. */
-static uint8_t ended_by_itself(const struct dpot_journal *journal, const struct dpot_charge *charge,
-                               int64_t time_ms)
+/* How this charge, which is not lost, has ended by `time_ms`, or DPOT_DONE_NOT_YET. */
+static uint8_t ended_by_time(const struct dpot_journal *journal, const struct dpot_charge *charge,
+                             int64_t time_ms)
 {
     const enum dpot_key_state state = charge_state(journal, charge);
-    if (state == DPOT_KEY_LOST) {
-        return DPOT_DONE_DROPPED_LOST;
-    }
-    if (state == DPOT_KEY_DONE) {
+    if (state != DPOT_KEY_CHARGED && state != DPOT_KEY_REPORTED) {
         return DPOT_DONE_NOT_YET;
     }
     const size_t slot = dpot_spool_find(&journal->spool, &charge->key);
@@ -243,20 +240,35 @@ static dpot_status free_left_overs(struct dpot_journal *journal, int64_t time_ms
     return poison_unless_ok(journal, DPOT_SPOOL_NAME, status);
 }
 
+/* Step 8 for a key whose memory of the charge may move meanwhile. */
+static dpot_status finish_charge(struct dpot_journal *journal, size_t charge, uint8_t done,
+                                 int64_t time_ms)
+{
+    const struct dpot_key key = journal->ledger.charges[charge].key;
+    return dpot_journal_finish(journal, &key, done, time_ms);
+}
+
 dpot_status dpot_journal_settle(struct dpot_journal *journal, int64_t time_ms)
 {
-    for (size_t i = 0; i < journal->ledger.n_charges; i++) {
-        const struct dpot_charge *charge = &journal->ledger.charges[i];
-        const uint8_t done = ended_by_itself(journal, charge, time_ms);
-        if (done != DPOT_DONE_NOT_YET) {
-            const struct dpot_key key = charge->key;
-            const dpot_status status = dpot_journal_finish(journal, &key, done, time_ms);
-            if (status != DPOT_OK) {
-                return status;
-            }
+    dpot_status status = DPOT_OK;
+    for (size_t i = 0; status == DPOT_OK && i < journal->ledger.n_charges; i++) {
+        if (charge_state(journal, &journal->ledger.charges[i]) == DPOT_KEY_LOST) {
+            status = finish_charge(journal, i, DPOT_DONE_DROPPED_LOST, time_ms);
         }
     }
-    return free_left_overs(journal, time_ms);
+    return status == DPOT_OK ? free_left_overs(journal, time_ms) : status;
+}
+
+dpot_status dpot_journal_settle_old(struct dpot_journal *journal, int64_t time_ms)
+{
+    dpot_status status = DPOT_OK;
+    for (size_t i = 0; status == DPOT_OK && i < journal->ledger.n_charges; i++) {
+        const uint8_t done = ended_by_time(journal, &journal->ledger.charges[i], time_ms);
+        if (done != DPOT_DONE_NOT_YET) {
+            status = finish_charge(journal, i, done, time_ms);
+        }
+    }
+    return status;
 }
 
 /* ---- changes ---- */

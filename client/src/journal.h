@@ -106,10 +106,14 @@ int64_t dpot_journal_time(const struct dpot_journal *journal, int64_t now_ms);
 enum dpot_key_state dpot_journal_state(const struct dpot_journal *journal,
                                        const struct dpot_key *key);
 
-/* Writes DONE for every key that nothing can be done for any more: lost slots, reports never made
- * whose round has closed, reports older than DPOT_SPOOL_AGE_MS after that. Frees slots that nobody
- * needs: after this a REPORT in the spool is one that waits to be sent. Under the lock. */
+/* Writes DONE for every key whose slot is lost, and frees slots that nobody needs: after this a REPORT in the
+ * spool is one that waits to be sent. What it ends no clock decides. Under the lock. */
 DPOT_WARN_UNUSED dpot_status dpot_journal_settle(struct dpot_journal *journal, int64_t time_ms);
+
+/* Writes DONE for what `time_ms` has ended: reports never made whose round has closed, and reports older than
+ * DPOT_SPOOL_AGE_MS after that. For the pump alone: whoever only looks, under whatever clock, ends nothing.
+ * After dpot_journal_settle, under the lock. */
+DPOT_WARN_UNUSED dpot_status dpot_journal_settle_old(struct dpot_journal *journal, int64_t time_ms);
 
 /* The cap on the spool, a public rule: when the file with one more slot for n_values would be longer than
  * max_bytes (0: no cap), reports are dropped, DONE first, those before whose round closes first, until it

@@ -3,7 +3,7 @@
  * (U1) One POST serves one (campaign hash, round), and a device has one report of it: a batch is
  *      one report. (Batches of several would be split on 400 and 413; a single one is dropped.)
  * (U2) A report is never sent before its public time, never changed, never dropped but by a row of
- *      `rows` below, by the server's receipt, by age (dpot_journal_settle) or for a newer one when the spool
+ *      `rows` below, by the server's receipt, by age (dpot_journal_settle_old) or for a newer one when the spool
  *      is full (dpot_journal_make_room).
  * (U3) DONE is durable before the report leaves the spool.
  * (U4) No POST begins once the mark of a withdrawal is there, though it came while we held the lock.
@@ -428,6 +428,14 @@ static dpot_status send_once(struct pump *pump, struct dpot_slot *slot, bool *ag
 
 /* ---- the pump ---- */
 
+/* Here and nowhere else: a clock far ahead that is only looked at drops nothing. */
+static dpot_status drop_old(dpot_client *client)
+{
+    return client->is_withdrawn
+               ? DPOT_OK
+               : dpot_journal_settle_old(&client->journal, dpot_client_time(client));
+}
+
 static dpot_status send_due(struct pump *pump)
 {
     dpot_client *client = pump->client;
@@ -464,7 +472,8 @@ dpot_status dpot_client_pump(dpot_client *client, uint32_t deadline_ms,
         status = dpot_client_lock(client);
     }
     if (status == DPOT_OK) {
-        status = send_due(&pump);
+        status = drop_old(client);
+        status = status == DPOT_OK ? send_due(&pump) : status;
         dpot_client_unlock(client);
     }
     status = status == DPOT_OK ? pump.status : status;

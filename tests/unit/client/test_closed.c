@@ -112,8 +112,7 @@ Test(closed, a_pump_tells_how_every_report_ended_once)
     cr_assert_eq(result.n_dropped_closed, 0, "told already");
 }
 
-/* Opening files what has become too old; the pump that follows tells. */
-Test(closed, a_pump_tells_what_was_dropped_for_its_age_at_the_opening)
+Test(closed, a_pump_tells_what_it_drops_for_its_age)
 {
     struct dpot_pump_result result;
     cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
@@ -227,6 +226,24 @@ Test(closed, a_clock_ten_years_ahead_in_a_pump_does_not_shut_the_install)
         dpot_client_close(client);
         client = world_open(&world);
     }
+}
+
+/* Somebody looks, consents again or reports elsewhere under a clock that is centuries ahead. */
+Test(closed, a_clock_ahead_that_is_only_looked_at_drops_nothing)
+{
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
+    dpot_client_close(client);
+    world.clock.now_ms += 100000 * DAY_MS;
+    client = world_open(&world);
+    cr_assert_eq(world_status(client).n_pending, 1);
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_ERR_CLOSED);
+    cr_assert_eq(dpot_client_grant(client), DPOT_OK);
+    cr_assert_eq(world_status(client).n_pending, 1);
+    dpot_client_close(client);
+    world.clock.now_ms -= 100000 * DAY_MS;
+    client = world_open(&world);
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK);
+    cr_assert_eq(world_status(client).n_accepted, 1);
 }
 
 Test(closed, a_charge_under_a_clock_ahead_is_explained_with_both_times)

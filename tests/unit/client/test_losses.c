@@ -89,7 +89,7 @@ Test(losses, of_age_and_by_accident_have_their_own_counts)
     dpot_client *client = world_enroll(&world);
     submit_round(client, 0);
     submit_round(client, 1);
-    submit_round(client, 40); /* both are too old */
+    submit_round(client, 40); /* both are too old for the next pump */
     dpot_client_close(client);
     size_t len = 0;
     uint8_t broken[8 * DPOT_SPOOL_UNIT_LEN];
@@ -99,6 +99,7 @@ Test(losses, of_age_and_by_accident_have_their_own_counts)
     broken[len - 1 - 60] ^= 1; /* the report of round 40 is damaged */
     test_filesystem_put(&world.files, DPOT_SPOOL_NAME, broken, len);
     client = world_open(&world);
+    pump(client);
     submit_round(client, 41);
     pump(client);
     const struct dpot_client_status s = world_status(client);

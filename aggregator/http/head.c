@@ -1,0 +1,124 @@
+#include "http/head.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <strings.h>
+
+const char *head_value(struct MHD_Connection *connection, const char *name)
+{
+    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+/* Headers that decide where a message ends, what it is, or who sends it. */
+enum { HEADER_LENGTH, HEADER_TRANSFER, HEADER_CONTENT, HEADER_TOKEN, HEADER_HOST, N_DECISIVE };
+static const char *const decisive[N_DECISIVE] = {
+    MHD_HTTP_HEADER_CONTENT_LENGTH, MHD_HTTP_HEADER_TRANSFER_ENCODING,
+    MHD_HTTP_HEADER_CONTENT_ENCODING, MHD_HTTP_HEADER_AUTHORIZATION, MHD_HTTP_HEADER_HOST};
+
+/* What was seen of a head so far. */
+struct head {
+    unsigned counts[N_DECISIVE];
+    const char *end; /* of the value before, where its line ends; NULL: none yet */
+    const char *fault;
+};
+
+/* RFC 9110, 5.6.2: what a name may be made of. */
+static bool is_token(const char *text, size_t len)
+{
+    static const char marks[] = "!#$%&'*+-.^_`|~";
+    for (size_t i = 0; i < len; i++) {
+        const char c = text[i];
+        const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        if (!is_letter && !(c >= '0' && c <= '9') && (c == '\0' || !strchr(marks, c))) {
+            return false;
+        }
+    }
+    return len > 0;
+}
+
+static bool has_control(const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        const unsigned char c = (unsigned char)text[i];
+        if ((c < 0x20 && c != '\t') || c == 0x7f) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The library parses a head where it lies, NAME ':' blanks VALUE CR LF NAME ..., and puts NULs in place of the
+ * colon and of what ends the line; a value is cut at its first NUL, and one that was NUL before is told by what
+ * follows. A header that was folded over two lines has parts that the library copied: its name and value are
+ * no neighbours any more. (What the copy says does not matter: it may have joined the second line to the
+ * name.) */
+static bool follows(const char *name, size_t name_len, const char *value)
+{
+    if ((uintptr_t)value <= (uintptr_t)name + name_len) {
+        return false;
+    }
+    for (const char *at = name + name_len + 1; at < value; at++) {
+        if (*at != ' ' && *at != '\t') {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* CR LF, or what the library has made of it. */
+static bool is_line_end(const char *at)
+{
+    return (at[0] == '\0' || at[0] == '\r') && (at[1] == '\0' || at[1] == '\n');
+}
+
+static enum MHD_Result look_at(void *ctx, enum MHD_ValueKind kind, const char *name,
+                               size_t name_len, const char *value, size_t value_len)
+{
+    struct head *head = ctx;
+    (void)kind;
+    if (!is_token(name, name_len)) {
+        head->fault = "the name of a header is none: nothing stands before it, and its colon right "
+                      "behind it";
+    } else if (!value || !follows(name, name_len, value)) {
+        head->fault = "a header is folded over two lines: send it in one";
+    } else if (has_control(value, value_len) || !is_line_end(value + value_len) ||
+               (head->end && name != head->end + 2)) {
+        head->fault = "a header holds a control character, or its line does not end with CR LF";
+    }
+    head->end = value ? value + value_len : NULL;
+    for (size_t i = 0; i < N_DECISIVE; i++) {
+        head->counts[i] +=
+            name_len == strlen(decisive[i]) && strncasecmp(name, decisive[i], name_len) == 0;
+    }
+    return head->fault ? MHD_NO : MHD_YES;
+}
+
+/* Two lengths, or a length beside chunks: two readers of such a message may disagree where it ends (RFC 9112,
+ * 6.3). The same for any other header of these twice: a proxy may have believed the other one. */
+static const char *find_contradiction(struct MHD_Connection *connection, const struct head *head)
+{
+    const unsigned *counts = head->counts;
+    if (counts[HEADER_LENGTH] > 1 || (counts[HEADER_LENGTH] == 1 && counts[HEADER_TRANSFER] > 0)) {
+        return "the length of the body is ambiguous: send one";
+    }
+    for (size_t i = 0; i < N_DECISIVE; i++) {
+        if (counts[i] > 1) {
+            return "a header that must be there once is there twice: send one";
+        }
+    }
+    const char *transfer = head_value(connection, MHD_HTTP_HEADER_TRANSFER_ENCODING);
+    return transfer && strcasecmp(transfer, "chunked") != 0
+               ? "the transfer encoding is not known here: send a length, or chunks"
+               : NULL;
+}
+
+const char *head_find_ambiguity(struct MHD_Connection *connection)
+{
+    struct head head = {.end = NULL};
+    (void)MHD_get_connection_values_n(connection, MHD_HEADER_KIND, look_at, &head);
+    if (!head.fault && head.end && !is_line_end(head.end + 2)) {
+        head.fault = "the head does not end with CR LF CR LF";
+    }
+    return head.fault ? head.fault : find_contradiction(connection, &head);
+}

@@ -1,0 +1,126 @@
+/* Heads that two readers may read differently, a proxy and this server for one: no request hides in them. */
+#include "unit/aggregator/http/rig.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+TestSuite(http_heads, .init = http_set_up, .fini = http_tear_down);
+
+/* Everything that comes until the connection ends; false: it does not end by itself. */
+static bool read_all(int fd, char *out, size_t cap)
+{
+    size_t len = 0;
+    ssize_t n = 1;
+    while (n > 0 && len < cap - 1) {
+        n = recv(fd, out + len, cap - 1 - len, 0);
+        len += n > 0 ? (size_t)n : 0;
+    }
+    out[len] = '\0';
+    return len < cap - 1;
+}
+
+/* A request of reports whose head hides from one of two readers how long its body is; the body is a request. */
+static void smuggle(size_t number, const char *hidden, size_t len)
+{
+    static char answers[16384];
+    static const char body[] = "\r\n\r\nGET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
+    char message[1024];
+    const int fd = http_connect(server_url(server));
+    cr_assert_geq(fd, 0);
+    const size_t n =
+        (size_t)snprintf(message, sizeof message, "POST %s HTTP/1.1\r\nHost: x\r\n", reports_path);
+    memcpy(message + n, hidden, len);
+    memcpy(message + n + len, body, sizeof body - 1);
+    cr_assert(
+        http_send(fd, message, n + len + sizeof body - 1)); /* at once: nothing is left unread */
+    cr_assert(read_all(fd, answers, sizeof answers));
+    cr_assert_eq(strncmp(answers, "HTTP/1.1 400 ", 13), 0, "%zu: %s: %s", number, hidden, answers);
+    cr_assert_null(strstr(answers + 13, "HTTP/1.1 2"), "%zu: %s: %s", number, hidden, answers);
+    (void)close(fd);
+}
+
+Test(http_heads, a_head_that_two_readers_may_read_differently_is_400_and_ends_the_connection)
+{
+#define HIDDEN(text)                                                                               \
+    {                                                                                              \
+        text, sizeof(text) - 1                                                                     \
+    }
+    static const struct {
+        const char *text;
+        size_t len;
+    } hidden[] = {
+        HIDDEN("Content-Length : 34"),
+        HIDDEN("Content-Length\t: 34"),
+        HIDDEN(" Content-Length: 34"),
+        HIDDEN("\tContent-Length: 34"),
+        HIDDEN("X: y\r\n Content-Length: 34"),
+        HIDDEN("X:\r\n\tContent-Length: 34"),
+        HIDDEN("X: y\r\n z\r\nY: z"),
+        HIDDEN("X: y\r\n z"),
+        HIDDEN("X:\r\n z"),
+        HIDDEN("Content-Length:\r\n 34"),
+        HIDDEN("Transfer-Encoding:\r\n chunked"),
+        HIDDEN("X: y\nContent-Length: 34"),
+        HIDDEN("X: y\rContent-Length: 34"),
+        HIDDEN("X: y\0\r\nContent-Length: 34"),
+        HIDDEN("X: y\0z"),
+        HIDDEN("X: y\0\0z"),
+        HIDDEN("X\0: y"),
+        HIDDEN("Content-Length:\x0b"
+               "34"),
+        HIDDEN("Content-Length: 34\0"),
+        HIDDEN("Content Length: 34"),
+        HIDDEN("Content-Length(: 34"),
+        HIDDEN(": 34"),
+        HIDDEN("X-\xc3\xa9: y"),
+        HIDDEN("Content-Length 34"),
+        HIDDEN("Content-Length: 4\r\nTransfer-Encoding : chunked"),
+        HIDDEN("Transfer-Encoding: chunked\0"),
+    };
+    for (size_t i = 0; i < sizeof hidden / sizeof hidden[0]; i++) {
+        smuggle(i, hidden[i].text, hidden[i].len);
+    }
+    cr_assert_eq(get("/healthz"), 200);
+}
+
+Test(http_heads, a_token_before_a_nul_is_not_the_token)
+{
+    static const char *const tails[] = {"z", "\0z", " z"};
+    static const char head[] =
+        "GET /v1/admin/campaigns HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " TOKEN;
+    for (size_t i = 0; i < 3; i++) {
+        struct http_reply reply;
+        const int fd = http_connect(server_url(server));
+        const size_t len = i == 1 ? 2 : strlen(tails[i]);
+        char message[256];
+        memcpy(message, head, sizeof head); /* with its NUL */
+        memcpy(message + sizeof head, tails[i], len);
+        memcpy(message + sizeof head + len, "\r\n\r\n", 4);
+        cr_assert(http_send(fd, message, sizeof head + len + 4));
+        (void)http_receive(fd, true, &reply);
+        cr_assert_eq(reply.status, 400, "tail %zu: %d", i, reply.status);
+        http_reply_release(&reply);
+        (void)close(fd);
+    }
+}
+
+Test(http_heads, an_honest_head_in_any_shape_is_read)
+{
+    static const char *const heads[] = {
+        "GET /healthz HTTP/1.1\r\nHost:x\r\nX-Empty:\r\nX-Blank: \r\nX:\t y z \r\n"
+        "Cookie: a=b; c=d\r\nX-Latin: caf\xe9\r\n!#$%&'*+-.^_`|~09: y\r\n\r\n",
+        "GET /healthz HTTP/1.0\r\n\r\n",
+        "GET /v1/keys?a=b&c HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\n\r\n"};
+    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) {
+        struct http_reply reply;
+        const int fd = http_connect(server_url(server));
+        cr_assert(http_send(fd, heads[i], strlen(heads[i])));
+        (void)http_receive(fd, true, &reply);
+        cr_assert_eq(reply.status, 200, "head %zu: %d", i, reply.status);
+        http_reply_release(&reply);
+        (void)close(fd);
+    }
+}
