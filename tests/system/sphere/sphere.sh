@@ -120,7 +120,7 @@ check 'base-measure' 3 'on a sphere' "$bin/dpot" base-measure --campaign "$dir/s
 check 'ot' 3 'on a sphere' "$bin/dpot" ot --campaign "$dir/spec.json" --exact
 check 'frequencies' 2 'method is mean' "$bin/dpot" estimate --campaign "$dir/signed" --pool "$dir/pool.csv" \
     --method frequency --out "$dir/f.csv"
-check 'bootstrap' 2 'leave it out' "$bin/dpot" estimate --campaign "$dir/signed" --pool "$dir/pool.csv" --bootstrap 9 \
+check 'bootstrap' 2 'leave it out' "$bin/dpot" estimate --campaign "$dir/signed" --pool "$dir/pool.csv" --bootstrap 90 \
     --out "$dir/f.csv"
 printf '1\n2\n' >"$dir/indices.csv"
 check 'indices' 3 'has 1 column' "$bin/dpot" estimate --campaign "$dir/signed" --pool "$dir/indices.csv" --out "$dir/f.csv"

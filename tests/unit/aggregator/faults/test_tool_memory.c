@@ -55,7 +55,7 @@ static const char *const commands[][WORDS_MAX] = {
     {"deconvolve", "--pool", "@noisy.csv", "--mechanism", "laplace", "--scale", "0.5", "--domain",
      "{\"type\":\"box\",\"lo\":[0],\"hi\":[1]}", "--support", "2", "--iterations", "3", "--out",
      "@out.csv"},
-    {"estimate", "--campaign", "@spec.json", "--pool", "@pool.csv", "--bootstrap", "3", "--out",
+    {"estimate", "--campaign", "@spec.json", "--pool", "@pool.csv", "--bootstrap", "20", "--out",
      "@out.csv"},
     {"account", "compose", "--spend", "@spend.json", "--delta", "1e-6"},
     {"calibrate", "laplace", "--epsilon", "1", "--domain",
