@@ -16,7 +16,8 @@ static const char help[] =
     "dpotd serve --config FILE [--listen HOST:PORT] [--ready-file FILE]\n"
     "\n"
     "Serves devices and analysts until SIGTERM or SIGINT, then finishes running requests and exits "
-    "0.\n"
+    "0,\n"
+    "or 6 when its store was removed or damaged meanwhile, and says where what it held is saved.\n"
     "Refuses (exit 6) while another process serves the same store, and (exit 3) to begin anew "
     "where a store\n"
     "is missing: dpotd restore puts a copy there.\n"
@@ -141,8 +142,12 @@ static int run_service(const struct config *config, struct options *options)
         wait_for_stop(&stopping);
     }
     remove_ready_file(options);
-    service_close(service);
-    return status == DPOT_OK ? EXIT_DONE : command_fail(status, &error);
+    struct dpot_error loss = {{0}};
+    const dpot_status stopped = service_stop(service, &loss);
+    if (status != DPOT_OK) {
+        return command_fail(status, &error);
+    }
+    return stopped == DPOT_OK ? EXIT_DONE : command_fail(stopped, &loss);
 }
 
 static int run(const struct options *given)

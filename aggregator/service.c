@@ -125,8 +125,11 @@ static void note_commit(void *ctx, size_t n_reports)
 /* What says that nothing is taken any more must not be missed, whatever the level. */
 static void note_store(void *ctx, dpot_status status, const char *sentence)
 {
-    const struct service *s = ctx;
+    struct service *s = ctx;
     char quoted[LOG_QUOTED_SIZE];
+    if (status == DPOT_ERR_STATE) {
+        (void)dpot_error_set(&s->loss, DPOT_ERR_IO, "%s", sentence);
+    }
     log_write(&s->log, LOG_LEVEL_ERROR, "store.files", "state=%s reason=%s",
               status == DPOT_OK ? "ready" : "refused",
               log_quote(quoted, status == DPOT_OK ? "the files are back" : sentence));
@@ -335,8 +338,13 @@ const uint8_t *service_pin(const struct service *service)
 
 void service_close(struct service *service)
 {
+    (void)service_stop(service, NULL);
+}
+
+dpot_status service_stop(struct service *service, struct dpot_error *error)
+{
     if (!service) {
-        return;
+        return DPOT_OK;
     }
     const struct log log = service->log;
     char url[LISTEN_URL_SIZE] = "";
@@ -350,6 +358,7 @@ void service_close(struct service *service)
     dpot_buf_release(&service->app.signed_keys);
     registry_free(service->registry);
     store_close(service->store);
+    const struct dpot_error loss = service->loss;
     dpot_buf_release(&service->tls_cert);
     dpot_buf_release_secret(&service->tls_key);
     server_keys_wipe(&service->keys);
@@ -357,4 +366,5 @@ void service_close(struct service *service)
     if (url[0] != '\0') {
         log_write(&log, LOG_LEVEL_INFO, "service.close", "url=%s", url);
     }
+    return loss.text[0] != '\0' ? dpot_error_set(error, DPOT_ERR_IO, "%s", loss.text) : DPOT_OK;
 }

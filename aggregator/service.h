@@ -32,6 +32,10 @@ const uint8_t *service_pin(const struct service *service);
 /* Stops accepting, finishes running requests, closes the store. NULL is allowed. */
 void service_close(struct service *service);
 
+/* The same. DPOT_ERR_IO: the store was removed or damaged while it was served, and has to be restored; the
+ * sentence says from what. */
+dpot_status service_stop(struct service *service, struct dpot_error *error);
+
 /* How service_check looks, and who hears of it. */
 struct service_look {
     /* One sentence for each fault, and with DPOT_OK for what is worth knowing. */

@@ -21,6 +21,8 @@ struct service {
     struct http_app app;
     struct dpot_buf tls_cert, tls_key;
     struct server *server;
+    struct dpot_error
+        loss; /* why the store has to be restored before it is opened again; empty: it has not */
 };
 
 struct service_records {

@@ -38,6 +38,16 @@ void database_close(struct database *database);
 DPOT_WARN_UNUSED dpot_status database_check_files(struct database *database,
                                                   struct dpot_error *error);
 
+/* The same, and the write-ahead log is read whole. */
+DPOT_WARN_UNUSED dpot_status database_check_all(struct database *database,
+                                                struct dpot_error *error);
+
+/* A check found that the log or the database is not what was written. */
+bool database_is_damaged(const struct database *database);
+
+/* Copies what is in the log into the database now, as far as readers allow, after it was read whole. */
+void database_checkpoint(struct database *database);
+
 /* Told once when they are not, and with DPOT_OK once when they are again; under the lock. */
 typedef void (*database_watch)(void *ctx, dpot_status status, const char *sentence);
 void database_set_watch(struct database *database, database_watch watch, void *ctx);

@@ -1,6 +1,7 @@
 #include "store/sqlite_connection.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define CHECKPOINT_FRAMES 4000 /* of the log, since the last attempt */
 
@@ -66,12 +67,17 @@ static const char *remedy_of(int code)
     }
 }
 
+static struct database *writer_of(struct database *database)
+{
+    return database->partner ? database->partner : database;
+}
+
 /* A page that is not what was written may come from the log, and then nothing of that may be copied. */
 static void note_damage(struct database *database, int code)
 {
     const bool is_damage = status_of(code) == DPOT_ERR_CORRUPT;
     if (is_damage || sqlite3_extended_errcode(database->db) == SQLITE_IOERR_SHORT_READ) {
-        atomic_store(&(database->partner ? database->partner : database)->is_suspect, true);
+        atomic_store(&writer_of(database)->is_suspect, true);
     }
     database->is_unsound = database->is_unsound || is_damage;
 }
@@ -99,8 +105,17 @@ static sqlite3_stmt *statement_of(struct query query)
     return query.statement;
 }
 
+static void mend_index(struct database *database)
+{
+    if (guard_mend_index(&database->guard)) {
+        atomic_store(&writer_of(database)->is_astray, true);
+    }
+}
+
+/* What is asked next would touch the index. */
 struct query query_start(struct database *database, enum statement slot, const char *sql)
 {
+    mend_index(database);
     sqlite3_stmt **statement = &database->statements[slot];
     if (!*statement) {
         (void)sqlite3_prepare_v3(database->db, sql, -1, SQLITE_PREPARE_PERSISTENT, statement, NULL);
@@ -185,6 +200,22 @@ int connection_note_frames(void *ctx, sqlite3 *db, const char *name, int n_frame
     return SQLITE_OK;
 }
 
+/* Through SQLite's own descriptor (sqlite_guard.h). */
+void connection_read_base(struct database *database, struct guard_base *base)
+{
+    sqlite3_file *file = NULL;
+    sqlite3_int64 size = 0;
+    *base = (struct guard_base){.size = 0};
+    if (sqlite3_file_control(database->db, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK ||
+        !file || !file->pMethods || file->pMethods->xFileSize(file, &size) != SQLITE_OK) {
+        return;
+    }
+    base->size = (off_t)size;
+    if (file->pMethods->xRead(file, base->head, sizeof base->head, 0) != SQLITE_OK) {
+        memset(base->head, 0, sizeof base->head);
+    }
+}
+
 /* What is wrong is told once, and once when it is well again. */
 static dpot_status tell_watch(struct database *database, dpot_status status,
                               const struct dpot_error *error)
@@ -213,7 +244,9 @@ static dpot_status check_files(struct database *database, struct dpot_error *err
 {
     struct dpot_error own = {{0}}, ignored;
     const bool was_lost = database->guard.state == GUARD_LOST;
-    const dpot_status status = guard_check(&database->guard, &own);
+    struct guard_base base;
+    connection_read_base(database, &base);
+    const dpot_status status = guard_check(&database->guard, &base, &own);
     if (database->guard.state == GUARD_LOST && !was_lost && sqlite3_get_autocommit(database->db) &&
         guard_check_log(&database->guard, &ignored) == DPOT_OK) {
         connection_checkpoint(database);
@@ -258,6 +291,24 @@ void database_set_partner(struct database *database, struct database *partner)
     database->partner = partner;
 }
 
+dpot_status database_check_all(struct database *database, struct dpot_error *error)
+{
+    const dpot_status status = connection_check_log(database, error);
+    return status == DPOT_OK ? check_files(database, error) : status;
+}
+
+bool database_is_damaged(const struct database *database)
+{
+    return database->guard.state == GUARD_DAMAGED;
+}
+
+void database_checkpoint(struct database *database)
+{
+    if (connection_check_log(database, NULL) == DPOT_OK) {
+        connection_checkpoint(database);
+    }
+}
+
 bool database_has_name(const struct database *database)
 {
     return database->guard.state != GUARD_MOVED;
@@ -283,6 +334,8 @@ dpot_status database_begin(struct database *database, struct dpot_error *error)
         return status;
     }
     database->n_reports = 0;
+    mend_index(database);
+    atomic_store(&database->is_astray, false);
     if (!query_run(query_start(database, STATEMENT_BEGIN, "BEGIN IMMEDIATE"))) {
         return database_fail(database, "beginning a transaction", error);
     }
@@ -304,6 +357,12 @@ static dpot_status commit(struct database *database, struct dpot_error *error)
     const bool is_due = is_checkpoint_due(database);
     const bool is_suspect = atomic_exchange(&database->is_suspect, false);
     dpot_status status = is_due || is_suspect ? connection_check_log(database, error) : DPOT_OK;
+    mend_index(database);
+    if (status == DPOT_OK && atomic_load(&database->is_astray)) {
+        return dpot_error_set(error, DPOT_ERR_BUSY,
+                              "the store's index was cut by another program and is made anew: try "
+                              "again");
+    }
     if (status == DPOT_OK && !query_run(query_start(database, STATEMENT_COMMIT, "COMMIT"))) {
         status = database_fail(database, "committing", error);
     }

@@ -340,6 +340,9 @@ static void keep_rows(struct group *g)
         if (entry && g->parts[part].seq > 0) {
             entry->last_seq = g->parts[part].seq;
         }
+        if (g->parts[part].seq > g->s->last_seq) {
+            g->s->last_seq = g->parts[part].seq;
+        }
     }
 }
 

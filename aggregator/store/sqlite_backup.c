@@ -62,13 +62,13 @@ static dpot_status refuse_existing(const char *path, struct dpot_error *error)
                           "%s exists already and is not overwritten: choose another name", path);
 }
 
-static dpot_status copy_into(struct store *store, const char *path, struct dpot_error *error)
+static dpot_status copy_into(struct database *database, const char *path, struct dpot_error *error)
 {
-    struct database *reader = sqlite_store_lock_reader(store);
-    struct query q = query_start(reader, STATEMENT_BACKUP, "VACUUM INTO ?1");
+    database_lock(database);
+    struct query q = query_start(database, STATEMENT_BACKUP, "VACUUM INTO ?1");
     query_bind_text(q, 1, path);
-    const dpot_status status = query_run(q) ? DPOT_OK : database_fail(reader, "copying", error);
-    sqlite_store_unlock_reader(reader);
+    const dpot_status status = query_run(q) ? DPOT_OK : database_fail(database, "copying", error);
+    database_unlock(database);
     return status;
 }
 
@@ -107,7 +107,7 @@ static dpot_status name_beside(const char *path, const char *what, char *name, s
                : dpot_error_set(error, DPOT_ERR_RANGE, "the path is too long: %.80s...", path);
 }
 
-dpot_status sqlite_store_backup(struct store *store, const char *path, struct dpot_error *error)
+static dpot_status copy_to(struct database *database, const char *path, struct dpot_error *error)
 {
     char partial[PATH_SIZE];
     dpot_status status = join(partial, path, ".partial", error);
@@ -119,7 +119,7 @@ dpot_status sqlite_store_backup(struct store *store, const char *path, struct dp
     if (access(path, F_OK) == 0) {
         return refuse_existing(path, error);
     }
-    status = copy_into(store, partial, error);
+    status = copy_into(database, partial, error);
     if (status == DPOT_OK) {
         status = name_copy(partial, path, error);
     }
@@ -129,12 +129,28 @@ dpot_status sqlite_store_backup(struct store *store, const char *path, struct dp
     return status;
 }
 
+dpot_status sqlite_store_backup(struct store *store, const char *path, struct dpot_error *error)
+{
+    return copy_to(((struct sqlite_store *)store)->reader, path, error);
+}
+
+static dpot_status save_from(struct database *database, const char *what, char *name, size_t cap,
+                             struct dpot_error *error)
+{
+    const dpot_status status = name_beside(database_path(database), what, name, cap, error);
+    return status == DPOT_OK ? copy_to(database, name, error) : status;
+}
+
 dpot_status sqlite_store_save(struct store *store, const char *what, char *name, size_t cap,
                               struct dpot_error *error)
 {
-    struct sqlite_store *s = (struct sqlite_store *)store;
-    const dpot_status status = name_beside(database_path(s->database), what, name, cap, error);
-    return status == DPOT_OK ? sqlite_store_backup(store, name, error) : status;
+    return save_from(((struct sqlite_store *)store)->reader, what, name, cap, error);
+}
+
+dpot_status sqlite_store_save_written(struct sqlite_store *s, const char *what, char *name,
+                                      size_t cap, struct dpot_error *error)
+{
+    return save_from(s->database, what, name, cap, error);
 }
 
 /* ---- replacing ---- */
@@ -282,16 +298,16 @@ static dpot_status put_log_aside(const char *real, struct dpot_error *error)
     return status;
 }
 
+/* A log that was damaged while it was in use is kept as it is, for who wants to look at it. */
 static dpot_status replace_locked(const char *real, const char *from, char *kept, size_t cap,
-                                  struct dpot_error *error)
+                                  bool is_damaged, struct dpot_error *error)
 {
-    bool is_damaged = false;
     dpot_status status = DPOT_OK;
     kept[0] = '\0';
     if (!has_content(real)) {
         status = put_log_aside(real, error);
     } else {
-        status = settle_log(real, &is_damaged, error);
+        status = is_damaged ? DPOT_OK : settle_log(real, &is_damaged, error);
         if (status == DPOT_OK) {
             status = keep(real, kept, cap, is_damaged, error);
         }
@@ -318,7 +334,8 @@ dpot_status sqlite_store_replace(const char *path, const char *from, char *kept,
         return status;
     }
     char *real = realpath(path, NULL);
-    status = real ? replace_locked(real, from, kept, cap, error) : fail("finding", path, error);
+    status = real ? replace_locked(real, from, kept, cap, lock.is_damaged, error)
+                  : fail("finding", path, error);
     free(real);
     if (status == DPOT_OK) {
         status = sqlite_lock_mark(path, &lock, error);

@@ -18,6 +18,8 @@ struct database {
     bool is_owned;          /* by this connection (T6) */
     bool is_unsound;        /* it was told of damage: the log stays beside it when it is closed */
     atomic_bool is_suspect; /* somebody was told of it: the log is read before the next commit */
+    atomic_bool
+        is_astray; /* the index was cut: what the transaction that runs has read may be old */
     struct guard guard;
     uint64_t n_reports;       /* of the transaction that runs */
     uint32_t n_frames;        /* of the log, after the last commit */
@@ -28,6 +30,9 @@ struct database {
     bool is_told; /* the watch knows that something is wrong */
     sqlite3_stmt *statements[STATEMENT_END];
 };
+
+/* The database as it is on disk, for the guard. */
+void connection_read_base(struct database *database, struct guard_base *base);
 
 /* Learns of commits: a hook of SQLite's. `ctx`: the connection. */
 int connection_note_frames(void *ctx, sqlite3 *db, const char *name, int n_frames);

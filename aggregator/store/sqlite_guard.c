@@ -147,11 +147,64 @@ static void note_log(struct guard *guard)
     }
 }
 
+/* ---- the index ---- */
+
+static void note_index(struct guard *guard)
+{
+    struct stat info;
+    if (stat(guard->index.path, &info) == 0 && info.st_size > guard->index_size) {
+        guard->index_size = info.st_size;
+    }
+}
+
+/* By its name: a descriptor of it that is closed would drop SQLite's locks. Emptied first, because a part
+ * that is left would tell that what the lost part knew is not there. */
+bool guard_mend_index(struct guard *guard)
+{
+    struct stat info;
+    return guard->is_on && stat(guard->index.path, &info) == 0 &&
+           info.st_dev == guard->index.device && info.st_ino == guard->index.number &&
+           info.st_size < guard->index_size && truncate(guard->index.path, 0) == 0 &&
+           truncate(guard->index.path, guard->index_size) == 0;
+}
+
+/* ---- the database (https://sqlite.org/fileformat.html, 1.3) ---- */
+
+#define BASE_FIXED                                                                                 \
+    24 /* bytes of the head that stay as they are: magic, page size, versions, fractions */
+#define BASE_PAGE_SIZE 16
+#define BASE_N_PAGES 28
+
+static bool has_base_head(const struct guard_base *base)
+{
+    return memcmp(base->head, "SQLite format 3", 16) == 0;
+}
+
+/* A database that another program made smaller says so in its head. */
+static bool is_cut(const struct guard_base *base)
+{
+    const off_t len = (off_t)base->head[BASE_PAGE_SIZE] << 8 | base->head[BASE_PAGE_SIZE + 1];
+    return !has_base_head(base) ||
+           (off_t)big_endian(base->head + BASE_N_PAGES) * (len == 1 ? PAGE_MAX : len) > base->size;
+}
+
+/* What became of the database's content; NULL: nothing that shows. */
+static const char *find_base_damage(const struct guard *guard, const struct guard_base *base)
+{
+    if (base->size < guard->base.size && is_cut(base)) {
+        return "was cut";
+    }
+    return has_base_head(&guard->base) && memcmp(base->head, guard->base.head, BASE_FIXED) != 0
+               ? "was overwritten"
+               : NULL;
+}
+
 /* ---- opening ---- */
 
-dpot_status guard_init(struct guard *guard, const char *path, struct dpot_error *error)
+dpot_status guard_init(struct guard *guard, const char *path, const struct guard_base *base,
+                       struct dpot_error *error)
 {
-    *guard = (struct guard){.is_on = true, .log_fd = -1};
+    *guard = (struct guard){.is_on = true, .log_fd = -1, .base = *base};
     dpot_status status = look(&guard->database, path, "", error);
     if (status == DPOT_OK) {
         status = look(&guard->log, path, "-wal", error);
@@ -168,6 +221,7 @@ dpot_status guard_init(struct guard *guard, const char *path, struct dpot_error 
                               strerror(errno));
     }
     note_log(guard);
+    note_index(guard);
     return DPOT_OK;
 }
 
@@ -203,10 +257,21 @@ static void take_damage(struct guard *guard, const char *what)
         &guard->why, DPOT_ERR_CORRUPT,
         "the store's log %s %s by another program: nothing more is taken, and %llu "
         "reports of %llu commits since the last checkpoint, which were "
-        "acknowledged, may be lost; stop dpotd, keep a copy of %s and what is "
-        "beside it, start dpotd again, and see whether a backup has more",
+        "acknowledged, may be lost; stop dpotd with SIGTERM (not SIGKILL), which saves what it "
+        "can still read as %s.rescued-TIME, and restore that, or a backup if it has more",
         name_of(&guard->log), what, (unsigned long long)guard->n_reports,
         (unsigned long long)guard->n_commits, name_of(&guard->database));
+}
+
+static void take_base_damage(struct guard *guard, const char *what)
+{
+    const char *name = name_of(&guard->database);
+    guard->state = GUARD_DAMAGED;
+    (void)dpot_error_set(&guard->why, DPOT_ERR_CORRUPT,
+                         "the store %s %s by another program: nothing more is taken; stop dpotd "
+                         "with SIGTERM (not SIGKILL), which saves what it can still read as "
+                         "%s.rescued-TIME, and restore that, or a backup",
+                         name, what, name);
 }
 
 static void take_loss(struct guard *guard, const struct guard_file *file, const char *what)
@@ -253,12 +318,26 @@ static void look_at_log(struct guard *guard)
     }
 }
 
-dpot_status guard_check(struct guard *guard, struct dpot_error *error)
+static void look_at_base(struct guard *guard, const struct guard_base *base)
+{
+    const char *damage = find_base_damage(guard, base);
+    if (damage) {
+        take_base_damage(guard, damage);
+    } else {
+        guard->base = *base;
+    }
+}
+
+dpot_status guard_check(struct guard *guard, const struct guard_base *base,
+                        struct dpot_error *error)
 {
     if (!guard->is_on || guard->state == GUARD_DAMAGED) {
         return tell(guard, error);
     }
     look_at_log(guard);
+    if (guard->state != GUARD_DAMAGED) {
+        look_at_base(guard, base);
+    }
     if (guard->state == GUARD_DAMAGED || guard->state == GUARD_LOST) {
         return tell(guard, error);
     }
@@ -308,6 +387,7 @@ void guard_note_commit(struct guard *guard, uint32_t n_frames)
 {
     if (guard->is_on) {
         note_log(guard);
+        note_index(guard);
         guard->n_frames = n_frames;
     }
 }

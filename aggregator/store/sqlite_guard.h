@@ -3,16 +3,20 @@
  * SQLite holds its files by descriptor. When somebody removes, replaces or cuts one under it, it goes
  * on: commits "succeed" into a file without a name, and a checkpoint copies whatever the log now holds
  * into the database. So each commit is checked before it begins and again before it is acknowledged
- * (three looks at names and one at the head of the log: microseconds), and the log is read whole, with
- * its checksums, before anything of it is copied into the database.
+ * (three looks at names, one at the head of the log and one at that of the database: microseconds), and
+ * the log is read whole, with its checksums, before anything of it is copied into the database.
  *
- *                    the log's content changed
+ *                    the log's content changed, or the database was cut or has another head
  *      WHOLE ------------------------------------> DAMAGED   for good: nothing is copied from the log
  *      |   ^ -------- a name of the log is lost --> LOST      for good: the log still has everything
  *      v   |
  *      MOVED   the database has no longer its name, until it has it again
  *
- * A state other than WHOLE acknowledges nothing. Not thread-safe: the database's lock guards it. */
+ * A state other than WHOLE acknowledges nothing. An index that was cut is no state: it holds nothing that
+ * the log does not have, so it is emptied and gets its length back before SQLite touches what is mapped
+ * there (a page behind the end of a file kills the process), and SQLite makes it anew.
+ *
+ * Not thread-safe: the database's lock guards it. */
 #ifndef DPOT_STORE_SQLITE_GUARD_H
 #define DPOT_STORE_SQLITE_GUARD_H
 
@@ -25,6 +29,15 @@
 
 #define GUARD_PATH_SIZE 4352
 #define GUARD_LOG_HEAD 32 /* bytes of the write-ahead log before its first frame */
+
+#define GUARD_BASE_HEAD 32 /* bytes of the database that are looked at */
+
+/* The database as it is now. It is read by who has it open: to open and close it once more would drop
+ * the locks that SQLite has on it. */
+struct guard_base {
+    off_t size;
+    uint8_t head[GUARD_BASE_HEAD]; /* zeros: it could not be read */
+};
 
 enum guard_state { GUARD_WHOLE, GUARD_MOVED, GUARD_LOST, GUARD_DAMAGED };
 
@@ -45,6 +58,8 @@ struct guard {
     off_t log_size;                         /* after the last commit: it never shrinks */
     uint8_t log_head[GUARD_LOG_HEAD];       /* likewise; zeros: there was none */
     uint32_t n_frames;                      /* of the log, after the last commit */
+    struct guard_base base;                 /* of the database, when it was last looked at */
+    off_t index_size;                       /* it never shrinks */
 
     uint64_t n_commits, n_reports; /* that are in the log and maybe not yet in the database */
 };
@@ -52,11 +67,16 @@ struct guard {
 /* Looks at the files of the database `path`, which SQLite has open, log included. DPOT_ERR_IO; the
  * guard may be released all the same. A zeroed guard is off. */
 DPOT_WARN_UNUSED dpot_status guard_init(struct guard *guard, const char *path,
-                                        struct dpot_error *error);
+                                        const struct guard_base *base, struct dpot_error *error);
 void guard_release(struct guard *guard);
 
 /* The cheap look. DPOT_ERR_IO: GUARD_MOVED or GUARD_LOST; DPOT_ERR_CORRUPT: GUARD_DAMAGED. */
-DPOT_WARN_UNUSED dpot_status guard_check(struct guard *guard, struct dpot_error *error);
+DPOT_WARN_UNUSED dpot_status guard_check(struct guard *guard, const struct guard_base *base,
+                                         struct dpot_error *error);
+
+/* Gives an index that was cut its length back, empty; true: it was. What was read through it since then
+ * may be old. */
+bool guard_mend_index(struct guard *guard);
 
 /* Reads every frame that was committed, as it would be copied, whatever became of the names. Nobody may
  * be writing. DPOT_ERR_CORRUPT: GUARD_DAMAGED; DPOT_ERR_MEMORY. */

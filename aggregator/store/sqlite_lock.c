@@ -11,6 +11,9 @@
  *    number too, and a second line from the time when there is a store: "store DEVICE INODE" while it
  *    is owned, "store" when it was closed. By that a store that is missing is told from one that was
  *    never there: a new, empty one would know no report, and count every one that is sent again.
+ *    "damaged NAME" in that line's place: what was acknowledged is not all in the database, because it
+ *    was damaged while it was owned, and the file NAME beside it holds what could be saved ("-": none).
+ *    Nobody opens it until one that was saved is in its place.
  *  - Closing any descriptor of the database drops SQLite's own record locks of this process. So ours is
  *    opened before SQLite's and closed after it.
  *  - PATH is followed to the real file, so that a second name (a symbolic link) is the same store. A
@@ -29,10 +32,10 @@
 #include <unistd.h>
 
 #define LOCK_PATH_SIZE 4352
-#define NOTE_SIZE 128
+#define NOTE_SIZE 512
 #define LOCK_OFFSET ((off_t)1 << 62) /* SQLite locks below 2^31 */
 
-static const char store_word[] = "\nstore";
+static const char store_word[] = "\nstore", damaged_word[] = "\ndamaged ";
 
 static dpot_status fail(const char *what, const char *path, struct dpot_error *error)
 {
@@ -66,6 +69,7 @@ struct note {
     bool has_store; /* there was one */
     bool is_owned;  /* by its last owner's leave: it did not close it */
     unsigned long long device, number;
+    char rescued[SQLITE_RESCUED_SIZE]; /* not empty: it was damaged */
 };
 
 static struct note read_note(int fd)
@@ -76,6 +80,13 @@ static struct note read_note(int fd)
     char *end = text;
     note.owner = n > 0 ? strtol(text, &end, 10) : 0;
     note.owner = note.owner > 0 ? note.owner : 0;
+    if (strncmp(end, damaged_word, sizeof damaged_word - 1) == 0) {
+        const char *name = end + sizeof damaged_word - 1;
+        const size_t len = strcspn(name, "\n");
+        (void)snprintf(note.rescued, sizeof note.rescued, "%.*s", (int)len, name);
+        note.has_store = true;
+        return note;
+    }
     note.has_store = strncmp(end, store_word, sizeof store_word - 1) == 0;
     if (note.has_store) {
         note.device = strtoull(end + sizeof store_word - 1, &end, 10);
@@ -89,8 +100,13 @@ static struct note read_note(int fd)
 static bool write_note(int fd, const struct note *note)
 {
     char text[NOTE_SIZE];
-    int n = snprintf(text, sizeof text, "%ld%s", note->owner, note->has_store ? store_word : "");
-    if (note->is_owned) {
+    const bool is_damaged = note->rescued[0] != '\0';
+    int n = snprintf(text, sizeof text, "%ld%s%s", note->owner,
+                     is_damaged        ? damaged_word
+                     : note->has_store ? store_word
+                                       : "",
+                     note->rescued);
+    if (note->is_owned && !is_damaged) {
         n += snprintf(text + n, sizeof text - (size_t)n, " %llu %llu", note->device, note->number);
     }
     text[n++] = '\n';
@@ -118,7 +134,9 @@ static dpot_status lock_file(int fd, const char *path, const char *lock_path,
         result = flock(fd, LOCK_EX | LOCK_NB);
     } while (result != 0 && errno == EINTR);
     if (result == 0) {
-        const struct note note = {.owner = (long)getpid(), .has_store = read_note(fd).has_store};
+        struct note note = read_note(fd);
+        note.owner = (long)getpid();
+        note.is_owned = false;
         (void)write_note(fd, &note);
         return DPOT_OK;
     }
@@ -212,6 +230,19 @@ static dpot_status refuse_missing(const char *path, struct dpot_error *error)
         path, path, path);
 }
 
+static dpot_status refuse_damaged(const char *path, const struct note *note,
+                                  struct dpot_error *error)
+{
+    const bool is_saved = strcmp(note->rescued, "-") != 0;
+    return dpot_error_set(
+        error, DPOT_ERR_STATE,
+        "store %s was damaged while it was served, and lacks reports that were acknowledged: %s%s "
+        "with dpotd restore --from, or, to go on with what is left, remove %s-lock (reports that "
+        "it lacks are then counted again when they are sent again)",
+        path, is_saved ? "put back what was saved, the file beside it named " : "put back a backup",
+        is_saved ? note->rescued : "", path);
+}
+
 static dpot_status take_all(const char *path, const char *real, bool needs_store,
                             struct sqlite_lock *lock, struct dpot_error *error)
 {
@@ -226,11 +257,17 @@ static dpot_status take_all(const char *path, const char *real, bool needs_store
     if (status == DPOT_OK) {
         status = check_names(path, error);
     }
-    if (status == DPOT_OK && needs_store && read_note(lock->file).has_store &&
-        fstat(lock->database, &info) == 0 && info.st_size == 0) {
-        status = refuse_missing(path, error);
+    if (status != DPOT_OK) {
+        return status;
     }
-    return status;
+    const struct note note = read_note(lock->file);
+    lock->is_damaged = note.rescued[0] != '\0';
+    if (needs_store && lock->is_damaged) {
+        return refuse_damaged(path, &note, error);
+    }
+    return needs_store && note.has_store && fstat(lock->database, &info) == 0 && info.st_size == 0
+               ? refuse_missing(path, error)
+               : DPOT_OK;
 }
 
 dpot_status sqlite_lock_take(const char *path, bool needs_store, struct sqlite_lock *lock,
@@ -271,6 +308,16 @@ dpot_status sqlite_lock_mark(const char *path, const struct sqlite_lock *lock,
                                                                    : fail("writing", path, error);
 }
 
+dpot_status sqlite_lock_mark_damage(const char *rescued, const struct sqlite_lock *lock,
+                                    struct dpot_error *error)
+{
+    const char *slash = strrchr(rescued, '/');
+    struct note note = {.owner = (long)getpid(), .has_store = true};
+    (void)snprintf(note.rescued, sizeof note.rescued, "%s", slash ? slash + 1 : rescued);
+    return write_note(lock->file, &note) && fsync(lock->file) == 0 ? DPOT_OK
+                                                                   : fail("writing", "file", error);
+}
+
 bool sqlite_lock_is_nameless(const struct sqlite_lock *lock)
 {
     struct stat info;
@@ -292,6 +339,9 @@ dpot_status sqlite_lock_look(const char *path, struct dpot_error *error)
         (void)close(fd);
     }
     const bool is_there = stat(path, &info) == 0;
+    if (note.rescued[0] != '\0') {
+        return refuse_damaged(path, &note, error);
+    }
     if (note.has_store && ((!is_there && errno == ENOENT) || (is_there && info.st_size == 0))) {
         return refuse_missing(path, error);
     }

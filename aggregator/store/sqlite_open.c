@@ -88,10 +88,13 @@ static dpot_status start_guard(struct database *database, struct dpot_error *err
     int64_t ignored = 0;
     dpot_status status =
         database_ask(database, "PRAGMA journal_mode", &ignored, journal, sizeof journal, error);
+    struct guard_base base;
     (void)sqlite3_wal_hook(database->db, connection_note_frames, database);
-    return status == DPOT_OK && strcmp(journal, "wal") == 0
-               ? guard_init(&database->guard, path, error)
-               : status;
+    if (status != DPOT_OK || strcmp(journal, "wal") != 0) {
+        return status;
+    }
+    connection_read_base(database, &base);
+    return guard_init(&database->guard, path, &base, error);
 }
 
 static dpot_status open_path(const char *path, enum opening opening, struct database **database,

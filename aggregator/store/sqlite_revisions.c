@@ -2,11 +2,9 @@
 
 #include <string.h>
 
-dpot_status sqlite_store_add_revision(struct store *store, const struct revision_record *record,
-                                      const void *signed_bytes, size_t len,
-                                      struct dpot_error *error)
+static dpot_status add_revision(struct sqlite_store *s, const struct revision_record *record,
+                                const void *signed_bytes, size_t len, struct dpot_error *error)
 {
-    struct sqlite_store *s = sqlite_store_lock(store);
     struct query q = query_start(s->database, STATEMENT_ADD_REVISION,
                                  "INSERT INTO revision (hash, campaign_id, revision, name, state,"
                                  " created_ms, signed) VALUES (?1, ?2, ?3, ?4, 1, ?5, ?6)");
@@ -16,14 +14,36 @@ dpot_status sqlite_store_add_revision(struct store *store, const struct revision
     query_bind_text(q, 4, record->name);
     query_bind_integer(q, 5, record->created_ms);
     query_bind_bytes(q, 6, signed_bytes, len);
-    dpot_status status = DPOT_OK;
-    if (!query_run(q)) {
-        status = database_fail(s->database, "adding a revision", error);
+    if (query_run(q)) {
+        return DPOT_OK;
     }
-    if (status == DPOT_ERR_EXISTS) {
-        status = dpot_error_set(error, status,
+    const dpot_status status = database_fail(s->database, "adding a revision", error);
+    return status == DPOT_ERR_EXISTS
+               ? dpot_error_set(error, status,
                                 "revision %u of this campaign is stored already: make a new one",
-                                record->revision);
+                                record->revision)
+               : status;
+}
+
+/* Ends the transaction of a change that every report after it builds on: it is in the database at once,
+ * and not in the log alone. */
+static dpot_status end_change(struct sqlite_store *s, dpot_status status, struct dpot_error *error)
+{
+    status = database_end(s->database, status, error);
+    if (status == DPOT_OK) {
+        database_checkpoint(s->database);
+    }
+    return status;
+}
+
+dpot_status sqlite_store_add_revision(struct store *store, const struct revision_record *record,
+                                      const void *signed_bytes, size_t len,
+                                      struct dpot_error *error)
+{
+    struct sqlite_store *s = sqlite_store_lock(store);
+    dpot_status status = database_begin(s->database, error);
+    if (status == DPOT_OK) {
+        status = end_change(s, add_revision(s, record, signed_bytes, len, error), error);
     }
     sqlite_store_unlock(s);
     return status;
@@ -97,7 +117,7 @@ dpot_status sqlite_store_set_state(struct store *store, const uint8_t *hash,
     struct sqlite_store *s = sqlite_store_lock(store);
     dpot_status status = database_begin(s->database, error);
     if (status == DPOT_OK) {
-        status = database_end(s->database, change_state(s, hash, state, error), error);
+        status = end_change(s, change_state(s, hash, state, error), error);
     }
     if (status == DPOT_OK && state == REVISION_CLOSED) {
         id_cache_drop_revision(&s->ids, hash);

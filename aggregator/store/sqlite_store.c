@@ -44,34 +44,11 @@ bool sqlite_store_read_bytes(struct query query, int column, uint8_t *out, size_
     return true;
 }
 
-/* A store whose file was removed under it lives as long as it is open. What it holds gets a name again. */
-static void rescue(struct sqlite_store *s)
-{
-    char copy[STORE_PATH_SIZE];
-    struct dpot_error error = {{0}};
-    if (s->lock.database < 0 || database_check_files(s->database, NULL) == DPOT_OK ||
-        database_has_name(s->database) || !sqlite_lock_is_nameless(&s->lock)) {
-        return;
-    }
-    const dpot_status status = sqlite_store_save(&s->base, "rescued", copy, sizeof copy, &error);
-    if (status == DPOT_OK) {
-        (void)dpot_error_set(&error, DPOT_ERR_IO,
-                             "everything the removed store held is in %s now: put it back with "
-                             "dpotd restore --from",
-                             copy);
-    } else {
-        (void)dpot_error_prefix(&error, status, "saving the removed store failed, it is lost");
-    }
-    if (s->watch) {
-        s->watch(s->watch_ctx, status == DPOT_OK ? DPOT_ERR_IO : status, error.text);
-    }
-}
-
 static void close_store(struct store *store)
 {
     struct sqlite_store *s = (struct sqlite_store *)store;
     if (s->database && s->reader) {
-        rescue(s);
+        sqlite_store_rescue(s);
     }
     if (s->reader != s->database) {
         database_close(s->reader);

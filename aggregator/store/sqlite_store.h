@@ -19,8 +19,9 @@
 
 /* What says that the store is owned (T6): two descriptors; -1: it is not. */
 struct sqlite_lock {
-    int file;     /* beside the database */
-    int database; /* of the database itself */
+    int file;        /* beside the database */
+    int database;    /* of the database itself */
+    bool is_damaged; /* the store was, while it was owned before, and nothing took its place */
 };
 
 struct sqlite_store {
@@ -29,6 +30,7 @@ struct sqlite_store {
     struct database *reader; /* the same for a store in memory */
     struct id_cache ids;
     struct sqlite_lock lock;
+    int64_t last_seq;             /* of the commits that this process made; 0: none */
     pthread_mutex_t weight_mutex; /* guards `weight`, so that who asks for it waits for no commit */
     struct store_weight weight;   /* of `ids` */
     bool has_write_failed;        /* the last append or check did: a check then really writes */
@@ -59,6 +61,14 @@ void sqlite_lock_release(struct sqlite_lock *lock);
 DPOT_WARN_UNUSED dpot_status sqlite_lock_mark(const char *path, const struct sqlite_lock *lock,
                                               struct dpot_error *error);
 
+/* The same, that what was acknowledged is no longer all in the database, and that the file `rescued`
+ * beside it has what could be saved ("-": none): from then on it is refused (DPOT_ERR_STATE) until a
+ * replacement is marked. DPOT_ERR_IO. */
+#define SQLITE_RESCUED_SIZE 320
+DPOT_WARN_UNUSED dpot_status sqlite_lock_mark_damage(const char *rescued,
+                                                     const struct sqlite_lock *lock,
+                                                     struct dpot_error *error);
+
 /* Whether the database has no name left: it is gone when it is closed. */
 bool sqlite_lock_is_nameless(const struct sqlite_lock *lock);
 
@@ -66,6 +76,10 @@ bool sqlite_lock_is_nameless(const struct sqlite_lock *lock);
  * DPOT_ERR_STATE: there was a store and there is none, or a living process serves another file of this
  * name. */
 DPOT_WARN_UNUSED dpot_status sqlite_lock_look(const char *path, struct dpot_error *error);
+
+/* sqlite_rescue.c: before an owned store is closed. One that was removed or damaged under it is saved
+ * beside it, as PATH.rescued-TIME, and the watch is told with DPOT_ERR_STATE. */
+void sqlite_store_rescue(struct sqlite_store *s);
 
 /* sqlite_room.c: writes some MiB beside PATH, for a moment. DPOT_ERR_IO. */
 DPOT_WARN_UNUSED dpot_status sqlite_room_try(const char *path, struct dpot_error *error);
@@ -121,6 +135,12 @@ dpot_status sqlite_store_read_pool(struct store *store, const uint8_t *hash, sto
 dpot_status sqlite_store_backup(struct store *store, const char *path, struct dpot_error *error);
 dpot_status sqlite_store_save(struct store *store, const char *what, char *name, size_t cap,
                               struct dpot_error *error);
+
+/* The same as sqlite_store_save, as the connection that writes sees it: it may still have in memory what
+ * is damaged on disk. */
+DPOT_WARN_UNUSED dpot_status sqlite_store_save_written(struct sqlite_store *s, const char *what,
+                                                       char *name, size_t cap,
+                                                       struct dpot_error *error);
 dpot_status sqlite_store_replace(const char *path, const char *from, char *kept, size_t cap,
                                  struct dpot_error *error);
 

@@ -78,9 +78,10 @@ struct store;
 DPOT_WARN_UNUSED dpot_status store_open(const char *url, struct store **store,
                                         struct dpot_error *error);
 
-/* Ends everything; NULL is allowed. An owned store whose file was removed is saved beside it, as
- * PATH.rescued-TIME, and one whose write-ahead log was damaged leaves the file as it is. Both are told
- * to the watch. */
+/* Ends everything; NULL is allowed. An owned store whose file was removed, or whose file or write-ahead log
+ * was damaged, is saved beside it, as PATH.rescued-TIME, as far as it can still be read; the files stay as
+ * they are, and a damaged one is not opened again until store_replace. The watch is told with
+ * DPOT_ERR_STATE. */
 void store_close(struct store *store);
 
 /* `watch` is told, once and again when there is something new, that the store can take nothing more and
@@ -92,7 +93,8 @@ void store_watch(struct store *store, store_watcher watch, void *ctx);
 /* The same as the store's owner (T6), from before the file is touched until store_close or the end of
  * the process, however it ends. DPOT_ERR_BUSY: another owns it; the sentence names the file and, where
  * it is known, the process. DPOT_ERR_STATE: there is no store now, or an empty file, where there was
- * one when it was owned before: a new one would count again what is counted already. */
+ * one when it was owned before: a new one would count again what is counted already; or it was damaged
+ * while it was owned, and nothing was put in its place. */
 DPOT_WARN_UNUSED dpot_status store_open_owned(const char *url, struct store **store,
                                               struct dpot_error *error);
 

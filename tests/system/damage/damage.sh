@@ -153,20 +153,64 @@ refused() {
     check "$1: told once" 0 '^1$' grep -c 'store.files.*state=refused' "$dir/log"
 }
 
+stop_with() { # EXIT
+    kill -TERM "$server"
+    wait "$server"
+    code=$?
+    server=
+    equal 'SIGTERM: exit' "$code" "$1"
+}
+# rescued: what the server could still read is saved, nobody goes on without it, and it takes the place.
+rescued() {
+    stop_with 6
+    check 'the server told where it is' 0 'rescued-' grep 'store.files' "$dir/log"
+    check 'nobody goes on with what is left' 3 'dpot.db.rescued-.*dpotd restore --from' serve
+    check 'nor calls it fine' 3 'dpot.db.rescued-.*dpotd restore --from' doctor
+    check 'what was saved is restored' 0 'restored 2 accepted' \
+        "$bin/dpotd" restore --config "$dir/server/dpotd.json" --from "$(ls "$db".rescued-*)"
+    begin
+    check 'and goes on from there' 0 'accepted: 1' device flush second_again --wait 20
+    check 'a report of before is a duplicate' 0 'duplicate: 1' device flush first_again --wait 20
+    accepted 3
+}
+
 serve_two
 : >"$db-wal"
 refused 'a log that was cut' 'dpot.db-wal was cut.*1 reports of'
-stop
-check 'what the database holds is whole' 0 'reports: 1 accepted' doctor
-begin
-accepted 1
-check 'and goes on' 0 'accepted: 1' device flush second_again --wait 20
+rescued
 
 serve_two
 overwrite "$db-wal" 0 "$(stat -c %s "$db-wal")"
 refused 'a log that was overwritten' 'dpot.db-wal was overwritten'
+rescued
+
+# In the middle nobody looks while it is served; at the end it is read whole.
+serve_two
+overwrite "$db-wal" "$(($(stat -c %s "$db-wal") / 2))" 40
+rescued
+
+serve_two
+overwrite "$db" 0 16
+refused 'a store with another head' 'dpot.db was overwritten'
+rescued
+
+serve_two
+truncate -s 0 "$db"
+check 'a store that was emptied: not ready' 0 503 ready
+stop_with 6
+check 'the next server refuses what is left' 3 'dpotd restore --from' serve
+check 'and so does the doctor' 3 'dpotd restore --from' doctor
+check 'a backup takes its place' 0 'restored 1 accepted' \
+    "$bin/dpotd" restore --config "$dir/server/dpotd.json" --from "$dir/copy.db"
+check 'and all is well' 0 'are fine' doctor
+
+serve_two
+truncate -s 0 "$db-shm"
+check 'an index that was cut is made anew' 0 'accepted: 1' device flush second --wait 20
+check 'and the server is ready' 0 200 ready
+accepted 3
 stop
-check 'nothing of it came into the database' 0 'reports: 1 accepted' doctor
+check 'nothing was lost with it' 0 'reports: 3 accepted' doctor
 
 serve_two
 rm "$db-wal"
@@ -192,14 +236,14 @@ cp "$dir/copy.db" "$dir/aside.db"
 mv "$dir/aside.db" "$db"
 refused 'a store that was replaced' 'dpot.db was replaced'
 check 'the doctor sees that' 3 'is not the file that process' doctor
-stop
+stop_with 6 # the one that was replaced has no name left, and is saved
 check 'the copy in its place is whole' 0 'reports: 1 accepted' doctor
 
 serve_two
 rm "$db"
 refused 'a store that was removed' 'dpot.db was removed'
 check 'the doctor misses that too' 3 'missing' doctor
-stop
+stop_with 6
 check 'the server told where it is' 0 'rescued-' grep 'store.files' "$dir/log"
 check 'an empty one is not begun' 3 'dpotd restore' serve
 check 'nor is it fine' 3 'dpotd restore' doctor

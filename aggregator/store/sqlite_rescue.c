@@ -1,0 +1,93 @@
+/* What was done to the files of a store while it was owned, when it is closed.
+ *
+ * The process may still have what the disk has no more: a file without a name lives while it is open, and
+ * pages of a damaged log or database may be in the memory of the connection that wrote them. So that
+ * connection makes a copy; the copy is read whole before anybody is told to use it; and what stays on disk
+ * is marked, because it lacks reports that were acknowledged: whoever went on with it would count them
+ * again. */
+#include "store/sqlite_store.h"
+
+static const char no_copy[] = "-";
+
+/* Whether the copy is whole, and has every commit that this process made. */
+static dpot_status check_copy(const struct sqlite_store *s, const char *path,
+                              struct dpot_error *error)
+{
+    struct store *copy = NULL;
+    int64_t last_seq = 0;
+    dpot_status status = store_sqlite.open(path, STORE_EXISTING, &copy, error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    status = store_sqlite.check_structure(copy, error);
+    if (status == DPOT_OK) {
+        struct database *reader = sqlite_store_lock_reader(copy);
+        status = database_ask(reader, "SELECT max(seq) FROM commits", &last_seq, NULL, 0, error);
+        sqlite_store_unlock_reader(reader);
+    }
+    if (status == DPOT_OK && last_seq < s->last_seq) {
+        status = dpot_error_set(error, DPOT_ERR_CORRUPT,
+                                "it ends with commit %lld of %lld: see whether a backup has more",
+                                (long long)last_seq, (long long)s->last_seq);
+    }
+    store_close(copy);
+    return status;
+}
+
+static void tell(const struct sqlite_store *s, const struct dpot_error *error)
+{
+    if (s->watch) {
+        s->watch(s->watch_ctx, DPOT_ERR_STATE, error->text);
+    }
+}
+
+static void say_saved(const struct sqlite_store *s, const char *copy, dpot_status status,
+                      const struct dpot_error *fault)
+{
+    struct dpot_error error;
+    if (status == DPOT_OK) {
+        (void)dpot_error_set(&error, DPOT_ERR_STATE,
+                             "everything the store held is in %s now: put it back with dpotd "
+                             "restore --from",
+                             copy);
+    } else {
+        (void)dpot_error_set(&error, DPOT_ERR_STATE,
+                             "what could still be read of the store is in %s now, and it has a "
+                             "fault (%s): prefer a backup",
+                             copy, fault->text);
+    }
+    tell(s, &error);
+}
+
+static void save(struct sqlite_store *s, bool is_damaged)
+{
+    char copy[STORE_PATH_SIZE];
+    struct dpot_error error = {{0}}, ignored;
+    dpot_status status = sqlite_store_save_written(s, "rescued", copy, sizeof copy, &error);
+    const bool is_saved = status == DPOT_OK;
+    if (is_damaged &&
+        sqlite_lock_mark_damage(is_saved ? copy : no_copy, &s->lock, &ignored) != DPOT_OK) {
+        tell(s, &ignored);
+    }
+    if (is_saved) {
+        status = check_copy(s, copy, &error);
+        say_saved(s, copy, status, &error);
+    } else {
+        (void)dpot_error_prefix(&error, DPOT_ERR_STATE,
+                                "saving the store that was removed or damaged failed, restore a "
+                                "backup");
+        tell(s, &error);
+    }
+}
+
+void sqlite_store_rescue(struct sqlite_store *s)
+{
+    if (s->lock.database < 0 || database_check_all(s->database, NULL) == DPOT_OK) {
+        return;
+    }
+    const bool is_damaged = database_is_damaged(s->database);
+    const bool is_gone = !database_has_name(s->database) && sqlite_lock_is_nameless(&s->lock);
+    if (is_damaged || is_gone) {
+        save(s, is_damaged);
+    }
+}
