@@ -69,6 +69,11 @@ static int tell_damage(void *ctx, const uint8_t digest[DPOT_HASH_LEN], const str
     return 0;
 }
 
+static void tell_fault(void *ctx, const char *sentence)
+{
+    tell(ctx, DPOT_ERR_CORRUPT, sentence);
+}
+
 static void pass_progress(void *ctx, uint64_t n_read)
 {
     const struct check *check = ctx;
@@ -153,6 +158,7 @@ static void check_store(struct check *check, bool has_keys)
     if (has_keys) {
         (void)judge(check, service_open_registry(s, &error), &error);
     }
+    (void)judge(check, store_check_tables(s->store, tell_fault, check, &error), &error);
     (void)judge(check, store_check_artifacts(s->store, tell_damage, check, &error), &error);
     if (!check->look->is_quick) {
         check_pools(check);

@@ -14,10 +14,10 @@ struct checking {
 static int check_report(void *ctx, uint32_t round, const struct dpot_report *report)
 {
     struct checking *checking = ctx;
-    (void)round;
     checking->n_read++;
     if (checking->campaign &&
-        judge_report(checking->campaign, report, false) != DPOT_REPORT_ACCEPTED) {
+        (round >= checking->campaign->rounds ||
+         judge_report(checking->campaign, report, false) != DPOT_REPORT_ACCEPTED)) {
         checking->n_foreign++;
     }
     if (checking->progress && checking->n_read % TELL_EVERY == 0) {

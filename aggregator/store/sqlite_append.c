@@ -3,6 +3,7 @@
  * The sets of ids change before the commit, so that an id that comes twice in a group is seen; what was
  * not committed is taken out again. A set that had to make room for another one in between is gone and
  * comes back from the store. */
+#include "store/commit_sum.h"
 #include "store/packed.h"
 #include "store/sqlite_store.h"
 
@@ -272,6 +273,24 @@ static dpot_status bump_counts(struct group *g, size_t part)
     return status;
 }
 
+static dpot_status add_sum(struct group *g, const struct commit_row *row)
+{
+    uint8_t sum[COMMIT_SUM_LEN];
+    struct query q = query_start(g->s->database, STATEMENT_ADD_SUM,
+                                 "INSERT INTO commit_sum (seq, sum) VALUES (?1, ?2)");
+    commit_sum(row, sum);
+    query_bind_integer(q, 1, row->seq);
+    query_bind_bytes(q, 2, sum, sizeof sum);
+    if (query_run(q)) {
+        return DPOT_OK;
+    }
+    const dpot_status status = database_fail(g->s->database, "storing reports", g->error);
+    return status == DPOT_ERR_EXISTS
+               ? sqlite_store_fail_corrupt("a commit (its reports are gone, its checksum is not)",
+                                           g->error)
+               : status;
+}
+
 static dpot_status add_row(struct group *g, size_t part, const struct packed_layout *layout,
                            size_t n)
 {
@@ -289,7 +308,15 @@ static dpot_status add_row(struct group *g, size_t part, const struct packed_lay
     }
     g->parts[part].seq = database_last_row(g->s->database);
     g->n_rows += n;
-    return DPOT_OK;
+    const struct commit_row row = {.hash = first->hash,
+                                   .hash_len = sizeof first->hash,
+                                   .round = first->round,
+                                   .seq = g->parts[part].seq,
+                                   .format = layout->format,
+                                   .n_reports = (int64_t)n,
+                                   .reports = g->packed.data,
+                                   .len = g->packed.len};
+    return add_sum(g, &row);
 }
 
 /* A failure here is one of the whole transaction; what is wrong with a part alone is an outcome. */

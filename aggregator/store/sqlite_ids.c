@@ -29,8 +29,8 @@ static dpot_status add_ids(struct id_set *set, const struct packed_block *block,
 static dpot_status add_block(struct id_cache_entry *entry, struct query q, struct dpot_error *error)
 {
     struct packed_block block;
-    const dpot_status status = sqlite_store_read_block(q, 1, &block, error);
-    entry->last_seq = query_integer(q, 0);
+    const dpot_status status = sqlite_store_read_block(q, entry->hash, &block, error);
+    entry->last_seq = query_integer(q, COLUMN_SEQ);
     return status == DPOT_OK ? add_ids(&entry->set, &block, error) : status;
 }
 
@@ -38,7 +38,7 @@ dpot_status sqlite_store_catch_up(struct sqlite_store *s, struct id_cache_entry 
                                   struct dpot_error *error)
 {
     struct query q = query_start(s->database, STATEMENT_CATCH_UP,
-                                 "SELECT seq, format, n_reports, reports FROM commits"
+                                 "SELECT " SQLITE_COMMIT_COLUMNS " FROM commits"
                                  " WHERE hash = ?1 AND round = ?2 AND seq > ?3 ORDER BY seq");
     query_bind_bytes(q, 1, entry->hash, sizeof entry->hash);
     query_bind_integer(q, 2, entry->round);

@@ -1,5 +1,6 @@
 /* Opening and closing a connection. */
 #include "base/alloc.h"
+#include "store/commit_sum.h"
 #include "store/sqlite_connection.h"
 #include "store/sqlite_schema.h"
 
@@ -49,6 +50,36 @@ static dpot_status check_pragmas(struct database *database, bool is_memory,
     return status;
 }
 
+static void take_bytes(sqlite3_value *value, const uint8_t **data, size_t *len)
+{
+    *data = sqlite3_value_blob(value);
+    *len = (size_t)sqlite3_value_bytes(value);
+}
+
+/* dpot_commit_sum(hash, round, seq, format, n_reports, reports): for the migration alone. */
+static void answer_sum(sqlite3_context *context, int n, sqlite3_value **values)
+{
+    struct commit_row row = {.round = sqlite3_value_int64(values[1]),
+                             .seq = sqlite3_value_int64(values[2]),
+                             .format = sqlite3_value_int64(values[3]),
+                             .n_reports = sqlite3_value_int64(values[4])};
+    uint8_t sum[COMMIT_SUM_LEN];
+    (void)n;
+    take_bytes(values[0], &row.hash, &row.hash_len);
+    take_bytes(values[5], &row.reports, &row.len);
+    commit_sum(&row, sum);
+    sqlite3_result_blob(context, sum, sizeof sum, SQLITE_TRANSIENT);
+}
+
+static dpot_status add_functions(struct database *database, struct dpot_error *error)
+{
+    return sqlite3_create_function_v2(database->db, "dpot_commit_sum", 6,
+                                      SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, NULL,
+                                      answer_sum, NULL, NULL, NULL) == SQLITE_OK
+               ? DPOT_OK
+               : database_fail(database, "setting up", error);
+}
+
 enum opening {
     OPENS_OR_MAKES, /* and brings up to date */
     LOOKS,          /* at one that is up to date */
@@ -67,6 +98,9 @@ static dpot_status set_up(struct database *database, const char *path, enum open
     dpot_status status = set_pragmas(database, is_existing, error);
     if (status == DPOT_OK && !is_existing) {
         status = check_pragmas(database, strcmp(path, ":memory:") == 0, error);
+    }
+    if (status == DPOT_OK) {
+        status = add_functions(database, error);
     }
     if (status == DPOT_OK) {
         status = schema_check_owner(database, error);

@@ -1,6 +1,8 @@
+#include "store/commit_sum.h"
 #include "store/packed.h"
 #include "store/sqlite_store.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static void set_count(struct pool_count *count, int64_t status, uint64_t n)
@@ -99,16 +101,32 @@ dpot_status sqlite_store_add_drops(struct store *store, const uint64_t *n, struc
     return status;
 }
 
-dpot_status sqlite_store_read_block(struct query query, int first_column,
+static bool has_sum(struct query query, const struct commit_row *row)
+{
+    uint8_t written[COMMIT_SUM_LEN], sum[COMMIT_SUM_LEN];
+    commit_sum(row, sum);
+    return sqlite_store_read_bytes(query, COLUMN_SUM, written, sizeof written) &&
+           memcmp(sum, written, sizeof sum) == 0;
+}
+
+dpot_status sqlite_store_read_block(struct query query, const uint8_t *hash,
                                     struct packed_block *block, struct dpot_error *error)
 {
-    size_t len = 0;
-    const int64_t format = query_integer(query, first_column);
-    const int64_t n = query_integer(query, first_column + 1);
-    const uint8_t *blob = query_bytes(query, first_column + 2, &len);
-    return packed_open(format, n, blob, len, block) == DPOT_OK
-               ? DPOT_OK
-               : sqlite_store_fail_corrupt("a block of reports", error);
+    struct commit_row row = {.hash = hash,
+                             .hash_len = DPOT_HASH_LEN,
+                             .round = query_integer(query, COLUMN_ROUND),
+                             .seq = query_integer(query, COLUMN_SEQ),
+                             .format = query_integer(query, COLUMN_FORMAT),
+                             .n_reports = query_integer(query, COLUMN_N_REPORTS)};
+    row.reports = query_bytes(query, COLUMN_REPORTS, &row.len);
+    char what[80];
+    if (has_sum(query, &row) &&
+        packed_open(row.format, row.n_reports, row.reports, row.len, block) == DPOT_OK) {
+        return DPOT_OK;
+    }
+    (void)snprintf(what, sizeof what, "a block of reports (commit %lld, round %lld)",
+                   (long long)row.seq, (long long)row.round);
+    return sqlite_store_fail_corrupt(what, error);
 }
 
 /* Where a reader of a pool stands: commits are read one by one, so that writers wait for none of
@@ -165,13 +183,13 @@ static dpot_status reserve_values(struct pool_cursor *cursor, size_t n)
 static dpot_status load_commit(struct pool_cursor *cursor, struct query q, struct dpot_error *error)
 {
     size_t len = 0;
-    cursor->round = query_integer(q, 0);
-    cursor->seq = query_integer(q, 1);
-    dpot_status status = sqlite_store_read_block(q, 2, &cursor->block, error);
+    cursor->round = query_integer(q, COLUMN_ROUND);
+    cursor->seq = query_integer(q, COLUMN_SEQ);
+    dpot_status status = sqlite_store_read_block(q, cursor->hash, &cursor->block, error);
     if (status != DPOT_OK) {
         return status;
     }
-    (void)query_bytes(q, 4, &len);
+    (void)query_bytes(q, COLUMN_REPORTS, &len);
     status = dpot_buf_append(&cursor->blob, cursor->block.data, len);
     if (status == DPOT_OK) {
         status = reserve_values(cursor, cursor->block.layout.dim);
@@ -182,7 +200,7 @@ static dpot_status load_commit(struct pool_cursor *cursor, struct query q, struc
                : dpot_error_set(error, status, "out of memory for a commit of %zu bytes", len);
 }
 
-#define COMMIT_COLUMNS "SELECT round, seq, format, n_reports, reports FROM commits "
+#define COMMITS "SELECT " SQLITE_COMMIT_COLUMNS " FROM commits "
 
 /* In the cursor's round, or in the next one that has a commit: two questions, each of which the index
  * commits_pool answers in one step. One question about (round, seq) makes SQLite walk over all that is
@@ -190,13 +208,12 @@ static dpot_status load_commit(struct pool_cursor *cursor, struct query q, struc
 static struct query ask_next(struct database *reader, const struct pool_cursor *cursor,
                              bool in_round)
 {
-    struct query q = in_round
-                         ? query_start(reader, STATEMENT_NEXT_COMMIT,
-                                       COMMIT_COLUMNS "WHERE hash = ?1 AND round = ?2 AND seq > ?4"
-                                                      " AND seq <= ?3 ORDER BY seq LIMIT 1")
-                         : query_start(reader, STATEMENT_NEXT_ROUND,
-                                       COMMIT_COLUMNS "WHERE hash = ?1 AND round > ?2"
-                                                      " AND seq <= ?3 ORDER BY round, seq LIMIT 1");
+    struct query q = in_round ? query_start(reader, STATEMENT_NEXT_COMMIT,
+                                            COMMITS "WHERE hash = ?1 AND round = ?2 AND seq > ?4"
+                                                    " AND seq <= ?3 ORDER BY seq LIMIT 1")
+                              : query_start(reader, STATEMENT_NEXT_ROUND,
+                                            COMMITS "WHERE hash = ?1 AND round > ?2"
+                                                    " AND seq <= ?3 ORDER BY round, seq LIMIT 1");
     query_bind_bytes(q, 1, cursor->hash, sizeof cursor->hash);
     query_bind_integer(q, 2, cursor->round);
     query_bind_integer(q, 3, cursor->last_seq);

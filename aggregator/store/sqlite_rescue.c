@@ -9,12 +9,35 @@
 
 static const char no_copy[] = "-";
 
+static const char first_altered[] =
+    "SELECT seq FROM commits WHERE dpot_commit_sum(hash, round, seq, format, n_reports, reports)"
+    " IS NOT (SELECT sum FROM commit_sum AS s WHERE s.seq = commits.seq) LIMIT 1";
+
+static dpot_status check_commits(const struct sqlite_store *s, struct database *reader,
+                                 struct dpot_error *error)
+{
+    int64_t last_seq = 0, altered_seq = 0;
+    dpot_status status =
+        database_ask(reader, "SELECT max(seq) FROM commits", &last_seq, NULL, 0, error);
+    if (status == DPOT_OK) {
+        status = database_ask(reader, first_altered, &altered_seq, NULL, 0, error);
+    }
+    if (status == DPOT_OK && altered_seq != 0) {
+        status = dpot_error_set(error, DPOT_ERR_CORRUPT, "commit %lld is not what was written",
+                                (long long)altered_seq);
+    }
+    if (status == DPOT_OK && last_seq < s->last_seq) {
+        status = dpot_error_set(error, DPOT_ERR_CORRUPT, "it ends with commit %lld of %lld",
+                                (long long)last_seq, (long long)s->last_seq);
+    }
+    return status;
+}
+
 /* Whether the copy is whole, and has every commit that this process made. */
 static dpot_status check_copy(const struct sqlite_store *s, const char *path,
                               struct dpot_error *error)
 {
     struct store *copy = NULL;
-    int64_t last_seq = 0;
     dpot_status status = store_sqlite.open(path, STORE_EXISTING, &copy, error);
     if (status != DPOT_OK) {
         return status;
@@ -22,13 +45,8 @@ static dpot_status check_copy(const struct sqlite_store *s, const char *path,
     status = store_sqlite.check_structure(copy, error);
     if (status == DPOT_OK) {
         struct database *reader = sqlite_store_lock_reader(copy);
-        status = database_ask(reader, "SELECT max(seq) FROM commits", &last_seq, NULL, 0, error);
+        status = check_commits(s, reader, error);
         sqlite_store_unlock_reader(reader);
-    }
-    if (status == DPOT_OK && last_seq < s->last_seq) {
-        status = dpot_error_set(error, DPOT_ERR_CORRUPT,
-                                "it ends with commit %lld of %lld: see whether a backup has more",
-                                (long long)last_seq, (long long)s->last_seq);
     }
     store_close(copy);
     return status;

@@ -223,6 +223,7 @@ const struct store_backend store_sqlite = {
     .check = check_store,
     .try_write = try_write,
     .check_structure = check_structure,
+    .check_tables = sqlite_store_check_tables,
     .add_revision = sqlite_store_add_revision,
     .set_state = sqlite_store_set_state,
     .list_revisions = sqlite_store_list_revisions,

@@ -189,10 +189,21 @@ DPOT_WARN_UNUSED dpot_status sqlite_store_next_missing(struct sqlite_store *s, i
 /* Copies column `column` when it has exactly `len` bytes. */
 bool sqlite_store_read_bytes(struct query query, int column, uint8_t *out, size_t len);
 
-/* Columns (format, n_reports, reports) of a row; the block lives as long as the row.
- * DPOT_ERR_CORRUPT. */
-DPOT_WARN_UNUSED dpot_status sqlite_store_read_block(struct query query, int first_column,
+/* Columns of a commit, as sqlite_store_read_block takes them: the row is asked for under the names
+ * "commits" and SQLITE_COMMIT_COLUMNS. */
+#define SQLITE_COMMIT_COLUMNS                                                                      \
+    "round, seq, format, n_reports, reports,"                                                      \
+    " (SELECT sum FROM commit_sum WHERE commit_sum.seq = commits.seq)"
+enum { COLUMN_ROUND, COLUMN_SEQ, COLUMN_FORMAT, COLUMN_N_REPORTS, COLUMN_REPORTS, COLUMN_SUM };
+
+/* The reports of the row, when its checksum says that it is what was written for the revision `hash`; the
+ * block lives as long as the row. DPOT_ERR_CORRUPT, which names the commit and its round. */
+DPOT_WARN_UNUSED dpot_status sqlite_store_read_block(struct query query, const uint8_t *hash,
                                                      struct packed_block *block,
                                                      struct dpot_error *error);
+
+/* sqlite_check.c: */
+dpot_status sqlite_store_check_tables(struct store *store, store_each_fault each, void *ctx,
+                                      struct dpot_error *error);
 
 #endif

@@ -142,6 +142,12 @@ dpot_status store_check_structure(struct store *store, struct dpot_error *error)
     return store->backend->check_structure(store, error);
 }
 
+dpot_status store_check_tables(struct store *store, store_each_fault each, void *ctx,
+                               struct dpot_error *error)
+{
+    return store->backend->check_tables(store, each, ctx, error);
+}
+
 dpot_status store_add_revision(struct store *store, const struct revision_record *record,
                                const void *signed_bytes, size_t len, struct dpot_error *error)
 {

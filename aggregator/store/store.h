@@ -140,6 +140,13 @@ DPOT_WARN_UNUSED dpot_status store_try_write(struct store *store, struct dpot_er
  * DPOT_ERR_CORRUPT with a remedy. */
 DPOT_WARN_UNUSED dpot_status store_check_structure(struct store *store, struct dpot_error *error);
 
+/* Whether the tables hold what no dpotd puts there: reports of unknown revisions, tables and triggers of
+ * others, counts below zero, commits that are gone or came from elsewhere. `each` gets one sentence, with
+ * its remedy, for each kind that is there, under the store's lock. */
+typedef void (*store_each_fault)(void *ctx, const char *sentence);
+DPOT_WARN_UNUSED dpot_status store_check_tables(struct store *store, store_each_fault each,
+                                                void *ctx, struct dpot_error *error);
+
 /* Adds a draft revision with its signed bytes. DPOT_ERR_EXISTS: hash or (id, revision) is there. */
 DPOT_WARN_UNUSED dpot_status store_add_revision(struct store *store,
                                                 const struct revision_record *record,

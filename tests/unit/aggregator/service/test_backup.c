@@ -310,7 +310,8 @@ Test(backup, migrating_saves_the_store_as_it_was_and_keeps_every_report)
     stop();
     cr_assert_eq(database_open(store, &database, &error), DPOT_OK, "%s", error.text);
     cr_assert_eq(database_execute(database, "ageing",
-                                  "DROP TABLE drop_count; PRAGMA user_version = 0;"
+                                  "DROP TABLE drop_count; DROP TABLE commit_sum;"
+                                  "PRAGMA user_version = 0;"
                                   "DELETE FROM schema_version WHERE version > 2;",
                                   &error),
                  DPOT_OK, "%s", error.text);

@@ -408,10 +408,18 @@ static int status_of(const char *url, const char *method, const char *path, cons
     return status;
 }
 
+/* With the checksums of what is there then. */
+static void tamper_and_sum(const char *sql)
+{
+    tamper(sql);
+    tamper("INSERT OR REPLACE INTO commit_sum SELECT seq,"
+           " dpot_commit_sum(hash, round, seq, format, n_reports, reports) FROM commits");
+}
+
 /* The doctor's sentence about the pool, after one more alteration. */
 static void expect_damaged_pool(const char *sql, const char *word)
 {
-    tamper(sql);
+    tamper_and_sum(sql);
     cr_assert_eq(doctor(), 3, "%s", err);
     expect_sentence("the pool of revision 1 of campaign ");
     expect_sentence(word);
@@ -434,12 +442,32 @@ Test(dpotd, the_doctor_sees_a_pool_that_lost_reports_or_has_others)
     expect_damaged_pool("INSERT INTO commits (hash, round, format, n_reports, reports)"
                         " SELECT hash, 0, 1, 2, zeroblob(55) FROM revision",
                         "a block of reports");
-    tamper("UPDATE commits SET reports = zeroblob(56)");
+    tamper_and_sum("UPDATE commits SET reports = zeroblob(56)");
     cr_assert_eq(doctor(), 0, "%s", err);
     expect_damaged_pool("UPDATE pool_count SET n = 1", "holds 2 reports and counted 1");
     tamper("UPDATE pool_count SET n = 2");
     expect_damaged_pool("UPDATE commits SET reports = zeroblob(16) || x'ffffffff' || zeroblob(36)",
                         "1 of 2 stored reports are none of the campaign");
+    tamper_and_sum("UPDATE commits SET reports = zeroblob(56)");
+    expect_damaged_pool("UPDATE commits SET round = 7",
+                        "2 of 2 stored reports are none of the campaign");
+    tamper_and_sum("UPDATE commits SET round = 0");
+    cr_assert_eq(doctor(), 0, "%s", err);
+    tamper("UPDATE commits SET reports = x'01' || substr(reports, 2)"); /* one bit */
+    cr_assert_eq(doctor(), 3, "%s", err);
+    expect_sentence("commit 1, round 0");
+}
+
+Test(dpotd, the_doctor_sees_tables_of_others)
+{
+    char url[128];
+    init();
+    const pid_t child = serve(url, sizeof url);
+    cr_assert_eq(kill(child, SIGTERM), 0);
+    cr_assert_eq(finish(child), 0, "%s", err);
+    tamper("CREATE TRIGGER evil AFTER INSERT ON commits BEGIN DELETE FROM commits; END");
+    cr_assert_eq(doctor(), 3);
+    expect_sentence("trigger \"evil\"");
 }
 
 Test(dpotd, the_doctor_sees_a_store_that_cannot_grow)

@@ -54,6 +54,15 @@ static void tamper(const char *sql)
     database_close(database);
 }
 
+/* With a checksum that belongs to what was altered. */
+static void tamper_and_sum(const char *sql)
+{
+    tamper(sql);
+    tamper(
+        "UPDATE commit_sum SET sum = (SELECT dpot_commit_sum(hash, round, seq, format, n_reports,"
+        " reports) FROM commits WHERE commits.seq = commit_sum.seq)");
+}
+
 Test(sqlite, a_missing_folder_is_refused_with_the_path)
 {
     refuse_open("sqlite:/nonexistent/dpot.db", DPOT_ERR_IO, "/nonexistent/dpot.db");
@@ -283,6 +292,7 @@ Test(sqlite, an_id_that_is_stored_twice_is_corrupt)
     rig_release(&rig);
     tamper("INSERT INTO commits (hash, round, format, n_reports, reports)"
            " SELECT hash, round, format, n_reports, reports FROM commits");
+    tamper_and_sum("INSERT INTO commit_sum (seq, sum) VALUES (2, x'')");
     rig.store = NULL;
     cr_assert_eq(store_open(url, &rig.store, NULL), DPOT_OK);
     const uint8_t is_refused[1] = {0};
@@ -316,7 +326,7 @@ static void refuse_altered_vectors(const char *sql)
     cr_assert_eq(store_set_state(store, record.hash, REVISION_OPEN, NULL), DPOT_OK);
     vectors_append(store, record.hash, 0, reports, 2);
     store_close(store);
-    tamper(sql);
+    tamper_and_sum(sql);
     cr_assert_eq(store_open(url, &store, NULL), DPOT_OK);
     cr_assert_eq(store_read_pool(store, record.hash, ignore_report, NULL, &error), DPOT_ERR_CORRUPT,
                  "%s", sql);
@@ -350,6 +360,90 @@ Test(sqlite, a_block_of_vectors_that_was_torn_or_altered_is_corrupt)
     };
     for (size_t i = 0; i < sizeof alterations / sizeof alterations[0]; i++) {
         refuse_altered_vectors(alterations[i]);
+    }
+}
+
+/* What is well formed, and is not what was written: another id would be counted again. */
+static void refuse_altered_commit(const char *sql, bool is_in_pool)
+{
+    struct rig rig;
+    struct dpot_error error = {{0}};
+    const struct dpot_report reports[] = {fixture_report(1), fixture_report(2)};
+    const uint8_t is_refused[2] = {0};
+    enum dpot_report_status statuses[2];
+    struct store_append append = {
+        .n_reports = 2, .reports = reports, .is_refused = is_refused, .statuses = statuses};
+    rig_init(&rig, url, fixture_spec());
+    cr_assert_eq(rig_post(&rig, 0, reports, 2, NULL), INGEST_ACCEPTED);
+    memcpy(append.hash, rig.record.hash, sizeof append.hash);
+    rig_release(&rig);
+    tamper(sql);
+    cr_assert_eq(store_open(url, &rig.store, NULL), DPOT_OK);
+    cr_assert_eq(store_load_ids(rig.store, &error), DPOT_ERR_CORRUPT, "%s", sql);
+    cr_assert_not_null(strstr(error.text, "commit "), "%s", error.text);
+    cr_assert_not_null(strstr(error.text, "from a backup"), "%s", error.text);
+    cr_assert_eq(store_read_pool(rig.store, append.hash, ignore_report, NULL, NULL),
+                 DPOT_ERR_CORRUPT, "%s", sql);
+    if (is_in_pool) {
+        cr_assert_eq(store_append_reports(rig.store, &append, NULL), DPOT_ERR_CORRUPT, "%s", sql);
+    }
+    store_close(rig.store);
+    cr_assert_eq(unlink(path), 0);
+}
+
+Test(sqlite, a_commit_that_is_not_what_was_written_is_corrupt)
+{
+    refuse_altered_commit("UPDATE commits SET reports = x'ff' || substr(reports, 2)", true);
+    refuse_altered_commit("UPDATE commits SET reports ="
+                          " substr(reports, 1, length(reports) - 1) || x'07'",
+                          true);
+    refuse_altered_commit("UPDATE commits SET round = 1", false);
+    refuse_altered_commit("UPDATE commits SET seq = seq + 7", true);
+    refuse_altered_commit("UPDATE commit_sum SET sum = zeroblob(16)", true);
+    refuse_altered_commit("DELETE FROM commit_sum", true);
+}
+
+static void count_fault(void *ctx, const char *sentence)
+{
+    int *n = ctx;
+    cr_assert_not_null(strstr(sentence, "from a backup"), "%s", sentence);
+    (*n)++;
+}
+
+static int count_faults(void)
+{
+    struct store *store = NULL;
+    int n = 0;
+    cr_assert_eq(store_open_existing(url, &store, NULL), DPOT_OK);
+    cr_assert_eq(store_check_tables(store, count_fault, &n, NULL), DPOT_OK);
+    store_close(store);
+    return n;
+}
+
+Test(sqlite, what_no_server_writes_is_found_in_the_tables)
+{
+    static const char *const alterations[] = {
+        "CREATE TABLE evil (a)",
+        "CREATE VIEW evil AS SELECT 1",
+        "CREATE TRIGGER evil AFTER INSERT ON commits BEGIN DELETE FROM commits; END",
+        "UPDATE commits SET hash = zeroblob(32)",
+        "DELETE FROM commit_sum",
+        "DELETE FROM commits",
+        "UPDATE pool_count SET n = -5",
+        "UPDATE pool_count SET n = 'many'",
+        "INSERT INTO drop_count (reason, n) VALUES (1, -3)",
+        "DELETE FROM probe",
+    };
+    for (size_t i = 0; i < sizeof alterations / sizeof alterations[0]; i++) {
+        struct rig rig;
+        const struct dpot_report report = fixture_report(1);
+        rig_init(&rig, url, fixture_spec());
+        cr_assert_eq(rig_post(&rig, 0, &report, 1, NULL), INGEST_ACCEPTED);
+        rig_release(&rig);
+        cr_assert_eq(count_faults(), 0);
+        tamper(alterations[i]);
+        cr_assert_eq(count_faults(), 1, "%s", alterations[i]);
+        cr_assert_eq(unlink(path), 0);
     }
 }
 
@@ -597,6 +691,7 @@ Test(sqlite, a_store_of_the_first_version_gets_the_tables_of_jobs)
     tamper("DROP TABLE job");
     tamper("DROP TABLE artifact");
     tamper("DROP TABLE drop_count");
+    tamper("DROP TABLE commit_sum");
     tamper("DELETE FROM schema_version WHERE version > 1");
     cr_assert_eq(store_open(url, &store, &error), DPOT_OK, "%s", error.text);
     finish_job(store, "result");
@@ -617,6 +712,7 @@ Test(sqlite, a_store_of_the_second_version_keeps_reports_counts_and_ids)
     cr_assert_eq(rig_post(&rig, 0, reports, 2, NULL), INGEST_ACCEPTED);
     rig_release(&rig);
     tamper("DROP TABLE drop_count");
+    tamper("DROP TABLE commit_sum");
     tamper("DELETE FROM schema_version WHERE version > 2");
     rig_resume(&rig, url);
     cr_assert_eq(rig_count(&rig).n_accepted, 7);
