@@ -99,8 +99,13 @@ static dpot_status read_tls(const json_t *root, const char *path, struct config 
     static const char *const known[] = {"cert", "key", NULL};
     const json_t *tls = json_object_get(root, "tls");
     const char *cert = NULL, *key = NULL;
-    if (!tls || json_is_null(tls)) {
+    if (!tls) {
         return DPOT_OK;
+    }
+    if (json_is_null(tls)) {
+        return dpot_error_set(error, DPOT_ERR_MALFORMED,
+                              "tls is null, which says neither: name cert and key, or leave it out "
+                              "to serve plain HTTP");
     }
     dpot_status status = json_check_keys(tls, "tls", known, error);
     if (status == DPOT_OK) {
@@ -234,7 +239,10 @@ dpot_status config_read(const char *path, struct config *config, struct dpot_err
 {
     json_t *root = NULL;
     *config = (struct config){.log = LOG_LEVEL_INFO};
-    dpot_status status = json_read(path, &root, error);
+    dpot_status status = key_file_check_plain(path, error);
+    if (status == DPOT_OK) {
+        status = json_read(path, &root, error);
+    }
     if (status != DPOT_OK) {
         return status;
     }

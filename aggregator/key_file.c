@@ -167,6 +167,18 @@ dpot_status key_file_append(const char *path, const char *line, struct dpot_erro
     return status;
 }
 
+static dpot_status refuse_special(const char *path, struct dpot_error *error)
+{
+    return dpot_error_set(error, DPOT_ERR_MALFORMED,
+                          "%s is a folder, pipe or device: put a plain file there", path);
+}
+
+dpot_status key_file_check_plain(const char *path, struct dpot_error *error)
+{
+    struct stat info;
+    return stat(path, &info) != 0 || S_ISREG(info.st_mode) ? DPOT_OK : refuse_special(path, error);
+}
+
 static dpot_status check_mode(int fd, const char *path, mode_t forbidden, struct dpot_error *error)
 {
     struct stat info;
@@ -174,7 +186,7 @@ static dpot_status check_mode(int fd, const char *path, mode_t forbidden, struct
         return fail("looking at", path, error);
     }
     if (!S_ISREG(info.st_mode)) {
-        return dpot_error_set(error, DPOT_ERR_IO, "%s is not a file: name one", path);
+        return refuse_special(path, error);
     }
     if (info.st_mode & forbidden) {
         return dpot_error_set(
@@ -226,7 +238,8 @@ static dpot_status read_all(int fd, const char *path, struct dpot_buf *out,
 dpot_status key_file_read(const char *path, mode_t forbidden, struct dpot_buf *out,
                           struct dpot_error *error)
 {
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const int fd =
+        open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe would wait for its writer */
     if (fd < 0) {
         return errno == EACCES ? dpot_error_set(error, DPOT_ERR_IO,
                                                 "%s cannot be read by this user: run dpotd as the "

@@ -24,9 +24,12 @@ DPOT_WARN_UNUSED dpot_status key_file_append(const char *path, const char *line,
 
 /* Appends the content and a NUL that is not counted. DPOT_ERR_IO: missing or unreadable.
  * DPOT_ERR_DENIED: its mode has one of the `forbidden` bits. DPOT_ERR_MALFORMED: larger than
- * KEY_FILE_BYTES_MAX. */
+ * KEY_FILE_BYTES_MAX, or no plain file. */
 DPOT_WARN_UNUSED dpot_status key_file_read(const char *path, mode_t forbidden, struct dpot_buf *out,
                                            struct dpot_error *error);
+
+/* DPOT_ERR_MALFORMED: there is something, and it is no plain file: who opens a pipe may wait for ever. */
+DPOT_WARN_UNUSED dpot_status key_file_check_plain(const char *path, struct dpot_error *error);
 
 /* DPOT_ERR_DENIED: others can write in the folder, and so put other files in the place of those that
  * they cannot change. DPOT_ERR_IO. */

@@ -22,6 +22,14 @@ dpot_status service_read_tls(struct service *s, const struct config *config,
                              : status;
 }
 
+/* The room of HTTP reads them with plain calls, which would wait for the writer of a pipe. */
+dpot_status service_read_tokens(struct service *s, const struct config *config,
+                                struct dpot_error *error)
+{
+    const dpot_status status = key_file_check_plain(config->tokens_file, error);
+    return status == DPOT_OK ? tokens_read(config->tokens_file, &s->tokens, error) : status;
+}
+
 /* Devices see every key that has not expired. */
 dpot_status service_pick_keys(const struct service *s, struct dpot_keys *keys,
                               struct dpot_error *error)
@@ -179,7 +187,7 @@ static dpot_status open_rooms(struct service *s, const struct config *config,
 {
     dpot_status status = server_keys_read(config->keys_dir, &s->keys, error);
     if (status == DPOT_OK) {
-        status = tokens_read(config->tokens_file, &s->tokens, error);
+        status = service_read_tokens(s, config, error);
     }
     if (status == DPOT_OK) {
         status = service_read_tls(s, config, error);

@@ -1,6 +1,7 @@
 /* Looking at everything a service needs, and changing nothing of it. */
 #include "base/clock.h"
 #include "http/listen.h"
+#include "key_file.h"
 #include "pool/check.h"
 #include "service_parts.h"
 
@@ -189,11 +190,41 @@ static void check_expiry(const struct check *check, struct dpot_error *fault)
     }
 }
 
+static const char no_token[] =
+    "%s holds no token, so nobody can administer this server: add a line of a name, a space and "
+    "the "
+    "BLAKE2b-256 of a token in hex (printf %%s \"$TOKEN\" | b2sum -l 256)";
+
+/* Who writes in it can administer the server; who reads it learns hashes only. */
+static void check_tokens_mode(const struct check *check, const char *path, struct dpot_error *fault)
+{
+    struct stat info;
+    if (stat(path, &info) != 0 || (info.st_mode & KEY_FILE_OTHERS) == 0) {
+        return;
+    }
+    const bool is_writable = info.st_mode & (S_IWGRP | S_IWOTH);
+    (void)dpot_error_set(fault, DPOT_ERR_DENIED, "%s can be %s by others (mode %03o): chmod 600 it",
+                         path, is_writable ? "written" : "read", (unsigned)(info.st_mode & 0777));
+    tell(check, is_writable ? DPOT_ERR_DENIED : DPOT_OK, fault->text);
+    fault->text[0] = '\0';
+}
+
+static void check_tokens(const struct check *check, struct dpot_error *fault)
+{
+    const char *path = check->config->tokens_file;
+    dpot_status status = service_read_tokens(check->s, check->config, fault);
+    if (status == DPOT_OK && check->s->tokens.n == 0) {
+        status = dpot_error_set(fault, DPOT_ERR_MALFORMED, no_token, path);
+    }
+    (void)judge(check, status, fault);
+    check_tokens_mode(check, path, fault);
+}
+
 /* Everything but the store. */
 static void check_surroundings(struct check *check, struct dpot_error *fault)
 {
     const struct config *config = check->config;
-    (void)judge(check, tokens_read(config->tokens_file, &check->s->tokens, fault), fault);
+    check_tokens(check, fault);
     (void)judge(check, try_tls(check, fault), fault);
     (void)judge(check, listen_check_host(config->listen, fault), fault);
 }

@@ -34,6 +34,8 @@ struct service_records {
 /* Nothing is open yet; closed with service_close. */
 dpot_status service_new(const struct config *config, const struct service_hooks *hooks,
                         struct service **service, struct dpot_error *error);
+dpot_status service_read_tokens(struct service *s, const struct config *config,
+                                struct dpot_error *error);
 dpot_status service_read_tls(struct service *s, const struct config *config,
                              struct dpot_error *error);
 

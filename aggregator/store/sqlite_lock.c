@@ -332,7 +332,8 @@ dpot_status sqlite_lock_look(const char *path, struct dpot_error *error)
     struct stat info;
     char *real = realpath(path, NULL);
     const int n = snprintf(lock_path, sizeof lock_path, "%s-lock", real ? real : path);
-    const int fd = n > 0 && n < LOCK_PATH_SIZE ? open(lock_path, O_RDONLY | O_CLOEXEC) : -1;
+    const int fd =
+        n > 0 && n < LOCK_PATH_SIZE ? open(lock_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
     free(real);
     if (fd >= 0) {
         note = read_note(fd);

@@ -117,6 +117,18 @@ again && rm "$dir"/server/keys/seal-*.key
 named 'no seal key' 3 'no seal-'
 again && overwrite "$dir/server/tokens" 10 4
 named 'damaged tokens' 3 'line 1 of the tokens file'
+again && : >"$dir/server/tokens"
+check 'tokens without one' 3 'holds no token.*add a line' doctor
+again && tr '\0-\377' '\0' <"$dir/good/tokens" >"$dir/server/tokens"
+check 'tokens that are zeros' 3 'holds no token.*add a line' doctor
+again && chmod 644 "$dir/server/tokens"
+check 'tokens that all can read' 0 'tokens can be read by others.*chmod 600' doctor
+again && chmod 666 "$dir/server/tokens"
+check 'tokens that all can write' 3 'tokens can be written by others.*chmod 600' doctor
+for file in tokens dpotd.json keys/signing.key "$(cd "$dir/good" && ls keys/seal-*.key | head -n 1)"; do
+    again && rm "$dir/server/$file" && mkfifo -m 600 "$dir/server/$file"
+    named "a pipe in the place of $file" 3 'put a plain file there'
+done
 again && overwrite "$dir/server/dpotd.json" 3 4
 named 'a damaged configuration' 3 'dpotd.json: JSON line'
 again

@@ -94,7 +94,7 @@ Test(config, every_key_is_read)
 Test(config, a_store_in_memory_has_no_path)
 {
     accept("{\"listen\":\"[::1]:0\",\"store\":\"sqlite::memory:\",\"keys_dir\":\"/k\","
-           "\"tokens_file\":\"/t\",\"tls\":null}");
+           "\"tokens_file\":\"/t\"}");
     cr_assert_str_eq(config.store, "sqlite::memory:");
     cr_assert_str_eq(config.keys_dir, "/k");
 }
@@ -107,6 +107,7 @@ struct refusal {
 
 static const struct refusal refusals[] = {
     {"{" REQUIRED ",\"lissten\":1}", DPOT_ERR_MALFORMED, "lissten"},
+    {"{" REQUIRED ",\"tls\":null}", DPOT_ERR_MALFORMED, "tls is null"},
     {"{" REQUIRED ",\"limits\":{\"max\":1}}", DPOT_ERR_MALFORMED, "limits.max"},
     {"{" REQUIRED ",\"commit\":{\"max\":1}}", DPOT_ERR_MALFORMED, "commit.max"},
     {"{" REQUIRED ",\"tls\":{\"cert\":\"c\",\"key\":\"k\",\"ca\":\"x\"}}", DPOT_ERR_MALFORMED,

@@ -297,3 +297,19 @@ Test(keys, other_files_in_the_folder_are_left_alone)
     cr_assert_eq(keys.n_seal_secrets, 1);
     tear_down();
 }
+
+/* Who opens a pipe waits for its writer. */
+Test(keys, a_pipe_in_the_place_of_a_key_is_refused_at_once)
+{
+    struct dpot_error error = {{0}};
+    set_up();
+    make();
+    cr_assert_eq(unlink(seal_path()), 0);
+    cr_assert_eq(mkfifo(seal_path(), 0600), 0);
+    refuse_keys(DPOT_ERR_MALFORMED, "plain file");
+    cr_assert_eq(key_file_check_plain(seal_path(), &error), DPOT_ERR_MALFORMED);
+    cr_assert_eq(key_file_check_plain(in_folder("keys"), &error), DPOT_ERR_MALFORMED);
+    cr_assert_eq(key_file_check_plain(in_folder("keys/signing.key"), &error), DPOT_OK);
+    cr_assert_eq(key_file_check_plain(in_folder("none"), &error), DPOT_OK);
+    tear_down();
+}
