@@ -239,7 +239,9 @@ static dpot_status refuse_damaged(const char *path, const struct note *note,
         "store %s was damaged while it was served, and lacks reports that were acknowledged: %s%s "
         "with dpotd restore --from, or, to go on with what is left, remove %s-lock (reports that "
         "it lacks are then counted again when they are sent again)",
-        path, is_saved ? "put back what was saved, the file beside it named " : "put back a backup",
+        path,
+        is_saved ? "put back what was saved, the file beside it named "
+                 : "stop its server with SIGTERM, which saves what it can, or put back a backup",
         is_saved ? note->rescued : "", path);
 }
 

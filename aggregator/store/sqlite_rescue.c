@@ -98,6 +98,14 @@ static void save(struct sqlite_store *s, bool is_damaged)
     }
 }
 
+void sqlite_store_note_damage(struct sqlite_store *s)
+{
+    struct dpot_error error;
+    if (s->lock.file >= 0 && sqlite_lock_mark_damage(no_copy, &s->lock, &error) != DPOT_OK) {
+        tell(s, &error);
+    }
+}
+
 void sqlite_store_rescue(struct sqlite_store *s)
 {
     if (s->lock.database < 0 || database_check_all(s->database, NULL) == DPOT_OK) {

@@ -196,12 +196,24 @@ static dpot_status check_structure(struct store *store, struct dpot_error *error
     return status;
 }
 
+/* A server that is killed after it saw damage leaves the mark at least. */
+static void note_files(void *ctx, dpot_status status, const char *sentence)
+{
+    struct sqlite_store *s = ctx;
+    if (status == DPOT_ERR_CORRUPT) {
+        sqlite_store_note_damage(s);
+    }
+    if (s->watch) {
+        s->watch(s->watch_ctx, status, sentence);
+    }
+}
+
 static void watch_store(struct store *store, store_watcher watch, void *ctx)
 {
     struct sqlite_store *s = sqlite_store_lock(store);
     s->watch = watch;
     s->watch_ctx = ctx;
-    database_set_watch(s->database, watch, ctx);
+    database_set_watch(s->database, note_files, s);
     sqlite_store_unlock(s);
 }
 

@@ -81,6 +81,9 @@ DPOT_WARN_UNUSED dpot_status sqlite_lock_look(const char *path, struct dpot_erro
  * beside it, as PATH.rescued-TIME, and the watch is told with DPOT_ERR_STATE. */
 void sqlite_store_rescue(struct sqlite_store *s);
 
+/* When damage is seen, under the lock: marks the store, of which nothing is saved yet. */
+void sqlite_store_note_damage(struct sqlite_store *s);
+
 /* sqlite_room.c: writes some MiB beside PATH, for a moment. DPOT_ERR_IO. */
 DPOT_WARN_UNUSED dpot_status sqlite_room_try(const char *path, struct dpot_error *error);
 

@@ -299,6 +299,21 @@ Test(guard, a_database_with_another_head_takes_nothing_more_and_is_not_opened_ag
     expect_marked("dpot.db was overwritten");
 }
 
+/* Also when the server is killed before it can save anything. */
+Test(guard, damage_that_was_seen_is_marked_at_once)
+{
+    struct store *store = NULL;
+    struct dpot_error error = {{0}};
+    cut_log();
+    expect_refused(DPOT_ERR_CORRUPT, "was cut");
+    cr_assert_eq(store_open_existing(url, &store, &error), DPOT_ERR_STATE);
+    cr_assert_not_null(strstr(error.text, "stop its server with SIGTERM"), "%s", error.text);
+    rig_release(&rig);
+    restore_rescued();
+    cr_assert_eq(count_again(), N_FIRST);
+    rig_release(&rig);
+}
+
 /* It is no damage when another program makes it smaller as SQLite does. */
 Test(guard, a_database_that_was_packed_goes_on)
 {
