@@ -224,13 +224,22 @@ static dpot_status check_batch(const Dpot__V1__ReportBatch *message, struct dpot
     return check_losses(&message->losses, error);
 }
 
+/* The batch has one spelling: a number of more bits than its field would be taken for another one, which
+ * another reader of the same bytes might not take it for. */
+static dpot_status check_spelling(const Dpot__V1__ReportBatch *message, const void *data,
+                                  size_t len, struct dpot_error *error)
+{
+    return dpot_message_packs_to(&message->base, data, len)
+               ? DPOT_OK
+               : dpot_error_set(error, DPOT_ERR_MALFORMED,
+                                "the batch is not in canonical form: each field once and in order, "
+                                "none that is 0, numbers of no more bits than their field");
+}
+
+/* Of a batch that has been checked. */
 static dpot_status read_batch(const Dpot__V1__ReportBatch *message, struct dpot_batch *batch,
                               struct dpot_error *error)
 {
-    const dpot_status status = check_batch(message, error);
-    if (status != DPOT_OK) {
-        return status;
-    }
     const size_t n = message->n_reports;
     batch->n_reports = n;
     batch->reports = dpot_alloc_array(batch->allocator, n, sizeof *batch->reports);
@@ -261,8 +270,15 @@ dpot_status dpot_wire_batch_decode(const void *data, size_t len,
     dpot_arena_init(&arena, BATCH_CEILING(len), allocator);
     dpot_status status =
         dpot_message_unpack(&dpot__v1__report_batch__descriptor, data, len, &arena, &base, error);
+    const Dpot__V1__ReportBatch *message = (const Dpot__V1__ReportBatch *)base;
     if (status == DPOT_OK) {
-        status = read_batch((const Dpot__V1__ReportBatch *)base, batch, error);
+        status = check_batch(message, error);
+    }
+    if (status == DPOT_OK) {
+        status = check_spelling(message, data, len, error);
+    }
+    if (status == DPOT_OK) {
+        status = read_batch(message, batch, error);
     }
     dpot_arena_release(&arena);
     if (status != DPOT_OK) {

@@ -41,7 +41,7 @@ DPOT_WARN_UNUSED dpot_status dpot_wire_batch_key_id(const void *body, size_t len
 /* Opens a body with the secret key its id names and parses the batch; *batch is zeroed on failure.
  * DPOT_ERR_SIGNATURE: the box does not open; DPOT_ERR_MALFORMED / DPOT_ERR_VERSION /
  * DPOT_ERR_TOO_LARGE for the batch as a whole (empty, no hash, losses that are none, unknown field in the
- * batch, too many reports). */
+ * batch, too many reports, another spelling than the canonical one). */
 DPOT_WARN_UNUSED dpot_status dpot_wire_batch_open(const void *body, size_t len,
                                                   const uint8_t public_key[DPOT_SEAL_PUBLIC_LEN],
                                                   const uint8_t secret_key[DPOT_SEAL_SECRET_LEN],

@@ -10,6 +10,15 @@
 
 #define DUMP_FLAGS (JSON_COMPACT | JSON_REAL_PRECISION(17))
 
+/* The parser's words, but where they name one of its options. */
+static const char *say_reason(const json_error_t *reason)
+{
+    const enum json_error_code code = json_error_code(reason);
+    return code == json_error_null_character || code == json_error_null_byte_in_key
+               ? "a text holds the character \\u0000, which is not taken: leave it out"
+               : reason->text;
+}
+
 dpot_status json_parse(const void *data, size_t len, json_t **value, struct dpot_error *error)
 {
     json_error_t reason;
@@ -19,7 +28,7 @@ dpot_status json_parse(const void *data, size_t len, json_t **value, struct dpot
     }
     if (!*value) {
         return dpot_error_set(error, DPOT_ERR_MALFORMED, "JSON line %d, column %d: %s", reason.line,
-                              reason.column, reason.text);
+                              reason.column, say_reason(&reason));
     }
     return DPOT_OK;
 }

@@ -209,6 +209,10 @@ dpot_status dpot_campaigns_load_keys(const struct dpot_campaigns *campaigns, str
     struct dpot_buf file;
     dpot_buf_init(&file, DPOT_SIGNED_KEYS_BYTES_MAX, campaigns->allocator);
     dpot_status status = dpot_file_read(campaigns->filesystem, DPOT_KEYS_NAME, &file);
+    if (status == DPOT_ERR_IO) {
+        (void)dpot_error_set(error, status, "reading the server's seal keys failed: %s",
+                             dpot_file_why(campaigns->filesystem, status));
+    }
     if (status == DPOT_OK) {
         status = dpot_wire_keys_open(file.data, file.len, campaigns->pin, campaigns->allocator,
                                      keys, error);

@@ -195,6 +195,14 @@ enum dpot_key_state dpot_journal_state(const struct dpot_journal *journal,
                               : charge_state(journal, &journal->ledger.charges[charge]);
 }
 
+bool dpot_journal_is_lost(const struct dpot_journal *journal, const struct dpot_key *key)
+{
+    const size_t charge = dpot_ledger_find(&journal->ledger, key);
+    return charge != SIZE_MAX &&
+           (charge_state(journal, &journal->ledger.charges[charge]) == DPOT_KEY_LOST ||
+            journal->ledger.charges[charge].done == DPOT_DONE_DROPPED_LOST);
+}
+
 /* How this charge, which is not lost, has ended by `time_ms`, or DPOT_DONE_NOT_YET. */
 static uint8_t ended_by_time(const struct dpot_journal *journal, const struct dpot_charge *charge,
                              int64_t time_ms)

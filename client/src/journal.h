@@ -106,6 +106,9 @@ int64_t dpot_journal_time(const struct dpot_journal *journal, int64_t now_ms);
 enum dpot_key_state dpot_journal_state(const struct dpot_journal *journal,
                                        const struct dpot_key *key);
 
+/* True when the key was charged and its report is lost, or ended so. */
+bool dpot_journal_is_lost(const struct dpot_journal *journal, const struct dpot_key *key);
+
 /* Writes DONE for every key whose slot is lost, and frees slots that nobody needs: after this a REPORT in the
  * spool is one that waits to be sent. What it ends no clock decides. Under the lock. */
 DPOT_WARN_UNUSED dpot_status dpot_journal_settle(struct dpot_journal *journal, int64_t time_ms);

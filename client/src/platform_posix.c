@@ -32,6 +32,12 @@ struct posix_file {
     char name[64]; /* for sentences: cut to fit */
 };
 
+/* What opening says of a name that is a link, or something else than a file (P1). */
+static bool is_no_file(int cause)
+{
+    return cause == ELOOP || cause == EISDIR || cause == ENXIO || cause == EINVAL;
+}
+
 /* A failure that errno tells, and what it is called. */
 static dpot_status fail(void *ctx, const char *name)
 {
@@ -45,6 +51,10 @@ static dpot_status fail(void *ctx, const char *name)
         return DPOT_ERR_NO_SPACE;
     }
     (void)!strerror_r(cause, text, sizeof text);
+    if (is_no_file(cause)) {
+        (void)snprintf(text, sizeof text, "a regular file is expected here, no %s",
+                       cause == ELOOP ? "symbolic link" : "folder, pipe or device");
+    }
     (void)snprintf(fs->why, sizeof fs->why, "%s (\"%.60s\")", text, name);
     return DPOT_ERR_IO;
 }

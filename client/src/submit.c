@@ -188,7 +188,8 @@ static dpot_status find_round(struct submission *s)
     if (s->state == DPOT_KEY_REPORTED) {
         s->settled_as = DPOT_SUBMIT_PENDING;
     } else if (s->state == DPOT_KEY_DONE || s->state == DPOT_KEY_LOST) {
-        s->settled_as = DPOT_SUBMIT_DONE;
+        const bool is_lost = dpot_journal_is_lost(&s->client->journal, &s->key);
+        s->settled_as = is_lost ? DPOT_SUBMIT_LOST : DPOT_SUBMIT_DONE;
     }
     return DPOT_OK;
 }

@@ -143,10 +143,12 @@ static dpot_status find_seal_key(struct pump *pump, struct dpot_keys *keys,
     dpot_client *client = pump->client;
     *seal_key = NULL;
     for (;;) {
-        const dpot_status status = dpot_campaigns_load_keys(&client->campaigns, keys, NULL);
+        struct dpot_error why = {{0}};
+        const dpot_status status = dpot_campaigns_load_keys(&client->campaigns, keys, &why);
         if (status == DPOT_OK) {
             *seal_key = dpot_keys_current(keys, dpot_client_clock(client));
         } else if (status == DPOT_ERR_IO || status == DPOT_ERR_MEMORY) {
+            client->error = why;
             return status;
         }
         if (*seal_key) {

@@ -187,6 +187,9 @@ static void say_submitted(const struct options *options, const struct session *s
     case DPOT_SUBMIT_DONE:
         say_outcome(options, s, "done", "this round's report has had its final answer");
         break;
+    case DPOT_SUBMIT_LOST:
+        say_outcome(options, s, "lost", "this round's report was charged and is lost");
+        break;
     }
 }
 
@@ -216,7 +219,14 @@ static enum exit_code submit_and_say(const struct session *s, const struct optio
     }
     say_submitted(options, s, outcome);
     warn_of_drops(options, s, n_dropped);
-    return EXIT_DONE;
+    if (outcome != DPOT_SUBMIT_LOST) {
+        return EXIT_DONE;
+    }
+    failure->is_told = options->json;
+    return fail(
+        failure, EXIT_NOT_READY,
+        "this round's report was charged before and is lost: its file \"spool\" was damaged "
+        "or removed. What it cost stays spent, and no other is made in this round");
 }
 
 enum exit_code run_report(const struct options *options, struct failure *failure)

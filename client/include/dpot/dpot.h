@@ -181,7 +181,9 @@ enum dpot_submit_outcome {
     DPOT_SUBMIT_RESUMED = 2,  /* an earlier submit had been charged and then cut off: the report was
                                  made now under that charge */
     DPOT_SUBMIT_PENDING = 3,  /* this round's report exists already and waits to be sent */
-    DPOT_SUBMIT_DONE = 4,     /* this round's report has had its final answer, or was lost */
+    DPOT_SUBMIT_DONE = 4,     /* this round's report has had its final answer, or was dropped */
+    DPOT_SUBMIT_LOST =
+        5, /* this round's report was charged and is lost: its file was damaged or gone */
 };
 
 /* Privatises the user's places: `points` is (n, dim) row-major with optional weights (n) >= 0; each

@@ -238,7 +238,7 @@ Test(opening, a_deleted_spool_costs_its_reports_and_nothing_else)
     cr_assert_eq(status.n_pending, 0);
     enum dpot_submit_outcome outcome = 0;
     cr_assert_eq(world_submit(&world, client, &outcome), DPOT_OK);
-    cr_assert_eq(outcome, DPOT_SUBMIT_DONE);
+    cr_assert_eq(outcome, DPOT_SUBMIT_LOST);
     dpot_client_close(client);
     cr_assert_eq(open_and_look().n_dropped_lost, 1); /* DONE is in the ledger */
 }

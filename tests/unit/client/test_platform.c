@@ -187,9 +187,10 @@ Test(platform, a_failure_is_explained_with_its_file_and_cause)
     cr_assert_eq(mkdir(path, 0700), 0);
     cr_assert_str_eq(fs->explain(fs->ctx), "");
     cr_assert_eq(fs->open(fs->ctx, "sub", 0, &file), DPOT_ERR_IO);
-    cr_assert_str_eq(fs->explain(fs->ctx), "Is a directory (\"sub\")");
+    cr_assert_str_eq(fs->explain(fs->ctx),
+                     "a regular file is expected here, no folder, pipe or device (\"sub\")");
     cr_assert_eq(fs->open(fs->ctx, "none", 0, &file), DPOT_ERR_NOT_FOUND);
-    cr_assert_str_eq(fs->explain(fs->ctx), "Is a directory (\"sub\")", "that was no failure");
+    cr_assert_not_null(strstr(fs->explain(fs->ctx), "(\"sub\")"), "that was no failure");
     cr_assert_eq(fs->lock(fs->ctx), DPOT_OK);
     cr_assert_str_eq(fs->explain(fs->ctx), "", "what was before is forgotten");
     fs->unlock(fs->ctx);

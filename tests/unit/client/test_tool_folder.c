@@ -49,6 +49,49 @@ Test(tool_folder, damaged_settings_do_not_stand_in_the_way_of_a_withdrawal)
     cr_assert_eq(stat(path, &about), 0);
 }
 
+Test(tool_folder, a_report_that_is_lost_with_its_file_is_not_called_done)
+{
+    char path[256];
+    report_once();
+    (void)snprintf(path, sizeof path, "%s/spool", dir);
+    cr_assert_eq(unlink(path), 0);
+    cr_assert_eq(RUN("3\n", "report", "--dir", dir, "--points", "-"), 7, "%s", err);
+    cr_assert_not_null(strstr(out, "lost: "), "%s", out);
+    cr_assert_not_null(strstr(err, "is lost: its file \"spool\""), "%s", err);
+    cr_assert_eq(RUN("3\n", "report", "--dir", dir, "--points", "-", "--json"), 7, "%s", err);
+    assert_json_text("outcome", "lost");
+    cr_assert_eq(count("dropped_lost"), 1);
+    cr_assert_eq(count("submitted"), 1);
+}
+
+/* Each of the files a command reads, as a link, a folder and a pipe: it is named, and what is expected. */
+Test(tool_folder, what_is_no_file_is_named_with_what_is_expected)
+{
+    static const char *const names[] = {"keys", "ledger", "spool", "device.conf"};
+    static const char *const kinds[] = {"no symbolic link", "no folder, pipe or device",
+                                        "no folder, pipe or device"};
+    char path[256], aside[256];
+    report_once();
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", dir, names[i]);
+        (void)snprintf(aside, sizeof aside, "%s/%s.aside", dir, names[i]);
+        cr_assert_eq(rename(path, aside), 0);
+        for (size_t kind = 0; kind < 3; kind++) {
+            cr_assert_eq(kind == 0   ? symlink(aside, path)
+                         : kind == 1 ? mkdir(path, 0700)
+                                     : mkfifo(path, 0600),
+                         0);
+            cr_assert_eq(RUN(NULL, "flush", "--dir", dir, "--wait", "0"), 6, "%s %zu: %s", names[i],
+                         kind, err);
+            cr_assert_not_null(strstr(err, names[i]), "%s", err);
+            cr_assert_not_null(strstr(err, "a regular file is expected"), "%s", err);
+            cr_assert_not_null(strstr(err, kinds[kind]), "%s", err);
+            cr_assert_eq(remove(path), 0);
+        }
+        cr_assert_eq(rename(aside, path), 0);
+    }
+}
+
 Test(tool_folder, another_process_in_the_folder_is_not_ready_and_consent_is_heard)
 {
     char path[256];

@@ -268,6 +268,71 @@ Test(batch_wire, five_thousand_empty_reports_are_each_malformed)
     dpot_buf_release(&bytes);
 }
 
+/* A batch of one report, by its numbers as they are written. */
+static void put_numbers(struct dpot_buf *buf, uint64_t round, uint64_t index, uint64_t group,
+                        uint64_t test)
+{
+    static const uint8_t hash[DPOT_HASH_LEN] = {1}, id[DPOT_REPORT_ID_LEN] = {7};
+    struct dpot_buf inner;
+    dpot_buf_init(&inner, BYTES_MAX, NULL);
+    put_bytes(&inner, 1, id, sizeof id);
+    put_number(&inner, 2, index);
+    if (group != 0) {
+        put_number(&inner, 4, group);
+    }
+    if (test != 0) {
+        put_number(&inner, 5, test);
+    }
+    put_bytes(buf, 1, hash, sizeof hash);
+    put_number(buf, 2, round);
+    put_bytes(buf, 3, inner.data, inner.len);
+    dpot_buf_release(&inner);
+}
+
+Test(batch_wire, a_number_of_more_bits_than_its_field_is_not_taken_for_another)
+{
+    static const uint64_t wrap = UINT64_C(1) << 32;
+    static const struct {
+        uint64_t round, index, group, test;
+        dpot_status expected;
+    } rows[] = {{4, 5, 6, 1, DPOT_OK},
+                {UINT32_MAX, UINT32_MAX, UINT32_MAX, 1, DPOT_OK},
+                {wrap + 4, 5, 6, 1, DPOT_ERR_MALFORMED},
+                {4, wrap + 5, 6, 1, DPOT_ERR_MALFORMED},
+                {4, wrap, 6, 1, DPOT_ERR_MALFORMED},
+                {4, 5, wrap + 6, 1, DPOT_ERR_MALFORMED},
+                {4, 5, wrap, 0, DPOT_ERR_MALFORMED},
+                {4, 5, 6, 2, DPOT_ERR_MALFORMED},
+                {0, 5, 6, 1, DPOT_ERR_MALFORMED}, /* a default written out */
+                {UINT64_MAX, 5, 6, 1, DPOT_ERR_MALFORMED}};
+    struct dpot_buf bytes;
+    struct dpot_batch batch;
+    struct dpot_error error = {""};
+    dpot_buf_init(&bytes, BYTES_MAX, NULL);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        dpot_buf_reset(&bytes);
+        put_numbers(&bytes, rows[i].round, rows[i].index, rows[i].group, rows[i].test);
+        cr_assert_eq(decode(&bytes, &batch, &error), rows[i].expected, "row %zu: %s", i,
+                     error.text);
+        if (rows[i].expected != DPOT_OK) {
+            cr_assert_not_null(strstr(error.text, "canonical"), "%s", error.text);
+        }
+        dpot_batch_release(&batch);
+    }
+    dpot_buf_release(&bytes);
+}
+
+Test(batch_wire, a_field_given_twice_or_late_is_another_spelling)
+{
+    struct dpot_buf bytes;
+    struct dpot_batch batch;
+    dpot_buf_init(&bytes, BYTES_MAX, NULL);
+    put_numbers(&bytes, 4, 5, 6, 1);
+    put_number(&bytes, 2, 4);
+    cr_assert_eq(decode(&bytes, &batch, NULL), DPOT_ERR_MALFORMED);
+    dpot_buf_release(&bytes);
+}
+
 Test(batch_wire, losses_are_three_classes_or_absent)
 {
     static const struct {
@@ -291,7 +356,9 @@ Test(batch_wire, losses_are_three_classes_or_absent)
         dpot_buf_reset(&bytes);
         put_head(&bytes, DPOT_HASH_LEN);
         put_report(&bytes, GOOD);
-        put_bytes(&bytes, 4, (const uint8_t *)rows[i].bytes, rows[i].len);
+        if (rows[i].len > 0) {
+            put_bytes(&bytes, 4, (const uint8_t *)rows[i].bytes, rows[i].len);
+        }
         cr_assert_eq(decode(&bytes, &batch, &error), rows[i].expected, "row %zu: %s", i,
                      error.text);
         if (rows[i].expected == DPOT_OK) {

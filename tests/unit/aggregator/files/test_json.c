@@ -40,6 +40,18 @@ Test(json, broken_texts_are_refused_with_their_place)
     }
 }
 
+Test(json, a_nul_in_a_text_is_refused_in_words_of_ours)
+{
+    const char *const texts[] = {"{\"a\":\"x\\u0000y\"}", "{\"a\\u0000b\":1}"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct dpot_error error = {""};
+        json_t *value = NULL;
+        cr_assert_eq(json_parse(texts[i], strlen(texts[i]), &value, &error), DPOT_ERR_MALFORMED);
+        cr_assert_not_null(strstr(error.text, "\\u0000, which is not taken"), "%s", error.text);
+        cr_assert_null(strstr(error.text, "JSON_"), "%s", error.text);
+    }
+}
+
 Test(json, deep_nesting_is_refused_and_does_not_crash)
 {
     static char text[1000000];
