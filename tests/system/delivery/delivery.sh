@@ -134,8 +134,8 @@ stop TERM
 start
 flush expired 20 0
 flush killed 20 0
-"$bin/delivery_late" "$dir/old" "$pin" 40 || fail 'late: old'
-"$bin/delivery_late" "$dir/arrived" "$pin" 40 || fail 'late: arrived'
+"$bin/delivery_late" "$dir/old" "$pin" 40 "$url" >/dev/null || fail 'late: old'
+"$bin/delivery_late" "$dir/arrived" "$pin" 40 "$url" >/dev/null || fail 'late: arrived'
 flushed
 equal 'an expired key was answered with 410' "$(metric dpotd_batches_total 'status="410"')" 2
 

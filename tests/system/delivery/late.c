@@ -1,7 +1,7 @@
-/* Opens the folder of a device under a clock that is ahead: whatever is too old by then is dropped. With
- * campaigns, which must be enrolled there, a report is made to each and one pump sends them.
+/* Opens the folder of a device under a clock that is ahead, and pumps once: whatever is too old by then is dropped. With
+ * campaigns, which must be enrolled there, a report is made to each before that.
  *
- *     delivery_late FOLDER PIN DAYS [URL CAMPAIGN...] */
+ *     delivery_late FOLDER PIN DAYS URL [CAMPAIGN...] */
 #include <dpot/dpot.h>
 
 #include <stdio.h>
@@ -52,8 +52,8 @@ int main(int argc, char **argv)
     dpot_client *client = NULL;
     char text[400] = "";
     dpot_client_config_init(&config, sizeof config);
-    if (argc < 4 || !read_hex(argv[2], config.pin, sizeof config.pin)) {
-        fprintf(stderr, "usage: delivery_late FOLDER PIN DAYS [URL CAMPAIGN...]\n");
+    if (argc < 5 || !read_hex(argv[2], config.pin, sizeof config.pin)) {
+        fprintf(stderr, "usage: delivery_late FOLDER PIN DAYS URL [CAMPAIGN...]\n");
         return 2;
     }
     int64_t days = strtol(argv[3], NULL, 10);
@@ -64,7 +64,7 @@ int main(int argc, char **argv)
     config.filesystem = files;
     config.clock = &clock;
     config.send_delay_ms = 5;
-    if (argc > 4 && status == DPOT_OK) {
+    if (status == DPOT_OK) {
         status = dpot_transport_curl_new(NULL, &network);
         config.transport = network;
         config.server_url = argv[4];
@@ -75,7 +75,7 @@ int main(int argc, char **argv)
     for (int i = 5; i < argc && status == DPOT_OK; i++) {
         status = report_to(client, argv[i]);
     }
-    if (argc > 5 && status == DPOT_OK) {
+    if (status == DPOT_OK) {
         status = send_all(client);
     }
     if (status != DPOT_OK) {
