@@ -3,56 +3,11 @@
 # has no use for directions says so.
 #   sh sphere.sh BIN_FOLDER
 set -u
-bin=$1
-dir=$(mktemp -d)
-server=
-passed=0
-failed=0
-finish() {
-    [ -n "$server" ] && kill "$server" 2>/dev/null && wait "$server" 2>/dev/null
-    rm -rf "$dir"
-}
-trap finish EXIT
+. "$(dirname "$0")/../programs.inc.sh"
 
-pass() { passed=$((passed + 1)); }
-fail() {
-    failed=$((failed + 1))
-    echo "FAILED $1"
-}
+init
+start
 
-# check NAME EXPECTED_EXIT PATTERN COMMAND...: runs it; the pattern must be in its output.
-check() {
-    name=$1 expected=$2 pattern=$3
-    shift 3
-    "$@" >"$dir/out" 2>"$dir/err" </dev/null
-    code=$?
-    if [ "$code" -eq "$expected" ] && cat "$dir/out" "$dir/err" | grep -qi -- "$pattern"; then
-        pass
-    else
-        fail "$name: exit $code (expected $expected), looked for: $pattern"
-        sed 's/^/    /' "$dir/out" "$dir/err"
-    fi
-}
-json() {
-    sed -n 's/.*"'"$2"'": *"\{0,1\}\([^",}]*\)"\{0,1\}[,}].*/\1/p' "$1" | head -n 1
-}
-dpot() { "$bin/dpot" "$@" --server "$url"; }
-less() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a < b) }'; }
-
-"$bin/dpotd" init --dir "$dir/server" --listen 127.0.0.1:0 --json >"$dir/init.json"
-pin=$(json "$dir/init.json" pin)
-DPOT_TOKEN=$(json "$dir/init.json" token)
-export DPOT_TOKEN
-"$bin/dpotd" serve --config "$dir/server/dpotd.json" --ready-file "$dir/url" 2>>"$dir/log" &
-server=$!
-for _ in $(seq 1 200); do
-    [ -s "$dir/url" ] && break
-    sleep 0.05
-done
-url=$(cat "$dir/url")
-
-now=$(date -u +%s)
-stamp() { date -u -d "@$1" +%Y-%m-%dT%H:%M:%SZ; }
 spec() { # MECHANISM MORE
     cat <<SPEC
 {"name": "headings", "domain": {"type": "sphere", "dim": 3}, "metric": "euclidean", "mechanism": {$1}$2,
@@ -150,10 +105,5 @@ check 'the closed form' 0 '"total_mass":1.0661221' "$bin/dpot" base-measure --sp
 check 'of S^0' 2 'sphere' "$bin/dpot" base-measure --sphere 0 --epsilon 1
 check 'with points too' 2 'closed form' "$bin/dpot" base-measure --sphere 2 --epsilon 1 --x "$dir/devices.csv"
 
-kill -TERM "$server"
-wait "$server"
-code=$?
-server=
-[ "$code" -eq 0 ] && pass || fail "SIGTERM: exit $code"
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+stop
+conclude
