@@ -2,6 +2,7 @@
 #ifndef DPOT_TESTS_MECHANISM_CAMPAIGNS_H
 #define DPOT_TESTS_MECHANISM_CAMPAIGNS_H
 
+#include "mechanism/mechanism.h"
 #include "model/campaign.h"
 #include "model/measure.h"
 
@@ -37,5 +38,11 @@ void campaign_become(struct dpot_campaign *campaign, enum dpot_mechanism_id mech
 /* A private measure of exactly n_max rows from a histogram over the domain. */
 struct dpot_private_measure private_measure_of(const struct dpot_campaign *campaign,
                                                const double *histogram);
+
+/* Of a campaign that devices accept, which is asserted. The caller frees it. */
+struct dpot_privatizer *new_privatizer(const struct dpot_campaign *campaign);
+
+/* The law of a report, of at most 64 outputs: within the campaign's bounds, of mass DPOT_MASS_ONE. */
+void assert_law(const struct dpot_campaign *campaign, const uint64_t *weights);
 
 #endif

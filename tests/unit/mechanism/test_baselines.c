@@ -23,16 +23,6 @@ static struct dpot_campaign baseline_on_ring(size_t baseline)
     return campaign;
 }
 
-static struct dpot_privatizer *new_privatizer(const struct dpot_campaign *campaign)
-{
-    struct dpot_privatizer *privatizer = NULL;
-    struct dpot_error error = {{0}};
-    cr_assert_eq(dpot_mechanism_check_campaign(campaign, &error), DPOT_OK, "%s", error.text);
-    cr_assert_eq(dpot_privatizer_new(campaign, NULL, &privatizer, &error), DPOT_OK, "%s",
-                 error.text);
-    return privatizer;
-}
-
 /* The law of a device whose measure is `histogram`, as doubles. */
 static void read_law(const struct dpot_campaign *campaign, const double *histogram, double *q)
 {

@@ -18,16 +18,6 @@
 static const struct campaign_numbers usual = {.epsilon = 2, .n_max = 1};
 static const uint8_t report_id[DPOT_REPORT_ID_LEN] = {1, 2, 3, 4, 5, 6, 7, 8};
 
-static struct dpot_privatizer *new_privatizer(const struct dpot_campaign *campaign)
-{
-    struct dpot_privatizer *privatizer = NULL;
-    struct dpot_error error = {{0}};
-    cr_assert_eq(dpot_mechanism_check_campaign(campaign, &error), DPOT_OK, "%s", error.text);
-    cr_assert_eq(dpot_privatizer_new(campaign, NULL, &privatizer, &error), DPOT_OK, "%s",
-                 error.text);
-    return privatizer;
-}
-
 static void read_law(const struct dpot_campaign *campaign, const double *data, size_t n,
                      uint64_t weights[COUNT])
 {

@@ -14,29 +14,6 @@
 static const struct campaign_numbers usual = {
     .epsilon = 2, .lambda = .2, .iterations = 100, .n_max = 4};
 
-static struct dpot_privatizer *new_privatizer(const struct dpot_campaign *campaign)
-{
-    struct dpot_privatizer *privatizer = NULL;
-    struct dpot_error error = {{0}};
-    cr_assert_eq(dpot_privatizer_new(campaign, NULL, &privatizer, &error), DPOT_OK, "%s",
-                 error.text);
-    return privatizer;
-}
-
-static void assert_law(const struct dpot_campaign *campaign, const uint64_t *weights)
-{
-    uint64_t lower[64], upper[64], sum = 0;
-    cr_assert_eq(
-        dpot_bounds_compute(&campaign->base_measure, campaign->epsilon_q32, lower, upper, NULL),
-        DPOT_OK);
-    for (uint32_t j = 0; j < campaign->output.size; j++) {
-        cr_assert_leq(lower[j], weights[j]);
-        cr_assert_leq(weights[j], upper[j]);
-        sum += weights[j]; /* at most 3 outputs could reach 2^64; the bounds forbid it here */
-    }
-    cr_assert_eq(sum, DPOT_MASS_ONE);
-}
-
 Test(wpm, a_sound_campaign_passes_and_is_charged_its_epsilon)
 {
     struct dpot_campaign campaign = campaign_on_ring(RING, usual);
