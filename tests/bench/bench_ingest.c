@@ -2,7 +2,7 @@
  * the seals alone of the same batches are opened by one core. Both in turns, so that what else the machine
  * does hurts both alike; the best of each counts.
  *
- *     bench_ingest FOLDER [REPORTS [rooms|http|memory]]     FOLDER on the disk that is meant
+ *     bench_ingest FOLDER [REPORTS [rooms|http|memory [BATCH]]]     FOLDER on the disk that is meant
  *
  * A report is a vector of 36 small numbers: 60 bytes in a batch. "rooms" is ingest as the server's threads
  * run it, two of them with 128 batches on their way each; "http" is the same through the HTTP server and
@@ -499,6 +499,7 @@ int main(int argc, char **argv)
     const char *folder = argc > 1 ? argv[1] : ".";
     const size_t n_reports = argc > 2 ? strtoul(argv[2], NULL, 10) : 320000;
     const char *only = argc > 3 ? argv[3] : ""; /* a word of the case's name */
+    const size_t only_batch = argc > 4 ? strtoul(argv[4], NULL, 10) : 0;
     uint8_t public_key[DPOT_SIGN_PUBLIC_LEN];
     turn_require(dpot_init() == DPOT_OK, "the library did not start");
     dpot_sign_keypair(public_key, sign_key);
@@ -511,7 +512,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < 2 * (sizeof sizes / sizeof sizes[0]); i++) {
         const size_t batch = sizes[i / 2].batch;
         const bool is_http = i % 2 == 1;
-        if (strstr(is_http ? "http" : "rooms", only)) {
+        if (strstr(is_http ? "http" : "rooms", only) && (only_batch == 0 || only_batch == batch)) {
             compare(is_http ? "http" : "rooms", is_http ? run_http : run_rooms, folder, batch,
                     n_reports / sizes[i / 2].share);
         }
