@@ -10,10 +10,13 @@
 #define NAMES_MAX 8    /* revisions that a refusal lists */
 #define NAMES_SIZE 200 /* each at most "4294967295 (closed), " */
 
-/* A decoded revision. Never changed or freed before the registry is: others hold pointers to it. */
+/* A decoded revision. Content and bytes are never changed or freed before the registry is: others hold
+ * pointers to them. */
 struct cache_entry {
     struct dpot_signed_campaign content;
     struct dpot_buf signed_bytes;
+    struct revision_record record;
+    uint64_t as_of; /* n_changes when the record was read: another number now, and it may be old */
     struct cache_entry *next;
 };
 
@@ -23,8 +26,9 @@ struct registry {
     uint8_t secret_key[DPOT_SIGN_SECRET_LEN];
     uint8_t public_key[DPOT_SIGN_PUBLIC_LEN];
     pthread_mutex_t transitions; /* held from reading a state to changing it */
-    pthread_mutex_t cache_mutex;
+    pthread_mutex_t cache_mutex; /* of what follows */
     struct cache_entry *cache;
+    uint64_t n_changes; /* of states, that are in the store */
 };
 
 dpot_status registry_new(struct store *store, const uint8_t secret_key[DPOT_SIGN_SECRET_LEN],
@@ -139,10 +143,14 @@ static const struct revision_record *newest_record(const struct newest *newest)
     return record;
 }
 
+/* Whatever the store says: a change that it could not confirm may be there. */
 static dpot_status change(struct registry *registry, struct revision_record *record,
                           enum revision_state state, struct dpot_error *error)
 {
     const dpot_status status = store_set_state(registry->store, record->hash, state, error);
+    (void)pthread_mutex_lock(&registry->cache_mutex);
+    registry->n_changes++;
+    (void)pthread_mutex_unlock(&registry->cache_mutex);
     if (status == DPOT_OK) {
         record->state = state;
     }
@@ -226,7 +234,7 @@ dpot_status registry_close_campaign(struct registry *registry,
     return status;
 }
 
-/* Reading. */
+/* Reading. Under cache_mutex up to registry_get. */
 
 /* (R1) */
 static dpot_status verify(const struct registry *registry, const struct revision_record *record,
@@ -267,9 +275,7 @@ static struct cache_entry *find_cached(const struct registry *registry, const ui
     return NULL;
 }
 
-/* Under cache_mutex. */
-static dpot_status load(struct registry *registry, const uint8_t *hash,
-                        struct revision_record *record, struct cache_entry **loaded,
+static dpot_status load(struct registry *registry, const uint8_t *hash, struct cache_entry **loaded,
                         struct dpot_error *error)
 {
     struct cache_entry *entry = dpot_alloc_array(NULL, 1, sizeof *entry);
@@ -278,18 +284,34 @@ static dpot_status load(struct registry *registry, const uint8_t *hash,
     }
     dpot_buf_init(&entry->signed_bytes, PUBLISH_BYTES_MAX, NULL);
     dpot_status status =
-        store_get_revision(registry->store, hash, record, &entry->signed_bytes, error);
+        store_get_revision(registry->store, hash, &entry->record, &entry->signed_bytes, error);
     if (status == DPOT_OK) {
-        status = verify(registry, record, entry, error);
+        status = verify(registry, &entry->record, entry, error);
     }
     if (status != DPOT_OK) {
         free_entry(entry);
         return status;
     }
+    entry->as_of = registry->n_changes;
     entry->next = registry->cache;
     registry->cache = entry;
     *loaded = entry;
     return DPOT_OK;
+}
+
+/* The state that another call has changed is read anew. */
+static dpot_status refresh(struct registry *registry, struct cache_entry *entry,
+                           struct dpot_error *error)
+{
+    if (entry->as_of == registry->n_changes) {
+        return DPOT_OK;
+    }
+    const dpot_status status =
+        store_get_revision(registry->store, entry->content.hash, &entry->record, NULL, error);
+    if (status == DPOT_OK) {
+        entry->as_of = registry->n_changes;
+    }
+    return status;
 }
 
 dpot_status registry_get(struct registry *registry, const uint8_t hash[DPOT_HASH_LEN],
@@ -297,17 +319,15 @@ dpot_status registry_get(struct registry *registry, const uint8_t hash[DPOT_HASH
 {
     (void)pthread_mutex_lock(&registry->cache_mutex);
     struct cache_entry *entry = find_cached(registry, hash);
-    dpot_status status = DPOT_OK;
-    if (!entry) {
-        status = load(registry, hash, &revision->record, &entry, error);
+    const dpot_status status =
+        entry ? refresh(registry, entry, error) : load(registry, hash, &entry, error);
+    if (status == DPOT_OK) {
+        *revision = (struct registry_revision){.record = entry->record,
+                                               .campaign = &entry->content.campaign,
+                                               .signed_bytes = &entry->signed_bytes};
     }
     (void)pthread_mutex_unlock(&registry->cache_mutex);
-    if (status != DPOT_OK) {
-        return status;
-    }
-    revision->campaign = &entry->content.campaign;
-    revision->signed_bytes = &entry->signed_bytes;
-    return store_get_revision(registry->store, hash, &revision->record, NULL, error);
+    return status;
 }
 
 dpot_status registry_find(struct registry *registry, const uint8_t id[DPOT_CAMPAIGN_ID_LEN],

@@ -22,6 +22,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -291,12 +292,22 @@ struct connection {
     size_t first;
 };
 
-static void send_whole(int fd, const void *data, size_t len)
+/* Head and body in one call, as libcurl sends what is small. */
+static void send_request(int fd, struct iovec parts[2])
 {
-    for (size_t done = 0; done < len;) {
-        const ssize_t n = send(fd, (const char *)data + done, len - done, MSG_NOSIGNAL);
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+    while (message.msg_iovlen > 0) {
+        ssize_t n = sendmsg(fd, &message, MSG_NOSIGNAL);
         turn_require(n > 0, "the connection broke");
-        done += (size_t)n;
+        while (message.msg_iovlen > 0 && (size_t)n >= message.msg_iov->iov_len) {
+            n -= (ssize_t)message.msg_iov->iov_len;
+            message.msg_iov++;
+            message.msg_iovlen--;
+        }
+        if (message.msg_iovlen > 0) {
+            message.msg_iov->iov_base = (char *)message.msg_iov->iov_base + n;
+            message.msg_iov->iov_len -= (size_t)n;
+        }
     }
 }
 
@@ -334,8 +345,9 @@ static void *run_connection(void *ctx)
         const int n = snprintf(head, sizeof head,
                                "POST %s HTTP/1.1\r\nHost: bench\r\nContent-Length: %zu\r\n\r\n",
                                c->path, c->load->bodies[i].len);
-        send_whole(fd, head, (size_t)n);
-        send_whole(fd, c->load->bodies[i].data, c->load->bodies[i].len);
+        struct iovec parts[] = {{head, (size_t)n},
+                                {c->load->bodies[i].data, c->load->bodies[i].len}};
+        send_request(fd, parts);
         take_answer(fd);
     }
     (void)close(fd);
