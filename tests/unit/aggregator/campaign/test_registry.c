@@ -76,6 +76,33 @@ Test(registry, states_go_from_draft_to_open_to_closed)
     rig_release(&rig);
 }
 
+static enum revision_state state_of(const struct rig *rig, const struct revision_record *record)
+{
+    struct registry_revision revision;
+    cr_assert_eq(registry_get(rig->registry, record->hash, &revision, NULL), DPOT_OK);
+    return revision.record.state;
+}
+
+Test(registry, a_revision_that_was_read_before_has_the_state_of_now)
+{
+    struct rig rig;
+    struct revision_record next, ignored;
+    rig_init(&rig, "sqlite::memory:", fixture_spec());
+    const struct revision_record first = rig.record;
+    cr_assert_eq(state_of(&rig, &first), REVISION_OPEN);
+    json_t *change =
+        fixture_json("{\"base_measure\":[0.12,0.06,0.18,0.12,0.12,0.12,0.06,0.18,0.12,0.12]}");
+    cr_assert_eq(registry_revise(rig.registry, first.campaign_id, change, &next, NULL), DPOT_OK);
+    json_decref(change);
+    cr_assert_eq(state_of(&rig, &next), REVISION_DRAFT);
+    cr_assert_eq(registry_open_campaign(rig.registry, first.campaign_id, &ignored, NULL), DPOT_OK);
+    cr_assert_eq(state_of(&rig, &next), REVISION_OPEN);
+    cr_assert_eq(state_of(&rig, &first), REVISION_CLOSED);
+    cr_assert_eq(registry_close_campaign(rig.registry, first.campaign_id, &ignored, NULL), DPOT_OK);
+    cr_assert_eq(state_of(&rig, &next), REVISION_CLOSED);
+    rig_release(&rig);
+}
+
 Test(registry, a_draft_can_be_abandoned)
 {
     struct rig rig;
