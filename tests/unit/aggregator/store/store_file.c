@@ -1,0 +1,41 @@
+#include "unit/aggregator/store/store_file.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+struct store_file store_file;
+
+void store_file_set_up(void)
+{
+    cr_assert_eq(dpot_init(), DPOT_OK);
+    fixture_folder(store_file.folder);
+    fixture_path(store_file.path, store_file.folder, "dpot.db");
+    (void)snprintf(store_file.url, sizeof store_file.url, "sqlite:%s", store_file.path);
+}
+
+void store_file_tear_down(void)
+{
+    fixture_remove(store_file.folder);
+}
+
+void store_file_tamper(const char *sql)
+{
+    struct database *database = NULL;
+    struct dpot_error error = {{0}};
+    cr_assert_eq(database_open(store_file.path, &database, &error), DPOT_OK, "%s", error.text);
+    struct query q = query_start(database, STATEMENT_PROBE, sql);
+    cr_assert_neq(query_step(q), QUERY_FAILED);
+    query_finish(q);
+    database_close(database);
+}
+
+void store_file_finish_job(struct store *store, const char *bytes)
+{
+    struct job_record record = {.kind = "any", .parameters = "{}", .created_ms = 1};
+    struct dpot_error error = {{0}};
+    dpot_random_bytes(record.id, sizeof record.id);
+    cr_assert_eq(store_add_job(store, &record, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(store_finish_job(store, &record, bytes, strlen(bytes), &error), DPOT_OK, "%s",
+                 error.text);
+}

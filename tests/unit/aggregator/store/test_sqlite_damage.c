@@ -1,0 +1,221 @@
+/* Rows that somebody altered: each is found, named and refused. */
+#include "unit/aggregator/fixture.h"
+#include "unit/aggregator/store/store_file.h"
+#include "unit/aggregator/vectors.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+#include <unistd.h>
+
+TestSuite(sqlite_damage, .init = store_file_set_up, .fini = store_file_tear_down);
+
+/* With a checksum that belongs to what was altered. */
+static void tamper_and_sum(const char *sql)
+{
+    store_file_tamper(sql);
+    store_file_tamper(
+        "UPDATE commit_sum SET sum = (SELECT dpot_commit_sum(hash, round, seq, format, n_reports,"
+        " reports) FROM commits WHERE commits.seq = commit_sum.seq)");
+}
+
+Test(sqlite_damage, a_block_of_reports_with_another_length_is_corrupt)
+{
+    struct rig rig;
+    struct pool_count count;
+    const struct dpot_report reports[] = {fixture_report(1), fixture_report(2)};
+    rig_init(&rig, store_file.url, fixture_spec());
+    cr_assert_eq(rig_post(&rig, 0, reports, 2, NULL), INGEST_ACCEPTED);
+    rig_release(&rig);
+    store_file_tamper("UPDATE commits SET reports = substr(reports, 1, 30)");
+    cr_assert_eq(store_open(store_file.url, &rig.store, NULL), DPOT_OK);
+    struct dpot_error error = {{0}};
+    const uint8_t is_refused[2] = {0};
+    enum dpot_report_status statuses[2];
+    struct store_append append = {
+        .n_reports = 2, .reports = reports, .is_refused = is_refused, .statuses = statuses};
+    memcpy(append.hash, rig.record.hash, sizeof append.hash);
+    cr_assert_eq(store_append_reports(rig.store, &append, &error), DPOT_ERR_CORRUPT);
+    cr_assert_not_null(strstr(error.text, "backup"));
+    cr_assert_eq(store_count_pool(rig.store, rig.record.hash, &count, NULL), DPOT_OK);
+    cr_assert_eq(count.n_accepted, 2);
+    store_close(rig.store);
+}
+
+Test(sqlite_damage, an_id_that_is_stored_twice_is_corrupt)
+{
+    struct rig rig;
+    const struct dpot_report report = fixture_report(1);
+    rig_init(&rig, store_file.url, fixture_spec());
+    cr_assert_eq(rig_post(&rig, 0, &report, 1, NULL), INGEST_ACCEPTED);
+    rig_release(&rig);
+    store_file_tamper("INSERT INTO commits (hash, round, format, n_reports, reports)"
+                      " SELECT hash, round, format, n_reports, reports FROM commits");
+    tamper_and_sum("INSERT INTO commit_sum (seq, sum) VALUES (2, x'')");
+    rig.store = NULL;
+    cr_assert_eq(store_open(store_file.url, &rig.store, NULL), DPOT_OK);
+    const uint8_t is_refused[1] = {0};
+    enum dpot_report_status status;
+    struct store_append append = {
+        .n_reports = 1, .reports = &report, .is_refused = is_refused, .statuses = &status};
+    memcpy(append.hash, rig.record.hash, sizeof append.hash);
+    cr_assert_eq(store_append_reports(rig.store, &append, NULL), DPOT_ERR_CORRUPT);
+    store_close(rig.store);
+}
+
+static int ignore_report(void *ctx, uint32_t round, const struct dpot_report *report)
+{
+    (void)ctx;
+    (void)round;
+    (void)report;
+    return 0;
+}
+
+/* Alters a stored block of two vectors of three numbers; reading it and rebuilding its ids must fail. */
+static void refuse_altered_vectors(const char *sql)
+{
+    struct store *store = NULL;
+    struct revision_record record = {.revision = 1, .name = "vectors"};
+    struct dpot_error error = {{0}};
+    int64_t values[2][3];
+    const struct dpot_report reports[] = {vectors_report(1, 3, 100, values[0]),
+                                          vectors_report(2, 3, 100, values[1])};
+    cr_assert_eq(store_open(store_file.url, &store, NULL), DPOT_OK);
+    cr_assert_eq(store_add_revision(store, &record, "x", 1, NULL), DPOT_OK);
+    cr_assert_eq(store_set_state(store, record.hash, REVISION_OPEN, NULL), DPOT_OK);
+    vectors_append(store, record.hash, 0, reports, 2);
+    store_close(store);
+    tamper_and_sum(sql);
+    cr_assert_eq(store_open(store_file.url, &store, NULL), DPOT_OK);
+    cr_assert_eq(store_read_pool(store, record.hash, ignore_report, NULL, &error), DPOT_ERR_CORRUPT,
+                 "%s", sql);
+    cr_assert_not_null(strstr(error.text, "a block of reports"), "%s", error.text);
+    const uint8_t is_refused[2] = {0};
+    enum dpot_report_status statuses[2];
+    struct store_append append = {
+        .n_reports = 2, .reports = reports, .is_refused = is_refused, .statuses = statuses};
+    cr_assert_eq(store_append_reports(store, &append, NULL), DPOT_ERR_CORRUPT, "%s", sql);
+    store_close(store);
+    cr_assert_eq(unlink(store_file.path), 0);
+}
+
+Test(sqlite_damage, a_block_of_vectors_that_was_torn_or_altered_is_corrupt)
+{
+    static const char *const alterations[] = {
+        "UPDATE commits SET reports = substr(reports, 1, length(reports) - 1)",
+        "UPDATE commits SET reports = substr(reports, 1, 8)",
+        "UPDATE commits SET reports = substr(reports, 1, 7)",
+        "UPDATE commits SET reports = x''",
+        "UPDATE commits SET reports = reports || x'00'",
+        "UPDATE commits SET reports = x'00000000' || substr(reports, 5)",
+        "UPDATE commits SET reports = x'ffffffff' || substr(reports, 5)",
+        "UPDATE commits SET reports = x'0300000009000000' || substr(reports, 9)",
+        "UPDATE commits SET reports = x'0300000000000000' || substr(reports, 9)",
+        "UPDATE commits SET n_reports = 1",
+        "UPDATE commits SET n_reports = -2",
+        "UPDATE commits SET n_reports = 4611686018427387904",
+        "UPDATE commits SET format = 1",
+        "UPDATE commits SET format = 3",
+    };
+    for (size_t i = 0; i < sizeof alterations / sizeof alterations[0]; i++) {
+        refuse_altered_vectors(alterations[i]);
+    }
+}
+
+/* What is well formed, and is not what was written: another id would be counted again. */
+static void refuse_altered_commit(const char *sql, bool is_in_pool)
+{
+    struct rig rig;
+    struct dpot_error error = {{0}};
+    const struct dpot_report reports[] = {fixture_report(1), fixture_report(2)};
+    const uint8_t is_refused[2] = {0};
+    enum dpot_report_status statuses[2];
+    struct store_append append = {
+        .n_reports = 2, .reports = reports, .is_refused = is_refused, .statuses = statuses};
+    rig_init(&rig, store_file.url, fixture_spec());
+    cr_assert_eq(rig_post(&rig, 0, reports, 2, NULL), INGEST_ACCEPTED);
+    memcpy(append.hash, rig.record.hash, sizeof append.hash);
+    rig_release(&rig);
+    store_file_tamper(sql);
+    cr_assert_eq(store_open(store_file.url, &rig.store, NULL), DPOT_OK);
+    cr_assert_eq(store_load_ids(rig.store, &error), DPOT_ERR_CORRUPT, "%s", sql);
+    cr_assert_not_null(strstr(error.text, "commit "), "%s", error.text);
+    cr_assert_not_null(strstr(error.text, "from a backup"), "%s", error.text);
+    cr_assert_eq(store_read_pool(rig.store, append.hash, ignore_report, NULL, NULL),
+                 DPOT_ERR_CORRUPT, "%s", sql);
+    if (is_in_pool) {
+        cr_assert_eq(store_append_reports(rig.store, &append, NULL), DPOT_ERR_CORRUPT, "%s", sql);
+    }
+    store_close(rig.store);
+    cr_assert_eq(unlink(store_file.path), 0);
+}
+
+Test(sqlite_damage, a_commit_that_is_not_what_was_written_is_corrupt)
+{
+    refuse_altered_commit("UPDATE commits SET reports = x'ff' || substr(reports, 2)", true);
+    refuse_altered_commit("UPDATE commits SET reports ="
+                          " substr(reports, 1, length(reports) - 1) || x'07'",
+                          true);
+    refuse_altered_commit("UPDATE commits SET round = 1", false);
+    refuse_altered_commit("UPDATE commits SET seq = seq + 7", true);
+    refuse_altered_commit("UPDATE commit_sum SET sum = zeroblob(16)", true);
+    refuse_altered_commit("DELETE FROM commit_sum", true);
+}
+
+static void count_fault(void *ctx, const char *sentence)
+{
+    int *n = ctx;
+    cr_assert_not_null(strstr(sentence, "from a backup"), "%s", sentence);
+    (*n)++;
+}
+
+static int count_faults(void)
+{
+    struct store *store = NULL;
+    int n = 0;
+    cr_assert_eq(store_open_existing(store_file.url, &store, NULL), DPOT_OK);
+    cr_assert_eq(store_check_tables(store, count_fault, &n, NULL), DPOT_OK);
+    store_close(store);
+    return n;
+}
+
+Test(sqlite_damage, what_no_server_writes_is_found_in_the_tables)
+{
+    static const char *const alterations[] = {
+        "CREATE TABLE evil (a)",
+        "CREATE VIEW evil AS SELECT 1",
+        "CREATE TRIGGER evil AFTER INSERT ON commits BEGIN DELETE FROM commits; END",
+        "UPDATE commits SET hash = zeroblob(32)",
+        "DELETE FROM commit_sum",
+        "DELETE FROM commits",
+        "UPDATE pool_count SET n = -5",
+        "UPDATE pool_count SET n = 'many'",
+        "INSERT INTO drop_count (reason, n) VALUES (1, -3)",
+        "DELETE FROM probe",
+    };
+    for (size_t i = 0; i < sizeof alterations / sizeof alterations[0]; i++) {
+        struct rig rig;
+        const struct dpot_report report = fixture_report(1);
+        rig_init(&rig, store_file.url, fixture_spec());
+        cr_assert_eq(rig_post(&rig, 0, &report, 1, NULL), INGEST_ACCEPTED);
+        rig_release(&rig);
+        cr_assert_eq(count_faults(), 0);
+        store_file_tamper(alterations[i]);
+        cr_assert_eq(count_faults(), 1, "%s", alterations[i]);
+        cr_assert_eq(unlink(store_file.path), 0);
+    }
+}
+
+Test(sqlite_damage, a_damaged_job_is_corrupt)
+{
+    struct store *store = NULL;
+    struct job_record record = {.id = {1}, .kind = "any", .parameters = "{}"};
+    struct dpot_error error = {{0}};
+    cr_assert_eq(store_open(store_file.url, &store, NULL), DPOT_OK);
+    cr_assert_eq(store_add_job(store, &record, NULL), DPOT_OK);
+    store_close(store);
+    store_file_tamper("UPDATE job SET hash = x'00'");
+    cr_assert_eq(store_open(store_file.url, &store, NULL), DPOT_OK);
+    cr_assert_eq(store_get_job(store, record.id, &record, &error), DPOT_ERR_CORRUPT);
+    cr_assert_not_null(strstr(error.text, "a job"), "%s", error.text);
+    store_close(store);
+}
