@@ -17,9 +17,38 @@ dpot_status service_read_tls(struct service *s, const struct config *config,
     }
     dpot_buf_init(&s->tls_cert, KEY_FILE_BYTES_MAX + 1, NULL);
     dpot_buf_init(&s->tls_key, KEY_FILE_BYTES_MAX + 1, NULL);
-    const dpot_status status = key_file_read(config->tls_cert, 0, &s->tls_cert, error);
-    return status == DPOT_OK ? key_file_read(config->tls_key, KEY_FILE_WORLD, &s->tls_key, error)
+    dpot_status status = key_file_read(config->tls_cert, 0, &s->tls_cert, error);
+    if (status == DPOT_OK) {
+        status = key_file_read(config->tls_key, KEY_FILE_WORLD, &s->tls_key, error);
+    }
+    return status == DPOT_OK ? certificate_read_period(s->tls_cert.data, s->tls_cert.len,
+                                                       &s->app.tls_period, error)
                              : status;
+}
+
+dpot_status service_check_tls(const struct service *s, struct dpot_error *error)
+{
+    const struct certificate_period *period = &s->app.tls_period;
+    const int64_t now_ms = s->log.clock->now(s->log.clock->ctx);
+    const bool is_early = now_ms < period->not_before_ms;
+    char time[DPOT_RFC3339_SIZE];
+    if (s->tls_cert.len == 0 ||
+        (!is_early && period->not_after_ms - now_ms >= SERVICE_EXPIRY_NOTICE_MS)) {
+        return DPOT_OK;
+    }
+    dpot_time_format(is_early ? period->not_before_ms : period->not_after_ms, time);
+    if (is_early) {
+        return dpot_error_set(error, DPOT_ERR_NOT_OPEN,
+                              "the TLS certificate is not valid before %s: no device accepts it "
+                              "until then; put one that is valid in its place, or set the clock",
+                              time);
+    }
+    const bool is_over = now_ms >= period->not_after_ms;
+    return dpot_error_set(error, is_over ? DPOT_ERR_CLOSED : DPOT_OK,
+                          "the TLS certificate %s at %s: %sput a new one in its place and start "
+                          "dpotd again",
+                          is_over ? "expired" : "expires", time,
+                          is_over ? "no device accepts it any more; " : "");
 }
 
 /* The room of HTTP reads them with plain calls, which would wait for the writer of a pipe. */
@@ -302,12 +331,26 @@ dpot_status service_new(const struct config *config, const struct service_hooks 
     return DPOT_OK;
 }
 
+/* A server with a certificate that nobody accepts is started all the same: who looks for the reason finds
+ * it in the log. */
+static void log_certificate(const struct service *s)
+{
+    char quoted[LOG_QUOTED_SIZE];
+    struct dpot_error error = {{0}};
+    const dpot_status status = service_check_tls(s, &error);
+    if (error.text[0]) {
+        log_write(&s->log, status == DPOT_OK ? LOG_LEVEL_WARNING : LOG_LEVEL_ERROR,
+                  "tls.certificate", "reason=%s", log_quote(quoted, error.text));
+    }
+}
+
 static void log_open(const struct service *s)
 {
     struct store_weight weight;
     store_weigh(s->store, &weight);
     log_write(&s->log, LOG_LEVEL_INFO, "service.open", "url=%s n_seal_keys=%zu n_ids=%llu",
               service_url(s), s->keys.n_seal_secrets, (unsigned long long)weight.n_ids);
+    log_certificate(s);
 }
 
 dpot_status service_open(const struct config *config, const char *listen,

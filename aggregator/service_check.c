@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-#define EXPIRY_NOTICE_MS (INT64_C(30) * 86400000)
-
 struct check {
     struct service *s;
     const struct config *config;
@@ -43,6 +41,19 @@ static dpot_status try_tls(const struct check *check, struct dpot_error *error)
     server_close(check->s->server, 0);
     check->s->server = NULL;
     return opened;
+}
+
+/* A certificate that cannot be served with was told already. */
+static void check_tls(const struct check *check, struct dpot_error *fault)
+{
+    if (!judge(check, try_tls(check, fault), fault)) {
+        return;
+    }
+    const dpot_status status = service_check_tls(check->s, fault);
+    if (fault->text[0]) {
+        tell(check, status, fault->text);
+        fault->text[0] = '\0';
+    }
 }
 
 static int tell_damage(void *ctx, const uint8_t digest[DPOT_HASH_LEN], const struct job_record *job,
@@ -181,7 +192,7 @@ static void check_expiry(const struct check *check, struct dpot_error *fault)
         last_ms =
             keys.seal_keys[i].not_after_ms > last_ms ? keys.seal_keys[i].not_after_ms : last_ms;
     }
-    if (last_ms - now_ms < EXPIRY_NOTICE_MS) {
+    if (last_ms - now_ms < SERVICE_EXPIRY_NOTICE_MS) {
         dpot_time_format(last_ms, time);
         (void)dpot_error_set(fault, DPOT_OK,
                              "the last seal key expires at %s: add one with dpotd keys add", time);
@@ -225,7 +236,7 @@ static void check_surroundings(struct check *check, struct dpot_error *fault)
 {
     const struct config *config = check->config;
     check_tokens(check, fault);
-    (void)judge(check, try_tls(check, fault), fault);
+    check_tls(check, fault);
     (void)judge(check, listen_check_host(config->listen, fault), fault);
 }
 

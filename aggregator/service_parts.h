@@ -6,6 +6,8 @@
 #include "keys.h"
 #include "service.h"
 
+#define SERVICE_EXPIRY_NOTICE_MS (INT64_C(30) * 86400000) /* of keys and certificates */
+
 struct service {
     struct service_hooks hooks;
     struct log log;
@@ -38,6 +40,10 @@ dpot_status service_read_tokens(struct service *s, const struct config *config,
                                 struct dpot_error *error);
 dpot_status service_read_tls(struct service *s, const struct config *config,
                              struct dpot_error *error);
+
+/* The sentence says what is wrong with the dates of the certificate: DPOT_ERR_CLOSED (it expired),
+ * DPOT_ERR_NOT_OPEN, or DPOT_OK and a sentence when it expires soon. */
+dpot_status service_check_tls(const struct service *s, struct dpot_error *error);
 
 /* Devices see every key that has not expired. */
 dpot_status service_pick_keys(const struct service *s, struct dpot_keys *keys,

@@ -5,7 +5,7 @@
 set -eu
 
 build_packages='gcc libc6-dev cmake ninja-build pkg-config ca-certificates protobuf-c-compiler
-    libprotobuf-c-dev libsodium-dev libcurl4-openssl-dev libmicrohttpd-dev libsqlite3-dev libcairo2-dev fonts-dejavu-core
+    libprotobuf-c-dev libsodium-dev libcurl4-openssl-dev libmicrohttpd-dev libgnutls28-dev libsqlite3-dev libcairo2-dev fonts-dejavu-core
     libjansson-dev libonnx-dev libopenblas-dev zlib1g-dev'
 test_packages='binutils clang clang-format curl docker-compose libclang-rt-14-dev libcriterion-dev valgrind
     gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf gcc-arm-none-eabi libc6-dev-arm64-cross

@@ -138,6 +138,24 @@ static void add_traffic(struct page *page, struct server *server)
             traffic.body_memory);
 }
 
+/* What has to be renewed by a day that is known. */
+static void add_expiries(struct page *page, const struct http_app *app)
+{
+    static const char key[] = "dpotd_seal_keys_expire_seconds";
+    static const char certificate[] = "dpotd_tls_certificate_expires_seconds";
+    int64_t last_ms = 0;
+    for (size_t i = 0; i < app->ingest->n_seal_secrets; i++) {
+        const int64_t end_ms = app->ingest->seal_secrets[i].key.not_after_ms;
+        last_ms = end_ms > last_ms ? end_ms : last_ms;
+    }
+    begin(page, key, "gauge", "When the last seal key expires, since 1970.");
+    add(page, "%s %.3f\n", key, 1e-3 * (double)last_ms);
+    if (app->tls_period.not_after_ms != 0) {
+        begin(page, certificate, "gauge", "When the TLS certificate expires, since 1970.");
+        add(page, "%s %.3f\n", certificate, 1e-3 * (double)app->tls_period.not_after_ms);
+    }
+}
+
 static double seconds_of(struct timeval time)
 {
     return (double)time.tv_sec + 1e-6 * (double)time.tv_usec;
@@ -183,6 +201,7 @@ void api_metrics(const struct http_app *app, const struct http_request *request,
     }
     add_store(&page, app->store);
     add_traffic(&page, request->server);
+    add_expiries(&page, app);
     add_process(&page, app);
     if (page.status != DPOT_OK) {
         http_response_refuse(response, request->path, 503, page.status, "");

@@ -6,6 +6,7 @@
 #ifndef DPOT_HTTP_ROUTES_H
 #define DPOT_HTTP_ROUTES_H
 
+#include "http/certificate.h"
 #include "http/message.h"
 #include "http/tokens.h"
 #include "jobs/runner.h"
@@ -18,9 +19,10 @@ struct http_app {
     const struct ingest *ingest;
     struct runner *runner; /* jobs */
     const struct tokens *tokens;
-    struct dpot_buf signed_keys; /* a SignedKeys as served */
-    size_t body_max;             /* of a report batch */
-    int64_t started_ms;          /* when this process began to serve */
+    struct dpot_buf signed_keys;          /* a SignedKeys as served */
+    size_t body_max;                      /* of a report batch */
+    int64_t started_ms;                   /* when this process began to serve */
+    struct certificate_period tls_period; /* zeros: without TLS */
 };
 
 typedef void (*route_handler)(const struct http_app *app, const struct http_request *request,

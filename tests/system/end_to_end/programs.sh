@@ -168,7 +168,11 @@ if command -v openssl >/dev/null; then
     chmod 600 "$dir/server/key.pem"
     sed 's/^{/{"tls": {"cert": "cert.pem", "key": "key.pem"},/' "$dir/server/dpotd.json" >"$dir/tls.json"
     cat "$dir/tls.json" >"$dir/server/dpotd.json"
+    check 'the doctor notes that it expires' 0 'TLS certificate expires at' "$bin/dpotd" doctor --config "$dir/server/dpotd.json"
     start
+    grep -q 'level=warning.*event=tls.certificate' "$dir/log" || fail 'the log does not warn of the certificate'
+    check 'and the metrics say when' 0 '^dpotd_tls_certificate_expires_seconds [0-9]' \
+        curl -s --cacert "$dir/server/cert.pem" "$url/metrics"
     check 'an administrator is told of the certificate' 6 'is not trusted.*--ca-file' dpot campaign list
     check 'and can trust it' 0 . dpot campaign list --ca-file "$dir/server/cert.pem"
     mkdir "$dir/untrusting"

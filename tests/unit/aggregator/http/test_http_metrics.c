@@ -102,6 +102,9 @@ Test(metrics, every_report_is_somewhere)
     cr_assert_geq(value_of("dpotd_commits_total"), 1);
     cr_assert_eq(value_of("dpotd_http_answers_total{class=\"4xx\"}"), 2);
     cr_assert_geq(value_of("dpotd_http_running"), 1, "this request itself");
+    cr_assert_eq(value_of("dpotd_seal_keys_expire_seconds"),
+                 (uint64_t)rig.secret.key.not_after_ms / 1000);
+    cr_assert_null(strstr(text, "certificate"), "there is none without TLS");
 }
 
 /* One report of a device that says it lost 1 by age, 8 or more for room. */

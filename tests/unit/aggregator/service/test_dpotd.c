@@ -331,6 +331,34 @@ Test(dpotd, the_doctor_sees_a_certificate_that_is_missing_or_none)
     expect_sentence("PEM certificate");
 }
 
+static void copy_golden(const char *name, const char *to)
+{
+    char from[FIXTURE_PATH_SIZE], text[4096];
+    (void)snprintf(from, sizeof from, "%s/golden/certificates/%s", DPOT_TEST_DATA, name);
+    FILE *stream = fopen(from, "r");
+    cr_assert_not_null(stream, "%s", from);
+    text[fread(text, 1, sizeof text - 1, stream)] = '\0';
+    (void)fclose(stream);
+    fixture_write(in_folder(to), text);
+    cr_assert_eq(chmod(in_folder(to), 0600), 0);
+}
+
+Test(dpotd, the_doctor_sees_a_certificate_that_is_not_valid_now)
+{
+    init();
+    write_config("127.0.0.1:0", ",\"tls\":{\"cert\":\"cert.pem\",\"key\":\"key.pem\"}");
+    copy_golden("key.pem", "key.pem");
+    copy_golden("lasting.pem", "cert.pem");
+    cr_assert_eq(doctor(), 0, "%s", err);
+    cr_assert_null(strstr(out, "certificate"), "%s", out);
+    copy_golden("expired.pem", "cert.pem");
+    cr_assert_eq(doctor(), 3);
+    expect_sentence("expired at 2020-02-01T00:00:00Z");
+    copy_golden("future.pem", "cert.pem");
+    cr_assert_eq(doctor(), 3);
+    expect_sentence("not valid before 2090-01-01T00:00:00Z");
+}
+
 Test(dpotd, the_doctor_sees_an_address_that_is_not_ours)
 {
     init();
