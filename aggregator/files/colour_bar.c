@@ -105,17 +105,7 @@ double colour_bar_width(const struct colour_bar *bar)
 static void outline(struct picture *picture, const struct picture_box *b)
 {
     const struct picture_stroke stroke = {.colour = colour_ink, .width = 0.8, .opacity = 1};
-    const double corners[10] = {b->x,
-                                b->y,
-                                b->x + b->width,
-                                b->y,
-                                b->x + b->width,
-                                b->y + b->height,
-                                b->x,
-                                b->y + b->height,
-                                b->x,
-                                b->y};
-    picture_line(picture, corners, 5, &stroke);
+    picture_outline(picture, b, &stroke);
 }
 
 static void draw_numbers(struct picture *picture, const struct colour_bar *bar,

@@ -185,18 +185,7 @@ static void draw_labels(struct picture *picture, const struct frame *frame)
 void frame_draw(struct picture *picture, const struct frame *frame)
 {
     const struct picture_stroke stroke = stroke_of(colour_ink, 1);
-    const struct picture_box *b = &frame->box;
-    const double corners[10] = {b->x,
-                                b->y,
-                                b->x + b->width,
-                                b->y,
-                                b->x + b->width,
-                                b->y + b->height,
-                                b->x,
-                                b->y + b->height,
-                                b->x,
-                                b->y};
-    picture_line(picture, corners, 5, &stroke);
+    picture_outline(picture, &frame->box, &stroke);
     if (frame->has_x_numbers) {
         draw_x_ticks(picture, frame);
     }

@@ -211,6 +211,14 @@ void picture_line(struct picture *picture, const double *points, size_t n,
     }
 }
 
+void picture_outline(struct picture *picture, const struct picture_box *box,
+                     const struct picture_stroke *stroke)
+{
+    const double x = box->x, y = box->y, right = x + box->width, bottom = y + box->height;
+    const double corners[] = {x, y, right, y, right, bottom, x, bottom, x, y};
+    picture_line(picture, corners, 5, stroke);
+}
+
 void picture_dot(struct picture *picture, double x, double y, double radius, struct colour colour,
                  double opacity)
 {

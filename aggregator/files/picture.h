@@ -101,6 +101,10 @@ void picture_abandon(struct picture *picture);
 
 void picture_fill(struct picture *picture, const struct picture_box *box, struct colour colour);
 
+/* The border of a box. */
+void picture_outline(struct picture *picture, const struct picture_box *box,
+                     const struct picture_stroke *stroke);
+
 /* A line through points; the ends are joined when the last point is the first. */
 void picture_line(struct picture *picture, const double *points /* (n, 2) x, y */, size_t n,
                   const struct picture_stroke *stroke);

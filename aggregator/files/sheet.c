@@ -133,12 +133,10 @@ static void draw_image(struct picture *picture, const struct sheet *s, const str
     const struct picture_box b = {l->left + l->step_x * (double)(i % l->n_across),
                                   l->top + l->step_y * (double)(i / l->n_across),
                                   l->step_x - l->gap, l->step_y - l->gap};
-    const double corners[10] = {
-        b.x, b.y, b.x + b.width, b.y, b.x + b.width, b.y + b.height, b.x, b.y + b.height, b.x, b.y};
     for (size_t p = 0; p < size; p++) {
         levels[p] = colour_scale_level(l->bar.scale, s->images[i * size + p]);
     }
-    picture_line(picture, corners, 5, &stroke);
+    picture_outline(picture, &b, &stroke);
     picture_cells(picture, &b, s->height, s->width, levels, l->bar.palette);
 }
 

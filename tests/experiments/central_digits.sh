@@ -34,12 +34,7 @@ whole "$runs" "$per_digit" "$images" "$points"
 for file in train-images-idx3-ubyte.gz train-labels-idx1-ubyte.gz; do
     [ -r "$data/$file" ] || fail "DATA is $data: there is no $file in it" 6
 done
-if [ ! -x "$bin/dpot" ]; then
-    [ -z "${BIN:-}" ] || fail "BIN is $bin: there is no program dpot in it" 6
-    mkdir -p build
-    { cmake --preset release && cmake --build --preset release --target dpot; } >build/central_digits-build.log 2>&1 ||
-        fail 'the build failed: see build/central_digits-build.log' 1
-fi
+build_dpot
 mkdir -p "$out"
 cd "$out"
 dpot() {

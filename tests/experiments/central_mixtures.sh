@@ -27,12 +27,7 @@ sizes=${SIZES-500 1000 2000 4000 8000 16000}
 epsilons=${EPSILONS-0.5 1 2 4 8}
 dims=${DIMS-2 3 5 8 10}
 whole "$runs" "$groups" $sizes $dims
-if [ ! -x "$bin/dpot" ]; then
-    [ -z "${BIN:-}" ] || fail "BIN is $bin: there is no program dpot in it" 6
-    mkdir -p build
-    { cmake --preset release && cmake --build --preset release --target dpot; } >build/central_mixtures-build.log 2>&1 ||
-        fail 'the build failed: see build/central_mixtures-build.log' 1
-fi
+build_dpot
 mkdir -p "$out"
 cd "$out"
 

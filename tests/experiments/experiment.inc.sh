@@ -13,6 +13,17 @@ fail() {
     say "${0##*/}: $1"
     exit "${2:-2}"
 }
+# build_dpot: where BIN names no programs, $bin/dpot is built; in the repository's folder.
+build_dpot() {
+    [ ! -x "$bin/dpot" ] || return 0
+    [ -z "${BIN:-}" ] || fail "BIN is $bin: there is no program dpot in it" 6
+    say '== Building (build/release)'
+    mkdir -p build
+    build_log=build/$(basename "$0" .sh)-build.log
+    { cmake --preset release && cmake --build --preset release --target dpot; } >"$build_log" 2>&1 && return
+    tail -n 40 "$build_log" >&2
+    fail "the build failed: the lines above are the end of $build_log" 1
+}
 # json KEY [FILE]: the value of a key of a one-line JSON object.
 json() { sed -n 's/.*"'"$1"'": *"\{0,1\}\([^",}]*\)"\{0,1\}[,}].*/\1/p' "${2:--}" | head -n 1; }
 # whole NUMBER...: every one is a whole number above 0.

@@ -78,15 +78,7 @@ fi
 [ -f "$data" ] && [ -r "$data" ] ||
     fail "DATA is ${DATA}: there is no file of that name, and no austin_counts.csv.gz in it" 6
 
-if [ ! -x "$bin/dpot" ]; then
-    [ -z "${BIN:-}" ] || fail "BIN is $bin: there is no program dpot in it" 6
-    say '== Building (build/release)'
-    mkdir -p build
-    { cmake --preset release && cmake --build --preset release --target dpot; } >build/gowalla-build.log 2>&1 || {
-        tail -n 40 build/gowalla-build.log >&2
-        fail 'the build failed: the lines above are the end of build/gowalla-build.log' 1
-    }
-fi
+build_dpot
 
 # Results belong to these; others there are thrown away.
 mkdir -p "$out/runs"

@@ -3,15 +3,7 @@
 # the truth than KPM, a second start does nothing again, and what is wrong is refused.
 #   sh test_gowalla.sh BIN_FOLDER
 set -u
-here=$(cd "$(dirname "$0")" && pwd)
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-trap 'exit 130' INT TERM
-failed=0
-miss() {
-    echo "FAILED $1"
-    failed=1
-}
+. "$(dirname "$0")/test_experiment.inc.sh"
 export BIN="$1" OUT="$dir/out" USERS=60 RUNS=2 EPSILONS=4
 
 # 70 users with 12 check-ins around the middle, 5 with 9.
@@ -21,15 +13,6 @@ awk 'BEGIN {
         for (p = 0; p < 3; p++)
             printf "%d,%d,%.3f,%.3f,%d\n", u, p, 30.28 + 0.01 * (u % 5), -97.76 + 0.02 * p, u <= 70 ? 4 : 3
 }' >"$dir/austin_counts.csv"
-
-# expect NAME EXIT PATTERN: runs the experiment in the environment of the caller
-expect() {
-    sh "$here/gowalla.sh" >"$dir/output" 2>&1
-    code=$?
-    [ "$code" -eq "$2" ] && grep -q -- "$3" "$dir/output" && return
-    miss "$1: exit $code (expected $2), looked for: $3"
-    sed 's/^/    /' "$dir/output"
-}
 
 DATA=$dir expect 'a folder of data' 0 'heatmap.png'
 for file in table.txt table.csv runs.csv curves.png curves.svg heatmap.png heatmap.svg; do
@@ -58,5 +41,4 @@ DATA=$dir EPSILONS=30 expect 'an epsilon above the ceiling' 4 'at most 20'
 printf 'name,lat,lon\na,1,2\n' >"$dir/other.csv"
 DATA=$dir/other.csv expect 'other columns' 3 'lacks user'
 
-[ "$failed" -eq 0 ] && echo 'passed'
-exit "$failed"
+conclude

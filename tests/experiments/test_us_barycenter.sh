@@ -3,15 +3,7 @@
 # points are nearer than those that know nothing, a second start does nothing again, and what is wrong is refused.
 #   sh test_us_barycenter.sh BIN_FOLDER
 set -u
-here=$(cd "$(dirname "$0")" && pwd)
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-trap 'exit 130' INT TERM
-failed=0
-miss() {
-    echo "FAILED $1"
-    failed=1
-}
+. "$(dirname "$0")/test_experiment.inc.sh"
 export BIN="$1" OUT="$dir/out" INDEX=300:4 LAPLACE=300:4 SEED=2
 
 # Two towns of many tracts, another mix of groups in each; one tract in Hawaii.
@@ -25,14 +17,6 @@ awk 'BEGIN {
     print "15001000000,900000,900000,900000,900000,21,-157"
 }' | gzip >"$dir/data/tract2000_race.csv.gz"
 
-# expect NAME EXIT PATTERN: runs the experiment in the environment of the caller
-expect() {
-    sh "$here/us_barycenter.sh" >"$dir/output" 2>&1
-    code=$?
-    [ "$code" -eq "$2" ] && grep -q -- "$3" "$dir/output" && return
-    miss "$1: exit $code (expected $2), looked for: $3"
-    sed 's/^/    /' "$dir/output"
-}
 DATA=$dir/data expect 'a folder of data' 0 'made by the client that ships'
 for file in table.txt table.csv best.png nothing.svg index-300-4.png laplace-300-4.svg runs/index-300-4/private.csv; do
     [ -s "$OUT/$file" ] || miss "there is no $file"
@@ -50,5 +34,4 @@ DATA=$dir expect 'another folder' 6 'there is no tract2000_race.csv.gz'
 DATA=$dir/data INDEX=300 expect 'no epsilon' 2 'give n:epsilon'
 DATA=$dir/data INDEX= LAPLACE= expect 'no setting' 2 'nothing to do'
 DATA=$dir/data SEED=0 expect 'no seed' 2 'SEED is "0"'
-[ "$failed" -eq 0 ] && echo 'passed'
-exit "$failed"
+conclude

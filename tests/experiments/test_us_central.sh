@@ -3,15 +3,7 @@
 # not much, a second start does nothing again, and what is wrong is refused.
 #   sh test_us_central.sh BIN_FOLDER
 set -u
-here=$(cd "$(dirname "$0")" && pwd)
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-trap 'exit 130' INT TERM
-failed=0
-miss() {
-    echo "FAILED $1"
-    failed=1
-}
+. "$(dirname "$0")/test_experiment.inc.sh"
 export BIN="$1" OUT="$dir/out" RUNS=2 N1=4000 N4=2000 SIZES='500 2000' EPSILONS='1 5' SUPPORT=6 STARTS=3
 
 # Four towns of many tracts each, another mix of groups in each; one tract in Hawaii.
@@ -26,14 +18,6 @@ awk 'BEGIN {
 }' | gzip >"$dir/data/tract2000_race.csv.gz"
 printf 'ring,vertex,lon,lat\n0,0,-120,28\n0,1,-120,42\n0,2,-80,42\n0,3,-80,28\n' | gzip >"$dir/data/conus_border.csv.gz"
 
-# expect NAME EXIT PATTERN: runs the experiment in the environment of the caller
-expect() {
-    sh "$here/us_central.sh" >"$dir/output" 2>&1
-    code=$?
-    [ "$code" -eq "$2" ] && grep -q -- "$3" "$dir/output" && return
-    miss "$1: exit $code (expected $2), looked for: $3"
-    sed 's/^/    /' "$dir/output"
-}
 DATA=$dir/data expect 'a folder of data' 0 'ratio'
 for file in table.txt table.csv runs.csv curve.png map-k1-4000-1.png map-k4-2000-5.png end-to-end.json; do
     [ -s "$OUT/$file" ] || miss "there is no $file"
@@ -51,5 +35,4 @@ grep -q 'k1, n' "$dir/output" && miss 'a run that is done is not done again'
 DATA= expect 'no data' 2 'DATA is missing'
 DATA=$dir expect 'another folder' 6 'there is no tract2000_race.csv.gz'
 DATA=$dir/data RUNS=x expect 'no number' 2 '"x" is given'
-[ "$failed" -eq 0 ] && echo 'passed'
-exit "$failed"
+conclude

@@ -53,15 +53,7 @@ done
 [ -n "$data" ] || fail 'DATA is missing: name the folder of tract2000_race.csv.gz'
 [ ! -f "$data/tract2000_race.csv.gz" ] || data=$data/tract2000_race.csv.gz
 [ -f "$data" ] && [ -r "$data" ] || fail "DATA is ${DATA}: there is no tract2000_race.csv.gz in it" 6
-if [ ! -x "$bin/dpot" ]; then
-    [ -z "${BIN:-}" ] || fail "BIN is $bin: there is no program dpot in it" 6
-    say '== Building (build/release)'
-    mkdir -p build
-    { cmake --preset release && cmake --build --preset release --target dpot; } >build/us_barycenter-build.log 2>&1 || {
-        tail -n 40 build/us_barycenter-build.log >&2
-        fail 'the build failed: the lines above are the end of build/us_barycenter-build.log' 1
-    }
-fi
+build_dpot
 
 # Results belong to these; others there are thrown away.
 mkdir -p "$out/runs"

@@ -45,15 +45,7 @@ whole "$runs" "$n1" "$n4" "$support" "$starts" "$seed" $sizes
 for file in tract2000_race.csv.gz conus_border.csv.gz; do
     [ -r "$data/$file" ] || fail "DATA is $data: there is no $file in it" 6
 done
-if [ ! -x "$bin/dpot" ]; then
-    [ -z "${BIN:-}" ] || fail "BIN is $bin: there is no program dpot in it" 6
-    say '== Building (build/release)'
-    mkdir -p build
-    { cmake --preset release && cmake --build --preset release --target dpot; } >build/us_central-build.log 2>&1 || {
-        tail -n 40 build/us_central-build.log >&2
-        fail 'the build failed: the lines above are the end of build/us_central-build.log' 1
-    }
-fi
+build_dpot
 
 # Results belong to these; others there are thrown away.
 mkdir -p "$out/runs"
