@@ -9,10 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FRAME_HEAD 24
-#define PAGE_MAX 65536
-#define MAGIC UINT32_C(0x377f0682) /* its last bit: words are summed big-endian */
-
 /* ---- the three files ---- */
 
 static dpot_status look(struct guard_file *file, const char *path, const char *tail,
@@ -55,49 +51,7 @@ void guard_remove_log(struct guard *guard)
     }
 }
 
-/* ---- the log (https://sqlite.org/walformat.html) ---- */
-
-static uint32_t big_endian(const uint8_t *at)
-{
-    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
-}
-
-static uint32_t little_endian(const uint8_t *at)
-{
-    return (uint32_t)at[3] << 24 | (uint32_t)at[2] << 16 | (uint32_t)at[1] << 8 | at[0];
-}
-
-/* s0 += x[2i] + s1, s1 += x[2i + 1] + s0 */
-static void sum(const uint8_t *data, size_t len, bool is_big, uint32_t s[2])
-{
-    for (size_t i = 0; i + 8 <= len; i += 8) {
-        s[0] += (is_big ? big_endian(data + i) : little_endian(data + i)) + s[1];
-        s[1] += (is_big ? big_endian(data + i + 4) : little_endian(data + i + 4)) + s[0];
-    }
-}
-
-static bool read_at(int fd, uint8_t *out, size_t len, off_t at)
-{
-    size_t done = 0;
-    while (done < len) {
-        const ssize_t n = pread(fd, out + done, len - done, at + (off_t)done);
-        if (n == 0 || (n < 0 && errno != EINTR)) {
-            return false;
-        }
-        done += n > 0 ? (size_t)n : 0;
-    }
-    return true;
-}
-
-/* Whether these are the first bytes of a log; `s` gets the sum that its frames go on from. */
-static bool is_head(const uint8_t head[GUARD_LOG_HEAD], uint32_t s[2])
-{
-    const uint32_t magic = big_endian(head);
-    s[0] = s[1] = 0;
-    sum(head, GUARD_LOG_HEAD - 8, magic & 1, s);
-    return (magic & ~UINT32_C(1)) == MAGIC && s[0] == big_endian(head + 24) &&
-           s[1] == big_endian(head + 28);
-}
+/* ---- the log ---- */
 
 static off_t size_of(int fd)
 {
@@ -110,39 +64,13 @@ static bool has_salts_of(const uint8_t *salts, const struct guard *guard)
     return memcmp(salts, guard->log_head + 16, 8) == 0;
 }
 
-/* The number of the first frame, from 1, that is not what was committed; 0: none. */
-static uint32_t find_bad_frame(const struct guard *guard, uint8_t *frame)
-{
-    uint32_t s[2];
-    const uint8_t *head = guard->log_head;
-    const bool is_big = big_endian(head) & 1;
-    const size_t page_len = big_endian(head + 8);
-    if (page_len < 512 || page_len > PAGE_MAX || !is_head(head, s)) {
-        return 1;
-    }
-    for (uint32_t i = 0; i < guard->n_frames; i++) {
-        const off_t at = GUARD_LOG_HEAD + (off_t)i * (off_t)(FRAME_HEAD + page_len);
-        if (!read_at(guard->log_fd, frame, FRAME_HEAD + page_len, at)) {
-            return i + 1;
-        }
-        sum(frame, 8, is_big, s);
-        sum(frame + FRAME_HEAD, page_len, is_big, s);
-        if (!has_salts_of(frame + 8, guard) || s[0] != big_endian(frame + 16) ||
-            s[1] != big_endian(frame + 20)) {
-            return i + 1;
-        }
-    }
-    return 0;
-}
-
 /* What the log looks like now: its size, and its head when it has one. */
 static void note_log(struct guard *guard)
 {
-    uint32_t s[2];
     const off_t size = size_of(guard->log_fd);
     guard->log_size = size > guard->log_size ? size : guard->log_size;
-    if (!read_at(guard->log_fd, guard->log_head, sizeof guard->log_head, 0) ||
-        !is_head(guard->log_head, s)) {
+    if (!sqlite_log_read_at(guard->log_fd, guard->log_head, sizeof guard->log_head, 0) ||
+        !sqlite_log_is_head(guard->log_head)) {
         memset(guard->log_head, 0, sizeof guard->log_head);
     }
 }
@@ -185,7 +113,8 @@ static bool is_cut(const struct guard_base *base)
 {
     const off_t len = (off_t)base->head[BASE_PAGE_SIZE] << 8 | base->head[BASE_PAGE_SIZE + 1];
     return !has_base_head(base) ||
-           (off_t)big_endian(base->head + BASE_N_PAGES) * (len == 1 ? PAGE_MAX : len) > base->size;
+           (off_t)sqlite_log_number(base->head + BASE_N_PAGES) * (len == 1 ? 65536 : len) >
+               base->size;
 }
 
 /* What became of the database's content; NULL: nothing that shows. */
@@ -298,10 +227,9 @@ static void take_move(struct guard *guard, const char *what)
 /* More than once, because another process may be writing it at the moment. */
 static bool has_head(const struct guard *guard)
 {
-    uint8_t head[GUARD_LOG_HEAD];
-    uint32_t s[2];
+    uint8_t head[SQLITE_LOG_HEAD];
     for (int attempt = 0; attempt < 3; attempt++) {
-        if (read_at(guard->log_fd, head, sizeof head, 0) && is_head(head, s)) {
+        if (sqlite_log_read_at(guard->log_fd, head, sizeof head, 0) && sqlite_log_is_head(head)) {
             return true;
         }
     }
@@ -310,7 +238,7 @@ static bool has_head(const struct guard *guard)
 
 static void look_at_log(struct guard *guard)
 {
-    const bool had_head = guard->n_frames > 0 || big_endian(guard->log_head) != 0;
+    const bool had_head = guard->n_frames > 0 || sqlite_log_number(guard->log_head) != 0;
     if (size_of(guard->log_fd) < guard->log_size) {
         take_damage(guard, "was cut");
     } else if (had_head && !has_head(guard)) {
@@ -359,25 +287,27 @@ dpot_status guard_check(struct guard *guard, const struct guard_base *base,
  * one is in the database. */
 dpot_status guard_check_log(struct guard *guard, struct dpot_error *error)
 {
-    uint8_t head[GUARD_LOG_HEAD];
+    uint8_t head[SQLITE_LOG_HEAD];
     if (guard->is_on && guard->state != GUARD_DAMAGED) {
         look_at_log(guard);
     }
     if (guard->state == GUARD_DAMAGED) {
         return tell(guard, error);
     }
-    if (!guard->is_on || guard->n_frames == 0 || !read_at(guard->log_fd, head, sizeof head, 0) ||
+    if (!guard->is_on || guard->n_frames == 0 ||
+        !sqlite_log_read_at(guard->log_fd, head, sizeof head, 0) ||
         !has_salts_of(head + 16, guard)) {
         return DPOT_OK;
     }
-    uint8_t *frame = dpot_alloc_array(NULL, 1, FRAME_HEAD + PAGE_MAX);
+    uint8_t *frame = dpot_alloc_array(NULL, 1, SQLITE_LOG_FRAME_MAX);
     if (!frame) {
         return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory to read the store's log");
     }
-    if (find_bad_frame(guard, frame) != 0) {
+    if (sqlite_log_count(guard->log_fd, guard->log_head, guard->n_frames, frame) !=
+        guard->n_frames) {
         take_damage(guard, "was overwritten");
     }
-    dpot_free_array(NULL, frame, 1, FRAME_HEAD + PAGE_MAX);
+    dpot_free_array(NULL, frame, 1, SQLITE_LOG_FRAME_MAX);
     return guard->state == GUARD_DAMAGED ? tell(guard, error) : DPOT_OK;
 }
 

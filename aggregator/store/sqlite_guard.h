@@ -21,6 +21,7 @@
 #define DPOT_STORE_SQLITE_GUARD_H
 
 #include "base/error.h"
+#include "store/sqlite_log.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,8 +29,6 @@
 #include <sys/types.h>
 
 #define GUARD_PATH_SIZE 4352
-#define GUARD_LOG_HEAD 32 /* bytes of the write-ahead log before its first frame */
-
 #define GUARD_BASE_HEAD 32 /* bytes of the database that are looked at */
 
 /* The database as it is now. It is read by who has it open: to open and close it once more would drop
@@ -56,7 +55,7 @@ struct guard {
     struct guard_file database, log, index; /* "", "-wal", "-shm" */
     int log_fd;                             /* of the log; SQLite locks nothing on it */
     off_t log_size;                         /* after the last commit: it never shrinks */
-    uint8_t log_head[GUARD_LOG_HEAD];       /* likewise; zeros: there was none */
+    uint8_t log_head[SQLITE_LOG_HEAD];      /* likewise; zeros: there was none */
     uint32_t n_frames;                      /* of the log, after the last commit */
     struct guard_base base;                 /* of the database, when it was last looked at */
     off_t index_size;                       /* it never shrinks */

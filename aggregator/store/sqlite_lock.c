@@ -11,7 +11,8 @@
  *    number too, and a second line from the time when there is a store: "store DEVICE INODE" while it
  *    is owned, "store" when it was closed. By that a store that is missing is told from one that was
  *    never there: a new, empty one would know no report, and count every one that is sent again.
- *    "damaged NAME" in that line's place: what was acknowledged is not all in the database, because it
+ *    "store DEVICE INODE" of a process that is gone: it crashed, and its log has to be there as it left
+ *    it (sqlite_crash.c). "damaged NAME" in that line's place: what was acknowledged is not all in the database, because it
  *    was damaged while it was owned, and the file NAME beside it holds what could be saved ("-": none).
  *    Nobody opens it until one that was saved is in its place.
  *  - Closing any descriptor of the database drops SQLite's own record locks of this process. So ours is
@@ -136,7 +137,6 @@ static dpot_status lock_file(int fd, const char *path, const char *lock_path,
     if (result == 0) {
         struct note note = read_note(fd);
         note.owner = (long)getpid();
-        note.is_owned = false;
         (void)write_note(fd, &note);
         return DPOT_OK;
     }
@@ -154,8 +154,12 @@ static dpot_status take_file(const char *path, const char *real, struct sqlite_l
                               path);
     }
     lock->file = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR);
-    return lock->file >= 0 ? lock_file(lock->file, path, lock_path, error)
-                           : fail("opening", lock_path, error);
+    if (lock->file < 0) {
+        return fail("opening", lock_path, error);
+    }
+    const dpot_status status = lock_file(lock->file, path, lock_path, error);
+    lock->is_held = status == DPOT_OK;
+    return status;
 }
 
 /* ---- the database itself ---- */
@@ -267,9 +271,13 @@ static dpot_status take_all(const char *path, const char *real, bool needs_store
     if (needs_store && lock->is_damaged) {
         return refuse_damaged(path, &note, error);
     }
-    return needs_store && note.has_store && fstat(lock->database, &info) == 0 && info.st_size == 0
-               ? refuse_missing(path, error)
-               : DPOT_OK;
+    if (!needs_store || !note.has_store || fstat(lock->database, &info) != 0) {
+        return DPOT_OK;
+    }
+    if (info.st_size == 0) {
+        return refuse_missing(path, error);
+    }
+    return note.is_owned ? sqlite_crash_check(real, error) : DPOT_OK;
 }
 
 dpot_status sqlite_lock_take(const char *path, bool needs_store, struct sqlite_lock *lock,
@@ -294,8 +302,7 @@ dpot_status sqlite_lock_take(const char *path, bool needs_store, struct sqlite_l
     return status;
 }
 
-dpot_status sqlite_lock_mark(const char *path, const struct sqlite_lock *lock,
-                             struct dpot_error *error)
+dpot_status sqlite_lock_mark(const char *path, struct sqlite_lock *lock, struct dpot_error *error)
 {
     struct stat info;
     if (stat(path, &info) != 0) {
@@ -306,8 +313,8 @@ dpot_status sqlite_lock_mark(const char *path, const struct sqlite_lock *lock,
                               .is_owned = true,
                               .device = (unsigned long long)info.st_dev,
                               .number = (unsigned long long)info.st_ino};
-    return write_note(lock->file, &note) && fsync(lock->file) == 0 ? DPOT_OK
-                                                                   : fail("writing", path, error);
+    lock->is_marked = write_note(lock->file, &note) && fsync(lock->file) == 0;
+    return lock->is_marked ? DPOT_OK : fail("writing", path, error);
 }
 
 dpot_status sqlite_lock_mark_damage(const char *rescued, const struct sqlite_lock *lock,
@@ -326,49 +333,81 @@ bool sqlite_lock_is_nameless(const struct sqlite_lock *lock)
     return lock->database >= 0 && fstat(lock->database, &info) == 0 && info.st_nlink == 0;
 }
 
-/* The lock itself is not tried: that could turn away one who takes it at that moment. */
-dpot_status sqlite_lock_look(const char *path, struct dpot_error *error)
+/* What the file beside the database says; nothing, when there is none. */
+static struct note find_note(const char *real)
 {
     char lock_path[LOCK_PATH_SIZE];
     struct note note = {.owner = 0};
-    struct stat info;
-    char *real = realpath(path, NULL);
-    const int n = snprintf(lock_path, sizeof lock_path, "%s-lock", real ? real : path);
+    const int n = snprintf(lock_path, sizeof lock_path, "%s-lock", real);
     const int fd =
         n > 0 && n < LOCK_PATH_SIZE ? open(lock_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-    free(real);
     if (fd >= 0) {
         note = read_note(fd);
         (void)close(fd);
     }
+    return note;
+}
+
+/* Of a store that is there. */
+static dpot_status look_at_owner(const char *path, const char *real, const struct note *note,
+                                 const struct stat *info, struct dpot_error *error)
+{
+    const bool is_alive = note->owner > 0 && (kill((pid_t)note->owner, 0) == 0 || errno == EPERM);
+    if (!is_alive) {
+        return sqlite_crash_check(real, error);
+    }
+    return note->number == (unsigned long long)info->st_ino &&
+                   note->device == (unsigned long long)info->st_dev
+               ? DPOT_OK
+               : dpot_error_set(
+                     error, DPOT_ERR_STATE,
+                     "store %s is not the file that process %ld serves: it was replaced; put "
+                     "that one back, or stop the process (SIGTERM) before anything else",
+                     path, note->owner);
+}
+
+static dpot_status look(const char *path, const char *real, struct dpot_error *error)
+{
+    const struct note note = find_note(real);
+    struct stat info;
     const bool is_there = stat(path, &info) == 0;
+    dpot_status status = DPOT_OK;
     if (note.rescued[0] != '\0') {
-        return refuse_damaged(path, &note, error);
+        status = refuse_damaged(path, &note, error);
+    } else if (note.has_store &&
+               ((!is_there && errno == ENOENT) || (is_there && info.st_size == 0))) {
+        status = refuse_missing(path, error);
+    } else if (is_there && note.is_owned) {
+        status = look_at_owner(path, real, &note, &info, error);
     }
-    if (note.has_store && ((!is_there && errno == ENOENT) || (is_there && info.st_size == 0))) {
-        return refuse_missing(path, error);
+    return status == DPOT_OK ? check_names(path, error) : status;
+}
+
+/* The lock itself is not tried: that could turn away one who takes it at that moment. */
+dpot_status sqlite_lock_look(const char *path, struct dpot_error *error)
+{
+    char *real = realpath(path, NULL);
+    const dpot_status status = look(path, real ? real : path, error);
+    free(real);
+    return status;
+}
+
+/* Who was refused before he had the store leaves word of who had it before. */
+static void leave_note(const struct sqlite_lock *lock)
+{
+    struct note note = read_note(lock->file);
+    if (!note.is_owned || note.owner != (long)getpid()) {
+        return;
     }
-    const bool is_other = is_there && note.is_owned &&
-                          (note.number != (unsigned long long)info.st_ino ||
-                           note.device != (unsigned long long)info.st_dev);
-    if (is_other && (kill((pid_t)note.owner, 0) == 0 || errno == EPERM)) {
-        return dpot_error_set(
-            error, DPOT_ERR_STATE,
-            "store %s is not the file that process %ld serves: it was replaced; put "
-            "that one back, or stop the process (SIGTERM) before anything else",
-            path, note.owner);
-    }
-    return check_names(path, error);
+    note.is_owned = !lock->is_marked;
+    note.owner = lock->is_marked ? note.owner : 0;
+    (void)write_note(lock->file, &note);
 }
 
 void sqlite_lock_release(struct sqlite_lock *lock)
 {
-    if (lock->file >= 0) {
-        const struct note before = read_note(lock->file);
-        if (before.is_owned && before.owner == (long)getpid()) {
-            const struct note note = {.owner = before.owner, .has_store = before.has_store};
-            (void)write_note(lock->file, &note);
-        }
+    if (lock->is_held) {
+        leave_note(lock);
     }
     const int fds[] = {lock->database, lock->file};
     for (size_t i = 0; i < sizeof fds / sizeof fds[0]; i++) {

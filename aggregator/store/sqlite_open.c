@@ -115,7 +115,8 @@ static dpot_status set_up(struct database *database, const char *path, enum open
 }
 
 /* A copy that nobody has opened to write has no log yet, and none is made by looking. */
-static dpot_status start_guard(struct database *database, struct dpot_error *error)
+static dpot_status start_guard(struct database *database, enum opening opening,
+                               struct dpot_error *error)
 {
     const char *path = database_path(database);
     char journal[16] = "";
@@ -128,7 +129,9 @@ static dpot_status start_guard(struct database *database, struct dpot_error *err
         return status;
     }
     connection_read_base(database, &base);
-    return guard_init(&database->guard, path, &base, error);
+    status = guard_init(&database->guard, path, &base, error);
+    database->leaves_log = opening != OPENS_OR_MAKES && database->guard.log_size > 0;
+    return status;
 }
 
 static dpot_status open_path(const char *path, enum opening opening, struct database **database,
@@ -141,7 +144,7 @@ static dpot_status open_path(const char *path, enum opening opening, struct data
     (void)pthread_mutex_init(&(*database)->mutex, NULL);
     dpot_status status = set_up(*database, path, opening, error);
     if (status == DPOT_OK) {
-        status = start_guard(*database, error);
+        status = start_guard(*database, opening, error);
     }
     if (status != DPOT_OK) {
         database_close(*database);
@@ -197,10 +200,12 @@ dpot_status database_open_old(const char *path, struct database **database,
 }
 
 /* The last connection to close copies the log into the database and removes it: only when it is what
- * was written. */
+ * was written, and never when it was found there by one who only looks: who serves next tells by it what
+ * became of a crash. */
 static void settle_log(struct database *database)
 {
-    const bool is_sound = connection_check_log(database, NULL) == DPOT_OK && !database->is_unsound;
+    const bool is_sound = !database->leaves_log &&
+                          connection_check_log(database, NULL) == DPOT_OK && !database->is_unsound;
     if (database->db && !is_sound) {
         (void)sqlite3_db_config(database->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     }

@@ -22,6 +22,8 @@ struct sqlite_lock {
     int file;        /* beside the database */
     int database;    /* of the database itself */
     bool is_damaged; /* the store was, while it was owned before, and nothing took its place */
+    bool is_held;    /* the file is locked by us, */
+    bool is_marked;  /* and marked as owned by us */
 };
 
 struct sqlite_store {
@@ -52,13 +54,13 @@ dpot_status sqlite_store_fail_corrupt(const char *what, struct dpot_error *error
 /* sqlite_lock.c (T6): takes the locks of the database PATH, before SQLite opens it; none on failure.
  * What a restore that was cut off left is cleared away. DPOT_ERR_BUSY: another store has them;
  * DPOT_ERR_IO: also when the file has two names; DPOT_ERR_STATE, when `needs_store`: there was a store,
- * and now there is none. Released after SQLite has closed it; one that is not held is allowed. */
+ * and now there is none, or it was damaged, or its log since a crash. Released after SQLite has closed it; one that is not held is allowed. */
 DPOT_WARN_UNUSED dpot_status sqlite_lock_take(const char *path, bool needs_store,
                                               struct sqlite_lock *lock, struct dpot_error *error);
 void sqlite_lock_release(struct sqlite_lock *lock);
 
 /* Writes down, durably, that there is a store, and which file. DPOT_ERR_IO. */
-DPOT_WARN_UNUSED dpot_status sqlite_lock_mark(const char *path, const struct sqlite_lock *lock,
+DPOT_WARN_UNUSED dpot_status sqlite_lock_mark(const char *path, struct sqlite_lock *lock,
                                               struct dpot_error *error);
 
 /* The same, that what was acknowledged is no longer all in the database, and that the file `rescued`
@@ -76,6 +78,10 @@ bool sqlite_lock_is_nameless(const struct sqlite_lock *lock);
  * DPOT_ERR_STATE: there was a store and there is none, or a living process serves another file of this
  * name. */
 DPOT_WARN_UNUSED dpot_status sqlite_lock_look(const char *path, struct dpot_error *error);
+
+/* sqlite_crash.c: of a store that was not closed, and that nobody has open. DPOT_ERR_STATE: its log has not
+ * everything that was committed; DPOT_ERR_MEMORY. */
+DPOT_WARN_UNUSED dpot_status sqlite_crash_check(const char *path, struct dpot_error *error);
 
 /* sqlite_rescue.c: before an owned store is closed. One that was removed or damaged under it is saved
  * beside it, as PATH.rescued-TIME, and the watch is told with DPOT_ERR_STATE. */

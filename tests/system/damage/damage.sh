@@ -89,6 +89,36 @@ check 'a copy of a damaged file is no backup' not0 'damaged\|malformed\|not a da
     sh -c 'bytes=$1; printf nonsense >"$2"; "$3" restore --config "$4" --from "$2"' - x "$dir/bad.db" \
     "$bin/dpotd" "$dir/other/dpotd.json"
 
+# ---- the store after a crash ----
+
+stop
+again
+begin
+enroll crashed
+device report crashed --points "$dir/place.csv" --quiet >/dev/null || fail report
+device flush crashed --wait 20 --quiet >/dev/null || fail flush
+stop KILL 2>/dev/null
+cp -a "$dir/server" "$dir/killed"
+killed() { rm -rf "$dir/server" && cp -a "$dir/killed" "$dir/server"; }
+log_size=$(stat -c %s "$dir/server/dpot.db-wal")
+check 'who looks at it after a crash' 0 '2 accepted' doctor
+cmp -n "$log_size" "$dir/server/dpot.db-wal" "$dir/killed/dpot.db-wal" || fail 'who looks changed the log'
+for harm in 'rm -f' 'truncate -s 0' "truncate -s $((log_size / 2))" 'truncate -s -1' 'flip'; do
+    killed
+    case $harm in
+    flip) overwrite "$dir/server/dpot.db-wal" 100 1 ;;
+    *) $harm "$dir/server/dpot.db-wal" ;;
+    esac
+    check "the log, $harm: doctor" 3 'was not closed.*dpot.db-wal was' doctor
+    check "the log, $harm: serve" 3 'was not closed.*dpot.db-wal was' serve
+    check "the log, $harm: serve again" 3 'was not closed.*dpotd restore' serve
+    check "the log, $harm: backup" 3 'was not closed' "$bin/dpotd" backup --config "$dir/server/dpotd.json" --to "$dir/torn.db"
+done
+killed
+begin
+dpot pool "$id" --json >"$dir/pool.json" || [ $? -eq 7 ] || fail pool
+check 'what a crash left has everything' 0 '"accepted": *2[,}]' cat "$dir/pool.json"
+
 # ---- keys, tokens, configuration ----
 
 stop

@@ -1,0 +1,221 @@
+/* A store whose owner was killed, and what somebody did to its files before the next one came: what was
+ * acknowledged is there, or the next one says that it is not and goes no further. */
+#include "store/sqlite_log.h"
+#include "unit/aggregator/store/store_file.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define N_COMMITS 5
+
+static char log_path[FIXTURE_PATH_SIZE], index_path[FIXTURE_PATH_SIZE],
+    lock_path[FIXTURE_PATH_SIZE];
+static uint8_t hash[DPOT_HASH_LEN]; /* of the revision that takes the reports */
+
+static enum dpot_report_status append(struct store *store, uint32_t i)
+{
+    static const uint8_t is_refused[1];
+    const struct dpot_report report = fixture_report(i);
+    enum dpot_report_status status = DPOT_REPORT_STATUS_END;
+    struct dpot_error error = {{0}};
+    struct store_append append = {
+        .n_reports = 1, .reports = &report, .is_refused = is_refused, .statuses = &status};
+    memcpy(append.hash, hash, sizeof append.hash);
+    cr_assert_eq(store_append_reports(store, &append, &error), DPOT_OK, "%s", error.text);
+    return status;
+}
+
+/* An owner that commits one report after the other and is killed. */
+static void crash(void)
+{
+    int ready[2];
+    char byte = 0;
+    cr_assert_eq(pipe(ready), 0);
+    const pid_t owner = fork();
+    if (owner == 0) {
+        struct store *store = NULL;
+        if (store_open_owned(store_file.url, &store, NULL) == DPOT_OK) {
+            for (uint32_t i = 0; i < N_COMMITS; i++) {
+                (void)append(store, i);
+            }
+            (void)!write(ready[1], "x", 1);
+        }
+        (void)pause();
+        _exit(0);
+    }
+    cr_assert_eq(read(ready[0], &byte, 1), 1);
+    cr_assert_eq(kill(owner, SIGKILL), 0);
+    cr_assert_eq(waitpid(owner, NULL, 0), owner);
+    (void)close(ready[0]);
+    (void)close(ready[1]);
+}
+
+static void set_up(void)
+{
+    struct rig rig;
+    store_file_set_up();
+    fixture_path(log_path, store_file.folder, "dpot.db-wal");
+    fixture_path(index_path, store_file.folder, "dpot.db-shm");
+    fixture_path(lock_path, store_file.folder, "dpot.db-lock");
+    rig_init(&rig, store_file.url, fixture_spec());
+    memcpy(hash, rig.record.hash, sizeof hash);
+    rig_release(&rig);
+    crash();
+}
+
+TestSuite(crash, .init = set_up, .fini = store_file_tear_down);
+
+/* Every report that was acknowledged is known. */
+static void expect_whole(void)
+{
+    struct store *store = NULL;
+    struct dpot_error error = {{0}};
+    cr_assert_eq(store_open_owned(store_file.url, &store, &error), DPOT_OK, "%s", error.text);
+    for (uint32_t i = 0; i < N_COMMITS; i++) {
+        cr_assert_eq(append(store, i), DPOT_REPORT_DUPLICATE, "report %u", i);
+    }
+    store_close(store);
+}
+
+/* Nobody gets it, however often, and who only looks is told the same. */
+static void expect_refused(const char *what)
+{
+    for (int i = 0; i < 2; i++) {
+        struct store *store = NULL;
+        struct dpot_error error = {{0}};
+        cr_assert_eq(store_open_existing(store_file.url, &store, &error), DPOT_ERR_STATE, "%s",
+                     error.text);
+        cr_assert_not_null(strstr(error.text, what), "%s", error.text);
+        cr_assert_eq(store_open_owned(store_file.url, &store, &error), DPOT_ERR_STATE, "%s",
+                     error.text);
+        cr_assert_null(store);
+        cr_assert_not_null(strstr(error.text, what), "%s", error.text);
+        cr_assert_not_null(strstr(error.text, "dpotd restore"), "%s", error.text);
+    }
+}
+
+static off_t size_of(const char *path)
+{
+    struct stat info;
+    cr_assert_eq(stat(path, &info), 0, "%s", path);
+    return info.st_size;
+}
+
+static void flip(const char *path, off_t at)
+{
+    uint8_t byte = 0;
+    const int fd = open(path, O_RDWR);
+    cr_assert_geq(fd, 0);
+    cr_assert_eq(pread(fd, &byte, 1, at), 1);
+    byte ^= 1;
+    cr_assert_eq(pwrite(fd, &byte, 1, at), 1);
+    (void)close(fd);
+}
+
+Test(crash, nothing_is_lost)
+{
+    cr_assert_gt(size_of(log_path), SQLITE_LOG_HEAD);
+    expect_whole();
+    expect_whole(); /* closed by now */
+}
+
+Test(crash, a_log_that_was_removed_is_missed)
+{
+    cr_assert_eq(unlink(log_path), 0);
+    expect_refused("was removed");
+    cr_assert_eq(unlink(index_path), 0);
+    expect_refused("was removed");
+}
+
+Test(crash, a_log_that_was_cut_is_not_taken_for_less)
+{
+    const off_t size = size_of(log_path);
+    cr_assert_eq(truncate(log_path, size - 1), 0);
+    expect_refused("was cut");
+    cr_assert_eq(truncate(log_path, size / 2), 0);
+    expect_refused("was cut");
+    cr_assert_eq(truncate(log_path, 0), 0);
+    expect_refused("(0 of ");
+}
+
+Test(crash, one_altered_bit_of_the_log_is_seen)
+{
+    const off_t size = size_of(log_path);
+    const off_t places[] = {SQLITE_LOG_SALTS, SQLITE_LOG_HEAD + 9, size / 2, size - 1};
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        flip(log_path, places[i]);
+        expect_refused("altered");
+        flip(log_path, places[i]);
+    }
+    expect_whole();
+}
+
+Test(crash, the_log_may_be_put_back)
+{
+    char aside[FIXTURE_PATH_SIZE];
+    fixture_path(aside, store_file.folder, "aside");
+    cr_assert_eq(rename(log_path, aside), 0);
+    expect_refused("was removed");
+    cr_assert_eq(rename(aside, log_path), 0);
+    expect_whole();
+}
+
+Test(crash, without_the_lock_the_rest_is_gone_on_with)
+{
+    struct store *store = NULL;
+    struct dpot_error error = {{0}};
+    cr_assert_eq(unlink(log_path), 0);
+    expect_refused("dpot.db-lock");
+    cr_assert_eq(unlink(lock_path), 0);
+    cr_assert_eq(store_open_owned(store_file.url, &store, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(append(store, 0), DPOT_REPORT_ACCEPTED, "it was in the log alone");
+    store_close(store);
+}
+
+Test(crash, an_index_that_is_missing_or_damaged_is_made_anew)
+{
+    flip(index_path, 20);
+    expect_whole();
+    crash();
+    cr_assert_eq(truncate(index_path, 40), 0);
+    expect_whole();
+    crash();
+    cr_assert_eq(unlink(index_path), 0);
+    expect_whole();
+}
+
+Test(crash, who_only_looks_leaves_the_log_to_the_next_owner)
+{
+    struct store *store = NULL;
+    const off_t size = size_of(log_path);
+    cr_assert_eq(store_open_existing(store_file.url, &store, NULL), DPOT_OK);
+    store_close(store);
+    cr_assert_geq(size_of(log_path), size);
+    expect_whole();
+}
+
+Test(crash, a_log_of_which_everything_is_in_the_database_may_go)
+{
+    struct store *store = NULL;
+    struct revision_record other = {.revision = 2, .name = "other", .hash = {9}};
+    const pid_t owner = fork();
+    if (owner == 0) {
+        const bool is_done =
+            store_open_owned(store_file.url, &store, NULL) == DPOT_OK &&
+            store_add_revision(store, &other, "x", 1, NULL) == DPOT_OK; /* copied at once */
+        (void)is_done;
+        (void)kill(getpid(), SIGKILL);
+    }
+    cr_assert_eq(waitpid(owner, NULL, 0), owner);
+    cr_assert_eq(unlink(log_path), 0);
+    expect_whole();
+    cr_assert_eq(store_open_existing(store_file.url, &store, NULL), DPOT_OK);
+    cr_assert_eq(store_get_revision(store, other.hash, &other, NULL, NULL), DPOT_OK);
+    store_close(store);
+}
