@@ -74,6 +74,10 @@ DPOT_WARN_UNUSED dpot_status database_ask(struct database *database, const char 
                                           int64_t *value, char *text, size_t text_cap,
                                           struct dpot_error *error);
 
+/* `sql`: "PRAGMA integrity_check" of a table or of all. DPOT_ERR_CORRUPT names the first fault. */
+DPOT_WARN_UNUSED dpot_status database_check_structure(struct database *database, const char *sql,
+                                                      struct dpot_error *error);
+
 void database_lock(struct database *database);
 void database_unlock(struct database *database);
 
@@ -110,7 +114,6 @@ enum statement {
     STATEMENT_ROLLBACK,
     STATEMENT_PROBE,
     STATEMENT_BACKUP,
-    STATEMENT_STRUCTURE,
     STATEMENT_ADD_REVISION,
     STATEMENT_GET_STATE,
     STATEMENT_CLOSE_OTHERS,

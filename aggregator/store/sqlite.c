@@ -87,8 +87,12 @@ dpot_status database_fail(struct database *database, const char *what, struct dp
     const int code = sqlite3_errcode(database->db);
     database->has_failed = database->has_failed || status_of(code) == DPOT_ERR_IO;
     note_damage(database, code);
-    return dpot_error_set(error, status_of(code), "%s failed in the store: %s; %s", what,
-                          sqlite3_errmsg(database->db), remedy_of(code));
+    const int class = code & 0xff;
+    const bool has_reason = class == SQLITE_IOERR || class == SQLITE_CANTOPEN;
+    const int reason = has_reason ? sqlite3_system_errno(database->db) : 0;
+    return dpot_error_set(error, status_of(code), "%s failed in the store: %s%s%s; %s", what,
+                          sqlite3_errmsg(database->db), reason != 0 ? ": " : "",
+                          reason != 0 ? strerror(reason) : "", remedy_of(code));
 }
 
 bool database_take_failure(struct database *database)
@@ -419,4 +423,21 @@ dpot_status database_ask(struct database *database, const char *sql, int64_t *va
                                    : database_fail(database, "reading", error);
     (void)sqlite3_finalize(statement);
     return status;
+}
+
+/* The answer is "ok", or the first fault, maybe below a line that says where. */
+dpot_status database_check_structure(struct database *database, const char *sql,
+                                     struct dpot_error *error)
+{
+    int64_t ignored = 0;
+    char text[256] = "";
+    const dpot_status status = database_ask(database, sql, &ignored, text, sizeof text, error);
+    if (status != DPOT_OK || strcmp(text, "ok") == 0) {
+        return status;
+    }
+    const char *line = strchr(text, '\n');
+    line = line ? line + 1 : text;
+    return dpot_error_set(error, DPOT_ERR_CORRUPT,
+                          "the store's file is damaged (%.*s): restore it from a backup",
+                          (int)strcspn(line, "\n"), line);
 }

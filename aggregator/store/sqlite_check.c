@@ -21,6 +21,9 @@ static const struct question questions[] = {
      "the store has a ",
      " that dpotd does not make: find out who made it, and restore the store from a "
      "backup"},
+    {"SELECT lower(hex(campaign_id)) FROM revision NOT INDEXED WHERE state = 2"
+     " GROUP BY campaign_id HAVING count(*) > 1 LIMIT 1",
+     "two revisions are open at once of campaign ", remedy_backup},
     {"SELECT seq FROM commits AS c"
      " WHERE NOT EXISTS (SELECT 1 FROM revision AS r WHERE r.hash = c.hash) LIMIT 1",
      "the reports of commit ",

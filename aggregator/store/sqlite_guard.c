@@ -20,7 +20,7 @@ static dpot_status look(struct guard_file *file, const char *path, const char *t
         return dpot_error_set(error, DPOT_ERR_RANGE, "the store's path is too long: %.80s...",
                               path);
     }
-    if (stat(file->path, &info) != 0) {
+    if (lstat(file->path, &info) != 0) {
         return dpot_error_set(error, DPOT_ERR_IO, "looking at %s failed: %s", file->path,
                               strerror(errno));
     }
@@ -29,11 +29,12 @@ static dpot_status look(struct guard_file *file, const char *path, const char *t
     return DPOT_OK;
 }
 
-/* What became of a file's name; NULL: nothing. */
+/* What became of a file's name; NULL: nothing. A link that has its place is another file: who opens the store by
+ * it looks for the log beside what it points to. */
 static const char *find_loss(const struct guard_file *file)
 {
     struct stat info;
-    if (stat(file->path, &info) != 0) {
+    if (lstat(file->path, &info) != 0) {
         return errno == ENOENT || errno == ENOTDIR ? "was removed or renamed" : "cannot be reached";
     }
     return info.st_dev == file->device && info.st_ino == file->number

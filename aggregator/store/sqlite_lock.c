@@ -208,9 +208,37 @@ static dpot_status take_database(const char *path, const char *real, struct sqli
                                               : fail("taking", path, error);
 }
 
+/* A symbolic link in the place of a database that was served under this name. */
+static dpot_status check_link(const char *path, struct dpot_error *error)
+{
+    static const char *const tails[] = {"-wal", "-lock"};
+    char beside[LOCK_PATH_SIZE];
+    struct stat info;
+    if (lstat(path, &info) != 0 || !S_ISLNK(info.st_mode)) {
+        return DPOT_OK;
+    }
+    for (size_t i = 0; i < sizeof tails / sizeof tails[0]; i++) {
+        const int n = snprintf(beside, sizeof beside, "%s%s", path, tails[i]);
+        if (n > 0 && n < LOCK_PATH_SIZE && lstat(beside, &info) == 0) {
+            return dpot_error_set(
+                error, DPOT_ERR_IO,
+                "store %s is a symbolic link, and %s is beside the link: reports in a log are "
+                "found "
+                "beside the file itself alone; move what belongs to the store (-wal, -shm, -lock) "
+                "to the file that the link names",
+                path, beside);
+        }
+    }
+    return DPOT_OK;
+}
+
 static dpot_status check_names(const char *path, struct dpot_error *error)
 {
     struct stat info;
+    const dpot_status status = check_link(path, error);
+    if (status != DPOT_OK) {
+        return status;
+    }
     if (stat(path, &info) != 0 || !S_ISREG(info.st_mode) || info.st_nlink <= 1) {
         return DPOT_OK; /* what else may be wrong is told by the one who opens it */
     }
@@ -333,19 +361,20 @@ bool sqlite_lock_is_nameless(const struct sqlite_lock *lock)
     return lock->database >= 0 && fstat(lock->database, &info) == 0 && info.st_nlink == 0;
 }
 
-/* What the file beside the database says; nothing, when there is none. */
-static struct note find_note(const char *real)
+/* What the file beside the database says; nothing, when there is none, or it may not be read. */
+static dpot_status find_note(const char *real, struct note *note, struct dpot_error *error)
 {
     char lock_path[LOCK_PATH_SIZE];
-    struct note note = {.owner = 0};
+    *note = (struct note){.owner = 0};
     const int n = snprintf(lock_path, sizeof lock_path, "%s-lock", real);
-    const int fd =
-        n > 0 && n < LOCK_PATH_SIZE ? open(lock_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+    const int fd = n > 0 && n < LOCK_PATH_SIZE
+                       ? open(lock_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
+                       : -1;
     if (fd >= 0) {
-        note = read_note(fd);
+        *note = read_note(fd);
         (void)close(fd);
     }
-    return note;
+    return fd < 0 && errno == ELOOP ? fail("opening", lock_path, error) : DPOT_OK;
 }
 
 /* Of a store that is there. */
@@ -368,10 +397,13 @@ static dpot_status look_at_owner(const char *path, const char *real, const struc
 
 static dpot_status look(const char *path, const char *real, struct dpot_error *error)
 {
-    const struct note note = find_note(real);
+    struct note note;
     struct stat info;
+    dpot_status status = find_note(real, &note, error);
     const bool is_there = stat(path, &info) == 0;
-    dpot_status status = DPOT_OK;
+    if (status != DPOT_OK) {
+        return status;
+    }
     if (note.rescued[0] != '\0') {
         status = refuse_damaged(path, &note, error);
     } else if (note.has_store &&

@@ -219,3 +219,33 @@ Test(crash, a_log_of_which_everything_is_in_the_database_may_go)
     cr_assert_eq(store_get_revision(store, other.hash, &other, NULL, NULL), DPOT_OK);
     store_close(store);
 }
+
+/* By a link SQLite finds the log that is beside the file itself. */
+Test(crash, a_link_in_the_place_of_the_database_does_not_hide_its_log)
+{
+    char away[FIXTURE_PATH_SIZE];
+    struct store *store = NULL;
+    struct dpot_error error = {{0}};
+    fixture_path(away, store_file.folder, "away.db");
+    cr_assert_eq(rename(store_file.path, away), 0);
+    cr_assert_eq(symlink("away.db", store_file.path), 0);
+    cr_assert_eq(store_open_owned(store_file.url, &store, &error), DPOT_ERR_IO, "%s", error.text);
+    cr_assert_not_null(strstr(error.text, "symbolic link"), "%s", error.text);
+    cr_assert_eq(store_open_existing(store_file.url, &store, &error), DPOT_ERR_IO, "%s",
+                 error.text);
+    cr_assert_eq(unlink(store_file.path), 0);
+    cr_assert_eq(rename(away, store_file.path), 0);
+    expect_whole();
+}
+
+Test(crash, a_lock_that_is_a_link_is_refused_by_who_looks_too)
+{
+    struct store *store = NULL;
+    struct dpot_error error = {{0}};
+    cr_assert_eq(unlink(lock_path), 0);
+    cr_assert_eq(symlink("elsewhere", lock_path), 0);
+    cr_assert_eq(store_open_owned(store_file.url, &store, &error), DPOT_ERR_IO, "%s", error.text);
+    cr_assert_eq(store_open_existing(store_file.url, &store, &error), DPOT_ERR_IO, "%s",
+                 error.text);
+    cr_assert_not_null(strstr(error.text, "dpot.db-lock"), "%s", error.text);
+}

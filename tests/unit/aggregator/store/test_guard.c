@@ -433,6 +433,17 @@ Test(guard, a_store_that_was_renamed_is_taken_up_again_under_its_name)
     rig_release(&rig);
 }
 
+Test(guard, a_link_to_the_store_in_its_place_is_another_file)
+{
+    cr_assert_eq(rename(path, other), 0);
+    cr_assert_eq(symlink("other", path), 0);
+    expect_refused(DPOT_ERR_IO, "dpot.db was replaced");
+    cr_assert_eq(rename(other, path), 0);
+    cr_assert_eq(store_check(rig.store, NULL), DPOT_OK);
+    cr_assert_eq(rig_post(&rig, 0, reports, N_FIRST + 5, NULL), INGEST_ACCEPTED);
+    rig_release(&rig);
+}
+
 Test(guard, a_store_that_was_replaced_is_refused_and_closed_into_its_own_file)
 {
     char kept[FIXTURE_PATH_SIZE];

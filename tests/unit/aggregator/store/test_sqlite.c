@@ -163,6 +163,10 @@ Test(sqlite, a_full_disk_stores_nothing_and_is_told_until_there_is_room)
     cr_assert_eq(rig_count(&rig).n_accepted, 10);
     cr_assert_eq(rig_count(&rig).n_duplicate, 0);
 
+    /* With room for a small write, and for no batch, it is not ready either. */
+    limit.rlim_cur = (rlim_t)info.st_size + 20 * 4096;
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    cr_assert_eq(store_check(rig.store, NULL), DPOT_ERR_IO);
     cr_assert_eq(setrlimit(RLIMIT_FSIZE, &unlimited), 0);
     cr_assert_eq(store_check(rig.store, NULL), DPOT_OK);
     cr_assert_eq(rig_post(&rig, 0, reports, DPOT_BATCH_REPORTS_MAX, NULL), INGEST_ACCEPTED);

@@ -4,6 +4,7 @@
 #include "unit/aggregator/vectors.h"
 
 #include <criterion/criterion.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -218,4 +219,55 @@ Test(sqlite_damage, a_damaged_job_is_corrupt)
     cr_assert_eq(store_get_job(store, record.id, &record, &error), DPOT_ERR_CORRUPT);
     cr_assert_not_null(strstr(error.text, "a job"), "%s", error.text);
     store_close(store);
+}
+
+static int64_t ask(const char *sql)
+{
+    struct database *database = NULL;
+    int64_t value = 0;
+    cr_assert_eq(database_open(store_file.path, &database, NULL), DPOT_OK);
+    cr_assert_eq(database_ask(database, sql, &value, NULL, 0, NULL), DPOT_OK);
+    database_close(database);
+    return value;
+}
+
+/* A bit of what an index says of its only row. */
+static void alter_index(const char *name, off_t from_end)
+{
+    char sql[128];
+    uint8_t byte = 0;
+    (void)snprintf(sql, sizeof sql, "SELECT rootpage FROM sqlite_schema WHERE name = '%s'", name);
+    const off_t page_len = (off_t)ask("PRAGMA page_size");
+    const off_t at = (off_t)ask(sql) * page_len - from_end;
+    const int fd = open(store_file.path, O_RDWR);
+    cr_assert_geq(fd, 0);
+    cr_assert_eq(pread(fd, &byte, 1, at), 1);
+    byte ^= 4;
+    cr_assert_eq(pwrite(fd, &byte, 1, at), 1);
+    (void)close(fd);
+}
+
+Test(sqlite_damage, an_index_that_is_not_of_its_table_is_found_and_serves_nobody)
+{
+    static const char *const names[] = {"revision_one_open", "sqlite_autoindex_revision_1",
+                                        "sqlite_autoindex_revision_2"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        struct rig rig;
+        struct store *store = NULL;
+        struct dpot_error error = {{0}};
+        rig_init(&rig, store_file.url, fixture_spec());
+        rig_release(&rig);
+        alter_index(names[i], 6);
+        cr_assert_eq(store_open_owned(store_file.url, &store, &error), DPOT_ERR_CORRUPT, "%s",
+                     names[i]);
+        cr_assert_not_null(strstr(error.text, names[i]), "%s", error.text);
+        cr_assert_not_null(strstr(error.text, "backup"), "%s", error.text);
+        cr_assert_eq(store_open_existing(store_file.url, &store, &error), DPOT_OK, "%s",
+                     error.text);
+        cr_assert_eq(store_check_structure(store, &error), DPOT_ERR_CORRUPT, "%s", names[i]);
+        store_close(store);
+        cr_assert_eq(unlink(store_file.path), 0);
+        fixture_remove(store_file.folder);
+        store_file_set_up();
+    }
 }
