@@ -74,6 +74,9 @@ DPOT_WARN_UNUSED dpot_status database_ask(struct database *database, const char 
                                           int64_t *value, char *text, size_t text_cap,
                                           struct dpot_error *error);
 
+/* The log is neither copied nor removed when it is closed. */
+void database_leave_log(struct database *database);
+
 /* `sql`: "PRAGMA integrity_check" of a table or of all. DPOT_ERR_CORRUPT names the first fault. */
 DPOT_WARN_UNUSED dpot_status database_check_structure(struct database *database, const char *sql,
                                                       struct dpot_error *error);

@@ -338,7 +338,7 @@ dpot_status sqlite_store_replace(const char *path, const char *from, char *kept,
                   : fail("finding", path, error);
     free(real);
     if (status == DPOT_OK) {
-        status = sqlite_lock_mark(path, &lock, error);
+        status = sqlite_lock_mark_closed(path, &lock, 0, error);
     }
     sqlite_lock_release(&lock);
     return status;

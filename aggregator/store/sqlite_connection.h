@@ -16,7 +16,7 @@ struct database {
     int64_t found_version;  /* of the schema */
     bool has_failed;        /* disk or file did, since it was asked */
     bool is_owned;          /* by this connection (T6) */
-    bool leaves_log;        /* when it is closed: it was there, and this connection only looks */
+    bool leaves_log;        /* neither copied nor removed when it is closed */
     bool is_unsound;        /* it was told of damage: the log stays beside it when it is closed */
     atomic_bool is_suspect; /* somebody was told of it: the log is read before the next commit */
     atomic_bool

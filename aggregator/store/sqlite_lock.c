@@ -9,7 +9,8 @@
  *    database's place, whose write-ahead log would be that of the old one. It is never removed: a
  *    process that has it open and one that makes it anew would hold two locks. It holds the owner's
  *    number too, and a second line from the time when there is a store: "store DEVICE INODE" while it
- *    is owned, "store" when it was closed. By that a store that is missing is told from one that was
+ *    is owned, "store closed N" when it was closed, with commit N as its last: one that has less is an
+ *    older copy. ("store" alone: the last commit is not known.) By that a store that is missing is told from one that was
  *    never there: a new, empty one would know no report, and count every one that is sent again.
  *    "store DEVICE INODE" of a process that is gone: it crashed, and its log has to be there as it left
  *    it (sqlite_crash.c). "damaged NAME" in that line's place: what was acknowledged is not all in the database, because it
@@ -36,7 +37,8 @@
 #define NOTE_SIZE 512
 #define LOCK_OFFSET ((off_t)1 << 62) /* SQLite locks below 2^31 */
 
-static const char store_word[] = "\nstore", damaged_word[] = "\ndamaged ";
+static const char store_word[] = "\nstore", closed_word[] = " closed ",
+                  damaged_word[] = "\ndamaged ";
 
 static dpot_status fail(const char *what, const char *path, struct dpot_error *error)
 {
@@ -70,6 +72,7 @@ struct note {
     bool has_store; /* there was one */
     bool is_owned;  /* by its last owner's leave: it did not close it */
     unsigned long long device, number;
+    int64_t last_seq;                  /* of its commits, when it was closed; 0: not known */
     char rescued[SQLITE_RESCUED_SIZE]; /* not empty: it was damaged */
 };
 
@@ -89,8 +92,11 @@ static struct note read_note(int fd)
         return note;
     }
     note.has_store = strncmp(end, store_word, sizeof store_word - 1) == 0;
-    if (note.has_store) {
-        note.device = strtoull(end + sizeof store_word - 1, &end, 10);
+    const char *rest = end + (note.has_store ? sizeof store_word - 1 : 0);
+    if (note.has_store && strncmp(rest, closed_word, sizeof closed_word - 1) == 0) {
+        note.last_seq = strtoll(rest + sizeof closed_word - 1, NULL, 10);
+    } else if (note.has_store) {
+        note.device = strtoull(rest, &end, 10);
         note.number = strtoull(end, NULL, 10);
         note.is_owned = note.number != 0;
     }
@@ -109,6 +115,9 @@ static bool write_note(int fd, const struct note *note)
                      note->rescued);
     if (note->is_owned && !is_damaged) {
         n += snprintf(text + n, sizeof text - (size_t)n, " %llu %llu", note->device, note->number);
+    } else if (note->last_seq > 0 && !is_damaged) {
+        n += snprintf(text + n, sizeof text - (size_t)n, "%s%lld", closed_word,
+                      (long long)note->last_seq);
     }
     text[n++] = '\n';
     return pwrite(fd, text, (size_t)n, 0) == n && ftruncate(fd, n) == 0;
@@ -296,6 +305,7 @@ static dpot_status take_all(const char *path, const char *real, bool needs_store
     }
     const struct note note = read_note(lock->file);
     lock->is_damaged = note.rescued[0] != '\0';
+    lock->closed_seq = note.last_seq;
     if (needs_store && lock->is_damaged) {
         return refuse_damaged(path, &note, error);
     }
@@ -341,8 +351,9 @@ dpot_status sqlite_lock_mark(const char *path, struct sqlite_lock *lock, struct 
                               .is_owned = true,
                               .device = (unsigned long long)info.st_dev,
                               .number = (unsigned long long)info.st_ino};
-    lock->is_marked = write_note(lock->file, &note) && fsync(lock->file) == 0;
-    return lock->is_marked ? DPOT_OK : fail("writing", path, error);
+    lock->is_marked = true; /* or partly so */
+    return write_note(lock->file, &note) && fsync(lock->file) == 0 ? DPOT_OK
+                                                                   : fail("writing", path, error);
 }
 
 dpot_status sqlite_lock_mark_damage(const char *rescued, const struct sqlite_lock *lock,
@@ -395,11 +406,13 @@ static dpot_status look_at_owner(const char *path, const char *real, const struc
                      path, note->owner);
 }
 
-static dpot_status look(const char *path, const char *real, struct dpot_error *error)
+static dpot_status look(const char *path, const char *real, int64_t *closed_seq,
+                        struct dpot_error *error)
 {
     struct note note;
     struct stat info;
     dpot_status status = find_note(real, &note, error);
+    *closed_seq = note.last_seq;
     const bool is_there = stat(path, &info) == 0;
     if (status != DPOT_OK) {
         return status;
@@ -416,24 +429,31 @@ static dpot_status look(const char *path, const char *real, struct dpot_error *e
 }
 
 /* The lock itself is not tried: that could turn away one who takes it at that moment. */
-dpot_status sqlite_lock_look(const char *path, struct dpot_error *error)
+dpot_status sqlite_lock_look(const char *path, int64_t *closed_seq, struct dpot_error *error)
 {
     char *real = realpath(path, NULL);
-    const dpot_status status = look(path, real ? real : path, error);
+    const dpot_status status = look(path, real ? real : path, closed_seq, error);
     free(real);
     return status;
+}
+
+dpot_status sqlite_lock_mark_closed(const char *path, const struct sqlite_lock *lock,
+                                    int64_t last_seq, struct dpot_error *error)
+{
+    const struct note note = {.owner = (long)getpid(), .has_store = true, .last_seq = last_seq};
+    return write_note(lock->file, &note) && fsync(lock->file) == 0 ? DPOT_OK
+                                                                   : fail("writing", path, error);
 }
 
 /* Who was refused before he had the store leaves word of who had it before. */
 static void leave_note(const struct sqlite_lock *lock)
 {
     struct note note = read_note(lock->file);
-    if (!note.is_owned || note.owner != (long)getpid()) {
-        return;
+    if (note.is_owned && note.owner == (long)getpid()) {
+        note.is_owned = !lock->is_marked;
+        note.owner = lock->is_marked ? note.owner : 0;
+        (void)(write_note(lock->file, &note) && fsync(lock->file) == 0);
     }
-    note.is_owned = !lock->is_marked;
-    note.owner = lock->is_marked ? note.owner : 0;
-    (void)write_note(lock->file, &note);
 }
 
 void sqlite_lock_release(struct sqlite_lock *lock)

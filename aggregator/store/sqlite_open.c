@@ -211,6 +211,11 @@ static void settle_log(struct database *database)
     }
 }
 
+void database_leave_log(struct database *database)
+{
+    database->leaves_log = true;
+}
+
 /* Of a database that lost its name SQLite keeps the log, under the name where that of the next one is
  * looked for. So it is copied here; true: it may be removed. */
 static bool finish_moved(struct database *database)

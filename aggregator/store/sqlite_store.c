@@ -44,11 +44,30 @@ bool sqlite_store_read_bytes(struct query query, int column, uint8_t *out, size_
     return true;
 }
 
+static const char last_commit[] = "SELECT ifnull(max(seq), 0) FROM commits";
+
+/* Where that cannot be written down the log stays: a crash is what the next owner finds. */
+static void mark_closed(struct sqlite_store *s)
+{
+    const char *path = database_path(s->database);
+    int64_t last_seq = 0;
+    if (!s->lock.is_marked || database_check_all(s->database, NULL) != DPOT_OK) {
+        return;
+    }
+    if (database_ask(s->database, last_commit, &last_seq, NULL, 0, NULL) != DPOT_OK ||
+        sqlite_lock_mark_closed(path, &s->lock, last_seq, NULL) != DPOT_OK) {
+        database_leave_log(s->database);
+    }
+}
+
 static void close_store(struct store *store)
 {
     struct sqlite_store *s = (struct sqlite_store *)store;
     if (s->database && s->reader) {
         sqlite_store_rescue(s);
+    }
+    if (s->database) {
+        mark_closed(s);
     }
     if (s->reader != s->database) {
         database_close(s->reader);
@@ -58,6 +77,23 @@ static void close_store(struct store *store)
     id_cache_release(&s->ids);
     (void)pthread_mutex_destroy(&s->weight_mutex);
     dpot_free_array(NULL, s, 1, sizeof *s);
+}
+
+/* A copy that somebody has put back by hand: what came after it would be counted again. */
+static dpot_status check_age(struct database *database, const char *path, int64_t closed_seq,
+                             struct dpot_error *error)
+{
+    int64_t last_seq = 0;
+    const dpot_status status = database_ask(database, last_commit, &last_seq, NULL, 0, error);
+    return status != DPOT_OK || last_seq >= closed_seq
+               ? status
+               : dpot_error_set(
+                     error, DPOT_ERR_STATE,
+                     "store %s ends with commit %lld and was closed with commit %lld: it is an "
+                     "older copy, and what came later would be counted again when it is sent "
+                     "again; put the newer file back, or the copy with dpotd restore, or, to go "
+                     "on with it all the same, remove %s-lock",
+                     path, (long long)last_seq, (long long)closed_seq, path);
 }
 
 /* What a server believes of its campaigns and jobs without reading it all: by an index that has a fault a
@@ -76,6 +112,35 @@ static dpot_status check_catalogue(struct database *database, struct dpot_error 
     return status;
 }
 
+/* Changes the row that is there for it, and commits that or rolls the change back. */
+static dpot_status probe(struct database *database, bool commits, struct dpot_error *error)
+{
+    dpot_status status = database_begin(database, error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    if (!query_run(
+            query_start(database, STATEMENT_PROBE, "UPDATE probe SET n = n + 1 WHERE id = 1"))) {
+        status = database_fail(database, "writing", error);
+    }
+    if (status == DPOT_OK && !commits) {
+        database_roll_back(database);
+        return status;
+    }
+    return database_end(database, status, error);
+}
+
+/* With a commit the log has its name durably: one that is missing from now on was removed. Where there is no
+ * room for that nothing is known of the log, and the store is served all the same: it may have room later. */
+static dpot_status mark_open(struct sqlite_store *s, const char *path, struct dpot_error *error)
+{
+    if (probe(s->database, true, error) != DPOT_OK) {
+        return sqlite_lock_mark_closed(path, &s->lock, 0, error);
+    }
+    database_checkpoint(s->database);
+    return sqlite_lock_mark(path, &s->lock, error);
+}
+
 /* (T6): the lock is taken before the file is touched. What lives in memory has no other process. */
 static dpot_status open_file(struct sqlite_store *s, const char *path, enum store_use use,
                              struct dpot_error *error)
@@ -86,12 +151,13 @@ static dpot_status open_file(struct sqlite_store *s, const char *path, enum stor
                               "the store is in memory: there is nothing to look at");
     }
     if (use == STORE_EXISTING || use == STORE_OLD) {
-        dpot_status status = sqlite_lock_look(path, error);
-        if (status != DPOT_OK) {
-            return status;
+        int64_t closed_seq = 0;
+        dpot_status status = sqlite_lock_look(path, &closed_seq, error);
+        if (status == DPOT_OK) {
+            status = use == STORE_OLD ? database_open_old(path, &s->database, error)
+                                      : database_open_existing(path, &s->database, error);
         }
-        return use == STORE_OLD ? database_open_old(path, &s->database, error)
-                                : database_open_existing(path, &s->database, error);
+        return status == DPOT_OK ? check_age(s->database, path, closed_seq, error) : status;
     }
     if (use != STORE_OWNED || is_memory) {
         return database_open(path, &s->database, error);
@@ -101,11 +167,14 @@ static dpot_status open_file(struct sqlite_store *s, const char *path, enum stor
         status = database_open(path, &s->database, error);
     }
     if (status == DPOT_OK) {
+        status = check_age(s->database, path, s->lock.closed_seq, error);
+    }
+    if (status == DPOT_OK) {
         status = check_catalogue(s->database, error);
     }
     if (status == DPOT_OK) {
         database_own(s->database);
-        status = sqlite_lock_mark(path, &s->lock, error);
+        status = mark_open(s, path, error);
     }
     return status;
 }
@@ -152,29 +221,11 @@ static dpot_status open_store(const char *path, enum store_use use, struct store
     return DPOT_OK;
 }
 
-/* Changes the row that is there for it, and commits that or rolls the change back. */
-static dpot_status probe(struct sqlite_store *s, bool commits, struct dpot_error *error)
-{
-    dpot_status status = database_begin(s->database, error);
-    if (status != DPOT_OK) {
-        return status;
-    }
-    if (!query_run(
-            query_start(s->database, STATEMENT_PROBE, "UPDATE probe SET n = n + 1 WHERE id = 1"))) {
-        status = database_fail(s->database, "writing", error);
-    }
-    if (status == DPOT_OK && !commits) {
-        database_roll_back(s->database);
-        return status;
-    }
-    return database_end(s->database, status, error);
-}
-
 /* Really, and that there is room for what reports take. Under the lock. */
 static dpot_status write_trial(struct sqlite_store *s, struct dpot_error *error)
 {
     const char *path = database_path(s->database);
-    const dpot_status status = probe(s, true, error);
+    const dpot_status status = probe(s->database, true, error);
     return status == DPOT_OK && path[0] != '\0' ? sqlite_room_try(path, error) : status;
 }
 
@@ -184,7 +235,8 @@ static dpot_status check_store(struct store *store, struct dpot_error *error)
 {
     struct sqlite_store *s = sqlite_store_lock(store);
     const bool has_failed = database_take_failure(s->database) || s->has_write_failed;
-    const dpot_status status = has_failed ? write_trial(s, error) : probe(s, false, error);
+    const dpot_status status =
+        has_failed ? write_trial(s, error) : probe(s->database, false, error);
     s->has_write_failed = has_failed && status != DPOT_OK;
     sqlite_store_unlock(s);
     return status;

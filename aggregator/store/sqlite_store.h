@@ -19,11 +19,12 @@
 
 /* What says that the store is owned (T6): two descriptors; -1: it is not. */
 struct sqlite_lock {
-    int file;        /* beside the database */
-    int database;    /* of the database itself */
-    bool is_damaged; /* the store was, while it was owned before, and nothing took its place */
-    bool is_held;    /* the file is locked by us, */
-    bool is_marked;  /* and marked as owned by us */
+    int file;           /* beside the database */
+    int database;       /* of the database itself */
+    bool is_damaged;    /* the store was, while it was owned before, and nothing took its place */
+    bool is_held;       /* the file is locked by us, */
+    bool is_marked;     /* and marked as owned by us, or that was tried */
+    int64_t closed_seq; /* the last commit when it was closed before; 0: not known */
 };
 
 struct sqlite_store {
@@ -74,10 +75,17 @@ DPOT_WARN_UNUSED dpot_status sqlite_lock_mark_damage(const char *rescued,
 /* Whether the database has no name left: it is gone when it is closed. */
 bool sqlite_lock_is_nameless(const struct sqlite_lock *lock);
 
-/* Without taking anything: whether PATH is what was written down. DPOT_ERR_IO: it has a second hard link;
+/* The same, that it is closed, with this as its last commit (0: not known). Before SQLite closes it: a crash in
+ * between leaves a log that nobody would miss. DPOT_ERR_IO. */
+DPOT_WARN_UNUSED dpot_status sqlite_lock_mark_closed(const char *path,
+                                                     const struct sqlite_lock *lock,
+                                                     int64_t last_seq, struct dpot_error *error);
+
+/* Without taking anything: whether PATH is what was written down; *closed_seq as in the struct. DPOT_ERR_IO: it has a second hard link;
  * DPOT_ERR_STATE: there was a store and there is none, or a living process serves another file of this
  * name. */
-DPOT_WARN_UNUSED dpot_status sqlite_lock_look(const char *path, struct dpot_error *error);
+DPOT_WARN_UNUSED dpot_status sqlite_lock_look(const char *path, int64_t *closed_seq,
+                                              struct dpot_error *error);
 
 /* sqlite_crash.c: of a store that was not closed, and that nobody has open. DPOT_ERR_STATE: its log has not
  * everything that was committed; DPOT_ERR_MEMORY. */

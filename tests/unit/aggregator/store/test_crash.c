@@ -249,3 +249,37 @@ Test(crash, a_lock_that_is_a_link_is_refused_by_who_looks_too)
                  error.text);
     cr_assert_not_null(strstr(error.text, "dpot.db-lock"), "%s", error.text);
 }
+
+static void copy_file(const char *from, const char *to)
+{
+    char bytes[65536];
+    FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
+    cr_assert(in && out);
+    for (size_t n = fread(bytes, 1, sizeof bytes, in); n > 0;
+         n = fread(bytes, 1, sizeof bytes, in)) {
+        cr_assert_eq(fwrite(bytes, 1, n, out), n);
+    }
+    (void)fclose(in);
+    cr_assert_eq(fclose(out), 0);
+}
+
+Test(crash, an_older_copy_that_is_put_back_by_hand_is_refused)
+{
+    char older[FIXTURE_PATH_SIZE], newer[FIXTURE_PATH_SIZE], kept[STORE_PATH_SIZE];
+    struct store *store = NULL;
+    struct dpot_error error = {{0}};
+    fixture_path(older, store_file.folder, "older");
+    fixture_path(newer, store_file.folder, "newer");
+    expect_whole();
+    copy_file(store_file.path, older);
+    cr_assert_eq(store_open_owned(store_file.url, &store, NULL), DPOT_OK);
+    cr_assert_eq(append(store, N_COMMITS), DPOT_REPORT_ACCEPTED);
+    store_close(store);
+    copy_file(store_file.path, newer);
+    copy_file(older, store_file.path);
+    expect_refused("older copy");
+    copy_file(newer, store_file.path);
+    expect_whole();
+    cr_assert_eq(store_replace(store_file.url, older, kept, &error), DPOT_OK, "%s", error.text);
+    expect_whole();
+}
