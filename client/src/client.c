@@ -57,6 +57,18 @@ int64_t dpot_client_time(const dpot_client *client)
     return dpot_journal_time(&client->journal, dpot_client_clock(client));
 }
 
+uint32_t dpot_client_group(const dpot_client *client,
+                           const uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN])
+{
+    const struct dpot_client_config *config = &client->config;
+    for (size_t i = 0; i < config->n_groups; i++) {
+        if (memcmp(config->groups[i].campaign_id, campaign_id, DPOT_CAMPAIGN_ID_LEN) == 0) {
+            return config->groups[i].group;
+        }
+    }
+    return config->group;
+}
+
 dpot_status dpot_client_lock(dpot_client *client)
 {
     dpot_status status = dpot_journal_lock(&client->journal, &client->error);
@@ -121,6 +133,9 @@ static const char *find_mistake(const struct dpot_client_config *config)
     }
     if (config->counter && !config->counter->read != !config->counter->advance) {
         return "config.counter has one function of two: give read and advance, or neither";
+    }
+    if (!config->groups && config->n_groups > 0) {
+        return "config.groups is NULL beside a count: give n_groups of them, or 0";
     }
     if (config->request_timeout_ms == 0) {
         return "config.request_timeout_ms is 0: choose at least 1, 30000 for instance";

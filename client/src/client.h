@@ -24,6 +24,10 @@ struct dpot_client {
     struct dpot_error error;
 };
 
+/* The label of this device in a campaign with groups: of config.groups, else config.group. */
+uint32_t dpot_client_group(const dpot_client *client,
+                           const uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN]);
+
 /* Looks whether consent was withdrawn, and drops what waits if it was (a withdrawal that a crash cut
  * off goes on here). Under the lock. */
 DPOT_WARN_UNUSED dpot_status dpot_client_load_consent(dpot_client *client);

@@ -158,7 +158,8 @@ static size_t put_open_parts(const dpot_client *client, char *text, size_t cap, 
             continue;
         }
         used = put_sphere(&revision.campaign, text, cap, used);
-        used = put_label(&revision.campaign, client->config.group, text, cap, used);
+        used = put_label(&revision.campaign, dpot_client_group(client, revision.campaign.id), text,
+                         cap, used);
         used = put_loss_counts(&revision.campaign, text, cap, used);
         dpot_signed_campaign_release(&revision);
     }

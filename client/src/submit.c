@@ -150,7 +150,7 @@ static dpot_status check_shape(struct submission *s)
     if (status != DPOT_OK) {
         return status;
     }
-    const uint32_t group = s->client->config.group;
+    const uint32_t group = dpot_client_group(s->client, s->campaign_id);
     if (campaign->n_groups > 0 && group >= campaign->n_groups) {
         return dpot_error_set(error_of(s), DPOT_ERR_RANGE,
                               "config.group is %u: campaign \"%s\" has the groups 0 to %u",
@@ -276,7 +276,8 @@ static dpot_status fetch_randomness(struct submission *s)
     const struct dpot_rng_source *source = s->client->rng_source;
     dpot_rng_init(&s->rng, source);
     source->fill(source->ctx, s->report.id, sizeof s->report.id);
-    s->report.group = s->revision.campaign.n_groups > 0 ? s->client->config.group : 0;
+    s->report.group =
+        s->revision.campaign.n_groups > 0 ? dpot_client_group(s->client, s->campaign_id) : 0;
     s->report.test = source->is_test;
     return DPOT_OK;
 }

@@ -16,25 +16,44 @@
 /* ---- enroll ---- */
 
 /* What only the campaign can tell about the options. A label above those of this revision is left to `report`:
- * the next revision may have it. */
-static enum exit_code check_group(const struct session *s, struct failure *failure)
+ * the next revision may have it. One that was not given is what it was, and 0 at first. */
+static enum exit_code choose_group(struct session *s, const struct options *options,
+                                   bool was_enrolled, struct failure *failure)
 {
     struct dpot_campaign_info info = {.struct_size = sizeof info};
-    const dpot_status status = dpot_client_get_campaign(s->client, s->settings.campaign, &info);
+    struct settings *settings = &s->settings;
+    uint32_t group = 0;
+    const dpot_status status = dpot_client_get_campaign(s->client, settings->campaign, &info);
     if (status != DPOT_OK) {
         return fail_status(failure, status, dpot_client_last_error(s->client));
     }
-    if (s->settings.group > 0 && info.n_groups == 0) {
+    (void)settings_find_group(settings, settings->campaign, &group);
+    if (options->group && group > 0 && info.n_groups == 0) {
         return fail(failure, EXIT_USAGE, "--group %u: this campaign has no groups: leave it out",
-                    (unsigned)s->settings.group);
+                    (unsigned)group);
+    }
+    const bool wants_group = info.n_groups > 0 || settings->has_group_before;
+    if (wants_group && !settings_choose_group(settings, settings->campaign, was_enrolled)) {
+        return fail(failure, EXIT_USAGE,
+                    "this folder has the groups of %d campaigns and has no room for another: take "
+                    "a new folder",
+                    GROUPS_MAX);
     }
     return EXIT_DONE;
 }
 
-static enum exit_code fetch_campaign(const struct session *s, struct failure *failure)
+static bool is_stored(const struct session *s)
 {
+    struct dpot_campaign_info info = {.struct_size = sizeof info};
+    return dpot_client_get_campaign(s->client, s->settings.campaign, &info) != DPOT_ERR_NOT_FOUND;
+}
+
+static enum exit_code fetch_campaign(struct session *s, const struct options *options,
+                                     struct failure *failure)
+{
+    const bool was_enrolled = is_stored(s);
     const dpot_status status = dpot_client_enroll(s->client, s->settings.campaign);
-    return status == DPOT_OK ? check_group(s, failure)
+    return status == DPOT_OK ? choose_group(s, options, was_enrolled, failure)
                              : fail_status(failure, status, dpot_client_last_error(s->client));
 }
 
@@ -55,7 +74,8 @@ static void tell_ceiling(const struct options *options, const struct session *s)
 /* Settings of a folder that works stay as they are until the enrollment has been verified; the first ones
  * are kept before it, so that a folder whose server was away says which it is for; not those that do not
  * go with the campaign. */
-static enum exit_code enroll_and_keep(const struct session *s, struct failure *failure)
+static enum exit_code enroll_and_keep(struct session *s, const struct options *options,
+                                      struct failure *failure)
 {
     struct settings before;
     struct failure none = {0};
@@ -63,17 +83,33 @@ static enum exit_code enroll_and_keep(const struct session *s, struct failure *f
     const bool is_first = settings_read(&before, s->files, &none) != EXIT_DONE;
     if (is_first) {
         code = settings_write(&s->settings, s->files, failure);
+    } else if (!settings_keep_groups(&s->settings, &before)) {
+        code = fail(failure, EXIT_USAGE, "%s: too many groups: take a new folder", SETTINGS_NAME);
     }
     if (code == EXIT_DONE) {
-        code = fetch_campaign(s, failure);
+        code = fetch_campaign(s, options, failure);
     }
-    if (code == EXIT_DONE && !is_first) {
+    if (code == EXIT_DONE) {
         code = settings_write(&s->settings, s->files, failure);
     }
     if (code == EXIT_USAGE && is_first) {
         (void)s->files->remove(s->files->ctx, SETTINGS_NAME);
     }
     return code;
+}
+
+static void say_enrolled(const struct options *options, const struct session *s)
+{
+    char sentence[128] = "the campaign is verified and stored";
+    struct dpot_campaign_info info = {.struct_size = sizeof info};
+    uint32_t group = 0;
+    if (dpot_client_get_campaign(s->client, s->settings.campaign, &info) == DPOT_OK &&
+        info.n_groups > 0 && settings_find_group(&s->settings, s->settings.campaign, &group)) {
+        (void)snprintf(sentence, sizeof sentence,
+                       "the campaign is verified and stored; reports to it say group %u openly",
+                       (unsigned)group);
+    }
+    say_outcome(options, s, "enrolled", sentence);
 }
 
 enum exit_code run_enroll(const struct options *options, struct failure *failure)
@@ -88,10 +124,10 @@ enum exit_code run_enroll(const struct options *options, struct failure *failure
     }
     if (code == EXIT_DONE) {
         tell_ceiling(options, &s);
-        code = enroll_and_keep(&s, failure);
+        code = enroll_and_keep(&s, options, failure);
     }
     if (code == EXIT_DONE) {
-        say_outcome(options, &s, "enrolled", "the campaign is verified and stored");
+        say_enrolled(options, &s);
     }
     close_session(&s);
     return code;
@@ -229,6 +265,22 @@ static enum exit_code submit_and_say(const struct session *s, const struct optio
         "or removed. What it cost stays spent, and no other is made in this round");
 }
 
+/* A label that nothing says any more must not become 0 in silence. */
+static enum exit_code check_group(const struct session *s, struct failure *failure)
+{
+    struct dpot_campaign_info info = {.struct_size = sizeof info};
+    uint32_t group = 0;
+    if (dpot_client_get_campaign(s->client, s->settings.campaign, &info) != DPOT_OK ||
+        info.n_groups == 0 || settings_find_group(&s->settings, s->settings.campaign, &group)) {
+        return EXIT_DONE; /* what is wrong with the campaign the library says */
+    }
+    failure->status = DPOT_ERR_MALFORMED;
+    return fail(failure, EXIT_INPUT,
+                "%s does not say the group of this device in a campaign that has %u: run "
+                "dpot-device enroll for it, with --group. Nothing was charged",
+                SETTINGS_NAME, (unsigned)info.n_groups);
+}
+
 enum exit_code run_report(const struct options *options, struct failure *failure)
 {
     struct session s = {0};
@@ -243,6 +295,9 @@ enum exit_code run_report(const struct options *options, struct failure *failure
                     "--weighted goes with --points: a histogram and a vector have no weights");
     }
     enum exit_code code = open_session(&s, options, failure);
+    if (code == EXIT_DONE) {
+        code = check_group(&s, failure);
+    }
     if (code == EXIT_DONE) {
         code = read_table(options, &table, failure);
     }

@@ -150,7 +150,9 @@ enum exit_code open_client(struct session *s, struct failure *failure)
     config.server_url = settings->server;
     memcpy(config.pin, settings->pin, sizeof config.pin);
     set_caps(settings, &config);
-    config.group = settings->group;
+    config.group = settings->group_before;
+    config.groups = settings->groups;
+    config.n_groups = settings->n_groups;
     config.spool_max_bytes = settings->spool_max;
     config.filesystem = s->files;
     s->send_delay_ms = config.send_delay_ms;

@@ -5,10 +5,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#define FILE_MAX 8192
+#define FILE_MAX 32768
 #define CAP_RANGE "a number above 0 and below 2^31"
 #define TEXT_RANGE "one line of at most 1099 bytes"
 #define SERVER_MAX 1024 /* bytes that libdpot takes */
@@ -26,6 +27,90 @@ static void set_defaults(struct settings *s)
     memset(s, 0, sizeof *s);
     s->accountant = config.accountant;
     s->spool_max = config.spool_max_bytes;
+}
+
+/* ---- groups ---- */
+
+static struct dpot_campaign_group *find_own_group(struct settings *s, const uint8_t campaign[16])
+{
+    for (size_t i = 0; i < s->n_groups; i++) {
+        if (memcmp(s->groups[i].campaign_id, campaign, sizeof s->campaign) == 0) {
+            return &s->groups[i];
+        }
+    }
+    return NULL;
+}
+
+bool settings_find_group(const struct settings *settings, const uint8_t campaign[16],
+                         uint32_t *group)
+{
+    for (size_t i = 0; i < settings->n_groups; i++) {
+        if (memcmp(settings->groups[i].campaign_id, campaign, sizeof settings->campaign) == 0) {
+            *group = settings->groups[i].group;
+            return true;
+        }
+    }
+    *group = settings->group_before;
+    return settings->has_group_before;
+}
+
+static bool put_group(struct settings *settings, const uint8_t campaign[16], uint32_t group)
+{
+    struct dpot_campaign_group *own = find_own_group(settings, campaign);
+    if (!own && settings->n_groups == GROUPS_MAX) {
+        return false;
+    }
+    own = own ? own : &settings->groups[settings->n_groups++];
+    memcpy(own->campaign_id, campaign, sizeof own->campaign_id);
+    own->group = group;
+    return true;
+}
+
+bool settings_choose_group(struct settings *settings, const uint8_t campaign[16], bool was_enrolled)
+{
+    const uint32_t group = was_enrolled ? settings->group_before : 0;
+    return find_own_group(settings, campaign) || put_group(settings, campaign, group);
+}
+
+bool settings_keep_groups(struct settings *settings, const struct settings *before)
+{
+    for (size_t i = 0; i < before->n_groups; i++) {
+        const struct dpot_campaign_group *kept = &before->groups[i];
+        if (!find_own_group(settings, kept->campaign_id) &&
+            !put_group(settings, kept->campaign_id, kept->group)) {
+            return false;
+        }
+    }
+    settings->has_group_before = before->has_group_before;
+    settings->group_before = before->group_before;
+    return true;
+}
+
+static bool parse_group(const char *text, uint32_t *group)
+{
+    uint64_t count = 0;
+    const bool is_group = parse_count(text, &count) && count <= UINT32_MAX;
+    *group = is_group ? (uint32_t)count : 0;
+    return is_group;
+}
+
+/* ---- one setting ---- */
+
+/* "group" of files of before, or "group.ID". */
+static bool set_group(struct settings *s, const char *id, const char *value)
+{
+    uint8_t campaign[sizeof s->campaign];
+    uint32_t group = 0;
+    if (!parse_group(value, &group)) {
+        return false;
+    }
+    if (*id == '\0') {
+        s->has_group_before = true;
+        s->group_before = group;
+        return true;
+    }
+    return *id == '.' && dpot_hex_decode(id + 1, campaign, sizeof campaign) == DPOT_OK &&
+           !find_own_group(s, campaign) && put_group(s, campaign, group);
 }
 
 /* One setting by its key in the file; false for a value that is malformed. */
@@ -64,11 +149,8 @@ static bool set(struct settings *s, const char *key, const char *value)
     if (strcmp(key, "lifetime_cap") == 0) {
         return parse_number(value, &s->lifetime_cap);
     }
-    if (strcmp(key, "group") == 0) {
-        uint64_t group = 0;
-        const bool is_count = parse_count(value, &group) && group <= UINT32_MAX;
-        s->group = is_count ? (uint32_t)group : 0;
-        return is_count;
+    if (strncmp(key, "group", 5) == 0) {
+        return set_group(s, key + 5, value);
     }
     if (strcmp(key, "spool_max") == 0) {
         return parse_count(value, &s->spool_max);
@@ -164,6 +246,10 @@ enum exit_code settings_from_options(const struct options *options, struct setti
                         wanted[i].option, wanted[i].value, wanted[i].range);
         }
     }
+    if (options->group) { /* one campaign's, not everyone's */
+        settings->has_group_before = false;
+        (void)put_group(settings, settings->campaign, settings->group_before);
+    }
     if (settings->accountant == DPOT_ACCOUNTANT_ZCDP && options->delta_cap) {
         return fail(
             failure, EXIT_USAGE,
@@ -174,25 +260,71 @@ enum exit_code settings_from_options(const struct options *options, struct setti
     return mistake ? fail(failure, EXIT_USAGE, "%s", mistake) : check_ca_file(settings, failure);
 }
 
+/* ---- the file ---- */
+
+static dpot_status put_line(struct dpot_buf *text, const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 2, 3)))
+#endif
+    ;
+
+static dpot_status put_line(struct dpot_buf *text, const char *format, ...)
+{
+    char line[SETTING_MAX + 32];
+    va_list arguments;
+    va_start(arguments, format);
+    const int len = vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    return len < 0 || (size_t)len >= sizeof line ? DPOT_ERR_TOO_LARGE
+                                                 : dpot_buf_append(text, line, (size_t)len);
+}
+
+static dpot_status put_groups(const struct settings *settings, struct dpot_buf *text)
+{
+    dpot_status status = DPOT_OK;
+    if (settings->has_group_before) {
+        status = put_line(text, "group=%" PRIu32 "\n", settings->group_before);
+    }
+    for (size_t i = 0; i < settings->n_groups && status == DPOT_OK; i++) {
+        char campaign[2 * sizeof settings->campaign + 1];
+        dpot_hex_encode(campaign, settings->groups[i].campaign_id, sizeof settings->campaign);
+        status = put_line(text, "group.%s=%" PRIu32 "\n", campaign, settings->groups[i].group);
+    }
+    return status;
+}
+
+static dpot_status put_settings(const struct settings *settings, struct dpot_buf *text)
+{
+    char campaign[2 * sizeof settings->campaign + 1], pin[2 * sizeof settings->pin + 1];
+    dpot_hex_encode(campaign, settings->campaign, sizeof settings->campaign);
+    dpot_hex_encode(pin, settings->pin, sizeof settings->pin);
+    dpot_status status = put_line(text, "server=%s\n", settings->server);
+    if (status == DPOT_OK) {
+        status = put_line(text, "ca_file=%s\n", settings->ca_file);
+    }
+    if (status == DPOT_OK) {
+        status = put_line(text,
+                          "campaign=%s\npin=%s\ncampaign_cap=%.17g\nwindow_cap=%.17g\n"
+                          "window_seconds=%" PRIu64 "\nlifetime_cap=%.17g\naccountant=%s\n"
+                          "delta_cap=%.17g\nspool_max=%" PRIu64 "\n",
+                          campaign, pin, settings->campaign_cap, settings->window_cap,
+                          settings->window_seconds, settings->lifetime_cap,
+                          settings->accountant == DPOT_ACCOUNTANT_ZCDP ? "zcdp" : "basic",
+                          settings->delta_cap, settings->spool_max);
+    }
+    return status == DPOT_OK ? put_groups(settings, text) : status;
+}
+
 enum exit_code settings_write(const struct settings *settings, const struct dpot_filesystem *files,
                               struct failure *failure)
 {
-    char campaign[2 * sizeof settings->campaign + 1], pin[2 * sizeof settings->pin + 1];
-    char text[FILE_MAX];
-    dpot_hex_encode(campaign, settings->campaign, sizeof settings->campaign);
-    dpot_hex_encode(pin, settings->pin, sizeof settings->pin);
-    const int len = snprintf(
-        text, sizeof text,
-        "server=%s\ncampaign=%s\npin=%s\ncampaign_cap=%.17g\n"
-        "window_cap=%.17g\nwindow_seconds=%" PRIu64 "\nlifetime_cap=%.17g\n"
-        "accountant=%s\ndelta_cap=%.17g\nca_file=%s\ngroup=%" PRIu32 "\nspool_max=%" PRIu64 "\n",
-        settings->server, campaign, pin, settings->campaign_cap, settings->window_cap,
-        settings->window_seconds, settings->lifetime_cap,
-        settings->accountant == DPOT_ACCOUNTANT_ZCDP ? "zcdp" : "basic", settings->delta_cap,
-        settings->ca_file, settings->group, settings->spool_max);
-    const dpot_status status = len < 0 || (size_t)len >= sizeof text
-                                   ? DPOT_ERR_TOO_LARGE
-                                   : dpot_file_replace(files, SETTINGS_NAME, text, (size_t)len);
+    struct dpot_buf text;
+    dpot_buf_init(&text, FILE_MAX, NULL);
+    dpot_status status = put_settings(settings, &text);
+    if (status == DPOT_OK) {
+        status = dpot_file_replace(files, SETTINGS_NAME, text.data, text.len);
+    }
+    dpot_buf_release(&text);
     if (status != DPOT_OK) {
         failure->status = status;
         return fail(failure, EXIT_IO, "%s: %s", SETTINGS_NAME, dpot_file_why(files, status));

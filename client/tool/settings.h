@@ -7,6 +7,7 @@
 
 #define SETTINGS_NAME "device.conf"
 #define SETTING_MAX 1100 /* bytes of one value, with its NUL */
+#define GROUPS_MAX 256   /* campaigns with a label of their own */
 
 struct settings {
     char server[SETTING_MAX];
@@ -20,13 +21,31 @@ struct settings {
     uint64_t window_seconds;
     double lifetime_cap;
     uint64_t spool_max; /* bytes of the spool; 0: no cap */
-    uint32_t group;     /* the label of this device, in campaigns with groups */
+
+    /* The labels of this device, one for each campaign with groups. Files of before have one for all: it is
+     * that of the campaigns enrolled under it which have no other. */
+    struct dpot_campaign_group groups[GROUPS_MAX]; /* (n_groups) */
+    size_t n_groups;
+    bool has_group_before;
+    uint32_t group_before;
 };
 
 /* From the options of `enroll`. A cap that is missing is refused with EXIT_PRIVACY and its option's
  * name, a malformed value with EXIT_USAGE. */
 enum exit_code settings_from_options(const struct options *options, struct settings *settings,
                                      struct failure *failure);
+
+/* The label in a campaign. False: nothing says it. */
+bool settings_find_group(const struct settings *settings, const uint8_t campaign[16],
+                         uint32_t *group);
+
+/* Gives a campaign that has none a label of its own: that of before when it was enrolled under it, else 0.
+ * False: there are GROUPS_MAX others. */
+bool settings_choose_group(struct settings *settings, const uint8_t campaign[16],
+                           bool was_enrolled);
+
+/* Takes over the labels of `before`, but for campaigns that have one in `settings`. False: too many. */
+bool settings_keep_groups(struct settings *settings, const struct settings *before);
 
 /* Writes and reads the file in the folder of `files`. */
 enum exit_code settings_write(const struct settings *settings, const struct dpot_filesystem *files,

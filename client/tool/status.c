@@ -69,9 +69,21 @@ static void json_time(struct json *json, const char *key, int64_t time_ms)
     }
 }
 
-static void say_status_json(const struct dpot_client_status *status,
+/* The label that reports to this campaign carry; false: it has no groups, or is not known. */
+static bool find_group(const struct session *s, uint32_t *group, uint32_t *n_groups)
+{
+    struct dpot_campaign_info info = {.struct_size = sizeof info};
+    const bool is_known =
+        dpot_client_get_campaign(s->client, s->settings.campaign, &info) == DPOT_OK;
+    *n_groups = info.n_groups;
+    return is_known && info.n_groups > 0 &&
+           settings_find_group(&s->settings, s->settings.campaign, group);
+}
+
+static void say_status_json(const struct session *s, const struct dpot_client_status *status,
                             const struct dpot_spending *campaign)
 {
+    uint32_t group = 0, n_groups = 0;
     char now[DPOT_RFC3339_SIZE];
     struct json json;
     dpot_time_format(status->device_time_ms, now);
@@ -101,6 +113,7 @@ static void say_status_json(const struct dpot_client_status *status,
     json_bool(&json, "is_exhausted", status->is_exhausted != 0);
     json_time(&json, "next_due", status->next_due_ms);
     json_time(&json, "paused_until", status->paused_until_ms);
+    json_number(&json, "group", find_group(s, &group, &n_groups) ? (double)group : NAN);
     json_end(&json);
 }
 
@@ -119,11 +132,12 @@ static void say_times(const struct dpot_client_status *status)
     printf("the next report may be sent from %s on, by dpot-device flush\n", text);
 }
 
-static void say_status(dpot_client *client, const struct dpot_client_status *status,
+static void say_status(const struct session *s, const struct dpot_client_status *status,
                        const struct dpot_spending *campaign)
 {
     char statement[4096];
-    if (dpot_client_get_statement(client, statement, sizeof statement) == DPOT_OK) {
+    uint32_t group = 0, n_groups = 0;
+    if (dpot_client_get_statement(s->client, statement, sizeof statement) == DPOT_OK) {
         fputs(statement, stdout);
     }
     if (status->accountant == DPOT_ACCOUNTANT_BASIC) {
@@ -132,6 +146,10 @@ static void say_status(dpot_client *client, const struct dpot_client_status *sta
     } else {
         printf("rho spent %.4g of %.4g in this campaign\n", campaign->rho,
                status->campaign_rho_cap);
+    }
+    if (find_group(s, &group, &n_groups)) {
+        printf("group %u of the %u (from 0) in this campaign, sent openly\n", (unsigned)group,
+               (unsigned)n_groups);
     }
     list_counts(status, take_line, NULL);
     say_times(status);
@@ -167,9 +185,9 @@ enum exit_code run_status(const struct options *options, struct failure *failure
         code = check_known(&s, &campaign, failure);
     }
     if (code == EXIT_DONE && options->json) {
-        say_status_json(&status, &campaign);
+        say_status_json(&s, &status, &campaign);
     } else if (code == EXIT_DONE) {
-        say_status(s.client, &status, &campaign);
+        say_status(&s, &status, &campaign);
     }
     close_session(&s);
     return code;

@@ -15,7 +15,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     if (settings_read(&settings, &files.filesystem, &failure) == EXIT_DONE) {
         require(settings_write(&settings, &files.filesystem, &failure) == EXIT_DONE);
         require(settings_read(&again, &files.filesystem, &failure) == EXIT_DONE);
-        require(strcmp(settings.server, again.server) == 0 && settings.group == again.group);
+        require(strcmp(settings.server, again.server) == 0 && settings.n_groups == again.n_groups &&
+                settings.group_before == again.group_before &&
+                memcmp(settings.groups, again.groups, sizeof settings.groups) == 0);
     } else {
         require(failure.text[0] != '\0');
     }

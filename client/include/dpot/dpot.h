@@ -72,6 +72,12 @@ enum dpot_accountant {
     DPOT_ACCOUNTANT_ZCDP = 2,  /* sums of rho: for installs that report Gaussian vectors often */
 };
 
+/* The group of this device in one campaign. */
+struct dpot_campaign_group {
+    uint8_t campaign_id[16];
+    uint32_t group;
+};
+
 struct dpot_client_config {
     size_t struct_size;
     const char *server_url; /* "https://host[:port]"; NULL: no network, dpot_client_import only */
@@ -112,7 +118,8 @@ struct dpot_client_config {
                                                  life: a folder charged under one is refused without */
 
     /* In campaigns with groups: the number of the label this device reports under. It leaves the device as it
-     * is: choose it by what is public about the device (region, model), never by its data. */
+     * is: choose it by what is public about the device (region, model), never by its data. Of campaigns that
+     * are in `groups` below it is not the one. */
     uint32_t group;
 
     uint32_t accountant; /* enum dpot_accountant; default DPOT_ACCOUNTANT_BASIC */
@@ -137,6 +144,11 @@ struct dpot_client_config {
      * rewritten a copy lies beside it. Default 16 MiB; 0: no cap. The age of what waits has a cap
      * too: 30 days after its round. */
     uint64_t spool_max_bytes;
+
+    /* Campaigns whose groups mean different things: the number of the label in each of them, in the place of
+     * `group`. (n_groups), each campaign once; NULL and 0: none. */
+    const struct dpot_campaign_group *groups;
+    size_t n_groups;
 };
 
 /* Sets struct_size and every default. `struct_size` is sizeof of the caller's struct. */
@@ -193,7 +205,7 @@ enum dpot_submit_outcome {
  * not read the data (see outcome, which may be NULL).
  *
  * Refusals, all before the data are read: DPOT_ERR_NOT_FOUND (not enrolled), DPOT_ERR_SHAPE (dim is
- * not the campaign's), DPOT_ERR_RANGE (config.group is not one of the campaign's groups),
+ * not the campaign's), DPOT_ERR_RANGE (the group of config is not one of the campaign's),
  * DPOT_ERR_NOT_OPEN, DPOT_ERR_CLOSED (by the campaign's times, or because the server's last answer
  * about this revision, kept in the ledger, was that it is closed: enroll again),
  * DPOT_ERR_BUDGET (a cap; nothing was charged),

@@ -364,6 +364,24 @@ Test(submit, a_group_that_the_campaign_does_not_have_is_refused)
     dpot_client_close(client);
 }
 
+Test(submit, a_campaign_with_a_group_of_its_own_is_told_that_one)
+{
+    struct dpot_campaign_group groups[2] = {{.group = 0}, {.group = 1}};
+    authority.campaign.n_groups = 2;
+    authority.campaign.groups = dpot_alloc_array(NULL, 2, sizeof *authority.campaign.groups);
+    memcpy(authority.campaign.groups[0], "a", 2);
+    memcpy(authority.campaign.groups[1], "b", 2);
+    authority_sign(&authority);
+    memcpy(groups[1].campaign_id, authority.campaign.id, sizeof groups[1].campaign_id);
+    world.config.groups = groups;
+    world.config.n_groups = 2;
+    dpot_client *client = world_enroll(&world);
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK);
+    cr_assert_eq(world.received[0].report.group, 1);
+    dpot_client_close(client);
+}
+
 Test(submit, a_busy_folder_is_refused_at_once)
 {
     dpot_client *client = world_enroll(&world);

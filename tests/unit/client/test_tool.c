@@ -239,6 +239,100 @@ Test(tool, the_group_is_chosen_when_enrolling_and_told_in_the_status)
     cr_assert_not_null(strstr(out, "carry the label \"south\" openly"), "%s", out);
 }
 
+/* The server has another campaign from now on, with these labels. */
+static void serve_campaign(uint8_t id, uint32_t n_groups)
+{
+    authority.campaign.id[0] = id;
+    authority.campaign.n_groups = n_groups;
+    authority_sign(&authority);
+    dpot_hex_encode(campaign, authority.campaign.id, 16);
+    serve_posts_with(0, 0);
+}
+
+static void assert_group(const char *of, double group)
+{
+    cr_assert_eq(RUN(NULL, "status", "--dir", dir, "--campaign", of, "--json"), 0, "%s", err);
+    cr_assert_eq(json_number_of("group"), group, "%s", out);
+}
+
+/* The fixture removes the file of the last one only. */
+static void remove_campaigns(void)
+{
+    char path[256];
+    for (uint8_t id = 1; id < 4; id++) {
+        authority.campaign.id[0] = id;
+        dpot_hex_encode(campaign, authority.campaign.id, 16);
+        (void)snprintf(path, sizeof path, "%s/campaign-%s", dir, campaign);
+        (void)unlink(path);
+    }
+}
+
+static void have_labels(void)
+{
+    authority.campaign.groups = dpot_alloc_array(NULL, 2, sizeof *authority.campaign.groups);
+    memcpy(authority.campaign.groups[0], "north", 6);
+    memcpy(authority.campaign.groups[1], "south", 6);
+}
+
+Test(tool, each_campaign_keeps_its_group_whatever_is_enrolled_after_it)
+{
+    char first[sizeof campaign];
+    have_labels();
+    serve_campaign(1, 2);
+    memcpy(first, campaign, sizeof first);
+    cr_assert_eq(enroll_in_group("1"), 0, "%s", err);
+    cr_assert_not_null(strstr(out, "group 1 openly"), "%s", out);
+    serve_campaign(2, 0);
+    cr_assert_eq(enroll(NULL), 0, "%s", err);
+    serve_campaign(3, 2);
+    cr_assert_eq(enroll(NULL), 0, "%s", err);
+    assert_group(campaign, 0);
+    assert_group(first, 1);
+    cr_assert_eq(RUN("3\n", "report", "--dir", dir, "--points", "-", "--campaign", first), 0, "%s",
+                 err);
+    cr_assert_eq(RUN(NULL, "status", "--dir", dir), 0, "%s", err);
+    cr_assert_not_null(strstr(out, "carry the label \"south\" openly"), "%s", out);
+    serve_campaign(1, 2);
+    cr_assert_eq(enroll(NULL), 0, "without --group: %s", err);
+    assert_group(first, 1);
+    remove_campaigns();
+}
+
+/* Of another time: one group for all, no version and no checksum. */
+static void write_settings_of_before(const char *group)
+{
+    char path[128];
+    (void)snprintf(path, sizeof path, "%s/device.conf", dir);
+    FILE *file = fopen(path, "w");
+    cr_assert_not_null(file);
+    cr_assert_gt(fprintf(file,
+                         "server=%s\ncampaign=%s\npin=%s\ncampaign_cap=4\nwindow_cap=4\n"
+                         "window_seconds=86400\nlifetime_cap=20\naccountant=basic\n"
+                         "delta_cap=0\nca_file=\n%sspool_max=16777216\n",
+                         http.url, campaign, pin, group),
+                 0);
+    cr_assert_eq(fclose(file), 0);
+}
+
+Test(tool, the_one_group_of_settings_of_before_is_that_of_what_was_enrolled_then)
+{
+    char first[sizeof campaign];
+    have_labels();
+    serve_campaign(1, 2);
+    memcpy(first, campaign, sizeof first);
+    cr_assert_eq(enroll(NULL), 0, "%s", err);
+    write_settings_of_before("group=1\n");
+    assert_group(first, 1);
+    serve_campaign(2, 2);
+    cr_assert_eq(enroll(NULL), 0, "%s", err);
+    assert_group(campaign, 0);
+    assert_group(first, 1);
+    serve_campaign(1, 2);
+    cr_assert_eq(enroll(NULL), 0, "%s", err);
+    assert_group(first, 1);
+    remove_campaigns();
+}
+
 Test(tool, zcdp_takes_no_delta_cap)
 {
     cr_assert_eq(enroll_as("zcdp", "1e-6"), 2);
