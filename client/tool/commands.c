@@ -80,10 +80,11 @@ static enum exit_code enroll_and_keep(struct session *s, const struct options *o
     struct settings before;
     struct failure none = {0};
     enum exit_code code = EXIT_DONE;
-    const bool is_first = settings_read(&before, s->files, &none) != EXIT_DONE;
+    const bool is_read = settings_read(&before, s->files, &none) == EXIT_DONE;
+    const bool is_first = none.status == DPOT_ERR_NOT_FOUND;
     if (is_first) {
         code = settings_write(&s->settings, s->files, failure);
-    } else if (!settings_keep_groups(&s->settings, &before)) {
+    } else if (is_read && !settings_keep_groups(&s->settings, &before)) {
         code = fail(failure, EXIT_USAGE, "%s: too many groups: take a new folder", SETTINGS_NAME);
     }
     if (code == EXIT_DONE) {

@@ -11,6 +11,14 @@
 
 #define FILE_MAX 32768
 #define CAP_RANGE "a number above 0 and below 2^31"
+#define VERSION_LINE "version=2\n"
+#define CHECKSUM_LINE "checksum="
+#define CHECKSUM_LEN (sizeof CHECKSUM_LINE - 1 + 2 * DPOT_HASH_LEN + 1) /* with its line end */
+#define REMEDY "run dpot-device enroll again"
+#define CHANGE                                                                                     \
+    "Run dpot-device enroll again: it takes the caps, --server, --pin, --ca-file, --spool-max "    \
+    "and the "                                                                                     \
+    "--group of each campaign, and writes the file anew"
 #define TEXT_RANGE "one line of at most 1099 bytes"
 #define SERVER_MAX 1024 /* bytes that libdpot takes */
 
@@ -298,7 +306,7 @@ static dpot_status put_settings(const struct settings *settings, struct dpot_buf
     char campaign[2 * sizeof settings->campaign + 1], pin[2 * sizeof settings->pin + 1];
     dpot_hex_encode(campaign, settings->campaign, sizeof settings->campaign);
     dpot_hex_encode(pin, settings->pin, sizeof settings->pin);
-    dpot_status status = put_line(text, "server=%s\n", settings->server);
+    dpot_status status = put_line(text, VERSION_LINE "server=%s\n", settings->server);
     if (status == DPOT_OK) {
         status = put_line(text, "ca_file=%s\n", settings->ca_file);
     }
@@ -315,12 +323,26 @@ static dpot_status put_settings(const struct settings *settings, struct dpot_buf
     return status == DPOT_OK ? put_groups(settings, text) : status;
 }
 
+static void write_checksum(const void *text, size_t len, char line[CHECKSUM_LEN + 1])
+{
+    uint8_t hash[DPOT_HASH_LEN];
+    char hex[2 * DPOT_HASH_LEN + 1];
+    dpot_hash(hash, text, len);
+    dpot_hex_encode(hex, hash, sizeof hash);
+    (void)snprintf(line, CHECKSUM_LEN + 1, CHECKSUM_LINE "%s\n", hex);
+}
+
 enum exit_code settings_write(const struct settings *settings, const struct dpot_filesystem *files,
                               struct failure *failure)
 {
     struct dpot_buf text;
     dpot_buf_init(&text, FILE_MAX, NULL);
     dpot_status status = put_settings(settings, &text);
+    if (status == DPOT_OK) {
+        char line[CHECKSUM_LEN + 1];
+        write_checksum(text.data, text.len, line);
+        status = dpot_buf_append(&text, line, CHECKSUM_LEN);
+    }
     if (status == DPOT_OK) {
         status = dpot_file_replace(files, SETTINGS_NAME, text.data, text.len);
     }
@@ -332,7 +354,7 @@ enum exit_code settings_write(const struct settings *settings, const struct dpot
     return EXIT_DONE;
 }
 
-static enum exit_code parse(struct settings *settings, char *text, struct failure *failure)
+static enum exit_code parse_lines(struct settings *settings, char *text, struct failure *failure)
 {
     size_t number = 0;
     while (*text) {
@@ -340,17 +362,56 @@ static enum exit_code parse(struct settings *settings, char *text, struct failur
         char *end = strchr(text, '\n');
         char *equals = strchr(text, '=');
         if (!end || !equals || equals > end) {
-            return fail(failure, EXIT_INPUT, "%s, line %zu: not key=value", SETTINGS_NAME, number);
+            return fail(failure, EXIT_INPUT, "%s, line %zu: not key=value: " REMEDY, SETTINGS_NAME,
+                        number);
         }
         *end = *equals = '\0';
         if (!set(settings, text, equals + 1)) {
-            return fail(failure, EXIT_INPUT, "%s, line %zu: not a setting this program has written",
+            return fail(failure, EXIT_INPUT,
+                        "%s, line %zu: not a setting this program has written: " REMEDY,
                         SETTINGS_NAME, number);
         }
         text = end + 1;
     }
     const char *mistake = find_mistake(settings);
-    return mistake ? fail(failure, EXIT_INPUT, "%s: %s", SETTINGS_NAME, mistake) : EXIT_DONE;
+    return mistake ? fail(failure, EXIT_INPUT, "%s: %s: " REMEDY, SETTINGS_NAME, mistake)
+                   : EXIT_DONE;
+}
+
+/* Cuts the line with the checksum off; false when it is not there or wrong. */
+static bool take_checksum(struct dpot_buf *text)
+{
+    char line[CHECKSUM_LEN + 1];
+    if (text->len < CHECKSUM_LEN) {
+        return false;
+    }
+    text->len -= CHECKSUM_LEN;
+    write_checksum(text->data, text->len, line);
+    return memcmp(text->data + text->len, line, CHECKSUM_LEN) == 0;
+}
+
+static bool begins_with(const struct dpot_buf *text, const char *word)
+{
+    return text->len >= strlen(word) && memcmp(text->data, word, strlen(word)) == 0;
+}
+
+static enum exit_code parse(struct settings *settings, struct dpot_buf *text,
+                            struct failure *failure)
+{
+    const bool has_version = begins_with(text, VERSION_LINE);
+    if (has_version && !take_checksum(text)) {
+        return fail(failure, EXIT_INPUT,
+                    "%s: the checksum in its last line is wrong or missing: the file was damaged, "
+                    "or edited by hand. " CHANGE,
+                    SETTINGS_NAME);
+    }
+    settings->has_group_before = !has_version; /* 0 in those that do not say it */
+    if (dpot_buf_append(text, "", 1) != DPOT_OK || strlen((char *)text->data) + 1 != text->len) {
+        return fail(failure, EXIT_INPUT, "%s: not text that this program has written: " REMEDY,
+                    SETTINGS_NAME);
+    }
+    char *lines = (char *)text->data + (has_version ? sizeof VERSION_LINE - 1 : 0);
+    return parse_lines(settings, lines, failure);
 }
 
 enum exit_code settings_read(struct settings *settings, const struct dpot_filesystem *files,
@@ -359,13 +420,10 @@ enum exit_code settings_read(struct settings *settings, const struct dpot_filesy
     struct dpot_buf text;
     enum exit_code code = EXIT_DONE;
     set_defaults(settings); /* files of earlier versions do not say everything */
-    dpot_buf_init(&text, FILE_MAX, NULL);
-    dpot_status status = dpot_file_read(files, SETTINGS_NAME, &text);
+    dpot_buf_init(&text, FILE_MAX + 1, NULL);
+    const dpot_status status = dpot_file_read(files, SETTINGS_NAME, &text);
     if (status == DPOT_OK) {
-        status = dpot_buf_append(&text, "", 1);
-    }
-    if (status == DPOT_OK) {
-        code = parse(settings, (char *)text.data, failure);
+        code = parse(settings, &text, failure);
     } else if (status == DPOT_ERR_NOT_FOUND) {
         code = fail(failure, EXIT_INPUT, "%s is not in this folder: run dpot-device enroll first",
                     SETTINGS_NAME);

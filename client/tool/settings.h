@@ -1,5 +1,12 @@
-/* device.conf: what `enroll` was told, for the commands that follow. Lines "key=value", in the
- * device's folder, mode 0600. It holds no secret and no data. */
+/* device.conf: what `enroll` was told, for the commands that follow. In the device's folder, mode 0600. It
+ * holds no secret and no data.
+ *
+ *     version=2
+ *     key=value             lines
+ *     checksum=64 digits    BLAKE2b-256 of all lines before
+ *
+ * The checksum is against damage, not against the owner: a flipped bit must not change a cap or a group. Files
+ * of before (no version) have none; they are read, and the next enrollment writes them anew. */
 #ifndef DPOT_TOOL_SETTINGS_H
 #define DPOT_TOOL_SETTINGS_H
 

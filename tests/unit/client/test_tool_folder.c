@@ -49,6 +49,51 @@ Test(tool_folder, damaged_settings_do_not_stand_in_the_way_of_a_withdrawal)
     cr_assert_eq(stat(path, &about), 0);
 }
 
+/* Reads device.conf; with `text` not NULL writes it. */
+static size_t settings_file(const char *text, size_t len, char *into, size_t cap)
+{
+    char path[256];
+    (void)snprintf(path, sizeof path, "%s/device.conf", dir);
+    FILE *file = fopen(path, text ? "w" : "r");
+    cr_assert_not_null(file);
+    const size_t n = text ? fwrite(text, 1, len, file) : fread(into, 1, cap, file);
+    cr_assert_eq(fclose(file), 0);
+    return n;
+}
+
+Test(tool_folder, settings_with_a_flipped_bit_or_cut_anywhere_are_refused)
+{
+    char sound[4096], damaged[4096];
+    cr_assert_eq(enroll(NULL), 0, "%s", err);
+    const size_t len = settings_file(NULL, 0, sound, sizeof sound);
+    for (size_t at = 0; at < len; at += 3) {
+        memcpy(damaged, sound, len);
+        damaged[at] = (char)(damaged[at] ^ 1 << at % 8);
+        cr_assert_eq(settings_file(damaged, len, NULL, 0), len);
+        cr_assert_eq(RUN(NULL, "status", "--dir", dir), 3, "byte %zu: %s", at, out);
+        cr_assert_not_null(strstr(err, "device.conf"), "%s", err);
+        cr_assert_not_null(strstr(err, "dpot-device enroll again"), "%s", err);
+        cr_assert_eq(settings_file(sound, at, NULL, 0), at);
+        cr_assert_eq(RUN(NULL, "status", "--dir", dir), 3, "cut at %zu: %s", at, out);
+    }
+    cr_assert_eq(enroll(NULL), 0, "%s", err);
+    cr_assert_eq(count("submitted"), 0);
+}
+
+Test(tool_folder, a_hand_edit_is_refused_with_the_options_that_change_the_same)
+{
+    char text[4096] = "";
+    cr_assert_eq(enroll(NULL), 0, "%s", err);
+    const size_t len = settings_file(NULL, 0, text, sizeof text - 1);
+    char *cap = strstr(text, "campaign_cap=4");
+    cr_assert_not_null(cap);
+    cap[strlen("campaign_cap=")] = '9';
+    cr_assert_eq(settings_file(text, len, NULL, 0), len);
+    cr_assert_eq(RUN(NULL, "status", "--dir", dir), 3);
+    cr_assert_not_null(strstr(err, "edited by hand"), "%s", err);
+    cr_assert_not_null(strstr(err, "--group"), "%s", err);
+}
+
 Test(tool_folder, a_report_that_is_lost_with_its_file_is_not_called_done)
 {
     char path[256];
