@@ -9,6 +9,7 @@
 #define BACKOFF_MAX_MS ((int64_t)3600 * 1000)
 #define RETRY_AFTER_MAX_S 86400u /* a server that asks for more gets a day */
 #define RETRY_AFTER_MAX_MS ((int64_t)RETRY_AFTER_MAX_S * 1000)
+#define PAUSE_MAX_MS ((uint64_t)RETRY_AFTER_MAX_MS)
 
 static const uint8_t magic[8] = {'D', 'P', 'O', 'T', 'P', 'A', 'U', '2'};
 
@@ -36,6 +37,11 @@ static int64_t draw_ms(uint32_t n_failures)
 }
 
 /* ---- the file ---- */
+
+static void hold_to(int64_t *time_ms, int64_t most_ms)
+{
+    *time_ms = *time_ms > most_ms ? most_ms : *time_ms;
+}
 
 static void seal_pause(const dpot_client *client, const uint8_t *raw, uint8_t mac[DPOT_MAC_LEN])
 {
@@ -113,13 +119,17 @@ static void store_pause(const dpot_client *client, const struct dpot_key *key, i
     (void)!dpot_file_replace(client->journal.filesystem, DPOT_PAUSE_NAME, raw, sizeof raw);
 }
 
-/* Raises *until_ms to what the entry says; never by one that was written under a later clock. */
-static void take_over(const uint8_t *entry, int64_t now_ms, int64_t *until_ms)
+/* Raises *until_ms to what the entry says; never by one that was written under a later clock, nor by the one
+ * that was taken over last (*said_ms): that one has been moved with the clock since. */
+static void take_over(const uint8_t *entry, int64_t now_ms, int64_t *until_ms, int64_t *said_ms)
 {
-    const int64_t said_ms = (int64_t)dpot_load_u64(entry + UNTIL_AT);
-    if (now_ms >= (int64_t)dpot_load_u64(entry + FROM_AT) && said_ms > *until_ms) {
-        *until_ms = said_ms;
+    int64_t entry_ms = (int64_t)dpot_load_u64(entry + UNTIL_AT);
+    if (now_ms < (int64_t)dpot_load_u64(entry + FROM_AT) || entry_ms == *said_ms) {
+        return;
     }
+    *said_ms = entry_ms;
+    hold_to(&entry_ms, now_ms + RETRY_AFTER_MAX_MS);
+    *until_ms = entry_ms > *until_ms ? entry_ms : *until_ms;
 }
 
 static bool is_used(const uint8_t *entry)
@@ -127,38 +137,110 @@ static bool is_used(const uint8_t *entry)
     return dpot_load_u64(entry + UNTIL_AT) != 0;
 }
 
-void dpot_backoff_load(dpot_client *client)
+/* An entry of a clock that has been set back since (back_ms: by as much at least, as far as this handle knows)
+ * is about what is left of its length, from now on. */
+static bool move_entry(uint8_t *entry, int64_t now_ms, int64_t back_ms)
+{
+    const int64_t from_ms = (int64_t)dpot_load_u64(entry + FROM_AT);
+    const int64_t until_ms = (int64_t)dpot_load_u64(entry + UNTIL_AT);
+    if (!is_used(entry) || from_ms <= now_ms) {
+        return false;
+    }
+    const uint64_t ahead_ms = (uint64_t)from_ms - (uint64_t)now_ms;
+    const uint64_t passed_ms = (uint64_t)back_ms > ahead_ms ? (uint64_t)back_ms - ahead_ms : 0;
+    uint64_t left_ms = until_ms > from_ms ? (uint64_t)until_ms - (uint64_t)from_ms : 0;
+    left_ms = left_ms > passed_ms ? left_ms - passed_ms : 0;
+    left_ms = left_ms < PAUSE_MAX_MS ? left_ms : PAUSE_MAX_MS;
+    dpot_store_u64(entry + FROM_AT, (uint64_t)now_ms);
+    dpot_store_u64(entry + UNTIL_AT, (uint64_t)now_ms + left_ms);
+    return true;
+}
+
+/* The file stays as it is when it cannot be written, and is not believed then: moved again and again a wait
+ * would never end. */
+static void move_pause(const dpot_client *client, int64_t now_ms, int64_t back_ms)
+{
+    uint8_t raw[PAUSE_LEN];
+    bool is_moved = false;
+    if (!read_pause(client, raw)) {
+        return;
+    }
+    for (size_t i = 0; i < N_ENTRIES; i++) {
+        is_moved |= move_entry(entry_at(raw, i), now_ms, back_ms);
+    }
+    if (is_moved) {
+        seal_pause(client, raw, raw + MAC_AT);
+        (void)!dpot_file_replace(client->journal.filesystem, DPOT_PAUSE_NAME, raw, sizeof raw);
+    }
+}
+
+/* ---- a clock that was set back ---- */
+
+/* What was left of a wait when the clock was last looked at is left of it now; what had ended has ended. */
+static void move_wait(int64_t *until_ms, int64_t seen_ms, int64_t now_ms)
+{
+    if (*until_ms > seen_ms) {
+        *until_ms = now_ms + (*until_ms - seen_ms);
+    } else {
+        hold_to(until_ms, now_ms);
+    }
+}
+
+/* Looks at the clock before a wait is drawn or read. *back_ms is by how much it went back since the last
+ * look. */
+static int64_t look_at_clock(dpot_client *client, int64_t *back_ms)
 {
     struct dpot_spool *spool = &client->journal.spool;
-    const int64_t now_ms = dpot_client_clock(client);
+    const int64_t seen_ms = client->seen_ms, now_ms = dpot_client_clock(client);
+    const bool went_back = client->has_seen && now_ms < seen_ms;
+    client->seen_ms = now_ms;
+    client->has_seen = true;
+    *back_ms = went_back ? (int64_t)(((uint64_t)seen_ms - (uint64_t)now_ms) & INT64_MAX) : 0;
+    for (size_t i = 0; went_back && i < spool->n_slots; i++) {
+        move_wait(&spool->slots[i].retry_at_ms, seen_ms, now_ms);
+        move_wait(&spool->slots[i].held_until_ms, seen_ms, now_ms);
+    }
+    if (went_back) {
+        move_wait(&client->quiet_until_ms, seen_ms, now_ms);
+    }
+    return now_ms;
+}
+
+/* What the file says, as the clock is now. */
+static void load_pause(dpot_client *client, int64_t now_ms)
+{
+    struct dpot_spool *spool = &client->journal.spool;
     uint8_t raw[PAUSE_LEN], tag[TAG_LEN];
     if (!read_pause(client, raw)) {
         return;
     }
     if (is_used(entry_at(raw, 0))) {
-        take_over(entry_at(raw, 0), now_ms, &client->quiet_until_ms);
+        take_over(entry_at(raw, 0), now_ms, &client->quiet_until_ms, &client->quiet_said_ms);
     }
     for (size_t i = 0; i < spool->n_slots; i++) {
         tag_key(&spool->slots[i].name.key, tag);
         const uint8_t *entry = choose_entry(raw, tag);
         if (memcmp(entry + TAG_AT, tag, TAG_LEN) == 0) {
-            take_over(entry, now_ms, &spool->slots[i].held_until_ms);
+            take_over(entry, now_ms, &spool->slots[i].held_until_ms, &spool->slots[i].held_said_ms);
         }
     }
 }
 
 /* ---- waits ---- */
 
-static void hold_to(int64_t *time_ms, int64_t most_ms)
+void dpot_backoff_load(dpot_client *client)
 {
-    *time_ms = *time_ms > most_ms ? most_ms : *time_ms;
+    int64_t back_ms = 0;
+    load_pause(client, look_at_clock(client, &back_ms));
 }
 
 void dpot_backoff_begin(dpot_client *client)
 {
     struct dpot_spool *spool = &client->journal.spool;
-    dpot_backoff_load(client);
-    const int64_t now_ms = dpot_client_clock(client);
+    int64_t back_ms = 0;
+    const int64_t now_ms = look_at_clock(client, &back_ms);
+    move_pause(client, now_ms, back_ms);
+    load_pause(client, now_ms);
     dpot_journal_hold_to_clock(&client->journal, now_ms);
     for (size_t i = 0; i < spool->n_slots; i++) {
         hold_to(&spool->slots[i].retry_at_ms, now_ms + BACKOFF_MAX_MS);
@@ -175,23 +257,27 @@ static int64_t asked_ms(uint32_t retry_after_s)
 
 void dpot_backoff_report(dpot_client *client, struct dpot_slot *slot, uint32_t retry_after_s)
 {
-    const int64_t now_ms = dpot_client_clock(client);
+    int64_t back_ms = 0;
+    const int64_t now_ms = look_at_clock(client, &back_ms);
     slot->n_failures += slot->n_failures < UINT32_MAX;
     const int64_t wait_ms = draw_ms(slot->n_failures);
     slot->retry_at_ms = now_ms + wait_ms;
     if (retry_after_s > 0) {
         slot->held_until_ms = now_ms + asked_ms(retry_after_s) + wait_ms;
+        slot->held_said_ms = slot->held_until_ms;
         store_pause(client, &slot->name.key, now_ms, slot->held_until_ms);
     }
 }
 
 void dpot_backoff_server(dpot_client *client, uint32_t retry_after_s)
 {
-    const int64_t now_ms = dpot_client_clock(client);
+    int64_t back_ms = 0;
+    const int64_t now_ms = look_at_clock(client, &back_ms);
     client->n_failures += client->n_failures < UINT32_MAX;
     const int64_t until_ms = now_ms + asked_ms(retry_after_s) + draw_ms(client->n_failures);
     client->quiet_until_ms = until_ms;
     if (retry_after_s > 0) {
+        client->quiet_said_ms = until_ms;
         store_pause(client, NULL, now_ms, until_ms);
     }
 }

@@ -8,8 +8,13 @@
  *
  * Back-off lives in memory: whoever opens the folder sends nothing before the next public time of sending
  * (dpot/dpot.h), and begins anew. A Retry-After is kept in the file "pause" over restarts and for other
- * processes. That file is a hint: it is believed for a day at most and never under a clock that was set back
- * behind its writing, it may be missing or damaged, and failing to write it is no failure.
+ * processes. That file is a hint: it is believed for a day at most, it may be missing or damaged, and failing to
+ * write it is no failure.
+ *
+ * A wait is a length. When the clock is seen to have gone back, each is moved back with it: what was left of it
+ * when this handle last looked is left now, and what had ended has ended. An entry of the file that was written
+ * under a later clock begins now, with what this handle knows to be left of it; it is written so, under the
+ * lock, and not believed before.
  *
  * File "pause" = "DPOTPAU2", entries, keyed checksum. An entry: what it is about (11 bytes of the campaign
  * hash, round, 1; zeros: the whole server, the first entry), from and until (i64 each, milliseconds). When there
@@ -19,11 +24,11 @@
 
 #include "client.h"
 
-/* Takes over what the file says, and holds every wait to what it can be by the clock as it is now: one that
- * was set back must not make waits longer than they were meant. Under the lock. */
+/* Looks at the clock, takes over what the file says, and holds every wait to what it can be by the clock as it
+ * is now: one that was set back must not make waits longer than they were meant. Under the lock. */
 void dpot_backoff_begin(dpot_client *client);
 
-/* Takes over what the file says, and no more. Needs no lock. */
+/* Looks at the clock and takes over what the file says; changes nothing on disk. Needs no lock. */
 void dpot_backoff_load(dpot_client *client);
 
 /* This report is kept: it waits, after what the server asked for it alone (0: nothing). Under the lock. */

@@ -20,6 +20,9 @@ struct dpot_client {
     const struct dpot_rng_source *rng_source; /* libsodium, unless simulation.c changed it */
     bool is_withdrawn;                        /* as of the last lock */
     int64_t quiet_until_ms; /* the whole server is left in peace; INT64_MIN: it is not */
+    int64_t quiet_said_ms;  /* the end that "pause" said when it was last taken over; 0: never */
+    bool has_seen;          /* the clock was looked at for waits, */
+    int64_t seen_ms;        /* and said this then */
     uint32_t n_failures;    /* of the server in a row, since this handle was opened */
     struct dpot_error error;
 };

@@ -215,6 +215,7 @@ static void keep_schedule(struct dpot_journal *journal, const struct dpot_slot *
                 slot->due_ms = old[j].due_ms;
                 slot->retry_at_ms = old[j].retry_at_ms;
                 slot->held_until_ms = old[j].held_until_ms;
+                slot->held_said_ms = old[j].held_said_ms;
                 slot->n_failures = old[j].n_failures;
             }
         }

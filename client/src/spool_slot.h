@@ -43,6 +43,8 @@ struct dpot_slot {
     int64_t due_ms;        /* public time of sending, by the clock */
     int64_t retry_at_ms;   /* after a failure; INT64_MIN before the first */
     int64_t held_until_ms; /* what the server asked for, about this one; INT64_MIN: nothing */
+    int64_t
+        held_said_ms; /* the end that "pause" said about it when it was last taken over; 0: never */
     uint32_t n_failures;
 };
 

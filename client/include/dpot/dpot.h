@@ -100,7 +100,8 @@ struct dpot_client_config {
      * due, so let pump be called at next_due_ms or by a timer, not by what ends with a submit. Then
      * the time of sending says nothing about the time the work took, but for the delay's multiple
      * that it needed. Public; longer than the work on this device; at least 1. Default 2000.
-     * After a clock was set back a report waits one to two delays from then. */
+     * After a clock was set back a report waits one to two delays from then; after a failure what was left
+     * of its wait, when that is longer. */
     uint32_t send_delay_ms;
     uint32_t
         request_timeout_ms; /* one exchange with the server; default 30000; enrolling has two */
@@ -312,7 +313,8 @@ struct dpot_pump_result {
  *                           (DPOT_ERR_NETWORK). A body in text/html, or one that begins like HTML
  *
  * Waits are drawn uniformly below 2 s, doubling with every failure up to an hour, after the server's
- * Retry-After, which is honoured up to a day, by later processes too. A Retry-After beside 401, 403, 404 or
+ * Retry-After, which is honoured up to a day, by later processes too. They are lengths: a clock that is set back
+ * makes none longer. A Retry-After beside 401, 403, 404 or
  * another status below 500 is about this report. Nothing is dropped before its round
  * has closed plus 30 days but as above, by withdrawn consent, and by spool_max_bytes. A DONE record is
  * durable before a report is deleted, so that each is in one bin of the status at every moment. The time is

@@ -340,20 +340,73 @@ static void be_told_to_wait_a_day(dpot_client *client)
     says.status = 0;
 }
 
-Test(delivery, a_clock_that_was_set_back_does_not_wait_for_its_own_future)
+Test(delivery, a_wait_of_a_clock_that_was_set_back_is_as_long_as_the_server_asked)
 {
     struct dpot_pump_result result;
     dpot_client *client = with_report();
     world.clock.now_ms += 20 * DAY_MS;
     be_told_to_wait_a_day(client);
-    dpot_client_close(client);
     world.clock.now_ms -= 20 * DAY_MS;
-    client = world_open(&world);
+    client = reopen(client);
+    cr_assert_eq(pump(client, &result), DPOT_OK);
+    cr_assert_leq(result.next_due_ms, world.clock.now_ms + DAY_MS);
+    const int64_t due_ms = result.next_due_ms;
+    world.clock.now_ms += DAY_MS / 2; /* the file has it now: it does not begin again */
+    client = reopen(client);
+    cr_assert_eq(pump(client, &result), DPOT_OK);
+    cr_assert_leq(result.next_due_ms, due_ms);
+    world.clock.now_ms = due_ms;
+    cr_assert_eq(pump(client, NULL), DPOT_OK);
+    cr_assert_eq(world_status(client).n_accepted, 1);
+    world.clock.now_ms += 20 * DAY_MS + 3; /* nor does it come back when that time has come */
+    cr_assert_eq(world_status(client).paused_until_ms, 0);
+    dpot_client_close(client);
+}
+
+Test(delivery, a_clock_that_was_set_back_makes_no_wait_longer)
+{
+    static const int64_t back_ms[] = {1, 3000, MINUTE_MS, 300 * 1000, HOUR_MS};
+    struct dpot_pump_result result;
+    for (size_t i = 0; i < 4 * sizeof back_ms / sizeof back_ms[0]; i++) {
+        const bool is_other = i % 2 != 0; /* a second handle that has seen the wait */
+        tear_down();
+        set_up();
+        dpot_client *client = with_report(), *other = world_open(&world);
+        says.status = i / 2 % 2 ? 404 : 503;
+        says.retry_after_s = 600;
+        (void)pump(client, NULL);
+        says.status = 0;
+        cr_assert_eq(pump(other, &result), DPOT_OK);
+        world.clock.now_ms += 400 * 1000;
+        cr_assert_eq(pump(client, NULL), DPOT_OK);
+        cr_assert_eq(pump(other, NULL), DPOT_OK);
+        world.clock.now_ms -= back_ms[i / 4];
+        cr_assert_eq(pump(is_other ? other : client, &result), DPOT_OK);
+        cr_assert_leq(result.next_due_ms, world.clock.now_ms + 202 * 1000, "%zu", i);
+        world.clock.now_ms = result.next_due_ms;
+        cr_assert_eq(pump(is_other ? other : client, &result), DPOT_OK, "%zu: %s", i,
+                     dpot_client_last_error(is_other ? other : client));
+        cr_assert_eq(result.n_pending, 0, "%zu", i);
+        dpot_client_close(other);
+        dpot_client_close(client);
+    }
+}
+
+Test(delivery, back_off_under_a_clock_ahead_ends_as_soon_as_under_the_right_one)
+{
+    struct dpot_pump_result result;
+    dpot_client *client = with_report();
+    world.clock.now_ms += HOUR_MS;
+    says.status = 500;
+    cr_assert_eq(pump(client, NULL), DPOT_ERR_SERVER);
+    says.status = 0;
+    world.clock.now_ms -= HOUR_MS;
+    cr_assert_leq(world_status(client).paused_until_ms, world.clock.now_ms + 2000);
     cr_assert_eq(pump(client, &result), DPOT_OK);
     cr_assert_leq(result.next_due_ms, world.clock.now_ms + 2 * SEND_DELAY_MS);
     world.clock.now_ms = result.next_due_ms;
-    cr_assert_eq(pump(client, NULL), DPOT_OK);
-    cr_assert_eq(world_status(client).n_accepted, 1);
+    cr_assert_eq(pump(client, &result), DPOT_OK);
+    cr_assert_eq(result.n_accepted, 1);
     dpot_client_close(client);
 }
 
