@@ -46,6 +46,11 @@ void dpot_client_prepare_consent(dpot_client *client);
 /* DPOT_ERR_CONSENT with a sentence after a withdrawal. Under the lock. */
 DPOT_WARN_UNUSED dpot_status dpot_client_check_consent(dpot_client *client);
 
+/* DPOT_ERR_EXISTS when a report was charged to a newer revision of the campaign: whoever brought this one back
+ * would have it charged again. Under the lock. */
+DPOT_WARN_UNUSED dpot_status dpot_client_check_newest(dpot_client *client,
+                                                      const struct dpot_signed_campaign *revision);
+
 /* DPOT_ERR_CLOSED when the server's last answer about this revision, as the ledger has it, was that it
  * is closed: nothing that is reported to it could count. Public and durable. */
 DPOT_WARN_UNUSED dpot_status

@@ -18,6 +18,9 @@ static dpot_status store(dpot_client *client, const struct dpot_signed_campaign 
         status = dpot_client_check_consent(client);
     }
     if (status == DPOT_OK) {
+        status = dpot_client_check_newest(client, revision);
+    }
+    if (status == DPOT_OK) {
         status = dpot_campaigns_store(&client->campaigns, revision, data, len, &client->error);
     }
     if (status == DPOT_OK) {

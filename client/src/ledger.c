@@ -13,7 +13,8 @@ enum {
     DONE_AT = 4, /* u32; of CONSENT: 1 withdrawn, 2 granted */
     SEQ_AT = 8,
     HASH_AT = 16,
-    ROUND_AT = 48, /* u32, then 4 zero bytes */
+    ROUND_AT = 48,    /* u32 */
+    REVISION_AT = 52, /* u32; 0 in records of before, DONE and CONSENT */
     SIGNER_AT = 56,
     CAMPAIGN_AT = 88,
     EPSILON_AT = 104,
@@ -107,6 +108,7 @@ static void read_charge(const uint8_t *record, struct dpot_charge *charge)
     memset(charge, 0, sizeof *charge);
     memcpy(charge->key.campaign_hash, record + HASH_AT, DPOT_HASH_LEN);
     charge->key.round = dpot_load_u32(record + ROUND_AT);
+    charge->revision = dpot_load_u32(record + REVISION_AT);
     memcpy(charge->signer, record + SIGNER_AT, sizeof charge->signer);
     memcpy(charge->campaign_id, record + CAMPAIGN_AT, sizeof charge->campaign_id);
     charge->cost.epsilon_q32 = dpot_load_u64(record + EPSILON_AT);
@@ -326,6 +328,7 @@ dpot_status dpot_ledger_charge(struct dpot_ledger *ledger, const struct dpot_cha
 {
     uint8_t record[DPOT_LEDGER_RECORD_LEN];
     begin_record(record, TYPE_CHARGE, &charge->key);
+    dpot_store_u32(record + REVISION_AT, charge->revision);
     memcpy(record + SIGNER_AT, charge->signer, sizeof charge->signer);
     memcpy(record + CAMPAIGN_AT, charge->campaign_id, sizeof charge->campaign_id);
     dpot_store_u64(record + EPSILON_AT, charge->cost.epsilon_q32);
@@ -404,6 +407,31 @@ size_t dpot_ledger_last_answer(const struct dpot_ledger *ledger,
     return last;
 }
 
+static bool is_of_campaign(const struct dpot_charge *charge, const uint8_t *signer,
+                           const uint8_t *campaign_id)
+{
+    return memcmp(charge->signer, signer, DPOT_SIGN_PUBLIC_LEN) == 0 &&
+           memcmp(charge->campaign_id, campaign_id, DPOT_CAMPAIGN_ID_LEN) == 0;
+}
+
+bool dpot_ledger_is_older(const struct dpot_ledger *ledger, const struct dpot_charge *charge)
+{
+    bool was_charged = false; /* this very revision, up to here */
+    for (size_t i = 0; i < ledger->n_charges; i++) {
+        const struct dpot_charge *c = &ledger->charges[i];
+        if (!is_of_campaign(c, charge->signer, charge->campaign_id)) {
+            continue;
+        }
+        const bool is_same =
+            memcmp(c->key.campaign_hash, charge->key.campaign_hash, DPOT_HASH_LEN) == 0;
+        if (c->revision > charge->revision || (c->revision == 0 && was_charged && !is_same)) {
+            return true;
+        }
+        was_charged |= is_same;
+    }
+    return false;
+}
+
 struct dpot_privacy dpot_ledger_spent(const struct dpot_ledger *ledger)
 {
     return dpot_ledger_spent_after(ledger, INT64_MIN);
@@ -427,8 +455,7 @@ struct dpot_privacy dpot_ledger_spent_campaign(const struct dpot_ledger *ledger,
     struct dpot_privacy sum = {0};
     for (size_t i = 0; i < ledger->n_charges; i++) {
         const struct dpot_charge *c = &ledger->charges[i];
-        if (memcmp(c->signer, signer, DPOT_SIGN_PUBLIC_LEN) == 0 &&
-            memcmp(c->campaign_id, campaign_id, DPOT_CAMPAIGN_ID_LEN) == 0) {
+        if (is_of_campaign(c, signer, campaign_id)) {
             sum = dpot_privacy_add(sum, c->cost);
         }
     }

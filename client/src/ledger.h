@@ -3,7 +3,7 @@
  * File "ledger" = header, then records of 192 bytes, each with a keyed BLAKE2b over the record and
  * the checksum before it (a chain):
  *
- *     CHARGE  seq, campaign hash, round, signing key, campaign id, E, delta, rho, G, time, counter
+ *     CHARGE  seq, campaign hash, round, revision, signing key, campaign id, E, delta, rho, G, time, counter
  *     DONE    seq, campaign hash, round, final status, time, counter
  *     CONSENT seq, withdrawn or granted again, time, counter
  *
@@ -54,6 +54,7 @@ enum dpot_done {
 
 struct dpot_charge {
     struct dpot_key key;
+    uint32_t revision; /* of the campaign; 0: a record of before, which does not say it */
     uint8_t signer[DPOT_SIGN_PUBLIC_LEN];
     uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN];
     struct dpot_privacy cost;
@@ -130,6 +131,10 @@ size_t dpot_ledger_find(const struct dpot_ledger *ledger, const struct dpot_key 
  * 409 included), or SIZE_MAX. */
 size_t dpot_ledger_last_answer(const struct dpot_ledger *ledger,
                                const uint8_t campaign_hash[DPOT_HASH_LEN]);
+
+/* True when `charge` (its key, revision, signer and campaign id) would be to an older revision than one that was
+ * charged: by their numbers; by the order of their charges where a record does not say its number. */
+bool dpot_ledger_is_older(const struct dpot_ledger *ledger, const struct dpot_charge *charge);
 
 /* Sums of what was charged: over everything; after `after_ms`; to one campaign of one signer. */
 struct dpot_privacy dpot_ledger_spent(const struct dpot_ledger *ledger);

@@ -1,6 +1,9 @@
-/* Whether a campaign takes a report now: by its public times, and by what the server has said. */
+/* Whether a campaign takes a report now: by what was charged, by its public times, and by what the server has
+ * said. */
 #include "base/clock.h"
 #include "client.h"
+
+#include <string.h>
 
 /* How long before the end of its round an answer "closed" must come to be about the revision; or a
  * quarter of a round that is shorter than four of these. */
@@ -17,6 +20,26 @@ static bool says_closed(const struct dpot_campaign *campaign, const struct dpot_
     const bool is_closed =
         charge->done == DPOT_DONE_DROPPED_CLOSED || charge->done == DPOT_REPORT_REJECTED_CLOSED;
     return is_closed && charge->done_ms <= closes_ms - margin_ms;
+}
+
+dpot_status dpot_client_check_newest(dpot_client *client,
+                                     const struct dpot_signed_campaign *revision)
+{
+    const struct dpot_campaign *campaign = &revision->campaign;
+    struct dpot_charge charge = {.revision = campaign->revision};
+    char hex[2 * DPOT_CAMPAIGN_ID_LEN + 1];
+    memcpy(charge.key.campaign_hash, revision->hash, sizeof charge.key.campaign_hash);
+    memcpy(charge.signer, client->campaigns.pin, sizeof charge.signer);
+    memcpy(charge.campaign_id, campaign->id, sizeof charge.campaign_id);
+    if (!dpot_ledger_is_older(&client->journal.ledger, &charge)) {
+        return DPOT_OK;
+    }
+    dpot_hex_encode(hex, campaign->id, DPOT_CAMPAIGN_ID_LEN);
+    return dpot_error_set(&client->error, DPOT_ERR_EXISTS,
+                          "campaign %s: revision %u is refused: the ledger has a report to a newer "
+                          "one, so an old copy was put in its place (\"campaign-%s\"?). To fetch "
+                          "the newest enroll again; nothing was charged",
+                          hex, (unsigned)campaign->revision, hex);
 }
 
 dpot_status dpot_client_check_not_closed(dpot_client *client,

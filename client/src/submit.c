@@ -75,7 +75,7 @@ static dpot_status take_lock(struct submission *s)
     s->has_lock = status == DPOT_OK;
     s->began_ms = dpot_client_clock(s->client);
     s->start_ms = dpot_journal_time(&s->client->journal, s->began_ms);
-    return status;
+    return status == DPOT_OK ? dpot_client_check_consent(s->client) : status;
 }
 
 static bool is_vector(const struct submission *s)
@@ -159,11 +159,6 @@ static dpot_status check_shape(struct submission *s)
     return DPOT_OK;
 }
 
-static dpot_status check_consent(struct submission *s)
-{
-    return dpot_client_check_consent(s->client);
-}
-
 static dpot_status validate_campaign(struct submission *s)
 {
     const dpot_status status =
@@ -171,9 +166,10 @@ static dpot_status validate_campaign(struct submission *s)
     return status == DPOT_OK ? check_shape(s) : status;
 }
 
-static dpot_status check_not_closed(struct submission *s)
+static dpot_status check_revision(struct submission *s)
 {
-    return dpot_client_check_not_closed(s->client, &s->revision);
+    const dpot_status status = dpot_client_check_newest(s->client, &s->revision);
+    return status == DPOT_OK ? dpot_client_check_not_closed(s->client, &s->revision) : status;
 }
 
 static dpot_status find_round(struct submission *s)
@@ -316,6 +312,7 @@ static dpot_status charge_durably(struct submission *s)
         return DPOT_OK;
     }
     struct dpot_charge charge = {.key = s->key,
+                                 .revision = s->revision.campaign.revision,
                                  .cost = dpot_mechanism_charge(&s->revision.campaign),
                                  .time_ms = s->start_ms};
     memcpy(charge.signer, s->client->campaigns.pin, sizeof charge.signer);
@@ -413,10 +410,9 @@ static dpot_status spool_durably(struct submission *s)
 /* ---- the pipeline ---- */
 
 static dpot_status (*const stages[])(struct submission *) = {
-    take_lock,           /* held from 1 to 7 */
-    check_consent,       /* 1 */
+    take_lock,           /* held from 1 to 7; consent */
     validate_campaign,   /* 1 */
-    check_not_closed,    /* 1 */
+    check_revision,      /* 1 */
     find_round,          /* 1 */
     check_caps,          /* 2 */
     allocate_everything, /* 2 */

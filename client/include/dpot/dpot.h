@@ -177,7 +177,7 @@ DPOT_API const char *dpot_client_last_error(const dpot_client *client);
  * DPOT_ERR_SIGNATURE, DPOT_ERR_MALFORMED (also: another
  * campaign than was asked for), DPOT_ERR_VERSION, DPOT_ERR_RANGE, DPOT_ERR_TOO_LARGE,
  * DPOT_ERR_INFEASIBLE, DPOT_ERR_EPSILON (above the ceiling), DPOT_ERR_SIMULATION, DPOT_ERR_EXISTS
- * (a newer revision is stored, or another one of the same number), DPOT_ERR_BUSY, DPOT_ERR_IO,
+ * (a newer revision is stored or was charged, or another one of the same number is stored), DPOT_ERR_BUSY, DPOT_ERR_IO,
  * DPOT_ERR_NO_SPACE, DPOT_ERR_MEMORY. A refusal leaves the stored revision in place and its reports on their way; the stored one again
  * is DPOT_OK. */
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_enroll(dpot_client *client,
@@ -207,7 +207,8 @@ enum dpot_submit_outcome {
  *
  * Refusals, all before the data are read: DPOT_ERR_NOT_FOUND (not enrolled), DPOT_ERR_SHAPE (dim is
  * not the campaign's), DPOT_ERR_RANGE (the group of config is not one of the campaign's),
- * DPOT_ERR_NOT_OPEN, DPOT_ERR_CLOSED (by the campaign's times, or because the server's last answer
+ * DPOT_ERR_EXISTS (a report was charged to a newer revision than the one that is stored: an old copy was put
+ * back; enroll again), DPOT_ERR_NOT_OPEN, DPOT_ERR_CLOSED (by the campaign's times, or because the server's last answer
  * about this revision, kept in the ledger, was that it is closed: enroll again),
  * DPOT_ERR_BUDGET (a cap; nothing was charged),
  * DPOT_ERR_EPSILON, DPOT_ERR_SIMULATION, DPOT_ERR_CONSENT, DPOT_ERR_LEDGER, DPOT_ERR_BUSY, DPOT_ERR_MEMORY,

@@ -22,8 +22,8 @@ def header(magic, counter, generation, accountant):
     return data + mac(NONE, data)
 
 
-def record(previous, kind, done, seq, round_, signer, campaign, e, delta, rho, g, time, counter):
-    data = kind + struct.pack("<IQ", done, seq) + b"\xab" * 32 + struct.pack("<II", round_, 0)
+def record(previous, kind, done, seq, round_, signer, campaign, e, delta, rho, g, time, counter, revision=0):
+    data = kind + struct.pack("<IQ", done, seq) + b"\xab" * 32 + struct.pack("<II", round_, revision)
     data += signer + campaign + struct.pack("<QQQQqQ", e, delta, rho, g, time, counter)
     data = data.ljust(160, b"\0")
     return data + mac(previous, data)
@@ -49,7 +49,7 @@ cost = (b"\xcd" * 32, b"\xef" * 16, 1, 2, 3, 4)
 nothing = (bytes(32), bytes(16), 0, 0, 0, 0)
 ledger = header(b"DPOTLDG1", 7, 0, 1)
 ledger += record(ledger[-32:], b"CHRG", 0, 0, 0, *cost, 1000, 8)
-ledger += record(ledger[-32:], b"CHRG", 0, 1, 1, *cost, 2000, 9)
+ledger += record(ledger[-32:], b"CHRG", 0, 1, 1, *cost, 2000, 9, revision=7)
 ledger += record(ledger[-32:], b"DONE", 17, 2, 0, *nothing, 3000, 9)
 show("ledger", ledger)
 consent = header(b"DPOTLDG1", 7, 0, 1)

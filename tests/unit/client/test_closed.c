@@ -62,6 +62,38 @@ Test(closed, a_revision_that_the_server_has_closed_is_not_charged_again)
     assert_refused(2, 1); /* the same revision: it never opens again */
 }
 
+static void put_back(const struct dpot_buf *old)
+{
+    char name[64], hex[33];
+    dpot_hex_encode(hex, authority.campaign.id, 16);
+    (void)snprintf(name, sizeof name, "campaign-%s", hex);
+    test_filesystem_put(&world.files, name, old->data, old->len);
+}
+
+Test(closed, an_old_revision_put_back_after_a_report_to_a_newer_one_is_not_charged)
+{
+    struct dpot_buf old = authority.signed_campaign;
+    dpot_buf_init(&authority.signed_campaign, old.max, NULL);
+    authority.campaign.revision = 2;
+    authority_sign(&authority);
+    cr_assert_eq(dpot_client_enroll(client, authority.campaign.id), DPOT_OK);
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
+    put_back(&old);
+    for (int i = 0; i < 2; i++) { /* this handle, and one that has only the disk */
+        cr_assert_eq(world_submit(&world, client, NULL), DPOT_ERR_EXISTS);
+        cr_assert_not_null(strstr(dpot_client_last_error(client), "revision 1 is refused"), "%s",
+                           dpot_client_last_error(client));
+        cr_assert_eq(dpot_client_import(client, old.data, old.len, NULL), DPOT_ERR_EXISTS);
+        cr_assert_eq(world_status(client).n_submitted, 1);
+        dpot_client_close(client);
+        client = world_open(&world);
+    }
+    cr_assert_eq(dpot_client_enroll(client, authority.campaign.id), DPOT_OK);
+    world.clock.now_ms += DAY_MS;
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK, "%s", dpot_client_last_error(client));
+    dpot_buf_release(&old);
+}
+
 Test(closed, enrolling_again_takes_part_in_the_newer_revision)
 {
     report_and_pump(0, HOUR_MS, 409, NULL);

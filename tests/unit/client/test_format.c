@@ -63,6 +63,7 @@ static void assert_hash(const char *name, size_t expected_len, const char *expec
 Test(format, a_ledger_of_two_charges_and_a_done_is_these_bytes)
 {
     struct dpot_charge first = charge_of(0, 1000), second = charge_of(1, 2000);
+    second.revision = 7; /* the first is a record of before */
     cr_assert_eq(dpot_ledger_create(&ledger, 1, 7), DPOT_OK);
     cr_assert_eq(dpot_ledger_open_file(&ledger), DPOT_OK);
     cr_assert_eq(dpot_ledger_load(&ledger), DPOT_OK);
@@ -70,12 +71,14 @@ Test(format, a_ledger_of_two_charges_and_a_done_is_these_bytes)
     cr_assert_eq(dpot_ledger_charge(&ledger, &second, 9), DPOT_OK);
     cr_assert_eq(dpot_ledger_finish(&ledger, 0, DPOT_DONE_DROPPED_AGE, 3000, 9), DPOT_OK);
     assert_hash(DPOT_LEDGER_NAME, 256 + 3 * 192,
-                "00f7ffbb0aca5976afed08e3a6e2c2984054b627bbd609d8ab9f793a9adb8bd1");
+                "ef0f980d95a23d82ceb4af257b9ce9c5246629ecc31d1a05ae79831aedd9e37d");
 
     cr_assert_eq(dpot_ledger_load(&ledger), DPOT_OK);
     cr_assert_eq(ledger.n_charges, 2);
     cr_assert_eq(ledger.charges[0].done, DPOT_DONE_DROPPED_AGE);
     cr_assert_eq(ledger.charges[1].done, DPOT_DONE_NOT_YET);
+    cr_assert_eq(ledger.charges[0].revision, 0);
+    cr_assert_eq(ledger.charges[1].revision, 7);
     cr_assert_eq(ledger.charges[1].cost.rho_q32, 3);
     cr_assert_eq(ledger.charges[1].cost.n_gaussian, 4);
     cr_assert_eq(ledger.charges[0].done_ms, 3000);
@@ -238,5 +241,39 @@ Test(format, an_append_cut_short_is_torn_and_cut_off)
         cr_assert_eq(dpot_spool_repair(&spool), DPOT_OK);
         (void)test_filesystem_cached(&files, DPOT_SPOOL_NAME, &len);
         cr_assert_eq(len, 256);
+    }
+}
+
+/* Revisions of one campaign by their hashes: 'a' was charged, then 'b'. */
+static struct dpot_charge charge_to(uint8_t hash, uint32_t revision)
+{
+    struct dpot_charge charge = charge_of(revision, 1000);
+    memset(charge.key.campaign_hash, hash, sizeof charge.key.campaign_hash);
+    charge.revision = revision;
+    return charge;
+}
+
+Test(format, an_older_revision_is_known_by_its_number_and_in_old_records_by_its_place)
+{
+    for (uint32_t newest = 0; newest < 4; newest += 3) { /* 0: records of before */
+        const struct dpot_charge first = charge_to('a', newest == 0 ? 0 : 2);
+        struct dpot_charge second = charge_to('b', newest);
+        second.key.round = 9;
+        cr_assert_eq(dpot_ledger_create(&ledger, 1, 7), DPOT_OK);
+        cr_assert_eq(dpot_ledger_open_file(&ledger), DPOT_OK);
+        cr_assert_eq(dpot_ledger_load(&ledger), DPOT_OK);
+        cr_assert_eq(dpot_ledger_charge(&ledger, &first, 8), DPOT_OK);
+        cr_assert_eq(dpot_ledger_charge(&ledger, &second, 8), DPOT_OK);
+        struct dpot_charge asked = charge_to('a', 2);
+        cr_assert(dpot_ledger_is_older(&ledger, &asked));
+        asked.signer[0] ^= 1;
+        cr_assert_not(dpot_ledger_is_older(&ledger, &asked), "of another signer");
+        asked = charge_to('b', 3);
+        cr_assert_not(dpot_ledger_is_older(&ledger, &asked));
+        asked = charge_to('c', 4);
+        cr_assert_not(dpot_ledger_is_older(&ledger, &asked));
+        asked = charge_to('d', 1); /* never charged: old records cannot know it */
+        cr_assert_eq(dpot_ledger_is_older(&ledger, &asked), newest != 0);
+        dpot_ledger_close_file(&ledger);
     }
 }
