@@ -58,13 +58,17 @@ static dpot_status check_batch(const ProtobufCBinaryData *said, const uint8_t *b
     return batch && memcmp(said->data, batch, DPOT_HASH_LEN) != 0 ? DPOT_ERR_SIGNATURE : DPOT_OK;
 }
 
+/* One receipt has one spelling, as every message: a number that is cut to a status, or a field twice, is
+ * somebody else's. That of a server of before has no batch and is its own spelling. */
+static dpot_status check_spelling(const Dpot__V1__Receipt *message, const void *data, size_t len)
+{
+    return dpot_message_packs_to(&message->base, data, len) ? DPOT_OK : DPOT_ERR_MALFORMED;
+}
+
 static dpot_status read_receipt(const Dpot__V1__Receipt *message, const uint8_t *batch,
                                 enum dpot_report_status *statuses, size_t n)
 {
-    dpot_status status = dpot_message_refuse_unknown(&message->base, NULL);
-    if (status == DPOT_OK) {
-        status = check_batch(&message->batch, batch);
-    }
+    dpot_status status = check_batch(&message->batch, batch);
     if (status == DPOT_OK && message->n_status != n) {
         status = DPOT_ERR_MALFORMED;
     }
@@ -89,8 +93,15 @@ dpot_status dpot_wire_receipt_decode(const void *data, size_t len, const uint8_t
     dpot_arena_init(&arena, DPOT_MESSAGE_CEILING(len), allocator);
     dpot_status status =
         dpot_message_unpack(&dpot__v1__receipt__descriptor, data, len, &arena, &base, NULL);
+    const Dpot__V1__Receipt *message = (const Dpot__V1__Receipt *)base;
     if (status == DPOT_OK) {
-        status = read_receipt((const Dpot__V1__Receipt *)base, batch, statuses, n);
+        status = dpot_message_refuse_unknown(base, NULL); /* by its own name */
+    }
+    if (status == DPOT_OK) {
+        status = check_spelling(message, data, len);
+    }
+    if (status == DPOT_OK) {
+        status = read_receipt(message, batch, statuses, n);
     }
     dpot_arena_release(&arena);
     return status;

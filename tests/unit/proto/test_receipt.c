@@ -84,6 +84,28 @@ Test(receipt_wire, unknown_statuses_are_neither_written_nor_read)
     cr_assert_eq(status, DPOT_REPORT_ACCEPTED);
 }
 
+Test(receipt_wire, a_receipt_has_one_spelling)
+{
+    static const struct {
+        const char *bytes;
+        size_t len;
+    } rows[] = {
+        {"\x0a\x05\x81\x80\x80\x80\x10", 7}, /* 2^32 + 1 */
+        {"\x0a\x02\x81\x00", 4},             /* 1 in two bytes */
+        {"\x08\x01", 2},                     /* not packed */
+        {"\x0a\x01\x01\x0a\x00", 5},         /* the field twice */
+        {"\x0a\x01\x01\x12\x00", 5},         /* a batch of no bytes */
+        {"\x0a\x81\x00\x01", 4},             /* its length in two bytes */
+    };
+    enum dpot_report_status status = DPOT_REPORT_DUPLICATE;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        cr_assert_eq(dpot_wire_receipt_decode(rows[i].bytes, rows[i].len, NULL, NULL, &status, 1),
+                     DPOT_ERR_MALFORMED, "row %zu", i);
+    }
+    cr_assert_eq(status, DPOT_REPORT_DUPLICATE);
+    cr_assert_eq(dpot_wire_receipt_decode("\x0a\x01\x01", 3, NULL, NULL, &status, 1), DPOT_OK);
+}
+
 Test(receipt_wire, an_unknown_field_or_garbage_is_refused)
 {
     const uint8_t unknown[] = {0x0a, 1, 1, 0x18, 1}, garbage[] = {0x0a, 5, 1};
