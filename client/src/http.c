@@ -49,14 +49,18 @@ static bool begins_like_a_web_page(const uint8_t *data, size_t len)
     return data[at + 1] == '!' || data[at + 1] == '?' || (next >= 'a' && next <= 'z');
 }
 
-/* By its looks; or by what it is called, unless that is a default beside good bytes (200, 202) or nothing
- * (an empty body). */
-static bool is_web_page(const struct dpot_http_response *response, const uint8_t *body, size_t len)
+static bool is_called_html(const struct dpot_http_response *response)
 {
     static const char html[] = "text/html";
+    return strncasecmp(response->content_type, html, sizeof html - 1) == 0;
+}
+
+/* By its looks; or by what it is called, unless that is a default beside good bytes (200, 202: whoever takes
+ * them must know them) or nothing (an empty body). */
+static bool is_web_page(const struct dpot_http_response *response, const uint8_t *body, size_t len)
+{
     return begins_like_a_web_page(body, len) ||
-           (len > 0 && response->status >= 300 &&
-            strncasecmp(response->content_type, html, sizeof html - 1) == 0);
+           (len > 0 && response->status >= 300 && is_called_html(response));
 }
 
 /* Completes and performs a request; the sentence of a failure names the URL. */
@@ -86,6 +90,7 @@ static dpot_status exchange(dpot_client *client, struct dpot_http_request *reque
     }
     answer->status = response.status;
     answer->retry_after_s = response.retry_after_s;
+    answer->is_called_html = is_called_html(&response);
     answer->is_web_page = out->len > len_before &&
                           is_web_page(&response, out->data + len_before, out->len - len_before);
     return DPOT_OK;

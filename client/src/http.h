@@ -9,6 +9,7 @@ struct dpot_http_answer {
     int status;             /* HTTP status */
     uint32_t retry_after_s; /* 0: none given */
     bool is_web_page; /* its body is for people: a proxy or the login page of a network said it */
+    bool is_called_html; /* it is in text/html, which may be a default beside good bytes */
 };
 
 /* DPOT_ERR_STATE unless there is a transport and a server. */

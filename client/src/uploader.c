@@ -363,13 +363,21 @@ static void keep_for_another(struct pump *pump, struct dpot_slot *slot, int http
                                       http_status));
 }
 
+/* A receipt in text/html is believed for the digest in it alone: without one a receipt of one report is three
+ * bytes, which any page may be. */
+static bool is_html_receipt(const struct dpot_http_answer *answer, const struct dpot_buf *receipt)
+{
+    return find_action(answer->status) == ACTION_RECEIPT && answer->is_called_html &&
+           receipt->len <= DPOT_HASH_LEN;
+}
+
 /* Does what the table says. Returns a failure of the disk only. */
 static dpot_status act(struct pump *pump, struct dpot_slot *slot,
                        const struct dpot_http_answer *answer, const struct dpot_buf *receipt,
                        bool *again)
 {
     const int http_status = answer->status;
-    if (answer->is_web_page) {
+    if (answer->is_web_page || is_html_receipt(answer, receipt)) {
         keep_web_page(pump, slot, http_status);
         return DPOT_OK;
     }

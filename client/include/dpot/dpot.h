@@ -311,7 +311,8 @@ struct dpot_pump_result {
  *     no answer, too long   the same (DPOT_ERR_NETWORK, DPOT_ERR_SERVER)
  *     401, 403, 404, else   kept; this report backs off (DPOT_ERR_DENIED, DPOT_ERR_NOT_FOUND, DPOT_ERR_SERVER)
  *     a web page            whatever the status: kept; it is a proxy or the login page of a network
- *                           (DPOT_ERR_NETWORK). A body in text/html, or one that begins like HTML
+ *                           (DPOT_ERR_NETWORK). A body in text/html, or one that begins like HTML; but a receipt
+ *                           in text/html that names the POST is the server's
  *
  * Waits are drawn uniformly below 2 s, doubling with every failure up to an hour, after the server's
  * Retry-After, which is honoured up to a day, by later processes too. They are lengths: a clock that is set back
