@@ -6,6 +6,9 @@
 #include "base/clock.h"
 #include "base/crypto.h"
 
+/* Text as our server writes it: UTF-8 without NUL and without a byte order mark. Nothing at all is text. */
+bool dpot_refusal_is_text(const struct dpot_buf *body);
+
 /* The round has not opened at the server: one that is refused so is no failure of the server. */
 bool dpot_refusal_is_not_open(const struct dpot_buf *body);
 

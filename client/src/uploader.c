@@ -23,6 +23,7 @@
 #include "http.h"
 #include "losses.h"
 #include "proto/wire_report.h"
+#include "pump.h"
 #include "refusal.h"
 
 #include <stdio.h>
@@ -61,26 +62,10 @@ static enum action find_action(int http_status)
     return http_status >= 500 ? ACTION_PAUSE : ACTION_KEEP;
 }
 
-struct pump {
-    dpot_client *client;
-    int64_t started_ms; /* by the steady clock */
-    int64_t seen_ms;    /* by config.clock, at the last look; */
-    int64_t stepped_ms; /* how far it has gone forward since the start */
-    uint32_t deadline_ms;
-    bool has_fetched_keys;
-    bool is_out_of_time;           /* an exchange was not begun */
-    uint32_t retry_after_s;        /* of the last exchange */
-    uint8_t digest[DPOT_HASH_LEN]; /* of the last body that was sent */
-    bool is_stopped;               /* no more exchanges in this pump */
-    size_t n_sent;
-    dpot_status status; /* the first failure, which pump returns */
-};
-
-static void note_failure(struct pump *pump, dpot_status status)
+static bool drops(int http_status)
 {
-    if (pump->status == DPOT_OK) {
-        pump->status = status;
-    }
+    const enum action action = find_action(http_status);
+    return action == ACTION_DROP_MALFORMED || action == ACTION_DROP_CLOSED;
 }
 
 /* ---- time ---- */
@@ -101,16 +86,6 @@ static uint32_t request_timeout_ms(struct pump *pump)
     const uint32_t left_ms = time_left_ms(pump), most_ms = pump->client->config.request_timeout_ms;
     pump->is_out_of_time = left_ms == 0;
     return left_ms < most_ms ? left_ms : most_ms;
-}
-
-/* (U5) */
-static void keep(struct pump *pump, struct dpot_slot *slot, bool is_server)
-{
-    dpot_backoff_report(pump->client, slot, is_server ? 0 : pump->retry_after_s);
-    if (is_server) {
-        dpot_backoff_server(pump->client, pump->retry_after_s);
-        pump->is_stopped = true;
-    }
 }
 
 /* ---- one report ---- */
@@ -221,24 +196,6 @@ static dpot_status finish(struct pump *pump, const struct dpot_slot *slot, uint8
     return status;
 }
 
-/* A receipt that does not parse, is for another number of reports than were sent or for another POST, is no
- * answer: the report is kept, and the server's exact set of ids makes the next try a duplicate. */
-static void keep_without_receipt(struct pump *pump, struct dpot_slot *slot, dpot_status why)
-{
-    struct dpot_error *error = &pump->client->error;
-    keep(pump, slot, why != DPOT_ERR_MEMORY);
-    if (why == DPOT_ERR_SIGNATURE) {
-        note_failure(pump, dpot_error_set(error, DPOT_ERR_NETWORK,
-                                          "the receipt is for another batch than was sent: "
-                                          "something between this device and the server answers "
-                                          "in its place. The report is kept"));
-    } else {
-        note_failure(pump,
-                     dpot_error_set(error, why == DPOT_ERR_MEMORY ? why : DPOT_ERR_SERVER,
-                                    "the server's receipt cannot be read: the report is kept"));
-    }
-}
-
 static dpot_status file_receipt(struct pump *pump, struct dpot_slot *slot,
                                 const struct dpot_buf *receipt)
 {
@@ -248,72 +205,20 @@ static dpot_status file_receipt(struct pump *pump, struct dpot_slot *slot,
     if (status == DPOT_OK) {
         return finish(pump, slot, (uint8_t)answer);
     }
-    keep_without_receipt(pump, slot, status);
+    dpot_pump_keep_without_receipt(pump, slot, status);
     return DPOT_OK;
-}
-
-/* The server's clock is behind ours, or ours ahead: that is about this round, and not about the server. */
-static void keep_until_open(struct pump *pump, struct dpot_slot *slot)
-{
-    char hex[2 * DPOT_CAMPAIGN_ID_LEN + 1], now[DPOT_RFC3339_SIZE];
-    dpot_hex_encode(hex, slot->name.campaign_id, DPOT_CAMPAIGN_ID_LEN);
-    dpot_time_format(dpot_client_clock(pump->client), now);
-    keep(pump, slot, false);
-    note_failure(pump, dpot_error_set(&pump->client->error, DPOT_ERR_NOT_OPEN,
-                                      "campaign %s: round %u has not opened at the server and the "
-                                      "clock of this device says %s, is it right? The report is "
-                                      "kept",
-                                      hex, (unsigned)slot->name.key.round, now));
-}
-
-/* Whatever status it has: no server of ours said it, and it decides nothing. A refusal (400..499) may be about
- * this one report. */
-static void keep_web_page(struct pump *pump, struct dpot_slot *slot, int http_status)
-{
-    keep(pump, slot, http_status < 400 || http_status >= 500);
-    note_failure(pump, dpot_error_set(&pump->client->error, DPOT_ERR_NETWORK,
-                                      "a web page came in place of the server's answer (HTTP "
-                                      "status %d): the login page of a network, or a proxy? The "
-                                      "report is kept",
-                                      http_status));
-}
-
-static void keep_refused(struct pump *pump, struct dpot_slot *slot, int http_status, bool is_server)
-{
-    keep(pump, slot, is_server);
-    const bool is_redirect = http_status >= 300 && http_status < 400;
-    note_failure(pump, dpot_error_set(
-                           &pump->client->error, dpot_http_failure(http_status),
-                           "the server answered with HTTP status %d%s: the report is kept",
-                           http_status, is_redirect ? ", a redirect, which is not followed" : ""));
-}
-
-static bool is_ours(dpot_status status)
-{
-    return status == DPOT_ERR_MEMORY || status == DPOT_ERR_IO || status == DPOT_ERR_NO_SPACE;
-}
-
-/* No answer. A sentence is there; our own disk and memory are not the server's fault. */
-static void keep_unanswered(struct pump *pump, struct dpot_slot *slot, dpot_status status)
-{
-    if (pump->is_out_of_time) {
-        pump->is_stopped = true; /* nothing has failed: the next pump goes on */
-        return;
-    }
-    note_failure(pump, status);
-    keep(pump, slot, !is_ours(status));
 }
 
 /* True when there are new keys, so that another exchange is worth it; once per pump. */
 static bool find_new_keys(struct pump *pump, struct dpot_slot *slot)
 {
     if (pump->has_fetched_keys) {
-        keep_refused(pump, slot, 410, true);
+        dpot_pump_keep_refused(pump, slot, 410, true);
         return false;
     }
     const dpot_status status = fetch_keys(pump);
     if (status != DPOT_OK) {
-        keep_unanswered(pump, slot, status);
+        dpot_pump_keep_unanswered(pump, slot, status);
     }
     return status == DPOT_OK;
 }
@@ -329,38 +234,10 @@ static bool is_over_there_alone(const struct pump *pump, const struct dpot_slot 
            dpot_client_time(pump->client) < slot->name.closes_ms;
 }
 
-static void keep_until_over(struct pump *pump, struct dpot_slot *slot, const struct dpot_buf *body)
-{
-    char hex[2 * DPOT_CAMPAIGN_ID_LEN + 1], now[DPOT_RFC3339_SIZE], said[DPOT_RFC3339_SIZE];
-    dpot_hex_encode(hex, slot->name.campaign_id, DPOT_CAMPAIGN_ID_LEN);
-    dpot_time_format(dpot_client_clock(pump->client), now);
-    (void)dpot_refusal_is_round_over(body, said);
-    keep(pump, slot, false);
-    note_failure(pump,
-                 dpot_error_set(&pump->client->error, DPOT_ERR_CLOSED,
-                                "campaign %s: round %u is over by the server's clock (%s) and "
-                                "not by the clock of this device (%s): one of them is wrong. "
-                                "The report is kept until it is over by both",
-                                hex, (unsigned)slot->name.key.round,
-                                said[0] ? said : "no time given", now));
-}
-
 /* What would drop the report, and is said of another POST: as in keep_without_receipt. */
 static bool is_of_another(const struct pump *pump, int http_status, const struct dpot_buf *body)
 {
-    const enum action action = find_action(http_status);
-    return (action == ACTION_DROP_MALFORMED || action == ACTION_DROP_CLOSED) &&
-           dpot_refusal_is_of_another(body, pump->digest);
-}
-
-static void keep_for_another(struct pump *pump, struct dpot_slot *slot, int http_status)
-{
-    keep(pump, slot, true);
-    note_failure(pump, dpot_error_set(&pump->client->error, DPOT_ERR_NETWORK,
-                                      "the refusal (HTTP status %d) is for another batch than was "
-                                      "sent: something between this device and the server changes "
-                                      "what it passes on. The report is kept",
-                                      http_status));
+    return drops(http_status) && dpot_refusal_is_of_another(body, pump->digest);
 }
 
 /* A receipt in text/html is believed for the digest in it alone: without one a receipt of one report is three
@@ -371,26 +248,38 @@ static bool is_html_receipt(const struct dpot_http_answer *answer, const struct 
            receipt->len <= DPOT_HASH_LEN;
 }
 
+/* What came in place of the server's answer, whatever status it has: no server of ours said it, and it decides
+ * nothing. NULL: it may be the server's. */
+static const char *find_stranger(const struct dpot_http_answer *answer, const struct dpot_buf *body)
+{
+    if (answer->is_web_page || is_html_receipt(answer, body)) {
+        return "a web page";
+    }
+    return drops(answer->status) && !dpot_refusal_is_text(body) ? "a text in another encoding"
+                                                                : NULL;
+}
+
 /* Does what the table says. Returns a failure of the disk only. */
 static dpot_status act(struct pump *pump, struct dpot_slot *slot,
                        const struct dpot_http_answer *answer, const struct dpot_buf *receipt,
                        bool *again)
 {
     const int http_status = answer->status;
-    if (answer->is_web_page || is_html_receipt(answer, receipt)) {
-        keep_web_page(pump, slot, http_status);
+    const char *stranger = find_stranger(answer, receipt);
+    if (stranger) {
+        dpot_pump_keep_strange(pump, slot, http_status, stranger);
         return DPOT_OK;
     }
     if (http_status == 503 && dpot_refusal_is_not_open(receipt)) {
-        keep_until_open(pump, slot);
+        dpot_pump_keep_until_open(pump, slot);
         return DPOT_OK;
     }
     if (is_of_another(pump, http_status, receipt)) {
-        keep_for_another(pump, slot, http_status);
+        dpot_pump_keep_for_another(pump, slot, http_status);
         return DPOT_OK;
     }
     if (is_over_there_alone(pump, slot, http_status, receipt)) {
-        keep_until_over(pump, slot, receipt);
+        dpot_pump_keep_until_over(pump, slot, receipt);
         return DPOT_OK;
     }
     switch (find_action(http_status)) {
@@ -404,10 +293,10 @@ static dpot_status act(struct pump *pump, struct dpot_slot *slot,
         *again = find_new_keys(pump, slot);
         break;
     case ACTION_PAUSE:
-        keep_refused(pump, slot, http_status, true);
+        dpot_pump_keep_refused(pump, slot, http_status, true);
         break;
     case ACTION_KEEP:
-        keep_refused(pump, slot, http_status, false);
+        dpot_pump_keep_refused(pump, slot, http_status, false);
         break;
     }
     return DPOT_OK;
@@ -428,7 +317,7 @@ static dpot_status send_once(struct pump *pump, struct dpot_slot *slot, bool *ag
         pump->is_stopped = true;
         result = dpot_client_load_consent(pump->client); /* the slot is gone after this */
     } else if (status != DPOT_OK) {
-        keep_unanswered(pump, slot, status);
+        dpot_pump_keep_unanswered(pump, slot, status);
     } else {
         result = act(pump, slot, &answer, &receipt, again);
     }

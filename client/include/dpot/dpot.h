@@ -303,6 +303,7 @@ struct dpot_pump_result {
  *     409, round over       by the server's clock and not by device time: kept, only this report waits
  *                           (DPOT_ERR_CLOSED: look at the clocks; told by "closed": "round" in the body)
  *     400, 409, 413 beside a "batch" that is not the BLAKE2b-256 of what was sent: kept, as no answer
+ *     400, 409, 413 in another encoding than UTF-8 (a byte order mark, NUL bytes): kept, as no answer
  *     410                   the seal keys are fetched and the same report is sealed and sent again, once a
  *                           pump; then 503
  *     503, round not open   kept; only this report waits, for the server's Retry-After (DPOT_ERR_NOT_OPEN:

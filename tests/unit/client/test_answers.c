@@ -289,6 +289,35 @@ Test(answers, a_bare_answer_is_the_servers)
     dpot_client_close(client);
 }
 
+Test(answers, a_refusal_in_another_encoding_is_nobodys)
+{
+    static const struct {
+        const char *body;
+        size_t len;
+    } rows[] = {
+        {"\xef\xbb\xbf<html>", 9}, {"\xef\xbb\xbf{}", 5}, {"\xff\xfe<\0h\0", 6},
+        {"\xfe\xff\0<\0h", 6},     {"no\0", 3},           {"\0", 1},
+        {"ferm\xe9", 5},           {"\xe2\x82", 2},       {"\xc0\xaf", 2},
+        {"\xf5\x80\x80\x80", 4},
+    };
+    static const int statuses[] = {400, 409, 413};
+    dpot_client *client = with_report();
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        kept = (struct test_answer){.status = statuses[i % 3], .body_len = rows[i].len};
+        memcpy(kept.body, rows[i].body, rows[i].len);
+        replays = true;
+        cr_assert_eq(world_pump(&world, client, NULL), DPOT_ERR_NETWORK, "row %zu", i);
+        assert_says(client, "another encoding");
+        cr_assert_eq(world_status(client).n_pending, 1);
+        world.clock.now_ms += HOUR_MS + 1;
+    }
+    kept = (struct test_answer){.status = 409, .body_len = 10};
+    memcpy(kept.body, "ferm\xc3\xa9 \xe2\x82\xac", 10);
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK);
+    cr_assert_eq(world_status(client).n_dropped_closed, 1);
+    dpot_client_close(client);
+}
+
 static void serve_login(void *ctx, const struct dpot_http_request *request,
                         struct test_answer *answer)
 {

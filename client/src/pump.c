@@ -1,0 +1,118 @@
+/* (U5) of uploader.c: what is kept waits, and one sentence says why. */
+#include "pump.h"
+
+#include "backoff.h"
+#include "base/clock.h"
+#include "http.h"
+#include "refusal.h"
+
+static void note_failure(struct pump *pump, dpot_status status)
+{
+    if (pump->status == DPOT_OK) {
+        pump->status = status;
+    }
+}
+
+/* (U5) */
+static void keep(struct pump *pump, struct dpot_slot *slot, bool is_server)
+{
+    dpot_backoff_report(pump->client, slot, is_server ? 0 : pump->retry_after_s);
+    if (is_server) {
+        dpot_backoff_server(pump->client, pump->retry_after_s);
+        pump->is_stopped = true;
+    }
+}
+
+void dpot_pump_keep_without_receipt(struct pump *pump, struct dpot_slot *slot, dpot_status why)
+{
+    struct dpot_error *error = &pump->client->error;
+    keep(pump, slot, why != DPOT_ERR_MEMORY);
+    if (why == DPOT_ERR_SIGNATURE) {
+        note_failure(pump, dpot_error_set(error, DPOT_ERR_NETWORK,
+                                          "the receipt is for another batch than was sent: "
+                                          "something between this device and the server answers "
+                                          "in its place. The report is kept"));
+    } else {
+        note_failure(pump,
+                     dpot_error_set(error, why == DPOT_ERR_MEMORY ? why : DPOT_ERR_SERVER,
+                                    "the server's receipt cannot be read: the report is kept"));
+    }
+}
+
+/* The server's clock is behind ours, or ours ahead: that is about this round, and not about the server. */
+void dpot_pump_keep_until_open(struct pump *pump, struct dpot_slot *slot)
+{
+    char hex[2 * DPOT_CAMPAIGN_ID_LEN + 1], now[DPOT_RFC3339_SIZE];
+    dpot_hex_encode(hex, slot->name.campaign_id, DPOT_CAMPAIGN_ID_LEN);
+    dpot_time_format(dpot_client_clock(pump->client), now);
+    keep(pump, slot, false);
+    note_failure(pump, dpot_error_set(&pump->client->error, DPOT_ERR_NOT_OPEN,
+                                      "campaign %s: round %u has not opened at the server and the "
+                                      "clock of this device says %s, is it right? The report is "
+                                      "kept",
+                                      hex, (unsigned)slot->name.key.round, now));
+}
+
+/* A refusal (400..499) may be about this one report. */
+void dpot_pump_keep_strange(struct pump *pump, struct dpot_slot *slot, int http_status,
+                            const char *stranger)
+{
+    keep(pump, slot, http_status < 400 || http_status >= 500);
+    note_failure(pump, dpot_error_set(&pump->client->error, DPOT_ERR_NETWORK,
+                                      "%s came in place of the server's answer (HTTP status %d): "
+                                      "the login page of a network, or a proxy? The report is kept",
+                                      stranger, http_status));
+}
+
+void dpot_pump_keep_refused(struct pump *pump, struct dpot_slot *slot, int http_status,
+                            bool is_server)
+{
+    keep(pump, slot, is_server);
+    const bool is_redirect = http_status >= 300 && http_status < 400;
+    note_failure(pump, dpot_error_set(
+                           &pump->client->error, dpot_http_failure(http_status),
+                           "the server answered with HTTP status %d%s: the report is kept",
+                           http_status, is_redirect ? ", a redirect, which is not followed" : ""));
+}
+
+static bool is_ours(dpot_status status)
+{
+    return status == DPOT_ERR_MEMORY || status == DPOT_ERR_IO || status == DPOT_ERR_NO_SPACE;
+}
+
+void dpot_pump_keep_unanswered(struct pump *pump, struct dpot_slot *slot, dpot_status status)
+{
+    if (pump->is_out_of_time) {
+        pump->is_stopped = true; /* nothing has failed: the next pump goes on */
+        return;
+    }
+    note_failure(pump, status);
+    keep(pump, slot, !is_ours(status));
+}
+
+void dpot_pump_keep_until_over(struct pump *pump, struct dpot_slot *slot,
+                               const struct dpot_buf *body)
+{
+    char hex[2 * DPOT_CAMPAIGN_ID_LEN + 1], now[DPOT_RFC3339_SIZE], said[DPOT_RFC3339_SIZE];
+    dpot_hex_encode(hex, slot->name.campaign_id, DPOT_CAMPAIGN_ID_LEN);
+    dpot_time_format(dpot_client_clock(pump->client), now);
+    (void)dpot_refusal_is_round_over(body, said);
+    keep(pump, slot, false);
+    note_failure(pump,
+                 dpot_error_set(&pump->client->error, DPOT_ERR_CLOSED,
+                                "campaign %s: round %u is over by the server's clock (%s) and "
+                                "not by the clock of this device (%s): one of them is wrong. "
+                                "The report is kept until it is over by both",
+                                hex, (unsigned)slot->name.key.round,
+                                said[0] ? said : "no time given", now));
+}
+
+void dpot_pump_keep_for_another(struct pump *pump, struct dpot_slot *slot, int http_status)
+{
+    keep(pump, slot, true);
+    note_failure(pump, dpot_error_set(&pump->client->error, DPOT_ERR_NETWORK,
+                                      "the refusal (HTTP status %d) is for another batch than was "
+                                      "sent: something between this device and the server changes "
+                                      "what it passes on. The report is kept",
+                                      http_status));
+}
