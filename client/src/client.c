@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/crypto.h"
+#include "hooks.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -131,9 +132,6 @@ static const char *find_mistake(const struct dpot_client_config *config)
     if (!config->keystore_key && config->keystore_key_len != 0) {
         return "config.keystore_key is NULL beside a length: the key could not be fetched?";
     }
-    if (config->counter && !config->counter->read != !config->counter->advance) {
-        return "config.counter has one function of two: give read and advance, or neither";
-    }
     if (!config->groups && config->n_groups > 0) {
         return "config.groups is NULL beside a count: give n_groups of them, or 0";
     }
@@ -252,6 +250,13 @@ dpot_status dpot_client_open(const struct dpot_client_config *config, dpot_clien
     dpot_client_config_init(&merged, sizeof merged);
     memcpy(&merged, config,
            config->struct_size < sizeof merged ? config->struct_size : sizeof merged);
+    const char *mistake = dpot_hooks_find_mistake(&merged);
+    if (mistake) { /* before one of them is called */
+        struct dpot_error error = {{0}};
+        (void)dpot_error_set(&error, DPOT_ERR_ARGUMENT, "%s", mistake);
+        put_error_text(error_text, error_cap, &error, DPOT_ERR_ARGUMENT);
+        return DPOT_ERR_ARGUMENT;
+    }
     dpot_client *c = dpot_alloc_array(merged.allocator, 1, sizeof *c);
     if (!c) {
         put_error_text(error_text, error_cap, NULL, DPOT_ERR_MEMORY);

@@ -14,6 +14,7 @@
  * ledger that can be read. The uploader looks for it before each POST. */
 #include "client.h"
 #include "files.h"
+#include "hooks.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -214,8 +215,11 @@ dpot_status dpot_folder_withdraw(const struct dpot_filesystem *filesystem, char 
     if (!filesystem) {
         return DPOT_ERR_ARGUMENT;
     }
-    dpot_status status = check_is_install(filesystem);
-    if (status == DPOT_OK) {
+    const char *mistake = dpot_hooks_find_filesystem_mistake(filesystem);
+    dpot_status status = mistake ? DPOT_ERR_ARGUMENT : check_is_install(filesystem);
+    if (mistake) {
+        (void)dpot_error_set(&error, status, "%s", mistake + sizeof "config." - 1);
+    } else if (status == DPOT_OK) {
         status = mark_withdrawn(filesystem);
         if (status != DPOT_OK) {
             (void)explain_mark(&error, status, "what waited to be sent was not dropped");

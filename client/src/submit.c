@@ -19,28 +19,17 @@
  * left); with a report means the very same bytes are sent. */
 #include "client.h"
 #include "mechanism/mechanism.h"
+#include "shape.h"
 
 #include <fenv.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* The caller's data, not looked at before stage 5. */
-struct device_data {
-    const double *points; /* (n, dim) or NULL */
-    const double *weights;
-    size_t n;
-    uint32_t dim;
-    const double *histogram; /* (size) or NULL */
-    size_t size;
-    const double *vector; /* (dim) or NULL */
-    enum data_kind { DATA_POINTS, DATA_HISTOGRAM, DATA_VECTOR } kind;
-};
-
 struct submission {
     dpot_client *client;
     const uint8_t *campaign_id;
-    struct device_data data;
+    struct dpot_device_data data;
 
     struct dpot_signed_campaign revision;
     struct dpot_key key;
@@ -83,87 +72,12 @@ static bool is_vector(const struct submission *s)
     return dpot_mechanism_is_vector(s->revision.campaign.mechanism);
 }
 
-static dpot_status check_vector_shape(struct submission *s)
-{
-    const struct dpot_campaign *campaign = &s->revision.campaign;
-    const uint32_t dim = dpot_vector_data_dim(&campaign->vector);
-    if (s->data.kind != DATA_VECTOR) {
-        return dpot_error_set(error_of(s), DPOT_ERR_SHAPE,
-                              "campaign \"%s\" (%s) wants one vector of %u numbers: use "
-                              "dpot_client_submit_vector",
-                              campaign->name, dpot_mechanism_name(campaign->mechanism),
-                              (unsigned)dim);
-    }
-    /* Nor are the sizes of data that are not there: silence would tell who has none. */
-    if (s->data.vector && s->data.dim != dim) {
-        return dpot_error_set(error_of(s), DPOT_ERR_SHAPE,
-                              "the vector has %u numbers: campaign \"%s\" wants %u",
-                              (unsigned)s->data.dim, campaign->name, (unsigned)dim);
-    }
-    return DPOT_OK;
-}
-
-static dpot_status check_points_shape(struct submission *s)
-{
-    const struct dpot_campaign *campaign = &s->revision.campaign;
-    if (s->data.kind == DATA_VECTOR) {
-        return dpot_error_set(error_of(s), DPOT_ERR_SHAPE,
-                              "campaign \"%s\" (%s) wants places or a histogram, not a vector",
-                              campaign->name, dpot_mechanism_name(campaign->mechanism));
-    }
-    /* Without points the dimension is not looked at: a device without data reports like any other.
-     */
-    if (s->data.kind == DATA_POINTS && s->data.n > 0 && s->data.dim != campaign->domain.dim) {
-        return dpot_error_set(
-            error_of(s), DPOT_ERR_SHAPE, "points have %u coordinates: campaign \"%s\" wants %u",
-            (unsigned)s->data.dim, campaign->name, (unsigned)campaign->domain.dim);
-    }
-    if (s->data.kind == DATA_HISTOGRAM && s->data.histogram &&
-        s->data.size != campaign->domain.size) {
-        return dpot_error_set(error_of(s), DPOT_ERR_SHAPE,
-                              "the histogram has %zu entries: campaign \"%s\" wants %u",
-                              s->data.size, campaign->name, (unsigned)campaign->domain.size);
-    }
-    return DPOT_OK;
-}
-
-/* Vectors for a sphere come as points, with or without weights, or as one vector. */
-static dpot_status check_sphere_shape(struct submission *s)
-{
-    const struct dpot_campaign *campaign = &s->revision.campaign;
-    const bool is_other = s->data.n > 0 && s->data.dim != campaign->domain.dim;
-    if (s->data.kind != DATA_HISTOGRAM && !is_other) {
-        return DPOT_OK;
-    }
-    return dpot_error_set(error_of(s), DPOT_ERR_SHAPE,
-                          "campaign \"%s\" is on a sphere: it wants vectors of %u numbers",
-                          campaign->name, (unsigned)campaign->domain.dim);
-}
-
-static dpot_status check_shape(struct submission *s)
-{
-    const struct dpot_campaign *campaign = &s->revision.campaign;
-    const dpot_status status = is_vector(s) ? check_vector_shape(s)
-                               : dpot_campaign_is_sphere(&s->revision.campaign)
-                                   ? check_sphere_shape(s)
-                                   : check_points_shape(s);
-    if (status != DPOT_OK) {
-        return status;
-    }
-    const uint32_t group = dpot_client_group(s->client, s->campaign_id);
-    if (campaign->n_groups > 0 && group >= campaign->n_groups) {
-        return dpot_error_set(error_of(s), DPOT_ERR_RANGE,
-                              "config.group is %u: campaign \"%s\" has the groups 0 to %u",
-                              (unsigned)group, campaign->name, (unsigned)campaign->n_groups - 1);
-    }
-    return DPOT_OK;
-}
-
 static dpot_status validate_campaign(struct submission *s)
 {
     const dpot_status status =
         dpot_campaigns_load(&s->client->campaigns, s->campaign_id, &s->revision, error_of(s));
-    return status == DPOT_OK ? check_shape(s) : status;
+    return status == DPOT_OK ? dpot_shape_check(s->client, &s->revision.campaign, &s->data)
+                             : status;
 }
 
 static dpot_status check_revision(struct submission *s)
@@ -330,7 +244,7 @@ static double usable(double weight)
 
 static void read_points(struct submission *s)
 {
-    const struct device_data *data = &s->data;
+    const struct dpot_device_data *data = &s->data;
     const struct dpot_campaign *campaign = &s->revision.campaign;
     for (size_t i = 0; data->points && i < data->n; i++) {
         const uint32_t nearest =
@@ -448,7 +362,7 @@ static dpot_status submit(struct submission *s, enum dpot_submit_outcome *outcom
         return DPOT_ERR_ARGUMENT;
     }
     dpot_client_forget_error(s->client);
-    dpot_status status = DPOT_OK;
+    dpot_status status = dpot_shape_check_count(s->client, &s->data);
     for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {
         if (status == DPOT_OK && s->settled_as == 0) {
             status = stages[i](s);

@@ -157,8 +157,8 @@ DPOT_API void dpot_client_config_init(struct dpot_client_config *config, size_t 
 
 /* Opens the folder: takes its lock for the moment, reads, repairs and re-syncs ledger and spool,
  * and decides the state of every report from disk. *client is NULL on failure; `error_text` (may be
- * NULL) gets one sentence. DPOT_ERR_CAP_UNSET, DPOT_ERR_ARGUMENT (pin, filesystem, another
- * accountant, the counter gone or half given), DPOT_ERR_BUSY,
+ * NULL) gets one sentence. DPOT_ERR_CAP_UNSET, DPOT_ERR_ARGUMENT (pin, filesystem, a hook that lacks a function
+ * or its struct_size, another accountant, the counter gone or half given), DPOT_ERR_BUSY,
  * DPOT_ERR_IO, DPOT_ERR_NO_SPACE, DPOT_ERR_MEMORY. DPOT_ERR_LEDGER is NOT returned here: a ledger that cannot be
  * trusted opens with its whole budget spent, so that status can say so; submits are then refused.
  */
@@ -205,7 +205,7 @@ enum dpot_submit_outcome {
  * of sending (send_delay_ms) is what hides it. One report per round: later submits in the round do
  * not read the data (see outcome, which may be NULL).
  *
- * Refusals, all before the data are read: DPOT_ERR_NOT_FOUND (not enrolled), DPOT_ERR_SHAPE (dim is
+ * Refusals, all before the data are read: DPOT_ERR_ARGUMENT (no memory holds n points), DPOT_ERR_NOT_FOUND (not enrolled), DPOT_ERR_SHAPE (dim is
  * not the campaign's), DPOT_ERR_RANGE (the group of config is not one of the campaign's),
  * DPOT_ERR_EXISTS (a report was charged to a newer revision than the one that is stored: an old copy was put
  * back; enroll again), DPOT_ERR_NOT_OPEN, DPOT_ERR_CLOSED (by the campaign's times, or because the server's last answer

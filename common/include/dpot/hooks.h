@@ -2,7 +2,8 @@
  *
  * Each hook is a struct of function pointers with a `ctx` that is handed back. All are borrowed by
  * the handle that is given them and must outlive it. A hook is called on the thread that called
- * dpot, never under a lock of its own making. Ready ones: the C library's heap, the system clock,
+ * dpot, never under a lock of its own making. struct_size is sizeof of yours, and every function that is not called
+ * optional must be there: dpot_client_open refuses the others by name. Ready ones: the C library's heap, the system clock,
  * POSIX files (dpot_filesystem_posix_new), libcurl (dpot_transport_curl_new). */
 #ifndef DPOT_HOOKS_H
 #define DPOT_HOOKS_H

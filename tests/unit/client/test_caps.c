@@ -345,3 +345,69 @@ Test(caps, caps_of_the_other_accountant_are_refused)
     world.config.campaign_delta_cap = -1e-9;
     assert_opening_refused(DPOT_ERR_ARGUMENT, "campaign_delta_cap");
 }
+
+/* ---- hooks ---- */
+
+static void assert_named(const char *what)
+{
+    char text[400];
+    dpot_client *client = NULL;
+    cr_assert_eq(dpot_client_open(&world.config, &client, text, sizeof text), DPOT_ERR_ARGUMENT,
+                 "%s", what);
+    cr_assert_null(client);
+    cr_assert_not_null(strstr(text, what), "%s: %s", what, text);
+}
+
+Test(caps, a_file_hook_that_lacks_a_function_is_named_and_none_is_called)
+{
+    static const struct {
+        const char *name;
+        size_t offset;
+    } members[] = {
+        {"filesystem.open", offsetof(struct dpot_filesystem, open)},
+        {"filesystem.close", offsetof(struct dpot_filesystem, close)},
+        {"filesystem.size", offsetof(struct dpot_filesystem, size)},
+        {"filesystem.read_at", offsetof(struct dpot_filesystem, read_at)},
+        {"filesystem.write_at", offsetof(struct dpot_filesystem, write_at)},
+        {"filesystem.truncate", offsetof(struct dpot_filesystem, truncate)},
+        {"filesystem.sync ", offsetof(struct dpot_filesystem, sync)},
+        {"filesystem.sync_directory", offsetof(struct dpot_filesystem, sync_directory)},
+        {"filesystem.rename", offsetof(struct dpot_filesystem, rename)},
+        {"filesystem.remove", offsetof(struct dpot_filesystem, remove)},
+        {"filesystem.lock", offsetof(struct dpot_filesystem, lock)},
+        {"filesystem.unlock", offsetof(struct dpot_filesystem, unlock)},
+    };
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+        struct dpot_filesystem broken = world.files.filesystem;
+        memset((char *)&broken + members[i].offset, 0, sizeof broken.lock);
+        world.config.filesystem = &broken;
+        assert_named(members[i].name);
+        cr_assert_eq(dpot_folder_withdraw(&broken, NULL, 0), DPOT_ERR_ARGUMENT);
+    }
+    struct dpot_filesystem sizeless = world.files.filesystem;
+    sizeless.struct_size = 0;
+    world.config.filesystem = &sizeless;
+    assert_named("filesystem.struct_size");
+    sizeless.struct_size = offsetof(struct dpot_filesystem, explain); /* an older one is whole */
+    dpot_client_close(world_open(&world));
+}
+
+Test(caps, the_other_hooks_must_be_whole_too)
+{
+    struct dpot_clock clock = {.struct_size = sizeof clock};
+    struct dpot_transport transport = {.struct_size = sizeof transport};
+    const struct dpot_allocator allocator = {0};
+    world.config.allocator = &allocator;
+    assert_named("allocator.resize");
+    world.config.allocator = NULL;
+    world.config.clock = &clock;
+    assert_named("clock.now");
+    clock.struct_size = 0;
+    assert_named("clock.struct_size");
+    world.config.clock = &world.clock.clock;
+    world.config.transport = &transport;
+    assert_named("transport.perform");
+    transport = world.network.transport;
+    transport.struct_size = 0;
+    assert_named("transport.struct_size");
+}

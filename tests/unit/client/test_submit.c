@@ -382,6 +382,27 @@ Test(submit, a_campaign_with_a_group_of_its_own_is_told_that_one)
     dpot_client_close(client);
 }
 
+Test(submit, more_points_than_any_memory_holds_are_refused_before_the_charge)
+{
+    static const size_t counts[] = {SIZE_MAX, SIZE_MAX / 8, SIZE_MAX / 16 + 1};
+    const double place = 3;
+    dpot_client *client = world_enroll(&world);
+    for (size_t i = 0; i < 3; i++) {
+        cr_assert_eq(dpot_client_submit_points(client, authority.campaign.id, &place, NULL,
+                                               counts[i], 1, NULL),
+                     DPOT_ERR_ARGUMENT);
+        cr_assert_not_null(strstr(dpot_client_last_error(client), "nothing was charged"));
+    }
+    cr_assert_eq(dpot_client_submit_points(client, authority.campaign.id, &place, NULL, SIZE_MAX,
+                                           UINT32_MAX, NULL),
+                 DPOT_ERR_ARGUMENT);
+    cr_assert_eq(world_status(client).n_submitted, 0);
+    cr_assert_eq(
+        dpot_client_submit_points(client, authority.campaign.id, NULL, NULL, SIZE_MAX, 1, NULL),
+        DPOT_OK, "none are none, whatever their count");
+    dpot_client_close(client);
+}
+
 Test(submit, a_busy_folder_is_refused_at_once)
 {
     dpot_client *client = world_enroll(&world);
