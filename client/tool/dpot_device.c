@@ -140,13 +140,17 @@ static const struct command {
     unsigned bit;
     const char *help;
     enum exit_code (*run)(const struct options *options, struct failure *failure);
+    const char
+        *deed; /* what is done when all but the printing has worked; NULL: nothing but that */
 } commands[] = {
-    {"enroll", ENROLL, enroll_help, run_enroll},
-    {"report", REPORT, report_help, run_report},
-    {"flush", FLUSH, flush_help, run_flush},
-    {"status", STATUS, status_help, run_status},
-    {"withdraw", WITHDRAW, withdraw_help, run_withdraw},
-    {"grant", GRANT, grant_help, run_grant},
+    {"enroll", ENROLL, enroll_help, run_enroll, "the campaign is stored all the same"},
+    {"report", REPORT, report_help, run_report,
+     "this round's report is charged and queued or sent all the same, and is not to be made again"},
+    {"flush", FLUSH, flush_help, run_flush,
+     "what was due was sent and its answers are filed all the same"},
+    {"status", STATUS, status_help, run_status, NULL},
+    {"withdraw", WITHDRAW, withdraw_help, run_withdraw, "consent is withdrawn all the same"},
+    {"grant", GRANT, grant_help, run_grant, "consent is given all the same"},
 };
 
 static const struct option {
@@ -317,6 +321,21 @@ static enum exit_code run(const struct command *command, int argc, char **argv)
     return code;
 }
 
+/* The exit code of a command whose output could not be written tells scripts that they do not have it; the
+ * sentence, that what it did is done. Flush sends also when it fails in the end. */
+static enum exit_code finish_output(const struct command *command, enum exit_code code)
+{
+    const bool is_written = fflush(stdout) == 0 && !ferror(stdout);
+    const int cause = errno;
+    if (is_written) {
+        return code;
+    }
+    const bool is_done = code == EXIT_DONE || command->run == run_flush;
+    fprintf(stderr, "dpot-device: writing to the standard output failed: %s%s%s\n", strerror(cause),
+            is_done && command->deed ? "; " : "", is_done && command->deed ? command->deed : "");
+    return EXIT_IO;
+}
+
 int main(int argc, char **argv)
 {
     dpot_descriptors_hold();
@@ -333,8 +352,8 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
         if (strcmp(commands[i].name, name) == 0) {
-            const enum exit_code code = run(&commands[i], argc, argv);
-            return (int)(fflush(stdout) == 0 ? code : EXIT_IO);
+            errno = 0;
+            return (int)finish_output(&commands[i], run(&commands[i], argc, argv));
         }
     }
     fprintf(stderr, "dpot-device: \"%s\" is not a command\n\n%s", name, help_text);

@@ -232,3 +232,45 @@ Test(tool_folder, closed_descriptors_are_neither_data_nor_files_of_the_device)
     }
     cr_assert_eq(count("submitted"), 0);
 }
+
+/* Its standard output takes no byte; `err` is what it says. */
+static int run_into_a_full_disk(const char *const *arguments)
+{
+    const char *argv[12] = {DPOT_TEST_BIN "/dpot-device"};
+    int status = 0, says[2];
+    for (size_t i = 0; arguments[i]; i++) {
+        argv[i + 1] = arguments[i];
+    }
+    cr_assert_eq(pipe(says), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        (void)dup2(open("/dev/null", O_RDONLY), 0);
+        (void)dup2(open("/dev/full", O_WRONLY), 1);
+        (void)dup2(says[1], 2);
+        (void)execv(argv[0], (char *const *)argv);
+        _exit(127);
+    }
+    (void)close(says[1]);
+    const ssize_t n = read(says[0], err, sizeof err - 1); /* one sentence is one write */
+    err[n > 0 ? n : 0] = '\0';
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    (void)close(says[0]);
+    cr_assert(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+Test(tool_folder, when_only_the_printing_fails_it_says_that_the_rest_is_done)
+{
+    cr_assert_eq(enroll(NULL), 0, "%s", err);
+    const char *const report[] = {"report", "--dir", dir, "--points", "-", "--json", NULL};
+    const char *const flush[] = {"flush", "--dir", dir, "--json", "--quiet", NULL};
+    const char *const status[] = {"status", "--dir", dir, NULL};
+    cr_assert_eq(run_into_a_full_disk(report), 6);
+    cr_assert_not_null(strstr(err, "report is charged and queued"), "%s", err);
+    cr_assert_eq(count("submitted"), 1);
+    cr_assert_eq(run_into_a_full_disk(flush), 6);
+    cr_assert_not_null(strstr(err, "was sent"), "%s", err);
+    cr_assert_eq(count("accepted"), 1);
+    cr_assert_eq(run_into_a_full_disk(status), 6);
+    cr_assert_not_null(strstr(err, "standard output failed: No space"), "%s", err);
+}
