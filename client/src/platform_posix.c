@@ -225,6 +225,12 @@ static dpot_status lock_folder(void *ctx)
         (void)close(descriptor);
         return status;
     }
+    struct stat about;
+    if (fstat(descriptor, &about) != 0 || about.st_nlink == 0) {
+        (void)close(
+            descriptor); /* removed since by who has the lock: another has it by now, or soon */
+        return DPOT_ERR_BUSY;
+    }
     fs->lock = descriptor;
     fs->why[0] = '\0'; /* what failed before this is no cause of what follows */
     return DPOT_OK;

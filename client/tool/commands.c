@@ -96,6 +96,9 @@ static enum exit_code enroll_and_keep(struct session *s, const struct options *o
     if (code == EXIT_USAGE && is_first) {
         (void)s->files->remove(s->files->ctx, SETTINGS_NAME);
     }
+    if (code == EXIT_USAGE || failure->status == DPOT_ERR_CLOSED) {
+        forget_folder(s, options); /* there is nothing to come back for */
+    }
     return code;
 }
 

@@ -2,12 +2,15 @@
 
 #include "base/crypto.h"
 #include "files.h"
+#include "install.h"
 #include "json.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* What a sentence of the library calls a thing, and what it is called here. Of two names that begin
  * alike the longer comes first. */
@@ -70,12 +73,68 @@ enum exit_code fail_status(struct failure *failure, dpot_status status, const ch
     return fail(failure, exit_code_of(status), "%s", text);
 }
 
+/* Whether nothing is there. What cannot be read is not empty. */
+static bool is_empty(const char *path)
+{
+    bool has_none = true;
+    DIR *folder = opendir(path);
+    if (!folder) {
+        return false;
+    }
+    for (const struct dirent *entry = readdir(folder); entry; entry = readdir(folder)) {
+        has_none &= strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+    }
+    (void)closedir(folder);
+    return has_none;
+}
+
+/* A ledger of its header alone: nothing was charged. */
+static bool has_charged_nothing(const struct dpot_filesystem *files)
+{
+    void *file = NULL;
+    uint64_t size = 0;
+    if (files->open(files->ctx, "ledger", 0, &file) != DPOT_OK) {
+        return false;
+    }
+    const dpot_status status = files->size(files->ctx, file, &size);
+    files->close(files->ctx, file);
+    return status == DPOT_OK && size == DPOT_HEADER_LEN;
+}
+
+/* What proves an install goes before the ledger: a crash on the way must not leave one without. */
+void forget_folder(struct session *s, const struct options *options)
+{
+    static const char *const names[] = {SETTINGS_NAME, DPOT_CONSENT_NAME, "keys",   DPOT_PAUSE_NAME,
+                                        "spool",       DPOT_INSTALL_NAME, "ledger", "lock"};
+    char campaign[64], hex[2 * sizeof s->settings.campaign + 1];
+    const struct dpot_filesystem *files = s->files;
+    close_client(s);
+    if ((!s->is_made && !s->was_empty) || files->lock(files->ctx) != DPOT_OK) {
+        return;
+    }
+    if (has_charged_nothing(files)) {
+        dpot_hex_encode(hex, s->settings.campaign, sizeof s->settings.campaign);
+        (void)snprintf(campaign, sizeof campaign, "campaign-%s", hex);
+        (void)files->remove(files->ctx, campaign);
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+            (void)files->remove(files->ctx, names[i]);
+        }
+    }
+    files->unlock(files->ctx);
+    if (s->is_made) {
+        (void)rmdir(options->dir); /* unless something is there */
+    }
+}
+
 enum exit_code create_folder(struct session *s, const struct options *options,
                              struct failure *failure)
 {
     if (!options->dir) {
         return fail(failure, EXIT_USAGE, "--dir is missing");
     }
+    struct stat about;
+    s->is_made = stat(options->dir, &about) != 0 && errno == ENOENT;
+    s->was_empty = !s->is_made && is_empty(options->dir);
     const dpot_status status = dpot_filesystem_posix_new(options->dir, &s->files);
     if (status != DPOT_OK) {
         const int cause = errno;

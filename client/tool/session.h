@@ -10,7 +10,8 @@ struct session {
     struct dpot_filesystem *files;
     struct dpot_transport *transport;
     dpot_client *client;
-    uint32_t send_delay_ms; /* of the client */
+    uint32_t send_delay_ms;  /* of the client */
+    bool is_made, was_empty; /* the folder, before this command */
 };
 
 /* The folder, made when it is missing (enroll alone does that), or only when it is there; then a client
@@ -20,6 +21,10 @@ enum exit_code create_folder(struct session *s, const struct options *options,
 enum exit_code open_folder(struct session *s, const struct options *options,
                            struct failure *failure);
 enum exit_code open_client(struct session *s, struct failure *failure);
+
+/* Leaves nothing of a folder that this command has made or found empty, but what another process has charged
+ * there. The client is closed. */
+void forget_folder(struct session *s, const struct options *options);
 
 /* The folder, its settings, and a client on both. */
 enum exit_code open_session(struct session *s, const struct options *options,

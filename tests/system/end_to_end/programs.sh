@@ -109,7 +109,7 @@ check 'campaign close' 0 closed "$bin/dpot" campaign close "$new" --server "$url
 check 'a closed campaign drops the report' 7 'dropped_closed: 1' "$bin/dpot-device" flush --dir "$dir/closing"
 check 'enrolling in a closed campaign' 7 'no revision is open' enroll_capped closing "$new" "$pin"
 check 'enrolling in it for the first time' 7 'no revision is open' enroll_capped newcomer "$new" "$pin"
-check 'costs nothing' 0 '"submitted": *0' "$bin/dpot-device" status --dir "$dir/newcomer" --json
+check 'leaves nothing' 3 'no such folder' "$bin/dpot-device" status --dir "$dir/newcomer" --json
 check 'and the status says so' 0 closed "$bin/dpot-device" status --dir "$dir/closing" --json
 check 'a closed campaign never opens again' 7 closed "$bin/dpot" campaign open "$new" --server "$url"
 

@@ -84,6 +84,40 @@ Test(tool_refusals, a_label_in_a_campaign_without_groups_is_refused_and_not_kept
     cr_assert_eq(report(), 0, "the folder works as before: %s", err);
 }
 
+static size_t count_files(void)
+{
+    size_t n = 0;
+    DIR *folder_of_device = opendir(dir);
+    while (folder_of_device && readdir(folder_of_device)) {
+        n++;
+    }
+    if (folder_of_device) {
+        (void)closedir(folder_of_device);
+    }
+    return n;
+}
+
+Test(tool_refusals, an_enrollment_in_a_closed_campaign_leaves_nothing)
+{
+    world.is_closed = true;
+    serve_posts_with(0, 0);
+    cr_assert_eq(enroll(NULL), 7, "%s", err);
+    assert_says("nothing was stored or charged");
+    cr_assert_neq(access(dir, F_OK), 0, "the folder that it made");
+    cr_assert_eq(mkdir(dir, 0700), 0);
+    cr_assert_eq(enroll(NULL), 7, "%s", err);
+    cr_assert_eq(count_files(), 2, "an empty folder is empty again");
+    world.is_closed = false;
+    serve_posts_with(0, 0);
+    cr_assert_eq(enroll(NULL), 0, "%s", err);
+    cr_assert_eq(report(), 0, "%s", err);
+    const size_t n_files = count_files();
+    world.is_closed = true;
+    serve_posts_with(0, 0);
+    cr_assert_eq(enroll(NULL), 7, "%s", err);
+    cr_assert_eq(count_files(), n_files, "a folder that is used stays");
+}
+
 Test(tool_refusals, a_file_of_certificates_must_be_one_and_goes_with_https)
 {
     char path[400];
