@@ -1,6 +1,7 @@
-/* What the ledger knows, for people: read from memory, nothing is written. */
+/* What the ledger knows, for people. Nothing is written but what opening the files anew repairs. */
 #include "backoff.h"
 #include "client.h"
+#include "files.h"
 #include "mechanism/mechanism.h"
 
 #include <string.h>
@@ -140,18 +141,32 @@ static void fill_status(const dpot_client *client, struct dpot_client_status *st
     fill_spent(client, status);
 }
 
-/* A handle whose last opening of the files failed tries again before it answers. */
-static dpot_status make_sure_of_state(dpot_client *client)
+/* Under the lock: what another handle or process has written since, and whether consent was withdrawn. */
+static void look_at_disk(dpot_client *client)
 {
+    struct dpot_journal *journal = &client->journal;
+    bool is_marked = false;
+    if (dpot_file_exists(journal->filesystem, DPOT_WITHDRAWN_NAME, &is_marked) == DPOT_OK) {
+        client->is_withdrawn = is_marked || journal->ledger.is_withdrawn;
+    }
+}
+
+/* Up to date where that needs no waiting: while another has the folder, or the disk fails, what this handle
+ * last saw. One that has seen nothing, or that a failure has poisoned, must look. */
+static dpot_status bring_up_to_date(dpot_client *client)
+{
+    struct dpot_journal *journal = &client->journal;
     dpot_client_forget_error(client);
-    if (client->journal.is_loaded && !client->journal.is_poisoned) {
-        return DPOT_OK;
-    }
-    const dpot_status status = dpot_journal_lock(&client->journal, &client->error);
+    const dpot_status status = dpot_journal_lock(journal, &client->error);
     if (status == DPOT_OK) {
-        dpot_journal_unlock(&client->journal);
+        look_at_disk(client);
+        dpot_journal_unlock(journal);
     }
-    return status;
+    if (status == DPOT_OK || !journal->is_loaded || journal->is_poisoned) {
+        return status;
+    }
+    dpot_client_forget_error(client);
+    return DPOT_OK;
 }
 
 dpot_status dpot_client_get_status(dpot_client *client, struct dpot_client_status *status)
@@ -159,7 +174,7 @@ dpot_status dpot_client_get_status(dpot_client *client, struct dpot_client_statu
     if (!client || !status || status->struct_size == 0) {
         return DPOT_ERR_ARGUMENT;
     }
-    const dpot_status result = make_sure_of_state(client);
+    const dpot_status result = bring_up_to_date(client);
     if (result != DPOT_OK) {
         return result;
     }
@@ -261,7 +276,7 @@ dpot_status dpot_client_get_campaign_spending(dpot_client *client, const uint8_t
     if (!client || !campaign_id || !spending || spending->struct_size == 0) {
         return DPOT_ERR_ARGUMENT;
     }
-    const dpot_status result = make_sure_of_state(client);
+    const dpot_status result = bring_up_to_date(client);
     if (result != DPOT_OK) {
         return result;
     }

@@ -334,7 +334,9 @@ DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_pump(dpot_client *client, uint
 #define DPOT_EPSILON_NONE 4294967296.0
 #define DPOT_DELTA_NONE 1.0
 
-/* Everything the ledger knows. Conservation: submitted = accepted + duplicate + all rejected + all
+/* Everything the ledger knows, as it is on the disk now, whoever wrote it; while another handle or process has
+ * the folder (DPOT_ERR_BUSY elsewhere), or when the disk fails, as this handle last saw it, and DPOT_OK all the
+ * same. Conservation: submitted = accepted + duplicate + all rejected + all
  * dropped + pending, at every durable state of the files: no crash and no restart counts a report twice or
  * not at all. Epsilons are sums of what was charged. */
 struct dpot_client_status {

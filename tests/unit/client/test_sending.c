@@ -155,6 +155,32 @@ Test(sending, a_wait_that_was_asked_for_under_a_clock_ahead_ends_within_a_day)
     dpot_client_close(client);
 }
 
+/* ---- two handles ---- */
+
+Test(sending, the_status_of_a_second_handle_is_that_of_the_folder)
+{
+    dpot_client *client = world_enroll(&world), *other = world_open(&world);
+    struct dpot_spending spending = {.struct_size = sizeof spending};
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
+    cr_assert_eq(world_status(other).n_pending, 1);
+    cr_assert_eq(dpot_client_get_campaign_spending(other, authority.campaign.id, &spending),
+                 DPOT_OK);
+    cr_assert_float_eq(spending.epsilon, 1, 1e-12);
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK);
+    world.files.is_locked = true; /* somebody is at work: what was seen last */
+    cr_assert_eq(world_status(other).n_pending, 1);
+    world.files.is_locked = false;
+    cr_assert_eq(world_status(other).n_accepted, 1);
+    world.clock.now_ms += DAY_MS;
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
+    cr_assert_eq(dpot_client_withdraw(client), DPOT_OK);
+    const struct dpot_client_status status = world_status(other);
+    cr_assert_eq(status.n_dropped_withdrawn, 1);
+    cr_assert_eq(status.next_due_ms, INT64_MAX);
+    dpot_client_close(other);
+    dpot_client_close(client);
+}
+
 /* ---- the grid ---- */
 
 Test(sending, every_time_of_sending_is_later_near_and_on_the_grid)
