@@ -118,9 +118,17 @@ static dpot_status explain_damage(const uint8_t id[DPOT_CAMPAIGN_ID_LEN], dpot_s
     const struct dpot_error cause = *error;
     name_file(id, name);
     return dpot_error_set(error, status,
-                          "the file \"%s\" is damaged or not ours: %.160s. To fetch it anew enroll "
+                          "the file \"%s\" is damaged or not ours: %.240s. To fetch it anew enroll "
                           "again; nothing was charged",
                           name, cause.text[0] ? cause.text : dpot_status_text(status));
+}
+
+dpot_status dpot_campaigns_say_of_what(const char *what, dpot_status status,
+                                       struct dpot_error *error)
+{
+    const struct dpot_error cause = *error;
+    return dpot_error_set(error, status, "%s: %.300s", what,
+                          cause.text[0] ? cause.text : dpot_status_text(status));
 }
 
 dpot_status dpot_campaigns_load(const struct dpot_campaigns *campaigns,
@@ -193,7 +201,7 @@ dpot_status dpot_campaigns_store_keys(const struct dpot_campaigns *campaigns, co
     dpot_status status =
         dpot_wire_keys_open(data, len, campaigns->pin, campaigns->allocator, &keys, error);
     if (status != DPOT_OK) {
-        return status;
+        return dpot_campaigns_say_of_what("the server's seal keys", status, error);
     }
     status = dpot_file_replace(campaigns->filesystem, DPOT_KEYS_NAME, data, len);
     if (status != DPOT_OK) {

@@ -37,6 +37,10 @@ DPOT_WARN_UNUSED dpot_status dpot_campaigns_verify(const struct dpot_campaigns *
                                                    struct dpot_signed_campaign *out,
                                                    struct dpot_error *error);
 
+/* Puts in front of a sentence about bytes that were refused what they are. Returns `status`. */
+dpot_status dpot_campaigns_say_of_what(const char *what, dpot_status status,
+                                       struct dpot_error *error);
+
 /* Stores verified bytes, durably, unless the same or a newer revision is there. Under the folder's
  * lock. DPOT_OK also when these very bytes are stored; DPOT_ERR_EXISTS: a newer revision is, or
  * another one of the same number; DPOT_ERR_IO. */

@@ -41,7 +41,8 @@ dpot_status dpot_client_import(dpot_client *client, const void *data, size_t len
     dpot_status status =
         dpot_campaigns_verify(&client->campaigns, data, len, &revision, &client->error);
     if (status != DPOT_OK) {
-        return dpot_client_end(client, status);
+        return dpot_client_end(
+            client, dpot_campaigns_say_of_what("the campaign to import", status, &client->error));
     }
     status = store(client, &revision, data, len);
     if (status == DPOT_OK && campaign_id) {
@@ -58,7 +59,10 @@ static dpot_status enroll_bytes(dpot_client *client, const uint8_t campaign_id[1
     dpot_status status =
         dpot_campaigns_verify(&client->campaigns, body->data, body->len, &revision, &client->error);
     if (status != DPOT_OK) {
-        return status;
+        char what[64], hex[2 * DPOT_CAMPAIGN_ID_LEN + 1];
+        dpot_hex_encode(hex, campaign_id, DPOT_CAMPAIGN_ID_LEN);
+        (void)snprintf(what, sizeof what, "campaign %s", hex);
+        return dpot_campaigns_say_of_what(what, status, &client->error);
     }
     if (memcmp(revision.campaign.id, campaign_id, DPOT_CAMPAIGN_ID_LEN) != 0) {
         status = dpot_error_set(&client->error, DPOT_ERR_MALFORMED,

@@ -84,9 +84,12 @@ static dpot_status exchange(dpot_client *client, struct dpot_http_request *reque
                               request->method, url, request->body_max);
     }
     if (status != DPOT_OK) {
-        return dpot_error_set(&client->error, status, "%s %s: %s%s%.*s", request->method, url,
-                              dpot_status_text(status), response.reason[0] ? ": " : "",
-                              (int)sizeof response.reason, response.reason);
+        const bool is_post = status == DPOT_ERR_NETWORK && request->body;
+        return dpot_error_set(
+            &client->error, status, "%s %s: %s%.*s%s", request->method, url,
+            response.reason[0] ? "no answer of the server: " : dpot_status_text(status),
+            (int)sizeof response.reason, response.reason,
+            is_post ? ". The report is kept and sent again: had it arrived it counts once" : "");
     }
     answer->status = response.status;
     answer->retry_after_s = response.retry_after_s;

@@ -46,11 +46,12 @@ void dpot_pump_keep_until_open(struct pump *pump, struct dpot_slot *slot)
     dpot_hex_encode(hex, slot->name.campaign_id, DPOT_CAMPAIGN_ID_LEN);
     dpot_time_format(dpot_client_clock(pump->client), now);
     keep(pump, slot, false);
-    note_failure(pump, dpot_error_set(&pump->client->error, DPOT_ERR_NOT_OPEN,
-                                      "campaign %s: round %u has not opened at the server and the "
-                                      "clock of this device says %s, is it right? The report is "
-                                      "kept",
-                                      hex, (unsigned)slot->name.key.round, now));
+    note_failure(pump,
+                 dpot_error_set(&pump->client->error, DPOT_ERR_NOT_OPEN,
+                                "campaign %s: round %u has not opened at the server (the first "
+                                "is 0), and the clock of this device says %s: set it if that is "
+                                "not the time. The report is kept until the round opens",
+                                hex, (unsigned)slot->name.key.round, now));
 }
 
 /* A refusal (400..499) may be about this one report. */

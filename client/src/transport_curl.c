@@ -122,7 +122,7 @@ static void put_content_type(CURL *easy, struct dpot_http_response *response)
     }
 }
 
-/* What a person can mend; the rest is "could not be reached". */
+/* What a person can mend, and what may have reached the server; the rest is "could not be reached". */
 static const struct {
     CURLcode result;
     const char *text;
@@ -134,6 +134,14 @@ static const struct {
      "the file of trusted certificates (--ca-file) cannot be read, or holds none"},
     {CURLE_SSL_CONNECT_ERROR,
      "it does not speak TLS as it should; is it http:// and not https://?"},
+    {CURLE_OPERATION_TIMEDOUT, "none that is whole came in time"},
+    {CURLE_GOT_NOTHING, "the connection ended without one"},
+    {CURLE_PARTIAL_FILE, "the connection ended before its end"},
+    {CURLE_RECV_ERROR, "the connection broke before its end"},
+    {CURLE_SEND_ERROR, "the connection broke while it was asked"},
+    {CURLE_WEIRD_SERVER_REPLY, "what answers there does not speak HTTP"},
+    {CURLE_UNSUPPORTED_PROTOCOL, "what answers there does not speak HTTP"},
+    {CURLE_OK, "it ended without a status"},
 };
 
 /* A caller that was compiled with an older header has no room for it. */
@@ -165,6 +173,9 @@ static dpot_status read_answer(CURL *easy, CURLcode result, const struct exchang
     x->response->retry_after_s = retry_after_s <= 0           ? 0
                                  : retry_after_s > UINT32_MAX ? UINT32_MAX
                                                               : (uint32_t)retry_after_s;
+    if (status == 0) {
+        put_reason(CURLE_OK, x->response);
+    }
     return status == 0 ? DPOT_ERR_NETWORK : DPOT_OK;
 }
 

@@ -106,8 +106,8 @@ static dpot_status refuse_keys(dpot_client *client)
     char now[DPOT_RFC3339_SIZE];
     dpot_time_format(dpot_client_clock(client), now);
     return dpot_error_set(&client->error, DPOT_ERR_SERVER,
-                          "the server publishes no seal key that is valid now: the clock says %s, "
-                          "is it right?",
+                          "the server publishes no seal key that is valid now: the clock of this "
+                          "device says %s, set it if that is not the time",
                           now);
 }
 

@@ -185,7 +185,7 @@ static enum exit_code judge_flush(const struct session *s, const struct flush *f
         return code;
     }
     if (code == EXIT_DONE && flush->n_pending > 0) {
-        (void)fail(failure, EXIT_NOT_READY, "%zu reports are still pending: flush again later",
+        (void)fail(failure, EXIT_NOT_READY, "reports still pending: %zu. Flush again later",
                    flush->n_pending);
     }
     return flush->n_pending > 0 ? EXIT_NOT_READY : EXIT_DONE;
@@ -235,7 +235,8 @@ enum exit_code run_flush(const struct options *options, struct failure *failure)
     struct flush flush = {0};
     double wait_s = DEFAULT_WAIT_S;
     if (options->wait && (!parse_number(options->wait, &wait_s) || wait_s < 0 || wait_s > 1e6)) {
-        return fail(failure, EXIT_USAGE, "--wait: \"%s\" is not a number of seconds",
+        return fail(failure, EXIT_USAGE,
+                    "--wait: \"%.100s\" is not a number of seconds from 0 to 1000000",
                     options->wait);
     }
     enum exit_code code = open_session(&s, options, failure);

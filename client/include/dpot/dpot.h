@@ -3,7 +3,8 @@
  * WHAT IT DOES. It privatises a user's own data on the device and ships ONE privatised report per
  * campaign round to the aggregator. Raw data never reach disk, log or network. Every report is
  * charged to a durable ledger BEFORE data are read; caps that you set are never exceeded; a report
- * that was made is sent, byte for byte the same, until the server has acknowledged it.
+ * that was made is sent until the server has acknowledged it, each time the same report (its id, its numbers);
+ * the sealed bytes around it are new each time.
  *
  *     struct dpot_client_config config;
  *     dpot_client_config_init(&config, sizeof config);
@@ -30,6 +31,9 @@
  * never exits and keeps no global state beyond one idempotent initialisation. Two handles or
  * processes may share a folder; while one is inside a submit, a pump (its exchanges with the server
  * included) or an opening, the other gets DPOT_ERR_BUSY: try again. A withdrawal is heard all the same.
+ *  - After fork() a child must not use the handle, nor its hooks: it opens the folder anew. A child forked
+ * while a call is under way (in a hook, by another thread) holds the folder's lock as long as it lives:
+ * calls get DPOT_ERR_BUSY. exec ends that, every descriptor is closed by it.
  *  - Structs that dpot fills (status, pump result) start with struct_size: set it to sizeof of yours before
  *    the call (0 is DPOT_ERR_ARGUMENT). A NULL where one is not allowed is DPOT_ERR_ARGUMENT.
  *  - Device time never goes back: it is max(clock, latest charge in the ledger). After a charge under a

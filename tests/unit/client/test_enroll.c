@@ -104,6 +104,22 @@ Test(enroll, a_campaign_signed_by_another_key_is_refused)
     authority_release(&other);
 }
 
+Test(enroll, a_refusal_says_of_what_it_is)
+{
+    authority.signed_campaign.data[authority.signed_campaign.len - 1] ^= 1;
+    assert_refused(DPOT_ERR_SIGNATURE);
+    cr_assert_not_null(strstr(dpot_client_last_error(client),
+                              "campaign c0ffee01020304050607080909090909: the signature"));
+    cr_assert_eq(dpot_client_import(client, authority.signed_campaign.data,
+                                    authority.signed_campaign.len, NULL),
+                 DPOT_ERR_SIGNATURE);
+    cr_assert_not_null(strstr(dpot_client_last_error(client), "the campaign to import: "));
+    authority.signed_campaign.data[authority.signed_campaign.len - 1] ^= 1;
+    authority.signed_keys.data[authority.signed_keys.len - 1] ^= 1;
+    cr_assert_eq(dpot_client_enroll(client, authority.campaign.id), DPOT_ERR_SIGNATURE);
+    cr_assert_not_null(strstr(dpot_client_last_error(client), "the server's seal keys: "));
+}
+
 Test(enroll, every_altered_byte_is_refused)
 {
     for (size_t i = 0; i < authority.signed_campaign.len; i++) {

@@ -73,6 +73,9 @@ static void flush_against(void (*serve)(int connection))
     cr_assert_lt(took_ms, FAR_TOO_LONG_MS);
     assert_json_text("outcome", "failed");
     assert_json_text("status", "DPOT_ERR_NETWORK");
+    cr_assert_null(strstr(err, "could not be reached"), "it was: %s", err);
+    cr_assert_not_null(strstr(err, "came in time"), "%s", err);
+    cr_assert_not_null(strstr(err, "it counts once"), "%s", err);
     assert_counts(1, 1);
 }
 

@@ -84,6 +84,14 @@ Test(tool_refusals, a_label_in_a_campaign_without_groups_is_refused_and_not_kept
     cr_assert_eq(report(), 0, "the folder works as before: %s", err);
 }
 
+Test(tool_refusals, a_wait_that_is_none_is_told_which_there_are)
+{
+    report_once();
+    cr_assert_eq(RUN(NULL, "flush", "--dir", dir, "--wait", "99999999999"), 2);
+    assert_says("from 0 to 1000000");
+    cr_assert_eq(RUN(NULL, "flush", "--dir", dir, "--wait", "-1"), 2);
+}
+
 static size_t count_files(void)
 {
     size_t n = 0;
