@@ -99,6 +99,61 @@ dpot_status registry_create(struct registry *registry, const json_t *spec,
     return status;
 }
 
+/* Finding by number. */
+
+/* The revision with a number, and the names of those there are. */
+struct selecting {
+    const uint8_t *id;
+    uint32_t number;
+    struct revision_record record; /* revision 0: not found */
+    size_t n;
+    char names[NAMES_SIZE]; /* "2 (open), 1 (closed)" */
+};
+
+static void add_name(struct selecting *selecting, const struct revision_record *record)
+{
+    const size_t len = strlen(selecting->names);
+    if (selecting->n++ < NAMES_MAX) {
+        (void)snprintf(selecting->names + len, sizeof selecting->names - len, "%s%u (%s)",
+                       len > 0 ? ", " : "", record->revision, revision_state_name(record->state));
+    }
+}
+
+static int note_revision(void *ctx, const struct revision_record *record)
+{
+    struct selecting *selecting = ctx;
+    if (memcmp(record->campaign_id, selecting->id, DPOT_CAMPAIGN_ID_LEN) != 0) {
+        return 0;
+    }
+    add_name(selecting, record);
+    if (record->revision != selecting->number) {
+        return 0;
+    }
+    selecting->record = *record;
+    return 1;
+}
+
+static dpot_status find_numbered(struct registry *registry, const uint8_t *id, uint32_t number,
+                                 struct revision_record *record, struct dpot_error *error)
+{
+    struct selecting selecting = {.id = id, .number = number};
+    const dpot_status status =
+        store_list_revisions(registry->store, note_revision, &selecting, error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    if (selecting.n == 0) {
+        return dpot_error_set(error, DPOT_ERR_NOT_FOUND, "no campaign has this id: check it");
+    }
+    if (selecting.record.revision == 0) {
+        return dpot_error_set(error, DPOT_ERR_NOT_FOUND,
+                              "the campaign has no revision %u: choose from %s%s", number,
+                              selecting.names, selecting.n > NAMES_MAX ? " and older ones" : "");
+    }
+    *record = selecting.record;
+    return DPOT_OK;
+}
+
 /* Changing states. */
 
 /* The newest revision of a campaign in each state; revision 0: there is none. */
@@ -187,23 +242,32 @@ static dpot_status open_newest(struct registry *registry, const uint8_t *id,
         newest.by_state[REVISION_CLOSED].revision);
 }
 
+/* A call whose answer was lost is sent again: a draft must not fall to the second one. */
 static dpot_status close_newest(struct registry *registry, const uint8_t *id,
                                 struct revision_record *record, struct dpot_error *error)
 {
-    static const enum revision_state order[] = {REVISION_OPEN, REVISION_DRAFT};
+    static const enum revision_state order[] = {REVISION_OPEN, REVISION_CLOSED, REVISION_DRAFT};
     struct newest newest;
     const dpot_status status = find_newest(registry, id, &newest, error);
     if (status != DPOT_OK) {
         return status;
     }
-    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
-        if (newest.by_state[order[i]].revision > 0) {
-            *record = newest.by_state[order[i]];
-            return change(registry, record, REVISION_CLOSED, error);
-        }
+    size_t i = 0;
+    while (newest.by_state[order[i]].revision == 0) { /* find_newest found one of the three */
+        i++;
     }
-    *record = newest.by_state[REVISION_CLOSED];
-    return DPOT_OK;
+    *record = newest.by_state[order[i]];
+    return record->state == REVISION_CLOSED ? DPOT_OK
+                                            : change(registry, record, REVISION_CLOSED, error);
+}
+
+static dpot_status close_numbered(struct registry *registry, const uint8_t *id, uint32_t number,
+                                  struct revision_record *record, struct dpot_error *error)
+{
+    const dpot_status status = find_numbered(registry, id, number, record, error);
+    return status != DPOT_OK || record->state == REVISION_CLOSED
+               ? status
+               : change(registry, record, REVISION_CLOSED, error);
 }
 
 dpot_status registry_open_next(struct registry *registry, const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
@@ -224,14 +288,22 @@ dpot_status registry_open_campaign(struct registry *registry,
     return registry_open_next(registry, id, record, &former, error);
 }
 
+dpot_status registry_close_revision(struct registry *registry,
+                                    const uint8_t id[DPOT_CAMPAIGN_ID_LEN], uint32_t number,
+                                    struct revision_record *record, struct dpot_error *error)
+{
+    (void)pthread_mutex_lock(&registry->transitions);
+    const dpot_status status = number == 0 ? close_newest(registry, id, record, error)
+                                           : close_numbered(registry, id, number, record, error);
+    (void)pthread_mutex_unlock(&registry->transitions);
+    return status;
+}
+
 dpot_status registry_close_campaign(struct registry *registry,
                                     const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
                                     struct revision_record *record, struct dpot_error *error)
 {
-    (void)pthread_mutex_lock(&registry->transitions);
-    const dpot_status status = close_newest(registry, id, record, error);
-    (void)pthread_mutex_unlock(&registry->transitions);
-    return status;
+    return registry_close_revision(registry, id, 0, record, error);
 }
 
 /* Reading. Under cache_mutex up to registry_get. */
@@ -338,60 +410,16 @@ dpot_status registry_find(struct registry *registry, const uint8_t id[DPOT_CAMPA
     return status == DPOT_OK ? registry_get(registry, record.hash, revision, error) : status;
 }
 
-/* The revision with a number, and the names of those there are. */
-struct selecting {
-    const uint8_t *id;
-    uint32_t number;
-    struct revision_record record; /* revision 0: not found */
-    size_t n;
-    char names[NAMES_SIZE]; /* "2 (open), 1 (closed)" */
-};
-
-static void add_name(struct selecting *selecting, const struct revision_record *record)
-{
-    const size_t len = strlen(selecting->names);
-    if (selecting->n++ < NAMES_MAX) {
-        (void)snprintf(selecting->names + len, sizeof selecting->names - len, "%s%u (%s)",
-                       len > 0 ? ", " : "", record->revision, revision_state_name(record->state));
-    }
-}
-
-static int note_revision(void *ctx, const struct revision_record *record)
-{
-    struct selecting *selecting = ctx;
-    if (memcmp(record->campaign_id, selecting->id, DPOT_CAMPAIGN_ID_LEN) != 0) {
-        return 0;
-    }
-    add_name(selecting, record);
-    if (record->revision != selecting->number) {
-        return 0;
-    }
-    selecting->record = *record;
-    return 1;
-}
-
 dpot_status registry_select(struct registry *registry, const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
                             uint32_t number, struct registry_revision *revision,
                             struct dpot_error *error)
 {
-    struct selecting selecting = {.id = id, .number = number};
+    struct revision_record record;
     if (number == 0) {
         return registry_find(registry, id, revision, error);
     }
-    const dpot_status status =
-        store_list_revisions(registry->store, note_revision, &selecting, error);
-    if (status != DPOT_OK) {
-        return status;
-    }
-    if (selecting.n == 0) {
-        return dpot_error_set(error, DPOT_ERR_NOT_FOUND, "no campaign has this id: check it");
-    }
-    if (selecting.record.revision == 0) {
-        return dpot_error_set(error, DPOT_ERR_NOT_FOUND,
-                              "the campaign has no revision %u: choose from %s%s", number,
-                              selecting.names, selecting.n > NAMES_MAX ? " and older ones" : "");
-    }
-    return registry_get(registry, selecting.record.hash, revision, error);
+    const dpot_status status = find_numbered(registry, id, number, &record, error);
+    return status == DPOT_OK ? registry_get(registry, record.hash, revision, error) : status;
 }
 
 /* Revising. */

@@ -2,7 +2,8 @@
  *
  *     create, revise -> DRAFT -- open --> OPEN -- close --> CLOSED
  *     Opening a revision closes the campaign's open one. A closed revision never opens again.
- *     A draft may be closed (abandoned). Only OPEN revisions take reports.
+ *     A draft may be closed (abandoned): by its number, or while no revision was ever opened or closed.
+ *     Only OPEN revisions take reports.
  *
  * Several threads may call one registry.
  *
@@ -65,9 +66,18 @@ DPOT_WARN_UNUSED dpot_status registry_open_next(struct registry *registry,
                                                 struct revision_record *former,
                                                 struct dpot_error *error);
 
-/* Closes the open revision; without one, the newest draft; without that, nothing changes. */
+/* Closes the open revision. Without one the newest closed one is the answer and nothing changes, so that
+ * the same call can be sent again; a draft beside it stays. A campaign of drafts only loses the newest. */
 DPOT_WARN_UNUSED dpot_status registry_close_campaign(struct registry *registry,
                                                      const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
+                                                     struct revision_record *record,
+                                                     struct dpot_error *error);
+
+/* Closes the revision with this number, whether it is open or a draft; one that is closed stays as it is. 0: as
+ * registry_close_campaign. DPOT_ERR_NOT_FOUND as registry_select. */
+DPOT_WARN_UNUSED dpot_status registry_close_revision(struct registry *registry,
+                                                     const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
+                                                     uint32_t number,
                                                      struct revision_record *record,
                                                      struct dpot_error *error);
 

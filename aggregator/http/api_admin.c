@@ -213,7 +213,8 @@ void api_admin_close(const struct http_app *app, const struct http_request *requ
 {
     struct dpot_error error = {{0}};
     struct revision_record record;
-    const dpot_status status = registry_close_campaign(app->registry, request->id, &record, &error);
+    const dpot_status status =
+        registry_close_revision(app->registry, request->id, request->revision, &record, &error);
     if (status != DPOT_OK) {
         api_refuse(request, response, status, &error);
         return;

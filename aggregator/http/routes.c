@@ -24,7 +24,7 @@ static const struct route table[] = {
     {"GET", CAMPAIGN "", ROUTE_ADMIN, ROUTE_NO_BODY, ROUTE_REVISION, api_admin_show},
     {"GET", CAMPAIGN "/signed", ROUTE_ADMIN, ROUTE_NO_BODY, ROUTE_REVISION, api_admin_signed},
     {"POST", CAMPAIGN "/open", ROUTE_ADMIN, ROUTE_NO_BODY, ROUTE_NO_QUERY, api_admin_open},
-    {"POST", CAMPAIGN "/close", ROUTE_ADMIN, ROUTE_NO_BODY, ROUTE_NO_QUERY, api_admin_close},
+    {"POST", CAMPAIGN "/close", ROUTE_ADMIN, ROUTE_NO_BODY, ROUTE_REVISION, api_admin_close},
     {"POST", CAMPAIGN "/revise", ROUTE_ADMIN, ROUTE_SPEC_BODY, ROUTE_NO_QUERY, api_admin_revise},
     {"GET", CAMPAIGN "/pool", ROUTE_ADMIN, ROUTE_NO_BODY, ROUTE_REVISION, api_admin_pool},
     {"GET", CAMPAIGN "/pool/export", ROUTE_ADMIN, ROUTE_NO_BODY, ROUTE_REVISION, api_admin_export},

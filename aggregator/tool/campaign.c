@@ -32,6 +32,13 @@ static const struct option show_options[] = {
     {NULL, NULL, NULL},
 };
 
+static const struct option close_options[] = {
+    {"revision", "N", "the revision, also a draft (default: the open one)"},
+    REMOTE_OPTIONS,
+    REMOTE_TOKEN_OPTION,
+    {NULL, NULL, NULL},
+};
+
 static const struct option fetch_options[] = {
     {"revision", "N", "another one than the server gives to devices; needs the admin token"},
     REMOTE_OPTIONS,
@@ -176,6 +183,17 @@ static dpot_status present(struct run *run)
     return shown ? DPOT_OK : DPOT_ERR_MEMORY;
 }
 
+/* That the answer is about the revision asked for; 0: any. */
+static dpot_status check_number(struct run *run, uint32_t number)
+{
+    return number == 0 || revision_of(run->result) == number
+               ? DPOT_OK
+               : dpot_error_set(&run->error, DPOT_ERR_SERVER,
+                                "the server does not answer about revision %u: it is older than "
+                                "this program",
+                                number);
+}
+
 static dpot_status show_remote(struct run *run, const char *id)
 {
     char path[96];
@@ -189,11 +207,8 @@ static dpot_status show_remote(struct run *run, const char *id)
     if (status == DPOT_OK) {
         status = remote_admin(run, "GET", path, NULL);
     }
-    if (status == DPOT_OK && number > 0 && revision_of(run->result) != number) {
-        status = dpot_error_set(&run->error, DPOT_ERR_SERVER,
-                                "the server does not answer about revision %u: it is older than "
-                                "this program",
-                                number);
+    if (status == DPOT_OK) {
+        status = check_number(run, number);
     }
     return status == DPOT_OK ? present(run) : status;
 }
@@ -222,23 +237,29 @@ const struct command command_campaign_show = {
 
 /* ---- open, close ---- */
 
-static dpot_status change_state(struct run *run, const char *verb)
+static dpot_status change_state(struct run *run, const char *verb, uint32_t number)
 {
     char path[96];
     const dpot_status status = check_id(run, run->operands[0]);
     (void)snprintf(path, sizeof path, "/v1/admin/campaigns/%.32s/%s", run->operands[0], verb);
+    revision_append(path, sizeof path, number);
     return status == DPOT_OK ? remote_admin(run, "POST", path, NULL) : status;
 }
 
 static dpot_status run_open(struct run *run)
 {
-    const dpot_status status = change_state(run, "open");
+    const dpot_status status = change_state(run, "open", 0);
     return status == DPOT_OK ? present(run) : status;
 }
 
 static dpot_status run_close(struct run *run)
 {
-    return change_state(run, "close");
+    uint32_t number = 0;
+    dpot_status status = revision_read(run, &number);
+    if (status == DPOT_OK) {
+        status = change_state(run, "close", number);
+    }
+    return status == DPOT_OK ? check_number(run, number) : status;
 }
 
 const struct command command_campaign_open = {
@@ -261,10 +282,14 @@ const struct command command_campaign_close = {
     .operands = "ID",
     .n_operands = 1,
     .summary = "close a campaign: no more reports; it never opens again",
-    .details = "Keys: id, revision, hash, name, state.",
+    .details =
+        "Closes the revision that is open. When none is, the answer is the newest closed one and\n"
+        "nothing changes: the command can be repeated, and a draft that waits stays. A draft is\n"
+        "abandoned by --revision N, or by closing a campaign of which nothing was ever opened or\n"
+        "closed. Keys: id, revision, hash, name, state.",
     .example =
         "dpot campaign close 3f1d5a0c9b7e4826a1c0d2e4f6a8b0c2 --server https://pool.example.org",
-    .options = admin_options,
+    .options = close_options,
     .run = run_close,
 };
 

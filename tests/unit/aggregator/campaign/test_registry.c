@@ -113,6 +113,8 @@ Test(registry, a_draft_can_be_abandoned)
     json_decref(spec);
     cr_assert_eq(registry_close_campaign(rig.registry, record.campaign_id, &record, NULL), DPOT_OK);
     cr_assert_eq(record.state, REVISION_CLOSED);
+    cr_assert_eq(registry_close_campaign(rig.registry, record.campaign_id, &record, NULL), DPOT_OK);
+    cr_assert_eq(record.state, REVISION_CLOSED, "and again, with the same answer");
     cr_assert_eq(registry_open_campaign(rig.registry, record.campaign_id, &record, NULL),
                  DPOT_ERR_CLOSED);
     rig_release(&rig);

@@ -352,3 +352,55 @@ Test(revise, opening_tells_which_revision_it_closed)
     cr_assert_eq(registry_open_next(rig.registry, id, &record, &former, NULL), DPOT_OK);
     cr_assert_eq(former.revision, 0, "none was open");
 }
+
+static enum revision_state state_of(uint32_t number)
+{
+    struct registry_revision found;
+    struct dpot_error error = {{0}};
+    cr_assert_eq(registry_select(rig.registry, rig.record.campaign_id, number, &found, &error),
+                 DPOT_OK, "%s", error.text);
+    return found.record.state;
+}
+
+/* Closes and expects which revision the answer is about. */
+static void close_and_expect(uint32_t number, uint32_t answered)
+{
+    struct revision_record record;
+    struct dpot_error error = {{0}};
+    cr_assert_eq(
+        registry_close_revision(rig.registry, rig.record.campaign_id, number, &record, &error),
+        DPOT_OK, "%s", error.text);
+    cr_assert_eq(record.revision, answered, "revision %u", record.revision);
+    cr_assert_eq(record.state, REVISION_CLOSED);
+}
+
+Test(revise, closing_again_leaves_the_draft_that_waits)
+{
+    struct revision_record record;
+    (void)revise(change_text);
+    close_and_expect(0, 1);
+    for (int i = 0; i < 3; i++) {
+        close_and_expect(0, 1);
+        cr_assert_eq(state_of(2), REVISION_DRAFT);
+    }
+    cr_assert_eq(registry_open_campaign(rig.registry, rig.record.campaign_id, &record, NULL),
+                 DPOT_OK);
+    cr_assert_eq(record.revision, 2, "a draft that waited opens");
+}
+
+Test(revise, a_draft_is_abandoned_by_its_number)
+{
+    struct revision_record record;
+    struct dpot_error error = {{0}};
+    (void)revise(change_text);
+    close_and_expect(2, 2);
+    cr_assert_eq(state_of(1), REVISION_OPEN, "only the one that was named");
+    close_and_expect(2, 2);
+    (void)revise(change_text);
+    close_and_expect(1, 1);
+    cr_assert_eq(state_of(3), REVISION_DRAFT);
+    cr_assert_eq(registry_close_revision(rig.registry, rig.record.campaign_id, 7, &record, &error),
+                 DPOT_ERR_NOT_FOUND);
+    cr_assert_not_null(strstr(error.text, "choose from 3 (draft), 2 (closed), 1 (closed)"), "%s",
+                       error.text);
+}

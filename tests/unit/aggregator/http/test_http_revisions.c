@@ -230,7 +230,7 @@ Test(http_revisions, a_query_that_a_path_does_not_take_is_refused_by_name)
     cr_assert_eq(request("GET", "/v1/admin/campaigns?revision=1", TOKEN, "", 0), 400);
     cr_assert_not_null(strstr(text, "this path takes none"), "%s", text);
     cr_assert_eq(admin("POST", "/open?revision=1", ""), 400);
-    cr_assert_eq(admin("POST", "/close?revision=1", ""), 400);
+    cr_assert_eq(admin("POST", "/close?revison=1", ""), 400);
     cr_assert_eq(admin("POST", "/revise?revision=1", "{}"), 400);
     json_t *pool = ask("GET", "/pool", "");
     cr_assert_str_eq(text_of(pool, "state"), "open", "a refused close closes nothing");
@@ -239,4 +239,22 @@ Test(http_revisions, a_query_that_a_path_does_not_take_is_refused_by_name)
         request("GET", campaign_path("/v1/admin/campaigns", "/pool?limit=5"), "wrong", "", 0), 403,
         "the token comes first");
     cr_assert_eq(get("/healthz?probe=1"), 200, "public paths are not about one revision");
+}
+
+Test(http_revisions, closing_is_repeated_without_harm_and_takes_a_number)
+{
+    revise();
+    for (int i = 0; i < 2; i++) {
+        json_t *closed = ask("POST", "/close", "");
+        cr_assert_eq(integer_of(closed, "revision"), 2);
+        json_decref(closed);
+    }
+    json_t *draft = ask("GET", "?revision=3", "");
+    cr_assert_str_eq(text_of(draft, "state"), "draft");
+    json_decref(draft);
+    json_t *abandoned = ask("POST", "/close?revision=3", "");
+    cr_assert_str_eq(text_of(abandoned, "state"), "closed");
+    cr_assert_eq(integer_of(abandoned, "revision"), 3);
+    json_decref(abandoned);
+    cr_assert_eq(admin("POST", "/close?revision=9", ""), 404);
 }

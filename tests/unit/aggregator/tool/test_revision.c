@@ -52,9 +52,12 @@ static void run(struct process *p, const char *arguments, const char *ending, co
 Test(revision, is_a_number_from_1)
 {
     static const char *const values[] = {"0", "-1", "x", "1.5", "4294967296"};
-    static const char *const commands[] = {
-        "pool " ID, "campaign show " ID, "campaign fetch " ID " --out f",
-        "job start estimate --campaign " ID, "estimate --campaign " ID " --pool p.csv --out e.csv"};
+    static const char *const commands[] = {"pool " ID,
+                                           "campaign show " ID,
+                                           "campaign close " ID,
+                                           "campaign fetch " ID " --out f",
+                                           "job start estimate --campaign " ID,
+                                           "estimate --campaign " ID " --pool p.csv --out e.csv"};
     for (size_t c = 0; c < sizeof commands / sizeof commands[0]; c++) {
         for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
             char text[256];
@@ -177,6 +180,19 @@ Test(revision, that_opening_closes_is_told)
     run(&p, "campaign open " ID, "/open", "{\"revision\":1,\"state\":\"open\",\"closed\":null}");
     cr_assert_eq(p.exit_code, 0, "%s", p.err);
     cr_assert_null(strstr(p.out, "closed"), "%s", p.out);
+}
+
+Test(revision, that_is_closed_by_number_is_the_one_that_was_named)
+{
+    struct process p;
+    run(&p, "campaign close " ID " --revision 2 --json", "/close?revision=2", POOL("2", "closed"));
+    cr_assert_eq(p.exit_code, 0, "%s", p.err);
+    cr_assert_not_null(strstr(p.out, "\"state\":\"closed\""), "%s", p.out);
+    run(&p, "campaign close " ID " --json", "/close", POOL("1", "closed"));
+    cr_assert_eq(p.exit_code, 0, "%s", p.err);
+    run(&p, "campaign close " ID " --revision 2", "/close?revision=2", POOL("1", "closed"));
+    cr_assert_eq(p.exit_code, 6, "%d %s", p.exit_code, p.err);
+    cr_assert_not_null(strstr(p.err, "does not answer about revision 2"), "%s", p.err);
 }
 
 Test(revision, of_a_job_is_told_with_the_others_also_after_waiting)
