@@ -79,8 +79,11 @@ static dpot_status read_store(const json_t *root, const char *path, struct confi
                               "store is \"%.80s\": this build knows sqlite:PATH", url);
     }
     if (strcmp(url, sqlite_memory) == 0) {
-        memcpy(config->store, sqlite_memory, sizeof sqlite_memory);
-        return DPOT_OK;
+        return dpot_error_set(
+            error, DPOT_ERR_RANGE,
+            "store is \"%s\", which forgets every report it has acknowledged when "
+            "dpotd stops: name a file, such as sqlite:dpot.db",
+            sqlite_memory);
     }
     char file[CONFIG_TEXT_SIZE];
     const dpot_status resolved = resolve(file, path, "store", url + scheme_len, error);

@@ -91,11 +91,11 @@ Test(config, every_key_is_read)
     cr_assert_eq(config.log, LOG_LEVEL_DEBUG);
 }
 
-Test(config, a_store_in_memory_has_no_path)
+Test(config, paths_from_the_root_stay_as_they_are)
 {
-    accept("{\"listen\":\"[::1]:0\",\"store\":\"sqlite::memory:\",\"keys_dir\":\"/k\","
+    accept("{\"listen\":\"[::1]:0\",\"store\":\"sqlite:/s/d.db\",\"keys_dir\":\"/k\","
            "\"tokens_file\":\"/t\"}");
-    cr_assert_str_eq(config.store, "sqlite::memory:");
+    cr_assert_str_eq(config.store, "sqlite:/s/d.db");
     cr_assert_str_eq(config.keys_dir, "/k");
 }
 
@@ -138,6 +138,9 @@ static const struct refusal refusals[] = {
      "store is missing"},
     {"{\"listen\":\"h:1\",\"store\":\"postgres:x\",\"keys_dir\":\"k\",\"tokens_file\":\"t\"}",
      DPOT_ERR_RANGE, "postgres:x"},
+    {"{\"listen\":\"h:1\",\"store\":\"sqlite::memory:\",\"keys_dir\":\"k\","
+     "\"tokens_file\":\"t\"}",
+     DPOT_ERR_RANGE, "name a file, such as sqlite:dpot.db"},
     {"{\"listen\":\"h:1\",\"store\":\"sqlite:\",\"keys_dir\":\"k\",\"tokens_file\":\"t\"}",
      DPOT_ERR_MALFORMED, "store is empty"},
     {"{\"listen\":\"h:1\",\"store\":\"sqlite:x\",\"tokens_file\":\"t\"}", DPOT_ERR_MALFORMED,
