@@ -42,10 +42,15 @@ static const char prune_help[] =
     "\n"
     "Removes the files of seal keys that have expired: nothing is sealed for them, and what was "
     "is sealed\n"
-    "again by its device. The last key that is valid is never removed.\n"
+    "again by its device. The last key that is valid is never removed. Removes also what an init "
+    "or "
+    "keys\n"
+    "add that was killed left of a key (NAME.key.partial), which nothing uses; not while a "
+    "running\n"
+    "command is making it, which holds a lock on it.\n"
     "\n"
     "  --config FILE  dpotd.json\n"
-    "  --json         print {\"removed\"}, their number\n"
+    "  --json         print {\"removed\", \"unfinished\"}, their numbers\n"
     "\n"
     "Example: dpotd keys prune --config /var/lib/dpot/dpotd.json\n";
 
@@ -182,11 +187,14 @@ static int run_prune(const struct options *options)
 {
     struct dpot_error error = {{0}};
     struct config config;
-    size_t n_removed = 0;
+    size_t n_removed = 0, n_unfinished = 0;
     if (!options->config) {
         return command_fail_usage("keys prune needs --config FILE", "");
     }
     dpot_status status = config_read(options->config, &config, &error);
+    if (status == DPOT_OK) {
+        status = server_keys_clear(config.keys_dir, &n_unfinished, &error);
+    }
     if (status == DPOT_OK) {
         status = server_keys_prune(config.keys_dir, dpot_clock_system(), &n_removed, &error);
     }
@@ -194,9 +202,13 @@ static int run_prune(const struct options *options)
         return command_fail(status, &error);
     }
     if (options->is_json) {
-        print_json(json_pack("{s:I}", "removed", (json_int_t)n_removed));
+        print_json(json_pack("{s:I,s:I}", "removed", (json_int_t)n_removed, "unfinished",
+                             (json_int_t)n_unfinished));
     } else {
         (void)printf("removed %zu expired seal key%s\n", n_removed, DPOT_S(n_removed));
+        if (n_unfinished > 0) {
+            (void)printf("removed %zu unfinished key file%s\n", n_unfinished, DPOT_S(n_unfinished));
+        }
     }
     return command_finish();
 }

@@ -54,27 +54,59 @@ static bool write_all(int fd, const char *data, size_t len)
     return true;
 }
 
-/* Where a file is written before it has its name: what is there was left by a process that was cut off. */
-static dpot_status make_partial(char partial[PATH_SIZE], const char *path, const char *text,
+/* Where a file is written before it has its name; held open, and locked, until it has. */
+struct partial {
+    char path[PATH_SIZE];
+    int fd;        /* -1: nothing was made */
+    bool is_there; /* under `path`, so that it is ours to remove */
+};
+
+/* Who comes to clear up asks for the lock (key_file_is_unfinished). It goes with the process that holds it, so that
+ * what a killed one leaves is free. Where no lock can be had, a command that is cleared away under its hands
+ * fails at naming the file, and can be repeated. */
+static void lock(int fd)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    (void)fcntl(fd, F_SETLK, &whole);
+}
+
+static void remove_partial(struct partial *partial)
+{
+    if (partial->is_there) {
+        (void)unlink(partial->path);
+        partial->is_there = false;
+    }
+}
+
+static void release_partial(struct partial *partial)
+{
+    remove_partial(partial);
+    if (partial->fd >= 0) {
+        (void)close(partial->fd);
+        partial->fd = -1;
+    }
+}
+
+/* What is there under that name was left by a process that was cut off. */
+static dpot_status make_partial(struct partial *partial, const char *path, const char *text,
                                 size_t len, mode_t mode, struct dpot_error *error)
 {
-    const int n = snprintf(partial, PATH_SIZE, "%s.partial", path);
+    const int n = snprintf(partial->path, sizeof partial->path, "%s" KEY_FILE_PARTIAL, path);
+    partial->fd = -1;
     if (n < 0 || n >= PATH_SIZE) {
         return dpot_error_set(error, DPOT_ERR_RANGE, "the path is too long: %.80s...", path);
     }
-    (void)unlink(partial);
-    const int fd = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
-    if (fd < 0) {
-        return fail("creating", partial, error);
+    (void)unlink(partial->path);
+    partial->fd = open(partial->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    if (partial->fd < 0) {
+        return fail("creating", partial->path, error);
     }
-    const dpot_status status = fchmod(fd, mode) == 0 && write_all(fd, text, len) && fsync(fd) == 0
-                                   ? DPOT_OK
-                                   : fail("writing", partial, error);
-    (void)close(fd);
-    if (status != DPOT_OK) {
-        (void)unlink(partial);
-    }
-    return status;
+    partial->is_there = true;
+    lock(partial->fd);
+    return fchmod(partial->fd, mode) == 0 && write_all(partial->fd, text, len) &&
+                   fsync(partial->fd) == 0
+               ? DPOT_OK
+               : fail("writing", partial->path, error);
 }
 
 static dpot_status refuse_existing(const char *path, struct dpot_error *error)
@@ -84,18 +116,15 @@ static dpot_status refuse_existing(const char *path, struct dpot_error *error)
 }
 
 /* link() and not rename(): never over another file. */
-static dpot_status name_new(const char *partial, const char *path, struct dpot_error *error)
+static dpot_status name_new(struct partial *partial, const char *path, struct dpot_error *error)
 {
-    dpot_status status = DPOT_OK;
-    if (link(partial, path) != 0) {
-        status = errno == EEXIST ? refuse_existing(path, error) : fail("naming", path, error);
+    if (link(partial->path, path) != 0) {
+        return errno == EEXIST ? refuse_existing(path, error) : fail("naming", path, error);
     }
-    (void)unlink(partial);
-    if (status == DPOT_OK) {
-        status = sync_folder_of(path, error);
-        if (status != DPOT_OK) {
-            (void)unlink(path);
-        }
+    remove_partial(partial); /* before the sync: both names in one go */
+    const dpot_status status = sync_folder_of(path, error);
+    if (status != DPOT_OK) {
+        (void)unlink(path);
     }
     return status;
 }
@@ -103,7 +132,7 @@ static dpot_status name_new(const char *partial, const char *path, struct dpot_e
 dpot_status key_file_write_new(const char *path, const char *text, struct dpot_error *error)
 {
     struct dpot_buf line;
-    char partial[PATH_SIZE];
+    struct partial partial = {.fd = -1};
     if (access(path, F_OK) == 0) {
         return refuse_existing(path, error);
     }
@@ -115,12 +144,13 @@ dpot_status key_file_write_new(const char *path, const char *text, struct dpot_e
     if (status != DPOT_OK) {
         status = dpot_error_set(error, status, "%s cannot be held in memory", path);
     } else {
-        status = make_partial(partial, path, (const char *)line.data, line.len, S_IRUSR | S_IWUSR,
+        status = make_partial(&partial, path, (const char *)line.data, line.len, S_IRUSR | S_IWUSR,
                               error);
     }
     if (status == DPOT_OK) {
-        status = name_new(partial, path, error);
+        status = name_new(&partial, path, error);
     }
+    release_partial(&partial);
     dpot_buf_release_secret(&line);
     return status;
 }
@@ -143,7 +173,7 @@ dpot_status key_file_append(const char *path, const char *line, struct dpot_erro
 {
     struct dpot_buf text;
     struct stat info;
-    char partial[PATH_SIZE];
+    struct partial partial = {.fd = -1};
     char *real = realpath(path, NULL); /* the rename replaces the file and not a link to it */
     if (!real || stat(real, &info) != 0) {
         free(real);
@@ -152,19 +182,29 @@ dpot_status key_file_append(const char *path, const char *line, struct dpot_erro
     dpot_buf_init(&text, KEY_FILE_BYTES_MAX + 1, NULL);
     dpot_status status = read_extended(real, line, &text, error);
     if (status == DPOT_OK) {
-        status = make_partial(partial, real, (const char *)text.data, text.len, info.st_mode & 0777,
-                              error);
-    }
-    if (status == DPOT_OK && rename(partial, real) != 0) {
-        status = fail("replacing", path, error);
-        (void)unlink(partial);
+        status = make_partial(&partial, real, (const char *)text.data, text.len,
+                              info.st_mode & 0777, error);
     }
     if (status == DPOT_OK) {
-        status = sync_folder_of(real, error);
+        partial.is_there = rename(partial.path, real) != 0;
+        status = partial.is_there ? fail("replacing", path, error) : sync_folder_of(real, error);
     }
+    release_partial(&partial);
     dpot_buf_release_secret(&text);
     free(real);
     return status;
+}
+
+bool key_file_is_unfinished(const char *path)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) {
+        return errno != ENOENT; /* given its name, or removed, by the command that made it */
+    }
+    const bool is_free = fcntl(fd, F_GETLK, &whole) != 0 || whole.l_type == F_UNLCK;
+    (void)close(fd);
+    return is_free;
 }
 
 static dpot_status refuse_special(const char *path, struct dpot_error *error)

@@ -41,6 +41,15 @@ DPOT_WARN_UNUSED dpot_status server_keys_add(const char *folder, const struct dp
 DPOT_WARN_UNUSED dpot_status server_keys_prune(const char *folder, const struct dpot_clock *clock,
                                                size_t *n_removed, struct dpot_error *error);
 
+/* The key files that a command was making when it was cut off (NAME.key.partial): each holds a secret that nothing
+ * uses. One that a running command is making is not among them. The first removes them, and tells how many;
+ * the second tells the path of each and leaves it. DPOT_ERR_IO. */
+DPOT_WARN_UNUSED dpot_status server_keys_clear(const char *folder, size_t *n,
+                                               struct dpot_error *error);
+DPOT_WARN_UNUSED dpot_status server_keys_find_unfinished(const char *folder,
+                                                         void (*tell)(void *ctx, const char *path),
+                                                         void *ctx, struct dpot_error *error);
+
 /* Reads them all. DPOT_ERR_IO (missing), DPOT_ERR_DENIED (readable by others), DPOT_ERR_MALFORMED,
  * DPOT_ERR_NOT_FOUND (no seal key), DPOT_ERR_TOO_LARGE (too many). Wipe them when done. */
 DPOT_WARN_UNUSED dpot_status server_keys_read(const char *folder, struct server_keys *keys,

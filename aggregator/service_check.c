@@ -201,6 +201,17 @@ static void check_expiry(const struct check *check, struct dpot_error *fault)
     }
 }
 
+static void tell_unfinished(void *ctx, const char *path)
+{
+    struct dpot_error note;
+    (void)dpot_error_set(
+        &note, DPOT_OK,
+        "%s was left by a command that was cut off, and holds a secret that nothing "
+        "uses: dpotd keys prune removes it",
+        path);
+    tell(ctx, DPOT_OK, note.text);
+}
+
 static const char no_token[] =
     "%s holds no token, so nobody can administer this server: add a line of a name, a space and "
     "the "
@@ -235,6 +246,8 @@ static void check_tokens(const struct check *check, struct dpot_error *fault)
 static void check_surroundings(struct check *check, struct dpot_error *fault)
 {
     const struct config *config = check->config;
+    (void)judge(check, server_keys_find_unfinished(config->keys_dir, tell_unfinished, check, fault),
+                fault);
     check_tokens(check, fault);
     check_tls(check, fault);
     (void)judge(check, listen_check_host(config->listen, fault), fault);

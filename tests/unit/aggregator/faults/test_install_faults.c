@@ -158,6 +158,22 @@ static void change_keys(void *ctx)
     }
 }
 
+/* Whatever a life left of a key, its end has given free: it is found and cleared. */
+static void expect_no_leftovers(void)
+{
+    char keys[2 * FIXTURE_PATH_SIZE];
+    struct dpot_error error = {{0}};
+    size_t n = 0;
+    (void)snprintf(keys, sizeof keys, "%s", path_in(folder, "keys"));
+    cr_assert_eq(server_keys_clear(keys, &n, &error), DPOT_OK, "%s: %s", walk_place, error.text);
+    DIR *dir = opendir(keys);
+    cr_assert_not_null(dir);
+    for (const struct dirent *e = readdir(dir); e; e = readdir(dir)) {
+        cr_assert_null(strstr(e->d_name, ".partial"), "%s: %s", walk_place, e->d_name);
+    }
+    (void)closedir(dir);
+}
+
 static void judge_keys(void *ctx, const struct disk_life *life)
 {
     (void)ctx;
@@ -171,6 +187,7 @@ static void judge_keys(void *ctx, const struct disk_life *life)
                    memcmp(keys.seal_secrets[i].key.id, life->told + 1, DPOT_SEAL_KEY_ID_LEN) == 0;
     }
     cr_assert(is_there, "%s: the key was announced", walk_place);
+    expect_no_leftovers();
 }
 
 Test(install_faults, keys_are_whole_and_one_that_was_added_stays)

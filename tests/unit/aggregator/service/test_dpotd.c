@@ -302,6 +302,29 @@ static int doctor(void)
     return RUN(ARG("doctor"), ARG("--config"), in_folder("dpotd.json"));
 }
 
+Test(dpotd, a_key_that_was_never_finished_is_noted_and_pruned_but_not_under_its_maker)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    cr_assert_eq(RUN(ARG("init"), ARG("--dir"), folder), 0);
+    fixture_write(in_folder("keys/seal-0011223344556677.key.partial"), "secret_key 00");
+    fixture_write(in_folder("keys/signing.key.partial"), "secret_key 00");
+    const int fd = open(in_folder("keys/signing.key.partial"), O_WRONLY | O_CLOEXEC);
+    cr_assert_eq(fcntl(fd, F_SETLK, &whole), 0, "this process makes one of the two");
+    cr_assert_eq(doctor(), 0, "%s", err);
+    cr_assert_not_null(strstr(out, "seal-0011223344556677.key.partial was left"), "%s", out);
+    cr_assert_null(strstr(out, "signing.key.partial"), "%s", out);
+    cr_assert_eq(RUN(ARG("keys"), ARG("prune"), ARG("--config"), in_folder("dpotd.json")), 0);
+    cr_assert_not_null(strstr(out, "removed 1 unfinished key file\n"), "%s", out);
+    cr_assert_neq(access(in_folder("keys/seal-0011223344556677.key.partial"), F_OK), 0);
+    cr_assert_eq(access(in_folder("keys/signing.key.partial"), F_OK), 0);
+    (void)close(fd);
+    cr_assert_eq(
+        RUN(ARG("keys"), ARG("prune"), ARG("--json"), ARG("--config"), in_folder("dpotd.json")), 0);
+    cr_assert_str_eq(out, "{\"removed\":0,\"unfinished\":1}\n");
+    cr_assert_neq(access(in_folder("keys/signing.key.partial"), F_OK), 0);
+    cr_assert_eq(access(in_folder("keys/signing.key"), F_OK), 0);
+}
+
 Test(dpotd, the_doctor_makes_no_store)
 {
     init();

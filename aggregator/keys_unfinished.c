@@ -1,0 +1,72 @@
+/* Key files that were never finished. */
+#include "key_file.h"
+#include "keys.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PATH_SIZE 4352
+
+static bool ends_with(const char *name, const char *tail)
+{
+    const size_t len = strlen(name), tail_len = strlen(tail);
+    return len > tail_len && strcmp(name + len - tail_len, tail) == 0;
+}
+
+struct search {
+    void (*tell)(void *ctx, const char *path); /* NULL: remove */
+    void *ctx;
+    size_t n;
+};
+
+static dpot_status take(struct search *search, const char *path, struct dpot_error *error)
+{
+    if (!key_file_is_unfinished(path)) {
+        return DPOT_OK;
+    }
+    if (search->tell) {
+        search->tell(search->ctx, path);
+    } else if (unlink(path) != 0 && errno != ENOENT) {
+        return dpot_error_set(error, DPOT_ERR_IO, "removing %s failed: %s", path, strerror(errno));
+    }
+    search->n++;
+    return DPOT_OK;
+}
+
+static dpot_status walk(const char *folder, struct search *search, struct dpot_error *error)
+{
+    DIR *dir = opendir(folder);
+    dpot_status status = DPOT_OK;
+    if (!dir) {
+        return dpot_error_set(error, DPOT_ERR_IO, "opening %s failed: %s", folder, strerror(errno));
+    }
+    const struct dirent *entry = NULL;
+    for (entry = readdir(dir); status == DPOT_OK && entry; entry = readdir(dir)) {
+        char path[PATH_SIZE];
+        const int n = snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        if (n > 0 && n < PATH_SIZE && ends_with(entry->d_name, ".key" KEY_FILE_PARTIAL)) {
+            status = take(search, path, error);
+        }
+    }
+    (void)closedir(dir);
+    return status;
+}
+
+dpot_status server_keys_clear(const char *folder, size_t *n, struct dpot_error *error)
+{
+    struct search search = {.tell = NULL};
+    const dpot_status status = walk(folder, &search, error);
+    *n = search.n;
+    return status;
+}
+
+dpot_status server_keys_find_unfinished(const char *folder,
+                                        void (*tell)(void *ctx, const char *path), void *ctx,
+                                        struct dpot_error *error)
+{
+    struct search search = {.tell = tell, .ctx = ctx};
+    return walk(folder, &search, error);
+}
