@@ -4,6 +4,7 @@
 #include "base/descriptors.h"
 #include "command.h"
 #include "files/json.h"
+#include "leave.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -109,12 +110,9 @@ static int match(const char *name, int n, char **words)
     return n > 1 && strcmp(words[1], space + 1) == 0 ? 2 : 0;
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
-    dpot_descriptors_hold();
-    (void)umask(S_IRWXG | S_IRWXO);
-    (void)signal(SIGXFSZ, SIG_IGN); /* a file at its limit fails the write, as a full disk does */
     if (dpot_init() != DPOT_OK) {
         return command_fail(DPOT_ERR_RANDOM, &(struct dpot_error){{0}});
     }
@@ -139,4 +137,12 @@ int main(int argc, char **argv)
     }
     return argc > 1 ? command_fail_usage("unknown command ", name)
                     : command_fail_usage("a command is missing", "");
+}
+
+int main(int argc, char **argv)
+{
+    dpot_descriptors_hold();
+    (void)umask(S_IRWXG | S_IRWXO);
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file at its limit fails the write, as a full disk does */
+    leave(run(argc, argv));
 }

@@ -1,5 +1,6 @@
 /* dpot: the analyst's, researcher's and administrator's tool (aggregator/doc/dpot.1). */
 #include "base/descriptors.h"
+#include "leave.h"
 #include "tool/tool.h"
 
 #include <signal.h>
@@ -10,5 +11,5 @@ int main(int argc, char **argv)
     /* A reader that went away and a file above the limit of its size are failed writes: exit code 6. */
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN);
-    return tool_run(argc, argv);
+    leave(tool_run(argc, argv));
 }

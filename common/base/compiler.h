@@ -23,6 +23,19 @@
 #define DPOT_HIDE_VALUE(x) ((void)(x))
 #endif
 
+/* 1 in a build whose sanitizer reports when the process exits. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define DPOT_IS_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                         \
+    __has_feature(memory_sanitizer)
+#define DPOT_IS_SANITIZED 1
+#endif
+#endif
+#ifndef DPOT_IS_SANITIZED
+#define DPOT_IS_SANITIZED 0
+#endif
+
 /* Defined where a product of 32 by 32 bits into 64 is a call of a routine that branches on its operands:
  * ARMv6-M and its like multiply 32 bits into 32. */
 #if defined(__ARM_ARCH_ISA_THUMB) && __ARM_ARCH_ISA_THUMB == 1 && !defined(__ARM_ARCH_ISA_ARM)

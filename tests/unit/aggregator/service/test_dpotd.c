@@ -1,4 +1,5 @@
 /* The program as an operator runs it: exit codes, one sentence on failure, signals. */
+#include "base/compiler.h"
 #include "store/database.h"
 #include "store/store.h"
 #include "unit/aggregator/fixture.h"
@@ -8,6 +9,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -20,7 +22,8 @@
 static char folder[FIXTURE_PATH_SIZE];
 static char out[8192], err[8192];
 
-static rlim_t file_limit = RLIM_INFINITY; /* of the files of the next child, bytes */
+static rlim_t file_limit = RLIM_INFINITY;    /* of the files of the next child, bytes */
+static rlim_t address_limit = RLIM_INFINITY; /* of its address space */
 
 static void set_up(void)
 {
@@ -50,12 +53,22 @@ static void redirect(int fd, const char *name)
     (void)close(file);
 }
 
-static void limit_files(void)
+static void set_limit(int resource, rlim_t value)
 {
     struct rlimit limit;
-    if (file_limit != RLIM_INFINITY && getrlimit(RLIMIT_FSIZE, &limit) == 0) {
-        limit.rlim_cur = file_limit;
-        (void)setrlimit(RLIMIT_FSIZE, &limit);
+    if (value != RLIM_INFINITY && getrlimit(resource, &limit) == 0) {
+        limit.rlim_cur = value;
+        (void)setrlimit(resource, &limit);
+    }
+}
+
+/* What never ends in a small address space burns its processor: it is killed, and not waited for. */
+static void limit_memory(void)
+{
+    if (address_limit != RLIM_INFINITY) {
+        (void)setenv("OPENBLAS_NUM_THREADS", "2", 1); /* one that is refused memory is enough */
+        set_limit(RLIMIT_AS, address_limit);
+        set_limit(RLIMIT_CPU, 20);
     }
 }
 
@@ -66,7 +79,8 @@ static pid_t launch(char *const *arguments)
     if (child == 0) {
         redirect(STDOUT_FILENO, "stdout");
         redirect(STDERR_FILENO, "stderr");
-        limit_files();
+        set_limit(RLIMIT_FSIZE, file_limit);
+        limit_memory();
         (void)execv(PROGRAM, arguments);
         _exit(127);
     }
@@ -117,6 +131,27 @@ Test(dpotd, help_and_version_are_printed_for_every_command)
         cr_assert_eq(RUN(ARG(commands[i]), ARG("--help")), 0);
         cr_assert_not_null(strstr(out, "Example: dpotd"), "%s", commands[i]);
     }
+}
+
+#if !DPOT_IS_SANITIZED /* whose shadow of the memory is larger than the limits */
+Test(dpotd, ends_with_its_code_in_a_small_address_space)
+{
+    init();
+    for (rlim_t mib = 80; mib <= 180; mib += 20) {
+        address_limit = mib << 20;
+        cr_assert_eq(RUN(ARG("--version")), 0, "%s", err);
+        cr_assert_eq(strncmp(out, "dpotd ", 6), 0, "%s", out);
+        cr_assert_eq(RUN(ARG("fly")), 2, "%s", err);
+        cr_assert_eq(RUN(ARG("serve"), ARG("--config"), in_folder("none.json")), 6, "%s", err);
+    }
+}
+#endif
+
+Test(dpotd, an_answer_that_cannot_be_written_is_exit_6)
+{
+    file_limit = 0;
+    cr_assert_eq(RUN(ARG("--help")), 6);
+    cr_assert_eq(RUN(ARG("--version")), 6);
 }
 
 Test(dpotd, a_wrong_command_line_is_exit_2)

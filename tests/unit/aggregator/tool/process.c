@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,8 +21,23 @@ static void redirect(const char *path, int flags, int fd)
     }
 }
 
+size_t process_address_space;
+
+/* What never ends in a small address space burns its processor: it is killed, and not waited for. */
+static void limit_memory(void)
+{
+    const struct rlimit memory = {process_address_space, process_address_space};
+    const struct rlimit seconds = {20, 20};
+    if (process_address_space > 0 &&
+        (setenv("OPENBLAS_NUM_THREADS", "2", 1) != 0 || setrlimit(RLIMIT_AS, &memory) != 0 ||
+         setrlimit(RLIMIT_CPU, &seconds) != 0)) {
+        _exit(99);
+    }
+}
+
 static void become_program(char **argv)
 {
+    limit_memory();
     if (chdir(folder_path(".")) != 0) {
         _exit(99);
     }

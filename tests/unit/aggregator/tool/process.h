@@ -3,6 +3,7 @@
 #define DPOT_TESTS_UNIT_AGGREGATOR_TOOL_PROCESS_H
 
 #include <jansson.h>
+#include <stddef.h>
 
 #define PROCESS_OUT_MAX 65536
 
@@ -19,6 +20,9 @@ void process_run(struct process *process, const char *arguments);
 /* The same, expecting this exit code; on a failure `sentence` must be in stderr, and stdout empty
  * unless it is JSON. */
 void expect_exit(const char *arguments, int exit_code, const char *sentence);
+
+/* The address space of what is run from now on, bytes; 0: no limit. */
+extern size_t process_address_space;
 
 /* Runs with --json, expecting exit code 0 or `exit_code`, and returns the object. New reference. */
 json_t *expect_json(const char *arguments, int exit_code);

@@ -1,6 +1,8 @@
 #include "../files/folder.h"
 #include "process.h"
 
+#include "base/compiler.h"
+
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,6 +27,20 @@ Test(command, version_is_one_line)
     cr_assert_eq(strncmp(p.out, "dpot 0.", 7), 0);
     cr_assert_eq(strchr(p.out, '\n'), p.out + strlen(p.out) - 1);
 }
+
+#if !DPOT_IS_SANITIZED /* whose shadow of the memory is larger than the limits */
+Test(command, ends_with_its_code_in_a_small_address_space)
+{
+    static struct process p;
+    for (size_t mib = 80; mib <= 180; mib += 20) {
+        process_address_space = mib << 20;
+        process_run(&p, "--version");
+        cr_assert_eq(p.exit_code, 0, "%d: %s", p.exit_code, p.err);
+        process_run(&p, "fly");
+        cr_assert_eq(p.exit_code, 2, "%d: %s", p.exit_code, p.err);
+    }
+}
+#endif
 
 Test(command, help_lists_every_command_and_the_exit_codes)
 {
