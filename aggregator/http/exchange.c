@@ -1,7 +1,5 @@
 #include "http/exchange.h"
 
-#include "http/head.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -17,6 +15,14 @@ static void refuse(struct exchange *x, unsigned http_status, dpot_status status,
 {
     http_response_refuse(&x->response, x->request.path, http_status, status, sentence);
     x->is_refused = true;
+}
+
+/* What follows such a head is not read: it may be a body, or another request. */
+static void refuse_head(struct exchange *x, unsigned http_status, const char *sentence)
+{
+    refuse(x, http_status, DPOT_ERR_MALFORMED, sentence);
+    http_response_tell(&x->response, "batch", ""); /* no body was read: no report is refused */
+    x->closes = true;
 }
 
 static void refuse_too_large(struct exchange *x)
@@ -125,11 +131,13 @@ static enum MHD_Result take_query(void *ctx, enum MHD_ValueKind kind, const char
 static void decide(struct exchange *x, struct MHD_Connection *connection)
 {
     const char *allow = NULL;
-    const char *ambiguity = head_find_ambiguity(connection);
+    const char *ambiguity = head_find_ambiguity(connection, &x->line);
     if (ambiguity) {
-        refuse(x, 400, DPOT_ERR_MALFORMED, ambiguity);
-        http_response_tell(&x->response, "batch", ""); /* no body was read: no report is refused */
-        x->closes = true;
+        refuse_head(x, 400, ambiguity);
+        return;
+    }
+    if (head_has_chunks(connection)) {
+        refuse_head(x, 411, "the body comes in chunks: send it with its Content-Length");
         return;
     }
     x->route = routes_find(&x->request, &allow);
@@ -314,30 +322,42 @@ static void resume(struct http_pause *pause)
 
 /* The life of a request, as the library calls it. */
 
-static enum MHD_Result begin(struct server *server, struct MHD_Connection *connection,
-                             const char *path, const char *method, void **context)
+void *exchange_on_line(void *ctx, const char *address, struct MHD_Connection *connection)
 {
+    struct server *server = ctx;
     struct exchange *x = dpot_alloc_array(NULL, 1, sizeof *x);
     const union MHD_ConnectionInfo *socket =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     if (!x) {
-        return MHD_NO;
+        return NULL;
     }
-    *x = (struct exchange){.server = server,
-                           .deadline = socket ? socket->socket_context : NULL,
-                           .request = {.method = method, .path = path, .server = server},
-                           .started_ms = deadlines_now()};
+    *x = (struct exchange){
+        .server = server,
+        .deadline = socket ? socket->socket_context : NULL,
+        .request = {.server = server},
+        .line = {.address = address, .has_blank = address && head_has_blank(address)}};
     x->request.pause = &x->pause.pause;
     x->pause = (struct connection_pause){.pause = {.suspend = suspend, .resume = resume},
                                          .server = server,
                                          .connection = connection};
     http_response_init(&x->response);
+    return x;
+}
+
+static void count_running(struct server *server)
+{
     (void)pthread_mutex_lock(&server->mutex);
     server->traffic.n_running++;
     (void)pthread_mutex_unlock(&server->mutex);
-    *context = x;
+}
+
+static enum MHD_Result begin(struct exchange *x, struct MHD_Connection *connection)
+{
+    x->has_begun = true;
+    x->started_ms = deadlines_now();
+    count_running(x->server);
     if (x->deadline) {
-        deadlines_enter(server->deadlines, x->deadline, DEADLINE_BODY);
+        deadlines_enter(x->server->deadlines, x->deadline, DEADLINE_BODY);
     }
     decide(x, connection);
     /* A sender that waits for leave, or has announced far too much, is answered at once; others are
@@ -389,9 +409,16 @@ enum MHD_Result exchange_on_request(void *ctx, struct MHD_Connection *connection
                                     size_t *len, void **context)
 {
     struct exchange *x = *context;
-    (void)version;
+    (void)ctx;
     if (!x) {
-        return begin(ctx, connection, path, method, context);
+        return MHD_NO; /* memory was out */
+    }
+    if (!x->has_begun) {
+        x->request.method = method;
+        x->request.path = path;
+        x->line.method = method;
+        x->line.version = version;
+        return begin(x, connection);
     }
     if (x->is_over) {
         *len = 0;
@@ -419,11 +446,17 @@ void exchange_on_completed(void *ctx, struct MHD_Connection *connection, void **
     if (x->pause.pause.work) { /* the work is done, and its connection ended before it was told */
         x->pause.pause.abandon(x->pause.pause.work);
     }
-    set_deadline(x, DEADLINE_HEAD, deadlines_now() + exchange_timeout_ms(server));
+    const bool had_begun = x->has_begun;
+    if (had_begun) {
+        set_deadline(x, DEADLINE_HEAD, deadlines_now() + exchange_timeout_ms(server));
+    }
     drop_body(x);
     http_response_release(&x->response);
     dpot_free_array(NULL, x, 1, sizeof *x);
     *context = NULL;
+    if (!had_begun) {
+        return;
+    }
     (void)pthread_mutex_lock(&server->mutex);
     server->traffic.n_running--;
     if (server->traffic.n_running == 0) {

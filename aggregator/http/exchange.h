@@ -4,6 +4,7 @@
 #define DPOT_HTTP_EXCHANGE_H
 
 #include "http/deadlines.h"
+#include "http/head.h"
 #include "http/listen.h"
 #include "http/server.h"
 
@@ -44,10 +45,15 @@ struct exchange {
     bool is_refused;  /* `response` is the answer already */
     bool is_over;     /* the answer was queued */
     bool closes;      /* the connection ends with the answer */
+    bool has_begun;   /* the head is there, and counted as running */
+    struct head_line line;
     int64_t started_ms;
 };
 
-/* Callbacks of the library; `ctx` is the server. A request is counted from the first call to the last. */
+/* Callbacks of the library; `ctx` is the server. The first is called when the first line of a request is there; what it
+ * makes is the context of the others, and NULL when memory is out. A request is counted as running from its whole
+ * head to the last call. */
+void *exchange_on_line(void *ctx, const char *address, struct MHD_Connection *connection);
 enum MHD_Result exchange_on_request(void *ctx, struct MHD_Connection *connection, const char *path,
                                     const char *method, const char *version, const char *data,
                                     size_t *len, void **context);

@@ -1,6 +1,5 @@
 #include "http/head.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <strings.h>
@@ -19,7 +18,9 @@ static const char *const decisive[N_DECISIVE] = {
 /* What was seen of a head so far. */
 struct head {
     unsigned counts[N_DECISIVE];
-    const char *end; /* of the value before, where its line ends; NULL: none yet */
+    const char *end; /* of the value, or the version, before: where its line ends */
+    bool is_first;   /* what comes is the first header */
+    bool needs_host;
     const char *fault;
 };
 
@@ -66,11 +67,18 @@ static bool follows(const char *name, size_t name_len, const char *value)
     return true;
 }
 
-/* CR LF, or what the library has made of it. */
+/* CR LF, or what the library has made of it. It takes an LF alone for a line's end too, and is found out by where the
+ * next line begins: one byte earlier. */
 static bool is_line_end(const char *at)
 {
     return (at[0] == '\0' || at[0] == '\r') && (at[1] == '\0' || at[1] == '\n');
 }
+
+static const char bad_line[] =
+    "a header holds a control character, or its line does not end with CR LF";
+static const char bad_end[] = "the head does not end with CR LF CR LF";
+static const char bad_request_line[] =
+    "the first line is not METHOD ADDRESS VERSION with one blank between them and CR LF behind";
 
 static enum MHD_Result look_at(void *ctx, enum MHD_ValueKind kind, const char *name,
                                size_t name_len, const char *value, size_t value_len)
@@ -82,11 +90,13 @@ static enum MHD_Result look_at(void *ctx, enum MHD_ValueKind kind, const char *n
                       "behind it";
     } else if (!value || !follows(name, name_len, value)) {
         head->fault = "a header is folded over two lines: send it in one";
-    } else if (has_control(value, value_len) || !is_line_end(value + value_len) ||
-               (head->end && name != head->end + 2)) {
-        head->fault = "a header holds a control character, or its line does not end with CR LF";
+    } else if (name != head->end + 2) {
+        head->fault = head->is_first ? bad_request_line : bad_line;
+    } else if (has_control(value, value_len) || !is_line_end(value + value_len)) {
+        head->fault = bad_line;
     }
-    head->end = value ? value + value_len : NULL;
+    head->is_first = false;
+    head->end = value ? value + value_len : head->end;
     for (size_t i = 0; i < N_DECISIVE; i++) {
         head->counts[i] +=
             name_len == strlen(decisive[i]) && strncasecmp(name, decisive[i], name_len) == 0;
@@ -107,18 +117,54 @@ static const char *find_contradiction(struct MHD_Connection *connection, const s
             return "a header that must be there once is there twice: send one";
         }
     }
+    if (counts[HEADER_HOST] == 0 && head->needs_host) {
+        return "there is no Host: send one (HTTP/1.1 requires it)";
+    }
     const char *transfer = head_value(connection, MHD_HTTP_HEADER_TRANSFER_ENCODING);
     return transfer && strcasecmp(transfer, "chunked") != 0
-               ? "the transfer encoding is not known here: send a length, or chunks"
+               ? "the transfer encoding is not known here: send a length"
                : NULL;
 }
 
-const char *head_find_ambiguity(struct MHD_Connection *connection)
+/* METHOD NUL ADDRESS ... NUL VERSION: the address was unescaped where it lies, and its query cut off, so of the rest
+ * only what is right before the version is still there. */
+static bool is_request_line(const struct head_line *line)
 {
-    struct head head = {.end = NULL};
+    const size_t method_len = strlen(line->method);
+    return is_token(line->method, method_len) && line->address == line->method + method_len + 1 &&
+           !line->has_blank && is_line_end(line->version + strlen(line->version)) &&
+           !strchr(line->version, ' ');
+}
+
+/* Bytes of the whole head, from the method to the empty line. */
+static size_t head_size(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    return info ? info->header_size : 0;
+}
+
+const char *head_find_ambiguity(struct MHD_Connection *connection, const struct head_line *line)
+{
+    struct head head = {.end = line->version + strlen(line->version),
+                        .is_first = true,
+                        .needs_host = strcmp(line->version, "HTTP/1.0") != 0};
+    if (!is_request_line(line)) {
+        return bad_request_line;
+    }
     (void)MHD_get_connection_values_n(connection, MHD_HEADER_KIND, look_at, &head);
-    if (!head.fault && head.end && !is_line_end(head.end + 2)) {
-        head.fault = "the head does not end with CR LF CR LF";
+    if (!head.fault && head.end + 4 != line->method + head_size(connection)) {
+        head.fault = head.is_first ? bad_request_line : bad_end;
     }
     return head.fault ? head.fault : find_contradiction(connection, &head);
+}
+
+bool head_has_blank(const char *address)
+{
+    return has_control(address, strlen(address)) || strpbrk(address, " \t") != NULL;
+}
+
+bool head_has_chunks(struct MHD_Connection *connection)
+{
+    return head_value(connection, MHD_HTTP_HEADER_TRANSFER_ENCODING) != NULL;
 }

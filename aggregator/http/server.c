@@ -53,7 +53,9 @@ static struct MHD_Daemon *start_daemon(struct server *server)
     OPTION(MHD_OPTION_PER_IP_CONNECTION_LIMIT, (intptr_t)config->max_connections_per_ip, NULL);
     OPTION(MHD_OPTION_CONNECTION_TIMEOUT, (intptr_t)config->request_timeout_s, NULL);
     OPTION(MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)HEADER_MEMORY, NULL);
-    OPTION(MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL); /* what it lets pass head.c refuses */
+    OPTION(MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)exchange_on_line, server);
+    /* What it would refuse it answers with two heads (a missing Host); head.c refuses that, and more. */
+    OPTION(MHD_OPTION_STRICT_FOR_CLIENT, 0, NULL);
     if (config->threads > 1) {
         OPTION(MHD_OPTION_THREAD_POOL_SIZE, (intptr_t)config->threads, NULL);
     }

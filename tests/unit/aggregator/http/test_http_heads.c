@@ -86,6 +86,45 @@ Test(http_heads, a_head_that_two_readers_may_read_differently_is_400_and_ends_th
     cr_assert_eq(get("/healthz"), 200);
 }
 
+/* The answer to `message` and whether it was the only one, and the last of its connection. */
+static bool is_refused_alone(const char *message)
+{
+    static char answers[16384];
+    const int fd = http_connect(server_url(server));
+    cr_assert_geq(fd, 0);
+    cr_assert(http_send(fd, message, strlen(message)));
+    cr_assert(read_all(fd, answers, sizeof answers));
+    (void)close(fd);
+    return strncmp(answers, "HTTP/1.1 400 ", 13) == 0 && !strstr(answers + 13, "\nHTTP/1.1 ");
+}
+
+Test(http_heads, a_first_line_or_an_end_with_a_bare_lf_or_a_second_blank_is_400)
+{
+    static const char *const heads[] = {
+        "GET /healthz HTTP/1.1\nHost: x\r\n\r\n",
+        "GET /healthz HTTP/1.1\r\nHost: x\n\n",
+        "GET /healthz HTTP/1.1\r\nHost: x\r\n\n",
+        "GET /healthz HTTP/1.1\r\nHost: x\n\r\n",
+        "GET /healthz HTTP/1.0\n\n",
+        "GET /healthz HTTP/1.0\r\n\n",
+        "GET /healthz HTTP/1.0\n\r\n",
+        "GET  /healthz HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET /healthz  HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET /heal thz HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET /healthz?a=b c HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET /heal\rthz HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET /healthz\tHTTP/1.1 HTTP/1.1\r\nHost: x\r\n\r\n",
+        "G(T /healthz HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET /healthz HTTP/1.1\r\n\r\n",
+        "GET /healthz HTTP/1.1\r\nX: y\r\n\r\n",
+        "GET /healthz HTTP/1.2\r\nX: y\r\n\r\n",
+    };
+    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) {
+        cr_assert(is_refused_alone(heads[i]), "%zu: %s", i, heads[i]);
+    }
+    cr_assert_eq(get("/healthz"), 200);
+}
+
 Test(http_heads, a_token_before_a_nul_is_not_the_token)
 {
     static const char *const tails[] = {"z", "\0z", " z"};

@@ -66,44 +66,6 @@ Test(http_hostile, a_body_above_the_limit_is_413_when_it_was_sent)
     cr_assert_eq(get("/healthz"), 200);
 }
 
-/* One chunk of a chunked body. */
-static bool send_chunk(int fd, const void *data, size_t len)
-{
-    char head[32];
-    (void)snprintf(head, sizeof head, "%zx\r\n", len);
-    return http_send(fd, head, strlen(head)) && http_send(fd, data, len) &&
-           http_send(fd, "\r\n", 2);
-}
-
-Test(http_hostile, a_chunked_body_is_cut_at_the_limit_and_an_endless_one_is_cut_off)
-{
-    static uint8_t block[1 << 20];
-    char head[512];
-    struct http_reply reply;
-    (void)snprintf(head, sizeof head,
-                   "POST %s HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n",
-                   reports_path);
-    int fd = http_connect(server_url(server));
-    cr_assert(http_send(fd, head, strlen(head)));
-    for (int i = 0; i < 9; i++) {
-        cr_assert(send_chunk(fd, block, sizeof block));
-    }
-    cr_assert(http_send(fd, "0\r\n\r\n", 5));
-    cr_assert(http_receive(fd, true, &reply));
-    cr_assert_eq(reply.status, 413);
-    http_reply_release(&reply);
-    (void)close(fd);
-
-    fd = http_connect(server_url(server));
-    cr_assert(http_send(fd, head, strlen(head)));
-    int n_sent = 0;
-    while (n_sent < 200 && send_chunk(fd, block, sizeof block)) {
-        n_sent++;
-    }
-    cr_assert_lt(n_sent, 100);
-    (void)close(fd);
-}
-
 Test(http_hostile, the_memory_of_all_bodies_is_bounded)
 {
     static uint8_t half[4 << 20];

@@ -34,15 +34,12 @@ static int post(const char *headers, const char *body)
 Test(http_odd, an_encoded_body_is_415_and_nothing_is_decompressed)
 {
     cr_assert_eq(post("Content-Encoding: gzip\r\nContent-Length: 4\r\n", "abcd"), 415);
-    cr_assert_eq(
-        post("Content-Encoding: br\r\nTransfer-Encoding: chunked\r\n", "4\r\nabcd\r\n0\r\n\r\n"),
-        415);
     cr_assert_eq(post("Content-Encoding: identity, gzip\r\nContent-Length: 4\r\n", "abcd"), 415);
     cr_assert_eq(post("Content-Encoding: identity\r\nContent-Length: 4\r\n", "abcd"), 400,
                  "as it is: no batch");
 }
 
-Test(http_odd, a_transfer_encoding_other_than_chunks_is_400)
+Test(http_odd, a_transfer_encoding_that_is_not_known_is_400)
 {
     cr_assert_eq(post("Transfer-Encoding: gzip, chunked\r\n", "4\r\nabcd\r\n0\r\n\r\n"), 400);
     cr_assert_eq(post("Transfer-Encoding: xchunked\r\n", "4\r\nabcd\r\n0\r\n\r\n"), 400);
@@ -123,27 +120,28 @@ Test(http_odd, a_refusal_of_the_head_names_no_batch)
     (void)close(fd);
 }
 
-Test(http_odd, a_chunked_batch_is_a_batch)
+/* Whatever the lines and trailers of the chunks are like, and whatever hides behind them. */
+Test(http_odd, a_body_in_chunks_is_411_and_ends_the_connection)
 {
-    char head[512];
-    struct http_reply reply;
-    struct dpot_buf body = sealed(0, 3);
-    const int fd = http_connect(server_url(server));
-    (void)snprintf(head, sizeof head,
-                   "POST %s HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n",
-                   reports_path);
-    cr_assert(http_send(fd, head, strlen(head)));
-    for (size_t at = 0; at < body.len; at++) { /* a byte a chunk */
-        cr_assert(http_send(fd, "1\r\n", 3) && http_send(fd, body.data + at, 1) &&
-                  http_send(fd, "\r\n", 2));
+    static const char *const bodies[] = {"4\r\nabcd\r\n0\r\n\r\n",
+                                         "4\nabcd\n0\n\n",
+                                         "4;a\n\r\nabcd\r\n0\r\n\r\n",
+                                         "4\r\nabcd\r\n0\r\n X: a\r\n: b\r\n\r\n",
+                                         "-1\r\n",
+                                         "fffffffffffffffff\r\n",
+                                         "0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"};
+    static const char *const paths[] = {"/v1/admin/campaigns", "/healthz", "/v1/keys"};
+    for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
+        cr_assert_eq(post("Transfer-Encoding: chunked\r\n", bodies[i]), 411, "%zu", i);
     }
-    cr_assert(http_send(fd, "0\r\n\r\n", 5));
-    cr_assert(http_receive(fd, true, &reply));
-    cr_assert_eq(reply.status, 202);
-    http_reply_release(&reply);
-    (void)close(fd);
-    dpot_buf_release(&body);
-    cr_assert_eq(rig_count(&rig).n_accepted, 3);
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        char message[512];
+        (void)snprintf(message, sizeof message,
+                       "POST %s HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: Chunked\r\n\r\n%s",
+                       paths[i], bodies[0]);
+        cr_assert_eq(ask(message), 411, "%s", paths[i]);
+    }
+    cr_assert_eq(rig_count(&rig).n_accepted, 0);
 }
 
 Test(http_odd, pipelined_requests_are_answered_in_order_and_stored_once)
