@@ -1,5 +1,7 @@
 #include "http/exchange.h"
 
+#include "http/last_word.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -17,10 +19,10 @@ static void refuse(struct exchange *x, unsigned http_status, dpot_status status,
     x->is_refused = true;
 }
 
-/* What follows such a head is not read: it may be a body, or another request. */
-static void refuse_head(struct exchange *x, unsigned http_status, const char *sentence)
+/* What follows such a head may be a body, or another request. */
+void exchange_refuse_head(struct exchange *x, unsigned http_status, const char *sentence)
 {
-    refuse(x, http_status, DPOT_ERR_MALFORMED, sentence);
+    refuse(x, http_status, http_status == 413 ? DPOT_ERR_TOO_LARGE : DPOT_ERR_MALFORMED, sentence);
     http_response_tell(&x->response, "batch", ""); /* no body was read: no report is refused */
     x->closes = true;
 }
@@ -133,11 +135,11 @@ static void decide(struct exchange *x, struct MHD_Connection *connection)
     const char *allow = NULL;
     const char *ambiguity = head_find_ambiguity(connection, &x->line);
     if (ambiguity) {
-        refuse_head(x, 400, ambiguity);
+        exchange_refuse_head(x, 400, ambiguity);
         return;
     }
     if (head_has_chunks(connection)) {
-        refuse_head(x, 411, "the body comes in chunks: send it with its Content-Length");
+        exchange_refuse_head(x, 411, "the body comes in chunks: send it with its Content-Length");
         return;
     }
     x->route = routes_find(&x->request, &allow);
@@ -259,6 +261,12 @@ static void count_answer(const struct exchange *x)
     (void)pthread_mutex_unlock(&x->server->mutex);
 }
 
+void exchange_account(const struct exchange *x)
+{
+    log_exchange(x, deadlines_now());
+    count_answer(x);
+}
+
 static void set_deadline(const struct exchange *x, enum deadline_phase phase, int64_t at_ms)
 {
     if (x->deadline) {
@@ -275,8 +283,7 @@ static enum MHD_Result answer(struct exchange *x, struct MHD_Connection *connect
 {
     const int64_t now_ms = deadlines_now();
     const int64_t reading_ms = content_length(&x->response) / SLOWEST_READER;
-    log_exchange(x, now_ms);
-    count_answer(x);
+    exchange_account(x);
     drop_body(x);
     set_deadline(x, DEADLINE_OURS, now_ms + exchange_timeout_ms(x->server) + reading_ms);
     struct MHD_Response *response = make_response(&x->response);
@@ -334,13 +341,14 @@ void *exchange_on_line(void *ctx, const char *address, struct MHD_Connection *co
     *x = (struct exchange){
         .server = server,
         .deadline = socket ? socket->socket_context : NULL,
-        .request = {.server = server},
+        .request = {.server = server, .method = "", .path = address ? address : ""},
         .line = {.address = address, .has_blank = address && head_has_blank(address)}};
     x->request.pause = &x->pause.pause;
     x->pause = (struct connection_pause){.pause = {.suspend = suspend, .resume = resume},
                                          .server = server,
                                          .connection = connection};
     http_response_init(&x->response);
+    last_word_await(x);
     return x;
 }
 
@@ -353,6 +361,7 @@ static void count_running(struct server *server)
 
 static enum MHD_Result begin(struct exchange *x, struct MHD_Connection *connection)
 {
+    last_word_forget(x);
     x->has_begun = true;
     x->started_ms = deadlines_now();
     count_running(x->server);
@@ -410,8 +419,8 @@ enum MHD_Result exchange_on_request(void *ctx, struct MHD_Connection *connection
 {
     struct exchange *x = *context;
     (void)ctx;
-    if (!x) {
-        return MHD_NO; /* memory was out */
+    if (!x || x->is_told) {
+        return MHD_NO; /* memory was out, or nothing more is to be said */
     }
     if (!x->has_begun) {
         x->request.method = method;
@@ -447,6 +456,7 @@ void exchange_on_completed(void *ctx, struct MHD_Connection *connection, void **
         x->pause.pause.abandon(x->pause.pause.work);
     }
     const bool had_begun = x->has_begun;
+    last_word_forget(x);
     if (had_begun) {
         set_deadline(x, DEADLINE_HEAD, deadlines_now() + exchange_timeout_ms(server));
     }

@@ -20,8 +20,9 @@ struct server {
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t idle;
     struct server_traffic traffic;
-    bool is_closing;  /* connections end with their answer */
-    bool is_stopping; /* nothing is suspended any more */
+    struct exchange *awaited; /* whose heads are; the inside of last_word.h */
+    bool is_closing;          /* connections end with their answer */
+    bool is_stopping;         /* nothing is suspended any more */
 };
 
 /* What a handler suspends by: its first member is what it sees. */
@@ -46,7 +47,11 @@ struct exchange {
     bool is_over;     /* the answer was queued */
     bool closes;      /* the connection ends with the answer */
     bool has_begun;   /* the head is there, and counted as running */
+    bool is_told;     /* past the library, which is never to answer (last_word.h) */
     struct head_line line;
+    bool is_awaited; /* in the list of last_word.h */
+    pthread_t thread;
+    struct exchange *previous, *next;
     int64_t started_ms;
 };
 
@@ -59,6 +64,12 @@ enum MHD_Result exchange_on_request(void *ctx, struct MHD_Connection *connection
                                     size_t *len, void **context);
 void exchange_on_completed(void *ctx, struct MHD_Connection *connection, void **context,
                            enum MHD_RequestTerminationCode code);
+
+/* The response becomes a refusal of the head: what follows it is not read. */
+void exchange_refuse_head(struct exchange *x, unsigned http_status, const char *sentence);
+
+/* Logs and counts the response. */
+void exchange_account(const struct exchange *x);
 
 /* The time a request may take to arrive. */
 int64_t exchange_timeout_ms(const struct server *server);

@@ -168,3 +168,25 @@ bool head_has_chunks(struct MHD_Connection *connection)
 {
     return head_value(connection, MHD_HTTP_HEADER_TRANSFER_ENCODING) != NULL;
 }
+
+unsigned head_judge_length(struct MHD_Connection *connection)
+{
+    static const char name[] = MHD_HTTP_HEADER_CONTENT_LENGTH;
+    const char *value = NULL;
+    size_t len = 0;
+    uint64_t number = 0;
+    if (MHD_lookup_connection_value_n(connection, MHD_HEADER_KIND, name, sizeof name - 1, &value,
+                                      &len) != MHD_YES) {
+        return 0;
+    }
+    bool fits = true;
+    for (size_t i = 0; i < len; i++) {
+        const unsigned digit = (unsigned char)value[i] - (unsigned)'0';
+        if (digit > 9) {
+            return 400;
+        }
+        fits = fits && number <= (UINT64_MAX - digit) / 10;
+        number = 10 * number + digit;
+    }
+    return len == 0 ? 400 : fits ? 0 : 413;
+}

@@ -17,6 +17,10 @@ struct head_line {
  * refused and its connection closed, because what follows it may be taken for another request. */
 const char *head_find_ambiguity(struct MHD_Connection *connection, const struct head_line *line);
 
+/* What the Content-Length is refused with, by what came of the head so far: 400 (no number), 413 (no 64 bits hold it),
+ * or 0. */
+unsigned head_judge_length(struct MHD_Connection *connection);
+
 /* Whether the body comes in chunks: their lines and trailers are read by the library alone, which is lenient. */
 bool head_has_chunks(struct MHD_Connection *connection);
 

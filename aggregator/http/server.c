@@ -1,6 +1,6 @@
 #include "http/server.h"
 
-#include "http/exchange.h"
+#include "http/last_word.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -30,7 +30,8 @@ static void on_connection(void *ctx, struct MHD_Connection *connection, void **s
 static void on_library_message(void *ctx, const char *format, va_list arguments)
 {
     char text[LOG_QUOTED_SIZE], quoted[LOG_QUOTED_SIZE];
-    const struct server *server = ctx;
+    struct server *server = ctx;
+    last_word_give(server);
     (void)vsnprintf(text, sizeof text, format, arguments);
     text[strcspn(text, "\r\n")] = '\0';
     log_write(server->config.log, LOG_LEVEL_DEBUG, "http.library", "note=%s",

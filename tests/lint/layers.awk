@@ -52,7 +52,7 @@ BEGIN {
     door("^protobuf-c/", "^proto/message\\.h$")
     door("^sodium(\\.h|/)", "^common/base/(crypto|rng|rng_sodium|rng_seeded)\\.c$")
     door("^microhttpd\\.h$", "^aggregator/http/(server\\.c|(exchange|head)\\.[ch])$")
-    door("^gnutls/", "^aggregator/http/certificate\\.c$")
+    door("^gnutls/", "^aggregator/http/(certificate|last_word)\\.c$")
     door("^jansson\\.h$", "^aggregator/files/json\\.[ch]$")
     door("^zlib\\.h$", "^aggregator/files/gzip\\.c$")
     door("^base/splitmix\\.h$", "^(aggregator|tests)/") # not random enough for a device

@@ -125,6 +125,80 @@ Test(http_heads, a_first_line_or_an_end_with_a_bare_lf_or_a_second_blank_is_400)
     cr_assert_eq(get("/healthz"), 200);
 }
 
+Test(http_heads, a_length_that_is_no_number_has_one_answer_in_json_which_is_counted)
+{
+    static const struct {
+        const char *length;
+        int status;
+    } rows[] = {{"5, 5", 400},
+                {"+5", 400},
+                {"-1", 400},
+                {"0x10", 400},
+                {"5 1", 400},
+                {"", 400},
+                {"five", 400},
+                {"99999999999999999999999x", 400},
+                {"18446744073709551616", 413},
+                {"99999999999999999999999", 413}};
+    const size_t n = sizeof rows / sizeof rows[0];
+    struct server_traffic before, after;
+    server_get_traffic(server, &before);
+    for (size_t i = 0; i < n; i++) {
+        static char answers[16384];
+        char message[512], first[32];
+        const int fd = http_connect(server_url(server));
+        (void)snprintf(message, sizeof message,
+                       "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %s\r\n\r\nhello",
+                       reports_path, rows[i].length);
+        (void)snprintf(first, sizeof first, "HTTP/1.1 %d ", rows[i].status);
+        cr_assert(http_send(fd, message, strlen(message)));
+        cr_assert(read_all(fd, answers, sizeof answers));
+        (void)close(fd);
+        cr_assert_eq(strncmp(answers, first, strlen(first)), 0, "\"%s\": %s", rows[i].length,
+                     answers);
+        cr_assert_null(strstr(answers + 1, "HTTP/1.1 "), "\"%s\": %s", rows[i].length, answers);
+        const char *body = strstr(answers, "\r\n\r\n");
+        cr_assert_not_null(body);
+        json_t *object = fixture_json(body + 4);
+        cr_assert_str_eq(json_string_value(json_object_get(object, "batch")), "");
+        json_decref(object);
+    }
+    server_get_traffic(server, &after);
+    cr_assert_eq(after.n_answers[4] - before.n_answers[4], n);
+    cr_assert_eq(after.n_running, 0);
+    cr_assert_eq(get("/healthz"), 200);
+}
+
+/* Heads that come in pieces, beside others that wait in the middle of theirs on the same threads. */
+Test(http_heads, a_bad_length_ends_no_connection_but_its_own)
+{
+    enum { N_WAITING = 8 };
+    static const char start[] = "GET /healthz HTTP/1.1\r\nHost: x\r\n";
+    static const char bad[] = "POST /v1/keys HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n";
+    static char answers[16384];
+    struct http_reply reply;
+    int waiting[N_WAITING];
+    const int fd = http_connect(server_url(server));
+    cr_assert(http_send(fd, bad, sizeof bad - 1));
+    for (size_t i = 0; i < N_WAITING; i++) {
+        waiting[i] = http_connect(server_url(server));
+        cr_assert(http_send(waiting[i], start, sizeof start - 1));
+    }
+    cr_assert_eq(get("/healthz"), 200);
+    cr_assert(http_send(fd, "\r\n", 2));
+    cr_assert(read_all(fd, answers, sizeof answers));
+    cr_assert_eq(strncmp(answers, "HTTP/1.1 400 ", 13), 0, "%s", answers);
+    cr_assert_null(strstr(answers + 1, "HTTP/1.1 "), "%s", answers);
+    (void)close(fd);
+    for (size_t i = 0; i < N_WAITING; i++) {
+        cr_assert(http_send(waiting[i], "\r\n", 2));
+        cr_assert(http_receive(waiting[i], true, &reply));
+        cr_assert_eq(reply.status, 200);
+        http_reply_release(&reply);
+        (void)close(waiting[i]);
+    }
+}
+
 Test(http_heads, a_token_before_a_nul_is_not_the_token)
 {
     static const char *const tails[] = {"z", "\0z", " z"};
