@@ -1,5 +1,6 @@
 #include "backup.h"
 
+#include "keys.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -144,6 +145,15 @@ static void pass_progress(void *ctx, const struct revision_record *record, uint6
     }
 }
 
+/* What is wrong with the keys is none of the copy's faults. */
+static dpot_status check_keys(const struct config *config, struct dpot_error *error)
+{
+    struct server_keys keys;
+    const dpot_status status = server_keys_read(config->keys_dir, &keys, error);
+    server_keys_wipe(&keys);
+    return status;
+}
+
 /* Is the copy a whole store of these keys? It is brought up to date first, as serve would. */
 static dpot_status examine(const struct config *config, const char *url,
                            const struct service_look *look, struct dpot_error *error)
@@ -176,6 +186,9 @@ static dpot_status prepare(const struct config *config, const char *from, const 
 {
     char url[CONFIG_TEXT_SIZE];
     dpot_status status = make_url(url, beside, error);
+    if (status == DPOT_OK) {
+        status = check_keys(config, error);
+    }
     if (status == DPOT_OK) {
         status = check_copy(from, error);
     }

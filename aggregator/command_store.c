@@ -96,7 +96,7 @@ static int run_backup(const struct options *options)
                  sentence.text);
 }
 
-/* Faults of the copy go to standard error, each with its remedy. */
+/* Faults of the copy go to standard error. The remedies that they name would be those of a store in use. */
 struct watch {
     int64_t told_ms;
 };
@@ -105,7 +105,7 @@ static void tell(void *ctx, dpot_status status, const char *sentence)
 {
     (void)ctx;
     if (status != DPOT_OK) {
-        (void)fprintf(stderr, "dpotd: %s\n", sentence);
+        (void)fprintf(stderr, "dpotd: in the copy: %s\n", sentence);
     }
 }
 

@@ -86,7 +86,10 @@ static dpot_status read_store(const json_t *root, const char *path, struct confi
             sqlite_memory);
     }
     char file[CONFIG_TEXT_SIZE];
-    const dpot_status resolved = resolve(file, path, "store", url + scheme_len, error);
+    dpot_status resolved = resolve(file, path, "store", url + scheme_len, error);
+    if (resolved == DPOT_OK) {
+        resolved = key_file_check_plain(file, error);
+    }
     if (resolved != DPOT_OK) {
         return resolved;
     }

@@ -131,7 +131,15 @@ static int run(int argc, char **argv)
             return run_command(commands[i], argc - 1 - n_words, argv + 1 + n_words);
         }
     }
+    if (name[0] == '-') {
+        return command_fail_usage("the command comes first and its options behind it, not ", name);
+    }
     if (strcmp(name, "keys") == 0) {
+        if (argc > 2 && argv[2][0] == '-') {
+            return command_fail_usage(
+                "list, add or prune comes right behind keys, and the options behind that, not ",
+                argv[2]);
+        }
         return argc > 2 ? command_fail_usage("keys takes list, add or prune, not ", argv[2])
                         : command_fail_usage("keys takes list, add or prune", "");
     }

@@ -141,6 +141,12 @@ static const struct refusal refusals[] = {
     {"{\"listen\":\"h:1\",\"store\":\"sqlite::memory:\",\"keys_dir\":\"k\","
      "\"tokens_file\":\"t\"}",
      DPOT_ERR_RANGE, "name a file, such as sqlite:dpot.db"},
+    {"{\"listen\":\"h:1\",\"store\":\"sqlite:/dev/null\",\"keys_dir\":\"k\","
+     "\"tokens_file\":\"t\"}",
+     DPOT_ERR_MALFORMED, "/dev/null is a folder, pipe or device"},
+    {"{\"listen\":\"h:1\",\"store\":\"sqlite:.\",\"keys_dir\":\"k\","
+     "\"tokens_file\":\"t\"}",
+     DPOT_ERR_MALFORMED, "is a folder, pipe or device"},
     {"{\"listen\":\"h:1\",\"store\":\"sqlite:\",\"keys_dir\":\"k\",\"tokens_file\":\"t\"}",
      DPOT_ERR_MALFORMED, "store is empty"},
     {"{\"listen\":\"h:1\",\"store\":\"sqlite:x\",\"tokens_file\":\"t\"}", DPOT_ERR_MALFORMED,

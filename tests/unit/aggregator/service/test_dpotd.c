@@ -164,6 +164,10 @@ Test(dpotd, a_wrong_command_line_is_exit_2)
     expect_sentence("keys takes list, add or prune, not foo");
     cr_assert_eq(RUN(ARG("keys")), 2);
     expect_sentence("keys takes list, add or prune");
+    cr_assert_eq(RUN(ARG("keys"), ARG("--config"), ARG("f"), ARG("add")), 2);
+    expect_sentence("list, add or prune comes right behind keys");
+    cr_assert_eq(RUN(ARG("--config"), ARG("f"), ARG("serve")), 2);
+    expect_sentence("the command comes first");
     cr_assert_eq(RUN(ARG("serve"), ARG("--wings")), 2);
     expect_sentence("--wings");
     cr_assert_eq(RUN(ARG("serve"), ARG("--config")), 2);
@@ -218,9 +222,15 @@ Test(dpotd, a_store_that_cannot_be_opened_is_exit_6_and_one_that_is_none_exit_3)
 {
     init();
     cr_assert_eq(mkdir(in_folder("dpot.db"), 0700), 0);
-    cr_assert_eq(RUN(ARG("serve"), ARG("--config"), in_folder("dpotd.json")), 6);
-    expect_sentence("dpot.db");
+    cr_assert_eq(RUN(ARG("serve"), ARG("--config"), in_folder("dpotd.json")), 3);
+    expect_sentence("dpot.db is a folder, pipe or device");
+    cr_assert_eq(RUN(ARG("doctor"), ARG("--config"), in_folder("dpotd.json")), 3);
     cr_assert_eq(rmdir(in_folder("dpot.db")), 0);
+    fixture_write(in_folder("elsewhere.json"),
+                  "{\"listen\":\"127.0.0.1:0\",\"store\":\"sqlite:none/dpot.db\","
+                  "\"keys_dir\":\"keys\",\"tokens_file\":\"tokens\"}");
+    cr_assert_eq(RUN(ARG("serve"), ARG("--config"), in_folder("elsewhere.json")), 6);
+    expect_sentence("none/dpot.db");
     fixture_write(in_folder("dpot.db"), "not a database at all, but long enough to be looked at\n");
     cr_assert_eq(RUN(ARG("doctor"), ARG("--config"), in_folder("dpotd.json")), 3);
     expect_sentence("not a database");
@@ -554,6 +564,28 @@ Test(dpotd, the_doctor_sees_tables_of_others)
     tamper("CREATE TRIGGER evil AFTER INSERT ON commits BEGIN DELETE FROM commits; END");
     cr_assert_eq(doctor(), 3);
     expect_sentence("trigger \"evil\"");
+}
+
+Test(dpotd, a_fault_of_a_copy_that_is_not_restored_is_told_as_the_copys)
+{
+    char url[128];
+    init();
+    const pid_t child = serve(url, sizeof url);
+    cr_assert_eq(kill(child, SIGTERM), 0);
+    cr_assert_eq(finish(child), 0, "%s", err);
+    tamper("CREATE TRIGGER evil AFTER INSERT ON commits BEGIN DELETE FROM commits; END");
+    cr_assert_eq(rename(in_folder("dpot.db"), in_folder("copy.db")), 0);
+    cr_assert_eq(RUN(ARG("restore"), ARG("--config"), in_folder("dpotd.json"), ARG("--from"),
+                     in_folder("copy.db")),
+                 3, "%s", err);
+    cr_assert_not_null(strstr(err, "dpotd: in the copy: "), "%s", err);
+    cr_assert_not_null(strstr(err, "trigger \"evil\""), "%s", err);
+    cr_assert_eq(unlink(in_folder("keys/signing.key")), 0);
+    cr_assert_eq(RUN(ARG("restore"), ARG("--config"), in_folder("dpotd.json"), ARG("--from"),
+                     in_folder("copy.db")),
+                 6, "%s", err);
+    cr_assert_null(strstr(err, "in the copy"), "the key is none of it: %s", err);
+    expect_sentence("signing.key");
 }
 
 Test(dpotd, the_doctor_sees_a_store_that_cannot_grow)
