@@ -1,6 +1,7 @@
 #include "proto/arena.h"
 
 #include <stdint.h>
+#include <string.h>
 
 #define FIRST_CHUNK 4096u /* bytes */
 
@@ -41,19 +42,20 @@ static struct dpot_arena_chunk *add_chunk(struct dpot_arena *arena, size_t size)
         return NULL;
     }
     const size_t bytes = sizeof(struct dpot_arena_chunk) + cap;
-    struct dpot_arena_chunk *chunk = dpot_alloc_array(arena->allocator, bytes, 1);
+    struct dpot_arena_chunk *chunk = dpot_alloc_raw(arena->allocator, bytes);
     if (!chunk) {
         arena->is_out_of_memory = true;
         return NULL;
     }
     chunk->cap = cap;
+    chunk->used = 0;
     chunk->next = arena->chunks;
     arena->chunks = chunk;
     arena->held += bytes;
     return chunk;
 }
 
-void *dpot_arena_alloc(struct dpot_arena *arena, size_t size)
+void *dpot_arena_take(struct dpot_arena *arena, size_t size)
 {
     if (size > arena->ceiling || size > SIZE_MAX / 2) {
         arena->is_exhausted = true;
@@ -70,6 +72,12 @@ void *dpot_arena_alloc(struct dpot_arena *arena, size_t size)
     void *result = (uint8_t *)chunk->content + chunk->used;
     chunk->used += rounded;
     return result;
+}
+
+void *dpot_arena_alloc(struct dpot_arena *arena, size_t size)
+{
+    void *memory = dpot_arena_take(arena, size);
+    return memory ? memset(memory, 0, size) : NULL;
 }
 
 void dpot_arena_release(struct dpot_arena *arena)

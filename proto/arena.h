@@ -28,6 +28,9 @@ void dpot_arena_init(struct dpot_arena *arena, size_t ceiling,
 /* Zeroed memory for any type of at most 8-byte alignment; NULL when refused (see the flags). */
 void *dpot_arena_alloc(struct dpot_arena *arena, size_t size);
 
+/* The same, not zeroed. */
+void *dpot_arena_take(struct dpot_arena *arena, size_t size);
+
 /* Frees everything; a zeroed arena is allowed. */
 void dpot_arena_release(struct dpot_arena *arena);
 

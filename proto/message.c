@@ -2,9 +2,10 @@
 
 #include <string.h>
 
+/* As malloc() would: protobuf-c sets whatever it reads. */
 static void *alloc_in_arena(void *arena, size_t size)
 {
-    return dpot_arena_alloc(arena, size);
+    return dpot_arena_take(arena, size);
 }
 
 /* The arena frees everything at once. */

@@ -49,6 +49,12 @@ void *dpot_alloc_array(const struct dpot_allocator *allocator, size_t count, siz
     return dpot_resize_array(allocator, NULL, 0, count, size);
 }
 
+void *dpot_alloc_raw(const struct dpot_allocator *allocator, size_t size)
+{
+    const struct dpot_allocator *a = allocator ? allocator : &heap;
+    return a->resize(a->ctx, NULL, 0, array_bytes(size, 1));
+}
+
 void dpot_free_array(const struct dpot_allocator *allocator, void *pointer, size_t count,
                      size_t size)
 {

@@ -14,6 +14,10 @@
  * is out. A count of 0 gives a unique pointer of one byte, so NULL always means failure. */
 void *dpot_alloc_array(const struct dpot_allocator *allocator, size_t count, size_t size);
 
+/* `size` bytes as the heap has them, not zeroed; freed with dpot_free_array(allocator, pointer, size, 1). NULL when
+ * the heap is out. */
+void *dpot_alloc_raw(const struct dpot_allocator *allocator, size_t size);
+
 /* Changes an array from `old_count` to `new_count` elements; new elements are zero. NULL on
  * failure, with the old array untouched. */
 void *dpot_resize_array(const struct dpot_allocator *allocator, void *pointer, size_t old_count,
