@@ -1,8 +1,10 @@
 #include "unit/aggregator/store/store_file.h"
 
 #include <criterion/criterion.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 struct store_file store_file;
 
@@ -28,6 +30,17 @@ void store_file_tamper(const char *sql)
     cr_assert_neq(query_step(q), QUERY_FAILED);
     query_finish(q);
     database_close(database);
+}
+
+void store_file_flip(const char *path, off_t at)
+{
+    uint8_t byte = 0;
+    const int fd = open(path, O_RDWR);
+    cr_assert_geq(fd, 0);
+    cr_assert_eq(pread(fd, &byte, 1, at), 1);
+    byte ^= 1;
+    cr_assert_eq(pwrite(fd, &byte, 1, at), 1);
+    (void)close(fd);
 }
 
 void store_file_finish_job(struct store *store, const char *bytes)

@@ -5,6 +5,8 @@
 #include "store/database.h"
 #include "unit/aggregator/fixture.h"
 
+#include <sys/types.h>
+
 struct store_file {
     char folder[FIXTURE_PATH_SIZE];
     char path[FIXTURE_PATH_SIZE];     /* of the database */
@@ -17,6 +19,9 @@ void store_file_tear_down(void);
 
 /* Runs one statement on the file; no store has it open. */
 void store_file_tamper(const char *sql);
+
+/* Alters one bit of the byte there. */
+void store_file_flip(const char *path, off_t at);
 
 /* Adds a job that is done, with these bytes as its artifact. */
 void store_file_finish_job(struct store *store, const char *bytes);

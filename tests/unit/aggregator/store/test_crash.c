@@ -4,7 +4,6 @@
 #include "unit/aggregator/store/store_file.h"
 
 #include <criterion/criterion.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -107,17 +106,6 @@ static off_t size_of(const char *path)
     return info.st_size;
 }
 
-static void flip(const char *path, off_t at)
-{
-    uint8_t byte = 0;
-    const int fd = open(path, O_RDWR);
-    cr_assert_geq(fd, 0);
-    cr_assert_eq(pread(fd, &byte, 1, at), 1);
-    byte ^= 1;
-    cr_assert_eq(pwrite(fd, &byte, 1, at), 1);
-    (void)close(fd);
-}
-
 Test(crash, nothing_is_lost)
 {
     cr_assert_gt(size_of(log_path), SQLITE_LOG_HEAD);
@@ -149,9 +137,9 @@ Test(crash, one_altered_bit_of_the_log_is_seen)
     const off_t size = size_of(log_path);
     const off_t places[] = {SQLITE_LOG_SALTS, SQLITE_LOG_HEAD + 9, size / 2, size - 1};
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        flip(log_path, places[i]);
+        store_file_flip(log_path, places[i]);
         expect_refused("altered");
-        flip(log_path, places[i]);
+        store_file_flip(log_path, places[i]);
     }
     expect_whole();
 }
@@ -180,7 +168,7 @@ Test(crash, without_the_lock_the_rest_is_gone_on_with)
 
 Test(crash, an_index_that_is_missing_or_damaged_is_made_anew)
 {
-    flip(index_path, 20);
+    store_file_flip(index_path, 20);
     expect_whole();
     crash();
     cr_assert_eq(truncate(index_path, 40), 0);

@@ -4,7 +4,6 @@
 #include "unit/aggregator/vectors.h"
 
 #include <criterion/criterion.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -235,16 +234,10 @@ static int64_t ask(const char *sql)
 static void alter_index(const char *name, off_t from_end)
 {
     char sql[128];
-    uint8_t byte = 0;
     (void)snprintf(sql, sizeof sql, "SELECT rootpage FROM sqlite_schema WHERE name = '%s'", name);
     const off_t page_len = (off_t)ask("PRAGMA page_size");
     const off_t at = (off_t)ask(sql) * page_len - from_end;
-    const int fd = open(store_file.path, O_RDWR);
-    cr_assert_geq(fd, 0);
-    cr_assert_eq(pread(fd, &byte, 1, at), 1);
-    byte ^= 4;
-    cr_assert_eq(pwrite(fd, &byte, 1, at), 1);
-    (void)close(fd);
+    store_file_flip(store_file.path, at);
 }
 
 Test(sqlite_damage, an_index_that_is_not_of_its_table_is_found_and_serves_nobody)
