@@ -554,13 +554,19 @@ Test(dpotd, the_doctor_sees_a_pool_that_lost_reports_or_has_others)
     expect_sentence("commit 1, round 0");
 }
 
-Test(dpotd, the_doctor_sees_tables_of_others)
+/* A store that was served once. */
+static void make_store(void)
 {
     char url[128];
     init();
     const pid_t child = serve(url, sizeof url);
     cr_assert_eq(kill(child, SIGTERM), 0);
     cr_assert_eq(finish(child), 0, "%s", err);
+}
+
+Test(dpotd, the_doctor_sees_tables_of_others)
+{
+    make_store();
     tamper("CREATE TRIGGER evil AFTER INSERT ON commits BEGIN DELETE FROM commits; END");
     cr_assert_eq(doctor(), 3);
     expect_sentence("trigger \"evil\"");
@@ -568,11 +574,7 @@ Test(dpotd, the_doctor_sees_tables_of_others)
 
 Test(dpotd, a_fault_of_a_copy_that_is_not_restored_is_told_as_the_copys)
 {
-    char url[128];
-    init();
-    const pid_t child = serve(url, sizeof url);
-    cr_assert_eq(kill(child, SIGTERM), 0);
-    cr_assert_eq(finish(child), 0, "%s", err);
+    make_store();
     tamper("CREATE TRIGGER evil AFTER INSERT ON commits BEGIN DELETE FROM commits; END");
     cr_assert_eq(rename(in_folder("dpot.db"), in_folder("copy.db")), 0);
     cr_assert_eq(RUN(ARG("restore"), ARG("--config"), in_folder("dpotd.json"), ARG("--from"),
