@@ -14,6 +14,8 @@ DPOT_WARN_UNUSED dpot_status dpot_wire_keys_decode(const void *data, size_t len,
                                                    struct dpot_keys *keys,
                                                    struct dpot_error *error);
 
+#define DPOT_BATCH_HEAD_LEN (4 + DPOT_SEAL_KEY_ID_LEN) /* "DPB1" and the key's id, before the box */
+
 /* A ReportBatch message <-> bytes, as dpot_wire_batch_seal and dpot_wire_batch_open. */
 DPOT_WARN_UNUSED dpot_status dpot_wire_batch_encode(const struct dpot_batch *batch,
                                                     struct dpot_buf *out);
@@ -21,5 +23,11 @@ DPOT_WARN_UNUSED dpot_status dpot_wire_batch_decode(const void *data, size_t len
                                                     const struct dpot_allocator *allocator,
                                                     struct dpot_batch *batch,
                                                     struct dpot_error *error);
+
+/* The same without the short way for canonical batches (canonical_batch.h): what it refuses is refused. */
+DPOT_WARN_UNUSED dpot_status dpot_wire_batch_decode_any(const void *data, size_t len,
+                                                        const struct dpot_allocator *allocator,
+                                                        struct dpot_batch *batch,
+                                                        struct dpot_error *error);
 
 #endif

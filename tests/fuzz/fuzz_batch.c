@@ -1,5 +1,6 @@
 /* A ReportBatch as it comes out of its box, and the head of a body. */
 #include "fuzz.h"
+#include "proto/canonical_batch.h"
 #include "proto/wire_inner.h"
 
 #include <string.h>
@@ -14,6 +15,22 @@ static bool all_well_formed(const struct dpot_batch *batch)
     return true;
 }
 
+static void require_same(const struct dpot_batch *first, const struct dpot_batch *second)
+{
+    require(second->n_reports == first->n_reports && second->round == first->round);
+    require(memcmp(second->campaign_hash, first->campaign_hash, DPOT_HASH_LEN) == 0);
+    require(second->has_losses == first->has_losses);
+    require(memcmp(&second->losses, &first->losses, sizeof second->losses) == 0);
+    for (size_t i = 0; i < second->n_reports; i++) {
+        const struct dpot_report *a = &first->reports[i], *b = &second->reports[i];
+        require(memcmp(a->id, b->id, sizeof a->id) == 0 && a->index == b->index);
+        require(a->group == b->group && a->test == b->test && !second->is_malformed[i]);
+        require(a->n_values == b->n_values);
+        require(a->n_values == 0 ||
+                memcmp(a->values, b->values, a->n_values * sizeof *a->values) == 0);
+    }
+}
+
 /* What decodes cleanly says the same after encoding. */
 static void check_again(const struct dpot_batch *batch)
 {
@@ -22,19 +39,24 @@ static void check_again(const struct dpot_batch *batch)
     dpot_buf_init(&bytes, DPOT_BATCH_BYTES_MAX, NULL);
     require(dpot_wire_batch_encode(batch, &bytes) == DPOT_OK);
     require(dpot_wire_batch_decode(bytes.data, bytes.len, NULL, &second, NULL) == DPOT_OK);
-    require(second.n_reports == batch->n_reports && second.round == batch->round);
-    require(second.has_losses == batch->has_losses);
-    require(memcmp(&second.losses, &batch->losses, sizeof second.losses) == 0);
-    for (size_t i = 0; i < second.n_reports; i++) {
-        const struct dpot_report *a = &batch->reports[i], *b = &second.reports[i];
-        require(memcmp(a->id, b->id, sizeof a->id) == 0 && a->index == b->index);
-        require(a->group == b->group && a->test == b->test && !second.is_malformed[i]);
-        require(a->n_values == b->n_values);
-        require(a->n_values == 0 ||
-                memcmp(a->values, b->values, a->n_values * sizeof *a->values) == 0);
-    }
+    require_same(batch, &second);
     dpot_batch_release(&second);
     dpot_buf_release(&bytes);
+}
+
+/* The short way is taken exactly by what the general reader finds well formed, and says the same. */
+static void check_readers(const uint8_t *data, size_t len)
+{
+    struct dpot_batch quick = {0}, any;
+    const bool is_quick = dpot_canonical_batch_read(data, len, &quick) == DPOT_OK;
+    const bool is_plain =
+        dpot_wire_batch_decode_any(data, len, NULL, &any, NULL) == DPOT_OK && all_well_formed(&any);
+    require(is_quick == is_plain);
+    if (is_plain) {
+        require_same(&any, &quick);
+    }
+    dpot_batch_release(&quick);
+    dpot_batch_release(&any);
 }
 
 static void check_decode(const uint8_t *data, size_t len)
@@ -59,6 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     uint8_t id[DPOT_SEAL_KEY_ID_LEN];
     require(dpot_init() == DPOT_OK);
     check_decode(data, len);
+    check_readers(data, len);
     make_failing_allocator(&heap, len);
     any_status(dpot_wire_batch_decode(data, len, &heap.allocator, &batch, NULL));
     dpot_batch_release(&batch);
