@@ -28,16 +28,22 @@ static size_t array_bytes(size_t count, size_t size)
     return count > SIZE_MAX / size ? 0 : count * size;
 }
 
+void *dpot_resize_raw(const struct dpot_allocator *allocator, void *pointer, size_t old_size,
+                      size_t size)
+{
+    const struct dpot_allocator *a = allocator ? allocator : &heap;
+    return a->resize(a->ctx, pointer, pointer ? array_bytes(old_size, 1) : 0, array_bytes(size, 1));
+}
+
 void *dpot_resize_array(const struct dpot_allocator *allocator, void *pointer, size_t old_count,
                         size_t new_count, size_t size)
 {
-    const struct dpot_allocator *a = allocator ? allocator : &heap;
     const size_t old_bytes = pointer ? array_bytes(old_count, size) : 0;
     const size_t new_bytes = array_bytes(new_count, size);
     if (new_bytes == 0) {
         return NULL;
     }
-    uint8_t *result = a->resize(a->ctx, pointer, old_bytes, new_bytes);
+    uint8_t *result = dpot_resize_raw(allocator, pointer, old_bytes, new_bytes);
     if (result && new_bytes > old_bytes) {
         memset(result + old_bytes, 0, new_bytes - old_bytes);
     }
@@ -51,8 +57,7 @@ void *dpot_alloc_array(const struct dpot_allocator *allocator, size_t count, siz
 
 void *dpot_alloc_raw(const struct dpot_allocator *allocator, size_t size)
 {
-    const struct dpot_allocator *a = allocator ? allocator : &heap;
-    return a->resize(a->ctx, NULL, 0, array_bytes(size, 1));
+    return dpot_resize_raw(allocator, NULL, 0, size);
 }
 
 void dpot_free_array(const struct dpot_allocator *allocator, void *pointer, size_t count,

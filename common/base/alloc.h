@@ -18,6 +18,11 @@ void *dpot_alloc_array(const struct dpot_allocator *allocator, size_t count, siz
  * the heap is out. */
 void *dpot_alloc_raw(const struct dpot_allocator *allocator, size_t size);
 
+/* Changes a block of `old_size` bytes (NULL: none yet) to `size`; what is new is not zeroed. NULL on failure, with
+ * the old block untouched. */
+void *dpot_resize_raw(const struct dpot_allocator *allocator, void *pointer, size_t old_size,
+                      size_t size);
+
 /* Changes an array from `old_count` to `new_count` elements; new elements are zero. NULL on
  * failure, with the old array untouched. */
 void *dpot_resize_array(const struct dpot_allocator *allocator, void *pointer, size_t old_count,

@@ -41,7 +41,7 @@ dpot_status dpot_buf_reserve(struct dpot_buf *buf, size_t extra)
     while (cap < needed) {
         cap = cap > buf->max / 2 ? needed : cap * 2;
     }
-    uint8_t *data = dpot_resize_array(buf->allocator, buf->data, buf->cap, cap, 1);
+    uint8_t *data = dpot_resize_raw(buf->allocator, buf->data, buf->cap, cap);
     if (!data) {
         return DPOT_ERR_MEMORY;
     }
