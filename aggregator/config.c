@@ -191,7 +191,7 @@ static dpot_status read_commit(const json_t *root, struct config *config, struct
 {
     struct number_row rows[] = {
         {"max_reports", 1, 1000000, DPOT_BATCH_REPORTS_MAX},
-        {"max_delay_ms", 0, 10000, 1},
+        {"max_delay_ms", 0, 10000, 0},
     };
     const dpot_status status =
         read_numbers(root, "commit", rows, sizeof rows / sizeof rows[0], error);

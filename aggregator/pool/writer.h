@@ -32,7 +32,8 @@ struct writer_config {
     struct store *store;   /* borrowed */
     struct tally *tally;   /* borrowed; NULL: nobody counts */
     unsigned max_reports;  /* of a commit, one larger batch aside; >= 1 */
-    unsigned max_delay_ms; /* a commit waits for company as long; 0: not at all */
+    unsigned max_delay_ms; /* a commit waits for company as long; 0: for what came while the one
+                              before was written, and no longer */
 
     /* Called after each commit, and after each that failed, before any `done` (crash tests, logs); may be
      * NULL. */

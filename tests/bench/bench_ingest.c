@@ -77,7 +77,7 @@ static void open_rooms(struct rooms *rooms, const char *folder)
     const struct writer_config config = {.store = rooms->ingest.store,
                                          .tally = rooms->ingest.tally,
                                          .max_reports = 5000,
-                                         .max_delay_ms = 1};
+                                         .max_delay_ms = 0};
     turn_require(writer_open(&config, &rooms->ingest.writer, &error) == DPOT_OK, error.text);
 }
 

@@ -65,6 +65,7 @@ Test(config, the_smallest_config_has_defaults_and_paths_beside_it)
     cr_assert_eq(config.job_memory_bytes, (uint64_t)2 << 30);
     cr_assert_eq(config.job_keep_s, 60);
     cr_assert_eq(config.commit_max_reports, DPOT_BATCH_REPORTS_MAX);
+    cr_assert_eq(config.commit_max_delay_ms, 0);
     cr_assert_eq(config.log, LOG_LEVEL_INFO);
 }
 
