@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -285,15 +286,23 @@ static struct turn run_rooms(const struct rooms *rooms, const struct load *load)
 
 /* A connection that sends one batch after the other. */
 struct connection {
-    pthread_t thread;
-    const struct load *load;
-    const char *path;
-    unsigned port;
-    size_t first;
+    int fd;
+    size_t next; /* its next batch */
+    size_t len;  /* of the answer, so far */
+    char text[4096];
 };
 
-/* Head and body in one call, as libcurl sends what is small. */
-static void send_request(int fd, struct iovec parts[2])
+/* The client: one thread for all connections, so that it takes as little of the processors as may be. */
+struct client {
+    const struct load *load;
+    const char *path;
+    int epoll;
+    size_t n_open;
+    struct connection connections[N_CONNECTIONS];
+};
+
+/* Head and body in one call, as libcurl sends what is small. The socket blocks: the server reads on. */
+static void send_parts(int fd, struct iovec parts[2])
 {
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
     while (message.msg_iovlen > 0) {
@@ -311,61 +320,76 @@ static void send_request(int fd, struct iovec parts[2])
     }
 }
 
-/* Reads one answer, whose body is shorter than the buffer. */
-static void take_answer(int fd)
+/* Sends the connection's next batch, or closes it after the last. */
+static void send_next(struct client *client, struct connection *c)
 {
-    static _Thread_local char text[65536];
-    size_t len = 0, whole = SIZE_MAX;
-    while (len < whole) {
-        const ssize_t n = recv(fd, text + len, sizeof text - 1 - len, 0);
-        turn_require(n > 0, "the connection broke");
-        len += (size_t)n;
-        text[len] = '\0';
-        const char *body = strstr(text, "\r\n\r\n"), *length = strstr(text, "Content-Length: ");
-        if (whole == SIZE_MAX && body && length) {
-            whole = (size_t)(body + 4 - text) + strtoul(length + 16, NULL, 10);
-        }
+    char head[256];
+    if (c->next >= client->load->n_batches) {
+        (void)close(c->fd);
+        client->n_open--;
+        return;
     }
-    turn_require(strncmp(text, "HTTP/1.1 202", 12) == 0, text);
+    const struct dpot_buf *body = &client->load->bodies[c->next];
+    const int n = snprintf(head, sizeof head,
+                           "POST %s HTTP/1.1\r\nHost: bench\r\nContent-Length: %zu\r\n\r\n",
+                           client->path, body->len);
+    struct iovec parts[] = {{head, (size_t)n}, {body->data, body->len}};
+    c->next += N_CONNECTIONS;
+    c->len = 0;
+    send_parts(c->fd, parts);
 }
 
-static void *run_connection(void *ctx)
+/* Reads what is there; true when the answer is whole. */
+static bool take_answer(struct connection *c)
 {
-    const struct connection *c = ctx;
-    struct sockaddr_in address = {.sin_family = AF_INET};
-    address.sin_port = htons((uint16_t)c->port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    const int fd = socket(AF_INET, SOCK_STREAM, 0);
-    const int yes = 1;
-    turn_require(connect(fd, (const struct sockaddr *)&address, sizeof address) == 0 &&
-                     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes) == 0,
-                 "no server");
-    for (size_t i = c->first; i < c->load->n_batches; i += N_CONNECTIONS) {
-        char head[256];
-        const int n = snprintf(head, sizeof head,
-                               "POST %s HTTP/1.1\r\nHost: bench\r\nContent-Length: %zu\r\n\r\n",
-                               c->path, c->load->bodies[i].len);
-        struct iovec parts[] = {{head, (size_t)n},
-                                {c->load->bodies[i].data, c->load->bodies[i].len}};
-        send_request(fd, parts);
-        take_answer(fd);
+    const ssize_t n = recv(c->fd, c->text + c->len, sizeof c->text - 1 - c->len, 0);
+    turn_require(n > 0, "the connection broke");
+    c->len += (size_t)n;
+    c->text[c->len] = '\0';
+    const char *body = strstr(c->text, "\r\n\r\n"), *length = strstr(c->text, "Content-Length: ");
+    if (!body || !length) {
+        return false;
     }
-    (void)close(fd);
-    return NULL;
+    turn_require(strncmp(c->text, "HTTP/1.1 202", 12) == 0, c->text);
+    return c->len >= (size_t)(body + 4 - c->text) + strtoul(length + 16, NULL, 10);
+}
+
+static void open_connection(struct client *client, size_t i, unsigned port)
+{
+    struct connection *c = &client->connections[i];
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    struct epoll_event event = {.events = EPOLLIN, .data = {.ptr = c}};
+    const int yes = 1;
+    address.sin_port = htons((uint16_t)port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    *c = (struct connection){.fd = socket(AF_INET, SOCK_STREAM, 0), .next = i};
+    turn_require(connect(c->fd, (const struct sockaddr *)&address, sizeof address) == 0 &&
+                     setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes) == 0 &&
+                     epoll_ctl(client->epoll, EPOLL_CTL_ADD, c->fd, &event) == 0,
+                 "no server");
+    client->n_open++;
+    send_next(client, c);
 }
 
 static void send_by_http(const struct load *load, const char *path, unsigned port)
 {
-    static struct connection connections[N_CONNECTIONS];
+    static struct client client;
+    client = (struct client){.load = load, .path = path, .epoll = epoll_create1(0)};
     for (size_t i = 0; i < N_CONNECTIONS; i++) {
-        connections[i] = (struct connection){.load = load, .path = path, .port = port, .first = i};
-        turn_require(
-            pthread_create(&connections[i].thread, NULL, run_connection, &connections[i]) == 0,
-            "no thread");
+        open_connection(&client, i, port);
     }
-    for (size_t i = 0; i < N_CONNECTIONS; i++) {
-        (void)pthread_join(connections[i].thread, NULL);
+    while (client.n_open > 0) {
+        struct epoll_event events[N_CONNECTIONS];
+        const int n = epoll_wait(client.epoll, events, N_CONNECTIONS, -1);
+        turn_require(n > 0, "waiting for answers failed");
+        for (int i = 0; i < n; i++) {
+            struct connection *c = events[i].data.ptr;
+            if (take_answer(c)) {
+                send_next(&client, c);
+            }
+        }
     }
+    (void)close(client.epoll);
 }
 
 /* A server over the rooms, and how it is reached. */
