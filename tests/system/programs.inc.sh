@@ -44,7 +44,7 @@ less() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a < b) }'; }
 json() { sed -n 's/.*"'"$2"'": *"\{0,1\}\([^",}]*\)"\{0,1\}[,}].*/\1/p' "$1" | head -n 1; }
 stamp() { date -u -d "@$1" +%Y-%m-%dT%H:%M:%SZ; }
 wait_for() { # FILE: until it is there and not empty
-    for _ in $(seq 1 400); do
+    for _ in $(seq 1 2400); do
         [ -s "$1" ] && return
         sleep 0.05
     done
@@ -69,6 +69,13 @@ start() { # OPTIONS
     server=$!
     wait_for "$dir/url"
     url=$(cat "$dir/url")
+}
+# A way to the server that stays when it is started again, on whatever port: $front, for devices.
+open_front() {
+    "$bin/delivery_network" "$dir/url" "$dir/front" pass &
+    others="$others $!"
+    wait_for "$dir/front"
+    front=$(cat "$dir/front")
 }
 stop() { # SIGNAL: TERM unless named, after which it must end with 0
     kill "-${1:-TERM}" "$server"

@@ -6,11 +6,6 @@
 set -u
 . "$(dirname "$0")/../programs.inc.sh"
 
-port=0 # the first start finds one; devices know it after that
-begin() {
-    start --listen "127.0.0.1:$port"
-    port=${url##*:}
-}
 device() { # COMMAND NAME [OPTION...]
     command=$1 folder=$2
     shift 2
@@ -23,7 +18,8 @@ serve() { timeout 60 "$bin/dpotd" serve --config "$dir/server/dpotd.json" --list
 
 init
 "$bin/dpotd" init --dir "$dir/other" --listen 127.0.0.1:0 --json >/dev/null || exit 1
-begin
+start
+open_front
 cat >"$dir/spec.json" <<'SPEC'
 {"name": "damage", "domain": {"type": "ring", "size": 8}, "metric": "ring",
  "mechanism": {"type": "wpm", "epsilon": 1, "lambda": 1, "iterations": 5, "base_measure": "uniform"},
@@ -34,7 +30,7 @@ id=$(json "$dir/new.json" id)
 dpot campaign open "$id" >/dev/null || fail open
 echo 3 >"$dir/place.csv"
 enroll() { # NAME
-    device enroll "$1" --server "$url" --campaign "$id" --pin "$pin" --campaign-cap 4 \
+    device enroll "$1" --server "$front" --campaign "$id" --pin "$pin" --campaign-cap 4 \
         --window-cap 4 --window-seconds 86400 --lifetime-cap 8 --quiet >/dev/null || fail "enroll $1"
 }
 for name in answered waiting fresh; do
@@ -50,6 +46,11 @@ cp -a "$dir/server" "$dir/good"
 again() { rm -rf "$dir/server" && cp -a "$dir/good" "$dir/server"; }
 bytes() { head -c "$1" /dev/zero | tr '\0' '\377'; }
 overwrite() { bytes "$3" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null; } # FILE AT N
+# The same, and every byte is another one afterwards, whatever it was.
+alter() { # FILE AT N
+    dd if="$1" of="$dir/altered" bs=1 skip="$2" count="$3" 2>/dev/null
+    LC_ALL=C tr '\000-\377' '\001-\377\000' <"$dir/altered" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
+}
 
 # ---- the store ----
 
@@ -80,7 +81,7 @@ check 'serving a store that is none' 3 'not a database' serve
 check 'the damaged store is replaced by the copy' 0 'replaced-' \
     "$bin/dpotd" restore --config "$dir/server/dpotd.json" --from "$dir/copy.db"
 check 'and the doctor is content' 0 'are fine' doctor
-begin
+start
 check 'a report of before is not counted again' 0 'duplicate: 1' device flush sends_again --wait 20
 check 'a report of after is counted' 0 'accepted: 1' device flush waiting --wait 20
 dpot pool "$id" --json >"$dir/pool.json" || [ $? -eq 7 ] || fail pool
@@ -93,7 +94,7 @@ check 'a copy of a damaged file is no backup' not0 'damaged\|malformed\|not a da
 
 stop
 again
-begin
+start
 enroll crashed
 device report crashed --points "$dir/place.csv" --quiet >/dev/null || fail report
 device flush crashed --wait 20 --quiet >/dev/null || fail flush
@@ -106,7 +107,7 @@ cmp -n "$log_size" "$dir/server/dpot.db-wal" "$dir/killed/dpot.db-wal" || fail '
 for harm in 'rm -f' 'truncate -s 0' "truncate -s $((log_size / 2))" 'truncate -s -1' 'flip'; do
     killed
     case $harm in
-    flip) overwrite "$dir/server/dpot.db-wal" 100 1 ;;
+    flip) alter "$dir/server/dpot.db-wal" 100 1 ;;
     *) $harm "$dir/server/dpot.db-wal" ;;
     esac
     check "the log, $harm: doctor" 3 'was not closed.*dpot.db-wal was' doctor
@@ -115,7 +116,7 @@ for harm in 'rm -f' 'truncate -s 0' "truncate -s $((log_size / 2))" 'truncate -s
     check "the log, $harm: backup" 3 'was not closed' "$bin/dpotd" backup --config "$dir/server/dpotd.json" --to "$dir/torn.db"
 done
 killed
-begin
+start
 dpot pool "$id" --json >"$dir/pool.json" || [ $? -eq 7 ] || fail pool
 check 'what a crash left has everything' 0 '"accepted": *2[,}]' cat "$dir/pool.json"
 
@@ -126,7 +127,7 @@ named() { # NAME EXIT PATTERN: by the doctor and by the server
     check "doctor: $1" "$2" "$3" doctor
     check "serve: $1" "$2" "$3" serve
 }
-again && overwrite "$dir/server/keys/signing.key" 40 4
+again && alter "$dir/server/keys/signing.key" 40 4
 named 'a damaged signing key' 3 'signing.key.*restore it from a backup'
 again && rm "$dir/server/keys/signing.key"
 named 'no signing key' 6 'signing.key'
@@ -141,7 +142,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
     check 'the keys of another user' 6 'run dpotd as the one who owns it' \
         setpriv --reuid=65534 --regid=65534 --clear-groups "$bin/dpotd" doctor --config "$dir/server/dpotd.json"
 fi
-again && for key in "$dir"/server/keys/seal-*.key; do overwrite "$key" 60 4; done
+again && for key in "$dir"/server/keys/seal-*.key; do alter "$key" 60 4; done
 named 'a damaged seal key' 3 'seal-.*restore it from a backup'
 again && rm "$dir"/server/keys/seal-*.key
 named 'no seal key' 3 'no seal-'
@@ -179,7 +180,7 @@ serve_two() {
     rm -rf "$dir/first" "$dir/second" "$dir/first_again" "$dir/second_again"
     cp -a "$dir/fresh" "$dir/first"
     cp -a "$dir/fresh" "$dir/second"
-    begin
+    start
     : >"$dir/log"
     device report first --points "$dir/place.csv" --quiet >/dev/null || fail report
     device report second --points "$dir/place.csv" --quiet >/dev/null || fail report
@@ -210,7 +211,7 @@ rescued() {
     check 'nor calls it fine' 3 'dpot.db.rescued-.*dpotd restore --from' doctor
     check 'what was saved is restored' 0 'restored 2 accepted' \
         "$bin/dpotd" restore --config "$dir/server/dpotd.json" --from "$(ls "$db".rescued-*)"
-    begin
+    start
     check 'and goes on from there' 0 'accepted: 1' device flush second_again --wait 20
     check 'a report of before is a duplicate' 0 'duplicate: 1' device flush first_again --wait 20
     accepted 3
@@ -259,7 +260,7 @@ rm "$db-wal"
 refused 'a log that was removed' 'dpot.db-wal was removed'
 stop
 check 'nothing was lost' 0 'reports: 2 accepted' doctor
-begin
+start
 check 'and it goes on' 0 'accepted: 1' device flush second_again --wait 20
 accepted 3
 
@@ -292,7 +293,7 @@ check 'nor is it fine' 3 'dpotd restore' doctor
 check 'nor migrated' 3 'dpotd restore' "$bin/dpotd" migrate --config "$dir/server/dpotd.json"
 check 'what was saved is restored' 0 'restored 2 accepted' \
     "$bin/dpotd" restore --config "$dir/server/dpotd.json" --from "$(ls "$db".rescued-*)"
-begin
+start
 check 'and goes on from there' 0 'accepted: 1' device flush second_again --wait 20
 check 'a report of before is a duplicate' 0 'duplicate: 1' device flush first_again --wait 20
 accepted 3
@@ -302,35 +303,35 @@ stop
 again
 ln "$db" "$db.replaced-20260101T000000Z"
 echo half >"$db.restoring"
-begin
+start
 accepted 1
 check 'its traces are gone' not0 'No such file' ls "$db.restoring" "$db.replaced-20260101T000000Z"
 stop
 
 again
-begin
+start
 
 # ---- devices ----
 
 cp -a "$dir/fresh" "$dir/plain"
 device report plain --points "$dir/place.csv" --quiet >/dev/null || fail report
 of() { rm -rf "$dir/d" && cp -a "$dir/$1" "$dir/d"; }
-of plain && overwrite "$dir/d/ledger" 300 4
+of plain && alter "$dir/d/ledger" 300 4
 check 'a damaged ledger has spent everything' 4 'whole budget of this install counts as spent' \
     device report d --points "$dir/place.csv"
 of plain && rm "$dir/d/ledger"
 check 'a ledger that is gone has spent everything' 4 'whole budget of this install counts as spent' \
     device report d --points "$dir/place.csv"
-of plain && overwrite "$dir/d/spool" 300 4
+of plain && alter "$dir/d/spool" 300 4
 check 'a damaged report is lost, and counted' 0 'dropped_lost: 1' device status d
 check 'and none is sent' 0 '0 answered, 0 pending' device flush d --wait 5
 of plain && rm "$dir/d/spool"
 check 'a spool that is gone is counted' 0 'dropped_lost: 1' device status d
-of fresh && for file in "$dir"/d/campaign-*; do overwrite "$file" 200 4; done # in the signature
+of fresh && for file in "$dir"/d/campaign-*; do alter "$file" 200 4; done # in the signature
 check 'an altered campaign is not reported to' 3 'altered or damaged' device report d --points "$dir/place.csv"
 device enroll d --quiet >/dev/null 2>&1 || enroll d
 check 'enrolling again mends it' 0 'report' device report d --points "$dir/place.csv"
-of plain && overwrite "$dir/d/keys" 100 4
+of plain && alter "$dir/d/keys" 100 4
 check 'damaged keys are fetched again' 0 'accepted: 1' device flush d --wait 20
 stop
 

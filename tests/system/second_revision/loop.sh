@@ -7,6 +7,7 @@ set -u
 
 init
 start
+open_front
 
 cat >"$dir/spec.json" <<SPEC
 {"name": "loop", "domain": {"type": "grid", "lo": [0, 0], "hi": [1, 1], "shape": [5, 5]},
@@ -26,7 +27,7 @@ device() {
         { fail "dpot-device $command $folder"; cat "$dir/device.out" "$dir/device.err"; }
 }
 enroll() {
-    device enroll "$1" --server "$url" --campaign "$id" --pin "$pin" \
+    device enroll "$1" --server "$front" --campaign "$id" --pin "$pin" \
         --campaign-cap 4 --window-cap 4 --window-seconds 86400 --lifetime-cap 8
 }
 
@@ -82,7 +83,7 @@ check 'an endless job' 0 queued \
     dpot job start base-measure --campaign "$id" max_iterations=1000000000 gap=0 --json
 endless=$(json "$dir/out" id)
 check 'cancel' 0 "$endless" dpot job cancel "$endless" --json
-for _ in $(seq 1 100); do
+for _ in $(seq 1 1200); do
     dpot job show "$endless" --json >"$dir/job.json"
     grep -q cancelled "$dir/job.json" && break
     sleep 0.05
@@ -94,14 +95,14 @@ check 'and only once' 7 'nothing to cancel' dpot job cancel "$endless"
 check 'a job to kill' 0 queued \
     dpot job start base-measure --campaign "$id" max_iterations=300000 gap=0 --json
 job=$(json "$dir/out" id)
-for _ in $(seq 1 200); do
+for _ in $(seq 1 6000); do
     dpot job show "$job" --json >"$dir/job.json"
     grep -q '"state":"running"' "$dir/job.json" && ! grep -q '"done":0,' "$dir/job.json" && break
     sleep 0.01
 done
 check 'it runs' 0 '"state": *"running"' dpot job show "$job" --json
 stop KILL
-start --listen "${url#http://}"
+start
 for _ in $(seq 1 1200); do
     dpot job show "$job" --json >"$dir/job.json"
     grep -q '"state":"done"' "$dir/job.json" && break
