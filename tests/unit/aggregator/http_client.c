@@ -16,7 +16,7 @@ int http_connect(const char *url)
 {
     const char *port = strrchr(url, ':');
     struct sockaddr_in address = {.sin_family = AF_INET};
-    const struct timeval patience = {.tv_sec = 20};
+    const struct timeval patience = {.tv_sec = 60};
     address.sin_port = htons((uint16_t)strtoul(port ? port + 1 : "0", NULL, 10));
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     const int fd = socket(AF_INET, SOCK_STREAM, 0);

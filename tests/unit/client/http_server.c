@@ -147,3 +147,16 @@ void http_server_stop(struct http_server *s)
     (void)kill(s->process, SIGKILL);
     (void)waitpid(s->process, &status, 0);
 }
+
+int http_server_stop_and_hold(struct http_server *s)
+{
+    const int yes = 1, holder = socket(AF_INET, SOCK_STREAM, 0);
+    const struct sockaddr_in address = {
+        .sin_family = AF_INET,
+        .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+        .sin_port = htons((uint16_t)strtoul(strrchr(s->url, ':') + 1, NULL, 10))};
+    http_server_stop(s);
+    cr_assert_eq(setsockopt(holder, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes), 0);
+    cr_assert_eq(bind(holder, (const struct sockaddr *)&address, sizeof address), 0);
+    return holder;
+}

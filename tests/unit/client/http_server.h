@@ -16,6 +16,8 @@ struct http_server {
  * authorization. A negative status in the answer closes the connection without one; 307 redirects
  * to /elsewhere. */
 void http_server_start(struct http_server *s, test_server *server, void *ctx);
+/* Stops it; nobody else gets its address before the descriptor that this gives is closed. */
+int http_server_stop_and_hold(struct http_server *s);
 void http_server_stop(struct http_server *s);
 
 #endif

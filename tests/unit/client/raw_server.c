@@ -34,6 +34,14 @@ void raw_rest_ms(long ms)
     (void)nanosleep(&rest, NULL);
 }
 
+void raw_hear_out(int connection)
+{
+    char block[4096];
+    (void)shutdown(connection, SHUT_WR);
+    while (read(connection, block, sizeof block) > 0) {
+    }
+}
+
 /* In the process of the server: its group ends with it. */
 static void accept_for_ever(int listener, void (*serve)(int connection))
 {

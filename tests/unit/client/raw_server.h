@@ -14,4 +14,8 @@ void raw_read_head(int connection);
 bool raw_say(int connection, const char *text);
 void raw_rest_ms(long ms);
 
+/* Has nothing more to say and waits for the other to hang up: a connection that is closed with something unread is
+ * reset, and what was said last may be lost. */
+void raw_hear_out(int connection);
+
 #endif

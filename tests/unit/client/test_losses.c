@@ -119,7 +119,7 @@ Test(losses, are_the_same_at_every_try_and_after_every_restart)
         test_transport_script(&world.network, (struct test_script){.failure = DPOT_ERR_NETWORK,
                                                                    .reaches_server = true});
         world.clock.now_ms += DAY_MS / 4;
-        cr_assert_eq(dpot_client_pump(client, 10000, NULL), DPOT_ERR_NETWORK);
+        cr_assert_eq(dpot_client_pump(client, PUMP_MS, NULL), DPOT_ERR_NETWORK);
         assert_told(i, 0, 0, 1);
         dpot_client_close(client);
         client = world_open(&world);

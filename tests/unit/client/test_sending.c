@@ -24,7 +24,7 @@ TestSuite(sending, .init = set_up, .fini = tear_down);
 static size_t pump(dpot_client *client, struct dpot_pump_result *result)
 {
     *result = (struct dpot_pump_result){.struct_size = sizeof *result};
-    cr_assert_eq(dpot_client_pump(client, 10000, result), DPOT_OK, "%s",
+    cr_assert_eq(dpot_client_pump(client, PUMP_MS, result), DPOT_OK, "%s",
                  dpot_client_last_error(client));
     return result->n_sent;
 }
@@ -146,7 +146,7 @@ Test(sending, a_wait_that_was_asked_for_under_a_clock_ahead_ends_within_a_day)
     cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
     test_transport_script(&world.network, (struct test_script){.status = 503, .retry_after_s = 60});
     world.clock.now_ms += 20 * DAY_MS;
-    cr_assert_eq(dpot_client_pump(client, 1000, NULL), DPOT_ERR_SERVER);
+    cr_assert_eq(dpot_client_pump(client, PUMP_MS, NULL), DPOT_ERR_SERVER);
     world.clock.now_ms -= 20 * DAY_MS;
     cr_assert_eq(pump(client, &result), 0);
     cr_assert_leq(result.next_due_ms, world.clock.now_ms + DAY_MS);

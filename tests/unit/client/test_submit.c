@@ -143,12 +143,12 @@ Test(submit, a_report_waits_for_its_public_time)
     const int64_t start_ms = world.clock.now_ms;
     cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
     world.clock.now_ms = start_ms + SEND_DELAY_MS - 1;
-    cr_assert_eq(dpot_client_pump(client, 1000, &result), DPOT_OK);
+    cr_assert_eq(dpot_client_pump(client, PUMP_MS, &result), DPOT_OK);
     cr_assert_eq(world.n_received, 0);
     cr_assert_eq(result.next_due_ms, start_ms + SEND_DELAY_MS);
     cr_assert_eq(result.n_pending, 1);
     world.clock.now_ms++;
-    cr_assert_eq(dpot_client_pump(client, 1000, &result), DPOT_OK);
+    cr_assert_eq(dpot_client_pump(client, PUMP_MS, &result), DPOT_OK);
     cr_assert_eq(world.n_received, 1);
     dpot_client_close(client);
 }
@@ -161,7 +161,7 @@ Test(submit, work_that_took_longer_than_the_delay_is_sent_at_the_next_multiple)
     world.clock.step_ms = 1500; /* each look at the clock takes that long */
     cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
     world.clock.step_ms = 0;
-    cr_assert_eq(dpot_client_pump(client, 1000, &result), DPOT_OK);
+    cr_assert_eq(dpot_client_pump(client, PUMP_MS, &result), DPOT_OK);
     cr_assert_gt(result.next_due_ms, world.clock.now_ms);
     /* The start is one of the readings; the delay is counted from there. */
     cr_assert_eq((result.next_due_ms - now_ms) % 500, 0);
@@ -408,7 +408,7 @@ Test(submit, a_busy_folder_is_refused_at_once)
     dpot_client *client = world_enroll(&world);
     world.files.is_locked = true;
     assert_refused(client, DPOT_ERR_BUSY);
-    cr_assert_eq(dpot_client_pump(client, 1000, NULL), DPOT_ERR_BUSY);
+    cr_assert_eq(dpot_client_pump(client, PUMP_MS, NULL), DPOT_ERR_BUSY);
     world.files.is_locked = false;
     cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
     dpot_client_close(client);
@@ -508,7 +508,7 @@ Test(submit, a_missing_argument_is_refused_and_never_a_crash)
     dpot_client *client = world_open(&world);
     cr_assert_eq(dpot_client_get_status(client, &status), DPOT_ERR_ARGUMENT);
     cr_assert_eq(dpot_client_get_status(client, NULL), DPOT_ERR_ARGUMENT);
-    cr_assert_eq(dpot_client_pump(client, 1000, &result), DPOT_ERR_ARGUMENT);
+    cr_assert_eq(dpot_client_pump(client, PUMP_MS, &result), DPOT_ERR_ARGUMENT);
     cr_assert_eq(dpot_client_enroll(client, NULL), DPOT_ERR_ARGUMENT);
     cr_assert_eq(dpot_client_enroll(NULL, id), DPOT_ERR_ARGUMENT);
     cr_assert_eq(dpot_client_import(client, NULL, 5, NULL), DPOT_ERR_ARGUMENT);

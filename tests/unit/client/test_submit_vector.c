@@ -53,12 +53,12 @@ static void assert_leaves_at_its_time(const double *vector)
     const int64_t start_ms = world.clock.now_ms;
     submit(client, vector);
     world.clock.now_ms = start_ms + SEND_DELAY_MS - 1;
-    cr_assert_eq(dpot_client_pump(client, 1000, &result), DPOT_OK);
+    cr_assert_eq(dpot_client_pump(client, PUMP_MS, &result), DPOT_OK);
     cr_assert_eq(world.n_received, 0);
     cr_assert_eq(result.n_pending, 1);
     cr_assert_eq(result.next_due_ms, start_ms + SEND_DELAY_MS);
     world.clock.now_ms++;
-    cr_assert_eq(dpot_client_pump(client, 1000, &result), DPOT_OK);
+    cr_assert_eq(dpot_client_pump(client, PUMP_MS, &result), DPOT_OK);
     cr_assert_eq(world.n_received, 1);
     cr_assert_eq(world.received[0].report.n_values, VECTOR_DIM);
     cr_assert_eq(world.n_uncharged, 0);
@@ -103,7 +103,7 @@ Test(submit_vector, the_delay_counts_from_the_start_and_not_from_the_end)
         submit(client, usual);
         world.clock.step_ms = 0;
         cr_assert_geq(world.clock.now_ms, start_ms + step_ms, "the submit did not look at its end");
-        cr_assert_eq(dpot_client_pump(client, 1000, &result), DPOT_OK);
+        cr_assert_eq(dpot_client_pump(client, PUMP_MS, &result), DPOT_OK);
         cr_assert_eq(result.next_due_ms, start_ms + SEND_DELAY_MS);
         dpot_client_close(client);
         world_release(&world);
@@ -122,7 +122,7 @@ Test(submit_vector, work_that_took_longer_than_the_delay_is_sent_at_a_later_mult
         world.clock.step_ms = step_ms;
         submit(client, usual);
         world.clock.step_ms = 0;
-        cr_assert_eq(dpot_client_pump(client, 1000, &result), DPOT_OK);
+        cr_assert_eq(dpot_client_pump(client, PUMP_MS, &result), DPOT_OK);
         cr_assert_eq(result.n_pending, 1);
         const int64_t due_ms = result.next_due_ms;
         cr_assert_eq((due_ms - start_ms) % SEND_DELAY_MS, 0);

@@ -107,12 +107,13 @@ Test(tool, a_server_that_is_away_is_an_io_error)
 {
     cr_assert_eq(enroll(NULL), 0, "%s", err);
     cr_assert_eq(RUN("1\n", "report", "--dir", dir, "--points", "-"), 0, "%s", err);
-    http_server_stop(&http);
-    cr_assert_eq(RUN(NULL, "flush", "--dir", dir, "--wait", "4", "--json"), 6, "%s", err);
+    const int holder = http_server_stop_and_hold(&http);
+    cr_assert_eq(RUN(NULL, "flush", "--dir", dir, "--wait", "8", "--json"), 6, "%s", err);
     assert_json_text("status", "DPOT_ERR_NETWORK");
     cr_assert_eq(RUN(NULL, "status", "--dir", dir, "--json"), 0);
     cr_assert_eq(json_number_of("pending"), 1);
     cr_assert_eq(enroll(NULL), 6);
+    (void)close(holder);
     start_serving(); /* for tear_down */
 }
 

@@ -43,11 +43,21 @@ Test(tool_ends, a_report_that_the_server_rejects_is_bad_input_with_its_reason)
     cr_assert_eq(json_number_of("rejected_range"), 1);
 }
 
+/* A wait may end in the midst of an exchange, which then is the network's failure. */
+static void flush_until(const char *status)
+{
+    int code = 0;
+    for (size_t i = 0; i < 20 && (i == 0 || !strstr(out, status)); i++) {
+        code = RUN(NULL, "flush", "--dir", dir, "--wait", "3", "--json");
+    }
+    cr_assert_eq(code, 6, "%s%s", out, err);
+}
+
 Test(tool_ends, a_receipt_that_is_too_long_is_the_servers_failure)
 {
     serve_posts_with(202, UINT8_MAX);
     report_once();
-    cr_assert_eq(RUN(NULL, "flush", "--dir", dir, "--wait", "3", "--json"), 6, "%s", err);
+    flush_until("DPOT_ERR_SERVER");
     assert_json_text("outcome", "failed");
     assert_json_text("status", "DPOT_ERR_SERVER");
     cr_assert_not_null(strstr(err, "longer than 65536 bytes"), "%s", err);

@@ -251,10 +251,8 @@ static int run_into_a_full_disk(const char *const *arguments)
         _exit(127);
     }
     (void)close(says[1]);
-    const ssize_t n = read(says[0], err, sizeof err - 1); /* one sentence is one write */
-    err[n > 0 ? n : 0] = '\0';
+    read_all(says[0], err, sizeof err);
     cr_assert_eq(waitpid(child, &status, 0), child);
-    (void)close(says[0]);
     cr_assert(WIFEXITED(status));
     return WEXITSTATUS(status);
 }

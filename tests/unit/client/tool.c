@@ -89,7 +89,7 @@ void tool_tear_down(void)
     authority_release(&authority);
 }
 
-static void read_all(int descriptor, char *text, size_t size)
+void read_all(int descriptor, char *text, size_t size)
 {
     size_t len = 0;
     ssize_t n = 0;

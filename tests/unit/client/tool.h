@@ -25,6 +25,9 @@ void start_serving(void); /* after http_server_stop */
 int run(const char *input, const char *const *arguments);
 #define RUN(input, ...) run(input, (const char *const[]){__VA_ARGS__, NULL})
 
+/* What comes from a descriptor until its end, as text; closes it. */
+void read_all(int descriptor, char *text, size_t size);
+
 /* enroll with sound caps and one more option; that and a report of one place. */
 int enroll(const char *more);
 void report_once(void);

@@ -350,7 +350,7 @@ dpot_status world_pump(struct world *w, dpot_client *client, struct dpot_pump_re
     if (result) {
         *result = (struct dpot_pump_result){.struct_size = sizeof *result};
     }
-    return dpot_client_pump(client, 10000, result);
+    return dpot_client_pump(client, PUMP_MS, result);
 }
 
 struct dpot_client_status world_status(dpot_client *client)

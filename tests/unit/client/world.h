@@ -15,6 +15,7 @@
 #define OPENS_MS ((int64_t)1700000000 * 1000)
 #define RING_SIZE 8
 #define SEND_DELAY_MS 2000
+#define PUMP_MS 60000 /* of real time too: no pump takes that long, on whatever machine */
 
 /* What the aggregator publishes. Made once, shared by many worlds. */
 struct authority {

@@ -29,6 +29,13 @@ void http_start(void)
     cr_assert_eq(server_open(&config, &server, &error), DPOT_OK, "%s", error.text);
 }
 
+void http_lose_patience(void)
+{
+    server_close(server, 60000);
+    config.request_timeout_s = TIMEOUT_S;
+    http_start();
+}
+
 void http_use_writer(void (*on_committed)(void *ctx, size_t n), void *ctx)
 {
     const struct writer_config writer_config = {
@@ -56,7 +63,7 @@ void http_set_up(void)
     config = (struct server_config){.listen = "127.0.0.1:0",
                                     .threads = 4,
                                     .max_connections = 64,
-                                    .request_timeout_s = TIMEOUT_S,
+                                    .request_timeout_s = 60,
                                     .max_body_memory = (size_t)64 << 20,
                                     .app = &app,
                                     .log = &logger};
@@ -67,7 +74,7 @@ void http_set_up(void)
 
 void http_tear_down(void)
 {
-    server_close(server, 5000);
+    server_close(server, 60000);
     writer_close(rig.ingest.writer);
     dpot_buf_release(&app.signed_keys);
     rig_release(&rig);
@@ -92,6 +99,15 @@ int request(const char *method, const char *path, const char *token, const void 
 int get(const char *path)
 {
     return request("GET", path, NULL, "", 0);
+}
+
+void http_expect_health(void)
+{
+    int status = 0;
+    for (int i = 0; i < 20 && status != 200; i++) {
+        status = get("/healthz");
+    }
+    cr_assert_eq(status, 200);
 }
 
 const char *campaign_path(const char *prefix, const char *tail)

@@ -10,7 +10,6 @@
 #include <stdio.h>
 
 #define TOKEN "let-me-in"
-#define TIMEOUT_S 1
 
 extern struct rig rig;
 extern struct tokens tokens;
@@ -25,6 +24,12 @@ extern char text[16384];
 extern struct http_reply last;
 
 void http_start(void);
+
+/* The server of a test has patience with a slow machine; this starts another that cuts who is late by TIMEOUT_S. */
+#define TIMEOUT_S 1
+void http_lose_patience(void);
+void http_expect_health(void); /* of a server without patience: at one of several tries */
+
 void http_set_up(void);
 
 /* Another writer, with a hook that runs between its commits and their answers; before any request. */

@@ -163,9 +163,10 @@ Test(http_heads, a_length_that_is_no_number_has_one_answer_in_json_which_is_coun
         cr_assert_str_eq(json_string_value(json_object_get(object, "batch")), "");
         json_decref(object);
     }
-    server_get_traffic(server, &after);
+    do { /* a request ends after its answer was read */
+        server_get_traffic(server, &after);
+    } while (after.n_running > 0);
     cr_assert_eq(after.n_answers[4] - before.n_answers[4], n);
-    cr_assert_eq(after.n_running, 0);
     cr_assert_eq(get("/healthz"), 200);
 }
 

@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define FAR_TOO_LONG_S 30 /* of what ends within a second or two on a machine at rest */
+
 TestSuite(http_hostile, .init = http_set_up, .fini = http_tear_down);
 
 static void expect_raw(const char *head, const void *body, size_t len, int status)
@@ -66,36 +68,53 @@ Test(http_hostile, a_body_above_the_limit_is_413_when_it_was_sent)
     cr_assert_eq(get("/healthz"), 200);
 }
 
+#define BODY_LEN ((size_t)4 << 20) /* a power of two: what a buffer of so many bytes takes */
+#define N_BODIES 4                 /* as many as there is memory for */
+
+static int start_body(const void *body, size_t len)
+{
+    char head[512];
+    const int fd = http_connect(server_url(server));
+    (void)snprintf(head, sizeof head, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n",
+                   reports_path, BODY_LEN);
+    cr_assert(http_send(fd, head, strlen(head)));
+    cr_assert(http_send(fd, body, len));
+    return fd;
+}
+
+static void expect_status(int fd, int status)
+{
+    struct http_reply reply;
+    cr_assert(http_receive(fd, true, &reply));
+    cr_assert_eq(reply.status, status, "%d", reply.status);
+    http_reply_release(&reply);
+    (void)close(fd);
+}
+
 Test(http_hostile, the_memory_of_all_bodies_is_bounded)
 {
-    static uint8_t half[4 << 20];
-    char head[512];
-    int fds[8];
-    int n_busy = 0;
-    server_close(server, 1000);
-    config.max_body_memory = (size_t)16 << 20;
-    config.request_timeout_s = 20;
+    static uint8_t body[BODY_LEN];
+    int fds[N_BODIES];
+    const struct timespec pause = {.tv_nsec = 5000000};
+    struct server_traffic traffic = {.body_memory = 0};
+    server_close(server, 60000);
+    config.max_body_memory = N_BODIES * BODY_LEN;
     http_start();
-    (void)snprintf(head, sizeof head, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n",
-                   reports_path, sizeof half + 1);
-    for (size_t i = 0; i < 8; i++) {
-        fds[i] = http_connect(server_url(server));
-        cr_assert(http_send(fds[i], head, strlen(head)));
-        cr_assert(http_send(fds[i], half, sizeof half));
+    for (size_t i = 0; i < N_BODIES; i++) {
+        fds[i] = start_body(body, sizeof body - 1);
     }
-    const struct timespec pause = {.tv_nsec = 300000000};
-    (void)nanosleep(&pause, NULL); /* all of it has arrived */
-    for (size_t i = 0; i < 8; i++) {
-        struct http_reply reply;
-        cr_assert(http_send(fds[i], "x", 1));
-        cr_assert(http_receive(fds[i], true, &reply));
-        cr_assert(reply.status == 503 || reply.status == 400);
-        n_busy += reply.status == 503;
-        http_reply_release(&reply);
-        (void)close(fds[i]);
+    while (traffic.body_memory < N_BODIES * BODY_LEN) {
+        (void)nanosleep(&pause, NULL);
+        server_get_traffic(server, &traffic);
     }
-    cr_assert_geq(n_busy, 3);
-    cr_assert_eq(request("POST", reports_path, NULL, half, sizeof half), 400);
+    for (size_t i = 0; i < N_BODIES; i++) {
+        expect_status(start_body(body, sizeof body), 503);
+    }
+    for (size_t i = 0; i < N_BODIES; i++) {
+        cr_assert(http_send(fds[i], "", 1));
+        expect_status(fds[i], 400);
+    }
+    expect_status(start_body(body, sizeof body), 400);
 }
 
 static double seconds_now(void)
@@ -113,7 +132,7 @@ static double drip(const char *request_text)
     char ignored[256];
     const int fd = http_connect(server_url(server));
     cr_assert_geq(fd, 0);
-    for (size_t i = 0; seconds_now() - started < 10; i++) {
+    for (size_t i = 0; seconds_now() - started < FAR_TOO_LONG_S; i++) {
         const char byte = request_text[i] ? request_text[i] : 'x';
         const bool is_dead =
             !http_send(fd, &byte, 1) || recv(fd, ignored, sizeof ignored, MSG_DONTWAIT) == 0;
@@ -129,7 +148,8 @@ static double drip(const char *request_text)
 Test(http_hostile, a_sender_of_one_byte_at_a_time_is_cut)
 {
     char head[512];
-    cr_assert_lt(drip("GET /healthz HTTP/1.1\r\nX-Slow: "), TIMEOUT_S + 2);
+    http_lose_patience();
+    cr_assert_lt(drip("GET /healthz HTTP/1.1\r\nX-Slow: "), FAR_TOO_LONG_S);
     (void)snprintf(head, sizeof head,
                    "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n", reports_path);
     const int fd = http_connect(server_url(server));
@@ -137,13 +157,25 @@ Test(http_hostile, a_sender_of_one_byte_at_a_time_is_cut)
     const double started = seconds_now();
     const struct timespec pause = {.tv_nsec = 50000000};
     char ignored;
-    while (seconds_now() - started < 10 && http_send(fd, "x", 1) &&
+    while (seconds_now() - started < FAR_TOO_LONG_S && http_send(fd, "x", 1) &&
            recv(fd, &ignored, 1, MSG_DONTWAIT) != 0) {
         (void)nanosleep(&pause, NULL);
     }
-    cr_assert_lt(seconds_now() - started, TIMEOUT_S + 2);
+    cr_assert_lt(seconds_now() - started, FAR_TOO_LONG_S);
     (void)close(fd);
-    cr_assert_eq(get("/healthz"), 200);
+    http_expect_health();
+}
+
+/* Some were answered, and for a while nothing happens any more. */
+static void wait_for_silence(void)
+{
+    const struct timespec pause = {.tv_sec = 1};
+    struct server_traffic now = {.n_running = 0}, before;
+    do {
+        before = now;
+        (void)nanosleep(&pause, NULL);
+        server_get_traffic(server, &now);
+    } while (now.n_running > 0 || now.n_answers[2] == 0 || now.n_answers[2] != before.n_answers[2]);
 }
 
 Test(http_hostile, a_reader_that_does_not_read_is_cut)
@@ -157,12 +189,12 @@ Test(http_hostile, a_reader_that_does_not_read_is_cut)
                    "GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " TOKEN "\r\n\r\n",
                    campaign_path("/v1/admin/campaigns", "/pool/export"));
     const size_t n_asked = 1000, n_promised = n_asked * 4 * DPOT_BATCH_REPORTS_MAX;
+    http_lose_patience();
     const int fd = http_connect(server_url(server));
     for (size_t i = 0; i < n_asked; i++) {
-        cr_assert(http_send(fd, head, strlen(head)));
+        (void)http_send(fd, head, strlen(head)); /* it may be cut already */
     }
-    const struct timespec pause = {.tv_sec = TIMEOUT_S + 2};
-    (void)nanosleep(&pause, NULL);
+    wait_for_silence();
     size_t n_read = 0;
     for (ssize_t n = 1; n > 0; n_read += n > 0 ? (size_t)n : 0) {
         n = recv(fd, block, sizeof block, 0);
@@ -200,6 +232,7 @@ Test(http_hostile, garbage_never_stops_the_server)
         "GET /v1/admin/campaigns HTTP/1.1\r\nHost: x\r\nAuthorization: \xff\xfe\r\n\r\n",
         "\r\n\r\n\r\n",
     };
+    http_lose_patience(); /* some of it is a beginning of something */
     for (size_t i = 0; i < sizeof garbage / sizeof garbage[0]; i++) {
         const int fd = http_connect(server_url(server));
         (void)http_send(fd, garbage[i], strlen(garbage[i]));
@@ -215,7 +248,7 @@ Test(http_hostile, garbage_never_stops_the_server)
     const int fd = http_connect(server_url(server));
     (void)http_send(fd, long_head, strlen(long_head));
     (void)close(fd);
-    cr_assert_eq(get("/healthz"), 200);
+    http_expect_health();
 }
 
 #define N_POSTERS 4
@@ -266,8 +299,8 @@ Test(http_hostile, the_same_batch_from_four_threads_is_accepted_exactly_once)
     dpot_buf_release(&body);
 }
 
-/* Holds every answer for a while after its commit. */
-static volatile int has_committed;
+/* Holds every answer for a while after its commit, or until it is told. */
+static volatile int has_committed, may_answer;
 static void hold_commit(void *ctx, size_t n)
 {
     const struct timespec pause = {.tv_nsec = 400000000};
@@ -277,12 +310,20 @@ static void hold_commit(void *ctx, size_t n)
     (void)nanosleep(&pause, NULL);
 }
 
-static void wait_for_commit(void)
+static void wait_for(const volatile int *it)
 {
     const struct timespec pause = {.tv_nsec = 10000000};
-    while (!has_committed) {
+    while (!*it) {
         (void)nanosleep(&pause, NULL);
     }
+}
+
+static void hold_until_told(void *ctx, size_t n)
+{
+    (void)ctx;
+    (void)n;
+    has_committed = 1;
+    wait_for(&may_answer);
 }
 
 static void close_while_it_runs(unsigned drain_ms)
@@ -292,7 +333,7 @@ static void close_while_it_runs(unsigned drain_ms)
     http_use_writer(hold_commit, NULL);
     poster.body = &body;
     cr_assert_eq(pthread_create(&poster.thread, NULL, post_shared, &poster), 0);
-    wait_for_commit();
+    wait_for(&has_committed);
     server_close(server, drain_ms);
     cr_assert_eq(pthread_join(poster.thread, NULL), 0);
     cr_assert(poster.status == 202 || (poster.status == 0 && drain_ms == 0));
@@ -305,7 +346,7 @@ static void close_while_it_runs(unsigned drain_ms)
 
 Test(http_hostile, a_running_request_is_finished_before_the_server_closes)
 {
-    close_while_it_runs(5000);
+    close_while_it_runs(60000);
 }
 
 /* It is committed and not acknowledged: sent again it is a duplicate. */
@@ -319,15 +360,14 @@ Test(http_hostile, requests_that_wait_for_a_commit_hold_no_thread)
     enum { N = 12 };
     struct poster posters[N];
     struct dpot_buf body = sealed(0, N_SHARED);
-    http_use_writer(hold_commit, NULL);
+    http_use_writer(hold_until_told, NULL);
     for (size_t i = 0; i < N; i++) {
         posters[i].body = &body;
         cr_assert_eq(pthread_create(&posters[i].thread, NULL, post_shared, &posters[i]), 0);
     }
-    wait_for_commit();
-    const double started = seconds_now();
-    cr_assert_eq(get("/healthz"), 200);
-    cr_assert_lt(seconds_now() - started, 0.3, "it waited behind a commit");
+    wait_for(&has_committed);
+    cr_assert_eq(get("/healthz"), 200, "it does not wait behind a commit");
+    may_answer = 1;
     for (size_t i = 0; i < N; i++) {
         cr_assert_eq(pthread_join(posters[i].thread, NULL), 0);
         cr_assert_eq(posters[i].status, 202);
@@ -348,7 +388,7 @@ Test(http_hostile, a_device_that_hangs_up_before_its_answer_is_stored_once)
     const int fd = http_connect(server_url(server));
     cr_assert_eq(write(fd, head, (size_t)n), n);
     cr_assert_eq(write(fd, body.data, body.len), (ssize_t)body.len);
-    wait_for_commit();
+    wait_for(&has_committed);
     (void)close(fd);
     cr_assert_eq(request("POST", reports_path, NULL, body.data, body.len), 202);
     cr_assert_eq(rig_count(&rig).n_accepted, N_SHARED);
@@ -360,8 +400,8 @@ Test(http_hostile, a_closing_server_does_not_wait_for_idle_connections)
 {
     const int idle = http_connect(server_url(server));
     const double started = seconds_now();
-    server_close(server, 5000);
-    cr_assert_lt(seconds_now() - started, 2);
+    server_close(server, 60000);
+    cr_assert_lt(seconds_now() - started, FAR_TOO_LONG_S);
     (void)close(idle);
     http_start();
 }

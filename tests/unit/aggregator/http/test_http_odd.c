@@ -184,9 +184,10 @@ Test(http_odd, a_body_shorter_than_announced_is_no_batch)
     const int len =
         snprintf(head, sizeof head, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n",
                  reports_path, body.len);
+    http_lose_patience();
     const int fd = http_connect(server_url(server));
-    cr_assert(http_send(fd, head, (size_t)len));
-    cr_assert(http_send(fd, body.data, body.len - 1));
+    (void)http_send(fd, head, (size_t)len); /* it may be cut already */
+    (void)http_send(fd, body.data, body.len - 1);
     (void)shutdown(fd, SHUT_WR);
     char ignored[512];
     while (recv(fd, ignored, sizeof ignored, 0) > 0) {
@@ -194,7 +195,7 @@ Test(http_odd, a_body_shorter_than_announced_is_no_batch)
     (void)close(fd);
     dpot_buf_release(&body);
     cr_assert_eq(rig_count(&rig).n_accepted, 0);
-    cr_assert_eq(get("/healthz"), 200);
+    http_expect_health();
 }
 
 /* What follows a body is another request, not a part of it. */
