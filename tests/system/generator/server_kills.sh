@@ -28,7 +28,7 @@ start() {
     rm -f url
     "$bin/dpotd" serve --config server/dpotd.json --ready-file url 2>>log &
     server=$!
-    for _ in $(seq 1 400); do
+    for _ in $(seq 1 2400); do
         [ -s url ] && break
         sleep 0.05
     done

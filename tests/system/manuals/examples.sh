@@ -68,7 +68,7 @@ DPOT_TOKEN=$(json init.json token)
 export DPOT_TOKEN
 dpotd serve --config "$dir/server/dpotd.json" --ready-file "$dir/url" 2>log &
 server=$!
-for _ in $(seq 1 200); do
+for _ in $(seq 1 2400); do
     [ -s url ] && break
     sleep 0.05
 done
@@ -102,7 +102,11 @@ run() {
     case $1 in
     'dpot campaign open') sed -i "s|3f1d5a0c9b7e4826a1c0d2e4f6a8b0c2|$draft|g" example ;;
     'dpot campaign close') sed -i "s|3f1d5a0c9b7e4826a1c0d2e4f6a8b0c2|$closable|g" example ;;
-    'dpotd serve') sed -i 's/^ *dpotd/timeout --preserve-status 2 &/' example ;;
+    'dpot audit') sed -i 's/dpot audit/& --seed 1/' example ;; # one in ten thousand others may fail
+    'dpotd serve') # until it is ready; then it ends when it is told to
+        sed -i 's/^ *dpotd.*/& --ready-file up \&/' example
+        echo 'until [ -s up ]; do kill -0 $!; sleep 0.05; done; kill $!; wait $!' >>example
+        ;;
     'dpot job start') need dpot job cancel "$long_job" --server "$url" ;;
     esac
     sed -i "s|3f1d5a0c9b7e4826a1c0d2e4f6a8b0c2|$id|g" example

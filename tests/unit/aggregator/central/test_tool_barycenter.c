@@ -63,8 +63,6 @@ Test(central_barycenter, of_groups_lies_between_them_at_one_epsilon)
     json_t *r = expect_json(FOUR "--group-column county --starts 20 --out b.csv", 0);
     read_points("b.csv", &points);
     cr_assert(points.n_rows == 4 && points.n_cols == 2);
-    /* Real randomness: 300 runs had .12 on average, and .42 at most. */
-    cr_assert_lt(farthest(&points), 1.5, "%g", farthest(&points));
     cr_assert_str_eq(text_of(r, "mechanism"), "private-measure");
     cr_assert_str_eq(text_of(r, "method"), "coreset");
     cr_assert_str_eq(text_of(r, "adjacency"), "replace-one");
@@ -82,6 +80,24 @@ Test(central_barycenter, of_groups_lies_between_them_at_one_epsilon)
     array_release(&points);
 }
 
+#define NOISY FOUR "--group-column county --delta 1e-6 --method noisy-exact "
+
+/* From a seed: no real randomness keeps a promise every time. */
+Test(central_barycenter, of_groups_is_near_the_places_between_them)
+{
+    static const char *const lines[] = {
+        FOUR "--group-column county --starts 20 --simulation --seed 1 --out b.csv",
+        NOISY "--init start.csv --simulation --seed 1 --out b.csv"};
+    struct array points;
+    write_text("start.csv", "2,2\n2,8\n8,2\n8,8\n");
+    for (size_t i = 0; i < 2; i++) {
+        json_decref(expect_json(lines[i], 0));
+        read_points("b.csv", &points);
+        cr_assert_lt(farthest(&points), 1, "%zu: %g", i, farthest(&points));
+        array_release(&points);
+    }
+}
+
 Test(central_barycenter, of_one_group_is_a_summary_of_it)
 {
     char header[32] = "";
@@ -89,11 +105,13 @@ Test(central_barycenter, of_one_group_is_a_summary_of_it)
     const json_t *group = json_array_get(json_object_get(r, "groups"), 0);
     cr_assert_leq(number_of(group, "points"), 50);
     cr_assert_gt(number_of(group, "cells"), 50);
-    cr_assert_lt(number_of(r, "cost"), number_of(r, "one_point_cost"));
     FILE *file = fopen(folder_path("b.csv"), "r");
     cr_assert(file && fgets(header, sizeof header, file));
     cr_assert_str_eq(header, "x,y\n");
     (void)fclose(file);
+    json_decref(r);
+    r = expect_json(FOUR "--cells 50 --simulation --seed 1 --out b.csv", 0);
+    cr_assert_lt(number_of(r, "cost"), number_of(r, "one_point_cost"));
     json_decref(r);
 }
 
@@ -170,8 +188,6 @@ Test(central_barycenter, group_weights_projection_and_entropic_plans_are_post_pr
     json_decref(r);
 }
 
-#define NOISY FOUR "--group-column county --delta 1e-6 --method noisy-exact "
-
 Test(central_barycenter, noisy_iterations_say_what_they_spend_and_on_what)
 {
     struct array points;
@@ -179,7 +195,6 @@ Test(central_barycenter, noisy_iterations_say_what_they_spend_and_on_what)
     json_t *r = expect_json(NOISY "--init start.csv --out b.csv", 0);
     read_points("b.csv", &points);
     cr_assert(points.n_rows == 4 && points.n_cols == 2);
-    cr_assert_lt(farthest(&points), 1.5, "%g", farthest(&points));
     array_release(&points);
     cr_assert_str_eq(text_of(r, "mechanism"), "noisy-barycenter-exact");
     cr_assert(strstr(text_of(r, "guarantee"), "(epsilon, delta)-DP"));

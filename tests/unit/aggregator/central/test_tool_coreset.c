@@ -51,15 +51,10 @@ Test(coreset_tool, writes_as_many_points_as_there_are_records)
     json_t *r = expect_json("central coreset --data plain.csv " BOX "--epsilon 2 --out p.csv", 0);
     read_array("p.csv", &points);
     cr_assert(points.n_rows == 300 && points.n_cols == 2);
-    size_t n_near = 0;
     for (size_t i = 0; i < 300; i++) {
         const double *p = points.values + 2 * i;
         cr_assert(p[0] >= 0 && p[0] <= 10 && p[1] >= 0 && p[1] <= 10);
-        n_near += fabs(p[0] - 2) < 2.5 && fabs(p[1] - 7) < 2.5;
     }
-    /* Real randomness. A uniform measure would have 67 of 300 there; 600 runs had 272 on average, with a
-     * deviation of 18, and never below 198. */
-    cr_assert_gt(n_near, 110, "%zu", n_near);
     cr_assert_str_eq(text_of(r, "mechanism"), "private-measure");
     cr_assert_str_eq(text_of(r, "adjacency"), "replace-one");
     cr_assert(strstr(text_of(r, "guarantee"), "epsilon-DP"));
@@ -75,6 +70,24 @@ Test(coreset_tool, writes_as_many_points_as_there_are_records)
     cr_assert(json_equal(side, r), "the side file says what --json says");
     json_decref(side);
     json_decref(r);
+    array_release(&points);
+}
+
+/* From a seed: no real randomness keeps a promise every time. */
+Test(coreset_tool, the_points_are_where_the_records_are)
+{
+    struct array points;
+    size_t n_near = 0;
+    json_decref(expect_json("central coreset --data plain.csv " BOX
+                            "--epsilon 2 --simulation --seed 1 --out p.csv",
+                            0));
+    read_array("p.csv", &points);
+    for (size_t i = 0; i < points.n_rows; i++) {
+        const double *p = points.values + 2 * i;
+        n_near += fabs(p[0] - 2) < 2.5 && fabs(p[1] - 7) < 2.5;
+    }
+    /* A uniform measure would have 67 of 300 there. */
+    cr_assert_gt(n_near, 200, "%zu", n_near);
     array_release(&points);
 }
 

@@ -21,7 +21,9 @@
 #define SMALL                                                                                      \
     "{\"arch\":\"mlp:6\",\"batch\":16,\"atoms\":30,\"sinkhorn\":5,\"steps\":40,\"seed\":4}"
 #define LONG                                                                                       \
-    "{\"arch\":\"mlp:6\",\"batch\":16,\"atoms\":30,\"sinkhorn\":5,\"steps\":3000,\"seed\":4}"
+    "{\"arch\":\"mlp:6\",\"batch\":16,\"atoms\":30,\"sinkhorn\":5,\"steps\":12000,\"seed\":4}"
+#define ENDLESS                                                                                    \
+    "{\"arch\":\"mlp:6\",\"batch\":16,\"atoms\":30,\"sinkhorn\":5,\"steps\":400000,\"seed\":4}"
 
 static struct rig rig;
 static struct revision_record record;
@@ -433,7 +435,7 @@ Test(generator_job, a_job_goes_on_after_a_restart_with_the_reports_it_began_with
     struct runner *runner = open_runner(0);
     const struct job_record job = start(runner, LONG);
     for (uint64_t n_done = 100; n_done <= 700; n_done += 200) {
-        cr_assert_lt(wait_for(runner, &job, JOB_DONE, n_done).n_done, 3000, "it ended too soon");
+        cr_assert_lt(wait_for(runner, &job, JOB_DONE, n_done).n_done, 12000, "it ended too soon");
         runner_close(runner);
         cr_assert_eq(n_kept_files(), 1);
         append_reports(7); /* the pool grows meanwhile */
@@ -462,7 +464,7 @@ Test(generator_job, a_cancelled_job_leaves_nothing_whether_it_runs_or_waits)
 {
     struct job_record found;
     struct runner *runner = open_runner(1);
-    const struct job_record first = start(runner, LONG), second = start(runner, LONG);
+    const struct job_record first = start(runner, ENDLESS), second = start(runner, ENDLESS);
     (void)wait_for(runner, &first, JOB_DONE, 50);
     runner_close(runner); /* the first waits again, with what it kept */
     cr_assert_eq(n_kept_files(), 1);
@@ -482,7 +484,7 @@ Test(generator_job, a_cancelled_job_leaves_nothing_whether_it_runs_or_waits)
 Test(generator_job, a_job_that_gets_further_is_not_given_up)
 {
     struct runner *runner = open_runner(1);
-    struct job_record job = start(runner, LONG);
+    struct job_record job = start(runner, ENDLESS);
     (void)wait_for(runner, &job, JOB_DONE, 50);
     runner_close(runner);
     cr_assert_eq(store_get_job(rig.store, job.id, &job, NULL), DPOT_OK);

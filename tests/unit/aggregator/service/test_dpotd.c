@@ -240,7 +240,7 @@ Test(dpotd, a_store_that_cannot_be_opened_is_exit_6_and_one_that_is_none_exit_3)
 static void wait_ready(char *url, size_t cap)
 {
     const struct timespec pause = {.tv_nsec = 20000000};
-    for (int i = 0; i < 500; i++) {
+    for (int i = 0; i < 6000; i++) {
         FILE *stream = fopen(in_folder("ready"), "r");
         if (stream) {
             cr_assert_not_null(fgets(url, (int)cap, stream));
