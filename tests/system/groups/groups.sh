@@ -120,7 +120,7 @@ done
 check 'the raw pools' 0 . "$bin/dpot" barycenter --group "$dir/raw-0.csv" "$dir/raw-1.csv" "$dir/raw-2.csv" "$dir/raw-3.csv" \
     --support 12 --exact --seed 3 --out "$dir/raw.csv"
 raw=$(cost "$dir/raw.csv")
-less "$(cat "$dir/laplace.cost")" "$nothing" && less "$nothing" "$raw" && pass ||
+less "$(cat "$dir/laplace.cost")" "$nothing" && less "$(cat "$dir/laplace.cost")" "$raw" && pass ||
     fail "laplace: $(cat "$dir/laplace.cost") of the job, $nothing knowing nothing, $raw of the raw pools"
 
 stop

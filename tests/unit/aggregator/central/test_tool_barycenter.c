@@ -104,13 +104,13 @@ Test(central_barycenter, of_one_group_is_a_summary_of_it)
     json_t *r = expect_json(FOUR "--cells 50 --out b.csv", 0);
     const json_t *group = json_array_get(json_object_get(r, "groups"), 0);
     cr_assert_leq(number_of(group, "points"), 50);
-    cr_assert_gt(number_of(group, "cells"), 50);
     FILE *file = fopen(folder_path("b.csv"), "r");
     cr_assert(file && fgets(header, sizeof header, file));
     cr_assert_str_eq(header, "x,y\n");
     (void)fclose(file);
     json_decref(r);
     r = expect_json(FOUR "--cells 50 --simulation --seed 1 --out b.csv", 0);
+    cr_assert_gt(number_of(json_array_get(json_object_get(r, "groups"), 0), "cells"), 50);
     cr_assert_lt(number_of(r, "cost"), number_of(r, "one_point_cost"));
     json_decref(r);
 }

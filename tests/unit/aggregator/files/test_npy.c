@@ -252,7 +252,7 @@ Test(npy, a_long_header_is_refused_though_the_file_is_as_long)
 }
 
 /* Opening a pipe that nobody writes to would wait for ever. */
-Test(npy, a_pipe_is_refused_before_it_is_opened, .timeout = 10)
+Test(npy, a_pipe_is_refused_before_it_is_opened, .timeout = 60)
 {
     struct array array;
     struct dpot_error error;

@@ -74,8 +74,8 @@ static void serve(int listener, const struct canned_answer *answers, size_t n_an
     }
 }
 
-/* On loopback; port 0: any that is free. Sets *port. -1: it failed. */
-static int listen_at(in_port_t *port)
+/* On loopback; port 0: any that is free. Sets *port. Nobody is heard before listen(). -1: it failed. */
+static int bind_at(in_port_t *port)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = *port};
     socklen_t address_len = sizeof address;
@@ -84,7 +84,6 @@ static int listen_at(in_port_t *port)
     const int listener = socket(AF_INET, SOCK_STREAM, 0);
     if (listener < 0 || setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
         bind(listener, (struct sockaddr *)&address, sizeof address) != 0 ||
-        listen(listener, 8) != 0 ||
         getsockname(listener, (struct sockaddr *)&address, &address_len) != 0) {
         return -1;
     }
@@ -96,13 +95,14 @@ static int listen_at(in_port_t *port)
 static pid_t start(struct canned_server *server, int *listener, in_port_t *port)
 {
     *port = 0;
-    *listener = listen_at(port);
+    *listener = bind_at(port);
     cr_assert_geq(*listener, 0);
+    cr_assert_eq(listen(*listener, 8), 0);
     (void)snprintf(server->url, sizeof server->url, "http://127.0.0.1:%u", (unsigned)ntohs(*port));
     server->child = fork();
     cr_assert_geq(server->child, 0);
     if (server->child == 0) {
-        (void)alarm(60); /* never outlives its test by much */
+        (void)alarm(300); /* never outlives its test by much */
     }
     return server->child;
 }
@@ -129,8 +129,10 @@ void canned_server_start_away(struct canned_server *server, const char *first, l
     if (start(server, &listener, &port) == 0) {
         serve(listener, &before, 1, 1);
         (void)close(listener);
+        listener = bind_at(&port); /* at once: the port is nobody else's meanwhile */
         (void)nanosleep(&pause, NULL);
-        serve(listen_at(&port), &after, 1, SIZE_MAX); /* a port that was lost ends in accept */
+        (void)listen(listener, 8); /* what fails ends in accept */
+        serve(listener, &after, 1, SIZE_MAX);
     }
     (void)close(listener);
 }

@@ -268,7 +268,7 @@ static void wait_through(struct process *p, const char *more, long away_ms)
 Test(job, a_restart_of_the_server_is_waited_for)
 {
     static struct process p;
-    wait_through(&p, "", 1500);
+    wait_through(&p, "", 4000);
     cr_assert_eq(p.exit_code, 0, "%d %s", p.exit_code, p.err);
     cr_assert_not_null(strstr(p.out, "done"), "%s", p.out);
     cr_assert_not_null(strstr(p.err, "dpot job start: the server is away, waiting\n"), "%s", p.err);
