@@ -166,7 +166,7 @@ new_campaign closing 6 && closing=$id
 campaigns="$rolling $revised $closing"
 "$bin/chaos_network" "$dir/url" "$dir/network" "$seed" "$dir/observer" "$dir/observed" "$dir/calm" 2>"$dir/network.err" &
 network=$!
-for _ in $(seq 1 200); do
+for _ in $(seq 1 1200); do
     [ -s "$dir/network" ] && break
     sleep 0.05
 done

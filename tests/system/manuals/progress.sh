@@ -106,7 +106,7 @@ DPOT_TOKEN=$(json init.json token)
 export DPOT_TOKEN
 dpotd serve --config server/dpotd.json --ready-file url 2>log &
 server=$!
-for _ in $(seq 1 200); do
+for _ in $(seq 1 2400); do
     [ -s url ] && break
     sleep 0.05
 done
