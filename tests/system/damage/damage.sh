@@ -46,7 +46,7 @@ cp -a "$dir/server" "$dir/good"
 again() { rm -rf "$dir/server" && cp -a "$dir/good" "$dir/server"; }
 bytes() { head -c "$1" /dev/zero | tr '\0' '\377'; }
 overwrite() { bytes "$3" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null; } # FILE AT N
-# The same, and every byte is another one afterwards, whatever it was.
+# Every byte is another one afterwards, whatever it was; of a file that is no text.
 alter() { # FILE AT N
     dd if="$1" of="$dir/altered" bs=1 skip="$2" count="$3" 2>/dev/null
     LC_ALL=C tr '\000-\377' '\001-\377\000' <"$dir/altered" | dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
@@ -127,7 +127,7 @@ named() { # NAME EXIT PATTERN: by the doctor and by the server
     check "doctor: $1" "$2" "$3" doctor
     check "serve: $1" "$2" "$3" serve
 }
-again && alter "$dir/server/keys/signing.key" 40 4
+again && overwrite "$dir/server/keys/signing.key" 40 4
 named 'a damaged signing key' 3 'signing.key.*restore it from a backup'
 again && rm "$dir/server/keys/signing.key"
 named 'no signing key' 6 'signing.key'
@@ -142,7 +142,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
     check 'the keys of another user' 6 'run dpotd as the one who owns it' \
         setpriv --reuid=65534 --regid=65534 --clear-groups "$bin/dpotd" doctor --config "$dir/server/dpotd.json"
 fi
-again && for key in "$dir"/server/keys/seal-*.key; do alter "$key" 60 4; done
+again && for key in "$dir"/server/keys/seal-*.key; do overwrite "$key" 60 4; done
 named 'a damaged seal key' 3 'seal-.*restore it from a backup'
 again && rm "$dir"/server/keys/seal-*.key
 named 'no seal key' 3 'no seal-'
@@ -182,11 +182,10 @@ serve_two() {
     cp -a "$dir/fresh" "$dir/second"
     start
     : >"$dir/log"
-    device report second --points "$dir/place.csv" --quiet >/dev/null || fail report
     device report first --points "$dir/place.csv" --quiet >/dev/null || fail report
+    device report second --points "$dir/place.csv" --quiet >/dev/null || fail report
     cp -a "$dir/first" "$dir/first_again"
     cp -a "$dir/second" "$dir/second_again" # does not wait longer each time
-    # When it was sent, the other may be sent too.
     check 'a report before' 0 'accepted: 1' device flush first --wait 60
 }
 # refused NAME PATTERN: not ready, nothing is taken, and the log says why, once.

@@ -89,7 +89,6 @@ report cut || fail 'report after kills'
 
 # The server is killed, and a device meets nobody.
 stop KILL
-sleep 2 # its report waits no longer
 flush patient 3 6
 flushed
 start
