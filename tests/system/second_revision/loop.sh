@@ -93,7 +93,7 @@ check 'and only once' 7 'nothing to cancel' dpot job cancel "$endless"
 
 # A job is killed with the server and resumed by the next one, with the same result.
 check 'a job to kill' 0 queued \
-    dpot job start base-measure --campaign "$id" max_iterations=300000 gap=0 --json
+    dpot job start base-measure --campaign "$id" max_iterations=600000 gap=0 --json
 job=$(json "$dir/out" id)
 for _ in $(seq 1 6000); do
     dpot job show "$job" --json >"$dir/job.json"
@@ -103,7 +103,7 @@ done
 check 'it runs' 0 '"state": *"running"' dpot job show "$job" --json
 stop KILL
 start
-for _ in $(seq 1 1200); do
+for _ in $(seq 1 6000); do
     dpot job show "$job" --json >"$dir/job.json"
     grep -q '"state":"done"' "$dir/job.json" && break
     sleep 0.05
@@ -111,7 +111,7 @@ done
 check 'it is done after the restart' 0 '"state": *"done"' dpot job show "$job" --json
 resumed=$(json "$dir/out" artifact)
 check 'the same job, undisturbed' 0 '"state": *"done"' \
-    dpot job start base-measure --campaign "$id" max_iterations=300000 gap=0 --wait --json
+    dpot job start base-measure --campaign "$id" max_iterations=600000 gap=0 --wait --json
 [ "$(json "$dir/out" artifact)" = "$resumed" ] && pass || fail 'the resumed job found something else'
 check 'job list' 0 "$job" dpot job list
 
