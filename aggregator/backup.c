@@ -38,20 +38,95 @@ static dpot_status make_url(char url[CONFIG_TEXT_SIZE], const char *path, struct
                : dpot_error_set(error, DPOT_ERR_RANGE, "the path is too long: %.80s...", path);
 }
 
-dpot_status backup_make(const struct config *config, const char *to, struct pool_count *count,
+/* ---- looking ---- */
+
+/* Faults are passed on and counted. */
+struct relay {
+    const struct service_look *look;
+    dpot_status first;
+};
+
+static void pass_fault(void *ctx, dpot_status status, const char *sentence)
+{
+    struct relay *relay = ctx;
+    relay->first = relay->first == DPOT_OK ? status : relay->first;
+    relay->look->tell(relay->look->ctx, status, sentence);
+}
+
+static void pass_progress(void *ctx, const struct revision_record *record, uint64_t n_read)
+{
+    const struct relay *relay = ctx;
+    if (relay->look->progress) {
+        relay->look->progress(relay->look->ctx, record, n_read);
+    }
+}
+
+/* Looks at the store, or the copy, `url`; `remedy` is said behind the faults. */
+static dpot_status look_at(const struct config *config, const char *url,
+                           const struct service_look *look, const char *remedy,
+                           struct dpot_error *error)
+{
+    struct config changed = *config;
+    struct relay relay = {.look = look, .first = DPOT_OK};
+    const struct service_look own = {.tell = pass_fault,
+                                     .progress = pass_progress,
+                                     .ctx = &relay,
+                                     .is_quick = look->is_quick,
+                                     .is_store_only = true};
+    memcpy(changed.store, url, strlen(url) + 1);
+    const dpot_status status = service_check(&changed, &own, error);
+    return status == DPOT_OK && relay.first != DPOT_OK
+               ? dpot_error_set(error, relay.first, "%s", remedy)
+               : status;
+}
+
+/* ---- making ---- */
+
+struct making {
+    const struct config *config;
+    const struct service_look *look;
+    struct pool_count *count;
+};
+
+/* Before the copy gets its name. */
+static dpot_status judge_copy(void *ctx, const char *path, struct dpot_error *error)
+{
+    const struct making *making = ctx;
+    char url[CONFIG_TEXT_SIZE];
+    dpot_status status = make_url(url, path, error);
+    if (status == DPOT_OK) {
+        status = look_at(making->config, url, making->look,
+                         "the copy has faults and is not kept: if dpotd doctor tells the same of "
+                         "the store, restore that from an older backup (dpotd restore); if not, "
+                         "make the copy on another disk",
+                         error);
+    }
+    return status == DPOT_OK ? count_store(url, making->count, error) : status;
+}
+
+/* A copy may lack a fault of the file that it was made from, and with it rows that cannot be found there. */
+static dpot_status check_source(struct store *store, struct dpot_error *error)
+{
+    const dpot_status status = store_check_structure(store, error);
+    return status == DPOT_OK ? status : dpot_error_prefix(error, status, "no copy was made");
+}
+
+dpot_status backup_make(const struct config *config, const char *to,
+                        const struct service_look *look, struct pool_count *count,
                         struct dpot_error *error)
 {
-    char url[CONFIG_TEXT_SIZE];
+    struct making making = {config, look, count};
+    const struct store_judge judge = {judge_copy, &making};
     struct store *store = NULL;
-    dpot_status status = make_url(url, to, error);
+    dpot_status status = store_open_existing(config->store, &store, error);
     if (status == DPOT_OK) {
-        status = store_open_existing(config->store, &store, error);
+        status = check_source(store, error);
     }
     if (status == DPOT_OK) {
-        status = store_backup(store, to, error);
+        status = store_backup(store, to, &judge, error);
     }
     store_close(store);
-    return status == DPOT_OK ? count_store(url, count, error) : status;
+    return status;
 }
 
 /* ---- restoring ---- */
@@ -124,27 +199,6 @@ static void remove_store(const char *path)
     }
 }
 
-/* Faults are passed on and counted. */
-struct relay {
-    const struct service_look *look;
-    dpot_status first;
-};
-
-static void pass_fault(void *ctx, dpot_status status, const char *sentence)
-{
-    struct relay *relay = ctx;
-    relay->first = relay->first == DPOT_OK ? status : relay->first;
-    relay->look->tell(relay->look->ctx, status, sentence);
-}
-
-static void pass_progress(void *ctx, const struct revision_record *record, uint64_t n_read)
-{
-    const struct relay *relay = ctx;
-    if (relay->look->progress) {
-        relay->look->progress(relay->look->ctx, record, n_read);
-    }
-}
-
 /* What is wrong with the keys is none of the copy's faults. */
 static dpot_status check_keys(const struct config *config, struct dpot_error *error)
 {
@@ -158,24 +212,15 @@ static dpot_status check_keys(const struct config *config, struct dpot_error *er
 static dpot_status examine(const struct config *config, const char *url,
                            const struct service_look *look, struct dpot_error *error)
 {
-    struct config changed = *config;
-    struct relay relay = {.look = look, .first = DPOT_OK};
-    const struct service_look own = {.tell = pass_fault,
-                                     .progress = pass_progress,
-                                     .ctx = &relay,
-                                     .is_quick = look->is_quick,
-                                     .is_store_only = true};
     struct store *store = NULL;
     dpot_status status = store_open(url, &store, error);
-    store_close(store);
-    if (status != DPOT_OK) {
-        return status;
+    if (status == DPOT_OK) {
+        status = store_try_write(store, error);
     }
-    memcpy(changed.store, url, strlen(url) + 1);
-    status = service_check(&changed, &own, error);
-    return status == DPOT_OK && relay.first != DPOT_OK
-               ? dpot_error_set(error, relay.first,
-                                "it has faults: use another copy, with the keys that it belongs to")
+    store_close(store);
+    return status == DPOT_OK
+               ? look_at(config, url, look,
+                         "it has faults: use another copy, with the keys that it belongs to", error)
                : status;
 }
 
@@ -262,7 +307,7 @@ static dpot_status save_old(const struct config *config, struct backup_migrated 
     store_get_schema(store, &migrated->from, &migrated->to);
     if (migrated->from > 0 && migrated->from < migrated->to) {
         (void)snprintf(what, sizeof what, "version-%d", migrated->from);
-        status = store_save(store, what, migrated->copy, error);
+        status = store_save(store, what, NULL, migrated->copy, error);
     }
     store_close(store);
     return status;

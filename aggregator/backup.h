@@ -6,10 +6,13 @@
 #include "config.h"
 #include "service.h"
 
-/* Copies the store into a new file, also while it is served; `count` is of what the copy holds.
- * DPOT_ERR_NOT_FOUND: there is no store; DPOT_ERR_EXISTS: the file is there; DPOT_ERR_IO. */
+/* Copies the store into a new file, also while it is served, and reads the copy as service_check does (`look`)
+ * before it gets its name; `count` is of what it holds. DPOT_ERR_NOT_FOUND: there is no store;
+ * DPOT_ERR_EXISTS: the file is there; DPOT_ERR_CORRUPT, ...: the copy would have faults, which were told;
+ * DPOT_ERR_IO. Then there is none. */
 DPOT_WARN_UNUSED dpot_status backup_make(const struct config *config, const char *to,
-                                         struct pool_count *count, struct dpot_error *error);
+                                         const struct service_look *look, struct pool_count *count,
+                                         struct dpot_error *error);
 
 struct backup_restored {
     struct pool_count count;

@@ -15,8 +15,11 @@ static const char backup_help[] =
     "for\n"
     "nothing. What was acknowledged before the copy began is in it, so that a report sent again is "
     "a\n"
-    "duplicate after a restore. Keys, tokens and dpotd.json are not in it: keep copies of them "
-    "apart.\n"
+    "duplicate after a restore. The copy is read whole, as dpotd doctor reads a store, before it "
+    "gets\n"
+    "its name; one with a fault is not kept (exit 3). Keys, tokens and dpotd.json are not in it: "
+    "keep\n"
+    "copies of them apart.\n"
     "\n"
     "  --config FILE  dpotd.json\n"
     "  --to FILE      the copy; a file that is there is refused\n"
@@ -72,17 +75,47 @@ static int print(const struct options *options, json_t *body, const char *senten
     return command_finish();
 }
 
+/* Faults of the copy, and what is worth knowing of the look at it, go to standard error. The remedies that they name would be those of a store in use. */
+struct watch {
+    int64_t told_ms;
+};
+
+static int64_t now(void)
+{
+    const struct dpot_clock *clock = dpot_clock_system();
+    return clock->now(clock->ctx);
+}
+
+static void tell(void *ctx, dpot_status status, const char *sentence)
+{
+    (void)ctx;
+    (void)fprintf(stderr, "dpotd: %s%s\n", status == DPOT_OK ? "" : "in the copy: ", sentence);
+}
+
+static void tell_progress(void *ctx, const struct revision_record *record, uint64_t n_read)
+{
+    struct watch *watch = ctx;
+    const int64_t now_ms = now();
+    if (now_ms - watch->told_ms >= PROGRESS_EVERY_MS) {
+        watch->told_ms = now_ms;
+        (void)fprintf(stderr, "dpotd: read %llu reports of revision %u of \"%s\"\n",
+                      (unsigned long long)n_read, record->revision, record->name);
+    }
+}
+
 static int run_backup(const struct options *options)
 {
     struct dpot_error error = {{0}}, sentence;
     struct config config;
     struct pool_count count;
+    struct watch watch = {.told_ms = now()};
+    const struct service_look look = {.tell = tell, .progress = tell_progress, .ctx = &watch};
     if (!options->config || !options->to) {
         return command_fail_usage("backup needs --config FILE and --to FILE", "");
     }
     dpot_status status = config_read(options->config, &config, &error);
     if (status == DPOT_OK) {
-        status = backup_make(&config, options->to, &count, &error);
+        status = backup_make(&config, options->to, &look, &count, &error);
     }
     if (status != DPOT_OK) {
         return command_fail(status, &error);
@@ -96,38 +129,12 @@ static int run_backup(const struct options *options)
                  sentence.text);
 }
 
-/* Faults of the copy go to standard error. The remedies that they name would be those of a store in use. */
-struct watch {
-    int64_t told_ms;
-};
-
-static void tell(void *ctx, dpot_status status, const char *sentence)
-{
-    (void)ctx;
-    if (status != DPOT_OK) {
-        (void)fprintf(stderr, "dpotd: in the copy: %s\n", sentence);
-    }
-}
-
-static void tell_progress(void *ctx, const struct revision_record *record, uint64_t n_read)
-{
-    struct watch *watch = ctx;
-    const struct dpot_clock *clock = dpot_clock_system();
-    const int64_t now_ms = clock->now(clock->ctx);
-    if (now_ms - watch->told_ms >= PROGRESS_EVERY_MS) {
-        watch->told_ms = now_ms;
-        (void)fprintf(stderr, "dpotd: read %llu reports of revision %u of \"%s\"\n",
-                      (unsigned long long)n_read, record->revision, record->name);
-    }
-}
-
 static int run_restore(const struct options *options)
 {
-    const struct dpot_clock *clock = dpot_clock_system();
     struct dpot_error error = {{0}}, sentence;
     struct config config;
     struct backup_restored restored;
-    struct watch watch = {.told_ms = clock->now(clock->ctx)};
+    struct watch watch = {.told_ms = now()};
     const struct service_look look = {
         .tell = tell, .progress = tell_progress, .ctx = &watch, .is_quick = options->is_quick};
     if (!options->config || !options->from) {

@@ -43,8 +43,10 @@ struct service_look {
     /* Told now and then which pool is being read, and how far. */
     void (*progress)(void *ctx, const struct revision_record *record, uint64_t n_read);
     void *ctx;
-    bool is_quick;      /* pools are left out: reading them takes long when they are large */
-    bool is_store_only; /* the store and the keys it belongs to, which need not be in use */
+    bool is_quick; /* pools are left out: reading them takes long when they are large */
+    /* The store alone, or a copy of one, and the keys it belongs to, which need not be in use: nothing is
+     * written, and without keys that can be read campaigns are not verified, which is told. */
+    bool is_store_only;
 };
 
 /* Looks at everything service_open needs, changes nothing of it and goes on after a fault: keys, tokens,

@@ -19,9 +19,10 @@ struct store_backend {
     void (*close)(struct store *store);
     void (*watch)(struct store *store, store_watcher watch, void *ctx);
     void (*get_schema)(struct store *store, int *found, int *current);
-    dpot_status (*backup)(struct store *store, const char *path, struct dpot_error *error);
-    dpot_status (*save)(struct store *store, const char *what, char *name, size_t cap,
-                        struct dpot_error *error);
+    dpot_status (*backup)(struct store *store, const char *path, const struct store_judge *judge,
+                          struct dpot_error *error);
+    dpot_status (*save)(struct store *store, const char *what, const struct store_judge *judge,
+                        char *name, size_t cap, struct dpot_error *error);
     dpot_status (*replace)(const char *location, const char *from, char *kept, size_t cap,
                            struct dpot_error *error);
     dpot_status (*check)(struct store *store, struct dpot_error *error);

@@ -107,50 +107,69 @@ static dpot_status name_beside(const char *path, const char *what, char *name, s
                : dpot_error_set(error, DPOT_ERR_RANGE, "the path is too long: %.80s...", path);
 }
 
-static dpot_status copy_to(struct database *database, const char *path, struct dpot_error *error)
+/* What a copy, or the look at it, that was cut off has left. */
+static void remove_partial(const char *partial)
+{
+    static const char *const tails[] = {"", "-journal", "-wal", "-shm"};
+    char name[PATH_SIZE];
+    for (size_t i = 0; i < sizeof tails / sizeof tails[0]; i++) {
+        if (join(name, partial, tails[i], NULL) == DPOT_OK) {
+            (void)unlink(name);
+        }
+    }
+}
+
+/* `judge` may be NULL. */
+static dpot_status copy_to(struct database *database, const char *path,
+                           const struct store_judge *judge, struct dpot_error *error)
 {
     char partial[PATH_SIZE];
     dpot_status status = join(partial, path, ".partial", error);
     if (status != DPOT_OK) {
         return status;
     }
-    (void)unlink(
-        partial); /* of a copy that was cut off, be it only the second name of a whole one */
+    remove_partial(partial); /* be it only the second name of a whole one */
     if (access(path, F_OK) == 0) {
         return refuse_existing(path, error);
     }
     status = copy_into(database, partial, error);
+    if (status == DPOT_OK && judge) {
+        status = judge->judge(judge->ctx, partial, error);
+    }
     if (status == DPOT_OK) {
         status = name_copy(partial, path, error);
     }
     if (status != DPOT_OK) {
-        (void)unlink(partial);
+        remove_partial(partial);
     }
     return status;
 }
 
-dpot_status sqlite_store_backup(struct store *store, const char *path, struct dpot_error *error)
+dpot_status sqlite_store_backup(struct store *store, const char *path,
+                                const struct store_judge *judge, struct dpot_error *error)
 {
-    return copy_to(((struct sqlite_store *)store)->reader, path, error);
+    return copy_to(((struct sqlite_store *)store)->reader, path, judge, error);
 }
 
-static dpot_status save_from(struct database *database, const char *what, char *name, size_t cap,
+static dpot_status save_from(struct database *database, const char *what,
+                             const struct store_judge *judge, char *name, size_t cap,
                              struct dpot_error *error)
 {
     const dpot_status status = name_beside(database_path(database), what, name, cap, error);
-    return status == DPOT_OK ? copy_to(database, name, error) : status;
+    return status == DPOT_OK ? copy_to(database, name, judge, error) : status;
 }
 
-dpot_status sqlite_store_save(struct store *store, const char *what, char *name, size_t cap,
+dpot_status sqlite_store_save(struct store *store, const char *what,
+                              const struct store_judge *judge, char *name, size_t cap,
                               struct dpot_error *error)
 {
-    return save_from(((struct sqlite_store *)store)->reader, what, name, cap, error);
+    return save_from(((struct sqlite_store *)store)->reader, what, judge, name, cap, error);
 }
 
 dpot_status sqlite_store_save_written(struct sqlite_store *s, const char *what, char *name,
                                       size_t cap, struct dpot_error *error)
 {
-    return save_from(s->database, what, name, cap, error);
+    return save_from(s->database, what, NULL, name, cap, error);
 }
 
 /* ---- replacing ---- */

@@ -149,12 +149,14 @@ dpot_status sqlite_store_read_pool(struct store *store, const uint8_t *hash, sto
                                    void *ctx, struct dpot_error *error);
 
 /* sqlite_backup.c: */
-dpot_status sqlite_store_backup(struct store *store, const char *path, struct dpot_error *error);
-dpot_status sqlite_store_save(struct store *store, const char *what, char *name, size_t cap,
+dpot_status sqlite_store_backup(struct store *store, const char *path,
+                                const struct store_judge *judge, struct dpot_error *error);
+dpot_status sqlite_store_save(struct store *store, const char *what,
+                              const struct store_judge *judge, char *name, size_t cap,
                               struct dpot_error *error);
 
-/* The same as sqlite_store_save, as the connection that writes sees it: it may still have in memory what
- * is damaged on disk. */
+/* The same as sqlite_store_save, unjudged, as the connection that writes sees it: it may still have in memory
+ * what is damaged on disk. */
 DPOT_WARN_UNUSED dpot_status sqlite_store_save_written(struct sqlite_store *s, const char *what,
                                                        char *name, size_t cap,
                                                        struct dpot_error *error);

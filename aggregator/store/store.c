@@ -105,15 +105,16 @@ void store_get_schema(struct store *store, int *found, int *current)
     store->backend->get_schema(store, found, current);
 }
 
-dpot_status store_backup(struct store *store, const char *path, struct dpot_error *error)
+dpot_status store_backup(struct store *store, const char *path, const struct store_judge *judge,
+                         struct dpot_error *error)
 {
-    return store->backend->backup(store, path, error);
+    return store->backend->backup(store, path, judge, error);
 }
 
-dpot_status store_save(struct store *store, const char *what, char name[STORE_PATH_SIZE],
-                       struct dpot_error *error)
+dpot_status store_save(struct store *store, const char *what, const struct store_judge *judge,
+                       char name[STORE_PATH_SIZE], struct dpot_error *error)
 {
-    return store->backend->save(store, what, name, STORE_PATH_SIZE, error);
+    return store->backend->save(store, what, judge, name, STORE_PATH_SIZE, error);
 }
 
 dpot_status store_replace(const char *url, const char *from, char kept[STORE_PATH_SIZE],

@@ -111,15 +111,24 @@ DPOT_WARN_UNUSED dpot_status store_open_old(const char *url, struct store **stor
 /* Versions of the schema: as it was found when the store was opened (0: it is new), and this program's. */
 void store_get_schema(struct store *store, int *found, int *current);
 
+/* Whether a copy, which is at `path` until then, may get its name. What it does not return DPOT_OK for is
+ * removed. */
+struct store_judge {
+    dpot_status (*judge)(void *ctx, const char *path, struct dpot_error *error);
+    void *ctx;
+};
+
 /* Writes the whole store, as of one moment, into a new file; others may read and write meanwhile.
- * DPOT_ERR_EXISTS: there is such a file; DPOT_ERR_IO, ...: none was left. */
+ * DPOT_ERR_EXISTS: there is such a file; DPOT_ERR_IO, ..., or what the judge says: none was left. */
 DPOT_WARN_UNUSED dpot_status store_backup(struct store *store, const char *path,
+                                          const struct store_judge *judge,
                                           struct dpot_error *error);
 
 /* The same beside itself, as PATH.WHAT-TIME: `name` gets that. */
 #define STORE_PATH_SIZE 4400
 DPOT_WARN_UNUSED dpot_status store_save(struct store *store, const char *what,
-                                        char name[STORE_PATH_SIZE], struct dpot_error *error);
+                                        const struct store_judge *judge, char name[STORE_PATH_SIZE],
+                                        struct dpot_error *error);
 
 /* Puts the file `from`, a store that nobody has open, of the same file system, in the place of a store
  * that nobody has open or serves, in one step. `kept` gets the name under which the former one is kept;

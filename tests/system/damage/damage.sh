@@ -60,6 +60,8 @@ while [ "$page" -lt "$pages" ]; do
     again
     bytes 4096 | dd of="$dir/server/dpot.db" bs=4096 seek="$page" conv=notrunc 2>/dev/null
     check "page $page of the store" not0 'from a backup' doctor
+    check "page $page of the store: a backup" 3 'from a backup\|older backup' "$bin/dpotd" backup --config "$dir/server/dpotd.json" --to "$dir/page.db"
+    [ ! -e "$dir/page.db" ] || fail "page $page of the store gave a backup"
     page=$((page + 1))
 done
 # The pages without which no server starts say so, in one sentence.

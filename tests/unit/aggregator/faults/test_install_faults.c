@@ -214,6 +214,15 @@ static void append(struct store *store, const uint8_t hash[DPOT_HASH_LEN], uint3
     cr_assert_eq(store_append_reports(store, &batch, NULL), DPOT_OK);
 }
 
+static void hear(void *ctx, dpot_status status, const char *sentence)
+{
+    (void)ctx;
+    (void)status;
+    (void)sentence;
+}
+
+static const struct service_look look = {.tell = hear};
+
 /* An installation whose store holds N_NOW reports, and a copy of when it held N_COPIED. */
 static void make_store(void)
 {
@@ -233,7 +242,7 @@ static void make_store(void)
     cr_assert_eq(registry_create(registry, spec, &record, NULL), DPOT_OK);
     cr_assert_eq(registry_open_campaign(registry, record.campaign_id, &record, NULL), DPOT_OK);
     append(store, record.hash, 0);
-    cr_assert_eq(backup_make(&config, path_in(seed, "copy.db"), &count, NULL), DPOT_OK);
+    cr_assert_eq(backup_make(&config, path_in(seed, "copy.db"), &look, &count, NULL), DPOT_OK);
     append(store, record.hash, 2);
     json_decref(spec);
     registry_free(registry);
@@ -290,7 +299,7 @@ static void back_up(void *ctx)
     struct dpot_error error = {{0}};
     dpot_status status = config_read(path_in(folder, "dpotd.json"), &config, &error);
     if (status == DPOT_OK) {
-        status = backup_make(&config, path_in(folder, "new.db"), &count, &error);
+        status = backup_make(&config, path_in(folder, "new.db"), &look, &count, &error);
     }
     if (status == DPOT_OK && count.n_accepted == N_NOW) {
         disk_tell(TOLD_DONE);
@@ -310,7 +319,8 @@ static void judge_backup(void *ctx, const struct disk_life *life)
     cr_assert(n == N_NOW || (n == -1 && !was_told(life, TOLD_DONE)), "%s: %ld", walk_place, n);
     cr_assert_eq(count_reports("dpot.db"), N_NOW, "%s", walk_place);
     cr_assert_eq(config_read(path_in(folder, "dpotd.json"), &config, NULL), DPOT_OK);
-    const dpot_status status = backup_make(&config, path_in(folder, "new.db"), &count, &error);
+    const dpot_status status =
+        backup_make(&config, path_in(folder, "new.db"), &look, &count, &error);
     cr_assert_eq(status, n == -1 ? DPOT_OK : DPOT_ERR_EXISTS, "%s: %s", walk_place, error.text);
     cr_assert_eq(count_reports("new.db"), N_NOW, "%s", walk_place);
 }
@@ -322,16 +332,8 @@ Test(install_faults, a_backup_is_whole_or_not_there)
     cr_log_info("%zu lives", walk_all(&walk, LIVES_MAX));
 }
 
-static void hear(void *ctx, dpot_status status, const char *sentence)
-{
-    (void)ctx;
-    (void)status;
-    (void)sentence;
-}
-
 static dpot_status restore_copy(struct dpot_error *error)
 {
-    const struct service_look look = {.tell = hear};
     struct backup_restored restored;
     struct config config;
     dpot_status status = config_read(path_in(folder, "dpotd.json"), &config, error);

@@ -1,0 +1,195 @@
+/* Stores with faults: no copy of one gets a name. */
+#include "backup.h"
+#include "base/clock.h"
+#include "init.h"
+#include "keys.h"
+#include "store/database.h"
+#include "unit/aggregator/fixture.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define N_REPORTS 6 /* three commits of two */
+
+static char folder[FIXTURE_PATH_SIZE], copy[FIXTURE_PATH_SIZE], store_path[FIXTURE_PATH_SIZE];
+static struct config config;
+static char told[4096]; /* a line each */
+
+static void note(void *ctx, dpot_status status, const char *sentence)
+{
+    (void)ctx;
+    (void)snprintf(told + strlen(told), sizeof told - strlen(told), "%s%s\n",
+                   status == DPOT_OK ? "note: " : "", sentence);
+}
+
+static const struct service_look look = {.tell = note};
+
+static void append(struct store *store, const uint8_t hash[DPOT_HASH_LEN], uint32_t first)
+{
+    const struct dpot_report reports[2] = {fixture_report(first), fixture_report(first + 1)};
+    const uint8_t is_refused[2] = {0, 0};
+    enum dpot_report_status statuses[2];
+    struct store_append batch = {
+        .n_reports = 2, .reports = reports, .is_refused = is_refused, .statuses = statuses};
+    memcpy(batch.hash, hash, sizeof batch.hash);
+    cr_assert_eq(store_append_reports(store, &batch, NULL), DPOT_OK);
+}
+
+static void fill(struct store *store, struct registry *registry)
+{
+    struct revision_record record;
+    struct dpot_error error = {{0}};
+    json_t *spec = fixture_spec();
+    struct job_record job = {.id = {0xAB}, .kind = "estimate", .parameters = "{}"};
+    cr_assert_eq(registry_create(registry, spec, &record, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(registry_open_campaign(registry, record.campaign_id, &record, &error), DPOT_OK,
+                 "%s", error.text);
+    for (uint32_t i = 0; i < N_REPORTS; i += 2) {
+        append(store, record.hash, i);
+    }
+    memcpy(job.campaign_id, record.campaign_id, sizeof job.campaign_id);
+    memcpy(job.hash, record.hash, sizeof job.hash);
+    job.created_ms = job.started_ms = job.ended_ms = FIXTURE_NOW_MS;
+    job.n_attempts = 1;
+    cr_assert_eq(store_add_job(store, &job, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(store_finish_job(store, &job, "result", 6, &error), DPOT_OK, "%s", error.text);
+    json_decref(spec);
+}
+
+/* An installation whose store holds reports of an open campaign and a job with its artifact. */
+static void set_up(void)
+{
+    struct init_result result;
+    struct server_keys keys;
+    struct test_clock clock;
+    struct store *store = NULL;
+    struct registry *registry = NULL;
+    struct dpot_error error = {{0}};
+    cr_assert_eq(dpot_init(), DPOT_OK);
+    test_clock_init(&clock, FIXTURE_NOW_MS);
+    fixture_folder(folder);
+    fixture_path(copy, folder, "copy.db");
+    fixture_path(store_path, folder, "dpot.db");
+    told[0] = '\0';
+    cr_assert_eq(init_run(folder, "127.0.0.1:0", dpot_clock_system(), &result, &error), DPOT_OK,
+                 "%s", error.text);
+    cr_assert_eq(config_read(result.config_path, &config, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(server_keys_read(config.keys_dir, &keys, NULL), DPOT_OK);
+    cr_assert_eq(store_open_owned(config.store, &store, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(registry_new(store, keys.secret_key, &clock.clock, &registry, NULL), DPOT_OK);
+    fill(store, registry);
+    registry_free(registry);
+    store_close(store);
+    server_keys_wipe(&keys);
+}
+
+static void tear_down(void)
+{
+    fixture_remove(folder);
+}
+
+TestSuite(backup_damage, .init = set_up, .fini = tear_down);
+
+/* Runs statements on the store behind its back. */
+static void tamper(const char *sql)
+{
+    struct database *database = NULL;
+    struct dpot_error error = {{0}};
+    cr_assert_eq(database_open_old(store_path, &database, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(database_execute(database, "tampering", sql, &error), DPOT_OK, "%s: %s", sql,
+                 error.text);
+    database_close(database);
+}
+
+static bool is_there(const char *name)
+{
+    char path[FIXTURE_PATH_SIZE];
+    fixture_path(path, folder, name);
+    return access(path, F_OK) == 0;
+}
+
+static void refuse_backup(const char *sql, const char *word)
+{
+    struct pool_count count;
+    struct dpot_error error = {{0}};
+    told[0] = '\0';
+    cr_assert_eq(backup_make(&config, copy, &look, &count, &error), DPOT_ERR_CORRUPT, "%s: %s", sql,
+                 error.text);
+    cr_assert(strstr(told, word) || strstr(error.text, word), "%s: %s %s", sql, error.text, told);
+    cr_assert_not_null(strstr(error.text, "restore"), "%s", error.text);
+    cr_assert_not(is_there("copy.db"), "%s", sql);
+    cr_assert_not(is_there("copy.db.partial"), "%s", sql);
+    cr_assert_not(is_there("copy.db.partial-journal"), "%s", sql);
+}
+
+Test(backup_damage, a_store_with_a_fault_gives_no_copy_and_leaves_the_older_one)
+{
+    static const struct {
+        const char *sql, *word;
+    } faults[] = {
+        {"UPDATE commits SET reports = x'ff' || substr(reports, 2) WHERE seq = 2", "(commit 2"},
+        {"UPDATE commit_sum SET sum = zeroblob(16) WHERE seq = 2", "(commit 2"},
+        {"DELETE FROM commits WHERE seq = 3", "commit 3 are gone"},
+        {"UPDATE pool_count SET n = n + 1 WHERE status = 1", "counted 7"},
+        {"UPDATE revision SET signed = substr(signed, 2)", "does not verify"},
+        {"UPDATE artifact SET bytes = x'00'", "is damaged"},
+    };
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        char older[FIXTURE_PATH_SIZE];
+        struct pool_count count;
+        struct stat before, after;
+        struct dpot_error error = {{0}};
+        fixture_path(older, folder, "older.db");
+        cr_assert_eq(backup_make(&config, older, &look, &count, &error), DPOT_OK, "%s %s",
+                     error.text, told);
+        cr_assert_eq(count.n_accepted, N_REPORTS);
+        cr_assert_str_eq(told, "");
+        cr_assert_eq(stat(older, &before), 0);
+        tamper(faults[i].sql);
+        refuse_backup(faults[i].sql, faults[i].word);
+        cr_assert_eq(stat(older, &after), 0);
+        cr_assert(before.st_ino == after.st_ino && before.st_size == after.st_size &&
+                  before.st_mtime == after.st_mtime);
+        struct backup_restored restored;
+        told[0] = '\0';
+        cr_assert_eq(backup_restore(&config, older, &look, &restored, &error), DPOT_OK, "%s %s",
+                     error.text, told);
+        cr_assert_eq(restored.count.n_accepted, N_REPORTS);
+        (void)unlink(older);
+    }
+}
+
+Test(backup_damage, an_index_that_is_not_of_its_table_gives_no_copy)
+{
+    tamper(
+        "PRAGMA writable_schema = ON;"
+        "UPDATE sqlite_schema SET sql = 'CREATE INDEX commits_pool ON commits (hash, round, seq) "
+        "WHERE seq < 3' WHERE name = 'commits_pool';"
+        "PRAGMA writable_schema = RESET;");
+    tamper("REINDEX commits_pool");
+    tamper(
+        "PRAGMA writable_schema = ON;"
+        "UPDATE sqlite_schema SET sql = 'CREATE INDEX commits_pool ON commits (hash, round, seq)'"
+        " WHERE name = 'commits_pool';"
+        "PRAGMA writable_schema = RESET;");
+    refuse_backup("an index that misses a row", "missing from index commits_pool");
+}
+
+/* Keys that were lost are no reason to have no copy of the reports. */
+Test(backup_damage, without_keys_a_copy_is_made_and_its_signatures_are_told_as_unchecked)
+{
+    char key[FIXTURE_PATH_SIZE];
+    struct pool_count count;
+    struct dpot_error error = {{0}};
+    fixture_path(key, folder, "keys/signing.key");
+    cr_assert_eq(unlink(key), 0);
+    cr_assert_eq(backup_make(&config, copy, &look, &count, &error), DPOT_OK, "%s %s", error.text,
+                 told);
+    cr_assert_eq(count.n_accepted, N_REPORTS);
+    cr_assert_eq(strncmp(told, "note: the signatures of campaigns are not checked", 49), 0, "%s",
+                 told);
+    cr_assert_not_null(strstr(told, "signing.key"), "%s", told);
+}
