@@ -18,13 +18,14 @@ static dpot_status fail(const char *what, const char *path, struct dpot_error *e
     return dpot_error_set(error, DPOT_ERR_IO, "%s %s failed: %s", what, path, strerror(errno));
 }
 
-static dpot_status count_store(const char *url, struct pool_count *count, struct dpot_error *error)
+static dpot_status count_store(const char *url, struct backup_made *made, struct dpot_error *error)
 {
     struct store *store = NULL;
     uint64_t n_dropped[DROP_REASONS];
-    dpot_status status = store_open_existing(url, &store, error);
+    dpot_status status = store_open_old(url, &store, error);
     if (status == DPOT_OK) {
-        status = store_count_all(store, count, n_dropped, error);
+        store_get_schema(store, &made->schema, &made->current);
+        status = store_count_all(store, &made->count, n_dropped, error);
         store_close(store);
     }
     return status;
@@ -38,54 +39,12 @@ static dpot_status make_url(char url[CONFIG_TEXT_SIZE], const char *path, struct
                : dpot_error_set(error, DPOT_ERR_RANGE, "the path is too long: %.80s...", path);
 }
 
-/* ---- looking ---- */
-
-/* Faults are passed on and counted. */
-struct relay {
-    const struct service_look *look;
-    dpot_status first;
-};
-
-static void pass_fault(void *ctx, dpot_status status, const char *sentence)
-{
-    struct relay *relay = ctx;
-    relay->first = relay->first == DPOT_OK ? status : relay->first;
-    relay->look->tell(relay->look->ctx, status, sentence);
-}
-
-static void pass_progress(void *ctx, const struct revision_record *record, uint64_t n_read)
-{
-    const struct relay *relay = ctx;
-    if (relay->look->progress) {
-        relay->look->progress(relay->look->ctx, record, n_read);
-    }
-}
-
-/* Looks at the store, or the copy, `url`; `remedy` is said behind the faults. */
-static dpot_status look_at(const struct config *config, const char *url,
-                           const struct service_look *look, const char *remedy,
-                           struct dpot_error *error)
-{
-    struct config changed = *config;
-    struct relay relay = {.look = look, .first = DPOT_OK};
-    const struct service_look own = {.tell = pass_fault,
-                                     .progress = pass_progress,
-                                     .ctx = &relay,
-                                     .is_quick = look->is_quick,
-                                     .is_store_only = true};
-    memcpy(changed.store, url, strlen(url) + 1);
-    const dpot_status status = service_check(&changed, &own, error);
-    return status == DPOT_OK && relay.first != DPOT_OK
-               ? dpot_error_set(error, relay.first, "%s", remedy)
-               : status;
-}
-
 /* ---- making ---- */
 
 struct making {
     const struct config *config;
     const struct service_look *look;
-    struct pool_count *count;
+    struct backup_made *made;
 };
 
 /* Before the copy gets its name. */
@@ -95,13 +54,14 @@ static dpot_status judge_copy(void *ctx, const char *path, struct dpot_error *er
     char url[CONFIG_TEXT_SIZE];
     dpot_status status = make_url(url, path, error);
     if (status == DPOT_OK) {
-        status = look_at(making->config, url, making->look,
-                         "the copy has faults and is not kept: if dpotd doctor tells the same of "
-                         "the store, restore that from an older backup (dpotd restore); if not, "
-                         "make the copy on another disk",
-                         error);
+        status = service_check_store(
+            making->config, url, making->look,
+            "the copy has faults and is not kept: if dpotd doctor tells the same of "
+            "the store, restore that from an older backup (dpotd restore); if not, "
+            "make the copy on another disk",
+            error);
     }
-    return status == DPOT_OK ? count_store(url, making->count, error) : status;
+    return status == DPOT_OK ? count_store(url, making->made, error) : status;
 }
 
 /* A copy may lack a fault of the file that it was made from, and with it rows that cannot be found there. */
@@ -112,13 +72,13 @@ static dpot_status check_source(struct store *store, struct dpot_error *error)
 }
 
 dpot_status backup_make(const struct config *config, const char *to,
-                        const struct service_look *look, struct pool_count *count,
+                        const struct service_look *look, struct backup_made *made,
                         struct dpot_error *error)
 {
-    struct making making = {config, look, count};
+    struct making making = {config, look, made};
     const struct store_judge judge = {judge_copy, &making};
     struct store *store = NULL;
-    dpot_status status = store_open_existing(config->store, &store, error);
+    dpot_status status = store_open_old(config->store, &store, error);
     if (status == DPOT_OK) {
         status = check_source(store, error);
     }
@@ -208,20 +168,23 @@ static dpot_status check_keys(const struct config *config, struct dpot_error *er
     return status;
 }
 
-/* Is the copy a whole store of these keys? It is brought up to date first, as serve would. */
+/* Is the copy a whole store of these keys? Then it is brought up to date, as serve would: not before, because
+ * what is brought up to date gets checksums. */
 static dpot_status examine(const struct config *config, const char *url,
                            const struct service_look *look, struct dpot_error *error)
 {
     struct store *store = NULL;
-    dpot_status status = store_open(url, &store, error);
+    dpot_status status = service_check_store(
+        config, url, look, "it has faults: use another copy, with the keys that it belongs to",
+        error);
+    if (status == DPOT_OK) {
+        status = store_open(url, &store, error);
+    }
     if (status == DPOT_OK) {
         status = store_try_write(store, error);
     }
     store_close(store);
-    return status == DPOT_OK
-               ? look_at(config, url, look,
-                         "it has faults: use another copy, with the keys that it belongs to", error)
-               : status;
+    return status;
 }
 
 /* Everything up to the moment when the copy takes the place. */
@@ -229,6 +192,7 @@ static dpot_status prepare(const struct config *config, const char *from, const 
                            const struct service_look *look, struct pool_count *count,
                            struct dpot_error *error)
 {
+    struct backup_made made = {.schema = 0};
     char url[CONFIG_TEXT_SIZE];
     dpot_status status = make_url(url, beside, error);
     if (status == DPOT_OK) {
@@ -244,7 +208,8 @@ static dpot_status prepare(const struct config *config, const char *from, const 
         status = examine(config, url, look, error);
     }
     if (status == DPOT_OK) {
-        status = count_store(url, count, error);
+        status = count_store(url, &made, error);
+        *count = made.count;
     }
     return status == DPOT_OK
                ? status

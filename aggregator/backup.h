@@ -6,12 +6,18 @@
 #include "config.h"
 #include "service.h"
 
+struct backup_made {
+    struct pool_count count; /* of what the copy holds */
+    int schema, current;     /* versions of its schema, and of this program's */
+};
+
 /* Copies the store into a new file, also while it is served, and reads the copy as service_check does (`look`)
- * before it gets its name; `count` is of what it holds. DPOT_ERR_NOT_FOUND: there is no store;
- * DPOT_ERR_EXISTS: the file is there; DPOT_ERR_CORRUPT, ...: the copy would have faults, which were told;
- * DPOT_ERR_IO. Then there is none. */
+ * before it gets its name. One with an older schema stays so: backup_restore brings it up to date.
+ * DPOT_ERR_NOT_FOUND: there is no store; DPOT_ERR_EXISTS: the file is there; DPOT_ERR_CORRUPT, ...: the copy
+ * would have faults, which were told; DPOT_ERR_VERSION (newer than this program), DPOT_ERR_IO. Then there is
+ * none. */
 DPOT_WARN_UNUSED dpot_status backup_make(const struct config *config, const char *to,
-                                         const struct service_look *look, struct pool_count *count,
+                                         const struct service_look *look, struct backup_made *made,
                                          struct dpot_error *error);
 
 struct backup_restored {

@@ -5,6 +5,7 @@
 #include "files/json.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define PROGRESS_EVERY_MS 1000
 
@@ -23,7 +24,8 @@ static const char backup_help[] =
     "\n"
     "  --config FILE  dpotd.json\n"
     "  --to FILE      the copy; a file that is there is refused\n"
-    "  --json         print {\"file\", \"accepted\", \"duplicate\"}\n"
+    "  --json         print {\"file\", \"accepted\", \"duplicate\", \"schema\"}, the last its "
+    "version\n"
     "\n"
     "Example: dpotd backup --config /var/lib/dpot/dpotd.json --to /var/backups/dpot.db\n";
 
@@ -107,7 +109,7 @@ static int run_backup(const struct options *options)
 {
     struct dpot_error error = {{0}}, sentence;
     struct config config;
-    struct pool_count count;
+    struct backup_made made = {.schema = 0};
     struct watch watch = {.told_ms = now()};
     const struct service_look look = {.tell = tell, .progress = tell_progress, .ctx = &watch};
     if (!options->config || !options->to) {
@@ -115,17 +117,24 @@ static int run_backup(const struct options *options)
     }
     dpot_status status = config_read(options->config, &config, &error);
     if (status == DPOT_OK) {
-        status = backup_make(&config, options->to, &look, &count, &error);
+        status = backup_make(&config, options->to, &look, &made, &error);
     }
     if (status != DPOT_OK) {
         return command_fail(status, &error);
     }
-    (void)dpot_error_set(&sentence, DPOT_OK, "%s holds %llu accepted reports", options->to,
-                         (unsigned long long)count.n_accepted);
+    const struct pool_count *count = &made.count;
+    (void)dpot_error_set(&sentence, DPOT_OK, "%s holds %llu accepted report%s", options->to,
+                         (unsigned long long)count->n_accepted, DPOT_S(count->n_accepted));
+    if (made.schema < made.current) {
+        const size_t len = strlen(sentence.text);
+        (void)snprintf(sentence.text + len, sizeof sentence.text - len,
+                       " under version %d of the schema: dpotd restore brings it to version %d",
+                       made.schema, made.current);
+    }
     return print(options,
-                 json_pack("{s:s,s:I,s:I}", "file", options->to, "accepted",
-                           (json_int_t)count.n_accepted, "duplicate",
-                           (json_int_t)count.n_duplicate),
+                 json_pack("{s:s,s:I,s:I,s:i}", "file", options->to, "accepted",
+                           (json_int_t)count->n_accepted, "duplicate",
+                           (json_int_t)count->n_duplicate, "schema", made.schema),
                  sentence.text);
 }
 

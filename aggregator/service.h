@@ -45,7 +45,8 @@ struct service_look {
     void *ctx;
     bool is_quick; /* pools are left out: reading them takes long when they are large */
     /* The store alone, or a copy of one, and the keys it belongs to, which need not be in use: nothing is
-     * written, and without keys that can be read campaigns are not verified, which is told. */
+     * written, an older schema is no fault, and without keys that can be read campaigns are not verified,
+     * which is told. */
     bool is_store_only;
 };
 
@@ -55,5 +56,11 @@ struct service_look {
 DPOT_WARN_UNUSED dpot_status service_check(const struct config *config,
                                            const struct service_look *look,
                                            struct dpot_error *error);
+
+/* Looks so at the store, or the copy, `url` alone. DPOT_OK: there is no fault. Otherwise the status of the
+ * first, and the sentence `remedy`; DPOT_ERR_MEMORY. */
+DPOT_WARN_UNUSED dpot_status service_check_store(const struct config *config, const char *url,
+                                                 const struct service_look *look,
+                                                 const char *remedy, struct dpot_error *error);
 
 #endif

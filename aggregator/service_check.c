@@ -12,6 +12,7 @@ struct check {
     const struct config *config;
     const struct service_look *look;
     const struct revision_record *record; /* whose pool is being read */
+    bool is_old;                          /* of before commits had checksums */
 };
 
 static void tell(const struct check *check, dpot_status status, const char *sentence)
@@ -105,8 +106,11 @@ static void check_pool(struct check *check, const struct revision_record *record
     const bool is_known =
         s->registry && registry_get(s->registry, record->hash, &revision, &error) == DPOT_OK;
     error.text[0] = '\0';
-    const dpot_status status = pool_check(
-        s->store, record->hash, is_known ? revision.campaign : NULL, pass_progress, check, &error);
+    const struct pool_look look = {.campaign = is_known ? revision.campaign : NULL,
+                                   .checks_ids = check->is_old,
+                                   .progress = pass_progress,
+                                   .ctx = check};
+    const dpot_status status = pool_check(s->store, record->hash, &look, &error);
     if (status != DPOT_OK) {
         dpot_hex_encode(id, record->campaign_id, sizeof record->campaign_id);
         (void)judge(check,
@@ -150,12 +154,27 @@ static void check_counts(const struct check *check)
     tell(check, DPOT_OK, error.text);
 }
 
+/* An older schema is no fault of one that is copied or brought up to date. */
+static dpot_status open_store(struct check *check, struct dpot_error *error)
+{
+    struct service *s = check->s;
+    int found = 0, current = 0;
+    const dpot_status status = check->look->is_store_only
+                                   ? store_open_old(check->config->store, &s->store, error)
+                                   : store_open_existing(check->config->store, &s->store, error);
+    if (status == DPOT_OK) {
+        store_get_schema(s->store, &found, &current);
+        check->is_old = found < current;
+    }
+    return status;
+}
+
 /* A store that is not there yet is as it should be after `dpotd init`. */
 static void check_store(struct check *check, bool has_keys)
 {
     struct service *s = check->s;
     struct dpot_error error = {{0}};
-    const dpot_status status = store_open_existing(check->config->store, &s->store, &error);
+    const dpot_status status = open_store(check, &error);
     if (status == DPOT_ERR_NOT_FOUND) {
         tell(check, DPOT_OK, error.text);
         return;
@@ -292,4 +311,45 @@ dpot_status service_check(const struct config *config, const struct service_look
     check_store(&check, has_keys);
     service_close(check.s);
     return DPOT_OK;
+}
+
+/* ---- a store alone ---- */
+
+/* Faults are passed on and counted. */
+struct relay {
+    const struct service_look *look;
+    dpot_status first;
+};
+
+static void relay_fault(void *ctx, dpot_status status, const char *sentence)
+{
+    struct relay *relay = ctx;
+    relay->first = relay->first == DPOT_OK ? status : relay->first;
+    relay->look->tell(relay->look->ctx, status, sentence);
+}
+
+static void relay_progress(void *ctx, const struct revision_record *record, uint64_t n_read)
+{
+    const struct relay *relay = ctx;
+    if (relay->look->progress) {
+        relay->look->progress(relay->look->ctx, record, n_read);
+    }
+}
+
+dpot_status service_check_store(const struct config *config, const char *url,
+                                const struct service_look *look, const char *remedy,
+                                struct dpot_error *error)
+{
+    struct config changed = *config;
+    struct relay relay = {.look = look, .first = DPOT_OK};
+    const struct service_look own = {.tell = relay_fault,
+                                     .progress = relay_progress,
+                                     .ctx = &relay,
+                                     .is_quick = look->is_quick,
+                                     .is_store_only = true};
+    memcpy(changed.store, url, strlen(url) + 1);
+    const dpot_status status = service_check(&changed, &own, error);
+    return status == DPOT_OK && relay.first != DPOT_OK
+               ? dpot_error_set(error, relay.first, "%s", remedy)
+               : status;
 }

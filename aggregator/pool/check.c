@@ -1,43 +1,76 @@
 #include "pool/check.h"
 
 #include "pool/judge.h"
+#include "store/id_set.h"
 
 #define TELL_EVERY 65536 /* reports */
 
 struct checking {
-    const struct dpot_campaign *campaign;
-    pool_progress progress;
-    void *ctx;
-    uint64_t n_read, n_foreign;
+    const struct pool_look *look;
+    struct id_set ids; /* of the round that is read */
+    uint32_t round;
+    uint64_t n_read, n_foreign, n_twice;
+    bool is_out_of_memory;
 };
+
+/* Rounds come one after the other. */
+static void check_id(struct checking *checking, uint32_t round, const struct dpot_report *report)
+{
+    bool is_new = true;
+    if (round != checking->round) {
+        id_set_release(&checking->ids);
+        id_set_init(&checking->ids, NULL);
+        checking->round = round;
+    }
+    checking->is_out_of_memory = id_set_insert(&checking->ids, report->id, &is_new) != DPOT_OK;
+    checking->n_twice += !is_new;
+}
 
 static int check_report(void *ctx, uint32_t round, const struct dpot_report *report)
 {
     struct checking *checking = ctx;
+    const struct pool_look *look = checking->look;
     checking->n_read++;
-    if (checking->campaign &&
-        (round >= checking->campaign->rounds ||
-         judge_report(checking->campaign, report, false) != DPOT_REPORT_ACCEPTED)) {
+    if (look->campaign && (round >= look->campaign->rounds ||
+                           judge_report(look->campaign, report, false) != DPOT_REPORT_ACCEPTED)) {
         checking->n_foreign++;
     }
-    if (checking->progress && checking->n_read % TELL_EVERY == 0) {
-        checking->progress(checking->ctx, checking->n_read);
+    if (look->checks_ids) {
+        check_id(checking, round, report);
     }
-    return 0;
+    if (look->progress && checking->n_read % TELL_EVERY == 0) {
+        look->progress(look->ctx, checking->n_read);
+    }
+    return checking->is_out_of_memory;
+}
+
+/* After all were read. */
+static dpot_status conclude(const struct checking *checking, struct dpot_error *error)
+{
+    if (checking->is_out_of_memory) {
+        return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for the ids of reports");
+    }
+    if (checking->n_twice > 0) {
+        return dpot_error_set(error, DPOT_ERR_CORRUPT,
+                              "%llu stored report%s there twice: restore the store from a backup",
+                              (unsigned long long)checking->n_twice,
+                              checking->n_twice == 1 ? " is" : "s are");
+    }
+    return checking->n_foreign == 0
+               ? DPOT_OK
+               : dpot_error_set(error, DPOT_ERR_CORRUPT,
+                                "%llu of %llu stored reports are none of the campaign: restore the "
+                                "store from a backup",
+                                (unsigned long long)checking->n_foreign,
+                                (unsigned long long)checking->n_read);
 }
 
 dpot_status pool_check(struct store *store, const uint8_t hash[DPOT_HASH_LEN],
-                       const struct dpot_campaign *campaign, pool_progress progress, void *ctx,
-                       struct dpot_error *error)
+                       const struct pool_look *look, struct dpot_error *error)
 {
-    struct checking checking = {.campaign = campaign, .progress = progress, .ctx = ctx};
+    struct checking checking = {.look = look};
+    id_set_init(&checking.ids, NULL);
     const dpot_status status = store_read_pool(store, hash, check_report, &checking, error);
-    if (status == DPOT_OK && checking.n_foreign > 0) {
-        return dpot_error_set(error, DPOT_ERR_CORRUPT,
-                              "%llu of %llu stored reports are none of the campaign: restore the "
-                              "store from a backup",
-                              (unsigned long long)checking.n_foreign,
-                              (unsigned long long)checking.n_read);
-    }
-    return status;
+    id_set_release(&checking.ids);
+    return status == DPOT_OK ? conclude(&checking, error) : status;
 }

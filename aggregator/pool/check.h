@@ -7,12 +7,17 @@
 /* Told now and then how many reports were read. */
 typedef void (*pool_progress)(void *ctx, uint64_t n_read);
 
-/* Reads every report of a revision; they are judged too unless `campaign` is NULL. One commit is in memory
- * at a time, and others may append. DPOT_ERR_CORRUPT with the remedy: a commit that cannot be decoded, a
- * report that is none of the campaign, or more or fewer of them than were counted. `progress` may be NULL. */
+struct pool_look {
+    const struct dpot_campaign *campaign; /* whose reports they have to be; NULL: not known */
+    bool checks_ids;        /* none twice in a round: 32 bytes a report of one round */
+    pool_progress progress; /* NULL: nobody */
+    void *ctx;
+};
+
+/* Reads every report of a revision. One commit is in memory at a time, and others may append.
+ * DPOT_ERR_CORRUPT with the remedy: a commit that cannot be decoded, a report that is none of the campaign, an
+ * id that is there twice, or more or fewer of them than were counted. DPOT_ERR_MEMORY. */
 DPOT_WARN_UNUSED dpot_status pool_check(struct store *store, const uint8_t hash[DPOT_HASH_LEN],
-                                        const struct dpot_campaign *campaign,
-                                        pool_progress progress, void *ctx,
-                                        struct dpot_error *error);
+                                        const struct pool_look *look, struct dpot_error *error);
 
 #endif

@@ -25,7 +25,8 @@ DPOT_WARN_UNUSED dpot_status database_open(const char *path, struct database **d
 DPOT_WARN_UNUSED dpot_status database_open_existing(const char *path, struct database **database,
                                                     struct dpot_error *error);
 
-/* The same of one that may have an older schema, to copy it. */
+/* The same of one that may have an older schema; what that has not is made in memory (sqlite_schema.h), so that
+ * everything can be read. */
 DPOT_WARN_UNUSED dpot_status database_open_old(const char *path, struct database **database,
                                                struct dpot_error *error);
 
@@ -76,6 +77,9 @@ DPOT_WARN_UNUSED dpot_status database_ask(struct database *database, const char 
 
 /* The log is neither copied nor removed when it is closed. */
 void database_leave_log(struct database *database);
+
+/* Who only looks leaves a log that was there; this one copies and removes it when it is closed. */
+void database_settle_log(struct database *database);
 
 /* `sql`: "PRAGMA integrity_check" of a table or of all. DPOT_ERR_CORRUPT names the first fault. */
 DPOT_WARN_UNUSED dpot_status database_check_structure(struct database *database, const char *sql,

@@ -190,7 +190,10 @@ static dpot_status settle_log(const char *real, bool *is_damaged, struct dpot_er
     if (status != DPOT_OK) {
         return status;
     }
-    *is_damaged = database_open(real, &database, &ignored) != DPOT_OK;
+    *is_damaged = database_open_old(real, &database, &ignored) != DPOT_OK; /* it is kept as it is */
+    if (!*is_damaged) {
+        database_settle_log(database);
+    }
     database_close(database);
     return !*is_damaged && has_content(log)
                ? dpot_error_set(error, DPOT_ERR_BUSY,

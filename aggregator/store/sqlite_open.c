@@ -56,7 +56,8 @@ static void take_bytes(sqlite3_value *value, const uint8_t **data, size_t *len)
     *len = (size_t)sqlite3_value_bytes(value);
 }
 
-/* dpot_commit_sum(hash, round, seq, format, n_reports, reports): for the migration alone. */
+/* dpot_commit_sum(hash, round, seq, format, n_reports, reports): for the migration, and a look at what has not
+ * been through it. */
 static void answer_sum(sqlite3_context *context, int n, sqlite3_value **values)
 {
     struct commit_row row = {.round = sqlite3_value_int64(values[1]),
@@ -83,7 +84,7 @@ static dpot_status add_functions(struct database *database, struct dpot_error *e
 enum opening {
     OPENS_OR_MAKES, /* and brings up to date */
     LOOKS,          /* at one that is up to date */
-    COPIES,         /* one that may be older */
+    LOOKS_AT_OLD,   /* the same of one that may be older */
 };
 
 static dpot_status set_up(struct database *database, const char *path, enum opening opening,
@@ -110,8 +111,10 @@ static dpot_status set_up(struct database *database, const char *path, enum open
                                  : status;
     }
     status = schema_find(database, &database->found_version, error);
-    return status == DPOT_OK ? schema_check(database->found_version, opening == COPIES, error)
-                             : status;
+    if (status == DPOT_OK) {
+        status = schema_check(database->found_version, opening == LOOKS_AT_OLD, error);
+    }
+    return status == DPOT_OK ? schema_stand_in(database, database->found_version, error) : status;
 }
 
 /* A copy that nobody has opened to write has no log yet, and none is made by looking. */
@@ -196,7 +199,7 @@ dpot_status database_open_existing(const char *path, struct database **database,
 dpot_status database_open_old(const char *path, struct database **database,
                               struct dpot_error *error)
 {
-    return open_existing(path, COPIES, database, error);
+    return open_existing(path, LOOKS_AT_OLD, database, error);
 }
 
 /* The last connection to close copies the log into the database and removes it: only when it is what
@@ -214,6 +217,11 @@ static void settle_log(struct database *database)
 void database_leave_log(struct database *database)
 {
     database->leaves_log = true;
+}
+
+void database_settle_log(struct database *database)
+{
+    database->leaves_log = false;
 }
 
 /* Of a database that lost its name SQLite keeps the log, under the name where that of the next one is

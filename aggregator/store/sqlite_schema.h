@@ -12,6 +12,11 @@ DPOT_WARN_UNUSED dpot_status schema_check_owner(struct database *database,
 DPOT_WARN_UNUSED dpot_status schema_find(struct database *database, int64_t *found,
                                          struct dpot_error *error);
 
+/* Makes, in the memory of the connection, what a file of version `found` has not: tables without rows, and for
+ * the checksums of commits those of what is there. Nothing in the file is changed. */
+DPOT_WARN_UNUSED dpot_status schema_stand_in(struct database *database, int64_t found,
+                                             struct dpot_error *error);
+
 /* DPOT_ERR_VERSION: it is newer than this program or, unless that may be, older. */
 DPOT_WARN_UNUSED dpot_status schema_check(int64_t found, bool may_be_older,
                                           struct dpot_error *error);

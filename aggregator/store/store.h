@@ -104,7 +104,8 @@ DPOT_WARN_UNUSED dpot_status store_open_owned(const char *url, struct store **st
 DPOT_WARN_UNUSED dpot_status store_open_existing(const char *url, struct store **store,
                                                  struct dpot_error *error);
 
-/* The same of one whose schema may be older, for store_backup and nothing else. */
+/* The same of one whose schema may be older: what that has not reads as empty, and as checksum of a commit
+ * counts whatever belongs to it. */
 DPOT_WARN_UNUSED dpot_status store_open_old(const char *url, struct store **store,
                                             struct dpot_error *error);
 

@@ -232,7 +232,7 @@ static void make_store(void)
     struct store *store = NULL;
     struct registry *registry = NULL;
     struct revision_record record;
-    struct pool_count count;
+    struct backup_made made;
     json_t *spec = fixture_spec();
     cr_assert_eq(init_run(seed, "127.0.0.1:0", &now.clock, &result, NULL), DPOT_OK);
     cr_assert_eq(config_read(result.config_path, &config, NULL), DPOT_OK);
@@ -242,7 +242,7 @@ static void make_store(void)
     cr_assert_eq(registry_create(registry, spec, &record, NULL), DPOT_OK);
     cr_assert_eq(registry_open_campaign(registry, record.campaign_id, &record, NULL), DPOT_OK);
     append(store, record.hash, 0);
-    cr_assert_eq(backup_make(&config, path_in(seed, "copy.db"), &look, &count, NULL), DPOT_OK);
+    cr_assert_eq(backup_make(&config, path_in(seed, "copy.db"), &look, &made, NULL), DPOT_OK);
     append(store, record.hash, 2);
     json_decref(spec);
     registry_free(registry);
@@ -295,13 +295,13 @@ static void back_up(void *ctx)
 {
     (void)ctx;
     struct config config;
-    struct pool_count count;
+    struct backup_made made;
     struct dpot_error error = {{0}};
     dpot_status status = config_read(path_in(folder, "dpotd.json"), &config, &error);
     if (status == DPOT_OK) {
-        status = backup_make(&config, path_in(folder, "new.db"), &look, &count, &error);
+        status = backup_make(&config, path_in(folder, "new.db"), &look, &made, &error);
     }
-    if (status == DPOT_OK && count.n_accepted == N_NOW) {
+    if (status == DPOT_OK && made.count.n_accepted == N_NOW) {
         disk_tell(TOLD_DONE);
     } else if (!error.text[0]) {
         disk_tell(TOLD_BROKEN);
@@ -312,7 +312,7 @@ static void judge_backup(void *ctx, const struct disk_life *life)
 {
     (void)ctx;
     struct config config;
-    struct pool_count count;
+    struct backup_made made;
     struct dpot_error error = {{0}};
     const long n = count_reports("new.db");
     cr_assert_not(was_told(life, TOLD_BROKEN), "%s", walk_place);
@@ -320,7 +320,7 @@ static void judge_backup(void *ctx, const struct disk_life *life)
     cr_assert_eq(count_reports("dpot.db"), N_NOW, "%s", walk_place);
     cr_assert_eq(config_read(path_in(folder, "dpotd.json"), &config, NULL), DPOT_OK);
     const dpot_status status =
-        backup_make(&config, path_in(folder, "new.db"), &look, &count, &error);
+        backup_make(&config, path_in(folder, "new.db"), &look, &made, &error);
     cr_assert_eq(status, n == -1 ? DPOT_OK : DPOT_ERR_EXISTS, "%s: %s", walk_place, error.text);
     cr_assert_eq(count_reports("new.db"), N_NOW, "%s", walk_place);
 }

@@ -167,11 +167,11 @@ static void refuse_restore(dpot_status expected, const char *word)
 
 Test(backup, what_was_accepted_before_is_a_duplicate_after_a_restore)
 {
-    struct pool_count count;
+    struct backup_made made;
     struct dpot_error error = {{0}};
     cr_assert_eq(post(0, 30), 30);
-    cr_assert_eq(backup_make(&config, copy, &look, &count, &error), DPOT_OK, "%s", error.text);
-    cr_assert_eq(count.n_accepted, 30);
+    cr_assert_eq(backup_make(&config, copy, &look, &made, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(made.count.n_accepted, 30);
     cr_assert_eq(post(30, 10), 10);
     stop();
     expect_restored(30);
@@ -197,41 +197,41 @@ Test(backup, a_copy_made_under_load_is_whole)
 {
     size_t n_posted = 0;
     pthread_t thread;
-    struct pool_count count;
+    struct backup_made made;
     struct dpot_error error = {{0}};
     cr_assert_eq(pthread_create(&thread, NULL, post_on, &n_posted), 0);
     for (int i = 0; i < 5; i++) {
         (void)unlink(copy);
-        cr_assert_eq(backup_make(&config, copy, &look, &count, &error), DPOT_OK, "%s", error.text);
-        cr_assert_eq(count.n_accepted % 20, 0);
+        cr_assert_eq(backup_make(&config, copy, &look, &made, &error), DPOT_OK, "%s", error.text);
+        cr_assert_eq(made.count.n_accepted % 20, 0);
     }
     is_over = true;
     cr_assert_eq(pthread_join(thread, NULL), 0);
-    cr_assert_leq(count.n_accepted, n_posted);
+    cr_assert_leq(made.count.n_accepted, n_posted);
     stop();
-    expect_restored(count.n_accepted);
+    expect_restored(made.count.n_accepted);
     start();
 }
 
 Test(backup, a_file_that_is_there_is_not_overwritten)
 {
-    struct pool_count count;
+    struct backup_made made;
     struct dpot_error error = {{0}};
     fixture_write(copy, "mine");
-    cr_assert_eq(backup_make(&config, copy, &look, &count, &error), DPOT_ERR_EXISTS);
+    cr_assert_eq(backup_make(&config, copy, &look, &made, &error), DPOT_ERR_EXISTS);
     cr_assert_not_null(strstr(error.text, copy), "%s", error.text);
     (void)snprintf(config.store, sizeof config.store, "sqlite:%s/none.db", folder);
     (void)unlink(copy);
-    cr_assert_eq(backup_make(&config, copy, &look, &count, &error), DPOT_ERR_NOT_FOUND);
+    cr_assert_eq(backup_make(&config, copy, &look, &made, &error), DPOT_ERR_NOT_FOUND);
     cr_assert_neq(access(copy, F_OK), 0);
     (void)snprintf(config.store, sizeof config.store, "sqlite:%s", store);
 }
 
 Test(backup, a_store_that_is_served_is_not_replaced)
 {
-    struct pool_count count;
+    struct backup_made made;
     cr_assert_eq(post(0, 5), 5);
-    cr_assert_eq(backup_make(&config, copy, &look, &count, NULL), DPOT_OK);
+    cr_assert_eq(backup_make(&config, copy, &look, &made, NULL), DPOT_OK);
     refuse_restore(DPOT_ERR_BUSY, "served by process");
     cr_assert_eq(post(0, 5), 0);
     struct backup_migrated migrated;
@@ -240,9 +240,9 @@ Test(backup, a_store_that_is_served_is_not_replaced)
 
 Test(backup, what_is_no_copy_of_these_keys_is_not_restored)
 {
-    struct pool_count count;
+    struct backup_made made;
     cr_assert_eq(post(0, 5), 5);
-    cr_assert_eq(backup_make(&config, copy, &look, &count, NULL), DPOT_OK);
+    cr_assert_eq(backup_make(&config, copy, &look, &made, NULL), DPOT_OK);
     stop();
     char kept[FIXTURE_PATH_SIZE], path[FIXTURE_PATH_SIZE];
     fixture_path(kept, folder, "signing.kept");
@@ -270,10 +270,10 @@ Test(backup, what_is_no_copy_of_these_keys_is_not_restored)
 
 Test(backup, a_damaged_store_is_replaced_and_kept_as_it_is)
 {
-    struct pool_count count;
+    struct backup_made made;
     struct stat info;
     cr_assert_eq(post(0, 5), 5);
-    cr_assert_eq(backup_make(&config, copy, &look, &count, NULL), DPOT_OK);
+    cr_assert_eq(backup_make(&config, copy, &look, &made, NULL), DPOT_OK);
     stop();
     fixture_write(store, "this was a database once, and a long one, before the disk had its day");
     expect_restored(5);
@@ -285,11 +285,11 @@ Test(backup, a_damaged_store_is_replaced_and_kept_as_it_is)
 
 Test(backup, a_store_that_is_missing_is_restored)
 {
-    struct pool_count count;
+    struct backup_made made;
     struct backup_restored restored;
     struct dpot_error error = {{0}};
     cr_assert_eq(post(0, 5), 5);
-    cr_assert_eq(backup_make(&config, copy, &look, &count, NULL), DPOT_OK);
+    cr_assert_eq(backup_make(&config, copy, &look, &made, NULL), DPOT_OK);
     stop();
     (void)unlink(store);
     cr_assert_eq(backup_restore(&config, copy, &look, &restored, &error), DPOT_OK, "%s %s",

@@ -113,10 +113,10 @@ static bool is_there(const char *name)
 
 static void refuse_backup(const char *sql, const char *word)
 {
-    struct pool_count count;
+    struct backup_made made;
     struct dpot_error error = {{0}};
     told[0] = '\0';
-    cr_assert_eq(backup_make(&config, copy, &look, &count, &error), DPOT_ERR_CORRUPT, "%s: %s", sql,
+    cr_assert_eq(backup_make(&config, copy, &look, &made, &error), DPOT_ERR_CORRUPT, "%s: %s", sql,
                  error.text);
     cr_assert(strstr(told, word) || strstr(error.text, word), "%s: %s %s", sql, error.text, told);
     cr_assert_not_null(strstr(error.text, "restore"), "%s", error.text);
@@ -139,13 +139,13 @@ Test(backup_damage, a_store_with_a_fault_gives_no_copy_and_leaves_the_older_one)
     };
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
         char older[FIXTURE_PATH_SIZE];
-        struct pool_count count;
+        struct backup_made made;
         struct stat before, after;
         struct dpot_error error = {{0}};
         fixture_path(older, folder, "older.db");
-        cr_assert_eq(backup_make(&config, older, &look, &count, &error), DPOT_OK, "%s %s",
+        cr_assert_eq(backup_make(&config, older, &look, &made, &error), DPOT_OK, "%s %s",
                      error.text, told);
-        cr_assert_eq(count.n_accepted, N_REPORTS);
+        cr_assert_eq(made.count.n_accepted, N_REPORTS);
         cr_assert_str_eq(told, "");
         cr_assert_eq(stat(older, &before), 0);
         tamper(faults[i].sql);
@@ -182,14 +182,120 @@ Test(backup_damage, an_index_that_is_not_of_its_table_gives_no_copy)
 Test(backup_damage, without_keys_a_copy_is_made_and_its_signatures_are_told_as_unchecked)
 {
     char key[FIXTURE_PATH_SIZE];
-    struct pool_count count;
+    struct backup_made made;
     struct dpot_error error = {{0}};
     fixture_path(key, folder, "keys/signing.key");
     cr_assert_eq(unlink(key), 0);
-    cr_assert_eq(backup_make(&config, copy, &look, &count, &error), DPOT_OK, "%s %s", error.text,
+    cr_assert_eq(backup_make(&config, copy, &look, &made, &error), DPOT_OK, "%s %s", error.text,
                  told);
-    cr_assert_eq(count.n_accepted, N_REPORTS);
+    cr_assert_eq(made.count.n_accepted, N_REPORTS);
     cr_assert_eq(strncmp(told, "note: the signatures of campaigns are not checked", 49), 0, "%s",
                  told);
     cr_assert_not_null(strstr(told, "signing.key"), "%s", told);
+}
+
+/* ---- older schemas ---- */
+
+/* The store as a program of that version would have made it. */
+static void age(int version)
+{
+    static const char *const steps[] = {NULL, "DROP TABLE job; DROP TABLE artifact",
+                                        "DROP TABLE drop_count", "DROP TABLE commit_sum"};
+    char head[128];
+    for (int i = 3; i >= version; i--) {
+        tamper(steps[i]);
+    }
+    (void)snprintf(head, sizeof head,
+                   "PRAGMA user_version = %d; DELETE FROM schema_version WHERE version > %d",
+                   version, version);
+    tamper(head);
+}
+
+static int64_t ask(const char *path, const char *sql)
+{
+    struct database *database = NULL;
+    struct dpot_error error = {{0}};
+    int64_t n = 0;
+    cr_assert_eq(database_open_old(path, &database, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(database_ask(database, sql, &n, NULL, 0, &error), DPOT_OK, "%s", error.text);
+    database_close(database);
+    return n;
+}
+
+Test(backup_damage,
+     a_store_of_an_older_schema_is_copied_as_it_is_and_brought_up_to_date_when_restored)
+{
+    for (int version = 3; version >= 1; version--) {
+        struct backup_made made;
+        struct backup_restored restored;
+        struct dpot_error error = {{0}};
+        age(version);
+        cr_assert_eq(backup_make(&config, copy, &look, &made, &error), DPOT_OK, "%s %s", error.text,
+                     told);
+        cr_assert_eq(made.schema, version);
+        cr_assert_eq(made.current, 4);
+        cr_assert_eq(made.count.n_accepted, N_REPORTS);
+        cr_assert_eq(ask(copy, "SELECT max(version) FROM schema_version"), version);
+        cr_assert_eq(ask(store_path, "SELECT max(version) FROM schema_version"), version,
+                     "the store stays as it is");
+        cr_assert_eq(backup_restore(&config, copy, &look, &restored, &error), DPOT_OK, "%s %s",
+                     error.text, told);
+        cr_assert_eq(restored.count.n_accepted, N_REPORTS);
+        cr_assert_eq(ask(store_path, "SELECT max(version) FROM schema_version"), 4);
+        cr_assert_eq(ask(store_path, "SELECT count(*) FROM main.commit_sum"), N_REPORTS / 2);
+        cr_assert_eq(ask(restored.kept, "SELECT max(version) FROM schema_version"), version,
+                     "what was replaced too");
+        cr_assert_eq(unlink(copy), 0);
+    }
+}
+
+/* What a store of version 3 can show of a damage: it has no checksums. */
+static const struct {
+    const char *sql, *word;
+} old_faults[] = {
+    {"UPDATE commits SET reports = substr(reports, 2) WHERE seq = 2", "(commit 2"},
+    {"UPDATE commits SET reports = substr(reports, 1, 16) || x'ff' || substr(reports, 18)"
+     " WHERE seq = 2",
+     "none of the campaign"},
+    {"UPDATE commits SET reports = substr(reports, 1, 28) || substr(reports, 1, 28) WHERE seq = 2",
+     "1 stored report is there twice"},
+    {"DELETE FROM commits WHERE seq = 2", "holds 4 reports and counted 6"},
+    {"UPDATE commits SET hash = zeroblob(32) WHERE seq = 3", "not in the store"},
+    {"UPDATE revision SET signed = substr(signed, 2)", "does not verify"},
+    {"UPDATE artifact SET bytes = x'00'", "is damaged"},
+};
+#define N_OLD_FAULTS (sizeof old_faults / sizeof old_faults[0])
+
+/* The store as it is, under a name of its own. */
+static void duplicate(const char *from, const char *to)
+{
+    static char bytes[1 << 20];
+    FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
+    cr_assert(in && out);
+    const size_t n = fread(bytes, 1, sizeof bytes, in);
+    cr_assert(n > 0 && n < sizeof bytes);
+    cr_assert_eq(fwrite(bytes, 1, n, out), n);
+    (void)fclose(in);
+    cr_assert_eq(fclose(out), 0);
+}
+
+Test(backup_damage, a_fault_of_an_older_schema_is_neither_copied_nor_restored)
+{
+    char whole[FIXTURE_PATH_SIZE];
+    fixture_path(whole, folder, "whole.db");
+    age(3);
+    duplicate(store_path, whole);
+    for (size_t i = 0; i < N_OLD_FAULTS; i++) {
+        struct backup_restored restored;
+        tamper(old_faults[i].sql);
+        refuse_backup(old_faults[i].sql, old_faults[i].word);
+        duplicate(store_path, copy);
+        told[0] = '\0';
+        cr_assert_eq(backup_restore(&config, copy, &look, &restored, NULL), DPOT_ERR_CORRUPT, "%s",
+                     old_faults[i].sql);
+        cr_assert_not_null(strstr(told, old_faults[i].word), "%s: %s", old_faults[i].sql, told);
+        cr_assert_not(is_there("dpot.db.restoring"));
+        cr_assert_eq(unlink(copy), 0);
+        duplicate(whole, store_path);
+    }
 }
