@@ -259,31 +259,43 @@ dpot_status backup_restore(const struct config *config, const char *from,
 
 /* ---- migrating ---- */
 
-/* A copy of one that has an older schema, and something in it. */
-static dpot_status save_old(const struct config *config, struct backup_migrated *migrated,
-                            struct dpot_error *error)
+/* A checked copy of a checked store that has an older schema, and something in it. */
+static dpot_status save_checked(const struct config *config, struct store *store,
+                                const struct service_look *look, struct backup_migrated *migrated,
+                                struct dpot_error *error)
+{
+    struct backup_made made = {.schema = 0};
+    struct making making = {config, look, &made};
+    const struct store_judge judge = {judge_copy, &making};
+    char what[32];
+    const dpot_status status =
+        service_check_store(config, config->store, look, service_no_migration, error);
+    (void)snprintf(what, sizeof what, "version-%d", migrated->from);
+    return status == DPOT_OK ? store_save(store, what, &judge, migrated->copy, error) : status;
+}
+
+static dpot_status save_old(const struct config *config, const struct service_look *look,
+                            struct backup_migrated *migrated, struct dpot_error *error)
 {
     struct store *store = NULL;
-    char what[32];
     dpot_status status = store_open_old(config->store, &store, error);
     if (status != DPOT_OK) {
         return status;
     }
     store_get_schema(store, &migrated->from, &migrated->to);
     if (migrated->from > 0 && migrated->from < migrated->to) {
-        (void)snprintf(what, sizeof what, "version-%d", migrated->from);
-        status = store_save(store, what, NULL, migrated->copy, error);
+        status = save_checked(config, store, look, migrated, error);
     }
     store_close(store);
     return status;
 }
 
-dpot_status backup_migrate(const struct config *config, struct backup_migrated *migrated,
-                           struct dpot_error *error)
+dpot_status backup_migrate(const struct config *config, const struct service_look *look,
+                           struct backup_migrated *migrated, struct dpot_error *error)
 {
     struct store *store = NULL;
     *migrated = (struct backup_migrated){.copy = ""};
-    dpot_status status = save_old(config, migrated, error);
+    dpot_status status = save_old(config, look, migrated, error);
     if (status != DPOT_OK) {
         return status;
     }

@@ -42,10 +42,12 @@ struct backup_migrated {
     char copy[STORE_PATH_SIZE]; /* of the store as it was; empty: it was up to date, or empty */
 };
 
-/* Saves a copy of a store with an older schema beside it and brings the store up to date.
+/* Checks a store with an older schema (`look`, as service_check does), saves a copy of it beside it and brings the
+ * store up to date. DPOT_ERR_CORRUPT, ...: it has faults, which were told, and nothing was changed;
  * DPOT_ERR_NOT_FOUND, DPOT_ERR_STATE (it is missing), DPOT_ERR_BUSY (it is served), DPOT_ERR_VERSION
  * (newer than this program), DPOT_ERR_IO. */
 DPOT_WARN_UNUSED dpot_status backup_migrate(const struct config *config,
+                                            const struct service_look *look,
                                             struct backup_migrated *migrated,
                                             struct dpot_error *error);
 

@@ -49,15 +49,15 @@ static const char restore_help[] =
 static const char migrate_help[] =
     "dpotd migrate --config FILE [--json]\n"
     "\n"
-    "Saves a copy of the store beside it (dpot.db.version-N-TIME) and brings its schema up to "
-    "date, "
-    "in\n"
-    "steps that are done whole or not at all. A store that is up to date is left alone; one that "
-    "is "
-    "newer\n"
-    "than this program is refused (exit 3), and one that is served (exit 6). dpotd serve brings an "
-    "older\n"
-    "store up to date too, without a copy.\n"
+    "Reads the store whole, as dpotd doctor does, saves a copy beside it (dpot.db.version-N-TIME) "
+    "and\n"
+    "brings its schema up to date, in steps that are done whole or not at all. A store with faults "
+    "is\n"
+    "left as it is (exit 3): it would get checksums of what is damaged. One that is up to date is "
+    "left\n"
+    "alone; one that is newer than this program is refused (exit 3), and one that is served (exit "
+    "6).\n"
+    "dpotd serve brings an older store up to date too, after the same check, without a copy.\n"
     "\n"
     "  --config FILE  dpotd.json\n"
     "  --json         print {\"from\", \"to\", \"kept\"}: two versions, and the copy or null\n"
@@ -79,6 +79,7 @@ static int print(const struct options *options, json_t *body, const char *senten
 
 /* Faults of the copy, and what is worth knowing of the look at it, go to standard error. The remedies that they name would be those of a store in use. */
 struct watch {
+    const char *where; /* "in the copy: " */
     int64_t told_ms;
 };
 
@@ -90,8 +91,8 @@ static int64_t now(void)
 
 static void tell(void *ctx, dpot_status status, const char *sentence)
 {
-    (void)ctx;
-    (void)fprintf(stderr, "dpotd: %s%s\n", status == DPOT_OK ? "" : "in the copy: ", sentence);
+    const struct watch *watch = ctx;
+    (void)fprintf(stderr, "dpotd: %s%s\n", status == DPOT_OK ? "" : watch->where, sentence);
 }
 
 static void tell_progress(void *ctx, const struct revision_record *record, uint64_t n_read)
@@ -110,7 +111,7 @@ static int run_backup(const struct options *options)
     struct dpot_error error = {{0}}, sentence;
     struct config config;
     struct backup_made made = {.schema = 0};
-    struct watch watch = {.told_ms = now()};
+    struct watch watch = {.where = "in the copy: ", .told_ms = now()};
     const struct service_look look = {.tell = tell, .progress = tell_progress, .ctx = &watch};
     if (!options->config || !options->to) {
         return command_fail_usage("backup needs --config FILE and --to FILE", "");
@@ -143,7 +144,7 @@ static int run_restore(const struct options *options)
     struct dpot_error error = {{0}}, sentence;
     struct config config;
     struct backup_restored restored;
-    struct watch watch = {.told_ms = now()};
+    struct watch watch = {.where = "in the copy: ", .told_ms = now()};
     const struct service_look look = {
         .tell = tell, .progress = tell_progress, .ctx = &watch, .is_quick = options->is_quick};
     if (!options->config || !options->from) {
@@ -171,12 +172,14 @@ static int run_migrate(const struct options *options)
     struct dpot_error error = {{0}}, sentence;
     struct config config;
     struct backup_migrated migrated;
+    struct watch watch = {.where = "", .told_ms = now()};
+    const struct service_look look = {.tell = tell, .progress = tell_progress, .ctx = &watch};
     if (!options->config) {
         return command_fail_usage("migrate needs --config FILE", "");
     }
     dpot_status status = config_read(options->config, &config, &error);
     if (status == DPOT_OK) {
-        status = backup_migrate(&config, &migrated, &error);
+        status = backup_migrate(&config, &look, &migrated, &error);
     }
     if (status != DPOT_OK) {
         return command_fail(status, &error);

@@ -180,6 +180,34 @@ static void note_failure(void *ctx, const struct dpot_error *error)
               log_quote(quoted, error->text));
 }
 
+static void log_fault(void *ctx, dpot_status status, const char *sentence)
+{
+    const struct service *s = ctx;
+    char quoted[LOG_QUOTED_SIZE];
+    log_write(&s->log, status == DPOT_OK ? LOG_LEVEL_INFO : LOG_LEVEL_ERROR, "store.check",
+              "reason=%s", log_quote(quoted, sentence));
+}
+
+/* A store with an older schema is brought up to date by who opens it as its owner, and gets checksums of what is
+ * there: so it is checked before. One that cannot be opened is told by that. */
+static dpot_status check_old(struct service *s, const struct config *config,
+                             struct dpot_error *error)
+{
+    const struct service_look look = {.tell = log_fault, .ctx = s};
+    struct store *store = NULL;
+    int found = 0, current = 0;
+    if (store_open_old(config->store, &store, NULL) != DPOT_OK) {
+        return DPOT_OK;
+    }
+    store_get_schema(store, &found, &current);
+    store_close(store);
+    if (found == 0 || found == current) {
+        return DPOT_OK;
+    }
+    log_write(&s->log, LOG_LEVEL_INFO, "store.migrate", "from=%d to=%d", found, current);
+    return service_check_store(config, config->store, &look, service_no_migration, error);
+}
+
 static dpot_status open_writer(struct service *s, const struct config *config,
                                struct dpot_error *error)
 {
@@ -220,6 +248,9 @@ static dpot_status open_rooms(struct service *s, const struct config *config,
     }
     if (status == DPOT_OK) {
         status = service_read_tls(s, config, error);
+    }
+    if (status == DPOT_OK) {
+        status = check_old(s, config, error);
     }
     if (status == DPOT_OK) {
         status = store_open_owned(config->store, &s->store, error);

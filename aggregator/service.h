@@ -57,6 +57,9 @@ DPOT_WARN_UNUSED dpot_status service_check(const struct config *config,
                                            const struct service_look *look,
                                            struct dpot_error *error);
 
+/* What to do about faults of a store that was to be brought up to date. */
+extern const char service_no_migration[];
+
 /* Looks so at the store, or the copy, `url` alone. DPOT_OK: there is no fault. Otherwise the status of the
  * first, and the sentence `remedy`; DPOT_ERR_MEMORY. */
 DPOT_WARN_UNUSED dpot_status service_check_store(const struct config *config, const char *url,

@@ -336,6 +336,11 @@ static void relay_progress(void *ctx, const struct revision_record *record, uint
     }
 }
 
+const char service_no_migration[] =
+    "the store has faults and an older schema, and is left as it is: brought up to date it would "
+    "get "
+    "checksums of what is damaged. Restore it from a backup (dpotd restore)";
+
 dpot_status service_check_store(const struct config *config, const char *url,
                                 const struct service_look *look, const char *remedy,
                                 struct dpot_error *error)

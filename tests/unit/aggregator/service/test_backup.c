@@ -235,7 +235,7 @@ Test(backup, a_store_that_is_served_is_not_replaced)
     refuse_restore(DPOT_ERR_BUSY, "served by process");
     cr_assert_eq(post(0, 5), 0);
     struct backup_migrated migrated;
-    cr_assert_eq(backup_migrate(&config, &migrated, NULL), DPOT_ERR_BUSY);
+    cr_assert_eq(backup_migrate(&config, &look, &migrated, NULL), DPOT_ERR_BUSY);
 }
 
 Test(backup, what_is_no_copy_of_these_keys_is_not_restored)
@@ -316,7 +316,7 @@ Test(backup, migrating_saves_the_store_as_it_was_and_keeps_every_report)
                                   &error),
                  DPOT_OK, "%s", error.text);
     database_close(database);
-    cr_assert_eq(backup_migrate(&config, &migrated, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(backup_migrate(&config, &look, &migrated, &error), DPOT_OK, "%s", error.text);
     cr_assert_eq(migrated.from, 2);
     cr_assert_gt(migrated.to, 2);
     cr_assert_not_null(strstr(migrated.copy, "dpot.db.version-2-"), "%s", migrated.copy);
@@ -338,12 +338,12 @@ Test(backup, migrating_tells_both_versions)
 {
     struct backup_migrated migrated;
     stop();
-    cr_assert_eq(backup_migrate(&config, &migrated, NULL), DPOT_OK);
+    cr_assert_eq(backup_migrate(&config, &look, &migrated, NULL), DPOT_OK);
     cr_assert_eq(migrated.from, migrated.to);
     cr_assert_gt(migrated.to, 2);
     cr_assert_str_eq(migrated.copy, "");
     (void)unlink(store);
-    cr_assert_eq(backup_migrate(&config, &migrated, NULL), DPOT_ERR_STATE);
+    cr_assert_eq(backup_migrate(&config, &look, &migrated, NULL), DPOT_ERR_STATE);
     cr_assert_neq(access(store, F_OK), 0, "none is made");
 }
 

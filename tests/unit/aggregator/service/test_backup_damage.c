@@ -266,16 +266,24 @@ static const struct {
 };
 #define N_OLD_FAULTS (sizeof old_faults / sizeof old_faults[0])
 
+static size_t read_bytes(const char *path, char *out, size_t cap)
+{
+    FILE *in = fopen(path, "rb");
+    cr_assert_not_null(in);
+    const size_t n = fread(out, 1, cap, in);
+    cr_assert(n > 0 && n < cap);
+    (void)fclose(in);
+    return n;
+}
+
 /* The store as it is, under a name of its own. */
 static void duplicate(const char *from, const char *to)
 {
     static char bytes[1 << 20];
-    FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
-    cr_assert(in && out);
-    const size_t n = fread(bytes, 1, sizeof bytes, in);
-    cr_assert(n > 0 && n < sizeof bytes);
+    const size_t n = read_bytes(from, bytes, sizeof bytes);
+    FILE *out = fopen(to, "wb");
+    cr_assert_not_null(out);
     cr_assert_eq(fwrite(bytes, 1, n, out), n);
-    (void)fclose(in);
     cr_assert_eq(fclose(out), 0);
 }
 
@@ -298,4 +306,52 @@ Test(backup_damage, a_fault_of_an_older_schema_is_neither_copied_nor_restored)
         cr_assert_eq(unlink(copy), 0);
         duplicate(whole, store_path);
     }
+}
+
+static char before[1 << 20], after[1 << 20];
+
+/* Nobody gives checksums to what is damaged: neither who is asked to bring the store up to date nor who serves. */
+static void refuse_migration(const char *sql, const char *word)
+{
+    struct backup_migrated migrated;
+    struct service *service = NULL;
+    struct dpot_error error = {{0}};
+    FILE *log = tmpfile();
+    const struct service_hooks hooks = {.log_stream = log};
+    const size_t n = read_bytes(store_path, before, sizeof before);
+    told[0] = '\0';
+    cr_assert_eq(backup_migrate(&config, &look, &migrated, &error), DPOT_ERR_CORRUPT, "%s: %s", sql,
+                 error.text);
+    cr_assert_not_null(strstr(told, word), "%s: %s", sql, told);
+    cr_assert_not_null(strstr(error.text, "dpotd restore"), "%s", error.text);
+    cr_assert_str_eq(migrated.copy, "");
+    cr_assert_eq(service_open(&config, "127.0.0.1:0", &hooks, &service, &error), DPOT_ERR_CORRUPT,
+                 "%s: %s", sql, error.text);
+    cr_assert_not_null(strstr(error.text, "dpotd restore"), "%s", error.text);
+    cr_assert_eq(read_bytes(store_path, after, sizeof after), n);
+    cr_assert_eq(memcmp(before, after, n), 0, "%s: nothing is changed", sql);
+    rewind(log);
+    after[fread(after, 1, sizeof after - 1, log)] = '\0';
+    cr_assert_not_null(strstr(after, "event=store.check"), "%s", after);
+    cr_assert_not_null(strstr(after, word), "%s: %s", sql, after);
+    (void)fclose(log);
+}
+
+Test(backup_damage, a_store_of_an_older_schema_that_has_a_fault_is_not_brought_up_to_date)
+{
+    char whole[FIXTURE_PATH_SIZE];
+    struct backup_migrated migrated;
+    struct dpot_error error = {{0}};
+    fixture_path(whole, folder, "whole.db");
+    age(3);
+    duplicate(store_path, whole);
+    for (size_t i = 0; i < N_OLD_FAULTS; i++) {
+        tamper(old_faults[i].sql);
+        refuse_migration(old_faults[i].sql, old_faults[i].word);
+        duplicate(whole, store_path);
+    }
+    cr_assert_eq(backup_migrate(&config, &look, &migrated, &error), DPOT_OK, "%s %s", error.text,
+                 told);
+    cr_assert_eq(migrated.from, 3);
+    cr_assert_eq(ask(migrated.copy, "SELECT max(version) FROM schema_version"), 3);
 }
