@@ -208,6 +208,21 @@ static dpot_status check_old(struct service *s, const struct config *config,
     return service_check_store(config, config->store, &look, service_no_migration, error);
 }
 
+static void log_row(void *ctx, const char *sentence)
+{
+    log_fault(ctx, DPOT_ERR_CORRUPT, sentence);
+}
+
+/* Rows of jobs and counts that cannot be are told at once, and serving goes on: reports do not depend on them, and
+ * a job that was altered fails by itself. */
+static void check_rows(struct service *s)
+{
+    struct dpot_error error = {{0}};
+    if (store_check_tables(s->store, STORE_SMALL_TABLES, log_row, s, &error) != DPOT_OK) {
+        log_row(s, error.text);
+    }
+}
+
 static dpot_status open_writer(struct service *s, const struct config *config,
                                struct dpot_error *error)
 {
@@ -269,6 +284,7 @@ static dpot_status open_rooms(struct service *s, const struct config *config,
     }
     if (status == DPOT_OK) {
         load_ids(s);
+        check_rows(s);
         status = open_writer(s, config, error);
     }
     wire_rooms(s, config);

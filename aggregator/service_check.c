@@ -1,6 +1,7 @@
 /* Looking at everything a service needs, and changing nothing of it. */
 #include "base/clock.h"
 #include "http/listen.h"
+#include "jobs/check.h"
 #include "key_file.h"
 #include "pool/check.h"
 #include "service_parts.h"
@@ -191,8 +192,13 @@ static void check_store(struct check *check, bool has_keys)
     if (has_keys) {
         (void)judge(check, service_open_registry(s, &error), &error);
     }
-    (void)judge(check, store_check_tables(s->store, tell_fault, check, &error), &error);
+    (void)judge(check,
+                store_check_tables(s->store,
+                                   check->look->is_quick ? STORE_TABLES_AND_COUNTS : STORE_TABLES,
+                                   tell_fault, check, &error),
+                &error);
     (void)judge(check, store_check_artifacts(s->store, tell_damage, check, &error), &error);
+    (void)judge(check, jobs_check(s->store, tell_fault, check, &error), &error);
     if (!check->look->is_quick) {
         check_pools(check);
     }

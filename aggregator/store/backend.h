@@ -28,8 +28,8 @@ struct store_backend {
     dpot_status (*check)(struct store *store, struct dpot_error *error);
     dpot_status (*try_write)(struct store *store, struct dpot_error *error);
     dpot_status (*check_structure)(struct store *store, struct dpot_error *error);
-    dpot_status (*check_tables)(struct store *store, store_each_fault each, void *ctx,
-                                struct dpot_error *error);
+    dpot_status (*check_tables)(struct store *store, enum store_tables which, store_each_fault each,
+                                void *ctx, struct dpot_error *error);
     dpot_status (*add_revision)(struct store *store, const struct revision_record *record,
                                 const void *signed_bytes, size_t len, struct dpot_error *error);
     dpot_status (*set_state)(struct store *store, const uint8_t *hash, enum revision_state state,

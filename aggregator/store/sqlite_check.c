@@ -1,5 +1,8 @@
 /* What the tables hold that no program of this kind puts there. Each question names the first that it
- * finds. */
+ * finds.
+ *
+ * A row of commits has a checksum, a campaign a signature and an artifact its digest. Rows of jobs and counts
+ * have none of these: of them is asked what one row says of another, and one column of the next. */
 #include "store/sqlite_store.h"
 
 #include <stdio.h>
@@ -8,9 +11,18 @@ struct question {
     const char *sql;    /* its first column names what is wrong */
     const char *before; /* what is said before the name, and behind it */
     const char *after;
+    enum store_tables from; /* it is asked from this look on */
 };
 
 static const char remedy_backup[] = ": restore the store from a backup";
+
+_Static_assert(DPOT_REPORT_STATUS_END == 9 && DROP_REASONS == 5 && JOB_CANCELLED == 5,
+               "the questions below name these numbers");
+
+#define NO_NUMBER(column, max)                                                                     \
+    "(typeof(" column ") <> 'integer' OR " column " NOT BETWEEN 0 AND " max ")"
+#define COUNT_MAX "9007199254740991" /* 2^53 - 1: exact in JSON too */
+#define TIME_MAX "253402300799999"   /* the last of the year 9999 */
 
 static const struct question questions[] = {
     {"SELECT type || ' \"' || substr(name, 1, 60) || '\"' FROM sqlite_schema"
@@ -19,34 +31,83 @@ static const struct question questions[] = {
      "  AND name NOT IN ('schema_version', 'revision', 'commits', 'commit_sum', 'pool_count',"
      "   'drop_count', 'probe', 'job', 'artifact')) LIMIT 1",
      "the store has a ",
-     " that dpotd does not make: find out who made it, and restore the store from a "
-     "backup"},
+     " that dpotd does not make: find out who made it, and restore the store from a backup",
+     STORE_SMALL_TABLES},
+    {"SELECT max(version) FROM schema_version"
+     " HAVING min(version) <> 1 OR max(version) <> count(*)",
+     "the list of the schema's versions, up to ", ", has gaps: restore the store from a backup",
+     STORE_SMALL_TABLES},
     {"SELECT lower(hex(campaign_id)) FROM revision NOT INDEXED WHERE state = 2"
      " GROUP BY campaign_id HAVING count(*) > 1 LIMIT 1",
-     "two revisions are open at once of campaign ", remedy_backup},
+     "two revisions are open at once of campaign ", remedy_backup, STORE_SMALL_TABLES},
+    {"SELECT lower(hex(campaign_id)) FROM revision"
+     " WHERE " NO_NUMBER("created_ms", TIME_MAX) " LIMIT 1",
+     "there is no time of making a revision of campaign ", remedy_backup, STORE_SMALL_TABLES},
     {"SELECT seq FROM commits AS c"
      " WHERE NOT EXISTS (SELECT 1 FROM revision AS r WHERE r.hash = c.hash) LIMIT 1",
      "the reports of commit ",
-     " are of a revision that is not in the store: restore it from a backup"},
+     " are of a revision that is not in the store: restore it from a backup", STORE_TABLES},
     {"SELECT seq FROM commits AS c"
      " WHERE NOT EXISTS (SELECT 1 FROM commit_sum AS s WHERE s.seq = c.seq) LIMIT 1",
-     "commit ", " has no checksum, so dpotd did not write it: restore the store from a backup"},
+     "commit ", " has no checksum, so dpotd did not write it: restore the store from a backup",
+     STORE_TABLES},
     {"SELECT seq FROM commit_sum AS s"
      " WHERE NOT EXISTS (SELECT 1 FROM commits AS c WHERE c.seq = s.seq) LIMIT 1",
-     "the reports of commit ", " are gone: restore the store from a backup"},
-    {"SELECT quote(n) FROM pool_count WHERE typeof(n) <> 'integer' OR n < 0 LIMIT 1",
-     "a count of reports is ", remedy_backup},
-    {"SELECT quote(n) FROM drop_count WHERE typeof(n) <> 'integer' OR n < 0 LIMIT 1",
-     "a count of dropped reports is ", remedy_backup},
+     "the reports of commit ", " are gone: restore the store from a backup", STORE_TABLES},
+    {"SELECT quote(n) FROM pool_count WHERE " NO_NUMBER("n", COUNT_MAX) " LIMIT 1",
+     "a count of reports is ", remedy_backup, STORE_SMALL_TABLES},
+    {"SELECT quote(status) FROM pool_count WHERE typeof(status) <> 'integer'"
+     " OR status NOT BETWEEN 1 AND 8 LIMIT 1",
+     "reports are counted under the unknown status ", remedy_backup, STORE_SMALL_TABLES},
+    {"SELECT lower(hex(hash)) FROM pool_count AS p"
+     " WHERE NOT EXISTS (SELECT 1 FROM revision AS r WHERE r.hash = p.hash) LIMIT 1",
+     "reports are counted of a revision that is not in the store, ", remedy_backup,
+     STORE_SMALL_TABLES},
+    {"SELECT r.revision || ' of campaign ' || lower(hex(r.campaign_id)) || ' is '"
+     " || ifnull(p.n, 0) || ' and the reports are ' || ifnull(c.n, 0) FROM revision AS r"
+     " LEFT JOIN (SELECT hash, sum(n_reports) AS n FROM commits GROUP BY hash) AS c"
+     "  ON c.hash = r.hash"
+     " LEFT JOIN pool_count AS p ON p.hash = r.hash AND p.status = 1"
+     " WHERE ifnull(p.n, 0) <> ifnull(c.n, 0) LIMIT 1",
+     "the count of accepted reports of revision ", remedy_backup, STORE_TABLES_AND_COUNTS},
+    {"SELECT quote(n) FROM drop_count WHERE " NO_NUMBER("n", COUNT_MAX) " LIMIT 1",
+     "a count of dropped reports is ", remedy_backup, STORE_SMALL_TABLES},
+    {"SELECT reason FROM drop_count WHERE reason NOT BETWEEN 0 AND 4 LIMIT 1",
+     "dropped reports are counted under the unknown reason ", remedy_backup, STORE_SMALL_TABLES},
     {"SELECT 'gone' FROM (SELECT count(*) AS n FROM probe) WHERE n <> 1",
-     "the row that shows whether the store can be written is ", remedy_backup},
+     "the row that shows whether the store can be written is ", remedy_backup, STORE_SMALL_TABLES},
+    {"SELECT lower(hex(id)) FROM job AS j WHERE NOT EXISTS"
+     " (SELECT 1 FROM revision AS r WHERE r.hash = j.hash AND r.campaign_id = j.campaign_id)"
+     " LIMIT 1",
+     "the store has no such revision of that campaign as is named by job ", remedy_backup,
+     STORE_SMALL_TABLES},
+    {"SELECT lower(hex(id)) FROM job WHERE length(id) <> 16 OR typeof(kind) <> 'text'"
+     " OR typeof(parameters) <> 'text' OR typeof(sentence) <> 'text' OR kind = ''"
+     " OR kind GLOB '*[^a-z0-9_-]*' OR iif(json_valid(parameters),"
+     "  json_type(parameters) <> 'object', 1) LIMIT 1",
+     "kind or parameters are not what was written of job ", remedy_backup, STORE_SMALL_TABLES},
+    {"SELECT lower(hex(id)) FROM job WHERE " NO_NUMBER("n_done", COUNT_MAX) " OR " NO_NUMBER(
+         "n_total",
+         COUNT_MAX) " OR " NO_NUMBER("n_attempts",
+                                     "1000000") " OR " NO_NUMBER("created_ms",
+                                                                 TIME_MAX) " OR " NO_NUMBER("starte"
+                                                                                            "d_ms",
+                                                                                            TIME_MAX) " OR " NO_NUMBER("ended_ms",
+                                                                                                                       TIME_MAX) " LIMIT 1",
+     "a number or a time is not what was written of job ", remedy_backup, STORE_SMALL_TABLES},
+    /* 1 queued, 2 running, 3 done, 4 failed, 5 cancelled; 0 is no time. */
+    {"SELECT lower(hex(id)) FROM job WHERE (ended_ms <> 0) <> (state >= 3)"
+     " OR (state = 1 AND started_ms <> 0) OR (state IN (2, 3) AND started_ms = 0)"
+     " OR (state IN (2, 3) AND n_attempts = 0) OR (sentence <> '') <> (state = 4) LIMIT 1",
+     "times, attempts or reason do not go with the state of job ", remedy_backup,
+     STORE_SMALL_TABLES},
 };
 
 static dpot_status ask(struct database *reader, const struct question *question,
                        store_each_fault each, void *ctx, struct dpot_error *error)
 {
     int64_t ignored = 0;
-    char name[128] = "";
+    char name[160] = "";
     struct dpot_error fault;
     const dpot_status status =
         database_ask(reader, question->sql, &ignored, name, sizeof name, error);
@@ -58,13 +119,15 @@ static dpot_status ask(struct database *reader, const struct question *question,
     return status;
 }
 
-dpot_status sqlite_store_check_tables(struct store *store, store_each_fault each, void *ctx,
-                                      struct dpot_error *error)
+dpot_status sqlite_store_check_tables(struct store *store, enum store_tables which,
+                                      store_each_fault each, void *ctx, struct dpot_error *error)
 {
     dpot_status status = DPOT_OK;
     struct database *reader = sqlite_store_lock_reader(store);
     for (size_t i = 0; status == DPOT_OK && i < sizeof questions / sizeof questions[0]; i++) {
-        status = ask(reader, &questions[i], each, ctx, error);
+        if (questions[i].from <= which) {
+            status = ask(reader, &questions[i], each, ctx, error);
+        }
     }
     sqlite_store_unlock_reader(reader);
     return status;

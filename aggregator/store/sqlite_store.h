@@ -222,7 +222,7 @@ DPOT_WARN_UNUSED dpot_status sqlite_store_read_block(struct query query, const u
                                                      struct dpot_error *error);
 
 /* sqlite_check.c: */
-dpot_status sqlite_store_check_tables(struct store *store, store_each_fault each, void *ctx,
-                                      struct dpot_error *error);
+dpot_status sqlite_store_check_tables(struct store *store, enum store_tables which,
+                                      store_each_fault each, void *ctx, struct dpot_error *error);
 
 #endif

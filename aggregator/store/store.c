@@ -143,10 +143,10 @@ dpot_status store_check_structure(struct store *store, struct dpot_error *error)
     return store->backend->check_structure(store, error);
 }
 
-dpot_status store_check_tables(struct store *store, store_each_fault each, void *ctx,
-                               struct dpot_error *error)
+dpot_status store_check_tables(struct store *store, enum store_tables which, store_each_fault each,
+                               void *ctx, struct dpot_error *error)
 {
-    return store->backend->check_tables(store, each, ctx, error);
+    return store->backend->check_tables(store, which, each, ctx, error);
 }
 
 dpot_status store_add_revision(struct store *store, const struct revision_record *record,

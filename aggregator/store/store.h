@@ -151,11 +151,18 @@ DPOT_WARN_UNUSED dpot_status store_try_write(struct store *store, struct dpot_er
 DPOT_WARN_UNUSED dpot_status store_check_structure(struct store *store, struct dpot_error *error);
 
 /* Whether the tables hold what no dpotd puts there: reports of unknown revisions, tables and triggers of
- * others, counts below zero, commits that are gone or came from elsewhere. `each` gets one sentence, with
- * its remedy, for each kind that is there, under the store's lock. */
+ * others, counts that are none or not of what is there, commits that are gone or came from elsewhere, jobs of
+ * unknown revisions or whose times do not go with their state. `each` gets one sentence, with its remedy,
+ * for each kind that is there, under the store's lock. */
+enum store_tables {
+    STORE_SMALL_TABLES,      /* without the commits: at once, however many there are */
+    STORE_TABLES,            /* with them */
+    STORE_TABLES_AND_COUNTS, /* and as many reports as were counted: for who does not read them all */
+};
 typedef void (*store_each_fault)(void *ctx, const char *sentence);
-DPOT_WARN_UNUSED dpot_status store_check_tables(struct store *store, store_each_fault each,
-                                                void *ctx, struct dpot_error *error);
+DPOT_WARN_UNUSED dpot_status store_check_tables(struct store *store, enum store_tables which,
+                                                store_each_fault each, void *ctx,
+                                                struct dpot_error *error);
 
 /* Adds a draft revision with its signed bytes. DPOT_ERR_EXISTS: hash or (id, revision) is there. */
 DPOT_WARN_UNUSED dpot_status store_add_revision(struct store *store,

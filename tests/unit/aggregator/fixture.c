@@ -1,5 +1,7 @@
 #include "unit/aggregator/fixture.h"
 
+#include "proto/wire_artifact.h"
+
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <stdio.h>
@@ -180,4 +182,16 @@ struct pool_count rig_count(const struct rig *rig)
     cr_assert_eq(store_count_pool(rig->store, rig->record.hash, &count, &error), DPOT_OK, "%s",
                  error.text);
     return count;
+}
+
+void fixture_artifact(const struct job_record *job, struct dpot_buf *out)
+{
+    double value = 1;
+    struct dpot_artifact artifact = {
+        .program_version = "0", .revision = 1, .n_values = 1, .values = &value};
+    struct dpot_error error = {{0}};
+    (void)snprintf(artifact.kind, sizeof artifact.kind, "%s", job->kind);
+    (void)snprintf(artifact.parameters, sizeof artifact.parameters, "%s", job->parameters);
+    memcpy(artifact.campaign_hash, job->hash, sizeof artifact.campaign_hash);
+    cr_assert_eq(dpot_wire_artifact_encode(&artifact, out, &error), DPOT_OK, "%s", error.text);
 }

@@ -62,4 +62,7 @@ enum ingest_verdict rig_post(struct rig *rig, uint32_t round, const struct dpot_
 
 struct pool_count rig_count(const struct rig *rig);
 
+/* Appends an artifact with the value 1, as this job would end with. */
+void fixture_artifact(const struct job_record *job, struct dpot_buf *out);
+
 #endif

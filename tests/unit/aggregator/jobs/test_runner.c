@@ -1,4 +1,5 @@
 /* The state diagram of jobs, edge by edge. */
+#include "jobs/check.h"
 #include "jobs/runner.h"
 #include "proto/wire_artifact.h"
 #include "unit/aggregator/fixture.h"
@@ -47,6 +48,20 @@ static void set_up(void)
     (void)snprintf(url, sizeof url, "sqlite:%s", path);
     rig_init(&rig, url, fixture_spec());
     open_runner();
+}
+
+static void refuse_fault(void *ctx, const char *sentence)
+{
+    (void)ctx;
+    cr_assert_fail("%s", sentence);
+}
+
+/* Whatever became of the jobs: their rows are what a doctor expects. */
+static void expect_sound_rows(void)
+{
+    cr_assert_eq(store_check_tables(rig.store, STORE_TABLES_AND_COUNTS, refuse_fault, NULL, NULL),
+                 DPOT_OK);
+    cr_assert_eq(jobs_check(rig.store, refuse_fault, NULL, NULL), DPOT_OK);
 }
 
 static void tear_down(void)
@@ -163,6 +178,7 @@ Test(runner, a_job_runs_to_an_artifact_that_says_where_it_comes_from)
     cr_assert_arr_eq(artifact.campaign_hash, rig.record.hash, DPOT_HASH_LEN);
     cr_assert_neq(artifact.program_version[0], '\0');
     dpot_artifact_release(&artifact);
+    expect_sound_rows();
 }
 
 Test(runner, the_same_job_twice_gives_the_same_artifact)
@@ -236,6 +252,7 @@ Test(runner, of_two_at_once_the_second_waits)
     cr_assert_eq(cancel(&first, NULL), DPOT_OK);
     (void)wait_for(&second, JOB_DONE);
     cr_assert_eq(get(&first).state, JOB_CANCELLED);
+    expect_sound_rows();
 }
 
 Test(runner, a_queued_job_is_cancelled_at_once)
@@ -250,6 +267,7 @@ Test(runner, a_queued_job_is_cancelled_at_once)
     cr_assert_eq(record.ended_ms, FIXTURE_NOW_MS);
     cr_assert_eq(cancel(&first, NULL), DPOT_OK);
     (void)wait_for(&first, JOB_CANCELLED);
+    expect_sound_rows();
 }
 
 Test(runner, a_job_cancelled_at_any_moment_ends_and_leaves_the_next_its_turn)
@@ -264,6 +282,7 @@ Test(runner, a_job_cancelled_at_any_moment_ends_and_leaves_the_next_its_turn)
     }
     const struct job_record last = start("base-measure", SHORT);
     (void)wait_for(&last, JOB_DONE);
+    expect_sound_rows();
 }
 
 /* A short job may be done before it is cancelled: then the cancel is refused and the result stays. */
@@ -283,6 +302,7 @@ Test(runner, a_cancel_near_the_end_finds_either_end)
             cr_assert_eq(get(&job).state, JOB_DONE);
         }
     }
+    expect_sound_rows();
 }
 
 Test(runner, an_ended_or_unknown_job_cannot_be_cancelled)
@@ -330,6 +350,7 @@ Test(runner, closing_sends_the_running_job_back_into_the_queue_and_opening_resum
     (void)wait_for_progress(&job);
     cr_assert_eq(cancel(&job, NULL), DPOT_OK);
     (void)wait_for(&job, JOB_CANCELLED);
+    expect_sound_rows();
 }
 
 Test(runner, a_job_that_a_dead_process_left_running_is_done_after_a_restart)
@@ -357,6 +378,7 @@ Test(runner, a_job_that_a_dead_process_left_running_is_done_after_a_restart)
     const struct job_record done = wait_for(&record, JOB_DONE);
     cr_assert_eq(done.n_attempts, 2);
     cr_assert_arr_eq(done.artifact, expected.artifact, DPOT_HASH_LEN);
+    expect_sound_rows();
 }
 
 Test(runner, a_kind_that_the_program_no_longer_has_fails_by_name)
@@ -369,6 +391,7 @@ Test(runner, a_kind_that_the_program_no_longer_has_fails_by_name)
     open_runner();
     const struct job_record failed = wait_for(&record, JOB_FAILED);
     cr_assert_not_null(strstr(failed.sentence, "oracle"), "%s", failed.sentence);
+    expect_sound_rows();
 }
 
 Test(runner, a_revision_that_is_gone_or_altered_fails_the_job_and_not_the_server)

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "init.h"
 #include "keys.h"
+#include "model/artifact.h"
 #include "store/database.h"
 #include "unit/aggregator/fixture.h"
 
@@ -43,6 +44,7 @@ static void fill(struct store *store, struct registry *registry)
     struct revision_record record;
     struct dpot_error error = {{0}};
     json_t *spec = fixture_spec();
+    struct dpot_buf artifact;
     struct job_record job = {.id = {0xAB}, .kind = "estimate", .parameters = "{}"};
     cr_assert_eq(registry_create(registry, spec, &record, &error), DPOT_OK, "%s", error.text);
     cr_assert_eq(registry_open_campaign(registry, record.campaign_id, &record, &error), DPOT_OK,
@@ -55,7 +57,11 @@ static void fill(struct store *store, struct registry *registry)
     job.created_ms = job.started_ms = job.ended_ms = FIXTURE_NOW_MS;
     job.n_attempts = 1;
     cr_assert_eq(store_add_job(store, &job, &error), DPOT_OK, "%s", error.text);
-    cr_assert_eq(store_finish_job(store, &job, "result", 6, &error), DPOT_OK, "%s", error.text);
+    dpot_buf_init(&artifact, DPOT_ARTIFACT_BYTES_MAX, NULL);
+    fixture_artifact(&job, &artifact);
+    cr_assert_eq(store_finish_job(store, &job, artifact.data, artifact.len, &error), DPOT_OK, "%s",
+                 error.text);
+    dpot_buf_release(&artifact);
     json_decref(spec);
 }
 
@@ -136,6 +142,8 @@ Test(backup_damage, a_store_with_a_fault_gives_no_copy_and_leaves_the_older_one)
         {"UPDATE pool_count SET n = n + 1 WHERE status = 1", "counted 7"},
         {"UPDATE revision SET signed = substr(signed, 2)", "does not verify"},
         {"UPDATE artifact SET bytes = x'00'", "is damaged"},
+        {"UPDATE job SET kind = 'estimatf'", "the kind of job ab00"},
+        {"UPDATE job SET parameters = '{\"a\":1}'", "the parameters of job ab00"},
     };
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
         char older[FIXTURE_PATH_SIZE];

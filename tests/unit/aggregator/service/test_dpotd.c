@@ -1,5 +1,6 @@
 /* The program as an operator runs it: exit codes, one sentence on failure, signals. */
 #include "base/compiler.h"
+#include "model/artifact.h"
 #include "store/database.h"
 #include "store/store.h"
 #include "unit/aggregator/fixture.h"
@@ -462,28 +463,6 @@ static void tamper(const char *sql)
     database_close(database);
 }
 
-Test(dpotd, the_doctor_sees_artifacts_that_are_damaged_or_missing_and_names_their_job)
-{
-    struct store *store = NULL;
-    struct job_record job = {.id = {0xAB}, .kind = "base-measure", .parameters = "{}"};
-    char url[FIXTURE_PATH_SIZE + 16];
-    init();
-    (void)snprintf(url, sizeof url, "sqlite:%s", in_folder("dpot.db"));
-    cr_assert_eq(store_open(url, &store, NULL), DPOT_OK);
-    cr_assert_eq(store_add_job(store, &job, NULL), DPOT_OK);
-    cr_assert_eq(store_finish_job(store, &job, "result", 6, NULL), DPOT_OK);
-    store_close(store);
-    cr_assert_eq(doctor(), 0, "%s", err);
-    tamper("UPDATE artifact SET bytes = x'00'");
-    cr_assert_eq(doctor(), 3);
-    expect_sentence("base-measure job ab00");
-    expect_sentence("is damaged: start that job again");
-    tamper("DELETE FROM artifact");
-    cr_assert_eq(doctor(), 3);
-    expect_sentence("base-measure job ab00");
-    expect_sentence("is missing: start that job again");
-}
-
 #define TOKEN_SIZE 80
 
 static void init_for_token(char token[TOKEN_SIZE])
@@ -502,6 +481,87 @@ static int status_of(const char *url, const char *method, const char *path, cons
     const int status = reply.status;
     http_reply_release(&reply);
     return status;
+}
+
+/* Serves for a moment, with one campaign. */
+static void make_campaign(void)
+{
+    char url[128], token[TOKEN_SIZE];
+    init_for_token(token);
+    const pid_t child = serve(url, sizeof url);
+    cr_assert_eq(status_of(url, "POST", "/v1/admin/campaigns", token, fixture_census_spec), 201);
+    cr_assert_eq(kill(child, SIGTERM), 0);
+    cr_assert_eq(finish(child), 0, "%s", err);
+}
+
+static int note_revision(void *ctx, const struct revision_record *record)
+{
+    struct job_record *job = ctx;
+    memcpy(job->campaign_id, record->campaign_id, sizeof job->campaign_id);
+    memcpy(job->hash, record->hash, sizeof job->hash);
+    return 0;
+}
+
+static void make_done_job(void)
+{
+    struct store *store = NULL;
+    struct job_record job = {
+        .id = {0xAB}, .kind = "base-measure", .parameters = "{}", .created_ms = 1};
+    struct dpot_buf artifact;
+    char url[FIXTURE_PATH_SIZE + 16];
+    make_campaign();
+    (void)snprintf(url, sizeof url, "sqlite:%s", in_folder("dpot.db"));
+    cr_assert_eq(store_open(url, &store, NULL), DPOT_OK);
+    cr_assert_eq(store_list_revisions(store, note_revision, &job, NULL), DPOT_OK);
+    cr_assert_eq(store_add_job(store, &job, NULL), DPOT_OK);
+    job.n_attempts = 1;
+    job.started_ms = job.ended_ms = 2;
+    dpot_buf_init(&artifact, DPOT_ARTIFACT_BYTES_MAX, NULL);
+    fixture_artifact(&job, &artifact);
+    cr_assert_eq(store_finish_job(store, &job, artifact.data, artifact.len, NULL), DPOT_OK);
+    dpot_buf_release(&artifact);
+    store_close(store);
+}
+
+/* A row has no checksum: what it says is compared with the artifact, and one column with the next. */
+Test(dpotd, the_doctor_and_the_start_see_jobs_and_counts_that_cannot_be)
+{
+    static const struct {
+        const char *sql, *word;
+        bool is_seen_at_start;
+    } faults[] = {
+        {"UPDATE job SET kind = 'base-measurd'", "the kind of job ab00", false},
+        {"UPDATE job SET kind = 'base-measure', parameters = '{\"a\":1}'",
+         "the parameters of job ab00", false},
+        {"UPDATE job SET parameters = '{}', started_ms = 0", "do not go with the state of job ab00",
+         true},
+        {"UPDATE job SET started_ms = 2, campaign_id = zeroblob(16)", "is named by job ab00", true},
+    };
+    make_done_job();
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        char url[128];
+        tamper(faults[i].sql);
+        cr_assert_eq(doctor(), 3);
+        expect_sentence(faults[i].word);
+        const pid_t child = serve(url, sizeof url);
+        cr_assert_eq(kill(child, SIGTERM), 0);
+        cr_assert_eq(finish(child), 0, "%s", err);
+        cr_assert_eq(strstr(err, faults[i].word) != NULL, faults[i].is_seen_at_start, "%s", err);
+    }
+}
+
+Test(dpotd, the_doctor_sees_artifacts_that_are_damaged_or_missing_and_names_their_job)
+{
+    make_done_job();
+    cr_assert_eq(doctor(), 0, "%s", err);
+    tamper("UPDATE artifact SET bytes = x'00'");
+    cr_assert_eq(doctor(), 3);
+    expect_sentence("base-measure job ab00");
+    expect_sentence("is damaged: start that job again");
+    tamper("DELETE FROM artifact");
+    cr_assert_eq(doctor(), 3);
+    expect_sentence("base-measure job ab00");
+    expect_sentence("is missing: start that job again");
 }
 
 /* With the checksums of what is there then. */
@@ -524,17 +584,13 @@ static void expect_damaged_pool(const char *sql, const char *word)
 
 Test(dpotd, the_doctor_sees_a_pool_that_lost_reports_or_has_others)
 {
-    char url[128], token[TOKEN_SIZE];
-    init_for_token(token);
-    const pid_t child = serve(url, sizeof url);
-    cr_assert_eq(status_of(url, "POST", "/v1/admin/campaigns", token, fixture_census_spec), 201);
-    cr_assert_eq(kill(child, SIGTERM), 0);
-    cr_assert_eq(finish(child), 0, "%s", err);
+    make_campaign();
     cr_assert_eq(doctor(), 0, "%s", err);
     expect_damaged_pool("INSERT INTO pool_count (hash, status, n) SELECT hash, 1, 2 FROM revision",
                         "the store holds 0 reports and counted 2");
-    cr_assert_eq(RUN(ARG("doctor"), ARG("--quick"), ARG("--config"), in_folder("dpotd.json")), 0,
-                 "%s", err);
+    cr_assert_eq(RUN(ARG("doctor"), ARG("--quick"), ARG("--config"), in_folder("dpotd.json")), 3);
+    expect_sentence("the count of accepted reports of revision 1 of campaign ");
+    expect_sentence(" is 2 and the reports are 0");
     expect_damaged_pool("INSERT INTO commits (hash, round, format, n_reports, reports)"
                         " SELECT hash, 0, 1, 2, zeroblob(55) FROM revision",
                         "a block of reports");
