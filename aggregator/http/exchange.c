@@ -253,18 +253,18 @@ static void log_exchange(const struct exchange *x, int64_t now_ms)
               r->note.text[0] ? log_quote(note, r->note.text) : "");
 }
 
-static void count_answer(const struct exchange *x)
+void exchange_count_answer(struct server *server, unsigned http_status)
 {
-    const unsigned digit = x->response.status / 100;
-    (void)pthread_mutex_lock(&x->server->mutex);
-    x->server->traffic.n_answers[digit < SERVER_CLASSES ? digit : 0]++;
-    (void)pthread_mutex_unlock(&x->server->mutex);
+    const unsigned digit = http_status / 100;
+    (void)pthread_mutex_lock(&server->mutex);
+    server->traffic.n_answers[digit < SERVER_CLASSES ? digit : 0]++;
+    (void)pthread_mutex_unlock(&server->mutex);
 }
 
 void exchange_account(const struct exchange *x)
 {
     log_exchange(x, deadlines_now());
-    count_answer(x);
+    exchange_count_answer(x->server, x->response.status);
 }
 
 static void set_deadline(const struct exchange *x, enum deadline_phase phase, int64_t at_ms)

@@ -71,6 +71,9 @@ void exchange_refuse_head(struct exchange *x, unsigned http_status, const char *
 /* Logs and counts the response. */
 void exchange_account(const struct exchange *x);
 
+/* Counts an answer that has no exchange. */
+void exchange_count_answer(struct server *server, unsigned http_status);
+
 /* The time a request may take to arrive. */
 int64_t exchange_timeout_ms(const struct server *server);
 

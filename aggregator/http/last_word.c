@@ -2,6 +2,8 @@
 
 #include <gnutls/gnutls.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 
@@ -133,5 +135,17 @@ void last_word_give(struct server *server)
     for (struct exchange *x = take_bad(server, &http_status); x;
          x = take_bad(server, &http_status)) {
         refuse(x, http_status);
+    }
+}
+
+/* "Error processing request (HTTP response code is 414 ('<html>...')). Closing connection." What it says of a
+ * Content-Length was answered, and counted, above. */
+void last_word_count(struct server *server, const char *text)
+{
+    static const char words[] = "HTTP response code is ";
+    const char *at = strstr(text, words);
+    const unsigned long http_status = at ? strtoul(at + sizeof words - 1, NULL, 10) : 0;
+    if (http_status >= 400 && http_status <= 599 && !strstr(at, "<b>Content-Length</b>")) {
+        exchange_count_answer(server, (unsigned)http_status);
     }
 }

@@ -20,4 +20,9 @@ void last_word_forget(struct exchange *x);
 /* The library has said something, on the calling thread. */
 void last_word_give(struct server *server);
 
+/* What it said, in words. It answers itself also what is no request at all or has a head that is too long: in
+ * HTML, because of these nothing is known here, not even the connection, before they are answered. But it says
+ * so, with the status, and they are counted. */
+void last_word_count(struct server *server, const char *text);
+
 #endif

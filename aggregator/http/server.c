@@ -34,6 +34,7 @@ static void on_library_message(void *ctx, const char *format, va_list arguments)
     last_word_give(server);
     (void)vsnprintf(text, sizeof text, format, arguments);
     text[strcspn(text, "\r\n")] = '\0';
+    last_word_count(server, text);
     log_write(server->config.log, LOG_LEVEL_DEBUG, "http.library", "note=%s",
               log_quote(quoted, text));
 }

@@ -345,3 +345,51 @@ Test(http_odd, ten_thousand_parameters_or_headers_take_no_more_than_a_head_may)
     cr_assert(status == 431 || status == 413 || status == 0, "%d", status);
     cr_assert_eq(get("/healthz"), 200);
 }
+
+static uint64_t count_answers(void)
+{
+    struct server_traffic traffic;
+    uint64_t n = 0;
+    server_get_traffic(server, &traffic);
+    for (size_t i = 0; i < SERVER_CLASSES; i++) {
+        n += traffic.n_answers[i];
+    }
+    return n;
+}
+
+/* Some of them are the library's own, in HTML: a peer has one answer and the metrics one more. */
+Test(http_odd, every_answer_is_counted_once_whoever_gives_it)
+{
+    static const struct {
+        const char *text;
+        int status;
+    } requests[] = {
+        {"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n", 200},
+        {"GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n", 404},
+        {"GET /healthz HTTP/1.1\r\n\r\n", 400},
+        {"GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: four\r\n\r\n", 400},
+        {"GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n", 413},
+        {"GET /healthz HTTP/3.7\r\nHost: x\r\n\r\n", 505},
+        {"GET /healthz HTTP/0.9\r\nHost: x\r\n\r\n", 505},
+        {"GET /healthz NOISE\r\nHost: x\r\n\r\n", 400},
+        {"GET /healthz\r\n\r\n", 400},
+        {"noise noise noise noise\r\n\r\n", 400},
+    };
+    uint64_t n = count_answers();
+    for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
+        const int status = ask(requests[i].text);
+        cr_assert_eq(status, requests[i].status, "%s: %d", requests[i].text, status);
+        cr_assert_eq(count_answers(), ++n, "%s", requests[i].text);
+    }
+}
+
+/* What is left of it unread may cost the peer its answer, but not the count. */
+Test(http_odd, a_head_that_is_too_long_is_counted_once)
+{
+    static const char end[] = " HTTP/1.1\r\nHost: x\r\n\r\n";
+    const uint64_t n = count_answers();
+    (void)ask_long("GET /", 'a', 40000, end);
+    cr_assert_eq(count_answers(), n + 1);
+    (void)ask_long("GET /healthz HTTP/1.1\r\nHost: x\r\nX-A: ", 'v', 40000, "\r\n\r\n");
+    cr_assert_eq(count_answers(), n + 2);
+}
