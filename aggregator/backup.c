@@ -259,52 +259,68 @@ dpot_status backup_restore(const struct config *config, const char *from,
 
 /* ---- migrating ---- */
 
-/* A checked copy of a checked store that has an older schema, and something in it. */
-static dpot_status save_checked(const struct config *config, struct store *store,
-                                const struct service_look *look, struct backup_migrated *migrated,
-                                struct dpot_error *error)
+struct migrating {
+    const struct config *config;
+    const struct service_look *look;
+    struct backup_migrated *migrated;
+};
+
+static dpot_status save_old(const struct migrating *migrating, struct dpot_error *error)
 {
     struct backup_made made = {.schema = 0};
-    struct making making = {config, look, &made};
+    struct making making = {migrating->config, migrating->look, &made};
     const struct store_judge judge = {judge_copy, &making};
-    char what[32];
-    const dpot_status status =
-        service_check_store(config, config->store, look, service_no_migration, error);
-    (void)snprintf(what, sizeof what, "version-%d", migrated->from);
-    return status == DPOT_OK ? store_save(store, what, &judge, migrated->copy, error) : status;
-}
-
-static dpot_status save_old(const struct config *config, const struct service_look *look,
-                            struct backup_migrated *migrated, struct dpot_error *error)
-{
+    struct backup_migrated *migrated = migrating->migrated;
     struct store *store = NULL;
-    dpot_status status = store_open_old(config->store, &store, error);
+    char what[32];
+    const dpot_status status = store_open_old(migrating->config->store, &store, error);
     if (status != DPOT_OK) {
         return status;
     }
-    store_get_schema(store, &migrated->from, &migrated->to);
-    if (migrated->from > 0 && migrated->from < migrated->to) {
-        status = save_checked(config, store, look, migrated, error);
-    }
+    (void)snprintf(what, sizeof what, "version-%d", migrated->from);
+    const dpot_status saved = store_save(store, what, &judge, migrated->copy, error);
     store_close(store);
+    return saved;
+}
+
+/* The store is ours, and nothing is done to it yet. */
+static dpot_status judge_old(void *ctx, const char *path, struct dpot_error *error)
+{
+    const struct migrating *migrating = ctx;
+    const struct config *config = migrating->config;
+    (void)path;
+    const dpot_status status =
+        service_check_store(config, config->store, migrating->look, service_no_migration, error);
+    return status == DPOT_OK ? save_old(migrating, error) : status;
+}
+
+/* None is made where none is. */
+static dpot_status find_versions(const struct config *config, struct backup_migrated *migrated,
+                                 struct dpot_error *error)
+{
+    struct store *store = NULL;
+    const dpot_status status = store_open_old(config->store, &store, error);
+    if (status == DPOT_OK) {
+        store_get_schema(store, &migrated->from, &migrated->to);
+        store_close(store);
+    }
     return status;
 }
 
 dpot_status backup_migrate(const struct config *config, const struct service_look *look,
                            struct backup_migrated *migrated, struct dpot_error *error)
 {
+    struct migrating migrating = {config, look, migrated};
+    const struct store_judge judge = {judge_old, &migrating};
     struct store *store = NULL;
     *migrated = (struct backup_migrated){.copy = ""};
-    dpot_status status = save_old(config, look, migrated, error);
-    if (status != DPOT_OK) {
-        return status;
+    dpot_status status = find_versions(config, migrated, error);
+    if (status == DPOT_OK) {
+        status = store_open_judged(config->store, &judge, &store, error);
     }
-    status = store_open_owned(config->store, &store, error);
     if (status == DPOT_OK) {
         store_get_schema(store, &migrated->from, &migrated->to);
         store_close(store);
-    } else if (status == DPOT_ERR_BUSY && migrated->copy[0] != '\0') {
-        (void)unlink(migrated->copy); /* nothing was begun */
     }
     return status;
 }

@@ -188,24 +188,29 @@ static void log_fault(void *ctx, dpot_status status, const char *sentence)
               "reason=%s", log_quote(quoted, sentence));
 }
 
-/* A store with an older schema is brought up to date by who opens it as its owner, and gets checksums of what is
- * there: so it is checked before. One that cannot be opened is told by that. */
-static dpot_status check_old(struct service *s, const struct config *config,
-                             struct dpot_error *error)
+struct opening {
+    struct service *s;
+    const struct config *config;
+};
+
+/* A store with an older schema gets checksums of what is there: so it is checked before. */
+static dpot_status judge_old(void *ctx, const char *path, struct dpot_error *error)
 {
-    const struct service_look look = {.tell = log_fault, .ctx = s};
-    struct store *store = NULL;
-    int found = 0, current = 0;
-    if (store_open_old(config->store, &store, NULL) != DPOT_OK) {
-        return DPOT_OK;
-    }
-    store_get_schema(store, &found, &current);
-    store_close(store);
-    if (found == 0 || found == current) {
-        return DPOT_OK;
-    }
-    log_write(&s->log, LOG_LEVEL_INFO, "store.migrate", "from=%d to=%d", found, current);
-    return service_check_store(config, config->store, &look, service_no_migration, error);
+    const struct opening *opening = ctx;
+    const struct service_look look = {.tell = log_fault, .ctx = opening->s};
+    char quoted[LOG_QUOTED_SIZE];
+    log_write(&opening->s->log, LOG_LEVEL_INFO, "store.migrate", "path=%s",
+              log_quote(quoted, path));
+    return service_check_store(opening->config, opening->config->store, &look, service_no_migration,
+                               error);
+}
+
+static dpot_status open_store(struct service *s, const struct config *config,
+                              struct dpot_error *error)
+{
+    struct opening opening = {s, config};
+    const struct store_judge judge = {judge_old, &opening};
+    return store_open_judged(config->store, &judge, &s->store, error);
 }
 
 static void log_row(void *ctx, const char *sentence)
@@ -265,10 +270,7 @@ static dpot_status open_rooms(struct service *s, const struct config *config,
         status = service_read_tls(s, config, error);
     }
     if (status == DPOT_OK) {
-        status = check_old(s, config, error);
-    }
-    if (status == DPOT_OK) {
-        status = store_open_owned(config->store, &s->store, error);
+        status = open_store(s, config, error);
     }
     if (status == DPOT_OK) {
         store_watch(s->store, note_store, s);

@@ -14,8 +14,9 @@ enum store_use {
 struct store_backend {
     const char *scheme; /* the URL up to and including its colon */
 
-    dpot_status (*open)(const char *location, enum store_use use, struct store **store,
-                        struct dpot_error *error);
+    /* `judge`, which may be NULL, is for STORE_OWNED alone. */
+    dpot_status (*open)(const char *location, enum store_use use, const struct store_judge *judge,
+                        struct store **store, struct dpot_error *error);
     void (*close)(struct store *store);
     void (*watch)(struct store *store, store_watcher watch, void *ctx);
     void (*get_schema)(struct store *store, int *found, int *current);

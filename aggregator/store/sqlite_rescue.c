@@ -38,7 +38,7 @@ static dpot_status check_copy(const struct sqlite_store *s, const char *path,
                               struct dpot_error *error)
 {
     struct store *copy = NULL;
-    dpot_status status = store_sqlite.open(path, STORE_EXISTING, &copy, error);
+    dpot_status status = store_sqlite.open(path, STORE_EXISTING, NULL, &copy, error);
     if (status != DPOT_OK) {
         return status;
     }

@@ -141,28 +141,46 @@ static dpot_status mark_open(struct sqlite_store *s, const char *path, struct dp
     return sqlite_lock_mark(path, &s->lock, error);
 }
 
-/* (T6): the lock is taken before the file is touched. What lives in memory has no other process. */
-static dpot_status open_file(struct sqlite_store *s, const char *path, enum store_use use,
+static dpot_status open_to_look(struct sqlite_store *s, const char *path, enum store_use use,
+                                struct dpot_error *error)
+{
+    int64_t closed_seq = 0;
+    dpot_status status = sqlite_lock_look(path, &closed_seq, error);
+    if (status == DPOT_OK) {
+        status = use == STORE_OLD ? database_open_old(path, &s->database, error)
+                                  : database_open_existing(path, &s->database, error);
+    }
+    return status == DPOT_OK ? check_age(s->database, path, closed_seq, error) : status;
+}
+
+/* Under the lock, and before anything is changed. */
+static dpot_status judge_old(const char *path, const struct store_judge *judge,
                              struct dpot_error *error)
 {
-    const bool is_memory = strcmp(path, ":memory:") == 0;
-    if (use == STORE_EXISTING && is_memory) {
-        return dpot_error_set(error, DPOT_ERR_NOT_FOUND,
-                              "the store is in memory: there is nothing to look at");
+    struct database *database = NULL;
+    struct dpot_error own = {{0}};
+    const dpot_status status = database_open_old(path, &database, &own);
+    if (status == DPOT_ERR_NOT_FOUND) {
+        return DPOT_OK; /* it is made */
     }
-    if (use == STORE_EXISTING || use == STORE_OLD) {
-        int64_t closed_seq = 0;
-        dpot_status status = sqlite_lock_look(path, &closed_seq, error);
-        if (status == DPOT_OK) {
-            status = use == STORE_OLD ? database_open_old(path, &s->database, error)
-                                      : database_open_existing(path, &s->database, error);
-        }
-        return status == DPOT_OK ? check_age(s->database, path, closed_seq, error) : status;
+    if (status != DPOT_OK) {
+        return dpot_error_set(error, status, "%s", own.text);
     }
-    if (use != STORE_OWNED || is_memory) {
-        return database_open(path, &s->database, error);
-    }
+    const int64_t found = database_found_version(database);
+    database_close(database);
+    return found > 0 && found < (int64_t)store_sqlite_n_migrations
+               ? judge->judge(judge->ctx, path, error)
+               : DPOT_OK;
+}
+
+/* (T6): the lock is taken before the file is touched. */
+static dpot_status open_owned(struct sqlite_store *s, const char *path,
+                              const struct store_judge *judge, struct dpot_error *error)
+{
     dpot_status status = sqlite_lock_take(path, true, &s->lock, error);
+    if (status == DPOT_OK && judge) {
+        status = judge_old(path, judge, error);
+    }
     if (status == DPOT_OK) {
         status = database_open(path, &s->database, error);
     }
@@ -177,6 +195,22 @@ static dpot_status open_file(struct sqlite_store *s, const char *path, enum stor
         status = mark_open(s, path, error);
     }
     return status;
+}
+
+/* What lives in memory has no other process. */
+static dpot_status open_file(struct sqlite_store *s, const char *path, enum store_use use,
+                             const struct store_judge *judge, struct dpot_error *error)
+{
+    const bool is_memory = strcmp(path, ":memory:") == 0;
+    if (use == STORE_EXISTING && is_memory) {
+        return dpot_error_set(error, DPOT_ERR_NOT_FOUND,
+                              "the store is in memory: there is nothing to look at");
+    }
+    if (use == STORE_EXISTING || use == STORE_OLD) {
+        return open_to_look(s, path, use, error);
+    }
+    return use == STORE_OWNED && !is_memory ? open_owned(s, path, judge, error)
+                                            : database_open(path, &s->database, error);
 }
 
 /* Behind the other, which made the file and its schema. */
@@ -195,8 +229,8 @@ static dpot_status open_reader(struct sqlite_store *s, const char *path, enum st
     return status;
 }
 
-static dpot_status open_store(const char *path, enum store_use use, struct store **store,
-                              struct dpot_error *error)
+static dpot_status open_store(const char *path, enum store_use use, const struct store_judge *judge,
+                              struct store **store, struct dpot_error *error)
 {
     if (path[0] == '\0') {
         return dpot_error_set(error, DPOT_ERR_ARGUMENT,
@@ -209,7 +243,7 @@ static dpot_status open_store(const char *path, enum store_use use, struct store
     s->base.backend = &store_sqlite;
     (void)pthread_mutex_init(&s->weight_mutex, NULL);
     s->lock = (struct sqlite_lock){.file = -1, .database = -1};
-    dpot_status status = open_file(s, path, use, error);
+    dpot_status status = open_file(s, path, use, judge, error);
     if (status == DPOT_OK) {
         status = open_reader(s, path, use, error);
     }

@@ -58,34 +58,40 @@ static dpot_status find_backend(const char *url, const struct store_backend **ba
                           "store is \"%s\": this build knows sqlite:PATH and sqlite::memory:", url);
 }
 
-static dpot_status open_as(const char *url, enum store_use use, struct store **store,
-                           struct dpot_error *error)
+static dpot_status open_as(const char *url, enum store_use use, const struct store_judge *judge,
+                           struct store **store, struct dpot_error *error)
 {
     const struct store_backend *backend = NULL;
     const char *location = NULL;
     *store = NULL;
     const dpot_status status = find_backend(url, &backend, &location, error);
-    return status == DPOT_OK ? backend->open(location, use, store, error) : status;
+    return status == DPOT_OK ? backend->open(location, use, judge, store, error) : status;
 }
 
 dpot_status store_open(const char *url, struct store **store, struct dpot_error *error)
 {
-    return open_as(url, STORE_SHARED, store, error);
+    return open_as(url, STORE_SHARED, NULL, store, error);
 }
 
 dpot_status store_open_owned(const char *url, struct store **store, struct dpot_error *error)
 {
-    return open_as(url, STORE_OWNED, store, error);
+    return open_as(url, STORE_OWNED, NULL, store, error);
+}
+
+dpot_status store_open_judged(const char *url, const struct store_judge *judge,
+                              struct store **store, struct dpot_error *error)
+{
+    return open_as(url, STORE_OWNED, judge, store, error);
 }
 
 dpot_status store_open_existing(const char *url, struct store **store, struct dpot_error *error)
 {
-    return open_as(url, STORE_EXISTING, store, error);
+    return open_as(url, STORE_EXISTING, NULL, store, error);
 }
 
 dpot_status store_open_old(const char *url, struct store **store, struct dpot_error *error)
 {
-    return open_as(url, STORE_OLD, store, error);
+    return open_as(url, STORE_OLD, NULL, store, error);
 }
 
 void store_watch(struct store *store, store_watcher watch, void *ctx)

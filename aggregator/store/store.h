@@ -98,6 +98,18 @@ void store_watch(struct store *store, store_watcher watch, void *ctx);
 DPOT_WARN_UNUSED dpot_status store_open_owned(const char *url, struct store **store,
                                               struct dpot_error *error);
 
+/* Who is asked before a store with an older schema is brought up to date, and before a copy gets its name: `path`
+ * is that of the store, or of the copy until then. What it returns but DPOT_OK is returned, and nothing is done to
+ * the store; a copy is removed. It may open what it judges, to look. */
+struct store_judge {
+    dpot_status (*judge)(void *ctx, const char *path, struct dpot_error *error);
+    void *ctx;
+};
+
+/* store_open_owned, which asks nobody, with such a judge. */
+DPOT_WARN_UNUSED dpot_status store_open_judged(const char *url, const struct store_judge *judge,
+                                               struct store **store, struct dpot_error *error);
+
 /* Opens what is there, to look: nothing is created and no schema changed. DPOT_ERR_NOT_FOUND: there is
  * no such file yet (or it lives in memory only); DPOT_ERR_STATE: there was one, or another file than
  * the one that is served; DPOT_ERR_VERSION: an older or newer schema. */
@@ -111,13 +123,6 @@ DPOT_WARN_UNUSED dpot_status store_open_old(const char *url, struct store **stor
 
 /* Versions of the schema: as it was found when the store was opened (0: it is new), and this program's. */
 void store_get_schema(struct store *store, int *found, int *current);
-
-/* Whether a copy, which is at `path` until then, may get its name. What it does not return DPOT_OK for is
- * removed. */
-struct store_judge {
-    dpot_status (*judge)(void *ctx, const char *path, struct dpot_error *error);
-    void *ctx;
-};
 
 /* Writes the whole store, as of one moment, into a new file; others may read and write meanwhile.
  * DPOT_ERR_EXISTS: there is such a file; DPOT_ERR_IO, ..., or what the judge says: none was left. */
