@@ -86,14 +86,13 @@ static const struct question questions[] = {
      " OR kind GLOB '*[^a-z0-9_-]*' OR iif(json_valid(parameters),"
      "  json_type(parameters) <> 'object', 1) LIMIT 1",
      "kind or parameters are not what was written of job ", remedy_backup, STORE_SMALL_TABLES},
-    {"SELECT lower(hex(id)) FROM job WHERE " NO_NUMBER("n_done", COUNT_MAX) " OR " NO_NUMBER(
-         "n_total",
-         COUNT_MAX) " OR " NO_NUMBER("n_attempts",
-                                     "1000000") " OR " NO_NUMBER("created_ms",
-                                                                 TIME_MAX) " OR " NO_NUMBER("starte"
-                                                                                            "d_ms",
-                                                                                            TIME_MAX) " OR " NO_NUMBER("ended_ms",
-                                                                                                                       TIME_MAX) " LIMIT 1",
+    {"SELECT lower(hex(id)) FROM job WHERE"
+     " (typeof(n_done), typeof(n_total), typeof(n_attempts),"
+     "  typeof(created_ms), typeof(started_ms), typeof(ended_ms))"
+     " <> ('integer', 'integer', 'integer', 'integer', 'integer', 'integer')"
+     " OR min(n_done, n_total, n_attempts, created_ms, started_ms, ended_ms) < 0"
+     " OR max(n_done, n_total) > " COUNT_MAX " OR n_attempts > 1000000"
+     " OR max(created_ms, started_ms, ended_ms) > " TIME_MAX " LIMIT 1",
      "a number or a time is not what was written of job ", remedy_backup, STORE_SMALL_TABLES},
     /* 1 queued, 2 running, 3 done, 4 failed, 5 cancelled; 0 is no time. */
     {"SELECT lower(hex(id)) FROM job WHERE (ended_ms <> 0) <> (state >= 3)"
