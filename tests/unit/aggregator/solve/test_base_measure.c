@@ -1,5 +1,6 @@
 /* dpot base-measure as a user runs it. */
 #include "../files/folder.h"
+#include "../tool/arrays.h"
 #include "../tool/process.h"
 
 #include "files/array.h"
@@ -12,17 +13,6 @@
 
 #define RING "base-measure --x ring.csv --metric ring --ring-size 30 --power 2 --epsilon 1"
 
-static void write_numbers(const char *name, size_t n_rows, size_t n_cols, const double *values)
-{
-    struct array array;
-    struct dpot_error error = {""};
-    cr_assert_eq(array_init(&array, n_rows, n_cols, n_cols == 1), DPOT_OK);
-    memcpy(array.values, values, n_rows * n_cols * sizeof *values);
-    cr_assert_eq(array_write(folder_path(name), &array, ARRAY_F8, &error), DPOT_OK, "%s",
-                 error.text);
-    array_release(&array);
-}
-
 /* ring.csv: 30 positions. square.npy: the costs of 4 inputs and 3 outputs. */
 static void make_inputs(void)
 {
@@ -32,8 +22,8 @@ static void make_inputs(void)
     for (size_t i = 0; i < 30; i++) {
         ring[i] = (double)i;
     }
-    write_numbers("ring.csv", 30, 1, ring);
-    write_numbers("square.npy", 4, 3, square);
+    write_array("ring.csv", 30, 1, ring);
+    write_array("square.npy", 4, 3, square);
 }
 
 TestSuite(base_measure, .init = make_inputs, .fini = folder_remove);

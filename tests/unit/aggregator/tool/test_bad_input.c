@@ -1,6 +1,7 @@
 /* What goes wrong in transport programs when inputs are odd, for every method of `dpot project`, `dpot base-measure`
  * and `dpot ot`: the right answer, proved, or a refusal that names the limit before any work. */
 #include "../files/folder.h"
+#include "arrays.h"
 #include "process.h"
 
 #include "files/array.h"
@@ -195,27 +196,6 @@ static const struct bad_input inputs[] = {
 };
 #define N_INPUTS (sizeof inputs / sizeof inputs[0])
 
-static void write_array(const char *name, size_t n_rows, size_t n_cols, const double *values)
-{
-    struct array array;
-    struct dpot_error error = {""};
-    cr_assert_eq(array_init(&array, n_rows, n_cols, n_cols == 1 && n_rows > 1), DPOT_OK);
-    memcpy(array.values, values, n_rows * n_cols * sizeof *values);
-    cr_assert_eq(array_write(folder_path(name), &array, ARRAY_F8, &error), DPOT_OK, "%s",
-                 error.text);
-    array_release(&array);
-}
-
-static void read_vector(const char *name, size_t n, double *values)
-{
-    struct array array;
-    struct dpot_error error = {""};
-    cr_assert_eq(array_read(folder_path(name), &array, &error), DPOT_OK, "%s", error.text);
-    cr_assert_eq(array.n_rows * array.n_cols, n);
-    memcpy(values, array.values, n * sizeof *values);
-    array_release(&array);
-}
-
 static double base_mass(const struct bad_input *in)
 {
     return exp(in->place * in->epsilon / 2) / (double)in->kv;
@@ -257,7 +237,7 @@ static void check_law(const struct bad_input *in)
 {
     double q[N_MOST], sum = 0;
     const double high = exp(in->epsilon / 2), m = base_mass(in);
-    read_vector("q.npy", in->kv, q);
+    read_array("q.npy", in->kv, q);
     for (size_t j = 0; j < in->kv; j++) {
         cr_assert(q[j] >= m / high * (1 - 1e-12) && q[j] <= m * high * (1 + 1e-12),
                   "%s: q %zu is %g", in->name, j, q[j]);
@@ -289,7 +269,7 @@ static void check_measure(const struct bad_input *in, enum command command, cons
 {
     double m[N_MOST], total = 0;
     const double high = exp(in->epsilon / 2), objective = number_of(told, "objective");
-    read_vector("bm.npy", in->kv, m);
+    read_array("bm.npy", in->kv, m);
     for (size_t j = 0; j < in->kv; j++) {
         cr_assert_geq(m[j], 0);
         total += m[j];

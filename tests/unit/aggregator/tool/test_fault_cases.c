@@ -1,9 +1,9 @@
 /* Walks over golden/faults: on which inputs transport libraries have gone wrong, and what is right. Each case has a
  * check here, of the library and the program, or names the test that has it. */
 #include "../files/folder.h"
+#include "arrays.h"
 #include "process.h"
 
-#include "files/array.h"
 #include "ot/cost.h"
 #include "ot/few_projection.h"
 #include "ot/network_simplex.h"
@@ -18,27 +18,6 @@
 #include <string.h>
 
 #define N_MOST 30
-
-static void write_array(const char *name, size_t n_rows, size_t n_cols, const double *values)
-{
-    struct array array;
-    struct dpot_error error = {""};
-    cr_assert_eq(array_init(&array, n_rows, n_cols, n_cols == 1), DPOT_OK);
-    memcpy(array.values, values, n_rows * n_cols * sizeof *values);
-    cr_assert_eq(array_write(folder_path(name), &array, ARRAY_F8, &error), DPOT_OK, "%s",
-                 error.text);
-    array_release(&array);
-}
-
-static void read_array(const char *name, size_t n, double *values)
-{
-    struct array array;
-    struct dpot_error error = {""};
-    cr_assert_eq(array_read(folder_path(name), &array, &error), DPOT_OK, "%s", error.text);
-    cr_assert_eq(array.n_rows * array.n_cols, n);
-    memcpy(values, array.values, n * sizeof *values);
-    array_release(&array);
-}
 
 /* The numbers of a list or of a list of lists, in order; how many. */
 static size_t numbers_of(const json_t *list, double *out)
