@@ -118,7 +118,7 @@ static void serve_connection(int connection, test_server *server, void *ctx)
     }
 }
 
-void http_server_start(struct http_server *s, test_server *server, void *ctx)
+int http_server_listen(struct http_server *s)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t len = sizeof address;
@@ -128,6 +128,12 @@ void http_server_start(struct http_server *s, test_server *server, void *ctx)
     cr_assert_eq(listen(listener, 8), 0);
     cr_assert_eq(getsockname(listener, (struct sockaddr *)&address, &len), 0);
     (void)snprintf(s->url, sizeof s->url, "http://127.0.0.1:%u", ntohs(address.sin_port));
+    return listener;
+}
+
+void http_server_start(struct http_server *s, test_server *server, void *ctx)
+{
+    const int listener = http_server_listen(s);
     s->process = fork();
     cr_assert_geq(s->process, 0);
     if (s->process == 0) {

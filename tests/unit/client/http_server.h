@@ -20,4 +20,7 @@ void http_server_start(struct http_server *s, test_server *server, void *ctx);
 int http_server_stop_and_hold(struct http_server *s);
 void http_server_stop(struct http_server *s);
 
+/* A socket that listens at a port of its own, which becomes s->url: for other kinds of servers. */
+int http_server_listen(struct http_server *s);
+
 #endif

@@ -1,10 +1,7 @@
 #include "unit/client/raw_server.h"
 
-#include <arpa/inet.h>
 #include <criterion/criterion.h>
-#include <netinet/in.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -60,14 +57,7 @@ static void accept_for_ever(int listener, void (*serve)(int connection))
 
 void raw_server_start(struct http_server *s, void (*serve)(int connection))
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t len = sizeof address;
-    const int listener = socket(AF_INET, SOCK_STREAM, 0);
-    cr_assert_geq(listener, 0);
-    cr_assert_eq(bind(listener, (struct sockaddr *)&address, sizeof address), 0);
-    cr_assert_eq(listen(listener, 8), 0);
-    cr_assert_eq(getsockname(listener, (struct sockaddr *)&address, &len), 0);
-    (void)snprintf(s->url, sizeof s->url, "http://127.0.0.1:%u", ntohs(address.sin_port));
+    const int listener = http_server_listen(s);
     s->process = fork();
     cr_assert_geq(s->process, 0);
     if (s->process == 0) {

@@ -244,11 +244,7 @@ Test(caps, a_cap_that_equals_the_sum_allows_it_and_one_below_does_not)
 Test(caps, a_report_under_an_old_charge_is_made_whatever_the_caps_say_now)
 {
     dpot_client *client = world_enroll(&world);
-    /* Slot (write, sync, folder), charge (write, sync, folder), then the report: cut before it. */
-    test_filesystem_cut_at(&world.files, 7, false);
-    cr_assert_eq(submit_on_day(client, 0), DPOT_ERR_POISONED);
-    dpot_client_close(client);
-    test_filesystem_restart(&world.files, TEST_LOSE_ALL);
+    world_stop_before_report(&world, client, TEST_LOSE_ALL);
     world.config.lifetime_epsilon_cap = 0.5;
     client = world_open(&world);
     cr_assert_eq(world_status(client).n_submitted, 1);
@@ -264,10 +260,7 @@ Test(caps, a_report_under_an_old_charge_is_made_whatever_the_caps_say_now)
 Test(caps, a_charge_whose_round_closed_before_its_report_was_made_is_lost)
 {
     dpot_client *client = world_enroll(&world);
-    test_filesystem_cut_at(&world.files, 7, false);
-    cr_assert_eq(submit_on_day(client, 0), DPOT_ERR_POISONED);
-    dpot_client_close(client);
-    test_filesystem_restart(&world.files, TEST_LOSE_ALL);
+    world_stop_before_report(&world, client, TEST_LOSE_ALL);
     world.clock.now_ms = OPENS_MS + DAY_MS - 1;
     client = world_open(&world);
     cr_assert_eq(world_status(client).n_pending, 1);

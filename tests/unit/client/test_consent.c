@@ -290,23 +290,11 @@ Test(consent, withdrawing_needs_no_space_without_the_file_that_lies_ready)
     withdraw_for_good(client);
 }
 
-static dpot_status read_counter(void *ctx, uint64_t *value)
-{
-    *value = *(const uint64_t *)ctx;
-    return DPOT_OK;
-}
-
-static dpot_status advance_counter(void *ctx)
-{
-    ++*(uint64_t *)ctx;
-    return DPOT_OK;
-}
-
 Test(consent, withdrawing_without_space_does_not_fall_behind_the_hardware_counter)
 {
-    uint64_t hardware = 0;
-    const struct dpot_counter counter = {sizeof counter, &hardware, read_counter, advance_counter};
-    world.config.counter = &counter;
+    struct hardware hardware;
+    hardware_init(&hardware);
+    world.config.counter = &hardware.counter;
     dpot_client *client = world_enroll(&world);
     cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
     world.files.is_full = true;

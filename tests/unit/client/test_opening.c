@@ -341,10 +341,7 @@ Test(opening, a_handle_sees_what_another_has_done_meanwhile)
 Test(opening, a_handle_sees_a_report_that_another_made_under_its_old_charge)
 {
     dpot_client *client = world_enroll(&world);
-    test_filesystem_cut_at(&world.files, 7, false);
-    cr_assert_eq(world_submit(&world, client, NULL), DPOT_ERR_POISONED);
-    dpot_client_close(client);
-    test_filesystem_restart(&world.files, TEST_KILL);
+    world_stop_before_report(&world, client, TEST_KILL);
     dpot_client *app = world_open(&world), *extension = world_open(&world);
     enum dpot_submit_outcome outcome = 0;
     cr_assert_eq(world_submit(&world, app, &outcome), DPOT_OK);
@@ -390,31 +387,11 @@ Test(opening, a_disk_error_after_charging_began_poisons_the_handle_until_it_is_o
 
 /* ---- the hardware counter ---- */
 
-struct hardware {
-    struct dpot_counter counter;
-    uint64_t value;
-};
-
-static dpot_status read_counter(void *ctx, uint64_t *value)
-{
-    const struct hardware *h = ctx;
-    *value = h->value;
-    return DPOT_OK;
-}
-
-static dpot_status advance_counter(void *ctx)
-{
-    struct hardware *h = ctx;
-    h->value++;
-    return DPOT_OK;
-}
-
 static struct hardware hardware;
 
 static void add_counter(void)
 {
-    hardware = (struct hardware){
-        .counter = {sizeof hardware.counter, &hardware, read_counter, advance_counter}};
+    hardware_init(&hardware);
     world.config.counter = &hardware.counter;
 }
 
@@ -439,10 +416,7 @@ Test(opening, with_a_counter_a_spool_from_before_the_report_exhausts_the_budget)
 {
     add_counter();
     dpot_client *client = world_enroll(&world);
-    test_filesystem_cut_at(&world.files, 7, false);
-    cr_assert_eq(world_submit(&world, client, NULL), DPOT_ERR_POISONED);
-    dpot_client_close(client);
-    test_filesystem_restart(&world.files, TEST_KILL);
+    world_stop_before_report(&world, client, TEST_KILL);
     const struct copy spool = copy_file("spool");
     client = world_open(&world);
     cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);

@@ -299,22 +299,6 @@ Test(tool, each_campaign_keeps_its_group_whatever_is_enrolled_after_it)
     remove_campaigns();
 }
 
-/* Of another time: one group for all, no version and no checksum. */
-static void write_settings_of_before(const char *group)
-{
-    char path[128];
-    (void)snprintf(path, sizeof path, "%s/device.conf", dir);
-    FILE *file = fopen(path, "w");
-    cr_assert_not_null(file);
-    cr_assert_gt(fprintf(file,
-                         "server=%s\ncampaign=%s\npin=%s\ncampaign_cap=4\nwindow_cap=4\n"
-                         "window_seconds=86400\nlifetime_cap=20\naccountant=basic\n"
-                         "delta_cap=0\nca_file=\n%sspool_max=16777216\n",
-                         http.url, campaign, pin, group),
-                 0);
-    cr_assert_eq(fclose(file), 0);
-}
-
 Test(tool, the_one_group_of_settings_of_before_is_that_of_what_was_enrolled_then)
 {
     char first[sizeof campaign];
@@ -322,7 +306,8 @@ Test(tool, the_one_group_of_settings_of_before_is_that_of_what_was_enrolled_then
     serve_campaign(1, 2);
     memcpy(first, campaign, sizeof first);
     cr_assert_eq(enroll(NULL), 0, "%s", err);
-    write_settings_of_before("group=1\n");
+    write_settings_of_before(http.url, "accountant=basic\ndelta_cap=0\nca_file=\ngroup=1\n"
+                                       "spool_max=16777216\n");
     assert_group(first, 1);
     serve_campaign(2, 2);
     cr_assert_eq(enroll(NULL), 0, "%s", err);

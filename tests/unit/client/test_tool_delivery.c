@@ -48,16 +48,7 @@ static void drips(int connection)
 /* The folder goes to another server, by settings of before: they have no checksum. */
 static void move_to(const char *url)
 {
-    char path[128];
-    (void)snprintf(path, sizeof path, "%s/device.conf", dir);
-    FILE *file = fopen(path, "w");
-    cr_assert_not_null(file);
-    cr_assert_gt(fprintf(file,
-                         "server=%s\ncampaign=%s\npin=%s\ncampaign_cap=4\nwindow_cap=4\n"
-                         "window_seconds=86400\nlifetime_cap=20\n",
-                         url, campaign, pin),
-                 0);
-    cr_assert_eq(fclose(file), 0);
+    write_settings_of_before(url, "");
 }
 
 static void flush_against(void (*serve)(int connection))

@@ -183,3 +183,17 @@ void report_once(void)
     cr_assert_eq(enroll(NULL), 0, "%s", err);
     cr_assert_eq(RUN("3\n", "report", "--dir", dir, "--points", "-"), 0, "%s", err);
 }
+
+void write_settings_of_before(const char *url, const char *more)
+{
+    char path[128];
+    (void)snprintf(path, sizeof path, "%s/device.conf", dir);
+    FILE *file = fopen(path, "w");
+    cr_assert_not_null(file);
+    cr_assert_gt(fprintf(file,
+                         "server=%s\ncampaign=%s\npin=%s\ncampaign_cap=4\nwindow_cap=4\n"
+                         "window_seconds=86400\nlifetime_cap=20\n%s",
+                         url, campaign, pin, more),
+                 0);
+    cr_assert_eq(fclose(file), 0);
+}

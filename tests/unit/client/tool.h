@@ -32,6 +32,10 @@ void read_all(int descriptor, char *text, size_t size);
 int enroll(const char *more);
 void report_once(void);
 
+/* Settings of another time: no version, no checksum, and a group, if `more` lines have it, for all
+ * campaigns. */
+void write_settings_of_before(const char *url, const char *more);
+
 /* Of the JSON object in `out`. */
 void assert_json_text(const char *key, const char *expected);
 double json_number_of(const char *key);

@@ -29,27 +29,6 @@ static void hide_reports(const char *name, uint64_t offset, void *data, size_t l
     }
 }
 
-/* ---- the hardware counter ---- */
-
-struct hardware {
-    struct dpot_counter counter;
-    uint64_t value;
-};
-
-static dpot_status read_counter(void *ctx, uint64_t *value)
-{
-    const struct hardware *h = ctx;
-    *value = h->value;
-    return DPOT_OK;
-}
-
-static dpot_status advance_counter(void *ctx)
-{
-    struct hardware *h = ctx;
-    h->value++;
-    return DPOT_OK;
-}
-
 /* ---- a life ---- */
 
 static dpot_client *try_open(struct world *w, const struct torture_case *life)
@@ -134,8 +113,7 @@ static void set_up(struct world *w, const struct torture_case *life, struct hard
     world_init(w, authority, life->seed);
     w->files.lies_about = life->lies_about;
     w->files.on_read = life->hides_reports ? hide_reports : NULL;
-    *hardware = (struct hardware){
-        .counter = {sizeof hardware->counter, hardware, read_counter, advance_counter}};
+    hardware_init(hardware);
     w->config.counter = life->counts ? &hardware->counter : NULL;
     if (life->answer_is_lost) {
         test_transport_script(

@@ -371,6 +371,35 @@ void assert_conserved(const struct dpot_client_status *s)
                                      s->n_dropped_withdrawn + s->n_dropped_spool + s->n_pending);
 }
 
+/* Slot (write, sync, folder), charge (write, sync, folder), then the report: cut before it. */
+void world_stop_before_report(struct world *w, dpot_client *client, enum test_loss loss)
+{
+    test_filesystem_cut_at(&w->files, 7, false);
+    cr_assert_eq(world_submit(w, client, NULL), DPOT_ERR_POISONED);
+    dpot_client_close(client);
+    test_filesystem_restart(&w->files, loss);
+}
+
+static dpot_status read_counter(void *ctx, uint64_t *value)
+{
+    const struct hardware *h = ctx;
+    *value = h->value;
+    return DPOT_OK;
+}
+
+static dpot_status advance_counter(void *ctx)
+{
+    struct hardware *h = ctx;
+    h->value++;
+    return DPOT_OK;
+}
+
+void hardware_init(struct hardware *hardware)
+{
+    *hardware = (struct hardware){
+        .counter = {sizeof hardware->counter, hardware, read_counter, advance_counter}};
+}
+
 size_t world_count_contradictions(const struct world *w)
 {
     size_t n = 0;

@@ -102,6 +102,16 @@ struct dpot_client_status world_status(dpot_client *client);
 /* The conservation law. */
 void assert_conserved(const struct dpot_client_status *status);
 
+/* Submits, and the machine stops when the charge is durable and the report is not; closes the client. */
+void world_stop_before_report(struct world *w, dpot_client *client, enum test_loss loss);
+
+/* A counter of the hardware, which no copy of a folder turns back. Its address is kept. */
+struct hardware {
+    struct dpot_counter counter; /* for config.counter */
+    uint64_t value;
+};
+void hardware_init(struct hardware *hardware);
+
 /* How many keys were sent two different reports. */
 size_t world_count_contradictions(const struct world *w);
 
