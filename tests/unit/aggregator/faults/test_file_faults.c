@@ -15,8 +15,6 @@
 #define TOLD_BROKEN 'X'
 #define LIVES_MAX 40
 
-static char home[FIXTURE_PATH_SIZE], seed[FIXTURE_PATH_SIZE + 8], folder[FIXTURE_PATH_SIZE + 8];
-
 struct bytes {
     unsigned char data[65536];
     size_t len;
@@ -77,10 +75,7 @@ static void begin_training(void)
 static void set_up(void)
 {
     cr_assert_eq(dpot_init(), DPOT_OK);
-    fixture_folder(home);
-    (void)snprintf(seed, sizeof seed, "%s/seed", home);
-    (void)snprintf(folder, sizeof folder, "%s/disk", home);
-    disk_clear(seed);
+    walk_make_folders();
     begin_training();
 }
 

@@ -17,16 +17,12 @@
 #define TOLD_BROKEN 'X'
 #define LIVES_MAX 36
 
-static char home[FIXTURE_PATH_SIZE], seed[FIXTURE_PATH_SIZE + 8], folder[FIXTURE_PATH_SIZE + 8];
 static struct test_clock now;
 
 static void set_up(void)
 {
     cr_assert_eq(dpot_init(), DPOT_OK);
-    fixture_folder(home);
-    (void)snprintf(seed, sizeof seed, "%s/seed", home);
-    (void)snprintf(folder, sizeof folder, "%s/disk", home);
-    disk_clear(seed);
+    walk_make_folders();
     disk_clear(folder);
     test_clock_init(&now, FIXTURE_NOW_MS);
 }

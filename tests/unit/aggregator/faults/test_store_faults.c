@@ -19,7 +19,6 @@
 #define LIVES_MAX 60                  /* of each kind */
 
 static const char artifact[] = "what a job has computed";
-static char home[FIXTURE_PATH_SIZE], seed[FIXTURE_PATH_SIZE + 8], folder[FIXTURE_PATH_SIZE + 8];
 static char url[FIXTURE_PATH_SIZE + 32];
 static struct rig rig;
 static struct job_record job;
@@ -29,11 +28,8 @@ static struct dpot_buf bodies[N_BATCHES]; /* of POSTs */
 static void make_seed(void)
 {
     char seed_url[FIXTURE_PATH_SIZE + 32];
-    (void)snprintf(seed, sizeof seed, "%s/seed", home);
-    (void)snprintf(folder, sizeof folder, "%s/disk", home);
     (void)snprintf(seed_url, sizeof seed_url, "sqlite:%s/dpot.db", seed);
     (void)snprintf(url, sizeof url, "sqlite:%s/dpot.db", folder);
-    disk_clear(seed);
     rig_init(&rig, seed_url, fixture_spec());
     job = (struct job_record){.kind = "estimate", .state = JOB_QUEUED, .created_ms = 1};
     memset(job.id, 7, sizeof job.id);
@@ -63,7 +59,7 @@ static void make_bodies(void)
 
 static void set_up(void)
 {
-    fixture_folder(home);
+    walk_make_folders();
     test_heap_init();
     make_seed();
     make_bodies();

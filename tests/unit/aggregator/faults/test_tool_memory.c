@@ -69,15 +69,10 @@ static const char *const commands[][WORDS_MAX] = {
 };
 #define N_COMMANDS (sizeof commands / sizeof commands[0])
 
-static char home[FIXTURE_PATH_SIZE], seed[FIXTURE_PATH_SIZE + 8], folder[FIXTURE_PATH_SIZE + 8];
-
 static void set_up(void)
 {
     cr_assert_eq(dpot_init(), DPOT_OK);
-    fixture_folder(home);
-    (void)snprintf(seed, sizeof seed, "%s/seed", home);
-    (void)snprintf(folder, sizeof folder, "%s/disk", home);
-    disk_clear(seed);
+    walk_make_folders();
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         char path[2 * FIXTURE_PATH_SIZE];
         (void)snprintf(path, sizeof path, "%s/%s", seed, files[i].name);

@@ -5,6 +5,15 @@
 #include <string.h>
 
 char walk_place[160];
+char home[FIXTURE_PATH_SIZE], seed[FIXTURE_PATH_SIZE + 8], folder[FIXTURE_PATH_SIZE + 8];
+
+void walk_make_folders(void)
+{
+    fixture_folder(home);
+    (void)snprintf(seed, sizeof seed, "%s/seed", home);
+    (void)snprintf(folder, sizeof folder, "%s/disk", home);
+    disk_clear(seed);
+}
 
 static const char *const fault_names[] = {"sound", "fails", "full", "cut", "crooked"};
 static const char *const loss_names[] = {"kill", "lose all", "lose none", "lose some"};

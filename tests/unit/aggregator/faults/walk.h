@@ -15,6 +15,11 @@ struct walk {
     const char *folder; /* the one watched */
 };
 
+/* A new folder `home`, to be given to fixture_remove, with an empty `seed` in it; `folder`, to be watched, is
+ * not there yet. */
+extern char home[FIXTURE_PATH_SIZE], seed[FIXTURE_PATH_SIZE + 8], folder[FIXTURE_PATH_SIZE + 8];
+void walk_make_folders(void);
+
 /* The plan of the life that is being judged, for sentences. */
 extern char walk_place[160];
 
