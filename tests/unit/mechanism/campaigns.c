@@ -3,6 +3,7 @@
 #include "mechanism/baselines.h"
 #include "mechanism/ground.h"
 #include "mechanism/sampler.h"
+#include "support/allocator.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -48,6 +49,22 @@ struct dpot_campaign campaign_on_ring(uint32_t size, struct campaign_numbers num
     cr_assert_eq(dpot_domain_init_copy(&campaign.output, &campaign.domain), DPOT_OK);
     set_numbers(&campaign, numbers);
     return campaign;
+}
+
+void campaign_resize_ring(struct dpot_campaign *campaign, uint32_t size)
+{
+    dpot_domain_release(&campaign->domain);
+    dpot_domain_release(&campaign->output);
+    cr_assert_eq(dpot_domain_init_ring(&campaign->domain, size, NULL), DPOT_OK);
+    cr_assert_eq(dpot_domain_init_ring(&campaign->output, size, NULL), DPOT_OK);
+    campaign->metric.ring_size = size;
+    campaign->base_measure.mass_code =
+        dpot_resize_array(NULL, campaign->base_measure.mass_code, campaign->base_measure.size, size,
+                          sizeof(uint32_t));
+    campaign->base_measure.size = size;
+    for (uint32_t j = 0; j < size; j++) {
+        campaign->base_measure.mass_code[j] = 1;
+    }
 }
 
 struct dpot_campaign campaign_on_line(uint32_t size, const double *points, uint32_t output_size,
@@ -151,4 +168,23 @@ void assert_law(const struct dpot_campaign *campaign, const uint64_t *weights)
         sum += weights[j]; /* at most 3 outputs could reach 2^64; the bounds forbid it here */
     }
     cr_assert_eq(sum, DPOT_MASS_ONE);
+}
+
+void assert_allocations_may_fail(const struct dpot_campaign *campaign)
+{
+    dpot_status status = DPOT_ERR_MEMORY;
+    for (size_t n = 1; status != DPOT_OK; n++) {
+        struct test_allocator allocator;
+        struct dpot_privatizer *privatizer = NULL;
+        struct dpot_error error = {{0}};
+        cr_assert_lt(n, 100);
+        test_allocator_init(&allocator);
+        test_allocator_fail_at(&allocator, n);
+        status = dpot_privatizer_new(campaign, &allocator.allocator, &privatizer, &error);
+        cr_assert(status == DPOT_OK || status == DPOT_ERR_MEMORY);
+        cr_assert_eq(status == DPOT_OK, privatizer != NULL);
+        cr_assert(status == DPOT_OK || error.text[0] != '\0');
+        dpot_privatizer_free(privatizer);
+        cr_assert_eq(allocator.bytes, 0);
+    }
 }

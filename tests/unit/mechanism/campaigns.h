@@ -18,6 +18,9 @@ struct campaign_numbers {
 /* Over a ring of `size` points, output the same. The caller releases it. */
 struct dpot_campaign campaign_on_ring(uint32_t size, struct campaign_numbers numbers);
 
+/* Puts it over a ring of another size, with the least mass everywhere, sound or not. */
+void campaign_resize_ring(struct dpot_campaign *campaign, uint32_t size);
+
 /* From listed points of one coordinate to others, absolute distance to the power `cost_power`. */
 struct dpot_campaign campaign_on_line(uint32_t size, const double *points, uint32_t output_size,
                                       const double *output, double cost_power,
@@ -41,6 +44,9 @@ struct dpot_private_measure private_measure_of(const struct dpot_campaign *campa
 
 /* Of a campaign that devices accept, which is asserted. The caller frees it. */
 struct dpot_privatizer *new_privatizer(const struct dpot_campaign *campaign);
+
+/* Opening its mechanism may run out of memory anywhere: it says so and leaves nothing behind. */
+void assert_allocations_may_fail(const struct dpot_campaign *campaign);
 
 /* The law of a report, of at most 64 outputs: within the campaign's bounds, of mass DPOT_MASS_ONE. */
 void assert_law(const struct dpot_campaign *campaign, const uint64_t *weights);

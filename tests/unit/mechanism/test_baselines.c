@@ -161,22 +161,8 @@ Test(baselines, every_allocation_may_fail_and_nothing_leaks)
 {
     for (size_t b = 0; b < N_BASELINES; b++) {
         struct dpot_campaign campaign = baseline_on_ring(b);
-        dpot_status status = DPOT_ERR_MEMORY;
         campaign.sample_first = true;
-        for (size_t n = 1; status != DPOT_OK; n++) {
-            struct test_allocator allocator;
-            struct dpot_privatizer *privatizer = NULL;
-            struct dpot_error error = {{0}};
-            cr_assert_lt(n, 100);
-            test_allocator_init(&allocator);
-            test_allocator_fail_at(&allocator, n);
-            status = dpot_privatizer_new(&campaign, &allocator.allocator, &privatizer, &error);
-            cr_assert(status == DPOT_OK || status == DPOT_ERR_MEMORY);
-            cr_assert_eq(status == DPOT_OK, privatizer != NULL);
-            cr_assert(status == DPOT_OK || error.text[0] != '\0');
-            dpot_privatizer_free(privatizer);
-            cr_assert_eq(allocator.bytes, 0);
-        }
+        assert_allocations_may_fail(&campaign);
         dpot_campaign_release(&campaign);
     }
 }

@@ -144,20 +144,9 @@ Test(exact, a_campaign_that_asks_for_too_much_memory_is_refused)
     struct dpot_campaign campaign =
         campaign_on_ring(RING, (struct campaign_numbers){.epsilon = 2, .n_max = 4});
     struct dpot_error error = {{0}};
-    const uint32_t size = 1u << 20;
     campaign_be_exact(&campaign);
     campaign.n_max = DPOT_EXACT_N_MAX_MAX;
-    dpot_domain_release(&campaign.domain);
-    dpot_domain_release(&campaign.output);
-    cr_assert_eq(dpot_domain_init_ring(&campaign.domain, size, NULL), DPOT_OK);
-    cr_assert_eq(dpot_domain_init_ring(&campaign.output, size, NULL), DPOT_OK);
-    campaign.metric.ring_size = size;
-    campaign.base_measure.mass_code =
-        dpot_resize_array(NULL, campaign.base_measure.mass_code, RING, size, sizeof(uint32_t));
-    campaign.base_measure.size = size;
-    for (uint32_t j = 0; j < size; j++) {
-        campaign.base_measure.mass_code[j] = 1;
-    }
+    campaign_resize_ring(&campaign, 1u << 20);
     cr_assert_eq(dpot_mechanism_check_campaign(&campaign, &error), DPOT_ERR_TOO_LARGE);
     cr_assert_not_null(strstr(error.text, "n_max 64"), "%s", error.text);
     cr_assert_not_null(strstr(error.text, "lower n_max"), "%s", error.text);

@@ -66,18 +66,9 @@ Test(mechanism, a_campaign_that_asks_for_too_much_memory_is_refused)
 {
     struct dpot_campaign campaign = campaign_on_ring(RING, usual);
     struct dpot_error error = {{0}};
-    const uint32_t size = 1u << 16;
     dpot_campaign_release(&campaign);
     campaign = campaign_on_ring(RING, usual);
-    cr_assert_eq(dpot_domain_init_ring(&campaign.domain, size, NULL), DPOT_OK);
-    cr_assert_eq(dpot_domain_init_ring(&campaign.output, size, NULL), DPOT_OK);
-    campaign.metric.ring_size = size;
-    campaign.base_measure.mass_code =
-        dpot_resize_array(NULL, campaign.base_measure.mass_code, RING, size, sizeof(uint32_t));
-    campaign.base_measure.size = size;
-    for (uint32_t j = 0; j < size; j++) {
-        campaign.base_measure.mass_code[j] = 1;
-    }
+    campaign_resize_ring(&campaign, 1u << 16);
     campaign.n_max = 10000;
     cr_assert_eq(dpot_mechanism_check_campaign(&campaign, &error), DPOT_ERR_TOO_LARGE);
     cr_assert_not_null(strstr(error.text, "n_max 10000"), "%s", error.text);
@@ -93,21 +84,7 @@ static void check_failing_allocations(enum dpot_solver_id solver)
         campaign_be_exact(&campaign);
     }
     campaign.sample_first = true;
-    dpot_status status = DPOT_ERR_MEMORY;
-    for (size_t n = 1; status != DPOT_OK; n++) {
-        struct test_allocator allocator;
-        struct dpot_privatizer *privatizer = NULL;
-        struct dpot_error error = {{0}};
-        cr_assert_lt(n, 100);
-        test_allocator_init(&allocator);
-        test_allocator_fail_at(&allocator, n);
-        status = dpot_privatizer_new(&campaign, &allocator.allocator, &privatizer, &error);
-        cr_assert(status == DPOT_OK || status == DPOT_ERR_MEMORY);
-        cr_assert_eq(status == DPOT_OK, privatizer != NULL);
-        cr_assert(status == DPOT_OK || error.text[0] != '\0');
-        dpot_privatizer_free(privatizer);
-        cr_assert_eq(allocator.bytes, 0);
-    }
+    assert_allocations_may_fail(&campaign);
     dpot_privatizer_free(NULL);
     dpot_campaign_release(&campaign);
 }
