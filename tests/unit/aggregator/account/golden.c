@@ -15,6 +15,18 @@ json_t *golden_load(const char *name)
     return root;
 }
 
+json_t *golden_reference;
+
+void golden_load_reference(void)
+{
+    golden_reference = golden_load("reference.json");
+}
+
+void golden_drop_reference(void)
+{
+    json_decref(golden_reference);
+}
+
 double golden_number(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);

@@ -7,6 +7,11 @@
 /* The file golden/account/<name>; release with json_decref. */
 json_t *golden_load(const char *name);
 
+/* reference.json, between the two: a suite's .init and .fini. */
+extern json_t *golden_reference;
+void golden_load_reference(void);
+void golden_drop_reference(void);
+
 /* A number of an object; fails the test when it is missing. */
 double golden_number(const json_t *object, const char *key);
 

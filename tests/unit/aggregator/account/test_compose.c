@@ -9,24 +9,12 @@
 #include <math.h>
 #include <string.h>
 
-static json_t *root;
-
-static void load_reference(void)
-{
-    root = golden_load("reference.json");
-}
-
-static void drop_reference(void)
-{
-    json_decref(root);
-}
-
-TestSuite(compose, .init = load_reference, .fini = drop_reference);
-TestSuite(binomial, .init = load_reference, .fini = drop_reference);
+TestSuite(compose, .init = golden_load_reference, .fini = golden_drop_reference);
+TestSuite(binomial, .init = golden_load_reference, .fini = golden_drop_reference);
 
 Test(binomial, probabilities_are_exact_up_to_1e15_trials)
 {
-    const json_t *cases = json_object_get(root, "binomial");
+    const json_t *cases = json_object_get(golden_reference, "binomial");
     cr_assert_geq(json_array_size(cases), 11);
     for (size_t i = 0; i < json_array_size(cases); i++) {
         const json_t *c = json_array_get(cases, i);
@@ -41,7 +29,7 @@ Test(binomial, probabilities_are_exact_up_to_1e15_trials)
 
 Test(binomial, tail_of_fair_coins_is_a_lower_bound_within_1e12)
 {
-    const json_t *cases = json_object_get(root, "fair_tail");
+    const json_t *cases = json_object_get(golden_reference, "fair_tail");
     cr_assert_geq(json_array_size(cases), 12);
     for (size_t i = 0; i < json_array_size(cases); i++) {
         const json_t *c = json_array_get(cases, i);
@@ -59,7 +47,7 @@ Test(binomial, tail_in_the_very_middle_of_many_coins_stays_a_lower_bound)
 
 Test(compose, equal_pure_releases_cost_the_exact_epsilon_of_randomised_response)
 {
-    const json_t *cases = json_object_get(root, "optimal");
+    const json_t *cases = json_object_get(golden_reference, "optimal");
     cr_assert_geq(json_array_size(cases), 9);
     for (size_t i = 0; i < json_array_size(cases); i++) {
         const json_t *c = json_array_get(cases, i);

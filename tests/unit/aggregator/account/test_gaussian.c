@@ -5,24 +5,12 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-static json_t *root;
-
-static void load_reference(void)
-{
-    root = golden_load("reference.json");
-}
-
-static void drop_reference(void)
-{
-    json_decref(root);
-}
-
-TestSuite(gaussian, .init = load_reference, .fini = drop_reference);
-TestSuite(zcdp, .init = load_reference, .fini = drop_reference);
+TestSuite(gaussian, .init = golden_load_reference, .fini = golden_drop_reference);
+TestSuite(zcdp, .init = golden_load_reference, .fini = golden_drop_reference);
 
 Test(gaussian, delta_is_an_upper_bound_within_1e9_of_the_exact_one_at_every_size)
 {
-    const json_t *cases = json_object_get(root, "gaussian_delta");
+    const json_t *cases = json_object_get(golden_reference, "gaussian_delta");
     cr_assert_geq(json_array_size(cases), 18);
     for (size_t i = 0; i < json_array_size(cases); i++) {
         const json_t *c = json_array_get(cases, i);
@@ -38,8 +26,8 @@ Test(gaussian, delta_is_an_upper_bound_within_1e9_of_the_exact_one_at_every_size
 
 Test(gaussian, mu_and_epsilon_are_the_exact_roots_rounded_to_the_safe_side)
 {
-    const json_t *mus = json_object_get(root, "gaussian_mu");
-    const json_t *epsilons = json_object_get(root, "gaussian_epsilon");
+    const json_t *mus = json_object_get(golden_reference, "gaussian_mu");
+    const json_t *epsilons = json_object_get(golden_reference, "gaussian_epsilon");
     for (size_t i = 0; i < json_array_size(mus); i++) {
         const json_t *c = json_array_get(mus, i);
         const double delta = golden_number(c, "delta");
@@ -175,7 +163,7 @@ Test(gaussian, scales_of_the_paper_are_reproduced)
 
 Test(zcdp, epsilon_is_the_infimum_over_all_orders_rounded_up)
 {
-    const json_t *cases = json_object_get(root, "zcdp");
+    const json_t *cases = json_object_get(golden_reference, "zcdp");
     cr_assert_geq(json_array_size(cases), 8);
     for (size_t i = 0; i < json_array_size(cases); i++) {
         const json_t *c = json_array_get(cases, i);
