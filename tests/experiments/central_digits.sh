@@ -17,10 +17,6 @@
 # in these coordinates (a simulation may see them).
 set -eu
 . "$(dirname "$0")/experiment.inc.sh"
-data=$(absolute "${DATA:-}")
-out=$(absolute "${OUT:-}")
-bin=$(absolute "${BIN:-}")
-cd "$(dirname "$0")/../.."
 out=${out:-$PWD/build/experiments/central_digits}
 bin=${bin:-$PWD/build/release/bin}
 runs=${RUNS:-3}

@@ -16,9 +16,6 @@
 # and that of one point in the middle.
 set -eu
 . "$(dirname "$0")/experiment.inc.sh"
-out=$(absolute "${OUT:-}")
-bin=$(absolute "${BIN:-}")
-cd "$(dirname "$0")/../.."
 out=${out:-$PWD/build/experiments/central_mixtures}
 bin=${bin:-$PWD/build/release/bin}
 runs=${RUNS:-30}

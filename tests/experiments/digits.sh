@@ -27,10 +27,7 @@
 # Writes a table and sheets. Whatever is done is not repeated; a training that was stopped goes on.
 set -eu
 . "$(dirname "$0")/experiment.inc.sh"
-data=$(absolute "${DATA:?name the folder of the images: DATA=FOLDER}")
-out=$(absolute "${OUT:-}")
-bin=$(absolute "${BIN:-}")
-cd "$(dirname "$0")/../.."
+: "${DATA:?name the folder of the images: DATA=FOLDER}"
 out=${out:-$PWD/build/experiments/digits}
 bin=${bin:-$PWD/build/release/bin}
 steps=${STEPS:-12000}

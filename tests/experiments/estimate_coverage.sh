@@ -16,9 +16,6 @@
 # of both estimates and of the prior from the truth. The truth is the law that people are drawn from.
 set -eu
 . "$(dirname "$0")/experiment.inc.sh"
-out=$(absolute "${OUT:-}")
-bin=$(absolute "${BIN:-}")
-cd "$(dirname "$0")/../.."
 out=${out:-$PWD/build/experiments/estimate_coverage}
 bin=${bin:-$PWD/build/release/bin}
 runs=${RUNS:-20}

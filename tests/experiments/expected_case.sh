@@ -15,10 +15,6 @@
 # to everyone, which needs no report.
 set -eu
 . "$(dirname "$0")/experiment.inc.sh"
-data=$(absolute "${DATA:-}")
-out=$(absolute "${OUT:-}")
-bin=$(absolute "${BIN:-}")
-cd "$(dirname "$0")/../.."
 out=${out:-build/experiments/expected_case}
 bin=${bin:-build/release/bin}
 fit=${FIT:-700}

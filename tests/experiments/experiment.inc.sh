@@ -1,4 +1,5 @@
-# What the experiments share; included from their heads, before they leave the caller's folder.
+# What the experiments share; included from their heads in the caller's folder, which it leaves for the repository's.
+# Gives $data, $out and $bin, of DATA, OUT and BIN: empty where these are not set.
 
 # A path as it is meant from the folder in which the script was called.
 absolute() {
@@ -7,6 +8,11 @@ absolute() {
     *) echo "$PWD/$1" ;;
     esac
 }
+data=$(absolute "${DATA:-}")
+out=$(absolute "${OUT:-}")
+bin=$(absolute "${BIN:-}")
+cd "$(dirname "$0")/../.."
+
 say() { printf '%s\n' "$*" >&2; }
 # fail TEXT [EXIT]: 2 (a wrong setting) where no exit code is given.
 fail() {

@@ -27,10 +27,6 @@
 # the program have changed.
 set -eu
 . "$(dirname "$0")/experiment.inc.sh"
-data=$(absolute "${DATA:-}")
-out=$(absolute "${OUT:-}")
-bin=$(absolute "${BIN:-}")
-cd "$(dirname "$0")/../.."
 
 out=${out:-build/experiments/gowalla}
 users=${USERS:-500}

@@ -18,9 +18,6 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/experiment.inc.sh"
 . "$here/half_circle.inc.sh"
-out=$(absolute "${OUT:-}")
-bin=$(absolute "${BIN:-}")
-cd "$(dirname "$0")/../.."
 out=${out:-$PWD/build/experiments/half_circle}
 bin=${bin:-$PWD/build/release/bin}
 n=${N:-400000}

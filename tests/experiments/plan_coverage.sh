@@ -21,9 +21,6 @@
 # all together in less than 94 or more than 96 %.
 set -eu
 . "$(dirname "$0")/experiment.inc.sh"
-out=$(absolute "${OUT:-}")
-bin=$(absolute "${BIN:-}")
-cd "$(dirname "$0")/../.."
 
 out=${out:-$PWD/build/experiments/plan}
 bin=${bin:-$PWD/build/bench/bin}

@@ -16,10 +16,6 @@
 # choose the total masses; the others' ratings are what the mechanisms see.
 set -eu
 . "$(dirname "$0")/experiment.inc.sh"
-out=$(absolute "${OUT:-}")
-bin=$(absolute "${BIN:-}")
-data=$(absolute "${DATA:-}")
-cd "$(dirname "$0")/../.."
 out=${out:-$PWD/build/experiments/recommend}
 bin=${bin:-$PWD/build/bench/bin}
 [ -n "$data" ] || fail 'DATA is not set: the head of this script says which folder' 2

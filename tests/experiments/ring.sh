@@ -16,9 +16,6 @@
 # W_2^2 (exact transport from mu to the q of so many sweeps) minus that of the exact projection.
 set -eu
 . "$(dirname "$0")/experiment.inc.sh"
-out=$(absolute "${OUT:-}")
-bin=$(absolute "${BIN:-}")
-cd "$(dirname "$0")/../.."
 out=${out:-$PWD/build/experiments/ring}
 bin=${bin:-$PWD/build/release/bin}
 size=${SIZE:-30}

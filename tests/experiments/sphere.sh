@@ -19,9 +19,6 @@
 # the l2 ball (dpot plan); none, the length of the true mean: the error of saying 0.
 set -eu
 . "$(dirname "$0")/experiment.inc.sh"
-out=$(absolute "${OUT:-}")
-bin=$(absolute "${BIN:-}")
-cd "$(dirname "$0")/../.."
 out=${out:-$PWD/build/experiments/sphere}
 bin=${bin:-$PWD/build/release/bin}
 dims=${DIMS:-3 16 64}

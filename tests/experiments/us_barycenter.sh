@@ -22,10 +22,6 @@
 # on where it was when it is called again with the same settings.
 set -eu
 . "$(dirname "$0")/experiment.inc.sh"
-data=$(absolute "${DATA:-}")
-out=$(absolute "${OUT:-}")
-bin=$(absolute "${BIN:-}")
-cd "$(dirname "$0")/../.."
 
 out=${out:-build/experiments/us_barycenter}
 bin=${bin:-build/release/bin}

@@ -21,10 +21,6 @@
 # same solver from the same number of starts; their ratio is what privacy costs.
 set -eu
 . "$(dirname "$0")/experiment.inc.sh"
-data=$(absolute "${DATA:-}")
-out=$(absolute "${OUT:-}")
-bin=$(absolute "${BIN:-}")
-cd "$(dirname "$0")/../.."
 here=$PWD
 
 out=${out:-build/experiments/us_central}
