@@ -1,26 +1,7 @@
 # What the tests that run the three programs share.
-#   . programs.inc.sh     with the folder of the programs in $1
-# Gives $bin, $dir (removed at the end, as every server is stopped), $now, and the functions below.
-bin=$1
-dir=$(mktemp -d)
-server=
-others= # further processes to stop at the end
-passed=0
-failed=0
-now=$(date -u +%s)
-finish() {
-    for process in $others $server; do
-        kill "$process" 2>/dev/null && wait "$process" 2>/dev/null
-    done
-    rm -rf "$dir"
-}
-trap finish EXIT
+#   . programs.inc.sh     with the folder of the programs in $1, from a folder beside it
+. "$(dirname "$0")/../scratch.inc.sh"
 
-pass() { passed=$((passed + 1)); }
-fail() {
-    failed=$((failed + 1))
-    echo "FAILED $1"
-}
 # check NAME EXPECTED_EXIT PATTERN COMMAND...: runs it; the pattern must be in its output. EXPECTED_EXIT "not0": any
 # other that is not a signal's.
 check() {
@@ -40,16 +21,6 @@ equal() { # NAME FOUND EXPECTED
     if [ "$2" = "$3" ]; then pass; else fail "$1: $2, expected $3"; fi
 }
 less() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a < b) }'; }
-# json FILE KEY: the value of a key of a one-line JSON object.
-json() { sed -n 's/.*"'"$2"'": *"\{0,1\}\([^",}]*\)"\{0,1\}[,}].*/\1/p' "$1" | head -n 1; }
-stamp() { date -u -d "@$1" +%Y-%m-%dT%H:%M:%SZ; }
-wait_for() { # FILE: until it is there and not empty
-    for _ in $(seq 1 2400); do
-        [ -s "$1" ] && return
-        sleep 0.05
-    done
-    fail "$1 does not appear"
-}
 
 # ---- the server, in $dir/server, at $url ----
 

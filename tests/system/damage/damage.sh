@@ -205,18 +205,22 @@ stop_with() { # EXIT
     server=
     equal 'SIGTERM: exit' "$code" "$1"
 }
-# rescued: what the server could still read is saved, nobody goes on without it, and it takes the place.
-rescued() {
-    stop_with 6
-    check 'the server told where it is' 0 'rescued-' grep 'store.files' "$dir/log"
-    check 'nobody goes on with what is left' 3 'dpot.db.rescued-.*dpotd restore --from' serve
-    check 'nor calls it fine' 3 'dpot.db.rescued-.*dpotd restore --from' doctor
+# restore_rescued: what was saved takes the place, and nothing is lost or counted twice.
+restore_rescued() {
     check 'what was saved is restored' 0 'restored 2 accepted' \
         "$bin/dpotd" restore --config "$dir/server/dpotd.json" --from "$(ls "$db".rescued-*)"
     start
     check 'and goes on from there' 0 'accepted: 1' device flush second_again --wait 60
     check 'a report of before is a duplicate' 0 'duplicate: 1' device flush first_again --wait 60
     accepted 3
+}
+# rescued: what the server could still read is saved, nobody goes on without it, and it takes the place.
+rescued() {
+    stop_with 6
+    check 'the server told where it is' 0 'rescued-' grep 'store.files' "$dir/log"
+    check 'nobody goes on with what is left' 3 'dpot.db.rescued-.*dpotd restore --from' serve
+    check 'nor calls it fine' 3 'dpot.db.rescued-.*dpotd restore --from' doctor
+    restore_rescued
 }
 
 serve_two
@@ -293,12 +297,7 @@ check 'the server told where it is' 0 'rescued-' grep 'store.files' "$dir/log"
 check 'an empty one is not begun' 3 'dpotd restore' serve
 check 'nor is it fine' 3 'dpotd restore' doctor
 check 'nor migrated' 3 'dpotd restore' "$bin/dpotd" migrate --config "$dir/server/dpotd.json"
-check 'what was saved is restored' 0 'restored 2 accepted' \
-    "$bin/dpotd" restore --config "$dir/server/dpotd.json" --from "$(ls "$db".rescued-*)"
-start
-check 'and goes on from there' 0 'accepted: 1' device flush second_again --wait 60
-check 'a report of before is a duplicate' 0 'duplicate: 1' device flush first_again --wait 60
-accepted 3
+restore_rescued
 stop
 
 # A restore that was cut off: the former store has two names, or a copy is on its way.

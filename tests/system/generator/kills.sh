@@ -3,21 +3,8 @@
 # through are those of one that nobody touched, byte by byte; SIGTERM ends it in order.
 #   sh kills.sh BIN_FOLDER
 set -u
-bin=$1
-dir=$(mktemp -d)
-child=
-finish() {
-    [ -n "$child" ] && kill -9 "$child" 2>/dev/null
-    rm -rf "$dir"
-}
-trap finish EXIT
-trap 'exit 130' INT TERM
+. "$(dirname "$0")/../scratch.inc.sh"
 cd "$dir" || exit 1
-failed=0
-fail() {
-    failed=1
-    echo "FAILED $*"
-}
 awk 'BEGIN { for (i = 0; i < 300; i++) printf "%g,%g\n", (i * 7 % 41) / 10 - 2, (i * 11 % 37) / 9 - 2 }' >pool.csv
 
 # train THREADS NAME OPTION...; in the background with in_place=exec, so that the program is what is killed
@@ -45,14 +32,14 @@ for threads in 1 2; do
         # shellcheck disable=SC2086 # one word or none
         { in_place=exec; train "$threads" "$name" --checkpoint "$name" --checkpoint-every 50 $resume; } \
             >"$name.json" 2>"$name.err" &
-        child=$!
+        child=$! others=$child
         while [ "$kills" -lt 4 ] && kill -0 "$child" 2>/dev/null; do
             [ "$(inode "$name/checkpoint")" = "$before" ] || break
             sleep 0.01
         done
         if [ "$kills" -ge 4 ]; then
             wait "$child" || { fail "--threads $threads after $kills kills"; cat "$name.err"; }
-            child=
+            others=
             break
         fi
         kill -9 "$child" 2>/dev/null
@@ -77,14 +64,14 @@ done
 for _ in 1 2 3 4 5; do
     rm -rf stopped
     { in_place=exec; train 1 stopped --checkpoint stopped --checkpoint-every 50; } >stopped.json 2>stopped.err &
-    child=$!
+    child=$! others=$child
     while [ ! -e stopped/checkpoint ] && kill -0 "$child" 2>/dev/null; do
         sleep 0.01
     done
     kill -TERM "$child" 2>/dev/null
     wait "$child"
     code=$?
-    child=
+    others=
     [ "$code" -eq 0 ] || break # 0: it was faster than we are
 done
 [ "$code" -eq 5 ] || fail "SIGTERM gives exit code $code: $(cat stopped.err)"

@@ -3,52 +3,18 @@
 # of the pool as it was when the job began, and leaves nothing beside the store.
 #   sh server_kills.sh BIN_FOLDER
 set -u
-bin=$1
-dir=$(mktemp -d)
-server=
-finish() {
-    [ -n "$server" ] && kill -9 "$server" 2>/dev/null
-    rm -rf "$dir"
-}
-trap finish EXIT
-trap 'exit 130' INT TERM
+. "$(dirname "$0")/../programs.inc.sh"
 cd "$dir" || exit 1
-failed=0
-fail() {
-    failed=1
-    echo "FAILED $*"
-}
-need() {
-    "$@" >out 2>err || { echo "FAILED to prepare: $*"; cat out err; exit 1; }
-}
-json() {
-    sed -n 's/.*"'"$2"'": *"\{0,1\}\([^",}]*\)"\{0,1\}[,}].*/\1/p' "$1" | head -n 1
-}
-start() {
-    rm -f url
-    "$bin/dpotd" serve --config server/dpotd.json --ready-file url 2>>log &
-    server=$!
-    for _ in $(seq 1 2400); do
-        [ -s url ] && break
-        sleep 0.05
-    done
-    url=$(cat url)
-}
+
 simulate() {
     need "$bin/dpot" simulate --campaign "$id" --server "$url" --pin "$pin" --data data.csv --devices "$1" \
         --out "run$1" --quiet
 }
 
-need "$bin/dpotd" init --dir server --listen 127.0.0.1:0 --json
-cp out init.json
-pin=$(json init.json pin)
-DPOT_TOKEN=$(json init.json token)
-export DPOT_TOKEN
+init
 sed -i 's/"log"/"limits": {"job_keep_s": 1, "job_threads": 2}, "log"/' server/dpotd.json
 start
 
-now=$(date -u +%s)
-stamp() { date -u -d "@$1" +%Y-%m-%dT%H:%M:%SZ; }
 cat >spec.json <<SPEC
 {"name": "points", "domain": {"type": "box", "lo": [-1, 0], "hi": [1, 1]},
  "mechanism": {"type": "laplace", "epsilon": 5}, "rounds": 1,
@@ -115,9 +81,7 @@ need "$bin/dpot" artifact get "$digest" --server "$url" --out job.csv
 cmp -s whole.onnx job.onnx || fail "the model differs"
 cmp -s whole.csv job.csv || fail "the curve differs"
 [ -z "$(kept)" ] || fail "left beside the store: $(kept)"
-kill "$server"
-wait "$server" || fail "dpotd ends with $?"
-server=
+stop
 
 [ "$failed" -eq 0 ] && echo "killed $kills times in $steps steps: the same model, the same curve"
 exit "$failed"

@@ -3,26 +3,10 @@
 # only addresses, ids and the folder of the server are put in. A new command's inputs belong below.
 #   sh examples.sh BIN_FOLDER ROOT
 set -u
-bin=$(cd "$1" && pwd)
+. "$(dirname "$0")/../scratch.inc.sh"
 root=$(cd "$2" && pwd)
-dir=$(mktemp -d)
-server=
-finish() {
-    [ -n "$server" ] && kill "$server" 2>/dev/null && wait "$server" 2>/dev/null
-    rm -rf "$dir"
-}
-trap finish EXIT
-trap 'exit 130' INT TERM
 PATH=$bin:$PATH
 export PATH
-passed=0
-failed=0
-json() {
-    sed -n 's/.*"'"$2"'": *"\{0,1\}\([^",}]*\)"\{0,1\}[,}].*/\1/p' "$1" | head -n 1
-}
-need() {
-    "$@" >"$dir/out" 2>"$dir/err" || { echo "FAILED to prepare: $*"; cat "$dir/out" "$dir/err"; exit 1; }
-}
 cd "$dir" || exit 1
 
 # ---- files ----
@@ -46,8 +30,6 @@ awk 'BEGIN {
 }'
 printf '\0\0\010\003\0\0\0\002\0\0\0\001\0\0\0\002\0\377\377\0' >images-idx3-ubyte
 echo '[{"mechanism": "wpm", "epsilon": 1, "count": 3}, {"mechanism": "gaussian", "mu": 0.5}]' >spend.json
-now=$(date -u +%s)
-stamp() { date -u -d "@$1" +%Y-%m-%dT%H:%M:%SZ; }
 cat >census.json <<SPEC
 {"name": "census", "domain": {"type": "grid", "lo": [24.5, -125], "hi": [49.4, -66.9], "shape": [4, 6]},
  "output": "same", "metric": "haversine", "power": 1,
@@ -68,10 +50,7 @@ DPOT_TOKEN=$(json init.json token)
 export DPOT_TOKEN
 dpotd serve --config "$dir/server/dpotd.json" --ready-file "$dir/url" 2>log &
 server=$!
-for _ in $(seq 1 2400); do
-    [ -s url ] && break
-    sleep 0.05
-done
+wait_for url
 url=$(cat url)
 create() {
     need dpot campaign create census.json --server "$url" --json

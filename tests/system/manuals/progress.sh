@@ -4,26 +4,13 @@
 #   sh progress.sh BIN_FOLDER
 set -u
 command -v script >/dev/null 2>&1 || { echo 'script(1) is missing: nothing was checked'; exit 77; }
-bin=$(cd "$1" && pwd)
-dir=$(mktemp -d)
-server=
-finish() {
-    [ -n "$server" ] && kill "$server" 2>/dev/null && wait "$server" 2>/dev/null
-    rm -rf "$dir"
-}
-trap finish EXIT
-trap 'exit 130' INT TERM
+. "$(dirname "$0")/../scratch.inc.sh"
 PATH=$bin:$PATH
 export PATH
-failed=0
-json() {
-    sed -n 's/.*"'"$2"'": *"\{0,1\}\([^",}]*\)"\{0,1\}[,}].*/\1/p' "$1" | head -n 1
-}
 cd "$dir" || exit 1
-fail() {
-    echo "FAILED $1"
+fail_with() { # TEXT FILE: and the end of the file
+    fail "$1"
     sed 's/^/    /' "$2" | tail -n 5
-    failed=1
 }
 
 # attempt LABEL WHAT COMMAND TURNS: WHAT is a pattern for what a plain line says. The three runs go side by side,
@@ -69,10 +56,10 @@ watch() {
         fi
         has_shown "$1" "$2" && break
     done
-    grep -qE "$bar" shown || fail "no bar on a terminal: $3" shown
-    grep -qE "^dpot: $1: $2" plain/lines || fail "no plain line: $3" plain/lines
-    grep -q '\[' plain/lines && fail "a bar where there is no terminal: $3" plain/lines
-    [ -s quiet/lines ] && fail "--quiet is not quiet: $3" quiet/lines
+    grep -qE "$bar" shown || fail_with "no bar on a terminal: $3" shown
+    grep -qE "^dpot: $1: $2" plain/lines || fail_with "no plain line: $3" plain/lines
+    grep -q '\[' plain/lines && fail_with "a bar where there is no terminal: $3" plain/lines
+    [ -s quiet/lines ] && fail_with "--quiet is not quiet: $3" quiet/lines
 }
 
 awk 'BEGIN {
@@ -82,8 +69,6 @@ awk 'BEGIN {
     for (u = 0; u < 20000; u++) printf "%d,%g,%g\n", u, u % 7, u % 5 >"devices.csv"
     for (u = 0; u < 3000; u++) { for (i = 0; i < 300; i++) printf "%s%g", i ? "," : "", (i * u) % 11 + 1 >"users.csv"; print "" >"users.csv" }
 }'
-now=$(date -u +%s)
-stamp() { date -u -d "@$1" +%Y-%m-%dT%H:%M:%SZ; }
 cat >spec.json <<SPEC
 {"name": "long", "domain": {"type": "grid", "lo": [0, 0], "hi": [7, 5], "shape": [12, 12]},
  "output": "same", "metric": "euclidean", "power": 1,
@@ -106,12 +91,9 @@ DPOT_TOKEN=$(json init.json token)
 export DPOT_TOKEN
 dpotd serve --config server/dpotd.json --ready-file url 2>log &
 server=$!
-for _ in $(seq 1 2400); do
-    [ -s url ] && break
-    sleep 0.05
-done
+wait_for url
 url=$(cat url)
-dpot campaign create spec.json --server "$url" --json >out || fail 'campaign create' out
+dpot campaign create spec.json --server "$url" --json >out || fail_with 'campaign create' out
 watch 'base-measure' "($count|[0-9]+ s so far$)" "dpot job start base-measure --campaign $(json out id) method=mirror max_iterations=10000000 gap=0 --wait --server $url"
 
 [ "$failed" -eq 0 ] && echo 'progress is shown where it should be'
