@@ -5,6 +5,7 @@
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,6 +137,12 @@ pid_t serve(char *url, size_t cap)
         ARG("127.0.0.1:0"), ARG("--ready-file"), in_folder("ready"), NULL});
     wait_ready(url, cap);
     return child;
+}
+
+void stop(pid_t child)
+{
+    cr_assert_eq(kill(child, SIGTERM), 0);
+    cr_assert_eq(finish(child), 0, "%s", err);
 }
 
 void init_for_token(char token[TOKEN_SIZE])

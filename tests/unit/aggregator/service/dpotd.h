@@ -38,6 +38,9 @@ void init_for_token(char token[TOKEN_SIZE]);
 /* Serves the folder at a free port and waits until it is ready at `url`. */
 pid_t serve(char *url, size_t cap);
 
+/* Tells it to end, which it does with 0. */
+void stop(pid_t child);
+
 /* The HTTP status of one exchange. */
 int status_of(const char *url, const char *method, const char *path, const char *token,
               const char *body);

@@ -6,7 +6,6 @@
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -151,8 +150,7 @@ static void make_campaign(void)
     init_for_token(token);
     const pid_t child = serve(url, sizeof url);
     cr_assert_eq(status_of(url, "POST", "/v1/admin/campaigns", token, fixture_census_spec), 201);
-    cr_assert_eq(kill(child, SIGTERM), 0);
-    cr_assert_eq(finish(child), 0, "%s", err);
+    stop(child);
 }
 
 static int note_revision(void *ctx, const struct revision_record *record)
@@ -205,8 +203,7 @@ Test(doctor, the_doctor_and_the_start_see_jobs_and_counts_that_cannot_be)
         cr_assert_eq(doctor(), 3);
         expect_sentence(faults[i].word);
         const pid_t child = serve(url, sizeof url);
-        cr_assert_eq(kill(child, SIGTERM), 0);
-        cr_assert_eq(finish(child), 0, "%s", err);
+        stop(child);
         cr_assert_eq(strstr(err, faults[i].word) != NULL, faults[i].is_seen_at_start, "%s", err);
     }
 }
@@ -277,8 +274,7 @@ static void make_store(void)
     char url[128];
     init();
     const pid_t child = serve(url, sizeof url);
-    cr_assert_eq(kill(child, SIGTERM), 0);
-    cr_assert_eq(finish(child), 0, "%s", err);
+    stop(child);
 }
 
 Test(doctor, the_doctor_sees_tables_of_others)
@@ -317,6 +313,5 @@ Test(doctor, the_doctor_sees_a_store_that_cannot_grow)
     expect_sentence("does not take 4 MiB more");
     file_limit = RLIM_INFINITY;
     cr_assert_eq(doctor(), 0, "%s", err);
-    cr_assert_eq(kill(child, SIGTERM), 0);
-    cr_assert_eq(finish(child), 0, "%s", err);
+    stop(child);
 }

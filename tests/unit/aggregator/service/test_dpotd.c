@@ -173,8 +173,7 @@ Test(dpotd, a_port_in_use_is_exit_6)
                                  in_folder("other/dpotd.json"), ARG("--listen"), url + 7, NULL})),
         6);
     expect_sentence("choose another port");
-    cr_assert_eq(kill(child, SIGTERM), 0);
-    cr_assert_eq(finish(child), 0);
+    stop(child);
 }
 
 Test(dpotd, a_store_that_is_served_already_is_exit_6_until_its_server_is_gone)
@@ -193,8 +192,7 @@ Test(dpotd, a_store_that_is_served_already_is_exit_6_until_its_server_is_gone)
     cr_assert_eq(kill(child, SIGKILL), 0);
     (void)waitpid(child, NULL, 0);
     child = serve(url, sizeof url);
-    cr_assert_eq(kill(child, SIGTERM), 0);
-    cr_assert_eq(finish(child), 0);
+    stop(child);
 }
 
 #define FILE_LIMIT 200000 /* bytes: the write-ahead log reaches it after some campaigns */
@@ -223,13 +221,11 @@ Test(dpotd, a_file_at_its_limit_is_503_and_the_server_lives, .timeout = 120)
     }
     cr_assert_eq(ready, 503);
     cr_assert_eq(status_of(url, "GET", "/v1/admin/campaigns", token, ""), 200);
-    cr_assert_eq(kill(child, SIGTERM), 0);
-    cr_assert_eq(finish(child), 0, "%s", err);
+    stop(child);
     file_limit = RLIM_INFINITY;
     child = serve(url, sizeof url);
     cr_assert_eq(create_campaign(url, token), 201);
-    cr_assert_eq(kill(child, SIGTERM), 0);
-    cr_assert_eq(finish(child), 0, "%s", err);
+    stop(child);
 }
 
 Test(dpotd, the_same_token_and_pin_hold_after_a_restart)
@@ -250,6 +246,5 @@ Test(dpotd, the_same_token_and_pin_hold_after_a_restart)
     cr_assert_eq(dpot_buf_append(&reply.body, "", 1), DPOT_OK);
     cr_assert_not_null(strstr((const char *)reply.body.data, "\"census\""));
     http_reply_release(&reply);
-    cr_assert_eq(kill(child, SIGTERM), 0);
-    cr_assert_eq(finish(child), 0);
+    stop(child);
 }
