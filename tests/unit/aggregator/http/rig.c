@@ -118,6 +118,15 @@ const char *campaign_path(const char *prefix, const char *tail)
 }
 
 /* A sealed body of reports first .. first + n - 1. */
+size_t post_head(char head[POST_HEAD_SIZE], size_t body_len)
+{
+    const int len =
+        snprintf(head, POST_HEAD_SIZE, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n",
+                 reports_path, body_len);
+    cr_assert(len > 0 && len < POST_HEAD_SIZE);
+    return (size_t)len;
+}
+
 struct dpot_buf sealed(uint32_t first, size_t n)
 {
     static struct dpot_report reports[DPOT_BATCH_REPORTS_MAX];

@@ -39,6 +39,10 @@ void http_tear_down(void);
 int request(const char *method, const char *path, const char *token, const void *body, size_t len);
 int get(const char *path);
 const char *campaign_path(const char *prefix, const char *tail);
+
+/* The head of a POST of reports with a body of so many bytes; its length. */
+#define POST_HEAD_SIZE 256
+size_t post_head(char head[POST_HEAD_SIZE], size_t body_len);
 struct dpot_buf sealed(uint32_t first, size_t n);
 
 #endif

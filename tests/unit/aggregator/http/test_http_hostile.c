@@ -73,11 +73,9 @@ Test(http_hostile, a_body_above_the_limit_is_413_when_it_was_sent)
 
 static int start_body(const void *body, size_t len)
 {
-    char head[512];
+    char head[POST_HEAD_SIZE];
     const int fd = http_connect(server_url(server));
-    (void)snprintf(head, sizeof head, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n",
-                   reports_path, BODY_LEN);
-    cr_assert(http_send(fd, head, strlen(head)));
+    cr_assert(http_send(fd, head, post_head(head, BODY_LEN)));
     cr_assert(http_send(fd, body, len));
     return fd;
 }
@@ -380,13 +378,11 @@ Test(http_hostile, requests_that_wait_for_a_commit_hold_no_thread)
 Test(http_hostile, a_device_that_hangs_up_before_its_answer_is_stored_once)
 {
     struct dpot_buf body = sealed(0, N_SHARED);
-    char head[256];
+    char head[POST_HEAD_SIZE];
     http_use_writer(hold_commit, NULL);
-    const int n =
-        snprintf(head, sizeof head, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n",
-                 reports_path, body.len);
+    const size_t n = post_head(head, body.len);
     const int fd = http_connect(server_url(server));
-    cr_assert_eq(write(fd, head, (size_t)n), n);
+    cr_assert_eq(write(fd, head, n), (ssize_t)n);
     cr_assert_eq(write(fd, body.data, body.len), (ssize_t)body.len);
     wait_for(&has_committed);
     (void)close(fd);

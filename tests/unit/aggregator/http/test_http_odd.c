@@ -146,21 +146,18 @@ Test(http_odd, a_body_in_chunks_is_411_and_ends_the_connection)
 
 Test(http_odd, pipelined_requests_are_answered_in_order_and_stored_once)
 {
-    char head[512];
+    char head[POST_HEAD_SIZE];
     struct http_reply reply;
     struct dpot_buf body = sealed(0, 2), all;
     static const char health[] = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
     static const char nowhere[] = "GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n";
     static const int expected[] = {200, 202, 404, 202, 200};
-    const int len =
-        snprintf(head, sizeof head, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n",
-                 reports_path, body.len);
+    const size_t len = post_head(head, body.len);
     dpot_buf_init(&all, 1 << 20, NULL);
     for (size_t i = 0; i < 5; i++) {
         const bool is_post = expected[i] == 202;
         const char *text_of = is_post ? head : expected[i] == 200 ? health : nowhere;
-        cr_assert_eq(dpot_buf_append(&all, text_of, is_post ? (size_t)len : strlen(text_of)),
-                     DPOT_OK);
+        cr_assert_eq(dpot_buf_append(&all, text_of, is_post ? len : strlen(text_of)), DPOT_OK);
         cr_assert(!is_post || dpot_buf_append(&all, body.data, body.len) == DPOT_OK);
     }
     const int fd = http_connect(server_url(server));
@@ -179,14 +176,12 @@ Test(http_odd, pipelined_requests_are_answered_in_order_and_stored_once)
 
 Test(http_odd, a_body_shorter_than_announced_is_no_batch)
 {
-    char head[512];
+    char head[POST_HEAD_SIZE];
     struct dpot_buf body = sealed(0, 2);
-    const int len =
-        snprintf(head, sizeof head, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n",
-                 reports_path, body.len);
+    const size_t len = post_head(head, body.len);
     http_lose_patience();
     const int fd = http_connect(server_url(server));
-    (void)http_send(fd, head, (size_t)len); /* it may be cut already */
+    (void)http_send(fd, head, len); /* it may be cut already */
     (void)http_send(fd, body.data, body.len - 1);
     (void)shutdown(fd, SHUT_WR);
     char ignored[512];
@@ -201,14 +196,12 @@ Test(http_odd, a_body_shorter_than_announced_is_no_batch)
 /* What follows a body is another request, not a part of it. */
 Test(http_odd, a_body_longer_than_announced_ends_where_it_was_announced)
 {
-    char head[512];
+    char head[POST_HEAD_SIZE];
     struct http_reply reply;
     struct dpot_buf body = sealed(0, 2);
-    const int len =
-        snprintf(head, sizeof head, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n",
-                 reports_path, body.len);
+    const size_t len = post_head(head, body.len);
     const int fd = http_connect(server_url(server));
-    cr_assert(http_send(fd, head, (size_t)len));
+    cr_assert(http_send(fd, head, len));
     cr_assert(http_send(fd, body.data, body.len));
     cr_assert(http_send(fd, "surplus\r\n\r\n", 11));
     cr_assert(http_receive(fd, true, &reply));
