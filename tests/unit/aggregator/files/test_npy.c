@@ -300,14 +300,22 @@ Test(npy, unknown_versions_and_other_files_are_refused)
     cr_assert_eq(array_read(folder_write("a.npy", "", 0), &array, &error), DPOT_ERR_MALFORMED);
 }
 
-Test(npy, every_truncation_of_a_good_file_is_refused)
+#define GOOD_MAX 256
+
+static size_t good_file(uint8_t bytes[GOOD_MAX])
 {
     double values[4] = {1, 2, 3, 4};
     const struct array out = {2, 2, false, values};
     struct dpot_error error;
-    uint8_t bytes[256];
     cr_assert_eq(array_write(folder_path("a.npy"), &out, ARRAY_F8, &error), DPOT_OK);
-    const size_t n = folder_read("a.npy", bytes, sizeof bytes);
+    return folder_read("a.npy", bytes, GOOD_MAX);
+}
+
+Test(npy, every_truncation_of_a_good_file_is_refused)
+{
+    struct dpot_error error;
+    uint8_t bytes[GOOD_MAX];
+    const size_t n = good_file(bytes);
     for (size_t len = 0; len < n; len++) {
         struct array in;
         cr_assert_neq(array_read(folder_write("a.npy", bytes, len), &in, &error), DPOT_OK, "%zu",
@@ -318,12 +326,9 @@ Test(npy, every_truncation_of_a_good_file_is_refused)
 
 Test(npy, no_changed_byte_crashes_the_reader)
 {
-    double values[4] = {1, 2, 3, 4};
-    const struct array out = {2, 2, false, values};
     struct dpot_error error;
-    uint8_t bytes[256];
-    cr_assert_eq(array_write(folder_path("a.npy"), &out, ARRAY_F8, &error), DPOT_OK);
-    const size_t n = folder_read("a.npy", bytes, sizeof bytes);
+    uint8_t bytes[GOOD_MAX];
+    const size_t n = good_file(bytes);
     for (size_t i = 0; i < 128; i++) {
         const uint8_t kept = bytes[i];
         for (int change = 1; change < 256; change += 37) {

@@ -21,6 +21,13 @@ void store_file_tear_down(void)
     fixture_remove(store_file.folder);
 }
 
+void store_file_make(void)
+{
+    struct store *store = NULL;
+    cr_assert_eq(store_open(store_file.url, &store, NULL), DPOT_OK);
+    store_close(store);
+}
+
 void store_file_tamper(const char *sql)
 {
     struct database *database = NULL;

@@ -17,6 +17,9 @@ extern struct store_file store_file;
 void store_file_set_up(void);
 void store_file_tear_down(void);
 
+/* Makes it, with nothing in it. */
+void store_file_make(void);
+
 /* Runs one statement on the file; no store has it open. */
 void store_file_tamper(const char *sql);
 

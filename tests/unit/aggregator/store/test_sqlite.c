@@ -82,18 +82,14 @@ Test(sqlite, a_pool_of_many_small_commits_is_read_in_one_go)
 
 Test(sqlite, a_database_of_another_program_is_refused)
 {
-    struct store *store = NULL;
-    cr_assert_eq(store_open(store_file.url, &store, NULL), DPOT_OK);
-    store_close(store);
+    store_file_make();
     store_file_tamper("PRAGMA application_id = 7");
     refuse_open(store_file.url, DPOT_ERR_MALFORMED, "another program");
 }
 
 Test(sqlite, a_newer_schema_is_refused)
 {
-    struct store *store = NULL;
-    cr_assert_eq(store_open(store_file.url, &store, NULL), DPOT_OK);
-    store_close(store);
+    store_file_make();
     store_file_tamper("INSERT INTO schema_version (version, applied) VALUES (99, 'tomorrow')");
     refuse_open(store_file.url, DPOT_ERR_VERSION, "99");
 }
@@ -102,8 +98,7 @@ Test(sqlite, a_newer_schema_is_refused)
 Test(sqlite, a_schema_that_is_newer_by_its_head_alone_is_refused)
 {
     struct store *store = NULL;
-    cr_assert_eq(store_open(store_file.url, &store, NULL), DPOT_OK);
-    store_close(store);
+    store_file_make();
     store_file_tamper("PRAGMA user_version = 98");
     refuse_open(store_file.url, DPOT_ERR_VERSION, "98");
     cr_assert_eq(store_open_existing(store_file.url, &store, NULL), DPOT_ERR_VERSION);
@@ -308,8 +303,7 @@ Test(sqlite, looking_makes_no_store_and_changes_no_schema)
     cr_assert_eq(stat(store_file.path, &info), 0);
     cr_assert_eq(info.st_size, 0);
 
-    cr_assert_eq(store_open(store_file.url, &store, NULL), DPOT_OK);
-    store_close(store);
+    store_file_make();
     store_file_tamper("DELETE FROM schema_version WHERE version > 1");
     cr_assert_eq(store_open_existing(store_file.url, &store, &error), DPOT_ERR_VERSION);
     cr_assert_not_null(strstr(error.text, "version 1"), "%s", error.text);
@@ -319,8 +313,7 @@ Test(sqlite, a_store_of_the_first_version_gets_the_tables_of_jobs)
 {
     struct store *store = NULL;
     struct dpot_error error = {{0}};
-    cr_assert_eq(store_open(store_file.url, &store, NULL), DPOT_OK);
-    store_close(store);
+    store_file_make();
     store_file_tamper("DROP TABLE job");
     store_file_tamper("DROP TABLE artifact");
     store_file_tamper("DROP TABLE drop_count");
