@@ -4,6 +4,7 @@
 #include "base/crypto.h"
 #include "dpot/dpot.h"
 #include "http/server.h"
+#include "system/ahead.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>
@@ -205,17 +206,6 @@ struct device {
     struct dpot_transport *network;
     dpot_client *client;
 };
-
-/* Device time runs ahead of the wall clock, so that nothing waits for back-off or the send delay. */
-static int64_t ahead_ms;
-
-static int64_t now_ahead(void *ctx)
-{
-    (void)ctx;
-    return dpot_clock_system()->now(NULL) + ahead_ms;
-}
-
-static const struct dpot_clock ahead = {sizeof ahead, NULL, now_ahead};
 
 static void open_device(struct device *device, const char *url)
 {

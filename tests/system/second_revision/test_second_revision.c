@@ -7,6 +7,7 @@
 #include "init.h"
 #include "service.h"
 #include "simulation.h"
+#include "system/ahead.h"
 #include "unit/aggregator/fixture.h"
 #include "unit/aggregator/http_client.h"
 
@@ -31,17 +32,6 @@ static const char spec[] =
     "\"metric\":\"euclidean\",\"min_pool\":4,"
     "\"mechanism\":{\"type\":\"wpm\",\"epsilon\":2,\"lambda\":0.1,\"iterations\":50},"
     "\"opens\":\"2020-01-01T00:00:00Z\",\"closes\":\"2100-01-01T00:00:00Z\"}";
-
-/* Device time runs ahead of the wall clock, so that nothing waits for the send delay. */
-static int64_t ahead_ms;
-
-static int64_t now_ahead(void *ctx)
-{
-    (void)ctx;
-    return dpot_clock_system()->now(NULL) + ahead_ms;
-}
-
-static const struct dpot_clock ahead = {sizeof ahead, NULL, now_ahead};
 
 struct device {
     struct dpot_filesystem *files;
