@@ -19,10 +19,11 @@ struct team {
     pthread_cond_t new_loop; /* `loop` changed */
     pthread_cond_t all_left; /* n_inside fell to 0 */
     atomic_ulong loop;       /* number of the present loop; changes under the mutex */
-    size_t n_inside;         /* members that have not left the present loop */
+    bool is_open;    /* the present loop may be entered: its caller has not run out of tasks */
+    size_t n_inside; /* members that have entered the present loop and not left it */
     bool is_over;
 
-    /* The present loop: written by the caller while nobody is inside. */
+    /* The present loop: written by the caller while it is not open and nobody is inside. */
     void (*work)(void *ctx, size_t task);
     void *ctx;
     size_t n_tasks;
@@ -37,19 +38,26 @@ static void work_off(struct team *team)
     }
 }
 
-/* Waits for a loop other than `seen`; false when the team is over. */
-static bool wait_for_loop(struct team *team, unsigned long *seen)
+/* Waits for a loop other than `seen` and enters it. A member that comes late, when the caller has run out of
+ * tasks, stays outside and waits for the next: on a busy machine a thread may get its turn milliseconds after
+ * the loop has ended, and nobody waits for it. False when the team is over. */
+static bool enter_next_loop(struct team *team, unsigned long *seen)
 {
-    for (int i = 0; i < SPINS && atomic_load(&team->loop) == *seen; i++) {
+    for (;;) {
+        for (int i = 0; i < SPINS && atomic_load(&team->loop) == *seen; i++) {
+        }
+        (void)pthread_mutex_lock(&team->mutex);
+        while (atomic_load(&team->loop) == *seen) {
+            (void)pthread_cond_wait(&team->new_loop, &team->mutex);
+        }
+        *seen = atomic_load(&team->loop);
+        const bool is_over = team->is_over, is_open = team->is_open;
+        team->n_inside += is_open;
+        (void)pthread_mutex_unlock(&team->mutex);
+        if (is_over || is_open) {
+            return !is_over;
+        }
     }
-    (void)pthread_mutex_lock(&team->mutex);
-    while (atomic_load(&team->loop) == *seen) {
-        (void)pthread_cond_wait(&team->new_loop, &team->mutex);
-    }
-    *seen = atomic_load(&team->loop);
-    const bool is_over = team->is_over;
-    (void)pthread_mutex_unlock(&team->mutex);
-    return !is_over;
 }
 
 static void leave(struct team *team)
@@ -65,7 +73,7 @@ static void *member(void *argument)
 {
     struct team *team = argument;
     unsigned long seen = 0;
-    while (wait_for_loop(team, &seen)) {
+    while (enter_next_loop(team, &seen)) {
         work_off(team);
         leave(team);
     }
@@ -75,7 +83,7 @@ static void *member(void *argument)
 static void start_loop(struct team *team, bool is_over)
 {
     (void)pthread_mutex_lock(&team->mutex);
-    team->n_inside = team->n_threads - 1;
+    team->is_open = !is_over;
     team->is_over = is_over;
     atomic_fetch_add(&team->loop, 1);
     (void)pthread_cond_broadcast(&team->new_loop);
@@ -141,6 +149,7 @@ void team_run(struct team *team, size_t n_tasks, void (*work)(void *ctx, size_t 
     start_loop(team, false);
     work_off(team);
     (void)pthread_mutex_lock(&team->mutex);
+    team->is_open = false;
     while (team->n_inside > 0) {
         (void)pthread_cond_wait(&team->all_left, &team->mutex);
     }
