@@ -13,7 +13,9 @@
  *    older copy. ("store" alone: the last commit is not known.) By that a store that is missing is told from one that was
  *    never there: a new, empty one would know no report, and count every one that is sent again.
  *    "store DEVICE INODE" of a process that is gone: it crashed, and its log has to be there as it left
- *    it (sqlite_crash.c). "damaged NAME" in that line's place: what was acknowledged is not all in the database, because it
+ *    it (sqlite_crash.c); with " taken" behind it: of one that is gone, and the next has begun to look at what
+ *    it left. Who only looks asks whether the owner is there by a second lock on this file, which can be asked
+ *    for without taking it; process numbers are others in another container, and are used again. "damaged NAME" in that line's place: what was acknowledged is not all in the database, because it
  *    was damaged while it was owned, and the file NAME beside it holds what could be saved ("-": none).
  *    Nobody opens it until one that was saved is in its place.
  *  - Closing any descriptor of the database drops SQLite's own record locks of this process. So ours is
@@ -25,7 +27,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,15 +72,35 @@ struct note {
     long owner;     /* 0: it is not known */
     bool has_store; /* there was one */
     bool is_owned;  /* by its last owner's leave: it did not close it */
+    bool is_taken;  /* likewise, and by another one who has not marked it as his own yet */
+    bool is_alive;  /* somebody holds the lock */
     unsigned long long device, number;
     int64_t last_seq;                  /* of its commits, when it was closed; 0: not known */
     char rescued[SQLITE_RESCUED_SIZE]; /* not empty: it was damaged */
 };
 
+/* A lock of this file's description, which is known to those who look at another one. */
+static int set_file_lock(int fd, int command, struct flock *range)
+{
+    *range = (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int result = 0;
+    do {
+        result = fcntl(fd, command, range);
+    } while (result != 0 && errno == EINTR);
+    return result;
+}
+
+static bool is_locked(int fd)
+{
+    struct flock found;
+    return set_file_lock(fd, F_OFD_GETLK, &found) == 0 && found.l_type != F_UNLCK;
+}
+
 static struct note read_note(int fd)
 {
+    static const char taken[] = " taken";
     char text[NOTE_SIZE] = "";
-    struct note note = {.owner = 0};
+    struct note note = {.is_alive = is_locked(fd)};
     const ssize_t n = pread(fd, text, sizeof text - 1, 0);
     char *end = text;
     note.owner = n > 0 ? strtol(text, &end, 10) : 0;
@@ -97,8 +118,9 @@ static struct note read_note(int fd)
         note.last_seq = strtoll(rest + sizeof closed_word - 1, NULL, 10);
     } else if (note.has_store) {
         note.device = strtoull(rest, &end, 10);
-        note.number = strtoull(end, NULL, 10);
+        note.number = strtoull(end, &end, 10);
         note.is_owned = note.number != 0;
+        note.is_taken = strncmp(end, taken, sizeof taken - 1) == 0;
     }
     return note;
 }
@@ -114,7 +136,8 @@ static bool write_note(int fd, const struct note *note)
                                        : "",
                      note->rescued);
     if (note->is_owned && !is_damaged) {
-        n += snprintf(text + n, sizeof text - (size_t)n, " %llu %llu", note->device, note->number);
+        n += snprintf(text + n, sizeof text - (size_t)n, " %llu %llu%s", note->device, note->number,
+                      note->is_taken ? " taken" : "");
     } else if (note->last_seq > 0 && !is_damaged) {
         n += snprintf(text + n, sizeof text - (size_t)n, "%s%lld", closed_word,
                       (long long)note->last_seq);
@@ -144,9 +167,13 @@ static dpot_status lock_file(int fd, const char *path, const char *lock_path,
         result = flock(fd, LOCK_EX | LOCK_NB);
     } while (result != 0 && errno == EINTR);
     if (result == 0) {
+        struct flock range;
         struct note note = read_note(fd);
         note.owner = (long)getpid();
+        note.is_taken = note.is_owned;
         (void)write_note(fd, &note);
+        (void)set_file_lock(fd, F_OFD_SETLK,
+                            &range); /* without it others take this process for gone */
         return DPOT_OK;
     }
     return errno == EWOULDBLOCK ? refuse(read_note(fd).owner, path, error)
@@ -392,8 +419,7 @@ static dpot_status find_note(const char *real, struct note *note, struct dpot_er
 static dpot_status look_at_owner(const char *path, const char *real, const struct note *note,
                                  const struct stat *info, struct dpot_error *error)
 {
-    const bool is_alive = note->owner > 0 && (kill((pid_t)note->owner, 0) == 0 || errno == EPERM);
-    if (!is_alive) {
+    if (!note->is_alive || note->is_taken) {
         return sqlite_crash_check(real, error);
     }
     return note->number == (unsigned long long)info->st_ino &&
@@ -451,6 +477,7 @@ static void leave_note(const struct sqlite_lock *lock)
     struct note note = read_note(lock->file);
     if (note.is_owned && note.owner == (long)getpid()) {
         note.is_owned = !lock->is_marked;
+        note.is_taken = false;
         note.owner = lock->is_marked ? note.owner : 0;
         (void)(write_note(lock->file, &note) && fsync(lock->file) == 0);
     }

@@ -5,8 +5,10 @@
 #include "store/sqlite_schema.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define BUSY_TIMEOUT_MS 5000
@@ -137,6 +139,15 @@ static dpot_status start_guard(struct database *database, enum opening opening,
     return status;
 }
 
+/* Whether there was one: SQLite makes an empty one when it opens the database. Who may not open it leaves it. */
+static bool has_log(struct database *database)
+{
+    struct stat info;
+    char log_path[GUARD_PATH_SIZE];
+    const int n = snprintf(log_path, sizeof log_path, "%s-wal", database_path(database));
+    return n > 0 && (size_t)n < sizeof log_path && stat(log_path, &info) == 0 && info.st_size > 0;
+}
+
 static dpot_status open_path(const char *path, enum opening opening, struct database **database,
                              struct dpot_error *error)
 {
@@ -150,6 +161,7 @@ static dpot_status open_path(const char *path, enum opening opening, struct data
         status = start_guard(*database, opening, error);
     }
     if (status != DPOT_OK) {
+        (*database)->leaves_log = (*database)->db && has_log(*database);
         database_close(*database);
         *database = NULL;
         return dpot_error_prefix(error, status, "store %s", path);

@@ -30,8 +30,22 @@ static enum dpot_report_status append(struct store *store, uint32_t i)
     return status;
 }
 
-/* An owner that commits one report after the other and is killed. */
-static void crash(void)
+/* Over a connection that stays open. */
+static bool run_all(const char *const *statements)
+{
+    struct database *database = NULL;
+    bool is_done = true;
+    if (statements[0]) {
+        is_done = database_open(store_file.path, &database, NULL) == DPOT_OK;
+    }
+    for (size_t i = 0; statements[i] && is_done; i++) {
+        is_done = query_run(query_start(database, (enum statement)i, statements[i]));
+    }
+    return is_done;
+}
+
+/* An owner that commits one report after the other, runs the statements (NULL ends them) and is killed. */
+static void crash(const char *const *statements)
 {
     int ready[2];
     char byte = 0;
@@ -43,7 +57,7 @@ static void crash(void)
             for (uint32_t i = 0; i < N_COMMITS; i++) {
                 (void)append(store, i);
             }
-            (void)!write(ready[1], "x", 1);
+            (void)!write(ready[1], run_all(statements) ? "x" : "-", 1);
         }
         (void)pause();
         _exit(0);
@@ -51,9 +65,12 @@ static void crash(void)
     cr_assert_eq(read(ready[0], &byte, 1), 1);
     cr_assert_eq(kill(owner, SIGKILL), 0);
     cr_assert_eq(waitpid(owner, NULL, 0), owner);
+    cr_assert_eq(byte, 'x');
     (void)close(ready[0]);
     (void)close(ready[1]);
 }
+
+static const char *const nothing[] = {NULL};
 
 static void set_up(void)
 {
@@ -65,7 +82,7 @@ static void set_up(void)
     rig_init(&rig, store_file.url, fixture_spec());
     memcpy(hash, rig.record.hash, sizeof hash);
     rig_release(&rig);
-    crash();
+    crash(nothing);
 }
 
 TestSuite(crash, .init = set_up, .fini = store_file_tear_down);
@@ -121,6 +138,106 @@ Test(crash, a_log_that_was_removed_is_missed)
     expect_refused("was removed");
 }
 
+/* Numbers of processes are used again, and are others in another container: that of a dpotd in a container
+ * is 1, and so is that of who looks. */
+static void give_owner_number(long number)
+{
+    char rest[256];
+    FILE *note = fopen(lock_path, "r+");
+    cr_assert_not_null(note);
+    cr_assert_not_null(fgets(rest, sizeof rest, note)); /* its number */
+    const size_t n = fread(rest, 1, sizeof rest, note);
+    rewind(note);
+    cr_assert_gt(fprintf(note, "%ld\n", number), 0);
+    cr_assert_eq(fwrite(rest, 1, n, note), n);
+    cr_assert_eq(fflush(note), 0);
+    cr_assert_eq(ftruncate(fileno(note), ftell(note)), 0);
+    cr_assert_eq(fclose(note), 0);
+}
+
+Test(crash, an_owner_is_known_by_his_lock_and_not_by_his_number)
+{
+    const long numbers[] = {1, (long)getpid(), (long)getppid()};
+    cr_assert_eq(unlink(log_path), 0);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        give_owner_number(numbers[i]);
+        expect_refused("was removed");
+    }
+}
+
+/* As cp -a of the folder does: the file is another one. */
+static void put_copy_in_place(void)
+{
+    char copy[FIXTURE_PATH_SIZE];
+    char bytes[4096];
+    size_t n = 0;
+    fixture_path(copy, store_file.folder, "copy.db");
+    FILE *from = fopen(store_file.path, "r"), *to = fopen(copy, "w");
+    cr_assert(from && to);
+    while ((n = fread(bytes, 1, sizeof bytes, from)) > 0) {
+        cr_assert_eq(fwrite(bytes, 1, n, to), n);
+    }
+    (void)fclose(from);
+    cr_assert_eq(fclose(to), 0);
+    cr_assert_eq(rename(copy, store_file.path), 0);
+}
+
+static dpot_status look_again(void *ctx, const char *path, struct dpot_error *error)
+{
+    struct store *store = NULL;
+    (void)path;
+    ++*(int *)ctx;
+    const dpot_status status = store_open_old(store_file.url, &store, error);
+    store_close(store);
+    return status;
+}
+
+Test(crash, a_copy_of_all_that_was_left_is_as_good)
+{
+    struct store *store = NULL;
+    struct dpot_error error = {{0}};
+    put_copy_in_place();
+    give_owner_number((long)getppid());
+    cr_assert_eq(store_open_existing(store_file.url, &store, &error), DPOT_OK, "%s", error.text);
+    store_close(store);
+    expect_whole();
+}
+
+/* Who brings it up to date has it looked at while he holds it, before it is his. */
+Test(crash, a_copy_with_an_older_schema_can_be_judged_by_its_next_owner)
+{
+    struct store *store = NULL;
+    struct dpot_error error = {{0}};
+    static const char *const to_version_3[] = {"DROP TABLE commit_sum",
+                                               "DELETE FROM schema_version WHERE version > 3",
+                                               "PRAGMA user_version = 3", NULL};
+    int n_looks = 0;
+    const struct store_judge judge = {look_again, &n_looks};
+    crash(to_version_3);
+    put_copy_in_place();
+    cr_assert_eq(store_open_judged(store_file.url, &judge, &store, &error), DPOT_OK, "%s",
+                 error.text);
+    cr_assert_eq(n_looks, 1);
+    store_close(store);
+    expect_whole();
+}
+
+Test(crash, a_log_is_left_to_the_program_that_knows_the_schema)
+{
+    static const char *const to_version_9[] = {"PRAGMA user_version = 9", NULL};
+    struct store *store = NULL;
+    struct dpot_error error = {{0}};
+    crash(to_version_9);
+    const off_t size = size_of(log_path);
+    cr_assert_gt(size, 0);
+    cr_assert_eq(store_open_existing(store_file.url, &store, &error), DPOT_ERR_VERSION);
+    cr_assert_eq(size_of(log_path), size);
+    cr_assert_eq(store_open_owned(store_file.url, &store, &error), DPOT_ERR_VERSION, "%s",
+                 error.text);
+    cr_assert_eq(size_of(log_path), size);
+    cr_assert_eq(store_open_existing(store_file.url, &store, &error), DPOT_ERR_VERSION);
+}
+
 Test(crash, a_log_that_was_cut_is_not_taken_for_less)
 {
     const off_t size = size_of(log_path);
@@ -170,10 +287,10 @@ Test(crash, an_index_that_is_missing_or_damaged_is_made_anew)
 {
     store_file_flip(index_path, 20);
     expect_whole();
-    crash();
+    crash(nothing);
     cr_assert_eq(truncate(index_path, 40), 0);
     expect_whole();
-    crash();
+    crash(nothing);
     cr_assert_eq(unlink(index_path), 0);
     expect_whole();
 }
