@@ -176,6 +176,7 @@ enum query_outcome query_step(struct query query);
 /* Columns of the row count from 0; pointers die with the next step. NULL data for NULL and for no
  * bytes. */
 int64_t query_integer(struct query query, int column);
+bool query_is_integer(struct query query, int column); /* what is none reads as some integer too */
 const char *query_text(struct query query, int column);
 const uint8_t *query_bytes(struct query query, int column, size_t *len);
 

@@ -165,6 +165,11 @@ int64_t query_integer(struct query query, int column)
     return sqlite3_column_int64(statement_of(query), column);
 }
 
+bool query_is_integer(struct query query, int column)
+{
+    return sqlite3_column_type(statement_of(query), column) == SQLITE_INTEGER;
+}
+
 const char *query_text(struct query query, int column)
 {
     return (const char *)sqlite3_column_text(statement_of(query), column);

@@ -54,6 +54,13 @@ static const struct question questions[] = {
     {"SELECT seq FROM commit_sum AS s"
      " WHERE NOT EXISTS (SELECT 1 FROM commits AS c WHERE c.seq = s.seq) LIMIT 1",
      "the reports of commit ", " are gone: restore the store from a backup", STORE_TABLES},
+    /* The checksum takes what is no number as one. */
+    {"SELECT seq FROM commits WHERE"
+     " (typeof(round), typeof(format), typeof(n_reports), typeof(reports))"
+     " <> ('integer', 'integer', 'integer', 'blob')"
+     " OR round NOT BETWEEN 0 AND 4294967295 OR min(format, n_reports) < 1 LIMIT 1",
+     "round, format, count or reports are not what was written of commit ", remedy_backup,
+     STORE_TABLES},
     {"SELECT quote(n) FROM pool_count WHERE " NO_NUMBER("n", COUNT_MAX) " LIMIT 1",
      "a count of reports is ", remedy_backup, STORE_SMALL_TABLES},
     {"SELECT quote(status) FROM pool_count WHERE typeof(status) <> 'integer'"

@@ -69,25 +69,35 @@ struct open_round {
     uint32_t round;
 };
 
-/* The newest rounds of open revisions, the older first, so that the cache keeps both. */
+static bool read_round(struct query q, struct open_round *round)
+{
+    if (!query_is_integer(q, 1) || query_integer(q, 1) < 0 || query_integer(q, 1) > UINT32_MAX) {
+        return false;
+    }
+    round->round = (uint32_t)query_integer(q, 1);
+    return sqlite_store_read_bytes(q, 0, round->hash, sizeof round->hash);
+}
+
+/* The newest rounds of open revisions, the older first, so that the cache keeps both; before them what is no
+ * round: nobody knows to which the ids there belong. */
 static dpot_status list_rounds(struct sqlite_store *s, struct open_round *rounds, size_t *n,
                                struct dpot_error *error)
 {
-    struct query q = query_start(
-        s->database, STATEMENT_OPEN_ROUNDS,
-        "SELECT hash, round FROM (SELECT r.hash AS hash, c.round AS round,"
-        "  row_number() OVER (PARTITION BY r.hash ORDER BY c.round DESC) AS place"
-        "  FROM revision AS r JOIN (SELECT DISTINCT hash, round FROM commits) AS c"
-        "  ON c.hash = r.hash WHERE r.state = 2) WHERE place <= ?1 ORDER BY round LIMIT ?2");
+    struct query q =
+        query_start(s->database, STATEMENT_OPEN_ROUNDS,
+                    "SELECT hash, round FROM (SELECT r.hash AS hash, c.round AS round,"
+                    "  row_number() OVER (PARTITION BY r.hash ORDER BY c.round DESC) AS place"
+                    "  FROM revision AS r JOIN (SELECT DISTINCT hash, round FROM commits) AS c"
+                    "  ON c.hash = r.hash WHERE r.state = 2) WHERE place <= ?1"
+                    "  OR typeof(round) <> 'integer' OR round NOT BETWEEN 0 AND 4294967295"
+                    " ORDER BY typeof(round) <> 'integer' DESC, round LIMIT ?2");
     query_bind_integer(q, 1, ROUNDS_KEPT);
     query_bind_integer(q, 2, ID_CACHE_SETS_MAX);
     dpot_status status = DPOT_OK;
     enum query_outcome outcome = query_step(q);
     for (*n = 0; status == DPOT_OK && outcome == QUERY_ROW; outcome = query_step(q)) {
-        struct open_round *round = &rounds[(*n)++];
-        round->round = (uint32_t)query_integer(q, 1);
-        if (!sqlite_store_read_bytes(q, 0, round->hash, sizeof round->hash)) {
-            status = sqlite_store_fail_corrupt("a revision", error);
+        if (!read_round(q, &rounds[(*n)++])) {
+            status = sqlite_store_fail_corrupt("the round of a commit", error);
         }
     }
     if (status == DPOT_OK && outcome == QUERY_FAILED) {

@@ -101,6 +101,39 @@ dpot_status sqlite_store_add_drops(struct store *store, const uint64_t *n, struc
     return status;
 }
 
+/* SQLite keeps in a column of integers whatever is put there, and reads it as some integer. */
+static bool has_numbers(struct query query)
+{
+    static const struct {
+        int column;
+        int64_t min, max;
+    } ranges[] = {
+        {COLUMN_ROUND, 0, UINT32_MAX},
+        {COLUMN_SEQ, 1, INT64_MAX},
+        {COLUMN_FORMAT, 0, INT64_MAX},    /* which there are is packed_open's to know, */
+        {COLUMN_N_REPORTS, 1, INT64_MAX}, /* and how many fit */
+    };
+    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
+        if (!query_is_integer(query, ranges[i].column) ||
+            query_integer(query, ranges[i].column) < ranges[i].min ||
+            query_integer(query, ranges[i].column) > ranges[i].max) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The seq is an integer whatever the others are: it is the number of the row. */
+static dpot_status refuse_numbers(struct query query, struct dpot_error *error)
+{
+    char what[120];
+    (void)snprintf(
+        what, sizeof what,
+        "a block of reports (commit %lld, whose round, format or count is no such number)",
+        (long long)query_integer(query, COLUMN_SEQ));
+    return sqlite_store_fail_corrupt(what, error);
+}
+
 static bool has_sum(struct query query, const struct commit_row *row)
 {
     uint8_t written[COMMIT_SUM_LEN], sum[COMMIT_SUM_LEN];
@@ -112,6 +145,10 @@ static bool has_sum(struct query query, const struct commit_row *row)
 dpot_status sqlite_store_read_block(struct query query, const uint8_t *hash,
                                     struct packed_block *block, struct dpot_error *error)
 {
+    char what[80];
+    if (!has_numbers(query)) {
+        return refuse_numbers(query, error);
+    }
     struct commit_row row = {.hash = hash,
                              .hash_len = DPOT_HASH_LEN,
                              .round = query_integer(query, COLUMN_ROUND),
@@ -119,7 +156,6 @@ dpot_status sqlite_store_read_block(struct query query, const uint8_t *hash,
                              .format = query_integer(query, COLUMN_FORMAT),
                              .n_reports = query_integer(query, COLUMN_N_REPORTS)};
     row.reports = query_bytes(query, COLUMN_REPORTS, &row.len);
-    char what[80];
     if (has_sum(query, &row) &&
         packed_open(row.format, row.n_reports, row.reports, row.len, block) == DPOT_OK) {
         return DPOT_OK;
@@ -180,12 +216,24 @@ static dpot_status reserve_values(struct pool_cursor *cursor, size_t n)
     return DPOT_OK;
 }
 
+/* Moves on to the commit that was found. One that is not behind the cursor would be found for ever: only an
+ * index that is not of its table gives such. */
+static dpot_status advance(struct pool_cursor *cursor, struct query q, struct dpot_error *error)
+{
+    const int64_t round = query_integer(q, COLUMN_ROUND), seq = query_integer(q, COLUMN_SEQ);
+    const bool is_later = round == cursor->round ? seq > cursor->seq : round > cursor->round;
+    cursor->round = round;
+    cursor->seq = seq;
+    return is_later ? DPOT_OK : sqlite_store_fail_corrupt("the order of commits", error);
+}
+
 static dpot_status load_commit(struct pool_cursor *cursor, struct query q, struct dpot_error *error)
 {
     size_t len = 0;
-    cursor->round = query_integer(q, COLUMN_ROUND);
-    cursor->seq = query_integer(q, COLUMN_SEQ);
     dpot_status status = sqlite_store_read_block(q, cursor->hash, &cursor->block, error);
+    if (status == DPOT_OK) {
+        status = advance(cursor, q, error);
+    }
     if (status != DPOT_OK) {
         return status;
     }

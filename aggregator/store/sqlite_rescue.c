@@ -11,7 +11,9 @@ static const char no_copy[] = "-";
 
 static const char first_altered[] =
     "SELECT seq FROM commits WHERE dpot_commit_sum(hash, round, seq, format, n_reports, reports)"
-    " IS NOT (SELECT sum FROM commit_sum AS s WHERE s.seq = commits.seq) LIMIT 1";
+    " IS NOT (SELECT sum FROM commit_sum AS s WHERE s.seq = commits.seq)"
+    " OR (typeof(round), typeof(format), typeof(n_reports)) <> ('integer', 'integer', 'integer')"
+    " LIMIT 1";
 
 static dpot_status check_commits(const struct sqlite_store *s, struct database *reader,
                                  struct dpot_error *error)

@@ -215,8 +215,9 @@ bool sqlite_store_read_bytes(struct query query, int column, uint8_t *out, size_
     " (SELECT sum FROM commit_sum WHERE commit_sum.seq = commits.seq)"
 enum { COLUMN_ROUND, COLUMN_SEQ, COLUMN_FORMAT, COLUMN_N_REPORTS, COLUMN_REPORTS, COLUMN_SUM };
 
-/* The reports of the row, when its checksum says that it is what was written for the revision `hash`; the
- * block lives as long as the row. DPOT_ERR_CORRUPT, which names the commit and its round. */
+/* The reports of the row, when its numbers are numbers (so that round and seq may be used after DPOT_OK) and its
+ * checksum says that it is what was written for the revision `hash`; the block lives as long as the row.
+ * DPOT_ERR_CORRUPT, which names the commit and its round. */
 DPOT_WARN_UNUSED dpot_status sqlite_store_read_block(struct query query, const uint8_t *hash,
                                                      struct packed_block *block,
                                                      struct dpot_error *error);

@@ -498,6 +498,19 @@ Test(guard, a_store_that_was_removed_is_saved_when_it_is_closed_and_never_begun_
     rig_release(&rig);
 }
 
+Test(guard, a_commit_whose_round_is_none_is_told_of_the_copy_that_is_saved)
+{
+    struct database *database = NULL;
+    cr_assert_eq(database_open(path, &database, NULL), DPOT_OK);
+    cr_assert_eq(database_execute(database, "altering", "UPDATE commits SET round = 'x'", NULL),
+                 DPOT_OK);
+    database_close(database);
+    cr_assert_eq(unlink(path), 0);
+    expect_refused(DPOT_ERR_IO, "dpot.db was removed");
+    rig_release(&rig);
+    cr_assert_not_null(strstr(told, "a fault (commit 1 is not what was written)"), "%s", told);
+}
+
 /* A server that was killed leaves its log, which is not that of what is restored. */
 Test(guard, a_log_without_its_store_is_kept_apart_from_the_one_that_is_restored)
 {

@@ -161,6 +161,43 @@ Test(sqlite_damage, a_commit_that_is_not_what_was_written_is_corrupt)
     refuse_altered_commit("DELETE FROM commit_sum", true);
 }
 
+/* Under the checksum that was written, which takes them as numbers. */
+Test(sqlite_damage, a_commit_whose_numbers_are_none_is_corrupt_and_ends_every_reading)
+{
+    static const char *const rounds[] = {"'x'", "x'00'", "0.5", "1.5", "-1", "4294967296", "1e300"};
+    char sql[96];
+    for (size_t i = 0; i < sizeof rounds / sizeof rounds[0]; i++) {
+        (void)snprintf(sql, sizeof sql, "UPDATE commits SET round = %s", rounds[i]);
+        refuse_altered_commit(sql, false);
+    }
+    refuse_altered_commit("UPDATE commits SET format = 1.5", true);
+    refuse_altered_commit("UPDATE commits SET n_reports = 2.5", true);
+    refuse_altered_commit("UPDATE commits SET n_reports = '2 reports'", true);
+}
+
+Test(sqlite_damage, a_round_that_is_none_is_seen_at_the_start_behind_later_rounds)
+{
+    struct rig rig;
+    struct dpot_error error = {{0}};
+    rig_init(&rig, store_file.url, fixture_spec());
+    for (uint32_t round = 0; round < 4; round++) {
+        const struct dpot_report report = fixture_report(round);
+        struct store_append append = {.round = round,
+                                      .n_reports = 1,
+                                      .reports = &report,
+                                      .is_refused = (const uint8_t[]){0},
+                                      .statuses = (enum dpot_report_status[]){0}};
+        memcpy(append.hash, rig.record.hash, sizeof append.hash);
+        cr_assert_eq(store_append_reports(rig.store, &append, NULL), DPOT_OK);
+    }
+    rig_release(&rig);
+    store_file_tamper("UPDATE commits SET round = 0.5 WHERE round = 0");
+    cr_assert_eq(store_open(store_file.url, &rig.store, NULL), DPOT_OK);
+    cr_assert_eq(store_load_ids(rig.store, &error), DPOT_ERR_CORRUPT);
+    cr_assert_not_null(strstr(error.text, "the round of a commit"), "%s", error.text);
+    store_close(rig.store);
+}
+
 static void count_fault(void *ctx, const char *sentence)
 {
     int *n = ctx;
@@ -239,6 +276,12 @@ Test(sqlite_damage, what_no_server_writes_is_found_in_the_tables)
         /* from here on of commits, which a quick look leaves out */
         "UPDATE commits SET hash = zeroblob(32)",
         "UPDATE commits SET n_reports = 2",
+        "UPDATE commits SET round = 'x'",
+        "UPDATE commits SET round = 1.5",
+        "UPDATE commits SET round = 1 << 32",
+        "UPDATE commits SET format = 1.5",
+        "UPDATE commits SET n_reports = 1.5",
+        "UPDATE commits SET reports = CAST(reports AS TEXT)",
         "UPDATE pool_count SET n = 2",
         "DELETE FROM pool_count",
         "DELETE FROM commit_sum",
