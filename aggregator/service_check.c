@@ -88,6 +88,11 @@ static void tell_fault(void *ctx, const char *sentence)
     tell(ctx, DPOT_ERR_CORRUPT, sentence);
 }
 
+static void tell_job(void *ctx, dpot_status status, const char *sentence)
+{
+    tell(ctx, status, sentence);
+}
+
 static void pass_progress(void *ctx, uint64_t n_read)
 {
     const struct check *check = ctx;
@@ -198,7 +203,7 @@ static void check_store(struct check *check, bool has_keys)
                                    tell_fault, check, &error),
                 &error);
     (void)judge(check, store_check_artifacts(s->store, tell_damage, check, &error), &error);
-    (void)judge(check, jobs_check(s->store, tell_fault, check, &error), &error);
+    (void)judge(check, jobs_check(s->store, tell_job, check, &error), &error);
     if (!check->look->is_quick) {
         check_pools(check);
     }

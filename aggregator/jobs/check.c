@@ -1,5 +1,6 @@
 #include "jobs/check.h"
 
+#include "jobs/job.h"
 #include "proto/wire_artifact.h"
 
 #include <string.h>
@@ -32,7 +33,25 @@ static void tell(const struct checking *checking, const struct job_record *job,
                          "the %s of job %s %s not what its artifact says: restore the store from a "
                          "backup",
                          difference, id, strcmp(difference, "parameters") == 0 ? "are" : "is");
-    checking->each(checking->ctx, fault.text);
+    checking->each(checking->ctx, DPOT_ERR_CORRUPT, fault.text);
+}
+
+/* What an artifact does not prove. */
+static void note_kind(const struct checking *checking, const struct job_record *job)
+{
+    char id[2 * JOB_ID_LEN + 1];
+    struct dpot_error note;
+    const struct job_kind *kind = NULL;
+    if (job_kind_find(job->kind, &kind, NULL) == DPOT_OK) {
+        return;
+    }
+    dpot_hex_encode(id, job->id, sizeof job->id);
+    (void)dpot_error_set(&note, DPOT_OK,
+                         "job %s has the kind \"%.40s\", which this program does not know: see "
+                         "to it with the version that it is of, or, when there was none, restore "
+                         "the store from a backup",
+                         id, job->kind);
+    checking->each(checking->ctx, DPOT_OK, note.text);
 }
 
 /* An artifact of a version that is not known here says nothing. */
@@ -58,6 +77,7 @@ static int check_job(void *ctx, const struct job_record *job)
     struct checking *checking = ctx;
     struct dpot_buf bytes;
     if (job->state != JOB_DONE) {
+        note_kind(checking, job);
         return 0;
     }
     dpot_buf_init(&bytes, DPOT_ARTIFACT_BYTES_MAX, NULL);

@@ -40,6 +40,11 @@ static const struct question questions[] = {
     {"SELECT lower(hex(campaign_id)) FROM revision NOT INDEXED WHERE state = 2"
      " GROUP BY campaign_id HAVING count(*) > 1 LIMIT 1",
      "two revisions are open at once of campaign ", remedy_backup, STORE_SMALL_TABLES},
+    /* One takes reports while it is open, and is no draft again. Jobs it may have. */
+    {"SELECT r.revision || ' of campaign ' || lower(hex(r.campaign_id)) FROM revision AS r"
+     " WHERE r.state = 1 AND (EXISTS (SELECT 1 FROM pool_count AS p WHERE p.hash = r.hash)"
+     "  OR EXISTS (SELECT 1 FROM commits AS c WHERE c.hash = r.hash)) LIMIT 1",
+     "reports are stored or counted of a draft, revision ", remedy_backup, STORE_SMALL_TABLES},
     {"SELECT lower(hex(campaign_id)) FROM revision"
      " WHERE " NO_NUMBER("created_ms", TIME_MAX) " LIMIT 1",
      "there is no time of making a revision of campaign ", remedy_backup, STORE_SMALL_TABLES},
@@ -56,10 +61,9 @@ static const struct question questions[] = {
      "the reports of commit ", " are gone: restore the store from a backup", STORE_TABLES},
     /* The checksum takes what is no number as one. */
     {"SELECT seq FROM commits WHERE"
-     " (typeof(round), typeof(format), typeof(n_reports), typeof(reports))"
-     " <> ('integer', 'integer', 'integer', 'blob')"
+     " (typeof(round), typeof(format), typeof(n_reports)) <> ('integer', 'integer', 'integer')"
      " OR round NOT BETWEEN 0 AND 4294967295 OR min(format, n_reports) < 1 LIMIT 1",
-     "round, format, count or reports are not what was written of commit ", remedy_backup,
+     "round, format or count of reports is not what was written of commit ", remedy_backup,
      STORE_TABLES},
     {"SELECT quote(n) FROM pool_count WHERE " NO_NUMBER("n", COUNT_MAX) " LIMIT 1",
      "a count of reports is ", remedy_backup, STORE_SMALL_TABLES},
@@ -104,9 +108,22 @@ static const struct question questions[] = {
     /* 1 queued, 2 running, 3 done, 4 failed, 5 cancelled; 0 is no time. */
     {"SELECT lower(hex(id)) FROM job WHERE (ended_ms <> 0) <> (state >= 3)"
      " OR (state = 1 AND started_ms <> 0) OR (state IN (2, 3) AND started_ms = 0)"
-     " OR (state IN (2, 3) AND n_attempts = 0) OR (sentence <> '') <> (state = 4) LIMIT 1",
-     "times, attempts or reason do not go with the state of job ", remedy_backup,
+     " OR (state IN (2, 3) AND n_attempts = 0) OR (sentence <> '') <> (state = 4)"
+     " OR (started_ms <> 0 AND n_attempts = 0)"
+     " OR (started_ms = 0 AND (n_done <> 0 OR n_total <> 0)) LIMIT 1",
+     "times, attempts, progress or reason do not go with the state of job ", remedy_backup,
      STORE_SMALL_TABLES},
+    /* (T4), (T5): it came with the end of its job, and rows of jobs stay. */
+    {"SELECT lower(hex(digest)) FROM artifact WHERE digest NOT IN"
+     " (SELECT artifact FROM job WHERE artifact IS NOT NULL) LIMIT 1",
+     "the row of the job is gone or altered that made artifact ", remedy_backup,
+     STORE_SMALL_TABLES},
+    /* SQLite counts from 1. */
+    {"SELECT what FROM (SELECT 'a revision' AS what, min(seq) AS first FROM revision"
+     " UNION ALL SELECT 'a commit', min(seq) FROM commits"
+     " UNION ALL SELECT 'a job', min(seq) FROM job"
+     " UNION ALL SELECT 'an artifact', min(seq) FROM artifact) WHERE first < 1 LIMIT 1",
+     "the place in the order is not what was written of ", remedy_backup, STORE_SMALL_TABLES},
 };
 
 static dpot_status ask(struct database *reader, const struct question *question,

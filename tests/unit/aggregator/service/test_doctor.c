@@ -208,6 +208,33 @@ Test(doctor, the_doctor_and_the_start_see_jobs_and_counts_that_cannot_be)
     }
 }
 
+/* It waits, so that no artifact says of which kind it is; the store of another version has such, and is whole. */
+Test(doctor, a_kind_of_job_that_is_not_known_is_noted)
+{
+    make_done_job();
+    tamper("INSERT INTO job (id, kind, campaign_id, hash, parameters, state, created_ms)"
+           " SELECT zeroblob(16), 'estimate', campaign_id, hash, '{}', 1, 1 FROM revision");
+    cr_assert_eq(doctor(), 0, "%s", err);
+    cr_assert_null(strstr(out, "kind"), "%s", out);
+    tamper("UPDATE job SET kind = 'estimbte' WHERE state = 1");
+    cr_assert_eq(doctor(), 0, "%s", err);
+    cr_assert_not_null(strstr(out, "00 has the kind \"estimbte\", which"), "%s", out);
+}
+
+Test(doctor, the_doctor_sees_reports_of_a_draft_and_artifacts_of_no_job)
+{
+    make_done_job(); /* of a draft, which is no fault */
+    cr_assert_eq(doctor(), 0, "%s", err);
+    tamper("INSERT INTO pool_count (hash, status, n) SELECT hash, 3, 1 FROM revision");
+    cr_assert_eq(doctor(), 3);
+    expect_sentence("counted of a draft, revision 1 of campaign ");
+    tamper("UPDATE revision SET state = 2");
+    cr_assert_eq(doctor(), 0, "%s", err);
+    tamper("DELETE FROM job");
+    cr_assert_eq(doctor(), 3);
+    expect_sentence("gone or altered that made artifact ");
+}
+
 Test(doctor, the_doctor_sees_artifacts_that_are_damaged_or_missing_and_names_their_job)
 {
     make_done_job();
@@ -243,6 +270,7 @@ static void expect_damaged_pool(const char *sql, const char *word)
 Test(doctor, the_doctor_sees_a_pool_that_lost_reports_or_has_others)
 {
     make_campaign();
+    tamper("UPDATE revision SET state = 2");
     cr_assert_eq(doctor(), 0, "%s", err);
     expect_damaged_pool("INSERT INTO pool_count (hash, status, n) SELECT hash, 1, 2 FROM revision",
                         "the store holds 0 reports and counted 2");
