@@ -61,7 +61,8 @@ DPOT_WARN_UNUSED dpot_status service_check(const struct config *config,
 extern const char service_no_migration[];
 
 /* Looks so at the store, or the copy, `url` alone. DPOT_OK: there is no fault. Otherwise the status of the
- * first, and the sentence `remedy`; DPOT_ERR_MEMORY. */
+ * first, and the sentence `remedy`. DPOT_ERR_IO, DPOT_ERR_MEMORY, DPOT_ERR_BUSY: something hindered the look, and it
+ * found no fault; the sentence says what. */
 DPOT_WARN_UNUSED dpot_status service_check_store(const struct config *config, const char *url,
                                                  const struct service_look *look,
                                                  const char *remedy, struct dpot_error *error);

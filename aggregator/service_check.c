@@ -326,16 +326,26 @@ dpot_status service_check(const struct config *config, const struct service_look
 
 /* ---- a store alone ---- */
 
-/* Faults are passed on and counted. */
+/* Faults are passed on, and one is kept: the first of the store; as long as there is none, what hindered the look. */
 struct relay {
     const struct service_look *look;
-    dpot_status first;
+    dpot_status status;
+    struct dpot_error fault; /* its sentence */
 };
+
+/* The disk, the memory, another process: nothing that the store could help. */
+static bool is_hindrance(dpot_status status)
+{
+    return status == DPOT_ERR_IO || status == DPOT_ERR_MEMORY || status == DPOT_ERR_BUSY;
+}
 
 static void relay_fault(void *ctx, dpot_status status, const char *sentence)
 {
     struct relay *relay = ctx;
-    relay->first = relay->first == DPOT_OK ? status : relay->first;
+    const bool is_worse = is_hindrance(relay->status) && !is_hindrance(status);
+    if (status != DPOT_OK && (relay->status == DPOT_OK || is_worse)) {
+        relay->status = dpot_error_set(&relay->fault, status, "%s", sentence);
+    }
     relay->look->tell(relay->look->ctx, status, sentence);
 }
 
@@ -357,7 +367,7 @@ dpot_status service_check_store(const struct config *config, const char *url,
                                 struct dpot_error *error)
 {
     struct config changed = *config;
-    struct relay relay = {.look = look, .first = DPOT_OK};
+    struct relay relay = {.look = look, .status = DPOT_OK};
     const struct service_look own = {.tell = relay_fault,
                                      .progress = relay_progress,
                                      .ctx = &relay,
@@ -365,7 +375,13 @@ dpot_status service_check_store(const struct config *config, const char *url,
                                      .is_store_only = true};
     memcpy(changed.store, url, strlen(url) + 1);
     const dpot_status status = service_check(&changed, &own, error);
-    return status == DPOT_OK && relay.first != DPOT_OK
-               ? dpot_error_set(error, relay.first, "%s", remedy)
-               : status;
+    if (status != DPOT_OK || relay.status == DPOT_OK) {
+        return status;
+    }
+    return is_hindrance(relay.status)
+               ? dpot_error_set(error, relay.status,
+                                "the check was hindered, and no fault was found: see to this, "
+                                "then try again: %s",
+                                relay.fault.text)
+               : dpot_error_set(error, relay.status, "%s", remedy);
 }

@@ -1,5 +1,6 @@
 #include "store/sqlite_connection.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,8 +50,12 @@ static dpot_status status_of(int code)
     }
 }
 
-static const char *remedy_of(int code)
+/* `reason`: the system's error number; 0: none. */
+static const char *remedy_of(int code, int reason)
 {
+    if (reason == ENOSPC || reason == EDQUOT) {
+        return "free space on the disk";
+    }
     switch (code & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
@@ -92,7 +97,7 @@ dpot_status database_fail(struct database *database, const char *what, struct dp
     const int reason = has_reason ? sqlite3_system_errno(database->db) : 0;
     return dpot_error_set(error, status_of(code), "%s failed in the store: %s%s%s; %s", what,
                           sqlite3_errmsg(database->db), reason != 0 ? ": " : "",
-                          reason != 0 ? strerror(reason) : "", remedy_of(code));
+                          reason != 0 ? strerror(reason) : "", remedy_of(code, reason));
 }
 
 bool database_take_failure(struct database *database)

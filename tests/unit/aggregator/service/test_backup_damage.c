@@ -316,6 +316,26 @@ Test(backup_damage, a_fault_of_an_older_schema_is_neither_copied_nor_restored)
     }
 }
 
+/* The copy is whole, and SQLite cannot open its log: the disk's fault, and not the copy's. */
+Test(backup_damage, what_hinders_the_look_at_a_copy_is_no_fault_of_it)
+{
+    char log_path[FIXTURE_PATH_SIZE];
+    struct backup_restored restored;
+    struct dpot_error error = {{0}};
+    duplicate(store_path, copy);
+    fixture_path(log_path, folder, "dpot.db.restoring-wal");
+    cr_assert_eq(mkdir(log_path, 0700), 0);
+    cr_assert_eq(backup_restore(&config, copy, &look, &restored, &error), DPOT_ERR_IO, "%s",
+                 error.text);
+    cr_assert_not_null(strstr(error.text, "no fault was found"), "%s", error.text);
+    cr_assert_not_null(strstr(error.text, "then try again: "), "%s", error.text);
+    cr_assert_null(strstr(error.text, "another copy"), "%s", error.text);
+    cr_assert_not(is_there("dpot.db.restoring"));
+    cr_assert_eq(rmdir(log_path), 0);
+    cr_assert_eq(backup_restore(&config, copy, &look, &restored, &error), DPOT_OK, "%s",
+                 error.text);
+}
+
 static char before[1 << 20], after[1 << 20];
 
 /* Nobody gives checksums to what is damaged: neither who is asked to bring the store up to date nor who serves. */
