@@ -287,8 +287,8 @@ static bool check_stored(struct ingest_call *w)
     return true;
 }
 
-/* What a device has lost is counted with a report of it that counts, and only where the signed campaign asks:
- * what nobody asked for is not looked at. */
+/* What a device has lost is counted with a report of it that counts, and only where the signed campaign asks.
+ * That they are classes the parser has seen, whoever asks. */
 static void hear_losses(const struct ingest_call *w)
 {
     bool has_accepted = false;
