@@ -27,8 +27,10 @@ struct deadline {
 struct deadlines {
     pthread_mutex_t mutex; /* guards everything below and every entry */
     pthread_cond_t wake;
+    pthread_cond_t emptied; /* there is no entry left */
     pthread_t thread;
     bool is_stopping;
+    bool is_ending; /* no entry is to stay */
     struct deadline *first;
     struct worker *workers; /* (n_threads), of which n_workers have come */
     size_t n_threads, n_workers;
@@ -84,9 +86,9 @@ static void make_room(struct deadlines *deadlines, const struct worker *worker)
     }
 }
 
-static struct timespec next_look(void)
+static struct timespec later(int64_t ms)
 {
-    const int64_t at_ms = deadlines_now() + LOOK_MS;
+    const int64_t at_ms = deadlines_now() + ms;
     return (struct timespec){.tv_sec = (time_t)(at_ms / 1000),
                              .tv_nsec = (long)(at_ms % 1000) * 1000000};
 }
@@ -97,7 +99,7 @@ static void *watch(void *ctx)
     (void)pthread_mutex_lock(&deadlines->mutex);
     while (!deadlines->is_stopping) {
         cut_late(deadlines, deadlines_now());
-        const struct timespec at = next_look();
+        const struct timespec at = later(LOOK_MS);
         (void)pthread_cond_timedwait(&deadlines->wake, &deadlines->mutex, &at);
     }
     (void)pthread_mutex_unlock(&deadlines->mutex);
@@ -109,6 +111,7 @@ static void release(struct deadlines *deadlines)
 {
     dpot_free_array(NULL, deadlines->workers, deadlines->n_threads, sizeof *deadlines->workers);
     (void)pthread_cond_destroy(&deadlines->wake);
+    (void)pthread_cond_destroy(&deadlines->emptied);
     (void)pthread_mutex_destroy(&deadlines->mutex);
     dpot_free_array(NULL, deadlines, 1, sizeof *deadlines);
 }
@@ -128,6 +131,7 @@ dpot_status deadlines_new(size_t n_threads, size_t max_connections, struct deadl
     (void)pthread_condattr_init(&monotonic);
     (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     (void)pthread_cond_init(&d->wake, &monotonic);
+    (void)pthread_cond_init(&d->emptied, &monotonic);
     (void)pthread_condattr_destroy(&monotonic);
     (void)pthread_mutex_init(&d->mutex, NULL);
     if (!d->workers || pthread_create(&d->thread, NULL, watch, d) != 0) {
@@ -183,6 +187,9 @@ struct deadline *deadlines_add(struct deadlines *deadlines, int fd, int64_t at_m
         d->next->previous = d;
     }
     deadlines->first = d;
+    if (deadlines->is_ending) {
+        cut(d);
+    }
     (void)pthread_mutex_unlock(&deadlines->mutex);
     return d;
 }
@@ -217,6 +224,22 @@ void deadlines_remove(struct deadlines *deadlines, struct deadline *deadline)
     if (deadline->next) {
         deadline->next->previous = deadline->previous;
     }
+    if (!deadlines->first) {
+        (void)pthread_cond_signal(&deadlines->emptied);
+    }
     (void)pthread_mutex_unlock(&deadlines->mutex);
     dpot_free_array(NULL, deadline, 1, sizeof *deadline);
+}
+
+void deadlines_end(struct deadlines *deadlines, int64_t patience_ms)
+{
+    const struct timespec at = later(patience_ms);
+    int failed = 0;
+    (void)pthread_mutex_lock(&deadlines->mutex);
+    deadlines->is_ending = true;
+    cut_late(deadlines, DEADLINE_NEVER);
+    while (deadlines->first && failed == 0) {
+        failed = pthread_cond_timedwait(&deadlines->emptied, &deadlines->mutex, &at);
+    }
+    (void)pthread_mutex_unlock(&deadlines->mutex);
 }

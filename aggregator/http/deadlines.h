@@ -49,4 +49,7 @@ void deadlines_enter(struct deadlines *deadlines, struct deadline *deadline,
                      enum deadline_phase phase); /* the deadline stays */
 void deadlines_remove(struct deadlines *deadlines, struct deadline *deadline);
 
+/* Cuts all, and who comes later, and waits until every one was removed, or for so long. */
+void deadlines_end(struct deadlines *deadlines, int64_t patience_ms);
+
 #endif

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define END_MS 2000 /* that threads have to see that their connections were ended */
 #define HEADER_MEMORY ((size_t)32 << 10) /* per connection */
 #define TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
@@ -182,7 +183,10 @@ void server_close(struct server *server, unsigned drain_ms)
     if (server->daemon) {
         (void)MHD_quiesce_daemon(server->daemon);
         drain(server, drain_ms);
-        MHD_stop_daemon(server->daemon); /* every connection is closed and told of */
+        /* The library crashes when it refuses a request by itself at the moment when it is stopped: so there
+         * are no connections any more. */
+        deadlines_end(server->deadlines, END_MS);
+        MHD_stop_daemon(server->daemon);
     }
     deadlines_free(server->deadlines);
     if (server->listen_fd >= 0) {

@@ -2,6 +2,8 @@
 #include "unit/aggregator/http/rig.h"
 
 #include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -237,5 +239,47 @@ Test(http_heads, an_honest_head_in_any_shape_is_read)
         cr_assert_eq(reply.status, 200, "head %zu: %d", i, reply.status);
         http_reply_release(&reply);
         (void)close(fd);
+    }
+}
+
+static atomic_bool is_over;
+
+/* Sends heads that the library itself refuses, one connection after the other. */
+static void *hammer(void *ctx)
+{
+    static const char bad[] = "POST /v1 HTTP/1.1\r\nHost: x\r\nContent-Length: five\r\n\r\n";
+    const char *url = ctx;
+    char answer[512];
+    while (!atomic_load(&is_over)) {
+        const int fd = http_connect(url);
+        if (fd >= 0) {
+            (void)(http_send(fd, bad, sizeof bad - 1) && recv(fd, answer, sizeof answer, 0) > 0);
+            (void)close(fd);
+        }
+    }
+    return NULL;
+}
+
+Test(http_heads, a_server_that_is_closed_while_it_refuses_ends_whole)
+{
+    for (int round = 0; round < 40; round++) {
+        pthread_t threads[3];
+        const size_t n = sizeof threads / sizeof threads[0];
+        char url[128];
+        struct server_traffic traffic;
+        (void)snprintf(url, sizeof url, "%s", server_url(server));
+        atomic_store(&is_over, false);
+        for (size_t i = 0; i < n; i++) {
+            cr_assert_eq(pthread_create(&threads[i], NULL, hammer, url), 0);
+        }
+        do {
+            server_get_traffic(server, &traffic);
+        } while (traffic.n_answers[4] < 20);
+        server_close(server, 60000);
+        atomic_store(&is_over, true);
+        for (size_t i = 0; i < n; i++) {
+            (void)pthread_join(threads[i], NULL);
+        }
+        http_start();
     }
 }
