@@ -77,7 +77,8 @@ static int print(const struct options *options, json_t *body, const char *senten
     return command_finish();
 }
 
-/* Faults of the copy, and what is worth knowing of the look at it, go to standard error. The remedies that they name would be those of a store in use. */
+/* Faults of the copy, and what is worth knowing of the look at it, go to standard error. The remedies that they
+ * name would be those of a store in use. */
 struct watch {
     const char *where; /* "in the copy: " */
     int64_t told_ms;
