@@ -25,7 +25,7 @@ struct dpot_slot_name {
     uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN];
     int64_t closes_ms; /* when the key's round closes */
     uint32_t n_values; /* vector mechanisms: numbers in the report; else 0 */
-    bool tells_losses; /* the campaign asks for loss counts beside the report */
+    bool tells_losses; /* its revision says loss_counts: zeros go beside the report */
 };
 
 struct dpot_slot {

@@ -21,7 +21,6 @@
 #include "base/clock.h"
 #include "client.h"
 #include "http.h"
-#include "losses.h"
 #include "proto/wire_report.h"
 #include "pump.h"
 #include "refusal.h"
@@ -141,7 +140,6 @@ static dpot_status find_seal_key(struct pump *pump, struct dpot_keys *keys,
 
 static dpot_status seal(struct pump *pump, const struct dpot_slot *slot, struct dpot_buf *body)
 {
-    const struct dpot_ledger *ledger = &pump->client->journal.ledger;
     struct dpot_keys keys;
     const struct dpot_seal_key *seal_key = NULL;
     struct dpot_report report = slot->report;
@@ -150,9 +148,6 @@ static dpot_status seal(struct pump *pump, const struct dpot_slot *slot, struct 
                                .reports = &report,
                                .has_losses = slot->name.tells_losses,
                                .allocator = pump->client->config.allocator};
-    if (batch.has_losses) {
-        batch.losses = dpot_losses_before(ledger, dpot_ledger_find(ledger, &slot->name.key));
-    }
     memcpy(batch.campaign_hash, slot->name.key.campaign_hash, sizeof batch.campaign_hash);
     const dpot_status status = find_seal_key(pump, &keys, &seal_key);
     return status == DPOT_OK ? dpot_wire_batch_seal(&batch, seal_key, body) : status;

@@ -227,7 +227,6 @@ static void take_batch(struct world *w, const struct dpot_batch *batch,
         memcpy(r->campaign_hash, batch->campaign_hash, sizeof r->campaign_hash);
         r->round = batch->round;
         r->has_losses = batch->has_losses;
-        r->losses = batch->losses;
         r->body_len = request->body_len;
         r->report = batch->reports[i];
         r->report.values = NULL; /* the batch's */
