@@ -92,7 +92,7 @@ struct dpot_campaign {
     uint32_t n_groups;
     char (*groups)[DPOT_CAMPAIGN_NAME_MAX + 1]; /* (n_groups) labels; owned */
     bool simulation;                            /* TEST reports only here; devices refuse it */
-    bool loss_counts; /* devices tell with each report how many they lost before, in classes */
+    bool loss_counts; /* revisions of before only: batches carry three zeros (`losses`) */
 
     const struct dpot_allocator *allocator;
 };
