@@ -191,13 +191,10 @@ dpot_status dpot_wire_batch_decode(const void *data, size_t len,
     return dpot_wire_batch_decode_any(data, len, allocator, batch, error);
 }
 
+/* Each byte is the one before, and the first is 0: at the speed of memcmp. */
 static bool are_zeros(const uint8_t *data, size_t len)
 {
-    uint8_t any = 0;
-    for (size_t i = 0; i < len; i++) {
-        any |= data[i];
-    }
-    return any == 0;
+    return len == 0 || (data[0] == 0 && memcmp(data, data + 1, len - 1) == 0);
 }
 
 /* Where the batch ends and the zeros begin. */
