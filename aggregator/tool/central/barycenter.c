@@ -42,7 +42,7 @@ static const struct option options[] = {
 static dpot_status load_inputs(struct central_barycenter *job)
 {
     struct run *run = job->run;
-    dpot_status status = records_load(run, &job->records);
+    dpot_status status = records_load(run, 0, &job->records);
     if (status == DPOT_OK) {
         status = region_load_ball(run, &job->records, &job->region);
     }
@@ -103,13 +103,11 @@ static void put_groups(const struct central_barycenter *job)
 
 static void put_statement(struct central_barycenter *job)
 {
-    static const char *const mechanisms[] = {"private-measure", "none", "noisy-barycenter-exact",
-                                             "noisy-barycenter-agnostic"};
     double spent = job->epsilon_spent;
     for (size_t g = 0; g < job->n_measures; g++) {
         spent = job->measures[g].spent > spent ? job->measures[g].spent : spent;
     }
-    statement_put(job->run, &job->statement, mechanisms[job->method], spent, 0);
+    statement_put(job->run, &job->statement, central_mechanism_name(job->method), spent, 0);
     run_put_text(job->run, "method", central_method_name(job->method));
 }
 
@@ -205,9 +203,16 @@ static dpot_status find_measures_middle(struct central_barycenter *job)
 static dpot_status run_barycenter(struct run *run)
 {
     struct central_barycenter job = {.run = run};
+    size_t dim = 0;
     dpot_status status = central_read_options(&job);
     if (status == DPOT_OK) {
         exact_draw_init(&job.draw, statement_source(run, &job.statement));
+        status = region_read_dim(run, &dim);
+    }
+    if (status == DPOT_OK) {
+        status = statement_charge(run, &job.statement, central_mechanism_name(job.method));
+    }
+    if (status == DPOT_OK) {
         status = team_new(run->n_threads, &job.team);
     }
     if (status == DPOT_OK) {

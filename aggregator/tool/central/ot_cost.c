@@ -116,9 +116,16 @@ static dpot_status run_ot_cost(struct run *run)
 {
     struct ot_cost_job job = {.run = run, .config = {.power = 1}};
     struct team *team = NULL;
+    size_t dim = 0;
     dpot_status status = read_options(&job);
     if (status == DPOT_OK) {
         exact_draw_init(&job.draw, statement_source(run, &job.statement));
+        status = region_read_dim(run, &dim);
+    }
+    if (status == DPOT_OK) {
+        status = statement_charge(run, &job.statement, MECHANISM);
+    }
+    if (status == DPOT_OK) {
         status = pair_load(run, &job.pair);
     }
     if (status == DPOT_OK) {

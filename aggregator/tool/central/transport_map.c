@@ -197,9 +197,16 @@ static dpot_status write_outputs(struct map_job *job)
 static dpot_status run_transport_map(struct run *run)
 {
     struct map_job job = {.run = run};
+    size_t dim = 0;
     dpot_status status = read_options(&job);
     if (status == DPOT_OK) {
         exact_draw_init(&job.draw, statement_source(run, &job.statement));
+        status = region_read_dim(run, &dim);
+    }
+    if (status == DPOT_OK) {
+        status = statement_charge(run, &job.statement, MECHANISM);
+    }
+    if (status == DPOT_OK) {
         status = load_records(&job);
     }
     if (status == DPOT_OK) {
