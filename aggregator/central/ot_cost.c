@@ -47,6 +47,13 @@ static double plain_tol(const struct ot_cost_config *config)
     return config->lambda * log((double)smaller(config)) + EXACT_TOL * ot_cost_max(config);
 }
 
+/* (iii) */
+static double product_tol(const struct ot_cost_config *config)
+{
+    const double most = ot_cost_max(config);
+    return config->lambda > 0 ? most * (most / config->lambda) / 8 : HUGE_VAL;
+}
+
 double ot_cost_tol(const struct ot_cost_config *config)
 {
     const double most = ot_cost_max(config);
@@ -156,6 +163,22 @@ static dpot_status solve_plain(const struct ot_cost_config *config, double *cost
     return status;
 }
 
+static double mean_of(const double *values, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        sum += values[i];
+    }
+    return sum / (double)n;
+}
+
+static dpot_status take_product(const struct ot_cost_config *config, const double *cost,
+                                double *value)
+{
+    *value = mean_of(cost, config->n_x * config->n_y) - product_tol(config);
+    return DPOT_OK;
+}
+
 /* to_j = -lambda log(mean over i of exp((from_i - C_ij) / lambda)): a half-sweep, after which the marginal of `to` is
  * exact. cost_ij is cost[i step_from + j step_to]. */
 static void half_sweep(double lambda, const double *cost, size_t step_from, size_t step_to,
@@ -171,15 +194,6 @@ static void half_sweep(double lambda, const double *cost, size_t step_from, size
         }
         to[j] = -most - lambda * log(sum / (double)n_from);
     }
-}
-
-static double mean_of(const double *values, size_t n)
-{
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) {
-        sum += values[i];
-    }
-    return sum / (double)n;
 }
 
 /* B times the residual of the rows is at least how far the dual value is from OT (header, (i)). The residual, from what a
@@ -297,7 +311,8 @@ dpot_status ot_cost_value(const struct ot_cost_config *config, const double *x, 
     double *weights = equal_weights(config);
     dpot_status status = cost && weights ? make_costs(config, x, y, cost) : DPOT_ERR_MEMORY;
     if (status == DPOT_OK) {
-        status = ot_cost_is_plain(config)
+        status = product_tol(config) <= ot_cost_tol(config) ? take_product(config, cost, value)
+                 : ot_cost_is_plain(config)
                      ? solve_plain(config, cost, weights, weights + config->n_x, value, error)
                      : solve_entropic(config, cost, value, error);
         *value = fmin(fmax(*value, 0), ot_cost_max(config)); /* false for NaN, too */

@@ -24,9 +24,11 @@
  *     made, and the best ones, have a range of at most B; and a half-sweep gains lambda KL >= lambda r^2 / 2
  *     (Pinsker). So gap' <= gap - lambda gap^2 / (2 B^2) (after Dvurechensky, Gasnikov, Kroshnin 2018).
  * (ii) OT without lambda is at most lambda log n below: the KL of any plan to mu x nu is at most that.
+ * (iii) the mean cost of all pairs is at most B^2 / (8 lambda) above (Hoeffding's lemma, for f = 0).
  * tol is 1 % of B / n; or, where that is not enough, what (i) gives for 2 OT_COST_SWEEPS_MAX
- * half-sweeps, or (ii), the smaller of both. Whether (ii) is used follows from lambda, B and n. Otherwise a fast
- * engine is tried, whose value counts where an upper bound proves it, and then the sweeps of (i).
+ * half-sweeps, or (ii), the smaller of both. Whether (ii) or (iii) is used follows from lambda, B and n. Otherwise a
+ * fast engine is tried, whose value counts where an upper bound proves it, and then the sweeps of (i); lambda is
+ * below 12.5 n B then, so that rounding costs less than 10^-10 B.
  *
  * Silence. What is refused follows from public numbers (ot_cost_check). NOT private: the value before
  * noise, how long it takes, and memory that runs out. */

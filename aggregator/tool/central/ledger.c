@@ -105,7 +105,10 @@ static dpot_status fail(const struct ledger_file *file, const char *what, struct
     return dpot_error_set(error,
                           cause == ENOSPC || cause == EDQUOT ? DPOT_ERR_NO_SPACE : DPOT_ERR_IO,
                           "%s --ledger %s failed: %s", what, file->path,
-                          cause == ELOOP ? "it is a link: name the file itself" : strerror(cause));
+                          cause == ELOOP    ? "it is a link: name the file itself"
+                          : cause == ENOENT ? "it is not there: the first run of a data set makes "
+                                              "it, with --epsilon-cap or --rho-cap"
+                                            : strerror(cause));
 }
 
 static dpot_status refuse_file(const struct ledger_file *file, const char *what,
@@ -306,20 +309,41 @@ static dpot_status load(struct ledger_file *file, struct dpot_error *error)
                : DPOT_ERR_MEMORY;
 }
 
+static bool lock_file(int fd, int how)
+{
+    int result = 0;
+    do {
+        result = flock(fd, how);
+    } while (result != 0 && errno == EINTR);
+    return result == 0;
+}
+
+/* Whether the path still names the open file: who had the lock before may have made another. */
+static bool is_at_path(const struct ledger_file *file)
+{
+    struct stat open_one, named;
+    return fstat(file->fd, &open_one) == 0 && stat(file->path, &named) == 0 &&
+           open_one.st_dev == named.st_dev && open_one.st_ino == named.st_ino;
+}
+
 /* (C3). Opening a pipe does not wait. */
 static dpot_status open_ledger(struct ledger_file *file, const char *path, int flags, int lock,
                                struct dpot_error *error)
 {
-    int result = 0;
     *file = (struct ledger_file){.path = path};
-    file->fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, FILE_MODE);
-    if (file->fd < 0) {
-        return fail(file, "opening", error);
+    for (;;) {
+        file->fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, FILE_MODE);
+        if (file->fd < 0) {
+            return fail(file, "opening", error);
+        }
+        if (!lock_file(file->fd, lock)) {
+            return fail(file, "locking", error);
+        }
+        if (is_at_path(file)) {
+            return load(file, error);
+        }
+        (void)close(file->fd);
     }
-    do {
-        result = flock(file->fd, lock);
-    } while (result != 0 && errno == EINTR);
-    return result == 0 ? load(file, error) : fail(file, "locking", error);
 }
 
 static void close_ledger(struct ledger_file *file)
@@ -421,7 +445,6 @@ static dpot_status check_old(const struct ledger_data_set *data_set,
                : refuse_cost(data_set, wish, error);
 }
 
-/* *begun is what the data set is, or would be. */
 static dpot_status check(const struct ledger *ledger, const struct ledger_entry *wish,
                          const struct ledger_cost *caps, bool *is_new, struct dpot_error *error)
 {
@@ -461,11 +484,28 @@ static dpot_status charge(struct ledger_file *file, const struct ledger_entry *w
     return status == DPOT_OK ? append(file, TYPE_CHARGE, wish, error) : status;
 }
 
+/* A name that a failed sync of the folder forgot is made durable by no later sync, only by making it again: a file
+ * that has no record yet is made anew. */
+static dpot_status open_to_charge(struct ledger_file *file, const char *path, bool may_make,
+                                  struct dpot_error *error)
+{
+    const int flags = may_make ? O_RDWR | O_CREAT : O_RDWR;
+    const dpot_status status = open_ledger(file, path, flags, LOCK_EX, error);
+    if (status != DPOT_OK || !may_make || file->n_records > 0) {
+        return status;
+    }
+    if (unlink(path) != 0) {
+        return fail(file, "making", error);
+    }
+    close_ledger(file);
+    return open_ledger(file, path, flags, LOCK_EX, error);
+}
+
 dpot_status ledger_charge(const char *path, const struct ledger_entry *wish,
                           const struct ledger_cost *caps, struct dpot_error *error)
 {
     struct ledger_file file;
-    dpot_status status = open_ledger(&file, path, caps ? O_RDWR | O_CREAT : O_RDWR, LOCK_EX, error);
+    dpot_status status = open_to_charge(&file, path, caps != NULL, error);
     if (status == DPOT_OK) {
         status = charge(&file, wish, caps, error);
     }
