@@ -17,6 +17,7 @@
 #define COST_BITS                                                                                  \
     31 /* potentials of at most 2^13 + 1 rows or columns stay below 2^46: exact doubles */
 #define ATTEMPTS 4
+#define ENGINE_SWEEPS 1000000 /* of each */
 
 /* ---- what is public ---- */
 
@@ -39,7 +40,7 @@ static size_t smaller(const struct ot_cost_config *config)
 static double sweeps_tol(const struct ot_cost_config *config)
 {
     const double most = ot_cost_max(config);
-    return 2 * most * (most / config->lambda) / (2.0 * OT_COST_SWEEPS_MAX);
+    return 2 * most * (most / config->lambda) / (2.0 * (double)OT_COST_SWEEPS_MAX);
 }
 
 static double plain_tol(const struct ot_cost_config *config)
@@ -233,7 +234,7 @@ static dpot_status sweep(const struct ot_cost_config *config, const double *cost
     const struct entropic_options options = {
         .lambda = config->lambda,
         .tol = residual,
-        .max_iterations = OT_COST_SWEEPS_MAX,
+        .max_iterations = ENGINE_SWEEPS,
         .relax = true,
         .team = config->team,
     };

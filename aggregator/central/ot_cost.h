@@ -40,7 +40,7 @@
 #include "solve/team.h"
 
 #define OT_COST_PAIRS_MAX ((size_t)1 << 26) /* entries of the cost matrix: 512 MiB */
-#define OT_COST_SWEEPS_MAX 1000000
+#define OT_COST_SWEEPS_MAX ((size_t)1 << 24)
 
 /* What is public. */
 struct ot_cost_config {

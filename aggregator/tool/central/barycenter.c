@@ -238,7 +238,7 @@ const struct command command_central_barycenter = {
         "for\n"
         "private measures of the groups (dpot central coreset; pure epsilon). noisy-exact moves\n"
         "them from a public start with noise in every step, scaled to what one record does to the\n"
-        "only exact transport plan, which is proved in every step or nothing is released;\n"
+        "only exact transport plan, of which a rule makes exactly one for all records;\n"
         "noisy-agnostic holds for any plan (both: epsilon and delta). Groups are disjoint and\n"
         "public, one epsilon is for all; without --group-column there is one. The box or l2_ball,\n"
         "the border, the start and the weights of groups must be public, too. Points are averages, "
@@ -250,8 +250,7 @@ const struct command command_central_barycenter = {
         "(to the private measures), one_point_cost, outcome, iterations, starts, lambda,\n"
         "projected_dim; noisy: iterations, diameter, sensitivity, noise_scale, grid_step, rho,\n"
         "resolution; data_cost (to the records themselves: with --simulation only); F.json beside\n"
-        "the output holds them too. What a run says on stderr, and how long it takes, is for the\n"
-        "curator's eyes.",
+        "the output holds them too. How long a run takes is for the curator's eyes.",
     .example =
         "dpot central barycenter --data residents.csv --columns lat,lon --count-column people \\\n"
         "      --border border.csv --epsilon 1 --support 8 --out centres.csv",

@@ -443,8 +443,7 @@ const struct command command_central_coreset = {
         "n,\n"
         "depth, cells, points), composition, shrink, is_weighted, has_border, lo, hi. F.json "
         "beside\n"
-        "the output holds them too. What a run says on stderr, and how long it takes, is for the\n"
-        "curator's eyes.",
+        "the output holds them too. How long a run takes is for the curator's eyes.",
     .example =
         "dpot central coreset --data residents.csv --columns lat,lon --count-column people \\\n"
         "      --border border.csv --epsilon 1 --samples 500 --out coreset.csv",

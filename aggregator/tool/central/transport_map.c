@@ -241,8 +241,8 @@ const struct command command_central_transport_map = {
         "Keys: candidate (its row, counted from 0), candidates, mechanism, epsilon, "
         "epsilon_spent,\n"
         "delta, adjacency, guarantee, is_simulation, n_x, n_y, dim, cells, sensitivity (of the\n"
-        "objective); F.json beside the output holds them too. What a run says on stderr, and how\n"
-        "long it takes, is for the curator's eyes.",
+        "objective); F.json beside the output holds them too. How long a run takes is for\n"
+        "the curator's eyes.",
     .example =
         "dpot central transport-map --x real.csv --y noisy.csv --grid 32x32 --family 100 \\\n"
         "      --domain '{\"type\":\"box\",\"lo\":[-2,-2],\"hi\":[2,2]}' --epsilon 1 --out map.csv",
