@@ -282,6 +282,12 @@ void pairs_status(struct pairs *p)
     }
 }
 
+void pairs_state(struct pairs *p)
+{
+    watched_note_statement(&p->device[0]);
+    watched_note_statement(&p->device[1]);
+}
+
 void pairs_restart(struct pairs *p)
 {
     for (int i = 0; i < 2; i++) {

@@ -56,6 +56,7 @@ void pairs_set_answer(struct pairs *p, struct watched_answer answer);
 void pairs_pump(struct pairs *p);   /* now */
 void pairs_send(struct pairs *p);   /* whenever something is due */
 void pairs_status(struct pairs *p); /* of every campaign */
+void pairs_state(struct pairs *p);  /* to their owners */
 void pairs_restart(struct pairs *p);
 
 #endif

@@ -183,6 +183,7 @@ static dpot_status live(struct life *life, struct dpot_error *error)
         device->witness.now_ms += LONG_MS;
         watched_send(device);
         watched_note_status(device, campaign->id);
+        watched_note_statement(device);
     }
     watched_close(device);
     return status;

@@ -172,11 +172,9 @@ void watched_note_status(struct watched *d, const uint8_t campaign_id[DPOT_CAMPA
 {
     struct dpot_client_status s = {.struct_size = sizeof s};
     struct dpot_spending spent = {.struct_size = sizeof spent};
-    char text[STATEMENT_SIZE] = "";
     witness_note(&d->witness, WITNESS_CALL "status");
     const dpot_status status = dpot_client_get_status(d->client, &s);
     (void)!dpot_client_get_campaign_spending(d->client, campaign_id, &spent);
-    (void)!dpot_client_get_statement(d->client, text, sizeof text);
     witness_note(&d->witness,
                  "status: %d, submitted %llu, pending %llu, at %lld, paused %d, spent %a %a %a, in "
                  "the window %a %a %a, in the campaign %a %a %a",
@@ -184,7 +182,14 @@ void watched_note_status(struct watched *d, const uint8_t campaign_id[DPOT_CAMPA
                  (long long)s.device_time_ms, s.paused_until_ms > 0, s.spent_epsilon, s.spent_delta,
                  s.spent_rho, s.window_spent_epsilon, s.window_spent_delta, s.window_spent_rho,
                  spent.epsilon, spent.delta, spent.rho);
+}
+
+void watched_note_statement(struct watched *d)
+{
+    char text[STATEMENT_SIZE] = "";
+    const dpot_status status = dpot_client_get_statement(d->client, text, sizeof text);
+    witness_note(&d->witness, WITNESS_CALL "statement: %d", status);
     for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
-        witness_note(&d->witness, "statement: %.*s", (int)strcspn(line, "\n"), line);
+        witness_note(&d->witness, "%.*s", (int)strcspn(line, "\n"), line);
     }
 }

@@ -57,6 +57,7 @@ void watched_submit(struct watched *d, const uint8_t campaign_id[DPOT_CAMPAIGN_I
 void watched_note_submit(struct watched *d, dpot_status status, enum dpot_submit_outcome outcome);
 void watched_pump(struct watched *d);
 void watched_note_status(struct watched *d, const uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN]);
+void watched_note_statement(struct watched *d);
 
 /* Pumps whenever something is due, until nothing is. */
 void watched_send(struct watched *d);
