@@ -252,7 +252,7 @@ void pairs_submit(struct pairs *p, size_t i)
     for (int64_t k = 0; k < 2; k++) {
         draw_data(p, subject, is_other_kind, &p->data[k]);
         watched_submit(&p->device[k], subject->campaign.id, &p->data[k].data,
-                       k == longer ? PAIRS_WORK_MS : 0);
+                       k == longer ? WATCHED_WORK_MS - 1 : 0);
     }
     p->n_pairs++;
 }

@@ -12,7 +12,6 @@
 #define PAIRS_POINTS_MAX 3000
 #define PAIRS_DOMAIN_MAX 16 /* points of a histogram's domain */
 #define PAIRS_ROUND_MS SUBJECT_ROUND_MS
-#define PAIRS_WORK_MS 1 /* public work is at least this, and the work of no submit takes longer */
 
 /* Data of one device, and the memory of it. */
 struct pairs_data {
@@ -49,7 +48,8 @@ void pairs_compare(struct pairs *p);
 void pairs_set_clock(struct pairs *p, int64_t now_ms);
 int64_t pairs_opens(const struct pairs *p, uint32_t round);
 
-/* Both submit to campaign i, each data of its own, which are drawn anew; their work takes different times. */
+/* Both submit to campaign i, each data of its own, which are drawn anew; the work of one takes nearly all of its
+ * public time, that of the other none. */
 void pairs_submit(struct pairs *p, size_t i);
 
 void pairs_set_answer(struct pairs *p, struct watched_answer answer);

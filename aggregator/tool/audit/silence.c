@@ -11,7 +11,7 @@
 #define END_MS 120000 /* before the end of a round */
 #define DELTA_CAP 0.01
 #define WINDOW_SECONDS 86400
-#define WORK_MS 1 /* that input 1 takes longer; work is public, and at least this */
+#define WORK_MS (WATCHED_WORK_MS - 1) /* that input 1 takes longer */
 
 /* What happens in a round. */
 struct scene {
@@ -156,7 +156,7 @@ static dpot_status play(struct life *life, const struct scene *scene, uint32_t r
         submit(life);
     }
     watched_pump(device); /* nothing is due */
-    device->witness.now_ms = start_ms + 2 * WORK_MS;
+    device->witness.now_ms = start_ms + 2 * WATCHED_WORK_MS;
     if (scene->restarts) {
         status = restart(life, error);
     }
@@ -176,8 +176,10 @@ static dpot_status live(struct life *life, struct dpot_error *error)
         status = play(life, &scenes[i], (uint32_t)(ROUNDS_APART * i), error);
     }
     if (status == DPOT_OK) {
-        device->witness.now_ms = dpot_campaign_round_opens(campaign, ROUNDS_APART * N_SCENES);
+        const int64_t start_ms = dpot_campaign_round_opens(campaign, ROUNDS_APART * N_SCENES);
+        device->witness.now_ms = start_ms;
         submit(life);
+        device->witness.now_ms = start_ms + WATCHED_WORK_MS;
         const dpot_status withdrawn = dpot_client_withdraw(device->client);
         witness_note(&device->witness, "withdrawal: %d", withdrawn);
         device->witness.now_ms += LONG_MS;

@@ -6,6 +6,8 @@
 #include "base/rng_seeded.h"
 #include "tool/audit/witness.h"
 
+#define WATCHED_WORK_MS 64 /* the public work time of its campaigns */
+
 /* The data of one submit; which of them counts is the call's to say. */
 struct watched_data {
     const double *points;  /* (n, dim), or one vector (dim) */
