@@ -125,7 +125,7 @@ static bool survive_cut(const char *const *names, size_t n)
         w->is_down = false;
         w->cut_at = 0;
     }
-    pairs_set_clock(&pairs, pairs_opens(&pairs, 0) + 5);
+    pairs_set_clock(&pairs, pairs_opens(&pairs, 0) + 1000);
     pairs_restart(&pairs);
     for (size_t i = 0; i < pairs.n_campaigns; i++) {
         pairs_submit(&pairs, i);
