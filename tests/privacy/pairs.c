@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CAP 1048576 /* of epsilon: out of the way */
 #define DELTA_CAP 0.99
@@ -33,6 +34,33 @@ static dpot_status perform(void *ctx, const struct dpot_http_request *request,
     }
     return serve(request, response,
                  strstr(request->url, "/v1/keys") ? &p->authority.signed_keys : NULL);
+}
+
+/* ---- what is printed ---- */
+
+static void catch_output(struct pairs *p)
+{
+    FILE *file = tmpfile();
+    cr_assert_not_null(file);
+    (void)fflush(NULL);
+    p->said = dup(fileno(file));
+    (void)fclose(file);
+    for (int i = 0; i < 2; i++) {
+        p->standard[i] = dup(STDOUT_FILENO + i);
+        cr_assert_geq(dup2(p->said, STDOUT_FILENO + i), 0);
+    }
+}
+
+static off_t release_output(struct pairs *p)
+{
+    (void)fflush(NULL);
+    const off_t len = lseek(p->said, 0, SEEK_END);
+    for (int i = 0; i < 2; i++) {
+        (void)dup2(p->standard[i], STDOUT_FILENO + i);
+        (void)close(p->standard[i]);
+    }
+    (void)close(p->said);
+    return len;
 }
 
 /* ---- setting up ---- */
@@ -86,6 +114,7 @@ void pairs_init(struct pairs *p, const char *const *names, uint32_t rounds, uint
     }
     p->server = (struct dpot_transport){sizeof p->server, p, perform};
     prepare_config(p);
+    catch_output(p);
 }
 
 static void open_device(struct pairs *p, int i)
@@ -120,6 +149,7 @@ void pairs_open(struct pairs *p)
 
 void pairs_release(struct pairs *p)
 {
+    const off_t printed = p->n_campaigns > 0 ? release_output(p) : 0;
     watched_release(&p->device[0]);
     watched_release(&p->device[1]);
     for (size_t i = 0; i < p->n_campaigns; i++) {
@@ -128,6 +158,7 @@ void pairs_release(struct pairs *p)
     }
     authority_release(&p->authority);
     memset(p, 0, sizeof *p);
+    cr_assert_eq(printed, 0, "%lld bytes were printed", (long long)printed);
 }
 
 void pairs_compare(struct pairs *p)

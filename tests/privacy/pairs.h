@@ -31,6 +31,8 @@ struct pairs {
     struct dpot_client_config config;
     struct watched device[2];
     struct pairs_data data[2];
+    int said;        /* a file that stands for standard output and error meanwhile */
+    int standard[2]; /* these */
     uint64_t random; /* of data and script, never of a device */
     size_t n_pairs;  /* submits that were compared */
 };
@@ -39,7 +41,7 @@ struct pairs {
  * enrolled in them and open. `config` may be changed before pairs_open. */
 void pairs_init(struct pairs *p, const char *const *names, uint32_t rounds, uint64_t seed);
 void pairs_open(struct pairs *p);
-void pairs_release(struct pairs *p); /* allowed twice */
+void pairs_release(struct pairs *p); /* and nothing was printed; allowed twice */
 
 /* Fails the test when the devices differ, and forgets what was the same. */
 void pairs_compare(struct pairs *p);

@@ -5,6 +5,7 @@
 
 #include "audit/subject.h"
 #include "ledger.h"
+#include "simulation.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -207,6 +208,25 @@ Test(first_touch, never_comes_when_a_cap_refuses)
     tear_down();
 }
 
+/* Remembers the first id that is drawn. */
+struct noting_source {
+    struct dpot_rng_source source;
+    bool has_id;
+    uint8_t id[DPOT_REPORT_ID_LEN];
+};
+
+static void fill_and_note(void *ctx, void *out, size_t len)
+{
+    struct noting_source *noting = ctx;
+    dpot_rng_source_sodium.fill(dpot_rng_source_sodium.ctx, out, len);
+    if (len == sizeof noting->id && !noting->has_id) {
+        noting->has_id = true;
+        memcpy(noting->id, out, len);
+    }
+}
+
+static struct noting_source noting = {.source = {fill_and_note, &noting, false}};
+
 /* The machine stops when the data are touched: nothing that comes after takes effect. */
 static void stop_at_touch(uint32_t dim)
 {
@@ -218,14 +238,17 @@ static void stop_at_touch(uint32_t dim)
     dpot_client_close(client);
     test_filesystem_restart(&world.files, TEST_LOSE_ALL);
     client = world_open(&world);
+    dpot_client_set_rng_source(client, &noting.source);
 }
 
-/* A second reading needs a record of its own; a third attempt makes the report without the data. */
+/* A second reading needs a record of its own; a third attempt makes the report without the data. It carries the
+ * id that the first attempt has drawn. */
 Test(first_touch, after_a_crash_comes_once_more_and_after_its_record)
 {
     struct subject subject;
     enum dpot_submit_outcome outcome = 0;
     set_up_campaign("kpm", &subject);
+    dpot_client_set_rng_source(client, &noting.source);
     stop_at_touch(subject.dim);
     const size_t charged_len = ledger_len();
     cr_assert_eq(count_charges(), 1);
@@ -236,6 +259,11 @@ Test(first_touch, after_a_crash_comes_once_more_and_after_its_record)
     cr_assert_eq(submit(POINTS, subject.dim, &outcome), DPOT_OK);
     cr_assert_eq(outcome, DPOT_SUBMIT_RESUMED);
     cr_assert_eq(n_touches, 0, "the data were read a third time");
+    world.clock.now_ms += DAY_MS / 2;
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK);
+    cr_assert_eq(world.n_received, 1);
+    cr_assert(noting.has_id);
+    cr_assert_arr_eq(world.received[0].report.id, noting.id, sizeof noting.id);
     show_data();
     tear_down();
 }
