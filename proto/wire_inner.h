@@ -14,7 +14,11 @@ DPOT_WARN_UNUSED dpot_status dpot_wire_keys_decode(const void *data, size_t len,
                                                    struct dpot_keys *keys,
                                                    struct dpot_error *error);
 
-#define DPOT_BATCH_HEAD_LEN (4 + DPOT_SEAL_KEY_ID_LEN) /* "DPB1" and the key's id, before the box */
+#define DPOT_BATCH_HEAD_LEN (4 + DPOT_SEAL_KEY_ID_LEN) /* "DPB2" and the key's id, before the box */
+#define DPOT_BATCH_LENGTH_LEN 4 /* of the batch in the box of a padded body, before it */
+
+/* Whether a body that has a key id is padded: DPB2, or else DPB1. */
+bool dpot_wire_batch_is_padded(const void *body);
 
 /* A ReportBatch message <-> bytes, as dpot_wire_batch_seal and dpot_wire_batch_open. */
 DPOT_WARN_UNUSED dpot_status dpot_wire_batch_encode(const struct dpot_batch *batch,
@@ -24,7 +28,13 @@ DPOT_WARN_UNUSED dpot_status dpot_wire_batch_decode(const void *data, size_t len
                                                     struct dpot_batch *batch,
                                                     struct dpot_error *error);
 
-/* The same without the short way for canonical batches (canonical_batch.h): what it refuses is refused. */
+/* What is in the box of a padded body: the batch's length, the batch and zeros. */
+DPOT_WARN_UNUSED dpot_status dpot_wire_batch_decode_padded(const void *data, size_t len,
+                                                           const struct dpot_allocator *allocator,
+                                                           struct dpot_batch *batch,
+                                                           struct dpot_error *error);
+
+/* dpot_wire_batch_decode without the short way for canonical batches (canonical_batch.h): what it refuses is refused. */
 DPOT_WARN_UNUSED dpot_status dpot_wire_batch_decode_any(const void *data, size_t len,
                                                         const struct dpot_allocator *allocator,
                                                         struct dpot_batch *batch,

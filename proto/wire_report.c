@@ -6,7 +6,10 @@
 
 #include <string.h>
 
-static const uint8_t magic[4] = {'D', 'P', 'B', '1'};
+#define MAGIC_LEN 4
+
+static const uint8_t magic[MAGIC_LEN] = {'D', 'P', 'B', '1'};
+static const uint8_t padded_magic[MAGIC_LEN] = {'D', 'P', 'B', '2'};
 
 void dpot_batch_release(struct dpot_batch *batch)
 {
@@ -84,9 +87,31 @@ dpot_status dpot_wire_batch_encode(const struct dpot_batch *batch, struct dpot_b
     return status;
 }
 
+/* Its length, the batch, zeros. */
+static dpot_status encode_padded(const struct dpot_batch *batch, struct dpot_buf *plain)
+{
+    const uint64_t len = dpot_wire_batch_plain_len(batch->n_reports, batch->report_len_max);
+    dpot_status status = dpot_buf_append_u32(plain, 0);
+    if (status == DPOT_OK) {
+        status = dpot_wire_batch_encode(batch, plain);
+    }
+    if (status == DPOT_OK && (len > plain->max || plain->len > len)) {
+        status = len > plain->max ? DPOT_ERR_TOO_LARGE : DPOT_ERR_ARGUMENT;
+    }
+    if (status == DPOT_OK) {
+        status = dpot_buf_reserve(plain, (size_t)len - plain->len);
+    }
+    if (status == DPOT_OK) {
+        dpot_store_u32(plain->data, (uint32_t)(plain->len - DPOT_BATCH_LENGTH_LEN));
+        memset(plain->data + plain->len, 0, (size_t)len - plain->len);
+        plain->len = (size_t)len;
+    }
+    return status;
+}
+
 /* Appends magic, key id and the box; `out` is as before on failure. */
-static dpot_status append_body(const struct dpot_buf *plain, const struct dpot_seal_key *seal_key,
-                               struct dpot_buf *out)
+static dpot_status append_body(const uint8_t kind[MAGIC_LEN], const struct dpot_buf *plain,
+                               const struct dpot_seal_key *seal_key, struct dpot_buf *out)
 {
     const size_t len = DPOT_BATCH_HEAD_LEN + plain->len + DPOT_SEAL_OVERHEAD;
     if (len > DPOT_BATCH_BYTES_MAX) {
@@ -97,8 +122,8 @@ static dpot_status append_body(const struct dpot_buf *plain, const struct dpot_s
         return status;
     }
     uint8_t *body = out->data + out->len;
-    memcpy(body, magic, sizeof magic);
-    memcpy(body + sizeof magic, seal_key->id, sizeof seal_key->id);
+    memcpy(body, kind, MAGIC_LEN);
+    memcpy(body + MAGIC_LEN, seal_key->id, sizeof seal_key->id);
     status = dpot_seal(body + DPOT_BATCH_HEAD_LEN, plain->data, plain->len, seal_key->public_key);
     if (status == DPOT_OK) {
         out->len += len;
@@ -109,11 +134,13 @@ static dpot_status append_body(const struct dpot_buf *plain, const struct dpot_s
 dpot_status dpot_wire_batch_seal(const struct dpot_batch *batch,
                                  const struct dpot_seal_key *seal_key, struct dpot_buf *out)
 {
+    const bool is_padded = batch->report_len_max > 0;
     struct dpot_buf plain;
     dpot_buf_init(&plain, DPOT_BATCH_BYTES_MAX, out->allocator);
-    dpot_status status = dpot_wire_batch_encode(batch, &plain);
+    dpot_status status =
+        is_padded ? encode_padded(batch, &plain) : dpot_wire_batch_encode(batch, &plain);
     if (status == DPOT_OK) {
-        status = append_body(&plain, seal_key, out);
+        status = append_body(is_padded ? padded_magic : magic, &plain, seal_key, out);
     }
     dpot_buf_release(&plain);
     return status;
@@ -130,9 +157,15 @@ dpot_status dpot_wire_batch_key_id(const void *body, size_t len, uint8_t id[DPOT
         return dpot_error_set(error, DPOT_ERR_MALFORMED, "the body has %zu bytes: at least %zu",
                               len, (size_t)(DPOT_BATCH_HEAD_LEN + DPOT_SEAL_OVERHEAD));
     }
-    if (memcmp(body, magic, sizeof magic) != 0) {
-        return dpot_error_set(error, DPOT_ERR_MALFORMED, "the body does not begin with DPB1");
+    if (memcmp(body, magic, MAGIC_LEN) != 0 && !dpot_wire_batch_is_padded(body)) {
+        return dpot_error_set(error, DPOT_ERR_MALFORMED,
+                              "the body does not begin with DPB2 or DPB1");
     }
-    memcpy(id, (const uint8_t *)body + sizeof magic, DPOT_SEAL_KEY_ID_LEN);
+    memcpy(id, (const uint8_t *)body + MAGIC_LEN, DPOT_SEAL_KEY_ID_LEN);
     return DPOT_OK;
+}
+
+bool dpot_wire_batch_is_padded(const void *body)
+{
+    return memcmp(body, padded_magic, MAGIC_LEN) == 0;
 }

@@ -106,6 +106,23 @@ static bool find_revision(struct ingest_call *w)
     return true;
 }
 
+/* A padded body has the length of every other of its campaign and as many reports. Devices of before do not
+ * pad. */
+static bool check_length(struct ingest_call *w)
+{
+    const size_t len = w->batch.report_len_max;
+    const size_t len_max = dpot_wire_report_len_max(w->revision.campaign);
+    if (len == 0 || len == len_max) {
+        return true;
+    }
+    return refuse(
+        w, INGEST_MALFORMED,
+        dpot_error_set(&w->result.error, DPOT_ERR_MALFORMED,
+                       "the batch is padded to %zu bytes a report: this campaign's reports "
+                       "take %zu",
+                       len, len_max));
+}
+
 /* Is this revision's round open by our clock? */
 static bool check_window(struct ingest_call *w)
 {
@@ -260,8 +277,8 @@ struct ingest_call *ingest_begin(const struct ingest *ingest,
     w->now_ms = ingest->clock->now(ingest->clock->ctx);
     w->result.verdict = INGEST_MALFORMED;
     dpot_wire_batch_digest(body, len, w->result.digest);
-    if (!open_and_count(w, body, len) || !find_revision(w) || !check_window(w) ||
-        !judge_reports(w)) {
+    if (!open_and_count(w, body, len) || !find_revision(w) || !check_length(w) ||
+        !check_window(w) || !judge_reports(w)) {
         end_refused(w, result);
         return NULL;
     }

@@ -295,5 +295,7 @@ int64_t dpot_backoff_next_due(const dpot_client *client, const struct dpot_slot 
     }
     int64_t due_ms = slot->due_ms > slot->retry_at_ms ? slot->due_ms : slot->retry_at_ms;
     due_ms = due_ms > slot->held_until_ms ? due_ms : slot->held_until_ms;
-    return due_ms > client->quiet_until_ms ? due_ms : client->quiet_until_ms;
+    due_ms = due_ms > client->quiet_until_ms ? due_ms : client->quiet_until_ms;
+    const int64_t horizon_ms = dpot_journal_horizon(&client->journal, dpot_client_clock(client));
+    return due_ms > horizon_ms ? due_ms : horizon_ms;
 }

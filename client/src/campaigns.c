@@ -56,6 +56,28 @@ static dpot_status check_simulation(const struct dpot_campaigns *campaigns,
     return DPOT_OK;
 }
 
+/* Constant time is not needed: all of it is public. */
+static dpot_status check_expected(const struct dpot_campaigns *campaigns,
+                                  const uint8_t digest[DPOT_HASH_LEN], const char *what,
+                                  struct dpot_error *error)
+{
+    char hex[2 * DPOT_HASH_LEN + 1];
+    for (size_t i = 0; i < campaigns->n_expected; i++) {
+        if (memcmp(campaigns->expected[i], digest, DPOT_HASH_LEN) == 0) {
+            return DPOT_OK;
+        }
+    }
+    if (campaigns->n_expected == 0) {
+        return DPOT_OK;
+    }
+    dpot_hex_encode(hex, digest, DPOT_HASH_LEN);
+    return dpot_error_set(
+        error, DPOT_ERR_UNEXPECTED,
+        "%s with the hash %s is none of those that this app expects: get its list "
+        "of hashes anew, or ask who serves others",
+        what, hex);
+}
+
 dpot_status dpot_campaigns_verify(const struct dpot_campaigns *campaigns, const void *data,
                                   size_t len, struct dpot_signed_campaign *out,
                                   struct dpot_error *error)
@@ -65,7 +87,10 @@ dpot_status dpot_campaigns_verify(const struct dpot_campaigns *campaigns, const 
     if (status != DPOT_OK) {
         return status;
     }
-    status = check_simulation(campaigns, &out->campaign, error);
+    status = check_expected(campaigns, out->hash, "the campaign", error);
+    if (status == DPOT_OK) {
+        status = check_simulation(campaigns, &out->campaign, error);
+    }
     if (status == DPOT_OK) {
         status = dpot_mechanism_check_campaign(&out->campaign, error);
     }
@@ -194,12 +219,25 @@ dpot_status dpot_campaigns_store(const struct dpot_campaigns *campaigns,
     return status;
 }
 
+static dpot_status open_keys(const struct dpot_campaigns *campaigns, const void *data, size_t len,
+                             struct dpot_keys *keys, struct dpot_error *error)
+{
+    uint8_t digest[DPOT_HASH_LEN];
+    dpot_hash(digest, data, len);
+    const dpot_status status =
+        dpot_wire_keys_open(data, len, campaigns->pin, campaigns->allocator, keys, error);
+    return status == DPOT_OK ? check_expected(campaigns, digest, "the set of seal keys", error)
+                             : status;
+}
+
 dpot_status dpot_campaigns_store_keys(const struct dpot_campaigns *campaigns, const void *data,
                                       size_t len, struct dpot_error *error)
 {
     struct dpot_keys keys;
-    dpot_status status =
-        dpot_wire_keys_open(data, len, campaigns->pin, campaigns->allocator, &keys, error);
+    dpot_status status = open_keys(campaigns, data, len, &keys, error);
+    if (status == DPOT_ERR_UNEXPECTED) {
+        return status;
+    }
     if (status != DPOT_OK) {
         return dpot_campaigns_say_of_what("the server's seal keys", status, error);
     }
@@ -222,8 +260,7 @@ dpot_status dpot_campaigns_load_keys(const struct dpot_campaigns *campaigns, str
                              dpot_file_why(campaigns->filesystem, status));
     }
     if (status == DPOT_OK) {
-        status = dpot_wire_keys_open(file.data, file.len, campaigns->pin, campaigns->allocator,
-                                     keys, error);
+        status = open_keys(campaigns, file.data, file.len, keys, error);
     }
     dpot_buf_release(&file);
     return status;

@@ -26,12 +26,15 @@ struct dpot_campaigns {
     bool allow_simulation;
     bool is_zcdp;                 /* the install adds up rho: campaigns may have no epsilon */
     uint64_t epsilon_ceiling_q32; /* for one report */
+    uint8_t (
+        *expected)[DPOT_HASH_LEN]; /* (n_expected) of dpot_client_expect; owned by the client */
+    size_t n_expected;             /* 0: whatever the pin has signed */
 };
 
 /* Verifies a SignedCampaign (data, len) and every public condition. `out` is zeroed on failure,
  * otherwise release it. DPOT_ERR_SIGNATURE, DPOT_ERR_MALFORMED, DPOT_ERR_VERSION, DPOT_ERR_RANGE,
  * DPOT_ERR_INFEASIBLE, DPOT_ERR_TOO_LARGE, DPOT_ERR_EPSILON, DPOT_ERR_SIMULATION,
- * DPOT_ERR_MEMORY. */
+ * DPOT_ERR_UNEXPECTED, DPOT_ERR_MEMORY. */
 DPOT_WARN_UNUSED dpot_status dpot_campaigns_verify(const struct dpot_campaigns *campaigns,
                                                    const void *data, size_t len,
                                                    struct dpot_signed_campaign *out,

@@ -12,6 +12,8 @@
 #define DEFAULT_SEND_DELAY_MS 2000
 #define DEFAULT_REQUEST_TIMEOUT_MS 30000
 #define DEFAULT_SPOOL_MAX_BYTES ((uint64_t)16 << 20)
+#define DEFAULT_WORK_MAX_MS 10000
+#define EXPECTED_MAX 4096
 #define SERVER_URL_MAX 1024
 
 void dpot_client_config_init(struct dpot_client_config *config, size_t struct_size)
@@ -22,6 +24,7 @@ void dpot_client_config_init(struct dpot_client_config *config, size_t struct_si
         .request_timeout_ms = DEFAULT_REQUEST_TIMEOUT_MS,
         .accountant = DPOT_ACCOUNTANT_BASIC,
         .spool_max_bytes = DEFAULT_SPOOL_MAX_BYTES,
+        .work_max_ms = DEFAULT_WORK_MAX_MS,
     };
     if (!config) {
         return;
@@ -139,7 +142,7 @@ static const char *find_mistake(const struct dpot_client_config *config)
         return "config.request_timeout_ms is 0: choose at least 1, 30000 for instance";
     }
     if (config->send_delay_ms == 0) {
-        return "config.send_delay_ms is 0: choose at least 1, longer than a submit takes";
+        return "config.send_delay_ms is 0: choose at least 1, 2000 for instance";
     }
     if (config->server_url && strncmp(config->server_url, "http://", 7) != 0 &&
         strncmp(config->server_url, "https://", 8) != 0) {
@@ -278,9 +281,32 @@ void dpot_client_close(dpot_client *client)
     if (client) {
         const struct dpot_allocator *allocator = client->config.allocator;
         dpot_journal_release(&client->journal);
+        dpot_free_array(allocator, client->campaigns.expected, client->campaigns.n_expected,
+                        DPOT_HASH_LEN);
         dpot_free_array(allocator, client->server_url, client->server_url_size, sizeof(char));
         dpot_free_array(allocator, client, 1, sizeof *client);
     }
+}
+
+dpot_status dpot_client_expect(dpot_client *client, const uint8_t (*digests)[32], size_t n)
+{
+    if (!client || (!digests && n > 0) || n > EXPECTED_MAX) {
+        return DPOT_ERR_ARGUMENT;
+    }
+    const struct dpot_allocator *allocator = client->config.allocator;
+    struct dpot_campaigns *campaigns = &client->campaigns;
+    uint8_t(*copy)[DPOT_HASH_LEN] = NULL;
+    if (n > 0) {
+        copy = dpot_alloc_array(allocator, n, sizeof *copy);
+        if (!copy) {
+            return dpot_client_end(client, DPOT_ERR_MEMORY);
+        }
+        memcpy(copy, digests, n * sizeof *copy);
+    }
+    dpot_free_array(allocator, campaigns->expected, campaigns->n_expected, sizeof *copy);
+    campaigns->expected = copy;
+    campaigns->n_expected = n;
+    return DPOT_OK;
 }
 
 const char *dpot_client_last_error(const dpot_client *client)

@@ -18,7 +18,10 @@ struct dpot_client {
     struct dpot_journal journal;
     struct dpot_campaigns campaigns;
     const struct dpot_rng_source *rng_source; /* libsodium, unless simulation.c changed it */
-    bool is_withdrawn;                        /* as of the last lock */
+    uint32_t
+        given_work_ms; /* of every campaign, in place of measuring (simulation.c); 0: measured */
+    uint64_t n_late;   /* submits of this handle that ended after their horizon */
+    bool is_withdrawn; /* as of the last lock */
     int64_t quiet_until_ms; /* the whole server is left in peace; INT64_MIN: it is not */
     int64_t quiet_said_ms;  /* the end that "pause" said when it was last taken over; 0: never */
     bool has_seen;          /* the clock was looked at for waits, */

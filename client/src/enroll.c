@@ -1,9 +1,34 @@
 /* Campaigns into the device: over the network, or from bytes. What is stored was verified. */
 #include "client.h"
 #include "http.h"
+#include "work.h"
 
 #include <stdio.h>
 #include <string.h>
+
+/* A campaign whose slot does not fit into its share of the spool could never report. */
+static dpot_status check_share(dpot_client *client, const struct dpot_campaign *campaign)
+{
+    const bool is_vector = dpot_mechanism_is_vector(campaign->mechanism);
+    const uint64_t len = dpot_slot_len(is_vector ? campaign->vector.dim : 0);
+    const uint64_t max_bytes = client->config.spool_max_bytes;
+    if (len <= dpot_journal_share(max_bytes)) {
+        return DPOT_OK;
+    }
+    return dpot_error_set(&client->error, DPOT_ERR_TOO_LARGE,
+                          "campaign \"%s\": a report takes %llu bytes of the spool, more than an "
+                          "eighth of config.spool_max_bytes, %llu: give at least %llu",
+                          campaign->name, (unsigned long long)len, (unsigned long long)max_bytes,
+                          (unsigned long long)(DPOT_SPOOL_SHARES * len + DPOT_HEADER_LEN));
+}
+
+/* Refuses what this device cannot do, before it is stored. */
+static dpot_status check_costs(dpot_client *client, const struct dpot_signed_campaign *revision)
+{
+    struct dpot_work work;
+    const dpot_status status = check_share(client, &revision->campaign);
+    return status == DPOT_OK ? dpot_work_find(client, revision, &work) : status;
+}
 
 /* Verified bytes into the store, under the lock. */
 static dpot_status store(dpot_client *client, const struct dpot_signed_campaign *revision,
@@ -19,6 +44,9 @@ static dpot_status store(dpot_client *client, const struct dpot_signed_campaign 
     }
     if (status == DPOT_OK) {
         status = dpot_client_check_newest(client, revision);
+    }
+    if (status == DPOT_OK) {
+        status = check_costs(client, revision);
     }
     if (status == DPOT_OK) {
         status = dpot_campaigns_store(&client->campaigns, revision, data, len, &client->error);

@@ -151,24 +151,44 @@ int64_t dpot_journal_time(const struct dpot_journal *journal, int64_t now_ms)
     return now_ms > journal->ledger.latest_ms ? now_ms : journal->ledger.latest_ms;
 }
 
-int64_t dpot_journal_sending_time(int64_t start_ms, int64_t now_ms, uint32_t delay_ms)
+int64_t dpot_journal_horizon(const struct dpot_journal *journal, int64_t now_ms)
 {
-    if (now_ms >= start_ms) {
-        const uint64_t late_ms = (uint64_t)now_ms - (uint64_t)start_ms;
-        return now_ms + (int64_t)(delay_ms - late_ms % delay_ms);
+    const int64_t horizon_ms = journal->ledger.horizon_ms;
+    return horizon_ms > now_ms && horizon_ms - DPOT_LEAD_MAX_MS <= now_ms ? horizon_ms : INT64_MIN;
+}
+
+uint32_t dpot_journal_draw_delay(const uint8_t random[8], uint32_t most_ms)
+{
+    return 1 + (uint32_t)(dpot_load_u64(random) % most_ms);
+}
+
+static uint32_t delay_of(const struct dpot_journal *journal, const struct dpot_slot *slot)
+{
+    return slot->name.has_draws ? slot->name.delay_ms : journal->send_delay_ms;
+}
+
+void dpot_journal_set_due(const struct dpot_journal *journal, struct dpot_slot *slot)
+{
+    const size_t charge = dpot_ledger_find(&journal->ledger, &slot->name.key);
+    const int64_t horizon_ms = charge == SIZE_MAX ? 0 : journal->ledger.charges[charge].horizon_ms;
+    if (slot->name.has_draws && horizon_ms != 0) {
+        slot->due_ms = horizon_ms + slot->name.delay_ms;
+        return;
     }
-    const uint64_t ahead_ms = (uint64_t)start_ms - (uint64_t)now_ms;
-    return now_ms + delay_ms + (int64_t)((ahead_ms - 1) % delay_ms + 1);
+    uint8_t random[8];
+    dpot_random_bytes(random, sizeof random);
+    slot->due_ms = journal->clock->now(journal->clock->ctx) +
+                   dpot_journal_draw_delay(random, delay_of(journal, slot));
 }
 
 void dpot_journal_hold_to_clock(struct dpot_journal *journal, int64_t now_ms)
 {
-    const int64_t latest_ms = now_ms + 2 * (int64_t)journal->send_delay_ms;
     for (size_t i = 0; i < journal->spool.n_slots; i++) {
         struct dpot_slot *slot = &journal->spool.slots[i];
-        if (slot->content == DPOT_SLOT_REPORT && slot->due_ms > latest_ms) {
-            slot->due_ms =
-                dpot_journal_sending_time(slot->start_ms, now_ms, journal->send_delay_ms);
+        const int64_t delay_ms = delay_of(journal, slot);
+        if (slot->content == DPOT_SLOT_REPORT &&
+            slot->due_ms > now_ms + DPOT_LEAD_MAX_MS + delay_ms) {
+            slot->due_ms = now_ms + delay_ms;
         }
     }
 }
@@ -306,11 +326,19 @@ dpot_status dpot_journal_preallocate(struct dpot_journal *journal,
                                      const struct dpot_slot_name *name)
 {
     /* (S3): the slot of an attempt that a crash stopped before its charge; opening made it durable
-     * again. */
-    if (dpot_spool_find(&journal->spool, &name->key) != SIZE_MAX) {
+     * again. One of an older release has no draws and goes. */
+    const size_t slot = dpot_spool_find(&journal->spool, &name->key);
+    dpot_status status = DPOT_OK;
+    if (slot != SIZE_MAX && journal->spool.slots[slot].name.has_draws) {
         return DPOT_OK;
     }
-    return poison_unless_ok(journal, DPOT_SPOOL_NAME, dpot_spool_append(&journal->spool, name));
+    if (slot != SIZE_MAX) {
+        status = dpot_spool_acknowledge(&journal->spool, slot);
+    }
+    if (status == DPOT_OK) {
+        status = dpot_spool_append(&journal->spool, name);
+    }
+    return poison_unless_ok(journal, DPOT_SPOOL_NAME, status);
 }
 
 /* What is in the file already is one ahead then: the next opening follows. */
@@ -327,12 +355,22 @@ dpot_status dpot_journal_charge(struct dpot_journal *journal, const struct dpot_
     return advance_after(journal, status, DPOT_LEDGER_NAME);
 }
 
+dpot_status dpot_journal_resume(struct dpot_journal *journal, const struct dpot_key *key,
+                                int64_t time_ms, int64_t horizon_ms)
+{
+    const size_t charge = dpot_ledger_find(&journal->ledger, key);
+    const dpot_status status =
+        dpot_ledger_resume(&journal->ledger, charge, time_ms, horizon_ms, next_counter(journal));
+    return advance_after(journal, status, DPOT_LEDGER_NAME);
+}
+
 dpot_status dpot_journal_spool(struct dpot_journal *journal, const struct dpot_key *key,
-                               const struct dpot_report *report, int64_t start_ms)
+                               const struct dpot_report *report)
 {
     const size_t slot = dpot_spool_find(&journal->spool, key);
     const dpot_status status =
-        dpot_spool_fill(&journal->spool, slot, report, start_ms, next_counter(journal));
+        dpot_spool_fill(&journal->spool, slot, report, next_counter(journal));
+    dpot_journal_set_due(journal, &journal->spool.slots[slot]);
     return advance_after(journal, status, DPOT_SPOOL_NAME);
 }
 
@@ -427,22 +465,37 @@ static dpot_status drop_slot(struct dpot_journal *journal, size_t slot, int64_t 
                             dpot_spool_acknowledge(&journal->spool, slot));
 }
 
-dpot_status dpot_journal_make_room(struct dpot_journal *journal, const struct dpot_key *key,
-                                   uint32_t n_values, uint64_t max_bytes, int64_t time_ms)
+uint64_t dpot_journal_share(uint64_t max_bytes)
+{
+    if (max_bytes == 0) {
+        return UINT64_MAX;
+    }
+    return max_bytes > DPOT_HEADER_LEN ? (max_bytes - DPOT_HEADER_LEN) / DPOT_SPOOL_SHARES : 0;
+}
+
+static bool has_free_slot(const struct dpot_spool *spool)
+{
+    return spool->end > DPOT_HEADER_LEN + dpot_spool_kept_len(spool, NULL);
+}
+
+dpot_status dpot_journal_make_room(struct dpot_journal *journal, const struct dpot_slot_name *name,
+                                   uint64_t max_bytes, int64_t time_ms)
 {
     struct dpot_spool *spool = &journal->spool;
-    const uint64_t len = dpot_slot_len(n_values);
-    if (max_bytes == 0 || spool->end + len <= max_bytes ||
-        dpot_spool_find(spool, key) != SIZE_MAX) {
+    const uint64_t len = dpot_slot_len(name->n_values), share = dpot_journal_share(max_bytes);
+    if (max_bytes == 0 || dpot_spool_find(spool, &name->key) != SIZE_MAX) {
         return DPOT_OK;
     }
-    size_t first = dpot_spool_find_first_to_close(spool);
-    while (first != SIZE_MAX && DPOT_HEADER_LEN + dpot_spool_kept_len(spool) + len > max_bytes) {
+    size_t first = dpot_spool_find_first_to_close(spool, name->campaign_id);
+    while (first != SIZE_MAX && dpot_spool_kept_len(spool, name->campaign_id) + len > share) {
         const dpot_status status = drop_slot(journal, first, time_ms);
         if (status != DPOT_OK) {
             return status;
         }
-        first = dpot_spool_find_first_to_close(spool);
+        first = dpot_spool_find_first_to_close(spool, name->campaign_id);
+    }
+    if (spool->end + len <= max_bytes || !has_free_slot(spool)) {
+        return DPOT_OK;
     }
     const dpot_status status = dpot_spool_rewrite(spool, dpot_journal_counter(journal));
     if (status == DPOT_ERR_NO_SPACE) {

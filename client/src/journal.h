@@ -4,7 +4,7 @@
  *
  *     ledger      spool slot               state     what a submit does
  *     no CHARGE   missing or empty         NONE      everything
- *     CHARGE      empty                    CHARGED   makes the report under the old charge
+ *     CHARGE      empty                    CHARGED   RESUME, then makes the report under the old charge
  *     CHARGE      a valid report           REPORTED  nothing: the same bytes are sent again
  *     CHARGE      missing or broken        LOST      nothing: settling writes DONE
  *     DONE        any                      DONE      nothing
@@ -19,7 +19,15 @@
  *      a report without charge, files older than the counter. Then `is_exhausted`, for good.
  * (J5) A slot is durable before its CHARGE, a CHARGE before its report is made, a report before it
  *      is sent, DONE before the report is dropped. A withdrawal alone may drop first, on a disk that
- *      has no space for a DONE: what is gone counts as lost, so that nothing comes of it. */
+ *      has no space for a DONE: what is gone counts as lost, so that nothing comes of it.
+ * (J6) Data are read at most DPOT_READINGS_MAX times for one report, however often the work on it is
+ *      cut off: each reading is in the ledger before it begins.
+ *
+ * Virtual time. A submit has a public work time W, and its work counts as done at the horizon: start + W.
+ * The next one starts at the horizon or at the clock, whichever is later; so in a row of submits all
+ * times follow from the first start and from public numbers. A report is due its drawn delay after its
+ * horizon, and before the horizon nothing is sent. A horizon more than DPOT_LEAD_MAX_MS ahead of the
+ * clock is of a clock that was set back since: it does not count. */
 #ifndef DPOT_CLIENT_JOURNAL_H
 #define DPOT_CLIENT_JOURNAL_H
 
@@ -27,6 +35,9 @@
 #include "ledger.h"
 #include "spool.h"
 
+#define DPOT_LEAD_MAX_MS ((int64_t)600 * 1000)
+#define DPOT_READINGS_MAX 2 /* the third attempt reports from the public default */
+#define DPOT_SPOOL_SHARES 8 /* a campaign may have this part of the spool's cap */
 #define DPOT_SPOOL_AGE_MS ((int64_t)30 * 86400 * 1000) /* kept after its round has closed */
 
 enum dpot_key_state {
@@ -42,8 +53,8 @@ struct dpot_journal {
     const struct dpot_allocator *allocator;
     const struct dpot_counter *counter; /* NULL: none */
     const struct dpot_clock *clock;
-    uint32_t send_delay_ms;
-    uint32_t accountant; /* what the ledger must add up by, enum dpot_accountant */
+    uint32_t send_delay_ms; /* for reports of older releases, which have drawn no delay */
+    uint32_t accountant;    /* what the ledger must add up by, enum dpot_accountant */
     struct dpot_install install;
     struct dpot_ledger ledger;
     struct dpot_spool spool;
@@ -91,13 +102,13 @@ DPOT_WARN_UNUSED dpot_status dpot_journal_read_counter(struct dpot_journal *jour
                                                        uint64_t *value);
 uint64_t dpot_journal_counter(const struct dpot_journal *journal);
 
-/* The public time of sending of a report whose submit began at `start_ms`, for whoever looks at the
- * clock at `now_ms`: the first of start + delay, start + 2 delay, ... that is after now. A clock that was
- * set back behind the start keeps the grid and gives a time of it more than one delay and at most two
- * from now. Total; delay_ms > 0. */
-int64_t dpot_journal_sending_time(int64_t start_ms, int64_t now_ms, uint32_t delay_ms);
+/* The horizon, when it is ahead of the clock and counts; else INT64_MIN. */
+int64_t dpot_journal_horizon(const struct dpot_journal *journal, int64_t now_ms);
 
-/* After a clock was set back: no report waits longer than two delays for its time of sending. */
+/* A time drawn uniformly from 1 to most_ms > 0, from 8 random bytes. */
+uint32_t dpot_journal_draw_delay(const uint8_t random[8], uint32_t most_ms);
+
+/* After a clock was set back: a report whose horizon does not count any more is due its delay from now. */
 void dpot_journal_hold_to_clock(struct dpot_journal *journal, int64_t now_ms);
 
 /* max(now, latest time in the ledger). */
@@ -118,28 +129,41 @@ DPOT_WARN_UNUSED dpot_status dpot_journal_settle(struct dpot_journal *journal, i
  * After dpot_journal_settle, under the lock. */
 DPOT_WARN_UNUSED dpot_status dpot_journal_settle_old(struct dpot_journal *journal, int64_t time_ms);
 
-/* The cap on the spool, a public rule: when the file with one more slot for n_values would be longer than
- * max_bytes (0: no cap), reports are dropped, DONE first, those before whose round closes first, until it
- * is not, and the file is rewritten. One report always fits. Nothing to do for a key that has its slot.
+/* The bytes of the spool that one campaign may take: an equal part of max_bytes behind the header.
+ * max_bytes 0 is no cap: UINT64_MAX. */
+uint64_t dpot_journal_share(uint64_t max_bytes);
+
+/* The cap on the spool, a public rule: when the slots of the campaign with the new one would take more
+ * than its share, reports of the same campaign are dropped, DONE first, those whose round closes first,
+ * until they do not; other campaigns lose nothing. A file that would become longer than max_bytes (0: no
+ * cap) is rewritten without its free slots. Nothing to do for a key that has its slot.
  * DPOT_ERR_NO_SPACE, DPOT_ERR_MEMORY: the rewriting failed; what was dropped is. */
 DPOT_WARN_UNUSED dpot_status dpot_journal_make_room(struct dpot_journal *journal,
-                                                    const struct dpot_key *key, uint32_t n_values,
+                                                    const struct dpot_slot_name *name,
                                                     uint64_t max_bytes, int64_t time_ms);
 
 /* Makes room in memory, so that the steps below can fail on disk only. */
 DPOT_WARN_UNUSED dpot_status dpot_journal_reserve(struct dpot_journal *journal);
 
-/* Step 3 of a submit: an empty slot for the key, durable (one left by a crash is taken again); and
- * the CHARGE, durable. Step 4: the counter goes up. */
+/* Step 3 of a submit: an empty slot for the key, durable (one left by a crash is taken again, with its
+ * draws); and the CHARGE, or for a key that is CHARGED the RESUME, durable. Step 4: the counter goes up. */
 DPOT_WARN_UNUSED dpot_status dpot_journal_preallocate(struct dpot_journal *journal,
                                                       const struct dpot_slot_name *name);
 DPOT_WARN_UNUSED dpot_status dpot_journal_charge(struct dpot_journal *journal,
                                                  const struct dpot_charge *charge);
 
-/* Step 6: the report into the slot, durable, and the counter up. */
+DPOT_WARN_UNUSED dpot_status dpot_journal_resume(struct dpot_journal *journal,
+                                                 const struct dpot_key *key, int64_t time_ms,
+                                                 int64_t horizon_ms);
+
+/* Step 6: the report into the slot, durable, the counter up, and its time of sending. */
 DPOT_WARN_UNUSED dpot_status dpot_journal_spool(struct dpot_journal *journal,
                                                 const struct dpot_key *key,
-                                                const struct dpot_report *report, int64_t start_ms);
+                                                const struct dpot_report *report);
+
+/* Sets the time of sending of a slot: delay after the horizon of its charge; a fresh delay from now for a
+ * report of an older release. */
+void dpot_journal_set_due(const struct dpot_journal *journal, struct dpot_slot *slot);
 
 /* Step 8: DONE, durable; then the slot is freed. */
 DPOT_WARN_UNUSED dpot_status dpot_journal_finish(struct dpot_journal *journal,

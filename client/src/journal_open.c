@@ -200,15 +200,12 @@ static dpot_status repair(struct dpot_journal *journal)
     return status;
 }
 
-/* Carries over what only memory knows about reports that are still there. One that this handle meets
- * for the first time is never due at once: when the work on it ended is not on the disk, and this
- * opening may be its consequence. */
+/* Carries over what only memory knows about reports that are still there. */
 static void keep_schedule(struct dpot_journal *journal, const struct dpot_slot *old, size_t n_old)
 {
-    const int64_t now_ms = journal->clock->now(journal->clock->ctx);
     for (size_t i = 0; i < journal->spool.n_slots; i++) {
         struct dpot_slot *slot = &journal->spool.slots[i];
-        slot->due_ms = dpot_journal_sending_time(slot->start_ms, now_ms, journal->send_delay_ms);
+        dpot_journal_set_due(journal, slot);
         for (size_t j = 0; slot->content == DPOT_SLOT_REPORT && j < n_old; j++) {
             if (old[j].content == DPOT_SLOT_REPORT &&
                 memcmp(old[j].report.id, slot->report.id, sizeof slot->report.id) == 0) {

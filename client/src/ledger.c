@@ -22,13 +22,15 @@ enum {
     RHO_AT = 120,
     GAUSSIAN_AT = 128,
     TIME_AT = 136,
-    COUNTER_AT = 144, /* then 8 zero bytes */
+    COUNTER_AT = 144,
+    HORIZON_AT = 152, /* of CHARGE and RESUME; 0 in records of before */
     MAC_AT = 160,
 };
 enum {
     TYPE_CHARGE = 0x47524843, /* "CHRG" */
     TYPE_DONE = 0x454e4f44,
     TYPE_CONSENT = 0x54534e43, /* "CNST" */
+    TYPE_RESUME = 0x554d5352,  /* "RSMU" */
 };
 enum { CONSENT_WITHDRAWN = 1, CONSENT_GRANTED = 2 };
 
@@ -116,6 +118,8 @@ static void read_charge(const uint8_t *record, struct dpot_charge *charge)
     charge->cost.rho_q32 = dpot_load_u64(record + RHO_AT);
     charge->cost.n_gaussian = dpot_load_u64(record + GAUSSIAN_AT);
     charge->time_ms = (int64_t)dpot_load_u64(record + TIME_AT);
+    charge->horizon_ms = (int64_t)dpot_load_u64(record + HORIZON_AT);
+    charge->n_readings = 1;
 }
 
 static bool is_final(uint32_t done)
@@ -129,6 +133,13 @@ static void end_charge(struct dpot_charge *charge, uint8_t done, int64_t time_ms
     charge->done = done;
     charge->done_ms = time_ms;
     charge->done_seq = seq;
+}
+
+static void resume_charge(struct dpot_ledger *ledger, size_t charge, int64_t horizon_ms)
+{
+    ledger->charges[charge].n_readings++;
+    ledger->charges[charge].horizon_ms = horizon_ms;
+    ledger->horizon_ms = horizon_ms;
 }
 
 /* Applies a record whose checksum holds; (L2) and (L4) are checked. */
@@ -149,6 +160,10 @@ static dpot_status apply(struct dpot_ledger *ledger, const uint8_t *record)
         }
         charge.seq = ledger->n_records;
         ledger->charges[ledger->n_charges++] = charge;
+        ledger->horizon_ms = charge.horizon_ms;
+    } else if (type == TYPE_RESUME && old != SIZE_MAX &&
+               ledger->charges[old].done == DPOT_DONE_NOT_YET) {
+        resume_charge(ledger, old, charge.horizon_ms);
     } else if (type == TYPE_DONE && old != SIZE_MAX &&
                ledger->charges[old].done == DPOT_DONE_NOT_YET && is_final(done)) {
         end_charge(&ledger->charges[old], (uint8_t)done, charge.time_ms, ledger->n_records);
@@ -224,6 +239,7 @@ dpot_status dpot_ledger_load(struct dpot_ledger *ledger)
     ledger->n_charges = 0;
     ledger->n_records = 0;
     ledger->latest_ms = INT64_MIN;
+    ledger->horizon_ms = 0;
     ledger->is_withdrawn = false;
     ledger->is_torn = false;
     uint64_t size = 0;
@@ -335,6 +351,7 @@ dpot_status dpot_ledger_charge(struct dpot_ledger *ledger, const struct dpot_cha
     dpot_store_u64(record + DELTA_AT, charge->cost.delta_q64);
     dpot_store_u64(record + RHO_AT, charge->cost.rho_q32);
     dpot_store_u64(record + GAUSSIAN_AT, charge->cost.n_gaussian);
+    dpot_store_u64(record + HORIZON_AT, (uint64_t)charge->horizon_ms);
     dpot_status status = dpot_ledger_reserve(ledger);
     if (status == DPOT_OK) {
         status = append(ledger, record, charge->time_ms, counter);
@@ -343,7 +360,22 @@ dpot_status dpot_ledger_charge(struct dpot_ledger *ledger, const struct dpot_cha
         struct dpot_charge *kept = &ledger->charges[ledger->n_charges++];
         *kept = *charge;
         kept->done = DPOT_DONE_NOT_YET;
+        kept->n_readings = 1;
         kept->seq = ledger->n_records - 1;
+        ledger->horizon_ms = charge->horizon_ms;
+    }
+    return status;
+}
+
+dpot_status dpot_ledger_resume(struct dpot_ledger *ledger, size_t charge, int64_t time_ms,
+                               int64_t horizon_ms, uint64_t counter)
+{
+    uint8_t record[DPOT_LEDGER_RECORD_LEN];
+    begin_record(record, TYPE_RESUME, &ledger->charges[charge].key);
+    dpot_store_u64(record + HORIZON_AT, (uint64_t)horizon_ms);
+    const dpot_status status = append(ledger, record, time_ms, counter);
+    if (status == DPOT_OK) {
+        resume_charge(ledger, charge, horizon_ms);
     }
     return status;
 }

@@ -3,7 +3,8 @@
  * File "ledger" = header, then records of 192 bytes, each with a keyed BLAKE2b over the record and
  * the checksum before it (a chain):
  *
- *     CHARGE  seq, campaign hash, round, revision, signing key, campaign id, E, delta, rho, G, time, counter
+ *     CHARGE  seq, campaign hash, round, revision, signing key, campaign id, E, delta, rho, G, time, counter, horizon
+ *     RESUME  seq, campaign hash, round, time, counter, horizon: the data are read once more under the old CHARGE
  *     DONE    seq, campaign hash, round, final status, time, counter
  *     CONSENT seq, withdrawn or granted again, time, counter
  *
@@ -12,7 +13,8 @@
  *
  * Ledger invariants
  * (L1) A record is in memory only after it was durable on disk; its seq is its position.
- * (L2) One CHARGE and at most one DONE per key, and no DONE before its CHARGE. Of CONSENT the last counts.
+ * (L2) One CHARGE and at most one DONE per key, and no DONE before its CHARGE. RESUME only between the two.
+ *      Of CONSENT the last counts.
  * (L3) At most the last record of the file can be torn: each is durable before the next is written.
  * (L4) Times of charges never decrease, so that device time = max(clock, latest charge) never does;
  *      no other record is earlier than the charges before it. A DONE does not move device time: an answer
@@ -58,11 +60,13 @@ struct dpot_charge {
     uint8_t signer[DPOT_SIGN_PUBLIC_LEN];
     uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN];
     struct dpot_privacy cost;
-    int64_t time_ms;   /* device time */
-    uint64_t seq;      /* of its record */
-    uint8_t done;      /* DPOT_DONE_NOT_YET, or how it ended; */
-    int64_t done_ms;   /* when, by the clock of then; */
-    uint64_t done_seq; /* and in which record */
+    int64_t time_ms;     /* device time */
+    int64_t horizon_ms;  /* when its work counts as done, by the clock; 0: a record of before */
+    uint32_t n_readings; /* how often the data may have been read: 1 with the CHARGE, 1 a RESUME */
+    uint64_t seq;        /* of its record */
+    uint8_t done;        /* DPOT_DONE_NOT_YET, or how it ended; */
+    int64_t done_ms;     /* when, by the clock of then; */
+    uint64_t done_seq;   /* and in which record */
 };
 
 struct dpot_ledger {
@@ -80,6 +84,7 @@ struct dpot_ledger {
     bool is_withdrawn;                    /* the last CONSENT withdraws it */
     bool is_torn;                         /* the file ends in a record that is to be cut off */
     int64_t latest_ms;                    /* time of the last charge; INT64_MIN without one */
+    int64_t horizon_ms;                   /* of the last CHARGE or RESUME; 0: none */
     uint64_t counter;                     /* largest counter value in the file */
     uint8_t install_id[DPOT_INSTALL_ID_LEN];
 };
@@ -115,6 +120,11 @@ DPOT_WARN_UNUSED dpot_status dpot_ledger_reserve(struct dpot_ledger *ledger);
  * it may or may not be on disk; the caller poisons the handle. */
 DPOT_WARN_UNUSED dpot_status dpot_ledger_charge(struct dpot_ledger *ledger,
                                                 const struct dpot_charge *charge, uint64_t counter);
+
+/* Appends RESUME for an open charge, whose data are read again, and makes it durable. DPOT_ERR_IO as above. */
+DPOT_WARN_UNUSED dpot_status dpot_ledger_resume(struct dpot_ledger *ledger, size_t charge,
+                                                int64_t time_ms, int64_t horizon_ms,
+                                                uint64_t counter);
 
 /* Appends DONE for an open charge and makes it durable. DPOT_ERR_IO as above. */
 DPOT_WARN_UNUSED dpot_status dpot_ledger_finish(struct dpot_ledger *ledger, size_t charge,

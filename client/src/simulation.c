@@ -13,6 +13,11 @@ void dpot_client_allow_simulation(dpot_client *client)
     }
 }
 
+void dpot_client_set_work_time(dpot_client *client, uint32_t work_ms)
+{
+    client->given_work_ms = work_ms;
+}
+
 void dpot_client_set_rng_source(dpot_client *client, const struct dpot_rng_source *source)
 {
     client->rng_source = source;

@@ -17,6 +17,10 @@ void dpot_client_allow_simulation(dpot_client *client);
  * made from a source with is_test carry the TEST mark. */
 void dpot_client_set_rng_source(dpot_client *client, const struct dpot_rng_source *source);
 
+/* Takes this as the work time of every campaign (work.h), in place of measuring it: for scripted clocks, under
+ * which times must not depend on the machine. */
+void dpot_client_set_work_time(dpot_client *client, uint32_t work_ms);
+
 /* A folder in memory, for virtual devices: bounded, never fails but for memory, durable as long as
  * it lives. */
 DPOT_WARN_UNUSED dpot_status dpot_filesystem_memory_new(const struct dpot_allocator *allocator,

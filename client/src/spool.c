@@ -274,11 +274,11 @@ static dpot_status write_body(struct dpot_spool *spool, const struct dpot_slot *
 }
 
 dpot_status dpot_spool_fill(struct dpot_spool *spool, size_t slot_index,
-                            const struct dpot_report *report, int64_t start_ms, uint64_t counter)
+                            const struct dpot_report *report, uint64_t counter)
 {
     const struct dpot_filesystem *fs = spool->filesystem;
     struct dpot_slot *slot = &spool->slots[slot_index];
-    dpot_slot_set_report(spool->install, slot, report, start_ms, counter);
+    dpot_slot_set_report(spool->install, slot, report, counter);
     dpot_status status = write_body(spool, slot);
     if (status == DPOT_OK) {
         status = fs->sync(fs->ctx, spool->file);
@@ -339,11 +339,17 @@ static dpot_status take_over(struct dpot_spool *spool, const struct dpot_buf *co
     return dpot_spool_open_file(spool);
 }
 
-uint64_t dpot_spool_kept_len(const struct dpot_spool *spool)
+static bool is_kept_of(const struct dpot_slot *slot, const uint8_t *campaign_id)
+{
+    return is_kept(slot) &&
+           (!campaign_id || memcmp(slot->name.campaign_id, campaign_id, DPOT_CAMPAIGN_ID_LEN) == 0);
+}
+
+uint64_t dpot_spool_kept_len(const struct dpot_spool *spool, const uint8_t *campaign_id)
 {
     uint64_t len = 0;
     for (size_t i = 0; i < spool->n_slots; i++) {
-        len += is_kept(&spool->slots[i]) ? spool->slots[i].raw_len : 0;
+        len += is_kept_of(&spool->slots[i], campaign_id) ? spool->slots[i].raw_len : 0;
     }
     return len;
 }
@@ -351,7 +357,8 @@ uint64_t dpot_spool_kept_len(const struct dpot_spool *spool)
 dpot_status dpot_spool_rewrite(struct dpot_spool *spool, uint64_t counter)
 {
     struct dpot_buf content;
-    dpot_buf_init(&content, DPOT_HEADER_LEN + (size_t)dpot_spool_kept_len(spool), spool->allocator);
+    dpot_buf_init(&content, DPOT_HEADER_LEN + (size_t)dpot_spool_kept_len(spool, NULL),
+                  spool->allocator);
     dpot_status status = build(spool, counter, &content);
     if (status == DPOT_OK) {
         status = dpot_file_replace(spool->filesystem, DPOT_SPOOL_NAME, content.data, content.len);
@@ -375,12 +382,12 @@ dpot_status dpot_spool_compact(struct dpot_spool *spool, uint64_t counter)
     return dpot_spool_rewrite(spool, counter);
 }
 
-size_t dpot_spool_find_first_to_close(const struct dpot_spool *spool)
+size_t dpot_spool_find_first_to_close(const struct dpot_spool *spool, const uint8_t *campaign_id)
 {
     size_t first = SIZE_MAX;
     for (size_t i = 0; i < spool->n_slots; i++) {
         const struct dpot_slot *slot = &spool->slots[i];
-        if (is_kept(slot) &&
+        if (is_kept_of(slot, campaign_id) &&
             (first == SIZE_MAX || slot->name.closes_ms < spool->slots[first].name.closes_ms)) {
             first = i;
         }

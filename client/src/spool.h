@@ -15,6 +15,7 @@
  * (S2) The bytes of a REPORT never change: a retry sends the same id, index and values. They leave only
  *      after the key's DONE is durable.
  * (S3) At most one slot per key is EMPTY or REPORT.
+ * (S4) The order of the slots is that of their submits: a public order.
  *
  * Its file is open only while the folder's lock is held. */
 #ifndef DPOT_CLIENT_SPOOL_H
@@ -79,8 +80,7 @@ DPOT_WARN_UNUSED dpot_status dpot_spool_append(struct dpot_spool *spool,
 
 /* Fills an EMPTY slot in place with a report of its n_values and makes it durable. */
 DPOT_WARN_UNUSED dpot_status dpot_spool_fill(struct dpot_spool *spool, size_t slot,
-                                             const struct dpot_report *report, int64_t start_ms,
-                                             uint64_t counter);
+                                             const struct dpot_report *report, uint64_t counter);
 
 /* Frees a slot and overwrites its report. Not synced: that the report may go is in the ledger. */
 DPOT_WARN_UNUSED dpot_status dpot_spool_acknowledge(struct dpot_spool *spool, size_t slot);
@@ -89,16 +89,16 @@ DPOT_WARN_UNUSED dpot_status dpot_spool_acknowledge(struct dpot_spool *spool, si
  * largest value known. The order of the others stays; their positions change. */
 DPOT_WARN_UNUSED dpot_status dpot_spool_compact(struct dpot_spool *spool, uint64_t counter);
 
-/* Bytes of the slots that hold a report or wait for one. */
-uint64_t dpot_spool_kept_len(const struct dpot_spool *spool);
+/* Bytes of the slots of one campaign that hold a report or wait for one; NULL: of all campaigns. */
+uint64_t dpot_spool_kept_len(const struct dpot_spool *spool, const uint8_t *campaign_id);
 
 /* Rewrites the file without its free and broken slots, as above but however few they are. DPOT_ERR_MEMORY:
  * nothing was changed. */
 DPOT_WARN_UNUSED dpot_status dpot_spool_rewrite(struct dpot_spool *spool, uint64_t counter);
 
-/* The slot whose round closes first, of those that hold a report or wait for one; of equals the first in
- * the file. SIZE_MAX without any. */
-size_t dpot_spool_find_first_to_close(const struct dpot_spool *spool);
+/* Of the slots of one campaign that hold a report or wait for one that whose round closes first; of equals
+ * the first in the file. SIZE_MAX without any. */
+size_t dpot_spool_find_first_to_close(const struct dpot_spool *spool, const uint8_t *campaign_id);
 
 /* Frees every slot in place, durably; needs no space. `counter` is the hardware's value, 0 without
  * one: the slots keep it, because the DONE records that do may be missing. */

@@ -5,8 +5,9 @@
 
 #include <string.h>
 
-/* Layout of a slot; everything little-endian. Both checksums are keyed; that of the report covers
- * the name too, so that a report cannot be moved to another key, and the digest of its values. */
+/* Layout of a slot; everything little-endian. The checksums are keyed; those of the report and of
+ * the draws cover the name too, so that neither can be moved to another key; that of the report also
+ * covers the digest of its values. */
 enum {
     NAME_MARK_AT = 0, /* u32 */
     ROUND_AT = 4,     /* u32 */
@@ -21,11 +22,17 @@ enum {
     ID_AT = BODY_AT + 8,
     GROUP_AT = BODY_AT + 24,
     TEST_AT = BODY_AT + 28,
-    START_AT = BODY_AT + 32,
+    UNUSED_AT = BODY_AT + 32, /* u64, zero; older releases: the start of the submit */
     COUNTER_AT = BODY_AT + 40,
     DIGEST_AT = BODY_AT + 48, /* BLAKE2b-256 of the values; zeros without values */
     BODY_MAC_AT = BODY_AT + 80,
-    VALUES_AT = DPOT_SPOOL_UNIT_LEN, /* i64 each */
+    DRAWS_AT = BODY_AT + 112, /* written with the name; zeros in slots of older releases */
+    REPORT_ID_AT = DRAWS_AT,
+    DELAY_AT = DRAWS_AT + 16,   /* u32 */
+    LEN_MAX_AT = DRAWS_AT + 20, /* u32 */
+    DRAWS_MAC_AT = DRAWS_AT + 24,
+    DRAWS_MAC_LEN = DPOT_SPOOL_UNIT_LEN - DRAWS_MAC_AT, /* the first bytes of a checksum */
+    VALUES_AT = DPOT_SPOOL_UNIT_LEN,                    /* i64 each */
 };
 enum { MARK_NAME = 0x544f4c53, MARK_REPORT = 0x54504552, MARK_ACK = 0x444b4341 };
 
@@ -63,6 +70,39 @@ void dpot_slot_release(struct dpot_slot *slot, const struct dpot_allocator *allo
     *slot = (struct dpot_slot){.retry_at_ms = INT64_MIN, .held_until_ms = INT64_MIN};
 }
 
+static void seal_draws(const struct dpot_install *install, const uint8_t *raw,
+                       uint8_t mac[DPOT_MAC_LEN])
+{
+    dpot_mac(install, raw + NAME_MAC_AT, raw + DRAWS_AT, DRAWS_MAC_AT - DRAWS_AT, mac);
+}
+
+static void write_draws(const struct dpot_install *install, const struct dpot_slot_name *name,
+                        uint8_t *raw)
+{
+    uint8_t mac[DPOT_MAC_LEN];
+    if (!name->has_draws) {
+        return;
+    }
+    memcpy(raw + REPORT_ID_AT, name->report_id, sizeof name->report_id);
+    dpot_store_u32(raw + DELAY_AT, name->delay_ms);
+    dpot_store_u32(raw + LEN_MAX_AT, name->report_len_max);
+    seal_draws(install, raw, mac);
+    memcpy(raw + DRAWS_MAC_AT, mac, DRAWS_MAC_LEN);
+}
+
+static void read_draws(const struct dpot_install *install, const uint8_t *raw,
+                       struct dpot_slot_name *name)
+{
+    uint8_t mac[DPOT_MAC_LEN];
+    seal_draws(install, raw, mac);
+    name->has_draws = dpot_secret_equal(mac, raw + DRAWS_MAC_AT, DRAWS_MAC_LEN);
+    if (name->has_draws) {
+        memcpy(name->report_id, raw + REPORT_ID_AT, sizeof name->report_id);
+        name->delay_ms = dpot_load_u32(raw + DELAY_AT);
+        name->report_len_max = dpot_load_u32(raw + LEN_MAX_AT);
+    }
+}
+
 void dpot_slot_set_name(const struct dpot_install *install, struct dpot_slot *slot,
                         const struct dpot_slot_name *name)
 {
@@ -76,6 +116,7 @@ void dpot_slot_set_name(const struct dpot_install *install, struct dpot_slot *sl
     dpot_store_u32(raw + N_VALUES_AT, name->n_values);
     dpot_store_u32(raw + FLAGS_AT, name->tells_losses ? FLAG_TELLS_LOSSES : 0);
     dpot_mac(install, no_previous, raw, NAME_MAC_AT, raw + NAME_MAC_AT);
+    write_draws(install, name, raw);
     slot->name = *name;
     slot->has_name = true;
     slot->content = DPOT_SLOT_EMPTY;
@@ -90,12 +131,14 @@ bool dpot_slot_read_name(const struct dpot_install *install,
         !dpot_secret_equal(mac, unit + NAME_MAC_AT, sizeof mac)) {
         return false;
     }
+    memset(name, 0, sizeof *name);
     name->key.round = dpot_load_u32(unit + ROUND_AT);
     memcpy(name->key.campaign_hash, unit + HASH_AT, DPOT_HASH_LEN);
     memcpy(name->campaign_id, unit + CAMPAIGN_AT, sizeof name->campaign_id);
     name->closes_ms = (int64_t)dpot_load_u64(unit + CLOSES_AT);
     name->n_values = dpot_load_u32(unit + N_VALUES_AT);
     name->tells_losses = (dpot_load_u32(unit + FLAGS_AT) & FLAG_TELLS_LOSSES) != 0;
+    read_draws(install, unit, name);
     return name->n_values <= DPOT_VECTOR_DIM_MAX;
 }
 
@@ -106,6 +149,18 @@ static bool is_zero(const uint8_t *data, size_t len)
         any |= data[i];
     }
     return any == 0;
+}
+
+/* Where the draws are not zero, as in slots of older releases, they must hold. */
+static bool draws_hold(const struct dpot_slot *slot)
+{
+    return slot->name.has_draws || is_zero(slot->raw + DRAWS_AT, VALUES_AT - DRAWS_AT);
+}
+
+static bool is_empty(const struct dpot_slot *slot)
+{
+    return is_zero(slot->raw + BODY_AT, DRAWS_AT - BODY_AT) &&
+           is_zero(slot->raw + VALUES_AT, slot->raw_len - VALUES_AT);
 }
 
 /* The digest of the values as they lie in the raw bytes, padding included. */
@@ -155,7 +210,6 @@ static void read_report(struct dpot_slot *slot)
     }
     report->n_values = slot->name.n_values;
     report->values = slot->values;
-    slot->start_ms = (int64_t)dpot_load_u64(raw + START_AT);
 }
 
 uint64_t dpot_slot_parse(const struct dpot_install *install, struct dpot_slot *slot)
@@ -169,12 +223,12 @@ uint64_t dpot_slot_parse(const struct dpot_install *install, struct dpot_slot *s
         return 0;
     }
     slot->name = name;
-    if (is_zero(raw + BODY_AT, slot->raw_len - BODY_AT)) {
+    if (is_empty(slot) && draws_hold(slot)) {
         slot->content = DPOT_SLOT_EMPTY;
     } else if (dpot_load_u32(raw + BODY_AT) == MARK_ACK) {
         slot->content = DPOT_SLOT_FREE;
         return body_holds(install, raw) ? dpot_load_u64(raw + COUNTER_AT) : 0;
-    } else if (report_holds(install, slot)) {
+    } else if (report_holds(install, slot) && draws_hold(slot)) {
         slot->content = DPOT_SLOT_REPORT;
         read_report(slot);
         return dpot_load_u64(raw + COUNTER_AT);
@@ -183,7 +237,7 @@ uint64_t dpot_slot_parse(const struct dpot_install *install, struct dpot_slot *s
 }
 
 void dpot_slot_set_report(const struct dpot_install *install, struct dpot_slot *slot,
-                          const struct dpot_report *report, int64_t start_ms, uint64_t counter)
+                          const struct dpot_report *report, uint64_t counter)
 {
     uint8_t *raw = slot->raw;
     dpot_store_u32(raw + BODY_AT, MARK_REPORT);
@@ -191,7 +245,6 @@ void dpot_slot_set_report(const struct dpot_install *install, struct dpot_slot *
     memcpy(raw + ID_AT, report->id, sizeof report->id);
     dpot_store_u32(raw + GROUP_AT, report->group);
     dpot_store_u32(raw + TEST_AT, report->test ? 1 : 0);
-    dpot_store_u64(raw + START_AT, (uint64_t)start_ms);
     dpot_store_u64(raw + COUNTER_AT, counter);
     for (uint32_t i = 0; i < slot->name.n_values; i++) {
         dpot_store_u64(raw + VALUES_AT + sizeof(int64_t) * i, (uint64_t)report->values[i]);

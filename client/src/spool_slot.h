@@ -19,13 +19,18 @@ enum dpot_slot_content {
     DPOT_SLOT_BROKEN,
 };
 
-/* What the name of a slot says. */
+/* What the name of a slot says. It is durable before the charge, so before the data are read. */
 struct dpot_slot_name {
     struct dpot_key key;
     uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN];
     int64_t closes_ms; /* when the key's round closes */
     uint32_t n_values; /* vector mechanisms: numbers in the report; else 0 */
-    bool tells_losses; /* the campaign asks for loss counts beside the report */
+    bool tells_losses; /* an old revision whose batches carry three bytes of loss counts: zeros */
+
+    bool has_draws;                        /* the rest is there: false in slots of older releases */
+    uint8_t report_id[DPOT_REPORT_ID_LEN]; /* drawn for the report */
+    uint32_t delay_ms; /* drawn: the report is due this long after the horizon of its charge */
+    uint32_t report_len_max; /* encoded length that every report of the campaign is padded to */
 };
 
 struct dpot_slot {
@@ -34,13 +39,12 @@ struct dpot_slot {
     struct dpot_slot_name name;
     struct dpot_report report; /* of a REPORT; its values are those below */
     int64_t *values;           /* (n_values of the raw bytes) owned; NULL for 0 */
-    int64_t start_ms;          /* when its submit began, by the clock */
     uint8_t *raw;              /* (raw_len) as on disk; owned */
     size_t raw_len;
     uint64_t offset; /* in the file */
 
-    /* In memory only, kept by the uploader. */
-    int64_t due_ms;        /* public time of sending, by the clock */
+    /* In memory only, kept by the journal and the uploader. */
+    int64_t due_ms;        /* time of sending, by the clock: horizon of the charge + delay */
     int64_t retry_at_ms;   /* after a failure; INT64_MIN before the first */
     int64_t held_until_ms; /* what the server asked for, about this one; INT64_MIN: nothing */
     int64_t
@@ -71,7 +75,7 @@ uint64_t dpot_slot_parse(const struct dpot_install *install, struct dpot_slot *s
 
 /* Writes a report of the name's n_values, or ACK, into the raw bytes. Total. */
 void dpot_slot_set_report(const struct dpot_install *install, struct dpot_slot *slot,
-                          const struct dpot_report *report, int64_t start_ms, uint64_t counter);
+                          const struct dpot_report *report, uint64_t counter);
 void dpot_slot_set_free(struct dpot_slot *slot);
 
 /* ACK that keeps the counter value, under a checksum: for a slot freed before its DONE is durable. */

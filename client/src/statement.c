@@ -112,21 +112,6 @@ static size_t put_label(const struct dpot_campaign *campaign, uint32_t group, ch
                         campaign->name, campaign->groups[group]));
 }
 
-static size_t put_loss_counts(const struct dpot_campaign *campaign, char *text, size_t cap,
-                              size_t used)
-{
-    if (!campaign->loss_counts) {
-        return used;
-    }
-    return put(
-        text, cap, used,
-        snprintf(text + used, cap - used,
-                 "Reports to \"%s\" tell the server how many of those before them were lost (0, 1, "
-                 "2-3, 4-7, 8 or more) by age, by accident or for want of room; nothing of "
-                 "your data.\n",
-                 campaign->name));
-}
-
 /* What a report of vectors is, in words: it is not a vector that leaves. */
 static size_t put_sphere(const struct dpot_campaign *campaign, char *text, size_t cap, size_t used)
 {
@@ -143,9 +128,9 @@ static size_t put_sphere(const struct dpot_campaign *campaign, char *text, size_
                  dpot_epsilon_to_double(campaign->epsilon_q32)));
 }
 
-/* What leaves the device beside the privatised reports, which no noise covers: the label, and counts of
- * losses; and in words what reports of a sphere are. A line for every campaign that has them, that reports were charged for and whose revision is in the
- * folder. */
+/* What leaves the device beside the privatised reports, which no noise covers: the label; and in words
+ * what reports of a sphere are. A line for every campaign that has them, that reports were charged for and
+ * whose revision is in the folder. */
 static size_t put_open_parts(const dpot_client *client, char *text, size_t cap, size_t used)
 {
     const struct dpot_ledger *ledger = &client->journal.ledger;
@@ -160,7 +145,6 @@ static size_t put_open_parts(const dpot_client *client, char *text, size_t cap, 
         used = put_sphere(&revision.campaign, text, cap, used);
         used = put_label(&revision.campaign, dpot_client_group(client, revision.campaign.id), text,
                          cap, used);
-        used = put_loss_counts(&revision.campaign, text, cap, used);
         dpot_signed_campaign_release(&revision);
     }
     return used;

@@ -3,6 +3,7 @@
 #include "client.h"
 #include "files.h"
 #include "mechanism/mechanism.h"
+#include "work.h"
 
 #include <string.h>
 
@@ -121,6 +122,7 @@ static void fill_status(const dpot_client *client, struct dpot_client_status *st
     fill_caps(client, status);
     status->device_time_ms = dpot_client_time(client);
     status->is_exhausted = client->journal.is_exhausted;
+    status->n_late = client->n_late;
     if (status->is_exhausted) {
         status->spent_epsilon = status->lifetime_epsilon_cap;
         status->window_spent_epsilon = status->window_epsilon_cap;
@@ -199,6 +201,8 @@ dpot_status dpot_client_get_campaign(dpot_client *client, const uint8_t campaign
         return dpot_client_end(client, status);
     }
     const struct dpot_campaign *campaign = &revision.campaign;
+    struct dpot_work work;
+    (void)dpot_work_load(client, &revision, &work);
     const struct dpot_campaign_info full = {
         .struct_size = info->struct_size,
         .revision = campaign->revision,
@@ -207,6 +211,10 @@ dpot_status dpot_client_get_campaign(dpot_client *client, const uint8_t campaign
         .is_vector = dpot_mechanism_is_vector(campaign->mechanism),
         .opens_ms = campaign->opens_ms,
         .closes_ms = campaign->closes_ms,
+        .steps = work.steps,
+        .memory_bytes = work.bytes,
+        .measured_us = work.measured_us,
+        .work_ms = work.work_ms,
     };
     memcpy(info, &full, info->struct_size < sizeof full ? info->struct_size : sizeof full);
     dpot_signed_campaign_release(&revision);

@@ -1,30 +1,32 @@
 /* A submit: the one pipeline from the user's data to a report in the spool. Read this first.
  *
- * The order below is the privacy argument (exact-privacy D, rules 0 and C) and is written down in
- * one place only, the table `stages`:
+ * The order below is the privacy argument (doc/privacy.md) and is written down in one place only, the
+ * table `stages`:
  *
- * 1. The campaign is verified again, the round read off its public schedule, the state of the key
- *    (campaign hash, round) off the disk. A round that has its report is settled: data stay unread.
- * 2. Caps are checked. Everything that can fail is done now: memory, randomness, report id.
- * 3. Where the spool is at its cap, older reports are dropped. A slot for the report is made durable,
- *    then the CHARGE is.
+ * 1. The submit starts at the horizon of the one before, or at the clock if that is later (journal.h,
+ *    virtual time). The campaign is verified again, the round read off its public schedule, the state of
+ *    the key (campaign hash, round) off the disk. A round that has its report is settled: data stay unread.
+ * 2. Caps are checked. Everything that can fail is done now: memory, randomness, report id, the delay
+ *    until the report is sent.
+ * 3. Where the campaign is at its share of the spool, older reports of it are dropped. A slot with the id
+ *    and the delay is made durable, then the CHARGE with the new horizon is.
  * 4. The hardware counter goes up.
- * 5. The data are read, clamped and privatised. Nothing here can fail, whatever the data are.
+ * 5. The data are read, clamped and privatised, in as many steps whatever they are. Nothing here can fail.
  * 6. The report goes into its slot, durably.
- * 7. The lock is released. The report is sent later, by the uploader, at a public time.
+ * 7. The lock is released. The report is sent later, by the uploader, its delay after the horizon.
  *
  * A refusal of stages 1 and 2 depends on public facts and the ledger, never on the data. A failure
  * of stages 3, 4 and 6 is the disk's; it poisons the handle, and the next opening decides from the
  * disk: charged but without a report means the report is made under the old charge (nothing had
- * left); with a report means the very same bytes are sent. */
+ * left), with the id and the delay that the slot has; with a report means the very same bytes are sent. */
 #include "client.h"
-#include "mechanism/mechanism.h"
-#include "shape.h"
+#include "draft.h"
+#include "proto/wire_report.h"
+#include "work.h"
 
-#include <fenv.h>
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
+
+#define DELAY_WORK_TIMES 8 /* the longest delay is at least this many work times */
 
 struct submission {
     dpot_client *client;
@@ -35,20 +37,14 @@ struct submission {
     struct dpot_key key;
     enum dpot_key_state state;           /* before this submit */
     enum dpot_submit_outcome settled_as; /* 0, or the answer that ends the pipeline early */
-    int64_t start_ms;                    /* device time */
-    int64_t began_ms;                    /* the same by the clock, which sending goes by */
+    int64_t start_ms;                    /* virtual time, by the clock: sending goes by it */
+    int64_t time_ms;                     /* the same as device time: round, window, charge */
     bool has_lock;
+    bool is_without_data; /* the data were read often enough */
 
-    struct dpot_privatizer *privatizer;
-    struct dpot_private_measure private_measure; /* index mechanisms */
-    double *histogram;                           /* (domain size) scratch */
-    size_t histogram_size;
-    struct dpot_private_points private_points; /* spheres */
-    struct dpot_private_vector private_vector; /* vector mechanisms */
-    int64_t *values;                           /* (dim) of the report */
-    uint32_t n_values;
-    struct dpot_rng rng;
-    struct dpot_report report;
+    struct dpot_work work;
+    struct dpot_slot_name name;
+    struct dpot_draft draft;
 };
 
 static struct dpot_error *error_of(struct submission *s)
@@ -62,14 +58,11 @@ static dpot_status take_lock(struct submission *s)
 {
     const dpot_status status = dpot_client_lock(s->client);
     s->has_lock = status == DPOT_OK;
-    s->began_ms = dpot_client_clock(s->client);
-    s->start_ms = dpot_journal_time(&s->client->journal, s->began_ms);
+    const int64_t now_ms = dpot_client_clock(s->client);
+    const int64_t horizon_ms = dpot_journal_horizon(&s->client->journal, now_ms);
+    s->start_ms = horizon_ms > now_ms ? horizon_ms : now_ms;
+    s->time_ms = dpot_journal_time(&s->client->journal, s->start_ms);
     return status == DPOT_OK ? dpot_client_check_consent(s->client) : status;
-}
-
-static bool is_vector(const struct submission *s)
-{
-    return dpot_mechanism_is_vector(s->revision.campaign.mechanism);
 }
 
 static dpot_status validate_campaign(struct submission *s)
@@ -90,7 +83,7 @@ static dpot_status find_round(struct submission *s)
 {
     memcpy(s->key.campaign_hash, s->revision.hash, sizeof s->key.campaign_hash);
     const dpot_status status =
-        dpot_client_find_round(s->client, &s->revision.campaign, s->start_ms, &s->key.round);
+        dpot_client_find_round(s->client, &s->revision.campaign, s->time_ms, &s->key.round);
     if (status != DPOT_OK) {
         return status;
     }
@@ -120,7 +113,7 @@ static dpot_status check_caps(struct submission *s)
         caps->campaign, dpot_ledger_spent_campaign(ledger, client->campaigns.pin, s->campaign_id),
         cost, "campaign", error_of(s));
     if (status == DPOT_OK) {
-        status = dpot_cap_check(caps->window, dpot_client_window_spent(client, s->start_ms), cost,
+        status = dpot_cap_check(caps->window, dpot_client_window_spent(client, s->time_ms), cost,
                                 "window", error_of(s));
     }
     if (status == DPOT_OK) {
@@ -130,80 +123,73 @@ static dpot_status check_caps(struct submission *s)
     return status;
 }
 
-static dpot_status allocate_for_points(struct submission *s)
+static dpot_status find_work(struct submission *s)
 {
-    const struct dpot_allocator *allocator = s->client->config.allocator;
-    const struct dpot_campaign *campaign = &s->revision.campaign;
-    const dpot_status status =
-        dpot_private_measure_init(&s->private_measure, campaign->n_max, allocator);
-    if (status != DPOT_OK) {
-        return status;
-    }
-    s->histogram = dpot_alloc_array(allocator, campaign->domain.size, sizeof *s->histogram);
-    s->histogram_size = campaign->domain.size;
-    return s->histogram ? DPOT_OK : DPOT_ERR_MEMORY;
-}
-
-static dpot_status allocate_for_sphere(struct submission *s)
-{
-    return dpot_private_points_init(&s->private_points, s->revision.campaign.n_max,
-                                    s->revision.campaign.domain.dim, s->client->config.allocator);
-}
-
-static dpot_status allocate_for_vector(struct submission *s)
-{
-    const struct dpot_allocator *allocator = s->client->config.allocator;
-    const struct dpot_vector_domain *vector = &s->revision.campaign.vector;
-    const dpot_status status =
-        dpot_private_vector_init(&s->private_vector, dpot_vector_data_dim(vector), allocator);
-    if (status != DPOT_OK) {
-        return status;
-    }
-    s->values = dpot_alloc_array(allocator, vector->dim, sizeof *s->values);
-    s->n_values = vector->dim;
-    s->report.values = s->values;
-    return s->values ? DPOT_OK : DPOT_ERR_MEMORY;
+    return dpot_work_find(s->client, &s->revision, &s->work);
 }
 
 static dpot_status allocate_everything(struct submission *s)
 {
-    const struct dpot_allocator *allocator = s->client->config.allocator;
-    dpot_status status = dpot_journal_reserve(&s->client->journal);
-    if (status == DPOT_OK) {
-        status = dpot_privatizer_new(&s->revision.campaign, allocator, &s->privatizer, error_of(s));
+    const dpot_status status = dpot_journal_reserve(&s->client->journal);
+    return status == DPOT_OK ? dpot_draft_init(&s->draft, &s->revision.campaign,
+                                               s->client->config.allocator, error_of(s))
+                             : status;
+}
+
+static uint32_t longest_delay_ms(const struct submission *s)
+{
+    const uint64_t of_work_ms = (uint64_t)DELAY_WORK_TIMES * s->work.work_ms;
+    const uint64_t most_ms = of_work_ms < UINT32_MAX ? of_work_ms : UINT32_MAX;
+    const uint32_t asked_ms = s->client->config.send_delay_ms;
+    return most_ms > asked_ms ? (uint32_t)most_ms : asked_ms;
+}
+
+/* What a slot that a crash left has drawn stays drawn. */
+static void name_slot(struct submission *s, const uint8_t random_delay[8])
+{
+    const struct dpot_campaign *campaign = &s->revision.campaign;
+    const struct dpot_spool *spool = &s->client->journal.spool;
+    const size_t slot = dpot_spool_find(spool, &s->key);
+    const bool is_vector = dpot_mechanism_is_vector(campaign->mechanism);
+    s->name = (struct dpot_slot_name){
+        .key = s->key,
+        .closes_ms = dpot_campaign_round_closes(campaign, s->key.round),
+        .n_values = is_vector ? campaign->vector.dim : 0,
+        .tells_losses = campaign->loss_counts,
+        .has_draws = true,
+        .delay_ms = dpot_journal_draw_delay(random_delay, longest_delay_ms(s)),
+        .report_len_max = (uint32_t)dpot_wire_report_len_max(campaign)};
+    memcpy(s->name.campaign_id, s->campaign_id, sizeof s->name.campaign_id);
+    memcpy(s->name.report_id, s->draft.report.id, sizeof s->name.report_id);
+    if (slot != SIZE_MAX && spool->slots[slot].name.has_draws) {
+        s->name = spool->slots[slot].name;
+        memcpy(s->draft.report.id, s->name.report_id, sizeof s->name.report_id);
     }
-    if (status == DPOT_OK) {
-        status = is_vector(s)                                     ? allocate_for_vector(s)
-                 : dpot_campaign_is_sphere(&s->revision.campaign) ? allocate_for_sphere(s)
-                                                                  : allocate_for_points(s);
-    }
-    return status;
 }
 
 /* A source that fails ends the process here, before there are data it could depend on. */
 static dpot_status fetch_randomness(struct submission *s)
 {
     const struct dpot_rng_source *source = s->client->rng_source;
-    dpot_rng_init(&s->rng, source);
-    source->fill(source->ctx, s->report.id, sizeof s->report.id);
-    s->report.group =
+    struct dpot_report *report = &s->draft.report;
+    uint8_t random_delay[8];
+    dpot_rng_init(&s->draft.rng, source);
+    source->fill(source->ctx, report->id, sizeof report->id);
+    source->fill(source->ctx, random_delay, sizeof random_delay);
+    report->group =
         s->revision.campaign.n_groups > 0 ? dpot_client_group(s->client, s->campaign_id) : 0;
-    s->report.test = source->is_test;
+    report->test = source->is_test;
+    name_slot(s, random_delay);
     return DPOT_OK;
 }
 
 /* ---- 3. and 4. slot, charge, counter ---- */
 
-static uint32_t count_values(const struct submission *s)
-{
-    return is_vector(s) ? s->revision.campaign.vector.dim : 0;
-}
-
 /* Before the charge: what is dropped is older, and was charged itself. */
 static dpot_status make_room(struct submission *s)
 {
-    return dpot_journal_make_room(&s->client->journal, &s->key, count_values(s),
-                                  s->client->config.spool_max_bytes, s->start_ms);
+    return dpot_journal_make_room(&s->client->journal, &s->name, s->client->config.spool_max_bytes,
+                                  s->time_ms);
 }
 
 static dpot_status preallocate_slot(struct submission *s)
@@ -211,24 +197,34 @@ static dpot_status preallocate_slot(struct submission *s)
     if (s->state == DPOT_KEY_CHARGED) {
         return DPOT_OK; /* it is there: that is what CHARGED means */
     }
-    struct dpot_slot_name name = {
-        .key = s->key,
-        .closes_ms = dpot_campaign_round_closes(&s->revision.campaign, s->key.round),
-        .n_values = count_values(s),
-        .tells_losses = s->revision.campaign.loss_counts};
-    memcpy(name.campaign_id, s->campaign_id, sizeof name.campaign_id);
-    return dpot_journal_preallocate(&s->client->journal, &name);
+    return dpot_journal_preallocate(&s->client->journal, &s->name);
+}
+
+static int64_t horizon_ms(const struct submission *s)
+{
+    return s->start_ms + s->work.work_ms;
+}
+
+/* A crash cut the work off: the data are read once more, if they may be. */
+static dpot_status resume_durably(struct submission *s)
+{
+    struct dpot_journal *journal = &s->client->journal;
+    const size_t charge = dpot_ledger_find(&journal->ledger, &s->key);
+    s->is_without_data = journal->ledger.charges[charge].n_readings >= DPOT_READINGS_MAX;
+    return s->is_without_data ? DPOT_OK
+                              : dpot_journal_resume(journal, &s->key, s->time_ms, horizon_ms(s));
 }
 
 static dpot_status charge_durably(struct submission *s)
 {
     if (s->state == DPOT_KEY_CHARGED) {
-        return DPOT_OK;
+        return resume_durably(s);
     }
     struct dpot_charge charge = {.key = s->key,
                                  .revision = s->revision.campaign.revision,
                                  .cost = dpot_mechanism_charge(&s->revision.campaign),
-                                 .time_ms = s->start_ms};
+                                 .time_ms = s->time_ms,
+                                 .horizon_ms = horizon_ms(s)};
     memcpy(charge.signer, s->client->campaigns.pin, sizeof charge.signer);
     memcpy(charge.campaign_id, s->campaign_id, sizeof charge.campaign_id);
     return dpot_journal_charge(&s->client->journal, &charge);
@@ -236,74 +232,11 @@ static dpot_status charge_durably(struct submission *s)
 
 /* ---- 5. the data ---- */
 
-/* Weights that are not positive and finite count as nothing. */
-static double usable(double weight)
-{
-    return weight > 0 && isfinite(weight) ? weight : 0;
-}
-
-static void read_points(struct submission *s)
-{
-    const struct dpot_device_data *data = &s->data;
-    const struct dpot_campaign *campaign = &s->revision.campaign;
-    for (size_t i = 0; data->points && i < data->n; i++) {
-        const uint32_t nearest =
-            dpot_domain_nearest(&campaign->domain, &campaign->metric, data->points + i * data->dim);
-        s->histogram[nearest] += data->weights ? usable(data->weights[i]) : 1;
-    }
-}
-
-static void read_histogram(struct submission *s)
-{
-    for (size_t i = 0; s->data.histogram && i < s->histogram_size; i++) {
-        s->histogram[i] = usable(s->data.histogram[i]);
-    }
-}
-
-/* Total: no data at all are the public default of dpot_private_measure_set. */
-static void privatize_measure(struct submission *s)
-{
-    if (s->data.kind == DATA_HISTOGRAM) {
-        read_histogram(s);
-    } else {
-        read_points(s);
-    }
-    dpot_private_measure_set(&s->private_measure, s->histogram, s->histogram_size);
-    dpot_privatizer_run(s->privatizer, &s->private_measure, &s->rng, &s->report);
-}
-
-/* Total. The id of the report, which names its directions, was drawn in stage 2. */
-static void privatize_points(struct submission *s)
-{
-    dpot_private_points_set(&s->private_points, s->data.points, s->data.weights, s->data.n);
-    dpot_privatizer_run_points(s->privatizer, &s->private_points, &s->rng, &s->report);
-}
-
-/* Total: zeros without data; what is not finite is for the mechanism's clamp. */
-static void privatize_vector(struct submission *s)
-{
-    if (s->data.vector) {
-        memcpy(s->private_vector.values, s->data.vector,
-               s->private_vector.dim * sizeof *s->data.vector);
-    }
-    dpot_privatizer_run_vector(s->privatizer, &s->private_vector, &s->rng, &s->report);
-}
-
-/* Traps of the host are held off, so that 0/0 in a sweep is not a signal. */
+/* After DPOT_READINGS_MAX readings that came to nothing the report is made without them. */
 static dpot_status read_and_privatize(struct submission *s)
 {
-    fenv_t environment;
-    const bool is_held = feholdexcept(&environment) == 0;
-    if (is_vector(s)) {
-        privatize_vector(s);
-    } else if (dpot_campaign_is_sphere(&s->revision.campaign)) {
-        privatize_points(s);
-    } else {
-        privatize_measure(s);
-    }
-    if (is_held) {
-        (void)fesetenv(&environment);
-    }
+    const struct dpot_device_data no_data = {.kind = s->data.kind};
+    dpot_draft_make(&s->draft, s->is_without_data ? &no_data : &s->data);
     return DPOT_OK;
 }
 
@@ -311,13 +244,8 @@ static dpot_status read_and_privatize(struct submission *s)
 
 static dpot_status spool_durably(struct submission *s)
 {
-    struct dpot_journal *journal = &s->client->journal;
-    const dpot_status status = dpot_journal_spool(journal, &s->key, &s->report, s->began_ms);
-    if (status == DPOT_OK) {
-        struct dpot_slot *slot = &journal->spool.slots[dpot_spool_find(&journal->spool, &s->key)];
-        slot->due_ms = dpot_journal_sending_time(s->began_ms, dpot_client_clock(s->client),
-                                                 s->client->config.send_delay_ms);
-    }
+    const dpot_status status = dpot_journal_spool(&s->client->journal, &s->key, &s->draft.report);
+    s->client->n_late += dpot_client_clock(s->client) > horizon_ms(s);
     return status;
 }
 
@@ -329,6 +257,7 @@ static dpot_status (*const stages[])(struct submission *) = {
     check_revision,      /* 1 */
     find_round,          /* 1 */
     check_caps,          /* 2 */
+    find_work,           /* 2 */
     allocate_everything, /* 2 */
     fetch_randomness,    /* 2 */
     make_room,           /* 3 */
@@ -341,18 +270,10 @@ static dpot_status (*const stages[])(struct submission *) = {
 /* 7, and wiping: whatever has touched data, noise or the report. */
 static void clean_up(struct submission *s)
 {
-    const struct dpot_allocator *allocator = s->client->config.allocator;
     if (s->has_lock) {
         dpot_client_unlock(s->client);
     }
-    dpot_privatizer_free(s->privatizer);
-    dpot_private_measure_release(&s->private_measure);
-    dpot_free_secret(allocator, s->histogram, s->histogram_size, sizeof *s->histogram);
-    dpot_private_points_release(&s->private_points);
-    dpot_private_vector_release(&s->private_vector);
-    dpot_free_secret(allocator, s->values, s->n_values, sizeof *s->values);
-    dpot_rng_release(&s->rng);
-    dpot_wipe(&s->report, sizeof s->report);
+    dpot_draft_release(&s->draft);
     dpot_signed_campaign_release(&s->revision);
 }
 

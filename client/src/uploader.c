@@ -2,7 +2,8 @@
  *
  * (U1) One POST serves one (campaign hash, round), and a device has one report of it: a batch is
  *      one report. (Batches of several would be split on 400 and 413; a single one is dropped.)
- * (U2) A report is never sent before its public time, never changed, never dropped but by a row of
+ * (U2) A report is never sent before its time and never between the start of a submit and its horizon
+ *      (journal.h), in the order of the spool, never changed, never dropped but by a row of
  *      `rows` below, by the server's receipt, by age (dpot_journal_settle_old) or for a newer one when the spool
  *      is full (dpot_journal_make_room).
  * (U3) DONE is durable before the report leaves the spool.
@@ -21,7 +22,6 @@
 #include "base/clock.h"
 #include "client.h"
 #include "http.h"
-#include "losses.h"
 #include "proto/wire_report.h"
 #include "pump.h"
 #include "refusal.h"
@@ -141,18 +141,15 @@ static dpot_status find_seal_key(struct pump *pump, struct dpot_keys *keys,
 
 static dpot_status seal(struct pump *pump, const struct dpot_slot *slot, struct dpot_buf *body)
 {
-    const struct dpot_ledger *ledger = &pump->client->journal.ledger;
     struct dpot_keys keys;
     const struct dpot_seal_key *seal_key = NULL;
     struct dpot_report report = slot->report;
     struct dpot_batch batch = {.round = slot->name.key.round,
                                .n_reports = 1,
                                .reports = &report,
-                               .has_losses = slot->name.tells_losses,
+                               .report_len_max = slot->name.report_len_max,
+                               .has_losses = slot->name.tells_losses, /* zeros */
                                .allocator = pump->client->config.allocator};
-    if (batch.has_losses) {
-        batch.losses = dpot_losses_before(ledger, dpot_ledger_find(ledger, &slot->name.key));
-    }
     memcpy(batch.campaign_hash, slot->name.key.campaign_hash, sizeof batch.campaign_hash);
     const dpot_status status = find_seal_key(pump, &keys, &seal_key);
     return status == DPOT_OK ? dpot_wire_batch_seal(&batch, seal_key, body) : status;

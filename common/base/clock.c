@@ -16,11 +16,16 @@ static int64_t now_system(void *ctx)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-int64_t dpot_clock_monotonic_ms(void)
+int64_t dpot_clock_monotonic_us(void)
 {
     struct timespec now = {0};
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+int64_t dpot_clock_monotonic_ms(void)
+{
+    return dpot_clock_monotonic_us() / 1000;
 }
 
 static const struct dpot_clock system_clock = {sizeof(struct dpot_clock), NULL, now_system};

@@ -16,6 +16,7 @@ const struct dpot_clock *dpot_clock_system(void);
 
 /* Milliseconds since some moment of this boot: it never goes back and no setting of the clock moves it. */
 int64_t dpot_clock_monotonic_ms(void);
+int64_t dpot_clock_monotonic_us(void); /* microseconds */
 
 /* Reads "YYYY-MM-DDThh:mm:ssZ" (UTC only, no fraction; years 1970..9999) to milliseconds.
  * DPOT_ERR_MALFORMED otherwise, and then *time_ms is unchanged. */

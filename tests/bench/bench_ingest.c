@@ -41,6 +41,7 @@ static const char spec_text[] =
 
 static struct seal_secret secret;
 static uint8_t sign_key[DPOT_SIGN_SECRET_LEN];
+static size_t report_len_max; /* of the campaign */
 
 /* Sealed batches of one size. */
 struct load {
@@ -73,6 +74,11 @@ static void open_rooms(struct rooms *rooms, const char *folder)
                                             &rooms->record, &error) == DPOT_OK,
                  error.text);
     json_decref(spec);
+    struct registry_revision revision;
+    turn_require(registry_get(rooms->ingest.registry, rooms->record.hash, &revision, &error) ==
+                     DPOT_OK,
+                 error.text);
+    report_len_max = dpot_wire_report_len_max(revision.campaign);
     turn_require(tally_new(rooms->ingest.store, &rooms->ingest.tally, &error) == DPOT_OK,
                  error.text);
     const struct writer_config config = {.store = rooms->ingest.store,
@@ -118,7 +124,8 @@ static void seal_batch(struct dpot_buf *body, const uint8_t *hash, size_t n)
 {
     static struct dpot_report reports[DPOT_BATCH_REPORTS_MAX];
     static int64_t values[DIM];
-    struct dpot_batch batch = {.n_reports = n, .reports = reports};
+    struct dpot_batch batch = {
+        .n_reports = n, .reports = reports, .report_len_max = report_len_max};
     memcpy(batch.campaign_hash, hash, DPOT_HASH_LEN);
     for (size_t j = 0; j < DIM; j++) {
         values[j] = (int64_t)(j % 11) - 5;

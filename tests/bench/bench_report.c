@@ -110,11 +110,12 @@ static dpot_client *open_client(const char *folder, const struct dpot_clock *clo
 }
 
 /* Values as a report of the campaign has them. */
-static void seal_one(const struct dpot_seal_key *key)
+static void seal_one(const struct dpot_seal_key *key, size_t report_len_max)
 {
     static int64_t values[DIM];
     struct dpot_report report = {.n_values = DIM, .values = values};
-    const struct dpot_batch batch = {.n_reports = 1, .reports = &report};
+    const struct dpot_batch batch = {
+        .n_reports = 1, .reports = &report, .report_len_max = report_len_max};
     struct dpot_buf out;
     for (int j = 0; j < DIM; j++) {
         values[j] = (int64_t)(((uint32_t)j * 2654435761u) % (1u << 26)) - (1 << 25);
@@ -149,7 +150,7 @@ int main(int argc, char **argv)
         require(status == DPOT_OK, dpot_client_last_error(client));
         const double cpu_spooled = seconds(CLOCK_PROCESS_CPUTIME_ID);
         wall[r] = 1e3 * (seconds(CLOCK_MONOTONIC) - started);
-        seal_one(&key);
+        seal_one(&key, dpot_wire_report_len_max(&campaign));
         const double cpu_sealed = seconds(CLOCK_PROCESS_CPUTIME_ID);
         sealing[r] = 1e3 * (cpu_sealed - cpu_spooled);
         cpu[r] = 1e3 * (cpu_sealed - cpu_started);

@@ -40,6 +40,7 @@ BEGIN {
     extra["files", "common/model/measure.h"] = 1
     extra["central", "common/mechanism/u128.h"] = 1
     extra["pool", "aggregator/files/json.h"] = 1
+    extra["proto", "common/mechanism/mechanism.h"] = 1
     extra["solve", "common/mechanism/noise_density.h"] = 1
     extra["tool", "client/include/dpot/dpot.h"] = 1
     extra["tool", "client/src/simulation.h"] = 1

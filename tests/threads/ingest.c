@@ -24,6 +24,7 @@ static const char spec_text[] =
 static struct ingest ingest; /* with a tally, and a writer in two of three parts */
 static struct seal_secret secret;
 static struct revision_record record;
+static size_t report_len_max;
 static json_t *spec;
 
 /* Ends the program when something is not as it must be. */
@@ -52,7 +53,8 @@ static void post(struct poster *poster, uint32_t first)
 {
     struct dpot_report reports[BATCH];
     enum dpot_report_status statuses[BATCH];
-    struct dpot_batch batch = {.n_reports = BATCH, .reports = reports};
+    struct dpot_batch batch = {
+        .n_reports = BATCH, .reports = reports, .report_len_max = report_len_max};
     struct dpot_buf body, receipt;
     struct ingest_result result;
     memcpy(batch.campaign_hash, record.hash, sizeof batch.campaign_hash);
@@ -188,6 +190,9 @@ static void set_up(bool with_writer)
     demand(registry_create(ingest.registry, spec, &record, &error) == DPOT_OK, error.text);
     demand(registry_open_campaign(ingest.registry, record.campaign_id, &record, &error) == DPOT_OK,
            error.text);
+    struct registry_revision revision;
+    demand(registry_get(ingest.registry, record.hash, &revision, &error) == DPOT_OK, error.text);
+    report_len_max = dpot_wire_report_len_max(revision.campaign);
 }
 
 static void start(pthread_t *thread, void *(*run)(void *), void *ctx)

@@ -41,7 +41,8 @@
  *    which is a fresh budget, helps. Answers do not move it; a clock far ahead in a pump drops, as too
  *    old, what should have been sent. Give a clock that the network or the platform disciplines.
  *  - Whether a submit succeeds depends on public facts and the ledger only, never on the data:
- * after data have been read nothing fails visibly.
+ * after data have been read nothing fails visibly. Nor do the number of steps of a submit, the time
+ * of sending, or the id, order and length of what is sent.
  *
  * WHAT IT PROMISES. Each report of an index mechanism is (epsilon)-LDP for the compiled program, by
  * integers (exact-draw theorem in mechanism/sampler.h), against an adversary who cannot break
@@ -96,16 +97,14 @@ struct dpot_client_config {
     uint64_t window_seconds;
     double lifetime_epsilon_cap; /* over everything, for ever */
 
-    /* Sending times lie on a public grid: one delay after the submit began, two, three ... by the
-     * clock. A report is due at the first of these after the work on it has ended; and for a handle
-     * that finds it in the folder, at the first after that opening, so that nothing is sent at once
-     * because its time has passed: whoever opens, pumps once and closes pumps again at next_due_ms,
-     * at most one delay later. dpot sleeps nowhere: a report leaves in the first pump after it is
-     * due, so let pump be called at next_due_ms or by a timer, not by what ends with a submit. Then
-     * the time of sending says nothing about the time the work took, but for the delay's multiple
-     * that it needed. Public; longer than the work on this device; at least 1. Default 2000.
-     * After a clock was set back a report waits one to two delays from then; after a failure what was left
-     * of its wait, when that is longer. */
+    /* A report is due at start + W + U by the clock: W is the public work time of its campaign
+     * (dpot_client_get_campaign), U is drawn uniformly from 1 ms to max(send_delay_ms, 8 W) for each report,
+     * before its data are read. The start is that of the submit, or, right after another submit, the start of
+     * that one + its W; so in a row of submits no time depends on how long the work really took. Until the
+     * last start + W pumps send nothing. dpot sleeps nowhere: a report leaves in the first pump from its due
+     * time on, so let pump be called at next_due_ms or by a timer. What an app does in answer to the end of
+     * a submit shows how long it took, and U hides that only in part (doc/privacy.md). At least 1; default
+     * 2000. After a clock was set back by more than ten minutes a report is due U from then. */
     uint32_t send_delay_ms;
     uint32_t
         request_timeout_ms; /* one exchange with the server; default 30000; enrolling has two */
@@ -143,17 +142,25 @@ struct dpot_client_config {
     double window_rho_cap;
     double lifetime_rho_cap;
 
-    /* The spool never grows longer than this: before a submit charges, reports that wait are dropped, those
-     * first whose round closes first, and counted (n_dropped_spool), until the new one fits; one always
-     * does. A report takes 256 bytes, a vector 8 bytes a number more, the file 256; while it is
-     * rewritten a copy lies beside it. Default 16 MiB; 0: no cap. The age of what waits has a cap
-     * too: 30 days after its round. */
+    /* Reports of one campaign never take more than an eighth of this in the spool (all of it behind the
+     * header of 256 bytes): before a submit charges, reports of the same campaign that wait are dropped, those
+     * first whose round closes first, and counted (n_dropped_spool), until the new one fits. Other campaigns
+     * lose nothing by it; with up to eight campaigns the file is never longer. A report takes 256 bytes, a
+     * vector 8 bytes a number more; a campaign whose report does not fit is refused by enrolling and importing.
+     * While the file is rewritten a copy lies beside it. Default 16 MiB; 0: no cap. The age of what waits has a
+     * cap too: 30 days after its round. */
     uint64_t spool_max_bytes;
 
     /* Campaigns whose groups mean different things: the number of the label in each of them, in the place of
      * `group`. (n_groups), each campaign once; NULL and 0: none. */
     const struct dpot_campaign_group *groups;
     size_t n_groups;
+
+    /* What a campaign may ask of this device; above these enrolling, importing and submits refuse it
+     * (DPOT_ERR_TOO_LARGE). The work time W of a report in milliseconds, default 10000: choose it below what a
+     * watchdog allows. Memory while a report is made, in bytes, default 0: 256 MiB. */
+    uint32_t work_max_ms;
+    uint64_t memory_max_bytes;
 };
 
 /* Sets struct_size and every default. `struct_size` is sizeof of the caller's struct. */
@@ -180,7 +187,8 @@ DPOT_API const char *dpot_client_last_error(const dpot_client *client);
  * DPOT_ERR_DENIED, DPOT_ERR_NOT_FOUND, DPOT_ERR_CLOSED (the server says that no revision is open),
  * DPOT_ERR_SIGNATURE, DPOT_ERR_MALFORMED (also: another
  * campaign than was asked for), DPOT_ERR_VERSION, DPOT_ERR_RANGE, DPOT_ERR_TOO_LARGE,
- * DPOT_ERR_INFEASIBLE, DPOT_ERR_EPSILON (above the ceiling), DPOT_ERR_SIMULATION, DPOT_ERR_EXISTS
+ * DPOT_ERR_INFEASIBLE, DPOT_ERR_EPSILON (above the ceiling), DPOT_ERR_SIMULATION, DPOT_ERR_UNEXPECTED
+ * (dpot_client_expect), DPOT_ERR_EXISTS
  * (a newer revision is stored or was charged, or another one of the same number is stored), DPOT_ERR_BUSY, DPOT_ERR_IO,
  * DPOT_ERR_NO_SPACE, DPOT_ERR_MEMORY. A refusal leaves the stored revision in place and its reports on their way; the stored one again
  * is DPOT_OK. */
@@ -191,6 +199,15 @@ DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_enroll(dpot_client *client,
  * campaign id. */
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_import(dpot_client *client, const void *data,
                                                          size_t len, uint8_t campaign_id[16]);
+
+/* Accepts nothing but these campaigns and seal keys from now on, in this handle: `digests` is (n, 32), copied;
+ * n = 0 accepts again whatever the pin has signed. A digest is the BLAKE2b-256 of a campaign's bytes (the campaign
+ * hash that `dpot campaign` prints) or of the signed set of seal keys as it is served (/v1/keys). Others are
+ * refused with DPOT_ERR_UNEXPECTED, when they are fetched and when they are used; nothing is charged then. It
+ * proves that this device got the same bytes as everybody who got the same list; not that there is one list for
+ * all: that is for the channel that brings it. DPOT_ERR_ARGUMENT (more than 4096), DPOT_ERR_MEMORY. */
+DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_expect(dpot_client *client,
+                                                         const uint8_t (*digests)[32], size_t n);
 
 /* What a submit did. */
 enum dpot_submit_outcome {
@@ -205,9 +222,11 @@ enum dpot_submit_outcome {
 
 /* Privatises the user's places: `points` is (n, dim) row-major with optional weights (n) >= 0; each
  * is clamped to the nearest point of the campaign's domain. n = 0 (then dim is not looked at), NULL
- * points or no positive weight report from the public default. Work grows with n: the public time
- * of sending (send_delay_ms) is what hides it. One report per round: later submits in the round do
- * not read the data (see outcome, which may be NULL).
+ * points or no positive weight report from the public default. Every submit reads the same number of
+ * entries: of more than 1,024 points 1,024 are drawn by weight, of more than 16,384 entries evenly spaced
+ * ones are considered. One report per round: later submits in the round do not read the data (see outcome,
+ * which may be NULL). When a crash cuts a submit off after its charge, the next one in the round reads the
+ * data once more (DPOT_SUBMIT_RESUMED); after a second crash the report is made from the public default.
  *
  * Refusals, all before the data are read: DPOT_ERR_ARGUMENT (no memory holds n points), DPOT_ERR_NOT_FOUND (not enrolled), DPOT_ERR_SHAPE (dim is
  * not the campaign's), DPOT_ERR_RANGE (the group of config is not one of the campaign's),
@@ -215,7 +234,8 @@ enum dpot_submit_outcome {
  * back; enroll again), DPOT_ERR_NOT_OPEN, DPOT_ERR_CLOSED (by the campaign's times, or because the server's last answer
  * about this revision, kept in the ledger, was that it is closed: enroll again),
  * DPOT_ERR_BUDGET (a cap; nothing was charged),
- * DPOT_ERR_EPSILON, DPOT_ERR_SIMULATION, DPOT_ERR_CONSENT, DPOT_ERR_LEDGER, DPOT_ERR_BUSY, DPOT_ERR_MEMORY,
+ * DPOT_ERR_EPSILON, DPOT_ERR_SIMULATION, DPOT_ERR_UNEXPECTED, DPOT_ERR_TOO_LARGE (work_max_ms,
+ * memory_max_bytes), DPOT_ERR_CONSENT, DPOT_ERR_LEDGER, DPOT_ERR_BUSY, DPOT_ERR_MEMORY,
  * DPOT_ERR_IO, DPOT_ERR_NO_SPACE (before the charge). DPOT_ERR_POISONED: the disk failed after charging began; the
  * charge may be on disk, nothing was sent; close and open again. */
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_submit_points(
@@ -383,11 +403,14 @@ struct dpot_client_status {
     uint64_t n_dropped_spool; /* config.spool_max_bytes: made room for a newer report */
 
     /* By config.clock. When the next of the reports that wait may be sent: a pump before that does nothing
-     * about them. INT64_MAX: none waits. A process that has opened the folder just now waits for the next public
-     * time of sending at least. */
+     * about them. INT64_MAX: none waits. */
     int64_t next_due_ms;
     int64_t
         paused_until_ms; /* the server is left in peace until then, as it has asked; 0: it is not */
+
+    /* Submits of this handle that took longer than the work time of their campaign: the times that followed
+     * may say something about their data. For finding a work time that is too short; keep it on the device. */
+    uint64_t n_late;
 };
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_get_status(dpot_client *client,
                                                              struct dpot_client_status *status);
@@ -401,6 +424,14 @@ struct dpot_campaign_info {
     uint32_t is_vector; /* 1: it takes vectors; 0: points and histograms */
     int64_t opens_ms;
     int64_t closes_ms;
+
+    /* The work on one report, whatever the data. Steps follow from the signed campaign; a step is about one
+     * look at a cost. How long they take was measured here when the campaign was enrolled; 0: not yet, by a
+     * release before; the next submit does. W is the next power of two from twice that on, at least 64. */
+    uint64_t steps;
+    uint64_t memory_bytes; /* while the report is made */
+    uint64_t measured_us;
+    uint32_t work_ms; /* W */
 };
 
 /* DPOT_ERR_NOT_FOUND: not enrolled; DPOT_ERR_IO; or as dpot_client_enroll for stored bytes that do not
@@ -410,8 +441,7 @@ DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_get_campaign(dpot_client *clie
                                                                struct dpot_campaign_info *info);
 
 /* What the ledger says in a few sentences for the device's owner: what was spent of which cap, what
- * became of the reports, the label that they carry openly to each campaign with groups, and which campaigns
- * are told how many reports were lost. Cut to `cap` bytes with its NUL; 1024 are enough, with 512 more
+ * became of the reports, and the label that they carry openly to each campaign with groups. Cut to `cap` bytes with its NUL; 1024 are enough, with 512 more
  * for each of these campaigns. */
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_get_statement(dpot_client *client, char *text,
                                                                 size_t cap);

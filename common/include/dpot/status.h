@@ -53,6 +53,7 @@ extern "C" {
     X(DPOT_ERR_SIMULATION, -305, "a simulation campaign is refused by a real device")              \
     X(DPOT_ERR_DENIED, -306, "not allowed: the token or credential is wrong")                      \
     X(DPOT_ERR_CONSENT, -307, "the user has withdrawn consent")                                    \
+    X(DPOT_ERR_UNEXPECTED, -308, "the app expects another campaign or other keys")                 \
     X(DPOT_ERR_POISONED, -900, "a disk error has poisoned this handle: close it and open again")   \
     X(DPOT_ERR_LEDGER, -901, "the privacy ledger cannot be trusted: the budget counts as spent")
 

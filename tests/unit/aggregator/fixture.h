@@ -37,6 +37,7 @@ struct rig {
     struct store *store;
     struct registry *registry;
     struct revision_record record; /* of the open revision */
+    size_t report_len_max;         /* of its campaign */
     struct ingest ingest;
 };
 
@@ -51,10 +52,16 @@ void rig_resume(struct rig *rig, const char *url);
 /* Report number n: an id of its own, index n % FIXTURE_RING_SIZE. */
 struct dpot_report fixture_report(uint32_t n);
 
-/* Appends the body of one POST. */
+/* Appends the body of one POST that is not padded, as devices of before send it. */
 void fixture_seal(const struct dpot_seal_key *key, const uint8_t hash[DPOT_HASH_LEN],
                   uint32_t round, const struct dpot_report *reports, size_t n,
                   struct dpot_buf *out);
+
+/* The same for the rig's campaign, padded unless its reports cannot be as long as these; and finds how long
+ * they can be, after the rig's record was changed. */
+void rig_seal(const struct rig *rig, const struct dpot_seal_key *key, uint32_t round,
+              const struct dpot_report *reports, size_t n, struct dpot_buf *out);
+void rig_find_length(struct rig *rig);
 
 /* Seals and ingests; statuses (n) may be NULL. */
 enum ingest_verdict rig_post(struct rig *rig, uint32_t round, const struct dpot_report *reports,

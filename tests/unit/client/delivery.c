@@ -79,7 +79,7 @@ void submit_late(dpot_client *client, uint32_t round)
 {
     world.clock.now_ms = OPENS_MS + round * DAY_MS + DAY_MS - 30 * MINUTE_MS;
     cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK, "%s", dpot_client_last_error(client));
-    world.clock.now_ms += SEND_DELAY_MS;
+    world.clock.now_ms += DUE_MS;
 }
 
 dpot_status pump(dpot_client *client, struct dpot_pump_result *result)
@@ -94,7 +94,7 @@ dpot_client *with_report(void)
 {
     dpot_client *client = world_enroll(&world);
     cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
-    world.clock.now_ms += SEND_DELAY_MS;
+    world.clock.now_ms += DUE_MS;
     return client;
 }
 

@@ -37,7 +37,7 @@ static void report_and_pump(uint32_t round, int64_t at_ms, int http_status,
     if (http_status != 0) {
         test_transport_script(&world.network, (struct test_script){.status = http_status});
     }
-    world.clock.now_ms = OPENS_MS + round * DAY_MS + at_ms - SEND_DELAY_MS;
+    world.clock.now_ms = OPENS_MS + round * DAY_MS + at_ms - DUE_MS;
     cr_assert_eq(world_pump(&world, client, result), DPOT_OK, "%s", dpot_client_last_error(client));
 }
 
@@ -196,7 +196,7 @@ Test(closed, a_round_that_is_over_by_both_clocks_drops_its_report)
 {
     struct dpot_pump_result result;
     cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
-    world.clock.now_ms = OPENS_MS + DAY_MS - 1 - SEND_DELAY_MS;
+    world.clock.now_ms = OPENS_MS + DAY_MS - 1 - DUE_MS;
     refuse_once(round_over("2023-11-17T00:00:00Z"));
     cr_assert_eq(world_pump(&world, client, NULL), DPOT_ERR_CLOSED);
     world.clock.now_ms += HOUR_MS;

@@ -194,7 +194,8 @@ static void live(uint64_t number, uint64_t sums[N_BINS])
     world_init(&world, &authority, number);
     test_transport_init(&world.network, serve, &world);
     world.network.is_down = &world.files.is_down;
-    world.config.spool_max_bytes = number % 2 ? 0 : DPOT_HEADER_LEN + DPOT_SPOOL_UNIT_LEN;
+    world.config.spool_max_bytes =
+        number % 2 ? 0 : DPOT_HEADER_LEN + DPOT_SPOOL_SHARES * DPOT_SPOOL_UNIT_LEN;
     dpot_client *client = world_enroll(&world);
     for (size_t i = 0; i < N_STEPS && world.n_received < RECEIVED_MAX - 20; i++) {
         client = step_and_maybe_end(client);

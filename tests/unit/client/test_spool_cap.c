@@ -1,5 +1,6 @@
-/* The cap on the spool: what is dropped for a newer report, in which order, and that it is counted. */
-#include "spool.h"
+/* The cap on the spool: what is dropped for a newer report, in which order, of which campaign, and that it
+ * is counted. */
+#include "journal.h"
 #include "unit/client/world.h"
 
 #include <criterion/criterion.h>
@@ -9,7 +10,8 @@
 static struct authority authority;
 static struct world world;
 
-#define ROOM_FOR(n) (DPOT_HEADER_LEN + (uint64_t)(n)*DPOT_SPOOL_UNIT_LEN)
+/* The cap under which the share of a campaign is n reports. */
+#define ROOM_FOR(n) (DPOT_HEADER_LEN + (uint64_t)(n)*DPOT_SPOOL_SHARES * DPOT_SPOOL_UNIT_LEN)
 
 static void set_up(void)
 {
@@ -114,14 +116,15 @@ Test(spool_cap, what_was_answered_gives_its_room_back_and_nothing_is_dropped)
     dpot_client_close(client);
 }
 
-Test(spool_cap, one_report_always_fits)
+Test(spool_cap, one_report_fits_under_a_cap_that_was_lowered_later)
 {
+    dpot_client_close(world_enroll(&world));
     world.config.spool_max_bytes = 1;
-    dpot_client *client = world_enroll(&world);
+    dpot_client *client = world_open(&world);
     for (uint32_t round = 0; round < 3; round++) {
         submit_round(client, round);
         cr_assert_eq(world_status(client).n_pending, 1);
-        cr_assert_eq(spool_len(), ROOM_FOR(1));
+        cr_assert_eq(spool_len(), DPOT_HEADER_LEN + DPOT_SPOOL_UNIT_LEN);
     }
     cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK);
     cr_assert(has_arrived(2) && !has_arrived(1));
@@ -132,14 +135,57 @@ Test(spool_cap, vectors_take_their_length)
 {
     authority_ask_for_vectors(&authority, DPOT_MECHANISM_LAPLACE);
     const uint64_t slot = dpot_slot_len(VECTOR_DIM);
-    world.config.spool_max_bytes = DPOT_HEADER_LEN + 2 * slot + slot - 1;
+    world.config.spool_max_bytes = DPOT_HEADER_LEN + DPOT_SPOOL_SHARES * (3 * slot - 1);
     dpot_client *client = world_enroll(&world);
     for (uint32_t round = 0; round < 5; round++) {
         submit_round(client, round);
-        cr_assert_leq(spool_len(), DPOT_HEADER_LEN + 2 * slot);
+        cr_assert_leq(spool_len(), world.config.spool_max_bytes);
     }
     cr_assert_eq(world_status(client).n_pending, 2);
     cr_assert_eq(world_status(client).n_dropped_spool, 3);
+    dpot_client_close(client);
+}
+
+/* Another campaign of the same authority, with reports of vectors. */
+static void import_vectors(dpot_client *client, uint8_t id[DPOT_CAMPAIGN_ID_LEN])
+{
+    struct authority other;
+    authority_init(&other, 100);
+    memcpy(other.sign_secret, authority.sign_secret, sizeof other.sign_secret);
+    memcpy(other.pin, authority.pin, sizeof other.pin);
+    authority_ask_for_vectors(&other, DPOT_MECHANISM_LAPLACE);
+    other.campaign.id[0] ^= 1;
+    authority_sign(&other);
+    cr_assert_eq(
+        dpot_client_import(client, other.signed_campaign.data, other.signed_campaign.len, id),
+        DPOT_OK, "%s", dpot_client_last_error(client));
+    authority_release(&other);
+}
+
+Test(spool_cap, a_campaign_makes_room_among_its_own_reports_only)
+{
+    static const double vector[VECTOR_DIM] = {1};
+    uint8_t vectors[DPOT_CAMPAIGN_ID_LEN];
+    world.config.spool_max_bytes = ROOM_FOR(4); /* one vector */
+    dpot_client *client = world_enroll(&world);
+    import_vectors(client, vectors);
+    for (uint32_t round = 0; round < 10; round++) {
+        submit_round(client, round);
+        cr_assert_eq(dpot_client_submit_vector(client, vectors, vector, VECTOR_DIM, NULL), DPOT_OK);
+    }
+    cr_assert_eq(world_status(client).n_pending, 5);
+    cr_assert_leq(spool_len(), ROOM_FOR(4));
+    dpot_client_close(client);
+}
+
+Test(spool_cap, a_campaign_whose_report_does_not_fit_is_refused_before_it_is_stored)
+{
+    authority_ask_for_vectors(&authority, DPOT_MECHANISM_LAPLACE);
+    world.config.spool_max_bytes = ROOM_FOR(1);
+    dpot_client *client = world_open(&world);
+    cr_assert_eq(dpot_client_enroll(client, authority.campaign.id), DPOT_ERR_TOO_LARGE);
+    cr_assert(strstr(dpot_client_last_error(client), "spool_max_bytes"));
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_ERR_NOT_FOUND);
     dpot_client_close(client);
 }
 
@@ -160,19 +206,23 @@ Test(spool_cap, a_refused_submit_drops_nothing)
     dpot_client_close(client);
 }
 
-/* Three reports wait and the fourth is made, with the end of the process or of the power in every operation. */
+#define N_BEFORE                                                                                   \
+    (3 * DPOT_SPOOL_SHARES) /* submits that fill the file; three reports of them wait */
+
+/* One more report is made, with the end of the process or of the power in every operation. */
 static bool cut_at(size_t n, enum test_loss loss)
 {
     world_release(&world);
     world_init(&world, &authority, n);
     world.config.spool_max_bytes = ROOM_FOR(3);
     dpot_client *client = world_enroll(&world);
-    for (uint32_t round = 0; round < 3; round++) {
+    for (uint32_t round = 0; round < N_BEFORE; round++) {
         submit_round(client, round);
     }
-    world.clock.now_ms = OPENS_MS + 3 * DAY_MS;
+    world.clock.now_ms = OPENS_MS + N_BEFORE * DAY_MS;
     test_filesystem_cut_at(&world.files, n, n % 2);
     (void)!world_submit(&world, client, NULL);
+    const size_t n_dropped = N_BEFORE - 3;
     const bool was_cut = world.files.is_down;
     dpot_client_close(client);
     test_filesystem_restart(&world.files, was_cut ? loss : TEST_KILL);
@@ -180,15 +230,15 @@ static bool cut_at(size_t n, enum test_loss loss)
     const struct dpot_client_status s = world_status(client);
     cr_assert_eq(s.is_exhausted, 0);
     assert_conserved(&s);
-    cr_assert_leq(s.n_dropped_spool, 1);
+    cr_assert_leq(s.n_dropped_spool, n_dropped + 1);
     cr_assert_eq(s.n_dropped_lost, 0);
     cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK, "%s", dpot_client_last_error(client));
     cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK);
     const struct dpot_client_status end = world_status(client);
     assert_conserved(&end);
-    cr_assert_eq(end.n_submitted, 4);
+    cr_assert_eq(end.n_submitted, N_BEFORE + 1);
     cr_assert_eq(end.n_accepted, 3 - end.n_dropped_lost);
-    cr_assert_eq(end.n_dropped_spool, 1);
+    cr_assert_eq(end.n_dropped_spool, n_dropped + 1);
     cr_assert_eq(world_count_contradictions(&world), 0);
     cr_assert_eq(world.n_uncharged, 0);
     cr_assert_leq(spool_len(), ROOM_FOR(3));

@@ -136,39 +136,6 @@ Test(submit, a_new_revision_is_charged_again)
     dpot_client_close(client);
 }
 
-Test(submit, a_report_waits_for_its_public_time)
-{
-    dpot_client *client = world_enroll(&world);
-    struct dpot_pump_result result = {.struct_size = sizeof result};
-    const int64_t start_ms = world.clock.now_ms;
-    cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
-    world.clock.now_ms = start_ms + SEND_DELAY_MS - 1;
-    cr_assert_eq(dpot_client_pump(client, PUMP_MS, &result), DPOT_OK);
-    cr_assert_eq(world.n_received, 0);
-    cr_assert_eq(result.next_due_ms, start_ms + SEND_DELAY_MS);
-    cr_assert_eq(result.n_pending, 1);
-    world.clock.now_ms++;
-    cr_assert_eq(dpot_client_pump(client, PUMP_MS, &result), DPOT_OK);
-    cr_assert_eq(world.n_received, 1);
-    dpot_client_close(client);
-}
-
-Test(submit, work_that_took_longer_than_the_delay_is_sent_at_the_next_multiple)
-{
-    dpot_client *client = world_enroll(&world);
-    struct dpot_pump_result result = {.struct_size = sizeof result};
-    const int64_t now_ms = world.clock.now_ms;
-    world.clock.step_ms = 1500; /* each look at the clock takes that long */
-    cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
-    world.clock.step_ms = 0;
-    cr_assert_eq(dpot_client_pump(client, PUMP_MS, &result), DPOT_OK);
-    cr_assert_gt(result.next_due_ms, world.clock.now_ms);
-    /* The start is one of the readings; the delay is counted from there. */
-    cr_assert_eq((result.next_due_ms - now_ms) % 500, 0);
-    cr_assert_leq(result.next_due_ms, world.clock.now_ms + SEND_DELAY_MS);
-    dpot_client_close(client);
-}
-
 Test(submit, a_report_survives_closing_and_is_sent_by_the_next_handle)
 {
     dpot_client *client = world_enroll(&world);

@@ -75,7 +75,7 @@ Test(uploader, a_network_that_is_gone_keeps_the_report_and_backs_off)
         world.clock.now_ms += HOUR_MS;
         cr_assert_eq(world_pump(&world, client, &result), DPOT_ERR_NETWORK);
         const size_t n_posts = world.network.n_posts;
-        world.clock.now_ms = result.next_due_ms - SEND_DELAY_MS - 1;
+        world.clock.now_ms = result.next_due_ms - DUE_MS - 1;
         cr_assert_eq(world_pump(&world, client, &result), DPOT_OK); /* not before its time */
         cr_assert_eq(world.network.n_posts, n_posts);
     }
@@ -96,7 +96,7 @@ Test(uploader, retry_after_is_honoured_for_the_whole_server)
     cr_assert_eq(pump_with(client, (struct test_script){.status = 503, .retry_after_s = 7200}),
                  DPOT_ERR_SERVER);
     const int64_t asked_ms = world.clock.now_ms;
-    world.clock.now_ms = asked_ms + 7200 * 1000 - 1 - SEND_DELAY_MS;
+    world.clock.now_ms = asked_ms + 7200 * 1000 - 1 - DUE_MS;
     cr_assert_eq(world_pump(&world, client, &result), DPOT_OK);
     cr_assert_eq(world.n_received, 0);
     cr_assert_geq(result.next_due_ms, asked_ms + 7200 * 1000);
@@ -263,7 +263,7 @@ Test(uploader, an_answer_that_was_lost_makes_a_duplicate_not_a_second_report)
 Test(uploader, a_report_is_kept_for_thirty_days_after_its_round_and_then_dropped)
 {
     dpot_client *client = with_report();
-    world.clock.now_ms = OPENS_MS + DAY_MS + 30 * DAY_MS - 1 - SEND_DELAY_MS;
+    world.clock.now_ms = OPENS_MS + DAY_MS + 30 * DAY_MS - 1 - DUE_MS;
     test_transport_script(&world.network, (struct test_script){.status = 500});
     cr_assert_eq(world_pump(&world, client, NULL), DPOT_ERR_SERVER);
     cr_assert_eq(world_status(client).n_pending, 1);

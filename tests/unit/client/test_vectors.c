@@ -283,6 +283,7 @@ Test(vectors, a_vector_that_does_not_fit_into_memory_is_refused_uncharged)
     test_allocator_init(&heap);
     heap.bytes_max = 4 << 20;
     world.config.allocator = &heap.allocator;
+    world.config.spool_max_bytes = 0;
     dpot_client *client = world_open(&world);
     cr_assert_eq(dpot_client_import(client, bytes.data, bytes.len, NULL), DPOT_OK);
     cr_assert_eq(dpot_client_submit_vector(client, campaign.id, NULL, DPOT_VECTOR_DIM_MAX, NULL),

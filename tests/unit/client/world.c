@@ -6,6 +6,7 @@
 #include "ledger.h"
 #include "mechanism/sampler.h"
 #include "proto/wire_report.h"
+#include "simulation.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -226,8 +227,6 @@ static void take_batch(struct world *w, const struct dpot_batch *batch,
         cr_assert_lt(w->n_received, RECEIVED_MAX);
         memcpy(r->campaign_hash, batch->campaign_hash, sizeof r->campaign_hash);
         r->round = batch->round;
-        r->has_losses = batch->has_losses;
-        r->losses = batch->losses;
         r->body_len = request->body_len;
         r->report = batch->reports[i];
         r->report.values = NULL; /* the batch's */
@@ -321,6 +320,7 @@ dpot_client *world_open(struct world *w)
     dpot_client *client = NULL;
     char text[400];
     cr_assert_eq(dpot_client_open(&w->config, &client, text, sizeof text), DPOT_OK, "%s", text);
+    dpot_client_set_work_time(client, WORK_MS);
     return client;
 }
 
@@ -346,7 +346,7 @@ dpot_status world_submit(struct world *w, dpot_client *client, enum dpot_submit_
 
 dpot_status world_pump(struct world *w, dpot_client *client, struct dpot_pump_result *result)
 {
-    w->clock.now_ms += SEND_DELAY_MS;
+    w->clock.now_ms += DUE_MS;
     if (result) {
         *result = (struct dpot_pump_result){.struct_size = sizeof *result};
     }

@@ -15,6 +15,8 @@
 #define OPENS_MS ((int64_t)1700000000 * 1000)
 #define RING_SIZE 8
 #define SEND_DELAY_MS 2000
+#define WORK_MS 64 /* the work time of its campaigns, whatever the machine */
+#define DUE_MS (4 * WORK_MS + SEND_DELAY_MS) /* after four submits in a row all reports are due */
 #define PUMP_MS 60000 /* of real time too: no pump takes that long, on whatever machine */
 
 /* What the aggregator publishes. Made once, shared by many worlds. */
@@ -57,9 +59,7 @@ struct received {
     uint32_t round;
     struct dpot_report report;          /* without its values */
     uint8_t values_hash[DPOT_HASH_LEN]; /* of these */
-    bool has_losses;
-    struct dpot_losses losses; /* of its batch */
-    size_t body_len;           /* of its POST */
+    size_t body_len;                    /* of its POST */
 };
 #define RECEIVED_MAX 512
 

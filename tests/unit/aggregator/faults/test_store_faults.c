@@ -53,7 +53,7 @@ static void make_bodies(void)
         struct dpot_report reports[BATCH];
         make_batch(batch, reports);
         dpot_buf_init(&bodies[batch], DPOT_BATCH_BYTES_MAX, NULL);
-        fixture_seal(&rig.secret.key, rig.record.hash, 0, reports, BATCH, &bodies[batch]);
+        rig_seal(&rig, &rig.secret.key, 0, reports, BATCH, &bodies[batch]);
     }
 }
 

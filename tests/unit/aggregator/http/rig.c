@@ -135,6 +135,6 @@ struct dpot_buf sealed(uint32_t first, size_t n)
         reports[i] = fixture_report(first + (uint32_t)i);
     }
     dpot_buf_init(&body, DPOT_BATCH_BYTES_MAX, NULL);
-    fixture_seal(&rig.secret.key, rig.record.hash, 0, reports, n, &body);
+    rig_seal(&rig, &rig.secret.key, 0, reports, n, &body);
     return body;
 }

@@ -270,12 +270,13 @@ Test(http, a_pool_of_vectors_is_described_and_exported_in_data_units)
     struct dpot_report reports[4];
     struct dpot_buf body;
     vectors_open(rig.store, &campaign, rig.secret_key, &rig.record);
+    rig_find_length(&rig);
     dpot_hex_encode(hex_id, rig.record.campaign_id, sizeof rig.record.campaign_id);
     for (uint32_t i = 0; i < 4; i++) {
         reports[i] = vectors_report(i, VECTORS_DCT_DIM, 200, values[i]);
     }
     dpot_buf_init(&body, DPOT_BATCH_BYTES_MAX, NULL);
-    fixture_seal(&rig.secret.key, rig.record.hash, 0, reports, 4, &body);
+    rig_seal(&rig, &rig.secret.key, 0, reports, 4, &body);
     cr_assert_eq(
         request("POST", campaign_path("/v1/campaigns", "/reports"), NULL, body.data, body.len), 202,
         "%s", text);

@@ -76,10 +76,10 @@ static uint64_t post_all_ways(void)
     reports[1].group = 7;
     reports[2].test = true;
     dpot_buf_init(&body, DPOT_BATCH_BYTES_MAX, NULL);
-    fixture_seal(&rig.secret.key, rig.record.hash, 0, reports, 3, &body);
+    rig_seal(&rig, &rig.secret.key, 0, reports, 3, &body);
     cr_assert_eq(request("POST", reports_path, NULL, body.data, body.len), 202);
     dpot_buf_reset(&body);
-    fixture_seal(&rig.secret.key, rig.record.hash, 9, reports, 3, &body);
+    rig_seal(&rig, &rig.secret.key, 9, reports, 3, &body);
     cr_assert_eq(request("POST", reports_path, NULL, body.data, body.len), 400);
     cr_assert_eq(request("POST", reports_path, NULL, "DPB1", 4), 400);
     dpot_buf_release(&body);

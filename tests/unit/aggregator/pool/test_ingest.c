@@ -79,7 +79,7 @@ static void seal_one(uint32_t round, uint32_t n)
 {
     const struct dpot_report report = fixture_report(n);
     dpot_buf_reset(&body);
-    fixture_seal(&rig.secret.key, rig.record.hash, round, &report, 1, &body);
+    rig_seal(&rig, &rig.secret.key, round, &report, 1, &body);
 }
 
 /* Opens a campaign of this SPEC instead. Takes it. */
@@ -105,6 +105,24 @@ Test(ingest, a_good_batch_is_accepted_with_a_receipt_in_request_order)
     cr_assert_eq(statuses[1], DPOT_REPORT_ACCEPTED);
     cr_assert_eq(statuses[2], DPOT_REPORT_DUPLICATE);
     cr_assert_eq(n_committed, 3);
+}
+
+Test(ingest, a_body_is_padded_for_its_campaign_or_not_at_all_as_devices_of_before_send_it)
+{
+    const struct dpot_report reports[] = {fixture_report(1), fixture_report(2)};
+    const size_t right = rig.report_len_max;
+    rig.report_len_max = 0;
+    rig_seal(&rig, &rig.secret.key, 0, reports, 2, &body);
+    cr_assert_eq(post(), INGEST_ACCEPTED);
+    for (size_t len_max = right - 1; len_max <= right + 1; len_max++) {
+        rig.report_len_max = len_max;
+        dpot_buf_reset(&body);
+        rig_seal(&rig, &rig.secret.key, 0, reports, 2, &body);
+        cr_assert_eq(post(), len_max == right ? INGEST_ACCEPTED : INGEST_MALFORMED);
+        cr_assert(len_max == right || strstr(result.error.text, "this campaign's reports take 24"),
+                  "%s", result.error.text);
+    }
+    cr_assert_eq(rig_count(&rig).n_accepted, 2);
 }
 
 Test(ingest, sending_again_is_answered_with_duplicates)
@@ -210,7 +228,7 @@ Test(ingest, an_unknown_seal_key_asks_for_fresh_keys)
     struct dpot_seal_key other = rig.secret.key;
     const struct dpot_report report = fixture_report(1);
     other.id[0] ^= 1;
-    fixture_seal(&other, rig.record.hash, 0, &report, 1, &body);
+    rig_seal(&rig, &other, 0, &report, 1, &body);
     cr_assert_eq(post(), INGEST_KEY_EXPIRED);
 }
 
@@ -220,7 +238,7 @@ Test(ingest, a_box_for_another_key_under_our_key_id_is_malformed)
     struct dpot_seal_key other = rig.secret.key;
     const struct dpot_report report = fixture_report(1);
     dpot_seal_keypair(other.public_key, secret_key);
-    fixture_seal(&other, rig.record.hash, 0, &report, 1, &body);
+    rig_seal(&rig, &other, 0, &report, 1, &body);
     cr_assert_eq(post(), INGEST_MALFORMED);
 }
 

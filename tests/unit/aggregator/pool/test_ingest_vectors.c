@@ -15,6 +15,7 @@ static void set_up(void)
     const struct dpot_campaign campaign = vectors_laplace(DIM);
     rig_init(&rig, "sqlite::memory:", fixture_spec());
     vectors_open(rig.store, &campaign, rig.secret_key, &rig.record);
+    rig_find_length(&rig);
 }
 
 static void tear_down(void)
@@ -88,6 +89,7 @@ Test(ingest_vectors, a_vector_to_a_campaign_of_points_is_malformed)
     json_decref(spec);
     cr_assert_eq(registry_open_campaign(rig.registry, rig.record.campaign_id, &rig.record, NULL),
                  DPOT_OK);
+    rig_find_length(&rig);
     const struct dpot_report reports[] = {vectors_report(0, DIM, 200, values[0]),
                                           fixture_report(1)};
     cr_assert_eq(rig_post(&rig, 0, reports, 2, statuses), INGEST_ACCEPTED);

@@ -1,0 +1,158 @@
+#include "draft.h"
+
+#include "base/crypto.h"
+#include "mechanism/index.h"
+
+#include <fenv.h>
+#include <math.h>
+#include <string.h>
+
+static bool is_vector(const struct dpot_campaign *campaign)
+{
+    return dpot_mechanism_is_vector(campaign->mechanism);
+}
+
+size_t dpot_draft_bytes(const struct dpot_campaign *campaign)
+{
+    const size_t rows = campaign->n_max, dim = campaign->domain.dim;
+    const size_t vector =
+        is_vector(campaign) ? (size_t)campaign->vector.dim + dpot_vector_data_dim(&campaign->vector)
+                            : 0;
+    size_t bytes = dpot_mechanism_of(campaign)->workspace_bytes(campaign);
+    bytes = dpot_bytes_add(bytes, rows * (sizeof(double) + sizeof(uint32_t)));
+    bytes = dpot_bytes_add(bytes, vector * sizeof(double));
+    return dpot_bytes_add(bytes, dpot_campaign_is_sphere(campaign)
+                                     ? rows * dim * sizeof(double)
+                                     : campaign->domain.size * sizeof(double));
+}
+
+static dpot_status allocate_for_points(struct dpot_draft *draft)
+{
+    const struct dpot_campaign *campaign = draft->campaign;
+    const dpot_status status =
+        dpot_private_measure_init(&draft->private_measure, campaign->n_max, draft->allocator);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    draft->histogram_size = campaign->domain.size;
+    draft->histogram =
+        dpot_alloc_array(draft->allocator, draft->histogram_size, sizeof *draft->histogram);
+    return draft->histogram ? DPOT_OK : DPOT_ERR_MEMORY;
+}
+
+static dpot_status allocate_for_sphere(struct dpot_draft *draft)
+{
+    return dpot_private_points_init(&draft->private_points, draft->campaign->n_max,
+                                    draft->campaign->domain.dim, draft->allocator);
+}
+
+static dpot_status allocate_for_vector(struct dpot_draft *draft)
+{
+    const struct dpot_vector_domain *vector = &draft->campaign->vector;
+    const dpot_status status = dpot_private_vector_init(
+        &draft->private_vector, dpot_vector_data_dim(vector), draft->allocator);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    draft->values = dpot_alloc_array(draft->allocator, vector->dim, sizeof *draft->values);
+    draft->n_values = vector->dim;
+    draft->report.values = draft->values;
+    return draft->values ? DPOT_OK : DPOT_ERR_MEMORY;
+}
+
+dpot_status dpot_draft_init(struct dpot_draft *draft, const struct dpot_campaign *campaign,
+                            const struct dpot_allocator *allocator, struct dpot_error *error)
+{
+    *draft = (struct dpot_draft){.campaign = campaign, .allocator = allocator};
+    const dpot_status status = dpot_privatizer_new(campaign, allocator, &draft->privatizer, error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    return is_vector(campaign)                 ? allocate_for_vector(draft)
+           : dpot_campaign_is_sphere(campaign) ? allocate_for_sphere(draft)
+                                               : allocate_for_points(draft);
+}
+
+/* Weights that are not positive and finite count as nothing. */
+static double usable(double weight)
+{
+    return weight > 0 && isfinite(weight) ? weight : 0;
+}
+
+static void read_points(struct dpot_draft *draft, const struct dpot_device_data *data)
+{
+    const struct dpot_campaign *campaign = draft->campaign;
+    for (size_t i = 0; data->points && i < data->n; i++) {
+        const uint32_t nearest =
+            dpot_domain_nearest(&campaign->domain, &campaign->metric, data->points + i * data->dim);
+        draft->histogram[nearest] += data->weights ? usable(data->weights[i]) : 1;
+    }
+}
+
+static void read_histogram(struct dpot_draft *draft, const struct dpot_device_data *data)
+{
+    for (size_t i = 0; data->histogram && i < draft->histogram_size; i++) {
+        draft->histogram[i] = usable(data->histogram[i]);
+    }
+}
+
+/* Total: no data at all are the public default of dpot_private_measure_set. */
+static void make_of_measure(struct dpot_draft *draft, const struct dpot_device_data *data)
+{
+    if (data->kind == DATA_HISTOGRAM) {
+        read_histogram(draft, data);
+    } else {
+        read_points(draft, data);
+    }
+    dpot_private_measure_set(&draft->private_measure, draft->histogram, draft->histogram_size);
+    dpot_privatizer_run(draft->privatizer, &draft->private_measure, &draft->rng, &draft->report);
+}
+
+/* Total. The id of the report, which names its directions, is there. */
+static void make_of_directions(struct dpot_draft *draft, const struct dpot_device_data *data)
+{
+    dpot_private_points_set(&draft->private_points, data->points, data->weights, data->n);
+    dpot_privatizer_run_points(draft->privatizer, &draft->private_points, &draft->rng,
+                               &draft->report);
+}
+
+/* Total: zeros without data; what is not finite is for the mechanism's clamp. */
+static void make_of_vector(struct dpot_draft *draft, const struct dpot_device_data *data)
+{
+    if (data->vector) {
+        memcpy(draft->private_vector.values, data->vector,
+               draft->private_vector.dim * sizeof *data->vector);
+    }
+    dpot_privatizer_run_vector(draft->privatizer, &draft->private_vector, &draft->rng,
+                               &draft->report);
+}
+
+/* Traps of the host are held off, so that 0/0 in a sweep is not a signal. */
+void dpot_draft_make(struct dpot_draft *draft, const struct dpot_device_data *data)
+{
+    fenv_t environment;
+    const bool is_held = feholdexcept(&environment) == 0;
+    if (is_vector(draft->campaign)) {
+        make_of_vector(draft, data);
+    } else if (dpot_campaign_is_sphere(draft->campaign)) {
+        make_of_directions(draft, data);
+    } else {
+        make_of_measure(draft, data);
+    }
+    if (is_held) {
+        (void)fesetenv(&environment);
+    }
+}
+
+void dpot_draft_release(struct dpot_draft *draft)
+{
+    const struct dpot_allocator *allocator = draft->allocator;
+    dpot_privatizer_free(draft->privatizer);
+    dpot_private_measure_release(&draft->private_measure);
+    dpot_free_secret(allocator, draft->histogram, draft->histogram_size, sizeof *draft->histogram);
+    dpot_private_points_release(&draft->private_points);
+    dpot_private_vector_release(&draft->private_vector);
+    dpot_free_secret(allocator, draft->values, draft->n_values, sizeof *draft->values);
+    dpot_rng_release(&draft->rng);
+    dpot_wipe(&draft->report, sizeof draft->report);
+}

@@ -1,0 +1,192 @@
+#include "work.h"
+
+#include "base/clock.h"
+#include "draft.h"
+#include "files.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MEASURED_US_MIN 4000 /* a shorter run says too little */
+
+static const uint8_t magic[8] = {'D', 'P', 'O', 'T', 'W', 'R', 'K', '1'};
+
+/* Layout of the file; everything little-endian. */
+enum {
+    HASH_AT = sizeof magic,
+    STEPS_AT = HASH_AT + DPOT_HASH_LEN,
+    MEASURED_AT = STEPS_AT + 8,
+    WORK_AT = MEASURED_AT + 8, /* u32 */
+    MAC_AT = WORK_AT + 4,
+    FILE_LEN = MAC_AT + DPOT_MAC_LEN,
+};
+
+/* ---- the file ---- */
+
+static void name_file(const struct dpot_signed_campaign *revision,
+                      char name[DPOT_FILE_NAME_MAX + 1])
+{
+    char hex[2 * DPOT_CAMPAIGN_ID_LEN + 1];
+    dpot_hex_encode(hex, revision->campaign.id, DPOT_CAMPAIGN_ID_LEN);
+    (void)snprintf(name, DPOT_FILE_NAME_MAX + 1, "work-%s", hex);
+}
+
+static void seal(const dpot_client *client, const uint8_t *raw, uint8_t mac[DPOT_MAC_LEN])
+{
+    static const uint8_t no_previous[DPOT_MAC_LEN];
+    dpot_mac(&client->journal.install, no_previous, raw, MAC_AT, mac);
+}
+
+static bool load(const dpot_client *client, const struct dpot_signed_campaign *revision,
+                 struct dpot_work *work)
+{
+    char name[DPOT_FILE_NAME_MAX + 1];
+    uint8_t mac[DPOT_MAC_LEN];
+    struct dpot_buf file;
+    name_file(revision, name);
+    dpot_buf_init(&file, FILE_LEN, client->config.allocator);
+    bool holds = dpot_file_read(client->journal.filesystem, name, &file) == DPOT_OK &&
+                 file.len == FILE_LEN && memcmp(file.data, magic, sizeof magic) == 0 &&
+                 memcmp(file.data + HASH_AT, revision->hash, DPOT_HASH_LEN) == 0 &&
+                 dpot_load_u64(file.data + STEPS_AT) == work->steps;
+    if (holds) {
+        seal(client, file.data, mac);
+        holds = dpot_secret_equal(mac, file.data + MAC_AT, sizeof mac);
+    }
+    if (holds) {
+        work->measured_us = dpot_load_u64(file.data + MEASURED_AT);
+        work->work_ms = dpot_load_u32(file.data + WORK_AT);
+    }
+    dpot_buf_release(&file);
+    return holds;
+}
+
+bool dpot_work_load(const dpot_client *client, const struct dpot_signed_campaign *revision,
+                    struct dpot_work *work)
+{
+    *work = (struct dpot_work){.steps = dpot_mechanism_steps(&revision->campaign),
+                               .bytes = dpot_draft_bytes(&revision->campaign),
+                               .work_ms = client->given_work_ms};
+    return client->given_work_ms > 0 || load(client, revision, work);
+}
+
+/* A hint: without space for it the work is measured again next time. */
+static void store(const dpot_client *client, const struct dpot_signed_campaign *revision,
+                  const struct dpot_work *work)
+{
+    char name[DPOT_FILE_NAME_MAX + 1];
+    uint8_t raw[FILE_LEN];
+    name_file(revision, name);
+    memcpy(raw, magic, sizeof magic);
+    memcpy(raw + HASH_AT, revision->hash, DPOT_HASH_LEN);
+    dpot_store_u64(raw + STEPS_AT, work->steps);
+    dpot_store_u64(raw + MEASURED_AT, work->measured_us);
+    dpot_store_u32(raw + WORK_AT, work->work_ms);
+    seal(client, raw, raw + MAC_AT);
+    (void)!dpot_file_replace(client->journal.filesystem, name, raw, sizeof raw);
+}
+
+/* ---- measuring ---- */
+
+/* The number of repetitions that the work grows with: a run of fewer is a shorter run. */
+static uint32_t *repetitions_of(struct dpot_campaign *campaign)
+{
+    return campaign->iterations > 0 ? &campaign->iterations : NULL;
+}
+
+static dpot_status time_run(const dpot_client *client, const struct dpot_campaign *campaign,
+                            uint64_t *us, struct dpot_error *error)
+{
+    static const struct dpot_device_data no_data;
+    struct dpot_draft draft;
+    dpot_status status = dpot_draft_init(&draft, campaign, client->config.allocator, error);
+    if (status == DPOT_OK) {
+        dpot_rng_init(&draft.rng, &dpot_rng_source_sodium);
+        const int64_t start_us = dpot_clock_monotonic_us();
+        dpot_draft_make(&draft, &no_data);
+        *us = (uint64_t)(dpot_clock_monotonic_us() - start_us);
+    }
+    dpot_draft_release(&draft);
+    return status;
+}
+
+/* Of a campaign whose work is long only a part is run, so that a server cannot keep a device busy by one. */
+static dpot_status measure(const dpot_client *client, const struct dpot_campaign *campaign,
+                           uint64_t *us, struct dpot_error *error)
+{
+    struct dpot_campaign part = *campaign; /* borrows its arrays */
+    uint32_t *repetitions = repetitions_of(&part);
+    const uint32_t n = repetitions ? *repetitions : 1;
+    for (uint32_t k = 1;; k = k < n / 4 ? 4 * k : n) {
+        if (repetitions) {
+            *repetitions = k;
+        }
+        const dpot_status status = time_run(client, &part, us, error);
+        if (status != DPOT_OK || k == n) {
+            return status;
+        }
+        if (*us >= MEASURED_US_MIN) {
+            *us = *us > UINT64_MAX / n ? UINT64_MAX : (*us * n + k - 1) / k;
+            return DPOT_OK;
+        }
+    }
+}
+
+static uint32_t work_time_ms(uint64_t measured_us)
+{
+    uint32_t work_ms = DPOT_WORK_MIN_MS;
+    while (work_ms < (uint32_t)1 << 31 && (uint64_t)work_ms * 500 < measured_us) {
+        work_ms *= 2;
+    }
+    return work_ms;
+}
+
+/* ---- the caps ---- */
+
+static dpot_status check_memory(dpot_client *client, const struct dpot_campaign *campaign,
+                                const struct dpot_work *work)
+{
+    const uint64_t most = client->config.memory_max_bytes;
+    if (most == 0 || work->bytes <= most) {
+        return DPOT_OK;
+    }
+    return dpot_error_set(&client->error, DPOT_ERR_TOO_LARGE,
+                          "campaign \"%s\": a report takes %llu bytes of memory, more than "
+                          "config.memory_max_bytes, %llu; nothing was charged",
+                          campaign->name, (unsigned long long)work->bytes,
+                          (unsigned long long)most);
+}
+
+static dpot_status check_time(dpot_client *client, const struct dpot_campaign *campaign,
+                              const struct dpot_work *work)
+{
+    if (work->work_ms <= client->config.work_max_ms) {
+        return DPOT_OK;
+    }
+    return dpot_error_set(
+        &client->error, DPOT_ERR_TOO_LARGE,
+        "campaign \"%s\": a report takes about %llu ms of work on this device, so "
+        "that its work time is %u ms, more than config.work_max_ms, %u; nothing "
+        "was charged",
+        campaign->name, (unsigned long long)(work->measured_us / 1000), (unsigned)work->work_ms,
+        (unsigned)client->config.work_max_ms);
+}
+
+dpot_status dpot_work_find(dpot_client *client, const struct dpot_signed_campaign *revision,
+                           struct dpot_work *work)
+{
+    const struct dpot_campaign *campaign = &revision->campaign;
+    const bool is_known = dpot_work_load(client, revision, work);
+    dpot_status status = check_memory(client, campaign, work);
+    if (status == DPOT_OK && !is_known) {
+        status = measure(client, campaign, &work->measured_us, &client->error);
+        work->work_ms = work_time_ms(work->measured_us);
+    }
+    if (status == DPOT_OK) {
+        status = check_time(client, campaign, work);
+    }
+    if (status == DPOT_OK && !is_known) {
+        store(client, revision, work);
+    }
+    return status;
+}
