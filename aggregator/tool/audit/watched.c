@@ -93,6 +93,7 @@ dpot_status watched_open(struct watched *d, struct dpot_error *error)
             dpot_client_allow_simulation(d->client);
         }
         dpot_client_set_rng_source(d->client, &d->witness.source);
+        dpot_client_set_work_time(d->client, WATCHED_WORK_MS);
     }
     return status;
 }
