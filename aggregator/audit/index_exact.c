@@ -11,7 +11,11 @@
 #define SPECK 1e-6
 #define N_GARBAGE 6
 
-#define SPHERE_IDS 16 /* report ids that are looked at */
+#define ALL_POINTS_MAX 16 /* of so many points every one is used */
+#define N_SPREAD 5        /* of more */
+#define SPHERE_IDS 16     /* report ids that are looked at; */
+#define SPHERE_IDS_LARGE 2 /* where the points are not all used */
+#define SPHERE_DIM_MAX 16
 #define SPHERE_PLACES(dim) (2 * (size_t)(dim) + 1)
 
 /* Least and largest weight of every output so far. */
@@ -40,32 +44,45 @@ static void try_input(struct extremes *extremes, const double *histogram)
 {
     double copy[INDEX_EXACT_POINTS_MAX];
     uint64_t weights[INDEX_EXACT_OUTPUTS_MAX];
-    memcpy(copy, histogram, sizeof copy);
+    memcpy(copy, histogram, extremes->program->n_points * sizeof *copy);
     extremes->program->law(extremes->program->ctx, copy, weights);
     add_law(extremes, weights);
 }
 
-/* Every way to put up to PLACES_MAX units on the points, and each of them with a speck elsewhere. */
+/* The points that inputs are made of, and the i-th of them. */
+static size_t count_used(size_t n_points)
+{
+    return n_points <= ALL_POINTS_MAX ? n_points : N_SPREAD;
+}
+
+static size_t used_point(size_t n_points, size_t i)
+{
+    return n_points <= ALL_POINTS_MAX ? i : i * (n_points - 1) / (N_SPREAD - 1);
+}
+
+/* Every way to put up to PLACES_MAX units on them, and each with a speck beside the first. */
 static void try_places(struct extremes *extremes)
 {
-    const size_t n = extremes->program->n_points;
+    const size_t n_points = extremes->program->n_points, n = count_used(n_points);
     size_t n_codes = 1;
     for (int i = 0; i < PLACES_MAX; i++) {
         n_codes *= n + 1; /* the last digit value: no unit */
     }
     for (size_t code = 0; code < n_codes; code++) {
-        double histogram[INDEX_EXACT_POINTS_MAX + 1] = {0};
+        double histogram[INDEX_EXACT_POINTS_MAX] = {0};
         const size_t digits[PLACES_MAX] = {code % (n + 1), code / (n + 1) % (n + 1),
                                            code / (n + 1) / (n + 1)};
         if (digits[0] > digits[1] || digits[1] > digits[2]) {
             continue; /* the same units in another order */
         }
         for (int i = 0; i < PLACES_MAX; i++) {
-            histogram[digits[i]]++;
+            if (digits[i] < n) {
+                histogram[used_point(n_points, digits[i])]++;
+            }
         }
-        histogram[n] = 0;
         try_input(extremes, histogram);
-        histogram[code % n] += SPECK;
+        const size_t beside = used_point(n_points, code % n);
+        histogram[n == n_points ? beside : (beside + 1) % n_points] += SPECK;
         try_input(extremes, histogram);
     }
 }
@@ -73,13 +90,14 @@ static void try_places(struct extremes *extremes)
 static void try_garbage(struct extremes *extremes)
 {
     const double garbage[N_GARBAGE] = {NAN, INFINITY, -INFINITY, -1, 1e300, 5e-324};
-    const size_t n = extremes->program->n_points;
+    const size_t n_points = extremes->program->n_points, n = count_used(n_points);
     for (size_t i = 0; i < N_GARBAGE; i++) {
-        for (size_t point = 0; point < n; point++) {
+        for (size_t used = 0; used < n; used++) {
+            const size_t point = used_point(n_points, used);
             double histogram[INDEX_EXACT_POINTS_MAX] = {0};
             histogram[point] = garbage[i];
             try_input(extremes, histogram);
-            histogram[(point + 1) % n] = 1;
+            histogram[(point + 1) % n_points] = 1;
             try_input(extremes, histogram);
         }
     }
@@ -184,7 +202,7 @@ static void law_on_sphere(void *ctx, const double *histogram, uint64_t *weights)
 {
     struct instance *instance = ctx;
     const uint32_t dim = instance->campaign->domain.dim;
-    double points[INDEX_EXACT_POINTS_MAX * INDEX_EXACT_POINTS_MAX];
+    double points[SPHERE_PLACES(SPHERE_DIM_MAX) * SPHERE_DIM_MAX];
     for (size_t i = 0; i < SPHERE_PLACES(dim); i++) {
         place_on_sphere(i, dim, points + i * dim);
     }
@@ -215,7 +233,9 @@ static void examine(const struct index_program *program, struct instance *instan
                     struct index_finding *finding)
 {
     index_exact(program, finding);
-    for (uint8_t i = 1; dpot_campaign_is_sphere(instance->campaign) && i < SPHERE_IDS; i++) {
+    const bool is_small = program->n_points <= ALL_POINTS_MAX;
+    const uint8_t n_ids = is_small ? SPHERE_IDS : SPHERE_IDS_LARGE;
+    for (uint8_t i = 1; dpot_campaign_is_sphere(instance->campaign) && i < n_ids; i++) {
         struct index_finding other;
         memset(instance->report_id, i, sizeof instance->report_id);
         index_exact(program, &other);
@@ -239,7 +259,8 @@ dpot_status index_exact_campaign(const struct dpot_campaign *campaign,
         .upper = instance.upper,
         .law = is_sphere ? law_on_sphere : law_of_instance,
         .ctx = &instance};
-    if (program.n_points > INDEX_EXACT_POINTS_MAX || program.n_outputs > INDEX_EXACT_OUTPUTS_MAX) {
+    if (program.n_points > INDEX_EXACT_POINTS_MAX || program.n_outputs > INDEX_EXACT_OUTPUTS_MAX ||
+        (is_sphere && campaign->domain.dim > SPHERE_DIM_MAX)) {
         return dpot_error_set(error, DPOT_ERR_SHAPE,
                               "%zu points and %zu outputs: an enumeration takes at most %d and %d",
                               program.n_points, program.n_outputs, INDEX_EXACT_POINTS_MAX,

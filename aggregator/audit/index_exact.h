@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define INDEX_EXACT_POINTS_MAX 16
-#define INDEX_EXACT_OUTPUTS_MAX 16
+#define INDEX_EXACT_POINTS_MAX 4096
+#define INDEX_EXACT_OUTPUTS_MAX 4096
 
 /* The functions of the program that are looked at. Tests put broken ones here. */
 struct index_program {
@@ -34,7 +34,8 @@ struct index_finding {
 };
 
 /* Inputs: no data; up to three places, apart or together; one place beside a speck elsewhere; NaN,
- * infinite and negative entries. */
+ * infinite and negative entries. Of more than 16 points five that are spread over them are used, each
+ * with its neighbour. */
 void index_exact(const struct index_program *program, struct index_finding *finding);
 
 /* The same for a campaign of an index mechanism, by the program itself. In a campaign with `sample_first`

@@ -10,6 +10,7 @@
 #include "mechanism/transform.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define EPSILON 1.0
@@ -19,9 +20,18 @@
 #define ITERATIONS 50
 #define N_MAX 3
 #define SIDE 4 /* of the image */
-#define POINTS_MAX 16
 #define STEP 0.00390625 /* 2^-8 */
 #define SPHERE_DIM 3
+#define SPHERE_DIRECTIONS 12
+#define N_GROUPS DPOT_GROUPS_MAX
+
+/* Large campaigns. */
+#define LARGE_SIDE 20 /* of a grid */
+#define LARGE_N_MAX 32
+#define LARGE_RING 3000
+#define LARGE_DIM 100
+#define LARGE_SPHERE_DIM 16
+#define LARGE_DIRECTIONS 300
 #define SPHERE_OUTCOMES 4 /* in the cap of input 0, of input 1 */
 
 /* ---- index mechanisms ---- */
@@ -50,9 +60,9 @@ static dpot_status fill_exponential(struct dpot_campaign *campaign, double *m,
     return status;
 }
 
-static dpot_status fill_base_measure(struct dpot_campaign *campaign, struct dpot_error *error)
+static dpot_status encode_base_measure(struct dpot_campaign *campaign, double *m,
+                                       struct dpot_error *error)
 {
-    double m[POINTS_MAX];
     const uint32_t size = campaign->output.size;
     dpot_status status = DPOT_OK;
     for (uint32_t j = 0; j < size; j++) {
@@ -70,20 +80,30 @@ static dpot_status fill_base_measure(struct dpot_campaign *campaign, struct dpot
                              : status;
 }
 
-static dpot_status make_ring(struct subject *subject, struct dpot_error *error)
+static dpot_status fill_base_measure(struct dpot_campaign *campaign, struct dpot_error *error)
 {
-    struct dpot_campaign *campaign = &subject->campaign;
-    campaign->metric = (struct dpot_metric){DPOT_METRIC_RING, RING};
-    subject->dim = 1;
-    subject->input[1][0] = RING / 2;
-    return dpot_domain_init_ring(&campaign->domain, RING, error);
+    const uint32_t size = campaign->output.size;
+    double *m = dpot_alloc_array(NULL, size, sizeof *m);
+    const dpot_status status = m ? encode_base_measure(campaign, m, error) : DPOT_ERR_MEMORY;
+    dpot_free_array(NULL, m, size, sizeof *m);
+    return status;
 }
 
-/* 3 x 2 cells; input 1 is outside and is clamped to the last one. */
-static dpot_status make_grid(struct subject *subject, struct dpot_error *error)
+static dpot_status make_ring(struct subject *subject, uint32_t size, struct dpot_error *error)
 {
-    const double lo[2] = {0, 0}, hi[2] = {3, 2};
-    const uint32_t shape[2] = {3, 2};
+    struct dpot_campaign *campaign = &subject->campaign;
+    campaign->metric = (struct dpot_metric){DPOT_METRIC_RING, size};
+    subject->dim = 1;
+    subject->input[1][0] = size / 2;
+    return dpot_domain_init_ring(&campaign->domain, size, error);
+}
+
+/* Input 1 is outside and is clamped to the last cell. */
+static dpot_status make_grid(struct subject *subject, uint32_t rows, uint32_t columns,
+                             struct dpot_error *error)
+{
+    const double lo[2] = {0, 0}, hi[2] = {rows, columns};
+    const uint32_t shape[2] = {rows, columns};
     subject->campaign.metric = (struct dpot_metric){DPOT_METRIC_EUCLIDEAN, 0};
     subject->dim = 2;
     subject->input[1][0] = subject->input[1][1] = 100;
@@ -108,45 +128,90 @@ static dpot_status make_index(struct subject *subject, dpot_status status, struc
 
 static dpot_status make_wpm(struct subject *subject, struct dpot_error *error)
 {
-    return make_index(subject, make_ring(subject, error), error);
+    return make_index(subject, make_ring(subject, RING, error), error);
+}
+
+static void solve_exactly(struct dpot_campaign *campaign)
+{
+    campaign->solver = DPOT_SOLVER_EXACT;
+    campaign->lambda = 0;
+    campaign->iterations = 0;
 }
 
 static dpot_status make_exact(struct subject *subject, struct dpot_error *error)
 {
     const dpot_status status = make_wpm(subject, error);
-    subject->campaign.solver = DPOT_SOLVER_EXACT;
-    subject->campaign.lambda = 0;
-    subject->campaign.iterations = 0;
+    solve_exactly(&subject->campaign);
+    return status;
+}
+
+static dpot_status make_large_exact(struct subject *subject, struct dpot_error *error)
+{
+    const dpot_status status =
+        make_index(subject, make_grid(subject, LARGE_SIDE, LARGE_SIDE, error), error);
+    solve_exactly(&subject->campaign);
+    subject->campaign.n_max = LARGE_N_MAX;
     return status;
 }
 
 static dpot_status make_kpm(struct subject *subject, struct dpot_error *error)
 {
-    return make_index(subject, make_ring(subject, error), error);
+    return make_index(subject, make_ring(subject, RING, error), error);
+}
+
+static dpot_status make_large_kpm(struct subject *subject, struct dpot_error *error)
+{
+    return make_index(subject, make_ring(subject, LARGE_RING, error), error);
+}
+
+/* As many labels as there may be; this device has one of the longer numbers. */
+static dpot_status make_groups(struct subject *subject, struct dpot_error *error)
+{
+    struct dpot_campaign *campaign = &subject->campaign;
+    campaign->groups = dpot_alloc_array(NULL, N_GROUPS, sizeof *campaign->groups);
+    if (!campaign->groups) {
+        return DPOT_ERR_MEMORY;
+    }
+    campaign->n_groups = N_GROUPS;
+    for (unsigned i = 0; i < N_GROUPS; i++) {
+        (void)snprintf(campaign->groups[i], sizeof campaign->groups[i], "group-%u", i);
+    }
+    subject->group = N_GROUPS - 1;
+    return make_kpm(subject, error);
 }
 
 static dpot_status make_exponential(struct subject *subject, struct dpot_error *error)
 {
-    return make_index(subject, make_grid(subject, error), error);
+    return make_index(subject, make_grid(subject, 3, 2, error), error);
 }
 
-/* Two opposite vectors and twelve directions, of which the nearest has the upper probability. */
-static dpot_status make_sphere(struct subject *subject, struct dpot_error *error)
+/* Two opposite vectors and some directions, of which the nearest has the upper probability. */
+static dpot_status make_sphere_of(struct subject *subject, uint32_t dim, uint32_t n_directions,
+                                  struct dpot_error *error)
 {
     struct dpot_campaign *campaign = &subject->campaign;
     campaign->metric = (struct dpot_metric){DPOT_METRIC_EUCLIDEAN, 0};
     campaign->epsilon_q32 = DPOT_EPSILON_ONE;
     campaign->n_max = N_MAX;
     campaign->solver = DPOT_SOLVER_EXACT;
-    subject->dim = SPHERE_DIM;
+    subject->dim = dim;
     subject->input[0][0] = 1;
     subject->input[1][0] = -1;
-    dpot_status status = dpot_domain_init_sphere(&campaign->domain, SPHERE_DIM, error);
+    dpot_status status = dpot_domain_init_sphere(&campaign->domain, dim, error);
     if (status == DPOT_OK) {
-        status =
-            dpot_domain_init_directions(&campaign->output, SUBJECT_DIRECTIONS, SPHERE_DIM, error);
+        status = dpot_domain_init_directions(&campaign->output, n_directions, dim, error);
     }
     return status == DPOT_OK ? fill_base_measure(campaign, error) : status;
+}
+
+static dpot_status make_sphere(struct subject *subject, struct dpot_error *error)
+{
+    return make_sphere_of(subject, SPHERE_DIM, SPHERE_DIRECTIONS, error);
+}
+
+static dpot_status make_large_sphere(struct subject *subject, struct dpot_error *error)
+{
+    return make_sphere_of(subject, LARGE_SPHERE_DIM, LARGE_DIRECTIONS, error);
 }
 
 /* ---- vector mechanisms ---- */
@@ -249,10 +314,10 @@ static dpot_status make_side(struct subject *subject, struct dpot_error *error)
     return status == DPOT_OK ? clip_inputs(subject) : status;
 }
 
-static dpot_status make_ball(struct subject *subject, enum dpot_vector_set set,
+static dpot_status make_ball(struct subject *subject, enum dpot_vector_set set, uint32_t dim,
                              struct dpot_error *error)
 {
-    const struct calibrate_request request = {.set = set, .dim = 3, .radius = 1};
+    const struct calibrate_request request = {.set = set, .dim = dim, .radius = 1};
     const dpot_status status = make_vector(subject, request, error);
     subject->input[0][0] = 10;
     subject->input[1][0] = -10;
@@ -261,12 +326,22 @@ static dpot_status make_ball(struct subject *subject, enum dpot_vector_set set,
 
 static dpot_status make_l1_ball(struct subject *subject, struct dpot_error *error)
 {
-    return make_ball(subject, DPOT_VECTOR_L1_BALL, error);
+    return make_ball(subject, DPOT_VECTOR_L1_BALL, 3, error);
+}
+
+static dpot_status make_large_l1_ball(struct subject *subject, struct dpot_error *error)
+{
+    return make_ball(subject, DPOT_VECTOR_L1_BALL, LARGE_DIM, error);
 }
 
 static dpot_status make_l2_ball(struct subject *subject, struct dpot_error *error)
 {
-    return make_ball(subject, DPOT_VECTOR_L2_BALL, error);
+    return make_ball(subject, DPOT_VECTOR_L2_BALL, 3, error);
+}
+
+static dpot_status make_large_l2_ball(struct subject *subject, struct dpot_error *error)
+{
+    return make_ball(subject, DPOT_VECTOR_L2_BALL, LARGE_DIM, error);
 }
 
 /* Three coefficients of an image; a bright image against a dark one. */
@@ -311,6 +386,7 @@ struct recipe {
     enum dpot_mechanism_id mechanism;
     bool sample_first;
     dpot_status (*make)(struct subject *subject, struct dpot_error *error);
+    uint32_t cost;
 };
 
 const char *const subject_names[] = {"wpm",
@@ -328,24 +404,36 @@ const char *const subject_names[] = {"wpm",
                                      "gaussian-dct",
                                      "wpm-exact",
                                      "wpm-sphere",
+                                     "kpm-groups",
+                                     "kpm-large",
+                                     "wpm-exact-large",
+                                     "wpm-sphere-large",
+                                     "laplace-l1-ball-large",
+                                     "gaussian-l2-ball-large",
                                      NULL};
 
 static const struct recipe recipes[] = {
-    {DPOT_MECHANISM_WPM, false, make_wpm},
-    {DPOT_MECHANISM_WPM, true, make_wpm},
-    {DPOT_MECHANISM_KPM, false, make_kpm},
-    {DPOT_MECHANISM_KPM, true, make_kpm},
-    {DPOT_MECHANISM_EXPONENTIAL, false, make_exponential},
-    {DPOT_MECHANISM_EXPONENTIAL, true, make_exponential},
-    {DPOT_MECHANISM_LAPLACE, false, make_box},
-    {DPOT_MECHANISM_LAPLACE, false, make_nan},
-    {DPOT_MECHANISM_LAPLACE, false, make_l1_ball},
-    {DPOT_MECHANISM_LAPLACE, false, make_l1_image},
-    {DPOT_MECHANISM_GAUSSIAN, false, make_l2_ball},
-    {DPOT_MECHANISM_GAUSSIAN, false, make_side},
-    {DPOT_MECHANISM_GAUSSIAN, false, make_l2_image},
-    {DPOT_MECHANISM_WPM, false, make_exact},
-    {DPOT_MECHANISM_WPM, false, make_sphere},
+    {DPOT_MECHANISM_WPM, false, make_wpm, 1},
+    {DPOT_MECHANISM_WPM, true, make_wpm, 1},
+    {DPOT_MECHANISM_KPM, false, make_kpm, 1},
+    {DPOT_MECHANISM_KPM, true, make_kpm, 1},
+    {DPOT_MECHANISM_EXPONENTIAL, false, make_exponential, 1},
+    {DPOT_MECHANISM_EXPONENTIAL, true, make_exponential, 1},
+    {DPOT_MECHANISM_LAPLACE, false, make_box, 1},
+    {DPOT_MECHANISM_LAPLACE, false, make_nan, 1},
+    {DPOT_MECHANISM_LAPLACE, false, make_l1_ball, 1},
+    {DPOT_MECHANISM_LAPLACE, false, make_l1_image, 1},
+    {DPOT_MECHANISM_GAUSSIAN, false, make_l2_ball, 1},
+    {DPOT_MECHANISM_GAUSSIAN, false, make_side, 1},
+    {DPOT_MECHANISM_GAUSSIAN, false, make_l2_image, 1},
+    {DPOT_MECHANISM_WPM, false, make_exact, 1},
+    {DPOT_MECHANISM_WPM, false, make_sphere, 1},
+    {DPOT_MECHANISM_KPM, false, make_groups, 1},
+    {DPOT_MECHANISM_KPM, false, make_large_kpm, 20},
+    {DPOT_MECHANISM_WPM, false, make_large_exact, 200},
+    {DPOT_MECHANISM_WPM, false, make_large_sphere, 50},
+    {DPOT_MECHANISM_LAPLACE, false, make_large_l1_ball, 20},
+    {DPOT_MECHANISM_GAUSSIAN, false, make_large_l2_ball, 20},
 };
 
 bool subject_matches(const char *name, const char *wanted)
@@ -384,6 +472,7 @@ dpot_status subject_init(struct subject *subject, const char *name, bool has_see
     fill_frame(campaign, number);
     campaign->mechanism = recipe->mechanism;
     campaign->sample_first = recipe->sample_first;
+    subject->cost = recipe->cost;
     campaign->simulation = has_seed;
     dpot_status status = recipe->make(subject, error);
     if (status == DPOT_OK) {
@@ -424,10 +513,10 @@ static double likelihood_ratio(const struct subject *subject, const int64_t *val
     return sum;
 }
 
-static double dot(const double *x, const double *y)
+static double dot(const double *x, const double *y, uint32_t dim)
 {
     double sum = 0;
-    for (size_t i = 0; i < SPHERE_DIM; i++) {
+    for (uint32_t i = 0; i < dim; i++) {
         sum += x[i] * y[i];
     }
     return sum;
@@ -438,7 +527,8 @@ static double dot(const double *x, const double *y)
 static double observe_direction(const struct subject *subject, const struct dpot_report *report)
 {
     struct dpot_codebook codebook;
-    double named[SPHERE_DIM], other[SPHERE_DIM];
+    const uint32_t dim = subject->dim;
+    double named[SUBJECT_DIM_MAX], other[SUBJECT_DIM_MAX];
     bool is_nearest[2] = {true, true};
     dpot_codebook_init(&codebook, &subject->campaign, report->id);
     dpot_codebook_direction(&codebook, report->index, named);
@@ -446,7 +536,7 @@ static double observe_direction(const struct subject *subject, const struct dpot
         dpot_codebook_direction(&codebook, j, other);
         for (int i = 0; i < 2; i++) {
             const double *input = subject->input[i];
-            is_nearest[i] = is_nearest[i] && dot(other, input) <= dot(named, input);
+            is_nearest[i] = is_nearest[i] && dot(other, input, dim) <= dot(named, input, dim);
         }
     }
     return 2 * is_nearest[0] + is_nearest[1];

@@ -6,15 +6,16 @@
 #include "audit/events.h"
 #include "model/campaign.h"
 
-#define SUBJECT_DIM_MAX 64    /* numbers of an input */
-#define SUBJECT_DIRECTIONS 12 /* of the sphere's */
-#define SUBJECT_ROUNDS 20     /* of every campaign: what a device's caps allow at epsilon 1 */
+#define SUBJECT_DIM_MAX 128 /* numbers of an input */
+#define SUBJECT_ROUNDS 20   /* of every campaign: what a device's caps allow at epsilon 1 */
 #define SUBJECT_ROUND_MS ((int64_t)3600 * 1000)
 
 struct subject {
     const char *name;              /* "wpm", "laplace-l1-ball", ... */
     struct dpot_campaign campaign; /* owned; its id is set */
     bool has_seed;                 /* then the campaign is marked `simulation` */
+    uint32_t group;                /* label of its devices; 0 without groups */
+    uint32_t cost;                 /* a report takes about this many times the work of a small campaign's */
     struct dpot_privacy claim;     /* what a device is charged for one report */
 
     /* Device data: one place each (index mechanisms, the domain's coordinates), or a vector. */

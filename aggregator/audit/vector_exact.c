@@ -8,6 +8,7 @@
 
 #define DIM VECTOR_EXACT_DIM_MAX
 #define INPUTS_MAX 512
+#define AXES_MAX 8
 #define N_RANDOM 64
 #define OUTPUTS_MAX ((double)(4 * NOISE_LAW_VALUES_MAX)) /* more than two laws that meet have */
 #define HALVINGS 64
@@ -36,11 +37,12 @@ static void add_input(struct work *w, const double *x)
     }
 }
 
-/* m along each axis, in every sign pattern of two, and everywhere; the rest zero or NaN. */
+/* m along each axis (of more than AXES_MAX: that many, the last among them), in every sign pattern of two,
+ * and everywhere; the rest zero or NaN. */
 static void add_inputs_of_size(struct work *w, double m)
 {
-    const uint32_t dim = w->vector->dim;
-    for (uint32_t j = 0; j < dim; j++) {
+    const uint32_t dim = w->vector->dim, step = dim <= AXES_MAX ? 1 : dim / AXES_MAX;
+    for (uint32_t j = (dim - 1) % step; j < dim; j += step) {
         for (int sign = -1; sign <= 1; sign += 2) {
             double x[DIM] = {0};
             x[j] = sign * m;

@@ -19,7 +19,7 @@
 #include "audit/noise_law.h"
 #include "model/campaign.h"
 
-#define VECTOR_EXACT_DIM_MAX 8
+#define VECTOR_EXACT_DIM_MAX 128
 
 /* The functions of the program that are looked at. Tests put broken ones here. */
 struct vector_program {

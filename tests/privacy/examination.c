@@ -62,6 +62,14 @@ static void run_privatizer(struct finding *finding)
     find_bound(&samples, finding, &finding->direct);
 }
 
+void examine_silence(struct finding *finding, const struct path_seams *seams)
+{
+    const struct path_plan plan = {finding->subject, PATH_SEED, seams};
+    struct dpot_error error = {{0}};
+    cr_assert_eq(silence_run(&plan, &finding->silence, &error), DPOT_OK, "%s: %s",
+                 finding->subject->name, error.text);
+}
+
 void examine_samples(const struct subject *subject, const struct path_seams *seams, size_t n_path,
                      size_t n_direct, struct finding *finding)
 {
@@ -80,4 +88,5 @@ void examine(const struct subject *subject, const struct path_seams *seams, size
     struct dpot_error error = {{0}};
     examine_samples(subject, seams, n_path, n_direct, finding);
     cr_assert_eq(judge_exactly(finding, &error), DPOT_OK, "%s: %s", subject->name, error.text);
+    examine_silence(finding, seams);
 }

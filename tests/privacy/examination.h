@@ -16,7 +16,10 @@ void examine_open(struct subject *subject, const char *name);
 void examine_samples(const struct subject *subject, const struct path_seams *seams, size_t n_path,
                      size_t n_direct, struct finding *finding);
 
-/* All that `dpot audit` does: samples and exact numbers. */
+/* Two lives that differ in their data. */
+void examine_silence(struct finding *finding, const struct path_seams *seams);
+
+/* All that `dpot audit` does: samples, exact numbers, two lives. */
 void examine(const struct subject *subject, const struct path_seams *seams, size_t n_path,
              size_t n_direct, struct finding *finding);
 

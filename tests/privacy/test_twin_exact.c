@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define N DPOT_MASS_ONE
+#define N_OUTPUTS 16 /* of a small domain */
 
 /* ---- vectors ---- */
 
@@ -215,27 +216,27 @@ Test(twin_exact, largest_remainders_without_bounds)
 static void always_the_fallback(void *ctx, const double *histogram, uint64_t *weights)
 {
     (void)histogram;
-    memcpy(weights, ctx, INDEX_EXACT_OUTPUTS_MAX * sizeof *weights);
+    memcpy(weights, ctx, N_OUTPUTS * sizeof *weights);
 }
 
 /* With a real mass of 1.9 units L is 1 and U would be 1.9 e^epsilon. */
 Test(twin_exact, upper_bounds_grown_from_the_real_mass)
 {
-    uint32_t codes[INDEX_EXACT_OUTPUTS_MAX];
-    uint64_t lower[INDEX_EXACT_OUTPUTS_MAX], upper[INDEX_EXACT_OUTPUTS_MAX];
-    uint64_t fallback[INDEX_EXACT_OUTPUTS_MAX], sum = 0;
-    for (size_t j = 0; j < INDEX_EXACT_OUTPUTS_MAX; j++) {
+    uint32_t codes[N_OUTPUTS];
+    uint64_t lower[N_OUTPUTS], upper[N_OUTPUTS];
+    uint64_t fallback[N_OUTPUTS], sum = 0;
+    for (size_t j = 0; j < N_OUTPUTS; j++) {
         codes[j] = j == 0 ? 3 : UINT32_MAX;
         sum += codes[j];
     }
     const uint64_t epsilon_q32 = 20 * DPOT_EPSILON_ONE;
-    const struct dpot_base_measure base_measure = {INDEX_EXACT_OUTPUTS_MAX, codes, sum / 30 * 19};
-    struct index_program program = {2,     INDEX_EXACT_OUTPUTS_MAX, epsilon_q32, lower,
+    const struct dpot_base_measure base_measure = {N_OUTPUTS, codes, sum / 30 * 19};
+    struct index_program program = {2,     N_OUTPUTS, epsilon_q32, lower,
                                     upper, always_the_fallback,     fallback};
     struct index_finding finding;
     cr_assert_eq(dpot_bounds_compute(&base_measure, epsilon_q32, lower, upper, NULL), DPOT_OK);
     cr_assert_eq(lower[0], 1);
-    dpot_bounds_fallback(lower, upper, INDEX_EXACT_OUTPUTS_MAX, fallback);
+    dpot_bounds_fallback(lower, upper, N_OUTPUTS, fallback);
     index_exact(&program, &finding);
     cr_assert(finding.is_private);
     upper[0] = (uint64_t)(1.9 * exp(20) * (1 - 1e-9));

@@ -43,6 +43,7 @@ struct audit {
     size_t number;     /* of the subject in the list */
     bool has_failed;
     json_t *rows;
+    json_t *times;
 };
 
 /* One subject on several threads: chunks of the client path of input 0 and 1, then of the privatizer. */
@@ -160,9 +161,17 @@ static void release_samples(struct audit_samples *samples)
     dpot_free_array(NULL, samples->of[1], samples->n, sizeof(struct audit_sample));
 }
 
+/* Campaigns whose reports are more work get fewer. */
+static size_t share_of(size_t n_samples, const struct subject *subject, size_t share)
+{
+    const size_t n = n_samples / (share * subject->cost);
+    return n > PATH_SAMPLES_PER_DEVICE ? n : PATH_SAMPLES_PER_DEVICE;
+}
+
 static dpot_status work_init(struct work *w, const struct audit *a, const struct subject *subject)
 {
-    const size_t n_direct = (size_t)a->n_samples, n_path = n_direct / PATH_SHARE;
+    const size_t n_direct = share_of(a->n_samples, subject, 1);
+    const size_t n_path = share_of(a->n_samples, subject, PATH_SHARE);
     *w = (struct work){.audit = a,
                        .plan = {.subject = subject, .seed = a->run->seed},
                        .n_path_chunks = (n_path + PATH_CHUNK - 1) / PATH_CHUNK,
@@ -207,6 +216,9 @@ static dpot_status judge(struct work *w, struct finding *finding)
     finding->n_direct = w->direct.n;
     dpot_status status = judge_exactly(finding, &a->run->error);
     if (status == DPOT_OK) {
+        status = silence_run(&w->plan, &finding->silence, &a->run->error);
+    }
+    if (status == DPOT_OK) {
         status = events_bound(&w->path, delta, error, &finding->path);
     }
     return status == DPOT_OK ? events_bound(&w->direct, delta, error, &finding->direct) : status;
@@ -240,13 +252,33 @@ static json_t *describe_path(const struct finding *finding)
                   {"missing", tally->n_missing},
                   {"odd_lengths", tally->n_lengths},
                   {"odd_statuses", tally->n_statuses},
-                  {"odd_times", tally->n_times},
+                  {"odd_groups", tally->n_groups},
                   {"mischarged", tally->n_mischarged},
                   {"odd_pools", tally->n_pools}};
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         (void)json_object_set_new(object, counts[i].key, json_integer((json_int_t)counts[i].value));
     }
     return object;
+}
+
+static json_t *describe_silence(const struct silence_finding *silence)
+{
+    json_t *object = json_object();
+    (void)json_object_set_new(object, "verdict", json_string(silence->is_silent ? "pass" : "fail"));
+    (void)json_object_set_new(object, "compared", json_integer((json_int_t)silence->n_lines));
+    if (!silence->is_silent) {
+        (void)json_object_set_new(object, "difference", json_string(silence->difference));
+    }
+    return object;
+}
+
+/* Of the two inputs; beside the rows, which a seed repeats. */
+static void describe_times(struct audit *a, const struct finding *finding)
+{
+    json_t *times = json_array();
+    (void)json_array_append_new(times, json_number(finding->silence.longest_ms[0]));
+    (void)json_array_append_new(times, json_number(finding->silence.longest_ms[1]));
+    (void)json_object_set_new(a->times, finding->subject->name, times);
 }
 
 static json_t *describe_method(const struct finding *finding)
@@ -277,6 +309,7 @@ static json_t *describe(const struct finding *finding)
     (void)json_object_set_new(row, "method", describe_method(finding));
     (void)json_object_set_new(row, "client_path", describe_path(finding));
     (void)json_object_set_new(row, "privatizer", describe_event(&finding->direct));
+    (void)json_object_set_new(row, "silence", describe_silence(&finding->silence));
     return row;
 }
 
@@ -298,6 +331,7 @@ static dpot_status audit_subject(struct audit *a, const char *name)
     if (status == DPOT_OK) {
         a->has_failed = a->has_failed || !finding_passes(&finding);
         (void)json_array_append_new(a->rows, describe(&finding));
+        describe_times(a, &finding);
     }
     work_release(&work);
     subject_release(&subject);
@@ -332,9 +366,11 @@ static dpot_status run_audit(struct run *run)
     }
     const double started = progress_seconds();
     a.rows = json_array();
+    a.times = json_object();
     run_put(run, "mechanisms", a.rows);
     status = audit_all(&a);
     const bool is_cut = status != DPOT_OK && atomic_load(&is_interrupted);
+    run_put(run, "longest_submit_ms", a.times);
     run_put_number(run, "confidence", a.confidence);
     run_put_number(run, "seconds", progress_seconds() - started);
     run_put_text(run, "verdict", a.has_failed ? "fail" : is_cut ? "interrupted" : "pass");

@@ -43,5 +43,5 @@ bool finding_passes(const struct finding *finding)
     const double claim = finding_claimed_epsilon(finding);
     return (is_vector(finding) || finding->index.is_private) &&
            finding_exact_maximum(finding) <= claim && finding_lower_bound(finding) <= claim &&
-           path_tally_is_clean(&finding->tally);
+           path_tally_is_clean(&finding->tally) && finding->silence.is_silent;
 }

@@ -5,6 +5,7 @@
 #include "audit/index_exact.h"
 #include "audit/vector_exact.h"
 #include "tool/audit/path.h"
+#include "tool/audit/silence.h"
 
 struct finding {
     const struct subject *subject;
@@ -13,6 +14,7 @@ struct finding {
     size_t n_path, n_direct;      /* samples of each input */
     struct path_tally tally;
     struct event_finding path, direct;
+    struct silence_finding silence;
 };
 
 /* The exact part. */
@@ -23,7 +25,8 @@ double finding_lower_bound(const struct finding *finding); /* the larger of both
 double finding_claimed_epsilon(const struct finding *finding);
 double finding_claimed_delta(const struct finding *finding);
 
-/* False when a bound exceeds the claim, the exact maximum does, or a device did what no honest one does. */
+/* False when a bound exceeds the claim, the exact maximum does, a device did what no honest one does, or
+ * anything but a report's content depends on the data. */
 bool finding_passes(const struct finding *finding);
 
 #endif

@@ -23,7 +23,7 @@ void path_tally_add(struct path_tally *a, const struct path_tally *b)
     a->n_missing += b->n_missing;
     a->n_lengths += b->n_lengths;
     a->n_statuses += b->n_statuses;
-    a->n_times += b->n_times;
+    a->n_groups += b->n_groups;
     a->n_mischarged += b->n_mischarged;
     a->n_pools += b->n_pools;
 }
@@ -32,7 +32,7 @@ bool path_tally_is_clean(const struct path_tally *tally)
 {
     return tally->n_reports == tally->n_charges &&
            tally->n_contradictions + tally->n_missing + tally->n_lengths + tally->n_statuses +
-                   tally->n_times + tally->n_mischarged + tally->n_pools ==
+                   tally->n_groups + tally->n_mischarged + tally->n_pools ==
                0;
 }
 
@@ -84,6 +84,7 @@ static void fill_config(struct device *d, struct dpot_client_config *config)
     config->lifetime_delta_cap = DELTA_CAP;
     config->window_seconds = WINDOW_SECONDS;
     config->send_delay_ms = SEND_DELAY_MS;
+    config->group = d->plan->subject->group;
     config->filesystem =
         seams && seams->folder ? seams->folder(seams->ctx, d->filesystem) : d->filesystem;
     config->transport = &d->network;
@@ -178,7 +179,7 @@ static void count_trace(struct device *d, uint32_t trace)
     tally->n_missing += (trace & TAP_MISSING) != 0;
     tally->n_lengths += (trace & TAP_LENGTH) != 0;
     tally->n_statuses += (trace & TAP_STATUS) != 0;
-    tally->n_times += (trace & TAP_TIME) != 0;
+    tally->n_groups += (trace & TAP_GROUP) != 0;
 }
 
 /* One round; with `is_hard` its answer is lost, and with `restarts` the process ends then. */
@@ -186,7 +187,7 @@ static dpot_status live_round(struct device *d, uint32_t round, bool is_hard, bo
                               struct audit_sample *sample)
 {
     d->now_ms = dpot_campaign_round_opens(&d->plan->subject->campaign, round);
-    tap_begin(&d->tap, d->now_ms + SEND_DELAY_MS);
+    tap_begin(&d->tap);
     submit(d, DPOT_SUBMIT_REPORTED);
     dpot_status status = DPOT_OK;
     if (is_hard) {

@@ -45,7 +45,7 @@ struct path_tally {
     uint64_t n_missing;        /* rounds without one */
     uint64_t n_lengths;    /* rounds with a request of another length than its report makes it */
     uint64_t n_statuses;   /* rounds in which a submit said something else than to everybody */
-    uint64_t n_times;      /* rounds that were not sent at the public time */
+    uint64_t n_groups;     /* rounds whose report carried another label */
     uint64_t n_mischarged; /* devices whose ledger does not add up to the claim */
     uint64_t n_pools;      /* servers whose pool is not what was heard on the way to it */
 };

@@ -47,9 +47,6 @@ static void note_first(struct tap *tap, const struct dpot_report *report)
     if (tap->has_previous && is_same(tap, report, tap->previous_index, tap->previous_values)) {
         tap->trace |= TAP_REPEATS;
     }
-    if (tap->clock->now(tap->clock->ctx) != tap->due_ms) {
-        tap->trace |= TAP_TIME;
-    }
 }
 
 static void note_report(struct tap *tap, const struct dpot_report *report)
@@ -57,6 +54,9 @@ static void note_report(struct tap *tap, const struct dpot_report *report)
     if (report->n_values != n_values_of(tap)) {
         tap->trace |= TAP_LENGTH;
         return;
+    }
+    if (report->group != tap->subject->group) {
+        tap->trace |= TAP_GROUP;
     }
     if (tap->n_reports == 0) {
         note_first(tap, report);
@@ -145,14 +145,12 @@ void tap_init(struct tap *tap, const struct subject *subject, const struct in_pr
 {
     *tap = (struct tap){.transport = {sizeof tap->transport, tap, perform},
                         .subject = subject,
-                        .server = server,
-                        .clock = clock};
+                        .server = server};
     in_process_connect(server, clock, &tap->connection);
 }
 
-void tap_begin(struct tap *tap, int64_t due_ms)
+void tap_begin(struct tap *tap)
 {
-    tap->due_ms = due_ms;
     tap->trace = 0;
     tap->n_reports = 0;
     tap->sample = (struct audit_sample){{NAN, NAN}, 0};

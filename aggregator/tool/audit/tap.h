@@ -12,18 +12,16 @@
 #define TAP_DIFFERS 4u /* a second, different report came in the same round */
 #define TAP_LENGTH 8u  /* a request was not as long as its report makes it */
 #define TAP_STATUS 16u /* a submit did not say what it says to everybody (set by path.c) */
-#define TAP_TIME 32u   /* the first request did not come at the public time */
+#define TAP_GROUP 32u  /* a report carried another label than the device was given */
 
 struct tap {
     struct dpot_transport transport; /* give its address to a client */
     const struct subject *subject;
     const struct in_process *server;
     struct in_process_connection connection;
-    const struct dpot_clock *clock;
     bool loses_next_answer; /* performs the next POST and then says that the network failed */
 
     /* Of this round. */
-    int64_t due_ms; /* when the first request may come */
     uint32_t trace;
     size_t n_reports; /* different ones */
     uint8_t id[DPOT_REPORT_ID_LEN];
@@ -44,8 +42,8 @@ struct tap {
 void tap_init(struct tap *tap, const struct subject *subject, const struct in_process *server,
               const struct dpot_clock *clock);
 
-/* A round begins; its first request is expected at `due_ms`. */
-void tap_begin(struct tap *tap, int64_t due_ms);
+/* A round begins. */
+void tap_begin(struct tap *tap);
 
 /* A number that two different reports share with probability 2^-64. */
 uint64_t tap_digest(const struct dpot_report *report);

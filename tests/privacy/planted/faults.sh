@@ -1,0 +1,120 @@
+# Faults around the draw, for planted.sh: each is a function that says which tests must fail (`catchers`) and
+# edits the copy of the sources.
+faults="charge_after_draw sign_in_id refund_on_409 group_by_data due_after_work horizon_by_work id_drawn_again
+    retry_with_new_draw random_bytes_by_data sync_for_large_data error_names_value padding_by_report
+    charge_by_data order_by_report log_line third_reading refusal_by_data"
+
+# A bit of the data, in submit.c.
+give_bit() {
+    edit client/src/submit.c '0,/^#include <string.h>/s//#include <stdio.h>\
+#include <string.h>\
+\
+static unsigned bit(const struct dpot_device_data *d)\
+{\
+    return d->points \&\& d->n > 0 ? d->points[0] > 1 : d->histogram \&\& d->histogram[0] > 0.5;\
+}\
+/'
+}
+
+# after_reading CODE: a line behind the one that reads and privatises.
+after_reading() {
+    give_bit
+    edit client/src/submit.c "/^    dpot_draft_make(&s->draft/a\\
+    $1"
+}
+
+plant_charge_after_draw() {
+    catchers="first_touch"
+    edit client/src/submit.c '/^    charge_durably,/d
+        s/^    read_and_privatize,.*/&\
+    charge_durably,/'
+}
+
+plant_sign_in_id() {
+    catchers="silence audit"
+    after_reading 's->draft.report.id[15] = (uint8_t)((s->draft.report.id[15] \& 0xfeu) | bit(\&s->data));'
+}
+
+plant_refund_on_409() {
+    catchers="spent"
+    for sum in dpot_ledger_spent_after dpot_ledger_spent_campaign; do
+        edit client/src/ledger.c "/^struct dpot_privacy $sum(/,/^}/s/^    for .*/&\\
+        if (ledger->charges[i].done == DPOT_DONE_DROPPED_CLOSED) { continue; }/"
+    done
+}
+
+plant_group_by_data() {
+    catchers="silence audit"
+    after_reading 's->draft.report.group ^= s->revision.campaign.n_groups > 1 ? bit(\&s->data) : 0;'
+}
+
+plant_due_after_work() {
+    catchers="silence audit"
+    edit client/src/journal.c '/^    dpot_journal_set_due(journal, &journal->spool.slots\[slot\]);/a\
+    journal->spool.slots[slot].due_ms = journal->clock->now(journal->clock->ctx) + delay_of(journal, \&journal->spool.slots[slot]);'
+}
+
+plant_horizon_by_work() {
+    catchers="silence audit"
+    edit client/src/submit.c '/^    s->client->n_late +=/i\
+    s->client->journal.ledger.horizon_ms = dpot_client_clock(s->client);'
+}
+
+plant_id_drawn_again() {
+    catchers="first_touch"
+    edit client/src/submit.c 's/^    if (slot != SIZE_MAX && spool->slots\[slot\].name.has_draws) {/    if (slot != SIZE_MAX \&\& s->state == DPOT_KEY_NONE) {/'
+}
+
+plant_retry_with_new_draw() {
+    catchers="audit"
+    edit client/src/uploader.c 's/^    struct dpot_report report = slot->report;/&\
+    report.index ^= slot->n_failures > 0;/'
+}
+
+plant_random_bytes_by_data() {
+    catchers="silence audit"
+    after_reading 'if (bit(\&s->data)) { s->client->rng_source->fill(s->client->rng_source->ctx, s->draft.rng.block, 8); }'
+}
+
+plant_sync_for_large_data() {
+    catchers="silence"
+    after_reading 'if (s->data.n > 64) { (void)!s->client->config.filesystem->sync_directory(s->client->config.filesystem->ctx); }'
+}
+
+plant_error_names_value() {
+    catchers="silence audit"
+    after_reading 'if (bit(\&s->data)) { (void)dpot_error_set(error_of(s), DPOT_OK, "a large number"); }'
+}
+
+plant_padding_by_report() {
+    catchers="silence audit"
+    edit client/src/uploader.c '/^    memcpy(batch.campaign_hash/a\
+    batch.report_len_max += report.index \& 1;'
+}
+
+plant_charge_by_data() {
+    catchers="silence first_touch audit"
+    give_bit
+    edit client/src/submit.c '/^    memcpy(charge.campaign_id/a\
+    charge.cost.epsilon_q32 += bit(\&s->data);'
+}
+
+plant_order_by_report() {
+    catchers="silence"
+    edit client/src/uploader.c '/^static dpot_status send_due/,/^}/s/&spool->slots\[i\];/\&spool->slots[spool->slots[0].report.index % 2 ? spool->n_slots - 1 - i : i];/'
+}
+
+plant_log_line() {
+    catchers="silence"
+    after_reading 'if (bit(\&s->data)) { (void)fputs("a large number\\n", stderr); }'
+}
+
+plant_third_reading() {
+    catchers="first_touch"
+    edit client/src/journal.h 's/^#define DPOT_READINGS_MAX 2/#define DPOT_READINGS_MAX 9/'
+}
+
+plant_refusal_by_data() {
+    catchers="silence"
+    after_reading 'if (s->data.points \&\& s->data.n > 0 \&\& s->data.points[0] != s->data.points[0]) { return DPOT_ERR_RANGE; }'
+}
