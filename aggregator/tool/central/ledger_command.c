@@ -108,11 +108,7 @@ const struct command command_central_ledger = {
                "a cap that the data set does not have is null); with --name those of it, and "
                "charges (time,\n"
                "mechanism, epsilon, delta, rho).",
-    .example =
-        "dpot central coreset --data residents.csv --columns lat,lon --count-column people \\\n"
-        "      --border border.csv --epsilon 0.5 --out coreset.csv \\\n"
-        "      --ledger spent.ledger --name residents-2026 --epsilon-cap 2\n"
-        "  dpot central ledger --ledger spent.ledger",
+    .example = "dpot central ledger --ledger spent.ledger --name residents-2026",
     .options = options,
     .run = run_ledger,
 };
