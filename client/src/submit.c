@@ -19,10 +19,10 @@
  * left); with a report means the very same bytes are sent. */
 #include "client.h"
 #include "mechanism/mechanism.h"
+#include "model/places.h"
 #include "shape.h"
 
 #include <fenv.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,7 +41,8 @@ struct submission {
 
     struct dpot_privatizer *privatizer;
     struct dpot_private_measure private_measure; /* index mechanisms */
-    double *histogram;                           /* (domain size) scratch */
+    struct dpot_nearest nearest;
+    double *histogram; /* (domain size) scratch */
     size_t histogram_size;
     struct dpot_private_points private_points; /* spheres */
     struct dpot_private_vector private_vector; /* vector mechanisms */
@@ -141,7 +142,9 @@ static dpot_status allocate_for_points(struct submission *s)
     }
     s->histogram = dpot_alloc_array(allocator, campaign->domain.size, sizeof *s->histogram);
     s->histogram_size = campaign->domain.size;
-    return s->histogram ? DPOT_OK : DPOT_ERR_MEMORY;
+    return s->histogram
+               ? dpot_nearest_init(&s->nearest, &campaign->domain, &campaign->metric, allocator)
+               : DPOT_ERR_MEMORY;
 }
 
 static dpot_status allocate_for_sphere(struct submission *s)
@@ -236,37 +239,22 @@ static dpot_status charge_durably(struct submission *s)
 
 /* ---- 5. the data ---- */
 
-/* Weights that are not positive and finite count as nothing. */
-static double usable(double weight)
-{
-    return weight > 0 && isfinite(weight) ? weight : 0;
-}
-
-static void read_points(struct submission *s)
-{
-    const struct dpot_device_data *data = &s->data;
-    const struct dpot_campaign *campaign = &s->revision.campaign;
-    for (size_t i = 0; data->points && i < data->n; i++) {
-        const uint32_t nearest =
-            dpot_domain_nearest(&campaign->domain, &campaign->metric, data->points + i * data->dim);
-        s->histogram[nearest] += data->weights ? usable(data->weights[i]) : 1;
-    }
-}
-
+/* What counts as nothing there is for dpot_private_measure_set. */
 static void read_histogram(struct submission *s)
 {
-    for (size_t i = 0; s->data.histogram && i < s->histogram_size; i++) {
-        s->histogram[i] = usable(s->data.histogram[i]);
-    }
+    const double *source = s->data.histogram ? s->data.histogram : s->histogram;
+    memmove(s->histogram, source, s->histogram_size * sizeof *source);
 }
 
 /* Total: no data at all are the public default of dpot_private_measure_set. */
 static void privatize_measure(struct submission *s)
 {
+    const uint64_t coin = dpot_rng_u64(&s->rng); /* before the data, and always */
     if (s->data.kind == DATA_HISTOGRAM) {
         read_histogram(s);
     } else {
-        read_points(s);
+        dpot_places_read(&s->nearest, s->data.points, s->data.weights, s->data.n, coin,
+                         s->histogram);
     }
     dpot_private_measure_set(&s->private_measure, s->histogram, s->histogram_size);
     dpot_privatizer_run(s->privatizer, &s->private_measure, &s->rng, &s->report);
@@ -275,17 +263,17 @@ static void privatize_measure(struct submission *s)
 /* Total. The id of the report, which names its directions, was drawn in stage 2. */
 static void privatize_points(struct submission *s)
 {
-    dpot_private_points_set(&s->private_points, s->data.points, s->data.weights, s->data.n);
+    const uint64_t coin = dpot_rng_u64(&s->rng); /* before the data, and always */
+    dpot_private_points_set(&s->private_points, s->data.points, s->data.weights, s->data.n, coin);
     dpot_privatizer_run_points(s->privatizer, &s->private_points, &s->rng, &s->report);
 }
 
 /* Total: zeros without data; what is not finite is for the mechanism's clamp. */
 static void privatize_vector(struct submission *s)
 {
-    if (s->data.vector) {
-        memcpy(s->private_vector.values, s->data.vector,
-               s->private_vector.dim * sizeof *s->data.vector);
-    }
+    double *values = s->private_vector.values;
+    const double *source = s->data.vector ? s->data.vector : values;
+    memmove(values, source, s->private_vector.dim * sizeof *values);
     dpot_privatizer_run_vector(s->privatizer, &s->private_vector, &s->rng, &s->report);
 }
 
@@ -348,6 +336,7 @@ static void clean_up(struct submission *s)
     dpot_privatizer_free(s->privatizer);
     dpot_private_measure_release(&s->private_measure);
     dpot_free_secret(allocator, s->histogram, s->histogram_size, sizeof *s->histogram);
+    dpot_nearest_release(&s->nearest);
     dpot_private_points_release(&s->private_points);
     dpot_private_vector_release(&s->private_vector);
     dpot_free_secret(allocator, s->values, s->n_values, sizeof *s->values);
