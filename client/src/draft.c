@@ -85,11 +85,10 @@ static void read_histogram(struct dpot_draft *draft, const struct dpot_device_da
 /* Total: no data at all are the public default of dpot_private_measure_set. */
 static void make_of_measure(struct dpot_draft *draft, const struct dpot_device_data *data)
 {
-    const uint64_t uniform = dpot_rng_u64(&draft->rng); /* before the data, and always */
     if (data->kind == DATA_HISTOGRAM) {
         read_histogram(draft, data);
     } else {
-        dpot_places_read(&draft->nearest, data->points, data->weights, data->n, uniform,
+        dpot_places_read(&draft->nearest, data->points, data->weights, data->n, draft->uniform,
                          draft->histogram);
     }
     dpot_private_measure_set(&draft->private_measure, draft->histogram, draft->histogram_size);
@@ -99,8 +98,8 @@ static void make_of_measure(struct dpot_draft *draft, const struct dpot_device_d
 /* Total. The id of the report, which names its directions, is there. */
 static void make_of_directions(struct dpot_draft *draft, const struct dpot_device_data *data)
 {
-    const uint64_t uniform = dpot_rng_u64(&draft->rng); /* before the data, and always */
-    dpot_private_points_set(&draft->private_points, data->points, data->weights, data->n, uniform);
+    dpot_private_points_set(&draft->private_points, data->points, data->weights, data->n,
+                            draft->uniform);
     dpot_privatizer_run_points(draft->privatizer, &draft->private_points, &draft->rng,
                                &draft->report);
 }

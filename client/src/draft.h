@@ -20,8 +20,9 @@ struct dpot_draft {
     struct dpot_private_vector private_vector; /* vector mechanisms */
     int64_t *values;                           /* (n_values) of the report */
     uint32_t n_values;                         /* the campaign's dim, 0 for index mechanisms */
-    struct dpot_rng rng;                       /* for the caller to initialise */
-    struct dpot_report report;                 /* id, group and test are the caller's */
+    uint64_t uniform;          /* random, the caller's: draws among many places (model/places.h) */
+    struct dpot_rng rng;       /* for the caller to initialise */
+    struct dpot_report report; /* id, group and test are the caller's */
 };
 
 /* Bytes that _init allocates; SIZE_MAX on overflow. */

@@ -172,10 +172,13 @@ static dpot_status fetch_randomness(struct submission *s)
 {
     const struct dpot_rng_source *source = s->client->rng_source;
     struct dpot_report *report = &s->draft.report;
-    uint8_t random_delay[8];
+    uint8_t random_delay[8], random_places[8];
     dpot_rng_init(&s->draft.rng, source);
     source->fill(source->ctx, report->id, sizeof report->id);
     source->fill(source->ctx, random_delay, sizeof random_delay);
+    source->fill(source->ctx, random_places, sizeof random_places);
+    s->draft.uniform = dpot_load_u64(random_places);
+    dpot_wipe(random_places, sizeof random_places);
     report->group =
         s->revision.campaign.n_groups > 0 ? dpot_client_group(s->client, s->campaign_id) : 0;
     report->test = source->is_test;
