@@ -21,9 +21,11 @@ size_t dpot_draft_bytes(const struct dpot_campaign *campaign)
     size_t bytes = dpot_mechanism_of(campaign)->workspace_bytes(campaign);
     bytes = dpot_bytes_add(bytes, rows * (sizeof(double) + sizeof(uint32_t)));
     bytes = dpot_bytes_add(bytes, vector * sizeof(double));
-    return dpot_bytes_add(bytes, dpot_campaign_is_sphere(campaign)
-                                     ? rows * dim * sizeof(double)
-                                     : campaign->domain.size * sizeof(double));
+    if (dpot_campaign_is_sphere(campaign)) {
+        return dpot_bytes_add(bytes, rows * dim * sizeof(double));
+    }
+    bytes = dpot_bytes_add(bytes, dpot_nearest_bytes(&campaign->domain, &campaign->metric));
+    return dpot_bytes_add(bytes, campaign->domain.size * sizeof(double));
 }
 
 static dpot_status allocate_for_points(struct dpot_draft *draft)
