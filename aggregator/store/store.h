@@ -60,7 +60,7 @@ struct pool_count {
 /* Why a batch was refused whole although it could be read. The numbers are in the store. */
 enum drop_reason {
     DROP_UNKNOWN = 0,  /* no such campaign, or the batch is for another one */
-    DROP_ROUND = 1,    /* the campaign has no such round */
+    DROP_ROUND = 1,    /* the campaign has no such round, or reports of another length */
     DROP_NOT_OPEN = 2, /* the round has not begun */
     DROP_CLOSED = 3,   /* the round or the revision is over */
     DROP_STORE = 4,    /* the store or memory failed: the device sends again */

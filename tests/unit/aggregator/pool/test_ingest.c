@@ -122,6 +122,9 @@ Test(ingest, a_body_is_padded_for_its_campaign_or_not_at_all_as_devices_of_befor
         cr_assert(len_max == right || strstr(result.error.text, "this campaign's reports take 24"),
                   "%s", result.error.text);
     }
+    struct tally_counts counts;
+    tally_get(rig.ingest.tally, &counts);
+    cr_assert_eq(counts.n_dropped[DROP_ROUND], 4);
     cr_assert_eq(rig_count(&rig).n_accepted, 2);
 }
 
