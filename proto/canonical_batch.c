@@ -1,5 +1,7 @@
 #include "proto/canonical_batch.h"
 
+#include "proto/wire_inner.h"
+
 #include <string.h>
 
 /* The keys of the fields: number * 8 + wire type. */
@@ -226,13 +228,12 @@ static bool read_losses(struct cursor *c, struct dpot_batch *batch)
     if (c->at == c->end) {
         return true;
     }
-    if (!read_fixed(c, BATCH_LOSSES, DPOT_LOSS_REASONS, &classes)) {
+    if (!read_fixed(c, BATCH_LOSSES, DPOT_BATCH_LOSSES_LEN, &classes)) {
         return false;
     }
     batch->has_losses = true;
-    for (size_t i = 0; i < DPOT_LOSS_REASONS; i++) {
-        batch->losses.class_of[i] = classes[i];
-        if (classes[i] >= DPOT_LOSS_CLASSES) {
+    for (size_t i = 0; i < DPOT_BATCH_LOSSES_LEN; i++) {
+        if (classes[i] >= DPOT_BATCH_LOSSES_END) {
             return false;
         }
     }

@@ -160,6 +160,7 @@ static dpot_status read_wpm(const Dpot__V1__Wpm *wpm, const struct dpot_allocato
     campaign->solver = (enum dpot_solver_id)wpm->solver;
     campaign->lambda = wpm->lambda;
     campaign->iterations = wpm->iterations;
+    campaign->passes = wpm->passes;
     campaign->n_max = wpm->n_max;
     campaign->sample_first = wpm->sample_first;
     return read_base_measure(wpm->base_measure, "wpm.base_measure", allocator,

@@ -90,6 +90,7 @@ static void fill_wpm(struct dpot_campaign_message *message, const struct dpot_ca
     wpm->solver = (uint32_t)campaign->solver;
     wpm->lambda = campaign->lambda;
     wpm->iterations = campaign->iterations;
+    wpm->passes = campaign->passes;
     wpm->n_max = campaign->n_max;
     wpm->sample_first = campaign->sample_first;
     wpm->base_measure = &message->base_measure;
@@ -154,7 +155,7 @@ static bool has_stray_numbers(const struct dpot_campaign *campaign)
 {
     const enum dpot_mechanism_id id = campaign->mechanism;
     const bool has_solver = campaign->solver != DPOT_SOLVER_ENTROPIC || campaign->lambda != 0 ||
-                            campaign->iterations != 0;
+                            campaign->iterations != 0 || campaign->passes != 0;
     const bool has_rows = campaign->n_max != 0 || campaign->sample_first;
     const bool has_noise = campaign->noise.scale_log2 != 0 || campaign->noise.certificate_row != 0;
     return (has_solver && id != DPOT_MECHANISM_WPM) ||

@@ -15,6 +15,8 @@ DPOT_WARN_UNUSED dpot_status dpot_wire_keys_decode(const void *data, size_t len,
                                                    struct dpot_error *error);
 
 #define DPOT_BATCH_HEAD_LEN (4 + DPOT_SEAL_KEY_ID_LEN) /* "DPB2" and the key's id, before the box */
+#define DPOT_BATCH_LOSSES_LEN 3                        /* of losses, where they are */
+#define DPOT_BATCH_LOSSES_END 5 /* of what devices of before put there, one past the largest */
 #define DPOT_BATCH_LENGTH_LEN 4 /* of the batch in the box of a padded body, before it */
 
 /* Whether a body that has a key id is padded: DPB2, or else DPB1. */

@@ -10,6 +10,7 @@
 
 static const uint8_t magic[MAGIC_LEN] = {'D', 'P', 'B', '1'};
 static const uint8_t padded_magic[MAGIC_LEN] = {'D', 'P', 'B', '2'};
+static const uint8_t no_losses[DPOT_BATCH_LOSSES_LEN];
 
 void dpot_batch_release(struct dpot_batch *batch)
 {
@@ -53,8 +54,7 @@ static void fill_batch(Dpot__V1__ReportBatch *message, struct report_message *re
         (ProtobufCBinaryData){sizeof batch->campaign_hash, (uint8_t *)batch->campaign_hash};
     message->round = batch->round;
     if (batch->has_losses) {
-        message->losses =
-            (ProtobufCBinaryData){DPOT_LOSS_REASONS, (uint8_t *)batch->losses.class_of};
+        message->losses = (ProtobufCBinaryData){sizeof no_losses, (uint8_t *)no_losses};
     }
     message->n_reports = batch->n_reports;
     message->reports = pointers;

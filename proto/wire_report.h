@@ -14,8 +14,8 @@
 struct dpot_batch {
     uint8_t campaign_hash[DPOT_HASH_LEN];
     uint32_t round;
-    bool has_losses; /* the campaign asks for them (loss_counts) */
-    struct dpot_losses losses;
+    bool
+        has_losses; /* revisions of before that say loss_counts: encoded as zeros, read and not kept */
     size_t n_reports;
     struct dpot_report *reports; /* (n_reports) owned */
     bool *is_malformed;          /* (n_reports) owned; NULL when encoding */

@@ -1,8 +1,8 @@
 #include "mechanism/mechanism.h"
-#include "proto/wire_report.h"
+#include "proto/wire_inner.h"
 
 /* Beside the reports of a padded batch, at most: its length, campaign_hash, round, losses. */
-#define BATCH_BESIDE_LEN (4 + (2 + DPOT_HASH_LEN) + (1 + 5) + (2 + DPOT_LOSS_REASONS))
+#define BATCH_BESIDE_LEN (4 + (2 + DPOT_HASH_LEN) + (1 + 5) + (2 + DPOT_BATCH_LOSSES_LEN))
 
 static size_t varint_len(uint64_t number)
 {

@@ -68,17 +68,17 @@ static dpot_status reserve_values(const Dpot__V1__ReportBatch *message, struct d
     return n == 0 || batch->values ? DPOT_OK : DPOT_ERR_MEMORY;
 }
 
-/* Nothing, or one class a reason. */
+/* Nothing, or three classes as devices of before counted what they had lost: checked, and not kept. */
 static dpot_status check_losses(const ProtobufCBinaryData *losses, struct dpot_error *error)
 {
-    if (losses->len != 0 && losses->len != DPOT_LOSS_REASONS) {
+    if (losses->len != 0 && losses->len != DPOT_BATCH_LOSSES_LEN) {
         return dpot_error_set(error, DPOT_ERR_MALFORMED, "losses has %zu bytes: it needs %d",
-                              losses->len, DPOT_LOSS_REASONS);
+                              losses->len, DPOT_BATCH_LOSSES_LEN);
     }
     for (size_t i = 0; i < losses->len; i++) {
-        if (losses->data[i] >= DPOT_LOSS_CLASSES) {
-            return dpot_error_set(error, DPOT_ERR_MALFORMED, "losses has the class %u: at most %d",
-                                  losses->data[i], DPOT_LOSS_CLASSES - 1);
+        if (losses->data[i] >= DPOT_BATCH_LOSSES_END) {
+            return dpot_error_set(error, DPOT_ERR_MALFORMED, "losses has a byte %u: at most %d",
+                                  losses->data[i], DPOT_BATCH_LOSSES_END - 1);
         }
     }
     return DPOT_OK;
@@ -141,9 +141,6 @@ static dpot_status read_batch(const Dpot__V1__ReportBatch *message, struct dpot_
     memcpy(batch->campaign_hash, message->campaign_hash.data, DPOT_HASH_LEN);
     batch->round = message->round;
     batch->has_losses = message->losses.len > 0;
-    if (batch->has_losses) {
-        memcpy(batch->losses.class_of, message->losses.data, sizeof batch->losses.class_of);
-    }
     for (size_t i = 0; i < n; i++) {
         batch->is_malformed[i] = !read_report(message->reports[i], batch, &batch->reports[i]);
     }
@@ -194,13 +191,10 @@ dpot_status dpot_wire_batch_decode(const void *data, size_t len,
     return dpot_wire_batch_decode_any(data, len, allocator, batch, error);
 }
 
+/* Each byte is the one before, and the first is 0: at the speed of memcmp. */
 static bool are_zeros(const uint8_t *data, size_t len)
 {
-    uint8_t any = 0;
-    for (size_t i = 0; i < len; i++) {
-        any |= data[i];
-    }
-    return any == 0;
+    return len == 0 || (data[0] == 0 && memcmp(data, data + 1, len - 1) == 0);
 }
 
 /* Where the batch ends and the zeros begin. */

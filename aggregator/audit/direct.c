@@ -47,7 +47,7 @@ static dpot_status prepare_sphere(struct direct *d, unsigned input)
     const dpot_status status =
         dpot_private_points_init(&d->private_points, campaign->n_max, campaign->domain.dim, NULL);
     if (status == DPOT_OK) {
-        dpot_private_points_set(&d->private_points, d->subject->input[input], NULL, 1);
+        dpot_private_points_set(&d->private_points, d->subject->input[input], NULL, 1, 0);
     }
     return status;
 }

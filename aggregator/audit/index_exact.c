@@ -206,7 +206,7 @@ static void law_on_sphere(void *ctx, const double *histogram, uint64_t *weights)
     for (size_t i = 0; i < SPHERE_PLACES(dim); i++) {
         place_on_sphere(i, dim, points + i * dim);
     }
-    dpot_private_points_set(&instance->private_points, points, histogram, SPHERE_PLACES(dim));
+    dpot_private_points_set(&instance->private_points, points, histogram, SPHERE_PLACES(dim), 0);
     dpot_privatizer_law_points(instance->privatizer, &instance->private_points, instance->report_id,
                                weights);
 }

@@ -198,6 +198,7 @@ dpot_status publish_change(struct store *store, struct dpot_campaign *campaign,
     }
     if (status == DPOT_OK) {
         campaign->revision++;
+        campaign->loss_counts = false; /* what a revision of before may have, no new one has */
         status = change_time(change, "opens", &campaign->opens_ms, error);
     }
     if (status == DPOT_OK) {

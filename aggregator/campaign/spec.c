@@ -13,8 +13,8 @@
 #define INTEGER_MAX ((int64_t)1 << 53) /* what every JSON reader keeps exactly */
 
 static const char *const spec_keys[] = {
-    "name",  "domain", "output",   "metric", "ring_size",  "power",       "mechanism", "rounds",
-    "opens", "closes", "min_pool", "groups", "simulation", "loss_counts", NULL};
+    "name",   "domain", "output", "metric",   "ring_size", "power",      "mechanism",
+    "rounds", "opens",  "closes", "min_pool", "groups",    "simulation", NULL};
 
 static dpot_status copy_label(char out[DPOT_CAMPAIGN_NAME_MAX + 1], const char *key,
                               const char *text, struct dpot_error *error)
@@ -190,20 +190,29 @@ static dpot_status read_index(const json_t *spec, struct dpot_campaign *campaign
                                              : spec_read_mechanism(spec, campaign, error);
 }
 
+/* Revisions of before may have it. */
+static dpot_status refuse_loss_counts(const json_t *spec, struct dpot_error *error)
+{
+    return json_object_get(spec, "loss_counts")
+               ? dpot_error_set(error, DPOT_ERR_MALFORMED,
+                                "the key loss_counts was removed: devices tell nobody what they "
+                                "lost; delete the key")
+               : DPOT_OK;
+}
+
 static dpot_status read_spec(const json_t *spec, struct dpot_campaign *campaign,
                              struct dpot_error *error)
 {
     enum dpot_mechanism_id id = DPOT_MECHANISM_WPM;
-    dpot_status status = json_check_keys(spec, "", spec_keys, error);
+    dpot_status status = refuse_loss_counts(spec, error);
+    if (status == DPOT_OK) {
+        status = json_check_keys(spec, "", spec_keys, error);
+    }
     if (status == DPOT_OK) {
         status = read_name(spec, campaign, error);
     }
     if (status == DPOT_OK) {
         status = spec_default(json_get_bool(spec, "", "simulation", &campaign->simulation, error));
-    }
-    if (status == DPOT_OK) {
-        status =
-            spec_default(json_get_bool(spec, "", "loss_counts", &campaign->loss_counts, error));
     }
     if (status == DPOT_OK) {
         status = spec_read_mechanism_type(spec, &id, error);

@@ -145,14 +145,13 @@ static json_t *hex_text(const uint8_t *data, size_t len)
 static json_t *describe_spec(const struct dpot_campaign *campaign, json_t *domain, json_t *output,
                              json_t *mechanism)
 {
-    json_t *spec =
-        json_pack("{s:s,s:o,s:o,s:s,s:o,s:o,s:I,s:o,s:o,s:I,s:o,s:b,s:b}", "name", campaign->name,
-                  "domain", domain, "output", output, "metric",
-                  dpot_metric_name(campaign->metric.id), "power", json_number(campaign->cost_power),
-                  "mechanism", mechanism, "rounds", (json_int_t)campaign->rounds, "opens",
-                  time_text(campaign->opens_ms), "closes", time_text(campaign->closes_ms),
-                  "min_pool", (json_int_t)campaign->min_pool, "groups", describe_groups(campaign),
-                  "simulation", campaign->simulation, "loss_counts", campaign->loss_counts);
+    json_t *spec = json_pack(
+        "{s:s,s:o,s:o,s:s,s:o,s:o,s:I,s:o,s:o,s:I,s:o,s:b}", "name", campaign->name, "domain",
+        domain, "output", output, "metric", dpot_metric_name(campaign->metric.id), "power",
+        json_number(campaign->cost_power), "mechanism", mechanism, "rounds",
+        (json_int_t)campaign->rounds, "opens", time_text(campaign->opens_ms), "closes",
+        time_text(campaign->closes_ms), "min_pool", (json_int_t)campaign->min_pool, "groups",
+        describe_groups(campaign), "simulation", campaign->simulation);
     if (spec && campaign->metric.ring_size > 0) {
         (void)json_object_set_new(spec, "ring_size",
                                   json_integer((json_int_t)campaign->metric.ring_size));

@@ -17,8 +17,9 @@
  * data; points on the upper face that count nowhere. tests/privacy/test_coreset_exact.c holds the law
  * of this code against its claim, and catches each of them.
  *
- * Not covered: how long it takes, and what is said about the input (a refusal, how many points were
- * clamped), which is for the curator's eyes.
+ * Silence. A refusal follows from public numbers and options (of replace-one: no records), or from noisy counts
+ * (more cells with mass than there is room for), so that epsilon covers it. Not covered: how long it takes, and
+ * memory that runs out.
  *
  * Coresets of disjoint groups compose in parallel where the group of a record is fixed and public:
  * epsilon for all of them together, not for each. */
@@ -70,7 +71,7 @@ void coreset_weigh(struct coreset *coreset, struct exact_draw *draw,
 DPOT_WARN_UNUSED dpot_status coreset_sample(struct coreset *coreset, size_t n,
                                             struct exact_draw *draw, double *points /* (n, dim) */);
 
-/* How many of the records lie outside of the box. PRIVATE: for the curator's eyes. */
+/* How many of the records lie outside of the box. PRIVATE. */
 int64_t coreset_n_outside(const struct partition *partition, const double *points,
                           const int64_t *counts, size_t n);
 

@@ -44,7 +44,7 @@ static dpot_status fill_cells(struct hierarchy_cell *cells, const uint64_t *code
         const int64_t count = counts ? counts[i] : 1;
         if (count < 0 || count > HIERARCHY_RECORDS_MAX - total) {
             return dpot_error_set(error, DPOT_ERR_RANGE,
-                                  "a count is negative, or there are more than 2^53 records: give "
+                                  "a count is negative, or there are more than 2^60 records: give "
                                   "how many records each row stands for");
         }
         total += count;
@@ -169,7 +169,7 @@ static uint32_t find_middle(const struct hierarchy_cell *cells, uint32_t begin, 
     return begin;
 }
 
-/* max(0, n + Y), at most HIERARCHY_COUNT_MAX: |Y| <= 2^62 and n <= 2^53 cannot overflow. */
+/* max(0, n + Y), at most HIERARCHY_COUNT_MAX: |Y| <= 2^62 and n <= 2^60 cannot overflow. */
 static int64_t noisy(int64_t n, const struct hierarchy_rules *rules, size_t level)
 {
     const int64_t value = n + rules->noise(rules->ctx, level);

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #define HIERARCHY_COUNT_MAX ((int64_t)1 << 61) /* noisy counts are clamped to it: post-processing */
-#define HIERARCHY_RECORDS_MAX ((int64_t)1 << 53)
+#define HIERARCHY_RECORDS_MAX ((int64_t)1 << 60)
 #define HIERARCHY_CELLS_MAX ((size_t)1 << 26) /* with mass, on one level */
 
 /* A cell of the deepest level that has records. */

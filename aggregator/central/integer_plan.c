@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "central/integer_flow.h"
+#include "central/integer_ties.h"
 
 /* ---- costs ---- */
 
@@ -54,48 +55,7 @@ static void fill_costs(const struct integer_group *group, const int32_t *atoms, 
     }
 }
 
-/* ---- the certificate ---- */
-
-/* Components of a growing graph. */
-static size_t find_root(uint32_t *parent, size_t node)
-{
-    while (parent[node] != node) {
-        parent[node] = parent[parent[node]];
-        node = parent[node];
-    }
-    return node;
-}
-
-/* False: they were connected already. */
-static bool join(uint32_t *parent, size_t a, size_t b)
-{
-    const size_t x = find_root(parent, a), y = find_root(parent, b);
-    parent[x] = (uint32_t)y;
-    return x != y;
-}
-
-/* (i) and (ii): the tight pairs of f_i = min_j C_ij - g_j have all the flow and make a forest. */
-static bool is_only_optimum(const struct integer_plan *plan, uint32_t *parent)
-{
-    const int64_t *g = plan->g;
-    for (size_t v = 0; v < plan->n + plan->m; v++) {
-        parent[v] = (uint32_t)v;
-    }
-    for (size_t i = 0; i < plan->n; i++) {
-        const int64_t *costs = plan->costs + i * plan->m, *flow = plan->flow + i * plan->m;
-        int64_t f = INT64_MAX;
-        for (size_t j = 0; j < plan->m; j++) {
-            f = costs[j] - g[j] < f ? costs[j] - g[j] : f;
-        }
-        for (size_t j = 0; j < plan->m; j++) {
-            const bool is_tight = costs[j] - g[j] == f;
-            if (is_tight ? !join(parent, i, plan->n + j) : flow[j] > 0) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
+/* ---- the plan ---- */
 
 /* `left` (m) is what is still to come. */
 static bool is_feasible(const struct integer_plan *plan, const struct integer_group *group,
@@ -121,34 +81,25 @@ static bool is_feasible(const struct integer_plan *plan, const struct integer_gr
     return is_sound;
 }
 
-static dpot_status certify(const struct integer_group *group, struct integer_plan *plan)
+/* Of a solver without a fault both are true. */
+static dpot_status settle(const struct integer_group *group, struct integer_plan *plan)
 {
-    const size_t n_nodes = plan->n + plan->m;
+    bool is_optimal = false;
     int64_t *left = dpot_alloc_array(NULL, plan->m, sizeof *left);
-    uint32_t *parent = dpot_alloc_array(NULL, n_nodes, sizeof *parent);
-    const dpot_status status = left && parent ? DPOT_OK : DPOT_ERR_MEMORY;
-    if (status == DPOT_OK) {
-        plan->is_feasible = is_feasible(plan, group, left);
-        plan->is_certified = plan->is_feasible && is_only_optimum(plan, parent);
+    dpot_status status = left ? DPOT_OK : DPOT_ERR_MEMORY;
+    if (status == DPOT_OK && is_feasible(plan, group, left)) {
+        status =
+            integer_ties_settle(plan->costs, plan->g, plan->n, plan->m, plan->flow, &is_optimal);
     }
+    plan->is_optimal = is_optimal;
     dpot_free_secret(NULL, left, plan->m, sizeof *left);
-    dpot_free_secret(NULL, parent, n_nodes, sizeof *parent);
     return status;
 }
 
-/* ---- the plan ---- */
-
 static dpot_status alloc_plan(const struct integer_group *group, size_t m,
-                              struct integer_plan *plan, struct dpot_error *error)
+                              struct integer_plan *plan)
 {
     *plan = (struct integer_plan){.n = group->n, .m = m};
-    if (group->n > INTEGER_PLAN_PAIRS_MAX / m) {
-        plan->n = 0;
-        return dpot_error_set(error, DPOT_ERR_TOO_LARGE,
-                              "%zu different records and %zu atoms are more than %zu pairs: cut "
-                              "the domain into fewer cells",
-                              group->n, m, INTEGER_PLAN_PAIRS_MAX);
-    }
     plan->costs = dpot_alloc_array(NULL, group->n * m, sizeof *plan->costs);
     plan->flow = dpot_alloc_array(NULL, group->n * m, sizeof *plan->flow);
     plan->g = dpot_alloc_array(NULL, m, sizeof *plan->g);
@@ -156,11 +107,10 @@ static dpot_status alloc_plan(const struct integer_group *group, size_t m,
 }
 
 dpot_status integer_plan_solve(const struct integer_group *group, const int32_t *atoms, size_t m,
-                               unsigned bits, uint64_t salt, struct integer_plan *plan,
-                               struct dpot_error *error)
+                               unsigned bits, uint64_t salt, struct integer_plan *plan)
 {
     int64_t *supply = dpot_alloc_array(NULL, group->n, sizeof *supply);
-    dpot_status status = alloc_plan(group, m, plan, error);
+    dpot_status status = alloc_plan(group, m, plan);
     if (status == DPOT_OK && !supply) {
         status = DPOT_ERR_MEMORY;
     }
@@ -173,7 +123,7 @@ dpot_status integer_plan_solve(const struct integer_group *group, const int32_t 
             integer_flow_solve(plan->costs, supply, group->n, m, group->total, plan->flow, plan->g);
     }
     if (status == DPOT_OK) {
-        status = certify(group, plan);
+        status = settle(group, plan);
     }
     dpot_free_secret(NULL, supply, group->n, sizeof *supply);
     return status;

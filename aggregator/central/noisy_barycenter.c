@@ -28,6 +28,27 @@ static double sensitivity_of(const struct noisy_config *config)
     return sqrt(m) * lattice_diameter(config->lattice) * largest * UP;
 }
 
+/* How many different values a group could have, whatever its records are. */
+static double values_of(const struct noisy_config *config, size_t i)
+{
+    const double cells = pow(config->lattice->cells, (double)config->lattice->dim);
+    return fmin((double)config->groups[i].total, cells);
+}
+
+static dpot_status check_pairs(const struct noisy_config *config, struct dpot_error *error)
+{
+    for (size_t i = 0; i < config->n_groups; i++) {
+        const double n = values_of(config, i);
+        if (n * (double)config->support > (double)INTEGER_PLAN_PAIRS_MAX) {
+            return dpot_error_set(error, DPOT_ERR_TOO_LARGE,
+                                  "a group may have %.0f different records, which are more than "
+                                  "%zu pairs with %zu atoms: cut the domain into fewer cells",
+                                  n, INTEGER_PLAN_PAIRS_MAX, config->support);
+        }
+    }
+    return DPOT_OK;
+}
+
 static dpot_status check(const struct noisy_config *config, struct dpot_error *error)
 {
     const size_t m = config->support;
@@ -47,7 +68,7 @@ static dpot_status check(const struct noisy_config *config, struct dpot_error *e
                                   (long long)config->groups[i].total);
         }
     }
-    return DPOT_OK;
+    return check_pairs(config, error);
 }
 
 /* sigma >= D_grid sqrt(T / (2 rho)), D_grid = D / grid + 2 sqrt(m dim). */
@@ -96,7 +117,7 @@ static void add_up(const struct integer_group *group, const struct integer_plan 
                    const int32_t *atoms, int64_t *sums)
 {
     const size_t dim = group->dim, n_entries = plan->m * dim;
-    if (!plan->is_feasible) {
+    if (!plan->is_optimal) {
         for (size_t k = 0; k < n_entries; k++) {
             sums[k] = group->total * atoms[k];
         }
@@ -127,23 +148,20 @@ static void add_means(const struct noisy_config *config, const struct noisy_scal
 }
 
 dpot_status noisy_means(const struct noisy_config *config, const struct noisy_scale *scale,
-                        const int32_t *atoms, uint64_t salt, int64_t *means, bool *is_certified,
-                        struct dpot_error *error)
+                        const int32_t *atoms, uint64_t salt, int64_t *means)
 {
     const size_t n_entries = config->support * config->lattice->dim;
     int64_t *sums = dpot_alloc_array(NULL, n_entries, sizeof *sums);
     dpot_status status = sums ? DPOT_OK : DPOT_ERR_MEMORY;
     memset(means, 0, n_entries * sizeof *means);
-    *is_certified = true;
     for (size_t i = 0; status == DPOT_OK && i < config->n_groups; i++) {
         struct integer_plan plan;
         if (weight_of(config, i) == 0) {
             continue;
         }
         status = integer_plan_solve(&config->groups[i], atoms, config->support,
-                                    bits_of(config->lattice), salt, &plan, error);
+                                    bits_of(config->lattice), salt, &plan);
         if (status == DPOT_OK) {
-            *is_certified = *is_certified && plan.is_certified;
             add_up(&config->groups[i], &plan, atoms, sums);
             add_means(config, scale, i, sums, means);
         }
@@ -174,31 +192,22 @@ static void release_step(const struct noisy_config *config, const struct noisy_s
 }
 
 static dpot_status run_steps(const struct noisy_config *config, const struct noisy_scale *scale,
-                             struct exact_draw *draw, int32_t *atoms, int64_t *means, double *path,
-                             struct dpot_error *error)
+                             struct exact_draw *draw, int32_t *atoms, int64_t *means, double *path)
 {
     const size_t n_entries = config->support * config->lattice->dim;
     const uint64_t salt = exact_draw_word(draw);
-    for (size_t t = 0; t < config->iterations; t++) {
-        bool is_certified = false;
-        const dpot_status status =
-            noisy_means(config, scale, atoms, salt, means, &is_certified, error);
-        if (status != DPOT_OK) {
-            return status;
+    dpot_status status = DPOT_OK;
+    for (size_t t = 0; status == DPOT_OK && t < config->iterations; t++) {
+        status = noisy_means(config, scale, atoms, salt, means);
+        if (status == DPOT_OK) {
+            release_step(config, scale, means, draw, path + t * n_entries, atoms);
         }
-        if (config->is_exact && !is_certified) {
-            return dpot_error_set(error, DPOT_ERR_INFEASIBLE,
-                                  "the plan of step %zu could not be proved the only optimal one",
-                                  t + 1);
-        }
-        release_step(config, scale, means, draw, path + t * n_entries, atoms);
     }
-    return DPOT_OK;
+    return status;
 }
 
 dpot_status noisy_barycenter_run(const struct noisy_config *config, const struct noisy_scale *scale,
-                                 const int32_t *start, struct exact_draw *draw, double *path,
-                                 struct dpot_error *error)
+                                 const int32_t *start, struct exact_draw *draw, double *path)
 {
     const size_t n_entries = config->support * config->lattice->dim;
     int32_t *atoms = dpot_alloc_array(NULL, n_entries, sizeof *atoms);
@@ -206,7 +215,7 @@ dpot_status noisy_barycenter_run(const struct noisy_config *config, const struct
     dpot_status status = atoms && means ? DPOT_OK : DPOT_ERR_MEMORY;
     if (status == DPOT_OK) {
         memcpy(atoms, start, n_entries * sizeof *atoms);
-        status = run_steps(config, scale, draw, atoms, means, path, error);
+        status = run_steps(config, scale, draw, atoms, means, path);
     }
     if (status != DPOT_OK) {
         memset(path, 0, config->iterations * n_entries * sizeof *path);

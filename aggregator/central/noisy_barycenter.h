@@ -21,14 +21,14 @@
  * the new record by successive shortest paths: 1 / n_i of mass along simple paths, each of which meets an
  * atom once, so that every atom gives up and receives at most 1 / n_i of its 1 / m, and its mean moves by
  * at most D m / n_i. What comes out is an optimal flow of the neighbour, hence the one that is computed
- * there, because it is the only one: costs are a function of (value, atom), ties included
- * (integer_plan.h), and uniqueness is proved in every step of every run. Where the proof fails the run is
- * REFUSED: what the curator sees then is private, and outside of the claim.
+ * there, because there is only one for any records: costs are a function of (value, atom) and have no
+ * ties (integer_plan.h). So nothing needs to be proved in a run, and no run is refused for its records.
  * Sums over records are integers; what becomes of them is rounded to a grid, each T_i(x)_ja by at most 1,
  * so that the vector that noise is added to moves by sqrt(m) D ... + 2 sqrt(m dim) grid steps at most.
  * The noise is an exact discrete Gaussian; T steps of zCDP add up. Clamping, averaging: post-processing.
  *
- * Not covered: a refusal, and how long it takes. */
+ * Silence. What can go wrong is known from the options and the public numbers alone (noisy_scale_init), but
+ * for memory. Not covered: how long it takes, and memory that runs out. */
 #ifndef DPOT_CENTRAL_NOISY_BARYCENTER_H
 #define DPOT_CENTRAL_NOISY_BARYCENTER_H
 
@@ -48,7 +48,7 @@ struct noisy_config {
     const double *weights;              /* (n_groups) >= 0, sum 1; NULL: equal */
     size_t support;
     size_t iterations;
-    bool is_exact; /* the second bound, certified; else the first */
+    bool is_exact; /* the second bound; else the first */
     double rho;    /* of all iterations together */
 };
 
@@ -61,23 +61,23 @@ struct noisy_scale {
     double rho_spent;   /* rounded up; at most rho */
 };
 
-/* DPOT_ERR_RANGE, DPOT_ERR_TOO_LARGE with a sentence: sizes, rho so small that sigma does not fit. */
+/* DPOT_ERR_RANGE, DPOT_ERR_TOO_LARGE with a sentence: sizes, rho so small that sigma does not fit. Of the groups it
+ * reads the totals alone. */
 DPOT_WARN_UNUSED dpot_status noisy_scale_init(struct noisy_scale *scale,
                                               const struct noisy_config *config,
                                               struct dpot_error *error);
 
-/* PRIVATE: what noise is added to in one step from `atoms` (m, dim): grid steps, (m, dim). is_certified:
- * all plans are; with is_exact nothing may be released otherwise. */
+/* PRIVATE: what noise is added to in one step from `atoms` (m, dim): grid steps, (m, dim). The config has passed
+ * noisy_scale_init. DPOT_ERR_MEMORY. */
 DPOT_WARN_UNUSED dpot_status noisy_means(const struct noisy_config *config,
                                          const struct noisy_scale *scale, const int32_t *atoms,
-                                         uint64_t salt, int64_t *means, bool *is_certified,
-                                         struct dpot_error *error);
+                                         uint64_t salt, int64_t *means);
 
 /* All steps. start (m, dim) is public, in units. path (iterations, m, dim) gets x_1, x_2, ... in units:
- * all of it may be published. DPOT_ERR_INFEASIBLE: a plan could not be certified; path is then zeroed. */
+ * all of it may be published. DPOT_ERR_MEMORY: path is zeroed. */
 DPOT_WARN_UNUSED dpot_status noisy_barycenter_run(const struct noisy_config *config,
                                                   const struct noisy_scale *scale,
                                                   const int32_t *start, struct exact_draw *draw,
-                                                  double *path, struct dpot_error *error);
+                                                  double *path);
 
 #endif

@@ -7,13 +7,17 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #define STEPS 1024 /* of the grid in one sensitivity */
 #define EPSILON_UNIT                                                                               \
     ((uint64_t)1 << 30) /* 1 / OT_COST_EPSILON_MIN: t = (STEPS + 1) units stays below 2^41 */
 #define TOL_SHARE 0.01  /* of B / n */
-#define EXACT_TOL 1e-9  /* of B */
+#define EXACT_TOL 1e-9  /* of B; above 2^-COST_BITS and what masses and sums are rounded by */
+#define COST_BITS                                                                                  \
+    31 /* potentials of at most 2^13 + 1 rows or columns stay below 2^46: exact doubles */
 #define ATTEMPTS 4
+#define ENGINE_SWEEPS 1000000 /* of each */
 
 /* ---- what is public ---- */
 
@@ -32,10 +36,38 @@ static size_t smaller(const struct ot_cost_config *config)
     return config->n_x < config->n_y ? config->n_x : config->n_y;
 }
 
+/* (i) and (ii) of the header, each a bound of its own. */
+static double sweeps_tol(const struct ot_cost_config *config)
+{
+    const double most = ot_cost_max(config);
+    return 2 * most * (most / config->lambda) / (2.0 * (double)OT_COST_SWEEPS_MAX);
+}
+
+static double plain_tol(const struct ot_cost_config *config)
+{
+    return config->lambda * log((double)smaller(config)) + EXACT_TOL * ot_cost_max(config);
+}
+
+/* (iii) */
+static double product_tol(const struct ot_cost_config *config)
+{
+    const double most = ot_cost_max(config);
+    return config->lambda > 0 ? most * (most / config->lambda) / 8 : HUGE_VAL;
+}
+
 double ot_cost_tol(const struct ot_cost_config *config)
 {
     const double most = ot_cost_max(config);
-    return config->lambda > 0 ? TOL_SHARE * most / (double)smaller(config) : EXACT_TOL * most;
+    if (!(config->lambda > 0)) {
+        return EXACT_TOL * most;
+    }
+    return fmax(TOL_SHARE * most / (double)smaller(config),
+                fmin(sweeps_tol(config), plain_tol(config)));
+}
+
+bool ot_cost_is_plain(const struct ot_cost_config *config)
+{
+    return !(config->lambda > 0) || plain_tol(config) <= ot_cost_tol(config);
 }
 
 double ot_cost_sensitivity(const struct ot_cost_config *config)
@@ -67,7 +99,8 @@ dpot_status ot_cost_check(const struct ot_cost_config *config, struct dpot_error
                               config->n_x, config->n_y, OT_COST_PAIRS_MAX);
     }
     const double most = ot_cost_max(config);
-    if (!(most > 0 && isfinite(most) && ot_cost_sensitivity(config) / STEPS > DBL_MIN)) {
+    if (!(most > 0 && isfinite(most) && ot_cost_sensitivity(config) / STEPS > DBL_MIN &&
+          ldexp(most, -COST_BITS) > DBL_MIN)) {
         return dpot_error_set(error, DPOT_ERR_RANGE,
                               "the largest cost over the box is %g: scale the box or choose "
                               "another power",
@@ -112,34 +145,85 @@ static dpot_status make_costs(const struct ot_cost_config *config, const double 
     return status;
 }
 
-/* lower is within tol of the optimum when an upper bound is. */
-static dpot_status certify(const struct ot_cost_config *config, double lower, double upper,
-                           double *value, struct dpot_error *error)
+/* Costs in units of B 2^-COST_BITS, rounded down: integers, in which the network simplex method makes no
+ * error at all, so that its plan is optimal whatever the records are. */
+static dpot_status solve_plain(const struct ot_cost_config *config, double *cost, const double *a,
+                               const double *b, double *value, struct dpot_error *error)
 {
-    if (!(upper - lower <= ot_cost_tol(config))) {
-        return dpot_error_set(
-            error, DPOT_ERR_INFEASIBLE,
-            "the value could not be certified to %.3g: choose a larger lambda, or "
-            "none; nothing was released",
-            ot_cost_tol(config));
+    const double unit = ldexp(ot_cost_max(config), -COST_BITS);
+    struct dpot_exact_result result;
+    for (size_t i = 0; i < config->n_x * config->n_y; i++) {
+        cost[i] = floor(cost[i] / unit);
     }
-    *value = fmin(fmax(lower, 0), ot_cost_max(config));
+    const dpot_status status =
+        dpot_exact_ot(cost, a, b, config->n_x, config->n_y, NULL, &result, error);
+    if (status == DPOT_OK) {
+        *value = result.transport_cost * unit;
+        dpot_exact_result_release(&result);
+    }
+    return status;
+}
+
+static double mean_of(const double *values, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        sum += values[i];
+    }
+    return sum / (double)n;
+}
+
+static dpot_status take_product(const struct ot_cost_config *config, const double *cost,
+                                double *value)
+{
+    *value = mean_of(cost, config->n_x * config->n_y) - product_tol(config);
     return DPOT_OK;
 }
 
-static dpot_status solve_exact(const struct ot_cost_config *config, const double *cost,
-                               const double *a, const double *b, double *value,
-                               struct dpot_error *error)
+/* to_j = -lambda log(mean over i of exp((from_i - C_ij) / lambda)): a half-sweep, after which the marginal of `to` is
+ * exact. cost_ij is cost[i step_from + j step_to]. */
+static void half_sweep(double lambda, const double *cost, size_t step_from, size_t step_to,
+                       const double *from, size_t n_from, double *to, size_t n_to)
 {
-    struct dpot_exact_result result;
-    const dpot_status status =
-        dpot_exact_ot(cost, a, b, config->n_x, config->n_y, NULL, &result, error);
-    if (status != DPOT_OK) {
-        return status;
+    for (size_t j = 0; j < n_to; j++) {
+        double most = -HUGE_VAL, sum = 0;
+        for (size_t i = 0; i < n_from; i++) {
+            most = fmax(most, from[i] - cost[i * step_from + j * step_to]);
+        }
+        for (size_t i = 0; i < n_from; i++) {
+            sum += exp((from[i] - cost[i * step_from + j * step_to] - most) / lambda);
+        }
+        to[j] = -most - lambda * log(sum / (double)n_from);
     }
-    const double lower = result.dual, upper = result.transport_cost;
-    dpot_exact_result_release(&result);
-    return certify(config, lower, upper, value, error);
+}
+
+/* B times the residual of the rows is at least how far the dual value is from OT (header, (i)). The residual, from what a
+ * half-sweep would do to f: mass of row i times n is exp((f_i - f'_i) / lambda). */
+static double residual_of(const struct ot_cost_config *config, const double *f, const double *next)
+{
+    double sum = 0;
+    for (size_t i = 0; i < config->n_x; i++) {
+        sum += fabs(expm1((f[i] - next[i]) / config->lambda));
+    }
+    return sum / (double)config->n_x;
+}
+
+double ot_cost_sweep(const struct ot_cost_config *config, const double *cost, double *f, double *g,
+                     double *next)
+{
+    const size_t n_x = config->n_x, n_y = config->n_y;
+    const double lambda = config->lambda, enough = ot_cost_tol(config) / ot_cost_max(config);
+    half_sweep(lambda, cost, n_y, 1, f, n_x, g, n_y);
+    for (size_t t = 0; t < OT_COST_SWEEPS_MAX; t++) {
+        half_sweep(lambda, cost, 1, n_y, g, n_y, next, n_x);
+        const bool is_enough = residual_of(config, f, next) <= enough;
+        memcpy(f, next, n_x * sizeof *f);
+        half_sweep(lambda, cost, n_y, 1, f, n_x, g, n_y);
+        if (is_enough) {
+            break;
+        }
+    }
+    return mean_of(f, n_x) + mean_of(g, n_y);
 }
 
 /* One solve to a residual; potentials start and end in f and g. */
@@ -150,7 +234,7 @@ static dpot_status sweep(const struct ot_cost_config *config, const double *cost
     const struct entropic_options options = {
         .lambda = config->lambda,
         .tol = residual,
-        .max_iterations = OT_COST_SWEEPS_MAX,
+        .max_iterations = ENGINE_SWEEPS,
         .relax = true,
         .team = config->team,
     };
@@ -170,24 +254,44 @@ static dpot_status sweep(const struct ot_cost_config *config, const double *cost
     return status;
 }
 
-static dpot_status solve_entropic(const struct ot_cost_config *config, const double *cost,
-                                  double *value, struct dpot_error *error)
+/* The fast engine's value where it proves itself. */
+static dpot_status solve_fast(const struct ot_cost_config *config, const double *cost, double *f,
+                              double *g, bool *is_proved, double *value, struct dpot_error *error)
 {
     struct entropic_result result = {.primal = 1};
     const double tol = ot_cost_tol(config);
-    double *f = dpot_alloc_array(NULL, config->n_x, sizeof *f);
-    double *g = dpot_alloc_array(NULL, config->n_y, sizeof *g);
-    dpot_status status = f && g ? DPOT_OK : DPOT_ERR_MEMORY;
     double residual = tol / (4 * ot_cost_max(config));
-    for (size_t i = 0; status == DPOT_OK && i < ATTEMPTS; i++, residual /= 10) {
+    dpot_status status = DPOT_OK;
+    *is_proved = false;
+    for (size_t i = 0; status == DPOT_OK && !*is_proved && i < ATTEMPTS; i++, residual /= 10) {
         status = sweep(config, cost, residual, f, g, &result, error);
-        if (status == DPOT_OK && (result.gap <= tol || result.outcome != SOLVE_CONVERGED)) {
+        *is_proved = status == DPOT_OK && result.primal - result.dual <= tol;
+        if (status == DPOT_OK && result.outcome != SOLVE_CONVERGED) {
             break;
         }
     }
+    *value = result.dual;
+    return status;
+}
+
+static dpot_status solve_entropic(const struct ot_cost_config *config, const double *cost,
+                                  double *value, struct dpot_error *error)
+{
+    bool is_proved = false;
+    double *f = dpot_alloc_array(NULL, config->n_x, sizeof *f);
+    double *g = dpot_alloc_array(NULL, config->n_y, sizeof *g);
+    double *next = dpot_alloc_array(NULL, config->n_x, sizeof *next);
+    dpot_status status =
+        f && g && next ? solve_fast(config, cost, f, g, &is_proved, value, error) : DPOT_ERR_MEMORY;
+    if (status != DPOT_ERR_MEMORY && !is_proved) {
+        memset(f, 0, config->n_x * sizeof *f); /* the engine may have left anything there */
+        *value = ot_cost_sweep(config, cost, f, g, next);
+        status = DPOT_OK;
+    }
     dpot_free_secret(NULL, f, config->n_x, sizeof *f);
     dpot_free_secret(NULL, g, config->n_y, sizeof *g);
-    return status == DPOT_OK ? certify(config, result.dual, result.primal, value, error) : status;
+    dpot_free_secret(NULL, next, config->n_x, sizeof *next);
+    return status;
 }
 
 /* Equal weights of both sides in one array. */
@@ -208,9 +312,11 @@ dpot_status ot_cost_value(const struct ot_cost_config *config, const double *x, 
     double *weights = equal_weights(config);
     dpot_status status = cost && weights ? make_costs(config, x, y, cost) : DPOT_ERR_MEMORY;
     if (status == DPOT_OK) {
-        status = config->lambda > 0
-                     ? solve_entropic(config, cost, value, error)
-                     : solve_exact(config, cost, weights, weights + config->n_x, value, error);
+        status = product_tol(config) <= ot_cost_tol(config) ? take_product(config, cost, value)
+                 : ot_cost_is_plain(config)
+                     ? solve_plain(config, cost, weights, weights + config->n_x, value, error)
+                     : solve_entropic(config, cost, value, error);
+        *value = fmin(fmax(*value, 0), ot_cost_max(config)); /* false for NaN, too */
     }
     dpot_free_secret(NULL, cost, n_pairs, sizeof *cost);
     dpot_free_array(NULL, weights, config->n_x + config->n_y, sizeof *weights);

@@ -21,7 +21,8 @@ dpot_status array_init(struct array *array, size_t n_rows, size_t n_cols, bool i
     if (!values) {
         return DPOT_ERR_MEMORY;
     }
-    *array = (struct array){n_rows, n_cols, is_vector, values};
+    *array = (struct array){
+        .n_rows = n_rows, .n_cols = n_cols, .is_vector = is_vector, .values = values};
     return DPOT_OK;
 }
 

@@ -10,9 +10,11 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define ARRAY_ENTRIES_MAX ((size_t)1 << 28) /* 2 GiB of doubles */
 #define ARRAY_COLUMNS_MAX ((size_t)1 << 20)
+#define ARRAY_WIDTH_UNKNOWN SIZE_MAX
 
 struct array {
     size_t n_rows;
@@ -31,7 +33,8 @@ void array_release(struct array *array);
  * -ubyte, also with .gz (files/idx.h: MNIST as it is published; images become rows), anything else CSV
  * (comma; a header line is detected, see csv.h; empty file refused; ragged rows, text, NUL bytes refused with line and
  * column). A one-column CSV is 1-D. NaN and infinity are read; callers refuse them where they must.
- * DPOT_ERR_IO, DPOT_ERR_MALFORMED, DPOT_ERR_SHAPE, DPOT_ERR_TOO_LARGE, with path and place. */
+ * DPOT_ERR_IO, DPOT_ERR_MALFORMED, DPOT_ERR_SHAPE, DPOT_ERR_TOO_LARGE, with path and place. A file that lacks nothing but
+ * rows leaves in n_cols how wide they would be, or ARRAY_WIDTH_UNKNOWN; any other failure leaves 0 there. */
 DPOT_WARN_UNUSED dpot_status array_read(const char *path, struct array *array,
                                         struct dpot_error *error);
 

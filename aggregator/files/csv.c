@@ -355,10 +355,16 @@ dpot_status csv_read(FILE *stream, struct array *array, struct dpot_error *error
     if (status == DPOT_OK) {
         double *values = dpot_resize_array(NULL, r.values, r.cap, r.n_values, sizeof *values);
         if (values) {
-            *array = (struct array){r.n_values / r.n_cols, r.n_cols, r.n_cols == 1, values};
+            *array = (struct array){.n_rows = r.n_values / r.n_cols,
+                                    .n_cols = r.n_cols,
+                                    .is_vector = r.n_cols == 1,
+                                    .values = values};
             return DPOT_OK;
         }
         status = dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory");
+    }
+    if (status == DPOT_ERR_SHAPE) {
+        array->n_cols = r.n_cols > 0 ? r.n_cols : ARRAY_WIDTH_UNKNOWN;
     }
     dpot_free_array(NULL, r.values, r.cap, sizeof *r.values);
     return status;

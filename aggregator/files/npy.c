@@ -313,6 +313,13 @@ static dpot_status check_shape(const struct header *header, struct dpot_error *e
     return DPOT_OK;
 }
 
+static bool lacks_rows_alone(const struct header *header)
+{
+    const uint64_t n_cols = header->n_dims == 2 ? header->shape[1] : 1;
+    return !header->fortran_order && (header->n_dims == 1 || header->n_dims == 2) &&
+           header->shape[0] == 0 && n_cols > 0 && n_cols <= ARRAY_COLUMNS_MAX;
+}
+
 /* Only integers of 8 bytes may be inexact: the sentence shows the one in the file, not its double. */
 static dpot_status refuse_inexact(const struct npy_type *type, const uint8_t *in, size_t entry,
                                   struct dpot_error *error)
@@ -359,6 +366,9 @@ dpot_status npy_read(FILE *stream, uint64_t file_size, struct array *array,
     }
     if (status == DPOT_OK) {
         status = check_shape(&header, error);
+        if (status == DPOT_ERR_SHAPE && lacks_rows_alone(&header)) {
+            array->n_cols = header.n_dims == 2 ? (size_t)header.shape[1] : 1;
+        }
     }
     if (status != DPOT_OK) {
         return status;

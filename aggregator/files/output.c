@@ -87,9 +87,7 @@ dpot_status output_open(const char *path, struct output *output, struct dpot_err
     return DPOT_OK;
 }
 
-/* Makes the new name durable. A folder that may be written but not read, and a file system that knows no
- * syncing of folders, have done what they can. */
-static bool sync_folder(const char *path)
+bool output_sync_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');
     char *folder = !slash ? strdup(".") : slash == path ? strdup("/") : strdup(path);
@@ -137,7 +135,7 @@ dpot_status output_commit(struct output *output, struct dpot_error *error)
         output_abandon(output);
         return status;
     }
-    const bool is_durable = !output->temporary || sync_folder(output->path);
+    const bool is_durable = !output->temporary || output_sync_folder(output->path);
     const dpot_status status = is_durable ? DPOT_OK : fail(error, "syncing the folder of", name);
     release(output);
     return status;

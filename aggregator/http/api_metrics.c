@@ -76,19 +76,6 @@ static void add_reports(struct page *page, const struct tally_counts *counts)
             counts->n_pending);
 }
 
-static void add_losses(struct page *page, const struct tally_counts *counts)
-{
-    static const char name[] = "dpotd_device_losses_total";
-    begin(page, name, "counter",
-          "Accepted batches by the reports their device says it lost before, since the start.");
-    for (unsigned i = 0; i < DPOT_LOSS_REASONS; i++) {
-        for (unsigned j = 0; j < DPOT_LOSS_CLASSES; j++) {
-            add(page, "%s{reason=\"%s\",lost=\"%s\"} %llu\n", name, dpot_loss_reason_name(i),
-                dpot_loss_class_name(j), (unsigned long long)counts->n_losses[i][j]);
-        }
-    }
-}
-
 static void add_batches(struct page *page, const struct tally_counts *counts)
 {
     static const char name[] = "dpotd_batches_total";
@@ -194,7 +181,6 @@ void api_metrics(const struct http_app *app, const struct http_request *request,
         tally_get(app->ingest->tally, &counts);
         add_reports(&page, &counts);
         add_batches(&page, &counts);
-        add_losses(&page, &counts);
     }
     if (app->ingest->writer) {
         add_commits(&page, app->ingest->writer);

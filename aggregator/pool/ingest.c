@@ -304,19 +304,6 @@ static bool check_stored(struct ingest_call *w)
     return true;
 }
 
-/* What a device has lost is counted with a report of it that counts, and only where the signed campaign asks.
- * That they are classes the parser has seen, whoever asks. */
-static void hear_losses(const struct ingest_call *w)
-{
-    bool has_accepted = false;
-    for (size_t i = 0; i < w->batch.n_reports; i++) {
-        has_accepted = has_accepted || w->statuses[i] == DPOT_REPORT_ACCEPTED;
-    }
-    if (has_accepted && w->batch.has_losses && w->revision.campaign->loss_counts) {
-        tally_hear_losses(w->ingest->tally, &w->batch.losses);
-    }
-}
-
 void ingest_finish(struct ingest_call *call, struct dpot_buf *receipt, struct ingest_result *result)
 {
     struct ingest_call *w = call;
@@ -325,7 +312,6 @@ void ingest_finish(struct ingest_call *call, struct dpot_buf *receipt, struct in
         return;
     }
     tally_judge(w->ingest->tally, w->statuses, w->batch.n_reports);
-    hear_losses(w);
     w->result.verdict = INGEST_ACCEPTED;
     /* (G1): after the commit. Without memory for it the device asks again and learns of duplicates. */
     if (dpot_wire_receipt_encode(w->statuses, w->batch.n_reports, w->result.digest, receipt) !=

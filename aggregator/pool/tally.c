@@ -95,18 +95,6 @@ void tally_drop(struct tally *tally, enum drop_reason reason, size_t n)
     }
 }
 
-void tally_hear_losses(struct tally *tally, const struct dpot_losses *losses)
-{
-    if (!tally) {
-        return;
-    }
-    (void)pthread_mutex_lock(&tally->mutex);
-    for (size_t i = 0; i < DPOT_LOSS_REASONS; i++) {
-        tally->counts.n_losses[i][losses->class_of[i]]++;
-    }
-    (void)pthread_mutex_unlock(&tally->mutex);
-}
-
 void tally_answer(struct tally *tally, unsigned http_status)
 {
     if (!tally) {

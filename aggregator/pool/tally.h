@@ -29,10 +29,6 @@ void tally_submit(struct tally *tally, size_t n);
 void tally_judge(struct tally *tally, const enum dpot_report_status *statuses /* (n) */, size_t n);
 void tally_drop(struct tally *tally, enum drop_reason reason, size_t n);
 
-/* A batch of which at least one report is accepted said this (campaigns with loss_counts). A batch that is
- * sent again because its answer was lost has only duplicates and says it once. */
-void tally_hear_losses(struct tally *tally, const struct dpot_losses *losses);
-
 /* A batch was answered with this HTTP status. */
 void tally_answer(struct tally *tally, unsigned http_status);
 
@@ -46,8 +42,6 @@ struct tally_counts {
     uint64_t n_dropped[DROP_REASONS];
     uint64_t n_pending;
     uint64_t n_answers[TALLY_ANSWERS]; /* batches, since the start */
-    uint64_t n_losses[DPOT_LOSS_REASONS]
-                     [DPOT_LOSS_CLASSES]; /* batches that said so, since the start */
 };
 
 /* All counts of one moment. */

@@ -357,7 +357,7 @@ static void finish(const struct run *run, struct batch_room *room, size_t n)
     for (size_t row = 0; row < n; row++) {
         double *q = room->q + row * b->col_stride;
         (void)dpot_polytope_project_kl_linear(b->config.polytope, room->s_f64 + row * b->col_stride,
-                                              room->start[row], q);
+                                              room->start[row], DPOT_STEPS_NEEDED, q);
         memcpy(run->q + room->user[row] * b->n_cols, q, b->n_cols * sizeof *q);
         run->results[room->user[row]].iterations++;
     }

@@ -32,6 +32,7 @@ extern const struct command command_convert;
 /* A trusted curator's jobs. */
 extern const struct command command_central_barycenter;
 extern const struct command command_central_coreset;
+extern const struct command command_central_ledger;
 extern const struct command command_central_ot_cost;
 extern const struct command command_central_transport_map;
 

@@ -99,7 +99,7 @@ dpot_status baseline_project(const struct projection_job *job, struct workspace 
     } else {
         exponential_law(job, mu, q);
     }
-    (void)dpot_polytope_project_kl_linear(&job->polytope, q, 1, q);
+    (void)dpot_polytope_project_kl_linear(&job->polytope, q, 1, DPOT_STEPS_NEEDED, q);
     if (!ws->cost) {
         return DPOT_OK; /* the transport cost is not wanted */
     }

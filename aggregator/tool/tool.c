@@ -31,6 +31,7 @@ static const struct command *const commands[] = {
     &command_account_shuffle,
     &command_central_barycenter,
     &command_central_coreset,
+    &command_central_ledger,
     &command_central_ot_cost,
     &command_central_transport_map,
     &command_convert,

@@ -2,9 +2,9 @@
 
 #include "base/crypto.h"
 #include "mechanism/index.h"
+#include "model/places.h"
 
 #include <fenv.h>
-#include <math.h>
 #include <string.h>
 
 static bool is_vector(const struct dpot_campaign *campaign)
@@ -37,7 +37,9 @@ static dpot_status allocate_for_points(struct dpot_draft *draft)
     draft->histogram_size = campaign->domain.size;
     draft->histogram =
         dpot_alloc_array(draft->allocator, draft->histogram_size, sizeof *draft->histogram);
-    return draft->histogram ? DPOT_OK : DPOT_ERR_MEMORY;
+    return draft->histogram ? dpot_nearest_init(&draft->nearest, &campaign->domain,
+                                                &campaign->metric, draft->allocator)
+                            : DPOT_ERR_MEMORY;
 }
 
 static dpot_status allocate_for_sphere(struct dpot_draft *draft)
@@ -73,36 +75,22 @@ dpot_status dpot_draft_init(struct dpot_draft *draft, const struct dpot_campaign
                                                : allocate_for_points(draft);
 }
 
-/* Weights that are not positive and finite count as nothing. */
-static double usable(double weight)
-{
-    return weight > 0 && isfinite(weight) ? weight : 0;
-}
-
-static void read_points(struct dpot_draft *draft, const struct dpot_device_data *data)
-{
-    const struct dpot_campaign *campaign = draft->campaign;
-    for (size_t i = 0; data->points && i < data->n; i++) {
-        const uint32_t nearest =
-            dpot_domain_nearest(&campaign->domain, &campaign->metric, data->points + i * data->dim);
-        draft->histogram[nearest] += data->weights ? usable(data->weights[i]) : 1;
-    }
-}
-
+/* What counts as nothing there is for dpot_private_measure_set. */
 static void read_histogram(struct dpot_draft *draft, const struct dpot_device_data *data)
 {
-    for (size_t i = 0; data->histogram && i < draft->histogram_size; i++) {
-        draft->histogram[i] = usable(data->histogram[i]);
-    }
+    const double *source = data->histogram ? data->histogram : draft->histogram;
+    memmove(draft->histogram, source, draft->histogram_size * sizeof *source);
 }
 
 /* Total: no data at all are the public default of dpot_private_measure_set. */
 static void make_of_measure(struct dpot_draft *draft, const struct dpot_device_data *data)
 {
+    const uint64_t uniform = dpot_rng_u64(&draft->rng); /* before the data, and always */
     if (data->kind == DATA_HISTOGRAM) {
         read_histogram(draft, data);
     } else {
-        read_points(draft, data);
+        dpot_places_read(&draft->nearest, data->points, data->weights, data->n, uniform,
+                         draft->histogram);
     }
     dpot_private_measure_set(&draft->private_measure, draft->histogram, draft->histogram_size);
     dpot_privatizer_run(draft->privatizer, &draft->private_measure, &draft->rng, &draft->report);
@@ -111,7 +99,8 @@ static void make_of_measure(struct dpot_draft *draft, const struct dpot_device_d
 /* Total. The id of the report, which names its directions, is there. */
 static void make_of_directions(struct dpot_draft *draft, const struct dpot_device_data *data)
 {
-    dpot_private_points_set(&draft->private_points, data->points, data->weights, data->n);
+    const uint64_t uniform = dpot_rng_u64(&draft->rng); /* before the data, and always */
+    dpot_private_points_set(&draft->private_points, data->points, data->weights, data->n, uniform);
     dpot_privatizer_run_points(draft->privatizer, &draft->private_points, &draft->rng,
                                &draft->report);
 }
@@ -119,10 +108,9 @@ static void make_of_directions(struct dpot_draft *draft, const struct dpot_devic
 /* Total: zeros without data; what is not finite is for the mechanism's clamp. */
 static void make_of_vector(struct dpot_draft *draft, const struct dpot_device_data *data)
 {
-    if (data->vector) {
-        memcpy(draft->private_vector.values, data->vector,
-               draft->private_vector.dim * sizeof *data->vector);
-    }
+    double *values = draft->private_vector.values;
+    const double *source = data->vector ? data->vector : values;
+    memmove(values, source, draft->private_vector.dim * sizeof *values);
     dpot_privatizer_run_vector(draft->privatizer, &draft->private_vector, &draft->rng,
                                &draft->report);
 }
@@ -150,6 +138,7 @@ void dpot_draft_release(struct dpot_draft *draft)
     dpot_privatizer_free(draft->privatizer);
     dpot_private_measure_release(&draft->private_measure);
     dpot_free_secret(allocator, draft->histogram, draft->histogram_size, sizeof *draft->histogram);
+    dpot_nearest_release(&draft->nearest);
     dpot_private_points_release(&draft->private_points);
     dpot_private_vector_release(&draft->private_vector);
     dpot_free_secret(allocator, draft->values, draft->n_values, sizeof *draft->values);

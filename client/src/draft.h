@@ -5,6 +5,7 @@
 
 #include "base/rng.h"
 #include "mechanism/mechanism.h"
+#include "model/nearest.h"
 #include "shape.h"
 
 struct dpot_draft {
@@ -12,7 +13,8 @@ struct dpot_draft {
     const struct dpot_allocator *allocator; /* borrowed */
     struct dpot_privatizer *privatizer;
     struct dpot_private_measure private_measure; /* index mechanisms */
-    double *histogram;                           /* (histogram_size) the domain's size, scratch */
+    struct dpot_nearest nearest;
+    double *histogram; /* (histogram_size) the domain's size, scratch */
     size_t histogram_size;
     struct dpot_private_points private_points; /* spheres */
     struct dpot_private_vector private_vector; /* vector mechanisms */

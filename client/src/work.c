@@ -88,10 +88,18 @@ static void store(const dpot_client *client, const struct dpot_signed_campaign *
 
 /* ---- measuring ---- */
 
-/* The number of repetitions that the work grows with: a run of fewer is a shorter run. */
+/* The number that the work grows with, iterations or passes: a run of fewer is a shorter run. NULL: the other
+ * mechanisms. */
 static uint32_t *repetitions_of(struct dpot_campaign *campaign)
 {
-    return campaign->iterations > 0 ? &campaign->iterations : NULL;
+    if (campaign->mechanism != DPOT_MECHANISM_WPM) {
+        return NULL;
+    }
+    if (campaign->iterations > 0) {
+        return &campaign->iterations;
+    }
+    campaign->passes = dpot_campaign_passes(campaign);
+    return &campaign->passes;
 }
 
 static dpot_status time_run(const dpot_client *client, const struct dpot_campaign *campaign,

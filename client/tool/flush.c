@@ -103,8 +103,8 @@ static uint32_t pump_deadline_ms(int64_t end_ms)
     return left_ms > PUMP_DEADLINE_MIN_MS ? (uint32_t)left_ms : PUMP_DEADLINE_MIN_MS;
 }
 
-/* Nothing is due when a folder is opened: a wait that is shorter than until the times of sending (one
- * delay, two after a clock was set back) would never send. A failure ends that. */
+/* A wait that is shorter than the delay that a report has drawn would never send: it goes on for two of the
+ * longest delays, unless something fails. */
 static void flush_until(const struct session *s, int64_t end_ms, bool is_quiet, struct flush *flush)
 {
     const int64_t sending_ms = dpot_clock_monotonic_ms() + 2 * (int64_t)s->send_delay_ms;

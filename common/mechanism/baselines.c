@@ -1,7 +1,11 @@
 #include "mechanism/baselines.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
+
+/* e^-600 is nothing beside the largest term, 1, and not subnormal. */
+#define LEAST_EXPONENT (-600.0)
 
 double dpot_kpm_mass(double epsilon, size_t size)
 {
@@ -89,7 +93,7 @@ static double smallest(const double *values, size_t size)
 {
     double least = INFINITY;
     for (size_t j = 0; j < size; j++) {
-        least = fmin(least, values[j]); /* NaN does not count */
+        least = values[j] < least ? values[j] : least; /* NaN does not count */
     }
     return least;
 }
@@ -99,8 +103,9 @@ void dpot_exponential_law(double rate, double *q, size_t size)
     const double least = smallest(q, size);
     double sum = 0;
     for (size_t j = 0; j < size; j++) {
-        const double x = exp(-rate * (q[j] - least));
-        q[j] = x >= 0 ? x : 0;
+        const double exponent = -rate * (q[j] - least);
+        const double x = exp(exponent > LEAST_EXPONENT ? exponent : LEAST_EXPONENT);
+        q[j] = (exponent <= 0) & (exponent >= -DBL_MAX) ? x : 0; /* not of infinite costs and NaN */
         sum += q[j];
     }
     for (size_t j = 0; j < size; j++) {

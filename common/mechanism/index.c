@@ -94,7 +94,7 @@ void dpot_index_project(struct dpot_index *index)
     for (size_t j = 0; j < index->n_cols; j++) {
         q[j] = q[j] > 0 && q[j] <= DBL_MAX ? q[j] : 0;
     }
-    (void)dpot_polytope_project_kl_linear(&index->polytope, q, 1, q);
+    (void)dpot_polytope_project_kl_linear(&index->polytope, q, 1, DPOT_STEPS_ALL, q);
 }
 
 void dpot_index_round(struct dpot_index *index, uint64_t *weights)

@@ -16,9 +16,8 @@
  *
  * What rounding may break: nothing. Directions, costs and projection are doubles and decide utility.
  *
- * Work: all K directions and n_max rows of costs for all data, then the projection, whose time depends on
- * the data where there are several vectors, within the public bound of wpm.c; sending at public slots
- * hides it (exact-privacy, rule 0.3). After workspace_new nothing allocates and nothing can fail. */
+ * Work: all K directions and n_max rows of costs for all data, then the projection, whose steps are as
+ * many for all data, as in wpm.c. After workspace_new nothing allocates and nothing can fail. */
 #include "base/crypto.h"
 #include "mechanism/codebook.h"
 #include "mechanism/index.h"
@@ -29,11 +28,14 @@
 
 _Static_assert(DPOT_EXACT_N_MAX_MAX == DPOT_FEW_ROWS_MAX, "the campaign's limit is the solver's");
 
+#define COST_BITS 41 /* of the largest cost */
+
 struct workspace {
     struct dpot_index index; /* first: see index.h */
     size_t n_rows;           /* n_max */
     double *mu;              /* (n_rows) */
     double *direction;       /* (dim) */
+    int cost_scale;
     struct dpot_few_projection *projection;
 };
 
@@ -64,13 +66,13 @@ static dpot_status allocate(struct workspace *w, struct dpot_error *error)
 {
     const struct dpot_campaign *campaign = w->index.campaign;
     const struct dpot_allocator *allocator = w->index.allocator;
-    const struct dpot_few_projection_config config = {
-        .n_rows = campaign->n_max,
-        .n_cols = w->index.n_cols,
-        .polytope = &w->index.polytope,
-        .allocator = allocator,
-        .looks_max = (uint64_t)DPOT_ITERATIONS_MAX * campaign->n_max * w->index.n_cols};
+    const struct dpot_few_projection_config config = {.n_rows = campaign->n_max,
+                                                      .n_cols = w->index.n_cols,
+                                                      .polytope = &w->index.polytope,
+                                                      .allocator = allocator,
+                                                      .passes = dpot_campaign_passes(campaign)};
     w->n_rows = campaign->n_max;
+    w->cost_scale = dpot_few_projection_scale(pow(2, campaign->cost_power), COST_BITS);
     w->mu = dpot_alloc_array(allocator, w->n_rows, sizeof(double));
     w->direction = dpot_alloc_array(allocator, campaign->domain.dim, sizeof(double));
     dpot_status status = w->mu && w->direction ? DPOT_OK : DPOT_ERR_MEMORY;
@@ -121,7 +123,7 @@ static void load_directions(void *workspace, const double *points,
     const struct dpot_campaign *campaign = w->index.campaign;
     const uint32_t dim = campaign->domain.dim;
     const size_t n_cols = w->index.n_cols;
-    double *cost = dpot_few_projection_cost(w->projection);
+    int64_t *cost = dpot_few_projection_cost(w->projection);
     struct dpot_codebook codebook;
     dpot_codebook_init(&codebook, campaign, report_id);
     for (size_t j = 0; j < n_cols; j++) {
@@ -131,7 +133,8 @@ static void load_directions(void *workspace, const double *points,
             for (uint32_t i = 0; i < dim; i++) {
                 dot += points[r * dim + i] * w->direction[i];
             }
-            cost[r * n_cols + j] = cost_of(dot, campaign->cost_power);
+            const double here = cost_of(dot, campaign->cost_power);
+            cost[r * n_cols + j] = dpot_few_projection_round(here, w->cost_scale);
         }
     }
 }
@@ -151,6 +154,14 @@ static void project(void *workspace, const struct dpot_measure *own)
     dpot_wipe(w->mu, w->n_rows * sizeof *w->mu);
 }
 
+static void privatize(void *workspace, const struct dpot_private_measure *private_measure,
+                      struct dpot_rng *rng, struct dpot_report *report)
+{
+    struct workspace *w = workspace;
+    dpot_index_privatize(workspace, private_measure, rng, report);
+    (void)dpot_few_projection_burn(w->projection);
+}
+
 const struct dpot_mechanism dpot_mechanism_sphere = {
     .id = DPOT_MECHANISM_WPM,
     .check = dpot_index_check,
@@ -158,7 +169,7 @@ const struct dpot_mechanism dpot_mechanism_sphere = {
     .workspace_bytes = workspace_bytes,
     .workspace_new = workspace_new,
     .workspace_free = workspace_free,
-    .privatize = dpot_index_privatize,
+    .privatize = privatize,
     .law = dpot_index_law,
     .load_directions = load_directions,
 };

@@ -12,13 +12,13 @@
  * only; the draw is from integers W with L <= W <= U and sum W = N whatever the projection left in
  * q, NaN included.
  *
- * Work. Entropic: the same for every measure, n_max rows, padding included, and a fixed number of
- * iterations. Exact: the same memory and the same cost rows for every measure, but rows without
- * mass take no part, and the number of augmenting paths is the data's. So time tells, within a
- * public bound: their searches look at no more costs than DPOT_ITERATIONS_MAX sweeps would, the most
- * that any campaign may ask for. Sending at public slots hides it (exact-privacy, rule 0.3), as it
- * hides the time of float kernels. Where the bound is met q is feasible and not the best, which is
- * utility only. After workspace_new nothing allocates and nothing can fail. */
+ * Work: the same for every measure, n_max cost rows, padding included, and a fixed number of
+ * iterations (entropic) or of steps (exact). The exact solver takes passes n_max outputs of them: what
+ * it needs, and what it leaves over after the draw, by the same loops on the same arrays. Where the
+ * steps are spent first q is feasible and not the best, which is utility only. The law does not
+ * depend on what is left over, so `law` leaves that out. The workspace depends on the campaign alone:
+ * a copy of it with fewer passes or iterations makes a privatizer of shorter runs, for measuring.
+ * After workspace_new nothing allocates and nothing can fail. */
 #include "base/crypto.h"
 #include "mechanism/ground.h"
 #include "mechanism/index.h"
@@ -26,12 +26,10 @@
 #include "ot/few_projection.h"
 #include "ot/projection.h"
 
-#include <float.h>
-#include <math.h>
-
 _Static_assert(DPOT_EXACT_N_MAX_MAX == DPOT_FEW_ROWS_MAX, "the campaign's limit is the solver's");
 
-#define COST_BITS 40 /* of the largest cost, that the exact solver looks at */
+#define COST_BITS 41 /* of the largest cost, that the exact solver looks at */
+#define COST_STEPS 8 /* of a cost, beside one for each coordinate */
 
 struct workspace {
     struct dpot_index index; /* first: see index.h */
@@ -40,7 +38,7 @@ struct workspace {
     double *mu;                         /* (n_rows) */
     struct dpot_projection *projection; /* entropic, or NULL */
     struct dpot_few_projection *exact;  /* exact, or NULL */
-    double cost_step;                   /* exact: power of two that costs are rounded to, or 0 */
+    int cost_scale;                     /* exact: of the costs that it looks at */
 };
 
 static size_t workspace_bytes(const struct dpot_campaign *campaign)
@@ -89,10 +87,9 @@ static dpot_status new_exact(struct workspace *w)
         .n_cols = w->index.n_cols,
         .polytope = &w->index.polytope,
         .allocator = w->index.allocator,
-        .looks_max = (uint64_t)DPOT_ITERATIONS_MAX * w->n_rows * w->index.n_cols,
+        .passes = dpot_campaign_passes(w->index.campaign),
     };
-    const double bound = dpot_ground_cost_bound(w->index.campaign);
-    w->cost_step = bound >= 0x1p-900 && bound <= DBL_MAX ? ldexp(1, ilogb(bound) - COST_BITS) : 0;
+    w->cost_scale = dpot_few_projection_scale(dpot_ground_cost_bound(w->index.campaign), COST_BITS);
     return dpot_few_projection_new(&config, &w->exact);
 }
 
@@ -138,12 +135,21 @@ static dpot_status workspace_new(const struct dpot_campaign *campaign,
     return DPOT_OK;
 }
 
-/* Costs that are equal but for rounding become equal, so that ties are broken by the number of the
- * column and a processor whose library rounds distances otherwise ends at the same law. */
-static void round_costs(double *row, size_t n, double step)
+/* The cost row of a domain point. For the exact solver costs that are equal but for rounding become
+ * equal, so that ties are broken by the number of the column and a processor whose library rounds
+ * distances otherwise ends at the same law. */
+static void load_row(struct workspace *w, size_t r, uint32_t point)
 {
-    for (size_t j = 0; step > 0 && j < n; j++) {
-        row[j] = step * rint(row[j] / step);
+    const size_t n_cols = w->index.n_cols;
+    if (!w->exact) {
+        dpot_ground_row(&w->ground, point, dpot_projection_cost(w->projection) + r * n_cols);
+        return;
+    }
+    double *row = w->index.q; /* which is not yet in use */
+    int64_t *rounded = dpot_few_projection_cost(w->exact) + r * n_cols;
+    dpot_ground_row(&w->ground, point, row);
+    for (size_t j = 0; j < n_cols; j++) {
+        rounded[j] = dpot_few_projection_round(row[j], w->cost_scale);
     }
 }
 
@@ -151,13 +157,9 @@ static void round_costs(double *row, size_t n, double step)
 static void load_measure(struct workspace *w, const struct dpot_measure *own)
 {
     const size_t n_rows = own->support_size < w->n_rows ? own->support_size : w->n_rows;
-    double *cost =
-        w->exact ? dpot_few_projection_cost(w->exact) : dpot_projection_cost(w->projection);
     for (size_t r = 0; r < w->n_rows; r++) {
         w->mu[r] = r < n_rows ? own->weights[r] : 0;
-        double *row = cost + r * w->index.n_cols;
-        dpot_ground_row(&w->ground, r < n_rows ? own->support[r] : 0, row);
-        round_costs(row, w->index.n_cols, w->cost_step);
+        load_row(w, r, r < n_rows ? own->support[r] : 0);
     }
 }
 
@@ -175,6 +177,16 @@ static void project(void *workspace, const struct dpot_measure *own)
     dpot_wipe(w->mu, w->n_rows * sizeof *w->mu);
 }
 
+static void privatize(void *workspace, const struct dpot_private_measure *private_measure,
+                      struct dpot_rng *rng, struct dpot_report *report)
+{
+    struct workspace *w = workspace;
+    dpot_index_privatize(workspace, private_measure, rng, report);
+    if (w->exact) {
+        (void)dpot_few_projection_burn(w->exact);
+    }
+}
+
 const struct dpot_mechanism dpot_mechanism_wpm = {
     .id = DPOT_MECHANISM_WPM,
     .check = dpot_index_check,
@@ -182,6 +194,6 @@ const struct dpot_mechanism dpot_mechanism_wpm = {
     .workspace_bytes = workspace_bytes,
     .workspace_new = workspace_new,
     .workspace_free = workspace_free,
-    .privatize = dpot_index_privatize,
+    .privatize = privatize,
     .law = dpot_index_law,
 };

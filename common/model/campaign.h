@@ -21,6 +21,8 @@
 #define DPOT_ROUNDS_MAX 100000
 #define DPOT_N_MAX_MAX 10000
 #define DPOT_EXACT_N_MAX_MAX 64 /* n_max of the exact solver */
+#define DPOT_PASSES_MAX 4096
+#define DPOT_PASSES_DEFAULT 64
 #define DPOT_ITERATIONS_MAX 10000
 #define DPOT_EXACT_N_MAX_MAX 64                  /* n_max on a sphere */
 #define DPOT_SPHERE_WORK_MAX ((uint64_t)1 << 28) /* n_max times the numbers of all directions */
@@ -78,6 +80,7 @@ struct dpot_campaign {
     enum dpot_solver_id solver;            /* wpm; else 0 */
     double lambda;                         /* wpm, entropic: regularization, cost units; else 0 */
     uint32_t iterations;                   /* wpm, entropic: Sinkhorn iterations; else 0 */
+    uint32_t passes;                       /* wpm, exact: 0 for the default; else 0 */
     double sensitivity;                    /* exponential: of its utility, cost units; else 0 */
     uint32_t n_max;                        /* index: rows a device always processes; else 0 */
     bool sample_first;                     /* the device draws one of its own places first */
@@ -92,7 +95,7 @@ struct dpot_campaign {
     uint32_t n_groups;
     char (*groups)[DPOT_CAMPAIGN_NAME_MAX + 1]; /* (n_groups) labels; owned */
     bool simulation;                            /* TEST reports only here; devices refuse it */
-    bool loss_counts; /* devices tell with each report how many they lost before, in classes */
+    bool loss_counts; /* revisions of before only: batches carry three zeros (`losses`) */
 
     const struct dpot_allocator *allocator;
 };
@@ -114,6 +117,10 @@ DPOT_WARN_UNUSED dpot_status dpot_campaign_round(const struct dpot_campaign *cam
 /* When round `round` < rounds opens and closes (exclusive). */
 int64_t dpot_campaign_round_opens(const struct dpot_campaign *campaign, uint32_t round);
 int64_t dpot_campaign_round_closes(const struct dpot_campaign *campaign, uint32_t round);
+
+/* How many times n_max * outputs steps the exact solver takes (ot/few_projection.h); 0 in a campaign
+ * stands for DPOT_PASSES_DEFAULT, so that revisions from before the field keep their bytes. */
+uint32_t dpot_campaign_passes(const struct dpot_campaign *campaign);
 
 /* True when device data are unit vectors and reports name directions of their own codebook
  * (mechanism/codebook.h): no list of domain or output points exists. */

@@ -71,6 +71,11 @@ const char *dpot_solver_name(enum dpot_solver_id id)
     return (size_t)id < N_SOLVERS ? solver_names[id] : NULL;
 }
 
+uint32_t dpot_campaign_passes(const struct dpot_campaign *campaign)
+{
+    return campaign->passes > 0 ? campaign->passes : DPOT_PASSES_DEFAULT;
+}
+
 dpot_status dpot_solver_find(const char *name, enum dpot_solver_id *id)
 {
     for (size_t i = 0; i < N_SOLVERS; i++) {
@@ -302,6 +307,15 @@ static dpot_status check_solver(const struct dpot_campaign *campaign,
         return dpot_error_set(error, DPOT_ERR_RANGE,
                               "solver is exact, but %s does not project: leave it out", row->name);
     }
+    if (campaign->passes > (is_exact ? DPOT_PASSES_MAX : 0)) {
+        return is_exact ? dpot_error_set(error, DPOT_ERR_RANGE,
+                                         "passes is %u: choose 1 to %d, or 0 for %d",
+                                         campaign->passes, DPOT_PASSES_MAX, DPOT_PASSES_DEFAULT)
+                        : dpot_error_set(error, DPOT_ERR_RANGE,
+                                         "passes is %u, but only the exact solver has them: leave "
+                                         "it out",
+                                         campaign->passes);
+    }
     if (is_exact && campaign->n_max > DPOT_EXACT_N_MAX_MAX) {
         return dpot_error_set(error, DPOT_ERR_RANGE,
                               "n_max is %u: the exact solver is for 1 to %d rows, choose fewer or "
@@ -353,6 +367,7 @@ static dpot_status check_unused(const struct dpot_campaign *campaign,
         {"solver", campaign->solver},
         {"lambda", campaign->lambda},
         {"iterations", campaign->iterations},
+        {"passes", campaign->passes},
         {"sensitivity", campaign->sensitivity},
         {"n_max", campaign->n_max},
         {"sample_first", campaign->sample_first},

@@ -84,16 +84,8 @@ void dpot_domain_points(const struct dpot_domain *domain, double *out /* (size, 
 /* Coordinate `axis` of every point whose index on that axis is `index`. Grids and rings. */
 double dpot_domain_on_axis(const struct dpot_domain *domain, uint32_t axis, uint32_t index);
 
-/* The point nearest to x in the metric, ties to the lowest index: the clamp of device data. Total.
- *
- * For euclidean, l1, linf and ring the answer is that of real numbers on the doubles given, however
- * large or close they are. cosine and haversine compare rounded distances (metric.h): two points
- * whose distances differ by less than the rounding may be taken for each other.
- *
- * NaN is no data: it counts as 0. Infinity counts as the largest double; with cosine it outweighs
- * every finite coordinate; as a longitude or a position on a ring it is no place and counts as 0.
- * With haversine a latitude beyond a pole is the pole, and longitudes go round. A sphere and directions
- * have no list: 0. */
+/* The point nearest to x in the metric, by the rule of model/nearest.h, which is faster for many x and
+ * tells what far, infinite and NaN coordinates count as. Total. */
 uint32_t dpot_domain_nearest(const struct dpot_domain *domain, const struct dpot_metric *metric,
                              const double *x /* (dim) */);
 

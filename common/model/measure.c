@@ -1,8 +1,10 @@
 #include "model/measure.h"
 
 #include "base/crypto.h"
+#include "model/weight_key.h"
 
 #include <math.h>
+#include <string.h>
 
 dpot_status dpot_measure_init(struct dpot_measure *measure, size_t support_size,
                               const struct dpot_allocator *allocator)
@@ -44,131 +46,108 @@ void dpot_private_measure_release(struct dpot_private_measure *private_measure)
     *measure = (struct dpot_measure){0};
 }
 
-/* True when row a has to leave the measure before row b: the lighter one, of equal ones that with
- * the higher index. */
-static int leaves_before(const struct dpot_measure *measure, size_t a, size_t b)
+/* ---- the heaviest entries, in steps that depend on size and n_max only ---- */
+
+/* Bits of the threshold: marks are at most 40 2^52 + 1. */
+#define MARK_BITS 58
+
+static uint64_t mark_of(const double *histogram, size_t i)
 {
-    const double *w = measure->weights;
-    return w[a] < w[b] || (w[a] == w[b] && measure->support[a] > measure->support[b]);
+    uint64_t mark;
+    memcpy(&mark, histogram + i, sizeof mark);
+    return mark;
 }
 
-static int index_above(const struct dpot_measure *measure, size_t a, size_t b)
+/* Replaces the histogram by marks, whole numbers in the order of its weights: 0 for what counts as
+ * nothing, 1 for the least weight that counts. Returns the key of the largest. */
+static uint64_t mark_weights(double *histogram, size_t size)
 {
-    return measure->support[a] > measure->support[b];
-}
-
-static void swap_rows(struct dpot_measure *measure, size_t a, size_t b)
-{
-    const double weight = measure->weights[a];
-    const uint32_t point = measure->support[a];
-    measure->weights[a] = measure->weights[b];
-    measure->support[a] = measure->support[b];
-    measure->weights[b] = weight;
-    measure->support[b] = point;
-}
-
-/* Restores the heap of `n_rows` rows below `row`: every row goes `before` its children. */
-static void sift_down(struct dpot_measure *measure, size_t row, size_t n_rows,
-                      int (*before)(const struct dpot_measure *, size_t, size_t))
-{
-    for (size_t child = 2 * row + 1; child < n_rows; child = 2 * row + 1) {
-        if (child + 1 < n_rows && before(measure, child + 1, child)) {
-            child++;
-        }
-        if (!before(measure, child, row)) {
-            return;
-        }
-        swap_rows(measure, row, child);
-        row = child;
-    }
-}
-
-static void sift_up(struct dpot_measure *measure, size_t row)
-{
-    while (row > 0 && leaves_before(measure, row, (row - 1) / 2)) {
-        swap_rows(measure, row, (row - 1) / 2);
-        row = (row - 1) / 2;
-    }
-}
-
-/* Leaves the heaviest positive entries in the first rows, as a heap whose root is the first to
- * leave, and returns their number. Work at most size * log(n_max), no memory but the rows. */
-static size_t keep_heaviest(struct dpot_measure *measure, const double *histogram, size_t size)
-{
-    size_t n_rows = 0;
+    uint64_t largest = 0;
     for (size_t i = 0; i < size; i++) {
-        if (!(histogram[i] > 0) || isinf(histogram[i])) {
-            continue;
-        }
-        if (n_rows < measure->support_size) {
-            measure->support[n_rows] = (uint32_t)i;
-            measure->weights[n_rows] = histogram[i];
-            sift_up(measure, n_rows++);
-        } else if (n_rows > 0 && histogram[i] > measure->weights[0]) {
-            measure->support[0] = (uint32_t)i;
-            measure->weights[0] = histogram[i];
-            sift_down(measure, 0, n_rows, leaves_before);
-        }
+        largest = dpot_key_max(largest, dpot_weight_key(histogram[i]));
+    }
+    const uint64_t floor = dpot_weight_floor(largest);
+    for (size_t i = 0; i < size; i++) {
+        const uint64_t key = dpot_weight_key(histogram[i]);
+        const uint64_t mark = (key - floor + 1) & dpot_key_mask(key >= floor);
+        memcpy(histogram + i, &mark, sizeof mark);
+    }
+    return largest;
+}
+
+/* How many marks are at least `least`: both are below 2^63, so that a borrow tells. */
+static size_t count_from(const double *histogram, size_t size, uint64_t least)
+{
+    uint64_t n_less = 0;
+    for (size_t i = 0; i < size; i++) {
+        n_less += (mark_of(histogram, i) - least) >> 63;
+    }
+    return size - (size_t)n_less;
+}
+
+/* The n-th largest mark, bit by bit from the top; 0 when fewer than n are positive. */
+static uint64_t find_threshold(const double *histogram, size_t size, size_t n)
+{
+    uint64_t threshold = 0;
+    for (unsigned bit = MARK_BITS; bit-- > 0;) {
+        const uint64_t candidate = threshold | UINT64_C(1) << bit;
+        threshold |=
+            (candidate ^ threshold) & dpot_key_mask(count_from(histogram, size, candidate) >= n);
+    }
+    return threshold;
+}
+
+/* Writes the marks above the threshold, and as many of those at it as there is room for, the first
+ * ones, into the rows, in the order of the domain. Returns the number of rows. */
+static size_t take_rows(struct dpot_measure *measure, const double *histogram, size_t size,
+                        uint64_t threshold, uint64_t largest)
+{
+    const size_t n_max = measure->support_size;
+    const uint64_t to_key = dpot_weight_floor(largest) - 1;
+    size_t room = n_max - count_from(histogram, size, threshold + 1), n_rows = 0;
+    for (size_t i = 0; i < size; i++) {
+        const uint64_t mark = mark_of(histogram, i);
+        const int is_at = mark == threshold && threshold > 0 && room > 0;
+        const uint64_t mask = dpot_key_mask(mark > threshold || is_at);
+        const size_t row = n_rows < n_max ? n_rows : n_max - 1;
+        const double weight = dpot_weight_scaled((mark + to_key) & mask, largest);
+        measure->support[row] ^= (measure->support[row] ^ (uint32_t)i) & (uint32_t)mask;
+        measure->weights[row] = mask ? weight : measure->weights[row];
+        room -= (size_t)is_at;
+        n_rows += (size_t)(mask & 1);
     }
     return n_rows;
 }
 
-static void sort_by_index(struct dpot_measure *measure, size_t n_rows)
+/* Divides by the sum; without rows, the public default of a device without data. */
+static void normalize_rows(struct dpot_measure *measure, size_t size, size_t n_rows)
 {
-    for (size_t row = n_rows / 2; row-- > 0;) {
-        sift_down(measure, row, n_rows, index_above);
+    const size_t n_max = measure->support_size;
+    const size_t n_default = n_max < size ? n_max : size;
+    const uint32_t is_empty = (uint32_t)dpot_key_mask(n_rows == 0);
+    double sum = 0;
+    for (size_t r = 0; r < n_max; r++) {
+        sum += measure->weights[r];
     }
-    for (size_t last = n_rows; last-- > 1;) {
-        swap_rows(measure, 0, last);
-        sift_down(measure, 0, last, index_above);
+    const double divisor = n_rows > 0 ? sum : (double)n_default;
+    for (size_t r = 0; r < n_max; r++) {
+        const uint32_t spread = (uint32_t)((uint64_t)r * size / n_default);
+        const double share = (n_rows > 0 ? measure->weights[r] : (double)(r < n_default)) / divisor;
+        measure->weights[r] = share;
+        measure->support[r] |= spread & is_empty & (uint32_t)dpot_key_mask(r < n_default);
     }
-}
-
-/* Divides by the sum. A power of two is taken out first, so that weights near the ends of the
- * double range neither overflow the sum nor change ordinary ones. */
-static void normalize_rows(double *weights, size_t n_rows)
-{
-    double largest = 0, sum = 0;
-    int exponent = 0;
-    for (size_t r = 0; r < n_rows; r++) {
-        largest = fmax(largest, weights[r]);
-    }
-    (void)frexp(largest, &exponent);
-    for (size_t r = 0; r < n_rows; r++) {
-        weights[r] = ldexp(weights[r], -exponent);
-        sum += weights[r];
-    }
-    for (size_t r = 0; r < n_rows; r++) {
-        weights[r] /= sum;
-    }
-}
-
-/* The public default of a device without data. Returns its number of rows. */
-static size_t set_default(struct dpot_measure *measure, size_t size)
-{
-    const size_t n_rows = measure->support_size < size ? measure->support_size : size;
-    for (size_t r = 0; r < n_rows; r++) {
-        measure->support[r] = (uint32_t)((uint64_t)r * size / n_rows);
-        measure->weights[r] = 1.0 / (double)n_rows;
-    }
-    return n_rows;
 }
 
 void dpot_private_measure_set(struct dpot_private_measure *private_measure, double *histogram,
                               size_t size)
 {
     struct dpot_measure *measure = &private_measure->measure;
-    size_t n_rows = keep_heaviest(measure, histogram, size);
-    if (n_rows > 0) {
-        sort_by_index(measure, n_rows);
-        normalize_rows(measure->weights, n_rows);
-    } else {
-        n_rows = set_default(measure, size);
-    }
-    for (size_t r = n_rows; r < measure->support_size; r++) {
-        measure->support[r] = 0;
-        measure->weights[r] = 0;
-    }
+    memset(measure->support, 0, measure->support_size * sizeof *measure->support);
+    memset(measure->weights, 0, measure->support_size * sizeof *measure->weights);
+    const uint64_t largest = mark_weights(histogram, size);
+    const uint64_t threshold = find_threshold(histogram, size, measure->support_size);
+    const size_t n_rows = take_rows(measure, histogram, size, threshold, largest);
+    normalize_rows(measure, size, n_rows);
     dpot_wipe(histogram, size * sizeof *histogram);
 }
 

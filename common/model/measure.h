@@ -35,11 +35,13 @@ DPOT_WARN_UNUSED dpot_status dpot_private_measure_init(struct dpot_private_measu
 void dpot_private_measure_release(struct dpot_private_measure *private_measure);
 
 /* Fills a private measure from a histogram over the domain. Total, it cannot fail:
- *  - histogram entries that are NaN, infinite or negative count as 0;
+ *  - histogram entries that are NaN, infinite, negative, subnormal or below 2^-40 of the largest
+ *    count as 0;
  *  - more than n_max positive entries: the n_max heaviest stay, ties to the lowest index;
  *  - the rest is normalised to mass 1; unused rows get weight 0 on point 0;
  *  - no positive entry at all (no data): the public default, weight 1/n on n = min(n_max, size)
  *    points spread evenly over the domain (index floor(r size / n)).
+ * Its steps depend on size and n_max only: 62 passes over the histogram, whatever is in it.
  * `histogram` is scratch and is wiped on return. */
 void dpot_private_measure_set(struct dpot_private_measure *private_measure,
                               double *histogram /* (size) */, size_t size);

@@ -32,7 +32,8 @@ static double distance_linf(size_t dim, const double *a, const double *b)
 {
     double largest = 0;
     for (size_t i = 0; i < dim; i++) {
-        largest = fmax(largest, fabs(a[i] - b[i]));
+        const double gap = fabs(a[i] - b[i]);
+        largest = gap > largest ? gap : largest;
     }
     return largest;
 }
@@ -49,10 +50,8 @@ static double largest_coordinate(size_t dim, const double *a)
 /* The vectors are scaled to largest coordinate 1, so that neither square over- nor underflows. */
 static double distance_cosine(size_t dim, const double *a, const double *b)
 {
-    const double scale_a = largest_coordinate(dim, a), scale_b = largest_coordinate(dim, b);
-    if (!(scale_a > 0 && scale_b > 0)) {
-        return 1;
-    }
+    const double largest_a = largest_coordinate(dim, a), largest_b = largest_coordinate(dim, b);
+    const double scale_a = largest_a > 0 ? largest_a : 1, scale_b = largest_b > 0 ? largest_b : 1;
     double dot = 0, square_a = 0, square_b = 0;
     for (size_t i = 0; i < dim; i++) {
         const double x = a[i] / scale_a, y = b[i] / scale_b;
@@ -60,7 +59,8 @@ static double distance_cosine(size_t dim, const double *a, const double *b)
         square_a += x * x;
         square_b += y * y;
     }
-    return fmin(fmax(1 - dot / sqrt(square_a * square_b), 0), 2);
+    const double squares = square_a * square_b;
+    return fmin(fmax(1 - dot / (squares > 0 ? sqrt(squares) : 1), 0), 2);
 }
 
 static double square(double x)

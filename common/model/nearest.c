@@ -1,225 +1,60 @@
-/* The clamp of device data: the point of a domain that is nearest to any doubles whatsoever.
- *
- * euclidean, l1 and linf are decided exactly, as if on real numbers: a comparison in doubles stands
- * only where its error bound allows it, otherwise exact_sum.h decides. Far away every distance
- * rounds to the same double, and the nearest point must not become the first one.
- *
- *   grids, rings   the axes are independent: in euclidean and l1 the nearest point is nearest on
- *                  every axis. In linf with largest gap D it is, on every axis, the first within D.
- *   ring metric    exact: the position is first reduced to one turn, which fmod does exactly.
- *   haversine      latitudes beyond a pole are at the pole, longitudes go round; then doubles.
- *   cosine         a coordinate that is infinite outweighs all that are not; then doubles. */
+#include "model/nearest.h"
+
 #include "base/crypto.h"
-#include "model/domain.h"
-#include "model/exact_sum.h"
+#include "model/weight_key.h"
 
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
-#define HUGE_COORDINATE 0x1p400 /* from here on squares are compared scaled down */
-#define HUGE_SCALE 0x1p-600
+#define REACH 1024.0     /* extents of a list from its first point, beyond which all is as far */
+#define TINY 0x1p-200    /* of the extent: nothing; the square of what is larger is normal */
+#define LEAST 0x1p-1000  /* of a coordinate */
+#define SHORT 0x1p-700   /* of a vector whose smallest parts are looked at whole */
+#define PLACE_MAX 0x1p52 /* of a position that goes round */
 #define LATITUDE_POLE 90.0
 #define LONGITUDE_TURN 360.0
+#define RADIANS_PER_DEGREE 0.017453292519943295
 
-/* ---- x as numbers that have a distance ---- */
-
-static double finite_coordinate(double x)
+static bool is_flat(enum dpot_metric_id id)
 {
-    if (isnan(x)) {
-        return 0;
-    }
-    return fmin(fmax(x, -DBL_MAX), DBL_MAX);
+    return id == DPOT_METRIC_EUCLIDEAN || id == DPOT_METRIC_L1 || id == DPOT_METRIC_LINF;
 }
 
-/* A place on a circle of this length; far out there is none: 0, as for NaN. */
+/* Whether the answer is found axis by axis, without looking at every point. */
+static bool has_axes(const struct dpot_nearest *nearest)
+{
+    const enum dpot_metric_id id = nearest->metric->id;
+    switch (nearest->domain->type) {
+    case DPOT_DOMAIN_GRID:
+        return is_flat(id) || id == DPOT_METRIC_HAVERSINE;
+    case DPOT_DOMAIN_RING:
+        return is_flat(id) ||
+               (id == DPOT_METRIC_RING && nearest->metric->ring_size == nearest->domain->size);
+    default:
+        return false;
+    }
+}
+
+/* ---- x as numbers that have a distance: selects, and the same steps for all ---- */
+
+static double clamp(double x, double lo, double hi)
+{
+    const double above = x > lo ? x : lo; /* NaN gives lo */
+    return above < hi ? above : hi;
+}
+
+/* Without NaN, infinity and what is smaller than `least`. */
+static double clean(double x, double least)
+{
+    return clamp(fabs(x) >= least ? x : 0, -DBL_MAX, DBL_MAX);
+}
+
+/* A place on a circle of this length, in (-turn, turn) up to rounding; far out there is none: 0. */
 static double reduce(double x, double turn)
 {
-    return isfinite(x) ? fmod(x, turn) : 0;
-}
-
-/* The direction is that of the infinite coordinates, when there are some. */
-static void clean_direction(uint32_t dim, const double *x, double *clean)
-{
-    bool is_infinite = false;
-    for (uint32_t i = 0; i < dim; i++) {
-        is_infinite |= isinf(x[i]) != 0;
-    }
-    for (uint32_t i = 0; i < dim; i++) {
-        clean[i] = !is_infinite ? finite_coordinate(x[i]) : isinf(x[i]) ? copysign(1, x[i]) : 0;
-    }
-}
-
-static void clean_coordinates(const struct dpot_metric *metric, uint32_t dim, const double *x,
-                              double *clean)
-{
-    switch (metric->id) {
-    case DPOT_METRIC_RING:
-        clean[0] = reduce(x[0], (double)metric->ring_size);
-        return;
-    case DPOT_METRIC_HAVERSINE:
-        clean[0] = fmin(fmax(finite_coordinate(x[0]), -LATITUDE_POLE), LATITUDE_POLE);
-        clean[1] = reduce(x[1], LONGITUDE_TURN);
-        return;
-    case DPOT_METRIC_COSINE:
-        clean_direction(dim, x, clean);
-        return;
-    default:
-        for (uint32_t i = 0; i < dim; i++) {
-            clean[i] = finite_coordinate(x[i]);
-        }
-        return;
-    }
-}
-
-/* ---- exact comparisons ---- */
-
-/* sum += sign |x - p| */
-static void add_gap(struct dpot_exact_sum *sum, double sign, double x, double p)
-{
-    const double way = x >= p ? sign : -sign;
-    dpot_exact_sum_add(sum, way, x);
-    dpot_exact_sum_add(sum, -way, p);
-}
-
-static int end_sum(struct dpot_exact_sum *sum)
-{
-    const int sign = dpot_exact_sum_sign(sum);
-    dpot_wipe(sum, sizeof *sum);
-    return sign;
-}
-
-/* The sign of |x - p| - |y - q|. Rounding is monotone: doubles that differ are in the right order. */
-static int compare_gaps(double x, double p, double y, double q)
-{
-    const double a = fabs(x - p), b = fabs(y - q);
-    if (isfinite(a) && isfinite(b) && a != b) {
-        return a < b ? -1 : 1;
-    }
-    struct dpot_exact_sum sum = {{0}};
-    add_gap(&sum, 1, x, p);
-    add_gap(&sum, -1, y, q);
-    return end_sum(&sum);
-}
-
-/* The sign of d(x, p) - d(x, q). */
-typedef int compare_function(uint32_t dim, const double *x, const double *p, const double *q);
-
-static int compare_l1_exactly(uint32_t dim, const double *x, const double *p, const double *q)
-{
-    struct dpot_exact_sum sum = {{0}};
-    for (uint32_t i = 0; i < dim; i++) {
-        add_gap(&sum, 1, x[i], p[i]);
-        add_gap(&sum, -1, x[i], q[i]);
-    }
-    return end_sum(&sum);
-}
-
-/* dim additions: relative error (dim + 1) / 2 ulp at most. */
-static int compare_l1(uint32_t dim, const double *x, const double *p, const double *q)
-{
-    double a = 0, b = 0;
-    for (uint32_t i = 0; i < dim; i++) {
-        a += fabs(x[i] - p[i]);
-        b += fabs(x[i] - q[i]);
-    }
-    const double bound = (dim + 8.0) * DBL_EPSILON * (a + b);
-    if (isfinite(bound) && fabs(a - b) > bound) {
-        return a < b ? -1 : 1;
-    }
-    return compare_l1_exactly(dim, x, p, q);
-}
-
-/* |x - p|^2 - |x - q|^2 = sum p^2 - 2 x p - q^2 + 2 x q */
-static int compare_euclidean_exactly(uint32_t dim, const double *x, const double *p,
-                                     const double *q)
-{
-    struct dpot_exact_sum sum = {{0}};
-    for (uint32_t i = 0; i < dim; i++) {
-        dpot_exact_sum_add(&sum, p[i], p[i]);
-        dpot_exact_sum_add(&sum, -q[i], q[i]);
-        dpot_exact_sum_add(&sum, -x[i], p[i]);
-        dpot_exact_sum_add(&sum, -x[i], p[i]);
-        dpot_exact_sum_add(&sum, x[i], q[i]);
-        dpot_exact_sum_add(&sum, x[i], q[i]);
-    }
-    return end_sum(&sum);
-}
-
-/* |x - p|^2 - |x - q|^2 = sum (q - p) ((x - p) + (x - q)): nothing large cancels when x is far.
- * Each term has relative error 5/2 ulp of its part of `size`, the sum dim/2 more; DBL_MIN covers
- * what underflows. */
-static int compare_euclidean(uint32_t dim, const double *x, const double *p, const double *q)
-{
-    double difference = 0, size = 0, largest = 0;
-    for (uint32_t i = 0; i < dim; i++) {
-        largest = fmax(largest, fabs(x[i]));
-    }
-    const double scale = largest > HUGE_COORDINATE ? HUGE_SCALE : 1;
-    for (uint32_t i = 0; i < dim; i++) {
-        const double to_p = (x[i] - p[i]) * scale, to_q = (x[i] - q[i]) * scale;
-        const double between = q[i] - p[i];
-        difference += between * (to_p + to_q);
-        size += fabs(between) * (fabs(to_p) + fabs(to_q) + DBL_MIN);
-    }
-    const double bound = (dim + 8.0) * (DBL_EPSILON * size + DBL_MIN);
-    if (isfinite(difference) && isfinite(bound) && fabs(difference) > bound) {
-        return difference < 0 ? -1 : 1;
-    }
-    return compare_euclidean_exactly(dim, x, p, q);
-}
-
-/* The coordinate with the largest gap. */
-static uint32_t find_largest_gap(uint32_t dim, const double *x, const double *p)
-{
-    uint32_t largest = 0;
-    for (uint32_t i = 1; i < dim; i++) {
-        largest = compare_gaps(x[i], p[i], x[largest], p[largest]) > 0 ? i : largest;
-    }
-    return largest;
-}
-
-static int compare_linf(uint32_t dim, const double *x, const double *p, const double *q)
-{
-    double a = 0, b = 0;
-    for (uint32_t i = 0; i < dim; i++) {
-        a = fmax(a, fabs(x[i] - p[i]));
-        b = fmax(b, fabs(x[i] - q[i]));
-    }
-    if (isfinite(a) && isfinite(b) && a != b) {
-        return a < b ? -1 : 1;
-    }
-    const uint32_t i = find_largest_gap(dim, x, p), j = find_largest_gap(dim, x, q);
-    return compare_gaps(x[i], p[i], x[j], q[j]);
-}
-
-/* A ring position is a whole number plus x in (-size, size): a sum of two doubles, exactly. */
-struct two {
-    double head, tail; /* head = the sum rounded */
-};
-
-static struct two add_two(double a, double b)
-{
-    const double head = a + b, part = head - a;
-    return (struct two){head, (a - (head - part)) + (b - part)};
-}
-
-static int order_of_two(struct two a, struct two b)
-{
-    if (a.head != b.head) {
-        return a.head < b.head ? -1 : 1;
-    }
-    return (a.tail > b.tail) - (a.tail < b.tail);
-}
-
-/* The shorter way round from x in (-size, size) to p: w or size - w, w = |x - p| within one turn. */
-static struct two find_way_round(double size, double x, double p)
-{
-    const double whole = (x < 0 ? size : 0) - p;
-    const bool is_behind = add_two(whole, x).head < 0;
-    const struct two way = is_behind ? add_two(-whole, -x) : add_two(whole, x);
-    const struct two other = is_behind ? add_two(size + whole, x) : add_two(size - whole, -x);
-    return order_of_two(way, other) <= 0 ? way : other;
+    const double size = fabs(x);
+    const double place = size >= LEAST && size < PLACE_MAX ? x : 0;
+    return place - turn * (double)(int64_t)(place / turn);
 }
 
 /* ---- axes: grids and rings ---- */
@@ -229,163 +64,348 @@ static uint32_t axis_size(const struct dpot_domain *domain, uint32_t axis)
     return domain->type == DPOT_DOMAIN_GRID ? domain->shape[axis] : domain->size;
 }
 
-/* First, x goes to the ends of the axis: beyond them every gap grows by the same. */
+static double axis_lo(const struct dpot_domain *domain, uint32_t axis)
+{
+    return domain->type == DPOT_DOMAIN_GRID ? domain->lo[axis] : -0.5;
+}
+
+static double axis_hi(const struct dpot_domain *domain, uint32_t axis)
+{
+    return domain->type == DPOT_DOMAIN_GRID ? domain->hi[axis] : (double)domain->size - 0.5;
+}
+
+/* First to the ends of the axis: beyond them every gap grows by the same. The cell that x lies in, and
+ * the next one on the side that x is nearer to, are compared by their centres. */
 static uint32_t nearest_on_axis(const struct dpot_domain *domain, uint32_t axis, double x)
 {
-    const uint32_t size = axis_size(domain, axis);
-    x = fmin(fmax(x, dpot_domain_on_axis(domain, axis, 0)),
-             dpot_domain_on_axis(domain, axis, size - 1));
-    uint32_t nearest = 0;
-    double best = dpot_domain_on_axis(domain, axis, 0);
-    for (uint32_t j = 1; j < size; j++) {
-        const double p = dpot_domain_on_axis(domain, axis, j);
-        if (p != best && compare_gaps(x, p, x, best) < 0) {
-            nearest = j;
-            best = p;
-        }
-    }
-    return nearest;
+    const int64_t last = (int64_t)axis_size(domain, axis) - 1;
+    const double lo = axis_lo(domain, axis), hi = axis_hi(domain, axis);
+    const double inside = clamp(clean(x, LEAST), lo, hi);
+    const double way = inside - lo, least = (hi - lo) * TINY;
+    const double cells = (way >= least ? way : 0) / (hi - lo) * (double)(last + 1);
+    const int64_t below = (int64_t)(cells + 0.5) - 1; /* -1 .. last */
+    const int64_t first = below & ~(below >> 63);
+    const int64_t second = below + 1 < last ? below + 1 : last;
+    const double first_gap = fabs(inside - dpot_domain_on_axis(domain, axis, (uint32_t)first));
+    const double second_gap = fabs(inside - dpot_domain_on_axis(domain, axis, (uint32_t)second));
+    const uint64_t is_second = dpot_key_mask(second_gap < first_gap);
+    return (uint32_t)(((uint64_t)second & is_second) | ((uint64_t)first & ~is_second));
 }
 
-/* linf: on every axis the first point whose gap is at most the largest of the least gaps. */
-static void widen_to_largest_gap(const struct dpot_domain *domain, const double *x, uint32_t *cell)
+/* The shorter way round: positions below 0 are looked at from the other side, which is exact. */
+static uint32_t nearest_on_ring(uint32_t size, double x)
 {
-    double p[DPOT_GRID_DIM_MAX];
-    for (uint32_t i = 0; i < domain->dim; i++) {
-        p[i] = dpot_domain_on_axis(domain, i, cell[i]);
-    }
-    const uint32_t k = find_largest_gap(domain->dim, x, p);
-    for (uint32_t i = 0; i < domain->dim; i++) {
-        const uint32_t nearest = cell[i];
-        cell[i] = 0;
-        while (cell[i] < nearest &&
-               compare_gaps(x[i], dpot_domain_on_axis(domain, i, cell[i]), x[k], p[k]) > 0) {
-            cell[i]++;
-        }
-    }
+    const double place = reduce(x, (double)size), way = fabs(place);
+    const uint32_t whole = (uint32_t)way;
+    const double rest = way - (double)whole;
+    const bool is_behind = place < 0;
+    const uint32_t near = (is_behind ? 2 * size - whole : whole) % size;
+    const uint32_t next = (is_behind ? 2 * size - whole - 1 : whole + 1) % size;
+    const uint32_t lower = near < next ? near : next;
+    return rest < 0.5 ? near : rest > 0.5 ? next : lower;
 }
 
-static uint32_t nearest_by_axes(const struct dpot_domain *domain, const struct dpot_metric *metric,
-                                const double *x)
+/* Seen from a place, the nearest points of all parallels are on the meridian that is nearest in
+ * longitude. On it, cos of the distance to latitude b is sin a sin b + cos a cos b cos(difference), which
+ * is largest at the angle of (cos a cos(difference), sin a) and falls with the angle from there. */
+static uint32_t nearest_on_globe(const struct dpot_domain *grid, const double *x)
 {
-    uint32_t cell[DPOT_GRID_DIM_MAX] = {0};
+    const double middle = reduce(grid->lo[1] / 2 + grid->hi[1] / 2, 1024 * LONGITUDE_TURN);
+    const double longitude = reduce(x[1], LONGITUDE_TURN);
+    const double turns = (longitude - middle) / LONGITUDE_TURN + 0.5;
+    const double whole = (double)((int64_t)(turns + 2048) - 2048); /* floor */
+    const double east = longitude - LONGITUDE_TURN * whole;
+    const uint32_t column = nearest_on_axis(grid, 1, east);
+    const double north = clamp(clean(x[0], LEAST), -LATITUDE_POLE, LATITUDE_POLE);
+    const double a = north * RADIANS_PER_DEGREE;
+    const double way = (dpot_domain_on_axis(grid, 1, column) - east) * RADIANS_PER_DEGREE;
+    const double best = atan2(sin(a), cos(a) * cos(way)) / RADIANS_PER_DEGREE;
+    return nearest_on_axis(grid, 0, best) * grid->shape[1] + column;
+}
+
+static uint32_t nearest_by_axes(const struct dpot_nearest *nearest, const double *x)
+{
+    const struct dpot_domain *domain = nearest->domain;
+    if (nearest->metric->id == DPOT_METRIC_RING) {
+        return nearest_on_ring(domain->size, x[0]);
+    }
+    if (nearest->metric->id == DPOT_METRIC_HAVERSINE) {
+        return nearest_on_globe(domain, x);
+    }
     uint32_t index = 0;
     for (uint32_t i = 0; i < domain->dim; i++) {
-        cell[i] = nearest_on_axis(domain, i, x[i]);
-    }
-    if (metric->id == DPOT_METRIC_LINF) {
-        widen_to_largest_gap(domain, x, cell);
-    }
-    for (uint32_t i = 0; i < domain->dim; i++) {
-        index = index * axis_size(domain, i) + cell[i];
+        index = index * axis_size(domain, i) + nearest_on_axis(domain, i, x[i]);
     }
     return index;
 }
 
-/* ---- lists ---- */
+/* ---- points and places in the numbers that the scan compares ---- */
 
-/* l1: x goes to the box around the points; beyond it every distance grows by the same. */
-static void clamp_to_box(const struct dpot_domain *domain, double *x)
+/* Differences from the first point, in extents. */
+static void prepare_flat(const struct dpot_nearest *nearest, const double *x, double *out)
 {
-    for (uint32_t i = 0; i < domain->dim; i++) {
-        double lo = domain->points[i], hi = lo;
-        for (uint32_t j = 1; j < domain->size; j++) {
-            lo = fmin(lo, domain->points[(size_t)j * domain->dim + i]);
-            hi = fmax(hi, domain->points[(size_t)j * domain->dim + i]);
-        }
-        x[i] = fmin(fmax(x[i], lo), hi);
+    const double scale = nearest->scale;
+    for (uint32_t i = 0; i < nearest->width; i++) {
+        const double origin = nearest->domain->points[i] * scale;
+        const double way = clamp(clean(x[i], nearest->least) * scale - origin, -REACH, REACH);
+        out[i] = fabs(way) >= TINY ? way : 0;
     }
 }
 
-static uint32_t nearest_in_list(const struct dpot_domain *domain, compare_function *compare,
-                                const double *x)
+/* A vector of length 1; one without a direction stays 0, at right angles to everything. */
+static void prepare_direction(uint32_t dim, const double *x, double *out)
 {
-    const double *best = domain->points;
-    uint32_t nearest = 0;
-    for (uint32_t j = 1; j < domain->size; j++) {
-        const double *point = domain->points + (size_t)j * domain->dim;
-        if (compare(domain->dim, x, point, best) < 0) {
-            nearest = j;
-            best = point;
-        }
+    double largest = 0, square = 0;
+    bool is_infinite = false;
+    for (uint32_t i = 0; i < dim; i++) {
+        is_infinite |= fabs(x[i]) > DBL_MAX;
     }
-    return nearest;
+    for (uint32_t i = 0; i < dim; i++) {
+        const double sign = (double)(x[i] > 0) - (double)(x[i] < 0);
+        const double end = fabs(x[i]) > DBL_MAX ? sign : 0;
+        out[i] = is_infinite ? end : clean(x[i], LEAST);
+        largest = fabs(out[i]) > largest ? fabs(out[i]) : largest;
+    }
+    const double divisor = largest > 0 ? largest : 1;
+    const double least = (largest >= SHORT ? largest : 0) * TINY;
+    for (uint32_t i = 0; i < dim; i++) {
+        out[i] = (fabs(out[i]) >= least ? out[i] : 0) / divisor;
+        square += out[i] * out[i];
+    }
+    const double length = largest > 0 ? sqrt(square) : 1;
+    for (uint32_t i = 0; i < dim; i++) {
+        out[i] /= length;
+    }
 }
 
-/* ---- metrics that are compared as doubles, and the ring ---- */
-
-static uint32_t nearest_on_ring(const struct dpot_domain *domain, const struct dpot_metric *metric,
-                                double x)
+/* On the unit sphere: chords are ordered as great circles are. */
+static void prepare_globe(const double *x, double *out)
 {
-    uint32_t nearest = 0;
-    struct two least = {INFINITY, 0};
-    for (uint32_t j = 0; j < domain->size; j++) {
-        double p = 0;
-        dpot_domain_point(domain, j, &p);
-        const struct two way = find_way_round((double)metric->ring_size, x, p);
-        if (order_of_two(way, least) < 0) {
-            least = way;
-            nearest = j;
-        }
+    const double north = clamp(clean(x[0], LEAST), -LATITUDE_POLE, LATITUDE_POLE);
+    const double east = reduce(x[1], LONGITUDE_TURN) * RADIANS_PER_DEGREE;
+    const double ring = cos(north * RADIANS_PER_DEGREE);
+    out[0] = ring * cos(east);
+    out[1] = ring * sin(east);
+    out[2] = sin(north * RADIANS_PER_DEGREE);
+    for (uint32_t i = 0; i < 3; i++) {
+        out[i] = fabs(out[i]) >= TINY ? out[i] : 0;
     }
-    return nearest;
 }
 
-static uint32_t nearest_by_scan(const struct dpot_domain *domain, const struct dpot_metric *metric,
-                                const double *x)
+static void prepare(const struct dpot_nearest *nearest, const double *x, double *out)
 {
-    double cell[DPOT_GRID_DIM_MAX] = {0};
-    uint32_t nearest = 0;
-    double least = INFINITY; /* a distance that overflows or is NaN never wins */
-    for (uint32_t j = 0; j < domain->size; j++) {
-        const double *point = cell;
-        if (domain->type == DPOT_DOMAIN_POINTS) {
-            point = domain->points + (size_t)j * domain->dim;
-        } else {
-            dpot_domain_point(domain, j, cell);
-        }
-        const double distance = dpot_metric_distance(metric, domain->dim, x, point);
-        if (distance < least) {
-            least = distance;
-            nearest = j;
-        }
-    }
-    return nearest;
-}
-
-static uint32_t find_nearest(const struct dpot_domain *domain, const struct dpot_metric *metric,
-                             double *clean)
-{
-    const bool is_list = domain->type == DPOT_DOMAIN_POINTS;
-    switch (metric->id) {
+    switch (nearest->metric->id) {
     case DPOT_METRIC_EUCLIDEAN:
-        return is_list ? nearest_in_list(domain, compare_euclidean, clean)
-                       : nearest_by_axes(domain, metric, clean);
     case DPOT_METRIC_L1:
-        if (is_list) {
-            clamp_to_box(domain, clean);
-        }
-        return is_list ? nearest_in_list(domain, compare_l1, clean)
-                       : nearest_by_axes(domain, metric, clean);
     case DPOT_METRIC_LINF:
-        return is_list ? nearest_in_list(domain, compare_linf, clean)
-                       : nearest_by_axes(domain, metric, clean);
+        prepare_flat(nearest, x, out);
+        return;
+    case DPOT_METRIC_COSINE:
+        prepare_direction(nearest->width, x, out);
+        return;
+    case DPOT_METRIC_HAVERSINE:
+        prepare_globe(x, out);
+        return;
     case DPOT_METRIC_RING:
-        return nearest_on_ring(domain, metric, clean[0]);
-    default:
-        return nearest_by_scan(domain, metric, clean);
+        out[0] = reduce(x[0], (double)nearest->metric->ring_size);
+        out[0] += out[0] < 0 ? (double)nearest->metric->ring_size : 0;
+        return;
     }
+}
+
+/* ---- the scan ---- */
+
+static double square_distance(uint32_t n, const double *x, const double *p)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        sum += (x[i] - p[i]) * (x[i] - p[i]);
+    }
+    return sum;
+}
+
+static double sum_distance(uint32_t n, const double *x, const double *p)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        sum += fabs(x[i] - p[i]);
+    }
+    return sum;
+}
+
+static double largest_distance(uint32_t n, const double *x, const double *p)
+{
+    double largest = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const double gap = fabs(x[i] - p[i]);
+        largest = gap > largest ? gap : largest;
+    }
+    return largest;
+}
+
+static double angle_order(uint32_t n, const double *x, const double *p)
+{
+    double dot = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        dot += x[i] * p[i];
+    }
+    return -dot;
+}
+
+/* Something that is ordered as the distances are. */
+static double order_of(const struct dpot_nearest *nearest, const double *p)
+{
+    const double *x = nearest->place;
+    const uint32_t width = nearest->width;
+    switch (nearest->metric->id) {
+    case DPOT_METRIC_EUCLIDEAN:
+    case DPOT_METRIC_HAVERSINE:
+        return square_distance(width, x, p);
+    case DPOT_METRIC_L1:
+        return sum_distance(width, x, p);
+    case DPOT_METRIC_LINF:
+        return largest_distance(width, x, p);
+    case DPOT_METRIC_COSINE:
+        return angle_order(width, x, p);
+    case DPOT_METRIC_RING: {
+        const double way = fabs(x[0] - p[0]), other = (double)nearest->metric->ring_size - way;
+        return way < other ? way : other;
+    }
+    }
+    return 0;
+}
+
+static void prepare_point(const struct dpot_nearest *nearest, uint32_t index, double *out)
+{
+    const struct dpot_domain *domain = nearest->domain;
+    double cell[DPOT_GRID_DIM_MAX];
+    const double *point = cell;
+    if (domain->type == DPOT_DOMAIN_POINTS) {
+        point = domain->points + (size_t)index * domain->dim;
+    } else {
+        dpot_domain_point(domain, index, cell);
+    }
+    prepare(nearest, point, out);
+}
+
+static uint32_t nearest_by_scan(struct dpot_nearest *nearest, const double *x, double *scratch)
+{
+    uint32_t best = 0;
+    double least = INFINITY;
+    prepare(nearest, x, nearest->place);
+    for (uint32_t j = 0; j < nearest->domain->size; j++) {
+        const double *point = scratch;
+        if (nearest->prepared) {
+            point = nearest->prepared + (size_t)j * nearest->width;
+        } else {
+            prepare_point(nearest, j, scratch);
+        }
+        const double order = order_of(nearest, point);
+        const uint32_t is_less = (uint32_t)dpot_key_mask(order < least);
+        least = order < least ? order : least;
+        best ^= (best ^ j) & is_less;
+    }
+    dpot_wipe(nearest->place, nearest->width * sizeof *nearest->place);
+    return best;
+}
+
+/* ---- setting up ---- */
+
+static double extent_of(const struct dpot_domain *domain)
+{
+    double extent = 0;
+    for (size_t j = 0; domain->type == DPOT_DOMAIN_POINTS && j < domain->size; j++) {
+        for (uint32_t i = 0; i < domain->dim; i++) {
+            const double way = fabs(domain->points[j * domain->dim + i] - domain->points[i]);
+            extent = way > extent ? way : extent;
+        }
+    }
+    return extent;
+}
+
+static void set_numbers(struct dpot_nearest *nearest, const struct dpot_domain *domain,
+                        const struct dpot_metric *metric)
+{
+    const double extent = extent_of(domain);
+    const int exponent = extent > 0 ? ilogb(fmin(fmax(extent, 0x1p-1000), 0x1p1022)) : 0;
+    *nearest = (struct dpot_nearest){
+        .domain = domain,
+        .metric = metric,
+        .width = metric->id == DPOT_METRIC_HAVERSINE ? 3 : domain->dim,
+        .scale = ldexp(1, -exponent),
+        .least = fmax(ldexp(TINY, exponent), LEAST),
+    };
+}
+
+static bool has_list(const struct dpot_domain *domain)
+{
+    return domain->type != DPOT_DOMAIN_SPHERE && domain->type != DPOT_DOMAIN_DIRECTIONS;
+}
+
+/* Numbers of the prepared points, and of the place after them. */
+static size_t count_prepared(const struct dpot_nearest *nearest)
+{
+    const bool is_scanned = has_list(nearest->domain) && !has_axes(nearest);
+    return is_scanned ? ((size_t)nearest->domain->size + 1) * nearest->width : 0;
+}
+
+size_t dpot_nearest_bytes(const struct dpot_domain *domain, const struct dpot_metric *metric)
+{
+    const struct dpot_nearest nearest = {
+        .domain = domain,
+        .metric = metric,
+        .width = metric->id == DPOT_METRIC_HAVERSINE ? 3 : domain->dim,
+    };
+    return sizeof(double) * count_prepared(&nearest);
+}
+
+dpot_status dpot_nearest_init(struct dpot_nearest *nearest, const struct dpot_domain *domain,
+                              const struct dpot_metric *metric,
+                              const struct dpot_allocator *allocator)
+{
+    set_numbers(nearest, domain, metric);
+    const size_t n = count_prepared(nearest);
+    double *prepared = dpot_alloc_array(allocator, n, sizeof *prepared);
+    if (!prepared) {
+        *nearest = (struct dpot_nearest){0};
+        return DPOT_ERR_MEMORY;
+    }
+    for (uint32_t j = 0; n > 0 && j < domain->size; j++) {
+        prepare_point(nearest, j, prepared + (size_t)j * nearest->width);
+    }
+    nearest->allocator = allocator;
+    nearest->prepared = prepared;
+    nearest->place = prepared + (n > 0 ? n - nearest->width : 0);
+    return DPOT_OK;
+}
+
+void dpot_nearest_release(struct dpot_nearest *nearest)
+{
+    if (nearest->prepared) {
+        dpot_free_secret(nearest->allocator, nearest->prepared, count_prepared(nearest),
+                         sizeof *nearest->prepared);
+    }
+    *nearest = (struct dpot_nearest){0};
+}
+
+uint32_t dpot_nearest_find(struct dpot_nearest *nearest, const double *x)
+{
+    if (!has_list(nearest->domain)) {
+        return 0;
+    }
+    return has_axes(nearest) ? nearest_by_axes(nearest, x) : nearest_by_scan(nearest, x, NULL);
 }
 
 uint32_t dpot_domain_nearest(const struct dpot_domain *domain, const struct dpot_metric *metric,
                              const double *x)
 {
-    double clean[DPOT_DOMAIN_DIM_MAX];
-    if (domain->type == DPOT_DOMAIN_SPHERE || domain->type == DPOT_DOMAIN_DIRECTIONS) {
-        return 0; /* they have no list */
+    double place[DPOT_DOMAIN_DIM_MAX], scratch[DPOT_DOMAIN_DIM_MAX];
+    struct dpot_nearest nearest;
+    if (!has_list(domain)) {
+        return 0;
     }
-    clean_coordinates(metric, domain->dim, x, clean);
-    const uint32_t nearest = find_nearest(domain, metric, clean);
-    dpot_wipe(clean, domain->dim * sizeof clean[0]);
-    return nearest;
+    set_numbers(&nearest, domain, metric);
+    nearest.place = place;
+    return has_axes(&nearest) ? nearest_by_axes(&nearest, x)
+                              : nearest_by_scan(&nearest, x, scratch);
 }

@@ -1,5 +1,9 @@
 #include "model/private_points.h"
 
+#include "base/crypto.h"
+#include "model/places.h"
+#include "model/weight_key.h"
+
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -48,77 +52,104 @@ void dpot_unit_vector(double *x, uint32_t dim)
     }
 }
 
-static double usable(double weight)
+/* Rows of the measure while data are read: numbers of rows of data, the heaviest first and of equals the
+ * one that came first. One number may be read several times in a row, so that it waits until the next
+ * one comes. */
+struct choice {
+    struct dpot_measure *measure;
+    uint32_t entry; /* that waits */
+    double weight;
+};
+
+/* Every row that is lighter moves one on. */
+static void insert(struct dpot_measure *measure, uint32_t entry, double weight)
 {
-    return weight > 0 && weight <= DBL_MAX ? weight : 0;
+    for (size_t r = 0; r < measure->support_size; r++) {
+        const double there = measure->weights[r];
+        const uint32_t moves = (uint32_t)dpot_key_mask(weight > there);
+        const uint32_t swap = (measure->support[r] ^ entry) & moves;
+        measure->weights[r] = moves ? weight : there;
+        weight = moves ? there : weight;
+        measure->support[r] ^= swap;
+        entry ^= swap;
+    }
 }
 
-/* The row that gives way to a heavier one: the lightest, of equals the one that came last. Rows are in
- * no order. */
-static size_t find_lightest(const struct dpot_measure *measure, size_t n_rows)
+static void choose(void *ctx, size_t entry, double weight)
 {
-    size_t lightest = 0;
-    for (size_t r = 1; r < n_rows; r++) {
-        const double diff = measure->weights[r] - measure->weights[lightest];
-        if (diff < 0 || (diff == 0 && measure->support[r] > measure->support[lightest])) {
-            lightest = r;
+    struct choice *choice = ctx;
+    const uint32_t number = (uint32_t)entry;
+    const bool is_same = number == choice->entry;
+    insert(choice->measure, choice->entry, is_same ? 0 : choice->weight);
+    choice->weight = weight + (is_same ? choice->weight : 0);
+    choice->entry = number;
+}
+
+/* By the number of the row of data, those without weight last: neighbours are exchanged as often as any
+ * order may need. */
+static void sort_rows(struct dpot_measure *measure)
+{
+    const size_t n = measure->support_size;
+    uint32_t *support = measure->support;
+    double *weights = measure->weights;
+    for (size_t round = 0; round < n; round++) {
+        for (size_t r = round % 2; r + 1 < n; r += 2) {
+            const double low = weights[r], high = weights[r + 1];
+            const bool is_after = high > 0 && support[r] > support[r + 1];
+            const uint32_t swap = (support[r] ^ support[r + 1]) & (uint32_t)dpot_key_mask(is_after);
+            weights[r] = is_after ? high : low;
+            weights[r + 1] = is_after ? low : high;
+            support[r] ^= swap;
+            support[r + 1] ^= swap;
         }
     }
-    return lightest;
 }
 
-/* Leaves in support[] the numbers of the rows of data that stay, and returns how many do. */
-static size_t keep_heaviest(struct dpot_measure *measure, const double *weights, size_t n)
-{
-    size_t n_rows = 0;
-    for (size_t i = 0; i < n && i < UINT32_MAX; i++) {
-        const double weight = weights ? usable(weights[i]) : 1;
-        const bool is_full = n_rows == measure->support_size;
-        const size_t r = is_full ? find_lightest(measure, n_rows) : n_rows;
-        if (weight > (is_full ? measure->weights[r] : 0)) {
-            measure->support[r] = (uint32_t)i;
-            measure->weights[r] = weight;
-            n_rows += !is_full;
-        }
-    }
-    return n_rows;
-}
-
-/* Divides by the largest, then by the sum, which neither overflows nor vanishes. */
 static void normalize(double *weights, size_t n_rows)
 {
-    double largest = 0, sum = 0;
+    double sum = 0;
     for (size_t r = 0; r < n_rows; r++) {
-        largest = fmax(largest, weights[r]);
-    }
-    for (size_t r = 0; r < n_rows; r++) {
-        weights[r] /= largest;
         sum += weights[r];
     }
+    weights[0] += sum > 0 ? 0 : 1;
+    sum += sum > 0 ? 0 : 1;
     for (size_t r = 0; r < n_rows; r++) {
         weights[r] /= sum;
     }
 }
 
+/* The vector of a row with weight, else the zeros that are there. */
+static void load_vector(struct dpot_private_points *points, const double *data, size_t r)
+{
+    const struct dpot_measure *measure = &points->measure.measure;
+    double *row = points->vectors.values + r * points->dim;
+    const bool is_used = measure->weights[r] > 0;
+    const double *source = is_used ? data + (size_t)measure->support[r] * points->dim : row;
+    for (uint32_t i = 0; i < points->dim; i++) {
+        row[i] = source[i];
+    }
+    dpot_unit_vector(row, points->dim);
+}
+
+/* Rows of data are numbered in 32 bits: of more, those beyond are not there. */
 void dpot_private_points_set(struct dpot_private_points *points, const double *data,
-                             const double *weights, size_t n)
+                             const double *weights, size_t n, uint64_t uniform)
 {
     struct dpot_measure *measure = &points->measure.measure;
-    const uint32_t dim = points->dim;
-    size_t n_rows = keep_heaviest(measure, weights, data ? n : 0);
+    struct choice choice = {.measure = measure};
+    const size_t n_rows = data ? (n < UINT32_MAX ? n : UINT32_MAX) : 0;
+    memset(measure->support, 0, measure->support_size * sizeof *measure->support);
+    memset(measure->weights, 0, measure->support_size * sizeof *measure->weights);
     memset(points->vectors.values, 0, points->vectors.dim * sizeof *points->vectors.values);
-    for (size_t r = 0; r < n_rows; r++) {
-        double *row = points->vectors.values + r * dim;
-        memcpy(row, data + (size_t)measure->support[r] * dim, dim * sizeof *row);
-        dpot_unit_vector(row, dim);
+    dpot_places_walk(weights, n_rows, uniform, choose, &choice);
+    insert(measure, choice.entry, choice.weight);
+    sort_rows(measure);
+    for (size_t r = 0; r < measure->support_size; r++) {
+        load_vector(points, data, r);
     }
-    if (n_rows == 0) {
-        points->vectors.values[0] = 1;
-        measure->weights[n_rows++] = 1;
-    }
-    normalize(measure->weights, n_rows);
+    normalize(measure->weights, measure->support_size);
     for (size_t r = 0; r < measure->support_size; r++) {
         measure->support[r] = (uint32_t)r;
-        measure->weights[r] = r < n_rows ? measure->weights[r] : 0;
     }
+    dpot_wipe(&choice, sizeof choice);
 }

@@ -10,7 +10,7 @@
 struct dpot_private_points {
     uint32_t dim;
     struct dpot_private_measure measure; /* n_max rows: weights of rows of `vectors` */
-    struct dpot_private_vector vectors;  /* (n_max, dim) row-major; unit vectors, or zeros */
+    struct dpot_private_vector vectors;  /* (n_max, dim) row-major; unit vectors */
 };
 
 /* Allocates exactly n_max rows (before device data are read). DPOT_ERR_MEMORY leaves it zeroed. */
@@ -19,16 +19,17 @@ DPOT_WARN_UNUSED dpot_status dpot_private_points_init(struct dpot_private_points
                                                       const struct dpot_allocator *allocator);
 void dpot_private_points_release(struct dpot_private_points *points);
 
-/* Fills it from n rows of data. Total, it cannot fail:
+/* Fills it from n rows of data, which are read by the rule of model/places.h. Total, it cannot fail, and
+ * takes the same steps for all data:
  *  - a row is divided by its length; one of zeros or with a number that is not finite becomes the
  *    public default e_1 = (1, 0, ..., 0);
- *  - weights that are negative or not finite count as 0;
- *  - more than n_max positive weights: the n_max heaviest stay, ties to the first;
- *  - the rest is normalised to mass 1; unused rows have weight 0;
+ *  - more than n_max with weight: the n_max heaviest stay, ties to the first, in the order of the data;
+ *  - the rest is normalised to mass 1; unused rows are e_1 with weight 0;
  *  - nothing left (no data): e_1 with weight 1. */
 void dpot_private_points_set(struct dpot_private_points *points,
                              const double *data /* (n, dim) or NULL */,
-                             const double *weights /* (n), or NULL: all 1 */, size_t n);
+                             const double *weights /* (n), or NULL: all 1 */, size_t n,
+                             uint64_t uniform);
 
 /* Divides x by its length, or makes it e_1 as above. Total. */
 void dpot_unit_vector(double *x /* (dim) */, uint32_t dim);

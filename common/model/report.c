@@ -17,25 +17,3 @@ const char *dpot_report_status_name(enum dpot_report_status status)
     const unsigned number = (unsigned)status;
     return number < DPOT_REPORT_STATUS_END ? names[number] : NULL;
 }
-
-uint8_t dpot_loss_class(uint64_t count)
-{
-    uint8_t loss_class = 0;
-    while (count > 0 && loss_class < DPOT_LOSS_CLASSES - 1) {
-        count /= 2;
-        loss_class++;
-    }
-    return loss_class;
-}
-
-const char *dpot_loss_reason_name(unsigned reason)
-{
-    static const char *const names[DPOT_LOSS_REASONS] = {"age", "lost", "spool"};
-    return reason < DPOT_LOSS_REASONS ? names[reason] : NULL;
-}
-
-const char *dpot_loss_class_name(unsigned loss_class)
-{
-    static const char *const names[DPOT_LOSS_CLASSES] = {"0", "1", "2-3", "4-7", "8+"};
-    return loss_class < DPOT_LOSS_CLASSES ? names[loss_class] : NULL;
-}

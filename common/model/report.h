@@ -36,26 +36,4 @@ enum dpot_report_status {
 /* "accepted", "duplicate", "rejected_range", ...; NULL for an unknown number. */
 const char *dpot_report_status_name(enum dpot_report_status status);
 
-/* Reports that a device lost before they were answered, by reason. None of these depends on data, and
- * none is an answer of the server: it cannot write a mark into a device by it. */
-enum dpot_loss_reason {
-    DPOT_LOSS_AGE = 0,   /* waited until 30 days after the round */
-    DPOT_LOSS_LOST = 1,  /* charged, and the report never made or its bytes gone */
-    DPOT_LOSS_SPOOL = 2, /* dropped because the spool was full */
-};
-#define DPOT_LOSS_REASONS 3
-
-/* How many, in classes: 0, 1, 2-3, 4-7, 8 and more. Nothing finer leaves a device. */
-#define DPOT_LOSS_CLASSES 5
-struct dpot_losses {
-    uint8_t class_of[DPOT_LOSS_REASONS]; /* < DPOT_LOSS_CLASSES */
-};
-
-/* The class of a count. Total. */
-uint8_t dpot_loss_class(uint64_t count);
-
-/* "age", ...; "0", "1", "2-3", ...; NULL for an unknown number. */
-const char *dpot_loss_reason_name(unsigned reason);
-const char *dpot_loss_class_name(unsigned loss_class);
-
 #endif

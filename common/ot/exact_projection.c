@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define FEASIBILITY_TOL 1e-9 /* absolute mass */
+#define FEW_TOL 1e-10        /* of the transport cost, that rounding costs may lose */
 
 /* What the projection works on: the problem, bounds in units, the scratch of the slack row. */
 struct exact_projection {
@@ -110,32 +111,54 @@ static size_t count_points(const struct exact_projection *p)
     return n;
 }
 
-/* Runs the method for few points on the rows with mass; *is_solved is 0 where it gave up. */
+/* The rows with mass, and the least and the largest of their costs. */
+static void find_range(const struct exact_projection *p, double *lowest, double *largest)
+{
+    *lowest = INFINITY;
+    *largest = -INFINITY;
+    for (size_t e = 0; e < p->n_rows * p->n_cols; e++) {
+        if (p->mu[e / p->n_cols] > 0.0) {
+            *lowest = fmin(*lowest, p->cost[e]);
+            *largest = fmax(*largest, p->cost[e]);
+        }
+    }
+}
+
+/* Runs the method for few points on the rows with mass; *is_solved is 0 where it gave up, or where
+ * its rounded costs prove too little. */
 static dpot_status take_few(const struct exact_projection *p, size_t n_points, double *q,
                             double *transport_cost, double *dual, int *is_solved)
 {
     const struct dpot_polytope polytope = {p->n_cols, p->lower, p->cap};
-    const struct dpot_few_projection_config config = {
-        .n_rows = n_points, .n_cols = p->n_cols, .polytope = &polytope, .allocator = p->allocator};
+    const struct dpot_few_projection_config config = {.n_rows = n_points,
+                                                      .n_cols = p->n_cols,
+                                                      .polytope = &polytope,
+                                                      .allocator = p->allocator,
+                                                      .passes = DPOT_FEW_PASSES_MAX};
     struct dpot_few_projection *few = NULL;
     struct dpot_few_projection_result result;
-    double mu[DPOT_FEW_ROWS_MAX];
+    double mu[DPOT_FEW_ROWS_MAX], lowest, largest;
+    const double *rows[DPOT_FEW_ROWS_MAX];
     const dpot_status status = dpot_few_projection_new(&config, &few);
     if (status != DPOT_OK) {
         return status;
     }
-    double *row = dpot_few_projection_cost(few);
+    find_range(p, &lowest, &largest);
+    const int scale = dpot_few_projection_scale(largest - lowest, DPOT_FEW_COST_BITS);
+    int64_t *rounded = dpot_few_projection_cost(few);
     for (size_t i = 0, k = 0; i < p->n_rows; i++) {
+        for (size_t j = 0; p->mu[i] > 0.0 && j < p->n_cols; j++) {
+            *rounded++ = dpot_few_projection_round(p->cost[i * p->n_cols + j] - lowest, scale);
+        }
         if (p->mu[i] > 0.0) {
-            memcpy(row, p->cost + i * p->n_cols, p->n_cols * sizeof *row);
-            row += p->n_cols;
+            rows[k] = p->cost + i * p->n_cols;
             mu[k++] = p->mu[i];
         }
     }
     dpot_few_projection_run(few, mu, q, &result);
-    *transport_cost = result.transport_cost;
-    *dual = result.dual;
-    *is_solved = result.is_exact;
+    *transport_cost = dpot_few_projection_plan_cost(few, rows);
+    *dual = dpot_few_projection_dual(few, rows, lowest, scale);
+    *is_solved = result.is_exact && *transport_cost - *dual <= FEW_TOL * fabs(*transport_cost);
     dpot_few_projection_free(few);
     return DPOT_OK;
 }

@@ -1,31 +1,38 @@
 #include "ot/few_parts.h"
 
-#include <math.h>
-#include <stdlib.h>
-
-#define LANES 8
+/* Steps beside looks at costs: of an edge that is scanned, of a path for each hub, and of a leg. */
+#define EDGE_STEPS 5
+#define PATH_STEPS 3
+#define LEG_STEPS 5
 
 /* ---- edges ---- */
 
-/* The price at which `to` takes column j from `from`. */
-static double price_of(const struct dpot_few_projection *p, size_t from, size_t to, size_t j)
+static size_t edge_of(const struct dpot_few_projection *p, size_t from, size_t to)
 {
-    const double given = from == p->n_points ? 0.0 : p->costs[from][j];
+    return from * (p->n_rows + 1) + to;
+}
+
+/* The price at which `to` takes column j from `from`. */
+static int64_t price_of(const struct dpot_few_projection *p, size_t from, size_t to, size_t j)
+{
+    const int64_t given = from == p->n_points ? 0 : p->costs[from][j];
     return to == p->n_points ? -given : p->costs[to][j] - given;
 }
 
 /* Hub `from` now has units of column j to give. */
 static void offer(struct dpot_few_projection *p, size_t from, size_t to, size_t j)
 {
-    struct dpot_few_edge *edge = dpot_few_edge(p, from, to);
-    const double price = price_of(p, from, to, j);
-    if (price < edge->price) {
-        *edge = (struct dpot_few_edge){price, (int32_t)j, 0};
+    const size_t edge = edge_of(p, from, to);
+    const int64_t price = price_of(p, from, to, j);
+    if (price < p->price[edge]) {
+        p->price[edge] = price;
+        p->col[edge] = (int32_t)j;
     }
 }
 
 static void offer_to_all(struct dpot_few_projection *p, size_t from, size_t j)
 {
+    p->steps += p->n_points + 1;
     for (size_t to = 0; to <= p->n_points; to++) {
         if (to != from && (to < p->n_points || p->pool[j] < p->room[j])) {
             offer(p, from, to, j);
@@ -33,83 +40,94 @@ static void offer_to_all(struct dpot_few_projection *p, size_t from, size_t j)
     }
 }
 
+static void offer_all_to_pool(struct dpot_few_projection *p, size_t j)
+{
+    p->steps += p->n_points;
+    for (size_t i = 0; i < p->n_points; i++) {
+        if (p->units[i * p->n_cols + j] > 0) {
+            offer(p, i, p->n_points, j);
+        }
+    }
+}
+
 static void withdraw(struct dpot_few_projection *p, size_t from, size_t to, size_t j)
 {
-    struct dpot_few_edge *edge = dpot_few_edge(p, from, to);
-    edge->is_stale |= edge->col == (int32_t)j;
+    const size_t edge = edge_of(p, from, to);
+    p->price[edge] |= p->col[edge] == (int32_t)j;
 }
 
 static void withdraw_from_all(struct dpot_few_projection *p, size_t from, size_t j)
 {
+    p->steps += (p->n_points + 1) / 2;
     for (size_t to = 0; to <= p->n_points; to++) {
         withdraw(p, from, to, j);
     }
 }
 
-static struct dpot_few_edge scan_point(const struct dpot_few_projection *p, size_t from, size_t to)
+static void withdraw_all_to_pool(struct dpot_few_projection *p, size_t j)
+{
+    p->steps += p->n_points / 2;
+    for (size_t i = 0; i < p->n_points; i++) {
+        withdraw(p, i, p->n_points, j);
+    }
+}
+
+/* The cheapest column of a list that is free, for the pool to take, or of all that the pool has; the
+ * price is in *cheapest. Every column that may be is looked at, without branches. */
+static int32_t scan_point(const struct dpot_few_projection *p, size_t from, size_t to,
+                          int64_t *cheapest)
 {
     const int32_t *cols = p->served + from * p->n_cols;
-    struct dpot_few_edge edge = {INFINITY, -1, 0};
+    const int64_t *given = p->costs[from], *taken = p->costs[to];
+    int32_t col = -1;
     for (size_t k = 0; k < p->n_served[from]; k++) {
-        const size_t j = (size_t)cols[k];
-        const double price = p->costs[to][j] - p->costs[from][j];
-        if (price < edge.price) {
-            edge.price = price;
-            edge.col = cols[k];
-        }
+        const int64_t price = taken[cols[k]] - given[cols[k]];
+        col = price < *cheapest ? cols[k] : col;
+        *cheapest = price < *cheapest ? price : *cheapest;
     }
-    return edge;
+    return col;
 }
 
-static struct dpot_few_edge scan_point_to_pool(const struct dpot_few_projection *p, size_t from)
+static int32_t scan_point_to_pool(const struct dpot_few_projection *p, size_t from,
+                                  int64_t *cheapest)
 {
     const int32_t *cols = p->served + from * p->n_cols;
-    struct dpot_few_edge edge = {INFINITY, -1, 0};
+    const int64_t *given = p->costs[from];
+    int32_t col = -1;
     for (size_t k = 0; k < p->n_served[from]; k++) {
-        const size_t j = (size_t)cols[k];
-        if (-p->costs[from][j] < edge.price && p->pool[j] < p->room[j]) {
-            edge.price = -p->costs[from][j];
-            edge.col = cols[k];
-        }
+        const int32_t j = cols[k];
+        const int64_t price = p->pool[j] < p->room[j] ? -given[j] : DPOT_FEW_FAR;
+        col = price < *cheapest ? j : col;
+        *cheapest = price < *cheapest ? price : *cheapest;
     }
-    return edge;
+    return col;
 }
 
-/* Independent lanes, so that the compiler may vectorise them. */
-static struct dpot_few_edge scan_pool(const struct dpot_few_projection *p, size_t to)
+static int32_t scan_pool(const struct dpot_few_projection *p, size_t to, int64_t *cheapest)
 {
-    const double *cost = p->costs[to], *closed = p->closed;
-    const size_t n = p->n_cols, n_blocks = n - n % LANES;
-    double lanes[LANES], smallest = INFINITY;
-    for (size_t k = 0; k < LANES; k++) {
-        lanes[k] = INFINITY;
+    const int64_t *taken = p->costs[to];
+    int32_t col = -1;
+    for (size_t j = 0; j < p->n_cols; j++) {
+        const int64_t price = p->pool[j] > 0 ? taken[j] : DPOT_FEW_FAR;
+        col = price < *cheapest ? (int32_t)j : col;
+        *cheapest = price < *cheapest ? price : *cheapest;
     }
-    for (size_t j = 0; j < n_blocks; j += LANES) {
-        for (size_t k = 0; k < LANES; k++) {
-            const double x = cost[j + k] + closed[j + k];
-            lanes[k] = x < lanes[k] ? x : lanes[k];
-        }
-    }
-    for (size_t j = n_blocks; j < n; j++) {
-        const double x = cost[j] + closed[j];
-        smallest = x < smallest ? x : smallest;
-    }
-    for (size_t k = 0; k < LANES; k++) {
-        smallest = lanes[k] < smallest ? lanes[k] : smallest;
-    }
-    size_t j = 0;
-    while (j + 1 < n && cost[j] + closed[j] != smallest) {
-        j++;
-    }
-    return (struct dpot_few_edge){smallest, smallest < INFINITY ? (int32_t)j : -1, 0};
+    return col;
 }
 
+/* A stale edge becomes a fresh one, if the budget holds a look at all its columns. */
 static void refresh(struct dpot_few_projection *p, size_t from, size_t to)
 {
-    p->looks += from == p->n_points ? p->n_cols : p->n_served[from];
-    *dpot_few_edge(p, from, to) = from == p->n_points ? scan_pool(p, to)
-                                  : to == p->n_points ? scan_point_to_pool(p, from)
-                                                      : scan_point(p, from, to);
+    const size_t edge = edge_of(p, from, to);
+    const size_t looks = from == p->n_points ? p->n_cols : p->n_served[from];
+    if (!dpot_few_spend(p, EDGE_STEPS + looks)) {
+        return;
+    }
+    int64_t price = DPOT_FEW_FAR;
+    p->col[edge] = from == p->n_points ? scan_pool(p, to, &price)
+                   : to == p->n_points ? scan_point_to_pool(p, from, &price)
+                                       : scan_point(p, from, to, &price);
+    p->price[edge] = price;
 }
 
 /* ---- flow ---- */
@@ -142,11 +160,10 @@ static void give_pool(struct dpot_few_projection *p, size_t j, int64_t amount)
 {
     const int is_new = p->pool[j] == 0;
     p->pool[j] += amount;
-    for (size_t i = 0; p->pool[j] == p->room[j] && i < p->n_points; i++) {
-        withdraw(p, i, p->n_points, j);
+    if (p->pool[j] == p->room[j]) {
+        withdraw_all_to_pool(p, j);
     }
     if (is_new) {
-        p->closed[j] = 0.0;
         offer_to_all(p, p->n_points, j);
     }
 }
@@ -155,13 +172,10 @@ static void take_pool(struct dpot_few_projection *p, size_t j, int64_t amount)
 {
     const int was_full = p->pool[j] == p->room[j];
     p->pool[j] -= amount;
-    for (size_t i = 0; was_full && i < p->n_points; i++) {
-        if (p->units[i * p->n_cols + j] > 0) {
-            offer(p, i, p->n_points, j);
-        }
+    if (was_full) {
+        offer_all_to_pool(p, j);
     }
     if (p->pool[j] == 0) {
-        p->closed[j] = INFINITY;
         withdraw_from_all(p, p->n_points, j);
     }
 }
@@ -196,70 +210,91 @@ static int64_t capacity(const struct dpot_few_projection *p, size_t from, size_t
 /* ---- shortest paths ---- */
 
 struct tree {
-    double distance[DPOT_FEW_HUBS_MAX];
+    int64_t distance[DPOT_FEW_HUBS_MAX];
     size_t before[DPOT_FEW_HUBS_MAX];
     size_t open[DPOT_FEW_HUBS_MAX]; /* hubs whose distance may still fall */
     size_t n_open;
 };
 
-static double above_zero(double x)
+static int is_stale(int64_t price)
 {
-    return x > 0.0 ? x : 0.0;
+    return (int)(price & 1);
 }
 
-static void reach_from(struct dpot_few_projection *p, struct tree *tree, size_t from)
+/* Hub `to` over a fresh edge of that length: whether it is a deficit and none can be nearer. */
+static int reach(const struct dpot_few_projection *p, struct tree *tree, size_t from, size_t to,
+                 int64_t distance)
 {
-    const double here = tree->distance[from];
+    tree->distance[to] = distance;
+    tree->before[to] = from;
+    return distance == tree->distance[from] && p->excess[to] < 0;
+}
+
+/* The edges from a hub until one ends the search, those first that cost no scan, then those to
+ * deficits: at which hub it ends, or the number of hubs. */
+static size_t reach_from(struct dpot_few_projection *p, struct tree *tree, size_t from)
+{
+    const int64_t *price = p->price + edge_of(p, from, 0);
+    const int64_t start = tree->distance[from] + p->f[from];
+    size_t stale[2][DPOT_FEW_HUBS_MAX], n_stale[2] = {0, 0};
     for (size_t k = 0; k < tree->n_open; k++) {
         const size_t to = tree->open[k];
-        struct dpot_few_edge *edge = dpot_few_edge(p, from, to);
-        /* Rounding may put a reduced price a little below zero. */
-        const double offset = p->f[from] - p->f[to];
-        if (edge->is_stale && here + above_zero(edge->price + offset) < tree->distance[to]) {
-            refresh(p, from, to);
-        }
-        const double distance = here + above_zero(edge->price + offset);
-        if (!edge->is_stale && distance < tree->distance[to]) {
-            tree->distance[to] = distance;
-            tree->before[to] = from;
+        const int64_t distance = start + price[to] - p->f[to];
+        if (distance < tree->distance[to]) {
+            const int kind = p->excess[to] >= 0;
+            if (is_stale(distance)) {
+                stale[kind][n_stale[kind]++] = to;
+            } else if (reach(p, tree, from, to, distance)) {
+                return to;
+            }
         }
     }
+    for (int kind = 0; kind < 2; kind++) {
+        for (size_t k = 0; k < n_stale[kind] && !p->is_spent; k++) {
+            const size_t to = stale[kind][k];
+            refresh(p, from, to);
+            const int64_t distance = start + price[to] - p->f[to];
+            if (distance < tree->distance[to] && !is_stale(distance) &&
+                reach(p, tree, from, to, distance)) {
+                return to;
+            }
+        }
+    }
+    return p->n_points + 1;
 }
 
 /* Dijkstra's search from all hubs with excess to the nearest with a deficit, in reduced prices;
- * there are few hubs, so no heap. Returns that hub, or the number of hubs when none can be reached.
- */
+ * there are few hubs, so no heap. Returns that hub, or the number of hubs when the budget does not
+ * reach so far. */
 static size_t search(struct dpot_few_projection *p, struct tree *tree)
 {
     const size_t n = p->n_points + 1;
+    size_t end = n;
     for (size_t h = 0; h < n; h++) {
-        tree->distance[h] = p->excess[h] > 0 ? 0.0 : INFINITY;
+        tree->distance[h] = p->excess[h] > 0 ? 0 : DPOT_FEW_FAR;
         tree->before[h] = n;
         tree->open[h] = h;
     }
-    for (tree->n_open = n; tree->n_open > 0;) {
+    for (tree->n_open = n; end == n && dpot_few_spend(p, tree->n_open + tree->n_open / 2);) {
         size_t at = 0;
-        for (size_t k = 1; k < tree->n_open; k++) {
-            at = tree->distance[tree->open[k]] < tree->distance[tree->open[at]] ? k : at;
+        int64_t smallest = DPOT_FEW_FAR;
+        for (size_t k = 0; k < tree->n_open; k++) {
+            const int64_t distance = tree->distance[tree->open[k]];
+            at = distance < smallest ? k : at;
+            smallest = distance < smallest ? distance : smallest;
         }
         const size_t nearest = tree->open[at];
-        if (!(tree->distance[nearest] < INFINITY)) {
-            return n;
-        }
-        if (p->excess[nearest] < 0) {
-            return nearest;
-        }
         tree->open[at] = tree->open[--tree->n_open];
-        reach_from(p, tree, nearest);
+        end = p->excess[nearest] < 0 ? nearest : reach_from(p, tree, nearest);
     }
-    return n;
+    return p->is_spent ? n : end;
 }
 
 /* Invariant 2 for the potentials in which the path is free. */
 static void shift_potentials(struct dpot_few_projection *p, const struct tree *tree, size_t end)
 {
     for (size_t h = 0; h <= p->n_points; h++) {
-        p->f[h] += fmin(tree->distance[h], tree->distance[end]);
+        p->f[h] += least(tree->distance[h], tree->distance[end]);
     }
 }
 
@@ -277,9 +312,8 @@ static size_t take_legs(const struct dpot_few_projection *p, const struct tree *
     size_t n = 0;
     for (size_t to = end; tree->before[to] != none; n++) {
         size_t from = tree->before[to];
-        const int32_t col = dpot_few_edge(p, from, to)->col;
-        while (tree->before[from] != none &&
-               dpot_few_edge(p, tree->before[from], from)->col == col) {
+        const int32_t col = p->col[edge_of(p, from, to)];
+        while (tree->before[from] != none && p->col[edge_of(p, tree->before[from], from)] == col) {
             from = tree->before[from];
         }
         legs[n] = (struct leg){from, to, (size_t)col};
@@ -288,85 +322,80 @@ static size_t take_legs(const struct dpot_few_projection *p, const struct tree *
     return n;
 }
 
-static void augment(struct dpot_few_projection *p, const struct tree *tree, size_t end)
+/* 0 where the budget does not hold it. */
+static int augment(struct dpot_few_projection *p, const struct tree *tree, size_t end)
 {
     struct leg legs[DPOT_FEW_HUBS_MAX];
     const size_t n = take_legs(p, tree, end, legs);
     const size_t start = legs[n - 1].from;
+    const uint64_t hubs = p->n_points + 1;
+    if (!dpot_few_has(p, PATH_STEPS * hubs + (LEG_STEPS + 2 * hubs) * n)) {
+        return 0;
+    }
+    p->steps += PATH_STEPS * hubs + LEG_STEPS * n;
     int64_t amount = least(-p->excess[end], p->excess[start]);
     for (size_t k = 0; k < n; k++) {
         amount = least(amount, capacity(p, legs[k].from, legs[k].to, legs[k].col));
     }
+    shift_potentials(p, tree, end);
     for (size_t k = 0; k < n; k++) {
         move(p, legs[k].from, legs[k].to, legs[k].col, amount);
     }
     p->excess[start] -= amount;
     p->excess[end] += amount;
-}
-
-/* ---- what is left when the paths run out ---- */
-
-/* Up to `wanted` units of column j; the prices do not matter. */
-static void hand_over(struct dpot_few_projection *p, size_t from, size_t to, size_t j,
-                      int64_t wanted)
-{
-    const int64_t amount = least(wanted, capacity(p, from, to, j));
-    if (amount > 0) {
-        move(p, from, to, j, amount);
-        p->excess[from] -= amount;
-        p->excess[to] += amount;
-    }
-}
-
-/* The pool first, from or to any point, so that q has its mass; points can then trade any column.
- */
-static void settle(struct dpot_few_projection *p)
-{
-    const size_t pool = p->n_points;
-    for (size_t j = 0; p->excess[pool] != 0 && j < p->n_cols; j++) {
-        for (size_t i = 0; i < pool; i++) {
-            const size_t from = p->excess[pool] > 0 ? pool : i, to = from == pool ? i : pool;
-            hand_over(p, from, to, j, llabs(p->excess[pool]));
-        }
-    }
-    for (size_t from = 0; from < pool; from++) {
-        for (size_t to = 0; to < pool; to++) {
-            for (size_t j = 0; p->excess[from] > 0 && p->excess[to] < 0 && j < p->n_cols; j++) {
-                hand_over(p, from, to, j, least(p->excess[from], -p->excess[to]));
-            }
-        }
-    }
-}
-
-static int has_excess(const struct dpot_few_projection *p)
-{
-    int64_t any = 0;
-    for (size_t h = 0; h <= p->n_points; h++) {
-        any |= p->excess[h];
-    }
-    return any != 0;
+    p->left -= amount;
+    p->paths++;
+    return 1;
 }
 
 int dpot_few_augment(struct dpot_few_projection *p)
 {
-    for (size_t from = 0; from <= p->n_points; from++) {
-        for (size_t to = 0; to <= p->n_points; to++) {
-            *dpot_few_edge(p, from, to) = (struct dpot_few_edge){-INFINITY, -1, 1};
-        }
+    for (size_t e = 0; e < (p->n_rows + 1) * (p->n_rows + 1); e++) {
+        p->price[e] = -DPOT_FEW_FAR | 1;
+        p->col[e] = -1;
     }
     p->paths = 0;
-    p->looks = 0;
-    while (has_excess(p)) {
+    p->left = 0;
+    for (size_t h = 0; h <= p->n_points; h++) {
+        p->left += p->excess[h] > 0 ? p->excess[h] : 0;
+    }
+    while (p->left > 0) {
         struct tree tree;
-        const int may_search = p->paths < p->paths_max && p->looks < p->looks_max;
-        const size_t end = may_search ? search(p, &tree) : p->n_points + 1;
-        if (end > p->n_points) {
-            settle(p);
+        const size_t end = search(p, &tree);
+        if (end > p->n_points || !augment(p, &tree, end)) {
             return 0;
         }
-        shift_potentials(p, &tree, end);
-        augment(p, &tree, end);
-        p->paths++;
     }
     return 1;
+}
+
+/* ---- what is left of the budget ---- */
+
+/* Every point with its share of the columns. */
+static void share_columns(struct dpot_few_projection *p, size_t share)
+{
+    p->n_points = p->n_rows;
+    for (size_t i = 0; i < p->n_rows; i++) {
+        p->costs[i] = p->cost + i * p->n_cols;
+        p->n_served[i] = share;
+        for (size_t k = 0; k < share; k++) {
+            p->served[i * p->n_cols + k] = (int32_t)((i * share + k) % p->n_cols);
+        }
+    }
+}
+
+uint64_t dpot_few_projection_burn(struct dpot_few_projection *p)
+{
+    const size_t share = (p->n_cols + p->n_rows - 1) / p->n_rows;
+    p->is_spent = 0;
+    share_columns(p, share);
+    for (size_t k = 0; p->budget - p->steps > EDGE_STEPS; k++) {
+        const size_t from = k / p->n_rows % p->n_rows, to = k % p->n_rows;
+        const uint64_t most = p->budget - p->steps - EDGE_STEPS;
+        p->n_served[from] = most < share ? (size_t)most : share;
+        refresh(p, from, to);
+        p->burnt = p->price[edge_of(p, from, to)];
+    }
+    p->steps = p->budget;
+    return p->steps;
 }

@@ -2,14 +2,20 @@
 
 #include "ot/few_parts.h"
 
+#include <float.h>
 #include <math.h>
+#include <string.h>
 
-#define COST_MAX 1e200 /* sums of some hundred stay finite */
+_Static_assert(DPOT_FEW_POINTS >= DPOT_FEW_ROWS_MAX, "a price has room for the number of a point");
+/* Potentials differ by at most a price a hub, and a distance adds as much. */
+_Static_assert(DPOT_FEW_FAR / DPOT_FEW_POINTS / (2 * DPOT_FEW_HUBS_MAX) >
+                   (INT64_C(1) << DPOT_FEW_COST_BITS),
+               "potentials and distances stay below what is far");
 
 /* Bytes of a pair of row and column, of a column, beside the struct. */
-#define PAIR_BYTES (sizeof(double) + sizeof(int64_t) + 2 * sizeof(int32_t))
-#define COL_BYTES (3 * sizeof(int64_t) + 5 * sizeof(double))
-#define EDGE_BYTES (sizeof(struct dpot_few_edge) + sizeof(double))
+#define PAIR_BYTES (2 * sizeof(int64_t) + 2 * sizeof(int32_t))
+#define COL_BYTES (5 * sizeof(int64_t))
+#define EDGE_BYTES (sizeof(int64_t) + sizeof(int32_t) + sizeof(float))
 
 size_t dpot_few_projection_bytes(size_t n_rows, size_t n_cols)
 {
@@ -25,7 +31,8 @@ size_t dpot_few_projection_bytes(size_t n_rows, size_t n_cols)
 static int is_sound(const struct dpot_few_projection_config *config)
 {
     const struct dpot_polytope *polytope = config->polytope;
-    if (config->n_rows == 0 || config->n_cols == 0 || config->n_cols > INT32_MAX || !polytope ||
+    if (config->n_rows == 0 || config->passes == 0 || config->passes > DPOT_FEW_PASSES_MAX ||
+        config->n_cols == 0 || config->n_cols > INT32_MAX || !polytope ||
         polytope->size != config->n_cols ||
         dpot_few_projection_bytes(config->n_rows, config->n_cols) == SIZE_MAX) {
         return 0;
@@ -47,20 +54,17 @@ static dpot_status allocate(struct dpot_few_projection *p)
     p->cost = dpot_alloc_array(allocator, n * m, sizeof *p->cost);
     p->lower = dpot_alloc_array(allocator, m, sizeof *p->lower);
     p->room = dpot_alloc_array(allocator, m, sizeof *p->room);
-    p->first_price = dpot_alloc_array(allocator, m, sizeof *p->first_price);
-    p->second_price = dpot_alloc_array(allocator, m, sizeof *p->second_price);
     p->first = dpot_alloc_array(allocator, m, sizeof *p->first);
     p->second = dpot_alloc_array(allocator, m, sizeof *p->second);
     p->units = dpot_alloc_array(allocator, n * m, sizeof *p->units);
     p->pool = dpot_alloc_array(allocator, m, sizeof *p->pool);
-    p->closed = dpot_alloc_array(allocator, m, sizeof *p->closed);
     p->served = dpot_alloc_array(allocator, n * m, sizeof *p->served);
     p->place = dpot_alloc_array(allocator, n * m, sizeof *p->place);
-    p->edges = dpot_alloc_array(allocator, n_edges, sizeof *p->edges);
+    p->price = dpot_alloc_array(allocator, n_edges, sizeof *p->price);
+    p->col = dpot_alloc_array(allocator, n_edges, sizeof *p->col);
     p->matrix = dpot_alloc_array(allocator, n_edges, sizeof *p->matrix);
-    return p->edges && p->matrix && p->cost && p->lower && p->room && p->first_price &&
-                   p->second_price && p->first && p->second && p->units && p->pool && p->closed &&
-                   p->served && p->place
+    return p->price && p->col && p->matrix && p->cost && p->lower && p->room && p->first &&
+                   p->second && p->units && p->pool && p->served && p->place
                ? DPOT_OK
                : DPOT_ERR_MEMORY;
 }
@@ -75,16 +79,14 @@ void dpot_few_projection_free(struct dpot_few_projection *p)
     dpot_free_secret(allocator, p->cost, n * m, sizeof *p->cost);
     dpot_free_secret(allocator, p->lower, m, sizeof *p->lower);
     dpot_free_secret(allocator, p->room, m, sizeof *p->room);
-    dpot_free_secret(allocator, p->first_price, m, sizeof *p->first_price);
-    dpot_free_secret(allocator, p->second_price, m, sizeof *p->second_price);
     dpot_free_secret(allocator, p->first, m, sizeof *p->first);
     dpot_free_secret(allocator, p->second, m, sizeof *p->second);
     dpot_free_secret(allocator, p->units, n * m, sizeof *p->units);
     dpot_free_secret(allocator, p->pool, m, sizeof *p->pool);
-    dpot_free_secret(allocator, p->closed, m, sizeof *p->closed);
     dpot_free_secret(allocator, p->served, n * m, sizeof *p->served);
     dpot_free_secret(allocator, p->place, n * m, sizeof *p->place);
-    dpot_free_secret(allocator, p->edges, n_edges, sizeof *p->edges);
+    dpot_free_secret(allocator, p->price, n_edges, sizeof *p->price);
+    dpot_free_secret(allocator, p->col, n_edges, sizeof *p->col);
     dpot_free_secret(allocator, p->matrix, n_edges, sizeof *p->matrix);
     dpot_free_secret(allocator, p, 1, sizeof *p);
 }
@@ -99,15 +101,15 @@ static void take_bounds(struct dpot_few_projection *p)
 {
     double sum = 0.0;
     for (size_t j = 0; j < p->n_cols; j++) {
-        p->closed[j] = cap_of(&p->polytope, j);
-        sum += p->closed[j];
+        sum += cap_of(&p->polytope, j);
     }
     (void)frexp(fmax(sum, 1.0), &p->exponent);
     p->unit = dpot_exact_to_mass(1, p->exponent);
     p->sum_lower = dpot_exact_to_units(p->polytope.lower, p->n_cols, 1.0, p->exponent, p->lower);
-    p->sum_room = dpot_exact_to_units(p->closed, p->n_cols, 1.0, p->exponent, p->room);
-    p->sum_room -= p->sum_lower;
+    p->sum_room = -p->sum_lower;
     for (size_t j = 0; j < p->n_cols; j++) {
+        const double cap = cap_of(&p->polytope, j);
+        p->sum_room += dpot_exact_to_units(&cap, 1, 1.0, p->exponent, &p->room[j]);
         p->room[j] -= p->lower[j];
     }
 }
@@ -125,9 +127,7 @@ dpot_status dpot_few_projection_new(const struct dpot_few_projection_config *con
     }
     p->n_rows = config->n_rows;
     p->n_cols = config->n_cols;
-    p->paths_max = config->paths_max > 0 ? config->paths_max
-                                         : DPOT_FEW_PATHS_PER_NODE * (p->n_rows + p->n_cols);
-    p->looks_max = config->looks_max > 0 ? config->looks_max : UINT64_MAX;
+    p->budget = (uint64_t)config->passes * p->n_rows * p->n_cols;
     p->polytope = *config->polytope;
     p->allocator = config->allocator;
     if (allocate(p) != DPOT_OK) {
@@ -139,28 +139,33 @@ dpot_status dpot_few_projection_new(const struct dpot_few_projection_config *con
     return DPOT_OK;
 }
 
-double *dpot_few_projection_cost(struct dpot_few_projection *projection)
+int64_t *dpot_few_projection_cost(struct dpot_few_projection *projection)
 {
     return projection->cost;
 }
 
-/* ---- one run ---- */
-
-static void settle_costs(double *row, size_t n)
+int dpot_few_projection_scale(double largest, int bits)
 {
-    double largest = -COST_MAX;
-    int has_hole = 0;
-    for (size_t j = 0; j < n; j++) {
-        has_hole |= !(row[j] >= -COST_MAX && row[j] <= COST_MAX);
-    }
-    for (size_t j = 0; has_hole && j < n; j++) {
-        row[j] = row[j] > COST_MAX ? COST_MAX : row[j] < -COST_MAX ? -COST_MAX : row[j];
-        largest = row[j] > largest ? row[j] : largest;
-    }
-    for (size_t j = 0; has_hole && j < n; j++) {
-        row[j] = isnan(row[j]) ? largest : row[j];
-    }
+    return bits - 1 - ilogb(fmin(fmax(largest, DBL_MIN), DBL_MAX));
 }
+
+int64_t dpot_few_projection_round(double cost, int scale)
+{
+    const int64_t largest = INT64_C(1) << DPOT_FEW_COST_BITS;
+    uint64_t bits;
+    memcpy(&bits, &cost, sizeof bits);
+    const int exponent = (int)(bits >> 52 & 0x7ff), shift = 1075 - scale - exponent;
+    const int64_t digits = (int64_t)((bits & (UINT64_MAX >> 12)) | UINT64_C(1) << 52);
+    const int64_t half = shift > 0 && shift < 63 ? INT64_C(1) << (shift - 1) : 0;
+    const int is_large = exponent == 0x7ff || shift < 52 - DPOT_FEW_COST_BITS;
+    const int64_t steps = shift > 62 || exponent == 0 ? 0
+                          : is_large                  ? largest
+                                                      : (digits + half) >> shift;
+    const int is_negative = bits >> 63 && !isnan(cost);
+    return DPOT_FEW_POINTS * (is_negative ? 0 : steps < largest ? steps : largest);
+}
+
+/* ---- one run ---- */
 
 static double mass_of(double mu)
 {
@@ -203,14 +208,32 @@ static void take_q(const struct dpot_few_projection *p, double *q)
     }
 }
 
-static double plan_cost(const struct dpot_few_projection *p)
+void dpot_few_projection_run(struct dpot_few_projection *p, const double *mu, double *q,
+                             struct dpot_few_projection_result *result)
+{
+    p->steps = 0;
+    p->is_spent = 0;
+    take_points(p, mu);
+    dpot_few_start(p);
+    dpot_few_serve(p);
+    const int is_exact = dpot_few_augment(p);
+    take_q(p, q);
+    if (result) {
+        *result = (struct dpot_few_projection_result){
+            .paths = p->paths, .steps = p->steps, .is_exact = is_exact};
+    }
+}
+
+/* ---- its proof ---- */
+
+double dpot_few_projection_plan_cost(const struct dpot_few_projection *p, const double *const *rows)
 {
     struct dpot_exact_sum sum = {0.0, 0.0};
     for (size_t i = 0; i < p->n_points; i++) {
         for (size_t k = 0; k < p->n_served[i]; k++) {
             const size_t j = (size_t)p->served[i * p->n_cols + k];
             const double mass = (double)p->units[i * p->n_cols + j] * p->unit;
-            dpot_exact_add(&sum, mass * p->costs[i][j]);
+            dpot_exact_add(&sum, mass * rows[p->rows[i]][j]);
         }
     }
     return dpot_exact_sum_of(&sum);
@@ -218,38 +241,23 @@ static double plan_cost(const struct dpot_few_projection *p)
 
 /* sum_i mu_i F_i + sum_j (lower_j max(v_j, 0) + upper_j min(v_j, 0)), F_i = f_i - f_pool and v_j =
  * min_i C_ij - F_i: below the cost of every plan from mu into the polytope, whatever f. */
-static double dual_of(struct dpot_few_projection *p)
+double dpot_few_projection_dual(const struct dpot_few_projection *p, const double *const *rows,
+                                double lowest, int scale)
 {
+    const double step = ldexp(1.0 / DPOT_FEW_POINTS, -scale);
+    double f[DPOT_FEW_ROWS_MAX];
     struct dpot_exact_sum sum = {0.0, 0.0};
     for (size_t i = 0; i < p->n_points; i++) {
-        p->f[i] -= p->f[p->n_points];
-        dpot_exact_add(&sum, (double)p->supply[i] * p->unit * p->f[i]);
+        f[i] = lowest + (double)(p->f[i] - p->f[p->n_points]) * step;
+        dpot_exact_add(&sum, (double)p->supply[i] * p->unit * f[i]);
     }
-    p->f[p->n_points] = 0.0;
-    dpot_few_rank(p);
     for (size_t j = 0; j < p->n_cols; j++) {
-        const int64_t units = p->first_price[j] > 0.0 ? p->lower[j] : p->lower[j] + p->room[j];
-        dpot_exact_add(&sum, (double)units * p->unit * p->first_price[j]);
+        double price = INFINITY;
+        for (size_t i = 0; i < p->n_points; i++) {
+            price = fmin(price, rows[p->rows[i]][j] - f[i]);
+        }
+        const int64_t units = price > 0.0 ? p->lower[j] : p->lower[j] + p->room[j];
+        dpot_exact_add(&sum, (double)units * p->unit * price);
     }
     return dpot_exact_sum_of(&sum);
-}
-
-void dpot_few_projection_run(struct dpot_few_projection *p, const double *mu, double *q,
-                             struct dpot_few_projection_result *result)
-{
-    for (size_t i = 0; i < p->n_rows; i++) {
-        settle_costs(p->cost + i * p->n_cols, p->n_cols);
-    }
-    take_points(p, mu);
-    dpot_few_start(p);
-    dpot_few_serve(p);
-    const int is_exact = dpot_few_augment(p);
-    take_q(p, q);
-    if (result) {
-        *result = (struct dpot_few_projection_result){.transport_cost = plan_cost(p),
-                                                      .paths = p->paths,
-                                                      .looks = p->looks,
-                                                      .is_exact = is_exact};
-        result->dual = dual_of(p);
-    }
 }

@@ -9,17 +9,20 @@
  * library but the C library's.
  *
  * Set up, run, free: _new allocates everything for a fixed number of rows; _run allocates nothing,
- * locks nothing, calls nothing that can fail and ALWAYS leaves q inside the bounds. Work is
- * bounded: a fixed number of passes over the costs, then at most paths_max paths (half a path a
- * node is usual, 25 where most costs tie), whose searches look at no more than looks_max costs;
- * should they not suffice, what is left is settled at any cost, in n_rows passes, and the result
- * says so. Within these bounds time depends on the data: a device sends at public slots, decoupled
- * from the run.
+ * locks nothing, calls nothing that can fail and ALWAYS leaves q inside the bounds.
  *
- * Total over its data, as ot/projection.h: a cost that is NaN counts as the largest of its row, one
- * beyond +-1e200 as that; a mu that is negative, infinite or NaN counts as 0; mu is scaled to mass
- * one, and a mu without mass counts as uniform. Where the polytope is empty q is the bound that
- * comes nearest, and mu is scaled to that. */
+ * Steps. A run may take passes n_rows n_cols steps; where they are spent before the best q is found,
+ * it leaves the q that it has, which is in the polytope too, and says so. _burn takes what is left,
+ * by the same scans of the same arrays, so that _run and _burn together take exactly as many steps,
+ * whatever the costs and masses. A step is a look at a cost. In them count, with h = points with mass
+ * + 1: ranking, a look for each point and column; Newton's method, 6 n_cols + h^3 / 2 a step beside
+ * its ranking; an edge of the search that is scanned, its columns + 4; a hub that the search takes,
+ * twice the hubs that are left; a path, 4 h and 2 h for each of its legs. Nothing else depends on
+ * the data: rounding, filling the pool, reading q are the same passes over all rows or columns.
+ *
+ * Total over its data: a mu that is negative, infinite or NaN counts as 0; mu is scaled to mass one,
+ * and a mu without mass counts as uniform. Where the polytope is empty q is the bound that comes
+ * nearest, and mu is scaled to that. */
 #ifndef DPOT_OT_FEW_PROJECTION_H
 #define DPOT_OT_FEW_PROJECTION_H
 
@@ -31,7 +34,8 @@
 #include <stdint.h>
 
 #define DPOT_FEW_ROWS_MAX 64
-#define DPOT_FEW_PATHS_PER_NODE 64
+#define DPOT_FEW_PASSES_MAX 4096
+#define DPOT_FEW_COST_BITS 48 /* the largest cost, in steps of rounding */
 
 struct dpot_few_projection;
 
@@ -40,35 +44,49 @@ struct dpot_few_projection_config {
     size_t n_cols; /* output points, below 2^31 */
     const struct dpot_polytope *polytope; /* borrowed, size n_cols */
     const struct dpot_allocator *allocator;
-    size_t paths_max;   /* 0: DPOT_FEW_PATHS_PER_NODE (n_rows + n_cols) */
-    uint64_t looks_max; /* 0: no bound; kept up to one path, n_rows^2 n_cols looks */
+    uint32_t passes; /* over the costs, 1 to DPOT_FEW_PASSES_MAX */
 };
 
 struct dpot_few_projection_result {
-    double transport_cost; /* <C, P> of a plan P from mu to q */
-    double dual;           /* a lower bound on that of every q in the polytope, from potentials */
-    size_t paths;          /* that were augmented */
-    uint64_t looks;        /* at costs, in the search for them */
-    int is_exact;          /* 0: the bound on work was met first; q is feasible, not the best */
+    size_t paths;   /* that were augmented */
+    uint64_t steps; /* that were taken */
+    int is_exact;   /* 0: the steps were spent first; q is feasible, not the best */
 };
 
 /* Bytes that _new will allocate, for validation before anything is read; SIZE_MAX on overflow. */
 size_t dpot_few_projection_bytes(size_t n_rows, size_t n_cols);
 
-/* DPOT_ERR_ARGUMENT (sizes, polytope of another size or with bounds that are not finite with 0 <=
- * lower <= upper), DPOT_ERR_MEMORY. */
+/* DPOT_ERR_ARGUMENT (sizes, passes, polytope of another size or with bounds that are not finite with
+ * 0 <= lower <= upper), DPOT_ERR_MEMORY. */
 DPOT_WARN_UNUSED dpot_status dpot_few_projection_new(
     const struct dpot_few_projection_config *config, struct dpot_few_projection **projection);
 void dpot_few_projection_free(struct dpot_few_projection *projection); /* wipes */
 
-/* The cost matrix to fill before a run, (n_rows, n_cols) row-major, owned by the projection. A run
- * replaces entries that are not finite by what they count as and leaves the others alone. */
-double *dpot_few_projection_cost(struct dpot_few_projection *projection);
+/* Costs are integers, so that ties stay ties and every processor ends at the same q: `scale` is the
+ * power of two that takes `largest` to at most 2^bits, and costs are cost 2^scale, rounded. Negative
+ * and subnormal count as 0; NaN and what is beyond 2^DPOT_FEW_COST_BITS as that. */
+int dpot_few_projection_scale(double largest, int bits);
+int64_t dpot_few_projection_round(double cost, int scale);
 
-/* `result` may be NULL. transport_cost - dual proves how good q is: a few units in the last place
- * of the potentials when is_exact. */
+/* The matrix of rounded costs to fill before a run, (n_rows, n_cols) row-major, owned by the
+ * projection. A run leaves it alone. */
+int64_t *dpot_few_projection_cost(struct dpot_few_projection *projection);
+
+/* `result` may be NULL. */
 void dpot_few_projection_run(struct dpot_few_projection *projection,
                              const double *mu /* (n_rows) */, double *q /* (n_cols) */,
                              struct dpot_few_projection_result *result);
+
+/* Takes the steps that the run before left over, and forgets its plan; returns all that were taken,
+ * always passes n_rows n_cols. */
+uint64_t dpot_few_projection_burn(struct dpot_few_projection *projection);
+
+/* After an exact run, in the n_rows rows of costs that round(cost - lowest, scale) came from:
+ * what its plan from mu to q pays, and a lower bound on what any q in the polytope does, from
+ * potentials. They differ by at most what rounding changed. */
+double dpot_few_projection_plan_cost(const struct dpot_few_projection *projection,
+                                     const double *const *rows);
+double dpot_few_projection_dual(const struct dpot_few_projection *projection,
+                                const double *const *rows, double lowest, int scale);
 
 #endif

@@ -6,6 +6,13 @@
 /* Instead of minus infinity, so that (-inf) - largest is -inf and not NaN. */
 #define NO_TERM (-DBL_MAX)
 
+/* exp, for x <= 0: what is below e^-500 of the largest term is beyond the last bit of any sum, and its
+ * exponential, which might be subnormal, is not asked for. */
+static double term_of(double x)
+{
+    return exp(x > -500.0 ? x : -500.0);
+}
+
 static double log_sum_of_row(const double *cost, size_t n, double scale, const double *h)
 {
     double largest = NO_TERM;
@@ -15,9 +22,9 @@ static double log_sum_of_row(const double *cost, size_t n, double scale, const d
     }
     double sum = 0.0;
     for (size_t j = 0; j < n; j++) {
-        sum += exp(h[j] - scale * cost[j] - largest);
+        sum += term_of(h[j] - scale * cost[j] - largest);
     }
-    return sum > 0.0 ? largest + log(sum) : -INFINITY;
+    return largest > NO_TERM ? largest + log(sum) : -INFINITY;
 }
 
 void dpot_log_sweep_rows(const double *cost, size_t n_rows, size_t n_cols, double scale,
@@ -45,10 +52,10 @@ void dpot_log_sweep_cols(const double *cost, size_t n_rows, size_t n_cols, doubl
     for (size_t i = 0; i < n_rows; i++) {
         const double *row = cost + i * n_cols;
         for (size_t j = 0; j < n_cols; j++) {
-            col_sum[j] += exp(h[i] - scale * row[j] - largest[j]);
+            col_sum[j] += term_of(h[i] - scale * row[j] - largest[j]);
         }
     }
     for (size_t j = 0; j < n_cols; j++) {
-        col_sum[j] = col_sum[j] > 0.0 ? largest[j] + log(col_sum[j]) : -INFINITY;
+        col_sum[j] = largest[j] > NO_TERM ? largest[j] + log(col_sum[j]) : -INFINITY;
     }
 }

@@ -9,8 +9,9 @@
  *
  * Newton's step from a position is exact as soon as the set of free entries (those strictly inside
  * their bounds) is the right one: the next step then repeats the position, to the last bit in t.
- * Every evaluation also tightens a bracket; a step that leaves it, or too many steps, fall back on
- * bisection, so the search ends whatever the data. */
+ * Every evaluation also tightens a bracket; instead of a step that leaves it, and of every other step
+ * after the first ones, it is halved. The number of steps is fixed: when the search has come to its end
+ * it repeats the position, whatever the data. */
 struct position {
     double sum;  /* of the clipped entries */
     double next; /* Newton's step; NaN when no entry is free */
@@ -22,12 +23,17 @@ struct coordinate {
     void (*range)(const struct dpot_polytope *polytope, const double *values, double *lo,
                   double *hi);
     double (*middle)(double lo, double hi);
+    double (*move)(double at, double way); /* by a relative way in t */
     double lowest;
-    double slack; /* relative distance of two positions that count as equal */
+    double least;   /* size of a position, below which distances are not relative to it */
+    int near_steps; /* from the position of the sweep before */
 };
 
-#define STEPS_MAX 200
-#define NEWTON_STEPS 12 /* after these, every other step bisects */
+#define STEPS 64
+#define NEWTON_STEPS 12           /* after these, every other step bisects */
+#define SLACK (4.0 * DBL_EPSILON) /* of two positions, or two masses, that count as equal */
+#define FIRST_WAY 0.02
+#define WAY_GROWTH 5.0
 #define LANES 8
 
 /* Floor of the bounds when the range of positions is sought: a bound of zero is reached only in the
@@ -129,9 +135,20 @@ static double middle_log(double lo, double hi)
     return lo / 2.0 + hi / 2.0;
 }
 
-static const struct coordinate linear = {evaluate_linear, range_linear, middle_linear, 0.0, 0.0};
-static const struct coordinate logarithmic = {evaluate_log, range_log, middle_log, -INFINITY,
-                                              4.0 * DBL_EPSILON};
+static double move_linear(double at, double way)
+{
+    return way > 0.0 ? at * (1.0 + way) : at / (1.0 - way);
+}
+
+static double move_log(double at, double way)
+{
+    return at + way;
+}
+
+static const struct coordinate linear = {
+    evaluate_linear, range_linear, middle_linear, move_linear, 0.0, 0.0, 8};
+static const struct coordinate logarithmic = {evaluate_log, range_log, middle_log, move_log,
+                                              -INFINITY,    1.0,       12};
 
 /* What rounding may leave of |sum q - 1|: absolute mass. */
 static double rounding_of(const struct dpot_polytope *polytope)
@@ -139,41 +156,72 @@ static double rounding_of(const struct dpot_polytope *polytope)
     return DBL_EPSILON * ((double)polytope->size + 8.0);
 }
 
-static double search(const struct coordinate *coordinate, const struct dpot_polytope *polytope,
-                     const double *values, double start)
+struct bracket {
+    double lo, hi;
+};
+
+/* Between two steps: whether the position is the one that is sought, to the last bit or at a vertex of
+ * the polytope, where no entry is free. */
+static int is_found(const struct coordinate *coordinate, const struct dpot_polytope *polytope,
+                    double at, struct position position)
 {
-    double at = start, lo = coordinate->lowest, hi = INFINITY;
-    int has_range = 0;
-    for (int step = 0; step < STEPS_MAX; step++) {
+    const double size = fabs(at) > coordinate->least ? fabs(at) : coordinate->least;
+    const int repeats = fabs(position.next - at) <= SLACK * size;
+    const double missing = fabs(position.sum - 1.0);
+    const int is_vertex = isnan(position.next) & (missing <= rounding_of(polytope));
+    return repeats | is_vertex | (missing <= SLACK);
+}
+
+/* Near a start the bracket has no ends until they are met; what lies beyond is looked at in ways that
+ * grow. */
+static double search(const struct coordinate *coordinate, const struct dpot_polytope *polytope,
+                     const double *values, double start, struct bracket bracket,
+                     enum dpot_polytope_steps steps)
+{
+    const int n_steps = steps == DPOT_STEPS_NEAR ? coordinate->near_steps : STEPS;
+    double at = start, way = FIRST_WAY;
+    for (int step = 0; step < n_steps; step++) {
         const struct position position = coordinate->evaluate(polytope, values, at);
-        double next = position.next;
-        if (fabs(next - at) <= coordinate->slack * fmax(1.0, fabs(at))) {
+        const int is_low = position.sum < 1.0;
+        bracket.lo = is_low ? at : bracket.lo;
+        bracket.hi = is_low ? bracket.hi : at;
+        const int has_ends = (bracket.lo > coordinate->lowest) & (bracket.hi < INFINITY);
+        const double middle = coordinate->middle(bracket.lo, bracket.hi);
+        const double beyond = coordinate->move(at, is_low ? way : -way);
+        const int is_inside = (position.next > bracket.lo) & (position.next < bracket.hi);
+        const int is_newton = is_inside & ((step < NEWTON_STEPS) | (step % 2 == 0));
+        const double next = is_newton ? position.next : has_ends ? middle : beyond;
+        const int is_open = (next > bracket.lo) & (next < bracket.hi);
+        const int is_end = is_found(coordinate, polytope, at, position);
+        at = is_open & !is_end ? next : at;
+        way *= WAY_GROWTH;
+        if (steps == DPOT_STEPS_NEEDED && (is_end || !is_open)) {
             break;
         }
-        if (isnan(next) && fabs(position.sum - 1.0) <= rounding_of(polytope)) {
-            break; /* a vertex of the polytope */
-        }
-        if (position.sum < 1.0) {
-            lo = at;
-        } else {
-            hi = at;
-        }
-        if (!(next > lo && next < hi) || (step >= NEWTON_STEPS && step % 2 == 1)) {
-            if (!has_range) {
-                double first = DBL_MAX, last = coordinate->lowest;
-                coordinate->range(polytope, values, &first, &last);
-                lo = fmax(lo, first);
-                hi = fmin(hi, last);
-                has_range = 1;
-            }
-            next = coordinate->middle(lo, hi);
-            if (!(next > lo && next < hi)) {
-                break; /* the bracket is closed, or the polytope empty */
-            }
-        }
-        at = next;
     }
     return at;
+}
+
+/* From anywhere: the bracket is the range of positions that move an entry, where there is one. */
+static double search_all(const struct coordinate *coordinate, const struct dpot_polytope *polytope,
+                         const double *values, double start, enum dpot_polytope_steps steps)
+{
+    struct bracket bracket = {DBL_MAX, coordinate->lowest};
+    coordinate->range(polytope, values, &bracket.lo, &bracket.hi);
+    const int is_inside = (start > bracket.lo) & (start < bracket.hi);
+    const int has_range = bracket.lo <= bracket.hi;
+    const double middle = coordinate->middle(bracket.lo, bracket.hi);
+    return search(coordinate, polytope, values, has_range & !is_inside ? middle : start, bracket,
+                  steps);
+}
+
+static double find_position(const struct coordinate *coordinate,
+                            const struct dpot_polytope *polytope, const double *values,
+                            double start, enum dpot_polytope_steps steps)
+{
+    const struct bracket everywhere = {coordinate->lowest, INFINITY};
+    return steps == DPOT_STEPS_NEAR ? search(coordinate, polytope, values, start, everywhere, steps)
+                                    : search_all(coordinate, polytope, values, start, steps);
 }
 
 static double sum_of(const double *q, size_t n)
@@ -192,22 +240,23 @@ static double sum_of(const double *q, size_t n)
 }
 
 /* Spreads what is missing from (or exceeds) mass one over the room that is left. The search leaves
- * rounding only, except where no theta exists (infinite log_s) or theta is so large that its last
- * bit matters. The second pass takes the rounding of a first one that came from far away. */
-static void mend_mass(const struct dpot_polytope *polytope, double *q)
+ * rounding only, except where no theta exists (infinite log_s), theta is so large that its last
+ * bit matters, or more breakpoints lie together than its steps can part. The second pass takes the
+ * rounding of a first one that came from far away. */
+static void mend_mass(const struct dpot_polytope *polytope, enum dpot_polytope_steps steps,
+                      double *q)
 {
     const size_t n = polytope->size;
-    for (int pass = 0; pass < 2; pass++) {
+    for (int pass = steps == DPOT_STEPS_NEAR ? 2 : 0; pass < 2; pass++) {
         const double missing = 1.0 - sum_of(q, n);
-        if (fabs(missing) <= rounding_of(polytope)) {
-            return;
-        }
         const double *target = missing > 0.0 ? polytope->upper : polytope->lower;
         double room = 0.0;
         for (size_t j = 0; j < n; j++) {
             room += fabs(target[j] - q[j]);
         }
-        const double share = room > 0.0 ? fmin(1.0, fabs(missing) / room) : 0.0;
+        const int is_right = fabs(missing) <= rounding_of(polytope);
+        const double part = room > 0.0 ? fmin(1.0, fabs(missing) / room) : 0.0;
+        const double share = is_right ? 0.0 : part;
         for (size_t j = 0; j < n; j++) {
             q[j] = clip(q[j] + share * (target[j] - q[j]), polytope->lower[j], polytope->upper[j]);
         }
@@ -215,25 +264,26 @@ static void mend_mass(const struct dpot_polytope *polytope, double *q)
 }
 
 double dpot_polytope_project_kl(const struct dpot_polytope *polytope, const double *log_s,
-                                double theta_start, double *q)
+                                double theta_start, enum dpot_polytope_steps steps, double *q)
 {
     const double start = fabs(theta_start) <= DBL_MAX ? theta_start : 0.0;
-    const double theta = search(&logarithmic, polytope, log_s, start);
+    const double theta = find_position(&logarithmic, polytope, log_s, start, steps);
     for (size_t j = 0; j < polytope->size; j++) {
         q[j] = clip(exp(log_s[j] + theta), polytope->lower[j], polytope->upper[j]);
     }
-    mend_mass(polytope, q);
+    mend_mass(polytope, steps, q);
     return theta;
 }
 
 double dpot_polytope_project_kl_linear(const struct dpot_polytope *polytope, const double *s,
-                                       double scale_start, double *q)
+                                       double scale_start, enum dpot_polytope_steps steps,
+                                       double *q)
 {
     const double start = scale_start >= DBL_MIN && scale_start <= DBL_MAX ? scale_start : 1.0;
-    const double scale = search(&linear, polytope, s, start);
+    const double scale = find_position(&linear, polytope, s, start, steps);
     for (size_t j = 0; j < polytope->size; j++) {
         q[j] = clip(scale * s[j], polytope->lower[j], polytope->upper[j]);
     }
-    mend_mass(polytope, q);
+    mend_mass(polytope, steps, q);
     return scale;
 }

@@ -11,6 +11,10 @@
 /* Beyond this cost/lambda a term is gone in any domain; it keeps potentials finite. */
 #define COST_RATIO_MAX 1e15
 
+/* Of v beside its largest, 1: with K >= exp(-DPOT_PROJECTION_KERNEL_RATIO) > 2^-433 no product of K, v
+ * and u is subnormal, and what it adds to K v is below 2^-67 of it for each column. */
+#define V_FLOOR 0x1p-500
+
 #define COARSEST_RATIO 8.0 /* cost range / lambda of the first stage of a scaled run */
 #define COARSE_TOL 1e-4    /* Hilbert change that ends a stage before the last */
 
@@ -219,38 +223,37 @@ static double change_of_v(const struct dpot_projection *p)
 
 /* One sweep of the stored kernel. v is scaled to maximum 1, which the bounds of
  * DPOT_PROJECTION_KERNEL_RATIO rest on: s > 0 everywhere, and nothing overflows. */
-static double iterate_kernel(struct dpot_projection *p, int measure)
+static double iterate_kernel(struct dpot_projection *p, enum dpot_polytope_steps steps, int measure)
 {
     dpot_linalg_portable.sweep(p->n_rows, p->n_cols, p->kernel, p->mu, p->v, p->u, p->s);
-    const double scale = dpot_polytope_project_kl_linear(&p->polytope, p->s, p->theta, p->q);
+    const double scale = dpot_polytope_project_kl_linear(&p->polytope, p->s, p->theta, steps, p->q);
     const double change = measure ? change_of_v(p) : 0.0;
     double largest = 0.0;
     for (size_t j = 0; j < p->n_cols; j++) {
         p->v[j] = p->q[j] / p->s[j];
         largest = p->v[j] > largest ? p->v[j] : largest;
     }
-    if (!(largest >= 1e-300 && largest <= 1e300)) {
-        prepare_v(p); /* only bounds that allow no mass, or far too much, get here */
-        return change;
-    }
-    const double shrink = 1.0 / largest;
+    /* Only bounds that allow no mass, or far too much, lead out of this range: then v = 1. */
+    const int is_sound = (largest >= 1e-300) & (largest <= 1e300);
+    const double shrink = is_sound ? 1.0 / largest : 0.0;
     for (size_t j = 0; j < p->n_cols; j++) {
-        p->v[j] *= shrink;
+        const double v = p->v[j] * shrink;
+        p->v[j] = is_sound ? (v > V_FLOOR ? v : V_FLOOR) : 1.0;
     }
-    p->theta = scale * shrink;
+    p->theta = is_sound ? scale * shrink : 1.0;
     return change;
 }
 
 /* One sweep on potentials. log v is measured from theta, so that it is exactly 0 where q is free
  * and theta stays near 0. */
-static double iterate_log(struct dpot_projection *p, int measure)
+static double iterate_log(struct dpot_projection *p, enum dpot_polytope_steps steps, int measure)
 {
     dpot_log_sweep_rows(p->kernel, p->n_rows, p->n_cols, 1.0, p->v, p->u);
     for (size_t i = 0; i < p->n_rows; i++) {
         p->u[i] = p->u[i] > -INFINITY ? p->mu[i] - p->u[i] : -INFINITY;
     }
     dpot_log_sweep_cols(p->kernel, p->n_rows, p->n_cols, 1.0, p->u, p->scratch, p->s);
-    const double theta = dpot_polytope_project_kl(&p->polytope, p->s, p->theta, p->q);
+    const double theta = dpot_polytope_project_kl(&p->polytope, p->s, p->theta, steps, p->q);
     const double change = measure ? change_of_v(p) : 0.0;
     for (size_t j = 0; j < p->n_cols; j++) {
         const double log_free = p->s[j] + theta;
@@ -266,15 +269,25 @@ static void iterate(struct dpot_projection *p, size_t iterations, double tol,
     const int measure = tol > 0.0;
     result->converged = 0;
     for (size_t t = 0; t < iterations && !result->converged; t++) {
-        result->change = p->in_log ? iterate_log(p, measure) : iterate_kernel(p, measure);
+        const enum dpot_polytope_steps steps = measure  ? DPOT_STEPS_NEEDED
+                                               : t == 0 ? DPOT_STEPS_ALL
+                                                        : DPOT_STEPS_NEAR;
+        result->change =
+            p->in_log ? iterate_log(p, steps, measure) : iterate_kernel(p, steps, measure);
         result->iterations++;
         result->converged = measure && result->change <= tol;
     }
 }
 
-static void finish(const struct dpot_projection *p, double *q,
-                   const struct dpot_projection_result *done, struct dpot_projection_result *result)
+/* The law of the last s, whatever theta had come to. */
+static void finish(struct dpot_projection *p, double *q, const struct dpot_projection_result *done,
+                   struct dpot_projection_result *result)
 {
+    if (p->in_log) {
+        (void)dpot_polytope_project_kl(&p->polytope, p->s, p->theta, DPOT_STEPS_ALL, p->q);
+    } else {
+        (void)dpot_polytope_project_kl_linear(&p->polytope, p->s, p->theta, DPOT_STEPS_ALL, p->q);
+    }
     for (size_t j = 0; j < p->n_cols; j++) {
         q[j] = p->q[j];
     }
@@ -283,18 +296,17 @@ static void finish(const struct dpot_projection *p, double *q,
     }
 }
 
-/* The start of every run: v = 1, and q and an empty plan defined even without an iteration. */
+/* The start of every run: v = 1, and s and an empty plan defined even without an iteration. */
 static void start(struct dpot_projection *p, const double *mu, double lambda)
 {
     prepare_kernel(p, lambda);
     prepare_mu(p, mu);
     for (size_t j = 0; j < p->n_cols; j++) {
-        p->s[j] = 1.0;
+        p->s[j] = p->in_log ? 0.0 : 1.0;
     }
     for (size_t i = 0; i < p->n_rows; i++) {
         p->u[i] = p->in_log ? -INFINITY : 0.0;
     }
-    (void)dpot_polytope_project_kl_linear(&p->polytope, p->s, 1.0, p->q);
     prepare_v(p);
 }
 

@@ -9,9 +9,8 @@
  * lambda: up to a stated ratio (largest cost range)/lambda it sweeps a stored kernel whose row
  * minima have been taken out; above it works on potentials (log domain). Which of the two depends
  * on the public cost range and lambda only, never on mu. With `iterations` fixed there is no
- * data-dependent exit from the sweeps; within a sweep the search for theta takes the 2-4 Newton
- * steps it needs (ot/polytope.h), so time is not constant to the microsecond and a device sends at
- * public slots, decoupled from the run.
+ * data-dependent exit: the search for theta has a fixed number of steps in each sweep (ot/polytope.h),
+ * more in the first and after the last, and no step of a sweep branches on the data.
  *
  * Total over its data: a cost that is NaN or beyond the row's smallest cost + cost_range counts as
  * that; a mu that is negative, infinite or NaN counts as 0; mu is scaled to mass one, and a mu
@@ -23,10 +22,10 @@
 #include "dpot/status.h"
 #include "ot/polytope.h"
 
-/* Kernel up to this (cost range)/lambda, potentials above. With v scaled to maximum 1 and K in
- * [exp(-ratio), 1], every intermediate value lies within n exp(+-ratio), n <= 2^31: 1e+-227, well
- * inside a double whatever the data; what underflows is below 1e-70 of the sum it misses from. */
-#define DPOT_PROJECTION_KERNEL_RATIO 500.0
+/* Kernel up to this (cost range)/lambda, potentials above. With v scaled to maximum 1 and held above
+ * 2^-500, and K in [exp(-ratio), 1], all values and products of a sweep are 0 or within 2^+-1000 whatever
+ * the data, as long as the masses of rows are 0 or above 2^-60: none is subnormal. */
+#define DPOT_PROJECTION_KERNEL_RATIO 300.0
 
 struct dpot_projection;
 

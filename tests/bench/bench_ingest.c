@@ -4,7 +4,7 @@
  *
  *     bench_ingest FOLDER [REPORTS [rooms|http|memory [BATCH]]]     FOLDER on the disk that is meant
  *
- * A report is a vector of 36 small numbers: 60 bytes in a batch. "rooms" is ingest as the server's threads
+ * A report is a vector of 36 small numbers, 60 bytes padded to 135. "rooms" is ingest as the server's threads
  * run it, two of them with 128 batches on their way each; "http" is the same through the HTTP server and
  * keep-alive connections of the loopback, whose client shares the processors (its time is not in the
  * server's microseconds). */

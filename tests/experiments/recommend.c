@@ -124,7 +124,7 @@ static void law_kpm(const struct data *data, const struct split *split, const st
             genres[g] += bits >> g & 1 ? user->mu[i] / n_bits : 0;
         }
     }
-    (void)dpot_polytope_project_kl_linear(&polytope, genres, 1, law);
+    (void)dpot_polytope_project_kl_linear(&polytope, genres, 1, DPOT_STEPS_NEEDED, law);
     memset(q, 0, k * sizeof *q);
     for (size_t g = 0; g < n; g++) {
         size_t n_of = 0;

@@ -173,6 +173,22 @@ static void write_keys(const char *root)
     dpot_buf_release(&bytes);
 }
 
+/* What is in the box of a padded body. */
+static void write_padded_batch(const char *root, const struct dpot_batch *batch)
+{
+    const size_t len = (size_t)dpot_wire_batch_plain_len(batch->n_reports, 40);
+    struct dpot_buf bytes;
+    dpot_buf_init(&bytes, DPOT_BATCH_BYTES_MAX, NULL);
+    require(dpot_buf_append_u32(&bytes, 0) == DPOT_OK);
+    require(dpot_wire_batch_encode(batch, &bytes) == DPOT_OK);
+    dpot_store_u32(bytes.data, (uint32_t)(bytes.len - DPOT_BATCH_LENGTH_LEN));
+    require(dpot_buf_reserve(&bytes, len - bytes.len) == DPOT_OK);
+    memset(bytes.data + bytes.len, 0, len - bytes.len);
+    bytes.len = len;
+    write_seed(root, "fuzz_batch/padded", &bytes);
+    dpot_buf_release(&bytes);
+}
+
 static void write_batch(const char *root)
 {
     struct dpot_report reports[3] = {{.index = 1}, {.index = 0, .group = 2}, {.test = true}};
@@ -181,10 +197,11 @@ static void write_batch(const char *root)
     dpot_buf_init(&bytes, DPOT_BATCH_BYTES_MAX, NULL);
     require(dpot_wire_batch_encode(&batch, &bytes) == DPOT_OK);
     write_seed(root, "fuzz_batch/three", &bytes);
+    write_padded_batch(root, &batch);
     dpot_buf_reset(&bytes);
     batch.has_losses = true;
-    batch.losses = (struct dpot_losses){{1, 0, 4}};
     require(dpot_wire_batch_encode(&batch, &bytes) == DPOT_OK);
+    memcpy(bytes.data + bytes.len - DPOT_BATCH_LOSSES_LEN, "\1\0\4", DPOT_BATCH_LOSSES_LEN);
     write_seed(root, "fuzz_batch/losses", &bytes);
     batch.has_losses = false;
     dpot_buf_reset(&bytes);

@@ -54,7 +54,7 @@ static void read_extremes(const struct dpot_campaign *campaign, const uint8_t *i
         double data[ROWS_MAX * 8], weights[ROWS_MAX];
         uint64_t law[DIRECTIONS_MAX], left = DPOT_MASS_ONE;
         const size_t n = fill_input(input, dim, data, weights);
-        dpot_private_points_set(&points, data, weights, n);
+        dpot_private_points_set(&points, data, weights, n, 0);
         dpot_privatizer_law_points(privatizer, &points, id, law);
         for (size_t j = 0; j < campaign->output.size; j++) {
             cr_assert_leq(law[j], left);

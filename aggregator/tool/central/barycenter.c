@@ -42,7 +42,7 @@ static const struct option options[] = {
 static dpot_status load_inputs(struct central_barycenter *job)
 {
     struct run *run = job->run;
-    dpot_status status = records_load(run, &job->records);
+    dpot_status status = records_load(run, 0, &job->records);
     if (status == DPOT_OK) {
         status = region_load_ball(run, &job->records, &job->region);
     }
@@ -103,13 +103,11 @@ static void put_groups(const struct central_barycenter *job)
 
 static void put_statement(struct central_barycenter *job)
 {
-    static const char *const mechanisms[] = {"private-measure", "none", "noisy-barycenter-exact",
-                                             "noisy-barycenter-agnostic"};
     double spent = job->epsilon_spent;
     for (size_t g = 0; g < job->n_measures; g++) {
         spent = job->measures[g].spent > spent ? job->measures[g].spent : spent;
     }
-    statement_put(job->run, &job->statement, mechanisms[job->method], spent, 0);
+    statement_put(job->run, &job->statement, central_mechanism_name(job->method), spent, 0);
     run_put_text(job->run, "method", central_method_name(job->method));
 }
 
@@ -205,9 +203,16 @@ static dpot_status find_measures_middle(struct central_barycenter *job)
 static dpot_status run_barycenter(struct run *run)
 {
     struct central_barycenter job = {.run = run};
+    size_t dim = 0;
     dpot_status status = central_read_options(&job);
     if (status == DPOT_OK) {
         exact_draw_init(&job.draw, statement_source(run, &job.statement));
+        status = region_read_dim(run, &dim);
+    }
+    if (status == DPOT_OK) {
+        status = statement_charge(run, &job.statement, central_mechanism_name(job.method));
+    }
+    if (status == DPOT_OK) {
         status = team_new(run->n_threads, &job.team);
     }
     if (status == DPOT_OK) {
@@ -233,7 +238,7 @@ const struct command command_central_barycenter = {
         "for\n"
         "private measures of the groups (dpot central coreset; pure epsilon). noisy-exact moves\n"
         "them from a public start with noise in every step, scaled to what one record does to the\n"
-        "only exact transport plan, which is proved in every step or nothing is released;\n"
+        "only exact transport plan, of which a rule makes exactly one for all records;\n"
         "noisy-agnostic holds for any plan (both: epsilon and delta). Groups are disjoint and\n"
         "public, one epsilon is for all; without --group-column there is one. The box or l2_ball,\n"
         "the border, the start and the weights of groups must be public, too. Points are averages, "
@@ -245,8 +250,7 @@ const struct command command_central_barycenter = {
         "(to the private measures), one_point_cost, outcome, iterations, starts, lambda,\n"
         "projected_dim; noisy: iterations, diameter, sensitivity, noise_scale, grid_step, rho,\n"
         "resolution; data_cost (to the records themselves: with --simulation only); F.json beside\n"
-        "the output holds them too. What a run says on stderr, and how long it takes, is for the\n"
-        "curator's eyes.",
+        "the output holds them too. How long a run takes is for the curator's eyes.",
     .example =
         "dpot central barycenter --data residents.csv --columns lat,lon --count-column people \\\n"
         "      --border border.csv --epsilon 1 --support 8 --out centres.csv",

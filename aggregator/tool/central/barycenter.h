@@ -14,7 +14,7 @@
 enum central_method {
     METHOD_CORESET,        /* a barycenter of private measures of the groups */
     METHOD_NON_PRIVATE,    /* the same of the records themselves; simulations only */
-    METHOD_NOISY_EXACT,    /* noisy iterations with certified plans */
+    METHOD_NOISY_EXACT,    /* noisy iterations with the exact plan */
     METHOD_NOISY_AGNOSTIC, /* noisy iterations with any plans */
 };
 
@@ -54,8 +54,9 @@ struct central_barycenter {
     double epsilon_spent;
 };
 
-/* "coreset" and so on, as --method has them. */
+/* "coreset" and so on, as --method has them; and what its mechanism is called. */
 const char *central_method_name(enum central_method method);
+const char *central_mechanism_name(enum central_method method);
 bool central_is_noisy(enum central_method method);
 
 /* Everything but --out's file is read by central_read_options; no file is touched. */
@@ -74,8 +75,7 @@ void central_measures_free(struct group_measure *measures, size_t n, size_t dim)
 /* The barycenter of the measures, and its cost to them. Post-processing. */
 DPOT_WARN_UNUSED dpot_status central_solve(struct central_barycenter *job);
 
-/* Noisy iterations: job->result gets their mean over the last half, epsilon_spent and scale what it took. Exit
- * code 4 where a plan has no certificate. */
+/* Noisy iterations: job->result gets their mean over the last half, epsilon_spent and scale what it took. */
 DPOT_WARN_UNUSED dpot_status central_iterate(struct central_barycenter *job);
 
 /* PRIVATE: the cost of the result to the records themselves, by exact plans that keep records of one cell

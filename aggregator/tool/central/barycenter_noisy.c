@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RHO_LEAST 1e-30
 #define TRIES 100000 /* to hit the inside of the border with a start */
 
 /* Everything in units of the lattice. */
@@ -197,22 +196,6 @@ static dpot_status make_start(struct noisy_run *noisy)
 
 /* ---- how much noise ---- */
 
-/* The largest rho whose epsilon at delta is at most what was asked for, by halving the interval of its
- * logarithm: the lower end is one, however the search goes. */
-static double find_rho(double epsilon, double delta)
-{
-    double low = log(RHO_LEAST), high = log(epsilon * epsilon + 2 * epsilon);
-    for (int i = 0; i < 100; i++) {
-        const double middle = (low + high) / 2;
-        if (zcdp_epsilon(exp(middle), delta) <= epsilon) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return exp(low);
-}
-
 static dpot_status choose_noise(struct noisy_run *noisy, struct noisy_config *config)
 {
     struct central_barycenter *job = noisy->job;
@@ -225,13 +208,8 @@ static dpot_status choose_noise(struct noisy_run *noisy, struct noisy_config *co
         .support = (size_t)job->support_size,
         .iterations = (size_t)job->iterations,
         .is_exact = job->method == METHOD_NOISY_EXACT,
-        .rho = find_rho(statement->epsilon, statement->delta),
+        .rho = statement->rho,
     };
-    if (zcdp_epsilon(config->rho, statement->delta) > statement->epsilon) {
-        return RUN_USAGE(job->run,
-                         "--epsilon %g and --delta %g leave nothing to spend: choose larger ones",
-                         statement->epsilon, statement->delta);
-    }
     const dpot_status status =
         statement_blame(job->run, noisy_scale_init(&job->scale, config, &job->run->error));
     job->epsilon_spent =
@@ -285,18 +263,6 @@ static dpot_status take_result(struct noisy_run *noisy)
     return DPOT_OK;
 }
 
-/* Which records make a tie is theirs. */
-static dpot_status refuse(struct run *run)
-{
-    const struct dpot_error error = run->error;
-    return RUN_FAIL(
-        run, EXIT_CODE_PRIVACY, DPOT_ERR_INFEASIBLE,
-        "%s, so that nothing is released. That this happened depends on the records: it "
-        "is for the curator's eyes, and should not be published. A finer --resolution "
-        "makes ties rarer; --method noisy-agnostic needs no proof and more noise",
-        error.text);
-}
-
 static dpot_status iterate(struct noisy_run *noisy)
 {
     struct central_barycenter *job = noisy->job;
@@ -305,11 +271,7 @@ static dpot_status iterate(struct noisy_run *noisy)
     job->diameter = lattice_diameter(&noisy->lattice) * noisy->lattice.unit;
     if (status == DPOT_OK) {
         warn_of_delta(job);
-        status = noisy_barycenter_run(&config, &job->scale, noisy->start, &job->draw, noisy->path,
-                                      &job->run->error);
-    }
-    if (status == DPOT_ERR_INFEASIBLE) {
-        return refuse(job->run);
+        status = noisy_barycenter_run(&config, &job->scale, noisy->start, &job->draw, noisy->path);
     }
     return status == DPOT_OK ? take_result(noisy) : status;
 }

@@ -1,17 +1,28 @@
 /* dpot central barycenter: its options. */
+#include "account/zcdp.h"
 #include "tool/central/barycenter.h"
+#include "tool/central/ledger.h"
 #include "tool/options.h"
 
 #include <float.h>
+#include <math.h>
 #include <string.h>
 
 #define DELTA_MAX 0.01
+#define RHO_LEAST 1e-30
 
 static const char *const names[] = {"coreset", "non-private", "noisy-exact", "noisy-agnostic"};
 
 const char *central_method_name(enum central_method method)
 {
     return names[method];
+}
+
+const char *central_mechanism_name(enum central_method method)
+{
+    static const char *const mechanisms[] = {"private-measure", "none", "noisy-barycenter-exact",
+                                             "noisy-barycenter-agnostic"};
+    return mechanisms[method];
 }
 
 bool central_is_noisy(enum central_method method)
@@ -68,16 +79,47 @@ static dpot_status check_method(struct central_barycenter *job)
     return option_excludes(job->run, "init", "start-seed", "the start is given");
 }
 
+/* The largest rho whose epsilon at delta is at most what was asked for, by halving the interval of its
+ * logarithm: the lower end is one, however the search goes. */
+static double find_rho(double epsilon, double delta)
+{
+    double low = log(RHO_LEAST), high = log(epsilon * epsilon + 2 * epsilon);
+    for (int i = 0; i < 100; i++) {
+        const double middle = (low + high) / 2;
+        if (zcdp_epsilon(exp(middle), delta) <= epsilon) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return exp(low);
+}
+
+static dpot_status choose_rho(struct central_barycenter *job)
+{
+    struct statement *statement = &job->statement;
+    const double epsilon = statement_rounded(statement->epsilon, (double)LEDGER_ONE);
+    const double delta = statement_rounded(statement->delta, LEDGER_DELTA_ONE);
+    statement->rho = find_rho(epsilon, delta);
+    return zcdp_epsilon(statement->rho, delta) <= epsilon
+               ? DPOT_OK
+               : RUN_USAGE(job->run,
+                           "--epsilon %g and --delta %g leave nothing to spend: choose larger ones",
+                           statement->epsilon, statement->delta);
+}
+
 static dpot_status read_delta(struct central_barycenter *job)
 {
     const char *text = NULL;
     if (!central_is_noisy(job->method)) {
         return DPOT_OK;
     }
-    const dpot_status status =
+    dpot_status status =
         option_require(job->run, "delta", "a number far below 1 / n, such as 1e-6", &text);
-    return status == DPOT_OK ? option_positive(job->run, "delta", DELTA_MAX, &job->statement.delta)
-                             : status;
+    if (status == DPOT_OK) {
+        status = option_positive(job->run, "delta", DELTA_MAX, &job->statement.delta);
+    }
+    return status == DPOT_OK ? choose_rho(job) : status;
 }
 
 static dpot_status read_integers(struct central_barycenter *job)
@@ -135,6 +177,9 @@ dpot_status central_read_options(struct central_barycenter *job)
     job->resolution = 1024;
     job->start_seed = 1;
     dpot_status status = statement_read(run, ADJACENCY_REPLACE_ONE, 0, &job->statement);
+    if (status == DPOT_OK) {
+        status = records_check_options(run);
+    }
     if (status == DPOT_OK) {
         status = read_method(job);
     }

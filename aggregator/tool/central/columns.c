@@ -27,7 +27,7 @@ dpot_status columns_init(struct run *run, const char *option, size_t n, struct c
         is_npy || is_read || idx_has_name(path)
             ? DPOT_OK
             : csv_header_read(path, COLUMNS_MAX, columns->names, &columns->n_names, &run->error);
-    if (columns->n_names != n) {
+    if (columns->n_names != n || columns->names[0][0] == '\0') {
         columns->n_names = 0; /* a comment, not names */
     }
     return status;

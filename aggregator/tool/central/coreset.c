@@ -73,6 +73,9 @@ static dpot_status read_options(struct coreset_job *job)
     struct run *run = job->run;
     dpot_status status = statement_read(run, ADJACENCY_ADD_REMOVE, 0, &job->statement);
     if (status == DPOT_OK) {
+        status = records_check_options(run);
+    }
+    if (status == DPOT_OK) {
         status = option_integer(run, "depth", 1, BUDGET_DEPTH_MAX, &job->depth);
     }
     if (status == DPOT_OK) {
@@ -386,10 +389,18 @@ static void release(struct coreset_job *job)
 static dpot_status run_coreset(struct run *run)
 {
     struct coreset_job job = {.run = run, .shrink = 1};
+    size_t dim = 0;
     dpot_status status = read_options(&job);
+    const bool is_replace = job.statement.adjacency == ADJACENCY_REPLACE_ONE;
+    if (status == DPOT_OK) {
+        status = region_read_dim(run, &dim);
+    }
     if (status == DPOT_OK) {
         exact_draw_init(&job.draw, statement_source(run, &job.statement));
-        status = records_load(run, &job.records);
+        status = statement_charge(run, &job.statement, MECHANISM);
+    }
+    if (status == DPOT_OK) {
+        status = records_load(run, is_replace ? 0 : dim, &job.records);
     }
     if (status == DPOT_OK) {
         status = region_load(run, &job.records, &job.region);
@@ -432,8 +443,7 @@ const struct command command_central_coreset = {
         "n,\n"
         "depth, cells, points), composition, shrink, is_weighted, has_border, lo, hi. F.json "
         "beside\n"
-        "the output holds them too. What a run says on stderr, and how long it takes, is for the\n"
-        "curator's eyes.",
+        "the output holds them too. How long a run takes is for the curator's eyes.",
     .example =
         "dpot central coreset --data residents.csv --columns lat,lon --count-column people \\\n"
         "      --border border.csv --epsilon 1 --samples 500 --out coreset.csv",

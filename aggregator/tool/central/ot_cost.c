@@ -116,9 +116,16 @@ static dpot_status run_ot_cost(struct run *run)
 {
     struct ot_cost_job job = {.run = run, .config = {.power = 1}};
     struct team *team = NULL;
+    size_t dim = 0;
     dpot_status status = read_options(&job);
     if (status == DPOT_OK) {
         exact_draw_init(&job.draw, statement_source(run, &job.statement));
+        status = region_read_dim(run, &dim);
+    }
+    if (status == DPOT_OK) {
+        status = statement_charge(run, &job.statement, MECHANISM);
+    }
+    if (status == DPOT_OK) {
         status = pair_load(run, &job.pair);
     }
     if (status == DPOT_OK) {
@@ -144,14 +151,14 @@ const struct command command_central_ot_cost = {
         "One record moves the optimal value by at most B / n, B the largest cost over the public\n"
         "box: that much discrete Laplace noise is added. Entropic values are <C,P> + lambda KL(P "
         "|\n"
-        "a x b). The value before noise is certified to 1 % of the sensitivity or refused. Exit\n"
-        "code 3 for a lambda too small for that.\n"
+        "a x b). The value before noise is within 1 % of the sensitivity for all records; for a "
+        "very\n"
+        "small lambda within more, which is part of sensitivity.\n"
         "Keys: value (may be below 0), noise_scale, error_95 (the noise is smaller in 95 of 100\n"
         "runs), mechanism, epsilon, epsilon_spent, delta, adjacency, guarantee, is_simulation, "
         "n_x,\n"
-        "n_y, dim, lambda (0: exact), largest_cost, sensitivity. What a run says on stderr, and "
-        "how\n"
-        "long it takes, is for the curator's eyes.",
+        "n_y, dim, lambda (0: exact), largest_cost, sensitivity. How long it takes is for the\n"
+        "curator's eyes.",
     .example =
         "dpot central ot-cost --x a.csv --y b.csv --metric euclidean --exact --epsilon 1 \\\n"
         "      --domain '{\"type\":\"box\",\"lo\":[0,0],\"hi\":[5,5]}'",

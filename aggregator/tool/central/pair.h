@@ -25,7 +25,7 @@ DPOT_WARN_UNUSED dpot_status pair_check_options(struct run *run);
 DPOT_WARN_UNUSED dpot_status pair_load(struct run *run, struct pair *pair);
 void pair_release(struct pair *pair);
 
-/* For the curator's eyes: how many records of both lie outside of the box. */
+/* Of a simulation: how many records of both lie outside of the box. */
 void pair_tell_outside(const struct run *run, const struct pair *pair);
 
 #endif

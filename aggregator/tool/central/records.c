@@ -10,8 +10,7 @@
 #include <string.h>
 
 #define NONE SIZE_MAX
-#define COUNT_MAX 9007199254740992.0 /* 2^53 */
-#define RECORDS_MAX ((int64_t)1 << 53)
+#define COUNT_MAX 4294967296.0 /* 2^32: with 2^28 rows at most, no sum is too large */
 
 /* ---- columns ---- */
 
@@ -94,7 +93,7 @@ static dpot_status take_row(struct run *run, struct records *records, const stru
     const double count = values[records->count_column];
     if (!(count >= 0 && count <= COUNT_MAX && count == floor(count))) {
         return refuse_value(run, from, records->count_column, count,
-                            "a count is an integer from 0 to 2^53");
+                            "a count is an integer from 0 to 2^32");
     }
     records->counts[to] = (int64_t)count;
     return DPOT_OK;
@@ -153,14 +152,8 @@ static dpot_status find_groups(struct run *run, struct records *records, const s
     }
     records->n_groups = n_groups;
     size_t g = 0;
-    int64_t total = 0;
     for (size_t i = 0; i < records->n_rows; i++) {
         const int64_t count = records->counts ? records->counts[i] : 1;
-        if (count > RECORDS_MAX - total) {
-            return dpot_error_set(&run->error, DPOT_ERR_RANGE,
-                                  "--count-column adds up to more than 2^53 records: give fewer");
-        }
-        total += count;
         g += tags && i > 0 && tags[i].group != tags[i - 1].group;
         struct records_group *group = &records->groups[g];
         group->begin = group->end == 0 ? i : group->begin;
@@ -211,21 +204,36 @@ static dpot_status take_table(struct run *run, struct records *records, const st
     return status;
 }
 
-dpot_status records_load(struct run *run, struct records *records)
+dpot_status records_check_options(struct run *run)
 {
     const char *path = NULL;
+    return option_require(run, "data", "a file of records", &path);
+}
+
+/* Of a file that does not tell: as many as are asked for. */
+static size_t width_of_nothing(const struct run *run, size_t dim)
+{
+    return option_is_given(run, "columns") ? COLUMNS_MAX
+                                           : dim + (option_is_given(run, "count-column") ? 1 : 0);
+}
+
+static dpot_status load_table(struct run *run, size_t dim_of_nothing, struct array *array)
+{
+    const dpot_status status = load_array(run, "data", array);
+    if (status == DPOT_OK || array->n_cols == 0 || dim_of_nothing == 0) {
+        return status;
+    }
+    if (array->n_cols == ARRAY_WIDTH_UNKNOWN) {
+        array->n_cols = width_of_nothing(run, dim_of_nothing);
+    }
+    return DPOT_OK;
+}
+
+dpot_status records_load(struct run *run, size_t dim_of_nothing, struct records *records)
+{
     struct array array = {0};
     *records = (struct records){0};
-    dpot_status status = option_require(run, "data", "a file of records", &path);
-    if (status == DPOT_OK) {
-        status = load_array(run, "data", &array);
-    }
-    if (status == DPOT_OK && (array.n_rows == 0 || array.n_cols == 0)) {
-        status = dpot_error_set(&run->error, DPOT_ERR_SHAPE,
-                                "--data %s has no records: give at "
-                                "least one row",
-                                path);
-    }
+    dpot_status status = load_table(run, dim_of_nothing, &array);
     if (status == DPOT_OK) {
         status = columns_init(run, "data", array.n_cols, &records->columns);
     }

@@ -36,10 +36,15 @@ struct records {
         "group-column", "C", "column of a public group: one measure for each"                      \
     }
 
-/* Reads and checks all of it. Release it in every case. Exit code 2: columns that are not there or are
- * given twice; 3: what is no finite number, counts that are no integers from 0, no records, too many
- * groups. */
-DPOT_WARN_UNUSED dpot_status records_load(struct run *run, struct records *records);
+/* Refuses a command line without --data; touches no file. */
+DPOT_WARN_UNUSED dpot_status records_check_options(struct run *run);
+
+/* Reads and checks all of --data. Release it in every case. dim_of_nothing: a file without records is one like
+ * any other, where the number of records is private, and has so many coordinates if it does not tell; 0: it is
+ * refused. Exit code 2: columns that are not there or are given twice; 3: what is no finite number, counts that
+ * are no integers from 0 to 2^32, too many groups. That is the form of the file; nothing else about it is refused. */
+DPOT_WARN_UNUSED dpot_status records_load(struct run *run, size_t dim_of_nothing,
+                                          struct records *records);
 void records_release(struct records *records);
 
 /* The names of the coordinates "a,b", with what comes before them; NULL where they have none. The caller

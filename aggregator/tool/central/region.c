@@ -164,13 +164,17 @@ static dpot_status check_region(struct run *run, const struct region *region)
     return status;
 }
 
+static dpot_status refuse_nothing(struct run *run)
+{
+    return RUN_USAGE(run, "there is no --domain: give the public box of the records, which must "
+                          "not come from the data");
+}
+
 static dpot_status make_region(struct run *run, size_t dim, struct region *region)
 {
     *region = (struct region){.dim = dim};
     if (!option_is_given(run, "domain") && !option_is_given(run, "border")) {
-        return RUN_USAGE(run,
-                         "there is no --domain: give the public box of the records, which must "
-                         "not come from the data");
+        return refuse_nothing(run);
     }
     region->lo = dpot_alloc_array(NULL, dim, sizeof *region->lo);
     region->hi = dpot_alloc_array(NULL, dim, sizeof *region->hi);
@@ -209,6 +213,20 @@ dpot_status region_load_box(struct run *run, size_t dim, const char *option, str
     return status == DPOT_OK ? check_region(run, region) : status;
 }
 
+dpot_status region_read_dim(struct run *run, size_t *dim)
+{
+    const char *text = option_text(run, "domain");
+    struct spec_vector_set set = {.dim = 0};
+    *dim = 2; /* of a border */
+    if (!text) {
+        return option_is_given(run, "border") ? DPOT_OK : refuse_nothing(run);
+    }
+    const dpot_status status = vector_set_read(run, text, &set);
+    *dim = set.dim;
+    spec_vector_set_release(&set);
+    return status;
+}
+
 int64_t region_n_outside(const struct region *region, const double *points, const int64_t *counts,
                          size_t n)
 {
@@ -218,10 +236,10 @@ int64_t region_n_outside(const struct region *region, const double *points, cons
 
 void region_tell_outside(const struct run *run, int64_t n_outside)
 {
-    if (n_outside > 0) {
+    if (n_outside > 0 && option_is_given(run, "simulation")) {
         run_warn(run,
-                 "%lld record%s outside of the public box count%s at its nearest face (this number "
-                 "is private: it is not in the output, and should not be published)",
+                 "%lld record%s outside of the public box count%s at its nearest face (only a "
+                 "simulation tells: the number is private)",
                  (long long)n_outside, DPOT_S(n_outside), n_outside == 1 ? "s" : "");
     }
 }

@@ -15,6 +15,7 @@
 struct statement {
     double epsilon;
     double delta; /* 0, unless the job sets it */
+    double rho;   /* the same in zCDP; 0: what epsilon alone gives */
     enum adjacency adjacency;
     bool is_simulation;
     uint64_t population;  /* of which the records are a secret sample; 0: not said */
@@ -24,8 +25,13 @@ struct statement {
 
 #define STATEMENT_OPTIONS(adjacency_help)                                                          \
     {"epsilon", "E", "privacy of one record, at most 20"}, {"adjacency", "A", adjacency_help},     \
+        {"simulation", NULL, "an experiment: the output has no guarantee, --seed is allowed"},     \
+        {"ledger", "F", "charge this run here first (without it nothing adds up runs)"},           \
+        {"name", "NAME", "the data set that is charged; a name that you give"},                    \
+        {"epsilon-cap", "E", "the first run of a data set: what all its runs may spend,"},         \
+        {"delta-cap", "D", "and their delta (default 0);"},                                        \
     {                                                                                              \
-        "simulation", NULL, "an experiment: the output has no guarantee, --seed is allowed"        \
+        "rho-cap", "R", "or what they may spend in zCDP, instead of both"                          \
     }
 
 /* For jobs on one table. */
@@ -42,6 +48,15 @@ struct statement {
  * --simulation. The struct must not move afterwards. */
 DPOT_WARN_UNUSED dpot_status statement_read(struct run *run, enum adjacency other, double least,
                                             struct statement *statement);
+
+/* Charges the run to the ledger that --ledger names, or refuses what its caps do not allow (exit code 4). After the
+ * options and before any data: what the ledger holds follows from options alone. Without --ledger it does nothing. */
+DPOT_WARN_UNUSED dpot_status statement_charge(struct run *run, const struct statement *statement,
+                                              const char *mechanism);
+
+/* value in whole units of 1 / one, rounded down, as a ledger charges it; below one unit: as it is. A mechanism that
+ * uses its epsilon and delta to the last digit takes them like this. */
+double statement_rounded(double value, double one);
 
 /* An epsilon that leaves too little for the noise, or too large a depth, is a wrong command line, whatever finds it:
  * DPOT_ERR_RANGE becomes exit code 2. */

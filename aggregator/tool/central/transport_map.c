@@ -197,9 +197,16 @@ static dpot_status write_outputs(struct map_job *job)
 static dpot_status run_transport_map(struct run *run)
 {
     struct map_job job = {.run = run};
+    size_t dim = 0;
     dpot_status status = read_options(&job);
     if (status == DPOT_OK) {
         exact_draw_init(&job.draw, statement_source(run, &job.statement));
+        status = region_read_dim(run, &dim);
+    }
+    if (status == DPOT_OK) {
+        status = statement_charge(run, &job.statement, MECHANISM);
+    }
+    if (status == DPOT_OK) {
         status = load_records(&job);
     }
     if (status == DPOT_OK) {
@@ -234,8 +241,8 @@ const struct command command_central_transport_map = {
         "Keys: candidate (its row, counted from 0), candidates, mechanism, epsilon, "
         "epsilon_spent,\n"
         "delta, adjacency, guarantee, is_simulation, n_x, n_y, dim, cells, sensitivity (of the\n"
-        "objective); F.json beside the output holds them too. What a run says on stderr, and how\n"
-        "long it takes, is for the curator's eyes.",
+        "objective); F.json beside the output holds them too. How long a run takes is for\n"
+        "the curator's eyes.",
     .example =
         "dpot central transport-map --x real.csv --y noisy.csv --grid 32x32 --family 100 \\\n"
         "      --domain '{\"type\":\"box\",\"lo\":[-2,-2],\"hi\":[2,2]}' --epsilon 1 --out map.csv",

@@ -16,6 +16,7 @@
 #define PAUSE_MAX_MS 2000
 #define DEADLINE_MS 60000
 #define SEND_DELAY_MS 2000
+#define WORK_TIME_MS 64
 #define PATH_SIZE 4096
 #define FOLDER_PREFIX "device-" /* and the number of the device */
 
@@ -189,6 +190,13 @@ static uint32_t send_delay_ms(const struct dpot_campaign *campaign)
     return delay_ms < 1 ? 1 : delay_ms > SEND_DELAY_MS ? SEND_DELAY_MS : (uint32_t)delay_ms;
 }
 
+/* Given and not measured: a simulation must not depend on the machine. A delay is at least eight of it. */
+static uint32_t work_time_ms(const struct dpot_campaign *campaign)
+{
+    const uint32_t work_ms = send_delay_ms(campaign) / 8;
+    return work_ms < 1 ? 1 : work_ms > WORK_TIME_MS ? WORK_TIME_MS : work_ms;
+}
+
 static dpot_status open_client(struct device *d)
 {
     const struct device_plan *plan = d->plan;
@@ -216,6 +224,7 @@ static dpot_status open_client(struct device *d)
     if (status != DPOT_OK) {
         return status;
     }
+    dpot_client_set_work_time(d->client, work_time_ms(plan->campaign));
     if (plan->campaign->simulation) {
         dpot_client_allow_simulation(d->client);
     }

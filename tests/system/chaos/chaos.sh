@@ -152,7 +152,7 @@ now=$(date -u +%s)
 stamp() { date -u -d "@$1" +%Y-%m-%dT%H:%M:%SZ; }
 new_campaign() { # NAME ROUND_SECONDS: its id is in $id then
     cat >"$dir/spec.json" <<SPEC
-{"name": "$1", "domain": {"type": "ring", "size": 8}, "metric": "ring", "loss_counts": true,
+{"name": "$1", "domain": {"type": "ring", "size": 8}, "metric": "ring",
  "mechanism": {"type": "wpm", "epsilon": 0.05, "lambda": 1, "iterations": 5, "base_measure": "uniform"},
  "rounds": $((3600 / $2)), "opens": "$(stamp $((now - 2)))", "closes": "$(stamp $((now - 2 + 3600)))"}
 SPEC

@@ -105,6 +105,15 @@ run() {
     esac
 }
 
+# ---- the example of the manual page, which leaves the ledger that one of --help reads ----
+{
+    echo Example:
+    sed -n '/^\.SS The ledger/,/^\.TP/{/^\.nf/,/^\.fi/p}' "$root/aggregator/doc/dpot.1" |
+        sed '/^\./d; s/\\-/-/g; s/\\e$/\\/'
+} >help
+run 'the ledger in dpot.1' help
+[ -s spent.ledger ] || { echo "FAILED spent.ledger is not there"; failed=$((failed + 1)); }
+
 dpot --help | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z-]*\( [a-z][a-z-]*\)\{0,1\}\)  .*/\1/p' >commands
 while read -r command <&3; do
     # shellcheck disable=SC2086 # a command may be two words

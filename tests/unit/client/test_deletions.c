@@ -21,8 +21,9 @@ static const struct {
     const char *name; /* or how it begins */
     enum outcome outcome;
 } table[] = {
-    {"ledger", EXHAUSTED}, {"spool", LOST},    {"install", NOTHING},   {"keys", NOTHING},
-    {"consent", NOTHING},  {"pause", NOTHING}, {"withdrawn", NOTHING}, {"campaign-", UNKNOWN},
+    {"ledger", EXHAUSTED},  {"spool", LOST},        {"install", NOTHING},
+    {"keys", NOTHING},      {"consent", NOTHING},   {"pause", NOTHING},
+    {"withdrawn", NOTHING}, {"campaign-", UNKNOWN}, {"work-", NOTHING},
 };
 
 static enum outcome outcome_of(const char *name)

@@ -89,10 +89,10 @@ Test(tool_delivery, a_full_queue_says_what_it_dropped_and_counts_it)
     start_serving();
     cr_assert_eq(RUN(NULL, "enroll", "--server", http.url, "--campaign", campaign, "--pin", pin,
                      "--dir", dir, "--campaign-cap", "4", "--window-cap", "4", "--window-seconds",
-                     "86400", "--lifetime-cap", "20", "--spool-max", "600"),
+                     "86400", "--lifetime-cap", "20", "--spool-max", "2400"),
                  0, "%s", err);
     cr_assert_eq(RUN("3\n", "report", "--dir", dir, "--points", "-"), 0, "%s", err);
-    cr_assert_not_null(strstr(err, "--spool-max 600"), "%s", err);
+    cr_assert_not_null(strstr(err, "--spool-max 2400"), "%s", err);
     cr_assert_not_null(strstr(err, "dropped: 1"), "%s", err);
     assert_counts(2, 1);
     cr_assert_eq(json_number_of("dropped_spool"), 1);

@@ -341,3 +341,15 @@ Test(uploader, pumping_an_empty_spool_is_nothing_to_do)
     cr_assert_eq(result.next_due_ms, INT64_MAX);
     dpot_client_close(client);
 }
+
+Test(uploader, a_revision_of_before_that_counts_losses_gets_its_zeros)
+{
+    authority.campaign.loss_counts = true;
+    authority_sign(&authority);
+    dpot_client *client = with_report();
+    world.clock.now_ms += HOUR_MS;
+    cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK);
+    cr_assert_eq(world.n_received, 1);
+    cr_assert(world.received[0].has_losses);
+    dpot_client_close(client);
+}

@@ -227,6 +227,7 @@ static void take_batch(struct world *w, const struct dpot_batch *batch,
         cr_assert_lt(w->n_received, RECEIVED_MAX);
         memcpy(r->campaign_hash, batch->campaign_hash, sizeof r->campaign_hash);
         r->round = batch->round;
+        r->has_losses = batch->has_losses;
         r->body_len = request->body_len;
         r->report = batch->reports[i];
         r->report.values = NULL; /* the batch's */

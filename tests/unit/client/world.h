@@ -59,6 +59,7 @@ struct received {
     uint32_t round;
     struct dpot_report report;          /* without its values */
     uint8_t values_hash[DPOT_HASH_LEN]; /* of these */
+    bool has_losses;                    /* of its batch */
     size_t body_len;                    /* of its POST */
 };
 #define RECEIVED_MAX 512

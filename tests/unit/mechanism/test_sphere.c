@@ -25,7 +25,7 @@ static void read_law(const struct dpot_campaign *campaign, const double *data, s
     struct dpot_private_points points;
     cr_assert_eq(dpot_private_points_init(&points, campaign->n_max, campaign->domain.dim, NULL),
                  DPOT_OK);
-    dpot_private_points_set(&points, data, NULL, n);
+    dpot_private_points_set(&points, data, NULL, n, 0);
     dpot_privatizer_law_points(privatizer, &points, report_id, weights);
     dpot_private_points_release(&points);
     dpot_privatizer_free(privatizer);
@@ -121,7 +121,7 @@ Test(sphere, a_report_comes_from_the_law_of_its_own_id)
     size_t n_near = 0;
     const double x[DIM] = {1, 1, 1, 1, 1};
     cr_assert_eq(dpot_private_points_init(&points, 1, DIM, NULL), DPOT_OK);
-    dpot_private_points_set(&points, x, NULL, 1);
+    dpot_private_points_set(&points, x, NULL, 1, 0);
     dpot_rng_seeded_init(&seeded, 7, 0);
     dpot_rng_init(&rng, &seeded.source);
     for (uint32_t n = 0; n < 2000; n++) {
@@ -180,7 +180,7 @@ Test(sphere, with_sample_first_one_vector_is_drawn_and_reported_as_a_point)
     size_t n_high = 0;
     uint64_t first[COUNT], second[COUNT];
     cr_assert_eq(dpot_private_points_init(&points, 2, DIM, NULL), DPOT_OK);
-    dpot_private_points_set(&points, data, NULL, 2);
+    dpot_private_points_set(&points, data, NULL, 2, 0);
     read_law(&campaign, data, 1, first);
     read_law(&campaign, data + DIM, 1, second);
     read_dots(&campaign, data, dots);

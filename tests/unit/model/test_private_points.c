@@ -11,7 +11,7 @@ static void expect_rows(const double *data, const double *weights, size_t n, siz
 {
     struct dpot_private_points points;
     cr_assert_eq(dpot_private_points_init(&points, n_max, 2, NULL), DPOT_OK);
-    dpot_private_points_set(&points, data, weights, n);
+    dpot_private_points_set(&points, data, weights, n, 0);
     for (size_t r = 0; r < n_max; r++) {
         cr_assert_eq(points.measure.measure.support[r], r);
         cr_assert_float_eq(points.measure.measure.weights[r], shares[r], 1e-15);

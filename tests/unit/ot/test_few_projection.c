@@ -5,6 +5,7 @@
 #include "support/allocator.h"
 
 #include <criterion/criterion.h>
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,19 +19,41 @@ struct few {
     size_t n, m;
     double cost[N_MOST * M_MOST], mu[N_MOST], lower[M_MOST], upper[M_MOST], q[M_MOST];
     struct dpot_few_projection_result result;
+    double transport_cost, dual; /* of an exact run */
+    uint64_t burnt;              /* steps taken, what was left over included */
 };
 
 static struct few few; /* too large for a stack */
 
-static void run_with(struct few *p, const struct dpot_allocator *allocator, size_t paths_max)
+static void fill_costs(struct dpot_few_projection *projection, const double *cost, size_t n)
+{
+    for (size_t e = 0; e < n; e++) {
+        dpot_few_projection_cost(projection)[e] = dpot_few_projection_round(cost[e], 40);
+    }
+}
+
+static void run_with(struct few *p, uint32_t passes)
 {
     const struct dpot_polytope polytope = {p->m, p->lower, p->upper};
-    const struct dpot_few_projection_config config = {p->n,      p->m,      &polytope,
-                                                      allocator, paths_max, 0};
+    const struct dpot_few_projection_config config = {p->n, p->m, &polytope, NULL, passes};
     struct dpot_few_projection *projection = NULL;
+    const double *rows[N_MOST];
+    double lowest = INFINITY, largest = -INFINITY;
+    for (size_t e = 0; e < p->n * p->m; e++) {
+        lowest = fmin(lowest, p->cost[e]);
+        largest = fmax(largest, p->cost[e]);
+    }
     cr_assert_eq(dpot_few_projection_new(&config, &projection), DPOT_OK);
-    memcpy(dpot_few_projection_cost(projection), p->cost, p->n * p->m * sizeof(double));
+    const int scale = dpot_few_projection_scale(largest - lowest, DPOT_FEW_COST_BITS);
+    int64_t *rounded = dpot_few_projection_cost(projection);
+    for (size_t e = 0; e < p->n * p->m; e++) {
+        rows[e / p->m] = p->cost + e / p->m * p->m;
+        rounded[e] = dpot_few_projection_round(p->cost[e] - lowest, scale);
+    }
     dpot_few_projection_run(projection, p->mu, p->q, &p->result);
+    p->transport_cost = dpot_few_projection_plan_cost(projection, rows);
+    p->dual = dpot_few_projection_dual(projection, rows, lowest, scale);
+    p->burnt = passes < DPOT_FEW_PASSES_MAX ? dpot_few_projection_burn(projection) : 0;
     dpot_few_projection_free(projection);
 }
 
@@ -44,24 +67,23 @@ static void check_q(const struct few *p, const char *what)
                        sum_of(p->q, p->m));
 }
 
-/* The largest cost that is no price of a forbidden pair. */
+/* A hundredth of the largest cost, or the cost of the plan. */
 static double scale_of(const struct few *p)
 {
-    double scale = fabs(p->result.transport_cost);
+    double scale = fabs(p->transport_cost);
     for (size_t e = 0; e < p->n * p->m; e++) {
-        scale = fmax(scale, fabs(p->cost[e]) < 1e20 ? 1e-2 * fabs(p->cost[e]) : 0.0);
+        scale = fmax(scale, 1e-2 * fabs(p->cost[e]));
     }
     return scale;
 }
 
 static void run(struct few *p, const char *what)
 {
-    run_with(p, NULL, 0);
+    run_with(p, DPOT_FEW_PASSES_MAX);
     check_q(p, what);
     cr_assert(p->result.is_exact, "%s: %zu paths", what, p->result.paths);
-    cr_assert_float_eq(p->result.transport_cost, p->result.dual, 1e-12 * scale_of(p),
-                       "%s: gap %g of %g", what, p->result.transport_cost - p->result.dual,
-                       p->result.transport_cost);
+    cr_assert_float_eq(p->transport_cost, p->dual, 1e-12 * scale_of(p), "%s: gap %g of %g", what,
+                       p->transport_cost - p->dual, p->transport_cost);
 }
 
 /* The cost by the network simplex method, which takes over once points are split into so many equal
@@ -110,7 +132,7 @@ static double cost_of(enum kind kind, const double *x, const double *y, uint64_t
     case INTEGERS:
         return floor(4.0 * uniform_next(state)) - 1.0;
     case FORBIDDEN:
-        return uniform_next(state) < 0.2 ? 1e32 : plane;
+        return uniform_next(state) < 0.2 ? 20.0 : plane;
     case OFFSET:
         return 1e4 + floor(10.0 * uniform_next(state));
     default:
@@ -153,8 +175,8 @@ Test(few_projection, has_the_cost_of_the_network_simplex_method)
                        (int)kind, few.n, few.m, epsilon);
         run(&few, what);
         const double expected = simplex_cost(&few);
-        cr_assert_float_eq(few.result.transport_cost, expected, 1e-12 * scale_of(&few),
-                           "%s: %.17g, not %.17g", what, few.result.transport_cost, expected);
+        cr_assert_float_eq(few.transport_cost, expected, 1e-12 * scale_of(&few),
+                           "%s: %.17g, not %.17g", what, few.transport_cost, expected);
     }
 }
 
@@ -176,8 +198,8 @@ Test(few_projection, has_the_cost_of_the_linear_program)
         memcpy(few.lower, problem.lower, few.m * sizeof(double));
         memcpy(few.upper, problem.upper, few.m * sizeof(double));
         run(&few, names[k]);
-        cr_assert_float_eq(few.result.transport_cost, expected, 1e-9 * expected, "%s: %.17g",
-                           names[k], few.result.transport_cost);
+        cr_assert_float_eq(few.transport_cost, expected, 1e-9 * expected, "%s: %.17g", names[k],
+                           few.transport_cost);
         problem_release(&problem);
     }
 }
@@ -210,52 +232,54 @@ Test(few_projection, of_a_single_point_fills_the_cheapest_outputs)
             left -= more;
             expected += (few.lower[j] + more) * few.cost[j];
         }
-        cr_assert_float_eq(few.result.transport_cost, expected, 1e-13);
+        cr_assert_float_eq(few.transport_cost, expected, 1e-13);
     }
 }
 
-Test(few_projection, counts_what_is_no_number_as_its_header_says)
+Test(few_projection, counts_what_is_no_mass_as_its_header_says)
 {
     enum { N = 3, M = 6 };
     uint64_t state = 63;
+    double q[M];
     draw(&few, &state, PLANE, N, M);
     set_bounds(&few, &state, 2.0, 1.0);
     few.mu[0] = 0.0;
     few.mu[1] = few.mu[2] = 0.5;
-    few.cost[M + 2] = 7.0; /* the largest of its row */
-    few.cost[2 * M] = 1e200;
-    run_with(&few, NULL, 0);
-    const double expected = few.result.transport_cost;
-    few.cost[M + 2] = 7.0;
-    few.cost[M + 4] = 7.0;
-    run_with(&few, NULL, 0);
-    const double with_hole = few.result.transport_cost;
-    few.cost[M + 4] = NAN;
-    few.cost[2 * M] = INFINITY;
-    few.mu[0] = NAN;
-    run_with(&few, NULL, 0);
-    cr_assert_eq(few.result.transport_cost, with_hole);
-    cr_assert_geq(with_hole, expected);
+    run_with(&few, 64);
+    memcpy(q, few.q, sizeof q);
     few.mu[0] = -INFINITY;
     few.mu[1] = few.mu[2] = 1e308; /* their sum overflows */
-    run_with(&few, NULL, 0);
-    cr_assert_eq(few.result.transport_cost, with_hole);
-    check_q(&few, "masses beyond the largest float");
-    for (size_t i = 0; i < N; i++) {
-        few.mu[i] = NAN;
+    run_with(&few, 64);
+    cr_assert_arr_eq(few.q, q, sizeof q);
+    few.mu[0] = few.mu[1] = few.mu[2] = 1.0 / 3.0;
+    run_with(&few, 64);
+    memcpy(q, few.q, sizeof q);
+    few.mu[0] = few.mu[1] = few.mu[2] = NAN;
+    run_with(&few, 64);
+    cr_assert_arr_eq(few.q, q, sizeof q);
+}
+
+Test(few_projection, rounds_every_double_to_a_cost_in_its_range)
+{
+    const int64_t most = INT64_C(1) << DPOT_FEW_COST_BITS, unit = dpot_few_projection_round(1, 0);
+    static const double largests[] = {1e-290, 0.3, 1.0, 7e5, 1e300, DBL_MAX, INFINITY};
+    for (size_t k = 0; k < sizeof largests / sizeof largests[0]; k++) {
+        const int scale = dpot_few_projection_scale(largests[k], 41);
+        const double step = ldexp(1.0, -scale);
+        cr_assert_leq(dpot_few_projection_round(largests[k], scale), unit << 41 | most * unit);
+        for (double x = 0.0; x < 5.0; x += 0.25) {
+            cr_assert_eq(dpot_few_projection_round(x * step, scale), unit * (int64_t)(x + 0.5));
+        }
+        cr_assert_eq(dpot_few_projection_round(-step, scale), 0);
+        cr_assert_eq(dpot_few_projection_round(-INFINITY, scale), 0);
+        cr_assert_eq(dpot_few_projection_round(0x1p-1074, scale), 0);
+        cr_assert_eq(dpot_few_projection_round(INFINITY, scale), most * unit);
+        cr_assert_eq(dpot_few_projection_round(NAN, scale), most * unit);
+        cr_assert_eq(dpot_few_projection_round(-NAN, scale), most * unit);
     }
-    run_with(&few, NULL, 0);
-    const double uniform = few.result.transport_cost;
-    for (size_t i = 0; i < N; i++) {
-        few.mu[i] = 1.0 / 3.0;
-    }
-    run_with(&few, NULL, 0);
-    cr_assert_eq(few.result.transport_cost, uniform);
-    for (size_t e = 0; e < N * M; e++) {
-        few.cost[e] = e % 3 == 0 ? NAN : e % 3 == 1 ? INFINITY : -INFINITY;
-    }
-    run_with(&few, NULL, 0);
-    check_q(&few, "no cost is a number");
+    cr_assert_eq(dpot_few_projection_round(0x1p47 + 0.5, 0), unit * ((INT64_C(1) << 47) + 1));
+    cr_assert_eq(dpot_few_projection_round(0x1p48 + 1.0, 0), unit * most);
+    cr_assert_eq(dpot_few_projection_round(0x1p60, 0), unit * most);
 }
 
 Test(few_projection, onto_an_empty_polytope_is_the_bound_that_comes_nearest)
@@ -266,69 +290,124 @@ Test(few_projection, onto_an_empty_polytope_is_the_bound_that_comes_nearest)
         few.lower[j] = 0.3;
         few.upper[j] = 0.5;
     }
-    run_with(&few, NULL, 0);
+    run_with(&few, 64);
     cr_assert_eq(few.result.is_exact, 1);
     cr_assert_lt(l1_distance(few.q, few.lower, few.m), 1e-14);
     for (size_t j = 0; j < few.m; j++) {
         few.lower[j] = 0.01;
         few.upper[j] = 0.02;
     }
-    run_with(&few, NULL, 0);
+    run_with(&few, 64);
     cr_assert_lt(l1_distance(few.q, few.upper, few.m), 1e-14);
     for (size_t j = 0; j < few.m; j++) {
         few.lower[j] = few.upper[j] = 0.0;
     }
-    run_with(&few, NULL, 0);
+    run_with(&few, 64);
     cr_assert_eq(sum_of(few.q, few.m), 0.0);
 }
 
-Test(few_projection, stays_feasible_and_tells_when_the_paths_run_out)
+/* What a plan from mu to q costs, by another method. */
+static double cost_of_q(const struct few *p)
+{
+    struct dpot_exact_result result;
+    struct dpot_error error = {""};
+    cr_assert_eq(dpot_exact_ot(p->cost, p->mu, p->q, p->n, p->m, NULL, &result, &error), DPOT_OK,
+                 "%s", error.text);
+    const double cost = result.transport_cost;
+    dpot_exact_result_release(&result);
+    return cost;
+}
+
+Test(few_projection, stays_feasible_and_tells_when_the_steps_are_spent)
 {
     uint64_t state = 65;
     size_t n_cut = 0;
-    for (int trial = 0; trial < 100; trial++) {
-        draw(&few, &state, trial % 2 ? INTEGERS : PLANE, 12, M_MOST);
-        set_bounds(&few, &state, 2.0, 1.0);
-        run(&few, "in full");
-        const double best = few.result.transport_cost;
-        const size_t paths = few.result.paths;
-        run_with(&few, NULL, 1);
-        check_q(&few, "after one path");
-        cr_assert_leq(few.result.paths, 1);
-        cr_assert_eq(few.result.is_exact, paths <= 1);
-        cr_assert_geq(few.result.transport_cost, best - 1e-12);
-        cr_assert_leq(few.result.dual, best + 1e-12);
-        n_cut += paths > 1;
-    }
-    cr_assert_gt(n_cut, 50);
-}
-
-/* A bound on looks is kept up to the search that meets it. */
-Test(few_projection, stays_feasible_and_tells_when_the_looks_run_out)
-{
-    uint64_t state = 66;
-    size_t n_cut = 0;
+    double gained = 0.0;
     for (int trial = 0; trial < 60; trial++) {
         draw(&few, &state, trial % 2 ? INTEGERS : PLANE, 12, M_MOST);
         set_bounds(&few, &state, 2.0, 1.0);
         run(&few, "in full");
-        const double best = few.result.transport_cost;
-        const uint64_t looks = few.result.looks, most = 1 + looks / 2;
-        const struct dpot_polytope polytope = {few.m, few.lower, few.upper};
-        const struct dpot_few_projection_config config = {
-            .n_rows = few.n, .n_cols = few.m, .polytope = &polytope, .looks_max = most};
-        struct dpot_few_projection *projection = NULL;
-        cr_assert_eq(dpot_few_projection_new(&config, &projection), DPOT_OK);
-        memcpy(dpot_few_projection_cost(projection), few.cost, few.n * few.m * sizeof(double));
-        dpot_few_projection_run(projection, few.mu, few.q, &few.result);
-        dpot_few_projection_free(projection);
-        check_q(&few, "with half of the looks");
-        cr_assert_lt(few.result.looks, most + (few.n + 1) * (few.n + 1) * few.m);
-        cr_assert_geq(few.result.transport_cost, best - 1e-12);
-        cr_assert_leq(few.result.dual, best + 1e-12);
-        n_cut += !few.result.is_exact;
+        const double best = few.transport_cost;
+        const uint64_t wanted = few.result.steps;
+        double before = INFINITY;
+        for (uint32_t passes = 1; passes <= 256; passes *= 4) {
+            run_with(&few, passes);
+            check_q(&few, "with few passes");
+            cr_assert_leq(few.result.steps, passes * few.n * few.m);
+            cr_assert_eq(few.result.is_exact, wanted <= passes * few.n * few.m);
+            const double cost = cost_of_q(&few);
+            cr_assert_geq(cost, best - 1e-12);
+            cr_assert(!few.result.is_exact || cost <= best + 1e-12);
+            gained += before < INFINITY ? before - cost : 0.0;
+            before = cost;
+            n_cut += !few.result.is_exact;
+        }
     }
-    cr_assert_gt(n_cut, 20, "%zu were cut", n_cut);
+    cr_assert_gt(n_cut, 60);
+    cr_assert_gt(gained, 0.0);
+}
+
+/* ---- steps ---- */
+
+enum places {
+    ONE,
+    ADJACENT,
+    CORNER,
+    ON_A_LINE,
+    AT_ONE,
+    SCATTERED,
+    FAR_APART,
+    HARDLY,
+    WITHOUT_MASS,
+    NO_NUMBER,
+    N_PLACES
+};
+
+#define SIDE 12 /* of a square grid of outputs */
+#define N_USER 24
+
+/* A user with so many places on a square grid, from the easiest to what was made to be hard. */
+static void place(struct few *p, uint64_t *state, enum places places, double power)
+{
+    random_measure(state, p->mu, N_USER, 0);
+    p->n = N_USER;
+    p->m = SIDE * SIDE;
+    for (size_t i = 0; i < N_USER; i++) {
+        const size_t x = i % 6, y = i / 6, random = (size_t)(uniform_next(state) * SIDE * SIDE);
+        size_t at = random;
+        at = places == ADJACENT ? (4 + y) * SIDE + 3 + x : at;
+        at = places == CORNER ? y * SIDE + x : at;
+        at = places == ON_A_LINE ? 5 * SIDE + i % SIDE : at;
+        at = places == AT_ONE ? 77 : at;
+        for (size_t j = 0; j < p->m; j++) {
+            const double distance = hypot((double)(at % SIDE) - (double)(j % SIDE),
+                                          (double)(at / SIDE) - (double)(j / SIDE));
+            p->cost[i * p->m + j] = pow(distance, power) / SIDE;
+            p->cost[i * p->m + j] *= places == FAR_APART && i % 2 ? 1e9 : 1.0;
+            p->cost[i * p->m + j] *= places == HARDLY ? 0x1p-1040 : 1.0;
+        }
+        const int has_mass = places == ONE ? i == 0 : places != WITHOUT_MASS;
+        p->mu[i] = places == NO_NUMBER ? NAN : has_mass ? p->mu[i] : 0.0;
+        p->mu[i] *= places == HARDLY && i % 2 ? 0x1p-1060 : 1.0;
+    }
+    for (size_t j = 0; j < p->m; j++) {
+        p->lower[j] = exp(-1.0) / (double)p->m;
+        p->upper[j] = exp(1.0) / (double)p->m;
+    }
+}
+
+Test(few_projection, takes_as_many_steps_whatever_the_places)
+{
+    uint64_t state = 68;
+    for (int trial = 0; trial < 3 * N_PLACES; trial++) {
+        place(&few, &state, (enum places)(trial % N_PLACES), trial % 2 + 1);
+        for (uint32_t passes = 1; passes < 600; passes *= 3) {
+            run_with(&few, passes);
+            check_q(&few, "of a user");
+            cr_assert_leq(few.result.steps, few.burnt);
+            cr_assert_eq(few.burnt, passes * N_USER * SIDE * SIDE);
+        }
+    }
 }
 
 Test(few_projection, repeats_to_the_bit_whatever_was_run_before)
@@ -340,13 +419,14 @@ Test(few_projection, repeats_to_the_bit_whatever_was_run_before)
     set_bounds(&few, &state, 1.0, 1.0);
     const struct dpot_polytope polytope = {few.m, few.lower, few.upper};
     const struct dpot_few_projection_config config = {
-        .n_rows = 8, .n_cols = M_MOST, .polytope = &polytope};
+        .n_rows = 8, .n_cols = M_MOST, .polytope = &polytope, .passes = 20};
     cr_assert_eq(dpot_few_projection_new(&config, &projection), DPOT_OK);
-    memcpy(dpot_few_projection_cost(projection), few.cost, 8 * M_MOST * sizeof(double));
+    fill_costs(projection, few.cost, 8 * M_MOST);
     dpot_few_projection_run(projection, few.mu, q, NULL);
     for (int trial = 0; trial < 5; trial++) {
         random_measure(&state, mu, 8, 1);
         dpot_few_projection_run(projection, mu, other, NULL);
+        (void)dpot_few_projection_burn(projection);
         dpot_few_projection_run(projection, few.mu, other, NULL);
         cr_assert_arr_eq(q, other, sizeof q);
     }
@@ -363,7 +443,7 @@ Test(few_projection, survives_every_failing_allocation_and_makes_none_in_a_run)
     set_bounds(&few, &state, 2.0, 1.0);
     const struct dpot_polytope polytope = {30, few.lower, few.upper};
     test_allocator_init(&allocator);
-    const struct dpot_few_projection_config config = {6, 30, &polytope, &allocator.allocator, 0, 0};
+    const struct dpot_few_projection_config config = {6, 30, &polytope, &allocator.allocator, 9};
     dpot_status status = DPOT_ERR_MEMORY;
     size_t n = 1;
     for (; status == DPOT_ERR_MEMORY; n++) {
@@ -376,8 +456,9 @@ Test(few_projection, survives_every_failing_allocation_and_makes_none_in_a_run)
     cr_assert_eq(allocator.bytes, dpot_few_projection_bytes(6, 30));
     test_allocator_fail_at(&allocator, 1);
     const size_t n_calls = allocator.n_calls;
-    memcpy(dpot_few_projection_cost(projection), few.cost, 6 * 30 * sizeof(double));
+    fill_costs(projection, few.cost, 6 * 30);
     dpot_few_projection_run(projection, few.mu, q, NULL);
+    (void)dpot_few_projection_burn(projection);
     cr_assert_eq(allocator.n_calls, n_calls);
     dpot_few_projection_free(projection);
     dpot_few_projection_free(NULL);
@@ -396,15 +477,19 @@ Test(few_projection, refuses_sizes_and_bounds_that_it_cannot_work_on)
     struct dpot_few_projection *projection = NULL;
     for (size_t k = 0; k < 5; k++) {
         const struct dpot_few_projection_config config = {
-            .n_rows = 2, .n_cols = 2, .polytope = &polytopes[k]};
+            .n_rows = 2, .n_cols = 2, .polytope = &polytopes[k], .passes = 1};
         cr_assert_eq(dpot_few_projection_new(&config, &projection),
                      k == 0 ? DPOT_OK : DPOT_ERR_ARGUMENT);
         dpot_few_projection_free(projection);
     }
-    static const size_t sizes[][2] = {{0, 2}, {2, 0}, {DPOT_FEW_ROWS_MAX + 1, 2}, {2, 3}};
-    for (size_t k = 0; k < 4; k++) {
-        const struct dpot_few_projection_config config = {
-            .n_rows = sizes[k][0], .n_cols = sizes[k][1], .polytope = &polytopes[0]};
+    static const size_t sizes[][2] = {{0, 2}, {2, 0}, {DPOT_FEW_ROWS_MAX + 1, 2},
+                                      {2, 3}, {2, 2}, {2, 2}};
+    static const uint32_t passes[] = {1, 1, 1, 1, 0, DPOT_FEW_PASSES_MAX + 1};
+    for (size_t k = 0; k < 6; k++) {
+        const struct dpot_few_projection_config config = {.n_rows = sizes[k][0],
+                                                          .n_cols = sizes[k][1],
+                                                          .polytope = &polytopes[0],
+                                                          .passes = passes[k]};
         cr_assert_eq(dpot_few_projection_new(&config, &projection), DPOT_ERR_ARGUMENT);
         cr_assert_null(projection);
     }

@@ -430,6 +430,19 @@ Test(exact_projection, of_few_and_many_points_is_proved_by_its_dual)
     }
 }
 
+/* Costs rounded for few points would hide all but the largest: the general method takes over. */
+Test(exact_projection, of_few_points_sees_small_costs_beside_a_huge_one)
+{
+    const double cost[] = {1, 2, 1e32, 2, 1, 1e32}, mu[] = {0.9, 0.1};
+    const double lower[] = {0.1, 0.1, 0}, upper[] = {0.8, 0.8, 0.5};
+    double q[3], transport_cost = 0.0, dual = 0.0;
+    cr_assert_eq(dpot_exact_projection_proved(cost, mu, lower, upper, 2, 3, NULL, q,
+                                              &transport_cost, &dual, NULL),
+                 DPOT_OK);
+    cr_assert_float_eq(transport_cost, 1.1, 1e-14);
+    cr_assert_float_eq(dual, 1.1, 1e-14);
+}
+
 Test(exact_projection, survives_every_failing_allocation)
 {
     static const size_t rows[] = {3, 70};

@@ -49,8 +49,9 @@ Test(polytope, projection_clips_a_scaled_measure_at_one_common_theta)
             s[j] = exp(log_s[j]);
         }
         const struct dpot_polytope polytope = {n, lower, upper};
-        const double theta = dpot_polytope_project_kl(&polytope, log_s, 0.0, q);
-        const double scale = dpot_polytope_project_kl_linear(&polytope, s, 1.0, q_linear);
+        const double theta = dpot_polytope_project_kl(&polytope, log_s, 0.0, DPOT_STEPS_ALL, q);
+        const double scale =
+            dpot_polytope_project_kl_linear(&polytope, s, 1.0, DPOT_STEPS_ALL, q_linear);
         check_q(&polytope, q, "log");
         check_q(&polytope, q_linear, "linear");
         for (size_t j = 0; j < n; j++) {
@@ -72,7 +73,7 @@ Test(polytope, no_other_point_of_it_has_a_smaller_divergence)
             log_s[j] = 4.0 * uniform_next(&state);
         }
         const struct dpot_polytope polytope = {8, lower, upper};
-        (void)dpot_polytope_project_kl(&polytope, log_s, 3.0, q);
+        (void)dpot_polytope_project_kl(&polytope, log_s, 3.0, DPOT_STEPS_ALL, q);
         /* The derivative of KL(q|s) along mass moved from j to k is log(q_k/s_k) - log(q_j/s_j). */
         for (size_t j = 0; j < 8; j++) {
             for (size_t k = 0; k < 8; k++) {
@@ -108,10 +109,12 @@ Test(polytope, projection_is_safe_for_any_range_of_the_measure_and_any_start)
             s[j] = exp(log_s[j]);
         }
         const struct dpot_polytope polytope = {n, lower, upper};
-        const double theta = dpot_polytope_project_kl(&polytope, log_s, starts[trial % 9], q);
+        const double theta =
+            dpot_polytope_project_kl(&polytope, log_s, starts[trial % 9], DPOT_STEPS_ALL, q);
         cr_assert(isfinite(theta));
         check_q(&polytope, q, "log");
-        const double t = dpot_polytope_project_kl_linear(&polytope, s, starts[trial % 9], q);
+        const double t =
+            dpot_polytope_project_kl_linear(&polytope, s, starts[trial % 9], DPOT_STEPS_ALL, q);
         cr_assert(isfinite(t) && t > 0.0);
         check_q(&polytope, q, "linear");
     }
@@ -126,7 +129,7 @@ Test(polytope, of_one_point_is_that_point)
         log_s[j] = 100.0 * uniform_next(&state);
     }
     const struct dpot_polytope polytope = {10, m, m};
-    (void)dpot_polytope_project_kl(&polytope, log_s, 0.0, q);
+    (void)dpot_polytope_project_kl(&polytope, log_s, 0.0, DPOT_STEPS_ALL, q);
     cr_assert_eq(l1_distance(q, m, 10), 0.0);
 }
 
@@ -135,9 +138,11 @@ Test(polytope, that_is_empty_gives_the_nearest_bound)
     const double lower[] = {0.5, 0.6}, upper[] = {0.7, 0.8}, log_s[] = {0, 1};
     const double low[] = {0.1, 0.1}, high[] = {0.2, 0.3};
     double q[2];
-    (void)dpot_polytope_project_kl(&(struct dpot_polytope){2, lower, upper}, log_s, 0.0, q);
+    (void)dpot_polytope_project_kl(&(struct dpot_polytope){2, lower, upper}, log_s, 0.0,
+                                   DPOT_STEPS_ALL, q);
     cr_assert(q[0] == 0.5 && q[1] == 0.6);
-    (void)dpot_polytope_project_kl(&(struct dpot_polytope){2, low, high}, log_s, 0.0, q);
+    (void)dpot_polytope_project_kl(&(struct dpot_polytope){2, low, high}, log_s, 0.0,
+                                   DPOT_STEPS_ALL, q);
     cr_assert(q[0] == 0.2 && q[1] == 0.3);
 }
 
@@ -148,7 +153,8 @@ Test(polytope, warm_start_at_the_solution_repeats_it_to_the_last_bit)
     random_bounds(&state, 40, 2.0, 1.0, lower, upper);
     random_measure(&state, s, 40, 0);
     const struct dpot_polytope polytope = {40, lower, upper};
-    const double scale = dpot_polytope_project_kl_linear(&polytope, s, 1.0, q);
-    cr_assert_eq(dpot_polytope_project_kl_linear(&polytope, s, scale, again), scale);
+    const double scale = dpot_polytope_project_kl_linear(&polytope, s, 1.0, DPOT_STEPS_ALL, q);
+    cr_assert_eq(dpot_polytope_project_kl_linear(&polytope, s, scale, DPOT_STEPS_ALL, again),
+                 scale);
     cr_assert_eq(l1_distance(q, again, 40), 0.0);
 }

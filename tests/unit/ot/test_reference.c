@@ -50,19 +50,28 @@ static double project_few(const struct problem *problem, double *q)
             mu[n++] = problem->mu[i];
         }
     }
-    const struct dpot_few_projection_config config = {
-        .n_rows = n, .n_cols = problem->n_cols, .polytope = &problem->polytope};
+    const struct dpot_few_projection_config config = {.n_rows = n,
+                                                      .n_cols = problem->n_cols,
+                                                      .polytope = &problem->polytope,
+                                                      .passes = DPOT_FEW_PASSES_MAX};
     struct dpot_few_projection *projection = NULL;
     struct dpot_few_projection_result result;
+    const double *costs[DPOT_FEW_ROWS_MAX];
+    const double largest = cost_range_of(problem->cost, problem->n_rows * problem->n_cols);
+    const int scale = dpot_few_projection_scale(largest, DPOT_FEW_COST_BITS);
     cr_assert_eq(dpot_few_projection_new(&config, &projection), DPOT_OK);
+    int64_t *rounded = dpot_few_projection_cost(projection);
     for (size_t r = 0; r < n; r++) {
-        memcpy(dpot_few_projection_cost(projection) + r * problem->n_cols,
-               problem->cost + rows[r] * problem->n_cols, problem->n_cols * sizeof(double));
+        costs[r] = problem->cost + rows[r] * problem->n_cols;
+        for (size_t j = 0; j < problem->n_cols; j++) {
+            *rounded++ = dpot_few_projection_round(costs[r][j], scale);
+        }
     }
     dpot_few_projection_run(projection, mu, q, &result);
+    const double transport_cost = dpot_few_projection_plan_cost(projection, costs);
     dpot_few_projection_free(projection);
     cr_assert(result.is_exact);
-    return result.transport_cost;
+    return transport_cost;
 }
 
 Test(reference, exact_costs_by_both_methods_are_between_the_proved_bound_and_the_optimum)

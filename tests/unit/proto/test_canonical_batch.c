@@ -68,9 +68,6 @@ static void draw_sample(uint64_t *state, struct sample *sample)
         draw_report(state, &sample->reports[i], sample->values + i * DIM_MAX, n_bits);
     }
     sample->batch.has_losses = splitmix_below(state, 2) == 1;
-    for (size_t i = 0; i < DPOT_LOSS_REASONS && sample->batch.has_losses; i++) {
-        sample->batch.losses.class_of[i] = (uint8_t)splitmix_below(state, DPOT_LOSS_CLASSES);
-    }
 }
 
 static bool is_same_report(const struct dpot_report *a, const struct dpot_report *b)
@@ -84,8 +81,7 @@ static bool is_same_batch(const struct dpot_batch *a, const struct dpot_batch *b
 {
     bool is_same = memcmp(a->campaign_hash, b->campaign_hash, sizeof a->campaign_hash) == 0 &&
                    a->round == b->round && a->n_reports == b->n_reports &&
-                   a->has_losses == b->has_losses &&
-                   memcmp(&a->losses, &b->losses, sizeof a->losses) == 0;
+                   a->has_losses == b->has_losses;
     for (size_t i = 0; is_same && i < a->n_reports; i++) {
         is_same = is_same_report(&a->reports[i], &b->reports[i]);
     }

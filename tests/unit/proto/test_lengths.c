@@ -232,6 +232,31 @@ Test(lengths, a_report_that_no_device_can_send_is_not_padded)
     dpot_buf_release(&body);
 }
 
+/* As the formula of report.proto says, by hand: another program has nothing else to go by. */
+Test(lengths, are_those_of_the_page)
+{
+    int64_t lo = 0, hi = 1;
+    struct dpot_campaign ring = {.mechanism = DPOT_MECHANISM_WPM, .output = {.size = 300}};
+    cr_assert_eq(dpot_wire_report_len_max(&ring), 2 + 18 + 3 + 2);
+    ring.n_groups = 200;
+    cr_assert_eq(dpot_wire_report_len_max(&ring), 2 + 18 + 3 + 3 + 2);
+    cr_assert_eq(dpot_wire_batch_plain_len(2, 28), 49 + 2 * 28);
+    struct dpot_campaign box = vector_campaign(DPOT_MECHANISM_GAUSSIAN, 2, 60);
+    box.vector.set = DPOT_VECTOR_BOX;
+    box.vector.n_sides = 1;
+    box.vector.lo = &lo;
+    box.vector.hi = &hi;
+    cr_assert_eq(dpot_wire_report_len_max(&box), 2 + 18 + 2 + 2 + 60 + 2, "-47 and 48: a byte");
+    box.noise.scale_log2 = 3;
+    cr_assert_eq(dpot_wire_report_len_max(&box), 3 + 18 + 2 + 2 + 120 + 2, "-95: two");
+    box.mechanism = DPOT_MECHANISM_LAPLACE;
+    box.noise.scale_log2 = 1;
+    hi = 0;
+    cr_assert_eq(dpot_wire_report_len_max(&box), 2 + 18 + 2 + 2 + 60 + 2, "-63 and 63");
+    box.noise.scale_log2 = 2;
+    cr_assert_eq(dpot_wire_report_len_max(&box), 3 + 18 + 2 + 2 + 120 + 2, "-127 and 127");
+}
+
 /* ---- reading ---- */
 
 /* What is under the seal of three reports of a ring of 300. */

@@ -25,6 +25,20 @@ Test(receipt_wire, every_status_survives_in_request_order)
     dpot_buf_release(&out);
 }
 
+Test(receipt_wire, has_one_length_whatever_became_of_the_reports)
+{
+    const uint8_t digest[DPOT_HASH_LEN] = {1};
+    for (int i = DPOT_REPORT_ACCEPTED; i < DPOT_REPORT_STATUS_END; i++) {
+        const enum dpot_report_status statuses[2] = {DPOT_REPORT_ACCEPTED,
+                                                     (enum dpot_report_status)i};
+        struct dpot_buf out;
+        dpot_buf_init(&out, 100, NULL);
+        cr_assert_eq(dpot_wire_receipt_encode(statuses, 2, digest, &out), DPOT_OK);
+        cr_assert_eq(out.len, 2 + 2 + 2 + DPOT_HASH_LEN);
+        dpot_buf_release(&out);
+    }
+}
+
 Test(receipt_wire, a_receipt_for_another_number_of_reports_is_refused)
 {
     struct dpot_buf out;

@@ -186,7 +186,7 @@ Test(sphere, the_program_costs_and_contracts_what_is_told)
         DPOT_OK);
     cr_assert_eq(dpot_privatizer_new(&campaign, NULL, &privatizer, NULL), DPOT_OK);
     cr_assert_eq(dpot_private_points_init(&points, 1, DIM, NULL), DPOT_OK);
-    dpot_private_points_set(&points, x, NULL, 1);
+    dpot_private_points_set(&points, x, NULL, 1, 0);
     for (uint32_t n = 0; n < N; n++) {
         const uint8_t id[DPOT_REPORT_ID_LEN] = {(uint8_t)n, (uint8_t)(n >> 8)};
         struct dpot_codebook codebook;

@@ -64,7 +64,6 @@ Test(content, does_not_depend_on_names_times_rounds_groups_and_sizes_of_pools)
     cr_assert(is_same(PLAIN, "min_pool", "4000"));
     cr_assert(is_same(PLAIN, "groups", "[\"a\",\"b\"]"));
     cr_assert(is_same(PLAIN, "simulation", "true"));
-    cr_assert(is_same(PLAIN, "loss_counts", "true"));
 }
 
 Test(content, tells_apart_whatever_changes_the_law_of_a_report)

@@ -1,7 +1,10 @@
 /* From one revision to the next. */
+#include "campaign/content.h"
+#include "campaign/spec.h"
 #include "mechanism/sampler.h"
 #include "proto/wire_artifact.h"
 #include "unit/aggregator/fixture.h"
+#include "unit/aggregator/vectors.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -109,6 +112,36 @@ Test(revise, opening_the_next_revision_closes_the_former_for_good)
     cr_assert_eq(rig_post(&rig, 0, &report, 1, NULL), INGEST_CLOSED);
     rig.record = second;
     cr_assert_eq(rig_post(&rig, 0, &report, 1, NULL), INGEST_ACCEPTED);
+}
+
+/* A revision that was signed when campaigns could ask for loss counts. */
+static void open_with_loss_counts(void)
+{
+    struct dpot_campaign campaign = *campaign_of(&rig.record);
+    campaign.id[0] ^= 1;
+    campaign.loss_counts = true;
+    vectors_open(rig.store, &campaign, rig.secret_key, &rig.record);
+}
+
+Test(revise, a_revision_of_before_that_counts_losses_goes_on_and_the_next_does_not)
+{
+    uint8_t digest[DPOT_HASH_LEN], next_digest[DPOT_HASH_LEN];
+    struct revision_record record;
+    struct dpot_error error = {{0}};
+    const struct dpot_report report = fixture_report(1);
+    cr_assert_eq(content_digest(campaign_of(&rig.record), next_digest, &error), DPOT_OK);
+    open_with_loss_counts();
+    cr_assert(campaign_of(&rig.record)->loss_counts);
+    cr_assert_eq(content_digest(campaign_of(&rig.record), digest, &error), DPOT_OK);
+    cr_assert_arr_eq(digest, next_digest, sizeof digest, "the law of a report is the same");
+    cr_assert_eq(rig_post(&rig, 0, &report, 1, NULL), INGEST_ACCEPTED);
+    json_t *spec = spec_describe(campaign_of(&rig.record), rig.record.hash, 1);
+    cr_assert_null(json_object_get(spec, "loss_counts"), "what is told can be a SPEC again");
+    json_decref(spec);
+    const struct revision_record next = revise(change_text);
+    cr_assert_not(campaign_of(&next)->loss_counts);
+    cr_assert_eq(registry_open_campaign(rig.registry, next.campaign_id, &record, &error), DPOT_OK);
+    cr_assert_eq(record.revision, 2);
 }
 
 Test(revise, a_closed_campaign_can_go_on_and_a_draft_can_be_revised_again)

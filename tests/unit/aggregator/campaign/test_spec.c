@@ -284,6 +284,8 @@ static const struct refusal refusals[] = {
     {NULL, "groups", "[[1]]", DPOT_ERR_MALFORMED, "entry 0 of groups"},
     {NULL, "groups", "[[\"a\",\"a\"]]", DPOT_ERR_RANGE, "groups 0 and 1"},
     {NULL, "simulation", "[\"yes\"]", DPOT_ERR_MALFORMED, "simulation"},
+    {NULL, "loss_counts", "[true]", DPOT_ERR_MALFORMED, "loss_counts was removed"},
+    {NULL, "loss_counts", "[false]", DPOT_ERR_MALFORMED, "delete the key"},
 };
 
 /* The ring SPEC for one of the baselines. */

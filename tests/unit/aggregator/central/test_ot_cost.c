@@ -188,24 +188,64 @@ Test(ot_cost, releases_spread_around_the_value_by_the_scale)
     exact_draw_release(&draw);
 }
 
-Test(ot_cost, a_value_that_cannot_be_certified_is_not_released)
+/* Records that no solver likes: all equal, two heaps, a line, a grid, far outside. */
+static void make_odd(size_t kind, double x[40], double y[40])
 {
-    double x[40], y[40], value = -1;
-    struct dpot_error error = {""};
     for (size_t i = 0; i < 40; i++) {
-        x[i] = (double)(i * 7 % 40) / 40;
-        y[i] = (double)(i * 11 % 41) / 41;
+        const double at = (double)i / 39;
+        x[i] = kind == 0 ? 0.5 : kind == 1 ? (double)(i % 2) : kind == 4 ? 1e300 : at;
+        y[i] = kind == 0 ? 0.5 : kind == 1 ? (double)(i % 20 == 0) : kind == 3 ? at * at : 1 - at;
     }
-    const struct ot_cost_config config = configure(1, 40, 40, 1e-9);
-    const dpot_status status = ot_cost_value(&config, x, y, &value, &error);
-    /* Either it is within tol, or nothing is given. */
-    if (status == DPOT_OK) {
-        const struct ot_cost_config exact = configure(1, 40, 40, 0);
-        cr_assert_float_eq(value, value_of(&exact, x, y), ot_cost_tol(&config) + 1e-6);
-    } else {
-        cr_assert_eq(status, DPOT_ERR_INFEASIBLE);
-        cr_assert_eq(value, -1);
-        cr_assert(strstr(error.text, "lambda"), "%s", error.text);
+}
+
+/* Whatever lambda and records are: a value, which is what costs without lambda say to within lambda log n and tol. */
+Test(ot_cost, every_lambda_and_all_records_have_a_value_within_tol)
+{
+    const double lambdas[] = {1e-300, 1e-9, 1e-5, 1e-4, 4e-4, 1e-3, 0.01, 0.1, 1, 1e9, 1e300};
+    for (size_t l = 0; l < sizeof lambdas / sizeof lambdas[0]; l++) {
+        for (size_t kind = 0; kind < 5; kind++) {
+            double x[40], y[40];
+            make_odd(kind, x, y);
+            const struct ot_cost_config plain = configure(1, 40, 40, 0);
+            const struct ot_cost_config config = configure(1, 40, 40, lambdas[l]);
+            const double least = value_of(&plain, x, y), value = value_of(&config, x, y);
+            cr_assert_geq(value, least - ot_cost_tol(&config) - 1e-9, "%g, %zu", lambdas[l], kind);
+            cr_assert_leq(value, least + lambdas[l] * log(40) + 1e-9, "%g, %zu", lambdas[l], kind);
+        }
+    }
+}
+
+/* What stands behind the engine, alone: it is within tol of the engine's value. */
+Test(ot_cost, plain_sweeps_end_within_tol)
+{
+    const double lambdas[] = {0.02, 0.1, 1, 100};
+    for (size_t l = 0; l < 4; l++) {
+        for (size_t kind = 0; kind < 4; kind++) {
+            double x[40], y[40], cost[1600], f[40] = {0}, g[40], next[40];
+            make_odd(kind, x, y);
+            const struct ot_cost_config config = configure(1, 40, 40, lambdas[l]);
+            cr_assert_not(ot_cost_is_plain(&config));
+            for (size_t k = 0; k < 1600; k++) {
+                cost[k] = pow(x[k / 40] - y[k % 40], 2);
+            }
+            cr_assert_float_eq(ot_cost_sweep(&config, cost, f, g, next), value_of(&config, x, y),
+                               ot_cost_tol(&config), "%g, %zu", lambdas[l], kind);
+        }
+    }
+}
+
+Test(ot_cost, tol_is_one_hundredth_of_a_record_but_for_a_lambda_near_nothing)
+{
+    struct ot_cost_config config = configure(1, 40, 40, 0.1);
+    cr_assert_eq(ot_cost_tol(&config), 0.01 / 40);
+    config.lambda = 1e-6; /* log n of it is less */
+    cr_assert(ot_cost_is_plain(&config));
+    cr_assert_eq(ot_cost_tol(&config), 0.01 / 40);
+    /* The worst there is at 40: between both. */
+    for (double lambda = 1e-7; lambda < 1; lambda *= 1.1) {
+        config.lambda = lambda;
+        cr_assert_leq(ot_cost_tol(&config), 5e-4, "%g", lambda);
+        cr_assert(ot_cost_is_plain(&config) || ot_cost_tol(&config) >= 5.9e-8 / lambda);
     }
 }
 

@@ -107,39 +107,6 @@ Test(metrics, every_report_is_somewhere)
     cr_assert_null(strstr(text, "certificate"), "there is none without TLS");
 }
 
-/* One report of a device that says it lost 1 by age, 8 or more for room. */
-static int post_with_losses(uint32_t n)
-{
-    struct dpot_report report = fixture_report(n);
-    struct dpot_batch batch = {
-        .n_reports = 1, .reports = &report, .has_losses = true, .losses = {{1, 0, 4}}};
-    struct dpot_buf body;
-    dpot_buf_init(&body, DPOT_BATCH_BYTES_MAX, NULL);
-    memcpy(batch.campaign_hash, rig.record.hash, sizeof batch.campaign_hash);
-    cr_assert_eq(dpot_wire_batch_seal(&batch, &rig.secret.key, &body), DPOT_OK);
-    const int status = request("POST", reports_path, NULL, body.data, body.len);
-    dpot_buf_release(&body);
-    return status;
-}
-
-Test(metrics, losses_are_counted_once_and_only_where_the_campaign_asks)
-{
-    struct registry_revision revision;
-    cr_assert_eq(post_with_losses(1), 202);
-    expect_law(1);
-    cr_assert_eq(sum_of("dpotd_device_losses_total"), 0, "nobody asked");
-    cr_assert_eq(registry_get(rig.registry, rig.record.hash, &revision, NULL), DPOT_OK);
-    ((struct dpot_campaign *)revision.campaign)->loss_counts = true;
-    cr_assert_eq(post_with_losses(2), 202);
-    cr_assert_eq(post_with_losses(2), 202); /* its answer was lost */
-    cr_assert_eq(post(3, 1), 202);
-    expect_law(4);
-    cr_assert_eq(value_of("dpotd_device_losses_total{reason=\"age\",lost=\"1\"}"), 1);
-    cr_assert_eq(value_of("dpotd_device_losses_total{reason=\"lost\",lost=\"0\"}"), 1);
-    cr_assert_eq(value_of("dpotd_device_losses_total{reason=\"spool\",lost=\"8+\"}"), 1);
-    cr_assert_eq(sum_of("dpotd_device_losses_total"), 3);
-}
-
 Test(metrics, a_closed_round_drops_what_comes_late)
 {
     cr_assert_eq(post(0, 4), 202);

@@ -193,6 +193,19 @@ Test(ingest, malformed_reports_are_answered_in_place)
     cr_assert_eq(rig_count(&rig).n_rejected[DPOT_REPORT_REJECTED_MALFORMED], 2);
 }
 
+Test(ingest, what_devices_of_before_told_of_losses_is_checked_and_not_counted)
+{
+    uint8_t reports[] = {0x1a, 0x14, 0x0a, 0x10, 1,  2,  3,    4, 5,    6,    7, 8, 9, 10,
+                         11,   12,   13,   14,   15, 16, 0x10, 3, 0x22, 0x03, 4, 0, 1};
+    seal_raw(reports, sizeof reports);
+    cr_assert_eq(post(), INGEST_ACCEPTED, "%s", result.error.text);
+    cr_assert_eq(rig_count(&rig).n_accepted, 1);
+    reports[sizeof reports - 1] = 5;
+    seal_raw(reports, sizeof reports);
+    cr_assert_eq(post(), INGEST_MALFORMED);
+    cr_assert_not_null(strstr(result.error.text, "losses has a byte 5"), "%s", result.error.text);
+}
+
 Test(ingest, a_batch_without_reports_is_malformed)
 {
     seal_raw("", 0);

@@ -1,0 +1,64 @@
+/* Weights of device data as integers, so that they are compared and scaled in the same steps whatever
+ * they are: no overflow, no subnormal number, no branch.
+ *
+ * The key of a weight is its bits, which are ordered as the weights are; 0 for what counts as nothing:
+ * zero, negative, infinite, NaN, and less than the least normal double. */
+#ifndef DPOT_MODEL_WEIGHT_KEY_H
+#define DPOT_MODEL_WEIGHT_KEY_H
+
+#include <stdint.h>
+#include <string.h>
+
+#define DPOT_WEIGHT_FRACTION_BITS 52
+#define DPOT_WEIGHT_BITS 40 /* below 2^-40 of the largest, a weight counts as nothing too */
+
+static inline uint64_t dpot_key_mask(int is_true)
+{
+    return (uint64_t)0 - (uint64_t)(is_true != 0);
+}
+
+static inline uint64_t dpot_key_max(uint64_t a, uint64_t b)
+{
+    return a ^ ((a ^ b) & dpot_key_mask(a < b));
+}
+
+static inline uint64_t dpot_weight_key(double weight)
+{
+    const uint64_t least = UINT64_C(1) << DPOT_WEIGHT_FRACTION_BITS;
+    const uint64_t infinity = UINT64_C(0x7ff) << DPOT_WEIGHT_FRACTION_BITS;
+    uint64_t bits;
+    memcpy(&bits, &weight, sizeof bits);
+    return bits & dpot_key_mask(bits - least < infinity - least);
+}
+
+/* The least key that counts beside this largest one; at least 1, so that 0 never counts. */
+static inline uint64_t dpot_weight_floor(uint64_t largest)
+{
+    const uint64_t range = (uint64_t)DPOT_WEIGHT_BITS << DPOT_WEIGHT_FRACTION_BITS;
+    return 1 + ((largest - range - 1) & dpot_key_mask(largest > range));
+}
+
+/* The weight over the power of two above the largest: 0, or in [2^-41, 1). */
+static inline double dpot_weight_scaled(uint64_t key, uint64_t largest)
+{
+    const uint64_t one = UINT64_C(1022); /* exponent of numbers in [1/2, 1) */
+    const uint64_t shift = ((largest >> DPOT_WEIGHT_FRACTION_BITS) - one)
+                           << DPOT_WEIGHT_FRACTION_BITS;
+    const uint64_t bits = (key - shift) & dpot_key_mask(key >= dpot_weight_floor(largest));
+    double scaled;
+    memcpy(&scaled, &bits, sizeof scaled);
+    return scaled;
+}
+
+/* The same in units of 2^-40, rounded down: below 2^40. */
+static inline uint64_t dpot_weight_integer(uint64_t key, uint64_t largest)
+{
+    const uint64_t one = UINT64_C(1) << DPOT_WEIGHT_FRACTION_BITS;
+    const uint64_t mantissa = (key & (one - 1)) | one;
+    const uint64_t shift =
+        (largest >> DPOT_WEIGHT_FRACTION_BITS) - (key >> DPOT_WEIGHT_FRACTION_BITS);
+    return mantissa >> (DPOT_WEIGHT_FRACTION_BITS + 1 - DPOT_WEIGHT_BITS) >> (shift & 63) &
+           dpot_key_mask(key >= dpot_weight_floor(largest));
+}
+
+#endif

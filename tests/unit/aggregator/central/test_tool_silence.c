@@ -1,0 +1,223 @@
+/* dpot central says the same whatever the records are: exit code, stderr and the form of the output. Only released
+ * numbers differ, which have noise. */
+#include "../files/folder.h"
+#include "../tool/process.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#define N 24
+#define BOX "--domain {\"type\":\"box\",\"lo\":[0,0],\"hi\":[1,1]} "
+#define PAIR "--x data.csv --y other.csv --epsilon 1 " BOX
+#define TABLE "--data data.csv --epsilon 1 --out out.csv " BOX
+#define NOISY "central barycenter " TABLE "--support 3 --delta 1e-3 --method "
+
+/* Of replace-one: the number of records is public, and the same in all. */
+enum kind { SPREAD, NEIGHBOUR, EQUAL, CORNERS, TIES, ON_A_LINE, OUTSIDE, FAR, TINY, KINDS };
+
+static void put_record(FILE *file, enum kind kind, int i)
+{
+    const double at = i / (N - 1.0);
+    switch (kind) {
+    case EQUAL:
+        (void)fprintf(file, "0.5,0.5\n");
+        break;
+    case CORNERS:
+        (void)fprintf(file, "%d,%d\n", i % 2, i / 2 % 2);
+        break;
+    case TIES:
+        (void)fprintf(file, "%g,%g\n", i % 5 / 4.0, i / 5 % 5 / 4.0);
+        break;
+    case ON_A_LINE:
+        (void)fprintf(file, "%g,%g\n", at, at);
+        break;
+    case OUTSIDE:
+        (void)fprintf(file, "%g,%g\n", 7 - i * 1.0, -at);
+        break;
+    case FAR:
+        (void)fprintf(file, "%s1.7e308,%se307\n", i % 2 ? "-" : "", i % 3 ? "-9" : "9");
+        break;
+    case TINY:
+        (void)fprintf(file, "%s5e-324,-0\n", i % 2 ? "-" : "");
+        break;
+    default:
+        (void)fprintf(file, "%.9g,%.9g\n", i * 7 % N / (double)N,
+                      kind == NEIGHBOUR && i == 3 ? 0.999 : i * 5 % N / (double)N);
+    }
+}
+
+static void write_records(const char *name, enum kind kind)
+{
+    FILE *file = fopen(folder_path(name), "w");
+    cr_assert(file);
+    for (int i = 0; i < N; i++) {
+        put_record(file, kind, i);
+    }
+    cr_assert(fclose(file) == 0);
+}
+
+static void set_up(void)
+{
+    folder_make();
+    write_records("other.csv", SPREAD);
+}
+
+TestSuite(central_silence, .init = set_up, .fini = folder_remove);
+
+/* Numbers become 0: what is left is the form. */
+static json_t *form_of(const json_t *value)
+{
+    const char *key = NULL;
+    size_t i = 0;
+    json_t *member = NULL;
+    if (json_is_number(value)) {
+        return json_integer(0);
+    }
+    json_t *form = json_deep_copy(value);
+    json_object_foreach((json_t *)value, key, member)
+    {
+        (void)json_object_set_new(form, key, form_of(member));
+    }
+    json_array_foreach((json_t *)value, i, member)
+    {
+        (void)json_array_set_new(form, i, form_of(member));
+    }
+    return form;
+}
+
+struct heard {
+    int exit_code;
+    char err[PROCESS_OUT_MAX];
+    json_t *form;
+};
+
+static void hear(const char *line, struct heard *heard)
+{
+    static struct process p;
+    char all[1024];
+    (void)snprintf(all, sizeof all, "%s --json", line);
+    process_run(&p, all);
+    heard->exit_code = p.exit_code;
+    (void)snprintf(heard->err, sizeof heard->err, "%s", p.err);
+    json_t *result = json_loads(p.out, 0, NULL);
+    cr_assert_not_null(result, "%s: %s", line, p.out);
+    heard->form = form_of(result);
+    json_decref(result);
+}
+
+static void expect_same(const char *line, const struct heard *a, const struct heard *b, int kind)
+{
+    cr_assert_eq(a->exit_code, b->exit_code, "%s: %d: %s%s", line, kind, a->err, b->err);
+    cr_assert_str_eq(a->err, b->err, "%s: %d", line, kind);
+    cr_assert(json_equal(a->form, b->form), "%s: %d", line, kind);
+}
+
+Test(central_silence, no_command_tells_one_set_of_records_from_another)
+{
+    static const char *const lines[] = {
+        NOISY "noisy-exact",
+        NOISY "noisy-exact --iterations 9 --resolution 3",
+        NOISY "noisy-agnostic --resolution 2",
+        "central coreset " TABLE,
+        "central coreset " TABLE "--samples 9 --population 100",
+        "central ot-cost --metric l1 --exact " PAIR,
+        "central ot-cost --metric euclidean --power 2 --lambda 1e-5 " PAIR,
+        "central ot-cost --metric linf --lambda 0.003 " PAIR,
+        "central ot-cost --metric linf --lambda 1e9 --adjacency replace-pair " PAIR,
+        "central transport-map --out map.csv --grid 8x8 --family 9 " PAIR,
+    };
+    for (size_t l = 0; l < sizeof lines / sizeof lines[0]; l++) {
+        struct heard first, other;
+        write_records("data.csv", SPREAD);
+        hear(lines[l], &first);
+        cr_assert_eq(first.exit_code, 0, "%s: %s", lines[l], first.err);
+        for (int kind = NEIGHBOUR; kind < KINDS; kind++) {
+            write_records("data.csv", (enum kind)kind);
+            hear(lines[l], &other);
+            expect_same(lines[l], &first, &other, kind);
+            json_decref(other.form);
+        }
+        json_decref(first.form);
+    }
+}
+
+/* A warning or a refusal that follows from options says so for all records alike. */
+Test(central_silence, what_options_do_wrong_is_the_same_for_all_records)
+{
+    static const char *const lines[] = {
+        NOISY "noisy-exact --epsilon 2",
+        NOISY "noisy-exact --resolution 1048576 --init other.csv",
+        "central coreset " TABLE "--population 3",
+        "central coreset " TABLE "--depth 1",
+        "central ot-cost --metric l1 --exact --cap 1e-320 " PAIR,
+    };
+    for (size_t l = 0; l < sizeof lines / sizeof lines[0]; l++) {
+        struct heard first, other;
+        write_records("data.csv", SPREAD);
+        hear(lines[l], &first);
+        write_records("data.csv", FAR);
+        hear(lines[l], &other);
+        expect_same(lines[l], &first, &other, FAR);
+        json_decref(first.form);
+        json_decref(other.form);
+    }
+}
+
+/* No record, one, two, many; each as a file that has a first line, and as one that has none. */
+Test(central_silence, add_remove_does_not_tell_no_record_from_one)
+{
+    static const char *const rows[] = {"", "0.5,0.5\n", "0,1\n", "0.5,0.5\n3,-4\n1,1\n0,0\n"};
+    static const char *const counted[] = {"", "0.5,0.5,0\n", "0,1,1\n", "0,1,4294967296\n1,1,7\n"};
+    static const char *const lines[] = {
+        "central coreset --adjacency add-remove --depth 4 " TABLE,
+        "central coreset --adjacency add-remove --depth 4 --weights-out w.csv " TABLE,
+        "central coreset --adjacency add-remove --depth 4 --samples 5 --columns 1,0 " TABLE,
+        "central coreset --adjacency add-remove --depth 4 --weights-out w.csv --count-column "
+        "2 " TABLE,
+    };
+    for (size_t l = 0; l < sizeof lines / sizeof lines[0]; l++) {
+        for (int has_names = 0; has_names < 2; has_names++) {
+            struct heard first, other;
+            for (size_t k = 0; k < 4; k++) {
+                char text[256];
+                const char *names = has_names ? l == 3 ? "a,b,people\n" : "a,b\n" : "";
+                (void)snprintf(text, sizeof text, "%s%s", names, l == 3 ? counted[k] : rows[k]);
+                write_text("data.csv", text);
+                hear(lines[l], k == 0 ? &first : &other);
+                cr_assert_eq(first.exit_code, 0, "%s: %s", lines[l], first.err);
+                if (k > 0) {
+                    expect_same(lines[l], &first, &other, (int)k);
+                    json_decref(other.form);
+                }
+            }
+            json_decref(first.form);
+        }
+    }
+}
+
+Test(central_silence, an_empty_npy_is_a_file_without_records_too)
+{
+    char bytes[129];
+    (void)snprintf(
+        bytes, sizeof bytes, "%-127s\n",
+        "\x93NUMPY\x01?\x76?{'descr': '<f8', 'fortran_order': False, 'shape': (0, 2), }");
+    bytes[7] = bytes[9] = 0;
+    (void)folder_write("data.npy", bytes, 128);
+    json_t *r =
+        expect_json("central coreset --data data.npy --epsilon 1 --adjacency add-remove --depth 2 "
+                    "--out p.csv " BOX,
+                    0);
+    cr_assert_eq(number_of(r, "dim"), 2);
+    json_decref(r);
+    expect_exit("central coreset --data data.npy --epsilon 1 --out p.csv " BOX, 3, "at least one");
+}
+
+/* Where the number of records is public, none is refused: that is public, too. */
+Test(central_silence, replace_one_refuses_a_file_without_records)
+{
+    write_text("data.csv", "a,b\n");
+    expect_exit("central coreset " TABLE, 3, "at least one");
+    expect_exit("central ot-cost --metric l1 --exact " PAIR, 3, "at least one");
+    expect_exit(NOISY "noisy-exact", 3, "at least one");
+}
