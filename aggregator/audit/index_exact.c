@@ -11,9 +11,9 @@
 #define SPECK 1e-6
 #define N_GARBAGE 6
 
-#define ALL_POINTS_MAX 16 /* of so many points every one is used */
-#define N_SPREAD 5        /* of more */
-#define SPHERE_IDS 16     /* report ids that are looked at; */
+#define ALL_POINTS_MAX 16  /* of so many points every one is used */
+#define N_SPREAD 5         /* of more */
+#define SPHERE_IDS 16      /* report ids that are looked at; */
 #define SPHERE_IDS_LARGE 2 /* where the points are not all used */
 #define SPHERE_DIM_MAX 16
 #define SPHERE_PLACES(dim) (2 * (size_t)(dim) + 1)

@@ -34,8 +34,8 @@ struct index_finding {
 };
 
 /* Inputs: no data; up to three places, apart or together; one place beside a speck elsewhere; NaN,
- * infinite and negative entries. Of more than 16 points five that are spread over them are used, each
- * with its neighbour. */
+ * infinite and negative entries. Of more than 16 points five that are spread over them are used,
+ * each with its neighbour. */
 void index_exact(const struct index_program *program, struct index_finding *finding);
 
 /* The same for a campaign of an index mechanism, by the program itself. In a campaign with `sample_first`

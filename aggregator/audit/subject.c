@@ -19,7 +19,7 @@
 #define LAMBDA 0.05
 #define ITERATIONS 50
 #define N_MAX 3
-#define SIDE 4 /* of the image */
+#define SIDE 4          /* of the image */
 #define STEP 0.00390625 /* 2^-8 */
 #define SPHERE_DIM 3
 #define SPHERE_DIRECTIONS 12

@@ -15,8 +15,8 @@ struct subject {
     struct dpot_campaign campaign; /* owned; its id is set */
     bool has_seed;                 /* then the campaign is marked `simulation` */
     uint32_t group;                /* label of its devices; 0 without groups */
-    uint32_t cost;                 /* a report takes about this many times the work of a small campaign's */
-    struct dpot_privacy claim;     /* what a device is charged for one report */
+    uint32_t cost; /* a report takes about this many times the work of a small campaign's */
+    struct dpot_privacy claim; /* what a device is charged for one report */
 
     /* Device data: one place each (index mechanisms, the domain's coordinates), or a vector. */
     uint32_t dim;

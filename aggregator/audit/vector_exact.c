@@ -37,8 +37,8 @@ static void add_input(struct work *w, const double *x)
     }
 }
 
-/* m along each axis (of more than AXES_MAX: that many, the last among them), in every sign pattern of two,
- * and everywhere; the rest zero or NaN. */
+/* m along each axis (of more than AXES_MAX about that many, the last among them), in every sign
+ * pattern of two, and everywhere; the rest zero or NaN. */
 static void add_inputs_of_size(struct work *w, double m)
 {
     const uint32_t dim = w->vector->dim, step = dim <= AXES_MAX ? 1 : dim / AXES_MAX;

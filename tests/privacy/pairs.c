@@ -127,9 +127,8 @@ void pairs_open(struct pairs *p)
 {
     const int64_t opens_ms = pairs_opens(p, 0);
     for (int i = 0; i < 2; i++) {
-        cr_assert_eq(
-            watched_init(&p->device[i], &p->config, &p->server, &p->seal_secret, opens_ms),
-            DPOT_OK);
+        cr_assert_eq(watched_init(&p->device[i], &p->config, &p->server, &p->seal_secret, opens_ms),
+                     DPOT_OK);
         watched_seed(&p->device[i], p->random, 0, true);
     }
     open_device(p, 0);
@@ -179,8 +178,8 @@ static size_t below(struct pairs *p, size_t n)
 
 static double strange_number(struct pairs *p)
 {
-    static const double numbers[] = {NAN,    INFINITY, -INFINITY, 0,    -0.0,     5e-324,
-                                     -1e-310, 1e-308,   1e300,     -1e300, 1.0,     -1.0};
+    static const double numbers[] = {NAN,     INFINITY, -INFINITY, 0,      -0.0, 5e-324,
+                                     -1e-310, 1e-308,   1e300,     -1e300, 1.0,  -1.0};
     return numbers[below(p, sizeof numbers / sizeof numbers[0])];
 }
 
@@ -240,8 +239,8 @@ static void draw_histogram(struct pairs *p, const struct subject *subject, struc
     d->data.histogram = d->histogram;
 }
 
-/* Points and histograms, or a vector, or vectors of a sphere by either call. The kind is public: both devices
- * have the same. */
+/* Points and histograms, or a vector, or vectors of a sphere by either call. The kind is public:
+ * both devices have the same. */
 static void draw_data(struct pairs *p, const struct subject *subject, bool is_other_kind,
                       struct pairs_data *d)
 {

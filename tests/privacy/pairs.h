@@ -1,6 +1,6 @@
-/* Two devices side by side that differ in their data alone: the same folder, clock, random stream and
- * answers, several campaigns of all mechanisms. Every line of their witnesses (tool/audit/witness.h) must be
- * the same. */
+/* Two devices side by side that differ in their data alone: the same folder, clock, random stream
+ * and answers, several campaigns of all mechanisms. Every line of their witnesses
+ * (tool/audit/witness.h) must be the same. */
 #ifndef DPOT_TESTS_PRIVACY_PAIRS_H
 #define DPOT_TESTS_PRIVACY_PAIRS_H
 
@@ -10,7 +10,7 @@
 
 #define PAIRS_CAMPAIGNS_MAX 16
 #define PAIRS_POINTS_MAX 3000
-#define PAIRS_DOMAIN_MAX 16 /* points of a histogram's domain */
+#define PAIRS_DOMAIN_MAX 3000 /* points of a histogram's domain */
 #define PAIRS_ROUND_MS SUBJECT_ROUND_MS
 
 /* Data of one device, and the memory of it. */
@@ -37,8 +37,8 @@ struct pairs {
     size_t n_pairs;  /* submits that were compared */
 };
 
-/* Makes the campaigns of the subjects with these names (NULL ends them), of `rounds` rounds; the devices are
- * enrolled in them and open. `config` may be changed before pairs_open. */
+/* Makes the campaigns of the subjects with these names (NULL ends them), of `rounds` rounds; the
+ * devices are enrolled in them and open. `config` may be changed before pairs_open. */
 void pairs_init(struct pairs *p, const char *const *names, uint32_t rounds, uint64_t seed);
 void pairs_open(struct pairs *p);
 void pairs_release(struct pairs *p); /* and nothing was printed; allowed twice */
@@ -50,8 +50,8 @@ void pairs_compare(struct pairs *p);
 void pairs_set_clock(struct pairs *p, int64_t now_ms);
 int64_t pairs_opens(const struct pairs *p, uint32_t round);
 
-/* Both submit to campaign i, each data of its own, which are drawn anew; the work of one takes nearly all of its
- * public time, that of the other none. */
+/* Both submit to campaign i, each data of its own, which are drawn anew; the work of one takes
+ * nearly all of its public time, that of the other none. */
 void pairs_submit(struct pairs *p, size_t i);
 
 void pairs_set_answer(struct pairs *p, struct watched_answer answer);

@@ -1,5 +1,5 @@
-/* A charge is on the disk before a page that holds data is touched for the first time: the data lie in pages
- * that cannot be read, and the fault of the first look is where the disk is asked. */
+/* A charge is on the disk before a page that holds data is touched for the first time: the data
+ * lie in pages that cannot be read, and the fault of the first look is where the disk is asked. */
 #define _DEFAULT_SOURCE
 #include "unit/client/world.h"
 
@@ -141,9 +141,8 @@ static dpot_status submit(enum call call, uint32_t dim, enum dpot_submit_outcome
     return call == HISTOGRAM
                ? dpot_client_submit_histogram(client, id, region[0], authority.campaign.domain.size,
                                               outcome)
-               : dpot_client_submit_points(client, id, region[0],
-                                           call == POINTS ? NULL : region[1], N_POINTS, dim,
-                                           outcome);
+               : dpot_client_submit_points(client, id, region[0], call == POINTS ? NULL : region[1],
+                                           N_POINTS, dim, outcome);
 }
 
 /* Two rounds: the second charge comes before the second look. */
@@ -241,8 +240,8 @@ static void stop_at_touch(uint32_t dim)
     dpot_client_set_rng_source(client, &noting.source);
 }
 
-/* A second reading needs a record of its own; a third attempt makes the report without the data. It carries the
- * id that the first attempt has drawn. */
+/* A second reading needs a record of its own; a third attempt makes the report without the data.
+ * It carries the id that the first attempt has drawn. */
 Test(first_touch, after_a_crash_comes_once_more_and_after_its_record)
 {
     struct subject subject;

@@ -1,5 +1,6 @@
-/* What was spent stays spent, in the campaign, in the window and over the life of an install, whatever ends a
- * charge: an answer of the server, age, withdrawal, want of room, a lost slot, a crash anywhere. */
+/* What was spent stays spent, in the campaign, in the window and over the life of an install,
+ * whatever ends a charge: an answer of the server, age, withdrawal, want of room, a lost slot, a
+ * crash anywhere. */
 #include "unit/client/world.h"
 
 #include "base/buf.h"
@@ -11,7 +12,7 @@
 #include <string.h>
 
 #define ROUNDS 40
-#define N_HELD 19 /* reports that wait; the cap of an install is 20 */
+#define N_HELD 19                       /* reports that wait; the cap of an install is 20 */
 #define LONG_S ((uint64_t)3650 * 86400) /* a window that nothing leaves */
 #define N_KINDS 3
 
@@ -82,11 +83,10 @@ static uint64_t check_spent(void)
                                           .delta = s.window_spent_delta,
                                           .rho = s.window_spent_rho},
                    "window");
-    expect_no_fall(
-        &last[2],
-        (struct dpot_spending){
-            .epsilon = s.spent_epsilon, .delta = s.spent_delta, .rho = s.spent_rho},
-        "lifetime");
+    expect_no_fall(&last[2],
+                   (struct dpot_spending){
+                       .epsilon = s.spent_epsilon, .delta = s.spent_delta, .rho = s.spent_rho},
+                   "lifetime");
     assert_conserved(&s);
     cr_assert_eq(last[0].epsilon, last[2].epsilon);
     cr_assert_eq(last[0].rho, last[2].rho);
@@ -266,8 +266,8 @@ Test(spent, is_unchanged_by_want_of_room)
 
 /* ---- crashes ---- */
 
-/* The power goes in the n-th change of submit and pump. Afterwards the second round has one charge, neither
- * none nor two. */
+/* The power goes in the n-th change of submit and pump. Afterwards the second round has one
+ * charge, neither none nor two. */
 static bool survive_cut(enum kind kind, size_t n, enum test_loss loss)
 {
     set_up(kind);

@@ -231,8 +231,8 @@ Test(twin_exact, upper_bounds_grown_from_the_real_mass)
     }
     const uint64_t epsilon_q32 = 20 * DPOT_EPSILON_ONE;
     const struct dpot_base_measure base_measure = {N_OUTPUTS, codes, sum / 30 * 19};
-    struct index_program program = {2,     N_OUTPUTS, epsilon_q32, lower,
-                                    upper, always_the_fallback,     fallback};
+    struct index_program program = {2,     N_OUTPUTS,           epsilon_q32, lower,
+                                    upper, always_the_fallback, fallback};
     struct index_finding finding;
     cr_assert_eq(dpot_bounds_compute(&base_measure, epsilon_q32, lower, upper, NULL), DPOT_OK);
     cr_assert_eq(lower[0], 1);

@@ -25,8 +25,8 @@ double finding_lower_bound(const struct finding *finding); /* the larger of both
 double finding_claimed_epsilon(const struct finding *finding);
 double finding_claimed_delta(const struct finding *finding);
 
-/* False when a bound exceeds the claim, the exact maximum does, a device did what no honest one does, or
- * anything but a report's content depends on the data. */
+/* False when a bound exceeds the claim, the exact maximum does, a device did what no honest one
+ * does, or anything but a report's content depends on the data. */
 bool finding_passes(const struct finding *finding);
 
 #endif

@@ -88,15 +88,15 @@ static void submit_data(struct life *life)
 {
     const struct subject *subject = life->plan->subject;
     const struct path_seams *seams = life->plan->seams;
-    const struct watched_data data = {
-        .points = life->input,
-        .n = 1,
-        .dim = subject->dim,
-        .is_vector = dpot_mechanism_is_vector(subject->campaign.mechanism)};
+    const struct watched_data data = {.points = life->input,
+                                      .n = 1,
+                                      .dim = subject->dim,
+                                      .is_vector =
+                                          dpot_mechanism_is_vector(subject->campaign.mechanism)};
     enum dpot_submit_outcome outcome = 0;
     if (seams && seams->submit) {
-        const dpot_status status = seams->submit(seams->ctx, life->device.client, subject,
-                                                 life->input, &outcome);
+        const dpot_status status =
+            seams->submit(seams->ctx, life->device.client, subject, life->input, &outcome);
         watched_note_submit(&life->device, status, outcome);
     } else {
         watched_submit(&life->device, subject->campaign.id, &data, life->work_ms);
@@ -217,11 +217,10 @@ static dpot_status enroll(struct lives *lives, struct dpot_error *error)
     dpot_status status = watched_open(first, error);
     if (status == DPOT_OK) {
         status = dpot_client_enroll(first->client, lives->plan->subject->campaign.id);
-        status = status == DPOT_OK
-                     ? DPOT_OK
-                     : dpot_error_set(error, status, "%s, enrolling: %s",
-                                      lives->plan->subject->name,
-                                      dpot_client_last_error(first->client));
+        status = status == DPOT_OK ? DPOT_OK
+                                   : dpot_error_set(error, status, "%s, enrolling: %s",
+                                                    lives->plan->subject->name,
+                                                    dpot_client_last_error(first->client));
     }
     watched_close(first);
     return status == DPOT_OK ? witness_copy_folder(&first->witness, second->folder) : status;

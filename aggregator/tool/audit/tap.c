@@ -143,9 +143,8 @@ static dpot_status perform(void *ctx, const struct dpot_http_request *request,
 void tap_init(struct tap *tap, const struct subject *subject, const struct in_process *server,
               const struct dpot_clock *clock)
 {
-    *tap = (struct tap){.transport = {sizeof tap->transport, tap, perform},
-                        .subject = subject,
-                        .server = server};
+    *tap = (struct tap){
+        .transport = {sizeof tap->transport, tap, perform}, .subject = subject, .server = server};
     in_process_connect(server, clock, &tap->connection);
 }
 

@@ -47,8 +47,8 @@ static dpot_status perform(void *ctx, const struct dpot_http_request *request,
 /* ---- a process ---- */
 
 dpot_status watched_init(struct watched *d, const struct dpot_client_config *config,
-                         const struct dpot_transport *server,
-                         const struct seal_secret *seal_secret, int64_t now_ms)
+                         const struct dpot_transport *server, const struct seal_secret *seal_secret,
+                         int64_t now_ms)
 {
     *d = (struct watched){.config = *config, .server = server};
     const dpot_status status = dpot_filesystem_memory_new(NULL, &d->folder);
@@ -112,11 +112,10 @@ static dpot_status submit(struct watched *d, const uint8_t *campaign_id,
     if (data->is_vector) {
         return dpot_client_submit_vector(d->client, campaign_id, data->points, data->dim, outcome);
     }
-    return data->histogram
-               ? dpot_client_submit_histogram(d->client, campaign_id, data->histogram, data->size,
-                                              outcome)
-               : dpot_client_submit_points(d->client, campaign_id, data->points, data->weights,
-                                           data->n, data->dim, outcome);
+    return data->histogram ? dpot_client_submit_histogram(d->client, campaign_id, data->histogram,
+                                                          data->size, outcome)
+                           : dpot_client_submit_points(d->client, campaign_id, data->points,
+                                                       data->weights, data->n, data->dim, outcome);
 }
 
 void watched_note_submit(struct watched *d, dpot_status status, enum dpot_submit_outcome outcome)
@@ -144,11 +143,11 @@ static int64_t pump(struct watched *d)
     witness_note(&d->witness,
                  "pump: %d, sent %zu, pending %zu, accepted %zu, duplicate %zu, rejected %zu %zu "
                  "%zu %zu %zu %zu, dropped %zu %zu %zu %zu %zu %zu, %s",
-                 status, r.n_sent, r.n_pending, r.n_accepted, r.n_duplicate,
-                 r.n_rejected_malformed, r.n_rejected_range, r.n_rejected_group, r.n_rejected_test,
-                 r.n_rejected_token, r.n_rejected_closed, r.n_dropped_closed, r.n_dropped_age,
-                 r.n_dropped_malformed, r.n_dropped_lost, r.n_dropped_withdrawn,
-                 r.n_dropped_spool, dpot_client_last_error(d->client));
+                 status, r.n_sent, r.n_pending, r.n_accepted, r.n_duplicate, r.n_rejected_malformed,
+                 r.n_rejected_range, r.n_rejected_group, r.n_rejected_test, r.n_rejected_token,
+                 r.n_rejected_closed, r.n_dropped_closed, r.n_dropped_age, r.n_dropped_malformed,
+                 r.n_dropped_lost, r.n_dropped_withdrawn, r.n_dropped_spool,
+                 dpot_client_last_error(d->client));
     if (status == DPOT_OK && d->answer.http_status == 202) { /* else waits are drawn elsewhere */
         witness_note(&d->witness, "due at %lld", (long long)r.next_due_ms);
     }

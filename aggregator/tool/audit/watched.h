@@ -1,4 +1,5 @@
-/* A device under a witness: its folder in memory, its clock, its random stream and its server follow a script. */
+/* A device under a witness: its folder in memory, its clock, its random stream and its server
+ * follow a script. */
 #ifndef DPOT_TOOL_AUDIT_WATCHED_H
 #define DPOT_TOOL_AUDIT_WATCHED_H
 
@@ -21,7 +22,7 @@ struct watched_data {
 
 /* What the server says to a POST. */
 struct watched_answer {
-    int http_status; /* 0: nothing, the network fails */
+    int http_status;                 /* 0: nothing, the network fails */
     enum dpot_report_status receipt; /* of 202 */
 };
 
@@ -39,11 +40,12 @@ struct watched {
     struct dpot_rng_source source; /* the same, a device's to look at without a seed */
 };
 
-/* Sets up a new device at `now_ms`. `config` has caps and pin; `server` answers GETs. All borrowed; the
- * struct must not move afterwards. DPOT_ERR_MEMORY. */
-DPOT_WARN_UNUSED dpot_status watched_init(struct watched *d, const struct dpot_client_config *config,
-                                         const struct dpot_transport *server,
-                                         const struct seal_secret *seal_secret, int64_t now_ms);
+/* Sets up a new device at `now_ms`. `config` has caps and pin; `server` answers GETs. All
+ * borrowed; the struct must not move afterwards. DPOT_ERR_MEMORY. */
+DPOT_WARN_UNUSED dpot_status watched_init(struct watched *d,
+                                          const struct dpot_client_config *config,
+                                          const struct dpot_transport *server,
+                                          const struct seal_secret *seal_secret, int64_t now_ms);
 void watched_release(struct watched *d);
 
 /* From now on its randomness is this stream. */
@@ -55,7 +57,7 @@ void watched_close(struct watched *d);
 
 /* What the application calls, every answer noted. */
 void watched_submit(struct watched *d, const uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN],
-                   const struct watched_data *data, int64_t work_ms);
+                    const struct watched_data *data, int64_t work_ms);
 void watched_note_submit(struct watched *d, dpot_status status, enum dpot_submit_outcome outcome);
 void watched_pump(struct watched *d);
 void watched_note_status(struct watched *d, const uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN]);

@@ -17,9 +17,7 @@ void witness_note(struct witness *w, const char *format, ...)
     va_start(arguments, format);
     const int len = vsnprintf(line, sizeof line - 1, format, arguments);
     va_end(arguments);
-    const size_t kept = len < 0                          ? 0
-                        : (size_t)len < sizeof line - 2 ? (size_t)len
-                                                        : sizeof line - 2;
+    const size_t kept = len < 0 ? 0 : (size_t)len < sizeof line - 2 ? (size_t)len : sizeof line - 2;
     line[kept] = '\n';
     if (dpot_buf_append(&w->lines, line, kept + 1) != DPOT_OK) {
         w->is_short = true; /* of memory: what is missing is not the same */
@@ -105,8 +103,8 @@ static dpot_status perform(void *ctx, const struct dpot_http_request *request,
     }
     witness_note(w, "%s %s at %lld, %s, authorization %s, %zu bytes, answers up to %zu",
                  request->method, request->url, (long long)w->now_ms,
-                 or_none(request->content_type), or_none(request->authorization),
-                 request->body_len, request->body_max);
+                 or_none(request->content_type), or_none(request->authorization), request->body_len,
+                 request->body_max);
     if (request->body_len > 0) {
         (void)!dpot_wire_batch_key_id(request->body, request->body_len, key_id, NULL);
         witness_note(w, "key %016llx", digest(key_id, sizeof key_id));
@@ -309,17 +307,17 @@ void witness_init(struct witness *w, const struct dpot_transport *network,
                   const struct dpot_filesystem *folder, const struct dpot_rng_source *randomness,
                   const struct seal_secret *seal_secret)
 {
-    *w = (struct witness){
-        .transport = {sizeof w->transport, w, perform},
-        .filesystem = {sizeof w->filesystem, w, open_file, close_file, size_file, read_file,
-                       write_file, truncate_file, sync_file, sync_names, rename_file, remove_file,
-                       lock_folder, unlock_folder, NULL},
-        .clock = {sizeof w->clock, w, read_clock},
-        .source = {fill, w, randomness->is_test},
-        .network = network,
-        .folder = folder,
-        .randomness = randomness,
-        .seal_secret = seal_secret};
+    *w =
+        (struct witness){.transport = {sizeof w->transport, w, perform},
+                         .filesystem = {sizeof w->filesystem, w, open_file, close_file, size_file,
+                                        read_file, write_file, truncate_file, sync_file, sync_names,
+                                        rename_file, remove_file, lock_folder, unlock_folder, NULL},
+                         .clock = {sizeof w->clock, w, read_clock},
+                         .source = {fill, w, randomness->is_test},
+                         .network = network,
+                         .folder = folder,
+                         .randomness = randomness,
+                         .seal_secret = seal_secret};
     dpot_buf_init(&w->lines, LINES_MAX, NULL);
 }
 
@@ -396,8 +394,8 @@ bool witness_differs(const struct witness *a, const struct witness *b,
     while (at < a->lines.len && at < b->lines.len && lines[at] == b->lines.data[at]) {
         if (lines[at] == '\n') {
             const size_t len = at - line_at;
-            const bool is_call = len > sizeof WITNESS_CALL &&
-                                 memcmp(lines + line_at, WITNESS_CALL, sizeof WITNESS_CALL - 1) == 0;
+            const bool is_call = len > sizeof WITNESS_CALL && memcmp(lines + line_at, WITNESS_CALL,
+                                                                     sizeof WITNESS_CALL - 1) == 0;
             call_at = is_call ? line_at : call_at;
             line_at = at + 1;
         }

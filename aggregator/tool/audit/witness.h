@@ -1,11 +1,12 @@
-/* Everything that leaves a device but for what its reports say, as lines of text in the order in which it
- * happens: requests with their times, lengths and public fields, what becomes of its folder, the randomness
- * it asks for, and what its application is told. Two devices that begin with the same folder and have the
- * same clock and random stream must make the same lines, whatever their data.
+/* Everything that leaves a device but for what its reports say, as lines of text in the order in
+ * which it happens: requests with their times, lengths and public fields, what becomes of its
+ * folder, the randomness it asks for, and what its application is told. Two devices that begin
+ * with the same folder and have the same clock and random stream must make the same lines,
+ * whatever their data.
  *
- * Not told: the bytes of a report in the spool (written over what is there, or when the file is rewritten),
- * the sealed bytes of a body, which libsodium's own randomness makes, and a pause after a failure, which
- * it draws too. */
+ * Not told: the bytes of a report in the spool (written over what is there, or when the file is
+ * rewritten), the sealed bytes of a body, which libsodium's own randomness makes, and a pause
+ * after a failure, which it draws too. */
 #ifndef DPOT_TOOL_AUDIT_WITNESS_H
 #define DPOT_TOOL_AUDIT_WITNESS_H
 
@@ -33,12 +34,13 @@ struct witness {
     const struct dpot_rng_source *randomness;
     const struct seal_secret *seal_secret; /* of every report that is sent */
 
-    /* The script. */
+    /* The script. When the next charge is on the disk the clock moves by `work_ms`, once: the time
+     * that the data take. Before change number `cut_at` of the folder, counted from now, the process
+     * ends (0: never), and nothing works until `is_down` is false again. */
     int64_t now_ms;
-    int64_t work_ms; /* the clock moves by this once, when the next charge is on the disk: the time that the
-                        data take */
-    size_t cut_at;   /* the process ends before this change of the folder, counted from now; 0: never */
-    bool is_down;    /* it has: nothing works until this is false again */
+    int64_t work_ms;
+    size_t cut_at;
+    bool is_down;
 
     struct dpot_buf lines;
     bool is_short;    /* a line was left out for want of memory: nothing is equal to it */
@@ -62,7 +64,8 @@ size_t witness_count(const struct witness *w);
 DPOT_WARN_UNUSED dpot_status witness_copy_folder(const struct witness *from,
                                                  const struct dpot_filesystem *to);
 
-/* False when both have the same lines; else writes the first that differs, of both, and the call before it. */
+/* False when both have the same lines; else writes the first that differs, of both, and the call
+ * before it. */
 bool witness_differs(const struct witness *a, const struct witness *b,
                      char difference[WITNESS_DIFFERENCE_SIZE]);
 
