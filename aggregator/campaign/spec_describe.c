@@ -97,6 +97,10 @@ static json_t *describe_mechanism(const struct dpot_campaign *campaign, const do
         (void)json_object_set_new(mechanism, "iterations",
                                   json_integer((json_int_t)campaign->iterations));
     }
+    if (campaign->solver == DPOT_SOLVER_EXACT) {
+        (void)json_object_set_new(mechanism, "passes",
+                                  json_integer((json_int_t)dpot_campaign_passes(campaign)));
+    }
     if (with_points) {
         (void)json_object_set_new(mechanism, "base_measure",
                                   dpot_campaign_is_sphere(campaign)

@@ -14,11 +14,12 @@
 #define N_MAX_DEFAULT 32
 
 static const char *const wpm_keys[] = {
-    "type",       "epsilon",      "solver", "lambda",       "lambda_relative",
-    "iterations", "base_measure", "n_max",  "sample_first", NULL};
+    "type",  "epsilon",      "solver", "lambda", "lambda_relative", "iterations", "base_measure",
+    "n_max", "sample_first", "passes", NULL};
 static const char *const baseline_keys[] = {"type",  "epsilon",      "base_measure",
                                             "n_max", "sample_first", NULL};
-static const char *const wpm_only_keys[] = {"solver", "lambda", "lambda_relative", "iterations"};
+static const char *const wpm_only_keys[] = {"solver", "lambda", "lambda_relative", "iterations",
+                                            "passes"};
 static const char *const sweeps_keys[] = {"lambda", "lambda_relative", "iterations"};
 
 static dpot_status check_mechanism_keys(const json_t *mechanism, enum dpot_mechanism_id id,
@@ -366,6 +367,23 @@ dpot_status spec_check_solver_keys(const json_t *mechanism, bool *is_exact,
                                     sweeps_keys[i]);
         }
     }
+    if (status == DPOT_OK && !*is_exact && json_object_get(mechanism, "passes")) {
+        status =
+            dpot_error_set(error, DPOT_ERR_MALFORMED,
+                           "mechanism.passes goes with the exact solver only: the entropic one "
+                           "does not use it, remove it");
+    }
+    return status;
+}
+
+/* The default is left out of the campaign, which keeps the bytes it had before the field. */
+dpot_status spec_read_passes(const json_t *mechanism, struct dpot_campaign *campaign,
+                             struct dpot_error *error)
+{
+    int64_t passes = DPOT_PASSES_DEFAULT;
+    const dpot_status status = spec_default(
+        json_get_integer(mechanism, "mechanism", "passes", 1, DPOT_PASSES_MAX, &passes, error));
+    campaign->passes = passes == DPOT_PASSES_DEFAULT ? 0 : (uint32_t)passes;
     return status;
 }
 
@@ -378,7 +396,8 @@ static dpot_status read_solver(const json_t *mechanism, struct dpot_campaign *ca
         return status;
     }
     campaign->solver = is_exact ? DPOT_SOLVER_EXACT : DPOT_SOLVER_ENTROPIC;
-    return is_exact ? DPOT_OK : read_sweeps(mechanism, campaign, error);
+    return is_exact ? spec_read_passes(mechanism, campaign, error)
+                    : read_sweeps(mechanism, campaign, error);
 }
 
 dpot_status spec_read_mechanism(const json_t *spec, struct dpot_campaign *campaign,

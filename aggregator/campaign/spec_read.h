@@ -33,6 +33,11 @@ DPOT_WARN_UNUSED dpot_status spec_read_mechanism_type(const json_t *spec,
 DPOT_WARN_UNUSED dpot_status spec_check_solver_keys(const json_t *mechanism, bool *is_exact,
                                                     struct dpot_error *error);
 
+/* Reads mechanism.passes of the exact solver. */
+DPOT_WARN_UNUSED dpot_status spec_read_passes(const json_t *mechanism,
+                                              struct dpot_campaign *campaign,
+                                              struct dpot_error *error);
+
 /* Reads mechanism.epsilon of an index mechanism. */
 DPOT_WARN_UNUSED dpot_status spec_read_epsilon(const json_t *mechanism,
                                                struct dpot_campaign *campaign,

@@ -10,8 +10,8 @@
 #define EXCESS_CHOSEN 0.01 /* of the expected cost, relative to the closed form */
 #define EXCESS_REFUSED 0.1
 
-static const char *const keys[] = {"type",   "epsilon", "base_measure", "n_max", "sample_first",
-                                   "solver", NULL};
+static const char *const keys[] = {"type",         "epsilon", "base_measure", "n_max",
+                                   "sample_first", "solver",  "passes",       NULL};
 
 /* ---- output ---- */
 
@@ -151,7 +151,7 @@ static dpot_status read_counts(const json_t *mechanism, struct dpot_campaign *ca
     }
     campaign->n_max = (uint32_t)n_max;
     campaign->solver = DPOT_SOLVER_EXACT;
-    return status;
+    return status == DPOT_OK ? spec_read_passes(mechanism, campaign, error) : status;
 }
 
 /* "uniform" or "uniform:<total mass>". */

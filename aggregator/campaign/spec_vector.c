@@ -8,8 +8,9 @@
 
 static const char *const laplace_keys[] = {"type", "epsilon", "transform", NULL};
 static const char *const gaussian_keys[] = {"type", "epsilon", "delta", "transform", NULL};
-static const char *const index_only_keys[] = {
-    "solver", "lambda", "lambda_relative", "iterations", "base_measure", "n_max", "sample_first"};
+static const char *const index_only_keys[] = {"solver",     "lambda",      "lambda_relative",
+                                              "iterations", "passes",      "base_measure",
+                                              "n_max",      "sample_first"};
 
 static dpot_status check_keys(const json_t *mechanism, enum dpot_mechanism_id id,
                               struct dpot_error *error)

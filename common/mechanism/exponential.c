@@ -113,6 +113,7 @@ const struct dpot_mechanism dpot_mechanism_exponential = {
     .id = DPOT_MECHANISM_EXPONENTIAL,
     .check = dpot_index_check,
     .charge = dpot_index_charge,
+    .steps = dpot_index_steps,
     .workspace_bytes = workspace_bytes,
     .workspace_new = workspace_new,
     .workspace_free = workspace_free,

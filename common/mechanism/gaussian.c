@@ -102,6 +102,7 @@ const struct dpot_mechanism dpot_mechanism_gaussian = {
     .id = DPOT_MECHANISM_GAUSSIAN,
     .check = check,
     .charge = charge,
+    .steps = dpot_vector_noise_steps,
     .workspace_bytes = dpot_vector_noise_bytes,
     .workspace_new = dpot_vector_noise_new,
     .workspace_free = dpot_vector_noise_free,

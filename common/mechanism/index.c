@@ -5,6 +5,8 @@
 
 #include <float.h>
 
+#define COST_STEPS 4       /* of a cost, beside one for each coordinate */
+#define OUTPUT_STEPS 128   /* to round, project and draw */
 #define PLACE_ROW_BYTES 44 /* a row of the measure, and four integers (mechanism.c) */
 
 dpot_status dpot_index_check(const struct dpot_campaign *campaign, struct dpot_error *error)
@@ -15,6 +17,12 @@ dpot_status dpot_index_check(const struct dpot_campaign *campaign, struct dpot_e
 struct dpot_privacy dpot_index_charge(const struct dpot_campaign *campaign)
 {
     return dpot_privacy_pure(campaign->epsilon_q32);
+}
+
+uint64_t dpot_index_steps(const struct dpot_campaign *campaign)
+{
+    const uint64_t cost_steps = COST_STEPS + (uint64_t)campaign->domain.dim;
+    return campaign->output.size * (campaign->n_max * cost_steps + OUTPUT_STEPS);
 }
 
 size_t dpot_bytes_add(size_t a, size_t b)

@@ -40,6 +40,10 @@ DPOT_WARN_UNUSED dpot_status dpot_index_check(const struct dpot_campaign *campai
                                               struct dpot_error *error);
 struct dpot_privacy dpot_index_charge(const struct dpot_campaign *campaign);
 
+/* Steps (mechanism.h) of n_max rows of costs, and of what is done for each output whatever the
+ * mechanism; the member `steps` of one that does no more. */
+uint64_t dpot_index_steps(const struct dpot_campaign *campaign);
+
 /* Bytes that _init allocates, and those of a drawn place (mechanism.c). */
 size_t dpot_index_bytes(const struct dpot_campaign *campaign);
 

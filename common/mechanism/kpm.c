@@ -94,6 +94,7 @@ const struct dpot_mechanism dpot_mechanism_kpm = {
     .id = DPOT_MECHANISM_KPM,
     .check = check,
     .charge = dpot_index_charge,
+    .steps = dpot_index_steps,
     .workspace_bytes = workspace_bytes,
     .workspace_new = workspace_new,
     .workspace_free = workspace_free,

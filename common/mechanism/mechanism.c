@@ -97,6 +97,12 @@ struct dpot_privacy dpot_mechanism_charge(const struct dpot_campaign *campaign)
     return mechanism ? mechanism->charge(campaign) : unpayable;
 }
 
+uint64_t dpot_mechanism_steps(const struct dpot_campaign *campaign)
+{
+    const struct dpot_mechanism *mechanism = dpot_mechanism_of(campaign);
+    return mechanism ? mechanism->steps(campaign) : UINT64_MAX;
+}
+
 static void place_release(struct place *place, size_t n_max, const struct dpot_allocator *allocator)
 {
     dpot_private_measure_release(&place->measure);

@@ -23,6 +23,9 @@ struct dpot_mechanism {
     /* What one report of this campaign is charged. */
     struct dpot_privacy (*charge)(const struct dpot_campaign *campaign);
 
+    /* See dpot_mechanism_steps. */
+    uint64_t (*steps)(const struct dpot_campaign *campaign);
+
     size_t (*workspace_bytes)(const struct dpot_campaign *campaign);
     dpot_status (*workspace_new)(const struct dpot_campaign *campaign,
                                  const struct dpot_allocator *allocator, void **workspace,
@@ -71,6 +74,14 @@ DPOT_WARN_UNUSED dpot_status dpot_mechanism_check_campaign(const struct dpot_cam
 /* What one report of a checked campaign costs. Parts that a mechanism cannot have are UINT64_MAX,
  * more than any cap: epsilon and delta of a Gaussian campaign without a certificate row. */
 struct dpot_privacy dpot_mechanism_charge(const struct dpot_campaign *campaign);
+
+/* How many steps one privatize of a checked campaign takes: a function of the campaign alone, the same
+ * for all data. A step is about the work of a look at a cost: load, subtract, compare. Counted are the
+ * rows of costs, 4 steps and one for each coordinate a cost; the projection, sweeps or passes; what is
+ * done for each output to round and draw; of a vector its transform and noise. What a step takes
+ * depends on the machine, and less so on the mechanism: measure it on a privatizer of a copy of the
+ * campaign, with as few passes or iterations as there is time for. */
+uint64_t dpot_mechanism_steps(const struct dpot_campaign *campaign);
 
 /* Bounds of the values that a report of a checked vector campaign can hold in coordinate j, grid
  * units: public, so that a decoder can refuse others. */

@@ -28,7 +28,8 @@
 
 _Static_assert(DPOT_EXACT_N_MAX_MAX == DPOT_FEW_ROWS_MAX, "the campaign's limit is the solver's");
 
-#define COST_BITS 41 /* of the largest cost */
+#define COST_BITS 41        /* of the largest cost */
+#define COORDINATE_STEPS 16 /* to make a coordinate of a direction */
 
 struct workspace {
     struct dpot_index index; /* first: see index.h */
@@ -162,10 +163,18 @@ static void privatize(void *workspace, const struct dpot_private_measure *privat
     (void)dpot_few_projection_burn(w->projection);
 }
 
+static uint64_t steps(const struct dpot_campaign *campaign)
+{
+    const uint64_t n_rows = campaign->n_max, n_cols = campaign->output.size;
+    return dpot_index_steps(campaign) + COORDINATE_STEPS * n_cols * campaign->domain.dim +
+           dpot_campaign_passes(campaign) * n_rows * (n_rows + n_cols);
+}
+
 const struct dpot_mechanism dpot_mechanism_sphere = {
     .id = DPOT_MECHANISM_WPM,
     .check = dpot_index_check,
     .charge = dpot_index_charge,
+    .steps = steps,
     .workspace_bytes = workspace_bytes,
     .workspace_new = workspace_new,
     .workspace_free = workspace_free,

@@ -4,6 +4,14 @@
 #include "mechanism/index.h"
 #include "mechanism/quantize.h"
 
+#define NUMBER_STEPS UINT64_C(128) /* to round a number and to draw its noise */
+
+uint64_t dpot_vector_noise_steps(const struct dpot_campaign *campaign)
+{
+    const uint64_t rows = campaign->vector.transform.rows, cols = campaign->vector.transform.cols;
+    return NUMBER_STEPS * campaign->vector.dim + rows * cols * (rows + cols);
+}
+
 size_t dpot_vector_noise_bytes(const struct dpot_campaign *campaign)
 {
     return dpot_bytes_add(sizeof(struct dpot_vector_noise) + sizeof(double) * campaign->vector.dim,

@@ -22,7 +22,8 @@ struct dpot_vector_noise {
     double *coefficients; /* (dim) */
 };
 
-/* The members workspace_bytes, _new and _free of a vector mechanism. */
+/* The members steps, workspace_bytes, _new and _free of a vector mechanism. */
+uint64_t dpot_vector_noise_steps(const struct dpot_campaign *campaign);
 size_t dpot_vector_noise_bytes(const struct dpot_campaign *campaign);
 DPOT_WARN_UNUSED dpot_status dpot_vector_noise_new(const struct dpot_campaign *campaign,
                                                    const struct dpot_allocator *allocator,

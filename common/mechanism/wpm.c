@@ -13,7 +13,7 @@
  * q, NaN included.
  *
  * Work: the same for every measure, n_max cost rows, padding included, and a fixed number of
- * iterations (entropic) or of steps (exact). The exact solver takes passes n_max outputs of them: what
+ * iterations (entropic) or of steps (exact). The exact solver takes passes n_max (n_max + outputs) of them: what
  * it needs, and what it leaves over after the draw, by the same loops on the same arrays. Where the
  * steps are spent first q is feasible and not the best, which is utility only. The law does not
  * depend on what is left over, so `law` leaves that out. The workspace depends on the campaign alone:
@@ -28,8 +28,8 @@
 
 _Static_assert(DPOT_EXACT_N_MAX_MAX == DPOT_FEW_ROWS_MAX, "the campaign's limit is the solver's");
 
-#define COST_BITS 41 /* of the largest cost, that the exact solver looks at */
-#define COST_STEPS 8 /* of a cost, beside one for each coordinate */
+#define COST_BITS 41   /* of the largest cost, that the exact solver looks at */
+#define SWEEP_STEPS 32 /* of an output, beside one for each row */
 
 struct workspace {
     struct dpot_index index; /* first: see index.h */
@@ -187,10 +187,20 @@ static void privatize(void *workspace, const struct dpot_private_measure *privat
     }
 }
 
+static uint64_t steps(const struct dpot_campaign *campaign)
+{
+    const uint64_t n_rows = campaign->n_max, n_cols = campaign->output.size;
+    const uint64_t own = campaign->solver == DPOT_SOLVER_EXACT
+                             ? dpot_campaign_passes(campaign) * n_rows * (n_rows + n_cols)
+                             : campaign->iterations * n_cols * (n_rows + SWEEP_STEPS);
+    return dpot_index_steps(campaign) + own;
+}
+
 const struct dpot_mechanism dpot_mechanism_wpm = {
     .id = DPOT_MECHANISM_WPM,
     .check = dpot_index_check,
     .charge = dpot_index_charge,
+    .steps = steps,
     .workspace_bytes = workspace_bytes,
     .workspace_new = workspace_new,
     .workspace_free = workspace_free,

@@ -118,7 +118,7 @@ DPOT_WARN_UNUSED dpot_status dpot_campaign_round(const struct dpot_campaign *cam
 int64_t dpot_campaign_round_opens(const struct dpot_campaign *campaign, uint32_t round);
 int64_t dpot_campaign_round_closes(const struct dpot_campaign *campaign, uint32_t round);
 
-/* How many times n_max * outputs steps the exact solver takes (ot/few_projection.h); 0 in a campaign
+/* How many times n_max (n_max + outputs) steps the exact solver takes (ot/few_projection.h); 0 in a campaign
  * stands for DPOT_PASSES_DEFAULT, so that revisions from before the field keep their bytes. */
 uint32_t dpot_campaign_passes(const struct dpot_campaign *campaign);
 

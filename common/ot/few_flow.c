@@ -5,7 +5,15 @@
 #define PATH_STEPS 3
 #define LEG_STEPS 5
 
+#define BLOCK 32 /* columns of a scan between looks at its bound */
+#define PIECE 6  /* that burning scans at a time */
+
 /* ---- edges ---- */
+
+struct offer {
+    int64_t price;
+    int32_t col;
+};
 
 static size_t edge_of(const struct dpot_few_projection *p, size_t from, size_t to)
 {
@@ -72,62 +80,69 @@ static void withdraw_all_to_pool(struct dpot_few_projection *p, size_t j)
     }
 }
 
-/* The cheapest column of a list that is free, for the pool to take, or of all that the pool has; the
- * price is in *cheapest. Every column that may be is looked at, without branches. */
-static int32_t scan_point(const struct dpot_few_projection *p, size_t from, size_t to,
-                          int64_t *cheapest)
+/* Of columns begin..end-1 of a list, or of all columns for the pool's, the cheapest for `to` to take.
+ * Each is looked at, without branches. */
+static void scan_point(const struct dpot_few_projection *p, size_t from, size_t to, size_t begin,
+                       size_t end, struct offer *best)
 {
     const int32_t *cols = p->served + from * p->n_cols;
     const int64_t *given = p->costs[from], *taken = p->costs[to];
-    int32_t col = -1;
-    for (size_t k = 0; k < p->n_served[from]; k++) {
+    for (size_t k = begin; k < end; k++) {
         const int64_t price = taken[cols[k]] - given[cols[k]];
-        col = price < *cheapest ? cols[k] : col;
-        *cheapest = price < *cheapest ? price : *cheapest;
+        best->col = price < best->price ? cols[k] : best->col;
+        best->price = price < best->price ? price : best->price;
     }
-    return col;
 }
 
-static int32_t scan_point_to_pool(const struct dpot_few_projection *p, size_t from,
-                                  int64_t *cheapest)
+static void scan_point_to_pool(const struct dpot_few_projection *p, size_t from, size_t begin,
+                               size_t end, struct offer *best)
 {
     const int32_t *cols = p->served + from * p->n_cols;
     const int64_t *given = p->costs[from];
-    int32_t col = -1;
-    for (size_t k = 0; k < p->n_served[from]; k++) {
+    for (size_t k = begin; k < end; k++) {
         const int32_t j = cols[k];
         const int64_t price = p->pool[j] < p->room[j] ? -given[j] : DPOT_FEW_FAR;
-        col = price < *cheapest ? j : col;
-        *cheapest = price < *cheapest ? price : *cheapest;
+        best->col = price < best->price ? j : best->col;
+        best->price = price < best->price ? price : best->price;
     }
-    return col;
 }
 
-static int32_t scan_pool(const struct dpot_few_projection *p, size_t to, int64_t *cheapest)
+static void scan_pool(const struct dpot_few_projection *p, size_t to, size_t begin, size_t end,
+                      struct offer *best)
 {
     const int64_t *taken = p->costs[to];
-    int32_t col = -1;
-    for (size_t j = 0; j < p->n_cols; j++) {
+    for (size_t j = begin; j < end; j++) {
         const int64_t price = p->pool[j] > 0 ? taken[j] : DPOT_FEW_FAR;
-        col = price < *cheapest ? (int32_t)j : col;
-        *cheapest = price < *cheapest ? price : *cheapest;
+        best->col = price < best->price ? (int32_t)j : best->col;
+        best->price = price < best->price ? price : best->price;
     }
-    return col;
 }
 
-/* A stale edge becomes a fresh one, if the budget holds a look at all its columns. */
+/* A stale edge becomes a fresh one, if the budget holds a look at all its columns; a column at its
+ * lower bound ends the scan, which saves most of it where many costs tie. */
 static void refresh(struct dpot_few_projection *p, size_t from, size_t to)
 {
     const size_t edge = edge_of(p, from, to);
-    const size_t looks = from == p->n_points ? p->n_cols : p->n_served[from];
-    if (!dpot_few_spend(p, EDGE_STEPS + looks)) {
+    const size_t n = from == p->n_points ? p->n_cols : p->n_served[from];
+    struct offer best = {DPOT_FEW_FAR, -1};
+    size_t k = 0;
+    if (!dpot_few_has(p, EDGE_STEPS + n)) {
         return;
     }
-    int64_t price = DPOT_FEW_FAR;
-    p->col[edge] = from == p->n_points ? scan_pool(p, to, &price)
-                   : to == p->n_points ? scan_point_to_pool(p, from, &price)
-                                       : scan_point(p, from, to, &price);
-    p->price[edge] = price;
+    while (k < n && best.price > p->price[edge]) {
+        const size_t end = k + BLOCK < n ? k + BLOCK : n;
+        if (from == p->n_points) {
+            scan_pool(p, to, k, end, &best);
+        } else if (to == p->n_points) {
+            scan_point_to_pool(p, from, k, end, &best);
+        } else {
+            scan_point(p, from, to, k, end, &best);
+        }
+        k = end;
+    }
+    p->steps += EDGE_STEPS + k;
+    p->price[edge] = best.price;
+    p->col[edge] = best.col;
 }
 
 /* ---- flow ---- */
@@ -374,27 +389,32 @@ int dpot_few_augment(struct dpot_few_projection *p)
 /* Every point with its share of the columns. */
 static void share_columns(struct dpot_few_projection *p, size_t share)
 {
-    p->n_points = p->n_rows;
     for (size_t i = 0; i < p->n_rows; i++) {
         p->costs[i] = p->cost + i * p->n_cols;
-        p->n_served[i] = share;
         for (size_t k = 0; k < share; k++) {
             p->served[i * p->n_cols + k] = (int32_t)((i * share + k) % p->n_cols);
         }
     }
 }
 
+/* Edge after edge, a piece of the list at a time, as short as makes a step cost what it does in a
+ * search. */
 uint64_t dpot_few_projection_burn(struct dpot_few_projection *p)
 {
-    const size_t share = (p->n_cols + p->n_rows - 1) / p->n_rows;
-    p->is_spent = 0;
+    const size_t n = p->n_rows, share = (p->n_cols + n - 1) / n;
+    size_t from = 0, to = 0, begin = 0;
     share_columns(p, share);
-    for (size_t k = 0; p->budget - p->steps > EDGE_STEPS; k++) {
-        const size_t from = k / p->n_rows % p->n_rows, to = k % p->n_rows;
-        const uint64_t most = p->budget - p->steps - EDGE_STEPS;
-        p->n_served[from] = most < share ? (size_t)most : share;
-        refresh(p, from, to);
-        p->burnt = p->price[edge_of(p, from, to)];
+    while (p->budget - p->steps > EDGE_STEPS) {
+        struct offer best = {DPOT_FEW_FAR, -1};
+        const uint64_t left = p->budget - p->steps - EDGE_STEPS;
+        const size_t piece = share - begin < PIECE ? share - begin : PIECE;
+        const size_t looks = left < piece ? (size_t)left : piece;
+        scan_point(p, from, to, begin, begin + looks, &best);
+        p->burnt = best.price;
+        p->steps += EDGE_STEPS + looks;
+        to = to + 1 < n ? to + 1 : 0;
+        from = to > 0 ? from : from + 1 < n ? from + 1 : 0;
+        begin = to > 0 || from > 0 ? begin : begin + piece < share ? begin + piece : 0;
     }
     p->steps = p->budget;
     return p->steps;

@@ -127,7 +127,7 @@ dpot_status dpot_few_projection_new(const struct dpot_few_projection_config *con
     }
     p->n_rows = config->n_rows;
     p->n_cols = config->n_cols;
-    p->budget = (uint64_t)config->passes * p->n_rows * p->n_cols;
+    p->budget = (uint64_t)config->passes * p->n_rows * (p->n_rows + p->n_cols);
     p->polytope = *config->polytope;
     p->allocator = config->allocator;
     if (allocate(p) != DPOT_OK) {

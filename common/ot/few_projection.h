@@ -11,14 +11,15 @@
  * Set up, run, free: _new allocates everything for a fixed number of rows; _run allocates nothing,
  * locks nothing, calls nothing that can fail and ALWAYS leaves q inside the bounds.
  *
- * Steps. A run may take passes n_rows n_cols steps; where they are spent before the best q is found,
- * it leaves the q that it has, which is in the polytope too, and says so. _burn takes what is left,
- * by the same scans of the same arrays, so that _run and _burn together take exactly as many steps,
- * whatever the costs and masses. A step is a look at a cost. In them count, with h = points with mass
- * + 1: ranking, a look for each point and column; Newton's method, 6 n_cols + h^3 / 2 a step beside
- * its ranking; an edge of the search that is scanned, its columns + 4; a hub that the search takes,
- * twice the hubs that are left; a path, 4 h and 2 h for each of its legs. Nothing else depends on
- * the data: rounding, filling the pool, reading q are the same passes over all rows or columns.
+ * Steps. A run may take passes n_rows (n_rows + n_cols) steps; where they are spent before the best q
+ * is found, it leaves the q that it has, which is in the polytope too, and says so. _burn takes what
+ * is left, by the same scans of the same arrays, so that _run and _burn together take exactly as many
+ * steps, whatever the costs and masses. A step is a look at a cost. In them count, with h = points
+ * with mass + 1: ranking, a look for each point and column; Newton's method, 6 n_cols + h^3 / 12 a
+ * step beside its ranking; an edge of the search that is scanned, its columns + 5; a hub that the
+ * search takes, 3 / 2 of the hubs that are left; a path, 3 h, 5 for each of its legs, and h for each
+ * column that a hub begins to hold, h / 2 for each that it no longer does. Nothing else depends on the
+ * data: rounding, filling the pool and reading q are the same passes over all rows or columns.
  *
  * Total over its data: a mu that is negative, infinite or NaN counts as 0; mu is scaled to mass one,
  * and a mu without mass counts as uniform. Where the polytope is empty q is the bound that comes
@@ -78,7 +79,7 @@ void dpot_few_projection_run(struct dpot_few_projection *projection,
                              struct dpot_few_projection_result *result);
 
 /* Takes the steps that the run before left over, and forgets its plan; returns all that were taken,
- * always passes n_rows n_cols. */
+ * always passes n_rows (n_rows + n_cols). */
 uint64_t dpot_few_projection_burn(struct dpot_few_projection *projection);
 
 /* After an exact run, in the n_rows rows of costs that round(cost - lowest, scale) came from:

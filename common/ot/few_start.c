@@ -232,7 +232,7 @@ void dpot_few_start(struct dpot_few_projection *p)
     memset(p->f, 0, sizeof p->f);
     (void)dpot_few_spend(p, p->n_points * p->n_cols); /* the budget holds a pass */
     rank(p);
-    if (p->n_points == 1 || !dpot_few_spend(p, steps_of_newton(p))) {
+    if (p->n_points == 1 || p->n_points * p->n_points > 4 * p->n_cols || !dpot_few_spend(p, steps_of_newton(p))) {
         return;
     }
     begin(p, &s);

@@ -1,6 +1,8 @@
 /* The Wasserstein projection mechanism with the exact solver. test_wpm.c holds what both solvers share. */
+#include "base/rng_seeded.h"
 #include "mechanism/mechanism.h"
 #include "mechanism/sampler.h"
+#include "ot/network_simplex.h"
 #include "unit/mechanism/campaigns.h"
 
 #include <criterion/criterion.h>
@@ -137,6 +139,150 @@ Test(exact, no_regularisation_serves_a_device_better)
         dpot_campaign_release(&entropic);
         dpot_campaign_release(&exact);
     }
+}
+
+/* ---- passes ---- */
+
+#define SIDE 20
+#define N_PLACES 32
+
+/* Outputs are a square grid, and data live there: the campaign that later sizes refer to. */
+static struct dpot_campaign campaign_on_square(double cost_power)
+{
+    const uint32_t counts[] = {SIDE, SIDE};
+    const double lo[] = {0, 0}, hi[] = {1, 1};
+    const struct campaign_numbers numbers = {.epsilon = 2, .n_max = N_PLACES};
+    struct dpot_campaign campaign = campaign_on_ring(SIDE * SIDE, numbers);
+    dpot_domain_release(&campaign.domain);
+    dpot_domain_release(&campaign.output);
+    cr_assert_eq(dpot_domain_init_grid(&campaign.domain, 2, lo, hi, counts, NULL), DPOT_OK);
+    cr_assert_eq(dpot_domain_init_copy(&campaign.output, &campaign.domain), DPOT_OK);
+    campaign.metric.id = DPOT_METRIC_EUCLIDEAN;
+    campaign.metric.ring_size = 0;
+    campaign.cost_power = cost_power;
+    campaign_be_exact(&campaign);
+    return campaign;
+}
+
+enum places { ONE_PLACE, BLOCK, LINE, ONE_POINT, SCATTERED, N_KINDS };
+
+static void place(struct dpot_private_measure *measure, enum places places)
+{
+    for (uint32_t r = 0; r < N_PLACES; r++) {
+        const uint32_t block = (r / 8 + 8) * SIDE + r % 8 + 6, line = r % SIDE * SIDE + 9;
+        const uint32_t at[N_KINDS] = {r, block, line, 210, r * 2654435761u % (SIDE * SIDE)};
+        measure->measure.support[r] = at[places];
+        measure->measure.weights[r] = places == ONE_PLACE ? r == 3 : 1 + r * 40503u % 17;
+    }
+}
+
+/* The cost of the law and the least that any law of the campaign has, by another method. */
+static void compare_costs(const struct dpot_campaign *campaign, const struct dpot_measure *own,
+                          const uint64_t *weights, double *cost, double *least)
+{
+    enum { M = SIDE * SIDE };
+    static double costs[N_PLACES * M], points[2 * M], mu[N_PLACES], q[M], lower[M], upper[M];
+    uint64_t low[M], high[M];
+    double sum = 0;
+    struct dpot_exact_result result;
+    dpot_domain_points(&campaign->domain, points);
+    cr_assert_eq(
+        dpot_bounds_compute(&campaign->base_measure, campaign->epsilon_q32, low, high, NULL),
+        DPOT_OK);
+    for (size_t r = 0; r < N_PLACES; r++) {
+        sum += own->weights[r];
+    }
+    for (size_t r = 0; r < N_PLACES; r++) {
+        const double *x = points + 2 * (size_t)own->support[r];
+        mu[r] = own->weights[r] / sum;
+        for (size_t j = 0; j < M; j++) {
+            const double distance = hypot(x[0] - points[2 * j], x[1] - points[2 * j + 1]);
+            costs[r * M + j] = pow(distance, campaign->cost_power);
+        }
+    }
+    for (size_t j = 0; j < M; j++) {
+        q[j] = (double)weights[j] / (double)DPOT_MASS_ONE;
+        lower[j] = (double)low[j] / (double)DPOT_MASS_ONE;
+        upper[j] = (double)high[j] / (double)DPOT_MASS_ONE;
+    }
+    cr_assert_eq(dpot_exact_ot(costs, mu, q, N_PLACES, M, NULL, &result, NULL), DPOT_OK);
+    *cost = result.transport_cost;
+    dpot_exact_result_release(&result);
+    cr_assert_eq(dpot_exact_projection(costs, mu, lower, upper, N_PLACES, M, NULL, q, least, NULL),
+                 DPOT_OK);
+}
+
+Test(exact, the_default_passes_reach_the_optimum_for_32_places_on_400_outputs)
+{
+    for (int kind = 0; kind < 2 * N_KINDS; kind++) {
+        struct dpot_campaign campaign = campaign_on_square(1 + kind / N_KINDS);
+        struct dpot_private_measure measure;
+        uint64_t weights[SIDE * SIDE];
+        double cost = 0, least = 0;
+        cr_assert_eq(dpot_private_measure_init(&measure, N_PLACES, NULL), DPOT_OK);
+        place(&measure, (enum places)(kind % N_KINDS));
+        struct dpot_privatizer *privatizer = new_privatizer(&campaign);
+        dpot_privatizer_law(privatizer, &measure, weights);
+        compare_costs(&campaign, &measure.measure, weights, &cost, &least);
+        cr_assert_float_eq(cost, least, 1e-9 * least, "kind %d: %.12g, not %.12g", kind, cost,
+                           least);
+        dpot_privatizer_free(privatizer);
+        dpot_private_measure_release(&measure);
+        dpot_campaign_release(&campaign);
+    }
+}
+
+/* The device burns what is left of its steps after the draw, the server does not: same law, in any
+ * order of the two, and where the passes are spent first. */
+Test(exact, a_report_is_drawn_from_the_law_that_is_told_with_few_passes_and_many)
+{
+    struct dpot_private_measure measure;
+    cr_assert_eq(dpot_private_measure_init(&measure, N_PLACES, NULL), DPOT_OK);
+    for (uint32_t passes = 1; passes <= 64; passes *= 8) {
+        struct dpot_campaign campaign = campaign_on_square(2);
+        campaign.passes = passes;
+        struct dpot_privatizer *privatizer = new_privatizer(&campaign);
+        struct dpot_rng_seeded seeded, same;
+        struct dpot_rng rng, second;
+        uint64_t weights[SIDE * SIDE], again[SIDE * SIDE], low[SIDE * SIDE], high[SIDE * SIDE];
+        uint64_t fallback[SIDE * SIDE];
+        cr_assert_eq(
+            dpot_bounds_compute(&campaign.base_measure, campaign.epsilon_q32, low, high, NULL),
+            DPOT_OK);
+        dpot_bounds_fallback(low, high, SIDE * SIDE, fallback);
+        dpot_rng_seeded_init(&seeded, passes, 0);
+        dpot_rng_seeded_init(&same, passes, 0);
+        dpot_rng_init(&rng, &seeded.source);
+        dpot_rng_init(&second, &same.source);
+        for (int kind = 0; kind < N_KINDS; kind++) {
+            struct dpot_report report = {.index = 0};
+            place(&measure, (enum places)kind);
+            dpot_privatizer_law(privatizer, &measure, weights);
+            dpot_privatizer_run(privatizer, &measure, &rng, &report);
+            dpot_privatizer_law(privatizer, &measure, again);
+            cr_assert_arr_eq(weights, again, sizeof weights);
+            cr_assert_eq(report.index, dpot_weights_draw(weights, low, high, fallback, SIDE * SIDE,
+                                                         dpot_rng_u64(&second)));
+        }
+        dpot_rng_release(&rng);
+        dpot_rng_release(&second);
+        dpot_privatizer_free(privatizer);
+        dpot_campaign_release(&campaign);
+    }
+    dpot_private_measure_release(&measure);
+}
+
+Test(exact, steps_follow_from_the_campaign_and_grow_with_its_passes)
+{
+    struct dpot_campaign campaign = campaign_on_square(1);
+    const uint64_t usual = dpot_mechanism_steps(&campaign), a_pass = N_PLACES * (N_PLACES + 400);
+    campaign.passes = 1;
+    cr_assert_eq(dpot_mechanism_steps(&campaign), usual - 63 * a_pass);
+    campaign.passes = 64;
+    cr_assert_eq(dpot_mechanism_steps(&campaign), usual);
+    campaign.mechanism = (enum dpot_mechanism_id)99;
+    cr_assert_eq(dpot_mechanism_steps(&campaign), UINT64_MAX);
+    dpot_campaign_release(&campaign);
 }
 
 Test(exact, a_campaign_that_asks_for_too_much_memory_is_refused)

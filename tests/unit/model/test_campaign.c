@@ -188,11 +188,18 @@ Test(campaign, the_exact_solver_has_no_sweeps_and_few_rows)
     be_exact(&own);
     own.n_max = 64;
     cr_assert_eq(dpot_campaign_check(&own, NULL), DPOT_OK);
+    cr_assert_eq(dpot_campaign_passes(&own), 64);
+    own.passes = 4096;
+    cr_assert_eq(dpot_campaign_check(&own, NULL), DPOT_OK);
+    cr_assert_eq(dpot_campaign_passes(&own), 4096);
     dpot_campaign_release(&own);
     REFUSES(be_exact(&campaign);
             campaign.lambda = .1, DPOT_ERR_RANGE, "lambda is 0.1, but the exact solver has none");
     REFUSES(be_exact(&campaign); campaign.iterations = 9, DPOT_ERR_RANGE,
                                  "iterations is 9, but the exact solver has none");
+    REFUSES(be_exact(&campaign); campaign.passes = 4097, DPOT_ERR_RANGE,
+                                 "passes is 4097: choose 1 to 4096, or 0 for 64");
+    REFUSES(campaign.passes = 64, DPOT_ERR_RANGE, "passes is 64, but only the exact solver has");
     REFUSES(be_exact(&campaign); campaign.n_max = 65, DPOT_ERR_RANGE,
                                  "n_max is 65: the exact solver is for 1 to 64 rows");
     REFUSES(be_exact(&campaign); campaign.n_max = 0, DPOT_ERR_RANGE, "n_max is 0");

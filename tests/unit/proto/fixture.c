@@ -145,6 +145,7 @@ static void expect_same_mechanism(const struct dpot_campaign *a, const struct dp
     cr_assert_eq(a->solver, b->solver);
     cr_assert_arr_eq(&a->lambda, &b->lambda, sizeof a->lambda);
     cr_assert_eq(a->iterations, b->iterations);
+    cr_assert_eq(a->passes, b->passes);
     cr_assert_arr_eq(&a->sensitivity, &b->sensitivity, sizeof a->sensitivity);
     cr_assert_eq(a->n_max, b->n_max);
     cr_assert_eq(a->sample_first, b->sample_first);

@@ -51,6 +51,7 @@ Test(campaign_wire, every_number_survives_at_its_extremes)
     campaign.revision = UINT32_MAX;
     campaign.epsilon_q32 = UINT64_MAX;
     campaign.iterations = UINT32_MAX;
+    campaign.passes = UINT32_MAX;
     campaign.n_max = UINT32_MAX;
     campaign.rounds = UINT32_MAX;
     campaign.min_pool = UINT64_MAX;
@@ -165,6 +166,9 @@ Test(campaign_wire, a_number_that_its_mechanism_has_no_field_for_is_not_dropped)
     kpm.lambda = 1;
     expect_no_wire_form(&kpm);
     kpm.lambda = 0;
+    kpm.passes = 1;
+    expect_no_wire_form(&kpm);
+    kpm.passes = 0;
     kpm.sensitivity = 1;
     expect_no_wire_form(&kpm);
     make_exponential_campaign(&exponential, NULL);

@@ -24,7 +24,7 @@ Test(spec_solver, the_exact_one_needs_no_lambda_and_survives_its_description)
     const uint8_t hash[DPOT_HASH_LEN] = {0};
     struct dpot_campaign exact = compile(solver_spec("exact", NULL, NULL));
     cr_assert_eq(exact.solver, DPOT_SOLVER_EXACT);
-    cr_assert(exact.lambda == 0 && exact.iterations == 0);
+    cr_assert(exact.lambda == 0 && exact.iterations == 0 && exact.passes == 0);
     json_t *text = spec_describe(&exact, hash, 1), *mechanism = json_object_get(text, "mechanism");
     cr_assert_str_eq(json_string_value(json_object_get(mechanism, "solver")), "exact");
     cr_assert_null(json_object_get(mechanism, "lambda"));
@@ -37,6 +37,28 @@ Test(spec_solver, the_exact_one_needs_no_lambda_and_survives_its_description)
     json_decref(text);
     dpot_campaign_release(&second);
     dpot_campaign_release(&exact);
+}
+
+Test(spec_solver, passes_of_the_exact_one_are_told_and_the_default_is_left_out)
+{
+    const uint8_t hash[DPOT_HASH_LEN] = {0};
+    const struct {
+        const char *given;
+        uint32_t signed_as;
+        json_int_t told;
+    } rows[] = {{"1", 1, 1}, {"64", 0, 64}, {"4096", 4096, 4096}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct dpot_campaign campaign = compile(solver_spec("exact", "passes", rows[i].given));
+        json_t *text = spec_describe(&campaign, hash, 1);
+        const json_t *told = json_object_get(json_object_get(text, "mechanism"), "passes");
+        cr_assert_eq(campaign.passes, rows[i].signed_as);
+        cr_assert_eq(json_integer_value(told), rows[i].told);
+        json_decref(text);
+        dpot_campaign_release(&campaign);
+    }
+    refuse(solver_spec("exact", "passes", "0"), DPOT_ERR_RANGE, "mechanism.passes is 0");
+    refuse(solver_spec("exact", "passes", "4097"), DPOT_ERR_RANGE, "mechanism.passes is 4097");
+    refuse(solver_spec("exact", "passes", "\"auto\""), DPOT_ERR_MALFORMED, "mechanism.passes");
 }
 
 Test(spec_solver, the_entropic_one_can_be_named_and_is_the_default)
@@ -65,6 +87,8 @@ Test(spec_solver, what_only_sweeps_use_is_refused_with_the_exact_one)
         cr_assert(i < 3 || strstr(error.text, "mechanism.iterations goes with"), "%s", error.text);
         refuse(spec, DPOT_ERR_MALFORMED, keys[i][0]);
     }
+    refuse(solver_spec("entropic", "passes", "64"), DPOT_ERR_MALFORMED,
+           "mechanism.passes goes with the exact solver only");
     refuse(solver_spec("exact", "n_max", "65"), DPOT_ERR_RANGE, "n_max is 65: the exact solver");
     refuse(solver_spec("exact", "type", "\"kpm\""), DPOT_ERR_MALFORMED,
            "mechanism.solver goes with wpm only");
