@@ -16,11 +16,6 @@ void database_unlock(struct database *database)
     (void)pthread_mutex_unlock(&database->mutex);
 }
 
-int64_t database_last_row(const struct database *database)
-{
-    return sqlite3_last_insert_rowid(database->db);
-}
-
 const char *database_path(const struct database *database)
 {
     const char *path = sqlite3_db_filename(database->db, "main");

@@ -60,6 +60,10 @@ void fixture_seal(const struct dpot_seal_key *key, const uint8_t hash[DPOT_HASH_
 enum ingest_verdict rig_post(struct rig *rig, uint32_t round, const struct dpot_report *reports,
                              size_t n, enum dpot_report_status *statuses);
 
+/* Statements that make of a store one of version 4, whose commits have numbers; without its head. */
+#define FIXTURE_N_TO_VERSION_4 7
+extern const char *const fixture_to_version_4[FIXTURE_N_TO_VERSION_4];
+
 struct pool_count rig_count(const struct rig *rig);
 
 /* Appends an artifact with the value 1, as this job would end with. */
