@@ -84,7 +84,7 @@ static const struct question questions[] = {
      "  ON c.hash = r.hash"
      " LEFT JOIN pool_count AS p ON p.hash = r.hash AND p.status = 1"
      " WHERE ifnull(p.n, 0) <> ifnull(c.n, 0) LIMIT 1",
-     "the count of accepted reports of revision ", remedy_backup, STORE_SMALL_TABLES},
+     "the count of accepted reports of revision ", remedy_backup, STORE_TABLES_AND_COUNTS},
     {"SELECT quote(n) FROM drop_count WHERE " NO_NUMBER("n", COUNT_MAX) " LIMIT 1",
      "a count of dropped reports is ", remedy_backup, STORE_SMALL_TABLES},
     {"SELECT reason FROM drop_count WHERE reason NOT BETWEEN 0 AND 4 LIMIT 1",

@@ -25,9 +25,8 @@ static dpot_status check_blocks(const struct sqlite_store *s, struct database *r
         status = database_ask(reader, n_altered, &n, NULL, 0, error);
     }
     if (status == DPOT_OK && n != 0) {
-        status =
-            dpot_error_set(error, DPOT_ERR_CORRUPT, "%lld block%s of reports not what was written",
-                           (long long)n, n == 1 ? " is" : "s are");
+        status = dpot_error_set(error, DPOT_ERR_CORRUPT, "%lld block%s not what was written",
+                                (long long)n, n == 1 ? " is" : "s are");
     }
     if (status == DPOT_OK && n_reports < n_known) {
         status = dpot_error_set(error, DPOT_ERR_CORRUPT, "it has %lld reports of %lld",

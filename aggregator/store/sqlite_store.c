@@ -80,18 +80,22 @@ static void close_store(struct store *store)
     dpot_free_array(NULL, s, 1, sizeof *s);
 }
 
+/* Of a store of before version 5, before and after it was brought up to date. */
+static const char count_commits[] = "SELECT max(max(iif(typeof(first) = 'integer', first, 0)),"
+                                    " count(*)) FROM block";
+
 /* A copy that somebody has put back by hand: what came after it would be counted again. Of one that had an
  * older schema the commits were written down, each of which has become a block. */
 static dpot_status check_age(struct database *database, const char *path, int64_t n_closed,
                              struct dpot_error *error)
 {
-    const int64_t found = database_found_version(database);
-    const bool had_commits = found > 0 && found < SQLITE_VERSION_OF_BLOCKS;
+    const bool counts_commits =
+        n_closed < 0 && database_found_version(database) < SQLITE_VERSION_OF_BLOCKS;
+    const int64_t n_then = n_closed < 0 ? -n_closed : n_closed;
     int64_t n = 0;
-    const dpot_status status =
-        database_ask(database, had_commits ? "SELECT count(*) FROM block" : sqlite_count_reports,
-                     &n, NULL, 0, error);
-    return status != DPOT_OK || n >= n_closed
+    const dpot_status status = database_ask(
+        database, counts_commits ? count_commits : sqlite_count_reports, &n, NULL, 0, error);
+    return status != DPOT_OK || n >= n_then
                ? status
                : dpot_error_set(
                      error, DPOT_ERR_STATE,
@@ -99,7 +103,7 @@ static dpot_status check_age(struct database *database, const char *path, int64_
                      "what came later would be counted again when it is sent again; put the newer "
                      "file back, or the copy with dpotd restore, or, to go on with it all the "
                      "same, remove %s-lock",
-                     path, (long long)n, had_commits ? "commits" : "reports", (long long)n_closed,
+                     path, (long long)n, counts_commits ? "commits" : "reports", (long long)n_then,
                      path);
 }
 

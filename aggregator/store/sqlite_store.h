@@ -22,14 +22,13 @@
 
 /* What says that the store is owned (T6): two descriptors; -1: it is not. */
 struct sqlite_lock {
-    int file;        /* beside the database */
-    int database;    /* of the database itself */
-    bool is_damaged; /* the store was, while it was owned before, and nothing took its place */
-    bool is_held;    /* the file is locked by us, */
-    bool is_marked;  /* and marked as owned by us, or that was tried */
-    int64_t
-        n_closed; /* its reports when it was closed before; 0: not known. One of before version 5
-                           has its commits here, which are no more */
+    int file;         /* beside the database */
+    int database;     /* of the database itself */
+    bool is_damaged;  /* the store was, while it was owned before, and nothing took its place */
+    bool is_held;     /* the file is locked by us, */
+    bool is_marked;   /* and marked as owned by us, or that was tried */
+    int64_t n_closed; /* reports when it was closed before; 0: not known; of before version 5 of the
+                         schema its commits, negative */
 };
 
 struct sqlite_store {

@@ -3,7 +3,6 @@
 
 #include <criterion/criterion.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Revision `revision` of campaign number `campaign`; its hash begins with both. */
@@ -342,12 +341,6 @@ static int note_report(void *ctx, uint32_t round, const struct dpot_report *repo
     return seen->n == seen->stop_after;
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-    return memcmp(((const struct dpot_report *)a)->id, ((const struct dpot_report *)b)->id,
-                  DPOT_REPORT_ID_LEN);
-}
-
 STORE_TEST(a_pool_is_read_by_round_and_then_in_the_order_of_ids)
 {
     const struct revision_record record = add_open(b, 1, 1), other = add_open(b, 2, 1);
@@ -364,13 +357,13 @@ STORE_TEST(a_pool_is_read_by_round_and_then_in_the_order_of_ids)
     for (size_t i = 0; i < 5; i++) {
         expected[i] = fixture_report(numbers[i]);
     }
-    qsort(expected, 2, sizeof expected[0], compare_ids);
-    qsort(expected + 2, 3, sizeof expected[0], compare_ids);
+    fixture_sort(expected, 2);
+    fixture_sort(expected + 2, 3);
     cr_assert_eq(seen.n, 5);
     for (size_t i = 0; i < 5; i++) {
         cr_assert_eq(seen.rounds[i], rounds[i]);
         cr_assert_eq(seen.reports[i].index, expected[i].index);
-        cr_assert_eq(compare_ids(&seen.reports[i], &expected[i]), 0);
+        cr_assert_eq(memcmp(seen.reports[i].id, expected[i].id, DPOT_REPORT_ID_LEN), 0);
     }
 }
 

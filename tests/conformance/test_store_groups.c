@@ -66,7 +66,7 @@ static uint64_t n_stored(struct bench *b, const struct revision_record *record)
 /* A pool as it is read. */
 struct seen {
     uint8_t ids[64][DPOT_REPORT_ID_LEN];
-    int64_t widest[3]; /* the i-th number of the i-th vector */
+    int64_t widest[3]; /* the sums of the vectors */
     size_t n;
 };
 
@@ -82,7 +82,9 @@ static int note_values(void *ctx, uint32_t round, const struct dpot_report *repo
 {
     struct seen *seen = ctx;
     (void)round;
-    seen->widest[seen->n] = report->values[seen->n];
+    for (size_t j = 0; j < 3; j++) {
+        seen->widest[j] += report->values[j];
+    }
     seen->n++;
     return 0;
 }

@@ -161,6 +161,17 @@ struct dpot_report fixture_report(uint32_t n)
     return report;
 }
 
+static int compare_ids(const void *a, const void *b)
+{
+    return memcmp(((const struct dpot_report *)a)->id, ((const struct dpot_report *)b)->id,
+                  DPOT_REPORT_ID_LEN);
+}
+
+void fixture_sort(struct dpot_report *reports, size_t n)
+{
+    qsort(reports, n, sizeof *reports, compare_ids);
+}
+
 void fixture_seal(const struct dpot_seal_key *key, const uint8_t hash[DPOT_HASH_LEN],
                   uint32_t round, const struct dpot_report *reports, size_t n, struct dpot_buf *out)
 {

@@ -51,6 +51,9 @@ void rig_resume(struct rig *rig, const char *url);
 /* Report number n: an id of its own, index n % FIXTURE_RING_SIZE. */
 struct dpot_report fixture_report(uint32_t n);
 
+/* Puts reports into the order in which a pool of one round is read. */
+void fixture_sort(struct dpot_report *reports, size_t n);
+
 /* Appends the body of one POST. */
 void fixture_seal(const struct dpot_seal_key *key, const uint8_t hash[DPOT_HASH_LEN],
                   uint32_t round, const struct dpot_report *reports, size_t n,

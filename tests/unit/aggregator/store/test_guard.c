@@ -508,8 +508,7 @@ Test(guard, a_commit_whose_round_is_none_is_told_of_the_copy_that_is_saved)
     cr_assert_eq(unlink(path), 0);
     expect_refused(DPOT_ERR_IO, "dpot.db was removed");
     rig_release(&rig);
-    cr_assert_not_null(strstr(told, "a fault (1 block of reports is not what was written)"), "%s",
-                       told);
+    cr_assert_not_null(strstr(told, "a fault (1 block is not what was written)"), "%s", told);
 }
 
 /* A server that was killed leaves its log, which is not that of what is restored. */

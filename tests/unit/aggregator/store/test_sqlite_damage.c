@@ -155,10 +155,8 @@ Test(sqlite_damage, a_commit_that_is_not_what_was_written_is_corrupt)
                           true);
     refuse_altered_commit("UPDATE block SET round = 1", false);
     refuse_altered_commit("UPDATE block SET first = zeroblob(16)", true);
-    refuse_altered_commit("UPDATE block SET first = 7", true);
     refuse_altered_commit("UPDATE block SET sum = zeroblob(16)", true);
     refuse_altered_commit("UPDATE block SET sum = x''", true);
-    refuse_altered_commit("UPDATE round SET n_reports = 3", true);
     refuse_altered_commit("DELETE FROM block", true);
 }
 
@@ -192,7 +190,7 @@ Test(sqlite_damage, a_round_that_is_none_is_seen_at_the_start_behind_later_round
         cr_assert_eq(store_append_reports(rig.store, &append, NULL), DPOT_OK);
     }
     rig_release(&rig);
-    store_file_tamper("UPDATE block SET round = 0.5 WHERE round = 0");
+    store_file_tamper("UPDATE round SET round = 0.5 WHERE round = 0");
     cr_assert_eq(store_open(store_file.url, &rig.store, NULL), DPOT_OK);
     cr_assert_eq(store_load_ids(rig.store, &error), DPOT_ERR_CORRUPT);
     cr_assert_not_null(strstr(error.text, "a round"), "%s", error.text);
@@ -282,10 +280,6 @@ Test(sqlite_damage, what_no_server_writes_is_found_in_the_tables)
         "UPDATE revision SET seq = -seq",
         "DELETE FROM job WHERE seq = 3",
         "UPDATE revision SET state = 1",
-        "UPDATE pool_count SET n = 2",
-        "DELETE FROM pool_count",
-        "DELETE FROM round",
-        "UPDATE round SET n_reports = 2",
         "UPDATE round SET n_merges = -1",
         "UPDATE round SET n_merges = 'x'",
         "UPDATE round SET round = 0.5",
@@ -300,6 +294,10 @@ Test(sqlite_damage, what_no_server_writes_is_found_in_the_tables)
         "UPDATE block SET is_merged = 1",
         "UPDATE block SET sum = x''",
         "UPDATE round SET n_arrived = 0",
+        "UPDATE round SET n_reports = 2",
+        "DELETE FROM round",
+        "UPDATE pool_count SET n = 2",
+        "DELETE FROM pool_count",
         "DELETE FROM block",
     };
     bool reads_blocks = false;
