@@ -374,6 +374,9 @@ static dpot_status commit(struct database *database, struct dpot_error *error)
     }
     if (status == DPOT_OK && !query_run(query_start(database, STATEMENT_COMMIT, "COMMIT"))) {
         status = database_fail(database, "committing", error);
+        if (database->is_owned && database->guard.n_commits == 0) {
+            guard_forget_log(&database->guard);
+        }
     }
     if (status != DPOT_OK) {
         return status;
