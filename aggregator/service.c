@@ -255,6 +255,7 @@ static void wire_rooms(struct service *s, const struct config *config)
     s->app.registry = s->registry;
     s->app.ingest = &s->ingest;
     s->app.tokens = &s->tokens;
+    s->app.has_open_metrics = config->has_open_metrics;
     s->app.body_max = config->max_body_bytes;
     s->app.started_ms = s->log.clock->now(s->log.clock->ctx);
 }
