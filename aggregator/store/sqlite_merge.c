@@ -211,7 +211,7 @@ static dpot_status merge_window(struct merge *m)
     return status == DPOT_OK ? note_merge(m) : status;
 }
 
-/* One window, if there is one. Under the lock. */
+/* One window; *is_found is false when there was none, or it failed. Under the lock. */
 static dpot_status merge_next(struct database *database, const uint8_t *hash, uint32_t n_rounds,
                               bool *is_found, struct dpot_error *error)
 {
@@ -231,16 +231,17 @@ static dpot_status merge_next(struct database *database, const uint8_t *hash, ui
             status = database_end(database, status, error);
         }
     }
+    *is_found = *is_found && status == DPOT_OK;
     id_sorter_release(&m.sorter);
     dpot_buf_release(&m.firsts);
     return status;
 }
 
 dpot_status sqlite_store_merge(struct store *store, const uint8_t *hash, uint32_t n_rounds,
-                               bool *has_more, struct dpot_error *error)
+                               bool *has_merged, struct dpot_error *error)
 {
     struct sqlite_store *s = sqlite_store_lock(store);
-    const dpot_status status = merge_next(s->database, hash, n_rounds, has_more, error);
+    const dpot_status status = merge_next(s->database, hash, n_rounds, has_merged, error);
     sqlite_store_unlock(s);
     return status;
 }

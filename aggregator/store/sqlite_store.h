@@ -243,7 +243,7 @@ extern const char sqlite_count_reports[];
 
 /* sqlite_merge.c: */
 dpot_status sqlite_store_merge(struct store *store, const uint8_t *hash, uint32_t n_rounds,
-                               bool *has_more, struct dpot_error *error);
+                               bool *has_merged, struct dpot_error *error);
 
 /* The same of every round of every revision in a file that nobody else has open. */
 DPOT_WARN_UNUSED dpot_status sqlite_store_merge_all(struct database *database,

@@ -203,9 +203,9 @@ dpot_status store_append_reports(struct store *store, const struct store_append 
 }
 
 dpot_status store_merge(struct store *store, const uint8_t hash[DPOT_HASH_LEN], uint32_t n_rounds,
-                        bool *has_more, struct dpot_error *error)
+                        bool *has_merged, struct dpot_error *error)
 {
-    return store->backend->merge(store, hash, n_rounds, has_more, error);
+    return store->backend->merge(store, hash, n_rounds, has_merged, error);
 }
 
 dpot_status store_load_ids(struct store *store, struct dpot_error *error)

@@ -222,10 +222,10 @@ DPOT_WARN_UNUSED dpot_status store_append_group(struct store *store,
 
 /* For rounds that are over, those below `n_rounds`, of a revision: mixes reports that came in different commits, so
  * that the file tells no more which of them came together. One step, of some MiB in memory and in the log;
- * `has_more` says whether it did one: call again until it did not. DPOT_ERR_IO, DPOT_ERR_CORRUPT, ...:
+ * `has_merged` says whether it did one: call again until it did not. DPOT_ERR_IO, DPOT_ERR_CORRUPT, ...:
  * nothing changed. */
 DPOT_WARN_UNUSED dpot_status store_merge(struct store *store, const uint8_t hash[DPOT_HASH_LEN],
-                                         uint32_t n_rounds, bool *has_more,
+                                         uint32_t n_rounds, bool *has_merged,
                                          struct dpot_error *error);
 
 /* Reads the ids of the newest rounds of open revisions, which the first append would otherwise wait for.
