@@ -174,6 +174,41 @@ dpot_status sqlite_store_read_block(struct query query, const uint8_t *hash,
                : refuse_block(query, "", error);
 }
 
+static bool insert_block(struct database *database, const struct sqlite_block *block,
+                         const uint8_t sum[COMMIT_SUM_LEN], int64_t number)
+{
+    struct query q = query_start(database, STATEMENT_ADD_BLOCK,
+                                 "INSERT INTO block (number, hash, round, first, format, n_reports,"
+                                 " is_merged, sum, reports)"
+                                 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)");
+    query_bind_integer(q, 1, number);
+    query_bind_bytes(q, 2, block->hash, DPOT_HASH_LEN);
+    query_bind_integer(q, 3, block->round);
+    query_bind_bytes(q, 4, block->first, DPOT_REPORT_ID_LEN);
+    query_bind_integer(q, 5, block->format);
+    query_bind_integer(q, 6, (int64_t)block->n_reports);
+    query_bind_integer(q, 7, block->is_merged);
+    query_bind_bytes(q, 8, sum, COMMIT_SUM_LEN);
+    query_bind_bytes(q, 9, block->reports->data, block->reports->len);
+    return query_run(q);
+}
+
+static int64_t number_of(const uint8_t bytes[8])
+{
+    return (int64_t)(dpot_load_u64(bytes) & INT64_MAX);
+}
+
+/* Of its content, so that it says nothing more; another one should that number be taken. */
+static bool insert_anywhere(struct database *database, const struct sqlite_block *block,
+                            const uint8_t sum[COMMIT_SUM_LEN])
+{
+    uint8_t other[8];
+    dpot_random_bytes(other, sizeof other);
+    return insert_block(database, block, sum, number_of(sum)) ||
+           (database_fail(database, "", NULL) == DPOT_ERR_EXISTS &&
+            insert_block(database, block, sum, number_of(other)));
+}
+
 dpot_status sqlite_store_add_block(struct database *database, const struct sqlite_block *block,
                                    struct dpot_error *error)
 {
@@ -186,19 +221,7 @@ dpot_status sqlite_store_add_block(struct database *database, const struct sqlit
                                    .len = block->reports->len};
     uint8_t sum[COMMIT_SUM_LEN];
     commit_sum(&row, sum);
-    struct query q = query_start(database, STATEMENT_ADD_BLOCK,
-                                 "INSERT INTO block (hash, round, first, format, n_reports,"
-                                 " is_merged, sum, reports)"
-                                 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
-    query_bind_bytes(q, 1, block->hash, DPOT_HASH_LEN);
-    query_bind_integer(q, 2, block->round);
-    query_bind_bytes(q, 3, block->first, DPOT_REPORT_ID_LEN);
-    query_bind_integer(q, 4, block->format);
-    query_bind_integer(q, 5, (int64_t)block->n_reports);
-    query_bind_integer(q, 6, block->is_merged);
-    query_bind_bytes(q, 7, sum, sizeof sum);
-    query_bind_bytes(q, 8, block->reports->data, block->reports->len);
-    if (query_run(q)) {
+    if (insert_anywhere(database, block, sum)) {
         return DPOT_OK;
     }
     const dpot_status status = database_fail(database, "storing reports", error);

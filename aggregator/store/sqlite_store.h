@@ -2,8 +2,8 @@
  *
  *  - What one commit holds of one (hash, round) is one block, a row with a packed blob (store/packed.h);
  *    which ids are there is known from an exact set in memory per (hash, round) (store/id_cache.h).
- *  - Nothing numbers the commits (T7): the key of a block is the least id in it, and the reports in it are in
- *    the order of ids. When a round is over its blocks are merged, so that it is not known either which
+ *  - Nothing numbers the commits (T7): a block is known by the least id in it, its number is a hash, and the
+ *    reports in it are in the order of ids. When a round is over its blocks are merged, so that it is not known either which
  *    reports came together (sqlite_merge.c). What is freed is overwritten with zeros.
  *  - (T2) holds even when two processes use one file: inside the write transaction, before a set is asked,
  *    it has as many ids as the round has reports, or is read anew.

@@ -1,5 +1,5 @@
 -- Version 5: nothing keeps the order in which reports came. The reports of a round lie in blocks, in the
--- order of ids, and a block has no number of its own.
+-- order of ids, and the number of a block is no place in an order.
 
 -- The rounds of a revision that have reports.
 CREATE TABLE round (
@@ -12,7 +12,9 @@ CREATE TABLE round (
 ) WITHOUT ROWID;
 
 -- A commit brings one block of one round; when the round is over they are merged with one another.
+-- Its number is made of its content: SQLite finds a large row by a number much faster than by a key of bytes.
 CREATE TABLE block (
+    number INTEGER PRIMARY KEY,
     hash BLOB NOT NULL,
     round INTEGER NOT NULL,
     first BLOB NOT NULL,               -- 16 bytes, the least id in it
@@ -21,14 +23,14 @@ CREATE TABLE block (
     is_merged INTEGER NOT NULL,
     sum BLOB NOT NULL,                 -- 16 bytes (store/commit_sum.h)
     reports BLOB NOT NULL,             -- in the order of ids
-    PRIMARY KEY (hash, round, first)
-) WITHOUT ROWID;
+    UNIQUE (hash, round, first)
+);
 
 INSERT INTO round SELECT hash, round, sum(n_reports), count(*), 0 FROM commits GROUP BY hash, round;
 
--- In the order of the new key, so that pages do not tell the old one. What was altered stays refused.
-INSERT INTO block
-    SELECT hash, round, first, format, n_reports, 0,
+-- In the order of ids, so that pages do not tell the old one. What was altered stays refused.
+INSERT INTO block (number, hash, round, first, format, n_reports, is_merged, sum, reports)
+    SELECT random() & 0x7fffffffffffffff, hash, round, first, format, n_reports, 0,
            CASE WHEN sum IS dpot_commit_sum(hash, round, o.seq, format, n_reports, c.reports)
                 THEN dpot_commit_sum(hash, round, 0, format, n_reports,
                                      dpot_sort_reports(format, n_reports, c.reports))

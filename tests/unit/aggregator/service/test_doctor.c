@@ -279,7 +279,7 @@ Test(doctor, the_doctor_sees_a_pool_that_lost_reports_or_has_others)
     cr_assert_eq(RUN(ARG("doctor"), ARG("--quick"), ARG("--config"), in_folder("dpotd.json")), 3);
     expect_sentence("the count of accepted reports of revision 1 of campaign ");
     expect_sentence(" is 2 and the reports are 0");
-    expect_damaged_pool("INSERT INTO block SELECT hash, 0, zeroblob(16), 1, 2, 0, x'',"
+    expect_damaged_pool("INSERT INTO block SELECT 1, hash, 0, zeroblob(16), 1, 2, 0, x'',"
                         " zeroblob(55) FROM revision",
                         "a block of reports");
     tamper_and_sum("UPDATE block SET reports = zeroblob(56)");
