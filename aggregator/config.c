@@ -211,11 +211,22 @@ static dpot_status read_log(const json_t *root, struct config *config, struct dp
     return status;
 }
 
+static dpot_status read_metrics(const json_t *root, struct config *config, struct dpot_error *error)
+{
+    const char *who = "token";
+    const dpot_status status = optional(json_get_string(root, "", "metrics", &who, error));
+    config->has_open_metrics = strcmp(who, "open") == 0;
+    return status == DPOT_OK && !config->has_open_metrics && strcmp(who, "token") != 0
+               ? dpot_error_set(error, DPOT_ERR_RANGE, "metrics is \"%.40s\": choose token or open",
+                                who)
+               : status;
+}
+
 static dpot_status read_root(const json_t *root, const char *path, struct config *config,
                              struct dpot_error *error)
 {
     static const char *const known[] = {"listen", "tls",    "store", "keys_dir", "tokens_file",
-                                        "limits", "commit", "log",   NULL};
+                                        "limits", "commit", "log",   "metrics",  NULL};
     dpot_status status = json_check_keys(root, "", known, error);
     if (status == DPOT_OK) {
         status = read_listen(root, config, error);
@@ -237,6 +248,9 @@ static dpot_status read_root(const json_t *root, const char *path, struct config
     }
     if (status == DPOT_OK) {
         status = read_commit(root, config, error);
+    }
+    if (status == DPOT_OK) {
+        status = read_metrics(root, config, error);
     }
     return status == DPOT_OK ? read_log(root, config, error) : status;
 }

@@ -37,6 +37,7 @@ struct config {
     unsigned commit_max_delay_ms;
 
     enum log_level log;
+    bool has_open_metrics; /* without a token */
 };
 
 /* DPOT_ERR_IO (no such file), DPOT_ERR_MALFORMED, DPOT_ERR_RANGE, with the file, the key and the

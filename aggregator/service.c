@@ -228,6 +228,46 @@ static void check_rows(struct service *s)
     }
 }
 
+/* The rounds of a revision that get no more reports, by our clock. */
+static uint32_t count_over(struct service *s, const struct revision_record *record)
+{
+    struct registry_revision revision;
+    const int64_t now_ms = s->log.clock->now(s->log.clock->ctx);
+    uint32_t n = 0;
+    if (record->state == REVISION_CLOSED) {
+        return UINT32_MAX;
+    }
+    if (registry_get(s->registry, record->hash, &revision, NULL) == DPOT_OK) {
+        while (n < revision.campaign->rounds &&
+               now_ms >= dpot_campaign_round_closes(revision.campaign, n)) {
+            n++;
+        }
+    }
+    return n;
+}
+
+/* One step for the first revision that has one. That a pool cannot be merged is told once, and it is left. */
+static bool merge_reports(void *ctx)
+{
+    struct service *s = ctx;
+    struct service_records records;
+    struct dpot_error error = {{0}};
+    bool is_done = false;
+    dpot_status fault = service_list_revisions(s, &records, &error);
+    for (size_t i = 0; i < records.n && !is_done; i++) {
+        const struct revision_record *record = &records.record[i];
+        const dpot_status status =
+            store_merge(s->store, record->hash, count_over(s, record), &is_done, &error);
+        fault = status != DPOT_OK ? status : fault;
+    }
+    dpot_free_array(NULL, records.record, records.n, sizeof *records.record);
+    if (fault != DPOT_OK && !s->is_merge_told) {
+        log_fault(s, fault, error.text);
+    }
+    s->is_merge_told = fault != DPOT_OK;
+    return is_done;
+}
+
 static dpot_status open_writer(struct service *s, const struct config *config,
                                struct dpot_error *error)
 {
@@ -238,6 +278,7 @@ static dpot_status open_writer(struct service *s, const struct config *config,
                                                 .max_delay_ms = config->commit_max_delay_ms,
                                                 .on_committed = note_commit,
                                                 .on_failed = note_failure,
+                                                .on_idle = merge_reports,
                                                 .ctx = s};
     return status == DPOT_OK ? writer_open(&writer_config, &s->writer, error) : status;
 }
@@ -255,6 +296,7 @@ static void wire_rooms(struct service *s, const struct config *config)
     s->app.registry = s->registry;
     s->app.ingest = &s->ingest;
     s->app.tokens = &s->tokens;
+    s->app.has_open_metrics = config->has_open_metrics;
     s->app.body_max = config->max_body_bytes;
     s->app.started_ms = s->log.clock->now(s->log.clock->ctx);
 }

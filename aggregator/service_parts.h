@@ -23,6 +23,7 @@ struct service {
     struct http_app app;
     struct dpot_buf tls_cert, tls_key;
     struct server *server;
+    bool is_merge_told; /* that reports could not be merged is in the log */
     struct dpot_error
         loss; /* why the store has to be restored before it is opened again; empty: it has not */
 };

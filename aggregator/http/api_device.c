@@ -12,6 +12,16 @@ void api_device_health(const struct http_app *app, const struct http_request *re
     http_response_text(response, 200, "ok");
 }
 
+/* Everybody may ask: the reason, which may name files and counts, is in the log alone. */
+static void refuse_ready(struct http_response *response, const char *path, dpot_status status,
+                         const struct dpot_error *error)
+{
+    http_response_refuse(response, path, 503, status,
+                         status == DPOT_ERR_BUSY ? "the server is busy or being stopped: try again"
+                                                 : "the store takes no reports: the log says why");
+    response->note = *error;
+}
+
 void api_device_ready(const struct http_app *app, const struct http_request *request,
                       struct http_response *response)
 {
@@ -23,7 +33,7 @@ void api_device_ready(const struct http_app *app, const struct http_request *req
     if (status == DPOT_OK) {
         http_response_text(response, 200, "ok");
     } else {
-        http_response_refuse(response, request->path, 503, status, error.text);
+        refuse_ready(response, request->path, status, &error);
     }
 }
 

@@ -1,7 +1,7 @@
 /* GET /metrics: counts for Prometheus, as text (its exposition format, version 0.0.4).
  *
  * Every label is one of a few words of this program: never a campaign, an address or anything that a
- * request says. The counts of reports are of one moment and add up (pool/tally.h). */
+ * request says. But two answers tell how many reports came between them: so it needs a token. The counts of reports are of one moment and add up (pool/tally.h). */
 #include "http/routes.h"
 #include "http/server.h"
 

@@ -83,15 +83,27 @@ static void take_body(struct exchange *x, const char *data, size_t len)
 
 /* Deciding by the headers (H3). */
 
-/* 401 without a bearer token, 403 for one that is not ours. */
+static bool needs_token(const struct exchange *x)
+{
+    return x->route->auth == ROUTE_ADMIN ||
+           (x->route->auth == ROUTE_METRICS && !x->server->config.app->has_open_metrics);
+}
+
+/* 401 without a bearer token, 403 for one that is not ours or not for this. */
 static void check_token(struct exchange *x, struct MHD_Connection *connection)
 {
     static const char scheme[] = "Bearer ";
     const char *value = head_value(connection, MHD_HTTP_HEADER_AUTHORIZATION);
     if (!value || strncasecmp(value, scheme, sizeof scheme - 1) != 0) {
         refuse(x, 401, DPOT_ERR_DENIED, "give an admin token: Authorization: Bearer TOKEN");
-    } else if (!tokens_find(x->server->config.app->tokens, value + sizeof scheme - 1)) {
+        return;
+    }
+    const struct token *token =
+        tokens_find(x->server->config.app->tokens, value + sizeof scheme - 1);
+    if (!token) {
         refuse(x, 403, DPOT_ERR_DENIED, "the admin token is wrong: check DPOT_TOKEN");
+    } else if (token->is_for_metrics && x->route->auth != ROUTE_METRICS) {
+        refuse(x, 403, DPOT_ERR_DENIED, "the token is for /metrics only: give an admin token");
     }
 }
 
@@ -148,7 +160,7 @@ static void decide(struct exchange *x, struct MHD_Connection *connection)
         x->response.allow = allow;
     } else if (!x->route) {
         refuse(x, 404, DPOT_ERR_NOT_FOUND, "no such path: check the address");
-    } else if (x->route->auth == ROUTE_ADMIN) {
+    } else if (needs_token(x)) {
         check_token(x, connection);
     }
     if (!x->is_refused && x->route->auth == ROUTE_ADMIN) {

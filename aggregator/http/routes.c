@@ -14,7 +14,7 @@ _Static_assert(JOB_ID_LEN == DPOT_CAMPAIGN_ID_LEN, "both ids fit request->id");
 static const struct route table[] = {
     {"GET", "/healthz", ROUTE_PUBLIC, ROUTE_NO_BODY, ROUTE_NO_QUERY, api_device_health},
     {"GET", "/readyz", ROUTE_PUBLIC, ROUTE_NO_BODY, ROUTE_NO_QUERY, api_device_ready},
-    {"GET", "/metrics", ROUTE_PUBLIC, ROUTE_NO_BODY, ROUTE_NO_QUERY, api_metrics},
+    {"GET", "/metrics", ROUTE_METRICS, ROUTE_NO_BODY, ROUTE_NO_QUERY, api_metrics},
     {"GET", "/v1/keys", ROUTE_PUBLIC, ROUTE_NO_BODY, ROUTE_NO_QUERY, api_device_keys},
     {"GET", "/v1/campaigns/{id}", ROUTE_PUBLIC, ROUTE_NO_BODY, ROUTE_NO_QUERY, api_device_campaign},
     {"POST", "/v1/campaigns/{id}/reports", ROUTE_PUBLIC, ROUTE_BATCH_BODY, ROUTE_NO_QUERY,

@@ -19,6 +19,7 @@ struct http_app {
     const struct ingest *ingest;
     struct runner *runner; /* jobs */
     const struct tokens *tokens;
+    bool has_open_metrics;                /* to everybody, without a token */
     struct dpot_buf signed_keys;          /* a SignedKeys as served */
     size_t body_max;                      /* of a report batch */
     int64_t started_ms;                   /* when this process began to serve */
@@ -28,7 +29,11 @@ struct http_app {
 typedef void (*route_handler)(const struct http_app *app, const struct http_request *request,
                               struct http_response *response);
 
-enum route_auth { ROUTE_PUBLIC, ROUTE_ADMIN };
+enum route_auth {
+    ROUTE_PUBLIC,
+    ROUTE_ADMIN,
+    ROUTE_METRICS, /* a token of either kind, unless the metrics are open */
+};
 enum route_body { ROUTE_NO_BODY, ROUTE_BATCH_BODY, ROUTE_SPEC_BODY, ROUTE_JOB_BODY };
 
 /* The query parameters of an admin route; public routes ignore theirs. */

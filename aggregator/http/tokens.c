@@ -13,7 +13,7 @@ static dpot_status refuse_line(const char *path, size_t number, const char *reme
                           path, remedy);
 }
 
-/* "NAME HASH", the newline cut off. */
+/* "NAME HASH" or "NAME HASH metrics", the newline cut off. */
 static dpot_status read_line(const char *path, size_t number, char *line, struct tokens *tokens,
                              struct dpot_error *error)
 {
@@ -26,6 +26,14 @@ static dpot_status read_line(const char *path, size_t number, char *line, struct
         return refuse_line(path, number, "there are too many tokens, at most 64", error);
     }
     struct token *entry = &tokens->entries[tokens->n];
+    char *scope = strchr(space + 1, ' ');
+    entry->is_for_metrics = scope != NULL;
+    if (scope && strcmp(scope + 1, "metrics") != 0) {
+        return refuse_line(path, number, "behind the hash only the word metrics may stand", error);
+    }
+    if (scope) {
+        *scope = '\0';
+    }
     if (dpot_hex_decode(space + 1, entry->hash, sizeof entry->hash) != DPOT_OK) {
         return refuse_line(path, number, "the hash needs 64 hex digits", error);
     }

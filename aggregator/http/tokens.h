@@ -1,11 +1,13 @@
-/* Bearer tokens of the admin API: a file of lines "NAME HASH", HASH being the BLAKE2b-256 of the
- * token in hex. The tokens themselves are nowhere on the server. Empty lines and lines that start
- * with # are skipped. */
+/* Bearer tokens: a file of lines "NAME HASH", HASH being the BLAKE2b-256 of the token in hex, and behind it
+ * "metrics" for one that opens /metrics alone. The tokens themselves are nowhere on the server. Empty lines
+ * and lines that start with # are skipped. */
 #ifndef DPOT_HTTP_TOKENS_H
 #define DPOT_HTTP_TOKENS_H
 
 #include "base/crypto.h"
 #include "base/error.h"
+
+#include <stdbool.h>
 
 #define TOKENS_MAX 64
 #define TOKEN_LEN_MAX 256
@@ -14,6 +16,7 @@
 struct token {
     char name[TOKEN_NAME_MAX + 1];
     uint8_t hash[DPOT_HASH_LEN];
+    bool is_for_metrics; /* and for nothing else */
 };
 
 struct tokens {

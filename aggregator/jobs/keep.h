@@ -6,9 +6,8 @@
  * (K1) A file is there only while its job has not ended: it is removed with the end, and keep_sweep removes
  *      at the start what a dead process left. A disk holds at most one file of each job that waits or runs,
  *      and while one is written the new beside the old.
- * (K2) The name tells how many reports the job began with: it goes on with the first so many, though its
- *      pool has grown since. Rounds follow each other, so those are the same reports
- *      (snapshot.h); the state itself tells whether they are.
+ * (K2) The name tells how many reports the job began with: it goes on when its pool has as many, which are
+ *      the same then (store.h, T3), and begins again when it has grown; the state itself tells whether they are.
  * (K3) Files appear whole or not at all (files/output.h), are the server's only (mode 0700 of the folder),
  *      and hold no report. */
 #ifndef DPOT_JOBS_KEEP_H

@@ -88,18 +88,16 @@ static void note_kept(void *ctx)
     write_progress(r);
 }
 
-/* Finds what an earlier run of the job kept, and lets the job see the reports it began with (keep.h, K2);
- * else names a file for it. */
-static dpot_status open_keep(struct runner *r, struct snapshot *snapshot, char path[KEEP_PATH_SIZE],
-                             struct dpot_error *error)
+/* Finds what an earlier run of the job kept, of the same reports (keep.h, K2); else names a file for it. */
+static dpot_status open_keep(struct runner *r, const struct snapshot *snapshot,
+                             char path[KEEP_PATH_SIZE], struct dpot_error *error)
 {
     uint64_t n_reports = 0;
     dpot_status status = keep_find(r->config.keep_folder, r->current.id, path, &n_reports, error);
-    if (status == DPOT_OK && n_reports <= snapshot->n_accepted) {
-        snapshot->n_accepted = n_reports;
+    if (status == DPOT_OK && n_reports == snapshot->n_accepted) {
         return DPOT_OK;
     }
-    if (status == DPOT_OK) { /* of a pool that was restored from a backup, and has fewer now */
+    if (status == DPOT_OK) { /* the pool has grown, or was restored from a backup */
         keep_remove(r->config.keep_folder, r->current.id);
         status = DPOT_ERR_NOT_FOUND;
     }

@@ -1,29 +1,25 @@
 #include "pool/check.h"
 
 #include "pool/judge.h"
-#include "store/id_set.h"
+
+#include <string.h>
 
 #define TELL_EVERY 65536 /* reports */
 
 struct checking {
     const struct pool_look *look;
-    struct id_set ids; /* of the round that is read */
+    uint8_t id[DPOT_REPORT_ID_LEN]; /* of the report before, in */
     uint32_t round;
     uint64_t n_read, n_foreign, n_twice;
-    bool is_out_of_memory;
 };
 
-/* Rounds come one after the other. */
+/* Rounds come one after the other, and in each ids in order. */
 static void check_id(struct checking *checking, uint32_t round, const struct dpot_report *report)
 {
-    bool is_new = true;
-    if (round != checking->round) {
-        id_set_release(&checking->ids);
-        id_set_init(&checking->ids, NULL);
-        checking->round = round;
-    }
-    checking->is_out_of_memory = id_set_insert(&checking->ids, report->id, &is_new) != DPOT_OK;
-    checking->n_twice += !is_new;
+    checking->n_twice += checking->n_read > 1 && round == checking->round &&
+                         memcmp(report->id, checking->id, sizeof checking->id) == 0;
+    checking->round = round;
+    memcpy(checking->id, report->id, sizeof checking->id);
 }
 
 static int check_report(void *ctx, uint32_t round, const struct dpot_report *report)
@@ -41,15 +37,12 @@ static int check_report(void *ctx, uint32_t round, const struct dpot_report *rep
     if (look->progress && checking->n_read % TELL_EVERY == 0) {
         look->progress(look->ctx, checking->n_read);
     }
-    return checking->is_out_of_memory;
+    return 0;
 }
 
 /* After all were read. */
 static dpot_status conclude(const struct checking *checking, struct dpot_error *error)
 {
-    if (checking->is_out_of_memory) {
-        return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for the ids of reports");
-    }
     if (checking->n_twice > 0) {
         return dpot_error_set(error, DPOT_ERR_CORRUPT,
                               "%llu stored report%s there twice: restore the store from a backup",
@@ -69,8 +62,6 @@ dpot_status pool_check(struct store *store, const uint8_t hash[DPOT_HASH_LEN],
                        const struct pool_look *look, struct dpot_error *error)
 {
     struct checking checking = {.look = look};
-    id_set_init(&checking.ids, NULL);
     const dpot_status status = store_read_pool(store, hash, check_report, &checking, error);
-    id_set_release(&checking.ids);
     return status == DPOT_OK ? conclude(&checking, error) : status;
 }

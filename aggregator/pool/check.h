@@ -9,12 +9,12 @@ typedef void (*pool_progress)(void *ctx, uint64_t n_read);
 
 struct pool_look {
     const struct dpot_campaign *campaign; /* whose reports they have to be; NULL: not known */
-    bool checks_ids;        /* none twice in a round: 32 bytes a report of one round */
-    pool_progress progress; /* NULL: nobody */
+    bool checks_ids;                      /* none twice in a round */
+    pool_progress progress;               /* NULL: nobody */
     void *ctx;
 };
 
-/* Reads every report of a revision. One commit is in memory at a time, and others may append.
+/* Reads every report of a revision. Others may append.
  * DPOT_ERR_CORRUPT with the remedy: a commit that cannot be decoded, a report that is none of the campaign, an
  * id that is there twice, or more or fewer of them than were counted. DPOT_ERR_MEMORY. */
 DPOT_WARN_UNUSED dpot_status pool_check(struct store *store, const uint8_t hash[DPOT_HASH_LEN],

@@ -2,12 +2,12 @@
  *
  * A pool only grows while it is open (store.h, T3), so what a job read is named by how many reports
  * it read and by their checksum: the BLAKE2b-256 over every report in the order of reading (by round,
- * then acceptance), little-endian, as
+ * then by id as bytes, whatever the order in which they came), little-endian, as
  *
  *   index mechanisms    round u32, id[16], index u32
  *   vector mechanisms   round u32, id[16], n_values u32, n_values times i64
  *
- * and, in a campaign with groups, the group u32 after the id. Reading the same count of a closed pool again gives the same checksum. A pool holds one of the two, as
+ * and, in a campaign with groups, the group u32 after the id. Reading a closed pool again gives the same checksum. A pool holds one of the two, as
  * its campaign says.
  *
  * Several threads may use one source. */
@@ -44,7 +44,8 @@ DPOT_WARN_UNUSED dpot_status snapshot_find(const struct snapshot_source *source,
 DPOT_WARN_UNUSED dpot_status snapshot_check_ready(const struct snapshot *snapshot,
                                                   struct dpot_error *error);
 
-/* Calls `each` for the first n_accepted reports; ends early, with DPOT_OK and *n_read below
+/* Calls `each` for the first n_accepted reports (of a pool that has grown since, those are not all that there were
+ * when the snapshot was taken: which are left out depends on ids alone); ends early, with DPOT_OK and *n_read below
  * n_accepted, when it returns non-zero. `checksum` is of what was read. DPOT_ERR_CORRUPT: the store
  * holds fewer reports than it counted, or a report that is none of this campaign; `each` never
  * sees such a one. */

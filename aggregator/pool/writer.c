@@ -147,6 +147,22 @@ static void write_tally(struct writer *w, double *written)
     *written = status == DPOT_OK ? seconds_now() : *written;
 }
 
+static bool has_time(struct writer *w)
+{
+    (void)pthread_mutex_lock(&w->mutex);
+    const bool has = !w->first && !w->is_closing;
+    (void)pthread_mutex_unlock(&w->mutex);
+    return has;
+}
+
+static void work_on_store(struct writer *w)
+{
+    bool has_more = w->config.on_idle != NULL;
+    while (has_more && has_time(w)) {
+        has_more = w->config.on_idle(w->config.ctx);
+    }
+}
+
 static void *run(void *ctx)
 {
     struct writer *w = ctx;
@@ -167,6 +183,7 @@ static void *run(void *ctx)
         if (is_over || seconds_now() - written >= TALLY_EVERY_S) {
             look_at_store(w);
             write_tally(w, &written);
+            work_on_store(w);
         }
     }
     return NULL;

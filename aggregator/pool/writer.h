@@ -39,6 +39,10 @@ struct writer_config {
      * NULL. */
     void (*on_committed)(void *ctx, size_t n_reports);
     void (*on_failed)(void *ctx, const struct dpot_error *error);
+
+    /* Called every ten seconds, and again as long as it returns true and no task waits: for work on the store
+     * that has time. May be NULL. */
+    bool (*on_idle)(void *ctx);
     void *ctx;
 };
 

@@ -45,6 +45,8 @@ struct store_backend {
                                  struct dpot_error *error);
     dpot_status (*append_group)(struct store *store, const struct store_append *const *appends,
                                 size_t n, dpot_status *outcomes, struct dpot_error *error);
+    dpot_status (*merge)(struct store *store, const uint8_t *hash, uint32_t n_rounds,
+                         bool *has_merged, struct dpot_error *error);
     dpot_status (*load_ids)(struct store *store, struct dpot_error *error);
     void (*weigh)(struct store *store, struct store_weight *weight);
     dpot_status (*count_pool)(struct store *store, const uint8_t *hash, struct pool_count *count,

@@ -104,9 +104,6 @@ const char *database_path(const struct database *database);
 /* The version of the schema that the file had when it was opened; 0: none. */
 int64_t database_found_version(const struct database *database);
 
-/* The row number that the last INSERT gave. */
-int64_t database_last_row(const struct database *database);
-
 /* The sentence of the connection's last failure: "WHAT failed in the store: ...". DPOT_ERR_EXISTS
  * for a broken constraint, DPOT_ERR_BUSY, DPOT_ERR_CORRUPT, DPOT_ERR_MEMORY, else DPOT_ERR_IO. */
 dpot_status database_fail(struct database *database, const char *what, struct dpot_error *error);
@@ -129,18 +126,24 @@ enum statement {
     STATEMENT_GET_RECORD,
     STATEMENT_GET_REVISION,
     STATEMENT_FIND_CAMPAIGN,
-    STATEMENT_CATCH_UP,
+    STATEMENT_COUNT_ROUND,
+    STATEMENT_READ_ROUND,
     STATEMENT_OPEN_ROUNDS,
-    STATEMENT_ADD_COMMIT,
-    STATEMENT_ADD_SUM,
+    STATEMENT_ADD_BLOCK,
+    STATEMENT_BUMP_ROUND,
     STATEMENT_BUMP_COUNT,
     STATEMENT_COUNT_POOL,
     STATEMENT_COUNT_ALL,
     STATEMENT_COUNT_DROPS,
     STATEMENT_ADD_DROPS,
-    STATEMENT_LAST_COMMIT,
-    STATEMENT_NEXT_COMMIT,
-    STATEMENT_NEXT_ROUND,
+    STATEMENT_COUNT_ACCEPTED,
+    STATEMENT_LIST_ROUNDS,
+    STATEMENT_NEXT_BLOCK,
+    STATEMENT_FIND_ARRIVED,
+    STATEMENT_LIST_ARRIVED,
+    STATEMENT_READ_BLOCK,
+    STATEMENT_DROP_BLOCK,
+    STATEMENT_NOTE_MERGE,
     STATEMENT_ADD_JOB,
     STATEMENT_GET_JOB,
     STATEMENT_NEXT_JOB,

@@ -10,6 +10,13 @@ void id_cache_drop(struct id_cache_entry *entry)
     }
 }
 
+void id_cache_empty(struct id_cache_entry *entry)
+{
+    id_set_release(&entry->set);
+    id_set_init(&entry->set, NULL);
+    entry->n_stored = 0;
+}
+
 static bool is_of(const struct id_cache_entry *entry, const uint8_t *hash)
 {
     return entry->used && memcmp(entry->hash, hash, DPOT_HASH_LEN) == 0;
@@ -48,7 +55,7 @@ struct id_cache_entry *id_cache_get(struct id_cache *cache, const uint8_t hash[D
     struct id_cache_entry *entry = free_entry(cache);
     memcpy(entry->hash, hash, DPOT_HASH_LEN);
     entry->round = round;
-    entry->last_seq = 0;
+    entry->n_stored = 0;
     entry->used = cache->tick;
     id_set_init(&entry->set, NULL);
     return entry;

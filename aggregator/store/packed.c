@@ -46,6 +46,17 @@ static unsigned width_of(uint64_t spread)
     return width;
 }
 
+struct packed_layout packed_lay_out(uint32_t dim, unsigned width)
+{
+    struct packed_layout layout;
+    if (dim == 0) {
+        lay_out_index(&layout);
+    } else {
+        lay_out_vector(&layout, dim, width);
+    }
+    return layout;
+}
+
 static bool is_accepted(const struct store_append *append, size_t i)
 {
     return !append->is_refused[i] && append->statuses[i] == DPOT_REPORT_ACCEPTED;
@@ -136,15 +147,11 @@ dpot_status packed_begin(const struct packed_layout *layout, size_t n_rows, stru
     return status;
 }
 
-void packed_append(const struct packed_layout *layout, const struct store_append *append,
+void packed_append(const struct packed_layout *layout, const struct dpot_report *report,
                    struct dpot_buf *out)
 {
-    for (size_t i = 0; i < append->n_reports; i++) {
-        if (is_accepted(append, i)) {
-            write_row(out->data + out->len, layout, &append->reports[i]);
-            out->len += layout->row_len;
-        }
-    }
+    write_row(out->data + out->len, layout, report);
+    out->len += layout->row_len;
 }
 
 /* Reading. */

@@ -1,4 +1,4 @@
-/* Reports as they lie in the store: fixed-width rows, packed into one block per commit. All integers are
+/* Reports as they lie in the store: fixed-width rows, packed into blocks. All integers are
  * little-endian.
  *
  * Format 1 (index reports), 28 bytes a row: id[16], index u32, group u32, flags u32 (bit 0: test; others
@@ -6,10 +6,10 @@
  *
  * Format 2 (vector reports): a head of 8 bytes (dim u32, width u32), then rows of 24 + dim width bytes:
  * id[16], group u32, flags u32, and dim values of `width` bytes each in two's complement, the fewest
- * (1..8) that hold every value of the commit.
+ * (1..8) that hold every value of the block.
  *
  * In both the id begins a row and rows have one length, so ids are read without the rest. A block has at
- * least one row. What is read from a store may be anything: packed_open is the only way in, and looks at
+ * least one row, and its rows are in the order of ids (store/id_order.h). What is read from a store may be anything: packed_open is the only way in, and looks at
  * every number before it is used. */
 #ifndef DPOT_STORE_PACKED_H
 #define DPOT_STORE_PACKED_H
@@ -29,6 +29,9 @@ struct packed_layout {
     size_t row_len;
 };
 
+/* The layout of rows of `dim` values (0: an index) of `width` bytes. */
+struct packed_layout packed_lay_out(uint32_t dim, unsigned width);
+
 /* The layout of those reports of a batch that are accepted (not refused, and statuses[i] says so), and how
  * many there are (none: the layout means nothing). DPOT_ERR_SHAPE: they do not all hold an index, or all
  * a vector of one dim in 1..DPOT_VECTOR_DIM_MAX. */
@@ -45,8 +48,8 @@ DPOT_WARN_UNUSED dpot_status packed_join(struct packed_layout *layout,
 DPOT_WARN_UNUSED dpot_status packed_begin(const struct packed_layout *layout, size_t n_rows,
                                           struct dpot_buf *out);
 
-/* Appends the rows of the reports that packed_plan counted; there is room for them. */
-void packed_append(const struct packed_layout *layout, const struct store_append *append,
+/* Appends the row of a report that packed_plan counted; there is room for it. */
+void packed_append(const struct packed_layout *layout, const struct dpot_report *report,
                    struct dpot_buf *out);
 
 /* A block of `n_reports` rows that was checked as a whole. */

@@ -16,11 +16,6 @@ void database_unlock(struct database *database)
     (void)pthread_mutex_unlock(&database->mutex);
 }
 
-int64_t database_last_row(const struct database *database)
-{
-    return sqlite3_last_insert_rowid(database->db);
-}
-
 const char *database_path(const struct database *database)
 {
     const char *path = sqlite3_db_filename(database->db, "main");
@@ -379,6 +374,9 @@ static dpot_status commit(struct database *database, struct dpot_error *error)
     }
     if (status == DPOT_OK && !query_run(query_start(database, STATEMENT_COMMIT, "COMMIT"))) {
         status = database_fail(database, "committing", error);
+        if (database->is_owned && database->guard.n_commits == 0) {
+            guard_forget_log(&database->guard);
+        }
     }
     if (status != DPOT_OK) {
         return status;

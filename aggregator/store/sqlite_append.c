@@ -1,9 +1,11 @@
-/* Storing reports: one transaction for a group of appends, one row for those of one (hash, round).
+/* Storing reports: one transaction for a group of appends, one block for those of one (hash, round), in the
+ * order of ids.
  *
  * The sets of ids change before the commit, so that an id that comes twice in a group is seen; what was
  * not committed is taken out again. A set that had to make room for another one in between is gone and
  * comes back from the store. */
 #include "store/commit_sum.h"
+#include "store/id_order.h"
 #include "store/packed.h"
 #include "store/sqlite_store.h"
 
@@ -11,8 +13,8 @@
 
 /* The appends of one (hash, round). */
 struct part {
-    size_t first; /* the first of them */
-    int64_t seq;  /* the row that holds them; 0: none */
+    size_t first;  /* the first of them */
+    size_t n_rows; /* that were written */
 };
 
 /* Where an append belongs. */
@@ -29,8 +31,11 @@ struct group {
     struct place *places; /* (n) */
     struct part *parts;   /* (n_parts), room for n */
     size_t n_parts;
-    struct dpot_buf packed; /* of one part */
-    size_t n_rows;          /* reports that are written */
+    struct dpot_buf packed;             /* of one part */
+    const struct dpot_report **reports; /* (n_reports_max) of one part, those that are new, */
+    struct id_place *order;             /* (n_reports_max) and their order */
+    size_t n_reports_max;
+    size_t n_rows; /* reports that are written */
     struct dpot_error *error;
 };
 
@@ -95,7 +100,7 @@ static void undo_part(struct group *g, size_t part, dpot_status outcome)
             g->places[i].is_sorted = false;
         }
     }
-    g->parts[part].seq = 0;
+    g->parts[part].n_rows = 0;
 }
 
 /* ---- one part ---- */
@@ -184,6 +189,35 @@ static dpot_status plan_part(const struct group *g, size_t part, struct packed_l
     return status;
 }
 
+static dpot_status reserve_order(struct group *g, size_t n)
+{
+    if (n <= g->n_reports_max) {
+        return DPOT_OK;
+    }
+    dpot_free_array(NULL, g->reports, g->n_reports_max, sizeof *g->reports);
+    dpot_free_array(NULL, g->order, g->n_reports_max, sizeof *g->order);
+    g->reports = dpot_alloc_array(NULL, n, sizeof *g->reports);
+    g->order = dpot_alloc_array(NULL, n, sizeof *g->order);
+    g->n_reports_max = n;
+    return g->reports && g->order ? DPOT_OK : DPOT_ERR_MEMORY;
+}
+
+/* The new reports of a part, and their order. */
+static void sort_part(struct group *g, size_t part)
+{
+    size_t n = 0;
+    for (size_t i = g->parts[part].first; i < g->n; i++) {
+        const struct store_append *append = g->appends[i];
+        for (size_t j = 0; is_of_part(g, i, part) && j < append->n_reports; j++) {
+            if (is_new_report(append, j)) {
+                g->order[n] = id_place_make(append->reports[j].id, n);
+                g->reports[n++] = &append->reports[j];
+            }
+        }
+    }
+    id_order_sort(g->order, n);
+}
+
 static dpot_status pack_part(struct group *g, size_t part, struct packed_layout *layout, size_t *n)
 {
     dpot_buf_reset(&g->packed);
@@ -196,13 +230,15 @@ static dpot_status pack_part(struct group *g, size_t part, struct packed_layout 
                               "%zu reports of %zu bytes do not fit one commit of %zu: split them",
                               *n, layout->row_len, PACKED_BLOCK_MAX);
     }
+    if (status == DPOT_OK) {
+        status = reserve_order(g, *n);
+    }
     if (status != DPOT_OK) {
         return dpot_error_set(g->error, status, "out of memory for %zu reports", *n);
     }
-    for (size_t i = g->parts[part].first; *n > 0 && i < g->n; i++) {
-        if (is_of_part(g, i, part)) {
-            packed_append(layout, g->appends[i], &g->packed);
-        }
+    sort_part(g, part);
+    for (size_t i = 0; i < *n; i++) {
+        packed_append(layout, g->reports[g->order[i].at], &g->packed);
     }
     return DPOT_OK;
 }
@@ -273,50 +309,39 @@ static dpot_status bump_counts(struct group *g, size_t part)
     return status;
 }
 
-static dpot_status add_sum(struct group *g, const struct commit_row *row)
+static dpot_status bump_round(struct sqlite_store *s, const struct store_append *first, size_t n,
+                              struct dpot_error *error)
 {
-    uint8_t sum[COMMIT_SUM_LEN];
-    struct query q = query_start(g->s->database, STATEMENT_ADD_SUM,
-                                 "INSERT INTO commit_sum (seq, sum) VALUES (?1, ?2)");
-    commit_sum(row, sum);
-    query_bind_integer(q, 1, row->seq);
-    query_bind_bytes(q, 2, sum, sizeof sum);
-    if (query_run(q)) {
-        return DPOT_OK;
-    }
-    const dpot_status status = database_fail(g->s->database, "storing reports", g->error);
-    return status == DPOT_ERR_EXISTS
-               ? sqlite_store_fail_corrupt("a commit (its reports are gone, its checksum is not)",
-                                           g->error)
-               : status;
+    struct query q = query_start(
+        s->database, STATEMENT_BUMP_ROUND,
+        "INSERT INTO round (hash, round, n_reports, n_arrived, n_merges) VALUES (?1, ?2, ?3, 1, 0)"
+        " ON CONFLICT (hash, round) DO UPDATE SET n_reports = n_reports + excluded.n_reports,"
+        " n_arrived = n_arrived + 1");
+    query_bind_bytes(q, 1, first->hash, sizeof first->hash);
+    query_bind_integer(q, 2, first->round);
+    query_bind_integer(q, 3, (int64_t)n);
+    return query_run(q) ? DPOT_OK : database_fail(s->database, "counting reports", error);
 }
 
 static dpot_status add_row(struct group *g, size_t part, const struct packed_layout *layout,
                            size_t n)
 {
     const struct store_append *first = g->appends[g->parts[part].first];
-    struct query q = query_start(g->s->database, STATEMENT_ADD_COMMIT,
-                                 "INSERT INTO commits (hash, round, format, n_reports, reports)"
-                                 " VALUES (?1, ?2, ?3, ?4, ?5)");
-    query_bind_bytes(q, 1, first->hash, sizeof first->hash);
-    query_bind_integer(q, 2, first->round);
-    query_bind_integer(q, 3, layout->format);
-    query_bind_integer(q, 4, (int64_t)n);
-    query_bind_bytes(q, 5, g->packed.data, g->packed.len);
-    if (!query_run(q)) {
-        return database_fail(g->s->database, "storing reports", g->error);
+    const struct sqlite_block block = {.hash = first->hash,
+                                       .round = first->round,
+                                       .format = layout->format,
+                                       .n_reports = n,
+                                       .first = g->reports[g->order[0].at]->id,
+                                       .reports = &g->packed};
+    dpot_status status = sqlite_store_add_block(g->s->database, &block, g->error);
+    if (status == DPOT_OK) {
+        status = bump_round(g->s, first, n, g->error);
     }
-    g->parts[part].seq = database_last_row(g->s->database);
-    g->n_rows += n;
-    const struct commit_row row = {.hash = first->hash,
-                                   .hash_len = sizeof first->hash,
-                                   .round = first->round,
-                                   .seq = g->parts[part].seq,
-                                   .format = layout->format,
-                                   .n_reports = (int64_t)n,
-                                   .reports = g->packed.data,
-                                   .len = g->packed.len};
-    return add_sum(g, &row);
+    if (status == DPOT_OK) {
+        g->parts[part].n_rows = n;
+        g->n_rows += n;
+    }
+    return status;
 }
 
 /* A failure here is one of the whole transaction; what is wrong with a part alone is an outcome. */
@@ -364,13 +389,11 @@ static void keep_rows(struct group *g)
     for (size_t part = 0; part < g->n_parts; part++) {
         const struct store_append *first = g->appends[g->parts[part].first];
         struct id_cache_entry *entry = id_cache_find(&g->s->ids, first->hash, first->round);
-        if (entry && g->parts[part].seq > 0) {
-            entry->last_seq = g->parts[part].seq;
-        }
-        if (g->parts[part].seq > g->s->last_seq) {
-            g->s->last_seq = g->parts[part].seq;
+        if (entry) {
+            entry->n_stored += g->parts[part].n_rows;
         }
     }
+    g->s->n_added += g->n_rows;
 }
 
 static dpot_status append_locked(struct group *g)
@@ -436,6 +459,8 @@ dpot_status sqlite_store_append_group(struct store *store,
         sqlite_store_unlock(g.s);
     }
     dpot_buf_release(&g.packed);
+    dpot_free_array(NULL, g.reports, g.n_reports_max, sizeof *g.reports);
+    dpot_free_array(NULL, g.order, g.n_reports_max, sizeof *g.order);
     dpot_free_array(NULL, g.places, n, sizeof *g.places);
     dpot_free_array(NULL, g.parts, n, sizeof *g.parts);
     return status;

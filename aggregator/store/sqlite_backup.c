@@ -119,8 +119,20 @@ static void remove_partial(const char *partial)
     }
 }
 
+/* A copy has its pages in the order of its keys; this takes away which reports came together. */
+static dpot_status merge_copy(const char *path, struct dpot_error *error)
+{
+    struct database *copy = NULL;
+    dpot_status status = database_open_existing(path, &copy, error);
+    if (status == DPOT_OK) {
+        status = sqlite_store_merge_all(copy, error);
+    }
+    database_close(copy);
+    return status;
+}
+
 /* `judge` may be NULL. */
-static dpot_status copy_to(struct database *database, const char *path,
+static dpot_status copy_to(struct database *database, const char *path, bool merges,
                            const struct store_judge *judge, struct dpot_error *error)
 {
     char partial[PATH_SIZE];
@@ -133,9 +145,14 @@ static dpot_status copy_to(struct database *database, const char *path,
         return refuse_existing(path, error);
     }
     status = copy_into(database, partial, error);
-    if (status == DPOT_OK && judge) {
+    dpot_status merged = DPOT_OK;
+    if (status == DPOT_OK && merges) {
+        merged = merge_copy(partial, error);
+    }
+    if (status == DPOT_OK && judge) { /* who knows best what hinders the merge */
         status = judge->judge(judge->ctx, partial, error);
     }
+    status = status == DPOT_OK ? merged : status;
     if (status == DPOT_OK) {
         status = name_copy(partial, path, error);
     }
@@ -145,18 +162,26 @@ static dpot_status copy_to(struct database *database, const char *path,
     return status;
 }
 
+static bool is_current(const struct database *database)
+{
+    const int64_t found = database_found_version(database);
+    return found == 0 || found >= (int64_t)store_sqlite_n_migrations;
+}
+
 dpot_status sqlite_store_backup(struct store *store, const char *path,
                                 const struct store_judge *judge, struct dpot_error *error)
 {
-    return copy_to(((struct sqlite_store *)store)->reader, path, judge, error);
+    struct database *reader = ((struct sqlite_store *)store)->reader;
+    return copy_to(reader, path, is_current(reader), judge, error);
 }
 
 static dpot_status save_from(struct database *database, const char *what,
                              const struct store_judge *judge, char *name, size_t cap,
                              struct dpot_error *error)
 {
+    /* As it is: it is made in an emergency, or before a migration. */
     const dpot_status status = name_beside(database_path(database), what, name, cap, error);
-    return status == DPOT_OK ? copy_to(database, name, judge, error) : status;
+    return status == DPOT_OK ? copy_to(database, name, false, judge, error) : status;
 }
 
 dpot_status sqlite_store_save(struct store *store, const char *what,

@@ -1,7 +1,7 @@
 /* What the tables hold that no program of this kind puts there. Each question names the first that it
  * finds.
  *
- * A row of commits has a checksum, a campaign a signature and an artifact its digest. Rows of jobs and counts
+ * A block of reports has a checksum, a campaign a signature and an artifact its digest. Rows of jobs and counts
  * have none of these: of them is asked what one row says of another, and one column of the next. */
 #include "store/sqlite_store.h"
 
@@ -28,8 +28,8 @@ static const struct question questions[] = {
     {"SELECT type || ' \"' || substr(name, 1, 60) || '\"' FROM sqlite_schema"
      " WHERE type IN ('trigger', 'view') OR (type = 'table' AND name NOT LIKE 'sqlite^_%' ESCAPE "
      "'^'"
-     "  AND name NOT IN ('schema_version', 'revision', 'commits', 'commit_sum', 'pool_count',"
-     "   'drop_count', 'probe', 'job', 'artifact')) LIMIT 1",
+     "  AND name NOT IN ('schema_version', 'revision', 'round', 'block', 'commits', 'commit_sum',"
+     "   'pool_count', 'drop_count', 'probe', 'job', 'artifact')) LIMIT 1",
      "the store has a ",
      " that dpotd does not make: find out who made it, and restore the store from a backup",
      STORE_SMALL_TABLES},
@@ -43,28 +43,32 @@ static const struct question questions[] = {
     /* One takes reports while it is open, and is no draft again. Jobs it may have. */
     {"SELECT r.revision || ' of campaign ' || lower(hex(r.campaign_id)) FROM revision AS r"
      " WHERE r.state = 1 AND (EXISTS (SELECT 1 FROM pool_count AS p WHERE p.hash = r.hash)"
-     "  OR EXISTS (SELECT 1 FROM commits AS c WHERE c.hash = r.hash)) LIMIT 1",
+     "  OR EXISTS (SELECT 1 FROM round AS c WHERE c.hash = r.hash)) LIMIT 1",
      "reports are stored or counted of a draft, revision ", remedy_backup, STORE_SMALL_TABLES},
     {"SELECT lower(hex(campaign_id)) FROM revision"
      " WHERE " NO_NUMBER("created_ms", TIME_MAX) " LIMIT 1",
      "there is no time of making a revision of campaign ", remedy_backup, STORE_SMALL_TABLES},
-    {"SELECT seq FROM commits AS c"
-     " WHERE NOT EXISTS (SELECT 1 FROM revision AS r WHERE r.hash = c.hash) LIMIT 1",
-     "the reports of commit ",
-     " are of a revision that is not in the store: restore it from a backup", STORE_TABLES},
-    {"SELECT seq FROM commits AS c"
-     " WHERE NOT EXISTS (SELECT 1 FROM commit_sum AS s WHERE s.seq = c.seq) LIMIT 1",
-     "commit ", " has no checksum, so dpotd did not write it: restore the store from a backup",
-     STORE_TABLES},
-    {"SELECT seq FROM commit_sum AS s"
-     " WHERE NOT EXISTS (SELECT 1 FROM commits AS c WHERE c.seq = s.seq) LIMIT 1",
-     "the reports of commit ", " are gone: restore the store from a backup", STORE_TABLES},
+    {"SELECT round || ' of ' || lower(hex(hash)) FROM round AS c WHERE typeof(round) <> 'integer'"
+     " OR round NOT BETWEEN 0 AND 4294967295 OR (typeof(n_reports), typeof(n_arrived),"
+     "  typeof(n_merges)) <> ('integer', 'integer', 'integer') OR n_reports < 1"
+     " OR min(n_arrived, n_merges) < 0 LIMIT 1",
+     "numbers are not what was written of round ", remedy_backup, STORE_SMALL_TABLES},
+    {"SELECT lower(hex(hash)) FROM block AS b"
+     " WHERE NOT EXISTS (SELECT 1 FROM revision AS r WHERE r.hash = b.hash) LIMIT 1",
+     "reports are there of a revision that is not in the store, ", remedy_backup, STORE_TABLES},
     /* The checksum takes what is no number as one. */
-    {"SELECT seq FROM commits WHERE"
+    {"SELECT first FROM block WHERE"
      " (typeof(round), typeof(format), typeof(n_reports)) <> ('integer', 'integer', 'integer')"
-     " OR round NOT BETWEEN 0 AND 4294967295 OR min(format, n_reports) < 1 LIMIT 1",
-     "round, format or count of reports is not what was written of commit ", remedy_backup,
+     " OR round NOT BETWEEN 0 AND 4294967295 OR min(format, n_reports) < 1"
+     " OR is_merged NOT IN (0, 1) OR sum IS NULL OR length(sum) <> 16 LIMIT 1",
+     "round, format, count of reports or checksum is not what was written of block ", remedy_backup,
      STORE_TABLES},
+    {"SELECT round || ' of ' || lower(hex(hash)) FROM"
+     " (SELECT hash, round, n_reports AS n, n_arrived AS m FROM round UNION ALL"
+     "  SELECT hash, round, -n_reports, -(is_merged = 0) FROM block)"
+     " GROUP BY hash, round HAVING sum(n) <> 0 OR sum(m) <> 0 LIMIT 1",
+     "reports are gone, or more than were counted, in round ", remedy_backup,
+     STORE_TABLES_AND_COUNTS},
     {"SELECT quote(n) FROM pool_count WHERE " NO_NUMBER("n", COUNT_MAX) " LIMIT 1",
      "a count of reports is ", remedy_backup, STORE_SMALL_TABLES},
     {"SELECT quote(status) FROM pool_count WHERE typeof(status) <> 'integer'"
@@ -76,7 +80,7 @@ static const struct question questions[] = {
      STORE_SMALL_TABLES},
     {"SELECT r.revision || ' of campaign ' || lower(hex(r.campaign_id)) || ' is '"
      " || ifnull(p.n, 0) || ' and the reports are ' || ifnull(c.n, 0) FROM revision AS r"
-     " LEFT JOIN (SELECT hash, sum(n_reports) AS n FROM commits GROUP BY hash) AS c"
+     " LEFT JOIN (SELECT hash, sum(n_reports) AS n FROM round GROUP BY hash) AS c"
      "  ON c.hash = r.hash"
      " LEFT JOIN pool_count AS p ON p.hash = r.hash AND p.status = 1"
      " WHERE ifnull(p.n, 0) <> ifnull(c.n, 0) LIMIT 1",
@@ -120,7 +124,6 @@ static const struct question questions[] = {
      STORE_SMALL_TABLES},
     /* SQLite counts from 1. */
     {"SELECT what FROM (SELECT 'a revision' AS what, min(seq) AS first FROM revision"
-     " UNION ALL SELECT 'a commit', min(seq) FROM commits"
      " UNION ALL SELECT 'a job', min(seq) FROM job"
      " UNION ALL SELECT 'an artifact', min(seq) FROM artifact) WHERE first < 1 LIMIT 1",
      "the place in the order is not what was written of ", remedy_backup, STORE_SMALL_TABLES},

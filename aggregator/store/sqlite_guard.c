@@ -323,6 +323,12 @@ void guard_note_commit(struct guard *guard, uint32_t n_frames)
     }
 }
 
+void guard_forget_log(struct guard *guard)
+{
+    guard->n_frames = 0;
+    memset(guard->log_head, 0, sizeof guard->log_head);
+}
+
 void guard_note_checkpoint(struct guard *guard)
 {
     guard->n_commits = 0;

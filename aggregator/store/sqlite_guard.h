@@ -90,4 +90,8 @@ void guard_note_commit(struct guard *guard, uint32_t n_frames);
 /* Everything in the log is in the database as well. */
 void guard_note_checkpoint(struct guard *guard);
 
+/* A write to the log failed when all of it was in the database: its head, which is written anew then, may be
+ * torn. */
+void guard_forget_log(struct guard *guard);
+
 #endif

@@ -30,19 +30,22 @@ static dpot_status add_block(struct id_cache_entry *entry, struct query q, struc
 {
     struct packed_block block;
     const dpot_status status = sqlite_store_read_block(q, entry->hash, &block, error);
-    entry->last_seq = query_integer(q, COLUMN_SEQ);
-    return status == DPOT_OK ? add_ids(&entry->set, &block, error) : status;
+    if (status != DPOT_OK) {
+        return status;
+    }
+    entry->n_stored += block.n_reports;
+    return add_ids(&entry->set, &block, error);
 }
 
-dpot_status sqlite_store_catch_up(struct sqlite_store *s, struct id_cache_entry *entry,
-                                  struct dpot_error *error)
+/* What is there twice, or in another round than it was written for, is seen by the counts. */
+static dpot_status add_blocks(struct sqlite_store *s, struct id_cache_entry *entry,
+                              struct dpot_error *error)
 {
-    struct query q = query_start(s->database, STATEMENT_CATCH_UP,
-                                 "SELECT " SQLITE_COMMIT_COLUMNS " FROM commits"
-                                 " WHERE hash = ?1 AND round = ?2 AND seq > ?3 ORDER BY seq");
+    struct query q =
+        query_start(s->database, STATEMENT_READ_ROUND,
+                    "SELECT " SQLITE_BLOCK_COLUMNS " FROM block WHERE hash = ?1 AND round = ?2");
     query_bind_bytes(q, 1, entry->hash, sizeof entry->hash);
     query_bind_integer(q, 2, entry->round);
-    query_bind_integer(q, 3, entry->last_seq);
     dpot_status status = DPOT_OK;
     enum query_outcome outcome = query_step(q);
     while (status == DPOT_OK && outcome == QUERY_ROW) {
@@ -53,6 +56,39 @@ dpot_status sqlite_store_catch_up(struct sqlite_store *s, struct id_cache_entry 
         status = database_fail(s->database, "reading reports", error);
     }
     query_finish(q);
+    return status;
+}
+
+static dpot_status count_round(struct sqlite_store *s, const struct id_cache_entry *entry,
+                               uint64_t *n, struct dpot_error *error)
+{
+    struct query q = query_start(s->database, STATEMENT_COUNT_ROUND,
+                                 "SELECT n_reports FROM round WHERE hash = ?1 AND round = ?2");
+    query_bind_bytes(q, 1, entry->hash, sizeof entry->hash);
+    query_bind_integer(q, 2, entry->round);
+    const enum query_outcome outcome = query_step(q);
+    *n = outcome == QUERY_ROW ? (uint64_t)query_integer(q, 0) : 0;
+    const dpot_status status =
+        outcome == QUERY_FAILED ? database_fail(s->database, "reading reports", error) : DPOT_OK;
+    query_finish(q);
+    return status;
+}
+
+/* Pools only grow (T3): as many reports are the same reports. Only another process makes them more than are
+ * known here. */
+dpot_status sqlite_store_catch_up(struct sqlite_store *s, struct id_cache_entry *entry,
+                                  struct dpot_error *error)
+{
+    uint64_t n = 0;
+    dpot_status status = count_round(s, entry, &n, error);
+    if (status == DPOT_OK && n != entry->n_stored) {
+        id_cache_empty(entry);
+        status = add_blocks(s, entry, error);
+        if (status == DPOT_OK && n != entry->n_stored) {
+            status =
+                sqlite_store_fail_corrupt("a round (reports are gone, or their count is)", error);
+        }
+    }
     if (status != DPOT_OK) {
         id_cache_drop(entry);
     }
@@ -87,7 +123,7 @@ static dpot_status list_rounds(struct sqlite_store *s, struct open_round *rounds
         query_start(s->database, STATEMENT_OPEN_ROUNDS,
                     "SELECT hash, round FROM (SELECT r.hash AS hash, c.round AS round,"
                     "  row_number() OVER (PARTITION BY r.hash ORDER BY c.round DESC) AS place"
-                    "  FROM revision AS r JOIN (SELECT DISTINCT hash, round FROM commits) AS c"
+                    "  FROM revision AS r JOIN round AS c"
                     "  ON c.hash = r.hash WHERE r.state = 2) WHERE place <= ?1"
                     "  OR typeof(round) <> 'integer' OR round NOT BETWEEN 0 AND 4294967295"
                     " ORDER BY typeof(round) <> 'integer' DESC, round LIMIT ?2");
@@ -97,7 +133,7 @@ static dpot_status list_rounds(struct sqlite_store *s, struct open_round *rounds
     enum query_outcome outcome = query_step(q);
     for (*n = 0; status == DPOT_OK && outcome == QUERY_ROW; outcome = query_step(q)) {
         if (!read_round(q, &rounds[(*n)++])) {
-            status = sqlite_store_fail_corrupt("the round of a commit", error);
+            status = sqlite_store_fail_corrupt("a round", error);
         }
     }
     if (status == DPOT_OK && outcome == QUERY_FAILED) {

@@ -9,8 +9,8 @@
  *    database's place, whose write-ahead log would be that of the old one. It is never removed: a
  *    process that has it open and one that makes it anew would hold two locks. It holds the owner's
  *    number too, and a second line from the time when there is a store: "store DEVICE INODE" while it
- *    is owned, "store closed N" when it was closed, with commit N as its last: one that has less is an
- *    older copy. ("store" alone: the last commit is not known.) By that a store that is missing is told from one that was
+ *    is owned, "store holds N" when it was closed with N reports: one that has less is an older copy.
+ *    ("store closed N", of before version 5 of the schema: with N commits; "store" alone: not known.) By that a store that is missing is told from one that was
  *    never there: a new, empty one would know no report, and count every one that is sent again.
  *    "store DEVICE INODE" of a process that is gone: it crashed, and its log has to be there as it left
  *    it (sqlite_crash.c); with " taken" behind it: of one that is gone, and the next has begun to look at what
@@ -38,7 +38,7 @@
 #define NOTE_SIZE 512
 #define LOCK_OFFSET ((off_t)1 << 62) /* SQLite locks below 2^31 */
 
-static const char store_word[] = "\nstore", closed_word[] = " closed ",
+static const char store_word[] = "\nstore", closed_word[] = " closed ", holds_word[] = " holds ",
                   damaged_word[] = "\ndamaged ";
 
 static dpot_status fail(const char *what, const char *path, struct dpot_error *error)
@@ -75,7 +75,7 @@ struct note {
     bool is_taken;  /* likewise, and by another one who has not marked it as his own yet */
     bool is_alive;  /* somebody holds the lock */
     unsigned long long device, number;
-    int64_t last_seq;                  /* of its commits, when it was closed; 0: not known */
+    int64_t n_reports;                 /* when it was closed; 0: not known; below: -commits */
     char rescued[SQLITE_RESCUED_SIZE]; /* not empty: it was damaged */
 };
 
@@ -115,7 +115,9 @@ static struct note read_note(int fd)
     note.has_store = strncmp(end, store_word, sizeof store_word - 1) == 0;
     const char *rest = end + (note.has_store ? sizeof store_word - 1 : 0);
     if (note.has_store && strncmp(rest, closed_word, sizeof closed_word - 1) == 0) {
-        note.last_seq = strtoll(rest + sizeof closed_word - 1, NULL, 10);
+        note.n_reports = -strtoll(rest + sizeof closed_word - 1, NULL, 10);
+    } else if (note.has_store && strncmp(rest, holds_word, sizeof holds_word - 1) == 0) {
+        note.n_reports = strtoll(rest + sizeof holds_word - 1, NULL, 10);
     } else if (note.has_store) {
         note.device = strtoull(rest, &end, 10);
         note.number = strtoull(end, &end, 10);
@@ -138,9 +140,9 @@ static bool write_note(int fd, const struct note *note)
     if (note->is_owned && !is_damaged) {
         n += snprintf(text + n, sizeof text - (size_t)n, " %llu %llu%s", note->device, note->number,
                       note->is_taken ? " taken" : "");
-    } else if (note->last_seq > 0 && !is_damaged) {
-        n += snprintf(text + n, sizeof text - (size_t)n, "%s%lld", closed_word,
-                      (long long)note->last_seq);
+    } else if (note->n_reports != 0 && !is_damaged) {
+        n += snprintf(text + n, sizeof text - (size_t)n, "%s%lld",
+                      note->n_reports > 0 ? holds_word : closed_word, llabs(note->n_reports));
     }
     text[n++] = '\n';
     return pwrite(fd, text, (size_t)n, 0) == n && ftruncate(fd, n) == 0;
@@ -332,7 +334,7 @@ static dpot_status take_all(const char *path, const char *real, bool needs_store
     }
     const struct note note = read_note(lock->file);
     lock->is_damaged = note.rescued[0] != '\0';
-    lock->closed_seq = note.last_seq;
+    lock->n_closed = note.n_reports;
     if (needs_store && lock->is_damaged) {
         return refuse_damaged(path, &note, error);
     }
@@ -432,13 +434,13 @@ static dpot_status look_at_owner(const char *path, const char *real, const struc
                      path, note->owner);
 }
 
-static dpot_status look(const char *path, const char *real, int64_t *closed_seq,
+static dpot_status look(const char *path, const char *real, int64_t *n_closed,
                         struct dpot_error *error)
 {
     struct note note;
     struct stat info;
     dpot_status status = find_note(real, &note, error);
-    *closed_seq = note.last_seq;
+    *n_closed = note.n_reports;
     const bool is_there = stat(path, &info) == 0;
     if (status != DPOT_OK) {
         return status;
@@ -455,18 +457,18 @@ static dpot_status look(const char *path, const char *real, int64_t *closed_seq,
 }
 
 /* The lock itself is not tried: that could turn away one who takes it at that moment. */
-dpot_status sqlite_lock_look(const char *path, int64_t *closed_seq, struct dpot_error *error)
+dpot_status sqlite_lock_look(const char *path, int64_t *n_closed, struct dpot_error *error)
 {
     char *real = realpath(path, NULL);
-    const dpot_status status = look(path, real ? real : path, closed_seq, error);
+    const dpot_status status = look(path, real ? real : path, n_closed, error);
     free(real);
     return status;
 }
 
 dpot_status sqlite_lock_mark_closed(const char *path, const struct sqlite_lock *lock,
-                                    int64_t last_seq, struct dpot_error *error)
+                                    int64_t n_reports, struct dpot_error *error)
 {
-    const struct note note = {.owner = (long)getpid(), .has_store = true, .last_seq = last_seq};
+    const struct note note = {.owner = (long)getpid(), .has_store = true, .n_reports = n_reports};
     return write_note(lock->file, &note) && fsync(lock->file) == 0 ? DPOT_OK
                                                                    : fail("writing", path, error);
 }

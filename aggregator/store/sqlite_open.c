@@ -1,6 +1,8 @@
 /* Opening and closing a connection. */
 #include "base/alloc.h"
 #include "store/commit_sum.h"
+#include "store/id_order.h"
+#include "store/packed.h"
 #include "store/sqlite_connection.h"
 #include "store/sqlite_schema.h"
 
@@ -24,7 +26,8 @@ static dpot_status set_pragmas(struct database *database, bool is_existing,
     if (status == DPOT_OK) {
         status = database_execute(database, "setting up",
                                   "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0;"
-                                  "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;",
+                                  "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;"
+                                  "PRAGMA secure_delete = ON;",
                                   error);
     }
     if (status == DPOT_OK && sqlite3_db_readonly(database->db, "main") == 1) {
@@ -74,13 +77,81 @@ static void answer_sum(sqlite3_context *context, int n, sqlite3_value **values)
     sqlite3_result_blob(context, sum, sizeof sum, SQLITE_TRANSIENT);
 }
 
+/* The commit of (format, n_reports, reports), its rows in the order of ids; false: it is none, or memory is out. */
+static bool sort_rows(sqlite3_value **values, struct packed_block *block, struct id_place **order)
+{
+    const uint8_t *data = NULL;
+    size_t len = 0;
+    take_bytes(values[2], &data, &len);
+    *order = NULL;
+    if (packed_open(sqlite3_value_int64(values[0]), sqlite3_value_int64(values[1]), data, len,
+                    block) == DPOT_OK) {
+        *order = dpot_alloc_array(NULL, block->n_reports, sizeof **order);
+    }
+    for (size_t i = 0; *order && i < block->n_reports; i++) {
+        (*order)[i] = id_place_make(packed_id(block, i), i);
+    }
+    if (*order) {
+        id_order_sort(*order, block->n_reports);
+    }
+    return *order != NULL;
+}
+
+/* dpot_first_report(format, n_reports, reports): the least id; NULL for what is no commit. For the migration. */
+static void answer_first(sqlite3_context *context, int n, sqlite3_value **values)
+{
+    struct packed_block block;
+    struct id_place *order = NULL;
+    (void)n;
+    if (sort_rows(values, &block, &order)) {
+        sqlite3_result_blob(context, packed_id(&block, order[0].at), DPOT_REPORT_ID_LEN,
+                            SQLITE_TRANSIENT);
+        dpot_free_array(NULL, order, block.n_reports, sizeof *order);
+    }
+}
+
+/* dpot_sort_reports(format, n_reports, reports): the same commit in the order of ids; what is none is left. */
+static void answer_sorted(sqlite3_context *context, int n, sqlite3_value **values)
+{
+    struct packed_block block;
+    struct id_place *order = NULL;
+    (void)n;
+    if (!sort_rows(values, &block, &order)) {
+        sqlite3_result_value(context, values[2]);
+        return;
+    }
+    const size_t head_len = block.layout.head_len, row_len = block.layout.row_len;
+    const size_t len = head_len + block.n_reports * row_len;
+    uint8_t *sorted = sqlite3_malloc64(len);
+    if (sorted) {
+        memcpy(sorted, block.data, head_len);
+        for (size_t i = 0; i < block.n_reports; i++) {
+            memcpy(sorted + head_len + i * row_len, packed_id(&block, order[i].at), row_len);
+        }
+        sqlite3_result_blob64(context, sorted, len, sqlite3_free);
+    } else {
+        sqlite3_result_error_nomem(context);
+    }
+    dpot_free_array(NULL, order, block.n_reports, sizeof *order);
+}
+
 static dpot_status add_functions(struct database *database, struct dpot_error *error)
 {
-    return sqlite3_create_function_v2(database->db, "dpot_commit_sum", 6,
-                                      SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, NULL,
-                                      answer_sum, NULL, NULL, NULL) == SQLITE_OK
-               ? DPOT_OK
-               : database_fail(database, "setting up", error);
+    static const struct {
+        const char *name;
+        int n_values;
+        void (*answer)(sqlite3_context *context, int n, sqlite3_value **values);
+    } functions[] = {{"dpot_commit_sum", 6, answer_sum},
+                     {"dpot_first_report", 3, answer_first},
+                     {"dpot_sort_reports", 3, answer_sorted}};
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+        if (sqlite3_create_function_v2(database->db, functions[i].name, functions[i].n_values,
+                                       SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, NULL,
+                                       functions[i].answer, NULL, NULL, NULL) != SQLITE_OK) {
+            return database_fail(database, "setting up", error);
+        }
+    }
+    return DPOT_OK;
 }
 
 enum opening {

@@ -1,5 +1,5 @@
 #include "store/commit_sum.h"
-#include "store/packed.h"
+#include "store/id_sorter.h"
 #include "store/sqlite_store.h"
 
 #include <stdio.h>
@@ -101,6 +101,8 @@ dpot_status sqlite_store_add_drops(struct store *store, const uint64_t *n, struc
     return status;
 }
 
+/* ---- blocks ---- */
+
 /* SQLite keeps in a column of integers whatever is put there, and reads it as some integer. */
 static bool has_numbers(struct query query)
 {
@@ -109,7 +111,6 @@ static bool has_numbers(struct query query)
         int64_t min, max;
     } ranges[] = {
         {COLUMN_ROUND, 0, UINT32_MAX},
-        {COLUMN_SEQ, 1, INT64_MAX},
         {COLUMN_FORMAT, 0, INT64_MAX},    /* which there are is packed_open's to know, */
         {COLUMN_N_REPORTS, 1, INT64_MAX}, /* and how many fit */
     };
@@ -123,17 +124,6 @@ static bool has_numbers(struct query query)
     return true;
 }
 
-/* The seq is an integer whatever the others are: it is the number of the row. */
-static dpot_status refuse_numbers(struct query query, struct dpot_error *error)
-{
-    char what[120];
-    (void)snprintf(
-        what, sizeof what,
-        "a block of reports (commit %lld, whose round, format or count is no such number)",
-        (long long)query_integer(query, COLUMN_SEQ));
-    return sqlite_store_fail_corrupt(what, error);
-}
-
 static bool has_sum(struct query query, const struct commit_row *row)
 {
     uint8_t written[COMMIT_SUM_LEN], sum[COMMIT_SUM_LEN];
@@ -142,219 +132,323 @@ static bool has_sum(struct query query, const struct commit_row *row)
            memcmp(sum, written, sizeof sum) == 0;
 }
 
+/* A row is found by its first id; one of an older schema still by its number. */
+static bool has_first(struct query query, const struct packed_block *block)
+{
+    uint8_t first[DPOT_REPORT_ID_LEN];
+    return query_is_integer(query, COLUMN_FIRST) ||
+           (sqlite_store_read_bytes(query, COLUMN_FIRST, first, sizeof first) &&
+            memcmp(first, packed_id(block, 0), sizeof first) == 0);
+}
+
+static dpot_status refuse_block(struct query query, const char *why, struct dpot_error *error)
+{
+    char what[160], name[2 * DPOT_REPORT_ID_LEN + 1] = "?";
+    uint8_t first[DPOT_REPORT_ID_LEN];
+    if (query_is_integer(query, COLUMN_FIRST)) {
+        (void)snprintf(name, sizeof name, "%lld", (long long)query_integer(query, COLUMN_FIRST));
+    } else if (sqlite_store_read_bytes(query, COLUMN_FIRST, first, sizeof first)) {
+        dpot_hex_encode(name, first, sizeof first);
+    }
+    (void)snprintf(what, sizeof what, "a block of reports (block %s of round %lld%s)", name,
+                   (long long)query_integer(query, COLUMN_ROUND), why);
+    return sqlite_store_fail_corrupt(what, error);
+}
+
 dpot_status sqlite_store_read_block(struct query query, const uint8_t *hash,
                                     struct packed_block *block, struct dpot_error *error)
 {
-    char what[80];
     if (!has_numbers(query)) {
-        return refuse_numbers(query, error);
+        return refuse_block(query, ", whose round, format or count is no such number", error);
     }
     struct commit_row row = {.hash = hash,
                              .hash_len = DPOT_HASH_LEN,
                              .round = query_integer(query, COLUMN_ROUND),
-                             .seq = query_integer(query, COLUMN_SEQ),
                              .format = query_integer(query, COLUMN_FORMAT),
                              .n_reports = query_integer(query, COLUMN_N_REPORTS)};
     row.reports = query_bytes(query, COLUMN_REPORTS, &row.len);
-    if (has_sum(query, &row) &&
-        packed_open(row.format, row.n_reports, row.reports, row.len, block) == DPOT_OK) {
-        return DPOT_OK;
-    }
-    (void)snprintf(what, sizeof what, "a block of reports (commit %lld, round %lld)",
-                   (long long)row.seq, (long long)row.round);
-    return sqlite_store_fail_corrupt(what, error);
+    return has_sum(query, &row) &&
+                   packed_open(row.format, row.n_reports, row.reports, row.len, block) == DPOT_OK &&
+                   has_first(query, block)
+               ? DPOT_OK
+               : refuse_block(query, "", error);
 }
 
-/* Where a reader of a pool stands: commits are read one by one, so that writers wait for none of
- * it. */
-struct pool_cursor {
-    uint8_t hash[DPOT_HASH_LEN];
-    int64_t round;
-    int64_t seq;
-    int64_t last_seq;   /* later commits came after the reading began */
-    uint64_t n_counted; /* accepted reports up to there, by the counter */
-    uint64_t n_read;
-    struct packed_block block; /* of `blob` */
-    struct dpot_buf blob;      /* a copy: the row dies with its query */
-    int64_t *values;           /* (n_values) of the report being shown */
-    size_t n_values;
+static bool insert_block(struct database *database, const struct sqlite_block *block,
+                         const uint8_t sum[COMMIT_SUM_LEN], int64_t number)
+{
+    struct query q = query_start(database, STATEMENT_ADD_BLOCK,
+                                 "INSERT INTO block (number, hash, round, first, format, n_reports,"
+                                 " is_merged, sum, reports)"
+                                 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)");
+    query_bind_integer(q, 1, number);
+    query_bind_bytes(q, 2, block->hash, DPOT_HASH_LEN);
+    query_bind_integer(q, 3, block->round);
+    query_bind_bytes(q, 4, block->first, DPOT_REPORT_ID_LEN);
+    query_bind_integer(q, 5, block->format);
+    query_bind_integer(q, 6, (int64_t)block->n_reports);
+    query_bind_integer(q, 7, block->is_merged);
+    query_bind_bytes(q, 8, sum, COMMIT_SUM_LEN);
+    query_bind_bytes(q, 9, block->reports->data, block->reports->len);
+    return query_run(q);
+}
+
+static int64_t number_of(const uint8_t bytes[8])
+{
+    return (int64_t)(dpot_load_u64(bytes) & INT64_MAX);
+}
+
+/* Of its content, so that it says nothing more; another one should that number be taken. */
+static bool insert_anywhere(struct database *database, const struct sqlite_block *block,
+                            const uint8_t sum[COMMIT_SUM_LEN])
+{
+    uint8_t other[8];
+    dpot_random_bytes(other, sizeof other);
+    return insert_block(database, block, sum, number_of(sum)) ||
+           (database_fail(database, "", NULL) == DPOT_ERR_EXISTS &&
+            insert_block(database, block, sum, number_of(other)));
+}
+
+dpot_status sqlite_store_add_block(struct database *database, const struct sqlite_block *block,
+                                   struct dpot_error *error)
+{
+    const struct commit_row row = {.hash = block->hash,
+                                   .hash_len = DPOT_HASH_LEN,
+                                   .round = block->round,
+                                   .format = block->format,
+                                   .n_reports = (int64_t)block->n_reports,
+                                   .reports = block->reports->data,
+                                   .len = block->reports->len};
+    uint8_t sum[COMMIT_SUM_LEN];
+    commit_sum(&row, sum);
+    if (insert_anywhere(database, block, sum)) {
+        return DPOT_OK;
+    }
+    const dpot_status status = database_fail(database, "storing reports", error);
+    return status == DPOT_ERR_EXISTS
+               ? sqlite_store_fail_corrupt("a round (an id that its blocks have is not known)",
+                                           error)
+               : status;
+}
+
+/* ---- reading a pool ---- */
+
+/* A round that has reports. */
+struct pool_round {
+    int64_t round, n_merges;
 };
 
-/* Where the reading ends, and how many reports are to be found until there: one statement, because
- * commits and counter move together. */
-static dpot_status find_last(struct database *reader, struct pool_cursor *cursor,
-                             struct dpot_error *error)
+/* Between two blocks the lock is released. */
+struct pool_reading {
+    struct store *store;
+    const uint8_t *hash;
+    store_each_report each;
+    void *ctx;
+    struct id_sorter sorter; /* of one round */
+    uint64_t n_counted;      /* reports before the reading began */
+    uint64_t n_read;
+    int64_t *values; /* (n_values) of the report being shown */
+    size_t n_values;
+    bool is_ended; /* `each` wants no more */
+    struct dpot_error *error;
+};
+
+static dpot_status count_accepted(struct pool_reading *reading, uint64_t *n)
 {
-    struct query q = query_start(reader, STATEMENT_LAST_COMMIT,
-                                 "SELECT (SELECT max(seq) FROM commits),"
-                                 " (SELECT n FROM pool_count WHERE hash = ?1 AND status = ?2)");
-    query_bind_bytes(q, 1, cursor->hash, sizeof cursor->hash);
+    struct database *reader = sqlite_store_lock_reader(reading->store);
+    struct query q = query_start(reader, STATEMENT_COUNT_ACCEPTED,
+                                 "SELECT n FROM pool_count WHERE hash = ?1 AND status = ?2");
+    query_bind_bytes(q, 1, reading->hash, DPOT_HASH_LEN);
     query_bind_integer(q, 2, DPOT_REPORT_ACCEPTED);
+    const enum query_outcome outcome = query_step(q);
+    *n = outcome == QUERY_ROW ? (uint64_t)query_integer(q, 0) : 0;
+    const dpot_status status = outcome == QUERY_FAILED
+                                   ? database_fail(reader, "reading reports", reading->error)
+                                   : DPOT_OK;
+    query_finish(q);
+    sqlite_store_unlock_reader(reader);
+    return status;
+}
+
+/* The round after `round`; *is_found is false behind the last. */
+static dpot_status next_round(struct pool_reading *reading, struct pool_round *round,
+                              bool *is_found)
+{
+    struct database *reader = sqlite_store_lock_reader(reading->store);
+    struct query q = query_start(reader, STATEMENT_LIST_ROUNDS,
+                                 "SELECT round, n_merges FROM round WHERE hash = ?1 AND round > ?2"
+                                 " ORDER BY round LIMIT 1");
     dpot_status status = DPOT_OK;
-    if (query_step(q) == QUERY_ROW) {
-        cursor->last_seq = query_integer(q, 0);
-        cursor->n_counted = (uint64_t)query_integer(q, 1);
-    } else {
-        status = database_fail(reader, "reading reports", error);
+    query_bind_bytes(q, 1, reading->hash, DPOT_HASH_LEN);
+    query_bind_integer(q, 2, round->round);
+    const enum query_outcome outcome = query_step(q);
+    *is_found = outcome == QUERY_ROW;
+    if (*is_found && !query_is_integer(q, 0)) {
+        status = sqlite_store_fail_corrupt("a round", reading->error);
+    } else if (*is_found) {
+        *round = (struct pool_round){query_integer(q, 0), query_integer(q, 1)};
+    } else if (outcome == QUERY_FAILED) {
+        status = database_fail(reader, "reading reports", reading->error);
     }
     query_finish(q);
+    sqlite_store_unlock_reader(reader);
     return status;
+}
+
+/* The key of the block that was read last: its first id, or in an older schema its number. */
+struct block_place {
+    uint8_t first[DPOT_REPORT_ID_LEN];
+    int64_t number;
+    bool has_first;
+};
+
+static bool read_place(struct query q, struct block_place *place)
+{
+    place->number = query_integer(q, COLUMN_FIRST);
+    place->has_first = !query_is_integer(q, COLUMN_FIRST);
+    return !place->has_first ||
+           sqlite_store_read_bytes(q, COLUMN_FIRST, place->first, sizeof place->first);
+}
+
+/* The block behind `place`, whose reports the sorter takes. Integers are before all ids. */
+static dpot_status load_block(struct pool_reading *reading, const struct pool_round *round,
+                              struct block_place *place, bool *is_found)
+{
+    struct database *reader = sqlite_store_lock_reader(reading->store);
+    struct query q = query_start(reader, STATEMENT_NEXT_BLOCK,
+                                 "SELECT " SQLITE_BLOCK_COLUMNS " FROM block WHERE hash = ?1"
+                                 " AND round = ?2 AND first > ?3 ORDER BY first LIMIT 1");
+    query_bind_bytes(q, 1, reading->hash, DPOT_HASH_LEN);
+    query_bind_integer(q, 2, round->round);
+    if (place->has_first) {
+        query_bind_bytes(q, 3, place->first, sizeof place->first);
+    } else {
+        query_bind_integer(q, 3, place->number);
+    }
+    struct packed_block block;
+    dpot_status status = DPOT_OK;
+    const enum query_outcome outcome = query_step(q);
+    *is_found = outcome == QUERY_ROW;
+    if (*is_found) {
+        status = sqlite_store_read_block(q, reading->hash, &block, reading->error);
+        if (status == DPOT_OK && !read_place(q, place)) {
+            status = sqlite_store_fail_corrupt("the key of a block", reading->error);
+        }
+        if (status == DPOT_OK) {
+            status = id_sorter_add(&reading->sorter, &block, reading->error);
+        }
+    } else if (outcome == QUERY_FAILED) {
+        status = database_fail(reader, "reading reports", reading->error);
+    }
+    query_finish(q);
+    sqlite_store_unlock_reader(reader);
+    return status;
+}
+
+static dpot_status load_blocks(struct pool_reading *reading, const struct pool_round *round)
+{
+    struct block_place place = {.number = INT64_MIN};
+    bool is_found = true;
+    dpot_status status = DPOT_OK;
+    id_sorter_release(&reading->sorter);
+    id_sorter_init(&reading->sorter, ID_SORTER_MEMORY);
+    while (status == DPOT_OK && is_found) {
+        status = load_block(reading, round, &place, &is_found);
+    }
+    return status;
+}
+
+/* Blocks that were merged meanwhile have moved their reports: all of them are read again. */
+static dpot_status load_round(struct pool_reading *reading, struct pool_round *round)
+{
+    dpot_status status = DPOT_OK;
+    bool is_moved = true;
+    while (status == DPOT_OK && is_moved) {
+        struct pool_round now = {.round = round->round - 1};
+        bool is_found = false;
+        status = load_blocks(reading, round);
+        if (status == DPOT_OK) {
+            status = next_round(reading, &now, &is_found);
+        }
+        is_moved = is_found && now.round == round->round && now.n_merges != round->n_merges;
+        round->n_merges = now.n_merges;
+    }
+    return status == DPOT_OK ? id_sorter_end(&reading->sorter, reading->error) : status;
 }
 
 /* Room for the values of one report. */
-static dpot_status reserve_values(struct pool_cursor *cursor, size_t n)
+static dpot_status reserve_values(struct pool_reading *reading, size_t n)
 {
-    if (n <= cursor->n_values) {
+    if (n <= reading->n_values) {
         return DPOT_OK;
     }
-    int64_t *values = dpot_resize_array(NULL, cursor->values, cursor->n_values, n, sizeof *values);
+    int64_t *values =
+        dpot_resize_array(NULL, reading->values, reading->n_values, n, sizeof *values);
     if (!values) {
-        return DPOT_ERR_MEMORY;
+        return dpot_error_set(reading->error, DPOT_ERR_MEMORY,
+                              "out of memory for a report of %zu numbers", n);
     }
-    cursor->values = values;
-    cursor->n_values = n;
+    reading->values = values;
+    reading->n_values = n;
     return DPOT_OK;
 }
 
-/* Moves on to the commit that was found. One that is not behind the cursor would be found for ever: only an
- * index that is not of its table gives such. */
-static dpot_status advance(struct pool_cursor *cursor, struct query q, struct dpot_error *error)
+static dpot_status show_round(struct pool_reading *reading, const struct pool_round *round)
 {
-    const int64_t round = query_integer(q, COLUMN_ROUND), seq = query_integer(q, COLUMN_SEQ);
-    const bool is_later = round == cursor->round ? seq > cursor->seq : round > cursor->round;
-    cursor->round = round;
-    cursor->seq = seq;
-    return is_later ? DPOT_OK : sqlite_store_fail_corrupt("the order of commits", error);
-}
-
-static dpot_status load_commit(struct pool_cursor *cursor, struct query q, struct dpot_error *error)
-{
-    size_t len = 0;
-    dpot_status status = sqlite_store_read_block(q, cursor->hash, &cursor->block, error);
-    if (status == DPOT_OK) {
-        status = advance(cursor, q, error);
-    }
-    if (status != DPOT_OK) {
-        return status;
-    }
-    (void)query_bytes(q, COLUMN_REPORTS, &len);
-    status = dpot_buf_append(&cursor->blob, cursor->block.data, len);
-    if (status == DPOT_OK) {
-        status = reserve_values(cursor, cursor->block.layout.dim);
-    }
-    cursor->block.data = cursor->blob.data;
-    return status == DPOT_OK
-               ? status
-               : dpot_error_set(error, status, "out of memory for a commit of %zu bytes", len);
-}
-
-#define COMMITS "SELECT " SQLITE_COMMIT_COLUMNS " FROM commits "
-
-/* In the cursor's round, or in the next one that has a commit: two questions, each of which the index
- * commits_pool answers in one step. One question about (round, seq) makes SQLite walk over all that is
- * before it in the round, and a pool of n commits takes n^2 steps. */
-static struct query ask_next(struct database *reader, const struct pool_cursor *cursor,
-                             bool in_round)
-{
-    struct query q = in_round ? query_start(reader, STATEMENT_NEXT_COMMIT,
-                                            COMMITS "WHERE hash = ?1 AND round = ?2 AND seq > ?4"
-                                                    " AND seq <= ?3 ORDER BY seq LIMIT 1")
-                              : query_start(reader, STATEMENT_NEXT_ROUND,
-                                            COMMITS "WHERE hash = ?1 AND round > ?2"
-                                                    " AND seq <= ?3 ORDER BY round, seq LIMIT 1");
-    query_bind_bytes(q, 1, cursor->hash, sizeof cursor->hash);
-    query_bind_integer(q, 2, cursor->round);
-    query_bind_integer(q, 3, cursor->last_seq);
-    if (in_round) {
-        query_bind_integer(q, 4, cursor->seq);
-    }
-    return q;
-}
-
-static dpot_status load_next(struct database *reader, struct pool_cursor *cursor, bool in_round,
-                             struct dpot_error *error)
-{
-    struct query q = ask_next(reader, cursor, in_round);
+    struct packed_block row;
     dpot_status status = DPOT_OK;
-    switch (query_step(q)) {
-    case QUERY_ROW:
-        status = load_commit(cursor, q, error);
-        break;
-    case QUERY_DONE:
-        break;
-    case QUERY_FAILED:
-        status = database_fail(reader, "reading reports", error);
-        break;
-    }
-    query_finish(q);
-    return status;
-}
-
-/* Loads the commit after the cursor; an empty blob means that there is none. */
-static dpot_status next_commit(struct database *reader, struct pool_cursor *cursor,
-                               struct dpot_error *error)
-{
-    dpot_buf_reset(&cursor->blob);
-    dpot_status status = load_next(reader, cursor, true, error);
-    if (status == DPOT_OK && cursor->blob.len == 0) {
-        status = load_next(reader, cursor, false, error);
-    }
-    return status;
-}
-
-/* True when `each` wants no more. */
-static bool visit(struct pool_cursor *cursor, store_each_report each, void *ctx)
-{
-    for (size_t i = 0; i < cursor->block.n_reports; i++) {
-        struct dpot_report report;
-        packed_read(&cursor->block, i, cursor->values, &report);
-        cursor->n_read++;
-        if (each(ctx, (uint32_t)cursor->round, &report) != 0) {
-            return true;
+    while (status == DPOT_OK && !reading->is_ended && id_sorter_next(&reading->sorter, &row)) {
+        status = reserve_values(reading, row.layout.dim);
+        if (status == DPOT_OK) {
+            struct dpot_report report;
+            packed_read(&row, 0, reading->values, &report);
+            reading->n_read++;
+            reading->is_ended = reading->each(reading->ctx, (uint32_t)round->round, &report) != 0;
         }
     }
-    return false;
+    return status;
 }
 
-/* (T3): rows of commits that are gone, or came from elsewhere, are seen by the counter alone. */
-static dpot_status check_count(const struct pool_cursor *cursor, struct dpot_error *error)
+/* (T3): rows of blocks that are gone, or came from elsewhere, are seen by the counter alone. */
+static dpot_status check_count(struct pool_reading *reading)
 {
-    return cursor->n_read == cursor->n_counted
-               ? DPOT_OK
-               : dpot_error_set(error, DPOT_ERR_CORRUPT,
-                                "the store holds %llu report%s and counted %llu: restore it from a "
-                                "backup",
-                                (unsigned long long)cursor->n_read, DPOT_S(cursor->n_read),
-                                (unsigned long long)cursor->n_counted);
+    uint64_t n_now = 0;
+    const dpot_status status = count_accepted(reading, &n_now);
+    if (status != DPOT_OK || (reading->n_read >= reading->n_counted && reading->n_read <= n_now)) {
+        return status;
+    }
+    return dpot_error_set(reading->error, DPOT_ERR_CORRUPT,
+                          "the store holds %llu report%s and counted %llu: restore it from a "
+                          "backup",
+                          (unsigned long long)reading->n_read, DPOT_S(reading->n_read),
+                          (unsigned long long)reading->n_counted);
 }
 
-static dpot_status start(struct database *reader, struct pool_cursor *cursor,
-                         struct dpot_error *error)
+static dpot_status read_rounds(struct pool_reading *reading)
 {
-    const dpot_status status = find_last(reader, cursor, error);
-    return status == DPOT_OK ? next_commit(reader, cursor, error) : status;
+    struct pool_round round = {.round = INT64_MIN};
+    bool is_found = true;
+    dpot_status status = count_accepted(reading, &reading->n_counted);
+    while (status == DPOT_OK && is_found && !reading->is_ended) {
+        status = next_round(reading, &round, &is_found);
+        if (status == DPOT_OK && is_found) {
+            status = load_round(reading, &round);
+        }
+        if (status == DPOT_OK && is_found) {
+            status = show_round(reading, &round);
+        }
+    }
+    return status == DPOT_OK && !reading->is_ended ? check_count(reading) : status;
 }
 
 dpot_status sqlite_store_read_pool(struct store *store, const uint8_t *hash, store_each_report each,
                                    void *ctx, struct dpot_error *error)
 {
-    struct pool_cursor cursor = {.seq = 0};
-    bool is_ended = false;
-    memcpy(cursor.hash, hash, sizeof cursor.hash);
-    dpot_buf_init(&cursor.blob, SIZE_MAX, NULL);
-    struct database *reader = sqlite_store_lock_reader(store);
-    dpot_status status = start(reader, &cursor, error);
-    sqlite_store_unlock_reader(reader);
-    while (status == DPOT_OK && cursor.blob.len > 0 && !is_ended) {
-        is_ended = visit(&cursor, each, ctx);
-        reader = sqlite_store_lock_reader(store);
-        status = is_ended ? DPOT_OK : next_commit(reader, &cursor, error);
-        sqlite_store_unlock_reader(reader);
-    }
-    if (status == DPOT_OK && !is_ended) {
-        status = check_count(&cursor, error);
-    }
-    dpot_free_array(NULL, cursor.values, cursor.n_values, sizeof *cursor.values);
-    dpot_buf_release(&cursor.blob);
+    struct pool_reading reading = {
+        .store = store, .hash = hash, .each = each, .ctx = ctx, .error = error};
+    id_sorter_init(&reading.sorter, ID_SORTER_MEMORY);
+    const dpot_status status = read_rounds(&reading);
+    id_sorter_release(&reading.sorter);
+    dpot_free_array(NULL, reading.values, reading.n_values, sizeof *reading.values);
     return status;
 }

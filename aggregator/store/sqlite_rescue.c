@@ -9,33 +9,33 @@
 
 static const char no_copy[] = "-";
 
-static const char first_altered[] =
-    "SELECT seq FROM commits WHERE dpot_commit_sum(hash, round, seq, format, n_reports, reports)"
-    " IS NOT (SELECT sum FROM commit_sum AS s WHERE s.seq = commits.seq)"
-    " OR (typeof(round), typeof(format), typeof(n_reports)) <> ('integer', 'integer', 'integer')"
-    " LIMIT 1";
+static const char n_altered[] =
+    "SELECT count(*) FROM block WHERE dpot_commit_sum(hash, round, 0, format, n_reports, reports)"
+    " IS NOT sum OR (typeof(round), typeof(format), typeof(n_reports))"
+    " <> ('integer', 'integer', 'integer')";
 
-static dpot_status check_commits(const struct sqlite_store *s, struct database *reader,
-                                 struct dpot_error *error)
+static dpot_status check_blocks(const struct sqlite_store *s, struct database *reader,
+                                struct dpot_error *error)
 {
-    int64_t last_seq = 0, altered_seq = 0;
-    dpot_status status =
-        database_ask(reader, "SELECT max(seq) FROM commits", &last_seq, NULL, 0, error);
+    const int64_t n_known = s->n_found + (int64_t)s->n_added;
+    int64_t n_reports = 0, n = 0;
+    dpot_status status = database_ask(reader, "SELECT ifnull(sum(n_reports), 0) FROM block",
+                                      &n_reports, NULL, 0, error);
     if (status == DPOT_OK) {
-        status = database_ask(reader, first_altered, &altered_seq, NULL, 0, error);
+        status = database_ask(reader, n_altered, &n, NULL, 0, error);
     }
-    if (status == DPOT_OK && altered_seq != 0) {
-        status = dpot_error_set(error, DPOT_ERR_CORRUPT, "commit %lld is not what was written",
-                                (long long)altered_seq);
+    if (status == DPOT_OK && n != 0) {
+        status = dpot_error_set(error, DPOT_ERR_CORRUPT, "%lld block%s not what was written",
+                                (long long)n, n == 1 ? " is" : "s are");
     }
-    if (status == DPOT_OK && last_seq < s->last_seq) {
-        status = dpot_error_set(error, DPOT_ERR_CORRUPT, "it ends with commit %lld of %lld",
-                                (long long)last_seq, (long long)s->last_seq);
+    if (status == DPOT_OK && n_reports < n_known) {
+        status = dpot_error_set(error, DPOT_ERR_CORRUPT, "it has %lld reports of %lld",
+                                (long long)n_reports, (long long)n_known);
     }
     return status;
 }
 
-/* Whether the copy is whole, and has every commit that this process made. */
+/* Whether the copy is whole, and has every report that this process knew. */
 static dpot_status check_copy(const struct sqlite_store *s, const char *path,
                               struct dpot_error *error)
 {
@@ -47,7 +47,7 @@ static dpot_status check_copy(const struct sqlite_store *s, const char *path,
     status = store_sqlite.check_structure(copy, error);
     if (status == DPOT_OK) {
         struct database *reader = sqlite_store_lock_reader(copy);
-        status = check_commits(s, reader, error);
+        status = check_blocks(s, reader, error);
         sqlite_store_unlock_reader(reader);
     }
     store_close(copy);

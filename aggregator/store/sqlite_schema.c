@@ -132,7 +132,7 @@ dpot_status schema_migrate(struct database *database, int64_t *found, struct dpo
     return status == DPOT_OK ? complete_head(database, error) : status;
 }
 
-/* By the version that brings it; columns as they are read. */
+/* By the version that brings it; columns as they are read. Commits are blocks whose key is their number. */
 static const struct store_migration stand_ins[] = {
     {2, "CREATE TEMP TABLE job (seq INTEGER PRIMARY KEY, id BLOB, kind TEXT, campaign_id BLOB,"
         " hash BLOB, parameters TEXT, state INTEGER, n_done INTEGER, n_total INTEGER,"
@@ -142,6 +142,14 @@ static const struct store_migration stand_ins[] = {
     {3, "CREATE TEMP TABLE drop_count (reason INTEGER PRIMARY KEY, n INTEGER);"},
     {4, "CREATE TEMP VIEW commit_sum AS SELECT seq, dpot_commit_sum(hash, round, seq, format,"
         " n_reports, reports) AS sum FROM main.commits;"},
+    {SQLITE_VERSION_OF_BLOCKS,
+     "CREATE TEMP VIEW round AS SELECT hash, round, sum(n_reports) AS n_reports,"
+     " count(*) AS n_arrived, 0 AS n_merges FROM main.commits GROUP BY hash, round;"
+     "CREATE TEMP VIEW block AS SELECT hash, round, seq AS first, format, n_reports,"
+     " 0 AS is_merged, CASE WHEN (SELECT sum FROM commit_sum AS s WHERE s.seq = c.seq)"
+     "  IS dpot_commit_sum(hash, round, seq, format, n_reports, reports)"
+     "  THEN dpot_commit_sum(hash, round, 0, format, n_reports, reports) END AS sum, reports"
+     " FROM main.commits AS c;"},
 };
 
 dpot_status schema_stand_in(struct database *database, int64_t found, struct dpot_error *error)

@@ -4,6 +4,9 @@
 
 #include "store/database.h"
 
+/* From this on reports lie in blocks, before it in commits that have numbers. */
+#define SQLITE_VERSION_OF_BLOCKS 5
+
 /* A new file, or one of ours. DPOT_ERR_MALFORMED. */
 DPOT_WARN_UNUSED dpot_status schema_check_owner(struct database *database,
                                                 struct dpot_error *error);
@@ -12,8 +15,8 @@ DPOT_WARN_UNUSED dpot_status schema_check_owner(struct database *database,
 DPOT_WARN_UNUSED dpot_status schema_find(struct database *database, int64_t *found,
                                          struct dpot_error *error);
 
-/* Makes, in the memory of the connection, what a file of version `found` has not: tables without rows, and for
- * the checksums of commits those of what is there. Nothing in the file is changed. */
+/* Makes, in the memory of the connection, what a file of version `found` has not: tables without rows, for
+ * the checksums of commits those of what is there, and commits as blocks. Nothing in the file is changed. */
 DPOT_WARN_UNUSED dpot_status schema_stand_in(struct database *database, int64_t found,
                                              struct dpot_error *error);
 

@@ -1,4 +1,5 @@
 #include "store/sqlite_store.h"
+#include "store/sqlite_schema.h"
 
 #include <string.h>
 
@@ -44,18 +45,18 @@ bool sqlite_store_read_bytes(struct query query, int column, uint8_t *out, size_
     return true;
 }
 
-static const char last_commit[] = "SELECT ifnull(max(seq), 0) FROM commits";
+const char sqlite_count_reports[] = "SELECT ifnull(sum(n_reports), 0) FROM round";
 
 /* Where that cannot be written down the log stays: a crash is what the next owner finds. */
 static void mark_closed(struct sqlite_store *s)
 {
     const char *path = database_path(s->database);
-    int64_t last_seq = 0;
+    int64_t n_reports = 0;
     if (!s->lock.is_marked || database_check_all(s->database, NULL) != DPOT_OK) {
         return;
     }
-    if (database_ask(s->database, last_commit, &last_seq, NULL, 0, NULL) != DPOT_OK ||
-        sqlite_lock_mark_closed(path, &s->lock, last_seq, NULL) != DPOT_OK) {
+    if (database_ask(s->database, sqlite_count_reports, &n_reports, NULL, 0, NULL) != DPOT_OK ||
+        sqlite_lock_mark_closed(path, &s->lock, n_reports, NULL) != DPOT_OK) {
         database_leave_log(s->database);
     }
 }
@@ -79,21 +80,31 @@ static void close_store(struct store *store)
     dpot_free_array(NULL, s, 1, sizeof *s);
 }
 
-/* A copy that somebody has put back by hand: what came after it would be counted again. */
-static dpot_status check_age(struct database *database, const char *path, int64_t closed_seq,
+/* Of a store of before version 5, before and after it was brought up to date. */
+static const char count_commits[] = "SELECT max(max(iif(typeof(first) = 'integer', first, 0)),"
+                                    " count(*)) FROM block";
+
+/* A copy that somebody has put back by hand: what came after it would be counted again. Of one that had an
+ * older schema the commits were written down, each of which has become a block. */
+static dpot_status check_age(struct database *database, const char *path, int64_t n_closed,
                              struct dpot_error *error)
 {
-    int64_t last_seq = 0;
-    const dpot_status status = database_ask(database, last_commit, &last_seq, NULL, 0, error);
-    return status != DPOT_OK || last_seq >= closed_seq
+    const bool counts_commits =
+        n_closed < 0 && database_found_version(database) < SQLITE_VERSION_OF_BLOCKS;
+    const int64_t n_then = n_closed < 0 ? -n_closed : n_closed;
+    int64_t n = 0;
+    const dpot_status status = database_ask(
+        database, counts_commits ? count_commits : sqlite_count_reports, &n, NULL, 0, error);
+    return status != DPOT_OK || n >= n_then
                ? status
                : dpot_error_set(
                      error, DPOT_ERR_STATE,
-                     "store %s ends with commit %lld and was closed with commit %lld: it is an "
-                     "older copy, and what came later would be counted again when it is sent "
-                     "again; put the newer file back, or the copy with dpotd restore, or, to go "
-                     "on with it all the same, remove %s-lock",
-                     path, (long long)last_seq, (long long)closed_seq, path);
+                     "store %s holds %lld %s and was closed with %lld: it is an older copy, and "
+                     "what came later would be counted again when it is sent again; put the newer "
+                     "file back, or the copy with dpotd restore, or, to go on with it all the "
+                     "same, remove %s-lock",
+                     path, (long long)n, counts_commits ? "commits" : "reports", (long long)n_then,
+                     path);
 }
 
 /* What a server believes of its campaigns and jobs without reading it all: by an index that has a fault a
@@ -144,13 +155,13 @@ static dpot_status mark_open(struct sqlite_store *s, const char *path, struct dp
 static dpot_status open_to_look(struct sqlite_store *s, const char *path, enum store_use use,
                                 struct dpot_error *error)
 {
-    int64_t closed_seq = 0;
-    dpot_status status = sqlite_lock_look(path, &closed_seq, error);
+    int64_t n_closed = 0;
+    dpot_status status = sqlite_lock_look(path, &n_closed, error);
     if (status == DPOT_OK) {
         status = use == STORE_OLD ? database_open_old(path, &s->database, error)
                                   : database_open_existing(path, &s->database, error);
     }
-    return status == DPOT_OK ? check_age(s->database, path, closed_seq, error) : status;
+    return status == DPOT_OK ? check_age(s->database, path, n_closed, error) : status;
 }
 
 /* Under the lock, and before anything is changed. */
@@ -185,7 +196,7 @@ static dpot_status open_owned(struct sqlite_store *s, const char *path,
         status = database_open(path, &s->database, error);
     }
     if (status == DPOT_OK) {
-        status = check_age(s->database, path, s->lock.closed_seq, error);
+        status = check_age(s->database, path, s->lock.n_closed, error);
     }
     if (status == DPOT_OK) {
         status = check_catalogue(s->database, error);
@@ -246,6 +257,9 @@ static dpot_status open_store(const char *path, enum store_use use, const struct
     dpot_status status = open_file(s, path, use, judge, error);
     if (status == DPOT_OK) {
         status = open_reader(s, path, use, error);
+    }
+    if (status == DPOT_OK) {
+        status = database_ask(s->reader, sqlite_count_reports, &s->n_found, NULL, 0, error);
     }
     if (status != DPOT_OK) {
         close_store(&s->base);
@@ -341,6 +355,7 @@ const struct store_backend store_sqlite = {
     .get_revision = sqlite_store_get_revision,
     .find_campaign = sqlite_store_find_campaign,
     .append_group = sqlite_store_append_group,
+    .merge = sqlite_store_merge,
     .load_ids = sqlite_store_load_ids,
     .weigh = sqlite_store_weigh,
     .count_pool = sqlite_store_count_pool,

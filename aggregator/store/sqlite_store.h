@@ -1,9 +1,12 @@
 /* The embedded store: one SQLite file.
  *
- *  - What one commit holds of one (hash, round) is one row with a packed blob (store/packed.h); which
- *    ids are there is known from an exact set in memory per (hash, round) (store/id_cache.h).
- *  - (T2) holds even when two processes use one file: a set catches up with every later commit
- *    inside the write transaction, before it is asked.
+ *  - What one commit holds of one (hash, round) is one block, a row with a packed blob (store/packed.h);
+ *    which ids are there is known from an exact set in memory per (hash, round) (store/id_cache.h).
+ *  - Nothing numbers the commits (T7): a block is known by the least id in it, its number is a hash, and the
+ *    reports in it are in the order of ids. When a round is over its blocks are merged, so that it is not known either which
+ *    reports came together (sqlite_merge.c). What is freed is overwritten with zeros.
+ *  - (T2) holds even when two processes use one file: inside the write transaction, before a set is asked,
+ *    it has as many ids as the round has reports, or is read anew.
  *  - The database's lock guards all of this struct.
  *  - What only reads has a connection of its own, under a lock of its own, so that it never waits for a
  *    commit to reach the disk; it sees every commit that has. A store in memory has one for both. */
@@ -19,12 +22,13 @@
 
 /* What says that the store is owned (T6): two descriptors; -1: it is not. */
 struct sqlite_lock {
-    int file;           /* beside the database */
-    int database;       /* of the database itself */
-    bool is_damaged;    /* the store was, while it was owned before, and nothing took its place */
-    bool is_held;       /* the file is locked by us, */
-    bool is_marked;     /* and marked as owned by us, or that was tried */
-    int64_t closed_seq; /* the last commit when it was closed before; 0: not known */
+    int file;         /* beside the database */
+    int database;     /* of the database itself */
+    bool is_damaged;  /* the store was, while it was owned before, and nothing took its place */
+    bool is_held;     /* the file is locked by us, */
+    bool is_marked;   /* and marked as owned by us, or that was tried */
+    int64_t n_closed; /* reports when it was closed before; 0: not known; of before version 5 of the
+                         schema its commits, negative */
 };
 
 struct sqlite_store {
@@ -33,7 +37,8 @@ struct sqlite_store {
     struct database *reader; /* the same for a store in memory */
     struct id_cache ids;
     struct sqlite_lock lock;
-    int64_t last_seq;             /* of the commits that this process made; 0: none */
+    int64_t n_found;              /* reports when it was opened, */
+    uint64_t n_added;             /* and those that this process added */
     pthread_mutex_t weight_mutex; /* guards `weight`, so that who asks for it waits for no commit */
     struct store_weight weight;   /* of `ids` */
     bool has_write_failed;        /* the last append or check did: a check then really writes */
@@ -75,16 +80,16 @@ DPOT_WARN_UNUSED dpot_status sqlite_lock_mark_damage(const char *rescued,
 /* Whether the database has no name left: it is gone when it is closed. */
 bool sqlite_lock_is_nameless(const struct sqlite_lock *lock);
 
-/* The same, that it is closed, with this as its last commit (0: not known). Before SQLite closes it: a crash in
+/* The same, that it is closed, with so many reports (0: not known). Before SQLite closes it: a crash in
  * between leaves a log that nobody would miss. DPOT_ERR_IO. */
 DPOT_WARN_UNUSED dpot_status sqlite_lock_mark_closed(const char *path,
                                                      const struct sqlite_lock *lock,
-                                                     int64_t last_seq, struct dpot_error *error);
+                                                     int64_t n_reports, struct dpot_error *error);
 
-/* Without taking anything: whether PATH is what was written down; *closed_seq as in the struct. DPOT_ERR_IO: it has a second hard link;
+/* Without taking anything: whether PATH is what was written down; *n_closed as in the struct. DPOT_ERR_IO: it has a second hard link;
  * DPOT_ERR_STATE: there was a store and there is none, or a living process serves another file of this
  * name. */
-DPOT_WARN_UNUSED dpot_status sqlite_lock_look(const char *path, int64_t *closed_seq,
+DPOT_WARN_UNUSED dpot_status sqlite_lock_look(const char *path, int64_t *n_closed,
                                               struct dpot_error *error);
 
 /* sqlite_crash.c: of a store that was not closed, and that nobody has open. DPOT_ERR_STATE: its log has not
@@ -208,19 +213,41 @@ DPOT_WARN_UNUSED dpot_status sqlite_store_next_missing(struct sqlite_store *s, i
 /* Copies column `column` when it has exactly `len` bytes. */
 bool sqlite_store_read_bytes(struct query query, int column, uint8_t *out, size_t len);
 
-/* Columns of a commit, as sqlite_store_read_block takes them: the row is asked for under the names
- * "commits" and SQLITE_COMMIT_COLUMNS. */
-#define SQLITE_COMMIT_COLUMNS                                                                      \
-    "round, seq, format, n_reports, reports,"                                                      \
-    " (SELECT sum FROM commit_sum WHERE commit_sum.seq = commits.seq)"
-enum { COLUMN_ROUND, COLUMN_SEQ, COLUMN_FORMAT, COLUMN_N_REPORTS, COLUMN_REPORTS, COLUMN_SUM };
+/* Columns of a block, as sqlite_store_read_block takes them, of a table "block". */
+#define SQLITE_BLOCK_COLUMNS "round, first, format, n_reports, sum, reports"
+enum { COLUMN_ROUND, COLUMN_FIRST, COLUMN_FORMAT, COLUMN_N_REPORTS, COLUMN_SUM, COLUMN_REPORTS };
 
-/* The reports of the row, when its numbers are numbers (so that round and seq may be used after DPOT_OK) and its
+/* The reports of the row, when its numbers are numbers (so that the round may be used after DPOT_OK) and its
  * checksum says that it is what was written for the revision `hash`; the block lives as long as the row.
- * DPOT_ERR_CORRUPT, which names the commit and its round. */
+ * DPOT_ERR_CORRUPT, which names the block by its first id, and its round. */
 DPOT_WARN_UNUSED dpot_status sqlite_store_read_block(struct query query, const uint8_t *hash,
                                                      struct packed_block *block,
                                                      struct dpot_error *error);
+
+/* Adds a block inside a transaction. DPOT_ERR_CORRUPT: there is one with this first id, which is then no
+ * new one. */
+struct sqlite_block {
+    const uint8_t *hash, *first;
+    uint32_t round;
+    bool is_merged;
+    int format;
+    size_t n_reports;
+    const struct dpot_buf *reports;
+};
+DPOT_WARN_UNUSED dpot_status sqlite_store_add_block(struct database *database,
+                                                    const struct sqlite_block *block,
+                                                    struct dpot_error *error);
+
+/* Reports that the rounds count. */
+extern const char sqlite_count_reports[];
+
+/* sqlite_merge.c: */
+dpot_status sqlite_store_merge(struct store *store, const uint8_t *hash, uint32_t n_rounds,
+                               bool *has_merged, struct dpot_error *error);
+
+/* The same of every round of every revision in a file that nobody else has open. */
+DPOT_WARN_UNUSED dpot_status sqlite_store_merge_all(struct database *database,
+                                                    struct dpot_error *error);
 
 /* sqlite_check.c: */
 dpot_status sqlite_store_check_tables(struct store *store, enum store_tables which,

@@ -202,6 +202,12 @@ dpot_status store_append_reports(struct store *store, const struct store_append 
     return status == DPOT_OK ? outcome : status;
 }
 
+dpot_status store_merge(struct store *store, const uint8_t hash[DPOT_HASH_LEN], uint32_t n_rounds,
+                        bool *has_merged, struct dpot_error *error)
+{
+    return store->backend->merge(store, hash, n_rounds, has_merged, error);
+}
+
 dpot_status store_load_ids(struct store *store, struct dpot_error *error)
 {
     return store->backend->load_ids(store, error);

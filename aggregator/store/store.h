@@ -15,7 +15,9 @@
  * (T5) An artifact is named by the BLAKE2b-256 of its bytes, never changed or deleted, and checked
  *      against its name whenever it is read. Bytes that no longer have their name (the disk changed
  *      them) are replaced when a job computes bytes that do: the digest proves that those are they.
- * (T6) At most one process owns a store: only an owner may run its jobs. */
+ * (T6) At most one process owns a store: only an owner may run its jobs.
+ * (T7) Nothing tells in which order reports came: neither how they are stored, nor how they are read. The page on
+ *      dpotd says what a reader of the file still sees of a round that is not over. */
 #ifndef DPOT_STORE_STORE_H
 #define DPOT_STORE_STORE_H
 
@@ -124,7 +126,8 @@ DPOT_WARN_UNUSED dpot_status store_open_old(const char *url, struct store **stor
 /* Versions of the schema: as it was found when the store was opened (0: it is new), and this program's. */
 void store_get_schema(struct store *store, int *found, int *current);
 
-/* Writes the whole store, as of one moment, into a new file; others may read and write meanwhile.
+/* Writes the whole store, as of one moment, into a new file; others may read and write meanwhile. In the copy all
+ * rounds are merged (store_merge), unless the schema is older.
  * DPOT_ERR_EXISTS: there is such a file; DPOT_ERR_IO, ..., or what the judge says: none was left. */
 DPOT_WARN_UNUSED dpot_status store_backup(struct store *store, const char *path,
                                           const struct store_judge *judge,
@@ -208,14 +211,22 @@ DPOT_WARN_UNUSED dpot_status store_append_reports(struct store *store,
                                                   const struct store_append *append,
                                                   struct dpot_error *error);
 
-/* Group commit: several appends in one transaction, which is one sync. They count as accepted in the
- * order given, also within one (hash, round). outcomes (n): DPOT_OK; or why the append was refused by
+/* Group commit: several appends in one transaction, which is one sync. Of two reports with one id the first in
+ * the order given is accepted. outcomes (n): DPOT_OK; or why the append was refused by
  * itself, the others untouched, as by store_append_reports. A failure of the transaction is returned,
  * and nothing of the group is stored or counted. The sentence is that of the failure, or of the last
  * refusal. */
 DPOT_WARN_UNUSED dpot_status store_append_group(struct store *store,
                                                 const struct store_append *const *appends, size_t n,
                                                 dpot_status *outcomes, struct dpot_error *error);
+
+/* For rounds that are over, those below `n_rounds`, of a revision: mixes reports that came in different commits, so
+ * that the file tells no more which of them came together. One step, of some MiB in memory and in the log;
+ * `has_merged` says whether it did one: call again until it did not. DPOT_ERR_IO, DPOT_ERR_CORRUPT, ...:
+ * nothing changed. */
+DPOT_WARN_UNUSED dpot_status store_merge(struct store *store, const uint8_t hash[DPOT_HASH_LEN],
+                                         uint32_t n_rounds, bool *has_merged,
+                                         struct dpot_error *error);
 
 /* Reads the ids of the newest rounds of open revisions, which the first append would otherwise wait for.
  * DPOT_ERR_IO, DPOT_ERR_CORRUPT, DPOT_ERR_MEMORY: what was read stays. */
@@ -241,10 +252,11 @@ DPOT_WARN_UNUSED dpot_status store_count_all(struct store *store, struct pool_co
 DPOT_WARN_UNUSED dpot_status store_add_drops(struct store *store, const uint64_t n[DROP_REASONS],
                                              struct dpot_error *error);
 
-/* Calls `each` for every report of a revision accepted before this call, by round and then in order
- * of acceptance, until it returns non-zero. The report's values are valid during the call only.
- * DPOT_ERR_CORRUPT after the reports before it, or at the end, when they are not as many as were counted;
- * DPOT_ERR_MEMORY. One commit is in memory at a time. */
+/* Calls `each` for every report of a revision accepted before this call, by round and then in the order of ids
+ * as bytes, until it returns non-zero; reports that are accepted meanwhile may be among them, but no round is
+ * read again. The report's values are valid during the call only. DPOT_ERR_CORRUPT after the rounds before it,
+ * or at the end, when they are not as many as were counted; DPOT_ERR_MEMORY; DPOT_ERR_IO: a round is larger than
+ * 64 MiB, which are in memory at a time, and its file does not fit /tmp. */
 typedef int (*store_each_report)(void *ctx, uint32_t round, const struct dpot_report *report);
 DPOT_WARN_UNUSED dpot_status store_read_pool(struct store *store, const uint8_t hash[DPOT_HASH_LEN],
                                              store_each_report each, void *ctx,

@@ -257,10 +257,15 @@ static dpot_status keep_group(struct run *run, struct export *export, struct arr
     return status;
 }
 
-/* The groups of the first n reports; a pool that grew meanwhile has more. */
+/* The groups of n reports. Of a pool that grew meanwhile it is not known whose they are. */
 static dpot_status decode_groups(struct run *run, struct export *export,
                                  const struct dpot_buf *bytes, size_t n)
 {
+    if (bytes->len / INDEX_LEN > n) {
+        return dpot_error_set(&run->error, DPOT_ERR_STATE,
+                              "reports came while the pool was exported: export it again, or when "
+                              "its round is over");
+    }
     if (bytes->len / INDEX_LEN < n) {
         return dpot_error_set(&run->error, DPOT_ERR_SERVER,
                               "the server told the groups of %zu of %zu reports: ask again",

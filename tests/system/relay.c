@@ -147,7 +147,10 @@ int relay_listen(const char *url_file)
 bool relay_get(const char *upstream_file, const char *path)
 {
     static struct relay_request r;
-    const int len = snprintf(r.head, sizeof r.head, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path);
+    const char *token = getenv("DPOT_TOKEN");
+    const int len = snprintf(r.head, sizeof r.head,
+                             "GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", path,
+                             token ? token : "");
     r.head_len = (size_t)len;
     const int server = relay_pass_on(upstream_file, &r);
     if (server < 0) {

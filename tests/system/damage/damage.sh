@@ -193,7 +193,7 @@ serve_two() {
 # refused NAME PATTERN: not ready, nothing is taken, and the log says why, once.
 refused() {
     check "$1: not ready" 0 503 ready
-    check "$1: the reason" 0 "$2" cat "$dir/readyz"
+    check "$1: the reason" 0 "$2" grep store.files "$dir/log"
     check "$1: the device keeps its report" 6 '1 pending' device flush second --wait 0
     check "$1: told once" 0 '^1$' grep -c 'store.files.*state=refused' "$dir/log"
 }

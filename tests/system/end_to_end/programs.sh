@@ -172,7 +172,7 @@ if command -v openssl >/dev/null; then
     start
     grep -q 'level=warning.*event=tls.certificate' "$dir/log" || fail 'the log does not warn of the certificate'
     check 'and the metrics say when' 0 '^dpotd_tls_certificate_expires_seconds [0-9]' \
-        curl -s --cacert "$dir/server/cert.pem" "$url/metrics"
+        curl -s --cacert "$dir/server/cert.pem" -H "Authorization: Bearer $DPOT_TOKEN" "$url/metrics"
     check 'an administrator is told of the certificate' 6 'is not trusted.*--ca-file' dpot campaign list
     check 'and can trust it' 0 . dpot campaign list --ca-file "$dir/server/cert.pem"
     mkdir "$dir/untrusting"

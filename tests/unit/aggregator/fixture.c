@@ -154,6 +154,19 @@ void rig_resume(struct rig *rig, const char *url)
     open_rooms(rig, url);
 }
 
+const char *const fixture_to_version_4[FIXTURE_N_TO_VERSION_4] = {
+    "CREATE TABLE commits (seq INTEGER PRIMARY KEY, hash BLOB NOT NULL, round INTEGER NOT NULL,"
+    " format INTEGER NOT NULL, n_reports INTEGER NOT NULL, reports BLOB NOT NULL)",
+    "CREATE INDEX commits_pool ON commits (hash, round, seq)",
+    "CREATE TABLE commit_sum (seq INTEGER PRIMARY KEY, sum BLOB NOT NULL)",
+    "INSERT INTO commits (hash, round, format, n_reports, reports)"
+    " SELECT hash, round, format, n_reports, reports FROM block",
+    "INSERT INTO commit_sum (seq, sum) SELECT seq,"
+    " dpot_commit_sum(hash, round, seq, format, n_reports, reports) FROM commits",
+    "DROP TABLE block",
+    "DROP TABLE round",
+};
+
 struct dpot_report fixture_report(uint32_t n)
 {
     struct dpot_report report = {.index = n % FIXTURE_RING_SIZE};
@@ -161,6 +174,17 @@ struct dpot_report fixture_report(uint32_t n)
     dpot_hash(hash, &n, sizeof n);
     memcpy(report.id, hash, sizeof report.id);
     return report;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    return memcmp(((const struct dpot_report *)a)->id, ((const struct dpot_report *)b)->id,
+                  DPOT_REPORT_ID_LEN);
+}
+
+void fixture_sort(struct dpot_report *reports, size_t n)
+{
+    qsort(reports, n, sizeof *reports, compare_ids);
 }
 
 static dpot_status seal(const struct dpot_seal_key *key, const uint8_t hash[DPOT_HASH_LEN],

@@ -52,6 +52,9 @@ void rig_resume(struct rig *rig, const char *url);
 /* Report number n: an id of its own, index n % FIXTURE_RING_SIZE. */
 struct dpot_report fixture_report(uint32_t n);
 
+/* Puts reports into the order in which a pool of one round is read. */
+void fixture_sort(struct dpot_report *reports, size_t n);
+
 /* Appends the body of one POST that is not padded, as devices of before send it. */
 void fixture_seal(const struct dpot_seal_key *key, const uint8_t hash[DPOT_HASH_LEN],
                   uint32_t round, const struct dpot_report *reports, size_t n,
@@ -66,6 +69,10 @@ void rig_find_length(struct rig *rig);
 /* Seals and ingests; statuses (n) may be NULL. */
 enum ingest_verdict rig_post(struct rig *rig, uint32_t round, const struct dpot_report *reports,
                              size_t n, enum dpot_report_status *statuses);
+
+/* Statements that make of a store one of version 4, whose commits have numbers; without its head. */
+#define FIXTURE_N_TO_VERSION_4 7
+extern const char *const fixture_to_version_4[FIXTURE_N_TO_VERSION_4];
 
 struct pool_count rig_count(const struct rig *rig);
 

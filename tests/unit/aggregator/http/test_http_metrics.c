@@ -46,9 +46,14 @@ static uint64_t sum_of(const char *name)
     return sum;
 }
 
+static int scrape(const char *token)
+{
+    return request("GET", "/metrics", token, "", 0);
+}
+
 static void expect_law(uint64_t submitted)
 {
-    cr_assert_eq(get("/metrics"), 200);
+    cr_assert_eq(scrape(TOKEN), 200);
     cr_assert_eq(value_of("dpotd_reports_submitted_total"), submitted);
     cr_assert_eq(value_of("dpotd_reports_accepted_total") +
                      value_of("dpotd_reports_duplicate_total") +
@@ -142,15 +147,36 @@ Test(metrics, labels_are_words_of_this_program)
 {
     size_t n_lines = 0;
     (void)post_all_ways();
-    cr_assert_eq(get("/metrics"), 200);
+    cr_assert_eq(scrape(TOKEN), 200);
     cr_assert_null(strstr(text, hex_id));
     cr_assert_null(strstr(text, "ring"), "the campaign's name");
     for (const char *line = text; line; line = strchr(line + 1, '\n')) {
         n_lines++;
     }
-    cr_assert_eq(get("/metrics"), 200);
+    cr_assert_eq(scrape(TOKEN), 200);
     for (const char *line = text; line; line = strchr(line + 1, '\n')) {
         n_lines--;
     }
     cr_assert_eq(n_lines, 0, "the page does not grow");
+}
+
+Test(metrics, without_a_token_nobody_counts_what_comes)
+{
+    cr_assert_eq(get("/metrics"), 401);
+    cr_assert_null(strstr(text, "dpotd_"), "%s", text);
+    cr_assert_eq(scrape("guess"), 403);
+    cr_assert_eq(request("HEAD", "/metrics", NULL, "", 0), 401);
+    app.has_open_metrics = true;
+    cr_assert_eq(get("/metrics"), 200);
+    app.has_open_metrics = false;
+}
+
+Test(metrics, a_token_for_them_opens_nothing_else)
+{
+    tokens.entries[tokens.n] = (struct token){.is_for_metrics = true};
+    dpot_hash(tokens.entries[tokens.n++].hash, "count", 5);
+    cr_assert_eq(scrape("count"), 200);
+    cr_assert_eq(request("GET", "/v1/admin/campaigns", "count", "", 0), 403);
+    cr_assert_not_null(strstr(text, "for /metrics only"), "%s", text);
+    cr_assert_eq(request("GET", "/v1/admin/campaigns", TOKEN, "", 0), 200);
 }

@@ -70,6 +70,21 @@ Test(tokens, a_bad_line_is_refused_by_its_number)
            "64 hex digits");
 }
 
+Test(tokens, a_token_may_be_for_the_metrics_alone)
+{
+    struct tokens tokens;
+    char text[512] = "", line[200];
+    tokens_format("prometheus", "secret-p", line, sizeof line);
+    (void)snprintf(text, sizeof text, "%.*s metrics\n%s", (int)strlen(line) - 1, line, line);
+    fixture_write(path, text);
+    cr_assert_eq(tokens_read(path, &tokens, NULL), DPOT_OK);
+    cr_assert_eq(tokens.n, 2);
+    cr_assert(tokens.entries[0].is_for_metrics);
+    cr_assert_not(tokens.entries[1].is_for_metrics);
+    (void)snprintf(text, sizeof text, "\n%.*s pools\n", (int)strlen(line) - 1, line);
+    refuse(text, "the word metrics");
+}
+
 Test(tokens, a_missing_file_is_refused)
 {
     struct tokens tokens;

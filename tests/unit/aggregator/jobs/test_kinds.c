@@ -273,8 +273,11 @@ Test(job_kinds, an_estimate_counts_the_pool_and_names_it_by_its_checksum)
     rig_init(&rig, "sqlite::memory:", fixture_spec());
     dpot_hasher_init(&hasher);
     for (uint32_t i = 0; i < 25; i++) {
-        uint8_t row[24];
         reports[i] = fixture_report(i);
+    }
+    fixture_sort(reports, 25);
+    for (uint32_t i = 0; i < 25; i++) {
+        uint8_t row[24];
         dpot_store_u32(row, 0);
         memcpy(row + 4, reports[i].id, 16);
         dpot_store_u32(row + 20, reports[i].index);

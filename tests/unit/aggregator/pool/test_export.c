@@ -31,7 +31,7 @@ static void tear_down(void)
 
 TestSuite(pool_vectors, .init = set_up, .fini = tear_down);
 
-/* Opens the campaign and gives it reports 0 .. N_REPORTS - 1, in two commits. */
+/* Opens the campaign and gives it reports 0 .. N_REPORTS - 1, in two commits; they are in order then. */
 static void fill(const struct dpot_campaign *campaign, int64_t *values, struct dpot_report *reports)
 {
     const uint32_t dim = campaign->vector.dim;
@@ -41,6 +41,7 @@ static void fill(const struct dpot_campaign *campaign, int64_t *values, struct d
     }
     vectors_append(store, record.hash, 0, reports, 2);
     vectors_append(store, record.hash, 0, reports + 2, N_REPORTS - 2);
+    fixture_sort(reports, N_REPORTS);
 }
 
 /* Exports into `bytes`; how many. */
@@ -75,7 +76,7 @@ Test(pool_vectors, without_a_transform_numbers_are_exported_in_data_units_in_ord
     fill(&campaign, values[0], reports);
     cr_assert_eq(export_to(&campaign, DECODE_DATA, bytes), 8 * 3 * N_REPORTS);
     for (size_t i = 0; i < 3 * N_REPORTS; i++) {
-        cr_assert_eq(number_at(bytes, i), 0.25 * (double)values[i / 3][i % 3]);
+        cr_assert_eq(number_at(bytes, i), 0.25 * (double)reports[i / 3].values[i % 3]);
     }
     cr_assert_eq(export_to(&campaign, DECODE_COEFFICIENTS, raw), 8 * 3 * N_REPORTS);
     cr_assert_eq(memcmp(bytes, raw, 8 * 3 * N_REPORTS), 0);
@@ -106,13 +107,13 @@ Test(pool_vectors, with_a_dct_data_are_whole_images_and_coefficients_what_was_ke
     cr_assert_eq(export_to(&campaign, DECODE_COEFFICIENTS, bytes), 8 * VECTORS_DCT_DIM * N_REPORTS);
     for (size_t i = 0; i < VECTORS_DCT_DIM * N_REPORTS; i++) {
         cr_assert_eq(number_at(bytes, i),
-                     0.5 * (double)values[i / VECTORS_DCT_DIM][i % VECTORS_DCT_DIM]);
+                     0.5 * (double)reports[i / VECTORS_DCT_DIM].values[i % VECTORS_DCT_DIM]);
     }
     cr_assert_eq(export_to(&campaign, DECODE_DATA, bytes), 8 * VECTORS_DCT_DATA_DIM * N_REPORTS);
     for (size_t i = 0; i < N_REPORTS; i++) {
         double c[VECTORS_DCT_DIM];
         for (size_t k = 0; k < VECTORS_DCT_DIM; k++) {
-            c[k] = 0.5 * (double)values[i][k];
+            c[k] = 0.5 * (double)reports[i].values[k];
         }
         for (size_t p = 0; p < VECTORS_DCT_DATA_DIM; p++) {
             cr_assert_float_eq(number_at(bytes, i * VECTORS_DCT_DATA_DIM + p),
@@ -276,7 +277,7 @@ Test(pool_vectors, a_checksum_is_over_round_id_count_and_numbers)
         memcpy(row + 4, reports[i].id, DPOT_REPORT_ID_LEN);
         dpot_store_u32(row + 20, DIM);
         for (size_t j = 0; j < DIM; j++) {
-            dpot_store_u64(row + 24 + 8 * j, (uint64_t)values[i][j]);
+            dpot_store_u64(row + 24 + 8 * j, (uint64_t)reports[i].values[j]);
         }
     }
     dpot_hash(expected, rows, sizeof rows);
@@ -338,8 +339,9 @@ Test(pool_vectors, groups_are_exported_in_the_order_of_their_reports)
     rewind(stream);
     cr_assert_eq(fread(bytes, 1, BYTES_MAX, stream), 4 * N_REPORTS);
     (void)fclose(stream);
+    fixture_sort(reports, N_REPORTS);
     for (size_t i = 0; i < N_REPORTS; i++) {
-        cr_assert_eq(dpot_load_u32(bytes + 4 * i), groups[i]);
+        cr_assert_eq(dpot_load_u32(bytes + 4 * i), reports[i].group);
     }
 }
 

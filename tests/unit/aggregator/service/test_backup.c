@@ -309,6 +309,10 @@ Test(backup, migrating_saves_the_store_as_it_was_and_keeps_every_report)
     cr_assert_eq(post(0, 5), 5);
     stop();
     cr_assert_eq(database_open(store, &database, &error), DPOT_OK, "%s", error.text);
+    for (size_t i = 0; i < FIXTURE_N_TO_VERSION_4; i++) {
+        cr_assert_eq(database_execute(database, "ageing", fixture_to_version_4[i], &error), DPOT_OK,
+                     "%s", error.text);
+    }
     cr_assert_eq(database_execute(database, "ageing",
                                   "DROP TABLE drop_count; DROP TABLE commit_sum;"
                                   "PRAGMA user_version = 0;"

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define N_REPORTS 6 /* three commits of two */
+#define FIRST_BLOCK " WHERE first = (SELECT min(first) FROM block)"
 
 static char folder[FIXTURE_PATH_SIZE], copy[FIXTURE_PATH_SIZE], store_path[FIXTURE_PATH_SIZE];
 static struct config config;
@@ -136,9 +137,9 @@ Test(backup_damage, a_store_with_a_fault_gives_no_copy_and_leaves_the_older_one)
     static const struct {
         const char *sql, *word;
     } faults[] = {
-        {"UPDATE commits SET reports = x'ff' || substr(reports, 2) WHERE seq = 2", "(commit 2"},
-        {"UPDATE commit_sum SET sum = zeroblob(16) WHERE seq = 2", "(commit 2"},
-        {"DELETE FROM commits WHERE seq = 3", "commit 3 are gone"},
+        {"UPDATE block SET reports = x'ff' || substr(reports, 2)" FIRST_BLOCK, "(block "},
+        {"UPDATE block SET sum = zeroblob(16)" FIRST_BLOCK, "(block "},
+        {"DELETE FROM block" FIRST_BLOCK, "holds 0 reports and counted 6"},
         {"UPDATE pool_count SET n = n + 1 WHERE status = 1", "counted 7"},
         {"UPDATE revision SET signed = substr(signed, 2)", "does not verify"},
         {"UPDATE artifact SET bytes = x'00'", "is damaged"},
@@ -172,18 +173,16 @@ Test(backup_damage, a_store_with_a_fault_gives_no_copy_and_leaves_the_older_one)
 
 Test(backup_damage, an_index_that_is_not_of_its_table_gives_no_copy)
 {
-    tamper(
-        "PRAGMA writable_schema = ON;"
-        "UPDATE sqlite_schema SET sql = 'CREATE INDEX commits_pool ON commits (hash, round, seq) "
-        "WHERE seq < 3' WHERE name = 'commits_pool';"
-        "PRAGMA writable_schema = RESET;");
-    tamper("REINDEX commits_pool");
-    tamper(
-        "PRAGMA writable_schema = ON;"
-        "UPDATE sqlite_schema SET sql = 'CREATE INDEX commits_pool ON commits (hash, round, seq)'"
-        " WHERE name = 'commits_pool';"
-        "PRAGMA writable_schema = RESET;");
-    refuse_backup("an index that misses a row", "missing from index commits_pool");
+    tamper("PRAGMA writable_schema = ON;"
+           "UPDATE sqlite_schema SET sql = 'CREATE INDEX job_state ON job (state, seq) "
+           "WHERE seq > 1' WHERE name = 'job_state';"
+           "PRAGMA writable_schema = RESET;");
+    tamper("REINDEX job_state");
+    tamper("PRAGMA writable_schema = ON;"
+           "UPDATE sqlite_schema SET sql = 'CREATE INDEX job_state ON job (state, seq)'"
+           " WHERE name = 'job_state';"
+           "PRAGMA writable_schema = RESET;");
+    refuse_backup("an index that misses a row", "missing from index job_state");
 }
 
 /* Keys that were lost are no reason to have no copy of the reports. */
@@ -209,7 +208,10 @@ static void age(int version)
 {
     static const char *const steps[] = {NULL, "DROP TABLE job; DROP TABLE artifact",
                                         "DROP TABLE drop_count", "DROP TABLE commit_sum"};
-    char head[128];
+    char head[128], lock[FIXTURE_PATH_SIZE];
+    for (size_t i = 0; i < FIXTURE_N_TO_VERSION_4; i++) {
+        tamper(fixture_to_version_4[i]);
+    }
     for (int i = 3; i >= version; i--) {
         tamper(steps[i]);
     }
@@ -217,6 +219,8 @@ static void age(int version)
                    "PRAGMA user_version = %d; DELETE FROM schema_version WHERE version > %d",
                    version, version);
     tamper(head);
+    fixture_path(lock, folder, "dpot.db-lock"); /* it knows of the newer one */
+    (void)unlink(lock);
 }
 
 static int64_t ask(const char *path, const char *sql)
@@ -233,7 +237,7 @@ static int64_t ask(const char *path, const char *sql)
 Test(backup_damage,
      a_store_of_an_older_schema_is_copied_as_it_is_and_brought_up_to_date_when_restored)
 {
-    for (int version = 3; version >= 1; version--) {
+    for (int version = 4; version >= 1; version--) {
         struct backup_made made;
         struct backup_restored restored;
         struct dpot_error error = {{0}};
@@ -241,7 +245,7 @@ Test(backup_damage,
         cr_assert_eq(backup_make(&config, copy, &look, &made, &error), DPOT_OK, "%s %s", error.text,
                      told);
         cr_assert_eq(made.schema, version);
-        cr_assert_eq(made.current, 4);
+        cr_assert_eq(made.current, 5);
         cr_assert_eq(made.count.n_accepted, N_REPORTS);
         cr_assert_eq(ask(copy, "SELECT max(version) FROM schema_version"), version);
         cr_assert_eq(ask(store_path, "SELECT max(version) FROM schema_version"), version,
@@ -249,8 +253,8 @@ Test(backup_damage,
         cr_assert_eq(backup_restore(&config, copy, &look, &restored, &error), DPOT_OK, "%s %s",
                      error.text, told);
         cr_assert_eq(restored.count.n_accepted, N_REPORTS);
-        cr_assert_eq(ask(store_path, "SELECT max(version) FROM schema_version"), 4);
-        cr_assert_eq(ask(store_path, "SELECT count(*) FROM main.commit_sum"), N_REPORTS / 2);
+        cr_assert_eq(ask(store_path, "SELECT max(version) FROM schema_version"), 5);
+        cr_assert_eq(ask(store_path, "SELECT count(*) FROM main.block"), N_REPORTS / 2);
         cr_assert_eq(ask(restored.kept, "SELECT max(version) FROM schema_version"), version,
                      "what was replaced too");
         cr_assert_eq(unlink(copy), 0);
@@ -261,7 +265,7 @@ Test(backup_damage,
 static const struct {
     const char *sql, *word;
 } old_faults[] = {
-    {"UPDATE commits SET reports = substr(reports, 2) WHERE seq = 2", "(commit 2"},
+    {"UPDATE commits SET reports = substr(reports, 2) WHERE seq = 2", "(block 2"},
     {"UPDATE commits SET reports = substr(reports, 1, 16) || x'ff' || substr(reports, 18)"
      " WHERE seq = 2",
      "none of the campaign"},

@@ -67,6 +67,16 @@ Test(config, the_smallest_config_has_defaults_and_paths_beside_it)
     cr_assert_eq(config.commit_max_reports, DPOT_BATCH_REPORTS_MAX);
     cr_assert_eq(config.commit_max_delay_ms, 0);
     cr_assert_eq(config.log, LOG_LEVEL_INFO);
+    cr_assert_not(config.has_open_metrics);
+}
+
+Test(config, metrics_are_open_only_when_it_says_so)
+{
+    accept("{" REQUIRED ",\"metrics\":\"open\"}");
+    cr_assert(config.has_open_metrics);
+    accept("{" REQUIRED ",\"metrics\":\"token\"}");
+    cr_assert_not(config.has_open_metrics);
+    refuse("{" REQUIRED ",\"metrics\":\"all\"}", DPOT_ERR_RANGE, "choose token or open");
 }
 
 Test(config, every_key_is_read)

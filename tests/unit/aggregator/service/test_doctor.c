@@ -253,8 +253,10 @@ Test(doctor, the_doctor_sees_artifacts_that_are_damaged_or_missing_and_names_the
 static void tamper_and_sum(const char *sql)
 {
     tamper(sql);
-    tamper("INSERT OR REPLACE INTO commit_sum SELECT seq,"
-           " dpot_commit_sum(hash, round, seq, format, n_reports, reports) FROM commits");
+    tamper("UPDATE block SET sum = dpot_commit_sum(hash, round, 0, format, n_reports, reports)");
+    tamper("DELETE FROM round");
+    tamper("INSERT INTO round SELECT hash, round, sum(n_reports), count(*), 0 FROM block"
+           " GROUP BY hash, round");
 }
 
 /* The doctor's sentence about the pool, after one more alteration. */
@@ -277,23 +279,23 @@ Test(doctor, the_doctor_sees_a_pool_that_lost_reports_or_has_others)
     cr_assert_eq(RUN(ARG("doctor"), ARG("--quick"), ARG("--config"), in_folder("dpotd.json")), 3);
     expect_sentence("the count of accepted reports of revision 1 of campaign ");
     expect_sentence(" is 2 and the reports are 0");
-    expect_damaged_pool("INSERT INTO commits (hash, round, format, n_reports, reports)"
-                        " SELECT hash, 0, 1, 2, zeroblob(55) FROM revision",
+    expect_damaged_pool("INSERT INTO block SELECT 1, hash, 0, zeroblob(16), 1, 2, 0, x'',"
+                        " zeroblob(55) FROM revision",
                         "a block of reports");
-    tamper_and_sum("UPDATE commits SET reports = zeroblob(56)");
+    tamper_and_sum("UPDATE block SET reports = zeroblob(56)");
     cr_assert_eq(doctor(), 0, "%s", err);
     expect_damaged_pool("UPDATE pool_count SET n = 1", "holds 2 reports and counted 1");
     tamper("UPDATE pool_count SET n = 2");
-    expect_damaged_pool("UPDATE commits SET reports = zeroblob(16) || x'ffffffff' || zeroblob(36)",
+    expect_damaged_pool("UPDATE block SET reports = zeroblob(16) || x'ffffffff' || zeroblob(36)",
                         "1 of 2 stored reports are none of the campaign");
-    tamper_and_sum("UPDATE commits SET reports = zeroblob(56)");
-    expect_damaged_pool("UPDATE commits SET round = 7",
+    tamper_and_sum("UPDATE block SET reports = zeroblob(56)");
+    expect_damaged_pool("UPDATE block SET round = 7",
                         "2 of 2 stored reports are none of the campaign");
-    tamper_and_sum("UPDATE commits SET round = 0");
+    tamper_and_sum("UPDATE block SET round = 0");
     cr_assert_eq(doctor(), 0, "%s", err);
-    tamper("UPDATE commits SET reports = x'01' || substr(reports, 2)"); /* one bit */
+    tamper("UPDATE block SET reports = x'01' || substr(reports, 2)"); /* one bit */
     cr_assert_eq(doctor(), 3, "%s", err);
-    expect_sentence("commit 1, round 0");
+    expect_sentence(" of round 0");
 }
 
 /* A store that was served once. */
@@ -308,7 +310,7 @@ static void make_store(void)
 Test(doctor, the_doctor_sees_tables_of_others)
 {
     make_store();
-    tamper("CREATE TRIGGER evil AFTER INSERT ON commits BEGIN DELETE FROM commits; END");
+    tamper("CREATE TRIGGER evil AFTER INSERT ON block BEGIN DELETE FROM block; END");
     cr_assert_eq(doctor(), 3);
     expect_sentence("trigger \"evil\"");
 }
@@ -316,7 +318,7 @@ Test(doctor, the_doctor_sees_tables_of_others)
 Test(doctor, a_fault_of_a_copy_that_is_not_restored_is_told_as_the_copys)
 {
     make_store();
-    tamper("CREATE TRIGGER evil AFTER INSERT ON commits BEGIN DELETE FROM commits; END");
+    tamper("CREATE TRIGGER evil AFTER INSERT ON block BEGIN DELETE FROM block; END");
     cr_assert_eq(rename(in_folder("dpot.db"), in_folder("copy.db")), 0);
     cr_assert_eq(RUN(ARG("restore"), ARG("--config"), in_folder("dpotd.json"), ARG("--from"),
                      in_folder("copy.db")),

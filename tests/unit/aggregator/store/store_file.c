@@ -39,6 +39,24 @@ void store_file_tamper(const char *sql)
     database_close(database);
 }
 
+void store_file_age(int version)
+{
+    static const char *const steps[] = {NULL, "DROP TABLE job", "DROP TABLE drop_count",
+                                        "DROP TABLE commit_sum"};
+    char head[64];
+    for (size_t i = 0; i < FIXTURE_N_TO_VERSION_4; i++) {
+        store_file_tamper(fixture_to_version_4[i]);
+    }
+    for (int i = 3; i >= version; i--) {
+        store_file_tamper(steps[i]);
+    }
+    if (version < 2) {
+        store_file_tamper("DROP TABLE artifact");
+    }
+    (void)snprintf(head, sizeof head, "DELETE FROM schema_version WHERE version > %d", version);
+    store_file_tamper(head);
+}
+
 void store_file_flip(const char *path, off_t at)
 {
     uint8_t byte = 0;

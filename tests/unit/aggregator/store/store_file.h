@@ -23,6 +23,9 @@ void store_file_make(void);
 /* Runs one statement on the file; no store has it open. */
 void store_file_tamper(const char *sql);
 
+/* Makes of it what a program of an older version would have made. */
+void store_file_age(int version);
+
 /* Alters one bit of the byte there. */
 void store_file_flip(const char *path, off_t at);
 

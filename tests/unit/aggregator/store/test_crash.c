@@ -208,9 +208,12 @@ Test(crash, a_copy_with_an_older_schema_can_be_judged_by_its_next_owner)
 {
     struct store *store = NULL;
     struct dpot_error error = {{0}};
-    static const char *const to_version_3[] = {"DROP TABLE commit_sum",
-                                               "DELETE FROM schema_version WHERE version > 3",
-                                               "PRAGMA user_version = 3", NULL};
+    static const char *const from_version_4[] = {"DROP TABLE commit_sum",
+                                                 "DELETE FROM schema_version WHERE version > 3",
+                                                 "PRAGMA user_version = 3", NULL};
+    const char *to_version_3[FIXTURE_N_TO_VERSION_4 + 4];
+    memcpy(to_version_3, fixture_to_version_4, sizeof fixture_to_version_4);
+    memcpy(to_version_3 + FIXTURE_N_TO_VERSION_4, from_version_4, sizeof from_version_4);
     int n_looks = 0;
     const struct store_judge judge = {look_again, &n_looks};
     crash(to_version_3);

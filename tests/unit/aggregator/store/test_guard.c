@@ -424,7 +424,7 @@ Test(guard, a_log_that_was_removed_is_copied_at_once)
     (void)fclose(in);
     (void)fclose(out);
     cr_assert_eq(database_open(other, &database, NULL), DPOT_OK);
-    cr_assert_eq(database_ask(database, "SELECT sum(n_reports) FROM commits", &n, NULL, 0, NULL),
+    cr_assert_eq(database_ask(database, "SELECT sum(n_reports) FROM block", &n, NULL, 0, NULL),
                  DPOT_OK);
     cr_assert_eq(n, N_FIRST);
     database_close(database);
@@ -502,13 +502,13 @@ Test(guard, a_commit_whose_round_is_none_is_told_of_the_copy_that_is_saved)
 {
     struct database *database = NULL;
     cr_assert_eq(database_open(path, &database, NULL), DPOT_OK);
-    cr_assert_eq(database_execute(database, "altering", "UPDATE commits SET round = 'x'", NULL),
+    cr_assert_eq(database_execute(database, "altering", "UPDATE block SET round = 'x'", NULL),
                  DPOT_OK);
     database_close(database);
     cr_assert_eq(unlink(path), 0);
     expect_refused(DPOT_ERR_IO, "dpot.db was removed");
     rig_release(&rig);
-    cr_assert_not_null(strstr(told, "a fault (commit 1 is not what was written)"), "%s", told);
+    cr_assert_not_null(strstr(told, "a fault (1 block is not what was written)"), "%s", told);
 }
 
 /* A server that was killed leaves its log, which is not that of what is restored. */

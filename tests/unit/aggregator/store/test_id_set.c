@@ -161,11 +161,11 @@ Test(id_cache, a_set_is_found_again_by_hash_and_round)
 {
     struct id_cache cache = {.tick = 0};
     uint8_t hash[DPOT_HASH_LEN] = {1};
-    id_cache_get(&cache, hash, 3)->last_seq = 7;
-    cr_assert_eq(id_cache_get(&cache, hash, 4)->last_seq, 0);
-    cr_assert_eq(id_cache_get(&cache, hash, 3)->last_seq, 7);
+    id_cache_get(&cache, hash, 3)->n_stored = 7;
+    cr_assert_eq(id_cache_get(&cache, hash, 4)->n_stored, 0);
+    cr_assert_eq(id_cache_get(&cache, hash, 3)->n_stored, 7);
     hash[0] = 2;
-    cr_assert_eq(id_cache_get(&cache, hash, 3)->last_seq, 0);
+    cr_assert_eq(id_cache_get(&cache, hash, 3)->n_stored, 0);
     id_cache_release(&cache);
 }
 
@@ -173,11 +173,11 @@ Test(id_cache, rounds_long_over_are_dropped)
 {
     struct id_cache cache = {.tick = 0};
     const uint8_t hash[DPOT_HASH_LEN] = {1};
-    id_cache_get(&cache, hash, 1)->last_seq = 7;
-    id_cache_get(&cache, hash, 2)->last_seq = 8;
+    id_cache_get(&cache, hash, 1)->n_stored = 7;
+    id_cache_get(&cache, hash, 2)->n_stored = 8;
     (void)id_cache_get(&cache, hash, 3);
-    cr_assert_eq(id_cache_get(&cache, hash, 2)->last_seq, 8);
-    cr_assert_eq(id_cache_get(&cache, hash, 1)->last_seq, 0);
+    cr_assert_eq(id_cache_get(&cache, hash, 2)->n_stored, 8);
+    cr_assert_eq(id_cache_get(&cache, hash, 1)->n_stored, 0);
     id_cache_release(&cache);
 }
 
@@ -187,16 +187,16 @@ Test(id_cache, the_least_recently_used_set_makes_room)
     uint8_t hash[DPOT_HASH_LEN] = {0};
     for (unsigned i = 0; i < ID_CACHE_SETS_MAX; i++) {
         hash[0] = (uint8_t)i;
-        id_cache_get(&cache, hash, 0)->last_seq = 1;
+        id_cache_get(&cache, hash, 0)->n_stored = 1;
     }
     hash[0] = 0;
     (void)id_cache_get(&cache, hash, 0);
     hash[0] = ID_CACHE_SETS_MAX;
     (void)id_cache_get(&cache, hash, 0);
     hash[0] = 0;
-    cr_assert_eq(id_cache_get(&cache, hash, 0)->last_seq, 1);
+    cr_assert_eq(id_cache_get(&cache, hash, 0)->n_stored, 1);
     hash[0] = 1;
-    cr_assert_eq(id_cache_get(&cache, hash, 0)->last_seq, 0);
+    cr_assert_eq(id_cache_get(&cache, hash, 0)->n_stored, 0);
     id_cache_release(&cache);
 }
 
@@ -204,11 +204,11 @@ Test(id_cache, a_dropped_revision_loses_every_round)
 {
     struct id_cache cache = {.tick = 0};
     const uint8_t hash[DPOT_HASH_LEN] = {1};
-    id_cache_get(&cache, hash, 1)->last_seq = 7;
-    id_cache_get(&cache, hash, 2)->last_seq = 8;
+    id_cache_get(&cache, hash, 1)->n_stored = 7;
+    id_cache_get(&cache, hash, 2)->n_stored = 8;
     id_cache_drop_revision(&cache, hash);
-    cr_assert_eq(id_cache_get(&cache, hash, 1)->last_seq, 0);
-    cr_assert_eq(id_cache_get(&cache, hash, 2)->last_seq, 0);
+    cr_assert_eq(id_cache_get(&cache, hash, 1)->n_stored, 0);
+    cr_assert_eq(id_cache_get(&cache, hash, 2)->n_stored, 0);
     id_cache_release(&cache);
 }
 

@@ -39,7 +39,9 @@ static struct packed_layout pack(const struct dpot_report *reports, size_t n)
     cr_assert_eq(packed_plan(&append, &layout, &n_rows), DPOT_OK);
     cr_assert_eq(n_rows, n);
     cr_assert_eq(packed_begin(&layout, n, &block_bytes), DPOT_OK);
-    packed_append(&layout, &append, &block_bytes);
+    for (size_t i = 0; i < n; i++) {
+        packed_append(&layout, &reports[i], &block_bytes);
+    }
     free(statuses);
     free(is_refused);
     return layout;

@@ -14,8 +14,7 @@ static void tamper_and_sum(const char *sql)
 {
     store_file_tamper(sql);
     store_file_tamper(
-        "UPDATE commit_sum SET sum = (SELECT dpot_commit_sum(hash, round, seq, format, n_reports,"
-        " reports) FROM commits WHERE commits.seq = commit_sum.seq)");
+        "UPDATE block SET sum = dpot_commit_sum(hash, round, 0, format, n_reports, reports)");
 }
 
 Test(sqlite_damage, a_block_of_reports_with_another_length_is_corrupt)
@@ -26,7 +25,7 @@ Test(sqlite_damage, a_block_of_reports_with_another_length_is_corrupt)
     rig_init(&rig, store_file.url, fixture_spec());
     cr_assert_eq(rig_post(&rig, 0, reports, 2, NULL), INGEST_ACCEPTED);
     rig_release(&rig);
-    store_file_tamper("UPDATE commits SET reports = substr(reports, 1, 30)");
+    store_file_tamper("UPDATE block SET reports = substr(reports, 1, 30)");
     cr_assert_eq(store_open(store_file.url, &rig.store, NULL), DPOT_OK);
     struct dpot_error error = {{0}};
     const uint8_t is_refused[2] = {0};
@@ -48,9 +47,8 @@ Test(sqlite_damage, an_id_that_is_stored_twice_is_corrupt)
     rig_init(&rig, store_file.url, fixture_spec());
     cr_assert_eq(rig_post(&rig, 0, &report, 1, NULL), INGEST_ACCEPTED);
     rig_release(&rig);
-    store_file_tamper("INSERT INTO commits (hash, round, format, n_reports, reports)"
-                      " SELECT hash, round, format, n_reports, reports FROM commits");
-    tamper_and_sum("INSERT INTO commit_sum (seq, sum) VALUES (2, x'')");
+    store_file_tamper("UPDATE round SET n_reports = 2");
+    tamper_and_sum("UPDATE block SET reports = reports || reports, n_reports = 2");
     rig.store = NULL;
     cr_assert_eq(store_open(store_file.url, &rig.store, NULL), DPOT_OK);
     const uint8_t is_refused[1] = {0};
@@ -101,20 +99,20 @@ static void refuse_altered_vectors(const char *sql)
 Test(sqlite_damage, a_block_of_vectors_that_was_torn_or_altered_is_corrupt)
 {
     static const char *const alterations[] = {
-        "UPDATE commits SET reports = substr(reports, 1, length(reports) - 1)",
-        "UPDATE commits SET reports = substr(reports, 1, 8)",
-        "UPDATE commits SET reports = substr(reports, 1, 7)",
-        "UPDATE commits SET reports = x''",
-        "UPDATE commits SET reports = reports || x'00'",
-        "UPDATE commits SET reports = x'00000000' || substr(reports, 5)",
-        "UPDATE commits SET reports = x'ffffffff' || substr(reports, 5)",
-        "UPDATE commits SET reports = x'0300000009000000' || substr(reports, 9)",
-        "UPDATE commits SET reports = x'0300000000000000' || substr(reports, 9)",
-        "UPDATE commits SET n_reports = 1",
-        "UPDATE commits SET n_reports = -2",
-        "UPDATE commits SET n_reports = 4611686018427387904",
-        "UPDATE commits SET format = 1",
-        "UPDATE commits SET format = 3",
+        "UPDATE block SET reports = substr(reports, 1, length(reports) - 1)",
+        "UPDATE block SET reports = substr(reports, 1, 8)",
+        "UPDATE block SET reports = substr(reports, 1, 7)",
+        "UPDATE block SET reports = x''",
+        "UPDATE block SET reports = reports || x'00'",
+        "UPDATE block SET reports = x'00000000' || substr(reports, 5)",
+        "UPDATE block SET reports = x'ffffffff' || substr(reports, 5)",
+        "UPDATE block SET reports = x'0300000009000000' || substr(reports, 9)",
+        "UPDATE block SET reports = x'0300000000000000' || substr(reports, 9)",
+        "UPDATE block SET n_reports = 1",
+        "UPDATE block SET n_reports = -2",
+        "UPDATE block SET n_reports = 4611686018427387904",
+        "UPDATE block SET format = 1",
+        "UPDATE block SET format = 3",
     };
     for (size_t i = 0; i < sizeof alterations / sizeof alterations[0]; i++) {
         refuse_altered_vectors(alterations[i]);
@@ -138,7 +136,7 @@ static void refuse_altered_commit(const char *sql, bool is_in_pool)
     store_file_tamper(sql);
     cr_assert_eq(store_open(store_file.url, &rig.store, NULL), DPOT_OK);
     cr_assert_eq(store_load_ids(rig.store, &error), DPOT_ERR_CORRUPT, "%s", sql);
-    cr_assert_not_null(strstr(error.text, "commit "), "%s", error.text);
+    cr_assert_not_null(strstr(error.text, " round "), "%s", error.text);
     cr_assert_not_null(strstr(error.text, "from a backup"), "%s", error.text);
     cr_assert_eq(store_read_pool(rig.store, append.hash, ignore_report, NULL, NULL),
                  DPOT_ERR_CORRUPT, "%s", sql);
@@ -151,14 +149,15 @@ static void refuse_altered_commit(const char *sql, bool is_in_pool)
 
 Test(sqlite_damage, a_commit_that_is_not_what_was_written_is_corrupt)
 {
-    refuse_altered_commit("UPDATE commits SET reports = x'ff' || substr(reports, 2)", true);
-    refuse_altered_commit("UPDATE commits SET reports ="
+    refuse_altered_commit("UPDATE block SET reports = x'ff' || substr(reports, 2)", true);
+    refuse_altered_commit("UPDATE block SET reports ="
                           " substr(reports, 1, length(reports) - 1) || x'07'",
                           true);
-    refuse_altered_commit("UPDATE commits SET round = 1", false);
-    refuse_altered_commit("UPDATE commits SET seq = seq + 7", true);
-    refuse_altered_commit("UPDATE commit_sum SET sum = zeroblob(16)", true);
-    refuse_altered_commit("DELETE FROM commit_sum", true);
+    refuse_altered_commit("UPDATE block SET round = 1", false);
+    refuse_altered_commit("UPDATE block SET first = zeroblob(16)", true);
+    refuse_altered_commit("UPDATE block SET sum = zeroblob(16)", true);
+    refuse_altered_commit("UPDATE block SET sum = x''", true);
+    refuse_altered_commit("DELETE FROM block", true);
 }
 
 /* Under the checksum that was written, which takes them as numbers. */
@@ -167,12 +166,12 @@ Test(sqlite_damage, a_commit_whose_numbers_are_none_is_corrupt_and_ends_every_re
     static const char *const rounds[] = {"'x'", "x'00'", "0.5", "1.5", "-1", "4294967296", "1e300"};
     char sql[96];
     for (size_t i = 0; i < sizeof rounds / sizeof rounds[0]; i++) {
-        (void)snprintf(sql, sizeof sql, "UPDATE commits SET round = %s", rounds[i]);
+        (void)snprintf(sql, sizeof sql, "UPDATE block SET round = %s", rounds[i]);
         refuse_altered_commit(sql, false);
     }
-    refuse_altered_commit("UPDATE commits SET format = 1.5", true);
-    refuse_altered_commit("UPDATE commits SET n_reports = 2.5", true);
-    refuse_altered_commit("UPDATE commits SET n_reports = '2 reports'", true);
+    refuse_altered_commit("UPDATE block SET format = 1.5", true);
+    refuse_altered_commit("UPDATE block SET n_reports = 2.5", true);
+    refuse_altered_commit("UPDATE block SET n_reports = '2 reports'", true);
 }
 
 Test(sqlite_damage, a_round_that_is_none_is_seen_at_the_start_behind_later_rounds)
@@ -191,10 +190,10 @@ Test(sqlite_damage, a_round_that_is_none_is_seen_at_the_start_behind_later_round
         cr_assert_eq(store_append_reports(rig.store, &append, NULL), DPOT_OK);
     }
     rig_release(&rig);
-    store_file_tamper("UPDATE commits SET round = 0.5 WHERE round = 0");
+    store_file_tamper("UPDATE round SET round = 0.5 WHERE round = 0");
     cr_assert_eq(store_open(store_file.url, &rig.store, NULL), DPOT_OK);
     cr_assert_eq(store_load_ids(rig.store, &error), DPOT_ERR_CORRUPT);
-    cr_assert_not_null(strstr(error.text, "the round of a commit"), "%s", error.text);
+    cr_assert_not_null(strstr(error.text, "a round"), "%s", error.text);
     store_close(rig.store);
 }
 
@@ -240,7 +239,7 @@ Test(sqlite_damage, what_no_server_writes_is_found_in_the_tables)
     static const char *const alterations[] = {
         "CREATE TABLE evil (a)",
         "CREATE VIEW evil AS SELECT 1",
-        "CREATE TRIGGER evil AFTER INSERT ON commits BEGIN DELETE FROM commits; END",
+        "CREATE TRIGGER evil AFTER INSERT ON block BEGIN DELETE FROM block; END",
         "UPDATE pool_count SET n = -5",
         "UPDATE pool_count SET n = 'many'",
         "UPDATE pool_count SET n = n + (1 << 53)",
@@ -281,20 +280,27 @@ Test(sqlite_damage, what_no_server_writes_is_found_in_the_tables)
         "UPDATE revision SET seq = -seq",
         "DELETE FROM job WHERE seq = 3",
         "UPDATE revision SET state = 1",
-        /* from here on of commits, which a quick look leaves out */
-        "UPDATE commits SET hash = zeroblob(32)",
-        "UPDATE commits SET n_reports = 2",
-        "UPDATE commits SET round = 'x'",
-        "UPDATE commits SET round = 1.5",
-        "UPDATE commits SET round = 1 << 32",
-        "UPDATE commits SET format = 1.5",
-        "UPDATE commits SET n_reports = 1.5",
+        "UPDATE round SET n_merges = -1",
+        "UPDATE round SET n_merges = 'x'",
+        "UPDATE round SET round = 0.5",
+        /* from here on of blocks, which a quick look leaves out */
+        "UPDATE block SET hash = zeroblob(32)",
+        "UPDATE block SET n_reports = 2",
+        "UPDATE block SET round = 'x'",
+        "UPDATE block SET round = 1.5",
+        "UPDATE block SET round = 1 << 32",
+        "UPDATE block SET format = 1.5",
+        "UPDATE block SET n_reports = 1.5",
+        "UPDATE block SET is_merged = 1",
+        "UPDATE block SET sum = x''",
+        "UPDATE round SET n_arrived = 0",
+        "UPDATE round SET n_reports = 2",
+        "DELETE FROM round",
         "UPDATE pool_count SET n = 2",
         "DELETE FROM pool_count",
-        "DELETE FROM commit_sum",
-        "DELETE FROM commits",
+        "DELETE FROM block",
     };
-    bool reads_commits = false;
+    bool reads_blocks = false;
     for (size_t i = 0; i < sizeof alterations / sizeof alterations[0]; i++) {
         struct rig rig;
         const struct dpot_report report = fixture_report(1);
@@ -302,11 +308,11 @@ Test(sqlite_damage, what_no_server_writes_is_found_in_the_tables)
         cr_assert_eq(rig_post(&rig, 0, &report, 1, NULL), INGEST_ACCEPTED);
         add_jobs(&rig);
         rig_release(&rig);
-        reads_commits = reads_commits || strstr(alterations[i], "UPDATE commits SET hash");
+        reads_blocks = reads_blocks || strstr(alterations[i], "UPDATE block SET hash");
         cr_assert_eq(count_faults(STORE_TABLES_AND_COUNTS), 0);
         store_file_tamper(alterations[i]);
         cr_assert_geq(count_faults(STORE_TABLES_AND_COUNTS), 1, "%s", alterations[i]);
-        cr_assert_eq(count_faults(STORE_SMALL_TABLES) > 0, !reads_commits, "%s", alterations[i]);
+        cr_assert_eq(count_faults(STORE_SMALL_TABLES) > 0, !reads_blocks, "%s", alterations[i]);
         cr_assert_eq(unlink(store_file.path), 0);
     }
 }

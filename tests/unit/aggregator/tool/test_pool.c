@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "files/array.h"
 #include "tool/simulate/in_process.h"
+#include "unit/aggregator/fixture.h"
 #include "unit/aggregator/vectors.h"
 
 #include <criterion/criterion.h>
@@ -180,10 +181,11 @@ Test(pool, a_simulation_of_vectors_has_its_pool_in_data_units)
     cr_assert_eq(in_process_open(&campaign, &server, &error), DPOT_OK, "%s", error.text);
     cr_assert_eq(in_process_pool(&server, DECODE_DATA, &pool, &error), DPOT_ERR_NOT_FOUND);
     vectors_append(server.store, server.hash, 0, reports, N);
+    fixture_sort(reports, N);
     cr_assert_eq(in_process_pool(&server, DECODE_DATA, &pool, &error), DPOT_OK, "%s", error.text);
     cr_assert(pool.n_rows == N && pool.n_cols == 2 && !pool.is_vector);
     for (size_t i = 0; i < 2 * N; i++) {
-        cr_assert_eq(pool.values[i], 0.25 * (double)values[i / 2][i % 2]);
+        cr_assert_eq(pool.values[i], 0.25 * (double)reports[i / 2].values[i % 2]);
     }
     array_release(&pool);
     in_process_close(&server);
