@@ -11,7 +11,6 @@
 #include "model/private_points.h"
 
 struct dpot_privatizer;
-#define dpot_mechanism_steps(c) ((void)(c), (uint64_t)1)
 
 /* One mechanism, one file; `mechanism.c` lists them. */
 struct dpot_mechanism {
