@@ -39,6 +39,7 @@ static const struct {
     {"config.window_seconds", "--window-seconds"},
     {"config.group", "--group"},
     {"config.spool_max_bytes", "--spool-max"},
+    {"config.work_max_ms", "the limit of dpot-device"},
     {"config.accountant", "--accountant"},
     {"DPOT_ACCOUNTANT_BASIC", "basic"},
     {"DPOT_ACCOUNTANT_ZCDP", "zcdp"},
@@ -106,7 +107,7 @@ void forget_folder(struct session *s, const struct options *options)
 {
     static const char *const names[] = {SETTINGS_NAME, DPOT_CONSENT_NAME, "keys",   DPOT_PAUSE_NAME,
                                         "spool",       DPOT_INSTALL_NAME, "ledger", "lock"};
-    char campaign[64], hex[2 * sizeof s->settings.campaign + 1];
+    char campaign[64], work[64], hex[2 * sizeof s->settings.campaign + 1];
     const struct dpot_filesystem *files = s->files;
     close_client(s);
     if ((!s->is_made && !s->was_empty) || files->lock(files->ctx) != DPOT_OK) {
@@ -115,7 +116,9 @@ void forget_folder(struct session *s, const struct options *options)
     if (has_charged_nothing(files)) {
         dpot_hex_encode(hex, s->settings.campaign, sizeof s->settings.campaign);
         (void)snprintf(campaign, sizeof campaign, "campaign-%s", hex);
+        (void)snprintf(work, sizeof work, "work-%s", hex);
         (void)files->remove(files->ctx, campaign);
+        (void)files->remove(files->ctx, work);
         for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
             (void)files->remove(files->ctx, names[i]);
         }
