@@ -19,8 +19,8 @@
  * draw is from integers W with L <= W <= U and sum W = N whatever they left in q, NaN included.
  *
  * Work: the costs of n_max rows, padding included, then one exponential a point and the search of
- * ot/polytope.h, whose steps depend on the measure by a few: a device sends at public slots,
- * decoupled from the run. After workspace_new nothing allocates and nothing can fail. */
+ * ot/polytope.h in a fixed number of steps: the same for every measure. After workspace_new nothing
+ * allocates and nothing can fail. */
 #include "base/crypto.h"
 #include "mechanism/baselines.h"
 #include "mechanism/ground.h"

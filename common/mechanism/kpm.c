@@ -17,9 +17,8 @@
  * is from integers W with L <= W <= U and sum W = N whatever the projection left in q, NaN
  * included.
  *
- * Work: n_max rows, padding included, then the search for r (ot/polytope.h), whose steps depend on
- * the measure by a few: a device sends at public slots, decoupled from the run. After workspace_new
- * nothing allocates and nothing can fail. */
+ * Work: n_max rows, padding included, then the search for r (ot/polytope.h) in a fixed number of steps:
+ * the same for every measure. After workspace_new nothing allocates and nothing can fail. */
 #include "mechanism/index.h"
 #include "mechanism/mechanism.h"
 

@@ -12,7 +12,7 @@
 #define SHORT 0x1p-700   /* of a vector whose smallest parts are looked at whole */
 #define PLACE_MAX 0x1p52 /* of a position that goes round */
 #define LATITUDE_POLE 90.0
-#define LONGITUDE_TURN 360.0
+#define FULL_TURN 360.0
 #define RADIANS_PER_DEGREE 0.017453292519943295
 
 static bool is_flat(enum dpot_metric_id id)
@@ -55,6 +55,11 @@ static double reduce(double x, double turn)
     const double size = fabs(x);
     const double place = size >= LEAST && size < PLACE_MAX ? x : 0;
     return place - turn * (double)(int64_t)(place / turn);
+}
+
+static double latitude_of(double x)
+{
+    return clamp(clean(x, LEAST), -LATITUDE_POLE, LATITUDE_POLE);
 }
 
 /* ---- axes: grids and rings ---- */
@@ -105,22 +110,26 @@ static uint32_t nearest_on_ring(uint32_t size, double x)
     return rest < 0.5 ? near : rest > 0.5 ? next : lower;
 }
 
+/* The angle within half a turn of the middle of an axis: the nearest end of the axis is then the nearest
+ * one round the circle, too. */
+static double turn_to_axis(const struct dpot_domain *grid, uint32_t axis, double angle)
+{
+    const double middle = reduce(grid->lo[axis] / 2 + grid->hi[axis] / 2, 1024 * FULL_TURN);
+    const double turns = (angle - middle) / FULL_TURN + 0.5;
+    return angle - FULL_TURN * (double)((int64_t)(turns + 2048) - 2048); /* floor */
+}
+
 /* Seen from a place, the nearest points of all parallels are on the meridian that is nearest in
  * longitude. On it, cos of the distance to latitude b is sin a sin b + cos a cos b cos(difference), which
  * is largest at the angle of (cos a cos(difference), sin a) and falls with the angle from there. */
 static uint32_t nearest_on_globe(const struct dpot_domain *grid, const double *x)
 {
-    const double middle = reduce(grid->lo[1] / 2 + grid->hi[1] / 2, 1024 * LONGITUDE_TURN);
-    const double longitude = reduce(x[1], LONGITUDE_TURN);
-    const double turns = (longitude - middle) / LONGITUDE_TURN + 0.5;
-    const double whole = (double)((int64_t)(turns + 2048) - 2048); /* floor */
-    const double east = longitude - LONGITUDE_TURN * whole;
+    const double east = turn_to_axis(grid, 1, reduce(x[1], FULL_TURN));
     const uint32_t column = nearest_on_axis(grid, 1, east);
-    const double north = clamp(clean(x[0], LEAST), -LATITUDE_POLE, LATITUDE_POLE);
-    const double a = north * RADIANS_PER_DEGREE;
+    const double a = latitude_of(x[0]) * RADIANS_PER_DEGREE;
     const double way = (dpot_domain_on_axis(grid, 1, column) - east) * RADIANS_PER_DEGREE;
     const double best = atan2(sin(a), cos(a) * cos(way)) / RADIANS_PER_DEGREE;
-    return nearest_on_axis(grid, 0, best) * grid->shape[1] + column;
+    return nearest_on_axis(grid, 0, turn_to_axis(grid, 0, best)) * grid->shape[1] + column;
 }
 
 static uint32_t nearest_by_axes(const struct dpot_nearest *nearest, const double *x)
@@ -181,12 +190,12 @@ static void prepare_direction(uint32_t dim, const double *x, double *out)
 /* On the unit sphere: chords are ordered as great circles are. */
 static void prepare_globe(const double *x, double *out)
 {
-    const double north = clamp(clean(x[0], LEAST), -LATITUDE_POLE, LATITUDE_POLE);
-    const double east = reduce(x[1], LONGITUDE_TURN) * RADIANS_PER_DEGREE;
-    const double ring = cos(north * RADIANS_PER_DEGREE);
+    const double north = latitude_of(x[0]) * RADIANS_PER_DEGREE;
+    const double east = reduce(x[1], FULL_TURN) * RADIANS_PER_DEGREE;
+    const double ring = cos(north);
     out[0] = ring * cos(east);
     out[1] = ring * sin(east);
-    out[2] = sin(north * RADIANS_PER_DEGREE);
+    out[2] = sin(north);
     for (uint32_t i = 0; i < 3; i++) {
         out[i] = fabs(out[i]) >= TINY ? out[i] : 0;
     }

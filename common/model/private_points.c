@@ -61,12 +61,13 @@ struct choice {
     double weight;
 };
 
-/* Every row that is lighter moves one on. */
+/* From the first row that is lighter every row moves one on. */
 static void insert(struct dpot_measure *measure, uint32_t entry, double weight)
 {
+    uint32_t moves = 0;
     for (size_t r = 0; r < measure->support_size; r++) {
         const double there = measure->weights[r];
-        const uint32_t moves = (uint32_t)dpot_key_mask(weight > there);
+        moves |= (uint32_t)dpot_key_mask(weight > there);
         const uint32_t swap = (measure->support[r] ^ entry) & moves;
         measure->weights[r] = moves ? weight : there;
         weight = moves ? there : weight;

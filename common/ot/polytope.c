@@ -34,6 +34,7 @@ struct coordinate {
 #define SLACK (4.0 * DBL_EPSILON) /* of two positions, or two masses, that count as equal */
 #define FIRST_WAY 0.02
 #define WAY_GROWTH 5.0
+#define EXPONENT_MAX 500.0
 #define LANES 8
 
 /* Floor of the bounds when the range of positions is sought: a bound of zero is reached only in the
@@ -44,6 +45,11 @@ static double clip(double x, double lower, double upper)
 {
     const double raised = x > lower ? x : lower; /* NaN gives the lower bound */
     return raised < upper ? raised : upper;
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
 }
 
 /* Independent lanes, added in a fixed order: the compiler may vectorise them and the sum has the
@@ -64,15 +70,16 @@ static struct position evaluate_linear(const struct dpot_polytope *polytope, con
         for (size_t k = 0; k < LANES; k++) {
             const double x = scale * s[j + k], l = lower[j + k], u = upper[j + k];
             const double at_bound = x >= u ? u : l;
-            const double is_free = x > l && x < u ? 1.0 : 0.0;
+            const double is_free = (x > l) & (x < u) ? 1.0 : 0.0;
             bound[k] += is_free != 0.0 ? 0.0 : at_bound;
             free_s[k] += is_free != 0.0 ? s[j + k] : 0.0;
         }
     }
     for (size_t j = n_blocks; j < n; j++) {
         const double x = scale * s[j], l = lower[j], u = upper[j];
-        const int is_free = x > l && x < u;
-        bound[j % LANES] += is_free ? 0.0 : x >= u ? u : l;
+        const int is_free = (x > l) & (x < u);
+        const double at_bound = x >= u ? u : l;
+        bound[j % LANES] += is_free ? 0.0 : at_bound;
         free_s[j % LANES] += is_free ? s[j] : 0.0;
     }
     const double bound_sum = add_lanes(bound), free_sum = add_lanes(free_s);
@@ -80,14 +87,17 @@ static struct position evaluate_linear(const struct dpot_polytope *polytope, con
                              free_sum > 0.0 ? (1.0 - bound_sum) / free_sum : NAN};
 }
 
+/* exp of what is far from 0 would be 0, infinite or subnormal: it is at its bound all the same. */
 static struct position evaluate_log(const struct dpot_polytope *polytope, const double *log_s,
                                     double theta)
 {
     double bound_sum = 0.0, free_sum = 0.0;
     for (size_t j = 0; j < polytope->size; j++) {
-        const double x = exp(log_s[j] + theta), l = polytope->lower[j], u = polytope->upper[j];
-        const int is_free = x > l && x < u;
-        bound_sum += is_free ? 0.0 : x >= u ? u : l;
+        const double exponent = log_s[j] + theta, l = polytope->lower[j], u = polytope->upper[j];
+        const double x = exp(clip(exponent, -EXPONENT_MAX, EXPONENT_MAX));
+        const int is_free = (x > l) & (x < u) & (exponent > -EXPONENT_MAX);
+        const double at_bound = x >= u ? u : l;
+        bound_sum += is_free ? 0.0 : at_bound;
         free_sum += is_free ? x : 0.0;
     }
     return (struct position){bound_sum + free_sum, free_sum > 0.0 && bound_sum < 1.0
@@ -101,27 +111,26 @@ static void range_linear(const struct dpot_polytope *polytope, const double *s, 
                          double *hi)
 {
     for (size_t j = 0; j < polytope->size; j++) {
-        if (s[j] > 0.0 && s[j] <= DBL_MAX) {
-            const double rise = fmax(polytope->lower[j], BOUND_FLOOR) / s[j];
-            const double stop = fmax(polytope->upper[j], BOUND_FLOOR) / s[j];
-            *lo = rise < *lo ? rise : *lo;
-            *hi = stop > *hi ? stop : *hi;
-        }
+        const int moves = (s[j] > 0.0) & (s[j] <= DBL_MAX);
+        const double divisor = moves ? s[j] : 1.0;
+        const double rise = larger(polytope->lower[j], BOUND_FLOOR) / divisor;
+        const double stop = larger(polytope->upper[j], BOUND_FLOOR) / divisor;
+        *lo = moves & (rise < *lo) ? rise : *lo;
+        *hi = moves & (stop > *hi) ? stop : *hi;
     }
-    *lo = fmax(*lo, DBL_MIN);
-    *hi = fmin(*hi, DBL_MAX);
+    *lo = larger(*lo, DBL_MIN);
+    *hi = *hi < DBL_MAX ? *hi : DBL_MAX;
 }
 
 static void range_log(const struct dpot_polytope *polytope, const double *log_s, double *lo,
                       double *hi)
 {
     for (size_t j = 0; j < polytope->size; j++) {
-        if (fabs(log_s[j]) <= DBL_MAX) {
-            const double rise = log(fmax(polytope->lower[j], BOUND_FLOOR)) - log_s[j];
-            const double stop = log(fmax(polytope->upper[j], BOUND_FLOOR)) - log_s[j];
-            *lo = rise < *lo ? rise : *lo;
-            *hi = stop > *hi ? stop : *hi;
-        }
+        const int moves = fabs(log_s[j]) <= DBL_MAX;
+        const double rise = log(larger(polytope->lower[j], BOUND_FLOOR)) - log_s[j];
+        const double stop = log(larger(polytope->upper[j], BOUND_FLOOR)) - log_s[j];
+        *lo = moves & (rise < *lo) ? rise : *lo;
+        *hi = moves & (stop > *hi) ? stop : *hi;
     }
 }
 

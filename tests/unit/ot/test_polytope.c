@@ -158,3 +158,51 @@ Test(polytope, warm_start_at_the_solution_repeats_it_to_the_last_bit)
                  scale);
     cr_assert_eq(l1_distance(q, again, 40), 0.0);
 }
+
+/* What the sweeps between the first and the last rely on. */
+Test(polytope, a_few_steps_from_a_near_start_find_the_same_point)
+{
+    uint64_t state = 6;
+    double lower[N_MAX], upper[N_MAX], s[N_MAX], log_s[N_MAX], q[N_MAX], near[N_MAX];
+    size_t n_exact = 0;
+    for (int trial = 0; trial < 1000; trial++) {
+        random_bounds(&state, N_MAX, 0.1 + 4.0 * uniform_next(&state), 1.0, lower, upper);
+        for (size_t j = 0; j < N_MAX; j++) {
+            log_s[j] = 10.0 * (uniform_next(&state) - 0.5);
+            s[j] = exp(log_s[j]);
+        }
+        const struct dpot_polytope polytope = {N_MAX, lower, upper};
+        const double scale = dpot_polytope_project_kl_linear(&polytope, s, 1.0, DPOT_STEPS_ALL, q);
+        const double start = scale * (0.8 + 0.4 * uniform_next(&state));
+        (void)dpot_polytope_project_kl_linear(&polytope, s, start, DPOT_STEPS_NEAR, near);
+        n_exact += l1_distance(q, near, N_MAX) < 1e-13;
+        cr_assert_lt(l1_distance(q, near, N_MAX), 0.01);
+        (void)dpot_polytope_project_kl(&polytope, log_s, log(start), DPOT_STEPS_NEAR, near);
+        n_exact += l1_distance(q, near, N_MAX) < 1e-12;
+        cr_assert_lt(l1_distance(q, near, N_MAX), 0.01);
+    }
+    cr_assert_gt(n_exact, 1990, "%zu of 2000", n_exact);
+}
+
+/* Breakpoints that Newton's method is sent back and forth between, and many at one place. */
+Test(polytope, all_steps_find_theta_among_breakpoints_of_any_kind)
+{
+    uint64_t state = 7;
+    double lower[N_MAX], upper[N_MAX], s[N_MAX], q[N_MAX];
+    for (int trial = 0; trial < 3000; trial++) {
+        const double span = trial % 3 == 0 ? 1e-9 : trial % 3 == 1 ? 30.0 : 600.0;
+        random_bounds(&state, N_MAX, trial % 4 == 0 ? 1e-6 : 3.0, 1.0, lower, upper);
+        for (size_t j = 0; j < N_MAX; j++) {
+            const double x =
+                trial % 5 == 0 ? floor(4.0 * uniform_next(&state)) / 4.0 : uniform_next(&state);
+            s[j] = exp(span * (x - 0.5));
+        }
+        const struct dpot_polytope polytope = {N_MAX, lower, upper};
+        const double scale = dpot_polytope_project_kl_linear(&polytope, s, 1e-3, DPOT_STEPS_ALL, q);
+        check_q(&polytope, q, "linear");
+        for (size_t j = 0; j < N_MAX; j++) {
+            cr_assert_float_eq(q[j], fmin(fmax(scale * s[j], lower[j]), upper[j]), 1e-13,
+                               "trial %d", trial);
+        }
+    }
+}
