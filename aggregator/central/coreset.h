@@ -1,25 +1,26 @@
-/* The private measure of a set of points ("coreset"): a hierarchical partition of a public box with exact
- * discrete Laplace noise (He, Vershynin and Zhu 2023, corrected).
+/* The private measure of a set of points ("coreset"): a hierarchical partition of a public box with
+ * exact discrete Laplace noise (He, Vershynin and Zhu 2023, corrected).
  *
- * Claim. What coreset_count computes is epsilon-DP (delta 0), epsilon the sum of the budget's levels,
- * under the budget's adjacency: files of the same number n of records that differ in one (replace-one;
- * n, here the size of the result, is public), or files of which one has one record more (add-remove).
- * Proof. Every record counts in one cell of each level, whatever it is: partition_code is a function of
- * that record alone that clamps it into the public box. Box, depth, axes, border and budget do not
- * depend on records. So level j releases counts of l1 sensitivity 2 (replace-one) or 1 (add-remove)
- * with noise of scale 2 / epsilon_j or 1 / epsilon_j, drawn exactly in integers, and the levels compose
- * to the sum. All that follows (clamping, consistency, closed cells, points within cells) reads noisy
- * counts only, or public numbers: post-processing. Rounding of coordinates moves a record to a
- * neighbouring cell at most, the same one every time: it costs utility, never privacy.
+ * Claim. What coreset_count computes is epsilon-DP (delta 0), epsilon the sum of the budget's
+ * levels, under the budget's adjacency: files of the same number n of records that differ in one
+ * (replace-one; n, here the size of the result, is public), or files of which one has one record
+ * more (add-remove). Proof. Every record counts in one cell of each level, whatever it is:
+ * partition_code is a function of that record alone that clamps it into the public box. Box, depth,
+ * axes, border and budget do not depend on records. So level j releases counts of l1 sensitivity 2
+ * (replace-one) or 1 (add-remove) with noise of scale 2 / epsilon_j or 1 / epsilon_j, drawn exactly
+ * in integers, and the levels compose to the sum. All that follows (clamping, consistency, closed
+ * cells, points within cells) reads noisy counts only, or public numbers: post-processing. Rounding
+ * of coordinates moves a record to a neighbouring cell at most, the same one every time: it costs
+ * utility, never privacy.
  *
  * Traps, of which each has been published: scales that do not sum to epsilon; a continuous Laplace
  * draw that is truncated; cells without records that get no noise; a box or a depth taken from the
- * data; points on the upper face that count nowhere. tests/privacy/test_coreset_exact.c holds the law
- * of this code against its claim, and catches each of them.
+ * data; points on the upper face that count nowhere. tests/privacy/test_coreset_exact.c holds the
+ * law of this code against its claim, and catches each of them.
  *
- * Silence. A refusal follows from public numbers and options (of replace-one: no records), or from noisy counts
- * (more cells with mass than there is room for), so that epsilon covers it. Not covered: how long it takes, and
- * memory that runs out.
+ * Silence. A refusal follows from public numbers and options (of replace-one: no records), or from
+ * noisy counts (more cells with mass than there is room for), so that epsilon covers it. Not
+ * covered: how long it takes, and memory that runs out.
  *
  * Coresets of disjoint groups compose in parallel where the group of a record is fixed and public:
  * epsilon for all of them together, not for each. */

@@ -1,14 +1,14 @@
 /* The one optimal transport plan of a group of records to m equal atoms, in integers.
  *
  * Costs are integers that depend on (value of the record, atom) alone: the squared distance, cut to
- * INTEGER_PLAN_BASE_BITS, and below it a salted hash. Rows are different values in ascending order; a row of
- * count c supplies c m units, an atom takes `total`.
+ * INTEGER_PLAN_BASE_BITS, and below it a salted hash. Rows are different values in ascending order;
+ * a row of count c supplies c m units, an atom takes `total`.
  *
- * Claim. For every group there is exactly one plan of least cost under the costs above and, below them,
- * the rule of integer_ties.h, whose order of pairs is that of (value, atom) too; integer_plan_solve gives that
- * one. So ties are broken by a rule that knows no other record, and it never fails to decide. (The
- * hash makes ties rare, so that the rule costs nothing; nothing rests on it.) All of it is 64-bit integers.
- */
+ * Claim. For every group there is exactly one plan of least cost under the costs above and, below
+ * them, the rule of integer_ties.h, whose order of pairs is that of (value, atom) too;
+ * integer_plan_solve gives that one. So ties are broken by a rule that knows no other record, and
+ * it never fails to decide. (The hash makes ties rare, so that the rule costs nothing; nothing
+ * rests on it.) All of it is 64-bit integers. */
 #ifndef DPOT_CENTRAL_INTEGER_PLAN_H
 #define DPOT_CENTRAL_INTEGER_PLAN_H
 
@@ -22,7 +22,8 @@
 #define INTEGER_PLAN_HASH_BITS 26
 #define INTEGER_PLAN_PAIRS_MAX ((size_t)1 << 27)
 
-/* A group: at most INTEGER_PLAN_PAIRS_MAX / m values, ascending in the order of their coordinates, each once. */
+/* A group: at most INTEGER_PLAN_PAIRS_MAX / m values, ascending in the order of their coordinates,
+ * each once. */
 struct integer_group {
     size_t n, dim;
     const int32_t *points; /* (n, dim) 0 .. 2^20 */

@@ -140,8 +140,8 @@ static bool find_way(struct ties *t, size_t pair)
     return true;
 }
 
-/* Adds units along the way to the column of the pair, and returns how many it can take: all of `units`, or
- * less where a flow ends that it leads back on. With 0 units it only looks. */
+/* Adds units along the way to the column of the pair, and returns how many it can take: all of
+ * `units`, or less where a flow ends that it leads back on. With 0 units it only looks. */
 static int64_t walk_way(const struct ties *t, size_t pair, int64_t most, int64_t units)
 {
     const size_t start = t->pairs[pair].row;

@@ -145,8 +145,8 @@ static dpot_status make_costs(const struct ot_cost_config *config, const double 
     return status;
 }
 
-/* Costs in units of B 2^-COST_BITS, rounded down: integers, in which the network simplex method makes no
- * error at all, so that its plan is optimal whatever the records are. */
+/* Costs in units of B 2^-COST_BITS, rounded down: integers, in which the network simplex method
+ * makes no error at all, so that its plan is optimal whatever the records are. */
 static dpot_status solve_plain(const struct ot_cost_config *config, double *cost, const double *a,
                                const double *b, double *value, struct dpot_error *error)
 {
@@ -180,8 +180,8 @@ static dpot_status take_product(const struct ot_cost_config *config, const doubl
     return DPOT_OK;
 }
 
-/* to_j = -lambda log(mean over i of exp((from_i - C_ij) / lambda)): a half-sweep, after which the marginal of `to` is
- * exact. cost_ij is cost[i step_from + j step_to]. */
+/* to_j = -lambda log(mean over i of exp((from_i - C_ij) / lambda)): a half-sweep, after which the
+ * marginal of `to` is exact. cost_ij is cost[i step_from + j step_to]. */
 static void half_sweep(double lambda, const double *cost, size_t step_from, size_t step_to,
                        const double *from, size_t n_from, double *to, size_t n_to)
 {
@@ -197,8 +197,9 @@ static void half_sweep(double lambda, const double *cost, size_t step_from, size
     }
 }
 
-/* B times the residual of the rows is at least how far the dual value is from OT (header, (i)). The residual, from what a
- * half-sweep would do to f: mass of row i times n is exp((f_i - f'_i) / lambda). */
+/* B times the residual of the rows is at least how far the dual value is from OT (header, (i)). The
+ * residual, from what a half-sweep would do to f: mass of row i times n is exp((f_i - f'_i) /
+ * lambda). */
 static double residual_of(const struct ot_cost_config *config, const double *f, const double *next)
 {
     double sum = 0;

@@ -29,12 +29,13 @@ DPOT_WARN_UNUSED dpot_status array_init(struct array *array, size_t n_rows, size
                                         bool is_vector);
 void array_release(struct array *array);
 
-/* By extension: .npy (format 1.0-3.0, little-endian f4 f8 i4 i8 u4 u8, C order, 1-D or 2-D), .idx and
- * -ubyte, also with .gz (files/idx.h: MNIST as it is published; images become rows), anything else CSV
- * (comma; a header line is detected, see csv.h; empty file refused; ragged rows, text, NUL bytes refused with line and
- * column). A one-column CSV is 1-D. NaN and infinity are read; callers refuse them where they must.
- * DPOT_ERR_IO, DPOT_ERR_MALFORMED, DPOT_ERR_SHAPE, DPOT_ERR_TOO_LARGE, with path and place. A file that lacks nothing but
- * rows leaves in n_cols how wide they would be, or ARRAY_WIDTH_UNKNOWN; any other failure leaves 0 there. */
+/* By extension: .npy (format 1.0-3.0, little-endian f4 f8 i4 i8 u4 u8, C order, 1-D or 2-D), .idx
+ * and -ubyte, also with .gz (files/idx.h: MNIST as it is published; images become rows), anything
+ * else CSV (comma; a header line is detected, see csv.h; empty file refused; ragged rows, text, NUL
+ * bytes refused with line and column). A one-column CSV is 1-D. NaN and infinity are read; callers
+ * refuse them where they must. DPOT_ERR_IO, DPOT_ERR_MALFORMED, DPOT_ERR_SHAPE, DPOT_ERR_TOO_LARGE,
+ * with path and place. A file that lacks nothing but rows leaves in n_cols how wide they would be,
+ * or ARRAY_WIDTH_UNKNOWN; any other failure leaves 0 there. */
 DPOT_WARN_UNUSED dpot_status array_read(const char *path, struct array *array,
                                         struct dpot_error *error);
 

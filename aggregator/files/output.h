@@ -34,8 +34,8 @@ DPOT_WARN_UNUSED dpot_status output_commit(struct output *output, struct dpot_er
 /* Removes the temporary file and releases `output`; a zeroed struct is allowed. */
 void output_abandon(struct output *output);
 
-/* Makes the names in the folder of `path` durable; false with errno. A folder that may be written but not read, and a
- * file system that knows no syncing of folders, have done what they can. */
+/* Makes the names in the folder of `path` durable; false with errno. A folder that may be written
+ * but not read, and a file system that knows no syncing of folders, have done what they can. */
 bool output_sync_folder(const char *path);
 
 /* The three in one for bytes at hand. */

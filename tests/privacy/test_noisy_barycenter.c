@@ -303,8 +303,8 @@ Test(noisy_barycenter, the_program_adds_that_noise)
 #define TIED_N 6
 #define TIED_M 3
 
-/* Where the mass of each atom comes from, times n and m, in one dimension: records 0 .. 3, atoms among them, and as
- * cost the distance itself, which ties all the time. */
+/* Where the mass of each atom comes from, times n and m, in one dimension: records 0 .. 3, atoms
+ * among them, and as cost the distance itself, which ties all the time. */
 static void tied_sums(const int64_t counts[4], const int64_t atoms[TIED_M], bool is_settled,
                       int64_t sums[TIED_M])
 {
@@ -332,7 +332,8 @@ static void tied_sums(const int64_t counts[4], const int64_t atoms[TIED_M], bool
     }
 }
 
-/* The most that a record of any moves in units of its bound, over all data sets, neighbours and atoms. */
+/* The most that a record of any moves in units of its bound, over all data sets, neighbours and
+ * atoms. */
 static double most_tied(bool is_settled)
 {
     double most = 0;

@@ -75,7 +75,8 @@ void central_measures_free(struct group_measure *measures, size_t n, size_t dim)
 /* The barycenter of the measures, and its cost to them. Post-processing. */
 DPOT_WARN_UNUSED dpot_status central_solve(struct central_barycenter *job);
 
-/* Noisy iterations: job->result gets their mean over the last half, epsilon_spent and scale what it took. */
+/* Noisy iterations: job->result gets their mean over the last half, epsilon_spent and scale what it
+ * took. */
 DPOT_WARN_UNUSED dpot_status central_iterate(struct central_barycenter *job);
 
 /* PRIVATE: the cost of the result to the records themselves, by exact plans that keep records of one cell

@@ -79,8 +79,8 @@ static dpot_status check_method(struct central_barycenter *job)
     return option_excludes(job->run, "init", "start-seed", "the start is given");
 }
 
-/* The largest rho whose epsilon at delta is at most what was asked for, by halving the interval of its
- * logarithm: the lower end is one, however the search goes. */
+/* The largest rho whose epsilon at delta is at most what was asked for, by halving the interval of
+ * its logarithm: the lower end is one, however the search goes. */
 static double find_rho(double epsilon, double delta)
 {
     double low = log(RHO_LEAST), high = log(epsilon * epsilon + 2 * epsilon);

@@ -362,8 +362,8 @@ static dpot_status make_durable(const struct ledger_file *file, struct dpot_erro
                                                                  : fail(file, "syncing", error);
 }
 
-/* What was loaded becomes durable: a torn end is cut off, and the last record written again, since after a sync that
- * failed only new bytes make the next one mean something. */
+/* What was loaded becomes durable: a torn end is cut off, and the last record written again, since
+ * after a sync that failed only new bytes make the next one mean something. */
 static dpot_status repair(struct ledger_file *file, struct dpot_error *error)
 {
     const bool has_records = file->n_records > 0;
@@ -484,8 +484,8 @@ static dpot_status charge(struct ledger_file *file, const struct ledger_entry *w
     return status == DPOT_OK ? append(file, TYPE_CHARGE, wish, error) : status;
 }
 
-/* A name that a failed sync of the folder forgot is made durable by no later sync, only by making it again: a file
- * that has no record yet is made anew. */
+/* A name that a failed sync of the folder forgot is made durable by no later sync, only by making
+ * it again: a file that has no record yet is made anew. */
 static dpot_status open_to_charge(struct ledger_file *file, const char *path, bool may_make,
                                   struct dpot_error *error)
 {

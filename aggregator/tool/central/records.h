@@ -39,10 +39,11 @@ struct records {
 /* Refuses a command line without --data; touches no file. */
 DPOT_WARN_UNUSED dpot_status records_check_options(struct run *run);
 
-/* Reads and checks all of --data. Release it in every case. dim_of_nothing: a file without records is one like
- * any other, where the number of records is private, and has so many coordinates if it does not tell; 0: it is
- * refused. Exit code 2: columns that are not there or are given twice; 3: what is no finite number, counts that
- * are no integers from 0 to 2^32, too many groups. That is the form of the file; nothing else about it is refused. */
+/* Reads and checks all of --data. Release it in every case. dim_of_nothing: a file without records
+ * is one like any other, where the number of records is private, and has so many coordinates if it
+ * does not tell; 0: it is refused. Exit code 2: columns that are not there or are given twice; 3:
+ * what is no finite number, counts that are no integers from 0 to 2^32, too many groups. That is
+ * the form of the file; nothing else about it is refused. */
 DPOT_WARN_UNUSED dpot_status records_load(struct run *run, size_t dim_of_nothing,
                                           struct records *records);
 void records_release(struct records *records);

@@ -33,12 +33,12 @@ void region_release(struct region *region);
 DPOT_WARN_UNUSED dpot_status region_load_ball(struct run *run, const struct records *records,
                                               struct region *region);
 
-/* The number of coordinates that --domain or --border has, which are read and checked for themselves: a command
- * line that goes wrong here has cost nothing. Exit code 2: neither is given; 3: a --domain that is no set. */
+/* The number of coordinates of --domain, which is read and checked for itself, or 2 for --border: what
+ * is wrong here has cost nothing yet. Exit code 2: neither is given; 3: a --domain that is no set. */
 DPOT_WARN_UNUSED dpot_status region_read_dim(struct run *run, size_t *dim);
 
-/* How many records lie outside of the box, and so count at its nearest face. PRIVATE: told in a simulation only.
- * counts: records a row stands for, NULL: one. */
+/* How many records lie outside of the box, and so count at its nearest face. PRIVATE: told in a
+ * simulation only. counts: records a row stands for, NULL: one. */
 int64_t region_n_outside(const struct region *region, const double *points, const int64_t *counts,
                          size_t n);
 void region_tell_outside(const struct run *run, int64_t n_outside);

@@ -49,13 +49,14 @@ struct statement {
 DPOT_WARN_UNUSED dpot_status statement_read(struct run *run, enum adjacency other, double least,
                                             struct statement *statement);
 
-/* Charges the run to the ledger that --ledger names, or refuses what its caps do not allow (exit code 4). After the
- * options and before any data: what the ledger holds follows from options alone. Without --ledger it does nothing. */
+/* Charges the run to the ledger that --ledger names, or refuses what its caps do not allow (exit
+ * code 4). After the options and before any data: what the ledger holds follows from options alone.
+ * Without --ledger it does nothing. */
 DPOT_WARN_UNUSED dpot_status statement_charge(struct run *run, const struct statement *statement,
                                               const char *mechanism);
 
-/* value in whole units of 1 / one, rounded down, as a ledger charges it; below one unit: as it is. A mechanism that
- * uses its epsilon and delta to the last digit takes them like this. */
+/* value in whole units of 1 / one, rounded down, as a ledger charges it; below one unit: as it is.
+ * A mechanism that uses its epsilon and delta to the last digit takes them like this. */
 double statement_rounded(double value, double one);
 
 /* An epsilon that leaves too little for the noise, or too large a depth, is a wrong command line, whatever finds it:

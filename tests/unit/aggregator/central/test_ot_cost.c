@@ -198,7 +198,8 @@ static void make_odd(size_t kind, double x[40], double y[40])
     }
 }
 
-/* Whatever lambda and records are: a value, which is what costs without lambda say to within lambda log n and tol. */
+/* Whatever lambda and records are: a value, which is what costs without lambda say to within lambda
+ * log n and tol. */
 Test(ot_cost, every_lambda_and_all_records_have_a_value_within_tol)
 {
     const double lambdas[] = {1e-300, 1e-9, 1e-5, 1e-4, 4e-4, 1e-3, 0.01, 0.1, 1, 1e9, 1e300};

@@ -1,4 +1,4 @@
-/* dpot central --ledger: charged before the data are opened, refused by caps, alone with its file. */
+/* dpot central --ledger: charged before data are opened, refused by caps, alone with its file. */
 #include "../files/folder.h"
 #include "../tool/process.h"
 
@@ -96,7 +96,8 @@ Test(ledger_tool, what_is_wrong_on_the_command_line_costs_nothing)
     expect_exit("central coreset --data data.csv --out l --epsilon 1 " BOX BEGIN, 2, "--out");
 }
 
-/* A pipe that nobody writes to, and a file that is not there: whoever opened them would wait, or fail. */
+/* A pipe that nobody writes to, and a file that is not there: whoever opened them would wait, or
+ * fail. */
 Test(ledger_tool, caps_refuse_before_the_data_are_opened)
 {
     json_decref(expect_json(CORESET "--epsilon 1 " BEGIN, 0));

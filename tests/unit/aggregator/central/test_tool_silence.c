@@ -1,5 +1,5 @@
-/* dpot central says the same whatever the records are: exit code, stderr and the form of the output. Only released
- * numbers differ, which have noise. */
+/* dpot central says the same whatever the records are: exit code, stderr and the form of the
+ * output. Only released numbers differ, which have noise. */
 #include "../files/folder.h"
 #include "../tool/process.h"
 

@@ -1,4 +1,5 @@
-/* The curator's ledger on a disk that fails: what was acknowledged is there, whole, whatever happened. */
+/* The curator's ledger on a disk that fails: what was acknowledged is there, whole, whatever
+ * happened. */
 #include "tool/central/ledger.h"
 #include "unit/aggregator/faults/walk.h"
 

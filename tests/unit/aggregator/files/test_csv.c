@@ -147,9 +147,17 @@ Test(csv, nul_bytes_are_refused)
 Test(csv, files_without_rows_are_refused)
 {
     const char *const texts[] = {"", "\n", "\n\n\n", "a,b\n", "a", "# x\n", "\xEF\xBB\xBF"};
+    const size_t unknown = ARRAY_WIDTH_UNKNOWN;
+    const size_t widths[] = {unknown, unknown, unknown, 2, 1, unknown, unknown};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct array array;
         expect_refused(DPOT_ERR_SHAPE, texts[i], "no rows");
+        cr_assert_eq(read_text(texts[i], &array, NULL), DPOT_ERR_SHAPE);
+        cr_assert_eq(array.n_cols, widths[i], "%s", texts[i]);
     }
+    struct array ragged;
+    cr_assert_eq(read_text("1,2\n3\n", &ragged, NULL), DPOT_ERR_MALFORMED);
+    cr_assert_eq(ragged.n_cols, 0);
 }
 
 Test(csv, ten_million_columns_are_refused_early)
