@@ -215,9 +215,20 @@ dpot_status id_sorter_end(struct id_sorter *sorter, struct dpot_error *error)
     return status == DPOT_OK ? map_runs(sorter, error) : status;
 }
 
+/* The system may keep the pages; they are not counted as ours. */
+static void give_back(struct id_sorter *sorter, size_t n_more)
+{
+    sorter->n_touched += n_more;
+    if (sorter->n_touched > sorter->memory_max) {
+        sorter->n_touched = 0;
+        (void)madvise((void *)sorter->mapped, sorter->file_len, MADV_DONTNEED);
+    }
+}
+
 static void advance(struct id_sorter *sorter)
 {
     struct id_run *run = &sorter->runs[0];
+    give_back(sorter, entry_len_at(sorter->mapped + run->head.at));
     run->head.at += entry_len_at(sorter->mapped + run->head.at);
     if (run->head.at < run->end) {
         load_head(sorter, run);

@@ -30,8 +30,9 @@ struct id_sorter {
     struct id_run *runs;   /* a heap while it is read: the least head is first */
     size_t n_runs, n_runs_max;
     size_t n_rows, n_read;
-    uint32_t dim;   /* of the last block, */
-    unsigned width; /* and the most of all */
+    size_t n_touched; /* bytes of the file since its pages were given back */
+    uint32_t dim;     /* of the last block, */
+    unsigned width;   /* and the most of all */
 };
 
 void id_sorter_init(struct id_sorter *sorter, size_t memory_max);

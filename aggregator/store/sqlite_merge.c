@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#define WINDOW_BYTES ((int64_t)32 << 20)
+#define WINDOW_BYTES ((int64_t)8 << 20) /* others wait for one */
 #define BLOCK_BYTES ((size_t)256 << 10)
 
 /* Of one round. */

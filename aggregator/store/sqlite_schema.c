@@ -129,6 +129,9 @@ dpot_status schema_migrate(struct database *database, int64_t *found, struct dpo
             status = run_migration(database, &store_sqlite_migrations[i], error);
         }
     }
+    if (status == DPOT_OK && *found == 0) { /* where it fails, some pages are left over */
+        (void)!database_execute(database, "creating tables", "VACUUM", NULL);
+    }
     return status == DPOT_OK ? complete_head(database, error) : status;
 }
 
