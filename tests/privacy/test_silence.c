@@ -25,9 +25,9 @@ static const char *const points[] = {"wpm",         "wpm-exact",  "kpm", "wpm-sa
 static const char *const vectors[] = {
     "laplace-box",      "laplace-l1-ball", "laplace-dct", "gaussian-box",
     "gaussian-l2-ball", "gaussian-dct",    "kpm",         NULL};
-static const char *const mixture[] = {
-    "kpm-groups", "kpm-large", "wpm-sphere", "wpm-exact", "gaussian-dct", "laplace-l1-ball-large",
-    NULL};
+static const char *const mixture[] = {"kpm-groups", "kpm-large",    "wpm-sphere",
+                                      "wpm-exact",  "gaussian-dct", "laplace-l1-ball-large",
+                                      NULL};
 
 /* What the server says in a round, and then again when that was no end. */
 static const struct watched_answer answers[] = {
