@@ -1,12 +1,12 @@
 #include "ot/few_parts.h"
 
 /* Steps beside looks at costs: of an edge that is scanned, of a path for each hub, and of a leg. */
-#define EDGE_STEPS 5
+#define EDGE_STEPS 4
 #define PATH_STEPS 3
 #define LEG_STEPS 5
 
 #define BLOCK 32 /* columns of a scan between looks at its bound */
-#define PIECE 6  /* that burning scans at a time */
+#define PIECE 16 /* that burning scans at a time */
 
 /* ---- edges ---- */
 

@@ -16,7 +16,7 @@
  * is left, by the same scans of the same arrays, so that _run and _burn together take exactly as many
  * steps, whatever the costs and masses. A step is a look at a cost. In them count, with h = points
  * with mass + 1: ranking, a look for each point and column; Newton's method, 6 n_cols + h^3 / 12 a
- * step beside its ranking; an edge of the search that is scanned, its columns + 5; a hub that the
+ * step beside its ranking; an edge of the search that is scanned, its columns + 4; a hub that the
  * search takes, 3 / 2 of the hubs that are left; a path, 3 h, 5 for each of its legs, and h for each
  * column that a hub begins to hold, h / 2 for each that it no longer does. Nothing else depends on the
  * data: rounding, filling the pool and reading q are the same passes over all rows or columns.

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#define STEPS 8           /* at most, of Newton's method */
+#define STEPS 12          /* at most, of Newton's method */
 #define GOOD_ENOUGH 0.02F /* of the mass in the wrong place: the rest is cheaper by paths */
 #define NARROWER 0.7      /* the window after a step that raised the dual */
 #define MUCH_NARROWER 0.5
@@ -232,7 +232,8 @@ void dpot_few_start(struct dpot_few_projection *p)
     memset(p->f, 0, sizeof p->f);
     (void)dpot_few_spend(p, p->n_points * p->n_cols); /* the budget holds a pass */
     rank(p);
-    if (p->n_points == 1 || p->n_points * p->n_points > 4 * p->n_cols || !dpot_few_spend(p, steps_of_newton(p))) {
+    if (p->n_points == 1 || p->n_points * p->n_points > 4 * p->n_cols ||
+        !dpot_few_spend(p, steps_of_newton(p))) {
         return;
     }
     begin(p, &s);
