@@ -34,7 +34,7 @@ Test(subject, every_one_is_a_campaign_that_devices_accept)
         cr_assert(epsilon > 0.99 && epsilon < 1.01, "%s claims %g", subject.name, epsilon);
         n++;
     }
-    cr_assert_eq(n, 15);
+    cr_assert_eq(n, 21);
 }
 
 Test(subject, every_mechanism_has_one)
@@ -95,6 +95,7 @@ Test(direct, the_same_seed_gives_the_same_samples)
             cr_assert_eq(samples[0][s].number[0], samples[1][s].number[0]);
             n_different += samples[0][s].number[0] != samples[0][0].number[0];
         }
-        cr_assert_gt(n_different, 10, "%s", subject.name);
+        /* Of many directions few are the nearest. */
+        cr_assert(n_different > 10 || subject.cost > 1, "%s", subject.name);
     }
 }
