@@ -429,7 +429,7 @@ static const struct recipe recipes[] = {
     {DPOT_MECHANISM_WPM, false, make_exact, 1},
     {DPOT_MECHANISM_WPM, false, make_sphere, 1},
     {DPOT_MECHANISM_KPM, false, make_groups, 1},
-    {DPOT_MECHANISM_KPM, false, make_large_kpm, 20},
+    {DPOT_MECHANISM_KPM, false, make_large_kpm, 50},
     {DPOT_MECHANISM_WPM, false, make_large_exact, 200},
     {DPOT_MECHANISM_WPM, false, make_large_sphere, 50},
     {DPOT_MECHANISM_LAPLACE, false, make_large_l1_ball, 20},
