@@ -105,7 +105,8 @@ void dpot_exponential_law(double rate, double *q, size_t size)
     for (size_t j = 0; j < size; j++) {
         const double exponent = -rate * (q[j] - least);
         const double x = exp(exponent > LEAST_EXPONENT ? exponent : LEAST_EXPONENT);
-        q[j] = (exponent <= 0) & (exponent >= -DBL_MAX) ? x : 0; /* not of infinite costs and NaN */
+        q[j] =
+            ((exponent <= 0) & (exponent >= -DBL_MAX)) ? x : 0; /* not of infinite costs and NaN */
         sum += q[j];
     }
     for (size_t j = 0; j < size; j++) {

@@ -6,15 +6,20 @@
 #ifndef DPOT_MODEL_WEIGHT_KEY_H
 #define DPOT_MODEL_WEIGHT_KEY_H
 
+#include "base/compiler.h"
+
 #include <stdint.h>
 #include <string.h>
 
 #define DPOT_WEIGHT_FRACTION_BITS 52
 #define DPOT_WEIGHT_BITS 40 /* below 2^-40 of the largest, a weight counts as nothing too */
 
+/* All ones, or 0; opaque to the optimizer, which otherwise branches on it. */
 static inline uint64_t dpot_key_mask(int is_true)
 {
-    return (uint64_t)0 - (uint64_t)(is_true != 0);
+    uint64_t mask = (uint64_t)0 - (uint64_t)(is_true != 0);
+    DPOT_HIDE_VALUE(mask);
+    return mask;
 }
 
 static inline uint64_t dpot_key_max(uint64_t a, uint64_t b)

@@ -70,7 +70,7 @@ static struct position evaluate_linear(const struct dpot_polytope *polytope, con
         for (size_t k = 0; k < LANES; k++) {
             const double x = scale * s[j + k], l = lower[j + k], u = upper[j + k];
             const double at_bound = x >= u ? u : l;
-            const double is_free = (x > l) & (x < u) ? 1.0 : 0.0;
+            const double is_free = ((x > l) & (x < u)) ? 1.0 : 0.0;
             bound[k] += is_free != 0.0 ? 0.0 : at_bound;
             free_s[k] += is_free != 0.0 ? s[j + k] : 0.0;
         }
@@ -115,8 +115,8 @@ static void range_linear(const struct dpot_polytope *polytope, const double *s, 
         const double divisor = moves ? s[j] : 1.0;
         const double rise = larger(polytope->lower[j], BOUND_FLOOR) / divisor;
         const double stop = larger(polytope->upper[j], BOUND_FLOOR) / divisor;
-        *lo = moves & (rise < *lo) ? rise : *lo;
-        *hi = moves & (stop > *hi) ? stop : *hi;
+        *lo = (moves & (rise < *lo)) ? rise : *lo;
+        *hi = (moves & (stop > *hi)) ? stop : *hi;
     }
     *lo = larger(*lo, DBL_MIN);
     *hi = *hi < DBL_MAX ? *hi : DBL_MAX;
@@ -129,8 +129,8 @@ static void range_log(const struct dpot_polytope *polytope, const double *log_s,
         const int moves = fabs(log_s[j]) <= DBL_MAX;
         const double rise = log(larger(polytope->lower[j], BOUND_FLOOR)) - log_s[j];
         const double stop = log(larger(polytope->upper[j], BOUND_FLOOR)) - log_s[j];
-        *lo = moves & (rise < *lo) ? rise : *lo;
-        *hi = moves & (stop > *hi) ? stop : *hi;
+        *lo = (moves & (rise < *lo)) ? rise : *lo;
+        *hi = (moves & (stop > *hi)) ? stop : *hi;
     }
 }
 
@@ -202,7 +202,7 @@ static double search(const struct coordinate *coordinate, const struct dpot_poly
         const double next = is_newton ? position.next : has_ends ? middle : beyond;
         const int is_open = (next > bracket.lo) & (next < bracket.hi);
         const int is_end = is_found(coordinate, polytope, at, position);
-        at = is_open & !is_end ? next : at;
+        at = (is_open & !is_end) ? next : at;
         way *= WAY_GROWTH;
         if (steps == DPOT_STEPS_NEEDED && (is_end || !is_open)) {
             break;
@@ -220,7 +220,7 @@ static double search_all(const struct coordinate *coordinate, const struct dpot_
     const int is_inside = (start > bracket.lo) & (start < bracket.hi);
     const int has_range = bracket.lo <= bracket.hi;
     const double middle = coordinate->middle(bracket.lo, bracket.hi);
-    return search(coordinate, polytope, values, has_range & !is_inside ? middle : start, bracket,
+    return search(coordinate, polytope, values, (has_range & !is_inside) ? middle : start, bracket,
                   steps);
 }
 

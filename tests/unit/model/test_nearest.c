@@ -206,7 +206,7 @@ static void check_list(enum dpot_metric_id id, uint32_t dim, uint32_t n, uint32_
 Test(nearest, in_a_list_is_the_nearest_of_all_by_whole_numbers)
 {
     for (size_t k = 0; k < 3; k++) {
-        for (uint32_t t = 0; t < 60; t++) {
+        for (uint32_t t = 0; t < 30; t++) {
             check_list(exact[k], 1 + t % DIM_MAX, 2 + draw(POINTS_MAX - 2), t % 4 ? 20 : 4000,
                        t % 5 == 0 ? (int)draw(PLACES) : 0);
         }
@@ -234,7 +234,7 @@ static void check_grid(enum dpot_metric_id id, const uint32_t *shape, uint32_t d
             cr_assert_eq(point[i], floor(point[i]));
         }
     }
-    for (size_t t = 0; t < 2000; t++) {
+    for (size_t t = 0; t < 500; t++) {
         struct coordinate x[DIM_MAX];
         double value[DIM_MAX];
         for (uint32_t i = 0; i < dim; i++) {
