@@ -55,7 +55,7 @@ static struct walk begin(const double *weights, size_t n)
     return walk;
 }
 
-/* Where the running sum has to be for the r-th entry; the sum is below 2^54. */
+/* Where the running sum has to be for the r-th entry; the sum is below 2^52. */
 static uint64_t mark_of(const struct walk *walk, uint64_t r, uint64_t uniform)
 {
     const uint64_t coin = uniform >> 32;

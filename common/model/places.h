@@ -24,7 +24,7 @@
 #include "model/nearest.h"
 
 #define DPOT_POINTS_READ 1024
-#define DPOT_POINTS_WEIGHED 16384
+#define DPOT_POINTS_WEIGHED 4096
 
 /* Takes entry `entry` < n (0 when n is 0: there is none) with this weight >= 0. */
 typedef void dpot_places_taker(void *ctx, size_t entry, double weight);

@@ -223,7 +223,7 @@ enum dpot_submit_outcome {
 /* Privatises the user's places: `points` is (n, dim) row-major with optional weights (n) >= 0; each
  * is clamped to the nearest point of the campaign's domain. n = 0 (then dim is not looked at), NULL
  * points or no positive weight report from the public default. Every submit reads the same number of
- * entries: of more than 1,024 points 1,024 are drawn by weight, of more than 16,384 entries evenly spaced
+ * entries: of more than 1,024 points 1,024 are drawn by weight, of more than 4,096 entries evenly spaced
  * ones are considered. One report per round: later submits in the round do not read the data (see outcome,
  * which may be NULL). When a crash cuts a submit off after its charge, the next one in the round reads the
  * data once more (DPOT_SUBMIT_RESUMED); after a second crash the report is made from the public default.

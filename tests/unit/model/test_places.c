@@ -64,35 +64,35 @@ Test(places, without_a_usable_weight_count_as_nothing)
     for (size_t i = 0; i < 8; i++) {
         cr_assert_eq(tally.weight[i], i == 2 ? .75 : 0);
     }
-    static double many[5000];
-    for (size_t i = 0; i < 5000; i++) {
+    static double many[4000];
+    for (size_t i = 0; i < 4000; i++) {
         many[i] = weights[i % 8];
     }
-    walk(many, 5000, UINT64_MAX / 3);
-    for (size_t i = 0; i < 5000; i++) {
+    walk(many, 4000, UINT64_MAX / 3);
+    for (size_t i = 0; i < 4000; i++) {
         cr_assert(i % 8 == 2 || tally.weight[i] == 0);
     }
-    for (size_t i = 0; i < 5000; i++) {
+    for (size_t i = 0; i < 4000; i++) {
         many[i] = NAN;
     }
-    walk(many, 5000, 0);
+    walk(many, 4000, 0);
     cr_assert_eq(tally.weight[0], 0);
 }
 
 /* The expected count of an entry is its share of the sum, and the count is next to it. */
 Test(places, that_are_many_are_drawn_by_weight)
 {
-    static double weights[5000], mean[5000];
+    static double weights[4000], mean[4000];
     double sum = 0;
-    for (size_t i = 0; i < 5000; i++) {
+    for (size_t i = 0; i < 4000; i++) {
         weights[i] = i % 100 == 0 ? 400 : 1 + (double)(i % 3);
         sum += weights[i];
         mean[i] = 0;
     }
     for (size_t t = 0; t < 512; t++) {
-        walk(weights, 5000, (uint64_t)t << 55);
+        walk(weights, 4000, (uint64_t)t << 55);
         double total = 0;
-        for (size_t i = 0; i < 5000; i++) {
+        for (size_t i = 0; i < 4000; i++) {
             const double share = weights[i] / sum * DPOT_POINTS_READ;
             cr_assert(tally.weight[i] >= floor(share - 1e-6) && tally.weight[i] <= ceil(share));
             total += tally.weight[i];
@@ -100,7 +100,7 @@ Test(places, that_are_many_are_drawn_by_weight)
         }
         cr_assert_eq(total, DPOT_POINTS_READ);
     }
-    for (size_t i = 0; i < 5000; i++) {
+    for (size_t i = 0; i < 4000; i++) {
         cr_assert_float_eq(mean[i], weights[i] / sum * DPOT_POINTS_READ, 1. / 256);
     }
 }
