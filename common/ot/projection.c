@@ -237,8 +237,8 @@ static double iterate_kernel(struct dpot_projection *p, enum dpot_polytope_steps
     const int is_sound = (largest >= 1e-300) & (largest <= 1e300);
     const double shrink = is_sound ? 1.0 / largest : 0.0;
     for (size_t j = 0; j < p->n_cols; j++) {
-        const double v = p->v[j] * shrink;
-        p->v[j] = is_sound ? (v > V_FLOOR ? v : V_FLOOR) : 1.0;
+        const double v = p->v[j] * shrink, least = p->polytope.upper[j] > 0.0 ? V_FLOOR : 0.0;
+        p->v[j] = is_sound ? (v > least ? v : least) : 1.0;
     }
     p->theta = is_sound ? scale * shrink : 1.0;
     return change;

@@ -55,19 +55,27 @@ for dim in $dims; do
             for (j = 0; j < d; j++) printf ",%.9g", 0.5 + sqrt(-2 * log(1 - rand())) * cos(6.283185307179586 * rand())
             print ""
         } }' >devices.csv
+    awk -v n="$devices" -v d="$dim" 'BEGIN {
+        for (i = 0; i < n; i++) {
+            printf "%d,1", i
+            for (j = 1; j < d; j++) printf ",0"
+            print ""
+        } }' >same.csv
     for epsilon in $epsilons; do
         spec "\"type\": \"wpm\", \"epsilon\": $epsilon" >wpm.json
         "$bin/dpot" campaign show wpm.json --json >show.json
         "$bin/dpot" simulate --campaign wpm.json --data devices.csv --devices "$devices" --in-process --seed "$seed" \
             --out run --quiet --json >/dev/null
         "$bin/dpot" estimate --campaign wpm.json --pool run/pool.npy --out mean.csv --quiet --json >/dev/null
-        "$bin/dpot" convert --in run/pool.npy --out pool.csv --quiet >/dev/null
         "$bin/dpot" convert --in run/vectors_true.npy --out true.csv --quiet >/dev/null
-        # A seeded run has the reports in the order of the devices.
-        measured=$(paste -d , true.csv pool.csv | awk -F, -v d="$dim" -v p="$power" '{
-            s = 0
-            for (j = 1; j <= d; j++) s += ($j - $(d + j)) ^ 2
-            sum += s ^ (p / 2) } END { printf "%.6g", sum / NR }')
+        # A pool does not tell whose a report is: the cost is that of devices that all have (1, 0, ..., 0).
+        "$bin/dpot" simulate --campaign wpm.json --data same.csv --devices "$devices" --in-process --seed "$seed" \
+            --out same --quiet --json >/dev/null
+        "$bin/dpot" convert --in same/pool.npy --out pool.csv --quiet >/dev/null
+        measured=$(awk -F, -v d="$dim" -v p="$power" '{
+            s = ($1 - 1) ^ 2
+            for (j = 2; j <= d; j++) s += $j ^ 2
+            sum += s ^ (p / 2) } END { printf "%.6g", sum / NR }' pool.csv)
         error=$(awk -F, -v d="$dim" 'NR == FNR { for (j = 1; j <= d; j++) m[j] += $j; n = NR; next }
             { s += ($1 - m[FNR] / n) ^ 2; t += (m[FNR] / n) ^ 2 } END { printf "%.6g %.6g", sqrt(s), sqrt(t) }' true.csv mean.csv)
         cap=$("$bin/dpot" base-measure --sphere "$((dim - 1))" --power 2 --epsilon "$epsilon" --json | number contraction |

@@ -33,10 +33,10 @@ static dpot_status report_to(dpot_client *client, const char *campaign)
                : DPOT_ERR_ARGUMENT;
 }
 
-/* Until the public time of sending, a few milliseconds away, has come. */
+/* Both work times, and delays of at most eight of them, are over then. */
 static dpot_status send_all(dpot_client *client)
 {
-    const struct timespec pause = {.tv_nsec = 20000000};
+    const struct timespec pause = {.tv_sec = 3};
     struct dpot_pump_result result = {.struct_size = sizeof result};
     (void)nanosleep(&pause, NULL);
     const dpot_status status = dpot_client_pump(client, 20000, &result);
