@@ -125,6 +125,17 @@ static dpot_status fetch_campaign(dpot_client *client, const uint8_t campaign_id
     return status;
 }
 
+static dpot_status fetch_keys(dpot_client *client)
+{
+    uint32_t retry_after_s = 0;
+    dpot_status status = dpot_journal_lock(&client->journal, &client->error);
+    if (status == DPOT_OK) {
+        status = dpot_http_fetch_keys(client, client->config.request_timeout_ms, &retry_after_s);
+        dpot_journal_unlock(&client->journal);
+    }
+    return status;
+}
+
 dpot_status dpot_client_enroll(dpot_client *client, const uint8_t campaign_id[16])
 {
     if (!client || !campaign_id) {
@@ -136,12 +147,7 @@ dpot_status dpot_client_enroll(dpot_client *client, const uint8_t campaign_id[16
         status = fetch_campaign(client, campaign_id);
     }
     if (status == DPOT_OK) {
-        status = dpot_journal_lock(&client->journal, &client->error);
-    }
-    if (status == DPOT_OK) {
-        uint32_t retry_after_s = 0;
-        status = dpot_http_fetch_keys(client, client->config.request_timeout_ms, &retry_after_s);
-        dpot_journal_unlock(&client->journal);
+        status = fetch_keys(client);
     }
     return dpot_client_end(client, status);
 }

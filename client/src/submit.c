@@ -73,6 +73,24 @@ static dpot_status validate_campaign(struct submission *s)
                              : status;
 }
 
+/* Before a charge: what could not be sealed for the keys that are here would be charged for nothing. */
+static dpot_status check_keys(struct submission *s)
+{
+    struct dpot_keys keys;
+    struct dpot_error why = {{0}};
+    const dpot_status status = s->client->campaigns.n_expected > 0
+                                   ? dpot_campaigns_load_keys(&s->client->campaigns, &keys, &why)
+                                   : DPOT_OK;
+    if (status != DPOT_ERR_UNEXPECTED && status != DPOT_ERR_NOT_FOUND) {
+        return DPOT_OK; /* damaged ones are fetched again */
+    }
+    return dpot_error_set(
+        error_of(s), DPOT_ERR_UNEXPECTED, "%s",
+        status == DPOT_ERR_UNEXPECTED
+            ? why.text
+            : "this app expects certain seal keys and none are here: enroll again");
+}
+
 static dpot_status check_revision(struct submission *s)
 {
     const dpot_status status = dpot_client_check_newest(s->client, &s->revision);
@@ -257,6 +275,7 @@ static dpot_status spool_durably(struct submission *s)
 static dpot_status (*const stages[])(struct submission *) = {
     take_lock,           /* held from 1 to 7; consent */
     validate_campaign,   /* 1 */
+    check_keys,          /* 1 */
     check_revision,      /* 1 */
     find_round,          /* 1 */
     check_caps,          /* 2 */

@@ -7,8 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MEASURED_US_MIN 10000 /* a shorter run says too little */
-#define N_RUNS 3              /* the shortest counts: others were interrupted */
+#define N_RUNS 3         /* the shortest counts: others were interrupted */
+#define LONG_US 100000   /* an interruption matters little */
+#define NOTICED_US 10000 /* a smaller difference of two runs says too little */
 
 static const uint8_t magic[8] = {'D', 'P', 'O', 'T', 'W', 'R', 'K', '1'};
 
@@ -120,34 +121,48 @@ static dpot_status time_run(const dpot_client *client, const struct dpot_campaig
     return status;
 }
 
+/* The shortest of N_RUNS, or of one that is long. */
 static dpot_status time_shortest(const dpot_client *client, const struct dpot_campaign *campaign,
                                  uint64_t *us, struct dpot_error *error)
 {
     dpot_status status = DPOT_OK;
     *us = UINT64_MAX;
-    for (int i = 0; status == DPOT_OK && i < N_RUNS; i++) {
+    for (int i = 0; status == DPOT_OK && i < N_RUNS && (i == 0 || *us < LONG_US); i++) {
         status = time_run(client, campaign, us, error);
     }
     return status;
 }
 
-/* Of a campaign whose work is long only a part is run, so that a server cannot keep a device busy by one. */
+/* What n repetitions take, of which `one_us` took 1 and `some_us` took k > 1. */
+static uint64_t extrapolate(uint64_t one_us, uint64_t some_us, uint32_t k, uint32_t n)
+{
+    const uint64_t more_us = some_us > one_us ? some_us - one_us : 1;
+    const uint64_t rest = (uint64_t)n - k;
+    return more_us > UINT64_MAX / 2 / (rest + 1) ? UINT64_MAX / 2
+                                                 : some_us + (more_us * rest + k - 2) / (k - 1);
+}
+
+/* Of a campaign whose work is long only a part is run, so that a server cannot keep a device busy by one:
+ * one repetition, and as many as take noticeably longer. Where one is too long already that says enough. */
 static dpot_status measure(const dpot_client *client, const struct dpot_campaign *campaign,
                            uint64_t *us, struct dpot_error *error)
 {
     struct dpot_campaign part = *campaign; /* borrows its arrays */
     uint32_t *repetitions = repetitions_of(&part);
     const uint32_t n = repetitions ? *repetitions : 1;
+    const uint64_t most_us = (uint64_t)client->config.work_max_ms * 1000;
+    uint64_t one_us = 0;
     for (uint32_t k = 1;; k = k < n / 4 ? 4 * k : n) {
         if (repetitions) {
             *repetitions = k;
         }
         const dpot_status status = time_shortest(client, &part, us, error);
-        if (status != DPOT_OK || k == n) {
+        one_us = k == 1 ? *us : one_us;
+        if (status != DPOT_OK || k == n || (most_us > 0 && *us > most_us)) {
             return status;
         }
-        if (*us >= MEASURED_US_MIN) {
-            *us = *us > UINT64_MAX / n ? UINT64_MAX : (*us * n + k - 1) / k;
+        if (k > 1 && *us >= 2 * one_us + NOTICED_US) {
+            *us = extrapolate(one_us, *us, k, n);
             return DPOT_OK;
         }
     }
@@ -181,7 +196,7 @@ static dpot_status check_memory(dpot_client *client, const struct dpot_campaign 
 static dpot_status check_time(dpot_client *client, const struct dpot_campaign *campaign,
                               const struct dpot_work *work)
 {
-    if (work->work_ms <= client->config.work_max_ms) {
+    if (client->config.work_max_ms == 0 || work->work_ms <= client->config.work_max_ms) {
         return DPOT_OK;
     }
     return dpot_error_set(

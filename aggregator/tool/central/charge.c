@@ -121,6 +121,12 @@ dpot_status statement_charge(struct run *run, const struct statement *statement,
     if (status == DPOT_OK) {
         status = read_caps(run, &caps, &has_caps);
     }
-    return status == DPOT_OK ? ledger_charge(path, &wish, has_caps ? &caps : NULL, &run->error)
-                             : status;
+    if (status == DPOT_OK) {
+        status = ledger_charge(path, &wish, has_caps ? &caps : NULL, &run->error);
+    }
+    if (status == DPOT_OK && !run->is_quiet) {
+        fprintf(stderr, "charged to %s in %s: it stays charged whatever becomes of this run\n",
+                wish.name, path);
+    }
+    return status;
 }

@@ -436,9 +436,9 @@ static dpot_status check_old(const struct ledger_data_set *data_set,
     if (data_set->adjacency != wish->adjacency) {
         return dpot_error_set(error, DPOT_ERR_BUDGET,
                               "data set %s is kept for %s and this run is %s: one sum cannot hold "
-                              "both, give another --name with caps of its own",
+                              "both: choose --adjacency %s",
                               wish->name, adjacency_name(data_set->adjacency),
-                              adjacency_name(wish->adjacency));
+                              adjacency_name(wish->adjacency), adjacency_name(data_set->adjacency));
     }
     return is_within(add_cost(data_set->spent, wish->cost), data_set->caps)
                ? DPOT_OK

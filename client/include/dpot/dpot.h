@@ -146,7 +146,7 @@ struct dpot_client_config {
      * header of 256 bytes): before a submit charges, reports of the same campaign that wait are dropped, those
      * first whose round closes first, and counted (n_dropped_spool), until the new one fits. Other campaigns
      * lose nothing by it; with up to eight campaigns the file is never longer. A report takes 256 bytes, a
-     * vector 8 bytes a number more; a campaign whose report does not fit is refused by enrolling and importing.
+     * vector 8 bytes a number more, up to the next 256; a campaign whose report does not fit is refused by enrolling and importing.
      * While the file is rewritten a copy lies beside it. Default 16 MiB; 0: no cap. The age of what waits has a
      * cap too: 30 days after its round. */
     uint64_t spool_max_bytes;
@@ -157,8 +157,8 @@ struct dpot_client_config {
     size_t n_groups;
 
     /* What a campaign may ask of this device; above these enrolling, importing and submits refuse it
-     * (DPOT_ERR_TOO_LARGE). The work time W of a report in milliseconds, default 10000: choose it below what a
-     * watchdog allows. Memory while a report is made, in bytes, default 0: 256 MiB. */
+     * (DPOT_ERR_TOO_LARGE). The work time W of a report in milliseconds, default 10000; 0: no cap. Choose it
+     * below what a watchdog allows. Memory while a report is made, in bytes, default 0: 256 MiB. */
     uint32_t work_max_ms;
     uint64_t memory_max_bytes;
 };
@@ -201,9 +201,10 @@ DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_import(dpot_client *client, co
                                                          size_t len, uint8_t campaign_id[16]);
 
 /* Accepts nothing but these campaigns and seal keys from now on, in this handle: `digests` is (n, 32), copied;
- * n = 0 accepts again whatever the pin has signed. A digest is the BLAKE2b-256 of a campaign's bytes (the campaign
- * hash that `dpot campaign` prints) or of the signed set of seal keys as it is served (/v1/keys). Others are
- * refused with DPOT_ERR_UNEXPECTED, when they are fetched and when they are used; nothing is charged then. It
+ * n = 0 accepts again whatever the pin has signed. A digest is the hash of a campaign revision ("hash" of
+ * `dpot campaign show ID --json`) or the BLAKE2b-256 of the seal keys as they are served
+ * (curl -s URL/v1/keys | b2sum -l 256). Others are refused with DPOT_ERR_UNEXPECTED, when they are fetched and
+ * when they are used; submits are refused uncharged as long as the keys that are here are not in the list. It
  * proves that this device got the same bytes as everybody who got the same list; not that there is one list for
  * all: that is for the channel that brings it. DPOT_ERR_ARGUMENT (more than 4096), DPOT_ERR_MEMORY. */
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_client_expect(dpot_client *client,

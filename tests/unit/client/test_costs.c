@@ -181,6 +181,25 @@ Test(costs, another_campaign_than_was_expected_is_neither_stored_nor_charged)
     dpot_client_close(client);
 }
 
+Test(costs, nothing_is_charged_while_the_keys_are_not_those_expected)
+{
+    uint8_t digests[2][32] = {{0}};
+    memcpy(digests[0], authority.hash, 32);
+    dpot_client *client = world_open(&world);
+    cr_assert_eq(dpot_client_expect(client, (const uint8_t(*)[32])digests, 1), DPOT_OK);
+    cr_assert_eq(dpot_client_enroll(client, authority.campaign.id), DPOT_ERR_UNEXPECTED);
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_ERR_UNEXPECTED, "no keys are here");
+    dpot_client_close(client);
+    client = world_enroll(&world);
+    cr_assert_eq(dpot_client_expect(client, (const uint8_t(*)[32])digests, 1), DPOT_OK);
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_ERR_UNEXPECTED, "others are here");
+    cr_assert_eq(world_status(client).n_submitted, 0);
+    digest_of_keys(digests[1]);
+    cr_assert_eq(dpot_client_expect(client, (const uint8_t(*)[32])digests, 2), DPOT_OK);
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
+    dpot_client_close(client);
+}
+
 Test(costs, nothing_is_sealed_for_keys_that_were_not_expected)
 {
     uint8_t digests[1][32];
