@@ -129,7 +129,7 @@ int main(int argc, char **argv)
 {
     static double cpu[N_ROUNDS], wall[N_ROUNDS], sealing[N_ROUNDS], vector[DIM];
     char folder[512];
-    const struct dpot_clock clock = {.now = now_ms};
+    const struct dpot_clock clock = {.struct_size = sizeof clock, .now = now_ms};
     const struct dpot_campaign campaign = make_campaign();
     struct dpot_seal_key key = {.not_after_ms = INT64_MAX};
     uint8_t secret[DPOT_SEAL_SECRET_LEN];
