@@ -24,7 +24,7 @@ enum {
 enum { TAG_AT = 0, FROM_AT = 16, UNTIL_AT = 24, TAG_LEN = FROM_AT };
 
 /* A uniform time below base * 2^failures, bounded. */
-static int64_t draw_ms(uint32_t n_failures)
+static int64_t draw_ms(const dpot_client *client, uint32_t n_failures)
 {
     int64_t most_ms = BACKOFF_BASE_MS;
     for (uint32_t i = 1; i < n_failures && most_ms < BACKOFF_MAX_MS; i++) {
@@ -32,7 +32,7 @@ static int64_t draw_ms(uint32_t n_failures)
     }
     most_ms = most_ms < BACKOFF_MAX_MS ? most_ms : BACKOFF_MAX_MS;
     uint8_t bytes[8];
-    dpot_random_bytes(bytes, sizeof bytes);
+    client->rng_source->fill(client->rng_source->ctx, bytes, sizeof bytes);
     return 1 + (int64_t)(dpot_load_u64(bytes) % (uint64_t)most_ms);
 }
 
@@ -260,7 +260,7 @@ void dpot_backoff_report(dpot_client *client, struct dpot_slot *slot, uint32_t r
     int64_t back_ms = 0;
     const int64_t now_ms = look_at_clock(client, &back_ms);
     slot->n_failures += slot->n_failures < UINT32_MAX;
-    const int64_t wait_ms = draw_ms(slot->n_failures);
+    const int64_t wait_ms = draw_ms(client, slot->n_failures);
     slot->retry_at_ms = now_ms + wait_ms;
     if (retry_after_s > 0) {
         slot->held_until_ms = now_ms + asked_ms(retry_after_s) + wait_ms;
@@ -274,7 +274,7 @@ void dpot_backoff_server(dpot_client *client, uint32_t retry_after_s)
     int64_t back_ms = 0;
     const int64_t now_ms = look_at_clock(client, &back_ms);
     client->n_failures += client->n_failures < UINT32_MAX;
-    const int64_t until_ms = now_ms + asked_ms(retry_after_s) + draw_ms(client->n_failures);
+    const int64_t until_ms = now_ms + asked_ms(retry_after_s) + draw_ms(client, client->n_failures);
     client->quiet_until_ms = until_ms;
     if (retry_after_s > 0) {
         client->quiet_said_ms = until_ms;

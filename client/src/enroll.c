@@ -1,4 +1,5 @@
 /* Campaigns into the device: over the network, or from bytes. What is stored was verified. */
+#include "base/clock.h"
 #include "client.h"
 #include "http.h"
 #include "work.h"
@@ -23,16 +24,28 @@ static dpot_status check_share(dpot_client *client, const struct dpot_campaign *
 }
 
 /* Refuses what this device cannot do, before it is stored. */
-static dpot_status check_costs(dpot_client *client, const struct dpot_signed_campaign *revision)
+static dpot_status check_costs(dpot_client *client, const struct dpot_signed_campaign *revision,
+                               uint64_t load_us)
 {
     struct dpot_work work;
     const dpot_status status = check_share(client, &revision->campaign);
-    return status == DPOT_OK ? dpot_work_find(client, revision, &work) : status;
+    return status == DPOT_OK ? dpot_work_find(client, revision, load_us, &work) : status;
+}
+
+/* Verifies bytes and says how long that took. */
+static dpot_status verify(dpot_client *client, const void *data, size_t len,
+                          struct dpot_signed_campaign *revision, uint64_t *load_us)
+{
+    const int64_t start_us = dpot_clock_monotonic_us();
+    const dpot_status status =
+        dpot_campaigns_verify(&client->campaigns, data, len, revision, &client->error);
+    *load_us = (uint64_t)(dpot_clock_monotonic_us() - start_us);
+    return status;
 }
 
 /* Verified bytes into the store, under the lock. */
 static dpot_status store(dpot_client *client, const struct dpot_signed_campaign *revision,
-                         const void *data, size_t len)
+                         const void *data, size_t len, uint64_t load_us)
 {
     dpot_status status = dpot_journal_lock(&client->journal, &client->error);
     if (status != DPOT_OK) {
@@ -46,7 +59,7 @@ static dpot_status store(dpot_client *client, const struct dpot_signed_campaign 
         status = dpot_client_check_newest(client, revision);
     }
     if (status == DPOT_OK) {
-        status = check_costs(client, revision);
+        status = check_costs(client, revision, load_us);
     }
     if (status == DPOT_OK) {
         status = dpot_campaigns_store(&client->campaigns, revision, data, len, &client->error);
@@ -65,14 +78,14 @@ dpot_status dpot_client_import(dpot_client *client, const void *data, size_t len
         return DPOT_ERR_ARGUMENT;
     }
     struct dpot_signed_campaign revision;
+    uint64_t load_us = 0;
     dpot_client_forget_error(client);
-    dpot_status status =
-        dpot_campaigns_verify(&client->campaigns, data, len, &revision, &client->error);
+    dpot_status status = verify(client, data, len, &revision, &load_us);
     if (status != DPOT_OK) {
         return dpot_client_end(
             client, dpot_campaigns_say_of_what("the campaign to import", status, &client->error));
     }
-    status = store(client, &revision, data, len);
+    status = store(client, &revision, data, len, load_us);
     if (status == DPOT_OK && campaign_id) {
         memcpy(campaign_id, revision.campaign.id, DPOT_CAMPAIGN_ID_LEN);
     }
@@ -84,8 +97,8 @@ static dpot_status enroll_bytes(dpot_client *client, const uint8_t campaign_id[1
                                 const struct dpot_buf *body)
 {
     struct dpot_signed_campaign revision;
-    dpot_status status =
-        dpot_campaigns_verify(&client->campaigns, body->data, body->len, &revision, &client->error);
+    uint64_t load_us = 0;
+    dpot_status status = verify(client, body->data, body->len, &revision, &load_us);
     if (status != DPOT_OK) {
         char what[64], hex[2 * DPOT_CAMPAIGN_ID_LEN + 1];
         dpot_hex_encode(hex, campaign_id, DPOT_CAMPAIGN_ID_LEN);
@@ -96,7 +109,7 @@ static dpot_status enroll_bytes(dpot_client *client, const uint8_t campaign_id[1
         status = dpot_error_set(&client->error, DPOT_ERR_MALFORMED,
                                 "the server answered with another campaign than was asked for");
     } else {
-        status = store(client, &revision, body->data, body->len);
+        status = store(client, &revision, body->data, body->len, load_us);
     }
     dpot_signed_campaign_release(&revision);
     return status;

@@ -19,6 +19,7 @@
  * of stages 3, 4 and 6 is the disk's; it poisons the handle, and the next opening decides from the
  * disk: charged but without a report means the report is made under the old charge (nothing had
  * left), with the id and the delay that the slot has; with a report means the very same bytes are sent. */
+#include "base/clock.h"
 #include "client.h"
 #include "draft.h"
 #include "proto/wire_report.h"
@@ -42,6 +43,7 @@ struct submission {
     bool has_lock;
     bool is_without_data; /* the data were read often enough */
 
+    uint64_t load_us; /* that verifying the campaign took */
     struct dpot_work work;
     struct dpot_slot_name name;
     struct dpot_draft draft;
@@ -67,8 +69,10 @@ static dpot_status take_lock(struct submission *s)
 
 static dpot_status validate_campaign(struct submission *s)
 {
+    const int64_t start_us = dpot_clock_monotonic_us();
     const dpot_status status =
         dpot_campaigns_load(&s->client->campaigns, s->campaign_id, &s->revision, error_of(s));
+    s->load_us = (uint64_t)(dpot_clock_monotonic_us() - start_us);
     return status == DPOT_OK ? dpot_shape_check(s->client, &s->revision.campaign, &s->data)
                              : status;
 }
@@ -143,7 +147,7 @@ static dpot_status check_caps(struct submission *s)
 
 static dpot_status find_work(struct submission *s)
 {
-    return dpot_work_find(s->client, &s->revision, &s->work);
+    return dpot_work_find(s->client, &s->revision, s->load_us, &s->work);
 }
 
 static dpot_status allocate_everything(struct submission *s)
@@ -223,7 +227,7 @@ static dpot_status preallocate_slot(struct submission *s)
 
 static int64_t horizon_ms(const struct submission *s)
 {
-    return s->start_ms + s->work.work_ms;
+    return s->start_ms + s->work.work_ms + s->work.extra_ms;
 }
 
 /* A crash cut the work off: the data are read once more, if they may be. */

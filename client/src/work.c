@@ -90,12 +90,15 @@ static void store(const dpot_client *client, const struct dpot_signed_campaign *
 
 /* ---- measuring ---- */
 
-/* The number that the work grows with, iterations or passes: a run of fewer is a shorter run. NULL: the other
- * mechanisms. */
+/* The number that the work grows with: a run of fewer iterations, passes or rows is a shorter run. NULL: vectors,
+ * whose work is short. */
 static uint32_t *repetitions_of(struct dpot_campaign *campaign)
 {
-    if (campaign->mechanism != DPOT_MECHANISM_WPM) {
+    if (dpot_mechanism_is_vector(campaign->mechanism)) {
         return NULL;
+    }
+    if (campaign->mechanism != DPOT_MECHANISM_WPM) {
+        return &campaign->n_max;
     }
     if (campaign->iterations > 0) {
         return &campaign->iterations;
@@ -168,13 +171,27 @@ static dpot_status measure(const dpot_client *client, const struct dpot_campaign
     }
 }
 
-static uint32_t work_time_ms(uint64_t measured_us)
+/* The first power of two from `need_ms` on, held to 2^31. */
+static uint32_t round_up(uint64_t need_ms, uint32_t least_ms)
 {
-    uint32_t work_ms = DPOT_WORK_MIN_MS;
-    while (work_ms < (uint32_t)1 << 31 && (uint64_t)work_ms * 500 < measured_us) {
-        work_ms *= 2;
+    uint32_t ms = least_ms;
+    while (ms < (uint32_t)1 << 31 && ms < need_ms) {
+        ms *= 2;
     }
-    return work_ms;
+    return ms;
+}
+
+static dpot_status measure_all(const dpot_client *client, const struct dpot_campaign *campaign,
+                               uint64_t load_us, struct dpot_work *work, struct dpot_error *error)
+{
+    const int64_t start_us = dpot_clock_monotonic_us();
+    const dpot_status status = measure(client, campaign, &work->measured_us, error);
+    if (status == DPOT_OK) {
+        work->measured_us += load_us;
+        work->work_ms = round_up(work->measured_us / 500 + 1 + DPOT_WORK_DISK_MS, DPOT_WORK_MIN_MS);
+        work->extra_ms = round_up((uint64_t)(dpot_clock_monotonic_us() - start_us) / 1000 + 1, 1);
+    }
+    return status;
 }
 
 /* ---- the caps ---- */
@@ -209,14 +226,13 @@ static dpot_status check_time(dpot_client *client, const struct dpot_campaign *c
 }
 
 dpot_status dpot_work_find(dpot_client *client, const struct dpot_signed_campaign *revision,
-                           struct dpot_work *work)
+                           uint64_t load_us, struct dpot_work *work)
 {
     const struct dpot_campaign *campaign = &revision->campaign;
     const bool is_known = dpot_work_load(client, revision, work);
     dpot_status status = check_memory(client, campaign, work);
     if (status == DPOT_OK && !is_known) {
-        status = measure(client, campaign, &work->measured_us, &client->error);
-        work->work_ms = work_time_ms(work->measured_us);
+        status = measure_all(client, campaign, load_us, work, &client->error);
     }
     if (status == DPOT_OK) {
         status = check_time(client, campaign, work);

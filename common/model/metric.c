@@ -9,12 +9,24 @@
 #define LATITUDE_MAX 90.0
 #define LONGITUDE_MAX 360.0 /* both conventions, -180..180 and 0..360, and a turn west of 0 */
 
+#define GAP_MIN 0x1p-500 /* smaller differences count as 0, so that no square is subnormal */
+
+static double without_small(double x)
+{
+    return fabs(x) >= GAP_MIN ? x : 0;
+}
+
+static double gap_of(double a, double b)
+{
+    return without_small(fabs(a - b));
+}
+
 static double distance_euclidean(size_t dim, const double *a, const double *b)
 {
     double sum = 0;
     for (size_t i = 0; i < dim; i++) {
-        const double diff = a[i] - b[i];
-        sum += diff * diff;
+        const double gap = gap_of(a[i], b[i]);
+        sum += gap * gap;
     }
     return sqrt(sum);
 }
@@ -23,7 +35,7 @@ static double distance_l1(size_t dim, const double *a, const double *b)
 {
     double sum = 0;
     for (size_t i = 0; i < dim; i++) {
-        sum += fabs(a[i] - b[i]);
+        sum += gap_of(a[i], b[i]);
     }
     return sum;
 }
@@ -32,7 +44,7 @@ static double distance_linf(size_t dim, const double *a, const double *b)
 {
     double largest = 0;
     for (size_t i = 0; i < dim; i++) {
-        const double gap = fabs(a[i] - b[i]);
+        const double gap = gap_of(a[i], b[i]);
         largest = gap > largest ? gap : largest;
     }
     return largest;
@@ -54,7 +66,7 @@ static double distance_cosine(size_t dim, const double *a, const double *b)
     const double scale_a = largest_a > 0 ? largest_a : 1, scale_b = largest_b > 0 ? largest_b : 1;
     double dot = 0, square_a = 0, square_b = 0;
     for (size_t i = 0; i < dim; i++) {
-        const double x = a[i] / scale_a, y = b[i] / scale_b;
+        const double x = without_small(a[i] / scale_a), y = without_small(b[i] / scale_b);
         dot += x * y;
         square_a += x * x;
         square_b += y * y;
@@ -71,8 +83,8 @@ static double square(double x)
 static double distance_haversine(const double *a, const double *b)
 {
     const double lat_a = a[0] * RADIANS_PER_DEGREE, lat_b = b[0] * RADIANS_PER_DEGREE;
-    const double half_lat = (lat_b - lat_a) / 2;
-    const double half_lon = (b[1] - a[1]) * RADIANS_PER_DEGREE / 2;
+    const double half_lat = gap_of(lat_b, lat_a) / 2;
+    const double half_lon = gap_of(b[1], a[1]) * RADIANS_PER_DEGREE / 2;
     const double h = square(sin(half_lat)) + cos(lat_a) * cos(lat_b) * square(sin(half_lon));
     return 2 * EARTH_RADIUS_KM * asin(sqrt(fmin(fmax(h, 0), 1)));
 }

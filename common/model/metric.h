@@ -39,7 +39,9 @@ DPOT_WARN_UNUSED dpot_status dpot_metric_check_place(const struct dpot_metric *m
                                                      const double *point /* (dim) */,
                                                      struct dpot_error *error);
 
-/* d(a, b) >= 0 for finite points; total: garbage in gives some double, never a trap. */
+/* d(a, b) >= 0 for finite points; total: garbage in gives some double, never a trap. Differences below
+ * 2^-500 (cosine: of the largest coordinate) count as 0, so that a distance is 0 or a normal number and no step
+ * meets a subnormal one. */
 double dpot_metric_distance(const struct dpot_metric *metric, uint32_t dim,
                             const double *a /* (dim) */, const double *b /* (dim) */);
 

@@ -2,8 +2,10 @@
 
 #include <math.h>
 
-/* The two powers that matter in practice need no pow(). */
-static double raise(double distance, double cost_power)
+#define COST_EXPONENT_MIN 1000 /* costs below 2^-1000 count as 0: none is subnormal */
+
+/* The two powers that matter in practice need no pow(), which is called for every distance alike. */
+static double raise(double distance, double cost_power, double least)
 {
     if (cost_power == 1.0) {
         return distance;
@@ -11,14 +13,16 @@ static double raise(double distance, double cost_power)
     if (cost_power == 2.0) {
         return distance * distance;
     }
-    return pow(distance, cost_power);
+    const double raised = pow(distance > least ? distance : least, cost_power);
+    return distance > least ? raised : distance - distance;
 }
 
 void dpot_cost_row(const struct dpot_metric *metric, double cost_power, uint32_t dim,
                    const double *x, const double *v, size_t n_cols, double *row)
 {
+    const double least = exp2(-COST_EXPONENT_MIN / cost_power);
     for (size_t j = 0; j < n_cols; j++) {
-        row[j] = raise(dpot_metric_distance(metric, dim, x, v + j * dim), cost_power);
+        row[j] = raise(dpot_metric_distance(metric, dim, x, v + j * dim), cost_power, least);
     }
 }
 

@@ -148,9 +148,7 @@ static int64_t pump(struct watched *d)
                  r.n_rejected_closed, r.n_dropped_closed, r.n_dropped_age, r.n_dropped_malformed,
                  r.n_dropped_lost, r.n_dropped_withdrawn, r.n_dropped_spool,
                  dpot_client_last_error(d->client));
-    if (status == DPOT_OK && d->answer.http_status == 202) { /* else waits are drawn elsewhere */
-        witness_note(&d->witness, "due at %lld", (long long)r.next_due_ms);
-    }
+    witness_note(&d->witness, "due at %lld", (long long)r.next_due_ms);
     return r.n_pending > 0 && status == DPOT_OK ? r.next_due_ms : INT64_MAX;
 }
 
@@ -175,13 +173,14 @@ void watched_note_status(struct watched *d, const uint8_t campaign_id[DPOT_CAMPA
     witness_note(&d->witness, WITNESS_CALL "status");
     const dpot_status status = dpot_client_get_status(d->client, &s);
     (void)!dpot_client_get_campaign_spending(d->client, campaign_id, &spent);
-    witness_note(&d->witness,
-                 "status: %d, submitted %llu, pending %llu, at %lld, paused %d, spent %a %a %a, in "
-                 "the window %a %a %a, in the campaign %a %a %a",
-                 status, (unsigned long long)s.n_submitted, (unsigned long long)s.n_pending,
-                 (long long)s.device_time_ms, s.paused_until_ms > 0, s.spent_epsilon, s.spent_delta,
-                 s.spent_rho, s.window_spent_epsilon, s.window_spent_delta, s.window_spent_rho,
-                 spent.epsilon, spent.delta, spent.rho);
+    witness_note(
+        &d->witness,
+        "status: %d, submitted %llu, pending %llu, at %lld, paused until %lld, spent %a %a %a, in "
+        "the window %a %a %a, in the campaign %a %a %a",
+        status, (unsigned long long)s.n_submitted, (unsigned long long)s.n_pending,
+        (long long)s.device_time_ms, (long long)s.paused_until_ms, s.spent_epsilon, s.spent_delta,
+        s.spent_rho, s.window_spent_epsilon, s.window_spent_delta, s.window_spent_rho,
+        spent.epsilon, spent.delta, spent.rho);
 }
 
 void watched_note_statement(struct watched *d)

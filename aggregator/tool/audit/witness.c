@@ -212,7 +212,7 @@ static bool may_hold_report(const struct witness *w, const struct witness_file *
 static void note_write(struct witness *w, const struct witness_file *f, uint64_t offset,
                        const void *data, size_t len)
 {
-    if (may_hold_report(w, f, offset) || begins(f->name, "pause")) {
+    if (may_hold_report(w, f, offset)) {
         witness_note(w, "writes %zu bytes to %s at %llu", len, f->name, (unsigned long long)offset);
     } else {
         witness_note(w, "writes %zu bytes to %s at %llu: %016llx", len, f->name,

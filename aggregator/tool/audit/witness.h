@@ -5,8 +5,7 @@
  * whatever their data.
  *
  * Not told: the bytes of a report in the spool (written over what is there, or when the file is
- * rewritten), the sealed bytes of a body, which libsodium's own randomness makes, and a pause
- * after a failure, which it draws too. */
+ * rewritten), and the sealed bytes of a body, which libsodium's own randomness makes. */
 #ifndef DPOT_TOOL_AUDIT_WITNESS_H
 #define DPOT_TOOL_AUDIT_WITNESS_H
 

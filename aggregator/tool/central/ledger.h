@@ -14,7 +14,7 @@
  *      afterwards leaves it charged, and a run that is repeated is charged again. Nothing takes a
  *      charge back.
  * (C2) A record is durable before the next is written, so that only the last can be torn; it is cut
- *      off then, as no run went on behind it (damage done to it later looks the same). Any other
+ *      off then, as its run had not begun (damage done to it later looks the same). Any other
  *      record that does not hold: the whole ledger is refused.
  * (C3) One run at a time holds the file's lock, from reading to the charge, so that of two only one
  *      can have what is left.

@@ -428,7 +428,7 @@ struct dpot_campaign_info {
 
     /* The work on one report, whatever the data. Steps follow from the signed campaign; a step is about one
      * look at a cost. How long they take was measured here when the campaign was enrolled; 0: not yet, by a
-     * release before; the next submit does. W is the next power of two from twice that on, at least 64. */
+     * release before; the next submit does. W is the next power of two from twice that + 60 on. */
     uint64_t steps;
     uint64_t memory_bytes; /* while the report is made */
     uint64_t measured_us;

@@ -93,6 +93,50 @@ Test(costs, the_host_is_told_what_a_campaign_costs)
     dpot_client_close(client);
 }
 
+/* The work time is what a run without data took, and stays that: no submit changes the file. */
+Test(costs, no_submit_changes_the_work_time)
+{
+    char name[64] = "work-";
+    size_t len = 0, len_after = 0;
+    uint8_t before[256];
+    dpot_hex_encode(name + 5, authority.campaign.id, DPOT_CAMPAIGN_ID_LEN);
+    dpot_client *client = world_open(&world);
+    dpot_client_set_work_time(client, 0);
+    cr_assert_eq(dpot_client_enroll(client, authority.campaign.id), DPOT_OK);
+    const uint8_t *file = test_filesystem_cached(&world.files, name, &len);
+    cr_assert(len > 0 && len <= sizeof before);
+    memcpy(before, file, len);
+    for (uint32_t round = 0; round < 3; round++) {
+        world.clock.now_ms = OPENS_MS + round * DAY_MS;
+        cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
+        cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK);
+    }
+    file = test_filesystem_cached(&world.files, name, &len_after);
+    cr_assert_eq(len_after, len);
+    cr_assert_arr_eq(file, before, len);
+    dpot_client_close(client);
+}
+
+/* A campaign whose file is gone is measured inside of the submit: the horizon is later by that. */
+Test(costs, measuring_inside_of_a_submit_moves_the_horizon)
+{
+    char name[64] = "work-";
+    dpot_hex_encode(name + 5, authority.campaign.id, DPOT_CAMPAIGN_ID_LEN);
+    dpot_client *client = world_open(&world);
+    dpot_client_set_work_time(client, 0);
+    cr_assert_eq(dpot_client_enroll(client, authority.campaign.id), DPOT_OK);
+    test_filesystem_delete(&world.files, name);
+    const int64_t start_ms = world.clock.now_ms;
+    cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
+    struct dpot_campaign_info info = {.struct_size = sizeof info};
+    cr_assert_eq(dpot_client_get_campaign(client, authority.campaign.id, &info), DPOT_OK);
+    size_t len = 0;
+    const uint8_t *ledger = test_filesystem_cached(&world.files, DPOT_LEDGER_NAME, &len);
+    const int64_t horizon_ms = (int64_t)dpot_load_u64(ledger + len - DPOT_LEDGER_RECORD_LEN + 152);
+    cr_assert_gt(horizon_ms, start_ms + info.work_ms);
+    dpot_client_close(client);
+}
+
 /* ---- readings ---- */
 
 /* The records of this type in the ledger. */
