@@ -2,7 +2,7 @@
 # edits the copy of the sources.
 faults="charge_after_draw sign_in_id refund_on_409 group_by_data due_after_work horizon_by_work id_drawn_again
     retry_with_new_draw random_bytes_by_data sync_for_large_data error_names_value padding_by_report
-    charge_by_data order_by_report log_line third_reading refusal_by_data"
+    charge_by_data order_by_report pause_by_report log_line third_reading refusal_by_data"
 
 # A bit of the data, in submit.c.
 give_bit() {
@@ -102,6 +102,12 @@ plant_charge_by_data() {
 plant_order_by_report() {
     catchers="silence"
     edit client/src/uploader.c '/^static dpot_status send_due/,/^}/s/&spool->slots\[i\];/\&spool->slots[spool->slots[0].report.index % 2 ? spool->n_slots - 1 - i : i];/'
+}
+
+plant_pause_by_report() {
+    catchers="silence"
+    edit client/src/backoff.c 's/^    const int64_t wait_ms = draw_ms(client, slot->n_failures);/    const int64_t wait_ms = draw_ms(client, slot->n_failures) \/ (slot->report.index % 2 ? 2 : 1);/'
+    edit client/src/backoff.c '/^void dpot_backoff_server(/,/^}/s/draw_ms(client, client->n_failures)/& \/ (client->journal.spool.slots[0].report.index % 2 ? 2 : 1)/'
 }
 
 plant_log_line() {
