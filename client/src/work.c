@@ -112,10 +112,10 @@ static dpot_status time_run(const dpot_client *client, const struct dpot_campaig
 {
     static const struct dpot_device_data no_data;
     struct dpot_draft draft;
+    const int64_t start_us = dpot_clock_monotonic_us();
     const dpot_status status = dpot_draft_init(&draft, campaign, client->config.allocator, error);
     if (status == DPOT_OK) {
         dpot_rng_init(&draft.rng, &dpot_rng_source_sodium);
-        const int64_t start_us = dpot_clock_monotonic_us();
         dpot_draft_make(&draft, &no_data);
         const uint64_t run_us = (uint64_t)(dpot_clock_monotonic_us() - start_us);
         *us = run_us < *us ? run_us : *us;
