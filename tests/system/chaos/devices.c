@@ -79,7 +79,7 @@ static dpot_status open_device(struct device *d, char *text, size_t size)
     config.window_seconds = 86400;
     config.send_delay_ms = 50;
     config.request_timeout_ms = 3000;
-    config.spool_max_bytes = d->number % 7 == 0 ? 800 : config.spool_max_bytes;
+    config.spool_max_bytes = d->number % 7 == 0 ? 2400 : config.spool_max_bytes;
     config.clock = &device_clock;
     config.transport = network;
     dpot_status status = dpot_filesystem_posix_new(d->folder, &d->files);
