@@ -171,7 +171,7 @@ void dpot_journal_set_due(const struct dpot_journal *journal, struct dpot_slot *
 {
     const size_t charge = dpot_ledger_find(&journal->ledger, &slot->name.key);
     const int64_t horizon_ms = charge == SIZE_MAX ? 0 : journal->ledger.charges[charge].horizon_ms;
-    if (slot->name.has_draws && horizon_ms != 0) {
+    if (slot->name.has_draws && horizon_ms > 0 && horizon_ms < INT64_MAX - UINT32_MAX) {
         slot->due_ms = horizon_ms + slot->name.delay_ms;
         return;
     }

@@ -95,7 +95,8 @@ static void read_draws(const struct dpot_install *install, const uint8_t *raw,
 {
     uint8_t mac[DPOT_MAC_LEN];
     seal_draws(install, raw, mac);
-    name->has_draws = dpot_secret_equal(mac, raw + DRAWS_MAC_AT, DRAWS_MAC_LEN);
+    name->has_draws = dpot_secret_equal(mac, raw + DRAWS_MAC_AT, DRAWS_MAC_LEN) &&
+                      dpot_load_u32(raw + DELAY_AT) > 0;
     if (name->has_draws) {
         memcpy(name->report_id, raw + REPORT_ID_AT, sizeof name->report_id);
         name->delay_ms = dpot_load_u32(raw + DELAY_AT);

@@ -173,6 +173,18 @@ Test(format, an_acknowledged_report_leaves_no_trace_in_its_slot)
     }
 }
 
+/* A delay is at least 1: none is drawn below it, and nothing is divided by one of 0. */
+Test(format, draws_without_a_delay_are_damage)
+{
+    const struct dpot_slot_name name = {.key = key_of(0), .closes_ms = 1, .has_draws = true};
+    cr_assert_eq(dpot_spool_create(&spool, 0), DPOT_OK);
+    cr_assert_eq(dpot_spool_open_file(&spool), DPOT_OK);
+    cr_assert_eq(dpot_spool_load(&spool), DPOT_OK);
+    cr_assert_eq(dpot_spool_append(&spool, &name), DPOT_OK);
+    cr_assert_eq(dpot_spool_load(&spool), DPOT_OK);
+    cr_assert_eq(spool.slots[0].content, DPOT_SLOT_BROKEN);
+}
+
 /* A slot of 40 values is three units: its name, 31 and a half values' worth of them, the rest. */
 Test(format, a_slot_of_values_is_as_long_as_they_are_and_reads_back)
 {
