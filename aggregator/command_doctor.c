@@ -1,7 +1,7 @@
 #include "base/clock.h"
 #include "command.h"
-#include "files/json.h"
 #include "service.h"
+#include "json/json.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 #include "base/clock.h"
 #include "command.h"
-#include "files/json.h"
 #include "init.h"
+#include "json/json.h"
 
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
 #include "base/clock.h"
 #include "command.h"
 #include "config.h"
-#include "files/json.h"
 #include "keys.h"
+#include "json/json.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include "base/clock.h"
 #include "command.h"
 #include "config.h"
-#include "files/json.h"
+#include "json/json.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 #include "config.h"
 
-#include "files/json.h"
 #include "http/listen.h"
 #include "jobs/job.h"
 #include "key_file.h"
+#include "json/json.h"
 
 #include <stdlib.h>
 #include <string.h>

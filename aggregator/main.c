@@ -3,8 +3,8 @@
 #include "base/crypto.h"
 #include "base/descriptors.h"
 #include "command.h"
-#include "files/json.h"
 #include "leave.h"
+#include "json/json.h"
 
 #include <signal.h>
 #include <stdio.h>

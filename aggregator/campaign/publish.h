@@ -4,8 +4,8 @@
 #define DPOT_CAMPAIGN_PUBLISH_H
 
 #include "base/clock.h"
-#include "files/json.h"
 #include "store/store.h"
+#include "json/json.h"
 
 #define PUBLISH_BYTES_MAX (DPOT_CAMPAIGN_BYTES_MAX + 4096u) /* content and envelope */
 

@@ -7,8 +7,8 @@
 #ifndef DPOT_CAMPAIGN_SPEC_H
 #define DPOT_CAMPAIGN_SPEC_H
 
-#include "files/json.h"
 #include "model/campaign.h"
+#include "json/json.h"
 
 /* Replaces {"type":"points","file":F} by {"type":"points","points":[[..],..]} and a base_measure
  * file name by the array of its masses; then "iterations": "auto" or {"error": E} by the number of sweeps that is

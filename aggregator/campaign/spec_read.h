@@ -2,8 +2,8 @@
 #ifndef DPOT_CAMPAIGN_SPEC_READ_H
 #define DPOT_CAMPAIGN_SPEC_READ_H
 
-#include "files/json.h"
 #include "model/campaign.h"
+#include "json/json.h"
 
 /* Turns the silent DPOT_ERR_NOT_FOUND of a json_get_... into "KEY is missing: ..."; other statuses
  * pass. */

@@ -10,8 +10,8 @@
 #define DPOT_CAMPAIGN_SPEC_SPHERE_H
 
 #include "account/sphere.h"
-#include "files/json.h"
 #include "model/campaign.h"
+#include "json/json.h"
 
 #define SPEC_DIRECTIONS_DEFAULT 4096u
 #define SPEC_DIRECTIONS_MOST 65536u

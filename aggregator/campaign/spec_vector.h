@@ -3,8 +3,8 @@
 #ifndef DPOT_CAMPAIGN_SPEC_VECTOR_H
 #define DPOT_CAMPAIGN_SPEC_VECTOR_H
 
-#include "files/json.h"
 #include "model/campaign.h"
+#include "json/json.h"
 
 struct spec_vector_set {
     enum dpot_vector_set set;

@@ -1,6 +1,6 @@
 #include "generator/classifier_file.h"
 
-#include "files/json.h"
+#include "json/json.h"
 
 #include <float.h>
 #include <math.h>

@@ -3,9 +3,9 @@
 #ifndef DPOT_GENERATOR_SETTINGS_H
 #define DPOT_GENERATOR_SETTINGS_H
 
-#include "files/json.h"
 #include "mechanism/noise_density.h"
 #include "solve/generator_train.h"
+#include "json/json.h"
 
 #define SETTINGS_STEPS_MAX 10000000
 #define SETTINGS_BATCH_MAX 65536

@@ -4,9 +4,9 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "files/json.h"
 #include "http/log.h"
 #include "model/campaign.h"
+#include "json/json.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -5,10 +5,10 @@
 #ifndef DPOT_JOBS_JOB_H
 #define DPOT_JOBS_JOB_H
 
-#include "files/json.h"
 #include "model/artifact.h"
 #include "pool/snapshot.h"
 #include "solve/control.h"
+#include "json/json.h"
 
 /* What the operator allows one job; a member that is 0 has its default. */
 struct job_limits {

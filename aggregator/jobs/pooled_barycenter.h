@@ -6,9 +6,9 @@
 #ifndef DPOT_JOBS_POOLED_BARYCENTER_H
 #define DPOT_JOBS_POOLED_BARYCENTER_H
 
-#include "files/json.h"
 #include "jobs/clean_groups.h"
 #include "solve/barycenter.h"
+#include "json/json.h"
 
 #define POOLED_SUPPORT_MAX 4096
 #define POOLED_SUPPORT_DEFAULT 48

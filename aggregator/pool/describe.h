@@ -3,8 +3,8 @@
 #ifndef DPOT_POOL_DESCRIBE_H
 #define DPOT_POOL_DESCRIBE_H
 
-#include "files/json.h"
 #include "store/store.h"
+#include "json/json.h"
 
 /* {"revision", "campaign_hash", "content_digest" (campaign/content.h), "mechanism", "scale", "n", "accepted",
  * "duplicate", "rejected": {"malformed", ...}, "min_pool", "is_ready"}; scale is null for an index

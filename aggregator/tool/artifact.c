@@ -7,7 +7,7 @@
 #include "proto/wire_artifact.h"
 #include "tool/options.h"
 #include "tool/remote.h"
-#include "tool/side_file.h"
+#include "json/side_file.h"
 
 #include <stdio.h>
 #include <string.h>

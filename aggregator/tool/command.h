@@ -10,7 +10,7 @@
 #define DPOT_TOOL_COMMAND_H
 
 #include "base/error.h"
-#include "files/json.h"
+#include "json/json.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
  *
  * Names are compared by the file that they mean: links, hard links and "./" are seen through; a file that
  * is not there yet is its name in its folder. "-", pipes and devices are nobody's file. To every name
- * F belongs its side file F.json (tool/side_file.h). What counts as a file of the run: each option
+ * F belongs its side file F.json (json/side_file.h). What counts as a file of the run: each option
  * whose value begins with F or SPEC in --help (F, FILE|ID, F.onnx), outputs among them, and the operands. */
 #ifndef DPOT_TOOL_CONFLICT_H
 #define DPOT_TOOL_CONFLICT_H

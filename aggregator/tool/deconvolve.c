@@ -8,7 +8,7 @@
 #include "tool/options.h"
 #include "tool/progress.h"
 #include "tool/save.h"
-#include "tool/side_file.h"
+#include "json/side_file.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -13,7 +13,7 @@
 #include "tool/options.h"
 #include "tool/provenance.h"
 #include "tool/revision.h"
-#include "tool/side_file.h"
+#include "json/side_file.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "campaign/spec_sphere.h"
 #include "tool/load.h"
 #include "tool/options.h"
-#include "tool/side_file.h"
+#include "json/side_file.h"
 
 #include <math.h>
 #include <string.h>

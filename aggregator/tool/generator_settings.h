@@ -2,8 +2,8 @@
 #ifndef DPOT_TOOL_GENERATOR_SETTINGS_H
 #define DPOT_TOOL_GENERATOR_SETTINGS_H
 
-#include "files/json.h"
 #include "tool/command.h"
+#include "json/json.h"
 
 /* Puts those that were given into the object, as the JSON that jobs take too: one reader
  * (generator/settings.h) checks both. Exit code 2 for what is no number or out of range. */

@@ -3,8 +3,8 @@
 #include "base/alloc.h"
 #include "tool/load.h"
 #include "tool/options.h"
-#include "tool/side_file.h"
 #include "tool/vector_set.h"
+#include "json/side_file.h"
 
 #include <errno.h>
 #include <math.h>

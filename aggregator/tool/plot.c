@@ -2,8 +2,8 @@
 #include "tool/plot.h"
 
 #include "files/csv_header.h"
-#include "files/curves.h"
-#include "files/sheet.h"
+#include "picture/curves.h"
+#include "picture/sheet.h"
 #include "tool/commands.h"
 #include "tool/load.h"
 #include "tool/options.h"

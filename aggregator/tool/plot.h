@@ -3,7 +3,7 @@
 #define DPOT_TOOL_PLOT_H
 
 #include "files/array.h"
-#include "files/picture.h"
+#include "picture/picture.h"
 #include "tool/command.h"
 
 #define PLOT_CAPTION_OPTIONS                                                                       \

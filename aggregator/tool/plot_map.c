@@ -1,6 +1,6 @@
 /* dpot plot heatmap and dpot plot points: measures on a grid, in the plane, on a map. */
-#include "files/heatmap.h"
-#include "files/points.h"
+#include "picture/heatmap.h"
+#include "picture/points.h"
 #include "tool/campaign_file.h"
 #include "tool/commands.h"
 #include "tool/load.h"

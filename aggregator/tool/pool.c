@@ -5,7 +5,7 @@
 #include "pool/decode.h"
 #include "tool/options.h"
 #include "tool/revision.h"
-#include "tool/side_file.h"
+#include "json/side_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #include "tool/provenance.h"
 
 #include "campaign/content.h"
-#include "tool/side_file.h"
+#include "json/side_file.h"
 
 #include <string.h>
 

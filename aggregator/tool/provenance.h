@@ -1,6 +1,6 @@
 /* Provenance: does a pool belong to the campaign that it is read with?
  *
- * The side file of a pool (tool/side_file.h) names the revision and the content (campaign/content.h) that
+ * The side file of a pool (json/side_file.h) names the revision and the content (campaign/content.h) that
  * its reports were drawn by. Wherever a command takes both --campaign and a pool it asks here first: the
  * numbers of another campaign would give a wrong answer and no error. */
 #ifndef DPOT_TOOL_PROVENANCE_H

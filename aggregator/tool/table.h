@@ -2,7 +2,7 @@
 #ifndef DPOT_TOOL_TABLE_H
 #define DPOT_TOOL_TABLE_H
 
-#include "files/json.h"
+#include "json/json.h"
 
 #include <stdio.h>
 

@@ -1,12 +1,12 @@
 /* Checkpoints of a training and trained classifiers. The first byte: 0 a classifier, 1 a checkpoint as
  * it is, 2 one whose head and checksum are mended. */
-#include "files/json.h"
 #include "fuzz.h"
 #include "generator/checkpoint.h"
 #include "generator/classifier_file.h"
 #include "generator/training.h"
 #include "input_file.h"
 #include "ot/linalg_f32.h"
+#include "json/json.h"
 
 #include <string.h>
 

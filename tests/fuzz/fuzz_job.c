@@ -1,10 +1,10 @@
 /* Parameters of jobs, from an admin and from the store. The first byte chooses the kind, and whether
  * they are stored ones. */
 #include "campaign/spec.h"
-#include "files/json.h"
 #include "fuzz.h"
 #include "jobs/job.h"
 #include "jobs/order.h"
+#include "json/json.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* A request's line: "METHOD PATH?NAME=VALUE", cut at blanks and signs; and what an error answer may quote
  * of it. */
-#include "files/json.h"
 #include "fuzz.h"
 #include "http/routes.h"
+#include "json/json.h"
 
 #include <string.h>
 

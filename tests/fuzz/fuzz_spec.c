@@ -1,10 +1,10 @@
 /* What an operator writes: a campaign's SPEC, inline or with files, and what is made of it. */
 #include "base/crypto.h"
 #include "campaign/spec.h"
-#include "files/json.h"
 #include "fuzz.h"
 #include "input_file.h"
 #include "proto/wire_campaign.h"
+#include "json/json.h"
 
 /* A compiled campaign is one that devices take: its bytes decode to themselves. */
 static void check_campaign(const struct dpot_campaign *campaign)

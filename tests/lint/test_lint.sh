@@ -28,7 +28,7 @@ plant_tree() {
         '#define DPOT_CAMPAIGN_REGISTRY_H' '#endif'
     plant aggregator/pool/snapshot.h '#ifndef DPOT_POOL_SNAPSHOT_H' '#define DPOT_POOL_SNAPSHOT_H' \
         '#include "campaign/registry.h"' '#endif'
-    plant aggregator/files/json.h '#ifndef DPOT_FILES_JSON_H' '#define DPOT_FILES_JSON_H' \
+    plant aggregator/json/json.h '#ifndef DPOT_FILES_JSON_H' '#define DPOT_FILES_JSON_H' \
         '#include <jansson.h>' '#endif'
     plant aggregator/http/server.c '#include "files/json.h"' '#include <microhttpd.h>'
     plant tests/unit/test_any.c '#include "ledger.h"' '#include "store/store.h"' '#include <sodium.h>'
@@ -77,7 +77,7 @@ refuses() {
 accepts 'a clean tree' client/src/submit.c '#include "base/alloc.h"' '#include "ledger.h"'
 accepts 'the seam of simulation in the tool' aggregator/tool/simulate.c \
     '#include "client/src/simulation.h"' '#include "dpot/dpot.h"'
-accepts 'measures in files' aggregator/files/array.c '#include "model/measure.h"'
+accepts 'measures in files' common/files/array.c '#include "model/measure.h"'
 accepts 'jobs on a snapshot' aggregator/jobs/runner.c '#include "pool/snapshot.h"' \
     '#include "store/store.h"'
 refuses 'layer: jobs may not include' aggregator/jobs/runner.c '#include "campaign/registry.h"'
@@ -103,8 +103,8 @@ refuses 'door: <protobuf-c/protobuf-c.h>' proto/wire_keys.c '#include <protobuf-
 refuses 'door: <sodium.h>' common/base/alloc.c '#include <sodium.h>'
 refuses 'door: <microhttpd.h>' aggregator/http/routes.c '#include <microhttpd.h>'
 refuses 'door: <jansson.h>' aggregator/http/routes.c '#include <jansson.h>'
-refuses 'door: <zlib.h> may be included by' aggregator/files/npy.c '#include <zlib.h>'
-refuses 'door: <expat.h> has no door' aggregator/files/npy.c '#include <expat.h>'
+refuses 'door: <zlib.h> may be included by' common/files/npy.c '#include <zlib.h>'
+refuses 'door: <expat.h> has no door' common/files/npy.c '#include <expat.h>'
 
 # Banned calls
 accepts 'names that only look banned' client/src/submit.c \

@@ -9,8 +9,8 @@
 #include "central/integer_flow.h"
 #include "central/integer_ties.h"
 #include "central/noisy_barycenter.h"
-#include "files/json.h"
 #include "solve/barycenter.h"
+#include "json/json.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -11,7 +11,7 @@
 #include "tool/options.h"
 #include "tool/progress.h"
 #include "tool/remote.h"
-#include "tool/side_file.h"
+#include "json/side_file.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,12 +5,12 @@
 #include "tool/base_measure/job.h"
 
 #include "base/alloc.h"
-#include "files/json.h"
 #include "solve/base_measure_certificate.h"
 #include "solve/base_measure_crowd.h"
 #include "solve/base_measure_planes.h"
 #include "tool/options.h"
-#include "tool/side_file.h"
+#include "json/json.h"
+#include "json/side_file.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include "tool/commands.h"
 #include "tool/load.h"
 #include "tool/options.h"
-#include "tool/side_file.h"
+#include "json/side_file.h"
 
 #include <math.h>
 #include <stdlib.h>

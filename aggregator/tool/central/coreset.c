@@ -6,7 +6,7 @@
 #include "tool/central/statement.h"
 #include "tool/commands.h"
 #include "tool/options.h"
-#include "tool/side_file.h"
+#include "json/side_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "tool/commands.h"
 #include "tool/options.h"
 #include "tool/save.h"
-#include "tool/side_file.h"
+#include "json/side_file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "pool/decode.h"
 #include "pool/describe.h"
 #include "tool/conflict.h"
-#include "tool/side_file.h"
+#include "json/side_file.h"
 
 #include <errno.h>
 #include <inttypes.h>

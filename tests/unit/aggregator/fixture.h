@@ -4,9 +4,9 @@
 #define DPOT_TESTS_AGGREGATOR_FIXTURE_H
 
 #include "campaign/registry.h"
-#include "files/json.h"
 #include "pool/ingest.h"
 #include "support/clock.h"
+#include "json/json.h"
 
 #define FIXTURE_PATH_SIZE 256
 #define FIXTURE_RING_SIZE 10 /* output points of fixture_spec */

@@ -1,7 +1,7 @@
 /* dpot calibrate, as a user runs it. */
-#include "../files/folder.h"
 #include "../tool/process.h"
 #include "golden.h"
+#include "unit/files/folder.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

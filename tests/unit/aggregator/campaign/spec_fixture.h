@@ -3,8 +3,8 @@
 #define DPOT_CAMPAIGN_SPEC_FIXTURE_H
 
 #include "base/error.h"
-#include "files/json.h"
 #include "model/campaign.h"
+#include "json/json.h"
 
 /* Compiles, and takes the reference; the caller releases. */
 struct dpot_campaign compile(json_t *spec);

@@ -1,6 +1,6 @@
 /* The curator's ledger: sums, caps, and files that are torn, damaged or none. */
-#include "../files/folder.h"
 #include "tool/central/ledger.h"
+#include "unit/files/folder.h"
 
 #include "base/crypto.h"
 

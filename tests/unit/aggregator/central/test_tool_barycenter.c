@@ -1,6 +1,6 @@
 /* dpot central barycenter: from a file to a file, what it says of itself, and what it refuses. */
-#include "../files/folder.h"
 #include "../tool/process.h"
+#include "unit/files/folder.h"
 
 #include "files/array.h"
 

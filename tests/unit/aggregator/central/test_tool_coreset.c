@@ -1,6 +1,6 @@
 /* dpot central coreset: from files to files, what it says of itself, and what it refuses. */
-#include "../files/folder.h"
 #include "../tool/process.h"
+#include "unit/files/folder.h"
 
 #include "central/polygon.h"
 #include "files/array.h"

@@ -1,6 +1,6 @@
 /* dpot central --ledger: charged before data are opened, refused by caps, alone with its file. */
-#include "../files/folder.h"
 #include "../tool/process.h"
+#include "unit/files/folder.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>

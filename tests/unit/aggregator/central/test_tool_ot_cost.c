@@ -1,6 +1,6 @@
 /* dpot central ot-cost: what it says of itself, and what it refuses. */
-#include "../files/folder.h"
 #include "../tool/process.h"
+#include "unit/files/folder.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

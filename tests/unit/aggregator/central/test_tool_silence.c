@@ -1,7 +1,7 @@
 /* dpot central says the same whatever the records are: exit code, stderr and the form of the
  * output. Only released numbers differ, which have noise. */
-#include "../files/folder.h"
 #include "../tool/process.h"
+#include "unit/files/folder.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* dpot central transport-map: it finds the map that made the data, and what it refuses. */
-#include "../files/folder.h"
 #include "../tool/process.h"
+#include "unit/files/folder.h"
 
 #include "files/array.h"
 

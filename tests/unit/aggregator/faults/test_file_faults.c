@@ -1,10 +1,10 @@
 /* Files of the analyst and of long jobs on a disk that fails: the old one or the new one, whole. */
 #include "files/array.h"
-#include "files/json.h"
 #include "files/output.h"
 #include "generator/checkpoint.h"
 #include "unit/aggregator/faults/walk.h"
 #include "unit/aggregator/generator/runs.h"
+#include "json/json.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

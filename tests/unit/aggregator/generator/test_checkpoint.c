@@ -1,7 +1,7 @@
 /* Checkpoints: whole or refused, and never another run's. */
-#include "../files/folder.h"
 #include "generator/checkpoint.h"
 #include "runs.h"
+#include "unit/files/folder.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>

@@ -1,9 +1,9 @@
 #include "generator/model.h"
 
-#include "../files/folder.h"
 #include "models.h"
 #include "proto/wire_onnx.h"
 #include "support/allocator.h"
+#include "unit/files/folder.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

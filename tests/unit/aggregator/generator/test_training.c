@@ -1,8 +1,8 @@
 /* Trainings: one result, however they are cut and by how many threads; and what goes wrong in them. */
-#include "../files/folder.h"
 #include "generator/checkpoint.h"
 #include "generator/provenance.h"
 #include "runs.h"
+#include "unit/files/folder.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

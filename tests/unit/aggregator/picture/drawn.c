@@ -1,6 +1,6 @@
 #include "drawn.h"
 
-#include "../files/folder.h"
+#include "unit/files/folder.h"
 
 #include <cairo.h>
 #include <criterion/criterion.h>

@@ -2,7 +2,7 @@
 #ifndef DPOT_TESTS_UNIT_AGGREGATOR_PICTURE_DRAWN_H
 #define DPOT_TESTS_UNIT_AGGREGATOR_PICTURE_DRAWN_H
 
-#include "files/picture.h"
+#include "picture/picture.h"
 
 /* Ends a test: removes the folder and frees the fonts. */
 void drawn_clean_up(void);

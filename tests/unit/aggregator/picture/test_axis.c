@@ -1,4 +1,4 @@
-#include "files/axis.h"
+#include "picture/axis.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "files/colour.h"
+#include "picture/colour.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

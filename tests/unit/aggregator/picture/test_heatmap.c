@@ -1,7 +1,7 @@
-#include "files/heatmap.h"
+#include "picture/heatmap.h"
 
-#include "../files/folder.h"
 #include "drawn.h"
+#include "unit/files/folder.h"
 
 #include "files/array.h"
 

@@ -1,11 +1,11 @@
 /* Whatever comes in: a picture that is sound, or a refusal with a sentence and no file. */
-#include "files/curves.h"
-#include "files/heatmap.h"
-#include "files/points.h"
-#include "files/sheet.h"
+#include "picture/curves.h"
+#include "picture/heatmap.h"
+#include "picture/points.h"
+#include "picture/sheet.h"
 
-#include "../files/folder.h"
 #include "drawn.h"
+#include "unit/files/folder.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

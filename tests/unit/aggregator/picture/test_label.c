@@ -1,4 +1,4 @@
-#include "files/label.h"
+#include "picture/label.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

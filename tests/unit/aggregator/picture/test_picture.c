@@ -1,7 +1,7 @@
-#include "files/picture.h"
+#include "picture/picture.h"
 
-#include "../files/folder.h"
 #include "drawn.h"
+#include "unit/files/folder.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

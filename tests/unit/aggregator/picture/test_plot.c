@@ -1,6 +1,6 @@
-#include "../files/folder.h"
 #include "../tool/process.h"
 #include "drawn.h"
+#include "unit/files/folder.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
-#include "files/sheet.h"
+#include "picture/sheet.h"
 
-#include "../files/folder.h"
 #include "drawn.h"
+#include "unit/files/folder.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

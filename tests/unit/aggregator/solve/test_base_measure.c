@@ -1,7 +1,7 @@
 /* dpot base-measure as a user runs it. */
-#include "../files/folder.h"
 #include "../tool/arrays.h"
 #include "../tool/process.h"
+#include "unit/files/folder.h"
 
 #include "files/array.h"
 

@@ -1,6 +1,6 @@
 #include "arrays.h"
 
-#include "../files/folder.h"
+#include "unit/files/folder.h"
 
 #include "files/array.h"
 

@@ -2,8 +2,8 @@
 #ifndef DPOT_TESTS_UNIT_AGGREGATOR_TOOL_PLAN_CASE_H
 #define DPOT_TESTS_UNIT_AGGREGATOR_TOOL_PLAN_CASE_H
 
-#include "../files/folder.h"
 #include "process.h"
+#include "unit/files/folder.h"
 
 #define PLAN_REST                                                                                  \
     ",\"rounds\":1,\"opens\":\"2026-12-01T00:00:00Z\",\"closes\":\"2026-12-08T00:00:00Z\","        \

@@ -1,6 +1,6 @@
 #include "process.h"
 
-#include "../files/folder.h"
+#include "unit/files/folder.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* dpot audit as a user runs it. */
-#include "unit/aggregator/files/folder.h"
 #include "unit/aggregator/tool/process.h"
+#include "unit/files/folder.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

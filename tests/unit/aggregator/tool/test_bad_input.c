@@ -1,8 +1,8 @@
 /* What goes wrong in transport programs when inputs are odd, for every method of `dpot project`, `dpot base-measure`
  * and `dpot ot`: the right answer, proved, or a refusal that names the limit before any work. */
-#include "../files/folder.h"
 #include "arrays.h"
 #include "process.h"
+#include "unit/files/folder.h"
 
 #include "files/array.h"
 

@@ -1,6 +1,6 @@
 /* dpot barycenter: the command line, its files and keys, and what it refuses. */
-#include "../files/folder.h"
 #include "process.h"
+#include "unit/files/folder.h"
 
 #include "files/array.h"
 

@@ -1,6 +1,6 @@
 /* dpot project --method kpm and exponential, and campaigns of the two in simulate. */
-#include "../files/folder.h"
 #include "process.h"
+#include "unit/files/folder.h"
 
 #include "files/array.h"
 

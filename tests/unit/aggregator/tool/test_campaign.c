@@ -1,7 +1,7 @@
-#include "../files/folder.h"
 #include "campaign_case.h"
 #include "canned_server.h"
 #include "process.h"
+#include "unit/files/folder.h"
 
 #include "campaign/spec.h"
 #include "files/array.h"

@@ -1,7 +1,7 @@
 /* Outputs that are inputs, and outputs that cannot be written in full. */
-#include "../files/folder.h"
 #include "campaign_case.h"
 #include "process.h"
+#include "unit/files/folder.h"
 
 #include "tool/conflict.h"
 

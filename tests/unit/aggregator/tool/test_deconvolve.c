@@ -1,6 +1,6 @@
 /* dpot deconvolve: from files, from a simulated campaign, and what it refuses. */
-#include "../files/folder.h"
 #include "process.h"
+#include "unit/files/folder.h"
 
 #include "files/array.h"
 

@@ -1,8 +1,8 @@
 /* Walks over golden/faults: on which inputs transport libraries have gone wrong, and what is right. Each case has a
  * check here, of the library and the program, or names the test that has it. */
-#include "../files/folder.h"
 #include "arrays.h"
 #include "process.h"
+#include "unit/files/folder.h"
 
 #include "ot/cost.h"
 #include "ot/few_projection.h"

@@ -1,6 +1,6 @@
 /* dpot generator evaluate and classifier, dpot convert. */
-#include "../files/folder.h"
 #include "process.h"
+#include "unit/files/folder.h"
 
 #include "files/array.h"
 #include "solve/net/draw.h"

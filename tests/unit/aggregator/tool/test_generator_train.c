@@ -1,6 +1,6 @@
 /* dpot generator train and sample: what they refuse, with which exit code, and that they fit together. */
-#include "../files/folder.h"
 #include "process.h"
+#include "unit/files/folder.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

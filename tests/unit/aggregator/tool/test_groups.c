@@ -1,7 +1,7 @@
 /* Groups through the tool: simulate --group-column, pool --groups-out and --group, barycenter --pool. */
-#include "../files/folder.h"
 #include "canned_server.h"
 #include "process.h"
+#include "unit/files/folder.h"
 
 #include "base/buf.h"
 #include "base/crypto.h"

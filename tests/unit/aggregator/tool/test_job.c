@@ -1,7 +1,7 @@
 /* dpot job, artifact get and campaign revise, against answers made for the occasion. */
-#include "../files/folder.h"
 #include "canned_server.h"
 #include "process.h"
+#include "unit/files/folder.h"
 
 #include "base/crypto.h"
 #include "proto/wire_artifact.h"

@@ -1,6 +1,6 @@
 /* Parts of the tool that are tried without the program: the crowd, the workers, the population. */
-#include "../files/folder.h"
 #include "process.h"
+#include "unit/files/folder.h"
 
 #include "base/rng_seeded.h"
 #include "tool/population.h"

@@ -1,7 +1,7 @@
 /* dpot pool against a canned server; and the pool of a simulation in process. */
-#include "../files/folder.h"
 #include "canned_server.h"
 #include "process.h"
+#include "unit/files/folder.h"
 
 #include "base/buf.h"
 #include "files/array.h"

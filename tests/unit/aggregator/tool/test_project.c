@@ -1,5 +1,5 @@
-#include "../files/folder.h"
 #include "process.h"
+#include "unit/files/folder.h"
 
 #include "files/array.h"
 

@@ -1,7 +1,7 @@
 /* Pools read with the campaign they belong to, and with others. */
-#include "../files/folder.h"
 #include "campaign_case.h"
 #include "process.h"
+#include "unit/files/folder.h"
 
 #include "campaign/content.h"
 #include "campaign/spec.h"

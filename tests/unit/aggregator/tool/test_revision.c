@@ -1,7 +1,7 @@
 /* dpot ... --revision N, against answers made for the occasion. */
-#include "../files/folder.h"
 #include "canned_server.h"
 #include "process.h"
+#include "unit/files/folder.h"
 
 #include "base/buf.h"
 #include "base/crypto.h"

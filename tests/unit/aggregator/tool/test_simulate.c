@@ -1,6 +1,6 @@
-#include "../files/folder.h"
 #include "campaign_case.h"
 #include "process.h"
+#include "unit/files/folder.h"
 
 #include "files/array.h"
 
