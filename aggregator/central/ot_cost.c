@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "ot/cost.h"
 #include "ot/network_simplex.h"
-#include "solve/entropic.h"
+#include "solve/transport/entropic.h"
 
 #include <float.h>
 #include <math.h>

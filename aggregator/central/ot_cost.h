@@ -40,7 +40,7 @@
 
 #include "central/budget.h"
 #include "model/metric.h"
-#include "solve/team.h"
+#include "solve/run/team.h"
 
 #define OT_COST_PAIRS_MAX ((size_t)1 << 26) /* entries of the cost matrix: 512 MiB */
 #define OT_COST_SWEEPS_MAX ((size_t)1 << 24)

@@ -1,6 +1,6 @@
 /* A pool as training sees it: float32 points, in few dimensions gathered into weighted atoms.
  *
- * Training on the whole pool in every step has no minibatch bias (solve/generator_train.h), and in up
+ * Training on the whole pool in every step has no minibatch bias (solve/learn/generator_train.h), and in up
  * to ATOMS_DIM_MAX dimensions the whole pool fits in a step: the points are put into cubic cells, the
  * points of a cell become one atom at their mean with their share of the pool as weight, and the cells
  * are as small as the wanted number of atoms allows. Means keep the first moment of every cell, so
@@ -10,7 +10,7 @@
 #define DPOT_GENERATOR_ATOMS_H
 
 #include "base/error.h"
-#include "solve/generator_train.h"
+#include "solve/learn/generator_train.h"
 
 #define ATOMS_DIM_MAX 3
 #define ATOMS_MOST 65536

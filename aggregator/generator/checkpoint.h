@@ -10,7 +10,7 @@
 
 #include "base/crypto.h"
 #include "base/error.h"
-#include "solve/generator_train.h"
+#include "solve/learn/generator_train.h"
 
 /* DPOT_ERR_IO (with path and reason): the checkpoint before, if any, is still there. */
 DPOT_WARN_UNUSED dpot_status checkpoint_write(const char *path,

@@ -10,7 +10,7 @@
 #ifndef DPOT_GENERATOR_CLASSIFIER_FILE_H
 #define DPOT_GENERATOR_CLASSIFIER_FILE_H
 
-#include "solve/net/classifier.h"
+#include "solve/learn/classifier.h"
 
 struct classifier_file {
     char architecture[ARCHITECTURE_NAME_MAX + 1];

@@ -2,7 +2,7 @@
 
 #include "files/output.h"
 #include "generator/onnx_graph.h"
-#include "solve/net/draw.h"
+#include "solve/run/draw.h"
 
 #include <errno.h>
 #include <stdio.h>

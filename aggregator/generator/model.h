@@ -21,7 +21,7 @@
 #define DPOT_GENERATOR_MODEL_H
 
 #include "base/buf.h"
-#include "solve/net/network.h"
+#include "solve/learn/network.h"
 
 #define GENERATOR_NOTES_MAX 40
 #define GENERATOR_KEY_MAX 60 /* bytes */

@@ -9,7 +9,7 @@
 #define DPOT_GENERATOR_ONNX_GRAPH_H
 
 #include "proto/wire_onnx.h"
-#include "solve/net/network.h"
+#include "solve/learn/network.h"
 
 #define ONNX_GRAPH_NODES_MAX (4 * ARCHITECTURE_LAYERS_MAX + 2)
 #define ONNX_GRAPH_TENSORS_MAX (5 * ARCHITECTURE_LAYERS_MAX + 2)

@@ -4,7 +4,7 @@
 #define DPOT_GENERATOR_SETTINGS_H
 
 #include "mechanism/noise_density.h"
-#include "solve/generator_train.h"
+#include "solve/learn/generator_train.h"
 #include "json/json.h"
 
 #define SETTINGS_STEPS_MAX 10000000

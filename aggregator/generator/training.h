@@ -1,6 +1,6 @@
 /* One training run, from reports to a network: what the job in dpotd and `dpot generator train` share.
  *
- * The noise decides the cost (solve/cloud.h): Laplace b: l1 over b, Gaussian sigma: squared distance over
+ * The noise decides the cost (solve/learn/cloud.h): Laplace b: l1 over b, Gaussian sigma: squared distance over
  * 2 sigma^2, which is the exact density of what devices release up to a term of the report alone
  * (mechanism/noise_density.h), ends of the output clamp included. */
 #ifndef DPOT_GENERATOR_TRAINING_H

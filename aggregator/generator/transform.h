@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "mechanism/transform.h"
-#include "solve/generator_train.h"
+#include "solve/learn/generator_train.h"
 
 struct transform_matrix {
     size_t dim, data_dim;

@@ -8,8 +8,8 @@
 #include "jobs/job.h"
 
 #include "ot/cost.h"
-#include "solve/best_uniform.h"
-#include "solve/mirror_descent.h"
+#include "solve/base_measure/best_uniform.h"
+#include "solve/base_measure/mirror_descent.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 
 #include "base/splitmix.h"
 #include "pool/channel.h"
-#include "solve/channel_em.h"
+#include "solve/estimate/channel_em.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 
 #include "base/alloc.h"
 #include "pool/channel.h"
-#include "solve/channel_em.h"
-#include "solve/deconvolve.h"
+#include "solve/estimate/channel_em.h"
+#include "solve/estimate/deconvolve.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* What the data of each group were before they were privatised: a weighted set of points a group.
  *
  *   index mechanisms    weights of the domain's points, by EM through the campaign's channel (pool/channel.h,
- *                       solve/channel_em.h)
+ *                       solve/estimate/channel_em.h)
  *   vector mechanisms   weights of the cells of a grid over the domain, in up to three dimensions, else of points
- *                       that move, by the law of the noise (solve/deconvolve.h)
+ *                       that move, by the law of the noise (solve/estimate/deconvolve.h)
  *
  * Groups are treated one by one, each as if there were no other. Post-processing of private reports: it
  * costs no privacy. The same for any number of threads. */
@@ -11,9 +11,9 @@
 #define DPOT_JOBS_CLEAN_GROUPS_H
 
 #include "jobs/group_reports.h"
-#include "solve/control.h"
-#include "solve/team.h"
-#include "solve/wasserstein.h"
+#include "solve/run/control.h"
+#include "solve/run/team.h"
+#include "solve/transport/wasserstein.h"
 
 #define CLEAN_GRID_DIM_MAX 3
 #define CLEAN_POINTS_MAX 65536

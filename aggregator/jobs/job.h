@@ -7,7 +7,7 @@
 
 #include "model/artifact.h"
 #include "pool/snapshot.h"
-#include "solve/control.h"
+#include "solve/run/control.h"
 #include "json/json.h"
 
 /* What the operator allows one job; a member that is 0 has its default. */

@@ -1,5 +1,5 @@
 /* The Wasserstein barycenter of a privatised pool: every group is deconvolved (clean_groups.h), then averaged
- * (solve/barycenter.h).
+ * (solve/barycenter/barycenter.h).
  *
  * Beside the answer stands the one that knows no report, the barycenter of equal weights over the domain, with
  * its cost to the same groups: an answer is worth what it is better than that. */
@@ -7,7 +7,7 @@
 #define DPOT_JOBS_POOLED_BARYCENTER_H
 
 #include "jobs/clean_groups.h"
-#include "solve/barycenter.h"
+#include "solve/barycenter/barycenter.h"
 #include "json/json.h"
 
 #define POOLED_SUPPORT_MAX 4096

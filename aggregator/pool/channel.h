@@ -4,7 +4,7 @@
  * integers W / 2^62 that the device draws from (dpot_privatizer_law), not a model of them. A device of a campaign
  * with `sample_first`, or of one where n_max is 1, has one point when it draws, so that the pool's law is the mixture
  * of these rows, with the distribution of the devices' places as weights, and can be inverted
- * (solve/channel_em.h). Where a device projects a measure of several points, the law of its report is no
+ * (solve/estimate/channel_em.h). Where a device projects a measure of several points, the law of its report is no
  * mixture of those of the points: such a campaign has no channel.
  *
  * Rows of wpm with a uniform base measure: the point's measure is projected onto the laws between L and U, which is U on

@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/rng_seeded.h"
-#include "solve/deconvolve.h"
+#include "solve/estimate/deconvolve.h"
 #include "tool/noisy_pool.h"
 #include "tool/options.h"
 #include "tool/progress.h"

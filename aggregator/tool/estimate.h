@@ -4,7 +4,7 @@
 #define DPOT_TOOL_ESTIMATE_H
 
 #include "files/array.h"
-#include "solve/channel_em.h"
+#include "solve/estimate/channel_em.h"
 #include "tool/campaign_file.h"
 
 struct estimate {

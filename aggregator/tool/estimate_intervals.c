@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "base/rng_seeded.h"
 #include "base/splitmix.h"
-#include "solve/channel_inverse.h"
+#include "solve/estimate/channel_inverse.h"
 #include "tool/options.h"
 #include "tool/progress.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "generator/classifier_file.h"
-#include "solve/net/architecture.h"
+#include "solve/learn/architecture.h"
 #include "tool/load.h"
 #include "tool/measure/labelled.h"
 #include "tool/options.h"

@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "generator/model.h"
-#include "solve/moments.h"
+#include "solve/transport/moments.h"
 #include "tool/load.h"
 #include "tool/measure/contest.h"
 #include "tool/measure/labelled.h"

@@ -2,7 +2,7 @@
 
 #include "generator/atoms.h"
 #include "generator/settings.h"
-#include "solve/net/architecture.h"
+#include "solve/learn/architecture.h"
 #include "tool/options.h"
 
 static void put_text(json_t *given, const struct run *run, const char *option, const char *key)

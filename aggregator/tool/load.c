@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "model/measure.h"
 #include "ot/cost.h"
-#include "solve/entropic.h"
+#include "solve/transport/entropic.h"
 #include "tool/options.h"
 
 #include <math.h>

@@ -49,7 +49,7 @@ DPOT_WARN_UNUSED dpot_status cost_check_options(struct run *run, const char *x, 
 DPOT_WARN_UNUSED dpot_status cost_load(struct run *run, const char *x, const char *v,
                                        struct cost *cost);
 
-/* Refuses (exit code 3) a lambda above 0 that is too small for the costs, as solve/entropic.h does:
+/* Refuses (exit code 3) a lambda above 0 that is too small for the costs, as solve/transport/entropic.h does:
  * exp(-C / lambda) would hold nothing that a sweep could mend. */
 DPOT_WARN_UNUSED dpot_status cost_check_lambda(struct run *run, const struct cost *cost,
                                                double lambda);

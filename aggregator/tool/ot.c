@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "ot/network_simplex.h"
-#include "solve/divergence.h"
+#include "solve/transport/divergence.h"
 #include "tool/campaign_file.h"
 #include "tool/load.h"
 #include "tool/options.h"

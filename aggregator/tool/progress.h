@@ -40,7 +40,7 @@ void progress_step(struct progress *progress, size_t n_done);
 /* The same where the total is learnt on the way. */
 void progress_step_of(struct progress *progress, size_t n_done, size_t n_total);
 
-/* That as the progress of a solve (solve/control.h), where ctx is a struct progress that knows the total. */
+/* That as the progress of a solve (solve/run/control.h), where ctx is a struct progress that knows the total. */
 void progress_of_solve(void *ctx, size_t n_done, size_t n_total);
 
 /* A share of the work, 0 to 1, where there is nothing to count. It never goes back. */

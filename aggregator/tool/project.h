@@ -66,7 +66,7 @@ size_t project_find_support(const struct projection_job *job, size_t user, struc
 void project_copy_cost(const struct projection_job *job, const struct workspace *ws, size_t n,
                        double *out /* (n, kv) */);
 
-/* Projects all users with one kernel where that is the faster way (solve/projection_batch.h): those whose
+/* Projects all users with one kernel where that is the faster way (solve/projection/batch.h): those whose
  * results say is_done. The others remain. */
 DPOT_WARN_UNUSED dpot_status project_batch(struct projection_job *job, struct progress *progress);
 

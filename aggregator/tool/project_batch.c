@@ -2,7 +2,7 @@
 #include "tool/project.h"
 
 #include "base/alloc.h"
-#include "solve/projection_batch.h"
+#include "solve/projection/batch.h"
 
 /* Alone, a user pays for the points that have mass only; a product of matrices is about this many times
  * faster an entry than a sweep for one user. */

@@ -8,9 +8,9 @@
  *   grid SIDE ITERATIONS      4 images, squared distances, lambda .004, plain Bregman projections
  *
  * The value is the mean square of the points, or the mean of the first coordinate. */
-#include "solve/barycenter.h"
-#include "solve/barycenter_fixed.h"
-#include "solve/net/draw.h"
+#include "solve/barycenter/barycenter.h"
+#include "solve/barycenter/fixed.h"
+#include "solve/run/draw.h"
 #include "turns.h"
 
 #include <math.h>

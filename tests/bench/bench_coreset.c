@@ -6,7 +6,7 @@
  * SW2 = s / sqrt(2). The last column is the same distance between two data sets of one law. */
 #include "base/rng_seeded.h"
 #include "central/coreset.h"
-#include "solve/wasserstein.h"
+#include "solve/transport/wasserstein.h"
 
 #include <math.h>
 #include <stdio.h>

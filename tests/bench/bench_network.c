@@ -2,8 +2,8 @@
  * a forward and backward pass, as a share of what sgemm reaches on one thread on a square product
  * just before and after. The medians of N_RUNS, with the tenth and ninetieth percentiles. Usage:
  *   bench_network [threads [architecture]] */
-#include "solve/net/draw.h"
-#include "solve/net/network.h"
+#include "solve/learn/network.h"
+#include "solve/run/draw.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Our side of projection.sh: entropic projections of many users (solve/projection_batch.h), exact ones, and
+/* Our side of projection.sh: entropic projections of many users (solve/projection/batch.h), exact ones, and
  * exact transport. Argument: a folder for what the peers read.
  *
  *   batch K USERS f32|f64       K cells of a square grid (or a line, where K is no square), squared distance
@@ -16,8 +16,8 @@
  * Values: mean over users of sum_j q_j j / K; transport costs. */
 #include "ot/network_simplex.h"
 #include "ot/projection.h"
-#include "solve/net/draw.h"
-#include "solve/projection_batch.h"
+#include "solve/projection/batch.h"
+#include "solve/run/draw.h"
 #include "turns.h"
 
 #include <math.h>

@@ -6,8 +6,8 @@
  *                 the value is the loss of the third, which the first two gradients have moved
  *   network CASE  forward and backward pass of the network alone */
 #include "base/error.h"
-#include "solve/generator_train.h"
-#include "solve/net/draw.h"
+#include "solve/learn/generator_train.h"
+#include "solve/run/draw.h"
 #include "turns.h"
 
 #include <math.h>

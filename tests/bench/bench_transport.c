@@ -10,8 +10,8 @@
  *
  * The value is <C,P>. */
 #include "fused_floor.h"
-#include "solve/cloud.h"
-#include "solve/net/draw.h"
+#include "solve/learn/cloud.h"
+#include "solve/run/draw.h"
 #include "turns.h"
 
 #include <math.h>

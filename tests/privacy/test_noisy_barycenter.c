@@ -9,7 +9,7 @@
 #include "central/integer_flow.h"
 #include "central/integer_ties.h"
 #include "central/noisy_barycenter.h"
-#include "solve/barycenter.h"
+#include "solve/barycenter/barycenter.h"
 #include "json/json.h"
 
 #include <criterion/criterion.h>

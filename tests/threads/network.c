@@ -1,6 +1,6 @@
 /* Passes of a network on a team, under the thread sanitizer: the same bits as on one thread. */
-#include "solve/net/network.h"
-#include "solve/net/draw.h"
+#include "solve/learn/network.h"
+#include "solve/run/draw.h"
 
 #include <stdio.h>
 #include <string.h>

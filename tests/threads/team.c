@@ -1,5 +1,5 @@
 /* A team of threads under the thread sanitizer: loops that write what the next loop reads. */
-#include "solve/team.h"
+#include "solve/run/team.h"
 
 #include <stdio.h>
 

@@ -3,8 +3,8 @@
 #ifndef DPOT_TOOL_BARYCENTER_BARYCENTER_H
 #define DPOT_TOOL_BARYCENTER_BARYCENTER_H
 
-#include "solve/barycenter.h"
-#include "solve/barycenter_fixed.h"
+#include "solve/barycenter/barycenter.h"
+#include "solve/barycenter/fixed.h"
 #include "tool/load.h"
 
 enum barycenter_kind {

@@ -6,8 +6,8 @@
 #include "tool/commands.h"
 
 #include "base/alloc.h"
-#include "solve/base_measure_certificate.h"
-#include "solve/mirror_descent.h"
+#include "solve/base_measure/certificate.h"
+#include "solve/base_measure/mirror_descent.h"
 #include "tool/options.h"
 #include "tool/progress.h"
 #include "tool/remote.h"

@@ -1,4 +1,4 @@
-/* The work of dpot base-measure that solve/base_measure.h does: certified, and everything for users. */
+/* The work of dpot base-measure that solve/base_measure/base_measure.h does: certified, and everything for users. */
 #include "tool/base_measure/job.h"
 
 #include "base/alloc.h"

@@ -3,9 +3,9 @@
 #ifndef DPOT_TOOL_BASE_MEASURE_JOB_H
 #define DPOT_TOOL_BASE_MEASURE_JOB_H
 
-#include "solve/base_measure.h"
-#include "solve/base_measure_users.h"
-#include "solve/phi.h"
+#include "solve/base_measure/base_measure.h"
+#include "solve/base_measure/phi.h"
+#include "solve/base_measure/users.h"
 #include "tool/campaign_file.h"
 #include "tool/command.h"
 #include "tool/load.h"

@@ -1,6 +1,6 @@
 /* dpot base-measure by the methods as they were published: the best uniform measure, and mirror descent. */
-#include "solve/best_uniform.h"
-#include "solve/mirror_descent.h"
+#include "solve/base_measure/best_uniform.h"
+#include "solve/base_measure/mirror_descent.h"
 #include "tool/base_measure/job.h"
 #include "tool/progress.h"
 

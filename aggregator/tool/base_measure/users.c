@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/splitmix.h"
-#include "solve/base_measure_report.h"
+#include "solve/base_measure/report.h"
 #include "tool/options.h"
 
 #include <stdio.h>

@@ -1,13 +1,13 @@
 /* Certificates of base measures: F.cert.npy and F.json beside F, and their check by anyone.
  *
- * The check uses the costs, the measure and the dual point alone (solve/base_measure_certificate.h), and exact
+ * The check uses the costs, the measure and the dual point alone (solve/base_measure/certificate.h), and exact
  * projections for what users pay. It compares what it finds with what the side file says. */
 #include "tool/base_measure/job.h"
 
 #include "base/alloc.h"
-#include "solve/base_measure_certificate.h"
-#include "solve/base_measure_crowd.h"
-#include "solve/base_measure_planes.h"
+#include "solve/base_measure/certificate.h"
+#include "solve/base_measure/crowd.h"
+#include "solve/base_measure/planes.h"
 #include "tool/options.h"
 #include "json/json.h"
 #include "json/side_file.h"

@@ -7,7 +7,7 @@
 #include "central/coreset.h"
 #include "central/noisy_barycenter.h"
 #include "files/array.h"
-#include "solve/barycenter.h"
+#include "solve/barycenter/barycenter.h"
 #include "tool/central/region.h"
 #include "tool/central/statement.h"
 

@@ -1,8 +1,8 @@
 #include "tool/measure/contest.h"
 
 #include "base/alloc.h"
-#include "solve/moments.h"
-#include "solve/net/draw.h"
+#include "solve/run/draw.h"
+#include "solve/transport/moments.h"
 #include "tool/workers.h"
 
 #include <math.h>

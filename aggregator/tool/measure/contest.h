@@ -13,9 +13,9 @@
 #ifndef DPOT_TOOL_MEASURE_CONTEST_H
 #define DPOT_TOOL_MEASURE_CONTEST_H
 
-#include "solve/coverage.h"
-#include "solve/team.h"
-#include "solve/wasserstein.h"
+#include "solve/estimate/coverage.h"
+#include "solve/run/team.h"
+#include "solve/transport/wasserstein.h"
 #include "tool/command.h"
 
 #define CONTESTANTS_MAX 6

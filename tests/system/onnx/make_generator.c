@@ -5,7 +5,7 @@
 #include "generator/model.h"
 
 #include "ot/linalg_f32.h"
-#include "solve/net/draw.h"
+#include "solve/run/draw.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #include "runs.h"
 
 #include "base/alloc.h"
-#include "solve/net/draw.h"
+#include "solve/run/draw.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* A pool gathered into weighted points: nothing is lost but what lies within a cell. */
 #include "generator/atoms.h"
-#include "solve/net/draw.h"
+#include "solve/run/draw.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* The campaign's transform as a matrix: orthonormal where nothing is left out, and with its transpose. */
 #include "generator/transform.h"
-#include "solve/net/draw.h"
+#include "solve/run/draw.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 #ifndef DPOT_TESTS_UNIT_AGGREGATOR_SOLVE_CROWD_H
 #define DPOT_TESTS_UNIT_AGGREGATOR_SOLVE_CROWD_H
 
-#include "solve/barycenter.h"
+#include "solve/barycenter/barycenter.h"
 
 #include <stddef.h>
 

@@ -2,7 +2,7 @@
 #ifndef DPOT_TESTS_UNIT_AGGREGATOR_SOLVE_SPIKES_H
 #define DPOT_TESTS_UNIT_AGGREGATOR_SOLVE_SPIKES_H
 
-#include "solve/deconvolve.h"
+#include "solve/estimate/deconvolve.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "solve/barycenter_fixed.h"
+#include "solve/barycenter/fixed.h"
 
 #include "ot/network_simplex.h"
 #include "transport.h"

@@ -1,6 +1,6 @@
 #include "vector.h"
 
-#include "solve/best_uniform.h"
+#include "solve/base_measure/best_uniform.h"
 #include "support/allocator.h"
 
 #include <criterion/criterion.h>

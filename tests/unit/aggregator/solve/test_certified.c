@@ -1,10 +1,10 @@
 /* The certified base measure: golden optima, symmetry, hard inputs, and proofs that hold on the costs as they are. */
 #include "vector.h"
 
-#include "solve/base_measure.h"
-#include "solve/base_measure_certificate.h"
-#include "solve/base_measure_lp.h"
-#include "solve/symmetry.h"
+#include "solve/base_measure/base_measure.h"
+#include "solve/base_measure/certificate.h"
+#include "solve/base_measure/lp.h"
+#include "solve/base_measure/symmetry.h"
 #include "support/clock.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,5 @@
 /* Deconvolution through a known channel, against answers that are known without it. */
-#include "solve/channel_em.h"
+#include "solve/estimate/channel_em.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "solve/channel_inverse.h"
+#include "solve/estimate/channel_inverse.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Costs between clouds, and their gradient against finite differences of the optimal value. */
-#include "solve/cloud.h"
+#include "solve/learn/cloud.h"
 
 #include "transport.h"
 

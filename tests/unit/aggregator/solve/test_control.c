@@ -1,4 +1,4 @@
-#include "solve/control.h"
+#include "solve/run/control.h"
 
 #include "support/clock.h"
 

@@ -1,4 +1,4 @@
-#include "solve/divergence.h"
+#include "solve/transport/divergence.h"
 
 #include "transport.h"
 

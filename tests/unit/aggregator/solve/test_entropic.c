@@ -1,4 +1,4 @@
-#include "solve/entropic.h"
+#include "solve/transport/entropic.h"
 
 #include "ot/sinkhorn.h"
 #include "transport.h"

@@ -1,6 +1,6 @@
 /* What training is for: where the data were, found from noisy ones. */
-#include "solve/generator_train.h"
-#include "solve/net/draw.h"
+#include "solve/learn/generator_train.h"
+#include "solve/run/draw.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Every instruction set's loops against the definition, in plain float64. */
-#include "solve/lanes.h"
+#include "solve/transport/lanes.h"
 
 #include "transport.h"
 

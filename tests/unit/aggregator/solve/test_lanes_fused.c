@@ -1,6 +1,6 @@
 /* The fused sweep over few rows, exponentials, logarithms and squared distances, for every instruction
  * set against the definition in plain float64. */
-#include "solve/lanes.h"
+#include "solve/transport/lanes.h"
 
 #include "transport.h"
 

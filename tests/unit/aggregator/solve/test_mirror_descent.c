@@ -1,6 +1,6 @@
 #include "vector.h"
 
-#include "solve/mirror_descent.h"
+#include "solve/base_measure/mirror_descent.h"
 #include "support/allocator.h"
 #include "support/clock.h"
 

@@ -1,8 +1,8 @@
-#include "solve/moments.h"
+#include "solve/transport/moments.h"
 
 #include "ot/symmetric.h"
-#include "solve/coverage.h"
-#include "solve/net/draw.h"
+#include "solve/estimate/coverage.h"
+#include "solve/run/draw.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 #include "vector.h"
 
 #include "ot/projection.h"
-#include "solve/projection_batch.h"
+#include "solve/projection/batch.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "solve/team.h"
+#include "solve/run/team.h"
 
 #include <criterion/criterion.h>
 #include <stdatomic.h>

@@ -2,10 +2,10 @@
 #include "vector.h"
 
 #include "ot/network_simplex.h"
-#include "solve/base_measure.h"
-#include "solve/base_measure_certificate.h"
-#include "solve/base_measure_crowd.h"
-#include "solve/base_measure_report.h"
+#include "solve/base_measure/base_measure.h"
+#include "solve/base_measure/certificate.h"
+#include "solve/base_measure/crowd.h"
+#include "solve/base_measure/report.h"
 
 #include "support/clock.h"
 

@@ -1,6 +1,6 @@
-#include "solve/wasserstein.h"
+#include "solve/transport/wasserstein.h"
 
-#include "solve/net/draw.h"
+#include "solve/run/draw.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 #ifndef DPOT_TESTS_UNIT_AGGREGATOR_SOLVE_TRANSPORT_H
 #define DPOT_TESTS_UNIT_AGGREGATOR_SOLVE_TRANSPORT_H
 
-#include "solve/entropic.h"
+#include "solve/transport/entropic.h"
 
 #include <stdint.h>
 

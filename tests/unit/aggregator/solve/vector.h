@@ -2,7 +2,7 @@
 #ifndef DPOT_TESTS_UNIT_AGGREGATOR_SOLVE_VECTOR_H
 #define DPOT_TESTS_UNIT_AGGREGATOR_SOLVE_VECTOR_H
 
-#include "solve/phi.h"
+#include "solve/base_measure/phi.h"
 
 #include <jansson.h>
 #include <stddef.h>

@@ -9,7 +9,7 @@
 #include "ot/network_simplex.h"
 #include "ot/projection.h"
 #include "ot/sinkhorn.h"
-#include "solve/projection_batch.h"
+#include "solve/projection/batch.h"
 
 #include <criterion/criterion.h>
 #include <float.h>

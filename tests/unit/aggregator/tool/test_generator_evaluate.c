@@ -3,7 +3,7 @@
 #include "unit/files/folder.h"
 
 #include "files/array.h"
-#include "solve/net/draw.h"
+#include "solve/run/draw.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

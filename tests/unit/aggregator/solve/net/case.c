@@ -1,6 +1,6 @@
 #include "case.h"
 
-#include "solve/net/draw.h"
+#include "solve/run/draw.h"
 
 #include <criterion/criterion.h>
 

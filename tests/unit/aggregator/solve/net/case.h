@@ -2,7 +2,7 @@
 #ifndef DPOT_TESTS_UNIT_AGGREGATOR_SOLVE_NET_CASE_H
 #define DPOT_TESTS_UNIT_AGGREGATOR_SOLVE_NET_CASE_H
 
-#include "solve/net/network.h"
+#include "solve/learn/network.h"
 
 struct net_case {
     const char *architecture;

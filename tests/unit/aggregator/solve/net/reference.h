@@ -3,7 +3,7 @@
 #ifndef DPOT_TESTS_UNIT_AGGREGATOR_SOLVE_NET_REFERENCE_H
 #define DPOT_TESTS_UNIT_AGGREGATOR_SOLVE_NET_REFERENCE_H
 
-#include "solve/net/architecture.h"
+#include "solve/learn/architecture.h"
 
 #include <stdbool.h>
 

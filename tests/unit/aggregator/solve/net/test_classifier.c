@@ -1,8 +1,8 @@
 /* Learning made-up images, and an optional measurement on real ones: DATA=FOLDER with the four files
  * of MNIST, unpacked (train-images-idx3-ubyte and so on), is read by measures_real_digits. */
-#include "solve/net/classifier.h"
+#include "solve/learn/classifier.h"
 
-#include "solve/net/draw.h"
+#include "solve/run/draw.h"
 #include "support/allocator.h"
 
 #include <criterion/criterion.h>

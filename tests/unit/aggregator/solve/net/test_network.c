@@ -1,9 +1,9 @@
 /* Forward and backward passes against a naive network in double precision. */
-#include "solve/net/network.h"
+#include "solve/learn/network.h"
 
 #include "case.h"
 #include "reference.h"
-#include "solve/net/draw.h"
+#include "solve/run/draw.h"
 #include "support/allocator.h"
 
 #include <criterion/criterion.h>

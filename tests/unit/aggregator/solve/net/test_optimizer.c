@@ -1,6 +1,6 @@
-#include "solve/net/optimizer.h"
+#include "solve/learn/optimizer.h"
 
-#include "solve/net/draw.h"
+#include "solve/run/draw.h"
 #include "support/allocator.h"
 
 #include <criterion/criterion.h>

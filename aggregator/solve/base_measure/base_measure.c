@@ -1,0 +1,375 @@
+#include "solve/base_measure/base_measure.h"
+
+#include "solve/base_measure/best_uniform.h"
+#include "solve/base_measure/certificate.h"
+#include "solve/base_measure/finder.h"
+#include "solve/base_measure/lp.h"
+#include "solve/base_measure/mirror_descent.h"
+#include "solve/base_measure/planes.h"
+#include "solve/base_measure/symmetry.h"
+
+#include <math.h>
+#include <string.h>
+
+#define GAP_ROUNDING 1e-12 /* relative, of what is taken off a bound */
+
+#define TRIAL_MS 20     /* of proving, to know how long all of it takes */
+#define PROOF_SHARE 1.5 /* of that: the bound comes after the worst case */
+
+#define FAR 1e-2 /* of the value of the start of the planes */
+#define RESTARTS_MAX 5
+
+static dpot_status allocate_answer(const struct base_measure_problem *problem,
+                                   struct base_measure_answer *answer)
+{
+    const struct base_measure_users *users = problem->users;
+    *answer = (struct base_measure_answer){.n_rows = problem->n_rows,
+                                           .n_cols = problem->n_cols,
+                                           .n_points = users ? users->first[users->n] : 0,
+                                           .n_row_orbits = problem->n_rows,
+                                           .n_col_orbits = problem->n_cols,
+                                           .outcome = SOLVE_CONVERGED};
+    answer->base_measure = dpot_alloc_array(NULL, answer->n_cols, sizeof(double));
+    answer->w = dpot_alloc_array(NULL, answer->n_rows, sizeof(double));
+    answer->y = dpot_alloc_array(NULL, answer->n_rows, sizeof(double));
+    answer->potentials = dpot_alloc_array(NULL, answer->n_points, sizeof(double));
+    return answer->base_measure && answer->w && answer->y && answer->potentials ? DPOT_OK
+                                                                                : DPOT_ERR_MEMORY;
+}
+
+void base_measure_answer_release(struct base_measure_answer *answer)
+{
+    dpot_free_array(NULL, answer->base_measure, answer->n_cols, sizeof(double));
+    dpot_free_array(NULL, answer->w, answer->n_rows, sizeof(double));
+    dpot_free_array(NULL, answer->y, answer->n_rows, sizeof(double));
+    dpot_free_array(NULL, answer->potentials, answer->n_points, sizeof(double));
+    *answer = (struct base_measure_answer){0};
+}
+
+static dpot_status check_costs(const struct base_measure_problem *problem, struct dpot_error *error)
+{
+    const size_t n = problem->n_rows * problem->n_cols;
+    const double typical = symmetry_typical_cost(problem->cost, n);
+    double largest = 0;
+    for (size_t e = 0; e < n; e++) {
+        largest = fmax(largest, problem->cost[e]);
+    }
+    if (typical > 0 && !(largest <= BASE_MEASURE_COST_RANGE * typical)) {
+        return dpot_error_set(
+            error, DPOT_ERR_RANGE,
+            "the largest cost is %g, and a quarter of those above 0 are at most %g: "
+            "costs may be %g times as large as that, forbid a pair with a smaller "
+            "one",
+            largest, typical, BASE_MEASURE_COST_RANGE);
+    }
+    return DPOT_OK;
+}
+
+/* Weights that prove only that costs are not negative. */
+static void take_no_proof(const struct base_measure_problem *problem,
+                          struct base_measure_answer *answer)
+{
+    for (size_t i = 0; i < answer->n_rows; i++) {
+        answer->w[i] = problem->worst_share / (double)answer->n_rows;
+        answer->y[i] = 0;
+    }
+    for (size_t a = 0; a < answer->n_points; a++) {
+        answer->potentials[a] = 0;
+    }
+}
+
+/* The search has ended at a gap, or found no smaller one; what counts is that of the proof. A mixture towards uniform is
+ * not what was searched for. */
+static void judge_gap(const struct base_measure_finder *f)
+{
+    const struct base_measure_problem *problem = f->problem;
+    struct base_measure_answer *answer = f->answer;
+    const double gap = phi_relative_gap(answer->objective, answer->lower_bound);
+    if (!problem->has_planes || problem->uniform_share > 0 ||
+        (answer->outcome != SOLVE_CONVERGED && answer->outcome != SOLVE_STALLED)) {
+        return;
+    }
+    answer->outcome = gap <= problem->gap + GAP_ROUNDING ? SOLVE_CONVERGED : SOLVE_STALLED;
+}
+
+/* Of a measure and a dual point that are there: F and the bound on all costs. */
+dpot_status base_measure_certify(struct base_measure_finder *f, double expected)
+{
+    const struct base_measure_problem *problem = f->problem;
+    struct base_measure_answer *answer = f->answer;
+    const struct base_measure_certificate certificate = {.n_rows = problem->n_rows,
+                                                         .n_cols = problem->n_cols,
+                                                         .cost = problem->cost,
+                                                         .epsilon = problem->epsilon,
+                                                         .worst_share = problem->worst_share,
+                                                         .w = answer->w,
+                                                         .y = answer->y,
+                                                         .users = problem->users,
+                                                         .potentials = answer->potentials};
+    dpot_status status = base_measure_certificate_worst(&certificate, answer->base_measure,
+                                                        problem->team, &answer->worst_case, NULL);
+    if (status != DPOT_OK) {
+        return dpot_error_set(f->error, status, "out of memory for %zu points", problem->n_cols);
+    }
+    answer->objective =
+        (1 - problem->worst_share) * expected + problem->worst_share * answer->worst_case;
+    if (!answer->has_proof) {
+        take_no_proof(problem, answer);
+    }
+    status = base_measure_certificate_bound(&certificate, &answer->lower_bound, f->error);
+    answer->lower_bound = fmax(answer->lower_bound, 0);
+    if (status == DPOT_OK) {
+        status = base_measure_certificate_accept(&certificate, answer->lower_bound,
+                                                 &answer->objective, f->error);
+    }
+    judge_gap(f);
+    for (size_t j = 0; j < problem->n_cols; j++) {
+        answer->total_mass += answer->base_measure[j];
+    }
+    return status;
+}
+
+/* What the proof of an answer will take, in ms: the worst case of the uniform measure over more and more rows, until
+ * that takes long enough to tell. */
+static int64_t time_proof(const struct base_measure_finder *f, const struct dpot_clock *clock)
+{
+    const struct base_measure_problem *problem = f->problem;
+    double *m = f->answer->base_measure, value = 0;
+    int64_t elapsed = 0;
+    size_t n = 1;
+    for (size_t j = 0; j < problem->n_cols; j++) {
+        m[j] = 1 / (double)problem->n_cols;
+    }
+    for (;;) {
+        const struct base_measure_certificate rows = {.n_rows = n,
+                                                      .n_cols = problem->n_cols,
+                                                      .cost = problem->cost,
+                                                      .epsilon = problem->epsilon,
+                                                      .worst_share = 1};
+        const int64_t before = clock->now(clock->ctx);
+        if (base_measure_certificate_worst(&rows, m, problem->team, &value, NULL) != DPOT_OK) {
+            return 0; /* whoever proves says so */
+        }
+        elapsed = clock->now(clock->ctx) - before;
+        if (elapsed >= TRIAL_MS || n == problem->n_rows) {
+            break;
+        }
+        n = 2 * n < problem->n_rows ? 2 * n : problem->n_rows;
+    }
+    return (int64_t)(PROOF_SHARE * (double)elapsed * (double)problem->n_rows / (double)n);
+}
+
+/* A deadline is that of the whole: the search must leave the time that the proof takes. */
+static void leave_time_for_the_proof(struct base_measure_finder *f, struct solve_control *control)
+{
+    if (!f->control || !f->control->clock) {
+        return;
+    }
+    *control = *f->control;
+    control->deadline_ms -= time_proof(f, control->clock);
+    f->control = control;
+}
+
+/* ---- the worst case ---- */
+
+/* One row of each orbit. */
+static double *reduce_cost(const struct base_measure_problem *problem,
+                           const struct symmetry *symmetry)
+{
+    const size_t n = problem->n_cols;
+    double *reduced = dpot_alloc_array(NULL, symmetry->n_row_orbits * n, sizeof *reduced);
+    for (size_t r = 0; reduced && r < symmetry->n_row_orbits; r++) {
+        memcpy(reduced + r * n, problem->cost + (size_t)symmetry->row_first[r] * n,
+               n * sizeof *reduced);
+    }
+    return reduced;
+}
+
+/* The weight of an orbit is shared by its rows. */
+static void spread_dual(struct base_measure_answer *answer, const struct symmetry *symmetry,
+                        const double *w, const double *y)
+{
+    for (size_t i = 0; i < answer->n_rows; i++) {
+        const size_t orbit = symmetry->row_orbit[i];
+        answer->w[i] = w[orbit] / symmetry->row_size[orbit];
+        answer->y[i] = y[orbit] / symmetry->row_size[orbit];
+    }
+}
+
+/* From one start; *is_far: the best measure is so much better than the start that the program's units, which are
+ * the start's, have hidden the rest. */
+static dpot_status run_planes_once(struct base_measure_finder *f, struct phi *phi,
+                                   const struct symmetry *symmetry, const double *start,
+                                   bool *is_far)
+{
+    const struct base_measure_problem *problem = f->problem;
+    struct base_measure_answer *answer = f->answer;
+    struct base_measure_planes_result result;
+    const struct base_measure_planes_config config = {.n_cols = problem->n_cols,
+                                                      .epsilon = problem->epsilon,
+                                                      .worst_share = 1,
+                                                      .phi = phi,
+                                                      .orbit = symmetry->col_orbit,
+                                                      .n_orbits = symmetry->n_col_orbits,
+                                                      .starts = &start,
+                                                      .n_starts = 1,
+                                                      .gap = problem->gap,
+                                                      .max_rounds = problem->max_rounds,
+                                                      .linalg = problem->linalg};
+    const dpot_status status = base_measure_planes(&config, f->control, &result, f->error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    *is_far = (result.outcome == SOLVE_ITERATION_LIMIT || result.outcome == SOLVE_STALLED) &&
+              result.objective < FAR * phi_evaluate(phi, start);
+    memcpy(answer->base_measure, result.base_measure, answer->n_cols * sizeof(double));
+    spread_dual(answer, symmetry, result.w, result.y);
+    answer->has_proof = result.lower_bound > 0;
+    answer->rounds += result.rounds;
+    answer->n_cuts = result.n_cuts;
+    answer->outcome = result.outcome;
+    base_measure_planes_release(&result);
+    return DPOT_OK;
+}
+
+static dpot_status run_planes(struct base_measure_finder *f, struct phi *phi,
+                              const struct symmetry *symmetry, double *start)
+{
+    bool is_far = true;
+    dpot_status status = DPOT_OK;
+    for (int k = 0; status == DPOT_OK && is_far && k < RESTARTS_MAX; k++) {
+        memcpy(start, f->answer->base_measure, f->problem->n_cols * sizeof *start);
+        status = run_planes_once(f, phi, symmetry, start, &is_far);
+    }
+    return status;
+}
+
+/* Too large for the planes, which means that there is no symmetry either, or little: all rows. */
+static dpot_status run_mirror(struct base_measure_finder *f, struct phi *phi,
+                              const struct symmetry *symmetry)
+{
+    struct base_measure_answer *answer = f->answer;
+    struct mirror_descent *solver = NULL;
+    struct mirror_descent_result result;
+    const double uniform = phi_evaluate(phi, answer->base_measure);
+    const struct mirror_descent_config config = {
+        .phi = phi, .max_iterations = f->problem->max_rounds, .gap = f->problem->gap};
+    const dpot_status status = mirror_descent_new(&config, &solver, f->error);
+    if (status == DPOT_OK) {
+        mirror_descent_run(solver, f->control, &result);
+        if (result.objective < uniform) {
+            memcpy(answer->base_measure, result.base_measure, answer->n_cols * sizeof(double));
+        }
+        spread_dual(answer, symmetry, result.w, result.y);
+        answer->has_proof = result.lower_bound > 0;
+        answer->rounds = result.iterations;
+        answer->outcome = result.outcome;
+        answer->is_descent_only = true;
+    }
+    mirror_descent_free(solver);
+    return status;
+}
+
+static dpot_status solve_reduced(struct base_measure_finder *f, const struct symmetry *symmetry,
+                                 const double *reduced)
+{
+    const struct base_measure_problem *problem = f->problem;
+    struct base_measure_answer *answer = f->answer;
+    const bool is_small = symmetry->n_col_orbits + 1 <= BASE_MEASURE_LP_ROWS_MAX;
+    struct best_uniform_result uniform;
+    struct phi phi;
+    struct solve_control quiet = f->control ? *f->control : (struct solve_control){0};
+    quiet.progress = NULL; /* sorting and the start are not what is counted */
+    const struct phi_config config = {
+        .n_rows = is_small ? symmetry->n_row_orbits : problem->n_rows,
+        .n_cols = problem->n_cols,
+        .cost = is_small ? reduced : problem->cost,
+        .epsilon = problem->epsilon,
+        .linalg = problem->linalg,
+    };
+    dpot_status status = phi_init(&phi, &config, f->error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    status = best_uniform(&phi, &quiet, answer->base_measure, &uniform);
+    if (status != DPOT_OK) {
+        (void)dpot_error_set(f->error, status, "out of memory for %zu points", problem->n_cols);
+    } else if (is_small) {
+        double *start = dpot_alloc_array(NULL, problem->n_cols, sizeof *start);
+        status = start ? DPOT_OK : DPOT_ERR_MEMORY;
+        if (start) {
+            status = run_planes(f, &phi, symmetry, start);
+        }
+        dpot_free_array(NULL, start, problem->n_cols, sizeof *start);
+    } else {
+        status = run_mirror(f, &phi, symmetry);
+    }
+    phi_release(&phi);
+    return status;
+}
+
+/* Every orbit one row: for what is too large to be tied. */
+static void untie(struct symmetry *symmetry)
+{
+    for (size_t i = 0; i < symmetry->n_rows; i++) {
+        symmetry->row_orbit[i] = symmetry->row_first[i] = (uint32_t)i;
+        symmetry->row_size[i] = 1;
+    }
+    symmetry->n_row_orbits = symmetry->n_rows;
+}
+
+static dpot_status find_worst_case(struct base_measure_finder *f)
+{
+    const struct base_measure_problem *problem = f->problem;
+    struct base_measure_answer *answer = f->answer;
+    struct symmetry symmetry;
+    double *reduced = NULL;
+    size_t n_reduced = 0;
+    dpot_status status =
+        symmetry_find(problem->cost, problem->n_rows, problem->n_cols, f->control, NULL, &symmetry);
+    if (status != DPOT_OK) {
+        return dpot_error_set(f->error, status, "out of memory for %zu points", problem->n_rows);
+    }
+    if (symmetry.n_col_orbits + 1 > BASE_MEASURE_LP_ROWS_MAX) {
+        untie(&symmetry);
+    } else {
+        answer->n_row_orbits = symmetry.n_row_orbits;
+        answer->n_col_orbits = symmetry.n_col_orbits;
+        answer->deviation = symmetry.deviation;
+        n_reduced = symmetry.n_row_orbits * problem->n_cols;
+        reduced = reduce_cost(problem, &symmetry);
+        status = reduced ? DPOT_OK : DPOT_ERR_MEMORY;
+    }
+    if (status == DPOT_OK) {
+        status = solve_reduced(f, &symmetry, reduced);
+    } else {
+        (void)dpot_error_set(f->error, status, "out of memory for %zu costs", n_reduced);
+    }
+    dpot_free_array(NULL, reduced, n_reduced, sizeof *reduced);
+    symmetry_release(&symmetry);
+    return status == DPOT_OK ? base_measure_certify(f, 0) : status;
+}
+
+dpot_status base_measure_find(const struct base_measure_problem *problem,
+                              const struct solve_control *control,
+                              struct base_measure_answer *answer, struct dpot_error *error)
+{
+    struct base_measure_finder f = {problem, control, answer, error};
+    struct solve_control search;
+    *answer = (struct base_measure_answer){0};
+    dpot_status status = check_costs(problem, error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    status = allocate_answer(problem, answer);
+    if (status != DPOT_OK) {
+        (void)dpot_error_set(error, status, "out of memory for %zu points", problem->n_rows);
+    } else {
+        leave_time_for_the_proof(&f, &search);
+        status = problem->users ? base_measure_find_expected_case(&f) : find_worst_case(&f);
+    }
+    if (status != DPOT_OK) {
+        base_measure_answer_release(answer);
+    }
+    return status;
+}

@@ -1,0 +1,34 @@
+/* The best uniform base measure: equal mass on every output point, best total mass.
+ *
+ * Along m = (s/n_cols, ..., s/n_cols) the objective is convex and piecewise linear in the total mass
+ * s, so two tangents with slopes of opposite sign meet at a lower bound of it. The search takes that
+ * point next (or halves, when the bracket shrinks slowly) and ends when the best value found is
+ * within BEST_UNIFORM_TOL of the bound: exact up to rounding, in some ten evaluations.
+ *
+ * On a homogeneous domain (a ring, a sphere) the best uniform measure is optimal among all; the lower
+ * bound then shows it. */
+#ifndef DPOT_SOLVE_BASE_MEASURE_BEST_UNIFORM_H
+#define DPOT_SOLVE_BASE_MEASURE_BEST_UNIFORM_H
+
+#include "solve/base_measure/phi.h"
+#include "solve/run/control.h"
+
+#define BEST_UNIFORM_TOL 1e-12 /* relative, of the objective along the line */
+
+struct best_uniform_result {
+    double total_mass;
+    double objective;
+    double
+        lower_bound; /* on the objective of ANY base measure: inequality (D) of solve/base_measure/phi.h; at least
+                           0, which says only that costs are not negative */
+    size_t iterations; /* evaluations of the objective */
+    enum solve_outcome outcome;
+};
+
+/* Writes the measure, and leaves `phi` evaluated there. `control` may be NULL; a stopped search
+ * gives the best measure seen. DPOT_ERR_MEMORY: nothing was written. */
+DPOT_WARN_UNUSED dpot_status best_uniform(struct phi *phi, const struct solve_control *control,
+                                          double *base_measure /* (n_cols) */,
+                                          struct best_uniform_result *result);
+
+#endif

@@ -1,4 +1,0 @@
-#define LANES_BYTES 64
-#define LANES_NAME "avx512"
-#define LANES_TABLE lanes_avx512
-#include "solve/lanes_impl.inc"

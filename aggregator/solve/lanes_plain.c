@@ -1,4 +1,0 @@
-#define LANES_BYTES 16
-#define LANES_NAME "plain"
-#define LANES_TABLE lanes_plain
-#include "solve/lanes_impl.inc"
