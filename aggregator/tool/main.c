@@ -1,6 +1,6 @@
 /* dpot: the analyst's, researcher's and administrator's tool (aggregator/doc/dpot.1). */
 #include "base/descriptors.h"
-#include "leave.h"
+#include "cli/leave.h"
 #include "tool/tool.h"
 
 #include <signal.h>

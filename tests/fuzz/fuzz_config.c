@@ -1,9 +1,9 @@
 /* The server's files: dpotd.json, tokens, and key files. The first byte chooses. */
-#include "config.h"
+#include "dpotd/config.h"
 #include "fuzz.h"
 #include "http/tokens.h"
 #include "input_file.h"
-#include "keys.h"
+#include "keys/keys.h"
 
 #include <string.h>
 

@@ -87,7 +87,7 @@ refuses 'layer: model may not include' common/model/measure.c '#include "dpot/dp
 refuses 'layer: client may not include' client/src/submit.c '#include "store/store.h"'
 refuses 'layer: store may not include' aggregator/store/sqlite.c '#include "client/src/ledger.h"'
 refuses 'layer: store may not include' aggregator/store/store.c '#include "../files/json.h"'
-refuses 'layer: main may not include' aggregator/main.c '#include <dpot/dpot.h>'
+refuses 'layer: main may not include' aggregator/dpotd/main.c '#include <dpot/dpot.h>'
 refuses 'layer: tool may not include' aggregator/tool/simulate.c '#include "client/src/ledger.h"'
 refuses 'layer: there is no room util' common/util/any.c '#include "base/alloc.h"'
 

@@ -11,7 +11,7 @@
  *     lost ID STATUS             the server has said so; the device will not hear it
  *     unread BYTES               a body that none of the keys opens: always a fault */
 #include "base/splitmix.h"
-#include "keys.h"
+#include "keys/keys.h"
 #include "proto/wire_report.h"
 #include "system/relay.h"
 

@@ -3,8 +3,8 @@
  * The server is a process of its own that runs the aggregator's rooms as dpotd does; the client is
  * a raw socket and a sealed batch, without libdpot. */
 #include "base/clock.h"
-#include "init.h"
-#include "service.h"
+#include "dpotd/init.h"
+#include "dpotd/service.h"
 #include "unit/aggregator/fixture.h"
 #include "unit/aggregator/http_client.h"
 

@@ -4,8 +4,8 @@
  * The shipping client on memory files and libcurl, against a whole aggregator in this process. */
 #include "base/clock.h"
 #include "dpot/dpot.h"
-#include "init.h"
-#include "service.h"
+#include "dpotd/init.h"
+#include "dpotd/service.h"
 #include "simulation.h"
 #include "system/ahead.h"
 #include "unit/aggregator/fixture.h"

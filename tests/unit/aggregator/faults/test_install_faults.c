@@ -1,9 +1,9 @@
 /* An installation on a disk that fails: keys and tokens that were shown are never lost, copies of the
  * store are whole or not there, and every command can be repeated. */
-#include "backup.h"
+#include "dpotd/backup.h"
+#include "dpotd/init.h"
 #include "http/tokens.h"
-#include "init.h"
-#include "keys.h"
+#include "keys/keys.h"
 #include "unit/aggregator/faults/walk.h"
 
 #include <criterion/criterion.h>

@@ -1,7 +1,7 @@
 /* Jobs, artifacts and revisions over HTTP, on a whole service in this process. */
 #include "base/clock.h"
-#include "init.h"
-#include "service.h"
+#include "dpotd/init.h"
+#include "dpotd/service.h"
 #include "store/database.h"
 #include "unit/aggregator/fixture.h"
 #include "unit/aggregator/http_client.h"

@@ -1,9 +1,9 @@
 /* Copies of the store: made while it is served, put back, and what comes again is a duplicate. */
-#include "backup.h"
 #include "base/clock.h"
-#include "init.h"
-#include "keys.h"
-#include "service.h"
+#include "dpotd/backup.h"
+#include "dpotd/init.h"
+#include "dpotd/service.h"
+#include "keys/keys.h"
 #include "store/database.h"
 #include "unit/aggregator/fixture.h"
 #include "unit/aggregator/http_client.h"

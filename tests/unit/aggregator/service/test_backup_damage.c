@@ -1,8 +1,8 @@
 /* Stores with faults: no copy of one gets a name. */
-#include "backup.h"
 #include "base/clock.h"
-#include "init.h"
-#include "keys.h"
+#include "dpotd/backup.h"
+#include "dpotd/init.h"
+#include "keys/keys.h"
 #include "model/artifact.h"
 #include "store/database.h"
 #include "unit/aggregator/fixture.h"

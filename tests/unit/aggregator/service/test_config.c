@@ -1,4 +1,4 @@
-#include "config.h"
+#include "dpotd/config.h"
 #include "unit/aggregator/fixture.h"
 
 #include <criterion/criterion.h>

@@ -1,9 +1,9 @@
-#include "init.h"
+#include "dpotd/init.h"
 
 #include "base/clock.h"
 #include "http/tokens.h"
-#include "key_file.h"
-#include "keys.h"
+#include "keys/key_file.h"
+#include "keys/keys.h"
 #include "support/clock.h"
 #include "unit/aggregator/fixture.h"
 

@@ -1,8 +1,8 @@
-#include "config.h"
+#include "dpotd/config.h"
 
 #include "http/listen.h"
 #include "jobs/job.h"
-#include "key_file.h"
+#include "keys/key_file.h"
 #include "json/json.h"
 
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* The inside of a service, for service.c, which runs one, and service_check.c, which looks at what one would
  * find. */
-#ifndef DPOT_AGGREGATOR_SERVICE_PARTS_H
-#define DPOT_AGGREGATOR_SERVICE_PARTS_H
+#ifndef DPOT_DPOTD_SERVICE_PARTS_H
+#define DPOT_DPOTD_SERVICE_PARTS_H
 
-#include "keys.h"
-#include "service.h"
+#include "dpotd/service.h"
+#include "keys/keys.h"
 
 #define SERVICE_EXPIRY_NOTICE_MS (INT64_C(30) * 86400000) /* of keys and certificates */
 

@@ -1,6 +1,6 @@
 #include "base/clock.h"
-#include "command.h"
-#include "service.h"
+#include "dpotd/command.h"
+#include "dpotd/service.h"
 #include "json/json.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
-#include "backup.h"
-#include "command.h"
-#include "service.h"
+#include "dpotd/backup.h"
+#include "dpotd/command.h"
+#include "dpotd/service.h"
 
 #include <errno.h>
 #include <semaphore.h>

@@ -1,6 +1,6 @@
-#include "backup.h"
+#include "dpotd/backup.h"
 
-#include "keys.h"
+#include "keys/keys.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

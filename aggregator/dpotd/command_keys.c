@@ -1,7 +1,7 @@
 #include "base/clock.h"
-#include "command.h"
-#include "config.h"
-#include "keys.h"
+#include "dpotd/command.h"
+#include "dpotd/config.h"
+#include "keys/keys.h"
 #include "json/json.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 #define _XOPEN_SOURCE 700 /* realpath */
 
-#include "key_file.h"
+#include "keys/key_file.h"
 
 #include "base/crypto.h"
 

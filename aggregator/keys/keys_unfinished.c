@@ -1,6 +1,6 @@
 /* Key files that were never finished. */
-#include "key_file.h"
-#include "keys.h"
+#include "keys/key_file.h"
+#include "keys/keys.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 #include "base/clock.h"
-#include "command.h"
-#include "init.h"
+#include "dpotd/command.h"
+#include "dpotd/init.h"
 #include "json/json.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
-#include "service_parts.h"
+#include "dpotd/service_parts.h"
 
 #include "base/clock.h"
 #include "http/listen.h"
-#include "key_file.h"
+#include "keys/key_file.h"
 
 #include <string.h>
 

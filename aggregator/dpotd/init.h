@@ -6,12 +6,12 @@
  *
  * dpotd.json is written last, so a folder with one is complete. Nothing is ever overwritten: where an
  * earlier run was cut off, its keys are kept and a token is added (its own was never shown). */
-#ifndef DPOT_AGGREGATOR_INIT_H
-#define DPOT_AGGREGATOR_INIT_H
+#ifndef DPOT_DPOTD_INIT_H
+#define DPOT_DPOTD_INIT_H
 
 #include "base/crypto.h"
 #include "base/error.h"
-#include "config.h"
+#include "dpotd/config.h"
 
 #define INIT_TOKEN_SIZE 65 /* 64 hex digits and the NUL */
 

@@ -2,8 +2,8 @@
  * init.h, keys.h and backup.h. */
 #include "base/crypto.h"
 #include "base/descriptors.h"
-#include "command.h"
-#include "leave.h"
+#include "cli/leave.h"
+#include "dpotd/command.h"
 #include "json/json.h"
 
 #include <signal.h>

@@ -1,10 +1,10 @@
 /* Copies of the store for `dpotd backup`, `restore` and `migrate`. A copy holds what the store holds:
  * signed campaigns, reports with their ids, counts, jobs and artifacts; no key and no token. */
-#ifndef DPOT_AGGREGATOR_BACKUP_H
-#define DPOT_AGGREGATOR_BACKUP_H
+#ifndef DPOT_DPOTD_BACKUP_H
+#define DPOT_DPOTD_BACKUP_H
 
-#include "config.h"
-#include "service.h"
+#include "dpotd/config.h"
+#include "dpotd/service.h"
 
 struct backup_made {
     struct pool_count count; /* of what the copy holds */

@@ -1,4 +1,4 @@
-#include "leave.h"
+#include "cli/leave.h"
 
 #include "base/compiler.h"
 

@@ -1,4 +1,4 @@
-#include "command.h"
+#include "dpotd/command.h"
 
 #include <errno.h>
 #include <stdio.h>

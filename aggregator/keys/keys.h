@@ -6,8 +6,8 @@
  *                     secret_key <64 hex digits>
  *                     not_before 2026-12-01T00:00:00Z
  *                     not_after 2028-01-05T00:00:00Z */
-#ifndef DPOT_AGGREGATOR_KEYS_H
-#define DPOT_AGGREGATOR_KEYS_H
+#ifndef DPOT_KEYS_KEYS_H
+#define DPOT_KEYS_KEYS_H
 
 #include "base/crypto.h"
 #include "base/error.h"

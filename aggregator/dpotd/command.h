@@ -1,6 +1,6 @@
 /* The commands of dpotd: one row of the table in main.c each, one file for each group. */
-#ifndef DPOT_AGGREGATOR_COMMAND_H
-#define DPOT_AGGREGATOR_COMMAND_H
+#ifndef DPOT_DPOTD_COMMAND_H
+#define DPOT_DPOTD_COMMAND_H
 
 #include "base/error.h"
 

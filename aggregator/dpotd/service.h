@@ -1,8 +1,8 @@
 /* A running aggregator: every room opened and wired together, in order, and closed in reverse. */
-#ifndef DPOT_AGGREGATOR_SERVICE_H
-#define DPOT_AGGREGATOR_SERVICE_H
+#ifndef DPOT_DPOTD_SERVICE_H
+#define DPOT_DPOTD_SERVICE_H
 
-#include "config.h"
+#include "dpotd/config.h"
 #include "store/store.h"
 
 /* What a program may replace; zero for the defaults. */

@@ -1,7 +1,7 @@
-#include "keys.h"
+#include "keys/keys.h"
 
 #include "base/clock.h"
-#include "key_file.h"
+#include "keys/key_file.h"
 
 #include <dirent.h>
 #include <errno.h>

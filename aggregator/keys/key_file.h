@@ -1,6 +1,6 @@
 /* Files that hold secrets: written whole, new and private; read only when nobody else can. */
-#ifndef DPOT_AGGREGATOR_KEY_FILE_H
-#define DPOT_AGGREGATOR_KEY_FILE_H
+#ifndef DPOT_KEYS_KEY_FILE_H
+#define DPOT_KEYS_KEY_FILE_H
 
 #include "base/buf.h"
 #include "base/error.h"

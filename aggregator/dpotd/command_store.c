@@ -1,7 +1,7 @@
-#include "backup.h"
 #include "base/clock.h"
-#include "command.h"
-#include "config.h"
+#include "dpotd/backup.h"
+#include "dpotd/command.h"
+#include "dpotd/config.h"
 #include "json/json.h"
 
 #include <stdio.h>

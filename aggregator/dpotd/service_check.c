@@ -1,10 +1,10 @@
 /* Looking at everything a service needs, and changing nothing of it. */
 #include "base/clock.h"
+#include "dpotd/service_parts.h"
 #include "http/listen.h"
 #include "jobs/check.h"
-#include "key_file.h"
+#include "keys/key_file.h"
 #include "pool/check.h"
-#include "service_parts.h"
 
 #include <string.h>
 

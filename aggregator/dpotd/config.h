@@ -2,8 +2,8 @@
  *
  * Unknown keys are refused by name; relative paths are relative to the file's folder. Every key is
  * described in doc/dpotd.8. */
-#ifndef DPOT_AGGREGATOR_CONFIG_H
-#define DPOT_AGGREGATOR_CONFIG_H
+#ifndef DPOT_DPOTD_CONFIG_H
+#define DPOT_DPOTD_CONFIG_H
 
 #include "http/log.h"
 #include "http/server.h"

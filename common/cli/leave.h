@@ -1,6 +1,6 @@
 /* How dpotd and dpot end. */
-#ifndef DPOT_AGGREGATOR_LEAVE_H
-#define DPOT_AGGREGATOR_LEAVE_H
+#ifndef DPOT_CLI_LEAVE_H
+#define DPOT_CLI_LEAVE_H
 
 /* Ends the process with this code, as the last act of main: everything of ours is closed. What the C library still
  * holds of open streams is written; what was printed for programs has been checked before (command_finish,
