@@ -19,8 +19,8 @@
 #include "model/measure.h"
 #include "ot/network_simplex.h"
 #include "pool/decode.h"
-#include "tool/campaign_file.h"
-#include "tool/options.h"
+#include "tool/shared/campaign_file.h"
+#include "tool/shared/options.h"
 #include "tool/simulate/crowd.h"
 
 #include "dpot/dpot.h"

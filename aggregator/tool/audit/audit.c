@@ -1,12 +1,12 @@
 /* dpot audit: does the program keep the privacy that it claims? */
-#include "tool/commands.h"
+#include "tool/shared/commands.h"
 
 #include "audit/direct.h"
 #include "base/alloc.h"
 #include "base/rng_seeded.h"
 #include "tool/audit/judge.h"
-#include "tool/options.h"
-#include "tool/workers.h"
+#include "tool/shared/options.h"
+#include "tool/shared/workers.h"
 
 #include <math.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 #include "tool/audit/silence.h"
 
 #include "tool/audit/watched.h"
-#include "tool/progress.h"
+#include "tool/shared/progress.h"
 
 #include <math.h>
 #include <string.h>

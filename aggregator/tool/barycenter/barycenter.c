@@ -1,9 +1,9 @@
 /* dpot barycenter: one measure near several, in Wasserstein distance. */
 #include "tool/barycenter/barycenter.h"
 
-#include "tool/commands.h"
-#include "tool/options.h"
-#include "tool/progress.h"
+#include "tool/shared/commands.h"
+#include "tool/shared/options.h"
+#include "tool/shared/progress.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 
 #include "solve/barycenter/barycenter.h"
 #include "solve/barycenter/fixed.h"
-#include "tool/load.h"
+#include "tool/shared/load.h"
 
 enum barycenter_kind {
     KIND_FREE,   /* --support m */

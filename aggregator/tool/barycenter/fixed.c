@@ -5,9 +5,9 @@
 #include "model/metric.h"
 #include "ot/cost.h"
 #include "ot/network_simplex.h"
-#include "tool/options.h"
-#include "tool/progress.h"
-#include "tool/save.h"
+#include "tool/shared/options.h"
+#include "tool/shared/progress.h"
+#include "tool/shared/save.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* dpot barycenter --support: points that move. */
 #include "tool/barycenter/barycenter.h"
 
-#include "tool/options.h"
-#include "tool/progress.h"
-#include "tool/save.h"
+#include "tool/shared/options.h"
+#include "tool/shared/progress.h"
+#include "tool/shared/save.h"
 
 #include <math.h>
 #include <string.h>

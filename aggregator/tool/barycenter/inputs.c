@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "model/measure.h"
-#include "tool/options.h"
+#include "tool/shared/options.h"
 
 #include <float.h>
 #include <math.h>

@@ -3,11 +3,11 @@
 
 #include "jobs/pooled_barycenter.h"
 #include "pool/describe.h"
-#include "tool/campaign_file.h"
-#include "tool/options.h"
-#include "tool/progress.h"
-#include "tool/provenance.h"
-#include "tool/save.h"
+#include "tool/shared/campaign_file.h"
+#include "tool/shared/options.h"
+#include "tool/shared/progress.h"
+#include "tool/shared/provenance.h"
+#include "tool/shared/save.h"
 
 #include <float.h>
 #include <math.h>

@@ -3,14 +3,14 @@
  * Works on public data only (the ground cost, weights and users that are public or were made from private
  * reports): it costs no privacy. The total mass of the result is part of it and is kept. */
 #include "tool/base_measure/job.h"
-#include "tool/commands.h"
+#include "tool/shared/commands.h"
 
 #include "base/alloc.h"
 #include "solve/base_measure/certificate.h"
 #include "solve/base_measure/mirror_descent.h"
-#include "tool/options.h"
-#include "tool/progress.h"
-#include "tool/remote.h"
+#include "tool/shared/options.h"
+#include "tool/shared/progress.h"
+#include "tool/shared/remote.h"
 #include "json/side_file.h"
 
 #include <math.h>

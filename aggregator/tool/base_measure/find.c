@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "tool/progress.h"
+#include "tool/shared/progress.h"
 
 #include <math.h>
 #include <string.h>

@@ -6,9 +6,9 @@
 #include "solve/base_measure/base_measure.h"
 #include "solve/base_measure/phi.h"
 #include "solve/base_measure/users.h"
-#include "tool/campaign_file.h"
-#include "tool/command.h"
-#include "tool/load.h"
+#include "tool/shared/campaign_file.h"
+#include "tool/shared/command.h"
+#include "tool/shared/load.h"
 
 struct base_measure_job {
     struct run *run;

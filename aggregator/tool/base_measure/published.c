@@ -2,7 +2,7 @@
 #include "solve/base_measure/best_uniform.h"
 #include "solve/base_measure/mirror_descent.h"
 #include "tool/base_measure/job.h"
-#include "tool/progress.h"
+#include "tool/shared/progress.h"
 
 #include <math.h>
 #include <string.h>

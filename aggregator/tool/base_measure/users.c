@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "base/splitmix.h"
 #include "solve/base_measure/report.h"
-#include "tool/options.h"
+#include "tool/shared/options.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include "solve/base_measure/certificate.h"
 #include "solve/base_measure/crowd.h"
 #include "solve/base_measure/planes.h"
-#include "tool/options.h"
+#include "tool/shared/options.h"
 #include "json/json.h"
 #include "json/side_file.h"
 

@@ -2,9 +2,9 @@
 #include "tool/central/barycenter.h"
 
 #include "base/alloc.h"
-#include "tool/commands.h"
-#include "tool/load.h"
-#include "tool/options.h"
+#include "tool/shared/commands.h"
+#include "tool/shared/load.h"
+#include "tool/shared/options.h"
 #include "json/side_file.h"
 
 #include <math.h>

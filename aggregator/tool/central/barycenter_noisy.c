@@ -2,8 +2,8 @@
 #include "account/zcdp.h"
 #include "base/alloc.h"
 #include "tool/central/barycenter.h"
-#include "tool/load.h"
-#include "tool/options.h"
+#include "tool/shared/load.h"
+#include "tool/shared/options.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "account/zcdp.h"
 #include "tool/central/barycenter.h"
 #include "tool/central/ledger.h"
-#include "tool/options.h"
+#include "tool/shared/options.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* dpot central barycenter: the barycenter of measures that are private already, and what one costs. */
 #include "base/alloc.h"
 #include "tool/central/barycenter.h"
-#include "tool/options.h"
-#include "tool/progress.h"
+#include "tool/shared/options.h"
+#include "tool/shared/progress.h"
 
 static struct barycenter_problem problem_of(const struct central_barycenter *job)
 {

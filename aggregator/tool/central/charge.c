@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "tool/central/ledger.h"
 #include "tool/central/statement.h"
-#include "tool/options.h"
+#include "tool/shared/options.h"
 
 #include <float.h>
 #include <math.h>

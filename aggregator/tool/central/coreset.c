@@ -4,8 +4,8 @@
 #include "files/array.h"
 #include "tool/central/region.h"
 #include "tool/central/statement.h"
-#include "tool/commands.h"
-#include "tool/options.h"
+#include "tool/shared/commands.h"
+#include "tool/shared/options.h"
 #include "json/side_file.h"
 
 #include <stdio.h>

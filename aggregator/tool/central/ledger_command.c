@@ -1,8 +1,8 @@
 /* dpot central ledger: what data sets have spent. */
 #include "base/clock.h"
 #include "tool/central/ledger.h"
-#include "tool/commands.h"
-#include "tool/options.h"
+#include "tool/shared/commands.h"
+#include "tool/shared/options.h"
 
 #include <string.h>
 

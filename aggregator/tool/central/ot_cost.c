@@ -2,8 +2,8 @@
 #include "central/ot_cost.h"
 #include "tool/central/pair.h"
 #include "tool/central/statement.h"
-#include "tool/commands.h"
-#include "tool/options.h"
+#include "tool/shared/commands.h"
+#include "tool/shared/options.h"
 
 #include <float.h>
 #include <math.h>

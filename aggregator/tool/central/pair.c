@@ -1,7 +1,7 @@
 #include "tool/central/pair.h"
 
-#include "tool/load.h"
-#include "tool/options.h"
+#include "tool/shared/load.h"
+#include "tool/shared/options.h"
 
 dpot_status pair_check_options(struct run *run)
 {

@@ -2,8 +2,8 @@
 
 #include "base/rng_seeded.h"
 #include "central/exact_draw.h"
-#include "tool/load.h"
-#include "tool/options.h"
+#include "tool/shared/load.h"
+#include "tool/shared/options.h"
 
 #include <math.h>
 #include <string.h>

@@ -11,7 +11,7 @@
 
 #include "central/semidual.h"
 #include "files/array.h"
-#include "tool/command.h"
+#include "tool/shared/command.h"
 
 #define POTENTIALS_OPTIONS                                                                         \
     {"candidates", "F", "public potentials (N, cells), their values at the cell centres"},         \

@@ -1,8 +1,8 @@
 #include "tool/central/records.h"
 
 #include "base/alloc.h"
-#include "tool/load.h"
-#include "tool/options.h"
+#include "tool/shared/load.h"
+#include "tool/shared/options.h"
 
 #include <math.h>
 #include <stdio.h>

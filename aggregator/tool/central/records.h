@@ -3,7 +3,7 @@
 #ifndef DPOT_TOOL_CENTRAL_RECORDS_H
 #define DPOT_TOOL_CENTRAL_RECORDS_H
 
-#include "tool/central/columns.h"
+#include "tool/shared/columns.h"
 
 #define RECORDS_GROUPS_MAX 65536
 

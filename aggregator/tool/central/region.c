@@ -2,9 +2,9 @@
 
 #include "base/alloc.h"
 #include "central/coreset.h"
-#include "tool/load.h"
-#include "tool/options.h"
-#include "tool/vector_set.h"
+#include "tool/shared/load.h"
+#include "tool/shared/options.h"
+#include "tool/shared/vector_set.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 #include "tool/central/statement.h"
 
 #include "central/amplification.h"
-#include "tool/options.h"
+#include "tool/shared/options.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 
 #include "base/rng_seeded.h"
 #include "central/budget.h"
-#include "tool/command.h"
+#include "tool/shared/command.h"
 
 #define STATEMENT_EPSILON_MAX 20.0 /* of a guarantee; as DPOT_EPSILON_CEILING */
 

@@ -4,9 +4,9 @@
 #include "tool/central/pair.h"
 #include "tool/central/potentials.h"
 #include "tool/central/statement.h"
-#include "tool/commands.h"
-#include "tool/options.h"
-#include "tool/save.h"
+#include "tool/shared/commands.h"
+#include "tool/shared/options.h"
+#include "tool/shared/save.h"
 #include "json/side_file.h"
 
 #include <stdlib.h>

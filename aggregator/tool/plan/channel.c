@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "mechanism/mechanism.h"
 #include "mechanism/sampler.h"
-#include "tool/workers.h"
+#include "tool/shared/workers.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
 #include "tool/plan/channel.h"
 #include "tool/plan/distance.h"
 #include "tool/plan/variates.h"
-#include "tool/workers.h"
+#include "tool/shared/workers.h"
 
 #include <math.h>
 #include <string.h>

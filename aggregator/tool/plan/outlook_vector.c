@@ -14,7 +14,7 @@
 #include "mechanism/quantize.h"
 #include "mechanism/transform.h"
 #include "tool/plan/variates.h"
-#include "tool/workers.h"
+#include "tool/shared/workers.h"
 
 #include <math.h>
 #include <string.h>

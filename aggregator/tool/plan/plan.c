@@ -7,10 +7,10 @@
 #include "tool/plan/plan.h"
 
 #include "mechanism/mechanism.h"
-#include "tool/commands.h"
-#include "tool/load.h"
-#include "tool/options.h"
-#include "tool/remote.h"
+#include "tool/shared/commands.h"
+#include "tool/shared/load.h"
+#include "tool/shared/options.h"
+#include "tool/shared/remote.h"
 
 #include "campaign/spec.h"
 

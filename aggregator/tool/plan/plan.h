@@ -2,8 +2,8 @@
 #ifndef DPOT_TOOL_PLAN_PLAN_H
 #define DPOT_TOOL_PLAN_PLAN_H
 
-#include "tool/campaign_file.h"
 #include "tool/plan/outlook.h"
+#include "tool/shared/campaign_file.h"
 
 #define PLAN_N_MAX 1e12
 

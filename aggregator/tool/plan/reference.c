@@ -2,9 +2,9 @@
 
 #include "base/alloc.h"
 #include "model/measure.h"
-#include "tool/load.h"
-#include "tool/options.h"
-#include "tool/rows.h"
+#include "tool/shared/load.h"
+#include "tool/shared/options.h"
+#include "tool/shared/rows.h"
 
 #include <math.h>
 #include <string.h>

@@ -14,7 +14,7 @@
 #define DPOT_TOOL_PLAN_REFERENCE_H
 
 #include "model/campaign.h"
-#include "tool/command.h"
+#include "tool/shared/command.h"
 
 enum reference_kind {
     REFERENCE_UNIFORM = 1, /* index; nothing was given */

@@ -2,7 +2,7 @@
 
 #include "campaign/spec_sphere.h"
 #include "mechanism/mechanism.h"
-#include "tool/options.h"
+#include "tool/shared/options.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* The crowd of a simulation: rows of data grouped by device (tool/rows.h).
+/* The crowd of a simulation: rows of data grouped by device (tool/shared/rows.h).
  *
  * In campaigns of a vector mechanism the coordinates are a vector, and a device with several rows has
  * their mean, weighted by the counts. The devices are the first N that appear. The truth about the crowd (nearest domain points, the mean
@@ -8,7 +8,7 @@
 
 #include "files/array.h"
 #include "model/campaign.h"
-#include "tool/command.h"
+#include "tool/shared/command.h"
 
 struct crowd_device {
     double id;    /* as in the data: an integer */

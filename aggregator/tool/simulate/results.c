@@ -5,7 +5,7 @@
 #include "files/output.h"
 #include "pool/decode.h"
 #include "pool/describe.h"
-#include "tool/conflict.h"
+#include "tool/shared/conflict.h"
 #include "json/side_file.h"
 
 #include <errno.h>

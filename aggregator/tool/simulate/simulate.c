@@ -1,14 +1,14 @@
 /* dpot simulate: virtual devices that run the shipping client against a server. */
-#include "tool/commands.h"
+#include "tool/shared/commands.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "mechanism/mechanism.h"
-#include "tool/campaign_file.h"
-#include "tool/options.h"
-#include "tool/remote.h"
+#include "tool/shared/campaign_file.h"
+#include "tool/shared/options.h"
+#include "tool/shared/remote.h"
+#include "tool/shared/workers.h"
 #include "tool/simulate/results.h"
-#include "tool/workers.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "process.h"
 #include "unit/files/folder.h"
 
-#include "tool/conflict.h"
+#include "tool/shared/conflict.h"
 
 #include <criterion/criterion.h>
 #include <glob.h>

@@ -3,9 +3,9 @@
 #include "unit/files/folder.h"
 
 #include "base/rng_seeded.h"
-#include "tool/population.h"
+#include "tool/shared/workers.h"
 #include "tool/simulate/device.h"
-#include "tool/workers.h"
+#include "tool/simulate/population.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,0 +1,325 @@
+/* dpot account compose: what a list of releases costs together, by every accountant that applies. */
+#include "account/compose.h"
+#include "base/alloc.h"
+#include "model/campaign.h"
+#include "tool/shared/commands.h"
+#include "tool/shared/options.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PARTS_MAX 100000
+#define DELTA_MIN 1e-300
+#define EXACT_MAX 9e15
+#define SPARE_MIN 1e-9 /* of the given delta: less is rounding */
+
+static const struct option options[] = {
+    {"spend", "FILE", "JSON list of {mechanism, epsilon | rho | mu, delta, count}"},
+    {"delta", "D", "total failure probability (default: the sum of the deltas in the list)"},
+    {NULL, NULL, NULL},
+};
+
+static const char other_mechanism[] = "other";
+static const char *const part_keys[] = {"mechanism", "epsilon", "rho",  "mu",
+                                        "delta",     "count",   "note", NULL};
+
+static const struct {
+    const char *key;
+    enum compose_unit unit;
+} units[] = {{"epsilon", COMPOSE_EPSILON}, {"rho", COMPOSE_RHO}, {"mu", COMPOSE_MU}};
+
+struct compose_job {
+    struct run *run;
+    double delta; /* 0: not given */
+    struct compose_part *parts;
+    size_t n_parts;
+};
+
+/* ---- the list ---- */
+
+static dpot_status read_mechanism(struct run *run, const json_t *entry, const char *path,
+                                  struct compose_part *part)
+{
+    const char *mechanism = NULL;
+    const dpot_status status = json_get_string(entry, path, "mechanism", &mechanism, &run->error);
+    if (status == DPOT_ERR_NOT_FOUND) {
+        return dpot_error_set(&run->error, DPOT_ERR_MALFORMED,
+                              "%s.mechanism is missing: name it, such as laplace, gaussian or wpm",
+                              path);
+    }
+    enum dpot_mechanism_id id;
+    if (status == DPOT_OK && strcmp(mechanism, other_mechanism) != 0 &&
+        dpot_mechanism_find(mechanism, &id) != DPOT_OK) {
+        return dpot_error_set(&run->error, DPOT_ERR_RANGE,
+                              "%s.mechanism is \"%.40s\": give wpm, kpm, exponential, laplace, "
+                              "gaussian, or other for one that is not of dpot",
+                              path, mechanism);
+    }
+    part->is_gaussian = status == DPOT_OK && strcmp(mechanism, "gaussian") == 0;
+    return status;
+}
+
+/* Exactly one of epsilon, rho, mu. */
+static dpot_status read_value(struct run *run, const json_t *entry, const char *path,
+                              struct compose_part *part)
+{
+    const char *found = NULL;
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        const char *key = units[i].key;
+        const dpot_status status =
+            json_get_number(entry, path, key, 0, COMPOSE_VALUE_MAX, &part->value, &run->error);
+        if (status == DPOT_ERR_NOT_FOUND) {
+            continue;
+        }
+        if (status != DPOT_OK) {
+            return status;
+        }
+        if (found) {
+            return dpot_error_set(&run->error, DPOT_ERR_MALFORMED,
+                                  "%s has both %s and %s: give one of epsilon, rho, mu", path,
+                                  found, key);
+        }
+        if (!(part->value > 1e-150)) {
+            return dpot_error_set(&run->error, DPOT_ERR_RANGE,
+                                  "%s.%s is %g: give a number above 0, or leave the entry out",
+                                  path, key, part->value);
+        }
+        found = key;
+        part->unit = units[i].unit;
+    }
+    return found ? DPOT_OK
+                 : dpot_error_set(&run->error, DPOT_ERR_MALFORMED,
+                                  "%s has neither epsilon nor rho nor mu: give one of them", path);
+}
+
+static dpot_status read_delta(struct run *run, const json_t *entry, const char *path,
+                              struct compose_part *part)
+{
+    const dpot_status status =
+        json_get_number(entry, path, "delta", 0, 1, &part->delta, &run->error);
+    if (status != DPOT_OK && status != DPOT_ERR_NOT_FOUND) {
+        return status;
+    }
+    if (part->delta >= 1 || (part->delta > 0 && part->delta < DELTA_MIN)) {
+        return dpot_error_set(&run->error, DPOT_ERR_RANGE,
+                              "%s.delta is %g: give 0, or a number from %g to below 1", path,
+                              part->delta, DELTA_MIN);
+    }
+    if (part->is_gaussian && part->unit == COMPOSE_EPSILON && !(part->delta > 0)) {
+        return dpot_error_set(&run->error, DPOT_ERR_RANGE,
+                              "%s is gaussian with epsilon and no delta, which no Gaussian noise "
+                              "keeps: add its delta, or give rho or mu",
+                              path);
+    }
+    return DPOT_OK;
+}
+
+static dpot_status read_part(struct run *run, const json_t *entry, size_t i,
+                             struct compose_part *part)
+{
+    char path[32];
+    int64_t count = 1;
+    (void)snprintf(path, sizeof path, "spend[%zu]", i);
+    *part = (struct compose_part){0};
+    dpot_status status = json_check_keys(entry, path, part_keys, &run->error);
+    if (status == DPOT_OK) {
+        status = read_mechanism(run, entry, path, part);
+    }
+    if (status == DPOT_OK) {
+        status = read_value(run, entry, path, part);
+    }
+    if (status == DPOT_OK) {
+        status = read_delta(run, entry, path, part);
+    }
+    if (status == DPOT_OK) {
+        status = json_get_integer(entry, path, "count", 1, COMPOSE_COUNT_MAX, &count, &run->error);
+        status = status == DPOT_ERR_NOT_FOUND ? DPOT_OK : status;
+    }
+    part->count = (uint64_t)count;
+    return status;
+}
+
+static dpot_status read_parts(struct compose_job *job, const json_t *list)
+{
+    struct run *run = job->run;
+    const size_t n = json_array_size(list);
+    if (!json_is_array(list) || n < 1 || n > PARTS_MAX) {
+        return dpot_error_set(&run->error, DPOT_ERR_MALFORMED,
+                              "the spend must be a list of 1 to %d objects such as "
+                              "[{\"mechanism\":\"laplace\",\"epsilon\":1,\"count\":10}]",
+                              PARTS_MAX);
+    }
+    job->parts = dpot_alloc_array(NULL, n, sizeof *job->parts);
+    job->n_parts = n;
+    dpot_status status = job->parts ? DPOT_OK : DPOT_ERR_MEMORY;
+    for (size_t i = 0; status == DPOT_OK && i < n; i++) {
+        status = read_part(run, json_array_get(list, i), i, &job->parts[i]);
+    }
+    return status;
+}
+
+static dpot_status load_spend(struct compose_job *job)
+{
+    json_t *list = NULL;
+    const char *path = NULL;
+    dpot_status status = option_require(job->run, "spend", "a list of releases", &path);
+    if (status == DPOT_OK) {
+        status = json_read(path, &list, &job->run->error);
+    }
+    if (status == DPOT_OK) {
+        status = read_parts(job, list);
+        status = status == DPOT_OK
+                     ? status
+                     : dpot_error_prefix(&job->run->error, status, "--spend %.120s", path);
+    }
+    json_decref(list);
+    return status;
+}
+
+/* ---- the result ---- */
+
+/* An integer where JSON's readers keep it exact. */
+static void put_releases(const struct compose_job *job)
+{
+    double sum = 0;
+    for (size_t i = 0; i < job->n_parts; i++) {
+        sum += (double)job->parts[i].count;
+    }
+    if (sum < EXACT_MAX) {
+        run_put_integer(job->run, "releases", (uint64_t)sum);
+    } else {
+        run_put_number(job->run, "releases", sum);
+    }
+}
+
+static json_t *describe(const struct composition *composition)
+{
+    json_t *object = json_object();
+    const bool applies = !composition->why;
+    (void)json_object_set_new(object, "epsilon",
+                              applies ? json_number(composition->epsilon) : json_null());
+    (void)json_object_set_new(object, "delta",
+                              applies ? json_number(composition->delta) : json_null());
+    if (composition->rho > 0) {
+        (void)json_object_set_new(object, "rho", json_number(composition->rho));
+    }
+    if (composition->mu > 0) {
+        (void)json_object_set_new(object, "mu", json_number(composition->mu));
+    }
+    if (!applies) {
+        (void)json_object_set_new(object, "why_not", json_string(composition->why));
+    }
+    return object;
+}
+
+static json_t *describe_assumptions(const struct composition compositions[ACCOUNTANTS])
+{
+    json_t *list = json_array();
+    (void)json_array_append_new(
+        list, json_string("all releases are about the same person's data (releases about different "
+                          "people do not add), each by its own fresh randomness"));
+    (void)json_array_append_new(
+        list, json_string("the list was fixed before the first release, or only basic is used"));
+    (void)json_array_append_new(list,
+                                json_string("gaussian with epsilon and delta was calibrated by the "
+                                            "analytic formula or a certificate row"));
+    for (enum accountant a = ACCOUNTANT_BASIC; a < ACCOUNTANTS; a++) {
+        if (!compositions[a].why) {
+            (void)json_array_append_new(list, json_string(accountant_assumption(a)));
+        }
+    }
+    return list;
+}
+
+/* Basic composition of parts that bring their deltas has no use for more. */
+static void put_spare_delta(struct compose_job *job, enum accountant best, double delta)
+{
+    const double spare = job->delta - delta;
+    if (!(job->delta > 0 && spare > SPARE_MIN * job->delta)) {
+        return;
+    }
+    run_put_number(job->run, "spare_delta", spare);
+    run_put_text(job->run, "spare_delta_note",
+                 best == ACCOUNTANT_BASIC
+                     ? "basic gives the smallest epsilon here and needs only the delta above: what "
+                       "is left of --delta buys nothing, the other accountants use it and say more"
+                     : "the accountant above needs no more of --delta");
+}
+
+static dpot_status put_result(struct compose_job *job)
+{
+    struct run *run = job->run;
+    struct composition compositions[ACCOUNTANTS];
+    compose(job->parts, job->n_parts, job->delta, compositions);
+    const enum accountant best = compose_best(compositions);
+    if (best == ACCOUNTANTS) {
+        return job->delta > 0
+                   ? dpot_error_set(&run->error, DPOT_ERR_RANGE,
+                                    "no accountant applies at --delta %g: %s; give a "
+                                    "larger one",
+                                    job->delta, compositions[ACCOUNTANT_BASIC].why)
+                   : RUN_USAGE(run, "rho and mu alone promise no epsilon: give --delta, or a "
+                                    "delta in each entry");
+    }
+    if (compositions[best].delta >= 1) {
+        return dpot_error_set(&run->error, DPOT_ERR_RANGE,
+                              "the deltas add to %g, which protects nobody: give fewer releases or "
+                              "smaller deltas",
+                              compositions[best].delta);
+    }
+    run_put_number(run, "epsilon", compositions[best].epsilon);
+    run_put_number(run, "delta", compositions[best].delta);
+    run_put_text(run, "accountant", accountant_name(best));
+    put_spare_delta(job, best, compositions[best].delta);
+    put_releases(job);
+    for (enum accountant a = ACCOUNTANT_BASIC; a < ACCOUNTANTS; a++) {
+        run_put(run, accountant_name(a), describe(&compositions[a]));
+    }
+    run_put(run, "assumptions", describe_assumptions(compositions));
+    return DPOT_OK;
+}
+
+static dpot_status run_compose(struct run *run)
+{
+    struct compose_job job = {.run = run};
+    dpot_status status = option_number(run, "delta", 0, 1, &job.delta);
+    if (status == DPOT_OK && option_is_given(run, "delta") &&
+        !(job.delta >= DELTA_MIN && job.delta < 1)) {
+        status = RUN_USAGE(run, "--delta is %.40s: give a number from %g to below 1",
+                           option_text(run, "delta"), DELTA_MIN);
+    }
+    if (status == DPOT_OK) {
+        status = load_spend(&job);
+    }
+    if (status == DPOT_OK) {
+        status = put_result(&job);
+    }
+    dpot_free_array(NULL, job.parts, job.n_parts, sizeof *job.parts);
+    return status;
+}
+
+const struct command command_account_compose = {
+    .name = "account compose",
+    .summary = "what several releases cost together, by four accountants",
+    .details =
+        "FILE is a JSON list of objects: mechanism (wpm, kpm, exponential, laplace, "
+        "other,\n"
+        "or gaussian, which counts as Gaussian noise),\n"
+        "one of epsilon, rho (zCDP), mu (GDP, that is diameter / sigma), delta (default 0; "
+        "beside rho\n"
+        "or mu: where basic converts), count (default 1), note (ignored).\n"
+        "  basic    sums of epsilon and delta; rho and mu converted one by one\n"
+        "  zcdp     sum of rho, converted at the total delta\n"
+        "  gdp      root of the sum of mu^2: when every part is given by mu\n"
+        "  optimal  equal pure epsilons, the exact answer\n"
+        "Keys: epsilon, delta and accountant of the smallest epsilon; each accountant's own "
+        "epsilon\n"
+        "and delta (null and why_not when it does not apply); releases, assumptions. "
+        "Without --delta\n"
+        "the total delta is the sum of those in the list. spare_delta (with a note) is what the\n"
+        "best accountant leaves of --delta. All numbers are rounded up.",
+    .example = "dpot account compose --spend spend.json --delta 1e-6",
+    .options = options,
+    .run = run_compose,
+};

@@ -1,0 +1,241 @@
+#include "tool/generator/contest.h"
+
+#include "base/alloc.h"
+#include "solve/run/draw.h"
+#include "solve/transport/moments.h"
+#include "tool/shared/workers.h"
+
+#include <math.h>
+#include <string.h>
+
+#define SHUFFLE_STREAM UINT64_C(0x73687566666c65)
+#define RESAMPLE_STREAM UINT64_C(0x726573616d706c65)
+#define REFERENCE_MIN 4 /* two halves that have moments */
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static dpot_status refuse_memory(struct dpot_error *error, size_t n, size_t dim)
+{
+    return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for %zu points of %zu coordinates",
+                          n, dim);
+}
+
+/* ---- sets of points ---- */
+
+static dpot_status contestant_init(struct contestant *c, const char *name, size_t n, size_t dim,
+                                   struct dpot_error *error)
+{
+    *c = (struct contestant){.name = name, .n = n, .cap = n, .frechet = (double)NAN};
+    c->points = n <= SIZE_MAX / dim ? dpot_alloc_array(NULL, n * dim, sizeof *c->points) : NULL;
+    return c->points ? DPOT_OK : refuse_memory(error, n, dim);
+}
+
+static void contestant_release(struct contestant *c, size_t dim)
+{
+    dpot_free_array(NULL, c->points, c->cap * dim, sizeof *c->points);
+    dpot_free_array(NULL, c->weights, c->cap, sizeof *c->weights);
+    *c = (struct contestant){0};
+}
+
+/* Copies `points` in an order that depends on the seed and n alone (Fisher, Yates). */
+static dpot_status copy_shuffled(const double *points, size_t n, size_t dim, uint64_t seed,
+                                 double *out, struct dpot_error *error)
+{
+    size_t *order = dpot_alloc_array(NULL, n, sizeof *order);
+    if (!order) {
+        return refuse_memory(error, n, dim);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const size_t j = (size_t)(draw_bits(seed, SHUFFLE_STREAM, i) % (i + 1));
+        order[i] = order[j];
+        order[j] = i;
+    }
+    for (size_t i = 0; i < n; i++) {
+        memcpy(out + i * dim, points + order[i] * dim, dim * sizeof *out);
+    }
+    dpot_free_array(NULL, order, n, sizeof *order);
+    return DPOT_OK;
+}
+
+/* ---- who takes part ---- */
+
+dpot_status contest_init(struct contest *contest, const double *reference, size_t n, size_t dim,
+                         uint64_t seed, struct dpot_error *error)
+{
+    *contest = (struct contest){.dim = dim, .seed = seed};
+    if (n < REFERENCE_MIN) {
+        return dpot_error_set(error, DPOT_ERR_SHAPE,
+                              "the reference has %zu points: give at least %d, since one half is "
+                              "compared with the other",
+                              n, REFERENCE_MIN);
+    }
+    dpot_status status = contestant_init(&contest->reference, "", n, dim, error);
+    if (status == DPOT_OK) {
+        status = copy_shuffled(reference, n, dim, seed, contest->reference.points, error);
+    }
+    contest->n_each = n / 2;
+    return status;
+}
+
+void contest_release(struct contest *contest)
+{
+    contestant_release(&contest->reference, contest->dim);
+    for (size_t i = 0; i < contest->n_entries; i++) {
+        contestant_release(&contest->entries[i], contest->dim);
+    }
+    *contest = (struct contest){0};
+}
+
+dpot_status contest_add(struct contest *contest, const char *name, const double *points,
+                        const double *weights, size_t n, struct dpot_error *error)
+{
+    struct contestant *c = &contest->entries[contest->n_entries++];
+    dpot_status status = contestant_init(c, name, n, contest->dim, error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    if (!weights) {
+        contest->n_each = smaller(contest->n_each, n);
+        return copy_shuffled(points, n, contest->dim, contest->seed + contest->n_entries, c->points,
+                             error);
+    }
+    c->weights = dpot_alloc_array(NULL, n, sizeof *c->weights);
+    if (!c->weights) {
+        return refuse_memory(error, n, contest->dim);
+    }
+    memcpy(c->points, points, n * contest->dim * sizeof *points);
+    memcpy(c->weights, weights, n * sizeof *weights);
+    return DPOT_OK;
+}
+
+static dpot_status add_gaussian(struct contest *contest, const struct moments *moments,
+                                struct dpot_error *error)
+{
+    struct contestant *c = &contest->entries[contest->n_entries++];
+    const dpot_status status = contestant_init(c, "gaussian", contest->n_each, contest->dim, error);
+    return status == DPOT_OK ? moments_draw(moments, c->n, contest->seed, c->points, error)
+                             : status;
+}
+
+static dpot_status add_mean(struct contest *contest, const double *points, size_t n,
+                            struct dpot_error *error)
+{
+    const size_t dim = contest->dim;
+    struct contestant *c = &contest->entries[contest->n_entries++];
+    const dpot_status status = contestant_init(c, "mean", 1, dim, error);
+    for (size_t i = 0; status == DPOT_OK && i < n * dim; i++) {
+        c->points[i % dim] += points[i] / (double)n;
+    }
+    return status;
+}
+
+dpot_status contest_settle(struct contest *contest, size_t n_exact, struct dpot_error *error)
+{
+    const size_t dim = contest->dim, n = contest->reference.n / 2;
+    const double *other = contest->reference.points + (contest->reference.n - n) * dim;
+    struct moments moments = {0};
+    contest->n_exact = smaller(n_exact, contest->n_each);
+    contest->reference.n -= n; /* `other` stays where it is, behind the rows in use */
+    for (size_t i = 0; i < contest->n_entries; i++) {
+        struct contestant *c = &contest->entries[i];
+        c->n = c->weights ? c->n : contest->n_each;
+    }
+    struct contestant *floor_entry = &contest->entries[contest->n_entries++];
+    dpot_status status = contestant_init(floor_entry, "reference", contest->n_each, dim, error);
+    if (status == DPOT_OK) {
+        memcpy(floor_entry->points, other, floor_entry->n * dim * sizeof *other);
+        if (dim <= MOMENTS_DIM_MAX) {
+            status = moments_init(other, NULL, n, dim, NULL, &moments, error);
+        }
+    }
+    if (status == DPOT_OK && dim <= MOMENTS_DIM_MAX) {
+        status = add_gaussian(contest, &moments, error);
+    }
+    if (status == DPOT_OK) {
+        status = add_mean(contest, other, n, error);
+    }
+    moments_release(&moments);
+    return status;
+}
+
+const struct contestant *contest_find(const struct contest *contest, const char *name)
+{
+    for (size_t i = 0; i < contest->n_entries; i++) {
+        if (strcmp(contest->entries[i].name, name) == 0) {
+            return &contest->entries[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- distances ---- */
+
+/* n points that stand for the weighted ones (systematic resampling: the i-th is where the running sum
+ * of the weights passes (i + u) / n). */
+static void resample(const struct contestant *c, size_t n, size_t dim, uint64_t seed, double *out)
+{
+    const double u = ((double)(draw_bits(seed, RESAMPLE_STREAM, 0) >> 11) + 0.5) * 0x1p-53;
+    double sum = c->weights[0];
+    size_t at = 0;
+    for (size_t i = 0; i < n; i++) {
+        while (at + 1 < c->n && sum <= ((double)i + u) / (double)n) {
+            sum += c->weights[++at];
+        }
+        memcpy(out + i * dim, c->points + at * dim, dim * sizeof *out);
+    }
+}
+
+/* What of a contestant takes part in the exact distances. */
+static dpot_status measure_exact(void *ctx, size_t worker, size_t item, struct dpot_error *error)
+{
+    struct contest *contest = ctx;
+    struct contestant *c = &contest->entries[item];
+    const size_t n = contest->n_exact, dim = contest->dim;
+    const struct point_set y = {n, contest->reference.points, NULL};
+    struct point_set x = {c->weights ? c->n : smaller(n, c->n), c->points, c->weights};
+    double *drawn = NULL;
+    (void)worker;
+    if (c->weights && c->n > n) {
+        drawn = dpot_alloc_array(NULL, n * dim, sizeof *drawn);
+        if (!drawn) {
+            return refuse_memory(error, n, dim);
+        }
+        resample(c, n, dim, contest->seed, drawn);
+        x = (struct point_set){n, drawn, NULL};
+    }
+    const dpot_status status = wasserstein_exact(&x, &y, dim, NULL, &c->exact, error);
+    dpot_free_array(NULL, drawn, n * dim, sizeof *drawn);
+    return status;
+}
+
+static dpot_status measure_sliced(struct contest *contest, struct run *run, size_t n_directions)
+{
+    struct progress progress;
+    struct team *team = NULL;
+    const struct point_set y = {contest->reference.n, contest->reference.points, NULL};
+    dpot_status status = team_new(run->n_threads, &team);
+    progress_init(&progress, run, "sliced distances", contest->n_entries);
+    for (size_t i = 0; status == DPOT_OK && i < contest->n_entries; i++) {
+        struct contestant *c = &contest->entries[i];
+        const struct point_set x = {c->n, c->points, c->weights};
+        status = wasserstein_sliced(&x, &y, contest->dim, n_directions, contest->seed, team, NULL,
+                                    &c->sliced, &run->error);
+        progress_step(&progress, i + 1);
+    }
+    progress_end(&progress);
+    team_free(team);
+    return status;
+}
+
+dpot_status contest_measure(struct contest *contest, struct run *run, size_t n_directions)
+{
+    struct progress progress;
+    progress_init(&progress, run, "exact distances", contest->n_entries);
+    const dpot_status status = workers_run(contest->n_entries, run->n_threads, measure_exact,
+                                           contest, &progress, &run->error);
+    progress_end(&progress);
+    return status == DPOT_OK ? measure_sliced(contest, run, n_directions) : status;
+}

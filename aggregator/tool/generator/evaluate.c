@@ -1,0 +1,447 @@
+/* dpot generator evaluate: how near a generator's samples are to real data. */
+#include "tool/shared/commands.h"
+
+#include "base/alloc.h"
+#include "generator/model.h"
+#include "solve/transport/moments.h"
+#include "tool/generator/contest.h"
+#include "tool/generator/labelled.h"
+#include "tool/picture/plot.h"
+#include "tool/shared/load.h"
+#include "tool/shared/options.h"
+#include "tool/shared/progress.h"
+
+#include <math.h>
+
+#define EXACT_DEFAULT 1000
+#define EXACT_MAX 8000
+#define DIRECTIONS_DEFAULT 100
+#define DIRECTIONS_MAX 100000
+#define SAMPLES_DEFAULT 10000
+#define COORDINATE_MAX 1e90
+#define BATCH 256 /* samples of a pass of the generator */
+#define CLASSIFIER_BATCH 500
+#define IMAGES_MIN 50 /* below which a Frechet distance says nothing */
+
+static const struct option options[] = {
+    {"samples", "F", "points that a generator made (n, dim)"},
+    {"weights", "F", "weights of the samples (n,), as dpot deconvolve writes them"},
+    {"model", "F.onnx", "the generator itself, instead of --samples"},
+    {"n", "N", "points to draw from --model (default 10000)"},
+    {"reference", "F", "real points (m, dim), public or otherwise allowed to be looked at"},
+    {"privatised", "F", "the reports, measured as the samples are"},
+    {"points", "N", "points of each set in the exact distances, 2 to 8000 (default 1000)"},
+    {"directions", "N", "directions of the sliced distance (default 100)"},
+    {"classifier", "F", "of dpot generator classifier: classes and Frechet distances"},
+    {"labels", "F", "classes of the reference (m,): the accuracy of the classifier on it"},
+    {"range", "lo,hi", "black and white of the images (default: as the classifier has them)"},
+    {"normalize", NULL, "scale the weights to sum 1"},
+    {NULL, NULL, NULL},
+};
+
+struct evaluation {
+    struct run *run;
+    uint64_t n_exact, n_directions, n_samples;
+    double range[2];
+    bool has_range;
+    struct array samples, weights, reference, privatised;
+    struct classifier_file file; /* classifier NULL: none */
+    struct team *team;
+    struct contest contest;
+};
+
+/* ---- options and inputs ---- */
+
+static dpot_status check_combinations(struct run *run)
+{
+    static const char *const pairs[][3] = {
+        {"model", "weights", "a generator's points are alike"},
+        {"samples", "n", "all samples of the file are used"},
+    };
+    dpot_status status = option_either(run, "samples", "model");
+    for (size_t i = 0; status == DPOT_OK && i < sizeof pairs / sizeof pairs[0]; i++) {
+        status = option_excludes(run, pairs[i][0], pairs[i][1], pairs[i][2]);
+    }
+    if (status == DPOT_OK && !option_is_given(run, "classifier") &&
+        (option_is_given(run, "labels") || option_is_given(run, "range"))) {
+        status = RUN_USAGE(run, "--labels and --range go with --classifier F: give one");
+    }
+    return status;
+}
+
+static dpot_status read_options(struct evaluation *e)
+{
+    struct run *run = e->run;
+    const char *text = NULL;
+    dpot_status status = check_combinations(run);
+    if (status == DPOT_OK) {
+        status = option_require(run, "reference", "a file of real points", &text);
+    }
+    if (status == DPOT_OK) {
+        status = option_integer(run, "points", 2, EXACT_MAX, &e->n_exact);
+    }
+    if (status == DPOT_OK) {
+        status = option_integer(run, "directions", 1, DIRECTIONS_MAX, &e->n_directions);
+    }
+    if (status == DPOT_OK) {
+        status = option_integer(run, "n", 2, ARRAY_ENTRIES_MAX, &e->n_samples);
+    }
+    if (status == DPOT_OK) {
+        status = plot_read_pair(run, "range", e->range, &e->has_range);
+    }
+    if (status == DPOT_OK && e->has_range && !(e->range[0] < e->range[1])) {
+        status =
+            RUN_USAGE(run, "--range is %.60s: give the lower end first", option_text(run, "range"));
+    }
+    return status;
+}
+
+/* Points of --model, with the seed of the run. */
+static dpot_status draw_samples(struct evaluation *e)
+{
+    struct generator_model model = {0};
+    const struct generator_setup setup = {
+        .max_batch = BATCH, .linalg = dpot_linalg_f32_openblas(), .team = e->team};
+    struct dpot_error *error = &e->run->error;
+    dpot_status status = generator_model_load(option_text(e->run, "model"), &setup, &model, error);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    const size_t n = (size_t)e->n_samples, dim = network_architecture(model.network)->out_dim;
+    float *points =
+        dim <= ARRAY_ENTRIES_MAX / n ? dpot_alloc_array(NULL, n * dim, sizeof *points) : NULL;
+    if (!points) {
+        status =
+            dpot_error_set(error, DPOT_ERR_TOO_LARGE,
+                           "--n %zu points of %zu coordinates are too much: take fewer", n, dim);
+    } else {
+        status = generator_model_sample(&model, e->run->seed, n, points);
+    }
+    if (status == DPOT_OK) {
+        status = array_init(&e->samples, n, dim, dim == 1);
+    }
+    for (size_t i = 0; status == DPOT_OK && i < n * dim; i++) {
+        e->samples.values[i] = (double)points[i];
+    }
+    dpot_free_array(NULL, points, n * dim, sizeof *points);
+    generator_model_release(&model);
+    return status;
+}
+
+static dpot_status check_dim(struct evaluation *e, const char *name, const struct array *array)
+{
+    if (array->n_cols == e->reference.n_cols) {
+        return DPOT_OK;
+    }
+    return dpot_error_set(&e->run->error, DPOT_ERR_SHAPE,
+                          "--%s %s has %zu columns and the reference %zu: they must agree", name,
+                          option_text(e->run, name), array->n_cols, e->reference.n_cols);
+}
+
+/* Squares of distances and covariances of such points stay finite. */
+static dpot_status check_size(struct evaluation *e, const char *name, const struct array *array)
+{
+    for (size_t i = 0; i < array->n_rows * array->n_cols; i++) {
+        if (!(fabs(array->values[i]) <= COORDINATE_MAX)) {
+            return dpot_error_set(&e->run->error, DPOT_ERR_RANGE,
+                                  "--%s %s: row %zu, column %zu is %g: give numbers of at most %g",
+                                  name, option_text(e->run, name), i / array->n_cols + 1,
+                                  i % array->n_cols + 1, array->values[i], COORDINATE_MAX);
+        }
+    }
+    return DPOT_OK;
+}
+
+static dpot_status check_sizes(struct evaluation *e, const char *samples)
+{
+    dpot_status status = check_size(e, "reference", &e->reference);
+    if (status == DPOT_OK) {
+        status = check_size(e, samples, &e->samples);
+    }
+    return status == DPOT_OK ? check_size(e, "privatised", &e->privatised) : status;
+}
+
+static dpot_status load_weights_of_samples(struct evaluation *e)
+{
+    const dpot_status status = load_weights(e->run, "weights", e->samples.n_rows, &e->weights);
+    if (status == DPOT_OK && !e->weights.is_vector && e->weights.n_rows != 1) {
+        return dpot_error_set(&e->run->error, DPOT_ERR_SHAPE,
+                              "--weights has several rows: give one measure");
+    }
+    return status;
+}
+
+static dpot_status load_points(struct evaluation *e)
+{
+    struct run *run = e->run;
+    const bool has_model = option_is_given(run, "model");
+    dpot_status status = load_finite(run, "reference", &e->reference);
+    if (status == DPOT_OK) {
+        status = has_model ? draw_samples(e) : load_finite(run, "samples", &e->samples);
+    }
+    if (status == DPOT_OK) {
+        status = check_dim(e, has_model ? "model" : "samples", &e->samples);
+    }
+    if (status == DPOT_OK && option_is_given(run, "weights")) {
+        status = load_weights_of_samples(e);
+    }
+    if (status == DPOT_OK && option_is_given(run, "privatised")) {
+        status = load_finite(run, "privatised", &e->privatised);
+    }
+    if (status == DPOT_OK && e->privatised.values) {
+        status = check_dim(e, "privatised", &e->privatised);
+    }
+    return status == DPOT_OK ? check_sizes(e, has_model ? "model" : "samples") : status;
+}
+
+static dpot_status load_classifier(struct evaluation *e)
+{
+    struct run *run = e->run;
+    const char *path = option_text(run, "classifier");
+    const struct classifier_setup setup = {CLASSIFIER_BATCH, dpot_linalg_f32_openblas(), e->team};
+    if (!path) {
+        return DPOT_OK;
+    }
+    dpot_status status = classifier_file_load(path, &setup, &e->file, &run->error);
+    if (status == DPOT_OK && e->file.dim != e->reference.n_cols) {
+        status = dpot_error_set(&run->error, DPOT_ERR_SHAPE,
+                                "--classifier %s takes %zu columns and the reference has %zu: they "
+                                "must agree",
+                                path, e->file.dim, e->reference.n_cols);
+    }
+    if (status == DPOT_OK && e->has_range) {
+        e->file.lo = e->range[0];
+        e->file.hi = e->range[1];
+    }
+    return status == DPOT_OK
+               ? labelled_check_range(run, "reference", &e->reference, e->file.lo, e->file.hi)
+               : status;
+}
+
+static dpot_status prepare(struct evaluation *e)
+{
+    struct dpot_error *error = &e->run->error;
+    dpot_status status = team_new(e->run->n_threads, &e->team);
+    if (status == DPOT_OK) {
+        status = load_points(e);
+    }
+    if (status == DPOT_OK) {
+        status = load_classifier(e);
+    }
+    if (status == DPOT_OK) {
+        status = contest_init(&e->contest, e->reference.values, e->reference.n_rows,
+                              e->reference.n_cols, e->run->seed, error);
+    }
+    if (status == DPOT_OK) {
+        status = contest_add(&e->contest, "samples", e->samples.values, e->weights.values,
+                             e->samples.n_rows, error);
+    }
+    if (status == DPOT_OK && e->privatised.values) {
+        status = contest_add(&e->contest, "privatised", e->privatised.values, NULL,
+                             e->privatised.n_rows, error);
+    }
+    return status == DPOT_OK ? contest_settle(&e->contest, (size_t)e->n_exact, error) : status;
+}
+
+/* ---- the classifier's view ---- */
+
+/* Coverage and, with features, moments of one set. */
+static dpot_status look(struct evaluation *e, struct contestant *c, struct moments *moments)
+{
+    struct run *run = e->run;
+    const size_t k = e->file.n_classes, n_features = classifier_n_features(e->file.classifier);
+    float *p = dpot_alloc_array(NULL, c->n * k, sizeof *p);
+    double *features = dpot_alloc_array(NULL, c->n * n_features, sizeof *features);
+    dpot_status status = DPOT_ERR_MEMORY;
+    if (p && features) {
+        status = classify(run, e->file.classifier, e->file.lo, e->file.hi, c->points, c->n,
+                          e->contest.dim, k, p, n_features > 0 ? features : NULL);
+    }
+    if (status == DPOT_OK) {
+        coverage_find(p, c->weights, c->n, k, &c->coverage);
+    }
+    if (status == DPOT_OK && n_features > 0) {
+        status = moments_init(features, c->weights, c->n, n_features, NULL, moments, &run->error);
+    }
+    dpot_free_array(NULL, p, c->n * k, sizeof *p);
+    dpot_free_array(NULL, features, c->n * n_features, sizeof *features);
+    return status;
+}
+
+static dpot_status classify_all(struct evaluation *e)
+{
+    struct contest *contest = &e->contest;
+    struct moments reference = {0};
+    struct progress progress;
+    if (!e->file.classifier) {
+        return DPOT_OK;
+    }
+    if (contest->n_each < IMAGES_MIN) {
+        run_warn(e->run, "%zu images are few for a Frechet distance: compare it with the floor",
+                 contest->n_each);
+    }
+    progress_init(&progress, e->run, "classes", contest->n_entries + 1);
+    dpot_status status = look(e, &contest->reference, &reference);
+    for (size_t i = 0; status == DPOT_OK && i < contest->n_entries; i++) {
+        struct contestant *c = &contest->entries[i];
+        struct moments moments = {0};
+        progress_step(&progress, i + 1);
+        status = look(e, c, &moments);
+        if (status == DPOT_OK && moments.dim > 0) {
+            status = moments_frechet(&reference, &moments, &c->frechet, &e->run->error);
+        }
+        moments_release(&moments);
+    }
+    progress_end(&progress);
+    moments_release(&reference);
+    return status;
+}
+
+/* ---- result ---- */
+
+static void put_value(json_t *object, const char *key, const char *suffix, json_t *value)
+{
+    char name[64];
+    (void)snprintf(name, sizeof name, "%s%s", key, suffix);
+    (void)json_object_set_new(object, name, value);
+}
+
+static void put(json_t *object, const char *key, const char *suffix, double value)
+{
+    put_value(object, key, suffix, json_number(value));
+}
+
+static void put_measures(struct evaluation *e, const struct contestant *c, const char *suffix,
+                         json_t *object)
+{
+    put(object, "w1", suffix, c->exact.w1);
+    put(object, "w2", suffix, c->exact.w2);
+    put(object, "sliced_w2", suffix, c->sliced);
+    if (e->file.classifier) {
+        put(object, "frechet", suffix, c->frechet);
+        put_value(object, "classes_covered", suffix,
+                  json_integer((json_int_t)c->coverage.n_covered));
+        put(object, "smallest_share", suffix, c->coverage.smallest);
+        put(object, "class_distance", suffix,
+            coverage_distance(&c->coverage, &e->contest.reference.coverage));
+        put(object, "confidence", suffix, c->coverage.confidence);
+    }
+}
+
+static json_t *shares_of(const struct coverage *coverage)
+{
+    json_t *shares = json_array();
+    for (size_t k = 0; k < coverage->n_classes; k++) {
+        (void)json_array_append_new(shares, json_number(coverage->shares[k]));
+    }
+    return shares;
+}
+
+/* One row a set. */
+static void put_table(struct evaluation *e)
+{
+    json_t *rows = json_array();
+    for (size_t i = 0; i < e->contest.n_entries; i++) {
+        const struct contestant *c = &e->contest.entries[i];
+        json_t *row = json_object();
+        (void)json_object_set_new(row, "of", json_string(c->name));
+        put_measures(e, c, "", row);
+        if (e->file.classifier) {
+            (void)json_object_set_new(row, "shares", shares_of(&c->coverage));
+        }
+        (void)json_array_append_new(rows, row);
+    }
+    run_put(e->run, "distances", rows);
+}
+
+static dpot_status put_accuracy(struct evaluation *e)
+{
+    struct labelled labelled = {.points = e->reference}; /* borrowed */
+    double accuracy = 0;
+    if (!option_is_given(e->run, "labels")) {
+        return DPOT_OK;
+    }
+    dpot_status status =
+        labels_load(e->run, "labels", e->reference.n_rows, &labelled.labels, &labelled.n_classes);
+    if (status == DPOT_OK) {
+        status = labelled_accuracy(e->run, &e->file, &labelled, &accuracy);
+    }
+    if (status == DPOT_OK) {
+        run_put_number(e->run, "accuracy", accuracy);
+    }
+    dpot_free_array(NULL, labelled.labels, e->reference.n_rows, sizeof *labelled.labels);
+    return status;
+}
+
+static dpot_status put_result(struct evaluation *e)
+{
+    struct run *run = e->run;
+    const struct contestant *samples = contest_find(&e->contest, "samples");
+    const struct contestant *privatised = contest_find(&e->contest, "privatised");
+    run_put_integer(run, "n", e->contest.n_exact);
+    run_put_integer(run, "n_each", e->contest.n_each);
+    run_put_integer(run, "n_reference", e->contest.reference.n);
+    run_put_integer(run, "dim", e->contest.dim);
+    put_table(e);
+    if (run->is_json) { /* the same under names of their own */
+        put_measures(e, samples, "", run->result);
+        put_measures(e, contest_find(&e->contest, "reference"), "_floor", run->result);
+        if (privatised) {
+            put_measures(e, privatised, "_privatised", run->result);
+        }
+    }
+    return put_accuracy(e);
+}
+
+static dpot_status run_generator_evaluate(struct run *run)
+{
+    struct evaluation e = {.run = run,
+                           .n_exact = EXACT_DEFAULT,
+                           .n_directions = DIRECTIONS_DEFAULT,
+                           .n_samples = SAMPLES_DEFAULT};
+    dpot_status status = read_options(&e);
+    if (status == DPOT_OK) {
+        status = prepare(&e);
+    }
+    if (status == DPOT_OK) {
+        status = contest_measure(&e.contest, run, (size_t)e.n_directions);
+    }
+    if (status == DPOT_OK) {
+        status = classify_all(&e);
+    }
+    if (status == DPOT_OK) {
+        status = put_result(&e);
+    }
+    contest_release(&e.contest);
+    classifier_file_release(&e.file);
+    array_release(&e.samples);
+    array_release(&e.weights);
+    array_release(&e.reference);
+    array_release(&e.privatised);
+    team_free(e.team);
+    return status;
+}
+
+const struct command command_generator_evaluate = {
+    .name = "generator evaluate",
+    .summary = "how near a generator's samples are to real data, and what would be near",
+    .details =
+        "The reference is cut into halves at random (--seed, default 0). Every set is compared "
+        "with\n"
+        "the first: the samples, the privatised reports, the other half itself (the floor: what\n"
+        "sampling alone gives), and two that know next to nothing, a Gaussian with the moments of\n"
+        "the other half and its mean. All have n_each points, n of them in w1 and w2.\n"
+        "Distances are Euclidean. Raw data are read: run it on public or simulated ones.\n"
+        "Keys: n, n_each, n_reference (points of the half), dim, distances (one row a set: of, "
+        "w1,\n"
+        "w2, sliced_w2); with a classifier frechet (in its features), classes_covered (of at "
+        "least\n"
+        "3 %), smallest_share, class_distance (part in the wrong class), confidence and, in JSON,\n"
+        "shares; accuracy (with --labels). With --json also w1, w2, ... of the samples, the same "
+        "with "
+        "_floor\n"
+        "and _privatised.",
+    .example = "dpot generator evaluate --samples samples.csv --reference real.csv --points 20",
+    .options = options,
+    .run = run_generator_evaluate,
+};

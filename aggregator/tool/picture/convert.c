@@ -1,0 +1,214 @@
+/* dpot convert: an array into another file, in part and on another scale. */
+#include "tool/shared/commands.h"
+
+#include "base/alloc.h"
+#include "files/idx.h"
+#include "tool/picture/plot.h"
+#include "tool/shared/load.h"
+#include "tool/shared/options.h"
+#include "tool/shared/slice.h"
+
+#include <math.h>
+#include <string.h>
+
+#define BYTE_MAX 255.0
+
+static const struct option options[] = {
+    {"in", "F", "array (.npy, .csv, .idx, -ubyte, the last two also with .gz)"},
+    {"rows", "a:b", "rows a to b - 1, counted from 0 (default: all)"},
+    {"columns", "LIST", "columns and slices of them, as in 0,4,7:10 (default: all)"},
+    {"to", "lo,hi", "map --from linearly to this range"},
+    {"from", "lo,hi", "what --to starts from (default: 0,255 for IDX files)"},
+    {"number", NULL, "put the number of the row before it, as dpot simulate names its devices"},
+    {"out", "F", "the array; its name ends in .npy or .csv"},
+    {NULL, NULL, NULL},
+};
+
+struct conversion {
+    struct run *run;
+    const char *in, *out;
+    bool is_scaled;
+    double from[2], to[2];
+    struct array array, part;
+};
+
+static dpot_status read_range(struct run *run, const char *name, double range[2], bool *is_given)
+{
+    const dpot_status status = plot_read_pair(run, name, range, is_given);
+    if (status == DPOT_OK && *is_given && !(range[0] < range[1])) {
+        return RUN_USAGE(run, "--%s is %.60s: give the lower end first", name,
+                         option_text(run, name));
+    }
+    if (status == DPOT_OK && *is_given && !isfinite(range[1] - range[0])) {
+        return RUN_USAGE(run, "--%s is %.60s: its length is beyond the range of a double", name,
+                         option_text(run, name));
+    }
+    return status;
+}
+
+static dpot_status read_options(struct conversion *c)
+{
+    struct run *run = c->run;
+    bool has_from = false;
+    dpot_status status = option_require(run, "in", "a file of an array", &c->in);
+    if (status == DPOT_OK) {
+        status = option_array_output(run, "out", &c->out);
+    }
+    if (status == DPOT_OK && !c->out) {
+        status = RUN_USAGE(run, "there is no --out: give a name that ends in .npy or .csv");
+    }
+    if (status == DPOT_OK) {
+        status = read_range(run, "to", c->to, &c->is_scaled);
+    }
+    if (status == DPOT_OK) {
+        status = read_range(run, "from", c->from, &has_from);
+    }
+    if (status != DPOT_OK || has_from == c->is_scaled) {
+        return status;
+    }
+    if (has_from) {
+        return RUN_USAGE(run, "--from is given without --to: give both ranges");
+    }
+    if (!idx_has_name(c->in)) {
+        /* The range in the data is no substitute: it would differ from file to file. */
+        return RUN_USAGE(run, "--to needs --from lo,hi: the range that the numbers may have");
+    }
+    c->from[1] = BYTE_MAX;
+    return DPOT_OK;
+}
+
+/* The chosen rows and columns into c->part. */
+static dpot_status choose(struct conversion *c)
+{
+    const struct array *whole = &c->array;
+    size_t rows[2] = {0, whole->n_rows}, n_columns = 0;
+    size_t *columns = NULL;
+    dpot_status status = slice_read(c->run, "rows", whole->n_rows, rows);
+    if (status == DPOT_OK) {
+        status = slice_read_list(c->run, "columns", whole->n_cols, ARRAY_COLUMNS_MAX, &columns,
+                                 &n_columns);
+    }
+    const size_t n_rows = rows[1] - rows[0], n_cols = columns ? n_columns : whole->n_cols;
+    if (status == DPOT_OK) {
+        status = array_init(&c->part, n_rows, n_cols, whole->is_vector && n_cols == 1);
+    }
+    for (size_t i = 0; status == DPOT_OK && i < n_rows; i++) {
+        const double *from = whole->values + (rows[0] + i) * whole->n_cols;
+        for (size_t j = 0; j < n_cols; j++) {
+            c->part.values[i * n_cols + j] = from[columns ? columns[j] : j];
+        }
+    }
+    dpot_free_array(NULL, columns, n_columns, sizeof *columns);
+    return status;
+}
+
+/* Ends go to ends exactly. */
+static void rescale(struct conversion *c)
+{
+    const double span = c->from[1] - c->from[0];
+    for (size_t i = 0; c->is_scaled && i < c->part.n_rows * c->part.n_cols; i++) {
+        const double t = (c->part.values[i] - c->from[0]) / span;
+        c->part.values[i] = (1 - t) * c->to[0] + t * c->to[1];
+    }
+}
+
+/* A first column with the numbers of the rows that were read. */
+static dpot_status number_rows(struct conversion *c)
+{
+    struct array numbered;
+    const size_t n_cols = c->part.n_cols;
+    size_t rows[2] = {0, c->array.n_rows};
+    if (!option_is_given(c->run, "number")) {
+        return DPOT_OK;
+    }
+    dpot_status status = slice_read(c->run, "rows", c->array.n_rows, rows);
+    if (status == DPOT_OK) {
+        status = array_init(&numbered, c->part.n_rows, n_cols + 1, false);
+    }
+    if (status != DPOT_OK) {
+        return status;
+    }
+    for (size_t i = 0; i < c->part.n_rows; i++) {
+        double *row = numbered.values + i * (n_cols + 1);
+        row[0] = (double)(rows[0] + i);
+        memcpy(row + 1, c->part.values + i * n_cols, n_cols * sizeof *row);
+    }
+    array_release(&c->part);
+    c->part = numbered;
+    return DPOT_OK;
+}
+
+/* Other commands refuse them, and the file is the last place where they can be found. */
+static void warn_of_nan(const struct conversion *c, size_t n, size_t first)
+{
+    run_warn(
+        c->run,
+        "%zu of the numbers written %s not finite, the first in row %zu, column %zu of %s: most "
+        "commands refuse them",
+        n, n == 1 ? "is" : "are", first / c->part.n_cols + 1, first % c->part.n_cols + 1, c->out);
+}
+
+static void put_result(struct conversion *c)
+{
+    double least = INFINITY, greatest = -INFINITY;
+    size_t n_odd = 0, first = 0;
+    for (size_t i = 0; i < c->part.n_rows * c->part.n_cols; i++) {
+        const double value = c->part.values[i];
+        if (!isfinite(value)) {
+            first = n_odd == 0 ? i : first;
+            n_odd++;
+            continue;
+        }
+        least = fmin(least, value);
+        greatest = fmax(greatest, value);
+    }
+    if (n_odd > 0) {
+        warn_of_nan(c, n_odd, first);
+    }
+    run_put_text(c->run, "out", c->out);
+    run_put_integer(c->run, "rows", c->part.n_rows);
+    run_put_integer(c->run, "columns", c->part.n_cols);
+    run_put_number(c->run, "min", least);
+    run_put_number(c->run, "max", greatest);
+    run_put_integer(c->run, "not_finite", n_odd);
+}
+
+static dpot_status run_convert(struct run *run)
+{
+    struct conversion c = {.run = run};
+    dpot_status status = read_options(&c);
+    if (status == DPOT_OK) {
+        status = load_array(run, "in", &c.array);
+    }
+    if (status == DPOT_OK) {
+        status = choose(&c);
+    }
+    if (status == DPOT_OK) {
+        rescale(&c);
+        status = number_rows(&c);
+    }
+    if (status == DPOT_OK) {
+        status = array_write(c.out, &c.part, ARRAY_F8, &run->error);
+    }
+    if (status == DPOT_OK) {
+        put_result(&c);
+    }
+    array_release(&c.array);
+    array_release(&c.part);
+    return status;
+}
+
+const struct command command_convert = {
+    .name = "convert",
+    .summary = "an array into another file, in part and on another scale",
+    .details = "Reads what every command reads and IDX files as MNIST is published in (images "
+               "become rows\n"
+               "of pixels 0 .. 255), writes .npy or .csv. --to lo,hi maps the range --from "
+               "linearly: numbers\n"
+               "outside it end outside. Where data are privatised, both ranges must be public.\n"
+               "NaN and infinities are written as they are, counted and warned of.\n"
+               "Keys: out, rows, columns, min, max (of the finite numbers written), not_finite.",
+    .example = "dpot convert --in images-idx3-ubyte --rows 0:2 --to -1,1 --out images.npy",
+    .options = options,
+    .run = run_convert,
+};
