@@ -3,10 +3,10 @@
 #define DPOT_CLIENT_CLIENT_H
 
 #include "base/rng.h"
-#include "campaigns.h"
 #include "caps.h"
 #include "dpot/dpot.h"
-#include "journal.h"
+#include "storage/campaigns.h"
+#include "storage/journal.h"
 
 struct dpot_client {
     struct dpot_client_config config; /* as given, over the defaults; hooks filled in */

@@ -13,8 +13,8 @@
  * A rename is atomic: the mark needs neither the lock, which a slow server can keep from us, nor a
  * ledger that can be read. The uploader looks for it before each POST. */
 #include "client.h"
-#include "files.h"
 #include "hooks.h"
+#include "storage/files.h"
 
 #include <stdio.h>
 #include <string.h>

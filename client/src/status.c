@@ -1,8 +1,8 @@
 /* What the ledger knows, for people. Nothing is written but what opening the files anew repairs. */
 #include "backoff.h"
 #include "client.h"
-#include "files.h"
 #include "mechanism/mechanism.h"
+#include "storage/files.h"
 #include "work.h"
 
 #include <string.h>

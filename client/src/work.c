@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "draft.h"
-#include "files.h"
+#include "storage/files.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 #include "session.h"
 
 #include "base/crypto.h"
-#include "files.h"
-#include "install.h"
 #include "json.h"
+#include "storage/files.h"
+#include "storage/install.h"
 
 #include <dirent.h>
 #include <errno.h>

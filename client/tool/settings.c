@@ -1,7 +1,7 @@
 #include "settings.h"
 
 #include "base/crypto.h"
-#include "files.h"
+#include "storage/files.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -2,8 +2,8 @@
  * read is what somebody with the key might have written. The first byte: bit 0 the file, bit 1 whether the
  * checksums are mended, bit 2 whether memory runs out. */
 #include "fuzz.h"
-#include "ledger.h"
-#include "spool.h"
+#include "storage/ledger.h"
+#include "storage/spool.h"
 #include "support/filesystem.h"
 
 #include <string.h>

@@ -22,7 +22,7 @@ plant_tree() {
         '#include "dpot/hooks.h"' '#endif'
     plant client/src/simulation.h '#ifndef DPOT_CLIENT_SIMULATION_H' \
         '#define DPOT_CLIENT_SIMULATION_H' '#endif'
-    plant client/src/ledger.h '#ifndef DPOT_CLIENT_LEDGER_H' '#define DPOT_CLIENT_LEDGER_H' '#endif'
+    plant client/src/storage/ledger.h '#ifndef DPOT_CLIENT_LEDGER_H' '#define DPOT_CLIENT_LEDGER_H' '#endif'
     plant aggregator/store/store.h '#ifndef DPOT_STORE_STORE_H' '#define DPOT_STORE_STORE_H' '#endif'
     plant aggregator/campaign/registry.h '#ifndef DPOT_CAMPAIGN_REGISTRY_H' \
         '#define DPOT_CAMPAIGN_REGISTRY_H' '#endif'
@@ -85,14 +85,14 @@ refuses 'layer: campaign may not include' aggregator/campaign/publish.c '#includ
 refuses 'layer: base may not include' common/base/alloc.c '#include "model/measure.h"'
 refuses 'layer: model may not include' common/model/measure.c '#include "dpot/dpot.h"'
 refuses 'layer: client may not include' client/src/submit.c '#include "store/store.h"'
-refuses 'layer: store may not include' aggregator/store/sqlite.c '#include "client/src/ledger.h"'
+refuses 'layer: store may not include' aggregator/store/sqlite.c '#include "client/src/storage/ledger.h"'
 refuses 'layer: store may not include' aggregator/store/store.c '#include "../files/json.h"'
 refuses 'layer: main may not include' aggregator/dpotd/main.c '#include <dpot/dpot.h>'
-refuses 'layer: tool may not include' aggregator/tool/simulate.c '#include "client/src/ledger.h"'
+refuses 'layer: tool may not include' aggregator/tool/simulate.c '#include "client/src/storage/ledger.h"'
 refuses 'layer: there is no room util' common/util/any.c '#include "base/alloc.h"'
 
 # Doors
-accepts 'libcurl in its door' client/src/transport_curl.c '#include <curl/curl.h>'
+accepts 'libcurl in its door' client/src/platform/transport_curl.c '#include <curl/curl.h>'
 accepts 'the schema in its door' proto/wire_keys.c '#include "keys.pb-c.h"'
 refuses 'door: <curl/curl.h>' client/src/uploader.c '#include <curl/curl.h>'
 refuses 'door: <sqlite3.h>' aggregator/store/store.c '#include <sqlite3.h>'
@@ -123,11 +123,11 @@ refuses 'private: only' client/src/submit.c 'int x = private_measure->measure.si
 refuses 'private: only' aggregator/pool/ingest.c 'int x = private_measure.measure.size;'
 
 # Guards
-refuses 'guard: it must begin' client/src/spool.h '#ifndef DPOT_SPOOLER_H' \
+refuses 'guard: it must begin' client/src/storage/spool.h '#ifndef DPOT_SPOOLER_H' \
     '#define DPOT_SPOOLER_H' '#endif'
-refuses 'guard: #define' client/src/spool.h '#ifndef DPOT_CLIENT_SPOOL_H' \
+refuses 'guard: #define' client/src/storage/spool.h '#ifndef DPOT_CLIENT_SPOOL_H' \
     '#define DPOT_CLIENT_SPOOL' '#endif'
-refuses 'guard: it must begin' client/src/spool.h '#pragma once'
+refuses 'guard: it must begin' client/src/storage/spool.h '#pragma once'
 accepts 'a guard with or without unit' tests/unit/proto/any.h '#ifndef DPOT_TESTS_PROTO_ANY_H' \
     '#define DPOT_TESTS_PROTO_ANY_H' '#endif'
 

@@ -4,8 +4,8 @@
 #include "unit/client/world.h"
 
 #include "audit/subject.h"
-#include "ledger.h"
 #include "simulation.h"
+#include "storage/ledger.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

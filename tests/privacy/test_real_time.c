@@ -7,8 +7,8 @@
  * a sample from itself when that is moved by half of the delay. */
 #include "base/buf.h"
 #include "base/clock.h"
-#include "journal.h"
 #include "simulation.h"
+#include "storage/journal.h"
 #include "unit/client/world.h"
 
 #include <criterion/criterion.h>

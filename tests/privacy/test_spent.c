@@ -4,9 +4,9 @@
 #include "unit/client/world.h"
 
 #include "base/buf.h"
-#include "ledger.h"
 #include "proto/wire_report.h"
-#include "spool.h"
+#include "storage/ledger.h"
+#include "storage/spool.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,7 +1,7 @@
-#include "campaigns.h"
+#include "storage/campaigns.h"
 
-#include "files.h"
 #include "mechanism/mechanism.h"
+#include "storage/files.h"
 
 #include <stdio.h>
 #include <string.h>

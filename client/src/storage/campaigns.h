@@ -8,8 +8,8 @@
  * A revision is stored only if every public condition of exact-privacy D holds (signature,
  * canonical bytes, ranges, feasibility, memory, epsilon under the ceiling, no simulation on a real
  * device), and never in the place of a newer one. */
-#ifndef DPOT_CLIENT_CAMPAIGNS_H
-#define DPOT_CLIENT_CAMPAIGNS_H
+#ifndef DPOT_CLIENT_STORAGE_CAMPAIGNS_H
+#define DPOT_CLIENT_STORAGE_CAMPAIGNS_H
 
 #include "proto/wire_campaign.h"
 #include "proto/wire_keys.h"

@@ -1,4 +1,4 @@
-#include "files.h"
+#include "storage/files.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* Whole small files in the device's folder: read, replace, look whether one is there. */
-#ifndef DPOT_CLIENT_FILES_H
-#define DPOT_CLIENT_FILES_H
+#ifndef DPOT_CLIENT_STORAGE_FILES_H
+#define DPOT_CLIENT_STORAGE_FILES_H
 
 #include "base/buf.h"
 #include "dpot/hooks.h"

@@ -1,4 +1,4 @@
-#include "install.h"
+#include "storage/install.h"
 
 #include "base/buf.h"
 

@@ -5,8 +5,8 @@
  * checksum keyed from the app's keystore, so that a ledger of another install, or one whose key is
  * gone, is not taken for ours. "install" is that header alone: it proves later that there was a
  * ledger. */
-#ifndef DPOT_CLIENT_INSTALL_H
-#define DPOT_CLIENT_INSTALL_H
+#ifndef DPOT_CLIENT_STORAGE_INSTALL_H
+#define DPOT_CLIENT_STORAGE_INSTALL_H
 
 #include "base/crypto.h"
 

@@ -1,8 +1,8 @@
-#include "journal.h"
+#include "storage/journal.h"
 
 #include "base/crypto.h"
 #include "dpot/dpot.h"
-#include "files.h"
+#include "storage/files.h"
 
 #include <stdio.h>
 #include <string.h>

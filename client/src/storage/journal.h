@@ -28,12 +28,12 @@
  * times follow from the first start and from public numbers. A report is due its drawn delay after its
  * horizon, and before the horizon nothing is sent. A horizon more than DPOT_LEAD_MAX_MS ahead of the
  * clock is of a clock that was set back since: it does not count. */
-#ifndef DPOT_CLIENT_JOURNAL_H
-#define DPOT_CLIENT_JOURNAL_H
+#ifndef DPOT_CLIENT_STORAGE_JOURNAL_H
+#define DPOT_CLIENT_STORAGE_JOURNAL_H
 
 #include "base/error.h"
-#include "ledger.h"
-#include "spool.h"
+#include "storage/ledger.h"
+#include "storage/spool.h"
 
 #define DPOT_LEAD_MAX_MS ((int64_t)600 * 1000)
 #define DPOT_READINGS_MAX 2 /* the third attempt reports from the public default */

@@ -1,9 +1,9 @@
 /* Opening the journal: read, judge, repair (J2), or find that nothing can be believed (J4). */
 #include "base/crypto.h"
-#include "campaigns.h"
 #include "dpot/dpot.h"
-#include "files.h"
-#include "journal.h"
+#include "storage/campaigns.h"
+#include "storage/files.h"
+#include "storage/journal.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
-#include "ledger.h"
+#include "storage/ledger.h"
 
 #include "base/buf.h"
-#include "files.h"
+#include "storage/files.h"
 
 #include <string.h>
 

@@ -22,12 +22,12 @@
  *
  * The ledger knows nothing of caps: it adds up, submit.c compares. Its file is open only while the
  * folder's lock is held. */
-#ifndef DPOT_CLIENT_LEDGER_H
-#define DPOT_CLIENT_LEDGER_H
+#ifndef DPOT_CLIENT_STORAGE_LEDGER_H
+#define DPOT_CLIENT_STORAGE_LEDGER_H
 
 #include "base/alloc.h"
-#include "install.h"
 #include "model/campaign.h"
+#include "storage/install.h"
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
-#include "spool.h"
+#include "storage/spool.h"
 
 #include "base/buf.h"
-#include "files.h"
+#include "storage/files.h"
 
 #include <string.h>
 

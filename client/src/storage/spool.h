@@ -18,10 +18,10 @@
  * (S4) The order of the slots is that of their submits: a public order.
  *
  * Its file is open only while the folder's lock is held. */
-#ifndef DPOT_CLIENT_SPOOL_H
-#define DPOT_CLIENT_SPOOL_H
+#ifndef DPOT_CLIENT_STORAGE_SPOOL_H
+#define DPOT_CLIENT_STORAGE_SPOOL_H
 
-#include "spool_slot.h"
+#include "storage/spool_slot.h"
 
 #define DPOT_SPOOL_NAME "spool"
 

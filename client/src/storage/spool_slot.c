@@ -1,4 +1,4 @@
-#include "spool_slot.h"
+#include "storage/spool_slot.h"
 
 #include "base/buf.h"
 #include "model/vector.h"

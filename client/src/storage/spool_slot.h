@@ -3,11 +3,11 @@
  * A slot is one unit of 256 bytes, and for a report of n values further units that hold these; all
  * of it is public but for the report, which is private no more. Every unit boundary may begin a
  * slot, so that a reader who met a broken one finds the next. */
-#ifndef DPOT_CLIENT_SPOOL_SLOT_H
-#define DPOT_CLIENT_SPOOL_SLOT_H
+#ifndef DPOT_CLIENT_STORAGE_SPOOL_SLOT_H
+#define DPOT_CLIENT_STORAGE_SPOOL_SLOT_H
 
-#include "ledger.h"
 #include "model/report.h"
+#include "storage/ledger.h"
 
 #define DPOT_SPOOL_UNIT_LEN 256
 #define DPOT_SPOOL_BODY_AT 104 /* of a slot: where REPORT or ACK is written */

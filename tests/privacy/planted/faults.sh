@@ -38,7 +38,7 @@ plant_sign_in_id() {
 plant_refund_on_409() {
     catchers="spent"
     for sum in dpot_ledger_spent_after dpot_ledger_spent_campaign; do
-        edit client/src/ledger.c "/^struct dpot_privacy $sum(/,/^}/s/^    for .*/&\\
+        edit client/src/storage/ledger.c "/^struct dpot_privacy $sum(/,/^}/s/^    for .*/&\\
         if (ledger->charges[i].done == DPOT_DONE_DROPPED_CLOSED) { continue; }/"
     done
 }
@@ -50,7 +50,7 @@ plant_group_by_data() {
 
 plant_due_after_work() {
     catchers="silence audit"
-    edit client/src/journal.c '/^    dpot_journal_set_due(journal, &journal->spool.slots\[slot\]);/a\
+    edit client/src/storage/journal.c '/^    dpot_journal_set_due(journal, &journal->spool.slots\[slot\]);/a\
     journal->spool.slots[slot].due_ms = journal->clock->now(journal->clock->ctx) + delay_of(journal, \&journal->spool.slots[slot]);'
 }
 
@@ -117,7 +117,7 @@ plant_log_line() {
 
 plant_third_reading() {
     catchers="first_touch"
-    edit client/src/journal.h 's/^#define DPOT_READINGS_MAX 2/#define DPOT_READINGS_MAX 9/'
+    edit client/src/storage/journal.h 's/^#define DPOT_READINGS_MAX 2/#define DPOT_READINGS_MAX 9/'
 }
 
 plant_refusal_by_data() {

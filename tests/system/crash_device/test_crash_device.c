@@ -1,5 +1,5 @@
 /* A device process gets SIGKILL inside a submit; the next process goes on from the files. */
-#include "ledger.h"
+#include "storage/ledger.h"
 #include "unit/client/world.h"
 
 #include <criterion/criterion.h>

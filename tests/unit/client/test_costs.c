@@ -1,6 +1,6 @@
 /* What a campaign may ask of a device, what an app expects to be served, and how often data are read. */
-#include "journal.h"
 #include "simulation.h"
+#include "storage/journal.h"
 #include "unit/client/world.h"
 
 #include <criterion/criterion.h>

@@ -1,7 +1,7 @@
 /* The files of a device, byte for byte: a later version must read what this one wrote. The hashes
  * were made by device_files.py, from the layout alone. */
-#include "ledger.h"
-#include "spool.h"
+#include "storage/ledger.h"
+#include "storage/spool.h"
 #include "support/filesystem.h"
 
 #include <criterion/criterion.h>

@@ -1,4 +1,4 @@
-#include "journal.h"
+#include "storage/journal.h"
 #include "unit/client/world.h"
 
 #include <criterion/criterion.h>

@@ -1,7 +1,7 @@
 /* When reports leave: at times that no work can move, whatever process looks, and whatever the clock was. */
 #include "base/rng_seeded.h"
-#include "journal.h"
 #include "simulation.h"
+#include "storage/journal.h"
 #include "unit/client/world.h"
 
 #include <criterion/criterion.h>

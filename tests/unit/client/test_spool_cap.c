@@ -1,6 +1,6 @@
 /* The cap on the spool: what is dropped for a newer report, in which order, of which campaign, and that it
  * is counted. */
-#include "journal.h"
+#include "storage/journal.h"
 #include "unit/client/world.h"
 
 #include <criterion/criterion.h>

@@ -1,6 +1,6 @@
 /* Folders of older releases: slots without draws, charges without a horizon, reports without padding. */
-#include "journal.h"
 #include "simulation.h"
+#include "storage/journal.h"
 #include "unit/client/world.h"
 
 #include <criterion/criterion.h>

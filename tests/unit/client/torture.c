@@ -1,6 +1,6 @@
 #include "unit/client/torture.h"
 
-#include "spool.h"
+#include "storage/spool.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

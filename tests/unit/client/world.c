@@ -3,10 +3,10 @@
 #include "mechanism/gauss_certificate.h"
 #include "mechanism/mechanism.h"
 
-#include "ledger.h"
 #include "mechanism/sampler.h"
 #include "proto/wire_report.h"
 #include "simulation.h"
+#include "storage/ledger.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* The commands of dpot-device, their exit codes and words. */
-#include "unit/client/tool.h"
+#include "unit/client/tool/tool.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

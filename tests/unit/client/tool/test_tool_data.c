@@ -1,5 +1,5 @@
 /* What dpot-device takes for data, and what it refuses before any charge. */
-#include "unit/client/tool.h"
+#include "unit/client/tool/tool.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* dpot-device against servers that fail: it ends in time, keeps what it has, and tells the counts. */
 #include "base/clock.h"
 #include "unit/client/raw_server.h"
-#include "unit/client/tool.h"
+#include "unit/client/tool/tool.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

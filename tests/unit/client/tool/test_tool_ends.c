@@ -1,6 +1,6 @@
 /* What a flush tells about how reports ended. */
 #include "model/report.h"
-#include "unit/client/tool.h"
+#include "unit/client/tool/tool.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

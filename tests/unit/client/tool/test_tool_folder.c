@@ -1,5 +1,5 @@
 /* dpot-device and its folder when something is in the way: another process, a limit, a wrong path. */
-#include "unit/client/tool.h"
+#include "unit/client/tool/tool.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>

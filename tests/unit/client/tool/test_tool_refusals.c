@@ -1,6 +1,6 @@
 /* dpot-device says no, or says when: options that contradict each other, values and files that are none, parts
  * of a folder that are gone. */
-#include "unit/client/tool.h"
+#include "unit/client/tool/tool.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>

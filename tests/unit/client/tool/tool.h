@@ -1,7 +1,7 @@
 /* dpot-device as scripts see it: real processes, a real folder, a real socket. The fixture of its tests,
  * each of which is a process with its own. */
-#ifndef DPOT_TESTS_CLIENT_TOOL_H
-#define DPOT_TESTS_CLIENT_TOOL_H
+#ifndef DPOT_CLIENT_TOOL_TOOL_H
+#define DPOT_CLIENT_TOOL_TOOL_H
 
 #include "unit/client/http_server.h"
 #include "unit/client/world.h"
