@@ -1,7 +1,19 @@
 # Who may include whom, and the doors of third-party headers (common/README.md has the picture).
 #   awk -v list=FILE -f layers.awk files...     `list` names every file of the tree, one a line
 
-function allow(room, rooms) { allowed[room] = " api " rooms " " room " " }
+# A row: a module (its folder) and the modules that it may include. Modules stand in the order of their
+# dependencies: a row names rows above it only, so that no two modules can include each other.
+function allow(module, modules,    names, n, i)
+{
+    n = split(modules, names, " ")
+    for (i = 1; i <= n; i++) {
+        if (!(names[i] in allowed)) {
+            printf "layers.awk: %s may include %s, which has no row above\n", module, names[i]
+            failed = 1
+        }
+    }
+    allowed[module] = " " modules " " module " "
+}
 
 # A third-party header (a regular expression) and the files that may include it.
 function door(header, files)
@@ -12,40 +24,86 @@ function door(header, files)
 }
 
 BEGIN {
-    common = "base model ot mechanism"
-    all_aggregator = "account audit solve generator store central files pool campaign jobs http"
-    allow("api", "")
-    allow("base", "")
-    allow("model", "base")
-    allow("ot", "base model")
-    allow("mechanism", "base model ot")
-    allow("proto", "base model")
-    allow("client", common " proto")
-    allow("client-tool", common " proto client")
-    allow("files", "base")
-    allow("account", "base model mechanism")
-    allow("audit", common " account")
-    allow("solve", "base ot")
-    allow("generator", common " proto solve files")
-    allow("central", "base model ot solve")
-    allow("store", "base model")
-    allow("campaign", common " proto store files account")
-    allow("pool", common " proto store campaign")
-    allow("jobs", common " proto solve generator pool store files")
-    allow("http", common " proto jobs campaign pool store files")
-    allow("main", common " proto " all_aggregator)
-    allow("tool", common " proto main " all_aggregator)
+    base = "common/include common/base"
+    common = base " common/model common/ot common/mechanism"
+    run = "aggregator/solve/run"
+    transport = run " aggregator/solve/transport"
+    server = "aggregator/store aggregator/campaign aggregator/pool"
+    api = "common/include client/include"
 
-    # Single headers beyond the table: a room that may include them.
-    extra["files", "common/model/measure.h"] = 1
-    extra["central", "common/mechanism/u128.h"] = 1
-    extra["pool", "aggregator/json/json.h"] = 1
+    allow("common/include", "")
+    allow("common/base", "common/include")
+    allow("common/model", base)
+    allow("common/ot", base " common/model")
+    allow("common/mechanism", base " common/model common/ot")
+    allow("common/files", base)
+    allow("common/cli", base)
+    allow("proto", base " common/model")
+
+    allow("client/include", "common/include")
+    allow("client/doc", api)
+    allow("client/src/platform", base " client/include")
+    allow("client/src/storage", common " proto client/include")
+    allow("client/src", common " proto client/include client/src/storage")
+    allow("client/tool", common " common/files common/cli client/include client/src/storage")
+
+    allow("aggregator/json", base " common/files")
+    allow("aggregator/picture", base " common/files")
+    allow("aggregator/account", base " common/model common/mechanism")
+    allow("aggregator/audit", common " aggregator/account")
+    allow("aggregator/solve/run", base)
+    allow("aggregator/solve/transport", base " common/ot " run)
+    allow("aggregator/solve/projection", base " common/ot " transport)
+    allow("aggregator/solve/base_measure", base " common/ot " run)
+    allow("aggregator/solve/barycenter", base " common/ot " transport)
+    allow("aggregator/solve/estimate", base " common/ot " run)
+    allow("aggregator/solve/learn", base " common/ot " transport)
+    solve = transport " aggregator/solve/projection aggregator/solve/base_measure" \
+        " aggregator/solve/barycenter aggregator/solve/estimate aggregator/solve/learn"
+    allow("aggregator/central", base " common/model common/ot " transport)
+    allow("aggregator/generator", common " proto common/files aggregator/json " run \
+          " aggregator/solve/learn")
+    allow("aggregator/store", base " common/model")
+    allow("aggregator/campaign", common " proto common/files aggregator/json aggregator/account" \
+          " aggregator/store")
+    allow("aggregator/pool", common " proto aggregator/store aggregator/campaign")
+    allow("aggregator/jobs", common " proto common/files aggregator/json " solve \
+          " aggregator/generator aggregator/store aggregator/pool")
+    allow("aggregator/http", common " proto common/files aggregator/json " server \
+          " aggregator/jobs")
+    allow("aggregator/keys", base " aggregator/pool")
+    allow("aggregator/dpotd", base " common/files common/cli aggregator/json " server \
+          " aggregator/jobs aggregator/http aggregator/keys")
+
+    tool = common " common/files common/cli client/include proto aggregator/json" \
+        " aggregator/account " transport " aggregator/campaign"
+    allow("aggregator/tool/shared", tool)
+    tool = tool " aggregator/tool/shared"
+    allow("aggregator/tool/transport", tool " aggregator/solve/projection")
+    allow("aggregator/tool/base_measure", tool " aggregator/solve/base_measure")
+    allow("aggregator/tool/barycenter", tool " aggregator/solve/barycenter aggregator/pool" \
+          " aggregator/jobs")
+    allow("aggregator/tool/estimate", tool " aggregator/solve/estimate aggregator/pool")
+    allow("aggregator/tool/account", tool)
+    allow("aggregator/tool/central", tool " aggregator/central aggregator/solve/barycenter")
+    allow("aggregator/tool/simulate", tool " aggregator/pool")
+    allow("aggregator/tool/audit", tool " aggregator/audit aggregator/pool aggregator/tool/simulate")
+    allow("aggregator/tool/plan", tool " aggregator/solve/estimate")
+    allow("aggregator/tool/picture", tool " aggregator/picture")
+    allow("aggregator/tool/generator", tool " aggregator/generator aggregator/solve/estimate" \
+          " aggregator/solve/learn aggregator/tool/picture")
+    allow("aggregator/tool/admin", tool " aggregator/pool aggregator/generator")
+    allow("aggregator/tool", tool)
+
+    # Single headers beyond the table, each with the module that may include it.
     extra["proto", "common/mechanism/mechanism.h"] = 1
-    extra["solve", "common/mechanism/noise_density.h"] = 1
-    extra["tool", "client/include/dpot/dpot.h"] = 1
-    extra["tool", "client/src/simulation.h"] = 1
+    extra["aggregator/central", "common/mechanism/u128.h"] = 1
+    extra["aggregator/pool", "aggregator/json/json.h"] = 1
+    extra["aggregator/solve/estimate", "common/mechanism/noise_density.h"] = 1
+    extra["aggregator/tool/simulate", "client/src/simulation.h"] = 1
+    extra["aggregator/tool/audit", "client/src/simulation.h"] = 1
 
-    door("^curl/", "^client/src/transport_curl\\.c$")
+    door("^curl/", "^client/src/platform/transport_curl\\.c$")
     door("^sqlite3\\.h$", "^aggregator/store/sqlite_connection\\.h$")
     door("^libpq", "^aggregator/store/postgres\\.c$")
     door("^(cblas|openblas_config|lapacke)\\.h$", "^common/ot/linalg_openblas\\.c$")
@@ -54,10 +112,10 @@ BEGIN {
     door("^sodium(\\.h|/)", "^common/base/(crypto|rng|rng_sodium|rng_seeded)\\.c$")
     door("^microhttpd\\.h$", "^aggregator/http/(server\\.c|(exchange|head)\\.[ch])$")
     door("^gnutls/", "^aggregator/http/(certificate|last_word)\\.c$")
-    door("^jansson\\.h$", "^aggregator/files/json\\.[ch]$")
-    door("^zlib\\.h$", "^aggregator/files/gzip\\.c$")
+    door("^jansson\\.h$", "^aggregator/json/json\\.[ch]$")
+    door("^zlib\\.h$", "^common/files/gzip\\.c$")
     door("^base/splitmix\\.h$", "^(aggregator|tests)/") # not random enough for a device
-    door("^(cairo|fontconfig/)", "^aggregator/files/picture_cairo\\.c$")
+    door("^(cairo|fontconfig/)", "^aggregator/picture/picture_cairo\\.c$")
 
     system_headers = " assert ctype errno fenv float inttypes limits locale math setjmp signal" \
         " stdarg stdatomic stdbool stddef stdint stdio stdlib string time wchar dirent dlfcn" \
@@ -66,9 +124,15 @@ BEGIN {
 
     while ((getline line < list) > 0) {
         exists[line] = 1
+        n_sources[module_of(line)]++
     }
-    n_roots = split(" common/ common/include/ client/include/ client/src/ aggregator/ tests/", \
-                    roots, " ")
+    for (folder in n_sources) {
+        if (n_sources[folder] > 40) {
+            printf "%s: layer: %d sources, at most 40: divide it\n", folder, n_sources[folder]
+            failed = 1
+        }
+    }
+    n_roots = split("common/ common/include/ client/include/ client/src/ aggregator/ tests/", roots, " ")
 }
 
 function complain(text)
@@ -107,22 +171,12 @@ function resolve(from, header,    dir, path, i)
     return ""
 }
 
-function room_of(path,    parts, n)
+# The folder of a file; the installed headers' include/dpot is include.
+function module_of(path)
 {
-    n = split(path, parts, "/")
-    if (path ~ /^common\/include\//) {
-        return "api"
-    }
-    if (path ~ /^common\//) {
-        return parts[2]
-    }
-    if (path ~ /^client\/tool\//) {
-        return "client-tool"
-    }
-    if (path ~ /^aggregator\//) {
-        return n == 2 ? "main" : parts[2]
-    }
-    return parts[1]
+    sub(/\/[^\/]*$/, "", path)
+    sub(/\/include\/dpot$/, "/include", path)
+    return path
 }
 
 function check_door(header,    i)
@@ -151,10 +205,10 @@ function check_layer(header,    path, from, to)
     if (path == "") {
         return 0
     }
-    from = room_of(FILENAME)
-    to = room_of(path)
+    from = module_of(FILENAME)
+    to = module_of(path)
     if (!(from in allowed)) {
-        complain("layer: there is no room " from)
+        complain("layer: there is no module " from)
     } else if (index(allowed[from], " " to " ") == 0 && !((from, path) in extra)) {
         complain("layer: " from " may not include " path)
     }

@@ -22,16 +22,17 @@ plant_tree() {
         '#include "dpot/hooks.h"' '#endif'
     plant client/src/simulation.h '#ifndef DPOT_CLIENT_SIMULATION_H' \
         '#define DPOT_CLIENT_SIMULATION_H' '#endif'
-    plant client/src/storage/ledger.h '#ifndef DPOT_CLIENT_LEDGER_H' '#define DPOT_CLIENT_LEDGER_H' '#endif'
+    plant client/src/storage/ledger.h '#ifndef DPOT_STORAGE_LEDGER_H' \
+        '#define DPOT_STORAGE_LEDGER_H' '#endif'
     plant aggregator/store/store.h '#ifndef DPOT_STORE_STORE_H' '#define DPOT_STORE_STORE_H' '#endif'
     plant aggregator/campaign/registry.h '#ifndef DPOT_CAMPAIGN_REGISTRY_H' \
         '#define DPOT_CAMPAIGN_REGISTRY_H' '#endif'
     plant aggregator/pool/snapshot.h '#ifndef DPOT_POOL_SNAPSHOT_H' '#define DPOT_POOL_SNAPSHOT_H' \
         '#include "campaign/registry.h"' '#endif'
-    plant aggregator/json/json.h '#ifndef DPOT_FILES_JSON_H' '#define DPOT_FILES_JSON_H' \
+    plant aggregator/json/json.h '#ifndef DPOT_JSON_JSON_H' '#define DPOT_JSON_JSON_H' \
         '#include <jansson.h>' '#endif'
-    plant aggregator/http/server.c '#include "files/json.h"' '#include <microhttpd.h>'
-    plant tests/unit/test_any.c '#include "ledger.h"' '#include "store/store.h"' '#include <sodium.h>'
+    plant aggregator/http/server.c '#include "json/json.h"' '#include <microhttpd.h>'
+    plant tests/unit/test_any.c '#include "storage/ledger.h"' '#include "store/store.h"' '#include <sodium.h>'
 }
 
 # plant FILE LINE...: writes a file of the tree.
@@ -74,22 +75,28 @@ refuses() {
 }
 
 # Layers
-accepts 'a clean tree' client/src/submit.c '#include "base/alloc.h"' '#include "ledger.h"'
-accepts 'the seam of simulation in the tool' aggregator/tool/simulate.c \
+accepts 'a clean tree' client/src/submit.c '#include "base/alloc.h"' '#include "storage/ledger.h"'
+accepts 'the seam of simulation in the tool' aggregator/tool/simulate/device.c \
     '#include "client/src/simulation.h"' '#include "dpot/dpot.h"'
-accepts 'measures in files' common/files/array.c '#include "model/measure.h"'
 accepts 'jobs on a snapshot' aggregator/jobs/runner.c '#include "pool/snapshot.h"' \
     '#include "store/store.h"'
-refuses 'layer: jobs may not include' aggregator/jobs/runner.c '#include "campaign/registry.h"'
-refuses 'layer: campaign may not include' aggregator/campaign/publish.c '#include "pool/snapshot.h"'
-refuses 'layer: base may not include' common/base/alloc.c '#include "model/measure.h"'
-refuses 'layer: model may not include' common/model/measure.c '#include "dpot/dpot.h"'
-refuses 'layer: client may not include' client/src/submit.c '#include "store/store.h"'
-refuses 'layer: store may not include' aggregator/store/sqlite.c '#include "client/src/storage/ledger.h"'
-refuses 'layer: store may not include' aggregator/store/store.c '#include "../files/json.h"'
-refuses 'layer: main may not include' aggregator/dpotd/main.c '#include <dpot/dpot.h>'
-refuses 'layer: tool may not include' aggregator/tool/simulate.c '#include "client/src/storage/ledger.h"'
-refuses 'layer: there is no room util' common/util/any.c '#include "base/alloc.h"'
+refuses 'layer: aggregator/jobs may not include' aggregator/jobs/runner.c '#include "campaign/registry.h"'
+refuses 'layer: aggregator/campaign may not include' aggregator/campaign/publish.c '#include "pool/snapshot.h"'
+refuses 'layer: common/base may not include' common/base/alloc.c '#include "model/measure.h"'
+refuses 'layer: common/model may not include' common/model/measure.c '#include "dpot/dpot.h"'
+refuses 'layer: client/src may not include' client/src/submit.c '#include "store/store.h"'
+refuses 'layer: aggregator/store may not include' aggregator/store/sqlite.c '#include "client/src/storage/ledger.h"'
+refuses 'layer: aggregator/store may not include' aggregator/store/store.c '#include "../json/json.h"'
+refuses 'layer: aggregator/dpotd may not include' aggregator/dpotd/main.c '#include <dpot/dpot.h>'
+refuses 'layer: aggregator/tool/simulate may not include' aggregator/tool/simulate/device.c '#include "client/src/storage/ledger.h"'
+refuses 'layer: there is no module common/util' common/util/any.c '#include "base/alloc.h"'
+n_cases=$((n_cases + 1))
+plant_tree
+for i in $(seq 40); do
+    plant "common/model/part_$i.c" 'int x;'
+done
+sh "$here/lint.sh" "$tree" >"$scratch/output" 2>&1 && complain 'must be refused: 41 sources in a folder'
+grep -q 'common/model: layer: 41 sources' "$scratch/output" || complain 'must count the sources'
 
 # Doors
 accepts 'libcurl in its door' client/src/platform/transport_curl.c '#include <curl/curl.h>'
@@ -125,8 +132,8 @@ refuses 'private: only' aggregator/pool/ingest.c 'int x = private_measure.measur
 # Guards
 refuses 'guard: it must begin' client/src/storage/spool.h '#ifndef DPOT_SPOOLER_H' \
     '#define DPOT_SPOOLER_H' '#endif'
-refuses 'guard: #define' client/src/storage/spool.h '#ifndef DPOT_CLIENT_SPOOL_H' \
-    '#define DPOT_CLIENT_SPOOL' '#endif'
+refuses 'guard: #define' client/src/storage/spool.h '#ifndef DPOT_STORAGE_SPOOL_H' \
+    '#define DPOT_STORAGE_SPOOL' '#endif'
 refuses 'guard: it must begin' client/src/storage/spool.h '#pragma once'
 accepts 'a guard with or without unit' tests/unit/proto/any.h '#ifndef DPOT_TESTS_PROTO_ANY_H' \
     '#define DPOT_TESTS_PROTO_ANY_H' '#endif'
