@@ -66,6 +66,8 @@ BEGIN {
     allow("aggregator/store", base " common/model")
     allow("aggregator/campaign", common " proto common/files aggregator/json aggregator/account" \
           " aggregator/store")
+    allow("aggregator/forecast", common " aggregator/account aggregator/campaign " transport \
+          " aggregator/solve/estimate")
     allow("aggregator/pool", common " proto aggregator/store aggregator/campaign")
     allow("aggregator/jobs", common " proto common/files aggregator/json " solve \
           " aggregator/generator aggregator/store aggregator/pool")
@@ -88,10 +90,10 @@ BEGIN {
     allow("aggregator/tool/central", tool " aggregator/central aggregator/solve/barycenter")
     allow("aggregator/tool/simulate", tool " aggregator/pool")
     allow("aggregator/tool/audit", tool " aggregator/audit aggregator/pool aggregator/tool/simulate")
-    allow("aggregator/tool/plan", tool " aggregator/solve/estimate")
+    allow("aggregator/tool/plan", tool " aggregator/forecast")
     allow("aggregator/tool/picture", tool " aggregator/picture")
-    allow("aggregator/tool/generator", tool " aggregator/generator aggregator/solve/estimate" \
-          " aggregator/solve/learn aggregator/tool/picture")
+    allow("aggregator/tool/generator", tool " aggregator/generator aggregator/forecast" \
+          " aggregator/solve/estimate aggregator/solve/learn aggregator/tool/picture")
     allow("aggregator/tool/admin", tool " aggregator/pool aggregator/generator")
     allow("aggregator/tool", tool)
 

@@ -4,9 +4,10 @@
 #include "audit/direct.h"
 #include "base/alloc.h"
 #include "base/rng_seeded.h"
+#include "solve/run/workers.h"
 #include "tool/audit/judge.h"
 #include "tool/shared/options.h"
-#include "tool/shared/workers.h"
+#include "tool/shared/progress.h"
 
 #include <math.h>
 #include <signal.h>
@@ -198,8 +199,9 @@ static dpot_status take_samples(struct work *w)
     struct run *run = w->audit->run;
     const size_t n_items = 2 * (w->n_path_chunks + w->n_direct_chunks);
     progress_init(&progress, run, w->plan.subject->name, n_items);
+    const struct solve_control control = progress_control(&progress);
     const dpot_status status =
-        workers_run(n_items, run->n_threads, run_chunk, w, &progress, &run->error);
+        workers_run(n_items, run->n_threads, run_chunk, w, &control, &run->error);
     progress_end(&progress);
     return status;
 }

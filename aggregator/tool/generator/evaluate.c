@@ -2,9 +2,9 @@
 #include "tool/shared/commands.h"
 
 #include "base/alloc.h"
+#include "forecast/contest.h"
 #include "generator/model.h"
 #include "solve/transport/moments.h"
-#include "tool/generator/contest.h"
 #include "tool/generator/labelled.h"
 #include "tool/picture/plot.h"
 #include "tool/shared/load.h"
@@ -393,6 +393,23 @@ static dpot_status put_result(struct evaluation *e)
     return put_accuracy(e);
 }
 
+static dpot_status measure(struct evaluation *e)
+{
+    struct progress progress;
+    struct run *run = e->run;
+    progress_init(&progress, run, "exact distances", e->contest.n_entries);
+    const struct solve_control control = progress_control(&progress);
+    dpot_status status = contest_measure_exact(&e->contest, run->n_threads, &control, &run->error);
+    progress_end(&progress);
+    if (status == DPOT_OK) {
+        progress_init(&progress, run, "sliced distances", e->contest.n_entries);
+        status = contest_measure_sliced(&e->contest, (size_t)e->n_directions, run->n_threads,
+                                        &control, &run->error);
+        progress_end(&progress);
+    }
+    return status;
+}
+
 static dpot_status run_generator_evaluate(struct run *run)
 {
     struct evaluation e = {.run = run,
@@ -404,7 +421,7 @@ static dpot_status run_generator_evaluate(struct run *run)
         status = prepare(&e);
     }
     if (status == DPOT_OK) {
-        status = contest_measure(&e.contest, run, (size_t)e.n_directions);
+        status = measure(&e);
     }
     if (status == DPOT_OK) {
         status = classify_all(&e);

@@ -10,6 +10,7 @@
 #include "tool/shared/commands.h"
 #include "tool/shared/load.h"
 #include "tool/shared/options.h"
+#include "tool/shared/progress.h"
 #include "tool/shared/remote.h"
 
 #include "campaign/spec.h"
@@ -263,10 +264,33 @@ static dpot_status require_target(const struct plan *plan)
                           plan_figure_key(plan->target_figure));
 }
 
+dpot_status plan_open_outlook(struct plan *plan, const struct dpot_campaign *campaign)
+{
+    struct progress progress;
+    outlook_free(plan->outlook);
+    plan->outlook = NULL;
+    progress_init(&progress, plan->run, "laws", 0);
+    plan->config.n_threads = plan->run->n_threads;
+    plan->config.control = progress_control(&progress);
+    const dpot_status status =
+        outlook_new(campaign, &plan->reference, &plan->config, &plan->outlook, &plan->run->error);
+    progress_end(&progress);
+    return status;
+}
+
+dpot_status plan_forecast(struct plan *plan, double n, struct forecast *forecast)
+{
+    struct progress progress;
+    progress_init(&progress, plan->run, "draws", plan->outlook->n_draws);
+    plan->outlook->config.control = progress_control(&progress);
+    const dpot_status status = outlook_forecast(plan->outlook, n, forecast);
+    progress_end(&progress);
+    return status;
+}
+
 static dpot_status predict(struct plan *plan)
 {
-    dpot_status status = outlook_new(plan->run, &plan->file.campaign, &plan->reference,
-                                     &plan->config, &plan->outlook);
+    dpot_status status = plan_open_outlook(plan, &plan->file.campaign);
     if (status == DPOT_OK) {
         status = require_target(plan);
     }
@@ -274,7 +298,7 @@ static dpot_status predict(struct plan *plan)
         return status;
     }
     return plan->is_inverse ? plan_solve(plan)
-                            : outlook_forecast(plan->outlook, (double)plan->n, &plan->forecast);
+                            : plan_forecast(plan, (double)plan->n, &plan->forecast);
 }
 
 static void warn_of_size(const struct plan *plan)

@@ -2,7 +2,7 @@
 #include "tool/plan/plan.h"
 
 #include "campaign/spec.h"
-#include "tool/plan/search.h"
+#include "forecast/search.h"
 
 #include <math.h>
 
@@ -15,10 +15,8 @@ static dpot_status forecast_all(struct plan *plan, const struct dpot_campaign *c
 {
     plan->config.wanted = FIGURES_ALL;
     plan->config.is_mean_enough = false;
-    outlook_free(plan->outlook);
-    const dpot_status status =
-        outlook_new(plan->run, campaign, &plan->reference, &plan->config, &plan->outlook);
-    return status == DPOT_OK ? outlook_forecast(plan->outlook, n, &plan->forecast) : status;
+    const dpot_status status = plan_open_outlook(plan, campaign);
+    return status == DPOT_OK ? plan_forecast(plan, n, &plan->forecast) : status;
 }
 
 /* ---- n ---- */
@@ -27,7 +25,7 @@ static dpot_status forecast_n(void *ctx, double n, struct forecast *forecast, bo
 {
     struct plan *plan = ctx;
     *is_possible = true;
-    return outlook_forecast(plan->outlook, n, forecast);
+    return plan_forecast(plan, n, forecast);
 }
 
 static dpot_status solve_n(struct plan *plan)
@@ -81,7 +79,6 @@ static dpot_status forecast_epsilon(void *ctx, double x, struct forecast *foreca
                                     bool *is_possible)
 {
     struct plan *plan = ctx;
-    struct run *run = plan->run;
     dpot_status status = compile_at(plan, x / EPSILON_STEPS);
     *is_possible = status == DPOT_OK;
     if (status == DPOT_ERR_MEMORY) {
@@ -90,8 +87,8 @@ static dpot_status forecast_epsilon(void *ctx, double x, struct forecast *foreca
     if (!*is_possible) { /* such as a base measure that needs more: run->error tells */
         return DPOT_OK;
     }
-    status = outlook_new(run, &plan->adjusted, &plan->reference, &plan->config, &plan->outlook);
-    return status == DPOT_OK ? outlook_forecast(plan->outlook, (double)plan->n, forecast) : status;
+    status = plan_open_outlook(plan, &plan->adjusted);
+    return status == DPOT_OK ? plan_forecast(plan, (double)plan->n, forecast) : status;
 }
 
 static dpot_status refuse_epsilon(struct plan *plan, const struct forecast *last)

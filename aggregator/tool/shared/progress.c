@@ -150,6 +150,16 @@ void progress_step(struct progress *progress, size_t n_done)
     progress_step_of(progress, n_done, progress->n_total);
 }
 
+static void step_of_work(void *ctx, size_t n_done, size_t n_total)
+{
+    progress_step_of(ctx, n_done, n_total);
+}
+
+struct solve_control progress_control(struct progress *progress)
+{
+    return (struct solve_control){.progress = step_of_work, .ctx = progress};
+}
+
 void progress_of_solve(void *ctx, size_t n_done, size_t n_total)
 {
     (void)n_total;

@@ -8,6 +8,7 @@
 #ifndef DPOT_TOOL_SHARED_PROGRESS_H
 #define DPOT_TOOL_SHARED_PROGRESS_H
 
+#include "solve/run/control.h"
 #include "tool/shared/command.h"
 
 #include <pthread.h>
@@ -44,6 +45,9 @@ void progress_step_of(struct progress *progress, size_t n_done, size_t n_total);
 void progress_of_solve(void *ctx, size_t n_done, size_t n_total);
 
 /* A share of the work, 0 to 1, where there is nothing to count. It never goes back. */
+/* For work that counts its own items: every step says how many there are. */
+struct solve_control progress_control(struct progress *progress);
+
 void progress_share(struct progress *progress, double share);
 
 /* Takes the bar away and ends the thread. */

@@ -2,11 +2,11 @@
 
 #include "base/alloc.h"
 #include "model/private_points.h"
+#include "solve/run/workers.h"
 #include "tool/shared/columns.h"
 #include "tool/shared/load.h"
 #include "tool/shared/options.h"
 #include "tool/shared/rows.h"
-#include "tool/shared/workers.h"
 
 #include <math.h>
 #include <string.h>

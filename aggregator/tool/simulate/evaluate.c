@@ -10,11 +10,12 @@
 #include "mechanism/mechanism.h"
 #include "mechanism/sampler.h"
 #include "ot/network_simplex.h"
+#include "solve/run/workers.h"
 #include "tool/shared/campaign_file.h"
 #include "tool/shared/load.h"
 #include "tool/shared/options.h"
+#include "tool/shared/progress.h"
 #include "tool/shared/remote.h"
-#include "tool/shared/workers.h"
 #include "tool/simulate/crowd.h"
 
 #include <math.h>
@@ -299,13 +300,14 @@ static dpot_status evaluate(struct evaluation *e)
     const size_t n_points = e->file.campaign.domain.size;
     campaign_file_label(&e->file, "users", label);
     progress_init(&progress, run, label, (size_t)e->n_devices);
+    const struct solve_control control = progress_control(&progress);
     dpot_status status =
-        workers_run((size_t)e->n_devices, e->n_workers, evaluate_user, e, &progress, &run->error);
+        workers_run((size_t)e->n_devices, e->n_workers, evaluate_user, e, &control, &run->error);
     progress_end(&progress);
     if (status == DPOT_OK) {
         campaign_file_label(&e->file, "points", label);
         progress_init(&progress, run, label, n_points);
-        status = workers_run(n_points, e->n_workers, evaluate_point, e, &progress, &run->error);
+        status = workers_run(n_points, e->n_workers, evaluate_point, e, &control, &run->error);
         progress_end(&progress);
     }
     return status;

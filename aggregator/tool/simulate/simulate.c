@@ -4,10 +4,11 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "mechanism/mechanism.h"
+#include "solve/run/workers.h"
 #include "tool/shared/campaign_file.h"
 #include "tool/shared/options.h"
+#include "tool/shared/progress.h"
 #include "tool/shared/remote.h"
-#include "tool/shared/workers.h"
 #include "tool/simulate/results.h"
 
 #include <math.h>
@@ -307,8 +308,9 @@ static dpot_status run_simulate(struct run *run)
         const double started = progress_seconds();
         campaign_file_label(&s.file, "devices", label);
         progress_init(&progress, run, label, (size_t)s.n_devices);
+        const struct solve_control control = progress_control(&progress);
         status =
-            workers_run((size_t)s.n_devices, s.n_workers, run_device, &s, &progress, &run->error);
+            workers_run((size_t)s.n_devices, s.n_workers, run_device, &s, &control, &run->error);
         progress_end(&progress);
         const struct results results = {.run = run,
                                         .folder = s.out,

@@ -8,9 +8,9 @@
 #include "base/alloc.h"
 #include "mechanism/baselines.h"
 #include "ot/network_simplex.h"
+#include "solve/run/workers.h"
 #include "tool/shared/commands.h"
 #include "tool/shared/options.h"
-#include "tool/shared/workers.h"
 
 #include <float.h>
 #include <math.h>
@@ -299,10 +299,11 @@ static dpot_status run_project(struct run *run)
     }
     if (status == DPOT_OK) {
         progress_init(&progress, run, "projecting", job.n_users);
+        const struct solve_control control = progress_control(&progress);
         status = project_batch(&job, &progress);
         if (status == DPOT_OK) {
             status =
-                workers_run(job.n_users, job.n_workers, project_user, &job, &progress, &run->error);
+                workers_run(job.n_users, job.n_workers, project_user, &job, &control, &run->error);
         }
         progress_end(&progress);
     }

@@ -3,7 +3,7 @@
 #include "unit/files/folder.h"
 
 #include "base/rng_seeded.h"
-#include "tool/shared/workers.h"
+#include "solve/run/workers.h"
 #include "tool/simulate/device.h"
 #include "tool/simulate/population.h"
 

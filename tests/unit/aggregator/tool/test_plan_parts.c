@@ -1,9 +1,9 @@
 /* Parts of dpot plan that are tried without the program. */
+#include "forecast/distance.h"
+#include "forecast/forecast.h"
+#include "forecast/search.h"
+#include "forecast/variates.h"
 #include "ot/network_simplex.h"
-#include "tool/plan/distance.h"
-#include "tool/plan/forecast.h"
-#include "tool/plan/search.h"
-#include "tool/plan/variates.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

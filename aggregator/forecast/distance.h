@@ -4,8 +4,8 @@
  * On a line (one coordinate, a metric that is |x - y|) both are matched quantile by quantile.
  * Elsewhere an exact transport is solved; of W_1 in a metric, where domain and output are the same
  * points, only for what is not already in its place: by the triangle inequality the rest may stay. */
-#ifndef DPOT_TOOL_PLAN_DISTANCE_H
-#define DPOT_TOOL_PLAN_DISTANCE_H
+#ifndef DPOT_FORECAST_DISTANCE_H
+#define DPOT_FORECAST_DISTANCE_H
 
 #include "model/campaign.h"
 

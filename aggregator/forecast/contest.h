@@ -10,13 +10,13 @@
  *     contest_settle(&contest, n_exact, &error);            all known: adds floor and yardsticks
  *     contest_measure(&contest, ...);
  *     contest_release(&contest); */
-#ifndef DPOT_TOOL_GENERATOR_CONTEST_H
-#define DPOT_TOOL_GENERATOR_CONTEST_H
+#ifndef DPOT_FORECAST_CONTEST_H
+#define DPOT_FORECAST_CONTEST_H
 
 #include "solve/estimate/coverage.h"
+#include "solve/run/control.h"
 #include "solve/run/team.h"
 #include "solve/transport/wasserstein.h"
-#include "tool/shared/command.h"
 
 #define CONTESTANTS_MAX 6
 
@@ -59,9 +59,16 @@ DPOT_WARN_UNUSED dpot_status contest_add(struct contest *contest, const char *na
 DPOT_WARN_UNUSED dpot_status contest_settle(struct contest *contest, size_t n_exact,
                                             struct dpot_error *error);
 
-/* Exact and sliced distances of every contestant, on n_threads threads. */
-DPOT_WARN_UNUSED dpot_status contest_measure(struct contest *contest, struct run *run,
-                                             size_t n_directions);
+/* Exact distances of every contestant, on n_threads threads. Of `control` only `progress` is used. */
+DPOT_WARN_UNUSED dpot_status contest_measure_exact(struct contest *contest, size_t n_threads,
+                                                   const struct solve_control *control,
+                                                   struct dpot_error *error);
+
+/* The same with sliced distances. */
+DPOT_WARN_UNUSED dpot_status contest_measure_sliced(struct contest *contest, size_t n_directions,
+                                                    size_t n_threads,
+                                                    const struct solve_control *control,
+                                                    struct dpot_error *error);
 
 /* NULL when there is none of that name. */
 const struct contestant *contest_find(const struct contest *contest, const char *name);

@@ -3,8 +3,8 @@
  * Nothing here touches device data or a report: what is drawn are campaigns that might be. A stream
  * is a function of (seed, number), so that draw b of a prediction is the same on any number of
  * threads. One struct, one thread. */
-#ifndef DPOT_TOOL_PLAN_VARIATES_H
-#define DPOT_TOOL_PLAN_VARIATES_H
+#ifndef DPOT_FORECAST_VARIATES_H
+#define DPOT_FORECAST_VARIATES_H
 
 #include "base/rng_seeded.h"
 

@@ -1,4 +1,4 @@
-#include "tool/plan/forecast.h"
+#include "forecast/forecast.h"
 
 #include "account/binomial.h"
 

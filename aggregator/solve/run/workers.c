@@ -1,11 +1,11 @@
-#include "tool/shared/workers.h"
+#include "solve/run/workers.h"
 
 #include "base/alloc.h"
 
 #include <pthread.h>
 
 struct shared {
-    pthread_mutex_t mutex; /* guards what follows, and the progress */
+    pthread_mutex_t mutex; /* guards what follows, and calls of the progress function */
     size_t next;
     size_t n_done;
     dpot_status status; /* the first failure */
@@ -14,7 +14,7 @@ struct shared {
     size_t n_items;
     workers_item work;
     void *ctx;
-    struct progress *progress;
+    const struct solve_control *control;
 };
 
 struct worker {
@@ -33,8 +33,8 @@ static bool take_next(struct shared *s, size_t n_finished, dpot_status status,
         s->status = status;
         s->error = *error;
     }
-    if (s->progress && n_finished > 0) {
-        progress_step(s->progress, s->n_done);
+    if (s->control && s->control->progress && n_finished > 0) {
+        s->control->progress(s->control->ctx, s->n_done, s->n_items);
     }
     const bool is_more = s->status == DPOT_OK && s->next < s->n_items;
     *item = is_more ? s->next++ : 0;
@@ -57,9 +57,9 @@ static void *work_until_done(void *argument)
 }
 
 dpot_status workers_run(size_t n_items, size_t n_workers, workers_item work, void *ctx,
-                        struct progress *progress, struct dpot_error *error)
+                        const struct solve_control *control, struct dpot_error *error)
 {
-    struct shared shared = {.n_items = n_items, .work = work, .ctx = ctx, .progress = progress};
+    struct shared shared = {.n_items = n_items, .work = work, .ctx = ctx, .control = control};
     size_t n_started = 1; /* this thread is worker 0 */
     struct worker *workers = dpot_alloc_array(NULL, n_workers, sizeof *workers);
     if (!workers || pthread_mutex_init(&shared.mutex, NULL) != 0) {

@@ -1,4 +1,4 @@
-#include "tool/plan/search.h"
+#include "forecast/search.h"
 
 #include <math.h>
 

@@ -3,13 +3,13 @@
  * A crowd that is drawn from the reference gives independent reports with the law q = sum_t share_t
  * law_t, so that counts are multinomial; those of a fixed crowd are drawn device by device. The mean
  * l1 error of a drawn crowd needs no draws: sum_j E |N_j / n - q_j| of binomial counts. */
-#include "tool/plan/outlook.h"
+#include "forecast/outlook.h"
 
 #include "base/alloc.h"
-#include "tool/plan/channel.h"
-#include "tool/plan/distance.h"
-#include "tool/plan/variates.h"
-#include "tool/shared/workers.h"
+#include "forecast/channel.h"
+#include "forecast/distance.h"
+#include "forecast/variates.h"
+#include "solve/run/workers.h"
 
 #include <math.h>
 #include <string.h>
@@ -111,12 +111,11 @@ static size_t choose_workers(const struct index_outlook *o)
         n_costs += d->is_line ? 0 : d->n_rows * d->n_cols;
     }
     const size_t most = SCRATCH_COSTS / n_costs > 0 ? SCRATCH_COSTS / n_costs : 1;
-    return o->base.run->n_threads < most ? o->base.run->n_threads : most;
+    return o->base.config.n_threads < most ? o->base.config.n_threads : most;
 }
 
 static dpot_status allocate(struct index_outlook *o)
 {
-    struct run *run = o->base.run;
     const bool is_fixed = o->base.config.is_fixed;
     o->n_workers = choose_workers(o);
     o->reported = dpot_alloc_array(NULL, o->kv, sizeof *o->reported);
@@ -131,7 +130,7 @@ static dpot_status allocate(struct index_outlook *o)
     }
     dpot_status status = is_complete ? DPOT_OK : DPOT_ERR_MEMORY;
     for (size_t w = 0; status == DPOT_OK && w < o->n_workers; w++) {
-        status = scratch_init(o, &o->scratches[w], &run->error);
+        status = scratch_init(o, &o->scratches[w], o->base.error);
     }
     return status;
 }
@@ -149,8 +148,8 @@ static dpot_status open_distances(struct index_outlook *o)
         const unsigned bit = 1u << figure_of(i);
         if ((o->base.config.wanted & bit) != 0 && distance_fits(campaign, truth)) {
             o->base.figures |= bit;
-            status = distance_init(&o->distances[i], campaign, truth, (double)(i + 1),
-                                   &o->base.run->error);
+            status =
+                distance_init(&o->distances[i], campaign, truth, (double)(i + 1), o->base.error);
         }
     }
     return status;
@@ -174,7 +173,7 @@ static dpot_status choose_draws(struct index_outlook *o)
     o->base.n_draws =
         wanted > 0 ? wanted : outlook_choose_draws(work_of_a_draw(o), WORK_BUDGET, DRAWS_MOST);
     if (o->base.config.is_fixed && o->base.n_draws > FIXED_MAX / o->kv) {
-        return dpot_error_set(&o->base.run->error, DPOT_ERR_TOO_LARGE,
+        return dpot_error_set(o->base.error, DPOT_ERR_TOO_LARGE,
                               "%zu draws of %zu output points are too many for --crowd fixed: ask "
                               "for at most %zu (--draws)",
                               o->base.n_draws, o->kv, FIXED_MAX / o->kv);
@@ -222,7 +221,7 @@ static dpot_status find_biases(struct index_outlook *o)
     for (size_t i = 0; status == DPOT_OK && i < N_DISTANCES; i++) {
         if (has_figure(o, figure_of(i))) {
             status = distance_measure(&o->distances[i], &o->scratches[0].distances[i], o->reported,
-                                      &o->base.bias[figure_of(i)], &o->base.run->error);
+                                      &o->base.bias[figure_of(i)], o->base.error);
         }
     }
     return status;
@@ -255,7 +254,8 @@ static dpot_status prepare(struct index_outlook *o, const struct reference *refe
         status = allocate(o);
     }
     if (status == DPOT_OK) {
-        status = channel_laws(o->base.run, o->base.campaign, o->reference, take_law, o);
+        status = channel_laws(o->base.campaign, o->reference, o->base.config.n_threads,
+                              &o->base.config.control, take_law, o, o->base.error);
     }
     if (status == DPOT_OK) {
         accumulate(o->reported, o->kv, o->cumulative);
@@ -265,16 +265,17 @@ static dpot_status prepare(struct index_outlook *o, const struct reference *refe
     return status;
 }
 
-static dpot_status open_index(struct run *run, const struct dpot_campaign *campaign,
+static dpot_status open_index(const struct dpot_campaign *campaign,
                               const struct reference *reference,
-                              const struct outlook_config *config, struct outlook **outlook)
+                              const struct outlook_config *config, struct outlook **outlook,
+                              struct dpot_error *error)
 {
     struct index_outlook *o = dpot_alloc_array(NULL, 1, sizeof *o);
     if (!o) {
         return DPOT_ERR_MEMORY;
     }
     o->base = (struct outlook){
-        .class = &outlook_index, .run = run, .campaign = campaign, .config = *config};
+        .class = &outlook_index, .error = error, .campaign = campaign, .config = *config};
     o->kv = campaign->output.size;
     const dpot_status status = prepare(o, reference);
     if (status != DPOT_OK) {
@@ -335,11 +336,8 @@ static double mean_l1(const struct index_outlook *o, double n)
 static dpot_status draw_campaigns(struct index_outlook *o, struct forecast *forecast)
 {
     struct outlook *outlook = &o->base;
-    struct progress progress;
-    progress_init(&progress, outlook->run, "draws", outlook->n_draws);
     const dpot_status status = workers_run(outlook->n_draws, o->n_workers, draw_campaign, o,
-                                           &progress, &outlook->run->error);
-    progress_end(&progress);
+                                           &outlook->config.control, outlook->error);
     for (size_t f = 0; status == DPOT_OK && f < N_FIGURES; f++) {
         if ((outlook->figures & 1u << f) != 0) {
             figure_from_draws(&forecast->figures[f], o->errors[f], outlook->n_draws);

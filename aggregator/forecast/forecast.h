@@ -4,8 +4,8 @@
  * The band runs from the r-th smallest to the r-th largest of B drawn campaigns, r = floor(0.025 (B +
  * 1)): the error of a further campaign falls inside with probability 1 - 2 r / (B + 1), whatever
  * its law. */
-#ifndef DPOT_TOOL_PLAN_FORECAST_H
-#define DPOT_TOOL_PLAN_FORECAST_H
+#ifndef DPOT_FORECAST_FORECAST_H
+#define DPOT_FORECAST_FORECAST_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,9 +1,9 @@
-#include "tool/plan/channel.h"
+#include "forecast/channel.h"
 
 #include "base/alloc.h"
 #include "mechanism/mechanism.h"
 #include "mechanism/sampler.h"
-#include "tool/shared/workers.h"
+#include "solve/run/workers.h"
 
 #include <string.h>
 
@@ -80,40 +80,41 @@ static dpot_status find_law(void *ctx, size_t worker, size_t item, struct dpot_e
     return DPOT_OK;
 }
 
-static dpot_status run_blocks(struct channel *c, struct run *run, channel_take take, void *ctx)
+static dpot_status run_blocks(struct channel *c, const struct solve_control *control,
+                              channel_take take, void *ctx, struct dpot_error *error)
 {
-    struct progress progress;
     const size_t n = c->reference->n_members, kv = c->campaign->output.size;
     dpot_status status = DPOT_OK;
-    progress_init(&progress, run, "laws", n);
     while (status == DPOT_OK && c->first_member < n) {
         const size_t n_left = n - c->first_member;
         const size_t n_block = n_left < BLOCK ? n_left : BLOCK;
-        status = workers_run(n_block, c->n_workers, find_law, c, NULL, &run->error);
+        status = workers_run(n_block, c->n_workers, find_law, c, NULL, error);
         for (size_t t = 0; status == DPOT_OK && t < n_block; t++) {
             take(ctx, c->first_member + t, c->laws + t * kv);
         }
         c->first_member += n_block;
-        progress_step(&progress, c->first_member);
+        if (control && control->progress) {
+            control->progress(control->ctx, c->first_member, n);
+        }
     }
-    progress_end(&progress);
     return status;
 }
 
-dpot_status channel_laws(struct run *run, const struct dpot_campaign *campaign,
-                         const struct reference *reference, channel_take take, void *ctx)
+dpot_status channel_laws(const struct dpot_campaign *campaign, const struct reference *reference,
+                         size_t n_threads, const struct solve_control *control, channel_take take,
+                         void *ctx, struct dpot_error *error)
 {
-    struct channel c = {.campaign = campaign, .reference = reference, .n_workers = run->n_threads};
+    struct channel c = {.campaign = campaign, .reference = reference, .n_workers = n_threads};
     c.benches = dpot_alloc_array(NULL, c.n_workers, sizeof *c.benches);
     c.laws = dpot_alloc_array(NULL, BLOCK * (size_t)campaign->output.size, sizeof *c.laws);
-    dpot_status status = c.benches && c.laws ? DPOT_OK
-                                             : dpot_error_set(&run->error, DPOT_ERR_MEMORY,
-                                                              "out of memory for the laws");
+    dpot_status status = c.benches && c.laws
+                             ? DPOT_OK
+                             : dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for the laws");
     for (size_t w = 0; status == DPOT_OK && w < c.n_workers; w++) {
-        status = bench_init(&c.benches[w], campaign, &run->error);
+        status = bench_init(&c.benches[w], campaign, error);
     }
     if (status == DPOT_OK) {
-        status = run_blocks(&c, run, take, ctx);
+        status = run_blocks(&c, control, take, ctx, error);
     }
     for (size_t w = 0; c.benches && w < c.n_workers; w++) {
         bench_release(&c.benches[w], campaign);

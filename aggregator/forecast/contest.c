@@ -1,9 +1,9 @@
-#include "tool/generator/contest.h"
+#include "forecast/contest.h"
 
 #include "base/alloc.h"
 #include "solve/run/draw.h"
+#include "solve/run/workers.h"
 #include "solve/transport/moments.h"
-#include "tool/shared/workers.h"
 
 #include <math.h>
 #include <string.h>
@@ -211,31 +211,27 @@ static dpot_status measure_exact(void *ctx, size_t worker, size_t item, struct d
     return status;
 }
 
-static dpot_status measure_sliced(struct contest *contest, struct run *run, size_t n_directions)
+dpot_status contest_measure_exact(struct contest *contest, size_t n_threads,
+                                  const struct solve_control *control, struct dpot_error *error)
 {
-    struct progress progress;
+    return workers_run(contest->n_entries, n_threads, measure_exact, contest, control, error);
+}
+
+dpot_status contest_measure_sliced(struct contest *contest, size_t n_directions, size_t n_threads,
+                                   const struct solve_control *control, struct dpot_error *error)
+{
     struct team *team = NULL;
     const struct point_set y = {contest->reference.n, contest->reference.points, NULL};
-    dpot_status status = team_new(run->n_threads, &team);
-    progress_init(&progress, run, "sliced distances", contest->n_entries);
+    dpot_status status = team_new(n_threads, &team);
     for (size_t i = 0; status == DPOT_OK && i < contest->n_entries; i++) {
         struct contestant *c = &contest->entries[i];
         const struct point_set x = {c->n, c->points, c->weights};
         status = wasserstein_sliced(&x, &y, contest->dim, n_directions, contest->seed, team, NULL,
-                                    &c->sliced, &run->error);
-        progress_step(&progress, i + 1);
+                                    &c->sliced, error);
+        if (control && control->progress) {
+            control->progress(control->ctx, i + 1, contest->n_entries);
+        }
     }
-    progress_end(&progress);
     team_free(team);
     return status;
-}
-
-dpot_status contest_measure(struct contest *contest, struct run *run, size_t n_directions)
-{
-    struct progress progress;
-    progress_init(&progress, run, "exact distances", contest->n_entries);
-    const dpot_status status = workers_run(contest->n_entries, run->n_threads, measure_exact,
-                                           contest, &progress, &run->error);
-    progress_end(&progress);
-    return status == DPOT_OK ? measure_sliced(contest, run, n_directions) : status;
 }

@@ -10,25 +10,28 @@
  *
  * Devices are drawn independently from the reference, whose mean is the truth; or the crowd is fixed: the
  * members of the reference report once each, and their mean is the truth. */
-#ifndef DPOT_TOOL_PLAN_OUTLOOK_H
-#define DPOT_TOOL_PLAN_OUTLOOK_H
+#ifndef DPOT_FORECAST_OUTLOOK_H
+#define DPOT_FORECAST_OUTLOOK_H
 
-#include "tool/plan/forecast.h"
-#include "tool/plan/reference.h"
+#include "forecast/forecast.h"
+#include "forecast/reference.h"
+#include "solve/run/control.h"
 
 struct outlook_config {
     bool is_fixed;
     double spread;  /* vectors without a reference: standard deviation of each coordinate */
     size_t n_draws; /* 0: as many as the size of the problem allows */
     uint64_t seed;
-    unsigned wanted;     /* figures, 1 << figure_id; others are not worked out */
+    unsigned wanted;              /* figures, 1 << figure_id; others are not worked out */
+    size_t n_threads;             /* >= 1 */
+    struct solve_control control; /* its progress: laws in outlook_new, draws in a forecast */
     bool is_mean_enough; /* bands are not asked for: where the mean is a formula nothing is drawn */
 };
 
 /* The first member of what outlook_new makes; to be read only. */
 struct outlook {
     const struct outlook_class *class;
-    struct run *run;
+    struct dpot_error *error; /* borrowed: takes the sentences of forecasts too */
     const struct dpot_campaign *campaign;
     struct outlook_config config;
     unsigned figures;       /* those it has: fewer than wanted where W is too large to work out */
@@ -48,9 +51,9 @@ struct outlook {
 
 /* The kinds: outlook_index.c, outlook_vector.c, outlook_sphere.c. */
 struct outlook_class {
-    dpot_status (*open)(struct run *run, const struct dpot_campaign *campaign,
-                        const struct reference *reference, const struct outlook_config *config,
-                        struct outlook **outlook);
+    dpot_status (*open)(const struct dpot_campaign *campaign, const struct reference *reference,
+                        const struct outlook_config *config, struct outlook **outlook,
+                        struct dpot_error *error);
     void (*close)(struct outlook *outlook);
     dpot_status (*forecast)(struct outlook *outlook, double n, struct forecast *forecast);
 };
@@ -59,10 +62,10 @@ extern const struct outlook_class outlook_vector;
 extern const struct outlook_class outlook_sphere;
 
 /* Borrows all. DPOT_ERR_MEMORY, DPOT_ERR_TOO_LARGE, or what the mechanism says. */
-DPOT_WARN_UNUSED dpot_status outlook_new(struct run *run, const struct dpot_campaign *campaign,
+DPOT_WARN_UNUSED dpot_status outlook_new(const struct dpot_campaign *campaign,
                                          const struct reference *reference,
                                          const struct outlook_config *config,
-                                         struct outlook **outlook);
+                                         struct outlook **outlook, struct dpot_error *error);
 void outlook_free(struct outlook *outlook); /* NULL is allowed */
 
 /* With n reports; a fixed crowd of an index campaign has as many as the reference has members. */

@@ -10,11 +10,10 @@
  * In an index campaign a member of the population is a measure on the domain. `truth` is the mean of the
  * members as they are; what a member's device works with, the n_max heaviest of its points, is what
  * the lists hold. */
-#ifndef DPOT_TOOL_PLAN_REFERENCE_H
-#define DPOT_TOOL_PLAN_REFERENCE_H
+#ifndef DPOT_FORECAST_REFERENCE_H
+#define DPOT_FORECAST_REFERENCE_H
 
 #include "model/campaign.h"
-#include "tool/shared/command.h"
 
 enum reference_kind {
     REFERENCE_UNIFORM = 1, /* index; nothing was given */
@@ -42,12 +41,17 @@ struct reference {
     double *vectors; /* (n_members, dim) */
 };
 
-/* Reads --reference. With `needs_devices` it must tell devices; the population is the first n_first of
- * them (0: all), each with the same share: DPOT_ERR_SHAPE when there are fewer, or none. Otherwise as
- * the sentences say; zeroed on failure. */
-DPOT_WARN_UNUSED dpot_status reference_load(struct run *run, const struct dpot_campaign *campaign,
-                                            bool needs_devices, uint64_t n_first,
-                                            struct reference *reference);
+/* Allocates what the counts and `dim` in *reference ask for, zeroed. DPOT_ERR_MEMORY. */
+DPOT_WARN_UNUSED dpot_status reference_allocate(struct reference *reference);
+
+/* Index campaigns: one member for each point with weight; weights (k) sum to 1. DPOT_ERR_MEMORY. */
+DPOT_WARN_UNUSED dpot_status reference_from_weights(const double *weights, size_t k,
+                                                    struct reference *reference);
+
+/* Every point of the domain alike. DPOT_ERR_MEMORY. */
+DPOT_WARN_UNUSED dpot_status reference_uniform(const struct dpot_campaign *campaign,
+                                               struct reference *reference);
+
 void reference_release(struct reference *reference);
 
 /* Index campaigns: the population as people at single points, with the share of each point as the

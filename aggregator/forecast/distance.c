@@ -1,4 +1,4 @@
-#include "tool/plan/distance.h"
+#include "forecast/distance.h"
 
 #include "base/alloc.h"
 #include "ot/cost.h"

@@ -1,15 +1,15 @@
-#include "tool/plan/outlook.h"
+#include "forecast/outlook.h"
 
-dpot_status outlook_new(struct run *run, const struct dpot_campaign *campaign,
-                        const struct reference *reference, const struct outlook_config *config,
-                        struct outlook **outlook)
+dpot_status outlook_new(const struct dpot_campaign *campaign, const struct reference *reference,
+                        const struct outlook_config *config, struct outlook **outlook,
+                        struct dpot_error *error)
 {
     const bool is_vector = dpot_mechanism_is_vector(campaign->mechanism);
     const struct outlook_class *class = dpot_campaign_is_sphere(campaign) ? &outlook_sphere
                                         : is_vector                       ? &outlook_vector
                                                                           : &outlook_index;
     *outlook = NULL;
-    return class->open(run, campaign, reference, config, outlook);
+    return class->open(campaign, reference, config, outlook, error);
 }
 
 void outlook_free(struct outlook *outlook)

@@ -1,8 +1,8 @@
 /* The inverse of a prediction: the least whole number at which an error has come down to a target. */
-#ifndef DPOT_TOOL_PLAN_SEARCH_H
-#define DPOT_TOOL_PLAN_SEARCH_H
+#ifndef DPOT_FORECAST_SEARCH_H
+#define DPOT_FORECAST_SEARCH_H
 
-#include "tool/plan/forecast.h"
+#include "forecast/forecast.h"
 
 #include "base/error.h"
 

@@ -8,13 +8,13 @@
  * reference row by row, or are normal with the spread that is assumed. A transform is an isometry: the
  * l2 error of the data is that of the coefficients, and what lies in the coefficients that are not
  * kept. */
-#include "tool/plan/outlook.h"
+#include "forecast/outlook.h"
 
 #include "base/alloc.h"
+#include "forecast/variates.h"
 #include "mechanism/quantize.h"
 #include "mechanism/transform.h"
-#include "tool/plan/variates.h"
-#include "tool/shared/workers.h"
+#include "solve/run/workers.h"
 
 #include <math.h>
 #include <string.h>
@@ -71,7 +71,7 @@ static void close_vector(struct outlook *outlook)
 
 static dpot_status allocate(struct vector_outlook *o)
 {
-    o->n_workers = o->base.run->n_threads;
+    o->n_workers = o->base.config.n_threads;
     o->bias = dpot_alloc_array(NULL, o->dim, sizeof *o->bias);
     o->rows = dpot_alloc_array(NULL, o->n_rows * o->dim, sizeof *o->rows);
     o->share = dpot_alloc_array(NULL, o->n_rows, sizeof *o->share);
@@ -88,7 +88,7 @@ static dpot_status allocate(struct vector_outlook *o)
     }
     return is_complete
                ? DPOT_OK
-               : dpot_error_set(&o->base.run->error, DPOT_ERR_MEMORY,
+               : dpot_error_set(o->base.error, DPOT_ERR_MEMORY,
                                 "out of memory for vectors of %u numbers", (unsigned)o->dim);
 }
 
@@ -283,16 +283,17 @@ static void find_biases(struct vector_outlook *o)
     o->base.bias[FIGURE_COORDINATE] = sum / o->dim;
 }
 
-static dpot_status open_vector(struct run *run, const struct dpot_campaign *campaign,
+static dpot_status open_vector(const struct dpot_campaign *campaign,
                                const struct reference *reference,
-                               const struct outlook_config *config, struct outlook **outlook)
+                               const struct outlook_config *config, struct outlook **outlook,
+                               struct dpot_error *error)
 {
     struct vector_outlook *o = dpot_alloc_array(NULL, 1, sizeof *o);
     if (!o) {
         return DPOT_ERR_MEMORY;
     }
     o->base = (struct outlook){.class = &outlook_vector,
-                               .run = run,
+                               .error = error,
                                .campaign = campaign,
                                .config = *config,
                                .figures = 1u << FIGURE_MEAN | 1u << FIGURE_COORDINATE};
@@ -381,12 +382,9 @@ static dpot_status draw_campaign(void *ctx, size_t worker, size_t item, struct d
 static dpot_status forecast_vector(struct outlook *outlook, double n, struct forecast *forecast)
 {
     struct vector_outlook *o = (struct vector_outlook *)outlook;
-    struct progress progress;
     o->n = n;
-    progress_init(&progress, outlook->run, "draws", outlook->n_draws);
     const dpot_status status = workers_run(outlook->n_draws, o->n_workers, draw_campaign, o,
-                                           &progress, &outlook->run->error);
-    progress_end(&progress);
+                                           &outlook->config.control, outlook->error);
     if (status == DPOT_OK) {
         figure_from_draws(&forecast->figures[FIGURE_MEAN], o->lengths, outlook->n_draws);
         figure_from_draws(&forecast->figures[FIGURE_COORDINATE], o->coordinates, outlook->n_draws);

@@ -4,11 +4,11 @@
  * exactly and whatever x is (c over codebook and draw, account/sphere.h). The error of the mean of n is the
  * sum of n such, independent; it is drawn as normal with that variance, spread evenly over the
  * coordinates. */
-#include "tool/plan/outlook.h"
+#include "forecast/outlook.h"
 
 #include "base/alloc.h"
 #include "campaign/spec_sphere.h"
-#include "tool/plan/variates.h"
+#include "forecast/variates.h"
 
 #include <math.h>
 
@@ -27,9 +27,10 @@ static void close_sphere(struct outlook *outlook)
     dpot_free_array(NULL, o, 1, sizeof *o);
 }
 
-static dpot_status open_sphere(struct run *run, const struct dpot_campaign *campaign,
+static dpot_status open_sphere(const struct dpot_campaign *campaign,
                                const struct reference *reference,
-                               const struct outlook_config *config, struct outlook **outlook)
+                               const struct outlook_config *config, struct outlook **outlook,
+                               struct dpot_error *error)
 {
     struct spec_sphere measured;
     struct sphere_outlook *o = dpot_alloc_array(NULL, 1, sizeof *o);
@@ -39,7 +40,7 @@ static dpot_status open_sphere(struct run *run, const struct dpot_campaign *camp
     }
     spec_measure_sphere(campaign, &measured);
     o->base = (struct outlook){.class = &outlook_sphere,
-                               .run = run,
+                               .error = error,
                                .campaign = campaign,
                                .config = *config,
                                .figures = 1u << FIGURE_MEAN | 1u << FIGURE_COORDINATE,

@@ -1,4 +1,4 @@
-#include "tool/plan/variates.h"
+#include "forecast/variates.h"
 
 #include <math.h>
 
