@@ -156,5 +156,27 @@ if sh "$here/symbols.sh" "$scratch/missing" >"$scratch/output" 2>&1; then
     complain "symbols.sh must refuse a missing artefact"
 fi
 
+# Numbers on pages
+expect_truths() { # EXIT ROW: of a tree with two headers and a page
+    n_cases=$((n_cases + 1))
+    printf '%s\n' "$2" >"$scratch/truths.txt"
+    sh "$here/truths.sh" "$tree" "$scratch" "$scratch/truths.txt" >"$scratch/output" 2>&1
+    [ $? -eq "$1" ] || complain "truths.sh must exit $1 for: $2"
+}
+plant_tree
+plant client/src/spool.h '#define SPOOL_MAX ((uint64_t)16 << 20) /* bytes */' '#define TWICE 1' '#define SIDE 4096u'
+plant aggregator/pool/pool.h 'enum { A,' '    EXIT_IO = 6, /* files */' '};' '#define TWICE 2'
+plant doc/page.1 '.TP' '.B \-\-spool\-max' '16777216 bytes, 16 MiB,' '2^24; side' '4,096; version 1.2' '.B 6' 'files'
+for row in 'SPOOL_MAX :: doc/page.1 :: --spool-max {} bytes, {/1048576} MiB, 2^{^};' 'SIDE :: doc/page.1 :: side {,};' \
+    'EXIT_IO|EXIT_ENVIRONMENT :: doc/page.1 :: {} files' 'pool.h:TWICE :: doc/page.1 :: .{} 6' \
+    'doc/page.1:/.*version 1\.\([0-9]*\)/ :: doc/page.1 :: version 1.{}'; do
+    expect_truths 0 "$row"
+done
+for row in 'SPOOL_MAX :: doc/page.1 :: {} MiB' 'SIDE :: doc/page.1 :: side {}' 'EXIT_IO :: doc/page.1 :: {} disk' \
+    'TWICE :: doc/page.1 :: .{}' 'UNKNOWN :: doc/page.1 :: {}' 'SIDE :: doc/missing.1 :: {,}' \
+    'doc/page.1:/.*release \([0-9]*\)/ :: doc/page.1 :: {}'; do
+    expect_truths 1 "$row"
+done
+
 [ "$failed" -eq 0 ] && echo "every rule fires: $n_cases cases"
 exit "$failed"
