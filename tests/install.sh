@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs the Debian packages that building needs: the client alone, everything, or everything and its
-# tests. Packages that are there are left alone, and nothing is fetched when all are.
+# Installs the Debian packages that building needs: the client alone, everything, or everything and
+# its tests. Packages that are there are left alone, and nothing is fetched when all are.
 #   sh tests/install.sh [client|build|test]      default: test
 set -eu
 

@@ -1,12 +1,16 @@
 #!/bin/sh
-# A number that stands in a header and again on a page must be the same: truths.txt has a row for each.
+# A number that stands in a source and on a page must be the same: truths.txt has a row for each.
 #   sh truths.sh ROOT BIN_FOLDER [TABLE]
-# A row is SOURCE :: PAGE :: TEXT. The page must hold the text, whose {...} stands for the value of the source:
-#   {}  {,}  as 4096 and 4,096      {^}  the exponent of a power of two      {/N}  the value divided by N
-# SOURCE  NAME, or NAME|NAME...: what C sources give it by #define or in an enum. One of the names must be defined,
-#         and all definitions must agree. FILE.c:NAME looks in the sources of that name only.
+# A row is SOURCE :: PAGE :: TEXT. The page must hold the text, in which the value of the source
+# replaces {...}:
+#   {}, {,}   the number, as 4096 or 4,096
+#   {^}       the exponent of a power of two
+#   {/N}      the number divided by N
+# SOURCE  NAME, or NAME|NAME...: a number by #define or in an enum of a C source. One of the names
+#         must be defined, and all definitions must agree. FILE.c:NAME looks in FILE.c alone.
 #         FILE:/REGEX/: the match of \(...\) in a file of the repository.
-# PAGE    a file, or "help PROGRAM COMMAND". Pages are read as one line without mark-up of man, comments and strings.
+# PAGE    a file, or "help PROGRAM COMMAND". Pages are read as one line, without the mark-up of man
+#         pages and comments.
 set -u
 root=$1
 bin=$(cd "$2" && pwd) || exit 2
@@ -20,7 +24,11 @@ n=0
 # FILE NAME EXPRESSION, of every #define and enumerator with a number
 find common proto client aggregator -name '*.[ch]' -exec awk '
     { sub(/\/\*.*/, "") }
-    $1 == "#define" && $2 ~ /^[A-Z][A-Z0-9_]*$/ && /[0-9]/ { name = $2; sub(/^#define +[A-Z0-9_]+ +/, ""); give(name, $0) }
+    $1 == "#define" && $2 ~ /^[A-Z][A-Z0-9_]*$/ && /[0-9]/ {
+        name = $2
+        sub(/^#define +[A-Z0-9_]+ +/, "")
+        give(name, $0)
+    }
     $2 == "=" && $1 ~ /^[A-Z][A-Z0-9_]*$/ && $3 ~ /^[0-9]+,?$/ { give($1, $3 + 0) }
     function give(name, text, file) {
         gsub(/\(u?int[0-9]+_t\)|\(size_t\)|\(int\)|\(double\)|U?INT64_C/, "", text)
