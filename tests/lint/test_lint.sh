@@ -136,6 +136,33 @@ if command -v clang-format >/dev/null 2>&1; then
     refuses 'code should be clang-formatted' client/src/submit.c 'int  x  =  1 ;'
 fi
 
+# Columns
+wide=$(printf '%0101d' 0)
+accepts 'wide lines of generated tables' client/src/submit.c '/* clang-format off */' "int x; /* $wide */"
+accepts 'wide code in scripts' tests/any.sh "echo $wide"
+refuses 'columns: 108, at most 100' client/src/submit.c "/* $wide */ "
+refuses 'columns: 103, at most 100' tests/any.sh "# $wide"
+refuses 'columns: 105, at most 100' aggregator/CMakeLists.txt "  # $wide"
+
+# Commit subjects, in a repository of its own
+commit() { git -C "$tree" -c user.name=a -c user.email=a commit -q --allow-empty -m "$1"; }
+subjects() { # EXIT BASE
+    n_cases=$((n_cases + 1))
+    LINT_SUBJECT_BASE=$2 sh "$here/lint.sh" "$tree" >"$scratch/output" 2>&1
+    [ $? -eq "$1" ] || complain "lint.sh must exit $1 with the base $2"
+}
+plant_tree
+if git -C "$tree" init -q 2>/dev/null; then
+    git -C "$tree" add -A
+    commit "before the rule: $wide"
+    base=$(git -C "$tree" rev-parse HEAD)
+    commit "$(printf '%072d' 0)"
+    subjects 0 "$base"
+    commit "$(printf '%073d' 0)"
+    subjects 1 "$base"
+    subjects 0 "$(printf '%040d' 1)" # unknown
+fi
+
 # Symbols
 expect_symbols() {
     n_cases=$((n_cases + 1))
