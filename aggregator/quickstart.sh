@@ -1,24 +1,27 @@
 #!/bin/sh
 # One run of everything, on real data: a server, signed campaigns over the map of the United States,
-# 1,000 virtual devices that run the shipping client, their private pools, what they tell and what they cost.
+# 1,000 virtual devices that run the shipping client, their private pools, the estimates from them
+# and their costs.
 #
 #   sh aggregator/quickstart.sh [--devices N] [--epsilon E[,E...]] [--long] [--keep]
 #
-# N is 1000 unless told otherwise; the time grows with N and with the number of epsilons.
+# N is 1000 by default; the time grows with N and with the number of epsilons.
 #
-# For every epsilon (2 and 4 unless told otherwise) a campaign runs over HTTP twice: revision 1 has the best
-# uniform base measure; a job draws synthetic users from its private pool, which costs no privacy, and finds the measure that
-# serves them best, which is signed into revision 2, and the same devices fetch it, verify it and are charged again. KL projection (KPM) and the exponential mechanism run in
-# process on the same data, to compare.
+# For every epsilon (default: 2 and 4) a campaign runs over HTTP twice. Revision 1 has the best
+# uniform base measure. A job draws synthetic users from its private pool, which costs no privacy,
+# and finds the measure that serves them best. That is signed into revision 2; the same devices
+# fetch it, verify it and are charged again. KL projection (KPM) and the exponential mechanism run
+# in process on the same data, to compare.
 #
-# --long adds a generator: 20,000 devices on a half circle report their place with Laplace noise, a job trains a
-# network that makes points as they were before the noise, and W2 to the truth is printed before and after. And it adds
-# a Wasserstein barycenter: devices of four regions report under the public label of theirs, once with Laplace noise and
-# once a cell of a grid, a job deconvolves and averages the regions, and its cost is printed beside those of the raw
-# pools, of a guess that knows nothing and of the same people without privacy.
+# --long adds a generator: 20,000 devices on a half circle report their place with Laplace noise, a
+# job trains a network that makes points as they were before the noise, and W2 to the truth is
+# printed before and after. It also adds a Wasserstein barycenter: devices of four regions report
+# under the public label of their region, once with Laplace noise and once a cell of a grid. A job
+# deconvolves and averages the regions, and its cost is printed beside those of the raw pools, of a
+# guess without data and of the same people without privacy.
 #
-# Installs what is missing (Debian 12, root or sudo), builds, runs on loopback, cleans up after itself.
-# --keep leaves the server running and the folder in place, and says how to use and stop it.
+# Installs what is missing (Debian 12, root or sudo), builds, runs on loopback, cleans up after
+# itself. --keep leaves the server running and the folder in place, and says how to use and stop it.
 set -eu
 
 devices=1000
@@ -298,7 +301,8 @@ region_devices=2000 # of each region
 region_epsilon=4
 region_points=48
 
-# Lines "lat lon region" of people drawn over the places of their region, with numbers that are the same with every awk.
+# Lines "lat lon region" of people drawn over the places of their region, with numbers that are the
+# same with every awk.
 draw_regions() {
     awk -F, -v n="$region_devices" '
         function uniform() { state = state * 16807 % 2147483647; return state / 2147483647 }
@@ -450,7 +454,8 @@ ends() {
         $1 > 0 { low = !low || $1 < low ? $1 : low; high = $1 > high ? $1 : high }
         END { printf "%.6g,%.6g", int(low / unit(low) + 1e-6) * unit(low), int(high / unit(high) + 1 - 1e-6) * unit(high) }'
 }
-# The same that begins at one person of all, what a single report is worth, or earlier in a small crowd.
+# The same that begins at one person of all, what a single report is worth, or earlier in a small
+# crowd.
 ends_of_shares() {
     ends "$@" | awk -F, -v n="$devices" '{ printf "%.6g,%.6g", (1 / n < $2 / 10 ? 1 / n : $2 / 10), $2 }'
 }

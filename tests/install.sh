@@ -1,12 +1,13 @@
 #!/bin/sh
-# Installs the Debian packages that building, or building and testing, needs; those already there are
-# left alone, and nothing is fetched when all are.
-#   sh tests/install.sh [build|test]      default: test, which is everything
+# Installs the Debian packages that building needs: the client alone, everything, or everything and
+# its tests. Packages that are there are left alone, and nothing is fetched when all are.
+#   sh tests/install.sh [client|build|test]      default: test
 set -eu
 
-build_packages='gcc libc6-dev cmake ninja-build pkg-config ca-certificates protobuf-c-compiler
-    libprotobuf-c-dev libsodium-dev libcurl4-openssl-dev libmicrohttpd-dev libgnutls28-dev libsqlite3-dev libcairo2-dev fonts-dejavu-core
-    libjansson-dev libonnx-dev libopenblas-dev zlib1g-dev'
+client_packages='gcc libc6-dev cmake ninja-build pkg-config ca-certificates protobuf-c-compiler
+    libprotobuf-c-dev libsodium-dev libcurl4-openssl-dev'
+build_packages="$client_packages libmicrohttpd-dev libgnutls28-dev libsqlite3-dev libcairo2-dev
+    fonts-dejavu-core libjansson-dev libonnx-dev libopenblas-dev zlib1g-dev"
 test_packages='binutils clang clang-format curl docker-compose libclang-rt-14-dev libcriterion-dev valgrind
     gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf gcc-arm-none-eabi libc6-dev-arm64-cross
     libc6-dev-armhf-cross libnewlib-dev qemu-user-static'
@@ -16,10 +17,11 @@ command -v node >/dev/null 2>&1 || test_packages="$test_packages nodejs"
 command -v npm >/dev/null 2>&1 || test_packages="$test_packages npm"
 
 case ${1:-test} in
+client) packages=$client_packages ;;
 build) packages=$build_packages ;;
 test) packages="$build_packages $test_packages" ;;
 *)
-    echo "usage: sh tests/install.sh [build|test]" >&2
+    echo "usage: sh tests/install.sh [client|build|test]" >&2
     exit 2
     ;;
 esac

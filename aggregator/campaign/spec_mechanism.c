@@ -166,7 +166,7 @@ static bool read_suffix(const char *text, const char *prefix, double *number)
  * N, where U = e^(epsilon/2) m / k and L = e^(-epsilon/2) m / k. The smaller b, the larger m.
  *
  * Where distributions are to be found again behind the channel (barycenters), b = k / (16 + e^(epsilon/2)) is near the
- * best, by measurement (tests/README.md). Counting frequencies one by one would want k / (e^epsilon + 1), wide when
+ * best, as measured in tests/experiments/README.md. Counting frequencies one by one would want k / (e^epsilon + 1), wide when
  * epsilon is small; but a wide ball blurs, which the inversion must undo, and a small one near the truth is
  * worth more than its counts when places are what matters. */
 static dpot_status find_ball_mass(const struct dpot_campaign *campaign, double b, double *total,

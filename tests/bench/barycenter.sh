@@ -3,18 +3,20 @@
 #
 #   sh tests/bench/barycenter.sh [BUILD]
 #
-# BUILD   a build folder with the target bench_barycenter  (default: build/bench, configured and built)
+# BUILD   a build folder with the target bench_barycenter (default: build/bench, configured and
+#         built)
 # ROUNDS  how often each case is timed                     (9)
 # PYTHON  the interpreter that has the peers               (/usr/bin/python3; Debian: python3-numpy,
 #         python3-pot). What is not installed is printed as "peer absent"; nothing is downloaded.
 #
-# Free support: 50 iterations. "sweeps" does the peers' work, 100 sweeps a plan from nothing; "solver" is what
-# dpot barycenter does in as many iterations: from the potentials before, until every plan is met more closely
-# than 100 sweeps meet it; "converged" ends when the points stay, which is the solver as it ships. "numpy_batched"
-# is the peers' method in one batch of all groups. Grid: 100 iterations. The column "ratio" is time over the
-# first one's; the value is the mean square of the points (or the mean of the image's first coordinate) and its
-# relative difference from the first one's: the peers' plans after 100 sweeps are not those of the limit, which
-# moves it by some 1e-3.
+# Free support: 50 iterations. "sweeps" does the peers' work, 100 sweeps a plan from zero
+# potentials; "solver" is what dpot barycenter does in as many iterations: from the potentials
+# before, until every plan is met more closely than 100 sweeps meet it; "converged" ends when the
+# points no longer move, as the shipping solver does. "numpy_batched" is the peers' method in one
+# batch of all groups. Grid: 100 iterations. The column "ratio" is time over the first one's; the
+# value is the mean square of the points (or the mean of the image's first coordinate) and its
+# relative difference from the first one's: the peers' plans after 100 sweeps are not those of the
+# limit, which moves it by some 1e-3.
 set -eu
 cd "$(dirname "$0")/../.."
 . tests/bench/turns.sh

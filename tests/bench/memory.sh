@@ -1,6 +1,6 @@
 #!/bin/sh
-# The most memory that training takes on a pool of 60,000 reports of 784 coordinates (random numbers), two
-# steps of the default network:
+# The most memory that training takes on a pool of 60,000 reports of 784 coordinates (random
+# numbers), two steps of the default network:
 #
 #   sh tests/bench/memory.sh [BUILD]
 #

@@ -1,15 +1,18 @@
 #!/bin/sh
-# Projections onto the LDP polytope and exact transport against peers, on the same users, costs and sweeps:
+# Projections onto the LDP polytope and exact transport against peers, on the same users, costs and
+# sweeps:
 #
 #   sh tests/bench/projection.sh [BUILD]
 #
-# BUILD, ROUNDS and PYTHON as in transport.sh, with the target bench_projection; a newer POT may come first by
-# PYTHONPATH. What is not installed is printed as "peer absent"; nothing is downloaded.
+# BUILD, ROUNDS and PYTHON as in transport.sh, with the target bench_projection; a newer POT may
+# come first by PYTHONPATH. What is not installed is printed as "peer absent"; nothing is
+# downloaded.
 #
-# "batch" is solve/projection/batch.h, 40 sweeps, "costs" the same with transport costs, "matrix" without the
-# axes of the grid, "alone" one user after another as a device does, "team" the wall time of two threads.
-# numpy_newton sweeps all users as matrices with Newton's method for the scales. "exact" and "entropic" are
-# one user of 20 places on a grid of 2500, and one place; pot_emd2 is POT's network simplex.
+# "batch" is solve/projection/batch.h, 40 sweeps, "costs" the same with transport costs, "matrix"
+# without the axes of the grid, "alone" one user after another as a device does, "team" the wall
+# time of two threads. numpy_newton sweeps all users as matrices with Newton's method for the
+# scales. "exact" and "entropic" are one user of 20 places on a grid of 2500, and one place;
+# pot_emd2 is POT's network simplex.
 set -eu
 cd "$(dirname "$0")/../.."
 . tests/bench/turns.sh

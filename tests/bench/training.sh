@@ -1,22 +1,22 @@
 #!/bin/sh
-# A step of training a generator against PyTorch and GeomLoss, with the same networks, batches, sweeps and
-# optimiser (RMSprop), one thread each:
+# A step of training a generator against PyTorch and GeomLoss, with the same networks, batches,
+# sweeps and optimiser (RMSprop), one thread each:
 #
 #   sh tests/bench/training.sh [BUILD]
 #
-# BUILD, ROUNDS and PYTHON as in transport.sh, with the target bench_training. What is not installed is
-# printed as "peer absent"; nothing is downloaded.
+# BUILD, ROUNDS and PYTHON as in transport.sh, with the target bench_training. What is not installed
+# is printed as "peer absent"; nothing is downloaded.
 #
 # half       half circle: batch 1000, 400 sweeps, network 2-256-256-2
 # dcgan256   images: batch 400, 400 sweeps, 784 coordinates, 100 -> 7x7x256 -> 14x14x128 -> 28x28,
 #            batch norm and ReLU between, tanh
 # dcgan128   the same with half the channels: our default
 #
-# "step" is ours: latent points, network, costs, sweeps, gradients, optimiser. Peers do the same with a plain
-# kernel that is not safe (torch_plain: what underflows is NaN, at the same price), in the log domain
-# (torch_log), or with GeomLoss (scaling .99, its own iterations). "network" and "torch_network" are
-# forward and backward pass alone (torch's with the optimiser). First the losses at the third step from equal
-# parameters and latent points, which must agree.
+# "step" is ours: latent points, network, costs, sweeps, gradients, optimiser. Peers do the same
+# with a plain kernel that is not safe (torch_plain: underflow gives NaN, at the same cost), in the
+# log domain (torch_log), or with GeomLoss (scaling .99, its own iterations). "network" and
+# "torch_network" are forward and backward pass alone (torch's with the optimiser). First the losses
+# at the third step from equal parameters and latent points, which must agree.
 set -eu
 cd "$(dirname "$0")/../.."
 . tests/bench/turns.sh

@@ -1,19 +1,21 @@
 #!/bin/sh
-# Entropic transport against peers, on the same clouds, costs and numbers of sweeps, one thread each:
+# Entropic transport against peers, on the same clouds, costs and numbers of sweeps, one thread
+# each:
 #
 #   sh tests/bench/transport.sh [BUILD]
 #
-# BUILD   a build folder with the target bench_transport   (default: build/bench, configured and built)
+# BUILD   a build folder with the target bench_transport (default: build/bench, configured and
+#         built)
 # ROUNDS  how often each case is timed                     (9)
-# PYTHON  the interpreter that has the peers               (/usr/bin/python3; Debian: python3-numpy,
-#         python3-pot, python3-torch; a newer POT may come first by PYTHONPATH). What is not installed
-#         is printed as "peer absent"; nothing is downloaded.
+# PYTHON the interpreter that has the peers (/usr/bin/python3; Debian: python3-numpy, python3-pot,
+#         python3-torch; a newer POT may come first by PYTHONPATH). What is not installed is printed
+#         as "peer absent"; nothing is downloaded.
 #
 # Ours: "engine" is a solve to potentials from a cost matrix, allocation included; "certified" the
-# same with value, residual and bounds; "plan" with the plan; "cloud" starts from the points. "floor"
-# is fused_floor.h, which is safe against nothing. POT returns plans; numpy and torch stop at scalings or
-# potentials. The column "ratio" is time over the engine's; value is <C,P>, computed outside the
-# timed stretch, and its relative difference from the engine's.
+# same with value, residual and bounds; "plan" with the plan; "cloud" starts from the points.
+# "floor" is fused_floor.h, which checks nothing. POT returns plans; numpy and torch stop at
+# scalings or potentials. The column "ratio" is time over the engine's; value is <C,P>, computed
+# outside the timed stretch, and its relative difference from the engine's.
 set -eu
 cd "$(dirname "$0")/../.."
 . tests/bench/turns.sh

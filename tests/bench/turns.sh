@@ -1,5 +1,5 @@
 # Comparisons of two programs that answer lines (turns.h), sourced by transport.sh and training.sh.
-# Every round asks each case once, ours and theirs mixed, so that what else the machine does hurts
+# Every round asks each case once, ours and theirs mixed, so that other load on the machine slows
 # all alike; a ratio is the median of the ratios within rounds. Times are CPU seconds of a process
 # with one thread, user and system; wall seconds are shown beside them.
 
@@ -70,7 +70,8 @@ ask() {
     fi
 }
 
-# One table: duel TITLE ARGUMENTS SIDE:NAME... ; the first contestant is what the others are divided by.
+# One table: duel TITLE ARGUMENTS SIDE:NAME... ; the first contestant is what the others are divided
+# by.
 duel() {
     title=$1 arguments=$2
     shift 2

@@ -1,20 +1,23 @@
 #!/bin/sh
-# Private barycenters of handwritten digits (003, appendix F): each of the ten digits is a group of images,
-# 40 points in 25 dimensions; and one digit as a measure on the plane, groups being images of it.
+# Private barycenters of handwritten digits (003, appendix F): each of the ten digits is a group of
+# images, 40 points in 25 dimensions; and one digit as a measure on the plane, groups being images
+# of it.
 #
 #   DATA=FOLDER sh tests/experiments/central_digits.sh
 #
 # DATA    folder of train-images-idx3-ubyte.gz and train-labels-idx1-ubyte.gz (MNIST)
-# OUT     folder of the results                            (default build/experiments/central_digits)
-# RUNS, PER_DIGIT, EPSILONS, DIGIT, IMAGES, POINTS, BIN
-#         (3, images of each digit 5000, "1 5", 2, images of the digit 10, points of each 10000, build/release/bin)
+# OUT folder of the results (default build/experiments/central_digits) RUNS, PER_DIGIT, EPSILONS,
+# DIGIT, IMAGES, POINTS, BIN
+#         (3, images of each digit 5000, "1 5", 2, images of the digit 10, points of each 10000,
+#         build/release/bin)
 #
-# The paper projects 784 pixels to d' = 25 by a random map after the private measure; a measure of 784
-# coordinates halves 13 of them, which are blank corners. Here the 25 dimensions come first, and are a
-# public map of each image alone: its discrete cosine coefficients (u, v), u, v = 0 .. 4, lowest first,
-# scaled by 1 / 20 and clamped into the ball of radius 1/2 (white would have 1.4). Cells of the private
-# measure are shrunk by (240 d)^(1/d) = 1.42, as in the paper. Pictures are what the coefficients of a point draw. Costs are those to the records,
-# in these coordinates (a simulation may see them).
+# The paper projects 784 pixels to d' = 25 by a random map after the private measure; a measure of
+# 784 coordinates halves 13 of them, which are blank corners. Here the 25 dimensions come first, and
+# are a public map of each image alone: its discrete cosine coefficients (u, v), u, v = 0 .. 4,
+# lowest first, scaled by 1 / 20 and clamped into the ball of radius 1/2 (white would have 1.4).
+# Cells of the private measure are shrunk by (240 d)^(1/d) = 1.42, as in the paper. Pictures show
+# the inverse transform of a point. Costs are those to the records, in these coordinates (a
+# simulation may see them).
 set -eu
 . "$(dirname "$0")/experiment.inc.sh"
 out=${out:-$PWD/build/experiments/central_digits}

@@ -4,16 +4,17 @@
 #
 #   sh tests/experiments/central_mixtures.sh
 #
-# OUT     folder of the results                             (default build/experiments/central_mixtures)
+# OUT     folder of the results (default build/experiments/central_mixtures)
 # RUNS    runs of each setting, each on data of its own      (30)
 # GROUPS_N  groups, with the same law                        (1)
 # SIZES, EPSILONS, DIMS  what is swept, the others being n 1000, epsilon 1, d' 5
 #         ("500 1000 2000 4000 8000 16000", "0.5 1 2 4 8", "2 3 5 8 10")
 # BIN                                                        (build/release/bin)
 #
-# Costs are those to the records (a simulation may see them), by the private measure (cells shrunk by
-# (240 d)^(1/d) = 2.18, as in the paper), by the same in d' dimensions (JL), and by noisy iterations with certified plans (delta 1e-6), beside the non-private one
-# and that of one point in the middle.
+# Costs are those to the records (a simulation may see them), by the private measure (cells shrunk
+# by (240 d)^(1/d) = 2.18, as in the paper), by the same in d' dimensions (JL), and by noisy
+# iterations with certified plans (delta 1e-6), beside the non-private one and that of one point in
+# the middle.
 set -eu
 . "$(dirname "$0")/experiment.inc.sh"
 out=${out:-$PWD/build/experiments/central_mixtures}

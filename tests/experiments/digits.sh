@@ -1,13 +1,14 @@
 #!/bin/sh
-# Generators of images from privatised images (004, sections V-B to V-D): every image is the report of one
-# simulated device that runs the shipping client, pixels in [-1, 1].
+# Generators of images from privatised images (004, sections V-B to V-D): every image is the report
+# of one simulated device that runs the shipping client, pixels in [-1, 1].
 #
 #   cmake --preset release && cmake --build --preset release --target dpot
 #   DATA=FOLDER sh tests/experiments/digits.sh [laplace8|laplace3|dct_l1|l2|all]
 #
-# DATA      folder with train-images-idx3-ubyte.gz, train-labels-idx1-ubyte.gz, t10k-images-idx3-ubyte.gz and
-#           t10k-labels-idx1-ubyte.gz: MNIST (Y. LeCun, C. Cortes, C. Burges) or, in the same format,
-#           Fashion-MNIST (H. Xiao, K. Rasul, R. Vollgraf). train-images may be in parts (part1of2, part2of2).
+# DATA      folder with train-images-idx3-ubyte.gz, train-labels-idx1-ubyte.gz,
+#           t10k-images-idx3-ubyte.gz and t10k-labels-idx1-ubyte.gz: MNIST (Y. LeCun, C. Cortes, C.
+#           Burges) or, in the same format, Fashion-MNIST (H. Xiao, K. Rasul, R. Vollgraf).
+#           train-images may be in parts (part1of2, part2of2).
 # N         images                    (all, 60000)
 # STEPS     of the generator          (12000; the baselines take a third)
 # ARCH      of the generator          (resize28:24,12,128; dcgan28:128 is the network of the paper)
@@ -16,13 +17,14 @@
 #
 # The settings, at the right calibration (the paper's epsilon where it differs):
 #   laplace8  Laplace, sigma 8: epsilon 196, the l1 diameter being 1568
-#   laplace3  Laplace, sigma 3.06: epsilon 512, the largest that a campaign can have (the paper has sigma 3 and says
+#   laplace3 Laplace, sigma 3.06: epsilon 512, the largest that a campaign can have (the paper has
+#   sigma 3 and says
 #             epsilon 97; it is 522.7)
-#   dct_l1    DCT, l1 ball of radius 140, Laplace: epsilon 31 (sigma 9, the l1 diameter being 280; a campaign of this
-#             set may have at most 31.9, and sigma 8 would be 35)
+#   dct_l1    DCT, l1 ball of radius 140, Laplace: epsilon 31 (sigma 9, the l1 diameter being 280; a
+#             campaign of this set may have at most 31.9, and sigma 8 would be 35)
 #   l2        l2 ball of radius 20, Gaussian: epsilon 30, delta 1e-4 (the diameter being 40)
-# These are experiments, not protection: campaigns of this kind exist in simulation only and devices refuse
-# them.
+# These are experiments, not protection: campaigns of this kind exist in simulation only and devices
+# refuse them.
 #
 # Writes a table and sheets. Whatever is done is not repeated; a training that was stopped goes on.
 set -eu

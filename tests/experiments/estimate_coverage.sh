@@ -1,6 +1,7 @@
 #!/bin/sh
-# Do the intervals of dpot estimate cover? People at points of a square grid, drawn from three clouds; every one
-# is a device that runs the shipping client in a campaign with sample_first, where the channel is known.
+# Do the intervals of dpot estimate cover? People at points of a square grid, drawn from three
+# clouds; every one is a device that runs the shipping client in a campaign with sample_first, where
+# the channel is known.
 #
 #   cmake --preset release && cmake --build --preset release --target dpot
 #   sh tests/experiments/estimate_coverage.sh
@@ -12,8 +13,9 @@
 # BIN, OUT  programs, folder           (build/release/bin, build/experiments/estimate_coverage)
 #
 # Prints per row: the share of (run, point) pairs whose interval holds the true share of people, of
-# frequencies and of likelihood; the mean width; points that the channel does not determine; and the L1 distance
-# of both estimates and of the prior from the truth. The truth is the law that people are drawn from.
+# frequencies and of likelihood; the mean width; points that the channel does not determine; and the
+# L1 distance of both estimates and of the prior from the truth. The truth is the law that people
+# are drawn from.
 set -eu
 . "$(dirname "$0")/experiment.inc.sh"
 out=${out:-$PWD/build/experiments/estimate_coverage}

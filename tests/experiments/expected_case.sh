@@ -1,18 +1,20 @@
 #!/bin/sh
-# Base measures for the users one has, and for the worst point: what a report costs people who were not looked at.
+# Base measures for example users and for the worst point: the cost of a report for held-out users.
 #
 #   DATA=/path/to/gowalla sh tests/experiments/expected_case.sh
 #
-# DATA     a file of check-ins (columns user, lat, lon and optionally count; .gz or not) or a folder with
-#          austin_counts.csv.gz
+# DATA     a file of check-ins (columns user, lat, lon and optionally count; .gz or not) or a folder
+#          with austin_counts.csv.gz
 # FIT, HELD_OUT   users to fit (700) and held out (500), drawn from those with at least 10 check-ins
 # POWERS (1 2), EPSILONS (.5 1 2 4), SEED (1)
-# OUT      folder of the results (build/experiments/expected_case); BIN  folder of the program (build/release/bin)
+# OUT      folder of the results (build/experiments/expected_case); BIN folder of the program
+#          (build/release/bin)
 #
-# The square of 0.4 degrees around Austin is a grid of 20 x 20 cells on the unit square, and a user the distribution of
-# all her check-ins over it. Every number is the mean of W_p^p between a held-out user and the law of her report (exact), with
-# its standard error. The measures: best uniform; certified for the worst case; made for the fitted users; and one public answer
-# to everyone, which needs no report.
+# The square of 0.4 degrees around Austin is a grid of 20 x 20 cells on the unit square, and a user
+# the distribution of all her check-ins over it. Every number is the mean of W_p^p between a
+# held-out user and the law of her report (exact), with its standard error. The measures: best
+# uniform; certified for the worst case; made for the fitted users; and one public answer to
+# everyone, which needs no report.
 set -eu
 . "$(dirname "$0")/experiment.inc.sh"
 out=${out:-build/experiments/expected_case}
@@ -38,8 +40,8 @@ fi
 [ -x "$bin/dpot" ] || fail "there is no program dpot in $bin: build the release preset, or set BIN" 6
 
 mkdir -p "$out"
-# Users with at least 10 check-ins in the square, in a seeded order that is the same with every awk; then one row of
-# 400 shares each.
+# Users with at least 10 check-ins in the square, in a seeded order that is the same with every awk;
+# then one row of 400 shares each.
 case $data in
 *.gz) gunzip -c "$data" ;;
 *) cat "$data" ;;

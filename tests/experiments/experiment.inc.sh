@@ -1,5 +1,5 @@
-# What the experiments share; included from their heads in the caller's folder, which it leaves for the repository's.
-# Gives $data, $out and $bin, of DATA, OUT and BIN: empty where these are not set.
+# What the experiments share; included from their heads in the caller's folder, which it leaves for
+# the repository's. Gives $data, $out and $bin, of DATA, OUT and BIN: empty where these are not set.
 
 # A path as it is meant from the folder in which the script was called.
 absolute() {

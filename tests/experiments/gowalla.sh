@@ -1,7 +1,7 @@
 #!/bin/sh
-# The location experiment of the paper (002, appendix M.1 and N): 500 users in Austin, Texas, each of
-# whom releases one check-in privately; how far is the estimated distribution of check-ins from the
-# true one? WPM against KPM and the exponential mechanism.
+# The location experiment of the paper (002, appendix M.1 and N): 500 users in Austin, Texas, each
+# of whom releases one check-in privately; how far is the estimated distribution of check-ins from
+# the true one? WPM against KPM and the exponential mechanism.
 #
 #   DATA=FILE|FOLDER sh tests/experiments/gowalla.sh
 #
@@ -13,15 +13,15 @@
 # RUNS, EPSILONS, SEED, BIN                          (5, "1 2 3 4", 1, build/release/bin)
 # LAMBDA, ITERATIONS  of WPM                         (0.01 in sides of the box, 40)
 #
-# What is measured. The box is latitude 30.1..30.5, longitude -97.95..-97.55, cut into 20 x 20 cells;
-# coordinates are scaled so that a side of the box is 1, with the Euclidean distance, p = 1. The same
-# users take part in all runs. A run draws CHECKINS of each user's check-ins; their distribution over
-# the cells is what the user holds, and the true distribution is the mean of these. Every user runs the
-# shipping client (dpot simulate --in-process) and releases one cell; the estimate is the frequency of
-# the released cells. W1 is the exact transport cost between the two, printed in sides of the box
-# (times 0.4: degrees) and, with great-circle distances between the centres of the cells, in km.
-# WPM takes the best uniform base measure for the worst case, and lambda and iterations as in the
-# paper; the two baselines bring their own base measures.
+# What is measured. The box is latitude 30.1..30.5, longitude -97.95..-97.55, cut into 20 x 20
+# cells; coordinates are scaled so that a side of the box is 1, with the Euclidean distance, p = 1.
+# The same users take part in all runs. A run draws CHECKINS of each user's check-ins; their
+# distribution over the cells is what the user holds, and the true distribution is the mean of
+# these. Every user runs the shipping client (dpot simulate --in-process) and releases one cell; the
+# estimate is the frequency of the released cells. W1 is the exact transport cost between the two,
+# printed in sides of the box (times 0.4: degrees) and, with great-circle distances between the
+# centres of the cells, in km. WPM takes the best uniform base measure for the worst case, and
+# lambda and iterations as in the paper; the two baselines bring their own base measures.
 #
 # Can be stopped and started again: runs that are done are not done again, unless data, settings or
 # the program have changed.
@@ -93,8 +93,8 @@ mv "$out/settings.new" "$out/settings"
 
 # ---- the users and what they hold in each run ----
 
-# Uniform numbers that are the same with every awk: Park and Miller's generator (1988), whose products
-# are exact in a double.
+# Uniform numbers that are the same with every awk: Park and Miller's generator (1988), whose
+# products are exact in a double.
 random='function below(n) { state = state * 16807 % 2147483647; return int(state / 2147483647 * n) }'
 
 # Lines "user lat lon count" of the users who take part, in the order in which they were drawn.
@@ -136,8 +136,8 @@ choose_users() {
         }'
 }
 
-# Rows of dpot simulate for run $1: CHECKINS of each user, drawn without replacement by going through
-# them once (a check-in is taken with probability wanted / left).
+# Rows of dpot simulate for run $1: CHECKINS of each user, drawn without replacement by going
+# through them once (a check-in is taken with probability wanted / left).
 choose_checkins() {
     awk -v state="$((seed * 1000 + $1))" -v checkins="$checkins" -v lat=$lat -v lon=$lon -v side=$side "$random"'
         NR == FNR { left[$1] += $4; next }
@@ -198,7 +198,8 @@ distances() {
     echo "$sides,$(json transport_cost "$out/ot.json")"
 }
 
-# Keeps what pictures are made of, and then, as the sign that the run is done, its line of the table.
+# Keeps what pictures are made of, and then, as the sign that the run is done, its line of the
+# table.
 do_run() {
     folder=$out/runs/$1-$2-$3
     rm -rf "$folder"

@@ -1,8 +1,8 @@
-# What the experiments on the half circle share (004, section V-A): N points uniform on the upper half of
-# the unit circle, one report each at epsilon 5: Laplace noise b = (1 + sqrt 2) / 5, the l1 diameter being
-# 1 + sqrt 2, or Gaussian noise sigma = 1.592, the l2 diameter being 2, at delta 1e-4 (analytic). The paper's
-# own scales, .4 and 1.276, take the radius for the diameter: what it calls epsilon 5 is 6.04 and 6.55.
-# Wants $bin and $n; works in the current folder.
+# What the experiments on the half circle share (004, section V-A): N points uniform on the upper
+# half of the unit circle, one report each at epsilon 5: Laplace noise b = (1 + sqrt 2) / 5, the l1
+# diameter being 1 + sqrt 2, or Gaussian noise sigma = 1.592, the l2 diameter being 2, at delta 1e-4
+# (analytic). The paper's own scales, .4 and 1.276, take the radius for the diameter: what it calls
+# epsilon 5 is 6.04 and 6.55. Wants $bin and $n; works in the current folder.
 laplace_scale=0.48284271
 gaussian_scale=1.592
 # make MECHANISM SCALE SEED: pool.csv, noisy.csv (1000 of it), clean.csv and other.csv (1000 each)

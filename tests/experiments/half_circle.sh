@@ -1,7 +1,8 @@
 #!/bin/sh
 # Generators on the paper's half circle (004, section V-A and figure 1) at the right calibration
-# (half_circle.inc.sh): the entropic generator, beside it the same network as published (minibatches), with
-# nearly no regularisation, with the other noise's cost, and the deconvolution without a network.
+# (half_circle.inc.sh): the entropic generator, beside it the same network as published
+# (minibatches), with nearly no regularisation, with the other noise's cost, and the deconvolution
+# without a network.
 #
 #   cmake --preset release && cmake --build --preset release --target dpot
 #   sh tests/experiments/half_circle.sh
@@ -11,8 +12,8 @@
 # SEED      of data and generators    (1)
 # BIN, OUT  programs, folder          (build/release/bin, build/experiments/half_circle)
 #
-# Prints W2, exact, between 1000 points and 1000 clean ones that were not in the pool, and draws them. Runs
-# that are done are not repeated; a run that was stopped goes on.
+# Prints W2, exact, between 1000 points and 1000 clean ones that were not in the pool, and draws
+# them. Runs that are done are not repeated; a run that was stopped goes on.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/experiment.inc.sh"
@@ -51,7 +52,8 @@ for mechanism in laplace gaussian; do
     [ -s other.csv ] || make $mechanism $scale "$seed"
     train entropic
     train minibatch --pool-batch 400
-    # a smaller regularisation needs more sweeps, and in steps as large as the others the network runs into a corner
+    # a smaller regularisation needs more sweeps, and in steps as large as the others the network
+    # runs into a corner
     train unregularised --regularization 0.05 --sinkhorn 400 --learning-rate 0.001
     train wrong-cost --cost $wrong
     [ -s deconvolved.csv ] || "$bin/dpot" deconvolve --pool pool.csv --mechanism $mechanism --scale $scale \

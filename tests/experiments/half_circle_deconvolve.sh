@@ -1,7 +1,8 @@
 #!/bin/sh
-# Deconvolution of the paper's half circle (004, section V-A): N points uniform on the upper half of the
-# unit circle, one report each, at epsilon 5: Laplace noise b = (1 + sqrt 2) / 5 (l1 diameter 1 + sqrt 2) or
-# Gaussian noise sigma = 1.592 (l2 diameter 2, delta 1e-4, analytic). Makes its own data.
+# Deconvolution of the paper's half circle (004, section V-A): N points uniform on the upper half of
+# the unit circle, one report each, at epsilon 5: Laplace noise b = (1 + sqrt 2) / 5 (l1 diameter 1
+# + sqrt 2) or Gaussian noise sigma = 1.592 (l2 diameter 2, delta 1e-4, analytic). Makes its own
+# data.
 #
 #   cmake --preset release && cmake --build --preset release --target dpot
 #   sh tests/experiments/half_circle_deconvolve.sh
@@ -10,10 +11,11 @@
 # SEEDS     data sets, a table line is their mean  ("1 2 3")
 # BIN, OUT  programs, folder                    (build/release/bin, build/experiments/half_circle)
 #
-# Prints W2, exact, between 1000 points and 1000 clean ones that were not in the pool: of the reports, of
-# points drawn from the result, and of other clean points (the floor). Free: 400 points that move; grid: 32 x
-# 32 fixed cells, of which points are drawn without spreading them over a cell. The box is [-1, 1]^2, the disc
-# the l2 ball of radius 1: what a campaign would clip to; neither knows of the half circle.
+# Prints W2, exact, between 1000 points and 1000 clean ones that were not in the pool: of the
+# reports, of points drawn from the result, and of other clean points (the floor). Free: 400 points
+# that move; grid: 32 x 32 fixed cells, of which points are drawn without spreading them over a
+# cell. The box is [-1, 1]^2, the disc the l2 ball of radius 1: what a campaign would clip to;
+# neither knows of the half circle.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/experiment.inc.sh"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Does the 95 % band of dpot plan hold? Twenty campaigns are planned, then drawn many times over with
-# the mechanism that ships, and the errors of what an analyst computes are counted.
+# Does the 95 % band of dpot plan hold? Twenty campaigns are planned, then drawn many times over
+# with the mechanism that ships, and the errors of what an analyst computes are counted.
 #
 #   cmake --preset release -B build/bench -DDPOT_BUILD_TESTS=ON
 #   cmake --build build/bench --target dpot plan_coverage
@@ -13,12 +13,13 @@
 #
 # Seventeen settings call dpot_privatizer_run (or _run_vector) for every report, with the operating
 # system's randomness: the integers, the noise and the draw of a device, without its network. Three
-# run dpot simulate --in-process for every campaign: the whole client, its ledger, sealed uploads and the
-# aggregator's store. Devices are drawn from the population with replacement (drawn), or the population
-# itself reports (fixed). Errors are computed by plan_coverage, which says what it takes from the prediction.
+# run dpot simulate --in-process for every campaign: the whole client, its ledger, sealed uploads
+# and the aggregator's store. Devices are drawn from the population with replacement (drawn), or the
+# population itself reports (fixed). Errors are computed by plan_coverage, which says what it takes
+# from the prediction.
 #
-# It fails when a figure of a setting is covered in less than 90 or more than 99 % of its campaigns, or
-# all together in less than 94 or more than 96 %.
+# It fails when a figure of a setting is covered in less than 90 or more than 99 % of its campaigns,
+# or all together in less than 94 or more than 96 %.
 set -eu
 . "$(dirname "$0")/experiment.inc.sh"
 
@@ -44,8 +45,9 @@ spec() {
 index() { spec "$1" "$2" "$3" '"output":"same",'; }
 vector() { spec "$1" "$2" "$3" ''; }
 
-# people K N PEAK SEED [ROWS COLS LO1 LO2 STEP1 STEP2]: N people at single points of a ring of K, or a
-# grid, with shares falling as (rank + 1)^-PEAK from a point that SEED chooses; also their weights.
+# people K N PEAK SEED [ROWS COLS LO1 LO2 STEP1 STEP2]: N people at single points of a ring of K, or
+# a grid, with shares falling as (rank + 1)^-PEAK from a point that SEED chooses; also their
+# weights.
 people() {
     awk -v k="$1" -v n="$2" -v peak="$3" -v seed="$4" -v cols="${6:-0}" -v lo1="${7:-0}" -v lo2="${8:-0}" \
         -v step1="${9:-1}" -v step2="${10:-1}" -v weights="$out/weights.csv" '
@@ -153,7 +155,8 @@ coverage() {
         --devices "$(count_devices)" ${reported:+--reported "$reported"} "$@"
 }
 
-# Adds the lines of $out/counts.txt to the table: "number|text|n|how|figure|inside|campaigns|predicted|observed"
+# Adds the lines of $out/counts.txt to the table:
+# "number|text|n|how|figure|inside|campaigns|predicted|observed"
 tabulate() {
     awk -v number="$number" -v text="$1" -v n="$2" -v how="$3" -v plan="$(cat "$out/plan.json")" '
     { inside[$1] += $2; campaigns[$1] += $3; sum[$1] += $4; if (!($1 in seen)) { seen[$1] = 1; order[++m] = $1 } }

@@ -1,19 +1,21 @@
 #!/bin/sh
-# Private recommendation of a movie (002, section 5.2): WPM against KPM on genres and the exponential mechanism.
+# Private recommendation of a movie (002, section 5.2): WPM against KPM on genres and the
+# exponential mechanism.
 #
 #   cmake --preset release -B build/bench -DDPOT_BUILD_TESTS=ON
 #   cmake --build build/bench --target dpot recommend
 #   DATA=FOLDER sh tests/experiments/recommend.sh
 #
-# DATA        folder with ratings.csv.gz and movies.csv.gz of MovieLens (F. M. Harper, J. A. Konstan, "The MovieLens
-#             Datasets: History and Context", ACM TiiS 5(4):19, 2015; https://grouplens.org/datasets/movielens/)
+# DATA        folder with ratings.csv.gz and movies.csv.gz of MovieLens (F. M. Harper, J. A.
+#             Konstan, "The MovieLens Datasets: History and Context", ACM TiiS 5(4):19, 2015;
+#             https://grouplens.org/datasets/movielens/)
 # CANDIDATES  movies that can be recommended  (250)
 # SPLITS      of users and movies             (3)
 # EPSILONS    of one report                   (.2 .5 1 2 3 4)
 # BIN, OUT    programs, folder                (build/bench/bin, build/experiments/recommend)
 #
-# recommend.c says what is done. Ratings of four fifths of the users are public here: they make the embedding and
-# choose the total masses; the others' ratings are what the mechanisms see.
+# recommend.c says what is done. Ratings of four fifths of the users are public here: they make the
+# embedding and choose the total masses; the others' ratings are what the mechanisms see.
 set -eu
 . "$(dirname "$0")/experiment.inc.sh"
 out=${out:-$PWD/build/experiments/recommend}

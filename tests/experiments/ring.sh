@@ -1,6 +1,6 @@
 #!/bin/sh
-# The ring example (002, section 5.1 and figure 1): what WPM and KPM make of one measure, and how fast Algorithm 1
-# converges for several regularisations.
+# The ring example (002, section 5.1 and figure 1): what WPM and KPM make of one measure, and how
+# fast Algorithm 1 converges for several regularisations.
 #
 #   cmake --preset release && cmake --build --preset release --target dpot
 #   sh tests/experiments/ring.sh
@@ -12,8 +12,9 @@
 # SEED      of the measure             (1)
 # BIN, OUT  programs, folder           (build/release/bin, build/experiments/ring)
 #
-# The measure is like Dirichlet(.1); the cost is distance^2, the base measure uniform of mass one. Excess is
-# W_2^2 (exact transport from mu to the q of so many sweeps) minus that of the exact projection.
+# The measure is like Dirichlet(.1); the cost is distance^2, the base measure uniform of mass one.
+# Excess is W_2^2 (exact transport from mu to the q of so many sweeps) minus that of the exact
+# projection.
 set -eu
 . "$(dirname "$0")/experiment.inc.sh"
 out=${out:-$PWD/build/experiments/ring}

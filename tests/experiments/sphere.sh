@@ -1,6 +1,7 @@
 #!/bin/sh
-# Unit vectors by WPM (002, Appendix H): what one report costs and how far off the mean of many is, measured with the
-# shipping client and as predicted, beside the best that any cap can do for a mean and noise on the ball.
+# Unit vectors by WPM (002, Appendix H): what one report costs and how far off the mean of many is,
+# measured with the shipping client and as predicted, beside the best that any cap can do for a mean
+# and noise on the ball.
 #
 #   cmake --preset release && cmake --build --preset release --target dpot
 #   sh tests/experiments/sphere.sh
@@ -12,10 +13,11 @@
 # SEED      of data and simulation    (1)
 # BIN, OUT  programs, folder          (build/release/bin, build/experiments/sphere)
 #
-# Users' vectors are normal around (1, ..., 1)/2, made unit vectors. Columns of sphere.csv: directions K; expected_cost
-# and measured_cost, E |x - y|^POWER of a report, and optimal_cost of the closed form; contraction c; error, the l2
-# error of the estimated mean (measured), planned (its mean by dpot plan); cap, the same for the largest c of all caps
-# (the closed form with power 2, which is PrivUnit at its best parameter, Asi et al. 2022); laplace and gaussian (delta 1e-5) on
+# Users' vectors are normal around (1, ..., 1)/2, made unit vectors. Columns of sphere.csv:
+# directions K; expected_cost and measured_cost, E |x - y|^POWER of a report, and optimal_cost of
+# the closed form; contraction c; error, the l2 error of the estimated mean (measured), planned (its
+# mean by dpot plan); cap, the same for the largest c of all caps (the closed form with power 2,
+# which is PrivUnit at its best parameter, Asi et al. 2022); laplace and gaussian (delta 1e-5) on
 # the l2 ball (dpot plan); none, the length of the true mean: the error of saying 0.
 set -eu
 . "$(dirname "$0")/experiment.inc.sh"
@@ -68,7 +70,8 @@ for dim in $dims; do
             --out run --quiet --json >/dev/null
         "$bin/dpot" estimate --campaign wpm.json --pool run/pool.npy --out mean.csv --quiet --json >/dev/null
         "$bin/dpot" convert --in run/vectors_true.npy --out true.csv --quiet >/dev/null
-        # A pool does not tell whose a report is: the cost is that of devices that all have (1, 0, ..., 0).
+        # A pool does not tell whose a report is: the cost is that of devices that all have (1, 0,
+        # ..., 0).
         "$bin/dpot" simulate --campaign wpm.json --data same.csv --devices "$devices" --in-process --seed "$seed" \
             --out same --quiet --json >/dev/null
         "$bin/dpot" convert --in same/pool.npy --out pool.csv --quiet >/dev/null

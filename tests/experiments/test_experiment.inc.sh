@@ -1,5 +1,5 @@
-# What the tests of experiments share. Gives $dir (removed at the end) and the functions below; the test of x.sh is
-# test_x.sh, beside it.
+# What the tests of experiments share. Gives $dir (removed at the end) and the functions below; the
+# test of x.sh is test_x.sh, beside it.
 here=$(cd "$(dirname "$0")" && pwd)
 experiment=$here/$(basename "$0" | sed 's/^test_//')
 dir=$(mktemp -d)

@@ -1,25 +1,29 @@
 #!/bin/sh
-# The Wasserstein barycenter of a privatised pool, on real data: where four groups of people live in the United States
-# (Census 2000, by race: white, black, Asian, not Hispanic; Hispanic of any race), each averaged to 48 points.
+# The Wasserstein barycenter of a privatised pool, on real data: where four groups of people live in
+# the United States (Census 2000, by race: white, black, Asian, not Hispanic; Hispanic of any race),
+# each averaged to 48 points.
 #
 #   DATA=FOLDER sh tests/experiments/us_barycenter.sh
 #
-# FOLDER holds tract2000_race.csv.gz: rows of geoid, ..., white_nh, black_nh, asian_nh, hispanic, ..., lat, lon, one a
-# census tract. A device is a person of a group, drawn by these counts; it holds the centre of its tract and reports once,
-# through the shipping client in process, with its group as a public label.
+# FOLDER holds tract2000_race.csv.gz: rows of geoid, ..., white_nh, black_nh, asian_nh, hispanic,
+# ..., lat, lon, one a census tract. A device is a person of a group, drawn by these counts; it
+# holds the centre of its tract and reports once, through the shipping client in process, with its
+# group as a public label.
 #
-#   index     WPM over a grid of cells, base measure "ball"; each group's pool is inverted through the campaign's
-#             channel by EM that stops early
+#   index     WPM over a grid of cells, base measure "ball"; each group's pool is inverted through
+#             the campaign's channel by EM that stops early
 #   laplace   the place with Laplace noise; each group's pool is deconvolved on a grid likewise
 #
-# What is told is the excess cost: sum over the groups of W2^2 to their true distributions / 4, less that of the best 48 points
-# that are found from these distributions themselves. Beside it: the barycenter of the raw pools, that of a guess that
-# knows nothing (every cell alike), and that of the same people without privacy.
+# The result is the excess cost: sum over the groups of W2^2 to their true distributions / 4, less
+# that of the best 48 points that are found from these distributions themselves. Beside it: the
+# barycenter of the raw pools, that of a guess without data (every cell alike), and that of the same
+# people without privacy.
 #
-# Settings, by environment: OUT (build/experiments/us_barycenter), BIN (build/release/bin, built when it is not there), SEED (1),
-# INDEX and LAPLACE: lists of n:epsilon, n people in each group, such as "2000:4 100000:1"; an empty list leaves the
-# mechanism out. All in all 2.6 million devices take half an hour on one core; a run that was stopped goes
-# on where it was when it is called again with the same settings.
+# Settings, by environment: OUT (build/experiments/us_barycenter), BIN (build/release/bin, built
+# when it is not there), SEED (1), INDEX and LAPLACE: lists of n:epsilon, n people in each group,
+# such as "2000:4 100000:1"; an empty list leaves the mechanism out. All in all 2.6 million devices
+# take half an hour on one core; a run that was stopped goes on where it was when it is called again
+# with the same settings.
 set -eu
 . "$(dirname "$0")/experiment.inc.sh"
 
@@ -85,8 +89,8 @@ esac | tr -d '\r' | awk -F, '
         print $column["lat"], $column["lon"], $column["white_nh"], $column["black_nh"], $column["asian_nh"], $column["hispanic"]
     }' >"$out/tracts.txt" || exit $?
 
-# The true distribution of group $1: tracts within 0.2 degrees are gathered in their common centre, which changes W2^2 by
-# less than 0.01 square degrees.
+# The true distribution of group $1: tracts within 0.2 degrees are gathered in their common centre,
+# which changes W2^2 by less than 0.01 square degrees.
 gather() {
     awk -v group="$1" -v side=0.2 '
         {
@@ -105,8 +109,9 @@ for g in 0 1 2 3; do
     cut -d, -f 3 "$out/true-$g.csv" >"$out/true-weights-$g.csv"
 done
 
-# N people of each group, group by group in turn: rows of device, lat, lon, group. Uniform numbers that are the same with
-# every awk: Park and Miller's generator (1988), whose products are exact in a double.
+# N people of each group, group by group in turn: rows of device, lat, lon, group. Uniform numbers
+# that are the same with every awk: Park and Miller's generator (1988), whose products are exact in
+# a double.
 draw() {
     awk -v n="$1" -v state="$((seed * 1000 + 7))" '
         function uniform() { state = state * 16807 % 2147483647; return state / 2147483647 }
@@ -185,7 +190,8 @@ write_spec() { # MECHANISM EPSILON
 SPEC
 }
 
-# Raw pools as groups of points with weights, at most the first 2000 reports of each (noise, not chance, is their error).
+# Raw pools as groups of points with weights, at most the first 2000 reports of each (noise, not
+# chance, is their error).
 raw_groups() { # FOLDER MECHANISM
     dpot convert --in "$1/groups.npy" --out "$1/groups.csv" --quiet --json >"$out/convert.json"
     dpot convert --in "$1/pool.npy" --out "$1/pool.csv" --quiet --json >"$out/convert.json"

@@ -1,24 +1,25 @@
 #!/bin/sh
-# Private barycenters of the population of the United States (003, section 6 and appendix F): 48 points
-# for everybody (k = 1) and for four groups at once (k = 4), by a trusted curator; what privacy costs,
-# beside what the paper says it does.
+# Private barycenters of the population of the United States (003, section 6 and appendix F): 48
+# points for everybody (k = 1) and for four groups at once (k = 4), by a trusted curator; the cost
+# of privacy, beside that of the paper.
 #
 #   DATA=FOLDER sh tests/experiments/us_central.sh
 #
-# DATA    folder of tract2000_race.csv.gz (geoid, white_nh, black_nh, asian_nh, hispanic, lat, lon and
-#         population of census tracts) and conus_border.csv.gz (ring, lat, lon)
+# DATA    folder of tract2000_race.csv.gz (geoid, white_nh, black_nh, asian_nh, hispanic, lat, lon
+#         and population of census tracts) and conus_border.csv.gz (ring, lat, lon)
 # OUT     folder of the results                            (default build/experiments/us_central)
 # RUNS    runs of each setting, each on a sample of its own (10)
 # N1, N4  records for k = 1, and of each group for k = 4    (200000, 100000)
-# SIZES   of the curve, k = 1                               ("2000 4000 8000 16000 32000 64000 128000")
-# EPSILONS, SUPPORT, STARTS, SEED, BIN                      ("1 5", 48, 10, 1, build/release/bin)
+# SIZES of the curve, k = 1 ("2000 4000 8000 16000 32000 64000 128000") EPSILONS, SUPPORT, STARTS,
+# SEED, BIN ("1 5", 48, 10, 1, build/release/bin)
 #
-# What is measured. A record is the centre of the tract of a person drawn at random, with replacement,
-# from all of the conterminous states in 2000 (white_nh, asian_nh, black_nh, hispanic for k = 4: the
-# groups are disjoint). epsilon is that of the sample: the paper claims amplification by the drawing,
-# and measures with an epsilon that is larger than it says. Costs are the mean over groups of W2^2 in
-# squared degrees, of the private result and of the non-private one to the same records, both by the
-# same solver from the same number of starts; their ratio is what privacy costs.
+# What is measured. A record is the centre of the tract of a person drawn at random, with
+# replacement, from all of the conterminous states in 2000 (white_nh, asian_nh, black_nh, hispanic
+# for k = 4: the groups are disjoint). epsilon is that of the sample: the paper claims amplification
+# by the drawing, and its measurements use a larger epsilon than it states. Costs are the mean over
+# groups of W2^2 in squared degrees, of the private result and of the non-private one to the same
+# records, both by the same solver from the same number of starts; their ratio is the cost of
+# privacy.
 set -eu
 . "$(dirname "$0")/experiment.inc.sh"
 here=$PWD
@@ -98,7 +99,8 @@ solve() {
     shift
     dpot central barycenter --data sample.csv --columns lat,lon --count-column people --group-column group \
         --border border.csv --border-columns lat,lon --support "$support" --starts "$starts" --out "$to" --json "$@" 2>log ||
-        [ $? -eq 5 ] || { cat log >&2; fail 'dpot central barycenter failed' 1; } # 5: stopped before its tolerance
+        # 5: stopped before its tolerance
+        [ $? -eq 5 ] || { cat log >&2; fail 'dpot central barycenter failed' 1; }
 }
 # do_run NAME RUN N COLUMN...: lines "name,n,epsilon,run,cost,private cost,W2 between them"
 do_run() {

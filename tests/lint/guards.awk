@@ -1,6 +1,6 @@
 # Every header has a guard DPOT_<ROOM>_<FILE>_H, opened by its first two directives. The room is the
-# last folders of its path, one or more ("src" and "include" do not count, "unit" need not); installed
-# headers, in include/dpot/, may do without.
+# last folders of its path, one or more ("src" and "include" do not count, "unit" need not);
+# installed headers, in include/dpot/, may do without.
 
 function complain(text)
 {

@@ -143,6 +143,33 @@ if command -v clang-format >/dev/null 2>&1; then
     refuses 'code should be clang-formatted' client/src/submit.c 'int  x  =  1 ;'
 fi
 
+# Columns
+wide=$(printf '%0101d' 0)
+accepts 'wide lines of generated tables' client/src/submit.c '/* clang-format off */' "int x; /* $wide */"
+accepts 'wide code in scripts' tests/any.sh "echo $wide"
+refuses 'columns: 108, at most 100' client/src/submit.c "/* $wide */ "
+refuses 'columns: 103, at most 100' tests/any.sh "# $wide"
+refuses 'columns: 105, at most 100' aggregator/CMakeLists.txt "  # $wide"
+
+# Commit subjects, in a repository of its own
+commit() { git -C "$tree" -c user.name=a -c user.email=a commit -q --allow-empty -m "$1"; }
+subjects() { # EXIT BASE
+    n_cases=$((n_cases + 1))
+    LINT_SUBJECT_BASE=$2 sh "$here/lint.sh" "$tree" >"$scratch/output" 2>&1
+    [ $? -eq "$1" ] || complain "lint.sh must exit $1 with the base $2"
+}
+plant_tree
+if git -C "$tree" init -q 2>/dev/null; then
+    git -C "$tree" add -A
+    commit "before the rule: $wide"
+    base=$(git -C "$tree" rev-parse HEAD)
+    commit "$(printf '%072d' 0)"
+    subjects 0 "$base"
+    commit "$(printf '%073d' 0)"
+    subjects 1 "$base"
+    subjects 0 "$(printf '%040d' 1)" # unknown
+fi
+
 # Symbols
 expect_symbols() {
     n_cases=$((n_cases + 1))
@@ -162,6 +189,28 @@ n_cases=$((n_cases + 1))
 if sh "$here/symbols.sh" "$scratch/missing" >"$scratch/output" 2>&1; then
     complain "symbols.sh must refuse a missing artefact"
 fi
+
+# Numbers on pages
+expect_truths() { # EXIT ROW: of a tree with two headers and a page
+    n_cases=$((n_cases + 1))
+    printf '%s\n' "$2" >"$scratch/truths.txt"
+    sh "$here/truths.sh" "$tree" "$scratch" "$scratch/truths.txt" >"$scratch/output" 2>&1
+    [ $? -eq "$1" ] || complain "truths.sh must exit $1 for: $2"
+}
+plant_tree
+plant client/src/spool.h '#define SPOOL_MAX ((uint64_t)16 << 20) /* bytes */' '#define TWICE 1' '#define SIDE 4096u'
+plant aggregator/pool/pool.h 'enum { A,' '    EXIT_IO = 6, /* files */' '};' '#define TWICE 2'
+plant doc/page.1 '.TP' '.B \-\-spool\-max' '16777216 bytes, 16 MiB,' '2^24; side' '4,096; version 1.2' '.B 6' 'files'
+for row in 'SPOOL_MAX :: doc/page.1 :: --spool-max {} bytes, {/1048576} MiB, 2^{^};' 'SIDE :: doc/page.1 :: side {,};' \
+    'EXIT_IO|EXIT_ENVIRONMENT :: doc/page.1 :: {} files' 'pool.h:TWICE :: doc/page.1 :: .{} 6' \
+    'doc/page.1:/.*version 1\.\([0-9]*\)/ :: doc/page.1 :: version 1.{}'; do
+    expect_truths 0 "$row"
+done
+for row in 'SPOOL_MAX :: doc/page.1 :: {} MiB' 'SIDE :: doc/page.1 :: side {}' 'EXIT_IO :: doc/page.1 :: {} disk' \
+    'TWICE :: doc/page.1 :: .{}' 'UNKNOWN :: doc/page.1 :: {}' 'SIDE :: doc/missing.1 :: {,}' \
+    'doc/page.1:/.*release \([0-9]*\)/ :: doc/page.1 :: {}'; do
+    expect_truths 1 "$row"
+done
 
 [ "$failed" -eq 0 ] && echo "every rule fires: $n_cases cases"
 exit "$failed"

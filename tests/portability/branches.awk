@@ -1,6 +1,6 @@
-# Reads `objdump -dr --no-show-raw-insn` of one object and prints, for each function, its conditional
-# branches (jump tables count as one), IT blocks, divisions, and the routines it calls that are neither
-# this project's nor in the same object:
+# Reads `objdump -dr --no-show-raw-insn` of one object and prints, for each function, its
+# conditional branches (jump tables count as one), IT blocks, divisions, and the routines it calls
+# that are neither this project's nor in the same object:
 #   NAME n_branches n_blocks n_divisions routine...
 # Clones that the optimizer makes of a function count as the function.
 

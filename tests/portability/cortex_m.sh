@@ -1,9 +1,11 @@
 #!/bin/sh
-# Compiles the constant-time files for Cortex-M0 and Cortex-M3 and compares the conditional branches, IT
-# blocks, divisions and library calls of every function with cortex_m.txt, which says why each is public.
+# Compiles the constant-time files for Cortex-M0 and Cortex-M3 and compares the conditional
+# branches, IT blocks, divisions and library calls of every function with cortex_m.txt, which says
+# why each is public.
 #   sh cortex_m.sh             fails on whatever is not listed
 #   sh cortex_m.sh --counts    prints the counts as lines of the list, for a review
-# TWIN_INCLUDE: a folder with a broken header, for the test of this test. Exits 77 without the compiler.
+# TWIN_INCLUDE: a folder with a broken header, for the test of this test. Exits 77 without the
+# compiler.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 common=$here/../../common

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Compiles a constant-time program of tests/privacy and the files it is about as they ship, optimised, and
-# runs it under memcheck with its secrets undefined: what a compiler makes of the masks depends on the
-# level of optimisation, and the suites are built without.
+# Compiles a constant-time program of tests/privacy and the files it is about as they ship,
+# optimised, and runs it under memcheck with its secrets undefined: what a compiler makes of the
+# masks depends on the level of optimisation, and the suites are built without.
 #   sh memcheck.sh PROGRAM int128|portable COMPILER FLAG...     PROGRAM: constant_time, ...
 # Exits 77 when the compiler or valgrind is not there.
 set -u

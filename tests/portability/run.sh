@@ -1,6 +1,7 @@
 #!/bin/sh
-# Computes the same integers in every way of variants.txt: two compilers, two levels of optimisation,
-# with and without 128-bit integers, on this processor and on ARM with 64 and 32 bits (emulated).
+# Computes the same integers in every way of variants.txt: two compilers, two levels of
+# optimisation, with and without 128-bit integers, on this processor and on ARM with 64 and 32 bits
+# (emulated).
 #   sh tests/portability/run.sh
 # Installs the compilers and the emulator where they are missing. Prints a table and counts; exits 1
 # unless all builds print expected.txt.

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Proves that trace.sh notices a path that depends on a secret: a scan that leaves when it has found the
-# place, and libgcc's multiplication for the Cortex-M0, which branches on its operands.
+# Proves that trace.sh notices a path that depends on a secret: a scan that leaves when it has found
+# the place, and libgcc's multiplication for the Cortex-M0, which branches on its operands.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 set -- 40 qemu-arm-static arm-none-eabi-gcc -mcpu=cortex-m0 -mthumb -O2

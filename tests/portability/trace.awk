@@ -1,5 +1,5 @@
-# Reads the blocks that qemu executes (-d exec,nochain) and compares the segments between the symbols
-# begin_NAME and end_segment: all of one name must have gone the same way.
+# Reads the blocks that qemu executes (-d exec,nochain) and compares the segments between the
+# symbols begin_NAME and end_segment: all of one name must have gone the same way.
 
 # Trace 0: 0x7f.. [cs_base/pc/flags/cflags] symbol
 $1 == "Trace" {

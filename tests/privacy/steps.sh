@@ -1,8 +1,8 @@
 #!/bin/sh
-# The instructions of a submit's work on its data, counted by callgrind on data sets that are as different
-# as they can be, and how far the counts lie apart: at most 1 %. What is left of it is the exponentials
-# and logarithms of the C library, whose paths depend on their arguments; in the log domain, which is made
-# of them, at most 3 %.
+# The instructions of a submit's work on its data, counted by callgrind on data sets that are as
+# different as they can be, and how far the counts lie apart: at most 1 %. What is left of it is the
+# exponentials and logarithms of the C library, whose paths depend on their arguments; in the log
+# domain, which is made of them, at most 3 %.
 #   sh steps.sh PROGRAM        PROGRAM: tests/privacy/steps.c
 set -u
 program=$1

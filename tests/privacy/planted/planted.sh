@@ -1,8 +1,9 @@
 #!/bin/sh
-# Plants faults in a copy of the sources, one by one, and demands that the tests of silence catch each.
+# Plants faults in a copy of the sources, one by one, and demands that the tests of silence catch
+# each.
 #   sh tests/privacy/planted/planted.sh [FAULT...]     the copy is in build/planted
-# faults.sh says what they are and who must catch them. Prints a line for each. Exits with 1 when one was not caught,
-# or when the tests do not pass without a fault.
+# faults.sh says what they are and who must catch them. Prints a line for each. Exits with 1 when
+# one was not caught, or when the tests do not pass without a fault.
 set -eu
 
 root=$(cd "$(dirname "$0")/../../.." && pwd)
@@ -21,7 +22,8 @@ give_up() {
     exit 1
 }
 
-# Files keep their times, so that nothing is built twice, but for those that a run before has edited.
+# Files keep their times, so that nothing is built twice, but for those that a run before has
+# edited.
 copy_sources() {
     mkdir -p "$source"
     touch "$work/touched"

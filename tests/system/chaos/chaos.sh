@@ -1,10 +1,12 @@
 #!/bin/sh
-# A storm: processes that hold many devices each, and a server, are killed at random moments while a network between
-# them loses answers, resets connections, says 503, sends twice, and disks fill up. Then the sums of both sides are
-# compared, and the pools with what was said to the devices, report by report.
+# A storm: processes that hold many devices each, and a server, are killed at random moments while a
+# network between them loses answers, resets connections, answers 503, sends twice, and disks fill
+# up. Then the sums of both sides are compared, and the pools with the answers to the devices,
+# report by report.
 #   sh chaos.sh BIN_FOLDER          (tests/chaos.sh is the long one, with its options)
-# Environment: KILLS, DEVICES, SECONDS, SEED; DISK=tmpfs|limit: how a disk is full (default: tmpfs where one may be
-# mounted, for the server and for the devices; otherwise the server's files meet their largest size, ulimit -f).
+# Environment: KILLS, DEVICES, SECONDS, SEED; DISK=tmpfs|limit: how a disk is full (default: tmpfs
+# where one may be mounted, for the server and for the devices; otherwise the server's files meet
+# their largest size, ulimit -f).
 set -u
 bin=$1
 kills=${KILLS:-200}
@@ -187,7 +189,8 @@ n_server=0
 n_worker=0
 n_full=0
 copied=
-share() { [ "$i" -eq $((kills * $1 / 100 + (kills * $1 < 100))) ]; } # the moment at so many per cent of the kills
+# the moment at so many per cent of the kills
+share() { [ "$i" -eq $((kills * $1 / 100 + (kills * $1 < 100))) ]; }
 while read -r i pause victim <&3; do
     sleep "$pause"
     # Every tenth time a disk is full for a while, and somebody is killed then.
@@ -277,7 +280,8 @@ stop TERM
 
 "$bin/chaos_verify" "$dir/server/d/dpot.db" "$dir/observed" >"$dir/ids" 2>"$dir/ids.err" ||
     fail "report by report: $(head -n 5 "$dir/ids.err"; cat "$dir/ids")"
-# The comparison sees what it is for: an acknowledged report that is missing, one that nobody sent, one altered.
+# The comparison sees what it is for: an acknowledged report that is missing, one that nobody sent,
+# one altered.
 caught() { # NAME LOG
     if "$bin/chaos_verify" "$dir/server/d/dpot.db" "$2" >/dev/null 2>&1; then fail "not seen: $1"; else pass; fi
 }

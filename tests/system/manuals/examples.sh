@@ -1,6 +1,7 @@
 #!/bin/sh
-# The example at the end of every --help is run as it stands, in a folder that holds the files it names;
-# only addresses, ids and the folder of the server are put in. A new command's inputs belong below.
+# The example at the end of every --help is run as it stands, in a folder that holds the files it
+# names; only addresses, ids and the folder of the server are put in. A new command's inputs belong
+# below.
 #   sh examples.sh BIN_FOLDER ROOT
 set -u
 . "$(dirname "$0")/../scratch.inc.sh"
@@ -15,7 +16,8 @@ awk 'BEGIN {
     for (i = 0; i < 30; i++) printf "%g,%g\n", 30 + i % 6, -110 + i % 7 >"towns.csv"
     print "lat,lon,people" >"residents.csv"
     for (i = 0; i < 30; i++) printf "%g,%g,%d\n", 30 + i % 6, -110 + i % 7, 100 + i >"residents.csv"
-    for (i = 0; i < 4; i++) for (j = 0; j < 6; j++) printf "%d,%d\n", i, j >"grid.csv" # as many as the campaign has
+    # as many as the campaign has
+    for (i = 0; i < 4; i++) for (j = 0; j < 6; j++) printf "%d,%d\n", i, j >"grid.csv"
     for (i = 0; i < 3; i++) printf "%d,%d\n", i, i >"a.csv"
     for (i = 0; i < 3; i++) printf "%d,%d\n", i + 1, i >"b.csv"
     print "0.5\n0.25\n0.25" >"mu.csv"

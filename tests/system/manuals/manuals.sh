@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every command and option of --help is in the man page of its program, every option of a man page is
-# one of --help, every --help has an example, and the pages are formatted without a warning.
+# Every command and option of --help is in the man page of its program, every option of a man page
+# is one of --help, every --help has an example, and the pages are formatted without a warning.
 #   sh manuals.sh BIN_FOLDER ROOT
 set -u
 bin=$1
@@ -16,7 +16,8 @@ options() {
     sed 's/\\-/-/g' "$1" | grep -oE -- '--[a-z][a-z0-9-]*' | LC_ALL=C sort -u
 }
 
-# What describes a command: its entry (from .TP to .TP) and what its section says before all entries.
+# What describes a command: its entry (from .TP to .TP) and what its section says before all
+# entries.
 entry() {
     sed 's/\\-/-/g' "$1" | awk -v command="$2" '
         function give() { if (is_here) { printf "%s%s", intro, text; n++ } text = ""; is_here = 0 }

@@ -13,8 +13,9 @@ fail_with() { # TEXT FILE: and the end of the file
     sed 's/^/    /' "$2" | tail -n 5
 }
 
-# attempt LABEL WHAT COMMAND TURNS: WHAT is a pattern for what a plain line says. The three runs go side by side,
-# each in a folder of its own, until the first two have shown something, for TURNS fifths of a second at most.
+# attempt LABEL WHAT COMMAND TURNS: WHAT is a pattern for what a plain line says. The three runs go
+# side by side, each in a folder of its own, until the first two have shown something, for TURNS
+# fifths of a second at most.
 attempt() {
     rm -rf terminal plain quiet
     for folder in terminal plain quiet; do
@@ -45,13 +46,14 @@ has_shown() {
     grep -qE "$bar" shown && grep -qE "^dpot: $1: $2" plain/lines
 }
 
-# watch LABEL WHAT COMMAND: script(1) may start late where the machine is busy, or not at all, so that what
-# has not been shown gets more time, twice.
+# watch LABEL WHAT COMMAND: script(1) may start late where the machine is busy, or not at all, so
+# that what has not been shown gets more time, twice.
 watch() {
     for turns in 100 200 400; do
         attempt "$1" "$2" "$3" $turns
         if [ "$is_ended" = yes ] && [ "$turn" -lt 12 ] && [ ! -s plain/lines ]; then
-            echo "too fast here to show anything: $3" # a run of less than a second or two says nothing
+            # a run of less than a second or two says nothing
+            echo "too fast here to show anything: $3"
             return
         fi
         has_shown "$1" "$2" && break
