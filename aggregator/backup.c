@@ -316,7 +316,7 @@ dpot_status backup_migrate(const struct config *config, const struct service_loo
     *migrated = (struct backup_migrated){.copy = ""};
     dpot_status status = find_versions(config, migrated, error);
     if (status == DPOT_OK) {
-        status = store_open_judged(config->store, &judge, &store, error);
+        status = store_open_owned(config->store, &judge, &store, error);
     }
     if (status == DPOT_OK) {
         store_get_schema(store, &migrated->from, &migrated->to);

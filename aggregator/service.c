@@ -210,7 +210,7 @@ static dpot_status open_store(struct service *s, const struct config *config,
 {
     struct opening opening = {s, config};
     const struct store_judge judge = {judge_old, &opening};
-    return store_open_judged(config->store, &judge, &s->store, error);
+    return store_open_owned(config->store, &judge, &s->store, error);
 }
 
 static void log_row(void *ctx, const char *sentence)

@@ -30,40 +30,17 @@ DPOT_WARN_UNUSED dpot_status database_open_existing(const char *path, struct dat
 DPOT_WARN_UNUSED dpot_status database_open_old(const char *path, struct database **database,
                                                struct dpot_error *error);
 
-/* Of a write-ahead log that is not what was written nothing is copied into the database: it stays
- * beside it. */
+/* Copies the log into the database and removes it, unless another connection has the database open. */
 void database_close(struct database *database);
 
-/* Whether its files are the ones that it was opened with (sqlite_guard.h); so does every
- * database_begin, and database_end once more. DPOT_ERR_IO, DPOT_ERR_CORRUPT. */
+/* Checks that database, log and index are still the files that were opened, by device and inode.
+ * database_begin and database_end do so too. DPOT_ERR_IO: one was removed, renamed or replaced. */
 DPOT_WARN_UNUSED dpot_status database_check_files(struct database *database,
                                                   struct dpot_error *error);
 
-/* The same, and the write-ahead log is read whole. */
-DPOT_WARN_UNUSED dpot_status database_check_all(struct database *database,
-                                                struct dpot_error *error);
-
-/* A check found that the log or the database is not what was written. */
-bool database_is_damaged(const struct database *database);
-
-/* Copies what is in the log into the database now, as far as readers allow, after it was read whole. */
-void database_checkpoint(struct database *database);
-
-/* Told once when they are not, and with DPOT_OK once when they are again; under the lock. */
+/* Called once when that check fails, and once with DPOT_OK when it succeeds again; under the lock. */
 typedef void (*database_watch)(void *ctx, dpot_status status, const char *sentence);
 void database_set_watch(struct database *database, database_watch watch, void *ctx);
-
-/* `partner` writes the log that `database` only reads: what this one finds wrong makes that one look. */
-void database_set_partner(struct database *database, struct database *partner);
-
-/* False: a look found the file not under its name. */
-bool database_has_name(const struct database *database);
-
-/* Reports of the transaction that runs, for the sentence that says what may be lost. */
-void database_count_reports(struct database *database, uint64_t n_reports);
-
-/* This connection is that of the store's owner. */
-void database_own(struct database *database);
 
 /* Runs statements, which are literal or numbers. */
 DPOT_WARN_UNUSED dpot_status database_execute(struct database *database, const char *what,
@@ -74,12 +51,6 @@ DPOT_WARN_UNUSED dpot_status database_execute(struct database *database, const c
 DPOT_WARN_UNUSED dpot_status database_ask(struct database *database, const char *sql,
                                           int64_t *value, char *text, size_t text_cap,
                                           struct dpot_error *error);
-
-/* The log is neither copied nor removed when it is closed. */
-void database_leave_log(struct database *database);
-
-/* Who only looks leaves a log that was there; this one copies and removes it when it is closed. */
-void database_settle_log(struct database *database);
 
 /* `sql`: "PRAGMA integrity_check" of a table or of all. DPOT_ERR_CORRUPT names the first fault. */
 DPOT_WARN_UNUSED dpot_status database_check_structure(struct database *database, const char *sql,

@@ -165,7 +165,7 @@ static dpot_status make_tables(struct id_set *set)
     return set->segments ? DPOT_OK : DPOT_ERR_MEMORY;
 }
 
-uint64_t id_set_look_ahead(const struct id_set *set, const uint8_t id[ID_SET_ID_LEN])
+uint64_t id_set_prefetch(const struct id_set *set, const uint8_t id[ID_SET_ID_LEN])
 {
     const uint64_t hash = id_set_hash(set->key, id);
     if (set->segments && segment_of(set, hash)->n_slots > 0) {
@@ -175,8 +175,8 @@ uint64_t id_set_look_ahead(const struct id_set *set, const uint8_t id[ID_SET_ID_
     return hash;
 }
 
-dpot_status id_set_insert_seen(struct id_set *set, const uint8_t id[ID_SET_ID_LEN], uint64_t hash,
-                               bool *is_new)
+dpot_status id_set_insert(struct id_set *set, const uint8_t id[ID_SET_ID_LEN], uint64_t hash,
+                          bool *is_new)
 {
     if (is_free(id)) {
         *is_new = !set->has_zero;
@@ -198,11 +198,6 @@ dpot_status id_set_insert_seen(struct id_set *set, const uint8_t id[ID_SET_ID_LE
         set->n_used++;
     }
     return DPOT_OK;
-}
-
-dpot_status id_set_insert(struct id_set *set, const uint8_t id[ID_SET_ID_LEN], bool *is_new)
-{
-    return id_set_insert_seen(set, id, id_set_hash(set->key, id), is_new);
 }
 
 /* Slots from `hole` on, up to the next free one, move back where their probe would now end early. */

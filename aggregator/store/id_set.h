@@ -38,16 +38,13 @@ struct id_set {
 void id_set_init(struct id_set *set, const struct dpot_allocator *allocator);
 void id_set_release(struct id_set *set);
 
-/* Adds an id; *is_new is false when it was there. DPOT_ERR_MEMORY changes nothing. */
-DPOT_WARN_UNUSED dpot_status id_set_insert(struct id_set *set, const uint8_t id[ID_SET_ID_LEN],
-                                           bool *is_new);
-
-/* The same in two steps, for many ids: the first begins to fetch the memory that the second needs, and is
- * called for some ids ahead of it. `hash` is passed from one to the other. */
+/* Adds an id in two steps: the first begins to fetch the memory that the second needs, and is called for
+ * some ids ahead of it; `hash` is passed from one to the other. *is_new is false when the id was there.
+ * DPOT_ERR_MEMORY changes nothing. */
 #define ID_SET_AHEAD 16
-uint64_t id_set_look_ahead(const struct id_set *set, const uint8_t id[ID_SET_ID_LEN]);
-DPOT_WARN_UNUSED dpot_status id_set_insert_seen(struct id_set *set, const uint8_t id[ID_SET_ID_LEN],
-                                                uint64_t hash, bool *is_new);
+uint64_t id_set_prefetch(const struct id_set *set, const uint8_t id[ID_SET_ID_LEN]);
+DPOT_WARN_UNUSED dpot_status id_set_insert(struct id_set *set, const uint8_t id[ID_SET_ID_LEN],
+                                           uint64_t hash, bool *is_new);
 
 /* Takes out an id that is in the set. */
 void id_set_remove(struct id_set *set, const uint8_t id[ID_SET_ID_LEN]);

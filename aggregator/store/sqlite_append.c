@@ -35,7 +35,6 @@ struct group {
     const struct dpot_report **reports; /* (n_reports_max) of one part, those that are new, */
     struct id_place *order;             /* (n_reports_max) and their order */
     size_t n_reports_max;
-    size_t n_rows; /* reports that are written */
     struct dpot_error *error;
 };
 
@@ -67,15 +66,15 @@ static dpot_status classify(struct id_set *set, const struct store_append *appen
         const size_t at = i - ID_SET_AHEAD; /* from the time that i has gone so far ahead */
         bool is_new = false;
         if (i >= ID_SET_AHEAD && !append->is_refused[at]) {
-            if (id_set_insert_seen(set, append->reports[at].id, hashes[at % ID_SET_AHEAD],
-                                   &is_new) != DPOT_OK) {
+            if (id_set_insert(set, append->reports[at].id, hashes[at % ID_SET_AHEAD], &is_new) !=
+                DPOT_OK) {
                 undo_ids(set, append, at);
                 return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for %zu reports", n);
             }
             append->statuses[at] = is_new ? DPOT_REPORT_ACCEPTED : DPOT_REPORT_DUPLICATE;
         }
         if (i < n) {
-            hashes[i % ID_SET_AHEAD] = id_set_look_ahead(set, append->reports[i].id);
+            hashes[i % ID_SET_AHEAD] = id_set_prefetch(set, append->reports[i].id);
         }
     }
     return DPOT_OK;
@@ -339,7 +338,6 @@ static dpot_status add_row(struct group *g, size_t part, const struct packed_lay
     }
     if (status == DPOT_OK) {
         g->parts[part].n_rows = n;
-        g->n_rows += n;
     }
     return status;
 }
@@ -393,7 +391,6 @@ static void keep_rows(struct group *g)
             entry->n_stored += g->parts[part].n_rows;
         }
     }
-    g->s->n_added += g->n_rows;
 }
 
 static dpot_status append_locked(struct group *g)
@@ -407,7 +404,6 @@ static dpot_status append_locked(struct group *g)
     while (status == DPOT_OK && n_begun < g->n_parts) {
         status = store_part(g, n_begun++);
     }
-    database_count_reports(database, g->n_rows);
     status = database_end(database, status, g->error);
     if (status == DPOT_OK) {
         keep_rows(g);

@@ -175,26 +175,14 @@ dpot_status sqlite_store_backup(struct store *store, const char *path,
     return copy_to(reader, path, is_current(reader), judge, error);
 }
 
-static dpot_status save_from(struct database *database, const char *what,
-                             const struct store_judge *judge, char *name, size_t cap,
-                             struct dpot_error *error)
-{
-    /* As it is: it is made in an emergency, or before a migration. */
-    const dpot_status status = name_beside(database_path(database), what, name, cap, error);
-    return status == DPOT_OK ? copy_to(database, name, false, judge, error) : status;
-}
-
+/* Not merged: it is made in an emergency, or before a migration. */
 dpot_status sqlite_store_save(struct store *store, const char *what,
                               const struct store_judge *judge, char *name, size_t cap,
                               struct dpot_error *error)
 {
-    return save_from(((struct sqlite_store *)store)->reader, what, judge, name, cap, error);
-}
-
-dpot_status sqlite_store_save_written(struct sqlite_store *s, const char *what, char *name,
-                                      size_t cap, struct dpot_error *error)
-{
-    return save_from(s->database, what, NULL, name, cap, error);
+    struct database *reader = ((struct sqlite_store *)store)->reader;
+    const dpot_status status = name_beside(database_path(reader), what, name, cap, error);
+    return status == DPOT_OK ? copy_to(reader, name, false, judge, error) : status;
 }
 
 /* ---- replacing ---- */
@@ -216,9 +204,6 @@ static dpot_status settle_log(const char *real, bool *is_damaged, struct dpot_er
         return status;
     }
     *is_damaged = database_open_old(real, &database, &ignored) != DPOT_OK; /* it is kept as it is */
-    if (!*is_damaged) {
-        database_settle_log(database);
-    }
     database_close(database);
     return !*is_damaged && has_content(log)
                ? dpot_error_set(error, DPOT_ERR_BUSY,
@@ -228,17 +213,24 @@ static dpot_status settle_log(const char *real, bool *is_damaged, struct dpot_er
                : DPOT_OK;
 }
 
-static dpot_status move_beside(const char *real, const char *kept, const char *tail,
-                               struct dpot_error *error)
+/* Log and index of `from` become those of `to`, if they are there; what `to` has is replaced or kept. */
+static dpot_status move_log(const char *from, const char *to, bool replaces,
+                            struct dpot_error *error)
 {
-    char from[PATH_SIZE], to[PATH_SIZE];
-    dpot_status status = join(from, real, tail, error);
-    if (status == DPOT_OK) {
-        status = join(to, kept, tail, error);
+    static const char *const tails[] = {"-wal", "-shm"};
+    dpot_status status = DPOT_OK;
+    for (size_t i = 0; i < sizeof tails / sizeof tails[0] && status == DPOT_OK; i++) {
+        char old[PATH_SIZE], new[PATH_SIZE];
+        status = join(old, from, tails[i], error);
+        if (status == DPOT_OK) {
+            status = join(new, to, tails[i], error);
+        }
+        if (status == DPOT_OK && (replaces || access(new, F_OK) != 0) && rename(old, new) != 0 &&
+            errno != ENOENT) {
+            status = fail("keeping", old, error);
+        }
     }
-    return status == DPOT_OK && rename(from, to) != 0 && errno != ENOENT
-               ? fail("keeping", from, error)
-               : status;
+    return status;
 }
 
 static const char replaced[] = "replaced";
@@ -255,13 +247,7 @@ static dpot_status keep(const char *real, char *kept, size_t cap, bool is_damage
         return errno == EEXIST ? refuse_existing(kept, error) : fail("keeping", real, error);
     }
     status = sync_folder_of(real, error);
-    if (status == DPOT_OK && is_damaged) {
-        status = move_beside(real, kept, "-wal", error);
-    }
-    if (status == DPOT_OK && is_damaged) {
-        status = move_beside(real, kept, "-shm", error);
-    }
-    return status;
+    return status == DPOT_OK && is_damaged ? move_log(real, kept, true, error) : status;
 }
 
 /* ---- after one that was cut off ---- */
@@ -295,17 +281,6 @@ static bool find_kept(const char *real, const struct stat *own, char kept[PATH_S
     return is_found;
 }
 
-/* A log that had gone along comes back first: under the name that stays it is looked for. */
-static dpot_status bring_back(const char *real, const char *kept, const char *tail,
-                              struct dpot_error *error)
-{
-    char there[PATH_SIZE];
-    struct stat info;
-    const dpot_status status = join(there, real, tail, error);
-    return status != DPOT_OK || lstat(there, &info) == 0 ? status
-                                                         : move_beside(kept, real, tail, error);
-}
-
 dpot_status sqlite_store_undo_replace(const char *real, struct dpot_error *error)
 {
     char kept[PATH_SIZE];
@@ -313,10 +288,7 @@ dpot_status sqlite_store_undo_replace(const char *real, struct dpot_error *error
     if (stat(real, &own) != 0 || own.st_nlink != 2 || !find_kept(real, &own, kept)) {
         return DPOT_OK;
     }
-    dpot_status status = bring_back(real, kept, "-wal", error);
-    if (status == DPOT_OK) {
-        status = bring_back(real, kept, "-shm", error);
-    }
+    dpot_status status = move_log(kept, real, false, error); /* under the name that stays */
     if (status == DPOT_OK) {
         status = sync_folder_of(real, error);
     }
@@ -335,26 +307,21 @@ static dpot_status put_log_aside(const char *real, struct dpot_error *error)
     dpot_status status = join(log, real, "-wal", error);
     if (status == DPOT_OK && has_content(log)) {
         status = name_beside(real, replaced, name, sizeof name, error);
-        if (status == DPOT_OK) {
-            status = move_beside(real, name, "-wal", error);
-        }
-        if (status == DPOT_OK) {
-            status = move_beside(real, name, "-shm", error);
-        }
+        status = status == DPOT_OK ? move_log(real, name, true, error) : status;
     }
     return status;
 }
 
-/* A log that was damaged while it was in use is kept as it is, for who wants to look at it. */
 static dpot_status replace_locked(const char *real, const char *from, char *kept, size_t cap,
-                                  bool is_damaged, struct dpot_error *error)
+                                  struct dpot_error *error)
 {
     dpot_status status = DPOT_OK;
+    bool is_damaged = false;
     kept[0] = '\0';
     if (!has_content(real)) {
         status = put_log_aside(real, error);
     } else {
-        status = is_damaged ? DPOT_OK : settle_log(real, &is_damaged, error);
+        status = settle_log(real, &is_damaged, error);
         if (status == DPOT_OK) {
             status = keep(real, kept, cap, is_damaged, error);
         }
@@ -381,8 +348,7 @@ dpot_status sqlite_store_replace(const char *path, const char *from, char *kept,
         return status;
     }
     char *real = realpath(path, NULL);
-    status = real ? replace_locked(real, from, kept, cap, lock.is_damaged, error)
-                  : fail("finding", path, error);
+    status = real ? replace_locked(real, from, kept, cap, error) : fail("finding", path, error);
     free(real);
     if (status == DPOT_OK) {
         status = sqlite_lock_mark_closed(path, &lock, 0, error);

@@ -11,16 +11,15 @@ static dpot_status add_ids(struct id_set *set, const struct packed_block *block,
     for (size_t i = 0; i < n + ID_SET_AHEAD; i++) {
         const size_t at = i - ID_SET_AHEAD; /* from the time that i has gone so far ahead */
         bool is_new = true;
-        if (i >= ID_SET_AHEAD &&
-            id_set_insert_seen(set, packed_id(block, at), hashes[at % ID_SET_AHEAD], &is_new) !=
-                DPOT_OK) {
+        if (i >= ID_SET_AHEAD && id_set_insert(set, packed_id(block, at), hashes[at % ID_SET_AHEAD],
+                                               &is_new) != DPOT_OK) {
             return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for the ids of reports");
         }
         if (!is_new) {
             return sqlite_store_fail_corrupt("a block of reports (an id is there twice)", error);
         }
         if (i < n) {
-            hashes[i % ID_SET_AHEAD] = id_set_look_ahead(set, packed_id(block, i));
+            hashes[i % ID_SET_AHEAD] = id_set_prefetch(set, packed_id(block, i));
         }
     }
     return DPOT_OK;

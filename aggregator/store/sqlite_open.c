@@ -10,10 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define BUSY_TIMEOUT_MS 5000
+#define CHECKPOINT_PAGES "4000" /* of the log, from which on a commit copies it into the database */
 
 /* The journal's mode is part of the file: of an existing one it is looked at only. */
 static dpot_status set_pragmas(struct database *database, bool is_existing,
@@ -25,7 +25,8 @@ static dpot_status set_pragmas(struct database *database, bool is_existing,
                     : database_execute(database, "setting up", "PRAGMA journal_mode = WAL;", error);
     if (status == DPOT_OK) {
         status = database_execute(database, "setting up",
-                                  "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0;"
+                                  "PRAGMA synchronous = FULL;"
+                                  "PRAGMA wal_autocheckpoint = " CHECKPOINT_PAGES ";"
                                   "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;"
                                   "PRAGMA secure_delete = ON;",
                                   error);
@@ -190,35 +191,6 @@ static dpot_status set_up(struct database *database, const char *path, enum open
     return status == DPOT_OK ? schema_stand_in(database, database->found_version, error) : status;
 }
 
-/* A copy that nobody has opened to write has no log yet, and none is made by looking. */
-static dpot_status start_guard(struct database *database, enum opening opening,
-                               struct dpot_error *error)
-{
-    const char *path = database_path(database);
-    char journal[16] = "";
-    int64_t ignored = 0;
-    dpot_status status =
-        database_ask(database, "PRAGMA journal_mode", &ignored, journal, sizeof journal, error);
-    struct guard_base base;
-    (void)sqlite3_wal_hook(database->db, connection_note_frames, database);
-    if (status != DPOT_OK || strcmp(journal, "wal") != 0) {
-        return status;
-    }
-    connection_read_base(database, &base);
-    status = guard_init(&database->guard, path, &base, error);
-    database->leaves_log = opening != OPENS_OR_MAKES && database->guard.log_size > 0;
-    return status;
-}
-
-/* Whether there was one: SQLite makes an empty one when it opens the database. Who may not open it leaves it. */
-static bool has_log(struct database *database)
-{
-    struct stat info;
-    char log_path[GUARD_PATH_SIZE];
-    const int n = snprintf(log_path, sizeof log_path, "%s-wal", database_path(database));
-    return n > 0 && (size_t)n < sizeof log_path && stat(log_path, &info) == 0 && info.st_size > 0;
-}
-
 static dpot_status open_path(const char *path, enum opening opening, struct database **database,
                              struct dpot_error *error)
 {
@@ -229,10 +201,9 @@ static dpot_status open_path(const char *path, enum opening opening, struct data
     (void)pthread_mutex_init(&(*database)->mutex, NULL);
     dpot_status status = set_up(*database, path, opening, error);
     if (status == DPOT_OK) {
-        status = start_guard(*database, opening, error);
+        status = connection_note_files(*database, error);
     }
     if (status != DPOT_OK) {
-        (*database)->leaves_log = (*database)->db && has_log(*database);
         database_close(*database);
         *database = NULL;
         return dpot_error_prefix(error, status, "store %s", path);
@@ -285,39 +256,14 @@ dpot_status database_open_old(const char *path, struct database **database,
     return open_existing(path, LOOKS_AT_OLD, database, error);
 }
 
-/* The last connection to close copies the log into the database and removes it: only when it is what
- * was written, and never when it was found there by one who only looks: who serves next tells by it what
- * became of a crash. */
-static void settle_log(struct database *database)
+/* SQLite leaves the log of a database that lost its name under the former name, where it would be taken
+ * for that of the next database there: so it is emptied, into the database. */
+static void empty_log(struct database *database)
 {
-    const bool is_sound = !database->leaves_log &&
-                          connection_check_log(database, NULL) == DPOT_OK && !database->is_unsound;
-    if (database->db && !is_sound) {
-        (void)sqlite3_db_config(database->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    if (connection_is_moved(database)) {
+        (void)sqlite3_wal_checkpoint_v2(database->db, "main", SQLITE_CHECKPOINT_TRUNCATE, NULL,
+                                        NULL);
     }
-}
-
-void database_leave_log(struct database *database)
-{
-    database->leaves_log = true;
-}
-
-void database_settle_log(struct database *database)
-{
-    database->leaves_log = false;
-}
-
-/* Of a database that lost its name SQLite keeps the log, under the name where that of the next one is
- * looked for. So it is copied here; true: it may be removed. */
-static bool finish_moved(struct database *database)
-{
-    if (!database->is_owned || database_check_files(database, NULL) == DPOT_OK ||
-        database->guard.state != GUARD_MOVED || database->is_unsound ||
-        connection_check_log(database, NULL) != DPOT_OK) {
-        return false;
-    }
-    connection_checkpoint(database);
-    return database->guard.n_commits == 0;
 }
 
 void database_close(struct database *database)
@@ -325,16 +271,11 @@ void database_close(struct database *database)
     if (!database) {
         return;
     }
-    settle_log(database);
-    const bool is_finished = finish_moved(database);
+    empty_log(database);
     for (size_t i = 0; i < STATEMENT_END; i++) {
         (void)sqlite3_finalize(database->statements[i]);
     }
     (void)sqlite3_close(database->db);
-    if (is_finished) {
-        guard_remove_log(&database->guard);
-    }
-    guard_release(&database->guard);
     (void)pthread_mutex_destroy(&database->mutex);
     dpot_free_array(NULL, database, 1, sizeof *database);
 }

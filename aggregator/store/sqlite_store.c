@@ -47,26 +47,42 @@ bool sqlite_store_read_bytes(struct query query, int column, uint8_t *out, size_
 
 const char sqlite_count_reports[] = "SELECT ifnull(sum(n_reports), 0) FROM round";
 
-/* Where that cannot be written down the log stays: a crash is what the next owner finds. */
-static void mark_closed(struct sqlite_store *s)
+/* The file of a store that was removed or replaced while it was owned lives as long as it is open. */
+static void save_nameless(struct sqlite_store *s)
 {
-    const char *path = database_path(s->database);
-    int64_t n_reports = 0;
-    if (!s->lock.is_marked || database_check_all(s->database, NULL) != DPOT_OK) {
+    char copy[STORE_PATH_SIZE];
+    struct dpot_error error = {{0}};
+    if (!s->reader || !sqlite_lock_is_nameless(&s->lock)) {
         return;
     }
-    if (database_ask(s->database, sqlite_count_reports, &n_reports, NULL, 0, NULL) != DPOT_OK ||
-        sqlite_lock_mark_closed(path, &s->lock, n_reports, NULL) != DPOT_OK) {
-        database_leave_log(s->database);
+    if (sqlite_store_save(&s->base, "rescued", NULL, copy, sizeof copy, &error) == DPOT_OK) {
+        (void)dpot_error_set(&error, DPOT_ERR_STATE,
+                             "everything the store held is in %s now: put it back with dpotd "
+                             "restore --from",
+                             copy);
+    } else {
+        (void)dpot_error_prefix(&error, DPOT_ERR_STATE,
+                                "saving the store that was removed failed, restore a backup");
+    }
+    if (s->watch) {
+        s->watch(s->watch_ctx, DPOT_ERR_STATE, error.text);
+    }
+}
+
+/* What cannot be written down is not known to the next owner. */
+static void mark_closed(struct sqlite_store *s)
+{
+    int64_t n_reports = 0;
+    if (s->lock.is_marked && database_check_files(s->database, NULL) == DPOT_OK &&
+        database_ask(s->database, sqlite_count_reports, &n_reports, NULL, 0, NULL) == DPOT_OK) {
+        (void)!sqlite_lock_mark_closed(database_path(s->database), &s->lock, n_reports, NULL);
     }
 }
 
 static void close_store(struct store *store)
 {
     struct sqlite_store *s = (struct sqlite_store *)store;
-    if (s->database && s->reader) {
-        sqlite_store_rescue(s);
-    }
+    save_nameless(s);
     if (s->database) {
         mark_closed(s);
     }
@@ -80,31 +96,21 @@ static void close_store(struct store *store)
     dpot_free_array(NULL, s, 1, sizeof *s);
 }
 
-/* Of a store of before version 5, before and after it was brought up to date. */
-static const char count_commits[] = "SELECT max(max(iif(typeof(first) = 'integer', first, 0)),"
-                                    " count(*)) FROM block";
-
-/* A copy that somebody has put back by hand: what came after it would be counted again. Of one that had an
- * older schema the commits were written down, each of which has become a block. */
+/* A copy that somebody has put back by hand: what came after it would be counted again. */
 static dpot_status check_age(struct database *database, const char *path, int64_t n_closed,
                              struct dpot_error *error)
 {
-    const bool counts_commits =
-        n_closed < 0 && database_found_version(database) < SQLITE_VERSION_OF_BLOCKS;
-    const int64_t n_then = n_closed < 0 ? -n_closed : n_closed;
     int64_t n = 0;
-    const dpot_status status = database_ask(
-        database, counts_commits ? count_commits : sqlite_count_reports, &n, NULL, 0, error);
-    return status != DPOT_OK || n >= n_then
+    const dpot_status status = database_ask(database, sqlite_count_reports, &n, NULL, 0, error);
+    return status != DPOT_OK || n >= n_closed
                ? status
                : dpot_error_set(
                      error, DPOT_ERR_STATE,
-                     "store %s holds %lld %s and was closed with %lld: it is an older copy, and "
-                     "what came later would be counted again when it is sent again; put the newer "
-                     "file back, or the copy with dpotd restore, or, to go on with it all the "
-                     "same, remove %s-lock",
-                     path, (long long)n, counts_commits ? "commits" : "reports", (long long)n_then,
-                     path);
+                     "store %s holds %lld reports and was closed with %lld: it is an older copy, "
+                     "and what came later would be counted again when it is sent again; put the "
+                     "newer file back, or the copy with dpotd restore, or, to go on with it all "
+                     "the same, remove %s-lock",
+                     path, (long long)n, (long long)n_closed, path);
 }
 
 /* What a server believes of its campaigns and jobs without reading it all: by an index that has a fault a
@@ -139,17 +145,6 @@ static dpot_status probe(struct database *database, bool commits, struct dpot_er
         return status;
     }
     return database_end(database, status, error);
-}
-
-/* With a commit the log has its name durably: one that is missing from now on was removed. Where there is no
- * room for that nothing is known of the log, and the store is served all the same: it may have room later. */
-static dpot_status mark_open(struct sqlite_store *s, const char *path, struct dpot_error *error)
-{
-    if (probe(s->database, true, error) != DPOT_OK) {
-        return sqlite_lock_mark_closed(path, &s->lock, 0, error);
-    }
-    database_checkpoint(s->database);
-    return sqlite_lock_mark(path, &s->lock, error);
 }
 
 static dpot_status open_to_look(struct sqlite_store *s, const char *path, enum store_use use,
@@ -202,8 +197,7 @@ static dpot_status open_owned(struct sqlite_store *s, const char *path,
         status = check_catalogue(s->database, error);
     }
     if (status == DPOT_OK) {
-        database_own(s->database);
-        status = mark_open(s, path, error);
+        status = sqlite_lock_mark(path, &s->lock, error);
     }
     return status;
 }
@@ -232,12 +226,8 @@ static dpot_status open_reader(struct sqlite_store *s, const char *path, enum st
         s->reader = s->database;
         return DPOT_OK;
     }
-    const dpot_status status = use == STORE_OLD ? database_open_old(path, &s->reader, error)
-                                                : database_open_existing(path, &s->reader, error);
-    if (status == DPOT_OK) {
-        database_set_partner(s->reader, s->database);
-    }
-    return status;
+    return use == STORE_OLD ? database_open_old(path, &s->reader, error)
+                            : database_open_existing(path, &s->reader, error);
 }
 
 static dpot_status open_store(const char *path, enum store_use use, const struct store_judge *judge,
@@ -257,9 +247,6 @@ static dpot_status open_store(const char *path, enum store_use use, const struct
     dpot_status status = open_file(s, path, use, judge, error);
     if (status == DPOT_OK) {
         status = open_reader(s, path, use, error);
-    }
-    if (status == DPOT_OK) {
-        status = database_ask(s->reader, sqlite_count_reports, &s->n_found, NULL, 0, error);
     }
     if (status != DPOT_OK) {
         close_store(&s->base);
@@ -309,24 +296,12 @@ static dpot_status check_structure(struct store *store, struct dpot_error *error
     return status;
 }
 
-/* A server that is killed after it saw damage leaves the mark at least. */
-static void note_files(void *ctx, dpot_status status, const char *sentence)
-{
-    struct sqlite_store *s = ctx;
-    if (status == DPOT_ERR_CORRUPT) {
-        sqlite_store_note_damage(s);
-    }
-    if (s->watch) {
-        s->watch(s->watch_ctx, status, sentence);
-    }
-}
-
 static void watch_store(struct store *store, store_watcher watch, void *ctx)
 {
     struct sqlite_store *s = sqlite_store_lock(store);
     s->watch = watch;
     s->watch_ctx = ctx;
-    database_set_watch(s->database, note_files, s);
+    database_set_watch(s->database, watch, ctx);
     sqlite_store_unlock(s);
 }
 

@@ -24,11 +24,8 @@
 struct sqlite_lock {
     int file;         /* beside the database */
     int database;     /* of the database itself */
-    bool is_damaged;  /* the store was, while it was owned before, and nothing took its place */
-    bool is_held;     /* the file is locked by us, */
-    bool is_marked;   /* and marked as owned by us, or that was tried */
-    int64_t n_closed; /* reports when it was closed before; 0: not known; of before version 5 of the
-                         schema its commits, negative */
+    bool is_marked;   /* the file says that the store is owned by us, or that was tried */
+    int64_t n_closed; /* reports when it was closed before; 0: not known */
 };
 
 struct sqlite_store {
@@ -37,8 +34,6 @@ struct sqlite_store {
     struct database *reader; /* the same for a store in memory */
     struct id_cache ids;
     struct sqlite_lock lock;
-    int64_t n_found;              /* reports when it was opened, */
-    uint64_t n_added;             /* and those that this process added */
     pthread_mutex_t weight_mutex; /* guards `weight`, so that who asks for it waits for no commit */
     struct store_weight weight;   /* of `ids` */
     bool has_write_failed;        /* the last append or check did: a check then really writes */
@@ -59,49 +54,31 @@ dpot_status sqlite_store_fail_corrupt(const char *what, struct dpot_error *error
 
 /* sqlite_lock.c (T6): takes the locks of the database PATH, before SQLite opens it; none on failure.
  * What a restore that was cut off left is cleared away. DPOT_ERR_BUSY: another store has them;
- * DPOT_ERR_IO: also when the file has two names; DPOT_ERR_STATE, when `needs_store`: there was a store,
- * and now there is none, or it was damaged, or its log since a crash. Released after SQLite has closed it; one that is not held is allowed. */
+ * DPOT_ERR_IO: also when the file has two names; DPOT_ERR_STATE, when `needs_store`: there was a
+ * store, and now there is none. */
 DPOT_WARN_UNUSED dpot_status sqlite_lock_take(const char *path, bool needs_store,
                                               struct sqlite_lock *lock, struct dpot_error *error);
+
+/* After SQLite has closed the database; one that is not held is allowed. */
 void sqlite_lock_release(struct sqlite_lock *lock);
 
 /* Writes down, durably, that there is a store, and which file. DPOT_ERR_IO. */
 DPOT_WARN_UNUSED dpot_status sqlite_lock_mark(const char *path, struct sqlite_lock *lock,
                                               struct dpot_error *error);
 
-/* The same, that what was acknowledged is no longer all in the database, and that the file `rescued`
- * beside it has what could be saved ("-": none): from then on it is refused (DPOT_ERR_STATE) until a
- * replacement is marked. DPOT_ERR_IO. */
-#define SQLITE_RESCUED_SIZE 320
-DPOT_WARN_UNUSED dpot_status sqlite_lock_mark_damage(const char *rescued,
-                                                     const struct sqlite_lock *lock,
-                                                     struct dpot_error *error);
-
-/* Whether the database has no name left: it is gone when it is closed. */
-bool sqlite_lock_is_nameless(const struct sqlite_lock *lock);
-
-/* The same, that it is closed, with so many reports (0: not known). Before SQLite closes it: a crash in
- * between leaves a log that nobody would miss. DPOT_ERR_IO. */
+/* The same, that it is closed, with so many reports (0: not known). DPOT_ERR_IO. */
 DPOT_WARN_UNUSED dpot_status sqlite_lock_mark_closed(const char *path,
                                                      const struct sqlite_lock *lock,
                                                      int64_t n_reports, struct dpot_error *error);
 
-/* Without taking anything: whether PATH is what was written down; *n_closed as in the struct. DPOT_ERR_IO: it has a second hard link;
- * DPOT_ERR_STATE: there was a store and there is none, or a living process serves another file of this
- * name. */
+/* Whether the database has no name left: it is gone when it is closed. */
+bool sqlite_lock_is_nameless(const struct sqlite_lock *lock);
+
+/* Without taking anything: whether PATH is what was written down; *n_closed as in the struct.
+ * DPOT_ERR_IO: it has a second hard link; DPOT_ERR_STATE: there was a store and there is none, or a
+ * living process serves another file of this name. */
 DPOT_WARN_UNUSED dpot_status sqlite_lock_look(const char *path, int64_t *n_closed,
                                               struct dpot_error *error);
-
-/* sqlite_crash.c: of a store that was not closed, and that nobody has open. DPOT_ERR_STATE: its log has not
- * everything that was committed; DPOT_ERR_MEMORY. */
-DPOT_WARN_UNUSED dpot_status sqlite_crash_check(const char *path, struct dpot_error *error);
-
-/* sqlite_rescue.c: before an owned store is closed. One that was removed or damaged under it is saved
- * beside it, as PATH.rescued-TIME, and the watch is told with DPOT_ERR_STATE. */
-void sqlite_store_rescue(struct sqlite_store *s);
-
-/* When damage is seen, under the lock: marks the store, of which nothing is saved yet. */
-void sqlite_store_note_damage(struct sqlite_store *s);
 
 /* sqlite_room.c: writes some MiB beside PATH, for a moment. DPOT_ERR_IO. */
 DPOT_WARN_UNUSED dpot_status sqlite_room_try(const char *path, struct dpot_error *error);
@@ -160,11 +137,6 @@ dpot_status sqlite_store_save(struct store *store, const char *what,
                               const struct store_judge *judge, char *name, size_t cap,
                               struct dpot_error *error);
 
-/* The same as sqlite_store_save, unjudged, as the connection that writes sees it: it may still have in memory
- * what is damaged on disk. */
-DPOT_WARN_UNUSED dpot_status sqlite_store_save_written(struct sqlite_store *s, const char *what,
-                                                       char *name, size_t cap,
-                                                       struct dpot_error *error);
 dpot_status sqlite_store_replace(const char *path, const char *from, char *kept, size_t cap,
                                  struct dpot_error *error);
 

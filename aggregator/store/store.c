@@ -73,13 +73,8 @@ dpot_status store_open(const char *url, struct store **store, struct dpot_error 
     return open_as(url, STORE_SHARED, NULL, store, error);
 }
 
-dpot_status store_open_owned(const char *url, struct store **store, struct dpot_error *error)
-{
-    return open_as(url, STORE_OWNED, NULL, store, error);
-}
-
-dpot_status store_open_judged(const char *url, const struct store_judge *judge,
-                              struct store **store, struct dpot_error *error)
+dpot_status store_open_owned(const char *url, const struct store_judge *judge, struct store **store,
+                             struct dpot_error *error)
 {
     return open_as(url, STORE_OWNED, judge, store, error);
 }

@@ -8,7 +8,7 @@
  *
  * Invariants
  * (T1) A call that returned DPOT_OK is on disk (synchronous=FULL), in files that have their names: a
- *      store whose files were removed, replaced or cut under it takes nothing more.
+ *      store whose files were removed, renamed or replaced takes nothing more.
  * (T2) A report id is stored at most once within (campaign hash, round): ids are compared exactly.
  * (T3) Reports are never changed or deleted; pools only grow until their revision closes.
  * (T4) A job that has ended never changes, and it is done exactly when its artifact is stored.
@@ -80,10 +80,8 @@ struct store;
 DPOT_WARN_UNUSED dpot_status store_open(const char *url, struct store **store,
                                         struct dpot_error *error);
 
-/* Ends everything; NULL is allowed. An owned store whose file was removed, or whose file or write-ahead log
- * was damaged, is saved beside it, as PATH.rescued-TIME, as far as it can still be read; the files stay as
- * they are, and a damaged one is not opened again until store_replace. The watch is told with
- * DPOT_ERR_STATE. */
+/* Ends everything; NULL is allowed. An owned store whose file was removed or replaced is saved beside it, as
+ * PATH.rescued-TIME, and the watch is told with DPOT_ERR_STATE. */
 void store_close(struct store *store);
 
 /* `watch` is told, once and again when there is something new, that the store can take nothing more and
@@ -91,14 +89,6 @@ void store_close(struct store *store);
  * store. */
 typedef void (*store_watcher)(void *ctx, dpot_status status, const char *sentence);
 void store_watch(struct store *store, store_watcher watch, void *ctx);
-
-/* The same as the store's owner (T6), from before the file is touched until store_close or the end of
- * the process, however it ends. DPOT_ERR_BUSY: another owns it; the sentence names the file and, where
- * it is known, the process. DPOT_ERR_STATE: there is no store now, or an empty file, where there was
- * one when it was owned before: a new one would count again what is counted already; or it was damaged
- * while it was owned, and nothing was put in its place. */
-DPOT_WARN_UNUSED dpot_status store_open_owned(const char *url, struct store **store,
-                                              struct dpot_error *error);
 
 /* Who is asked before a store with an older schema is brought up to date, and before a copy gets its name: `path`
  * is that of the store, or of the copy until then. What it returns but DPOT_OK is returned, and nothing is done to
@@ -108,9 +98,12 @@ struct store_judge {
     void *ctx;
 };
 
-/* store_open_owned, which asks nobody, with such a judge. */
-DPOT_WARN_UNUSED dpot_status store_open_judged(const char *url, const struct store_judge *judge,
-                                               struct store **store, struct dpot_error *error);
+/* store_open as the store's owner (T6), from before the file is touched until store_close or the end of
+ * the process, however it ends. `judge` may be NULL. DPOT_ERR_BUSY: another owns it; the sentence names
+ * the file and, where it is known, the process. DPOT_ERR_STATE: there is no store now, or an empty file,
+ * or an older copy, where there was one when it was owned before: what is missing would be counted again. */
+DPOT_WARN_UNUSED dpot_status store_open_owned(const char *url, const struct store_judge *judge,
+                                              struct store **store, struct dpot_error *error);
 
 /* Opens what is there, to look: nothing is created and no schema changed. DPOT_ERR_NOT_FOUND: there is
  * no such file yet (or it lives in memory only); DPOT_ERR_STATE: there was one, or another file than

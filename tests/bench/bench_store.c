@@ -91,7 +91,7 @@ static double fill(struct filling *f, size_t n_ids, double *cpu_us)
 static void open_store(struct filling *f, const char *url)
 {
     struct dpot_error error = {{0}};
-    turn_require(store_open_owned(url, &f->store, &error) == DPOT_OK, error.text);
+    turn_require(store_open_owned(url, NULL, &f->store, &error) == DPOT_OK, error.text);
 }
 
 static void add_revision(struct filling *f)

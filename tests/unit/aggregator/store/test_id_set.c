@@ -18,7 +18,7 @@ static void id_of(uint32_t n, uint8_t id[ID_SET_ID_LEN])
 static bool insert(struct id_set *set, const uint8_t id[ID_SET_ID_LEN])
 {
     bool is_new = false;
-    cr_assert_eq(id_set_insert(set, id, &is_new), DPOT_OK);
+    cr_assert_eq(id_set_insert(set, id, id_set_prefetch(set, id), &is_new), DPOT_OK);
     return is_new;
 }
 
@@ -144,11 +144,11 @@ Test(id_set, without_memory_nothing_changes)
         const size_t n = set.n_used;
         id_of(i, id);
         test_allocator_fail_at(&t, 1);
-        if (id_set_insert(&set, id, &is_new) == DPOT_ERR_MEMORY) {
+        if (id_set_insert(&set, id, id_set_prefetch(&set, id), &is_new) == DPOT_ERR_MEMORY) {
             n_refused++;
             cr_assert_eq(set.n_used, n);
             test_allocator_fail_at(&t, 0);
-            cr_assert_eq(id_set_insert(&set, id, &is_new), DPOT_OK);
+            cr_assert_eq(id_set_insert(&set, id, id_set_prefetch(&set, id), &is_new), DPOT_OK);
         }
         cr_assert(is_new);
     }

@@ -32,7 +32,7 @@ static void refuse_owned(const char *a_url, const char *word)
 {
     struct store *store = NULL;
     struct dpot_error error = {{0}};
-    cr_assert_eq(store_open_owned(a_url, &store, &error), DPOT_ERR_BUSY, "%s", error.text);
+    cr_assert_eq(store_open_owned(a_url, NULL, &store, &error), DPOT_ERR_BUSY, "%s", error.text);
     cr_assert_null(store);
     cr_assert_not_null(strstr(error.text, word), "%s", error.text);
 }
@@ -45,7 +45,7 @@ Test(owner, a_store_has_one_owner_whatever_it_is_called)
     fixture_path(link, folder, "link.db");
     (void)snprintf(link_url, sizeof link_url, "sqlite:%s", link);
     cr_assert_eq(symlink("dpot.db", link), 0);
-    cr_assert_eq(store_open_owned(link_url, &store, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(store_open_owned(link_url, NULL, &store, &error), DPOT_OK, "%s", error.text);
     (void)snprintf(pid, sizeof pid, "served by process %ld", (long)getpid());
     refuse_owned(url, pid);
     refuse_owned(url, path);
@@ -55,7 +55,7 @@ Test(owner, a_store_has_one_owner_whatever_it_is_called)
     store_close(other);
     refuse_owned(url, pid); /* the looker took nothing with it */
     store_close(store);
-    cr_assert_eq(store_open_owned(url, &store, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(store_open_owned(url, NULL, &store, &error), DPOT_OK, "%s", error.text);
     store_close(store);
 }
 
@@ -68,7 +68,7 @@ Test(owner, a_store_whose_owner_was_killed_is_free)
     cr_assert_eq(pipe(ready), 0);
     const pid_t owner = fork();
     if (owner == 0) {
-        (void)(store_open_owned(url, &store, NULL) == DPOT_OK && write(ready[1], "x", 1));
+        (void)(store_open_owned(url, NULL, &store, NULL) == DPOT_OK && write(ready[1], "x", 1));
         (void)pause();
         _exit(0);
     }
@@ -76,7 +76,7 @@ Test(owner, a_store_whose_owner_was_killed_is_free)
     refuse_owned(url, "served by process");
     cr_assert_eq(kill(owner, SIGKILL), 0);
     cr_assert_eq(waitpid(owner, NULL, 0), owner);
-    cr_assert_eq(store_open_owned(url, &store, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(store_open_owned(url, NULL, &store, &error), DPOT_OK, "%s", error.text);
     store_close(store);
 }
 
@@ -91,7 +91,7 @@ static pid_t start_owner(struct job_record *job)
     if (owner == 0) {
         job->state = JOB_RUNNING;
         job->n_attempts = 1;
-        (void)(store_open_owned(url, &store, NULL) == DPOT_OK &&
+        (void)(store_open_owned(url, NULL, &store, NULL) == DPOT_OK &&
                store_add_job(store, job, NULL) == DPOT_OK &&
                store_update_job(store, job, NULL) == DPOT_OK && write(ready[1], "x", 1));
         (void)pause();
@@ -125,7 +125,7 @@ Test(owner, an_owner_is_known_by_the_file_and_not_by_its_name)
     store_close(store);
     cr_assert_eq(kill(owner, SIGKILL), 0);
     cr_assert_eq(waitpid(owner, NULL, 0), owner);
-    cr_assert_eq(store_open_owned(url, &store, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(store_open_owned(url, NULL, &store, &error), DPOT_OK, "%s", error.text);
     store_close(store);
 }
 
@@ -134,7 +134,7 @@ Test(owner, a_database_put_in_the_place_of_an_owned_one_is_refused)
     char old[FIXTURE_PATH_SIZE];
     struct store *store = NULL;
     fixture_path(old, folder, "old.db");
-    cr_assert_eq(store_open_owned(url, &store, NULL), DPOT_OK);
+    cr_assert_eq(store_open_owned(url, NULL, &store, NULL), DPOT_OK);
     cr_assert_eq(rename(path, old), 0);
     refuse_owned(url, "served by process");
     store_close(store);
@@ -147,14 +147,14 @@ Test(owner, a_database_of_two_names_is_refused_and_free_with_one)
     struct store *store = NULL;
     struct dpot_error error = {{0}};
     fixture_path(link_path, folder, "other.db");
-    cr_assert_eq(store_open_owned(url, &store, NULL), DPOT_OK);
+    cr_assert_eq(store_open_owned(url, NULL, &store, NULL), DPOT_OK);
     store_close(store);
     cr_assert_eq(link(path, link_path), 0);
-    cr_assert_eq(store_open_owned(url, &store, &error), DPOT_ERR_IO);
+    cr_assert_eq(store_open_owned(url, NULL, &store, &error), DPOT_ERR_IO);
     cr_assert_not_null(strstr(error.text, "2 names"), "%s", error.text);
     cr_assert_eq(store_open_existing(url, &store, &error), DPOT_ERR_IO);
     cr_assert_eq(unlink(link_path), 0);
-    cr_assert_eq(store_open_owned(url, &store, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(store_open_owned(url, NULL, &store, &error), DPOT_OK, "%s", error.text);
     store_close(store);
 }
 
@@ -166,7 +166,7 @@ Test(owner, a_refusal_in_the_owners_process_leaves_its_locks)
     struct store *store = NULL;
     fixture_path(link_path, folder, "other.db");
     (void)snprintf(link_url, sizeof link_url, "sqlite:%s", link_path);
-    cr_assert_eq(store_open_owned(url, &store, NULL), DPOT_OK);
+    cr_assert_eq(store_open_owned(url, NULL, &store, NULL), DPOT_OK);
     cr_assert_eq(link(path, link_path), 0);
     refuse_owned(link_url, "served by process");
     const pid_t other = fork();

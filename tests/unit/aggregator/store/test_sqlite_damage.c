@@ -363,7 +363,7 @@ Test(sqlite_damage, an_index_that_is_not_of_its_table_is_found_and_serves_nobody
         rig_init(&rig, store_file.url, fixture_spec());
         rig_release(&rig);
         alter_index(names[i], 6);
-        cr_assert_eq(store_open_owned(store_file.url, &store, &error), DPOT_ERR_CORRUPT, "%s",
+        cr_assert_eq(store_open_owned(store_file.url, NULL, &store, &error), DPOT_ERR_CORRUPT, "%s",
                      names[i]);
         cr_assert_not_null(strstr(error.text, names[i]), "%s", error.text);
         cr_assert_not_null(strstr(error.text, "backup"), "%s", error.text);
