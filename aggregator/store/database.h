@@ -25,7 +25,7 @@ DPOT_WARN_UNUSED dpot_status database_open(const char *path, struct database **d
 DPOT_WARN_UNUSED dpot_status database_open_existing(const char *path, struct database **database,
                                                     struct dpot_error *error);
 
-/* The same of one that may have an older schema; what that has not is made in memory (sqlite_schema.h), so that
+/* The same of one that may have an older schema; what that has not is made in memory (database_schema.h), so that
  * everything can be read. */
 DPOT_WARN_UNUSED dpot_status database_open_old(const char *path, struct database **database,
                                                struct dpot_error *error);

@@ -1,5 +1,5 @@
-/* The inside of a connection, for the files that call SQLite: sqlite.c (queries and transactions),
- * sqlite_open.c (opening and closing) and sqlite_files.c (the check of the files). */
+/* The inside of a connection, for the files that call SQLite: database.c (queries and transactions),
+ * database_open.c (opening and closing) and database_files.c (the check of the files). */
 #ifndef DPOT_STORE_SQLITE_CONNECTION_H
 #define DPOT_STORE_SQLITE_CONNECTION_H
 

@@ -1,5 +1,5 @@
 #include "store/sqlite_store.h"
-#include "store/sqlite_schema.h"
+#include "store/database_schema.h"
 
 #include <string.h>
 

@@ -1,10 +1,10 @@
 /* Opening and closing a connection. */
 #include "base/alloc.h"
 #include "store/commit_sum.h"
+#include "store/database_schema.h"
 #include "store/id_order.h"
 #include "store/packed.h"
 #include "store/sqlite_connection.h"
-#include "store/sqlite_schema.h"
 
 #include <errno.h>
 #include <stdio.h>

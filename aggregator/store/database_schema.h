@@ -1,6 +1,6 @@
 /* Versions of a store's schema, and the steps from one to the next (migrations/). */
-#ifndef DPOT_STORE_SQLITE_SCHEMA_H
-#define DPOT_STORE_SQLITE_SCHEMA_H
+#ifndef DPOT_STORE_DATABASE_SCHEMA_H
+#define DPOT_STORE_DATABASE_SCHEMA_H
 
 #include "store/database.h"
 

@@ -3,7 +3,7 @@
  * The version is in the table schema_version, a row for each step that was taken, and, so that it can
  * be read without knowing that table, in the file's head (PRAGMA user_version; 0 in stores of before it
  * was kept there). The higher of the two counts: a later program may change the table, never the head. */
-#include "store/sqlite_schema.h"
+#include "store/database_schema.h"
 
 #include "store/backend.h"
 
