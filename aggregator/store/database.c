@@ -43,7 +43,7 @@ static dpot_status status_of(int code)
     }
 }
 
-/* `reason`: the system's error number; 0: none. */
+/* `reason`: errno, or 0. */
 static const char *remedy_of(int code, int reason)
 {
     if (reason == ENOSPC || reason == EDQUOT) {
@@ -84,7 +84,7 @@ bool database_take_failure(struct database *database)
     return has_failed;
 }
 
-/* Queries. */
+/* ---- queries ---- */
 
 static sqlite3_stmt *statement_of(struct query query)
 {
@@ -166,11 +166,11 @@ void query_finish(struct query query)
 bool query_run(struct query query)
 {
     const enum query_outcome outcome = query_step(query);
-    query_finish(query); /* leaves the error code of a failed step in place */
+    query_finish(query); /* keeps the error code of a failed step */
     return outcome == QUERY_DONE;
 }
 
-/* Transactions. */
+/* ---- transactions ---- */
 
 dpot_status database_begin(struct database *database, struct dpot_error *error)
 {
@@ -189,7 +189,7 @@ void database_roll_back(struct database *database)
     }
 }
 
-/* The files are checked again after the commit: one into a file without a name is not acknowledged. */
+/* The check after the commit: one into a file that has lost its name must not be acknowledged. */
 dpot_status database_end(struct database *database, dpot_status status, struct dpot_error *error)
 {
     if (status == DPOT_OK && !query_run(query_start(database, STATEMENT_COMMIT, "COMMIT"))) {
@@ -203,7 +203,7 @@ dpot_status database_end(struct database *database, dpot_status status, struct d
     return status;
 }
 
-/* Single statements. */
+/* ---- single statements ---- */
 
 dpot_status database_execute(struct database *database, const char *what, const char *sql,
                              struct dpot_error *error)
@@ -236,7 +236,7 @@ dpot_status database_ask(struct database *database, const char *sql, int64_t *va
     return status;
 }
 
-/* The answer is "ok", or the first fault, maybe below a line that says where. */
+/* SQLite answers "ok" or a fault, which may follow a line that says where it is. */
 dpot_status database_check_structure(struct database *database, const char *sql,
                                      struct dpot_error *error)
 {

@@ -1,10 +1,10 @@
-/* Whether the files of an open database still have their names.
+/* Checks that the files of an open database still have their names.
  *
- * SQLite keeps its files open and goes on when somebody removes, renames or replaces one of them:
- * commits then go into a file that the next server does not find. So device and inode of each name
- * are compared with those at opening, before a transaction begins and again between its commit and
- * its acknowledgement. What somebody writes into the files is not noticed here: SQLite and the
- * checksums of blocks (store/commit_sum.h) find it when it is read. */
+ * SQLite keeps its files open and does not notice when one is removed, renamed or replaced: commits
+ * then go into a file that the next server does not find. So device and inode of each name are
+ * compared with those at opening, before a transaction begins and again after its commit, before it
+ * is acknowledged. Damage inside the files is found when it is read, by SQLite and by the checksums
+ * of blocks (store/commit_sum.h). */
 #include "store/sqlite_connection.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 static const char *const tails[DATABASE_FILES] = {"", "-wal", "-shm"};
 
-/* Of the name itself: a symbolic link in the place of a file is another file. */
+/* lstat: a symbolic link in the place of a file is another file. */
 static bool stat_file(const struct database *database, size_t i, struct stat *info)
 {
     char path[PATH_SIZE];
@@ -47,7 +47,7 @@ dpot_status connection_note_files(struct database *database, struct dpot_error *
     return DPOT_OK;
 }
 
-/* What became of a file's name; NULL: nothing. */
+/* What happened to file `i`; NULL: nothing. */
 static const char *find_loss(const struct database *database, size_t i)
 {
     struct stat info;
@@ -64,7 +64,7 @@ bool connection_is_moved(const struct database *database)
     return database->n_files > 0 && find_loss(database, 0);
 }
 
-/* The sentence reaches devices, which need not know the folder. */
+/* Without the folder: devices receive this sentence. */
 static dpot_status refuse(const struct database *database, size_t i, const char *loss,
                           struct dpot_error *error)
 {
@@ -85,7 +85,7 @@ static dpot_status refuse(const struct database *database, size_t i, const char 
                           name, tails[i], loss, name);
 }
 
-/* A log without its name is found by nobody after a crash: it is copied into the database at once. */
+/* The log is copied into the database at once: after a crash it would not be found. */
 static void save_log(struct database *database)
 {
     if (sqlite3_get_autocommit(database->db)) {

@@ -1,7 +1,6 @@
 /* Opening and closing a connection. */
 #include "base/alloc.h"
 #include "store/commit_sum.h"
-#include "store/database_schema.h"
 #include "store/id_order.h"
 #include "store/packed.h"
 #include "store/sqlite_connection.h"
@@ -13,9 +12,9 @@
 #include <unistd.h>
 
 #define BUSY_TIMEOUT_MS 5000
-#define CHECKPOINT_PAGES "4000" /* of the log, from which on a commit copies it into the database */
+#define CHECKPOINT_PAGES "4000" /* of the log: a commit then copies them into the database */
 
-/* The journal's mode is part of the file: of an existing one it is looked at only. */
+/* The journal mode is stored in the file: that of an existing file is left as it is. */
 static dpot_status set_pragmas(struct database *database, bool is_existing,
                                struct dpot_error *error)
 {
@@ -37,7 +36,8 @@ static dpot_status set_pragmas(struct database *database, bool is_existing,
     return status;
 }
 
-/* (T1) needs both; a file system without shared memory would silently refuse the first. */
+/* (T1) needs both. On a file system without shared memory SQLite keeps another journal mode without
+ * an error. */
 static dpot_status check_pragmas(struct database *database, bool is_memory,
                                  struct dpot_error *error)
 {
@@ -62,8 +62,7 @@ static void take_bytes(sqlite3_value *value, const uint8_t **data, size_t *len)
     *len = (size_t)sqlite3_value_bytes(value);
 }
 
-/* dpot_commit_sum(hash, round, seq, format, n_reports, reports): for the migration, and a look at what has not
- * been through it. */
+/* dpot_commit_sum(hash, round, seq, format, n_reports, reports): the checksum of a row. */
 static void answer_sum(sqlite3_context *context, int n, sqlite3_value **values)
 {
     struct commit_row row = {.round = sqlite3_value_int64(values[1]),
@@ -78,7 +77,8 @@ static void answer_sum(sqlite3_context *context, int n, sqlite3_value **values)
     sqlite3_result_blob(context, sum, sizeof sum, SQLITE_TRANSIENT);
 }
 
-/* The commit of (format, n_reports, reports), its rows in the order of ids; false: it is none, or memory is out. */
+/* Opens the commit (format, n_reports, reports) and sorts its rows by id. False: malformed, or out
+ * of memory. */
 static bool sort_rows(sqlite3_value **values, struct packed_block *block, struct id_place **order)
 {
     const uint8_t *data = NULL;
@@ -98,7 +98,7 @@ static bool sort_rows(sqlite3_value **values, struct packed_block *block, struct
     return *order != NULL;
 }
 
-/* dpot_first_report(format, n_reports, reports): the least id; NULL for what is no commit. For the migration. */
+/* dpot_first_report(format, n_reports, reports): the least id; NULL for a malformed commit. */
 static void answer_first(sqlite3_context *context, int n, sqlite3_value **values)
 {
     struct packed_block block;
@@ -111,7 +111,8 @@ static void answer_first(sqlite3_context *context, int n, sqlite3_value **values
     }
 }
 
-/* dpot_sort_reports(format, n_reports, reports): the same commit in the order of ids; what is none is left. */
+/* dpot_sort_reports(format, n_reports, reports): the reports in the order of ids; a malformed
+ * commit is returned as it is. */
 static void answer_sorted(sqlite3_context *context, int n, sqlite3_value **values)
 {
     struct packed_block block;
@@ -121,13 +122,13 @@ static void answer_sorted(sqlite3_context *context, int n, sqlite3_value **value
         sqlite3_result_value(context, values[2]);
         return;
     }
-    const size_t head_len = block.layout.head_len, row_len = block.layout.row_len;
-    const size_t len = head_len + block.n_reports * row_len;
+    const size_t header_len = block.layout.header_len, row_len = block.layout.row_len;
+    const size_t len = header_len + block.n_reports * row_len;
     uint8_t *sorted = sqlite3_malloc64(len);
     if (sorted) {
-        memcpy(sorted, block.data, head_len);
+        memcpy(sorted, block.data, header_len);
         for (size_t i = 0; i < block.n_reports; i++) {
-            memcpy(sorted + head_len + i * row_len, packed_id(&block, order[i].at), row_len);
+            memcpy(sorted + header_len + i * row_len, packed_id(&block, order[i].at), row_len);
         }
         sqlite3_result_blob64(context, sorted, len, sqlite3_free);
     } else {
@@ -156,15 +157,15 @@ static dpot_status add_functions(struct database *database, struct dpot_error *e
 }
 
 enum opening {
-    OPENS_OR_MAKES, /* and brings up to date */
-    LOOKS,          /* at one that is up to date */
-    LOOKS_AT_OLD,   /* the same of one that may be older */
+    OPEN_OR_CREATE, /* and migrate */
+    OPEN_EXISTING,  /* of this program's schema */
+    OPEN_OLD,       /* the schema may be older */
 };
 
 static dpot_status set_up(struct database *database, const char *path, enum opening opening,
                           struct dpot_error *error)
 {
-    const bool is_existing = opening != OPENS_OR_MAKES;
+    const bool is_existing = opening != OPEN_OR_CREATE;
     const int flags =
         SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (is_existing ? 0 : SQLITE_OPEN_CREATE);
     if (sqlite3_open_v2(path, &database->db, flags, NULL) != SQLITE_OK) {
@@ -186,9 +187,10 @@ static dpot_status set_up(struct database *database, const char *path, enum open
     }
     status = schema_find(database, &database->found_version, error);
     if (status == DPOT_OK) {
-        status = schema_check(database->found_version, opening == LOOKS_AT_OLD, error);
+        status = schema_check(database->found_version, opening == OPEN_OLD, error);
     }
-    return status == DPOT_OK ? schema_stand_in(database, database->found_version, error) : status;
+    return status == DPOT_OK ? schema_add_missing(database, database->found_version, error)
+                             : status;
 }
 
 static dpot_status open_path(const char *path, enum opening opening, struct database **database,
@@ -213,11 +215,11 @@ static dpot_status open_path(const char *path, enum opening opening, struct data
 
 dpot_status database_open(const char *path, struct database **database, struct dpot_error *error)
 {
-    return open_path(path, OPENS_OR_MAKES, database, error);
+    return open_path(path, OPEN_OR_CREATE, database, error);
 }
 
-/* Whether it could be made is part of the answer. */
-static dpot_status say_missing(const char *path, struct dpot_error *error)
+/* Says whether the store can be created. */
+static dpot_status fail_missing(const char *path, struct dpot_error *error)
 {
     const char *slash = strrchr(path, '/');
     char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : NULL;
@@ -238,7 +240,7 @@ static dpot_status open_existing(const char *path, enum opening opening, struct 
     *database = NULL;
     if (access(path, F_OK) != 0) {
         return errno == ENOENT
-                   ? say_missing(path, error)
+                   ? fail_missing(path, error)
                    : dpot_error_set(error, DPOT_ERR_IO, "store %s: %s", path, strerror(errno));
     }
     return open_path(path, opening, database, error);
@@ -247,17 +249,17 @@ static dpot_status open_existing(const char *path, enum opening opening, struct 
 dpot_status database_open_existing(const char *path, struct database **database,
                                    struct dpot_error *error)
 {
-    return open_existing(path, LOOKS, database, error);
+    return open_existing(path, OPEN_EXISTING, database, error);
 }
 
 dpot_status database_open_old(const char *path, struct database **database,
                               struct dpot_error *error)
 {
-    return open_existing(path, LOOKS_AT_OLD, database, error);
+    return open_existing(path, OPEN_OLD, database, error);
 }
 
-/* SQLite leaves the log of a database that lost its name under the former name, where it would be taken
- * for that of the next database there: so it is emptied, into the database. */
+/* SQLite does not remove the log of a database that lost its name. The next database of that name
+ * would read it as its own: so it is copied into this one and truncated. */
 static void empty_log(struct database *database)
 {
     if (connection_is_moved(database)) {

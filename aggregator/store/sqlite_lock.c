@@ -1,29 +1,26 @@
-/* Who owns an SQLite store. Two locks, which the kernel drops when the process ends, however it ends: none
- * is stale after a crash.
+/* The owner of an SQLite store (T6) holds two locks. The kernel releases them when the process
+ * ends, however it ends, so that none is stale after a crash.
  *
- *  - One on the database itself, so that it holds under every name of the file, whatever becomes of
- *    the other lock's file.
- *  - One on "PATH-lock", a file of its own, so that it holds when somebody puts another database in
- *    the place, whose write-ahead log would be that of the old one. The file is never removed: a
- *    process that has it open and one that makes it anew would hold two locks.
+ *  - On the database itself: it holds under every name of the file, and when PATH-lock is removed.
+ *  - On PATH-lock: it holds when another database takes the place of the owner's, whose write-ahead
+ *    log it would read. PATH-lock is never removed: two processes could lock the old and a new one.
  *
- * Both are locks of an open file description, far behind every byte that SQLite locks and as long as
- * the owner's process number, so that those who are refused learn it (in another container it may be
- * another number) and those who only look can ask for it without taking anything. Closing any
- * descriptor of the database drops SQLite's own record locks of this process: so ours is opened
- * before SQLite's and closed after it.
+ * Both are open file description locks. They start far behind every byte that SQLite locks, and
+ * their length is the owner's process id, which a refused process reads from F_OFD_GETLK (the id
+ * may differ in another container). Closing any descriptor of the database releases SQLite's own
+ * record locks of this process: so ours is opened before SQLite's and closed after it.
  *
- * PATH-lock has a line with the owner's number, and a second one from the time when there is a store,
- * by which one that is missing is told from one that was never there (a new, empty one would know no
- * report, and count every one that is sent again):
+ * PATH-lock holds a line with the owner's process id. Once there has been a store it has a second
+ * line, which distinguishes a missing store from one that was never created (a new, empty store
+ * would count again every report that is sent again):
  *
- *     store DEVICE INODE    it is owned, or was by a process that did not close it
- *     store holds N         it was closed with N reports: one that has less is an older copy
+ *     store DEVICE INODE    owned now, or by a process that ended without closing the store
+ *     store holds N         closed with N reports: a store with fewer is an older copy
  *     store                 neither is known
  *
- * PATH is followed to the real file, so that a symbolic link is the same store. A second hard link is
- * refused: SQLite finds the write-ahead log by the name, and what is in that of the other name would
- * be lost. */
+ * PATH is resolved to the real file, so that a symbolic link is the same store. A second hard link
+ * is refused: SQLite finds the write-ahead log by the name, and reports in that of the other name
+ * would be missing. */
 #include "store/sqlite_store.h"
 
 #include <errno.h>
@@ -49,16 +46,16 @@ static dpot_status fail(const char *what, const char *path, struct dpot_error *e
         what, path, strerror(errno));
 }
 
-/* The real name of the database; one that is not there yet is made, empty, because a symbolic link to
- * nothing has none. */
-static char *find_database(const char *path, bool *is_made)
+/* The resolved path, which the caller frees; NULL with errno. A missing database is created empty,
+ * because a dangling symbolic link has no such path. */
+static char *find_database(const char *path, bool *is_created)
 {
     char *real = realpath(path, NULL);
-    *is_made = false;
+    *is_created = false;
     if (!real && errno == ENOENT) {
         const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
         if (fd >= 0) {
-            *is_made = true;
+            *is_created = true;
             (void)close(fd);
             real = realpath(path, NULL);
         }
@@ -79,7 +76,7 @@ static int set_lock(int fd, int command, struct flock *range)
     return result;
 }
 
-/* The process that holds a lock on the file; 0: none. */
+/* The process that holds the lock on a file; 0: none. */
 static long find_owner(int fd)
 {
     struct flock found;
@@ -108,15 +105,16 @@ static dpot_status take(int fd, const char *path, const char *file, struct dpot_
                                               : fail("taking", file, error);
 }
 
-/* ---- what the file beside the database says ---- */
+/* ---- the content of PATH-lock ---- */
 
 struct note {
-    bool has_store;                   /* there was one */
-    unsigned long long device, inode; /* of the one that is owned; 0: not known */
-    int64_t n_reports;                /* when it was closed; 0: not known */
+    bool has_store;                   /* there has been one */
+    unsigned long long device, inode; /* of the database of the owner; 0: not known */
+    int64_t n_reports;                /* when the store was closed; 0: not known */
 };
 
-/* A second line of an earlier version ("store closed N", "damaged NAME") says that there was a store. */
+/* Any second line means that there has been a store, also "store closed N" and "damaged NAME" of
+ * earlier versions. */
 static struct note read_note(int fd)
 {
     char text[NOTE_SIZE] = "";
@@ -151,9 +149,9 @@ static bool write_note(int fd, const struct note *note)
     return pwrite(fd, text, (size_t)n, 0) == n && ftruncate(fd, n) == 0;
 }
 
-/* ---- taking both ---- */
+/* ---- taking both locks ---- */
 
-/* Until it is marked, what the former owner wrote of the number of reports stays. */
+/* The number of reports that the former owner wrote is kept until sqlite_lock_mark. */
 static dpot_status take_file(const char *path, const char *real, struct sqlite_lock *lock,
                              struct note *note, struct dpot_error *error)
 {
@@ -176,7 +174,8 @@ static dpot_status take_file(const char *path, const char *real, struct sqlite_l
     return status;
 }
 
-/* An owner in this very process would lose SQLite's record locks with our descriptor: it stays open. */
+/* If this very process owns the database, closing our descriptor would release SQLite's record
+ * locks: it stays open. */
 static dpot_status take_database(const char *path, const char *real, struct sqlite_lock *lock,
                                  struct dpot_error *error)
 {
@@ -194,7 +193,7 @@ static dpot_status take_database(const char *path, const char *real, struct sqli
     return status;
 }
 
-/* A symbolic link in the place of a database that was served under this name. */
+/* Refuses a symbolic link to a database that was moved without its log or lock. */
 static dpot_status check_link(const char *path, struct dpot_error *error)
 {
     static const char *const tails[] = {"-wal", "-lock"};
@@ -226,7 +225,7 @@ static dpot_status check_names(const char *path, struct dpot_error *error)
         return status;
     }
     if (stat(path, &info) != 0 || !S_ISREG(info.st_mode) || info.st_nlink <= 1) {
-        return DPOT_OK; /* what else may be wrong is told by the one who opens it */
+        return DPOT_OK; /* opening it reports what else is wrong */
     }
     return dpot_error_set(error, DPOT_ERR_IO,
                           "store %s has %lu names (hard links), and reports in the log of one are "
@@ -272,9 +271,9 @@ static dpot_status take_all(const char *path, const char *real, bool needs_store
 dpot_status sqlite_lock_take(const char *path, bool needs_store, struct sqlite_lock *lock,
                              struct dpot_error *error)
 {
-    bool is_made = false;
+    bool is_created = false;
     *lock = (struct sqlite_lock){.file = -1, .database = -1};
-    char *real = find_database(path, &is_made);
+    char *real = find_database(path, &is_created);
     if (!real) {
         return dpot_error_set(error, DPOT_ERR_IO,
                               "store %s cannot be opened: %s; check the folder and its permissions",
@@ -282,7 +281,7 @@ dpot_status sqlite_lock_take(const char *path, bool needs_store, struct sqlite_l
     }
     const dpot_status status = take_all(path, real, needs_store, lock, error);
     if (status != DPOT_OK) {
-        if (is_made) {
+        if (is_created) {
             (void)unlink(real);
         }
         sqlite_lock_release(lock);
@@ -291,7 +290,7 @@ dpot_status sqlite_lock_take(const char *path, bool needs_store, struct sqlite_l
     return status;
 }
 
-/* ---- marking ---- */
+/* ---- writing PATH-lock ---- */
 
 dpot_status sqlite_lock_mark(const char *path, struct sqlite_lock *lock, struct dpot_error *error)
 {
@@ -302,7 +301,7 @@ dpot_status sqlite_lock_mark(const char *path, struct sqlite_lock *lock, struct 
     const struct note note = {.has_store = true,
                               .device = (unsigned long long)info.st_dev,
                               .inode = (unsigned long long)info.st_ino};
-    lock->is_marked = true; /* or partly so */
+    lock->is_marked = true; /* also when only a part is written */
     return write_note(lock->file, &note) && fsync(lock->file) == 0 ? DPOT_OK
                                                                    : fail("writing", path, error);
 }
@@ -332,9 +331,9 @@ void sqlite_lock_release(struct sqlite_lock *lock)
     *lock = (struct sqlite_lock){.file = -1, .database = -1};
 }
 
-/* ---- looking ---- */
+/* ---- checking without a lock ---- */
 
-/* Nothing, when there is no such file or it may not be read. *owner: 0, or the process that has the lock. */
+/* An empty note if PATH-lock is missing or not readable. *owner: the process that holds it. */
 static dpot_status find_note(const char *real, struct note *note, long *owner,
                              struct dpot_error *error)
 {
@@ -353,8 +352,8 @@ static dpot_status find_note(const char *real, struct note *note, long *owner,
     return fd < 0 && errno == ELOOP ? fail("opening", lock_path, error) : DPOT_OK;
 }
 
-static dpot_status look(const char *path, const char *real, int64_t *n_closed,
-                        struct dpot_error *error)
+static dpot_status check_store(const char *path, const char *real, int64_t *n_closed,
+                               struct dpot_error *error)
 {
     struct note note;
     struct stat info;
@@ -380,11 +379,11 @@ static dpot_status look(const char *path, const char *real, int64_t *n_closed,
     return check_names(path, error);
 }
 
-/* The lock itself is not tried: that could turn away one who takes it at that moment. */
-dpot_status sqlite_lock_look(const char *path, int64_t *n_closed, struct dpot_error *error)
+/* Taking the lock for a moment could refuse a process that starts now. */
+dpot_status sqlite_lock_check(const char *path, int64_t *n_closed, struct dpot_error *error)
 {
     char *real = realpath(path, NULL);
-    const dpot_status status = look(path, real ? real : path, n_closed, error);
+    const dpot_status status = check_store(path, real ? real : path, n_closed, error);
     free(real);
     return status;
 }

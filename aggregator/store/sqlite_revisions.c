@@ -111,7 +111,7 @@ dpot_status sqlite_store_set_state(struct store *store, const uint8_t *hash,
     }
     if (status == DPOT_OK && state == REVISION_CLOSED) {
         id_cache_drop_revision(&s->ids, hash);
-        sqlite_store_note_weight(s);
+        sqlite_store_update_id_usage(s);
     }
     sqlite_store_unlock(s);
     return status;
@@ -173,7 +173,7 @@ static dpot_status read_one(struct database *database, struct query q,
     return status;
 }
 
-/* The signed bytes are read only when they are wanted: they may be long, and ingest asks for each
+/* The signed bytes, which may be long, are read only if `out` is given: ingest calls this for every
  * batch. */
 dpot_status sqlite_store_get_revision(struct store *store, const uint8_t *hash,
                                       struct revision_record *record, struct dpot_buf *out,

@@ -187,16 +187,16 @@ STORE_TEST(a_group_over_many_campaigns_keeps_every_id_once)
 STORE_TEST(ids_that_were_loaded_at_the_start_are_duplicates)
 {
     const struct revision_record record = add_open(b, 1);
-    struct store_weight weight;
+    struct store_id_usage usage;
     for (uint32_t round = 0; round < 4; round++) {
         fill(0, record.hash, round, 0, REPORTS_MAX);
         commit(b, 1);
     }
     bench_reopen(b);
     cr_assert_eq(store_load_ids(b->store, NULL), DPOT_OK);
-    store_weigh(b->store, &weight);
-    cr_assert_eq(weight.n_ids, 2 * REPORTS_MAX, "the two newest rounds are kept");
-    cr_assert_gt(weight.n_id_bytes, 16 * 2 * REPORTS_MAX);
+    store_get_id_usage(b->store, &usage);
+    cr_assert_eq(usage.n_ids, 2 * REPORTS_MAX, "the two newest rounds are kept");
+    cr_assert_gt(usage.n_bytes, 16 * 2 * REPORTS_MAX);
     commit(b, 1);
     cr_assert_eq(batches[0].statuses[0], DPOT_REPORT_DUPLICATE);
 }

@@ -178,10 +178,10 @@ Test(crash, a_copy_with_an_older_schema_can_be_judged_by_its_next_owner)
     memcpy(to_version_3, fixture_to_version_4, sizeof fixture_to_version_4);
     memcpy(to_version_3 + FIXTURE_N_TO_VERSION_4, from_version_4, sizeof from_version_4);
     int n_looks = 0;
-    const struct store_judge judge = {look_again, &n_looks};
+    const struct store_validator validator = {look_again, &n_looks};
     crash(to_version_3);
     put_copy_in_place();
-    cr_assert_eq(store_open_owned(store_file.url, &judge, &store, &error), DPOT_OK, "%s",
+    cr_assert_eq(store_open_owned(store_file.url, &validator, &store, &error), DPOT_OK, "%s",
                  error.text);
     cr_assert_eq(n_looks, 1);
     store_close(store);
