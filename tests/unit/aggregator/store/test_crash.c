@@ -1,5 +1,5 @@
-/* A store whose owner was killed: what was acknowledged is there for the next one, and a store that lacks
- * it is refused. */
+/* A store whose owner was killed: the next owner finds everything that was acknowledged, and an
+ * older copy is refused. */
 #include "unit/aggregator/store/store_file.h"
 
 #include <criterion/criterion.h>
@@ -14,7 +14,7 @@
 
 static char log_path[FIXTURE_PATH_SIZE], index_path[FIXTURE_PATH_SIZE],
     lock_path[FIXTURE_PATH_SIZE];
-static uint8_t hash[DPOT_HASH_LEN]; /* of the revision that takes the reports */
+static uint8_t hash[DPOT_HASH_LEN]; /* of the open revision */
 
 static enum dpot_report_status append(struct store *store, uint32_t i)
 {
@@ -29,7 +29,7 @@ static enum dpot_report_status append(struct store *store, uint32_t i)
     return status;
 }
 
-/* Over a connection that stays open. */
+/* Runs statements over a connection that stays open. */
 static bool run_all(const char *const *statements)
 {
     struct database *database = NULL;
@@ -43,7 +43,7 @@ static bool run_all(const char *const *statements)
     return is_done;
 }
 
-/* An owner that commits one report after the other, runs the statements (NULL ends them) and is killed. */
+/* An owner that commits reports one by one, runs the statements (up to NULL) and is killed. */
 static void crash(const char *const *statements)
 {
     int ready[2];
@@ -86,7 +86,7 @@ static void set_up(void)
 
 TestSuite(crash, .init = set_up, .fini = store_file_tear_down);
 
-/* Every report that was acknowledged is known. */
+/* Every acknowledged report is a duplicate. */
 static void expect_whole(void)
 {
     struct store *store = NULL;
@@ -98,7 +98,7 @@ static void expect_whole(void)
     store_close(store);
 }
 
-/* Nobody gets it, however often, and who only looks is told the same. */
+/* Neither an owner nor a reader can open it. */
 static void expect_refused(const char *what)
 {
     for (int i = 0; i < 2; i++) {
@@ -126,10 +126,10 @@ Test(crash, nothing_is_lost)
 {
     cr_assert_gt(size_of(log_path), 0);
     expect_whole();
-    expect_whole(); /* closed by now */
+    expect_whole(); /* closed in between */
 }
 
-/* As cp -a of the folder does: the file is another one. */
+/* Like cp -a of the folder: the database is another file. */
 static void put_copy_in_place(void)
 {
     char copy[FIXTURE_PATH_SIZE];
@@ -146,7 +146,7 @@ static void put_copy_in_place(void)
     cr_assert_eq(rename(copy, store_file.path), 0);
 }
 
-static dpot_status look_again(void *ctx, const char *path, struct dpot_error *error)
+static dpot_status open_again(void *ctx, const char *path, struct dpot_error *error)
 {
     struct store *store = NULL;
     (void)path;
@@ -166,8 +166,8 @@ Test(crash, a_copy_of_all_that_was_left_is_as_good)
     expect_whole();
 }
 
-/* Who brings it up to date has it looked at while he holds it, before it is his. */
-Test(crash, a_copy_with_an_older_schema_can_be_judged_by_its_next_owner)
+/* The validator opens the store while its next owner holds the locks. */
+Test(crash, a_copy_with_an_older_schema_can_be_validated_by_its_next_owner)
 {
     struct store *store = NULL;
     struct dpot_error error = {{0}};
@@ -177,18 +177,18 @@ Test(crash, a_copy_with_an_older_schema_can_be_judged_by_its_next_owner)
     const char *to_version_3[FIXTURE_N_TO_VERSION_4 + 4];
     memcpy(to_version_3, fixture_to_version_4, sizeof fixture_to_version_4);
     memcpy(to_version_3 + FIXTURE_N_TO_VERSION_4, from_version_4, sizeof from_version_4);
-    int n_looks = 0;
-    const struct store_validator validator = {look_again, &n_looks};
+    int n_calls = 0;
+    const struct store_validator validator = {open_again, &n_calls};
     crash(to_version_3);
     put_copy_in_place();
     cr_assert_eq(store_open_owned(store_file.url, &validator, &store, &error), DPOT_OK, "%s",
                  error.text);
-    cr_assert_eq(n_looks, 1);
+    cr_assert_eq(n_calls, 1);
     store_close(store);
     expect_whole();
 }
 
-/* By a replacement that was cut off when it had given store and log a second name. */
+/* An interrupted replacement had given store and log their second names. */
 Test(crash, a_log_that_a_replacement_moved_is_brought_back)
 {
     char kept[FIXTURE_PATH_SIZE], kept_log[FIXTURE_PATH_SIZE];
@@ -213,7 +213,7 @@ Test(crash, an_index_that_is_missing_or_damaged_is_made_anew)
     expect_whole();
 }
 
-Test(crash, who_only_looks_loses_nothing)
+Test(crash, reading_loses_nothing)
 {
     struct store *store = NULL;
     cr_assert_eq(store_open_existing(store_file.url, &store, NULL), DPOT_OK);
@@ -221,7 +221,7 @@ Test(crash, who_only_looks_loses_nothing)
     expect_whole();
 }
 
-/* By a link SQLite finds the log that is beside the file itself. */
+/* Through a link SQLite finds the log beside the file itself. */
 Test(crash, a_link_in_the_place_of_the_database_does_not_hide_its_log)
 {
     char away[FIXTURE_PATH_SIZE];
@@ -240,7 +240,7 @@ Test(crash, a_link_in_the_place_of_the_database_does_not_hide_its_log)
     expect_whole();
 }
 
-Test(crash, a_lock_that_is_a_link_is_refused_by_who_looks_too)
+Test(crash, a_lock_that_is_a_link_is_refused_by_readers_too)
 {
     struct store *store = NULL;
     struct dpot_error error = {{0}};

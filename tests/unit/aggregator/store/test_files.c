@@ -1,5 +1,5 @@
-/* The files of a store in use are removed, renamed or replaced: nothing more is acknowledged, the watch
- * hears it once, and closing loses nothing. */
+/* The files of an open store are removed, renamed or replaced: nothing more is acknowledged, the
+ * watcher is called once, and closing loses nothing. */
 #include "store/database.h"
 #include "unit/aggregator/fixture.h"
 
@@ -20,17 +20,17 @@ static char url[FIXTURE_PATH_SIZE + 16];
 static struct rig rig;
 static struct dpot_report reports[DPOT_BATCH_REPORTS_MAX];
 
-/* What the watch heard. */
-static int n_told;
-static dpot_status last_told;
-static char told[400];
+/* Calls of the watcher. */
+static int n_calls;
+static dpot_status last_status;
+static char last_sentence[400];
 
-static void hear(void *ctx, dpot_status status, const char *sentence)
+static void note_call(void *ctx, dpot_status status, const char *sentence)
 {
     (void)ctx;
-    n_told++;
-    last_told = status;
-    (void)snprintf(told, sizeof told, "%s", sentence);
+    n_calls++;
+    last_status = status;
+    (void)snprintf(last_sentence, sizeof last_sentence, "%s", sentence);
 }
 
 static void own_store(void)
@@ -40,7 +40,7 @@ static void own_store(void)
     store_close(rig.store);
     rig.registry = NULL;
     cr_assert_eq(store_open_owned(url, NULL, &rig.store, &error), DPOT_OK, "%s", error.text);
-    store_watch(rig.store, hear, NULL);
+    store_watch(rig.store, note_call, NULL);
     cr_assert_eq(registry_new(rig.store, rig.secret_key, &rig.clock.clock, &rig.registry, NULL),
                  DPOT_OK);
     rig.ingest.store = rig.store;
@@ -71,7 +71,7 @@ static void tear_down(void)
 
 TestSuite(store_files, .init = set_up, .fini = tear_down);
 
-/* Nothing more is taken, whoever asks, and it was told once. */
+/* Nothing more is accepted, and the watcher was called once. */
 static void expect_refused(const char *word)
 {
     struct dpot_error error = {{0}};
@@ -81,9 +81,9 @@ static void expect_refused(const char *word)
         cr_assert_not_null(strstr(error.text, word), "%s", error.text);
         cr_assert_null(strstr(error.text, folder), "a device need not know where: %s", error.text);
     }
-    cr_assert_eq(n_told, 1, "%d: %s", n_told, told);
-    cr_assert_eq(last_told, DPOT_ERR_IO);
-    cr_assert_not_null(strstr(told, word), "%s", told);
+    cr_assert_eq(n_calls, 1, "%d: %s", n_calls, last_sentence);
+    cr_assert_eq(last_status, DPOT_ERR_IO);
+    cr_assert_not_null(strstr(last_sentence, word), "%s", last_sentence);
 }
 
 static uint64_t count_again(void)
@@ -98,7 +98,7 @@ static bool is_empty(const char *file)
     return stat(file, &info) != 0 || info.st_size == 0;
 }
 
-/* The file "dpot.db.WHAT-...", or false. */
+/* Finds the file "dpot.db.WHAT-...". */
 static bool find_beside(const char *what, char found[FIXTURE_PATH_SIZE])
 {
     char head[64];
@@ -119,7 +119,7 @@ static void expect_nothing_lost(const char *word)
 {
     expect_refused(word);
     rig_release(&rig);
-    cr_assert_eq(access(log_path, F_OK), -1, "nothing is left that another store would take");
+    cr_assert_eq(access(log_path, F_OK), -1, "no other store can read it");
     rig_resume(&rig, url);
     cr_assert_eq(count_again(), N_FIRST);
     cr_assert_eq(rig_post(&rig, 0, reports, N_FIRST + 1, NULL), INGEST_ACCEPTED);
@@ -146,7 +146,7 @@ Test(store_files, an_index_that_was_removed_ends_the_service_and_loses_nothing)
     expect_nothing_lost("dpot.db-shm was removed");
 }
 
-/* What it holds is in the database from then on, even if nobody closes it. */
+/* The reports of the log are in the database at once, before the store is closed. */
 Test(store_files, a_log_that_was_removed_is_copied_at_once)
 {
     struct database *database = NULL;
@@ -173,8 +173,8 @@ Test(store_files, a_store_that_was_renamed_is_taken_up_again_under_its_name)
     expect_refused("dpot.db was removed or renamed");
     cr_assert_eq(rename(other, path), 0);
     cr_assert_eq(store_check(rig.store, NULL), DPOT_OK);
-    cr_assert_eq(n_told, 2);
-    cr_assert_eq(last_told, DPOT_OK);
+    cr_assert_eq(n_calls, 2);
+    cr_assert_eq(last_status, DPOT_OK);
     cr_assert_eq(rig_post(&rig, 0, reports, N_FIRST + 5, NULL), INGEST_ACCEPTED);
     cr_assert_eq(rig_count(&rig).n_accepted, N_FIRST + 5);
     rig_release(&rig);
@@ -202,7 +202,7 @@ Test(store_files, a_store_that_was_replaced_is_refused_and_closed_into_its_own_f
     expect_refused("was replaced");
     cr_assert_eq(store_open_existing(url, &store, &error), DPOT_ERR_STATE, "%s", error.text);
     rig_release(&rig);
-    cr_assert(is_empty(log_path), "the other store would take it for its own");
+    cr_assert(is_empty(log_path), "the other store cannot read it");
     cr_assert_eq(store_open_owned(url, NULL, &store, &error), DPOT_ERR_STATE);
     cr_assert_not_null(strstr(error.text, "restore"), "%s", error.text);
     cr_assert_eq(rename(kept, path), 0);
@@ -220,8 +220,8 @@ Test(store_files, a_store_that_was_removed_is_saved_when_it_is_closed_and_never_
     expect_refused("dpot.db was removed");
     cr_assert_eq(store_open_existing(url, &store, &error), DPOT_ERR_STATE);
     rig_release(&rig);
-    cr_assert(is_empty(log_path), "the next store would take it for its own");
-    cr_assert_not_null(strstr(told, "rescued"), "%s", told);
+    cr_assert(is_empty(log_path), "the next store cannot read it");
+    cr_assert_not_null(strstr(last_sentence, "rescued"), "%s", last_sentence);
     cr_assert(find_beside("rescued", saved));
     cr_assert_eq(store_open_owned(url, NULL, &store, &error), DPOT_ERR_STATE);
     cr_assert_not_null(strstr(error.text, "restore"), "%s", error.text);
@@ -235,7 +235,7 @@ Test(store_files, a_store_that_was_removed_is_saved_when_it_is_closed_and_never_
     rig_release(&rig);
 }
 
-/* A server that was killed leaves its log, which is not that of what is restored. */
+/* A server that was killed leaves a log, which does not belong to the restored store. */
 Test(store_files, a_log_without_its_store_is_kept_apart_from_the_one_that_is_restored)
 {
     char saved[FIXTURE_PATH_SIZE], kept[STORE_PATH_SIZE], log[FIXTURE_PATH_SIZE];
@@ -252,7 +252,7 @@ Test(store_files, a_log_without_its_store_is_kept_apart_from_the_one_that_is_res
     rig_release(&rig);
 }
 
-/* The lock tells that there was a store, however the server ended. */
+/* PATH-lock shows that there was a store. */
 Test(store_files, a_store_that_is_missing_is_begun_anew_only_without_its_lock)
 {
     char lock[FIXTURE_PATH_SIZE];
@@ -266,7 +266,7 @@ Test(store_files, a_store_that_is_missing_is_begun_anew_only_without_its_lock)
     store_close(store);
 }
 
-/* A replacement that was cut off after the former store got its second name. */
+/* An interrupted replacement had given the former store its second name. */
 Test(store_files, a_second_name_that_a_replacement_left_is_taken_back)
 {
     char kept[FIXTURE_PATH_SIZE];

@@ -1,4 +1,4 @@
-/* Who owns an SQLite store: one process, whatever the file is called, until it ends. */
+/* An SQLite store has one owner, whatever the file is called, until the process ends. */
 #include "unit/aggregator/fixture.h"
 
 #include <criterion/criterion.h>
@@ -53,7 +53,7 @@ Test(owner, a_store_has_one_owner_whatever_it_is_called)
     cr_assert_eq(store_open_existing(url, &other, &error), DPOT_OK, "%s", error.text);
     cr_assert_eq(store_check(other, &error), DPOT_OK, "%s", error.text);
     store_close(other);
-    refuse_owned(url, pid); /* the looker took nothing with it */
+    refuse_owned(url, pid); /* closing the reader released no lock */
     store_close(store);
     cr_assert_eq(store_open_owned(url, NULL, &store, &error), DPOT_OK, "%s", error.text);
     store_close(store);
@@ -80,7 +80,7 @@ Test(owner, a_store_whose_owner_was_killed_is_free)
     store_close(store);
 }
 
-/* A child owns the store, with a job that runs, until it is killed. */
+/* A child that owns the store, with a running job, until it is killed. */
 static pid_t start_owner(struct job_record *job)
 {
     struct store *store = NULL;
@@ -140,7 +140,7 @@ Test(owner, a_database_put_in_the_place_of_an_owned_one_is_refused)
     store_close(store);
 }
 
-/* Its write-ahead log is found by the name: that of the other name would be left out. */
+/* SQLite finds the write-ahead log by the name: that of the other name would be missing. */
 Test(owner, a_database_of_two_names_is_refused_and_free_with_one)
 {
     char link_path[FIXTURE_PATH_SIZE];
@@ -158,8 +158,8 @@ Test(owner, a_database_of_two_names_is_refused_and_free_with_one)
     store_close(store);
 }
 
-/* A refusal inside the owner's process must not take SQLite's record locks away: another process would
- * then take the write-ahead log for abandoned. */
+/* A refusal inside the owner's process must not release SQLite's record locks: another process
+ * would then take the write-ahead log for abandoned. */
 Test(owner, a_refusal_in_the_owners_process_leaves_its_locks)
 {
     char link_path[FIXTURE_PATH_SIZE], link_url[FIXTURE_PATH_SIZE + 16];
@@ -170,10 +170,10 @@ Test(owner, a_refusal_in_the_owners_process_leaves_its_locks)
     cr_assert_eq(link(path, link_path), 0);
     refuse_owned(link_url, "served by process");
     const pid_t other = fork();
-    if (other == 0) { /* a process has no record locks of its parent */
+    if (other == 0) { /* a child does not inherit record locks */
         const int fd = open(path, O_RDWR);
         struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 1 << 30};
-        range.l_len = 1024; /* SQLite's shared lock of an open database lies here */
+        range.l_len = 1024; /* SQLite's shared lock of an open database */
         _exit(fd >= 0 && fcntl(fd, F_GETLK, &range) == 0 && range.l_type != F_UNLCK ? 0 : 1);
     }
     int state = 1;
