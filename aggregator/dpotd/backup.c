@@ -76,14 +76,14 @@ dpot_status backup_make(const struct config *config, const char *to,
                         struct dpot_error *error)
 {
     struct making making = {config, look, made};
-    const struct store_judge judge = {judge_copy, &making};
+    const struct store_validator validator = {judge_copy, &making};
     struct store *store = NULL;
     dpot_status status = store_open_old(config->store, &store, error);
     if (status == DPOT_OK) {
         status = check_source(store, error);
     }
     if (status == DPOT_OK) {
-        status = store_backup(store, to, &judge, error);
+        status = store_backup(store, to, &validator, error);
     }
     store_close(store);
     return status;
@@ -269,7 +269,7 @@ static dpot_status save_old(const struct migrating *migrating, struct dpot_error
 {
     struct backup_made made = {.schema = 0};
     struct making making = {migrating->config, migrating->look, &made};
-    const struct store_judge judge = {judge_copy, &making};
+    const struct store_validator validator = {judge_copy, &making};
     struct backup_migrated *migrated = migrating->migrated;
     struct store *store = NULL;
     char what[32];
@@ -278,7 +278,7 @@ static dpot_status save_old(const struct migrating *migrating, struct dpot_error
         return status;
     }
     (void)snprintf(what, sizeof what, "version-%d", migrated->from);
-    const dpot_status saved = store_save(store, what, &judge, migrated->copy, error);
+    const dpot_status saved = store_save(store, what, &validator, migrated->copy, error);
     store_close(store);
     return saved;
 }
@@ -311,12 +311,12 @@ dpot_status backup_migrate(const struct config *config, const struct service_loo
                            struct backup_migrated *migrated, struct dpot_error *error)
 {
     struct migrating migrating = {config, look, migrated};
-    const struct store_judge judge = {judge_old, &migrating};
+    const struct store_validator validator = {judge_old, &migrating};
     struct store *store = NULL;
     *migrated = (struct backup_migrated){.copy = ""};
     dpot_status status = find_versions(config, migrated, error);
     if (status == DPOT_OK) {
-        status = store_open_judged(config->store, &judge, &store, error);
+        status = store_open_owned(config->store, &validator, &store, error);
     }
     if (status == DPOT_OK) {
         store_get_schema(store, &migrated->from, &migrated->to);

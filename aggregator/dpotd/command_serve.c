@@ -17,7 +17,7 @@ static const char help[] =
     "\n"
     "Serves devices and analysts until SIGTERM or SIGINT, then finishes running requests and exits "
     "0,\n"
-    "or 6 when its store was removed or damaged meanwhile, and says where what it held is saved.\n"
+    "or 6 when its store was removed or replaced meanwhile, and says where what it held is saved.\n"
     "Refuses (exit 6) while another process serves the same store, and (exit 3) to begin anew "
     "where a store\n"
     "is missing: dpotd restore puts a copy there.\n"

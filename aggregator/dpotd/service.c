@@ -209,8 +209,8 @@ static dpot_status open_store(struct service *s, const struct config *config,
                               struct dpot_error *error)
 {
     struct opening opening = {s, config};
-    const struct store_judge judge = {judge_old, &opening};
-    return store_open_judged(config->store, &judge, &s->store, error);
+    const struct store_validator validator = {judge_old, &opening};
+    return store_open_owned(config->store, &validator, &s->store, error);
 }
 
 static void log_row(void *ctx, const char *sentence)
@@ -437,10 +437,10 @@ static void log_certificate(const struct service *s)
 
 static void log_open(const struct service *s)
 {
-    struct store_weight weight;
-    store_weigh(s->store, &weight);
+    struct store_id_usage usage;
+    store_get_id_usage(s->store, &usage);
     log_write(&s->log, LOG_LEVEL_INFO, "service.open", "url=%s n_seal_keys=%zu n_ids=%llu",
-              service_url(s), s->keys.n_seal_secrets, (unsigned long long)weight.n_ids);
+              service_url(s), s->keys.n_seal_secrets, (unsigned long long)usage.n_ids);
     log_certificate(s);
 }
 

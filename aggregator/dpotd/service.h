@@ -32,8 +32,8 @@ const uint8_t *service_pin(const struct service *service);
 /* Stops accepting, finishes running requests, closes the store. NULL is allowed. */
 void service_close(struct service *service);
 
-/* The same. DPOT_ERR_IO: the store was removed or damaged while it was served, and has to be restored; the
- * sentence says from what. */
+/* The same. DPOT_ERR_IO: the store was removed or replaced while it was served, and has to be restored;
+ * the sentence says from what. */
 dpot_status service_stop(struct service *service, struct dpot_error *error);
 
 /* How service_check looks, and who hears of it. */

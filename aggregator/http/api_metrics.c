@@ -102,11 +102,11 @@ static void add_commits(struct page *page, struct writer *writer)
 
 static void add_store(struct page *page, struct store *store)
 {
-    struct store_weight weight;
-    store_weigh(store, &weight);
+    struct store_id_usage usage;
+    store_get_id_usage(store, &usage);
     add_one(page, "dpotd_ids", "gauge", "Ids of reports kept in memory to know duplicates.",
-            weight.n_ids);
-    add_one(page, "dpotd_ids_bytes", "gauge", "Memory of these.", weight.n_id_bytes);
+            usage.n_ids);
+    add_one(page, "dpotd_ids_bytes", "gauge", "Memory of these.", usage.n_bytes);
 }
 
 static void add_traffic(struct page *page, struct server *server)

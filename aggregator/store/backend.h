@@ -1,4 +1,4 @@
-/* What a storage backend provides; store.c lists them. Contracts are those of store.h. */
+/* What a storage backend implements, with the contracts of store.h. store.c lists the backends. */
 #ifndef DPOT_STORE_BACKEND_H
 #define DPOT_STORE_BACKEND_H
 
@@ -14,16 +14,18 @@ enum store_use {
 struct store_backend {
     const char *scheme; /* the URL up to and including its colon */
 
-    /* `judge`, which may be NULL, is for STORE_OWNED alone. */
-    dpot_status (*open)(const char *location, enum store_use use, const struct store_judge *judge,
-                        struct store **store, struct dpot_error *error);
+    /* `validator` is for STORE_OWNED only. */
+    dpot_status (*open)(const char *location, enum store_use use,
+                        const struct store_validator *validator, struct store **store,
+                        struct dpot_error *error);
     void (*close)(struct store *store);
     void (*watch)(struct store *store, store_watcher watch, void *ctx);
     void (*get_schema)(struct store *store, int *found, int *current);
-    dpot_status (*backup)(struct store *store, const char *path, const struct store_judge *judge,
-                          struct dpot_error *error);
-    dpot_status (*save)(struct store *store, const char *what, const struct store_judge *judge,
-                        char *name, size_t cap, struct dpot_error *error);
+    dpot_status (*backup)(struct store *store, const char *path,
+                          const struct store_validator *validator, struct dpot_error *error);
+    dpot_status (*save)(struct store *store, const char *what,
+                        const struct store_validator *validator, char *name, size_t cap,
+                        struct dpot_error *error);
     dpot_status (*replace)(const char *location, const char *from, char *kept, size_t cap,
                            struct dpot_error *error);
     dpot_status (*check)(struct store *store, struct dpot_error *error);
@@ -48,7 +50,7 @@ struct store_backend {
     dpot_status (*merge)(struct store *store, const uint8_t *hash, uint32_t n_rounds,
                          bool *has_merged, struct dpot_error *error);
     dpot_status (*load_ids)(struct store *store, struct dpot_error *error);
-    void (*weigh)(struct store *store, struct store_weight *weight);
+    void (*get_id_usage)(struct store *store, struct store_id_usage *usage);
     dpot_status (*count_pool)(struct store *store, const uint8_t *hash, struct pool_count *count,
                               struct dpot_error *error);
     dpot_status (*count_all)(struct store *store, struct pool_count *count, uint64_t *n_dropped,

@@ -1,8 +1,8 @@
-/* One connection to an SQLite file, without SQLite's header: sqlite.c is its only door.
+/* One connection to an SQLite file, without SQLite's header.
  *
- * A database is used under its lock by one thread at a time. Statements are prepared on first use
- * and kept in one slot each, so a slot has one user at a time too. A query whose statement cannot
- * be prepared is inert: its binds do nothing and its first step fails. */
+ * One thread at a time uses a database, under its lock. Statements are prepared on first use and
+ * kept, one in each slot, so that a slot has one user at a time too. A query whose statement cannot
+ * be prepared is inert: binding does nothing, and its first step fails. */
 #ifndef DPOT_STORE_DATABASE_H
 #define DPOT_STORE_DATABASE_H
 
@@ -14,104 +14,77 @@
 
 struct database;
 
-/* Opens or creates PATH (or ":memory:") in WAL mode with synchronous=FULL and brings its schema up
- * to date. DPOT_ERR_IO (not writable, not a database, another program's), DPOT_ERR_VERSION (newer
- * schema), DPOT_ERR_CORRUPT, DPOT_ERR_MEMORY. */
+/* Opens or creates PATH (or ":memory:") in WAL mode with synchronous=FULL and migrates its schema.
+ * DPOT_ERR_IO: not writable; DPOT_ERR_MALFORMED: of another program; DPOT_ERR_VERSION: a newer
+ * schema; DPOT_ERR_CORRUPT: damaged or no database; DPOT_ERR_MEMORY. */
 DPOT_WARN_UNUSED dpot_status database_open(const char *path, struct database **database,
                                            struct dpot_error *error);
 
-/* The same of a file that is there and has this program's schema; it is not changed.
- * DPOT_ERR_NOT_FOUND, DPOT_ERR_VERSION (an older schema too). */
+/* Opens an existing file of this program's schema; nothing is created or migrated.
+ * DPOT_ERR_NOT_FOUND; DPOT_ERR_VERSION: a newer or older schema; the others as above. */
 DPOT_WARN_UNUSED dpot_status database_open_existing(const char *path, struct database **database,
                                                     struct dpot_error *error);
 
-/* The same of one that may have an older schema; what that has not is made in memory (sqlite_schema.h), so that
- * everything can be read. */
+/* The same, and the schema may be older: missing tables are added in memory (database_schema.c). */
 DPOT_WARN_UNUSED dpot_status database_open_old(const char *path, struct database **database,
                                                struct dpot_error *error);
 
-/* Of a write-ahead log that is not what was written nothing is copied into the database: it stays
- * beside it. */
+/* Copies the log into the database and removes it, unless another connection has the database open.
+ * NULL is allowed. */
 void database_close(struct database *database);
 
-/* Whether its files are the ones that it was opened with (sqlite_guard.h); so does every
- * database_begin, and database_end once more. DPOT_ERR_IO, DPOT_ERR_CORRUPT. */
+/* Checks by device and inode that database, log and index are still the files that were opened;
+ * database_begin and database_end do so too. DPOT_ERR_IO: one was removed, renamed or replaced. */
 DPOT_WARN_UNUSED dpot_status database_check_files(struct database *database,
                                                   struct dpot_error *error);
 
-/* The same, and the write-ahead log is read whole. */
-DPOT_WARN_UNUSED dpot_status database_check_all(struct database *database,
-                                                struct dpot_error *error);
-
-/* A check found that the log or the database is not what was written. */
-bool database_is_damaged(const struct database *database);
-
-/* Copies what is in the log into the database now, as far as readers allow, after it was read whole. */
-void database_checkpoint(struct database *database);
-
-/* Told once when they are not, and with DPOT_OK once when they are again; under the lock. */
+/* `watch` is called once when that check fails, and once with DPOT_OK when it succeeds again; under
+ * the lock. */
 typedef void (*database_watch)(void *ctx, dpot_status status, const char *sentence);
 void database_set_watch(struct database *database, database_watch watch, void *ctx);
 
-/* `partner` writes the log that `database` only reads: what this one finds wrong makes that one look. */
-void database_set_partner(struct database *database, struct database *partner);
-
-/* False: a look found the file not under its name. */
-bool database_has_name(const struct database *database);
-
-/* Reports of the transaction that runs, for the sentence that says what may be lost. */
-void database_count_reports(struct database *database, uint64_t n_reports);
-
-/* This connection is that of the store's owner. */
-void database_own(struct database *database);
-
-/* Runs statements, which are literal or numbers. */
+/* Runs SQL statements without results; they must not hold data from outside. */
 DPOT_WARN_UNUSED dpot_status database_execute(struct database *database, const char *what,
                                               const char *sql, struct dpot_error *error);
 
-/* The first column of the first row of `sql`: as an integer (0 when there is none) and, unless `text`
- * is NULL, as a text. */
+/* Reads the first column of the first row of `sql`, as an integer (0 without a row) and, unless
+ * `text` is NULL, as text. */
 DPOT_WARN_UNUSED dpot_status database_ask(struct database *database, const char *sql,
                                           int64_t *value, char *text, size_t text_cap,
                                           struct dpot_error *error);
 
-/* The log is neither copied nor removed when it is closed. */
-void database_leave_log(struct database *database);
-
-/* Who only looks leaves a log that was there; this one copies and removes it when it is closed. */
-void database_settle_log(struct database *database);
-
-/* `sql`: "PRAGMA integrity_check" of a table or of all. DPOT_ERR_CORRUPT names the first fault. */
+/* Runs a "PRAGMA integrity_check" of one table or all. DPOT_ERR_CORRUPT names the first fault. */
 DPOT_WARN_UNUSED dpot_status database_check_structure(struct database *database, const char *sql,
                                                       struct dpot_error *error);
 
 void database_lock(struct database *database);
 void database_unlock(struct database *database);
 
-/* Begins a transaction that holds the write lock, so that what is read inside is what a write
- * builds on. */
+/* Begins a transaction and takes SQLite's write lock, so that its writes build on what it reads. */
 DPOT_WARN_UNUSED dpot_status database_begin(struct database *database, struct dpot_error *error);
 
-/* Commits when `status` is DPOT_OK; otherwise, or when that fails, rolls back. Returns what
- * happened. */
+/* Commits if `status` is DPOT_OK, else rolls back and returns `status`.
+ * DPOT_ERR_IO after the commit itself succeeded: the files had lost their names by then, so it is
+ * not known whether the transaction will be found. Any other failure: rolled back. */
 DPOT_WARN_UNUSED dpot_status database_end(struct database *database, dpot_status status,
                                           struct dpot_error *error);
 void database_roll_back(struct database *database);
 
-/* The file's whole path; empty for one in memory. Borrowed. */
+/* The absolute path of the file; "" in memory. Borrowed. */
 const char *database_path(const struct database *database);
 
-/* The version of the schema that the file had when it was opened; 0: none. */
+/* The version of the schema when the file was opened; 0: it had none. */
 int64_t database_found_version(const struct database *database);
 
-/* The sentence of the connection's last failure: "WHAT failed in the store: ...". DPOT_ERR_EXISTS
- * for a broken constraint, DPOT_ERR_BUSY, DPOT_ERR_CORRUPT, DPOT_ERR_MEMORY, else DPOT_ERR_IO. */
+/* Sets and returns the last failure of the connection: "WHAT failed in the store: ...".
+ * DPOT_ERR_EXISTS: a constraint; DPOT_ERR_BUSY, DPOT_ERR_CORRUPT, DPOT_ERR_MEMORY, else
+ * DPOT_ERR_IO. */
 dpot_status database_fail(struct database *database, const char *what, struct dpot_error *error);
 
-/* Whether there was a failure with DPOT_ERR_IO since the last such question. */
+/* Whether there was a failure with DPOT_ERR_IO since the last call. */
 bool database_take_failure(struct database *database);
 
-/* Slots of kept statements. */
+/* Slots of prepared statements. */
 enum statement {
     STATEMENT_BEGIN,
     STATEMENT_COMMIT,
@@ -165,10 +138,10 @@ struct query {
     void *statement; /* NULL: it could not be prepared */
 };
 
-/* `sql` is a literal; the same for every use of a slot. */
+/* The statement of a slot. `sql`: a literal, always the same for a slot. */
 struct query query_start(struct database *database, enum statement slot, const char *sql);
 
-/* Parameters count from 1; bytes and texts are borrowed until the query is run or finished. */
+/* Parameters count from 1. Bytes and text are borrowed until the query has run or is finished. */
 void query_bind_integer(struct query query, int parameter, int64_t value);
 void query_bind_bytes(struct query query, int parameter, const void *data, size_t len);
 void query_bind_text(struct query query, int parameter, const char *text);
@@ -176,17 +149,17 @@ void query_bind_text(struct query query, int parameter, const char *text);
 enum query_outcome { QUERY_ROW, QUERY_DONE, QUERY_FAILED };
 enum query_outcome query_step(struct query query);
 
-/* Columns of the row count from 0; pointers die with the next step. NULL data for NULL and for no
- * bytes. */
+/* Columns of the present row, counted from 0. Pointers are valid until the next step; NULL for
+ * SQL's NULL and for no bytes. */
 int64_t query_integer(struct query query, int column);
-bool query_is_integer(struct query query, int column); /* what is none reads as some integer too */
+bool query_is_integer(struct query query, int column); /* else query_integer converts it */
 const char *query_text(struct query query, int column);
 const uint8_t *query_bytes(struct query query, int column, size_t *len);
 
-/* Makes the slot ready for its next use. */
+/* Resets the slot for its next use. */
 void query_finish(struct query query);
 
-/* Steps once and finishes: for statements without rows. True when it ran. */
+/* Steps once and finishes: for statements without rows. True on success. */
 bool query_run(struct query query);
 
 #endif

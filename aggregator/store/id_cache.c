@@ -22,7 +22,7 @@ static bool is_of(const struct id_cache_entry *entry, const uint8_t *hash)
     return entry->used && memcmp(entry->hash, hash, DPOT_HASH_LEN) == 0;
 }
 
-/* A free entry, if need be by dropping the least recently used one. */
+/* A free entry; the least recently used one is dropped if there is none. */
 static struct id_cache_entry *free_entry(struct id_cache *cache)
 {
     struct id_cache_entry *oldest = &cache->entries[0];

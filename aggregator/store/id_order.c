@@ -20,10 +20,10 @@ int id_place_compare(const struct id_place *a, const struct id_place *b)
                               : (a->low > b->low) - (a->low < b->low);
 }
 
-/* ---- sorting: by the first byte in place, then each of its buckets by the next ---- */
+/* ---- radix sort in place: by the first byte, then every bucket by the next byte ---- */
 
 #define N_BUCKETS 256
-#define FEW 32 /* which are sorted by insertion */
+#define FEW 32 /* sorted by insertion */
 
 static unsigned byte_of(const struct id_place *place, unsigned depth)
 {
@@ -43,7 +43,7 @@ static void insert_all(struct id_place *places, size_t n)
     }
 }
 
-/* Each place goes to its bucket; `ends` become those of the buckets. */
+/* Moves each place into its bucket. `ends` receives the ends of the buckets. */
 static void distribute(struct id_place *places, size_t n, unsigned depth, size_t ends[N_BUCKETS])
 {
     size_t nexts[N_BUCKETS], counts[N_BUCKETS] = {0}, sum = 0;

@@ -7,8 +7,7 @@
 #include <string.h>
 
 #define SLOTS_MIN 8u
-#define PLACE_BITS                                                                                 \
-    24u /* of the hash, below the 8 that choose the table: also the most slots of one */
+#define PLACE_BITS 24u /* of the hash, below the 8 that choose the table; limits its slots */
 #define SLOTS_MAX (1u << PLACE_BITS)
 
 static const uint8_t zero_id[ID_SET_ID_LEN];
@@ -35,7 +34,7 @@ size_t id_set_bytes(const struct id_set *set)
     return tables + set->n_slots * ID_SET_ID_LEN;
 }
 
-/* The hash. */
+/* ---- the hash ---- */
 
 static uint64_t rotate(uint64_t x, unsigned by)
 {
@@ -78,7 +77,7 @@ uint64_t id_set_hash(const uint64_t key[2], const uint8_t id[ID_SET_ID_LEN])
     return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
-/* Tables. */
+/* ---- tables ---- */
 
 static struct id_segment *segment_of(const struct id_set *set, uint64_t hash)
 {
@@ -101,7 +100,7 @@ static uint32_t next(const struct id_segment *segment, uint32_t i)
     return i + 1 == segment->n_slots ? 0 : i + 1;
 }
 
-/* Two words at a time: these run for every id and every slot that is passed. */
+/* By words of 64 bits: this runs for every slot of every probe. */
 static bool is_equal(const uint8_t *a, const uint8_t *b)
 {
     uint64_t x[2], y[2];
@@ -115,7 +114,7 @@ static bool is_free(const uint8_t *slot)
     return is_equal(slot, zero_id);
 }
 
-/* The number of the slot that holds the id, or of the free one where it belongs. */
+/* The slot that holds the id, or the free one where it belongs. */
 static uint32_t find_slot(const struct id_segment *segment, uint64_t hash, const uint8_t *id)
 {
     uint32_t i = place_of(segment, hash);
@@ -150,7 +149,7 @@ static dpot_status grow(struct id_set *set, struct id_segment *segment)
     return DPOT_OK;
 }
 
-/* At most three quarters are full: a probe ends. */
+/* At most three quarters of the slots are used, so that every probe ends. */
 static dpot_status make_room(struct id_set *set, struct id_segment *segment)
 {
     return (uint64_t)4 * (segment->n_used + 1) > (uint64_t)3 * segment->n_slots ? grow(set, segment)
@@ -165,7 +164,7 @@ static dpot_status make_tables(struct id_set *set)
     return set->segments ? DPOT_OK : DPOT_ERR_MEMORY;
 }
 
-uint64_t id_set_look_ahead(const struct id_set *set, const uint8_t id[ID_SET_ID_LEN])
+uint64_t id_set_prefetch(const struct id_set *set, const uint8_t id[ID_SET_ID_LEN])
 {
     const uint64_t hash = id_set_hash(set->key, id);
     if (set->segments && segment_of(set, hash)->n_slots > 0) {
@@ -175,8 +174,8 @@ uint64_t id_set_look_ahead(const struct id_set *set, const uint8_t id[ID_SET_ID_
     return hash;
 }
 
-dpot_status id_set_insert_seen(struct id_set *set, const uint8_t id[ID_SET_ID_LEN], uint64_t hash,
-                               bool *is_new)
+dpot_status id_set_insert(struct id_set *set, const uint8_t id[ID_SET_ID_LEN], uint64_t hash,
+                          bool *is_new)
 {
     if (is_free(id)) {
         *is_new = !set->has_zero;
@@ -200,12 +199,7 @@ dpot_status id_set_insert_seen(struct id_set *set, const uint8_t id[ID_SET_ID_LE
     return DPOT_OK;
 }
 
-dpot_status id_set_insert(struct id_set *set, const uint8_t id[ID_SET_ID_LEN], bool *is_new)
-{
-    return id_set_insert_seen(set, id, id_set_hash(set->key, id), is_new);
-}
-
-/* Slots from `hole` on, up to the next free one, move back where their probe would now end early. */
+/* Moves those slots before the next free one back into `hole` whose probe would end there. */
 static void close_hole(const struct id_set *set, const struct id_segment *segment, uint32_t hole)
 {
     for (uint32_t i = next(segment, hole); !is_free(slot_at(segment, i)); i = next(segment, i)) {

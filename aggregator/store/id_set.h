@@ -1,11 +1,11 @@
-/* An exact set of 16-byte ids, growing while it is used.
+/* A growing exact set of 16-byte ids.
  *
- * Ids come from outside, so where one lies is chosen by a keyed hash (SipHash-2-4: Aumasson and Bernstein,
- * 2012) with a secret drawn per set: nobody can choose ids that collide.
+ * Ids come from outside: slots are chosen by a keyed hash (SipHash-2-4, Aumasson and Bernstein
+ * 2012) with a secret drawn per set, so that nobody can choose ids that collide.
  *
- * The set is ID_SET_SEGMENTS tables with open addressing, 16 bytes a slot, each at most three quarters full.
- * A table grows alone, by half, so that there is never a second copy of more than one of them: at most
- * 32 bytes an id, and in growth 32 and a table's, once there are some thousand ids. */
+ * The set is ID_SET_SEGMENTS hash tables with open addressing, 16 bytes a slot, at most three
+ * quarters full. Each table grows alone, by half, so that at most one is copied at a time: from some
+ * thousand ids on the set takes at most 32 bytes an id, and while it grows one table more. */
 #ifndef DPOT_STORE_ID_SET_H
 #define DPOT_STORE_ID_SET_H
 
@@ -28,34 +28,31 @@ struct id_segment {
 struct id_set {
     const struct dpot_allocator *allocator;
     uint64_t key[2];
-    size_t n_used;               /* ids, without the one of zeros */
+    size_t n_used;               /* ids, without the zero id */
     size_t n_slots;              /* of all tables */
     struct id_segment *segments; /* (ID_SET_SEGMENTS); NULL: none yet */
-    bool has_zero;               /* the id of zeros is in the set; it has no slot */
+    bool has_zero;               /* the zero id is in the set; it has no slot */
 };
 
-/* `allocator` is borrowed, NULL is the heap. */
+/* `allocator` is borrowed; NULL: the heap. */
 void id_set_init(struct id_set *set, const struct dpot_allocator *allocator);
 void id_set_release(struct id_set *set);
 
-/* Adds an id; *is_new is false when it was there. DPOT_ERR_MEMORY changes nothing. */
-DPOT_WARN_UNUSED dpot_status id_set_insert(struct id_set *set, const uint8_t id[ID_SET_ID_LEN],
-                                           bool *is_new);
-
-/* The same in two steps, for many ids: the first begins to fetch the memory that the second needs, and is
- * called for some ids ahead of it. `hash` is passed from one to the other. */
+/* Adds an id in two steps. id_set_prefetch returns its hash and prefetches its slot; it is called
+ * ID_SET_AHEAD ids before id_set_insert. *is_new: the id was not in the set.
+ * DPOT_ERR_MEMORY: nothing changed. */
 #define ID_SET_AHEAD 16
-uint64_t id_set_look_ahead(const struct id_set *set, const uint8_t id[ID_SET_ID_LEN]);
-DPOT_WARN_UNUSED dpot_status id_set_insert_seen(struct id_set *set, const uint8_t id[ID_SET_ID_LEN],
-                                                uint64_t hash, bool *is_new);
+uint64_t id_set_prefetch(const struct id_set *set, const uint8_t id[ID_SET_ID_LEN]);
+DPOT_WARN_UNUSED dpot_status id_set_insert(struct id_set *set, const uint8_t id[ID_SET_ID_LEN],
+                                           uint64_t hash, bool *is_new);
 
-/* Takes out an id that is in the set. */
+/* Removes an id that is in the set. */
 void id_set_remove(struct id_set *set, const uint8_t id[ID_SET_ID_LEN]);
 
-/* Bytes that the set holds now. */
+/* Memory of the set in bytes. */
 size_t id_set_bytes(const struct id_set *set);
 
-/* Where ids lie: SipHash-2-4 of an id under a key of two little-endian words. */
+/* SipHash-2-4 of an id; the key is two little-endian words. */
 uint64_t id_set_hash(const uint64_t key[2], const uint8_t id[ID_SET_ID_LEN]);
 
 #endif

@@ -40,7 +40,7 @@ static dpot_status fail_file(struct dpot_error *error)
 
 /* ---- runs ---- */
 
-/* An entry is a row behind its dim and width, u32 each: those of an index are zeros. */
+/* An entry is dim and width (u32 each, zeros for an index) and then the row. */
 #define HEAD_LEN 8u
 
 static struct packed_layout layout_at(const uint8_t *entry)
@@ -52,7 +52,7 @@ static void read_entry(const uint8_t *entry, struct packed_block *row)
 {
     row->n_reports = 1;
     row->layout = layout_at(entry);
-    row->data = entry + HEAD_LEN - row->layout.head_len;
+    row->data = entry + HEAD_LEN - row->layout.header_len;
 }
 
 static size_t entry_len_at(const uint8_t *entry)
@@ -76,7 +76,7 @@ static dpot_status note_run(struct id_sorter *sorter, size_t begin, size_t end)
     return DPOT_OK;
 }
 
-/* Writes what is in memory as one run. */
+/* Writes the rows in memory as one run. */
 static dpot_status write_run(struct id_sorter *sorter, struct dpot_error *error)
 {
     const size_t begin = sorter->file_len;
@@ -100,7 +100,7 @@ static dpot_status write_run(struct id_sorter *sorter, struct dpot_error *error)
     return note_run(sorter, begin, sorter->file_len) == DPOT_OK ? DPOT_OK : fail_memory(error);
 }
 
-/* ---- taking ---- */
+/* ---- adding ---- */
 
 static dpot_status reserve_place(struct id_sorter *sorter)
 {
@@ -160,7 +160,7 @@ dpot_status id_sorter_add(struct id_sorter *sorter, const struct packed_block *b
 
 /* ---- reading ---- */
 
-/* The run at `i` sinks to its place in the heap. */
+/* Restores the heap below `i`. */
 static void sink(struct id_sorter *sorter, size_t i)
 {
     struct id_run *runs = sorter->runs;
@@ -215,8 +215,8 @@ dpot_status id_sorter_end(struct id_sorter *sorter, struct dpot_error *error)
     return status == DPOT_OK ? map_runs(sorter, error) : status;
 }
 
-/* The system may keep the pages; they are not counted as ours. */
-static void give_back(struct id_sorter *sorter, size_t n_more)
+/* Releases the pages read so far, so that they do not count as memory of this process. */
+static void release_pages(struct id_sorter *sorter, size_t n_more)
 {
     sorter->n_touched += n_more;
     if (sorter->n_touched > sorter->memory_max) {
@@ -228,7 +228,7 @@ static void give_back(struct id_sorter *sorter, size_t n_more)
 static void advance(struct id_sorter *sorter)
 {
     struct id_run *run = &sorter->runs[0];
-    give_back(sorter, entry_len_at(sorter->mapped + run->head.at));
+    release_pages(sorter, entry_len_at(sorter->mapped + run->head.at));
     run->head.at += entry_len_at(sorter->mapped + run->head.at);
     if (run->head.at < run->end) {
         load_head(sorter, run);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #define FLAG_TEST 1u
-#define VECTOR_HEAD_LEN 8u
+#define VECTOR_HEADER_LEN 8u
 #define INDEX_ROW_LEN 28u       /* id, index, group, flags */
 #define VECTOR_ROW_HEAD_LEN 24u /* id, group, flags */
 #define WIDTH_MAX 8u
@@ -13,19 +13,19 @@ static void lay_out_index(struct packed_layout *layout)
     *layout = (struct packed_layout){.format = PACKED_FORMAT_INDEX, .row_len = INDEX_ROW_LEN};
 }
 
-/* dim <= DPOT_VECTOR_DIM_MAX and width <= WIDTH_MAX: a row is of 8 MiB and 24 bytes at most. */
+/* dim <= DPOT_VECTOR_DIM_MAX and width <= WIDTH_MAX: a row has at most 8 MiB and 24 bytes. */
 static void lay_out_vector(struct packed_layout *layout, uint32_t dim, unsigned width)
 {
     *layout = (struct packed_layout){.format = PACKED_FORMAT_VECTOR,
                                      .dim = dim,
                                      .width = width,
-                                     .head_len = VECTOR_HEAD_LEN,
+                                     .header_len = VECTOR_HEADER_LEN,
                                      .row_len = VECTOR_ROW_HEAD_LEN + (size_t)dim * width};
 }
 
-/* Writing. */
+/* ---- writing ---- */
 
-/* Has every bit that some value has beyond its sign. */
+/* The OR of all magnitudes: of y when y >= 0, of ~y when y < 0. */
 static uint64_t spread_of(const struct dpot_report *report)
 {
     uint64_t spread = 0;
@@ -36,7 +36,7 @@ static uint64_t spread_of(const struct dpot_report *report)
     return spread;
 }
 
-/* Bytes in two's complement: -2^(8w-1) <= y < 2^(8w-1). */
+/* The smallest w with -2^(8w-1) <= y < 2^(8w-1) for all y. */
 static unsigned width_of(uint64_t spread)
 {
     unsigned width = 1;
@@ -99,7 +99,7 @@ static void write_vector(uint8_t *row, const struct packed_layout *layout,
     dpot_store_u32(row + 16, report->group);
     dpot_store_u32(row + 20, flags_of(report));
     for (uint32_t j = 0; j < layout->dim && layout->width == 1; j++) {
-        out[j] = (uint8_t)report->values[j]; /* what most noise takes */
+        out[j] = (uint8_t)report->values[j]; /* the most frequent width */
     }
     for (uint32_t j = 0; j < layout->dim && layout->width > 1; j++) {
         uint8_t bytes[WIDTH_MAX];
@@ -135,14 +135,14 @@ dpot_status packed_join(struct packed_layout *layout, const struct packed_layout
 
 dpot_status packed_begin(const struct packed_layout *layout, size_t n_rows, struct dpot_buf *out)
 {
-    if (n_rows > (SIZE_MAX - layout->head_len) / layout->row_len) {
+    if (n_rows > (SIZE_MAX - layout->header_len) / layout->row_len) {
         return DPOT_ERR_TOO_LARGE;
     }
-    const dpot_status status = dpot_buf_reserve(out, layout->head_len + n_rows * layout->row_len);
+    const dpot_status status = dpot_buf_reserve(out, layout->header_len + n_rows * layout->row_len);
     if (status == DPOT_OK && layout->dim > 0) {
         dpot_store_u32(out->data + out->len, layout->dim);
         dpot_store_u32(out->data + out->len + 4, layout->width);
-        out->len += layout->head_len;
+        out->len += layout->header_len;
     }
     return status;
 }
@@ -154,7 +154,7 @@ void packed_append(const struct packed_layout *layout, const struct dpot_report 
     out->len += layout->row_len;
 }
 
-/* Reading. */
+/* ---- reading ---- */
 
 static dpot_status read_layout(int64_t format, const uint8_t *data, size_t len,
                                struct packed_layout *layout)
@@ -163,7 +163,7 @@ static dpot_status read_layout(int64_t format, const uint8_t *data, size_t len,
         lay_out_index(layout);
         return DPOT_OK;
     }
-    if (format != PACKED_FORMAT_VECTOR || len < VECTOR_HEAD_LEN) {
+    if (format != PACKED_FORMAT_VECTOR || len < VECTOR_HEADER_LEN) {
         return DPOT_ERR_CORRUPT;
     }
     const uint32_t dim = dpot_load_u32(data), width = dpot_load_u32(data + 4);
@@ -181,8 +181,8 @@ dpot_status packed_open(int64_t format, int64_t n_reports, const uint8_t *data, 
     if (!data || n_reports < 1 || read_layout(format, data, len, &block->layout) != DPOT_OK) {
         return DPOT_ERR_CORRUPT;
     }
-    /* By division: the product of what a store says may overflow. */
-    const size_t rows_len = len - block->layout.head_len, row_len = block->layout.row_len;
+    /* By division: the product of unvalidated numbers may overflow. */
+    const size_t rows_len = len - block->layout.header_len, row_len = block->layout.row_len;
     if (rows_len % row_len != 0 || (uint64_t)n_reports != rows_len / row_len) {
         return DPOT_ERR_CORRUPT;
     }
@@ -192,10 +192,10 @@ dpot_status packed_open(int64_t format, int64_t n_reports, const uint8_t *data, 
 
 const uint8_t *packed_id(const struct packed_block *block, size_t i)
 {
-    return block->data + block->layout.head_len + i * block->layout.row_len;
+    return block->data + block->layout.header_len + i * block->layout.row_len;
 }
 
-/* Two's complement of `width` bytes, the sign spread over the rest. */
+/* Sign-extends `width` bytes in two's complement. */
 static int64_t load_value(const uint8_t *in, unsigned width)
 {
     const uint64_t sign = UINT64_C(1) << (8 * width - 1);

@@ -1,9 +1,9 @@
-/* Storing reports: one transaction for a group of appends, one block for those of one (hash, round), in the
- * order of ids.
+/* Storing reports: one transaction for a group of appends, and in it one block for each (hash,
+ * round), its reports in the order of ids.
  *
- * The sets of ids change before the commit, so that an id that comes twice in a group is seen; what was
- * not committed is taken out again. A set that had to make room for another one in between is gone and
- * comes back from the store. */
+ * Ids enter their set before the commit, so that an id that occurs twice in a group is found; those
+ * that were not committed are removed again. A set that another one displaced in between is read
+ * from the store again when it is needed. */
 #include "store/commit_sum.h"
 #include "store/id_order.h"
 #include "store/packed.h"
@@ -13,14 +13,14 @@
 
 /* The appends of one (hash, round). */
 struct part {
-    size_t first;  /* the first of them */
-    size_t n_rows; /* that were written */
+    size_t first;  /* index of the first */
+    size_t n_rows; /* written reports */
 };
 
-/* Where an append belongs. */
+/* The part of an append. */
 struct place {
     size_t part;
-    bool is_sorted; /* its statuses are written, its new ids in the set */
+    bool is_classified; /* its statuses are set, and its new ids are in the set */
 };
 
 struct group {
@@ -29,13 +29,12 @@ struct group {
     dpot_status *outcomes;                     /* (n) */
     size_t n;
     struct place *places; /* (n) */
-    struct part *parts;   /* (n_parts), room for n */
+    struct part *parts;   /* (n_parts), allocated for n */
     size_t n_parts;
     struct dpot_buf packed;             /* of one part */
-    const struct dpot_report **reports; /* (n_reports_max) of one part, those that are new, */
-    struct id_place *order;             /* (n_reports_max) and their order */
+    const struct dpot_report **reports; /* (n_reports_max) new reports of one part */
+    struct id_place *order;             /* (n_reports_max) their order */
     size_t n_reports_max;
-    size_t n_rows; /* reports that are written */
     struct dpot_error *error;
 };
 
@@ -46,7 +45,7 @@ static bool is_new_report(const struct store_append *append, size_t i)
 
 /* ---- ids ---- */
 
-/* Takes the first `n` ids of an append that are new out of the set again. */
+/* Removes the new ids among the first `n` of an append from the set. */
 static void undo_ids(struct id_set *set, const struct store_append *append, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -56,26 +55,26 @@ static void undo_ids(struct id_set *set, const struct store_append *append, size
     }
 }
 
-/* Sorts an append into new and duplicate. Most of the time goes into waiting for memory, so the places of
- * the next ids are asked for ahead. */
+/* Sets the status of each report to accepted or duplicate. Memory latency dominates, so the slots
+ * of the next ids are prefetched. */
 static dpot_status classify(struct id_set *set, const struct store_append *append,
                             struct dpot_error *error)
 {
     uint64_t hashes[ID_SET_AHEAD];
     const size_t n = append->n_reports;
     for (size_t i = 0; i < n + ID_SET_AHEAD; i++) {
-        const size_t at = i - ID_SET_AHEAD; /* from the time that i has gone so far ahead */
+        const size_t at = i - ID_SET_AHEAD; /* valid from i = ID_SET_AHEAD on */
         bool is_new = false;
         if (i >= ID_SET_AHEAD && !append->is_refused[at]) {
-            if (id_set_insert_seen(set, append->reports[at].id, hashes[at % ID_SET_AHEAD],
-                                   &is_new) != DPOT_OK) {
+            if (id_set_insert(set, append->reports[at].id, hashes[at % ID_SET_AHEAD], &is_new) !=
+                DPOT_OK) {
                 undo_ids(set, append, at);
                 return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for %zu reports", n);
             }
             append->statuses[at] = is_new ? DPOT_REPORT_ACCEPTED : DPOT_REPORT_DUPLICATE;
         }
         if (i < n) {
-            hashes[i % ID_SET_AHEAD] = id_set_look_ahead(set, append->reports[i].id);
+            hashes[i % ID_SET_AHEAD] = id_set_prefetch(set, append->reports[i].id);
         }
     }
     return DPOT_OK;
@@ -86,18 +85,18 @@ static bool is_of_part(const struct group *g, size_t i, size_t part)
     return g->places[i].part == part && g->outcomes[i] == DPOT_OK;
 }
 
-/* Nothing of a part was stored: its ids are free, and every append of it has this outcome. */
+/* Nothing of a part was stored: removes its ids and sets the outcome of its appends. */
 static void undo_part(struct group *g, size_t part, dpot_status outcome)
 {
     const struct store_append *first = g->appends[g->parts[part].first];
     struct id_cache_entry *entry = id_cache_find(&g->s->ids, first->hash, first->round);
     for (size_t i = g->n; i-- > 0;) {
         if (is_of_part(g, i, part)) {
-            if (entry && g->places[i].is_sorted) {
+            if (entry && g->places[i].is_classified) {
                 undo_ids(&entry->set, g->appends[i], g->appends[i]->n_reports);
             }
             g->outcomes[i] = outcome;
-            g->places[i].is_sorted = false;
+            g->places[i].is_classified = false;
         }
     }
     g->parts[part].n_rows = 0;
@@ -105,8 +104,7 @@ static void undo_part(struct group *g, size_t part, dpot_status outcome)
 
 /* ---- one part ---- */
 
-/* Whether the reports of an append that are not refused have one shape, and which: before their ids
- * are known. */
+/* The shape of an append's reports that are not refused. DPOT_ERR_SHAPE: they have several. */
 static dpot_status check_shape(const struct store_append *append, uint32_t *dim, bool *has_any)
 {
     *has_any = false;
@@ -124,7 +122,7 @@ static dpot_status check_shape(const struct store_append *append, uint32_t *dim,
     return DPOT_OK;
 }
 
-/* An append that is not of the shape of those before it is refused alone. */
+/* Refuses the appends whose shape differs from that of an earlier append. */
 static void check_shapes(struct group *g, size_t part)
 {
     uint32_t part_dim = 0;
@@ -161,12 +159,12 @@ static dpot_status classify_part(struct group *g, size_t part, struct id_set *se
         if (g->outcomes[i] != DPOT_OK) {
             return g->outcomes[i];
         }
-        g->places[i].is_sorted = true;
+        g->places[i].is_classified = true;
     }
     return DPOT_OK;
 }
 
-/* How the new reports of a part lie, and how many there are. */
+/* The layout and number of the new reports of a part. */
 static dpot_status plan_part(const struct group *g, size_t part, struct packed_layout *layout,
                              size_t *n_rows)
 {
@@ -202,7 +200,7 @@ static dpot_status reserve_order(struct group *g, size_t n)
     return g->reports && g->order ? DPOT_OK : DPOT_ERR_MEMORY;
 }
 
-/* The new reports of a part, and their order. */
+/* Lists the new reports of a part and sorts them by id. */
 static void sort_part(struct group *g, size_t part)
 {
     size_t n = 0;
@@ -243,7 +241,7 @@ static dpot_status pack_part(struct group *g, size_t part, struct packed_layout 
     return DPOT_OK;
 }
 
-/* (T3): a pool grows only while its revision is open, and that is known only inside the
+/* (T3): a pool grows only while its revision is open. Its state is certain only inside the
  * transaction. */
 static dpot_status check_open(struct sqlite_store *s, const uint8_t *hash, struct dpot_error *error)
 {
@@ -256,8 +254,8 @@ static dpot_status check_open(struct sqlite_store *s, const uint8_t *hash, struc
     return status;
 }
 
-/* Everything before the first write of a part: its appends are sorted and packed. A failure is that of
- * this part alone. */
+/* Everything before the first write of a part: its appends are classified and packed. A failure
+ * concerns this part only. */
 static dpot_status prepare_part(struct group *g, size_t part, struct packed_layout *layout,
                                 size_t *n)
 {
@@ -339,12 +337,11 @@ static dpot_status add_row(struct group *g, size_t part, const struct packed_lay
     }
     if (status == DPOT_OK) {
         g->parts[part].n_rows = n;
-        g->n_rows += n;
     }
     return status;
 }
 
-/* A failure here is one of the whole transaction; what is wrong with a part alone is an outcome. */
+/* Returns a failure of the whole transaction; one of the part is the outcome of its appends. */
 static dpot_status store_part(struct group *g, size_t part)
 {
     struct packed_layout layout;
@@ -383,8 +380,8 @@ static void find_parts(struct group *g)
     }
 }
 
-/* Sets know of rows only when these are on disk. */
-static void keep_rows(struct group *g)
+/* After the commit: entries count only reports on disk. */
+static void count_rows(struct group *g)
 {
     for (size_t part = 0; part < g->n_parts; part++) {
         const struct store_append *first = g->appends[g->parts[part].first];
@@ -393,7 +390,6 @@ static void keep_rows(struct group *g)
             entry->n_stored += g->parts[part].n_rows;
         }
     }
-    g->s->n_added += g->n_rows;
 }
 
 static dpot_status append_locked(struct group *g)
@@ -407,10 +403,9 @@ static dpot_status append_locked(struct group *g)
     while (status == DPOT_OK && n_begun < g->n_parts) {
         status = store_part(g, n_begun++);
     }
-    database_count_reports(database, g->n_rows);
     status = database_end(database, status, g->error);
     if (status == DPOT_OK) {
-        keep_rows(g);
+        count_rows(g);
         return status;
     }
     while (n_begun-- > 0) {
@@ -419,7 +414,7 @@ static dpot_status append_locked(struct group *g)
     return status;
 }
 
-/* One that failed for want of memory or for damage says nothing of the disk. */
+/* For the next readiness check. A refusal because of the revision says nothing about the disk. */
 static void note_health(struct sqlite_store *s, dpot_status status, const dpot_status *outcomes,
                         size_t n)
 {
@@ -455,7 +450,7 @@ dpot_status sqlite_store_append_group(struct store *store,
         g.s = sqlite_store_lock(store);
         status = append_locked(&g);
         note_health(g.s, status, outcomes, n);
-        sqlite_store_note_weight(g.s);
+        sqlite_store_update_id_usage(g.s);
         sqlite_store_unlock(g.s);
     }
     dpot_buf_release(&g.packed);

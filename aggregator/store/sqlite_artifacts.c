@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* (T5): the row of `q`, checked against its name. */
+/* (T5): appends the bytes of the row if they have this digest. */
 static dpot_status read_row(struct query q, const uint8_t *digest, struct dpot_buf *out,
                             struct dpot_error *error)
 {
@@ -44,15 +44,15 @@ static dpot_status read_artifact(struct sqlite_store *s, const uint8_t *digest,
     return status;
 }
 
-/* Whether there was one is known by its job, under the lock. */
-static dpot_status say_missing(struct sqlite_store *s, const uint8_t *digest,
-                               struct dpot_error *error)
+/* Names the job whose artifact is missing, if there is one; under the lock. */
+static dpot_status fail_missing(struct sqlite_store *s, const uint8_t *digest,
+                                struct dpot_error *error)
 {
     struct job_record job;
     char id[2 * JOB_ID_LEN + 1];
     struct dpot_error ignored;
     if (sqlite_store_find_maker(s, digest, &job, &ignored) != DPOT_OK) {
-        return DPOT_ERR_NOT_FOUND; /* the sentence stays */
+        return DPOT_ERR_NOT_FOUND; /* the sentence is set already */
     }
     dpot_hex_encode(id, job.id, sizeof job.id);
     return dpot_error_set(error, DPOT_ERR_NOT_FOUND,
@@ -68,13 +68,13 @@ dpot_status sqlite_store_get_artifact(struct store *store, const uint8_t *digest
     struct sqlite_store *s = sqlite_store_lock(store);
     dpot_status status = read_artifact(s, digest, out, error);
     if (status == DPOT_ERR_NOT_FOUND) {
-        status = say_missing(s, digest, error);
+        status = fail_missing(s, digest, error);
     }
     sqlite_store_unlock(s);
     return status;
 }
 
-/* Inside a transaction: a statement of (digest, bytes). */
+/* Runs a statement with parameters (digest, bytes), inside a transaction. */
 static dpot_status write_artifact(struct sqlite_store *s, struct query q, const uint8_t *digest,
                                   const void *data, size_t len, struct dpot_error *error)
 {
@@ -91,7 +91,7 @@ static dpot_status insert(struct sqlite_store *s, const uint8_t *digest, const v
     return write_artifact(s, q, digest, data, len, error);
 }
 
-/* (T5): these bytes have the digest, the stored ones have not. */
+/* (T5): the stored bytes do not have this digest, these do. */
 static dpot_status repair(struct sqlite_store *s, const uint8_t *digest, const void *data,
                           size_t len, struct dpot_error *error)
 {
@@ -100,8 +100,9 @@ static dpot_status repair(struct sqlite_store *s, const uint8_t *digest, const v
     return write_artifact(s, q, digest, data, len, error);
 }
 
-/* Whether the stored bytes have the digest's name. */
-static dpot_status look_up(struct sqlite_store *s, const uint8_t *digest, struct dpot_error *error)
+/* Whether the artifact is stored, with bytes of this digest. */
+static dpot_status check_stored(struct sqlite_store *s, const uint8_t *digest,
+                                struct dpot_error *error)
 {
     struct dpot_buf found;
     dpot_buf_init(&found, SIZE_MAX, NULL);
@@ -113,20 +114,20 @@ static dpot_status look_up(struct sqlite_store *s, const uint8_t *digest, struct
 dpot_status sqlite_store_add_artifact(struct sqlite_store *s, const uint8_t *digest,
                                       const void *data, size_t len, struct dpot_error *error)
 {
-    dpot_status status = look_up(s, digest, error);
+    dpot_status status = check_stored(s, digest, error);
     if (status == DPOT_ERR_NOT_FOUND) {
         return insert(s, digest, data, len, error);
     }
     if (status == DPOT_ERR_CORRUPT) {
         status = repair(s, digest, data, len, error);
-        return status == DPOT_OK ? look_up(s, digest, error) : status;
+        return status == DPOT_OK ? check_stored(s, digest, error) : status;
     }
     return status;
 }
 
-/* ---- all of them ---- */
+/* ---- checking all artifacts ---- */
 
-/* The first artifact after *seq, under the lock. DPOT_ERR_NOT_FOUND: there is none. */
+/* Reads the first artifact after *seq, under the lock. DPOT_ERR_NOT_FOUND: there is none. */
 static dpot_status check_next(struct sqlite_store *s, int64_t *seq, uint8_t digest[DPOT_HASH_LEN],
                               bool *is_damaged, struct dpot_error *error)
 {
@@ -153,7 +154,7 @@ static dpot_status check_next(struct sqlite_store *s, int64_t *seq, uint8_t dige
     return status;
 }
 
-/* One artifact under the lock; *is_known: `job` made it. */
+/* Checks one artifact, under the lock. *is_known: `job` is the job that made it. */
 static dpot_status check_one(struct sqlite_store *s, int64_t *seq, uint8_t digest[DPOT_HASH_LEN],
                              bool *is_damaged, struct job_record *job, bool *is_known,
                              struct dpot_error *error)
@@ -167,12 +168,12 @@ static dpot_status check_one(struct sqlite_store *s, int64_t *seq, uint8_t diges
     return status == DPOT_ERR_NOT_FOUND ? DPOT_OK : status;
 }
 
-/* *is_ended: `each` wants no more. */
+/* *is_ended: `each` has returned non-zero. */
 static dpot_status check_damaged(struct store *store, store_each_damage each, void *ctx,
                                  bool *is_ended, struct dpot_error *error)
 {
     int64_t seq = INT64_MIN;
-    while (!*is_ended) { /* the lock is free between two of them: a server may be at work */
+    while (!*is_ended) { /* the lock is released between two artifacts: a server may be running */
         struct job_record job;
         uint8_t digest[DPOT_HASH_LEN];
         bool is_damaged = false, is_known = false;

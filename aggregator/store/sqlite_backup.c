@@ -1,10 +1,13 @@
-/* Copies of a store, and one in the place of another.
+/* Copying a store, and replacing it by a copy.
  *
- * A copy is made by SQLite, inside one read transaction: a plain copy of the file would miss what is in the
- * write-ahead log. A store that is replaced must have no log left, or that would be taken for the new
- * one's; so it is opened and closed once more, which empties the log, and only one that cannot be
- * opened at all keeps its log beside it. While both names are there it has two hard links, and nobody
- * serves it. */
+ * SQLite makes the copy, in one read transaction: a copy of the file alone would miss what is in
+ * the write-ahead log.
+ *
+ * A store that is replaced must not leave a log, which the new store would read as its own. So it
+ * is opened and closed, which copies the log into it; the log of a store that cannot be opened is
+ * kept with it. The former store gets its second name (a hard link) before the new one takes the
+ * first by rename: after a crash in between, the next owner removes the second name
+ * (sqlite_store_undo_replace). */
 #include "store/sqlite_store.h"
 
 #include <dirent.h>
@@ -72,7 +75,7 @@ static dpot_status copy_into(struct database *database, const char *path, struct
     return status;
 }
 
-/* The name appears when the copy is whole, and never over another file. */
+/* link() gives the synced copy its name, and never overwrites a file. */
 static dpot_status name_copy(const char *partial, const char *path, struct dpot_error *error)
 {
     dpot_status status = sync_path(partial, O_RDWR, error);
@@ -86,7 +89,7 @@ static dpot_status name_copy(const char *partial, const char *path, struct dpot_
     return sync_folder_of(path, error);
 }
 
-/* "PATH.WHAT-TIME", a name that is free. */
+/* "PATH.WHAT-TIME[-N]": the first that is not in use. */
 static dpot_status name_beside(const char *path, const char *what, char *name, size_t cap,
                                struct dpot_error *error)
 {
@@ -107,7 +110,7 @@ static dpot_status name_beside(const char *path, const char *what, char *name, s
                : dpot_error_set(error, DPOT_ERR_RANGE, "the path is too long: %.80s...", path);
 }
 
-/* What a copy, or the look at it, that was cut off has left. */
+/* Removes an unfinished copy, with the log of a connection that checked it. */
 static void remove_partial(const char *partial)
 {
     static const char *const tails[] = {"", "-journal", "-wal", "-shm"};
@@ -119,7 +122,7 @@ static void remove_partial(const char *partial)
     }
 }
 
-/* A copy has its pages in the order of its keys; this takes away which reports came together. */
+/* A copy has its pages in the order of keys; merged, it does not show common commits either. */
 static dpot_status merge_copy(const char *path, struct dpot_error *error)
 {
     struct database *copy = NULL;
@@ -131,16 +134,16 @@ static dpot_status merge_copy(const char *path, struct dpot_error *error)
     return status;
 }
 
-/* `judge` may be NULL. */
+/* `validator` may be NULL. */
 static dpot_status copy_to(struct database *database, const char *path, bool merges,
-                           const struct store_judge *judge, struct dpot_error *error)
+                           const struct store_validator *validator, struct dpot_error *error)
 {
     char partial[PATH_SIZE];
     dpot_status status = join(partial, path, ".partial", error);
     if (status != DPOT_OK) {
         return status;
     }
-    remove_partial(partial); /* be it only the second name of a whole one */
+    remove_partial(partial); /* which may be a second name of a finished copy */
     if (access(path, F_OK) == 0) {
         return refuse_existing(path, error);
     }
@@ -149,8 +152,8 @@ static dpot_status copy_to(struct database *database, const char *path, bool mer
     if (status == DPOT_OK && merges) {
         merged = merge_copy(partial, error);
     }
-    if (status == DPOT_OK && judge) { /* who knows best what hinders the merge */
-        status = judge->judge(judge->ctx, partial, error);
+    if (status == DPOT_OK && validator) { /* also if merging failed: it says best why */
+        status = validator->validate(validator->ctx, partial, error);
     }
     status = status == DPOT_OK ? merged : status;
     if (status == DPOT_OK) {
@@ -169,35 +172,23 @@ static bool is_current(const struct database *database)
 }
 
 dpot_status sqlite_store_backup(struct store *store, const char *path,
-                                const struct store_judge *judge, struct dpot_error *error)
+                                const struct store_validator *validator, struct dpot_error *error)
 {
     struct database *reader = ((struct sqlite_store *)store)->reader;
-    return copy_to(reader, path, is_current(reader), judge, error);
+    return copy_to(reader, path, is_current(reader), validator, error);
 }
 
-static dpot_status save_from(struct database *database, const char *what,
-                             const struct store_judge *judge, char *name, size_t cap,
-                             struct dpot_error *error)
-{
-    /* As it is: it is made in an emergency, or before a migration. */
-    const dpot_status status = name_beside(database_path(database), what, name, cap, error);
-    return status == DPOT_OK ? copy_to(database, name, false, judge, error) : status;
-}
-
+/* Not merged: it is made in an emergency or before a migration. */
 dpot_status sqlite_store_save(struct store *store, const char *what,
-                              const struct store_judge *judge, char *name, size_t cap,
+                              const struct store_validator *validator, char *name, size_t cap,
                               struct dpot_error *error)
 {
-    return save_from(((struct sqlite_store *)store)->reader, what, judge, name, cap, error);
+    struct database *reader = ((struct sqlite_store *)store)->reader;
+    const dpot_status status = name_beside(database_path(reader), what, name, cap, error);
+    return status == DPOT_OK ? copy_to(reader, name, false, validator, error) : status;
 }
 
-dpot_status sqlite_store_save_written(struct sqlite_store *s, const char *what, char *name,
-                                      size_t cap, struct dpot_error *error)
-{
-    return save_from(s->database, what, NULL, name, cap, error);
-}
-
-/* ---- replacing ---- */
+/* ---- the former store ---- */
 
 static bool has_content(const char *path)
 {
@@ -205,8 +196,8 @@ static bool has_content(const char *path)
     return stat(path, &info) == 0 && info.st_size > 0;
 }
 
-/* Empties the log of the store that goes. One that cannot be opened is damaged: *is_damaged. */
-static dpot_status settle_log(const char *real, bool *is_damaged, struct dpot_error *error)
+/* Copies the log of the former store into it. *is_damaged: the store cannot be opened. */
+static dpot_status empty_log(const char *real, bool *is_damaged, struct dpot_error *error)
 {
     char log[PATH_SIZE];
     struct database *database = NULL;
@@ -215,10 +206,7 @@ static dpot_status settle_log(const char *real, bool *is_damaged, struct dpot_er
     if (status != DPOT_OK) {
         return status;
     }
-    *is_damaged = database_open_old(real, &database, &ignored) != DPOT_OK; /* it is kept as it is */
-    if (!*is_damaged) {
-        database_settle_log(database);
-    }
+    *is_damaged = database_open_old(real, &database, &ignored) != DPOT_OK;
     database_close(database);
     return !*is_damaged && has_content(log)
                ? dpot_error_set(error, DPOT_ERR_BUSY,
@@ -228,24 +216,31 @@ static dpot_status settle_log(const char *real, bool *is_damaged, struct dpot_er
                : DPOT_OK;
 }
 
-static dpot_status move_beside(const char *real, const char *kept, const char *tail,
-                               struct dpot_error *error)
+/* Renames log and index of `from` to those of `to`, and replaces existing ones if told so. */
+static dpot_status move_log(const char *from, const char *to, bool replaces,
+                            struct dpot_error *error)
 {
-    char from[PATH_SIZE], to[PATH_SIZE];
-    dpot_status status = join(from, real, tail, error);
-    if (status == DPOT_OK) {
-        status = join(to, kept, tail, error);
+    static const char *const tails[] = {"-wal", "-shm"};
+    dpot_status status = DPOT_OK;
+    for (size_t i = 0; i < sizeof tails / sizeof tails[0] && status == DPOT_OK; i++) {
+        char old[PATH_SIZE], new[PATH_SIZE];
+        status = join(old, from, tails[i], error);
+        if (status == DPOT_OK) {
+            status = join(new, to, tails[i], error);
+        }
+        if (status == DPOT_OK && (replaces || access(new, F_OK) != 0) && rename(old, new) != 0 &&
+            errno != ENOENT) {
+            status = fail("keeping", old, error);
+        }
     }
-    return status == DPOT_OK && rename(from, to) != 0 && errno != ENOENT
-               ? fail("keeping", from, error)
-               : status;
+    return status;
 }
 
 static const char replaced[] = "replaced";
 
-/* Gives the store that goes its second name. */
-static dpot_status keep(const char *real, char *kept, size_t cap, bool is_damaged,
-                        struct dpot_error *error)
+/* Gives the former store its second name. */
+static dpot_status link_former(const char *real, char *kept, size_t cap, bool is_damaged,
+                               struct dpot_error *error)
 {
     dpot_status status = name_beside(real, replaced, kept, cap, error);
     if (status != DPOT_OK) {
@@ -255,19 +250,13 @@ static dpot_status keep(const char *real, char *kept, size_t cap, bool is_damage
         return errno == EEXIST ? refuse_existing(kept, error) : fail("keeping", real, error);
     }
     status = sync_folder_of(real, error);
-    if (status == DPOT_OK && is_damaged) {
-        status = move_beside(real, kept, "-wal", error);
-    }
-    if (status == DPOT_OK && is_damaged) {
-        status = move_beside(real, kept, "-shm", error);
-    }
-    return status;
+    return status == DPOT_OK && is_damaged ? move_log(real, kept, true, error) : status;
 }
 
-/* ---- after one that was cut off ---- */
+/* ---- after an interrupted replacement ---- */
 
-/* The second name of the file `real` in its folder, as `keep` gives it; false: there is none. */
-static bool find_kept(const char *real, const struct stat *own, char kept[PATH_SIZE])
+/* Finds the second name of `real` that link_former gave it; false: there is none. */
+static bool find_former(const char *real, const struct stat *own, char kept[PATH_SIZE])
 {
     char folder[PATH_SIZE];
     const char *slash = strrchr(real, '/');
@@ -295,28 +284,14 @@ static bool find_kept(const char *real, const struct stat *own, char kept[PATH_S
     return is_found;
 }
 
-/* A log that had gone along comes back first: under the name that stays it is looked for. */
-static dpot_status bring_back(const char *real, const char *kept, const char *tail,
-                              struct dpot_error *error)
-{
-    char there[PATH_SIZE];
-    struct stat info;
-    const dpot_status status = join(there, real, tail, error);
-    return status != DPOT_OK || lstat(there, &info) == 0 ? status
-                                                         : move_beside(kept, real, tail, error);
-}
-
 dpot_status sqlite_store_undo_replace(const char *real, struct dpot_error *error)
 {
     char kept[PATH_SIZE];
     struct stat own;
-    if (stat(real, &own) != 0 || own.st_nlink != 2 || !find_kept(real, &own, kept)) {
+    if (stat(real, &own) != 0 || own.st_nlink != 2 || !find_former(real, &own, kept)) {
         return DPOT_OK;
     }
-    dpot_status status = bring_back(real, kept, "-wal", error);
-    if (status == DPOT_OK) {
-        status = bring_back(real, kept, "-shm", error);
-    }
+    dpot_status status = move_log(kept, real, false, error); /* the name that stays */
     if (status == DPOT_OK) {
         status = sync_folder_of(real, error);
     }
@@ -326,43 +301,38 @@ dpot_status sqlite_store_undo_replace(const char *real, struct dpot_error *error
     return status == DPOT_OK ? sync_folder_of(real, error) : status;
 }
 
-/* ---- the replacement ---- */
+/* ---- replacing ---- */
 
-/* A log without its database would be taken for that of the one that comes. */
+/* Renames a log without a database: the new store would read it as its own. */
 static dpot_status put_log_aside(const char *real, struct dpot_error *error)
 {
     char log[PATH_SIZE], name[PATH_SIZE];
     dpot_status status = join(log, real, "-wal", error);
     if (status == DPOT_OK && has_content(log)) {
         status = name_beside(real, replaced, name, sizeof name, error);
-        if (status == DPOT_OK) {
-            status = move_beside(real, name, "-wal", error);
-        }
-        if (status == DPOT_OK) {
-            status = move_beside(real, name, "-shm", error);
-        }
+        status = status == DPOT_OK ? move_log(real, name, true, error) : status;
     }
     return status;
 }
 
-/* A log that was damaged while it was in use is kept as it is, for who wants to look at it. */
 static dpot_status replace_locked(const char *real, const char *from, char *kept, size_t cap,
-                                  bool is_damaged, struct dpot_error *error)
+                                  struct dpot_error *error)
 {
     dpot_status status = DPOT_OK;
+    bool is_damaged = false;
     kept[0] = '\0';
     if (!has_content(real)) {
         status = put_log_aside(real, error);
     } else {
-        status = is_damaged ? DPOT_OK : settle_log(real, &is_damaged, error);
+        status = empty_log(real, &is_damaged, error);
         if (status == DPOT_OK) {
-            status = keep(real, kept, cap, is_damaged, error);
+            status = link_former(real, kept, cap, is_damaged, error);
         }
     }
     if (status == DPOT_OK && rename(from, real) != 0) {
         status = fail("replacing", real, error);
         if (kept[0] != '\0' && !is_damaged) {
-            (void)unlink(kept); /* as it was */
+            (void)unlink(kept);
         }
     }
     return status == DPOT_OK ? sync_folder_of(real, error) : status;
@@ -381,8 +351,7 @@ dpot_status sqlite_store_replace(const char *path, const char *from, char *kept,
         return status;
     }
     char *real = realpath(path, NULL);
-    status = real ? replace_locked(real, from, kept, cap, lock.is_damaged, error)
-                  : fail("finding", path, error);
+    status = real ? replace_locked(real, from, kept, cap, error) : fail("finding", path, error);
     free(real);
     if (status == DPOT_OK) {
         status = sqlite_lock_mark_closed(path, &lock, 0, error);

@@ -1,17 +1,16 @@
-/* What the tables hold that no program of this kind puts there. Each question names the first that it
- * finds.
+/* Checks of the tables for what dpotd never writes. Each question names the first row it finds.
  *
- * A block of reports has a checksum, a campaign a signature and an artifact its digest. Rows of jobs and counts
- * have none of these: of them is asked what one row says of another, and one column of the next. */
+ * A block of reports has a checksum, a campaign a signature and an artifact its digest. Rows of
+ * jobs and counts have none of these: rows and columns are compared with one another. */
 #include "store/sqlite_store.h"
 
 #include <stdio.h>
 
 struct question {
-    const char *sql;    /* its first column names what is wrong */
-    const char *before; /* what is said before the name, and behind it */
-    const char *after;
-    enum store_tables from; /* it is asked from this look on */
+    const char *sql;        /* its first column names the faulty row */
+    const char *before;     /* the sentence before that name, */
+    const char *after;      /* and after it */
+    enum store_tables from; /* asked by this check and the more complete ones */
 };
 
 static const char remedy_backup[] = ": restore the store from a backup";
@@ -40,7 +39,7 @@ static const struct question questions[] = {
     {"SELECT lower(hex(campaign_id)) FROM revision NOT INDEXED WHERE state = 2"
      " GROUP BY campaign_id HAVING count(*) > 1 LIMIT 1",
      "two revisions are open at once of campaign ", remedy_backup, STORE_SMALL_TABLES},
-    /* One takes reports while it is open, and is no draft again. Jobs it may have. */
+    /* A draft has never been open, and so has no reports; it may have jobs. */
     {"SELECT r.revision || ' of campaign ' || lower(hex(r.campaign_id)) FROM revision AS r"
      " WHERE r.state = 1 AND (EXISTS (SELECT 1 FROM pool_count AS p WHERE p.hash = r.hash)"
      "  OR EXISTS (SELECT 1 FROM round AS c WHERE c.hash = r.hash)) LIMIT 1",
@@ -56,7 +55,7 @@ static const struct question questions[] = {
     {"SELECT lower(hex(hash)) FROM block AS b"
      " WHERE NOT EXISTS (SELECT 1 FROM revision AS r WHERE r.hash = b.hash) LIMIT 1",
      "reports are there of a revision that is not in the store, ", remedy_backup, STORE_TABLES},
-    /* The checksum takes what is no number as one. */
+    /* The checksum is over converted numbers: it does not show a wrong type. */
     {"SELECT first FROM block WHERE"
      " (typeof(round), typeof(format), typeof(n_reports)) <> ('integer', 'integer', 'integer')"
      " OR round NOT BETWEEN 0 AND 4294967295 OR min(format, n_reports) < 1"
@@ -109,7 +108,7 @@ static const struct question questions[] = {
      " OR max(n_done, n_total) > " COUNT_MAX " OR n_attempts > 1000000"
      " OR max(created_ms, started_ms, ended_ms) > " TIME_MAX " LIMIT 1",
      "a number or a time is not what was written of job ", remedy_backup, STORE_SMALL_TABLES},
-    /* 1 queued, 2 running, 3 done, 4 failed, 5 cancelled; 0 is no time. */
+    /* States: 1 queued, 2 running, 3 done, 4 failed, 5 cancelled. A time of 0: not yet. */
     {"SELECT lower(hex(id)) FROM job WHERE (ended_ms <> 0) <> (state >= 3)"
      " OR (state = 1 AND started_ms <> 0) OR (state IN (2, 3) AND started_ms = 0)"
      " OR (state IN (2, 3) AND n_attempts = 0) OR (sentence <> '') <> (state = 4)"
@@ -117,12 +116,12 @@ static const struct question questions[] = {
      " OR (started_ms = 0 AND (n_done <> 0 OR n_total <> 0)) LIMIT 1",
      "times, attempts, progress or reason do not go with the state of job ", remedy_backup,
      STORE_SMALL_TABLES},
-    /* (T4), (T5): it came with the end of its job, and rows of jobs stay. */
+    /* (T4), (T5): an artifact is stored with the end of its job, and jobs are never deleted. */
     {"SELECT lower(hex(digest)) FROM artifact WHERE digest NOT IN"
      " (SELECT artifact FROM job WHERE artifact IS NOT NULL) LIMIT 1",
      "the row of the job is gone or altered that made artifact ", remedy_backup,
      STORE_SMALL_TABLES},
-    /* SQLite counts from 1. */
+    /* SQLite assigns row numbers from 1. */
     {"SELECT what FROM (SELECT 'a revision' AS what, min(seq) AS first FROM revision"
      " UNION ALL SELECT 'a job', min(seq) FROM job"
      " UNION ALL SELECT 'an artifact', min(seq) FROM artifact) WHERE first < 1 LIMIT 1",

@@ -1,26 +1,25 @@
-/* What is in the store already: the sets of ids, brought up to the last commit. */
+/* The sets of ids that are stored already, kept as complete as the last commit. */
 #include "store/packed.h"
 #include "store/sqlite_store.h"
 
-/* Adds the ids of one block; one that is there already means that (T2) was broken on disk. */
+/* Adds the ids of one block. An id that is in the set already violates (T2) on disk. */
 static dpot_status add_ids(struct id_set *set, const struct packed_block *block,
                            struct dpot_error *error)
 {
     uint64_t hashes[ID_SET_AHEAD];
     const size_t n = block->n_reports;
     for (size_t i = 0; i < n + ID_SET_AHEAD; i++) {
-        const size_t at = i - ID_SET_AHEAD; /* from the time that i has gone so far ahead */
+        const size_t at = i - ID_SET_AHEAD; /* valid from i = ID_SET_AHEAD on */
         bool is_new = true;
-        if (i >= ID_SET_AHEAD &&
-            id_set_insert_seen(set, packed_id(block, at), hashes[at % ID_SET_AHEAD], &is_new) !=
-                DPOT_OK) {
+        if (i >= ID_SET_AHEAD && id_set_insert(set, packed_id(block, at), hashes[at % ID_SET_AHEAD],
+                                               &is_new) != DPOT_OK) {
             return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for the ids of reports");
         }
         if (!is_new) {
             return sqlite_store_fail_corrupt("a block of reports (an id is there twice)", error);
         }
         if (i < n) {
-            hashes[i % ID_SET_AHEAD] = id_set_look_ahead(set, packed_id(block, i));
+            hashes[i % ID_SET_AHEAD] = id_set_prefetch(set, packed_id(block, i));
         }
     }
     return DPOT_OK;
@@ -37,7 +36,7 @@ static dpot_status add_block(struct id_cache_entry *entry, struct query q, struc
     return add_ids(&entry->set, &block, error);
 }
 
-/* What is there twice, or in another round than it was written for, is seen by the counts. */
+/* A block that is duplicated or in another round is found by comparing counts in the caller. */
 static dpot_status add_blocks(struct sqlite_store *s, struct id_cache_entry *entry,
                               struct dpot_error *error)
 {
@@ -74,8 +73,8 @@ static dpot_status count_round(struct sqlite_store *s, const struct id_cache_ent
     return status;
 }
 
-/* Pools only grow (T3): as many reports are the same reports. Only another process makes them more than are
- * known here. */
+/* Pools only grow (T3), so that the same number means the same reports. Only another process can
+ * have added more. */
 dpot_status sqlite_store_catch_up(struct sqlite_store *s, struct id_cache_entry *entry,
                                   struct dpot_error *error)
 {
@@ -95,11 +94,11 @@ dpot_status sqlite_store_catch_up(struct sqlite_store *s, struct id_cache_entry 
     return status;
 }
 
-/* ---- before the first report comes ---- */
+/* ---- loading at start ---- */
 
-#define ROUNDS_KEPT 2 /* of a revision: the newest, and the one whose stragglers still come */
+#define ROUNDS_KEPT 2 /* of a revision: the newest, and the one that late reports are for */
 
-/* A (hash, round) that has reports and may get more. */
+/* A (hash, round) with reports that may receive more. */
 struct open_round {
     uint8_t hash[DPOT_HASH_LEN];
     uint32_t round;
@@ -114,8 +113,8 @@ static bool read_round(struct query q, struct open_round *round)
     return sqlite_store_read_bytes(q, 0, round->hash, sizeof round->hash);
 }
 
-/* The newest rounds of open revisions, the older first, so that the cache keeps both; before them what is no
- * round: nobody knows to which the ids there belong. */
+/* The newest rounds of open revisions, the older first, so that the cache keeps both. Rows whose
+ * round is not a valid number come first, and are refused: their ids may belong to any round. */
 static dpot_status list_rounds(struct sqlite_store *s, struct open_round *rounds, size_t *n,
                                struct dpot_error *error)
 {
@@ -153,24 +152,24 @@ dpot_status sqlite_store_load_ids(struct store *store, struct dpot_error *error)
         struct id_cache_entry *entry = id_cache_get(&s->ids, rounds[i].hash, rounds[i].round);
         status = sqlite_store_catch_up(s, entry, error);
     }
-    sqlite_store_note_weight(s);
+    sqlite_store_update_id_usage(s);
     sqlite_store_unlock(s);
     return status;
 }
 
-void sqlite_store_note_weight(struct sqlite_store *s)
+void sqlite_store_update_id_usage(struct sqlite_store *s)
 {
-    struct store_weight weight;
-    id_cache_measure(&s->ids, &weight.n_ids, &weight.n_id_bytes);
-    (void)pthread_mutex_lock(&s->weight_mutex);
-    s->weight = weight;
-    (void)pthread_mutex_unlock(&s->weight_mutex);
+    struct store_id_usage usage;
+    id_cache_measure(&s->ids, &usage.n_ids, &usage.n_bytes);
+    (void)pthread_mutex_lock(&s->usage_mutex);
+    s->usage = usage;
+    (void)pthread_mutex_unlock(&s->usage_mutex);
 }
 
-void sqlite_store_weigh(struct store *store, struct store_weight *weight)
+void sqlite_store_get_id_usage(struct store *store, struct store_id_usage *usage)
 {
     struct sqlite_store *s = (struct sqlite_store *)store;
-    (void)pthread_mutex_lock(&s->weight_mutex);
-    *weight = s->weight;
-    (void)pthread_mutex_unlock(&s->weight_mutex);
+    (void)pthread_mutex_lock(&s->usage_mutex);
+    *usage = s->usage;
+    (void)pthread_mutex_unlock(&s->usage_mutex);
 }

@@ -27,7 +27,7 @@ dpot_status sqlite_store_add_job(struct store *store, const struct job_record *r
     return status;
 }
 
-/* False when the column is no text that fits. */
+/* False: the column is not text, or too long. */
 static bool read_text(struct query q, int column, char *out, size_t cap)
 {
     const char *text = query_text(q, column);
@@ -64,9 +64,9 @@ static dpot_status read_record(struct query q, struct job_record *record, struct
     return DPOT_OK;
 }
 
-#define JOB_SEQ_COLUMN 16 /* of the one query that asks for it */
+#define JOB_SEQ_COLUMN 16 /* of STATEMENT_NEXT_MISSING */
 
-/* One row at most; its seq unless that is NULL. DPOT_ERR_NOT_FOUND without a sentence. */
+/* Reads at most one row, and its seq unless that is NULL. DPOT_ERR_NOT_FOUND without a sentence. */
 static dpot_status read_one_at(struct sqlite_store *s, struct query q, struct job_record *record,
                                int64_t *seq, struct dpot_error *error)
 {
@@ -95,7 +95,7 @@ static dpot_status read_one(struct sqlite_store *s, struct query q, struct job_r
     return read_one_at(s, q, record, NULL, error);
 }
 
-static dpot_status say_not_found(struct dpot_error *error)
+static dpot_status fail_not_found(struct dpot_error *error)
 {
     return dpot_error_set(error, DPOT_ERR_NOT_FOUND, "no job has this id: check it");
 }
@@ -109,7 +109,7 @@ dpot_status sqlite_store_get_job(struct store *store, const uint8_t *id, struct 
     query_bind_bytes(q, 1, id, JOB_ID_LEN);
     const dpot_status status = read_one(s, q, record, error);
     sqlite_store_unlock(s);
-    return status == DPOT_ERR_NOT_FOUND ? say_not_found(error) : status;
+    return status == DPOT_ERR_NOT_FOUND ? fail_not_found(error) : status;
 }
 
 dpot_status sqlite_store_next_job(struct store *store, struct job_record *record,
@@ -137,7 +137,7 @@ dpot_status sqlite_store_find_maker(struct sqlite_store *s, const uint8_t *diges
 dpot_status sqlite_store_next_missing(struct sqlite_store *s, int64_t *seq,
                                       struct job_record *record, struct dpot_error *error)
 {
-    /* Beside max() the other columns are of the row that has it: so SQLite's manual. */
+    /* Bare columns beside max() are those of its row (sqlite.org/lang_select.html). */
     struct query q = query_start(s->database, STATEMENT_NEXT_MISSING,
                                  "SELECT " JOB_COLUMNS ", max(seq) AS last FROM job WHERE state = 3"
                                  " AND artifact NOT IN (SELECT digest FROM artifact)"
@@ -206,7 +206,7 @@ static dpot_status check_not_ended(struct sqlite_store *s, const uint8_t *id,
         break;
     }
     case QUERY_DONE:
-        status = say_not_found(error);
+        status = fail_not_found(error);
         break;
     case QUERY_FAILED:
         status = database_fail(s->database, "reading a job", error);
@@ -238,7 +238,7 @@ static dpot_status write_job(struct sqlite_store *s, const struct job_record *re
     query_bind_text(q, 7, record->sentence);
     query_bind_integer(q, 8, record->n_attempts);
     if (artifact) {
-        query_bind_bytes(q, 9, artifact, DPOT_HASH_LEN); /* otherwise it stays NULL */
+        query_bind_bytes(q, 9, artifact, DPOT_HASH_LEN); /* else NULL */
     }
     return query_run(q) ? DPOT_OK : database_fail(s->database, "changing a job", error);
 }

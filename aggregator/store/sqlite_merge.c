@@ -1,15 +1,16 @@
-/* Merging: the blocks of a round that is over become blocks of one size in the order of ids, so that nothing
- * tells which reports came with one commit.
+/* Merging: the blocks of a closed round become blocks of one size in the order of ids, so that the
+ * file does not show which reports were committed together (T7).
  *
- * A round may be larger than memory, and reports of other rounds come meanwhile. So blocks are merged a
- * window at a time, each in one transaction: a crash leaves a round with fewer blocks to merge. A window takes
- * blocks in the order of their first ids, which is not that in which they came. */
+ * A round may be larger than memory, and reports of other rounds arrive meanwhile. So blocks are
+ * merged in windows of limited size, each in one transaction: a crash leaves a round with fewer
+ * blocks to merge. A window takes blocks in the order of their first ids, which does not depend on
+ * the order of arrival. */
 #include "store/id_sorter.h"
 #include "store/sqlite_store.h"
 
 #include <string.h>
 
-#define WINDOW_BYTES ((int64_t)8 << 20) /* others wait for one */
+#define WINDOW_BYTES ((int64_t)8 << 20) /* commits wait while one is merged */
 #define BLOCK_BYTES ((size_t)256 << 10)
 
 /* Of one round. */
@@ -17,12 +18,12 @@ struct merge {
     struct database *database;
     uint8_t hash[DPOT_HASH_LEN];
     uint32_t round;
-    struct dpot_buf firsts; /* ids by which the window's blocks are found */
+    struct dpot_buf firsts; /* first ids of the blocks of the window */
     struct id_sorter sorter;
     struct dpot_error *error;
 };
 
-/* The next round that has blocks to merge, of the revision `hash` below `n_rounds`, or with NULL of any. */
+/* The next round below `n_rounds` with blocks to merge, of revision `hash` or (NULL) of any. */
 static dpot_status find_round(struct merge *m, const uint8_t *hash, uint32_t n_rounds,
                               bool *is_found)
 {
@@ -48,7 +49,7 @@ static dpot_status find_round(struct merge *m, const uint8_t *hash, uint32_t n_r
     return status;
 }
 
-/* At least two blocks, if there are. */
+/* Takes at least two blocks if there are two. */
 static dpot_status choose_window(struct merge *m)
 {
     struct query q = query_start(m->database, STATEMENT_LIST_ARRIVED,
@@ -118,10 +119,10 @@ static dpot_status take_window(struct merge *m)
     return status == DPOT_OK ? id_sorter_end(&m->sorter, m->error) : status;
 }
 
-/* Rows of one length, joined to a block. */
+/* The block that is being written. */
 struct joined {
     struct packed_layout layout;
-    struct dpot_buf rows; /* with the block's head */
+    struct dpot_buf rows; /* with the header of the block */
     size_t n;
 };
 
@@ -131,7 +132,7 @@ static dpot_status write_joined(struct merge *m, struct joined *joined)
         return DPOT_OK;
     }
     const struct sqlite_block block = {.hash = m->hash,
-                                       .first = joined->rows.data + joined->layout.head_len,
+                                       .first = joined->rows.data + joined->layout.header_len,
                                        .round = m->round,
                                        .is_merged = true,
                                        .format = joined->layout.format,
@@ -163,7 +164,7 @@ static dpot_status join_row(struct merge *m, const struct packed_block *row, str
     return status;
 }
 
-/* All rows of a round are indices, or vectors of one length; a block is as wide as the widest. */
+/* All rows of a round are indices or vectors of one length; blocks get the largest width. */
 static dpot_status write_window(struct merge *m, struct packed_layout layout)
 {
     struct joined joined = {.layout = layout};
@@ -211,7 +212,7 @@ static dpot_status merge_window(struct merge *m)
     return status == DPOT_OK ? note_merge(m) : status;
 }
 
-/* One window; *is_found is false when there was none, or it failed. Under the lock. */
+/* Merges one window, under the lock. *is_found: there was one and it is merged. */
 static dpot_status merge_next(struct database *database, const uint8_t *hash, uint32_t n_rounds,
                               bool *is_found, struct dpot_error *error)
 {

@@ -1,8 +1,7 @@
-#include "store/commit_sum.h"
+/* Counts of reports, and reading them. */
 #include "store/id_sorter.h"
 #include "store/sqlite_store.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static void set_count(struct pool_count *count, int64_t status, uint64_t n)
@@ -101,155 +100,25 @@ dpot_status sqlite_store_add_drops(struct store *store, const uint64_t *n, struc
     return status;
 }
 
-/* ---- blocks ---- */
-
-/* SQLite keeps in a column of integers whatever is put there, and reads it as some integer. */
-static bool has_numbers(struct query query)
-{
-    static const struct {
-        int column;
-        int64_t min, max;
-    } ranges[] = {
-        {COLUMN_ROUND, 0, UINT32_MAX},
-        {COLUMN_FORMAT, 0, INT64_MAX},    /* which there are is packed_open's to know, */
-        {COLUMN_N_REPORTS, 1, INT64_MAX}, /* and how many fit */
-    };
-    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
-        if (!query_is_integer(query, ranges[i].column) ||
-            query_integer(query, ranges[i].column) < ranges[i].min ||
-            query_integer(query, ranges[i].column) > ranges[i].max) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool has_sum(struct query query, const struct commit_row *row)
-{
-    uint8_t written[COMMIT_SUM_LEN], sum[COMMIT_SUM_LEN];
-    commit_sum(row, sum);
-    return sqlite_store_read_bytes(query, COLUMN_SUM, written, sizeof written) &&
-           memcmp(sum, written, sizeof sum) == 0;
-}
-
-/* A row is found by its first id; one of an older schema still by its number. */
-static bool has_first(struct query query, const struct packed_block *block)
-{
-    uint8_t first[DPOT_REPORT_ID_LEN];
-    return query_is_integer(query, COLUMN_FIRST) ||
-           (sqlite_store_read_bytes(query, COLUMN_FIRST, first, sizeof first) &&
-            memcmp(first, packed_id(block, 0), sizeof first) == 0);
-}
-
-static dpot_status refuse_block(struct query query, const char *why, struct dpot_error *error)
-{
-    char what[160], name[2 * DPOT_REPORT_ID_LEN + 1] = "?";
-    uint8_t first[DPOT_REPORT_ID_LEN];
-    if (query_is_integer(query, COLUMN_FIRST)) {
-        (void)snprintf(name, sizeof name, "%lld", (long long)query_integer(query, COLUMN_FIRST));
-    } else if (sqlite_store_read_bytes(query, COLUMN_FIRST, first, sizeof first)) {
-        dpot_hex_encode(name, first, sizeof first);
-    }
-    (void)snprintf(what, sizeof what, "a block of reports (block %s of round %lld%s)", name,
-                   (long long)query_integer(query, COLUMN_ROUND), why);
-    return sqlite_store_fail_corrupt(what, error);
-}
-
-dpot_status sqlite_store_read_block(struct query query, const uint8_t *hash,
-                                    struct packed_block *block, struct dpot_error *error)
-{
-    if (!has_numbers(query)) {
-        return refuse_block(query, ", whose round, format or count is no such number", error);
-    }
-    struct commit_row row = {.hash = hash,
-                             .hash_len = DPOT_HASH_LEN,
-                             .round = query_integer(query, COLUMN_ROUND),
-                             .format = query_integer(query, COLUMN_FORMAT),
-                             .n_reports = query_integer(query, COLUMN_N_REPORTS)};
-    row.reports = query_bytes(query, COLUMN_REPORTS, &row.len);
-    return has_sum(query, &row) &&
-                   packed_open(row.format, row.n_reports, row.reports, row.len, block) == DPOT_OK &&
-                   has_first(query, block)
-               ? DPOT_OK
-               : refuse_block(query, "", error);
-}
-
-static bool insert_block(struct database *database, const struct sqlite_block *block,
-                         const uint8_t sum[COMMIT_SUM_LEN], int64_t number)
-{
-    struct query q = query_start(database, STATEMENT_ADD_BLOCK,
-                                 "INSERT INTO block (number, hash, round, first, format, n_reports,"
-                                 " is_merged, sum, reports)"
-                                 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)");
-    query_bind_integer(q, 1, number);
-    query_bind_bytes(q, 2, block->hash, DPOT_HASH_LEN);
-    query_bind_integer(q, 3, block->round);
-    query_bind_bytes(q, 4, block->first, DPOT_REPORT_ID_LEN);
-    query_bind_integer(q, 5, block->format);
-    query_bind_integer(q, 6, (int64_t)block->n_reports);
-    query_bind_integer(q, 7, block->is_merged);
-    query_bind_bytes(q, 8, sum, COMMIT_SUM_LEN);
-    query_bind_bytes(q, 9, block->reports->data, block->reports->len);
-    return query_run(q);
-}
-
-static int64_t number_of(const uint8_t bytes[8])
-{
-    return (int64_t)(dpot_load_u64(bytes) & INT64_MAX);
-}
-
-/* Of its content, so that it says nothing more; another one should that number be taken. */
-static bool insert_anywhere(struct database *database, const struct sqlite_block *block,
-                            const uint8_t sum[COMMIT_SUM_LEN])
-{
-    uint8_t other[8];
-    dpot_random_bytes(other, sizeof other);
-    return insert_block(database, block, sum, number_of(sum)) ||
-           (database_fail(database, "", NULL) == DPOT_ERR_EXISTS &&
-            insert_block(database, block, sum, number_of(other)));
-}
-
-dpot_status sqlite_store_add_block(struct database *database, const struct sqlite_block *block,
-                                   struct dpot_error *error)
-{
-    const struct commit_row row = {.hash = block->hash,
-                                   .hash_len = DPOT_HASH_LEN,
-                                   .round = block->round,
-                                   .format = block->format,
-                                   .n_reports = (int64_t)block->n_reports,
-                                   .reports = block->reports->data,
-                                   .len = block->reports->len};
-    uint8_t sum[COMMIT_SUM_LEN];
-    commit_sum(&row, sum);
-    if (insert_anywhere(database, block, sum)) {
-        return DPOT_OK;
-    }
-    const dpot_status status = database_fail(database, "storing reports", error);
-    return status == DPOT_ERR_EXISTS
-               ? sqlite_store_fail_corrupt("a round (an id that its blocks have is not known)",
-                                           error)
-               : status;
-}
-
 /* ---- reading a pool ---- */
 
-/* A round that has reports. */
+/* A round with reports. */
 struct pool_round {
     int64_t round, n_merges;
 };
 
-/* Between two blocks the lock is released. */
+/* The lock is released between two blocks. */
 struct pool_reading {
     struct store *store;
     const uint8_t *hash;
     store_each_report each;
     void *ctx;
     struct id_sorter sorter; /* of one round */
-    uint64_t n_counted;      /* reports before the reading began */
+    uint64_t n_counted;      /* accepted reports when reading began */
     uint64_t n_read;
-    int64_t *values; /* (n_values) of the report being shown */
+    int64_t *values; /* (n_values) of one report, for `each` */
     size_t n_values;
-    bool is_ended; /* `each` wants no more */
+    bool is_ended; /* `each` has returned non-zero */
     struct dpot_error *error;
 };
 
@@ -270,7 +139,7 @@ static dpot_status count_accepted(struct pool_reading *reading, uint64_t *n)
     return status;
 }
 
-/* The round after `round`; *is_found is false behind the last. */
+/* Reads the round after `round`; *is_found: there is one. */
 static dpot_status next_round(struct pool_reading *reading, struct pool_round *round,
                               bool *is_found)
 {
@@ -295,7 +164,7 @@ static dpot_status next_round(struct pool_reading *reading, struct pool_round *r
     return status;
 }
 
-/* The key of the block that was read last: its first id, or in an older schema its number. */
+/* The key of the last block that was read: its first id, or its number in older schemas. */
 struct block_place {
     uint8_t first[DPOT_REPORT_ID_LEN];
     int64_t number;
@@ -310,7 +179,7 @@ static bool read_place(struct query q, struct block_place *place)
            sqlite_store_read_bytes(q, COLUMN_FIRST, place->first, sizeof place->first);
 }
 
-/* The block behind `place`, whose reports the sorter takes. Integers are before all ids. */
+/* Adds the block after `place` to the sorter. In SQLite's order integers precede all ids. */
 static dpot_status load_block(struct pool_reading *reading, const struct pool_round *round,
                               struct block_place *place, bool *is_found)
 {
@@ -358,7 +227,7 @@ static dpot_status load_blocks(struct pool_reading *reading, const struct pool_r
     return status;
 }
 
-/* Blocks that were merged meanwhile have moved their reports: all of them are read again. */
+/* A merge meanwhile may have moved reports to blocks that were read already: all are read again. */
 static dpot_status load_round(struct pool_reading *reading, struct pool_round *round)
 {
     dpot_status status = DPOT_OK;
@@ -376,7 +245,7 @@ static dpot_status load_round(struct pool_reading *reading, struct pool_round *r
     return status == DPOT_OK ? id_sorter_end(&reading->sorter, reading->error) : status;
 }
 
-/* Room for the values of one report. */
+/* Makes reading->values hold at least `n`. */
 static dpot_status reserve_values(struct pool_reading *reading, size_t n)
 {
     if (n <= reading->n_values) {
@@ -409,7 +278,7 @@ static dpot_status show_round(struct pool_reading *reading, const struct pool_ro
     return status;
 }
 
-/* (T3): rows of blocks that are gone, or came from elsewhere, are seen by the counter alone. */
+/* (T3): missing or foreign blocks are found only by comparing with the count. */
 static dpot_status check_count(struct pool_reading *reading)
 {
     uint64_t n_now = 0;

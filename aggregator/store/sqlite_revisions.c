@@ -25,17 +25,6 @@ static dpot_status add_revision(struct sqlite_store *s, const struct revision_re
                : status;
 }
 
-/* Ends the transaction of a change that every report after it builds on: it is in the database at once,
- * and not in the log alone. */
-static dpot_status end_change(struct sqlite_store *s, dpot_status status, struct dpot_error *error)
-{
-    status = database_end(s->database, status, error);
-    if (status == DPOT_OK) {
-        database_checkpoint(s->database);
-    }
-    return status;
-}
-
 dpot_status sqlite_store_add_revision(struct store *store, const struct revision_record *record,
                                       const void *signed_bytes, size_t len,
                                       struct dpot_error *error)
@@ -43,7 +32,8 @@ dpot_status sqlite_store_add_revision(struct store *store, const struct revision
     struct sqlite_store *s = sqlite_store_lock(store);
     dpot_status status = database_begin(s->database, error);
     if (status == DPOT_OK) {
-        status = end_change(s, add_revision(s, record, signed_bytes, len, error), error);
+        status =
+            database_end(s->database, add_revision(s, record, signed_bytes, len, error), error);
     }
     sqlite_store_unlock(s);
     return status;
@@ -117,11 +107,11 @@ dpot_status sqlite_store_set_state(struct store *store, const uint8_t *hash,
     struct sqlite_store *s = sqlite_store_lock(store);
     dpot_status status = database_begin(s->database, error);
     if (status == DPOT_OK) {
-        status = end_change(s, change_state(s, hash, state, error), error);
+        status = database_end(s->database, change_state(s, hash, state, error), error);
     }
     if (status == DPOT_OK && state == REVISION_CLOSED) {
         id_cache_drop_revision(&s->ids, hash);
-        sqlite_store_note_weight(s);
+        sqlite_store_update_id_usage(s);
     }
     sqlite_store_unlock(s);
     return status;
@@ -183,7 +173,7 @@ static dpot_status read_one(struct database *database, struct query q,
     return status;
 }
 
-/* The signed bytes are read only when they are wanted: they may be long, and ingest asks for each
+/* The signed bytes, which may be long, are read only if `out` is given: ingest calls this for every
  * batch. */
 dpot_status sqlite_store_get_revision(struct store *store, const uint8_t *hash,
                                       struct revision_record *record, struct dpot_buf *out,

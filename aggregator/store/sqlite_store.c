@@ -1,7 +1,11 @@
+/* Opening, closing and checking the embedded store. */
 #include "store/sqlite_store.h"
-#include "store/sqlite_schema.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct sqlite_store *sqlite_store_lock(struct store *store)
 {
@@ -47,26 +51,42 @@ bool sqlite_store_read_bytes(struct query query, int column, uint8_t *out, size_
 
 const char sqlite_count_reports[] = "SELECT ifnull(sum(n_reports), 0) FROM round";
 
-/* Where that cannot be written down the log stays: a crash is what the next owner finds. */
-static void mark_closed(struct sqlite_store *s)
+/* A file that was removed or replaced while it was owned exists as long as it is open. */
+static void save_nameless(struct sqlite_store *s)
 {
-    const char *path = database_path(s->database);
-    int64_t n_reports = 0;
-    if (!s->lock.is_marked || database_check_all(s->database, NULL) != DPOT_OK) {
+    char copy[STORE_PATH_SIZE];
+    struct dpot_error error = {{0}};
+    if (!s->reader || !sqlite_lock_is_nameless(&s->lock)) {
         return;
     }
-    if (database_ask(s->database, sqlite_count_reports, &n_reports, NULL, 0, NULL) != DPOT_OK ||
-        sqlite_lock_mark_closed(path, &s->lock, n_reports, NULL) != DPOT_OK) {
-        database_leave_log(s->database);
+    if (sqlite_store_save(&s->base, "rescued", NULL, copy, sizeof copy, &error) == DPOT_OK) {
+        (void)dpot_error_set(&error, DPOT_ERR_STATE,
+                             "everything the store held is in %s now: put it back with dpotd "
+                             "restore --from",
+                             copy);
+    } else {
+        (void)dpot_error_prefix(&error, DPOT_ERR_STATE,
+                                "saving the store that was removed failed, restore a backup");
+    }
+    if (s->watch) {
+        s->watch(s->watch_ctx, DPOT_ERR_STATE, error.text);
+    }
+}
+
+/* On failure the next owner does not know the number of reports. */
+static void mark_closed(struct sqlite_store *s)
+{
+    int64_t n_reports = 0;
+    if (s->lock.is_marked && database_check_files(s->database, NULL) == DPOT_OK &&
+        database_ask(s->database, sqlite_count_reports, &n_reports, NULL, 0, NULL) == DPOT_OK) {
+        (void)!sqlite_lock_mark_closed(database_path(s->database), &s->lock, n_reports, NULL);
     }
 }
 
 static void close_store(struct store *store)
 {
     struct sqlite_store *s = (struct sqlite_store *)store;
-    if (s->database && s->reader) {
-        sqlite_store_rescue(s);
-    }
+    save_nameless(s);
     if (s->database) {
         mark_closed(s);
     }
@@ -76,39 +96,29 @@ static void close_store(struct store *store)
     database_close(s->database);
     sqlite_lock_release(&s->lock); /* after the last write */
     id_cache_release(&s->ids);
-    (void)pthread_mutex_destroy(&s->weight_mutex);
+    (void)pthread_mutex_destroy(&s->usage_mutex);
     dpot_free_array(NULL, s, 1, sizeof *s);
 }
 
-/* Of a store of before version 5, before and after it was brought up to date. */
-static const char count_commits[] = "SELECT max(max(iif(typeof(first) = 'integer', first, 0)),"
-                                    " count(*)) FROM block";
-
-/* A copy that somebody has put back by hand: what came after it would be counted again. Of one that had an
- * older schema the commits were written down, each of which has become a block. */
+/* Refuses an older copy that was put back by hand: later reports would be counted again. */
 static dpot_status check_age(struct database *database, const char *path, int64_t n_closed,
                              struct dpot_error *error)
 {
-    const bool counts_commits =
-        n_closed < 0 && database_found_version(database) < SQLITE_VERSION_OF_BLOCKS;
-    const int64_t n_then = n_closed < 0 ? -n_closed : n_closed;
     int64_t n = 0;
-    const dpot_status status = database_ask(
-        database, counts_commits ? count_commits : sqlite_count_reports, &n, NULL, 0, error);
-    return status != DPOT_OK || n >= n_then
+    const dpot_status status = database_ask(database, sqlite_count_reports, &n, NULL, 0, error);
+    return status != DPOT_OK || n >= n_closed
                ? status
                : dpot_error_set(
                      error, DPOT_ERR_STATE,
-                     "store %s holds %lld %s and was closed with %lld: it is an older copy, and "
-                     "what came later would be counted again when it is sent again; put the newer "
-                     "file back, or the copy with dpotd restore, or, to go on with it all the "
-                     "same, remove %s-lock",
-                     path, (long long)n, counts_commits ? "commits" : "reports", (long long)n_then,
-                     path);
+                     "store %s holds %lld reports and was closed with %lld: it is an older copy, "
+                     "and what came later would be counted again when it is sent again; put the "
+                     "newer file back, or the copy with dpotd restore, or, to go on with it all "
+                     "the same, remove %s-lock",
+                     path, (long long)n, (long long)n_closed, path);
 }
 
-/* What a server believes of its campaigns and jobs without reading it all: by an index that has a fault a
- * campaign could be missed, or be open twice. The tables of reports have sums of their own. */
+/* A server trusts the indexes of these tables: with a damaged one it could miss a campaign, or have
+ * two open revisions of it. The tables of reports have checksums. */
 static dpot_status check_catalogue(struct database *database, struct dpot_error *error)
 {
     static const char *const checks[] = {
@@ -123,7 +133,7 @@ static dpot_status check_catalogue(struct database *database, struct dpot_error 
     return status;
 }
 
-/* Changes the row that is there for it, and commits that or rolls the change back. */
+/* Updates the row that exists for it, and commits or rolls back. */
 static dpot_status probe(struct database *database, bool commits, struct dpot_error *error)
 {
     dpot_status status = database_begin(database, error);
@@ -141,22 +151,11 @@ static dpot_status probe(struct database *database, bool commits, struct dpot_er
     return database_end(database, status, error);
 }
 
-/* With a commit the log has its name durably: one that is missing from now on was removed. Where there is no
- * room for that nothing is known of the log, and the store is served all the same: it may have room later. */
-static dpot_status mark_open(struct sqlite_store *s, const char *path, struct dpot_error *error)
-{
-    if (probe(s->database, true, error) != DPOT_OK) {
-        return sqlite_lock_mark_closed(path, &s->lock, 0, error);
-    }
-    database_checkpoint(s->database);
-    return sqlite_lock_mark(path, &s->lock, error);
-}
-
-static dpot_status open_to_look(struct sqlite_store *s, const char *path, enum store_use use,
-                                struct dpot_error *error)
+static dpot_status open_existing(struct sqlite_store *s, const char *path, enum store_use use,
+                                 struct dpot_error *error)
 {
     int64_t n_closed = 0;
-    dpot_status status = sqlite_lock_look(path, &n_closed, error);
+    dpot_status status = sqlite_lock_check(path, &n_closed, error);
     if (status == DPOT_OK) {
         status = use == STORE_OLD ? database_open_old(path, &s->database, error)
                                   : database_open_existing(path, &s->database, error);
@@ -164,15 +163,15 @@ static dpot_status open_to_look(struct sqlite_store *s, const char *path, enum s
     return status == DPOT_OK ? check_age(s->database, path, n_closed, error) : status;
 }
 
-/* Under the lock, and before anything is changed. */
-static dpot_status judge_old(const char *path, const struct store_judge *judge,
-                             struct dpot_error *error)
+/* Before anything is changed; the lock is held. */
+static dpot_status validate_old(const char *path, const struct store_validator *validator,
+                                struct dpot_error *error)
 {
     struct database *database = NULL;
     struct dpot_error own = {{0}};
     const dpot_status status = database_open_old(path, &database, &own);
     if (status == DPOT_ERR_NOT_FOUND) {
-        return DPOT_OK; /* it is made */
+        return DPOT_OK; /* it will be created */
     }
     if (status != DPOT_OK) {
         return dpot_error_set(error, status, "%s", own.text);
@@ -180,17 +179,17 @@ static dpot_status judge_old(const char *path, const struct store_judge *judge,
     const int64_t found = database_found_version(database);
     database_close(database);
     return found > 0 && found < (int64_t)store_sqlite_n_migrations
-               ? judge->judge(judge->ctx, path, error)
+               ? validator->validate(validator->ctx, path, error)
                : DPOT_OK;
 }
 
 /* (T6): the lock is taken before the file is touched. */
 static dpot_status open_owned(struct sqlite_store *s, const char *path,
-                              const struct store_judge *judge, struct dpot_error *error)
+                              const struct store_validator *validator, struct dpot_error *error)
 {
     dpot_status status = sqlite_lock_take(path, true, &s->lock, error);
-    if (status == DPOT_OK && judge) {
-        status = judge_old(path, judge, error);
+    if (status == DPOT_OK && validator) {
+        status = validate_old(path, validator, error);
     }
     if (status == DPOT_OK) {
         status = database_open(path, &s->database, error);
@@ -202,29 +201,28 @@ static dpot_status open_owned(struct sqlite_store *s, const char *path,
         status = check_catalogue(s->database, error);
     }
     if (status == DPOT_OK) {
-        database_own(s->database);
-        status = mark_open(s, path, error);
+        status = sqlite_lock_mark(path, &s->lock, error);
     }
     return status;
 }
 
-/* What lives in memory has no other process. */
+/* A store in memory has no other process, and needs no lock. */
 static dpot_status open_file(struct sqlite_store *s, const char *path, enum store_use use,
-                             const struct store_judge *judge, struct dpot_error *error)
+                             const struct store_validator *validator, struct dpot_error *error)
 {
     const bool is_memory = strcmp(path, ":memory:") == 0;
     if (use == STORE_EXISTING && is_memory) {
         return dpot_error_set(error, DPOT_ERR_NOT_FOUND,
-                              "the store is in memory: there is nothing to look at");
+                              "the store is in memory: there is nothing to read");
     }
     if (use == STORE_EXISTING || use == STORE_OLD) {
-        return open_to_look(s, path, use, error);
+        return open_existing(s, path, use, error);
     }
-    return use == STORE_OWNED && !is_memory ? open_owned(s, path, judge, error)
+    return use == STORE_OWNED && !is_memory ? open_owned(s, path, validator, error)
                                             : database_open(path, &s->database, error);
 }
 
-/* Behind the other, which made the file and its schema. */
+/* After `database`, which created the file and its schema. */
 static dpot_status open_reader(struct sqlite_store *s, const char *path, enum store_use use,
                                struct dpot_error *error)
 {
@@ -232,16 +230,13 @@ static dpot_status open_reader(struct sqlite_store *s, const char *path, enum st
         s->reader = s->database;
         return DPOT_OK;
     }
-    const dpot_status status = use == STORE_OLD ? database_open_old(path, &s->reader, error)
-                                                : database_open_existing(path, &s->reader, error);
-    if (status == DPOT_OK) {
-        database_set_partner(s->reader, s->database);
-    }
-    return status;
+    return use == STORE_OLD ? database_open_old(path, &s->reader, error)
+                            : database_open_existing(path, &s->reader, error);
 }
 
-static dpot_status open_store(const char *path, enum store_use use, const struct store_judge *judge,
-                              struct store **store, struct dpot_error *error)
+static dpot_status open_store(const char *path, enum store_use use,
+                              const struct store_validator *validator, struct store **store,
+                              struct dpot_error *error)
 {
     if (path[0] == '\0') {
         return dpot_error_set(error, DPOT_ERR_ARGUMENT,
@@ -252,14 +247,11 @@ static dpot_status open_store(const char *path, enum store_use use, const struct
         return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for the store");
     }
     s->base.backend = &store_sqlite;
-    (void)pthread_mutex_init(&s->weight_mutex, NULL);
+    (void)pthread_mutex_init(&s->usage_mutex, NULL);
     s->lock = (struct sqlite_lock){.file = -1, .database = -1};
-    dpot_status status = open_file(s, path, use, judge, error);
+    dpot_status status = open_file(s, path, use, validator, error);
     if (status == DPOT_OK) {
         status = open_reader(s, path, use, error);
-    }
-    if (status == DPOT_OK) {
-        status = database_ask(s->reader, sqlite_count_reports, &s->n_found, NULL, 0, error);
     }
     if (status != DPOT_OK) {
         close_store(&s->base);
@@ -269,16 +261,62 @@ static dpot_status open_store(const char *path, enum store_use use, const struct
     return DPOT_OK;
 }
 
-/* Really, and that there is room for what reports take. Under the lock. */
+/* ---- whether it can be written ---- */
+
+#define SPACE_PATH_SIZE 4352
+#define SPACE_BYTES ((size_t)4 << 20)
+#define SPACE_BLOCK ((size_t)64 << 10)
+
+/* Random bytes: some file systems store zeros without space. False with errno. */
+static bool fill_space(int fd)
+{
+    uint8_t block[SPACE_BLOCK];
+    for (size_t done = 0; done < SPACE_BYTES;) {
+        dpot_random_bytes(block, sizeof block);
+        const ssize_t n = write(fd, block, sizeof block);
+        if (n < 0 && errno != EINTR) {
+            return false;
+        }
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return fsync(fd) == 0; /* a network file system may report a full disk only now */
+}
+
+/* Writes some MiB beside the store: SQLite's log keeps its length, so that on a full disk small
+ * commits still succeed. The file is unlinked first: nothing is left, however the process ends. */
+static dpot_status try_space(const char *path, struct dpot_error *error)
+{
+    char name[SPACE_PATH_SIZE];
+    const int len = snprintf(name, sizeof name, "%s-room-XXXXXX", path);
+    const int fd = len > 0 && len < SPACE_PATH_SIZE ? mkstemp(name) : -1;
+    bool has_space = fd >= 0;
+    if (has_space) {
+        (void)unlink(name);
+        has_space = fill_space(fd);
+    }
+    const int reason = errno;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return has_space ? DPOT_OK
+                     : dpot_error_set(error, DPOT_ERR_IO,
+                                      "the store's folder does not take %zu MiB more (%s): %s",
+                                      SPACE_BYTES >> 20, path,
+                                      reason == EACCES || reason == EROFS
+                                          ? "it is not writable: make it so"
+                                          : "free space on the disk or raise the limit");
+}
+
+/* Commits a write and tries the space for reports, under the lock. */
 static dpot_status write_trial(struct sqlite_store *s, struct dpot_error *error)
 {
     const char *path = database_path(s->database);
     const dpot_status status = probe(s->database, true, error);
-    return status == DPOT_OK && path[0] != '\0' ? sqlite_room_try(path, error) : status;
+    return status == DPOT_OK && path[0] != '\0' ? try_space(path, error) : status;
 }
 
-/* After a failed write a trial is made, so that a disk that is full stays "not ready" until it is not, although
- * a small write would find room in the log; otherwise the change is rolled back and costs no sync. */
+/* A rolled back update costs no sync. After a failed write it would succeed in a log that has room
+ * for it, so that then a commit and the space for reports are tried. */
 static dpot_status check_store(struct store *store, struct dpot_error *error)
 {
     struct sqlite_store *s = sqlite_store_lock(store);
@@ -298,8 +336,7 @@ static dpot_status try_write(struct store *store, struct dpot_error *error)
     return status;
 }
 
-/* The whole check, indexes against their tables: a quick one would take a row for missing that only its
- * index does not know. */
+/* integrity_check, not quick_check: that one does not compare indexes with their tables. */
 static dpot_status check_structure(struct store *store, struct dpot_error *error)
 {
     struct sqlite_store *s = sqlite_store_lock(store);
@@ -309,24 +346,12 @@ static dpot_status check_structure(struct store *store, struct dpot_error *error
     return status;
 }
 
-/* A server that is killed after it saw damage leaves the mark at least. */
-static void note_files(void *ctx, dpot_status status, const char *sentence)
-{
-    struct sqlite_store *s = ctx;
-    if (status == DPOT_ERR_CORRUPT) {
-        sqlite_store_note_damage(s);
-    }
-    if (s->watch) {
-        s->watch(s->watch_ctx, status, sentence);
-    }
-}
-
 static void watch_store(struct store *store, store_watcher watch, void *ctx)
 {
     struct sqlite_store *s = sqlite_store_lock(store);
     s->watch = watch;
     s->watch_ctx = ctx;
-    database_set_watch(s->database, note_files, s);
+    database_set_watch(s->database, watch, ctx);
     sqlite_store_unlock(s);
 }
 
@@ -357,7 +382,7 @@ const struct store_backend store_sqlite = {
     .append_group = sqlite_store_append_group,
     .merge = sqlite_store_merge,
     .load_ids = sqlite_store_load_ids,
-    .weigh = sqlite_store_weigh,
+    .get_id_usage = sqlite_store_get_id_usage,
     .count_pool = sqlite_store_count_pool,
     .count_all = sqlite_store_count_all,
     .add_drops = sqlite_store_add_drops,

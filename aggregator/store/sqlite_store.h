@@ -1,15 +1,17 @@
-/* The embedded store: one SQLite file.
+/* The embedded store: one SQLite file, used through two connections (store/database.h).
  *
- *  - What one commit holds of one (hash, round) is one block, a row with a packed blob (store/packed.h);
- *    which ids are there is known from an exact set in memory per (hash, round) (store/id_cache.h).
- *  - Nothing numbers the commits (T7): a block is known by the least id in it, its number is a hash, and the
- *    reports in it are in the order of ids. When a round is over its blocks are merged, so that it is not known either which
- *    reports came together (sqlite_merge.c). What is freed is overwritten with zeros.
- *  - (T2) holds even when two processes use one file: inside the write transaction, before a set is asked,
- *    it has as many ids as the round has reports, or is read anew.
- *  - The database's lock guards all of this struct.
- *  - What only reads has a connection of its own, under a lock of its own, so that it never waits for a
- *    commit to reach the disk; it sees every commit that has. A store in memory has one for both. */
+ *  - The reports of one (hash, round) in one commit are one block: a row with a packed blob
+ *    (store/packed.h). An exact set in memory per (hash, round) knows the stored ids
+ *    (store/id_cache.h).
+ *  - (T7): a block is identified by its least id, its row number is a hash, and its reports are in
+ *    the order of ids. When a round has closed its blocks are merged, so that the file does not
+ *    show either which reports were committed together (sqlite_merge.c). Freed space is overwritten
+ *    with zeros.
+ *  - (T2) holds when several processes write one file: inside the write transaction a set that has
+ *    not as many ids as the round has reports is read anew before it is used.
+ *  - The lock of `database` guards this struct, except `reader` and `usage`.
+ *  - `reader`, under a lock of its own, never waits for a commit; it sees every transaction that
+ *    was committed. A store in memory has one connection for both. */
 #ifndef DPOT_STORE_SQLITE_STORE_H
 #define DPOT_STORE_SQLITE_STORE_H
 
@@ -20,98 +22,103 @@
 
 #include <pthread.h>
 
-/* What says that the store is owned (T6): two descriptors; -1: it is not. */
+/* The locks of an owner (T6): two descriptors, -1 if not held. */
 struct sqlite_lock {
-    int file;         /* beside the database */
-    int database;     /* of the database itself */
-    bool is_damaged;  /* the store was, while it was owned before, and nothing took its place */
-    bool is_held;     /* the file is locked by us, */
-    bool is_marked;   /* and marked as owned by us, or that was tried */
-    int64_t n_closed; /* reports when it was closed before; 0: not known; of before version 5 of the
-                         schema its commits, negative */
+    int file;         /* of PATH-lock */
+    int database;     /* of the database */
+    bool is_marked;   /* PATH-lock names this owner's database, or a write of it was tried */
+    int64_t n_closed; /* reports when the store was closed before; 0: not known */
 };
 
 struct sqlite_store {
     struct store base;
     struct database *database;
-    struct database *reader; /* the same for a store in memory */
+    struct database *reader;
     struct id_cache ids;
     struct sqlite_lock lock;
-    int64_t n_found;              /* reports when it was opened, */
-    uint64_t n_added;             /* and those that this process added */
-    pthread_mutex_t weight_mutex; /* guards `weight`, so that who asks for it waits for no commit */
-    struct store_weight weight;   /* of `ids` */
-    bool has_write_failed;        /* the last append or check did: a check then really writes */
-    store_watcher watch;          /* NULL: nobody */
+    pthread_mutex_t usage_mutex; /* guards `usage`, so that reading it waits for no commit */
+    struct store_id_usage usage; /* of `ids` */
+    bool has_write_failed;       /* the last append or check: the next check really writes */
+    store_watcher watch;         /* may be NULL */
     void *watch_ctx;
 };
 
-/* Takes the lock. */
 struct sqlite_store *sqlite_store_lock(struct store *store);
 void sqlite_store_unlock(struct sqlite_store *s);
 
-/* Takes the lock of the connection that reads, and releases it. */
 struct database *sqlite_store_lock_reader(struct store *store);
 void sqlite_store_unlock_reader(struct database *reader);
 
-/* "WHAT in the store is not what was written: ..." */
+/* Sets and returns DPOT_ERR_CORRUPT: "WHAT in the store is not what was written: ...". */
 dpot_status sqlite_store_fail_corrupt(const char *what, struct dpot_error *error);
 
-/* sqlite_lock.c (T6): takes the locks of the database PATH, before SQLite opens it; none on failure.
- * What a restore that was cut off left is cleared away. DPOT_ERR_BUSY: another store has them;
- * DPOT_ERR_IO: also when the file has two names; DPOT_ERR_STATE, when `needs_store`: there was a store,
- * and now there is none, or it was damaged, or its log since a crash. Released after SQLite has closed it; one that is not held is allowed. */
+/* Copies a column of exactly `len` bytes; false: it has another length. */
+bool sqlite_store_read_bytes(struct query query, int column, uint8_t *out, size_t len);
+
+/* Reports in all rounds, as they are counted. */
+extern const char sqlite_count_reports[];
+
+/* ---- sqlite_lock.c (T6) ---- */
+
+/* Takes both locks of the database PATH before SQLite opens it, and removes what an interrupted
+ * replacement left. On failure neither is held.
+ * DPOT_ERR_BUSY: another store has them; DPOT_ERR_IO: also a second hard link; DPOT_ERR_STATE, if
+ * `needs_store`: there was a store and it is missing or empty. */
 DPOT_WARN_UNUSED dpot_status sqlite_lock_take(const char *path, bool needs_store,
                                               struct sqlite_lock *lock, struct dpot_error *error);
+
+/* After SQLite has closed the database. A lock that is not held is allowed. */
 void sqlite_lock_release(struct sqlite_lock *lock);
 
-/* Writes down, durably, that there is a store, and which file. DPOT_ERR_IO. */
+/* Writes durably that there is a store, and device and inode of its database. DPOT_ERR_IO. */
 DPOT_WARN_UNUSED dpot_status sqlite_lock_mark(const char *path, struct sqlite_lock *lock,
                                               struct dpot_error *error);
 
-/* The same, that what was acknowledged is no longer all in the database, and that the file `rescued`
- * beside it has what could be saved ("-": none): from then on it is refused (DPOT_ERR_STATE) until a
- * replacement is marked. DPOT_ERR_IO. */
-#define SQLITE_RESCUED_SIZE 320
-DPOT_WARN_UNUSED dpot_status sqlite_lock_mark_damage(const char *rescued,
-                                                     const struct sqlite_lock *lock,
-                                                     struct dpot_error *error);
-
-/* Whether the database has no name left: it is gone when it is closed. */
-bool sqlite_lock_is_nameless(const struct sqlite_lock *lock);
-
-/* The same, that it is closed, with so many reports (0: not known). Before SQLite closes it: a crash in
- * between leaves a log that nobody would miss. DPOT_ERR_IO. */
+/* Writes durably that the store is closed with so many reports; 0: not known. DPOT_ERR_IO. */
 DPOT_WARN_UNUSED dpot_status sqlite_lock_mark_closed(const char *path,
                                                      const struct sqlite_lock *lock,
                                                      int64_t n_reports, struct dpot_error *error);
 
-/* Without taking anything: whether PATH is what was written down; *n_closed as in the struct. DPOT_ERR_IO: it has a second hard link;
- * DPOT_ERR_STATE: there was a store and there is none, or a living process serves another file of this
- * name. */
-DPOT_WARN_UNUSED dpot_status sqlite_lock_look(const char *path, int64_t *n_closed,
-                                              struct dpot_error *error);
+/* Whether the database has no name left, so that closing it deletes it. */
+bool sqlite_lock_is_nameless(const struct sqlite_lock *lock);
 
-/* sqlite_crash.c: of a store that was not closed, and that nobody has open. DPOT_ERR_STATE: its log has not
- * everything that was committed; DPOT_ERR_MEMORY. */
-DPOT_WARN_UNUSED dpot_status sqlite_crash_check(const char *path, struct dpot_error *error);
+/* Checks PATH against PATH-lock without taking a lock; *n_closed as in the struct.
+ * DPOT_ERR_IO: a second hard link; DPOT_ERR_STATE: there was a store and it is missing or empty, or
+ * a running process serves another file of this name. */
+DPOT_WARN_UNUSED dpot_status sqlite_lock_check(const char *path, int64_t *n_closed,
+                                               struct dpot_error *error);
 
-/* sqlite_rescue.c: before an owned store is closed. One that was removed or damaged under it is saved
- * beside it, as PATH.rescued-TIME, and the watch is told with DPOT_ERR_STATE. */
-void sqlite_store_rescue(struct sqlite_store *s);
+/* ---- blocks (sqlite_block.c) ---- */
 
-/* When damage is seen, under the lock: marks the store, of which nothing is saved yet. */
-void sqlite_store_note_damage(struct sqlite_store *s);
+/* Columns of a row of table block, in the order that sqlite_store_read_block expects. */
+#define SQLITE_BLOCK_COLUMNS "round, first, format, n_reports, sum, reports"
+enum { COLUMN_ROUND, COLUMN_FIRST, COLUMN_FORMAT, COLUMN_N_REPORTS, COLUMN_SUM, COLUMN_REPORTS };
 
-/* sqlite_room.c: writes some MiB beside PATH, for a moment. DPOT_ERR_IO. */
-DPOT_WARN_UNUSED dpot_status sqlite_room_try(const char *path, struct dpot_error *error);
+/* Validates the present row: types and ranges of its numbers, its checksum for the revision `hash`,
+ * its layout and its key. The block is valid until the next step of the query.
+ * DPOT_ERR_CORRUPT names the block by its first id, and its round. */
+DPOT_WARN_UNUSED dpot_status sqlite_store_read_block(struct query query, const uint8_t *hash,
+                                                     struct packed_block *block,
+                                                     struct dpot_error *error);
 
-/* The state of a revision, under the lock. DPOT_ERR_NOT_FOUND. */
-DPOT_WARN_UNUSED dpot_status sqlite_store_get_state(struct sqlite_store *s, const uint8_t *hash,
-                                                    enum revision_state *state,
+struct sqlite_block {
+    const uint8_t *hash, *first;
+    uint32_t round;
+    bool is_merged;
+    int format;
+    size_t n_reports;
+    const struct dpot_buf *reports;
+};
+
+/* Adds a block inside a transaction. DPOT_ERR_CORRUPT: the round has a block with this first id,
+ * which its set of ids should have known. */
+DPOT_WARN_UNUSED dpot_status sqlite_store_add_block(struct database *database,
+                                                    const struct sqlite_block *block,
                                                     struct dpot_error *error);
 
-/* Members of the backend (store.h), by file. sqlite_revisions.c: */
+/* ---- members of the backend (store.h), and what files share, by file ---- */
+
+/* sqlite_revisions.c */
 dpot_status sqlite_store_add_revision(struct store *store, const struct revision_record *record,
                                       const void *signed_bytes, size_t len,
                                       struct dpot_error *error);
@@ -126,24 +133,37 @@ dpot_status sqlite_store_find_campaign(struct store *store, const uint8_t *campa
                                        struct revision_record *record, struct dpot_buf *out,
                                        struct dpot_error *error);
 
-/* sqlite_append.c: */
+/* The state of a revision, under the lock. DPOT_ERR_NOT_FOUND. */
+DPOT_WARN_UNUSED dpot_status sqlite_store_get_state(struct sqlite_store *s, const uint8_t *hash,
+                                                    enum revision_state *state,
+                                                    struct dpot_error *error);
+
+/* sqlite_append.c */
 dpot_status sqlite_store_append_group(struct store *store,
                                       const struct store_append *const *appends, size_t n,
                                       dpot_status *outcomes, struct dpot_error *error);
 
-/* sqlite_ids.c: */
+/* sqlite_ids.c */
 dpot_status sqlite_store_load_ids(struct store *store, struct dpot_error *error);
-void sqlite_store_weigh(struct store *store, struct store_weight *weight);
+void sqlite_store_get_id_usage(struct store *store, struct store_id_usage *usage);
 
-/* Weighs the sets of ids anew, under the lock. */
-void sqlite_store_note_weight(struct sqlite_store *s);
+/* Updates s->usage, under the lock. */
+void sqlite_store_update_id_usage(struct sqlite_store *s);
 
-/* Brings a set up to the last commit, under the lock. On failure the entry is dropped. */
+/* Makes a set of ids as complete as the last commit, under the lock. Failure drops the entry. */
 DPOT_WARN_UNUSED dpot_status sqlite_store_catch_up(struct sqlite_store *s,
                                                    struct id_cache_entry *entry,
                                                    struct dpot_error *error);
 
-/* sqlite_pool.c: */
+/* sqlite_merge.c */
+dpot_status sqlite_store_merge(struct store *store, const uint8_t *hash, uint32_t n_rounds,
+                               bool *has_merged, struct dpot_error *error);
+
+/* Merges every round of every revision of a file that no other process has open. */
+DPOT_WARN_UNUSED dpot_status sqlite_store_merge_all(struct database *database,
+                                                    struct dpot_error *error);
+
+/* sqlite_pool.c */
 dpot_status sqlite_store_count_pool(struct store *store, const uint8_t *hash,
                                     struct pool_count *count, struct dpot_error *error);
 dpot_status sqlite_store_count_all(struct store *store, struct pool_count *count,
@@ -153,26 +173,24 @@ dpot_status sqlite_store_add_drops(struct store *store, const uint64_t *n,
 dpot_status sqlite_store_read_pool(struct store *store, const uint8_t *hash, store_each_report each,
                                    void *ctx, struct dpot_error *error);
 
-/* sqlite_backup.c: */
+/* sqlite_backup.c */
 dpot_status sqlite_store_backup(struct store *store, const char *path,
-                                const struct store_judge *judge, struct dpot_error *error);
+                                const struct store_validator *validator, struct dpot_error *error);
 dpot_status sqlite_store_save(struct store *store, const char *what,
-                              const struct store_judge *judge, char *name, size_t cap,
+                              const struct store_validator *validator, char *name, size_t cap,
                               struct dpot_error *error);
-
-/* The same as sqlite_store_save, unjudged, as the connection that writes sees it: it may still have in memory
- * what is damaged on disk. */
-DPOT_WARN_UNUSED dpot_status sqlite_store_save_written(struct sqlite_store *s, const char *what,
-                                                       char *name, size_t cap,
-                                                       struct dpot_error *error);
 dpot_status sqlite_store_replace(const char *path, const char *from, char *kept, size_t cap,
                                  struct dpot_error *error);
 
-/* Called by whoever has taken the locks: takes back what a replacement that was cut off left, the
- * second name of the former store. The file and its log are as they were before it. DPOT_ERR_IO. */
+/* Removes the second name of a store that an interrupted replacement left; the store and its log
+ * are as before it. The caller holds the locks. DPOT_ERR_IO. */
 DPOT_WARN_UNUSED dpot_status sqlite_store_undo_replace(const char *real, struct dpot_error *error);
 
-/* sqlite_jobs.c: */
+/* sqlite_check.c */
+dpot_status sqlite_store_check_tables(struct store *store, enum store_tables which,
+                                      store_each_fault each, void *ctx, struct dpot_error *error);
+
+/* sqlite_jobs.c */
 dpot_status sqlite_store_add_job(struct store *store, const struct job_record *record,
                                  struct dpot_error *error);
 dpot_status sqlite_store_get_job(struct store *store, const uint8_t *id, struct job_record *record,
@@ -188,69 +206,26 @@ dpot_status sqlite_store_finish_job(struct store *store, struct job_record *reco
 dpot_status sqlite_store_requeue_jobs(struct store *store, int64_t now_ms,
                                       struct dpot_error *error);
 
-/* sqlite_artifacts.c: */
+/* The newest job that made this artifact, under the lock. DPOT_ERR_NOT_FOUND without a sentence. */
+DPOT_WARN_UNUSED dpot_status sqlite_store_find_maker(struct sqlite_store *s, const uint8_t *digest,
+                                                     struct job_record *record,
+                                                     struct dpot_error *error);
+
+/* The next job after *seq whose artifact is missing, the newest of those with that artifact; under
+ * the lock. DPOT_ERR_NOT_FOUND without a sentence. */
+DPOT_WARN_UNUSED dpot_status sqlite_store_next_missing(struct sqlite_store *s, int64_t *seq,
+                                                       struct job_record *record,
+                                                       struct dpot_error *error);
+
+/* sqlite_artifacts.c */
 dpot_status sqlite_store_get_artifact(struct store *store, const uint8_t *digest,
                                       struct dpot_buf *out, struct dpot_error *error);
 dpot_status sqlite_store_check_artifacts(struct store *store, store_each_damage each, void *ctx,
                                          struct dpot_error *error);
 
-/* Adds an artifact inside a transaction, unless it is there; repairs it when it is damaged. */
+/* Adds an artifact inside a transaction, or repairs it if it is damaged. */
 DPOT_WARN_UNUSED dpot_status sqlite_store_add_artifact(struct sqlite_store *s,
                                                        const uint8_t *digest, const void *data,
                                                        size_t len, struct dpot_error *error);
-
-/* The newest job that ended with this artifact, under the lock. DPOT_ERR_NOT_FOUND without a sentence. */
-DPOT_WARN_UNUSED dpot_status sqlite_store_find_maker(struct sqlite_store *s, const uint8_t *digest,
-                                                     struct job_record *record,
-                                                     struct dpot_error *error);
-
-/* The first job after *seq that is the newest to have ended with an artifact that is not there, under the
- * lock. DPOT_ERR_NOT_FOUND without a sentence. */
-DPOT_WARN_UNUSED dpot_status sqlite_store_next_missing(struct sqlite_store *s, int64_t *seq,
-                                                       struct job_record *record,
-                                                       struct dpot_error *error);
-
-/* Copies column `column` when it has exactly `len` bytes. */
-bool sqlite_store_read_bytes(struct query query, int column, uint8_t *out, size_t len);
-
-/* Columns of a block, as sqlite_store_read_block takes them, of a table "block". */
-#define SQLITE_BLOCK_COLUMNS "round, first, format, n_reports, sum, reports"
-enum { COLUMN_ROUND, COLUMN_FIRST, COLUMN_FORMAT, COLUMN_N_REPORTS, COLUMN_SUM, COLUMN_REPORTS };
-
-/* The reports of the row, when its numbers are numbers (so that the round may be used after DPOT_OK) and its
- * checksum says that it is what was written for the revision `hash`; the block lives as long as the row.
- * DPOT_ERR_CORRUPT, which names the block by its first id, and its round. */
-DPOT_WARN_UNUSED dpot_status sqlite_store_read_block(struct query query, const uint8_t *hash,
-                                                     struct packed_block *block,
-                                                     struct dpot_error *error);
-
-/* Adds a block inside a transaction. DPOT_ERR_CORRUPT: there is one with this first id, which is then no
- * new one. */
-struct sqlite_block {
-    const uint8_t *hash, *first;
-    uint32_t round;
-    bool is_merged;
-    int format;
-    size_t n_reports;
-    const struct dpot_buf *reports;
-};
-DPOT_WARN_UNUSED dpot_status sqlite_store_add_block(struct database *database,
-                                                    const struct sqlite_block *block,
-                                                    struct dpot_error *error);
-
-/* Reports that the rounds count. */
-extern const char sqlite_count_reports[];
-
-/* sqlite_merge.c: */
-dpot_status sqlite_store_merge(struct store *store, const uint8_t *hash, uint32_t n_rounds,
-                               bool *has_merged, struct dpot_error *error);
-
-/* The same of every round of every revision in a file that nobody else has open. */
-DPOT_WARN_UNUSED dpot_status sqlite_store_merge_all(struct database *database,
-                                                    struct dpot_error *error);
-
-/* sqlite_check.c: */
-dpot_status sqlite_store_check_tables(struct store *store, enum store_tables which,
-                                      store_each_fault each, void *ctx, struct dpot_error *error);
 
 #endif

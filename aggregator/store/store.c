@@ -42,7 +42,7 @@ const char *drop_reason_name(enum drop_reason reason)
     return (unsigned)reason < DROP_REASONS ? names[reason] : "unknown";
 }
 
-/* The backend of a URL and where its store is. */
+/* The backend of a URL, and the rest of the URL. */
 static dpot_status find_backend(const char *url, const struct store_backend **backend,
                                 const char **location, struct dpot_error *error)
 {
@@ -58,14 +58,15 @@ static dpot_status find_backend(const char *url, const struct store_backend **ba
                           "store is \"%s\": this build knows sqlite:PATH and sqlite::memory:", url);
 }
 
-static dpot_status open_as(const char *url, enum store_use use, const struct store_judge *judge,
-                           struct store **store, struct dpot_error *error)
+static dpot_status open_as(const char *url, enum store_use use,
+                           const struct store_validator *validator, struct store **store,
+                           struct dpot_error *error)
 {
     const struct store_backend *backend = NULL;
     const char *location = NULL;
     *store = NULL;
     const dpot_status status = find_backend(url, &backend, &location, error);
-    return status == DPOT_OK ? backend->open(location, use, judge, store, error) : status;
+    return status == DPOT_OK ? backend->open(location, use, validator, store, error) : status;
 }
 
 dpot_status store_open(const char *url, struct store **store, struct dpot_error *error)
@@ -73,15 +74,10 @@ dpot_status store_open(const char *url, struct store **store, struct dpot_error 
     return open_as(url, STORE_SHARED, NULL, store, error);
 }
 
-dpot_status store_open_owned(const char *url, struct store **store, struct dpot_error *error)
+dpot_status store_open_owned(const char *url, const struct store_validator *validator,
+                             struct store **store, struct dpot_error *error)
 {
-    return open_as(url, STORE_OWNED, NULL, store, error);
-}
-
-dpot_status store_open_judged(const char *url, const struct store_judge *judge,
-                              struct store **store, struct dpot_error *error)
-{
-    return open_as(url, STORE_OWNED, judge, store, error);
+    return open_as(url, STORE_OWNED, validator, store, error);
 }
 
 dpot_status store_open_existing(const char *url, struct store **store, struct dpot_error *error)
@@ -111,16 +107,17 @@ void store_get_schema(struct store *store, int *found, int *current)
     store->backend->get_schema(store, found, current);
 }
 
-dpot_status store_backup(struct store *store, const char *path, const struct store_judge *judge,
-                         struct dpot_error *error)
+dpot_status store_backup(struct store *store, const char *path,
+                         const struct store_validator *validator, struct dpot_error *error)
 {
-    return store->backend->backup(store, path, judge, error);
+    return store->backend->backup(store, path, validator, error);
 }
 
-dpot_status store_save(struct store *store, const char *what, const struct store_judge *judge,
-                       char name[STORE_PATH_SIZE], struct dpot_error *error)
+dpot_status store_save(struct store *store, const char *what,
+                       const struct store_validator *validator, char name[STORE_PATH_SIZE],
+                       struct dpot_error *error)
 {
-    return store->backend->save(store, what, judge, name, STORE_PATH_SIZE, error);
+    return store->backend->save(store, what, validator, name, STORE_PATH_SIZE, error);
 }
 
 dpot_status store_replace(const char *url, const char *from, char kept[STORE_PATH_SIZE],
@@ -213,9 +210,9 @@ dpot_status store_load_ids(struct store *store, struct dpot_error *error)
     return store->backend->load_ids(store, error);
 }
 
-void store_weigh(struct store *store, struct store_weight *weight)
+void store_get_id_usage(struct store *store, struct store_id_usage *usage)
 {
-    store->backend->weigh(store, weight);
+    store->backend->get_id_usage(store, usage);
 }
 
 dpot_status store_count_pool(struct store *store, const uint8_t hash[DPOT_HASH_LEN],

@@ -487,13 +487,13 @@ static void compare(const char *name, run_fn run, const char *folder, size_t bat
 /* Resident bytes without those of ids. */
 static double resident(const struct rooms *rooms)
 {
-    struct store_weight weight;
+    struct store_id_usage usage;
     unsigned long pages = 0;
     FILE *stream = fopen("/proc/self/statm", "r");
     turn_require(stream && fscanf(stream, "%*u %lu", &pages) == 1, "no /proc");
     (void)fclose(stream);
-    store_weigh(rooms->ingest.store, &weight);
-    return (double)pages * (double)sysconf(_SC_PAGESIZE) - (double)weight.n_id_bytes;
+    store_get_id_usage(rooms->ingest.store, &usage);
+    return (double)pages * (double)sysconf(_SC_PAGESIZE) - (double)usage.n_bytes;
 }
 
 /* Reports first, first + 1, ... */

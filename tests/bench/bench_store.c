@@ -91,7 +91,7 @@ static double fill(struct filling *f, size_t n_ids, double *cpu_us)
 static void open_store(struct filling *f, const char *url)
 {
     struct dpot_error error = {{0}};
-    turn_require(store_open_owned(url, &f->store, &error) == DPOT_OK, error.text);
+    turn_require(store_open_owned(url, NULL, &f->store, &error) == DPOT_OK, error.text);
 }
 
 static void add_revision(struct filling *f)
@@ -116,17 +116,17 @@ static void remove_store(const char *path)
 
 static void restart(struct filling *f, const char *url)
 {
-    struct store_weight weight;
+    struct store_id_usage usage;
     struct dpot_error error = {{0}};
     store_close(f->store);
     const struct turn began = turn_start();
     open_store(f, url);
     turn_require(store_load_ids(f->store, &error) == DPOT_OK, error.text);
     const struct turn spent = turn_since(began);
-    store_weigh(f->store, &weight);
-    turn_require(weight.n_ids == f->n_ids, "the restart lost ids");
+    store_get_id_usage(f->store, &usage);
+    turn_require(usage.n_ids == f->n_ids, "the restart lost ids");
     (void)printf("restart with %zu ids: %.2f s (%.2f s of the processor), %.1f bytes an id\n",
-                 f->n_ids, spent.wall, spent.cpu, (double)weight.n_id_bytes / (double)f->n_ids);
+                 f->n_ids, spent.wall, spent.cpu, (double)usage.n_bytes / (double)f->n_ids);
 }
 
 int main(int argc, char **argv)

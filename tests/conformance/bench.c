@@ -5,7 +5,7 @@
 
 struct backend_row {
     const char *scheme;
-    const char *file; /* in a new folder; NULL: the scheme is the whole URL */
+    const char *file; /* in a new folder; NULL: the URL is the scheme alone */
     bool is_durable;
 };
 static const struct backend_row backends[] = {

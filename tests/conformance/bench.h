@@ -1,4 +1,4 @@
-/* A store of each kind in turn, for the suites that every store must pass. */
+/* A store of each backend in turn, for the suites that every backend must pass. */
 #ifndef DPOT_TESTS_CONFORMANCE_BENCH_H
 #define DPOT_TESTS_CONFORMANCE_BENCH_H
 
@@ -6,7 +6,7 @@
 #include "unit/aggregator/fixture.h"
 
 struct bench {
-    size_t row; /* of the table of backends */
+    size_t row; /* in the table of backends */
     char folder[FIXTURE_PATH_SIZE];
     char url[2 * FIXTURE_PATH_SIZE];
     struct store *store;
@@ -18,7 +18,7 @@ size_t bench_n_backends(void);
 void bench_init(struct bench *b, size_t row);
 void bench_release(struct bench *b);
 
-/* Closes the store and opens it again, when it is one that lasts. */
+/* Closes the store and opens it again, if it is durable. */
 void bench_reopen(struct bench *b);
 
 /* Runs one body over every backend. */

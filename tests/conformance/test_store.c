@@ -1,4 +1,4 @@
-/* What every store does with revisions and reports. A new backend adds a row in bench.c. */
+/* Revisions and reports, in every backend. A new backend adds a row in bench.c. */
 #include "conformance/bench.h"
 
 #include <criterion/criterion.h>

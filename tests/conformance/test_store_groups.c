@@ -1,4 +1,4 @@
-/* What every store does with several batches in one commit. */
+/* Several batches in one commit, in every backend. */
 #include "conformance/bench.h"
 
 #include <criterion/criterion.h>
@@ -19,7 +19,7 @@ static struct revision_record add_open(struct bench *b, uint8_t campaign)
     return record;
 }
 
-/* One append and what it points to. */
+/* One append and its arrays. */
 struct batch {
     struct store_append append;
     struct dpot_report reports[REPORTS_MAX];
@@ -63,7 +63,7 @@ static uint64_t n_stored(struct bench *b, const struct revision_record *record)
     return count.n_accepted;
 }
 
-/* A pool as it is read. */
+/* The pool that was read. */
 struct seen {
     uint8_t ids[64][DPOT_REPORT_ID_LEN];
     int64_t widest[3]; /* the sums of the vectors */
@@ -130,7 +130,7 @@ STORE_TEST(a_batch_that_is_refused_costs_the_others_of_its_group_nothing)
     fill(4, open.hash, 0, 4, 2); /* one of its reports is a vector */
     batches[4].reports[1].n_values = 3;
     batches[4].reports[1].values = batches[4].values;
-    fill(5, open.hash, 0, 6, 1); /* all of it */
+    fill(5, open.hash, 0, 6, 1); /* all of them */
     batches[5].reports[0].n_values = 3;
     batches[5].reports[0].values = batches[5].values;
     fill(6, open.hash, 0, 4, 2);
@@ -164,7 +164,7 @@ STORE_TEST(a_vector_group_is_as_wide_as_its_widest_batch)
     cr_assert_eq(memcmp(seen.widest, widest, sizeof widest), 0);
 }
 
-/* More sets than are kept at a time, twice: an id is known whether its set was kept or not. */
+/* More sets than are kept, each used twice: an id is known whether its set was kept or not. */
 STORE_TEST(a_group_over_many_campaigns_keeps_every_id_once)
 {
     enum { N = 100 };
@@ -187,16 +187,16 @@ STORE_TEST(a_group_over_many_campaigns_keeps_every_id_once)
 STORE_TEST(ids_that_were_loaded_at_the_start_are_duplicates)
 {
     const struct revision_record record = add_open(b, 1);
-    struct store_weight weight;
+    struct store_id_usage usage;
     for (uint32_t round = 0; round < 4; round++) {
         fill(0, record.hash, round, 0, REPORTS_MAX);
         commit(b, 1);
     }
     bench_reopen(b);
     cr_assert_eq(store_load_ids(b->store, NULL), DPOT_OK);
-    store_weigh(b->store, &weight);
-    cr_assert_eq(weight.n_ids, 2 * REPORTS_MAX, "the two newest rounds are kept");
-    cr_assert_gt(weight.n_id_bytes, 16 * 2 * REPORTS_MAX);
+    store_get_id_usage(b->store, &usage);
+    cr_assert_eq(usage.n_ids, 2 * REPORTS_MAX, "the two newest rounds are kept");
+    cr_assert_gt(usage.n_bytes, 16 * 2 * REPORTS_MAX);
     commit(b, 1);
     cr_assert_eq(batches[0].statuses[0], DPOT_REPORT_DUPLICATE);
 }

@@ -1,4 +1,4 @@
-/* What every store does with jobs and artifacts. */
+/* Jobs and artifacts, in every backend. */
 #include "conformance/bench.h"
 
 #include <criterion/criterion.h>
@@ -217,7 +217,7 @@ STORE_TEST(two_jobs_with_one_result_share_its_artifact)
     cr_assert_arr_eq(first.artifact, second.artifact, sizeof first.artifact);
 }
 
-STORE_TEST(an_artifact_larger_than_the_room_for_it_is_refused)
+STORE_TEST(an_artifact_larger_than_its_buffer_is_refused)
 {
     struct dpot_buf bytes;
     (void)add(b, 1);

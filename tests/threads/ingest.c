@@ -153,11 +153,11 @@ static void *run_scraper(void *ctx)
     (void)ctx;
     for (int i = 0; i < 2000; i++) {
         struct tally_counts counts;
-        struct store_weight weight;
+        struct store_id_usage usage;
         struct writer_work work;
         tally_get(ingest.tally, &counts);
         demand(counts.n_submitted == n_settled(&counts), "a report is nowhere");
-        store_weigh(ingest.store, &weight);
+        store_get_id_usage(ingest.store, &usage);
         if (ingest.writer) {
             writer_get_work(ingest.writer, &work);
             demand(work.n_failures == 0, "a commit failed");

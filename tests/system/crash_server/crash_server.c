@@ -1,7 +1,7 @@
-/* Nothing acknowledged is lost and nothing is counted twice, whenever the server dies.
+/* Nothing acknowledged is lost and nothing is counted twice, whenever the server is killed.
  *
- * The server is a process of its own that runs the aggregator's rooms as dpotd does; the client is
- * a raw socket and a sealed batch, without libdpot. */
+ * The server is a process of its own that runs the service as dpotd does; the client is a raw
+ * socket and a sealed batch, without libdpot. */
 #include "base/clock.h"
 #include "dpotd/init.h"
 #include "dpotd/service.h"
@@ -39,7 +39,7 @@ static void die(void *ctx, size_t n_reports)
     _exit(9);
 }
 
-/* The server process: tells its URL through the pipe and serves until it is killed or told to stop. */
+/* The server process: writes its URL into the pipe and serves until SIGKILL or SIGTERM. */
 static volatile sig_atomic_t is_asked_to_stop;
 
 static void ask_to_stop(int signal_number)
@@ -157,7 +157,7 @@ static void tear_down(void)
 
 TestSuite(crash_server, .init = set_up, .fini = tear_down, .timeout = 120);
 
-/* Seals reports first, ... and posts them; the status, 0 when the connection died. */
+/* Seals and posts reports first, ...; returns the HTTP status, or 0 if the connection failed. */
 static int post(uint32_t first, size_t n, enum dpot_report_status *statuses)
 {
     struct dpot_report reports[64];
@@ -232,7 +232,7 @@ Test(crash_server, a_crash_in_the_middle_of_many_batches_loses_and_doubles_nothi
     stop();
 }
 
-/* Kills the server after so many milliseconds, from a process of its own. */
+/* Kills the server after some milliseconds, from another process. */
 static pid_t kill_after(long ms)
 {
     const pid_t victim = server;
@@ -259,7 +259,7 @@ Test(crash_server, a_server_killed_at_any_moment_keeps_what_it_acknowledged)
         for (; next < N_BATCHES; next++) {
             is_acknowledged[next] = post(next * BATCH, BATCH, statuses) == 202;
             if (!is_acknowledged[next]) {
-                next++; /* sent again at the end only, when it may be in the store or not */
+                next++; /* sent again only at the end: it may be stored or not */
                 break;
             }
         }
@@ -283,14 +283,14 @@ Test(crash_server, a_server_killed_at_any_moment_keeps_what_it_acknowledged)
 #define N_POSTS 40
 #define POST_REPORTS 4
 
-/* What one client was told of each of its posts; the last may be unknown. */
+/* The answers to the posts of one client; the last may be unknown. */
 struct client {
     pthread_t thread;
     uint32_t first;
     size_t n_sent, n_acknowledged;
 };
 
-/* Without assertions: they are not for threads. The status, 0 when the connection died. */
+/* The same without assertions, which must not be used in threads. */
 static int post_quietly(uint32_t first, enum dpot_report_status *statuses)
 {
     struct dpot_report reports[POST_REPORTS];
@@ -327,8 +327,9 @@ static void *run_client(void *ctx)
     return NULL;
 }
 
-/* Sends everything again: what was acknowledged is there, and a batch is there whole or not at all. How
- * many reports it was. */
+/* Sends everything again: what was acknowledged is stored, and a batch is stored whole or not at
+ * all.
+ * Returns the number of reports. */
 static size_t send_again(const struct client *client)
 {
     enum dpot_report_status statuses[POST_REPORTS];
@@ -369,7 +370,7 @@ Test(crash_server, a_server_killed_under_many_clients_keeps_what_it_acknowledged
     stop();
 }
 
-/* SIGTERM is for dpotd; here the service is closed as it does. */
+/* On SIGTERM the server closes the service as dpotd does. */
 Test(crash_server, a_server_that_is_stopped_under_many_clients_answers_what_it_stored)
 {
     static struct client clients[N_CLIENTS];

@@ -31,6 +31,6 @@ CREATE TABLE pool_count (
     PRIMARY KEY (hash, status)
 ) WITHOUT ROWID;
 
--- One row that the readiness check rewrites after a write has failed.
+-- One row that the readiness check updates.
 CREATE TABLE probe (id INTEGER PRIMARY KEY CHECK (id = 1), n INTEGER NOT NULL);
 INSERT INTO probe (id, n) VALUES (1, 0);

@@ -20,8 +20,8 @@ CREATE TABLE job (
 );
 CREATE INDEX job_state ON job (state, seq);
 
--- Rows are never changed or deleted, but for bytes that lost their digest and are given back; the
--- digest is the BLAKE2b-256 of the bytes.
+-- The digest is the BLAKE2b-256 of the bytes. Rows are never changed or deleted, except that damaged
+-- bytes are repaired.
 CREATE TABLE artifact (
     seq INTEGER PRIMARY KEY,
     digest BLOB NOT NULL UNIQUE,       -- 32 bytes

@@ -1,4 +1,4 @@
--- Version 4: what every commit was when it was written, so that a bit that changes on the disk is seen.
+-- Version 4: a checksum of every commit, by which a bit that changes on the disk is detected.
 
 CREATE TABLE commit_sum (
     seq INTEGER PRIMARY KEY,           -- of commits

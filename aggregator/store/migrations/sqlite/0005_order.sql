@@ -1,7 +1,7 @@
--- Version 5: nothing keeps the order in which reports came. The reports of a round lie in blocks, in the
--- order of ids, and the number of a block is no place in an order.
+-- Version 5: nothing keeps the order in which reports arrived. The reports of a round are in blocks, in
+-- the order of ids, and the number of a block shows no order.
 
--- The rounds of a revision that have reports.
+-- The rounds with reports.
 CREATE TABLE round (
     hash BLOB NOT NULL,                -- of the revision
     round INTEGER NOT NULL,
@@ -11,8 +11,8 @@ CREATE TABLE round (
     PRIMARY KEY (hash, round)
 ) WITHOUT ROWID;
 
--- A commit brings one block of one round; when the round is over they are merged with one another.
--- Its number is made of its content: SQLite finds a large row by a number much faster than by a key of bytes.
+-- A commit adds one block to a round; when the round has closed, its blocks are merged. The number is
+-- taken from the checksum: SQLite finds a large row by a number much faster than by a key of bytes.
 CREATE TABLE block (
     number INTEGER PRIMARY KEY,
     hash BLOB NOT NULL,
@@ -28,7 +28,7 @@ CREATE TABLE block (
 
 INSERT INTO round SELECT hash, round, sum(n_reports), count(*), 0 FROM commits GROUP BY hash, round;
 
--- In the order of ids, so that pages do not tell the old one. What was altered stays refused.
+-- In the order of ids, so that pages do not show the old order. Damaged commits stay refused.
 INSERT INTO block (number, hash, round, first, format, n_reports, is_merged, sum, reports)
     SELECT random() & 0x7fffffffffffffff, hash, round, first, format, n_reports, 0,
            CASE WHEN sum IS dpot_commit_sum(hash, round, o.seq, format, n_reports, c.reports)

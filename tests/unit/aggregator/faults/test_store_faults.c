@@ -135,7 +135,7 @@ static bool open_rooms(bool has_writer)
     rig.store = NULL;
     rig.registry = NULL;
     rig.ingest.writer = NULL;
-    dpot_status status = store_open_owned(url, &rig.store, &error);
+    dpot_status status = store_open_owned(url, NULL, &rig.store, &error);
     if (status == DPOT_OK) {
         status = registry_new(rig.store, rig.secret_key, &rig.clock.clock, &rig.registry, &error);
     }

@@ -85,7 +85,7 @@ static void set_up(void)
                  "%s", error.text);
     cr_assert_eq(config_read(result.config_path, &config, &error), DPOT_OK, "%s", error.text);
     cr_assert_eq(server_keys_read(config.keys_dir, &keys, NULL), DPOT_OK);
-    cr_assert_eq(store_open_owned(config.store, &store, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(store_open_owned(config.store, NULL, &store, &error), DPOT_OK, "%s", error.text);
     cr_assert_eq(registry_new(store, keys.secret_key, &clock.clock, &registry, NULL), DPOT_OK);
     fill(store, registry);
     registry_free(registry);

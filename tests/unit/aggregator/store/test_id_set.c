@@ -18,7 +18,7 @@ static void id_of(uint32_t n, uint8_t id[ID_SET_ID_LEN])
 static bool insert(struct id_set *set, const uint8_t id[ID_SET_ID_LEN])
 {
     bool is_new = false;
-    cr_assert_eq(id_set_insert(set, id, &is_new), DPOT_OK);
+    cr_assert_eq(id_set_insert(set, id, id_set_prefetch(set, id), &is_new), DPOT_OK);
     return is_new;
 }
 
@@ -63,7 +63,7 @@ Test(id_set, ids_that_differ_in_one_byte_are_different)
     id_set_release(&set);
 }
 
-Test(id_set, taking_ids_out_in_any_order_leaves_the_others)
+Test(id_set, removing_ids_in_any_order_keeps_the_others)
 {
     enum { N = 20000 };
     struct id_set set;
@@ -88,7 +88,7 @@ Test(id_set, taking_ids_out_in_any_order_leaves_the_others)
     id_set_release(&set);
 }
 
-/* The reference's vector of 16 bytes: key and message are 0, 1, 2, ... */
+/* The reference's test vector of 16 bytes: key and message are 0, 1, 2, ... */
 Test(id_set, the_hash_is_siphash)
 {
     const uint64_t key[2] = {UINT64_C(0x0706050403020100), UINT64_C(0x0f0e0d0c0b0a0908)};
@@ -99,7 +99,7 @@ Test(id_set, the_hash_is_siphash)
     cr_assert_eq(id_set_hash(key, id), UINT64_C(0x3f2acc7f57c29bdb));
 }
 
-/* Most bytes that were ever held at once, growth included. */
+/* The peak of the memory, growth included. */
 static size_t peak;
 static size_t held;
 
@@ -144,11 +144,11 @@ Test(id_set, without_memory_nothing_changes)
         const size_t n = set.n_used;
         id_of(i, id);
         test_allocator_fail_at(&t, 1);
-        if (id_set_insert(&set, id, &is_new) == DPOT_ERR_MEMORY) {
+        if (id_set_insert(&set, id, id_set_prefetch(&set, id), &is_new) == DPOT_ERR_MEMORY) {
             n_refused++;
             cr_assert_eq(set.n_used, n);
             test_allocator_fail_at(&t, 0);
-            cr_assert_eq(id_set_insert(&set, id, &is_new), DPOT_OK);
+            cr_assert_eq(id_set_insert(&set, id, id_set_prefetch(&set, id), &is_new), DPOT_OK);
         }
         cr_assert(is_new);
     }
@@ -212,7 +212,7 @@ Test(id_cache, a_dropped_revision_loses_every_round)
     id_cache_release(&cache);
 }
 
-Test(id_cache, looking_for_a_set_makes_none)
+Test(id_cache, finding_a_set_creates_none)
 {
     struct id_cache cache = {.tick = 0};
     const uint8_t hash[DPOT_HASH_LEN] = {1};

@@ -1,4 +1,4 @@
-/* What a reader of the store's file, of a copy or of a pool learns of the order in which reports came: nothing. */
+/* Neither the store's file nor a copy nor a pool shows the order in which reports arrived (T7). */
 #include "store/id_sorter.h"
 #include "unit/aggregator/store/store_file.h"
 #include "unit/aggregator/vectors.h"
@@ -28,7 +28,7 @@ static void open_campaigns(void)
     fixture_path(copy, store_file.folder, "copy.db");
 }
 
-/* Device `i` reports to each campaign, in one commit a campaign, with ids of its own. */
+/* Devices first, ... report to each campaign, in one commit each, with different ids. */
 static void report_all(size_t first, size_t n)
 {
     for (size_t i = first; i < first + n; i++) {
@@ -84,7 +84,7 @@ static void read_file(const char *path, struct dpot_buf *out)
     (void)fclose(stream);
 }
 
-/* Where in the bytes of the file the report of a device lies; it lies there once. */
+/* The offset of a report in the file, where it must occur once. */
 static size_t find_once(const struct dpot_buf *file, uint32_t number)
 {
     const struct dpot_report report = fixture_report(number);
@@ -98,12 +98,12 @@ static size_t find_once(const struct dpot_buf *file, uint32_t number)
             n++;
         }
     }
-    cr_assert_eq(n, 1, "report %u is there %zu times", number, n);
+    cr_assert_eq(n, 1, "report %u occurs %zu times", number, n);
     return at;
 }
 
-/* How many devices' reports to both campaigns have about the same rank among those of their campaign: nearly all
- * when the order is kept, and about five by chance. */
+/* Number of devices whose reports to both campaigns have nearly the same rank in their campaign:
+ * almost all devices if the order is kept, about five by chance. */
 #define RANKS_NEAR 2
 #define LINKED_BY_CHANCE 20
 typedef int64_t places_of[N_CAMPAIGNS][N_DEVICES];
@@ -123,7 +123,7 @@ static size_t count_near(const places_of places)
     return n_near;
 }
 
-/* By where they lie in the file. */
+/* By offsets in the file. */
 static size_t count_linked(const char *path)
 {
     places_of places;
@@ -138,7 +138,7 @@ static size_t count_linked(const char *path)
     return count_near(places);
 }
 
-/* By the numbers of their blocks, of a store whose every report is a block. */
+/* By the row numbers of blocks, in a store with one report a block. */
 static size_t count_numbered(void)
 {
     places_of places;
@@ -154,7 +154,7 @@ static size_t count_numbered(void)
     return count_near(places);
 }
 
-/* The reports of one device lay side by side in every table, and at one place of every pool. */
+/* They used to be side by side in every table, and at one place of every pool. */
 Test(order, neither_pools_nor_copies_link_what_one_device_sent_to_two_campaigns)
 {
     open_campaigns();
@@ -185,8 +185,8 @@ static void merge_all(uint32_t n_rounds)
     }
 }
 
-/* The file itself, not a copy: freed pages hold nothing either. */
-Test(order, a_round_that_is_over_keeps_no_order_in_the_file)
+/* In the file itself, with its freed pages, not in a copy. */
+Test(order, a_closed_round_keeps_no_order_in_the_file)
 {
     open_campaigns();
     report_all(0, N_DEVICES);
@@ -196,7 +196,7 @@ Test(order, a_round_that_is_over_keeps_no_order_in_the_file)
     cr_assert_eq(ask(store_file.path, "SELECT count(*) FROM block"), N_CAMPAIGNS);
 }
 
-/* Two servers that got the same reports, in another order and in other commits. */
+/* Two servers receive the same reports in another order and in other commits. */
 Test(order, a_copy_of_a_store_does_not_depend_on_the_order_in_which_reports_came)
 {
     struct dpot_buf first, second;
@@ -239,7 +239,7 @@ Test(order, a_round_that_is_merged_while_it_is_open_still_knows_its_duplicates)
         memcpy(append.hash, records[0].hash, sizeof append.hash);
         cr_assert_eq(store_append_reports(store, &append, NULL), DPOT_OK);
         cr_assert_eq(status, DPOT_REPORT_DUPLICATE);
-        if (i == 20) { /* as after a start */
+        if (i == 20) { /* like a restart */
             store_close(store);
             cr_assert_eq(store_open(store_file.url, &store, NULL), DPOT_OK);
         }
@@ -247,7 +247,7 @@ Test(order, a_round_that_is_merged_while_it_is_open_still_knows_its_duplicates)
     store_close(store);
 }
 
-Test(order, only_rounds_that_are_over_are_merged)
+Test(order, only_closed_rounds_are_merged)
 {
     bool has_merged = true;
     open_campaigns();
@@ -282,7 +282,7 @@ Test(order, a_pool_that_is_merged_while_it_is_read_is_read_whole)
     store_close(store);
 }
 
-/* Random ids, ids that differ in few bits, and equal ones: whatever a device chooses. */
+/* Random ids, ids with a common prefix, and equal ids. */
 Test(order, ids_are_sorted_as_bytes)
 {
     enum { N = 2000 };
@@ -303,7 +303,7 @@ Test(order, ids_are_sorted_as_bytes)
     }
 }
 
-/* Blocks of reports in no order, into a sorter that holds few of them in memory. */
+/* Unsorted blocks, and a sorter with memory for few reports. */
 Test(order, a_round_that_does_not_fit_into_memory_is_read_in_the_same_order)
 {
     enum { N = 3000, BLOCK = 7 };
@@ -341,7 +341,7 @@ Test(order, a_round_that_does_not_fit_into_memory_is_read_in_the_same_order)
     dpot_buf_release(&bytes);
 }
 
-/* Gives the commits of version 4 the order in which the devices reported. */
+/* Numbers the commits of version 4 in the order in which the devices reported. */
 static void renumber_commits(void)
 {
     struct database *database = NULL;
@@ -364,8 +364,8 @@ static void renumber_commits(void)
     database_close(database);
 }
 
-/* A store of version 4 that was served: its commits lie in the order in which they came. */
-Test(order, bringing_a_store_up_to_date_takes_its_order_away)
+/* In a store of version 4 the commits are in the order of arrival. */
+Test(order, migrating_a_store_removes_its_order)
 {
     struct seen seen = {.n = 0};
     open_campaigns();
@@ -373,8 +373,7 @@ Test(order, bringing_a_store_up_to_date_takes_its_order_away)
     store_close(store);
     store_file_age(4);
     renumber_commits();
-    cr_assert_geq(count_linked(store_file.path), N_DEVICES * 9 / 10,
-                  "the attack sees what is there");
+    cr_assert_geq(count_linked(store_file.path), N_DEVICES * 9 / 10, "the attack finds the order");
     cr_assert_eq(store_open(store_file.url, &store, NULL), DPOT_OK);
     cr_assert_eq(store_read_pool(store, records[0].hash, note_id, &seen, NULL), DPOT_OK);
     expect_id_order(&seen, N_DEVICES);

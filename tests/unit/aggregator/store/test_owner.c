@@ -1,4 +1,4 @@
-/* Who owns an SQLite store: one process, whatever the file is called, until it ends. */
+/* An SQLite store has one owner, whatever the file is called, until the process ends. */
 #include "unit/aggregator/fixture.h"
 
 #include <criterion/criterion.h>
@@ -32,7 +32,7 @@ static void refuse_owned(const char *a_url, const char *word)
 {
     struct store *store = NULL;
     struct dpot_error error = {{0}};
-    cr_assert_eq(store_open_owned(a_url, &store, &error), DPOT_ERR_BUSY, "%s", error.text);
+    cr_assert_eq(store_open_owned(a_url, NULL, &store, &error), DPOT_ERR_BUSY, "%s", error.text);
     cr_assert_null(store);
     cr_assert_not_null(strstr(error.text, word), "%s", error.text);
 }
@@ -45,7 +45,7 @@ Test(owner, a_store_has_one_owner_whatever_it_is_called)
     fixture_path(link, folder, "link.db");
     (void)snprintf(link_url, sizeof link_url, "sqlite:%s", link);
     cr_assert_eq(symlink("dpot.db", link), 0);
-    cr_assert_eq(store_open_owned(link_url, &store, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(store_open_owned(link_url, NULL, &store, &error), DPOT_OK, "%s", error.text);
     (void)snprintf(pid, sizeof pid, "served by process %ld", (long)getpid());
     refuse_owned(url, pid);
     refuse_owned(url, path);
@@ -53,9 +53,9 @@ Test(owner, a_store_has_one_owner_whatever_it_is_called)
     cr_assert_eq(store_open_existing(url, &other, &error), DPOT_OK, "%s", error.text);
     cr_assert_eq(store_check(other, &error), DPOT_OK, "%s", error.text);
     store_close(other);
-    refuse_owned(url, pid); /* the looker took nothing with it */
+    refuse_owned(url, pid); /* closing the reader released no lock */
     store_close(store);
-    cr_assert_eq(store_open_owned(url, &store, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(store_open_owned(url, NULL, &store, &error), DPOT_OK, "%s", error.text);
     store_close(store);
 }
 
@@ -68,7 +68,7 @@ Test(owner, a_store_whose_owner_was_killed_is_free)
     cr_assert_eq(pipe(ready), 0);
     const pid_t owner = fork();
     if (owner == 0) {
-        (void)(store_open_owned(url, &store, NULL) == DPOT_OK && write(ready[1], "x", 1));
+        (void)(store_open_owned(url, NULL, &store, NULL) == DPOT_OK && write(ready[1], "x", 1));
         (void)pause();
         _exit(0);
     }
@@ -76,11 +76,11 @@ Test(owner, a_store_whose_owner_was_killed_is_free)
     refuse_owned(url, "served by process");
     cr_assert_eq(kill(owner, SIGKILL), 0);
     cr_assert_eq(waitpid(owner, NULL, 0), owner);
-    cr_assert_eq(store_open_owned(url, &store, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(store_open_owned(url, NULL, &store, &error), DPOT_OK, "%s", error.text);
     store_close(store);
 }
 
-/* A child owns the store, with a job that runs, until it is killed. */
+/* A child that owns the store, with a running job, until it is killed. */
 static pid_t start_owner(struct job_record *job)
 {
     struct store *store = NULL;
@@ -91,7 +91,7 @@ static pid_t start_owner(struct job_record *job)
     if (owner == 0) {
         job->state = JOB_RUNNING;
         job->n_attempts = 1;
-        (void)(store_open_owned(url, &store, NULL) == DPOT_OK &&
+        (void)(store_open_owned(url, NULL, &store, NULL) == DPOT_OK &&
                store_add_job(store, job, NULL) == DPOT_OK &&
                store_update_job(store, job, NULL) == DPOT_OK && write(ready[1], "x", 1));
         (void)pause();
@@ -125,7 +125,7 @@ Test(owner, an_owner_is_known_by_the_file_and_not_by_its_name)
     store_close(store);
     cr_assert_eq(kill(owner, SIGKILL), 0);
     cr_assert_eq(waitpid(owner, NULL, 0), owner);
-    cr_assert_eq(store_open_owned(url, &store, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(store_open_owned(url, NULL, &store, &error), DPOT_OK, "%s", error.text);
     store_close(store);
 }
 
@@ -134,46 +134,46 @@ Test(owner, a_database_put_in_the_place_of_an_owned_one_is_refused)
     char old[FIXTURE_PATH_SIZE];
     struct store *store = NULL;
     fixture_path(old, folder, "old.db");
-    cr_assert_eq(store_open_owned(url, &store, NULL), DPOT_OK);
+    cr_assert_eq(store_open_owned(url, NULL, &store, NULL), DPOT_OK);
     cr_assert_eq(rename(path, old), 0);
     refuse_owned(url, "served by process");
     store_close(store);
 }
 
-/* Its write-ahead log is found by the name: that of the other name would be left out. */
+/* SQLite finds the write-ahead log by the name: that of the other name would be missing. */
 Test(owner, a_database_of_two_names_is_refused_and_free_with_one)
 {
     char link_path[FIXTURE_PATH_SIZE];
     struct store *store = NULL;
     struct dpot_error error = {{0}};
     fixture_path(link_path, folder, "other.db");
-    cr_assert_eq(store_open_owned(url, &store, NULL), DPOT_OK);
+    cr_assert_eq(store_open_owned(url, NULL, &store, NULL), DPOT_OK);
     store_close(store);
     cr_assert_eq(link(path, link_path), 0);
-    cr_assert_eq(store_open_owned(url, &store, &error), DPOT_ERR_IO);
+    cr_assert_eq(store_open_owned(url, NULL, &store, &error), DPOT_ERR_IO);
     cr_assert_not_null(strstr(error.text, "2 names"), "%s", error.text);
     cr_assert_eq(store_open_existing(url, &store, &error), DPOT_ERR_IO);
     cr_assert_eq(unlink(link_path), 0);
-    cr_assert_eq(store_open_owned(url, &store, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(store_open_owned(url, NULL, &store, &error), DPOT_OK, "%s", error.text);
     store_close(store);
 }
 
-/* A refusal inside the owner's process must not take SQLite's record locks away: another process would
- * then take the write-ahead log for abandoned. */
+/* A refusal inside the owner's process must not release SQLite's record locks: another process
+ * would then take the write-ahead log for abandoned. */
 Test(owner, a_refusal_in_the_owners_process_leaves_its_locks)
 {
     char link_path[FIXTURE_PATH_SIZE], link_url[FIXTURE_PATH_SIZE + 16];
     struct store *store = NULL;
     fixture_path(link_path, folder, "other.db");
     (void)snprintf(link_url, sizeof link_url, "sqlite:%s", link_path);
-    cr_assert_eq(store_open_owned(url, &store, NULL), DPOT_OK);
+    cr_assert_eq(store_open_owned(url, NULL, &store, NULL), DPOT_OK);
     cr_assert_eq(link(path, link_path), 0);
     refuse_owned(link_url, "served by process");
     const pid_t other = fork();
-    if (other == 0) { /* a process has no record locks of its parent */
+    if (other == 0) { /* a child does not inherit record locks */
         const int fd = open(path, O_RDWR);
         struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 1 << 30};
-        range.l_len = 1024; /* SQLite's shared lock of an open database lies here */
+        range.l_len = 1024; /* SQLite's shared lock of an open database */
         _exit(fd >= 0 && fcntl(fd, F_GETLK, &range) == 0 && range.l_type != F_UNLCK ? 0 : 1);
     }
     int state = 1;

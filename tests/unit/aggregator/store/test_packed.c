@@ -1,4 +1,4 @@
-/* Blocks of reports: what is written, and what of a damaged one is read. */
+/* Writing and validating blocks of reports. */
 #include "store/packed.h"
 #include "unit/aggregator/vectors.h"
 
@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HEAD_LEN 8
-#define ROW_HEAD_LEN 24
+#define HEADER_LEN 8
+#define ROW_HEADER_LEN 24
 
 static struct dpot_buf block_bytes;
 static size_t n_rows;
@@ -24,7 +24,7 @@ static void tear_down(void)
 
 TestSuite(packed, .init = set_up, .fini = tear_down);
 
-/* Packs reports that are all accepted; the layout they got. */
+/* Packs reports, all accepted. */
 static struct packed_layout pack(const struct dpot_report *reports, size_t n)
 {
     struct packed_layout layout;
@@ -75,7 +75,7 @@ Test(packed, a_commit_is_as_wide_as_its_largest_number)
         const struct packed_layout layout = pack_one(values, 3);
         cr_assert_eq(layout.width, cases[i].width, "%lld: %u", (long long)cases[i].value,
                      layout.width);
-        cr_assert_eq(block_bytes.len, HEAD_LEN + ROW_HEAD_LEN + 3 * cases[i].width);
+        cr_assert_eq(block_bytes.len, HEADER_LEN + ROW_HEADER_LEN + 3 * cases[i].width);
     }
 }
 
@@ -107,7 +107,7 @@ Test(packed, index_reports_keep_the_first_format)
     cr_assert_arr_eq(block_bytes.data, expected, sizeof expected);
 }
 
-Test(packed, a_vector_block_has_the_bytes_of_the_manual)
+Test(packed, a_vector_block_has_the_documented_bytes)
 {
     int64_t values[] = {1, -2, 300};
     const struct dpot_report report = {
@@ -130,13 +130,13 @@ Test(packed, vectors_beyond_the_longest_are_no_block)
     cr_assert_eq(packed_plan(&append, &layout, &n_rows), DPOT_ERR_SHAPE);
 }
 
-Test(packed, a_block_above_the_ceiling_is_too_large_and_changes_nothing)
+Test(packed, a_block_above_the_limit_is_too_large_and_changes_nothing)
 {
     int64_t values[10] = {0};
     const struct dpot_report report = {.n_values = 10, .values = values};
     const struct packed_layout layout = pack(&report, 1);
     struct dpot_buf small;
-    dpot_buf_init(&small, HEAD_LEN + ROW_HEAD_LEN + 9, NULL);
+    dpot_buf_init(&small, HEADER_LEN + ROW_HEADER_LEN + 9, NULL);
     cr_assert_eq(packed_begin(&layout, 1, &small), DPOT_ERR_TOO_LARGE);
     cr_assert_eq(small.len, 0);
     struct packed_layout huge = layout;
@@ -145,9 +145,9 @@ Test(packed, a_block_above_the_ceiling_is_too_large_and_changes_nothing)
     dpot_buf_release(&small);
 }
 
-/* ---- what a store may hold after an accident ---- */
+/* ---- damaged blocks ---- */
 
-Test(packed, a_head_that_no_writer_makes_is_corrupt)
+Test(packed, a_header_that_is_never_written_is_corrupt)
 {
     static const struct {
         uint32_t dim, width;
@@ -166,7 +166,7 @@ Test(packed, a_head_that_no_writer_makes_is_corrupt)
     }
 }
 
-Test(packed, a_count_or_format_that_does_not_go_with_the_length_is_corrupt)
+Test(packed, a_count_or_format_that_does_not_match_the_length_is_corrupt)
 {
     static const int64_t counts[] = {0, -1, 2, INT64_MAX, INT64_MIN, (int64_t)1 << 32 | 1};
     int64_t values[] = {1, 2, 3};
@@ -181,10 +181,11 @@ Test(packed, a_count_or_format_that_does_not_go_with_the_length_is_corrupt)
     cr_assert_eq(packed_open(PACKED_FORMAT_VECTOR, 1, NULL, 0, &block), DPOT_ERR_CORRUPT);
 }
 
-/* 2^20 numbers of 8 bytes, and a count for which rows times length is the length again in 64 bits. */
+/* 2^20 numbers of 8 bytes, and a count whose product with the row length overflows to the
+ * length. */
 Test(packed, a_product_that_overflows_is_corrupt)
 {
-    const uint64_t row_len = ROW_HEAD_LEN + UINT64_C(8) * DPOT_VECTOR_DIM_MAX;
+    const uint64_t row_len = ROW_HEADER_LEN + UINT64_C(8) * DPOT_VECTOR_DIM_MAX;
     int64_t values[] = {1, 2, 3};
     (void)pack_one(values, 3);
     dpot_store_u32(block_bytes.data, DPOT_VECTOR_DIM_MAX);
@@ -197,8 +198,8 @@ Test(packed, a_product_that_overflows_is_corrupt)
     }
 }
 
-/* Each cut lies in memory of exactly its length, so that the sanitizers see a byte too far. */
-Test(packed, no_cut_and_no_altered_head_is_read_beyond_its_end)
+/* Each cut block has memory of exactly its length, so that sanitizers find a read beyond it. */
+Test(packed, no_cut_and_no_altered_header_is_read_beyond_its_end)
 {
     int64_t values[3][5];
     struct dpot_report reports[3];
@@ -215,7 +216,7 @@ Test(packed, no_cut_and_no_altered_head_is_read_beyond_its_end)
                 int64_t back[12];
                 uint8_t *copy = malloc(len > 0 ? len : 1);
                 memcpy(copy, block_bytes.data, len);
-                if (len >= HEAD_LEN) {
+                if (len >= HEADER_LEN) {
                     dpot_store_u32(copy, dim);
                     dpot_store_u32(copy + 4, width);
                 }

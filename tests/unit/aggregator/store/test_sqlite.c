@@ -1,5 +1,4 @@
-/* What is particular to the SQLite file: opening what is not ours, other versions of the schema, a full
- * disk, two processes. */
+/* The SQLite file: other databases, other versions of the schema, a full disk, two processes. */
 #include "unit/aggregator/fixture.h"
 #include "unit/aggregator/store/store_file.h"
 #include "unit/aggregator/vectors.h"
@@ -55,8 +54,8 @@ static int count_report(void *ctx, uint32_t round, const struct dpot_report *rep
     return 0;
 }
 
-/* A device sends one report, so a pool is as many commits as reports: reading it takes a step a commit.
- * With a step for every commit before, this would take minutes of processor time, not a second. */
+/* A device sends one report, so a pool may have as many commits as reports. Reading takes one step
+ * a commit; in quadratic time this test would take minutes, not a second, of processor time. */
 Test(sqlite, a_pool_of_many_small_commits_is_read_in_one_go)
 {
     enum { COMMITS = 20000 };
@@ -94,8 +93,8 @@ Test(sqlite, a_newer_schema_is_refused)
     refuse_open(store_file.url, DPOT_ERR_VERSION, "99");
 }
 
-/* Of a program that keeps the steps elsewhere only the head is known. */
-Test(sqlite, a_schema_that_is_newer_by_its_head_alone_is_refused)
+/* A later program may keep its versions elsewhere: only the header of the file is known. */
+Test(sqlite, a_schema_that_is_newer_by_its_header_only_is_refused)
 {
     struct store *store = NULL;
     store_file_make();
@@ -105,27 +104,27 @@ Test(sqlite, a_schema_that_is_newer_by_its_head_alone_is_refused)
     cr_assert_eq(store_open_old(store_file.url, &store, NULL), DPOT_ERR_VERSION);
 }
 
-Test(sqlite, a_store_has_its_version_in_the_head_of_the_file)
+Test(sqlite, a_store_has_its_version_in_the_header_of_the_file)
 {
     struct store *store = NULL;
     struct database *database = NULL;
     int found = -1, current = 0;
-    int64_t in_head = 0;
+    int64_t in_header = 0;
     cr_assert_eq(store_open(store_file.url, &store, NULL), DPOT_OK);
     store_get_schema(store, &found, &current);
     store_close(store);
     cr_assert_eq(found, 0);
     for (int i = 0; i < 2; i++) {
         cr_assert_eq(database_open(store_file.path, &database, NULL), DPOT_OK);
-        cr_assert_eq(database_ask(database, "PRAGMA user_version", &in_head, NULL, 0, NULL),
+        cr_assert_eq(database_ask(database, "PRAGMA user_version", &in_header, NULL, 0, NULL),
                      DPOT_OK);
         database_close(database);
-        cr_assert_eq(in_head, current);
-        store_file_tamper("PRAGMA user_version = 0"); /* as before it was kept there */
+        cr_assert_eq(in_header, current);
+        store_file_tamper("PRAGMA user_version = 0"); /* like older stores */
     }
 }
 
-Test(sqlite, a_full_disk_stores_nothing_and_is_told_until_there_is_room)
+Test(sqlite, a_full_disk_stores_nothing_and_is_not_ready_until_there_is_space)
 {
     struct rig rig;
     struct dpot_report reports[DPOT_BATCH_REPORTS_MAX];
@@ -140,7 +139,7 @@ Test(sqlite, a_full_disk_stores_nothing_and_is_told_until_there_is_room)
 
     (void)snprintf(wal, sizeof wal, "%s-wal", store_file.path);
     cr_assert_eq(stat(wal, &info), 0);
-    const off_t used = info.st_size; /* of which a part is free since the log was begun anew */
+    const off_t used = info.st_size; /* a part is free since the log was restarted */
     for (int i = 0; i < 1000 && info.st_size == used; i++) {
         cr_assert_eq(store_try_write(rig.store, NULL), DPOT_OK);
         cr_assert_eq(stat(wal, &info), 0);
@@ -158,7 +157,7 @@ Test(sqlite, a_full_disk_stores_nothing_and_is_told_until_there_is_room)
     cr_assert_eq(rig_count(&rig).n_accepted, 10);
     cr_assert_eq(rig_count(&rig).n_duplicate, 0);
 
-    /* With room for a small write, and for no batch, it is not ready either. */
+    /* Space for a small write, but not for a batch, is not enough. */
     limit.rlim_cur = (rlim_t)info.st_size + 20 * 4096;
     cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
     cr_assert_eq(store_check(rig.store, NULL), DPOT_ERR_IO);
@@ -172,8 +171,8 @@ Test(sqlite, a_full_disk_stores_nothing_and_is_told_until_there_is_room)
     rig_release(&rig);
 }
 
-/* Of two campaigns the first has stored its part when the disk is full: both are taken back, and an id
- * that was there before stays known. */
+/* The disk is full after the part of the first of two campaigns was written: both are rolled back,
+ * and an earlier id stays known. */
 Test(sqlite, a_group_that_cannot_be_committed_leaves_no_id_behind)
 {
     static struct dpot_report reports[DPOT_BATCH_REPORTS_MAX];
@@ -246,7 +245,7 @@ Test(sqlite, two_stores_on_one_file_accept_an_id_once)
     rig_release(&rig);
 }
 
-Test(sqlite, a_transaction_that_was_cut_off_leaves_no_trace)
+Test(sqlite, an_interrupted_transaction_leaves_no_trace)
 {
     struct rig rig;
     struct database *database = NULL;
@@ -262,7 +261,7 @@ Test(sqlite, a_transaction_that_was_cut_off_leaves_no_trace)
     store_close(rig.store);
 }
 
-Test(sqlite, a_write_that_is_tried_finds_a_disk_without_room)
+Test(sqlite, trying_to_write_finds_a_full_disk)
 {
     struct rig rig;
     struct rlimit limit, unlimited;
@@ -286,7 +285,7 @@ Test(sqlite, a_write_that_is_tried_finds_a_disk_without_room)
     store_close(store);
 }
 
-Test(sqlite, looking_makes_no_store_and_changes_no_schema)
+Test(sqlite, reading_creates_no_store_and_migrates_no_schema)
 {
     struct store *store = NULL;
     struct dpot_error error = {{0}};

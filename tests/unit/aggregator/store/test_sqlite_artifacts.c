@@ -1,4 +1,4 @@
-/* Artifacts on disk: what was altered or is missing is told, never served, and mended by its job. */
+/* Damaged and missing artifacts are reported, never served, and repaired by their job. */
 #include "unit/aggregator/store/store_file.h"
 
 #include <criterion/criterion.h>
@@ -29,7 +29,7 @@ Test(sqlite_artifacts, an_artifact_altered_on_disk_is_corrupt_and_never_served)
     store_close(store);
 }
 
-/* What a look at every artifact says. */
+/* What store_check_artifacts reports. */
 struct seen_damage {
     size_t n, n_without_job, n_missing;
     uint8_t digest[DPOT_HASH_LEN];
@@ -87,7 +87,7 @@ Test(sqlite_artifacts, a_job_that_computes_the_bytes_again_repairs_a_damaged_art
     store_close(store);
 }
 
-Test(sqlite_artifacts, a_damaged_artifact_that_no_job_names_is_told_too)
+Test(sqlite_artifacts, a_damaged_artifact_that_no_job_names_is_reported_too)
 {
     struct store *store = NULL;
     cr_assert_eq(store_open(store_file.url, &store, NULL), DPOT_OK);
@@ -102,7 +102,7 @@ Test(sqlite_artifacts, a_damaged_artifact_that_no_job_names_is_told_too)
     store_close(store);
 }
 
-Test(sqlite_artifacts, an_artifact_that_is_missing_is_told_once_with_its_newest_job)
+Test(sqlite_artifacts, a_missing_artifact_is_reported_once_with_its_newest_job)
 {
     struct store *store = NULL;
     struct dpot_buf bytes;

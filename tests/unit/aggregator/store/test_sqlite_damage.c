@@ -1,4 +1,4 @@
-/* Rows that somebody altered: each is found, named and refused. */
+/* Altered rows are found, named and refused. */
 #include "unit/aggregator/fixture.h"
 #include "unit/aggregator/store/store_file.h"
 #include "unit/aggregator/vectors.h"
@@ -9,7 +9,7 @@
 
 TestSuite(sqlite_damage, .init = store_file_set_up, .fini = store_file_tear_down);
 
-/* With a checksum that belongs to what was altered. */
+/* Alters rows and makes their checksums match. */
 static void tamper_and_sum(const char *sql)
 {
     store_file_tamper(sql);
@@ -68,7 +68,7 @@ static int ignore_report(void *ctx, uint32_t round, const struct dpot_report *re
     return 0;
 }
 
-/* Alters a stored block of two vectors of three numbers; reading it and rebuilding its ids must fail. */
+/* Alters a block of two vectors of three numbers: reading it and its ids must fail. */
 static void refuse_altered_vectors(const char *sql)
 {
     struct store *store = NULL;
@@ -119,7 +119,7 @@ Test(sqlite_damage, a_block_of_vectors_that_was_torn_or_altered_is_corrupt)
     }
 }
 
-/* What is well formed, and is not what was written: another id would be counted again. */
+/* Well formed, but not what was written: an altered id would be counted again. */
 static void refuse_altered_commit(const char *sql, bool is_in_pool)
 {
     struct rig rig;
@@ -160,8 +160,8 @@ Test(sqlite_damage, a_commit_that_is_not_what_was_written_is_corrupt)
     refuse_altered_commit("DELETE FROM block", true);
 }
 
-/* Under the checksum that was written, which takes them as numbers. */
-Test(sqlite_damage, a_commit_whose_numbers_are_none_is_corrupt_and_ends_every_reading)
+/* Under the original checksum, which is over converted numbers. */
+Test(sqlite_damage, a_commit_whose_numbers_are_of_another_type_is_corrupt)
 {
     static const char *const rounds[] = {"'x'", "x'00'", "0.5", "1.5", "-1", "4294967296", "1e300"};
     char sql[96];
@@ -174,7 +174,7 @@ Test(sqlite_damage, a_commit_whose_numbers_are_none_is_corrupt_and_ends_every_re
     refuse_altered_commit("UPDATE block SET n_reports = '2 reports'", true);
 }
 
-Test(sqlite_damage, a_round_that_is_none_is_seen_at_the_start_behind_later_rounds)
+Test(sqlite_damage, an_invalid_round_is_found_at_the_start_behind_later_rounds)
 {
     struct rig rig;
     struct dpot_error error = {{0}};
@@ -214,7 +214,7 @@ static int count_faults(enum store_tables which)
     return n;
 }
 
-/* As the runner leaves them: one that waits, and one in each state that ends. */
+/* A job in each state, with columns as the runner writes them. */
 static void add_jobs(struct rig *rig)
 {
     for (uint8_t state = JOB_QUEUED; state <= JOB_CANCELLED; state++) {
@@ -283,7 +283,7 @@ Test(sqlite_damage, what_no_server_writes_is_found_in_the_tables)
         "UPDATE round SET n_merges = -1",
         "UPDATE round SET n_merges = 'x'",
         "UPDATE round SET round = 0.5",
-        /* from here on of blocks, which a quick look leaves out */
+        /* from here on in blocks, which a quick check leaves out */
         "UPDATE block SET hash = zeroblob(32)",
         "UPDATE block SET n_reports = 2",
         "UPDATE block SET round = 'x'",
@@ -342,7 +342,7 @@ static int64_t ask(const char *sql)
     return value;
 }
 
-/* A bit of what an index says of its only row. */
+/* Flips a bit of the only entry of an index. */
 static void alter_index(const char *name, off_t from_end)
 {
     char sql[128];
@@ -352,7 +352,7 @@ static void alter_index(const char *name, off_t from_end)
     store_file_flip(store_file.path, at);
 }
 
-Test(sqlite_damage, an_index_that_is_not_of_its_table_is_found_and_serves_nobody)
+Test(sqlite_damage, an_index_that_does_not_match_its_table_is_found_and_not_served)
 {
     static const char *const names[] = {"revision_one_open", "sqlite_autoindex_revision_1",
                                         "sqlite_autoindex_revision_2"};
@@ -363,7 +363,7 @@ Test(sqlite_damage, an_index_that_is_not_of_its_table_is_found_and_serves_nobody
         rig_init(&rig, store_file.url, fixture_spec());
         rig_release(&rig);
         alter_index(names[i], 6);
-        cr_assert_eq(store_open_owned(store_file.url, &store, &error), DPOT_ERR_CORRUPT, "%s",
+        cr_assert_eq(store_open_owned(store_file.url, NULL, &store, &error), DPOT_ERR_CORRUPT, "%s",
                      names[i]);
         cr_assert_not_null(strstr(error.text, names[i]), "%s", error.text);
         cr_assert_not_null(strstr(error.text, "backup"), "%s", error.text);

@@ -4,18 +4,17 @@
 #include "store/id_order.h"
 #include "store/packed.h"
 #include "store/sqlite_connection.h"
-#include "store/sqlite_schema.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define BUSY_TIMEOUT_MS 5000
+#define CHECKPOINT_PAGES "4000" /* of the log: a commit then copies them into the database */
 
-/* The journal's mode is part of the file: of an existing one it is looked at only. */
+/* The journal mode is stored in the file: that of an existing file is left as it is. */
 static dpot_status set_pragmas(struct database *database, bool is_existing,
                                struct dpot_error *error)
 {
@@ -25,7 +24,8 @@ static dpot_status set_pragmas(struct database *database, bool is_existing,
                     : database_execute(database, "setting up", "PRAGMA journal_mode = WAL;", error);
     if (status == DPOT_OK) {
         status = database_execute(database, "setting up",
-                                  "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0;"
+                                  "PRAGMA synchronous = FULL;"
+                                  "PRAGMA wal_autocheckpoint = " CHECKPOINT_PAGES ";"
                                   "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;"
                                   "PRAGMA secure_delete = ON;",
                                   error);
@@ -36,7 +36,8 @@ static dpot_status set_pragmas(struct database *database, bool is_existing,
     return status;
 }
 
-/* (T1) needs both; a file system without shared memory would silently refuse the first. */
+/* (T1) needs both. On a file system without shared memory SQLite keeps another journal mode without
+ * an error. */
 static dpot_status check_pragmas(struct database *database, bool is_memory,
                                  struct dpot_error *error)
 {
@@ -61,8 +62,7 @@ static void take_bytes(sqlite3_value *value, const uint8_t **data, size_t *len)
     *len = (size_t)sqlite3_value_bytes(value);
 }
 
-/* dpot_commit_sum(hash, round, seq, format, n_reports, reports): for the migration, and a look at what has not
- * been through it. */
+/* dpot_commit_sum(hash, round, seq, format, n_reports, reports): the checksum of a row. */
 static void answer_sum(sqlite3_context *context, int n, sqlite3_value **values)
 {
     struct commit_row row = {.round = sqlite3_value_int64(values[1]),
@@ -77,7 +77,8 @@ static void answer_sum(sqlite3_context *context, int n, sqlite3_value **values)
     sqlite3_result_blob(context, sum, sizeof sum, SQLITE_TRANSIENT);
 }
 
-/* The commit of (format, n_reports, reports), its rows in the order of ids; false: it is none, or memory is out. */
+/* Opens the commit (format, n_reports, reports) and sorts its rows by id. False: malformed, or out
+ * of memory. */
 static bool sort_rows(sqlite3_value **values, struct packed_block *block, struct id_place **order)
 {
     const uint8_t *data = NULL;
@@ -97,7 +98,7 @@ static bool sort_rows(sqlite3_value **values, struct packed_block *block, struct
     return *order != NULL;
 }
 
-/* dpot_first_report(format, n_reports, reports): the least id; NULL for what is no commit. For the migration. */
+/* dpot_first_report(format, n_reports, reports): the least id; NULL for a malformed commit. */
 static void answer_first(sqlite3_context *context, int n, sqlite3_value **values)
 {
     struct packed_block block;
@@ -110,7 +111,8 @@ static void answer_first(sqlite3_context *context, int n, sqlite3_value **values
     }
 }
 
-/* dpot_sort_reports(format, n_reports, reports): the same commit in the order of ids; what is none is left. */
+/* dpot_sort_reports(format, n_reports, reports): the reports in the order of ids; a malformed
+ * commit is returned as it is. */
 static void answer_sorted(sqlite3_context *context, int n, sqlite3_value **values)
 {
     struct packed_block block;
@@ -120,13 +122,13 @@ static void answer_sorted(sqlite3_context *context, int n, sqlite3_value **value
         sqlite3_result_value(context, values[2]);
         return;
     }
-    const size_t head_len = block.layout.head_len, row_len = block.layout.row_len;
-    const size_t len = head_len + block.n_reports * row_len;
+    const size_t header_len = block.layout.header_len, row_len = block.layout.row_len;
+    const size_t len = header_len + block.n_reports * row_len;
     uint8_t *sorted = sqlite3_malloc64(len);
     if (sorted) {
-        memcpy(sorted, block.data, head_len);
+        memcpy(sorted, block.data, header_len);
         for (size_t i = 0; i < block.n_reports; i++) {
-            memcpy(sorted + head_len + i * row_len, packed_id(&block, order[i].at), row_len);
+            memcpy(sorted + header_len + i * row_len, packed_id(&block, order[i].at), row_len);
         }
         sqlite3_result_blob64(context, sorted, len, sqlite3_free);
     } else {
@@ -155,15 +157,15 @@ static dpot_status add_functions(struct database *database, struct dpot_error *e
 }
 
 enum opening {
-    OPENS_OR_MAKES, /* and brings up to date */
-    LOOKS,          /* at one that is up to date */
-    LOOKS_AT_OLD,   /* the same of one that may be older */
+    OPEN_OR_CREATE, /* and migrate */
+    OPEN_EXISTING,  /* of this program's schema */
+    OPEN_OLD,       /* the schema may be older */
 };
 
 static dpot_status set_up(struct database *database, const char *path, enum opening opening,
                           struct dpot_error *error)
 {
-    const bool is_existing = opening != OPENS_OR_MAKES;
+    const bool is_existing = opening != OPEN_OR_CREATE;
     const int flags =
         SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (is_existing ? 0 : SQLITE_OPEN_CREATE);
     if (sqlite3_open_v2(path, &database->db, flags, NULL) != SQLITE_OK) {
@@ -185,38 +187,10 @@ static dpot_status set_up(struct database *database, const char *path, enum open
     }
     status = schema_find(database, &database->found_version, error);
     if (status == DPOT_OK) {
-        status = schema_check(database->found_version, opening == LOOKS_AT_OLD, error);
+        status = schema_check(database->found_version, opening == OPEN_OLD, error);
     }
-    return status == DPOT_OK ? schema_stand_in(database, database->found_version, error) : status;
-}
-
-/* A copy that nobody has opened to write has no log yet, and none is made by looking. */
-static dpot_status start_guard(struct database *database, enum opening opening,
-                               struct dpot_error *error)
-{
-    const char *path = database_path(database);
-    char journal[16] = "";
-    int64_t ignored = 0;
-    dpot_status status =
-        database_ask(database, "PRAGMA journal_mode", &ignored, journal, sizeof journal, error);
-    struct guard_base base;
-    (void)sqlite3_wal_hook(database->db, connection_note_frames, database);
-    if (status != DPOT_OK || strcmp(journal, "wal") != 0) {
-        return status;
-    }
-    connection_read_base(database, &base);
-    status = guard_init(&database->guard, path, &base, error);
-    database->leaves_log = opening != OPENS_OR_MAKES && database->guard.log_size > 0;
-    return status;
-}
-
-/* Whether there was one: SQLite makes an empty one when it opens the database. Who may not open it leaves it. */
-static bool has_log(struct database *database)
-{
-    struct stat info;
-    char log_path[GUARD_PATH_SIZE];
-    const int n = snprintf(log_path, sizeof log_path, "%s-wal", database_path(database));
-    return n > 0 && (size_t)n < sizeof log_path && stat(log_path, &info) == 0 && info.st_size > 0;
+    return status == DPOT_OK ? schema_add_missing(database, database->found_version, error)
+                             : status;
 }
 
 static dpot_status open_path(const char *path, enum opening opening, struct database **database,
@@ -229,10 +203,9 @@ static dpot_status open_path(const char *path, enum opening opening, struct data
     (void)pthread_mutex_init(&(*database)->mutex, NULL);
     dpot_status status = set_up(*database, path, opening, error);
     if (status == DPOT_OK) {
-        status = start_guard(*database, opening, error);
+        status = connection_note_files(*database, error);
     }
     if (status != DPOT_OK) {
-        (*database)->leaves_log = (*database)->db && has_log(*database);
         database_close(*database);
         *database = NULL;
         return dpot_error_prefix(error, status, "store %s", path);
@@ -242,11 +215,11 @@ static dpot_status open_path(const char *path, enum opening opening, struct data
 
 dpot_status database_open(const char *path, struct database **database, struct dpot_error *error)
 {
-    return open_path(path, OPENS_OR_MAKES, database, error);
+    return open_path(path, OPEN_OR_CREATE, database, error);
 }
 
-/* Whether it could be made is part of the answer. */
-static dpot_status say_missing(const char *path, struct dpot_error *error)
+/* Says whether the store can be created. */
+static dpot_status fail_missing(const char *path, struct dpot_error *error)
 {
     const char *slash = strrchr(path, '/');
     char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : NULL;
@@ -267,7 +240,7 @@ static dpot_status open_existing(const char *path, enum opening opening, struct 
     *database = NULL;
     if (access(path, F_OK) != 0) {
         return errno == ENOENT
-                   ? say_missing(path, error)
+                   ? fail_missing(path, error)
                    : dpot_error_set(error, DPOT_ERR_IO, "store %s: %s", path, strerror(errno));
     }
     return open_path(path, opening, database, error);
@@ -276,48 +249,23 @@ static dpot_status open_existing(const char *path, enum opening opening, struct 
 dpot_status database_open_existing(const char *path, struct database **database,
                                    struct dpot_error *error)
 {
-    return open_existing(path, LOOKS, database, error);
+    return open_existing(path, OPEN_EXISTING, database, error);
 }
 
 dpot_status database_open_old(const char *path, struct database **database,
                               struct dpot_error *error)
 {
-    return open_existing(path, LOOKS_AT_OLD, database, error);
+    return open_existing(path, OPEN_OLD, database, error);
 }
 
-/* The last connection to close copies the log into the database and removes it: only when it is what
- * was written, and never when it was found there by one who only looks: who serves next tells by it what
- * became of a crash. */
-static void settle_log(struct database *database)
+/* SQLite does not remove the log of a database that lost its name. The next database of that name
+ * would read it as its own: so it is copied into this one and truncated. */
+static void empty_log(struct database *database)
 {
-    const bool is_sound = !database->leaves_log &&
-                          connection_check_log(database, NULL) == DPOT_OK && !database->is_unsound;
-    if (database->db && !is_sound) {
-        (void)sqlite3_db_config(database->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    if (connection_is_moved(database)) {
+        (void)sqlite3_wal_checkpoint_v2(database->db, "main", SQLITE_CHECKPOINT_TRUNCATE, NULL,
+                                        NULL);
     }
-}
-
-void database_leave_log(struct database *database)
-{
-    database->leaves_log = true;
-}
-
-void database_settle_log(struct database *database)
-{
-    database->leaves_log = false;
-}
-
-/* Of a database that lost its name SQLite keeps the log, under the name where that of the next one is
- * looked for. So it is copied here; true: it may be removed. */
-static bool finish_moved(struct database *database)
-{
-    if (!database->is_owned || database_check_files(database, NULL) == DPOT_OK ||
-        database->guard.state != GUARD_MOVED || database->is_unsound ||
-        connection_check_log(database, NULL) != DPOT_OK) {
-        return false;
-    }
-    connection_checkpoint(database);
-    return database->guard.n_commits == 0;
 }
 
 void database_close(struct database *database)
@@ -325,16 +273,11 @@ void database_close(struct database *database)
     if (!database) {
         return;
     }
-    settle_log(database);
-    const bool is_finished = finish_moved(database);
+    empty_log(database);
     for (size_t i = 0; i < STATEMENT_END; i++) {
         (void)sqlite3_finalize(database->statements[i]);
     }
     (void)sqlite3_close(database->db);
-    if (is_finished) {
-        guard_remove_log(&database->guard);
-    }
-    guard_release(&database->guard);
     (void)pthread_mutex_destroy(&database->mutex);
     dpot_free_array(NULL, database, 1, sizeof *database);
 }

@@ -1,17 +1,16 @@
 /* The schema of a store and its versions.
  *
- * The version is in the table schema_version, a row for each step that was taken, and, so that it can
- * be read without knowing that table, in the file's head (PRAGMA user_version; 0 in stores of before it
- * was kept there). The higher of the two counts: a later program may change the table, never the head. */
-#include "store/sqlite_schema.h"
-
+ * The version is stored twice: in the table schema_version, one row for each migration, and in the
+ * header of the file (PRAGMA user_version; 0 in older stores). The higher one counts: a later
+ * program may change the table, never the header. */
 #include "store/backend.h"
+#include "store/sqlite_connection.h"
 
 #include <stdio.h>
 
 #define APPLICATION_ID 0x64706f74 /* "dpot" */
+#define VERSION_OF_BLOCKS 5       /* before it, reports are in commits that have numbers */
 
-/* A new file, or one of ours. */
 dpot_status schema_check_owner(struct database *database, struct dpot_error *error)
 {
     int64_t application_id = 0, n_tables = 0;
@@ -32,10 +31,10 @@ dpot_status schema_check_owner(struct database *database, struct dpot_error *err
 static dpot_status read_version(struct database *database, int64_t *version,
                                 struct dpot_error *error)
 {
-    int64_t in_head = 0;
-    dpot_status status = database_ask(database, "PRAGMA user_version", &in_head, NULL, 0, error);
-    if (status == DPOT_OK && in_head > (int64_t)store_sqlite_n_migrations) {
-        *version = in_head; /* of a table that may be another one now nothing is asked */
+    int64_t in_header = 0;
+    dpot_status status = database_ask(database, "PRAGMA user_version", &in_header, NULL, 0, error);
+    if (status == DPOT_OK && in_header > (int64_t)store_sqlite_n_migrations) {
+        *version = in_header; /* the table may be another one by now */
         return DPOT_OK;
     }
     return status == DPOT_OK ? database_ask(database, "SELECT max(version) FROM schema_version",
@@ -43,14 +42,14 @@ static dpot_status read_version(struct database *database, int64_t *version,
                              : status;
 }
 
-static dpot_status write_head(struct database *database, int version, struct dpot_error *error)
+static dpot_status write_header(struct database *database, int version, struct dpot_error *error)
 {
     char sql[64];
     (void)snprintf(sql, sizeof sql, "PRAGMA user_version = %d", version);
     return database_execute(database, "migrating", sql, error);
 }
 
-/* Unless another process was faster: the version is read again inside the transaction. */
+/* The version is read again inside the transaction: another process may have migrated meanwhile. */
 static dpot_status run_migration(struct database *database, const struct store_migration *migration,
                                  struct dpot_error *error)
 {
@@ -70,7 +69,7 @@ static dpot_status run_migration(struct database *database, const struct store_m
             status = database_execute(database, "migrating", insert, error);
         }
         if (status == DPOT_OK) {
-            status = write_head(database, migration->version, error);
+            status = write_header(database, migration->version, error);
         }
     }
     return database_end(database, status, error);
@@ -94,13 +93,13 @@ dpot_status schema_find(struct database *database, int64_t *found, struct dpot_e
     return status == DPOT_OK && has_versions ? read_version(database, found, error) : status;
 }
 
-/* A store of before the version was kept in the head gets it there. */
-static dpot_status complete_head(struct database *database, struct dpot_error *error)
+/* Older stores have no version in the header. */
+static dpot_status complete_header(struct database *database, struct dpot_error *error)
 {
-    int64_t in_head = 0;
-    dpot_status status = database_ask(database, "PRAGMA user_version", &in_head, NULL, 0, error);
-    return status == DPOT_OK && in_head != (int64_t)store_sqlite_n_migrations
-               ? write_head(database, (int)store_sqlite_n_migrations, error)
+    int64_t in_header = 0;
+    dpot_status status = database_ask(database, "PRAGMA user_version", &in_header, NULL, 0, error);
+    return status == DPOT_OK && in_header != (int64_t)store_sqlite_n_migrations
+               ? write_header(database, (int)store_sqlite_n_migrations, error)
                : status;
 }
 
@@ -129,14 +128,15 @@ dpot_status schema_migrate(struct database *database, int64_t *found, struct dpo
             status = run_migration(database, &store_sqlite_migrations[i], error);
         }
     }
-    if (status == DPOT_OK && *found == 0) { /* where it fails, some pages are left over */
+    if (status == DPOT_OK && *found == 0) { /* if it fails, some free pages remain */
         (void)!database_execute(database, "creating tables", "VACUUM", NULL);
     }
-    return status == DPOT_OK ? complete_head(database, error) : status;
+    return status == DPOT_OK ? complete_header(database, error) : status;
 }
 
-/* By the version that brings it; columns as they are read. Commits are blocks whose key is their number. */
-static const struct store_migration stand_ins[] = {
+/* By the version that adds them, with the columns that are read. A commit is a block whose key is
+ * its number. */
+static const struct store_migration missing[] = {
     {2, "CREATE TEMP TABLE job (seq INTEGER PRIMARY KEY, id BLOB, kind TEXT, campaign_id BLOB,"
         " hash BLOB, parameters TEXT, state INTEGER, n_done INTEGER, n_total INTEGER,"
         " n_attempts INTEGER, created_ms INTEGER, started_ms INTEGER, ended_ms INTEGER,"
@@ -145,7 +145,7 @@ static const struct store_migration stand_ins[] = {
     {3, "CREATE TEMP TABLE drop_count (reason INTEGER PRIMARY KEY, n INTEGER);"},
     {4, "CREATE TEMP VIEW commit_sum AS SELECT seq, dpot_commit_sum(hash, round, seq, format,"
         " n_reports, reports) AS sum FROM main.commits;"},
-    {SQLITE_VERSION_OF_BLOCKS,
+    {VERSION_OF_BLOCKS,
      "CREATE TEMP VIEW round AS SELECT hash, round, sum(n_reports) AS n_reports,"
      " count(*) AS n_arrived, 0 AS n_merges FROM main.commits GROUP BY hash, round;"
      "CREATE TEMP VIEW block AS SELECT hash, round, seq AS first, format, n_reports,"
@@ -155,13 +155,13 @@ static const struct store_migration stand_ins[] = {
      " FROM main.commits AS c;"},
 };
 
-dpot_status schema_stand_in(struct database *database, int64_t found, struct dpot_error *error)
+dpot_status schema_add_missing(struct database *database, int64_t found, struct dpot_error *error)
 {
     dpot_status status = DPOT_OK;
-    for (size_t i = 0; status == DPOT_OK && found > 0 && i < sizeof stand_ins / sizeof stand_ins[0];
+    for (size_t i = 0; status == DPOT_OK && found > 0 && i < sizeof missing / sizeof missing[0];
          i++) {
-        if (stand_ins[i].version > found) {
-            status = database_execute(database, "looking", stand_ins[i].sql, error);
+        if (missing[i].version > found) {
+            status = database_execute(database, "reading", missing[i].sql, error);
         }
     }
     return status;
