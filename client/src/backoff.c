@@ -49,7 +49,7 @@ static void seal_pause(const dpot_client *client, const uint8_t *raw, uint8_t ma
     dpot_mac(&client->journal.install, no_previous, raw, MAC_AT, mac);
 }
 
-/* False without a file that holds. */
+/* False: the file is missing or invalid. */
 static bool read_pause(const dpot_client *client, uint8_t raw[PAUSE_LEN])
 {
     const struct dpot_filesystem *fs = client->journal.filesystem;
