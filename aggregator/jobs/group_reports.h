@@ -1,8 +1,8 @@
 /* The reports of a pool, sorted by their public group.
  *
  *     group_reports_init(campaign, n_most, &reports, &error);
- *     group_reports_add(&reports, group, index, row);          once a report, in any order
- *     group_reports_sort(&reports);
+ *     group_reports_add(&reports, group, index, row, &error);  once per report, in any order
+ *     group_reports_sort(&reports, &error);
  *
  * Of an index mechanism only how often each output was named is kept; of a vector mechanism the rows. */
 #ifndef DPOT_JOBS_GROUP_REPORTS_H

@@ -3,7 +3,7 @@
  *     struct picture_page page = {.path = "map.png", .width = 900, .height = 600, .scale = 1};
  *     status = picture_open(&page, &picture, error);
  *     picture_line(picture, corners, 4, &stroke);  picture_text(picture, ...);  ...
- *     status = picture_commit(picture, error);           or picture_abandon(picture)
+ *     status = picture_commit(picture, NULL, error);     or picture_abandon(picture)
  *
  * What is drawn is decided by heatmap.h, points.h, curves.h and sheet.h; this header only knows
  * marks on a page.

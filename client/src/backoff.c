@@ -38,7 +38,7 @@ static int64_t draw_ms(const dpot_client *client, uint32_t n_failures)
 
 /* ---- the file ---- */
 
-static void hold_to(int64_t *time_ms, int64_t most_ms)
+static void limit_to(int64_t *time_ms, int64_t most_ms)
 {
     *time_ms = *time_ms > most_ms ? most_ms : *time_ms;
 }
@@ -49,7 +49,7 @@ static void seal_pause(const dpot_client *client, const uint8_t *raw, uint8_t ma
     dpot_mac(&client->journal.install, no_previous, raw, MAC_AT, mac);
 }
 
-/* False without a file that holds. */
+/* False: the file is missing or invalid. */
 static bool read_pause(const dpot_client *client, uint8_t raw[PAUSE_LEN])
 {
     const struct dpot_filesystem *fs = client->journal.filesystem;
@@ -72,7 +72,7 @@ static uint8_t *entry_at(uint8_t *raw, size_t i)
     return raw + ENTRIES_AT + i * ENTRY_LEN;
 }
 
-/* What an entry is about: a key, or with zeros the whole server. Two keys that begin alike would wait
+/* The subject of an entry: a key, or zeros for the whole server. Keys with equal first bytes wait
  * together. */
 static void tag_key(const struct dpot_key *key, uint8_t tag[TAG_LEN])
 {
@@ -84,7 +84,7 @@ static void tag_key(const struct dpot_key *key, uint8_t tag[TAG_LEN])
     }
 }
 
-/* The entry of this key, or the one that matters least: it ends first. */
+/* The entry of this key, or the one that ends first. */
 static uint8_t *choose_entry(uint8_t *raw, const uint8_t tag[TAG_LEN])
 {
     uint8_t *chosen = entry_at(raw, 1);
@@ -119,16 +119,16 @@ static void store_pause(const dpot_client *client, const struct dpot_key *key, i
     (void)!dpot_file_replace(client->journal.filesystem, DPOT_PAUSE_NAME, raw, sizeof raw);
 }
 
-/* Raises *until_ms to what the entry says; never by one that was written under a later clock, nor by the one
- * that was taken over last (*said_ms): that one has been moved with the clock since. */
-static void take_over(const uint8_t *entry, int64_t now_ms, int64_t *until_ms, int64_t *said_ms)
+/* Raises *until_ms to the end of the entry. An entry written under a later clock does not count,
+ * nor does the one read last (*read_ms): its wait has been moved with the clock since. */
+static void apply_entry(const uint8_t *entry, int64_t now_ms, int64_t *until_ms, int64_t *read_ms)
 {
     int64_t entry_ms = (int64_t)dpot_load_u64(entry + UNTIL_AT);
-    if (now_ms < (int64_t)dpot_load_u64(entry + FROM_AT) || entry_ms == *said_ms) {
+    if (now_ms < (int64_t)dpot_load_u64(entry + FROM_AT) || entry_ms == *read_ms) {
         return;
     }
-    *said_ms = entry_ms;
-    hold_to(&entry_ms, now_ms + RETRY_AFTER_MAX_MS);
+    *read_ms = entry_ms;
+    limit_to(&entry_ms, now_ms + RETRY_AFTER_MAX_MS);
     *until_ms = entry_ms > *until_ms ? entry_ms : *until_ms;
 }
 
@@ -137,8 +137,8 @@ static bool is_used(const uint8_t *entry)
     return dpot_load_u64(entry + UNTIL_AT) != 0;
 }
 
-/* An entry of a clock that has been set back since (back_ms: by as much at least, as far as this handle knows)
- * is about what is left of its length, from now on. */
+/* Makes an entry of a clock that was set back since begin now, with what remains of its length.
+ * back_ms: how far, at least, the clock went back, as far as this handle knows. */
 static bool move_entry(uint8_t *entry, int64_t now_ms, int64_t back_ms)
 {
     const int64_t from_ms = (int64_t)dpot_load_u64(entry + FROM_AT);
@@ -156,8 +156,8 @@ static bool move_entry(uint8_t *entry, int64_t now_ms, int64_t back_ms)
     return true;
 }
 
-/* The file stays as it is when it cannot be written, and is not believed then: moved again and again a wait
- * would never end. */
+/* An entry that cannot be rewritten stays as it is and does not count (apply_entry): moved again
+ * and again, a wait would never end. */
 static void move_pause(const dpot_client *client, int64_t now_ms, int64_t back_ms)
 {
     uint8_t raw[PAUSE_LEN];
@@ -176,37 +176,37 @@ static void move_pause(const dpot_client *client, int64_t now_ms, int64_t back_m
 
 /* ---- a clock that was set back ---- */
 
-/* What was left of a wait when the clock was last looked at is left of it now; what had ended has ended. */
-static void move_wait(int64_t *until_ms, int64_t seen_ms, int64_t now_ms)
+/* Keeps the remainder that a wait had when the clock was last read; what had ended stays ended. */
+static void move_wait(int64_t *until_ms, int64_t last_ms, int64_t now_ms)
 {
-    if (*until_ms > seen_ms) {
-        *until_ms = now_ms + (*until_ms - seen_ms);
+    if (*until_ms > last_ms) {
+        *until_ms = now_ms + (*until_ms - last_ms);
     } else {
-        hold_to(until_ms, now_ms);
+        limit_to(until_ms, now_ms);
     }
 }
 
-/* Looks at the clock before a wait is drawn or read. *back_ms is by how much it went back since the last
- * look. */
-static int64_t look_at_clock(dpot_client *client, int64_t *back_ms)
+/* Reads the clock before a wait is drawn or read; moves the waits if it went back. *back_ms: how
+ * far it went back since the last reading. */
+static int64_t read_clock(dpot_client *client, int64_t *back_ms)
 {
     struct dpot_spool *spool = &client->journal.spool;
-    const int64_t seen_ms = client->seen_ms, now_ms = dpot_client_clock(client);
-    const bool went_back = client->has_seen && now_ms < seen_ms;
-    client->seen_ms = now_ms;
-    client->has_seen = true;
-    *back_ms = went_back ? (int64_t)(((uint64_t)seen_ms - (uint64_t)now_ms) & INT64_MAX) : 0;
+    const int64_t last_ms = client->last_clock_ms, now_ms = dpot_client_clock(client);
+    const bool went_back = client->has_last_clock && now_ms < last_ms;
+    client->last_clock_ms = now_ms;
+    client->has_last_clock = true;
+    *back_ms = went_back ? (int64_t)(((uint64_t)last_ms - (uint64_t)now_ms) & INT64_MAX) : 0;
     for (size_t i = 0; went_back && i < spool->n_slots; i++) {
-        move_wait(&spool->slots[i].retry_at_ms, seen_ms, now_ms);
-        move_wait(&spool->slots[i].held_until_ms, seen_ms, now_ms);
+        move_wait(&spool->slots[i].retry_at_ms, last_ms, now_ms);
+        move_wait(&spool->slots[i].held_until_ms, last_ms, now_ms);
     }
     if (went_back) {
-        move_wait(&client->quiet_until_ms, seen_ms, now_ms);
+        move_wait(&client->paused_until_ms, last_ms, now_ms);
     }
     return now_ms;
 }
 
-/* What the file says, as the clock is now. */
+/* Raises the waits to what the file says. */
 static void load_pause(dpot_client *client, int64_t now_ms)
 {
     struct dpot_spool *spool = &client->journal.spool;
@@ -215,13 +215,14 @@ static void load_pause(dpot_client *client, int64_t now_ms)
         return;
     }
     if (is_used(entry_at(raw, 0))) {
-        take_over(entry_at(raw, 0), now_ms, &client->quiet_until_ms, &client->quiet_said_ms);
+        apply_entry(entry_at(raw, 0), now_ms, &client->paused_until_ms, &client->pause_read_ms);
     }
     for (size_t i = 0; i < spool->n_slots; i++) {
         tag_key(&spool->slots[i].name.key, tag);
         const uint8_t *entry = choose_entry(raw, tag);
         if (memcmp(entry + TAG_AT, tag, TAG_LEN) == 0) {
-            take_over(entry, now_ms, &spool->slots[i].held_until_ms, &spool->slots[i].held_said_ms);
+            apply_entry(entry, now_ms, &spool->slots[i].held_until_ms,
+                        &spool->slots[i].held_read_ms);
         }
     }
 }
@@ -231,25 +232,25 @@ static void load_pause(dpot_client *client, int64_t now_ms)
 void dpot_backoff_load(dpot_client *client)
 {
     int64_t back_ms = 0;
-    load_pause(client, look_at_clock(client, &back_ms));
+    load_pause(client, read_clock(client, &back_ms));
 }
 
 void dpot_backoff_begin(dpot_client *client)
 {
     struct dpot_spool *spool = &client->journal.spool;
     int64_t back_ms = 0;
-    const int64_t now_ms = look_at_clock(client, &back_ms);
+    const int64_t now_ms = read_clock(client, &back_ms);
     move_pause(client, now_ms, back_ms);
     load_pause(client, now_ms);
-    dpot_journal_hold_to_clock(&client->journal, now_ms);
+    dpot_journal_limit_due(&client->journal, now_ms);
     for (size_t i = 0; i < spool->n_slots; i++) {
-        hold_to(&spool->slots[i].retry_at_ms, now_ms + BACKOFF_MAX_MS);
-        hold_to(&spool->slots[i].held_until_ms, now_ms + RETRY_AFTER_MAX_MS);
+        limit_to(&spool->slots[i].retry_at_ms, now_ms + BACKOFF_MAX_MS);
+        limit_to(&spool->slots[i].held_until_ms, now_ms + RETRY_AFTER_MAX_MS);
     }
-    hold_to(&client->quiet_until_ms, now_ms + RETRY_AFTER_MAX_MS);
+    limit_to(&client->paused_until_ms, now_ms + RETRY_AFTER_MAX_MS);
 }
 
-/* What the server asked for, held to a day. */
+/* The Retry-After, at most a day. */
 static int64_t asked_ms(uint32_t retry_after_s)
 {
     return (int64_t)(retry_after_s < RETRY_AFTER_MAX_S ? retry_after_s : RETRY_AFTER_MAX_S) * 1000;
@@ -258,13 +259,13 @@ static int64_t asked_ms(uint32_t retry_after_s)
 void dpot_backoff_report(dpot_client *client, struct dpot_slot *slot, uint32_t retry_after_s)
 {
     int64_t back_ms = 0;
-    const int64_t now_ms = look_at_clock(client, &back_ms);
+    const int64_t now_ms = read_clock(client, &back_ms);
     slot->n_failures += slot->n_failures < UINT32_MAX;
     const int64_t wait_ms = draw_ms(client, slot->n_failures);
     slot->retry_at_ms = now_ms + wait_ms;
     if (retry_after_s > 0) {
         slot->held_until_ms = now_ms + asked_ms(retry_after_s) + wait_ms;
-        slot->held_said_ms = slot->held_until_ms;
+        slot->held_read_ms = slot->held_until_ms;
         store_pause(client, &slot->name.key, now_ms, slot->held_until_ms);
     }
 }
@@ -272,12 +273,12 @@ void dpot_backoff_report(dpot_client *client, struct dpot_slot *slot, uint32_t r
 void dpot_backoff_server(dpot_client *client, uint32_t retry_after_s)
 {
     int64_t back_ms = 0;
-    const int64_t now_ms = look_at_clock(client, &back_ms);
+    const int64_t now_ms = read_clock(client, &back_ms);
     client->n_failures += client->n_failures < UINT32_MAX;
     const int64_t until_ms = now_ms + asked_ms(retry_after_s) + draw_ms(client, client->n_failures);
-    client->quiet_until_ms = until_ms;
+    client->paused_until_ms = until_ms;
     if (retry_after_s > 0) {
-        client->quiet_said_ms = until_ms;
+        client->pause_read_ms = until_ms;
         store_pause(client, NULL, now_ms, until_ms);
     }
 }
@@ -285,7 +286,8 @@ void dpot_backoff_server(dpot_client *client, uint32_t retry_after_s)
 int64_t dpot_backoff_next_due(const dpot_client *client, const struct dpot_slot *slot)
 {
     if (slot->content == DPOT_SLOT_EMPTY) {
-        /* Charged, report not made: only its round's end can change that. */
+        /* Charged, report not made: the end of its round is the next thing a pump can do about
+         * it. */
         const bool is_charged =
             dpot_ledger_find(&client->journal.ledger, &slot->name.key) != SIZE_MAX;
         return is_charged ? slot->name.closes_ms : INT64_MAX;
@@ -295,7 +297,7 @@ int64_t dpot_backoff_next_due(const dpot_client *client, const struct dpot_slot 
     }
     int64_t due_ms = slot->due_ms > slot->retry_at_ms ? slot->due_ms : slot->retry_at_ms;
     due_ms = due_ms > slot->held_until_ms ? due_ms : slot->held_until_ms;
-    due_ms = due_ms > client->quiet_until_ms ? due_ms : client->quiet_until_ms;
+    due_ms = due_ms > client->paused_until_ms ? due_ms : client->paused_until_ms;
     const int64_t horizon_ms = dpot_journal_horizon(&client->journal, dpot_client_clock(client));
     return due_ms > horizon_ms ? due_ms : horizon_ms;
 }

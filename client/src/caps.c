@@ -95,7 +95,7 @@ dpot_status dpot_caps_init(struct dpot_caps *caps, const struct dpot_client_conf
     return DPOT_OK;
 }
 
-void dpot_caps_hold_to(struct dpot_caps *caps, uint64_t ceiling_q32)
+void dpot_caps_limit(struct dpot_caps *caps, uint64_t ceiling_q32)
 {
     uint64_t *epsilon_q32 = &caps->campaign.epsilon_q32;
     const bool is_limited = *epsilon_q32 != UINT64_MAX;

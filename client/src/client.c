@@ -1,5 +1,5 @@
-/* A client's life: open, close, and what every call does first and last. Then see enroll.c,
- * submit.c (the pipeline), uploader.c, status.c. */
+/* Opens and closes a client; what every call does first and last. The calls are in enroll.c,
+ * submit.c (the pipeline), uploader.c, consent.c, status.c and statement.c. */
 #include "client.h"
 
 #include "base/clock.h"
@@ -33,7 +33,7 @@ void dpot_client_config_init(struct dpot_client_config *config, size_t struct_si
     memcpy(config, &defaults, struct_size < sizeof defaults ? struct_size : sizeof defaults);
 }
 
-void dpot_client_forget_error(dpot_client *client)
+void dpot_client_clear_error(dpot_client *client)
 {
     client->error.text[0] = '\0';
 }
@@ -120,7 +120,7 @@ static bool is_zero(const uint8_t *data, size_t len)
     return any == 0;
 }
 
-/* A mistake of the embedder, in words; NULL when there is none. Caps are looked at elsewhere. */
+/* A mistake of the embedder in one sentence, or NULL. dpot_caps_init checks the caps. */
 static const char *find_mistake(const struct dpot_client_config *config)
 {
     if (!config->filesystem) {
@@ -192,15 +192,15 @@ static void init_parts(dpot_client *client)
                                 .is_zcdp = config->accountant == DPOT_ACCOUNTANT_ZCDP};
     memcpy(client->campaigns.pin, config->pin, sizeof config->pin);
     client->rng_source = &dpot_rng_source_sodium;
-    client->quiet_until_ms = INT64_MIN;
+    client->paused_until_ms = INT64_MIN;
 }
 
-/* Everything of opening that can be refused. */
+/* Everything in opening that can be refused. */
 static dpot_status set_up(dpot_client *client)
 {
     const char *mistake = find_mistake(&client->config);
     dpot_status status = dpot_caps_init(&client->caps, &client->config, &client->error);
-    dpot_caps_hold_to(&client->caps, DPOT_EPSILON_CEILING_Q32);
+    dpot_caps_limit(&client->caps, DPOT_EPSILON_CEILING_Q32);
     if (mistake) {
         status = dpot_error_set(&client->error, DPOT_ERR_ARGUMENT, "%s", mistake);
     }
@@ -220,9 +220,9 @@ static dpot_status set_up(dpot_client *client)
         dpot_client_unlock(client);
     }
     if (status == DPOT_ERR_POISONED) {
-        /* The files were read; only filing what has ended failed, on a full disk for instance. The
-         * next call tries again: somebody who wants to withdraw must get in. */
-        dpot_journal_start_over(&client->journal);
+        /* The files were read; only recording reports that have ended failed, on a full disk for
+         * instance. The next call tries again: opening must succeed for a user who withdraws. */
+        dpot_journal_reset(&client->journal);
         status = DPOT_OK;
     }
     return status == DPOT_ERR_LEDGER ? DPOT_OK : status;

@@ -1,17 +1,18 @@
-/* Consent: the file "withdrawn" says that the user has withdrawn it, whatever is in it. Until then the
- * same file lies ready under the name "consent", so that withdrawing is a rename and needs no space.
+/* Consent. The name "withdrawn" says that the user has withdrawn it, whatever the file's content.
+ * Until then the same file has the name "consent", so that withdrawing is a rename and needs no
+ * space.
  *
  *              enrolling              withdraw                 grant
  *   (no file) -----------> "consent" ----------> "withdrawn" ---------> "consent"
  *
- * The mark is durable before anything is dropped, so that a crash in between cannot leave a device
- * that goes on: whoever takes the lock next finds the mark and completes the withdrawal. The last thing of
- * that is a CONSENT record in the ledger, after which the mark may be deleted and nothing comes of it:
+ * This mark is durable before anything is dropped: after a crash in between, the next call that
+ * takes the lock finds it and completes the withdrawal. The last step is a CONSENT record in the
+ * ledger, after which deleting the mark has no effect:
  *
- *     withdrawn = the mark is there, or the ledger's last CONSENT says so
+ *     withdrawn = the mark exists, or the ledger's last CONSENT says so
  *
- * A rename is atomic: the mark needs neither the lock, which a slow server can keep from us, nor a
- * ledger that can be read. The uploader looks for it before each POST. */
+ * A rename is atomic: the mark needs neither the lock, which another handle holds while a slow
+ * server answers it, nor a readable ledger. The uploader checks for it before each POST. */
 #include "client.h"
 #include "hooks.h"
 #include "storage/files.h"
@@ -39,8 +40,8 @@ dpot_status dpot_client_load_consent(dpot_client *client)
     if (status != DPOT_OK) {
         return dpot_error_set(&client->error, status,
                               "the file \"" DPOT_WITHDRAWN_NAME
-                              "\" cannot be looked at (%s), so that nobody knows whether consent "
-                              "is given: nothing is reported until that is mended",
+                              "\" cannot be checked (%s), so that it is unknown whether consent "
+                              "is given: nothing is reported until that is fixed",
                               dpot_file_why(journal->filesystem, status));
     }
     const bool is_whole = journal->ledger.is_withdrawn && !has_open_keys(&journal->ledger) &&
@@ -50,7 +51,7 @@ dpot_status dpot_client_load_consent(dpot_client *client)
                : DPOT_OK;
 }
 
-dpot_status dpot_client_look_for_withdrawal(dpot_client *client)
+dpot_status dpot_client_check_withdrawal(dpot_client *client)
 {
     bool is_marked = false;
     const dpot_status status =
@@ -62,8 +63,8 @@ dpot_status dpot_client_check_consent(dpot_client *client)
 {
     return client->is_withdrawn
                ? dpot_error_set(&client->error, DPOT_ERR_CONSENT,
-                                "the user has withdrawn consent: dpot_client_grant is for when she "
-                                "gives it again")
+                                "the user has withdrawn consent: call dpot_client_grant when the "
+                                "user gives it again")
                : DPOT_OK;
 }
 
@@ -74,11 +75,11 @@ void dpot_client_prepare_consent(dpot_client *client)
     bool is_there = false;
     if (dpot_file_exists(fs, DPOT_CONSENT_NAME, &is_there) == DPOT_OK && !is_there &&
         dpot_file_replace(fs, DPOT_CONSENT_NAME, text, sizeof text - 1) != DPOT_OK) {
-        return; /* withdrawing then makes the file, which most disks can even when full */
+        return; /* withdrawing then creates the file, which most disks can even when full */
     }
 }
 
-/* An empty file will do: that needs a name and no space. */
+/* An empty file suffices: it needs a name and no space. */
 static dpot_status make_mark(const struct dpot_filesystem *fs)
 {
     void *file = NULL;
@@ -101,7 +102,8 @@ static dpot_status mark_withdrawn(const struct dpot_filesystem *fs)
 
 /* ---- withdrawing ---- */
 
-/* Both files, or at least the lock: then no exchange of another process goes on. */
+/* Takes the lock and opens the files, or at least takes the lock: no exchange of another process is
+ * under way then. */
 static dpot_status lock_for_withdrawal(dpot_client *client, dpot_status *opened)
 {
     const struct dpot_filesystem *fs = client->journal.filesystem;
@@ -114,11 +116,11 @@ static dpot_status explain_mark(struct dpot_error *error, dpot_status marked, co
     return dpot_error_set(error, marked,
                           "the file \"" DPOT_WITHDRAWN_NAME
                           "\": %s. Consent may still count as given: "
-                          "new reports may be made; %s. Withdraw again when that is mended",
+                          "new reports may be made; %s. Withdraw again when that is fixed",
                           dpot_status_text(marked), rest);
 }
 
-/* The sentence says what is left: a mark that may not last, or reports that are not wiped. */
+/* The sentence says what remains: a mark that may not last, or reports that are not wiped. */
 static dpot_status explain(dpot_client *client, dpot_status marked, dpot_status dropped)
 {
     struct dpot_journal *journal = &client->journal;
@@ -146,7 +148,7 @@ static dpot_status refuse_without_ledger(dpot_client *client)
                           client->journal.why_exhausted);
 }
 
-/* Somebody else has the folder: the mark alone must do. */
+/* Another process holds the folder: only the mark was set. */
 static dpot_status explain_busy(dpot_client *client, dpot_status marked)
 {
     if (marked != DPOT_OK) {
@@ -158,7 +160,7 @@ static dpot_status explain_busy(dpot_client *client, dpot_status marked)
                           "again to wipe what waits and to be sure that nothing is on its way");
 }
 
-static dpot_status drop_what_waits(dpot_client *client, dpot_status opened)
+static dpot_status drop_waiting(dpot_client *client, dpot_status opened)
 {
     struct dpot_journal *journal = &client->journal;
     return opened == DPOT_OK && !journal->is_exhausted
@@ -171,7 +173,7 @@ dpot_status dpot_client_withdraw(dpot_client *client)
     if (!client) {
         return DPOT_ERR_ARGUMENT;
     }
-    dpot_client_forget_error(client);
+    dpot_client_clear_error(client);
     struct dpot_journal *journal = &client->journal;
     const dpot_status marked = mark_withdrawn(journal->filesystem);
     client->is_withdrawn = client->is_withdrawn || marked == DPOT_OK;
@@ -180,7 +182,7 @@ dpot_status dpot_client_withdraw(dpot_client *client)
     if (status == DPOT_ERR_BUSY) {
         return dpot_client_end(client, explain_busy(client, marked));
     }
-    const dpot_status dropped = status == DPOT_OK ? drop_what_waits(client, opened) : status;
+    const dpot_status dropped = status == DPOT_OK ? drop_waiting(client, opened) : status;
     if (status == DPOT_OK) {
         dpot_journal_unlock(journal);
     }
@@ -193,7 +195,7 @@ dpot_status dpot_client_withdraw(dpot_client *client)
 
 /* ---- without a client ---- */
 
-/* A mark in a folder of something else would be litter. */
+/* Sets no mark in a folder that is not an install. */
 static dpot_status check_is_install(const struct dpot_filesystem *fs)
 {
     static const char *const names[] = {DPOT_CONSENT_NAME, DPOT_WITHDRAWN_NAME, DPOT_LEDGER_NAME,
@@ -202,7 +204,7 @@ static dpot_status check_is_install(const struct dpot_filesystem *fs)
     for (size_t i = 0; !is_there && i < sizeof names / sizeof names[0]; i++) {
         const dpot_status status = dpot_file_exists(fs, names[i], &is_there);
         if (status != DPOT_OK) {
-            return DPOT_OK; /* it cannot be told: better a mark too many */
+            return DPOT_OK; /* unknown: better a mark too many */
         }
     }
     return is_there ? DPOT_OK : DPOT_ERR_NOT_FOUND;
@@ -233,7 +235,7 @@ dpot_status dpot_folder_withdraw(const struct dpot_filesystem *filesystem, char 
     return status;
 }
 
-/* Before the ledger: a mark that comes between the two stays. */
+/* The mark goes before the record is written: a new mark set in between stays. */
 static dpot_status remove_mark(const struct dpot_filesystem *fs)
 {
     const dpot_status status = fs->rename(fs->ctx, DPOT_WITHDRAWN_NAME, DPOT_CONSENT_NAME);
@@ -248,7 +250,7 @@ dpot_status dpot_client_grant(dpot_client *client)
     if (!client) {
         return DPOT_ERR_ARGUMENT;
     }
-    dpot_client_forget_error(client);
+    dpot_client_clear_error(client);
     dpot_status status = dpot_client_lock(client);
     if (status != DPOT_OK) {
         return dpot_client_end(client, status);
@@ -265,6 +267,6 @@ dpot_status dpot_client_grant(dpot_client *client)
     return dpot_client_end(client,
                            dpot_error_set(&client->error, status,
                                           "%s: consent still counts as withdrawn. Grant it again "
-                                          "when that is mended",
+                                          "when that is fixed",
                                           dpot_file_why(client->journal.filesystem, status)));
 }

@@ -77,15 +77,15 @@ dpot_status dpot_draft_init(struct dpot_draft *draft, const struct dpot_campaign
                                                : allocate_for_points(draft);
 }
 
-/* What counts as nothing there is for dpot_private_measure_set. */
+/* dpot_private_measure_set decides which entries count as 0. */
 static void read_histogram(struct dpot_draft *draft, const struct dpot_device_data *data)
 {
     const double *source = data->histogram ? data->histogram : draft->histogram;
     memmove(draft->histogram, source, draft->histogram_size * sizeof *source);
 }
 
-/* Total: no data at all are the public default of dpot_private_measure_set. */
-static void make_of_measure(struct dpot_draft *draft, const struct dpot_device_data *data)
+/* Without data: the public default of dpot_private_measure_set. */
+static void make_from_measure(struct dpot_draft *draft, const struct dpot_device_data *data)
 {
     if (data->kind == DATA_HISTOGRAM) {
         read_histogram(draft, data);
@@ -97,8 +97,8 @@ static void make_of_measure(struct dpot_draft *draft, const struct dpot_device_d
     dpot_privatizer_run(draft->privatizer, &draft->private_measure, &draft->rng, &draft->report);
 }
 
-/* Total. The id of the report, which names its directions, is there. */
-static void make_of_directions(struct dpot_draft *draft, const struct dpot_device_data *data)
+/* The report's id, which names its directions, is set already. */
+static void make_from_directions(struct dpot_draft *draft, const struct dpot_device_data *data)
 {
     dpot_private_points_set(&draft->private_points, data->points, data->weights, data->n,
                             draft->uniform);
@@ -106,8 +106,8 @@ static void make_of_directions(struct dpot_draft *draft, const struct dpot_devic
                                &draft->report);
 }
 
-/* Total: zeros without data; what is not finite is for the mechanism's clamp. */
-static void make_of_vector(struct dpot_draft *draft, const struct dpot_device_data *data)
+/* Without data: zeros. The mechanism clamps what is not finite. */
+static void make_from_vector(struct dpot_draft *draft, const struct dpot_device_data *data)
 {
     double *values = draft->private_vector.values;
     const double *source = data->vector ? data->vector : values;
@@ -116,17 +116,17 @@ static void make_of_vector(struct dpot_draft *draft, const struct dpot_device_da
                                &draft->report);
 }
 
-/* Traps of the host are held off, so that 0/0 in a sweep is not a signal. */
+/* Masks the host's floating-point traps, so that 0/0 in a sweep raises no signal. */
 void dpot_draft_make(struct dpot_draft *draft, const struct dpot_device_data *data)
 {
     fenv_t environment;
     const bool is_held = feholdexcept(&environment) == 0;
     if (is_vector(draft->campaign)) {
-        make_of_vector(draft, data);
+        make_from_vector(draft, data);
     } else if (dpot_campaign_is_sphere(draft->campaign)) {
-        make_of_directions(draft, data);
+        make_from_directions(draft, data);
     } else {
-        make_of_measure(draft, data);
+        make_from_measure(draft, data);
     }
     if (is_held) {
         (void)fesetenv(&environment);

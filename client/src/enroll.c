@@ -1,4 +1,5 @@
-/* Campaigns into the device: over the network, or from bytes. What is stored was verified. */
+/* Enrolling: fetches a campaign over the network, or takes it from bytes; verifies and stores
+ * it. */
 #include "base/clock.h"
 #include "client.h"
 #include "http.h"
@@ -23,7 +24,7 @@ static dpot_status check_share(dpot_client *client, const struct dpot_campaign *
                           (unsigned long long)(DPOT_SPOOL_SHARES * len + DPOT_HEADER_LEN));
 }
 
-/* Refuses what this device cannot do, before it is stored. */
+/* Refuses a campaign that this device cannot afford, before it is stored. */
 static dpot_status check_costs(dpot_client *client, const struct dpot_signed_campaign *revision,
                                uint64_t load_us)
 {
@@ -32,7 +33,7 @@ static dpot_status check_costs(dpot_client *client, const struct dpot_signed_cam
     return status == DPOT_OK ? dpot_work_find(client, revision, load_us, &work) : status;
 }
 
-/* Verifies bytes and says how long that took. */
+/* Verifies bytes; *load_us is how long that took. */
 static dpot_status verify(dpot_client *client, const void *data, size_t len,
                           struct dpot_signed_campaign *revision, uint64_t *load_us)
 {
@@ -43,7 +44,7 @@ static dpot_status verify(dpot_client *client, const void *data, size_t len,
     return status;
 }
 
-/* Verified bytes into the store, under the lock. */
+/* Stores verified bytes, under the lock. */
 static dpot_status store(dpot_client *client, const struct dpot_signed_campaign *revision,
                          const void *data, size_t len, uint64_t load_us)
 {
@@ -79,11 +80,11 @@ dpot_status dpot_client_import(dpot_client *client, const void *data, size_t len
     }
     struct dpot_signed_campaign revision;
     uint64_t load_us = 0;
-    dpot_client_forget_error(client);
+    dpot_client_clear_error(client);
     dpot_status status = verify(client, data, len, &revision, &load_us);
     if (status != DPOT_OK) {
         return dpot_client_end(
-            client, dpot_campaigns_say_of_what("the campaign to import", status, &client->error));
+            client, dpot_campaigns_prefix_error("the campaign to import", status, &client->error));
     }
     status = store(client, &revision, data, len, load_us);
     if (status == DPOT_OK && campaign_id) {
@@ -103,7 +104,7 @@ static dpot_status enroll_bytes(dpot_client *client, const uint8_t campaign_id[1
         char what[64], hex[2 * DPOT_CAMPAIGN_ID_LEN + 1];
         dpot_hex_encode(hex, campaign_id, DPOT_CAMPAIGN_ID_LEN);
         (void)snprintf(what, sizeof what, "campaign %s", hex);
-        return dpot_campaigns_say_of_what(what, status, &client->error);
+        return dpot_campaigns_prefix_error(what, status, &client->error);
     }
     if (memcmp(revision.campaign.id, campaign_id, DPOT_CAMPAIGN_ID_LEN) != 0) {
         status = dpot_error_set(&client->error, DPOT_ERR_MALFORMED,
@@ -154,7 +155,7 @@ dpot_status dpot_client_enroll(dpot_client *client, const uint8_t campaign_id[16
     if (!client || !campaign_id) {
         return DPOT_ERR_ARGUMENT;
     }
-    dpot_client_forget_error(client);
+    dpot_client_clear_error(client);
     dpot_status status = dpot_http_check(client);
     if (status == DPOT_OK) {
         status = fetch_campaign(client, campaign_id);

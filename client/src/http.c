@@ -35,8 +35,8 @@ static dpot_status take_body(void *sink, const void *data, size_t len)
     return dpot_buf_append(sink, data, len);
 }
 
-/* "<html", "<!doctype", "<?xml": nothing that a server of ours says begins so. */
-static bool begins_like_a_web_page(const uint8_t *data, size_t len)
+/* True for "<html", "<!doctype", "<?xml": no answer of dpotd begins so. */
+static bool looks_like_html(const uint8_t *data, size_t len)
 {
     size_t at = 0;
     while (at < len && (data[at] == ' ' || (data[at] >= '\t' && data[at] <= '\r'))) {
@@ -45,22 +45,22 @@ static bool begins_like_a_web_page(const uint8_t *data, size_t len)
     if (len - at < 2 || data[at] != '<') {
         return false;
     }
-    const uint8_t next = data[at + 1] | 0x20; /* letters become small */
+    const uint8_t next = data[at + 1] | 0x20; /* lower case */
     return data[at + 1] == '!' || data[at + 1] == '?' || (next >= 'a' && next <= 'z');
 }
 
-static bool is_called_html(const struct dpot_http_response *response)
+static bool has_html_type(const struct dpot_http_response *response)
 {
     static const char html[] = "text/html";
     return strncasecmp(response->content_type, html, sizeof html - 1) == 0;
 }
 
-/* By its looks; or by what it is called, unless that is a default beside good bytes (200, 202: whoever takes
- * them must know them) or nothing (an empty body). */
+/* By how the body begins; or by its Content-Type, unless the body is empty or the status is below
+ * 300: text/html may then be a default beside good bytes, which their decoder validates. */
 static bool is_web_page(const struct dpot_http_response *response, const uint8_t *body, size_t len)
 {
-    return begins_like_a_web_page(body, len) ||
-           (len > 0 && response->status >= 300 && is_called_html(response));
+    return looks_like_html(body, len) ||
+           (len > 0 && response->status >= 300 && has_html_type(response));
 }
 
 /* Completes and performs a request; the sentence of a failure names the URL. */
@@ -87,13 +87,13 @@ static dpot_status exchange(dpot_client *client, struct dpot_http_request *reque
         const bool is_post = status == DPOT_ERR_NETWORK && request->body;
         return dpot_error_set(
             &client->error, status, "%s %s: %s%.*s%s", request->method, url,
-            response.reason[0] ? "no answer of the server: " : dpot_status_text(status),
+            response.reason[0] ? "no answer from the server: " : dpot_status_text(status),
             (int)sizeof response.reason, response.reason,
-            is_post ? ". The report is kept and sent again: had it arrived it counts once" : "");
+            is_post ? ". The report is kept and sent again: if it has arrived it counts once" : "");
     }
     answer->status = response.status;
     answer->retry_after_s = response.retry_after_s;
-    answer->is_called_html = is_called_html(&response);
+    answer->has_html_type = has_html_type(&response);
     answer->is_web_page = out->len > len_before &&
                           is_web_page(&response, out->data + len_before, out->len - len_before);
     return DPOT_OK;

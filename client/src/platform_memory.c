@@ -1,5 +1,5 @@
-/* The file hook in memory, for virtual devices and tests: a list of named byte arrays. Everything
- * is durable as long as it lives; an open file outlives a rename over its name, as on POSIX. */
+/* The file hook in memory, for virtual devices and tests: a list of named byte arrays. An open file
+ * outlives a rename over its name, as on POSIX. */
 #include "base/buf.h"
 #include "simulation.h"
 
@@ -9,7 +9,7 @@
 #define FILE_BYTES_MAX (64u << 20)
 
 struct memory_file {
-    char name[NAME_MAX_LEN + 1]; /* "": its name is gone */
+    char name[NAME_MAX_LEN + 1]; /* "": removed or replaced */
     size_t n_open;
     struct dpot_buf content;
     struct memory_file *next;
@@ -31,7 +31,7 @@ static struct memory_file *find_file(const struct memory_filesystem *fs, const c
     return f;
 }
 
-/* Frees files that have neither a name nor a user. */
+/* Frees files without a name that nobody has open. */
 static void collect(struct memory_filesystem *fs)
 {
     struct memory_file **link = &fs->files;

@@ -1,4 +1,4 @@
-/* (U5) of uploader.c: what is kept waits, and one sentence says why. */
+/* (U5) of uploader.c: a kept report backs off, and one sentence says why. */
 #include "pump.h"
 
 #include "backoff.h"
@@ -14,7 +14,7 @@ static void note_failure(struct pump *pump, dpot_status status)
 }
 
 /* (U5) */
-static void keep(struct pump *pump, struct dpot_slot *slot, bool is_server)
+static void defer(struct pump *pump, struct dpot_slot *slot, bool is_server)
 {
     dpot_backoff_report(pump->client, slot, is_server ? 0 : pump->retry_after_s);
     if (is_server) {
@@ -23,10 +23,10 @@ static void keep(struct pump *pump, struct dpot_slot *slot, bool is_server)
     }
 }
 
-void dpot_pump_keep_without_receipt(struct pump *pump, struct dpot_slot *slot, dpot_status why)
+void dpot_pump_defer_without_receipt(struct pump *pump, struct dpot_slot *slot, dpot_status why)
 {
     struct dpot_error *error = &pump->client->error;
-    keep(pump, slot, why != DPOT_ERR_MEMORY);
+    defer(pump, slot, why != DPOT_ERR_MEMORY);
     if (why == DPOT_ERR_SIGNATURE) {
         note_failure(pump, dpot_error_set(error, DPOT_ERR_NETWORK,
                                           "the receipt is for another batch than was sent: "
@@ -39,13 +39,13 @@ void dpot_pump_keep_without_receipt(struct pump *pump, struct dpot_slot *slot, d
     }
 }
 
-/* The server's clock is behind ours, or ours ahead: that is about this round, and not about the server. */
-void dpot_pump_keep_until_open(struct pump *pump, struct dpot_slot *slot)
+/* One of the two clocks is wrong: this concerns the round, not the server. */
+void dpot_pump_defer_until_open(struct pump *pump, struct dpot_slot *slot)
 {
     char hex[2 * DPOT_CAMPAIGN_ID_LEN + 1], now[DPOT_RFC3339_SIZE];
     dpot_hex_encode(hex, slot->name.campaign_id, DPOT_CAMPAIGN_ID_LEN);
     dpot_time_format(dpot_client_clock(pump->client), now);
-    keep(pump, slot, false);
+    defer(pump, slot, false);
     note_failure(pump,
                  dpot_error_set(&pump->client->error, DPOT_ERR_NOT_OPEN,
                                 "campaign %s: round %u has not opened at the server (the first "
@@ -54,21 +54,21 @@ void dpot_pump_keep_until_open(struct pump *pump, struct dpot_slot *slot)
                                 hex, (unsigned)slot->name.key.round, now));
 }
 
-/* A refusal (400..499) may be about this one report. */
-void dpot_pump_keep_strange(struct pump *pump, struct dpot_slot *slot, int http_status,
-                            const char *stranger)
+/* 400..499 may concern this report alone. */
+void dpot_pump_defer_foreign(struct pump *pump, struct dpot_slot *slot, int http_status,
+                             const char *foreign)
 {
-    keep(pump, slot, http_status < 400 || http_status >= 500);
+    defer(pump, slot, http_status < 400 || http_status >= 500);
     note_failure(pump, dpot_error_set(&pump->client->error, DPOT_ERR_NETWORK,
                                       "%s came in place of the server's answer (HTTP status %d): "
                                       "the login page of a network, or a proxy? The report is kept",
-                                      stranger, http_status));
+                                      foreign, http_status));
 }
 
-void dpot_pump_keep_refused(struct pump *pump, struct dpot_slot *slot, int http_status,
-                            bool is_server)
+void dpot_pump_defer_refused(struct pump *pump, struct dpot_slot *slot, int http_status,
+                             bool is_server)
 {
-    keep(pump, slot, is_server);
+    defer(pump, slot, is_server);
     const bool is_redirect = http_status >= 300 && http_status < 400;
     note_failure(pump, dpot_error_set(
                            &pump->client->error, dpot_http_failure(http_status),
@@ -76,41 +76,41 @@ void dpot_pump_keep_refused(struct pump *pump, struct dpot_slot *slot, int http_
                            http_status, is_redirect ? ", a redirect, which is not followed" : ""));
 }
 
-static bool is_ours(dpot_status status)
+static bool is_local_failure(dpot_status status)
 {
     return status == DPOT_ERR_MEMORY || status == DPOT_ERR_IO || status == DPOT_ERR_NO_SPACE;
 }
 
-void dpot_pump_keep_unanswered(struct pump *pump, struct dpot_slot *slot, dpot_status status)
+void dpot_pump_defer_unanswered(struct pump *pump, struct dpot_slot *slot, dpot_status status)
 {
     if (pump->is_out_of_time) {
-        pump->is_stopped = true; /* nothing has failed: the next pump goes on */
+        pump->is_stopped = true; /* not a failure: the next pump goes on */
         return;
     }
     note_failure(pump, status);
-    keep(pump, slot, !is_ours(status));
+    defer(pump, slot, !is_local_failure(status));
 }
 
-void dpot_pump_keep_until_over(struct pump *pump, struct dpot_slot *slot,
-                               const struct dpot_buf *body)
+void dpot_pump_defer_until_over(struct pump *pump, struct dpot_slot *slot,
+                                const struct dpot_buf *body)
 {
-    char hex[2 * DPOT_CAMPAIGN_ID_LEN + 1], now[DPOT_RFC3339_SIZE], said[DPOT_RFC3339_SIZE];
+    char hex[2 * DPOT_CAMPAIGN_ID_LEN + 1], now[DPOT_RFC3339_SIZE], server_time[DPOT_RFC3339_SIZE];
     dpot_hex_encode(hex, slot->name.campaign_id, DPOT_CAMPAIGN_ID_LEN);
     dpot_time_format(dpot_client_clock(pump->client), now);
-    (void)dpot_refusal_is_round_over(body, said);
-    keep(pump, slot, false);
+    (void)dpot_refusal_is_round_over(body, server_time);
+    defer(pump, slot, false);
     note_failure(pump,
                  dpot_error_set(&pump->client->error, DPOT_ERR_CLOSED,
                                 "campaign %s: round %u is over by the server's clock (%s) and "
                                 "not by the clock of this device (%s): one of them is wrong. "
                                 "The report is kept until it is over by both",
                                 hex, (unsigned)slot->name.key.round,
-                                said[0] ? said : "no time given", now));
+                                server_time[0] ? server_time : "no time given", now));
 }
 
-void dpot_pump_keep_for_another(struct pump *pump, struct dpot_slot *slot, int http_status)
+void dpot_pump_defer_other_batch(struct pump *pump, struct dpot_slot *slot, int http_status)
 {
-    keep(pump, slot, true);
+    defer(pump, slot, true);
     note_failure(pump, dpot_error_set(&pump->client->error, DPOT_ERR_NETWORK,
                                       "the refusal (HTTP status %d) is for another batch than was "
                                       "sent: something between this device and the server changes "

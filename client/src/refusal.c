@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Where `word` ends in the body, from `at` on; SIZE_MAX: it is not there. */
+/* Where the first `word` from `at` on ends in the body; SIZE_MAX: none. */
 static size_t find(const struct dpot_buf *body, size_t at, const char *word)
 {
     const size_t len = strlen(word);
@@ -23,8 +23,9 @@ static size_t skip_blanks(const struct dpot_buf *body, size_t at)
     return at;
 }
 
-/* The text of the member `name` (given in its quotes). False: there is none. A value that is no text or has
- * no room in `cap` is an empty one. No sentence in the object can look like a member: its quotes are escaped. */
+/* Copies the text of the member `name` (given with its quotes). False: there is none. A value that
+ * is not a string, or does not fit into `cap`, reads as "". No string in the object can look like a
+ * member: quotes in it are escaped. */
 static bool read_member(const struct dpot_buf *body, const char *name, char *text, size_t cap)
 {
     text[0] = '\0';
@@ -52,15 +53,16 @@ bool dpot_refusal_is_not_open(const struct dpot_buf *body)
     return find(body, 0, "DPOT_ERR_NOT_OPEN") != SIZE_MAX;
 }
 
-bool dpot_refusal_is_of_another(const struct dpot_buf *body, const uint8_t batch[DPOT_HASH_LEN])
+bool dpot_refusal_is_for_other_batch(const struct dpot_buf *body,
+                                     const uint8_t batch[DPOT_HASH_LEN])
 {
     char text[2 * DPOT_HASH_LEN + 1];
-    uint8_t said[DPOT_HASH_LEN];
+    uint8_t named_batch[DPOT_HASH_LEN];
     if (!read_member(body, "\"batch\"", text, sizeof text)) {
         return false;
     }
-    return dpot_hex_decode(text, said, sizeof said) != DPOT_OK ||
-           memcmp(said, batch, sizeof said) != 0;
+    return dpot_hex_decode(text, named_batch, sizeof named_batch) != DPOT_OK ||
+           memcmp(named_batch, batch, sizeof named_batch) != 0;
 }
 
 bool dpot_refusal_is_round_over(const struct dpot_buf *body, char now[DPOT_RFC3339_SIZE])
@@ -70,7 +72,7 @@ bool dpot_refusal_is_round_over(const struct dpot_buf *body, char now[DPOT_RFC33
     if (!read_member(body, "\"closed\"", closed, sizeof closed) || strcmp(closed, "round") != 0) {
         return false;
     }
-    /* It is shown to people: nothing but what a time is made of. */
+    /* It is shown to people: only the characters of a time. */
     if (read_member(body, "\"server_time\"", now, DPOT_RFC3339_SIZE) &&
         strspn(now, "0123456789-:TZ") != strlen(now)) {
         now[0] = '\0';
@@ -78,7 +80,7 @@ bool dpot_refusal_is_round_over(const struct dpot_buf *body, char now[DPOT_RFC33
     return true;
 }
 
-/* The bytes of the UTF-8 character at `at`; 0: it is none, or is NUL. */
+/* The length of the UTF-8 character at `at`; 0: not a character, or NUL. */
 static size_t character_len(const struct dpot_buf *body, size_t at)
 {
     const uint8_t *bytes = body->data + at;

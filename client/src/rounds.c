@@ -1,17 +1,17 @@
-/* Whether a campaign takes a report now: by what was charged, by its public times, and by what the server has
- * said. */
+/* Whether a campaign accepts a report now: by the ledger, its public times, and the server's last
+ * answer. */
 #include "base/clock.h"
 #include "client.h"
 
 #include <string.h>
 
-/* How long before the end of its round an answer "closed" must come to be about the revision; or a
- * quarter of a round that is shorter than four of these. */
+/* An answer "closed" closes the revision if it came this long before the end of its round; or a
+ * quarter of the round if that is shorter. */
 #define CLOSED_MARGIN_MS ((int64_t)3600 * 1000)
 
-/* A late report, or one beside a server whose clock is a little ahead, says nothing about the
- * revision: only its round may be over. */
-static bool says_closed(const struct dpot_campaign *campaign, const struct dpot_charge *charge)
+/* "Closed" in answer to a late report, or from a server whose clock is slightly ahead, may be about
+ * the round alone. */
+static bool closes_revision(const struct dpot_campaign *campaign, const struct dpot_charge *charge)
 {
     const int64_t opens_ms = dpot_campaign_round_opens(campaign, charge->key.round);
     const int64_t closes_ms = dpot_campaign_round_closes(campaign, charge->key.round);
@@ -48,7 +48,7 @@ dpot_status dpot_client_check_not_closed(dpot_client *client,
     const struct dpot_ledger *ledger = &client->journal.ledger;
     const struct dpot_campaign *campaign = &revision->campaign;
     const size_t last = dpot_ledger_last_answer(ledger, revision->hash);
-    if (last == SIZE_MAX || !says_closed(campaign, &ledger->charges[last])) {
+    if (last == SIZE_MAX || !closes_revision(campaign, &ledger->charges[last])) {
         return DPOT_OK;
     }
     return dpot_error_set(

@@ -13,7 +13,7 @@ static dpot_status check_vector_shape(dpot_client *client, const struct dpot_cam
                               campaign->name, dpot_mechanism_name(campaign->mechanism),
                               (unsigned)dim);
     }
-    /* Nor are the sizes of data that are not there: silence would tell who has none. */
+    /* The size of missing data is not checked either: a refusal would tell who has none. */
     if (data->vector && data->dim != dim) {
         return dpot_error_set(&client->error, DPOT_ERR_SHAPE,
                               "the vector has %u numbers: campaign \"%s\" wants %u",
@@ -30,8 +30,7 @@ static dpot_status check_points_shape(dpot_client *client, const struct dpot_cam
                               "campaign \"%s\" (%s) wants places or a histogram, not a vector",
                               campaign->name, dpot_mechanism_name(campaign->mechanism));
     }
-    /* Without points the dimension is not looked at: a device without data reports like any other.
-     */
+    /* Without points `dim` is not checked: a device without data reports like any other. */
     if (data->kind == DATA_POINTS && data->n > 0 && data->dim != campaign->domain.dim) {
         return dpot_error_set(&client->error, DPOT_ERR_SHAPE,
                               "points have %u coordinates: campaign \"%s\" wants %u",
@@ -45,7 +44,7 @@ static dpot_status check_points_shape(dpot_client *client, const struct dpot_cam
     return DPOT_OK;
 }
 
-/* Vectors for a sphere come as points, with or without weights, or as one vector. */
+/* A sphere takes points, with or without weights, or one vector. */
 static dpot_status check_sphere_shape(dpot_client *client, const struct dpot_campaign *campaign,
                                       const struct dpot_device_data *data)
 {
@@ -77,7 +76,7 @@ dpot_status dpot_shape_check(dpot_client *client, const struct dpot_campaign *ca
     return DPOT_OK;
 }
 
-/* No array is that long: a count gone wrong, and not data. */
+/* No array is that long: the count is a mistake, not data. */
 dpot_status dpot_shape_check_count(dpot_client *client, const struct dpot_device_data *data)
 {
     if (!data->points || data->n <= SIZE_MAX / 2 / sizeof(double) / (data->dim ? data->dim : 1)) {

@@ -1,4 +1,5 @@
-/* The statement: what the ledger says, in sentences for the device's owner. */
+/* The statement: what was spent and what became of the reports, in sentences for the device's
+ * owner. */
 #include "client.h"
 
 #include <math.h>
@@ -7,9 +8,9 @@
 
 #define DAY_S 86400
 #define HOUR_S 3600
-#define STATEMENT_DELTA 1e-6 /* at which rho is told as an epsilon */
+#define STATEMENT_DELTA 1e-6 /* at which rho is converted to an epsilon */
 
-/* Appends to text[used..cap); keeps the NUL; never writes past cap. */
+/* The new `used` after snprintf returned n for text[used..cap); the NUL always fits. */
 static size_t put(char *text, size_t cap, size_t used, int n)
 {
     (void)text;
@@ -46,7 +47,7 @@ static size_t put_basic(const struct dpot_client_status *s, const char *window, 
     return used;
 }
 
-/* What rho comes to, for people who know epsilons. */
+/* Rho as an epsilon. */
 static void describe_rho(struct dpot_privacy spent, char *text, size_t cap)
 {
     const double epsilon = spent.rho_q32 > 0 ? dpot_epsilon_of_rho(spent, STATEMENT_DELTA) : 0.0;
@@ -112,7 +113,7 @@ static size_t put_label(const struct dpot_campaign *campaign, uint32_t group, ch
                         campaign->name, campaign->groups[group]));
 }
 
-/* What a report of vectors is, in words: it is not a vector that leaves. */
+/* What a report of a sphere is: no vector leaves the device. */
 static size_t put_sphere(const struct dpot_campaign *campaign, char *text, size_t cap, size_t used)
 {
     if (!dpot_campaign_is_sphere(campaign)) {
@@ -128,9 +129,8 @@ static size_t put_sphere(const struct dpot_campaign *campaign, char *text, size_
                  dpot_epsilon_to_double(campaign->epsilon_q32)));
 }
 
-/* What leaves the device beside the privatised reports, which no noise covers: the label; and in words
- * what reports of a sphere are. A line for every campaign that has them, that reports were charged for and
- * whose revision is in the folder. */
+/* What leaves the device without noise, the label, and what reports of a sphere are: a line for
+ * every campaign with either that reports were charged to and whose revision is in the folder. */
 static size_t put_open_parts(const dpot_client *client, char *text, size_t cap, size_t used)
 {
     const struct dpot_ledger *ledger = &client->journal.ledger;

@@ -1,4 +1,5 @@
-/* What the ledger knows, for people. Nothing is written but what opening the files anew repairs. */
+/* Status of the ledger, of a pump and of a campaign. Writes nothing except repairs while opening
+ * the files. */
 #include "backoff.h"
 #include "client.h"
 #include "mechanism/mechanism.h"
@@ -58,7 +59,7 @@ static void count_done(struct dpot_client_status *status, uint8_t done)
     }
 }
 
-/* A part of a cap as a number; 0 where the accountant has none. */
+/* One member of a cap; 0 where the accountant has none. */
 static double epsilon_cap(uint64_t cap_q32)
 {
     return cap_q32 == UINT64_MAX ? 0 : dpot_epsilon_to_double(cap_q32);
@@ -97,7 +98,7 @@ static void fill_spent(const dpot_client *client, struct dpot_client_status *sta
     status->window_spent_rho = dpot_epsilon_to_double(window.rho_q32);
 }
 
-/* Nothing of an install that is withdrawn or exhausted is ever sent. */
+/* An install that is withdrawn or exhausted sends nothing. */
 static void fill_times(dpot_client *client, struct dpot_client_status *status)
 {
     const struct dpot_spool *spool = &client->journal.spool;
@@ -112,8 +113,8 @@ static void fill_times(dpot_client *client, struct dpot_client_status *status)
             status->next_due_ms = due_ms;
         }
     }
-    const bool is_paused = client->quiet_until_ms > dpot_client_clock(client);
-    status->paused_until_ms = is_paused ? client->quiet_until_ms : 0;
+    const bool is_paused = client->paused_until_ms > dpot_client_clock(client);
+    status->paused_until_ms = is_paused ? client->paused_until_ms : 0;
 }
 
 static void fill_status(const dpot_client *client, struct dpot_client_status *status)
@@ -134,7 +135,7 @@ static void fill_status(const dpot_client *client, struct dpot_client_status *st
     }
     status->n_submitted = ledger->n_charges;
     for (size_t i = 0; i < ledger->n_charges; i++) {
-        /* A withdrawal on a full disk: dropped, though the record of it is still to come. */
+        /* A withdrawal on a full disk: dropped, though its record is not written yet. */
         const uint8_t done = ledger->charges[i].done;
         count_done(status, done == DPOT_DONE_NOT_YET && client->is_withdrawn
                                ? DPOT_DONE_DROPPED_WITHDRAWN
@@ -143,8 +144,8 @@ static void fill_status(const dpot_client *client, struct dpot_client_status *st
     fill_spent(client, status);
 }
 
-/* Under the lock: what another handle or process has written since, and whether consent was withdrawn. */
-static void look_at_disk(dpot_client *client)
+/* Under the lock: whether consent is withdrawn, also by another handle or process. */
+static void refresh_withdrawn(dpot_client *client)
 {
     struct dpot_journal *journal = &client->journal;
     bool is_marked = false;
@@ -153,21 +154,21 @@ static void look_at_disk(dpot_client *client)
     }
 }
 
-/* Up to date where that needs no waiting: while another has the folder, or the disk fails, what this handle
- * last saw. One that has seen nothing, or that a failure has poisoned, must look. */
-static dpot_status bring_up_to_date(dpot_client *client)
+/* Reads what others wrote. While another handle has the folder, or the disk fails, what this handle
+ * last saw suffices, unless it has never loaded the files or is poisoned. */
+static dpot_status refresh(dpot_client *client)
 {
     struct dpot_journal *journal = &client->journal;
-    dpot_client_forget_error(client);
+    dpot_client_clear_error(client);
     const dpot_status status = dpot_journal_lock(journal, &client->error);
     if (status == DPOT_OK) {
-        look_at_disk(client);
+        refresh_withdrawn(client);
         dpot_journal_unlock(journal);
     }
     if (status == DPOT_OK || !journal->is_loaded || journal->is_poisoned) {
         return status;
     }
-    dpot_client_forget_error(client);
+    dpot_client_clear_error(client);
     return DPOT_OK;
 }
 
@@ -176,7 +177,7 @@ dpot_status dpot_client_get_status(dpot_client *client, struct dpot_client_statu
     if (!client || !status || status->struct_size == 0) {
         return DPOT_ERR_ARGUMENT;
     }
-    const dpot_status result = bring_up_to_date(client);
+    const dpot_status result = refresh(client);
     if (result != DPOT_OK) {
         return result;
     }
@@ -194,7 +195,7 @@ dpot_status dpot_client_get_campaign(dpot_client *client, const uint8_t campaign
     if (!client || !campaign_id || !info || info->struct_size == 0) {
         return DPOT_ERR_ARGUMENT;
     }
-    dpot_client_forget_error(client);
+    dpot_client_clear_error(client);
     const dpot_status status =
         dpot_campaigns_load(&client->campaigns, campaign_id, &revision, &client->error);
     if (status != DPOT_OK) {
@@ -223,7 +224,7 @@ dpot_status dpot_client_get_campaign(dpot_client *client, const uint8_t campaign
 
 /* ---- what a pump has done ---- */
 
-static void put_ends(const size_t *n_ended, struct dpot_pump_result *full)
+static void fill_ends(const size_t *n_ended, struct dpot_pump_result *full)
 {
     full->n_accepted = n_ended[DPOT_REPORT_ACCEPTED];
     full->n_duplicate = n_ended[DPOT_REPORT_DUPLICATE];
@@ -241,7 +242,8 @@ static void put_ends(const size_t *n_ended, struct dpot_pump_result *full)
     full->n_dropped_spool = n_ended[DPOT_DONE_DROPPED_SPOOL];
 }
 
-void dpot_client_put_ends(dpot_client *client, size_t n_sent, struct dpot_pump_result *result)
+void dpot_client_fill_pump_result(dpot_client *client, size_t n_sent,
+                                  struct dpot_pump_result *result)
 {
     struct dpot_journal *journal = &client->journal;
     if (!result) {
@@ -254,7 +256,7 @@ void dpot_client_put_ends(dpot_client *client, size_t n_sent, struct dpot_pump_r
         full.n_pending +=
             !client->is_withdrawn && journal->ledger.charges[i].done == DPOT_DONE_NOT_YET;
     }
-    put_ends(journal->n_ended, &full);
+    fill_ends(journal->n_ended, &full);
     for (size_t i = 0; i < journal->spool.n_slots; i++) {
         const int64_t due_ms = dpot_backoff_next_due(client, &journal->spool.slots[i]);
         full.next_due_ms = due_ms < full.next_due_ms ? due_ms : full.next_due_ms;
@@ -284,7 +286,7 @@ dpot_status dpot_client_get_campaign_spending(dpot_client *client, const uint8_t
     if (!client || !campaign_id || !spending || spending->struct_size == 0) {
         return DPOT_ERR_ARGUMENT;
     }
-    const dpot_status result = bring_up_to_date(client);
+    const dpot_status result = refresh(client);
     if (result != DPOT_OK) {
         return result;
     }

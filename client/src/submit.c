@@ -1,24 +1,26 @@
-/* A submit: the one pipeline from the user's data to a report in the spool. Read this first.
+/* A submit: the pipeline from the user's data to a report in the spool. Read this file first.
  *
- * The order below is the privacy argument (doc/privacy.md) and is written down in one place only, the
- * table `stages`:
+ * The privacy argument (doc/privacy.md) rests on the order below, which the table `stages` defines:
  *
- * 1. The submit starts at the horizon of the one before, or at the clock if that is later (journal.h,
- *    virtual time). The campaign is verified again, the round read off its public schedule, the state of
- *    the key (campaign hash, round) off the disk. A round that has its report is settled: data stay unread.
- * 2. Caps are checked. Everything that can fail is done now: memory, randomness, report id, the delay
- *    until the report is sent.
- * 3. Where the campaign is at its share of the spool, older reports of it are dropped. A slot with the id
- *    and the delay is made durable, then the CHARGE with the new horizon is.
- * 4. The hardware counter goes up.
- * 5. The data are read, clamped and privatised, in as many steps whatever they are. Nothing here can fail.
- * 6. The report goes into its slot, durably.
- * 7. The lock is released. The report is sent later, by the uploader, its delay after the horizon.
+ * 1. The submit starts at the horizon of the previous one, or at the clock if that is later
+ *    (journal.h, virtual time). The campaign is verified again. The round follows from its public
+ *    schedule, the state of the key (campaign hash, round) from the disk. A round that has its
+ *    report is settled: the data are not read.
+ * 2. Caps are checked. Everything that can fail is done now: memory, randomness, report id, the
+ *    delay until the report is sent.
+ * 3. If the campaign's share of the spool is full, older reports of it are dropped. A slot with the
+ *    id and the delay is made durable, then the CHARGE with the new horizon.
+ * 4. The hardware counter is advanced.
+ * 5. The data are read, clamped and privatised, in the same number of steps whatever they are.
+ *    Nothing here can fail.
+ * 6. The report is written to its slot, durably.
+ * 7. The lock is released. The uploader sends the report later, its delay after the horizon.
  *
- * A refusal of stages 1 and 2 depends on public facts and the ledger, never on the data. A failure
- * of stages 3, 4 and 6 is the disk's; it poisons the handle, and the next opening decides from the
- * disk: charged but without a report means the report is made under the old charge (nothing had
- * left), with the id and the delay that the slot has; with a report means the very same bytes are sent. */
+ * A refusal in stages 1 and 2 depends on public facts and the ledger, never on the data. A failure
+ * in stages 3, 4 and 6 comes from the disk and poisons the handle. The next opening decides from
+ * the disk: a charge without a report means that nothing had left, and the report is made under the
+ * old charge, with the id and the delay of the slot; a charge with a report means that those bytes
+ * are sent. */
 #include "base/clock.h"
 #include "client.h"
 #include "draft.h"
@@ -38,12 +40,12 @@ struct submission {
     struct dpot_key key;
     enum dpot_key_state state;           /* before this submit */
     enum dpot_submit_outcome settled_as; /* 0, or the answer that ends the pipeline early */
-    int64_t start_ms;                    /* virtual time, by the clock: sending goes by it */
-    int64_t time_ms;                     /* the same as device time: round, window, charge */
+    int64_t start_ms;                    /* virtual time, by the clock: for sending */
+    int64_t time_ms;                     /* the same as device time: for round, window, charge */
     bool has_lock;
-    bool is_without_data; /* the data were read often enough */
+    bool is_without_data; /* DPOT_READINGS_MAX is reached: the data are not read again */
 
-    uint64_t load_us; /* that verifying the campaign took */
+    uint64_t load_us; /* time to verify the campaign */
     struct dpot_work work;
     struct dpot_slot_name name;
     struct dpot_draft draft;
@@ -77,7 +79,8 @@ static dpot_status validate_campaign(struct submission *s)
                              : status;
 }
 
-/* Before a charge: what could not be sealed for the keys that are here would be charged for nothing. */
+/* Checked before the charge: a report that cannot be sealed for the stored keys would be charged
+ * for nothing. */
 static dpot_status check_keys(struct submission *s)
 {
     struct dpot_keys keys;
@@ -86,13 +89,13 @@ static dpot_status check_keys(struct submission *s)
                                    ? dpot_campaigns_load_keys(&s->client->campaigns, &keys, &why)
                                    : DPOT_OK;
     if (status != DPOT_ERR_UNEXPECTED && status != DPOT_ERR_NOT_FOUND) {
-        return DPOT_OK; /* damaged ones are fetched again */
+        return DPOT_OK; /* damaged keys are fetched again */
     }
     return dpot_error_set(
         error_of(s), DPOT_ERR_UNEXPECTED, "%s",
         status == DPOT_ERR_UNEXPECTED
             ? why.text
-            : "this app expects certain seal keys and none are here: enroll again");
+            : "this app expects certain seal keys and none are stored: enroll again");
 }
 
 static dpot_status check_revision(struct submission *s)
@@ -121,7 +124,7 @@ static dpot_status find_round(struct submission *s)
 
 /* ---- 2. caps, and everything that can fail ---- */
 
-/* A report that was charged already is made without asking again: its charge is in the sums. */
+/* A report that was charged already needs no check: its charge is in the sums. */
 static dpot_status check_caps(struct submission *s)
 {
     const dpot_client *client = s->client;
@@ -166,7 +169,7 @@ static uint32_t longest_delay_ms(const struct submission *s)
     return most_ms > asked_ms ? (uint32_t)most_ms : asked_ms;
 }
 
-/* What a slot that a crash left has drawn stays drawn. */
+/* Keeps the draws of a slot that a crash left. */
 static void name_slot(struct submission *s, const uint8_t random_delay[8])
 {
     const struct dpot_campaign *campaign = &s->revision.campaign;
@@ -177,7 +180,7 @@ static void name_slot(struct submission *s, const uint8_t random_delay[8])
         .key = s->key,
         .closes_ms = dpot_campaign_round_closes(campaign, s->key.round),
         .n_values = is_vector ? campaign->vector.dim : 0,
-        .tells_losses = campaign->loss_counts,
+        .has_losses = campaign->loss_counts,
         .has_draws = true,
         .delay_ms = dpot_journal_draw_delay(random_delay, longest_delay_ms(s)),
         .report_len_max = (uint32_t)dpot_wire_report_len_max(campaign)};
@@ -189,8 +192,8 @@ static void name_slot(struct submission *s, const uint8_t random_delay[8])
     }
 }
 
-/* A source that fails ends the process here, before there are data it could depend on. */
-static dpot_status fetch_randomness(struct submission *s)
+/* A source that fails ends the process here, before any data are read. */
+static dpot_status draw_randomness(struct submission *s)
 {
     const struct dpot_rng_source *source = s->client->rng_source;
     struct dpot_report *report = &s->draft.report;
@@ -210,7 +213,7 @@ static dpot_status fetch_randomness(struct submission *s)
 
 /* ---- 3. and 4. slot, charge, counter ---- */
 
-/* Before the charge: what is dropped is older, and was charged itself. */
+/* Before the charge: the reports dropped are older, and were charged themselves. */
 static dpot_status make_room(struct submission *s)
 {
     return dpot_journal_make_room(&s->client->journal, &s->name, s->client->config.spool_max_bytes,
@@ -220,7 +223,7 @@ static dpot_status make_room(struct submission *s)
 static dpot_status preallocate_slot(struct submission *s)
 {
     if (s->state == DPOT_KEY_CHARGED) {
-        return DPOT_OK; /* it is there: that is what CHARGED means */
+        return DPOT_OK; /* CHARGED means that the slot exists */
     }
     return dpot_journal_preallocate(&s->client->journal, &s->name);
 }
@@ -230,7 +233,7 @@ static int64_t horizon_ms(const struct submission *s)
     return s->start_ms + s->work.work_ms + s->work.extra_ms;
 }
 
-/* A crash cut the work off: the data are read once more, if they may be. */
+/* A crash cut the work off: the data are read once more, up to DPOT_READINGS_MAX. */
 static dpot_status resume_durably(struct submission *s)
 {
     struct dpot_journal *journal = &s->client->journal;
@@ -257,7 +260,7 @@ static dpot_status charge_durably(struct submission *s)
 
 /* ---- 5. the data ---- */
 
-/* After DPOT_READINGS_MAX readings that came to nothing the report is made without them. */
+/* After DPOT_READINGS_MAX readings without a report it is made without the data. */
 static dpot_status read_and_privatize(struct submission *s)
 {
     const struct dpot_device_data no_data = {.kind = s->data.kind};
@@ -285,7 +288,7 @@ static dpot_status (*const stages[])(struct submission *) = {
     check_caps,          /* 2 */
     find_work,           /* 2 */
     allocate_everything, /* 2 */
-    fetch_randomness,    /* 2 */
+    draw_randomness,     /* 2 */
     make_room,           /* 3 */
     preallocate_slot,    /* 3 */
     charge_durably,      /* 3, 4 */
@@ -293,7 +296,7 @@ static dpot_status (*const stages[])(struct submission *) = {
     spool_durably,       /* 6 */
 };
 
-/* 7, and wiping: whatever has touched data, noise or the report. */
+/* 7, and wiping of everything that held data, noise or the report. */
 static void clean_up(struct submission *s)
 {
     if (s->has_lock) {
@@ -308,7 +311,7 @@ static dpot_status submit(struct submission *s, enum dpot_submit_outcome *outcom
     if (!s->client || !s->campaign_id) {
         return DPOT_ERR_ARGUMENT;
     }
-    dpot_client_forget_error(s->client);
+    dpot_client_clear_error(s->client);
     dpot_status status = dpot_shape_check_count(s->client, &s->data);
     for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {
         if (status == DPOT_OK && s->settled_as == 0) {

@@ -1,23 +1,22 @@
-/* The uploader: sends what the spool holds and files the answers.
- *
- * (U1) One POST serves one (campaign hash, round), and a device has one report of it: a batch is
- *      one report. (Batches of several would be split on 400 and 413; a single one is dropped.)
- * (U2) A report is never sent before its time and never between the start of a submit and its horizon
- *      (journal.h), in the order of the spool, never changed, never dropped but by a row of
- *      `rows` below, by the server's receipt, by age (dpot_journal_settle_old) or for a newer one when the spool
- *      is full (dpot_journal_make_room).
- * (U3) DONE is durable before the report leaves the spool.
- * (U4) No POST begins once the mark of a withdrawal is there, though it came while we held the lock.
- * (U5) What is kept waits (backoff.h). A failure of the server, not of the report, ends the pump: the other
- *      reports would only meet it again.
- * (U6) A pump lasts its deadline at most, whatever the server and the clock do: each exchange is given what
- *      is left of it, by the steady clock and by config.clock, whichever has gone further.
+/* The uploader: sends what the spool holds and records the answers.
  *
  *            due, not backing off                    answer
  *   REPORT -----------------------> sealed, POSTed ---------> DONE, slot free
  *      ^                                  |
- *      '------ keep: back off <-----------'
- */
+ *      '---- deferred: back off <---------'
+ *
+ * (U1) One POST serves one (campaign hash, round), and a device has one report of it: a batch is
+ *      one report. (Batches of several would be split on 400 and 413; a single report is dropped.)
+ * (U2) Reports are sent in the order of the spool, unchanged, never before they are due and never
+ *      between the start of a submit and its horizon (journal.h). A report is dropped only by a row
+ *      of `rows` below, by the server's receipt, by age (dpot_journal_settle_old), or for a newer
+ *      one when the spool is full (dpot_journal_make_room).
+ * (U3) DONE is durable before the report leaves the spool.
+ * (U4) No POST begins once the mark of a withdrawal exists, also if it came while we held the lock.
+ * (U5) A report that is kept backs off (backoff.h). A failure of the server, not of the report,
+ *      ends the pump: the other reports would meet it again.
+ * (U6) A pump lasts its deadline at most, whatever the server and the clock do: each exchange gets
+ *      what remains, by the steady clock and by config.clock, whichever has gone further. */
 #include "backoff.h"
 #include "base/clock.h"
 #include "client.h"
@@ -31,10 +30,10 @@
 
 #define RECEIPT_BYTES_MAX (64u << 10)
 
-/* What the device does with an HTTP status (interfaces.md). */
+/* What the device does with an HTTP status: doc/libdpot.3, DELIVERY. */
 enum action {
-    ACTION_KEEP,    /* the report backs off */
-    ACTION_PAUSE,   /* it is the server: everything backs off */
+    ACTION_DEFER,   /* the report backs off */
+    ACTION_PAUSE,   /* the server failed: everything backs off */
     ACTION_RECEIPT, /* the receipt says what became of the report */
     ACTION_DROP_MALFORMED,
     ACTION_DROP_CLOSED,
@@ -46,12 +45,12 @@ static const struct {
     enum action action;
 } rows[] = {
     {202, ACTION_RECEIPT},     {400, ACTION_DROP_MALFORMED}, {413, ACTION_DROP_MALFORMED},
-    {409, ACTION_DROP_CLOSED}, {410, ACTION_NEW_KEYS},       {401, ACTION_KEEP},
-    {403, ACTION_KEEP},        {404, ACTION_KEEP},           {408, ACTION_PAUSE},
+    {409, ACTION_DROP_CLOSED}, {410, ACTION_NEW_KEYS},       {401, ACTION_DEFER},
+    {403, ACTION_DEFER},       {404, ACTION_DEFER},          {408, ACTION_PAUSE},
     {429, ACTION_PAUSE},
 };
 
-/* Anything that is not in the table keeps the report; from 500 on it is the server. */
+/* A status that is not in the table keeps the report; from 500 on the server backs off. */
 static enum action find_action(int http_status)
 {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -59,10 +58,10 @@ static enum action find_action(int http_status)
             return rows[i].action;
         }
     }
-    return http_status >= 500 ? ACTION_PAUSE : ACTION_KEEP;
+    return http_status >= 500 ? ACTION_PAUSE : ACTION_DEFER;
 }
 
-static bool drops(int http_status)
+static bool is_drop_status(int http_status)
 {
     const enum action action = find_action(http_status);
     return action == ACTION_DROP_MALFORMED || action == ACTION_DROP_CLOSED;
@@ -74,9 +73,9 @@ static uint32_t time_left_ms(struct pump *pump)
 {
     const int64_t now_ms = dpot_client_clock(pump->client);
     const int64_t steady_ms = dpot_clock_monotonic_ms() - pump->started_ms;
-    pump->stepped_ms += now_ms > pump->seen_ms ? now_ms - pump->seen_ms : 0;
-    pump->seen_ms = now_ms;
-    const int64_t used_ms = pump->stepped_ms > steady_ms ? pump->stepped_ms : steady_ms;
+    pump->advanced_ms += now_ms > pump->clock_ms ? now_ms - pump->clock_ms : 0;
+    pump->clock_ms = now_ms;
+    const int64_t used_ms = pump->advanced_ms > steady_ms ? pump->advanced_ms : steady_ms;
     return used_ms >= pump->deadline_ms ? 0 : pump->deadline_ms - (uint32_t)used_ms;
 }
 
@@ -100,7 +99,7 @@ static dpot_status fetch_keys(struct pump *pump)
     return dpot_http_fetch_keys(pump->client, timeout_ms, &pump->retry_after_s);
 }
 
-/* Most often it is our clock that is wrong. */
+/* The usual cause is a wrong clock on the device. */
 static dpot_status refuse_keys(dpot_client *client)
 {
     char now[DPOT_RFC3339_SIZE];
@@ -148,7 +147,7 @@ static dpot_status seal(struct pump *pump, const struct dpot_slot *slot, struct 
                                .n_reports = 1,
                                .reports = &report,
                                .report_len_max = slot->name.report_len_max,
-                               .has_losses = slot->name.tells_losses, /* zeros */
+                               .has_losses = slot->name.has_losses, /* zeros */
                                .allocator = pump->client->config.allocator};
     memcpy(batch.campaign_hash, slot->name.key.campaign_hash, sizeof batch.campaign_hash);
     const dpot_status status = find_seal_key(pump, &keys, &seal_key);
@@ -170,7 +169,7 @@ static dpot_status post(struct pump *pump, const struct dpot_slot *slot, struct 
         status = DPOT_ERR_NETWORK;
     }
     if (status == DPOT_OK) {
-        status = dpot_client_look_for_withdrawal(pump->client); /* (U4): last of all */
+        status = dpot_client_check_withdrawal(pump->client); /* (U4): the last check */
     }
     if (status == DPOT_OK) {
         dpot_wire_batch_digest(body.data, body.len, pump->digest);
@@ -182,7 +181,7 @@ static dpot_status post(struct pump *pump, const struct dpot_slot *slot, struct 
     return status;
 }
 
-/* (U3). The server is well. */
+/* (U3). An answer ends the server's row of failures. */
 static dpot_status finish(struct pump *pump, const struct dpot_slot *slot, uint8_t done)
 {
     const struct dpot_key key = slot->name.key;
@@ -193,8 +192,8 @@ static dpot_status finish(struct pump *pump, const struct dpot_slot *slot, uint8
     return status;
 }
 
-static dpot_status file_receipt(struct pump *pump, struct dpot_slot *slot,
-                                const struct dpot_buf *receipt)
+static dpot_status process_receipt(struct pump *pump, struct dpot_slot *slot,
+                                   const struct dpot_buf *receipt)
 {
     enum dpot_report_status answer = DPOT_REPORT_ACCEPTED;
     const dpot_status status = dpot_wire_receipt_decode(receipt->data, receipt->len, pump->digest,
@@ -202,28 +201,28 @@ static dpot_status file_receipt(struct pump *pump, struct dpot_slot *slot,
     if (status == DPOT_OK) {
         return finish(pump, slot, (uint8_t)answer);
     }
-    dpot_pump_keep_without_receipt(pump, slot, status);
+    dpot_pump_defer_without_receipt(pump, slot, status);
     return DPOT_OK;
 }
 
-/* True when there are new keys, so that another exchange is worth it; once per pump. */
+/* True when new keys make another exchange worthwhile; once per pump. */
 static bool find_new_keys(struct pump *pump, struct dpot_slot *slot)
 {
     if (pump->has_fetched_keys) {
-        dpot_pump_keep_refused(pump, slot, 410, true);
+        dpot_pump_defer_refused(pump, slot, 410, true);
         return false;
     }
     const dpot_status status = fetch_keys(pump);
     if (status != DPOT_OK) {
-        dpot_pump_keep_unanswered(pump, slot, status);
+        dpot_pump_defer_unanswered(pump, slot, status);
     }
     return status == DPOT_OK;
 }
 
-/* A round that is over by the server's clock and not by ours: one of the two is wrong. Ours decides when that
- * is no question any more. */
-static bool is_over_there_alone(const struct pump *pump, const struct dpot_slot *slot,
-                                int http_status, const struct dpot_buf *body)
+/* The round is over by the server's clock and not by ours: one of the two is wrong. The report is
+ * kept until it is over by ours. */
+static bool is_over_at_server_only(const struct pump *pump, const struct dpot_slot *slot,
+                                   int http_status, const struct dpot_buf *body)
 {
     char now[DPOT_RFC3339_SIZE];
     return find_action(http_status) == ACTION_DROP_CLOSED &&
@@ -231,57 +230,60 @@ static bool is_over_there_alone(const struct pump *pump, const struct dpot_slot 
            dpot_client_time(pump->client) < slot->name.closes_ms;
 }
 
-/* What would drop the report, and is said of another POST: as in keep_without_receipt. */
-static bool is_of_another(const struct pump *pump, int http_status, const struct dpot_buf *body)
+/* The answer would drop the report, but is about another POST. */
+static bool is_for_other_batch(const struct pump *pump, int http_status,
+                               const struct dpot_buf *body)
 {
-    return drops(http_status) && dpot_refusal_is_of_another(body, pump->digest);
+    return is_drop_status(http_status) && dpot_refusal_is_for_other_batch(body, pump->digest);
 }
 
-/* A receipt in text/html is believed for the digest in it alone: without one a receipt of one report is three
- * bytes, which any page may be. */
+/* A receipt in text/html is accepted only if it is long enough to name a POST: without that digest
+ * a receipt of one report is three bytes, which any page may be. */
 static bool is_html_receipt(const struct dpot_http_answer *answer, const struct dpot_buf *receipt)
 {
-    return find_action(answer->status) == ACTION_RECEIPT && answer->is_called_html &&
+    return find_action(answer->status) == ACTION_RECEIPT && answer->has_html_type &&
            receipt->len <= DPOT_HASH_LEN;
 }
 
-/* What came in place of the server's answer, whatever status it has: no server of ours said it, and it decides
- * nothing. NULL: it may be the server's. */
-static const char *find_stranger(const struct dpot_http_answer *answer, const struct dpot_buf *body)
+/* What the answer is if it does not come from dpotd, whatever its status; it decides nothing then.
+ * NULL: it may be dpotd's. */
+static const char *describe_foreign(const struct dpot_http_answer *answer,
+                                    const struct dpot_buf *body)
 {
     if (answer->is_web_page || is_html_receipt(answer, body)) {
         return "a web page";
     }
-    return drops(answer->status) && !dpot_refusal_is_text(body) ? "a text in another encoding"
-                                                                : NULL;
+    return is_drop_status(answer->status) && !dpot_refusal_is_text(body)
+               ? "a text in another encoding"
+               : NULL;
 }
 
-/* Does what the table says. Returns a failure of the disk only. */
-static dpot_status act(struct pump *pump, struct dpot_slot *slot,
-                       const struct dpot_http_answer *answer, const struct dpot_buf *receipt,
-                       bool *again)
+/* Does what the table says. Returns disk failures only. */
+static dpot_status handle_answer(struct pump *pump, struct dpot_slot *slot,
+                                 const struct dpot_http_answer *answer,
+                                 const struct dpot_buf *receipt, bool *again)
 {
     const int http_status = answer->status;
-    const char *stranger = find_stranger(answer, receipt);
-    if (stranger) {
-        dpot_pump_keep_strange(pump, slot, http_status, stranger);
+    const char *foreign = describe_foreign(answer, receipt);
+    if (foreign) {
+        dpot_pump_defer_foreign(pump, slot, http_status, foreign);
         return DPOT_OK;
     }
     if (http_status == 503 && dpot_refusal_is_not_open(receipt)) {
-        dpot_pump_keep_until_open(pump, slot);
+        dpot_pump_defer_until_open(pump, slot);
         return DPOT_OK;
     }
-    if (is_of_another(pump, http_status, receipt)) {
-        dpot_pump_keep_for_another(pump, slot, http_status);
+    if (is_for_other_batch(pump, http_status, receipt)) {
+        dpot_pump_defer_other_batch(pump, slot, http_status);
         return DPOT_OK;
     }
-    if (is_over_there_alone(pump, slot, http_status, receipt)) {
-        dpot_pump_keep_until_over(pump, slot, receipt);
+    if (is_over_at_server_only(pump, slot, http_status, receipt)) {
+        dpot_pump_defer_until_over(pump, slot, receipt);
         return DPOT_OK;
     }
     switch (find_action(http_status)) {
     case ACTION_RECEIPT:
-        return file_receipt(pump, slot, receipt);
+        return process_receipt(pump, slot, receipt);
     case ACTION_DROP_MALFORMED:
         return finish(pump, slot, DPOT_DONE_DROPPED_MALFORMED);
     case ACTION_DROP_CLOSED:
@@ -290,17 +292,17 @@ static dpot_status act(struct pump *pump, struct dpot_slot *slot,
         *again = find_new_keys(pump, slot);
         break;
     case ACTION_PAUSE:
-        dpot_pump_keep_refused(pump, slot, http_status, true);
+        dpot_pump_defer_refused(pump, slot, http_status, true);
         break;
-    case ACTION_KEEP:
-        dpot_pump_keep_refused(pump, slot, http_status, false);
+    case ACTION_DEFER:
+        dpot_pump_defer_refused(pump, slot, http_status, false);
         break;
     }
     return DPOT_OK;
 }
 
-/* One exchange about one report. Returns a failure of the disk only, which ends the pump; sets
- * *again when new keys make another exchange worth it. */
+/* One exchange about one report. Returns disk failures only, which end the pump. Sets *again when
+ * new keys make another exchange worthwhile. */
 static dpot_status send_once(struct pump *pump, struct dpot_slot *slot, bool *again)
 {
     struct dpot_http_answer answer = {0};
@@ -314,9 +316,9 @@ static dpot_status send_once(struct pump *pump, struct dpot_slot *slot, bool *ag
         pump->is_stopped = true;
         result = dpot_client_load_consent(pump->client); /* the slot is gone after this */
     } else if (status != DPOT_OK) {
-        dpot_pump_keep_unanswered(pump, slot, status);
+        dpot_pump_defer_unanswered(pump, slot, status);
     } else {
-        result = act(pump, slot, &answer, &receipt, again);
+        result = handle_answer(pump, slot, &answer, &receipt, again);
     }
     dpot_buf_release(&receipt);
     return result;
@@ -324,7 +326,7 @@ static dpot_status send_once(struct pump *pump, struct dpot_slot *slot, bool *ag
 
 /* ---- the pump ---- */
 
-/* Here and nowhere else: a clock far ahead that is only looked at drops nothing. */
+/* Only a pump drops by age: other calls under a clock far ahead drop nothing. */
 static dpot_status drop_old(dpot_client *client)
 {
     return client->is_withdrawn
@@ -360,9 +362,9 @@ dpot_status dpot_client_pump(dpot_client *client, uint32_t deadline_ms,
     }
     struct pump pump = {.client = client,
                         .started_ms = dpot_clock_monotonic_ms(),
-                        .seen_ms = dpot_client_clock(client),
+                        .clock_ms = dpot_client_clock(client),
                         .deadline_ms = deadline_ms};
-    dpot_client_forget_error(client);
+    dpot_client_clear_error(client);
     dpot_status status = dpot_http_check(client);
     if (status == DPOT_OK) {
         status = dpot_client_lock(client);
@@ -373,6 +375,6 @@ dpot_status dpot_client_pump(dpot_client *client, uint32_t deadline_ms,
         dpot_client_unlock(client);
     }
     status = status == DPOT_OK ? pump.status : status;
-    dpot_client_put_ends(client, pump.n_sent, result);
+    dpot_client_fill_pump_result(client, pump.n_sent, result);
     return dpot_client_end(client, status);
 }

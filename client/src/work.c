@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define N_RUNS 3         /* the shortest counts: others were interrupted */
-#define LONG_US 100000   /* an interruption matters little */
-#define NOTICED_US 10000 /* a smaller difference of two runs says too little */
+#define N_RUNS 3         /* the shortest counts: the others were interrupted */
+#define LONG_US 100000   /* of a run: an interruption matters little */
+#define NOTICED_US 10000 /* a smaller difference of two runs is noise */
 
 static const uint8_t magic[8] = {'D', 'P', 'O', 'T', 'W', 'R', 'K', '1'};
 
@@ -47,20 +47,20 @@ static bool load(const dpot_client *client, const struct dpot_signed_campaign *r
     struct dpot_buf file;
     name_file(revision, name);
     dpot_buf_init(&file, FILE_LEN, client->config.allocator);
-    bool holds = dpot_file_read(client->journal.filesystem, name, &file) == DPOT_OK &&
-                 file.len == FILE_LEN && memcmp(file.data, magic, sizeof magic) == 0 &&
-                 memcmp(file.data + HASH_AT, revision->hash, DPOT_HASH_LEN) == 0 &&
-                 dpot_load_u64(file.data + STEPS_AT) == work->steps;
-    if (holds) {
+    bool is_valid = dpot_file_read(client->journal.filesystem, name, &file) == DPOT_OK &&
+                    file.len == FILE_LEN && memcmp(file.data, magic, sizeof magic) == 0 &&
+                    memcmp(file.data + HASH_AT, revision->hash, DPOT_HASH_LEN) == 0 &&
+                    dpot_load_u64(file.data + STEPS_AT) == work->steps;
+    if (is_valid) {
         seal(client, file.data, mac);
-        holds = dpot_secret_equal(mac, file.data + MAC_AT, sizeof mac);
+        is_valid = dpot_secret_equal(mac, file.data + MAC_AT, sizeof mac);
     }
-    if (holds) {
+    if (is_valid) {
         work->measured_us = dpot_load_u64(file.data + MEASURED_AT);
         work->work_ms = dpot_load_u32(file.data + WORK_AT);
     }
     dpot_buf_release(&file);
-    return holds;
+    return is_valid;
 }
 
 bool dpot_work_load(const dpot_client *client, const struct dpot_signed_campaign *revision,
@@ -68,11 +68,11 @@ bool dpot_work_load(const dpot_client *client, const struct dpot_signed_campaign
 {
     *work = (struct dpot_work){.steps = dpot_mechanism_steps(&revision->campaign),
                                .bytes = dpot_draft_bytes(&revision->campaign),
-                               .work_ms = client->given_work_ms};
-    return client->given_work_ms > 0 || load(client, revision, work);
+                               .work_ms = client->fixed_work_ms};
+    return client->fixed_work_ms > 0 || load(client, revision, work);
 }
 
-/* A hint: without space for it the work is measured again next time. */
+/* Failures are ignored: the work is measured again next time. */
 static void store(const dpot_client *client, const struct dpot_signed_campaign *revision,
                   const struct dpot_work *work)
 {
@@ -90,8 +90,8 @@ static void store(const dpot_client *client, const struct dpot_signed_campaign *
 
 /* ---- measuring ---- */
 
-/* The number that the work grows with: a run of fewer iterations, passes or rows is a shorter run. NULL: vectors,
- * whose work is short. */
+/* The number that the work grows with: iterations, passes or rows. NULL: vectors, whose work is
+ * short. */
 static uint32_t *repetitions_of(struct dpot_campaign *campaign)
 {
     if (dpot_mechanism_is_vector(campaign->mechanism)) {
@@ -124,7 +124,7 @@ static dpot_status time_run(const dpot_client *client, const struct dpot_campaig
     return status;
 }
 
-/* The shortest of N_RUNS, or of one that is long. */
+/* The shortest of N_RUNS runs; a long one is run once. */
 static dpot_status time_shortest(const dpot_client *client, const struct dpot_campaign *campaign,
                                  uint64_t *us, struct dpot_error *error)
 {
@@ -136,7 +136,7 @@ static dpot_status time_shortest(const dpot_client *client, const struct dpot_ca
     return status;
 }
 
-/* What n repetitions take, of which `one_us` took 1 and `some_us` took k > 1. */
+/* The time of n repetitions, where 1 took one_us and k > 1 took some_us. */
 static uint64_t extrapolate(uint64_t one_us, uint64_t some_us, uint32_t k, uint32_t n)
 {
     const uint64_t more_us = some_us > one_us ? some_us - one_us : 1;
@@ -145,8 +145,8 @@ static uint64_t extrapolate(uint64_t one_us, uint64_t some_us, uint32_t k, uint3
                                                  : some_us + (more_us * rest + k - 2) / (k - 1);
 }
 
-/* Of a campaign whose work is long only a part is run, so that a server cannot keep a device busy by one:
- * one repetition, and as many as take noticeably longer. Where one is too long already that says enough. */
+/* Runs only a part of a long campaign, so that a server cannot keep a device busy with one: one
+ * repetition, and as many as take noticeably longer. Stops when one is above the cap already. */
 static dpot_status measure(const dpot_client *client, const struct dpot_campaign *campaign,
                            uint64_t *us, struct dpot_error *error)
 {
@@ -171,7 +171,7 @@ static dpot_status measure(const dpot_client *client, const struct dpot_campaign
     }
 }
 
-/* The first power of two from `need_ms` on, held to 2^31. */
+/* The first power of two that is at least need_ms; at most 2^31. */
 static uint32_t round_up(uint64_t need_ms, uint32_t least_ms)
 {
     uint32_t ms = least_ms;

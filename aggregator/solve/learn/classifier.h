@@ -5,7 +5,7 @@
  *     struct classifier_config config = {.architecture = "conv28:16,32,128", .dim = 784,
  *                                        .n_classes = 10, .batch = 100, .seed = 1, .linalg = ...};
  *     classifier_new(&config, &classifier, &error);
- *     classifier_train(classifier, images, labels, n, 3, 2e-3, NULL, &result);
+ *     classifier_train(classifier, images, labels, n, 3, 2e-3, NULL, &result, &error);
  *     classifier_predict(classifier, images, n, probabilities);
  *     classifier_features(classifier, images, n, features);
  *

@@ -4,7 +4,7 @@
  *
  *     struct projection_batch *batch;
  *     projection_batch_new(&config, &batch, &error);
- *     projection_batch_run(batch, mu, n_users, q, results, &error);    as often as wanted
+ *     projection_batch_run(batch, mu, n_users, false, q, results);    as often as wanted
  *     projection_batch_free(batch);
  *
  * A cost that is a sum over the axes of two grids, C(i, j) = sum_d C_d(i_d, j_d) (squared Euclidean or

@@ -2,9 +2,9 @@
  * marginals a and b.
  *
  *     struct entropic *e;
- *     entropic_new(n, m, &options, &e);
+ *     entropic_new(n, m, &options, &e, &error);
  *     entropic_solve(e, &cost, a, b, &control, &result, &error);    as often as wanted
- *     entropic_value(e, &result, &error);                           the certificates
+ *     entropic_value(e, &result);                                   the certificates
  *     entropic_plan_rows(e, 0, n, plan);
  *     entropic_free(e);
  *

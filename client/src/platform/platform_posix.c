@@ -1,9 +1,9 @@
 /* The file hook on POSIX: one private folder.
  *
  * (P1) Every name is opened relative to the folder's descriptor, never through a link, and must be
- *      a regular file: somebody who can write the folder cannot point us elsewhere.
- * (P2) The lock is flock() on a descriptor of its own for each taking. That excludes processes and
- *      also handles of this process (POSIX record locks would not), and dies with the process. */
+ *      a regular file: a link in the folder cannot redirect reads or writes.
+ * (P2) Each lock is flock() on its own descriptor. It excludes other processes and other handles of
+ *      this process (POSIX record locks would not), and ends with the process. */
 #include "base/alloc.h"
 #include "dpot/hooks.h"
 
@@ -29,16 +29,16 @@ struct posix_filesystem {
 
 struct posix_file {
     int descriptor;
-    char name[64]; /* for sentences: cut to fit */
+    char name[64]; /* for error messages: cut to fit */
 };
 
-/* What opening says of a name that is a link, or something else than a file (P1). */
-static bool is_no_file(int cause)
+/* True for the errno of opening a link, or anything else that is not a regular file (P1). */
+static bool is_not_regular(int cause)
 {
     return cause == ELOOP || cause == EISDIR || cause == ENXIO || cause == EINVAL;
 }
 
-/* A failure that errno tells, and what it is called. */
+/* The status of errno; for DPOT_ERR_IO sets `why`. */
 static dpot_status fail(void *ctx, const char *name)
 {
     struct posix_filesystem *fs = ctx;
@@ -51,7 +51,7 @@ static dpot_status fail(void *ctx, const char *name)
         return DPOT_ERR_NO_SPACE;
     }
     (void)!strerror_r(cause, text, sizeof text);
-    if (is_no_file(cause)) {
+    if (is_not_regular(cause)) {
         (void)snprintf(text, sizeof text, "a regular file is expected here, no %s",
                        cause == ELOOP ? "symbolic link" : "folder, pipe or device");
     }
@@ -65,7 +65,7 @@ static const char *explain(void *ctx)
     return fs->why;
 }
 
-/* A descriptor of a regular file of ours, or -1 with errno set (P1). */
+/* A descriptor of a regular file, or -1 with errno set (P1). */
 static int open_regular(int folder, const char *name, int flags)
 {
     int descriptor = -1;
@@ -107,7 +107,7 @@ static void close_file(void *ctx, void *file)
 {
     (void)ctx;
     struct posix_file *f = file;
-    (void)close(f->descriptor); /* what had to be durable was synced, and said so, before */
+    (void)close(f->descriptor); /* whatever had to be durable was synced before */
     dpot_free_array(NULL, f, 1, sizeof *f);
 }
 
@@ -172,7 +172,7 @@ static dpot_status truncate_file(void *ctx, void *file, uint64_t size)
     return result == 0 ? DPOT_OK : fail(ctx, f->name);
 }
 
-/* Not repeated after a failure other than EINTR: the second call would say yes and mean nothing. */
+/* Not repeated after a failure other than EINTR: a second call would succeed without writing. */
 static dpot_status sync_descriptor(void *ctx, int descriptor, const char *name)
 {
     int result = -1;
@@ -227,12 +227,11 @@ static dpot_status lock_folder(void *ctx)
     }
     struct stat about;
     if (fstat(descriptor, &about) != 0 || about.st_nlink == 0) {
-        (void)close(
-            descriptor); /* removed since by who has the lock: another has it by now, or soon */
+        (void)close(descriptor); /* removed meanwhile: the folder has a new lock file */
         return DPOT_ERR_BUSY;
     }
     fs->lock = descriptor;
-    fs->why[0] = '\0'; /* what failed before this is no cause of what follows */
+    fs->why[0] = '\0'; /* an earlier failure does not explain later ones */
     return DPOT_OK;
 }
 

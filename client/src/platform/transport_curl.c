@@ -1,8 +1,8 @@
-/* The transport hook on libcurl; the only file that knows it.
+/* The transport hook on libcurl, which no other file includes.
  *
- * One easy handle per transport, so that the connection stays alive between calls. Bounded in every
- * direction: connecting, the whole exchange, the body. http and https only, no redirects, no
- * signals, no proxy surprises beyond libcurl's own environment rules. */
+ * One easy handle per transport, so that the connection stays alive between calls. Connecting, the
+ * whole exchange and the body are bounded. http and https only, no redirects, no signals; proxies
+ * by libcurl's environment variables. */
 #include "base/alloc.h"
 #include "dpot/hooks.h"
 
@@ -46,7 +46,7 @@ static size_t take_body(char *data, size_t size, size_t count, void *ctx)
     return len;
 }
 
-/* Sets one option after another; the first failure sticks. */
+/* Sets an option unless an earlier one has failed. */
 #define SET(easy, result, option, value)                                                           \
     ((result) = (result) == CURLE_OK ? curl_easy_setopt((easy), (option), (value)) : (result))
 
@@ -109,7 +109,7 @@ static dpot_status build_headers(const struct dpot_http_request *request, struct
     return status;
 }
 
-/* A caller that was compiled with an older header has no room for it. */
+/* A caller compiled with an older header has no content_type. */
 static void put_content_type(CURL *easy, struct dpot_http_response *response)
 {
     const size_t end =
@@ -122,7 +122,8 @@ static void put_content_type(CURL *easy, struct dpot_http_response *response)
     }
 }
 
-/* What a person can mend, and what may have reached the server; the rest is "could not be reached". */
+/* Failures that a person can repair or that may have reached the server. For the rest the text of
+ * DPOT_ERR_NETWORK suffices. */
 static const struct {
     CURLcode result;
     const char *text;
@@ -132,19 +133,18 @@ static const struct {
      "certificate (--ca-file)"},
     {CURLE_SSL_CACERT_BADFILE,
      "the file of trusted certificates (--ca-file) cannot be read, or holds none"},
-    {CURLE_SSL_CONNECT_ERROR,
-     "it does not speak TLS as it should; is it http:// and not https://?"},
-    {CURLE_OPERATION_TIMEDOUT, "none that is whole came in time"},
+    {CURLE_SSL_CONNECT_ERROR, "the TLS handshake failed; is it http:// and not https://?"},
+    {CURLE_OPERATION_TIMEDOUT, "no complete answer came in time"},
     {CURLE_GOT_NOTHING, "the connection ended without one"},
     {CURLE_PARTIAL_FILE, "the connection ended before its end"},
     {CURLE_RECV_ERROR, "the connection broke before its end"},
-    {CURLE_SEND_ERROR, "the connection broke while it was asked"},
+    {CURLE_SEND_ERROR, "the connection broke while the request was sent"},
     {CURLE_WEIRD_SERVER_REPLY, "what answers there does not speak HTTP"},
     {CURLE_UNSUPPORTED_PROTOCOL, "what answers there does not speak HTTP"},
-    {CURLE_OK, "it ended without a status"},
+    {CURLE_OK, "the exchange ended without a status"},
 };
 
-/* A caller that was compiled with an older header has no room for it. */
+/* A caller compiled with an older header has no reason. */
 static void put_reason(CURLcode result, struct dpot_http_response *response)
 {
     const size_t end = offsetof(struct dpot_http_response, reason) + sizeof response->reason;
@@ -216,7 +216,7 @@ dpot_status dpot_transport_curl_new(const char *ca_file, struct dpot_transport *
         return DPOT_ERR_ARGUMENT;
     }
     *transport = NULL;
-    /* Counted by libcurl: harmless when the application has called it already. */
+    /* libcurl counts these calls: harmless when the application has made one. */
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
         return DPOT_ERR_NETWORK;
     }

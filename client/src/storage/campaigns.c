@@ -43,7 +43,7 @@ static dpot_status check_epsilon(const struct dpot_campaigns *campaigns,
     return DPOT_OK;
 }
 
-/* What only devices ask, beyond the validation that both sides share. */
+/* A check of devices only, beyond the validation that both sides share. */
 static dpot_status check_simulation(const struct dpot_campaigns *campaigns,
                                     const struct dpot_campaign *campaign, struct dpot_error *error)
 {
@@ -56,7 +56,7 @@ static dpot_status check_simulation(const struct dpot_campaigns *campaigns,
     return DPOT_OK;
 }
 
-/* Constant time is not needed: all of it is public. */
+/* Not in constant time: all of it is public. */
 static dpot_status check_expected(const struct dpot_campaigns *campaigns,
                                   const uint8_t digest[DPOT_HASH_LEN], const char *what,
                                   struct dpot_error *error)
@@ -73,8 +73,8 @@ static dpot_status check_expected(const struct dpot_campaigns *campaigns,
     dpot_hex_encode(hex, digest, DPOT_HASH_LEN);
     return dpot_error_set(
         error, DPOT_ERR_UNEXPECTED,
-        "%s with the hash %s is none of those that this app expects: get its list "
-        "of hashes anew, or ask who serves others",
+        "%s with the hash %s is not in the list that this app expects: update the "
+        "list, or ask who serves other bytes",
         what, hex);
 }
 
@@ -104,8 +104,7 @@ dpot_status dpot_campaigns_verify(const struct dpot_campaigns *campaigns, const 
     return status;
 }
 
-/* Reads and verifies the file of campaign `id`; a file that is about another one is not believed.
- */
+/* Reads and verifies the file of campaign `id`; refuses a file about another campaign. */
 static dpot_status load(const struct dpot_campaigns *campaigns,
                         const uint8_t id[DPOT_CAMPAIGN_ID_LEN], struct dpot_signed_campaign *out,
                         struct dpot_error *error)
@@ -129,8 +128,8 @@ static dpot_status load(const struct dpot_campaigns *campaigns,
     return status;
 }
 
-/* What was verified when it was stored does not verify now. What the campaign asks for (its epsilon, a
- * simulation) is not damage: another build or accountant took it. */
+/* True when bytes that were verified when stored do not verify now. A refusal of what the campaign
+ * asks for (its epsilon, a simulation) is not damage: another build or accountant accepted it. */
 static bool is_damage(dpot_status status)
 {
     return status <= -200 && status > -300 && status != DPOT_ERR_NOT_FOUND;
@@ -148,8 +147,8 @@ static dpot_status explain_damage(const uint8_t id[DPOT_CAMPAIGN_ID_LEN], dpot_s
                           name, cause.text[0] ? cause.text : dpot_status_text(status));
 }
 
-dpot_status dpot_campaigns_say_of_what(const char *what, dpot_status status,
-                                       struct dpot_error *error)
+dpot_status dpot_campaigns_prefix_error(const char *what, dpot_status status,
+                                        struct dpot_error *error)
 {
     const struct dpot_error cause = *error;
     return dpot_error_set(error, status, "%s: %.300s", what,
@@ -173,8 +172,8 @@ dpot_status dpot_campaigns_load(const struct dpot_campaigns *campaigns,
     return is_damage(status) ? explain_damage(id, status, error) : status;
 }
 
-/* Whether `revision` may take the place of what is stored. A stored file that does not verify
- * (damaged, or signed by a key that is no longer pinned) counts as none. */
+/* Whether `revision` may replace what is stored. A stored file that does not verify (damaged, or
+ * signed by a key that is no longer pinned) counts as none. */
 static dpot_status compare_with_stored(const struct dpot_campaigns *campaigns,
                                        const struct dpot_signed_campaign *revision, bool *is_stored,
                                        struct dpot_error *error)
@@ -239,7 +238,7 @@ dpot_status dpot_campaigns_store_keys(const struct dpot_campaigns *campaigns, co
         return status;
     }
     if (status != DPOT_OK) {
-        return dpot_campaigns_say_of_what("the server's seal keys", status, error);
+        return dpot_campaigns_prefix_error("the server's seal keys", status, error);
     }
     status = dpot_file_replace(campaigns->filesystem, DPOT_KEYS_NAME, data, len);
     if (status != DPOT_OK) {

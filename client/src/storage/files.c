@@ -35,7 +35,7 @@ dpot_status dpot_file_read(const struct dpot_filesystem *filesystem, const char 
     return status;
 }
 
-/* Makes `file` hold exactly (data, len), durably. What an interrupted attempt left is cut off. */
+/* Makes (data, len) the whole content of `file`, durably. */
 static dpot_status fill(const struct dpot_filesystem *fs, void *file, const void *data, size_t len)
 {
     dpot_status status = fs->truncate(fs->ctx, file, 0);
@@ -58,7 +58,7 @@ dpot_status dpot_file_replace(const struct dpot_filesystem *filesystem, const ch
     status = fill(filesystem, file, data, len);
     filesystem->close(filesystem->ctx, file);
     if (status != DPOT_OK) {
-        (void)filesystem->remove(filesystem->ctx, new_name); /* a full disk gets back what it can */
+        (void)filesystem->remove(filesystem->ctx, new_name); /* frees space on a full disk */
         return status;
     }
     status = filesystem->rename(filesystem->ctx, new_name, name);

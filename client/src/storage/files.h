@@ -1,4 +1,4 @@
-/* Whole small files in the device's folder: read, replace, look whether one is there. */
+/* Small files in the device's folder, as a whole: read, replace, exists. */
 #ifndef DPOT_CLIENT_STORAGE_FILES_H
 #define DPOT_CLIENT_STORAGE_FILES_H
 
@@ -14,17 +14,17 @@
 DPOT_WARN_UNUSED dpot_status dpot_file_read(const struct dpot_filesystem *filesystem,
                                             const char *name, struct dpot_buf *out);
 
-/* Puts (data, len) in the place of `name`, whole or not at all, and durably: writes `name`.new,
- * syncs it, renames it, syncs the folder. DPOT_ERR_IO: the old file is still there, or (when only
- * the last sync failed) the new one, which then may not be durable. */
+/* Replaces `name` by (data, len), whole or not at all, durably: writes `name`.new, syncs it,
+ * renames it, syncs the folder. DPOT_ERR_IO: the old file is still there, or (when only the last
+ * sync failed) the new one, which then may not be durable. */
 DPOT_WARN_UNUSED dpot_status dpot_file_replace(const struct dpot_filesystem *filesystem,
                                                const char *name, const void *data, size_t len);
 
-/* Why: what the hook says about a DPOT_ERR_IO, if it says something; else the text of the status. Borrowed
+/* The hook's explanation of a DPOT_ERR_IO if it has one, else the text of the status. Borrowed
  * until the next call of the hook. */
 const char *dpot_file_why(const struct dpot_filesystem *filesystem, dpot_status status);
 
-/* Whether the file is there. DPOT_ERR_IO when that cannot be told. */
+/* Whether the file exists. DPOT_ERR_IO: unknown. */
 DPOT_WARN_UNUSED dpot_status dpot_file_exists(const struct dpot_filesystem *filesystem,
                                               const char *name, bool *exists);
 

@@ -1,10 +1,9 @@
 /* The identity of one install, and the 256-byte header that binds a file to it.
  *
- * An install is born once, when a folder is opened that holds nothing of dpot: it draws a random
- * id. The files "install", "ledger" and "spool" begin with a header that repeats the id under a
- * checksum keyed from the app's keystore, so that a ledger of another install, or one whose key is
- * gone, is not taken for ours. "install" is that header alone: it proves later that there was a
- * ledger. */
+ * Opening a folder that holds nothing of dpot creates an install with a random id. The files
+ * "install", "ledger" and "spool" begin with a header that repeats the id under a checksum keyed
+ * from the app's keystore, so that a ledger of another install, or one whose key is lost, is
+ * detected. "install" is that header alone: it proves later that there was a ledger. */
 #ifndef DPOT_CLIENT_STORAGE_INSTALL_H
 #define DPOT_CLIENT_STORAGE_INSTALL_H
 
@@ -25,15 +24,15 @@ struct dpot_install {
     uint8_t key[DPOT_HASH_LEN]; /* of every checksum in ledger and spool */
 };
 
-/* What a header says beside the install id. */
+/* The content of a header beside the install id. */
 struct dpot_header {
     uint64_t counter;    /* largest value of the hardware counter seen in this file before */
-    uint64_t generation; /* of the spool: how often it was rewritten */
+    uint64_t generation; /* of the spool: number of times it was rewritten */
     uint32_t accountant; /* of the ledger: enum dpot_accountant; else 0 */
 };
 
-/* Derives the checksum key from the app's (16..64 bytes; NULL: a fixed one, against accidents
- * only). The id is left alone. */
+/* Derives the checksum key from the app's key (16..64 bytes; NULL: a fixed one, against accidents
+ * only). Does not change the id. */
 void dpot_install_init_key(struct dpot_install *install, const uint8_t *keystore_key,
                            size_t keystore_key_len);
 
@@ -41,7 +40,7 @@ void dpot_install_init_key(struct dpot_install *install, const uint8_t *keystore
 void dpot_header_encode(const struct dpot_install *install, const char *magic,
                         const struct dpot_header *header, uint8_t out[DPOT_HEADER_LEN]);
 
-/* Reads one and the install id it names. DPOT_ERR_CORRUPT: another kind, or the checksum fails. */
+/* Decodes a header and its install id. DPOT_ERR_CORRUPT: another kind, or the checksum fails. */
 DPOT_WARN_UNUSED dpot_status dpot_header_decode(const struct dpot_install *install,
                                                 const char *magic,
                                                 const uint8_t in[DPOT_HEADER_LEN],

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define COUNTER_NAME "counter" /* what poisoned then is no file */
+#define COUNTER_NAME "counter" /* stands for a file in poison_file */
 
 void dpot_journal_init(struct dpot_journal *journal, const struct dpot_filesystem *filesystem,
                        const struct dpot_allocator *allocator, const struct dpot_counter *counter,
@@ -54,7 +54,7 @@ dpot_status dpot_journal_explain_poison(const struct dpot_journal *journal,
                           journal->poison_why, dpot_status_text(DPOT_ERR_POISONED));
 }
 
-void dpot_journal_start_over(struct dpot_journal *journal)
+void dpot_journal_reset(struct dpot_journal *journal)
 {
     journal->is_poisoned = false;
     journal->is_loaded = false;
@@ -62,7 +62,7 @@ void dpot_journal_start_over(struct dpot_journal *journal)
 
 /* ---- the lock ---- */
 
-/* Opens both files and compares them with memory. A missing one is simply not current. */
+/* Opens both files and compares them with memory. A missing file is not current. */
 static dpot_status check_current(struct dpot_journal *journal, bool *is_current)
 {
     uint64_t counter_value = 0;
@@ -181,7 +181,7 @@ void dpot_journal_set_due(const struct dpot_journal *journal, struct dpot_slot *
                    dpot_journal_draw_delay(random, delay_of(journal, slot));
 }
 
-void dpot_journal_hold_to_clock(struct dpot_journal *journal, int64_t now_ms)
+void dpot_journal_limit_due(struct dpot_journal *journal, int64_t now_ms)
 {
     for (size_t i = 0; i < journal->spool.n_slots; i++) {
         struct dpot_slot *slot = &journal->spool.slots[i];
@@ -223,7 +223,7 @@ bool dpot_journal_is_lost(const struct dpot_journal *journal, const struct dpot_
             journal->ledger.charges[charge].done == DPOT_DONE_DROPPED_LOST);
 }
 
-/* How this charge, which is not lost, has ended by `time_ms`, or DPOT_DONE_NOT_YET. */
+/* How this charge has ended by `time_ms`, or DPOT_DONE_NOT_YET; not for lost ones. */
 static uint8_t ended_by_time(const struct dpot_journal *journal, const struct dpot_charge *charge,
                              int64_t time_ms)
 {
@@ -242,8 +242,8 @@ static uint8_t ended_by_time(const struct dpot_journal *journal, const struct dp
     return DPOT_DONE_NOT_YET;
 }
 
-/* True for a slot that a crash left behind: its key has had its DONE and only the ACK is missing,
- * or it never had a charge and its round is over. */
+/* True for a slot that a crash left: its key has its DONE and only the ACK is missing, or it never
+ * had a charge and its round is over. */
 static bool is_left_over(const struct dpot_journal *journal, const struct dpot_slot *slot,
                          int64_t time_ms)
 {
@@ -268,7 +268,7 @@ static dpot_status free_left_overs(struct dpot_journal *journal, int64_t time_ms
     return poison_unless_ok(journal, DPOT_SPOOL_NAME, status);
 }
 
-/* Step 8 for a key whose memory of the charge may move meanwhile. */
+/* dpot_journal_finish with a copy of the key: the array of charges may move meanwhile. */
 static dpot_status finish_charge(struct dpot_journal *journal, size_t charge, uint8_t done,
                                  int64_t time_ms)
 {
@@ -325,8 +325,8 @@ static dpot_status advance_counter(struct dpot_journal *journal)
 dpot_status dpot_journal_preallocate(struct dpot_journal *journal,
                                      const struct dpot_slot_name *name)
 {
-    /* (S3): the slot of an attempt that a crash stopped before its charge; opening made it durable
-     * again. One of an older release has no draws and goes. */
+    /* (S3): a slot of an attempt that a crash stopped before its charge is used again; opening made
+     * it durable. A slot of an older release has no draws and is replaced. */
     const size_t slot = dpot_spool_find(&journal->spool, &name->key);
     dpot_status status = DPOT_OK;
     if (slot != SIZE_MAX && journal->spool.slots[slot].name.has_draws) {
@@ -341,7 +341,7 @@ dpot_status dpot_journal_preallocate(struct dpot_journal *journal,
     return poison_unless_ok(journal, DPOT_SPOOL_NAME, status);
 }
 
-/* What is in the file already is one ahead then: the next opening follows. */
+/* If advancing fails the file is one ahead of the counter: the next opening advances it. */
 static dpot_status advance_after(struct dpot_journal *journal, dpot_status status, const char *file)
 {
     status = poison_unless_ok(journal, file, status);
@@ -407,7 +407,8 @@ static dpot_status end_open_charges(struct dpot_journal *journal, int64_t time_m
     return status;
 }
 
-/* Where the record cannot be written now it is tried again in the next call: until then the mark says it. */
+/* A record that cannot be written now is tried again by the next call; the mark holds until
+ * then. */
 static dpot_status record_consent(struct dpot_journal *journal, bool is_withdrawn, int64_t time_ms)
 {
     return journal->ledger.is_withdrawn == is_withdrawn
@@ -428,7 +429,7 @@ dpot_status dpot_journal_withdraw(struct dpot_journal *journal, int64_t time_ms)
         status = dpot_spool_cut(&journal->spool);
     }
     if (ended != DPOT_OK) {
-        journal->is_loaded = false; /* the record may be there or not: the disk is asked again */
+        journal->is_loaded = false; /* the record may be on disk or not: the next lock reads it */
     }
     return poison_unless_ok(journal, DPOT_SPOOL_NAME, status);
 }
@@ -442,7 +443,7 @@ dpot_status dpot_journal_grant(struct dpot_journal *journal, int64_t time_ms)
     return status;
 }
 
-/* Without space the spool stays as long as it is: nothing was changed. */
+/* Without space the spool is not compacted: nothing was changed. */
 dpot_status dpot_journal_compact(struct dpot_journal *journal)
 {
     const dpot_status status = dpot_spool_compact(&journal->spool, dpot_journal_counter(journal));
@@ -453,7 +454,7 @@ dpot_status dpot_journal_compact(struct dpot_journal *journal)
     return poison_unless_ok(journal, DPOT_SPOOL_NAME, status);
 }
 
-/* An EMPTY slot without a charge is nobody's report: it goes without a record. */
+/* An EMPTY slot without a charge is freed without a record. */
 static dpot_status drop_slot(struct dpot_journal *journal, size_t slot, int64_t time_ms)
 {
     const struct dpot_key key = journal->spool.slots[slot].name.key;
@@ -475,7 +476,7 @@ uint64_t dpot_journal_share(uint64_t max_bytes)
 
 static bool has_free_slot(const struct dpot_spool *spool)
 {
-    return spool->end > DPOT_HEADER_LEN + dpot_spool_kept_len(spool, NULL);
+    return spool->end > DPOT_HEADER_LEN + dpot_spool_live_len(spool, NULL);
 }
 
 dpot_status dpot_journal_make_room(struct dpot_journal *journal, const struct dpot_slot_name *name,
@@ -487,7 +488,7 @@ dpot_status dpot_journal_make_room(struct dpot_journal *journal, const struct dp
         return DPOT_OK;
     }
     size_t first = dpot_spool_find_first_to_close(spool, name->campaign_id);
-    while (first != SIZE_MAX && dpot_spool_kept_len(spool, name->campaign_id) + len > share) {
+    while (first != SIZE_MAX && dpot_spool_live_len(spool, name->campaign_id) + len > share) {
         const dpot_status status = drop_slot(journal, first, time_ms);
         if (status != DPOT_OK) {
             return status;
@@ -499,7 +500,7 @@ dpot_status dpot_journal_make_room(struct dpot_journal *journal, const struct dp
     }
     const dpot_status status = dpot_spool_rewrite(spool, dpot_journal_counter(journal));
     if (status == DPOT_ERR_NO_SPACE) {
-        journal->is_loaded = false; /* the new file may be there or not: the disk is asked again */
+        journal->is_loaded = false; /* the new file may be there or not: the next lock reads it */
         return status;
     }
     return poison_unless_ok(journal, DPOT_SPOOL_NAME, status);

@@ -1,4 +1,4 @@
-/* Opening the journal: read, judge, repair (J2), or find that nothing can be believed (J4). */
+/* Opening the journal: read, validate, repair (J2), or find that it cannot be trusted (J4). */
 #include "base/crypto.h"
 #include "dpot/dpot.h"
 #include "storage/campaigns.h"
@@ -9,13 +9,13 @@
 
 static const char install_magic[] = "DPOTINS1";
 
-/* (J4): nothing of what was read is believed, nothing is written. */
+/* (J4): discards what was read; writes nothing. */
 static dpot_status exhaust(struct dpot_journal *journal, const char *why)
 {
     journal->is_exhausted = true;
     journal->why_exhausted = why;
     journal->ledger.n_charges = 0;
-    dpot_spool_forget(&journal->spool);
+    dpot_spool_clear(&journal->spool);
     return DPOT_OK;
 }
 
@@ -27,7 +27,7 @@ dpot_status dpot_journal_read_counter(struct dpot_journal *journal, uint64_t *va
     return journal->counter ? journal->counter->read(journal->counter->ctx, value) : DPOT_OK;
 }
 
-/* Whether there ever was an install here: any file that is written only after a ledger. */
+/* Whether there was an install here: any file that is written only after a ledger. */
 static dpot_status find_traces(const struct dpot_journal *journal, bool *found)
 {
     static const char *const names[] = {DPOT_INSTALL_NAME, DPOT_SPOOL_NAME,     DPOT_KEYS_NAME,
@@ -42,15 +42,15 @@ static dpot_status find_traces(const struct dpot_journal *journal, bool *found)
     return DPOT_OK;
 }
 
-/* A folder without any trace: a new install is born. The ledger comes first, so that whatever else
- * is found later proves that there was one. */
+/* A folder without any trace: a new install. The ledger is written first, so that every other file
+ * proves later that there was one. */
 static dpot_status create_install(struct dpot_journal *journal)
 {
     dpot_random_bytes(journal->install.id, sizeof journal->install.id);
     return dpot_ledger_create(&journal->ledger, journal->accountant, journal->counter_value);
 }
 
-/* Writes "install" unless it is there already; false in *is_ours: it names another install. */
+/* Writes "install" unless it exists and is valid; false in *is_ours: it names another install. */
 static dpot_status check_install_file(struct dpot_journal *journal, bool *is_ours)
 {
     uint8_t raw[DPOT_HEADER_LEN];
@@ -113,19 +113,18 @@ static dpot_status refuse(struct dpot_journal *journal, const char *why)
     return DPOT_ERR_ARGUMENT;
 }
 
-/* Records written without the counter would be older than it for good, or could be taken back
- * unnoticed before it is there again. */
+/* Records written without the counter would be older than it for good, or could be rolled back
+ * undetected until it is given again. */
 static dpot_status check_counter(struct dpot_journal *journal)
 {
     return journal->counter || dpot_journal_counter(journal) == 0
                ? DPOT_OK
-               : refuse(journal,
-                        "this install goes by a hardware counter and none is given: open it "
-                        "with its counter. If that is gone, begin a new folder");
+               : refuse(journal, "this install uses a hardware counter and none is given: open it "
+                                 "with its counter. If that is lost, begin a new folder");
 }
 
-/* One accountant for the life of an install: sums of one unit mean nothing under caps of another.
- * The same with the counter. */
+/* The accountant is fixed for the lifetime of an install: sums of one unit mean nothing under caps
+ * of another. So is the counter. */
 static dpot_status check_config(struct dpot_journal *journal)
 {
     if (journal->ledger.accountant == journal->accountant) {
@@ -133,14 +132,14 @@ static dpot_status check_config(struct dpot_journal *journal)
     }
     return refuse(journal,
                   journal->ledger.accountant == DPOT_ACCOUNTANT_ZCDP
-                      ? "this install adds up by zCDP (DPOT_ACCOUNTANT_ZCDP) and config.accountant "
-                        "says another: the choice is for life of the folder"
-                      : "this install adds up by epsilon and delta (DPOT_ACCOUNTANT_BASIC) and "
-                        "config.accountant says another: the choice is for life of the folder");
+                      ? "this install uses zCDP (DPOT_ACCOUNTANT_ZCDP) and config.accountant is "
+                        "another: the choice is for the life of the folder"
+                      : "this install uses epsilon and delta (DPOT_ACCOUNTANT_BASIC) and "
+                        "config.accountant is another: the choice is for the life of the folder");
 }
 
-/* A spool that is gone, not readable or not of this install is replaced by an empty one: what it
- * held is LOST, which costs reports and never privacy. */
+/* A spool that is missing, invalid or of another install is replaced by an empty one: its reports
+ * are LOST, which costs reports and never privacy. */
 static dpot_status load_spool(struct dpot_journal *journal)
 {
     struct dpot_spool *spool = &journal->spool;
@@ -163,7 +162,7 @@ static dpot_status load_spool(struct dpot_journal *journal)
     return status == DPOT_OK ? dpot_spool_load(spool) : status;
 }
 
-/* NULL, or why the two files cannot both be right. */
+/* Why the two files cannot both be right, or NULL. */
 static const char *find_contradiction(const struct dpot_journal *journal)
 {
     const struct dpot_spool *spool = &journal->spool;
@@ -200,8 +199,9 @@ static dpot_status repair(struct dpot_journal *journal)
     return status;
 }
 
-/* Carries over what only memory knows about reports that are still there. */
-static void keep_schedule(struct dpot_journal *journal, const struct dpot_slot *old, size_t n_old)
+/* Copies the schedule, which only memory has, of the reports that are still in the spool. */
+static void restore_schedule(struct dpot_journal *journal, const struct dpot_slot *old,
+                             size_t n_old)
 {
     for (size_t i = 0; i < journal->spool.n_slots; i++) {
         struct dpot_slot *slot = &journal->spool.slots[i];
@@ -212,15 +212,15 @@ static void keep_schedule(struct dpot_journal *journal, const struct dpot_slot *
                 slot->due_ms = old[j].due_ms;
                 slot->retry_at_ms = old[j].retry_at_ms;
                 slot->held_until_ms = old[j].held_until_ms;
-                slot->held_said_ms = old[j].held_said_ms;
+                slot->held_read_ms = old[j].held_read_ms;
                 slot->n_failures = old[j].n_failures;
             }
         }
     }
 }
 
-/* Judges what was read, then repairs it. */
-static dpot_status judge(struct dpot_journal *journal)
+/* Validates what was read, then repairs it. */
+static dpot_status validate(struct dpot_journal *journal)
 {
     const uint64_t in_files = dpot_journal_counter(journal);
     const char *contradiction = find_contradiction(journal);
@@ -229,7 +229,7 @@ static dpot_status judge(struct dpot_journal *journal)
     }
     if (journal->counter &&
         (in_files < journal->counter_value || in_files - journal->counter_value > 1)) {
-        return exhaust(journal, "ledger and spool are not those that the counter knows");
+        return exhaust(journal, "ledger and spool do not match the hardware counter");
     }
     return repair(journal);
 }
@@ -241,11 +241,11 @@ static dpot_status check_install(struct dpot_journal *journal)
     return is_ours ? status : exhaust(journal, "the file \"ledger\" is of another install");
 }
 
-/* Each step may find that nothing can be believed; then the rest is left alone. */
+/* A step that finds that nothing can be trusted ends the sequence. */
 dpot_status dpot_journal_open(struct dpot_journal *journal)
 {
     static dpot_status (*const steps[])(struct dpot_journal *) = {
-        load_ledger, check_config, check_install, load_spool, check_counter, judge};
+        load_ledger, check_config, check_install, load_spool, check_counter, validate};
     struct dpot_slot *old = journal->spool.slots;
     const size_t n_old = journal->spool.n_slots, cap_old = journal->spool.cap_slots;
     dpot_spool_init(&journal->spool, journal->filesystem, journal->allocator, &journal->install);
@@ -256,7 +256,7 @@ dpot_status dpot_journal_open(struct dpot_journal *journal)
         }
     }
     if (status == DPOT_OK) {
-        keep_schedule(journal, old, n_old);
+        restore_schedule(journal, old, n_old);
         journal->is_loaded = true;
     }
     dpot_spool_free_slots(journal->allocator, old, n_old, cap_old);

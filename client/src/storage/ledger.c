@@ -14,7 +14,7 @@ enum {
     SEQ_AT = 8,
     HASH_AT = 16,
     ROUND_AT = 48,    /* u32 */
-    REVISION_AT = 52, /* u32; 0 in records of before, DONE and CONSENT */
+    REVISION_AT = 52, /* u32; 0 in records of older releases, DONE and CONSENT */
     SIGNER_AT = 56,
     CAMPAIGN_AT = 88,
     EPSILON_AT = 104,
@@ -23,7 +23,7 @@ enum {
     GAUSSIAN_AT = 128,
     TIME_AT = 136,
     COUNTER_AT = 144,
-    HORIZON_AT = 152, /* of CHARGE and RESUME; 0 in records of before */
+    HORIZON_AT = 152, /* of CHARGE and RESUME; 0 in records of older releases */
     MAC_AT = 160,
 };
 enum {
@@ -86,16 +86,16 @@ static uint64_t record_offset(uint64_t seq)
     return DPOT_HEADER_LEN + seq * DPOT_LEDGER_RECORD_LEN;
 }
 
-/* The checksum that the next record continues. */
+/* The checksum that the next record is chained to. */
 static const uint8_t *chain(const struct dpot_ledger *ledger)
 {
     return ledger->n_records > 0 ? ledger->last + MAC_AT
                                  : ledger->header + DPOT_HEADER_LEN - DPOT_MAC_LEN;
 }
 
-/* Takes over what a checked or just written record says (L4). Room for a charge is there. */
-static void remember(struct dpot_ledger *ledger, const uint8_t *record, int64_t time_ms,
-                     uint64_t counter)
+/* Advances the state in memory by a record that was validated or just written (L4). */
+static void update_state(struct dpot_ledger *ledger, const uint8_t *record, int64_t time_ms,
+                         uint64_t counter)
 {
     memcpy(ledger->last, record, DPOT_LEDGER_RECORD_LEN);
     ledger->n_records++;
@@ -142,7 +142,7 @@ static void resume_charge(struct dpot_ledger *ledger, size_t charge, int64_t hor
     ledger->horizon_ms = horizon_ms;
 }
 
-/* Applies a record whose checksum holds; (L2) and (L4) are checked. */
+/* Applies a record whose checksum is valid; checks (L2) and (L4). */
 static dpot_status apply(struct dpot_ledger *ledger, const uint8_t *record)
 {
     struct dpot_charge charge;
@@ -172,11 +172,11 @@ static dpot_status apply(struct dpot_ledger *ledger, const uint8_t *record)
     } else {
         return DPOT_ERR_CORRUPT;
     }
-    remember(ledger, record, charge.time_ms, dpot_load_u64(record + COUNTER_AT));
+    update_state(ledger, record, charge.time_ms, dpot_load_u64(record + COUNTER_AT));
     return DPOT_OK;
 }
 
-static bool checksum_holds(const struct dpot_ledger *ledger, const uint8_t *record)
+static bool is_checksum_valid(const struct dpot_ledger *ledger, const uint8_t *record)
 {
     uint8_t mac[DPOT_MAC_LEN];
     dpot_mac(ledger->install, chain(ledger), record, MAC_AT, mac);
@@ -200,8 +200,8 @@ static dpot_status load_header(struct dpot_ledger *ledger, uint64_t size)
     return status;
 }
 
-/* Reads on to the end. (L3): a last record that does not hold is a torn append; the same anywhere
- * else, or two of them, is a corrupt middle. */
+/* Reads all records. (L3): an invalid last record is a torn append; an invalid record elsewhere, or
+ * two of them, is a corrupt middle. */
 static dpot_status load_records(struct dpot_ledger *ledger, uint64_t size)
 {
     const struct dpot_filesystem *fs = ledger->filesystem;
@@ -220,7 +220,7 @@ static dpot_status load_records(struct dpot_ledger *ledger, uint64_t size)
             }
         }
         const uint8_t *record = chunk + in_chunk * DPOT_LEDGER_RECORD_LEN;
-        if (!checksum_holds(ledger, record)) {
+        if (!is_checksum_valid(ledger, record)) {
             ledger->is_torn = i + 1 == n && !has_part;
             return ledger->is_torn ? DPOT_OK : DPOT_ERR_CORRUPT;
         }
@@ -257,8 +257,8 @@ dpot_status dpot_ledger_repair(struct dpot_ledger *ledger)
     if (ledger->is_torn) {
         status = fs->truncate(fs->ctx, ledger->file, record_offset(ledger->n_records));
     }
-    /* A failed sync may have left the page marked clean: only writing it again makes the next sync
-     * mean something. */
+    /* A failed sync may have left the page marked clean: only after writing it again does the next
+     * sync write it to disk. */
     if (status == DPOT_OK && ledger->n_records > 0) {
         status = fs->write_at(fs->ctx, ledger->file, record_offset(ledger->n_records - 1),
                               ledger->last, sizeof ledger->last);
@@ -308,7 +308,7 @@ dpot_status dpot_ledger_reserve(struct dpot_ledger *ledger)
     return DPOT_OK;
 }
 
-/* Completes a record, appends it and makes it durable, folder included; then remembers it (L1). */
+/* Completes a record and appends it durably, folder included; then advances the state (L1). */
 static dpot_status append(struct dpot_ledger *ledger, uint8_t *record, int64_t time_ms,
                           uint64_t counter)
 {
@@ -326,7 +326,7 @@ static dpot_status append(struct dpot_ledger *ledger, uint8_t *record, int64_t t
         status = fs->sync_directory(fs->ctx);
     }
     if (status == DPOT_OK) {
-        remember(ledger, record, time_ms, counter);
+        update_state(ledger, record, time_ms, counter);
     }
     return status;
 }
@@ -357,11 +357,11 @@ dpot_status dpot_ledger_charge(struct dpot_ledger *ledger, const struct dpot_cha
         status = append(ledger, record, charge->time_ms, counter);
     }
     if (status == DPOT_OK) {
-        struct dpot_charge *kept = &ledger->charges[ledger->n_charges++];
-        *kept = *charge;
-        kept->done = DPOT_DONE_NOT_YET;
-        kept->n_readings = 1;
-        kept->seq = ledger->n_records - 1;
+        struct dpot_charge *stored = &ledger->charges[ledger->n_charges++];
+        *stored = *charge;
+        stored->done = DPOT_DONE_NOT_YET;
+        stored->n_readings = 1;
+        stored->seq = ledger->n_records - 1;
         ledger->horizon_ms = charge->horizon_ms;
     }
     return status;
@@ -409,7 +409,7 @@ dpot_status dpot_ledger_set_consent(struct dpot_ledger *ledger, bool is_withdraw
 
 size_t dpot_ledger_find(const struct dpot_ledger *ledger, const struct dpot_key *key)
 {
-    /* From the end: the charge that is asked for is nearly always a recent one. */
+    /* From the end: nearly always the charge is a recent one. */
     for (size_t i = ledger->n_charges; i > 0; i--) {
         if (dpot_key_equal(&ledger->charges[i - 1].key, key)) {
             return i - 1;
@@ -418,7 +418,7 @@ size_t dpot_ledger_find(const struct dpot_ledger *ledger, const struct dpot_key 
     return SIZE_MAX;
 }
 
-/* 409, 400 and 413 are answers; ends that nobody told us of are none. */
+/* True for ends by an answer of the server: receipts, 409, 400 and 413. */
 static bool is_answer(uint8_t done)
 {
     return (done > 0 && done < DPOT_REPORT_STATUS_END) || done == DPOT_DONE_DROPPED_CLOSED ||

@@ -3,25 +3,27 @@
  * File "ledger" = header, then records of 192 bytes, each with a keyed BLAKE2b over the record and
  * the checksum before it (a chain):
  *
- *     CHARGE  seq, campaign hash, round, revision, signing key, campaign id, E, delta, rho, G, time, counter, horizon
- *     RESUME  seq, campaign hash, round, time, counter, horizon: the data are read once more under the old CHARGE
+ *     CHARGE  seq, campaign hash, round, revision, signing key, campaign id, E, delta, rho, G,
+ *             time, counter, horizon
+ *     RESUME  seq, campaign hash, round, time, counter, horizon: the data are read once more under
+ *             the old CHARGE
  *     DONE    seq, campaign hash, round, final status, time, counter
  *     CONSENT seq, withdrawn or granted again, time, counter
  *
  *                 CHARGE                     DONE
- *     (no record) ------> open (in the spool) ----> finished           nothing leads back
+ *     (no record) ------> open (in the spool) ----> finished
  *
  * Ledger invariants
  * (L1) A record is in memory only after it was durable on disk; its seq is its position.
- * (L2) One CHARGE and at most one DONE per key, and no DONE before its CHARGE. RESUME only between the two.
- *      Of CONSENT the last counts.
+ * (L2) One CHARGE and at most one DONE per key, the DONE after the CHARGE. RESUME only between the
+ *      two. The last CONSENT counts.
  * (L3) At most the last record of the file can be torn: each is durable before the next is written.
- * (L4) Times of charges never decrease, so that device time = max(clock, latest charge) never does;
- *      no other record is earlier than the charges before it. A DONE does not move device time: an answer
- *      filed under a clock that is years ahead must not shut the install.
+ * (L4) Times of charges never decrease, and so neither does device time = max(clock, latest
+ *      charge). No other record is earlier than the charges before it. A DONE does not move device
+ *      time: an answer recorded under a clock that is years ahead must not end the install.
  *
- * The ledger knows nothing of caps: it adds up, submit.c compares. Its file is open only while the
- * folder's lock is held. */
+ * The ledger adds up charges; submit.c compares the sums with the caps. The file is open only while
+ * the folder's lock is held. */
 #ifndef DPOT_CLIENT_STORAGE_LEDGER_H
 #define DPOT_CLIENT_STORAGE_LEDGER_H
 
@@ -34,7 +36,7 @@
 #define DPOT_LEDGER_NAME "ledger"
 #define DPOT_LEDGER_RECORD_LEN 192
 
-/* What everything countable is counted by: one charge, one report, one end. */
+/* Identifies a report: one charge, one report and one end per key. */
 struct dpot_key {
     uint8_t campaign_hash[DPOT_HASH_LEN];
     uint32_t round;
@@ -56,16 +58,16 @@ enum dpot_done {
 
 struct dpot_charge {
     struct dpot_key key;
-    uint32_t revision; /* of the campaign; 0: a record of before, which does not say it */
+    uint32_t revision; /* of the campaign; 0: unknown, a record of an older release */
     uint8_t signer[DPOT_SIGN_PUBLIC_LEN];
     uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN];
     struct dpot_privacy cost;
     int64_t time_ms;     /* device time */
-    int64_t horizon_ms;  /* when its work counts as done, by the clock; 0: a record of before */
-    uint32_t n_readings; /* how often the data may have been read: 1 with the CHARGE, 1 a RESUME */
+    int64_t horizon_ms;  /* when its work counts as done, by the clock; 0: of an older release */
+    uint32_t n_readings; /* of the data, at most: 1 for the CHARGE, 1 for each RESUME */
     uint64_t seq;        /* of its record */
-    uint8_t done;        /* DPOT_DONE_NOT_YET, or how it ended; */
-    int64_t done_ms;     /* when, by the clock of then; */
+    uint8_t done;        /* DPOT_DONE_NOT_YET, or how it ended, */
+    int64_t done_ms;     /* when, by the clock at that time, */
     uint64_t done_seq;   /* and in which record */
 };
 
@@ -82,7 +84,7 @@ struct dpot_ledger {
     uint8_t header[DPOT_HEADER_LEN];
     uint8_t last[DPOT_LEDGER_RECORD_LEN]; /* the last record as on disk, when n_records > 0 */
     bool is_withdrawn;                    /* the last CONSENT withdraws it */
-    bool is_torn;                         /* the file ends in a record that is to be cut off */
+    bool is_torn;                         /* the file ends in a torn record, to be cut off */
     int64_t latest_ms;                    /* time of the last charge; INT64_MIN without one */
     int64_t horizon_ms;                   /* of the last CHARGE or RESUME; 0: none */
     uint64_t counter;                     /* largest counter value in the file */
@@ -93,57 +95,57 @@ void dpot_ledger_init(struct dpot_ledger *ledger, const struct dpot_filesystem *
                       const struct dpot_allocator *allocator, const struct dpot_install *install);
 void dpot_ledger_release(struct dpot_ledger *ledger);
 
-/* Writes the first, empty ledger of an install, durably, for one accountant. */
+/* Writes the first, empty ledger of an install durably, for one accountant. */
 DPOT_WARN_UNUSED dpot_status dpot_ledger_create(struct dpot_ledger *ledger, uint32_t accountant,
                                                 uint64_t counter);
 
-/* Opens and closes the file; open: DPOT_ERR_NOT_FOUND, DPOT_ERR_IO. */
+/* Open: DPOT_ERR_NOT_FOUND, DPOT_ERR_IO. */
 DPOT_WARN_UNUSED dpot_status dpot_ledger_open_file(struct dpot_ledger *ledger);
 void dpot_ledger_close_file(struct dpot_ledger *ledger);
 
-/* Reads and checks the whole open file; changes nothing on disk. DPOT_ERR_CORRUPT: header, chain,
- * order or a record in the middle is wrong. */
+/* Reads and validates the whole open file; changes nothing on disk. DPOT_ERR_CORRUPT: the header,
+ * the chain, the order or a record in the middle is wrong. */
 DPOT_WARN_UNUSED dpot_status dpot_ledger_load(struct dpot_ledger *ledger);
 
-/* Cuts a torn tail off the file, writes the last record (or the header) again in place, and syncs:
- * after this what was loaded is durable. */
+/* Cuts a torn tail off, writes the last record (or the header) again in place, and syncs: after
+ * this what was loaded is durable. */
 DPOT_WARN_UNUSED dpot_status dpot_ledger_repair(struct dpot_ledger *ledger);
 
 /* True when the open file is byte for byte what this handle left (by its length and the last link
  * of the chain). */
 DPOT_WARN_UNUSED dpot_status dpot_ledger_is_current(struct dpot_ledger *ledger, bool *is_current);
 
-/* Makes room in memory for one more charge, so that dpot_ledger_charge cannot run out. */
+/* Allocates memory for one more charge, so that dpot_ledger_charge cannot run out. */
 DPOT_WARN_UNUSED dpot_status dpot_ledger_reserve(struct dpot_ledger *ledger);
 
-/* Appends a CHARGE (charge->done is not read) and makes it durable, folder included. DPOT_ERR_IO:
- * it may or may not be on disk; the caller poisons the handle. */
+/* Appends a CHARGE durably, folder included; charge->done is not read. DPOT_ERR_IO: it may or may
+ * not be on disk; the caller poisons the handle. */
 DPOT_WARN_UNUSED dpot_status dpot_ledger_charge(struct dpot_ledger *ledger,
                                                 const struct dpot_charge *charge, uint64_t counter);
 
-/* Appends RESUME for an open charge, whose data are read again, and makes it durable. DPOT_ERR_IO as above. */
+/* Appends RESUME for an open charge, whose data are read again, durably. DPOT_ERR_IO as above. */
 DPOT_WARN_UNUSED dpot_status dpot_ledger_resume(struct dpot_ledger *ledger, size_t charge,
                                                 int64_t time_ms, int64_t horizon_ms,
                                                 uint64_t counter);
 
-/* Appends DONE for an open charge and makes it durable. DPOT_ERR_IO as above. */
+/* Appends DONE for an open charge durably. DPOT_ERR_IO as above. */
 DPOT_WARN_UNUSED dpot_status dpot_ledger_finish(struct dpot_ledger *ledger, size_t charge,
                                                 uint8_t done, int64_t time_ms, uint64_t counter);
 
-/* Appends CONSENT and makes it durable. DPOT_ERR_IO as above. */
+/* Appends CONSENT durably. DPOT_ERR_IO as above. */
 DPOT_WARN_UNUSED dpot_status dpot_ledger_set_consent(struct dpot_ledger *ledger, bool is_withdrawn,
                                                      int64_t time_ms, uint64_t counter);
 
 /* The position of the charge of `key`, or SIZE_MAX. */
 size_t dpot_ledger_find(const struct dpot_ledger *ledger, const struct dpot_key *key);
 
-/* The charge to a revision whose end was the server's last word about it (an answer to its report,
- * 409 included), or SIZE_MAX. */
+/* The charge to a revision that the server's last answer to a report of it (409 included) ended, or
+ * SIZE_MAX. */
 size_t dpot_ledger_last_answer(const struct dpot_ledger *ledger,
                                const uint8_t campaign_hash[DPOT_HASH_LEN]);
 
-/* True when `charge` (its key, revision, signer and campaign id) would be to an older revision than one that was
- * charged: by their numbers; by the order of their charges where a record does not say its number. */
+/* True when `charge` (its key, revision, signer and campaign id) is to an older revision than a
+ * recorded one: by number, or by the order of the charges where a record has no number. */
 bool dpot_ledger_is_older(const struct dpot_ledger *ledger, const struct dpot_charge *charge);
 
 /* Sums of what was charged: over everything; after `after_ms`; to one campaign of one signer. */

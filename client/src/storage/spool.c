@@ -33,7 +33,7 @@ void dpot_spool_free_slots(const struct dpot_allocator *allocator, struct dpot_s
     dpot_free_array(allocator, slots, cap_slots, sizeof *slots);
 }
 
-void dpot_spool_forget(struct dpot_spool *spool)
+void dpot_spool_clear(struct dpot_spool *spool)
 {
     for (size_t i = 0; i < spool->n_slots; i++) {
         dpot_slot_release(&spool->slots[i], spool->allocator);
@@ -80,8 +80,8 @@ static dpot_status load_header(struct dpot_spool *spool, uint64_t size)
     return status;
 }
 
-/* Reads the slot at spool->end, which has at least one unit left in the file; *is_whole is false when
- * the file ends inside it. */
+/* Reads the slot at spool->end, which has at least one unit left in the file; *is_whole is false
+ * when the file ends inside it. */
 static dpot_status load_slot(struct dpot_spool *spool, uint64_t size, bool *is_whole)
 {
     const struct dpot_filesystem *fs = spool->filesystem;
@@ -91,7 +91,7 @@ static dpot_status load_slot(struct dpot_spool *spool, uint64_t size, bool *is_w
     if (status != DPOT_OK) {
         return status;
     }
-    /* A unit without a name is a slot of its own: the next name is looked for behind it. */
+    /* A unit without a valid name is a slot by itself: the next slot may begin behind it. */
     const bool has_name = dpot_slot_read_name(spool->install, unit, &name);
     const uint32_t n_values = has_name ? name.n_values : 0;
     *is_whole = size - spool->end >= dpot_slot_len(n_values);
@@ -129,7 +129,7 @@ static dpot_status load_slots(struct dpot_spool *spool, uint64_t size)
     return status;
 }
 
-/* A last slot without a name, or cut short, is a torn append: its charge cannot have been written
+/* Drops last slots without a valid name: torn appends, whose charges cannot have been written
  * (S1). */
 static void drop_torn_tail(struct dpot_spool *spool)
 {
@@ -144,7 +144,7 @@ static void drop_torn_tail(struct dpot_spool *spool)
 dpot_status dpot_spool_load(struct dpot_spool *spool)
 {
     const struct dpot_filesystem *fs = spool->filesystem;
-    dpot_spool_forget(spool);
+    dpot_spool_clear(spool);
     spool->counter = 0;
     uint64_t size = 0;
     dpot_status status = fs->size(fs->ctx, spool->file, &size);
@@ -167,8 +167,8 @@ dpot_status dpot_spool_repair(struct dpot_spool *spool)
     if (spool->is_torn) {
         status = fs->truncate(fs->ctx, spool->file, spool->end);
     }
-    /* In place and byte for byte: after a sync that failed the cache may hold what the disk does
-     * not, with the page marked clean. */
+    /* After a failed sync the cache may hold bytes that are not on disk, with the page marked
+     * clean: only writing them again makes the next sync store them. */
     for (size_t i = 0; status == DPOT_OK && i < spool->n_slots; i++) {
         if (spool->slots[i].content != DPOT_SLOT_FREE) {
             const struct dpot_slot *slot = &spool->slots[i];
@@ -184,7 +184,7 @@ dpot_status dpot_spool_repair(struct dpot_spool *spool)
     return status;
 }
 
-/* Compares (data, len) with the file from `offset` on. */
+/* Compares (data, len) with the file at `offset`. */
 static dpot_status compare(const struct dpot_spool *spool, uint64_t offset, const uint8_t *data,
                            size_t len, bool *is_same)
 {
@@ -265,7 +265,7 @@ dpot_status dpot_spool_append(struct dpot_spool *spool, const struct dpot_slot_n
     return DPOT_OK;
 }
 
-/* Writes everything behind the name again, in place. */
+/* Writes everything behind the name in place. */
 static dpot_status write_body(struct dpot_spool *spool, const struct dpot_slot *slot)
 {
     const struct dpot_filesystem *fs = spool->filesystem;
@@ -284,7 +284,7 @@ dpot_status dpot_spool_fill(struct dpot_spool *spool, size_t slot_index,
         status = fs->sync(fs->ctx, spool->file);
     }
     if (status == DPOT_OK) {
-        (void)dpot_slot_parse(spool->install, slot); /* what was written is what will be sent */
+        (void)dpot_slot_parse(spool->install, slot); /* the bytes written are what is sent */
         spool->counter = counter > spool->counter ? counter : spool->counter;
     }
     return status;
@@ -297,12 +297,12 @@ dpot_status dpot_spool_acknowledge(struct dpot_spool *spool, size_t slot_index)
     return write_body(spool, slot);
 }
 
-static bool is_kept(const struct dpot_slot *slot)
+static bool is_live(const struct dpot_slot *slot)
 {
     return slot->content == DPOT_SLOT_EMPTY || slot->content == DPOT_SLOT_REPORT;
 }
 
-/* The bytes of a new spool of the next generation, with the slots that are marked as kept. */
+/* The bytes of a new spool of the next generation, with the live slots. */
 static dpot_status build(const struct dpot_spool *spool, uint64_t counter, struct dpot_buf *out)
 {
     const struct dpot_header next = {.counter = counter, .generation = spool->generation + 1};
@@ -310,21 +310,21 @@ static dpot_status build(const struct dpot_spool *spool, uint64_t counter, struc
     dpot_header_encode(spool->install, magic, &next, header);
     dpot_status status = dpot_buf_append(out, header, sizeof header);
     for (size_t i = 0; status == DPOT_OK && i < spool->n_slots; i++) {
-        if (is_kept(&spool->slots[i])) {
+        if (is_live(&spool->slots[i])) {
             status = dpot_buf_append(out, spool->slots[i].raw, spool->slots[i].raw_len);
         }
     }
     return status;
 }
 
-/* Follows in memory what dpot_file_replace did on disk. */
-static dpot_status take_over(struct dpot_spool *spool, const struct dpot_buf *content)
+/* Does in memory what dpot_file_replace did on disk. */
+static dpot_status follow_rewrite(struct dpot_spool *spool, const struct dpot_buf *content)
 {
     size_t n = 0;
     spool->end = DPOT_HEADER_LEN;
     for (size_t i = 0; i < spool->n_slots; i++) {
         struct dpot_slot *slot = &spool->slots[i];
-        if (is_kept(slot)) {
+        if (is_live(slot)) {
             slot->offset = spool->end;
             spool->end += slot->raw_len;
             spool->slots[n++] = *slot;
@@ -339,17 +339,17 @@ static dpot_status take_over(struct dpot_spool *spool, const struct dpot_buf *co
     return dpot_spool_open_file(spool);
 }
 
-static bool is_kept_of(const struct dpot_slot *slot, const uint8_t *campaign_id)
+static bool is_live_of(const struct dpot_slot *slot, const uint8_t *campaign_id)
 {
-    return is_kept(slot) &&
+    return is_live(slot) &&
            (!campaign_id || memcmp(slot->name.campaign_id, campaign_id, DPOT_CAMPAIGN_ID_LEN) == 0);
 }
 
-uint64_t dpot_spool_kept_len(const struct dpot_spool *spool, const uint8_t *campaign_id)
+uint64_t dpot_spool_live_len(const struct dpot_spool *spool, const uint8_t *campaign_id)
 {
     uint64_t len = 0;
     for (size_t i = 0; i < spool->n_slots; i++) {
-        len += is_kept_of(&spool->slots[i], campaign_id) ? spool->slots[i].raw_len : 0;
+        len += is_live_of(&spool->slots[i], campaign_id) ? spool->slots[i].raw_len : 0;
     }
     return len;
 }
@@ -357,14 +357,14 @@ uint64_t dpot_spool_kept_len(const struct dpot_spool *spool, const uint8_t *camp
 dpot_status dpot_spool_rewrite(struct dpot_spool *spool, uint64_t counter)
 {
     struct dpot_buf content;
-    dpot_buf_init(&content, DPOT_HEADER_LEN + (size_t)dpot_spool_kept_len(spool, NULL),
+    dpot_buf_init(&content, DPOT_HEADER_LEN + (size_t)dpot_spool_live_len(spool, NULL),
                   spool->allocator);
     dpot_status status = build(spool, counter, &content);
     if (status == DPOT_OK) {
         status = dpot_file_replace(spool->filesystem, DPOT_SPOOL_NAME, content.data, content.len);
     }
     if (status == DPOT_OK) {
-        status = take_over(spool, &content);
+        status = follow_rewrite(spool, &content);
     }
     dpot_buf_release(&content);
     return status;
@@ -372,11 +372,11 @@ dpot_status dpot_spool_rewrite(struct dpot_spool *spool, uint64_t counter)
 
 dpot_status dpot_spool_compact(struct dpot_spool *spool, uint64_t counter)
 {
-    size_t n_kept = 0;
+    size_t n_live = 0;
     for (size_t i = 0; i < spool->n_slots; i++) {
-        n_kept += is_kept(&spool->slots[i]);
+        n_live += is_live(&spool->slots[i]);
     }
-    if (spool->n_slots < DPOT_SPOOL_COMPACT_SLOTS || 2 * n_kept > spool->n_slots) {
+    if (spool->n_slots < DPOT_SPOOL_COMPACT_SLOTS || 2 * n_live > spool->n_slots) {
         return DPOT_OK;
     }
     return dpot_spool_rewrite(spool, counter);
@@ -387,7 +387,7 @@ size_t dpot_spool_find_first_to_close(const struct dpot_spool *spool, const uint
     size_t first = SIZE_MAX;
     for (size_t i = 0; i < spool->n_slots; i++) {
         const struct dpot_slot *slot = &spool->slots[i];
-        if (is_kept_of(slot, campaign_id) &&
+        if (is_live_of(slot, campaign_id) &&
             (first == SIZE_MAX || slot->name.closes_ms < spool->slots[first].name.closes_ms)) {
             first = i;
         }
@@ -404,7 +404,7 @@ static dpot_status wipe_slot(struct dpot_spool *spool, struct dpot_slot *slot, u
                : fs->write_at(fs->ctx, spool->file, slot->offset, slot->raw, slot->raw_len);
 }
 
-/* A rewriting that was cut off may have left a copy beside the file. */
+/* Removes the copy that an interrupted rewrite may have left. */
 static dpot_status remove_copy(const struct dpot_spool *spool)
 {
     const struct dpot_filesystem *fs = spool->filesystem;
@@ -434,7 +434,7 @@ dpot_status dpot_spool_cut(struct dpot_spool *spool)
         status = fs->sync(fs->ctx, spool->file);
     }
     if (status == DPOT_OK) {
-        dpot_spool_forget(spool);
+        dpot_spool_clear(spool);
     }
     return status;
 }
@@ -443,7 +443,7 @@ size_t dpot_spool_find(const struct dpot_spool *spool, const struct dpot_key *ke
 {
     for (size_t i = 0; i < spool->n_slots; i++) {
         const struct dpot_slot *slot = &spool->slots[i];
-        if (is_kept(slot) && dpot_key_equal(&slot->name.key, key)) {
+        if (is_live(slot) && dpot_key_equal(&slot->name.key, key)) {
             return i;
         }
     }

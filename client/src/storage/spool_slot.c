@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* Layout of a slot; everything little-endian. The checksums are keyed; those of the report and of
- * the draws cover the name too, so that neither can be moved to another key; that of the report also
+/* Layout of a slot; everything little-endian. The checksums are keyed. Those of the report and of
+ * the draws cover the name too, so that neither can be moved to another key; that of the report
  * covers the digest of its values. */
 enum {
     NAME_MARK_AT = 0, /* u32 */
@@ -36,7 +36,7 @@ enum {
 };
 enum { MARK_NAME = 0x544f4c53, MARK_REPORT = 0x54504552, MARK_ACK = 0x444b4341 };
 
-enum { FLAG_TELLS_LOSSES = 1 };
+enum { FLAG_HAS_LOSSES = 1 };
 
 static const uint8_t no_previous[DPOT_MAC_LEN];
 
@@ -115,7 +115,7 @@ void dpot_slot_set_name(const struct dpot_install *install, struct dpot_slot *sl
     memcpy(raw + CAMPAIGN_AT, name->campaign_id, sizeof name->campaign_id);
     dpot_store_u64(raw + CLOSES_AT, (uint64_t)name->closes_ms);
     dpot_store_u32(raw + N_VALUES_AT, name->n_values);
-    dpot_store_u32(raw + FLAGS_AT, name->tells_losses ? FLAG_TELLS_LOSSES : 0);
+    dpot_store_u32(raw + FLAGS_AT, name->has_losses ? FLAG_HAS_LOSSES : 0);
     dpot_mac(install, no_previous, raw, NAME_MAC_AT, raw + NAME_MAC_AT);
     write_draws(install, name, raw);
     slot->name = *name;
@@ -138,7 +138,7 @@ bool dpot_slot_read_name(const struct dpot_install *install,
     memcpy(name->campaign_id, unit + CAMPAIGN_AT, sizeof name->campaign_id);
     name->closes_ms = (int64_t)dpot_load_u64(unit + CLOSES_AT);
     name->n_values = dpot_load_u32(unit + N_VALUES_AT);
-    name->tells_losses = (dpot_load_u32(unit + FLAGS_AT) & FLAG_TELLS_LOSSES) != 0;
+    name->has_losses = (dpot_load_u32(unit + FLAGS_AT) & FLAG_HAS_LOSSES) != 0;
     read_draws(install, unit, name);
     return name->n_values <= DPOT_VECTOR_DIM_MAX;
 }
@@ -152,8 +152,8 @@ static bool is_zero(const uint8_t *data, size_t len)
     return any == 0;
 }
 
-/* Where the draws are not zero, as in slots of older releases, they must hold. */
-static bool draws_hold(const struct dpot_slot *slot)
+/* Draws are valid, or all zero as in slots of older releases. */
+static bool are_draws_valid(const struct dpot_slot *slot)
 {
     return slot->name.has_draws || is_zero(slot->raw + DRAWS_AT, VALUES_AT - DRAWS_AT);
 }
@@ -164,7 +164,7 @@ static bool is_empty(const struct dpot_slot *slot)
            is_zero(slot->raw + VALUES_AT, slot->raw_len - VALUES_AT);
 }
 
-/* The digest of the values as they lie in the raw bytes, padding included. */
+/* The digest of the values in the raw bytes, padding included. */
 static void digest_values(const struct dpot_slot *slot, uint8_t digest[DPOT_HASH_LEN])
 {
     struct dpot_hasher hasher;
@@ -182,19 +182,19 @@ static void seal_body(const struct dpot_install *install, const uint8_t *raw,
     dpot_mac(install, raw + NAME_MAC_AT, raw + BODY_AT, BODY_MAC_AT - BODY_AT, mac);
 }
 
-static bool body_holds(const struct dpot_install *install, const uint8_t *raw)
+static bool is_body_valid(const struct dpot_install *install, const uint8_t *raw)
 {
     uint8_t mac[DPOT_MAC_LEN];
     seal_body(install, raw, mac);
     return dpot_secret_equal(mac, raw + BODY_MAC_AT, sizeof mac);
 }
 
-static bool report_holds(const struct dpot_install *install, const struct dpot_slot *slot)
+static bool is_report_valid(const struct dpot_install *install, const struct dpot_slot *slot)
 {
     uint8_t digest[DPOT_HASH_LEN];
     const uint8_t *raw = slot->raw;
     digest_values(slot, digest);
-    return dpot_load_u32(raw + BODY_AT) == MARK_REPORT && body_holds(install, raw) &&
+    return dpot_load_u32(raw + BODY_AT) == MARK_REPORT && is_body_valid(install, raw) &&
            memcmp(digest, raw + DIGEST_AT, sizeof digest) == 0;
 }
 
@@ -224,12 +224,12 @@ uint64_t dpot_slot_parse(const struct dpot_install *install, struct dpot_slot *s
         return 0;
     }
     slot->name = name;
-    if (is_empty(slot) && draws_hold(slot)) {
+    if (is_empty(slot) && are_draws_valid(slot)) {
         slot->content = DPOT_SLOT_EMPTY;
     } else if (dpot_load_u32(raw + BODY_AT) == MARK_ACK) {
         slot->content = DPOT_SLOT_FREE;
-        return body_holds(install, raw) ? dpot_load_u64(raw + COUNTER_AT) : 0;
-    } else if (report_holds(install, slot) && draws_hold(slot)) {
+        return is_body_valid(install, raw) ? dpot_load_u64(raw + COUNTER_AT) : 0;
+    } else if (is_report_valid(install, slot) && are_draws_valid(slot)) {
         slot->content = DPOT_SLOT_REPORT;
         read_report(slot);
         return dpot_load_u64(raw + COUNTER_AT);
@@ -270,7 +270,7 @@ void dpot_slot_set_withdrawn(const struct dpot_install *install, struct dpot_slo
 {
     dpot_slot_set_free(slot);
     if (!slot->has_name) {
-        dpot_wipe(slot->raw, slot->raw_len); /* nobody can tell what is in it */
+        dpot_wipe(slot->raw, slot->raw_len); /* its content is unknown */
     } else if (counter > 0) {
         dpot_store_u64(slot->raw + COUNTER_AT, counter);
         seal_body(install, slot->raw, slot->raw + BODY_MAC_AT);

@@ -1,4 +1,4 @@
-/* A device and a server that answers as a test says: the fixture of what the device does with answers. */
+/* Fixture: a device, and a server that answers as the test says. */
 #ifndef DPOT_TESTS_CLIENT_DELIVERY_H
 #define DPOT_TESTS_CLIENT_DELIVERY_H
 
@@ -10,7 +10,7 @@
 extern struct authority authority;
 extern struct world world;
 
-/* What the server does with POSTs and with GET /v1/keys; 0: what it should. */
+/* What the server does with POSTs and with GET /v1/keys; 0: what dpotd does. */
 extern struct says {
     int status;
     uint32_t retry_after_s;
@@ -26,11 +26,11 @@ extern struct says {
     size_t n_exchanges;
 } says;
 
-/* 800 rounds; the server does what it should. */
+/* 800 rounds; the server does what dpotd does. */
 void delivery_set_up(void);
 void delivery_tear_down(void);
 
-/* Another process takes over: the counts are those of before. */
+/* Another process takes over: its counts are the same. */
 dpot_client *reopen(dpot_client *client);
 
 /* A report near the end of round `round`, so that "closed" is about the round; due. */
@@ -40,7 +40,7 @@ void submit_late(dpot_client *client, uint32_t round);
 dpot_client *with_report(void);
 dpot_client *with_reports(uint32_t n);
 
-/* For PUMP_MS at the most; result may be NULL. */
+/* For at most PUMP_MS; result may be NULL. */
 dpot_status pump(dpot_client *client, struct dpot_pump_result *result);
 
 #endif

@@ -39,7 +39,7 @@ void raw_hear_out(int connection)
     }
 }
 
-/* In the process of the server: its group ends with it. */
+/* In the server's process: its process group ends with it. */
 static void accept_for_ever(int listener, void (*serve)(int connection))
 {
     (void)signal(SIGPIPE, SIG_IGN);

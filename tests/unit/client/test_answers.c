@@ -1,5 +1,6 @@
-/* Answers that are not the server's, or not about this POST: replayed receipts, web pages of proxies and
- * captive portals; and a round that has not opened at the server, which holds up nobody else. */
+/* Answers that are not the server's, or not about this POST: replayed receipts, web pages of
+ * proxies and captive portals; and a round that has not opened at the server, which delays its
+ * report only. */
 #include "backoff.h"
 #include "proto/wire_report.h"
 #include "unit/client/world.h"
@@ -14,10 +15,10 @@
 static struct authority authority;
 static struct world world;
 
-/* What a middlebox keeps of the exchange before, and whether it answers with that. */
+/* What a middlebox has stored of the previous exchange, and whether it answers with that. */
 static struct test_answer kept;
 static bool replays;
-static const char *served_as; /* the type of what the server says to a POST */
+static const char *served_as; /* content type of the answer to a POST */
 
 static void serve(void *ctx, const struct dpot_http_request *request, struct test_answer *answer)
 {
@@ -84,8 +85,8 @@ Test(answers, a_receipt_that_was_replayed_deletes_nothing)
     dpot_client_close(client);
 }
 
-/* Sealing is randomised, so that the receipt of an earlier try of the same report is not one of this try. */
-Test(answers, a_receipt_of_an_earlier_try_is_not_one_of_this_try)
+/* Sealing is randomised: the receipt of an earlier try of the same report does not fit this try. */
+Test(answers, a_receipt_of_an_earlier_try_does_not_count)
 {
     dpot_client *client = with_report();
     test_transport_script(&world.network,
@@ -102,7 +103,7 @@ Test(answers, a_receipt_of_an_earlier_try_is_not_one_of_this_try)
     dpot_client_close(client);
 }
 
-Test(answers, a_server_of_before_whose_receipts_name_no_post_is_believed)
+Test(answers, an_older_server_whose_receipts_name_no_post_is_trusted)
 {
     world.is_old_server = true;
     dpot_client *client = with_report();
@@ -113,7 +114,7 @@ Test(answers, a_server_of_before_whose_receipts_name_no_post_is_believed)
 
 /* ---- refusals ---- */
 
-/* Of the POST that came, as another reader of it would write them. */
+/* Refusals of the received POST, in several spellings. */
 static int refusal_status;
 static const char *refusal_format;
 static void serve_refusal(void *ctx, const struct dpot_http_request *request,
@@ -166,7 +167,7 @@ Test(answers, a_refusal_of_another_batch_than_was_sent_deletes_nothing)
     dpot_client_close(client);
 }
 
-Test(answers, a_refusal_of_the_batch_that_was_sent_is_the_servers_word)
+Test(answers, a_refusal_of_the_batch_that_was_sent_drops_it)
 {
     static const char *const formats[] = {
         "{\"error\":\"x\",\"batch\":\"%s\"}",
@@ -225,7 +226,7 @@ Test(answers, a_web_page_deletes_nothing_whatever_its_status)
     dpot_client *client = with_report();
     for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++) {
         for (size_t j = 0; j < sizeof pages / sizeof pages[0]; j++) {
-            /* A status that decides nothing is judged by the looks of its bytes alone. */
+            /* For a status that decides nothing only how the bytes begin counts. */
             const bool is_page = j > 0 || statuses[i] != 200;
             test_transport_script(&world.network,
                                   (struct test_script){.status = statuses[i],
@@ -249,8 +250,8 @@ Test(answers, a_web_page_deletes_nothing_whatever_its_status)
     dpot_client_close(client);
 }
 
-/* In text/html: believed with the digest of what was sent, and kept without, though it can be read. */
-Test(answers, a_receipt_that_is_called_a_web_page_must_name_what_was_sent)
+/* In text/html: accepted with the digest of what was sent; without it the report is kept. */
+Test(answers, a_receipt_in_text_html_must_name_what_was_sent)
 {
     for (int is_old = 0; is_old < 2; is_old++) {
         dpot_client *client = with_report();
@@ -264,7 +265,7 @@ Test(answers, a_receipt_that_is_called_a_web_page_must_name_what_was_sent)
     }
 }
 
-/* The contract: what comes without a body, or with one that is no web page, is the server's word. */
+/* The contract: an answer without a body, or with one that is no web page, is the server's. */
 Test(answers, a_bare_answer_is_the_servers)
 {
     static const struct test_script rows[] = {
@@ -289,7 +290,7 @@ Test(answers, a_bare_answer_is_the_servers)
     dpot_client_close(client);
 }
 
-Test(answers, a_refusal_in_another_encoding_is_nobodys)
+Test(answers, a_refusal_in_another_encoding_is_not_the_servers)
 {
     static const struct {
         const char *body;
@@ -368,7 +369,7 @@ static void report_to_another(dpot_client *client)
     dpot_buf_release(&bytes);
 }
 
-Test(answers, a_round_that_is_not_open_at_the_server_holds_its_own_report_only)
+Test(answers, a_round_that_is_not_open_at_the_server_delays_its_own_report_only)
 {
     struct dpot_pump_result result;
     dpot_client *client = with_report();
@@ -400,7 +401,7 @@ Test(answers, a_round_that_is_not_open_at_the_server_holds_its_own_report_only)
     dpot_client_close(client);
 }
 
-/* The file has room for twelve: what is forgotten is asked for again, never kept too long. */
+/* The file has room for twelve: the others are tried again earlier, never later. */
 Test(answers, more_held_reports_than_the_file_holds_are_no_trouble)
 {
     struct dpot_pump_result result;
@@ -424,7 +425,7 @@ Test(answers, more_held_reports_than_the_file_holds_are_no_trouble)
     dpot_client_close(client);
 }
 
-Test(answers, an_unknown_campaign_that_asks_to_wait_holds_its_own_report_only)
+Test(answers, an_unknown_campaign_that_asks_to_wait_delays_its_own_report_only)
 {
     dpot_client *client = with_report();
     report_to_another(client);
@@ -442,7 +443,7 @@ Test(answers, an_unknown_campaign_that_asks_to_wait_holds_its_own_report_only)
 }
 
 /* Any other 503 is about the server. */
-Test(answers, a_server_without_its_store_holds_all_reports)
+Test(answers, a_server_without_its_store_delays_all_reports)
 {
     dpot_client *client = with_report();
     report_to_another(client);

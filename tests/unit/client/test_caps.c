@@ -144,7 +144,7 @@ Test(caps, another_campaign_has_a_campaign_cap_of_its_own)
     dpot_client_close(client);
 }
 
-Test(caps, the_campaign_cap_is_held_to_the_ceiling)
+Test(caps, the_campaign_cap_is_limited_to_the_ceiling)
 {
     world.config.campaign_epsilon_cap = 1000;
     dpot_client *client = world_enroll(&world);
@@ -306,7 +306,7 @@ Test(caps, zcdp_counts_pure_reports_by_half_the_square)
     dpot_client_close(client);
 }
 
-Test(caps, an_install_keeps_the_accountant_it_was_born_with)
+Test(caps, an_install_keeps_the_accountant_it_was_created_with)
 {
     dpot_client *client = world_enroll(&world);
     cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);

@@ -105,7 +105,7 @@ Test(closed, enrolling_again_takes_part_in_the_newer_revision)
     cr_assert_eq(world_status(client).n_accepted, 1);
 }
 
-/* The server says the same of a round that is over: the revision goes on. */
+/* The server answers the same for a round that is over: the revision goes on. */
 Test(closed, a_report_that_came_too_late_says_nothing_about_the_revision)
 {
     report_and_pump(0, DAY_MS + HOUR_MS, 409, NULL);
@@ -133,7 +133,7 @@ Test(closed, the_last_answer_counts)
     cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK, "%s", dpot_client_last_error(client));
 }
 
-Test(closed, a_pump_tells_how_every_report_ended_once)
+Test(closed, a_pump_reports_how_every_report_ended_once)
 {
     struct dpot_pump_result result;
     report_and_pump(0, HOUR_MS, 409, &result);
@@ -144,7 +144,7 @@ Test(closed, a_pump_tells_how_every_report_ended_once)
     cr_assert_eq(result.n_dropped_closed, 0, "told already");
 }
 
-Test(closed, a_pump_tells_what_it_drops_for_its_age)
+Test(closed, a_pump_reports_what_it_drops_for_its_age)
 {
     struct dpot_pump_result result;
     cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
@@ -185,7 +185,7 @@ Test(closed, a_round_that_is_over_by_the_servers_clock_alone_keeps_its_report)
     cr_assert_not_null(strstr(text, "this device (2023-11-14T22:13:23Z)"), "%s", text);
     cr_assert_not_null(strstr(text, "round 0"), "%s", text);
     cr_assert_eq(world_status(client).n_pending, 1);
-    world.clock.now_ms += HOUR_MS; /* and somebody has set the server's clock */
+    world.clock.now_ms += HOUR_MS; /* the server's clock was set right */
     cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK);
     cr_assert_eq(world_status(client).n_accepted, 1);
     world.clock.now_ms += DAY_MS;
@@ -227,7 +227,7 @@ Test(closed, a_server_time_that_is_none_is_not_repeated)
     }
 }
 
-Test(closed, a_round_over_at_the_server_holds_up_no_other_campaign)
+Test(closed, a_round_over_at_the_server_delays_no_other_campaign)
 {
     struct dpot_buf bytes;
     uint8_t id[DPOT_CAMPAIGN_ID_LEN];
@@ -260,8 +260,8 @@ Test(closed, a_clock_ten_years_ahead_in_a_pump_does_not_shut_the_install)
     }
 }
 
-/* Somebody looks, consents again or reports elsewhere under a clock that is centuries ahead. */
-Test(closed, a_clock_ahead_that_is_only_looked_at_drops_nothing)
+/* Status, grant, and a submit to another campaign, under a clock that is centuries ahead. */
+Test(closed, a_clock_ahead_drops_nothing_outside_a_pump)
 {
     cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
     dpot_client_close(client);

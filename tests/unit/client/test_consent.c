@@ -141,7 +141,7 @@ Test(consent, changes_of_mind_are_all_in_the_ledger)
     dpot_client_close(client);
 }
 
-/* Cut off anywhere, a grant has happened or not; the caller who was told "granted" is right. */
+/* Cut off anywhere, a grant has happened or not; after DPOT_OK it has. */
 Test(consent, a_grant_cut_off_anywhere_is_none_or_whole)
 {
     bool was_whole = false;
@@ -180,8 +180,8 @@ Test(consent, a_grant_that_cannot_be_recorded_leaves_consent_withdrawn)
     dpot_client_close(client);
 }
 
-/* Cut off by a power failure at any write, a withdrawal has not happened or is completed by the next
- * opening: never half of it. On a full disk too. */
+/* Cut off by a power failure at any write, a withdrawal has not happened or is completed by the
+ * next opening: never half of it. On a full disk too. */
 static void cut_off_everywhere(bool is_full)
 {
     bool was_whole = false;
@@ -241,7 +241,7 @@ static bool has_bytes(const uint8_t *needle, size_t needle_len)
 
 #define REPORT_AT (256 + 104) /* the header, and the name of the first slot */
 
-/* Withdraws on a full disk, and looks again in a new process and when there is space. */
+/* Withdraws on a full disk; checks again in a new process and when there is space. */
 static void withdraw_for_good(dpot_client *client)
 {
     size_t len = 0;
@@ -281,7 +281,7 @@ Test(consent, withdrawing_needs_no_space)
     withdraw_for_good(client);
 }
 
-Test(consent, withdrawing_needs_no_space_without_the_file_that_lies_ready)
+Test(consent, withdrawing_needs_no_space_without_the_prepared_file)
 {
     dpot_client *client = world_enroll(&world);
     cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
@@ -301,7 +301,7 @@ Test(consent, withdrawing_without_space_does_not_fall_behind_the_hardware_counte
     withdraw_for_good(client);
 }
 
-Test(consent, a_submit_that_a_full_disk_stopped_does_not_stand_in_the_way)
+Test(consent, a_submit_that_a_full_disk_stopped_does_not_prevent_withdrawing)
 {
     dpot_client *client = world_enroll(&world);
     world.files.is_full = true;
@@ -317,8 +317,8 @@ Test(consent, a_submit_that_a_full_disk_stopped_does_not_stand_in_the_way)
     dpot_client_close(client);
 }
 
-/* Opening wants to file that the report is too old and cannot: the user must get in all the same. */
-Test(consent, what_has_ended_and_cannot_be_filed_does_not_stand_in_the_way)
+/* Opening cannot record that the report is too old, and must succeed for the user who withdraws. */
+Test(consent, an_end_that_cannot_be_recorded_does_not_prevent_withdrawing)
 {
     dpot_client *client = world_enroll(&world);
     cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
@@ -350,11 +350,11 @@ Test(consent, a_folder_that_takes_no_name_names_the_file_and_says_what_is_left)
     dpot_client_close(client);
 }
 
-/* ---- while somebody else has the lock ---- */
+/* ---- while another process has the lock ---- */
 
 static dpot_client *other; /* of the same folder */
 
-/* A server in the midst of whose answer the user withdraws. */
+/* A server during whose answer the user withdraws. */
 static void serve_while_withdrawing(void *ctx, const struct dpot_http_request *request,
                                     struct test_answer *answer)
 {
@@ -368,7 +368,7 @@ static void serve_while_withdrawing(void *ctx, const struct dpot_http_request *r
     world_server(ctx, request, answer);
 }
 
-Test(consent, a_slow_server_does_not_keep_a_withdrawal_from_being_heard)
+Test(consent, a_withdrawal_takes_effect_during_the_answer_of_a_slow_server)
 {
     dpot_client *client = world_enroll(&world);
     other = world_open(&world);
@@ -460,7 +460,7 @@ Test(consent, an_install_that_cannot_be_trusted_is_withdrawn_all_the_same)
     dpot_client_close(client);
 }
 
-Test(consent, the_statement_tells_what_is_spent_of_what)
+Test(consent, the_statement_says_what_is_spent_of_each_cap)
 {
     char text[1024], tiny[12];
     world.config.lifetime_epsilon_cap = 4;
@@ -511,7 +511,7 @@ Test(consent, the_statement_names_the_label_that_is_sent_openly)
     dpot_client_close(client);
 }
 
-Test(consent, the_statement_tells_no_label_where_there_are_no_groups)
+Test(consent, the_statement_has_no_label_without_groups)
 {
     char text[1024];
     dpot_client *client = world_enroll(&world);

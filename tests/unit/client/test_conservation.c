@@ -1,6 +1,6 @@
-/* submitted = accepted + duplicate + rejected + dropped + pending, at every durable state: long lives of
- * random steps, with a restart, a kill or a power cut between any two of them and inside them, and what each
- * end must mean for what the server holds. The steps are drawn from a seed. */
+/* submitted = accepted + duplicate + rejected + dropped + pending, at every durable state: long
+ * lives of random steps, drawn from a seed, with a restart, a kill or a power cut between and
+ * inside them; and each end compared with what the server holds. */
 #include "base/splitmix.h"
 #include "client.h"
 #include "unit/client/world.h"
@@ -111,7 +111,7 @@ static void assert_both_sides_agree(const dpot_client *client)
 }
 
 #define N_BINS 15
-#define TOKEN_BIN 7 /* for servers to come */
+#define TOKEN_BIN 7 /* for future servers */
 #define CLOSED_BIN 8
 
 static void list_bins(const struct dpot_client_status *s, uint64_t bins[N_BINS])
@@ -124,7 +124,7 @@ static void list_bins(const struct dpot_client_status *s, uint64_t bins[N_BINS])
     memcpy(bins, all, sizeof all);
 }
 
-/* No report leaves a bin once it is in it, whatever restarts. */
+/* No report leaves its bin, whatever restarts. */
 static void assert_ends_last(const uint64_t before[N_BINS], const struct dpot_client_status *s)
 {
     uint64_t after[N_BINS];
@@ -171,8 +171,8 @@ static dpot_client *restart(dpot_client *client, enum test_loss loss)
     return world_open(&world);
 }
 
-/* The process ends in the middle of every third step, or its power does, with nothing, all or a part of what
- * was not synced. */
+/* The process or its power ends in every third step; none, all or part of the unsynced bytes
+ * survive. */
 static dpot_client *step_and_maybe_end(dpot_client *client)
 {
     const bool is_cut = draw(3) == 0;
@@ -225,8 +225,8 @@ Test(conservation, every_report_is_in_one_bin_at_every_moment_of_many_lives)
     }
 }
 
-/* The same for the law across both sides: when nothing is pending, what the server holds is what devices
- * count, and those that they dropped though they had arrived. */
+/* The same for the law across both sides: when nothing is pending, the server holds what devices
+ * count, and reports that they dropped after they had arrived. */
 Test(conservation, the_sums_of_both_sides_meet_when_nothing_is_pending)
 {
     for (uint64_t number = 1; number <= N_LIVES / 2; number++) {

@@ -1,4 +1,4 @@
-/* What a campaign may ask of a device, what an app expects to be served, and how often data are read. */
+/* What a campaign may cost a device, what an app expects, and how often data are read. */
 #include "simulation.h"
 #include "storage/journal.h"
 #include "unit/client/world.h"
@@ -60,7 +60,7 @@ Test(costs, a_cap_that_was_lowered_later_refuses_submits_uncharged)
     dpot_client_close(client);
 }
 
-/* As long work as may be asked for: only a part of it is run for measuring. */
+/* The longest work that a campaign may ask for: measuring runs only a part of it. */
 Test(costs, a_hostile_campaign_is_refused_in_a_moment, .timeout = 30)
 {
     authority.campaign.iterations = DPOT_ITERATIONS_MAX;
@@ -73,7 +73,7 @@ Test(costs, a_hostile_campaign_is_refused_in_a_moment, .timeout = 30)
     dpot_client_close(client);
 }
 
-Test(costs, the_host_is_told_what_a_campaign_costs)
+Test(costs, the_host_learns_what_a_campaign_costs)
 {
     struct dpot_campaign_info info = {.struct_size = sizeof info};
     dpot_client *client = world_open(&world);
@@ -93,7 +93,7 @@ Test(costs, the_host_is_told_what_a_campaign_costs)
     dpot_client_close(client);
 }
 
-/* The work time is what a run without data took, and stays that: no submit changes the file. */
+/* The work time is that of a run without data: no submit changes the file. */
 Test(costs, no_submit_changes_the_work_time)
 {
     char name[64] = "work-";
@@ -117,8 +117,8 @@ Test(costs, no_submit_changes_the_work_time)
     dpot_client_close(client);
 }
 
-/* A campaign whose file is gone is measured inside of the submit: the horizon is later by that. */
-Test(costs, measuring_inside_of_a_submit_moves_the_horizon)
+/* A campaign without its file is measured inside the submit: the horizon is later by that. */
+Test(costs, measuring_inside_a_submit_moves_the_horizon)
 {
     char name[64] = "work-";
     dpot_hex_encode(name + 5, authority.campaign.id, DPOT_CAMPAIGN_ID_LEN);
@@ -150,7 +150,8 @@ static size_t count_records(const char type[4])
     return n;
 }
 
-/* A submit that is cut off when its n-th write of the disk is done and its data may have been read. */
+/* A submit that is cut off when its n-th write of the disk is done and its data may have been
+ * read. */
 static void crash_while_working(size_t n)
 {
     dpot_client *client = world_open(&world);
@@ -195,7 +196,7 @@ static void digest_of_keys(uint8_t digest[32])
     dpot_hash(digest, authority.signed_keys.data, authority.signed_keys.len);
 }
 
-Test(costs, an_app_is_served_what_it_expects)
+Test(costs, campaigns_and_keys_that_the_app_expects_are_accepted)
 {
     uint8_t digests[2][32];
     memcpy(digests[0], authority.hash, 32);

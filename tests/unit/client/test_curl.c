@@ -8,7 +8,7 @@
 
 #define LONG_MS 60000 /* no exchange that ends takes that long, on whatever machine */
 
-/* What the server says, by path. */
+/* The server's answer, by path. */
 static void server(void *ctx, const struct dpot_http_request *request, struct test_answer *answer)
 {
     (void)ctx;
@@ -184,7 +184,7 @@ Test(curl, two_transports_and_their_ends_do_not_disturb_each_other)
     cr_assert_eq(get("/echo", &response), DPOT_OK);
 }
 
-Test(curl, what_a_body_is_called_is_told_cut_to_fit)
+Test(curl, the_content_type_is_cut_to_fit)
 {
     struct dpot_http_response response;
     cr_assert_eq(get("/page", &response), DPOT_OK);
@@ -195,7 +195,7 @@ Test(curl, what_a_body_is_called_is_told_cut_to_fit)
     cr_assert_str_eq(response.content_type, "");
 }
 
-/* A caller of before has a shorter struct: nothing is written behind it. */
+/* An older caller has a shorter struct: nothing is written behind it. */
 Test(curl, a_response_without_room_for_the_type_gets_none)
 {
     char url[256];
@@ -215,8 +215,8 @@ Test(curl, a_response_without_room_for_the_type_gets_none)
     }
 }
 
-/* A file of certificates that is none fails before a word is said. */
-Test(curl, why_there_is_no_connection_is_told_where_a_person_can_mend_it)
+/* An invalid file of certificates fails before anything is sent. */
+Test(curl, the_reason_of_a_failure_is_given_where_a_person_can_fix_it)
 {
     struct dpot_http_response response;
     struct dpot_transport *first = transport;
@@ -232,7 +232,7 @@ Test(curl, why_there_is_no_connection_is_told_where_a_person_can_mend_it)
     cr_assert_str_eq(response.reason, "", "nothing listens, and that is all");
 }
 
-/* A caller of before has no room for it. */
+/* An older caller has no room for it. */
 Test(curl, a_response_without_room_for_a_reason_gets_none)
 {
     char url[256];

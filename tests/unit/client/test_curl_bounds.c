@@ -1,6 +1,5 @@
-/* libcurl against servers that never come to an end: an exchange lasts its time-out, whatever comes. The
- * servers would go on for minutes; the bound of the tests is wide, so that a slow machine does not fail
- * them. */
+/* libcurl against servers that never end: an exchange lasts its time-out at most. The servers would
+ * go on for minutes; the bound of the tests is wide, so that a slow machine does not fail them. */
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "unit/client/raw_server.h"
@@ -206,7 +205,7 @@ static void asks_to_wait(int connection)
     raw_hear_out(connection);
 }
 
-/* What the transport makes of the header's value. */
+/* The transport's reading of the header's value. */
 static uint32_t hear(const char *value)
 {
     struct dpot_http_response response;
@@ -244,7 +243,7 @@ Test(curl_bounds, retry_after_is_read_as_seconds_or_as_a_date_and_never_as_less_
     cr_assert(later > 500 && later <= 1000, "%u", (unsigned)later);
     cr_assert_eq(hear(date_of(time(NULL) - 1000)), 0);
     cr_assert_eq(hear(date_of(0)), 0);
-    /* Some versions of libcurl cut absurd ones at hours, and take what does not fit 64 bits for none. */
+    /* Some versions of libcurl limit absurd values to hours, and ignore those above 64 bits. */
     cr_assert_gt(hear(" 4294967296"), 3600);
     cr_assert_gt(hear(" Fri, 31 Dec 2200 23:59:59 GMT"), 3600);
     (void)hear(" 99999999999999999999999");

@@ -1,5 +1,5 @@
-/* Each file of a device's folder, deleted by itself: nothing comes of it, or nothing is reported any more.
- * Never is a budget fresh, a report made twice, or consent given again. */
+/* Each file of a device's folder, deleted by itself: it has no effect, or ends reporting. It never
+ * refreshes the budget, repeats a report or gives consent back. */
 #include "unit/client/world.h"
 
 #include <criterion/criterion.h>
@@ -12,7 +12,7 @@ static struct world world;
 enum outcome {
     NOTHING,   /* everything is as it was */
     LOST,      /* the report that waited is lost and counted; what was spent stays */
-    UNKNOWN,   /* the campaign is not known any more: enroll again; what waits is sent */
+    UNKNOWN,   /* the campaign is unknown: enroll again; what waits is sent */
     EXHAUSTED, /* the whole budget counts as spent */
 };
 
@@ -49,7 +49,7 @@ static void tear_down(void)
 
 TestSuite(deletions, .init = set_up, .fini = tear_down, .timeout = 60);
 
-/* One report was accepted, one waits and the server has asked to be left in peace. */
+/* One report was accepted, one waits, and the server has sent a Retry-After. */
 static void live(void)
 {
     world_init(&world, &authority, 1);
@@ -103,7 +103,7 @@ static void assert_as_decided(const char *name)
     dpot_client_close(client);
 }
 
-Test(deletions, of_each_file_do_nothing_or_end_reporting)
+Test(deletions, of_each_file_have_no_effect_or_end_reporting)
 {
     char name[64] = "";
     size_t n = 0;

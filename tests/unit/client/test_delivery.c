@@ -1,5 +1,5 @@
-/* What the device does with whatever a server answers: every row of the table of actions, receipts of every
- * kind, keys, deadlines, over restarts and clocks that step. */
+/* What the device does with every answer: the rows of the table of actions, receipts of every kind,
+ * keys, deadlines, over restarts and clocks that step. */
 #include "client.h"
 #include "unit/client/delivery.h"
 
@@ -10,7 +10,7 @@ TestSuite(delivery, .init = delivery_set_up, .fini = delivery_tear_down, .timeou
 
 /* ---- every status ---- */
 
-/* The contract (interfaces.md), written down a second time. */
+/* The contract (libdpot.3, DELIVERY), a second time. */
 static dpot_status expected_of(int status, uint64_t *malformed, uint64_t *closed)
 {
     switch (status) {
@@ -105,7 +105,7 @@ Test(delivery, a_receipt_that_is_not_for_exactly_this_report_is_no_answer)
     } rows[] = {
         {"", 0},                         /* nothing */
         {"\x0a\x00", 2},                 /* the report is left out */
-        {"\x0a\x02\x01\x01", 4},         /* a stranger beside it */
+        {"\x0a\x02\x01\x01", 4},         /* another report beside it */
         {"\x08\x01\x08\x02\x08\x03", 6}, /* two, not packed */
         {"\x0a\x01\x00", 3},             /* a status that is none */
         {"\x0a\x01\x09", 3},
@@ -144,7 +144,7 @@ Test(delivery, a_receipt_that_is_not_for_exactly_this_report_is_no_answer)
 
 /* ---- failures ---- */
 
-Test(delivery, a_server_that_fails_is_asked_once_in_a_pump_whatever_waits)
+Test(delivery, a_server_that_fails_gets_one_request_per_pump_whatever_waits)
 {
     static const int statuses[] = {408, 429, 500, 502, 503, 504, 599};
     struct dpot_pump_result result;
@@ -164,9 +164,9 @@ Test(delivery, a_server_that_fails_is_asked_once_in_a_pump_whatever_waits)
     dpot_client_close(client);
 }
 
-/* Each time one of the others is due first with a probability of one half at least: 100 tries fail with less
- * than 2^-90. */
-Test(delivery, a_report_that_makes_the_server_fail_does_not_hold_up_the_others_for_ever)
+/* Each time one of the others is due first with a probability of at least one half: 100 tries fail
+ * with less than 2^-90. */
+Test(delivery, a_report_that_makes_the_server_fail_does_not_block_the_others_for_ever)
 {
     struct dpot_pump_result result;
     dpot_client *client = with_reports(3);
@@ -226,7 +226,7 @@ Test(delivery, a_slow_server_gets_what_is_left_of_the_deadline_and_no_more)
     dpot_client_close(client);
 }
 
-Test(delivery, a_deadline_that_is_over_is_no_failure_of_the_server)
+Test(delivery, a_deadline_that_is_over_does_not_count_as_a_server_failure)
 {
     struct dpot_pump_result result = {.struct_size = sizeof result};
     dpot_client *client = with_reports(3);

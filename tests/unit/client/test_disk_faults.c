@@ -1,5 +1,5 @@
-/* A device on a POSIX folder whose disk fails, fills up or stops: the same promises as in the torture, with
- * the real system calls in between. */
+/* A device on a POSIX folder whose disk fails, fills up or stops: the promises of the torture test,
+ * over real system calls. */
 #include "support/disk.h"
 #include "unit/client/world.h"
 
@@ -34,7 +34,7 @@ static void tear_down(void)
 
 TestSuite(disk_faults, .init = set_up, .fini = tear_down, .timeout = 300);
 
-/* What makes a report another one. */
+/* What distinguishes reports. */
 static void digest(const struct received *r, uint8_t out[DPOT_HASH_LEN])
 {
     uint8_t all[sizeof r->report.id + 4 + DPOT_HASH_LEN];
@@ -44,7 +44,7 @@ static void digest(const struct received *r, uint8_t out[DPOT_HASH_LEN])
     dpot_hash(out, all, sizeof all);
 }
 
-/* The aggregator, which tells the world outside at once. */
+/* The aggregator, which passes each report to the parent process at once. */
 static void serve_and_tell(void *ctx, const struct dpot_http_request *request,
                            struct test_answer *answer)
 {
@@ -60,7 +60,7 @@ static void serve_and_tell(void *ctx, const struct dpot_http_request *request,
     }
 }
 
-/* A day of an app: whatever fails, the rest is still tried. */
+/* One day of an app: after a failure the rest is still tried. */
 static void use(struct world *w)
 {
     dpot_client *client = NULL;
@@ -100,7 +100,7 @@ static void judge_status(dpot_client *client)
     assert_conserved(&s);
 }
 
-/* A sound day after it all; one charge, and everything that anybody has heard is one report. */
+/* An undisturbed day at the end: one charge, and everything received is one report. */
 static void judge(const struct disk_life *life)
 {
     static struct world w;
@@ -190,7 +190,7 @@ Test(disk_faults, nor_does_a_disk_that_fills_up)
     cr_assert_gt(walk(DISK_FULL, TEST_LOSE_RANDOM), 20);
 }
 
-Test(disk_faults, a_twin_whose_disk_only_says_that_it_has_synced_is_found)
+Test(disk_faults, a_twin_whose_disk_does_not_sync_is_found)
 {
     struct disk_life life;
     struct dpot_filesystem *files = NULL;

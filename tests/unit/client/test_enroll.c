@@ -104,7 +104,7 @@ Test(enroll, a_campaign_signed_by_another_key_is_refused)
     authority_release(&other);
 }
 
-Test(enroll, a_refusal_says_of_what_it_is)
+Test(enroll, a_refusal_names_what_was_refused)
 {
     authority.signed_campaign.data[authority.signed_campaign.len - 1] ^= 1;
     assert_refused(DPOT_ERR_SIGNATURE);

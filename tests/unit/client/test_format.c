@@ -63,7 +63,7 @@ static void assert_hash(const char *name, size_t expected_len, const char *expec
 Test(format, a_ledger_of_two_charges_a_resume_and_a_done_is_these_bytes)
 {
     struct dpot_charge first = charge_of(0, 1000), second = charge_of(1, 2000);
-    second.revision = 7; /* the first is a record of before */
+    second.revision = 7; /* the first is of an older release */
     second.horizon_ms = 2064;
     cr_assert_eq(dpot_ledger_create(&ledger, 1, 7), DPOT_OK);
     cr_assert_eq(dpot_ledger_open_file(&ledger), DPOT_OK);
@@ -173,7 +173,7 @@ Test(format, an_acknowledged_report_leaves_no_trace_in_its_slot)
     }
 }
 
-/* A delay is at least 1: none is drawn below it, and nothing is divided by one of 0. */
+/* Drawn delays are at least 1: nothing is divided by 0. */
 Test(format, draws_without_a_delay_are_damage)
 {
     const struct dpot_slot_name name = {.key = key_of(0), .closes_ms = 1, .has_draws = true};
@@ -185,7 +185,7 @@ Test(format, draws_without_a_delay_are_damage)
     cr_assert_eq(spool.slots[0].content, DPOT_SLOT_BROKEN);
 }
 
-/* A slot of 40 values is three units: its name, 31 and a half values' worth of them, the rest. */
+/* A slot of 40 values is three units: its name, 32 values, the rest. */
 Test(format, a_slot_of_values_is_as_long_as_they_are_and_reads_back)
 {
     int64_t values[40];
@@ -279,9 +279,9 @@ static struct dpot_charge charge_to(uint8_t hash, uint32_t revision)
     return charge;
 }
 
-Test(format, an_older_revision_is_known_by_its_number_and_in_old_records_by_its_place)
+Test(format, an_older_revision_is_found_by_its_number_and_in_old_records_by_its_place)
 {
-    for (uint32_t newest = 0; newest < 4; newest += 3) { /* 0: records of before */
+    for (uint32_t newest = 0; newest < 4; newest += 3) { /* 0: records of older releases */
         const struct dpot_charge first = charge_to('a', newest == 0 ? 0 : 2);
         struct dpot_charge second = charge_to('b', newest);
         second.key.round = 9;
@@ -298,7 +298,7 @@ Test(format, an_older_revision_is_known_by_its_number_and_in_old_records_by_its_
         cr_assert_not(dpot_ledger_is_older(&ledger, &asked));
         asked = charge_to('c', 4);
         cr_assert_not(dpot_ledger_is_older(&ledger, &asked));
-        asked = charge_to('d', 1); /* never charged: old records cannot know it */
+        asked = charge_to('d', 1); /* never charged: old records do not show it */
         cr_assert_eq(dpot_ledger_is_older(&ledger, &asked), newest != 0);
         dpot_ledger_close_file(&ledger);
     }

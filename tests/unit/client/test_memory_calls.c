@@ -1,5 +1,5 @@
-/* Every call of the library short of memory, in a campaign of vectors with reports that wait: it says so or does
- * its work, what was charged stays charged, what waits stays the same, and nothing is left behind. */
+/* Every call of the library short of memory, in a campaign of vectors with reports that wait: it
+ * fails or does its work, charges and waiting reports stay, and nothing leaks. */
 #include "support/allocator.h"
 #include "unit/client/world.h"
 
@@ -94,7 +94,7 @@ static void run_short(const char *name, dpot_status (*call)(void), uint64_t n_su
     }
 }
 
-Test(memory_calls, each_of_them_says_so_or_does_its_work)
+Test(memory_calls, each_of_them_fails_or_does_its_work)
 {
     run_short("open", reopen, 2);
     run_short("enroll", enroll, 2);
@@ -113,8 +113,8 @@ Test(memory_calls, each_of_them_says_so_or_does_its_work)
     cr_assert_eq(world.n_uncharged, 0);
 }
 
-/* A withdrawal is heard whatever memory there is: it may fail, but no report leaves after it was OK. */
-Test(memory_calls, a_withdrawal_short_of_memory_is_heard_or_refused)
+/* A withdrawal short of memory may fail, but after DPOT_OK no report leaves. */
+Test(memory_calls, a_withdrawal_short_of_memory_takes_effect_or_fails)
 {
     bool is_heard = false;
     for (size_t n = 1; !is_heard; n++) {

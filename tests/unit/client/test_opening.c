@@ -195,7 +195,7 @@ Test(opening, the_ledger_of_another_install_exhausts_the_budget)
     free(install.data);
 }
 
-Test(opening, without_its_keystore_key_the_ledger_is_not_believed)
+Test(opening, without_its_keystore_key_the_ledger_is_not_trusted)
 {
     const uint8_t key[16] = {1, 2, 3}, other[16] = {1, 2, 4};
     world.config.keystore_key = key;
@@ -450,7 +450,7 @@ Test(opening, a_file_one_ahead_of_the_counter_is_a_crash_and_goes_on)
     assert_exhausted();
 }
 
-Test(opening, a_folder_that_goes_by_a_counter_is_refused_without_it_and_not_touched)
+Test(opening, a_folder_with_a_counter_is_refused_without_it_and_not_touched)
 {
     add_counter();
     live(2, 1);

@@ -1,5 +1,5 @@
-/* One suite over every implementation of the file hook: POSIX, memory, and the double that the
- * torture rests on. */
+/* One suite over every implementation of the file hook: POSIX, memory, and the double of the
+ * torture test. */
 #include "simulation.h"
 #include "support/filesystem.h"
 
@@ -90,7 +90,7 @@ static void check_contract(const struct dpot_filesystem *fs)
     cr_assert_eq(fs->sync(fs->ctx, file), DPOT_OK);
     cr_assert_eq(fs->sync_directory(fs->ctx), DPOT_OK);
 
-    /* A rename takes the place of what was there; who has that open keeps it. */
+    /* A rename replaces the old file; an open descriptor of it stays valid. */
     cr_assert_eq(fs->open(fs->ctx, "b", 1, &other), DPOT_OK);
     cr_assert_eq(fs->write_at(fs->ctx, other, 0, "new", 3), DPOT_OK);
     fs->close(fs->ctx, other);
@@ -207,7 +207,7 @@ Test(platform, the_posix_lock_excludes_another_handle_of_this_process)
     cr_assert_eq(two->lock(two->ctx), DPOT_ERR_BUSY);
     one->unlock(one->ctx);
     cr_assert_eq(two->lock(two->ctx), DPOT_OK);
-    dpot_filesystem_posix_free(two); /* gives it back */
+    dpot_filesystem_posix_free(two); /* unlocks */
     cr_assert_eq(one->lock(one->ctx), DPOT_OK);
     dpot_filesystem_posix_free(one);
 }
@@ -227,7 +227,7 @@ Test(platform, the_posix_lock_excludes_another_process_and_dies_with_it)
             dpot_filesystem_posix_new(folder, &mine) == DPOT_OK && mine->lock(mine->ctx) == DPOT_OK;
         (void)!write(up[1], has_it ? "y" : "n", 1);
         (void)!read(down[0], &byte, 1);
-        _exit(0); /* without giving it back */
+        _exit(0); /* without unlocking */
     }
     cr_assert_eq(read(up[0], &byte, 1), 1);
     cr_assert_eq(byte, 'y');
@@ -286,7 +286,7 @@ Test(platform, the_double_marks_pages_clean_when_a_sync_fails)
         cr_assert_eq(fs->write_at(fs->ctx, file, 0, &byte, 1), DPOT_OK);
         test_filesystem_fail_sync_at(&model, 1);
         cr_assert_eq(fs->sync(fs->ctx, file), DPOT_ERR_IO);
-        cr_assert_eq(fs->sync(fs->ctx, file), DPOT_OK); /* the lie of the kernel */
+        cr_assert_eq(fs->sync(fs->ctx, file), DPOT_OK); /* as kernels do */
         cr_assert_eq(fs->read_at(fs->ctx, file, 0, &seen, 1), DPOT_OK);
         cr_assert_eq(seen, byte);
         size_t len = 0;

@@ -1,4 +1,4 @@
-/* When reports leave: at times that no work can move, whatever process looks, and whatever the clock was. */
+/* When reports leave: at times that do not depend on the work, the process, or an earlier clock. */
 #include "base/rng_seeded.h"
 #include "simulation.h"
 #include "storage/journal.h"
@@ -110,8 +110,8 @@ Test(sending, the_next_process_sends_when_the_first_would_have)
 
 #define N_ROW 3
 
-/* Submits to N_ROW campaigns, the clock going on at each look; their times of sending after the first start.
- * A submit looks at the clock once for the lock, then for its start. */
+/* Submits to N_ROW campaigns, the clock advancing at each reading; their times of sending after the
+ * first start. A submit reads the clock once for the lock, then for its start. */
 #define LOOKS_TO_START 2
 static void submit_row(int64_t step_ms, int64_t due_ms[N_ROW])
 {
@@ -188,7 +188,7 @@ Test(sending, work_beyond_its_time_is_counted_on_the_device)
 
 /* ---- a crash ---- */
 
-/* The report that the server has got last. */
+/* The last report that the server received. */
 static const struct dpot_report *last_report(void)
 {
     return &world.received[world.n_received - 1].report;
@@ -265,7 +265,7 @@ Test(sending, a_submit_behind_a_charge_of_the_future_is_sent_by_the_clock)
     dpot_client_close(client);
 }
 
-Test(sending, a_wait_that_was_asked_for_under_a_clock_ahead_ends_within_a_day)
+Test(sending, a_retry_after_under_a_clock_ahead_ends_within_a_day)
 {
     struct dpot_pump_result result = {.struct_size = sizeof result};
     dpot_client *client = world_enroll(&world);
@@ -293,7 +293,7 @@ Test(sending, the_status_of_a_second_handle_is_that_of_the_folder)
                  DPOT_OK);
     cr_assert_float_eq(spending.epsilon, 1, 1e-12);
     cr_assert_eq(world_pump(&world, client, NULL), DPOT_OK);
-    world.files.is_locked = true; /* somebody is at work: what was seen last */
+    world.files.is_locked = true; /* another handle has the lock: what was seen last */
     cr_assert_eq(world_status(other).n_pending, 1);
     world.files.is_locked = false;
     cr_assert_eq(world_status(other).n_accepted, 1);

@@ -1,5 +1,5 @@
-/* The cap on the spool: what is dropped for a newer report, in which order, of which campaign, and that it
- * is counted. */
+/* The cap on the spool: what is dropped for a newer report, in which order, of which campaign, and
+ * counted. */
 #include "storage/journal.h"
 #include "unit/client/world.h"
 
@@ -90,7 +90,7 @@ Test(spool_cap, without_a_cap_nothing_makes_room_and_the_default_is_a_cap)
     dpot_client_close(client);
 }
 
-Test(spool_cap, a_config_of_before_has_no_cap)
+Test(spool_cap, a_config_of_an_older_release_has_no_cap)
 {
     world.config.spool_max_bytes = ROOM_FOR(1);
     world.config.struct_size = offsetof(struct dpot_client_config, spool_max_bytes);
@@ -102,7 +102,7 @@ Test(spool_cap, a_config_of_before_has_no_cap)
     dpot_client_close(client);
 }
 
-Test(spool_cap, what_was_answered_gives_its_room_back_and_nothing_is_dropped)
+Test(spool_cap, answered_reports_free_their_space_and_nothing_is_dropped)
 {
     dpot_client *client = world_enroll(&world);
     for (uint32_t round = 0; round < 30; round++) {

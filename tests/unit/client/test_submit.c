@@ -84,7 +84,7 @@ Test(submit, a_second_submit_in_the_round_reads_no_data_and_charges_nothing)
     dpot_client *client = world_enroll(&world);
     enum dpot_submit_outcome outcome = 0;
     cr_assert_eq(world_submit(&world, client, NULL), DPOT_OK);
-    /* A pointer that may not be read: reading it would crash. */
+    /* A pointer that crashes when it is read. */
     const double *forbidden = (const double *)(uintptr_t)8;
     cr_assert_eq(
         dpot_client_submit_points(client, authority.campaign.id, forbidden, NULL, 1, 1, &outcome),
@@ -187,7 +187,7 @@ Test(submit, no_data_at_all_is_reported_from_the_public_default)
     dpot_client_close(client);
 }
 
-Test(submit, without_a_histogram_its_size_is_not_looked_at)
+Test(submit, without_a_histogram_its_size_is_not_checked)
 {
     dpot_client *client = world_enroll(&world);
     cr_assert_eq(dpot_client_submit_histogram(client, authority.campaign.id, NULL, 0, NULL),
@@ -226,7 +226,7 @@ Test(submit, a_histogram_is_reported_and_its_garbage_counts_as_nothing)
     dpot_client_close(client);
 }
 
-Test(submit, the_hosts_floating_point_environment_is_left_alone)
+Test(submit, the_hosts_floating_point_environment_is_unchanged)
 {
     dpot_client *client = world_enroll(&world);
     const double histogram[RING_SIZE] = {INFINITY, NAN};
@@ -331,7 +331,7 @@ Test(submit, a_group_that_the_campaign_does_not_have_is_refused)
     dpot_client_close(client);
 }
 
-Test(submit, a_campaign_with_a_group_of_its_own_is_told_that_one)
+Test(submit, a_campaign_with_its_own_group_gets_that_group)
 {
     struct dpot_campaign_group groups[2] = {{.group = 0}, {.group = 1}};
     authority.campaign.n_groups = 2;

@@ -1,4 +1,5 @@
-/* Submits to campaigns on a sphere: vectors come in, an id and the number of one of its directions go out. */
+/* Submits to campaigns on a sphere: the input is vectors, the report an id and one of its
+ * directions. */
 #include "mechanism/codebook.h"
 #include "mechanism/mechanism.h"
 #include "unit/client/world.h"
@@ -75,7 +76,7 @@ Test(submit_sphere, a_report_is_charged_once_and_names_a_direction_of_its_id)
 /* As many rounds as the ceiling of caps lets it report in. */
 #define N_ROUNDS 20
 
-Test(submit_sphere, every_report_has_an_id_and_directions_of_its_own)
+Test(submit_sphere, every_report_has_its_own_id_and_directions)
 {
     const double vector[DIM] = {0, 0, -7};
     double directions[N_ROUNDS][DIM];

@@ -40,7 +40,8 @@ static void submit(dpot_client *client, const double *vector)
     cr_assert_eq(outcome, DPOT_SUBMIT_REPORTED);
 }
 
-/* With step_ms the clock goes on at each look. A submit looks at it once for the lock, then for its start. */
+/* With step_ms the clock advances at each reading: a submit reads it once for the lock, then for
+ * its start. */
 #define LOOKS_TO_START 2
 
 /* When a report is due after its submit, under the same random stream. */
@@ -70,8 +71,8 @@ static int64_t due_after(enum dpot_mechanism_id mechanism, const double *vector,
 static const double usual[VECTOR_DIM] = {1, -2, 3.25, 100, 0, -0.125};
 static const double garbage[VECTOR_DIM] = {NAN, INFINITY, -INFINITY, 1e300, 5e-324, -0.0};
 
-/* Nothing but the start of the submit decides: neither the data, nor the number of trials of noise, nor how
- * long the work takes. */
+/* Only the start of the submit decides: not the data, the number of trials of noise, or how long
+ * the work takes. */
 Test(submit_vector, the_time_of_sending_depends_on_nothing_but_the_start)
 {
     static const enum dpot_mechanism_id mechanisms[] = {DPOT_MECHANISM_LAPLACE,

@@ -1,4 +1,5 @@
-/* Folders of older releases: slots without draws, charges without a horizon, reports without padding. */
+/* Folders of older releases: slots without draws, charges without a horizon, reports without
+ * padding. */
 #include "simulation.h"
 #include "storage/journal.h"
 #include "unit/client/world.h"

@@ -83,7 +83,7 @@ static void cut_twice_everywhere(struct torture_case life, struct tally *tally)
     }
 }
 
-/* Every sync of the life fails once; then the power goes in every operation of what follows. */
+/* Every sync of the life fails once; then the power fails in every operation of what follows. */
 static void fail_every_sync(struct torture_case life, struct tally *tally)
 {
     bool sync_goes_on = true;
@@ -103,7 +103,7 @@ static void fail_every_sync(struct torture_case life, struct tally *tally)
     }
 }
 
-/* Every operation of the life fails once (half of a write has gone through); then the power goes in every
+/* Every operation of the life fails once (half of a write is done); then the power fails in every
  * `step`th operation of what follows. */
 static void fail_every_operation(struct torture_case life, size_t step, struct tally *tally)
 {
@@ -207,7 +207,7 @@ static bool cut_compaction_at(const struct authority *many, size_t n, enum test_
     dpot_client_close(client);
     test_filesystem_restart(&w.files, was_cut ? loss : TEST_KILL);
     client = world_open(&w);
-    w.network.n_script = w.network.script_used; /* the server is well again */
+    w.network.n_script = w.network.script_used; /* the server works again */
     cr_assert_eq(world_submit(&w, client, NULL), DPOT_OK);
     w.clock.now_ms += 3600 * 1000;
     cr_assert_eq(world_pump(&w, client, NULL), DPOT_OK);

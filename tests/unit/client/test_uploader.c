@@ -66,7 +66,7 @@ Test(uploader, every_status_that_is_no_final_answer_keeps_the_report)
     dpot_client_close(client);
 }
 
-Test(uploader, a_network_that_is_gone_keeps_the_report_and_backs_off)
+Test(uploader, without_a_network_the_report_is_kept_and_backs_off)
 {
     dpot_client *client = with_report();
     struct dpot_pump_result result;
@@ -118,7 +118,7 @@ Test(uploader, a_server_that_asks_for_a_century_gets_a_day)
     dpot_client_close(client);
 }
 
-Test(uploader, a_single_report_that_is_called_malformed_is_dropped)
+Test(uploader, a_single_report_that_is_refused_as_malformed_is_dropped)
 {
     static const int statuses[] = {400, 413};
     dpot_client *client = world_enroll(&world);
@@ -168,7 +168,7 @@ Test(uploader, keys_are_fetched_again_at_most_once_in_a_pump)
     dpot_client_close(client);
 }
 
-Test(uploader, keys_of_another_signer_are_not_believed)
+Test(uploader, keys_of_another_signer_are_not_trusted)
 {
     dpot_client *client = with_report();
     struct authority other;
@@ -202,7 +202,7 @@ Test(uploader, without_a_valid_key_they_are_fetched_first)
 
 /* ---- receipts ---- */
 
-Test(uploader, every_status_of_a_receipt_is_filed_under_its_name)
+Test(uploader, every_status_of_a_receipt_is_counted_under_its_name)
 {
     authority_extend(&authority, 9, DPOT_EPSILON_ONE);
     dpot_client *client = world_enroll(&world);
@@ -294,7 +294,7 @@ Test(uploader, reports_of_several_rounds_go_in_posts_of_their_own)
     dpot_client_close(client);
 }
 
-Test(uploader, one_refused_report_does_not_hold_up_the_others)
+Test(uploader, one_refused_report_does_not_delay_the_others)
 {
     dpot_client *client = world_enroll(&world);
     for (uint32_t round = 0; round < 2; round++) {
@@ -308,7 +308,7 @@ Test(uploader, one_refused_report_does_not_hold_up_the_others)
     dpot_client_close(client);
 }
 
-Test(uploader, a_deadline_of_nothing_sends_nothing)
+Test(uploader, a_deadline_of_0_sends_nothing)
 {
     dpot_client *client = with_report();
     world.clock.now_ms += HOUR_MS;
@@ -322,7 +322,7 @@ Test(uploader, a_deadline_of_nothing_sends_nothing)
     dpot_client_close(client);
 }
 
-Test(uploader, a_handle_without_a_network_says_so)
+Test(uploader, a_handle_without_a_network_fails)
 {
     world.config.transport = NULL;
     dpot_client *client = world_open(&world);
@@ -331,7 +331,7 @@ Test(uploader, a_handle_without_a_network_says_so)
     dpot_client_close(client);
 }
 
-Test(uploader, pumping_an_empty_spool_is_nothing_to_do)
+Test(uploader, pumping_an_empty_spool_succeeds)
 {
     dpot_client *client = world_open(&world);
     struct dpot_pump_result result;
@@ -342,7 +342,7 @@ Test(uploader, pumping_an_empty_spool_is_nothing_to_do)
     dpot_client_close(client);
 }
 
-Test(uploader, a_revision_of_before_that_counts_losses_gets_its_zeros)
+Test(uploader, an_old_revision_that_counts_losses_gets_zeros)
 {
     authority.campaign.loss_counts = true;
     authority_sign(&authority);

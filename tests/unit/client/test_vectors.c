@@ -71,7 +71,7 @@ Test(vectors, data_of_another_kind_or_length_are_refused_unread_and_uncharged)
     dpot_client_close(client);
 }
 
-Test(vectors, without_a_vector_its_length_is_not_looked_at)
+Test(vectors, without_a_vector_its_length_is_not_checked)
 {
     dpot_client *client = world_enroll(&world);
     cr_assert_eq(dpot_client_submit_vector(client, authority.campaign.id, NULL, 0, NULL), DPOT_OK);
@@ -81,7 +81,7 @@ Test(vectors, without_a_vector_its_length_is_not_looked_at)
     dpot_client_close(client);
 }
 
-/* Whatever is in the vector, a report comes of it, of the same size and in the public range. */
+/* Every vector leads to a report, of the same size and in the public range. */
 Test(vectors, no_number_makes_a_submit_fail)
 {
     static const double bad[] = {NAN, -NAN, INFINITY, -INFINITY, 1e308, 5e-324, -0.0, 1e-310};
@@ -171,7 +171,7 @@ Test(vectors, numbers_out_of_their_ranges_are_refused)
 }
 
 /* Two sides of 2^32: the sum of their squares is 2^65, which wraps to 0 in 64 bits. */
-Test(vectors, sums_that_wrap_in_64_bits_are_no_small_sensitivity)
+Test(vectors, sums_that_wrap_in_64_bits_do_not_count_as_small)
 {
     int64_t lo[2] = {0, 0}, hi[2] = {(int64_t)1 << 32, (int64_t)1 << 32};
     struct dpot_campaign campaign = authority.campaign;
@@ -229,7 +229,8 @@ static void choose_zcdp(double rho)
         rho;
 }
 
-/* A diameter of 4 sigma is rho 8; beyond, the cut of the noise would show, whatever the caps say. */
+/* A diameter of 4 sigma is rho 8; beyond, the cut of the noise would show, whatever the caps
+ * say. */
 Test(vectors, a_rho_above_eight_is_refused_by_zcdp_installs_too)
 {
     char statement[1024];

@@ -1,4 +1,4 @@
-/* When the device comes back to a server that failed: Retry-After, back-off, over restarts and clocks that
+/* When the device tries a failed server again: Retry-After, back-off, over restarts and clocks that
  * step. */
 #include "backoff.h"
 #include "unit/client/delivery.h"
@@ -27,7 +27,7 @@ static void assert_sent_between(dpot_client *client, int64_t from_ms, int64_t un
     cr_assert_eq(world.n_received, n_received + 1, "not sent");
 }
 
-Test(waits, what_the_server_asks_for_is_waited_for_and_a_little_more_drawn_at_random)
+Test(waits, the_wait_is_retry_after_and_a_random_time_more)
 {
     static const struct {
         int status;
@@ -84,7 +84,7 @@ static void be_told_to_wait_a_day(dpot_client *client)
     says.status = 0;
 }
 
-Test(waits, a_wait_of_a_clock_that_was_set_back_is_as_long_as_the_server_asked)
+Test(waits, after_a_clock_was_set_back_the_wait_is_as_long_as_the_server_asked)
 {
     struct dpot_pump_result result;
     dpot_client *client = with_report();
@@ -154,7 +154,7 @@ Test(waits, back_off_under_a_clock_ahead_ends_as_soon_as_under_the_right_one)
     dpot_client_close(client);
 }
 
-Test(waits, a_pause_that_is_damaged_cut_or_of_another_install_is_none)
+Test(waits, a_pause_that_is_damaged_cut_or_of_another_install_is_ignored)
 {
     for (size_t i = 0; i < 5; i++) {
         struct dpot_pump_result result;
@@ -179,7 +179,7 @@ Test(waits, a_pause_that_is_damaged_cut_or_of_another_install_is_none)
     }
 }
 
-Test(waits, a_pause_that_cannot_be_written_costs_nothing)
+Test(waits, a_pause_that_cannot_be_written_is_no_failure)
 {
     dpot_client *client = with_report();
     world.files.is_full = true;
@@ -192,9 +192,9 @@ Test(waits, a_pause_that_cannot_be_written_costs_nothing)
     dpot_client_close(client);
 }
 
-/* Told the same, they do not come back together: 40 times of 2000 milliseconds are all the same with a
- * probability of 2000^-39. */
-Test(waits, devices_that_were_told_the_same_do_not_come_back_together)
+/* After the same Retry-After: 40 times of 2000 milliseconds are all equal with a probability of
+ * 2000^-39. */
+Test(waits, devices_with_the_same_retry_after_do_not_come_back_together)
 {
     struct dpot_pump_result result;
     int64_t first_ms = 0;
@@ -215,7 +215,7 @@ Test(waits, devices_that_were_told_the_same_do_not_come_back_together)
 
 /* ---- back-off ---- */
 
-Test(waits, waits_double_up_to_an_hour_and_begin_anew_when_the_server_is_well)
+Test(waits, waits_double_up_to_an_hour_and_begin_anew_when_the_server_answers)
 {
     struct dpot_pump_result result;
     dpot_client *client = world_enroll(&world);

@@ -16,7 +16,7 @@ static void note(struct torture_verdict *verdict, bool is_violated, const char *
     }
 }
 
-/* The twin that takes a filled slot for an empty one. */
+/* The twin that treats a filled slot as empty. */
 static void hide_reports(const char *name, uint64_t offset, void *data, size_t len)
 {
     uint8_t *bytes = data;
@@ -40,8 +40,8 @@ static dpot_client *try_open(struct world *w, const struct torture_case *life)
     return status == DPOT_OK ? client : NULL;
 }
 
-/* Opening, enrolling, submitting, sending, closing. Whatever fails, the rest is still tried: an app
- * would. */
+/* Opening, enrolling, submitting, sending, closing. After a failure the rest is still tried, as an
+ * app would. */
 static void live_once(struct world *w, const struct torture_case *life, size_t step)
 {
     w->files.is_full = life->full_from > 0 && step >= life->full_from;

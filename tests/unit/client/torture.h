@@ -1,5 +1,5 @@
-/* The exhaustive fault model of exact-privacy E7: a device that submits, sends, is opened again,
- * submits again, with the process or the power ending in any of its operations, once or twice. */
+/* The exhaustive fault model: a device that submits, sends, is opened again, submits again, with
+ * the process or the power ending in any of its operations, once or twice. */
 #ifndef DPOT_TESTS_CLIENT_TORTURE_H
 #define DPOT_TESTS_CLIENT_TORTURE_H
 
@@ -35,7 +35,7 @@ struct torture_verdict {
     char violation[128]; /* the last one */
 };
 
-/* Lives it, then lets the device finish undisturbed, and judges. */
+/* Runs the life, lets the device finish undisturbed, and checks the result. */
 struct torture_verdict torture_run(const struct authority *authority,
                                    const struct torture_case *life);
 

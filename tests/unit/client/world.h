@@ -1,5 +1,5 @@
-/* A whole small world for tests of the device: an aggregator with keys, a campaign and a memory of
- * what it was sent, and a device's folder, clock and network. */
+/* Fixture for tests of the device: an aggregator with keys, a campaign and the reports it received,
+ * and a device's folder, clock and network. */
 #ifndef DPOT_TESTS_CLIENT_WORLD_H
 #define DPOT_TESTS_CLIENT_WORLD_H
 
@@ -17,7 +17,7 @@
 #define SEND_DELAY_MS 2000
 #define WORK_MS 64 /* the work time of its campaigns, whatever the machine */
 #define DUE_MS (4 * WORK_MS + SEND_DELAY_MS) /* after four submits in a row all reports are due */
-#define PUMP_MS 60000 /* of real time too: no pump takes that long, on whatever machine */
+#define PUMP_MS 60000 /* of real time too: longer than any pump on any machine */
 
 /* What the aggregator publishes. Made once, shared by many worlds. */
 struct authority {
@@ -31,14 +31,14 @@ struct authority {
     uint8_t hash[DPOT_HASH_LEN];
 };
 
-/* A sound campaign over a ring of RING_SIZE points: epsilon 1, `rounds` rounds of one day each from
+/* A valid campaign over a ring of RING_SIZE points: epsilon 1, `rounds` rounds of one day each from
  * OPENS_MS on. Two seal keys: the second takes over from the first when `seal_secrets` [0] is
  * withdrawn. */
 void authority_init(struct authority *a, uint32_t rounds);
 void authority_release(struct authority *a);
 
-/* Makes it a campaign of vectors of VECTOR_DIM numbers and signs again: epsilon 1 of Laplace noise in
- * an l1 ball, or of Gaussian noise in an l2 ball (delta 1e-5: the device needs delta caps). */
+/* Makes it a campaign of vectors of VECTOR_DIM numbers and signs again: epsilon 1 of Laplace noise
+ * in an l1 ball, or of Gaussian noise in an l2 ball (delta 1e-5: the device needs delta caps). */
 #define VECTOR_DIM 70
 void authority_ask_for_vectors(struct authority *a, enum dpot_mechanism_id mechanism);
 
@@ -75,7 +75,7 @@ struct world {
     size_t n_uncharged;     /* reports that came without a charge on the disk */
     bool withdraws_key;     /* the first seal key is answered with 410 */
     bool serves_second_key; /* /v1/keys lists only the second */
-    bool is_old_server;     /* its receipts do not say which POST they are for */
+    bool is_old_server;     /* its receipts do not name their POST */
     bool is_closed;         /* the campaign: its bytes come with 409 */
 };
 
@@ -83,7 +83,7 @@ struct world {
 void world_init(struct world *w, const struct authority *a, uint64_t seed);
 void world_release(struct world *w);
 
-/* The aggregator; ctx is the world. For servers that do something beside. */
+/* The aggregator; ctx is the world. For servers that do more. */
 void world_server(void *ctx, const struct dpot_http_request *request, struct test_answer *answer);
 
 /* Opens a client on the world; fails the test if that fails. */
@@ -95,7 +95,7 @@ dpot_client *world_enroll(struct world *w);
 /* Submits one place, or one vector, as the campaign wants; returns the status. */
 dpot_status world_submit(struct world *w, dpot_client *client, enum dpot_submit_outcome *outcome);
 
-/* Lets the sending time come and pumps. */
+/* Advances the clock to the sending time and pumps. */
 dpot_status world_pump(struct world *w, dpot_client *client, struct dpot_pump_result *result);
 
 struct dpot_client_status world_status(dpot_client *client);
@@ -103,17 +103,18 @@ struct dpot_client_status world_status(dpot_client *client);
 /* The conservation law. */
 void assert_conserved(const struct dpot_client_status *status);
 
-/* Submits, and the machine stops when the charge is durable and the report is not; closes the client. */
+/* Submits, and the machine stops when the charge is durable and the report is not; closes the
+ * client. */
 void world_stop_before_report(struct world *w, dpot_client *client, enum test_loss loss);
 
-/* A counter of the hardware, which no copy of a folder turns back. Its address is kept. */
+/* A hardware counter, which restoring a folder does not turn back. Its address is kept. */
 struct hardware {
     struct dpot_counter counter; /* for config.counter */
     uint64_t value;
 };
 void hardware_init(struct hardware *hardware);
 
-/* How many keys were sent two different reports. */
+/* The number of keys with two different reports. */
 size_t world_count_contradictions(const struct world *w);
 
 #endif
