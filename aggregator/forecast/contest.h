@@ -8,7 +8,7 @@
  *     contest_init(&contest, reference, n, dim, seed, &error);
  *     contest_add(&contest, "samples", points, weights, n, &error);      any number of times
  *     contest_settle(&contest, n_exact, &error);            all known: adds floor and yardsticks
- *     contest_measure(&contest, ...);
+ *     contest_measure_exact(&contest, n_threads, NULL, &error);
  *     contest_release(&contest); */
 #ifndef DPOT_FORECAST_CONTEST_H
 #define DPOT_FORECAST_CONTEST_H
