@@ -25,14 +25,14 @@
 #define SPHERE_DIRECTIONS 12
 #define N_GROUPS DPOT_GROUPS_MAX
 
-/* Large campaigns. */
+/* Sizes of large campaigns. */
 #define LARGE_SIDE 20 /* of a grid */
 #define LARGE_N_MAX 32
 #define LARGE_RING 3000
 #define LARGE_DIM 100
 #define LARGE_SPHERE_DIM 16
 #define LARGE_DIRECTIONS 300
-#define SPHERE_OUTCOMES 4 /* in the cap of input 0, of input 1 */
+#define SPHERE_OUTCOMES 4 /* bits: in the cap of input 0, in the cap of input 1 */
 
 /* ---- index mechanisms ---- */
 
@@ -41,7 +41,7 @@ static void cost_row(void *ctx, size_t i, double *row)
     dpot_ground_row(ctx, (uint32_t)i, row);
 }
 
-/* Of the exponential mechanism: the sensitivity of its utility and its own base measure. */
+/* Sets the sensitivity of the utility and the base measure of the exponential mechanism. */
 static dpot_status fill_exponential(struct dpot_campaign *campaign, double *m,
                                     struct dpot_error *error)
 {
@@ -98,7 +98,7 @@ static dpot_status make_ring(struct subject *subject, uint32_t size, struct dpot
     return dpot_domain_init_ring(&campaign->domain, size, error);
 }
 
-/* Input 1 is outside and is clamped to the last cell. */
+/* Input 1 is outside of the grid and is clamped to the last cell. */
 static dpot_status make_grid(struct subject *subject, uint32_t rows, uint32_t columns,
                              struct dpot_error *error)
 {
@@ -164,7 +164,7 @@ static dpot_status make_large_kpm(struct subject *subject, struct dpot_error *er
     return make_index(subject, make_ring(subject, LARGE_RING, error), error);
 }
 
-/* As many labels as there may be; this device has one of the longer numbers. */
+/* The largest number of groups; this device has one of the longer labels. */
 static dpot_status make_groups(struct subject *subject, struct dpot_error *error)
 {
     struct dpot_campaign *campaign = &subject->campaign;
@@ -185,7 +185,7 @@ static dpot_status make_exponential(struct subject *subject, struct dpot_error *
     return make_index(subject, make_grid(subject, 3, 2, error), error);
 }
 
-/* Two opposite vectors and some directions, of which the nearest has the upper probability. */
+/* Two opposite vectors and a few directions; the nearest has the upper probability. */
 static dpot_status make_sphere_of(struct subject *subject, uint32_t dim, uint32_t n_directions,
                                   struct dpot_error *error)
 {
@@ -216,7 +216,7 @@ static dpot_status make_large_sphere(struct subject *subject, struct dpot_error 
 
 /* ---- vector mechanisms ---- */
 
-/* An honest device's integers for an input. */
+/* Sets `clipped`: the integers that an honest device computes from the inputs. */
 static dpot_status clip_inputs(struct subject *subject)
 {
     const struct dpot_vector_domain *vector = &subject->campaign.vector;
@@ -245,7 +245,7 @@ static dpot_status make_vector(struct subject *subject, struct calibrate_request
         return status;
     }
     campaign->noise = found.noise;
-    /* The claim that was asked for, which these integers may undercut a little. */
+    /* The requested claim; the guarantee of these integers can be slightly smaller. */
     if (campaign->mechanism == DPOT_MECHANISM_LAPLACE) {
         campaign->epsilon_q32 = found.epsilon_q32;
     }
@@ -253,7 +253,7 @@ static dpot_status make_vector(struct subject *subject, struct calibrate_request
     return DPOT_OK;
 }
 
-/* A box of whole numbers of grid units, small enough to enumerate its noise of scale 2^k. */
+/* A box of whole grid units, small enough to enumerate its noise of scale 2^k. */
 static dpot_status make_small_box(struct subject *subject, unsigned k, uint32_t dim,
                                   const int64_t *lo, const int64_t *hi)
 {
@@ -273,12 +273,12 @@ static dpot_status make_small_box(struct subject *subject, unsigned k, uint32_t 
     memcpy(vector->hi, hi, dim * sizeof *hi);
     campaign->metric = (struct dpot_metric){DPOT_METRIC_EUCLIDEAN, 0};
     campaign->noise.scale_log2 = k;
-    campaign->epsilon_q32 = DPOT_EPSILON_ONE + 1; /* what a width of 2^k costs */
+    campaign->epsilon_q32 = DPOT_EPSILON_ONE + 1; /* the epsilon of a width of 2^k */
     subject->dim = dim;
     return DPOT_OK;
 }
 
-/* Sides of different length; both inputs lie beyond opposite corners. */
+/* Sides of different lengths; both inputs lie beyond opposite corners. */
 static dpot_status make_box(struct subject *subject, struct dpot_error *error)
 {
     static const int64_t lo[] = {0, -256}, hi[] = {256, 512};
@@ -291,7 +291,7 @@ static dpot_status make_box(struct subject *subject, struct dpot_error *error)
     return status == DPOT_OK ? clip_inputs(subject) : status;
 }
 
-/* A number that is none counts as 0, which is an end of the side 0 .. 2^k. */
+/* NaN counts as 0, which is an end of the side 0 .. 2^k. */
 static dpot_status make_nan(struct subject *subject, struct dpot_error *error)
 {
     static const int64_t lo[] = {0}, hi[] = {512};
@@ -302,7 +302,7 @@ static dpot_status make_nan(struct subject *subject, struct dpot_error *error)
     return status == DPOT_OK ? clip_inputs(subject) : status;
 }
 
-/* One side, from data far outside. */
+/* One side, with data far outside of it. */
 static dpot_status make_side(struct subject *subject, struct dpot_error *error)
 {
     static const double lo[] = {-1}, hi[] = {1};
@@ -344,7 +344,7 @@ static dpot_status make_large_l2_ball(struct subject *subject, struct dpot_error
     return make_ball(subject, DPOT_VECTOR_L2_BALL, LARGE_DIM, error);
 }
 
-/* Three coefficients of an image; a bright image against a dark one. */
+/* Three coefficients of an image; inputs are a bright and a dark image. */
 static dpot_status make_image(struct subject *subject, enum dpot_vector_set set,
                               struct dpot_error *error)
 {
@@ -380,7 +380,7 @@ static dpot_status make_l2_image(struct subject *subject, struct dpot_error *err
     return make_image(subject, DPOT_VECTOR_L2_BALL, error);
 }
 
-/* ---- the list: a new one comes last, since its place decides what an audit with --seed draws ---- */
+/* ---- the list: append only, since positions determine the draws of an audit with --seed ---- */
 
 struct recipe {
     enum dpot_mechanism_id mechanism;
@@ -487,7 +487,7 @@ void subject_release(struct subject *subject)
     dpot_campaign_release(&subject->campaign);
 }
 
-/* ---- what an observer sees ---- */
+/* ---- observations ---- */
 
 uint32_t subject_outcomes(const struct subject *subject)
 {
@@ -522,8 +522,9 @@ static double dot(const double *x, const double *y, uint32_t dim)
     return sum;
 }
 
-/* Whether no direction of the report is nearer to input 0 (2), to input 1 (1) than the one it names: the
- * likelihood of the pair (id, index) under either input depends on nothing else. */
+/* 2 if no direction of the report is nearer to input 0 than the one it names, plus 1 if none is
+ * nearer to input 1. The likelihood of the pair (id, index) under either input depends on nothing
+ * else. */
 static double observe_direction(const struct subject *subject, const struct dpot_report *report)
 {
     struct dpot_codebook codebook;

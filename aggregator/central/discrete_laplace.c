@@ -5,8 +5,8 @@
 /* u + v t fits into 64 bits for v below this, since u < t <= 2^41. */
 #define NARROW_MAX ((uint64_t)1 << 21)
 
-/* Restoring division for dividends of more than 64 bits. It is reached with probability
- * e^-2097152, but the claim covers all draws. */
+/* Restoring division for dividends of more than 64 bits. It is reached with probability e^-2097152,
+ * but the claim covers all draws. */
 static uint64_t divide_wide(uint64_t u, uint64_t v, struct discrete_laplace scale)
 {
     const struct dpot_u128 x = dpot_u128_add(dpot_u128_mul(v, scale.t), dpot_u128_from(u));
