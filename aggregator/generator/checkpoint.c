@@ -22,7 +22,7 @@ static void encode_length(size_t n, uint8_t out[LENGTH_LEN])
 static void put(struct output *output, struct dpot_hasher *hasher, const void *data, size_t len)
 {
     dpot_hasher_add(hasher, data, len);
-    (void)fwrite(data, 1, len, output->stream); /* commit looks at the stream's error */
+    (void)fwrite(data, 1, len, output->stream); /* commit checks ferror */
 }
 
 dpot_status checkpoint_write(const char *path, const uint8_t fingerprint[DPOT_HASH_LEN],

@@ -52,7 +52,7 @@ dpot_status classifier_file_save(const struct classifier_file *file, const char 
     struct network *net = classifier_network(file->classifier);
     const size_t n = network_n_parameters(net);
     json_t *parameters = list_of(network_parameters(net), n);
-    if (json_array_size(parameters) != n) { /* memory, or a number that is not finite */
+    if (json_array_size(parameters) != n) { /* out of memory, or a number is not finite */
         json_decref(parameters);
         return dpot_error_set(error, DPOT_ERR_RANGE,
                               "%s is not written: the classifier has parameters that are not "
@@ -95,7 +95,7 @@ static dpot_status check_format(const json_t *object, struct dpot_error *error)
     return json_check_keys(object, "", keys, error);
 }
 
-/* A key that must be there. */
+/* Turns a missing key into an error. */
 static dpot_status require(dpot_status status, const char *key, struct dpot_error *error)
 {
     return status == DPOT_ERR_NOT_FOUND
@@ -161,7 +161,7 @@ static dpot_status read_header(const json_t *object, struct classifier_file *fil
     return status == DPOT_OK ? read_range(object, file, error) : status;
 }
 
-/* Before memory is taken for a network: does the file hold one of this size? */
+/* Checks the number of values before a network of this size is allocated. */
 static dpot_status check_parameters(const json_t *object, const struct classifier_file *file,
                                     struct dpot_error *error)
 {
