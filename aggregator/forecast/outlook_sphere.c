@@ -1,9 +1,9 @@
 /* Campaigns on a sphere: the error of the estimated mean of n unit vectors (dpot estimate).
  *
- * A report y of a vector x has E y = c x and |y| = 1, so that y/c is unbiased with E |y/c - x|^2 = 1/c^2 - 1,
- * exactly and whatever x is (c over codebook and draw, account/sphere.h). The error of the mean of n is the
- * sum of n such, independent; it is drawn as normal with that variance, spread evenly over the
- * coordinates. */
+ * A report y of a vector x has E y = c x and |y| = 1, so y/c is unbiased with E |y/c - x|^2 = 1/c^2
+ * - 1, exactly and for every x (c over codebook and draw, account/sphere.h). The error of the mean
+ * is that of n independent reports. It is drawn as normal with this variance, spread evenly over
+ * the coordinates. */
 #include "forecast/outlook.h"
 
 #include "base/alloc.h"
