@@ -290,8 +290,8 @@ static dpot_status check_inside(const struct polygon *polygon, struct dpot_error
     }
     return dpot_error_set(
         error, DPOT_ERR_RANGE,
-        "the border has no inside (even-odd rule): a ring that is given twice takes "
-        "itself away, and one thinner than a millionth of its length is none");
+        "the border has no inside (even-odd rule): a ring given twice cancels itself, and a ring "
+        "thinner than a millionth of its length counts as empty");
 }
 
 dpot_status polygon_init(struct polygon *polygon, const double *vertices, const double *rings,

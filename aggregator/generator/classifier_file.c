@@ -83,8 +83,8 @@ static dpot_status check_format(const json_t *object, struct dpot_error *error)
     const char *format = json_string_value(json_object_get(object, "format"));
     if (!format || strcmp(format, FORMAT) != 0) {
         return dpot_error_set(error, DPOT_ERR_MALFORMED,
-                              "this is no classifier: give a file that dpot generator classifier "
-                              "wrote");
+                              "this is not a classifier: give a file that dpot generator "
+                              "classifier wrote");
     }
     const json_int_t version = json_integer_value(json_object_get(object, "version"));
     if (version != FORMAT_VERSION) {
@@ -170,8 +170,7 @@ static dpot_status check_parameters(const json_t *object, const struct classifie
     const dpot_status status = architecture_parse(file->architecture, file->dim, file->n_classes,
                                                   NETWORK_UNBOUNDED, 0, 1, &architecture, error);
     if (status == DPOT_OK && (n != architecture.n_parameters || architecture.n_state > 0)) {
-        return dpot_error_set(error, DPOT_ERR_SHAPE,
-                              "there are %zu parameters: %s is no classifier of so many", n,
+        return dpot_error_set(error, DPOT_ERR_SHAPE, "%zu parameters do not fit a classifier %s", n,
                               file->architecture);
     }
     return status;

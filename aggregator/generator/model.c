@@ -145,8 +145,8 @@ static dpot_status read_facts(const struct dpot_onnx_graph *graph, struct archit
     for (size_t i = 0; i < FACTS; i++) {
         if (graph->n_pairs <= i || strcmp(graph->pairs[i].key, fact_keys[i]) != 0) {
             return dpot_error_set(error, DPOT_ERR_MALFORMED,
-                                  "the model does not say its %s: only models that dpot wrote "
-                                  "itself can be read",
+                                  "the model has no metadata %s: only models that dpot wrote can "
+                                  "be read",
                                   fact_keys[i]);
         }
     }
@@ -247,8 +247,8 @@ static dpot_status check_reencoded(const struct generator_model *model, const vo
     dpot_status status = generator_model_encode(model, &again, error);
     if (status == DPOT_OK && (again.len != len || memcmp(again.data, data, len) != 0)) {
         status = dpot_error_set(error, DPOT_ERR_MALFORMED,
-                                "the model is not the one its metadata describe: only models that "
-                                "dpot wrote itself can be read");
+                                "the model differs from its metadata: only models that dpot wrote "
+                                "can be read");
     }
     dpot_buf_release(&again);
     return status;

@@ -7,7 +7,7 @@
 #define REPLACEMENT "\xEF\xBF\xBD"
 #define TEXT_BYTES_MAX ((LABEL_BYTES_MAX) * (LABEL_LINES_MAX))
 
-/* Decodes one character of 1 to 4 bytes; returns its length, 0 if invalid (RFC 3629). */
+/* Decodes one character of 1 to 4 bytes; returns its length, 0 when it is not UTF-8 (RFC 3629). */
 static size_t decode(const unsigned char *s, uint32_t *code)
 {
     static const uint32_t smallest[5] = {0, 0, 0x80, 0x800, 0x10000};
@@ -21,7 +21,7 @@ static size_t decode(const unsigned char *s, uint32_t *code)
     }
     *code = len == 1 ? s[0] : s[0] & (0x7Fu >> len);
     for (size_t i = 1; i < len; i++) {
-        if ((s[i] & 0xC0) != 0x80) { /* includes the final NUL */
+        if ((s[i] & 0xC0) != 0x80) { /* also the NUL at the end */
             return 0;
         }
         *code = *code << 6 | (s[i] & 0x3Fu);
