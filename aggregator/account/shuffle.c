@@ -133,33 +133,21 @@ static double mass_above(const struct pair *pair, double c)
     return step < 1 ? fmin(1, exp(log_pmf(pair, c)) * step / (1 - step)) : 1;
 }
 
-/* The largest c with mass_below(c) <= mass, and the smallest with mass_above(c) <= mass. */
-static double find_low(const struct pair *pair, double mass)
+/* The largest c with mass_below(c) <= mass, or the smallest with mass_above(c) <= mass. */
+static double find_end(const struct pair *pair, double mass, bool is_lower)
 {
-    double low = 0, high = floor((pair->trials + 1) * pair->p) + 1;
+    const double mode = floor((pair->trials + 1) * pair->p);
+    double low = is_lower ? 0 : mode - 1, high = is_lower ? mode + 1 : pair->trials;
     while (high - low > 1) {
         const double middle = floor(low + (high - low) / 2);
-        if (mass_below(pair, middle) <= mass) {
+        const double tail = is_lower ? mass_below(pair, middle) : mass_above(pair, middle);
+        if ((tail <= mass) == is_lower) {
             low = middle;
         } else {
             high = middle;
         }
     }
-    return low;
-}
-
-static double find_high(const struct pair *pair, double mass)
-{
-    double low = floor((pair->trials + 1) * pair->p) - 1, high = pair->trials;
-    while (high - low > 1) {
-        const double middle = floor(low + (high - low) / 2);
-        if (mass_above(pair, middle) <= mass) {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    return high;
+    return is_lower ? low : high;
 }
 
 /* s + s^2 + ... + s^n for s = e^log_s. */
@@ -189,7 +177,8 @@ double shuffle_delta(double epsilon0, double n, double epsilon, double scale)
         return 0;
     }
     make_pair(&pair, epsilon0, n, epsilon);
-    const double low = find_low(&pair, REST * scale), high = find_high(&pair, REST * scale);
+    const double low = find_end(&pair, REST * scale, true);
+    const double high = find_end(&pair, REST * scale, false);
     const double sd = sqrt(pair.trials * pair.p * pair.q);
     const double width = fmax(1, floor(sd / BLOCKS_PER_SD));
     double sum = mass_below(&pair, low) * delta_given(&pair, 0);

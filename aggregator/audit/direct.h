@@ -1,5 +1,5 @@
 /* Reports made by the privatizer alone, for sample sizes that are too large for the client path
- * (tool/audit/path.h). The code is that of a device from the private measure or vector on; clamping
+ * (tool/audit). The code is that of a device from the private measure or vector on; clamping
  * of points, ledger, spool and sealing are left out. */
 #ifndef DPOT_AUDIT_DIRECT_H
 #define DPOT_AUDIT_DIRECT_H

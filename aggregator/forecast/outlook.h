@@ -53,10 +53,9 @@ struct outlook {
 
 /* Implementations: outlook_index.c, outlook_vector.c, outlook_sphere.c. */
 struct outlook_class {
-    dpot_status (*open)(const struct dpot_campaign *campaign, const struct reference *reference,
-                        const struct outlook_config *config, struct outlook **outlook,
-                        struct dpot_error *error);
-    void (*close)(struct outlook *outlook);
+    size_t size; /* of the struct that begins with struct outlook */
+    dpot_status (*open)(struct outlook *outlook, const struct reference *reference);
+    void (*close)(struct outlook *outlook); /* also after a failed open */
     dpot_status (*forecast)(struct outlook *outlook, double n, struct forecast *forecast);
 };
 extern const struct outlook_class outlook_index;

@@ -83,7 +83,6 @@ static void close_index(struct outlook *outlook)
     dpot_free_array(NULL, o->variance, o->kv, sizeof *o->variance);
     dpot_free_array(NULL, o->cumulative, o->kv, sizeof *o->cumulative);
     reference_release(&o->points);
-    dpot_free_array(NULL, o, 1, sizeof *o);
 }
 
 static dpot_status scratch_init(const struct index_outlook *o, struct scratch *scratch,
@@ -237,9 +236,11 @@ static void set_shares(struct index_outlook *o)
     o->base.variance = o->variance;
 }
 
-static dpot_status prepare(struct index_outlook *o, const struct reference *reference)
+static dpot_status open_index(struct outlook *outlook, const struct reference *reference)
 {
+    struct index_outlook *o = (struct index_outlook *)outlook;
     dpot_status status = DPOT_OK;
+    o->kv = outlook->campaign->output.size;
     o->reference = reference;
     if (o->base.campaign->sample_first && !o->base.config.is_fixed) {
         status = reference_spread(reference, &o->points);
@@ -264,27 +265,6 @@ static dpot_status prepare(struct index_outlook *o, const struct reference *refe
         status = find_biases(o);
     }
     return status;
-}
-
-static dpot_status open_index(const struct dpot_campaign *campaign,
-                              const struct reference *reference,
-                              const struct outlook_config *config, struct outlook **outlook,
-                              struct dpot_error *error)
-{
-    struct index_outlook *o = dpot_alloc_array(NULL, 1, sizeof *o);
-    if (!o) {
-        return DPOT_ERR_MEMORY;
-    }
-    o->base = (struct outlook){
-        .class = &outlook_index, .error = error, .campaign = campaign, .config = *config};
-    o->kv = campaign->output.size;
-    const dpot_status status = prepare(o, reference);
-    if (status != DPOT_OK) {
-        close_index(&o->base);
-        return status;
-    }
-    *outlook = &o->base;
-    return DPOT_OK;
 }
 
 /* ---- forecasts ---- */
@@ -362,5 +342,7 @@ static dpot_status forecast_index(struct outlook *outlook, double n, struct fore
     return status;
 }
 
-const struct outlook_class outlook_index = {
-    .open = open_index, .close = close_index, .forecast = forecast_index};
+const struct outlook_class outlook_index = {.size = sizeof(struct index_outlook),
+                                            .open = open_index,
+                                            .close = close_index,
+                                            .forecast = forecast_index};

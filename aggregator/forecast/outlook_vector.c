@@ -66,7 +66,6 @@ static void close_vector(struct outlook *outlook)
     dpot_free_array(NULL, o->cumulative, o->n_rows, sizeof *o->cumulative);
     dpot_free_array(NULL, o->lengths, o->base.n_draws, sizeof *o->lengths);
     dpot_free_array(NULL, o->coordinates, o->base.n_draws, sizeof *o->coordinates);
-    dpot_free_array(NULL, o, 1, sizeof *o);
 }
 
 static dpot_status allocate(struct vector_outlook *o)
@@ -285,36 +284,23 @@ static void find_biases(struct vector_outlook *o)
     o->base.bias[FIGURE_COORDINATE] = sum / o->dim;
 }
 
-static dpot_status open_vector(const struct dpot_campaign *campaign,
-                               const struct reference *reference,
-                               const struct outlook_config *config, struct outlook **outlook,
-                               struct dpot_error *error)
+static dpot_status open_vector(struct outlook *outlook, const struct reference *reference)
 {
-    struct vector_outlook *o = dpot_alloc_array(NULL, 1, sizeof *o);
-    if (!o) {
-        return DPOT_ERR_MEMORY;
-    }
-    o->base = (struct outlook){.class = &outlook_vector,
-                               .error = error,
-                               .campaign = campaign,
-                               .config = *config,
-                               .figures = 1u << FIGURE_MEAN | 1u << FIGURE_COORDINATE};
+    struct vector_outlook *o = (struct vector_outlook *)outlook;
+    outlook->figures = 1u << FIGURE_MEAN | 1u << FIGURE_COORDINATE;
     o->reference = reference;
-    o->dim = campaign->vector.dim;
-    o->base.noise = noise_deviation(campaign);
-    o->base.spread = config->spread;
+    o->dim = outlook->campaign->vector.dim;
+    outlook->noise = noise_deviation(outlook->campaign);
+    outlook->spread = outlook->config.spread;
     choose_sizes(o);
     dpot_status status = allocate(o);
     if (status == DPOT_OK && reference->n_members > 0) {
         status = read_reference(o);
     }
-    if (status != DPOT_OK) {
-        close_vector(&o->base);
-        return status;
+    if (status == DPOT_OK) {
+        find_biases(o);
     }
-    find_biases(o);
-    *outlook = &o->base;
-    return DPOT_OK;
+    return status;
 }
 
 /* ---- forecasts ---- */
@@ -396,5 +382,7 @@ static dpot_status forecast_vector(struct outlook *outlook, double n, struct for
     return status;
 }
 
-const struct outlook_class outlook_vector = {
-    .open = open_vector, .close = close_vector, .forecast = forecast_vector};
+const struct outlook_class outlook_vector = {.size = sizeof(struct vector_outlook),
+                                             .open = open_vector,
+                                             .close = close_vector,
+                                             .forecast = forecast_vector};
