@@ -80,8 +80,6 @@ static double own_delta(const struct compose_part *parts, size_t n_parts)
     return sum_nearest(&sum);
 }
 
-/* ---- basic ---- */
-
 static double part_epsilon(const struct compose_part *part, double delta)
 {
     switch (part->unit) {
@@ -127,8 +125,6 @@ static void compose_basic(const struct compose_part *parts, size_t n_parts, doub
     out->delta = n_needy > 0 ? delta : own;
 }
 
-/* ---- zCDP ---- */
-
 /* Bun, Steinke 2016: an (epsilon, delta) release is delta-approximately epsilon^2/2-zCDP. */
 static double part_rho(const struct compose_part *part)
 {
@@ -165,8 +161,6 @@ static void compose_zcdp(const struct compose_part *parts, size_t n_parts, doubl
     out->delta = delta;
 }
 
-/* ---- GDP ---- */
-
 static void compose_gdp(const struct compose_part *parts, size_t n_parts, double delta,
                         struct composition *out)
 {
@@ -186,8 +180,6 @@ static void compose_gdp(const struct compose_part *parts, size_t n_parts, double
     out->epsilon = gaussian_epsilon(out->mu, delta);
     out->delta = delta;
 }
-
-/* ---- optimal ---- */
 
 static void compose_optimal(const struct compose_part *parts, size_t n_parts, double delta,
                             struct composition *out)

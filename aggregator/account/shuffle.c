@@ -38,8 +38,6 @@
 #define EPSILON_END 1e-9    /* relative width at which the bisection stops */
 #define CLOSED_MARGIN 1e-14 /* of the closed forms: a few roundings */
 
-/* ---- closed forms ---- */
-
 double shuffle_closed_limit(double n, double delta)
 {
     return outward_down(log(n / (8 * log(2 / delta)) - 1), CLOSED_MARGIN);
@@ -68,8 +66,6 @@ bool shuffle_holds(double epsilon0, double limit)
 {
     return epsilon0 <= limit; /* false when the limit is NaN */
 }
-
-/* ---- the dominating pair ---- */
 
 struct pair {
     double epsilon;

@@ -23,8 +23,6 @@ struct event {
     uint32_t code;
 };
 
-/* ---- counting ---- */
-
 static double number_of(const struct half *half, const struct audit_sample *sample, unsigned number)
 {
     const double value = sample->number[number];
@@ -64,8 +62,6 @@ static struct proportion_pair count_event(const struct half *half, const struct 
     const unsigned likelier = event->likelier;
     return (struct proportion_pair){n_hits[likelier], half->n, n_hits[1 - likelier], half->n};
 }
-
-/* ---- choosing ---- */
 
 struct choice {
     const struct half *half;
@@ -220,8 +216,6 @@ static void rank_outcomes(const struct half *half, double *rank, double *counts)
         rank[j] = log(counts[j] / counts[n_outcomes + j]);
     }
 }
-
-/* ---- bound ---- */
 
 static struct event choose_event(const struct half *half, double delta, double error,
                                  double *const sorted[2])

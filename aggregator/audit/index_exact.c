@@ -156,8 +156,6 @@ void index_exact(const struct index_program *program, struct index_finding *find
     finding->is_private = are_laws_within && is_polytope_within;
 }
 
-/* ---- the mechanisms of a campaign ---- */
-
 struct instance {
     const struct dpot_campaign *campaign;
     struct dpot_privatizer *privatizer;

@@ -6,8 +6,6 @@
 
 #define TRIES 1000 /* draws in a cell that the border cuts, before its anchor is used */
 
-/* ---- counting ---- */
-
 struct noise_state {
     struct exact_draw *draw;
     struct discrete_laplace scales[BUDGET_DEPTH_MAX + 1];
@@ -127,8 +125,6 @@ int64_t coreset_n_outside(const struct partition *partition, const double *point
     }
     return n_outside;
 }
-
-/* ---- points ---- */
 
 /* Sets lo and hi to the shrunken cell of the leaf. */
 static void load_leaf_box(struct coreset *coreset, size_t leaf)

@@ -6,8 +6,6 @@
 #define N_BUCKETS ((size_t)1 << DIGIT_BITS)
 #define FIRST_NODES 64
 
-/* ---- records ---- */
-
 static void sort_digit(const struct hierarchy_cell *from, size_t n, size_t shift,
                        struct hierarchy_cell *to)
 {
@@ -103,8 +101,6 @@ int64_t hierarchy_records_total(const struct hierarchy_records *records)
 {
     return records->cells[records->n].n;
 }
-
-/* ---- the tree ---- */
 
 /* A cell with mass m > 0; its records are the sorted cells [begin, end). */
 struct node {

@@ -35,8 +35,6 @@ struct flow {
     bool *is_settled;
 };
 
-/* ---- heaps ---- */
-
 static bool heap_push(struct heap *heap, struct move move)
 {
     if (heap->n == heap->cap) {
@@ -97,8 +95,6 @@ static bool push_moves(struct flow *f, size_t row, size_t from)
     }
     return is_done;
 }
-
-/* ---- paths ---- */
 
 static size_t settle_nearest(struct flow *f)
 {
@@ -180,8 +176,6 @@ static bool augment(struct flow *f, size_t row, size_t end, int64_t units)
     }
     return false;
 }
-
-/* ---- solver ---- */
 
 static bool allocate(struct flow *f)
 {

@@ -4,8 +4,6 @@
 #include "central/integer_flow.h"
 #include "central/integer_ties.h"
 
-/* ---- costs ---- */
-
 /* A mixing bijection (Stafford 2011, mix 13). */
 static uint64_t mix(uint64_t z)
 {
@@ -54,8 +52,6 @@ static void fill_costs(const struct integer_group *group, const int32_t *atoms, 
         }
     }
 }
-
-/* ---- the plan ---- */
 
 /* left (m) is scratch: capacity not yet used. */
 static bool is_feasible(const struct integer_plan *plan, const struct integer_group *group,

@@ -30,8 +30,6 @@ static int64_t *flow_of(const struct ties *t, size_t pair)
     return &t->flow[t->pairs[pair].row * t->m + t->pairs[pair].column];
 }
 
-/* ---- tight pairs ---- */
-
 static int64_t least_reduced_cost(const int64_t *cost, const int64_t *g, size_t m)
 {
     int64_t least = INT64_MAX;
@@ -103,8 +101,6 @@ static void keep_cycles(struct ties *t)
     t->n_pairs = n_kept;
 }
 
-/* ---- augmenting paths ---- */
-
 /* Reaches the next level through pairs after `first`: forwards, or backwards where there is
  * flow. */
 static bool reach_level(struct ties *t, size_t first, size_t level)
@@ -171,8 +167,6 @@ static void reduce_flow(struct ties *t, size_t pair)
         *flow -= units;
     }
 }
-
-/* ---- solver ---- */
 
 static dpot_status settle_tight(struct ties *t, const int64_t *cost, const int64_t *g)
 {

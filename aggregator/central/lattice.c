@@ -52,8 +52,6 @@ void lattice_release(struct lattice *lattice)
     lattice->width = NULL;
 }
 
-/* ---- the ball ---- */
-
 /* |2 x - width|^2; below 2^63 in any dimension. */
 static int64_t square_from_middle(const struct lattice *lattice, const int32_t *x)
 {
@@ -91,8 +89,6 @@ static void clamp_to_ball(const struct lattice *lattice, int32_t *x)
         }
     }
 }
-
-/* ---- points ---- */
 
 void lattice_snap(const struct lattice *lattice, const double *point, int32_t *x)
 {

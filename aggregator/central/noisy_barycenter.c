@@ -9,8 +9,6 @@
 #define UP 1.000000001   /* larger than the rounding of the sums below */
 #define GRID_BITS_MAX 28 /* grid steps per unit, log2: a coordinate stays below 2^49 steps */
 
-/* ---- the noise ---- */
-
 static double weight_of(const struct noisy_config *config, size_t i)
 {
     return config->weights ? config->weights[i] : 1 / (double)config->n_groups;
@@ -100,8 +98,6 @@ dpot_status noisy_scale_init(struct noisy_scale *scale, const struct noisy_confi
     return DPOT_OK;
 }
 
-/* ---- one step ---- */
-
 /* Number of bits of the largest squared distance. */
 static unsigned squared_distance_bits(const struct lattice *lattice)
 {
@@ -171,8 +167,6 @@ dpot_status noisy_means(const struct noisy_config *config, const struct noisy_sc
     dpot_free_secret(NULL, sums, n_entries, sizeof *sums);
     return status;
 }
-
-/* ---- all steps ---- */
 
 /* path (m, dim) = clamp(grid (means + noise)); the atoms of the next step are its rounded
  * coordinates. */

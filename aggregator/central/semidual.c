@@ -9,8 +9,6 @@
 #define SMALLEST 1e-200 /* keeps the unit finite */
 #define ENTRY_BITS 24   /* of an entry: ranges stay below 2^25, sums over 2^32 records below 2^57 */
 
-/* ---- the grid ---- */
-
 size_t semidual_grid_size(const struct semidual_grid *grid)
 {
     size_t size = 1;
@@ -110,8 +108,6 @@ void semidual_gradient(const struct semidual_grid *grid, const double *f, double
         }
     }
 }
-
-/* ---- tables ---- */
 
 static void fill_baseline(const struct semidual_grid *grid, double *f)
 {

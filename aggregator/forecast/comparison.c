@@ -23,8 +23,6 @@ static dpot_status refuse_memory(struct dpot_error *error, size_t n, size_t dim)
                           n, dim);
 }
 
-/* ---- sets of points ---- */
-
 static dpot_status candidate_init(struct candidate *c, const char *name, size_t n, size_t dim,
                                   struct dpot_error *error)
 {
@@ -59,8 +57,6 @@ static dpot_status copy_shuffled(const double *points, size_t n, size_t dim, uin
     dpot_free_array(NULL, order, n, sizeof *order);
     return DPOT_OK;
 }
-
-/* ---- candidates ---- */
 
 dpot_status comparison_init(struct comparison *comparison, const double *reference, size_t n,
                             size_t dim, uint64_t seed, struct dpot_error *error)
@@ -172,8 +168,6 @@ const struct candidate *comparison_find(const struct comparison *comparison, con
     }
     return NULL;
 }
-
-/* ---- distances ---- */
 
 /* Draws n equally weighted points from the weighted ones (systematic resampling: the i-th is where
  * the running sum of the weights passes (i + u) / n). */

@@ -31,8 +31,6 @@ bool distance_fits(const struct dpot_campaign *campaign, const double *populatio
     return is_line(campaign) || n <= DISTANCE_COSTS_MAX / campaign->output.size;
 }
 
-/* ---- set-up ---- */
-
 struct place {
     double position;
     uint32_t point;
@@ -171,8 +169,6 @@ void distance_scratch_release(struct distance_scratch *scratch)
     *s = (struct distance_scratch){0};
 }
 
-/* ---- transport on a line ---- */
-
 /* Sum of |x - y|^p times mass over the common refinement of both sets of quantiles. */
 static double match_quantiles(const struct distance *d, const double *histogram)
 {
@@ -193,8 +189,6 @@ static double match_quantiles(const struct distance *d, const double *histogram)
     }
     return cost;
 }
-
-/* ---- transport in general ---- */
 
 /* Splits population - histogram into excess and deficit; returns the mass that must move. */
 static double find_surplus(const struct distance *d, const double *histogram,

@@ -35,8 +35,6 @@ void classifier_file_scale(double lo, double hi, const double *points, size_t n,
     }
 }
 
-/* ---- writing ---- */
-
 static json_t *list_of(const float *values, size_t n)
 {
     json_t *list = json_array();
@@ -72,8 +70,6 @@ dpot_status classifier_file_save(const struct classifier_file *file, const char 
     json_decref(object);
     return status;
 }
-
-/* ---- reading ---- */
 
 static dpot_status check_format(const json_t *object, struct dpot_error *error)
 {

@@ -62,8 +62,6 @@ static struct generator_config config_of(const struct training *training,
     };
 }
 
-/* ---- before allocation ---- */
-
 static bool is_mapped(const struct training_input *input)
 {
     return input->vector && input->vector->transform.id != DPOT_TRANSFORM_NONE;
@@ -130,8 +128,6 @@ void training_bound(struct training_input *input, const double *lo, const double
     input->is_bounded = input->lo < input->hi;
 }
 
-/* ---- the curve ---- */
-
 void training_curve(const struct generator_progress *progress, double *rows)
 {
     for (size_t i = 0; i < progress->n_looks; i++) {
@@ -141,8 +137,6 @@ void training_curve(const struct generator_progress *progress, double *rows)
         memcpy(rows + TRAINING_CURVE_COLUMNS * i, row, sizeof row);
     }
 }
-
-/* ---- the run ---- */
 
 static void hash_vector(struct dpot_hasher *hasher, const struct dpot_vector_domain *vector)
 {

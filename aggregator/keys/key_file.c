@@ -223,7 +223,7 @@ static dpot_status check_mode(int fd, const char *path, mode_t forbidden, struct
 {
     struct stat info;
     if (fstat(fd, &info) != 0) {
-        return fail("looking at", path, error);
+        return fail("checking", path, error);
     }
     if (!S_ISREG(info.st_mode)) {
         return refuse_special(path, error);
@@ -240,7 +240,7 @@ dpot_status key_file_check_folder(const char *path, struct dpot_error *error)
 {
     struct stat info;
     if (stat(path, &info) != 0) {
-        return fail("looking at", path, error);
+        return fail("checking", path, error);
     }
     return info.st_mode & (S_IWGRP | S_IWOTH)
                ? dpot_error_set(error, DPOT_ERR_DENIED,

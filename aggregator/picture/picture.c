@@ -171,8 +171,6 @@ dpot_status picture_commit(struct picture *picture, struct picture_size *size,
     return status;
 }
 
-/* ---- drawing ---- */
-
 /* Whether the next n marks may be drawn. The caller has counted its data; this limits everything
  * else, such as borders drawn twice, numbers and titles. */
 static bool may_draw(struct picture *picture, size_t n)

@@ -29,8 +29,6 @@ static size_t x_of(const struct points *p)
     return p->is_map ? 1 : 0;
 }
 
-/* ---- validation ---- */
-
 static dpot_status check_points(const struct points *p, struct dpot_error *error)
 {
     for (size_t i = 0; i < p->n; i++) {
@@ -71,8 +69,6 @@ static dpot_status check(const struct points *p, struct dpot_error *error)
                ? frame_check_map(p->border, p->n_border, "border point", error)
                : status;
 }
-
-/* ---- layout ---- */
 
 /* Widens [lo, hi] by a column of the points; NaN is ignored. */
 static void widen(double range[2], const double *points, size_t n, size_t column)
@@ -184,8 +180,6 @@ static void plan(struct drawing *d)
     frame->box.y = FRAME_MARGIN + frame_title_height(&d->title, &frame_title_font);
     d->page_height = frame->box.y + frame->box.height + frame_below(frame) + FRAME_MARGIN;
 }
-
-/* ---- drawing ---- */
 
 struct weighted {
     double weight;
