@@ -1,4 +1,4 @@
-/* Copies of the store: made while it is served, put back, and what comes again is a duplicate. */
+/* Copies of the store: made while it is served, restored; reports sent again are duplicates. */
 #include "base/clock.h"
 #include "dpotd/backup.h"
 #include "dpotd/init.h"
@@ -103,7 +103,7 @@ static void tear_down(void)
 
 TestSuite(backup, .init = set_up, .fini = tear_down);
 
-/* Posts reports first, ...; how many were accepted. */
+/* Posts reports first, first + 1, ...; returns how many were accepted. */
 static size_t post(uint32_t first, size_t n)
 {
     struct dpot_report reports[64];
@@ -191,8 +191,8 @@ static void *post_on(void *ctx)
     return NULL;
 }
 
-/* The copy is of one moment: a whole pool, as many as its counter says, and between what was acknowledged
- * before and after. */
+/* The copy is of one moment: a whole pool of as many reports as its counter says, a number between
+ * those acknowledged before and after. */
 Test(backup, a_copy_made_under_load_is_whole)
 {
     size_t n_posted = 0;
@@ -300,7 +300,7 @@ Test(backup, a_store_that_is_missing_is_restored)
     cr_assert_eq(post(0, 5), 0);
 }
 
-/* The store of before the third version, and of before the version was in the head of the file. */
+/* A store older than the third version, and older than the version number in the file header. */
 Test(backup, migrating_saves_the_store_as_it_was_and_keeps_every_report)
 {
     struct backup_migrated migrated;
@@ -352,7 +352,7 @@ Test(backup, migrating_tells_both_versions)
     cr_assert_neq(access(store, F_OK), 0, "none is made");
 }
 
-/* What a device is known by stays out of the log at every level. */
+/* Nothing that identifies a device is in the log, at any level. */
 Test(backup, logs_tell_commits_and_no_device)
 {
     static char content[200000];

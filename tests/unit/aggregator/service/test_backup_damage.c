@@ -1,4 +1,4 @@
-/* Stores with faults: no copy of one gets a name. */
+/* Stores with faults: no copy of them gets a name. */
 #include "base/clock.h"
 #include "dpotd/backup.h"
 #include "dpotd/init.h"
@@ -18,7 +18,7 @@
 
 static char folder[FIXTURE_PATH_SIZE], copy[FIXTURE_PATH_SIZE], store_path[FIXTURE_PATH_SIZE];
 static struct config config;
-static char told[4096]; /* a line each */
+static char told[4096]; /* one line each */
 
 static void note(void *ctx, dpot_status status, const char *sentence)
 {
@@ -185,7 +185,7 @@ Test(backup_damage, an_index_that_is_not_of_its_table_gives_no_copy)
     refuse_backup("an index that misses a row", "missing from index job_state");
 }
 
-/* Keys that were lost are no reason to have no copy of the reports. */
+/* Lost keys do not prevent a copy of the reports. */
 Test(backup_damage, without_keys_a_copy_is_made_and_its_signatures_are_told_as_unchecked)
 {
     char key[FIXTURE_PATH_SIZE];
@@ -203,7 +203,7 @@ Test(backup_damage, without_keys_a_copy_is_made_and_its_signatures_are_told_as_u
 
 /* ---- older schemas ---- */
 
-/* The store as a program of that version would have made it. */
+/* Makes the store as a program of that version would have made it. */
 static void age(int version)
 {
     static const char *const steps[] = {NULL, "DROP TABLE job; DROP TABLE artifact",
@@ -219,7 +219,7 @@ static void age(int version)
                    "PRAGMA user_version = %d; DELETE FROM schema_version WHERE version > %d",
                    version, version);
     tamper(head);
-    fixture_path(lock, folder, "dpot.db-lock"); /* it knows of the newer one */
+    fixture_path(lock, folder, "dpot.db-lock"); /* it names the newer version */
     (void)unlink(lock);
 }
 
@@ -261,7 +261,7 @@ Test(backup_damage,
     }
 }
 
-/* What a store of version 3 can show of a damage: it has no checksums. */
+/* Damage that a store of version 3 can show without checksums. */
 static const struct {
     const char *sql, *word;
 } old_faults[] = {
@@ -288,7 +288,7 @@ static size_t read_bytes(const char *path, char *out, size_t cap)
     return n;
 }
 
-/* The store as it is, under a name of its own. */
+/* A second copy of the store under another name. */
 static void duplicate(const char *from, const char *to)
 {
     static char bytes[1 << 20];
@@ -320,7 +320,7 @@ Test(backup_damage, a_fault_of_an_older_schema_is_neither_copied_nor_restored)
     }
 }
 
-/* The copy is whole, and SQLite cannot open its log: the disk's fault, and not the copy's. */
+/* The copy is sound, and SQLite cannot open its log: a fault of the disk, not of the copy. */
 Test(backup_damage, what_hinders_the_look_at_a_copy_is_no_fault_of_it)
 {
     char log_path[FIXTURE_PATH_SIZE];
@@ -342,7 +342,7 @@ Test(backup_damage, what_hinders_the_look_at_a_copy_is_no_fault_of_it)
 
 static char before[1 << 20], after[1 << 20];
 
-/* Nobody gives checksums to what is damaged: neither who is asked to bring the store up to date nor who serves. */
+/* Damaged data never get checksums, neither by migrate nor by serve. */
 static void refuse_migration(const char *sql, const char *word)
 {
     struct backup_migrated migrated;
