@@ -31,8 +31,7 @@ double proportion_lower(uint64_t n_hits, uint64_t n, double error)
     }
     for (int i = 0; i < HALVINGS; i++) {
         const double middle = low + (high - low) / 2;
-        /* At the observed frequency the tail is about 1/2, so an error of this size cannot
-         * occur. */
+        /* From the observed frequency on the tail is about 1/2 or more, far above `error`. */
         if (middle < k / trials && upper_tail(trials, k, middle) <= error) {
             low = middle;
         } else {

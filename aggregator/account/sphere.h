@@ -34,9 +34,9 @@ struct sphere {
 struct sphere_optimum {
     double threshold;   /* t* */
     double total_mass;  /* alpha* */
-    double cap;         /* W_p^p between a point and its law; the same for every point */
-    double cost;        /* H: the cost of a report that carries no information */
-    double mean_cost;   /* H: that of a report which says nothing */
+    double cap;         /* S(t*) */
+    double cost;        /* W_p^p between a point and its law; the same for every point */
+    double mean_cost;   /* H: the cost of a report that carries no information */
     double contraction; /* the mean of a report is c x */
 };
 

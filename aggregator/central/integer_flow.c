@@ -25,7 +25,7 @@ struct flow {
     const int64_t *cost; /* (n, m) */
     int64_t *units;      /* (n, m) */
     int64_t *g;          /* (m) <= 0; 0 for columns with free capacity */
-    int64_t *room;       /* (m) */
+    int64_t *spare;      /* (m) free capacity of each column */
     struct heap *heaps;  /* (m, m) */
 
     /* State of the path search, (m) each. */
@@ -134,7 +134,7 @@ static size_t find_path(struct flow *f, size_t row)
         f->before[j] = NONE;
         f->is_settled[j] = false;
     }
-    for (end = settle_nearest(f); f->room[end] == 0; end = settle_nearest(f)) {
+    for (end = settle_nearest(f); f->spare[end] == 0; end = settle_nearest(f)) {
         relax_from(f, end);
     }
     for (size_t j = 0; j < f->m; j++) {
@@ -145,7 +145,7 @@ static size_t find_path(struct flow *f, size_t row)
 
 static int64_t units_of_path(const struct flow *f, size_t end, int64_t wanted)
 {
-    int64_t units = wanted < f->room[end] ? wanted : f->room[end];
+    int64_t units = wanted < f->spare[end] ? wanted : f->spare[end];
     for (size_t k = end; f->before[k] != NONE; k = f->before[k]) {
         const int64_t there = f->units[f->carrier[k] * f->m + f->before[k]];
         units = there < units ? there : units;
@@ -165,7 +165,7 @@ static bool add_flow(struct flow *f, size_t row, size_t column, int64_t units)
 static bool augment(struct flow *f, size_t row, size_t end, int64_t units)
 {
     bool is_done = true;
-    f->room[end] -= units;
+    f->spare[end] -= units;
     for (size_t k = end; is_done; k = f->before[k]) {
         const size_t j = f->before[k];
         if (j == NONE) {
@@ -179,13 +179,13 @@ static bool augment(struct flow *f, size_t row, size_t end, int64_t units)
 
 static bool allocate(struct flow *f)
 {
-    f->room = dpot_alloc_array(NULL, f->m, sizeof *f->room);
+    f->spare = dpot_alloc_array(NULL, f->m, sizeof *f->spare);
     f->heaps = dpot_alloc_array(NULL, f->m * f->m, sizeof *f->heaps);
     f->distance = dpot_alloc_array(NULL, f->m, sizeof *f->distance);
     f->before = dpot_alloc_array(NULL, f->m, sizeof *f->before);
     f->carrier = dpot_alloc_array(NULL, f->m, sizeof *f->carrier);
     f->is_settled = dpot_alloc_array(NULL, f->m, sizeof *f->is_settled);
-    return f->room && f->heaps && f->distance && f->before && f->carrier && f->is_settled;
+    return f->spare && f->heaps && f->distance && f->before && f->carrier && f->is_settled;
 }
 
 static void release(struct flow *f)
@@ -193,7 +193,7 @@ static void release(struct flow *f)
     for (size_t h = 0; f->heaps && h < f->m * f->m; h++) {
         dpot_free_secret(NULL, f->heaps[h].moves, f->heaps[h].cap, sizeof *f->heaps[h].moves);
     }
-    dpot_free_secret(NULL, f->room, f->m, sizeof *f->room);
+    dpot_free_secret(NULL, f->spare, f->m, sizeof *f->spare);
     dpot_free_array(NULL, f->heaps, f->m * f->m, sizeof *f->heaps);
     dpot_free_secret(NULL, f->distance, f->m, sizeof *f->distance);
     dpot_free_secret(NULL, f->before, f->m, sizeof *f->before);
@@ -230,7 +230,7 @@ dpot_status integer_flow_solve(const int64_t *cost, const int64_t *supply, size_
     memset(flow, 0, n * m * sizeof *flow);
     memset(g, 0, m * sizeof *g);
     for (size_t j = 0; is_done && j < m; j++) {
-        f.room[j] = capacity;
+        f.spare[j] = capacity;
     }
     const size_t stride = stride_of(n);
     for (size_t i = 0, row = 0; is_done && i < n; i++, row = (row + stride) % n) {

@@ -82,7 +82,7 @@ dpot_status generator_model_note(struct generator_model *model, const char *key,
     }
     const size_t i = find_note(model, key), len = strlen(value);
     if (i == GENERATOR_NOTES_MAX) {
-        return dpot_error_set(error, DPOT_ERR_TOO_LARGE, "a model has room for %d notes",
+        return dpot_error_set(error, DPOT_ERR_TOO_LARGE, "a model has at most %d notes",
                               GENERATOR_NOTES_MAX);
     }
     char *copy = dpot_alloc_array(model->allocator, len + 1, 1);
