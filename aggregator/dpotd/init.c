@@ -45,7 +45,7 @@ static dpot_status add_token(const char *path, const char *line, struct dpot_err
     }
     const dpot_status status = tokens_read(path, &tokens, error);
     if (status != DPOT_OK) {
-        return dpot_error_prefix(error, status, "repair or move the file of an earlier init");
+        return dpot_error_prefix(error, status, "repair or move away the file of an earlier init");
     }
     return tokens.n < TOKENS_MAX
                ? key_file_append(path, line, error)
