@@ -248,7 +248,7 @@ static void report_unfinished(void *ctx, const char *path)
 }
 
 static const char no_token[] =
-    "%s has no token, so nobody can administer this server: add a line with a name, a space and "
+    "%s holds no token, so nobody can administer this server: add a line with a name, a space and "
     "the BLAKE2b-256 of a token in hex (printf %%s \"$TOKEN\" | b2sum -l 256)";
 
 /* A fault if others can write the file, since they could administer the server; a note if they can
