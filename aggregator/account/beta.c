@@ -3,12 +3,12 @@
 #include <math.h>
 
 #define HALF_LOG_2PI 0.91893853320467274178
-#define SERIES_FROM 16.0 /* Stirling's series serves from here on, with an error below 1e-16 */
-#define STEPS_MAX 20000  /* of the continued fraction; sqrt(max(a, b)) is usual */
+#define SERIES_FROM 16.0 /* Stirling's series is used from here on, with an error below 1e-16 */
+#define STEPS_MAX 20000  /* of the continued fraction; sqrt(max(a, b)) is typical */
 #define FRACTION_END 1e-16
 #define TINY 1e-300
 
-/* log Gamma(x), x > 0. C's lgamma writes a variable that all threads share. */
+/* log Gamma(x), x > 0. lgamma is not thread-safe: it writes signgam. */
 static double log_gamma(double x)
 {
     double product = 1;
@@ -26,7 +26,7 @@ double beta_log(double a, double b)
     return log_gamma(a) + log_gamma(b) - log_gamma(a + b);
 }
 
-/* One step of Lentz's rule for 1 + t_1/(1 + t_2/(1 + ...)); returns the factor of the value. */
+/* One step of Lentz's method for 1 + t_1/(1 + t_2/(1 + ...)); returns the factor of the value. */
 static double lentz_step(double term, double *c, double *d)
 {
     *d = 1 + term * *d;
@@ -36,7 +36,7 @@ static double lentz_step(double term, double *c, double *d)
     return *c * *d;
 }
 
-/* The continued fraction of I_x(a, b) (Abramowitz and Stegun 26.5.8), which is fast for
+/* The continued fraction of I_x(a, b) (Abramowitz and Stegun 26.5.8), fast for
  * x < (a + 1)/(a + b + 2). */
 static double fraction(double a, double b, double x)
 {

@@ -2,12 +2,12 @@
 #ifndef DPOT_ACCOUNT_BETA_H
 #define DPOT_ACCOUNT_BETA_H
 
-/* log B(a, b), a and b from 1/2 to 10^7; the error is below 1e-15 (a + b) log(a + b). */
+/* log B(a, b) for a and b from 1/2 to 10^7; the error is below 1e-15 (a + b) log(a + b). */
 double beta_log(double a, double b);
 
-/* I_x(a, b) and 1 - I_x(a, b) for a, b as above, 0 <= x <= 1, y = 1 - x given with its own digits. The
- * smaller of the two is to a relative 1e-15 (a + b) log(a + b) where it is no underflow; the larger is
- * its complement. */
+/* I_x(a, b) and 1 - I_x(a, b) for a, b as above and 0 <= x <= 1. y = 1 - x is given separately, to
+ * full precision. The smaller of the two has a relative error of 1e-15 (a + b) log(a + b) unless it
+ * underflows; the larger is its complement. */
 struct beta_tails {
     double below, above;
 };

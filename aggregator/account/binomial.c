@@ -3,10 +3,10 @@
 #include <math.h>
 
 #define HALF_LOG_2PI 0.91893853320467274178
-#define SERIES_FROM 16.0  /* Stirling's series serves from here on, with an error below 1e-16 */
+#define SERIES_FROM 16.0  /* Stirling's series is used from here on, with an error below 1e-16 */
 #define FRACTION_MAX 2000 /* pairs of steps of the continued fraction */
 #define FRACTION_END 1e-14
-#define TAIL_MARGIN 1e-13 /* far above the rounding of the fraction, below its use in shuffle.c */
+#define TAIL_MARGIN 1e-13 /* above the rounding error of the fraction, below what shuffle.c needs */
 
 /* log n! - (n + 1/2) log n + n - log(2 pi)/2, for n >= 1. */
 static double stirling_rest(double n)
@@ -24,8 +24,8 @@ static double stirling_rest(double n)
     return log_factorial - (n + 0.5) * log(n) + n - HALF_LOG_2PI;
 }
 
-/* x log(x/m) + m - x for x >= 1, m > 0, without cancellation where x is near m: with
- * v = (x - m)/(x + m) it is (x - m) v + 2 x (v^3/3 + v^5/5 + ...). */
+/* x log(x/m) + m - x for x >= 1, m > 0. To avoid cancellation for x near m it is computed as
+ * (x - m) v + 2 x (v^3/3 + v^5/5 + ...) with v = (x - m)/(x + m). */
 static double deviance(double x, double m)
 {
     if (fabs(x - m) > 0.1 * (x + m)) {
@@ -77,8 +77,9 @@ static double lentz_step(double d, double *c, double *e)
     return *c * *e;
 }
 
-/* 1/(1 + d_1/(1 + ...)) from below. Of four convergents in a row two lie below the value and two
- * above (DLMF 8.17.23 and after), so the least of the last four is a lower bound whenever we stop. */
+/* A lower bound of 1/(1 + d_1/(1 + ...)). Of four consecutive convergents two lie below the value
+ * and two above (DLMF 8.17.23 and after), so the least of the last four is a lower bound wherever
+ * the loop stops. */
 static double beta_fraction(double a, double b)
 {
     double c = 1, e = 0, value = 1, least = 0;
@@ -105,6 +106,6 @@ double binomial_fair_tail(double c, double t)
     if (t > c) {
         return 0;
     }
-    /* P[>= t] = I_{1/2}(t, c - t + 1) = P[= t]/2 times the fraction; P[= t] = P[= t-1] (c-t+1)/t. */
+    /* P[>= t] = I_{1/2}(t, c-t+1) = P[= t]/2 times the fraction; P[= t] = P[= t-1] (c-t+1)/t. */
     return beta_fraction(t, c - t + 1) / 2 * ((c - t + 1) / t) * (1 - TAIL_MARGIN);
 }

@@ -5,12 +5,12 @@
 #include "mechanism/acceptance.h"
 #include "mechanism/quantize.h"
 
-#define FINENESS 128.0 /* grid steps of a ball's radius for every one that rounding adds, times 2 */
-#define CELLS_MIN 64   /* grid steps of a box's narrowest side */
+#define FINENESS 128.0 /* grid steps of a ball's radius per step that rounding adds, times 2 */
+#define CELLS_MIN 64   /* minimum of grid steps of a box's narrowest side */
 #define GAUSSIAN_EPSILON_MAX 40
 #define EPSILON_MAX 512
 #define DATA_MAX 1e15   /* sides and radii in data units; steps end at 2^60 */
-#define STEP_TRIALS 100 /* of a box's step: each is nearer by what was missing */
+#define STEP_TRIALS 100 /* of a box's grid step: each one widens it by the excess */
 #define BARE_LAPLACE_LOG2 32
 #define BARE_GAUSSIAN_LOG2 20
 #define ROUNDING_MARGIN 4e-16
@@ -143,15 +143,15 @@ struct fit {
     const struct calibrate_request *request;
     uint64_t epsilon_q32; /* of the request, rounded down */
     uint32_t row_number;
-    struct dpot_gauss_row row; /* gaussian */
-    double diameter,
-        needed; /* needed: the scale without a grid, at the row's mu, times the factor */
+    struct dpot_gauss_row row; /* set for gaussian */
+    /* needed: the noise scale without a grid, at the row's mu, times noise_factor. */
+    double diameter, needed;
     struct dpot_vector_domain *vector;
     unsigned k;
-    bool is_too_wide; /* laplace: a coordinate reached the width that noise covers */
+    bool is_too_wide; /* laplace: a coordinate is as wide as the noise covers */
 };
 
-/* The device's own inequality. */
+/* The acceptance check of the device. */
 static bool is_accepted(const struct fit *fit, struct dpot_sensitivity *sensitivity)
 {
     if (dpot_sensitivity_compute(fit->vector, sensitivity, NULL) != DPOT_OK) {
@@ -162,8 +162,8 @@ static bool is_accepted(const struct fit *fit, struct dpot_sensitivity *sensitiv
                : dpot_gaussian_accepts(sensitivity, &fit->row, fit->k, fit->vector->dim);
 }
 
-/* How far the set may reach, grid units: D1 or D2, as a real number. */
-static double reach(const struct fit *fit)
+/* The largest D1 or D2 in grid units, as a real number. */
+static double max_diameter(const struct fit *fit)
 {
     const double factor = fit->request->noise_factor >= 1 ? fit->request->noise_factor : 1;
     const double of_scale = fit->request->mechanism == DPOT_MECHANISM_LAPLACE
@@ -178,7 +178,7 @@ static void set_step(struct dpot_vector_domain *vector, double step)
     vector->inverse_step = 1 / step;
 }
 
-/* The largest radius that is accepted; then the step of calibrate.h. */
+/* Finds the largest accepted radius, then sets the step given in calibrate.h. */
 static bool fit_ball(struct fit *fit)
 {
     const struct calibrate_request *request = fit->request;
@@ -188,7 +188,7 @@ static bool fit_ball(struct fit *fit)
     const double most =
         (double)(is_l1 ? DPOT_VECTOR_L1_RADIUS_MAX : (uint64_t)DPOT_VECTOR_L2_RADIUS_MAX);
     struct dpot_sensitivity sensitivity;
-    double radius = floor(reach(fit) / 2 / (is_stretched ? sqrt(dim) : 1)) + 1;
+    double radius = floor(max_diameter(fit) / 2 / (is_stretched ? sqrt(dim) : 1)) + 1;
     if (request->mechanism == DPOT_MECHANISM_LAPLACE) {
         const double widest = (double)(dpot_laplace_widest(fit->k) / 2);
         fit->is_too_wide = fit->is_too_wide || radius > widest + 1;
@@ -199,7 +199,7 @@ static bool fit_ball(struct fit *fit)
         return false;
     }
     fit->vector->radius = (uint64_t)radius;
-    for (int i = 0; !is_accepted(fit, &sensitivity); i++) { /* a unit or two of rounding */
+    for (int i = 0; !is_accepted(fit, &sensitivity); i++) { /* rounding can cost a unit or two */
         if (i == 4) {
             return false; /* sigma is too small for the certificate */
         }
@@ -210,8 +210,8 @@ static bool fit_ball(struct fit *fit)
     return true;
 }
 
-/* Rounds the corners as a device rounds them. False when they are farther out than integers go, or a
- * side that is not empty has too few cells. */
+/* Rounds the corners as a device does. Fails if an integer would be out of range or a non-empty
+ * side has too few cells. */
 static bool round_sides(struct fit *fit)
 {
     const struct calibrate_request *request = fit->request;
@@ -230,7 +230,7 @@ static bool round_sides(struct fit *fit)
     return true;
 }
 
-static double measured(const struct fit *fit, const struct dpot_sensitivity *sensitivity)
+static double measured_diameter(const struct fit *fit, const struct dpot_sensitivity *sensitivity)
 {
     const struct dpot_u128 square = sensitivity->l2_squared;
     return fit->request->mechanism == DPOT_MECHANISM_LAPLACE
@@ -238,19 +238,19 @@ static double measured(const struct fit *fit, const struct dpot_sensitivity *sen
                : sqrt(ldexp((double)square.hi, 64) + (double)square.lo);
 }
 
-/* Starts from the step at which the unrounded box reaches as far as it may, and widens the step by
- * what rounding added until the device accepts. */
+/* Starts from the step at which the unrounded box has the largest diameter allowed, and widens it
+ * by the excess due to rounding until the device accepts. */
 static bool fit_box(struct fit *fit)
 {
     struct dpot_sensitivity sensitivity;
-    double step = fit->diameter / reach(fit);
+    double step = fit->diameter / max_diameter(fit);
     for (int i = 0; i < STEP_TRIALS; i++) {
         set_step(fit->vector, step);
         if (!round_sides(fit)) {
             return false;
         }
         const bool is_ok = is_accepted(fit, &sensitivity);
-        const double over = measured(fit, &sensitivity) / reach(fit);
+        const double over = measured_diameter(fit, &sensitivity) / max_diameter(fit);
         if (is_ok && over <= 1 + 1e-12) {
             return true;
         }
@@ -278,7 +278,7 @@ static dpot_status make_domain(const struct calibrate_request *request,
     return vector->lo && vector->hi ? DPOT_OK : DPOT_ERR_MEMORY;
 }
 
-static dpot_status start_fit(struct fit *fit, struct dpot_error *error)
+static dpot_status prepare_fit(struct fit *fit, struct dpot_error *error)
 {
     const struct calibrate_request *request = fit->request;
     const double factor = request->noise_factor >= 1 ? request->noise_factor : 1;
@@ -312,7 +312,7 @@ static bool fit_one(struct fit *fit, unsigned k)
     return ldexp(fit->vector->grid_step, (int)k) <= fit->needed * (1 + CALIBRATE_ROUNDING);
 }
 
-static dpot_status refuse_fit(const struct fit *fit, struct dpot_error *error)
+static dpot_status report_no_fit(const struct fit *fit, struct dpot_error *error)
 {
     const struct calibrate_request *request = fit->request;
     if (fit->is_too_wide) {
@@ -345,7 +345,7 @@ static dpot_status search(struct fit *fit, struct dpot_error *error)
             return dpot_vector_domain_check(fit->vector, error);
         }
     }
-    return refuse_fit(fit, error);
+    return report_no_fit(fit, error);
 }
 
 /* ceil(D1 2^32 / 2^k) + 1: the least E with D1 2^32 <= (E - 1) 2^k. */
@@ -356,8 +356,8 @@ static uint64_t least_epsilon(uint64_t l1, unsigned k)
     return dpot_u128_shr(dpot_u128_add(product, round_up), k).lo + 1;
 }
 
-static dpot_status fill(const struct fit *fit, struct calibration *calibration,
-                        struct dpot_error *error)
+static dpot_status fill_result(const struct fit *fit, struct calibration *calibration,
+                               struct dpot_error *error)
 {
     const struct calibrate_request *request = fit->request;
     struct dpot_sensitivity sensitivity;
@@ -389,7 +389,7 @@ dpot_status calibrate(const struct calibrate_request *request,
     *calibration = (struct calibration){{0}, 0, 0, 0, 0, 0, 0};
     dpot_status status = calibrate_check(request, error);
     if (status == DPOT_OK) {
-        status = start_fit(&fit, error);
+        status = prepare_fit(&fit, error);
     }
     if (status == DPOT_OK) {
         status = make_domain(request, allocator, vector);
@@ -398,7 +398,7 @@ dpot_status calibrate(const struct calibrate_request *request,
         status = search(&fit, error);
     }
     if (status == DPOT_OK) {
-        status = fill(&fit, calibration, error);
+        status = fill_result(&fit, calibration, error);
     }
     if (status != DPOT_OK) {
         dpot_vector_domain_release(vector);
@@ -406,7 +406,7 @@ dpot_status calibrate(const struct calibrate_request *request,
     return status;
 }
 
-/* ---- a diameter alone ---- */
+/* ---- diameter only ---- */
 
 dpot_status calibrate_bare(enum dpot_mechanism_id mechanism, double epsilon, double delta,
                            double diameter, struct calibrate_bare *bare, struct dpot_error *error)
@@ -422,7 +422,7 @@ dpot_status calibrate_bare(enum dpot_mechanism_id mechanism, double epsilon, dou
     *bare = (struct calibrate_bare){.dim_max = DPOT_VECTOR_DIM_MAX};
     dpot_status status = calibrate_check(&request, error);
     if (status == DPOT_OK) {
-        status = start_fit(&fit, error);
+        status = prepare_fit(&fit, error);
     }
     if (status != DPOT_OK) {
         return status;

@@ -5,9 +5,9 @@
 #include "account/outward.h"
 #include "account/zcdp.h"
 
-#define SUM_MARGIN 5e-16  /* products are rounded once, compensated sums once more */
-#define DELTA_SLACK 1e-12 /* 10 times 1e-7 is no more than 1e-6 */
-#define ROOT_MARGIN 1e-9  /* gaussian_mu is rounded down, here an upper bound is wanted */
+#define SUM_MARGIN 5e-16  /* a product is rounded once, a compensated sum once more */
+#define DELTA_SLACK 1e-12 /* so that 10 times 1e-7 does not exceed 1e-6 */
+#define ROOT_MARGIN 1e-9  /* turns gaussian_mu, which is rounded down, into an upper bound */
 
 static const char *const names[ACCOUNTANTS] = {"basic", "zcdp", "gdp", "optimal"};
 static const char *const assumptions[ACCOUNTANTS] = {
@@ -35,8 +35,8 @@ const char *accountant_assumption(enum accountant accountant)
     return assumptions[accountant];
 }
 
-/* A sum, compensated (Neumaier), so that SUM_MARGIN covers any number of parts. One that no step has
- * rounded, such as that of whole epsilons, is the true one and needs no margin. */
+/* A compensated sum (Neumaier): SUM_MARGIN covers any number of terms. A sum without rounding, such
+ * as one of integer epsilons, needs no margin. */
 struct sum {
     double value, rest;
     bool is_rounded;
@@ -59,14 +59,14 @@ static void sum_add_times(struct sum *sum, double x, double count)
     sum_add(sum, product);
 }
 
-static double sum_up(const struct sum *sum)
+static double sum_rounded_up(const struct sum *sum)
 {
     const double total = sum->value + sum->rest;
     return total > 0 && sum->is_rounded ? outward_up(total, SUM_MARGIN) : total;
 }
 
-/* To the nearest, for the deltas that a user wrote. */
-static double sum_near(const struct sum *sum)
+/* Rounded to nearest, for deltas given by the user. */
+static double sum_nearest(const struct sum *sum)
 {
     return sum->value + sum->rest;
 }
@@ -77,10 +77,8 @@ static double own_delta(const struct compose_part *parts, size_t n_parts)
     for (size_t i = 0; i < n_parts; i++) {
         sum_add_times(&sum, parts[i].delta, (double)parts[i].count);
     }
-    return sum_near(&sum);
+    return sum_nearest(&sum);
 }
-
-/* ---- basic ---- */
 
 static double part_epsilon(const struct compose_part *part, double delta)
 {
@@ -100,7 +98,7 @@ static bool needs_delta(const struct compose_part *part)
     return part->unit != COMPOSE_EPSILON && part->delta <= 0;
 }
 
-/* What is left of `delta` is shared equally among the releases in rho or mu that bring none. */
+/* Releases in rho or mu without a delta of their own share the rest of `delta` equally. */
 static void compose_basic(const struct compose_part *parts, size_t n_parts, double delta,
                           struct composition *out)
 {
@@ -123,11 +121,9 @@ static void compose_basic(const struct compose_part *parts, size_t n_parts, doub
         const double at = needs_delta(&parts[i]) ? share : parts[i].delta;
         sum_add_times(&sum, part_epsilon(&parts[i], at), (double)parts[i].count);
     }
-    out->epsilon = sum_up(&sum);
+    out->epsilon = sum_rounded_up(&sum);
     out->delta = n_needy > 0 ? delta : own;
 }
-
-/* ---- zCDP ---- */
 
 /* Bun, Steinke 2016: an (epsilon, delta) release is delta-approximately epsilon^2/2-zCDP. */
 static double part_rho(const struct compose_part *part)
@@ -148,14 +144,14 @@ static double part_rho(const struct compose_part *part)
 static void compose_zcdp(const struct compose_part *parts, size_t n_parts, double delta,
                          struct composition *out)
 {
-    struct sum rho = {.is_rounded = true}, lost = {0}; /* a rho itself is rounded */
+    struct sum rho = {.is_rounded = true}, lost = {0}; /* rho values are rounded */
     for (size_t i = 0; i < n_parts; i++) {
         const bool is_approximate = parts[i].unit == COMPOSE_EPSILON && !parts[i].is_gaussian;
         sum_add_times(&rho, part_rho(&parts[i]), (double)parts[i].count);
         sum_add_times(&lost, is_approximate ? parts[i].delta : 0, (double)parts[i].count);
     }
-    out->rho = sum_up(&rho);
-    const double rest = delta - sum_up(&lost);
+    out->rho = sum_rounded_up(&rho);
+    const double rest = delta - sum_rounded_up(&lost);
     if (!(rest > 1e-300)) {
         out->why = delta > 0 ? "no delta is left beside those of the parts"
                              : "it needs a total delta above 0";
@@ -165,12 +161,10 @@ static void compose_zcdp(const struct compose_part *parts, size_t n_parts, doubl
     out->delta = delta;
 }
 
-/* ---- GDP ---- */
-
 static void compose_gdp(const struct compose_part *parts, size_t n_parts, double delta,
                         struct composition *out)
 {
-    struct sum square = {.is_rounded = true}; /* by mu mu */
+    struct sum square = {.is_rounded = true}; /* sum of mu^2 */
     for (size_t i = 0; i < n_parts; i++) {
         if (parts[i].unit != COMPOSE_MU) {
             out->why = "not every part is given by mu";
@@ -178,7 +172,7 @@ static void compose_gdp(const struct compose_part *parts, size_t n_parts, double
         }
         sum_add(&square, parts[i].value * parts[i].value * (double)parts[i].count);
     }
-    out->mu = outward_up(sqrt(sum_up(&square)), 0);
+    out->mu = outward_up(sqrt(sum_rounded_up(&square)), 0);
     if (!(delta > 1e-300)) {
         out->why = "it needs a total delta above 0";
         return;
@@ -186,8 +180,6 @@ static void compose_gdp(const struct compose_part *parts, size_t n_parts, double
     out->epsilon = gaussian_epsilon(out->mu, delta);
     out->delta = delta;
 }
-
-/* ---- optimal ---- */
 
 static void compose_optimal(const struct compose_part *parts, size_t n_parts, double delta,
                             struct composition *out)

@@ -1,8 +1,8 @@
-/* Composition: what several releases about the same people cost together.
+/* Composition: the privacy guarantee of several releases about the same people.
  *
- * Four accountants look at the same list; each says what it found or why it does not apply, and each
- * answer is a guarantee by itself (compose_assumption has its conditions). All take the list as fixed
- * before anything is released. Rounded up. */
+ * Four accountants evaluate the same list. Each returns a valid guarantee or the reason why it does
+ * not apply; accountant_assumption states its conditions. All assume that the list is fixed before
+ * the first release. Results are rounded up. */
 #ifndef DPOT_ACCOUNT_COMPOSE_H
 #define DPOT_ACCOUNT_COMPOSE_H
 
@@ -19,14 +19,16 @@ enum compose_unit {
     COMPOSE_MU,      /* mu-GDP */
 };
 
-/* Equal releases. Of a part in rho or mu, `delta` (0: none) is where basic composition converts it. */
+/* `count` equal releases. For a part in rho or mu, basic composition converts it at `delta` (0:
+ * unset). */
 struct compose_part {
     enum compose_unit unit;
-    double value;     /* in (0, COMPOSE_VALUE_MAX] */
-    double delta;     /* in [0, 1) */
-    bool is_gaussian; /* Gaussian noise, calibrated by the analytic formula or a certificate row: an
-                         (epsilon, delta) of it stands for its mu */
-    uint64_t count;   /* 1 .. COMPOSE_COUNT_MAX */
+    double value; /* in (0, COMPOSE_VALUE_MAX] */
+    double delta; /* in [0, 1) */
+    /* Gaussian noise calibrated by the analytic formula or a certificate row, so that its (epsilon,
+     * delta) determines its mu. */
+    bool is_gaussian;
+    uint64_t count; /* 1 .. COMPOSE_COUNT_MAX */
 };
 
 enum accountant {
@@ -38,19 +40,20 @@ enum accountant {
 };
 
 struct composition {
-    const char *why; /* why it does not apply; NULL: it does */
+    const char *why; /* the reason why it does not apply; NULL: it applies */
     double epsilon, delta;
-    double rho, mu; /* totals of zcdp, gdp; else 0 */
+    double rho, mu; /* totals, for zcdp and gdp; else 0 */
 };
 
 const char *accountant_name(enum accountant accountant);
 const char *accountant_assumption(enum accountant accountant);
 
-/* Runs all of them for a total `delta` in (0, 1); 0 stands for the sum of the parts' own deltas. */
+/* Runs all accountants for a total `delta` in (0, 1); 0: the sum of the parts' own deltas. */
 void compose(const struct compose_part *parts, size_t n_parts, double delta,
              struct composition out[ACCOUNTANTS]);
 
-/* The applicable accountant with the smallest epsilon, the first among equals; ACCOUNTANTS: none. */
+/* The applicable accountant with the smallest epsilon, the first one if equal; ACCOUNTANTS:
+ * none. */
 enum accountant compose_best(const struct composition compositions[ACCOUNTANTS]);
 
 #endif

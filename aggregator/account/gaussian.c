@@ -1,11 +1,11 @@
-/* With a = epsilon/mu - mu/2 and b = epsilon/mu + mu/2 the density at the two points is linked by
- * e^epsilon phi(b) = phi(a), so that
+/* With a = epsilon/mu - mu/2 and b = epsilon/mu + mu/2, the densities at the two points satisfy
+ * e^epsilon phi(b) = phi(a), so
  *
  *   delta(epsilon; mu) = phi(a) (M(a) - M(b)),   M(x) = (1 - Phi(x)) / phi(x)   (Mills)
  *                      = phi(a) integral_a^b (1 - x M(x)) dx.
  *
- * The difference is used where M(a) and M(b) are far apart, the integral where they are close; neither
- * cancels, and phi(a) stays a logarithm. */
+ * The difference is used if M(a) and M(b) are far apart, the integral if they are close, so neither
+ * cancels. phi(a) is kept as a logarithm. */
 #include "account/gaussian.h"
 
 #include "account/outward.h"
@@ -14,16 +14,16 @@
 
 #define SQRT_HALF_PI 1.2533141373155002512 /* sqrt(pi / 2) */
 #define LOG_SQRT_2PI 0.91893853320467274178
-#define FRACTION_FROM 2.0  /* the continued fraction serves from here on */
+#define FRACTION_FROM 2.0  /* the continued fraction is used from here on */
 #define FRACTION_TERMS 100 /* its error is below exp(-2 x sqrt(2 terms)): e^-56 at x = 2 */
-#define MU_SMALL 0.5       /* the integral serves up to here, */
-#define NEAR 0.05          /* and up to this part of a, where M is nearly 1/x */
-#define SURE 30.0          /* for a below minus this, 1 - delta is under 1e-190 */
+#define MU_SMALL 0.5       /* the integral is used up to this mu */
+#define NEAR 0.05          /* and up to this fraction of a, where M is nearly 1/x */
+#define SURE 30.0          /* for a below -SURE, 1 - delta is below 1e-190 */
 #define SEARCH_MAX 1e300
-#define BISECTIONS 200 /* of an interval of doubles: more than it has */
+#define BISECTIONS 200 /* more than an interval of doubles needs */
 
-/* Of the Mills ratio: x > 0; returns K(x) = 1/(x + 2/(x + 3/(x + ...))), so that M = 1/(x + K) and
- * 1 - x M = K M. */
+/* The fraction of the Mills ratio for x > 0: K(x) = 1/(x + 2/(x + 3/(x + ...))), with M = 1/(x + K)
+ * and 1 - x M = K M. */
 static double mills_fraction(double x)
 {
     double t = 0;
@@ -49,7 +49,7 @@ static double mills_descent(double x)
     return k / (x + k);
 }
 
-/* Gauss-Legendre with 8 points: on the intervals that it is used for its error is below rounding. */
+/* Gauss-Legendre with 8 points; on the intervals used here its error is below rounding. */
 static double integrate_descent(double from, double width)
 {
     static const double nodes[4] = {0.18343464249564980494, 0.52553240991632898582,
@@ -76,13 +76,14 @@ double gaussian_log_delta(double epsilon, double mu)
     }
     const bool is_close = mu <= fmax(MU_SMALL, a * NEAR);
     const double difference = is_close ? integrate_descent(a, mu) : mills(a) - mills(b);
-    /* Rounding of a moves a^2/2 by less than 3 ulp of a b; the rest is below 1e-12. */
+    /* Rounding of a changes a^2/2 by less than 3 ulp of a b; all other errors are below 1e-12. */
     const double margin = 1e-11 + 1e-15 * (fabs(a) + 1) * (b + 1);
     const double log_delta = -a * a / 2 - LOG_SQRT_2PI + log(difference) + margin;
     return log_delta < 0 ? log_delta : 0;
 }
 
-/* delta grows with mu. Halves the exponents first, by the geometric mean, until the ends meet. */
+/* delta increases with mu. Bisects by the geometric mean, which halves exponents first, until the
+ * ends meet. */
 double gaussian_mu(double epsilon, double delta)
 {
     const double log_delta = log(delta);

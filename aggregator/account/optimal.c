@@ -3,17 +3,17 @@
 #include "account/binomial.h"
 #include "account/outward.h"
 
-#define MARGIN 1e-8 /* of delta: the recurrence runs over at most 10^6 terms with 1e-15 each */
-#define REST 1e-16  /* the sum ends when what is left is below this part of it */
+#define MARGIN 1e-8 /* relative, of delta: at most 10^6 terms of the recurrence, 1e-15 each */
+#define REST 1e-16  /* the sum ends when the remainder is below this fraction of it */
 #define BISECTIONS 100
 
 struct optimal {
     double epsilon, k;
-    double p; /* of the l of optimal.h: 1/(1 + e^epsilon) */
+    double p; /* of l in optimal.h: 1/(1 + e^epsilon) */
     double q;
 };
 
-/* The largest l whose loss (k - 2l) epsilon is above `total`; -1: there is none. */
+/* The largest l with a loss (k - 2l) epsilon above `total`; -1: none. */
 static double last_above(const struct optimal *o, double total)
 {
     double l = fmin(ceil((o->k - total / o->epsilon) / 2) + 1, o->k);
@@ -23,9 +23,9 @@ static double last_above(const struct optimal *o, double total)
     return l;
 }
 
-/* delta(total), the sum over l from the largest down; all terms are positive. The binomial
- * probabilities follow from each other; below the mode they fall faster than a geometric series,
- * which bounds what is left. */
+/* delta(total): the sum over l from the largest down. All terms are positive. Each binomial
+ * probability follows from the previous one; below the mode they decrease faster than a geometric
+ * series, which bounds the remainder. */
 static double delta_of(const struct optimal *o, double total)
 {
     double l = last_above(o, total);

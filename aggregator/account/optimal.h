@@ -1,4 +1,4 @@
-/* The exact composition of k equal releases that are epsilon-private each. */
+/* The exact composition of k equal epsilon-private releases. */
 #ifndef DPOT_ACCOUNT_OPTIMAL_H
 #define DPOT_ACCOUNT_OPTIMAL_H
 
@@ -7,11 +7,12 @@
 
 #define OPTIMAL_COUNT_MAX 100000000u
 
-/* The least total epsilon at `delta` that holds for every k-fold adaptive composition of
- * epsilon-private releases (Kairouz, Oh, Viswanath 2015, Theorem 3.3; no smaller one holds for k-ary
+/* The smallest total epsilon at `delta` that holds for every k-fold adaptive composition of
+ * epsilon-private releases (Kairouz, Oh, Viswanath 2015, Theorem 3.3; it is attained by k-ary
  * randomised response):
  *
- *   delta(total) = sum_l C(k, l) max(e^{(k-l) epsilon} - e^{total + l epsilon}, 0) / (1+e^epsilon)^k
+ *   delta(total) = sum_l C(k, l) max(e^{(k-l) epsilon} - e^{total + l epsilon},
+ *   0) / (1+e^epsilon)^k
  *
  * epsilon > 0, 1 <= count <= OPTIMAL_COUNT_MAX, 0 < delta < 1. Rounded up by a relative 1e-8 of
  * delta; at most count times epsilon. */

@@ -3,12 +3,13 @@
 #include "account/binomial.h"
 #include "account/outward.h"
 
-#define TERM_END 1e-17   /* of the sum; ratios stay below 1 - 1e-7, so the rest is below 1e-10 */
+/* relative to the sum; ratios stay below 1 - 1e-7, so the remainder is below 1e-10 */
+#define TERM_END 1e-17
 #define TAIL_MARGIN 1e-9 /* relative, above the error of binomial_log_pmf for any count here */
 #define HALVINGS 80
 
-/* P[Bin(n, p) >= k] from above, for k > n p: terms fall by r_i = (n - k - i)/(k + 1 + i) p/(1 - p) < 1,
- * and r_i falls too. */
+/* Upper bound of P[Bin(n, p) >= k] for k > n p: terms decrease by r_i = (n - k - i)/(k + 1 + i)
+ * p/(1 - p) < 1, and r_i decreases too. */
 static double upper_tail(double n, double k, double p)
 {
     const double odds = p / (1 - p);
@@ -30,7 +31,7 @@ double proportion_lower(uint64_t n_hits, uint64_t n, double error)
     }
     for (int i = 0; i < HALVINGS; i++) {
         const double middle = low + (high - low) / 2;
-        /* At the observed frequency itself the tail is about 1/2: no error here is as large. */
+        /* From the observed frequency on the tail is about 1/2 or more, far above `error`. */
         if (middle < k / trials && upper_tail(trials, k, middle) <= error) {
             low = middle;
         } else {

@@ -4,40 +4,39 @@
  *   P = (A + B, C - A + 1 - B),   Q = (A + 1 - B, C - A + B).
  *
  * Why it dominates: every epsilon0-private mechanism is the post-processing of one whose
- * probabilities of an output y, over inputs x, take two values p_y and E p_y only (a point of the
- * cube [1, E]^m is a mixture of its corners). Of such a mechanism let S0 be the outputs with (E, 1)
- * p_y at the two inputs x0, x1 of the user who is replaced, S1 those with (1, E) p_y; both have the same
- * mass w <= 1/(E + 1) at the small value. Everywhere else x0 and x1 look alike, and every other
- * user's law is at least p_y on S0 and S1. So she says "0" or "1" with probability w (E + 1), truly
- * with odds E, and every other user is a fair coin between 0 and 1 with probability 2 w. For
- * w = 1/(E + 1) these are P and Q; a smaller w is what is left of them when every one of the C + 1
- * answers is kept with probability w (E + 1).
+ * probabilities of an output y, over inputs x, take only the two values p_y and E p_y (a point of
+ * the cube [1, E]^m is a mixture of its corners). For such a mechanism let S0 be the outputs with
+ * probabilities (E, 1) p_y at the two inputs x0, x1 of the user who is replaced, and S1 those with
+ * (1, E) p_y; both have the same mass w <= 1/(E + 1) at the small value. All other outputs have the
+ * same probability under x0 and x1, and every other user's law is at least p_y on S0 and S1. So the
+ * replaced user reports "0" or "1" with probability w (E + 1), the true one with odds E, and every
+ * other user is a fair coin between 0 and 1 with probability 2 w. For w = 1/(E + 1) these are P and
+ * Q. A smaller w is a post-processing of them: each of the C + 1 answers is kept with probability w
+ * (E + 1).
  *
- * Given C = c the likelihood ratio grows with a = the first count, and
+ * Given C = c the likelihood ratio increases with a = the first count, and
  *
  *   delta_c(epsilon) = b [(E - e^epsilon)/(E + 1) - (e^epsilon - 1) F/b],
  *   b = P[Bin(c, 1/2) = t - 1],  F = P[Bin(c, 1/2) >= t],
  *   t = ceil((c + 1) (e^epsilon E - 1) / ((E - 1)(1 + e^epsilon))).
  *
- * delta is the mean of delta_c. It is bounded from above thus:
- * (1) delta_c falls with c (one more coin is post-processing), so that in a block of values of C the
- *     smallest one's delta serves for all;
- * (2) binomial probabilities are log-concave, so that in a block they are at most the geometric
- *     sequence through the block's middle, and beyond the blocks at most a geometric series;
- * (3) F is a lower bound (binomial.h), and the sum is moved up by MARGIN, which covers rounding. */
+ * delta is the mean of delta_c. Upper bound:
+ * (1) delta_c decreases with c (one more coin is post-processing), so in a block of values of C the
+ *     delta of the smallest one is used for all;
+ * (2) binomial probabilities are log-concave, so in a block they are at most the geometric sequence
+ *     through the block's middle, and beyond the blocks at most a geometric series;
+ * (3) F is a lower bound (binomial.h), and the sum is raised by MARGIN, which covers rounding. */
 #include "account/shuffle.h"
 
 #include "account/binomial.h"
 #include "account/outward.h"
 
 #define MARGIN 1e-6
-#define REST 1e-6           /* of the delta that matters: mass beyond the blocks, each side */
-#define BLOCKS_PER_SD 64    /* blocks in one standard deviation of C */
+#define REST 1e-6           /* relative to `scale`: mass beyond the blocks, on each side */
+#define BLOCKS_PER_SD 64    /* blocks per standard deviation of C */
 #define BISECTIONS 60       /* of epsilon in [0, epsilon0] */
-#define EPSILON_END 1e-9    /* relative; a bisection ends there */
-#define CLOSED_MARGIN 1e-14 /* closed forms: a few roundings */
-
-/* ---- closed forms ---- */
+#define EPSILON_END 1e-9    /* relative width at which the bisection stops */
+#define CLOSED_MARGIN 1e-14 /* of the closed forms: a few roundings */
 
 double shuffle_closed_limit(double n, double delta)
 {
@@ -68,8 +67,6 @@ bool shuffle_holds(double epsilon0, double limit)
     return epsilon0 <= limit; /* false when the limit is NaN */
 }
 
-/* ---- the pair, computed ---- */
-
 struct pair {
     double epsilon;
     double epsilon0;
@@ -91,7 +88,7 @@ static void make_pair(struct pair *pair, double epsilon0, double n, double epsil
     pair->slope = (above + below) / (below * (2 + above));
 }
 
-/* delta_c of the head of this file. */
+/* delta_c (see the top of this file). */
 static double delta_given(const struct pair *pair, double c)
 {
     const double lowest = floor(c / 2) + 1; /* t is above the middle for every epsilon > 0 */
@@ -101,7 +98,7 @@ static double delta_given(const struct pair *pair, double c)
     return bracket > 0 ? exp(binomial_log_pmf(c, t - 1, 0.5, 0.5)) * bracket : 0;
 }
 
-/* pmf(c + 1) / pmf(c) of C; falls with c. */
+/* pmf(c + 1) / pmf(c) of C; decreases with c. */
 static double step_up(const struct pair *pair, double c)
 {
     return (pair->trials - c) * pair->p / ((c + 1) * pair->q);
@@ -112,7 +109,7 @@ static double log_pmf(const struct pair *pair, double c)
     return binomial_log_pmf(pair->trials, c, pair->p, pair->q);
 }
 
-/* P[C < c] is at most this, for c below the mode; 0 for c = 0. */
+/* Upper bound of P[C < c] for c below the mode; 0 for c = 0. */
 static double mass_below(const struct pair *pair, double c)
 {
     if (c <= 0) {
@@ -122,7 +119,7 @@ static double mass_below(const struct pair *pair, double c)
     return step < 1 ? fmin(1, exp(log_pmf(pair, c)) * step / (1 - step)) : 1;
 }
 
-/* P[C > c] is at most this, for c above the mode; 0 for c = n - 1. */
+/* Upper bound of P[C > c] for c above the mode; 0 for c = n - 1. */
 static double mass_above(const struct pair *pair, double c)
 {
     if (c >= pair->trials) {
@@ -132,33 +129,21 @@ static double mass_above(const struct pair *pair, double c)
     return step < 1 ? fmin(1, exp(log_pmf(pair, c)) * step / (1 - step)) : 1;
 }
 
-/* The largest c with mass_below(c) <= mass, and the smallest with mass_above(c) <= mass. */
-static double find_low(const struct pair *pair, double mass)
+/* The largest c with mass_below(c) <= mass, or the smallest with mass_above(c) <= mass. */
+static double find_end(const struct pair *pair, double mass, bool is_lower)
 {
-    double low = 0, high = floor((pair->trials + 1) * pair->p) + 1;
+    const double mode = floor((pair->trials + 1) * pair->p);
+    double low = is_lower ? 0 : mode - 1, high = is_lower ? mode + 1 : pair->trials;
     while (high - low > 1) {
         const double middle = floor(low + (high - low) / 2);
-        if (mass_below(pair, middle) <= mass) {
+        const double tail = is_lower ? mass_below(pair, middle) : mass_above(pair, middle);
+        if ((tail <= mass) == is_lower) {
             low = middle;
         } else {
             high = middle;
         }
     }
-    return low;
-}
-
-static double find_high(const struct pair *pair, double mass)
-{
-    double low = floor((pair->trials + 1) * pair->p) - 1, high = pair->trials;
-    while (high - low > 1) {
-        const double middle = floor(low + (high - low) / 2);
-        if (mass_above(pair, middle) <= mass) {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    return high;
+    return is_lower ? low : high;
 }
 
 /* s + s^2 + ... + s^n for s = e^log_s. */
@@ -168,7 +153,7 @@ static double geometric(double log_s, double n)
     return rest == 0 ? n : exp(log_s) * expm1(n * log_s) / rest;
 }
 
-/* (2) P[c <= C < c + width] is at most this. */
+/* Upper bound (2) of P[c <= C < c + width]. */
 static double block_mass(const struct pair *pair, double c, double width)
 {
     const double middle = c + floor((width - 1) / 2);
@@ -188,7 +173,8 @@ double shuffle_delta(double epsilon0, double n, double epsilon, double scale)
         return 0;
     }
     make_pair(&pair, epsilon0, n, epsilon);
-    const double low = find_low(&pair, REST * scale), high = find_high(&pair, REST * scale);
+    const double low = find_end(&pair, REST * scale, true);
+    const double high = find_end(&pair, REST * scale, false);
     const double sd = sqrt(pair.trials * pair.p * pair.q);
     const double width = fmax(1, floor(sd / BLOCKS_PER_SD));
     double sum = mass_below(&pair, low) * delta_given(&pair, 0);

@@ -6,7 +6,7 @@
 
 #define HALVINGS 200
 #define NODES 400       /* of an expectation over the cap's share */
-#define REACH_SIGMAS 40 /* an exponential tail, that of n = 1, is below 1e-17 there */
+#define REACH_SIGMAS 40 /* beyond this the slowest tail, exponential for n = 1, is below 1e-17 */
 
 /* S, U and M of a cap. */
 struct cap {
@@ -20,9 +20,9 @@ static double mean_cost(const struct sphere *s)
     return exp(s->power * log(2) + beta_log(half + s->power / 2, half) - beta_log(half, half));
 }
 
-/* The cap of all directions with (1 - <x, y>)/2 <= w; v = 1 - w. M is elementary:
- * the density of u = <x, y> is f(u) = (1 - u^2)^(d/2 - 1) / B(1/2, d/2), so that the integral of u f from t to 1
- * is (1 - t^2)^(d/2) / (d B(1/2, d/2)). */
+/* The cap of all directions with (1 - <x, y>)/2 <= w; v = 1 - w. M is elementary: u = <x, y> has
+ * the density f(u) = (1 - u^2)^(d/2 - 1) / B(1/2, d/2), so the integral of u f from t to 1 is
+ * (1 - t^2)^(d/2) / (d B(1/2, d/2)). */
 static struct cap find_cap(const struct sphere *s, double w, double v)
 {
     const double half = s->dim / 2;
@@ -50,8 +50,9 @@ static dpot_status check(const struct sphere *s, double epsilon, struct dpot_err
     return DPOT_OK;
 }
 
-/* With A = e^(epsilon/2) - e^(-epsilon/2), B = e^(-epsilon/2), t* is the root of the increasing function
- * G(t) = A U(t) + B H - g(t) (B + A S(t)), g(t) = (2 - 2t)^(p/2); here all is divided by e^(epsilon/2). */
+/* With A = e^(epsilon/2) - e^(-epsilon/2) and B = e^(-epsilon/2), t* is the root of the increasing
+ * function G(t) = A U(t) + B H - g(t) (B + A S(t)), g(t) = (2 - 2t)^(p/2). All terms are divided by
+ * e^(epsilon/2). */
 static double optimality(const struct sphere *s, double epsilon, double h, double w)
 {
     const struct cap cap = find_cap(s, w, 1 - w);
@@ -67,7 +68,7 @@ dpot_status sphere_solve(const struct sphere *sphere, double epsilon,
         return status;
     }
     const double h = mean_cost(sphere);
-    double lo = 0, hi = 1; /* of w: G falls from B H to below 0 */
+    double lo = 0, hi = 1; /* bounds of w: G falls from B H to below 0 */
     for (int i = 0; i < HALVINGS; i++) {
         const double middle = lo + (hi - lo) / 2;
         if (optimality(sphere, epsilon, h, middle) > 0) {
@@ -95,7 +96,7 @@ static double from_logit(double logit, double *v)
     return 1 / (1 + exp(-logit));
 }
 
-/* The logit of the w whose cap has the share with this logit. */
+/* The logit of the w whose cap has the given share, as a logit. */
 static double find_logit(const struct sphere *s, double share_logit)
 {
     double lo = -740, hi = 740;
@@ -112,7 +113,7 @@ static double find_logit(const struct sphere *s, double share_logit)
     return (lo + hi) / 2;
 }
 
-/* log of the density, up to a constant, of the logit of w when the share of its cap is Beta(n, K - n). */
+/* Log density, up to a constant, of the logit of w if the share of its cap is Beta(n, K - n). */
 static double log_density(const struct sphere *s, double n, double k, double w, double v)
 {
     const double half = s->dim / 2;
@@ -123,9 +124,9 @@ static double log_density(const struct sphere *s, double n, double k, double w, 
     return (n - 1) * log(tails.below) + (k - n - 1) * log(tails.above) + half * log(w * v);
 }
 
-/* The cap of the n nearest of K directions, per direction: E (S, U, M) as the header says. By the
- * trapezoid rule in the logit of w, where the integrand is analytic and falls off on both sides: its error is
- * that of rounding. The weights are divided by their sum, so that no constant is needed. */
+/* The cap of the n nearest of K directions, per direction: E (S, U, M), see the header. Trapezoid
+ * rule in the logit of w, where the integrand is analytic and decays on both sides, so its error is
+ * that of rounding. The weights are normalised, so no constant is needed. */
 static struct cap nearest_cap(const struct sphere *s, double n, double k)
 {
     const struct cap all = {1, mean_cost(s), 0};
@@ -170,7 +171,8 @@ void sphere_measure(const struct sphere *sphere, uint32_t n_directions, double l
                                        .contraction = k * spread * mean};
 }
 
-/* n directions with the upper probability: e^(epsilon/2) m / K on those, e^(-epsilon/2) m / K on the others. */
+/* n directions with the upper probability e^(epsilon/2) m / K, the others with e^(-epsilon/2)
+ * m / K. */
 static struct sphere_choice choose_near(const struct sphere *s, double epsilon, double n, double k)
 {
     const double b = exp(-epsilon), a = -expm1(-epsilon);
@@ -181,8 +183,8 @@ static struct sphere_choice choose_near(const struct sphere *s, double epsilon, 
         .channel = {n, scale * (a * cap.cost + b * mean_cost(s)), scale * a * cap.mean}};
 }
 
-/* The cost falls in n while the next nearest direction is cheaper, in expectation, than the law so far,
- * and rises from there: the discrete form of G(t) = 0. */
+/* The cost decreases in n while the next nearest direction is cheaper, in expectation, than the law
+ * so far, and increases from there: the discrete form of G(t) = 0. */
 void sphere_choose(const struct sphere *sphere, double epsilon, uint32_t n_directions,
                    struct sphere_choice *choice)
 {
@@ -207,7 +209,7 @@ void sphere_scatter(const struct sphere *sphere, uint32_t n_directions, double l
     struct sphere_channel square, quartic;
     sphere_measure(&second, n_directions, lower, upper, &square);
     sphere_measure(&fourth, n_directions, lower, upper, &quartic);
-    /* h = 1 - <x, y> in place of <x, y>, which is near 1 when epsilon is large. */
+    /* h = 1 - <x, y> avoids cancellation: <x, y> is near 1 for large epsilon. */
     const double h = square.cost / 2, h_square = quartic.cost / 4;
     *scatter = (struct sphere_scatter){.along = fmax(h_square - h * h, 0),
                                        .across = fmax(2 * h - h_square, 0) / sphere->dim,

@@ -1,21 +1,21 @@
 /* The Wasserstein mechanism on a sphere: the optimal base measure in closed form (002, Proposition
- * H.1), and what a finite codebook of random directions makes of it.
+ * H.1), and the mechanism with a finite codebook of random directions.
  *
- * On S^d = {x in R^(d+1): |x| = 1} with cost |x - y|^p the optimal base measure is alpha sigma, sigma
- * uniform. The report of a point x has the density alpha e^(epsilon/2) on the cap <x, y> >= t and
- * alpha e^(-epsilon/2) elsewhere. With w = (1 - <x, y>)/2, which is Beta(d/2, d/2) under sigma, and
- * |x - y|^p = 2^p w^(p/2):
+ * On S^d = {x in R^(d+1): |x| = 1} with cost |x - y|^p the optimal base measure is alpha sigma,
+ * sigma uniform. The report of a point x has the density alpha e^(epsilon/2) on the cap <x, y> >= t
+ * and alpha e^(-epsilon/2) elsewhere. With w = (1 - <x, y>)/2, which is Beta(d/2, d/2) under sigma,
+ * and |x - y|^p = 2^p w^(p/2):
  *
  *   S(t) = P[w <= w_t]                  the cap's share
  *   U(t) = 2^p E[w^(p/2); w <= w_t]     the cost inside it,  H = U(-1) that of all directions
  *   M(t) = E[1 - 2w; w <= w_t]          its mean along x
  *
- * all incomplete beta functions, so that any d and p serve alike.
+ * These are incomplete beta functions, so any d and p can be evaluated.
  *
- * A device has K independent uniform directions in place of the whole sphere (mechanism/codebook.h).
- * The n nearest of them have, in expectation over the codebook, the cost K E[U] and the mean K E[M],
- * where the cap's share is that of the n-th nearest of K - 1, S ~ Beta(n, K - n). Expected costs and means of the
- * finite mechanism are such integrals; no limit is taken. */
+ * A device has K independent uniform directions instead of the whole sphere (mechanism/codebook.h).
+ * The n nearest of them have, in expectation over the codebook, the cost K E[U] and the mean K
+ * E[M], where the share of the cap is that of the n-th nearest of K - 1, S ~ Beta(n, K - n).
+ * Expected costs and means of the finite mechanism are such integrals; no limit is taken. */
 #ifndef DPOT_ACCOUNT_SPHERE_H
 #define DPOT_ACCOUNT_SPHERE_H
 
@@ -23,51 +23,53 @@
 
 #include <stdint.h>
 
-#define SPHERE_DIM_MAX 4096 /* d, of the sphere itself */
+#define SPHERE_DIM_MAX 4096 /* d, the dimension of the sphere itself */
 
 struct sphere {
     double dim;   /* d = coordinates - 1, 1 to SPHERE_DIM_MAX */
     double power; /* p, 1 to 64 */
 };
 
-/* Proposition H.1. */
+/* The optimum of Proposition H.1. */
 struct sphere_optimum {
     double threshold;   /* t* */
     double total_mass;  /* alpha* */
     double cap;         /* S(t*) */
-    double cost;        /* W_p^p between a point and its law, the same for every point */
-    double mean_cost;   /* H: that of a report which says nothing */
-    double contraction; /* c: the mean of the report is c x */
+    double cost;        /* W_p^p between a point and its law; the same for every point */
+    double mean_cost;   /* H: the cost of a report that carries no information */
+    double contraction; /* the mean of a report is c x */
 };
 
 /* DPOT_ERR_RANGE: dim, power or epsilon (positive, at most 40) out of range. */
 DPOT_WARN_UNUSED dpot_status sphere_solve(const struct sphere *sphere, double epsilon,
                                           struct sphere_optimum *optimum, struct dpot_error *error);
 
-/* The mechanism with K directions, all of whose probabilities lie in [lower, upper]: expectations
- * over the codebook and the draw. */
+/* The mechanism with K directions and probabilities in [lower, upper]: expectations over the
+ * codebook and the draw. */
 struct sphere_channel {
-    double n_near;      /* directions that have the upper probability; one may have a part of it */
+    double n_near;      /* directions with the upper probability; may be fractional */
     double cost;        /* E |x - y|^p */
     double contraction; /* c_K: E y = c_K x */
 };
 void sphere_measure(const struct sphere *sphere, uint32_t n_directions, double lower, double upper,
                     struct sphere_channel *channel);
 
-/* How a report y of x scatters, given x: its law looks at <x, y> alone, so that
+/* Covariance of a report y of x, given x. The law depends on <x, y> alone, so
  *
- *   Cov(y | x) = along x x' + across (I - x x'),    along = E <x, y>^2 - c^2,    across = (1 - E <x, y>^2) / d,
+ *   Cov(y | x) = along x x' + across (I - x x'),    along = E <x, y>^2 - c^2,
+ *   across = (1 - E <x, y>^2) / d,
  *
- * with trace 1 - c^2. E <x, y>^2 is the cost of power 4: |x - y|^4 = 4 (1 - <x, y>)^2. Only the dimension of
- * `sphere` is looked at. */
+ * with trace 1 - c^2. E <x, y>^2 follows from the cost of power 4: |x - y|^4 = 4 (1 - <x, y>)^2.
+ * Only the dimension of `sphere` is used. */
 struct sphere_scatter {
     double along, across, square; /* E <x, y>^2 */
 };
 void sphere_scatter(const struct sphere *sphere, uint32_t n_directions, double lower, double upper,
                     struct sphere_scatter *scatter);
 
-/* The best total mass for K >= 2 directions: a whole number of them get the upper probability, as many as cost
- * least in expectation. Tends to alpha*. sphere and epsilon as in sphere_solve. */
+/* The best total mass for K >= 2 directions: an integer number of them, with the least expected
+ * cost, gets the upper probability. The total mass tends to alpha*. sphere and epsilon as in
+ * sphere_solve. */
 struct sphere_choice {
     double total_mass;
     struct sphere_channel channel;
@@ -75,7 +77,8 @@ struct sphere_choice {
 void sphere_choose(const struct sphere *sphere, double epsilon, uint32_t n_directions,
                    struct sphere_choice *choice);
 
-/* Squared error of the mean of one report / c_K: E |y/c - x|^2 = 1/c^2 - 1 for a unit vector x. */
+/* Squared error of an estimate of x from one report: E |y/c - x|^2 = 1/c^2 - 1 for a unit vector
+ * x. */
 double sphere_report_variance(double contraction);
 
 #endif

@@ -3,10 +3,10 @@
 #include "account/outward.h"
 
 #define MARGIN 1e-13
-#define SEARCH_WIDTH 25.0 /* nats on either side of the start */
-#define SEARCH_STEPS 120  /* of the golden section: 0.618^120 is below 1e-25 */
+#define SEARCH_WIDTH 25.0 /* search range around the start, in nats */
+#define SEARCH_STEPS 120  /* golden section: 0.618^120 is below 1e-25 */
 
-/* epsilon for alpha = 1 + u, solved from the formula of zcdp.h:
+/* epsilon for alpha = 1 + u, from the formula of zcdp.h:
  *   epsilon = (1 + u) rho - log(delta)/u - log(1 + 1/u) - log(1 + u)/u */
 static double epsilon_at(double rho, double log_delta, double log_u)
 {
@@ -14,7 +14,7 @@ static double epsilon_at(double rho, double log_delta, double log_u)
     return (1 + u) * rho - log_delta / u - log1p(1 / u) - log1p(u) / u;
 }
 
-/* A bound for the error of epsilon_at, whose terms are not of one sign. */
+/* Error scale of epsilon_at, whose terms have different signs. */
 static double size_at(double rho, double log_delta, double log_u)
 {
     const double u = exp(log_u);
@@ -28,7 +28,7 @@ double zcdp_epsilon(double rho, double delta)
         return 0;
     }
     const double start =
-        (log(1 - log_delta) - log(rho)) / 2; /* u of about sqrt(-log delta / rho) */
+        (log(1 - log_delta) - log(rho)) / 2; /* u is about sqrt(-log delta / rho) */
     double low = start - SEARCH_WIDTH, high = start + SEARCH_WIDTH;
     for (int i = 0; i < SEARCH_STEPS; i++) {
         const double left = high - golden * (high - low), right = low + golden * (high - low);

@@ -71,7 +71,7 @@ static void make_sample(struct direct *d, const struct dpot_rng_source *source,
     struct dpot_rng rng;
     struct dpot_report report = {.values = d->values};
     dpot_rng_init(&rng, source);
-    if (is_sphere(d->subject)) { /* the id first, as in a device */
+    if (is_sphere(d->subject)) { /* draws the id first, as a device does */
         source->fill(source->ctx, report.id, sizeof report.id);
         dpot_privatizer_run_points(d->privatizer, &d->private_points, &rng, &report);
     } else if (is_vector(d->subject)) {

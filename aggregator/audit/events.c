@@ -5,15 +5,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define THRESHOLDS_MAX 256 /* for each number */
-#define TRACES_MAX 16      /* values of the trace that are looked at */
+#define THRESHOLDS_MAX 256 /* per number */
+#define TRACES_MAX 16      /* most trace values tried as events */
 
-/* Samples first .. first + n - 1 of both inputs. */
+/* Samples first .. first + n - 1 of both inputs: one half. */
 struct half {
     const struct audit_samples *samples;
     size_t first, n;
-    const double
-        *rank; /* (n_outcomes) of an outcome, by how much likelier it is; NULL: no outcomes */
+    const double *rank; /* (n_outcomes) likelihood rank of each outcome; NULL: no outcomes */
 };
 
 struct event {
@@ -24,8 +23,6 @@ struct event {
     uint32_t code;
 };
 
-/* ---- counting ---- */
-
 static double number_of(const struct half *half, const struct audit_sample *sample, unsigned number)
 {
     const double value = sample->number[number];
@@ -35,8 +32,8 @@ static double number_of(const struct half *half, const struct audit_sample *samp
     return value >= 0 && value < half->samples->n_outcomes ? half->rank[(size_t)value] : NAN;
 }
 
-static bool has_happened(const struct half *half, const struct event *event,
-                         const struct audit_sample *sample)
+static bool event_holds(const struct half *half, const struct event *event,
+                        const struct audit_sample *sample)
 {
     switch (event->kind) {
     case EVENT_AT_LEAST:
@@ -59,24 +56,22 @@ static struct proportion_pair count_event(const struct half *half, const struct 
     for (unsigned input = 0; input < 2; input++) {
         const struct audit_sample *samples = half->samples->of[input] + half->first;
         for (size_t i = 0; i < half->n; i++) {
-            n_hits[input] += has_happened(half, event, &samples[i]);
+            n_hits[input] += event_holds(half, event, &samples[i]);
         }
     }
     const unsigned likelier = event->likelier;
     return (struct proportion_pair){n_hits[likelier], half->n, n_hits[1 - likelier], half->n};
 }
 
-/* ---- choosing ---- */
-
 struct choice {
     const struct half *half;
     double delta;
-    double normal; /* about the normal quantile of the error: for the choice only */
+    double normal; /* about the normal quantile of the error; affects the choice only */
     double score;  /* of the best event so far */
     struct event best;
 };
 
-/* About what proportion_epsilon would say of these counts. */
+/* Approximates proportion_epsilon for these counts. */
 static double score_counts(const struct choice *choice, const struct proportion_pair *pair)
 {
     const double z = choice->normal, n = (double)pair->n;
@@ -86,7 +81,8 @@ static double score_counts(const struct choice *choice, const struct proportion_
     return low > 0 ? log(low / high) : -INFINITY;
 }
 
-static void offer(struct choice *choice, struct event event, const struct proportion_pair *counts)
+static void consider(struct choice *choice, struct event event,
+                     const struct proportion_pair *counts)
 {
     const double score = score_counts(choice, counts);
     if (score > choice->score) {
@@ -95,12 +91,12 @@ static void offer(struct choice *choice, struct event event, const struct propor
     }
 }
 
-/* The event, for each of the two inputs as the likelier one. */
-static void offer_event(struct choice *choice, struct event event)
+/* Scores the event with each of the two inputs as the likelier one. */
+static void consider_event(struct choice *choice, struct event event)
 {
     for (event.likelier = 0; event.likelier < 2; event.likelier++) {
         const struct proportion_pair counts = count_event(choice->half, &event);
-        offer(choice, event, &counts);
+        consider(choice, event, &counts);
     }
 }
 
@@ -110,7 +106,7 @@ static int compare_doubles(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* The numbers of one input in order, without the NaN; how many there are. */
+/* Sorts the numbers of one input without NaN; returns how many there are. */
 static size_t sort_numbers(const struct half *half, unsigned input, unsigned number, double *sorted)
 {
     const struct audit_sample *samples = half->samples->of[input] + half->first;
@@ -140,9 +136,9 @@ static size_t count_below(const double *sorted, size_t n, double threshold)
     return low;
 }
 
-/* Both sides of a threshold, for each of the two inputs as the likelier one. */
-static void offer_threshold(struct choice *choice, unsigned number, double threshold,
-                            const double *const sorted[2], const size_t n_sorted[2])
+/* Scores both sides of a threshold with each of the two inputs as the likelier one. */
+static void consider_threshold(struct choice *choice, unsigned number, double threshold,
+                               const double *const sorted[2], const size_t n_sorted[2])
 {
     const size_t n = choice->half->n;
     size_t below[2];
@@ -156,13 +152,13 @@ static void offer_threshold(struct choice *choice, unsigned number, double thres
                                              n_sorted[other] - below[other], n};
         struct event event = {
             .kind = EVENT_BELOW, .likelier = likelier, .number = number, .threshold = threshold};
-        offer(choice, event, &under);
+        consider(choice, event, &under);
         event.kind = EVENT_AT_LEAST;
-        offer(choice, event, &over);
+        consider(choice, event, &over);
     }
 }
 
-/* Thresholds at quantiles of both inputs, and just above each. */
+/* Tries thresholds at quantiles of both inputs, and just above each of them. */
 static void choose_threshold(struct choice *choice, unsigned number, double *const sorted[2])
 {
     size_t n_sorted[2];
@@ -176,8 +172,8 @@ static void choose_threshold(struct choice *choice, unsigned number, double *con
             const size_t at = n_thresholds > 1 ? (n - 1) * i / (n_thresholds - 1) : 0;
             const double value = sorted[input][at];
             const double *const readable[2] = {sorted[0], sorted[1]};
-            offer_threshold(choice, number, value, readable, n_sorted);
-            offer_threshold(choice, number, nextafter(value, INFINITY), readable, n_sorted);
+            consider_threshold(choice, number, value, readable, n_sorted);
+            consider_threshold(choice, number, nextafter(value, INFINITY), readable, n_sorted);
         }
     }
 }
@@ -198,12 +194,12 @@ static void choose_trace(struct choice *choice)
         }
     }
     for (size_t i = 0; i < n_codes && n_codes > 1; i++) {
-        offer_event(choice, (struct event){.kind = EVENT_TRACE, .code = codes[i]});
-        offer_event(choice, (struct event){.kind = EVENT_OTHER_TRACE, .code = codes[i]});
+        consider_event(choice, (struct event){.kind = EVENT_TRACE, .code = codes[i]});
+        consider_event(choice, (struct event){.kind = EVENT_OTHER_TRACE, .code = codes[i]});
     }
 }
 
-/* Outcomes by how much likelier input 0 makes them, on the half that the event is chosen on. */
+/* Ranks outcomes by their likelihood ratio for input 0, on the half used for the choice. */
 static void rank_outcomes(const struct half *half, double *rank, double *counts)
 {
     const size_t n_outcomes = half->samples->n_outcomes;
@@ -220,8 +216,6 @@ static void rank_outcomes(const struct half *half, double *rank, double *counts)
         rank[j] = log(counts[j] / counts[n_outcomes + j]);
     }
 }
-
-/* ---- both halves ---- */
 
 static struct event choose_event(const struct half *half, double delta, double error,
                                  double *const sorted[2])

@@ -1,10 +1,10 @@
 #include "audit/exp_bound.h"
 
-#define ONE_BITS 124   /* of the series, in units of 2^-124 */
+#define ONE_BITS 124   /* bits after the point in the series */
 #define HALVINGS 6     /* e^x = (e^(x / 64))^64; x / 64 < 0.32 */
 #define RESULT_BITS 96 /* e^20 < 2^29 */
 
-/* floor(a b / 2^64 / 2^64), a product of 256 bits cut to its upper half. */
+/* floor(a b / 2^128), the upper half of the 256-bit product. */
 static struct dpot_u128 multiply_high(struct dpot_u128 a, struct dpot_u128 b)
 {
     const struct dpot_u128 low = dpot_u128_mul(a.lo, b.lo);
@@ -21,7 +21,7 @@ static struct dpot_u128 shift_left(struct dpot_u128 a, unsigned bits)
     return (struct dpot_u128){a.lo << bits, a.hi << bits | a.lo >> (64 - bits)};
 }
 
-/* floor(a / divisor), by halves of limbs. */
+/* floor(a / divisor), in steps of half limbs. */
 static struct dpot_u128 divide(struct dpot_u128 a, uint32_t divisor)
 {
     const uint64_t limbs[4] = {a.hi >> 32, a.hi & UINT32_MAX, a.lo >> 32, a.lo & UINT32_MAX};
@@ -34,8 +34,8 @@ static struct dpot_u128 divide(struct dpot_u128 a, uint32_t divisor)
     return (struct dpot_u128){quotient[2] << 32 | quotient[3], quotient[0] << 32 | quotient[1]};
 }
 
-/* Every step is rounded down. The square of a number with b bits after the point keeps 2 b - 128 of
- * them; zeros at the top make room for some more. */
+/* Rounded down. The square of a number with b bits after the point keeps 2 b - 128 of them, plus
+ * the leading zeros of the result. */
 static struct dpot_u128 square(struct dpot_u128 a, unsigned *bits)
 {
     struct dpot_u128 result = multiply_high(a, a);
@@ -64,7 +64,7 @@ struct dpot_u128 exp_bound(uint64_t epsilon_q32)
 
 bool exp_bound_holds(uint64_t most, uint64_t least, uint64_t epsilon_q32)
 {
-    /* most 2^96 <= bound least, in three limbs. */
+    /* Compares most 2^96 <= bound least in three limbs. */
     const struct dpot_u128 bound = exp_bound(epsilon_q32);
     const struct dpot_u128 low = dpot_u128_mul(least, bound.lo);
     const struct dpot_u128 limit =

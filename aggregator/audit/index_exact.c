@@ -7,21 +7,21 @@
 #include <math.h>
 #include <string.h>
 
-#define PLACES_MAX 3 /* of an enumerated input */
+#define PLACES_MAX 3 /* units of mass in an enumerated input */
 #define SPECK 1e-6
-#define N_GARBAGE 6
+#define N_INVALID 6
 
-#define ALL_POINTS_MAX 16  /* of so many points every one is used */
-#define N_SPREAD 5         /* of more */
-#define SPHERE_IDS 16      /* report ids that are looked at; */
-#define SPHERE_IDS_LARGE 2 /* where the points are not all used */
+#define ALL_POINTS_MAX 16  /* up to this many points all are used */
+#define N_SPREAD 5         /* points used otherwise */
+#define SPHERE_IDS 16      /* report ids tried */
+#define SPHERE_IDS_LARGE 2 /* the same, if not all points are used */
 #define SPHERE_DIM_MAX 16
 #define SPHERE_PLACES(dim) (2 * (size_t)(dim) + 1)
 
-/* Least and largest weight of every output so far. */
+/* The least and largest weight of every output so far. */
 struct extremes {
     const struct index_program *program;
-    bool is_sound; /* every law sums to 2^62 and has no weight of 0 */
+    bool is_sound; /* every law sums to 2^62 without a weight of 0 */
     size_t n_inputs;
     uint64_t least[INDEX_EXACT_OUTPUTS_MAX], most[INDEX_EXACT_OUTPUTS_MAX];
 };
@@ -49,7 +49,7 @@ static void try_input(struct extremes *extremes, const double *histogram)
     add_law(extremes, weights);
 }
 
-/* The points that inputs are made of, and the i-th of them. */
+/* The number of points that inputs use, and the i-th of them. */
 static size_t count_used(size_t n_points)
 {
     return n_points <= ALL_POINTS_MAX ? n_points : N_SPREAD;
@@ -60,20 +60,21 @@ static size_t used_point(size_t n_points, size_t i)
     return n_points <= ALL_POINTS_MAX ? i : i * (n_points - 1) / (N_SPREAD - 1);
 }
 
-/* Every way to put up to PLACES_MAX units on them, and each with a speck beside the first. */
+/* Tries every way to put up to PLACES_MAX units on the points, and each with a speck next to the
+ * first. */
 static void try_places(struct extremes *extremes)
 {
     const size_t n_points = extremes->program->n_points, n = count_used(n_points);
     size_t n_codes = 1;
     for (int i = 0; i < PLACES_MAX; i++) {
-        n_codes *= n + 1; /* the last digit value: no unit */
+        n_codes *= n + 1; /* digit n: no unit */
     }
     for (size_t code = 0; code < n_codes; code++) {
         double histogram[INDEX_EXACT_POINTS_MAX] = {0};
         const size_t digits[PLACES_MAX] = {code % (n + 1), code / (n + 1) % (n + 1),
                                            code / (n + 1) / (n + 1)};
         if (digits[0] > digits[1] || digits[1] > digits[2]) {
-            continue; /* the same units in another order */
+            continue; /* same units in another order */
         }
         for (int i = 0; i < PLACES_MAX; i++) {
             if (digits[i] < n) {
@@ -87,15 +88,15 @@ static void try_places(struct extremes *extremes)
     }
 }
 
-static void try_garbage(struct extremes *extremes)
+static void try_invalid(struct extremes *extremes)
 {
-    const double garbage[N_GARBAGE] = {NAN, INFINITY, -INFINITY, -1, 1e300, 5e-324};
+    const double invalid[N_INVALID] = {NAN, INFINITY, -INFINITY, -1, 1e300, 5e-324};
     const size_t n_points = extremes->program->n_points, n = count_used(n_points);
-    for (size_t i = 0; i < N_GARBAGE; i++) {
+    for (size_t i = 0; i < N_INVALID; i++) {
         for (size_t used = 0; used < n; used++) {
             const size_t point = used_point(n_points, used);
             double histogram[INDEX_EXACT_POINTS_MAX] = {0};
-            histogram[point] = garbage[i];
+            histogram[point] = invalid[i];
             try_input(extremes, histogram);
             histogram[(point + 1) % n_points] = 1;
             try_input(extremes, histogram);
@@ -103,7 +104,7 @@ static void try_garbage(struct extremes *extremes)
     }
 }
 
-/* ln of the largest ratio; *is_within: all of them are, by integers. */
+/* ln of the largest ratio. *is_within: all ratios are within the claim, compared in integers. */
 static double largest_loss(const struct extremes *extremes, bool *is_within)
 {
     double loss = 0;
@@ -113,17 +114,19 @@ static double largest_loss(const struct extremes *extremes, bool *is_within)
         loss = fmax(loss, log((double)most / (double)least));
         *is_within = *is_within && exp_bound_holds(most, least, extremes->program->epsilon_q32);
     }
-    /* Integers have the last word: within the claim is not above it by a rounded logarithm. */
+    /* The integer comparison decides: a ratio within the claim is not reported above it because of
+     * a rounded logarithm. */
     const double claim = dpot_epsilon_to_double(extremes->program->epsilon_q32);
     return !extremes->is_sound ? INFINITY : *is_within ? fmin(loss, claim) : loss;
 }
 
-/* The extreme weights over the polytope: what the others leave at most and at least. */
+/* The extreme weights over the polytope, from the least and most that the other weights can sum
+ * to. */
 static void find_polytope(const struct index_program *program, struct extremes *extremes)
 {
     const size_t n = program->n_outputs;
     for (size_t j = 0; j < n; j++) {
-        uint64_t others_lower = 0, others_upper = 0; /* both stop at 2^62 */
+        uint64_t others_lower = 0, others_upper = 0; /* saturate at 2^62 */
         for (size_t i = 0; i < n; i++) {
             const uint64_t lower = i == j ? 0 : program->lower[i];
             const uint64_t upper = i == j ? 0 : program->upper[i];
@@ -145,7 +148,7 @@ void index_exact(const struct index_program *program, struct index_finding *find
     bool are_laws_within = false, is_polytope_within = false;
     memset(laws.least, 0xff, sizeof laws.least);
     try_places(&laws);
-    try_garbage(&laws);
+    try_invalid(&laws);
     find_polytope(program, &polytope);
     finding->n_inputs = laws.n_inputs;
     finding->law_maximum = largest_loss(&laws, &are_laws_within);
@@ -153,19 +156,17 @@ void index_exact(const struct index_program *program, struct index_finding *find
     finding->is_private = are_laws_within && is_polytope_within;
 }
 
-/* ---- the program itself ---- */
-
 struct instance {
     const struct dpot_campaign *campaign;
     struct dpot_privatizer *privatizer;
     struct dpot_private_measure private_measure;
     struct dpot_private_points private_points; /* on a sphere */
-    uint8_t report_id[DPOT_REPORT_ID_LEN];     /* the same */
+    uint8_t report_id[DPOT_REPORT_ID_LEN];     /* on a sphere */
     uint64_t lower[INDEX_EXACT_OUTPUTS_MAX], upper[INDEX_EXACT_OUTPUTS_MAX];
 };
 
-/* With sample_first: the heaviest place. */
-static void keep_one_point(double *histogram, size_t n)
+/* With sample_first: puts all mass on the heaviest point. */
+static void reduce_to_heaviest(double *histogram, size_t n)
 {
     size_t heaviest = 0;
     for (size_t i = 1; i < n; i++) {
@@ -183,13 +184,13 @@ static void law_of_instance(void *ctx, const double *histogram, uint64_t *weight
     double scratch[INDEX_EXACT_POINTS_MAX];
     memcpy(scratch, histogram, size * sizeof *scratch);
     if (instance->campaign->sample_first) {
-        keep_one_point(scratch, size);
+        reduce_to_heaviest(scratch, size);
     }
     dpot_private_measure_set(&instance->private_measure, scratch, size);
     dpot_privatizer_law(instance->privatizer, &instance->private_measure, weights);
 }
 
-/* Places on a sphere: both ends of every axis, and what is no vector. */
+/* Points on a sphere: both ends of every axis, and one that is not a vector. */
 static void place_on_sphere(size_t place, uint32_t dim, double *x)
 {
     for (uint32_t j = 0; j < dim; j++) {
@@ -228,9 +229,9 @@ static dpot_status open_instance(struct instance *instance, struct dpot_error *e
                : status;
 }
 
-/* On a sphere what holds must hold for every id: the worst of some. */
-static void examine(const struct index_program *program, struct instance *instance,
-                    struct index_finding *finding)
+/* On a sphere the claim must hold for every report id: takes the worst of several ids. */
+static void audit_ids(const struct index_program *program, struct instance *instance,
+                      struct index_finding *finding)
 {
     index_exact(program, finding);
     const bool is_small = program->n_points <= ALL_POINTS_MAX;
@@ -268,7 +269,7 @@ dpot_status index_exact_campaign(const struct dpot_campaign *campaign,
     }
     const dpot_status status = open_instance(&instance, error);
     if (status == DPOT_OK) {
-        examine(&program, &instance, finding);
+        audit_ids(&program, &instance, finding);
     }
     dpot_private_points_release(&instance.private_points);
     dpot_private_measure_release(&instance.private_measure);

@@ -18,7 +18,7 @@ static size_t cell_count(enum dpot_noise noise)
     return 1 + (size_t)(noise == DPOT_NOISE_LAPLACE ? DPOT_LAPLACE_CDF_LEN : DPOT_GAUSSIAN_CDF_LEN);
 }
 
-/* Where cell y begins in the table's units, 2^128 for the end. */
+/* First unit of cell y in the table's units; 2^128 for the end. */
 static struct dpot_u128 cell_begin(enum dpot_noise noise, size_t y)
 {
     const struct dpot_u128 *cdf =
@@ -71,7 +71,7 @@ dpot_status noise_law_init(struct noise_law *law, noise_trial *attempt, enum dpo
     if (!law->weight) {
         return DPOT_ERR_MEMORY;
     }
-    /* From the tails inward: small numbers are added first. */
+    /* From the tails inward, so that small numbers are added first. */
     for (size_t i = law->n_values; i-- > 0;) {
         const struct noise_weight weight = noise_law_weight(attempt, noise, k, i);
         law->weight[law->n_values - 1 + i] += weight.plus;

@@ -25,14 +25,14 @@
 #define SPHERE_DIRECTIONS 12
 #define N_GROUPS DPOT_GROUPS_MAX
 
-/* Large campaigns. */
+/* Sizes of large campaigns. */
 #define LARGE_SIDE 20 /* of a grid */
 #define LARGE_N_MAX 32
 #define LARGE_RING 3000
 #define LARGE_DIM 100
 #define LARGE_SPHERE_DIM 16
 #define LARGE_DIRECTIONS 300
-#define SPHERE_OUTCOMES 4 /* in the cap of input 0, of input 1 */
+#define SPHERE_OUTCOMES 4 /* bits: in the cap of input 0, in the cap of input 1 */
 
 /* ---- index mechanisms ---- */
 
@@ -41,7 +41,7 @@ static void cost_row(void *ctx, size_t i, double *row)
     dpot_ground_row(ctx, (uint32_t)i, row);
 }
 
-/* Of the exponential mechanism: the sensitivity of its utility and its own base measure. */
+/* Sets the sensitivity of the utility and the base measure of the exponential mechanism. */
 static dpot_status fill_exponential(struct dpot_campaign *campaign, double *m,
                                     struct dpot_error *error)
 {
@@ -89,27 +89,6 @@ static dpot_status fill_base_measure(struct dpot_campaign *campaign, struct dpot
     return status;
 }
 
-static dpot_status make_ring(struct subject *subject, uint32_t size, struct dpot_error *error)
-{
-    struct dpot_campaign *campaign = &subject->campaign;
-    campaign->metric = (struct dpot_metric){DPOT_METRIC_RING, size};
-    subject->dim = 1;
-    subject->input[1][0] = size / 2;
-    return dpot_domain_init_ring(&campaign->domain, size, error);
-}
-
-/* Input 1 is outside and is clamped to the last cell. */
-static dpot_status make_grid(struct subject *subject, uint32_t rows, uint32_t columns,
-                             struct dpot_error *error)
-{
-    const double lo[2] = {0, 0}, hi[2] = {rows, columns};
-    const uint32_t shape[2] = {rows, columns};
-    subject->campaign.metric = (struct dpot_metric){DPOT_METRIC_EUCLIDEAN, 0};
-    subject->dim = 2;
-    subject->input[1][0] = subject->input[1][1] = 100;
-    return dpot_domain_init_grid(&subject->campaign.domain, 2, lo, hi, shape, error);
-}
-
 static dpot_status make_index(struct subject *subject, dpot_status status, struct dpot_error *error)
 {
     struct dpot_campaign *campaign = &subject->campaign;
@@ -126,9 +105,26 @@ static dpot_status make_index(struct subject *subject, dpot_status status, struc
     return status == DPOT_OK ? fill_base_measure(campaign, error) : status;
 }
 
-static dpot_status make_wpm(struct subject *subject, struct dpot_error *error)
+static dpot_status make_ring(struct subject *subject, uint32_t size, struct dpot_error *error)
 {
-    return make_index(subject, make_ring(subject, RING, error), error);
+    struct dpot_campaign *campaign = &subject->campaign;
+    campaign->metric = (struct dpot_metric){DPOT_METRIC_RING, size};
+    subject->dim = 1;
+    subject->input[1][0] = size / 2;
+    return make_index(subject, dpot_domain_init_ring(&campaign->domain, size, error), error);
+}
+
+/* Input 1 is outside of the grid and is clamped to the last cell. */
+static dpot_status make_grid(struct subject *subject, uint32_t rows, uint32_t columns,
+                             struct dpot_error *error)
+{
+    const double lo[2] = {0, 0}, hi[2] = {rows, columns};
+    const uint32_t shape[2] = {rows, columns};
+    subject->campaign.metric = (struct dpot_metric){DPOT_METRIC_EUCLIDEAN, 0};
+    subject->dim = 2;
+    subject->input[1][0] = subject->input[1][1] = 100;
+    return make_index(
+        subject, dpot_domain_init_grid(&subject->campaign.domain, 2, lo, hi, shape, error), error);
 }
 
 static void solve_exactly(struct dpot_campaign *campaign)
@@ -138,34 +134,23 @@ static void solve_exactly(struct dpot_campaign *campaign)
     campaign->iterations = 0;
 }
 
-static dpot_status make_exact(struct subject *subject, struct dpot_error *error)
+static dpot_status make_exact(struct subject *subject, uint32_t size, struct dpot_error *error)
 {
-    const dpot_status status = make_wpm(subject, error);
+    const dpot_status status = make_ring(subject, size, error);
     solve_exactly(&subject->campaign);
     return status;
 }
 
-static dpot_status make_large_exact(struct subject *subject, struct dpot_error *error)
+static dpot_status make_exact_grid(struct subject *subject, uint32_t side, struct dpot_error *error)
 {
-    const dpot_status status =
-        make_index(subject, make_grid(subject, LARGE_SIDE, LARGE_SIDE, error), error);
+    const dpot_status status = make_grid(subject, side, side, error);
     solve_exactly(&subject->campaign);
     subject->campaign.n_max = LARGE_N_MAX;
     return status;
 }
 
-static dpot_status make_kpm(struct subject *subject, struct dpot_error *error)
-{
-    return make_index(subject, make_ring(subject, RING, error), error);
-}
-
-static dpot_status make_large_kpm(struct subject *subject, struct dpot_error *error)
-{
-    return make_index(subject, make_ring(subject, LARGE_RING, error), error);
-}
-
-/* As many labels as there may be; this device has one of the longer numbers. */
-static dpot_status make_groups(struct subject *subject, struct dpot_error *error)
+/* The largest number of groups; this device has one of the longer labels. */
+static dpot_status make_groups(struct subject *subject, uint32_t size, struct dpot_error *error)
 {
     struct dpot_campaign *campaign = &subject->campaign;
     campaign->groups = dpot_alloc_array(NULL, N_GROUPS, sizeof *campaign->groups);
@@ -177,18 +162,19 @@ static dpot_status make_groups(struct subject *subject, struct dpot_error *error
         (void)snprintf(campaign->groups[i], sizeof campaign->groups[i], "group-%u", i);
     }
     subject->group = N_GROUPS - 1;
-    return make_kpm(subject, error);
+    return make_ring(subject, size, error);
 }
 
-static dpot_status make_exponential(struct subject *subject, struct dpot_error *error)
+static dpot_status make_exponential(struct subject *subject, uint32_t rows,
+                                    struct dpot_error *error)
 {
-    return make_index(subject, make_grid(subject, 3, 2, error), error);
+    return make_grid(subject, rows, 2, error);
 }
 
-/* Two opposite vectors and some directions, of which the nearest has the upper probability. */
-static dpot_status make_sphere_of(struct subject *subject, uint32_t dim, uint32_t n_directions,
-                                  struct dpot_error *error)
+/* Two opposite vectors and a few directions; the nearest has the upper probability. */
+static dpot_status make_sphere(struct subject *subject, uint32_t dim, struct dpot_error *error)
 {
+    const uint32_t n_directions = dim == SPHERE_DIM ? SPHERE_DIRECTIONS : LARGE_DIRECTIONS;
     struct dpot_campaign *campaign = &subject->campaign;
     campaign->metric = (struct dpot_metric){DPOT_METRIC_EUCLIDEAN, 0};
     campaign->epsilon_q32 = DPOT_EPSILON_ONE;
@@ -204,19 +190,9 @@ static dpot_status make_sphere_of(struct subject *subject, uint32_t dim, uint32_
     return status == DPOT_OK ? fill_base_measure(campaign, error) : status;
 }
 
-static dpot_status make_sphere(struct subject *subject, struct dpot_error *error)
-{
-    return make_sphere_of(subject, SPHERE_DIM, SPHERE_DIRECTIONS, error);
-}
-
-static dpot_status make_large_sphere(struct subject *subject, struct dpot_error *error)
-{
-    return make_sphere_of(subject, LARGE_SPHERE_DIM, LARGE_DIRECTIONS, error);
-}
-
 /* ---- vector mechanisms ---- */
 
-/* An honest device's integers for an input. */
+/* Sets `clipped`: the integers that an honest device computes from the inputs. */
 static dpot_status clip_inputs(struct subject *subject)
 {
     const struct dpot_vector_domain *vector = &subject->campaign.vector;
@@ -245,7 +221,7 @@ static dpot_status make_vector(struct subject *subject, struct calibrate_request
         return status;
     }
     campaign->noise = found.noise;
-    /* The claim that was asked for, which these integers may undercut a little. */
+    /* The requested claim; the guarantee of these integers can be slightly smaller. */
     if (campaign->mechanism == DPOT_MECHANISM_LAPLACE) {
         campaign->epsilon_q32 = found.epsilon_q32;
     }
@@ -253,7 +229,7 @@ static dpot_status make_vector(struct subject *subject, struct calibrate_request
     return DPOT_OK;
 }
 
-/* A box of whole numbers of grid units, small enough to enumerate its noise of scale 2^k. */
+/* A box of whole grid units, small enough to enumerate its noise of scale 2^k. */
 static dpot_status make_small_box(struct subject *subject, unsigned k, uint32_t dim,
                                   const int64_t *lo, const int64_t *hi)
 {
@@ -273,16 +249,16 @@ static dpot_status make_small_box(struct subject *subject, unsigned k, uint32_t 
     memcpy(vector->hi, hi, dim * sizeof *hi);
     campaign->metric = (struct dpot_metric){DPOT_METRIC_EUCLIDEAN, 0};
     campaign->noise.scale_log2 = k;
-    campaign->epsilon_q32 = DPOT_EPSILON_ONE + 1; /* what a width of 2^k costs */
+    campaign->epsilon_q32 = DPOT_EPSILON_ONE + 1; /* the epsilon of a width of 2^k */
     subject->dim = dim;
     return DPOT_OK;
 }
 
-/* Sides of different length; both inputs lie beyond opposite corners. */
-static dpot_status make_box(struct subject *subject, struct dpot_error *error)
+/* Sides of different lengths; both inputs lie beyond opposite corners. */
+static dpot_status make_box(struct subject *subject, uint32_t dim, struct dpot_error *error)
 {
     static const int64_t lo[] = {0, -256}, hi[] = {256, 512};
-    const dpot_status status = make_small_box(subject, 10, 2, lo, hi);
+    const dpot_status status = make_small_box(subject, 10, dim, lo, hi);
     (void)error;
     for (uint32_t j = 0; j < subject->dim; j++) {
         subject->input[0][j] = 1e300;
@@ -291,78 +267,62 @@ static dpot_status make_box(struct subject *subject, struct dpot_error *error)
     return status == DPOT_OK ? clip_inputs(subject) : status;
 }
 
-/* A number that is none counts as 0, which is an end of the side 0 .. 2^k. */
-static dpot_status make_nan(struct subject *subject, struct dpot_error *error)
+/* NaN counts as 0, which is an end of the side 0 .. 2^k. */
+static dpot_status make_nan(struct subject *subject, uint32_t dim, struct dpot_error *error)
 {
     static const int64_t lo[] = {0}, hi[] = {512};
-    const dpot_status status = make_small_box(subject, 9, 1, lo, hi);
+    const dpot_status status = make_small_box(subject, 9, dim, lo, hi);
     (void)error;
     subject->input[0][0] = INFINITY;
     subject->input[1][0] = NAN;
     return status == DPOT_OK ? clip_inputs(subject) : status;
 }
 
-/* One side, from data far outside. */
-static dpot_status make_side(struct subject *subject, struct dpot_error *error)
+/* One side, with data far outside of it. */
+static dpot_status make_side(struct subject *subject, uint32_t dim, struct dpot_error *error)
 {
     static const double lo[] = {-1}, hi[] = {1};
     const struct calibrate_request request = {
-        .set = DPOT_VECTOR_BOX, .dim = 1, .n_sides = 1, .lo = lo, .hi = hi};
+        .set = DPOT_VECTOR_BOX, .dim = dim, .n_sides = dim, .lo = lo, .hi = hi};
     const dpot_status status = make_vector(subject, request, error);
     subject->input[0][0] = 1e300;
     subject->input[1][0] = -INFINITY;
     return status == DPOT_OK ? clip_inputs(subject) : status;
 }
 
-static dpot_status make_ball(struct subject *subject, enum dpot_vector_set set, uint32_t dim,
-                             struct dpot_error *error)
+static enum dpot_vector_set ball_of(const struct subject *subject)
 {
-    const struct calibrate_request request = {.set = set, .dim = dim, .radius = 1};
+    return subject->campaign.mechanism == DPOT_MECHANISM_LAPLACE ? DPOT_VECTOR_L1_BALL
+                                                                 : DPOT_VECTOR_L2_BALL;
+}
+
+static dpot_status make_ball(struct subject *subject, uint32_t dim, struct dpot_error *error)
+{
+    const struct calibrate_request request = {.set = ball_of(subject), .dim = dim, .radius = 1};
     const dpot_status status = make_vector(subject, request, error);
     subject->input[0][0] = 10;
     subject->input[1][0] = -10;
     return status == DPOT_OK ? clip_inputs(subject) : status;
 }
 
-static dpot_status make_l1_ball(struct subject *subject, struct dpot_error *error)
+/* Three coefficients of an image; inputs are a bright and a dark image. */
+static dpot_status make_image(struct subject *subject, uint32_t side, struct dpot_error *error)
 {
-    return make_ball(subject, DPOT_VECTOR_L1_BALL, 3, error);
-}
-
-static dpot_status make_large_l1_ball(struct subject *subject, struct dpot_error *error)
-{
-    return make_ball(subject, DPOT_VECTOR_L1_BALL, LARGE_DIM, error);
-}
-
-static dpot_status make_l2_ball(struct subject *subject, struct dpot_error *error)
-{
-    return make_ball(subject, DPOT_VECTOR_L2_BALL, 3, error);
-}
-
-static dpot_status make_large_l2_ball(struct subject *subject, struct dpot_error *error)
-{
-    return make_ball(subject, DPOT_VECTOR_L2_BALL, LARGE_DIM, error);
-}
-
-/* Three coefficients of an image; a bright image against a dark one. */
-static dpot_status make_image(struct subject *subject, enum dpot_vector_set set,
-                              struct dpot_error *error)
-{
-    static const uint32_t keep[] = {0, 1, SIDE};
+    const uint32_t keep[] = {0, 1, side};
     const uint32_t n_keep = sizeof keep / sizeof keep[0];
-    const struct calibrate_request request = {.set = set, .dim = n_keep, .radius = 2};
+    const struct calibrate_request request = {.set = ball_of(subject), .dim = n_keep, .radius = 2};
     const dpot_status status = make_vector(subject, request, error);
     if (status != DPOT_OK) {
         return status;
     }
     struct dpot_transform *transform = &subject->campaign.vector.transform;
-    *transform = (struct dpot_transform){DPOT_TRANSFORM_DCT, SIDE, SIDE, n_keep, NULL};
+    *transform = (struct dpot_transform){DPOT_TRANSFORM_DCT, side, side, n_keep, NULL};
     transform->keep = dpot_alloc_array(NULL, n_keep, sizeof *keep);
     if (!transform->keep) {
         return DPOT_ERR_MEMORY;
     }
     memcpy(transform->keep, keep, sizeof keep);
-    subject->dim = SIDE * SIDE;
+    subject->dim = side * side;
     for (uint32_t j = 0; j < subject->dim; j++) {
         subject->input[0][j] = 1;
         subject->input[1][j] = -1;
@@ -370,22 +330,13 @@ static dpot_status make_image(struct subject *subject, enum dpot_vector_set set,
     return clip_inputs(subject);
 }
 
-static dpot_status make_l1_image(struct subject *subject, struct dpot_error *error)
-{
-    return make_image(subject, DPOT_VECTOR_L1_BALL, error);
-}
-
-static dpot_status make_l2_image(struct subject *subject, struct dpot_error *error)
-{
-    return make_image(subject, DPOT_VECTOR_L2_BALL, error);
-}
-
-/* ---- the list: a new one comes last, since its place decides what an audit with --seed draws ---- */
+/* ---- the list: append only, since positions determine the draws of an audit with --seed ---- */
 
 struct recipe {
     enum dpot_mechanism_id mechanism;
     bool sample_first;
-    dpot_status (*make)(struct subject *subject, struct dpot_error *error);
+    dpot_status (*make)(struct subject *subject, uint32_t size, struct dpot_error *error);
+    uint32_t size;
     uint32_t cost;
 };
 
@@ -413,27 +364,27 @@ const char *const subject_names[] = {"wpm",
                                      NULL};
 
 static const struct recipe recipes[] = {
-    {DPOT_MECHANISM_WPM, false, make_wpm, 1},
-    {DPOT_MECHANISM_WPM, true, make_wpm, 1},
-    {DPOT_MECHANISM_KPM, false, make_kpm, 1},
-    {DPOT_MECHANISM_KPM, true, make_kpm, 1},
-    {DPOT_MECHANISM_EXPONENTIAL, false, make_exponential, 1},
-    {DPOT_MECHANISM_EXPONENTIAL, true, make_exponential, 1},
-    {DPOT_MECHANISM_LAPLACE, false, make_box, 1},
-    {DPOT_MECHANISM_LAPLACE, false, make_nan, 1},
-    {DPOT_MECHANISM_LAPLACE, false, make_l1_ball, 1},
-    {DPOT_MECHANISM_LAPLACE, false, make_l1_image, 1},
-    {DPOT_MECHANISM_GAUSSIAN, false, make_l2_ball, 1},
-    {DPOT_MECHANISM_GAUSSIAN, false, make_side, 1},
-    {DPOT_MECHANISM_GAUSSIAN, false, make_l2_image, 1},
-    {DPOT_MECHANISM_WPM, false, make_exact, 1},
-    {DPOT_MECHANISM_WPM, false, make_sphere, 1},
-    {DPOT_MECHANISM_KPM, false, make_groups, 1},
-    {DPOT_MECHANISM_KPM, false, make_large_kpm, 50},
-    {DPOT_MECHANISM_WPM, false, make_large_exact, 200},
-    {DPOT_MECHANISM_WPM, false, make_large_sphere, 50},
-    {DPOT_MECHANISM_LAPLACE, false, make_large_l1_ball, 20},
-    {DPOT_MECHANISM_GAUSSIAN, false, make_large_l2_ball, 20},
+    {DPOT_MECHANISM_WPM, false, make_ring, RING, 1},
+    {DPOT_MECHANISM_WPM, true, make_ring, RING, 1},
+    {DPOT_MECHANISM_KPM, false, make_ring, RING, 1},
+    {DPOT_MECHANISM_KPM, true, make_ring, RING, 1},
+    {DPOT_MECHANISM_EXPONENTIAL, false, make_exponential, 3, 1},
+    {DPOT_MECHANISM_EXPONENTIAL, true, make_exponential, 3, 1},
+    {DPOT_MECHANISM_LAPLACE, false, make_box, 2, 1},
+    {DPOT_MECHANISM_LAPLACE, false, make_nan, 1, 1},
+    {DPOT_MECHANISM_LAPLACE, false, make_ball, 3, 1},
+    {DPOT_MECHANISM_LAPLACE, false, make_image, SIDE, 1},
+    {DPOT_MECHANISM_GAUSSIAN, false, make_ball, 3, 1},
+    {DPOT_MECHANISM_GAUSSIAN, false, make_side, 1, 1},
+    {DPOT_MECHANISM_GAUSSIAN, false, make_image, SIDE, 1},
+    {DPOT_MECHANISM_WPM, false, make_exact, RING, 1},
+    {DPOT_MECHANISM_WPM, false, make_sphere, SPHERE_DIM, 1},
+    {DPOT_MECHANISM_KPM, false, make_groups, RING, 1},
+    {DPOT_MECHANISM_KPM, false, make_ring, LARGE_RING, 50},
+    {DPOT_MECHANISM_WPM, false, make_exact_grid, LARGE_SIDE, 200},
+    {DPOT_MECHANISM_WPM, false, make_sphere, LARGE_SPHERE_DIM, 50},
+    {DPOT_MECHANISM_LAPLACE, false, make_ball, LARGE_DIM, 20},
+    {DPOT_MECHANISM_GAUSSIAN, false, make_ball, LARGE_DIM, 20},
 };
 
 bool subject_matches(const char *name, const char *wanted)
@@ -474,7 +425,7 @@ dpot_status subject_init(struct subject *subject, const char *name, bool has_see
     campaign->sample_first = recipe->sample_first;
     subject->cost = recipe->cost;
     campaign->simulation = has_seed;
-    dpot_status status = recipe->make(subject, error);
+    dpot_status status = recipe->make(subject, recipe->size, error);
     if (status == DPOT_OK) {
         status = dpot_mechanism_check_campaign(campaign, error);
     }
@@ -487,7 +438,7 @@ void subject_release(struct subject *subject)
     dpot_campaign_release(&subject->campaign);
 }
 
-/* ---- what an observer sees ---- */
+/* ---- observations ---- */
 
 uint32_t subject_outcomes(const struct subject *subject)
 {
@@ -522,8 +473,9 @@ static double dot(const double *x, const double *y, uint32_t dim)
     return sum;
 }
 
-/* Whether no direction of the report is nearer to input 0 (2), to input 1 (1) than the one it names: the
- * likelihood of the pair (id, index) under either input depends on nothing else. */
+/* 2 if no direction of the report is nearer to input 0 than the one it names, plus 1 if none is
+ * nearer to input 1. The likelihood of the pair (id, index) under either input depends on nothing
+ * else. */
 static double observe_direction(const struct subject *subject, const struct dpot_report *report)
 {
     struct dpot_codebook codebook;

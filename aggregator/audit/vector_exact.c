@@ -10,10 +10,10 @@
 #define INPUTS_MAX 512
 #define AXES_MAX 8
 #define N_RANDOM 64
-#define OUTPUTS_MAX ((double)(4 * NOISE_LAW_VALUES_MAX)) /* more than two laws that meet have */
+#define OUTPUTS_MAX ((double)(4 * NOISE_LAW_VALUES_MAX)) /* more than two overlapping laws have */
 #define HALVINGS 64
-#define EPSILON_MAX 600   /* its exponential is finite */
-#define DELTA_MARGIN 1e-9 /* relative, above the rounding of the sums */
+#define EPSILON_MAX 600   /* exp of it is finite */
+#define DELTA_MARGIN 1e-9 /* relative, above the rounding error of the sums */
 
 struct clipped {
     size_t n;
@@ -25,7 +25,7 @@ struct work {
     const struct dpot_vector_domain *vector;
     unsigned k;
     struct clipped *clipped;
-    struct noise_law law; /* empty when it is too large */
+    struct noise_law law; /* empty if it is too large */
 };
 
 /* ---- inputs ---- */
@@ -37,8 +37,8 @@ static void add_input(struct work *w, const double *x)
     }
 }
 
-/* m along each axis (of more than AXES_MAX about that many, the last among them), in every sign
- * pattern of two, and everywhere; the rest zero or NaN. */
+/* Inputs of size m: m along each axis (above AXES_MAX axes about that many, the last included), in
+ * every sign pattern of two, and in all coordinates; the other coordinates are zero or NaN. */
 static void add_inputs_of_size(struct work *w, double m)
 {
     const uint32_t dim = w->vector->dim, step = dim <= AXES_MAX ? 1 : dim / AXES_MAX;
@@ -77,7 +77,7 @@ static void add_random_inputs(struct work *w, double m)
     }
 }
 
-/* The largest coordinate of the set, data units. */
+/* The largest coordinate of the set, in data units. */
 static double edge_of(const struct dpot_vector_domain *vector)
 {
     double edge = 0;
@@ -111,7 +111,7 @@ static double length(const struct work *w, const int64_t *a, const int64_t *b)
     return is_l1 ? sum : sqrt(sum);
 }
 
-/* Over all coordinates, or over coordinate `only` when that is below dim. */
+/* The furthest pair in all coordinates, or in coordinate `only` if that is below dim. */
 static double find_furthest(const struct work *w, uint32_t only, const int64_t **a,
                             const int64_t **b)
 {
@@ -134,7 +134,7 @@ static double find_furthest(const struct work *w, uint32_t only, const int64_t *
 
 /* ---- Laplace ---- */
 
-/* Coordinate j of the release of z with this noise. */
+/* Coordinate j of the release of z with the given noise. */
 static int64_t release(const struct work *w, uint32_t j, const int64_t *z, int64_t noise)
 {
     int64_t values[DIM];
@@ -146,12 +146,12 @@ static int64_t release(const struct work *w, uint32_t j, const int64_t *z, int64
     return values[j];
 }
 
-/* The law of coordinate j of the release of z, added up by output; outputs begin at `least`. */
+/* Adds up the law of coordinate j of the release of z by output; index 0 is output `least`. */
 static void fill_law(const struct work *w, uint32_t j, const int64_t *z, int64_t least, double *law)
 {
     const int64_t reach = (int64_t)w->law.n_values - 1;
     for (int64_t i = 2 * reach; i >= 0; i--) {
-        /* -reach, reach, -reach + 1, ..: from the tails inward */
+        /* -reach, reach, -reach + 1, ...: small weights first. */
         const int64_t noise = i % 2 == 0 ? -(i / 2) : (i + 1) / 2;
         law[release(w, j, z, noise) - least] += w->law.weight[noise + reach];
     }
@@ -168,7 +168,7 @@ static double largest_ratio(const double *p, const double *q, size_t n)
     return loss;
 }
 
-/* ln of the largest ratio of coordinate j, every output enumerated. */
+/* ln of the largest ratio of coordinate j, over all outputs. */
 static dpot_status enumerate_coordinate(const struct work *w, uint32_t j, const int64_t *a,
                                         const int64_t *b, double *loss)
 {
@@ -176,7 +176,7 @@ static dpot_status enumerate_coordinate(const struct work *w, uint32_t j, const 
     const int64_t *lower = a[j] < b[j] ? a : b, *upper = a[j] < b[j] ? b : a;
     const int64_t least = release(w, j, lower, -reach), most = release(w, j, upper, reach);
     if ((double)most - (double)least >= OUTPUTS_MAX) {
-        *loss = INFINITY; /* so far apart that neither reaches the other */
+        *loss = INFINITY; /* the two laws do not overlap */
         return DPOT_OK;
     }
     const size_t n_outputs = (size_t)(most - least + 1);
@@ -191,7 +191,7 @@ static dpot_status enumerate_coordinate(const struct work *w, uint32_t j, const 
     return DPOT_OK;
 }
 
-/* For a law that is too large: at the output that is one of the two inputs itself. */
+/* For a law too large to enumerate: the ratio at the output that equals one of the inputs. */
 static double probe_coordinate(const struct work *w, double apart)
 {
     const enum dpot_noise noise = DPOT_NOISE_LAPLACE;
@@ -227,7 +227,7 @@ static dpot_status find_pair_loss(const struct work *w, const int64_t *a, const 
     return status;
 }
 
-/* The pair that is furthest apart, and the one of every coordinate. */
+/* Checks the furthest pair, and the furthest pair of every coordinate. */
 static dpot_status find_laplace_loss(const struct work *w, struct vector_finding *finding)
 {
     dpot_status status = DPOT_OK;
@@ -244,7 +244,7 @@ static dpot_status find_laplace_loss(const struct work *w, struct vector_finding
 
 /* ---- Gaussian ---- */
 
-/* delta(epsilon) of the law against itself, moved by `shift`; rounded up. */
+/* delta(epsilon) of the law against itself, shifted; rounded up. */
 static double find_delta(const struct noise_law *law, size_t shift, double epsilon)
 {
     const size_t n = 2 * law->n_values - 1;
@@ -275,7 +275,7 @@ static double find_epsilon(const struct noise_law *law, double shift, double del
     return high;
 }
 
-/* ---- both ---- */
+/* ---- both mechanisms ---- */
 
 struct vector_program vector_program_of(const struct dpot_campaign *campaign)
 {

@@ -27,14 +27,14 @@ dpot_status budget_init(struct budget *budget, double epsilon, size_t depth, siz
     }
     const size_t first = adjacency == ADJACENCY_REPLACE_ONE ? 1 : 0;
     uint64_t left =
-        (uint64_t)(epsilon * (double)BUDGET_ONE); /* a product with a power of 2 is exact */
+        (uint64_t)(epsilon * (double)BUDGET_ONE); /* exact: the factor is a power of 2 */
     const double whole = (double)left;
     double sum = 0;
     for (size_t j = first; j <= depth; j++) {
         sum += share(j, dim);
     }
     for (size_t j = first; j <= depth; j++) {
-        /* Floating point proposes; `left` decides that no more than epsilon is spent. */
+        /* Floating point only proposes a share; `left` ensures that at most epsilon is spent. */
         const uint64_t wanted = (uint64_t)(whole * share(j, dim) / sum);
         budget->level[j] = wanted < left ? wanted : left;
         left -= budget->level[j];

@@ -14,7 +14,7 @@ static size_t level_of_difference(uint64_t a, uint64_t b, size_t depth)
 
 size_t condense_level(const uint64_t *codes, size_t n, size_t depth, size_t limit)
 {
-    size_t first_at[66] = {0}; /* neighbours that first differ at this level */
+    size_t first_at[66] = {0}; /* neighbouring codes that first differ at this level */
     for (size_t i = 1; i < n; i++) {
         first_at[level_of_difference(codes[i - 1], codes[i], depth)]++;
     }
@@ -25,14 +25,15 @@ size_t condense_level(const uint64_t *codes, size_t n, size_t depth, size_t limi
     return level;
 }
 
-/* The mean of points [begin, end) to place `at` <= begin. */
+/* Writes the mean of points [begin, end) to position `at` <= begin. */
 static void merge(double *points, double *weights, size_t dim, size_t begin, size_t end, size_t at)
 {
     double mass = 0;
     for (size_t i = begin; i < end; i++) {
         mass += weights[i];
     }
-    /* Row by row into the first one: x += w_i / W (x_i - x), so that it stays among them. */
+    /* Accumulates x += w_i / W (x_i - x) in the first row, so the mean stays within the hull of the
+     * points. */
     double *mean = points + begin * dim, so_far = weights[begin];
     for (size_t i = begin + 1; i < end && mass > 0; i++) {
         so_far += weights[i];

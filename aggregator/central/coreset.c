@@ -4,9 +4,7 @@
 
 #include <string.h>
 
-#define TRIES 1000 /* to hit the border's inside within a cell, before its anchor is taken */
-
-/* ---- counting ---- */
+#define TRIES 1000 /* draws in a cell that the border cuts, before its anchor is used */
 
 struct noise_state {
     struct exact_draw *draw;
@@ -38,8 +36,7 @@ static void init_noise(struct noise_state *state, const struct coreset_config *c
     }
 }
 
-/* The count of the root: public, or a private one like any other. At least 1, so that there always is a
- * measure. */
+/* The root count: public under replace-one, else noisy. At least 1, so that the measure exists. */
 static int64_t count_root(const struct hierarchy_records *records, struct noise_state *state)
 {
     const int64_t n = hierarchy_records_total(records);
@@ -129,10 +126,8 @@ int64_t coreset_n_outside(const struct partition *partition, const double *point
     return n_outside;
 }
 
-/* ---- points ---- */
-
-/* Corners of where the points of a leaf may lie. */
-static void open_leaf(struct coreset *coreset, size_t leaf)
+/* Sets lo and hi to the shrunken cell of the leaf. */
+static void load_leaf_box(struct coreset *coreset, size_t leaf)
 {
     const struct partition *partition = &coreset->config->partition;
     const double half = coreset->config->shrink / 2;
@@ -146,15 +141,15 @@ static void open_leaf(struct coreset *coreset, size_t leaf)
     }
 }
 
-static void place(const struct coreset *coreset, struct exact_draw *draw, double *point)
+static void draw_in_box(const struct coreset *coreset, struct exact_draw *draw, double *point)
 {
     for (size_t a = 0; a < coreset->config->partition.dim; a++) {
         point[a] = coreset->lo[a] + exact_draw_unit(draw) * (coreset->hi[a] - coreset->lo[a]);
     }
 }
 
-/* Where the shrunken cell lies outside of the border, or is hardly ever hit, the cell's anchor. */
-static void place_at_anchor(struct coreset *coreset, size_t leaf, double *point)
+/* Fallback when the shrunken cell lies outside of the border or is hardly ever hit. */
+static void use_anchor(struct coreset *coreset, size_t leaf, double *point)
 {
     const struct partition *partition = &coreset->config->partition;
     double lo[2], hi[2];
@@ -162,33 +157,33 @@ static void place_at_anchor(struct coreset *coreset, size_t leaf, double *point)
     polygon_anchor(coreset->config->border, lo, hi, point);
 }
 
-/* A point of the leaf that open_leaf opened. */
-static void place_in_leaf(struct coreset *coreset, size_t leaf, struct exact_draw *draw,
-                          double *point)
+/* Draws a point of the leaf; its box was set by load_leaf_box. */
+static void draw_in_leaf(struct coreset *coreset, size_t leaf, struct exact_draw *draw,
+                         double *point)
 {
     const struct polygon *border = coreset->config->border;
-    place(coreset, draw, point);
+    draw_in_box(coreset, draw, point);
     if (!border || polygon_holds(border, point)) {
         return;
     }
     const bool may_hit =
         coreset->config->shrink > 0 && polygon_meets(border, coreset->lo, coreset->hi);
     for (size_t i = 0; may_hit && i < TRIES; i++) {
-        place(coreset, draw, point);
+        draw_in_box(coreset, draw, point);
         if (polygon_holds(border, point)) {
             return;
         }
     }
-    place_at_anchor(coreset, leaf, point);
+    use_anchor(coreset, leaf, point);
 }
 
 void coreset_spread(struct coreset *coreset, struct exact_draw *draw, double *points)
 {
     const size_t dim = coreset->config->partition.dim;
     for (size_t l = 0; l < coreset->leaves.n; l++) {
-        open_leaf(coreset, l);
+        load_leaf_box(coreset, l);
         for (int64_t k = 0; k < coreset->leaves.leaves[l].count; k++) {
-            place_in_leaf(coreset, l, draw, points);
+            draw_in_leaf(coreset, l, draw, points);
             points += dim;
         }
     }
@@ -199,13 +194,13 @@ void coreset_weigh(struct coreset *coreset, struct exact_draw *draw, double *poi
 {
     const size_t dim = coreset->config->partition.dim;
     for (size_t l = 0; l < coreset->leaves.n; l++) {
-        open_leaf(coreset, l);
-        place_in_leaf(coreset, l, draw, points + l * dim);
+        load_leaf_box(coreset, l);
+        draw_in_leaf(coreset, l, draw, points + l * dim);
         weights[l] = (double)coreset->leaves.leaves[l].count / (double)coreset->size;
     }
 }
 
-/* The leaf of the unit of mass with this number: ends (n) are the sums of the counts up to each. */
+/* The leaf that contains mass unit number `unit`; ends (n) are the cumulative counts. */
 static size_t leaf_of(const int64_t *ends, size_t n, int64_t unit)
 {
     size_t begin = 0, end = n - 1;
@@ -236,8 +231,8 @@ dpot_status coreset_sample(struct coreset *coreset, size_t n, struct exact_draw 
     for (size_t i = 0; i < n; i++) {
         const size_t l =
             leaf_of(ends, n_leaves, (int64_t)exact_draw_below(draw, (uint64_t)coreset->size));
-        open_leaf(coreset, l);
-        place_in_leaf(coreset, l, draw, points + i * coreset->config->partition.dim);
+        load_leaf_box(coreset, l);
+        draw_in_leaf(coreset, l, draw, points + i * coreset->config->partition.dim);
     }
     dpot_free_array(NULL, ends, n_leaves, sizeof *ends);
     return DPOT_OK;

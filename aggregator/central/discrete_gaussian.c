@@ -4,8 +4,8 @@
 
 /* True with probability e^(-d^2 / (2 s^2)). With d = q s + r the exponent is
  *     q^2 / 2 + q r / s + r^2 / (2 s^2),
- * and each part is a product of events that fit into 64 bits: q of e^(-q/2), q of e^(-r/s), one of the
- * last. Nobody waits for q to be large: the first failure ends it. */
+ * and each part is a product of events whose parameters fit into 64 bits: q events of e^(-q/2), q
+ * of e^(-r/s), one of the last. A large q is not slow: the first failure ends the loop. */
 static bool draw_square(struct exact_draw *draw, uint64_t d, uint64_t s)
 {
     const uint64_t q = d / s, r = d % s;
@@ -17,8 +17,8 @@ static bool draw_square(struct exact_draw *draw, uint64_t d, uint64_t s)
     return exact_draw_exp(draw, r * r, 2 * s * s);
 }
 
-/* A discrete Laplace draw of scale sigma, kept with probability e^(-(|y| - sigma)^2 / (2 sigma^2)): the
- * exponents add up to -y^2 / (2 sigma^2) and a constant. */
+/* Accepts a discrete Laplace draw of scale sigma with probability e^(-(|y| - sigma)^2 / (2
+ * sigma^2)): the exponents add up to -y^2 / (2 sigma^2) plus a constant. */
 int64_t discrete_gaussian_draw(struct exact_draw *draw, uint64_t sigma)
 {
     const struct discrete_laplace scale = {.t = sigma, .s = 1};

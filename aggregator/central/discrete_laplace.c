@@ -2,18 +2,18 @@
 
 #include "mechanism/u128.h"
 
-/* v t fits beside u < t <= 2^41 when v is below it. */
-#define FEW_TURNS ((uint64_t)1 << 21)
+/* u + v t fits into 64 bits for v below this, since u < t <= 2^41. */
+#define NARROW_MAX ((uint64_t)1 << 21)
 
-/* Restoring division where 64 bits are not enough. A draw comes here with probability e^-2097152, but
- * what is claimed holds for all of them. */
+/* Restoring division for dividends of more than 64 bits. It is reached with probability e^-2097152,
+ * but the claim covers all draws. */
 static uint64_t divide_wide(uint64_t u, uint64_t v, struct discrete_laplace scale)
 {
     const struct dpot_u128 x = dpot_u128_add(dpot_u128_mul(v, scale.t), dpot_u128_from(u));
     uint64_t rest = 0, quotient = 0;
     for (unsigned bit = 128; bit-- > 0;) {
         if (quotient >= (uint64_t)DISCRETE_LAPLACE_MAX / 2) {
-            return (uint64_t)DISCRETE_LAPLACE_MAX; /* the next doubling reaches it */
+            return (uint64_t)DISCRETE_LAPLACE_MAX; /* the next doubling reaches the maximum */
         }
         rest = 2 * rest + (dpot_u128_shr(x, bit).lo & 1);
         quotient = 2 * quotient + (rest >= scale.s);
@@ -24,7 +24,7 @@ static uint64_t divide_wide(uint64_t u, uint64_t v, struct discrete_laplace scal
 
 uint64_t discrete_laplace_quotient(uint64_t u, uint64_t v, struct discrete_laplace scale)
 {
-    return v < FEW_TURNS ? (u + v * scale.t) / scale.s : divide_wide(u, v, scale);
+    return v < NARROW_MAX ? (u + v * scale.t) / scale.s : divide_wide(u, v, scale);
 }
 
 int64_t discrete_laplace_draw(struct exact_draw *draw, struct discrete_laplace scale)
@@ -43,7 +43,7 @@ int64_t discrete_laplace_draw(struct exact_draw *draw, struct discrete_laplace s
         const uint64_t y = discrete_laplace_quotient(u, v, scale);
         const bool is_negative = (exact_draw_word(draw) & 1) != 0;
         if (is_negative && y == 0) {
-            continue; /* one zero of the two */
+            continue; /* counts zero once, not as +0 and -0 */
         }
         return is_negative ? -(int64_t)y : (int64_t)y;
     }

@@ -1,11 +1,11 @@
-/* Noise of a trusted curator: the exact discrete Laplace law of any rational scale.
+/* The exact discrete Laplace distribution of a rational scale: noise of a trusted curator.
  *
- * Claim. P[Y = y] is proportional to e^(-|y| s / t) for every integer y, exactly (given ideal random
- * bits). Hence f(x) + Y is (s D / t)-DP for an integer f of l1 sensitivity D, whatever is done with it
- * afterwards: also when it is clamped, as below. (Canonne, Kamath, Steinke 2020, algorithm 2.)
+ * Claim. P[Y = y] is proportional to e^(-|y| s / t) for every integer y, exactly, given ideal
+ * random bits (Canonne, Kamath, Steinke 2020, algorithm 2). For an integer f of l1 sensitivity D,
+ * f(x) + Y is (s D / t)-DP, and so is any post-processing of it, clamping included.
  *
- * Magnitudes above DISCRETE_LAPLACE_MAX are reported as that. Callers clamp what they release to ranges
- * within it, and then this is a part of their clamp and changes nothing. */
+ * Magnitudes above DISCRETE_LAPLACE_MAX are clamped to it. Callers clamp what they release to
+ * ranges within it, so this changes nothing. */
 #ifndef DPOT_CENTRAL_DISCRETE_LAPLACE_H
 #define DPOT_CENTRAL_DISCRETE_LAPLACE_H
 
@@ -13,7 +13,7 @@
 
 #define DISCRETE_LAPLACE_MAX ((int64_t)1 << 62)
 
-/* A rational scale t / s. */
+/* The scale t / s. */
 struct discrete_laplace {
     uint64_t t; /* 1 .. 2^41 */
     uint64_t s; /* 1 .. 2^62 */
@@ -21,7 +21,7 @@ struct discrete_laplace {
 
 int64_t discrete_laplace_draw(struct exact_draw *draw, struct discrete_laplace scale);
 
-/* min(floor((u + v t) / s), DISCRETE_LAPLACE_MAX) for u < t: the last step, for any v. */
+/* min(floor((u + v t) / s), DISCRETE_LAPLACE_MAX) for u < t and any v: the last step of a draw. */
 uint64_t discrete_laplace_quotient(uint64_t u, uint64_t v, struct discrete_laplace scale);
 
 #endif

@@ -31,8 +31,8 @@ uint64_t exact_draw_below(struct exact_draw *draw, uint64_t n)
     if (n == 1) {
         return 0;
     }
-    /* Lemire 2019: floor(x n / 2^64), where the 2^64 mod n first fractions are drawn again, so that
-     * every value has floor(2^64 / n) words. */
+    /* Lemire 2019: floor(x n / 2^64). The first 2^64 mod n fractions are drawn again, so that every
+     * value corresponds to floor(2^64 / n) words. */
     struct dpot_u128 product = dpot_u128_mul(exact_draw_word(draw), n);
     if (product.lo < n) {
         const uint64_t excess = (0 - n) % n;
@@ -43,8 +43,9 @@ uint64_t exact_draw_below(struct exact_draw *draw, uint64_t n)
     return product.hi;
 }
 
-/* e^(-a/b) for a <= b: with A_k of probability a / (b k), the first k that fails is odd with probability
- * 1 - g + g^2/2! - ..., g = a / b. A_k is two independent draws, so that b k need not fit. */
+/* e^(-a/b) for a <= b. With events A_k of probability a / (b k), the index of the first failure is
+ * odd with probability 1 - g + g^2/2! - ..., g = a / b. A_k is two independent draws, so that b k
+ * need not fit. */
 static bool draw_exp_of_fraction(struct exact_draw *draw, uint64_t a, uint64_t b)
 {
     uint64_t k = 1;

@@ -6,8 +6,6 @@
 #define N_BUCKETS ((size_t)1 << DIGIT_BITS)
 #define FIRST_NODES 64
 
-/* ---- records ---- */
-
 static void sort_digit(const struct hierarchy_cell *from, size_t n, size_t shift,
                        struct hierarchy_cell *to)
 {
@@ -23,7 +21,7 @@ static void sort_digit(const struct hierarchy_cell *from, size_t n, size_t shift
     }
 }
 
-/* Radix sort, the last digit first; records->cells is what ends up sorted. */
+/* Radix sort, least significant digit first; the sorted array ends up in records->cells. */
 static void sort_cells(struct hierarchy_records *records, struct hierarchy_cell **spare, size_t n,
                        size_t depth)
 {
@@ -35,7 +33,7 @@ static void sort_cells(struct hierarchy_records *records, struct hierarchy_cell 
     }
 }
 
-/* With n still the number of records in the cell itself. */
+/* Sets each n to the number of records at the code itself, not yet cumulative. */
 static dpot_status fill_cells(struct hierarchy_cell *cells, const uint64_t *codes,
                               const int64_t *counts, size_t n, struct dpot_error *error)
 {
@@ -53,8 +51,8 @@ static dpot_status fill_cells(struct hierarchy_cell *cells, const uint64_t *code
     return DPOT_OK;
 }
 
-/* Equal codes become one, codes without records none, counts the sums before them. In place. */
-static void add_up(struct hierarchy_records *records, size_t n)
+/* Merges equal codes, drops codes without records and makes the counts cumulative, in place. */
+static void merge_equal(struct hierarchy_records *records, size_t n)
 {
     struct hierarchy_cell *cells = records->cells;
     int64_t total = 0;
@@ -85,7 +83,7 @@ dpot_status hierarchy_records_init(struct hierarchy_records *records, const uint
             : dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for %zu rows", n);
     if (status == DPOT_OK) {
         sort_cells(records, &spare, n, depth);
-        add_up(records, n);
+        merge_equal(records, n);
     } else {
         hierarchy_records_release(records);
     }
@@ -104,9 +102,7 @@ int64_t hierarchy_records_total(const struct hierarchy_records *records)
     return records->cells[records->n].n;
 }
 
-/* ---- the tree ---- */
-
-/* A cell that holds mass: m, and its records, cells [begin, end) of the sorted ones. */
+/* A cell with mass m > 0; its records are the sorted cells [begin, end). */
 struct node {
     uint64_t code;
     int64_t m;
@@ -124,8 +120,8 @@ static void release_level(struct level *level)
     *level = (struct level){0};
 }
 
-/* Room for two more. */
-static dpot_status make_room(struct level *level, struct dpot_error *error)
+/* Ensures space for two more nodes. */
+static dpot_status reserve_two(struct level *level, struct dpot_error *error)
 {
     if (level->n + 2 <= level->cap) {
         return DPOT_OK;
@@ -154,7 +150,7 @@ int64_t hierarchy_split(int64_t m, int64_t a, int64_t b)
     return part < 0 ? 0 : part > m ? m : part;
 }
 
-/* The first of the cells [begin, end) in the right half of its parent, whose bit is `bit`. */
+/* The first of the cells [begin, end) in the right half of their parent, where bit `bit` is 1. */
 static uint32_t find_middle(const struct hierarchy_cell *cells, uint32_t begin, uint32_t end,
                             size_t bit)
 {
@@ -169,8 +165,8 @@ static uint32_t find_middle(const struct hierarchy_cell *cells, uint32_t begin, 
     return begin;
 }
 
-/* max(0, n + Y), at most HIERARCHY_COUNT_MAX: |Y| <= 2^62 and n <= 2^60 cannot overflow. */
-static int64_t noisy(int64_t n, const struct hierarchy_rules *rules, size_t level)
+/* max(0, n + Y), at most HIERARCHY_COUNT_MAX. No overflow: |Y| <= 2^62 and n <= 2^60. */
+static int64_t noisy_count(int64_t n, const struct hierarchy_rules *rules, size_t level)
 {
     const int64_t value = n + rules->noise(rules->ctx, level);
     return value < 0 ? 0 : value > HIERARCHY_COUNT_MAX ? HIERARCHY_COUNT_MAX : value;
@@ -181,7 +177,7 @@ static bool is_closed(const struct hierarchy_rules *rules, size_t level, uint64_
     return rules->is_closed && rules->is_closed(rules->ctx, level, code);
 }
 
-/* The left child's part of the node's mass. */
+/* The mass of the left child. */
 static int64_t divide(const struct node *node, const struct hierarchy_cell *cells, uint32_t middle,
                       size_t level, const struct hierarchy_rules *rules)
 {
@@ -190,21 +186,21 @@ static int64_t divide(const struct node *node, const struct hierarchy_cell *cell
     if (is_left_closed != is_right_closed) {
         return is_left_closed ? 0 : node->m;
     }
-    const int64_t left = noisy(cells[middle].n - cells[node->begin].n, rules, level);
-    const int64_t right = noisy(cells[node->end].n - cells[middle].n, rules, level);
+    const int64_t left = noisy_count(cells[middle].n - cells[node->begin].n, rules, level);
+    const int64_t right = noisy_count(cells[node->end].n - cells[middle].n, rules, level);
     return hierarchy_split(node->m, left, right);
 }
 
-static dpot_status grow(const struct level *parents, const struct hierarchy_cell *cells,
-                        size_t level, size_t depth, const struct hierarchy_rules *rules,
-                        struct level *children, struct dpot_error *error)
+static dpot_status divide_level(const struct level *parents, const struct hierarchy_cell *cells,
+                                size_t level, size_t depth, const struct hierarchy_rules *rules,
+                                struct level *children, struct dpot_error *error)
 {
     dpot_status status = DPOT_OK;
     for (size_t i = 0; status == DPOT_OK && i < parents->n; i++) {
         const struct node *node = &parents->nodes[i];
         const uint32_t middle = find_middle(cells, node->begin, node->end, depth - level);
         const int64_t m = divide(node, cells, middle, level, rules);
-        status = make_room(children, error);
+        status = reserve_two(children, error);
         if (status == DPOT_OK && m > 0) {
             children->nodes[children->n++] = (struct node){2 * node->code, m, node->begin, middle};
         }
@@ -216,8 +212,8 @@ static dpot_status grow(const struct level *parents, const struct hierarchy_cell
     return status;
 }
 
-static dpot_status keep_leaves(const struct level *last, struct hierarchy_leaves *leaves,
-                               struct dpot_error *error)
+static dpot_status store_leaves(const struct level *last, struct hierarchy_leaves *leaves,
+                                struct dpot_error *error)
 {
     leaves->leaves = dpot_alloc_array(NULL, last->n, sizeof *leaves->leaves);
     if (!leaves->leaves) {
@@ -236,19 +232,19 @@ dpot_status hierarchy_count(const struct hierarchy_records *records, size_t dept
 {
     struct level nodes = {0}, children = {0};
     *leaves = (struct hierarchy_leaves){0};
-    dpot_status status = make_room(&nodes, error);
+    dpot_status status = reserve_two(&nodes, error);
     if (status == DPOT_OK) {
         nodes.nodes[nodes.n++] = (struct node){0, root, 0, (uint32_t)records->n};
     }
     for (size_t level = 1; status == DPOT_OK && level <= depth; level++) {
-        status = grow(&nodes, records->cells, level, depth, rules, &children, error);
+        status = divide_level(&nodes, records->cells, level, depth, rules, &children, error);
         const struct level parents = nodes;
         nodes = children;
         children = parents;
         children.n = 0;
     }
     if (status == DPOT_OK) {
-        status = keep_leaves(&nodes, leaves, error);
+        status = store_leaves(&nodes, leaves, error);
     }
     release_level(&nodes);
     release_level(&children);

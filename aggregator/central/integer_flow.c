@@ -7,14 +7,14 @@
 
 #define NONE SIZE_MAX
 
-/* A move of a row out of a column, by its price. */
+/* The move of one unit of a row to another column, and its price. */
 struct move {
     int64_t price;
     size_t row;
 };
 
-/* The moves from one column to another, cheapest first; those of rows that have left stay until they come
- * to the top. */
+/* The moves from one column to another, cheapest first. Moves of rows that have left the column are
+ * removed only when they reach the top. */
 struct heap {
     size_t n, cap;
     struct move *moves; /* owned */
@@ -24,18 +24,16 @@ struct flow {
     size_t n, m;
     const int64_t *cost; /* (n, m) */
     int64_t *units;      /* (n, m) */
-    int64_t *g;          /* (m) at most 0, and 0 where there is room */
-    int64_t *room;       /* (m) */
+    int64_t *g;          /* (m) <= 0; 0 for columns with free capacity */
+    int64_t *spare;      /* (m) free capacity of each column */
     struct heap *heaps;  /* (m, m) */
 
-    /* Of the path that is looked for, (m) each. */
-    int64_t *distance; /* reduced: the price of the path to the column, less g */
-    size_t *before;    /* the column before it, NONE: the row itself */
+    /* State of the path search, (m) each. */
+    int64_t *distance; /* reduced: price of the path to the column, less g */
+    size_t *before;    /* previous column; NONE: the path starts at the row */
     size_t *carrier;   /* the row that moves from there */
     bool *is_settled;
 };
-
-/* ---- heaps ---- */
 
 static bool heap_push(struct heap *heap, struct move move)
 {
@@ -76,7 +74,7 @@ static void heap_pop(struct heap *heap)
     heap->moves[at] = move;
 }
 
-/* NULL: nothing is there to move. */
+/* The cheapest valid move; NULL: the column has no row to move. */
 static const struct move *cheapest_move(struct flow *f, size_t from, size_t to)
 {
     struct heap *heap = &f->heaps[from * f->m + to];
@@ -86,7 +84,7 @@ static const struct move *cheapest_move(struct flow *f, size_t from, size_t to)
     return heap->n > 0 ? &heap->moves[0] : NULL;
 }
 
-/* The row has arrived in the column: it may move on. */
+/* Adds the moves of a row that has just arrived in the column. */
 static bool push_moves(struct flow *f, size_t row, size_t from)
 {
     const int64_t *cost = f->cost + row * f->m;
@@ -97,8 +95,6 @@ static bool push_moves(struct flow *f, size_t row, size_t from)
     }
     return is_done;
 }
-
-/* ---- paths ---- */
 
 static size_t settle_nearest(struct flow *f)
 {
@@ -128,7 +124,8 @@ static void relax_from(struct flow *f, size_t j)
     }
 }
 
-/* Dijkstra from the row to the first column with room; g is moved so that the path is free. */
+/* Dijkstra from the row to the first column with free capacity; updates g so that the path has
+ * reduced cost 0. */
 static size_t find_path(struct flow *f, size_t row)
 {
     size_t end;
@@ -137,7 +134,7 @@ static size_t find_path(struct flow *f, size_t row)
         f->before[j] = NONE;
         f->is_settled[j] = false;
     }
-    for (end = settle_nearest(f); f->room[end] == 0; end = settle_nearest(f)) {
+    for (end = settle_nearest(f); f->spare[end] == 0; end = settle_nearest(f)) {
         relax_from(f, end);
     }
     for (size_t j = 0; j < f->m; j++) {
@@ -148,7 +145,7 @@ static size_t find_path(struct flow *f, size_t row)
 
 static int64_t units_of_path(const struct flow *f, size_t end, int64_t wanted)
 {
-    int64_t units = wanted < f->room[end] ? wanted : f->room[end];
+    int64_t units = wanted < f->spare[end] ? wanted : f->spare[end];
     for (size_t k = end; f->before[k] != NONE; k = f->before[k]) {
         const int64_t there = f->units[f->carrier[k] * f->m + f->before[k]];
         units = there < units ? there : units;
@@ -156,7 +153,7 @@ static int64_t units_of_path(const struct flow *f, size_t end, int64_t wanted)
     return units;
 }
 
-static bool arrive(struct flow *f, size_t row, size_t column, int64_t units)
+static bool add_flow(struct flow *f, size_t row, size_t column, int64_t units)
 {
     int64_t *there = &f->units[row * f->m + column];
     const bool is_new = *there == 0;
@@ -164,33 +161,31 @@ static bool arrive(struct flow *f, size_t row, size_t column, int64_t units)
     return !is_new || push_moves(f, row, column);
 }
 
-/* From the end backwards, so that what leaves a column has not just come. */
-static bool send(struct flow *f, size_t row, size_t end, int64_t units)
+/* Goes backwards from the end, so that no row leaves a column it has just entered. */
+static bool augment(struct flow *f, size_t row, size_t end, int64_t units)
 {
     bool is_done = true;
-    f->room[end] -= units;
+    f->spare[end] -= units;
     for (size_t k = end; is_done; k = f->before[k]) {
         const size_t j = f->before[k];
         if (j == NONE) {
-            return arrive(f, row, k, units);
+            return add_flow(f, row, k, units);
         }
         f->units[f->carrier[k] * f->m + j] -= units;
-        is_done = arrive(f, f->carrier[k], k, units);
+        is_done = add_flow(f, f->carrier[k], k, units);
     }
     return false;
 }
 
-/* ---- all rows ---- */
-
 static bool allocate(struct flow *f)
 {
-    f->room = dpot_alloc_array(NULL, f->m, sizeof *f->room);
+    f->spare = dpot_alloc_array(NULL, f->m, sizeof *f->spare);
     f->heaps = dpot_alloc_array(NULL, f->m * f->m, sizeof *f->heaps);
     f->distance = dpot_alloc_array(NULL, f->m, sizeof *f->distance);
     f->before = dpot_alloc_array(NULL, f->m, sizeof *f->before);
     f->carrier = dpot_alloc_array(NULL, f->m, sizeof *f->carrier);
     f->is_settled = dpot_alloc_array(NULL, f->m, sizeof *f->is_settled);
-    return f->room && f->heaps && f->distance && f->before && f->carrier && f->is_settled;
+    return f->spare && f->heaps && f->distance && f->before && f->carrier && f->is_settled;
 }
 
 static void release(struct flow *f)
@@ -198,7 +193,7 @@ static void release(struct flow *f)
     for (size_t h = 0; f->heaps && h < f->m * f->m; h++) {
         dpot_free_secret(NULL, f->heaps[h].moves, f->heaps[h].cap, sizeof *f->heaps[h].moves);
     }
-    dpot_free_secret(NULL, f->room, f->m, sizeof *f->room);
+    dpot_free_secret(NULL, f->spare, f->m, sizeof *f->spare);
     dpot_free_array(NULL, f->heaps, f->m * f->m, sizeof *f->heaps);
     dpot_free_secret(NULL, f->distance, f->m, sizeof *f->distance);
     dpot_free_secret(NULL, f->before, f->m, sizeof *f->before);
@@ -206,7 +201,7 @@ static void release(struct flow *f)
     dpot_free_secret(NULL, f->is_settled, f->m, sizeof *f->is_settled);
 }
 
-static size_t greatest_divisor(size_t a, size_t b)
+static size_t gcd(size_t a, size_t b)
 {
     while (b > 0) {
         const size_t rest = a % b;
@@ -216,12 +211,12 @@ static size_t greatest_divisor(size_t a, size_t b)
     return a;
 }
 
-/* Rows come in an order that jumps about: neighbours in a row fill one column, and then all have far to
- * go. */
+/* Rows are visited in strides coprime to n: consecutive rows would fill one column first, and later
+ * rows would need long paths. */
 static size_t stride_of(size_t n)
 {
     size_t stride = (size_t)(0.6180339887 * (double)n) | 1;
-    while (greatest_divisor(stride, n) != 1) {
+    while (gcd(stride, n) != 1) {
         stride++;
     }
     return stride;
@@ -235,14 +230,14 @@ dpot_status integer_flow_solve(const int64_t *cost, const int64_t *supply, size_
     memset(flow, 0, n * m * sizeof *flow);
     memset(g, 0, m * sizeof *g);
     for (size_t j = 0; is_done && j < m; j++) {
-        f.room[j] = capacity;
+        f.spare[j] = capacity;
     }
     const size_t stride = stride_of(n);
     for (size_t i = 0, row = 0; is_done && i < n; i++, row = (row + stride) % n) {
         for (int64_t left = supply[row]; is_done && left > 0;) {
             const size_t end = find_path(&f, row);
             const int64_t units = units_of_path(&f, end, left);
-            is_done = send(&f, row, end, units);
+            is_done = augment(&f, row, end, units);
             left -= units;
         }
     }

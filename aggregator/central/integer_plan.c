@@ -4,9 +4,7 @@
 #include "central/integer_flow.h"
 #include "central/integer_ties.h"
 
-/* ---- costs ---- */
-
-/* A bijection that spreads (Stafford 2011, mix 13). */
+/* A mixing bijection (Stafford 2011, mix 13). */
 static uint64_t mix(uint64_t z)
 {
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -55,9 +53,7 @@ static void fill_costs(const struct integer_group *group, const int32_t *atoms, 
     }
 }
 
-/* ---- the plan ---- */
-
-/* `left` (m) is what is still to come. */
+/* left (m) is scratch: capacity not yet used. */
 static bool is_feasible(const struct integer_plan *plan, const struct integer_group *group,
                         int64_t *left)
 {
@@ -81,8 +77,8 @@ static bool is_feasible(const struct integer_plan *plan, const struct integer_gr
     return is_sound;
 }
 
-/* Of a solver without a fault both are true. */
-static dpot_status settle(const struct integer_group *group, struct integer_plan *plan)
+/* Both checks hold unless the solver is faulty. */
+static dpot_status settle_ties(const struct integer_group *group, struct integer_plan *plan)
 {
     bool is_optimal = false;
     int64_t *left = dpot_alloc_array(NULL, plan->m, sizeof *left);
@@ -123,7 +119,7 @@ dpot_status integer_plan_solve(const struct integer_group *group, const int32_t 
             integer_flow_solve(plan->costs, supply, group->n, m, group->total, plan->flow, plan->g);
     }
     if (status == DPOT_OK) {
-        status = settle(group, plan);
+        status = settle_ties(group, plan);
     }
     dpot_free_secret(NULL, supply, group->n, sizeof *supply);
     return status;

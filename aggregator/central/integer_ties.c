@@ -5,7 +5,7 @@
 #define NONE SIZE_MAX
 #define FAR SIZE_MAX
 
-/* A tight pair; nodes are the rows, then the columns. */
+/* A tight pair. Graph nodes are the rows, then the columns. */
 struct tie {
     uint32_t row, column;
 };
@@ -14,15 +14,15 @@ struct ties {
     size_t n, m;
     int64_t *flow; /* (n, m) */
 
-    struct tie *pairs; /* (cap) in their order; those of no cycle leave */
+    struct tie *pairs; /* (cap) in their order; keep_cycles removes those on no cycle */
     size_t n_pairs, cap;
 
-    size_t *degree; /* (n + m) pairs of a node */
-    size_t *link;   /* (n + m) their numbers, xor: of one pair its number */
+    size_t *degree; /* (n + m) number of tight pairs of a node */
+    size_t *link;   /* (n + m) xor of their indices; the index itself if there is one pair */
 
-    /* Of the path that is looked for, (n + m) each. */
-    size_t *level; /* pairs from the start, FAR: not reached */
-    size_t *came;  /* the pair that leads here */
+    /* State of the path search, (n + m) each. */
+    size_t *level;  /* distance from the start in pairs; FAR: not reached */
+    size_t *parent; /* the pair that reached the node */
 };
 
 static int64_t *flow_of(const struct ties *t, size_t pair)
@@ -30,9 +30,7 @@ static int64_t *flow_of(const struct ties *t, size_t pair)
     return &t->flow[t->pairs[pair].row * t->m + t->pairs[pair].column];
 }
 
-/* ---- tight pairs ---- */
-
-static int64_t least_of(const int64_t *cost, const int64_t *g, size_t m)
+static int64_t least_reduced_cost(const int64_t *cost, const int64_t *g, size_t m)
 {
     int64_t least = INT64_MAX;
     for (size_t j = 0; j < m; j++) {
@@ -41,12 +39,12 @@ static int64_t least_of(const int64_t *cost, const int64_t *g, size_t m)
     return least;
 }
 
-/* How many pairs are tight; NONE: there is flow elsewhere. */
+/* Number of tight pairs; NONE: some flow is on a pair that is not tight. */
 static size_t count_tight(const struct ties *t, const int64_t *cost, const int64_t *g)
 {
     size_t n_tight = 0;
     for (size_t i = 0; i < t->n; i++) {
-        const int64_t *row = cost + i * t->m, least = least_of(row, g, t->m);
+        const int64_t *row = cost + i * t->m, least = least_reduced_cost(row, g, t->m);
         for (size_t j = 0; j < t->m; j++) {
             if (row[j] - g[j] == least) {
                 n_tight++;
@@ -61,7 +59,7 @@ static size_t count_tight(const struct ties *t, const int64_t *cost, const int64
 static void fill_tight(struct ties *t, const int64_t *cost, const int64_t *g)
 {
     for (size_t i = 0; i < t->n; i++) {
-        const int64_t *row = cost + i * t->m, least = least_of(row, g, t->m);
+        const int64_t *row = cost + i * t->m, least = least_reduced_cost(row, g, t->m);
         for (size_t j = 0; j < t->m; j++) {
             if (row[j] - g[j] == least) {
                 t->degree[i]++;
@@ -74,8 +72,8 @@ static void fill_tight(struct ties *t, const int64_t *cost, const int64_t *g)
     }
 }
 
-/* Takes a leaf and its pair off, and then what has become one. */
-static void take_leaf(struct ties *t, size_t node)
+/* Removes a leaf and its pair, then the neighbour if that became a leaf, and so on. */
+static void peel_leaf(struct ties *t, size_t node)
 {
     while (t->degree[node] == 1) {
         const size_t pair = t->link[node];
@@ -93,7 +91,7 @@ static void keep_cycles(struct ties *t)
 {
     size_t n_kept = 0;
     for (size_t node = 0; node < t->n + t->m; node++) {
-        take_leaf(t, node);
+        peel_leaf(t, node);
     }
     for (size_t k = 0; k < t->n_pairs; k++) {
         if (t->pairs[k].row != UINT32_MAX) {
@@ -103,29 +101,28 @@ static void keep_cycles(struct ties *t)
     t->n_pairs = n_kept;
 }
 
-/* ---- other ways ---- */
-
-/* Pairs after `first` that lead one step further: forwards, or backwards where there is flow. */
+/* Reaches the next level through pairs after `first`: forwards, or backwards where there is
+ * flow. */
 static bool reach_level(struct ties *t, size_t first, size_t level)
 {
-    bool is_more = false;
+    bool is_extended = false;
     for (size_t k = first + 1; k < t->n_pairs; k++) {
         const size_t row = t->pairs[k].row, column = t->n + t->pairs[k].column;
         if (t->level[row] == level && t->level[column] == FAR) {
             t->level[column] = level + 1;
-            t->came[column] = k;
-            is_more = true;
+            t->parent[column] = k;
+            is_extended = true;
         } else if (t->level[column] == level && t->level[row] == FAR && *flow_of(t, k) > 0) {
             t->level[row] = level + 1;
-            t->came[row] = k;
-            is_more = true;
+            t->parent[row] = k;
+            is_extended = true;
         }
     }
-    return is_more;
+    return is_extended;
 }
 
-/* A shortest way from the row to the column of a pair, along pairs after it. */
-static bool find_way(struct ties *t, size_t pair)
+/* Finds a shortest path from the row to the column of a pair through later pairs. */
+static bool find_path(struct ties *t, size_t pair)
 {
     const size_t end = t->n + t->pairs[pair].column;
     for (size_t node = 0; node < t->n + t->m; node++) {
@@ -140,13 +137,14 @@ static bool find_way(struct ties *t, size_t pair)
     return true;
 }
 
-/* Adds units along the way to the column of the pair, and returns how many it can take: all of
- * `units`, or less where a flow ends that it leads back on. With 0 units it only looks. */
-static int64_t walk_way(const struct ties *t, size_t pair, int64_t most, int64_t units)
+/* Adds units along the path to the column of the pair. Returns how many units the path can take, at
+ * most `most`; it is limited by flow on the pairs that the path uses backwards. units 0: no
+ * change. */
+static int64_t push_along_path(const struct ties *t, size_t pair, int64_t most, int64_t units)
 {
     const size_t start = t->pairs[pair].row;
     for (size_t node = t->n + t->pairs[pair].column; node != start;) {
-        const size_t k = t->came[node];
+        const size_t k = t->parent[node];
         int64_t *flow = flow_of(t, k);
         if (node >= t->n) {
             *flow += units;
@@ -160,17 +158,15 @@ static int64_t walk_way(const struct ties *t, size_t pair, int64_t most, int64_t
     return most;
 }
 
-static void lessen(struct ties *t, size_t pair)
+static void reduce_flow(struct ties *t, size_t pair)
 {
     int64_t *flow = flow_of(t, pair);
-    while (*flow > 0 && find_way(t, pair)) {
-        const int64_t units = walk_way(t, pair, *flow, 0);
-        (void)walk_way(t, pair, *flow, units);
+    while (*flow > 0 && find_path(t, pair)) {
+        const int64_t units = push_along_path(t, pair, *flow, 0);
+        (void)push_along_path(t, pair, *flow, units);
         *flow -= units;
     }
 }
-
-/* ---- all of it ---- */
 
 static dpot_status settle_tight(struct ties *t, const int64_t *cost, const int64_t *g)
 {
@@ -179,20 +175,20 @@ static dpot_status settle_tight(struct ties *t, const int64_t *cost, const int64
     t->degree = dpot_alloc_array(NULL, n_nodes, sizeof *t->degree);
     t->link = dpot_alloc_array(NULL, n_nodes, sizeof *t->link);
     t->level = dpot_alloc_array(NULL, n_nodes, sizeof *t->level);
-    t->came = dpot_alloc_array(NULL, n_nodes, sizeof *t->came);
-    const bool is_ready = t->pairs && t->degree && t->link && t->level && t->came;
+    t->parent = dpot_alloc_array(NULL, n_nodes, sizeof *t->parent);
+    const bool is_ready = t->pairs && t->degree && t->link && t->level && t->parent;
     if (is_ready) {
         fill_tight(t, cost, g);
         keep_cycles(t);
         for (size_t k = 0; k < t->n_pairs; k++) {
-            lessen(t, k);
+            reduce_flow(t, k);
         }
     }
     dpot_free_secret(NULL, t->pairs, t->cap, sizeof *t->pairs);
     dpot_free_secret(NULL, t->degree, n_nodes, sizeof *t->degree);
     dpot_free_secret(NULL, t->link, n_nodes, sizeof *t->link);
     dpot_free_secret(NULL, t->level, n_nodes, sizeof *t->level);
-    dpot_free_secret(NULL, t->came, n_nodes, sizeof *t->came);
+    dpot_free_secret(NULL, t->parent, n_nodes, sizeof *t->parent);
     return is_ready ? DPOT_OK : DPOT_ERR_MEMORY;
 }
 

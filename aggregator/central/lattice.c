@@ -5,7 +5,7 @@
 #include <math.h>
 
 #define LATTICE_BALL_MAX ((int64_t)1 << 24)
-#define UP 1.000000000001 /* beyond the rounding of a square root and a few sums */
+#define UP 1.000000000001 /* larger than the rounding of a square root and a few sums */
 
 dpot_status lattice_init(struct lattice *lattice, struct dpot_error *error)
 {
@@ -52,8 +52,6 @@ void lattice_release(struct lattice *lattice)
     lattice->width = NULL;
 }
 
-/* ---- the ball ---- */
-
 /* |2 x - width|^2; below 2^63 in any dimension. */
 static int64_t square_from_middle(const struct lattice *lattice, const int32_t *x)
 {
@@ -71,8 +69,8 @@ static int32_t step_inward(int32_t x, int32_t width)
     return from_middle > 1 ? x - 1 : from_middle < -1 ? x + 1 : x;
 }
 
-/* Scaled into the ball in floating point first; what rounding leaves outside is walked in. That it ends
- * inside is decided in integers. */
+/* Scales into the ball in floating point, then steps inward in integers, because rounding may leave
+ * the point outside. The integer test decides. */
 static void clamp_to_ball(const struct lattice *lattice, int32_t *x)
 {
     const int64_t limit = 4 * lattice->ball * lattice->ball;
@@ -92,14 +90,12 @@ static void clamp_to_ball(const struct lattice *lattice, int32_t *x)
     }
 }
 
-/* ---- points ---- */
-
 void lattice_snap(const struct lattice *lattice, const double *point, int32_t *x)
 {
     for (size_t a = 0; a < lattice->dim; a++) {
         const double side = lattice->hi[a] - lattice->lo[a];
         const double share = (point[a] - lattice->lo[a]) / side * lattice->cells;
-        /* The comparison is false for NaN, too. */
+        /* false for NaN too */
         const double cell = share > 0 ? fmin(floor(share), lattice->cells - 1.0) : 0;
         x[a] = (int32_t)((cell + 0.5) / lattice->cells * lattice->width[a]);
     }

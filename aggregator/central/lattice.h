@@ -1,9 +1,10 @@
-/* A public box, or a ball in it, in integers: what makes sums over records, and with them the sensitivity
- * of a mechanism, exact.
+/* A public box, or a ball in it, in integer coordinates. Sums over records, and so the sensitivity
+ * of a mechanism, are exact.
  *
- * The box is cut into `cells` cells along each axis; a record is the centre of its cell, clamped into the
- * box or ball, in steps of a public unit: 2^-LATTICE_BITS of the longest side. It depends on that record
- * alone, so that neighbours stay neighbours; many records share a cell, which makes transport cheap. */
+ * The box has `cells` cells along each axis. A record becomes the centre of its cell, clamped into
+ * the box or ball, in multiples of a public unit: 2^-LATTICE_BITS of the longest side. This depends
+ * on that record alone, so neighbours stay neighbours. Many records share a cell, which makes
+ * transport cheap. */
 #ifndef DPOT_CENTRAL_LATTICE_H
 #define DPOT_CENTRAL_LATTICE_H
 
@@ -20,28 +21,29 @@ struct lattice {
     size_t dim;
     const double *lo, *hi; /* (dim) borrowed */
     uint32_t cells;        /* along each axis */
-    double radius;         /* of the ball about the middle of the box; 0: none */
+    double radius;         /* of the ball about the middle of the box; 0: no ball */
 
-    /* Filled by lattice_init. */
+    /* Set by lattice_init. */
     double unit;
     int32_t *width; /* (dim) coordinates are 0 .. width; owned */
-    int64_t ball;   /* radius in units: |2 x - width| <= 2 ball; 0: none */
+    int64_t ball;   /* radius in units: |2 x - width| <= 2 ball; 0: no ball */
 };
 
-/* dim, lo, hi (lo < hi, finite), cells and radius are set. DPOT_ERR_RANGE, DPOT_ERR_MEMORY. */
+/* Prepares the lattice from dim, lo, hi (lo < hi, finite), cells and radius. DPOT_ERR_RANGE,
+ * DPOT_ERR_MEMORY. */
 DPOT_WARN_UNUSED dpot_status lattice_init(struct lattice *lattice, struct dpot_error *error);
 void lattice_release(struct lattice *lattice);
 
-/* The cell's centre. NaN counts as lo. */
+/* The lattice point of a record: the centre of its cell. NaN counts as lo. */
 void lattice_snap(const struct lattice *lattice, const double *point, int32_t *x /* (dim) */);
 
-/* Into the box and ball; any numbers. */
+/* Clamps x, any numbers in units, into the box and ball. */
 void lattice_clamp(const struct lattice *lattice, double *x /* (dim), units */);
 
-/* The place of x, in units or not whole ones. */
+/* The point with coordinates x in units, which need not be integers. */
 void lattice_place(const struct lattice *lattice, const double *x, double *point /* (dim) */);
 
-/* Above the distance of any two points, in units: rounded up. */
+/* Upper bound on the distance of two points, in units. */
 double lattice_diameter(const struct lattice *lattice);
 
 #endif

@@ -5,11 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-#define SIGMA_BITS 24    /* of the noise in grid steps: rounding is then far below it */
-#define UP 1.000000001   /* beyond the rounding of what follows */
-#define GRID_BITS_MAX 28 /* of a unit: a coordinate stays below 2^49 steps */
-
-/* ---- the noise ---- */
+#define SIGMA_BITS 24    /* of the noise in grid steps: rounding is far below the noise */
+#define UP 1.000000001   /* larger than the rounding of the sums below */
+#define GRID_BITS_MAX 28 /* grid steps per unit, log2: a coordinate stays below 2^49 steps */
 
 static double weight_of(const struct noisy_config *config, size_t i)
 {
@@ -28,8 +26,8 @@ static double sensitivity_of(const struct noisy_config *config)
     return sqrt(m) * lattice_diameter(config->lattice) * largest * UP;
 }
 
-/* How many different values a group could have, whatever its records are. */
-static double values_of(const struct noisy_config *config, size_t i)
+/* Upper bound on the number of distinct values of a group, independent of its records. */
+static double max_values(const struct noisy_config *config, size_t i)
 {
     const double cells = pow(config->lattice->cells, (double)config->lattice->dim);
     return fmin((double)config->groups[i].total, cells);
@@ -38,7 +36,7 @@ static double values_of(const struct noisy_config *config, size_t i)
 static dpot_status check_pairs(const struct noisy_config *config, struct dpot_error *error)
 {
     for (size_t i = 0; i < config->n_groups; i++) {
-        const double n = values_of(config, i);
+        const double n = max_values(config, i);
         if (n * (double)config->support > (double)INTEGER_PLAN_PAIRS_MAX) {
             return dpot_error_set(error, DPOT_ERR_TOO_LARGE,
                                   "a group may have %.0f different records, which are more than "
@@ -100,10 +98,8 @@ dpot_status noisy_scale_init(struct noisy_scale *scale, const struct noisy_confi
     return DPOT_OK;
 }
 
-/* ---- one step ---- */
-
-/* The bits of a squared distance. */
-static unsigned bits_of(const struct lattice *lattice)
+/* Number of bits of the largest squared distance. */
+static unsigned squared_distance_bits(const struct lattice *lattice)
 {
     double square = 0;
     for (size_t a = 0; a < lattice->dim; a++) {
@@ -113,8 +109,8 @@ static unsigned bits_of(const struct lattice *lattice)
 }
 
 /* sums = total T_i, integers below total 2^20. */
-static void add_up(const struct integer_group *group, const struct integer_plan *plan,
-                   const int32_t *atoms, int64_t *sums)
+static void sum_records(const struct integer_group *group, const struct integer_plan *plan,
+                        const int32_t *atoms, int64_t *sums)
 {
     const size_t dim = group->dim, n_entries = plan->m * dim;
     if (!plan->is_optimal) {
@@ -135,8 +131,9 @@ static void add_up(const struct integer_group *group, const struct integer_plan 
     }
 }
 
-/* means += w_i T_i. The double of a sum, its product with a public number and the rounding depend on the
- * sum alone, and are within 1 of it: a value is below 2^49 steps, and so its error below 1/2 + 2^-2. */
+/* means += w_i T_i. The double of a sum, its product with a public number and the rounding depend
+ * on the sum alone. The result is within 1 of the exact value: it is below 2^49 steps, so the error
+ * before rounding is below 1/2 + 2^-2. */
 static void add_means(const struct noisy_config *config, const struct noisy_scale *scale, size_t i,
                       const int64_t *sums, int64_t *means)
 {
@@ -160,9 +157,9 @@ dpot_status noisy_means(const struct noisy_config *config, const struct noisy_sc
             continue;
         }
         status = integer_plan_solve(&config->groups[i], atoms, config->support,
-                                    bits_of(config->lattice), salt, &plan);
+                                    squared_distance_bits(config->lattice), salt, &plan);
         if (status == DPOT_OK) {
-            add_up(&config->groups[i], &plan, atoms, sums);
+            sum_records(&config->groups[i], &plan, atoms, sums);
             add_means(config, scale, i, sums, means);
         }
         integer_plan_release(&plan);
@@ -171,9 +168,8 @@ dpot_status noisy_means(const struct noisy_config *config, const struct noisy_sc
     return status;
 }
 
-/* ---- all steps ---- */
-
-/* path (m, dim) = clamp(grid (means + noise)), and the atoms of the next step are its integers. */
+/* path (m, dim) = clamp(grid (means + noise)); the atoms of the next step are its rounded
+ * coordinates. */
 static void release_step(const struct noisy_config *config, const struct noisy_scale *scale,
                          const int64_t *means, struct exact_draw *draw, double *path,
                          int32_t *atoms)

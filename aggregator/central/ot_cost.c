@@ -9,34 +9,34 @@
 #include <math.h>
 #include <string.h>
 
-#define STEPS 1024 /* of the grid in one sensitivity */
-#define EPSILON_UNIT                                                                               \
-    ((uint64_t)1 << 30) /* 1 / OT_COST_EPSILON_MIN: t = (STEPS + 1) units stays below 2^41 */
-#define TOL_SHARE 0.01  /* of B / n */
-#define EXACT_TOL 1e-9  /* of B; above 2^-COST_BITS and what masses and sums are rounded by */
-#define COST_BITS                                                                                  \
-    31 /* potentials of at most 2^13 + 1 rows or columns stay below 2^46: exact doubles */
+#define STEPS 1024 /* grid steps per sensitivity */
+/* 1 / OT_COST_EPSILON_MIN: t = (STEPS + 1) units stays below 2^41 */
+#define EPSILON_UNIT ((uint64_t)1 << 30)
+#define TOL_SHARE 0.01 /* of B / n */
+#define EXACT_TOL 1e-9 /* of B; larger than 2^-COST_BITS and the rounding of masses and sums */
+/* Potentials of up to 2^13 + 1 rows or columns stay below 2^46: exact doubles. */
+#define COST_BITS 31
 #define ATTEMPTS 4
-#define ENGINE_SWEEPS 1000000 /* of each */
+#define ENGINE_SWEEPS 1000000 /* of each attempt */
 
-/* ---- what is public ---- */
+/* ---- public numbers ---- */
 
 double ot_cost_max(const struct ot_cost_config *config)
 {
-    /* The corners are as far apart as anything in the box, in these metrics. The cut makes it hold
-     * whatever rounding does. */
+    /* In these metrics no two points of the box are further apart than its corners. make_costs cuts
+     * at this value, so that it holds under rounding too. */
     const double distance =
         dpot_metric_distance(&config->metric, (uint32_t)config->dim, config->lo, config->hi);
     const double most = pow(distance, config->power);
     return config->cap > 0 && config->cap < most ? config->cap : most;
 }
 
-static size_t smaller(const struct ot_cost_config *config)
+static size_t smaller_size(const struct ot_cost_config *config)
 {
     return config->n_x < config->n_y ? config->n_x : config->n_y;
 }
 
-/* (i) and (ii) of the header, each a bound of its own. */
+/* Bounds (i) and (ii) of the header. */
 static double sweeps_tol(const struct ot_cost_config *config)
 {
     const double most = ot_cost_max(config);
@@ -45,7 +45,7 @@ static double sweeps_tol(const struct ot_cost_config *config)
 
 static double plain_tol(const struct ot_cost_config *config)
 {
-    return config->lambda * log((double)smaller(config)) + EXACT_TOL * ot_cost_max(config);
+    return config->lambda * log((double)smaller_size(config)) + EXACT_TOL * ot_cost_max(config);
 }
 
 /* (iii) */
@@ -61,7 +61,7 @@ double ot_cost_tol(const struct ot_cost_config *config)
     if (!(config->lambda > 0)) {
         return EXACT_TOL * most;
     }
-    return fmax(TOL_SHARE * most / (double)smaller(config),
+    return fmax(TOL_SHARE * most / (double)smaller_size(config),
                 fmin(sweeps_tol(config), plain_tol(config)));
 }
 
@@ -75,7 +75,7 @@ double ot_cost_sensitivity(const struct ot_cost_config *config)
     const double most = ot_cost_max(config);
     const double moved = config->adjacency == ADJACENCY_REPLACE_PAIR
                              ? most / (double)config->n_x + most / (double)config->n_y
-                             : most / (double)smaller(config);
+                             : most / (double)smaller_size(config);
     return (moved + ot_cost_tol(config)) * (1 + 8 * DBL_EPSILON);
 }
 
@@ -115,7 +115,7 @@ dpot_status ot_cost_check(const struct ot_cost_config *config, struct dpot_error
 
 /* ---- the private value ---- */
 
-/* Points clamped into the box: a copy. */
+/* A copy of the points, clamped into the box. */
 static double *clamp_points(const struct ot_cost_config *config, const double *points, size_t n)
 {
     double *clamped = dpot_alloc_array(NULL, n * config->dim, sizeof *clamped);
@@ -145,8 +145,8 @@ static dpot_status make_costs(const struct ot_cost_config *config, const double 
     return status;
 }
 
-/* Costs in units of B 2^-COST_BITS, rounded down: integers, in which the network simplex method
- * makes no error at all, so that its plan is optimal whatever the records are. */
+/* Costs in units of B 2^-COST_BITS, rounded down. In integers the network simplex method makes no
+ * error, so its plan is optimal for all records. */
 static dpot_status solve_plain(const struct ot_cost_config *config, double *cost, const double *a,
                                const double *b, double *value, struct dpot_error *error)
 {
@@ -173,15 +173,15 @@ static double mean_of(const double *values, size_t n)
     return sum / (double)n;
 }
 
-static dpot_status take_product(const struct ot_cost_config *config, const double *cost,
-                                double *value)
+static dpot_status use_product_plan(const struct ot_cost_config *config, const double *cost,
+                                    double *value)
 {
     *value = mean_of(cost, config->n_x * config->n_y) - product_tol(config);
     return DPOT_OK;
 }
 
-/* to_j = -lambda log(mean over i of exp((from_i - C_ij) / lambda)): a half-sweep, after which the
- * marginal of `to` is exact. cost_ij is cost[i step_from + j step_to]. */
+/* Half-run_engine: to_j = -lambda log(mean over i of exp((from_i - C_ij) / lambda)); afterwards the
+ * marginal of `to` is exact. C_ij is cost[i step_from + j step_to]. */
 static void half_sweep(double lambda, const double *cost, size_t step_from, size_t step_to,
                        const double *from, size_t n_from, double *to, size_t n_to)
 {
@@ -197,9 +197,8 @@ static void half_sweep(double lambda, const double *cost, size_t step_from, size
     }
 }
 
-/* B times the residual of the rows is at least how far the dual value is from OT (header, (i)). The
- * residual, from what a half-sweep would do to f: mass of row i times n is exp((f_i - f'_i) /
- * lambda). */
+/* The l1 residual of the rows: the mass of row i times n is exp((f_i - f'_i) / lambda), with
+ * f' = next. The dual value is within B times the residual of OT (header, (i)). */
 static double residual_of(const struct ot_cost_config *config, const double *f, const double *next)
 {
     double sum = 0;
@@ -227,10 +226,10 @@ double ot_cost_sweep(const struct ot_cost_config *config, const double *cost, do
     return mean_of(f, n_x) + mean_of(g, n_y);
 }
 
-/* One solve to a residual; potentials start and end in f and g. */
-static dpot_status sweep(const struct ot_cost_config *config, const double *cost, double residual,
-                         double *f, double *g, struct entropic_result *result,
-                         struct dpot_error *error)
+/* Runs the fast engine to a residual; f and g are the start and get the final potentials. */
+static dpot_status run_engine(const struct ot_cost_config *config, const double *cost,
+                              double residual, double *f, double *g, struct entropic_result *result,
+                              struct dpot_error *error)
 {
     const struct entropic_options options = {
         .lambda = config->lambda,
@@ -255,7 +254,7 @@ static dpot_status sweep(const struct ot_cost_config *config, const double *cost
     return status;
 }
 
-/* The fast engine's value where it proves itself. */
+/* The fast engine's value; is_proved if its primal value shows that it is within tol. */
 static dpot_status solve_fast(const struct ot_cost_config *config, const double *cost, double *f,
                               double *g, bool *is_proved, double *value, struct dpot_error *error)
 {
@@ -265,7 +264,7 @@ static dpot_status solve_fast(const struct ot_cost_config *config, const double 
     dpot_status status = DPOT_OK;
     *is_proved = false;
     for (size_t i = 0; status == DPOT_OK && !*is_proved && i < ATTEMPTS; i++, residual /= 10) {
-        status = sweep(config, cost, residual, f, g, &result, error);
+        status = run_engine(config, cost, residual, f, g, &result, error);
         *is_proved = status == DPOT_OK && result.primal - result.dual <= tol;
         if (status == DPOT_OK && result.outcome != SOLVE_CONVERGED) {
             break;
@@ -285,7 +284,7 @@ static dpot_status solve_entropic(const struct ot_cost_config *config, const dou
     dpot_status status =
         f && g && next ? solve_fast(config, cost, f, g, &is_proved, value, error) : DPOT_ERR_MEMORY;
     if (status != DPOT_ERR_MEMORY && !is_proved) {
-        memset(f, 0, config->n_x * sizeof *f); /* the engine may have left anything there */
+        memset(f, 0, config->n_x * sizeof *f); /* the engine's potentials may be invalid */
         *value = ot_cost_sweep(config, cost, f, g, next);
         status = DPOT_OK;
     }
@@ -295,7 +294,7 @@ static dpot_status solve_entropic(const struct ot_cost_config *config, const dou
     return status;
 }
 
-/* Equal weights of both sides in one array. */
+/* Uniform weights of x, then of y, in one array. */
 static double *equal_weights(const struct ot_cost_config *config)
 {
     double *weights = dpot_alloc_array(NULL, config->n_x + config->n_y, sizeof *weights);
@@ -313,11 +312,11 @@ dpot_status ot_cost_value(const struct ot_cost_config *config, const double *x, 
     double *weights = equal_weights(config);
     dpot_status status = cost && weights ? make_costs(config, x, y, cost) : DPOT_ERR_MEMORY;
     if (status == DPOT_OK) {
-        status = product_tol(config) <= ot_cost_tol(config) ? take_product(config, cost, value)
+        status = product_tol(config) <= ot_cost_tol(config) ? use_product_plan(config, cost, value)
                  : ot_cost_is_plain(config)
                      ? solve_plain(config, cost, weights, weights + config->n_x, value, error)
                      : solve_entropic(config, cost, value, error);
-        *value = fmin(fmax(*value, 0), ot_cost_max(config)); /* false for NaN, too */
+        *value = fmin(fmax(*value, 0), ot_cost_max(config)); /* also maps NaN to 0 */
     }
     dpot_free_secret(NULL, cost, n_pairs, sizeof *cost);
     dpot_free_array(NULL, weights, config->n_x + config->n_y, sizeof *weights);
@@ -328,7 +327,7 @@ dpot_status ot_cost_value(const struct ot_cost_config *config, const double *x, 
 
 static double grid_step(const struct ot_cost_config *config)
 {
-    return ot_cost_sensitivity(config) / STEPS; /* a power of 2: exact */
+    return ot_cost_sensitivity(config) / STEPS; /* exact: STEPS is a power of 2 */
 }
 
 int64_t ot_cost_steps(const struct ot_cost_config *config, double value)
@@ -358,6 +357,7 @@ double ot_cost_spent(const struct ot_cost_config *config)
 double ot_cost_release(const struct ot_cost_config *config, double value, struct exact_draw *draw)
 {
     const int64_t noise = discrete_laplace_draw(draw, ot_cost_noise(config));
-    /* |steps| <= 1024 n and |noise| <= 2^62: the sum fits, and is exact before it becomes a double. */
+    /* |steps| <= 1024 n and |noise| <= 2^62: the sum fits and is exact until it becomes a
+     * double. */
     return grid_step(config) * (double)(ot_cost_steps(config, value) + noise);
 }

@@ -22,13 +22,13 @@ dpot_status partition_check(const struct partition *partition, struct dpot_error
     return DPOT_OK;
 }
 
-/* How often the first `level` levels halve axis a. */
+/* How often levels 1 .. `level` halve axis a. */
 static unsigned n_halvings(const struct partition *partition, size_t level, size_t a)
 {
     return level > a ? (unsigned)((level - 1 - a) / partition->dim + 1) : 0;
 }
 
-/* The number of the slice of axis a at full depth. */
+/* Index of the slice of axis a that contains x, at full depth. */
 static uint64_t slice_of(const struct partition *partition, size_t a, double x)
 {
     const double lo = partition->lo[a], hi = partition->hi[a];

@@ -1,7 +1,8 @@
-/* The binary partition of a public box: level j = 1, 2, ... halves axis (j - 1) mod dim of every cell.
+/* The binary partition of a public box: level j = 1, 2, ... halves axis (j - 1) mod dim of every
+ * cell.
  *
- * A cell of level j is its code, j bits: the halves that lead to it from the root, the first one on top.
- * Nothing here depends on data but the code of a point, which depends on that point alone. */
+ * The code of a cell of level j has j bits: the halves on the way from the root, the first one in
+ * the most significant bit. Only the code of a point depends on data, and only on that point. */
 #ifndef DPOT_CENTRAL_PARTITION_H
 #define DPOT_CENTRAL_PARTITION_H
 
@@ -24,14 +25,14 @@ struct partition {
 DPOT_WARN_UNUSED dpot_status partition_check(const struct partition *partition,
                                              struct dpot_error *error);
 
-/* The cell of the deepest level that holds the point. Points outside of the box count for its nearest
- * face, those on an upper face for the last cell; NaN counts as lo. */
+/* The cell of the deepest level that contains the point. A point outside of the box counts at the
+ * nearest face, a point on an upper face in the last cell, NaN as lo. */
 uint64_t partition_code(const struct partition *partition, const double *point /* (dim) */);
 
 /* Whether the point lies in the closed box. */
 bool partition_holds(const struct partition *partition, const double *point);
 
-/* The corners of a cell of a level 0 .. depth. */
+/* The corners of a cell of level 0 .. depth. */
 void partition_cell(const struct partition *partition, size_t level, uint64_t code,
                     double *lo /* (dim) */, double *hi);
 

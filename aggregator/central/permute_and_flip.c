@@ -1,7 +1,7 @@
 #include "central/permute_and_flip.h"
 
-/* True with probability exp(-epsilon diff / unit). With diff = q unit + r it is q times exp(-epsilon),
- * of which the first failure ends it, and once exp(-epsilon r / unit); nothing overflows. */
+/* True with probability exp(-epsilon diff / unit). With diff = q unit + r: q events of
+ * exp(-epsilon), up to the first failure, and one of exp(-epsilon r / unit). Nothing overflows. */
 static bool is_taken(struct exact_draw *draw, uint64_t diff, uint64_t unit, uint64_t epsilon_q20)
 {
     for (uint64_t q = diff / unit; q > 0; q--) {
@@ -28,5 +28,5 @@ size_t permute_and_flip(const int64_t *scores, size_t n, int64_t sensitivity, ui
         }
         order[pick] = order[left - 1];
     }
-    return order[0]; /* the least is taken whenever it is met, so nothing else can be left */
+    return order[0]; /* the least score: it is taken whenever it is drawn */
 }

@@ -5,9 +5,9 @@
 #include <math.h>
 
 #define STRIPS_MAX ((size_t)4096)
-#define NUDGE 1e-6 /* of the length of a border within a box */
+#define NUDGE 1e-6 /* relative to the border's length within a box */
 
-/* ---- making ---- */
+/* ---- construction ---- */
 
 static void add_edge(struct polygon *polygon, const double *a, const double *b)
 {
@@ -32,21 +32,21 @@ static dpot_status check_vertices(const double *vertices, size_t n, struct dpot_
     return DPOT_OK;
 }
 
-/* The areas between the first vertex and the edges, none taken from another: 0 on a line, and where a ring
- * crosses itself no part makes up for one that runs the other way. */
+/* The sum of the areas of the triangles between the first vertex and the edges, in absolute values:
+ * 0 if all vertices are on one line, and no cancellation if the ring crosses itself. */
 static double ring_spread(const struct polygon_edge *edges, size_t n)
 {
     double twice = 0;
     for (size_t i = 0; i < n; i++) {
         const struct polygon_edge *e = &edges[i];
-        /* Differences to the first vertex: no large numbers that cancel. */
+        /* Relative to the first vertex, so that large coordinates do not cancel. */
         twice += fabs((e->x[0] - edges->x[0]) * (e->y[1] - edges->y[0]) -
                       (e->x[1] - edges->x[0]) * (e->y[0] - edges->y[0]));
     }
     return twice / 2;
 }
 
-/* One ring, vertices [begin, end). */
+/* Adds one ring, vertices [begin, end). */
 static dpot_status add_ring(struct polygon *polygon, const double *vertices, size_t begin,
                             size_t end, struct dpot_error *error)
 {
@@ -87,7 +87,8 @@ static void find_box(struct polygon *polygon)
         polygon->hi[axis] = -HUGE_VAL;
     }
     for (size_t i = 0; i < polygon->n_edges; i++) {
-        const struct polygon_edge *e = &polygon->edges[i]; /* every vertex begins one */
+        /* every vertex is the start of an edge */
+        const struct polygon_edge *e = &polygon->edges[i];
         polygon->lo[0] = fmin(polygon->lo[0], e->x[0]);
         polygon->hi[0] = fmax(polygon->hi[0], e->x[0]);
         polygon->lo[1] = fmin(polygon->lo[1], e->y[0]);
@@ -95,8 +96,8 @@ static void find_box(struct polygon *polygon)
     }
 }
 
-/* The strip of a height, for heights beyond the ends the first or the last. Monotone in y, which is
- * all that finding every edge needs. */
+/* The strip of a height; heights outside of the box map to the first or last strip. It is monotone
+ * in y, which is sufficient to find every edge. */
 static size_t strip_of(const struct polygon *polygon, double y)
 {
     const double share = (y - polygon->lo[1]) / (polygon->hi[1] - polygon->lo[1]);
@@ -137,7 +138,7 @@ static dpot_status sort_into_strips(struct polygon *polygon, struct dpot_error *
     if (!polygon->members) {
         return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for a border");
     }
-    /* Filled from the back, which leaves first[t] at the beginning of each strip. */
+    /* Filled backwards, which leaves each strip's start in first[t + 1]. */
     for (size_t i = polygon->n_edges; i-- > 0;) {
         const struct polygon_edge *e = &polygon->edges[i];
         for (size_t t = lowest_strip(polygon, e); t <= highest_strip(polygon, e); t++) {
@@ -160,7 +161,7 @@ void polygon_release(struct polygon *polygon)
     *polygon = (struct polygon){0};
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 bool polygon_holds(const struct polygon *polygon, const double point[2])
 {
@@ -179,7 +180,7 @@ bool polygon_holds(const struct polygon *polygon, const double point[2])
     return is_inside;
 }
 
-/* Cuts the range of t with lo <= a + t (b - a) <= hi. */
+/* Restricts the range of t to lo <= a + t (b - a) <= hi. */
 static bool clip(double a, double b, double lo, double hi, double range[2])
 {
     if (a == b) {
@@ -201,7 +202,8 @@ static bool clip_edge(const struct polygon_edge *e, const double lo[2], const do
            clip(e->y[0], e->y[1], lo[1], hi[1], range);
 }
 
-/* The edge with the longest part in the box; NULL: none touches it. Without `range` any that does. */
+/* The edge with the longest part in the box; NULL: no edge touches it. range NULL: any edge that
+ * touches it. */
 static const struct polygon_edge *find_edge(const struct polygon *polygon, const double lo[2],
                                             const double hi[2], double range[2])
 {
@@ -239,11 +241,12 @@ bool polygon_meets(const struct polygon *polygon, const double lo[2], const doub
     if (find_edge(polygon, lo, hi, NULL)) {
         return true;
     }
-    centre_of(lo, hi, centre); /* no edge: all of the box or nothing */
+    centre_of(lo, hi, centre); /* no edge in the box: all or none of it is inside */
     return polygon_holds(polygon, centre);
 }
 
-/* A point beside the edge, to its left or else to its right, where that is inside; else one on it. */
+/* Finds a point inside next to the edge, on its left or else on its right; false: neither is
+ * inside, the point is on the edge. */
 static bool step_inside(const struct polygon *polygon, const struct polygon_edge *e, double along,
                         double step, double point[2])
 {
@@ -273,9 +276,9 @@ void polygon_anchor(const struct polygon *polygon, const double lo[2], const dou
                       NUDGE * fmax(range[1] - range[0], NUDGE), point);
 }
 
-/* ---- making, the end ---- */
+/* ---- initialisation ---- */
 
-/* Rings that are there twice cancel by the even-odd rule: somewhere beside an edge there must be an inside. */
+/* Rings given twice cancel under the even-odd rule: some edge must have the inside next to it. */
 static dpot_status check_inside(const struct polygon *polygon, struct dpot_error *error)
 {
     double point[2];
@@ -287,8 +290,8 @@ static dpot_status check_inside(const struct polygon *polygon, struct dpot_error
     }
     return dpot_error_set(
         error, DPOT_ERR_RANGE,
-        "the border has no inside (even-odd rule): a ring that is given twice takes "
-        "itself away, and one thinner than a millionth of its length is none");
+        "the border has no inside (even-odd rule): a ring given twice cancels itself, and a ring "
+        "thinner than a millionth of its length counts as empty");
 }
 
 dpot_status polygon_init(struct polygon *polygon, const double *vertices, const double *rings,

@@ -7,9 +7,7 @@
 #include <string.h>
 
 #define SMALLEST 1e-200 /* keeps the unit finite */
-#define ENTRY_BITS 24   /* of a table: ranges stay below 2^25, sums over 2^32 records below 2^57 */
-
-/* ---- the grid ---- */
+#define ENTRY_BITS 24   /* of an entry: ranges stay below 2^25, sums over 2^32 records below 2^57 */
 
 size_t semidual_grid_size(const struct semidual_grid *grid)
 {
@@ -48,7 +46,7 @@ size_t semidual_grid_cell(const struct semidual_grid *grid, const double *point)
     return cell;
 }
 
-/* The distance in memory of neighbours along an axis. */
+/* The stride of an axis in memory. */
 static size_t stride_of(const struct semidual_grid *grid, size_t axis)
 {
     size_t stride = 1;
@@ -111,8 +109,6 @@ void semidual_gradient(const struct semidual_grid *grid, const double *f, double
     }
 }
 
-/* ---- tables ---- */
-
 static void fill_baseline(const struct semidual_grid *grid, double *f)
 {
     for (size_t c = 0; c < semidual_grid_size(grid); c++) {
@@ -125,7 +121,8 @@ static void fill_baseline(const struct semidual_grid *grid, double *f)
     }
 }
 
-/* Tables in floats, f and f* less the baseline's, each divided by its number of records. */
+/* Tables in floating point: f and f* minus the baseline's, each divided by its number of
+ * records. */
 struct draft {
     double *x, *y;            /* (n_candidates, size) */
     double *base, *base_star; /* (size) */
@@ -159,7 +156,7 @@ static dpot_status make_draft(struct draft *draft, const struct semidual_grid *g
 
 static double largest_of(const struct draft *draft)
 {
-    double largest = SMALLEST; /* all may be the baseline itself */
+    double largest = SMALLEST; /* all candidates may equal the baseline */
     for (size_t e = 0; e < draft->n_entries; e++) {
         largest = fmax(largest, fmax(fabs(draft->x[e]), fabs(draft->y[e])));
     }
@@ -180,7 +177,7 @@ static void round_tables(struct semidual *semidual, const struct draft *draft,
                          enum adjacency adjacency)
 {
     const size_t size = semidual->n_cells;
-    /* |entries| <= 2^24 */
+    /* So |entries| <= 2^24. */
     semidual->unit = ldexp(1, ENTRY_BITS) / largest_of(draft);
     for (size_t e = 0; e < draft->n_entries; e++) {
         semidual->x_table[e] = (int64_t)floor(draft->x[e] * semidual->unit + 0.5);

@@ -39,32 +39,33 @@ static dpot_status make_url(char url[CONFIG_TEXT_SIZE], const char *path, struct
                : dpot_error_set(error, DPOT_ERR_RANGE, "the path is too long: %.80s...", path);
 }
 
-/* ---- making ---- */
+/* ---- backup ---- */
 
 struct making {
     const struct config *config;
-    const struct service_look *look;
+    const struct service_check_options *options;
     struct backup_made *made;
 };
 
-/* Before the copy gets its name. */
-static dpot_status judge_copy(void *ctx, const char *path, struct dpot_error *error)
+/* Called before the copy gets its name. */
+static dpot_status validate_copy(void *ctx, const char *path, struct dpot_error *error)
 {
     const struct making *making = ctx;
     char url[CONFIG_TEXT_SIZE];
     dpot_status status = make_url(url, path, error);
     if (status == DPOT_OK) {
         status = service_check_store(
-            making->config, url, making->look,
-            "the copy has faults and is not kept: if dpotd doctor tells the same of "
-            "the store, restore that from an older backup (dpotd restore); if not, "
-            "make the copy on another disk",
+            making->config, url, making->options,
+            "the copy has faults and was removed: if dpotd doctor reports the same faults of the "
+            "store, restore the store from an older backup (dpotd restore); if not, make the copy "
+            "on another disk",
             error);
     }
     return status == DPOT_OK ? count_store(url, making->made, error) : status;
 }
 
-/* A copy may lack a fault of the file that it was made from, and with it rows that cannot be found there. */
+/* Checks the source too: a copy can lack one of its faults, and with it rows that the fault
+ * hides. */
 static dpot_status check_source(struct store *store, struct dpot_error *error)
 {
     const dpot_status status = store_check_structure(store, error);
@@ -72,11 +73,11 @@ static dpot_status check_source(struct store *store, struct dpot_error *error)
 }
 
 dpot_status backup_make(const struct config *config, const char *to,
-                        const struct service_look *look, struct backup_made *made,
+                        const struct service_check_options *options, struct backup_made *made,
                         struct dpot_error *error)
 {
-    struct making making = {config, look, made};
-    const struct store_validator validator = {judge_copy, &making};
+    struct making making = {config, options, made};
+    const struct store_validator validator = {validate_copy, &making};
     struct store *store = NULL;
     dpot_status status = store_open_old(config->store, &store, error);
     if (status == DPOT_OK) {
@@ -89,7 +90,7 @@ dpot_status backup_make(const struct config *config, const char *to,
     return status;
 }
 
-/* ---- restoring ---- */
+/* ---- restore ---- */
 
 static bool copy_blocks(int in, int out)
 {
@@ -126,7 +127,8 @@ static dpot_status copy_file(const char *from, const char *to, struct dpot_error
     return status;
 }
 
-/* A file of a running store lacks what is in its log, and an empty one would become a new store. */
+/* The file of a running store lacks the content of its log, and an empty file would become a new
+ * store. */
 static dpot_status check_copy(const char *from, struct dpot_error *error)
 {
     char log[CONFIG_TEXT_SIZE];
@@ -143,8 +145,8 @@ static dpot_status check_copy(const char *from, struct dpot_error *error)
     (void)snprintf(log, sizeof log, "%s-wal", from);
     return stat(log, &info) == 0 && info.st_size > 0
                ? dpot_error_set(error, DPOT_ERR_MALFORMED,
-                                "%s has a write-ahead log beside it, so it is a store and no copy "
-                                "of one: use what dpotd backup made",
+                                "%s has a write-ahead log beside it, so it is a store and not a "
+                                "copy of one: use a file that dpotd backup made",
                                 from)
                : DPOT_OK;
 }
@@ -159,7 +161,7 @@ static void remove_store(const char *path)
     }
 }
 
-/* What is wrong with the keys is none of the copy's faults. */
+/* Invalid keys are not a fault of the copy. */
 static dpot_status check_keys(const struct config *config, struct dpot_error *error)
 {
     struct server_keys keys;
@@ -168,14 +170,15 @@ static dpot_status check_keys(const struct config *config, struct dpot_error *er
     return status;
 }
 
-/* Is the copy a whole store of these keys? Then it is brought up to date, as serve would: not before, because
- * what is brought up to date gets checksums. */
-static dpot_status examine(const struct config *config, const char *url,
-                           const struct service_look *look, struct dpot_error *error)
+/* Checks that the copy is a complete store of these keys, and only then migrates it, since a
+ * migration stores checksums of the content. */
+static dpot_status validate_and_migrate(const struct config *config, const char *url,
+                                        const struct service_check_options *options,
+                                        struct dpot_error *error)
 {
     struct store *store = NULL;
     dpot_status status = service_check_store(
-        config, url, look, "it has faults: use another copy, with the keys that it belongs to",
+        config, url, options, "it has faults: use another copy, and the keys that belong to it",
         error);
     if (status == DPOT_OK) {
         status = store_open(url, &store, error);
@@ -187,10 +190,10 @@ static dpot_status examine(const struct config *config, const char *url,
     return status;
 }
 
-/* Everything up to the moment when the copy takes the place. */
-static dpot_status prepare(const struct config *config, const char *from, const char *beside,
-                           const struct service_look *look, struct pool_count *count,
-                           struct dpot_error *error)
+/* All steps before the copy replaces the store. */
+static dpot_status prepare_copy(const struct config *config, const char *from, const char *beside,
+                                const struct service_check_options *options,
+                                struct pool_count *count, struct dpot_error *error)
 {
     struct backup_made made = {.schema = 0};
     char url[CONFIG_TEXT_SIZE];
@@ -205,7 +208,7 @@ static dpot_status prepare(const struct config *config, const char *from, const 
         status = copy_file(from, beside, error);
     }
     if (status == DPOT_OK) {
-        status = examine(config, url, look, error);
+        status = validate_and_migrate(config, url, options, error);
     }
     if (status == DPOT_OK) {
         status = count_store(url, &made, error);
@@ -213,7 +216,7 @@ static dpot_status prepare(const struct config *config, const char *from, const 
     }
     return status == DPOT_OK
                ? status
-               : dpot_error_prefix(error, status, "%s is not restored, the store is as it was",
+               : dpot_error_prefix(error, status, "%s was not restored, the store is unchanged",
                                    from);
 }
 
@@ -235,8 +238,8 @@ void backup_sweep(const struct config *config)
 }
 
 dpot_status backup_restore(const struct config *config, const char *from,
-                           const struct service_look *look, struct backup_restored *restored,
-                           struct dpot_error *error)
+                           const struct service_check_options *options,
+                           struct backup_restored *restored, struct dpot_error *error)
 {
     char beside[CONFIG_TEXT_SIZE];
     *restored = (struct backup_restored){.kept = ""};
@@ -248,28 +251,28 @@ dpot_status backup_restore(const struct config *config, const char *from,
     if (status != DPOT_OK) {
         return status;
     }
-    remove_store(beside); /* of a restore that was cut off */
-    status = prepare(config, from, beside, look, &restored->count, error);
+    remove_store(beside); /* left by an interrupted restore */
+    status = prepare_copy(config, from, beside, options, &restored->count, error);
     if (status == DPOT_OK) {
         status = store_replace(config->store, beside, restored->kept, error);
     }
-    remove_store(beside); /* what is left when it failed */
+    remove_store(beside); /* left if the restore failed */
     return status;
 }
 
-/* ---- migrating ---- */
+/* ---- migration ---- */
 
 struct migrating {
     const struct config *config;
-    const struct service_look *look;
+    const struct service_check_options *options;
     struct backup_migrated *migrated;
 };
 
 static dpot_status save_old(const struct migrating *migrating, struct dpot_error *error)
 {
     struct backup_made made = {.schema = 0};
-    struct making making = {migrating->config, migrating->look, &made};
-    const struct store_validator validator = {judge_copy, &making};
+    struct making making = {migrating->config, migrating->options, &made};
+    const struct store_validator validator = {validate_copy, &making};
     struct backup_migrated *migrated = migrating->migrated;
     struct store *store = NULL;
     char what[32];
@@ -283,18 +286,18 @@ static dpot_status save_old(const struct migrating *migrating, struct dpot_error
     return saved;
 }
 
-/* The store is ours, and nothing is done to it yet. */
-static dpot_status judge_old(void *ctx, const char *path, struct dpot_error *error)
+/* Called when the store is owned and before it is changed. */
+static dpot_status validate_old_store(void *ctx, const char *path, struct dpot_error *error)
 {
     const struct migrating *migrating = ctx;
     const struct config *config = migrating->config;
     (void)path;
     const dpot_status status =
-        service_check_store(config, config->store, migrating->look, service_no_migration, error);
+        service_check_store(config, config->store, migrating->options, service_no_migration, error);
     return status == DPOT_OK ? save_old(migrating, error) : status;
 }
 
-/* None is made where none is. */
+/* Does not create a missing store. */
 static dpot_status find_versions(const struct config *config, struct backup_migrated *migrated,
                                  struct dpot_error *error)
 {
@@ -307,11 +310,11 @@ static dpot_status find_versions(const struct config *config, struct backup_migr
     return status;
 }
 
-dpot_status backup_migrate(const struct config *config, const struct service_look *look,
+dpot_status backup_migrate(const struct config *config, const struct service_check_options *options,
                            struct backup_migrated *migrated, struct dpot_error *error)
 {
-    struct migrating migrating = {config, look, migrated};
-    const struct store_validator validator = {judge_old, &migrating};
+    struct migrating migrating = {config, options, migrated};
+    const struct store_validator validator = {validate_old_store, &migrating};
     struct store *store = NULL;
     *migrated = (struct backup_migrated){.copy = ""};
     dpot_status status = find_versions(config, migrated, error);

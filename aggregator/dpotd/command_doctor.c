@@ -88,15 +88,15 @@ static int run(const struct options *options)
     const struct dpot_clock *clock = dpot_clock_system();
     struct findings findings = {
         .faults = json_array(), .notes = json_array(), .told_ms = clock->now(clock->ctx)};
-    const struct service_look look = {.tell = take_finding,
-                                      .progress = tell_progress,
-                                      .ctx = &findings,
-                                      .is_quick = options->is_quick};
+    const struct service_check_options check_options = {.report = take_finding,
+                                                        .progress = tell_progress,
+                                                        .ctx = &findings,
+                                                        .is_quick = options->is_quick};
     dpot_status status = config_read(options->config, &config, &error);
     if (status != DPOT_OK) {
         take_finding(&findings, status, error.text[0] ? error.text : dpot_status_text(status));
     } else {
-        status = service_check(&config, &look, &error);
+        status = service_check(&config, &check_options, &error);
     }
     const int code = status == DPOT_ERR_MEMORY ? command_fail(status, &error)
                                                : print_findings(&findings, options->is_json);

@@ -77,7 +77,7 @@ static int print(const struct options *options, json_t *body, const char *senten
     return command_finish();
 }
 
-/* Faults of the copy, and what is worth knowing of the look at it, go to standard error. The remedies that they
+/* Faults of the copy, and notes of the check, go to standard error. The remedies that they
  * name would be those of a store in use. */
 struct watch {
     const char *where; /* "in the copy: " */
@@ -113,13 +113,14 @@ static int run_backup(const struct options *options)
     struct config config;
     struct backup_made made = {.schema = 0};
     struct watch watch = {.where = "in the copy: ", .told_ms = now()};
-    const struct service_look look = {.tell = tell, .progress = tell_progress, .ctx = &watch};
+    const struct service_check_options check_options = {
+        .report = tell, .progress = tell_progress, .ctx = &watch};
     if (!options->config || !options->to) {
         return command_fail_usage("backup needs --config FILE and --to FILE", "");
     }
     dpot_status status = config_read(options->config, &config, &error);
     if (status == DPOT_OK) {
-        status = backup_make(&config, options->to, &look, &made, &error);
+        status = backup_make(&config, options->to, &check_options, &made, &error);
     }
     if (status != DPOT_OK) {
         return command_fail(status, &error);
@@ -146,14 +147,14 @@ static int run_restore(const struct options *options)
     struct config config;
     struct backup_restored restored;
     struct watch watch = {.where = "in the copy: ", .told_ms = now()};
-    const struct service_look look = {
-        .tell = tell, .progress = tell_progress, .ctx = &watch, .is_quick = options->is_quick};
+    const struct service_check_options check_options = {
+        .report = tell, .progress = tell_progress, .ctx = &watch, .is_quick = options->is_quick};
     if (!options->config || !options->from) {
         return command_fail_usage("restore needs --config FILE and --from FILE", "");
     }
     dpot_status status = config_read(options->config, &config, &error);
     if (status == DPOT_OK) {
-        status = backup_restore(&config, options->from, &look, &restored, &error);
+        status = backup_restore(&config, options->from, &check_options, &restored, &error);
     }
     if (status != DPOT_OK) {
         return command_fail(status, &error);
@@ -174,13 +175,14 @@ static int run_migrate(const struct options *options)
     struct config config;
     struct backup_migrated migrated;
     struct watch watch = {.where = "", .told_ms = now()};
-    const struct service_look look = {.tell = tell, .progress = tell_progress, .ctx = &watch};
+    const struct service_check_options check_options = {
+        .report = tell, .progress = tell_progress, .ctx = &watch};
     if (!options->config) {
         return command_fail_usage("migrate needs --config FILE", "");
     }
     dpot_status status = config_read(options->config, &config, &error);
     if (status == DPOT_OK) {
-        status = backup_migrate(&config, &look, &migrated, &error);
+        status = backup_migrate(&config, &check_options, &migrated, &error);
     }
     if (status != DPOT_OK) {
         return command_fail(status, &error);

@@ -18,7 +18,7 @@ static dpot_status join(char out[CONFIG_TEXT_SIZE], const char *folder, const ch
                : dpot_error_set(error, DPOT_ERR_RANGE, "the path of --dir is too long");
 }
 
-/* Makes the folder unless it is there. */
+/* Creates the folder if it is missing. */
 static dpot_status make_folder(const char *path, struct dpot_error *error)
 {
     if (mkdir(path, S_IRWXU) != 0 && errno != EEXIST) {
@@ -36,7 +36,7 @@ static dpot_status refuse_existing(const char *config_path, struct dpot_error *e
                : DPOT_OK;
 }
 
-/* Into a new file, or behind the tokens that are there: whose they are is not known. */
+/* Adds the token to a new file or to an existing one, whose tokens may be in use. */
 static dpot_status add_token(const char *path, const char *line, struct dpot_error *error)
 {
     struct tokens tokens;
@@ -45,7 +45,7 @@ static dpot_status add_token(const char *path, const char *line, struct dpot_err
     }
     const dpot_status status = tokens_read(path, &tokens, error);
     if (status != DPOT_OK) {
-        return dpot_error_prefix(error, status, "mend or move away the file of an earlier init");
+        return dpot_error_prefix(error, status, "repair or move away the file of an earlier init");
     }
     return tokens.n < TOKENS_MAX
                ? key_file_append(path, line, error)
@@ -63,7 +63,7 @@ static dpot_status create_token(const char *folder, char token[INIT_TOKEN_SIZE],
     dpot_hex_encode(token, secret, sizeof secret);
     dpot_wipe(secret, sizeof secret);
     tokens_format("admin", token, line, sizeof line);
-    line[strcspn(line, "\n")] = '\0'; /* the file's writer adds it */
+    line[strcspn(line, "\n")] = '\0'; /* key_file_* appends it */
     const dpot_status status = join(path, folder, "tokens", error);
     return status == DPOT_OK ? add_token(path, line, error) : status;
 }

@@ -51,7 +51,7 @@ dpot_status service_check_tls(const struct service *s, struct dpot_error *error)
                           is_over ? "no device accepts it any more; " : "");
 }
 
-/* The room of HTTP reads them with plain calls, which would wait for the writer of a pipe. */
+/* tokens_read uses plain open(), which would block on a pipe. */
 dpot_status service_read_tokens(struct service *s, const struct config *config,
                                 struct dpot_error *error)
 {
@@ -59,7 +59,6 @@ dpot_status service_read_tokens(struct service *s, const struct config *config,
     return status == DPOT_OK ? tokens_read(config->tokens_file, &s->tokens, error) : status;
 }
 
-/* Devices see every key that has not expired. */
 dpot_status service_pick_keys(const struct service *s, struct dpot_keys *keys,
                               struct dpot_error *error)
 {
@@ -87,7 +86,7 @@ static dpot_status sign_keys(struct service *s, struct dpot_error *error)
                : status;
 }
 
-static int keep_record(void *ctx, const struct revision_record *record)
+static int append_record(void *ctx, const struct revision_record *record)
 {
     struct service_records *records = ctx;
     void *grown = dpot_resize_array(NULL, records->record, records->n, records->n + 1,
@@ -100,19 +99,18 @@ static int keep_record(void *ctx, const struct revision_record *record)
     return records->is_out_of_memory;
 }
 
-/* Every revision; released with dpot_free_array, also after a failure. */
 dpot_status service_list_revisions(struct service *s, struct service_records *records,
                                    struct dpot_error *error)
 {
     *records = (struct service_records){.n = 0};
-    const dpot_status status = store_list_revisions(s->store, keep_record, records, error);
+    const dpot_status status = store_list_revisions(s->store, append_record, records, error);
     return status == DPOT_OK && records->is_out_of_memory
                ? dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for the list of revisions")
                : status;
 }
 
-/* Every stored revision must verify under the signing key: a store beside the key of another install, or an
- * altered one, is found at start-up and not by the devices. */
+/* Every stored revision must verify under the signing key, so that an altered store, or one of
+ * another installation, is detected at start-up and not by devices. */
 static dpot_status check_revisions(struct service *s, struct dpot_error *error)
 {
     struct service_records records;
@@ -138,8 +136,8 @@ dpot_status service_open_registry(struct service *s, struct dpot_error *error)
     return status == DPOT_OK ? check_revisions(s, error) : status;
 }
 
-/* What a first report would wait for. A pool whose ids cannot be read takes no reports, and is told of
- * again when one comes; the others do. */
+/* Loads the ids that the first report would need. If those of a pool cannot be read, that pool
+ * takes no reports, which is logged again when one arrives; other pools are not affected. */
 static void load_ids(struct service *s)
 {
     char quoted[LOG_QUOTED_SIZE];
@@ -150,7 +148,7 @@ static void load_ids(struct service *s)
     }
 }
 
-static void note_commit(void *ctx, size_t n_reports)
+static void log_commit(void *ctx, size_t n_reports)
 {
     const struct service *s = ctx;
     log_write(&s->log, LOG_LEVEL_DEBUG, "store.commit", "n_reports=%zu", n_reports);
@@ -159,8 +157,8 @@ static void note_commit(void *ctx, size_t n_reports)
     }
 }
 
-/* What says that nothing is taken any more must not be missed, whatever the level. */
-static void note_store(void *ctx, dpot_status status, const char *sentence)
+/* At level error in both states, so that every log level shows when the store stops and resumes. */
+static void log_store_state(void *ctx, dpot_status status, const char *sentence)
 {
     struct service *s = ctx;
     char quoted[LOG_QUOTED_SIZE];
@@ -172,7 +170,7 @@ static void note_store(void *ctx, dpot_status status, const char *sentence)
               log_quote(quoted, status == DPOT_OK ? "the files are back" : sentence));
 }
 
-static void note_failure(void *ctx, const struct dpot_error *error)
+static void log_commit_failure(void *ctx, const struct dpot_error *error)
 {
     const struct service *s = ctx;
     char quoted[LOG_QUOTED_SIZE];
@@ -193,23 +191,23 @@ struct opening {
     const struct config *config;
 };
 
-/* A store with an older schema gets checksums of what is there: so it is checked before. */
-static dpot_status judge_old(void *ctx, const char *path, struct dpot_error *error)
+/* Validates a store with an older schema before the migration stores checksums of its content. */
+static dpot_status validate_old_store(void *ctx, const char *path, struct dpot_error *error)
 {
     const struct opening *opening = ctx;
-    const struct service_look look = {.tell = log_fault, .ctx = opening->s};
+    const struct service_check_options options = {.report = log_fault, .ctx = opening->s};
     char quoted[LOG_QUOTED_SIZE];
     log_write(&opening->s->log, LOG_LEVEL_INFO, "store.migrate", "path=%s",
               log_quote(quoted, path));
-    return service_check_store(opening->config, opening->config->store, &look, service_no_migration,
-                               error);
+    return service_check_store(opening->config, opening->config->store, &options,
+                               service_no_migration, error);
 }
 
 static dpot_status open_store(struct service *s, const struct config *config,
                               struct dpot_error *error)
 {
     struct opening opening = {s, config};
-    const struct store_validator validator = {judge_old, &opening};
+    const struct store_validator validator = {validate_old_store, &opening};
     return store_open_owned(config->store, &validator, &s->store, error);
 }
 
@@ -218,8 +216,8 @@ static void log_row(void *ctx, const char *sentence)
     log_fault(ctx, DPOT_ERR_CORRUPT, sentence);
 }
 
-/* Rows of jobs and counts that cannot be are told at once, and serving goes on: reports do not depend on them, and
- * a job that was altered fails by itself. */
+/* Logs invalid rows of jobs and counts. The server continues: reports do not depend on them, and an
+ * altered job fails on its own. */
 static void check_rows(struct service *s)
 {
     struct dpot_error error = {{0}};
@@ -228,8 +226,8 @@ static void check_rows(struct service *s)
     }
 }
 
-/* The rounds of a revision that get no more reports, by our clock. */
-static uint32_t count_over(struct service *s, const struct revision_record *record)
+/* Number of rounds of a revision that have closed by the local clock. */
+static uint32_t count_closed_rounds(struct service *s, const struct revision_record *record)
 {
     struct registry_revision revision;
     const int64_t now_ms = s->log.clock->now(s->log.clock->ctx);
@@ -246,7 +244,7 @@ static uint32_t count_over(struct service *s, const struct revision_record *reco
     return n;
 }
 
-/* One step for the first revision that has one. That a pool cannot be merged is told once, and it is left. */
+/* Merges one step for the first revision that needs it. A failing merge is logged once. */
 static bool merge_reports(void *ctx)
 {
     struct service *s = ctx;
@@ -257,14 +255,14 @@ static bool merge_reports(void *ctx)
     for (size_t i = 0; i < records.n && !is_done; i++) {
         const struct revision_record *record = &records.record[i];
         const dpot_status status =
-            store_merge(s->store, record->hash, count_over(s, record), &is_done, &error);
+            store_merge(s->store, record->hash, count_closed_rounds(s, record), &is_done, &error);
         fault = status != DPOT_OK ? status : fault;
     }
     dpot_free_array(NULL, records.record, records.n, sizeof *records.record);
-    if (fault != DPOT_OK && !s->is_merge_told) {
+    if (fault != DPOT_OK && !s->is_merge_logged) {
         log_fault(s, fault, error.text);
     }
-    s->is_merge_told = fault != DPOT_OK;
+    s->is_merge_logged = fault != DPOT_OK;
     return is_done;
 }
 
@@ -276,14 +274,14 @@ static dpot_status open_writer(struct service *s, const struct config *config,
                                                 .tally = s->tally,
                                                 .max_reports = config->commit_max_reports,
                                                 .max_delay_ms = config->commit_max_delay_ms,
-                                                .on_committed = note_commit,
-                                                .on_failed = note_failure,
+                                                .on_committed = log_commit,
+                                                .on_failed = log_commit_failure,
                                                 .on_idle = merge_reports,
                                                 .ctx = s};
     return status == DPOT_OK ? writer_open(&writer_config, &s->writer, error) : status;
 }
 
-static void wire_rooms(struct service *s, const struct config *config)
+static void wire_modules(struct service *s, const struct config *config)
 {
     s->ingest = (struct ingest){.store = s->store,
                                 .registry = s->registry,
@@ -301,8 +299,8 @@ static void wire_rooms(struct service *s, const struct config *config)
     s->app.started_ms = s->log.clock->now(s->log.clock->ctx);
 }
 
-static dpot_status open_rooms(struct service *s, const struct config *config,
-                              const struct service_hooks *hooks, struct dpot_error *error)
+static dpot_status open_modules(struct service *s, const struct config *config,
+                                const struct service_hooks *hooks, struct dpot_error *error)
 {
     dpot_status status = server_keys_read(config->keys_dir, &s->keys, error);
     if (status == DPOT_OK) {
@@ -315,7 +313,7 @@ static dpot_status open_rooms(struct service *s, const struct config *config,
         status = open_store(s, config, error);
     }
     if (status == DPOT_OK) {
-        store_watch(s->store, note_store, s);
+        store_watch(s->store, log_store_state, s);
     }
     if (status == DPOT_OK && hooks->on_owned) {
         hooks->on_owned(hooks->ctx);
@@ -331,11 +329,11 @@ static dpot_status open_rooms(struct service *s, const struct config *config,
         check_rows(s);
         status = open_writer(s, config, error);
     }
-    wire_rooms(s, config);
+    wire_modules(s, config);
     return status;
 }
 
-/* One line when a job begins, ends or waits again, and when the store refuses. */
+/* Logs when a job starts, ends or is queued again, and when the store fails. */
 static void log_job(void *ctx, const struct job_record *record, const struct dpot_error *error)
 {
     const struct service *s = ctx;
@@ -352,26 +350,26 @@ static void log_job(void *ctx, const struct job_record *record, const struct dpo
               log_quote(quoted, record->sentence));
 }
 
-/* What jobs keep lies beside the store: "dpot.db" -> "dpot.db-jobs". */
-static dpot_status name_keep_folder(struct service *s, const struct config *config,
-                                    struct dpot_error *error)
+/* The checkpoint folder of jobs, next to the store: "dpot.db" -> "dpot.db-jobs". */
+static dpot_status name_job_folder(struct service *s, const struct config *config,
+                                   struct dpot_error *error)
 {
     static const char scheme[] = "sqlite:", memory[] = ":memory:";
     const char *path = config->store + sizeof scheme - 1;
     if (strncmp(config->store, scheme, sizeof scheme - 1) != 0 || strcmp(path, memory) == 0) {
         return DPOT_OK;
     }
-    const int len = snprintf(s->keep_folder, sizeof s->keep_folder, "%s-jobs", path);
+    const int len = snprintf(s->job_folder, sizeof s->job_folder, "%s-jobs", path);
     return len < CONFIG_TEXT_SIZE
                ? DPOT_OK
                : dpot_error_set(error, DPOT_ERR_RANGE, "store is too long: use a shorter path");
 }
 
-/* A runner begins to work at once: the store is ours (T6). */
+/* The runner starts to work at once, so the store must be owned (T6). */
 static dpot_status open_runner(struct service *s, const struct config *config,
                                struct dpot_error *error)
 {
-    dpot_status status = name_keep_folder(s, config, error);
+    dpot_status status = name_job_folder(s, config, error);
     if (status != DPOT_OK) {
         return status;
     }
@@ -379,7 +377,7 @@ static dpot_status open_runner(struct service *s, const struct config *config,
         .source = {s->store, s->registry},
         .clock = s->log.clock,
         .limits = {.n_threads = config->job_threads, .memory_max = config->job_memory_bytes},
-        .keep_folder = s->keep_folder[0] != '\0' ? s->keep_folder : NULL,
+        .keep_folder = s->job_folder[0] != '\0' ? s->job_folder : NULL,
         .keep_every_ms = (int64_t)config->job_keep_s * 1000,
         .on_change = log_job,
         .ctx = s,
@@ -422,8 +420,8 @@ dpot_status service_new(const struct config *config, const struct service_hooks 
     return DPOT_OK;
 }
 
-/* A server with a certificate that nobody accepts is started all the same: who looks for the reason finds
- * it in the log. */
+/* A certificate that is not valid now does not prevent the start; the log shows why devices
+ * fail. */
 static void log_certificate(const struct service *s)
 {
     char quoted[LOG_QUOTED_SIZE];
@@ -452,7 +450,7 @@ dpot_status service_open(const struct config *config, const char *listen,
     if (status != DPOT_OK) {
         return status;
     }
-    status = open_rooms(*service, config, hooks, error);
+    status = open_modules(*service, config, hooks, error);
     if (status == DPOT_OK) {
         status = open_runner(*service, config, error);
     }

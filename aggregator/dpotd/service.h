@@ -1,24 +1,27 @@
-/* A running aggregator: every room opened and wired together, in order, and closed in reverse. */
+/* A running aggregator: opens and connects all modules in order, and closes them in reverse
+ * order. */
 #ifndef DPOT_DPOTD_SERVICE_H
 #define DPOT_DPOTD_SERVICE_H
 
 #include "dpotd/config.h"
 #include "store/store.h"
 
-/* What a program may replace; zero for the defaults. */
+/* Overrides; zero: defaults. */
 struct service_hooks {
     const struct dpot_clock *clock;                    /* NULL: the system's */
     FILE *log_stream;                                  /* NULL: stderr */
-    void (*on_committed)(void *ctx, size_t n_reports); /* struct writer_config */
-    void (*on_owned)(void *ctx); /* the store is ours: no other server is to be regarded */
+    void (*on_committed)(void *ctx, size_t n_reports); /* as in struct writer_config */
+    void (*on_owned)(void *ctx); /* the store is owned: no other server uses it */
     void *ctx;
 };
 
 struct service;
 
-/* Reads keys and tokens, opens the store as its owner, listens and serves. `listen` NULL: as configured.
- * DPOT_ERR_IO (store, port, missing file), DPOT_ERR_BUSY (another process serves the store), DPOT_ERR_DENIED (a key others can read),
- * DPOT_ERR_MALFORMED, DPOT_ERR_VERSION, ... with one sentence; nothing is left running. */
+/* Reads keys and tokens, opens the store as its owner, and starts to listen and serve.
+ * listen: NULL: as configured.
+ * DPOT_ERR_IO: store, port, missing file. DPOT_ERR_BUSY: another process serves the store.
+ * DPOT_ERR_DENIED: others can read a key. DPOT_ERR_MALFORMED, DPOT_ERR_VERSION, ...; with a
+ * message. On failure nothing is left running. */
 DPOT_WARN_UNUSED dpot_status service_open(const struct config *config, const char *listen,
                                           const struct service_hooks *hooks,
                                           struct service **service, struct dpot_error *error);
@@ -26,45 +29,45 @@ DPOT_WARN_UNUSED dpot_status service_open(const struct config *config, const cha
 /* "http://127.0.0.1:43211"; borrowed. */
 const char *service_url(const struct service *service);
 
-/* What devices pin; borrowed. */
+/* The public key that devices pin; borrowed. */
 const uint8_t *service_pin(const struct service *service);
 
-/* Stops accepting, finishes running requests, closes the store. NULL is allowed. */
+/* Stops accepting requests, completes running ones and closes the store; NULL is allowed. */
 void service_close(struct service *service);
 
-/* The same. DPOT_ERR_IO: the store was removed or replaced while it was served, and has to be restored;
- * the sentence says from what. */
+/* service_close with a status. DPOT_ERR_IO: the store was removed or replaced while it was served;
+ * restore it from where the message says. */
 dpot_status service_stop(struct service *service, struct dpot_error *error);
 
-/* How service_check looks, and who hears of it. */
-struct service_look {
-    /* One sentence for each fault, and with DPOT_OK for what is worth knowing. */
-    void (*tell)(void *ctx, dpot_status status, const char *sentence);
-    /* Told now and then which pool is being read, and how far. */
+/* Options and callbacks of service_check. */
+struct service_check_options {
+    /* One call for each fault, and with DPOT_OK for each note. */
+    void (*report)(void *ctx, dpot_status status, const char *sentence);
+    /* Periodic progress: the pool being read and the reports read so far. May be NULL. */
     void (*progress)(void *ctx, const struct revision_record *record, uint64_t n_read);
     void *ctx;
-    bool is_quick; /* pools are left out: reading them takes long when they are large */
-    /* The store alone, or a copy of one, and the keys it belongs to, which need not be in use: nothing is
-     * written, an older schema is no fault, and without keys that can be read campaigns are not verified,
-     * which is told. */
+    bool is_quick; /* skip pools: reading large ones takes long */
+    /* Check only the store, or a copy of one, and the keys it belongs to. Nothing is written, an
+     * older schema is not a fault, and if the keys cannot be read, campaigns are not verified,
+     * which is reported as a note. */
     bool is_store_only;
 };
 
-/* Looks at everything service_open needs, changes nothing of it and goes on after a fault: keys, tokens,
- * certificate, address, the store, whether it takes writes, its campaigns, artifacts and pools. A server
- * may be running. DPOT_ERR_MEMORY: nothing was looked at. For `dpotd doctor`. */
+/* Checks everything that service_open needs: keys, tokens, certificate, address, the store, whether
+ * it is writable, its campaigns, artifacts and pools. Changes nothing, and continues after a fault.
+ * A server may be running. For `dpotd doctor`. DPOT_ERR_MEMORY: nothing was checked. */
 DPOT_WARN_UNUSED dpot_status service_check(const struct config *config,
-                                           const struct service_look *look,
+                                           const struct service_check_options *options,
                                            struct dpot_error *error);
 
-/* What to do about faults of a store that was to be brought up to date. */
+/* Remedy for the faults of a store that should be migrated. */
 extern const char service_no_migration[];
 
-/* Looks so at the store, or the copy, `url` alone. DPOT_OK: there is no fault. Otherwise the status of the
- * first, and the sentence `remedy`. DPOT_ERR_IO, DPOT_ERR_MEMORY, DPOT_ERR_BUSY: something hindered the look, and it
- * found no fault; the sentence says what. */
+/* Checks only the store or copy `url`. DPOT_OK: no fault.
+ * Otherwise the status of the first fault, with the message `remedy`. DPOT_ERR_IO, DPOT_ERR_MEMORY,
+ * DPOT_ERR_BUSY: the check could not be completed and found no fault; the message says why. */
 DPOT_WARN_UNUSED dpot_status service_check_store(const struct config *config, const char *url,
-                                                 const struct service_look *look,
+                                                 const struct service_check_options *options,
                                                  const char *remedy, struct dpot_error *error);
 
 #endif

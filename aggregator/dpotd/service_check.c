@@ -1,4 +1,4 @@
-/* Looking at everything a service needs, and changing nothing of it. */
+/* Read-only checks of everything a service needs. */
 #include "base/clock.h"
 #include "dpotd/service_parts.h"
 #include "http/listen.h"
@@ -11,28 +11,28 @@
 struct check {
     struct service *s;
     const struct config *config;
-    const struct service_look *look;
+    const struct service_check_options *options;
     const struct revision_record *record; /* whose pool is being read */
-    bool is_old;                          /* of before commits had checksums */
+    bool is_old;                          /* its schema predates checksums of commits */
 };
 
-static void tell(const struct check *check, dpot_status status, const char *sentence)
+static void report(const struct check *check, dpot_status status, const char *sentence)
 {
-    check->look->tell(check->look->ctx, status, sentence);
+    check->options->report(check->options->ctx, status, sentence);
 }
 
-/* Tells a fault; the sentence is used up. */
-static bool judge(const struct check *check, dpot_status status, struct dpot_error *error)
+/* Reports the message if status is a fault, and clears it. Returns whether there was none. */
+static bool expect_ok(const struct check *check, dpot_status status, struct dpot_error *error)
 {
     if (status != DPOT_OK) {
-        tell(check, status, error->text[0] ? error->text : dpot_status_text(status));
+        report(check, status, error->text[0] ? error->text : dpot_status_text(status));
     }
     error->text[0] = '\0';
     return status == DPOT_OK;
 }
 
-/* Whether certificate and key are that, and belong together, is known when a server has taken them:
- * one on a free port of this machine, for a moment. */
+/* Opens a server on a free local port for a moment: only this shows that certificate and key are
+ * valid and match. */
 static dpot_status try_tls(const struct check *check, struct dpot_error *error)
 {
     const dpot_status status = service_read_tls(check->s, check->config, error);
@@ -45,21 +45,21 @@ static dpot_status try_tls(const struct check *check, struct dpot_error *error)
     return opened;
 }
 
-/* A certificate that cannot be served with was told already. */
+/* A certificate that cannot be served was reported by try_tls. */
 static void check_tls(const struct check *check, struct dpot_error *fault)
 {
-    if (!judge(check, try_tls(check, fault), fault)) {
+    if (!expect_ok(check, try_tls(check, fault), fault)) {
         return;
     }
     const dpot_status status = service_check_tls(check->s, fault);
     if (fault->text[0]) {
-        tell(check, status, fault->text);
+        report(check, status, fault->text);
         fault->text[0] = '\0';
     }
 }
 
-static int tell_damage(void *ctx, const uint8_t digest[DPOT_HASH_LEN], const struct job_record *job,
-                       bool is_missing)
+static int report_damage(void *ctx, const uint8_t digest[DPOT_HASH_LEN],
+                         const struct job_record *job, bool is_missing)
 {
     const struct check *check = ctx;
     char name[2 * DPOT_HASH_LEN + 1], id[2 * JOB_ID_LEN + 1] = "";
@@ -79,29 +79,30 @@ static int tell_damage(void *ctx, const uint8_t digest[DPOT_HASH_LEN], const str
                              "backup if you need it",
                              name);
     }
-    tell(check, DPOT_ERR_CORRUPT, error.text);
+    report(check, DPOT_ERR_CORRUPT, error.text);
     return 0;
 }
 
-static void tell_fault(void *ctx, const char *sentence)
+static void report_table_fault(void *ctx, const char *sentence)
 {
-    tell(ctx, DPOT_ERR_CORRUPT, sentence);
+    report(ctx, DPOT_ERR_CORRUPT, sentence);
 }
 
-static void tell_job(void *ctx, dpot_status status, const char *sentence)
+static void report_job(void *ctx, dpot_status status, const char *sentence)
 {
-    tell(ctx, status, sentence);
+    report(ctx, status, sentence);
 }
 
 static void pass_progress(void *ctx, uint64_t n_read)
 {
     const struct check *check = ctx;
-    if (check->look->progress) {
-        check->look->progress(check->look->ctx, check->record, n_read);
+    if (check->options->progress) {
+        check->options->progress(check->options->ctx, check->record, n_read);
     }
 }
 
-/* A revision that cannot be trusted was told already: its reports are counted and decoded only. */
+/* The reports of a revision that does not verify, which was reported, are only counted and
+ * decoded. */
 static void check_pool(struct check *check, const struct revision_record *record)
 {
     struct service *s = check->s;
@@ -119,10 +120,10 @@ static void check_pool(struct check *check, const struct revision_record *record
     const dpot_status status = pool_check(s->store, record->hash, &look, &error);
     if (status != DPOT_OK) {
         dpot_hex_encode(id, record->campaign_id, sizeof record->campaign_id);
-        (void)judge(check,
-                    dpot_error_prefix(&error, status, "the pool of revision %u of campaign %s",
-                                      record->revision, id),
-                    &error);
+        (void)expect_ok(check,
+                        dpot_error_prefix(&error, status, "the pool of revision %u of campaign %s",
+                                          record->revision, id),
+                        &error);
     }
 }
 
@@ -130,7 +131,7 @@ static void check_pools(struct check *check)
 {
     struct service_records records;
     struct dpot_error error = {{0}};
-    if (judge(check, service_list_revisions(check->s, &records, &error), &error)) {
+    if (expect_ok(check, service_list_revisions(check->s, &records, &error), &error)) {
         for (size_t i = 0; i < records.n; i++) {
             check_pool(check, &records.record[i]);
         }
@@ -138,13 +139,13 @@ static void check_pools(struct check *check)
     dpot_free_array(NULL, records.record, records.n, sizeof *records.record);
 }
 
-/* What the store says became of every report, for who compares it with other counts. */
+/* Reports the store's counts, for comparison with other counts. */
 static void check_counts(const struct check *check)
 {
     struct dpot_error error = {{0}};
     struct pool_count count;
     uint64_t n_dropped[DROP_REASONS], n_rejected = 0, n_all_dropped = 0;
-    if (!judge(check, store_count_all(check->s->store, &count, n_dropped, &error), &error)) {
+    if (!expect_ok(check, store_count_all(check->s->store, &count, n_dropped, &error), &error)) {
         return;
     }
     for (size_t i = 0; i < DPOT_REPORT_STATUS_END; i++) {
@@ -157,15 +158,15 @@ static void check_counts(const struct check *check)
         &error, DPOT_OK, "reports: %llu accepted, %llu duplicate, %llu rejected, %llu dropped",
         (unsigned long long)count.n_accepted, (unsigned long long)count.n_duplicate,
         (unsigned long long)n_rejected, (unsigned long long)n_all_dropped);
-    tell(check, DPOT_OK, error.text);
+    report(check, DPOT_OK, error.text);
 }
 
-/* An older schema is no fault of one that is copied or brought up to date. */
+/* For a copy or a migration an older schema is not a fault. */
 static dpot_status open_store(struct check *check, struct dpot_error *error)
 {
     struct service *s = check->s;
     int found = 0, current = 0;
-    const dpot_status status = check->look->is_store_only
+    const dpot_status status = check->options->is_store_only
                                    ? store_open_old(check->config->store, &s->store, error)
                                    : store_open_existing(check->config->store, &s->store, error);
     if (status == DPOT_OK) {
@@ -175,51 +176,51 @@ static dpot_status open_store(struct check *check, struct dpot_error *error)
     return status;
 }
 
-/* A store that is not there yet is as it should be after `dpotd init`. */
+/* A missing store is not a fault: that is the state after `dpotd init`. */
 static void check_store(struct check *check, bool has_keys)
 {
     struct service *s = check->s;
     struct dpot_error error = {{0}};
     const dpot_status status = open_store(check, &error);
     if (status == DPOT_ERR_NOT_FOUND) {
-        tell(check, DPOT_OK, error.text);
+        report(check, DPOT_OK, error.text);
         return;
     }
-    if (!judge(check, status, &error)) {
+    if (!expect_ok(check, status, &error)) {
         return;
     }
-    if (!check->look->is_store_only) {
-        (void)judge(check, store_try_write(s->store, &error), &error);
+    if (!check->options->is_store_only) {
+        (void)expect_ok(check, store_try_write(s->store, &error), &error);
     }
-    if (!check->look->is_quick) {
-        (void)judge(check, store_check_structure(s->store, &error), &error);
+    if (!check->options->is_quick) {
+        (void)expect_ok(check, store_check_structure(s->store, &error), &error);
     }
     if (has_keys) {
-        (void)judge(check, service_open_registry(s, &error), &error);
+        (void)expect_ok(check, service_open_registry(s, &error), &error);
     }
-    (void)judge(check,
-                store_check_tables(s->store,
-                                   check->look->is_quick ? STORE_TABLES_AND_COUNTS : STORE_TABLES,
-                                   tell_fault, check, &error),
-                &error);
-    (void)judge(check, store_check_artifacts(s->store, tell_damage, check, &error), &error);
-    (void)judge(check, jobs_check(s->store, tell_job, check, &error), &error);
-    if (!check->look->is_quick) {
+    (void)expect_ok(check,
+                    store_check_tables(
+                        s->store, check->options->is_quick ? STORE_TABLES_AND_COUNTS : STORE_TABLES,
+                        report_table_fault, check, &error),
+                    &error);
+    (void)expect_ok(check, store_check_artifacts(s->store, report_damage, check, &error), &error);
+    (void)expect_ok(check, jobs_check(s->store, report_job, check, &error), &error);
+    if (!check->options->is_quick) {
         check_pools(check);
     }
-    if (!check->look->is_store_only) {
+    if (!check->options->is_store_only) {
         check_counts(check);
     }
 }
 
-/* A server with no key that lasts stops taking reports on a day that is known. */
+/* Notes when the last seal key will expire soon, since the server then stops taking reports. */
 static void check_expiry(const struct check *check, struct dpot_error *fault)
 {
     const int64_t now_ms = check->s->log.clock->now(check->s->log.clock->ctx);
     struct dpot_keys keys;
     char time[DPOT_RFC3339_SIZE];
     int64_t last_ms = 0;
-    if (!judge(check, service_pick_keys(check->s, &keys, fault), fault)) {
+    if (!expect_ok(check, service_pick_keys(check->s, &keys, fault), fault)) {
         return;
     }
     for (size_t i = 0; i < keys.n_seal_keys; i++) {
@@ -230,28 +231,28 @@ static void check_expiry(const struct check *check, struct dpot_error *fault)
         dpot_time_format(last_ms, time);
         (void)dpot_error_set(fault, DPOT_OK,
                              "the last seal key expires at %s: add one with dpotd keys add", time);
-        tell(check, DPOT_OK, fault->text);
+        report(check, DPOT_OK, fault->text);
         fault->text[0] = '\0';
     }
 }
 
-static void tell_unfinished(void *ctx, const char *path)
+static void report_unfinished(void *ctx, const char *path)
 {
     struct dpot_error note;
     (void)dpot_error_set(
         &note, DPOT_OK,
-        "%s was left by a command that was cut off, and holds a secret that nothing "
-        "uses: dpotd keys prune removes it",
+        "%s was left by an interrupted command and holds an unused secret: dpotd keys prune "
+        "removes it",
         path);
-    tell(ctx, DPOT_OK, note.text);
+    report(ctx, DPOT_OK, note.text);
 }
 
 static const char no_token[] =
-    "%s holds no token, so nobody can administer this server: add a line of a name, a space and "
-    "the "
-    "BLAKE2b-256 of a token in hex (printf %%s \"$TOKEN\" | b2sum -l 256)";
+    "%s holds no token, so nobody can administer this server: add a line with a name, a space and "
+    "the BLAKE2b-256 of a token in hex (printf %%s \"$TOKEN\" | b2sum -l 256)";
 
-/* Who writes in it can administer the server; who reads it learns hashes only. */
+/* A fault if others can write the file, since they could administer the server; a note if they can
+ * only read the hashes. */
 static void check_tokens_mode(const struct check *check, const char *path, struct dpot_error *fault)
 {
     struct stat info;
@@ -261,7 +262,7 @@ static void check_tokens_mode(const struct check *check, const char *path, struc
     const bool is_writable = info.st_mode & (S_IWGRP | S_IWOTH);
     (void)dpot_error_set(fault, DPOT_ERR_DENIED, "%s can be %s by others (mode %03o): chmod 600 it",
                          path, is_writable ? "written" : "read", (unsigned)(info.st_mode & 0777));
-    tell(check, is_writable ? DPOT_ERR_DENIED : DPOT_OK, fault->text);
+    report(check, is_writable ? DPOT_ERR_DENIED : DPOT_OK, fault->text);
     fault->text[0] = '\0';
 }
 
@@ -272,51 +273,52 @@ static void check_tokens(const struct check *check, struct dpot_error *fault)
     if (status == DPOT_OK && check->s->tokens.n == 0) {
         status = dpot_error_set(fault, DPOT_ERR_MALFORMED, no_token, path);
     }
-    (void)judge(check, status, fault);
+    (void)expect_ok(check, status, fault);
     check_tokens_mode(check, path, fault);
 }
 
-/* Everything but the store. */
+/* Checks everything except the store. */
 static void check_surroundings(struct check *check, struct dpot_error *fault)
 {
     const struct config *config = check->config;
-    (void)judge(check, server_keys_find_unfinished(config->keys_dir, tell_unfinished, check, fault),
-                fault);
+    (void)expect_ok(check,
+                    server_keys_find_unfinished(config->keys_dir, report_unfinished, check, fault),
+                    fault);
     check_tokens(check, fault);
     check_tls(check, fault);
-    (void)judge(check, listen_check_host(config->listen, fault), fault);
+    (void)expect_ok(check, listen_check_host(config->listen, fault), fault);
 }
 
-/* Keys that cannot be read are no fault of a store. */
+/* With is_store_only, unreadable keys are only a note. */
 static bool read_keys(const struct check *check, struct dpot_error *fault)
 {
     struct dpot_error note;
     const dpot_status status = server_keys_read(check->config->keys_dir, &check->s->keys, fault);
-    if (status == DPOT_OK || !check->look->is_store_only) {
-        return judge(check, status, fault);
+    if (status == DPOT_OK || !check->options->is_store_only) {
+        return expect_ok(check, status, fault);
     }
     (void)dpot_error_set(&note, DPOT_OK, "the signatures of campaigns are not checked: %s",
                          fault->text[0] ? fault->text : dpot_status_text(status));
-    tell(check, DPOT_OK, note.text);
+    report(check, DPOT_OK, note.text);
     fault->text[0] = '\0';
     return false;
 }
 
-dpot_status service_check(const struct config *config, const struct service_look *look,
+dpot_status service_check(const struct config *config, const struct service_check_options *options,
                           struct dpot_error *error)
 {
     const struct service_hooks none = {.clock = NULL};
     struct dpot_error fault = {{0}};
-    struct check check = {.config = config, .look = look};
+    struct check check = {.config = config, .options = options};
     const dpot_status status = service_new(config, &none, &check.s, error);
     if (status != DPOT_OK) {
         return status;
     }
     const bool has_keys = read_keys(&check, &fault);
-    if (has_keys && !look->is_store_only) {
+    if (has_keys && !options->is_store_only) {
         check_expiry(&check, &fault);
     }
-    if (!look->is_store_only) {
+    if (!options->is_store_only) {
         check_surroundings(&check, &fault);
     }
     check_store(&check, has_keys);
@@ -324,17 +326,18 @@ dpot_status service_check(const struct config *config, const struct service_look
     return DPOT_OK;
 }
 
-/* ---- a store alone ---- */
+/* ---- the store alone ---- */
 
-/* Faults are passed on, and one is kept: the first of the store; as long as there is none, what hindered the look. */
+/* Forwards faults and stores one: the first fault of the store, or until there is one, the first
+ * reason why the check could not be completed. */
 struct relay {
-    const struct service_look *look;
+    const struct service_check_options *options;
     dpot_status status;
-    struct dpot_error fault; /* its sentence */
+    struct dpot_error fault; /* its message */
 };
 
-/* The disk, the memory, another process: nothing that the store could help. */
-static bool is_hindrance(dpot_status status)
+/* Disk, memory or another process: not a fault of the store. */
+static bool is_external(dpot_status status)
 {
     return status == DPOT_ERR_IO || status == DPOT_ERR_MEMORY || status == DPOT_ERR_BUSY;
 }
@@ -342,46 +345,45 @@ static bool is_hindrance(dpot_status status)
 static void relay_fault(void *ctx, dpot_status status, const char *sentence)
 {
     struct relay *relay = ctx;
-    const bool is_worse = is_hindrance(relay->status) && !is_hindrance(status);
+    const bool is_worse = is_external(relay->status) && !is_external(status);
     if (status != DPOT_OK && (relay->status == DPOT_OK || is_worse)) {
         relay->status = dpot_error_set(&relay->fault, status, "%s", sentence);
     }
-    relay->look->tell(relay->look->ctx, status, sentence);
+    relay->options->report(relay->options->ctx, status, sentence);
 }
 
 static void relay_progress(void *ctx, const struct revision_record *record, uint64_t n_read)
 {
     const struct relay *relay = ctx;
-    if (relay->look->progress) {
-        relay->look->progress(relay->look->ctx, record, n_read);
+    if (relay->options->progress) {
+        relay->options->progress(relay->options->ctx, record, n_read);
     }
 }
 
 const char service_no_migration[] =
-    "the store has faults and an older schema, and is left as it is: brought up to date it would "
-    "get "
-    "checksums of what is damaged. Restore it from a backup (dpotd restore)";
+    "the store has faults and an older schema, and was not changed: a migration would store "
+    "checksums of damaged data. Restore it from a backup (dpotd restore)";
 
 dpot_status service_check_store(const struct config *config, const char *url,
-                                const struct service_look *look, const char *remedy,
+                                const struct service_check_options *options, const char *remedy,
                                 struct dpot_error *error)
 {
     struct config changed = *config;
-    struct relay relay = {.look = look, .status = DPOT_OK};
-    const struct service_look own = {.tell = relay_fault,
-                                     .progress = relay_progress,
-                                     .ctx = &relay,
-                                     .is_quick = look->is_quick,
-                                     .is_store_only = true};
+    struct relay relay = {.options = options, .status = DPOT_OK};
+    const struct service_check_options own = {.report = relay_fault,
+                                              .progress = relay_progress,
+                                              .ctx = &relay,
+                                              .is_quick = options->is_quick,
+                                              .is_store_only = true};
     memcpy(changed.store, url, strlen(url) + 1);
     const dpot_status status = service_check(&changed, &own, error);
     if (status != DPOT_OK || relay.status == DPOT_OK) {
         return status;
     }
-    return is_hindrance(relay.status)
+    return is_external(relay.status)
                ? dpot_error_set(error, relay.status,
-                                "the check was hindered, and no fault was found: see to this, "
-                                "then try again: %s",
+                                "the check could not be completed and found no fault: correct this "
+                                "and try again: %s",
                                 relay.fault.text)
                : dpot_error_set(error, relay.status, "%s", remedy);
 }

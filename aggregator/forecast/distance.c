@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define MASS_NONE 1e-13 /* what rounding leaves of two equal measures */
+#define MASS_NONE 1e-13 /* above the rounding error of the difference of two equal measures */
 
 static bool is_line(const struct dpot_campaign *campaign)
 {
@@ -31,8 +31,6 @@ bool distance_fits(const struct dpot_campaign *campaign, const double *populatio
     return is_line(campaign) || n <= DISTANCE_COSTS_MAX / campaign->output.size;
 }
 
-/* ---- set-up ---- */
-
 struct place {
     double position;
     uint32_t point;
@@ -45,7 +43,7 @@ static int by_position(const void *a, const void *b)
     return order ? order : (p->point > q->point) - (p->point < q->point);
 }
 
-/* Puts points in the order of their positions. */
+/* Sorts points by position. */
 static dpot_status sort_line(const struct dpot_domain *domain, uint32_t *points, double *positions,
                              size_t n)
 {
@@ -171,9 +169,7 @@ void distance_scratch_release(struct distance_scratch *scratch)
     *s = (struct distance_scratch){0};
 }
 
-/* ---- on a line ---- */
-
-/* sum over the common refinement of both sets of quantiles of |x - y|^p times mass. */
+/* Sum of |x - y|^p times mass over the common refinement of both sets of quantiles. */
 static double match_quantiles(const struct distance *d, const double *histogram)
 {
     size_t i = 0, j = 0;
@@ -194,9 +190,7 @@ static double match_quantiles(const struct distance *d, const double *histogram)
     return cost;
 }
 
-/* ---- elsewhere ---- */
-
-/* What is missing and what is too much, in the same place; returns the mass that must move. */
+/* Splits population - histogram into excess and deficit; returns the mass that must move. */
 static double find_surplus(const struct distance *d, const double *histogram,
                            struct distance_scratch *s, size_t *n_rows, size_t *n_cols)
 {
@@ -219,7 +213,7 @@ static double find_surplus(const struct distance *d, const double *histogram,
     return total;
 }
 
-/* The columns with mass, so that no potentials are found for the others. */
+/* Selects the columns with mass; the others need no potentials. */
 static void find_columns(const struct distance *d, const double *histogram,
                          struct distance_scratch *s, size_t *n_rows, size_t *n_cols)
 {

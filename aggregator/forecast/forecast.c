@@ -29,7 +29,7 @@ void figure_from_draws(struct figure *figure, double *draws, size_t n_draws)
 double forecast_mean_deviation(double n, double p)
 {
     const double v = floor(n * p) + 1;
-    if (!(p > 0 && p < 1 && v <= n)) { /* nothing is left to chance */
+    if (!(p > 0 && p < 1 && v <= n)) { /* no randomness left */
         return 0;
     }
     return 2 * v * (1 - p) * exp(binomial_log_pmf(n, v, p, 1 - p)) / n;

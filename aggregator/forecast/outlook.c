@@ -1,5 +1,7 @@
 #include "forecast/outlook.h"
 
+#include "base/alloc.h"
+
 dpot_status outlook_new(const struct dpot_campaign *campaign, const struct reference *reference,
                         const struct outlook_config *config, struct outlook **outlook,
                         struct dpot_error *error)
@@ -8,14 +10,27 @@ dpot_status outlook_new(const struct dpot_campaign *campaign, const struct refer
     const struct outlook_class *class = dpot_campaign_is_sphere(campaign) ? &outlook_sphere
                                         : is_vector                       ? &outlook_vector
                                                                           : &outlook_index;
+    struct outlook *o = dpot_alloc_array(NULL, 1, class->size);
     *outlook = NULL;
-    return class->open(campaign, reference, config, outlook, error);
+    if (!o) {
+        return DPOT_ERR_MEMORY;
+    }
+    *o = (struct outlook){.class = class, .error = error, .campaign = campaign, .config = *config};
+    const dpot_status status = class->open(o, reference);
+    if (status != DPOT_OK) {
+        outlook_free(o);
+        return status;
+    }
+    *outlook = o;
+    return DPOT_OK;
 }
 
 void outlook_free(struct outlook *outlook)
 {
     if (outlook) {
+        const size_t size = outlook->class->size;
         outlook->class->close(outlook);
+        dpot_free_array(NULL, outlook, 1, size);
     }
 }
 

@@ -1,15 +1,17 @@
-/* The outlook of a campaign: everything about its error that does not depend on how many report.
+/* The outlook of a campaign: the part of an error forecast that does not depend on the number of
+ * reports.
  *
- * What is predicted is the error of what an analyst will compute from n reports, one a device:
+ * The forecast is for the error of the analyst's result from n reports, one per device:
  *
  *   index campaigns   the frequency of each output point (dpot estimate, not corrected for the
- *                     mechanism): against the law of the reports, which is sampling noise alone, and
- *                     in W_1 and W_2 against the truth, which is the mechanism's bias too
- *   vector campaigns  the mean of the decoded reports (dpot pool): against the true mean
- *   on a sphere       the mean of the directions over the contraction (dpot estimate): the same
+ *                     mechanism): against the law of the reports (sampling noise only), and in W_1
+ *                     and W_2 against the truth (including the bias of the mechanism)
+ *   vector campaigns  the mean of the decoded reports (dpot pool), against the true mean
+ *   on a sphere       the mean of the directions divided by the contraction (dpot estimate), in the
+ *                     same way
  *
- * Devices are drawn independently from the reference, whose mean is the truth; or the crowd is fixed: the
- * members of the reference report once each, and their mean is the truth. */
+ * Devices are drawn independently from the reference, whose mean is the truth; or the crowd is
+ * fixed: each member of the reference reports once, and their mean is the truth. */
 #ifndef DPOT_FORECAST_OUTLOOK_H
 #define DPOT_FORECAST_OUTLOOK_H
 
@@ -22,58 +24,59 @@ struct outlook_config {
     double spread;  /* vectors without a reference: standard deviation of each coordinate */
     size_t n_draws; /* 0: as many as the size of the problem allows */
     uint64_t seed;
-    unsigned wanted;              /* figures, 1 << figure_id; others are not worked out */
+    unsigned wanted;              /* bits 1 << figure_id; other figures are not computed */
     size_t n_threads;             /* >= 1 */
-    struct solve_control control; /* its progress: laws in outlook_new, draws in a forecast */
-    bool is_mean_enough; /* bands are not asked for: where the mean is a formula nothing is drawn */
+    struct solve_control control; /* its progress counts laws in outlook_new, draws in a forecast */
+    bool is_mean_enough;          /* no bands: nothing is drawn where the mean has a formula */
 };
 
-/* The first member of what outlook_new makes; to be read only. */
+/* The first member of the objects that outlook_new creates; read-only. */
 struct outlook {
     const struct outlook_class *class;
-    struct dpot_error *error; /* borrowed: takes the sentences of forecasts too */
+    struct dpot_error *error; /* borrowed: gets the messages of forecasts too */
     const struct dpot_campaign *campaign;
     struct outlook_config config;
-    unsigned figures;       /* those it has: fewer than wanted where W is too large to work out */
-    size_t n_draws;         /* campaigns that are drawn */
-    double bias[N_FIGURES]; /* the error that is left however many report */
+    unsigned figures;       /* available figures: fewer than wanted if W is too large to compute */
+    size_t n_draws;         /* number of simulated campaigns */
+    double bias[N_FIGURES]; /* the error that remains for any number of reports */
 
     /* Index campaigns, (output size): the expected share of each point among the reports, and its
      * variance times n. */
     const double *reported, *variance;
 
-    /* Vector campaigns: standard deviations of one coordinate of one report, data units, of the noise
-     * (exact) and of the data of a drawn crowd (root mean square over the coordinates); the share of the
-     * reference that the clip moves. */
+    /* Vector campaigns: standard deviations of one coordinate of one report, in data units, of the
+     * noise (exact) and of the data of a drawn crowd (root mean square over the coordinates); and
+     * the share of the reference that clipping changes. */
     double noise, spread, clipped;
-    size_t n_sampled; /* vectors: members of the reference that a drawn crowd is drawn from */
+    size_t n_sampled; /* vectors: members of the reference that represent a drawn crowd */
 };
 
-/* The kinds: outlook_index.c, outlook_vector.c, outlook_sphere.c. */
+/* Implementations: outlook_index.c, outlook_vector.c, outlook_sphere.c. */
 struct outlook_class {
-    dpot_status (*open)(const struct dpot_campaign *campaign, const struct reference *reference,
-                        const struct outlook_config *config, struct outlook **outlook,
-                        struct dpot_error *error);
-    void (*close)(struct outlook *outlook);
+    size_t size; /* of the struct that begins with struct outlook */
+    dpot_status (*open)(struct outlook *outlook, const struct reference *reference);
+    void (*close)(struct outlook *outlook); /* also after a failed open */
     dpot_status (*forecast)(struct outlook *outlook, double n, struct forecast *forecast);
 };
 extern const struct outlook_class outlook_index;
 extern const struct outlook_class outlook_vector;
 extern const struct outlook_class outlook_sphere;
 
-/* Borrows all. DPOT_ERR_MEMORY, DPOT_ERR_TOO_LARGE, or what the mechanism says. */
+/* Borrows its arguments for the lifetime of the outlook. DPOT_ERR_MEMORY, DPOT_ERR_TOO_LARGE, or
+ * the status of the mechanism. */
 DPOT_WARN_UNUSED dpot_status outlook_new(const struct dpot_campaign *campaign,
                                          const struct reference *reference,
                                          const struct outlook_config *config,
                                          struct outlook **outlook, struct dpot_error *error);
 void outlook_free(struct outlook *outlook); /* NULL is allowed */
 
-/* With n reports; a fixed crowd of an index campaign has as many as the reference has members. */
+/* The forecast for n reports. A fixed crowd of an index campaign requires n = number of members of
+ * the reference. */
 DPOT_WARN_UNUSED dpot_status outlook_forecast(struct outlook *outlook, double n,
                                               struct forecast *forecast);
 
-/* The number of draws for a problem in which one draw costs `work`: at most `most`, at least
- * FORECAST_DRAWS_MIN, always such that the band is exact (B + 1 a multiple of 40). */
+/* Number of draws if one draw costs `work`: FORECAST_DRAWS_MIN .. most, such that the band is exact
+ * (B + 1 is a multiple of 40). */
 size_t outlook_choose_draws(double work, double budget, size_t most);
 
 #endif

@@ -1,8 +1,8 @@
-/* Index campaigns: campaigns are drawn from the exact laws of their reports.
+/* Index campaigns: campaigns are simulated from the exact laws of their reports.
  *
- * A crowd that is drawn from the reference gives independent reports with the law q = sum_t share_t
- * law_t, so that counts are multinomial; those of a fixed crowd are drawn device by device. The mean
- * l1 error of a drawn crowd needs no draws: sum_j E |N_j / n - q_j| of binomial counts. */
+ * The reports of a crowd drawn from the reference are independent with the law q = sum_t share_t
+ * law_t, so their counts are multinomial. The counts of a fixed crowd are drawn device by device.
+ * The mean l1 error of a drawn crowd has a formula: sum_j E |N_j / n - q_j| of binomial counts. */
 #include "forecast/outlook.h"
 
 #include "base/alloc.h"
@@ -15,10 +15,11 @@
 #include <string.h>
 
 #define DRAWS_MOST 999
-#define WORK_BUDGET 3e8                  /* costs that all draws look at */
-#define FIXED_MAX ((size_t)1 << 27)      /* counts of a fixed crowd that are kept */
-#define FIXED_STREAM ((uint64_t)1 << 62) /* streams of devices, apart from those of draws */
-#define SCRATCH_COSTS ((size_t)1 << 27)  /* of all threads together: 1 GiB */
+#define WORK_BUDGET 3e8             /* cost entries read over all draws */
+#define FIXED_MAX ((size_t)1 << 27) /* stored counts of a fixed crowd */
+/* random streams of devices, disjoint from those of draws */
+#define FIXED_STREAM ((uint64_t)1 << 62)
+#define SCRATCH_COSTS ((size_t)1 << 27) /* of all threads together: 1 GiB */
 #define N_DISTANCES 2
 
 struct scratch {
@@ -30,17 +31,17 @@ struct scratch {
 struct index_outlook {
     struct outlook base;
     const struct reference *reference; /* borrowed */
-    struct reference points;           /* instead, when devices draw a place first */
+    struct reference points;           /* used instead if devices first draw one of their points */
     size_t kv;
     double *reported;   /* (kv) q */
-    double *variance;   /* (kv) of one report */
-    double *cumulative; /* (kv) partial sums of q, or of one device's law */
+    double *variance;   /* (kv) per report */
+    double *cumulative; /* (kv) partial sums of q, or of the law of one device */
     uint32_t *fixed;    /* (n_draws, kv) counts of a fixed crowd */
     struct distance distances[N_DISTANCES];
     struct scratch *scratches; /* (n_workers) */
     size_t n_workers;
     double *errors[N_FIGURES]; /* (n_draws) */
-    double n;                  /* of the forecast that is being made */
+    double n;                  /* of the current forecast */
 };
 
 static bool has_figure(const struct index_outlook *o, enum figure_id figure)
@@ -82,7 +83,6 @@ static void close_index(struct outlook *outlook)
     dpot_free_array(NULL, o->variance, o->kv, sizeof *o->variance);
     dpot_free_array(NULL, o->cumulative, o->kv, sizeof *o->cumulative);
     reference_release(&o->points);
-    dpot_free_array(NULL, o, 1, sizeof *o);
 }
 
 static dpot_status scratch_init(const struct index_outlook *o, struct scratch *scratch,
@@ -102,7 +102,7 @@ static dpot_status scratch_init(const struct index_outlook *o, struct scratch *s
     return status;
 }
 
-/* Every thread has costs of its own. */
+/* Limited by memory: every thread needs a copy of the costs. */
 static size_t choose_workers(const struct index_outlook *o)
 {
     size_t n_costs = 1;
@@ -137,7 +137,7 @@ static dpot_status allocate(struct index_outlook *o)
 
 /* ---- set-up ---- */
 
-/* W_1 and W_2 where they are asked for and can be told. */
+/* W_1 and W_2, if wanted and small enough to compute. */
 static dpot_status open_distances(struct index_outlook *o)
 {
     const struct dpot_campaign *campaign = o->base.campaign;
@@ -155,7 +155,7 @@ static dpot_status open_distances(struct index_outlook *o)
     return status;
 }
 
-/* What one draw looks at: all costs of each distance, and its counts. */
+/* Entries read by one draw: all costs of each distance, and its counts. */
 static double work_of_a_draw(const struct index_outlook *o)
 {
     double work = (double)o->kv;
@@ -190,7 +190,7 @@ static void accumulate(const double *law, size_t kv, double *cumulative)
     }
 }
 
-/* One report of a device of the fixed crowd for each campaign that is drawn. */
+/* Draws one report of a device of the fixed crowd for each simulated campaign. */
 static void draw_reports(struct index_outlook *o, size_t member, const double *law)
 {
     struct variates variates;
@@ -236,9 +236,11 @@ static void set_shares(struct index_outlook *o)
     o->base.variance = o->variance;
 }
 
-static dpot_status prepare(struct index_outlook *o, const struct reference *reference)
+static dpot_status open_index(struct outlook *outlook, const struct reference *reference)
 {
+    struct index_outlook *o = (struct index_outlook *)outlook;
     dpot_status status = DPOT_OK;
+    o->kv = outlook->campaign->output.size;
     o->reference = reference;
     if (o->base.campaign->sample_first && !o->base.config.is_fixed) {
         status = reference_spread(reference, &o->points);
@@ -263,27 +265,6 @@ static dpot_status prepare(struct index_outlook *o, const struct reference *refe
         status = find_biases(o);
     }
     return status;
-}
-
-static dpot_status open_index(const struct dpot_campaign *campaign,
-                              const struct reference *reference,
-                              const struct outlook_config *config, struct outlook **outlook,
-                              struct dpot_error *error)
-{
-    struct index_outlook *o = dpot_alloc_array(NULL, 1, sizeof *o);
-    if (!o) {
-        return DPOT_ERR_MEMORY;
-    }
-    o->base = (struct outlook){
-        .class = &outlook_index, .error = error, .campaign = campaign, .config = *config};
-    o->kv = campaign->output.size;
-    const dpot_status status = prepare(o, reference);
-    if (status != DPOT_OK) {
-        close_index(&o->base);
-        return status;
-    }
-    *outlook = &o->base;
-    return DPOT_OK;
 }
 
 /* ---- forecasts ---- */
@@ -361,5 +342,7 @@ static dpot_status forecast_index(struct outlook *outlook, double n, struct fore
     return status;
 }
 
-const struct outlook_class outlook_index = {
-    .open = open_index, .close = close_index, .forecast = forecast_index};
+const struct outlook_class outlook_index = {.size = sizeof(struct index_outlook),
+                                            .open = open_index,
+                                            .close = close_index,
+                                            .forecast = forecast_index};

@@ -1,9 +1,9 @@
 /* Campaigns on a sphere: the error of the estimated mean of n unit vectors (dpot estimate).
  *
- * A report y of a vector x has E y = c x and |y| = 1, so that y/c is unbiased with E |y/c - x|^2 = 1/c^2 - 1,
- * exactly and whatever x is (c over codebook and draw, account/sphere.h). The error of the mean of n is the
- * sum of n such, independent; it is drawn as normal with that variance, spread evenly over the
- * coordinates. */
+ * A report y of a vector x has E y = c x and |y| = 1, so y/c is unbiased with E |y/c - x|^2 = 1/c^2
+ * - 1, exactly and for every x (c over codebook and draw, account/sphere.h). The error of the mean
+ * is that of n independent reports. It is drawn as normal with this variance, spread evenly over
+ * the coordinates. */
 #include "forecast/outlook.h"
 
 #include "base/alloc.h"
@@ -24,37 +24,21 @@ static void close_sphere(struct outlook *outlook)
     struct sphere_outlook *o = (struct sphere_outlook *)outlook;
     dpot_free_array(NULL, o->lengths, o->base.n_draws, sizeof *o->lengths);
     dpot_free_array(NULL, o->coordinates, o->base.n_draws, sizeof *o->coordinates);
-    dpot_free_array(NULL, o, 1, sizeof *o);
 }
 
-static dpot_status open_sphere(const struct dpot_campaign *campaign,
-                               const struct reference *reference,
-                               const struct outlook_config *config, struct outlook **outlook,
-                               struct dpot_error *error)
+static dpot_status open_sphere(struct outlook *outlook, const struct reference *reference)
 {
+    struct sphere_outlook *o = (struct sphere_outlook *)outlook;
     struct spec_sphere measured;
-    struct sphere_outlook *o = dpot_alloc_array(NULL, 1, sizeof *o);
     (void)reference;
-    if (!o) {
-        return DPOT_ERR_MEMORY;
-    }
-    spec_measure_sphere(campaign, &measured);
-    o->base = (struct outlook){.class = &outlook_sphere,
-                               .error = error,
-                               .campaign = campaign,
-                               .config = *config,
-                               .figures = 1u << FIGURE_MEAN | 1u << FIGURE_COORDINATE,
-                               .n_draws = config->n_draws > 0 ? config->n_draws : DRAWS_DEFAULT};
-    o->base.noise =
-        sqrt(sphere_report_variance(measured.channel.contraction) / campaign->domain.dim);
-    o->lengths = dpot_alloc_array(NULL, o->base.n_draws, sizeof *o->lengths);
-    o->coordinates = dpot_alloc_array(NULL, o->base.n_draws, sizeof *o->coordinates);
-    if (!o->lengths || !o->coordinates) {
-        close_sphere(&o->base);
-        return DPOT_ERR_MEMORY;
-    }
-    *outlook = &o->base;
-    return DPOT_OK;
+    spec_measure_sphere(outlook->campaign, &measured);
+    outlook->figures = 1u << FIGURE_MEAN | 1u << FIGURE_COORDINATE;
+    outlook->n_draws = outlook->config.n_draws > 0 ? outlook->config.n_draws : DRAWS_DEFAULT;
+    outlook->noise =
+        sqrt(sphere_report_variance(measured.channel.contraction) / outlook->campaign->domain.dim);
+    o->lengths = dpot_alloc_array(NULL, outlook->n_draws, sizeof *o->lengths);
+    o->coordinates = dpot_alloc_array(NULL, outlook->n_draws, sizeof *o->coordinates);
+    return o->lengths && o->coordinates ? DPOT_OK : DPOT_ERR_MEMORY;
 }
 
 /* The squared length of d normal numbers is twice a Gamma(d / 2) variate. */
@@ -74,5 +58,7 @@ static dpot_status forecast_sphere(struct outlook *outlook, double n, struct for
     return DPOT_OK;
 }
 
-const struct outlook_class outlook_sphere = {
-    .open = open_sphere, .close = close_sphere, .forecast = forecast_sphere};
+const struct outlook_class outlook_sphere = {.size = sizeof(struct sphere_outlook),
+                                             .open = open_sphere,
+                                             .close = close_sphere,
+                                             .forecast = forecast_sphere};

@@ -1,12 +1,12 @@
-/* Vector campaigns: the error of the mean of n reports, coordinate by coordinate of a report.
+/* Vector campaigns: the error of the mean of n reports, for each coordinate of a report.
  *
- *   e_j = (sum of n noises)_j / n + (mean of the data that came, minus their expectation)_j + bias_j
+ *   e_j = (sum of n noises)_j / n + (mean of the drawn data, minus its expectation)_j + bias_j
  *
  * The noise of one report has the exact variance g^2 2 p / (1 - p)^2, p = exp(-2^-k), of the
- * two-sided geometric law, or g^2 4^k of the discrete Gaussian; the sum of n is drawn as a difference of
- * two Gamma(n) variates resp. a normal one of that variance. Data of a drawn crowd come from the
- * reference row by row, or are normal with the spread that is assumed. A transform is an isometry: the
- * l2 error of the data is that of the coefficients, and what lies in the coefficients that are not
+ * two-sided geometric law, or g^2 4^k of the discrete Gaussian. The sum of n is drawn as the
+ * difference of two Gamma(n) variates or as a normal variate of that variance. The data of a drawn
+ * crowd are rows of the reference, or normal with the assumed spread. A transform is an isometry:
+ * the l2 error of the data is that of the coefficients plus the part in coefficients that are not
  * kept. */
 #include "forecast/outlook.h"
 
@@ -21,8 +21,8 @@
 
 #define DRAWS_MOST 19999
 #define WORK_BUDGET 1e9
-#define WORK_VARIATE 30              /* of a random number, beside a multiplication */
-#define SPREAD_MAX ((size_t)1 << 20) /* numbers of the reference that are drawn from */
+#define WORK_VARIATE 30              /* of a random number, relative to a multiplication */
+#define SPREAD_MAX ((size_t)1 << 20) /* numbers of the reference that crowds are drawn from */
 #define SPREAD_ROWS_MIN 16
 
 struct scratch {
@@ -35,10 +35,10 @@ struct vector_outlook {
     const struct reference *reference; /* borrowed */
     uint32_t dim;
     double *bias; /* (dim) of the clipped and rounded mean */
-    double lost;  /* squared length of the true mean's coefficients that are not kept */
+    double lost;  /* squared norm of the true mean's coefficients that are not kept */
 
-    /* A crowd drawn from a reference: evenly chosen rows, minus their mean, each coordinate with the
-     * variance that it has in the whole reference. */
+    /* A crowd drawn from a reference: evenly spaced rows minus their mean, each coordinate scaled
+     * to its variance in the whole reference. */
     size_t n_rows;
     double *rows;       /* (n_rows, dim) */
     double *share;      /* (n_rows) */
@@ -66,7 +66,6 @@ static void close_vector(struct outlook *outlook)
     dpot_free_array(NULL, o->cumulative, o->n_rows, sizeof *o->cumulative);
     dpot_free_array(NULL, o->lengths, o->base.n_draws, sizeof *o->lengths);
     dpot_free_array(NULL, o->coordinates, o->base.n_draws, sizeof *o->coordinates);
-    dpot_free_array(NULL, o, 1, sizeof *o);
 }
 
 static dpot_status allocate(struct vector_outlook *o)
@@ -104,12 +103,12 @@ static double noise_deviation(const struct dpot_campaign *campaign)
     return units * campaign->vector.grid_step;
 }
 
-/* What a device works with, and sums over all devices of the reference. */
+/* State of one device, and sums over all devices of the reference. */
 struct device {
     struct dpot_transformer *transformer;
     double *coefficients;      /* (dim) */
     int64_t *rounded, *z;      /* (dim) */
-    double *centre, *variance; /* (dim) of what noise is added to, data units */
+    double *centre, *variance; /* (dim) of the vectors to which noise is added, in data units */
 };
 
 static void device_release(struct device *device, uint32_t dim)
@@ -136,7 +135,7 @@ static dpot_status device_init(struct device *device, const struct dpot_vector_d
                                                                              : DPOT_ERR_MEMORY;
 }
 
-/* What the device adds noise to. Returns whether the clip moved it. */
+/* Computes the vector to which the device adds noise. Returns whether clipping changed it. */
 static bool quantize(struct device *device, const struct dpot_vector_domain *vector,
                      const double *data)
 {
@@ -147,7 +146,7 @@ static bool quantize(struct device *device, const struct dpot_vector_domain *vec
     return memcmp(device->z, device->rounded, vector->dim * sizeof *device->z) != 0;
 }
 
-/* Adds the length of the mean vector outside the coefficients that are kept. */
+/* Adds the squared norm of the mean vector outside of the kept coefficients. */
 static void find_lost(struct vector_outlook *o, const double *mean, uint32_t data_dim,
                       struct device *device)
 {
@@ -163,8 +162,9 @@ static void find_lost(struct vector_outlook *o, const double *mean, uint32_t dat
     o->lost = !is_whole && all > kept ? all - kept : 0;
 }
 
-/* Row `take` of those that are drawn from, when member t is the next that is. */
-static void keep_row(struct vector_outlook *o, size_t t, const struct device *device, size_t *taken)
+/* Stores the device's vector as the next row if member t is selected. */
+static void store_row(struct vector_outlook *o, size_t t, const struct device *device,
+                      size_t *taken)
 {
     if (*taken == o->n_rows || t != *taken * o->reference->n_members / o->n_rows) {
         return;
@@ -175,7 +175,7 @@ static void keep_row(struct vector_outlook *o, size_t t, const struct device *de
     }
 }
 
-/* Member t is the (t + 1)-th: mean and sum of squared deviations go on (Welford 1962). */
+/* Adds member t to the running mean and sum of squared deviations (Welford 1962). */
 static void add_member(struct vector_outlook *o, size_t t, struct device *device)
 {
     const struct dpot_vector_domain *vector = &o->base.campaign->vector;
@@ -201,12 +201,13 @@ static void read_members(struct vector_outlook *o, struct device *device, double
         for (uint32_t j = 0; j < r->dim; j++) {
             mean[j] += r->share[t] * data[j];
         }
-        keep_row(o, t, device, &taken);
+        store_row(o, t, device, &taken);
     }
     find_lost(o, mean, r->dim, device);
 }
 
-/* Coordinate j of the rows: mean 0, and the variance of the whole reference where they have any. */
+/* Scales coordinate j of the rows to mean 0 and the variance of the whole reference, unless they
+ * are constant. */
 static void adjust_column(struct vector_outlook *o, uint32_t j, double variance)
 {
     const double n = (double)o->n_rows;
@@ -283,36 +284,23 @@ static void find_biases(struct vector_outlook *o)
     o->base.bias[FIGURE_COORDINATE] = sum / o->dim;
 }
 
-static dpot_status open_vector(const struct dpot_campaign *campaign,
-                               const struct reference *reference,
-                               const struct outlook_config *config, struct outlook **outlook,
-                               struct dpot_error *error)
+static dpot_status open_vector(struct outlook *outlook, const struct reference *reference)
 {
-    struct vector_outlook *o = dpot_alloc_array(NULL, 1, sizeof *o);
-    if (!o) {
-        return DPOT_ERR_MEMORY;
-    }
-    o->base = (struct outlook){.class = &outlook_vector,
-                               .error = error,
-                               .campaign = campaign,
-                               .config = *config,
-                               .figures = 1u << FIGURE_MEAN | 1u << FIGURE_COORDINATE};
+    struct vector_outlook *o = (struct vector_outlook *)outlook;
+    outlook->figures = 1u << FIGURE_MEAN | 1u << FIGURE_COORDINATE;
     o->reference = reference;
-    o->dim = campaign->vector.dim;
-    o->base.noise = noise_deviation(campaign);
-    o->base.spread = config->spread;
+    o->dim = outlook->campaign->vector.dim;
+    outlook->noise = noise_deviation(outlook->campaign);
+    outlook->spread = outlook->config.spread;
     choose_sizes(o);
     dpot_status status = allocate(o);
     if (status == DPOT_OK && reference->n_members > 0) {
         status = read_reference(o);
     }
-    if (status != DPOT_OK) {
-        close_vector(&o->base);
-        return status;
+    if (status == DPOT_OK) {
+        find_biases(o);
     }
-    find_biases(o);
-    *outlook = &o->base;
-    return DPOT_OK;
+    return status;
 }
 
 /* ---- forecasts ---- */
@@ -331,7 +319,7 @@ static void add_noise(const struct vector_outlook *o, struct variates *variates,
     }
 }
 
-/* The crowd's mean, which is not that of the reference. */
+/* Adds the deviation of the crowd's mean from that of the reference. */
 static void add_crowd(const struct vector_outlook *o, struct variates *variates, double *counts,
                       double *error)
 {
@@ -352,7 +340,7 @@ static void add_crowd(const struct vector_outlook *o, struct variates *variates,
     }
 }
 
-/* Every coordinate in its turn. */
+/* Cycles through the coordinates. */
 static uint32_t coordinate_of(const struct vector_outlook *o, size_t draw)
 {
     return (uint32_t)(o->dim > o->base.n_draws ? (uint64_t)draw * o->dim / o->base.n_draws
@@ -394,5 +382,7 @@ static dpot_status forecast_vector(struct outlook *outlook, double n, struct for
     return status;
 }
 
-const struct outlook_class outlook_vector = {
-    .open = open_vector, .close = close_vector, .forecast = forecast_vector};
+const struct outlook_class outlook_vector = {.size = sizeof(struct vector_outlook),
+                                             .open = open_vector,
+                                             .close = close_vector,
+                                             .forecast = forecast_vector};

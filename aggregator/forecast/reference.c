@@ -30,8 +30,6 @@ dpot_status reference_allocate(struct reference *r)
     return r->share && r->first && r->point && r->mass && r->truth ? DPOT_OK : DPOT_ERR_MEMORY;
 }
 
-/* ---- people at single points ---- */
-
 dpot_status reference_from_weights(const double *weights, size_t k, struct reference *r)
 {
     r->n_points = k;

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#define STRIDE 16 /* factor of the first steps up */
+#define STRIDE 16 /* factor of the first upward steps */
 
 static dpot_status try(const struct search *s, double x, struct forecast *forecast, bool *is_met)
 {

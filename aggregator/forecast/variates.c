@@ -2,10 +2,10 @@
 
 #include <math.h>
 
-#define COINS_MAX 16    /* so few trials are tossed one by one */
-#define PICKS_A_POINT 4 /* below so many draws a point they are picked one by one */
+#define COINS_MAX 16    /* up to this many trials are drawn one by one */
+#define PICKS_A_POINT 4 /* below this many draws per point they are drawn one by one */
 #define SQUEEZE 0.0331  /* of Marsaglia and Tsang */
-#define STEP_LOG2 52    /* uniform numbers are the middles of 2^52 steps */
+#define STEP_LOG2 52    /* uniform numbers are the midpoints of 2^52 intervals */
 
 void variates_init(struct variates *variates, uint64_t seed, uint64_t stream)
 {
@@ -25,7 +25,7 @@ double variates_uniform(struct variates *variates)
     return ldexp((double)(dpot_rng_u64(&variates->rng) >> (64 - STEP_LOG2)) + 0.5, -STEP_LOG2);
 }
 
-/* The polar method: a point of the unit disc gives two. */
+/* The polar method: a point of the unit disc gives two normal numbers. */
 double variates_normal(struct variates *variates)
 {
     double x = 0, y = 0, square = 0;
@@ -44,8 +44,8 @@ double variates_normal(struct variates *variates)
     return x * factor;
 }
 
-/* d v with v = (1 + c x)^3 of a normal x, accepted with the ratio of the densities (Marsaglia, Tsang
- * 2000). */
+/* d v with v = (1 + c x)^3 for a normal x, accepted with the ratio of the densities (Marsaglia,
+ * Tsang 2000). */
 double variates_gamma(struct variates *variates, double shape)
 {
     const double d = shape - 1.0 / 3, c = 1 / sqrt(9 * d);
@@ -62,8 +62,8 @@ double variates_gamma(struct variates *variates, double shape)
     }
 }
 
-/* The a-th smallest of n uniform numbers is Beta(a, n + 1 - a): it tells how many of them lie below p
- * on one side of it at least, and the others are uniform again. */
+/* The a-th smallest of n uniform numbers is Beta(a, n + 1 - a). It determines how many of them are
+ * below p on at least one side of it, and the others are again uniform. */
 double variates_binomial(struct variates *variates, double n, double p)
 {
     double sum = 0;
@@ -105,7 +105,7 @@ size_t variates_pick(const double *cumulative, size_t size, double u)
     return low;
 }
 
-/* Given the counts before it, count j is Binomial(what is left, p_j / what is left of the mass). */
+/* Given the earlier counts, count j is Binomial(draws left, p_j / mass left). */
 static void draw_in_turn(struct variates *variates, double n, const double *p, size_t size,
                          double *counts)
 {
@@ -117,7 +117,7 @@ static void draw_in_turn(struct variates *variates, double n, const double *p, s
         n -= counts[j];
         rest -= p[j];
     }
-    counts[last] += n; /* what rounding of the mass left */
+    counts[last] += n; /* mass lost to rounding */
 }
 
 void variates_multinomial(struct variates *variates, double n, const double *p,

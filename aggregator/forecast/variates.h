@@ -1,8 +1,8 @@
-/* Random numbers of the laws that a prediction draws from: plain floating point, for utility only.
+/* Random variates for forecasts, in floating point, for utility only.
  *
- * Nothing here touches device data or a report: what is drawn are campaigns that might be. A stream
- * is a function of (seed, number), so that draw b of a prediction is the same on any number of
- * threads. One struct, one thread. */
+ * Nothing here touches device data or reports: the draws are hypothetical campaigns. A stream is a
+ * function of (seed, number), so that draw b of a forecast is the same for any number of threads.
+ * One thread per struct. */
 #ifndef DPOT_FORECAST_VARIATES_H
 #define DPOT_FORECAST_VARIATES_H
 
@@ -25,15 +25,15 @@ double variates_normal(struct variates *variates);
 /* Gamma(shape, 1), shape >= 1. */
 double variates_gamma(struct variates *variates, double shape);
 
-/* Binomial(n, p); n a whole number below 2^53. */
+/* Binomial(n, p); n is an integer below 2^53. */
 double variates_binomial(struct variates *variates, double n, double p);
 
-/* Counts of n draws from p (size), which sums to 1 up to rounding. `cumulative` (size) holds the
- * partial sums of p. */
+/* Counts of n draws from p (size), which sums to 1 up to rounding. `cumulative` (size): partial
+ * sums of p. */
 void variates_multinomial(struct variates *variates, double n, const double *p,
                           const double *cumulative, size_t size, double *counts /* (size) */);
 
-/* The number that a uniform number draws: the first whose partial sum is above u cumulative[size -
+/* The index that a uniform number u selects: the first with a partial sum above u cumulative[size -
  * 1]. */
 size_t variates_pick(const double *cumulative, size_t size, double u);
 

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #define POINT_MAX 1e30
-#define WIDTH_SHARE 8.0   /* the first width is the scale over this */
-#define WIDTH_GROWTH 1.25 /* from try to try */
-#define CELL_MAX 1e15     /* numbers of cells that doubles still tell apart */
+#define WIDTH_SHARE 8.0   /* the first cell width is the scale divided by this */
+#define WIDTH_GROWTH 1.25 /* per attempt */
+#define CELL_MAX 1e15     /* doubles represent cell numbers exactly up to here */
 
 void atoms_release(struct atoms *atoms)
 {
@@ -61,8 +61,8 @@ static dpot_status take_all(struct atoms *atoms, const double *points, const dou
     return DPOT_OK;
 }
 
-/* A point with the cell it is in; sorted by cell, then by its place in the pool, so that sums are taken
- * in one order on every machine. */
+/* A point and its cell. Sorted by cell, then by position in the pool, so that sums have the same
+ * order on every machine. */
 struct placed {
     double cell[ATOMS_DIM_MAX];
     size_t row;
@@ -84,16 +84,16 @@ static bool is_same_cell(const struct placed *a, const struct placed *b)
     return memcmp(a->cell, b->cell, sizeof a->cell) == 0;
 }
 
-/* Sorts the points into cells of this width and counts the cells. */
-static size_t place(struct placed *placed, const double *points, size_t n, size_t dim, double width,
-                    const double range[2])
+/* Assigns the points to cells of this width, sorts them and counts the cells. */
+static size_t assign_cells(struct placed *placed, const double *points, size_t n, size_t dim,
+                           double width, const double range[2])
 {
     size_t n_cells = 1;
     for (size_t i = 0; i < n; i++) {
         placed[i].row = i;
         for (size_t c = 0; c < dim; c++) {
             placed[i].cell[c] =
-                floor(clamp(points[i * dim + c], range) / width) + 0.0; /* no negative zero */
+                floor(clamp(points[i * dim + c], range) / width) + 0.0; /* + 0.0 turns -0 into +0 */
         }
     }
     qsort(placed, n, sizeof *placed, compare);
@@ -139,7 +139,7 @@ static dpot_status gather_all(struct atoms *atoms, const double *points, size_t 
     double width = first_width(points, n * dim, scale);
     dpot_status status = placed ? DPOT_OK : DPOT_ERR_MEMORY;
     if (status == DPOT_OK) {
-        while ((atoms->n = place(placed, points, n, dim, width, range)) > n_most) {
+        while ((atoms->n = assign_cells(placed, points, n, dim, width, range)) > n_most) {
             width *= atoms->n > 4 * n_most ? 2.0 : WIDTH_GROWTH;
         }
         atoms->width = width;
@@ -168,7 +168,7 @@ dpot_status atoms_init(struct atoms *atoms, const double *points, size_t n, size
     }
     atoms->n = n;
     atoms->dim = dim;
-    /* Cells around 0 and their mirror images never merge: 2^dim is the least that every pool fits in. */
+    /* Cells next to 0 never merge with their mirror images, so a pool may need 2^dim cells. */
     if (n_most == 0 || (n <= n_most && n_most < (size_t)1 << dim)) {
         return take_all(atoms, points, range, error);
     }

@@ -17,12 +17,10 @@ static void encode_length(size_t n, uint8_t out[LENGTH_LEN])
     }
 }
 
-/* ---- writing ---- */
-
 static void put(struct output *output, struct dpot_hasher *hasher, const void *data, size_t len)
 {
     dpot_hasher_add(hasher, data, len);
-    (void)fwrite(data, 1, len, output->stream); /* commit looks at the stream's error */
+    (void)fwrite(data, 1, len, output->stream); /* commit checks ferror */
 }
 
 dpot_status checkpoint_write(const char *path, const uint8_t fingerprint[DPOT_HASH_LEN],
@@ -51,8 +49,6 @@ dpot_status checkpoint_write(const char *path, const uint8_t fingerprint[DPOT_HA
     return output_commit(&output, error);
 }
 
-/* ---- reading ---- */
-
 struct source {
     const char *path;
     FILE *stream;
@@ -77,7 +73,7 @@ static dpot_status read_head(struct source *source, const uint8_t fingerprint[DP
     uint8_t found[DPOT_HASH_LEN];
     dpot_status status = take(source, magic, sizeof magic, error);
     if (status == DPOT_OK && memcmp(magic, MAGIC, MAGIC_LEN) != 0) {
-        return dpot_error_set(error, DPOT_ERR_CORRUPT, "%s is no checkpoint of a generator",
+        return dpot_error_set(error, DPOT_ERR_CORRUPT, "%s is not a checkpoint of a generator",
                               source->path);
     }
     if (status == DPOT_OK) {

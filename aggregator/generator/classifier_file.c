@@ -35,8 +35,6 @@ void classifier_file_scale(double lo, double hi, const double *points, size_t n,
     }
 }
 
-/* ---- writing ---- */
-
 static json_t *list_of(const float *values, size_t n)
 {
     json_t *list = json_array();
@@ -52,7 +50,7 @@ dpot_status classifier_file_save(const struct classifier_file *file, const char 
     struct network *net = classifier_network(file->classifier);
     const size_t n = network_n_parameters(net);
     json_t *parameters = list_of(network_parameters(net), n);
-    if (json_array_size(parameters) != n) { /* memory, or a number that is not finite */
+    if (json_array_size(parameters) != n) { /* out of memory, or a number is not finite */
         json_decref(parameters);
         return dpot_error_set(error, DPOT_ERR_RANGE,
                               "%s is not written: the classifier has parameters that are not "
@@ -73,8 +71,6 @@ dpot_status classifier_file_save(const struct classifier_file *file, const char 
     return status;
 }
 
-/* ---- reading ---- */
-
 static dpot_status check_format(const json_t *object, struct dpot_error *error)
 {
     static const char *const keys[] = {
@@ -83,8 +79,8 @@ static dpot_status check_format(const json_t *object, struct dpot_error *error)
     const char *format = json_string_value(json_object_get(object, "format"));
     if (!format || strcmp(format, FORMAT) != 0) {
         return dpot_error_set(error, DPOT_ERR_MALFORMED,
-                              "this is no classifier: give a file that dpot generator classifier "
-                              "wrote");
+                              "this is not a classifier: give a file that dpot generator "
+                              "classifier wrote");
     }
     const json_int_t version = json_integer_value(json_object_get(object, "version"));
     if (version != FORMAT_VERSION) {
@@ -95,7 +91,7 @@ static dpot_status check_format(const json_t *object, struct dpot_error *error)
     return json_check_keys(object, "", keys, error);
 }
 
-/* A key that must be there. */
+/* Turns a missing key into an error. */
 static dpot_status require(dpot_status status, const char *key, struct dpot_error *error)
 {
     return status == DPOT_ERR_NOT_FOUND
@@ -161,7 +157,7 @@ static dpot_status read_header(const json_t *object, struct classifier_file *fil
     return status == DPOT_OK ? read_range(object, file, error) : status;
 }
 
-/* Before memory is taken for a network: does the file hold one of this size? */
+/* Checks the number of values before a network of this size is allocated. */
 static dpot_status check_parameters(const json_t *object, const struct classifier_file *file,
                                     struct dpot_error *error)
 {
@@ -170,8 +166,7 @@ static dpot_status check_parameters(const json_t *object, const struct classifie
     const dpot_status status = architecture_parse(file->architecture, file->dim, file->n_classes,
                                                   NETWORK_UNBOUNDED, 0, 1, &architecture, error);
     if (status == DPOT_OK && (n != architecture.n_parameters || architecture.n_state > 0)) {
-        return dpot_error_set(error, DPOT_ERR_SHAPE,
-                              "there are %zu parameters: %s is no classifier of so many", n,
+        return dpot_error_set(error, DPOT_ERR_SHAPE, "%zu parameters do not fit a classifier %s", n,
                               file->architecture);
     }
     return status;

@@ -1,12 +1,12 @@
-/* A trained classifier and the range its points have, in one JSON file:
+/* A trained classifier and the range of its points, in one JSON file:
  *
  *     {"format": "dpot classifier", "version": 1, "architecture": "conv28:16,32,128", "dim": 784,
  *      "classes": 10, "range": [0, 255], "images": 60000, "seed": 1, "test_accuracy": 0.989,
  *      "parameters": [...]}
  *
- * The network sees points with `range` mapped to [0, 1]. test_accuracy is null when no test images were
- * given. Nothing of a file is believed: unknown keys, other numbers of parameters than the
- * architecture has and numbers that are not finite in float32 are refused. */
+ * The network takes points with `range` mapped to [0, 1]. test_accuracy is null without test
+ * images. Files are validated: unknown keys, a number of parameters that differs from the
+ * architecture's, and values that are not finite in float32 are refused. */
 #ifndef DPOT_GENERATOR_CLASSIFIER_FILE_H
 #define DPOT_GENERATOR_CLASSIFIER_FILE_H
 
@@ -17,18 +17,18 @@ struct classifier_file {
     size_t dim, n_classes;
     double lo, hi; /* of the points: lo < hi */
     uint64_t n_images, seed;
-    double test_accuracy;          /* NaN: not known */
+    double test_accuracy;          /* NaN: unknown */
     struct classifier *classifier; /* owned */
 };
 
-/* How the network is to work. */
+/* Resources of the network. */
 struct classifier_setup {
     size_t batch;
     const struct dpot_linalg_f32 *linalg;
     struct team *team;
 };
 
-/* A new classifier for the architecture, dim, n_classes and seed that are in *file. On failure
+/* Creates a classifier from the architecture, dim, n_classes and seed in *file. On failure
  * `classifier` is NULL; statuses as classifier_new. */
 DPOT_WARN_UNUSED dpot_status classifier_file_make(const struct classifier_setup *setup,
                                                   struct classifier_file *file,
@@ -38,14 +38,14 @@ void classifier_file_release(struct classifier_file *file);
 DPOT_WARN_UNUSED dpot_status classifier_file_save(const struct classifier_file *file,
                                                   const char *path, struct dpot_error *error);
 
-/* *file is zeroed on failure. DPOT_ERR_IO, DPOT_ERR_MALFORMED, DPOT_ERR_VERSION, DPOT_ERR_RANGE,
- * DPOT_ERR_SHAPE, DPOT_ERR_MEMORY, with the path. */
+/* Reads a file. DPOT_ERR_IO, DPOT_ERR_MALFORMED, DPOT_ERR_VERSION, DPOT_ERR_RANGE, DPOT_ERR_SHAPE,
+ * DPOT_ERR_MEMORY, with the path; *file is zeroed. */
 DPOT_WARN_UNUSED dpot_status classifier_file_load(const char *path,
                                                   const struct classifier_setup *setup,
                                                   struct classifier_file *file,
                                                   struct dpot_error *error);
 
-/* As the network takes them: [lo, hi] mapped to [0, 1], points outside beyond it. */
+/* Maps [lo, hi] to [0, 1], the input of the network; points outside are not clamped. */
 void classifier_file_scale(double lo, double hi, const double *points, size_t n,
                            float *out /* (n) */);
 

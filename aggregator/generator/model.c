@@ -12,11 +12,11 @@
 #define FORMAT "1"
 #define PREFIX "dpot."
 #define LATENT "independent coordinates, uniform on (-sqrt 3, sqrt 3)"
-#define SAMPLE_BLOCK 256 /* points */
+#define SAMPLE_BLOCK 256 /* points per block */
 
 static const char *const bound_names[] = {"none", "tanh", "sigmoid"};
 
-/* --- Notes --- */
+/* ---- notes ---- */
 
 void generator_model_release(struct generator_model *model)
 {
@@ -82,7 +82,7 @@ dpot_status generator_model_note(struct generator_model *model, const char *key,
     }
     const size_t i = find_note(model, key), len = strlen(value);
     if (i == GENERATOR_NOTES_MAX) {
-        return dpot_error_set(error, DPOT_ERR_TOO_LARGE, "a model has room for %d notes",
+        return dpot_error_set(error, DPOT_ERR_TOO_LARGE, "a model has at most %d notes",
                               GENERATOR_NOTES_MAX);
     }
     char *copy = dpot_alloc_array(model->allocator, len + 1, 1);
@@ -101,7 +101,7 @@ dpot_status generator_model_note(struct generator_model *model, const char *key,
     return DPOT_OK;
 }
 
-/* --- Metadata: what a network is, as text --- */
+/* ---- metadata: the network as text ---- */
 
 #define FACTS 9
 
@@ -109,7 +109,7 @@ struct facts {
     char texts[FACTS][ARCHITECTURE_NAME_MAX + 1];
 };
 
-/* The number of notes is one of them: a file that was cut off between two notes is not whole. */
+/* The number of notes is included, so that a file cut off between two notes is detected. */
 static const char *const fact_keys[FACTS] = {
     PREFIX "format", PREFIX "architecture", PREFIX "latent", PREFIX "latent_dim", PREFIX "dim",
     PREFIX "bound",  PREFIX "lo",           PREFIX "hi",     PREFIX "notes"};
@@ -129,7 +129,7 @@ static void write_facts(const struct architecture *a, size_t n_notes, struct fac
     (void)snprintf(facts->texts[8], len, "%zu", n_notes);
 }
 
-/* Digits only; 0 when it is no number or too large. */
+/* A number in digits only; 0 if invalid or too large. */
 static size_t read_size(const char *text)
 {
     size_t value = 0;
@@ -145,8 +145,8 @@ static dpot_status read_facts(const struct dpot_onnx_graph *graph, struct archit
     for (size_t i = 0; i < FACTS; i++) {
         if (graph->n_pairs <= i || strcmp(graph->pairs[i].key, fact_keys[i]) != 0) {
             return dpot_error_set(error, DPOT_ERR_MALFORMED,
-                                  "the model does not say its %s: only models that dpot wrote "
-                                  "itself can be read",
+                                  "the model has no metadata %s: only models that dpot wrote can "
+                                  "be read",
                                   fact_keys[i]);
         }
     }
@@ -164,7 +164,7 @@ static dpot_status read_facts(const struct dpot_onnx_graph *graph, struct archit
         bound, strtof(graph->pairs[6].value, NULL), strtof(graph->pairs[7].value, NULL), a, error);
 }
 
-/* --- Bytes --- */
+/* ---- bytes ---- */
 
 dpot_status generator_model_encode(const struct generator_model *model, struct dpot_buf *out,
                                    struct dpot_error *error)
@@ -197,7 +197,7 @@ dpot_status generator_model_encode(const struct generator_model *model, struct d
     return status;
 }
 
-/* A model must have as many values as its architecture before memory is taken for it. */
+/* Compares the number of values with the architecture before a network is allocated. */
 static dpot_status check_size(const struct dpot_onnx_graph *graph, const struct architecture *a,
                               struct dpot_error *error)
 {
@@ -239,16 +239,16 @@ static dpot_status read_notes(const struct dpot_onnx_graph *graph, struct genera
     return status;
 }
 
-static dpot_status check_same(const struct generator_model *model, const void *data, size_t len,
-                              struct dpot_error *error)
+static dpot_status check_reencoded(const struct generator_model *model, const void *data,
+                                   size_t len, struct dpot_error *error)
 {
     struct dpot_buf again;
     dpot_buf_init(&again, DPOT_ONNX_BYTES_MAX, model->allocator);
     dpot_status status = generator_model_encode(model, &again, error);
     if (status == DPOT_OK && (again.len != len || memcmp(again.data, data, len) != 0)) {
         status = dpot_error_set(error, DPOT_ERR_MALFORMED,
-                                "the model is not the one its metadata describe: only models that "
-                                "dpot wrote itself can be read");
+                                "the model differs from its metadata: only models that dpot wrote "
+                                "can be read");
     }
     dpot_buf_release(&again);
     return status;
@@ -286,7 +286,7 @@ dpot_status generator_model_decode(const void *data, size_t len,
     }
     dpot_arena_release(&arena);
     if (status == DPOT_OK) {
-        status = check_same(model, data, len, error);
+        status = check_reencoded(model, data, len, error);
     }
     if (status != DPOT_OK) {
         generator_model_release(model);
@@ -294,7 +294,7 @@ dpot_status generator_model_decode(const void *data, size_t len,
     return status;
 }
 
-/* --- Files --- */
+/* ---- files ---- */
 
 dpot_status generator_model_save(const struct generator_model *model, const char *path,
                                  struct dpot_error *error)
@@ -344,7 +344,7 @@ dpot_status generator_model_load(const char *path, const struct generator_setup 
     return status;
 }
 
-/* --- Points --- */
+/* ---- points ---- */
 
 dpot_status generator_model_sample(struct generator_model *model, uint64_t seed, size_t n,
                                    float *out)

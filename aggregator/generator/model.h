@@ -1,5 +1,5 @@
-/* A trained generator: a network, the latent distribution it was trained with, the range of its
- * points, and notes on where it comes from. Its file is an ONNX model, which any runtime can run:
+/* A trained generator: a network, its latent distribution, the range of its points, and notes on
+ * its origin. The file is an ONNX model that any runtime can run:
  *
  *     input  z (n, latent_dim) float32   coordinates independent, uniform on (-sqrt 3, sqrt 3)
  *     output x (n, dim) float32          points in the units of the data
@@ -7,16 +7,16 @@
  *     struct generator_model model = {.network = net};            after training
  *     generator_model_note(&model, "epsilon", "5", &error);
  *     generator_model_save(&model, "model.onnx", &error);
- *     generator_model_release(&model);                            the network too
+ *     generator_model_release(&model);                            frees the network too
  *
  *     struct generator_setup setup = {.max_batch = 400, .linalg = ..., .team = ...};
  *     generator_model_load("model.onnx", &setup, &model, &error);
  *     generator_model_sample(&model, seed, n, out);
  *
- * Architecture, sizes and range are in the metadata under keys that begin with "dpot."; notes have
- * keys of their own. Only files that this program wrote are read: a file is accepted when writing
- * the model again gives its bytes. The privacy of a generator is that of the reports it was trained
- * on, whatever was done with them since. */
+ * Architecture, sizes and range are metadata with keys that begin with "dpot."; notes have other
+ * keys. Only files written by this program are read: a file is accepted if encoding the decoded
+ * model reproduces its bytes. Training is post-processing: the privacy of a generator is that of
+ * the reports it was trained on. */
 #ifndef DPOT_GENERATOR_MODEL_H
 #define DPOT_GENERATOR_MODEL_H
 
@@ -39,7 +39,7 @@ struct generator_model {
     const struct dpot_allocator *allocator;
 };
 
-/* How the network of a loaded model is to work. */
+/* Resources of a loaded network. */
 struct generator_setup {
     size_t max_batch;
     const struct dpot_linalg_f32 *linalg; /* as in network.h */
@@ -47,30 +47,31 @@ struct generator_setup {
     const struct dpot_allocator *allocator;
 };
 
-/* Frees network and notes; a zeroed model is allowed. */
+/* Frees the network and the notes; a zeroed model is allowed. */
 void generator_model_release(struct generator_model *model);
 
 /* Adds a note or replaces the one with this key. Keys and values are text without control
- * characters. DPOT_ERR_RANGE (a key that is empty, too long or begins with "dpot.", a value too
- * long), DPOT_ERR_TOO_LARGE (too many notes), DPOT_ERR_MEMORY: nothing is changed. */
+ * characters.
+ * DPOT_ERR_RANGE: a key that is empty, too long or begins with "dpot.", or a value that is too
+ * long. DPOT_ERR_TOO_LARGE: too many notes. DPOT_ERR_MEMORY. On failure nothing is changed. */
 DPOT_WARN_UNUSED dpot_status generator_model_note(struct generator_model *model, const char *key,
                                                   const char *value, struct dpot_error *error);
 
-/* NULL when there is none. Borrowed. */
+/* The value of a note, borrowed; NULL: none. */
 const char *generator_model_find_note(const struct generator_model *model, const char *key);
 
-/* Appends the bytes of the file. DPOT_ERR_RANGE: the network is not a generator (conv28). */
+/* Appends the bytes of the file to out. DPOT_ERR_RANGE: the network is not a generator (conv28). */
 DPOT_WARN_UNUSED dpot_status generator_model_encode(const struct generator_model *model,
                                                     struct dpot_buf *out, struct dpot_error *error);
 
-/* *model is zeroed on failure. DPOT_ERR_MALFORMED, DPOT_ERR_VERSION, DPOT_ERR_SHAPE,
- * DPOT_ERR_RANGE, DPOT_ERR_TOO_LARGE, DPOT_ERR_MEMORY, each with a sentence. */
+/* Decodes and validates a file. DPOT_ERR_MALFORMED, DPOT_ERR_VERSION, DPOT_ERR_SHAPE,
+ * DPOT_ERR_RANGE, DPOT_ERR_TOO_LARGE, DPOT_ERR_MEMORY, with a message; *model is zeroed. */
 DPOT_WARN_UNUSED dpot_status generator_model_decode(const void *data, size_t len,
                                                     const struct generator_setup *setup,
                                                     struct generator_model *model,
                                                     struct dpot_error *error);
 
-/* The same to and from a file, whose path is in the sentences. DPOT_ERR_IO. */
+/* Encode to a file and decode from a file. Statuses as above and DPOT_ERR_IO, with the path. */
 DPOT_WARN_UNUSED dpot_status generator_model_save(const struct generator_model *model,
                                                   const char *path, struct dpot_error *error);
 DPOT_WARN_UNUSED dpot_status generator_model_load(const char *path,
@@ -78,8 +79,8 @@ DPOT_WARN_UNUSED dpot_status generator_model_load(const char *path,
                                                   struct generator_model *model,
                                                   struct dpot_error *error);
 
-/* Points from latent ones drawn by (seed, block of 256 points): more points begin with the same
- * ones. DPOT_ERR_MEMORY. */
+/* n points from latents drawn by (seed, block of 256 points), so a larger n begins with the same
+ * points. DPOT_ERR_MEMORY. */
 DPOT_WARN_UNUSED dpot_status generator_model_sample(struct generator_model *model, uint64_t seed,
                                                     size_t n, float *out /* (n, dim) */);
 

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- The tensors of a layer --- */
+/* ---- the tensors of a layer ---- */
 
-/* One of them, with its place in the network. The network has it as n_outer matrices (n_pixels,
- * n_channels), ONNX as their transposes. */
+/* A tensor and its position in the network. The network stores n_outer matrices (n_pixels,
+ * n_channels), ONNX their transposes. */
 struct part {
     const char *suffix;
     float *at;
@@ -77,7 +77,7 @@ static size_t parts_of(const struct layer *l, float *parameters, float *state,
         return 1;
     }
     parts[1] = vector_part(".bias", p + l->n_weights, l->n_parameters - l->n_weights);
-    if (l->kind == LAYER_DENSE) { /* a bias for each pixel of each channel */
+    if (l->kind == LAYER_DENSE) { /* one bias per pixel and channel */
         parts[1].n_pixels = n_pixels(&l->out);
         parts[1].n_channels = l->out.channels;
     }
@@ -98,12 +98,12 @@ static void transpose(size_t n, size_t rows, size_t cols, const float *from, flo
     }
 }
 
-/* --- The graph, node by node --- */
+/* ---- the graph, node by node ---- */
 
 struct writer {
     struct onnx_graph *out;
-    float *next;         /* free values */
-    const char *current; /* what the last node gave */
+    float *next;         /* unused values */
+    const char *current; /* output of the last node */
 };
 
 static struct dpot_onnx_node *add_node(struct writer *w, const char *op, size_t layer,
@@ -172,7 +172,7 @@ static void add_reshape(struct writer *w, size_t layer, const int64_t *shape, si
     tensor->ints = copy;
 }
 
-/* Transposed convolutions here: kernel 4x4, stride 2, padding 1 on every side. */
+/* Transposed convolutions: kernel 4x4, stride 2, padding 1 on every side. */
 static const int64_t four[2] = {4, 4}, two[2] = {2, 2}, ones[4] = {1, 1, 1, 1};
 static const struct dpot_onnx_attribute transposed_attributes[] = {
     {.name = "kernel_shape", .type = DPOT_ONNX_INTS, .ints = four, .n_ints = 2},
@@ -180,7 +180,7 @@ static const struct dpot_onnx_attribute transposed_attributes[] = {
     {.name = "strides", .type = DPOT_ONNX_INTS, .ints = two, .n_ints = 2},
 };
 /* Resize convolutions: linear interpolation as a transposed convolution of each channel with fixed
- * weights, which gives one pixel more on every side; then kernel 5x5, stride 1, padding 1. */
+ * weights, whose output has one more pixel on every side; then kernel 5x5, stride 1, padding 1. */
 #define TAPS 4
 static const float taps[TAPS] = {0.25F, 0.75F, 0.75F, 0.25F};
 static const int64_t five[2] = {5, 5};
@@ -203,7 +203,7 @@ static void add_bound(struct writer *w, size_t i, const struct layer *l)
     add_number(w, move, i, ".summand", is_tanh ? l->lo + half : l->lo);
 }
 
-/* Values of the weights that enlarge, by their layer. */
+/* Number of weights of the enlargement in this layer. */
 static size_t n_enlarging(const struct layer *l)
 {
     return l->kind == LAYER_RESIZE_CONV ? l->in.channels * TAPS * TAPS : 0;
@@ -286,7 +286,7 @@ static void add_layer(struct writer *w, struct network *net, size_t i)
     }
 }
 
-/* The last node gives "x": points in rows, whatever they were. */
+/* Makes the last node produce "x", with one point per row. */
 static void add_ends(struct writer *w, const struct architecture *a)
 {
     struct onnx_graph *out = w->out;
@@ -305,8 +305,8 @@ static void add_ends(struct writer *w, const struct architecture *a)
     out->graph.n_outputs = 1;
 }
 
-/* What the nodes above can say: images come from convolutions as they are fixed above, and
- * end with one channel. */
+/* Whether the nodes above can express the network: images come from the convolutions above and end
+ * with one channel. */
 static bool is_generator(const struct architecture *a)
 {
     for (size_t i = 0; i < a->n_layers; i++) {
@@ -372,7 +372,7 @@ void onnx_graph_release(struct onnx_graph *graph)
     memset(graph, 0, sizeof *graph);
 }
 
-/* --- Back into a network --- */
+/* ---- reading ---- */
 
 /* The next tensor of float32 values. */
 static const struct dpot_onnx_tensor *next_floats(const struct dpot_onnx_graph *graph, size_t *at)
@@ -414,7 +414,7 @@ dpot_status onnx_graph_read(const struct dpot_onnx_graph *graph, struct network 
     for (size_t i = 0; i < a->n_layers; i++) {
         struct part parts[PARTS_MAX];
         if (a->layers[i].kind == LAYER_RESIZE_CONV) {
-            (void)next_floats(graph, &at); /* the taps */
+            (void)next_floats(graph, &at); /* skips the taps */
         }
         const size_t n =
             parts_of(&a->layers[i], network_parameters(net), network_state(net), parts);

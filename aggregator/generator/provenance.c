@@ -14,7 +14,7 @@ static void write_count(uint64_t value, char out[COUNT_SIZE])
     (void)snprintf(out, COUNT_SIZE, "%" PRIu64, value);
 }
 
-/* A number that is not known is an empty text, which is left out. */
+/* An unknown number becomes an empty text, which is left out. */
 static void write_number(double value, char out[NUMBER_SIZE])
 {
     out[0] = '\0';

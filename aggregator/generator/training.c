@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOKS 200 /* points of the curve */
+#define CURVE_POINTS 200 /* points of the curve */
 
-/* For training_memory. */
-#define PLACED_BYTES 32 /* of a report while it is sorted into a cell */
-#define COPIES 8        /* of parameters: gradient, last good ones, Adam's two, the file, twice */
-#define PLANS 3         /* kernel, kept costs, the plan of a gradient */
-#define ROWS_OF_SWEEPS 320 /* the scratch of 16 tasks and the marginals of a transport */
+/* Terms of training_memory. */
+#define PLACED_BYTES 32 /* per report while it is sorted into a cell */
+#define COPIES 8 /* of the parameters: gradient, last good ones, two of Adam, the file, twice */
+#define PLANS 3  /* kernel, stored costs, plan of a gradient */
+#define ROWS_OF_SWEEPS 320 /* scratch of 16 tasks and the marginals of a transport */
 
 void training_release(struct training *training)
 {
@@ -23,7 +23,8 @@ void training_release(struct training *training)
     memset(training, 0, sizeof *training);
 }
 
-/* The factor of the cost. The wrong cost, for comparison, has the right variance: Laplace's is 2 b^2. */
+/* The factor of the cost. The mismatched cost, for comparison, gets the same variance: 2 b^2 for
+ * Laplace. */
 static double cost_scale(enum dpot_noise noise, double scale, enum cloud_distance cost)
 {
     const bool is_laplace = noise == DPOT_NOISE_LAPLACE;
@@ -55,13 +56,11 @@ static struct generator_config config_of(const struct training *training,
         .learning_rate = s->learning_rate,
         .schedule = s->schedule,
         .seed = s->seed,
-        .look_every = s->steps > LOOKS ? s->steps / LOOKS : 1,
+        .look_every = s->steps > CURVE_POINTS ? s->steps / CURVE_POINTS : 1,
         .transform = training->transform.values ? &training->transform.hooks : NULL,
         .team = input->team,
     };
 }
-
-/* ---- before anything is allocated ---- */
 
 static bool is_mapped(const struct training_input *input)
 {
@@ -129,8 +128,6 @@ void training_bound(struct training_input *input, const double *lo, const double
     input->is_bounded = input->lo < input->hi;
 }
 
-/* ---- the curve ---- */
-
 void training_curve(const struct generator_progress *progress, double *rows)
 {
     for (size_t i = 0; i < progress->n_looks; i++) {
@@ -141,8 +138,6 @@ void training_curve(const struct generator_progress *progress, double *rows)
     }
 }
 
-/* ---- a run ---- */
-
 static void hash_vector(struct dpot_hasher *hasher, const struct dpot_vector_domain *vector)
 {
     const struct dpot_transform *t = &vector->transform;
@@ -152,8 +147,8 @@ static void hash_vector(struct dpot_hasher *hasher, const struct dpot_vector_dom
     dpot_hasher_add(hasher, t->keep, t->n_keep * sizeof *t->keep);
 }
 
-static dpot_status take_fingerprint(struct training *training, const struct training_input *input,
-                                    struct dpot_error *error)
+static dpot_status compute_fingerprint(struct training *training,
+                                       const struct training_input *input, struct dpot_error *error)
 {
     struct dpot_hasher hasher;
     const double numbers[] = {input->scale, input->is_bounded ? 1.0 : 0.0, input->lo, input->hi,
@@ -189,7 +184,7 @@ dpot_status training_init(struct training *training, const struct training_input
     struct architecture architecture;
     dpot_status status = parse_architecture(input, &architecture, error);
     if (status == DPOT_OK) {
-        status = take_fingerprint(training, input, error);
+        status = compute_fingerprint(training, input, error);
     }
     if (status == DPOT_OK) {
         const double range[2] = {input->lo, input->hi};

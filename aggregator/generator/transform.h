@@ -1,7 +1,8 @@
-/* The campaign's public transform as a matrix, for generators: they make data, reports are coefficients.
+/* The public transform of a campaign as a matrix, for generators: they produce data, reports are
+ * coefficients.
  *
- * Rows are what dpot_transformer_forward gives for unit vectors, so that both are one and the same map,
- * whatever coefficients are kept. */
+ * Row i is the output of dpot_transformer_forward for unit vector i, so both are the same map for
+ * any set of kept coefficients. */
 #ifndef DPOT_GENERATOR_TRANSFORM_H
 #define DPOT_GENERATOR_TRANSFORM_H
 
@@ -11,11 +12,11 @@
 
 struct transform_matrix {
     size_t dim, data_dim;
-    float *values; /* (data_dim, dim): column j is the map's row j; NULL: no transform */
-    struct generator_transform hooks; /* ctx is this struct: do not copy it */
+    float *values; /* (data_dim, dim): column j is row j of the map; NULL: no transform */
+    struct generator_transform hooks; /* ctx is this struct: must not be moved */
 };
 
-/* `vector` (checked) is not needed afterwards. DPOT_ERR_MEMORY leaves it zeroed. */
+/* `vector`, which has been validated, is not needed afterwards. DPOT_ERR_MEMORY: zeroed. */
 DPOT_WARN_UNUSED dpot_status transform_matrix_init(struct transform_matrix *matrix,
                                                    const struct dpot_vector_domain *vector,
                                                    struct dpot_error *error);

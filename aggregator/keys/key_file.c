@@ -54,16 +54,16 @@ static bool write_all(int fd, const char *data, size_t len)
     return true;
 }
 
-/* Where a file is written before it has its name; held open, and locked, until it has. */
+/* A file that is being written and has no name yet; open and locked until it is named. */
 struct partial {
     char path[PATH_SIZE];
-    int fd;        /* -1: nothing was made */
-    bool is_there; /* under `path`, so that it is ours to remove */
+    int fd;        /* -1: not created */
+    bool is_there; /* created at `path` by this process */
 };
 
-/* Who comes to clear up asks for the lock (key_file_is_unfinished). It goes with the process that holds it, so that
- * what a killed one leaves is free. Where no lock can be had, a command that is cleared away under its hands
- * fails at naming the file, and can be repeated. */
+/* Marks a partial file as in use; key_file_is_unfinished tests the lock. The kernel releases it
+ * when the process ends, so the file of a killed process is free. If locking fails, a concurrent
+ * cleanup can remove the file; the command then fails when it names it, and can be repeated. */
 static void lock(int fd)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -87,7 +87,7 @@ static void release_partial(struct partial *partial)
     }
 }
 
-/* What is there under that name was left by a process that was cut off. */
+/* Replaces a file of the same name, left by an interrupted process. */
 static dpot_status make_partial(struct partial *partial, const char *path, const char *text,
                                 size_t len, mode_t mode, struct dpot_error *error)
 {
@@ -115,13 +115,13 @@ static dpot_status refuse_existing(const char *path, struct dpot_error *error)
                           "%s exists already and is not overwritten: choose another folder", path);
 }
 
-/* link() and not rename(): never over another file. */
+/* link() instead of rename(), so that no existing file is replaced. */
 static dpot_status name_new(struct partial *partial, const char *path, struct dpot_error *error)
 {
     if (link(partial->path, path) != 0) {
         return errno == EEXIST ? refuse_existing(path, error) : fail("naming", path, error);
     }
-    remove_partial(partial); /* before the sync: both names in one go */
+    remove_partial(partial); /* before the sync, which then covers both names */
     const dpot_status status = sync_folder_of(path, error);
     if (status != DPOT_OK) {
         (void)unlink(path);
@@ -155,7 +155,7 @@ dpot_status key_file_write_new(const char *path, const char *text, struct dpot_e
     return status;
 }
 
-/* The content of `path` and the line behind it. */
+/* The content of `path` followed by the line. */
 static dpot_status read_extended(const char *path, const char *line, struct dpot_buf *text,
                                  struct dpot_error *error)
 {
@@ -174,7 +174,7 @@ dpot_status key_file_append(const char *path, const char *line, struct dpot_erro
     struct dpot_buf text;
     struct stat info;
     struct partial partial = {.fd = -1};
-    char *real = realpath(path, NULL); /* the rename replaces the file and not a link to it */
+    char *real = realpath(path, NULL); /* so that rename replaces the file and not a link to it */
     if (!real || stat(real, &info) != 0) {
         free(real);
         return fail("opening", path, error);
@@ -200,7 +200,7 @@ bool key_file_is_unfinished(const char *path)
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
-        return errno != ENOENT; /* given its name, or removed, by the command that made it */
+        return errno != ENOENT; /* a running command has named or removed it */
     }
     const bool is_free = fcntl(fd, F_GETLK, &whole) != 0 || whole.l_type == F_UNLCK;
     (void)close(fd);
@@ -223,7 +223,7 @@ static dpot_status check_mode(int fd, const char *path, mode_t forbidden, struct
 {
     struct stat info;
     if (fstat(fd, &info) != 0) {
-        return fail("looking at", path, error);
+        return fail("checking", path, error);
     }
     if (!S_ISREG(info.st_mode)) {
         return refuse_special(path, error);
@@ -240,7 +240,7 @@ dpot_status key_file_check_folder(const char *path, struct dpot_error *error)
 {
     struct stat info;
     if (stat(path, &info) != 0) {
-        return fail("looking at", path, error);
+        return fail("checking", path, error);
     }
     return info.st_mode & (S_IWGRP | S_IWOTH)
                ? dpot_error_set(error, DPOT_ERR_DENIED,
@@ -279,7 +279,7 @@ dpot_status key_file_read(const char *path, mode_t forbidden, struct dpot_buf *o
                           struct dpot_error *error)
 {
     const int fd =
-        open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe would wait for its writer */
+        open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* O_NONBLOCK: opening a pipe would block */
     if (fd < 0) {
         return errno == EACCES ? dpot_error_set(error, DPOT_ERR_IO,
                                                 "%s cannot be read by this user: run dpotd as the "

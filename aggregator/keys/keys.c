@@ -21,7 +21,7 @@ static dpot_status join(char out[PATH_SIZE], const char *folder, const char *nam
                : dpot_error_set(error, DPOT_ERR_RANGE, "keys_dir is too long: use a shorter path");
 }
 
-/* Creating. */
+/* ---- creating ---- */
 
 static dpot_status create_signing_key(const char *folder, uint8_t *pin, struct dpot_error *error)
 {
@@ -82,10 +82,9 @@ static dpot_status create_seal_key(const char *folder, int64_t now_ms, unsigned 
     return status;
 }
 
-/* Reading. */
+/* ---- reading ---- */
 
-/* The value of the line "NAME VALUE" in `text`, copied and cut at the line's end; false when there
- * is none. */
+/* Copies the value of the line "NAME VALUE" in `text`; false if there is none. */
 static bool find_value(const char *text, const char *name, char *out, size_t cap)
 {
     const size_t name_len = strlen(name);
@@ -121,14 +120,14 @@ static bool find_time(const char *text, const char *name, int64_t *time_ms)
            dpot_time_parse(value, time_ms) == DPOT_OK;
 }
 
-/* A secret whose public half does not belong to it must never sign: see base/crypto.h. */
+/* A secret key with a mismatched public half must never sign: see base/crypto.h. */
 static bool parse_signing_key(const char *text, uint8_t *secret_key)
 {
     return find_hex(text, "secret_key", secret_key, DPOT_SIGN_SECRET_LEN) &&
            dpot_sign_is_whole(secret_key);
 }
 
-/* The public half and the id are derived, and the id in the file must be that one. */
+/* Public key and id are derived; the id in the file must equal the derived one. */
 static bool parse_seal_secret(const char *text, struct seal_secret *secret)
 {
     uint8_t id[DPOT_SEAL_KEY_ID_LEN];
@@ -232,7 +231,7 @@ void server_keys_wipe(struct server_keys *keys)
     dpot_wipe(keys, sizeof *keys);
 }
 
-/* Completing. */
+/* ---- completing ---- */
 
 static dpot_status keep_signing_key(const char *folder, uint8_t *pin, struct dpot_error *error)
 {
@@ -278,7 +277,7 @@ dpot_status server_keys_complete(const char *folder, const struct dpot_clock *cl
                : status;
 }
 
-/* Changing. */
+/* ---- changing ---- */
 
 dpot_status server_keys_add(const char *folder, const struct dpot_clock *clock, unsigned days,
                             struct dpot_seal_key *added, struct dpot_error *error)
@@ -294,7 +293,7 @@ dpot_status server_keys_add(const char *folder, const struct dpot_clock *clock, 
             "expired ones",
             folder, DPOT_SEAL_KEYS_MAX);
     }
-    /* A folder whose only fault is that it has none is mended by this. */
+    /* Also repairs a folder without seal keys. */
     return status == DPOT_OK || status == DPOT_ERR_NOT_FOUND
                ? create_seal_key(folder, clock->now(clock->ctx), days, added, error)
                : status;

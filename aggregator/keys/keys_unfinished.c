@@ -1,4 +1,4 @@
-/* Key files that were never finished. */
+/* Key files that interrupted commands left behind. */
 #include "keys/key_file.h"
 #include "keys/keys.h"
 
@@ -17,18 +17,18 @@ static bool ends_with(const char *name, const char *tail)
 }
 
 struct search {
-    void (*tell)(void *ctx, const char *path); /* NULL: remove */
+    void (*report)(void *ctx, const char *path); /* NULL: remove */
     void *ctx;
     size_t n;
 };
 
-static dpot_status take(struct search *search, const char *path, struct dpot_error *error)
+static dpot_status process(struct search *search, const char *path, struct dpot_error *error)
 {
     if (!key_file_is_unfinished(path)) {
         return DPOT_OK;
     }
-    if (search->tell) {
-        search->tell(search->ctx, path);
+    if (search->report) {
+        search->report(search->ctx, path);
     } else if (unlink(path) != 0 && errno != ENOENT) {
         return dpot_error_set(error, DPOT_ERR_IO, "removing %s failed: %s", path, strerror(errno));
     }
@@ -48,7 +48,7 @@ static dpot_status walk(const char *folder, struct search *search, struct dpot_e
         char path[PATH_SIZE];
         const int n = snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
         if (n > 0 && n < PATH_SIZE && ends_with(entry->d_name, ".key" KEY_FILE_PARTIAL)) {
-            status = take(search, path, error);
+            status = process(search, path, error);
         }
     }
     (void)closedir(dir);
@@ -57,16 +57,16 @@ static dpot_status walk(const char *folder, struct search *search, struct dpot_e
 
 dpot_status server_keys_clear(const char *folder, size_t *n, struct dpot_error *error)
 {
-    struct search search = {.tell = NULL};
+    struct search search = {.report = NULL};
     const dpot_status status = walk(folder, &search, error);
     *n = search.n;
     return status;
 }
 
 dpot_status server_keys_find_unfinished(const char *folder,
-                                        void (*tell)(void *ctx, const char *path), void *ctx,
+                                        void (*report)(void *ctx, const char *path), void *ctx,
                                         struct dpot_error *error)
 {
-    struct search search = {.tell = tell, .ctx = ctx};
+    struct search search = {.report = report, .ctx = ctx};
     return walk(folder, &search, error);
 }

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A range below this share of its values counts as one value. A logarithm is such a share already:
- * near the value 1 it is itself tiny, so that its range is compared with 1. */
+/* A range below this fraction of its values is treated as a single value. Logarithms are relative
+ * already, and near the value 1 the logarithm itself is tiny, so their range is compared with 1. */
 #define SINGLE 1e-9
 #define SMALLEST 1e-300
 
@@ -42,7 +42,7 @@ double axis_tick_share(const struct axis *axis, size_t i)
 
 /* ---- numbers ---- */
 
-/* "3·10^5" as people write it. `mantissa` may be "". */
+/* "3·10^5" with superscripts; `mantissa` may be "". */
 static void write_power(char out[AXIS_TEXT_MAX], const char *mantissa, int exponent)
 {
     static const char *const digits[10] = {
@@ -57,7 +57,7 @@ static void write_power(char out[AXIS_TEXT_MAX], const char *mantissa, int expon
     }
 }
 
-/* With a real minus sign, and without "-0". */
+/* With U+2212 as minus sign, and without "-0". */
 static void write_decimal(char out[AXIS_TEXT_MAX], double value, int decimals)
 {
     char plain[AXIS_TEXT_MAX - 4];
@@ -77,13 +77,13 @@ static void write_degrees(char out[AXIS_TEXT_MAX], double value, int decimals, b
     (void)snprintf(out, AXIS_TEXT_MAX, "%s\xC2\xB0%s", plain, side);
 }
 
-/* How the numbers of an axis are written: the same for all of them. */
+/* The format shared by all numbers of an axis. */
 struct number_format {
     int decimals;
-    int exponent; /* of the factor 10^exponent; 0: none */
+    int exponent; /* exponent of the common factor; 0: none */
 };
 
-/* Digits after the point that a step needs. */
+/* Decimals needed to show a step. */
 static int decimals_of(double step)
 {
     const double digits = -floor(log10(step) + 1e-9);
@@ -97,7 +97,7 @@ static struct number_format choose_format(double largest, double step)
         const int exponent = (int)floor(log10(largest) + 1e-9);
         const int of_step = (int)floor(log10(step) + 1e-9);
         const int decimals = exponent > of_step ? exponent - of_step : 0;
-        /* Numbers that differ in their last digits only are easier to read whole. */
+        /* Numbers that differ only in their last digits are easier to read in full. */
         if (decimals <= 6 || largest >= 1e12 || largest < 1e-3) {
             format = (struct number_format){decimals, exponent};
         }
@@ -112,7 +112,7 @@ static void write_number(char out[AXIS_TEXT_MAX], double value, struct number_fo
         return;
     }
     char mantissa[AXIS_TEXT_MAX];
-    /* In two steps: 10^exponent alone may be beyond the range of a double. */
+    /* In two steps, since 10^exponent may overflow. */
     const int half = format.exponent / 2;
     write_decimal(mantissa, value / pow(10, half) / pow(10, format.exponent - half),
                   format.decimals);
@@ -144,7 +144,7 @@ static struct axis_tick *add_tick(struct axis *axis, double value)
     return tick;
 }
 
-/* Multiples of a nice step, about `n` of them. */
+/* Multiples of a nice step, about n of them. */
 static void choose_linear(struct axis *axis, double n)
 {
     double step = nice_step((axis->hi - axis->lo) / n);
@@ -155,7 +155,7 @@ static void choose_linear(struct axis *axis, double n)
     for (double k = ceil(axis->lo / step - 1e-6); k <= axis->hi / step + 1e-6; k++) {
         const double value = k * step;
         if (axis->kind == AXIS_LATITUDE && fabs(value) > 90) {
-            continue; /* the margin beyond a pole */
+            continue; /* margin beyond a pole */
         }
         struct axis_tick *tick = add_tick(axis, value);
         if (!tick) {
@@ -169,7 +169,7 @@ static void choose_linear(struct axis *axis, double n)
     }
 }
 
-/* Powers of ten, every `stride`-th of them with its number. */
+/* Powers of ten, every `stride`-th with a number. */
 static void choose_decades(struct axis *axis, double n)
 {
     const double first = ceil(axis->lo - 1e-6), last = floor(axis->hi + 1e-6);
@@ -193,10 +193,10 @@ static void choose_decades(struct axis *axis, double n)
     }
 }
 
-/* Hardly a power of ten in the range: round numbers, at their places. */
+/* For a range with at most one power of ten: round numbers at their logarithms. */
 static void choose_within_decade(struct axis *axis, double n)
 {
-    const double shift = floor(axis->lo); /* numbers times 10^-shift begin in [1, 10) */
+    const double shift = floor(axis->lo); /* values times 10^-shift start in [1, 10) */
     const double lo = pow(10, axis->lo - shift), hi = pow(10, axis->hi - shift);
     const double step = nice_step((hi - lo) / n);
     const bool is_plain = axis->lo > -3.5 && axis->hi < 4.5;
@@ -233,8 +233,7 @@ static void choose_one_two_five(struct axis *axis)
     }
 }
 
-/* Small ticks at 1 to 9 times the powers of ten, where there is none: they show that it is a
- * logarithm. */
+/* Adds ticks without numbers at 1 to 9 times the powers of ten, to mark the axis as logarithmic. */
 static void add_small_digits(struct axis *axis)
 {
     const size_t n_numbers = axis->n_ticks;
@@ -268,7 +267,7 @@ static void choose(struct axis *axis, double n)
     }
 }
 
-/* Whether the numbers leave room between each other. */
+/* Whether the numbers do not touch each other. */
 static bool has_room(const struct axis *axis, double length, bool is_across,
                      const struct picture_font *font)
 {
@@ -310,7 +309,7 @@ void axis_choose_ticks(struct axis *axis, double length, bool is_across,
     }
 }
 
-/* As few digits as tell the value, four at most. */
+/* Shortest number that represents the value, with at most four digits. */
 static void write_end(const struct axis *axis, double at, char out[AXIS_TEXT_MAX])
 {
     const double value = axis->is_log ? pow(10, at) : at;
@@ -320,7 +319,7 @@ static void write_end(const struct axis *axis, double at, char out[AXIS_TEXT_MAX
         return;
     }
     const int exponent = (int)floor(log10(size) + 1e-9);
-    const int half = exponent / 2; /* 10^exponent alone may be beyond the range of a double */
+    const int half = exponent / 2; /* 10^exponent may overflow */
     const double mantissa = value / pow(10, half) / pow(10, exponent - half);
     int decimals = 0;
     while (decimals < 3 &&

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #define PI 3.14159265358979323846
-#define SMALLEST 1e-300 /* below it half a value may be 0 */
+#define SMALLEST 1e-300 /* half of a smaller value may be 0 */
 
 const struct colour colour_ink = {38, 38, 38};
 const struct colour colour_paper = {255, 255, 255};
@@ -29,8 +29,8 @@ static struct colour from_oklab(double lightness, double a, double b)
                            encode_channel(-0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s)};
 }
 
-/* The path at t in [0, 1]. The chroma stays inside sRGB everywhere (it is tightest near green-blue,
- * 0.102 at t = 0.44), so that no channel is clipped and the steps stay even. */
+/* The path at t in [0, 1]. Its chroma is inside sRGB everywhere (the limit is tightest near
+ * green-blue, 0.102 at t = 0.44), so no channel is clipped and the steps are even. */
 static struct colour heat(double t)
 {
     const double lightness = 0.27 + 0.65 * t;
@@ -51,7 +51,7 @@ void colour_fill_palette(enum colour_palette palette, struct colour out[COLOUR_L
 
 struct colour colour_of_curve(size_t i)
 {
-    /* The yellow of the published set is too faint for a line on white; grey stands for it. */
+    /* The yellow of the published set is too faint for lines on white; grey replaces it. */
     static const struct colour colours[COLOUR_CURVES] = {
         {0, 114, 178}, {213, 94, 0},   {0, 158, 115},   {204, 121, 167},
         {230, 159, 0}, {86, 180, 233}, {110, 110, 110}, {0, 0, 0},
@@ -71,12 +71,12 @@ void colour_scale_add(struct colour_scale *scale, const double *values, size_t n
         scale->has_value = true;
         scale->has_zero = scale->has_zero || value == 0;
         scale->has_negative = scale->has_negative || value < 0;
-        scale->lo = fmin(scale->lo, value); /* 0 is always in the range */
+        scale->lo = fmin(scale->lo, value); /* the range always includes 0 */
         scale->hi = fmax(scale->hi, value);
     }
 }
 
-/* `digits` significant ones, outwards; a value that has no more stays as it is. */
+/* Rounds outward to `digits` significant digits; a value with fewer digits is unchanged. */
 static double round_end(double value, int digits, bool is_up)
 {
     const double unit = pow(10, floor(log10(value)) - digits + 1);
@@ -87,8 +87,7 @@ static double round_end(double value, int digits, bool is_up)
     return (is_up ? ceil(n) : floor(n)) * unit;
 }
 
-/* As few digits as make a logarithmic scale by a quarter longer at most: numbers that can be written
- * at its ends, and hardly a colour lost. */
+/* Rounds outward to the fewest digits that make a logarithmic scale at most a quarter longer. */
 static void round_ends(struct colour_scale *scale)
 {
     const double length = log10(scale->hi) - log10(scale->lo);
@@ -118,7 +117,7 @@ void colour_scale_settle(struct colour_scale *scale, bool is_log)
         return;
     }
     if (!(scale->hi - scale->lo >= SMALLEST)) {
-        scale->hi = 1; /* nothing but zeros, as far as a bar can tell */
+        scale->hi = 1; /* only zeros, as far as the bar can show */
     }
 }
 
@@ -142,6 +141,6 @@ uint8_t colour_scale_level(const struct colour_scale *scale, double value)
     const double t = scale->is_log
                          ? (log10(value) - log10(scale->lo)) / (log10(scale->hi) - log10(scale->lo))
                          : (value - scale->lo) / (scale->hi - scale->lo);
-    const double clamped = t > 0 ? fmin(t, 1) : 0; /* NaN goes to 0 */
+    const double clamped = t > 0 ? fmin(t, 1) : 0; /* NaN becomes 0 */
     return (uint8_t)(1 + lround(clamped * (COLOUR_LEVELS - 2)));
 }

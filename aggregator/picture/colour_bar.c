@@ -7,7 +7,7 @@
 #define BAR_WIDTH 16
 #define SWATCH 16
 #define TICK 4
-#define LESS "\xE2\x89\xA4 " /* signs before the end of a scale that values go beyond */
+#define LESS "\xE2\x89\xA4 " /* prefixes of the number at an end that values exceed */
 #define MORE "\xE2\x89\xA5 "
 
 dpot_status colour_bar_check_range(const double *range, bool is_log, struct dpot_error *error)
@@ -51,7 +51,8 @@ static double bar_height(const struct colour_bar *bar)
     return has_swatch(bar) ? bar->height - SWATCH - FRAME_GAP : bar->height;
 }
 
-/* The ends of a scale that somebody gave, and of a logarithmic one, where a tick may be far away. */
+/* Numbers at both ends: for a fixed scale, and for a logarithmic one, where the next tick may be
+ * far. */
 static void number_ends(struct colour_bar *bar)
 {
     struct axis_tick *ticks = bar->axis.ticks;
@@ -88,7 +89,7 @@ void colour_bar_init(struct colour_bar *bar, const struct colour_scale *scale,
     }
 }
 
-/* From the left of the bar to the right of its numbers. */
+/* Distance from the left of the bar to the right of its numbers. */
 static double numbers_end(const struct colour_bar *bar)
 {
     const double numbers = axis_text_width(&bar->axis, &frame_number_font);

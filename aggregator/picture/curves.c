@@ -8,25 +8,25 @@
 
 #define PLOT_HEIGHT 460
 #define MARGIN_SHARE 0.04
-#define MARKER_ROWS_MAX 40 /* with more rows points are not marked one by one */
+#define MARKER_ROWS_MAX 40 /* above this many rows points have no markers */
 #define MARKER_RADIUS 2.8
 #define LINE_WIDTH 1.8
 #define BAR_LINE_WIDTH 1.2
-#define BAR_CAP 4 /* half the length of the line that ends an error bar */
-#define SAMPLE 30 /* length of a curve in the legend */
+#define BAR_CAP 4 /* half the width of an error bar's cap */
+#define SAMPLE 30 /* length of a curve sample in the legend */
 #define ENTRY_GAP 22
 #define LEGEND_ROW 20
 #define FALLBACK_MAX 32
 #define PEN_MAX 2048
-#define UNSORTED_MAX 200000 /* values, when x is in no order */
+#define UNSORTED_MAX 200000 /* maximum number of values if x is not sorted */
 
 struct drawing {
     const struct curves *curves;
     struct frame frame;
     struct label_lines title;
     char names[CURVES_MAX][LABEL_BYTES_MAX]; /* in the legend */
-    char fallback[FALLBACK_MAX];             /* what names the y axis when nothing else does */
-    double entry_width;                      /* of the widest in the legend */
+    char fallback[FALLBACK_MAX];             /* name of the y axis if there is no other */
+    double entry_width;                      /* of the widest legend entry */
     size_t n_curves;
     double page_height;
 };
@@ -38,7 +38,7 @@ static double x_of(const struct curves *c, size_t row)
     return c->values[row * c->n_cols];
 }
 
-/* The column of a curve's values; that of its error bars is the next. */
+/* The column of a curve's values; the next one contains its error bars. */
 static size_t column_of(const struct curves *c, size_t curve)
 {
     return 1 + (c->has_error_bars ? 2 * curve : curve);
@@ -55,7 +55,7 @@ static bool is_drawn(const struct curves *c, size_t row, size_t curve)
     return fabs(y) <= PICTURE_VALUE_MAX && !(c->is_log_x && x <= 0) && !(c->is_log_y && y <= 0);
 }
 
-/* Ends of the error bar of a value that is drawn; false when it has none. */
+/* Ends of the error bar of a drawn value; false: no bar. */
 static bool bar_of(const struct curves *c, size_t row, size_t curve, double ends[2])
 {
     const double y = y_of(c, row, curve);
@@ -65,8 +65,7 @@ static bool bar_of(const struct curves *c, size_t row, size_t curve, double ends
     return e > 0 && fabs(ends[0]) <= PICTURE_VALUE_MAX && fabs(ends[1]) <= PICTURE_VALUE_MAX;
 }
 
-/* Whether x only rises or only falls: then a pixel column is visited once, however many rows
- * there are. */
+/* Whether x is monotone: then each pixel column is visited once for any number of rows. */
 static bool is_sorted(const struct curves *c)
 {
     bool rises = false, falls = false;
@@ -151,7 +150,7 @@ static void widen(double range[2], double value)
     range[1] = fmax(range[1], value);
 }
 
-/* Widens the ranges by a value that is drawn, and by its error bar. */
+/* Widens the ranges by a drawn value and its error bar. */
 static void widen_by(const struct curves *c, size_t row, size_t curve, double x[2], double y[2])
 {
     double ends[2];
@@ -163,7 +162,7 @@ static void widen_by(const struct curves *c, size_t row, size_t curve, double x[
     }
 }
 
-/* The vertical axis; one that must show 0 has no margin beyond it. */
+/* Sets the vertical axis; without a margin beyond 0 if it must include 0. */
 static void set_y_axis(const struct curves *c, double y[2], struct axis *axis)
 {
     const bool has_zero = c->is_from_zero && !c->is_log_y;
@@ -178,7 +177,7 @@ static void set_y_axis(const struct curves *c, double y[2], struct axis *axis)
     }
 }
 
-/* The ranges of what is drawn; false when that is nothing. */
+/* Sets the ranges of the drawn values; false: there are none. */
 static bool set_axes(struct drawing *d, size_t *n_left_out)
 {
     const struct curves *c = d->curves;
@@ -203,7 +202,7 @@ static bool set_axes(struct drawing *d, size_t *n_left_out)
 
 /* ---- layout ---- */
 
-/* The name of a curve as it came, or else its number, written into `fallback`. */
+/* The name of a curve, or else its column number, written into `fallback`. */
 static const char *name_of(const struct curves *c, size_t curve, char fallback[FALLBACK_MAX])
 {
     const size_t column = column_of(c, curve);
@@ -212,7 +211,7 @@ static const char *name_of(const struct curves *c, size_t curve, char fallback[F
     return name && *name ? name : fallback;
 }
 
-/* Entries of the legend, at most as wide as the plot. */
+/* Sets the legend entries, at most as wide as the plot. */
 static void set_entries(struct drawing *d)
 {
     char fallback[FALLBACK_MAX];
@@ -243,7 +242,7 @@ static bool has_legend(const struct drawing *d)
     return d->n_curves > 1 || d->curves->caption.y_label;
 }
 
-/* Entries side by side: in columns as wide as the widest. */
+/* Legend entries per row, in columns of the widest entry. */
 static size_t entries_across(const struct drawing *d)
 {
     const double n = floor((d->frame.box.width + ENTRY_GAP) / (d->entry_width + ENTRY_GAP));
@@ -257,7 +256,7 @@ static void plan(struct drawing *d)
                LABEL_LINES_MAX, &d->title);
     frame->box.height = PLOT_HEIGHT;
     axis_choose_ticks(&frame->y, frame->box.height, false, &frame_number_font);
-    for (int pass = 0; pass < 3; pass++) { /* how far numbers stand out depends on the width */
+    for (int pass = 0; pass < 3; pass++) { /* the overhang of numbers depends on the width */
         frame->box.x = FRAME_MARGIN + frame_left(frame);
         frame->box.width =
             PICTURE_WIDTH - frame->box.x - 2.0 * FRAME_MARGIN - (pass ? frame_right(frame) : 0);
@@ -273,7 +272,7 @@ static void plan(struct drawing *d)
 
 /* ---- drawing ---- */
 
-/* Colours first, then the same colours dashed. */
+/* All colours solid, then all dashed. */
 static struct picture_stroke stroke_of(size_t curve)
 {
     const bool is_dashed = curve >= COLOUR_CURVES;
@@ -284,18 +283,18 @@ static struct picture_stroke stroke_of(size_t curve)
                                    .space = is_dashed ? 4 : 0};
 }
 
-/* A pen that draws no more than can be seen: of the points of one pixel column only the first, the
- * lowest, the highest and the last, in their order. */
+/* A pen that omits invisible detail: of the points in one pixel column it draws only the first,
+ * lowest, highest and last, in their order. */
 struct pen {
     struct picture *picture;
     struct picture_stroke stroke;
     double resolution;
     double points[2 * PEN_MAX];
     size_t n;
-    double column; /* of the points that wait below */
+    double column; /* of the pending points */
     size_t n_waiting;
     double first[2], low[2], high[2], last[2];
-    size_t low_at, high_at; /* in the order of arrival */
+    size_t low_at, high_at; /* in order of arrival */
 };
 
 static void pen_put(struct pen *pen, const double point[2])
@@ -348,7 +347,7 @@ static void pen_move(struct pen *pen, double x, double y)
     pen->n_waiting++;
 }
 
-/* Ends a stretch; a point between two gaps is a dot, or nobody would see it. */
+/* Ends a stretch; a point between two gaps becomes a dot, to be visible. */
 static void pen_lift(struct pen *pen)
 {
     pen_put_waiting(pen);
@@ -389,7 +388,7 @@ static void draw_bar(struct picture *picture, const struct frame *frame, double 
 {
     const double foot = frame->box.y + frame->box.height;
     const double low = frame_y(frame, ends[0]), high = frame_y(frame, ends[1]);
-    const bool is_whole = low <= foot; /* not so for NaN: below a logarithmic axis */
+    const bool is_whole = low <= foot; /* false for NaN: below a logarithmic axis */
     const double bar[4] = {x, is_whole ? low : foot, x, high};
     const double upper[4] = {x - BAR_CAP, high, x + BAR_CAP, high};
     const double lower[4] = {x - BAR_CAP, low, x + BAR_CAP, low};

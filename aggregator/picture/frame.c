@@ -3,9 +3,9 @@
 #include <math.h>
 
 #define TICK 4
-#define LABEL_LINES 2   /* of the name of an axis */
-#define LINE_HEIGHT 1.3 /* of a font's size */
-#define ASCENT 0.76     /* from the top of a digit to its baseline, of the size */
+#define LABEL_LINES 2   /* of an axis label */
+#define LINE_HEIGHT 1.3 /* relative to the font size */
+#define ASCENT 0.76     /* from the top of a digit to its baseline, relative to the font size */
 #define BORDER_CHUNK 512
 
 const struct picture_font frame_title_font = {17, true};
@@ -28,7 +28,7 @@ double frame_line_height(const struct picture_font *font)
     return ceil(LINE_HEIGHT * font->size);
 }
 
-/* The name of an axis beside a box side of this length. */
+/* The label of an axis, wrapped to the side of the box. */
 static struct label_lines wrap_label(const char *label, double length)
 {
     struct label_lines lines;
@@ -42,7 +42,7 @@ static double label_height(const char *label, double length)
     return lines.n ? (double)lines.n * frame_line_height(&frame_label_font) + 4 : 0;
 }
 
-/* How far a number of the x axis stands out, on the left or on the right. */
+/* How far a number of the x axis extends beyond the left or right end of the box. */
 static double number_overhang(const struct frame *frame, size_t tick, bool is_right)
 {
     const double half = picture_text_width(&frame_number_font, frame->x.ticks[tick].text) / 2;
@@ -115,7 +115,7 @@ double frame_y(const struct frame *frame, double value)
     return y_of_share(frame, axis_share(&frame->y, value));
 }
 
-/* Only from number to number: lines at every small tick would be noise. */
+/* Lines at numbered ticks only, since minor ticks would clutter the plot. */
 void frame_draw_grid(struct picture *picture, const struct frame *frame)
 {
     const struct picture_stroke stroke = stroke_of(colour_rule, 1);
@@ -213,10 +213,10 @@ double frame_draw_title(struct picture *picture, const struct label_lines *lines
 double frame_degree_ratio(double lat_lo, double lat_hi)
 {
     const double radians = (lat_lo + lat_hi) / 2 * 0.01745329251994329577;
-    return fmax(cos(radians), 0.05); /* at the poles a map like this has no scale */
+    return fmax(cos(radians), 0.05); /* near a pole the ratio has no useful limit */
 }
 
-/* White under dark: the line is seen on dark cells and on light ones. Thinner on a small map. */
+/* White under dark, so that the line is visible on dark and light cells; thinner on a small map. */
 static void draw_chunk(struct picture *picture, const double *points, size_t n, double map_width)
 {
     const double share = fmax(0.6, fmin(1, map_width / 700));
@@ -242,7 +242,7 @@ void frame_draw_border(struct picture *picture, const struct frame *frame, const
         const bool is_end = !isfinite(x) || !isfinite(y) || i + 1 == n;
         if (is_end || n_points == BORDER_CHUNK) {
             draw_chunk(picture, points, n_points, frame->box.width);
-            /* A line that goes on starts where the chunk ended. */
+            /* The next chunk starts where this one ended. */
             points[0] = x;
             points[1] = y;
             n_points = is_end ? 0 : 1;

@@ -8,27 +8,27 @@
 #define PANEL_GAP_MIN 26.0
 #define PANEL_ROW_GAP 14
 #define PANELS_ACROSS_MAX 3
-#define HEIGHT_MAX 640.0 /* of one plot, units */
+#define HEIGHT_MAX 640.0 /* of one plot, in units */
 #define HEIGHT_MIN 90.0
 #define WIDTH_MIN 60.0
 #define BAR_HEIGHT_MAX 420.0
-#define ASPECT_MAX 8.0      /* beyond it a map or grid is no longer drawn to scale */
-#define MASS_TOLERANCE 1e-3 /* of numbers that were written with few digits */
+#define ASPECT_MAX 8.0      /* beyond this a map or grid is not drawn to scale */
+#define MASS_TOLERANCE 1e-3 /* rounding of masses written with few digits */
 
 struct layout {
     size_t n_across, n_down;
     struct frame frame; /* of the first panel */
-    double left, right; /* room beside all plots */
+    double left, right; /* beside all plots */
     double plots_width;
-    double gap;                              /* between plots side by side */
+    double gap;                              /* between adjacent plots */
     double top;                              /* of the first panel's title */
-    double panel_title_height, panel_height; /* without what is below the last row */
+    double panel_title_height, panel_height; /* without the numbers and label below the last row */
     double page_width, page_height;
     double bar_height;
     struct label_lines title, panel_titles[HEATMAP_PANELS_MAX];
 };
 
-/* ---- refusals ---- */
+/* ---- validation ---- */
 
 static dpot_status check_values(const struct heatmap *h, struct dpot_error *error)
 {
@@ -109,7 +109,7 @@ static dpot_status check(const struct heatmap *h, struct dpot_error *error)
 
 /* ---- layout ---- */
 
-/* Height of a plot by its width. */
+/* Height of a plot relative to its width. */
 static double aspect_of(const struct heatmap *h)
 {
     double aspect = (double)h->n_rows / (double)h->n_cols;
@@ -143,7 +143,7 @@ static void set_axes(const struct heatmap *h, struct frame *frame)
     frame->has_x_numbers = frame->has_y_numbers = true;
 }
 
-/* The size of a plot in the room between left and right; a tall one is narrower. */
+/* The size of a plot between left and right; tall plots are narrower. */
 static void set_plot_size(const struct heatmap *h, struct layout *l)
 {
     struct frame *frame = &l->frame;
@@ -169,7 +169,7 @@ static void wrap_panel_titles(const struct heatmap *h, struct layout *l)
     }
 }
 
-/* Wide enough for numbers that stand out over the ends of two plots. */
+/* Wide enough for numbers that extend beyond the ends of two plots. */
 static double panel_gap(const struct frame *frame)
 {
     double left = 0, right = 0;
@@ -177,7 +177,7 @@ static double panel_gap(const struct frame *frame)
     return ceil(fmax(PANEL_GAP_MIN, left + right + FRAME_GAP));
 }
 
-/* All panels have mass one. */
+/* Whether all panels have mass one. */
 static bool are_distributions(const struct heatmap *h)
 {
     for (size_t p = 0; p < h->n_panels; p++) {
@@ -192,7 +192,7 @@ static bool are_distributions(const struct heatmap *h)
     return true;
 }
 
-/* Costs may be drawn too: only what is a distribution is called weight. */
+/* "weight" for distributions only, since other values such as costs may be drawn. */
 static const char *value_label(const struct heatmap *h)
 {
     return h->caption.value_label ? h->caption.value_label
@@ -200,14 +200,14 @@ static const char *value_label(const struct heatmap *h)
                                   : "value of a cell";
 }
 
-/* Only the last row has numbers and a name below: all panels share them. */
+/* All panels share the numbers and the label below the last row. */
 static double all_panels_height(const struct layout *l)
 {
     return l->panel_height * (double)l->n_down + PANEL_ROW_GAP * (double)(l->n_down - 1) +
            frame_below(&l->frame);
 }
 
-/* Sizes from what stands beside the plots as the last pass left it. */
+/* Computes sizes from the space beside the plots that the previous pass found. */
 static void plan_panels(const struct heatmap *h, struct layout *l)
 {
     l->left = FRAME_MARGIN + frame_left(&l->frame);
@@ -226,7 +226,7 @@ static struct layout plan(const struct heatmap *h, const struct colour_scale *sc
     l.n_across = l.n_across > PANELS_ACROSS_MAX ? PANELS_ACROSS_MAX : l.n_across;
     l.n_down = (h->n_panels + l.n_across - 1) / l.n_across;
     set_axes(h, &l.frame);
-    /* The numbers depend on the size of the plots, and their size on the room that numbers need. */
+    /* Numbers depend on the size of the plots, and that on the space for numbers. */
     for (int pass = 0; pass < 3; pass++) {
         plan_panels(h, &l);
         colour_bar_init(bar, scale, palette, value_label(h), l.bar_height);
@@ -272,7 +272,7 @@ static void draw_panel(struct picture *picture, const struct heatmap *h, const s
         frame.has_y_numbers = false;
         frame.y_label = NULL;
     }
-    if (panel + l->n_across < h->n_panels) { /* the one below has them */
+    if (panel + l->n_across < h->n_panels) { /* shown by the panel below */
         frame.has_x_numbers = false;
         frame.x_label = NULL;
     }

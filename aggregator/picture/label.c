@@ -39,7 +39,7 @@ static bool is_blank(uint32_t code)
 void label_clean(const char *text, char *out, size_t cap)
 {
     size_t n = 0;
-    bool is_gap = false; /* a blank is due before the next character */
+    bool is_gap = false; /* a blank is pending */
     for (const unsigned char *s = (const unsigned char *)text; *s;) {
         uint32_t code = 0;
         size_t len = decode(s, &code);
@@ -64,7 +64,7 @@ void label_clean(const char *text, char *out, size_t cap)
     out[n] = '\0';
 }
 
-/* Where the character before `end` begins. */
+/* Start of the character before `end`. */
 static size_t previous(const char *text, size_t end)
 {
     do {
@@ -73,7 +73,8 @@ static size_t previous(const char *text, size_t end)
     return end;
 }
 
-/* Shortens clean text; `must` says that something after it was left out, so the ellipsis is due. */
+/* Shortens clean text with an ellipsis; `must`: text after it was left out, so one is needed
+ * anyway. */
 static void shorten(const struct picture_font *font, const char *clean, double width, bool must,
                     char out[LABEL_BYTES_MAX])
 {
@@ -100,7 +101,7 @@ void label_fit(const struct picture_font *font, const char *text, double width,
     shorten(font, clean, width, strlen(clean) + 4 >= sizeof clean, out);
 }
 
-/* Length of the longest beginning of whole words that fits one line; the first word in any case. */
+/* Length of the longest prefix of whole words that fits a line; at least one word. */
 static size_t line_len(const struct picture_font *font, const char *rest, double width)
 {
     char line[TEXT_BYTES_MAX];

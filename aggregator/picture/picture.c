@@ -13,7 +13,7 @@
 
 static const struct picture_format *const formats[] = {&picture_format_png, &picture_format_svg};
 
-/* By extension, in either case; NULL for none of ours. */
+/* By extension, ignoring case; NULL: unknown. */
 static const struct picture_format *find_format(const char *path)
 {
     const size_t len = strlen(path);
@@ -77,7 +77,7 @@ static bool fits(double width, double height)
            width * height <= (double)PICTURE_PIXELS_MAX;
 }
 
-/* The widest that a page of these proportions may be, in pixels. */
+/* Maximum width in pixels of a page of these proportions. */
 static double widest(const struct picture_page *page)
 {
     const double by_pixels = sqrt((double)PICTURE_PIXELS_MAX / (page->width * page->height));
@@ -171,10 +171,8 @@ dpot_status picture_commit(struct picture *picture, struct picture_size *size,
     return status;
 }
 
-/* ---- drawing ---- */
-
-/* Whether the next `n` marks may be drawn. The kinds of picture have counted their data; this
- * bounds what comes with it, such as borders drawn twice, numbers and titles. */
+/* Whether the next n marks may be drawn. The caller has counted its data; this limits everything
+ * else, such as borders drawn twice, numbers and titles. */
 static bool may_draw(struct picture *picture, size_t n)
 {
     const size_t most = 2 * picture->format->marks_max + EXTRA_MARKS;

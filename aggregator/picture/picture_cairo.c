@@ -1,5 +1,4 @@
-/* The door of cairo and of fontconfig, which finds the font: pictures as .png, and the widths of
- * texts for every format. */
+/* The only user of cairo and fontconfig: .png pictures, and text widths for every format. */
 #include "base/alloc.h"
 #include "picture/picture_format.h"
 
@@ -12,7 +11,7 @@
 #define HALF_PI 1.57079632679489661923
 #define SQUARE_SIDE 1.77245385090551602730 /* of the square with the area of a disc of radius 1 */
 
-/* Stroked at once: the time of a stroke grows with the square of its length where it crosses
+/* Limits of one stroke: the time of a stroke grows with the square of its length where it crosses
  * itself. */
 #define CHUNK_VERTICES 2000
 #define CHUNK_LENGTH 4000.0 /* pixels */
@@ -22,7 +21,7 @@ struct canvas {
     cairo_t *cr;
 };
 
-/* Plain grey antialiasing and no hinting: what a text measures does not depend on the scale. */
+/* Grey antialiasing without hinting: text widths do not depend on the scale. */
 static void choose_font(cairo_t *cr, const struct picture_font *font)
 {
     cairo_font_options_t *options = cairo_font_options_create();
@@ -51,7 +50,7 @@ double picture_measure(const struct picture_font *font, const char *text)
 
 void picture_release_fonts(void)
 {
-    cairo_debug_reset_static_data(); /* its fonts, which hold patterns of fontconfig */
+    cairo_debug_reset_static_data(); /* cairo's font caches, which contain fontconfig patterns */
     FcFini();
 }
 
@@ -66,8 +65,8 @@ static void set_colour(cairo_t *cr, struct colour colour, double opacity)
                           opacity);
 }
 
-/* cairo keeps its own first failure; this takes it over. */
-static void keep_status(struct picture *picture)
+/* Copies cairo's first failure into the picture. */
+static void store_status(struct picture *picture)
 {
     const cairo_status_t status = cairo_status(canvas_of(picture)->cr);
     if (status != CAIRO_STATUS_SUCCESS) {
@@ -78,7 +77,7 @@ static void keep_status(struct picture *picture)
 
 static dpot_status begin(struct picture *picture, const char *title)
 {
-    (void)title; /* cairo writes no text into a .png */
+    (void)title; /* cairo cannot write text into a .png */
     struct canvas *canvas = dpot_alloc_array(NULL, 1, sizeof *canvas);
     if (!canvas) {
         return DPOT_ERR_MEMORY;
@@ -90,7 +89,7 @@ static dpot_status begin(struct picture *picture, const char *title)
     set_colour(canvas->cr, colour_paper, 1);
     cairo_paint(canvas->cr);
     cairo_scale(canvas->cr, picture->scale, picture->scale);
-    keep_status(picture);
+    store_status(picture);
     return picture->status;
 }
 
@@ -111,7 +110,7 @@ static void fill(struct picture *picture, const struct picture_box *box, struct 
     set_colour(cr, colour, 1);
     cairo_rectangle(cr, box->x, box->y, box->width, box->height);
     cairo_fill(cr);
-    keep_status(picture);
+    store_status(picture);
 }
 
 static void set_stroke(cairo_t *cr, const struct picture_stroke *stroke)
@@ -122,8 +121,8 @@ static void set_stroke(cairo_t *cr, const struct picture_stroke *stroke)
     cairo_set_line_cap(cr, stroke->dash > 0 ? CAIRO_LINE_CAP_BUTT : CAIRO_LINE_CAP_ROUND);
 }
 
-/* Adds the next vertices to the path; returns the number of the last. `run` is how far the line
- * has come. */
+/* Adds the next vertices to the path; returns the index of the last. `run`: length of the line so
+ * far. */
 static size_t trace_chunk(cairo_t *cr, const double *points, size_t first, size_t n, double length,
                           double *run)
 {
@@ -146,7 +145,7 @@ static void line(struct picture *picture, const double *points, size_t n,
     double run = 0;
     set_stroke(cr, stroke);
     for (size_t i = 0; i + 1 < n;) {
-        /* Dashes go on where they ended. */
+        /* Dashes continue across chunks. */
         cairo_set_dash(cr, pattern, stroke->dash > 0 ? 2 : 0, run);
         const bool is_first = i == 0;
         i = trace_chunk(cr, points, i, n, CHUNK_LENGTH / picture->scale, &run);
@@ -156,7 +155,7 @@ static void line(struct picture *picture, const double *points, size_t n,
         }
         cairo_stroke(cr);
     }
-    keep_status(picture);
+    store_status(picture);
 }
 
 static void dot(struct picture *picture, double x, double y, double radius, struct colour colour,
@@ -186,7 +185,7 @@ static cairo_surface_t *image_of_levels(size_t n_rows, size_t n_cols, const uint
         for (size_t j = 0; j < n_cols; j++) {
             const struct colour c = palette[levels[i * n_cols + j]];
             const uint32_t pixel = (uint32_t)c.red << 16 | (uint32_t)c.green << 8 | c.blue;
-            memcpy(row + 4 * j, &pixel, sizeof pixel); /* native byte order, as cairo has it */
+            memcpy(row + 4 * j, &pixel, sizeof pixel); /* native byte order, as cairo requires */
         }
     }
     cairo_surface_mark_dirty(image);
@@ -199,7 +198,7 @@ static void cells(struct picture *picture, const struct picture_box *box, size_t
     cairo_t *cr = canvas_of(picture)->cr;
     cairo_surface_t *image = image_of_levels(n_rows, n_cols, levels, palette);
     const double across = box->width / (double)n_cols, down = box->height / (double)n_rows;
-    /* Cells smaller than a pixel are averaged; larger ones keep hard edges. */
+    /* Cells smaller than a pixel are averaged; larger ones have sharp edges. */
     const bool is_enlarged = fmin(across, down) * picture->scale >= 1;
     cairo_save(cr);
     cairo_rectangle(cr, box->x, box->y, box->width, box->height);
@@ -213,7 +212,7 @@ static void cells(struct picture *picture, const struct picture_box *box, size_t
     cairo_paint(cr);
     cairo_restore(cr);
     cairo_surface_destroy(image);
-    keep_status(picture);
+    store_status(picture);
 }
 
 static void text(struct picture *picture, double x, double y, enum picture_anchor anchor,
@@ -231,7 +230,7 @@ static void text(struct picture *picture, double x, double y, enum picture_ancho
     cairo_show_text(cr, words);
     cairo_new_path(cr);
     cairo_restore(cr);
-    keep_status(picture);
+    store_status(picture);
 }
 
 static void clip(struct picture *picture, const struct picture_box *box)
@@ -240,7 +239,7 @@ static void clip(struct picture *picture, const struct picture_box *box)
     cairo_save(cr);
     cairo_rectangle(cr, box->x, box->y, box->width, box->height);
     cairo_clip(cr);
-    keep_status(picture);
+    store_status(picture);
 }
 
 static void unclip(struct picture *picture)
@@ -255,7 +254,7 @@ static cairo_status_t write_bytes(void *stream, const unsigned char *data, unsig
 
 static dpot_status end(struct picture *picture)
 {
-    keep_status(picture);
+    store_status(picture);
     if (picture->status != DPOT_OK) {
         return picture->status;
     }

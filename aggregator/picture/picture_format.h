@@ -1,7 +1,7 @@
-/* What a file format of pictures has to bring: a table of calls beside its implementation.
+/* The interface of a picture format: a table of calls next to its implementation.
  *
- * picture.c has checked every argument: finite positions, clean UTF-8 text, counted marks. A call
- * reports its failure through picture_fail and is not called again after the first. */
+ * picture.c validates every argument: positions are finite, text is clean UTF-8, marks are counted.
+ * A call reports failure through picture_fail and is not called again after the first failure. */
 #ifndef DPOT_PICTURE_PICTURE_FORMAT_H
 #define DPOT_PICTURE_PICTURE_FORMAT_H
 
@@ -9,7 +9,7 @@
 #include "picture/picture.h"
 
 struct picture_format {
-    const char *extension; /* with the dot */
+    const char *extension; /* including the dot */
     size_t marks_max;
     dpot_status (*begin)(struct picture *picture, const char *title);
     void (*fill)(struct picture *picture, const struct picture_box *box, struct colour colour);
@@ -23,7 +23,7 @@ struct picture_format {
                  bool is_upward, const struct picture_font *font, const char *text);
     void (*clip)(struct picture *picture, const struct picture_box *box);
     void (*unclip)(struct picture *picture);
-    dpot_status (*end)(struct picture *picture); /* writes what is left to the stream */
+    dpot_status (*end)(struct picture *picture); /* writes the rest to the stream */
     void (*release)(struct picture *picture);    /* frees ctx; called once, in every case */
 };
 
@@ -38,15 +38,14 @@ struct picture {
     size_t n_marks;
     bool is_clipped;
     dpot_status status;      /* the first failure */
-    struct dpot_error error; /* its sentence */
+    struct dpot_error error; /* its message */
     void *ctx;               /* of the format */
 };
 
-/* picture_text_width for clean text: the door of cairo measures for every format. Below 0: cairo
- * could not. */
+/* Width of a clean text, measured by cairo for every format; below 0: failed. */
 double picture_measure(const struct picture_font *font, const char *text);
 
-/* Keeps the first failure. */
+/* Stores the first failure. */
 void picture_fail(struct picture *picture, dpot_status status, const char *format, ...)
     DPOT_PRINTF(3, 4);
 

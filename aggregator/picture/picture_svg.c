@@ -1,9 +1,9 @@
-/* Pictures as .svg, written as they are drawn.
+/* Pictures as .svg, written while they are drawn.
  *
- * Why not through cairo, which can write .svg: it turns texts into outlines, so that nobody can
- * find, read aloud or edit a title, and it numbers elements by a counter of the process, so that
- * the same picture drawn twice differs. Texts here are texts, in a font whose substitutes are
- * narrower: what fits as measured fits everywhere. */
+ * cairo's own .svg output is not used: it turns texts into outlines, so that titles cannot be
+ * found, read aloud or edited, and it numbers elements by a process-wide counter, so that drawing
+ * the same picture twice gives different files. Here texts stay texts, in a font whose substitutes
+ * are narrower, so a text that fits as measured fits everywhere. */
 #include "base/alloc.h"
 #include "picture/picture_format.h"
 
@@ -17,7 +17,7 @@ static FILE *stream_of(struct picture *picture)
     return picture->output.stream;
 }
 
-/* A position with at most two decimals and no idle zeros. */
+/* A position with at most two decimals, without trailing zeros. */
 static const char *number(double value, char text[NUMBER_MAX])
 {
     const double bounded = fmax(-1e9, fmin(value, 1e9));
@@ -214,8 +214,8 @@ static void text(struct picture *picture, double x, double y, enum picture_ancho
     (void)fputs("</text>\n", stream);
 }
 
-/* A nested svg clips to its own box without an id, which would have to be unique in the page that
- * embeds the picture. */
+/* A nested svg element clips to its own box without an id, which would have to be unique in a page
+ * that embeds the picture. */
 static void clip(struct picture *picture, const struct picture_box *box)
 {
     FILE *stream = stream_of(picture);
@@ -234,7 +234,7 @@ static void unclip(struct picture *picture)
 static dpot_status end(struct picture *picture)
 {
     picture_unclip(picture);
-    (void)fputs("</svg>\n", stream_of(picture)); /* output_commit sees ferror */
+    (void)fputs("</svg>\n", stream_of(picture)); /* output_commit checks ferror */
     return DPOT_OK;
 }
 

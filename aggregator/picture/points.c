@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define MARGIN_SHARE 0.04 /* of the range, around the points */
+#define MARGIN_SHARE 0.04 /* relative to the range, around the points */
 #define HEIGHT_MAX 640.0
 #define HEIGHT_MIN 90.0
 #define BAR_HEIGHT_MAX 420.0
@@ -20,16 +20,14 @@ struct drawing {
     struct colour palette[COLOUR_LEVELS];
     struct colour_bar bar;
     double page_width, page_height;
-    size_t *order; /* (n) the sequence of drawing: light ones first */
+    size_t *order; /* (n) drawing order, lightest first */
 };
 
-/* Number of the x coordinate in a row: a map has latitude first. */
+/* Column of the x coordinate: on a map latitude is first. */
 static size_t x_of(const struct points *p)
 {
     return p->is_map ? 1 : 0;
 }
-
-/* ---- refusals ---- */
 
 static dpot_status check_points(const struct points *p, struct dpot_error *error)
 {
@@ -72,9 +70,7 @@ static dpot_status check(const struct points *p, struct dpot_error *error)
                : status;
 }
 
-/* ---- layout ---- */
-
-/* Widens [lo, hi] by column `column` of the points; NaN is left out. */
+/* Widens [lo, hi] by a column of the points; NaN is ignored. */
 static void widen(double range[2], const double *points, size_t n, size_t column)
 {
     for (size_t i = 0; i < n; i++) {
@@ -83,7 +79,7 @@ static void widen(double range[2], const double *points, size_t n, size_t column
     }
 }
 
-/* Returns whether all values are the same. */
+/* Returns whether all values are equal. */
 static bool set_axis(const struct points *p, struct axis *axis, enum axis_kind kind, size_t column)
 {
     double range[2] = {HUGE_VAL, -HUGE_VAL};
@@ -102,7 +98,7 @@ static void set_length(struct axis *axis, double length)
     axis->hi = middle + length / 2;
 }
 
-/* A coordinate that has one value only has no scale of its own: it takes the other's. */
+/* A coordinate with a single value gets the range of the other one. */
 static void set_axes(const struct points *p, struct frame *frame)
 {
     struct axis *x = &frame->x, *y = &frame->y;
@@ -119,8 +115,8 @@ static void set_axes(const struct points *p, struct frame *frame)
     frame->has_x_numbers = frame->has_y_numbers = true;
 }
 
-/* Height by width. A range of one axis that is far smaller than the other's (points on a line, a
- * single point) is widened rather than drawn out of scale. */
+/* Height relative to width. If the range of one axis is far smaller (points on a line, a single
+ * point), it is widened to keep the scale. */
 static double settle_aspect(const struct points *p, struct frame *frame)
 {
     struct axis *x = &frame->x, *y = &frame->y;
@@ -142,7 +138,7 @@ static double settle_aspect(const struct points *p, struct frame *frame)
     return 0.7;
 }
 
-/* What stands beside the plot, with the margins. */
+/* Width beside the plot, including margins. */
 static double room_beside(const struct drawing *d)
 {
     const double right = d->points->weights ? 2 * FRAME_GAP + colour_bar_width(&d->bar)
@@ -150,7 +146,7 @@ static double room_beside(const struct drawing *d)
     return 2.0 * FRAME_MARGIN + frame_left(&d->frame) + right;
 }
 
-/* Sizes from what stands beside the plot as the last pass left it. */
+/* Computes sizes from the space beside the plot that the previous pass found. */
 static void plan_plot(struct drawing *d, double aspect)
 {
     const struct picture_caption *caption = &d->points->caption;
@@ -184,8 +180,6 @@ static void plan(struct drawing *d)
     frame->box.y = FRAME_MARGIN + frame_title_height(&d->title, &frame_title_font);
     d->page_height = frame->box.y + frame->box.height + frame_below(frame) + FRAME_MARGIN;
 }
-
-/* ---- drawing ---- */
 
 struct weighted {
     double weight;
@@ -223,7 +217,7 @@ static dpot_status sort_by_weight(struct drawing *d, struct dpot_error *error)
     return DPOT_OK;
 }
 
-/* The more points, the smaller and the more transparent. */
+/* More points are drawn smaller and more transparent. */
 static double radius_of(size_t n)
 {
     return fmax(0.7, fmin(4.5, 4.5 / pow((double)n / 100, 0.27)));

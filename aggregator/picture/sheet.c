@@ -8,15 +8,15 @@
 #define IMAGE_GAP 5.0
 #define IMAGE_GAP_SMALL 1.0   /* with many columns */
 #define COLUMNS_CHOSEN_MAX 28 /* images of about 24 units */
-#define IMAGE_SIDE_MAX 160.0  /* units of the longer side */
+#define IMAGE_SIDE_MAX 160.0  /* units, of the longer side */
 #define BAR_HEIGHT_MIN 110.0
 #define BAR_HEIGHT_MAX 420.0
-#define PAGE_ASPECT 1.3 /* width by height of a page that chooses its own columns */
+#define PAGE_ASPECT 1.3 /* width relative to height of a page with a default number of columns */
 
 struct layout {
     size_t n_across, n_down;
     double gap;
-    double pixel; /* units a pixel of an image */
+    double pixel; /* units per image pixel */
     double step_x, step_y;
     double grid_width, grid_height;
     double left, top;
@@ -68,7 +68,7 @@ static size_t choose_columns(const struct sheet *s)
     return n < s->n ? n : s->n;
 }
 
-/* Units a pixel: whole pixels of the picture when there is room, so that all of an image's are
+/* Units per image pixel: an integer number of output pixels if there is space, so that all are
  * equal. */
 static double choose_pixel(const struct sheet *s, const struct layout *l, double room, double scale)
 {
@@ -79,7 +79,8 @@ static double choose_pixel(const struct sheet *s, const struct layout *l, double
     return pixel * scale >= 1 ? floor(pixel * scale + 1e-9) / scale : pixel;
 }
 
-/* Sizes of images and grey scale from the width of the scale as the last pass left it. */
+/* Computes sizes of images and grey scale from the width of the scale that the previous pass
+ * found. */
 static void plan_images(const struct sheet *s, struct layout *l, double units)
 {
     const double beside = 2.0 * FRAME_MARGIN + 2 * FRAME_GAP + colour_bar_width(&l->bar);
@@ -101,7 +102,8 @@ static dpot_status plan(const struct sheet *s, const struct colour_scale *scale,
     l->n_down = (s->n + l->n_across - 1) / l->n_across;
     l->gap = l->n_across > COLUMNS_CHOSEN_MAX ? IMAGE_GAP_SMALL : IMAGE_GAP;
     colour_bar_init(&l->bar, scale, palette, NULL, BAR_HEIGHT_MAX);
-    for (int pass = 0; pass < 3; pass++) { /* the two heights and widths depend on each other */
+    /* heights and widths of images and scale depend on each other */
+    for (int pass = 0; pass < 3; pass++) {
         plan_images(s, l, units);
     }
     if (!(l->pixel * (double)s->width >= 1)) {
@@ -165,7 +167,7 @@ dpot_status sheet_draw(const struct sheet *sheet, struct picture_size *size,
     const size_t image_size = sheet->height * sheet->width;
     colour_scale_add(&scale, sheet->images, sheet->n * image_size);
     if (sheet->range) {
-        scale.has_zero = false; /* a grey like any other between the ends */
+        scale.has_zero = false; /* zero is an ordinary grey between the ends */
         colour_scale_fix(&scale, false, sheet->range[0], sheet->range[1]);
     } else {
         colour_scale_settle(&scale, false);

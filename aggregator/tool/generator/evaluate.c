@@ -2,7 +2,7 @@
 #include "tool/shared/commands.h"
 
 #include "base/alloc.h"
-#include "forecast/contest.h"
+#include "forecast/comparison.h"
 #include "generator/model.h"
 #include "solve/transport/moments.h"
 #include "tool/generator/labelled.h"
@@ -47,7 +47,7 @@ struct evaluation {
     struct array samples, weights, reference, privatised;
     struct classifier_file file; /* classifier NULL: none */
     struct team *team;
-    struct contest contest;
+    struct comparison comparison;
 };
 
 /* ---- options and inputs ---- */
@@ -229,24 +229,25 @@ static dpot_status prepare(struct evaluation *e)
         status = load_classifier(e);
     }
     if (status == DPOT_OK) {
-        status = contest_init(&e->contest, e->reference.values, e->reference.n_rows,
-                              e->reference.n_cols, e->run->seed, error);
+        status = comparison_init(&e->comparison, e->reference.values, e->reference.n_rows,
+                                 e->reference.n_cols, e->run->seed, error);
     }
     if (status == DPOT_OK) {
-        status = contest_add(&e->contest, "samples", e->samples.values, e->weights.values,
-                             e->samples.n_rows, error);
+        status = comparison_add(&e->comparison, "samples", e->samples.values, e->weights.values,
+                                e->samples.n_rows, error);
     }
     if (status == DPOT_OK && e->privatised.values) {
-        status = contest_add(&e->contest, "privatised", e->privatised.values, NULL,
-                             e->privatised.n_rows, error);
+        status = comparison_add(&e->comparison, "privatised", e->privatised.values, NULL,
+                                e->privatised.n_rows, error);
     }
-    return status == DPOT_OK ? contest_settle(&e->contest, (size_t)e->n_exact, error) : status;
+    return status == DPOT_OK ? comparison_complete(&e->comparison, (size_t)e->n_exact, error)
+                             : status;
 }
 
 /* ---- the classifier's view ---- */
 
 /* Coverage and, with features, moments of one set. */
-static dpot_status look(struct evaluation *e, struct contestant *c, struct moments *moments)
+static dpot_status look(struct evaluation *e, struct candidate *c, struct moments *moments)
 {
     struct run *run = e->run;
     const size_t k = e->file.n_classes, n_features = classifier_n_features(e->file.classifier);
@@ -255,7 +256,7 @@ static dpot_status look(struct evaluation *e, struct contestant *c, struct momen
     dpot_status status = DPOT_ERR_MEMORY;
     if (p && features) {
         status = classify(run, e->file.classifier, e->file.lo, e->file.hi, c->points, c->n,
-                          e->contest.dim, k, p, n_features > 0 ? features : NULL);
+                          e->comparison.dim, k, p, n_features > 0 ? features : NULL);
     }
     if (status == DPOT_OK) {
         coverage_find(p, c->weights, c->n, k, &c->coverage);
@@ -270,20 +271,20 @@ static dpot_status look(struct evaluation *e, struct contestant *c, struct momen
 
 static dpot_status classify_all(struct evaluation *e)
 {
-    struct contest *contest = &e->contest;
+    struct comparison *comparison = &e->comparison;
     struct moments reference = {0};
     struct progress progress;
     if (!e->file.classifier) {
         return DPOT_OK;
     }
-    if (contest->n_each < IMAGES_MIN) {
+    if (comparison->n_each < IMAGES_MIN) {
         run_warn(e->run, "%zu images are few for a Frechet distance: compare it with the floor",
-                 contest->n_each);
+                 comparison->n_each);
     }
-    progress_init(&progress, e->run, "classes", contest->n_entries + 1);
-    dpot_status status = look(e, &contest->reference, &reference);
-    for (size_t i = 0; status == DPOT_OK && i < contest->n_entries; i++) {
-        struct contestant *c = &contest->entries[i];
+    progress_init(&progress, e->run, "classes", comparison->n_entries + 1);
+    dpot_status status = look(e, &comparison->reference, &reference);
+    for (size_t i = 0; status == DPOT_OK && i < comparison->n_entries; i++) {
+        struct candidate *c = &comparison->entries[i];
         struct moments moments = {0};
         progress_step(&progress, i + 1);
         status = look(e, c, &moments);
@@ -311,7 +312,7 @@ static void put(json_t *object, const char *key, const char *suffix, double valu
     put_value(object, key, suffix, json_number(value));
 }
 
-static void put_measures(struct evaluation *e, const struct contestant *c, const char *suffix,
+static void put_measures(struct evaluation *e, const struct candidate *c, const char *suffix,
                          json_t *object)
 {
     put(object, "w1", suffix, c->exact.w1);
@@ -323,7 +324,7 @@ static void put_measures(struct evaluation *e, const struct contestant *c, const
                   json_integer((json_int_t)c->coverage.n_covered));
         put(object, "smallest_share", suffix, c->coverage.smallest);
         put(object, "class_distance", suffix,
-            coverage_distance(&c->coverage, &e->contest.reference.coverage));
+            coverage_distance(&c->coverage, &e->comparison.reference.coverage));
         put(object, "confidence", suffix, c->coverage.confidence);
     }
 }
@@ -341,8 +342,8 @@ static json_t *shares_of(const struct coverage *coverage)
 static void put_table(struct evaluation *e)
 {
     json_t *rows = json_array();
-    for (size_t i = 0; i < e->contest.n_entries; i++) {
-        const struct contestant *c = &e->contest.entries[i];
+    for (size_t i = 0; i < e->comparison.n_entries; i++) {
+        const struct candidate *c = &e->comparison.entries[i];
         json_t *row = json_object();
         (void)json_object_set_new(row, "of", json_string(c->name));
         put_measures(e, c, "", row);
@@ -376,16 +377,16 @@ static dpot_status put_accuracy(struct evaluation *e)
 static dpot_status put_result(struct evaluation *e)
 {
     struct run *run = e->run;
-    const struct contestant *samples = contest_find(&e->contest, "samples");
-    const struct contestant *privatised = contest_find(&e->contest, "privatised");
-    run_put_integer(run, "n", e->contest.n_exact);
-    run_put_integer(run, "n_each", e->contest.n_each);
-    run_put_integer(run, "n_reference", e->contest.reference.n);
-    run_put_integer(run, "dim", e->contest.dim);
+    const struct candidate *samples = comparison_find(&e->comparison, "samples");
+    const struct candidate *privatised = comparison_find(&e->comparison, "privatised");
+    run_put_integer(run, "n", e->comparison.n_exact);
+    run_put_integer(run, "n_each", e->comparison.n_each);
+    run_put_integer(run, "n_reference", e->comparison.reference.n);
+    run_put_integer(run, "dim", e->comparison.dim);
     put_table(e);
     if (run->is_json) { /* the same under names of their own */
         put_measures(e, samples, "", run->result);
-        put_measures(e, contest_find(&e->contest, "reference"), "_floor", run->result);
+        put_measures(e, comparison_find(&e->comparison, "reference"), "_floor", run->result);
         if (privatised) {
             put_measures(e, privatised, "_privatised", run->result);
         }
@@ -397,14 +398,15 @@ static dpot_status measure(struct evaluation *e)
 {
     struct progress progress;
     struct run *run = e->run;
-    progress_init(&progress, run, "exact distances", e->contest.n_entries);
+    progress_init(&progress, run, "exact distances", e->comparison.n_entries);
     const struct solve_control control = progress_control(&progress);
-    dpot_status status = contest_measure_exact(&e->contest, run->n_threads, &control, &run->error);
+    dpot_status status =
+        comparison_measure_exact(&e->comparison, run->n_threads, &control, &run->error);
     progress_end(&progress);
     if (status == DPOT_OK) {
-        progress_init(&progress, run, "sliced distances", e->contest.n_entries);
-        status = contest_measure_sliced(&e->contest, (size_t)e->n_directions, run->n_threads,
-                                        &control, &run->error);
+        progress_init(&progress, run, "sliced distances", e->comparison.n_entries);
+        status = comparison_measure_sliced(&e->comparison, (size_t)e->n_directions, run->n_threads,
+                                           &control, &run->error);
         progress_end(&progress);
     }
     return status;
@@ -429,7 +431,7 @@ static dpot_status run_generator_evaluate(struct run *run)
     if (status == DPOT_OK) {
         status = put_result(&e);
     }
-    contest_release(&e.contest);
+    comparison_release(&e.comparison);
     classifier_file_release(&e.file);
     array_release(&e.samples);
     array_release(&e.weights);

@@ -42,7 +42,7 @@ static struct calibrate_request box(enum dpot_mechanism_id mechanism, double eps
     return request;
 }
 
-/* What a device would say, from the integers alone. */
+/* Checks the integers as a device does. */
 static void expect_accepted(const struct calibrate_request *request,
                             const struct dpot_vector_domain *vector,
                             const struct calibration *found)
@@ -67,7 +67,7 @@ static void expect_accepted(const struct calibrate_request *request,
     cr_assert_leq(ldexp((double)row.delta_q64, -64), request->delta);
 }
 
-/* The whole of what calibrate.h promises, for one request. */
+/* Checks everything that calibrate.h promises, for one request. */
 static struct calibration expect_calibrated(const struct calibrate_request *request)
 {
     struct dpot_vector_domain vector;
@@ -110,7 +110,8 @@ Test(calibrate, balls_are_accepted_by_a_device_and_lose_less_than_2_percent)
                 struct calibrate_request request =
                     ball(L, epsilon, 0, (enum dpot_vector_set)set, dims[d], 0.37);
                 (void)expect_calibrated(&request);
-                /* The l1 ball is rounded in l1 steps, more than Gaussian noise has room for. */
+                /* The l1 ball is rounded in l1 steps, which needs more than Gaussian noise
+                 * allows. */
                 if (set == DPOT_VECTOR_L1_BALL && dims[d] > 784) {
                     continue;
                 }
@@ -134,8 +135,7 @@ Test(calibrate, boxes_of_all_shapes_are_accepted_and_lose_less_than_2_percent)
         for (uint32_t j = 0; j < dim; j++) {
             lo[j] = unit * (below(&state, 10) - 5);
             hi[j] = lo[j] + unit * (0.2 + below(&state, 3.3));
-            hi[j] =
-                j > 0 && below(&state, 9) < 1 ? lo[j] : hi[j]; /* a coordinate that never moves */
+            hi[j] = j > 0 && below(&state, 9) < 1 ? lo[j] : hi[j]; /* a coordinate without width */
         }
         struct calibrate_request request = box(L, epsilon, 0, dim, dim, lo, hi);
         (void)expect_calibrated(&request);
@@ -148,7 +148,7 @@ Test(calibrate, boxes_of_all_shapes_are_accepted_and_lose_less_than_2_percent)
     }
 }
 
-/* So that clipping to the ball on the device moves no point of it. */
+/* Clipping to the ball on the device then changes no point of it. */
 Test(calibrate, rounding_a_point_of_the_ball_never_leaves_it)
 {
     double x[40];
@@ -202,7 +202,7 @@ Test(calibrate, a_noise_factor_gives_that_much_more_noise)
 
 Test(calibrate, noise_is_no_less_than_the_continuous_mechanism_needs)
 {
-    /* Of a ball, whose grid set is never smaller than the ball itself. */
+    /* For a ball, whose grid set is never smaller than the ball. */
     for (double epsilon = 0.1; epsilon <= 20; epsilon *= 1.31) {
         struct calibrate_request request = ball(G, epsilon, 1e-5, DPOT_VECTOR_L2_BALL, 30, 1);
         struct calibration found = expect_calibrated(&request);

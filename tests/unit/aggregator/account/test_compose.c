@@ -97,7 +97,7 @@ Test(compose, mus_add_in_squares_and_rhos_straight)
     cr_assert_lt(out[ACCOUNTANT_ZCDP].epsilon, out[ACCOUNTANT_BASIC].epsilon);
     cr_assert_eq(compose_best(out), ACCOUNTANT_GDP);
 
-    /* rho does not stand for Gaussian differential privacy. */
+    /* rho does not imply Gaussian differential privacy. */
     const struct compose_part rho = part(COMPOSE_RHO, 0.125, 0, 1);
     compose(&rho, 1, 1e-6, out);
     cr_assert_not_null(out[ACCOUNTANT_GDP].why);
@@ -127,7 +127,7 @@ Test(compose, gaussian_parts_with_epsilon_and_delta_give_their_delta_back_to_zcd
     expect_just_above(out[ACCOUNTANT_ZCDP].rho, 25 * mu * mu, 1e-8, "rho");
     cr_assert_geq(out[ACCOUNTANT_ZCDP].epsilon, gaussian_epsilon(mu * sqrt(50), 1e-6));
 
-    /* Of another mechanism the deltas are lost for good. */
+    /* For other mechanisms the deltas are lost. */
     many.is_gaussian = false;
     compose(&many, 1, 1e-6, out);
     cr_assert_not_null(out[ACCOUNTANT_ZCDP].why);

@@ -17,7 +17,7 @@ Test(gaussian, delta_is_an_upper_bound_within_1e9_of_the_exact_one_at_every_size
         const double epsilon = golden_number(c, "epsilon"), mu = golden_number(c, "mu");
         const double exact = golden_number(c, "log_delta");
         const double above = gaussian_log_delta(epsilon, mu) - exact;
-        /* The margin grows with epsilon / mu (gaussian.c); the double of the reference is its ulp. */
+        /* The margin grows with epsilon / mu (gaussian.c); the reference is exact to an ulp. */
         const double most = epsilon <= 512 ? 1e-9 : 1e-7;
         cr_assert(above >= -1e-15 * fabs(exact) && above <= most,
                   "epsilon %g, mu %g: log delta is off by %g", epsilon, mu, above);
@@ -130,7 +130,7 @@ Test(gaussian, scale_is_proportional_to_the_diameter_and_less_than_the_papers)
     }
 }
 
-/* What `dpot calibrate` says about it. */
+/* As stated in the manual of `dpot calibrate`. */
 Test(gaussian, the_papers_scale_is_larger_by_what_the_manual_says)
 {
     static const double epsilons[] = {0.1, 0.2, 0.5, 1, 1.5, 3, 10, 40, 512};
@@ -149,7 +149,7 @@ Test(gaussian, the_papers_scale_is_larger_by_what_the_manual_says)
     cr_assert_float_eq(gaussian_paper_scale(0.01, 0.3, 1) / gaussian_scale(0.01, 0.3, 1), 66, 1);
 }
 
-/* The numbers of the generator paper's experiments, at their true diameters. */
+/* The numbers in the experiments of the generator paper, with their true diameters. */
 Test(gaussian, scales_of_the_paper_are_reproduced)
 {
     cr_assert_float_eq(gaussian_scale(35, 1e-4, 56), 10.15, 0.005);
@@ -173,7 +173,7 @@ Test(zcdp, epsilon_is_the_infimum_over_all_orders_rounded_up)
     cr_assert_eq(zcdp_epsilon(0, 1e-6), 0);
 }
 
-/* Gaussian noise is rho-zCDP for rho = mu^2/2, so that its exact epsilon is a lower bound. */
+/* Gaussian noise is rho-zCDP for rho = mu^2/2, so its exact epsilon is a lower bound. */
 Test(zcdp, epsilon_is_above_the_exact_one_of_gaussian_noise)
 {
     for (double mu = 1e-3; mu < 100; mu *= 2.3) {

@@ -1,4 +1,4 @@
-/* Confidence bounds of proportions against numbers made with 40 digits. */
+/* Confidence bounds of proportions against values computed with 40 digits. */
 #include "account/proportion.h"
 
 #include <criterion/criterion.h>
@@ -9,7 +9,7 @@ struct row {
     double error, lower, upper;
 };
 
-/* The first five are also in tables of Clopper and Pearson's intervals. */
+/* The first five are also in published tables of Clopper and Pearson's intervals. */
 static const struct row rows[] = {
     {5, 10, 0.025, 0.1870860284473985, 0.8129139715526015},
     {1, 10, 0.025, 0.002528578544461785, 0.4450161170281954},
@@ -37,7 +37,7 @@ Test(proportion, bounds_are_those_of_clopper_and_pearson_and_rounded_outward)
     }
 }
 
-/* By adding up the binomial law itself: the interval misses the truth no more often than it says. */
+/* By summing the binomial law: the interval fails with at most the stated probability. */
 Test(proportion, misses_the_truth_no_more_often_than_the_error)
 {
     const double truth = 0.3, error = 0.05;

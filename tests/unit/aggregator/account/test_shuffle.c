@@ -35,7 +35,7 @@ Test(shuffle, computed_delta_is_an_upper_bound_near_the_sum_over_all_counts)
         const double exact = golden_number(t, "delta"), n = golden_number(t, "n");
         const double delta =
             shuffle_delta(golden_number(t, "epsilon0"), n, golden_number(t, "epsilon"), exact);
-        /* Blocks of more than one value of C cost a little. */
+        /* Blocks of more than one value of C lose a little accuracy. */
         expect_just_above(delta, exact, n < 100000 ? 4e-6 : 5e-3, "delta");
     }
     json_decref(root);
@@ -43,7 +43,7 @@ Test(shuffle, computed_delta_is_an_upper_bound_near_the_sum_over_all_counts)
 
 Test(shuffle, a_reports_own_epsilon_is_the_bound_when_nobody_helps)
 {
-    /* Two users and a tiny delta: no amplification to speak of, and never more than epsilon0. */
+    /* Two users and a tiny delta: almost no amplification, and never more than epsilon0. */
     const double tight = shuffle_tight_epsilon(1, 2, 1e-300);
     cr_assert(tight <= 1 && tight > 1 - 1e-9, "%.17g", tight);
     cr_assert_eq(shuffle_delta(1, 1000, 1, 1e-6), 0);

@@ -1,5 +1,5 @@
-/* The sphere in closed form against golden values, and what a finite codebook makes of it against the
- * program itself. */
+/* The sphere in closed form against golden values; a finite codebook against the program's own
+ * laws. */
 #include "account/beta.h"
 #include "account/sphere.h"
 #include "golden.h"
@@ -15,7 +15,7 @@
 
 Test(beta, cumulative_values_are_those_of_known_cases)
 {
-    /* a = b: half below 1/2; b = 1: x^a; the arcsine law. */
+    /* a = b: half of the mass is below 1/2. b = 1: x^a. The arcsine law. */
     for (double a = .5; a < 3000; a *= 1.7) {
         const struct beta_tails middle = beta_cumulative(a, a, .5, .5);
         cr_assert_float_eq(middle.below, .5, 1e-11);
@@ -71,7 +71,7 @@ Test(sphere, what_is_out_of_range_is_refused_by_name)
     }
 }
 
-/* (002, Proposition H.1: alpha is decreasing in p); the cost falls in epsilon, from H to 0. */
+/* (002, Proposition H.1: alpha decreases in p.) The cost decreases in epsilon, from H to 0. */
 Test(sphere, the_closed_form_is_monotone_where_it_must_be)
 {
     for (double d = 1; d <= 4096; d *= 8) {
@@ -116,8 +116,8 @@ Test(sphere, a_large_codebook_comes_to_the_closed_form_and_a_smaller_one_costs_m
     }
 }
 
-/* With two directions the nearer one of two: for d = 2, where w is uniform, its w is the smaller of two
- * uniform numbers and the mean of u = 1 - 2w is 1/3; with p = 2 the cost 4w has mean 4/3. */
+/* With two directions, the nearer of two: for d = 2, where w is uniform, its w is the smaller of
+ * two uniform numbers and the mean of u = 1 - 2w is 1/3; with p = 2 the cost 4w has mean 4/3. */
 Test(sphere, a_report_scatters_by_what_its_length_leaves)
 {
     for (double dim = 1; dim < 300; dim *= 3) {
@@ -168,7 +168,7 @@ Test(sphere, the_total_mass_that_is_chosen_is_the_best)
     }
 }
 
-/* The expectations over codebooks against the program's own laws over 4000 ids. */
+/* Expectations over codebooks against the program's own laws over 4000 ids. */
 Test(sphere, the_program_costs_and_contracts_what_is_told)
 {
     enum { DIM = 3, K = 40, N = 4000 };
@@ -206,7 +206,7 @@ Test(sphere, the_program_costs_and_contracts_what_is_told)
     }
     sphere_measure(&(struct sphere){DIM - 1, 1}, K, (double)lower[0] / (double)DPOT_MASS_ONE,
                    (double)upper[0] / (double)DPOT_MASS_ONE, &told);
-    /* Of one id the standard deviation is below .1. */
+    /* For one id the standard deviation is below .1. */
     cr_assert_float_eq(cost, told.cost, .01);
     for (size_t i = 0; i < DIM; i++) {
         cr_assert_float_eq(mean[i], told.contraction * x[i] / 3, .01);

@@ -210,7 +210,7 @@ Test(account_tool, shuffle_of_a_trillion_users_ends_soon)
     json_decref(r);
 }
 
-/* The number behind a name of the human table. */
+/* The number after a name in the human-readable table. */
 static double shown(const struct process *p, const char *name)
 {
     const char *line = strstr(p->out, name);

@@ -17,7 +17,8 @@ static const char *text_of(const json_t *object, const char *key)
     return text;
 }
 
-/* Runs and checks what holds of every answer: the contract's keys, scale = 2^scale_log2 grid_step. */
+/* Runs the command and checks what every result satisfies: the keys, and scale = 2^scale_log2
+ * grid_step. */
 static json_t *calibrated(const char *arguments)
 {
     json_t *r = expect_json(arguments, 0);

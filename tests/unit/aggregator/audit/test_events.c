@@ -1,4 +1,4 @@
-/* Lower bounds from samples whose laws are known. */
+/* Lower bounds from samples with known laws. */
 #include "audit/events.h"
 
 #include <criterion/criterion.h>
@@ -34,13 +34,14 @@ static void samples_free(struct audit_samples *samples)
     free(samples->of[1]);
 }
 
-/* Numbers 0 .. n - 1 that look mixed: a step that has no common factor with n. */
+/* Shuffles 0 .. n - 1 by a step that is coprime to n. */
 static size_t mix(size_t i, size_t n)
 {
     return i * 7919 % n;
 }
 
-/* Randomised response over 5 outcomes in its exact frequencies: the truth e^1 times likelier. */
+/* Randomised response over 5 outcomes with its exact frequencies: the truth is e^1 times as
+ * likely. */
 Test(events, of_outcomes_come_close_to_the_true_loss_from_below)
 {
     struct audit_samples samples = samples_new(5);
@@ -48,7 +49,8 @@ Test(events, of_outcomes_come_close_to_the_true_loss_from_below)
     for (unsigned input = 0; input < 2; input++) {
         for (size_t i = 0; i < N; i++) {
             const double u = ((double)mix(i, N) + 0.5) / N;
-            const double truth = input == 0 ? 3 : 1; /* no outcome is ever ranked by its number */
+            /* outcome numbers are not in the order of their likelihood */
+            const double truth = input == 0 ? 3 : 1;
             const double other = floor((u - exp(1) * lie) / lie);
             const double outcome = u < exp(1) * lie ? truth : other >= truth ? other + 1 : other;
             samples.of[input][i].number[0] = outcome;
@@ -59,7 +61,8 @@ Test(events, of_outcomes_come_close_to_the_true_loss_from_below)
     samples_free(&samples);
 }
 
-/* Uniform on [0, 1] against uniform on [0.4, 1.4]: what lies below 0.4 is impossible under input 1. */
+/* Uniform on [0, 1] against uniform on [0.4, 1.4]: values below 0.4 are impossible under input
+ * 1. */
 Test(events, of_numbers_find_the_threshold)
 {
     struct audit_samples samples = samples_new(0);
@@ -77,7 +80,7 @@ Test(events, of_numbers_find_the_threshold)
     samples_free(&samples);
 }
 
-/* The second number and the trace are looked at too. */
+/* Events of the second number and of the trace are tried too. */
 Test(events, of_the_other_number_and_of_the_trace_are_found)
 {
     struct audit_samples samples = samples_new(0);
@@ -97,8 +100,8 @@ Test(events, of_the_other_number_and_of_the_trace_are_found)
     samples_free(&samples);
 }
 
-/* A chance difference of the first half proves nothing: the second does not repeat it. Choosing and
- * counting on the same samples would say infinity here. */
+/* The second half does not repeat a chance difference of the first. Choosing and counting on the
+ * same samples would give infinity here. */
 Test(events, chosen_on_one_half_are_counted_on_the_other)
 {
     struct audit_samples samples = samples_new(0);
@@ -124,12 +127,12 @@ Test(events, of_inputs_that_nobody_can_tell_apart_prove_nothing)
     samples_free(&samples);
 }
 
-/* An outcome that is none (a missing report) is in no event of numbers and still counts as a sample. */
+/* A missing report is in no event of numbers and still counts as a sample. */
 Test(events, missing_numbers_are_in_no_event)
 {
     struct audit_samples samples = samples_new(3);
     for (size_t i = 0; i < N; i++) {
-        samples.of[0][i].number[0] = i % 2 ? NAN : 7; /* 7 is no outcome of 3 either */
+        samples.of[0][i].number[0] = i % 2 ? NAN : 7; /* not an outcome of 3 */
         samples.of[1][i].number[0] = i % 2 ? -1 : NAN;
     }
     const struct event_finding finding = find(&samples, 0);
@@ -137,8 +140,8 @@ Test(events, missing_numbers_are_in_no_event)
     samples_free(&samples);
 }
 
-/* 400 pairs of independent samples of the same law, at an error of 1 in 20 each: false alarms may come,
- * but no more than the error says (a count of 40 has probability below 1e-4 at 5 %). */
+/* 400 pairs of independent samples of the same law, at an error of 1 in 20 each: false alarms are
+ * at most as frequent as stated (a count of 40 has probability below 1e-4 at 5 %). */
 Test(events, raise_false_alarms_no_more_often_than_they_say)
 {
     uint64_t state = 11;

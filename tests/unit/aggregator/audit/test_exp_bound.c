@@ -16,8 +16,8 @@ Test(exp_bound, is_below_e_to_the_epsilon_by_a_hair)
     }
 }
 
-/* Against the other yardstick, which shares no code: for l = 2^61 / e^epsilon and the largest m with
- * m <= e^epsilon l, m passes both and m + 1 neither. */
+/* Against ratio_is_within, which shares no code: for l = 2^61 / e^epsilon and the largest m with
+ * m <= e^epsilon l, both accept m and reject m + 1. */
 Test(exp_bound, judges_ratios_to_the_unit)
 {
     for (size_t row = 0; row < N_EXP_BOUNDS; row++) {

@@ -95,7 +95,7 @@ Test(direct, the_same_seed_gives_the_same_samples)
             cr_assert_eq(samples[0][s].number[0], samples[1][s].number[0]);
             n_different += samples[0][s].number[0] != samples[0][0].number[0];
         }
-        /* Of many directions few are the nearest. */
+        /* With many directions few of them are the nearest. */
         cr_assert(n_different > 10 || subject.cost > 1, "%s", subject.name);
     }
 }

@@ -104,7 +104,8 @@ Test(budget, depth_follows_epsilon_and_the_public_number)
 
 Test(budget, amplification_is_that_of_a_secret_sample)
 {
-    /* 200,000 of 320 million at 7.9: about 1, as the papers' experiment reads when it is done right. */
+    /* About 1 for 200,000 of 320 million at epsilon 7.9: the experiment of the papers, accounted
+     * correctly. */
     cr_assert_float_eq(amplification_epsilon(7.9, 2e5 / 3.2e8), 0.98774645, 1e-8);
     cr_assert_geq(amplification_epsilon(1, 0.25), log(1 + 0.25 * (exp(1) - 1)));
     cr_assert_float_eq(amplification_epsilon(1, 0.25), log(1 + 0.25 * (exp(1) - 1)), 1e-12);

@@ -1,5 +1,5 @@
-/* The private measure as a whole, with seeded randomness. Its law is held against its claim in
- * tests/privacy/test_coreset_exact.c. */
+/* The private measure as a whole, with seeded randomness. tests/privacy/test_coreset_exact.c
+ * compares its law with its claim. */
 #include "base/rng_seeded.h"
 #include "central/coreset.h"
 
@@ -114,7 +114,7 @@ Test(coreset, refuses_no_records_under_replace_one)
 
 Test(coreset, counts_stand_for_as_many_equal_records)
 {
-    /* With the same randomness: 3 rows of a count, and the records one by one. */
+    /* With the same randomness: 3 rows with counts, and the same records one by one. */
     const struct coreset_config config = configure(1, 8, ADJACENCY_REPLACE_ONE);
     const int64_t counts[3] = {5, 0, 7};
     double single[24];
@@ -202,14 +202,14 @@ Test(coreset, samples_follow_the_weights)
         shares[partition_code(&config.partition, out + 2 * i)] += 1.0 / N;
     }
     for (size_t l = 0; l < coreset.leaves.n; l++) {
-        /* Seven standard deviations of a share of N draws, at most 0.5 / sqrt(N). */
+        /* Seven standard deviations of a share of N draws, each at most 0.5 / sqrt(N). */
         cr_assert_float_eq(shares[coreset.leaves.leaves[l].code], weights[l], 0.08);
     }
     coreset_release(&coreset);
     exact_draw_release(&draw);
 }
 
-/* A triangle that leaves the upper right half of the box empty. */
+/* A triangle that excludes the upper right half of the box. */
 static void make_triangle(struct polygon *polygon)
 {
     static const double corners[] = {0, 0, 1, 0, 0, 1};
@@ -250,7 +250,7 @@ Test(coreset, records_outside_the_border_are_counted_by_its_rule)
     make_triangle(&triangle);
     config.border = &triangle;
     for (size_t i = 0; i < 2 * N; i++) {
-        points[i] = 0.9; /* all of them outside */
+        points[i] = 0.9; /* all outside of the border */
     }
     count(&config, NULL, N, &draw, &coreset);
     cr_assert_eq(coreset.size, N);

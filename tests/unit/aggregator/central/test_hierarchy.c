@@ -1,4 +1,4 @@
-/* Consistent counts for noise that is given. */
+/* Consistent counts for given noise. */
 #include "golden.h"
 
 #include "central/hierarchy.h"
@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-/* Noise from a list, then 0; cells of `closed` of a level are closed. */
+/* Noise from a list, then 0; the cells `closed` of one level are closed. */
 struct script {
     const json_t *noise;
     size_t n_used;
@@ -68,7 +68,7 @@ Test(hierarchy, one_split_is_that_of_the_golden_vectors)
     json_decref(root);
 }
 
-/* Both children are moved by amounts that differ by at most one, unless one of them stops at 0. */
+/* Both children change by amounts that differ by at most one, unless one of them reaches 0. */
 Test(hierarchy, splits_share_what_is_missing_equally)
 {
     for (int64_t m = 0; m < 14; m++) {
@@ -123,7 +123,8 @@ Test(hierarchy, without_noise_the_leaves_are_the_records)
 
 Test(hierarchy, cells_without_records_are_noised_too)
 {
-    /* All records in leaf 0 of 8: each cell with mass asks for two draws, whatever it truly holds. */
+    /* All records are in leaf 0 of 8: each cell with mass needs two draws, whatever its true count
+     * is. */
     const uint64_t codes[] = {0, 0, 0, 0};
     struct script script = {.noise = NULL};
     struct hierarchy_leaves leaves;

@@ -1,4 +1,4 @@
-/* Integer plans: optimal, and of several optimal ones always the first. */
+/* Integer plans are optimal, and of several optimal plans the result is always the first. */
 #include "base/rng_seeded.h"
 #include "central/exact_draw.h"
 #include "central/integer_flow.h"
@@ -37,7 +37,8 @@ struct instance {
     struct integer_group group;
 };
 
-/* Values ascend: the first coordinate does. `spread` many different ones: ties are frequent when few. */
+/* Values in ascending order of the first coordinate; `spread` distinct ones, so that ties are
+ * frequent if it is small. */
 static void make_instance(struct instance *s, uint64_t spread)
 {
     int64_t total = 0;
@@ -101,7 +102,7 @@ Test(integer_plan, is_optimal_with_and_without_ties)
 #define ROWS 4
 #define COLUMNS 3
 
-/* All flows, cell by cell: the best so far is the first of the cheapest. */
+/* Enumerates all flows, cell by cell; the best so far is the first of the cheapest. */
 struct hunt {
     int64_t cost[ROWS * COLUMNS], left[COLUMNS], flow[ROWS * COLUMNS], best[ROWS * COLUMNS];
     int64_t supply[ROWS], least;
@@ -114,7 +115,7 @@ static void keep_flow(struct hunt *h)
     for (size_t k = 0; k < ROWS * COLUMNS; k++) {
         sum += h->cost[k] * h->flow[k];
     }
-    /* Flows come in their order, so that an equal one that comes later is not before the best. */
+    /* Flows come in order, so a later flow of equal cost is not before the best. */
     if (h->n_best == 0 || sum < h->least) {
         h->least = sum;
         h->n_best = 0;

@@ -1,4 +1,4 @@
-/* The curator's ledger: sums, caps, and files that are torn, damaged or none. */
+/* The curator's ledger: sums, caps, and files that are torn, damaged or missing. */
 #include "tool/central/ledger.h"
 #include "unit/files/folder.h"
 
@@ -47,7 +47,7 @@ static dpot_status charge(const char *name, double epsilon, double cap)
     return status;
 }
 
-/* How many charges of the data set there are; SIZE_MAX: the ledger cannot be read. */
+/* Number of charges of the data set; SIZE_MAX: the ledger cannot be read. */
 static size_t count(const char *name, double *spent)
 {
     struct ledger ledger;
@@ -173,7 +173,7 @@ Test(ledger, a_torn_end_is_cut_off_by_the_next_charge)
         cr_assert_eq(count("a", &spent), 3, "%zu", cut);
         cr_assert_eq(spent, 1.25, "%zu", cut);
     }
-    /* The length is there and the bytes are not, as after a power cut. */
+    /* The length is there but not the bytes, as after a power failure. */
     memset(bytes + len - 100, 0, 100);
     (void)folder_write("l", bytes, len);
     cr_assert_eq(count("a", &spent), 2);
@@ -210,7 +210,7 @@ Test(ledger, damage_anywhere_else_is_refused_and_nothing_is_written)
         cr_assert_arr_eq(bytes, after, len);
         bytes[at] ^= 0x10;
     }
-    /* A record left out of the middle. */
+    /* A record is missing in the middle. */
     memmove(bytes + HEADER + RECORD, bytes + HEADER + 2 * RECORD, 2 * RECORD);
     (void)folder_write("l", bytes, len - RECORD);
     cr_assert_eq(charge("a", 0.5, 0), DPOT_ERR_CORRUPT);

@@ -1,4 +1,4 @@
-/* The transport cost of private samples: its value, how far one record moves it, and its noise. */
+/* The transport cost of private samples: its value, its change by one record, and its noise. */
 #include "base/rng_seeded.h"
 #include "central/ot_cost.h"
 
@@ -50,7 +50,7 @@ static size_t read_points(const json_t *list, double *points, size_t *dim)
     return n;
 }
 
-/* Lower bounds, within what is claimed, of the golden values. */
+/* Lower bounds of the golden values, within the claimed tolerance. */
 Test(ot_cost, values_are_within_tol_below_the_golden_ones)
 {
     json_t *root = json_load_file(DPOT_TEST_DATA "/golden/central/ot_eta.json", 0, NULL);
@@ -61,7 +61,7 @@ Test(ot_cost, values_are_within_tol_below_the_golden_ones)
         double x[POINTS_MAX], y[POINTS_MAX];
         size_t dim = 0;
         if (!json_object_get(c, "X")) {
-            continue; /* on a grid with counts */
+            continue; /* golden cases with counts on a grid */
         }
         const size_t n_x = read_points(json_object_get(c, "X"), x, &dim);
         const size_t n_y = read_points(json_object_get(c, "Y"), y, &dim);
@@ -78,7 +78,8 @@ Test(ot_cost, values_are_within_tol_below_the_golden_ones)
     json_decref(root);
 }
 
-/* All records in one corner, and one of x in the other: nothing moves the value more. */
+/* All records in one corner, and one of x in the other: the largest possible change of the
+ * value. */
 Test(ot_cost, the_sensitivity_is_reached)
 {
     const double lambdas[] = {0, 0.3};
@@ -95,7 +96,7 @@ Test(ot_cost, the_sensitivity_is_reached)
         const int64_t steps =
             ot_cost_steps(&config, moved + before) - ot_cost_steps(&config, before);
         cr_assert(steps <= 1025 && steps > 900, "%d steps", (int)steps);
-        /* Both at once are more than replace-one allows, and what replace-pair does. */
+        /* Both changes together exceed the bound of replace-one and reach that of replace-pair. */
         y[2] = 1;
         config.adjacency = ADJACENCY_REPLACE_PAIR;
         cr_assert_float_eq(ot_cost_sensitivity(&config), 2.0 / 10 + 2.0 / 20 + ot_cost_tol(&config),
@@ -181,14 +182,14 @@ Test(ot_cost, releases_spread_around_the_value_by_the_scale)
         sum += off;
         size += fabs(off);
     }
-    /* Means of n Laplace draws of scale s: deviations 1.41 s / sqrt(n) and s / sqrt(n). Six of them. */
+    /* Six deviations of means of n Laplace draws of scale s: 1.41 s / sqrt(n) and s / sqrt(n). */
     const double scale = ot_cost_noise_scale(&config);
     cr_assert_float_eq(sum / (double)n, 0, 0.06 * scale);
     cr_assert_float_eq(size / (double)n, scale, 0.043 * scale);
     exact_draw_release(&draw);
 }
 
-/* Records that no solver likes: all equal, two heaps, a line, a grid, far outside. */
+/* Difficult records: all equal, two clusters, a line, a grid, far outside. */
 static void make_odd(size_t kind, double x[40], double y[40])
 {
     for (size_t i = 0; i < 40; i++) {
@@ -198,8 +199,8 @@ static void make_odd(size_t kind, double x[40], double y[40])
     }
 }
 
-/* Whatever lambda and records are: a value, which is what costs without lambda say to within lambda
- * log n and tol. */
+/* For any lambda and records the value differs from that of lambda 0 by at most lambda log n and
+ * tol. */
 Test(ot_cost, every_lambda_and_all_records_have_a_value_within_tol)
 {
     const double lambdas[] = {1e-300, 1e-9, 1e-5, 1e-4, 4e-4, 1e-3, 0.01, 0.1, 1, 1e9, 1e300};
@@ -216,7 +217,7 @@ Test(ot_cost, every_lambda_and_all_records_have_a_value_within_tol)
     }
 }
 
-/* What stands behind the engine, alone: it is within tol of the engine's value. */
+/* The fallback of the engine on its own: within tol of the engine's value. */
 Test(ot_cost, plain_sweeps_end_within_tol)
 {
     const double lambdas[] = {0.02, 0.1, 1, 100};
@@ -239,10 +240,10 @@ Test(ot_cost, tol_is_one_hundredth_of_a_record_but_for_a_lambda_near_nothing)
 {
     struct ot_cost_config config = configure(1, 40, 40, 0.1);
     cr_assert_eq(ot_cost_tol(&config), 0.01 / 40);
-    config.lambda = 1e-6; /* log n of it is less */
+    config.lambda = 1e-6; /* log n times this is smaller than tol */
     cr_assert(ot_cost_is_plain(&config));
     cr_assert_eq(ot_cost_tol(&config), 0.01 / 40);
-    /* The worst there is at 40: between both. */
+    /* The maximum is at 40, between the two limits. */
     for (double lambda = 1e-7; lambda < 1; lambda *= 1.1) {
         config.lambda = lambda;
         cr_assert_leq(ot_cost_tol(&config), 5e-4, "%g", lambda);

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A ring of 7 with a notch, and a hole in it. */
+/* A ring with 7 vertices and a notch, and a hole in it. */
 static const double vertices[] = {
     0, 0, 10, 0, 10, 10, 6, 10, 5, 4, 4, 10, 0, 10, /* the notch has its tip at (5, 4) */
     1, 1, 3,  1, 3,  3,  1, 3,                      /* hole */
@@ -105,7 +105,7 @@ Test(polygon, closed_and_open_rings_are_the_same)
 
 Test(polygon, a_ring_that_crosses_itself_has_the_inside_of_the_even_odd_rule)
 {
-    /* Two triangles that meet in the middle: what runs one way is as large as what runs the other. */
+    /* Two triangles that meet in the middle: equal areas of opposite orientation. */
     static const double bow[] = {0, 0, 1, 1, 1, 0, 0, 1};
     struct polygon polygon;
     struct dpot_error error = {""};

@@ -1,4 +1,4 @@
-/* Tables of potentials, their scores and how far a record moves them; and the choice by them. */
+/* Tables of potentials, their scores and sensitivity, and the choice by them. */
 #include "base/rng_seeded.h"
 #include "central/permute_and_flip.h"
 #include "central/semidual.h"
@@ -85,7 +85,7 @@ static void make(struct semidual *semidual, size_t n_x, size_t n_y, enum adjacen
                  DPOT_OK, "%s", error.text);
 }
 
-/* The largest change of a score over all replacements: one record in any cell by one in any other. */
+/* The largest change of a score over all replacements of a record in one cell by one in another. */
 static int64_t largest_move(const struct semidual *semidual, bool moves_both)
 {
     int64_t counts[2][CELLS] = {{0}}, before[5], after[5], largest = 0;
@@ -131,7 +131,7 @@ Test(semidual, equal_candidates_have_equal_scores_and_some_sensitivity)
     struct semidual semidual;
     const int64_t counts[CELLS] = {3, 0, 1};
     int64_t scores[2];
-    for (size_t c = 0; c < 2 * CELLS; c++) { /* both the baseline itself */
+    for (size_t c = 0; c < 2 * CELLS; c++) { /* both equal the baseline */
         semidual_grid_point(&grid, c % CELLS, point);
         potentials[c] = (point[0] * point[0] + point[1] * point[1] + point[2] * point[2]) / 2;
     }

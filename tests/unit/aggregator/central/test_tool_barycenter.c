@@ -1,4 +1,4 @@
-/* dpot central barycenter: from a file to a file, what it says of itself, and what it refuses. */
+/* dpot central barycenter: results, output and refusals. */
 #include "../tool/process.h"
 #include "unit/files/folder.h"
 
@@ -13,7 +13,7 @@
 #define RUN "central barycenter --data data.csv --columns x,y --count-column people "
 #define FOUR RUN BOX "--epsilon 4 --support 4 "
 
-/* Two counties, each with people around four places; those of the second lie further right. */
+/* Two counties, each with people around four places; those of the second are further right. */
 static void write_data(void)
 {
     folder_make();
@@ -42,7 +42,7 @@ static void read_points(const char *name, struct array *array)
     cr_assert_eq(array_read(folder_path(name), array, &error), DPOT_OK, "%s", error.text);
 }
 
-/* The largest distance from a place of a barycenter of both counties to its nearest point. */
+/* Largest distance from a point of a barycenter of both counties to its nearest place. */
 static double farthest(const struct array *points)
 {
     double worst = 0;
@@ -82,7 +82,7 @@ Test(central_barycenter, of_groups_lies_between_them_at_one_epsilon)
 
 #define NOISY FOUR "--group-column county --delta 1e-6 --method noisy-exact "
 
-/* From a seed: no real randomness keeps a promise every time. */
+/* Seeded: with real randomness no bound holds every time. */
 Test(central_barycenter, of_groups_is_near_the_places_between_them)
 {
     static const char *const lines[] = {
@@ -125,7 +125,7 @@ Test(central_barycenter, an_experiment_may_compare_with_none)
                                 0);
     cr_assert(strstr(text_of(plain, "guarantee"), "none"));
     cr_assert_str_eq(text_of(plain, "mechanism"), "none");
-    /* Places are 1 from the middle, and people .3 around their places. */
+    /* Places are 1 from the middle; people are .3 around their places. */
     cr_assert_float_eq(number_of(plain, "data_cost"), 1, 0.1);
     cr_assert_float_eq(number_of(plain, "data_cost"), number_of(plain, "cost"), 1e-9,
                        "nothing was merged");
@@ -133,7 +133,7 @@ Test(central_barycenter, an_experiment_may_compare_with_none)
     cr_assert_lt(number_of(noisy, "data_cost"), 1.6);
     json_decref(plain);
     json_decref(noisy);
-    /* Merged records cost what a plan that keeps them together costs: a little more. */
+    /* Merging records makes the plan slightly more expensive. */
     plain = expect_json(FOUR "--simulation --seed 1 --method non-private --starts 20 --cells 60 "
                              "--group-column county --out b.csv",
                         0);

@@ -1,4 +1,4 @@
-/* dpot central coreset: from files to files, what it says of itself, and what it refuses. */
+/* dpot central coreset: results, output and refusals. */
 #include "../tool/process.h"
 #include "unit/files/folder.h"
 
@@ -73,7 +73,7 @@ Test(coreset_tool, writes_as_many_points_as_there_are_records)
     array_release(&points);
 }
 
-/* From a seed: no real randomness keeps a promise every time. */
+/* Seeded: with real randomness no bound holds every time. */
 Test(coreset_tool, the_points_are_where_the_records_are)
 {
     struct array points;
@@ -153,7 +153,7 @@ Test(coreset_tool, groups_have_measures_of_their_own_for_one_epsilon)
 
 Test(coreset_tool, points_lie_within_the_border_whose_box_is_the_domain)
 {
-    /* A triangle with a hole; its columns are found by the names of the coordinates. */
+    /* A triangle with a hole; its columns are identified by the names of the coordinates. */
     static const double vertices[] = {0, 0, 10, 0, 0, 10, 1, 1, 2, 1, 1, 2};
     static const double rings[] = {0, 0, 0, 1, 1, 1};
     struct polygon border;
@@ -251,7 +251,7 @@ Test(coreset_tool, an_epsilon_that_protects_nobody_is_refused)
     json_t *r = expect_json(
         "central coreset --data plain.csv " BOX "--epsilon 50 --simulation --out p.csv", 0);
     json_decref(r);
-    /* Hardly any information left: still a measure, and all of it. */
+    /* Hardly any information is left, but the measure has its full mass. */
     r = expect_json("central coreset --data plain.csv " BOX "--epsilon 0.0001 --out p.csv", 0);
     cr_assert_eq(number_of(r, "n"), 300);
     cr_assert_eq(number_of(r, "depth"), 1);

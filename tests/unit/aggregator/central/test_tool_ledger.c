@@ -1,4 +1,4 @@
-/* dpot central --ledger: charged before data are opened, refused by caps, alone with its file. */
+/* dpot central --ledger: charges before data are opened, refuses above caps, locks its file. */
 #include "../tool/process.h"
 #include "unit/files/folder.h"
 
@@ -96,8 +96,7 @@ Test(ledger_tool, what_is_wrong_on_the_command_line_costs_nothing)
     expect_exit("central coreset --data data.csv --out l --epsilon 1 " BOX BEGIN, 2, "--out");
 }
 
-/* A pipe that nobody writes to, and a file that is not there: whoever opened them would wait, or
- * fail. */
+/* A pipe without a writer, and a missing file: opening them would block or fail. */
 Test(ledger_tool, caps_refuse_before_the_data_are_opened)
 {
     json_decref(expect_json(CORESET "--epsilon 1 " BEGIN, 0));
@@ -128,7 +127,7 @@ Test(ledger_tool, what_fails_after_the_charge_stays_charged)
     cr_assert_eq(sum_of("epsilon"), 0.5);
 }
 
-/* The program with these words, not waited for. */
+/* Starts the program with these arguments and does not wait for it. */
 static pid_t start(const char *arguments)
 {
     static char program[] = DPOT_TEST_BIN "/dpot";
@@ -171,7 +170,7 @@ Test(ledger_tool, a_run_that_is_killed_behind_its_charge_stays_charged, .timeout
         "central coreset --data pipe.csv --out out.csv --epsilon 0.5 " BOX BEGIN;
     cr_assert_eq(mkfifo(folder_path("pipe.csv"), 0600), 0);
     for (int i = 1; i <= 2; i++) {
-        const pid_t child = start(run); /* it charges, and waits for its data */
+        const pid_t child = start(run); /* charges, then waits for its data */
         while (size_of_ledger() < 64 + 256 * (size_t)(i + 1)) {
             (void)nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
         }
@@ -204,7 +203,7 @@ Test(ledger_tool, of_runs_at_once_only_those_that_fit_the_cap_get_through)
     cr_assert_float_eq(sum_of("epsilon"), 0.9, 1e-9);
 }
 
-/* Byte for byte, but for the time and the checksums. */
+/* Byte for byte, except for the time and the checksums. */
 Test(ledger_tool, the_ledger_is_the_same_whatever_the_records_are)
 {
     static const char *const data[] = {"0.5,0.5\n0.25,0.5\n", "99,99\n-1e300,5\n", "0,0\n0,0\n"};

@@ -1,4 +1,4 @@
-/* dpot central ot-cost: what it says of itself, and what it refuses. */
+/* dpot central ot-cost: output and refusals. */
 #include "../tool/process.h"
 #include "unit/files/folder.h"
 
@@ -29,7 +29,7 @@ TestSuite(ot_cost_tool, .init = write_data, .fini = folder_remove);
 Test(ot_cost_tool, releases_the_cost_with_noise_of_its_sensitivity)
 {
     json_t *r = expect_json(RUN BOX "--exact", 0);
-    /* Real randomness: the noise is beyond 30 scales of 0.005 once in e^30 runs. */
+    /* Real randomness: the noise exceeds 30 scales of 0.005 once in e^30 runs. */
     cr_assert_float_eq(number_of(r, "value"), 0.375, 30 * 0.00501);
     cr_assert(number_of(r, "value") != 0.375);
     cr_assert_float_eq(number_of(r, "sensitivity"), 2.0 / 400, 1e-7);

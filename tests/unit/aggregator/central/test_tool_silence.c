@@ -1,5 +1,5 @@
-/* dpot central says the same whatever the records are: exit code, stderr and the form of the
- * output. Only released numbers differ, which have noise. */
+/* dpot central behaves the same for all records: exit code, stderr and the form of the output. Only
+ * released numbers, which have noise, differ. */
 #include "../tool/process.h"
 #include "unit/files/folder.h"
 
@@ -13,7 +13,7 @@
 #define TABLE "--data data.csv --epsilon 1 --out out.csv " BOX
 #define NOISY "central barycenter " TABLE "--support 3 --delta 1e-3 --method "
 
-/* Of replace-one: the number of records is public, and the same in all. */
+/* For replace-one: the number of records is public and the same in all. */
 enum kind { SPREAD, NEIGHBOUR, EQUAL, CORNERS, TIES, ON_A_LINE, OUTSIDE, FAR, TINY, KINDS };
 
 static void put_record(FILE *file, enum kind kind, int i)
@@ -65,7 +65,7 @@ static void set_up(void)
 
 TestSuite(central_silence, .init = set_up, .fini = folder_remove);
 
-/* Numbers become 0: what is left is the form. */
+/* Replaces numbers by 0, which leaves the form. */
 static json_t *form_of(const json_t *value)
 {
     const char *key = NULL;
@@ -142,7 +142,7 @@ Test(central_silence, no_command_tells_one_set_of_records_from_another)
     }
 }
 
-/* A warning or a refusal that follows from options says so for all records alike. */
+/* Warnings and refusals that follow from options are the same for all records. */
 Test(central_silence, what_options_do_wrong_is_the_same_for_all_records)
 {
     static const char *const lines[] = {
@@ -164,7 +164,7 @@ Test(central_silence, what_options_do_wrong_is_the_same_for_all_records)
     }
 }
 
-/* No record, one, two, many; each as a file that has a first line, and as one that has none. */
+/* No record, one, two, many; each in a file with a header and in one without. */
 Test(central_silence, add_remove_does_not_tell_no_record_from_one)
 {
     static const char *const rows[] = {"", "0.5,0.5\n", "0,1\n", "0.5,0.5\n3,-4\n1,1\n0,0\n"};
@@ -213,7 +213,7 @@ Test(central_silence, an_empty_npy_is_a_file_without_records_too)
     expect_exit("central coreset --data data.npy --epsilon 1 --out p.csv " BOX, 3, "at least one");
 }
 
-/* Where the number of records is public, none is refused: that is public, too. */
+/* The number of records is public, so a refusal of 0 records reveals nothing. */
 Test(central_silence, replace_one_refuses_a_file_without_records)
 {
     write_text("data.csv", "a,b\n");

@@ -1,4 +1,4 @@
-/* dpot central transport-map: it finds the map that made the data, and what it refuses. */
+/* dpot central transport-map: finds the map that made the data; refusals. */
 #include "../tool/process.h"
 #include "unit/files/folder.h"
 
@@ -12,7 +12,7 @@
 #define BOX "--domain {\"type\":\"box\",\"lo\":[-1],\"hi\":[1]} "
 #define RUN "central transport-map --x x.csv --y y.csv --grid 40 --epsilon 1 "
 
-/* Five candidates on a line of 40 cells, f = a x^2 / 2, whose maps are x -> a x; y is x halved: a = 0.5. */
+/* Five candidates f = a x^2 / 2 on a line of 40 cells, with maps x -> a x; y is x / 2 (a = 0.5). */
 static void write_data(void)
 {
     folder_make();
@@ -40,8 +40,8 @@ Test(transport_map_tool, finds_the_map_that_made_the_data)
 {
     struct array map;
     struct dpot_error error = {""};
-    /* Real randomness: the next best objective is .0139 above, of a range of .375: another is chosen once in
-     * e^(.0139 * 4000 / .75) = e^74 runs. */
+    /* Real randomness: the second best objective is .0139 larger, with a range of .375, so another
+     * candidate is chosen once in e^(.0139 * 4000 / .75) = e^74 runs. */
     json_t *r = expect_json(RUN BOX "--candidates f.csv --out map.csv --potential-out p.csv", 0);
     cr_assert_eq(number_of(r, "candidate"), 1, "a = 0.5");
     cr_assert_eq(number_of(r, "candidates"), 5);

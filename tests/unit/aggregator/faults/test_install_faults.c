@@ -217,7 +217,7 @@ static void hear(void *ctx, dpot_status status, const char *sentence)
     (void)sentence;
 }
 
-static const struct service_look look = {.tell = hear};
+static const struct service_check_options options = {.report = hear};
 
 /* An installation whose store holds N_NOW reports, and a copy of when it held N_COPIED. */
 static void make_store(void)
@@ -238,7 +238,7 @@ static void make_store(void)
     cr_assert_eq(registry_create(registry, spec, &record, NULL), DPOT_OK);
     cr_assert_eq(registry_open_campaign(registry, record.campaign_id, &record, NULL), DPOT_OK);
     append(store, record.hash, 0);
-    cr_assert_eq(backup_make(&config, path_in(seed, "copy.db"), &look, &made, NULL), DPOT_OK);
+    cr_assert_eq(backup_make(&config, path_in(seed, "copy.db"), &options, &made, NULL), DPOT_OK);
     append(store, record.hash, 2);
     json_decref(spec);
     registry_free(registry);
@@ -295,7 +295,7 @@ static void back_up(void *ctx)
     struct dpot_error error = {{0}};
     dpot_status status = config_read(path_in(folder, "dpotd.json"), &config, &error);
     if (status == DPOT_OK) {
-        status = backup_make(&config, path_in(folder, "new.db"), &look, &made, &error);
+        status = backup_make(&config, path_in(folder, "new.db"), &options, &made, &error);
     }
     if (status == DPOT_OK && made.count.n_accepted == N_NOW) {
         disk_tell(TOLD_DONE);
@@ -316,7 +316,7 @@ static void judge_backup(void *ctx, const struct disk_life *life)
     cr_assert_eq(count_reports("dpot.db"), N_NOW, "%s", walk_place);
     cr_assert_eq(config_read(path_in(folder, "dpotd.json"), &config, NULL), DPOT_OK);
     const dpot_status status =
-        backup_make(&config, path_in(folder, "new.db"), &look, &made, &error);
+        backup_make(&config, path_in(folder, "new.db"), &options, &made, &error);
     cr_assert_eq(status, n == -1 ? DPOT_OK : DPOT_ERR_EXISTS, "%s: %s", walk_place, error.text);
     cr_assert_eq(count_reports("new.db"), N_NOW, "%s", walk_place);
 }
@@ -334,7 +334,7 @@ static dpot_status restore_copy(struct dpot_error *error)
     struct config config;
     dpot_status status = config_read(path_in(folder, "dpotd.json"), &config, error);
     if (status == DPOT_OK) {
-        status = backup_restore(&config, path_in(folder, "copy.db"), &look, &restored, error);
+        status = backup_restore(&config, path_in(folder, "copy.db"), &options, &restored, error);
     }
     return status;
 }

@@ -4,7 +4,7 @@
 
 #include "generator/model.h"
 
-/* A network with weights of every kind, running state included. */
+/* A network with all kinds of weights, running state included. */
 void model_make(const char *architecture, size_t dim, enum network_bound bound,
                 struct generator_model *model);
 

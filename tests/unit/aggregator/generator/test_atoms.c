@@ -1,4 +1,4 @@
-/* A pool gathered into weighted points: nothing is lost but what lies within a cell. */
+/* A pool merged into weighted points loses only the position within a cell. */
 #include "generator/atoms.h"
 #include "solve/run/draw.h"
 
@@ -96,7 +96,7 @@ Test(atoms, the_same_points_give_the_same_bits)
     free(points);
 }
 
-/* A point and its mirror image never share a cell, however wide it is. */
+/* A point and its mirror image never share a cell, for any cell width. */
 Test(atoms, cells_around_zero_and_their_mirror_images_do_not_merge)
 {
     static const double points[] = {0.25, -0.25, 1e-3, -1e-3, 5, -5};

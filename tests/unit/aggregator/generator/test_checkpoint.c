@@ -1,4 +1,4 @@
-/* Checkpoints: whole or refused, and never another run's. */
+/* Checkpoints are read completely or refused, and never continue another run. */
 #include "generator/checkpoint.h"
 #include "runs.h"
 #include "unit/files/folder.h"
@@ -92,7 +92,7 @@ Test(checkpoint, bytes_after_its_end_are_refused)
     cr_assert_eq(read_bytes(len + 1, NULL), DPOT_ERR_CORRUPT);
 }
 
-/* A flipped bit of the fingerprint makes it another run's; anywhere else it is damage. */
+/* A flipped bit of the fingerprint belongs to another run; elsewhere it is damage. */
 Test(checkpoint, a_flipped_bit_is_refused_wherever_it_is)
 {
     for (size_t i = 0; i < len; i++) {
@@ -155,7 +155,7 @@ Test(checkpoint, one_that_is_not_there_is_told_apart_from_one_that_cannot_be_rea
     training_release(&other);
 }
 
-/* A disk without room: the system refuses to let the file grow. */
+/* A full disk: the system refuses to let the file grow. */
 Test(checkpoint, on_a_full_disk_the_one_before_is_still_there)
 {
     static unsigned char after[FILE_MAX];

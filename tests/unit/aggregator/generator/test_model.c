@@ -88,7 +88,7 @@ Test(generator_model, every_shorter_file_is_refused_with_a_sentence)
     dpot_buf_release(&bytes);
 }
 
-/* A changed byte gives another model that writes the same way (a weight, a note), or none. */
+/* A changed byte gives another valid model (a weight, a note), or a refusal. */
 Test(generator_model, a_changed_byte_is_refused_or_is_the_model_of_those_bytes)
 {
     struct dpot_buf bytes, again;

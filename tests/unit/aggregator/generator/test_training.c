@@ -1,4 +1,4 @@
-/* Trainings: one result, however they are cut and by how many threads; and what goes wrong in them. */
+/* Training runs: the same result for any interruption and number of threads; failures. */
 #include "generator/checkpoint.h"
 #include "generator/provenance.h"
 #include "runs.h"
@@ -60,7 +60,7 @@ Test(training, slices_of_any_size_give_the_bits_of_one_run)
     expect_slices_alike(30, 784, WITH_STATE);
 }
 
-/* Through a file, after every number of steps. */
+/* Resumes from a file after every number of steps. */
 static void expect_resumption_alike(size_t n, size_t dim, const char *settings)
 {
     struct case_of_training made;
@@ -120,13 +120,13 @@ Test(training, one_thread_and_three_give_the_same_bits)
     expect_threads_alike(30, 784, WITH_STATE);
 }
 
-/* A clock that is past the deadline at its n-th look. */
+/* A clock that passes the deadline at its n-th reading. */
 static int64_t count_look(void *ctx)
 {
     return ++*(int64_t *)ctx;
 }
 
-/* Stopped within a step, at any look of any sweep, nothing of that step is left. */
+/* A run stopped within a step, at any point of any sweep, keeps nothing of that step. */
 Test(training, a_run_that_is_stopped_in_the_middle_of_a_step_gives_the_same_bits)
 {
     struct case_of_training made;
@@ -152,7 +152,7 @@ Test(training, a_run_that_is_stopped_in_the_middle_of_a_step_gives_the_same_bits
     case_release(&made);
 }
 
-/* The parameters of a run that went astray are those of its last good look. */
+/* The parameters of a diverged run are those of its last good look. */
 Test(training, divergence_is_found_out_and_the_last_good_parameters_are_kept)
 {
     struct case_of_training made;
@@ -185,7 +185,7 @@ Test(training, divergence_is_found_out_and_the_last_good_parameters_are_kept)
     case_release(&made);
 }
 
-/* Trains and returns the loss of the last look. */
+/* Trains and returns the last loss of the curve. */
 static double train_on(struct case_of_training *made)
 {
     struct training training;
@@ -240,8 +240,8 @@ Test(training, a_constant_pool_and_a_single_report_can_be_learnt)
     case_release(&made);
 }
 
-/* Outliers beyond all noise cannot come from a campaign, whose outputs are clamped: a sentence, or a
- * finite result. */
+/* Outliers far beyond the noise cannot come from a campaign, whose outputs are clamped: an error
+ * with a message, or a finite result. */
 Test(training, outliers_of_1e20_are_trained_on_or_refused_with_a_sentence)
 {
     static const char *const settings[] = {

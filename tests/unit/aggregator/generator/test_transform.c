@@ -1,4 +1,5 @@
-/* The campaign's transform as a matrix: orthonormal where nothing is left out, and with its transpose. */
+/* The campaign's transform as a matrix: orthonormal if all coefficients are kept, and its
+ * transpose. */
 #include "generator/transform.h"
 #include "solve/run/draw.h"
 
@@ -54,7 +55,7 @@ Test(transform_matrix, all_coefficients_of_an_image_are_an_isometry)
     transform_matrix_release(&m);
 }
 
-/* <T x, y> = <x, T' y>, and T T' is the identity on the coefficients that are kept. */
+/* <T x, y> = <x, T' y>, and T T' is the identity on the kept coefficients. */
 Test(transform_matrix, backward_is_the_transpose_of_forward)
 {
     static uint32_t keep[] = {0, 1, 5, 6, 7, 13, 23};
@@ -74,7 +75,7 @@ Test(transform_matrix, backward_is_the_transpose_of_forward)
     transform_matrix_release(&m);
 }
 
-/* One image, by the transform that devices use. */
+/* One image, through the transform of the devices. */
 Test(transform_matrix, forward_is_what_devices_do)
 {
     static uint32_t keep[] = {0, 2, 9, 22};

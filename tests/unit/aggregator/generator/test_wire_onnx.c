@@ -1,4 +1,4 @@
-/* The neutral graph and its bytes, apart from any network. */
+/* The generic graph and its bytes, without a network. */
 #include "proto/wire_onnx.h"
 
 #include <criterion/criterion.h>
@@ -116,7 +116,7 @@ Test(wire_onnx, a_shape_that_overflows_is_not_the_size_of_anything)
     dpot_buf_release(&bytes);
 }
 
-/* Graphs inside attributes inside graphs ...: written by hand, as a hostile file would. */
+/* Graphs nested in attributes, encoded by hand as in a hostile file. */
 Test(wire_onnx, a_graph_inside_an_attribute_is_refused_at_any_depth)
 {
     enum { DEPTH = 40000, HEAD = 32 };
@@ -124,7 +124,7 @@ Test(wire_onnx, a_graph_inside_an_attribute_is_refused_at_any_depth)
     size_t at = DEPTH * (size_t)HEAD, len = 0;
     struct dpot_error error = {""};
     cr_assert_not_null(data);
-    /* From the inside out: model.graph = 7, graph.node = 1, node.attribute = 5, attribute.g = 6. */
+    /* From the innermost: model.graph = 7, graph.node = 1, node.attribute = 5, attribute.g = 6. */
     for (size_t level = 0; level < DEPTH; level++) {
         static const uint8_t tags[3] = {0x32, 0x2a, 0x0a};
         for (size_t t = 0; t < 3; t++) {

@@ -156,7 +156,7 @@ static const char *skip_reference(const char *at)
     return at;
 }
 
-/* Only what our own writer may use of XML: a declaration, elements with attributes, text. */
+/* Accepts the XML that the writer uses: a declaration, elements with attributes, text. */
 static void expect_well_formed(const char *text)
 {
     const char *open[DEPTH_MAX];

@@ -99,7 +99,7 @@ Test(axis, a_single_value_gets_a_range_around_it)
     }
 }
 
-/* Whatever the range: some number, at its place, and room between numbers. */
+/* Any range has at least one number, at its position, and numbers do not touch. */
 Test(axis, extreme_ranges_have_sound_ticks)
 {
     static const double ends[] = {-1e300, -1e9, -1, -1e-9, -1e-310, 0,    1e-320, 1e-200,

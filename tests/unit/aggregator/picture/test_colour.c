@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-/* sRGB to OKLab (B. Ottosson 2020), the inverse of what the palette was made with. */
+/* sRGB to OKLab (B. Ottosson 2020), the inverse of the palette's construction. */
 static void to_oklab(struct colour colour, double lab[3])
 {
     const uint8_t channels[3] = {colour.red, colour.green, colour.blue};
@@ -26,7 +26,7 @@ Test(colour, steps_of_the_heat_palette_look_equal)
     double smallest = HUGE_VAL, largest = 0, last[3];
     colour_fill_palette(COLOUR_PALETTE_HEAT, palette);
     to_oklab(palette[1], last);
-    for (size_t i = 16; i < COLOUR_LEVELS; i += 15) { /* wide enough for 8 bits a channel */
+    for (size_t i = 16; i < COLOUR_LEVELS; i += 15) { /* steps wide enough for 8 bits per channel */
         double lab[3];
         to_oklab(palette[i], lab);
         const double step =
@@ -108,7 +108,7 @@ Test(colour, ends_of_a_logarithmic_scale_are_round_and_hardly_wider)
     struct colour_scale scale = scale_of(wide, 2, true);
     cr_assert_float_eq(scale.lo, 0.0004, 1e-12);
     cr_assert_float_eq(scale.hi, 0.07, 1e-12);
-    scale = scale_of(narrow, 2, true); /* 1 to 3 would leave hardly a colour to the values */
+    scale = scale_of(narrow, 2, true); /* 1 to 3 would leave too few colours for the values */
     cr_assert_float_eq(scale.lo, 1.94, 1e-12);
     cr_assert_float_eq(scale.hi, 2.07, 1e-12);
 }

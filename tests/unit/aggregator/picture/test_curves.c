@@ -107,7 +107,7 @@ Test(curves, long_curves_keep_their_peaks)
     cr_assert_eq(expect_drawn(&c, &size), 0);
     char *text = expect_svg("a.svg", &size);
     cr_assert_lt(strlen(text), 200000, "a pixel column needs no thousand points");
-    /* The peak and the floor are 0.04 of the range inside a box of 460. */
+    /* Highest and lowest point are 0.04 of the range inside a box of 460. */
     const char *line = strstr(text, "stroke=\"#0072b2\"");
     double top = HUGE_VAL, bottom = 0;
     for (const char *at = strstr(line, " d=\"M") + 5; *at && *at != '"';) {
@@ -123,7 +123,7 @@ Test(curves, long_curves_keep_their_peaks)
     free(values);
 }
 
-/* A bar is a line up and down and two caps; a value gets one unless its length is 0 or not finite. */
+/* A bar is a vertical line and two caps; a value has one unless its length is 0 or not finite. */
 Test(curves, error_bars_stand_around_their_values)
 {
     static const double values[] = {1, 4, 0.5, 9, 0, 2, 6, 1, 9, NAN, 3, 8, INFINITY, 9, 0};
@@ -157,7 +157,7 @@ Test(curves, error_bars_stay_inside_the_frame)
     cr_assert(strstr(text, ">100</text>") && strstr(text, ">\xE2\x88\x92"
                                                           "80</text>"));
     free(text);
-    c.is_log_y = true; /* 10 - 90 has no logarithm: the bar ends at the foot, without a cap */
+    c.is_log_y = true; /* 10 - 90 has no logarithm: the bar ends at the axis, without a cap */
     cr_assert_eq(expect_drawn(&c, &size), 0);
     text = expect_svg("a.svg", &size);
     cr_assert_eq(count_lines(text), 2);

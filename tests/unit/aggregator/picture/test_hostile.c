@@ -1,4 +1,4 @@
-/* Whatever comes in: a picture that is sound, or a refusal with a sentence and no file. */
+/* Any input gives a valid picture, or a refusal with a message and no file. */
 #include "picture/curves.h"
 #include "picture/heatmap.h"
 #include "picture/points.h"

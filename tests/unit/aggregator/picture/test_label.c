@@ -40,7 +40,7 @@ Test(label, bytes_that_are_not_utf8_are_replaced)
     expect_clean("\xED\xA0\x80", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"); /* surrogate */
     expect_clean("\xF4\x90\x80\x80", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
     expect_clean("\xE2\x82", "\xEF\xBF\xBD\xEF\xBF\xBD"); /* cut short */
-    expect_clean("\xEF\xBF\xBE", "\xEF\xBF\xBD");         /* U+FFFE is not XML */
+    expect_clean("\xEF\xBF\xBE", "\xEF\xBF\xBD");         /* U+FFFE is not allowed in XML */
 }
 
 Test(label, long_text_is_cut_between_characters)

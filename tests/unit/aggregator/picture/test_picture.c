@@ -23,7 +23,7 @@ static struct picture *open_picture(const char *name, double width, double heigh
     return picture;
 }
 
-/* Every call once. */
+/* Makes every drawing call once. */
 static void draw_everything(struct picture *picture)
 {
     static const uint8_t levels[6] = {0, 1, 255, 3, 3, 3};

@@ -157,7 +157,7 @@ Test(plot, tables_come_from_standard_input_too)
     expect_exit("plot points --in - --weights - --out a.svg", 2, "second input from stdin");
 }
 
-/* The header is not read a second time: that would wait for somebody who writes again. */
+/* The header is not read a second time, which would wait for another writer. */
 Test(plot, a_named_pipe_is_read_once, .timeout = 60)
 {
     cr_assert_eq(mkfifo(folder_path("pipe.csv"), 0600), 0);
@@ -276,7 +276,7 @@ Test(plot, what_is_no_distribution_is_not_called_weight)
 {
     expect_written(HEATMAP "--grid 2x3 --out a.svg", "a.svg");
     expect_text("a.svg", ">weight of a cell</text>");
-    write_text("cost.csv", "3\n2\n1\n2\n3\n4\n"); /* of dpot evaluate --points, say */
+    write_text("cost.csv", "3\n2\n1\n2\n3\n4\n"); /* such as those of dpot evaluate --points */
     expect_written(HEATMAP "--in2 cost.csv --grid 2x3 --out a.svg", "a.svg");
     expect_text("a.svg", ">value of a cell</text>");
     expect_written(HEATMAP "--in2 cost.csv --grid 2x3 --value-label km --out a.svg", "a.svg");

@@ -89,8 +89,8 @@ Test(sheet, the_first_row_is_on_top_and_white_is_the_largest)
     cr_assert_gt(black.y, 0.5);
 }
 
-/* Black and white are where the range ends; 0 between them is the middle grey, also when no pixel is
- * negative, and what lies beyond is as black or white as the end. */
+/* Black and white are at the ends of the range. 0 between them is the middle grey, also if no pixel
+ * is negative, and values beyond are black or white. */
 Test(sheet, a_range_fixes_black_and_white)
 {
     static const double range[2] = {-1, 1};

@@ -1,4 +1,3 @@
-/* See the header. */
 #include "unit/aggregator/service/dpotd.h"
 
 #include "unit/aggregator/http_client.h"
@@ -56,11 +55,12 @@ static void set_limit(int resource, rlim_t value)
     }
 }
 
-/* What never ends in a small address space burns its processor: it is killed, and not waited for. */
+/* A runaway child in a small address space uses up its processor time: it is killed, not waited
+ * for. */
 static void limit_memory(void)
 {
     if (address_limit != RLIM_INFINITY) {
-        (void)setenv("OPENBLAS_NUM_THREADS", "2", 1); /* one that is refused memory is enough */
+        (void)setenv("OPENBLAS_NUM_THREADS", "2", 1); /* one refused allocation is enough */
         set_limit(RLIMIT_AS, address_limit);
         set_limit(RLIMIT_CPU, 20);
     }
@@ -131,7 +131,7 @@ static void wait_ready(char *url, size_t cap)
 
 pid_t serve(char *url, size_t cap)
 {
-    (void)unlink(in_folder("ready")); /* of the run before */
+    (void)unlink(in_folder("ready")); /* from the previous run */
     const pid_t child = launch((char *[]){
         ARG("dpotd"), ARG("serve"), ARG("--config"), in_folder("dpotd.json"), ARG("--listen"),
         ARG("127.0.0.1:0"), ARG("--ready-file"), in_folder("ready"), NULL});

@@ -1,5 +1,5 @@
-/* dpotd as an operator runs it: a folder for its installation, processes with what they said, a server and
- * requests to it. The fixture of its tests, each of which is a process with its own. */
+/* dpotd as an operator runs it: an installation folder, processes with their output, a server and
+ * requests to it. Shared by tests that each run in a process of their own. */
 #ifndef DPOT_TESTS_UNIT_AGGREGATOR_SERVICE_DPOTD_H
 #define DPOT_TESTS_UNIT_AGGREGATOR_SERVICE_DPOTD_H
 
@@ -12,33 +12,34 @@
 extern char folder[FIXTURE_PATH_SIZE];
 extern char out[8192], err[8192]; /* of the last process that was waited for */
 
-extern rlim_t file_limit;    /* of the files of the next child, bytes */
-extern rlim_t address_limit; /* of its address space */
+extern rlim_t file_limit;    /* limit of the size of files of the next child, in bytes */
+extern rlim_t address_limit; /* limit of its address space */
 
 void dpotd_set_up(void);
 void dpotd_tear_down(void);
 
-/* The path of a file of the folder; holds until the eighth call after it. */
+/* The path of a file of the folder; valid until the eighth call after it. */
 char *in_folder(const char *name);
 
-/* Starts the program (the list ends with NULL); waits for its exit code and fills `out` and `err`. */
+/* launch starts the program with a NULL-terminated list; the next one waits for its exit code and
+ * fills `out` and `err`. */
 pid_t launch(char *const *arguments);
 int finish(pid_t child);
 #define RUN(...) finish(launch((char *[]){(char *)"dpotd", __VA_ARGS__, NULL}))
 #define ARG(text) ((char *)(text))
 
-/* `err` is one sentence of the program with the word in it. */
+/* Checks that `err` is one sentence of the program that contains the word. */
 void expect_sentence(const char *word);
 
-/* dpotd init in the folder; the second gives the token it printed. */
+/* dpotd init in the folder; the second one returns the printed token. */
 #define TOKEN_SIZE 80
 void init(void);
 void init_for_token(char token[TOKEN_SIZE]);
 
-/* Serves the folder at a free port and waits until it is ready at `url`. */
+/* Serves the folder on a free port and waits until it is ready at `url`. */
 pid_t serve(char *url, size_t cap);
 
-/* Tells it to end, which it does with 0. */
+/* Sends SIGTERM and checks for exit code 0. */
 void stop(pid_t child);
 
 /* The HTTP status of one exchange. */

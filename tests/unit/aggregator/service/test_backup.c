@@ -1,4 +1,4 @@
-/* Copies of the store: made while it is served, put back, and what comes again is a duplicate. */
+/* Copies of the store: made while it is served, restored; reports sent again are duplicates. */
 #include "base/clock.h"
 #include "dpotd/backup.h"
 #include "dpotd/init.h"
@@ -103,7 +103,7 @@ static void tear_down(void)
 
 TestSuite(backup, .init = set_up, .fini = tear_down);
 
-/* Posts reports first, ...; how many were accepted. */
+/* Posts reports first, first + 1, ...; returns how many were accepted. */
 static size_t post(uint32_t first, size_t n)
 {
     struct dpot_report reports[64];
@@ -140,13 +140,13 @@ static void note_fault(void *ctx, dpot_status status, const char *sentence)
     }
 }
 
-static const struct service_look look = {.tell = note_fault};
+static const struct service_check_options options = {.report = note_fault};
 
 static void expect_restored(uint64_t n_accepted)
 {
     struct backup_restored restored;
     struct dpot_error error = {{0}};
-    cr_assert_eq(backup_restore(&config, copy, &look, &restored, &error), DPOT_OK, "%s %s",
+    cr_assert_eq(backup_restore(&config, copy, &options, &restored, &error), DPOT_OK, "%s %s",
                  error.text, faults);
     cr_assert_eq(restored.count.n_accepted, n_accepted);
     cr_assert_eq(access(restored.kept, F_OK), 0);
@@ -159,7 +159,7 @@ static void refuse_restore(dpot_status expected, const char *word)
     char beside[FIXTURE_PATH_SIZE];
     fixture_path(beside, folder, "dpot.db.restoring");
     faults[0] = '\0';
-    cr_assert_eq(backup_restore(&config, copy, &look, &restored, &error), expected, "%s %s",
+    cr_assert_eq(backup_restore(&config, copy, &options, &restored, &error), expected, "%s %s",
                  error.text, faults);
     cr_assert(strstr(error.text, word) || strstr(faults, word), "%s\n%s", error.text, faults);
     cr_assert_neq(access(beside, F_OK), 0, "nothing is left beside the store");
@@ -170,7 +170,7 @@ Test(backup, what_was_accepted_before_is_a_duplicate_after_a_restore)
     struct backup_made made;
     struct dpot_error error = {{0}};
     cr_assert_eq(post(0, 30), 30);
-    cr_assert_eq(backup_make(&config, copy, &look, &made, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(backup_make(&config, copy, &options, &made, &error), DPOT_OK, "%s", error.text);
     cr_assert_eq(made.count.n_accepted, 30);
     cr_assert_eq(post(30, 10), 10);
     stop();
@@ -191,8 +191,8 @@ static void *post_on(void *ctx)
     return NULL;
 }
 
-/* The copy is of one moment: a whole pool, as many as its counter says, and between what was acknowledged
- * before and after. */
+/* The copy is of one moment: a whole pool of as many reports as its counter says, a number between
+ * those acknowledged before and after. */
 Test(backup, a_copy_made_under_load_is_whole)
 {
     size_t n_posted = 0;
@@ -202,7 +202,8 @@ Test(backup, a_copy_made_under_load_is_whole)
     cr_assert_eq(pthread_create(&thread, NULL, post_on, &n_posted), 0);
     for (int i = 0; i < 5; i++) {
         (void)unlink(copy);
-        cr_assert_eq(backup_make(&config, copy, &look, &made, &error), DPOT_OK, "%s", error.text);
+        cr_assert_eq(backup_make(&config, copy, &options, &made, &error), DPOT_OK, "%s",
+                     error.text);
         cr_assert_eq(made.count.n_accepted % 20, 0);
     }
     is_over = true;
@@ -218,11 +219,11 @@ Test(backup, a_file_that_is_there_is_not_overwritten)
     struct backup_made made;
     struct dpot_error error = {{0}};
     fixture_write(copy, "mine");
-    cr_assert_eq(backup_make(&config, copy, &look, &made, &error), DPOT_ERR_EXISTS);
+    cr_assert_eq(backup_make(&config, copy, &options, &made, &error), DPOT_ERR_EXISTS);
     cr_assert_not_null(strstr(error.text, copy), "%s", error.text);
     (void)snprintf(config.store, sizeof config.store, "sqlite:%s/none.db", folder);
     (void)unlink(copy);
-    cr_assert_eq(backup_make(&config, copy, &look, &made, &error), DPOT_ERR_NOT_FOUND);
+    cr_assert_eq(backup_make(&config, copy, &options, &made, &error), DPOT_ERR_NOT_FOUND);
     cr_assert_neq(access(copy, F_OK), 0);
     (void)snprintf(config.store, sizeof config.store, "sqlite:%s", store);
 }
@@ -231,18 +232,18 @@ Test(backup, a_store_that_is_served_is_not_replaced)
 {
     struct backup_made made;
     cr_assert_eq(post(0, 5), 5);
-    cr_assert_eq(backup_make(&config, copy, &look, &made, NULL), DPOT_OK);
+    cr_assert_eq(backup_make(&config, copy, &options, &made, NULL), DPOT_OK);
     refuse_restore(DPOT_ERR_BUSY, "served by process");
     cr_assert_eq(post(0, 5), 0);
     struct backup_migrated migrated;
-    cr_assert_eq(backup_migrate(&config, &look, &migrated, NULL), DPOT_ERR_BUSY);
+    cr_assert_eq(backup_migrate(&config, &options, &migrated, NULL), DPOT_ERR_BUSY);
 }
 
 Test(backup, what_is_no_copy_of_these_keys_is_not_restored)
 {
     struct backup_made made;
     cr_assert_eq(post(0, 5), 5);
-    cr_assert_eq(backup_make(&config, copy, &look, &made, NULL), DPOT_OK);
+    cr_assert_eq(backup_make(&config, copy, &options, &made, NULL), DPOT_OK);
     stop();
     char kept[FIXTURE_PATH_SIZE], path[FIXTURE_PATH_SIZE];
     fixture_path(kept, folder, "signing.kept");
@@ -273,7 +274,7 @@ Test(backup, a_damaged_store_is_replaced_and_kept_as_it_is)
     struct backup_made made;
     struct stat info;
     cr_assert_eq(post(0, 5), 5);
-    cr_assert_eq(backup_make(&config, copy, &look, &made, NULL), DPOT_OK);
+    cr_assert_eq(backup_make(&config, copy, &options, &made, NULL), DPOT_OK);
     stop();
     fixture_write(store, "this was a database once, and a long one, before the disk had its day");
     expect_restored(5);
@@ -289,17 +290,17 @@ Test(backup, a_store_that_is_missing_is_restored)
     struct backup_restored restored;
     struct dpot_error error = {{0}};
     cr_assert_eq(post(0, 5), 5);
-    cr_assert_eq(backup_make(&config, copy, &look, &made, NULL), DPOT_OK);
+    cr_assert_eq(backup_make(&config, copy, &options, &made, NULL), DPOT_OK);
     stop();
     (void)unlink(store);
-    cr_assert_eq(backup_restore(&config, copy, &look, &restored, &error), DPOT_OK, "%s %s",
+    cr_assert_eq(backup_restore(&config, copy, &options, &restored, &error), DPOT_OK, "%s %s",
                  error.text, faults);
     cr_assert_str_eq(restored.kept, "");
     start();
     cr_assert_eq(post(0, 5), 0);
 }
 
-/* The store of before the third version, and of before the version was in the head of the file. */
+/* A store older than the third version, and older than the version number in the file header. */
 Test(backup, migrating_saves_the_store_as_it_was_and_keeps_every_report)
 {
     struct backup_migrated migrated;
@@ -320,7 +321,7 @@ Test(backup, migrating_saves_the_store_as_it_was_and_keeps_every_report)
                                   &error),
                  DPOT_OK, "%s", error.text);
     database_close(database);
-    cr_assert_eq(backup_migrate(&config, &look, &migrated, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(backup_migrate(&config, &options, &migrated, &error), DPOT_OK, "%s", error.text);
     cr_assert_eq(migrated.from, 2);
     cr_assert_gt(migrated.to, 2);
     cr_assert_not_null(strstr(migrated.copy, "dpot.db.version-2-"), "%s", migrated.copy);
@@ -342,16 +343,16 @@ Test(backup, migrating_tells_both_versions)
 {
     struct backup_migrated migrated;
     stop();
-    cr_assert_eq(backup_migrate(&config, &look, &migrated, NULL), DPOT_OK);
+    cr_assert_eq(backup_migrate(&config, &options, &migrated, NULL), DPOT_OK);
     cr_assert_eq(migrated.from, migrated.to);
     cr_assert_gt(migrated.to, 2);
     cr_assert_str_eq(migrated.copy, "");
     (void)unlink(store);
-    cr_assert_eq(backup_migrate(&config, &look, &migrated, NULL), DPOT_ERR_STATE);
+    cr_assert_eq(backup_migrate(&config, &options, &migrated, NULL), DPOT_ERR_STATE);
     cr_assert_neq(access(store, F_OK), 0, "none is made");
 }
 
-/* What a device is known by stays out of the log at every level. */
+/* Nothing that identifies a device is in the log, at any level. */
 Test(backup, logs_tell_commits_and_no_device)
 {
     static char content[200000];

@@ -1,4 +1,4 @@
-/* Stores with faults: no copy of one gets a name. */
+/* Stores with faults: no copy of them gets a name. */
 #include "base/clock.h"
 #include "dpotd/backup.h"
 #include "dpotd/init.h"
@@ -18,7 +18,7 @@
 
 static char folder[FIXTURE_PATH_SIZE], copy[FIXTURE_PATH_SIZE], store_path[FIXTURE_PATH_SIZE];
 static struct config config;
-static char told[4096]; /* a line each */
+static char told[4096]; /* one line each */
 
 static void note(void *ctx, dpot_status status, const char *sentence)
 {
@@ -27,7 +27,7 @@ static void note(void *ctx, dpot_status status, const char *sentence)
                    status == DPOT_OK ? "note: " : "", sentence);
 }
 
-static const struct service_look look = {.tell = note};
+static const struct service_check_options options = {.report = note};
 
 static void append(struct store *store, const uint8_t hash[DPOT_HASH_LEN], uint32_t first)
 {
@@ -123,8 +123,8 @@ static void refuse_backup(const char *sql, const char *word)
     struct backup_made made;
     struct dpot_error error = {{0}};
     told[0] = '\0';
-    cr_assert_eq(backup_make(&config, copy, &look, &made, &error), DPOT_ERR_CORRUPT, "%s: %s", sql,
-                 error.text);
+    cr_assert_eq(backup_make(&config, copy, &options, &made, &error), DPOT_ERR_CORRUPT, "%s: %s",
+                 sql, error.text);
     cr_assert(strstr(told, word) || strstr(error.text, word), "%s: %s %s", sql, error.text, told);
     cr_assert_not_null(strstr(error.text, "restore"), "%s", error.text);
     cr_assert_not(is_there("copy.db"), "%s", sql);
@@ -152,7 +152,7 @@ Test(backup_damage, a_store_with_a_fault_gives_no_copy_and_leaves_the_older_one)
         struct stat before, after;
         struct dpot_error error = {{0}};
         fixture_path(older, folder, "older.db");
-        cr_assert_eq(backup_make(&config, older, &look, &made, &error), DPOT_OK, "%s %s",
+        cr_assert_eq(backup_make(&config, older, &options, &made, &error), DPOT_OK, "%s %s",
                      error.text, told);
         cr_assert_eq(made.count.n_accepted, N_REPORTS);
         cr_assert_str_eq(told, "");
@@ -164,7 +164,7 @@ Test(backup_damage, a_store_with_a_fault_gives_no_copy_and_leaves_the_older_one)
                   before.st_mtime == after.st_mtime);
         struct backup_restored restored;
         told[0] = '\0';
-        cr_assert_eq(backup_restore(&config, older, &look, &restored, &error), DPOT_OK, "%s %s",
+        cr_assert_eq(backup_restore(&config, older, &options, &restored, &error), DPOT_OK, "%s %s",
                      error.text, told);
         cr_assert_eq(restored.count.n_accepted, N_REPORTS);
         (void)unlink(older);
@@ -185,7 +185,7 @@ Test(backup_damage, an_index_that_is_not_of_its_table_gives_no_copy)
     refuse_backup("an index that misses a row", "missing from index job_state");
 }
 
-/* Keys that were lost are no reason to have no copy of the reports. */
+/* Lost keys do not prevent a copy of the reports. */
 Test(backup_damage, without_keys_a_copy_is_made_and_its_signatures_are_told_as_unchecked)
 {
     char key[FIXTURE_PATH_SIZE];
@@ -193,7 +193,7 @@ Test(backup_damage, without_keys_a_copy_is_made_and_its_signatures_are_told_as_u
     struct dpot_error error = {{0}};
     fixture_path(key, folder, "keys/signing.key");
     cr_assert_eq(unlink(key), 0);
-    cr_assert_eq(backup_make(&config, copy, &look, &made, &error), DPOT_OK, "%s %s", error.text,
+    cr_assert_eq(backup_make(&config, copy, &options, &made, &error), DPOT_OK, "%s %s", error.text,
                  told);
     cr_assert_eq(made.count.n_accepted, N_REPORTS);
     cr_assert_eq(strncmp(told, "note: the signatures of campaigns are not checked", 49), 0, "%s",
@@ -203,7 +203,7 @@ Test(backup_damage, without_keys_a_copy_is_made_and_its_signatures_are_told_as_u
 
 /* ---- older schemas ---- */
 
-/* The store as a program of that version would have made it. */
+/* Makes the store as a program of that version would have made it. */
 static void age(int version)
 {
     static const char *const steps[] = {NULL, "DROP TABLE job; DROP TABLE artifact",
@@ -219,7 +219,7 @@ static void age(int version)
                    "PRAGMA user_version = %d; DELETE FROM schema_version WHERE version > %d",
                    version, version);
     tamper(head);
-    fixture_path(lock, folder, "dpot.db-lock"); /* it knows of the newer one */
+    fixture_path(lock, folder, "dpot.db-lock"); /* it names the newer version */
     (void)unlink(lock);
 }
 
@@ -242,15 +242,15 @@ Test(backup_damage,
         struct backup_restored restored;
         struct dpot_error error = {{0}};
         age(version);
-        cr_assert_eq(backup_make(&config, copy, &look, &made, &error), DPOT_OK, "%s %s", error.text,
-                     told);
+        cr_assert_eq(backup_make(&config, copy, &options, &made, &error), DPOT_OK, "%s %s",
+                     error.text, told);
         cr_assert_eq(made.schema, version);
         cr_assert_eq(made.current, 5);
         cr_assert_eq(made.count.n_accepted, N_REPORTS);
         cr_assert_eq(ask(copy, "SELECT max(version) FROM schema_version"), version);
         cr_assert_eq(ask(store_path, "SELECT max(version) FROM schema_version"), version,
                      "the store stays as it is");
-        cr_assert_eq(backup_restore(&config, copy, &look, &restored, &error), DPOT_OK, "%s %s",
+        cr_assert_eq(backup_restore(&config, copy, &options, &restored, &error), DPOT_OK, "%s %s",
                      error.text, told);
         cr_assert_eq(restored.count.n_accepted, N_REPORTS);
         cr_assert_eq(ask(store_path, "SELECT max(version) FROM schema_version"), 5);
@@ -261,7 +261,7 @@ Test(backup_damage,
     }
 }
 
-/* What a store of version 3 can show of a damage: it has no checksums. */
+/* Damage that a store of version 3 can show without checksums. */
 static const struct {
     const char *sql, *word;
 } old_faults[] = {
@@ -288,7 +288,7 @@ static size_t read_bytes(const char *path, char *out, size_t cap)
     return n;
 }
 
-/* The store as it is, under a name of its own. */
+/* A second copy of the store under another name. */
 static void duplicate(const char *from, const char *to)
 {
     static char bytes[1 << 20];
@@ -311,8 +311,8 @@ Test(backup_damage, a_fault_of_an_older_schema_is_neither_copied_nor_restored)
         refuse_backup(old_faults[i].sql, old_faults[i].word);
         duplicate(store_path, copy);
         told[0] = '\0';
-        cr_assert_eq(backup_restore(&config, copy, &look, &restored, NULL), DPOT_ERR_CORRUPT, "%s",
-                     old_faults[i].sql);
+        cr_assert_eq(backup_restore(&config, copy, &options, &restored, NULL), DPOT_ERR_CORRUPT,
+                     "%s", old_faults[i].sql);
         cr_assert_not_null(strstr(told, old_faults[i].word), "%s: %s", old_faults[i].sql, told);
         cr_assert_not(is_there("dpot.db.restoring"));
         cr_assert_eq(unlink(copy), 0);
@@ -320,7 +320,7 @@ Test(backup_damage, a_fault_of_an_older_schema_is_neither_copied_nor_restored)
     }
 }
 
-/* The copy is whole, and SQLite cannot open its log: the disk's fault, and not the copy's. */
+/* The copy is sound, and SQLite cannot open its log: a fault of the disk, not of the copy. */
 Test(backup_damage, what_hinders_the_look_at_a_copy_is_no_fault_of_it)
 {
     char log_path[FIXTURE_PATH_SIZE];
@@ -329,20 +329,20 @@ Test(backup_damage, what_hinders_the_look_at_a_copy_is_no_fault_of_it)
     duplicate(store_path, copy);
     fixture_path(log_path, folder, "dpot.db.restoring-wal");
     cr_assert_eq(mkdir(log_path, 0700), 0);
-    cr_assert_eq(backup_restore(&config, copy, &look, &restored, &error), DPOT_ERR_IO, "%s",
+    cr_assert_eq(backup_restore(&config, copy, &options, &restored, &error), DPOT_ERR_IO, "%s",
                  error.text);
-    cr_assert_not_null(strstr(error.text, "no fault was found"), "%s", error.text);
-    cr_assert_not_null(strstr(error.text, "then try again: "), "%s", error.text);
+    cr_assert_not_null(strstr(error.text, "found no fault"), "%s", error.text);
+    cr_assert_not_null(strstr(error.text, "and try again: "), "%s", error.text);
     cr_assert_null(strstr(error.text, "another copy"), "%s", error.text);
     cr_assert_not(is_there("dpot.db.restoring"));
     cr_assert_eq(rmdir(log_path), 0);
-    cr_assert_eq(backup_restore(&config, copy, &look, &restored, &error), DPOT_OK, "%s",
+    cr_assert_eq(backup_restore(&config, copy, &options, &restored, &error), DPOT_OK, "%s",
                  error.text);
 }
 
 static char before[1 << 20], after[1 << 20];
 
-/* Nobody gives checksums to what is damaged: neither who is asked to bring the store up to date nor who serves. */
+/* Damaged data never get checksums, neither by migrate nor by serve. */
 static void refuse_migration(const char *sql, const char *word)
 {
     struct backup_migrated migrated;
@@ -352,8 +352,8 @@ static void refuse_migration(const char *sql, const char *word)
     const struct service_hooks hooks = {.log_stream = log};
     const size_t n = read_bytes(store_path, before, sizeof before);
     told[0] = '\0';
-    cr_assert_eq(backup_migrate(&config, &look, &migrated, &error), DPOT_ERR_CORRUPT, "%s: %s", sql,
-                 error.text);
+    cr_assert_eq(backup_migrate(&config, &options, &migrated, &error), DPOT_ERR_CORRUPT, "%s: %s",
+                 sql, error.text);
     cr_assert_not_null(strstr(told, word), "%s: %s", sql, told);
     cr_assert_not_null(strstr(error.text, "dpotd restore"), "%s", error.text);
     cr_assert_str_eq(migrated.copy, "");
@@ -382,7 +382,7 @@ Test(backup_damage, a_store_of_an_older_schema_that_has_a_fault_is_not_brought_u
         refuse_migration(old_faults[i].sql, old_faults[i].word);
         duplicate(whole, store_path);
     }
-    cr_assert_eq(backup_migrate(&config, &look, &migrated, &error), DPOT_OK, "%s %s", error.text,
+    cr_assert_eq(backup_migrate(&config, &options, &migrated, &error), DPOT_OK, "%s %s", error.text,
                  told);
     cr_assert_eq(migrated.from, 3);
     cr_assert_eq(ask(migrated.copy, "SELECT max(version) FROM schema_version"), 3);

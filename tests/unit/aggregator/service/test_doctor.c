@@ -1,4 +1,5 @@
-/* What the doctor sees in an installation, its store or a copy of it, each fault in one sentence. */
+/* Faults that the doctor finds in an installation, its store or a copy of it, each in one
+ * sentence. */
 #include "model/artifact.h"
 #include "store/database.h"
 #include "store/store.h"
@@ -114,7 +115,7 @@ Test(doctor, the_doctor_sees_an_address_that_is_not_ours)
     write_config("no.such.host.invalid:80", "");
     cr_assert_eq(doctor(), 6);
     expect_sentence("no.such.host.invalid");
-    write_config("192.0.2.1:80", ""); /* for documentation: nobody has it */
+    write_config("192.0.2.1:80", ""); /* reserved for documentation */
     cr_assert_eq(doctor(), 6);
     expect_sentence("192.0.2.1");
 }
@@ -182,7 +183,8 @@ static void make_done_job(void)
     store_close(store);
 }
 
-/* A row has no checksum: what it says is compared with the artifact, and one column with the next. */
+/* Rows have no checksum: their content is compared with the artifact, and columns with each
+ * other. */
 Test(doctor, the_doctor_and_the_start_see_jobs_and_counts_that_cannot_be)
 {
     static const struct {
@@ -208,7 +210,8 @@ Test(doctor, the_doctor_and_the_start_see_jobs_and_counts_that_cannot_be)
     }
 }
 
-/* It waits, so that no artifact says of which kind it is; the store of another version has such, and is whole. */
+/* A waiting job, so that no artifact names its kind. A store of another version has such kinds and
+ * is sound. */
 Test(doctor, a_kind_of_job_that_is_not_known_is_noted)
 {
     make_done_job();
@@ -223,7 +226,7 @@ Test(doctor, a_kind_of_job_that_is_not_known_is_noted)
 
 Test(doctor, the_doctor_sees_reports_of_a_draft_and_artifacts_of_no_job)
 {
-    make_done_job(); /* of a draft, which is no fault */
+    make_done_job(); /* of a draft, which is not a fault */
     cr_assert_eq(doctor(), 0, "%s", err);
     tamper("INSERT INTO pool_count (hash, status, n) SELECT hash, 3, 1 FROM revision");
     cr_assert_eq(doctor(), 3);
@@ -249,7 +252,7 @@ Test(doctor, the_doctor_sees_artifacts_that_are_damaged_or_missing_and_names_the
     expect_sentence("is missing: start that job again");
 }
 
-/* With the checksums of what is there then. */
+/* Also updates the checksums. */
 static void tamper_and_sum(const char *sql)
 {
     tamper(sql);
@@ -259,7 +262,7 @@ static void tamper_and_sum(const char *sql)
            " GROUP BY hash, round");
 }
 
-/* The doctor's sentence about the pool, after one more alteration. */
+/* The doctor's sentence about the pool after one more change. */
 static void expect_damaged_pool(const char *sql, const char *word)
 {
     tamper_and_sum(sql);

@@ -119,7 +119,7 @@ Test(init, an_installation_is_never_overwritten)
     cr_assert_eq(memcmp(&before, &after, sizeof before), 0);
 }
 
-/* As after an init that was cut off before its last file. */
+/* As after an init that was interrupted before its last file. */
 static void repeat(struct init_result *again)
 {
     struct dpot_error error = {{0}};
@@ -146,7 +146,7 @@ Test(init, one_that_was_cut_off_is_completed_and_keeps_its_keys)
     cr_assert_not_null(tokens_find(&tokens, again.token));
 
     cr_assert_eq(unlink(in_folder("tokens")), 0);
-    cr_assert_eq(unlink(seal_path()), 0); /* cut off between the two keys */
+    cr_assert_eq(unlink(seal_path()), 0); /* interrupted between the two keys */
     repeat(&again);
     cr_assert_eq(memcmp(again.pin, result.pin, sizeof again.pin), 0);
     cr_assert_eq(read_keys(&after, NULL), DPOT_OK);
@@ -216,7 +216,7 @@ Test(keys, a_key_that_others_can_read_is_refused)
     tear_down();
 }
 
-/* Who can write there can replace what she cannot read. */
+/* Whoever can write in the folder can replace files that they cannot read. */
 Test(keys, a_folder_of_keys_that_others_can_write_is_refused)
 {
     struct server_keys keys;
@@ -274,7 +274,7 @@ Test(keys, a_damaged_key_file_is_refused)
         rewrite(in_folder("keys/signing.key"), bad[i]);
         refuse_keys(DPOT_ERR_MALFORMED, "signing.key");
     }
-    /* A public half that is not the secret's own would give the secret away with two signatures. */
+    /* With a wrong public half two signatures would reveal the secret. */
     cr_assert_eq(dpot_buf_append(&good, "", 1), DPOT_OK);
     char *text = (char *)good.data;
     char *last = strchr(strstr(text, "secret_key "), '\n');
@@ -298,7 +298,7 @@ Test(keys, other_files_in_the_folder_are_left_alone)
     tear_down();
 }
 
-/* Who opens a pipe waits for its writer. */
+/* Opening a pipe blocks until there is a writer. */
 Test(keys, a_pipe_in_the_place_of_a_key_is_refused_at_once)
 {
     struct dpot_error error = {{0}};

@@ -282,7 +282,7 @@ static void expect_damaged(const char *from, const char *to, const char *sentenc
 Test(generator_evaluate, files_that_are_no_classifier_are_refused)
 {
     train();
-    expect_damaged("dpot classifier", "dpot", "no classifier");
+    expect_damaged("dpot classifier", "dpot", "not a classifier");
     expect_damaged("\"version\":1", "\"version\":2", "version 2");
     expect_damaged("\"dim\":784", "\"dim\":783", "conv28");
     expect_damaged("\"dim\":784", "\"dim\":0", "dim");
