@@ -1,8 +1,8 @@
 /* protobuf-c, with distrust: the only header of ours that includes the library's.
  *
  * Unpacking takes its memory from an arena, so nothing is freed piece by piece. The schemas have no
- * recursive message, so nesting is bounded by them (a few levels): content of unknown fields is never
- * descended into, and groups are refused by the library. */
+ * recursive message, so nesting is bounded by them (a few levels): content of unknown fields is
+ * never descended into, and groups are refused by the library. */
 #ifndef DPOT_PROTO_MESSAGE_H
 #define DPOT_PROTO_MESSAGE_H
 

@@ -36,7 +36,8 @@ DPOT_WARN_UNUSED dpot_status dpot_wire_batch_decode_padded(const void *data, siz
                                                            struct dpot_batch *batch,
                                                            struct dpot_error *error);
 
-/* dpot_wire_batch_decode without the short way for canonical batches (canonical_batch.h): what it refuses is refused. */
+/* dpot_wire_batch_decode without the short way for canonical batches (canonical_batch.h): what it
+ * refuses is refused. */
 DPOT_WARN_UNUSED dpot_status dpot_wire_batch_decode_any(const void *data, size_t len,
                                                         const struct dpot_allocator *allocator,
                                                         struct dpot_batch *batch,

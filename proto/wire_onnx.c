@@ -15,8 +15,8 @@ void *dpot_onnx_take(struct dpot_onnx_builder *b, size_t count, size_t size)
     return memory;
 }
 
-/* n messages of a type, as the list of pointers that protobuf-c wants; NULL when there is none or no
- * memory. */
+/* n messages of a type, as the list of pointers that protobuf-c wants; NULL when there is none or
+ * no memory. */
 static void *take_messages(struct dpot_onnx_builder *b, size_t n,
                            const ProtobufCMessageDescriptor *type)
 {

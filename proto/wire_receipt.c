@@ -58,8 +58,8 @@ static dpot_status check_batch(const ProtobufCBinaryData *said, const uint8_t *b
     return batch && memcmp(said->data, batch, DPOT_HASH_LEN) != 0 ? DPOT_ERR_SIGNATURE : DPOT_OK;
 }
 
-/* One receipt has one spelling, as every message: a number that is cut to a status, or a field twice, is
- * somebody else's. That of a server of before has no batch and is its own spelling. */
+/* One receipt has one spelling, as every message: a number that is cut to a status, or a field
+ * twice, is somebody else's. That of a server of before has no batch and is its own spelling. */
 static dpot_status check_spelling(const Dpot__V1__Receipt *message, const void *data, size_t len)
 {
     return dpot_message_packs_to(&message->base, data, len) ? DPOT_OK : DPOT_ERR_MALFORMED;

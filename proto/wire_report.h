@@ -28,14 +28,14 @@ struct dpot_batch {
 };
 void dpot_batch_release(struct dpot_batch *batch);
 
-/* Lengths are public facts. A body tells a network how long it is, and an index or a number of a vector
- * is written in as few bytes as it can be: a batch is therefore padded under its seal to what the largest
- * reports of its campaign would take, whatever its own reports hold.
+/* Lengths are public facts. A body tells a network how long it is, and an index or a number of a
+ * vector is written in as few bytes as it can be: a batch is therefore padded under its seal to
+ * what the largest reports of its campaign would take, whatever its own reports hold.
  *
- * Bytes of the largest report that a device of this checked campaign can send, as it lies in a batch (with
- * the head of its field): an index below the number of output points, or numbers at the ends of
- * dpot_mechanism_value_range; the last group; a TEST mark. At most 7 bytes a number, so that the body of
- * one report of any campaign is shorter than DPOT_BATCH_BYTES_MAX. */
+ * Bytes of the largest report that a device of this checked campaign can send, as it lies in a
+ * batch (with the head of its field): an index below the number of output points, or numbers at the
+ * ends of dpot_mechanism_value_range; the last group; a TEST mark. At most 7 bytes a number, so
+ * that the body of one report of any campaign is shorter than DPOT_BATCH_BYTES_MAX. */
 size_t dpot_wire_report_len_max(const struct dpot_campaign *campaign);
 
 /* Bytes under the seal of a padded body, DPB2:
@@ -44,9 +44,9 @@ size_t dpot_wire_report_len_max(const struct dpot_campaign *campaign);
 uint64_t dpot_wire_batch_plain_len(size_t n_reports, size_t report_len_max);
 
 /* Appends the whole body of one POST: magic, key id, sealed batch. At most DPOT_BATCH_REPORTS_MAX
- * reports and DPOT_BATCH_BYTES_MAX bytes (DPOT_ERR_TOO_LARGE), at least one report (DPOT_ERR_ARGUMENT).
- * With report_len_max the body has the length above, whatever is in it; DPOT_ERR_ARGUMENT: the reports are
- * longer than those of the campaign can be. */
+ * reports and DPOT_BATCH_BYTES_MAX bytes (DPOT_ERR_TOO_LARGE), at least one report
+ * (DPOT_ERR_ARGUMENT). With report_len_max the body has the length above, whatever is in it;
+ * DPOT_ERR_ARGUMENT: the reports are longer than those of the campaign can be. */
 DPOT_WARN_UNUSED dpot_status dpot_wire_batch_seal(const struct dpot_batch *batch,
                                                   const struct dpot_seal_key *seal_key,
                                                   struct dpot_buf *out);
@@ -57,11 +57,11 @@ DPOT_WARN_UNUSED dpot_status dpot_wire_batch_key_id(const void *body, size_t len
                                                     struct dpot_error *error);
 
 /* Opens a body with the secret key its id names and parses the batch; *batch is zeroed on failure.
- * report_len_max is what the body was padded to: whether that is its campaign's is for the caller to see.
- * DPOT_ERR_SIGNATURE: the box does not open; DPOT_ERR_MALFORMED / DPOT_ERR_VERSION /
- * DPOT_ERR_TOO_LARGE for the batch as a whole (empty, no hash, losses that are none, unknown field in the
- * batch, too many reports, another spelling than the canonical one; padding that is not zeros or not the
- * same for each report). */
+ * report_len_max is what the body was padded to: whether that is its campaign's is for the caller
+ * to see. DPOT_ERR_SIGNATURE: the box does not open; DPOT_ERR_MALFORMED / DPOT_ERR_VERSION /
+ * DPOT_ERR_TOO_LARGE for the batch as a whole (empty, no hash, losses that are none, unknown field
+ * in the batch, too many reports, another spelling than the canonical one; padding that is not
+ * zeros or not the same for each report). */
 DPOT_WARN_UNUSED dpot_status dpot_wire_batch_open(const void *body, size_t len,
                                                   const uint8_t public_key[DPOT_SEAL_PUBLIC_LEN],
                                                   const uint8_t secret_key[DPOT_SEAL_SECRET_LEN],
@@ -69,8 +69,8 @@ DPOT_WARN_UNUSED dpot_status dpot_wire_batch_open(const void *body, size_t len,
                                                   struct dpot_batch *batch,
                                                   struct dpot_error *error);
 
-/* What a receipt names the POST by that it answers: the hash of its whole body. Sealing is randomised, so
- * that no two POSTs have one, though they carry the same report. */
+/* What a receipt names the POST by that it answers: the hash of its whole body. Sealing is
+ * randomised, so that no two POSTs have one, though they carry the same report. */
 void dpot_wire_batch_digest(const void *body, size_t len, uint8_t digest[DPOT_HASH_LEN]);
 
 /* Appends a Receipt for the POST `batch` names (NULL: for none, as servers of before did). */
@@ -79,8 +79,9 @@ DPOT_WARN_UNUSED dpot_status dpot_wire_receipt_encode(const enum dpot_report_sta
                                                       const uint8_t *batch /* (DPOT_HASH_LEN) */,
                                                       struct dpot_buf *out);
 
-/* Reads one into statuses[n], refusing another count or an unknown status. DPOT_ERR_SIGNATURE: it names
- * another POST than `batch` (NULL: any will do); one that names none is not refused for that. */
+/* Reads one into statuses[n], refusing another count or an unknown status. DPOT_ERR_SIGNATURE: it
+ * names another POST than `batch` (NULL: any will do); one that names none is not refused for
+ * that. */
 DPOT_WARN_UNUSED dpot_status dpot_wire_receipt_decode(const void *data, size_t len,
                                                       const uint8_t *batch /* (DPOT_HASH_LEN) */,
                                                       const struct dpot_allocator *allocator,

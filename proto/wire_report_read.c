@@ -68,7 +68,8 @@ static dpot_status reserve_values(const Dpot__V1__ReportBatch *message, struct d
     return n == 0 || batch->values ? DPOT_OK : DPOT_ERR_MEMORY;
 }
 
-/* Nothing, or three classes as devices of before counted what they had lost: checked, and not kept. */
+/* Nothing, or three classes as devices of before counted what they had lost: checked, and not
+ * kept. */
 static dpot_status check_losses(const ProtobufCBinaryData *losses, struct dpot_error *error)
 {
     if (losses->len != 0 && losses->len != DPOT_BATCH_LOSSES_LEN) {
@@ -105,9 +106,9 @@ static dpot_status check_batch(const Dpot__V1__ReportBatch *message, struct dpot
     return check_losses(&message->losses, error);
 }
 
-/* The batch has one spelling: a number of more bits than its field would be taken for another one, which
- * another reader of the same bytes might not take it for. It is packed again at once: piece by piece
- * (dpot_message_packs_to) needs no memory and three times as long. */
+/* The batch has one spelling: a number of more bits than its field would be taken for another one,
+ * which another reader of the same bytes might not take it for. It is packed again at once: piece
+ * by piece (dpot_message_packs_to) needs no memory and three times as long. */
 static dpot_status check_spelling(const Dpot__V1__ReportBatch *message, const void *data,
                                   size_t len, const struct dpot_allocator *allocator,
                                   struct dpot_error *error)

@@ -50,9 +50,9 @@ bool dpot_gaussian_accepts(const struct dpot_sensitivity *sensitivity,
 bool dpot_gaussian_rho(const struct dpot_sensitivity *sensitivity, unsigned k, uint32_t dim,
                        uint64_t *rho_q32);
 
-/* Whether a charge in rho means what it says (noise.h, "Cut noise and zCDP"): rho <= 8, in Q32 and with
- * the one unit that dpot_gaussian_rho adds. Above, the noise is cut so near that some outputs tell two
- * inputs apart for certain. */
+/* Whether a charge in rho means what it says (noise.h, "Cut noise and zCDP"): rho <= 8, in Q32 and
+ * with the one unit that dpot_gaussian_rho adds. Above, the noise is cut so near that some outputs
+ * tell two inputs apart for certain. */
 #define DPOT_GAUSSIAN_RHO_MAX 8
 bool dpot_gaussian_rho_accepts(uint64_t rho_q32);
 

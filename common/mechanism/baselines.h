@@ -1,6 +1,7 @@
-/* What campaigns of the baselines (KPM, exponential mechanism) are made of: their own base measures,
- * the sensitivity of the utility, and the law of the exponential mechanism. All of it is utility:
- * whatever these numbers are, privacy rests on the integers of mechanism/sampler.h alone. */
+/* What campaigns of the baselines (KPM, exponential mechanism) are made of: their own base
+ * measures, the sensitivity of the utility, and the law of the exponential mechanism. All of it is
+ * utility: whatever these numbers are, privacy rests on the integers of mechanism/sampler.h
+ * alone. */
 #ifndef DPOT_MECHANISM_BASELINES_H
 #define DPOT_MECHANISM_BASELINES_H
 

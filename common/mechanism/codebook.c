@@ -39,8 +39,8 @@ void dpot_codebook_init(struct dpot_codebook *codebook, const struct dpot_campai
     codebook->dim = campaign->output.dim;
 }
 
-/* log u for u in [2^-33, 1): with u = m 2^e, 1/sqrt 2 <= m <= sqrt 2 and s = (m - 1)/(m + 1), log m =
- * 2 (s + s^3/3 + s^5/5 + ...); s^2 < 0.0295, so ten terms are exact to rounding. */
+/* log u for u in [2^-33, 1): with u = m 2^e, 1/sqrt 2 <= m <= sqrt 2 and s = (m - 1)/(m + 1), log m
+ * = 2 (s + s^3/3 + s^5/5 + ...); s^2 < 0.0295, so ten terms are exact to rounding. */
 static double log_of(double u)
 {
     uint64_t bits;
@@ -73,8 +73,8 @@ static void turn(double angle, double *sine, double *cosine)
     *cosine = c;
 }
 
-/* Two independent normal numbers. The top bits of b name the quarter, whose middle is angle 0, pi/2, pi
- * or 3 pi/2; the others the place in it. */
+/* Two independent normal numbers. The top bits of b name the quarter, whose middle is angle 0,
+ * pi/2, pi or 3 pi/2; the others the place in it. */
 static void make_pair(const uint8_t bytes[PAIR_LEN], double pair[2])
 {
     const uint32_t a = dpot_load_u32(bytes), b = dpot_load_u32(bytes + 4), quarter = b >> 30;

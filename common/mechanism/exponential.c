@@ -4,10 +4,10 @@
  *     u(mu, j) = - sum_i mu_i C_ij,   q_j proportional to exp(epsilon u(mu, j) / (2 Delta)),
  *
  * Delta = the campaign's sensitivity, max_j (max_i C_ij - min_i C_ij) (mechanism/baselines.h). The
- * law is then brought into the LDP polytope of the base measure and drawn from in integers, as every
- * index mechanism does. With its own base measure, m_j = sqrt(min_i q_ij max_i q_ij) over point
- * masses i, the polytope holds the law of every point mass, and in practice of every mixture, so
- * that nothing is changed by it.
+ * law is then brought into the LDP polytope of the base measure and drawn from in integers, as
+ * every index mechanism does. With its own base measure, m_j = sqrt(min_i q_ij max_i q_ij) over
+ * point masses i, the polytope holds the law of every point mass, and in practice of every mixture,
+ * so that nothing is changed by it.
  *
  * Claim. Neighbours: any two device measures, including measures of different support (local
  * model). Guarantee: pure epsilon-LDP with epsilon = E / 2^32, for every campaign that passes

@@ -1,5 +1,6 @@
 /* The certificate of Gaussian noise: how large a sensitivity may be, in units of sigma, for a given
- * epsilon and delta. A device constant, so that no device computes an erfc and no server states one.
+ * epsilon and delta. A device constant, so that no device computes an erfc and no server states
+ * one.
  *
  * Claim (exact-privacy, Theorem B2). The integer Gaussian of noise.h with sigma = 2^k, added to
  * integers of a set with l2 diameter D2 in `dim` coordinates, is (epsilon, delta)-LDP for the
@@ -11,10 +12,10 @@
  * decimals rounded down to units of 2^-64). Made by make_gauss_certificate.py, which says what each
  * number is.
  *
- * NUMBERS OF ROWS ARE A WIRE CONTRACT: a signed campaign names its row by number. Row 1 + 7 i + j is
- * node i, column j, epsilon increasing with i. Rows are only ever appended, never changed, moved or
- * removed; 0 is no row. Rows with epsilon above 20 serve simulation only, and rows with d_max = 0
- * serve nothing: they hold their number. */
+ * NUMBERS OF ROWS ARE A WIRE CONTRACT: a signed campaign names its row by number. Row 1 + 7 i + j
+ * is node i, column j, epsilon increasing with i. Rows are only ever appended, never changed, moved
+ * or removed; 0 is no row. Rows with epsilon above 20 serve simulation only, and rows with d_max =
+ * 0 serve nothing: they hold their number. */
 #ifndef DPOT_MECHANISM_GAUSS_CERTIFICATE_H
 #define DPOT_MECHANISM_GAUSS_CERTIFICATE_H
 
@@ -37,8 +38,8 @@ uint32_t dpot_gauss_row_count(void);
 DPOT_WARN_UNUSED dpot_status dpot_gauss_row(uint32_t index, struct dpot_gauss_row *row);
 
 /* For the aggregator: the row with the largest mu among those with E <= epsilon_q32, delta <=
- * delta_q64 and dim <= d_max: a request is rounded to the safe side. DPOT_ERR_RANGE, and *index = 0,
- * when there is none. */
+ * delta_q64 and dim <= d_max: a request is rounded to the safe side. DPOT_ERR_RANGE, and *index =
+ * 0, when there is none. */
 DPOT_WARN_UNUSED dpot_status dpot_gauss_row_find(uint64_t epsilon_q32, uint64_t delta_q64,
                                                  uint32_t dim, uint32_t *index,
                                                  struct dpot_error *error);

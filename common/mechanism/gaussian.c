@@ -12,8 +12,8 @@
  * utility; the set is enforced on integers afterwards; epsilon, delta and mu are constants of this
  * program, not of the server.
  *
- * Work: fixed per coordinate but for rejected trials, whose number is independent of data and noise.
- * After workspace_new nothing allocates and nothing can fail. */
+ * Work: fixed per coordinate but for rejected trials, whose number is independent of data and
+ * noise. After workspace_new nothing allocates and nothing can fail. */
 #include "mechanism/vector_noise.h"
 
 static dpot_status check_row(const struct dpot_campaign *campaign,

@@ -71,7 +71,8 @@ static void extend_range(const struct dpot_domain *domain, uint32_t i, double *l
     }
 }
 
-/* A bound on the distance of any domain point to any output point, from the box around all of them. */
+/* A bound on the distance of any domain point to any output point, from the box around all of
+ * them. */
 static double largest_distance(const struct dpot_campaign *campaign)
 {
     const double radians = EARTH_HALF_TURN_KM / 180;

@@ -1,5 +1,5 @@
-/* Ground costs of a campaign, one row at a time: C(x_i, v_j) = d(x_i, v_j)^power from a domain point
- * to every output point. For mechanisms, which know domain points by number. */
+/* Ground costs of a campaign, one row at a time: C(x_i, v_j) = d(x_i, v_j)^power from a domain
+ * point to every output point. For mechanisms, which know domain points by number. */
 #ifndef DPOT_MECHANISM_GROUND_H
 #define DPOT_MECHANISM_GROUND_H
 

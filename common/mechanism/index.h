@@ -15,7 +15,8 @@
 #include "model/measure.h"
 #include "ot/polytope.h"
 
-/* Fills index->q of the workspace with the law that the mechanism would like for this measure. Total. */
+/* Fills index->q of the workspace with the law that the mechanism would like for this measure.
+ * Total. */
 typedef void (*dpot_index_projector)(void *workspace, const struct dpot_measure *own);
 
 /* The FIRST member of the workspace of every index mechanism. */

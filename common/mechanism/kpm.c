@@ -5,8 +5,8 @@
  *     q_j = min(max(mu_j / r, lower_j), upper_j),  r such that sum q = 1
  *
  * With its own base measure, e^(epsilon/2) / (e^epsilon + k - 1) for each of k points, this is the
- * published mechanism max(mu_j / r, 1 / (e^epsilon + k - 1)), and k-ary randomised response on point
- * masses. A campaign may sign another base measure.
+ * published mechanism max(mu_j / r, 1 / (e^epsilon + k - 1)), and k-ary randomised response on
+ * point masses. A campaign may sign another base measure.
  *
  * Claim. Neighbours: any two device measures, including measures of different support (local
  * model). Guarantee: pure epsilon-LDP with epsilon = E / 2^32, for every campaign that passes
@@ -17,8 +17,8 @@
  * is from integers W with L <= W <= U and sum W = N whatever the projection left in q, NaN
  * included.
  *
- * Work: n_max rows, padding included, then the search for r (ot/polytope.h) in a fixed number of steps:
- * the same for every measure. After workspace_new nothing allocates and nothing can fail. */
+ * Work: n_max rows, padding included, then the search for r (ot/polytope.h) in a fixed number of
+ * steps: the same for every measure. After workspace_new nothing allocates and nothing can fail. */
 #include "mechanism/index.h"
 #include "mechanism/mechanism.h"
 

@@ -39,13 +39,13 @@ struct dpot_mechanism {
     void (*law)(void *workspace, const struct dpot_private_measure *private_measure,
                 uint64_t *weights /* (output size) */);
 
-    /* Spheres, else NULL: takes the vectors (n_max, dim) that the rows of the measure number, and the
-     * id that names the report's directions. Before privatize and law. Total. */
+    /* Spheres, else NULL: takes the vectors (n_max, dim) that the rows of the measure number, and
+     * the id that names the report's directions. Before privatize and law. Total. */
     void (*load_directions)(void *workspace, const double *points,
                             const uint8_t report_id[DPOT_REPORT_ID_LEN]);
 
-    /* Vector mechanisms (privatize and law are NULL): fills report->values[0..dim-1]. Total; reads every
-     * one of dpot_vector_data_dim values and wipes what it makes of them. */
+    /* Vector mechanisms (privatize and law are NULL): fills report->values[0..dim-1]. Total; reads
+     * every one of dpot_vector_data_dim values and wipes what it makes of them. */
     void (*privatize_vector)(void *workspace, const struct dpot_private_vector *private_vector,
                              struct dpot_rng *rng, struct dpot_report *report);
 };
@@ -61,7 +61,8 @@ extern const struct dpot_mechanism dpot_mechanism_gaussian;
 /* The mechanism with this id, NULL for one this build does not have. */
 const struct dpot_mechanism *dpot_mechanism_get(enum dpot_mechanism_id id);
 
-/* The mechanism of a campaign: by its id, and dpot_mechanism_sphere for wpm on a sphere. NULL as above. */
+/* The mechanism of a campaign: by its id, and dpot_mechanism_sphere for wpm on a sphere. NULL as
+ * above. */
 const struct dpot_mechanism *dpot_mechanism_of(const struct dpot_campaign *campaign);
 
 /* dpot_campaign_check, then the mechanism's memory against DPOT_PRIVATIZE_BYTES_MAX, then its own
@@ -74,12 +75,12 @@ DPOT_WARN_UNUSED dpot_status dpot_mechanism_check_campaign(const struct dpot_cam
  * more than any cap: epsilon and delta of a Gaussian campaign without a certificate row. */
 struct dpot_privacy dpot_mechanism_charge(const struct dpot_campaign *campaign);
 
-/* How many steps one privatize of a checked campaign takes: a function of the campaign alone, the same
- * for all data. A step is about the work of a look at a cost: load, subtract, compare. Counted are the
- * rows of costs, 4 steps and one for each coordinate a cost; the projection, sweeps or passes; what is
- * done for each output to round and draw; of a vector its transform and noise. What a step takes
- * depends on the machine, and less so on the mechanism: measure it on a privatizer of a copy of the
- * campaign, with as few passes or iterations as there is time for. */
+/* How many steps one privatize of a checked campaign takes: a function of the campaign alone, the
+ * same for all data. A step is about the work of a look at a cost: load, subtract, compare. Counted
+ * are the rows of costs, 4 steps and one for each coordinate a cost; the projection, sweeps or
+ * passes; what is done for each output to round and draw; of a vector its transform and noise. What
+ * a step takes depends on the machine, and less so on the mechanism: measure it on a privatizer of
+ * a copy of the campaign, with as few passes or iterations as there is time for. */
 uint64_t dpot_mechanism_steps(const struct dpot_campaign *campaign);
 
 /* Bounds of the values that a report of a checked vector campaign can hold in coordinate j, grid
@@ -107,8 +108,8 @@ void dpot_privatizer_run_points(struct dpot_privatizer *privatizer,
                                 const struct dpot_private_points *points, struct dpot_rng *rng,
                                 struct dpot_report *report);
 
-/* The same for campaigns of a vector mechanism. report->values must have room for the campaign's dim
- * numbers; sets these and n_values. */
+/* The same for campaigns of a vector mechanism. report->values must have room for the campaign's
+ * dim numbers; sets these and n_values. */
 void dpot_privatizer_run_vector(struct dpot_privatizer *privatizer,
                                 const struct dpot_private_vector *private_vector,
                                 struct dpot_rng *rng, struct dpot_report *report);
@@ -116,9 +117,9 @@ void dpot_privatizer_free(struct dpot_privatizer *privatizer); /* wipes */
 
 /* For the aggregator and tools: the exact law W / 2^62 of the report of a device whose measure is
  * `private_measure`, without drawing. weights is (output size). Simulation and estimation only.
- * In a campaign with `sample_first` it is the law given the place that was drawn: ask with a measure
- * of one point. (The report of a measure then has the mixture of these laws, which in general is no
- * multiple of 2^-62.) */
+ * In a campaign with `sample_first` it is the law given the place that was drawn: ask with a
+ * measure of one point. (The report of a measure then has the mixture of these laws, which in
+ * general is no multiple of 2^-62.) */
 void dpot_privatizer_law(struct dpot_privatizer *privatizer,
                          const struct dpot_private_measure *private_measure, uint64_t *weights);
 

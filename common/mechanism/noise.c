@@ -84,7 +84,8 @@ static void find_exponents(const struct shape *shape, struct trials *trials)
     }
 }
 
-/* p = e^(-e / 2^m) in Q63, a factor for each bit of e, low bits first, each product rounded down. */
+/* p = e^(-e / 2^m) in Q63, a factor for each bit of e, low bits first, each product rounded
+ * down. */
 static void find_thresholds(const struct shape *shape, struct trials *trials)
 {
     for (size_t t = 0; t < LANES; t++) {

@@ -10,38 +10,40 @@
  *             2^-93; the release is (epsilon, delta)-LDP where dpot_gaussian_accepts (Theorem B2),
  *             or charged in zCDP where dpot_gaussian_rho_accepts, as follows.
  *
- * Cut noise and zCDP. The ideal law, not cut, is rho-zCDP with rho = m^2 / 2, m = D2 / sigma (Canonne,
- * Kamath, Steinke 2020). The program's is not for any rho: noise ends at 47/4 sigma, so that some
- * outputs are possible from one input only, and for m near 9 such outputs are likely. Let A be the
- * outputs whose every coordinate is within 45/4 sigma of both z and z'. On A the program's density is
- * the ideal one up to e^(+-2^-40) a coordinate and a normaliser that is common to all inputs; hence
- * the ratio of two inputs' densities up to e^(+-2^-39) a coordinate. Off A, for m <= 4 (rho <= 8):
+ * Cut noise and zCDP. The ideal law, not cut, is rho-zCDP with rho = m^2 / 2, m = D2 / sigma
+ * (Canonne, Kamath, Steinke 2020). The program's is not for any rho: noise ends at 47/4 sigma, so
+ * that some outputs are possible from one input only, and for m near 9 such outputs are likely. Let
+ * A be the outputs whose every coordinate is within 45/4 sigma of both z and z'. On A the program's
+ * density is the ideal one up to e^(+-2^-40) a coordinate and a normaliser that is common to all
+ * inputs; hence the ratio of two inputs' densities up to e^(+-2^-39) a coordinate. Off A, for m <=
+ * 4 (rho <= 8):
  *
  *   P[not A] <= G 2^-93 + sum_j (h(m_j) + h(-m_j)),   h(t) = e^(-(45/4 - t)^2 / 2),  sum m_j^2 <= m^2,
  *
- * because P[Y >= t sigma] <= e^(-t^2 / 2) for the discrete Gaussian Y too. The coordinates with m_j < 1
- * give at most h(1) + h(-1) < 2^-75.7 each. For the others h(-m_j) is below 2^-30 h(m_j), and h(t) / t^2
- * increases on [1, 4] (the derivative of ln h is at least 29/4 there, that of ln t^2 at most 2), so that
- * they give together at most (m^2 / 16) h(4) = (rho / 8) 2^-37.9. All with room for the program's weights:
+ * because P[Y >= t sigma] <= e^(-t^2 / 2) for the discrete Gaussian Y too. The coordinates with m_j
+ * < 1 give at most h(1) + h(-1) < 2^-75.7 each. For the others h(-m_j) is below 2^-30 h(m_j), and
+ * h(t) / t^2 increases on [1, 4] (the derivative of ln h is at least 29/4 there, that of ln t^2 at
+ * most 2), so that they give together at most (m^2 / 16) h(4) = (rho / 8) 2^-37.9. All with room
+ * for the program's weights:
  *
  *   P[not A] <= rho 2^-40 + G 2^-75      of one report, G its coordinates; at most 2^-36.9.
  *
- * Composition, adaptive too: on the transcripts all of whose reports are in their A the ratio is the
- * ideal one up to e^(2^-39 G), and the density the ideal one up to e^(2^-38 G), G the sum over all
- * reports; the others have mass at most rho 2^-40 + G 2^-75 by the union bound, with the sums of rho
- * and G. So if rho-zCDP promises (epsilon, delta), the program keeps
+ * Composition, adaptive too: on the transcripts all of whose reports are in their A the ratio is
+ * the ideal one up to e^(2^-39 G), and the density the ideal one up to e^(2^-38 G), G the sum over
+ * all reports; the others have mass at most rho 2^-40 + G 2^-75 by the union bound, with the sums
+ * of rho and G. So if rho-zCDP promises (epsilon, delta), the program keeps
  *
  *   (epsilon + 2^-39 G,  e^(2^-38 G) delta + rho 2^-40 + G 2^-75).
  *
- * dpot_epsilon_of_rho (model/privacy.h) is this. Reports on a row of the certificate with epsilon <=
- * 20 have m <= 3.72 and are covered as well.
+ * dpot_epsilon_of_rho (model/privacy.h) is this. Reports on a row of the certificate with epsilon
+ * <= 20 have m <= 3.72 and are covered as well.
  *
  * Neighbours are any two inputs: sensitivity is a diameter (acceptance.h).
  *
  * One trial eats exactly 32 bytes, takes constant time and is accepted or not; trials are
  * independent and alike, so their number tells nothing about the value that comes out. The accept
- * bit is the only thing that branches. Trials are consumed in the order of the byte stream, and each
- * accepted one serves the next coordinate: the noise is a function of the stream, however many
+ * bit is the only thing that branches. Trials are consumed in the order of the byte stream, and
+ * each accepted one serves the next coordinate: the noise is a function of the stream, however many
  * trials are evaluated side by side, and no trial is ever read and not used.
  *
  * Nothing here uses floating point, allocates or can fail. Arguments are the caller's promise: k
@@ -85,7 +87,8 @@ void dpot_noise_range(enum dpot_noise noise, unsigned k, int64_t lo, int64_t hi,
                       int64_t *most);
 
 /* The output clamp of Laplace: each released coordinate into the range that dpot_noise_range gives
- * for its own sides. PART OF THE PROOF: without it some outputs are possible from one input only. */
+ * for its own sides. PART OF THE PROOF: without it some outputs are possible from one input
+ * only. */
 void dpot_laplace_clamp(unsigned k, const struct dpot_vector_domain *vector, int64_t *values);
 
 #endif

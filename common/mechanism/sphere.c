@@ -1,23 +1,25 @@
 /* The Wasserstein projection mechanism on a sphere (002, Appendix H), in directions of a codebook.
  *
  * Device data are unit vectors, the report names one of K directions that its id stands for
- * (mechanism/codebook.h). The base measure is uniform on these, so that the law of a device with one
- * vector has the upper probability on the directions nearest to it, a cap, and the lower one on the
- * others; with more vectors it is the exact projection (ot/few_projection.h). No lambda plays a part.
+ * (mechanism/codebook.h). The base measure is uniform on these, so that the law of a device with
+ * one vector has the upper probability on the directions nearest to it, a cap, and the lower one on
+ * the others; with more vectors it is the exact projection (ot/few_projection.h). No lambda plays a
+ * part.
  *
  * Claim. Neighbours: any two sets of vectors (local model). Guarantee: the pair (id, index) is pure
- * epsilon-LDP with epsilon = E / 2^32, for every campaign that passes `check` (1 <= E <= 20 2^32, sum L <=
- * N <= sum U). Proof: the id is drawn before the data are read and has the same law whatever they are.
- * Given an id the codebook is a public list, and for every data the index is j with probability W_j / N,
- * L_j <= W_j <= U_j, sum W = N; so Theorem A (mechanism/sampler.h) bounds the ratio of the
- * probabilities of (id, j) between any two data by e^epsilon. The directions are not used in the
- * proof: a campaign that chose them badly would cost utility only. With sample_first the law is a
- * mixture of laws of the same polytope, so the claim stands.
+ * epsilon-LDP with epsilon = E / 2^32, for every campaign that passes `check` (1 <= E <= 20 2^32,
+ * sum L <= N <= sum U). Proof: the id is drawn before the data are read and has the same law
+ * whatever they are. Given an id the codebook is a public list, and for every data the index is j
+ * with probability W_j / N, L_j <= W_j <= U_j, sum W = N; so Theorem A (mechanism/sampler.h) bounds
+ * the ratio of the probabilities of (id, j) between any two data by e^epsilon. The directions are
+ * not used in the proof: a campaign that chose them badly would cost utility only. With
+ * sample_first the law is a mixture of laws of the same polytope, so the claim stands.
  *
- * What rounding may break: nothing. Directions, costs and projection are doubles and decide utility.
+ * What rounding may break: nothing. Directions, costs and projection are doubles and decide
+ * utility.
  *
- * Work: all K directions and n_max rows of costs for all data, then the projection, whose steps are as
- * many for all data, as in wpm.c. After workspace_new nothing allocates and nothing can fail. */
+ * Work: all K directions and n_max rows of costs for all data, then the projection, whose steps are
+ * as many for all data, as in wpm.c. After workspace_new nothing allocates and nothing can fail. */
 #include "base/crypto.h"
 #include "mechanism/codebook.h"
 #include "mechanism/index.h"

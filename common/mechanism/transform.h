@@ -7,8 +7,8 @@
  * a_0 = sqrt(1/rows), else sqrt(2/rows); b_v alike. It is an isometry, so a device that keeps some
  * coefficients and an aggregator that puts zeros for the others lose exactly the energy of those.
  *
- * Nothing about privacy rests on this: clipping comes after it. It is total, and its work depends on
- * the shape alone. */
+ * Nothing about privacy rests on this: clipping comes after it. It is total, and its work depends
+ * on the shape alone. */
 #ifndef DPOT_MECHANISM_TRANSFORM_H
 #define DPOT_MECHANISM_TRANSFORM_H
 

@@ -2,9 +2,10 @@
  *
  * `unsigned __int128` does not exist on 32-bit machines, so the portable half of this file is what
  * runs there; where the compiler has the type it is used inside the products, sums and shifts
- * and gives identical results (DPOT_NO_INT128 forces the portable half, DPOT_NO_MUL64 in it the products
- * for cores that multiply 32 bits into 32; tests/portability runs all). No branch, no table and no
- * division depends on a value, and what compilers make of this for small cores is checked there. */
+ * and gives identical results (DPOT_NO_INT128 forces the portable half, DPOT_NO_MUL64 in it the
+ * products for cores that multiply 32 bits into 32; tests/portability runs all). No branch, no
+ * table and no division depends on a value, and what compilers make of this for small cores is
+ * checked there. */
 #ifndef DPOT_MECHANISM_U128_H
 #define DPOT_MECHANISM_U128_H
 
@@ -17,8 +18,8 @@ struct dpot_u128 {
     uint64_t hi;
 };
 
-/* The top bit of a, 0 or 1; opaque to the optimizer, which otherwise sees `a < 0` in it and lets small
- * cores branch on that. */
+/* The top bit of a, 0 or 1; opaque to the optimizer, which otherwise sees `a < 0` in it and lets
+ * small cores branch on that. */
 static inline uint64_t dpot_u64_top_bit(uint64_t a)
 {
     uint64_t bit = a >> 63;
@@ -190,7 +191,8 @@ static inline struct dpot_u128 dpot_u128_sub_floor(struct dpot_u128 a, struct dp
     return dpot_u128_select(below, dpot_u128_from(0), dpot_u128_sub(a, b));
 }
 
-/* a b mod 2^64. Not the operator: on small cores that is a routine which branches on its operands. */
+/* a b mod 2^64. Not the operator: on small cores that is a routine which branches on its
+ * operands. */
 static inline uint64_t dpot_u64_mul(uint64_t a, uint64_t b)
 {
     return dpot_u128_mul(a, b).lo;

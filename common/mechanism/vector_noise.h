@@ -35,8 +35,8 @@ void dpot_vector_noise_privatize(void *workspace, enum dpot_noise noise,
                                  const struct dpot_private_vector *private_vector,
                                  struct dpot_rng *rng, struct dpot_report *report);
 
-/* The sensitivity of a campaign's set; all UINT64_MAX, more than any noise covers, for a set that is
- * none. */
+/* The sensitivity of a campaign's set; all UINT64_MAX, more than any noise covers, for a set that
+ * is none. */
 struct dpot_sensitivity dpot_campaign_sensitivity(const struct dpot_campaign *campaign);
 
 #endif

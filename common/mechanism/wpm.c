@@ -13,12 +13,12 @@
  * q, NaN included.
  *
  * Work: the same for every measure, n_max cost rows, padding included, and a fixed number of
- * iterations (entropic) or of steps (exact). The exact solver takes passes n_max (n_max + outputs) of them: what
- * it needs, and what it leaves over after the draw, by the same loops on the same arrays. Where the
- * steps are spent first q is feasible and not the best, which is utility only. The law does not
- * depend on what is left over, so `law` leaves that out. The workspace depends on the campaign alone:
- * a copy of it with fewer passes or iterations makes a privatizer of shorter runs, for measuring.
- * After workspace_new nothing allocates and nothing can fail. */
+ * iterations (entropic) or of steps (exact). The exact solver takes passes n_max (n_max + outputs)
+ * of them: what it needs, and what it leaves over after the draw, by the same loops on the same
+ * arrays. Where the steps are spent first q is feasible and not the best, which is utility only.
+ * The law does not depend on what is left over, so `law` leaves that out. The workspace depends on
+ * the campaign alone: a copy of it with fewer passes or iterations makes a privatizer of shorter
+ * runs, for measuring. After workspace_new nothing allocates and nothing can fail. */
 #include "base/crypto.h"
 #include "mechanism/ground.h"
 #include "mechanism/index.h"

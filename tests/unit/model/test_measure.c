@@ -174,13 +174,14 @@ Test(measure, out_of_memory_leaves_it_zeroed)
 {
     for (size_t n = 1; n <= 2; n++) {
         struct test_allocator allocator;
-        struct dpot_measure measure;
+        struct dpot_private_measure measure;
         test_allocator_init(&allocator);
         test_allocator_fail_at(&allocator, n);
-        cr_assert_eq(dpot_measure_init(&measure, 10, &allocator.allocator), DPOT_ERR_MEMORY);
-        cr_assert_null(measure.support);
+        cr_assert_eq(dpot_private_measure_init(&measure, 10, &allocator.allocator),
+                     DPOT_ERR_MEMORY);
+        cr_assert_null(measure.measure.support);
         cr_assert_eq(allocator.bytes, 0);
-        dpot_measure_release(&measure);
+        dpot_private_measure_release(&measure);
     }
 }
 
