@@ -4,7 +4,7 @@
  * cost(y, x) = -ln P[released y | data x] of one coordinate; coordinates are independent, so costs
  * add up. With a transform, x and y are coefficients (pool/decode.h). On a grid, in units of its
  * step g, with t = 2^k and z the integer that the device makes of x (quantize.h;
- * client/doc/exact-privacy.md, section 7):
+ * client/doc/exact-privacy.md, B7):
  *
  *   Laplace    |y - z| / t - ln tanh(1 / 2t)         inside
  *              |y - z| / t + ln(1 + e^(-1/t))        at an end of the output clamp

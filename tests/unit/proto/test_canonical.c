@@ -49,8 +49,8 @@ Test(canonical, another_spelling_of_the_same_campaign_is_refused)
 Test(canonical, a_missing_or_misshapen_part_is_refused_by_name)
 {
     expect_refusal(NO_DOMAIN, DPOT_ERR_MALFORMED, "no domain");
-    expect_refusal(EMPTY_DOMAIN, DPOT_ERR_MALFORMED, "domain is no points, grid, ring or sphere");
-    expect_refusal(EMPTY_OUTPUT, DPOT_ERR_MALFORMED, "output is no points, grid, ring or sphere");
+    expect_refusal(EMPTY_DOMAIN, DPOT_ERR_MALFORMED, "domain has no points, grid, ring or sphere");
+    expect_refusal(EMPTY_OUTPUT, DPOT_ERR_MALFORMED, "output has no points, grid, ring or sphere");
     expect_refusal(NO_MECHANISM, DPOT_ERR_MALFORMED, "no mechanism");
     expect_refusal(NO_BASE_MEASURE, DPOT_ERR_MALFORMED, "no wpm.base_measure");
     expect_refusal(ID_TOO_SHORT, DPOT_ERR_MALFORMED, "15 bytes");

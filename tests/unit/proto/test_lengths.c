@@ -330,7 +330,7 @@ Test(lengths, the_length_of_the_batch_is_its_length)
     const uint32_t outside[] = {0, room + 1, UINT32_MAX};
     for (size_t i = 0; i < 3; i++) {
         dpot_store_u32(plain.data, outside[i]);
-        expect_padded(&plain, DPOT_ERR_MALFORMED, "it has room for");
+        expect_padded(&plain, DPOT_ERR_MALFORMED, "there is space for");
     }
     dpot_buf_release(&plain);
 }
@@ -347,7 +347,7 @@ Test(lengths, a_body_is_padded_by_the_same_length_for_each_report)
     plain.data[plain.len++] = 0; /* a campaign of longer reports: ingest knows which one it is */
     expect_padded(&plain, DPOT_OK, "");
     for (plain.len = 0; plain.len < DPOT_BATCH_LENGTH_LEN + 1; plain.len++) {
-        expect_padded(&plain, DPOT_ERR_MALFORMED, "it has room for");
+        expect_padded(&plain, DPOT_ERR_MALFORMED, "there is space for");
     }
     dpot_buf_release(&plain);
 }
