@@ -6,7 +6,7 @@
 #include "unit/aggregator/fixture.h"
 
 struct bench {
-    size_t row; /* of the table of backends */
+    size_t row; /* in the table of backends */
     char folder[FIXTURE_PATH_SIZE];
     char url[2 * FIXTURE_PATH_SIZE];
     struct store *store;
@@ -14,14 +14,14 @@ struct bench {
 
 size_t bench_n_backends(void);
 
-/* A new store of backend `row`. */
+/* Opens a new store of backend `row`. */
 void bench_init(struct bench *b, size_t row);
 void bench_release(struct bench *b);
 
-/* Closes the store and opens it again, when it is one that lasts. */
+/* Closes the store and opens it again, unless the backend only exists in memory. */
 void bench_reopen(struct bench *b);
 
-/* Runs one body over every backend. */
+/* Defines a test that runs its body for every backend. */
 #define STORE_TEST(name)                                                                           \
     static void check_##name(struct bench *b);                                                     \
     Test(store, name)                                                                              \

@@ -19,7 +19,7 @@ static struct revision_record add_open(struct bench *b, uint8_t campaign)
     return record;
 }
 
-/* One append and what it points to. */
+/* One append and the arrays that it points to. */
 struct batch {
     struct store_append append;
     struct dpot_report reports[REPORTS_MAX];
@@ -32,7 +32,7 @@ static struct batch batches[GROUP_MAX];
 static const struct store_append *appends[GROUP_MAX];
 static dpot_status outcomes[GROUP_MAX];
 
-/* Batch `at` of the group: reports first, ... */
+/* Sets batch `at` of the group: reports first, first + 1, ... */
 static void fill(size_t at, const uint8_t *hash, uint32_t round, uint32_t first, size_t n)
 {
     struct batch *batch = &batches[at];
@@ -63,7 +63,7 @@ static uint64_t n_stored(struct bench *b, const struct revision_record *record)
     return count.n_accepted;
 }
 
-/* A pool as it is read. */
+/* What a reader of a pool received. */
 struct seen {
     uint8_t ids[64][DPOT_REPORT_ID_LEN];
     int64_t widest[3]; /* the sums of the vectors */
@@ -164,7 +164,8 @@ STORE_TEST(a_vector_group_is_as_wide_as_its_widest_batch)
     cr_assert_eq(memcmp(seen.widest, widest, sizeof widest), 0);
 }
 
-/* More sets than are kept at a time, twice: an id is known whether its set was kept or not. */
+/* Twice, more id sets than are kept in memory at a time: an id is found whether its set was kept or
+ * not. */
 STORE_TEST(a_group_over_many_campaigns_keeps_every_id_once)
 {
     enum { N = 100 };

@@ -1,4 +1,4 @@
-/* What every store does with vector reports: test_store.c with numbers in them. */
+/* What every store does with vector reports: as test_store.c, with values. */
 #include "conformance/bench.h"
 #include "unit/aggregator/vectors.h"
 
@@ -30,7 +30,8 @@ static dpot_status append(struct bench *b, const uint8_t *hash, const struct dpo
     return store_append_reports(b->store, &a, NULL);
 }
 
-/* Everything that a reader saw; values are copied, since they live during the call only. */
+/* Everything that a reader received; values are copied, since they are valid during the call only.
+ */
 struct seen {
     size_t n;
     struct dpot_report reports[REPORTS_MAX];
@@ -169,7 +170,7 @@ STORE_TEST(a_batch_of_mixed_shapes_is_refused_whole)
     cr_assert_eq(count.n_accepted + count.n_duplicate, 0);
     cr_assert_eq(store_check(b->store, NULL), DPOT_OK);
 
-    /* Nothing of it is remembered: the same ids are new afterwards. */
+    /* Nothing of a refused batch is stored: the same ids are new afterwards. */
     reports[1] = vectors_report(1, 4, 9, values[1]);
     cr_assert_eq(append(b, record.hash, reports, 3, statuses), DPOT_OK);
     cr_assert_eq(statuses[0], DPOT_REPORT_ACCEPTED);

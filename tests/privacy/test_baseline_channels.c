@@ -51,7 +51,7 @@ Test(exponential_channel, no_report_tells_two_inputs_apart_by_more_than_epsilon)
     }
 }
 
-Test(exponential_channel, a_sensitivity_that_is_a_lie_costs_no_privacy)
+Test(exponential_channel, a_wrong_sensitivity_costs_no_privacy)
 {
     const double lies[] = {5e-324, 1e-300, .01, 1e300};
     for (size_t row = 0; row < N_EXP_BOUNDS; row++) {
@@ -66,7 +66,7 @@ Test(exponential_channel, a_sensitivity_that_is_a_lie_costs_no_privacy)
     }
 }
 
-Test(exponential_channel, nor_do_costs_that_overflow)
+Test(exponential_channel, costs_that_overflow_cost_no_privacy)
 {
     const double far[] = {0, 1e300, -1e300, 1e-300}, near[] = {1e308, -1e308, 0, 1};
     for (size_t row = 0; row < N_EXP_BOUNDS; row++) {

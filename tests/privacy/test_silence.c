@@ -154,7 +154,7 @@ Test(silence, nothing_but_the_report_depends_on_data_when_the_process_ends_anywh
 
 /* A spool that holds three reports of a campaign: which of them is dropped for a newer one is
  * public. */
-Test(silence, what_is_dropped_for_want_of_room_does_not_depend_on_data)
+Test(silence, what_is_dropped_when_the_spool_is_full_does_not_depend_on_data)
 {
     static const char *const names[] = {"laplace-l1-ball", "kpm", NULL};
     pairs_init(&pairs, names, 40, 7);
@@ -176,7 +176,7 @@ Test(silence, what_is_dropped_for_want_of_room_does_not_depend_on_data)
 
 /* ---- the witness sees what it is there for ---- */
 
-static bool is_heard(void (*change)(struct watched *device))
+static bool is_detected(void (*change)(struct watched *device))
 {
     char difference[WITNESS_DIFFERENCE_SIZE];
     static const char *const names[] = {"kpm", NULL};
@@ -187,10 +187,10 @@ static bool is_heard(void (*change)(struct watched *device))
     pairs_submit(&pairs, 0);
     pairs_set_clock(&pairs, pairs_opens(&pairs, 0) + 2000);
     pairs_send(&pairs);
-    const bool is_heard =
+    const bool is_detected =
         witness_differs(&pairs.device[0].witness, &pairs.device[1].witness, difference);
     pairs_release(&pairs);
-    return is_heard;
+    return is_detected;
 }
 
 static void change_nothing(struct watched *device)
@@ -225,11 +225,11 @@ static void change_folder(struct watched *device)
     folder->close(folder->ctx, file);
 }
 
-Test(silence, a_difference_that_is_not_of_the_data_is_heard)
+Test(silence, a_difference_that_is_not_of_the_data_is_detected)
 {
-    cr_assert_not(is_heard(change_nothing));
-    cr_assert(is_heard(change_stream));
-    cr_assert(is_heard(change_clock));
-    cr_assert(is_heard(change_group));
-    cr_assert(is_heard(change_folder));
+    cr_assert_not(is_detected(change_nothing));
+    cr_assert(is_detected(change_stream));
+    cr_assert(is_detected(change_clock));
+    cr_assert(is_detected(change_group));
+    cr_assert(is_detected(change_folder));
 }

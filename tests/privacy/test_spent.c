@@ -245,7 +245,7 @@ Test(spent, is_unchanged_by_age_withdrawal_and_a_lost_slot)
     expect_end_to_keep_charges(INDEX, end_by_damage);
 }
 
-Test(spent, is_unchanged_by_want_of_room)
+Test(spent, is_unchanged_by_a_full_spool)
 {
     for (int kind = 0; kind < N_KINDS; kind++) {
         set_up((enum kind)kind);

@@ -144,7 +144,7 @@ static void quantize_without_nan(const struct dpot_vector_domain *vector, const 
     }
 }
 
-Test(twin_exact, a_number_that_is_none_skips_the_clamp)
+Test(twin_exact, nan_skips_the_clamp)
 {
     const struct vector_program broken = {.quantize = quantize_without_nan};
     expect_caught("laplace-nan", &broken, 10);

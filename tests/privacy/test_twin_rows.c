@@ -95,7 +95,7 @@ Test(twin_rows, clipping_after_the_noise)
     subject_release(&subject);
 }
 
-Test(twin_rows, a_number_that_is_none_skips_the_clamp)
+Test(twin_rows, nan_skips_the_clamp)
 {
     struct subject subject;
     struct finding finding;

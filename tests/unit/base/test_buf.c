@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-Test(buf, grows_to_its_ceiling_and_not_a_byte_further)
+Test(buf, grows_to_its_limit_and_not_a_byte_further)
 {
     struct dpot_buf buf;
     dpot_buf_init(&buf, 100, NULL);

@@ -38,7 +38,7 @@ static struct dpot_noise_density density_of(const struct dpot_campaign *campaign
     return density;
 }
 
-/* The formulas of the header: -ln P[y | z] of coordinate j, grid units. */
+/* The formulas of the header: -ln P[y | z] of coordinate j, in grid units. */
 static double cost_of(const struct dpot_noise_density *density, uint32_t j, int64_t y, int64_t z)
 {
     const bool is_laplace = density->noise == DPOT_NOISE_LAPLACE;
@@ -81,7 +81,8 @@ Test(noise_density, probabilities_of_all_outputs_sum_to_one)
     cr_assert_float_eq(sum_over_outputs(&g, 1, 3), 1, 1e-13);
 }
 
-/* ---- the tables, enumerated: weight of a value = units of its cell times the threshold of its trial ---- */
+/* ---- the tables, enumerated: weight of a value = units of its cell x threshold of its trial ----
+ */
 
 static double cell_mass(enum dpot_noise noise, size_t y, size_t n_cells, struct dpot_u128 *begin)
 {
@@ -93,7 +94,7 @@ static double cell_mass(enum dpot_noise noise, size_t y, size_t n_cells, struct 
     return ldexp((double)mass.hi, -64) + ldexp((double)mass.lo, -128);
 }
 
-/* weights (2 n - 1) of noise -(n-1) .. n-1 with sum 1; returns n. */
+/* Writes the 2 n - 1 weights of noise -(n-1) .. n-1, normalised to sum 1, and returns n. */
 static size_t enumerate(enum dpot_noise noise, double *weights)
 {
     const unsigned bits = noise == DPOT_NOISE_LAPLACE ? K - 1 : K - 2;
