@@ -1,5 +1,5 @@
 /* The channels of the baselines (channel.h): KPM and the exponential mechanism, with their own base
- * measures and with others, and with numbers that no honest campaign would state. */
+ * measures, with others, and with numbers that no honest campaign states. */
 #include "mechanism/mechanism.h"
 #include "mechanism/sampler.h"
 #include "privacy/channel.h"
@@ -79,8 +79,8 @@ Test(exponential_channel, costs_that_overflow_cost_no_privacy)
     }
 }
 
-/* Point masses through KPM's own base measure: the truth with probability e^epsilon / (e^epsilon + k
- * - 1), every other answer with 1 / (e^epsilon + k - 1). */
+/* Point masses through KPM's own base measure: the truth with probability e^epsilon / (e^epsilon +
+ * k - 1), every other answer with 1 / (e^epsilon + k - 1). */
 Test(kpm_channel, on_point_masses_it_is_randomised_response)
 {
     for (uint32_t size = 2; size <= 40; size += 19) {
@@ -106,8 +106,9 @@ Test(kpm_channel, on_point_masses_it_is_randomised_response)
     }
 }
 
-/* Twins: KPM at epsilon 1 that claims 0.5 (it spends all of it), and the exponential mechanism at
- * epsilon 4 that claims 1 (on a ring, where every law has the same normaliser, it spends 2). */
+/* Broken twins: KPM at epsilon 1 that claims 0.5 (it spends all of it), and the exponential
+ * mechanism at epsilon 4 that claims 1 (on a ring, where every law has the same normaliser, it
+ * spends 2). */
 Test(twin, a_channel_that_claims_less_than_it_spends_is_caught)
 {
     const struct {

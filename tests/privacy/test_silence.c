@@ -1,6 +1,6 @@
-/* Nothing that leaves a device but what its reports say depends on its data: 10,000 pairs of data
- * sets in rows of submits, with lost answers, refusals, restarts and ends of the process at every
- * change of its folder. Exact, under a scripted clock and one random stream. */
+/* Nothing that leaves a device except the contents of its reports depends on its data: 10,080 pairs
+ * of data sets in consecutive submits, with lost answers, refusals, restarts and ends of the
+ * process at every change of its folder. Exact, with a scripted clock and one random stream. */
 #include "privacy/pairs.h"
 
 #include "base/splitmix.h"
@@ -32,7 +32,7 @@ static const char *const mixture[] = {"kpm-groups", "kpm-large",    "wpm-sphere"
 static const char *const small[] = {"kpm-groups", "wpm-sphere", "wpm-exact", "laplace-l1-ball",
                                     NULL};
 
-/* What the server says in a round, and then again when that was no end. */
+/* The server's answer in a round, and the next one if that was not final. */
 static const struct watched_answer answers[] = {
     {202, DPOT_REPORT_ACCEPTED},       {202, DPOT_REPORT_ACCEPTED},
     {202, DPOT_REPORT_DUPLICATE},      {202, DPOT_REPORT_ACCEPTED},
@@ -42,7 +42,7 @@ static const struct watched_answer answers[] = {
     {202, DPOT_REPORT_ACCEPTED},       {410, 0},
 };
 
-/* One failure keeps reports for less than 20 minutes. */
+/* One failure delays reports for less than 20 minutes. */
 static void send_all(const struct watched_answer *answer)
 {
     pairs_set_answer(&pairs, *answer);
@@ -54,8 +54,8 @@ static void send_all(const struct watched_answer *answer)
     }
 }
 
-/* A row of submits to every campaign, now and then over the end of the round, and a pump at
- * once. */
+/* Consecutive submits to every campaign, sometimes across the end of the round, and a pump at once.
+ */
 static void live_round(uint32_t round)
 {
     const bool is_at_end = round % 6 == 5;
@@ -98,7 +98,7 @@ Test(silence, nothing_but_the_report_depends_on_places)
     live(points, 6, 1000);
 }
 
-/* 31 x 42 x 6 = 7,812, which read less, */
+/* 31 x 42 x 6 = 7,812, with less data to read, */
 Test(silence, nothing_but_the_report_depends_on_vectors)
 {
     live(vectors, 31, 2000);
@@ -111,7 +111,7 @@ Test(silence, nothing_but_the_report_depends_on_the_data_of_a_mixture)
 }
 
 /* The process ends before the n-th change of its folder; the next one has other data, and its work
- * another time. The report comes with the id that was drawn first. */
+ * takes another time. The report has the id that was drawn first. */
 static bool survive_cut(const char *const *names, size_t n)
 {
     bool is_cut = false;
@@ -174,7 +174,7 @@ Test(silence, what_is_dropped_when_the_spool_is_full_does_not_depend_on_data)
     cr_assert_gt(status.n_dropped_spool, 0);
 }
 
-/* ---- the witness sees what it is there for ---- */
+/* ---- the witness detects what it is meant to detect ---- */
 
 static bool is_detected(void (*change)(struct watched *device))
 {

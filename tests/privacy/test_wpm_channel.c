@@ -62,7 +62,8 @@ Test(wpm_channel, costs_that_overflow_cost_no_privacy)
     }
 }
 
-/* All of the above with the exact solver, which has corners where the entropic one is smooth. */
+/* All of the above with the exact solver, whose laws have corners where the entropic ones are
+ * smooth. */
 Test(wpm_channel, no_report_of_the_exact_solver_tells_two_inputs_apart_by_more_than_epsilon)
 {
     const double points[] = {0, .1, .5, 2, 2.1, 7, 100}, output[] = {.3, 1, 50};

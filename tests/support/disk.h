@@ -45,8 +45,8 @@ struct disk_life {
     size_t n_operations; /* 0 when the machine stopped */
     size_t n_told;       /* bytes */
     unsigned char told[DISK_TOLD_MAX];
-    int failure; /* 0, or how the process ended contrary to the plan: an exit status, 256 + a signal,
-                    or 512: it leaked memory (with a leak checker) */
+    int failure; /* 0, or how the process ended contrary to the plan: an exit status, 256 + a
+                    signal, or 512: it leaked memory (with a leak checker) */
 };
 
 /* Runs the scene in a child process that has the folder on this disk, and leaves in the folder what
