@@ -18,7 +18,7 @@ void dpot_arena_init(struct dpot_arena *arena, size_t ceiling,
     *arena = (struct dpot_arena){.ceiling = ceiling, .allocator = allocator};
 }
 
-/* Twice the last chunk, within what the ceiling leaves; at least `size`. 0: the ceiling refuses. */
+/* Twice the last chunk, within the limit, and at least `size`. 0: the limit refuses. */
 static size_t next_cap(const struct dpot_arena *arena, size_t size)
 {
     const size_t left = arena->ceiling - arena->held;

@@ -1,8 +1,8 @@
-/* Memory for one decoded message, with a ceiling.
+/* Memory for one decoded message, with a limit.
  *
- * A decoder takes many small pieces and drops them all at once. What it takes is counted against a
- * ceiling that is set from the length of the message, so that a few hostile bytes cannot ask for
- * much memory: beyond it every allocation fails and `is_exhausted` says why. */
+ * A decoder allocates many small pieces and frees them all at once. The limit follows from the
+ * length of the message, so that a few hostile bytes cannot claim much memory: beyond it
+ * allocations fail, and is_exhausted is set. */
 #ifndef DPOT_PROTO_ARENA_H
 #define DPOT_PROTO_ARENA_H
 
@@ -14,21 +14,21 @@ struct dpot_arena_chunk;
 
 struct dpot_arena {
     const struct dpot_allocator *allocator;
-    struct dpot_arena_chunk *chunks; /* the newest first */
-    size_t ceiling;                  /* most bytes to hold */
-    size_t held;                     /* bytes held now, chunk heads included */
-    bool is_exhausted;               /* an allocation was refused by the ceiling */
-    bool is_out_of_memory;           /* an allocation was refused by the allocator */
+    struct dpot_arena_chunk *chunks; /* newest first */
+    size_t ceiling;                  /* limit of held */
+    size_t held;                     /* bytes, with chunk heads */
+    bool is_exhausted;               /* the limit refused an allocation */
+    bool is_out_of_memory;           /* the allocator refused one */
 };
 
-/* `allocator` is borrowed, NULL is the heap. */
+/* `allocator` is borrowed. */
 void dpot_arena_init(struct dpot_arena *arena, size_t ceiling,
                      const struct dpot_allocator *allocator);
 
-/* Zeroed memory for any type of at most 8-byte alignment; NULL when refused (see the flags). */
+/* Zeroed memory, aligned to 8 bytes; NULL if refused (see the flags). */
 void *dpot_arena_alloc(struct dpot_arena *arena, size_t size);
 
-/* The same, not zeroed. */
+/* The same without zeroing. */
 void *dpot_arena_take(struct dpot_arena *arena, size_t size);
 
 /* Frees everything; a zeroed arena is allowed. */

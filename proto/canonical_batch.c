@@ -16,16 +16,16 @@ enum report_key {
 };
 
 #define VARINT_MAX 10 /* bytes of 64 bits */
-#define WORD 8        /* bytes that are looked at together */
+#define WORD 8        /* bytes read at once */
 
 static const uint64_t high_bits = UINT64_C(0x8080808080808080);
 
-/* What is left of a message. */
+/* The rest of a message. */
 struct cursor {
     const uint8_t *at, *end;
 };
 
-/* Takes the key of a field if that is what comes next. */
+/* Consumes the key of a field if it is next. */
 static bool take_key(struct cursor *c, unsigned key)
 {
     const bool is_next = c->at < c->end && *c->at == key;
@@ -33,7 +33,7 @@ static bool take_key(struct cursor *c, unsigned key)
     return is_next;
 }
 
-/* A number of at most `bits` bits in as few bytes as it can be. */
+/* A varint of at most `bits` bits, in its shortest form. */
 static bool read_number(struct cursor *c, unsigned bits, uint64_t *number)
 {
     uint64_t value = 0;
@@ -57,14 +57,14 @@ static bool read_u32(struct cursor *c, uint32_t *number)
     return is_read;
 }
 
-/* A field that is left out when it is 0. */
+/* A field that is omitted when it is 0. */
 static bool read_default_u32(struct cursor *c, unsigned key, uint32_t *number)
 {
     *number = 0;
     return !take_key(c, key) || (read_u32(c, number) && *number != 0);
 }
 
-/* A length and as many bytes. */
+/* A length and that many bytes. */
 static bool read_bytes(struct cursor *c, struct cursor *bytes)
 {
     uint64_t len = 0;
@@ -88,7 +88,7 @@ static bool read_fixed(struct cursor *c, unsigned key, size_t len, const uint8_t
 
 /* ---- vectors ---- */
 
-/* The last byte of each number has no high bit. */
+/* Counts the varints: the last byte of each has no high bit. */
 static size_t count_numbers(struct cursor c)
 {
     size_t n = 0;
@@ -103,13 +103,13 @@ static size_t count_numbers(struct cursor c)
     return n;
 }
 
-/* sint64: 0, -1, 1, -2, ... */
+/* sint64 (zigzag): 0, -1, 1, -2, ... */
 static int64_t unfold(uint64_t folded)
 {
     return (int64_t)(folded >> 1 ^ (~(folded & 1) + 1));
 }
 
-/* The numbers, of which there are n: most are of one byte, and eight of those are read at once. */
+/* Reads n varints: most have one byte, and eight of these are read at once. */
 static bool read_values(struct cursor c, size_t n, int64_t *values)
 {
     size_t i = 0;
@@ -136,7 +136,7 @@ static bool read_values(struct cursor c, size_t n, int64_t *values)
 
 /* ---- reports ---- */
 
-/* A report where it stands. */
+/* A report in place. */
 struct view {
     const uint8_t *id;
     struct cursor numbers; /* of a vector */
@@ -178,7 +178,7 @@ static bool view_report(struct cursor *batch, struct view *view)
            view_test(&c, &view->test) && c.at == c.end;
 }
 
-/* Counts reports and numbers; c stands behind the reports then. */
+/* Counts reports and numbers; leaves c after the reports. */
 static bool count_reports(struct cursor *c, struct dpot_batch *batch)
 {
     struct view view;
@@ -192,7 +192,7 @@ static bool count_reports(struct cursor *c, struct dpot_batch *batch)
     return batch->n_reports > 0;
 }
 
-/* `values` has room for the report's numbers; NULL when it has none. */
+/* `values` has room for the report's numbers; NULL if it has none. */
 static bool read_report(const struct view *view, int64_t *values, struct dpot_report *report)
 {
     *report = (struct dpot_report){.index = view->index,
@@ -204,7 +204,7 @@ static bool read_report(const struct view *view, int64_t *values, struct dpot_re
     return view->n_values == 0 || read_values(view->numbers, view->n_values, values);
 }
 
-/* c stands before the reports, which have been counted. */
+/* Reads the reports, which have been counted, from c. */
 static bool read_reports(struct cursor *c, struct dpot_batch *batch)
 {
     size_t n_values = 0;
@@ -266,7 +266,7 @@ dpot_status dpot_canonical_batch_read(const void *data, size_t len, struct dpot_
     memcpy(batch->campaign_hash, hash, DPOT_HASH_LEN);
     struct cursor reports = c;
     if (!count_reports(&c, batch) || !read_losses(&c, batch)) {
-        batch->n_reports = batch->n_values = 0; /* nothing is held */
+        batch->n_reports = batch->n_values = 0; /* nothing was allocated */
         return DPOT_ERR_MALFORMED;
     }
     if (!reserve(batch)) {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* As malloc() would: protobuf-c sets whatever it reads. */
+/* Not zeroed, as malloc(). */
 static void *alloc_in_arena(void *arena, size_t size)
 {
     return dpot_arena_take(arena, size);
@@ -30,7 +30,7 @@ dpot_status dpot_message_unpack(const ProtobufCMessageDescriptor *type, const vo
     }
     if (arena->is_exhausted) {
         return dpot_error_set(error, DPOT_ERR_TOO_LARGE,
-                              "the %s of %zu bytes asks for more than %zu bytes of memory",
+                              "the %s of %zu bytes needs more than %zu bytes of memory",
                               type->short_name, len, arena->ceiling);
     }
     return dpot_error_set(error, DPOT_ERR_MALFORMED, "the %zu bytes are not a %s", len,
@@ -42,7 +42,7 @@ static const void *member_at(const ProtobufCMessage *message, unsigned offset)
     return (const char *)message + offset;
 }
 
-/* How many messages sit in `field`, and where the first pointer to one is. */
+/* The number of messages in `field`, and the first pointer to one. */
 static size_t find_messages(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field,
                             const ProtobufCMessage *const **first)
 {
@@ -55,7 +55,7 @@ static size_t find_messages(const ProtobufCMessage *message, const ProtobufCFiel
         *first = *(const ProtobufCMessage *const *const *)member;
         return *(const size_t *)quantifier;
     }
-    /* The members of a oneof share their place: only the one it names is a pointer. */
+    /* The members of a oneof share memory: only the selected one is a pointer. */
     if ((field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) &&
         *(const uint32_t *)quantifier != field->id) {
         return 0;
@@ -75,7 +75,7 @@ dpot_status dpot_message_refuse_unknown_here(const ProtobufCMessage *message,
                           message->descriptor->short_name, message->unknown_fields[0].tag);
 }
 
-/* The recursion follows the schema, which is a few levels deep, never the data. */
+/* The recursion is as deep as the schema, a few levels, never as the data. */
 dpot_status dpot_message_refuse_unknown(const ProtobufCMessage *message, struct dpot_error *error)
 {
     dpot_status status = dpot_message_refuse_unknown_here(message, error);
@@ -102,9 +102,9 @@ dpot_status dpot_message_append(const ProtobufCMessage *message, struct dpot_buf
     return DPOT_OK;
 }
 
-/* A sink that compares what is packed into it with the bytes it expects. */
+/* A sink that compares packed bytes with the expected ones. */
 struct comparison {
-    ProtobufCBuffer base; /* first: protobuf-c hands its address back */
+    ProtobufCBuffer base; /* first: protobuf-c passes its address back */
     const uint8_t *expected;
     size_t left;
     bool is_equal;

@@ -6,7 +6,7 @@ dpot_status dpot_signed_make(struct dpot_signed *envelope, const void *content, 
                              const char *prefix, size_t prefix_len,
                              const uint8_t secret_key[DPOT_SIGN_SECRET_LEN])
 {
-    /* protobuf-c has no const members; it does not write through what it packs. */
+    /* protobuf-c has no const members, but does not write to what it packs. */
     envelope->content = (ProtobufCBinaryData){len, (uint8_t *)content};
     dpot_sign_public(secret_key, envelope->key_id);
     return dpot_sign(envelope->signature, prefix, prefix_len, content, len, secret_key);
@@ -48,8 +48,9 @@ dpot_status dpot_signed_check(struct dpot_signed *envelope, const ProtobufCBinar
     const dpot_status signature_status = dpot_sign_check(
         envelope->signature, prefix, prefix_len, content->data, content->len, envelope->key_id);
     if (signature_status == DPOT_ERR_SIGNATURE) {
-        return dpot_error_set(error, signature_status,
-                              "the signature does not fit the content: it was altered or damaged");
+        return dpot_error_set(
+            error, signature_status,
+            "the signature does not match the content: it was altered or damaged");
     }
     return signature_status;
 }

@@ -1,14 +1,14 @@
-/* The envelope that SignedCampaign and SignedKeys share: content, the key that signed, signature.
+/* The envelope of SignedCampaign and SignedKeys: content, signing key, signature.
  *
- * The signature is over (prefix || content), where the prefix is a domain separator with its NUL,
- * so that a signature of one kind of content is worth nothing for another. */
+ * The signature is over (prefix || content), where the prefix is a domain separator with its NUL: a
+ * signature of one kind of content is not valid for another. */
 #ifndef DPOT_PROTO_SIGNED_H
 #define DPOT_PROTO_SIGNED_H
 
 #include "base/crypto.h"
 #include "proto/message.h"
 
-/* Most bytes an envelope adds to its content. */
+/* The largest number of bytes that an envelope adds to its content. */
 #define DPOT_SIGNED_OVERHEAD 128u
 
 struct dpot_signed {
@@ -22,9 +22,9 @@ DPOT_WARN_UNUSED dpot_status dpot_signed_make(struct dpot_signed *envelope, cons
                                               size_t len, const char *prefix, size_t prefix_len,
                                               const uint8_t secret_key[DPOT_SIGN_SECRET_LEN]);
 
-/* Takes the three parts of an unpacked envelope (content stays borrowed) and checks them: lengths
- * (DPOT_ERR_MALFORMED), the signer against `pin` unless that is NULL, and the signature
- * (DPOT_ERR_SIGNATURE). */
+/* Fills an envelope from its unpacked parts (content is borrowed) and checks it.
+ * DPOT_ERR_MALFORMED: wrong lengths; DPOT_ERR_SIGNATURE: a signer other than `pin`, unless that is
+ * NULL, or a wrong signature. */
 DPOT_WARN_UNUSED dpot_status dpot_signed_check(
     struct dpot_signed *envelope, const ProtobufCBinaryData *content,
     const ProtobufCBinaryData *key_id, const ProtobufCBinaryData *signature, const char *prefix,

@@ -7,7 +7,7 @@
 
 #define WIRE_VERSION 1u
 
-/* An artifact as protobuf-c sees it: everything borrowed from the struct. */
+/* The message of an artifact, which it borrows from. */
 struct artifact_message {
     Dpot__V1__Artifact artifact;
     Dpot__V1__Pool pool;
@@ -63,7 +63,7 @@ dpot_status dpot_wire_artifact_encode(const struct dpot_artifact *artifact, stru
     }
     fill(&message, artifact);
     status = dpot_message_append(&message.artifact.base, out);
-    return status == DPOT_OK ? status : dpot_error_set(error, status, "no room for the artifact");
+    return status == DPOT_OK ? status : dpot_error_set(error, status, "no space for the artifact");
 }
 
 static dpot_status copy_text(const char *what, const char *text, char *out, size_t cap,
@@ -204,7 +204,7 @@ static dpot_status read_artifact(const Dpot__V1__Artifact *message, struct dpot_
     return status == DPOT_OK ? dpot_artifact_check(artifact, error) : status;
 }
 
-/* The bytes that this artifact has are the ones that came. */
+/* Checks that the artifact packs to the bytes it was parsed from. */
 static dpot_status check_canonical(const struct dpot_artifact *artifact, const void *data,
                                    size_t len, struct dpot_error *error)
 {

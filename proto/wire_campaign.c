@@ -15,7 +15,7 @@ dpot_status dpot_wire_campaign_encode(const struct dpot_campaign *campaign, stru
     if (status != DPOT_OK) {
         return status;
     }
-    /* Whatever can be encoded can be signed and served within the limit. */
+    /* Everything that can be encoded can be signed within the limit. */
     const size_t len = dpot__v1__campaign__get_packed_size(&message.campaign);
     if (len > DPOT_CAMPAIGN_BYTES_MAX - DPOT_SIGNED_OVERHEAD) {
         return DPOT_ERR_TOO_LARGE;
@@ -23,7 +23,7 @@ dpot_status dpot_wire_campaign_encode(const struct dpot_campaign *campaign, stru
     return dpot_message_append(&message.campaign.base, out);
 }
 
-/* Decoding. Every count is bounded before the model allocates for it. */
+/* Decoding: every count is bounded before memory is allocated for it. */
 
 static dpot_status refuse_missing(const char *field, struct dpot_error *error)
 {
@@ -48,9 +48,10 @@ static dpot_status read_points(const Dpot__V1__Points *message,
 {
     const size_t dim = message->dim;
     if (dim < 1 || dim > DPOT_DOMAIN_DIM_MAX || message->n_coordinates % dim != 0) {
-        return dpot_error_set(error, DPOT_ERR_MALFORMED,
-                              "%zu coordinates are no list of points of %zu coordinates each",
-                              message->n_coordinates, dim);
+        return dpot_error_set(
+            error, DPOT_ERR_MALFORMED,
+            "%zu coordinates do not make a list of points of %zu coordinates each",
+            message->n_coordinates, dim);
     }
     const size_t size = message->n_coordinates / dim;
     if (size > DPOT_DOMAIN_SIZE_MAX) {
@@ -98,7 +99,7 @@ static dpot_status read_domain(const Dpot__V1__Domain *message, const char *fiel
                                              message->directions->dim, error);
         break;
     default:
-        return dpot_error_set(error, status, "%s is no points, grid, ring or sphere", field);
+        return dpot_error_set(error, status, "%s has no points, grid, ring or sphere", field);
     }
     return status == DPOT_OK ? status : dpot_error_prefix(error, status, "%s", field);
 }
@@ -108,7 +109,7 @@ static dpot_status read_domains(const Dpot__V1__Campaign *message,
                                 struct dpot_campaign *campaign, struct dpot_error *error)
 {
     if (dpot_mechanism_is_vector(campaign->mechanism)) {
-        /* Points beside a vector would not come back: the canonical form refuses them. */
+        /* Points next to a vector would be lost: check_canonical refuses them. */
         return DPOT_OK;
     }
     if (!message->domain) {
@@ -244,7 +245,7 @@ static dpot_status read_time(const char *field, int64_t seconds, int64_t *time_m
 {
     if (seconds > INT64_MAX / MS_PER_S || seconds < INT64_MIN / MS_PER_S) {
         return dpot_error_set(error, DPOT_ERR_MALFORMED,
-                              "%s is %lld seconds since 1970, which is no time", field,
+                              "%s is %lld seconds since 1970, which is out of range", field,
                               (long long)seconds);
     }
     *time_ms = seconds * MS_PER_S;
@@ -332,8 +333,8 @@ static dpot_status check_version(const Dpot__V1__Campaign *message, struct dpot_
     return dpot_message_refuse_unknown(&message->base, error);
 }
 
-/* What was read must pack to the bytes that were signed: nothing was dropped, and there is one
- * byte string, hence one hash, for one campaign. */
+/* The parsed campaign must pack to the bytes that were signed: nothing was dropped, and a campaign
+ * has one byte string, hence one hash. */
 static dpot_status check_canonical(const struct dpot_campaign *campaign, const void *data,
                                    size_t len, struct dpot_error *error)
 {

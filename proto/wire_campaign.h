@@ -1,25 +1,24 @@
 /* Campaign revisions <-> bytes.
  *
- * Decoders distrust: lengths before use, counts bounded, unknown versions and unknown fields
- * refused at every depth (by message and field number), and the bytes must be the canonical ones.
- * The signature is checked BEFORE the content is parsed. A SignedCampaign has at most
- * DPOT_CAMPAIGN_BYTES_MAX bytes; the campaign inside, 128 fewer. */
+ * Decoders check lengths before use, bound counts, refuse unknown versions and fields at every
+ * depth (naming message and field number), and accept canonical bytes only. The signature is
+ * checked BEFORE the content is parsed. A SignedCampaign has at most DPOT_CAMPAIGN_BYTES_MAX bytes;
+ * the campaign inside, 128 fewer. */
 #ifndef DPOT_PROTO_WIRE_CAMPAIGN_H
 #define DPOT_PROTO_WIRE_CAMPAIGN_H
 
 #include "base/buf.h"
 #include "model/campaign.h"
 
-/* Appends the canonical bytes of a campaign (not signed). DPOT_ERR_TOO_LARGE, DPOT_ERR_MEMORY;
- * DPOT_ERR_ARGUMENT for what has no wire form: an unknown domain type or mechanism, numbers
- * of another mechanism, times that are not whole seconds. Values are not checked here. */
+/* Appends the canonical bytes of a campaign, unsigned, without checking values. DPOT_ERR_ARGUMENT:
+ * no wire form (an unknown domain type or mechanism, parameters of another mechanism, times that
+ * are not whole seconds). DPOT_ERR_TOO_LARGE, DPOT_ERR_MEMORY. */
 DPOT_WARN_UNUSED dpot_status dpot_wire_campaign_encode(const struct dpot_campaign *campaign,
                                                        struct dpot_buf *out);
 
-/* Parses canonical bytes (data, len) into `campaign` (zeroed on failure; release it when done).
- * Shape only: call dpot_mechanism_check_campaign next. DPOT_ERR_MALFORMED, DPOT_ERR_VERSION
- * (unknown version, field or mechanism), DPOT_ERR_TOO_LARGE, DPOT_ERR_MEMORY, and what
- * dpot_domain_init_* says of its domains. */
+/* Parses canonical bytes (data, len) into `campaign`, to be released; zeroed on failure. Checks the
+ * form only: call dpot_mechanism_check_campaign next. DPOT_ERR_MALFORMED, DPOT_ERR_VERSION (unknown
+ * version, field or mechanism), DPOT_ERR_TOO_LARGE, DPOT_ERR_MEMORY, or as dpot_domain_init_*. */
 DPOT_WARN_UNUSED dpot_status dpot_wire_campaign_decode(const void *data, size_t len,
                                                        const struct dpot_allocator *allocator,
                                                        struct dpot_campaign *campaign,
@@ -38,10 +37,9 @@ struct dpot_signed_campaign {
     uint8_t signer[DPOT_SIGN_PUBLIC_LEN]; /* public key that signed */
 };
 
-/* Opens a SignedCampaign: envelope, signer against `pin` (NULL: accept the signer it names, for
- * tools that show files), signature, canonical decode (the checks of mechanism/mechanism.h are the
- * caller's). DPOT_ERR_SIGNATURE for a wrong pin or signature, otherwise as decode. *out is zeroed
- * on failure. */
+/* Opens a SignedCampaign: checks signer and signature, then decodes as above. `pin` NULL accepts
+ * the signer that it names, for tools that show files. DPOT_ERR_SIGNATURE: wrong signer or
+ * signature; otherwise as dpot_wire_campaign_decode. *out is zeroed on failure. */
 DPOT_WARN_UNUSED dpot_status dpot_wire_campaign_open(const void *data, size_t len,
                                                      const uint8_t *pin /* [32] or NULL */,
                                                      const struct dpot_allocator *allocator,

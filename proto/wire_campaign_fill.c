@@ -150,7 +150,7 @@ static dpot_status fill_gaussian(struct dpot_campaign_message *message,
     return dpot_wire_vector_fill(&message->vector, &campaign->vector);
 }
 
-/* What a mechanism has no field for must be left out: it would not come back. */
+/* Parameters without a field in the mechanism's message would be lost. */
 static bool has_stray_numbers(const struct dpot_campaign *campaign)
 {
     const enum dpot_mechanism_id id = campaign->mechanism;

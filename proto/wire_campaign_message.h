@@ -1,5 +1,4 @@
-/* A campaign as protobuf-c sees it: what wire_campaign.c packs. Like wire_vector.h for the wire_ files
- * of this room only. */
+/* The message of a campaign, which wire_campaign.c packs. Private to proto/wire_*.c. */
 #ifndef DPOT_PROTO_WIRE_CAMPAIGN_MESSAGE_H
 #define DPOT_PROTO_WIRE_CAMPAIGN_MESSAGE_H
 
@@ -33,8 +32,8 @@ struct dpot_campaign_message {
     char *groups[DPOT_GROUPS_MAX];
 };
 
-/* The arrays of the message are the campaign's own: protobuf-c has no const members, but does not
- * write through what it packs. DPOT_ERR_ARGUMENT, DPOT_ERR_TOO_LARGE as dpot_wire_campaign_encode. */
+/* Fills the message, whose arrays are the campaign's: protobuf-c has no const members, but does not
+ * write to what it packs. DPOT_ERR_ARGUMENT, DPOT_ERR_TOO_LARGE as dpot_wire_campaign_encode. */
 DPOT_WARN_UNUSED dpot_status dpot_wire_campaign_fill(struct dpot_campaign_message *message,
                                                      const struct dpot_campaign *campaign);
 

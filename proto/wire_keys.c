@@ -20,7 +20,7 @@ void dpot_seal_key_id(const uint8_t public_key[DPOT_SEAL_PUBLIC_LEN],
     memcpy(id, hash, DPOT_SEAL_KEY_ID_LEN);
 }
 
-/* What is never signed and never accepted. */
+/* Checked before signing and after parsing. */
 static dpot_status check_seal_key(const struct dpot_seal_key *seal_key, size_t i,
                                   struct dpot_error *error)
 {
@@ -28,7 +28,7 @@ static dpot_status check_seal_key(const struct dpot_seal_key *seal_key, size_t i
     dpot_seal_key_id(seal_key->public_key, id);
     if (memcmp(id, seal_key->id, sizeof id) != 0) {
         return dpot_error_set(error, DPOT_ERR_MALFORMED,
-                              "the id of seal key %zu is not that of its public key", i);
+                              "the id of seal key %zu does not match its public key", i);
     }
     if (seal_key->not_before_ms % MS_PER_S != 0 || seal_key->not_after_ms % MS_PER_S != 0) {
         return dpot_error_set(error, DPOT_ERR_MALFORMED,
@@ -37,10 +37,10 @@ static dpot_status check_seal_key(const struct dpot_seal_key *seal_key, size_t i
                               (long long)seal_key->not_after_ms);
     }
     if (seal_key->not_before_ms >= seal_key->not_after_ms) {
-        return dpot_error_set(error, DPOT_ERR_MALFORMED,
-                              "seal key %zu is valid from %lld to before %lld ms, which is never",
-                              i, (long long)seal_key->not_before_ms,
-                              (long long)seal_key->not_after_ms);
+        return dpot_error_set(
+            error, DPOT_ERR_MALFORMED,
+            "seal key %zu is valid from %lld to before %lld ms: the window is empty", i,
+            (long long)seal_key->not_before_ms, (long long)seal_key->not_after_ms);
     }
     return DPOT_OK;
 }
@@ -54,7 +54,7 @@ static dpot_status check_count(size_t n, struct dpot_error *error)
     return DPOT_OK;
 }
 
-/* Keys as protobuf-c sees them. */
+/* The message of keys. */
 struct keys_message {
     Dpot__V1__Keys keys;
     Dpot__V1__SealKey seal_keys[DPOT_SEAL_KEYS_MAX];
@@ -92,7 +92,7 @@ dpot_status dpot_wire_keys_encode(const struct dpot_keys *keys, struct dpot_buf 
     struct keys_message message;
     fill_keys(&message, keys);
     status = dpot_message_append(&message.keys.base, out);
-    return status == DPOT_OK ? status : dpot_error_set(error, status, "no room for the seal keys");
+    return status == DPOT_OK ? status : dpot_error_set(error, status, "no space for the seal keys");
 }
 
 static dpot_status read_seal_key(const Dpot__V1__SealKey *message, size_t i,
@@ -111,7 +111,7 @@ static dpot_status read_seal_key(const Dpot__V1__SealKey *message, size_t i,
         message->not_after > most) {
         return dpot_error_set(error, DPOT_ERR_MALFORMED,
                               "seal key %zu is valid from %lld to %lld seconds since 1970, which "
-                              "are no times",
+                              "is out of range",
                               i, (long long)message->not_before, (long long)message->not_after);
     }
     memcpy(seal_key->id, message->id.data, sizeof seal_key->id);

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* --- Writing: the graph as messages in an arena --- */
+/* ---- encoding: the graph as messages in an arena ---- */
 
 void *dpot_onnx_take(struct dpot_onnx_builder *b, size_t count, size_t size)
 {
@@ -15,7 +15,7 @@ void *dpot_onnx_take(struct dpot_onnx_builder *b, size_t count, size_t size)
     return memory;
 }
 
-/* n messages of a type, as the list of pointers that protobuf-c wants; NULL when there is none or no
+/* n messages of a type, as the list of pointers that protobuf-c needs; NULL if n is 0 or out of
  * memory. */
 static void *take_messages(struct dpot_onnx_builder *b, size_t n,
                            const ProtobufCMessageDescriptor *type)
@@ -32,7 +32,7 @@ static void *take_messages(struct dpot_onnx_builder *b, size_t n,
     return list;
 }
 
-/* protobuf-c takes char * and reads only. */
+/* protobuf-c has char *, but does not write to it. */
 static char *text(const char *s)
 {
     return (char *)(s ? s : "");
@@ -233,14 +233,13 @@ ProtobufCMessage *dpot_onnx_message(struct dpot_onnx_builder *b,
     return b->is_full ? NULL : &m->base;
 }
 
-/* --- Limits, of what is written and of what is read --- */
+/* ---- limits for encoding and decoding ---- */
 
 dpot_status dpot_onnx_check_count(const char *what, size_t n, size_t most, struct dpot_error *error)
 {
-    return n <= most
-               ? DPOT_OK
-               : dpot_error_set(error, DPOT_ERR_TOO_LARGE,
-                                "the model has %zu %s: at most %zu are possible", n, what, most);
+    return n <= most ? DPOT_OK
+                     : dpot_error_set(error, DPOT_ERR_TOO_LARGE,
+                                      "the model has %zu %s: at most %zu", n, what, most);
 }
 
 dpot_status dpot_onnx_check_counts(size_t n_nodes, size_t n_tensors, size_t n_inputs,
@@ -275,5 +274,5 @@ dpot_status dpot_wire_onnx_encode(const struct dpot_onnx_graph *graph, struct dp
     const ProtobufCMessage *message = dpot_onnx_message(&builder, graph);
     status = message ? dpot_message_append(message, out) : DPOT_ERR_MEMORY;
     dpot_arena_release(&arena);
-    return status == DPOT_OK ? status : dpot_error_set(error, status, "no room for the model");
+    return status == DPOT_OK ? status : dpot_error_set(error, status, "no space for the model");
 }

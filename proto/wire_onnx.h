@@ -1,16 +1,16 @@
-/* ONNX models <-> bytes: as much of ONNX as a feed-forward network needs.
+/* ONNX models <-> bytes: the part of ONNX that a feed-forward network needs.
  *
- * The schema is the one that libonnx-dev installs, less its recursive fields (graphs inside
- * attributes, types inside types): nesting is bounded by the schema, never by the data. Written are
- * nodes with their attributes, tensors with their values as raw bytes, and pairs of text. Reading
- * is as strict as for our own messages (wire_campaign.h): counts and sizes bounded, unknown fields
- * refused, and the bytes must be those that writing the same graph gives. So it accepts what this
- * program wrote, and no hostile model; other programs read what it wrote, as any ONNX model.
+ * The schema is that of libonnx-dev without its recursive fields (graphs inside attributes, types
+ * inside types), so that it bounds nesting. Written are nodes with attributes, tensors with values
+ * as raw bytes, and text pairs. Decoding is as strict as for our own messages (wire_campaign.h):
+ * counts and sizes are bounded, unknown fields are refused, and the bytes must be those of encoding
+ * the same graph. So it accepts what this program wrote, which other programs read like any ONNX
+ * model, and nothing else.
  *
- *     struct dpot_onnx_graph graph;                    members that point are borrowed by encode
+ *     struct dpot_onnx_graph graph;                    pointers are borrowed by encode
  *     dpot_wire_onnx_encode(&graph, &bytes, &error);
  *
- *     struct dpot_arena arena;                         what decode points at lives in the arena
+ *     struct dpot_arena arena;                         memory of the decoded graph
  *     dpot_arena_init(&arena, DPOT_ONNX_MEMORY(len), allocator);
  *     dpot_wire_onnx_decode(data, len, &arena, &graph, &error);
  *     dpot_arena_release(&arena); */
@@ -33,20 +33,21 @@
 #define DPOT_ONNX_ENDS_MAX 8 /* inputs and outputs of a graph or a node, attributes, dimensions */
 #define DPOT_ONNX_INTS_MAX 16
 
-/* Memory to decode `len` bytes: the message, and a copy of the values. */
+/* Memory to decode `len` bytes: the message and a copy of the values. */
 #define DPOT_ONNX_MEMORY(len) (8 * (size_t)(len) + (256u << 10))
 
-enum dpot_onnx_attribute_type { /* the numbers of ONNX */
-                                DPOT_ONNX_FLOAT = 1,
-                                DPOT_ONNX_INT = 2,
-                                DPOT_ONNX_TEXT = 3,
-                                DPOT_ONNX_INTS = 7,
+/* The numbers of ONNX. */
+enum dpot_onnx_attribute_type {
+    DPOT_ONNX_FLOAT = 1,
+    DPOT_ONNX_INT = 2,
+    DPOT_ONNX_TEXT = 3,
+    DPOT_ONNX_INTS = 7,
 };
 
 struct dpot_onnx_attribute {
     const char *name;
     enum dpot_onnx_attribute_type type;
-    float f; /* the one that `type` names */
+    float f; /* set is the member that `type` names */
     int64_t i;
     const char *text;
     const int64_t *ints; /* (n_ints) */
@@ -64,7 +65,7 @@ struct dpot_onnx_node {
     size_t n_attributes;
 };
 
-/* An initialiser: float32 or int64, the other pointer is NULL. */
+/* An initialiser, float32 or int64; the other pointer is NULL. */
 struct dpot_onnx_tensor {
     const char *name;
     int64_t dims[DPOT_ONNX_ENDS_MAX];
@@ -74,7 +75,7 @@ struct dpot_onnx_tensor {
     const int64_t *ints;
 };
 
-/* An input or output of the graph: float32. */
+/* An input or output of the graph, float32. */
 struct dpot_onnx_end {
     const char *name;
     int64_t dims[DPOT_ONNX_ENDS_MAX]; /* 0: any, named "n" */
@@ -98,12 +99,11 @@ struct dpot_onnx_graph {
     size_t n_pairs;
 };
 
-/* Appends the bytes. DPOT_ERR_TOO_LARGE (a count above its limit, or no room in `out`),
- * DPOT_ERR_MEMORY. */
+/* Appends the bytes. DPOT_ERR_TOO_LARGE: a count or `out` above its limit; DPOT_ERR_MEMORY. */
 DPOT_WARN_UNUSED dpot_status dpot_wire_onnx_encode(const struct dpot_onnx_graph *graph,
                                                    struct dpot_buf *out, struct dpot_error *error);
 
-/* Parses (data, len); *graph is zeroed on failure. No text of it is NULL. DPOT_ERR_MALFORMED,
+/* Parses (data, len) into *graph, without NULL strings; zeroed on failure. DPOT_ERR_MALFORMED,
  * DPOT_ERR_VERSION, DPOT_ERR_TOO_LARGE, DPOT_ERR_MEMORY. */
 DPOT_WARN_UNUSED dpot_status dpot_wire_onnx_decode(const void *data, size_t len,
                                                    struct dpot_arena *arena,

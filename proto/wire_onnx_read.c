@@ -1,4 +1,3 @@
-/* What a message says, in its own arena. */
 #include "proto/wire_onnx.h"
 
 #include "proto/wire_onnx_message.h"
@@ -14,8 +13,8 @@ static const char *text_of(const char *s)
 
 static dpot_status refuse(struct dpot_error *error, const char *what)
 {
-    return dpot_error_set(error, DPOT_ERR_MALFORMED,
-                          "%s: only models that dpot wrote itself can be read", what);
+    return dpot_error_set(error, DPOT_ERR_MALFORMED, "%s: only models written by dpot can be read",
+                          what);
 }
 
 static dpot_status no_memory(struct dpot_error *error)
@@ -36,7 +35,7 @@ static dpot_status read_attribute(struct dpot_onnx_builder *b, const Onnx__Attri
         m->type != ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT &&
         m->type != ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING &&
         m->type != ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS) {
-        return refuse(error, "an attribute has a type of its own");
+        return refuse(error, "an attribute has an unsupported type");
     }
     if (m->has_s) {
         char *copy = dpot_onnx_take(b, m->s.len + 1, 1); /* zeroed */
@@ -80,7 +79,7 @@ static dpot_status read_node(struct dpot_onnx_builder *b, const Onnx__NodeProto 
     return status;
 }
 
-/* The product of the dimensions must be the number of values, whose bytes are there. */
+/* Whether the product of the dimensions is the number of values. */
 static bool has_size(const struct dpot_onnx_tensor *tensor)
 {
     uint64_t product = 1;
@@ -116,7 +115,7 @@ static dpot_status read_values(struct dpot_onnx_builder *b, const ProtobufCBinar
     tensor->ints = is_float ? NULL : values;
     return has_size(tensor) && raw->len % size == 0
                ? DPOT_OK
-               : refuse(error, "a tensor has not as many values as its shape says");
+               : refuse(error, "the number of values of a tensor does not match its shape");
 }
 
 static dpot_status read_tensor(struct dpot_onnx_builder *b, const Onnx__TensorProto *m,
@@ -219,7 +218,7 @@ static dpot_status read_model(struct dpot_onnx_builder *b, const Onnx__ModelProt
     return status == DPOT_OK ? read_graph(b, m->graph, graph, error) : status;
 }
 
-/* Whatever of the message is not in the graph would be missing from the graph's own bytes. */
+/* Parts of the message that are not in the graph would be missing from the bytes of the graph. */
 static dpot_status check_canonical(struct dpot_onnx_builder *b, const struct dpot_onnx_graph *graph,
                                    const void *data, size_t len, struct dpot_error *error)
 {

@@ -46,21 +46,21 @@ dpot_status dpot_wire_receipt_encode(const enum dpot_report_status *statuses, si
     return status;
 }
 
-/* A server of before says nothing. */
-static dpot_status check_batch(const ProtobufCBinaryData *said, const uint8_t *batch)
+/* Old servers leave the digest out. */
+static dpot_status check_batch(const ProtobufCBinaryData *digest, const uint8_t *batch)
 {
-    if (said->len == 0) {
+    if (digest->len == 0) {
         return DPOT_OK;
     }
-    if (said->len != DPOT_HASH_LEN) {
+    if (digest->len != DPOT_HASH_LEN) {
         return DPOT_ERR_MALFORMED;
     }
-    return batch && memcmp(said->data, batch, DPOT_HASH_LEN) != 0 ? DPOT_ERR_SIGNATURE : DPOT_OK;
+    return batch && memcmp(digest->data, batch, DPOT_HASH_LEN) != 0 ? DPOT_ERR_SIGNATURE : DPOT_OK;
 }
 
-/* One receipt has one spelling, as every message: a number that is cut to a status, or a field twice, is
- * somebody else's. That of a server of before has no batch and is its own spelling. */
-static dpot_status check_spelling(const Dpot__V1__Receipt *message, const void *data, size_t len)
+/* A receipt must be canonical, like every message: a number that is cut to a status, or a repeated
+ * field, is refused. */
+static dpot_status check_canonical(const Dpot__V1__Receipt *message, const void *data, size_t len)
 {
     return dpot_message_packs_to(&message->base, data, len) ? DPOT_OK : DPOT_ERR_MALFORMED;
 }
@@ -95,10 +95,10 @@ dpot_status dpot_wire_receipt_decode(const void *data, size_t len, const uint8_t
         dpot_message_unpack(&dpot__v1__receipt__descriptor, data, len, &arena, &base, NULL);
     const Dpot__V1__Receipt *message = (const Dpot__V1__Receipt *)base;
     if (status == DPOT_OK) {
-        status = dpot_message_refuse_unknown(base, NULL); /* by its own name */
+        status = dpot_message_refuse_unknown(base, NULL);
     }
     if (status == DPOT_OK) {
-        status = check_spelling(message, data, len);
+        status = check_canonical(message, data, len);
     }
     if (status == DPOT_OK) {
         status = read_receipt(message, batch, statuses, n);

@@ -21,7 +21,7 @@ void dpot_batch_release(struct dpot_batch *batch)
     *batch = (struct dpot_batch){0};
 }
 
-/* A report as protobuf-c sees it; its values are the report's own. */
+/* The message of a report, which it borrows values from. */
 struct report_message {
     Dpot__V1__Report report;
     Dpot__V1__IntVector vector;
@@ -87,7 +87,7 @@ dpot_status dpot_wire_batch_encode(const struct dpot_batch *batch, struct dpot_b
     return status;
 }
 
-/* Its length, the batch, zeros. */
+/* The length of the batch, the batch, zeros. */
 static dpot_status encode_padded(const struct dpot_batch *batch, struct dpot_buf *plain)
 {
     const uint64_t len = dpot_wire_batch_plain_len(batch->n_reports, batch->report_len_max);
@@ -109,7 +109,7 @@ static dpot_status encode_padded(const struct dpot_batch *batch, struct dpot_buf
     return status;
 }
 
-/* Appends magic, key id and the box; `out` is as before on failure. */
+/* Appends magic, key id and box; `out` is unchanged on failure. */
 static dpot_status append_body(const uint8_t kind[MAGIC_LEN], const struct dpot_buf *plain,
                                const struct dpot_seal_key *seal_key, struct dpot_buf *out)
 {

@@ -1,7 +1,7 @@
 #include "mechanism/mechanism.h"
 #include "proto/wire_inner.h"
 
-/* Beside the reports of a padded batch, at most: its length, campaign_hash, round, losses. */
+/* Largest length besides the reports: the length, campaign_hash, round, losses. */
 #define BATCH_BESIDE_LEN (4 + (2 + DPOT_HASH_LEN) + (1 + 5) + (2 + DPOT_BATCH_LOSSES_LEN))
 
 static size_t varint_len(uint64_t number)
@@ -13,19 +13,19 @@ static size_t varint_len(uint64_t number)
     return len;
 }
 
-/* A field of bytes: its key, its length, the bytes. */
+/* A field of bytes: key, length, bytes. */
 static size_t field_len(size_t len)
 {
     return 1 + varint_len(len) + len;
 }
 
-/* sint64: 0, -1, 1, -2, ... so that the longer of two numbers is the farther from 0. */
+/* sint64 (zigzag): numbers farther from 0 are longer. */
 static size_t value_len(int64_t value)
 {
     return varint_len(value < 0 ? 2 * ~(uint64_t)value + 1 : 2 * (uint64_t)value);
 }
 
-/* Of coordinate j: the ends of its range are farthest from 0. */
+/* The longest value of coordinate j is at an end of its range. */
 static size_t value_len_max(const struct dpot_campaign *campaign, uint32_t j)
 {
     int64_t lo = 0, hi = 0;
@@ -34,7 +34,7 @@ static size_t value_len_max(const struct dpot_campaign *campaign, uint32_t j)
     return lo_len > hi_len ? lo_len : hi_len;
 }
 
-/* Only the sides of a box may differ: elsewhere all coordinates have the range of the first. */
+/* Only boxes have different ranges; otherwise all coordinates have that of the first. */
 static size_t vector_len_max(const struct dpot_campaign *campaign)
 {
     const struct dpot_vector_domain *vector = &campaign->vector;

@@ -5,11 +5,11 @@
 
 #include <string.h>
 
-/* Reports of a few bytes each unpack to about 200 bytes: the floor is what the most reports that a
- * batch may hold need when all of them are empty. */
+/* Reports of a few bytes unpack to about 200 bytes: the constant is enough for the maximal number
+ * of empty ones. */
 #define BATCH_CEILING(len) (12 * (size_t)(len) + (2u << 20))
 
-/* Copies a vector to the end of the batch's values, where there is room. */
+/* Copies a vector to the end of the batch's values, which are reserved. */
 static bool read_vector(const Dpot__V1__IntVector *message, struct dpot_batch *batch,
                         struct dpot_report *report)
 {
@@ -24,7 +24,7 @@ static bool read_vector(const Dpot__V1__IntVector *message, struct dpot_batch *b
     return true;
 }
 
-/* A report that cannot be counted is kept in its place: its neighbours are not refused with it. */
+/* Returns false for a malformed report, which does not affect the others. */
 static bool read_report(const Dpot__V1__Report *message, struct dpot_batch *batch,
                         struct dpot_report *report)
 {
@@ -48,7 +48,7 @@ static bool read_report(const Dpot__V1__Report *message, struct dpot_batch *batc
     }
 }
 
-/* Numbers in the vectors of all reports: each took a byte of the batch at least. */
+/* Numbers in the vectors of all reports; each took at least one byte. */
 static size_t count_values(const Dpot__V1__ReportBatch *message)
 {
     size_t n = 0;
@@ -60,7 +60,7 @@ static size_t count_values(const Dpot__V1__ReportBatch *message)
     return n;
 }
 
-/* Room for every value. The array keeps this size: what is malformed leaves its end unused. */
+/* Allocates all values. The array keeps this size; malformed reports leave its end unused. */
 static dpot_status reserve_values(const Dpot__V1__ReportBatch *message, struct dpot_batch *batch)
 {
     const size_t n = count_values(message);
@@ -68,7 +68,7 @@ static dpot_status reserve_values(const Dpot__V1__ReportBatch *message, struct d
     return n == 0 || batch->values ? DPOT_OK : DPOT_ERR_MEMORY;
 }
 
-/* Nothing, or three classes as devices of before counted what they had lost: checked, and not kept. */
+/* Absent, or three bytes of old devices, which are checked and ignored. */
 static dpot_status check_losses(const ProtobufCBinaryData *losses, struct dpot_error *error)
 {
     if (losses->len != 0 && losses->len != DPOT_BATCH_LOSSES_LEN) {
@@ -105,15 +105,15 @@ static dpot_status check_batch(const Dpot__V1__ReportBatch *message, struct dpot
     return check_losses(&message->losses, error);
 }
 
-/* The batch has one spelling: a number of more bits than its field would be taken for another one, which
- * another reader of the same bytes might not take it for. It is packed again at once: piece by piece
- * (dpot_message_packs_to) needs no memory and three times as long. */
-static dpot_status check_spelling(const Dpot__V1__ReportBatch *message, const void *data,
-                                  size_t len, const struct dpot_allocator *allocator,
-                                  struct dpot_error *error)
+/* The batch must be canonical: another decoder could read a varint with more bits than its field as
+ * another number. Packing it at once is three times as fast as dpot_message_packs_to, which needs
+ * no memory. */
+static dpot_status check_canonical(const Dpot__V1__ReportBatch *message, const void *data,
+                                   size_t len, const struct dpot_allocator *allocator,
+                                   struct dpot_error *error)
 {
     struct dpot_buf again;
-    dpot_buf_init(&again, len, allocator); /* a longer one is not this one */
+    dpot_buf_init(&again, len, allocator); /* longer: not the same */
     const dpot_status status = dpot_message_append(&message->base, &again);
     const bool is_same = again.len == len && memcmp(again.data, data, len) == 0;
     dpot_buf_release(&again);
@@ -127,7 +127,7 @@ static dpot_status check_spelling(const Dpot__V1__ReportBatch *message, const vo
                                 "none that is 0, numbers of no more bits than their field");
 }
 
-/* Of a batch that has been checked. */
+/* Reads a batch that has been checked. */
 static dpot_status read_batch(const Dpot__V1__ReportBatch *message, struct dpot_batch *batch,
                               struct dpot_error *error)
 {
@@ -163,7 +163,7 @@ dpot_status dpot_wire_batch_decode_any(const void *data, size_t len,
         status = check_batch(message, error);
     }
     if (status == DPOT_OK) {
-        status = check_spelling(message, data, len, allocator, error);
+        status = check_canonical(message, data, len, allocator, error);
     }
     if (status == DPOT_OK) {
         status = read_batch(message, batch, error);
@@ -191,13 +191,13 @@ dpot_status dpot_wire_batch_decode(const void *data, size_t len,
     return dpot_wire_batch_decode_any(data, len, allocator, batch, error);
 }
 
-/* Each byte is the one before, and the first is 0: at the speed of memcmp. */
+/* The first byte is 0 and each equals the one before: at the speed of memcmp. */
 static bool are_zeros(const uint8_t *data, size_t len)
 {
     return len == 0 || (data[0] == 0 && memcmp(data, data + 1, len - 1) == 0);
 }
 
-/* Where the batch ends and the zeros begin. */
+/* Finds the end of the batch, and checks that zeros follow. */
 static dpot_status find_padding(const uint8_t *data, size_t len, size_t *at,
                                 struct dpot_error *error)
 {
@@ -206,7 +206,7 @@ static dpot_status find_padding(const uint8_t *data, size_t len, size_t *at,
     *at = DPOT_BATCH_LENGTH_LEN + (size_t)n_batch;
     if (n_batch == 0 || n_batch > n_most) {
         return dpot_error_set(error, DPOT_ERR_MALFORMED,
-                              "the box says that its batch has %u bytes: it has room for 1 to %zu",
+                              "the box states a batch of %u bytes: there is space for 1 to %zu",
                               n_batch, n_most);
     }
     return are_zeros(data + *at, len - *at)
@@ -215,7 +215,7 @@ static dpot_status find_padding(const uint8_t *data, size_t len, size_t *at,
                                 "the padding behind the batch is not zeros");
 }
 
-/* What each report of the batch was padded to. */
+/* The length that each report was padded to. */
 static dpot_status find_report_len_max(size_t len, struct dpot_batch *batch,
                                        struct dpot_error *error)
 {

@@ -104,7 +104,7 @@ static dpot_status read_set(const Dpot__V1__Vector *message, const struct dpot_a
         vector->radius = message->l2_ball->radius;
         return DPOT_OK;
     default:
-        return dpot_error_set(error, DPOT_ERR_MALFORMED, "the vector has no box and no ball");
+        return dpot_error_set(error, DPOT_ERR_MALFORMED, "the vector has neither box nor ball");
     }
 }
 

@@ -19,7 +19,7 @@ static void *resize_heap(void *ctx, void *pointer, size_t old_size, size_t new_s
 
 static const struct dpot_allocator heap = {resize_heap, NULL};
 
-/* Bytes of an array, at least one; 0 when the product overflows. */
+/* Bytes of an array, at least 1; 0 on overflow. */
 static size_t array_bytes(size_t count, size_t size)
 {
     if (count == 0 || size == 0) {

@@ -1,8 +1,7 @@
-/* The one way to get memory.
+/* Memory: the only way to allocate it.
  *
- * An allocator is a single hook that covers alloc, grow and free, so that an embedder can supply
- * her own heap and a test can count, fail and account. NULL stands for the C library's heap
- * everywhere. */
+ * An allocator is one hook (dpot/hooks.h) that allocates, grows and frees, so that an embedder can
+ * supply a heap and a test can count and fail calls. NULL is the C library's heap everywhere. */
 #ifndef DPOT_BASE_ALLOC_H
 #define DPOT_BASE_ALLOC_H
 
@@ -10,29 +9,28 @@
 
 #include <stddef.h>
 
-/* Zeroed memory for `count` elements of `size` bytes; NULL when count * size overflows or the heap
- * is out. A count of 0 gives a unique pointer of one byte, so NULL always means failure. */
+/* Zeroed memory for `count` elements of `size` bytes. A count of 0 gives a unique pointer, so NULL
+ * always means failure: count * size overflows, or out of memory. */
 void *dpot_alloc_array(const struct dpot_allocator *allocator, size_t count, size_t size);
 
-/* `size` bytes as the heap has them, not zeroed; freed with dpot_free_array(allocator, pointer, size, 1). NULL when
- * the heap is out. */
+/* `size` bytes, not zeroed; free with dpot_free_array(allocator, pointer, size, 1). NULL when out
+ * of memory. */
 void *dpot_alloc_raw(const struct dpot_allocator *allocator, size_t size);
 
-/* Changes a block of `old_size` bytes (NULL: none yet) to `size`; what is new is not zeroed. NULL on failure, with
- * the old block untouched. */
+/* Resizes a block of `old_size` bytes (NULL: allocates one); new bytes are not zeroed. On failure
+ * NULL, and the old block is unchanged. */
 void *dpot_resize_raw(const struct dpot_allocator *allocator, void *pointer, size_t old_size,
                       size_t size);
 
-/* Changes an array from `old_count` to `new_count` elements; new elements are zero. NULL on
- * failure, with the old array untouched. */
+/* Resizes an array; new elements are zero. On failure NULL, and the old array is unchanged. */
 void *dpot_resize_array(const struct dpot_allocator *allocator, void *pointer, size_t old_count,
                         size_t new_count, size_t size);
 
-/* Frees what dpot_alloc_array gave; NULL is allowed. The element count and size must match. */
+/* Frees an array of dpot_alloc_array; count and element size must match. NULL is allowed. */
 void dpot_free_array(const struct dpot_allocator *allocator, void *pointer, size_t count,
                      size_t size);
 
-/* The same after wiping the content: for anything derived from device data, keys or randomness. */
+/* Wipes, then frees: for everything derived from device data, keys or randomness. */
 void dpot_free_secret(const struct dpot_allocator *allocator, void *pointer, size_t count,
                       size_t size);
 

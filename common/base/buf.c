@@ -101,10 +101,3 @@ dpot_status dpot_buf_append_u32(struct dpot_buf *buf, uint32_t value)
     dpot_store_u32(bytes, value);
     return dpot_buf_append(buf, bytes, sizeof bytes);
 }
-
-dpot_status dpot_buf_append_u64(struct dpot_buf *buf, uint64_t value)
-{
-    uint8_t bytes[8];
-    dpot_store_u64(bytes, value);
-    return dpot_buf_append(buf, bytes, sizeof bytes);
-}

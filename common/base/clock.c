@@ -35,8 +35,8 @@ const struct dpot_clock *dpot_clock_system(void)
     return &system_clock;
 }
 
-/* Days from 1970-01-01 to a date of the proleptic Gregorian calendar, years 1970 and later. The
- * year starts in March, so that the leap day is its last day. */
+/* Days from 1970-01-01 to a date, Gregorian calendar, from 1970 on. Years start in March, so that
+ * the leap day is the last one. */
 static int64_t days_from_date(int year, int month, int day)
 {
     const int64_t y = month <= 2 ? year - 1 : year;

@@ -1,4 +1,4 @@
-/* Time as an argument, and RFC 3339 text.
+/* Clocks, and times as RFC 3339 text.
  *
  * All times are milliseconds since 1970-01-01T00:00:00Z (no leap seconds), in an int64_t. */
 #ifndef DPOT_BASE_CLOCK_H
@@ -11,18 +11,19 @@
 
 #define DPOT_RFC3339_SIZE 21 /* "2026-12-01T00:00:00Z" and its NUL */
 
-/* The wall clock of the machine. */
+/* The machine's wall clock. */
 const struct dpot_clock *dpot_clock_system(void);
 
-/* Milliseconds since some moment of this boot: it never goes back and no setting of the clock moves it. */
+/* Time since an arbitrary moment of this boot; never decreases, and setting the clock does not
+ * change it. */
 int64_t dpot_clock_monotonic_ms(void);
-int64_t dpot_clock_monotonic_us(void); /* microseconds */
+int64_t dpot_clock_monotonic_us(void);
 
-/* Reads "YYYY-MM-DDThh:mm:ssZ" (UTC only, no fraction; years 1970..9999) to milliseconds.
- * DPOT_ERR_MALFORMED otherwise, and then *time_ms is unchanged. */
+/* Parses "YYYY-MM-DDThh:mm:ssZ" (UTC, no fraction; years 1970 to 9999). DPOT_ERR_MALFORMED:
+ * *time_ms is unchanged. */
 DPOT_WARN_UNUSED dpot_status dpot_time_parse(const char *text, int64_t *time_ms);
 
-/* Writes a time in that form, whole seconds rounded down; a time out of range is clamped. */
+/* Formats a time in that form, rounded down to seconds; a time out of range is clamped. */
 void dpot_time_format(int64_t time_ms, char out[DPOT_RFC3339_SIZE]);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the compiler offers beyond C11, in one place; the rest of the code is plain C11. */
+/* Everything that goes beyond C11, in one place; all other code is plain C11. */
 #ifndef DPOT_BASE_COMPILER_H
 #define DPOT_BASE_COMPILER_H
 
@@ -9,21 +9,21 @@
 #define DPOT_PRINTF(format_index, first_argument)
 #endif
 
-/* Asks for a line of memory that will be needed soon. */
+/* Prefetches a cache line. */
 #if defined(__GNUC__)
 #define DPOT_PREFETCH(address) __builtin_prefetch(address)
 #else
 #define DPOT_PREFETCH(address) ((void)(address))
 #endif
 
-/* Keeps the compiler from seeing through a mask, so that it cannot turn a select into a branch. */
+/* Hides a value from the optimizer, so that it cannot turn a masked select into a branch. */
 #if defined(__GNUC__)
 #define DPOT_HIDE_VALUE(x) __asm__("" : "+r"(x))
 #else
 #define DPOT_HIDE_VALUE(x) ((void)(x))
 #endif
 
-/* 1 in a build whose sanitizer reports when the process exits. */
+/* 1 in a build with a sanitizer that reports at exit. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define DPOT_IS_SANITIZED 1
 #elif defined(__has_feature)
@@ -36,14 +36,14 @@
 #define DPOT_IS_SANITIZED 0
 #endif
 
-/* Defined where a product of 32 by 32 bits into 64 is a call of a routine that branches on its operands:
- * ARMv6-M and its like multiply 32 bits into 32. */
+/* Defined where a 32 x 32 -> 64 bit product is a library call that branches on its operands: cores
+ * such as ARMv6-M multiply 32 bits into 32. */
 #if defined(__ARM_ARCH_ISA_THUMB) && __ARM_ARCH_ISA_THUMB == 1 && !defined(__ARM_ARCH_ISA_ARM)
 #define DPOT_NO_MUL64 1
 #endif
 
-/* Says that a value made from secrets is public by design (the accept bit of a trial of noise). Does
- * nothing; the constant-time test defines it to tell its checker. */
+/* Marks a value derived from secrets as public by design (the accept bit of a noise trial). A
+ * no-op; the constant-time test defines it to inform valgrind. */
 #ifndef DPOT_DECLASSIFY
 #define DPOT_DECLASSIFY(x) ((void)(x))
 #endif

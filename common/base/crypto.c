@@ -35,10 +35,9 @@ void dpot_hash_keyed(uint8_t out[DPOT_HASH_LEN], const void *key, size_t key_len
     (void)crypto_generichash(out, DPOT_HASH_LEN, data, len, key, key_len);
 }
 
-/* libsodium's state lies in ours, so that its header stays behind this door. */
-_Static_assert(sizeof(struct dpot_hasher) >= sizeof(crypto_generichash_state),
-               "room for the state");
-_Static_assert(_Alignof(struct dpot_hasher) >= _Alignof(crypto_generichash_state), "its alignment");
+/* libsodium's state is stored in ours, so that no other file needs its header. */
+_Static_assert(sizeof(struct dpot_hasher) >= sizeof(crypto_generichash_state), "the state fits");
+_Static_assert(_Alignof(struct dpot_hasher) >= _Alignof(crypto_generichash_state), "alignment");
 
 static crypto_generichash_state *state_of(struct dpot_hasher *hasher)
 {
@@ -63,7 +62,7 @@ void dpot_hasher_end(struct dpot_hasher *hasher, uint8_t out[DPOT_HASH_LEN])
 void dpot_stream(void *out, size_t len, const uint8_t key[DPOT_STREAM_KEY_LEN], uint64_t nonce,
                  uint64_t block)
 {
-    _Static_assert(DPOT_STREAM_KEY_LEN == crypto_stream_chacha20_KEYBYTES, "one key");
+    _Static_assert(DPOT_STREAM_KEY_LEN == crypto_stream_chacha20_KEYBYTES, "key length");
     uint8_t bytes[crypto_stream_chacha20_NONCEBYTES];
     for (size_t i = 0; i < sizeof bytes; i++) {
         bytes[i] = (uint8_t)(nonce >> 8 * i);
@@ -96,8 +95,7 @@ bool dpot_sign_is_whole(const uint8_t secret_key[DPOT_SIGN_SECRET_LEN])
     return is_whole;
 }
 
-/* Ed25519 needs the whole message at once: prefix and data in one block. NULL when memory is out.
- */
+/* prefix || data in one block, which Ed25519 needs; NULL when out of memory. */
 static uint8_t *join(const char *prefix, size_t prefix_len, const void *data, size_t len)
 {
     if (len > SIZE_MAX - prefix_len - 1) {

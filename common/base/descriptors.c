@@ -7,7 +7,7 @@
 void dpot_descriptors_hold(void)
 {
     for (int descriptor = 0; descriptor <= 2; descriptor++) {
-        /* Those below are open, so that open() gives this one. */
+        /* All lower descriptors are open, so open() returns this one. */
         const int flags = descriptor == 0 ? O_WRONLY : O_RDONLY;
         if (fcntl(descriptor, F_GETFD) < 0 && errno == EBADF && open("/dev/null", flags) < 0) {
             exit(1);

@@ -6,7 +6,7 @@
 #include <sodium.h>
 #include <string.h>
 
-/* Fast key erasure: the first bytes of each block replace the key that made it. */
+/* Fast key erasure: the first bytes of each block replace its key. */
 static void refill(struct dpot_rng *rng)
 {
     static const uint8_t nonce[crypto_stream_chacha20_NONCEBYTES] = {0};

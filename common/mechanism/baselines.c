@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* e^-600 is nothing beside the largest term, 1, and not subnormal. */
+/* e^-600 is negligible next to the largest term, 1, and not subnormal. */
 #define LEAST_EXPONENT (-600.0)
 
 double dpot_kpm_mass(double epsilon, size_t size)
@@ -12,7 +12,7 @@ double dpot_kpm_mass(double epsilon, size_t size)
     return exp(epsilon / 2) / (exp(epsilon) + (double)size - 1);
 }
 
-/* Smallest and largest entry of every column, and the row that is being looked at. */
+/* Smallest and largest entry of every column, and the current row. */
 struct extremes {
     double *low;  /* (n_cols) */
     double *high; /* (n_cols) */
@@ -93,7 +93,7 @@ static double smallest(const double *values, size_t size)
 {
     double least = INFINITY;
     for (size_t j = 0; j < size; j++) {
-        least = values[j] < least ? values[j] : least; /* NaN does not count */
+        least = values[j] < least ? values[j] : least; /* NaN is skipped */
     }
     return least;
 }
@@ -106,7 +106,7 @@ void dpot_exponential_law(double rate, double *q, size_t size)
         const double exponent = -rate * (q[j] - least);
         const double x = exp(exponent > LEAST_EXPONENT ? exponent : LEAST_EXPONENT);
         q[j] =
-            ((exponent <= 0) & (exponent >= -DBL_MAX)) ? x : 0; /* not of infinite costs and NaN */
+            ((exponent <= 0) & (exponent >= -DBL_MAX)) ? x : 0; /* 0 for infinite costs and NaN */
         sum += q[j];
     }
     for (size_t j = 0; j < size; j++) {

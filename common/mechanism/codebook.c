@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#define PAIR_LEN 8                            /* bytes of two normal numbers */
-#define CHUNK_LEN (8 * DPOT_STREAM_BLOCK_LEN) /* of the stream at a time */
+#define PAIR_LEN 8                            /* bytes for two normal numbers */
+#define CHUNK_LEN (8 * DPOT_STREAM_BLOCK_LEN) /* bytes of the stream at a time */
 #define PAIRS_A_CHUNK (CHUNK_LEN / PAIR_LEN)
 #define MANTISSA_BITS 52
 #define MANTISSA_MASK (((uint64_t)1 << MANTISSA_BITS) - 1)
@@ -39,8 +39,8 @@ void dpot_codebook_init(struct dpot_codebook *codebook, const struct dpot_campai
     codebook->dim = campaign->output.dim;
 }
 
-/* log u for u in [2^-33, 1): with u = m 2^e, 1/sqrt 2 <= m <= sqrt 2 and s = (m - 1)/(m + 1), log m =
- * 2 (s + s^3/3 + s^5/5 + ...); s^2 < 0.0295, so ten terms are exact to rounding. */
+/* log u for u in [2^-33, 1): u = m 2^e, 1/sqrt 2 <= m <= sqrt 2, s = (m - 1)/(m + 1), log m = 2 (s
+ * + s^3/3 + s^5/5 + ...). s^2 < 0.0295, so the terms up to s^21 are exact to rounding. */
 static double log_of(double u)
 {
     uint64_t bits;
@@ -60,7 +60,7 @@ static double log_of(double u)
     return exponent * LOG_2 + 2 * s * sum;
 }
 
-/* Sine and cosine of an angle in [-pi/4, pi/4] by their series, exact to rounding. */
+/* Sine and cosine of an angle in [-pi/4, pi/4] by their series, accurate to rounding. */
 static void turn(double angle, double *sine, double *cosine)
 {
     const double t2 = angle * angle;
@@ -73,8 +73,8 @@ static void turn(double angle, double *sine, double *cosine)
     *cosine = c;
 }
 
-/* Two independent normal numbers. The top bits of b name the quarter, whose middle is angle 0, pi/2, pi
- * or 3 pi/2; the others the place in it. */
+/* Two independent normal numbers. The top 2 bits of b are the quarter turn, centred at 0, pi/2, pi
+ * or 3 pi/2; the others are the place in it. */
 static void make_pair(const uint8_t bytes[PAIR_LEN], double pair[2])
 {
     const uint32_t a = dpot_load_u32(bytes), b = dpot_load_u32(bytes + 4), quarter = b >> 30;
@@ -88,7 +88,7 @@ static void make_pair(const uint8_t bytes[PAIR_LEN], double pair[2])
     pair[1] = (quarter & 2) != 0 ? -radius * y : radius * y;
 }
 
-/* Up to PAIRS_A_CHUNK pairs from number 2 `first` on; an odd one at the end is left out. */
+/* Up to PAIRS_A_CHUNK pairs, from number 2 * first on; an odd last number is dropped. */
 static void make_numbers(const struct dpot_codebook *codebook, uint32_t index, uint32_t first,
                          double *out)
 {
@@ -114,7 +114,7 @@ void dpot_codebook_direction(const struct dpot_codebook *codebook, uint32_t inde
     for (uint32_t j = 0; j < dim; j++) {
         square += out[j] * out[j];
     }
-    const double length = sqrt(square); /* positive: u is below 1, so that no pair is (0, 0) */
+    const double length = sqrt(square); /* positive: u < 1, so no pair is (0, 0) */
     for (uint32_t j = 0; j < dim; j++) {
         out[j] /= length;
     }

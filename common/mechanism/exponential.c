@@ -3,24 +3,22 @@
  *
  *     u(mu, j) = - sum_i mu_i C_ij,   q_j proportional to exp(epsilon u(mu, j) / (2 Delta)),
  *
- * Delta = the campaign's sensitivity, max_j (max_i C_ij - min_i C_ij) (mechanism/baselines.h). The
- * law is then brought into the LDP polytope of the base measure and drawn from in integers, as every
- * index mechanism does. With its own base measure, m_j = sqrt(min_i q_ij max_i q_ij) over point
- * masses i, the polytope holds the law of every point mass, and in practice of every mixture, so
- * that nothing is changed by it.
+ *  * Delta = the campaign's sensitivity, max_j (max_i C_ij - min_i C_ij) (mechanism/baselines.h).
+ *    The law is
+ * then projected onto the LDP polytope of the base measure and drawn from in integers, as in every
+ * index mechanism. With its own base measure, m_j = sqrt(min_i q_ij max_i q_ij) over point masses
+ * i, the polytope contains the law of every point mass, and in practice of every mixture: it is
+ * unchanged.
  *
- * Claim. Neighbours: any two device measures, including measures of different support (local
- * model). Guarantee: pure epsilon-LDP with epsilon = E / 2^32, for every campaign that passes
- * `check` (1 <= E <= 20 2^32, sum L <= N <= sum U). Theorem: exact-privacy, Theorem A, and not the
- * usual argument from Delta: a campaign that states a wrong Delta loses utility, not privacy. With
- * sample_first the law is a mixture of laws of the same polytope, so the claim stands.
+ *  * Claim. Pure epsilon-LDP with epsilon = E / 2^32 between any two device measures, for every
+ *    campaign that
+ * passes `check` (client/doc/exact-privacy.md, Theorem A), and not by the usual argument from
+ * Delta: a campaign with a wrong Delta loses utility, not privacy. sample_first and rounding: as
+ * wpm.c.
  *
- * What rounding may break: nothing. Costs and exponentials are doubles and decide utility only; the
- * draw is from integers W with L <= W <= U and sum W = N whatever they left in q, NaN included.
- *
- * Work: the costs of n_max rows, padding included, then one exponential a point and the search of
+ * Work: the costs of n_max rows, padding included, then one exponential per point and the search of
  * ot/polytope.h in a fixed number of steps: the same for every measure. After workspace_new nothing
- * allocates and nothing can fail. */
+ * allocates or fails. */
 #include "base/crypto.h"
 #include "mechanism/baselines.h"
 #include "mechanism/ground.h"

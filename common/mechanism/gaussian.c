@@ -3,17 +3,15 @@
  *
  * Claim. Neighbours: any two device vectors (local model), NaN and garbage included. Guarantee: the
  * (epsilon, delta) of the certificate row that the campaign names, for every campaign that passes
- * `check` with one: D2^2 / sigma^2 <= mu^2 of the row, sigma^2 >= 2^c (dim + 128), dim <= d_max,
- * D2 the l2 diameter of the enforced set. Theorem: exact-privacy, Theorem B2. Always, and for a
- * campaign without a row only: up to an event of probability rho 2^-40 + dim 2^-75 the
- * rho = D2^2 / (2 sigma^2) of zCDP as charged, which is at most 8 on devices. Theorem: noise.h.
+ * `check` with a row: D2^2 / sigma^2 <= mu^2 of the row, sigma^2 >= 2^c (dim + 128), dim <= d_max,
+ * D2 the l2 diameter of the enforced set. With or without a row: outside of an event of probability
+ * rho 2^-40 + dim 2^-75, zCDP with rho = D2^2 / (2 sigma^2) as charged, which is at most 8 on
+ * devices. Proofs: client/doc/exact-privacy.md, Theorems B2 and B3. Rounding cannot violate them:
+ * transform and rounding to the grid decide utility, the set is enforced on integers afterwards,
+ * and epsilon, delta and mu are constants of this program, not of the server.
  *
- * What rounding may break: nothing. Transform and rounding to the grid are doubles and decide
- * utility; the set is enforced on integers afterwards; epsilon, delta and mu are constants of this
- * program, not of the server.
- *
- * Work: fixed per coordinate but for rejected trials, whose number is independent of data and noise.
- * After workspace_new nothing allocates and nothing can fail. */
+ * Work: fixed per coordinate, except for rejected trials, whose number is independent of data and
+ * noise. After workspace_new nothing allocates or fails. */
 #include "mechanism/vector_noise.h"
 
 static dpot_status check_row(const struct dpot_campaign *campaign,
@@ -28,10 +26,11 @@ static dpot_status check_row(const struct dpot_campaign *campaign,
                               dpot_gauss_row_count());
     }
     if (row.epsilon_q32 > DPOT_INDEX_EPSILON_MAX_Q32 && !campaign->simulation) {
-        return dpot_error_set(error, DPOT_ERR_EPSILON,
-                              "certificate row %u has epsilon %.6g: above %g only simulations go",
-                              index, dpot_epsilon_to_double(row.epsilon_q32),
-                              dpot_epsilon_to_double(DPOT_INDEX_EPSILON_MAX_Q32));
+        return dpot_error_set(
+            error, DPOT_ERR_EPSILON,
+            "certificate row %u has epsilon %.6g: above %g is for simulations only", index,
+            dpot_epsilon_to_double(row.epsilon_q32),
+            dpot_epsilon_to_double(DPOT_INDEX_EPSILON_MAX_Q32));
     }
     if (!dpot_gaussian_accepts(sensitivity, &row, k, campaign->vector.dim)) {
         return dpot_error_set(error, DPOT_ERR_EPSILON,
@@ -44,7 +43,7 @@ static dpot_status check_row(const struct dpot_campaign *campaign,
     return DPOT_OK;
 }
 
-/* Without a row rho is all there is, and above 8 the noise is cut too near for it to hold. */
+/* Without a row the guarantee is Theorem B3, which holds up to rho 8. */
 static dpot_status check_rho(const struct dpot_campaign *campaign, uint64_t rho_q32,
                              struct dpot_error *error)
 {

@@ -71,7 +71,7 @@ static void extend_range(const struct dpot_domain *domain, uint32_t i, double *l
     }
 }
 
-/* A bound on the distance of any domain point to any output point, from the box around all of them. */
+/* A bound on the distance of any domain point to any output point, from their bounding box. */
 static double largest_distance(const struct dpot_campaign *campaign)
 {
     const double radians = EARTH_HALF_TURN_KM / 180;
@@ -93,7 +93,7 @@ static double largest_distance(const struct dpot_campaign *campaign)
         return largest;
     case DPOT_METRIC_COSINE:
         return 2;
-    case DPOT_METRIC_HAVERSINE: /* north first, then along a parallel, is not shorter */
+    case DPOT_METRIC_HAVERSINE: /* along a meridian, then along a parallel: not shorter */
         return fmin(sum * radians, EARTH_HALF_TURN_KM);
     case DPOT_METRIC_RING:
         return (double)campaign->metric.ring_size / 2;

@@ -1,5 +1,5 @@
-/* Ground costs of a campaign, one row at a time: C(x_i, v_j) = d(x_i, v_j)^power from a domain point
- * to every output point. For mechanisms, which know domain points by number. */
+/* Ground costs of a campaign, row by row: C(x_i, v_j) = d(x_i, v_j)^power from domain point i to
+ * every output point j. */
 #ifndef DPOT_MECHANISM_GROUND_H
 #define DPOT_MECHANISM_GROUND_H
 
@@ -9,25 +9,24 @@ struct dpot_ground {
     const struct dpot_campaign *campaign; /* borrowed */
     const struct dpot_allocator *allocator;
     const double *output; /* (size, dim): the campaign's list, or `computed` */
-    double *computed;     /* (size, dim) of a grid or ring; owned */
+    double *computed;     /* (size, dim) for a grid or ring; owned */
     double *point;        /* (dim) */
 };
 
 /* Bytes that _init allocates. */
 size_t dpot_ground_bytes(const struct dpot_campaign *campaign);
 
-/* DPOT_ERR_MEMORY; release is needed after a failure too. A zeroed struct may be released. */
+/* DPOT_ERR_MEMORY; release is needed after a failure, too. A zeroed struct may be released. */
 DPOT_WARN_UNUSED dpot_status dpot_ground_init(struct dpot_ground *ground,
                                               const struct dpot_campaign *campaign,
                                               const struct dpot_allocator *allocator,
                                               struct dpot_error *error);
 void dpot_ground_release(struct dpot_ground *ground); /* wipes */
 
-/* The costs of domain point `point`; a number outside the domain counts as point 0. Total. */
+/* The costs of domain point `point`; a number outside of the domain counts as 0. Total. */
 void dpot_ground_row(struct dpot_ground *ground, uint32_t point, double *row /* (output size) */);
 
-/* A bound on every cost, from the box around all points; cheap enough for every report. At most
- * DBL_MAX. */
+/* An upper bound on all costs, from the bounding box of all points; at most DBL_MAX. Cheap. */
 double dpot_ground_cost_bound(const struct dpot_campaign *campaign);
 
 #endif

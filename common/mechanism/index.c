@@ -5,9 +5,9 @@
 
 #include <float.h>
 
-#define COST_STEPS 4       /* of a cost, beside one for each coordinate */
-#define OUTPUT_STEPS 128   /* to round, project and draw */
-#define PLACE_ROW_BYTES 44 /* a row of the measure, and four integers (mechanism.c) */
+#define COST_STEPS 4       /* per cost, besides one per coordinate */
+#define OUTPUT_STEPS 128   /* per output, to project, round and draw */
+#define PLACE_ROW_BYTES 44 /* a row of a measure and four integers (struct place, mechanism.c) */
 
 dpot_status dpot_index_check(const struct dpot_campaign *campaign, struct dpot_error *error)
 {
@@ -32,7 +32,7 @@ size_t dpot_bytes_add(size_t a, size_t b)
 
 size_t dpot_index_bytes(const struct dpot_campaign *campaign)
 {
-    /* Seven arrays of columns. All counts are below 2^24, so the sum fits. */
+    /* Seven arrays of columns. Counts are below 2^24, so the sum fits. */
     return 7 * 8 * (size_t)campaign->output.size + PLACE_ROW_BYTES * (size_t)campaign->n_max;
 }
 
@@ -105,15 +105,16 @@ void dpot_index_project(struct dpot_index *index)
     (void)dpot_polytope_project_kl_linear(&index->polytope, q, 1, DPOT_STEPS_ALL, q);
 }
 
-void dpot_index_round(struct dpot_index *index, uint64_t *weights)
+/* Rounds q to the weights of the law and wipes it. */
+static void round_law(struct dpot_index *index, uint64_t *weights)
 {
     dpot_weights_round(index->q, index->lower, index->upper, index->n_cols, weights);
     dpot_wipe(index->q, index->n_cols * sizeof *index->q);
 }
 
-uint32_t dpot_index_draw(struct dpot_index *index, struct dpot_rng *rng)
+static uint32_t draw(struct dpot_index *index, struct dpot_rng *rng)
 {
-    dpot_index_round(index, index->weights);
+    round_law(index, index->weights);
     const uint32_t drawn = dpot_weights_draw(index->weights, index->lower, index->upper,
                                              index->fallback, index->n_cols, dpot_rng_u64(rng));
     dpot_wipe(index->weights, index->n_cols * sizeof *index->weights);
@@ -125,7 +126,7 @@ void dpot_index_law(void *workspace, const struct dpot_private_measure *private_
 {
     struct dpot_index *index = workspace;
     index->project(workspace, &private_measure->measure);
-    dpot_index_round(index, weights);
+    round_law(index, weights);
 }
 
 void dpot_index_privatize(void *workspace, const struct dpot_private_measure *private_measure,
@@ -133,5 +134,5 @@ void dpot_index_privatize(void *workspace, const struct dpot_private_measure *pr
 {
     struct dpot_index *index = workspace;
     index->project(workspace, &private_measure->measure);
-    report->index = dpot_index_draw(index, rng);
+    report->index = draw(index, rng);
 }

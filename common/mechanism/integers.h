@@ -1,11 +1,11 @@
-/* Signed and shifting companions of u128.h for secrets: no branch, no division, no conditional move
- * that a compiler for small cores could turn into one. */
+/* Signed integers for secrets, as u128.h: no branch or division, and no conditional that a compiler
+ * for small cores could turn into a branch. */
 #ifndef DPOT_MECHANISM_INTEGERS_H
 #define DPOT_MECHANISM_INTEGERS_H
 
 #include "mechanism/u128.h"
 
-/* Two's complement, both ways: what int64_t is by definition. */
+/* The int64_t with these bits (two's complement). */
 static inline int64_t dpot_i64_of_bits(uint64_t bits)
 {
     const union {
@@ -15,7 +15,7 @@ static inline int64_t dpot_i64_of_bits(uint64_t bits)
     return both.value;
 }
 
-/* All ones when a < 0, else 0. */
+/* All ones if a < 0, else 0. */
 static inline uint64_t dpot_i64_sign_mask(int64_t a)
 {
     return dpot_u64_mask(dpot_u64_top_bit((uint64_t)a));
@@ -40,8 +40,8 @@ static inline int64_t dpot_i64_and(int64_t a, uint64_t mask)
     return dpot_i64_of_bits((uint64_t)a & mask);
 }
 
-/* min(max(a, lo), hi) for lo <= hi. The order of signed numbers is that of unsigned ones whose top
- * bit is flipped. */
+/* min(max(a, lo), hi) for lo <= hi. Signed numbers have the order of unsigned ones with the top bit
+ * flipped. */
 static inline int64_t dpot_i64_clamp(int64_t a, int64_t lo, int64_t hi)
 {
     const uint64_t flip = (uint64_t)1 << 63;

@@ -1,24 +1,20 @@
-/* The KL projection mechanism (Husain et al. 2020; Park et al. 2024; 002, section 2.2): project the
- * device's measure onto the LDP polytope of the base measure in KL divergence, and draw one point
- * from the projection. Reports name points of the domain itself; the ground cost plays no part.
+/* The KL projection mechanism (Husain et al. 2020; Park et al. 2024; 002, section 2.2): projects
+ * the device's measure onto the LDP polytope of the base measure in KL divergence, and draws one
+ * point from the projection. Reports name points of the domain itself; the ground cost is not used.
  *
  *     q_j = min(max(mu_j / r, lower_j), upper_j),  r such that sum q = 1
  *
- * With its own base measure, e^(epsilon/2) / (e^epsilon + k - 1) for each of k points, this is the
- * published mechanism max(mu_j / r, 1 / (e^epsilon + k - 1)), and k-ary randomised response on point
- * masses. A campaign may sign another base measure.
+ *  * With its own base measure, e^(epsilon/2) / (e^epsilon + k - 1) for each of k points, this is
+ *    the
+ * published mechanism max(mu_j / r, 1 / (e^epsilon + k - 1)), and on point masses k-ary randomised
+ * response. A campaign may sign another base measure.
  *
- * Claim. Neighbours: any two device measures, including measures of different support (local
- * model). Guarantee: pure epsilon-LDP with epsilon = E / 2^32, for every campaign that passes
- * `check` (1 <= E <= 20 2^32, sum L <= N <= sum U). Theorem: exact-privacy, Theorem A. With
- * sample_first the law is a mixture of laws of the same polytope, so the claim stands.
+ * Claim. Pure epsilon-LDP with epsilon = E / 2^32 between any two device measures, for every
+ * campaign that passes `check` (client/doc/exact-privacy.md, Theorem A). sample_first and rounding:
+ * as wpm.c.
  *
- * What rounding may break: nothing. The projection is in doubles and decides utility only; the draw
- * is from integers W with L <= W <= U and sum W = N whatever the projection left in q, NaN
- * included.
- *
- * Work: n_max rows, padding included, then the search for r (ot/polytope.h) in a fixed number of steps:
- * the same for every measure. After workspace_new nothing allocates and nothing can fail. */
+ * Work: n_max rows, padding included, then the search for r (ot/polytope.h) in a fixed number of
+ * steps: the same for every measure. After workspace_new nothing allocates or fails. */
 #include "mechanism/index.h"
 #include "mechanism/mechanism.h"
 
@@ -72,7 +68,7 @@ static dpot_status workspace_new(const struct dpot_campaign *campaign,
     return DPOT_OK;
 }
 
-/* mu spread over the whole domain, then q; missing rows count as weight 0 on point 0. */
+/* mu on the whole domain, then q; missing rows count as weight 0 on point 0. */
 static void project(void *workspace, const struct dpot_measure *own)
 {
     struct workspace *w = workspace;

@@ -1,17 +1,15 @@
 /* The Laplace mechanism on vectors of integers: two-sided geometric noise of scale t = 2^k grid
- * units on every coordinate, the sum clamped to a public range.
+ * units on every coordinate, clamped to a public range.
  *
- * Claim. Neighbours: any two device vectors (local model), NaN and garbage included. Guarantee: pure
- * epsilon-LDP with epsilon = E / 2^32, for every campaign that passes `check`: the l1 diameter D1 of
- * the enforced set satisfies D1 2^32 <= (E - 1) 2^k and no coordinate is wider than 32 t - 2.
- * Theorem: exact-privacy, Theorem B1.
+ * Claim. Neighbours: any two device vectors (local model), NaN and garbage included. Guarantee:
+ * pure epsilon-LDP with epsilon = E / 2^32, for every campaign that passes `check`: the l1 diameter
+ * D1 of the enforced set satisfies D1 2^32 <= (E - 1) 2^k, and no coordinate is wider than 32 t -
+ * 2. Proof: client/doc/exact-privacy.md, Theorem B1. Rounding cannot violate it: transform and
+ * rounding to the grid decide utility, the set is enforced on integers afterwards. The output clamp
+ * is PART OF THE PROOF: it makes the supports of all inputs equal.
  *
- * What rounding may break: nothing. Transform and rounding to the grid are doubles and decide
- * utility; the set is enforced on integers afterwards. The output clamp is PART OF THE PROOF: it
- * makes the supports of all inputs equal.
- *
- * Work: fixed per coordinate but for rejected trials, whose number is independent of data and noise.
- * After workspace_new nothing allocates and nothing can fail. */
+ * Work: fixed per coordinate, except for rejected trials, whose number is independent of data and
+ * noise. After workspace_new nothing allocates or fails. */
 #include "mechanism/vector_noise.h"
 
 static dpot_status check(const struct dpot_campaign *campaign, struct dpot_error *error)

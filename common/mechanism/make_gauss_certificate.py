@@ -11,15 +11,15 @@ For each node E (epsilon = E / 2^32) and each column delta = delta_q64 / 2^64:
     mu2_q40  floor(2^40 mu^2)
     d_max    min(2^20, floor(delta 2^82 / (1 + exp(epsilon))))
 
-Doubles are used for a first guess of mu only; every number printed is decided by integers in units
-of 2^-P whose errors are bounded (ERROR), and the script stops where such an error could matter. So
-the output does not depend on the machine.
+client/doc/exact-privacy.md (B5, Theorem B2) says why.
 
-mu is rounded down to 53 bits before it is squared, which costs at most 2^-52 of it and at most one
-unit of mu2_q40: the published reference rows do so.
+Doubles are used for a first guess of mu only. Every number printed is decided by integers in units
+of 2^-P with bounded errors (ERROR), and the script stops where such an error could matter, so the
+output does not depend on the machine. mu is rounded down to 53 bits before it is squared, as in the
+published reference rows, which costs at most 2^-52 of it and one unit of mu2_q40.
 
-Nodes are the decimals DECIMALS and, between two of them, the geometric steps that keep mu within 1 %
-from node to node in every column.
+Nodes are the decimals DECIMALS and, between two of them, geometric steps such that mu changes by at
+most 1 % from node to node in every column.
 """
 
 from math import erfc, exp, isqrt, log, sqrt
@@ -34,10 +34,10 @@ DELTAS = [1 << 44, 1 << 40, 1 << 34, 1 << 24, 2**64 // 10**4, 2**64 // 10**5, 2*
 DIM_MAX = 1 << 20
 STEP = (10201, 10000)  # largest ratio of mu2_q40 from node to node: 1.01^2
 
-# Hundredths of epsilon that are nodes: 0.1 to 40 as people write them.
-DECIMALS = [10, 15, 20, 25, 30, 35, 40, 45, 50, 60, 70, 75, 80, 90, 100, 125, 150, 175, 200, 250, 300,
-            350, 400, 450, 500, 600, 700, 800, 900, 1000, 1100, 1200, 1300, 1400, 1500, 1600, 1700,
-            1800, 1900, 2000, 2500, 3000, 3500, 4000]
+# Common decimals that are nodes, in hundredths of epsilon.
+DECIMALS = [10, 15, 20, 25, 30, 35, 40, 45, 50, 60, 70, 75, 80, 90, 100, 125, 150, 175, 200, 250,
+            300, 350, 400, 450, 500, 600, 700, 800, 900, 1000, 1100, 1200, 1300, 1400, 1500, 1600,
+            1700, 1800, 1900, 2000, 2500, 3000, 3500, 4000]
 
 
 def fixed_exp(x):
@@ -101,7 +101,7 @@ class Row:
         self.growth = EXP_OF[epsilon_q32]
 
     def excess(self, mantissa, exponent):
-        """(delta_BW(epsilon, mu) - delta, phi(x) = its derivative by mu), mu = mantissa 2^-exponent.
+        """(delta_BW(epsilon, mu) - delta, its derivative phi(x)) at mu = mantissa 2^-exponent.
 
         phi(x) = exp(epsilon) phi(y) for x = mu/2 - epsilon/mu, y = -mu/2 - epsilon/mu, so that
         delta_BW = (1 - exp(epsilon)) / 2 + phi(x) (S(x) - S(y))."""
@@ -140,7 +140,7 @@ class Row:
 
 
 def guess_mu(epsilon, delta):
-    """mu by bisection in doubles: only a place to begin."""
+    """mu by bisection in doubles: a starting point only."""
     low, high = 1e-3, 16.0
     for _ in range(60):
         mu = (low + high) / 2
@@ -179,8 +179,9 @@ def is_fine(below, above):
 
 
 def steps_between(low, high, rows):
-    """The fewest geometric steps from low to high that are fine in every column."""
-    n = max(1, int(max(log(b / a) for a, b in zip(rows[low], rows[high])) / log(STEP[0] / STEP[1])))
+    """The fewest geometric steps from low to high that are fine enough in every column."""
+    growth = max(log(b / a) for a, b in zip(rows[low], rows[high]))
+    n = max(1, int(growth / log(STEP[0] / STEP[1])))
     while True:
         nodes = [integer_root(low**(n - i) * high**i, n) for i in range(n + 1)]
         for node in nodes[1:-1]:
@@ -203,7 +204,8 @@ def main():
     nodes = all_nodes()
     limits = {e: [d_max(e, delta) for delta in DELTAS] for e in nodes}
     tail = [e for e in nodes if min(limits[e]) < DIM_MAX]
-    print("/* Made by make_gauss_certificate.py; do not edit. Append only: numbers of rows are public. */")
+    print("/* Made by make_gauss_certificate.py; do not edit. Append only: numbers of rows are "
+          "public. */")
     print('#include "mechanism/gauss_certificate_rows.h"\n')
     print("/* clang-format off */")
     print("#define LO(x) ((uint32_t)((x) & UINT32_MAX))")

@@ -4,12 +4,12 @@
     python3 make_noise_tables.py > noise_tables.c
 
 Real numbers are integers in units of 2^-P. Every exponential is a truncated Taylor series of terms
-rounded down, so it lies below the truth by less than 2^16 units; a rounding that such an error could
-change stops the script.
+that are rounded down, below the exact value by less than 2^16 units; the script stops where such an
+error could change a rounding.
 """
 
 P = 384
-ERROR = 1 << 32  # units of 2^-P; above the error of any number below
+ERROR = 1 << 32  # units of 2^-P; above all errors
 
 
 def exp_minus(num, den):

@@ -10,8 +10,8 @@ static const struct dpot_mechanism *const table[] = {
     &dpot_mechanism_wpm, &dpot_mechanism_kpm, &dpot_mechanism_exponential, &dpot_mechanism_laplace,
     &dpot_mechanism_gaussian};
 
-/* What sample_first needs: the device's rows with the drawn one as the only weight, and the
- * integers that one row is drawn by. All arrays have n_max entries. */
+/* For sample_first: the device's rows with all weight on the drawn one, and the integers of that
+ * draw. All arrays have n_max entries. */
 struct place {
     struct dpot_private_measure measure;
     uint64_t *weights;
@@ -57,7 +57,7 @@ static dpot_status find_mechanism(const struct dpot_campaign *campaign,
     const char *name = dpot_mechanism_name(campaign->mechanism);
     return dpot_error_set(error, DPOT_ERR_VERSION,
                           "this build has no mechanism %s: choose another, or a build that has it",
-                          name ? name : "of that number");
+                          name ? name : "with that number");
 }
 
 dpot_status dpot_mechanism_check_campaign(const struct dpot_campaign *campaign,
@@ -92,7 +92,7 @@ dpot_status dpot_mechanism_check_campaign(const struct dpot_campaign *campaign,
 struct dpot_privacy dpot_mechanism_charge(const struct dpot_campaign *campaign)
 {
     const struct dpot_mechanism *mechanism = dpot_mechanism_of(campaign);
-    /* A campaign that was not checked costs more than any cap allows. */
+    /* A campaign that was not checked costs more than every cap. */
     const struct dpot_privacy unpayable = {UINT64_MAX, UINT64_MAX, UINT64_MAX, 0};
     return mechanism ? mechanism->charge(campaign) : unpayable;
 }
@@ -122,7 +122,7 @@ static dpot_status place_init(struct place *place, size_t n_max,
     place->fallback = dpot_alloc_array(allocator, n_max, sizeof *place->fallback);
     if (status != DPOT_OK || !place->weights || !place->lower || !place->upper ||
         !place->fallback) {
-        return DPOT_ERR_MEMORY; /* what was made is freed with the privatizer */
+        return DPOT_ERR_MEMORY; /* the privatizer frees the rest */
     }
     place->fallback[0] = DPOT_MASS_ONE;
     return DPOT_OK;
@@ -171,7 +171,7 @@ void dpot_privatizer_free(struct dpot_privatizer *privatizer)
     dpot_free_secret(privatizer->allocator, privatizer, 1, sizeof *privatizer);
 }
 
-/* The rows of the device, n_max of them whatever it holds. */
+/* Copies the device's rows, always n_max of them. */
 static void copy_rows(struct place *place, const struct dpot_measure *own, size_t n_max)
 {
     struct dpot_measure *rows = &place->measure.measure;
@@ -182,8 +182,8 @@ static void copy_rows(struct place *place, const struct dpot_measure *own, size_
     }
 }
 
-/* Draws one row with its weight as probability, in integers, and leaves it as the only row with
- * weight. All n_max rows stay, so the work that follows is the same. */
+/* Draws one row with its weight as probability, in integers, and gives it all weight. All n_max
+ * rows remain, so that the following work is the same. */
 static void draw_place(struct place *place, size_t n_max, uint64_t random)
 {
     double *row_weights = place->measure.measure.weights;

@@ -6,18 +6,18 @@
 #include "mechanism/noise_tables.h"
 
 /* Constant time: no branch, address or division depends on bytes, noise or data; loops run over
- * public counts. Section numbers are those of the design page exact-privacy, part B. */
+ * public counts. B4 is a section of client/doc/exact-privacy.md. */
 
-#define LANES 8 /* trials side by side: their chains of products overlap */
+#define LANES 8 /* trials evaluated together: their chains of products overlap */
 #define LIMB_MASK ((uint64_t)INT64_MAX)
 
-/* The public numbers of one noise at one scale (B4). */
+/* The public constants of a noise at a scale (B4). */
 struct shape {
     const struct dpot_u128 *cdf; /* (n_cells - 1) */
-    unsigned n_cells;            /* the last one has everything beyond */
+    unsigned n_cells;            /* the last one contains everything beyond */
     unsigned fine_bits;          /* l: x = y 2^l + u */
     unsigned exponent;           /* m: accepted with probability e^(-e / 2^m) */
-    unsigned n_bits;             /* of e */
+    unsigned n_bits;             /* n: bits of e */
     uint64_t is_square;          /* e = u or u (y 2^(l+1) + u) */
 };
 
@@ -48,8 +48,8 @@ static void load_trials(struct trials *trials, const uint8_t *bytes, size_t n)
     }
 }
 
-/* y = #{i : U >= cdf[i]}, over all entries. Limbs of 63, 63 and 2 bits: the top bit of a difference
- * is its borrow. */
+/* y = #{i : U >= cdf[i]}, reading all entries. Limbs of 63, 63 and 2 bits: the top bit of a
+ * difference is its borrow. */
 static void scan_cells(const struct shape *shape, struct trials *trials)
 {
     uint64_t high[LANES], middle[LANES], low[LANES];
@@ -72,7 +72,7 @@ static void scan_cells(const struct shape *shape, struct trials *trials)
     }
 }
 
-/* e < 2^51: x / t or x^2 / 2 sigma^2 is that of the cell's start plus e / 2^m. */
+/* e < 2^51: x / t or x^2 / 2 sigma^2 is its value at the start of the cell plus e / 2^m. */
 static void find_exponents(const struct shape *shape, struct trials *trials)
 {
     const unsigned l = shape->fine_bits;
@@ -84,7 +84,7 @@ static void find_exponents(const struct shape *shape, struct trials *trials)
     }
 }
 
-/* p = e^(-e / 2^m) in Q63, a factor for each bit of e, low bits first, each product rounded down. */
+/* p = e^(-e / 2^m) in Q63: a factor per bit of e, low bits first, each product rounded down. */
 static void find_thresholds(const struct shape *shape, struct trials *trials)
 {
     for (size_t t = 0; t < LANES; t++) {
@@ -142,8 +142,8 @@ void dpot_noise_add(enum dpot_noise noise, unsigned k, struct dpot_rng *rng, int
     uint8_t bytes[LANES * DPOT_NOISE_TRIAL_LEN];
     size_t done = 0;
     while (done < dim) {
-        /* Never more trials than coordinates that still want one: all of them are used, as if they
-         * had been tried one by one, and the next reader of the stream finds it in its place. */
+        /* At most as many trials as coordinates are left: all are used, as if tried one by one, and
+         * the stream stands where it would then. */
         const size_t n = dim - done < LANES ? dim - done : LANES;
         dpot_rng_bytes(rng, bytes, n * DPOT_NOISE_TRIAL_LEN);
         load_trials(&trials, bytes, n);

@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-/* Constant time: no branch, address or division depends on data; loops run over public counts.
- * Section numbers are those of the design page exact-privacy, part B. */
+/* Constant time: no branch, address or division depends on data; loops run over public counts. */
 
 #ifdef __FAST_MATH__
 #error "quantize.c relies on IEEE arithmetic: do not compile it with -ffast-math"
@@ -32,8 +31,8 @@ static double double_of(uint64_t bits)
     return v;
 }
 
-/* NaN -> 0, then a clamp to +-2^40, on the bits: doubles of one sign are ordered as their bits. NaN
- * first, since a NaN's bits lie beyond those of 2^40. */
+/* NaN -> 0, then a clamp to +-2^40, on the bits, which have the order of the doubles of one sign.
+ * NaN first, since its bits are above those of 2^40. */
 static uint64_t clamp_bits(uint64_t bits)
 {
     const uint64_t infinity = (uint64_t)0x7ff << MANTISSA_BITS;
@@ -44,15 +43,15 @@ static uint64_t clamp_bits(uint64_t bits)
     return (sign | dpot_u64_min(magnitude, limit)) & ~is_nan;
 }
 
-/* floor(w) for |w| < 2^52: the integer part of |w|, one more where a negative w has a fraction. */
+/* floor(w) for |w| < 2^52: the integer part of |w|, plus one if a negative w has a fraction. */
 static int64_t floor_of_bits(uint64_t bits)
 {
     const uint64_t negative = dpot_u64_mask(dpot_u64_top_bit(bits));
     const uint64_t exponent = bits >> MANTISSA_BITS & 0x7ff;
     const uint64_t mantissa = bits & (((uint64_t)1 << MANTISSA_BITS) - 1);
     uint64_t value = mantissa | dpot_u64_nonzero(exponent) << MANTISSA_BITS;
-    uint64_t lost = 0; /* not 0 when a one was shifted out */
-    /* |w| = value 2^-shift; from 63 on nothing of it is left anyway. */
+    uint64_t lost = 0; /* not 0 if a one was shifted out */
+    /* |w| = value 2^-shift; from 63 on nothing is left. */
     const uint64_t shift = dpot_u64_min(EXPONENT_BIAS + MANTISSA_BITS - exponent, 63);
     for (unsigned k = 0; k < 6; k++) {
         const uint64_t mask = dpot_u64_mask(shift >> k & 1);
@@ -73,8 +72,8 @@ void dpot_quantize_round(double inverse_step, const double *x, size_t dim, int64
     }
 }
 
-/* floor(dividend / divisor) for dividend < 2^62 and 0 < divisor < 2^62: restoring division, all
- * steps. rem < divisor before each, so 2 rem + 1 < 2^63. */
+/* floor(dividend / divisor) for dividend < 2^62 and 0 < divisor < 2^62: restoring division, always
+ * all steps. rem < divisor before each, so 2 rem + 1 < 2^63. */
 static uint64_t divide(uint64_t dividend, uint64_t divisor)
 {
     uint64_t rem = 0, quotient = 0;
@@ -131,8 +130,8 @@ static unsigned bit_length(uint64_t x)
     return n;
 }
 
-/* f = floor(R 2^sh / s), s = max(sum |z|, R): sum |z| f / 2^sh <= R. Inside s = R and f = 2^sh: the
- * point stays. */
+/* f = floor(R 2^n / s), s = max(sum |z|, R): sum |z| f / 2^n <= R. In the set s = R and f = 2^n:
+ * the point is unchanged. */
 static void enforce_l1_ball(uint64_t radius, int64_t *z, size_t dim)
 {
     clamp_to_radius(radius, z, dim);

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Section numbers (A2, A3, ...) are those of the design page exact-privacy, part A. */
+/* A2, A3, ... are sections of client/doc/exact-privacy.md. */
 
 #define SERIES_TERMS 14
 #define EXP_SHIFT 46   /* A is in units of 2^-46 */
@@ -16,8 +16,8 @@
 
 uint64_t dpot_exp_half_lower(uint64_t epsilon_q32)
 {
-    /* Taylor's series of e^r, r = epsilon / 128, in Q60, then six squarings. Every step rounds
-     * down, so the result is a lower bound. */
+    /* The Taylor series of e^r, r = epsilon / 128, in Q60, then six squarings. Every step rounds
+     * down: a lower bound. */
     static const unsigned squaring_shifts[] = {60, 60, 60, 62, 62, 62};
     const uint64_t r = epsilon_q32 << 21;
     uint64_t term = (uint64_t)1 << 60, sum = term;
@@ -48,7 +48,7 @@ static uint64_t scale_mass(uint64_t b, uint64_t total, uint64_t sum)
     return quotient;
 }
 
-/* min(N, floor(x A / 2^46)). The quotient has up to 78 bits: it is compared before it is cut. */
+/* min(N, floor(x A / 2^46)). The quotient has up to 78 bits: it is compared before truncation. */
 static uint64_t grow(uint64_t x, uint64_t growth)
 {
     return dpot_u128_min_u64(dpot_u128_shr(dpot_u128_mul(x, growth), EXP_SHIFT), DPOT_MASS_ONE);
@@ -102,7 +102,7 @@ dpot_status dpot_bounds_compute(const struct dpot_base_measure *base_measure, ui
     const uint64_t sum = sum_codes(base_measure);
     struct dpot_u128 sum_lower = {0, 0}, sum_upper = {0, 0};
     for (uint32_t j = 0; j < base_measure->size; j++) {
-        /* U grows from the rounded L, never from the mass itself: that is the whole proof. */
+        /* U is computed from the rounded L, never from the mass: the proof depends on it. */
         const uint64_t scaled = scale_mass(base_measure->mass_code[j], base_measure->total, sum);
         const uint64_t l = scaled > 0 ? scaled : 1;
         const uint64_t u = grow(grow(l, growth), growth);
@@ -204,8 +204,8 @@ static uint64_t clamp(uint64_t v, uint64_t lower, uint64_t upper)
     return dpot_u64_min(dpot_u64_max(v, lower), upper);
 }
 
-/* Sums over all outputs, and the mass that is missing (up) or too much (down): one of the two is
- * always 0. */
+/* Sums over all outputs, and the mass that is missing (up) or in excess (down): one of them is
+ * 0. */
 struct round_state {
     struct dpot_u128 sum, sum_lower, sum_upper;
     struct dpot_u128 up, down;
@@ -230,7 +230,7 @@ static void clamp_masses(const double *q, const uint64_t *lower, const uint64_t 
     state->down = dpot_u128_sub_floor(state->sum, one);
 }
 
-/* Spreads the difference in proportion to the room each weight has; rounding leaves a rest of less
+/* Spreads the difference in proportion to the room of each weight; rounding leaves a rest of less
  * than size + 2^22 units. */
 static void spread_difference(const uint64_t *lower, const uint64_t *upper, size_t size,
                               uint64_t *weights, struct round_state *state)
@@ -246,7 +246,7 @@ static void spread_difference(const uint64_t *lower, const uint64_t *upper, size
     }
 }
 
-/* Gives the rest to the first outputs with room. */
+/* Gives the rest to the first outputs that have room. */
 static void settle_rest(const uint64_t *lower, const uint64_t *upper, size_t size,
                         uint64_t *weights, struct round_state *state)
 {
@@ -269,7 +269,7 @@ void dpot_weights_round(const double *q, const uint64_t *lower, const uint64_t *
     settle_rest(lower, upper, size, weights, &state);
 }
 
-/* All ones when W breaks (I) or (II). Prefixes are compared with what is left of N, so that a sum
+/* All ones if W violates (I) or (II). Each weight is compared with what is left of N, so that a sum
  * of N + 2^64 does not pass for N. */
 static uint64_t broken_mask(const uint64_t *weights, const uint64_t *lower, const uint64_t *upper,
                             size_t size)
@@ -324,7 +324,7 @@ static dpot_status refuse_mass(const double *m, size_t size, size_t j, struct dp
                           j, m[j]);
 }
 
-/* Sum of the masses; what is wrong with the first that is not finite and positive. */
+/* Sums the masses; refuses the first one that is not finite and positive. */
 static dpot_status sum_masses(const double *m, size_t size, double *sum, double *largest,
                               struct dpot_error *error)
 {
@@ -340,8 +340,8 @@ static dpot_status sum_masses(const double *m, size_t size, double *sum, double 
     return DPOT_OK;
 }
 
-/* T of A6. The lower limit is the near-boundary rule: without it the floors of A3 can leave the
- * sum of U below N when the total is e^(-epsilon/2). */
+/* T of A6. Without the lower limit, the floors of A3 could leave sum U below N at a total of
+ * e^(-epsilon/2). */
 static uint64_t encode_total(double sum, double epsilon, size_t size)
 {
     const double least =

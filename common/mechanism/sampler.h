@@ -1,58 +1,56 @@
-/* Exact draws in integers: the part of every index mechanism on which privacy rests.
+/* Exact draws in integers: what the privacy of every index mechanism depends on.
  *
- * Claim (exact-privacy, Theorem A). If every input leads to output j with probability exactly W_j /
- * 2^62, where L_j <= W_j <= U_j and sum W = 2^62, the program is (E / 2^32)-LDP: U_j / L_j <=
- * e^epsilon by the integer lower bound A <= 2^46 e^(epsilon/2). Floating point (the projection q)
- * decides utility only; NaN, infinity or garbage in q cannot break (I) L <= W <= U and (II) sum W =
- * 2^62.
+ * Claim (client/doc/exact-privacy.md, Theorem A; A1 to A6 below are its sections). If for every
+ * input the program outputs j with probability exactly W_j / N, N = 2^62, where
+ *     (I) L_j <= W_j <= U_j    and    (II) sum W = N,
+ * it is (E / 2^32)-LDP, since U_j <= e^epsilon L_j. The doubles q decide utility only:
+ * dpot_weights_round ensures (I) and (II) for any q, NaN and infinity included.
  *
- * Everything here is total, allocates nothing and, where it touches q, W or random bytes, runs in
- * time that does not depend on their values (no secret-dependent branch or address, no division).
- */
+ * Everything here is total and allocates nothing. Where it handles q, W or random bytes, its time
+ * does not depend on their values: no branch, address or division. */
 #ifndef DPOT_MECHANISM_SAMPLER_H
 #define DPOT_MECHANISM_SAMPLER_H
 
 #include "model/campaign.h"
 
-#define DPOT_MASS_ONE ((uint64_t)1 << 62) /* N: the whole probability */
+#define DPOT_MASS_ONE ((uint64_t)1 << 62) /* N: probability 1 */
 
-/* A(E): a provable lower bound of 2^46 e^(epsilon/2); E <= DPOT_INDEX_EPSILON_MAX_Q32. */
+/* A2: a proven lower bound of 2^46 e^(epsilon/2), for E <= DPOT_INDEX_EPSILON_MAX_Q32. */
 uint64_t dpot_exp_half_lower(uint64_t epsilon_q32);
 
-/* The bounds L and U of A3. DPOT_ERR_RANGE: E, size, a mass code or T out of range;
- * DPOT_ERR_INFEASIBLE unless sum L <= N <= sum U. Public data, any time. `lower` and `upper` may
- * both be NULL, to check only. */
+/* A3: the bounds L and U, from public data. `lower` and `upper` may both be NULL, to check only.
+ * DPOT_ERR_RANGE: E, size, a mass code or T. DPOT_ERR_INFEASIBLE: not sum L <= N <= sum U. */
 DPOT_WARN_UNUSED dpot_status dpot_bounds_compute(const struct dpot_base_measure *base_measure,
                                                  uint64_t epsilon_q32,
                                                  uint64_t *lower /* (size) L or NULL */,
                                                  uint64_t *upper /* (size) U or NULL */,
                                                  struct dpot_error *error);
 
-/* The public fallback M of A4: L <= M <= U, sum M = N. */
+/* A4: the public fallback M, with L <= M <= U and sum M = N. */
 void dpot_bounds_fallback(const uint64_t *lower, const uint64_t *upper, size_t size,
                           uint64_t *fallback /* (size) */);
 
-/* A4: rounds the doubles q to weights W with (I) and (II), for bounds that dpot_bounds_compute
- * accepted (only L_j <= U_j <= N and sum L <= N <= sum U are used). q and weights may be the same
- * allocated memory: q is read through memcpy. Both are (size). */
+/* A4: rounds the doubles q (size) to weights W (size) with (I) and (II), for any L <= U <= N with
+ * sum L <= N <= sum U. q and weights may be the same memory: q is read through memcpy. */
 void dpot_weights_round(const double *q, const uint64_t *lower, const uint64_t *upper, size_t size,
                         uint64_t *weights);
 
-/* A5: the index for the 62 low bits of `random`. Scans everything. If W breaks (I) or (II), which
- * would be a bug, `fallback` is used instead, by a mask fixed before `random` is used. */
+/* A5: the index for the 62 low bits of `random`. Reads all weights. If W violates (I) or (II),
+ * which would be a bug, `fallback` is used instead, by a mask that is fixed before `random` is
+ * used. */
 uint32_t dpot_weights_draw(const uint64_t *weights, const uint64_t *lower, const uint64_t *upper,
                            const uint64_t *fallback, size_t size, uint64_t random);
 
-/* A6: encodes a float base measure m (size) as integers. Refuses (DPOT_ERR_INFEASIBLE,
- * DPOT_ERR_RANGE) masses that are not finite and positive or a total outside [e^(-epsilon/2),
- * e^(epsilon/2)] (1e-9 relative). base_measure->mass_code must have room for `size` codes. For the
- * aggregator and tools. */
+/* A6, for the aggregator and tools: encodes a base measure m (size) as integers;
+ * base_measure->mass_code must have room for `size` codes. DPOT_ERR_RANGE: the size, or a mass that
+ * is not finite and positive. DPOT_ERR_INFEASIBLE: a total outside [e^(-epsilon/2), e^(epsilon/2)]
+ * (1e-9 relative). */
 DPOT_WARN_UNUSED dpot_status dpot_base_measure_encode(const double *m, size_t size,
                                                       uint64_t epsilon_q32,
                                                       struct dpot_base_measure *base_measure,
                                                       struct dpot_error *error);
 
-/* Decodes the integers: mhat_j = e^(epsilon/2) b_j T / (S N), to double accuracy (utility only). */
+/* Decodes the integers: mhat_j = e^(epsilon/2) b_j T / (S N), in doubles (utility only). */
 void dpot_base_measure_decode(const struct dpot_base_measure *base_measure, uint64_t epsilon_q32,
                               double *m /* (size) */);
 

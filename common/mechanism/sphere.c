@@ -1,23 +1,19 @@
-/* The Wasserstein projection mechanism on a sphere (002, Appendix H), in directions of a codebook.
+/* The Wasserstein projection mechanism on a sphere (002, Appendix H), with the directions of a
+ * codebook.
  *
- * Device data are unit vectors, the report names one of K directions that its id stands for
- * (mechanism/codebook.h). The base measure is uniform on these, so that the law of a device with one
- * vector has the upper probability on the directions nearest to it, a cap, and the lower one on the
- * others; with more vectors it is the exact projection (ot/few_projection.h). No lambda plays a part.
+ * Device data are unit vectors; the report names one of K directions, which follow from its id
+ * (mechanism/codebook.h). The base measure is uniform on these. The law of a device with one vector
+ * has the upper probability on the directions nearest to it, a cap, and the lower one on the
+ * others; with more vectors it is the exact projection (ot/few_projection.h).
  *
  * Claim. Neighbours: any two sets of vectors (local model). Guarantee: the pair (id, index) is pure
- * epsilon-LDP with epsilon = E / 2^32, for every campaign that passes `check` (1 <= E <= 20 2^32, sum L <=
- * N <= sum U). Proof: the id is drawn before the data are read and has the same law whatever they are.
- * Given an id the codebook is a public list, and for every data the index is j with probability W_j / N,
- * L_j <= W_j <= U_j, sum W = N; so Theorem A (mechanism/sampler.h) bounds the ratio of the
- * probabilities of (id, j) between any two data by e^epsilon. The directions are not used in the
- * proof: a campaign that chose them badly would cost utility only. With sample_first the law is a
- * mixture of laws of the same polytope, so the claim stands.
+ * epsilon-LDP with epsilon = E / 2^32, for every campaign that passes `check` (1 <= E <= 20 2^32,
+ * sum L <= N <= sum U). Proof: client/doc/exact-privacy.md, Theorem A, public randomness: the id is
+ * drawn before the data are read, and given the id the codebook is a public list. The directions
+ * are not used in the proof: bad ones would cost utility only. sample_first and rounding: as wpm.c.
  *
- * What rounding may break: nothing. Directions, costs and projection are doubles and decide utility.
- *
- * Work: all K directions and n_max rows of costs for all data, then the projection, whose steps are as
- * many for all data, as in wpm.c. After workspace_new nothing allocates and nothing can fail. */
+ * Work: all K directions and n_max rows of costs, then the projection in a fixed number of steps as
+ * in wpm.c: the same for all data. After workspace_new nothing allocates or fails. */
 #include "base/crypto.h"
 #include "mechanism/codebook.h"
 #include "mechanism/index.h"
@@ -29,7 +25,7 @@
 _Static_assert(DPOT_EXACT_N_MAX_MAX == DPOT_FEW_ROWS_MAX, "the campaign's limit is the solver's");
 
 #define COST_BITS 41        /* of the largest cost */
-#define COORDINATE_STEPS 16 /* to make a coordinate of a direction */
+#define COORDINATE_STEPS 16 /* per coordinate of a direction */
 
 struct workspace {
     struct dpot_index index; /* first: see index.h */
@@ -140,7 +136,7 @@ static void load_directions(void *workspace, const double *points,
     }
 }
 
-/* q, the law it would like. The measure's support numbers the rows that were loaded. */
+/* Fills q with the law that the mechanism wants. The measure's support numbers the loaded rows. */
 static void project(void *workspace, const struct dpot_measure *own)
 {
     struct workspace *w = workspace;

@@ -32,7 +32,7 @@ static void fill_basis(double *basis, size_t n)
     for (size_t u = 0; u < n; u++) {
         const double scale = sqrt((u == 0 ? 1.0 : 2.0) / (double)n);
         for (size_t i = 0; i < n; i++) {
-            /* The angle is reduced in integers: (2i+1) u mod 4n is exact. */
+            /* Reduced in integers: (2i+1) u mod 4n is exact. */
             const size_t step = (2 * i + 1) * u % (4 * n);
             basis[u * n + i] = scale * cos(PI * (double)step / (2.0 * (double)n));
         }

@@ -1,14 +1,14 @@
-/* Public linear transforms of device vectors before they are clipped, and their inverses.
- *
- * The orthonormal two-dimensional DCT-II of a rows x cols image X (004, section IV-C):
+/* Public linear transforms of device vectors before clipping, and their inverses: the orthonormal
+ * two-dimensional DCT-II of a rows x cols image X (004, section IV-C),
  *
  *   Y[u,v] = a_u b_v sum_{i,j} X[i,j] cos(pi (2i+1) u / (2 rows)) cos(pi (2j+1) v / (2 cols)),
  *
- * a_0 = sqrt(1/rows), else sqrt(2/rows); b_v alike. It is an isometry, so a device that keeps some
- * coefficients and an aggregator that puts zeros for the others lose exactly the energy of those.
+ *  * a_0 = sqrt(1/rows), else sqrt(2/rows); b_v alike. It is an isometry: keeping some coefficients
+ *    and
+ * inverting with zeros for the others loses exactly their energy.
  *
- * Nothing about privacy rests on this: clipping comes after it. It is total, and its work depends on
- * the shape alone. */
+ * Privacy does not depend on it: clipping comes afterwards. Total; the work depends on the shape
+ * only. */
 #ifndef DPOT_MECHANISM_TRANSFORM_H
 #define DPOT_MECHANISM_TRANSFORM_H
 
@@ -19,18 +19,18 @@ struct dpot_transformer;
 /* Bytes that _new allocates. */
 size_t dpot_transformer_bytes(const struct dpot_vector_domain *vector);
 
-/* Tables and scratch for a checked domain, which is borrowed. DPOT_ERR_MEMORY. */
+/* Allocates tables and scratch for a checked domain, which is borrowed. DPOT_ERR_MEMORY. */
 DPOT_WARN_UNUSED dpot_status dpot_transformer_new(const struct dpot_vector_domain *vector,
                                                   const struct dpot_allocator *allocator,
                                                   struct dpot_transformer **transformer);
 void dpot_transformer_free(struct dpot_transformer *transformer); /* wipes; NULL is allowed */
 
-/* Device: data (data_dim) -> coefficients (dim), in data units. Without a transform a copy. Numbers
- * that are not finite spread over the output as they will. */
+/* Device: data (data_dim) -> coefficients (dim), in data units; a copy without a transform. The
+ * effect of numbers that are not finite is unspecified. */
 void dpot_transformer_forward(struct dpot_transformer *transformer, const double *data,
                               double *coefficients);
 
-/* Aggregator: coefficients (dim) -> data (data_dim), zeros for what was not kept. */
+/* Aggregator: coefficients (dim) -> data (data_dim), with zeros for those that were not kept. */
 void dpot_transformer_inverse(struct dpot_transformer *transformer, const double *coefficients,
                               double *data);
 

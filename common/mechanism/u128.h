@@ -1,10 +1,10 @@
 /* 128-bit unsigned integers as two 64-bit halves, for the integer draws.
  *
- * `unsigned __int128` does not exist on 32-bit machines, so the portable half of this file is what
- * runs there; where the compiler has the type it is used inside the products, sums and shifts
- * and gives identical results (DPOT_NO_INT128 forces the portable half, DPOT_NO_MUL64 in it the products
- * for cores that multiply 32 bits into 32; tests/portability runs all). No branch, no table and no
- * division depends on a value, and what compilers make of this for small cores is checked there. */
+ * Where the compiler has `unsigned __int128`, products, sums and shifts use it. The portable half,
+ * for 32-bit machines, gives identical results: DPOT_NO_INT128 selects it, and DPOT_NO_MUL64 in it
+ * the products for cores that multiply 32 bits into 32; tests/portability runs all. No branch,
+ * table or division depends on a value, which is checked there in the machine code for small
+ * cores. */
 #ifndef DPOT_MECHANISM_U128_H
 #define DPOT_MECHANISM_U128_H
 
@@ -17,8 +17,8 @@ struct dpot_u128 {
     uint64_t hi;
 };
 
-/* The top bit of a, 0 or 1; opaque to the optimizer, which otherwise sees `a < 0` in it and lets small
- * cores branch on that. */
+/* The top bit of a, 0 or 1; opaque to the optimizer, which otherwise recognises `a < 0` and may
+ * branch. */
 static inline uint64_t dpot_u64_top_bit(uint64_t a)
 {
     uint64_t bit = a >> 63;
@@ -26,8 +26,8 @@ static inline uint64_t dpot_u64_top_bit(uint64_t a)
     return bit;
 }
 
-/* 1 when a < b, else 0, by the borrow of a - b: compilers for small cores turn the operator `<` of
- * secrets into a branch, and recognise it in its borrow unless the difference is hidden. */
+/* a < b as 1 or 0, by the borrow of a - b: compilers for small cores turn the operator `<` into a
+ * branch, and recognise it in its borrow unless the difference is hidden. */
 static inline uint64_t dpot_u64_less(uint64_t a, uint64_t b)
 {
     uint64_t diff = a - b;
@@ -35,7 +35,7 @@ static inline uint64_t dpot_u64_less(uint64_t a, uint64_t b)
     return dpot_u64_top_bit((~a & b) | ((~a | b) & diff));
 }
 
-/* 1 when a is not 0, else 0. */
+/* a != 0 as 1 or 0. */
 static inline uint64_t dpot_u64_nonzero(uint64_t a)
 {
     uint64_t negated = (uint64_t)0 - a;
@@ -43,7 +43,7 @@ static inline uint64_t dpot_u64_nonzero(uint64_t a)
     return dpot_u64_top_bit(a | negated);
 }
 
-/* All ones when `bit` is 1, 0 when it is 0; opaque to the optimizer. */
+/* All ones if `bit` is 1, 0 if it is 0; opaque to the optimizer. */
 static inline uint64_t dpot_u64_mask(uint64_t bit)
 {
     uint64_t mask = (uint64_t)0 - bit;
@@ -92,7 +92,7 @@ static inline struct dpot_u128 dpot_u128_sub(struct dpot_u128 a, struct dpot_u12
     return DPOT_U128_SPLIT(diff);
 }
 
-/* The whole product a b. */
+/* The full product a b. */
 static inline struct dpot_u128 dpot_u128_mul(uint64_t a, uint64_t b)
 {
     const unsigned __int128 product = (unsigned __int128)a * b;
@@ -124,7 +124,7 @@ static inline struct dpot_u128 dpot_u128_sub(struct dpot_u128 a, struct dpot_u12
     return (struct dpot_u128){a.lo - b.lo, a.hi - b.hi - dpot_u64_less(a.lo, b.lo)};
 }
 
-/* The whole product a b. */
+/* The full product a b. */
 static inline uint64_t dpot_u32_mul(uint32_t a, uint32_t b)
 {
 #ifdef DPOT_NO_MUL64
@@ -140,7 +140,7 @@ static inline uint64_t dpot_u32_mul(uint32_t a, uint32_t b)
 #endif
 }
 
-/* The whole product a b, by four products of 32-bit halves. */
+/* The full product a b, by four products of 32-bit halves. */
 static inline struct dpot_u128 dpot_u128_mul(uint64_t a, uint64_t b)
 {
     const uint64_t half = UINT32_MAX;
@@ -167,7 +167,7 @@ static inline struct dpot_u128 dpot_u128_shr(struct dpot_u128 a, unsigned n)
 
 #endif
 
-/* 1 when a < b, else 0: the borrow of the 128-bit difference. */
+/* a < b as 1 or 0: the borrow of the 128-bit difference. */
 static inline uint64_t dpot_u128_less(struct dpot_u128 a, struct dpot_u128 b)
 {
     const uint64_t borrow = dpot_u64_less(a.lo, b.lo);
@@ -190,13 +190,13 @@ static inline struct dpot_u128 dpot_u128_sub_floor(struct dpot_u128 a, struct dp
     return dpot_u128_select(below, dpot_u128_from(0), dpot_u128_sub(a, b));
 }
 
-/* a b mod 2^64. Not the operator: on small cores that is a routine which branches on its operands. */
+/* a b mod 2^64. The operator is a library call on small cores, which branches on its operands. */
 static inline uint64_t dpot_u64_mul(uint64_t a, uint64_t b)
 {
     return dpot_u128_mul(a, b).lo;
 }
 
-/* floor(a b / 2^n) cut to 64 bits, for products below 2^(64 + n) */
+/* floor(a b / 2^n), for products below 2^(64 + n) */
 static inline uint64_t dpot_u64_mul_shr(uint64_t a, uint64_t b, unsigned n)
 {
     return dpot_u128_shr(dpot_u128_mul(a, b), n).lo;

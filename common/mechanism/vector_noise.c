@@ -4,7 +4,7 @@
 #include "mechanism/index.h"
 #include "mechanism/quantize.h"
 
-#define NUMBER_STEPS UINT64_C(128) /* to round a number and to draw its noise */
+#define NUMBER_STEPS UINT64_C(128) /* to round a number and draw its noise */
 
 uint64_t dpot_vector_noise_steps(const struct dpot_campaign *campaign)
 {

@@ -1,12 +1,10 @@
-/* What the vector mechanisms share: transform, quantise, enforce, add integer noise.
- *
- * Like the integers of an index mechanism this is where the order is written down once:
+/* Shared by laplace.c and gaussian.c: transform, quantise, enforce the set, add integer noise.
  *
  *   data --transform--> coefficients --round to grid--> z --enforce the set--> z --+noise--> y
- *        floats, public                 integers from here on
+ *        doubles                        integers from here on
  *
- * Whatever happens in floating point, the integers that noise is added to lie in the set whose
- * diameter `check` has compared with the noise. */
+ * Whatever the doubles are, noise is added to integers of the set whose diameter `check` has
+ * compared with the noise. */
 #ifndef DPOT_MECHANISM_VECTOR_NOISE_H
 #define DPOT_MECHANISM_VECTOR_NOISE_H
 
@@ -22,7 +20,7 @@ struct dpot_vector_noise {
     double *coefficients; /* (dim) */
 };
 
-/* The members steps, workspace_bytes, _new and _free of a vector mechanism. */
+/* Members of struct dpot_mechanism: steps, workspace_bytes, workspace_new, workspace_free. */
 uint64_t dpot_vector_noise_steps(const struct dpot_campaign *campaign);
 size_t dpot_vector_noise_bytes(const struct dpot_campaign *campaign);
 DPOT_WARN_UNUSED dpot_status dpot_vector_noise_new(const struct dpot_campaign *campaign,
@@ -30,13 +28,12 @@ DPOT_WARN_UNUSED dpot_status dpot_vector_noise_new(const struct dpot_campaign *c
                                                    void **workspace, struct dpot_error *error);
 void dpot_vector_noise_free(void *workspace);
 
-/* Fills report->values with noisy integers; no output clamp yet. Total. */
+/* Fills report->values with noisy integers, not yet clamped. Total. */
 void dpot_vector_noise_privatize(void *workspace, enum dpot_noise noise,
                                  const struct dpot_private_vector *private_vector,
                                  struct dpot_rng *rng, struct dpot_report *report);
 
-/* The sensitivity of a campaign's set; all UINT64_MAX, more than any noise covers, for a set that is
- * none. */
+/* The sensitivity of a campaign's set; all UINT64_MAX, above every limit, for an invalid set. */
 struct dpot_sensitivity dpot_campaign_sensitivity(const struct dpot_campaign *campaign);
 
 #endif

@@ -1,24 +1,21 @@
-/* The Wasserstein projection mechanism: project the device's measure onto the LDP polytope of the
- * base measure, entropically (002, Algorithm 1) or, where the campaign says so, exactly (002,
- * section 4; ot/few_projection.h), and draw one output point from the projection.
+/* The Wasserstein projection mechanism: projects the device's measure onto the LDP polytope of the
+ * base measure, entropically (002, Algorithm 1) or, if the campaign says so, exactly (002, section
+ * 4; ot/few_projection.h), and draws one output point from the projection.
  *
- * Claim. Neighbours: any two device measures, including measures of different support (local
- * model). Guarantee: pure epsilon-LDP with epsilon = E / 2^32, for every campaign that passes
- * `check` (1 <= E <= 20 2^32, sum L <= N <= sum U). Theorem: exact-privacy, Theorem A; it is the
- * integer form of 002, Proposition 3.2. With sample_first the law is a mixture of laws of the same
- * polytope, so the claim stands.
+ * Claim. Neighbours: any two device measures, also of different support (local model). Guarantee:
+ * pure epsilon-LDP with epsilon = E / 2^32, for every campaign that passes `check` (1 <= E <= 20
+ * 2^32, sum L <= N <= sum U). Proof: client/doc/exact-privacy.md, Theorem A, the integer form of
+ * 002, Proposition 3.2. With sample_first the law is a mixture of laws of the same polytope, for
+ * which the theorem holds too. Rounding cannot violate it: costs, kernel and projection decide
+ * utility only; the draw is from integers W with L <= W <= U and sum W = N for any q, NaN included.
  *
- * What rounding may break: nothing. Costs, kernel and projection are doubles and decide utility
- * only; the draw is from integers W with L <= W <= U and sum W = N whatever the projection left in
- * q, NaN included.
- *
- * Work: the same for every measure, n_max cost rows, padding included, and a fixed number of
- * iterations (entropic) or of steps (exact). The exact solver takes passes n_max (n_max + outputs) of them: what
- * it needs, and what it leaves over after the draw, by the same loops on the same arrays. Where the
- * steps are spent first q is feasible and not the best, which is utility only. The law does not
- * depend on what is left over, so `law` leaves that out. The workspace depends on the campaign alone:
- * a copy of it with fewer passes or iterations makes a privatizer of shorter runs, for measuring.
- * After workspace_new nothing allocates and nothing can fail. */
+ * Work: the same for every measure: n_max cost rows, padding included, and a fixed number of
+ * iterations (entropic) or steps (exact). The exact solver takes passes n_max (n_max + outputs)
+ * steps: what it needs, and the rest after the draw, by the same loops on the same arrays. If it
+ * runs out of steps, q is feasible but not optimal. The rest does not affect the law, so `law`
+ * omits it. The workspace depends on the campaign only: a copy of the campaign with fewer passes or
+ * iterations gives a privatizer with shorter runs, for measuring. After workspace_new nothing
+ * allocates or fails. */
 #include "base/crypto.h"
 #include "mechanism/ground.h"
 #include "mechanism/index.h"
@@ -28,8 +25,8 @@
 
 _Static_assert(DPOT_EXACT_N_MAX_MAX == DPOT_FEW_ROWS_MAX, "the campaign's limit is the solver's");
 
-#define COST_BITS 41   /* of the largest cost, that the exact solver looks at */
-#define SWEEP_STEPS 32 /* of an output, beside one for each row */
+#define COST_BITS 41   /* of the largest cost, for the exact solver */
+#define SWEEP_STEPS 32 /* per output, besides one per row */
 
 struct workspace {
     struct dpot_index index; /* first: see index.h */
@@ -38,7 +35,7 @@ struct workspace {
     double *mu;                         /* (n_rows) */
     struct dpot_projection *projection; /* entropic, or NULL */
     struct dpot_few_projection *exact;  /* exact, or NULL */
-    int cost_scale;                     /* exact: of the costs that it looks at */
+    int cost_scale;                     /* exact: scale of rounded costs */
 };
 
 static size_t workspace_bytes(const struct dpot_campaign *campaign)
@@ -135,9 +132,9 @@ static dpot_status workspace_new(const struct dpot_campaign *campaign,
     return DPOT_OK;
 }
 
-/* The cost row of a domain point. For the exact solver costs that are equal but for rounding become
- * equal, so that ties are broken by the number of the column and a processor whose library rounds
- * distances otherwise ends at the same law. */
+/* Loads the cost row of a domain point. For the exact solver it is rounded, so that costs that
+ * differ only by rounding are equal: ties then go to the lowest column, and a processor whose math
+ * library rounds differently finds the same law. */
 static void load_row(struct workspace *w, size_t r, uint32_t point)
 {
     const size_t n_cols = w->index.n_cols;
@@ -145,7 +142,7 @@ static void load_row(struct workspace *w, size_t r, uint32_t point)
         dpot_ground_row(&w->ground, point, dpot_projection_cost(w->projection) + r * n_cols);
         return;
     }
-    double *row = w->index.q; /* which is not yet in use */
+    double *row = w->index.q; /* not in use yet */
     int64_t *rounded = dpot_few_projection_cost(w->exact) + r * n_cols;
     dpot_ground_row(&w->ground, point, row);
     for (size_t j = 0; j < n_cols; j++) {
@@ -153,7 +150,7 @@ static void load_row(struct workspace *w, size_t r, uint32_t point)
     }
 }
 
-/* mu and the cost rows of the support; missing rows count as weight 0 on point 0. */
+/* Loads mu and the cost rows of the support; missing rows count as weight 0 on point 0. */
 static void load_measure(struct workspace *w, const struct dpot_measure *own)
 {
     const size_t n_rows = own->support_size < w->n_rows ? own->support_size : w->n_rows;
@@ -163,7 +160,7 @@ static void load_measure(struct workspace *w, const struct dpot_measure *own)
     }
 }
 
-/* q, the law it would like. */
+/* Fills q with the law that the mechanism wants. */
 static void project(void *workspace, const struct dpot_measure *own)
 {
     struct workspace *w = workspace;

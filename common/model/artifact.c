@@ -37,9 +37,7 @@ dpot_status dpot_artifact_find_number(const struct dpot_artifact *artifact, cons
     return DPOT_ERR_NOT_FOUND;
 }
 
-/* Checks. */
-
-/* A word of [a-z0-9_-], closed by a NUL inside its array. */
+/* A word of [a-z0-9_-], with a NUL inside its array. */
 static dpot_status check_word(const char *what, const char word[DPOT_ARTIFACT_NAME_MAX + 1],
                               struct dpot_error *error)
 {

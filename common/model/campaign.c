@@ -19,7 +19,8 @@ void dpot_campaign_release(struct dpot_campaign *campaign)
     dpot_free_array(allocator, campaign->groups, campaign->n_groups, sizeof *campaign->groups);
     *campaign = (struct dpot_campaign){0};
 }
-/* A label: 1 to DPOT_CAMPAIGN_NAME_MAX of [a-z0-9-], closed by a NUL inside its array. */
+
+/* A label: 1 to DPOT_CAMPAIGN_NAME_MAX bytes of [a-z0-9-], with a NUL inside its array. */
 static dpot_status check_label(const char *what, const char label[DPOT_CAMPAIGN_NAME_MAX + 1],
                                struct dpot_error *error)
 {

@@ -1,5 +1,5 @@
-/* What a mechanism may be asked: the table of mechanisms, and the checks of domains, metric, numbers and
- * base measure that go with each. */
+/* The table of mechanisms, and for each the checks of domains, metric, parameters and base
+ * measure. */
 #include "model/campaign_parts.h"
 #include "model/campaign_sphere.h"
 
@@ -13,8 +13,8 @@
 struct mechanism_row {
     enum dpot_mechanism_id id;
     bool is_index;        /* reports name an output point */
-    bool has_projection;  /* solver, lambda and iterations mean something */
-    bool has_sensitivity; /* of a utility in cost units */
+    bool has_projection;  /* uses solver, lambda and iterations */
+    bool has_sensitivity; /* uses sensitivity */
     const char *name;
 };
 
@@ -114,7 +114,7 @@ static dpot_status check_ring_positions(const char *field, const struct dpot_dom
     return DPOT_OK;
 }
 
-/* Listed points, or the box of a grid, which holds all of its cell centres. */
+/* Listed points, or the box of a grid, which contains all cell centres. */
 static dpot_status check_places(const char *field, const struct dpot_domain *domain,
                                 const struct dpot_metric *metric, struct dpot_error *error)
 {
@@ -136,7 +136,7 @@ static dpot_status check_places(const char *field, const struct dpot_domain *dom
     return DPOT_OK;
 }
 
-/* What a metric asks of the coordinates beyond being finite. */
+/* The values that a metric accepts. */
 static dpot_status check_coordinates(const char *field, const struct dpot_domain *domain,
                                      const struct dpot_metric *metric, struct dpot_error *error)
 {
@@ -189,7 +189,7 @@ static dpot_status check_domains(const struct dpot_campaign *campaign, struct dp
     }
     if (campaign->output_is_domain && !dpot_domain_equal(domain, output)) {
         return dpot_error_set(error, DPOT_ERR_SHAPE,
-                              "output is said to be the domain but differs from it");
+                              "output should be the domain but differs from it");
     }
     status = dpot_campaign_check_sphere(campaign, error);
     if (status == DPOT_OK) {
@@ -202,7 +202,7 @@ static dpot_status check_domains(const struct dpot_campaign *campaign, struct dp
                              : status;
 }
 
-/* A vector mechanism has its set in place of points. */
+/* A vector mechanism has a set instead of points. */
 static dpot_status check_vector_domain(const struct dpot_campaign *campaign,
                                        struct dpot_error *error)
 {
@@ -223,7 +223,7 @@ static dpot_status check_vector_domain(const struct dpot_campaign *campaign,
                : status;
 }
 
-/* Of an index mechanism; and of a vector mechanism, by whether devices may take part. */
+/* Vector mechanisms go higher in simulations. */
 static uint64_t largest_epsilon(const struct dpot_campaign *campaign, bool is_index)
 {
     return !is_index && campaign->simulation ? DPOT_SIMULATION_EPSILON_MAX_Q32
@@ -256,9 +256,7 @@ static dpot_status check_base_measure(const struct dpot_campaign *campaign,
                               base_measure->size, campaign->output.size);
     }
     if (base_measure->size < BASE_MEASURE_SIZE_MIN) {
-        return dpot_error_set(error, DPOT_ERR_RANGE,
-                              "there is %u output point: a report must have at least %d to choose "
-                              "from",
+        return dpot_error_set(error, DPOT_ERR_RANGE, "there is %u output point: give at least %d",
                               base_measure->size, BASE_MEASURE_SIZE_MIN);
     }
     for (uint32_t j = 0; j < base_measure->size; j++) {
@@ -276,8 +274,7 @@ static dpot_status check_base_measure(const struct dpot_campaign *campaign,
     return DPOT_OK;
 }
 
-/* A number in cost units: positive where the mechanism has one, otherwise 0, so that equal campaigns
- * have equal bytes. */
+/* Positive where the mechanism uses it, else 0, so that equal campaigns have equal bytes. */
 static dpot_status check_scale(const char *field, double value, bool is_used, const char *mechanism,
                                struct dpot_error *error)
 {
@@ -292,7 +289,7 @@ static dpot_status check_scale(const char *field, double value, bool is_used, co
     return DPOT_OK;
 }
 
-/* The solver, and the numbers that only sweeps have. */
+/* The solver, and the parameters of Sinkhorn sweeps. */
 static dpot_status check_solver(const struct dpot_campaign *campaign,
                                 const struct mechanism_row *row, struct dpot_error *error)
 {
@@ -380,7 +377,7 @@ static dpot_status check_unused(const struct dpot_campaign *campaign,
     return status;
 }
 
-/* A Gaussian campaign has no epsilon of its own. */
+/* A Gaussian campaign has no epsilon field: it is that of its certificate row. */
 static dpot_status check_vector(const struct dpot_campaign *campaign,
                                 const struct mechanism_row *row, struct dpot_error *error)
 {
@@ -391,7 +388,7 @@ static dpot_status check_vector(const struct dpot_campaign *campaign,
     }
     if (status == DPOT_OK && !is_laplace) {
         status = check_scale("epsilon", (double)campaign->epsilon_q32, false,
-                             "gaussian (its certificate row tells epsilon)", error);
+                             "gaussian (epsilon is that of its certificate row)", error);
     }
     if (status == DPOT_OK && is_laplace) {
         status = check_scale("certificate_row", campaign->noise.certificate_row, false, row->name,

@@ -18,24 +18,24 @@ static dpot_status check_parts(const struct dpot_campaign *campaign, struct dpot
     }
     if (campaign->solver != DPOT_SOLVER_EXACT) {
         return dpot_error_set(error, DPOT_ERR_SHAPE,
-                              "solver is %u and domain a sphere, where it must be exact (%d)",
+                              "solver is %u and domain is a sphere: the solver must be exact (%d)",
                               (unsigned)campaign->solver, (int)DPOT_SOLVER_EXACT);
     }
     if (campaign->output.type != DPOT_DOMAIN_DIRECTIONS) {
         return dpot_error_set(error, DPOT_ERR_SHAPE,
-                              "domain is a sphere and output a list of points: it must be "
-                              "directions");
+                              "domain is a sphere and output is a list of points: output must "
+                              "be directions");
     }
     if (campaign->metric.id != DPOT_METRIC_EUCLIDEAN) {
         return dpot_error_set(error, DPOT_ERR_SHAPE,
-                              "metric is %s and domain a sphere, which is for euclidean: choose "
-                              "that (with power 2 it is twice the cosine distance)",
+                              "metric is %s and domain is a sphere: choose euclidean (with power "
+                              "2 it is twice the cosine distance)",
                               dpot_metric_name(campaign->metric.id));
     }
     return DPOT_OK;
 }
 
-/* What a device does for one report, beside its memory. */
+/* The work of a device for one report. */
 static dpot_status check_work(const struct dpot_campaign *campaign, struct dpot_error *error)
 {
     const uint64_t numbers = (uint64_t)campaign->output.size * campaign->output.dim;
@@ -45,16 +45,16 @@ static dpot_status check_work(const struct dpot_campaign *campaign, struct dpot_
     }
     if (numbers * campaign->n_max > DPOT_SPHERE_WORK_MAX) {
         return dpot_error_set(error, DPOT_ERR_TOO_LARGE,
-                              "n_max %u with %u directions of %u coordinates is more than a device "
-                              "does for one report: choose n_max at most %llu, or fewer directions",
+                              "n_max %u with %u directions of %u coordinates is too much work for "
+                              "one report: choose n_max at most %llu, or fewer directions",
                               campaign->n_max, campaign->output.size, campaign->output.dim,
                               (unsigned long long)(DPOT_SPHERE_WORK_MAX / numbers));
     }
     return DPOT_OK;
 }
 
-/* Directions are alike before a report's id is drawn: other masses could only make the cost larger, and
- * what the aggregator knows of the channel rests on equal ones. */
+/* Directions are exchangeable before a report's id is drawn: other masses could only increase the
+ * cost, and the aggregator's model of the channel assumes equal ones. */
 static dpot_status check_masses(const struct dpot_base_measure *base_measure,
                                 struct dpot_error *error)
 {
@@ -81,8 +81,8 @@ dpot_status dpot_campaign_check_sphere(const struct dpot_campaign *campaign,
     }
     if (!dpot_campaign_is_sphere(campaign)) {
         return dpot_error_set(error, DPOT_ERR_SHAPE,
-                              "a sphere must be the domain and directions the output: they go "
-                              "together only");
+                              "a sphere must be the domain and directions the output, both "
+                              "together");
     }
     dpot_status status = check_parts(campaign, error);
     if (status == DPOT_OK) {

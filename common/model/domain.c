@@ -52,7 +52,7 @@ static dpot_status check_grid_side(uint32_t i, double lo, double hi, uint32_t sh
         return dpot_error_set(error, DPOT_ERR_SHAPE,
                               "shape %u of the grid is 0: give at least one cell", i);
     }
-    /* The product also has to be finite, or a cell centre would not be. */
+    /* The product must be finite too, or a cell centre would not be. */
     if (!isfinite(lo) || !isfinite(hi) || !(lo < hi) || !isfinite((hi - lo) * shape)) {
         return dpot_error_set(error, DPOT_ERR_RANGE,
                               "side %u of the grid goes from %g to %g: give finite numbers with lo "
@@ -83,7 +83,7 @@ static dpot_status check_sphere_dim(uint32_t dim, struct dpot_error *error)
 {
     if (dim < DPOT_SPHERE_DIM_MIN || dim > DPOT_DOMAIN_DIM_MAX) {
         return dpot_error_set(error, DPOT_ERR_SHAPE,
-                              "the sphere is of vectors of %u coordinates: choose %u to %u", dim,
+                              "the sphere has %u coordinates: choose %u to %u", dim,
                               (unsigned)DPOT_SPHERE_DIM_MIN, (unsigned)DPOT_DOMAIN_DIM_MAX);
     }
     return DPOT_OK;
@@ -98,8 +98,8 @@ static dpot_status check_directions(uint32_t size, uint32_t dim, struct dpot_err
     const uint32_t most = DPOT_DIRECTIONS_NUMBERS_MAX / dim;
     if (size < DPOT_DIRECTIONS_MIN || size > DPOT_DOMAIN_SIZE_MAX || size > most) {
         return dpot_error_set(error, DPOT_ERR_TOO_LARGE,
-                              "there are %u directions of %u coordinates, which a device makes for "
-                              "every report: choose %u to %u",
+                              "there are %u directions of %u coordinates, which a device computes "
+                              "for every report: choose %u to %u",
                               size, dim, (unsigned)DPOT_DIRECTIONS_MIN,
                               most < DPOT_DOMAIN_SIZE_MAX ? most : DPOT_DOMAIN_SIZE_MAX);
     }

@@ -1,17 +1,17 @@
-/* Finite domains: the points a device's data are clamped to, and the points a report can name.
+/* Domains: the points that device data are clamped to, and the points that a report can name.
  *
  *   points   an explicit list, (size, dim)
  *   grid     cell centres of a box cut into shape[0] x .. x shape[dim-1] cells, row-major, first
  *            coordinate slowest: lo + (i + 1/2) (hi - lo) / shape. Not sent point by point.
  *   ring     positions 0..size-1 of one coordinate
  *
- * and two that go together and have no list of points:
+ * and a pair without a list of points:
  *
- *   sphere      all unit vectors of `dim` >= 2 coordinates; size 0. Where device data live.
- *   directions  `size` unit vectors of `dim` coordinates that every report has its own of, named by
- *               its id (mechanism/codebook.h). What a report can name.
+ *   sphere      all unit vectors of `dim` >= 2 coordinates, size 0: device data
+ *   directions  `size` unit vectors of `dim` coordinates, different ones for each report, derived
+ *               from its id (mechanism/codebook.h): what a report can name
  *
- * Boxes and balls (vector mechanisms) are in model/vector.h. */
+ * Boxes and balls of vector mechanisms are in model/vector.h. */
 #ifndef DPOT_MODEL_DOMAIN_H
 #define DPOT_MODEL_DOMAIN_H
 
@@ -26,7 +26,7 @@
 #define DPOT_DOMAIN_SIZE_MAX (1u << 20) /* points */
 #define DPOT_SPHERE_DIM_MIN 2           /* coordinates of a sphere */
 #define DPOT_DIRECTIONS_MIN 2
-#define DPOT_DIRECTIONS_NUMBERS_MAX (1u << 26) /* size times dim: a device makes them all */
+#define DPOT_DIRECTIONS_NUMBERS_MAX (1u << 26) /* size * dim: a device computes them all */
 
 enum dpot_domain_type {
     DPOT_DOMAIN_POINTS = 1,
@@ -39,7 +39,7 @@ enum dpot_domain_type {
 struct dpot_domain {
     enum dpot_domain_type type;
     uint32_t dim;
-    uint32_t size;                     /* number of points; derived for a grid; 0 of a sphere */
+    uint32_t size;                     /* points; a grid: the product of shape; a sphere: 0 */
     double lo[DPOT_GRID_DIM_MAX];      /* grid */
     double hi[DPOT_GRID_DIM_MAX];      /* grid */
     uint32_t shape[DPOT_GRID_DIM_MAX]; /* grid */
@@ -47,9 +47,8 @@ struct dpot_domain {
     const struct dpot_allocator *allocator;
 };
 
-/* Makes a domain; it owns copies of what it is given. `domain` need not be initialised and is
- * zeroed on failure. DPOT_ERR_RANGE / DPOT_ERR_SHAPE / DPOT_ERR_TOO_LARGE with a sentence,
- * DPOT_ERR_MEMORY. */
+/* Initialise a domain with copies of the arguments; release it with _release. Fail with
+ * DPOT_ERR_RANGE, DPOT_ERR_SHAPE, DPOT_ERR_TOO_LARGE or DPOT_ERR_MEMORY; *domain is then zeroed. */
 DPOT_WARN_UNUSED dpot_status dpot_domain_init_points(struct dpot_domain *domain, uint32_t size,
                                                      uint32_t dim, const double *points,
                                                      const struct dpot_allocator *allocator,
@@ -67,25 +66,24 @@ DPOT_WARN_UNUSED dpot_status dpot_domain_init_copy(struct dpot_domain *domain,
                                                    const struct dpot_domain *other);
 void dpot_domain_release(struct dpot_domain *domain);
 
-/* What the init calls enforce, for a domain that came from elsewhere: type, dimension, size, finite
- * coordinates, a grid whose box is not empty and whose size is the product of its shape. */
+/* Checks what the init functions enforce: type, dimension, size, finite coordinates, a grid whose
+ * box is not empty and whose size is the product of its shape. */
 DPOT_WARN_UNUSED dpot_status dpot_domain_check(const struct dpot_domain *domain,
                                                struct dpot_error *error);
 
-/* True when both describe the same points by the same numbers. */
+/* Whether both have the same type and the same numbers. */
 bool dpot_domain_equal(const struct dpot_domain *a, const struct dpot_domain *b);
 
-/* Coordinates of point `index` < size; zeros of a sphere and of directions, which have no list. */
+/* Coordinates of point `index` < size; zeros for a sphere and for directions. */
 void dpot_domain_point(const struct dpot_domain *domain, uint32_t index, double *out /* (dim) */);
 
-/* All points, row-major; as above. */
+/* All points, row-major. */
 void dpot_domain_points(const struct dpot_domain *domain, double *out /* (size, dim) */);
 
-/* Coordinate `axis` of every point whose index on that axis is `index`. Grids and rings. */
+/* Coordinate `axis` of the points with index `index` on that axis. Grids and rings. */
 double dpot_domain_on_axis(const struct dpot_domain *domain, uint32_t axis, uint32_t index);
 
-/* The point nearest to x in the metric, by the rule of model/nearest.h, which is faster for many x and
- * tells what far, infinite and NaN coordinates count as. Total. */
+/* The point nearest to x, by the rules of model/nearest.h, which is faster for many x. Total. */
 uint32_t dpot_domain_nearest(const struct dpot_domain *domain, const struct dpot_metric *metric,
                              const double *x /* (dim) */);
 

@@ -6,34 +6,18 @@
 #include <math.h>
 #include <string.h>
 
-dpot_status dpot_measure_init(struct dpot_measure *measure, size_t support_size,
-                              const struct dpot_allocator *allocator)
-{
-    *measure = (struct dpot_measure){0};
-    uint32_t *support = dpot_alloc_array(allocator, support_size, sizeof *support);
-    double *weights = dpot_alloc_array(allocator, support_size, sizeof *weights);
-    if (!support || !weights) {
-        dpot_free_array(allocator, support, support_size, sizeof *support);
-        dpot_free_array(allocator, weights, support_size, sizeof *weights);
-        return DPOT_ERR_MEMORY;
-    }
-    *measure = (struct dpot_measure){support_size, support, weights, allocator};
-    return DPOT_OK;
-}
-
-void dpot_measure_release(struct dpot_measure *measure)
-{
-    dpot_free_array(measure->allocator, measure->support, measure->support_size,
-                    sizeof *measure->support);
-    dpot_free_array(measure->allocator, measure->weights, measure->support_size,
-                    sizeof *measure->weights);
-    *measure = (struct dpot_measure){0};
-}
-
 dpot_status dpot_private_measure_init(struct dpot_private_measure *private_measure, size_t n_max,
                                       const struct dpot_allocator *allocator)
 {
-    return dpot_measure_init(&private_measure->measure, n_max, allocator);
+    struct dpot_measure *measure = &private_measure->measure;
+    *measure = (struct dpot_measure){.support_size = n_max, .allocator = allocator};
+    measure->support = dpot_alloc_array(allocator, n_max, sizeof *measure->support);
+    measure->weights = dpot_alloc_array(allocator, n_max, sizeof *measure->weights);
+    if (!measure->support || !measure->weights) {
+        dpot_private_measure_release(private_measure);
+        return DPOT_ERR_MEMORY;
+    }
+    return DPOT_OK;
 }
 
 void dpot_private_measure_release(struct dpot_private_measure *private_measure)
@@ -46,7 +30,7 @@ void dpot_private_measure_release(struct dpot_private_measure *private_measure)
     *measure = (struct dpot_measure){0};
 }
 
-/* ---- the heaviest entries, in steps that depend on size and n_max only ---- */
+/* ---- the heaviest entries, in a number of steps that depends on size and n_max only ---- */
 
 /* Bits of the threshold: marks are at most 40 2^52 + 1. */
 #define MARK_BITS 58
@@ -58,8 +42,8 @@ static uint64_t mark_of(const double *histogram, size_t i)
     return mark;
 }
 
-/* Replaces the histogram by marks, whole numbers in the order of its weights: 0 for what counts as
- * nothing, 1 for the least weight that counts. Returns the key of the largest. */
+/* Replaces the histogram by marks, integers in the order of its weights: 0 for weights that count
+ * as 0, 1 for the smallest other one. Returns the key of the largest. */
 static uint64_t mark_weights(double *histogram, size_t size)
 {
     uint64_t largest = 0;
@@ -75,7 +59,8 @@ static uint64_t mark_weights(double *histogram, size_t size)
     return largest;
 }
 
-/* How many marks are at least `least`: both are below 2^63, so that a borrow tells. */
+/* The number of marks >= least. Both are below 2^63: the top bit of the difference is its
+ * borrow. */
 static size_t count_from(const double *histogram, size_t size, uint64_t least)
 {
     uint64_t n_less = 0;
@@ -85,7 +70,7 @@ static size_t count_from(const double *histogram, size_t size, uint64_t least)
     return size - (size_t)n_less;
 }
 
-/* The n-th largest mark, bit by bit from the top; 0 when fewer than n are positive. */
+/* The n-th largest mark, bit by bit from the top; 0 if fewer than n are positive. */
 static uint64_t find_threshold(const double *histogram, size_t size, size_t n)
 {
     uint64_t threshold = 0;
@@ -97,8 +82,8 @@ static uint64_t find_threshold(const double *histogram, size_t size, size_t n)
     return threshold;
 }
 
-/* Writes the marks above the threshold, and as many of those at it as there is room for, the first
- * ones, into the rows, in the order of the domain. Returns the number of rows. */
+/* Fills the rows, in the order of the domain, with the marks above the threshold and as many of the
+ * first ones at the threshold as fit. Returns the number of rows. */
 static size_t take_rows(struct dpot_measure *measure, const double *histogram, size_t size,
                         uint64_t threshold, uint64_t largest)
 {
@@ -119,7 +104,7 @@ static size_t take_rows(struct dpot_measure *measure, const double *histogram, s
     return n_rows;
 }
 
-/* Divides by the sum; without rows, the public default of a device without data. */
+/* Divides by the sum; without rows, sets the public default of a device without data. */
 static void normalize_rows(struct dpot_measure *measure, size_t size, size_t n_rows)
 {
     const size_t n_max = measure->support_size;

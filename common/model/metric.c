@@ -7,7 +7,7 @@
 #define EARTH_RADIUS_KM 6371.0088
 #define RADIANS_PER_DEGREE 0.017453292519943295
 #define LATITUDE_MAX 90.0
-#define LONGITUDE_MAX 360.0 /* both conventions, -180..180 and 0..360, and a turn west of 0 */
+#define LONGITUDE_MAX 360.0 /* for -180..180, 0..360 and -360..0 */
 
 #define GAP_MIN 0x1p-500 /* smaller differences count as 0, so that no square is subnormal */
 
@@ -59,7 +59,7 @@ static double largest_coordinate(size_t dim, const double *a)
     return largest;
 }
 
-/* The vectors are scaled to largest coordinate 1, so that neither square over- nor underflows. */
+/* The vectors are scaled to largest coordinate 1, so that no square over- or underflows. */
 static double distance_cosine(size_t dim, const double *a, const double *b)
 {
     const double largest_a = largest_coordinate(dim, a), largest_b = largest_coordinate(dim, b);
@@ -115,7 +115,7 @@ double dpot_metric_distance(const struct dpot_metric *metric, uint32_t dim, cons
     return 0;
 }
 
-/* One row per metric; dim 0 stands for any dimension. */
+/* One row per metric; dim 0: any. */
 struct metric_row {
     enum dpot_metric_id id;
     uint32_t dim;

@@ -6,11 +6,11 @@
 #include <float.h>
 #include <math.h>
 
-#define REACH 1024.0     /* extents of a list from its first point, beyond which all is as far */
-#define TINY 0x1p-200    /* of the extent: nothing; the square of what is larger is normal */
-#define LEAST 0x1p-1000  /* of a coordinate */
-#define SHORT 0x1p-700   /* of a vector whose smallest parts are looked at whole */
-#define PLACE_MAX 0x1p52 /* of a position that goes round */
+#define REACH 1024.0     /* extents from the first point; farther coordinates count as this far */
+#define TINY 0x1p-200    /* of the extent: smaller numbers count as 0; larger squares are normal */
+#define LEAST 0x1p-1000  /* smaller coordinates count as 0 */
+#define SHORT 0x1p-700   /* no part of a shorter vector is dropped */
+#define PLACE_MAX 0x1p52 /* larger positions on a circle count as 0 */
 #define LATITUDE_POLE 90.0
 #define FULL_TURN 360.0
 #define RADIANS_PER_DEGREE 0.017453292519943295
@@ -20,7 +20,7 @@ static bool is_flat(enum dpot_metric_id id)
     return id == DPOT_METRIC_EUCLIDEAN || id == DPOT_METRIC_L1 || id == DPOT_METRIC_LINF;
 }
 
-/* Whether the answer is found axis by axis, without looking at every point. */
+/* Whether the nearest point is found axis by axis, without a scan. */
 static bool has_axes(const struct dpot_nearest *nearest)
 {
     const enum dpot_metric_id id = nearest->metric->id;
@@ -35,7 +35,7 @@ static bool has_axes(const struct dpot_nearest *nearest)
     }
 }
 
-/* ---- x as numbers that have a distance: selects, and the same steps for all ---- */
+/* ---- x as numbers with a distance: selects, and the same steps for all values ---- */
 
 static double clamp(double x, double lo, double hi)
 {
@@ -43,13 +43,14 @@ static double clamp(double x, double lo, double hi)
     return above < hi ? above : hi;
 }
 
-/* Without NaN, infinity and what is smaller than `least`. */
+/* Replaces NaN, infinity and numbers smaller than `least`. */
 static double clean(double x, double least)
 {
     return clamp(fabs(x) >= least ? x : 0, -DBL_MAX, DBL_MAX);
 }
 
-/* A place on a circle of this length, in (-turn, turn) up to rounding; far out there is none: 0. */
+/* A position on a circle of length `turn`, in (-turn, turn) up to rounding; 0 if it is too
+ * large. */
 static double reduce(double x, double turn)
 {
     const double size = fabs(x);
@@ -79,8 +80,8 @@ static double axis_hi(const struct dpot_domain *domain, uint32_t axis)
     return domain->type == DPOT_DOMAIN_GRID ? domain->hi[axis] : (double)domain->size - 0.5;
 }
 
-/* First to the ends of the axis: beyond them every gap grows by the same. The cell that x lies in, and
- * the next one on the side that x is nearer to, are compared by their centres. */
+/* Clamps x to the axis first (beyond its ends every gap grows by the same), then compares the
+ * centres of the cell of x and of the next one on the nearer side. */
 static uint32_t nearest_on_axis(const struct dpot_domain *domain, uint32_t axis, double x)
 {
     const int64_t last = (int64_t)axis_size(domain, axis) - 1;
@@ -97,7 +98,7 @@ static uint32_t nearest_on_axis(const struct dpot_domain *domain, uint32_t axis,
     return (uint32_t)(((uint64_t)second & is_second) | ((uint64_t)first & ~is_second));
 }
 
-/* The shorter way round: positions below 0 are looked at from the other side, which is exact. */
+/* The shorter way round; negative positions are counted from the other side, which is exact. */
 static uint32_t nearest_on_ring(uint32_t size, double x)
 {
     const double place = reduce(x, (double)size), way = fabs(place);
@@ -110,8 +111,8 @@ static uint32_t nearest_on_ring(uint32_t size, double x)
     return rest < 0.5 ? near : rest > 0.5 ? next : lower;
 }
 
-/* The angle within half a turn of the middle of an axis: the nearest end of the axis is then the nearest
- * one round the circle, too. */
+/* The angle within half a turn of the middle of an axis: the nearest end of the axis is then also
+ * the nearest one around the circle. */
 static double turn_to_axis(const struct dpot_domain *grid, uint32_t axis, double angle)
 {
     const double middle = reduce(grid->lo[axis] / 2 + grid->hi[axis] / 2, 1024 * FULL_TURN);
@@ -119,9 +120,9 @@ static double turn_to_axis(const struct dpot_domain *grid, uint32_t axis, double
     return angle - FULL_TURN * (double)((int64_t)(turns + 2048) - 2048); /* floor */
 }
 
-/* Seen from a place, the nearest points of all parallels are on the meridian that is nearest in
- * longitude. On it, cos of the distance to latitude b is sin a sin b + cos a cos b cos(difference), which
- * is largest at the angle of (cos a cos(difference), sin a) and falls with the angle from there. */
+/* The nearest point of every parallel lies on the meridian that is nearest in longitude. On it, the
+ * cosine of the distance to latitude b is sin a sin b + cos a cos b cos(difference): largest at the
+ * angle of (cos a cos(difference), sin a) and decreasing away from it. */
 static uint32_t nearest_on_globe(const struct dpot_domain *grid, const double *x)
 {
     const double east = turn_to_axis(grid, 1, reduce(x[1], FULL_TURN));
@@ -148,7 +149,7 @@ static uint32_t nearest_by_axes(const struct dpot_nearest *nearest, const double
     return index;
 }
 
-/* ---- points and places in the numbers that the scan compares ---- */
+/* ---- points and places prepared for the scan ---- */
 
 /* Differences from the first point, in extents. */
 static void prepare_flat(const struct dpot_nearest *nearest, const double *x, double *out)
@@ -161,7 +162,7 @@ static void prepare_flat(const struct dpot_nearest *nearest, const double *x, do
     }
 }
 
-/* A vector of length 1; one without a direction stays 0, at right angles to everything. */
+/* A vector of length 1; one without a direction stays 0, orthogonal to everything. */
 static void prepare_direction(uint32_t dim, const double *x, double *out)
 {
     double largest = 0, square = 0;
@@ -187,7 +188,7 @@ static void prepare_direction(uint32_t dim, const double *x, double *out)
     }
 }
 
-/* On the unit sphere: chords are ordered as great circles are. */
+/* On the unit sphere: chords have the order of great circles. */
 static void prepare_globe(const double *x, double *out)
 {
     const double north = latitude_of(x[0]) * RADIANS_PER_DEGREE;
@@ -261,7 +262,7 @@ static double angle_order(uint32_t n, const double *x, const double *p)
     return -dot;
 }
 
-/* Something that is ordered as the distances are. */
+/* A number with the order of the distance. */
 static double order_of(const struct dpot_nearest *nearest, const double *p)
 {
     const double *x = nearest->place;
@@ -351,7 +352,7 @@ static bool has_list(const struct dpot_domain *domain)
     return domain->type != DPOT_DOMAIN_SPHERE && domain->type != DPOT_DOMAIN_DIRECTIONS;
 }
 
-/* Numbers of the prepared points, and of the place after them. */
+/* Numbers of the prepared points and of the place, which follows them. */
 static size_t count_prepared(const struct dpot_nearest *nearest)
 {
     const bool is_scanned = has_list(nearest->domain) && !has_axes(nearest);

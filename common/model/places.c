@@ -9,13 +9,13 @@ struct walk {
     const double *weights; /* at least one */
     uint64_t has_weights;  /* all ones, or 0: weights[0] is that of every entry */
     uint64_t n;            /* entries */
-    uint64_t n_weighed;    /* of these */
-    uint64_t is_drawn;     /* all ones, or 0: each entry is read once */
-    uint64_t largest;      /* key */
-    uint64_t sum;          /* of the integers that entries are drawn by */
+    uint64_t n_weighed;    /* entries that are used */
+    uint64_t is_drawn;     /* all ones: entries are drawn; 0: each is read once */
+    uint64_t largest;      /* key of the largest weight */
+    uint64_t sum;          /* of integer_of over all entries */
 };
 
-/* The k-th entry that is weighed: floor(k n / WEIGHED), or k itself when there are not more. */
+/* The k-th entry that is used: floor(k n / WEIGHED), or k if all are. */
 static uint64_t entry_of(const struct walk *walk, uint64_t k)
 {
     const uint64_t spaced = walk->n / WEIGHED * k + walk->n % WEIGHED * k / WEIGHED;
@@ -29,7 +29,7 @@ static uint64_t key_of(const struct walk *walk, uint64_t k)
     return dpot_weight_key(weight) & dpot_key_mask(k < walk->n_weighed);
 }
 
-/* What entries are drawn by, below 2^40: their weights, or 1 when each is read once. */
+/* The weight in draws, below 2^40; 1 if each entry is read once. */
 static uint64_t integer_of(const struct walk *walk, uint64_t k)
 {
     const uint64_t once = dpot_key_mask(k < walk->n_weighed) & 1;
@@ -55,7 +55,7 @@ static struct walk begin(const double *weights, size_t n)
     return walk;
 }
 
-/* Where the running sum has to be for the r-th entry; the sum is below 2^52. */
+/* What the running sum, which is below 2^52, has to pass for the r-th entry. */
 static uint64_t mark_of(const struct walk *walk, uint64_t r, uint64_t uniform)
 {
     const uint64_t coin = uniform >> 32;
@@ -69,8 +69,8 @@ static double weight_of(const struct walk *walk, uint64_t k)
     return walk->is_drawn ? (double)(walk->sum > 0) : exact;
 }
 
-/* A step either takes an entry or goes on to the next. Where the running sum cannot pass the mark (fewer
- * entries than are read) the walk has come to its end, and takes entry 0 without weight. */
+/* A step takes an entry or moves to the next. Where the running sum cannot pass the mark (fewer
+ * entries than reads) the walk is at its end, and takes entry 0 with weight 0. */
 void dpot_places_walk(const double *weights, size_t n, uint64_t uniform, dpot_places_taker *take,
                       void *ctx)
 {
@@ -90,7 +90,7 @@ void dpot_places_walk(const double *weights, size_t n, uint64_t uniform, dpot_pl
 
 struct reading {
     struct dpot_nearest *nearest;
-    const double *points; /* (entries, dim); one of the domain's when there are none */
+    const double *points; /* (entries, dim); without data a point of the domain */
     double *histogram;
 };
 

@@ -29,8 +29,8 @@ void dpot_private_points_release(struct dpot_private_points *points)
     *points = (struct dpot_private_points){0};
 }
 
-/* By the largest number first, so that no square overflows or vanishes. Both outcomes are computed
- * and one is selected. */
+/* Divides by the largest number first, so that no square over- or underflows. Both outcomes are
+ * computed and one is selected. */
 void dpot_unit_vector(double *x, uint32_t dim)
 {
     double largest = 0, square = 0;
@@ -52,16 +52,16 @@ void dpot_unit_vector(double *x, uint32_t dim)
     }
 }
 
-/* Rows of the measure while data are read: numbers of rows of data, the heaviest first and of equals the
- * one that came first. One number may be read several times in a row, so that it waits until the next
- * one comes. */
+/* While data are read, the rows of the measure hold numbers of data rows, heaviest first, ties in
+ * order of arrival. The same number may be read several times in succession: it is pending until
+ * another one arrives. */
 struct choice {
     struct dpot_measure *measure;
-    uint32_t entry; /* that waits */
+    uint32_t entry; /* pending */
     double weight;
 };
 
-/* From the first row that is lighter every row moves one on. */
+/* Inserts before the first lighter row; that row and all later ones move by one. */
 static void insert(struct dpot_measure *measure, uint32_t entry, double weight)
 {
     uint32_t moves = 0;
@@ -86,8 +86,8 @@ static void choose(void *ctx, size_t entry, double weight)
     choice->entry = number;
 }
 
-/* By the number of the row of data, those without weight last: neighbours are exchanged as often as any
- * order may need. */
+/* Sorts by the number of the data row, rows without weight last: odd-even transposition, whose
+ * number of exchanges does not depend on the order. */
 static void sort_rows(struct dpot_measure *measure)
 {
     const size_t n = measure->support_size;
@@ -119,7 +119,7 @@ static void normalize(double *weights, size_t n_rows)
     }
 }
 
-/* The vector of a row with weight, else the zeros that are there. */
+/* Loads the vector of a row with weight; others keep their zeros. */
 static void load_vector(struct dpot_private_points *points, const double *data, size_t r)
 {
     const struct dpot_measure *measure = &points->measure.measure;
@@ -132,7 +132,7 @@ static void load_vector(struct dpot_private_points *points, const double *data, 
     dpot_unit_vector(row, points->dim);
 }
 
-/* Rows of data are numbered in 32 bits: of more, those beyond are not there. */
+/* Data rows have 32-bit numbers: rows beyond are ignored. */
 void dpot_private_points_set(struct dpot_private_points *points, const double *data,
                              const double *weights, size_t n, uint64_t uniform)
 {

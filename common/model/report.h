@@ -1,4 +1,4 @@
-/* A report: one privatised output of one device in one round. Safe to show to anybody. */
+/* A report: one privatised output of one device in one round. Public. */
 #ifndef DPOT_MODEL_REPORT_H
 #define DPOT_MODEL_REPORT_H
 
@@ -15,12 +15,12 @@ struct dpot_report {
     uint8_t id[DPOT_REPORT_ID_LEN]; /* random, drawn before device data are read */
     uint32_t index;                 /* output point; index mechanisms, else 0 */
     uint32_t group;                 /* public group label, 0 without groups */
-    bool test;                      /* made with a seeded source */
+    bool test;                      /* TEST mark: made with a seeded source */
     uint32_t n_values;              /* vector mechanisms: the campaign's dim; else 0 */
-    int64_t *values;                /* (n_values) grid units; not owned: each holder says whose */
+    int64_t *values;                /* (n_values) grid units; borrowed, by each holder's rule */
 };
 
-/* What became of a report, in the order of Receipt.Status (report.proto). */
+/* What the server did with a report. Published numbers (report.proto, enum Status). */
 enum dpot_report_status {
     DPOT_REPORT_ACCEPTED = 1,
     DPOT_REPORT_DUPLICATE = 2,

@@ -1,7 +1,6 @@
 #include "model/vector.h"
 
 #include <math.h>
-#include <string.h>
 
 #define STEP_LOG2_MAX 60
 
@@ -13,38 +12,6 @@ void dpot_vector_domain_release(struct dpot_vector_domain *vector)
     dpot_free_array(allocator, vector->transform.keep, vector->transform.n_keep,
                     sizeof *vector->transform.keep);
     *vector = (struct dpot_vector_domain){0};
-}
-
-/* NULL stays NULL; *is_ok becomes false when memory is out. */
-static void *copy_array(const struct dpot_allocator *allocator, const void *array, size_t n,
-                        size_t size, bool *is_ok)
-{
-    if (!array) {
-        return NULL;
-    }
-    void *copy = dpot_alloc_array(allocator, n, size);
-    if (!copy) {
-        *is_ok = false;
-        return NULL;
-    }
-    memcpy(copy, array, n * size);
-    return copy;
-}
-
-dpot_status dpot_vector_domain_init_copy(struct dpot_vector_domain *vector,
-                                         const struct dpot_vector_domain *other)
-{
-    bool is_ok = true;
-    *vector = *other;
-    vector->lo = copy_array(other->allocator, other->lo, other->n_sides, sizeof *other->lo, &is_ok);
-    vector->hi = copy_array(other->allocator, other->hi, other->n_sides, sizeof *other->hi, &is_ok);
-    vector->transform.keep = copy_array(other->allocator, other->transform.keep,
-                                        other->transform.n_keep, sizeof(uint32_t), &is_ok);
-    if (!is_ok) {
-        dpot_vector_domain_release(vector);
-        return DPOT_ERR_MEMORY;
-    }
-    return DPOT_OK;
 }
 
 uint32_t dpot_vector_data_dim(const struct dpot_vector_domain *vector)
@@ -80,7 +47,7 @@ static dpot_status check_steps(const struct dpot_vector_domain *vector, struct d
     if (status == DPOT_OK) {
         status = check_step("inverse_step", vector->inverse_step, error);
     }
-    /* Accuracy is no matter of privacy, but a device must not report other units than it was asked. */
+    /* Not for privacy: a device must not report other units than it is asked for. */
     if (status == DPOT_OK &&
         !(fabs(vector->grid_step * vector->inverse_step - 1) <= ldexp(1, -20))) {
         return dpot_error_set(error, DPOT_ERR_RANGE,
@@ -169,7 +136,7 @@ static dpot_status check_transform(const struct dpot_vector_domain *vector,
     if (transform->id == DPOT_TRANSFORM_NONE) {
         if (transform->rows || transform->cols || transform->n_keep) {
             return dpot_error_set(error, DPOT_ERR_SHAPE,
-                                  "there is no transform, yet it has a shape: leave it out");
+                                  "there is no transform, but it has a shape: leave it out");
         }
         return DPOT_OK;
     }
@@ -180,7 +147,7 @@ static dpot_status check_transform(const struct dpot_vector_domain *vector,
     if (transform->rows < 1 || transform->rows > DPOT_TRANSFORM_SIDE_MAX || transform->cols < 1 ||
         transform->cols > DPOT_TRANSFORM_SIDE_MAX) {
         return dpot_error_set(error, DPOT_ERR_RANGE,
-                              "the transform is of %u x %u numbers: choose sides of 1 to %d",
+                              "the transform has %u x %u numbers: choose sides of 1 to %d",
                               transform->rows, transform->cols, DPOT_TRANSFORM_SIDE_MAX);
     }
     return check_keep(transform, vector->dim, error);

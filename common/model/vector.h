@@ -1,16 +1,15 @@
-/* What the vector mechanisms (Laplace, Gaussian) release: a vector on a public integer grid, clipped
- * to a public set.
+/* Vectors on a public integer grid, clipped to a public set: what Laplace and Gaussian release.
  *
- * Device data are a vector of `data_dim` real numbers. A public linear transform (none, or an
- * orthonormal two-dimensional DCT of which only the coefficients `keep` stay) gives `dim`
- * coordinates, which are rounded to multiples of grid_step and then, in integers, clipped to the set:
+ * Device data are `data_dim` real numbers. A public linear transform (none, or the coefficients
+ * `keep` of an orthonormal two-dimensional DCT) gives `dim` coordinates, which are rounded to
+ * multiples of grid_step and then, in integers, clipped to the set, in grid units:
  *
  *   box      lo[j] <= z[j] <= hi[j]
  *   l1 ball  sum |z[j]| <= radius
  *   l2 ball  sum z[j]^2 <= radius^2
  *
- * all in grid units. Sensitivity is the diameter of this set, always computed from these integers
- * (mechanism/acceptance.h) and never stated by anybody. */
+ * The sensitivity is the diameter of this set, always computed from these integers
+ * (mechanism/acceptance.h), never stated by a server. */
 #ifndef DPOT_MODEL_VECTOR_H
 #define DPOT_MODEL_VECTOR_H
 
@@ -39,56 +38,51 @@ enum dpot_transform_id {
     DPOT_TRANSFORM_DCT = 1,
 };
 
-/* The coefficient (u, v) of an image of rows x cols, 0 <= u < rows, 0 <= v < cols, has the number
- * u cols + v. */
+/* Coefficient (u, v) of a rows x cols image has the number u cols + v. */
 struct dpot_transform {
     enum dpot_transform_id id;
     uint32_t rows, cols; /* dct; else 0 */
-    uint32_t n_keep;     /* dct: coefficients that stay; else 0 */
-    uint32_t *keep;      /* (n_keep) numbers of coefficients, increasing; owned */
+    uint32_t n_keep;     /* dct: coefficients that are kept; else 0 */
+    uint32_t *keep;      /* (n_keep) their numbers, increasing; owned */
 };
 
 struct dpot_vector_domain {
     enum dpot_vector_set set;
     uint32_t dim;        /* coordinates of a report */
     uint64_t radius;     /* balls, else 0 */
-    uint32_t n_sides;    /* box: 1 (every coordinate alike) or dim; else 0 */
+    uint32_t n_sides;    /* box: 1 (the same for every coordinate) or dim; else 0 */
     int64_t *lo, *hi;    /* (n_sides) box; owned */
-    double grid_step;    /* g: one grid unit in data units (after the transform) */
-    double inverse_step; /* what the device multiplies with; 1/g up to rounding */
+    double grid_step;    /* g: a grid unit in data units (after the transform) */
+    double inverse_step; /* 1/g up to rounding: the factor that the device uses */
     struct dpot_transform transform;
     const struct dpot_allocator *allocator;
 };
 
-/* Frees what is inside; a zeroed struct is allowed. */
+/* Frees the content; a zeroed struct is allowed. */
 void dpot_vector_domain_release(struct dpot_vector_domain *vector);
 
-/* A deep copy; zeroed on failure. DPOT_ERR_MEMORY. */
-DPOT_WARN_UNUSED dpot_status dpot_vector_domain_init_copy(struct dpot_vector_domain *vector,
-                                                          const struct dpot_vector_domain *other);
-
-/* Coordinates of device data: rows x cols with a transform, else dim. */
+/* data_dim: rows * cols with a transform, else dim. */
 uint32_t dpot_vector_data_dim(const struct dpot_vector_domain *vector);
 
-/* Sides of coordinate j < dim of the smallest box that holds the set, grid units. */
+/* Bounds of coordinate j < dim over the set, grid units. */
 int64_t dpot_vector_lo(const struct dpot_vector_domain *vector, uint32_t j);
 int64_t dpot_vector_hi(const struct dpot_vector_domain *vector, uint32_t j);
 
-/* Every public condition on these numbers by themselves: sizes, sides, radius (at least 1), steps
- * (finite, in [2^-60, 2^60], their product within 2^-20 of 1), transform. What a mechanism asks
- * beyond (widths, sensitivity) is its own check's. Each refusal names the field and its value. */
+/* Checks sizes, sides, radius (>= 1), steps (in [2^-60, 2^60], product within 2^-20 of 1) and
+ * transform. Widths and sensitivity are checked by the mechanism. The error names the field and its
+ * value. */
 DPOT_WARN_UNUSED dpot_status dpot_vector_domain_check(const struct dpot_vector_domain *vector,
                                                       struct dpot_error *error);
 
-/* Device data of a vector mechanism: leaves the device in no form but through a mechanism. Wiped on
- * release. `values` need not be finite. */
+/* Device data of a vector mechanism: leave the device through it only, and are wiped on release.
+ * Values need not be finite. */
 struct dpot_private_vector {
     size_t dim;
     double *values; /* (dim) */
     const struct dpot_allocator *allocator;
 };
 
-/* Zeros: the public default of a device without data. */
+/* Allocates zeros, the public default of a device without data. DPOT_ERR_MEMORY: zeroed. */
 DPOT_WARN_UNUSED dpot_status dpot_private_vector_init(struct dpot_private_vector *vector,
                                                       size_t dim,
                                                       const struct dpot_allocator *allocator);

@@ -1,8 +1,8 @@
-/* Weights of device data as integers, so that they are compared and scaled in the same steps whatever
- * they are: no overflow, no subnormal number, no branch.
+/* Weights of device data as integers, compared and scaled in the same steps for all values: no
+ * overflow, no subnormal number, no branch.
  *
- * The key of a weight is its bits, which are ordered as the weights are; 0 for what counts as nothing:
- * zero, negative, infinite, NaN, and less than the least normal double. */
+ * The key of a weight is its bits, which have the order of the weights; 0 for weights that count as
+ * 0: zero, negative, infinite, NaN and subnormal ones. */
 #ifndef DPOT_MODEL_WEIGHT_KEY_H
 #define DPOT_MODEL_WEIGHT_KEY_H
 
@@ -12,9 +12,9 @@
 #include <string.h>
 
 #define DPOT_WEIGHT_FRACTION_BITS 52
-#define DPOT_WEIGHT_BITS 40 /* below 2^-40 of the largest, a weight counts as nothing too */
+#define DPOT_WEIGHT_BITS 40 /* weights below 2^-40 of the largest count as 0 too */
 
-/* All ones, or 0; opaque to the optimizer, which otherwise branches on it. */
+/* All ones or 0; opaque to the optimizer, which could branch on it. */
 static inline uint64_t dpot_key_mask(int is_true)
 {
     uint64_t mask = (uint64_t)0 - (uint64_t)(is_true != 0);
@@ -36,14 +36,14 @@ static inline uint64_t dpot_weight_key(double weight)
     return bits & dpot_key_mask(bits - least < infinity - least);
 }
 
-/* The least key that counts beside this largest one; at least 1, so that 0 never counts. */
+/* The smallest key that counts next to this largest one; at least 1. */
 static inline uint64_t dpot_weight_floor(uint64_t largest)
 {
     const uint64_t range = (uint64_t)DPOT_WEIGHT_BITS << DPOT_WEIGHT_FRACTION_BITS;
     return 1 + ((largest - range - 1) & dpot_key_mask(largest > range));
 }
 
-/* The weight over the power of two above the largest: 0, or in [2^-41, 1). */
+/* The weight divided by the power of two above the largest: 0, or in [2^-41, 1). */
 static inline double dpot_weight_scaled(uint64_t key, uint64_t largest)
 {
     const uint64_t one = UINT64_C(1022); /* exponent of numbers in [1/2, 1) */
@@ -55,7 +55,7 @@ static inline double dpot_weight_scaled(uint64_t key, uint64_t largest)
     return scaled;
 }
 
-/* The same in units of 2^-40, rounded down: below 2^40. */
+/* The same in units of 2^-40, rounded down; below 2^40. */
 static inline uint64_t dpot_weight_integer(uint64_t key, uint64_t largest)
 {
     const uint64_t one = UINT64_C(1) << DPOT_WEIGHT_FRACTION_BITS;

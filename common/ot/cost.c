@@ -2,9 +2,9 @@
 
 #include <math.h>
 
-#define COST_EXPONENT_MIN 1000 /* costs below 2^-1000 count as 0: none is subnormal */
+#define COST_EXPONENT_MIN 1000 /* costs below 2^-1000 count as 0: no cost is subnormal */
 
-/* The two powers that matter in practice need no pow(), which is called for every distance alike. */
+/* The two common powers need no pow(), which otherwise is called for every distance. */
 static double raise(double distance, double cost_power, double least)
 {
     if (cost_power == 1.0) {

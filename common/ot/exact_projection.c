@@ -6,17 +6,17 @@
 #include <string.h>
 
 #define FEASIBILITY_TOL 1e-9 /* absolute mass */
-#define FEW_TOL 1e-10        /* of the transport cost, that rounding costs may lose */
+#define FEW_TOL 1e-10        /* relative gap allowed for rounded costs */
 
-/* What the projection works on: the problem, bounds in units, the scratch of the slack row. */
+/* The problem, its bounds in units, and scratch for the slack row. */
 struct exact_projection {
     const double *cost, *mu, *lower, *upper;
     size_t n_rows, n_cols;
     const struct dpot_allocator *allocator;
     double mass;    /* of mu */
-    double *cap;    /* (n_cols) upper bounds, none above what mass one can use */
+    double *cap;    /* (n_cols) upper bounds, at most what mass one can use */
     int64_t *least; /* (n_cols) lower bounds, units */
-    int64_t *most;  /* (n_cols) caps, units; in the end q */
+    int64_t *most;  /* (n_cols) caps, units; finally q */
     int64_t *given; /* (n_rows) mu, units */
     int64_t sum_least, sum_most, sum_given;
     int exponent;
@@ -81,7 +81,7 @@ static void take_units(struct exact_projection *p, double sum_upper)
     p->sum_most = dpot_exact_to_units(p->cap, p->n_cols, 1.0, p->exponent, p->most);
 }
 
-/* ---- only one q is left ---- */
+/* ---- the bounds leave one q ---- */
 
 static dpot_status take_forced(const struct exact_projection *p, double *q, double *transport_cost,
                                double *dual, struct dpot_error *error)
@@ -111,7 +111,7 @@ static size_t count_points(const struct exact_projection *p)
     return n;
 }
 
-/* The rows with mass, and the least and the largest of their costs. */
+/* The smallest and the largest cost of the rows with mass. */
 static void find_range(const struct exact_projection *p, double *lowest, double *largest)
 {
     *lowest = INFINITY;
@@ -124,8 +124,8 @@ static void find_range(const struct exact_projection *p, double *lowest, double 
     }
 }
 
-/* Runs the method for few points on the rows with mass; *is_solved is 0 where it gave up, or where
- * its rounded costs prove too little. */
+/* Runs the method for few points on the rows with mass. *is_solved is 0 if it ran out of steps, or
+ * if the gap due to rounded costs is too large. */
 static dpot_status take_few(const struct exact_projection *p, size_t n_points, double *q,
                             double *transport_cost, double *dual, int *is_solved)
 {
@@ -165,8 +165,8 @@ static dpot_status take_few(const struct exact_projection *p, size_t n_points, d
 
 /* ---- many points ---- */
 
-/* The slack row takes the room above the lower bounds that q does not use; in the starting tree it
- * takes it from the columns that are dearest on average. */
+/* The slack row takes the room above the lower bounds that q does not use; in the initial tree,
+ * from the columns with the highest mean cost. */
 static void prepare_slack(struct exact_projection *p)
 {
     for (size_t j = 0; j < p->n_cols; j++) {
@@ -195,7 +195,7 @@ static void take_projection(const struct exact_projection *p,
 }
 
 /* sum_i mu_i F_i + sum_j (lower_j max(v_j, 0) + cap_j min(v_j, 0)), F_i = f_i - f_slack and v_j =
- * min_i C_ij - F_i: below the cost of every plan from mu into the polytope, whatever f. */
+ * min_i C_ij - F_i: for every f a lower bound on the cost of any plan from mu into the polytope. */
 static double dual_of(const struct exact_projection *p, const struct dpot_transport_simplex *t)
 {
     const double f_slack = t->f[p->n_rows];
@@ -215,8 +215,8 @@ static double dual_of(const struct exact_projection *p, const struct dpot_transp
     return dpot_exact_sum_of(&sum);
 }
 
-/* One transportation problem: the rows of mu and the slack row serve, for each column, first its
- * lower bound and then the room up to its upper bound (a second copy of the column). */
+/* One transportation problem: the rows of mu and the slack row serve, for each column, its lower
+ * bound and the room up to its upper bound (a second copy of the column). */
 static dpot_status take_many(struct exact_projection *p, double *q, double *transport_cost,
                              double *dual)
 {
@@ -245,7 +245,7 @@ static dpot_status take_many(struct exact_projection *p, double *q, double *tran
     return p->slack && p->preference ? status : DPOT_ERR_MEMORY;
 }
 
-/* ---- the whole ---- */
+/* ---- entry points ---- */
 
 static dpot_status check_projection(struct exact_projection *p, double *sum_upper,
                                     struct dpot_error *error)

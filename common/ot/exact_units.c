@@ -17,7 +17,7 @@ double dpot_exact_sum_of(const struct dpot_exact_sum *s)
 int64_t dpot_exact_to_units(const double *mass, size_t n, double factor, int exponent,
                             int64_t *units)
 {
-    /* A power of two in two halves, which neither overflow nor round. */
+    /* A power of two as two factors, which neither overflow nor round. */
     const int bits = DPOT_EXACT_UNIT_BITS - exponent, half = bits / 2;
     const double scale = ldexp(1.0, half), rest = ldexp(1.0, bits - half);
     int64_t sum = 0;

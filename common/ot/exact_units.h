@@ -1,5 +1,5 @@
-/* Masses in integer units, so that flows add up exactly and ties stay ties; and sums of floats that
- * lose next to nothing, for certificates. What every exact method of this room works with. */
+/* For the exact methods: masses in integer units, so that flows add up exactly and ties stay ties,
+ * and compensated sums of doubles, for certificates. */
 #ifndef DPOT_OT_EXACT_UNITS_H
 #define DPOT_OT_EXACT_UNITS_H
 
@@ -8,7 +8,7 @@
 
 #define DPOT_EXACT_UNIT_BITS 61 /* the total mass in units lies in [2^60, 2^61) */
 
-/* Neumaier's sum: the certificate compares two long sums. */
+/* Neumaier's compensated sum: a certificate compares two long sums. */
 struct dpot_exact_sum {
     double sum, lost;
 };
@@ -20,7 +20,7 @@ int64_t dpot_exact_to_units(const double *mass, size_t n, double factor, int exp
                             int64_t *units);
 double dpot_exact_to_mass(int64_t units, int exponent);
 
-/* The largest entry takes what rounding left between two totals. */
+/* Adds the difference that rounding left between two totals to the largest entry. */
 void dpot_exact_add_to_largest(int64_t *units, size_t n, int64_t difference);
 
 #endif

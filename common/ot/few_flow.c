@@ -1,12 +1,12 @@
 #include "ot/few_parts.h"
 
-/* Steps beside looks at costs: of an edge that is scanned, of a path for each hub, and of a leg. */
+/* Steps besides reading costs: per scanned edge, per path and hub, per leg. */
 #define EDGE_STEPS 4
 #define PATH_STEPS 3
 #define LEG_STEPS 5
 
-#define BLOCK 32 /* columns of a scan between looks at its bound */
-#define PIECE 16 /* that burning scans at a time */
+#define BLOCK 32 /* columns scanned between two checks of the bound */
+#define PIECE 16 /* columns that _burn scans at a time */
 
 /* ---- edges ---- */
 
@@ -27,7 +27,7 @@ static int64_t price_of(const struct dpot_few_projection *p, size_t from, size_t
     return to == p->n_points ? -given : p->costs[to][j] - given;
 }
 
-/* Hub `from` now has units of column j to give. */
+/* Hub `from` now holds units of column j. */
 static void offer(struct dpot_few_projection *p, size_t from, size_t to, size_t j)
 {
     const size_t edge = edge_of(p, from, to);
@@ -80,8 +80,8 @@ static void withdraw_all_to_pool(struct dpot_few_projection *p, size_t j)
     }
 }
 
-/* Of columns begin..end-1 of a list, or of all columns for the pool's, the cheapest for `to` to take.
- * Each is looked at, without branches. */
+/* The cheapest of columns begin..end-1 of a list (for the pool: of all columns) for `to` to take
+ * over. All are read, without branches. */
 static void scan_point(const struct dpot_few_projection *p, size_t from, size_t to, size_t begin,
                        size_t end, struct offer *best)
 {
@@ -118,8 +118,8 @@ static void scan_pool(const struct dpot_few_projection *p, size_t to, size_t beg
     }
 }
 
-/* A stale edge becomes a fresh one, if the budget holds a look at all its columns; a column at its
- * lower bound ends the scan, which saves most of it where many costs tie. */
+/* Makes a stale edge fresh if the budget allows a scan of all its columns. A column at the lower
+ * bound ends the scan, which saves most of it where many costs tie. */
 static void refresh(struct dpot_few_projection *p, size_t from, size_t to)
 {
     const size_t edge = edge_of(p, from, to);
@@ -215,7 +215,7 @@ static int64_t least(int64_t x, int64_t y)
     return x < y ? x : y;
 }
 
-/* What column j lets `to` take over. */
+/* Units of column j that `to` can take over. */
 static int64_t capacity(const struct dpot_few_projection *p, size_t from, size_t to, size_t j)
 {
     const int64_t held = from == p->n_points ? p->pool[j] : p->units[from * p->n_cols + j];
@@ -236,7 +236,7 @@ static int is_stale(int64_t price)
     return (int)(price & 1);
 }
 
-/* Hub `to` over a fresh edge of that length: whether it is a deficit and none can be nearer. */
+/* Reaches hub `to` over a fresh edge. Returns whether it has a deficit and none can be nearer. */
 static int reach(const struct dpot_few_projection *p, struct tree *tree, size_t from, size_t to,
                  int64_t distance)
 {
@@ -245,8 +245,8 @@ static int reach(const struct dpot_few_projection *p, struct tree *tree, size_t 
     return distance == tree->distance[from] && p->excess[to] < 0;
 }
 
-/* The edges from a hub until one ends the search, those first that cost no scan, then those to
- * deficits: at which hub it ends, or the number of hubs. */
+/* Follows the edges of a hub until one ends the search: first those that need no scan, then those
+ * to deficits. Returns the hub where it ends, or the number of hubs. */
 static size_t reach_from(struct dpot_few_projection *p, struct tree *tree, size_t from)
 {
     const int64_t *price = p->price + edge_of(p, from, 0);
@@ -278,9 +278,9 @@ static size_t reach_from(struct dpot_few_projection *p, struct tree *tree, size_
     return p->n_points + 1;
 }
 
-/* Dijkstra's search from all hubs with excess to the nearest with a deficit, in reduced prices;
- * there are few hubs, so no heap. Returns that hub, or the number of hubs when the budget does not
- * reach so far. */
+/* Dijkstra's algorithm, without a heap (there are few hubs), from all hubs with excess to the
+ * nearest with a deficit, in reduced prices. Returns that hub, or the number of hubs if the budget
+ * runs out. */
 static size_t search(struct dpot_few_projection *p, struct tree *tree)
 {
     const size_t n = p->n_points + 1;
@@ -305,7 +305,7 @@ static size_t search(struct dpot_few_projection *p, struct tree *tree)
     return p->is_spent ? n : end;
 }
 
-/* Invariant 2 for the potentials in which the path is free. */
+/* Invariant 2 for the potentials in which the path costs 0. */
 static void shift_potentials(struct dpot_few_projection *p, const struct tree *tree, size_t end)
 {
     for (size_t h = 0; h <= p->n_points; h++) {
@@ -318,8 +318,8 @@ struct leg {
     size_t from, to, col;
 };
 
-/* The legs of the path to `end`, last first; how many. A hub that would hand on the very column it
- * takes over is left out: what little it can hold of it must not limit the path. */
+/* The legs of the path to `end`, last first; returns how many. A hub that would pass on the same
+ * column that it takes over is skipped: what it can hold of it must not limit the path. */
 static size_t take_legs(const struct dpot_few_projection *p, const struct tree *tree, size_t end,
                         struct leg *legs)
 {
@@ -337,7 +337,7 @@ static size_t take_legs(const struct dpot_few_projection *p, const struct tree *
     return n;
 }
 
-/* 0 where the budget does not hold it. */
+/* Returns 0 if the budget does not allow it. */
 static int augment(struct dpot_few_projection *p, const struct tree *tree, size_t end)
 {
     struct leg legs[DPOT_FEW_HUBS_MAX];
@@ -384,9 +384,9 @@ int dpot_few_augment(struct dpot_few_projection *p)
     return 1;
 }
 
-/* ---- what is left of the budget ---- */
+/* ---- the rest of the budget ---- */
 
-/* Every point with its share of the columns. */
+/* Gives every point an equal share of the columns. */
 static void share_columns(struct dpot_few_projection *p, size_t share)
 {
     for (size_t i = 0; i < p->n_rows; i++) {
@@ -397,8 +397,8 @@ static void share_columns(struct dpot_few_projection *p, size_t share)
     }
 }
 
-/* Edge after edge, a piece of the list at a time, as short as makes a step cost what it does in a
- * search. */
+/* Scans edge after edge, a piece of a list at a time; the pieces are so short that a step costs as
+ * much as in a search. */
 uint64_t dpot_few_projection_burn(struct dpot_few_projection *p)
 {
     const size_t n = p->n_rows, share = (p->n_cols + n - 1) / n;

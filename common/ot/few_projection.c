@@ -6,13 +6,13 @@
 #include <math.h>
 #include <string.h>
 
-_Static_assert(DPOT_FEW_POINTS >= DPOT_FEW_ROWS_MAX, "a price has room for the number of a point");
-/* Potentials differ by at most a price a hub, and a distance adds as much. */
+_Static_assert(DPOT_FEW_POINTS >= DPOT_FEW_ROWS_MAX, "a price can hold the number of a point");
+/* Potentials differ by at most a price per hub, and a distance adds as much. */
 _Static_assert(DPOT_FEW_FAR / DPOT_FEW_POINTS / (2 * DPOT_FEW_HUBS_MAX) >
                    (INT64_C(1) << DPOT_FEW_COST_BITS),
-               "potentials and distances stay below what is far");
+               "potentials and distances stay below FAR");
 
-/* Bytes of a pair of row and column, of a column, beside the struct. */
+/* Bytes per row and column, per column, per edge. */
 #define PAIR_BYTES (2 * sizeof(int64_t) + 2 * sizeof(int32_t))
 #define COL_BYTES (5 * sizeof(int64_t))
 #define EDGE_BYTES (sizeof(int64_t) + sizeof(int32_t) + sizeof(float))
@@ -91,7 +91,7 @@ void dpot_few_projection_free(struct dpot_few_projection *p)
     dpot_free_secret(allocator, p, 1, sizeof *p);
 }
 
-/* No column can use more than mass one above its lower bound's need. */
+/* An upper bound above max(lower, 1) cannot be used. */
 static double cap_of(const struct dpot_polytope *polytope, size_t j)
 {
     return fmin(polytope->upper[j], fmax(polytope->lower[j], 1.0));
@@ -172,9 +172,8 @@ static double mass_of(double mu)
     return mu > 0.0 && isfinite(mu) ? mu : 0.0;
 }
 
-/* The points and their supplies. The total is what the bounds allow: mass one, up to rounding,
- * unless the polytope is empty. Scaled by the largest mass first, so that the sum cannot overflow.
- */
+/* The points and their supplies. The total is mass one up to rounding, or what the bounds allow if
+ * the polytope is empty. Scaled by the largest mass first, so that the sum cannot overflow. */
 static void take_points(struct dpot_few_projection *p, const double *mu)
 {
     double mass[DPOT_FEW_ROWS_MAX], largest = 0.0, sum = 0.0;
@@ -224,7 +223,7 @@ void dpot_few_projection_run(struct dpot_few_projection *p, const double *mu, do
     }
 }
 
-/* ---- its proof ---- */
+/* ---- its certificate ---- */
 
 double dpot_few_projection_plan_cost(const struct dpot_few_projection *p, const double *const *rows)
 {
@@ -240,7 +239,7 @@ double dpot_few_projection_plan_cost(const struct dpot_few_projection *p, const 
 }
 
 /* sum_i mu_i F_i + sum_j (lower_j max(v_j, 0) + upper_j min(v_j, 0)), F_i = f_i - f_pool and v_j =
- * min_i C_ij - F_i: below the cost of every plan from mu into the polytope, whatever f. */
+ * min_i C_ij - F_i: for every f a lower bound on the cost of any plan from mu into the polytope. */
 double dpot_few_projection_dual(const struct dpot_few_projection *p, const double *const *rows,
                                 double lowest, int scale)
 {

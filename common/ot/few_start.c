@@ -4,22 +4,20 @@
 #include <string.h>
 
 #define STEPS 12          /* at most, of Newton's method */
-#define GOOD_ENOUGH 0.02F /* of the mass in the wrong place: the rest is cheaper by paths */
-#define NARROWER 0.7      /* the window after a step that raised the dual */
+#define GOOD_ENOUGH 0.02F /* part of the mass in the wrong place: paths are cheaper for it */
+#define NARROWER 0.7      /* factor of the window after a step that raised the dual */
 #define MUCH_NARROWER 0.5
-#define SHORTER 0.25  /* a step that did not raise the dual is tried again, shorter */
-#define STEP_MAX 2.0F /* windows: beyond them the slopes say nothing */
-/* Of a hub's supply a window: hubs without neighbours in the window move too. */
-#define DAMPING 0.05F
-#define MASS_MIN 1e-9F /* beside the damping, for hubs of next to no supply */
+#define SHORTER 0.25   /* factor of a step that did not raise the dual */
+#define STEP_MAX 2.0F  /* windows: the slopes are not valid beyond */
+#define DAMPING 0.05F  /* supply per window, so that hubs without neighbours in it move too */
+#define MASS_MIN 1e-9F /* added to the damping, for hubs of tiny supply */
 #define PIVOT_MIN 1e-12F
 
-/* Steps beside ranking: of a column in a step of Newton's method, and of a multiplication of its
- * matrix, as a part. */
+/* Steps of Newton's method besides ranking: per column, and multiplications per step. */
 #define COLUMN_STEPS 6
 #define MULTIPLICATIONS 12
 
-/* Points before this one are ranked: it takes its place. No branches. */
+/* Adds a point to the ranking of the points before it. No branches. */
 static void rank_point(const int64_t *restrict cost, int64_t shift, size_t n,
                        int64_t *restrict first, int64_t *restrict second)
 {
@@ -31,7 +29,7 @@ static void rank_point(const int64_t *restrict cost, int64_t shift, size_t n,
     }
 }
 
-/* For each column its cheapest point and the next, under the potentials. */
+/* The cheapest and second cheapest point of each column, under the potentials. */
 static void rank(struct dpot_few_projection *p)
 {
     for (size_t j = 0; j < p->n_cols; j++) {
@@ -45,23 +43,24 @@ static void rank(struct dpot_few_projection *p)
 /* ---- potentials ----
  *
  * Newton's method on the concave dual
- *     D(f) = sum_h s_h f_h + sum_j (lower_j v_j + room_j min(v_j, -f_pool)), v_j = min_i C_ij - f_i,
+ *     D(f) = sum_h s_h f_h + sum_j (lower_j v_j + room_j min(v_j, -f_pool)),
+ *     v_j = min_i C_ij - f_i,
  * whose slope in f_h is minus the excess of h. D has kinks; its curvature is taken from the columns
- * whose two best prices lie within a window, as if these were shared linearly in the gap. The
- * window narrows; steps that lower D are taken back. This is a start only, so that floats serve, in
- * masses and windows: within the budget nothing depends on it but time. */
+ * whose two best prices lie within a window, as if they were shared linearly in the gap. The window
+ * narrows; steps that lower D are taken back. This is only a starting point, so float precision is
+ * enough: within the budget it affects nothing but time. */
 
 struct slopes {
     size_t n; /* hubs */
     double window;
-    float *matrix;                     /* (n, n) minus the curvature: mass a window */
+    float *matrix;                     /* (n, n) minus the curvature: mass per window */
     float residual[DPOT_FEW_HUBS_MAX]; /* the slope, mass; then the step, windows */
     int64_t base[DPOT_FEW_HUBS_MAX];
     double step[DPOT_FEW_HUBS_MAX];
 };
 
-/* `mass` goes to the better of two hubs; where their prices are within the window, part of it to
- * the other: the share is linear in the gap. */
+/* Gives `mass` to the better of two hubs; if their prices are within the window, a share that is
+ * linear in the gap goes to the other one. */
 static void share(struct slopes *s, size_t best, size_t next, int64_t gap, float mass)
 {
     const float half = 0.5F * mass, part = (float)gap / (float)s->window;
@@ -78,7 +77,7 @@ static void share(struct slopes *s, size_t best, size_t next, int64_t gap, float
     s->matrix[next * s->n + best] -= half;
 }
 
-/* The mass that is in the wrong place. */
+/* Slopes and curvature; returns the mass that is in the wrong place. */
 static float gather_slopes(struct dpot_few_projection *p, struct slopes *s)
 {
     const size_t pool = p->n_points;
@@ -108,7 +107,7 @@ static float gather_slopes(struct dpot_few_projection *p, struct slopes *s)
     return off;
 }
 
-/* residual := matrix^-1 residual by Cholesky's factors, which replace the matrix. */
+/* residual := matrix^-1 residual, by a Cholesky factorisation that replaces the matrix. */
 static void solve_step(struct slopes *s)
 {
     const size_t n = s->n;
@@ -141,7 +140,7 @@ static void solve_step(struct slopes *s)
     }
 }
 
-/* D in units times cost; the columns are ranked. */
+/* D, in units times cost, from ranked columns. */
 static double dual_value(const struct dpot_few_projection *p)
 {
     const int64_t pool_price = -p->f[p->n_points];
@@ -157,8 +156,8 @@ static double dual_value(const struct dpot_few_projection *p)
     return sum;
 }
 
-/* A price that the plan cannot do without, or nearly: the largest of each point's cheapest and of
- * each needed column's. Prices far above, that nobody pays, say nothing about the potentials. */
+/* A price that nearly every plan pays: the largest of each point's cheapest and of each required
+ * column's. Much higher prices, which no plan pays, say nothing about the potentials. */
 static int64_t needed_price(const struct dpot_few_projection *p)
 {
     int64_t needed = 0;
@@ -176,7 +175,8 @@ static int64_t needed_price(const struct dpot_few_projection *p)
     return needed;
 }
 
-/* Points at 0, the pool at the mean of the cheapest prices, a window as wide as the next ones. */
+/* Starts with points at 0, the pool at minus the mean of the cheapest prices, and a window as wide
+ * as the second cheapest ones. */
 static void begin(struct dpot_few_projection *p, struct slopes *s)
 {
     double mean = 0.0, next = 0.0;
@@ -218,7 +218,7 @@ static void step_back(struct dpot_few_projection *p, struct slopes *s)
     s->window *= MUCH_NARROWER;
 }
 
-/* Of one step of Newton's method, or of what is before the first. */
+/* Steps of one step of Newton's method, and of its preparation. */
 static uint64_t steps_of_newton(const struct dpot_few_projection *p)
 {
     const uint64_t hubs = p->n_points + 1;
@@ -230,7 +230,7 @@ void dpot_few_start(struct dpot_few_projection *p)
     struct slopes s;
     double best = -INFINITY;
     memset(p->f, 0, sizeof p->f);
-    (void)dpot_few_spend(p, p->n_points * p->n_cols); /* the budget holds a pass */
+    (void)dpot_few_spend(p, p->n_points * p->n_cols); /* a pass always fits */
     rank(p);
     if (p->n_points == 1 || p->n_points * p->n_points > 4 * p->n_cols ||
         !dpot_few_spend(p, steps_of_newton(p))) {
@@ -266,7 +266,7 @@ static uint64_t key_of(int64_t entry)
     return (uint64_t)dpot_few_price(entry) ^ UINT64_C(1) << 63;
 }
 
-/* The highest digit that *left does not use up, from above; all digits are looked at. */
+/* The highest digit whose bin *left does not use up, from above; all digits are read. */
 static uint64_t take_digits(const int64_t *bins, int64_t *left)
 {
     uint64_t digit = DPOT_FEW_DIGITS - 1;
@@ -279,9 +279,9 @@ static uint64_t take_digits(const int64_t *bins, int64_t *left)
     return digit;
 }
 
-/* The key of the column where the pool, which takes the room of the dearest first, runs out; what
- * it has left for the columns with that key in *left. Digit by digit from the highest: six passes.
- */
+/* The key of the column where the pool, which takes the room of the most expensive columns first,
+ * runs out; *left becomes what it has for the columns with that key. Digit by digit from the top:
+ * six passes. */
 static uint64_t find_threshold(struct dpot_few_projection *p, int64_t *left)
 {
     uint64_t prefix = 0, known = 0;
@@ -300,8 +300,8 @@ static uint64_t find_threshold(struct dpot_few_projection *p, int64_t *left)
     return prefix;
 }
 
-/* The room that the pool leaves to q, dearest columns first; its potential is minus the price where
- * it runs out. */
+/* Fills the pool from the most expensive columns; its potential is minus the price where it runs
+ * out. */
 static void fill_pool(struct dpot_few_projection *p)
 {
     int64_t left = p->supply[p->n_points];

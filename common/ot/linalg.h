@@ -1,13 +1,13 @@
-/* The backend seam of dense float64 linear algebra: small, so that a new backend is one file.
+/* Dense float64 linear algebra, as a small interface with two backends.
  *
  * `dpot_linalg_portable` is plain C and the only one in the device library: independent lanes added
  * in a fixed order, the same bits on every machine. OpenBLAS (library dpot_ot_host) is for the
- * aggregator; it agrees within rounding of the sums of absolute values. One conformance suite runs
- * over both. A backend is immutable and may be used by several threads at once.
+ * aggregator; it agrees within the rounding of sums of absolute values. Backends are immutable and
+ * thread-safe.
  *
- * Matrices are row-major with a leading dimension (doubles from one row to the next). Outputs do
- * not overlap inputs. A size of zero is allowed: an empty sum is 0. beta = 0 overwrites the output
- * without reading it. */
+ * Matrices are row-major with a leading dimension (doubles from one row to the next). Outputs must
+ * not overlap inputs. Sizes may be 0: an empty sum is 0. beta = 0 overwrites the output without
+ * reading it. */
 #ifndef DPOT_OT_LINALG_H
 #define DPOT_OT_LINALG_H
 
@@ -36,16 +36,15 @@ struct dpot_linalg {
                  size_t n, size_t k, double alpha, const double *a, size_t lda, const double *b,
                  size_t ldb, double beta, double *c, size_t ldc);
 
-    /* One Sinkhorn sweep over a stored kernel (n_rows, n_cols), fused: u = mu / (K v), s = K' u,
-     * each row read once while it is in cache. A row with K v = 0 has u = 0: it is empty. */
+    /* One fused Sinkhorn sweep over a stored kernel (n_rows, n_cols): u = mu / (K v), s = K' u. A
+     * row with K v = 0 is empty and gets u = 0. */
     void (*sweep)(size_t n_rows, size_t n_cols, const double *kernel, const double *mu,
                   const double *v, double *u /* (n_rows) */, double *s /* (n_cols) */);
 };
 
 extern const struct dpot_linalg dpot_linalg_portable;
 
-/* OpenBLAS with one thread per call (set at the first call of this function). Library dpot_ot_host.
- */
+/* OpenBLAS, one thread per call (set by the first call of this function). Library dpot_ot_host. */
 const struct dpot_linalg *dpot_linalg_openblas(void);
 
 #endif

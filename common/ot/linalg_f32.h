@@ -1,11 +1,5 @@
-/* Dense float32 products, for generators and costs between clouds of points: linalg.h's seam with the
- * one call they need. Sums are float32: certificates are never computed with them.
- *
- * `dpot_linalg_f32_portable` is plain C with a fixed order of additions; OpenBLAS (library
- * dpot_ot_host, one thread a call, callable from several threads at once) agrees within rounding of
- * the sums of absolute values. Matrices are row-major with a leading dimension (floats from one row
- * to the next). Outputs do not overlap inputs. A size of zero is allowed: an empty sum is 0. beta =
- * 0 overwrites the output without reading it. */
+/* Dense float32 products, for generators and costs between point clouds, with the conventions and
+ * the two backends of linalg.h. Sums are float32: certificates are never computed with them. */
 #ifndef DPOT_OT_LINALG_F32_H
 #define DPOT_OT_LINALG_F32_H
 

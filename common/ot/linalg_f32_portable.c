@@ -20,7 +20,7 @@ static float dot(size_t n, const float *x, const float *y)
            ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
 }
 
-/* y = beta y, where 0 overwrites whatever is there. */
+/* y = beta y; beta = 0 overwrites y. */
 static void scale(size_t n, float beta, float *y)
 {
     if (beta == 0.0F && n > 0) {

@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <string.h>
 
-/* OpenBLAS counts in int: what does not fit goes to the portable backend. */
+/* OpenBLAS sizes are int: larger ones go to the portable backend. */
 static int fits(size_t n)
 {
     return n <= INT_MAX;
@@ -29,7 +29,7 @@ static void axpy(size_t n, double alpha, const double *x, double *y)
 static void gemv(enum dpot_transpose transpose, size_t n_rows, size_t n_cols, double alpha,
                  const double *a, size_t lda, const double *x, double beta, double *y)
 {
-    /* An empty matrix still scales y; BLAS returns early and would not. */
+    /* An empty matrix still scales y; BLAS returns early and does not. */
     if (n_rows == 0 || n_cols == 0 || !fits(n_rows) || !fits(n_cols) || !fits(lda)) {
         dpot_linalg_portable.gemv(transpose, n_rows, n_cols, alpha, a, lda, x, beta, y);
         return;
@@ -89,7 +89,8 @@ static void gemm_f32(enum dpot_transpose transpose_a, enum dpot_transpose transp
 
 static const struct dpot_linalg_f32 openblas_f32 = {"openblas", gemm_f32};
 
-/* Our parallelism is over users, marginals and row blocks; a threaded BLAS under it only burns. */
+/* The callers run in parallel over users, marginals and row blocks: threads of BLAS would only
+ * compete. */
 static void set_one_thread(void)
 {
     openblas_set_num_threads(1);

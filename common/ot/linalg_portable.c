@@ -27,7 +27,7 @@ static void axpy(size_t n, double alpha, const double *x, double *restrict y)
     }
 }
 
-/* y = beta y, where 0 overwrites whatever is there. */
+/* y = beta y; beta = 0 overwrites y. */
 static void scale(size_t n, double beta, double *y)
 {
     if (beta == 0.0) {
@@ -57,8 +57,8 @@ static void gemv(enum dpot_transpose transpose, size_t n_rows, size_t n_cols, do
     }
 }
 
-/* Row i of C from the rows of op(B), or entry by entry when B is transposed: both ways read B along
- * its rows. */
+/* Row i of C from the rows of op(B), or entry by entry if B is transposed: both read B along its
+ * rows. */
 static void gemm(enum dpot_transpose transpose_a, enum dpot_transpose transpose_b, size_t m,
                  size_t n, size_t k, double alpha, const double *a, size_t lda, const double *b,
                  size_t ldb, double beta, double *c, size_t ldc)

@@ -6,8 +6,8 @@
 /* Instead of minus infinity, so that (-inf) - largest is -inf and not NaN. */
 #define NO_TERM (-DBL_MAX)
 
-/* exp, for x <= 0: what is below e^-500 of the largest term is beyond the last bit of any sum, and its
- * exponential, which might be subnormal, is not asked for. */
+/* exp(x) for x <= 0, but e^-500 below that: such terms are beyond the last bit of any sum, and
+ * their exponentials could be subnormal. */
 static double term_of(double x)
 {
     return exp(x > -500.0 ? x : -500.0);

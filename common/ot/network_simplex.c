@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAME_MASS 1e-12 /* below this the difference is rounding: no scaling, ties stay ties */
+#define SAME_MASS 1e-12 /* relative; smaller differences are rounding: no scaling, ties stay ties */
 
 static dpot_status check_size(size_t n_rows, size_t n_cols, size_t n_more_nodes,
                               struct dpot_error *error)
@@ -119,8 +119,9 @@ static void take_plan(const struct dpot_transport_simplex *t, int exponent,
     result->pivots = t->pivots;
 }
 
-/* Potentials of every row and column, feasible to the last bit that f_i + g_j can carry: columns
- * without mass get what the rows in the tree allow, then each row what all columns allow. */
+/* Potentials of all rows and columns, feasible up to the last bit of f_i + g_j: columns without
+ * mass get the largest value that the rows of the tree allow, then each row the largest that all
+ * columns allow. */
 static void take_potentials(const struct dpot_transport_simplex *t, const double *a,
                             const double *b, double b_factor, struct dpot_exact_result *result)
 {
@@ -174,13 +175,13 @@ void dpot_exact_result_release(struct dpot_exact_result *result)
 struct dpot_exact_sequence {
     struct dpot_transport_simplex transport;
     struct dpot_exact_result result;
-    double *a, *b; /* masses as given */
+    double *a, *b; /* copies of the masses */
     double b_factor;
     int exponent;
     int has_tree;
 };
 
-/* Costs are checked by the solve. */
+/* Everything but the costs, which _solve checks. */
 static dpot_status check_masses_of_two(const double *a, const double *b, size_t n_rows,
                                        size_t n_cols, double *total_a, double *b_factor,
                                        struct dpot_error *error)
@@ -225,7 +226,7 @@ static dpot_status sequence_init(struct dpot_exact_sequence *q, const double *a,
     return DPOT_OK;
 }
 
-/* `q` without its own memory. */
+/* Releases the content of `q`. */
 static void sequence_release(struct dpot_exact_sequence *q, size_t n_rows, size_t n_cols,
                              const struct dpot_allocator *allocator)
 {
@@ -321,7 +322,7 @@ dpot_status dpot_exact_ot(const double *cost, const double *a, const double *b, 
     status = dpot_exact_sequence_solve(sequence, cost, error);
     if (status == DPOT_OK) {
         *result = sequence->result;
-        /* What the result owns now; sizes and allocator stay for the release of the rest. */
+        /* The result owns these now; sizes and allocator are needed to release the rest. */
         sequence->result.entries = NULL;
         sequence->result.f = sequence->result.g = NULL;
     }

@@ -4,17 +4,16 @@
 #include <math.h>
 
 /* The equation sum_j min(max(e^theta s_j, l_j), u_j) = 1 is solved in one of two coordinates: in
- * t = e^theta, where the sum is piecewise linear, or in theta itself, where s may span any range.
- * Both are a position on the line, and the search below knows only what this table says.
+ * t = e^theta, where the sum is piecewise linear, or in theta, where s may span any range. A
+ * position is a value of that coordinate; the search uses only the functions of struct coordinate.
  *
- * Newton's step from a position is exact as soon as the set of free entries (those strictly inside
- * their bounds) is the right one: the next step then repeats the position, to the last bit in t.
- * Every evaluation also tightens a bracket; instead of a step that leaves it, and of every other step
- * after the first ones, it is halved. The number of steps is fixed: when the search has come to its end
- * it repeats the position, whatever the data. */
+ * A Newton step is exact once the set of free entries (those strictly inside their bounds) is
+ * right: the next step then repeats the position, to the last bit in t. Every evaluation also
+ * tightens a bracket, which is halved instead of a step that leaves it, and of every other step
+ * after the first ones. The number of steps is fixed: a finished search repeats its position. */
 struct position {
     double sum;  /* of the clipped entries */
-    double next; /* Newton's step; NaN when no entry is free */
+    double next; /* Newton's step; NaN if no entry is free */
 };
 
 struct coordinate {
@@ -23,22 +22,22 @@ struct coordinate {
     void (*range)(const struct dpot_polytope *polytope, const double *values, double *lo,
                   double *hi);
     double (*middle)(double lo, double hi);
-    double (*move)(double at, double way); /* by a relative way in t */
+    double (*move)(double at, double way); /* by a relative distance in t */
     double lowest;
-    double least;   /* size of a position, below which distances are not relative to it */
-    int near_steps; /* from the position of the sweep before */
+    double least;   /* distances are relative to max(|position|, least) */
+    int near_steps; /* steps of DPOT_STEPS_NEAR */
 };
 
 #define STEPS 64
 #define NEWTON_STEPS 12           /* after these, every other step bisects */
-#define SLACK (4.0 * DBL_EPSILON) /* of two positions, or two masses, that count as equal */
+#define SLACK (4.0 * DBL_EPSILON) /* positions or masses this close are equal */
 #define FIRST_WAY 0.02
 #define WAY_GROWTH 5.0
 #define EXPONENT_MAX 500.0
 #define LANES 8
 
-/* Floor of the bounds when the range of positions is sought: a bound of zero is reached only in the
- * limit, and n of these are nothing beside a mass of one. */
+/* Smallest bound assumed in the range of positions: a bound of zero is reached only in the limit,
+ * and n of these are negligible next to mass one. */
 #define BOUND_FLOOR 1e-40
 
 static double clip(double x, double lower, double upper)
@@ -52,8 +51,8 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
-/* Independent lanes, added in a fixed order: the compiler may vectorise them and the sum has the
- * same bits on every machine. */
+/* Independent lanes added in a fixed order: they can be vectorised, and the sum has the same bits
+ * on every machine. */
 static double add_lanes(const double lanes[LANES])
 {
     return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) +
@@ -87,7 +86,8 @@ static struct position evaluate_linear(const struct dpot_polytope *polytope, con
                              free_sum > 0.0 ? (1.0 - bound_sum) / free_sum : NAN};
 }
 
-/* exp of what is far from 0 would be 0, infinite or subnormal: it is at its bound all the same. */
+/* Exponents far from 0, whose exp is 0, infinite or subnormal, are clipped: such entries are at a
+ * bound. */
 static struct position evaluate_log(const struct dpot_polytope *polytope, const double *log_s,
                                     double theta)
 {
@@ -105,8 +105,8 @@ static struct position evaluate_log(const struct dpot_polytope *polytope, const 
                                                        : NAN};
 }
 
-/* From below `lo` everything lies at its lower bound, from above `hi` at its upper one. Entries
- * that no position moves (zero, infinite, NaN) do not count. */
+/* Below `lo` all entries are at their lower bound, above `hi` at their upper one. Entries that no
+ * position changes (zero, infinite, NaN) are skipped. */
 static void range_linear(const struct dpot_polytope *polytope, const double *s, double *lo,
                          double *hi)
 {
@@ -159,7 +159,7 @@ static const struct coordinate linear = {
 static const struct coordinate logarithmic = {evaluate_log, range_log, middle_log, move_log,
                                               -INFINITY,    1.0,       12};
 
-/* What rounding may leave of |sum q - 1|: absolute mass. */
+/* What rounding may leave of |sum q - 1|, absolute mass. */
 static double rounding_of(const struct dpot_polytope *polytope)
 {
     return DBL_EPSILON * ((double)polytope->size + 8.0);
@@ -169,8 +169,8 @@ struct bracket {
     double lo, hi;
 };
 
-/* Between two steps: whether the position is the one that is sought, to the last bit or at a vertex of
- * the polytope, where no entry is free. */
+/* Whether the position is the solution, to the last bit, or is at a vertex of the polytope, where
+ * no entry is free. */
 static int is_found(const struct coordinate *coordinate, const struct dpot_polytope *polytope,
                     double at, struct position position)
 {
@@ -181,8 +181,8 @@ static int is_found(const struct coordinate *coordinate, const struct dpot_polyt
     return repeats | is_vertex | (missing <= SLACK);
 }
 
-/* Near a start the bracket has no ends until they are met; what lies beyond is looked at in ways that
- * grow. */
+/* From a near start the bracket is open until its ends are found; the search goes beyond it by
+ * growing distances. */
 static double search(const struct coordinate *coordinate, const struct dpot_polytope *polytope,
                      const double *values, double start, struct bracket bracket,
                      enum dpot_polytope_steps steps)
@@ -211,7 +211,7 @@ static double search(const struct coordinate *coordinate, const struct dpot_poly
     return at;
 }
 
-/* From anywhere: the bracket is the range of positions that move an entry, where there is one. */
+/* From any start: the bracket is the range of positions that change an entry, if there is one. */
 static double search_all(const struct coordinate *coordinate, const struct dpot_polytope *polytope,
                          const double *values, double start, enum dpot_polytope_steps steps)
 {
@@ -248,12 +248,12 @@ static double sum_of(const double *q, size_t n)
     return add_lanes(lanes);
 }
 
-/* Spreads what is missing from (or exceeds) mass one over the room that is left. The search leaves
- * rounding only, except where no theta exists (infinite log_s), theta is so large that its last
- * bit matters, or more breakpoints lie together than its steps can part. The second pass takes the
- * rounding of a first one that came from far away. */
-static void mend_mass(const struct dpot_polytope *polytope, enum dpot_polytope_steps steps,
-                      double *q)
+/* Spreads what is missing from mass one, or exceeds it, over the room that is left. That is only
+ * rounding, except where no theta exists (infinite log_s), theta is so large that its last bit
+ * matters, or more breakpoints lie together than the steps can separate. The second pass removes
+ * the rounding of a large first correction. */
+static void correct_mass(const struct dpot_polytope *polytope, enum dpot_polytope_steps steps,
+                         double *q)
 {
     const size_t n = polytope->size;
     for (int pass = steps == DPOT_STEPS_NEAR ? 2 : 0; pass < 2; pass++) {
@@ -280,7 +280,7 @@ double dpot_polytope_project_kl(const struct dpot_polytope *polytope, const doub
     for (size_t j = 0; j < polytope->size; j++) {
         q[j] = clip(exp(log_s[j] + theta), polytope->lower[j], polytope->upper[j]);
     }
-    mend_mass(polytope, steps, q);
+    correct_mass(polytope, steps, q);
     return theta;
 }
 
@@ -293,6 +293,6 @@ double dpot_polytope_project_kl_linear(const struct dpot_polytope *polytope, con
     for (size_t j = 0; j < polytope->size; j++) {
         q[j] = clip(scale * s[j], polytope->lower[j], polytope->upper[j]);
     }
-    mend_mass(polytope, steps, q);
+    correct_mass(polytope, steps, q);
     return scale;
 }

@@ -8,20 +8,19 @@
 #include <math.h>
 #include <stdint.h>
 
-/* Beyond this cost/lambda a term is gone in any domain; it keeps potentials finite. */
+/* Terms beyond this cost/lambda vanish in any domain; the limit keeps potentials finite. */
 #define COST_RATIO_MAX 1e15
 
-/* Of v beside its largest, 1: with K >= exp(-DPOT_PROJECTION_KERNEL_RATIO) > 2^-433 no product of K, v
- * and u is subnormal, and what it adds to K v is below 2^-67 of it for each column. */
+/* Smallest v, where the largest is 1: with K >= exp(-DPOT_PROJECTION_KERNEL_RATIO) > 2^-433 no
+ * product of K, v and u is subnormal, and the floor adds less than 2^-67 of K v per column. */
 #define V_FLOOR 0x1p-500
 
 #define COARSEST_RATIO 8.0 /* cost range / lambda of the first stage of a scaled run */
 #define COARSE_TOL 1e-4    /* Hilbert change that ends a stage before the last */
 
-/* The state of one run. u, v and s hold the vectors themselves while `in_log` is 0 and their
- * logarithms while it is 1; `kernel` holds K = exp(-A) or A, where A_ij = (C_ij - min_j C_ij) /
- * lambda: taking out the row minimum changes u only. `theta` is a scale in the one case and its
- * logarithm in the other. */
+/* u, v, s and theta are the vectors and the scale themselves, or their logarithms if `in_log`;
+ * `kernel` is K = exp(-A) or A, where A_ij = (C_ij - min_j C_ij) / lambda: subtracting the row
+ * minimum changes u only. */
 struct dpot_projection {
     size_t n_rows, n_cols;
     double lambda, cost_range;
@@ -119,7 +118,7 @@ double *dpot_projection_cost(struct dpot_projection *projection)
     return projection->cost;
 }
 
-/* A finite cost; NaN stays, to be replaced once the row's smallest cost is known. */
+/* Makes a cost finite, except NaN, which is replaced once the row's smallest cost is known. */
 static double bounded(double cost)
 {
     const double below = cost > 1e300 ? 1e300 : cost;
@@ -136,14 +135,14 @@ static double smallest_cost(const double *row, size_t n)
     return smallest;
 }
 
-/* What is left of a cost above its row's smallest: in [0, range], whatever the matrix holds. */
+/* A cost minus its row's smallest: in [0, range] for any matrix. */
 static double excess_cost(double cost, double smallest, double range)
 {
     const double excess = bounded(cost) - smallest;
     return excess < range ? excess : range; /* NaN gives the range */
 }
 
-/* The range that the tools measure when none is given. NaN entries count as the largest cost. */
+/* max over rows of largest - smallest cost; NaN is skipped. */
 static double measured_range(const struct dpot_projection *p)
 {
     double range = 0.0;
@@ -158,7 +157,7 @@ static double measured_range(const struct dpot_projection *p)
     return range;
 }
 
-/* An upper limit of the costs' excess that is finite: the public range, or the widest there is. */
+/* A finite limit for excess_cost: the public range, or the largest possible one. */
 static double excess_limit(const struct dpot_projection *p)
 {
     return p->cost_range < 2e300 ? p->cost_range : 2e300;
@@ -205,8 +204,7 @@ static void prepare_v(struct dpot_projection *p)
     p->theta = p->in_log ? 0.0 : 1.0;
 }
 
-/* Hilbert distance between q/s and the v it came from; columns without mass before and after do not
- * count. */
+/* Hilbert distance between q/s and the last v, over columns with mass before or after. */
 static double change_of_v(const struct dpot_projection *p)
 {
     double largest = -INFINITY, smallest = INFINITY;
@@ -233,7 +231,7 @@ static double iterate_kernel(struct dpot_projection *p, enum dpot_polytope_steps
         p->v[j] = p->q[j] / p->s[j];
         largest = p->v[j] > largest ? p->v[j] : largest;
     }
-    /* Only bounds that allow no mass, or far too much, lead out of this range: then v = 1. */
+    /* Only bounds that allow no mass, or far too much, leave this range: then v = 1. */
     const int is_sound = (largest >= 1e-300) & (largest <= 1e300);
     const double shrink = is_sound ? 1.0 / largest : 0.0;
     for (size_t j = 0; j < p->n_cols; j++) {
@@ -244,8 +242,8 @@ static double iterate_kernel(struct dpot_projection *p, enum dpot_polytope_steps
     return change;
 }
 
-/* One sweep on potentials. log v is measured from theta, so that it is exactly 0 where q is free
- * and theta stays near 0. */
+/* One sweep on potentials. log v is relative to theta, so that it is exactly 0 where q is free, and
+ * theta stays near 0. */
 static double iterate_log(struct dpot_projection *p, enum dpot_polytope_steps steps, int measure)
 {
     dpot_log_sweep_rows(p->kernel, p->n_rows, p->n_cols, 1.0, p->v, p->u);
@@ -279,7 +277,7 @@ static void iterate(struct dpot_projection *p, size_t iterations, double tol,
     }
 }
 
-/* The law of the last s, whatever theta had come to. */
+/* Projects the last s with all steps. */
 static void finish(struct dpot_projection *p, double *q, const struct dpot_projection_result *done,
                    struct dpot_projection_result *result)
 {
@@ -296,7 +294,7 @@ static void finish(struct dpot_projection *p, double *q, const struct dpot_proje
     }
 }
 
-/* The start of every run: v = 1, and s and an empty plan defined even without an iteration. */
+/* Initialises a run: v = 1; s and an empty plan are defined even without an iteration. */
 static void start(struct dpot_projection *p, const double *mu, double lambda)
 {
     prepare_kernel(p, lambda);
@@ -319,8 +317,8 @@ void dpot_projection_run(struct dpot_projection *projection, const double *mu, s
     finish(projection, q, &done, result);
 }
 
-/* Hands the potentials lambda log v of one stage to the next, which has the smaller lambda; mu and
- * the kernel change with it. */
+/* Passes the potentials lambda log v to the next stage, with the smaller lambda; mu and the kernel
+ * are recomputed. */
 static void refine(struct dpot_projection *p, const double *mu, double old_lambda, double lambda)
 {
     double largest = -INFINITY;
@@ -353,7 +351,7 @@ void dpot_projection_run_scaled(struct dpot_projection *projection, const double
     while (lambda > p->lambda) {
         iterate(p, iterations - done.iterations, fmax(tol, COARSE_TOL), &done);
         if (done.iterations == iterations) {
-            break; /* u, s and q stay with the kernel they came from */
+            break; /* u, s and q must match the kernel */
         }
         const double finer = fmax(p->lambda, lambda / 2.0);
         refine(p, mu, lambda, finer);
@@ -369,7 +367,7 @@ static double plan_mass(const struct dpot_projection *p, size_t i, size_t j)
     const double kernel = p->kernel[i * p->n_cols + j];
     const double mass = p->in_log ? exp(p->u[i] - kernel - p->s[j]) * p->q[j]
                                   : p->u[i] * kernel * (p->q[j] / p->s[j]);
-    return mass > 0.0 ? mass : 0.0; /* a column that no row reaches gives NaN */
+    return mass > 0.0 ? mass : 0.0; /* NaN for a column that no row reaches */
 }
 
 static double mass_of_row(const struct dpot_projection *p, size_t i)
@@ -377,7 +375,7 @@ static double mass_of_row(const struct dpot_projection *p, size_t i)
     return p->in_log ? exp(p->mu[i]) : p->mu[i];
 }
 
-/* Scales row i of the plan down to mu; never up. Returns the factor, `sum` is what it was. */
+/* The factor <= 1 that scales row i of the plan down to mu; *sum is its sum before. */
 static double row_factor(const struct dpot_projection *p, size_t i, double *sum)
 {
     const double mass = mass_of_row(p, i);
@@ -388,7 +386,7 @@ static double row_factor(const struct dpot_projection *p, size_t i, double *sum)
     return *sum > mass ? mass / *sum : 1.0;
 }
 
-/* Column sums of the plan once its rows are scaled. Returns the L1 violation of mu before. */
+/* Column sums of the plan with scaled rows. Returns the L1 violation of mu before scaling. */
 static double sum_columns(const struct dpot_projection *p, double *column_sum)
 {
     double residual = 0.0;
@@ -406,14 +404,14 @@ static double sum_columns(const struct dpot_projection *p, double *column_sum)
     return residual;
 }
 
-/* What a column still lacks of q; the other columns are scaled down to q. */
+/* What a column lacks of q; columns above q are scaled down to it. */
 static double column_gap(const struct dpot_projection *p, const double *column_sum, size_t j)
 {
     return p->q[j] > column_sum[j] ? p->q[j] - column_sum[j] : 0.0;
 }
 
-/* Cost of row i of the rounded plan: the scaled plan, and the rest of mu_i over the columns in
- * proportion to their gaps. The row has mass mu_i, so its smallest cost can be taken out. */
+/* Cost of row i of the rounded plan: the scaled plan, plus the rest of mu_i spread over the columns
+ * in proportion to their gaps. The row has mass mu_i, so its smallest cost can be subtracted. */
 static double rounded_row_cost(const struct dpot_projection *p, size_t i, const double *column_sum)
 {
     const double *row = p->cost + i * p->n_cols;

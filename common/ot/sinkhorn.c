@@ -6,12 +6,12 @@
 #include <math.h>
 #include <string.h>
 
-#define MASS_TOL 1e-6 /* relative difference of two masses that count as equal */
+#define MASS_TOL 1e-6 /* largest relative difference of equal masses */
 #define COST_MAX 1e300
-#define SMALL_LOG_RATIO 0.5 /* below it, what is linear in log(P / ab) is cancelled by hand */
+#define SMALL_LOG_RATIO 0.5 /* below, terms linear in log(P / ab) are cancelled analytically */
 
-/* The problem scaled to mass one, potentials in units of lambda: P_ij = a_i b_j exp(F_i + G_j -
- * C_ij / lambda). A point without mass has a finite potential too, that of the limit. */
+/* The problem scaled to mass one, with potentials in units of lambda: P_ij = a_i b_j exp(F_i + G_j
+ * - C_ij / lambda). Points without mass have the finite potential of the limit. */
 struct sinkhorn {
     size_t n_rows, n_cols;
     const double *cost;
@@ -22,7 +22,6 @@ struct sinkhorn {
     double *g;
     double *h; /* (max(n_rows, n_cols)) potential plus log mass of one side */
     double *largest;
-    const struct dpot_sinkhorn_watch *watch; /* NULL: nobody watches */
 };
 
 static dpot_status check_masses(const char *name, const double *mass, size_t n, double *total,
@@ -137,7 +136,7 @@ static void negate(double *x, size_t n)
     }
 }
 
-/* The f that meets the row marginals against the present g. */
+/* The f that satisfies the row marginals for the current g. */
 static void find_next_f(struct sinkhorn *s)
 {
     add_vectors(s->log_b, s->g, s->n_cols, s->h);
@@ -162,8 +161,8 @@ static double row_residual(const struct sinkhorn *s)
     return residual;
 }
 
-/* Columns are exact after every iteration, so the residual is that of the rows. It takes the next
- * half sweep, which is the work of the next iteration anyway. */
+/* Columns are exact after every iteration, so the residual is that of the rows. Computing it takes
+ * the next half sweep, which the next iteration needs anyway. */
 static void iterate(struct sinkhorn *s, double mass, double tol, size_t max_iterations,
                     struct dpot_sinkhorn_result *result)
 {
@@ -177,15 +176,12 @@ static void iterate(struct sinkhorn *s, double mass, double tol, size_t max_iter
         result->iterations++;
         result->residual = mass * row_residual(s);
         result->converged = result->residual <= tol;
-        if (s->watch) {
-            s->watch->step(s->watch->ctx, result->iterations, result->residual);
-        }
     } while (!result->converged && result->iterations < max_iterations);
 }
 
-/* One entry of lambda KL(P | a x b) with l = log(P / ab): lambda (P l - P + ab). The last two sum to
- * zero, both masses being one, but leave terms of order l^2 where those of order l would cancel: a
- * large lambda multiplies the rounding errors of l. */
+/* One entry of lambda KL(P | a x b) with l = log(P / ab): lambda (P l - P + ab). The last two terms
+ * sum to zero, both masses being one; with them an entry is of order l^2, without them of order l,
+ * and a large lambda would multiply the rounding errors of l. */
 static double divergence_term(double lambda, double product, double mass, double log_ratio)
 {
     if (fabs(log_ratio) < SMALL_LOG_RATIO) {
@@ -196,7 +192,7 @@ static double divergence_term(double lambda, double product, double mass, double
 }
 
 /* One entry of the dual value lambda (sum aF + sum bG - sum (P - ab)), as lambda (ab (F + G) - P +
- * ab), where F + G = C / lambda + l: again without the terms of order l when l is small. */
+ * ab), where F + G = C / lambda + l: again without terms of order l for small l. */
 static double dual_term(const struct sinkhorn *s, size_t i, size_t j, double mass, double log_ratio)
 {
     const double product = s->a[i] * s->b[j];
@@ -207,7 +203,7 @@ static double dual_term(const struct sinkhorn *s, size_t i, size_t j, double mas
     return s->lambda * (product * (s->f[i] + s->g[j]) - (mass - product));
 }
 
-/* The values of the last plan of mass one, row i; the plan itself when it is asked for. */
+/* The values of row i of the last plan, for mass one; also the plan unless NULL. */
 static void evaluate_row(const struct sinkhorn *s, size_t i, double mass_scale, double *plan,
                          struct dpot_sinkhorn_result *row)
 {
@@ -248,14 +244,13 @@ static void copy_potential(const double *from, size_t n, double lambda, double *
     }
 }
 
-dpot_status dpot_sinkhorn_watched(const double *cost, const double *a, const double *b,
-                                  size_t n_rows, size_t n_cols, double lambda, double tol,
-                                  size_t max_iterations, const struct dpot_allocator *allocator,
-                                  const struct dpot_sinkhorn_watch *watch, double *f, double *g,
-                                  double *plan, struct dpot_sinkhorn_result *result,
-                                  struct dpot_error *error)
+dpot_status dpot_sinkhorn(const double *cost, const double *a, const double *b, size_t n_rows,
+                          size_t n_cols, double lambda, double tol, size_t max_iterations,
+                          const struct dpot_allocator *allocator, double *f, double *g,
+                          double *plan, struct dpot_sinkhorn_result *result,
+                          struct dpot_error *error)
 {
-    struct sinkhorn s = {.n_rows = n_rows, .n_cols = n_cols, .cost = cost, .watch = watch};
+    struct sinkhorn s = {.n_rows = n_rows, .n_cols = n_cols, .cost = cost};
     double mass_a = 0.0, mass_b = 0.0, largest = 0.0;
     memset(result, 0, sizeof *result);
     dpot_status status = check_cost(cost, n_rows, n_cols, lambda, &largest, error);
@@ -274,7 +269,7 @@ dpot_status dpot_sinkhorn_watched(const double *cost, const double *a, const dou
                               "positive masses, scale one to the other",
                               mass_a, mass_b);
     }
-    s.lambda = largest > 0.0 ? lambda : 1.0; /* without a cost lambda decides nothing */
+    s.lambda = largest > 0.0 ? lambda : 1.0; /* without a cost lambda has no effect */
     s.inverse_lambda = 1.0 / s.lambda;
     status = init(&s, a, mass_a, b, mass_b, allocator);
     if (status != DPOT_OK) {
@@ -288,14 +283,4 @@ dpot_status dpot_sinkhorn_watched(const double *cost, const double *a, const dou
     }
     release(&s, allocator);
     return status;
-}
-
-dpot_status dpot_sinkhorn(const double *cost, const double *a, const double *b, size_t n_rows,
-                          size_t n_cols, double lambda, double tol, size_t max_iterations,
-                          const struct dpot_allocator *allocator, double *f, double *g,
-                          double *plan, struct dpot_sinkhorn_result *result,
-                          struct dpot_error *error)
-{
-    return dpot_sinkhorn_watched(cost, a, b, n_rows, n_cols, lambda, tol, max_iterations, allocator,
-                                 NULL, f, g, plan, result, error);
 }

@@ -4,9 +4,9 @@
 
 #include <math.h>
 
-/* LAPACK's divide and conquer. OpenBLAS exports it under its Fortran name and Debian ships no header
- * for it; its integers are those of cblas.h, int. The hidden lengths of the two texts are passed as
- * Fortran compilers do; callees that do not take them ignore them. */
+/* LAPACK's divide and conquer. OpenBLAS exports it under its Fortran name, without a header in
+ * Debian; its integers are those of cblas.h, int. The hidden lengths of the two strings are passed
+ * as Fortran compilers do; callees without them ignore them. */
 void dsyevd_(const char *job, const char *triangle, const int *n, double *a, const int *lda,
              double *values, double *work, const int *work_len, int *integers,
              const int *integers_len, int *info, size_t job_len, size_t triangle_len);
@@ -33,7 +33,7 @@ static dpot_status decompose(const char *job, size_t n, double *a, double *value
     if (status != DPOT_OK) {
         return status;
     }
-    /* What its manual asks for with vectors, which is also enough without. */
+    /* As its manual requires with vectors; enough without, too. */
     const size_t work_len = 1 + 6 * n + 2 * n * n, integers_len = 3 + 5 * n;
     const int order = (int)n, n_work = (int)work_len, n_integers = (int)integers_len;
     double *work = dpot_alloc_array(allocator, work_len, sizeof *work);
@@ -56,7 +56,7 @@ static dpot_status decompose(const char *job, size_t n, double *a, double *value
     return status;
 }
 
-/* Columns of Fortran are rows of C, and a symmetric matrix is the same both ways. */
+/* Fortran columns are C rows; a symmetric matrix is the same both ways. */
 dpot_status dpot_symmetric_eigen(size_t n, double *a, double *values,
                                  const struct dpot_allocator *allocator, struct dpot_error *error)
 {

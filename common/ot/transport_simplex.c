@@ -10,17 +10,16 @@
 #define LANES 8
 #define BARRED DPOT_TRANSPORT_BARRED
 
-/* Candidates are the best of strips of a cost row, of the square root of the number of arcs divided
- * by this; half of them are used before others are gathered. Measured on clouds of 1000 to 4000
- * points. */
+/* Candidates are the best arcs of strips of a cost row; the length of a strip is the square root of
+ * the number of arcs divided by STRIP_SHARE. Half of them are used before new ones are gathered.
+ * Tuned on clouds of 1000 to 4000 points. */
 #define STRIP_SHARE 4
 #define STRIP_LEAST 64
 #define STRIP_MOST 500
 #define PICKS_MAX (DPOT_TRANSPORT_CANDIDATES / 2)
 
-/* Pivots after which the tolerance grows, in multiples of the number of nodes. Far more than any
- * problem has been seen to need: it is there so that rounding in the potentials, which the argument
- * against cycling does not cover, cannot keep the method busy for ever. */
+/* Pivots per node after which the tolerance grows: far more than any problem needs. The proof
+ * against cycling does not cover rounding in the potentials; this ensures termination. */
 #define PATIENCE 4000
 
 dpot_status dpot_transport_simplex_init(struct dpot_transport_simplex *t, size_t n_rows,
@@ -81,7 +80,7 @@ static int32_t node_of_col(const struct dpot_transport_simplex *t, size_t col)
     return (int32_t)(t->n_rows + col);
 }
 
-/* The smallest cost_j - g_j; independent lanes, so that the compiler may vectorise them. */
+/* The smallest cost_j - g_j; independent lanes, for the vectoriser. */
 static double smallest_reduced(const double *cost, const double *minus_g, size_t n)
 {
     const size_t n_blocks = n - n % LANES;
@@ -106,7 +105,7 @@ static double smallest_reduced(const double *cost, const double *minus_g, size_t
     return smallest;
 }
 
-/* The first place where cost_j - g_j takes a value that smallest_reduced found. */
+/* The first j with this value of cost_j - g_j, which smallest_reduced found. */
 static size_t locate_reduced(const double *cost, const double *minus_g, size_t n, double value)
 {
     size_t j = 0;
@@ -141,10 +140,10 @@ static size_t cheapest_open_col(const struct dpot_transport_simplex *t, size_t r
     return col;
 }
 
-/* Serves one row from its cheapest open columns until it is exhausted. A column that runs out hangs
- * below the row with the flow it took, which is positive; a row that runs out hangs below a column.
- * Of a tie the column goes first, so that only a row can be left with nothing: that is what makes
- * the tree strongly feasible. Returns the number of columns still open. */
+/* Serves one row from its cheapest open columns until it is exhausted. A column that is filled
+ * becomes a child of the row with its flow, which is positive; an exhausted row becomes a child of
+ * a column. In a tie the column goes first, so that only a row can have zero flow: this makes the
+ * tree strongly feasible. Returns the number of columns still open. */
 static size_t serve_row(struct dpot_transport_simplex *t, int32_t row, const double *key,
                         size_t n_open)
 {
@@ -164,8 +163,8 @@ static size_t serve_row(struct dpot_transport_simplex *t, int32_t row, const dou
     return n_open;
 }
 
-/* The starting tree: rows in their order, the slack row first, each to its cheapest open columns.
- * It ends when one row or one column is left, which takes all the others and is the root. */
+/* The initial tree: rows in order, the slack row first, each to its cheapest open columns. The last
+ * row or column takes all the others and is the root. */
 static void build_tree(struct dpot_transport_simplex *t, const double *preference)
 {
     size_t n_open = 0, r = 0;
@@ -177,7 +176,7 @@ static void build_tree(struct dpot_transport_simplex *t, const double *preferenc
         const int is_slack = t->slack && (size_t)t->rows[r] == t->n_rows - 1;
         n_open = serve_row(t, t->rows[r], is_slack ? preference : NULL, n_open);
         if (n_open == 1) {
-            break; /* this row is not exhausted, or has nothing left but is not hung yet */
+            break; /* this row is not in the tree yet */
         }
     }
     if (n_open == 1) {
@@ -205,8 +204,8 @@ static double reduced_cost(const struct dpot_transport_simplex *t, struct dpot_t
     return *dpot_transport_simplex_cost_at(t, row, col) + t->minus_g[col] - t->f[row];
 }
 
-/* The best of the next strip joins the candidates if it pays. Returns the number of arcs looked at,
- * at most `most`. */
+/* Adds the best arc of the next strip to the candidates if its reduced cost is negative. Returns
+ * the number of arcs scanned, at most `most`. */
 static size_t scan_strip(struct dpot_transport_simplex *t, size_t most)
 {
     const size_t row = (size_t)t->rows[t->cursor_row], col = t->cursor_col;
@@ -226,8 +225,8 @@ static size_t scan_strip(struct dpot_transport_simplex *t, size_t most)
     return n;
 }
 
-/* New candidates, from where the last search ended: fewer than there is room for only if all arcs
- * were looked at. */
+/* New candidates, from where the last search ended; fewer than the maximum only if all arcs were
+ * scanned. */
 static void gather(struct dpot_transport_simplex *t, size_t strip)
 {
     size_t left = t->n_active_rows * t->n_cols;
@@ -237,8 +236,8 @@ static void gather(struct dpot_transport_simplex *t, size_t strip)
     }
 }
 
-/* Drops the candidates that do not pay any more and takes the best of the others out: 0 where there
- * is none. */
+/* Drops the candidates whose reduced cost is no longer negative and removes the best of the others.
+ * Returns 0 if there is none. */
 static int pick(struct dpot_transport_simplex *t, struct dpot_transport_arc *arc, double *reduced)
 {
     double best = -t->tol;
@@ -285,10 +284,9 @@ static double largest_potential(const struct dpot_transport_simplex *t)
     return largest;
 }
 
-/* Potentials of the whole tree, afresh: the small additions of the pivots leave
- * rounding. A reduced cost is then right to a few units in the last place of the potentials, and
- * that is the tolerance: the largest cost does not count, since it may be a price that nobody pays.
- */
+/* Recomputes the potentials of the tree, which accumulate rounding in the pivots. Reduced costs are
+ * then right to a few units in the last place of the potentials, which sets the tolerance; the
+ * largest cost does not matter, since no plan need use it. */
 static void settle_tree(struct dpot_transport_simplex *t)
 {
     t->f[t->root] = 0.0;
@@ -312,7 +310,7 @@ static double largest_cost(const struct dpot_transport_simplex *t)
     return largest;
 }
 
-/* Empty tree, the list of rows with mass (the slack row first). */
+/* An empty tree, and the list of rows with mass (the slack row first). */
 static void prepare(struct dpot_transport_simplex *t)
 {
     const size_t n_nodes = t->n_rows + t->n_cols;
@@ -335,7 +333,7 @@ static void prepare(struct dpot_transport_simplex *t)
     t->pivots = 0;
 }
 
-/* Pivots from the present tree until no arc is left that pays. */
+/* Pivots from the current tree until no arc has a negative reduced cost. */
 static void improve(struct dpot_transport_simplex *t)
 {
     settle_tree(t);

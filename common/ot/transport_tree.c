@@ -7,8 +7,8 @@ static int is_row(const struct dpot_transport_simplex *t, int32_t node)
     return (size_t)node < t->n_rows;
 }
 
-/* In the order of the tree, `node` and its subtree come right after `parent`. Where this was a
- * leaf, it was the end of some subtrees: now `end` is. */
+/* In the order of the tree a subtree comes right after its parent. If `parent` was a leaf, it was
+ * the end of some subtrees, which now end at `end`. */
 static void extend(struct dpot_transport_simplex *t, int32_t parent, int32_t end)
 {
     for (int32_t node = parent; node != NONE && t->last[node] == parent; node = t->parent[node]) {
@@ -45,7 +45,7 @@ void dpot_transport_tree_count(struct dpot_transport_simplex *t)
     }
 }
 
-/* A subtree is larger than those below it. */
+/* A subtree is larger than the subtrees below it. */
 static int32_t find_apex(const struct dpot_transport_simplex *t, int32_t a, int32_t b)
 {
     while (a != b) {
@@ -58,10 +58,9 @@ static int32_t find_apex(const struct dpot_transport_simplex *t, int32_t a, int3
     return a;
 }
 
-/* The arc that leaves: flow falls on the arcs against the cycle's sense, which is that of the
- * entering arc. Of several that reach zero together it is the last one met when the cycle is run
- * through from the apex; this keeps the tree strongly feasible. Returns the lower end of the arc.
- */
+/* The leaving arc: flow decreases on the arcs against the direction of the cycle, which is that of
+ * the entering arc. Of several that reach zero together it is the last one in the cycle from the
+ * apex, which keeps the tree strongly feasible. Returns the lower end of the arc. */
 static int32_t find_leaving(const struct dpot_transport_simplex *t, int32_t row, int32_t col,
                             int32_t apex, int64_t *amount, int *is_on_row_side)
 {
@@ -96,7 +95,7 @@ static void push_flow(struct dpot_transport_simplex *t, int32_t row, int32_t col
     }
 }
 
-/* Takes the subtree of `top` out of the order. */
+/* Removes the subtree of `top` from the order. */
 static void cut(struct dpot_transport_simplex *t, int32_t top)
 {
     const int32_t end = t->last[top], before = t->previous[top];
@@ -108,7 +107,8 @@ static void cut(struct dpot_transport_simplex *t, int32_t top)
     }
 }
 
-/* Moves the size of a subtree from those above `from` to those above `to`, both below the apex. */
+/* Moves the size of a subtree from the nodes above `from` to those above `to`, both below the
+ * apex. */
 static void move_size(struct dpot_transport_simplex *t, int32_t from, int32_t to, int32_t apex,
                       int32_t size)
 {
@@ -120,11 +120,11 @@ static void move_size(struct dpot_transport_simplex *t, int32_t from, int32_t to
     }
 }
 
-/* Hangs the subtree of `leaving`, which is cut off, by its node `top` below `parent`: the arcs
- * between top and leaving turn round. Let top = v_0, v_1, ..., v_k = leaving be the way up, S_i the
- * subtree of v_i so far. The new order is S_0, S_1 without S_0, S_2 without S_1, ...: each block
- * begins with its v_i, which becomes a child of v_(i-1), and all subtrees end where the last block
- * does. Returns that end. */
+/* Attaches the subtree of `leaving`, which has been cut, by its node `top` to `parent`: the arcs
+ * between top and leaving are reversed. Let top = v_0, v_1, ..., v_k = leaving be the path up and
+ * S_i the old subtree of v_i. The new order is S_0, S_1 without S_0, S_2 without S_1, ...: each
+ * block begins with its v_i, which becomes a child of v_(i-1), and all subtrees end where the last
+ * block does. Returns that end. */
 static int32_t rehang(struct dpot_transport_simplex *t, int32_t leaving, int32_t top,
                       int32_t parent, int64_t flow)
 {
@@ -136,7 +136,7 @@ static int32_t rehang(struct dpot_transport_simplex *t, int32_t leaving, int32_t
         const int32_t old_parent = t->parent[node], old_end = t->last[node];
         const int32_t before = t->previous[node], old_size = t->size[node];
         const int64_t old_flow = t->flow[node];
-        /* S_i may have ended with S_(i-1), which is gone. */
+        /* S_i may have ended with S_(i-1), which was moved. */
         const int32_t end = old_end == lower_end ? lower_before : old_end;
         if (node != leaving) {
             link_nodes(t, before, t->next[end]);
@@ -164,8 +164,8 @@ static int32_t rehang(struct dpot_transport_simplex *t, int32_t leaving, int32_t
     return tail;
 }
 
-/* Only differences of potentials between the subtree from `top` to `end` and the others count, so
- * that the smaller side is the one to shift. */
+/* Only the difference between the potentials of the subtree from `top` to `end` and the others
+ * matters: the smaller side is shifted. */
 static void shift_potentials(struct dpot_transport_simplex *t, int32_t top, int32_t end,
                              double shift)
 {

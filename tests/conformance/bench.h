@@ -14,14 +14,14 @@ struct bench {
 
 size_t bench_n_backends(void);
 
-/* A new store of backend `row`. */
+/* Opens a new store of backend `row`. */
 void bench_init(struct bench *b, size_t row);
 void bench_release(struct bench *b);
 
 /* Closes the store and opens it again, if it is durable. */
 void bench_reopen(struct bench *b);
 
-/* Runs one body over every backend. */
+/* Defines a test that runs its body for every backend. */
 #define STORE_TEST(name)                                                                           \
     static void check_##name(struct bench *b);                                                     \
     Test(store, name)                                                                              \

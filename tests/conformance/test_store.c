@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Revision `revision` of campaign number `campaign`; its hash begins with both. */
+/* Revision `revision` of campaign number `campaign`; its hash begins with both numbers. */
 static struct revision_record record_of(uint8_t campaign, uint32_t revision)
 {
     struct revision_record record = {.revision = revision, .created_ms = FIXTURE_NOW_MS};
@@ -406,7 +406,7 @@ STORE_TEST(reports_that_come_while_a_pool_is_read_wait_for_the_next_reading)
     cr_assert_eq(count_of(b, record.hash).n_accepted, 8);
 }
 
-STORE_TEST(groups_and_test_marks_are_kept)
+STORE_TEST(groups_and_test_marks_are_stored)
 {
     const struct revision_record record = add_open(b, 1, 1);
     struct dpot_report report = fixture_report(7);

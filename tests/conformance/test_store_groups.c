@@ -32,7 +32,7 @@ static struct batch batches[GROUP_MAX];
 static const struct store_append *appends[GROUP_MAX];
 static dpot_status outcomes[GROUP_MAX];
 
-/* Batch `at` of the group: reports first, ... */
+/* Sets batch `at` of the group: reports first, first + 1, ... */
 static void fill(size_t at, const uint8_t *hash, uint32_t round, uint32_t first, size_t n)
 {
     struct batch *batch = &batches[at];

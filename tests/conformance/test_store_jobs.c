@@ -127,7 +127,7 @@ STORE_TEST(jobs_are_listed_newest_first_until_the_caller_has_enough)
     cr_assert_eq(seen.n, 2);
 }
 
-STORE_TEST(what_a_running_job_says_of_itself_is_kept)
+STORE_TEST(the_progress_of_a_running_job_is_stored)
 {
     (void)add(b, 1);
     struct job_record record = get(b, 1);
@@ -256,7 +256,7 @@ STORE_TEST(jobs_left_running_wait_again_and_others_stay_as_they_are)
     cr_assert_eq(get(b, 4).state, JOB_QUEUED);
 }
 
-STORE_TEST(a_job_that_its_process_died_of_too_often_has_failed)
+STORE_TEST(a_job_that_crashed_its_process_too_often_has_failed)
 {
     (void)add(b, 1);
     struct job_record record = get(b, 1);

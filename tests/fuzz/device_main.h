@@ -1,4 +1,4 @@
-/* Put before every source of dpot-device that the fuzz targets link: its main() has another name. */
+/* Included before every source of dpot-device that the fuzz targets link: renames its main(). */
 #ifndef DPOT_TESTS_FUZZ_DEVICE_MAIN_H
 #define DPOT_TESTS_FUZZ_DEVICE_MAIN_H
 

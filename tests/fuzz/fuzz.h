@@ -1,7 +1,7 @@
-/* What the fuzz targets share.
+/* Shared by the fuzz targets.
  *
- * A target is one file with LLVMFuzzerTestOneInput: libFuzzer drives it in the preset "fuzz",
- * replay.c drives it over tests/fuzz/corpus/ in every other build. A broken promise aborts. */
+ * A target is one file with LLVMFuzzerTestOneInput. libFuzzer drives it in the preset "fuzz";
+ * replay.c runs it over tests/fuzz/corpus/ in every other build. A violated guarantee aborts. */
 #ifndef DPOT_TESTS_FUZZ_FUZZ_H
 #define DPOT_TESTS_FUZZ_FUZZ_H
 
@@ -15,7 +15,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-/* Aborts when a promise of the decoder does not hold. */
+/* Aborts if a guarantee of the decoder does not hold. */
 static inline void require(bool holds)
 {
     if (!holds) {
@@ -23,14 +23,14 @@ static inline void require(bool holds)
     }
 }
 
-/* For calls whose answer may be anything: what matters is that they come back. */
+/* For calls whose result may be anything: they must return. */
 static inline void any_status(dpot_status status)
 {
     require(status <= DPOT_OK);
 }
 
-/* An allocator that fails at a place chosen by the input, so that the way back from every refusal
- * is fuzzed too. */
+/* An allocator that fails at a place chosen by the input, so that the error paths are fuzzed too.
+ */
 static inline void make_failing_allocator(struct test_allocator *heap, size_t len)
 {
     test_allocator_init(heap);

@@ -1,4 +1,4 @@
-/* A ReportBatch as it comes out of its box, padded and not, and the head of a body. */
+/* A ReportBatch after its box is opened, padded and not, and the head of a body. */
 #include "fuzz.h"
 #include "proto/canonical_batch.h"
 #include "proto/wire_inner.h"
@@ -30,7 +30,7 @@ static void require_same(const struct dpot_batch *first, const struct dpot_batch
     }
 }
 
-/* What decodes cleanly says the same after encoding. */
+/* A decoded batch is unchanged after encoding and decoding. */
 static void check_again(const struct dpot_batch *batch)
 {
     struct dpot_batch second;
@@ -43,7 +43,7 @@ static void check_again(const struct dpot_batch *batch)
     dpot_buf_release(&bytes);
 }
 
-/* The short way is taken exactly by what the general reader finds well formed, and says the same. */
+/* The fast reader accepts exactly what the general reader finds well formed, and reads the same. */
 static void check_readers(const uint8_t *data, size_t len)
 {
     struct dpot_batch quick = {0}, any;
@@ -73,7 +73,7 @@ static void check_decode(const uint8_t *data, size_t len)
     dpot_batch_release(&batch);
 }
 
-/* What is padded is as long as it says, and the same batch is there without padding. */
+/* A padded batch has the length that it states, and the same batch is read without padding. */
 static void check_padded(const uint8_t *data, size_t len)
 {
     struct dpot_batch batch, bare;

@@ -1,4 +1,4 @@
-/* A Campaign message, and a SignedCampaign: what opens must encode to the very bytes it came from.
+/* A Campaign message, and a SignedCampaign: what opens must encode to the bytes that it came from.
  */
 #include "base/rng_seeded.h"
 #include "fuzz.h"
@@ -10,7 +10,7 @@
 
 #define DIM_MAX 64
 
-/* A vector campaign that is accepted releases numbers within its public range, whatever the data. */
+/* An accepted vector campaign releases integers within its public range, whatever the data are. */
 static void check_release(const struct dpot_campaign *campaign)
 {
     const uint32_t dim = campaign->vector.dim, data_dim = dpot_vector_data_dim(&campaign->vector);

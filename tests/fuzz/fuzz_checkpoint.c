@@ -1,5 +1,5 @@
-/* Checkpoints of a training and trained classifiers. The first byte: 0 a classifier, 1 a checkpoint as
- * it is, 2 one whose head and checksum are mended. */
+/* Training checkpoints and trained classifiers. The first byte: 0 a classifier, 1 a checkpoint as
+ * it is, 2 one whose head and checksum are corrected first. */
 #include "fuzz.h"
 #include "generator/checkpoint.h"
 #include "generator/classifier_file.h"

@@ -1,5 +1,6 @@
-/* Tables of numbers, as `dpot` and dpot-device read them, and the names of their columns. They take the
- * same files, but for numbers too large for a double, which a device makes infinite. */
+/* Tables of numbers, as `dpot` and dpot-device read them, and the names of their columns. Both
+ * accept the same files, except numbers too large for a double, which dpot-device reads as
+ * infinite. */
 #include "csv.h"
 #include "files/array.h"
 #include "files/csv.h"
@@ -17,7 +18,7 @@ static bool reads(const char *path, struct array *array)
     return status == DPOT_OK;
 }
 
-/* What was read is written and read again: the same numbers. */
+/* A table that was read is written and read again, with the same numbers. */
 static void check_again(const struct array *array)
 {
     struct array again = {0};

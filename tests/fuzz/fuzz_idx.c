@@ -1,4 +1,5 @@
-/* Images and labels in the IDX format; the first byte chooses whether the file counts as compressed. */
+/* Images and labels in the IDX format; the first byte chooses whether the file is read as
+ * compressed. */
 #include "files/array.h"
 #include "files/idx.h"
 #include "fuzz.h"

@@ -1,5 +1,5 @@
-/* Parameters of jobs, from an admin and from the store. The first byte chooses the kind, and whether
- * they are stored ones. */
+/* Parameters of jobs, from an admin and from the store. The first byte chooses the kind, and which
+ * of the two. */
 #include "campaign/spec.h"
 #include "fuzz.h"
 #include "jobs/job.h"
@@ -46,7 +46,7 @@ static void order(const struct job_kind *kind, const struct dpot_campaign *campa
     }
     const dpot_status status = kind->complete(campaign, given, &complete, &error);
     require((status == DPOT_OK) == (complete != NULL));
-    if (status == DPOT_OK) { /* what is complete stays as it is */
+    if (status == DPOT_OK) { /* complete parameters are unchanged */
         require(kind->complete(campaign, complete, &again, &error) == DPOT_OK);
         require(json_equal(complete, again));
     } else {

@@ -1,6 +1,6 @@
-/* A device's ledger and spool. The checksums are those of the install, mended on the way in: what is
- * read is what somebody with the key might have written. The first byte: bit 0 the file, bit 1 whether the
- * checksums are mended, bit 2 whether memory runs out. */
+/* A device's ledger and spool. Their checksums are corrected on the way in: the input is what
+ * somebody with the install's key might have written. The first byte: bit 0 the file, bit 1 whether
+ * checksums are corrected, bit 2 whether memory runs out. */
 #include "fuzz.h"
 #include "storage/ledger.h"
 #include "storage/spool.h"

@@ -1,4 +1,4 @@
-/* The file of a generator. */
+/* The ONNX file of a generator. */
 #include "fuzz.h"
 #include "generator/model.h"
 #include "proto/wire_onnx.h"

@@ -1,4 +1,4 @@
-/* Blocks of reports as they lie in the store. Two bytes for the format, four for the count. */
+/* Blocks of reports as they are stored. Two bytes for the format, four for the count. */
 #include "base/buf.h"
 #include "fuzz.h"
 #include "model/vector.h"

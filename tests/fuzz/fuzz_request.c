@@ -1,12 +1,12 @@
-/* A request's line: "METHOD PATH?NAME=VALUE", cut at blanks and signs; and what an error answer may quote
- * of it. */
+/* A request line: "METHOD PATH?NAME=VALUE", split at spaces and separators; and what an error
+ * answer may quote of it. */
 #include "fuzz.h"
 #include "http/routes.h"
 #include "json/json.h"
 
 #include <string.h>
 
-/* The part of *text before `sign`, which is cut off; NULL when there is no more. */
+/* Returns the part of *text before `sign`, which is overwritten by NUL; NULL at the end. */
 static char *cut(char **text, char sign)
 {
     char *part = *text;
@@ -18,7 +18,7 @@ static char *cut(char **text, char sign)
     return part;
 }
 
-/* Error answers of the admin API are JSON whatever is in the sentence. */
+/* Error answers of the admin API are JSON, whatever the message contains. */
 static void refuse(const char *path, const char *sentence)
 {
     struct http_response response;

@@ -1,4 +1,5 @@
-/* What an operator writes: a campaign's SPEC, inline or with files, and what is made of it. */
+/* A campaign's SPEC, as an operator writes it, inline or with files, and the campaign compiled from
+ * it. */
 #include "base/crypto.h"
 #include "campaign/spec.h"
 #include "fuzz.h"
@@ -6,7 +7,7 @@
 #include "proto/wire_campaign.h"
 #include "json/json.h"
 
-/* A compiled campaign is one that devices take: its bytes decode to themselves. */
+/* A compiled campaign is one that devices accept: its bytes decode and encode to themselves. */
 static void check_campaign(const struct dpot_campaign *campaign)
 {
     struct dpot_campaign again;

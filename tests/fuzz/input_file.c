@@ -51,7 +51,7 @@ const char *input_path(const char *name)
 const char *input_file(const char *name, const uint8_t *data, size_t len)
 {
     const char *path = input_path(name);
-    /* Not O_TRUNC: some file systems write a file out at once that was emptied and filled again. */
+    /* Not O_TRUNC: some file systems flush a file at once that was truncated and written again. */
     const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     require(fd >= 0 && write(fd, data, len) == (ssize_t)len);
     require(ftruncate(fd, (off_t)len) == 0 && close(fd) == 0);
@@ -73,7 +73,7 @@ struct input_parts input_split(const uint8_t *data, size_t len)
     return (struct input_parts){data + 2, data + 2 + first_len, first_len, len - 2 - first_len};
 }
 
-/* In front of the C library's: nothing that a target writes outlives it. */
+/* Replaces the C library's fsync: a target's files need not survive it. */
 int fsync(int fd)
 {
     (void)fd;

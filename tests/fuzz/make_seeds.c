@@ -1,5 +1,6 @@
-/* Writes the first inputs of each corpus: one well-formed message of every kind. Usage:
- *   make_seeds tests/fuzz/corpus */
+/* Writes the first inputs of each corpus: one well-formed message of every kind.
+ *
+ *     make_seeds tests/fuzz/corpus */
 #include "fuzz.h"
 #include "generator/model.h"
 #include "proto/wire_artifact.h"
@@ -173,7 +174,7 @@ static void write_keys(const char *root)
     dpot_buf_release(&bytes);
 }
 
-/* What is in the box of a padded body. */
+/* The plain text of a padded body. */
 static void write_padded_batch(const char *root, const struct dpot_batch *batch)
 {
     const size_t len = (size_t)dpot_wire_batch_plain_len(batch->n_reports, 40);
@@ -227,7 +228,7 @@ static void write_receipt(const char *root)
     require(dpot_buf_append(&bytes, &first, 1) == DPOT_OK);
     require(dpot_wire_receipt_encode(statuses, n, NULL, &bytes) == DPOT_OK);
     write_seed(root, "fuzz_receipt/all", &bytes);
-    dpot_buf_reset(&bytes); /* and one that names the POST which fuzz_receipt.c expects */
+    dpot_buf_reset(&bytes); /* and one that answers the POST which fuzz_receipt.c expects */
     dpot_wire_batch_digest(&first, 1, digest);
     require(dpot_buf_append(&bytes, &first, 1) == DPOT_OK);
     require(dpot_wire_receipt_encode(statuses, n, digest, &bytes) == DPOT_OK);

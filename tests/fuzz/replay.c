@@ -1,4 +1,4 @@
-/* Replays a corpus: each argument is a folder whose files are given to the target, one by one. */
+/* Replays a corpus: each argument is a folder, whose files are passed to the target one by one. */
 #include "fuzz.h"
 
 #include <dirent.h>

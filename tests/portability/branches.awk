@@ -1,8 +1,8 @@
-# Reads `objdump -dr --no-show-raw-insn` of one object and prints, for each function, its
-# conditional branches (jump tables count as one), IT blocks, divisions, and the routines it calls
-# that are neither this project's nor in the same object:
+# Reads `objdump -dr --no-show-raw-insn` of one object and prints for each function its conditional
+# branches (a jump table counts as one), IT blocks, divisions, and the routines it calls that are
+# neither this project's nor in the same object:
 #   NAME n_branches n_blocks n_divisions routine...
-# Clones that the optimizer makes of a function count as the function.
+# The optimizer's clones of a function count as that function.
 
 function base_of(symbol)
 {
@@ -18,7 +18,9 @@ function base_of(symbol)
     next
 }
 
-$2 ~ /^(b(eq|ne|cs|cc|hs|lo|mi|pl|vs|vc|hi|ls|ge|lt|gt|le)(\.[nw])?|cbn?z|tb[bh])$/ { branches[name]++ }
+$2 ~ /^(b(eq|ne|cs|cc|hs|lo|mi|pl|vs|vc|hi|ls|ge|lt|gt|le)(\.[nw])?|cbn?z|tb[bh])$/ {
+    branches[name]++
+}
 $2 ~ /^it[te]*$/ { blocks[name]++ }
 $2 ~ /^[us]div$/ { divisions[name]++ }
 $2 ~ /^R_ARM_(THM_CALL|THM_JUMP24|CALL|JUMP24)$/ && base_of($3) !~ /^dpot_/ {

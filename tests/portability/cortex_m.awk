@@ -22,9 +22,9 @@ file == 1 && $1 == "public" { is_public[$2] = 1; next }
 file == 1 && $1 == "call" { is_allowed[$2 " " ($4 == "" ? "*" : $4)] = 1; next }
 file == 1 && $1 == "branches" { listed_branches[$2] = $(3 + column); is_listed[$2] = 1; next }
 file == 1 && $1 == "blocks" { listed_blocks[$2] = $(3 + column); is_listed[$2] = 1; next }
-file == 1 { complain("the list has a line that says nothing: " $0); next }
+file == 1 { complain("the list has an invalid line: " $0); next }
 
-# Routines of the compiler's library: found, and without a branch.
+# Routines of the compiler's library: must exist and have no branch.
 file == 2 {
     n_routines++
     if ($2 + $3 + $4 > 0) {
@@ -69,11 +69,11 @@ END {
     }
     for (name in is_listed) {
         if (!(name in was_seen) && listed_branches[name] + listed_blocks[name] > 0) {
-            complain(name " is listed and not there")
+            complain(name " is listed but was not found")
         }
     }
     if (n_functions < 10 || n_public < 3 || n_routines < 2) {
-        complain("only " n_functions " functions, " n_public " public ones, " n_routines " routines")
+        complain("only " n_functions " functions, " n_public " public, " n_routines " routines")
     }
     printf "%s: %d functions of secrets, %d conditional branches, %d IT blocks%s\n", build, \
         n_functions, n_branches, n_blocks, failed ? ", not all as listed" : ", all listed"

@@ -89,7 +89,7 @@ static void round_and_draw(struct sha256 *sha256, struct inputs *inputs, const u
         }
         dpot_weights_round(q, lower, upper, size, weights);
         add_all(sha256, weights, size);
-        weights[inputs_below(inputs, size)] += i == 3; /* broken: the fallback is drawn from */
+        weights[inputs_below(inputs, size)] += i == 3; /* invalid: the fallback is drawn from */
         for (unsigned k = 0; k < 4; k++) {
             sha256_add_u64(sha256, dpot_weights_draw(weights, lower, upper, fallback, size,
                                                      inputs_next(inputs)));

@@ -6,7 +6,7 @@
 #include "mechanism/sampler.h"
 #include "portability.h"
 #include "sha256.h"
-#include "vectors.h" /* golden_words, made from the JSON files */
+#include "vectors.h" /* golden_words, generated from the JSON files */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 #define N_WORDS (sizeof golden_words / sizeof golden_words[0])
 
-/* What a case is read from. */
+/* The reader of a case. */
 static const uint64_t *next;
 
 static uint64_t word(void)
@@ -56,7 +56,7 @@ static bool check_exp_lower(void)
     return dpot_exp_half_lower(epsilon_q32) == word();
 }
 
-/* A base measure and what is made from it. */
+/* A base measure and everything computed from it. */
 struct polytope {
     uint64_t epsilon_q32;
     struct dpot_base_measure base_measure;
@@ -160,7 +160,7 @@ static bool check_round(void)
     return is_right;
 }
 
-/* Against the widest bounds, so that W is taken and not the fallback. */
+/* With the widest bounds, so that W is used and not the fallback. */
 static bool check_draw(void)
 {
     const size_t size = (size_t)word();

@@ -1,6 +1,7 @@
-/* The golden vectors as numbers: records one after the other, each a kind and what it says here. Made
- * by make_vectors.c, checked by golden.c. Arrays come element by element, doubles as their bits,
- * hashes as four words with the first byte highest, 128-bit numbers as two with the high one first. */
+/* The golden vectors as 64-bit words, in records: each starts with its kind, then as listed here.
+ * Written by make_vectors.c, checked by golden.c. Arrays are stored element by element, doubles as
+ * their bits, hashes as four words with the first byte most significant, 128-bit numbers as two
+ * words, the high one first. */
 #ifndef DPOT_PORTABILITY_GOLDEN_H
 #define DPOT_PORTABILITY_GOLDEN_H
 
@@ -18,8 +19,8 @@ enum golden_kind {
 
 #define GOLDEN_KINDS 10
 
-/* Checks all of them, and prints for each kind how many there are and how many are reproduced. Returns
- * how many are not. */
+/* Checks all records and prints for each kind how many there are and how many are reproduced.
+ * Returns the number of those that are not. */
 unsigned golden_check(void);
 
 #endif

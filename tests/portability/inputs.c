@@ -32,7 +32,7 @@ double inputs_double(struct inputs *inputs, double scale)
     const uint64_t kind = inputs_below(inputs, 8), random = inputs_next(inputs);
     const uint64_t bits = kind == 0 ? special[random % (sizeof special / sizeof *special)] : random;
     double value;
-    if (kind > 1) { /* exact: 53 bits, then a product that IEEE 754 rounds in one way */
+    if (kind > 1) { /* exact: 53 bits, then a product that IEEE 754 rounds in one way only */
         value = (double)(random >> 11) / 9007199254740992.0 * scale;
         return kind > 4 ? -value : value;
     }

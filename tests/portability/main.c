@@ -1,5 +1,5 @@
-/* Prints what expected.txt holds: how many golden vectors are reproduced, and a SHA-256 of the results
- * of each part of the integer core. Exits 1 when a golden vector is not reproduced. */
+/* Prints the contents of expected.txt: how many golden vectors are reproduced, and a SHA-256 of the
+ * results of each part of the integer core. Exits 1 if a golden vector is not reproduced. */
 #include "golden.h"
 #include "mechanism/u128.h"
 #include "portability.h"

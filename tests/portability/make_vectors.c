@@ -1,5 +1,5 @@
-/* Turns the golden vectors of tests/golden/sampling into numbers of a C array, which a program without
- * files and without jansson can check itself against (golden.h says how a record looks).
+/* Converts the golden vectors of tests/golden/sampling to a C array of words, against which a
+ * program without files and without jansson can check itself (format: golden.h).
  *
  *     make_vectors tests/golden/sampling >vectors.h */
 #include "golden.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *file_name = ""; /* for a refusal */
+static const char *file_name = ""; /* for error messages */
 
 static _Noreturn void refuse(const char *what)
 {
@@ -83,7 +83,7 @@ static void put_doubles(const json_t *array)
     }
 }
 
-/* `len` bytes in hex as words, the first byte of each the highest (big) or the lowest. */
+/* `len` bytes in hex as words, with the first byte of each most significant (big) or least. */
 static void put_hex(const json_t *value, size_t len, int is_big)
 {
     const char *text = json_string_value(value);

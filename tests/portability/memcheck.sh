@@ -1,9 +1,9 @@
 #!/bin/sh
-# Compiles a constant-time program of tests/privacy and the files it is about as they ship,
-# optimised, and runs it under memcheck with its secrets undefined: what a compiler makes of the
-# masks depends on the level of optimisation, and the suites are built without.
+# Compiles a constant-time program of tests/privacy and the files that it tests with optimisation,
+# as released, and runs it under memcheck with its secrets undefined. What a compiler makes of the
+# masks depends on the optimisation level, and the test suites are built without optimisation.
 #   sh memcheck.sh PROGRAM int128|portable COMPILER FLAG...     PROGRAM: constant_time, ...
-# Exits 77 when the compiler or valgrind is not there.
+# Exits 77 if the compiler or valgrind is missing.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 common=$here/../../common
@@ -24,7 +24,7 @@ trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM
 
 [ "$arithmetic" = int128 ] || set -- "$@" -DDPOT_NO_INT128
-# Says what a trial of noise makes public, where a program needs it.
+# Declares what a trial of noise makes public.
 declassify=$here/../privacy/declassify.h
 # shellcheck disable=SC2046
 "$@" $([ ! -f "$declassify" ] || echo "-include $declassify") \

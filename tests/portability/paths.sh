@@ -1,9 +1,8 @@
 #!/bin/sh
-# Compares the paths of the integer core on many secrets, in every build of paths.txt, and proves
-# that a scan which leaves early is noticed.
-#   sh tests/portability/paths.sh [N_SECRETS]          default: 1000; minutes
-# Installs the compilers and the emulator where they are missing. Exits 1 unless all paths are
-# equal.
+# Compares the paths of the integer core on many secrets, in every build of paths.txt, and tests
+# that a scan which returns early is detected.
+#   sh tests/portability/paths.sh [N_SECRETS]          default: 1000; takes minutes
+# Installs missing compilers and the emulator. Exits 1 unless all paths are equal.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 sh "$here/../install.sh" test || exit 1

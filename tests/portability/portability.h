@@ -1,5 +1,6 @@
-/* A plain C program that computes a fixed set of results of the integer core and prints their digests,
- * for every compiler, flag and processor to compare: expected.txt. No library but the C library. */
+/* A plain C program that computes a fixed set of results of the integer core and prints their
+ * digests, which must be those of expected.txt for every compiler, flag and processor. It uses no
+ * library but the C library. */
 #ifndef DPOT_TESTS_PORTABILITY_PORTABILITY_H
 #define DPOT_TESTS_PORTABILITY_PORTABILITY_H
 
@@ -7,25 +8,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Zeroed; ends the program where there is no memory. */
+/* Zeroed memory; exits if there is none. */
 void *allocate(size_t count, size_t size);
 
-/* The inputs: the same numbers everywhere, by integer arithmetic of 64 bits. C leaves open in which
- * order arguments are evaluated: never two calls in one expression. */
+/* The inputs: the same numbers everywhere, computed with 64-bit integers. C does not specify the
+ * order in which arguments are evaluated: never put two calls in one expression. */
 struct inputs {
     uint64_t state;
 };
 uint64_t inputs_next(struct inputs *inputs);
 
-/* At most `most` bits, 1 to 64; as many as chance has it: small and large numbers alike. */
+/* At most `most` bits, 1 to 64; the number of bits is random, so small and large numbers are
+ * equally frequent. */
 uint64_t inputs_of_bits(struct inputs *inputs, unsigned most);
 uint64_t inputs_any_size(struct inputs *inputs); /* of 64 bits */
 
 /* Below n. */
 uint64_t inputs_below(struct inputs *inputs, uint64_t n);
 
-/* A double of any kind: NaN, infinity, zeros, subnormal, random bits, and usual ones of the size of
- * `scale`. */
+/* A double of any kind: NaN, infinity, zeros, subnormal, random bits, and ordinary ones of the
+ * magnitude of `scale`. */
 double inputs_double(struct inputs *inputs, double scale);
 
 struct sha256;

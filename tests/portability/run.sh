@@ -1,10 +1,9 @@
 #!/bin/sh
-# Computes the same integers in every way of variants.txt: two compilers, two levels of
-# optimisation, with and without 128-bit integers, on this processor and on ARM with 64 and 32 bits
-# (emulated).
+# Computes the same integers in every build of variants.txt: two compilers, two optimisation levels,
+# with and without 128-bit integers, on this processor and on ARM with 64 and 32 bits (emulated).
 #   sh tests/portability/run.sh
-# Installs the compilers and the emulator where they are missing. Prints a table and counts; exits 1
-# unless all builds print expected.txt.
+# Installs missing compilers and the emulator. Prints a table and counts; exits 1 unless all builds
+# print expected.txt.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 sh "$here/../install.sh" test || exit 1

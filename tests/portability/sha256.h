@@ -1,4 +1,4 @@
-/* SHA-256 (FIPS 180-4) in plain C, so that a program without any library can hash what it computed. */
+/* SHA-256 (FIPS 180-4) in plain C, so that a program without libraries can hash its results. */
 #ifndef DPOT_PORTABILITY_SHA256_H
 #define DPOT_PORTABILITY_SHA256_H
 

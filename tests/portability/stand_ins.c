@@ -1,5 +1,5 @@
-/* What the integer core needs of its surroundings, without libsodium: wiping, and a stream of bytes
- * for dpot_rng that is the same everywhere. */
+/* Replaces what the integer core needs of libsodium: wiping, and a stream of bytes for dpot_rng
+ * that is the same everywhere. */
 #include "base/crypto.h"
 #include "base/rng.h"
 #include "portability.h"
@@ -14,7 +14,7 @@ void dpot_wipe(void *data, size_t len)
     }
 }
 
-/* The key is the state: splitmix64, a byte at a time. */
+/* The key is the state: splitmix64, one byte at a time. */
 void dpot_rng_bytes(struct dpot_rng *rng, void *out, size_t len)
 {
     struct inputs inputs;

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Proves that cortex_m.sh notices what compilers make of secrets when they may: with masks that the
-# optimizer sees through, and with products that are left to the compiler's library.
+# Tests that cortex_m.sh detects what a compiler does with secrets if it can: masks that the
+# optimizer sees through, and products that are left to the compiler's library.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 header=$here/../../common/base/compiler.h
@@ -9,7 +9,7 @@ trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM
 mkdir "$scratch/base"
 
-# caught WHAT SED_COMMAND REPORT: the header with this change must be reported.
+# caught WHAT SED_COMMAND REPORT: a build with this change of the header must be reported.
 caught() {
     sed "$2" "$header" >"$scratch/base/compiler.h"
     if cmp -s "$header" "$scratch/base/compiler.h"; then
@@ -28,9 +28,9 @@ caught() {
     fi
 }
 
-caught 'masks in the open' '/define DPOT_HIDE_VALUE/s/__asm__.*/((void)(x))/' \
+caught 'visible masks' '/define DPOT_HIDE_VALUE/s/__asm__.*/((void)(x))/' \
     'cortex-m3 -Os: dpot_weights_draw has 1 IT blocks, the list says 0'
-caught 'masks in the open, Cortex-M0' '/define DPOT_HIDE_VALUE/s/__asm__.*/((void)(x))/' \
+caught 'visible masks, Cortex-M0' '/define DPOT_HIDE_VALUE/s/__asm__.*/((void)(x))/' \
     'cortex-m0 -O2: dpot_quantize_enforce has .* conditional branches, the list says'
 caught "the library's multiplication" '/define DPOT_NO_MUL64/d' \
     'cortex-m0 -Os: .* calls __aeabi_lmul, which is not listed'

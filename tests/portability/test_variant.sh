@@ -1,6 +1,6 @@
 #!/bin/sh
-# Proves that variant.sh notices one wrong bit: a carry that is lost in the arithmetic for machines
-# without 128-bit integers.
+# Tests that variant.sh detects one wrong bit: a lost carry in the arithmetic for machines without
+# 128-bit integers.
 #   sh test_variant.sh VECTORS_FOLDER
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -10,7 +10,7 @@ trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM
 mkdir "$scratch/mechanism"
 
-# caught PATTERN REPLACEMENT: the header with this change must not pass.
+# caught PATTERN REPLACEMENT: a build with this change of the header must fail.
 caught() {
     sed "s/$1/$2/" "$header" >"$scratch/mechanism/u128.h"
     if cmp -s "$header" "$scratch/mechanism/u128.h"; then

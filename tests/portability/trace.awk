@@ -1,5 +1,5 @@
 # Reads the blocks that qemu executes (-d exec,nochain) and compares the segments between the
-# symbols begin_NAME and end_segment: all of one name must have gone the same way.
+# symbols begin_NAME and end_segment: all segments of one name must take the same path.
 
 # Trace 0: 0x7f.. [cs_base/pc/flags/cflags] symbol
 $1 == "Trace" {
@@ -31,7 +31,7 @@ END {
     for (name in n_segments) {
         printf "%s: %d secrets, %d blocks each", name, n_segments[name], first_length[name]
         if (n_different[name] > 0) {
-            printf ", %d go another way", n_different[name]
+            printf ", %d take another path", n_different[name]
             failed = 1
         }
         printf "\n"

@@ -1,10 +1,10 @@
-/* Runs the integer core on many secrets, alike in everything public, between two marks that an emulator
- * shows in its trace: trace.sh compares the paths. Needs no library, so that it runs as built for a
- * Cortex-M too.
+/* Runs the integer core on many secrets with the same public values, between two marks that show in
+ * an emulator's trace; trace.sh compares the paths. It needs no library, so that it also runs as
+ * built for a Cortex-M.
  *
- * Left out is what may take its time: the number of trials of a draw (they are independent of its
- * value) and, on processors without doubles, the two floating-point operations of
- * dpot_quantize_round, for which this file has stand-ins. */
+ * Not traced is what may take variable time: the number of trials of a draw (which is independent
+ * of its value) and, on processors without doubles, the two floating-point operations of
+ * dpot_quantize_round, which this file replaces. */
 #include "mechanism/noise.h"
 #include "mechanism/quantize.h"
 #include "mechanism/sampler.h"
@@ -15,7 +15,7 @@
 #endif
 #define DIM 5
 
-/* The marks. A segment is what runs between them; `name` is read off the symbol. */
+/* The marks. A segment is what runs between them; `name` is read from the symbol. */
 #define MARK(name)                                                                                 \
     __attribute__((noinline)) void name(void);                                                     \
     void name(void)                                                                                \
@@ -131,14 +131,14 @@ static void trace_sampler(void)
         begin_weights();
         dpot_weights_round(q, lower, upper, DIM, weights);
         end_segment();
-        weights[i % DIM] += i % 7 == 0; /* broken ones too */
+        weights[i % DIM] += i % 7 == 0; /* invalid ones too */
         begin_draw();
         (void)dpot_weights_draw(weights, lower, upper, fallback, DIM, random);
         end_segment();
     }
 }
 
-/* What must be caught: a scan that leaves when it has found the place. */
+/* Must be caught: a scan that returns when it has found the place. */
 static void trace_twin(void)
 {
     volatile uint32_t index = 0;
@@ -153,7 +153,7 @@ static void trace_twin(void)
     (void)index;
 }
 
-/* A polytope from public numbers that need no table and no division. */
+/* A polytope computed from public numbers without a table or a division. */
 static void set_bounds(void)
 {
     uint64_t rest = DPOT_MASS_ONE;
@@ -190,8 +190,8 @@ int main(void)
 }
 #else
 
-/* No C library: what the compiler calls, the end of the program for an emulator of Linux, and stand-ins
- * for doubles in software. */
+/* Without the C library: functions that the compiler calls, the exit for an emulator of Linux, and
+ * stand-ins for software doubles. */
 void *memcpy(void *restrict to, const void *restrict from, size_t len)
 {
     unsigned char *out = to;

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Builds the integer core in one way, runs it under an emulator on many secrets, and compares the
-# paths it takes: every basic block that is executed, library routines included. Equal paths are
-# equal counts of instructions.
+# Builds the integer core with one compiler, runs it under an emulator on many secrets, and compares
+# the paths: every basic block executed, library routines included. Equal paths have equal
+# instruction counts.
 #   sh trace.sh [-t] N_SECRETS EMULATOR COMPILER FLAG...
-# EMULATOR may have arguments ("qemu-arm-static -cpu cortex-m0"). -t adds a twin that leaves a scan
-# early and must be caught. Exits 77 when the compiler or the emulator is not there.
+# EMULATOR may have arguments ("qemu-arm-static -cpu cortex-m0"). -t adds a broken twin whose scan
+# returns early and which must be caught. Exits 77 if the compiler or the emulator is missing.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 common=$here/../../common
@@ -30,9 +30,8 @@ scratch=$(mktemp -d) || exit 2
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM
 
-# Newlib's uint32_t is a long, so %u does not fit it there; it has the same size. Without a C
-# library only what is used is linked, and the compiler's own routines but for those that trace.c
-# stands in for.
+# -Wno-format: Newlib's uint32_t is a long, of the same size as %u. Without a C library only what is
+# used is linked, and the compiler's own routines except those that trace.c replaces.
 case $1 in
 *-none-eabi-*) link='-nostdlib -Wl,--gc-sections -Wl,-z,muldefs -Wl,-e,_start -lgcc' ;;
 *) link='-static -Wl,--gc-sections -lm' ;;

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Compiles the integer core and the program of this folder in one way, without any library but the C
-# library, runs it, and compares what it prints with expected.txt.
+# Compiles the integer core and the program of this folder with one compiler and the C library only,
+# runs it, and compares its output with expected.txt.
 #   sh variant.sh VECTORS_FOLDER int128|portable EMULATOR|none COMPILER FLAG...
-# VECTORS_FOLDER holds vectors.h. Exits 77 when the compiler or the emulator is not there.
+# VECTORS_FOLDER contains vectors.h. Exits 77 if the compiler or the emulator is missing.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 common=$here/../../common
@@ -25,7 +25,7 @@ trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM
 
 [ "$arithmetic" = int128 ] || set -- "$@" -DDPOT_NO_INT128
-# TWIN_INCLUDE: a folder with a broken header, for the test of this test.
+# TWIN_INCLUDE: a folder with a broken header, for test_variant.sh.
 "$@" ${TWIN_INCLUDE:+-I"$TWIN_INCLUDE"} \
     -std=c11 -D_POSIX_C_SOURCE=200809L -ffp-contract=off -Wall -Wextra -Werror \
     -I"$here" -I"$vectors" -I"$common" -I"$common/include" \
@@ -40,7 +40,7 @@ trap 'exit 130' INT TERM
 
 got=$($emulator "$scratch/program" arithmetic)
 if [ "$got" != "$arithmetic" ]; then
-    echo "128-bit products are '$got' here and should be '$arithmetic'"
+    echo "128-bit products are '$got', expected '$arithmetic'"
     exit 1
 fi
 $emulator "$scratch/program" >"$scratch/got"

@@ -11,8 +11,8 @@
 
 #define N_INPUTS 50
 
-/* Inputs over `size` points: every Dirac, pairs, one empty device, the uniform one, and random
- * ones of very unequal weights. */
+/* Inputs over `size` points: every Dirac, pairs, no data, the uniform measure, and random measures
+ * of very unequal weights. */
 static void fill_input(size_t input, size_t size, double *histogram)
 {
     uint64_t state = input * 977 + 5;
@@ -22,7 +22,7 @@ static void fill_input(size_t input, size_t size, double *histogram)
     } else if (input < 2 * size) {
         histogram[input - size] = 1;
         histogram[(input - size + size / 2) % size] += 1e-6;
-    } else if (input > 2 * size) { /* 2 * size is the empty one */
+    } else if (input > 2 * size) { /* 2 * size is the input without data */
         for (size_t x = 0; x < size; x++) {
             state = state * UINT64_C(6364136223846793005) + 1442695040888963407u;
             histogram[x] = input == 2 * size + 1 ? 1 : exp2(-(double)(state >> 58));
@@ -58,7 +58,7 @@ void channel_read(const struct dpot_campaign *campaign, struct channel *channel)
     dpot_privatizer_free(privatizer);
 }
 
-/* The largest ratio over all pairs of inputs is that of the extremes. */
+/* The largest ratio over all pairs of inputs is that of the largest and the smallest weight. */
 void expect_private(const struct dpot_campaign *campaign)
 {
     struct channel channel;

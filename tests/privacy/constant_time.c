@@ -1,6 +1,6 @@
-/* Run under valgrind: the projection and the random bytes are marked undefined, so memcheck reports
- * every branch and every address of the sampler that depends on them. Only the index that goes
- * into the report is declared public. With an argument the same is done to a twin that branches,
+/* Runs under valgrind: the projection and the random bytes are marked undefined, so that memcheck
+ * reports every branch and every address of the sampler that depends on them. Only the index in the
+ * report is declared public. With an argument the same is done to a broken twin that branches,
  * which must be reported. */
 #include "mechanism/sampler.h"
 

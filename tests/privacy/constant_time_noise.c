@@ -1,7 +1,7 @@
-/* Run under valgrind, as constant_time.c: data, noise and random bytes are marked undefined, so that
- * memcheck reports every branch and address that depends on them. Of a trial only the accept bit is
- * declared public (noise.c is compiled with declassify.h), of a release only the result. With an
- * argument the same is done to twins that branch, which must be reported. */
+/* Runs under valgrind, as constant_time.c: data, noise and random bytes are marked undefined, so
+ * that memcheck reports every branch and address that depends on them. Of a trial only the accept
+ * bit is declared public (noise.c is compiled with declassify.h), of a release only the result.
+ * With an argument the same is done to broken twins that branch, which must be reported. */
 #include "mechanism/noise.h"
 #include "mechanism/noise_tables.h"
 #include "mechanism/quantize.h"
@@ -22,7 +22,7 @@ static void fill(void *ctx, void *out, size_t len)
     }
 }
 
-/* An rng whose every future byte is undefined. */
+/* An rng whose future bytes are all undefined. */
 static void make_secret_rng(struct dpot_rng *rng, unsigned *state)
 {
     const struct dpot_rng_source source = {fill, state, true};
@@ -31,7 +31,7 @@ static void make_secret_rng(struct dpot_rng *rng, unsigned *state)
     (void)VALGRIND_MAKE_MEM_UNDEFINED(rng->block, sizeof rng->block);
 }
 
-/* Twin: looks for the cell and leaves when it is found. */
+/* Broken twin: searches the cell and returns when it is found. */
 static int64_t scan_with_break(const uint8_t bytes[DPOT_NOISE_TRIAL_LEN])
 {
     struct dpot_u128 u;
@@ -69,7 +69,7 @@ static void fill_data(double *x, unsigned kind)
     }
 }
 
-/* The whole release of one vector: quantise, enforce, add noise, clamp. */
+/* The whole release of one vector: quantise, enforce the set, add noise, clamp. */
 static int64_t release(const struct dpot_vector_domain *vector, enum dpot_noise noise, unsigned k,
                        unsigned kind, unsigned *state)
 {

@@ -1,5 +1,5 @@
-/* Put before noise.c when it is compiled for the constant-time test: tells memcheck what the program
- * makes public on purpose (base/compiler.h). */
+/* Included before noise.c in the constant-time test: tells memcheck what the program makes public
+ * (base/compiler.h). */
 #ifndef DPOT_TESTS_PRIVACY_DECLASSIFY_H
 #define DPOT_TESTS_PRIVACY_DECLASSIFY_H
 

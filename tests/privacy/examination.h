@@ -1,22 +1,23 @@
-/* What `dpot audit` does with one subject, for tests: with fixed seeds, with sample counts of their own,
- * and with something broken. */
+/* What `dpot audit` does with one subject, for tests: with fixed seeds, chosen sample counts, and
+ * broken parts. */
 #ifndef DPOT_TESTS_PRIVACY_EXAMINATION_H
 #define DPOT_TESTS_PRIVACY_EXAMINATION_H
 
 #include "tool/audit/judge.h"
 
 #define EXAMINATION_ERROR                                                                          \
-    1e-6 /* of each bound: false alarms of a fixed seed are found when it is chosen */
+    1e-6 /* of each bound: seeds are fixed, so false alarms can only occur when a seed is chosen */
 
-/* The subject with this name, its campaign marked `simulation`; fails the test if it cannot be made. */
+/* The subject of this name, with its campaign marked `simulation`; fails the test if it cannot be
+ * made. */
 void examine_open(struct subject *subject, const char *name);
 
-/* Reports of both inputs by the client path (n_path) and by the privatizer (n_direct); 0: none of these.
- * `seams` may be NULL. */
+/* Samples reports of both inputs by the client path (n_path) and by the privatizer (n_direct); 0:
+ * none. `seams` may be NULL. */
 void examine_samples(const struct subject *subject, const struct path_seams *seams, size_t n_path,
                      size_t n_direct, struct finding *finding);
 
-/* Two lives that differ in their data. */
+/* Compares two lives that differ in their data only. */
 void examine_silence(struct finding *finding, const struct path_seams *seams);
 
 /* All that `dpot audit` does: samples, exact numbers, two lives. */

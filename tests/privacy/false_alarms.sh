@@ -1,10 +1,10 @@
 #!/bin/sh
-# Runs the statistical part of the audit many times on the program as it is, each time with fresh
-# randomness, and counts the runs that say fail: false alarms.
+# Runs the statistical part of the audit many times on the unchanged program, each time with new
+# randomness, and counts false alarms: runs that report fail.
 #   sh tests/privacy/false_alarms.sh [RUNS]
 # Environment: DPOT (the program; default build/release/bin/dpot), SAMPLES (reports of each input by
-# the privatizer; default 50000), THREADS. Exit 0 without a false alarm, 1 with one, 2 when it
-# cannot run.
+# the privatizer; default 50000), THREADS. Exits 0 without a false alarm, 1 with one, 2 if it cannot
+# run.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 runs=${1:-50}

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CAP 1048576 /* of epsilon: out of the way */
+#define CAP 1048576 /* of epsilon: never reached */
 #define DELTA_CAP 0.99
 #define LAST_MS INT64_C(253402300799000) /* the end of 9999 */
 
@@ -77,7 +77,7 @@ static void add_campaign(struct pairs *p, const char *name, uint32_t rounds)
     authority_sign_campaign(&p->authority, campaign, &p->signed_campaigns[i]);
 }
 
-/* Its keys hold whenever the campaigns are open. */
+/* Its keys are valid whenever the campaigns are open. */
 static void prepare_authority(struct pairs *p)
 {
     struct authority *a = &p->authority;
@@ -191,11 +191,11 @@ static double ordinary_number(struct pairs *p)
 static size_t draw_count(struct pairs *p)
 {
     static const size_t most[] = {1, 2, 5, 70, PAIRS_POINTS_MAX + 1};
-    const size_t kind = below(p, 20); /* the largest seldom: they take the time */
+    const size_t kind = below(p, 20); /* the largest seldom: they take most of the time */
     return below(p, most[kind < 16 ? kind % 4 : 4]);
 }
 
-/* Random, equal, adjacent, far apart, strange, or a mixture. */
+/* Random, equal, adjacent, far apart, extreme, or mixed. */
 static void fill_points(struct pairs *p, double *points, size_t n, uint32_t dim)
 {
     const size_t kind = below(p, 6);
@@ -240,7 +240,7 @@ static void draw_histogram(struct pairs *p, const struct subject *subject, struc
 }
 
 /* Points and histograms, or a vector, or vectors of a sphere by either call. The kind is public:
- * both devices have the same. */
+ * both devices use the same. */
 static void draw_data(struct pairs *p, const struct subject *subject, bool is_other_kind,
                       struct pairs_data *d)
 {
@@ -258,7 +258,7 @@ static void draw_data(struct pairs *p, const struct subject *subject, bool is_ot
     }
 }
 
-/* ---- what both do ---- */
+/* ---- actions of both ---- */
 
 int64_t pairs_opens(const struct pairs *p, uint32_t round)
 {

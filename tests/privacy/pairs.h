@@ -1,6 +1,6 @@
-/* Two devices side by side that differ in their data alone: the same folder, clock, random stream
- * and answers, several campaigns of all mechanisms. Every line of their witnesses
- * (tool/audit/witness.h) must be the same. */
+/* Two devices side by side that differ in their data only: the same folder, clock, random stream
+ * and answers, several campaigns of all mechanisms. All lines of their witnesses
+ * (tool/audit/witness.h) must be equal. */
 #ifndef DPOT_TESTS_PRIVACY_PAIRS_H
 #define DPOT_TESTS_PRIVACY_PAIRS_H
 
@@ -31,34 +31,35 @@ struct pairs {
     struct dpot_client_config config;
     struct watched device[2];
     struct pairs_data data[2];
-    int said;        /* a file that stands for standard output and error meanwhile */
-    int standard[2]; /* these */
-    uint64_t random; /* of data and script, never of a device */
-    size_t n_pairs;  /* submits that were compared */
+    int said;        /* a file that receives standard output and error meanwhile */
+    int standard[2]; /* the original ones */
+    uint64_t random; /* for data and script, never for a device */
+    size_t n_pairs;  /* submits compared */
 };
 
-/* Makes the campaigns of the subjects with these names (NULL ends them), of `rounds` rounds; the
- * devices are enrolled in them and open. `config` may be changed before pairs_open. */
+/* Makes the campaigns of the subjects with these names (NULL ends the list), of `rounds` rounds;
+ * after pairs_open the devices are enrolled in them and open. `config` may be changed before
+ * pairs_open. */
 void pairs_init(struct pairs *p, const char *const *names, uint32_t rounds, uint64_t seed);
 void pairs_open(struct pairs *p);
-void pairs_release(struct pairs *p); /* and nothing was printed; allowed twice */
+void pairs_release(struct pairs *p); /* and asserts that nothing was printed; allowed twice */
 
-/* Fails the test when the devices differ, and forgets what was the same. */
+/* Fails the test if the devices differ; clears the lines compared. */
 void pairs_compare(struct pairs *p);
 
-/* Both clocks; never back. */
+/* Sets both clocks, never back. */
 void pairs_set_clock(struct pairs *p, int64_t now_ms);
 int64_t pairs_opens(const struct pairs *p, uint32_t round);
 
-/* Both submit to campaign i, each data of its own, which are drawn anew; the work of one takes
- * nearly all of its public time, that of the other none. */
+/* Both submit to campaign i, each with new random data of its own. The work of one takes nearly all
+ * of its public work time, that of the other none. */
 void pairs_submit(struct pairs *p, size_t i);
 
 void pairs_set_answer(struct pairs *p, struct watched_answer answer);
 void pairs_pump(struct pairs *p);   /* now */
-void pairs_send(struct pairs *p);   /* whenever something is due */
+void pairs_send(struct pairs *p);   /* at all times when something is due */
 void pairs_status(struct pairs *p); /* of every campaign */
-void pairs_state(struct pairs *p);  /* to their owners */
+void pairs_state(struct pairs *p);  /* the statements to their owners */
 void pairs_restart(struct pairs *p);
 
 #endif

@@ -40,7 +40,7 @@ double fit_p(const size_t *counts, const double *probabilities, size_t n, size_t
         expected += probabilities[i] * (double)n_samples;
         count += (double)counts[i];
         left -= probabilities[i] * (double)n_samples;
-        /* The last cell takes all the rest, so it is closed only where enough is left for it. */
+        /* The last cell takes all of the rest, so it is closed only where enough is left for it. */
         if ((expected >= 20 && left >= 20) || i + 1 == n) {
             chi_square += (count - expected) * (count - expected) / expected;
             n_cells++;

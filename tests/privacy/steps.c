@@ -1,6 +1,8 @@
-/* What a submit does with its data, on data sets that are as different as they can be, under callgrind:
- * it writes the instructions of each into a file of its own, which steps.sh compares.
- *   valgrind --tool=callgrind --callgrind-out-file=OUT steps
+/* Runs the work of a submit under callgrind on data sets that are as different as possible, and
+ * writes the instruction counts of each to a file, which steps.sh compares:
+ *
+ *     valgrind --tool=callgrind --callgrind-out-file=OUT steps
+ *
  * Each dump is named "<what> <data set>". */
 #include "base/rng_seeded.h"
 #include "mechanism/mechanism.h"
@@ -30,7 +32,7 @@ struct data_set {
     double x, y;        /* the first place */
     double step;        /* to the next ones */
     double weight;      /* of each */
-    int has_directions; /* they go all ways instead */
+    int has_directions; /* in all directions instead */
 };
 
 static const struct data_set data_sets[] = {
@@ -144,7 +146,7 @@ static void privatize_all(const char *set, const struct dpot_private_measure *me
     }
 }
 
-/* The same on a sphere, as far as the measure of the vectors. */
+/* The same on a sphere, up to the measure of the vectors. */
 static void choose_vectors(const struct data_set *set)
 {
     static double weights[N_MANY];
@@ -157,7 +159,7 @@ static void choose_vectors(const struct data_set *set)
     dpot_private_points_release(&vectors);
 }
 
-/* A vector: the numbers of the data set again and again. */
+/* A vector: the numbers of the data set, repeated. */
 static void privatize_vector(const char *what, enum dpot_mechanism_id id,
                              const struct data_set *set)
 {

@@ -1,8 +1,8 @@
 #!/bin/sh
-# The instructions of a submit's work on its data, counted by callgrind on data sets that are as
-# different as they can be, and how far the counts lie apart: at most 1 %. What is left of it is the
-# exponentials and logarithms of the C library, whose paths depend on their arguments; in the log
-# domain, which is made of them, at most 3 %.
+# Counts with callgrind the instructions of a submit's work on data sets that are as different as
+# possible. The counts may differ by at most 1 %, which comes from the C library's exponentials and
+# logarithms, whose paths depend on their arguments; in the log domain, which consists of them, by
+# at most 3 %.
 #   sh steps.sh PROGRAM        PROGRAM: tests/privacy/steps.c
 set -u
 program=$1
@@ -14,7 +14,7 @@ if ! valgrind --quiet --tool=callgrind --callgrind-out-file="$scratch/out" "$pro
     cat "$scratch/log"
     exit 1
 fi
-# Of each dump its name and its sum.
+# The name and the total of each dump.
 cat "$scratch"/out.* | awk '
 /^desc: Trigger: Client Request: / { what = $5; set = $6 }
 /^(summary|totals): / && what != "" {

@@ -1,15 +1,16 @@
-/* The program as it is, through the whole client path and by its privatizer, fixed seeds: no bound above
- * the claim, no exact maximum above it, nothing odd on the way; and bounds that are not idle. */
+/* The program as it is, through the whole client path and by its privatizer, with fixed seeds: no
+ * bound and no exact maximum above the claim, no anomaly on the way; and the bounds are not
+ * vacuous. */
 #include "privacy/examination.h"
 
 #include <criterion/criterion.h>
 
 #define N_PATH 90
-#define N_PATH_LARGE 9 /* where a report is much work, and the bound idle */
+#define N_PATH_LARGE 9 /* where a report is much work, and the bound vacuous */
 #define N_DIRECT 20000
 #define N_PATH_LONG 900
 
-/* One test a mechanism, so that they run side by side. */
+/* One test per mechanism, so that they run in parallel. */
 static void expect_private(const char *mechanism, double least_bound)
 {
     size_t n = 0;
@@ -44,7 +45,7 @@ Test(audit, kpm_keeps_its_claim)
     expect_private("kpm", 0.7);
 }
 
-/* Its own law on this small grid has a loss of 1/2 only. */
+/* Its own law on this small grid has a loss of only 1/2. */
 Test(audit, the_exponential_mechanism_keeps_its_claim)
 {
     expect_private("exponential", 0.2);
@@ -60,7 +61,7 @@ Test(audit, gaussian_keeps_its_claim)
     expect_private("gaussian", 0.2);
 }
 
-/* The exact maximum is the claim, but for margins that are stated: enumeration is not idle. */
+/* The exact maximum is the claim up to stated margins: the enumeration is not vacuous. */
 Test(audit, claims_are_used_up_to_their_margins)
 {
     for (size_t i = 0; subject_names[i]; i++) {
@@ -77,7 +78,7 @@ Test(audit, claims_are_used_up_to_their_margins)
     }
 }
 
-/* More samples through the client path alone: it is the reports of devices that are bounded here. */
+/* More samples, through the client path only: the reports of devices are bounded here. */
 Test(audit, reports_through_the_client_path_prove_a_good_part_of_the_claim)
 {
     struct subject subject;

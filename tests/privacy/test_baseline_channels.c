@@ -1,5 +1,5 @@
 /* The channels of the baselines (channel.h): KPM and the exponential mechanism, with their own base
- * measures and with others, and with numbers that no honest campaign would state. */
+ * measures, with others, and with numbers that no honest campaign states. */
 #include "mechanism/mechanism.h"
 #include "mechanism/sampler.h"
 #include "privacy/channel.h"
@@ -51,7 +51,7 @@ Test(exponential_channel, no_report_tells_two_inputs_apart_by_more_than_epsilon)
     }
 }
 
-Test(exponential_channel, a_sensitivity_that_is_a_lie_costs_no_privacy)
+Test(exponential_channel, a_wrong_sensitivity_costs_no_privacy)
 {
     const double lies[] = {5e-324, 1e-300, .01, 1e300};
     for (size_t row = 0; row < N_EXP_BOUNDS; row++) {
@@ -66,7 +66,7 @@ Test(exponential_channel, a_sensitivity_that_is_a_lie_costs_no_privacy)
     }
 }
 
-Test(exponential_channel, nor_do_costs_that_overflow)
+Test(exponential_channel, costs_that_overflow_cost_no_privacy)
 {
     const double far[] = {0, 1e300, -1e300, 1e-300}, near[] = {1e308, -1e308, 0, 1};
     for (size_t row = 0; row < N_EXP_BOUNDS; row++) {
@@ -79,8 +79,8 @@ Test(exponential_channel, nor_do_costs_that_overflow)
     }
 }
 
-/* Point masses through KPM's own base measure: the truth with probability e^epsilon / (e^epsilon + k
- * - 1), every other answer with 1 / (e^epsilon + k - 1). */
+/* Point masses through KPM's own base measure: the truth with probability e^epsilon / (e^epsilon +
+ * k - 1), every other answer with 1 / (e^epsilon + k - 1). */
 Test(kpm_channel, on_point_masses_it_is_randomised_response)
 {
     for (uint32_t size = 2; size <= 40; size += 19) {
@@ -106,8 +106,9 @@ Test(kpm_channel, on_point_masses_it_is_randomised_response)
     }
 }
 
-/* Twins: KPM at epsilon 1 that claims 0.5 (it spends all of it), and the exponential mechanism at
- * epsilon 4 that claims 1 (on a ring, where every law has the same normaliser, it spends 2). */
+/* Broken twins: KPM at epsilon 1 that claims 0.5 (it spends all of it), and the exponential
+ * mechanism at epsilon 4 that claims 1 (on a ring, where every law has the same normaliser, it
+ * spends 2). */
 Test(twin, a_channel_that_claims_less_than_it_spends_is_caught)
 {
     const struct {

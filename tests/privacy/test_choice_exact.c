@@ -1,5 +1,5 @@
 /* Permute-and-flip against its claim: the exact law of the choice for all scores and all their
- * neighbours on a lattice, that the program has this law, and two broken twins. */
+ * neighbours on a lattice, that the program follows this law, and two broken twins. */
 #include "privacy/statistics.h"
 
 #include "base/rng_seeded.h"
@@ -14,7 +14,7 @@
 #define EPSILON 1.0
 #define SCORES 7 /* each candidate's is 0 .. 6 */
 
-/* P[i is taken | it is looked at], i = 0 .. N - 1. */
+/* P[i is taken | it is reached], i = 0 .. N - 1. */
 static void taking(const int64_t *scores, double unit, double *p)
 {
     int64_t least = scores[0];
@@ -26,7 +26,7 @@ static void taking(const int64_t *scores, double unit, double *p)
     }
 }
 
-/* Adds to law the outcomes from here on: `left` is the set that has not been looked at. */
+/* Adds to law the outcomes from here on: `left` is the set of candidates not reached yet. */
 static void walk(const double *p, unsigned left, double weight, double *law)
 {
     int n = 0;

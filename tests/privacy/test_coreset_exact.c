@@ -1,10 +1,10 @@
 /* The private measure against its claim: the exact law of its output at depth 2, for every pair of
- * neighbours, and that the program has this law; broken twins, each of which was published, must be
- * caught.
+ * neighbours, and that the program follows this law. Broken twins, each of which has been
+ * published, must be caught.
  *
- * One dimension, four leaves. The law is a product of three splits, of the root and of its children,
- * because noise is independent; each split is summed over the noise of two counts, through the
- * program's own hierarchy_split. */
+ * One dimension, four leaves. The law is a product of three splits, of the root and of its
+ * children, because noise is independent; each split is summed over the noise of two counts,
+ * through the program's own hierarchy_split. */
 #include "privacy/statistics.h"
 
 #include "base/rng_seeded.h"
@@ -15,14 +15,14 @@
 #include <string.h>
 
 #define N_MAX 5
-#define NOISE_MAX 200 /* what is beyond counts as this */
+#define NOISE_MAX 200 /* larger noise counts as this */
 #define LEAVES 4
 #define EPSILON 1.0
 
 /* P[Y = y] at noise[NOISE_MAX + y]. */
 typedef double noise_law[2 * NOISE_MAX + 1];
 
-/* The mechanism, or a twin of it. */
+/* The mechanism, or a broken twin of it. */
 struct mechanism {
     noise_law level[3];   /* of levels 1 and 2; 0: of the root, under add-remove */
     bool is_root_private; /* add-remove */
@@ -32,7 +32,7 @@ struct mechanism {
 /* Masses of a root are below this. */
 #define OUT 16
 
-/* Splits of the mechanism at hand, once each. */
+/* The splits of the current mechanism, each computed once. */
 static double known[3][OUT][N_MAX + 1][N_MAX + 1][OUT];
 static bool is_known[3][OUT][N_MAX + 1][N_MAX + 1];
 
@@ -45,7 +45,8 @@ static void set_discrete(noise_law law, double scale)
     }
 }
 
-/* Twin: a continuous Laplace draw, truncated toward 0: zero gets both of its unit intervals. */
+/* Twin: a continuous Laplace draw, truncated toward 0, so that zero has both of its unit intervals.
+ */
 static void set_truncated(noise_law law, double scale)
 {
     for (int y = -NOISE_MAX; y <= NOISE_MAX; y++) {
@@ -148,7 +149,7 @@ static double compare_outputs(const struct mechanism *m, const leaf_counts c, co
     return largest;
 }
 
-/* The loss between two data sets; under add-remove over the outputs of roots of 1 to ROOT_MAX. */
+/* The loss between two data sets; under add-remove, over the outputs of roots of 1 to ROOT_MAX. */
 #define ROOT_MAX 12
 static double loss(const struct mechanism *m, const leaf_counts c, const leaf_counts d)
 {
@@ -166,7 +167,8 @@ static double loss(const struct mechanism *m, const leaf_counts c, const leaf_co
     return largest;
 }
 
-/* The largest loss over all data sets of n records (up to n: add-remove) and all their neighbours. */
+/* The largest loss over all data sets of n records (add-remove: up to n) and all their neighbours.
+ */
 static double worst_loss(const struct mechanism *m, int n)
 {
     double worst = 0;
@@ -232,14 +234,14 @@ Test(coreset_exact, catches_scales_that_do_not_sum_to_epsilon)
 {
     struct mechanism m;
     set_mechanism(&m, ADJACENCY_REPLACE_ONE, EPSILON);
-    set_discrete(m.level[1], 1 / EPSILON); /* each level as if it had all of epsilon */
+    set_discrete(m.level[1], 1 / EPSILON); /* every level as if it had all of epsilon */
     set_discrete(m.level[2], 1 / EPSILON);
     cr_assert_gt(worst_loss(&m, 4), 2 * EPSILON);
 }
 
 Test(coreset_exact, catches_the_sensitivity_of_the_other_adjacency)
 {
-    /* Scale 1 / epsilon_j where one record may replace another. */
+    /* Scale 1 / epsilon_j although one record may replace another. */
     struct mechanism m;
     struct budget budget;
     set_mechanism(&m, ADJACENCY_REPLACE_ONE, EPSILON);
@@ -268,7 +270,7 @@ Test(coreset_exact, catches_empty_cells_without_noise)
     cr_assert_gt(worst_loss(&m, 4), 5 * EPSILON);
 }
 
-/* ---- the program has this law ---- */
+/* ---- the program follows this law ---- */
 
 /* Points in the middle of the leaves of [0, 1]. */
 static size_t points_of(const leaf_counts c, double *points)

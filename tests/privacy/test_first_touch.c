@@ -1,5 +1,5 @@
-/* A charge is on the disk before a page that holds data is touched for the first time: the data
- * lie in pages that cannot be read, and the fault of the first look is where the disk is asked. */
+/* A charge is on the disk before a page of data is touched for the first time: the data are in
+ * unreadable pages, and the fault handler of the first access examines the disk. */
 #define _DEFAULT_SOURCE
 #include "unit/client/world.h"
 
@@ -23,7 +23,7 @@ static struct world world;
 static dpot_client *client;
 static double *region[N_REGIONS];
 
-/* What the disk held when data were touched for the first time since they were hidden. */
+/* The state of the disk when data were first touched since they were hidden. */
 static volatile sig_atomic_t n_touches;
 static size_t durable_charges, durable_len;
 static bool stops_at_touch;
@@ -62,7 +62,7 @@ static void touch(int number, siginfo_t *info, void *context)
             return;
         }
     }
-    (void)signal(number, SIG_DFL); /* not ours: it happens again and ends the test */
+    (void)signal(number, SIG_DFL); /* another fault: it happens again and ends the test */
 }
 
 static void show_data(void)
@@ -110,7 +110,7 @@ static void set_up_campaign(const char *name, struct subject *subject)
     campaign->opens_ms = OPENS_MS;
     campaign->closes_ms = OPENS_MS + 4 * DAY_MS;
     campaign->rounds = 4;
-    subject->campaign = (struct dpot_campaign){0}; /* it is the authority's now */
+    subject->campaign = (struct dpot_campaign){0}; /* owned by the authority now */
     authority_sign(&authority);
     world_init(&world, &authority, 1);
     world.config.campaign_delta_cap = world.config.window_delta_cap =
@@ -145,7 +145,7 @@ static dpot_status submit(enum call call, uint32_t dim, enum dpot_submit_outcome
                                            N_POINTS, dim, outcome);
 }
 
-/* Two rounds: the second charge comes before the second look. */
+/* Two rounds: the second charge precedes the second reading. */
 static void expect_charge_first(const char *name, enum call call)
 {
     struct subject subject;
@@ -160,7 +160,7 @@ static void expect_charge_first(const char *name, enum call call)
         cr_assert_gt(n_touches, 0, "%s: the data were not read", name);
         cr_assert_eq(durable_charges, round + 1, "%s, round %zu: %zu charges on the disk", name,
                      round, durable_charges);
-        hide_data(); /* what is settled does not read them */
+        hide_data(); /* settling does not read them */
         cr_assert_eq(submit(call, subject.dim, &outcome), DPOT_OK);
         cr_assert_eq(outcome, DPOT_SUBMIT_PENDING);
         cr_assert_eq(n_touches, 0, "%s: data were read for a report that is there", name);
@@ -192,7 +192,7 @@ Test(first_touch, of_a_vector_comes_after_its_charge)
     expect_charge_first("wpm-sphere", VECTOR);
 }
 
-/* A refusal looks at nothing. */
+/* A refusal reads nothing. */
 Test(first_touch, never_comes_when_a_cap_refuses)
 {
     struct subject subject;
@@ -226,7 +226,7 @@ static void fill_and_note(void *ctx, void *out, size_t len)
 
 static struct noting_source noting = {.source = {fill_and_note, &noting, false}};
 
-/* The machine stops when the data are touched: nothing that comes after takes effect. */
+/* The machine stops when the data are touched: nothing later takes effect. */
 static void stop_at_touch(uint32_t dim)
 {
     hide_data();
@@ -240,8 +240,8 @@ static void stop_at_touch(uint32_t dim)
     dpot_client_set_rng_source(client, &noting.source);
 }
 
-/* A second reading needs a record of its own; a third attempt makes the report without the data.
- * It carries the id that the first attempt has drawn. */
+/* A second reading needs its own record; a third attempt makes the report without the data, with
+ * the id that the first attempt drew. */
 Test(first_touch, after_a_crash_comes_once_more_and_after_its_record)
 {
     struct subject subject;

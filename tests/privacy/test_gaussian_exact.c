@@ -1,5 +1,5 @@
 /* The Gaussian's delta: of the weights that the program draws from, against the exact formula for
- * the discrete law; and of the discrete law itself, against what the certificate's rows claim. */
+ * the discrete law; and of the discrete law, against what the certificate's rows claim. */
 #include "mechanism/acceptance.h"
 #include "privacy/noise_weights.h"
 
@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* P[Y > t], Y ~ N_Z(0, sigma^2), by summing weights from far out inwards. */
+/* P[Y > t], Y ~ N_Z(0, sigma^2), by summing weights from the tail inwards. */
 static double upper_tail(double t, double sigma)
 {
     const double first = floor(t) + 1;
@@ -66,8 +66,8 @@ Test(gaussian, the_program_has_the_delta_of_the_discrete_gaussian)
     cr_assert_gt(n_checked, 300);
 }
 
-/* Why the certificate does not use the continuous formula at small sigma: there the discrete law has
- * more. */
+/* Why the certificate does not use the continuous formula at small sigma: the discrete delta is
+ * larger. */
 Test(gaussian, the_continuous_formula_is_no_bound_at_small_sigma)
 {
     const double mu = 0.25, epsilon = 3; /* sigma 4, d 1 */
@@ -78,7 +78,7 @@ Test(gaussian, the_continuous_formula_is_no_bound_at_small_sigma)
     cr_assert_lt(discrete, 1.19 * continuous);
 }
 
-/* The largest d <= mu sigma that is accepted in one dimension; 0 when nothing is. */
+/* The largest d <= mu sigma that is accepted in one dimension; 0 if none is. */
 static uint64_t largest_accepted(const struct dpot_gauss_row *row, unsigned k)
 {
     struct dpot_sensitivity s = {0};
@@ -90,8 +90,8 @@ static uint64_t largest_accepted(const struct dpot_gauss_row *row, unsigned k)
     return d;
 }
 
-/* The whole chain in one dimension at the smallest sigma that is allowed, without the slack of the
- * proof: rows keep their delta, and do not waste it. */
+/* The whole chain in one dimension at the smallest sigma allowed, without the slack of the proof:
+ * rows keep their delta, and do not waste it. */
 Test(certificate, no_accepted_release_has_more_than_the_delta_of_its_row)
 {
     double largest = 0;
@@ -102,7 +102,7 @@ Test(certificate, no_accepted_release_has_more_than_the_delta_of_its_row)
         for (unsigned k = 10; k <= 11 && row.d_max > 0; k++) {
             const uint64_t d = largest_accepted(&row, k);
             if (d == 0) {
-                continue; /* mu >= 4 wants k = 11 */
+                continue; /* mu >= 4 requires k = 11 */
             }
             const double epsilon = ldexp((double)row.epsilon_q32, -32);
             const double delta = delta_of_discrete(epsilon, (double)d, ldexp(1, (int)k));

@@ -1,7 +1,7 @@
 /* Exact, for small scales: every integer weight of the noise that the program draws, every pair of
- * inputs and every output, cross-multiplied in integers against a rational lower bound of
- * exp(|z - z'| / 2^k + 2^-55 per coordinate). No tolerance and no floating point on the side of
- * privacy. */
+ * inputs and every output, cross-multiplied in integers against a rational lower bound of exp(|z -
+ * z'| / 2^k + 2^-55 per coordinate). Privacy is tested without tolerance and without floating
+ * point. */
 #include "privacy/noise_weights.h"
 #include "unit/mechanism/vectors.h"
 
@@ -12,7 +12,7 @@
 
 #define BOUND_BITS 128
 #define DIM_HERE 2
-#define HALF 600 /* beyond 65 cells of 4 units and every side here */
+#define HALF 600 /* beyond 65 cells of 4 units and every side used here */
 
 /* How a coordinate's sum is clamped before it is released. */
 typedef void clamp_rule(unsigned k, const struct dpot_vector_domain *vector, int64_t *values);
@@ -101,8 +101,7 @@ static void free_laws(struct law *laws, size_t n)
     free(laws);
 }
 
-/* The output whose ratio p / q is largest, found by cross products; q = 0 < p is the largest of
- * all. */
+/* The output with the largest ratio p / q, by cross products; q = 0 < p is the largest of all. */
 static size_t largest_ratio(const struct law *p, const struct law *q)
 {
     const size_t n = (size_t)(2 * p->half + 1);
@@ -143,7 +142,7 @@ static size_t distance(int64_t a, int64_t b)
     return (size_t)(a < b ? b - a : a - b);
 }
 
-/* Pairs of inputs and outputs in one dimension that break the bound. */
+/* The number of pairs of inputs and outputs in one dimension that violate the bound. */
 static size_t count_violations(const struct channel *channel)
 {
     const int64_t lo = dpot_vector_lo(channel->vector, 0), hi = dpot_vector_hi(channel->vector, 0);
@@ -188,7 +187,7 @@ Test(laplace, every_pair_of_inputs_in_a_box_is_within_its_distance)
     }
 }
 
-/* The widest box of all (M - 2) has one interior output only. At k = 3 against both its ends. */
+/* The widest box (M - 2) has one interior output only. At k = 3, against both ends. */
 Test(laplace, the_widest_box_still_has_equal_supports)
 {
     int64_t lo = 0, hi = (INT64_C(32) << 3) - 2;
@@ -224,7 +223,7 @@ Test(twin, noise_without_the_output_clamp_is_caught)
     cr_assert_gt(count_box_violations(3, 9, no_clamp), 0);
 }
 
-/* The bound is no looser than it must be: noise of half the scale breaks it. */
+/* The bound is not too loose: noise of half the scale violates it. */
 static void halved_scale(unsigned k, const struct dpot_vector_domain *vector, int64_t *values)
 {
     dpot_laplace_clamp(k - 1, vector, values);
@@ -303,7 +302,7 @@ static size_t count_pairs(const struct ratios *first, const struct ratios *secon
     return n_violations;
 }
 
-/* Pairs of inputs of two coordinates that break the bound for some output. */
+/* The number of pairs of inputs of two coordinates that violate the bound for some output. */
 static size_t count_plane_violations(unsigned k, const struct dpot_vector_domain *vector,
                                      clamp_rule *clamp, membership *is_input)
 {

@@ -1,6 +1,6 @@
-/* Goodness of fit of what is drawn: chi-square against the program's exact integer weights at small
- * scales, Kolmogorov-Smirnov against the continuous laws at k = 16. Seeds are fixed; for a fresh one
- * the chance that an honest test fails is 1e-6. */
+/* Goodness of fit of draws: chi-square against the program's exact integer weights at small scales,
+ * Kolmogorov-Smirnov against the continuous laws at k = 16. Seeds are fixed; for a new seed an
+ * honest test fails with probability 1e-6. */
 #include "base/rng_seeded.h"
 #include "privacy/noise_weights.h"
 #include "privacy/statistics.h"
@@ -105,7 +105,7 @@ Test(fit, large_scales_follow_the_continuous_laws)
     cr_assert_lt(distance_of(DPOT_NOISE_GAUSSIAN, 16, gaussian_cdf, t * 1.05), ALARM);
 }
 
-/* Next trial's values. */
+/* The values of the next trial. */
 static struct dpot_noise_trial next_trial(enum dpot_noise noise, unsigned k, struct dpot_rng *rng,
                                           uint64_t *accept)
 {
@@ -168,7 +168,8 @@ Test(twin, noise_of_rejected_trials_is_caught)
     cr_assert_lt(fit_of(add_rejected_noise, DPOT_NOISE_LAPLACE, 4), ALARM);
 }
 
-/* The yardstick itself, against values known in closed form: with 2 degrees of freedom e^(-x/2). */
+/* The test statistic itself, against values known in closed form: e^(-x/2) with 2 degrees of
+ * freedom. */
 Test(statistics, tails_are_those_of_known_laws)
 {
     for (double x = 0.1; x < 80; x *= 1.3) {

@@ -1,6 +1,7 @@
-/* Noisy iterations against their claim: how far what noise is added to moves between neighbours, with and
- * without ties; that the noise follows its law; what the noise amounts to; and that the published
- * output perturbation, which adds noise to the final barycenter only, is caught. */
+/* Noisy iterations against their claim: how far the vector that noise is added to moves between
+ * neighbours, with and without ties; that the noise follows its law; what the noise adds up to; and
+ * that the published output perturbation, which adds noise to the final barycenter only, is caught.
+ */
 #include "privacy/statistics.h"
 
 #include "account/gaussian.h"
@@ -93,11 +94,11 @@ static void draw_place(const struct lattice *lattice, int32_t *x)
 }
 
 struct pair {
-    double moved; /* l2, over the bound that noise is scaled to */
-    double row;   /* the largest of an atom, over D m / n or D */
+    double moved; /* l2, relative to the bound that noise is scaled to */
+    double row;   /* the largest of an atom, relative to D m / n or D */
 };
 
-/* One random pair of neighbours. Few cells: records and atoms coincide, and plans tie. */
+/* One random pair of neighbours. With few cells, records and atoms coincide, and plans tie. */
 static struct pair measure_pair(bool is_exact, uint32_t cells, bool draws_atoms_from_cells)
 {
     static const double zeros[DIM_MAX] = {0, 0, 0}, ones[DIM_MAX] = {1, 1, 1};
@@ -160,7 +161,7 @@ Test(noisy_barycenter, the_exact_plan_moves_by_no_more_than_its_bound_and_nearly
 {
     double moved = 0, row = 0;
     for (int run = 0; run < 6000; run++) {
-        /* Generic atoms; records on few places; atoms among the records. */
+        /* Generic atoms; records at few places; atoms among the records. */
         const struct pair pair = measure_pair(true, run % 3 == 0 ? 1024 : 3, run % 3 == 2);
         moved = fmax(moved, pair.moved);
         row = fmax(row, pair.row);
@@ -182,7 +183,7 @@ Test(noisy_barycenter, any_plan_moves_by_no_more_than_the_diameter)
     cr_assert_gt(moved, 0.5, "%g", moved);
 }
 
-/* Twin: noise for the radius of the domain, not its diameter. */
+/* Twin: noise for the radius of the domain instead of its diameter. */
 Test(noisy_barycenter, a_sensitivity_that_is_the_radius_is_caught)
 {
     size_t n_beyond = 0;
@@ -265,7 +266,7 @@ Test(noisy_barycenter, steps_add_up_to_the_rho_that_was_asked_for)
     lattice_release(&lattice);
 }
 
-/* The noise of a whole run is what noise_means moves by: one record, one atom. */
+/* The noise of a whole run is what it adds to noise_means: one record, one atom. */
 Test(noisy_barycenter, the_program_adds_that_noise)
 {
     static const double zeros[1] = {0}, ones[1] = {1};
@@ -292,7 +293,7 @@ Test(noisy_barycenter, the_program_adds_that_noise)
         sum += z;
         square += z * z;
     }
-    /* Five deviations of both estimates. */
+    /* Within five standard deviations of both estimates. */
     cr_assert_float_eq(sum / (double)n_runs, 0, 5 / sqrt((double)n_runs));
     cr_assert_float_eq(square / (double)n_runs, 1, 5 * sqrt(2 / (double)n_runs));
     lattice_release(&lattice);
@@ -303,8 +304,8 @@ Test(noisy_barycenter, the_program_adds_that_noise)
 #define TIED_N 6
 #define TIED_M 3
 
-/* Where the mass of each atom comes from, times n and m, in one dimension: records 0 .. 3, atoms
- * among them, and as cost the distance itself, which ties all the time. */
+/* The source of each atom's mass, times n and m, in one dimension: records 0 .. 3, atoms among
+ * them, and as cost the distance itself, which ties all the time. */
 static void tied_sums(const int64_t counts[4], const int64_t atoms[TIED_M], bool is_settled,
                       int64_t sums[TIED_M])
 {
@@ -332,8 +333,8 @@ static void tied_sums(const int64_t counts[4], const int64_t atoms[TIED_M], bool
     }
 }
 
-/* The most that a record of any moves in units of its bound, over all data sets, neighbours and
- * atoms. */
+/* The largest movement caused by a record, in units of its bound, over all data sets, neighbours
+ * and atoms. */
 static double most_tied(bool is_settled)
 {
     double most = 0;
@@ -345,7 +346,7 @@ static double most_tied(bool is_settled)
         for (int j = 0; j < TIED_M; j++) {
             atoms[j] = code >> (12 + 2 * j) & 3;
         }
-        if (code % 31 != 0) { /* every data set and every atoms, not all of both */
+        if (code % 31 != 0) { /* a sample of pairs of a data set and atoms */
             continue;
         }
         tied_sums(counts, atoms, is_settled, sums);
@@ -357,7 +358,7 @@ static double most_tied(bool is_settled)
                 counts[from]++;
                 counts[to]--;
                 for (size_t j = 0; j < TIED_M; j++) {
-                    /* Of an atom's n units one record moves m, by a diameter of 3 at most. */
+                    /* One record moves m of an atom's n units, by a diameter of 3 at most. */
                     most = fmax(most, (double)llabs(sums[j] - others[j]) / (3.0 * TIED_M));
                 }
             }
@@ -371,7 +372,7 @@ Test(noisy_barycenter, the_rule_for_ties_alone_keeps_the_bound)
     cr_assert_leq(most_tied(true), 1);
 }
 
-/* Twin: any of the optimal plans, as the solver comes upon it. */
+/* Twin: any of the optimal plans, as the solver finds it. */
 Test(noisy_barycenter, ties_that_the_solver_breaks_as_it_likes_are_caught)
 {
     cr_assert_gt(most_tied(false), 1);
@@ -433,7 +434,7 @@ static void best_middle(const struct example *e, const double *first, double *po
     barycenter_result_release(&result);
 }
 
-/* As vectors, for the better labelling. */
+/* As vectors, in the better labelling. */
 static double distance_of(const double *p, const double *q)
 {
     double straight = 0, crossed = 0;
@@ -444,8 +445,8 @@ static double distance_of(const double *p, const double *q)
     return sqrt(fmin(straight, crossed));
 }
 
-/* P[the two points lie side by side rather than one above the other], noise added; a test that knows no
- * labels. Also a bound that holds with five deviations. */
+/* P[the two points lie side by side rather than one above the other], noise added: a test that does
+ * not depend on labels. Also a bound that holds within five standard deviations. */
 static double side_by_side(const double *points, double sigma, bool is_upper)
 {
     const size_t n_runs = 200000;
@@ -481,7 +482,8 @@ Test(noisy_barycenter, the_published_output_perturbation_is_caught)
     cr_assert_gt(gaussian_epsilon(moved / sigma, delta), 30, "and of the best test");
 }
 
-/* The same records, from a public start: one step moves by what its noise is for. */
+/* The same records, from a public start: one step moves by the distance that its noise is scaled
+ * to. */
 Test(noisy_barycenter, public_iterates_stay_within_the_claim_on_the_same_records)
 {
     static const double low[] = {-0.5, -0.5}, high[] = {0.5, 0.5};

@@ -1,5 +1,5 @@
 /* Exact, for every outcome: the largest and the smallest weight that any input can give it, against
- * e^epsilon from below. No tolerance and no floating point on the side of privacy. */
+ * a lower bound of e^epsilon. Privacy is tested without tolerance and without floating point. */
 #include "mechanism/sampler.h"
 #include "privacy/exp_bound.h"
 
@@ -124,7 +124,7 @@ Test(polytope, no_outcome_can_be_more_than_e_to_the_epsilon_times_likelier)
     cr_assert_eq(n_boxes, 4 * N_EXP_BOUNDS * N_SHAPES * N_TOTALS);
 }
 
-/* The bounds would also pass if they were far too narrow: they are not. */
+/* The test above would also pass if the bounds were far too narrow: they are not. */
 Test(polytope, the_bounds_use_epsilon_up_to_a_few_units)
 {
     struct box box;
@@ -162,7 +162,8 @@ static double special(size_t i)
     return i < n ? specials[i] : i == n ? NAN : i == n + 1 ? INFINITY : -INFINITY;
 }
 
-/* Every triple of special doubles: what A4 really gives stays inside, and so do its extremes. */
+/* Every triple of special doubles: the result of A4 is inside of the bounds, and so are its
+ * extremes. */
 Test(polytope, rounding_any_garbage_stays_inside)
 {
     struct box box;
@@ -214,7 +215,7 @@ Test(polytope, rounding_random_bits_stays_inside)
 }
 
 /* m_j = e^(epsilon/2) / (e^epsilon + k - 1): a Dirac is answered truthfully with probability
- * e^epsilon / (e^epsilon + k - 1), to the bound on the total variation of A4. */
+ * e^epsilon / (e^epsilon + k - 1), up to the bound of A4 on the total variation. */
 Test(polytope, randomised_response_is_reproduced)
 {
     for (size_t row = 1; row < N_EXP_BOUNDS; row++) {
@@ -245,8 +246,8 @@ Test(polytope, randomised_response_is_reproduced)
     }
 }
 
-/* Twin 1: rounds each q to the grid and hands the rest to the largest remainders, without a clamp.
- * Off by a unit where the box allows none. */
+/* Twin 1: rounds each q to the grid and gives the rest to the largest remainders, without a clamp.
+ * It is off by a unit where the box allows none. */
 static void round_by_largest_remainder(const double *q, size_t size, uint64_t *weights)
 {
     double remainder[SIZE_MAX_HERE];
@@ -314,7 +315,7 @@ Test(twin, upper_bounds_grown_from_the_real_mass_are_caught)
     cr_assert_not(ratio_is_within(most, least, box.epsilon_q32));
 }
 
-/* Twin 3: one unit more than the largest U is already too much at the smallest epsilon. */
+/* Twin 3: one unit more than the largest U is too much at the smallest epsilon. */
 Test(twin, one_unit_too_much_is_caught)
 {
     struct box box;

@@ -1,10 +1,10 @@
-/* Silence in real time: whether times of sending tell two sets of data apart, by the clock of this machine
- * and with the work as it is.
+/* Silence in real time: whether times of sending distinguish two sets of data, with this machine's
+ * clock and real work.
  *
- * A trial is a row of two submits on a fresh device: the first with one of the two sets, the second always
- * with the same. Observed is when the second report is due after the first submit began. The samples of
- * N_TRIALS each are compared by the test of Kolmogorov and Smirnov at level 10^-5; the same test must tell
- * a sample from itself when that is moved by half of the delay. */
+ * A trial is two consecutive submits on a fresh device: the first with one of the two sets, the
+ * second always with the same. The observation is the time from the first submit's start to the
+ * second report's due time. Two samples of N_TRIALS are compared by the Kolmogorov-Smirnov test at
+ * level 10^-5. The same test must distinguish a sample from itself shifted by half of the delay. */
 #include "base/buf.h"
 #include "base/clock.h"
 #include "simulation.h"
@@ -68,7 +68,7 @@ static void submit(dpot_client *client, const uint8_t *id, size_t n)
                  dpot_client_last_error(client));
 }
 
-/* When the second report is due after the start of the first submit, which has n places. */
+/* The time from the first submit's start, with n places, until the second report is due. */
 static double observe(size_t n, uint32_t work_ms)
 {
     struct world w;
@@ -113,7 +113,7 @@ static double share_below(const double x[N_TRIALS], double value)
     return (double)n / N_TRIALS;
 }
 
-/* The largest difference of the two empirical laws, b being `later_by` later. */
+/* The largest difference of the two empirical laws, with b shifted by later_by. */
 static double difference_of(const double a[N_TRIALS], const double b[N_TRIALS], double later_by)
 {
     double most = 0;
@@ -129,7 +129,8 @@ Test(real_time, the_next_report_is_due_when_it_would_be_after_other_data)
 {
     const uint32_t work_ms = measure_work_ms();
     double few[N_TRIALS], many[N_TRIALS];
-    for (size_t i = 0; i < N_TRIALS; i++) { /* in turn: the machine's load is the same for both */
+    for (size_t i = 0; i < N_TRIALS;
+         i++) { /* alternating: the machine's load is the same for both */
         few[i] = observe(0, work_ms);
         many[i] = observe(N_PLACES, work_ms);
     }

@@ -1,6 +1,6 @@
-/* Nothing that leaves a device but what its reports say depends on its data: 10,000 pairs of data
- * sets in rows of submits, with lost answers, refusals, restarts and ends of the process at every
- * change of its folder. Exact, under a scripted clock and one random stream. */
+/* Nothing that leaves a device except the contents of its reports depends on its data: 10,080 pairs
+ * of data sets in consecutive submits, with lost answers, refusals, restarts and ends of the
+ * process at every change of its folder. Exact, with a scripted clock and one random stream. */
 #include "privacy/pairs.h"
 
 #include "base/splitmix.h"
@@ -32,7 +32,7 @@ static const char *const mixture[] = {"kpm-groups", "kpm-large",    "wpm-sphere"
 static const char *const small[] = {"kpm-groups", "wpm-sphere", "wpm-exact", "laplace-l1-ball",
                                     NULL};
 
-/* What the server says in a round, and then again when that was no end. */
+/* The server's answer in a round, and the next one if that was not final. */
 static const struct watched_answer answers[] = {
     {202, DPOT_REPORT_ACCEPTED},       {202, DPOT_REPORT_ACCEPTED},
     {202, DPOT_REPORT_DUPLICATE},      {202, DPOT_REPORT_ACCEPTED},
@@ -42,7 +42,7 @@ static const struct watched_answer answers[] = {
     {202, DPOT_REPORT_ACCEPTED},       {410, 0},
 };
 
-/* One failure keeps reports for less than 20 minutes. */
+/* One failure delays reports for less than 20 minutes. */
 static void send_all(const struct watched_answer *answer)
 {
     pairs_set_answer(&pairs, *answer);
@@ -54,8 +54,8 @@ static void send_all(const struct watched_answer *answer)
     }
 }
 
-/* A row of submits to every campaign, now and then over the end of the round, and a pump at
- * once. */
+/* Consecutive submits to every campaign, sometimes across the end of the round, and a pump at once.
+ */
 static void live_round(uint32_t round)
 {
     const bool is_at_end = round % 6 == 5;
@@ -98,7 +98,7 @@ Test(silence, nothing_but_the_report_depends_on_places)
     live(points, 6, 1000);
 }
 
-/* 31 x 42 x 6 = 7,812, which read less, */
+/* 31 x 42 x 6 = 7,812, with less data to read, */
 Test(silence, nothing_but_the_report_depends_on_vectors)
 {
     live(vectors, 31, 2000);
@@ -111,7 +111,7 @@ Test(silence, nothing_but_the_report_depends_on_the_data_of_a_mixture)
 }
 
 /* The process ends before the n-th change of its folder; the next one has other data, and its work
- * another time. The report comes with the id that was drawn first. */
+ * takes another time. The report has the id that was drawn first. */
 static bool survive_cut(const char *const *names, size_t n)
 {
     bool is_cut = false;
@@ -154,7 +154,7 @@ Test(silence, nothing_but_the_report_depends_on_data_when_the_process_ends_anywh
 
 /* A spool that holds three reports of a campaign: which of them is dropped for a newer one is
  * public. */
-Test(silence, what_is_dropped_for_want_of_room_does_not_depend_on_data)
+Test(silence, what_is_dropped_when_the_spool_is_full_does_not_depend_on_data)
 {
     static const char *const names[] = {"laplace-l1-ball", "kpm", NULL};
     pairs_init(&pairs, names, 40, 7);
@@ -174,9 +174,9 @@ Test(silence, what_is_dropped_for_want_of_room_does_not_depend_on_data)
     cr_assert_gt(status.n_dropped_spool, 0);
 }
 
-/* ---- the witness sees what it is there for ---- */
+/* ---- the witness detects what it is meant to detect ---- */
 
-static bool is_heard(void (*change)(struct watched *device))
+static bool is_detected(void (*change)(struct watched *device))
 {
     char difference[WITNESS_DIFFERENCE_SIZE];
     static const char *const names[] = {"kpm", NULL};
@@ -187,10 +187,10 @@ static bool is_heard(void (*change)(struct watched *device))
     pairs_submit(&pairs, 0);
     pairs_set_clock(&pairs, pairs_opens(&pairs, 0) + 2000);
     pairs_send(&pairs);
-    const bool is_heard =
+    const bool is_detected =
         witness_differs(&pairs.device[0].witness, &pairs.device[1].witness, difference);
     pairs_release(&pairs);
-    return is_heard;
+    return is_detected;
 }
 
 static void change_nothing(struct watched *device)
@@ -225,11 +225,11 @@ static void change_folder(struct watched *device)
     folder->close(folder->ctx, file);
 }
 
-Test(silence, a_difference_that_is_not_of_the_data_is_heard)
+Test(silence, a_difference_that_is_not_of_the_data_is_detected)
 {
-    cr_assert_not(is_heard(change_nothing));
-    cr_assert(is_heard(change_stream));
-    cr_assert(is_heard(change_clock));
-    cr_assert(is_heard(change_group));
-    cr_assert(is_heard(change_folder));
+    cr_assert_not(is_detected(change_nothing));
+    cr_assert(is_detected(change_stream));
+    cr_assert(is_detected(change_clock));
+    cr_assert(is_detected(change_group));
+    cr_assert(is_detected(change_folder));
 }

@@ -1,6 +1,6 @@
-/* What was spent stays spent, in the campaign, in the window and over the life of an install,
- * whatever ends a charge: an answer of the server, age, withdrawal, want of room, a lost slot, a
- * crash anywhere. */
+/* What was spent stays spent, in the campaign, in the window and over the lifetime of an install,
+ * whatever ends a charge: an answer of the server, age, withdrawal, a full spool, a lost slot, a
+ * crash at any point. */
 #include "unit/client/world.h"
 
 #include "base/buf.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define ROUNDS 40
-#define N_HELD 19                       /* reports that wait; the cap of an install is 20 */
+#define N_HELD 19                       /* waiting reports; the cap of an install is 20 */
 #define LONG_S ((uint64_t)3650 * 86400) /* a window that nothing leaves */
 #define N_KINDS 3
 
@@ -22,7 +22,7 @@ enum kind { INDEX, VECTOR, VECTOR_ZCDP };
 static struct authority authority;
 static struct world world;
 static dpot_client *client;
-static struct dpot_spending last[3]; /* campaign, window, lifetime: what was seen last */
+static struct dpot_spending last[3]; /* campaign, window, lifetime: the last values seen */
 
 static void tear_down(void)
 {
@@ -204,7 +204,7 @@ static void end_by_withdrawal(void)
     cr_assert_eq(dpot_client_grant(client), DPOT_OK);
 }
 
-/* The report's bytes do not hold any more. */
+/* The report's bytes are damaged. */
 static void end_by_damage(void)
 {
     size_t len = 0;
@@ -245,7 +245,7 @@ Test(spent, is_unchanged_by_age_withdrawal_and_a_lost_slot)
     expect_end_to_keep_charges(INDEX, end_by_damage);
 }
 
-Test(spent, is_unchanged_by_want_of_room)
+Test(spent, is_unchanged_by_a_full_spool)
 {
     for (int kind = 0; kind < N_KINDS; kind++) {
         set_up((enum kind)kind);
@@ -266,8 +266,8 @@ Test(spent, is_unchanged_by_want_of_room)
 
 /* ---- crashes ---- */
 
-/* The power goes in the n-th change of submit and pump. Afterwards the second round has one
- * charge, neither none nor two. */
+/* The power fails in the n-th change of submit and pump. Afterwards the second round has exactly
+ * one charge. */
 static bool survive_cut(enum kind kind, size_t n, enum test_loss loss)
 {
     set_up(kind);

@@ -1,6 +1,7 @@
-/* The channel of the mechanism on a sphere, exactly: for one id after the other, the integer law of every input,
- * every pair of inputs compared at every direction; and the extreme laws of the whole polytope. The id is
- * drawn before the data and has the same law for all, so that this is the loss of the pair (id, index). */
+/* The channel of the mechanism on a sphere, exactly: for each of several ids the integer law of
+ * every input, every pair of inputs compared at every direction; and the extreme laws of the whole
+ * polytope. The id is drawn before the data are read and has the same law for all, so this is the
+ * loss of the pair (id, index). */
 #include "mechanism/mechanism.h"
 #include "mechanism/sampler.h"
 #include "privacy/exp_bound.h"
@@ -19,7 +20,7 @@ struct extremes {
     uint64_t least[DIRECTIONS_MAX], most[DIRECTIONS_MAX];
 };
 
-/* Axes, random vectors, several at once with random weights, and what is no vector. */
+/* Axes, random vectors, several at once with random weights, and invalid vectors. */
 static size_t fill_input(size_t input, uint32_t dim, double *data, double *weights)
 {
     static const double bad[] = {NAN, INFINITY, 0, 1e-320, -1e308};
@@ -75,7 +76,8 @@ static struct campaign_numbers numbers_of(size_t i, size_t row)
                                      .mass = (double)(i % 5) / 2 - 1};
 }
 
-/* Least and most probability of each direction over ALL laws of the polytope, reached or not. */
+/* The smallest and the largest weight of each direction over ALL laws of the polytope, reached or
+ * not. */
 static void expect_polytope_within(const struct dpot_campaign *campaign)
 {
     uint64_t lower[DIRECTIONS_MAX], upper[DIRECTIONS_MAX], sum_lower = 0, least, most;
@@ -91,7 +93,7 @@ static void expect_polytope_within(const struct dpot_campaign *campaign)
     for (uint32_t j = 0; j < k; j++) {
         const uint64_t room = DPOT_MASS_ONE - (sum_lower - lower[j]);
         most = upper[j] < room ? upper[j] : room;
-        least = lower[j]; /* or more, when the others cannot take the rest: a smaller ratio */
+        least = lower[j]; /* or more, if the others cannot take the rest: a smaller ratio */
         cr_assert_geq(sum_upper, (double)DPOT_MASS_ONE);
         cr_assert(ratio_is_within(most, least, campaign->epsilon_q32));
     }
@@ -119,7 +121,8 @@ Test(sphere_channel, no_pair_of_id_and_index_tells_two_inputs_apart_by_more_than
     }
 }
 
-/* On two directions with total mass 1 a vector is answered by randomised response: the whole of epsilon. */
+/* On two directions with total mass 1 the mechanism is randomised response: it spends all of
+ * epsilon. */
 Test(sphere_channel, two_directions_are_randomised_response)
 {
     const double epsilon = 1, truth = exp(epsilon) / (exp(epsilon) + 1);

@@ -1,6 +1,7 @@
-/* Mironov's attack: Laplace noise in doubles, added to doubles. From x = 1 many outputs cannot come from
- * x = 0, because there the sum has finer steps. The audit's events see it in what is attainable; the
- * integer noise of this program has the same support for all inputs (twin_exact, no_output_clamp). */
+/* Mironov's attack: Laplace noise in doubles, added to doubles. From x = 1 many outputs cannot come
+ * from x = 0, because the sum has finer steps there. The audit's events detect which outputs are
+ * attainable. The integer noise of this program has the same support for all inputs (twin_exact,
+ * no_output_clamp). */
 #include "privacy/examination.h"
 
 #include "base/rng_seeded.h"
@@ -18,14 +19,14 @@ static double uniform(struct dpot_rng *rng)
     return ldexp((double)(dpot_rng_u64(rng) >> 11) + 1, -53); /* (0, 1] */
 }
 
-/* Scale 1: epsilon 1 for inputs that are 1 apart, as textbooks have it. */
+/* Scale 1, as in textbooks: epsilon 1 for inputs that are 1 apart. */
 static double release_in_doubles(double x, struct dpot_rng *rng)
 {
     const double sign = dpot_rng_u64(rng) & 1 ? -1 : 1;
     return x + sign * -log(uniform(rng));
 }
 
-/* Some uniform number gives y = 0 + -log(u). */
+/* True if some uniform number gives y = 0 + -log(u). */
 static bool is_attainable_from_zero(double y)
 {
     const double guess = ldexp(round(ldexp(exp(-fabs(y)), 53)), -53);

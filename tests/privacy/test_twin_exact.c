@@ -1,5 +1,5 @@
-/* Broken twins that the exact part of the audit catches: one function of the program is replaced by a
- * wrong copy, and the enumeration must say so; with the program's own it must not. */
+/* Broken twins that the exact part of the audit catches: one function of the program is replaced by
+ * a wrong copy, and the enumeration must report it; with the program's own function it must not. */
 #include "privacy/examination.h"
 
 #include "mechanism/quantize.h"
@@ -14,7 +14,7 @@
 
 /* ---- vectors ---- */
 
-/* What the enumeration says of a subject with this program's functions; those that are NULL are honest. */
+/* The findings of the enumeration for a subject; functions that are NULL are the program's own. */
 static double find_epsilon(struct subject *subject, const struct vector_program *broken)
 {
     struct vector_program program = vector_program_of(&subject->campaign);
@@ -60,7 +60,8 @@ Test(twin_exact, no_output_clamp)
     expect_caught("laplace-l1-ball", &broken, INFINITY);
 }
 
-/* Noise whose scale is 5 % smaller: the same cells, each value accepted e^(-0.05 x / t) times as often. */
+/* Noise whose scale is 5 % smaller: the same cells, each value accepted e^(-0.05 x / t) times as
+ * often. */
 static struct dpot_noise_trial try_smaller_noise(enum dpot_noise noise, unsigned k,
                                                  const uint8_t bytes[DPOT_NOISE_TRIAL_LEN])
 {
@@ -77,7 +78,7 @@ Test(twin_exact, a_scale_that_is_too_small_by_5_percent)
     expect_caught("laplace-l1-ball", &broken, 1.047);
 }
 
-/* sigma smaller by 5 %: x^2 / 2 sigma^2 grows by 1 / 0.95^2 - 1. */
+/* sigma smaller by 5 %: x^2 / 2 sigma^2 grows by a factor of 1 / 0.95^2. */
 static struct dpot_noise_trial try_smaller_gaussian(enum dpot_noise noise, unsigned k,
                                                     const uint8_t bytes[DPOT_NOISE_TRIAL_LEN])
 {
@@ -134,7 +135,8 @@ Test(twin_exact, a_set_that_is_5_percent_too_wide)
     expect_caught("gaussian-l2-ball", &broken, 1.04);
 }
 
-/* NaN is not less than lo and not more than hi: the clamp lets it pass, and the cast makes a number. */
+/* NaN is neither less than lo nor greater than hi: it passes the clamp, and the cast makes a
+ * number. */
 static void quantize_without_nan(const struct dpot_vector_domain *vector, const double *x,
                                  int64_t *z)
 {
@@ -144,7 +146,7 @@ static void quantize_without_nan(const struct dpot_vector_domain *vector, const 
     }
 }
 
-Test(twin_exact, a_number_that_is_none_skips_the_clamp)
+Test(twin_exact, nan_skips_the_clamp)
 {
     const struct vector_program broken = {.quantize = quantize_without_nan};
     expect_caught("laplace-nan", &broken, 10);
@@ -190,7 +192,8 @@ static void round_by_largest_remainder(void *ctx, const double *histogram, uint6
     }
 }
 
-/* Laws in the real polytope (ratio 1.4 at epsilon 0.5) whose light outcomes become 1 and 2 units. */
+/* Laws in the real polytope (ratio 1.4 at epsilon 0.5) whose light outcomes become 1 and 2 units.
+ */
 Test(twin_exact, largest_remainders_without_bounds)
 {
     const double unit = ldexp(1, -62), heavy = 1 - ldexp(1, -53);
@@ -219,7 +222,7 @@ static void always_the_fallback(void *ctx, const double *histogram, uint64_t *we
     memcpy(weights, ctx, N_OUTPUTS * sizeof *weights);
 }
 
-/* With a real mass of 1.9 units L is 1 and U would be 1.9 e^epsilon. */
+/* With a real mass of 1.9 units L is 1, and U would be 1.9 e^epsilon. */
 Test(twin_exact, upper_bounds_grown_from_the_real_mass)
 {
     uint32_t codes[N_OUTPUTS];

@@ -1,5 +1,5 @@
-/* Devices with one broken seam (randomness, folder, network, application), which the client path of the
- * audit must catch although every single report has the right law. */
+/* Devices with one broken hook (randomness, folder, network, application), which the client path of
+ * the audit must catch although every single report has the right law. */
 #include "privacy/examination.h"
 
 #include "base/crypto.h"
@@ -16,7 +16,7 @@ static struct finding examine_seams(const char *name, const struct path_seams *s
     struct finding finding;
     examine_open(&subject, name);
     examine_samples(&subject, seams, n, 0, &finding);
-    finding.subject = NULL; /* nothing below asks for it */
+    finding.subject = NULL; /* not used below */
     subject_release(&subject);
     return finding;
 }
@@ -83,7 +83,7 @@ static double bound_of_stale_source(const char *name, bool is_by_value, size_t n
     return examine_seams(name, &seams, n).path.epsilon;
 }
 
-/* Two rounds draw from the same stream: where data are the same, so are the reports. */
+/* Two rounds draw from the same stream: where data are equal, so are the reports. */
 Test(twin_path, a_stream_that_is_used_again)
 {
     cr_assert_gt(bound_of_stale_source("kpm", false, 900), 1.2);
@@ -91,8 +91,8 @@ Test(twin_path, a_stream_that_is_used_again)
     cr_assert_gt(bound_of_stale_source("gaussian-box", false, N_PATH), 2);
 }
 
-/* The noise is remembered by the value it was made for: two rounds with the same data have the same
- * report, others are fresh. */
+/* The noise is remembered by the value that it was made for: two rounds with the same data have the
+ * same report, others have new noise. */
 Test(twin_path, a_memory_that_is_keyed_by_the_value)
 {
     cr_assert_gt(bound_of_stale_source("kpm", true, 900), 1.2);
@@ -101,8 +101,8 @@ Test(twin_path, a_memory_that_is_keyed_by_the_value)
 
 /* ---- the folder ---- */
 
-/* Its syncs lie: the last write into existing bytes of the spool (a report) is gone when the process ends
- * and the device starts again. */
+/* Its syncs do nothing: the last write into existing bytes of the spool (a report) is lost when the
+ * process ends and the device starts again. */
 #define KEPT_MAX 4096
 
 struct forgetful_folder {
@@ -210,7 +210,7 @@ static void unlock_folder(void *ctx)
     inner->unlock(inner->ctx);
 }
 
-/* Called at every opening: the first of a device, and after its process has ended. */
+/* Called at every open: the first one of a device, and after its process has ended. */
 static const struct dpot_filesystem *forget(void *ctx, const struct dpot_filesystem *folder)
 {
     struct forgetful_folder *f = ctx;
@@ -225,8 +225,8 @@ static const struct dpot_filesystem *forget(void *ctx, const struct dpot_filesys
     return &f->filesystem;
 }
 
-/* A device that makes its report anew after a restart, because the spool did not keep it, lets two
- * reports out for one charge: twice the loss. */
+/* A device that makes its report anew after a restart, because the spool lost it, sends two reports
+ * for one charge: twice the loss. */
 Test(twin_path, a_second_release_on_retry)
 {
     struct forgetful_folder folder = {.inner = NULL};
@@ -277,7 +277,7 @@ Test(twin_path, a_body_whose_length_depends_on_the_data)
 
 /* ---- the application ---- */
 
-/* Data outside the set are an error, after they were read. */
+/* Data outside of the set are an error, reported after they were read. */
 static dpot_status refuse_data(void *ctx, dpot_client *client, const struct subject *subject,
                                const double *input, enum dpot_submit_outcome *outcome)
 {
@@ -294,7 +294,7 @@ Test(twin_path, a_failure_that_is_seen_after_data_were_read)
     cr_assert_gt(finding.path.epsilon, 2);
 }
 
-/* Data outside the set are no report at all. */
+/* No report is made from data outside of the set. */
 static dpot_status skip_data(void *ctx, dpot_client *client, const struct subject *subject,
                              const double *input, enum dpot_submit_outcome *outcome)
 {

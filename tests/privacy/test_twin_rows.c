@@ -1,5 +1,5 @@
-/* Broken twins of mechanisms (twin_rows.h), which the audit must catch; sound rows it must pass. The
- * client, the server and the audit are the program's own. */
+/* Broken twins of mechanisms (twin_rows.h), which the audit must catch; it must pass the correct
+ * rows. The client, the server and the audit are the program's own. */
 #include "privacy/examination.h"
 
 #include "mechanism/mechanism.h"
@@ -30,7 +30,7 @@ Test(twin_rows, the_rows_without_a_fault_pass)
     expect_sound("kpm");
 }
 
-/* Half the noise: what a radius in place of the diameter allows. The honest check refuses it. */
+/* Half the noise: what the radius in place of the diameter allows. The real check refuses it. */
 Test(twin_rows, the_radius_in_place_of_the_diameter)
 {
     struct subject subject;
@@ -95,7 +95,7 @@ Test(twin_rows, clipping_after_the_noise)
     subject_release(&subject);
 }
 
-Test(twin_rows, a_number_that_is_none_skips_the_clamp)
+Test(twin_rows, nan_skips_the_clamp)
 {
     struct subject subject;
     struct finding finding;

@@ -36,7 +36,7 @@ Test(wpm_channel, no_report_on_a_ring_tells_two_inputs_apart_by_more_than_epsilo
     }
 }
 
-Test(wpm_channel, nor_does_one_where_outputs_are_other_points)
+Test(wpm_channel, no_report_on_other_output_points_tells_two_inputs_apart_by_more_than_epsilon)
 {
     const double points[] = {0, .1, .5, 2, 2.1, 7, 100}, output[] = {.3, 1, 50};
     for (size_t row = 0; row < N_EXP_BOUNDS; row++) {
@@ -49,7 +49,7 @@ Test(wpm_channel, nor_does_one_where_outputs_are_other_points)
     }
 }
 
-Test(wpm_channel, nor_with_costs_that_overflow)
+Test(wpm_channel, costs_that_overflow_cost_no_privacy)
 {
     const double points[] = {0, 1e300, -1e300, 1e-300}, output[] = {1e308, -1e308, 0, 1};
     for (size_t row = 0; row < N_EXP_BOUNDS; row++) {
@@ -62,8 +62,9 @@ Test(wpm_channel, nor_with_costs_that_overflow)
     }
 }
 
-/* All of the above with the exact solver, which has corners where the entropic one is smooth. */
-Test(wpm_channel, nor_does_one_of_the_exact_solver)
+/* All of the above with the exact solver, whose laws have corners where the entropic ones are
+ * smooth. */
+Test(wpm_channel, no_report_of_the_exact_solver_tells_two_inputs_apart_by_more_than_epsilon)
 {
     const double points[] = {0, .1, .5, 2, 2.1, 7, 100}, output[] = {.3, 1, 50};
     const double wild[] = {0, 1e300, -1e300, 1e-300}, wild_output[] = {1e308, -1e308, 0, 1};

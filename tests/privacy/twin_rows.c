@@ -11,7 +11,7 @@ enum row_fault row_fault = ROW_SOUND;
 
 /* ---- vectors ---- */
 
-/* The honest inequalities, on a sensitivity that need not be. */
+/* The real inequalities, with a sensitivity that may be wrong. */
 static dpot_status check_vector(const struct dpot_campaign *campaign, struct dpot_error *error)
 {
     struct dpot_sensitivity sensitivity;
@@ -58,7 +58,7 @@ static struct dpot_privacy charge_gaussian(const struct dpot_campaign *campaign)
     return cost;
 }
 
-/* Every value back into the set, as if that were the clipping that protects. */
+/* Clamps every value of the release to the set, as if that were the clipping that protects. */
 static void clip_release(const struct dpot_vector_domain *vector, int64_t *values)
 {
     dpot_quantize_enforce(vector, values);

@@ -1,5 +1,5 @@
-/* Unsigned integers of up to 640 bits for the exact privacy tests: weights of noise have up to 192,
- * their cross products times a bound on e^epsilon up to 560. An overflow fails the test. */
+/* Unsigned integers of up to 640 bits for the exact privacy tests: weights of noise have up to 192
+ * bits, their cross products times a bound on e^epsilon up to 560. An overflow fails the test. */
 #ifndef DPOT_TESTS_PRIVACY_WIDE_H
 #define DPOT_TESTS_PRIVACY_WIDE_H
 

@@ -1,11 +1,11 @@
-/* A clock that stands still until it is told otherwise. */
+/* A clock that stands still until a test changes it. */
 #ifndef DPOT_TESTS_SUPPORT_CLOCK_H
 #define DPOT_TESTS_SUPPORT_CLOCK_H
 
 #include "dpot/hooks.h"
 
 struct test_clock {
-    struct dpot_clock clock; /* give its address away */
+    struct dpot_clock clock; /* pass its address */
     int64_t now_ms;
     int64_t step_ms; /* added at every reading */
 };

@@ -16,7 +16,7 @@
 #define EXIT_STOPPED 99
 #define EXIT_LEAKED 98
 
-/* Of the leak checker, where there is one. */
+/* The leak checker's, if there is one. */
 extern int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
 
 /* Recursive: what the model itself writes passes through disk_calls.c too. */
@@ -160,7 +160,7 @@ static void make_folder(const char *path, const char *name, bool is_folder, void
     }
 }
 
-/* Leaves in FOLDER-after what a power cut leaves of it. */
+/* Writes to FOLDER-after what a power cut would leave of it. */
 static void leave(enum test_loss loss)
 {
     char after[DISK_PATH_MAX];
@@ -192,13 +192,13 @@ static void take_over(const char *folder, enum test_loss loss)
 
 /* ---- faults ---- */
 
-/* What the process has to say at its end. */
+/* What the process reports at its end. */
 struct ending {
     size_t n_operations;
     unsigned char is_hit;
 };
 
-static void say_ending(void)
+static void report_ending(void)
 {
     const struct ending ending = {disk_state.n_operations, disk_state.is_hit};
     disk_must(write(disk_state.out, &ending, sizeof ending) == (ssize_t)sizeof ending);
@@ -210,9 +210,10 @@ static void stop(void)
     memcpy(folder, disk_state.folder, sizeof folder);
     disk_state.n_operations = 0;
     if (disk_state.plan.loss != TEST_KILL) {
-        leave(disk_state.plan.loss); /* writes outside the folder: those calls only pass on */
+        leave(
+            disk_state.plan.loss); /* writes outside of the folder, which are passed on unchanged */
     }
-    say_ending();
+    report_ending();
     _exit(EXIT_STOPPED);
 }
 
@@ -222,7 +223,7 @@ static enum disk_fate fail(int reason, bool is_write)
     return is_write && disk_draw() % 2 ? DISK_TEARS : DISK_ERRS;
 }
 
-static enum disk_fate be_crooked(bool is_write)
+static enum disk_fate cut_short(bool is_write)
 {
     disk_state.was_interrupted = !disk_state.was_interrupted;
     if (disk_state.was_interrupted) {
@@ -248,7 +249,7 @@ enum disk_fate disk_begin(bool grows, bool is_write)
         }
         return DISK_WORKS;
     case DISK_CROOKED:
-        return be_crooked(is_write);
+        return cut_short(is_write);
     default:
         return DISK_WORKS;
     }
@@ -261,7 +262,7 @@ void disk_end(void)
     }
 }
 
-/* ---- a life ---- */
+/* ---- running a scene ---- */
 
 void disk_tell(unsigned char what)
 {
@@ -283,7 +284,7 @@ static void live(const char *folder, const struct disk_plan *plan, void (*scene)
     if (plan->loss != TEST_KILL) {
         leave(plan->loss);
     }
-    say_ending();
+    report_ending();
     _exit(leaks ? EXIT_LEAKED : 0);
 }
 
@@ -296,7 +297,7 @@ static void hear(int in, struct disk_life *life)
         life->n_told += n > 0 ? (size_t)n : 0;
     }
     disk_must(life->n_told < sizeof life->told);
-    if (life->n_told >= sizeof ending) { /* garbage of a process that has failed: see `failure` */
+    if (life->n_told >= sizeof ending) { /* garbage from a process that has failed: see `failure` */
         life->n_told -= sizeof ending;
         memcpy(&ending, life->told + life->n_told, sizeof ending);
         life->n_operations = ending.n_operations;

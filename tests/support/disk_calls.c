@@ -1,4 +1,4 @@
-/* The system calls of the program, in front of the C library's (disk.h). */
+/* The file system calls of the program, in place of the C library's (disk.h). */
 #define _GNU_SOURCE /* RTLD_NEXT, fopencookie */
 
 #include "support/disk_model.h"
@@ -17,7 +17,7 @@
 
 #define N_STREAMS 64
 
-/* The C library's own function, looked up once. */
+/* The C library's function, looked up once. */
 #define NEXT(type, name)                                                                           \
     static type next;                                                                              \
     if (!next) {                                                                                   \
@@ -38,13 +38,13 @@ typedef FILE *fdopen_call(int fd, const char *mode);
 typedef FILE *fopen_call(const char *path, const char *mode);
 typedef int fileno_call(FILE *stream);
 
-/* Of the 64-bit family, which shared libraries and the client use. */
+/* The 64-bit variants, which shared libraries and the client use. */
 int open64(const char *path, int flags, ...);
 int openat64(int folder, const char *path, int flags, ...);
 ssize_t pwrite64(int fd, const void *data, size_t len, off_t offset);
 int ftruncate64(int fd, off_t size);
 
-/* Leaves errno as it is. */
+/* Preserves errno. */
 static void unlock(void)
 {
     const int reason = errno;
@@ -54,7 +54,7 @@ static void unlock(void)
 
 /* ---- opening ---- */
 
-/* Through the real openat; `full` is the watched path. */
+/* Calls the real openat; `full` is the watched path. */
 static int open_watched(int folder, const char *path, const char *full, int flags, mode_t mode)
 {
     NEXT(openat_call *, "openat")
@@ -273,7 +273,7 @@ int ftruncate64(int fd, off_t size)
     return truncate_any(fd, size);
 }
 
-/* Nothing depends on this machine's own disk: the real call is left out, outside the folder too. */
+/* The real sync is skipped, outside of the folder too: no test depends on this machine's disk. */
 static int sync_any(int fd)
 {
     if (!disk_is_on()) {
@@ -421,7 +421,7 @@ static ssize_t write_stream(void *cookie, const char *data, size_t len)
     while (done < len) {
         const ssize_t n = write(s->fd, data + done, len - done);
         if (n <= 0) {
-            break; /* EINTR too: as the C library's own streams */
+            break; /* also for EINTR, as the C library's streams do */
         }
         done += (size_t)n;
     }

@@ -18,7 +18,7 @@ void disk_must(bool holds)
     }
 }
 
-/* The C library's own, also where heap.h stands before it: the double is never short of memory. */
+/* The C library's, also where heap.h replaces it: the model never runs out of memory. */
 void *disk_realloc(void *pointer, size_t size)
 {
     static void *(*resize_memory)(void *, size_t);

@@ -1,4 +1,5 @@
-/* What disk_calls.c asks of the model in disk.c. Every function is called under disk_lock. */
+/* The interface of the disk model (disk.c, disk_model.c) for disk_calls.c. Every function is called
+ * under disk_lock. */
 #ifndef DPOT_TESTS_SUPPORT_DISK_MODEL_H
 #define DPOT_TESTS_SUPPORT_DISK_MODEL_H
 
@@ -13,21 +14,21 @@ struct disk_file;
 enum disk_fate {
     DISK_WORKS,
     DISK_ERRS,     /* errno is set; nothing happens, or half of a write */
-    DISK_TEARS,    /* the same, but half of the bytes go through */
-    DISK_SHORTENS, /* half of the bytes are written, and that is the answer */
+    DISK_TEARS,    /* the same, but half of the bytes are written */
+    DISK_SHORTENS, /* half of the bytes are written, and the call returns that count */
 };
 
-/* False until a folder is watched: then calls only pass on, without the lock (another thread may fork
- * while it is held). */
+/* False until a folder is watched: then calls are passed on without the lock (another thread may
+ * fork while it is held). */
 bool disk_is_on(void);
 
 void disk_lock(void);
 void disk_unlock(void);
 
-/* Whether a path is in the watched folder; `out` gets it in full. */
+/* True if the path is in the watched folder; `out` receives the full path. */
 bool disk_is_watched(const char *path, char out[DISK_PATH_MAX]);
 
-/* Begins an operation. May not return: the machine stops, unless the operation `takes effect` first
+/* Begins an operation. May not return: the machine stops, unless the operation takes effect first
  * (then disk_end stops it). `grows`: a full disk refuses it. */
 enum disk_fate disk_begin(bool grows, bool is_write);
 void disk_end(void);
@@ -38,7 +39,7 @@ void disk_closed(int fd);
 struct disk_file *disk_file_of(int fd); /* NULL: not watched */
 const char *disk_folder_of(int fd);     /* NULL: no watched folder */
 
-/* What happened to the real folder. */
+/* Changes of the real folder. */
 void disk_created(const char *path);
 void disk_renamed(const char *from, const char *to);
 void disk_linked(const char *from, const char *to);

@@ -1,4 +1,4 @@
-/* The insides of the double disk: what disk_model.c keeps and disk.c decides. */
+/* The internals of the disk model: what disk_model.c stores and disk.c decides. */
 #ifndef DPOT_TESTS_SUPPORT_DISK_STATE_H
 #define DPOT_TESTS_SUPPORT_DISK_STATE_H
 
@@ -14,9 +14,9 @@ struct change {
     uint8_t *data;
 };
 
-/* A file, whatever its names. */
+/* A file, independent of its names. */
 struct disk_file {
-    struct disk_file *next; /* all there ever were */
+    struct disk_file *next; /* every file there has been */
     uint8_t *durable;
     size_t len;
     struct change *pending;
@@ -33,7 +33,7 @@ struct names {
     size_t n;
 };
 
-/* `to` is made to name `file`, `from` is gone. */
+/* The name `to` now refers to `file`; `from` is gone. */
 struct name_change {
     char to[DISK_PATH_MAX]; /* "": none */
     char from[DISK_PATH_MAX];
@@ -46,12 +46,12 @@ struct descriptor {
 };
 
 struct disk_state {
-    char folder[DISK_PATH_MAX]; /* "": nothing is watched */
+    char folder[DISK_PATH_MAX]; /* "": no folder is watched */
     struct disk_plan plan;
     uint64_t random;
     size_t n_operations;
     bool is_hit;
-    bool stops; /* at the end of the operation that is under way */
+    bool stops; /* at the end of the current operation */
     bool was_interrupted;
     int out;
     struct disk_file *files;
@@ -63,10 +63,10 @@ struct disk_state {
 
 extern struct disk_state disk_state;
 
-/* Aborts. */
+/* Aborts if the condition is false. */
 void disk_must(bool holds);
 
-/* Never NULL, and never short of memory on purpose. */
+/* Never returns NULL, and is not affected by injected allocation failures. */
 void *disk_realloc(void *pointer, size_t size);
 
 uint64_t disk_draw(void);
@@ -74,8 +74,8 @@ uint64_t disk_draw(void);
 struct disk_file *disk_new_file(void);
 void disk_put_name(struct names *names, const char *path, struct disk_file *file);
 
-/* Brings to the disk what `loss` lets through, and forgets the rest. Writes tear between sectors.
- * `folder` NULL: the names of all of them. */
+/* Makes durable what `loss` allows, and discards the rest. Writes tear at sector boundaries.
+ * `folder` NULL: all names. */
 void disk_settle(struct disk_file *file, enum test_loss loss);
 void disk_settle_names(const char *folder, enum test_loss loss);
 

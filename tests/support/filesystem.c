@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A write or truncation that is not known to be on the disk. */
+/* A write or truncation that may not be on the disk. */
 struct pending {
     bool is_truncation;
     uint64_t offset; /* or the new size */
@@ -38,7 +38,7 @@ static void *must_realloc(void *pointer, size_t size)
     return result;
 }
 
-/* xorshift64*: the subset that a power cut keeps. */
+/* xorshift64*: chooses the subset that survives a power cut. */
 static uint64_t draw(struct test_filesystem *fs)
 {
     fs->random ^= fs->random >> 12;
@@ -95,7 +95,7 @@ static void forget_pending(struct test_inode *inode)
     inode->n_pending = 0;
 }
 
-/* Brings to the disk what `loss` lets through, and forgets the rest. */
+/* Makes durable what `loss` allows, and discards the rest. */
 static void settle_inode(struct test_filesystem *fs, struct test_inode *inode, enum test_loss loss)
 {
     for (size_t i = 0; i < inode->n_pending; i++) {
@@ -189,7 +189,7 @@ static void settle_names(struct test_filesystem *fs, enum test_loss loss)
 
 /* ---- faults ---- */
 
-/* What becomes of an operation. */
+/* The fate of an operation. */
 enum fate { FATE_WORKS, FATE_NEVER_HAPPENS, FATE_HAPPENS_UNHEARD, FATE_FAILS };
 
 static enum fate begin_operation(struct test_filesystem *fs)
@@ -339,7 +339,7 @@ static dpot_status sync_hook(void *ctx, void *file)
         return DPOT_ERR_IO;
     }
     if (sync_fails(fs) || fate == FATE_FAILS) {
-        settle_inode(fs, f->inode, TEST_LOSE_RANDOM); /* and the cache counts as clean */
+        settle_inode(fs, f->inode, TEST_LOSE_RANDOM); /* and the cache is marked clean */
         return DPOT_ERR_IO;
     }
     if (!fs->lies_about || strcmp(fs->lies_about, f->name) != 0) {
@@ -403,7 +403,7 @@ static void unlock_hook(void *ctx)
     fs->is_locked = false;
 }
 
-/* ---- for the tests ---- */
+/* ---- functions for tests ---- */
 
 void test_filesystem_init(struct test_filesystem *fs, uint64_t seed)
 {

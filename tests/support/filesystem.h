@@ -1,13 +1,14 @@
-/* A folder in memory that models what a disk may do to it.
+/* A folder in memory that models the failures of a disk.
  *
- * What a program sees (the cache) and what a power cut leaves (the disk) are kept apart. A write,
+ * What a program sees (the cache) and what a power cut leaves (the disk) are separate. A write,
  * truncation, creation, rename or removal is pending until a sync of that file (of the folder, for
- * names) succeeds; a power cut keeps any subset of what is pending, and may tear a write. A sync
- * that fails leaves the cache as it is and marks it clean: the writes are on the disk or not, and a
- * later sync says yes without writing them. A killed process loses nothing but its locks.
+ * names) succeeds. A power cut keeps any subset of what is pending, and may tear a write. A sync
+ * that fails leaves the cache as it is and marks it clean: the writes may or may not be on the
+ * disk, and a later sync reports success without writing them. A killed process loses nothing but
+ * its locks.
  *
- * Operations that change something, or promise that it is durable, are counted; the process or the
- * power can end in the n-th. */
+ * Operations that change something, or that make it durable, are counted; the process or the power
+ * can end in the n-th. */
 #ifndef DPOT_TESTS_SUPPORT_FILESYSTEM_H
 #define DPOT_TESTS_SUPPORT_FILESYSTEM_H
 
@@ -24,8 +25,8 @@ struct test_name {
     struct test_inode *inode;
 };
 
-/* A change of the folder that a power cut may undo: `to` is made to name `inode`, `from` is gone.
- */
+/* A change of the folder that a power cut may undo: the name `to` now refers to `inode`; `from` is
+ * gone. */
 struct test_name_change {
     char to[64];   /* "": none */
     char from[64]; /* "": none */
@@ -40,12 +41,12 @@ enum test_loss {
 };
 
 struct test_filesystem {
-    struct dpot_filesystem filesystem; /* give its address away */
+    struct dpot_filesystem filesystem; /* pass its address */
     struct test_name cached[TEST_NAMES_MAX];
     struct test_name durable[TEST_NAMES_MAX];
     struct test_name_change *changes; /* pending, in order */
     size_t n_changes;
-    struct test_inode *inodes; /* all there ever were */
+    struct test_inode *inodes; /* every inode there has been */
     bool is_locked;
     bool is_down; /* nothing works until test_filesystem_restart */
     uint64_t random;
@@ -53,17 +54,17 @@ struct test_filesystem {
     size_t n_operations;
     size_t n_syncs;
 
-    /* Faults; 0 or NULL: none. */
-    size_t cut_at;         /* all ends in the operation with this number, counted from now */
-    bool cut_takes_effect; /* ... after it was carried out rather than before */
-    size_t fail_sync_at;   /* the sync with this number fails, counted from now */
-    size_t fail_at;        /* the operation with this number fails, counted from now, and only it */
-    bool is_full;          /* no file can grow: half of the write goes through, then an error */
-    bool has_no_names;     /* nothing can be created or renamed either */
+    /* Faults; 0 or NULL: none. Numbers count from now. */
+    size_t cut_at;         /* the process or the power ends in this operation */
+    bool cut_takes_effect; /* after its effect rather than before */
+    size_t fail_sync_at;   /* this sync fails */
+    size_t fail_at;        /* this operation fails, and only it */
+    bool is_full;          /* no file can grow: half of the write succeeds, then an error */
+    bool has_no_names;     /* names cannot be created or renamed either */
 
-    /* Lies, for the broken twins. */
-    const char *lies_about; /* syncs of this file say yes and do nothing */
-    bool ignores_writes;    /* writes into existing bytes say yes and do nothing */
+    /* False success, for broken twins. */
+    const char *lies_about; /* syncs of this file report success and do nothing */
+    bool ignores_writes;    /* writes into existing bytes report success and do nothing */
     void (*on_read)(const char *name, uint64_t offset, void *data, size_t len);
 };
 
@@ -75,7 +76,8 @@ void test_filesystem_cut_at(struct test_filesystem *fs, size_t n, bool takes_eff
 void test_filesystem_fail_sync_at(struct test_filesystem *fs, size_t n);
 void test_filesystem_fail_at(struct test_filesystem *fs, size_t n);
 
-/* After the end of a process or of the power: what is left. Open files are forgotten. */
+/* After the end of the process or of the power: restores what survives. Open files are forgotten.
+ */
 void test_filesystem_restart(struct test_filesystem *fs, enum test_loss loss);
 
 /* The content as a program would read it, or as a power cut that loses everything pending would
@@ -85,7 +87,7 @@ const uint8_t *test_filesystem_cached(const struct test_filesystem *fs, const ch
 const uint8_t *test_filesystem_durable(const struct test_filesystem *fs, const char *name,
                                        size_t *len);
 
-/* Replaces or creates a file, durably, behind the program's back; removes one. */
+/* Replaces or creates a file, durably, without the program; removes one. */
 void test_filesystem_put(struct test_filesystem *fs, const char *name, const void *data,
                          size_t len);
 void test_filesystem_delete(struct test_filesystem *fs, const char *name);

@@ -1,4 +1,5 @@
-/* A scripted network: a server behind a function, and a queue of answers that come before it. */
+/* A scripted network: a server, which is a function, and a queue of answers that replace the
+ * server's. */
 #ifndef DPOT_TESTS_SUPPORT_TRANSPORT_H
 #define DPOT_TESTS_SUPPORT_TRANSPORT_H
 
@@ -6,9 +7,9 @@
 
 #include <stdbool.h>
 
-#define TEST_ANSWER_BODY_MAX (65536 + 1024) /* more than any receipt may have */
+#define TEST_ANSWER_BODY_MAX (65536 + 1024) /* more than any receipt has */
 
-/* What comes back from one exchange. */
+/* The result of one exchange. */
 struct test_answer {
     dpot_status failure; /* other than DPOT_OK: no HTTP status was received */
     int status;
@@ -18,7 +19,7 @@ struct test_answer {
     uint8_t body[TEST_ANSWER_BODY_MAX];
 };
 
-/* A server: fills the answer to a request. */
+/* A server: writes the answer to a request. */
 typedef void test_server(void *ctx, const struct dpot_http_request *request,
                          struct test_answer *answer);
 
@@ -29,19 +30,19 @@ struct test_script {
     uint32_t retry_after_s;
     const char *content_type; /* NULL: none */
     const char *body;         /* text, NULL: none */
-    bool reaches_server;      /* the server sees the request although its answer is replaced */
+    bool reaches_server;      /* the server receives the request although its answer is replaced */
 };
 
 #define TEST_SCRIPT_MAX 32
 
 struct test_transport {
-    struct dpot_transport transport; /* give its address away */
+    struct dpot_transport transport; /* pass its address */
     test_server *server;
     void *server_ctx;
     struct test_script script[TEST_SCRIPT_MAX];
     size_t n_script;
     size_t script_used;
-    const bool *is_down; /* NULL, or: while it is true nothing gets through */
+    const bool *is_down; /* NULL, or: nothing gets through while it is true */
     size_t n_gets;
     size_t n_posts;
     char last_url[1300];

@@ -1,7 +1,7 @@
-/* Many threads post overlapping batches while others read the pool and the tally, list, and open and
- * close campaigns: every report must be accepted exactly once, and the counts must add up, at every moment
- * too. Once each batch is a commit of its thread; once a writer joins them; and once they are handed to the
- * writer without waiting, more than there is room for. */
+/* Many threads post overlapping batches while others read the pool and the tally, list, and open
+ * and close campaigns. Every report must be accepted exactly once, and the counts must be
+ * consistent at every moment. First each thread commits its own batches; then a writer groups them;
+ * then tasks are submitted to the writer without waiting, more than its queue admits. */
 #include "pool/ingest.h"
 #include "base/clock.h"
 
@@ -27,7 +27,7 @@ static struct revision_record record;
 static size_t report_len_max;
 static json_t *spec;
 
-/* Ends the program when something is not as it must be. */
+/* Exits with a message if the condition is false. */
 static void demand(bool is_true, const char *what)
 {
     if (!is_true) {
@@ -238,14 +238,14 @@ static void post_all(bool with_writer)
     tear_down();
 }
 
-/* ---- handing over without waiting ---- */
+/* ---- submitting without waiting ---- */
 
 #define N_TASKS 400
 
 static struct writer_task tasks[N_TASKS];
 static struct dpot_report task_reports[N_TASKS];
 static enum dpot_report_status task_statuses[N_TASKS];
-static size_t n_done; /* the writer's, until it is closed */
+static size_t n_done; /* owned by the writer until it is closed */
 
 static void take_back(struct writer_task *task)
 {
@@ -254,7 +254,7 @@ static void take_back(struct writer_task *task)
     n_done++;
 }
 
-/* Each task says that it is large, so that few fit at a time. */
+/* Each task claims to be large, so that few are admitted at a time. */
 static void hand_over_all(void)
 {
     static const uint8_t is_refused[1];
@@ -270,7 +270,7 @@ static void hand_over_all(void)
         memcpy(tasks[i].append.hash, record.hash, sizeof record.hash);
         writer_submit(ingest.writer, &tasks[i]);
     }
-    writer_close(ingest.writer); /* everything is committed first */
+    writer_close(ingest.writer); /* commits everything first */
     ingest.writer = NULL;
     demand(n_done == N_TASKS, "closing lost a task");
     for (size_t i = 0; i < N_TASKS; i++) {

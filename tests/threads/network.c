@@ -1,4 +1,5 @@
-/* Passes of a network on a team, under the thread sanitizer: the same bits as on one thread. */
+/* Passes of a network on a team of threads, under the thread sanitizer: the same bits as on one
+ * thread. */
 #include "solve/learn/network.h"
 #include "solve/run/draw.h"
 
@@ -9,7 +10,7 @@ enum { N = 33, LATENT_DIM = 6, DIM = 784, N_STEPS = 5, N_PARAMETERS_MAX = 4000 }
 
 static float z[N * LATENT_DIM], out[N * DIM], gradient[N_PARAMETERS_MAX];
 
-/* Trains a little, and leaves the parameters. */
+/* Trains briefly, and returns the parameters. */
 static dpot_status train(struct team *team, float *parameters /* (N_PARAMETERS_MAX) */)
 {
     struct network *net = NULL;

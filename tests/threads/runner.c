@@ -1,5 +1,5 @@
-/* Many threads start, watch, list and cancel jobs of one runner, which is closed and opened again
- * under them: every job must end, and be done exactly when its artifact is stored. */
+/* Many threads start, poll, list and cancel jobs of one runner, which is closed and opened again
+ * under them. Every job must end, and be done if and only if its artifact is stored. */
 #include "jobs/runner.h"
 #include "base/clock.h"
 
@@ -11,7 +11,7 @@
 
 #define N_ADMINS 4
 #define N_JOBS 12 /* of each */
-#define N_TURNS 3 /* of the runner */
+#define N_TURNS 3 /* restarts of the runner */
 
 static const char spec_text[] =
     "{\"name\":\"threads\",\"domain\":{\"type\":\"ring\",\"size\":10},\"metric\":\"ring\","
@@ -22,9 +22,9 @@ static struct store *store;
 static struct registry *registry;
 static struct revision_record record;
 static struct runner *runner;
-static json_t *brief, *endless; /* parameters; read by all, never changed */
+static json_t *brief, *endless; /* parameters; shared by all threads, read only */
 
-/* Ends the program when something is not as it must be. */
+/* Exits with a message if the condition is false. */
 static void demand(bool is_true, const char *what)
 {
     if (!is_true) {
@@ -67,7 +67,7 @@ static int count_job(void *ctx, const struct job_record *job)
     return 0;
 }
 
-/* Every second job would never end: those are cancelled, sooner or later. */
+/* Every second job never ends by itself and is cancelled. */
 static void *run_admin(void *ctx)
 {
     const long offset = *(const long *)ctx;
@@ -153,7 +153,7 @@ int main(void)
         for (size_t i = 0; i < N_ADMINS; i++) {
             (void)pthread_join(admins[i], NULL);
         }
-        runner_close(runner); /* whatever was running waits again */
+        runner_close(runner); /* running jobs are queued again */
         open_runner();
         wait_for_all(turn * N_ADMINS * N_JOBS);
         runner_close(runner);

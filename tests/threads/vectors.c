@@ -1,5 +1,5 @@
-/* Many threads append overlapping batches of vectors while others read the pool: every vector must be
- * accepted exactly once and be read as it was written. */
+/* Many threads append overlapping batches of vectors while others read the pool: every vector must
+ * be accepted exactly once and be read as it was written. */
 #include "base/buf.h"
 #include "store/store.h"
 
@@ -18,7 +18,7 @@
 static struct store *store;
 static const uint8_t hash[DPOT_HASH_LEN] = {1};
 
-/* Ends the program when something is not as it must be. */
+/* Exits with a message if the condition is false. */
 static void demand(bool is_true, const char *what)
 {
     if (!is_true) {
@@ -27,7 +27,7 @@ static void demand(bool is_true, const char *what)
     }
 }
 
-/* Value j of report n: its width differs from batch to batch. */
+/* Value j of report n: the width differs from batch to batch. */
 static int64_t value_of(uint32_t n, uint32_t j)
 {
     const int64_t magnitude = (int64_t)1 << (n / STEP % 40);

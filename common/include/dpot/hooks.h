@@ -1,10 +1,12 @@
-/* dpot/hooks.h - the seams an embedder can fill: memory, time, files, network, secrets.
+/* dpot/hooks.h - the hooks an embedder can supply: memory, time, files, network, a counter.
  *
- * Each hook is a struct of function pointers with a `ctx` that is handed back. All are borrowed by
- * the handle that is given them and must outlive it. A hook is called on the thread that called
- * dpot, never under a lock of its own making. struct_size is sizeof of yours, and every function that is not called
- * optional must be there: dpot_client_open refuses the others by name. Ready ones: the C library's heap, the system clock,
- * POSIX files (dpot_filesystem_posix_new), libcurl (dpot_transport_curl_new). */
+ * Each hook is a struct of function pointers with a `ctx` that is passed back to them. The handle
+ * borrows the struct: it must outlive the handle. Hooks are called on the thread that called dpot,
+ * and dpot holds no lock of its own then. `struct_size` is sizeof of your struct. Every function
+ * that is not marked optional must be present: dpot_client_open refuses a missing one by name.
+ *
+ * Ready-made: the C library's heap, the system clock, POSIX files (dpot_filesystem_posix_new),
+ * libcurl (dpot_transport_curl_new). */
 #ifndef DPOT_HOOKS_H
 #define DPOT_HOOKS_H
 
@@ -17,30 +19,26 @@
 extern "C" {
 #endif
 
-/* Memory. resize(ctx, NULL, 0, n) allocates n bytes; resize(ctx, p, old, n) grows or shrinks,
- * keeping the content; resize(ctx, p, old, 0) frees and returns NULL. It returns NULL on failure
- * and then leaves the old block alone. It must be callable from every thread that uses a handle
- * holding it. */
+/* Memory, in one function:
+ *   resize(ctx, NULL, 0, n)    allocates n bytes
+ *   resize(ctx, p, old, n)     grows or shrinks, keeping the content
+ *   resize(ctx, p, old, 0)     frees and returns NULL
+ * On failure it returns NULL and leaves the old block alone. Thread-safe if handles that share it
+ * are used by several threads. */
 struct dpot_allocator {
     void *(*resize)(void *ctx, void *pointer, size_t old_size, size_t new_size);
     void *ctx;
 };
 
-/* Time: now() returns milliseconds since 1970-01-01T00:00:00Z. It may jump either way: dpot takes
- * device time as max(now(), latest time in the ledger). */
+/* Time: now() returns milliseconds since 1970-01-01T00:00:00Z. It may jump either way: device time
+ * is max(now(), latest time in the ledger). */
 struct dpot_clock {
     size_t struct_size;
     void *ctx;
     int64_t (*now)(void *ctx);
 };
 
-/* Network: one bounded HTTP exchange.
- *
- * perform() sends the request and fills the response. It returns DPOT_OK whenever an HTTP status
- * was received, whatever the status; DPOT_ERR_NETWORK when none was (name, connection, TLS,
- * time-out); DPOT_ERR_TOO_LARGE when the body exceeds `body_max`. `on_body` takes the body in
- * pieces; a status it returns other than DPOT_OK ends the exchange with that status. Redirects are
- * not followed. */
+/* Network: one HTTP exchange. */
 struct dpot_http_request {
     size_t struct_size;
     const char *method;        /* "GET" or "POST" */
@@ -55,19 +53,21 @@ struct dpot_http_request {
     void *sink;
 };
 
+/* content_type and reason exist only when struct_size includes them. */
 struct dpot_http_response {
     size_t struct_size;
-    int status; /* 200, 404, ... */
-    uint32_t
-        retry_after_s; /* of the Retry-After header (seconds, or a date from now on); 0 without one */
-    char
-        content_type[64]; /* of the Content-Type header, cut to fit; "" without one. Only there when
-                              struct_size says so */
-    char reason
-        [160]; /* with DPOT_ERR_NETWORK: why, for a person to read ("its certificate is not trusted"); "" where
-                         no more is known. Only there when struct_size says so */
+    int status;             /* 200, 404, ... */
+    uint32_t retry_after_s; /* Retry-After, in seconds or converted from a date; 0 without one */
+    char content_type[64];  /* Content-Type, cut to fit; "" without one */
+    char reason[160];       /* DPOT_ERR_NETWORK: why, for people; "" if not known */
 };
 
+/* perform() sends the request and fills the response.
+ *   DPOT_OK             an HTTP status was received, whatever it is
+ *   DPOT_ERR_NETWORK    none was (name, connection, TLS, time-out)
+ *   DPOT_ERR_TOO_LARGE  the response body exceeds body_max
+ * It passes the body to `on_body` in pieces; a status other than DPOT_OK from on_body ends the
+ * exchange with that status. Redirects are not followed. */
 struct dpot_transport {
     size_t struct_size;
     void *ctx;
@@ -75,22 +75,24 @@ struct dpot_transport {
                            struct dpot_http_response *response);
 };
 
-/* Files of one private folder. Names are plain ("ledger", "spool", "ledger.new"), never paths. All
- * functions return DPOT_OK, DPOT_ERR_NO_SPACE (the disk or a quota is full; DPOT_ERR_IO where that
- * is not known), DPOT_ERR_IO, or what is said beside them. The durability dpot relies on: after sync() the bytes of that file, and after sync_directory() the names in the folder,
- * survive a power cut; rename() is atomic; write_at() within an existing file changes only those
- * bytes, and needs no space; nor do rename(), remove() and truncate() to less. */
+/* Files of one private folder. Names are plain ("ledger", "spool", "ledger.new"), never paths.
+ * Functions return DPOT_OK, DPOT_ERR_NO_SPACE (the disk or a quota is full, if known), DPOT_ERR_IO,
+ * or what is said beside them. dpot relies on this durability:
+ *   - after sync() the bytes of that file survive a power cut, after sync_directory() the names do;
+ *   - rename() is atomic;
+ *   - write_at() within an existing file changes only those bytes;
+ *   - such a write_at(), rename(), remove() and truncate() to less need no space. */
 struct dpot_filesystem {
     size_t struct_size;
     void *ctx;
 
-    /* Opens for reading and writing; creates an empty file if `create`, otherwise
-     * DPOT_ERR_NOT_FOUND for a missing one. */
+    /* Opens for reading and writing. A missing file: an empty one if `create`, else
+     * DPOT_ERR_NOT_FOUND. */
     dpot_status (*open)(void *ctx, const char *name, int create, void **file);
     void (*close)(void *ctx, void *file);
     dpot_status (*size)(void *ctx, void *file, uint64_t *size);
 
-    /* Reads or writes exactly len bytes; a short read is DPOT_ERR_IO. */
+    /* Read or write exactly len bytes; a short read is DPOT_ERR_IO. */
     dpot_status (*read_at)(void *ctx, void *file, uint64_t offset, void *data, size_t len);
     dpot_status (*write_at)(void *ctx, void *file, uint64_t offset, const void *data, size_t len);
     dpot_status (*truncate)(void *ctx, void *file, uint64_t size);
@@ -99,37 +101,36 @@ struct dpot_filesystem {
     dpot_status (*rename)(void *ctx, const char *from, const char *to);
     dpot_status (*remove)(void *ctx, const char *name); /* DPOT_ERR_NOT_FOUND for a missing one */
 
-    /* One exclusive lock on the folder, over processes and over handles in this process.
-     * DPOT_ERR_BUSY at once when somebody else holds it. It dies with the process. */
+    /* One exclusive lock on the folder, across processes and across handles of this process.
+     * DPOT_ERR_BUSY at once when it is held. It ends with the process. */
     dpot_status (*lock)(void *ctx);
     void (*unlock)(void *ctx);
 
-    /* Optional, for the sentences of failures (NULL, or struct_size ends before it: there is none): why the
-     * last of the functions above that returned DPOT_ERR_IO did, for instance
-     * "Permission denied (\"ledger\")"; "" when that is not known. Borrowed until the next call. */
+    /* Optional (NULL, or beyond struct_size): why the last function above that returned DPOT_ERR_IO
+     * failed, for error messages: "Permission denied (\"ledger\")"; "" if not known. Borrowed until
+     * the next call. */
     const char *(*explain)(void *ctx);
 };
 
-/* A hardware counter that only goes up (optional; both functions or neither: none). With one,
- * restoring an old copy of the ledger is detected and counts as an exhausted budget. It is for the
- * life of the folder: once a report was charged under it, opening without it is refused. */
+/* A hardware counter that never decreases (optional; both functions or neither). With one,
+ * restoring an old copy of the ledger is detected and the budget counts as spent. Once a report was
+ * charged under a counter, the folder cannot be opened without it. */
 struct dpot_counter {
     size_t struct_size;
     void *ctx;
     dpot_status (*read)(void *ctx, uint64_t *value);
-    dpot_status (*advance)(void *ctx); /* durable when it returns; value + 1 */
+    dpot_status (*advance)(void *ctx); /* adds 1; durable when it returns */
 };
 
-/* POSIX files in `path` (created with mode 0700 when missing). *filesystem is freed by its _free;
- * NULL on failure. DPOT_ERR_IO: not a folder, or not writable by us; errno says which. */
+/* POSIX files in the folder `path`, created with mode 0700 if missing. Free with _free. On failure
+ * *filesystem is NULL. DPOT_ERR_IO: not a folder, or not writable; errno says which. */
 DPOT_API DPOT_WARN_UNUSED dpot_status
 dpot_filesystem_posix_new(const char *path, struct dpot_filesystem **filesystem);
 DPOT_API void dpot_filesystem_posix_free(struct dpot_filesystem *filesystem);
 
-/* libcurl. Connecting takes at most 10 s, an exchange at most its timeout_ms, also from servers that never
- * answer or send a byte now and then. Keeps one connection alive between calls; not for use by two threads at once. `ca_file`
- * is a PEM bundle, NULL for the system's. The caller owns curl_global_init when it calls it first.
- */
+/* libcurl. `ca_file`: a PEM bundle; NULL: the system's. Connecting takes at most 10 s and an
+ * exchange at most its timeout_ms, also when the server stalls. Keeps one connection alive between
+ * calls; not thread-safe. An app that uses libcurl itself calls curl_global_init first. */
 DPOT_API DPOT_WARN_UNUSED dpot_status dpot_transport_curl_new(const char *ca_file,
                                                               struct dpot_transport **transport);
 DPOT_API void dpot_transport_curl_free(struct dpot_transport *transport);

@@ -2,13 +2,14 @@
  *
  * 0 is success and every failure is negative. The band tells the caller what to do:
  *
- *     -1 ..  -99   a mistake in the call; nothing was changed, mend the call
+ *     -1 ..  -99   a mistake in the call; nothing was changed, fix the call
  *   -100 .. -199   the environment (memory, disk, network); the same call may succeed later
  *   -200 .. -299   data (malformed, wrong signature, wrong version); the data must change
- *   -300 .. -399   privacy (budget, cap, closed campaign); refused for good reason
+ *   -300 .. -399   privacy (budget, cap, closed campaign); refused, retrying does not help
  *   -900 .. -999   fatal: the handle may only be closed
  *
- * The numbers are published: they are never reordered and never reused. */
+ * What to do about each one: client/doc/status.md. Published numbers: never reordered, never
+ * reused. */
 #ifndef DPOT_STATUS_H
 #define DPOT_STATUS_H
 
@@ -65,10 +66,10 @@ enum dpot_status_code {
 
 typedef int dpot_status;
 
-/* The sentence of the table for `status`; "unknown status" for a number that is not in it. */
+/* The text of `status`; "unknown status" for a number that is not in the table. */
 DPOT_API const char *dpot_status_text(dpot_status status);
 
-/* The name of the table for `status`, for instance "DPOT_ERR_IO". */
+/* The name of `status`, for instance "DPOT_ERR_IO". */
 DPOT_API const char *dpot_status_name(dpot_status status);
 
 /* True when the handle that returned `status` may only be closed. */

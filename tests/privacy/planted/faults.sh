@@ -1,10 +1,11 @@
-# Faults around the draw, for planted.sh: each is a function that says which tests must fail (`catchers`) and
-# edits the copy of the sources.
-faults="charge_after_draw sign_in_id refund_on_409 group_by_data due_after_work horizon_by_work id_drawn_again
-    retry_with_new_draw random_bytes_by_data sync_for_large_data error_names_value padding_by_report
-    charge_by_data order_by_report pause_by_report log_line third_reading refusal_by_data"
+# Faults around the draw, for planted.sh: each function names the tests that must fail (`catchers`)
+# and edits the copy of the sources.
+faults="charge_after_draw sign_in_id refund_on_409 group_by_data due_after_work horizon_by_work
+    id_drawn_again retry_with_new_draw random_bytes_by_data sync_for_large_data error_names_value
+    padding_by_report charge_by_data order_by_report pause_by_report log_line third_reading
+    refusal_by_data"
 
-# A bit of the data, in submit.c.
+# Adds bit() to submit.c: a bit of the data.
 give_bit() {
     edit client/src/submit.c '0,/^#include <string.h>/s//#include <stdio.h>\
 #include <string.h>\
@@ -16,7 +17,7 @@ static unsigned bit(const struct dpot_device_data *d)\
 /'
 }
 
-# after_reading CODE: a line behind the one that reads and privatises.
+# after_reading CODE: inserts code after the line that reads and privatises.
 after_reading() {
     give_bit
     edit client/src/submit.c "/^    dpot_draft_make(&s->draft/a\\
@@ -32,7 +33,8 @@ plant_charge_after_draw() {
 
 plant_sign_in_id() {
     catchers="silence audit"
-    after_reading 's->draft.report.id[15] = (uint8_t)((s->draft.report.id[15] \& 0xfeu) | bit(\&s->data));'
+    after_reading 'uint8_t *last = \&s->draft.report.id[15];\
+    *last = (uint8_t)((*last \& 0xfeu) | bit(\&s->data));'
 }
 
 plant_refund_on_409() {
@@ -50,8 +52,11 @@ plant_group_by_data() {
 
 plant_due_after_work() {
     catchers="silence audit"
-    edit client/src/storage/journal.c '/^    dpot_journal_set_due(journal, &journal->spool.slots\[slot\]);/a\
-    journal->spool.slots[slot].due_ms = journal->clock->now(journal->clock->ctx) + delay_of(journal, \&journal->spool.slots[slot]);'
+    edit client/src/storage/journal.c \
+        '/^    dpot_journal_set_due(journal, &journal->spool.slots\[slot\]);/a\
+    journal->spool.slots[slot].due_ms =\
+        journal->clock->now(journal->clock->ctx) +\
+        delay_of(journal, \&journal->spool.slots[slot]);'
 }
 
 plant_horizon_by_work() {
@@ -62,7 +67,8 @@ plant_horizon_by_work() {
 
 plant_id_drawn_again() {
     catchers="first_touch"
-    edit client/src/submit.c 's/^    if (slot != SIZE_MAX && spool->slots\[slot\].name.has_draws) {/    if (slot != SIZE_MAX \&\& s->state == DPOT_KEY_NONE) {/'
+    edit client/src/submit.c \
+        '/if (slot != SIZE_MAX/s/spool->slots\[slot\].name.has_draws/s->state == DPOT_KEY_NONE/'
 }
 
 plant_retry_with_new_draw() {
@@ -73,17 +79,22 @@ plant_retry_with_new_draw() {
 
 plant_random_bytes_by_data() {
     catchers="silence audit"
-    after_reading 'if (bit(\&s->data)) { s->client->rng_source->fill(s->client->rng_source->ctx, s->draft.rng.block, 8); }'
+    after_reading 'if (bit(\&s->data)) {\
+        s->client->rng_source->fill(s->client->rng_source->ctx, s->draft.rng.block, 8);\
+    }'
 }
 
 plant_sync_for_large_data() {
     catchers="silence"
-    after_reading 'if (s->data.n > 64) { (void)!s->client->config.filesystem->sync_directory(s->client->config.filesystem->ctx); }'
+    after_reading 'const struct dpot_filesystem *fs = s->client->config.filesystem;\
+    if (s->data.n > 64) { (void)!fs->sync_directory(fs->ctx); }'
 }
 
 plant_error_names_value() {
     catchers="silence audit"
-    after_reading 'if (bit(\&s->data)) { (void)dpot_error_set(error_of(s), DPOT_OK, "a large number"); }'
+    after_reading 'if (bit(\&s->data)) {\
+        (void)dpot_error_set(error_of(s), DPOT_OK, "a large number");\
+    }'
 }
 
 plant_padding_by_report() {
@@ -101,13 +112,18 @@ plant_charge_by_data() {
 
 plant_order_by_report() {
     catchers="silence"
-    edit client/src/uploader.c '/^static dpot_status send_due/,/^}/s/&spool->slots\[i\];/\&spool->slots[spool->slots[0].report.index % 2 ? spool->n_slots - 1 - i : i];/'
+    edit client/src/uploader.c '/^static dpot_status send_due/,/^}/s/&spool->slots\[i\];/\
+        \&spool->slots[spool->slots[0].report.index % 2 ? spool->n_slots - 1 - i : i];/'
 }
 
 plant_pause_by_report() {
     catchers="silence"
-    edit client/src/backoff.c 's/^    const int64_t wait_ms = draw_ms(client, slot->n_failures);/    const int64_t wait_ms = draw_ms(client, slot->n_failures) \/ (slot->report.index % 2 ? 2 : 1);/'
-    edit client/src/backoff.c '/^void dpot_backoff_server(/,/^}/s/draw_ms(client, client->n_failures)/& \/ (client->journal.spool.slots[0].report.index % 2 ? 2 : 1)/'
+    edit client/src/backoff.c \
+        '/^    const int64_t wait_ms = /s/draw_ms(client, slot->n_failures)/& \/\
+        (slot->report.index % 2 ? 2 : 1)/'
+    edit client/src/backoff.c \
+        '/^void dpot_backoff_server(/,/^}/s/draw_ms(client, client->n_failures)/& \/\
+        (client->journal.spool.slots[0].report.index % 2 ? 2 : 1)/'
 }
 
 plant_log_line() {
@@ -122,5 +138,6 @@ plant_third_reading() {
 
 plant_refusal_by_data() {
     catchers="silence"
-    after_reading 'if (s->data.points \&\& s->data.n > 0 \&\& s->data.points[0] != s->data.points[0]) { return DPOT_ERR_RANGE; }'
+    after_reading 'const double *x = s->data.n > 0 ? s->data.points : NULL;\
+    if (x \&\& x[0] != x[0]) { return DPOT_ERR_RANGE; }'
 }

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Plants faults in a copy of the sources, one by one, and demands that the tests of silence catch
+# Plants faults in a copy of the sources, one by one, and checks that the tests of silence catch
 # each.
 #   sh tests/privacy/planted/planted.sh [FAULT...]     the copy is in build/planted
-# faults.sh says what they are and who must catch them. Prints a line for each. Exits with 1 when
-# one was not caught, or when the tests do not pass without a fault.
+# faults.sh has the faults and the tests that must catch them. Prints a line for each. Exits 1 if
+# one was not caught, or if the tests do not pass without a fault.
 set -eu
 
 root=$(cd "$(dirname "$0")/../../.." && pwd)
@@ -22,8 +22,7 @@ give_up() {
     exit 1
 }
 
-# Files keep their times, so that nothing is built twice, but for those that a run before has
-# edited.
+# Files keep their times, so that nothing is built twice, except those edited by an earlier run.
 copy_sources() {
     mkdir -p "$source"
     touch "$work/touched"
@@ -43,7 +42,7 @@ build_programs() {
     }
 }
 
-# Two cases are enough: one with labels, one with vectors.
+# Two cases: one with labels, one with vectors.
 audit_passes() {
     for mechanism in kpm-groups laplace-box; do
         "$build/bin/dpot" audit --mechanism $mechanism --samples 1000 --seed 1 --quiet || return 1
@@ -57,24 +56,24 @@ passes() {
     esac
 }
 
-# edit FILE SED-SCRIPT: changes a file of the copy, or says that it no longer can.
+# edit FILE SED-SCRIPT: changes a file of the copy; exits if the script changes nothing.
 edit() {
     say "$1" >>"$work/touched"
     sed "$2" "$source/$1" >"$work/changed"
-    ! cmp -s "$work/changed" "$source/$1" || give_up "$name: $1 has no place for it any more: mend faults.sh"
+    ! cmp -s "$work/changed" "$source/$1" || give_up "$name: no match in $1: update faults.sh"
     cp "$work/changed" "$source/$1"
 }
 
-mend() {
+restore() {
     while IFS= read -r file; do
         cp "$root/$file" "$source/$file"
     done <"$work/touched"
 }
 
 copy_sources
-build_programs "what is here"
+build_programs "the unchanged copy"
 for catcher in silence first_touch spent audit; do
-    passes $catcher || give_up "without a fault $catcher fails: see $work/log"
+    passes $catcher || give_up "$catcher fails without a fault: see $work/log"
 done
 status=0
 for name in ${*:-$faults}; do
@@ -88,6 +87,6 @@ for name in ${*:-$faults}; do
         fi
     done
     say "$name: $verdict"
-    mend
+    restore
 done
 exit $status

@@ -6,7 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* In a process without the descriptors that the bits of `closed` name: 0, or what is wrong. */
+/* In a process in which the descriptors in the bits of `closed` are closed. Returns 0, or the
+ * number of the check that failed. */
 static int look(unsigned closed)
 {
     char byte = 0;

@@ -165,7 +165,7 @@ void assert_law(const struct dpot_campaign *campaign, const uint64_t *weights)
     for (uint32_t j = 0; j < campaign->output.size; j++) {
         cr_assert_leq(lower[j], weights[j]);
         cr_assert_leq(weights[j], upper[j]);
-        sum += weights[j]; /* at most 3 outputs could reach 2^64; the bounds forbid it here */
+        sum += weights[j]; /* at most 3 outputs could reach 2^64, which the bounds exclude */
     }
     cr_assert_eq(sum, DPOT_MASS_ONE);
 }

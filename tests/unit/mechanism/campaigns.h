@@ -1,4 +1,4 @@
-/* Sound campaigns for tests of mechanisms: WPM, unless they become something else. */
+/* Valid campaigns for tests of mechanisms. They use WPM until campaign_become changes that. */
 #ifndef DPOT_TESTS_MECHANISM_CAMPAIGNS_H
 #define DPOT_TESTS_MECHANISM_CAMPAIGNS_H
 
@@ -15,26 +15,27 @@ struct campaign_numbers {
     int is_skewed; /* masses 1, 2, 4, ... instead of equal ones */
 };
 
-/* Over a ring of `size` points, output the same. The caller releases it. */
+/* A campaign on a ring of `size` points, with the same outputs. The caller releases it. */
 struct dpot_campaign campaign_on_ring(uint32_t size, struct campaign_numbers numbers);
 
-/* Puts it over a ring of another size, with the least mass everywhere, sound or not. */
+/* Replaces the ring by one of another size, with the least mass everywhere, valid or not. */
 void campaign_resize_ring(struct dpot_campaign *campaign, uint32_t size);
 
-/* From listed points of one coordinate to others, absolute distance to the power `cost_power`. */
+/* From listed points of one coordinate to others; the cost is distance^cost_power. */
 struct dpot_campaign campaign_on_line(uint32_t size, const double *points, uint32_t output_size,
                                       const double *output, double cost_power,
                                       struct campaign_numbers numbers);
 
-/* Lets its devices project exactly, without lambda and sweeps. */
+/* Selects the exact solver, without lambda and sweeps. */
 void campaign_be_exact(struct dpot_campaign *campaign);
 
-/* On unit vectors of `dim` coordinates, which name one of n_directions; lambda and iterations must be 0. */
+/* On unit vectors of `dim` coordinates, with n_directions outputs. lambda and iterations in
+ * `numbers` must be 0. */
 struct dpot_campaign campaign_on_sphere(uint32_t dim, uint32_t n_directions, double cost_power,
                                         struct campaign_numbers numbers);
 
-/* Turns a WPM campaign into one of the baselines, at the same epsilon: with the mechanism's own base
- * measure, or with the one it had. */
+/* Turns a WPM campaign into one of a baseline mechanism, at the same epsilon, with the mechanism's
+ * own base measure or with the campaign's. */
 void campaign_become(struct dpot_campaign *campaign, enum dpot_mechanism_id mechanism,
                      bool with_own_measure);
 
@@ -42,13 +43,15 @@ void campaign_become(struct dpot_campaign *campaign, enum dpot_mechanism_id mech
 struct dpot_private_measure private_measure_of(const struct dpot_campaign *campaign,
                                                const double *histogram);
 
-/* Of a campaign that devices accept, which is asserted. The caller frees it. */
+/* A privatizer of a campaign, asserting that devices accept it. The caller frees it. */
 struct dpot_privatizer *new_privatizer(const struct dpot_campaign *campaign);
 
-/* Opening its mechanism may run out of memory anywhere: it says so and leaves nothing behind. */
+/* Asserts that opening the mechanism reports out of memory at every allocation, and leaks nothing.
+ */
 void assert_allocations_may_fail(const struct dpot_campaign *campaign);
 
-/* The law of a report, of at most 64 outputs: within the campaign's bounds, of mass DPOT_MASS_ONE. */
+/* Asserts that a law of at most 64 outputs is within the campaign's bounds and sums to
+ * DPOT_MASS_ONE. */
 void assert_law(const struct dpot_campaign *campaign, const uint64_t *weights);
 
 #endif

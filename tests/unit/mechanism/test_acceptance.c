@@ -48,7 +48,7 @@ Test(sensitivity, of_a_box_adds_up_the_widths_of_its_own_sides)
     assert_u128(alike.l2_squared, 0, 78400);
 }
 
-/* Any two inputs are neighbours: the diameter, not the radius. */
+/* Any two inputs are neighbours: sensitivity is the diameter, not the radius. */
 Test(sensitivity, of_a_ball_is_its_diameter)
 {
     const struct dpot_sensitivity l1 = ball_of(DPOT_VECTOR_L1_BALL, 100, 784);
@@ -75,7 +75,7 @@ Test(sensitivity, of_the_largest_sets_does_not_wrap)
     cr_assert_eq(l2.l1, (uint64_t)(2 * DPOT_VECTOR_L2_RADIUS_MAX) << 10);
 }
 
-Test(sensitivity, of_sets_that_are_none_is_refused)
+Test(sensitivity, of_invalid_sets_is_refused)
 {
     int64_t lo[] = {0, 5, INT64_MIN, 0, -DPOT_VECTOR_SIDE_MAX - 1};
     int64_t hi[] = {1, 4, INT64_MAX, DPOT_VECTOR_SIDE_MAX + 1, 0};
@@ -103,9 +103,9 @@ Test(sensitivity, of_sets_that_are_none_is_refused)
     }
 }
 
-/* Trap 8a: two widths of 2^32, whose squares sum to 2^65 (0 in 64 bits) and are therefore no
- * sensitivity at all to a 64-bit sum; D1 2^32 = 2^65 wraps too. */
-Test(acceptance, sums_beyond_64_bits_are_not_taken_for_small_ones)
+/* Two widths of 2^32: their squares sum to 2^65, which is 0 in 64 bits and would be no sensitivity
+ * at all. D1 2^32 = 2^65 wraps as well. */
+Test(acceptance, sums_beyond_64_bits_do_not_wrap)
 {
     int64_t lo[] = {0, 0}, hi[] = {INT64_C(1) << 32, INT64_C(1) << 32};
     const struct dpot_sensitivity s = box_of(lo, hi, 2, 2);
@@ -125,7 +125,7 @@ Test(acceptance, sums_beyond_64_bits_are_not_taken_for_small_ones)
     cr_assert(dpot_laplace_accepts(&half, ONE + 1, 32));
 }
 
-/* Largest D1 that is accepted, by the inequality in the reals: D1 <= (E - 1) 2^k / 2^32. */
+/* The largest D1 that is accepted, by the inequality in reals: D1 <= (E - 1) 2^k / 2^32. */
 Test(acceptance, of_laplace_noise_is_sharp_to_the_unit)
 {
     const uint64_t epsilons[] = {2, ONE / 100, ONE, 4 * ONE + 1, 20 * ONE, 512 * ONE};
@@ -140,7 +140,7 @@ Test(acceptance, of_laplace_noise_is_sharp_to_the_unit)
     }
 }
 
-Test(acceptance, of_laplace_noise_wants_every_coordinate_within_the_reach_of_noise)
+Test(acceptance, of_laplace_noise_requires_every_coordinate_within_the_range_of_noise)
 {
     for (unsigned k = 1; k <= 40; k++) {
         struct dpot_sensitivity s = {.l1 = 0, .widest = ((uint64_t)32 << k) - 2};
@@ -189,7 +189,7 @@ Test(acceptance, of_gaussian_noise_is_sharp_to_the_unit)
     }
 }
 
-Test(acceptance, of_gaussian_noise_wants_sigma_large_for_the_dimension)
+Test(acceptance, of_gaussian_noise_requires_sigma_large_for_the_dimension)
 {
     const struct dpot_sensitivity s = {.l2_squared = {1, 0}};
     struct dpot_gauss_row row = row_of(1, (uint64_t)1 << 44);
@@ -226,7 +226,7 @@ Test(acceptance, of_gaussian_noise_refuses_numbers_out_of_range)
     cr_assert_not(dpot_gaussian_accepts(&high, &row, 24, 1));
 }
 
-/* Nothing without a row: a zeroed one (number 0 of a campaign) accepts nothing. */
+/* A zeroed row (number 0 of a campaign) accepts nothing. */
 Test(acceptance, no_row_accepts_nothing)
 {
     struct dpot_gauss_row row;
@@ -235,7 +235,7 @@ Test(acceptance, no_row_accepts_nothing)
     cr_assert_not(dpot_gaussian_accepts(&s, &row, 24, 1));
 }
 
-/* rho = D2^2 / (2 sigma^2), in units of 2^-32 rounded up, and one more. */
+/* rho = D2^2 / (2 sigma^2), in units of 2^-32, rounded up, plus one. */
 Test(acceptance, a_zcdp_charge_is_rounded_up_and_does_not_wrap)
 {
     struct dpot_sensitivity s = {.l2_squared = {(uint64_t)1 << 50, 0}};
@@ -263,8 +263,9 @@ Test(acceptance, a_zcdp_charge_is_rounded_up_and_does_not_wrap)
     cr_assert_not(dpot_gaussian_rho(&s, 2, DPOT_VECTOR_DIM_MAX + 1, &rho));
 }
 
-/* The bound of noise.h on what is out of reach of the other input, against the sums themselves: sigma 4,
- * one coordinate that takes the whole diameter d, or two that share it. */
+/* The bound of Theorem B3 (client/doc/exact-privacy.md) on outputs that are possible from one input
+ * only, against the sums themselves: sigma 4, one coordinate that has the whole diameter d, or two
+ * that share it. */
 static double mass_from(int x)
 {
     double mass = 0, all = 0;
@@ -276,7 +277,7 @@ static double mass_from(int x)
     return mass / all;
 }
 
-Test(acceptance, up_to_rho_eight_the_cut_of_gaussian_noise_is_below_its_bound)
+Test(acceptance, up_to_rho_eight_the_truncation_of_gaussian_noise_is_below_its_bound)
 {
     for (int d = 0; d <= 16; d++) {
         const double rho = d * d / 32.0;
@@ -294,5 +295,5 @@ Test(acceptance, a_charge_of_rho_ends_at_eight)
     cr_assert(dpot_gaussian_rho_accepts(8 * one + 1));
     cr_assert_not(dpot_gaussian_rho_accepts(8 * one + 2));
     cr_assert_not(dpot_gaussian_rho_accepts(UINT64_MAX));
-    cr_assert_gt(mass_from(45 - 40), 0.09); /* what the ceiling is for: rho 50 */
+    cr_assert_gt(mass_from(45 - 40), 0.09); /* why rho is limited: rho 50 */
 }

@@ -106,7 +106,7 @@ static struct dpot_campaign exponential_campaign_of(const json_t *test)
     return campaign;
 }
 
-/* The polytope of its own base measure must not change the law of a mixture. */
+/* With the mechanism's own base measure the polytope must not change the law of a mixture. */
 Test(exponential, its_law_is_that_of_the_reference)
 {
     json_t *golden = json_load_file(DPOT_TEST_DATA "/golden/wpm/e01_expmech.json", 0, NULL);
@@ -128,7 +128,7 @@ Test(exponential, its_law_is_that_of_the_reference)
     json_decref(golden);
 }
 
-Test(baselines, a_sound_campaign_is_charged_its_epsilon)
+Test(baselines, a_valid_campaign_is_charged_its_epsilon)
 {
     for (size_t b = 0; b < N_BASELINES; b++) {
         struct dpot_campaign campaign = baseline_on_ring(b);
@@ -221,7 +221,7 @@ static void expect_lawful(const struct dpot_campaign *campaign, const uint64_t *
     cr_assert_eq(sum, DPOT_MASS_ONE);
 }
 
-Test(baselines, a_shorter_or_wild_measure_cannot_harm)
+Test(baselines, a_shorter_or_invalid_measure_does_no_harm)
 {
     const double wild[] = {NAN, -1, INFINITY, 1e308, 0, 5e-324, -INFINITY};
     for (size_t i = 0; i < 8 * N_BASELINES; i++) {
@@ -345,7 +345,7 @@ Test(exponential, the_law_of_every_point_mass_lies_in_the_polytope_of_its_own_ba
     }
 }
 
-Test(exponential, mean_costs_that_are_no_numbers_get_no_mass)
+Test(exponential, mean_costs_of_nan_get_no_mass)
 {
     double q[] = {0, NAN, INFINITY, log(2)}, none[] = {NAN, INFINITY};
     dpot_exponential_law(1, q, 4);

@@ -1,4 +1,4 @@
-/* The directions of a report: the same for everyone who knows its id, independent and uniform. */
+/* The directions of a report: the same for everyone who knows its id; independent and uniform. */
 #include "mechanism/codebook.h"
 #include "unit/mechanism/campaigns.h"
 
@@ -16,7 +16,7 @@ static void make(uint32_t dim, uint8_t seed, struct dpot_codebook *codebook)
     dpot_campaign_release(&campaign);
 }
 
-/* The bits are part of the protocol: a device and a server of another release must agree. */
+/* The bits are part of the protocol: devices and servers of all releases must agree. */
 Test(codebook, the_bits_of_a_direction_are_those_of_every_release)
 {
     static const uint32_t dims[] = {2, 3, 5, 64, 127, 128, 129, 300};
@@ -38,7 +38,7 @@ Test(codebook, the_bits_of_a_direction_are_those_of_every_release)
     cr_assert_str_eq(hex, "1829bcef6c26a27a39528d41a98c79f20a9a76192f9a7b74ca437491eede2d65");
 }
 
-/* As the header says it, with the C library's functions. */
+/* The definition in codebook.h, with the C library's functions. */
 Test(codebook, a_direction_is_a_normal_vector_divided_by_its_length)
 {
     struct dpot_codebook codebook;
@@ -85,7 +85,8 @@ Test(codebook, a_direction_is_a_unit_vector)
     }
 }
 
-/* Moments of 40000 directions of four coordinates against those of the uniform law, 5 sigma. */
+/* Moments of 40,000 directions of four coordinates against those of the uniform law, within 5
+ * sigma. */
 Test(codebook, directions_are_uniform_as_far_as_moments_tell)
 {
     enum { DIM = 4, N = 40000 };
@@ -112,7 +113,7 @@ Test(codebook, directions_are_uniform_as_far_as_moments_tell)
     }
 }
 
-/* On the circle the angle is uniform: Kolmogorov and Smirnov at 1e-9. */
+/* On the circle the angle is uniform: Kolmogorov-Smirnov test at 1e-9. */
 Test(codebook, angles_on_the_circle_are_uniform)
 {
     enum { N = 20000, BINS = 64 };

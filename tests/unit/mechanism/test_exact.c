@@ -1,4 +1,5 @@
-/* The Wasserstein projection mechanism with the exact solver. test_wpm.c holds what both solvers share. */
+/* The Wasserstein projection mechanism with the exact solver. test_wpm.c tests what both solvers
+ * share. */
 #include "base/rng_seeded.h"
 #include "mechanism/mechanism.h"
 #include "mechanism/sampler.h"
@@ -23,8 +24,8 @@ static void read_law(const struct dpot_campaign *campaign, const double *histogr
     dpot_privatizer_free(privatizer);
 }
 
-/* A place has its fractional knapsack: the nearest outputs take U, the farthest L, and one between
- * them the rest, up to the rounding of q to doubles. */
+/* The law of one place solves a fractional knapsack: the nearest outputs have U, the farthest L,
+ * and one between them the rest, up to the rounding of q to doubles. */
 Test(exact, a_single_place_fills_the_nearest_outputs)
 {
     const double points[] = {0, 10}, output[] = {-4, 1, 2.5, 7, 9, 30};
@@ -54,7 +55,7 @@ Test(exact, a_single_place_fills_the_nearest_outputs)
     dpot_campaign_release(&campaign);
 }
 
-/* Randomised response on three equidistant points, to the last digits: nothing is blurred. */
+/* Randomised response on three equidistant points, without the blur of an entropic solver. */
 Test(exact, on_three_equidistant_points_it_is_randomised_response)
 {
     const double epsilon = 1, truth = exp(epsilon) / (exp(epsilon) + 2);
@@ -76,8 +77,8 @@ Test(exact, on_three_equidistant_points_it_is_randomised_response)
     dpot_campaign_release(&campaign);
 }
 
-/* Sums of doubles that are equal on paper: .1 + .2 is not .3. Whichever of the two outputs comes
- * last has the larger share, as if the distances were equal to the last bit. */
+/* Distances that are equal in exact arithmetic, but not as doubles: .1 + .2 is not .3. Of the two
+ * outputs the later one has the larger share, as if the distances were equal to the last bit. */
 Test(exact, distances_that_differ_by_rounding_are_equal)
 {
     const double points[] = {0, 5}, nearer[] = {.3, -(.1 + .2), 8}, farther[] = {-(.1 + .2), .3, 8};
@@ -146,7 +147,8 @@ Test(exact, no_regularisation_serves_a_device_better)
 #define SIDE 20
 #define N_PLACES 32
 
-/* Outputs are a square grid, and data live there: the campaign that later sizes refer to. */
+/* Outputs are a square grid, and data lie on it: the campaign that the documented sizes refer to.
+ */
 static struct dpot_campaign campaign_on_square(double cost_power)
 {
     const uint32_t counts[] = {SIDE, SIDE};
@@ -176,7 +178,7 @@ static void place(struct dpot_private_measure *measure, enum places places)
     }
 }
 
-/* The cost of the law and the least that any law of the campaign has, by another method. */
+/* The cost of the law, and the least cost of any law of the campaign, by another method. */
 static void compare_costs(const struct dpot_campaign *campaign, const struct dpot_measure *own,
                           const uint64_t *weights, double *cost, double *least)
 {
@@ -232,9 +234,9 @@ Test(exact, the_default_passes_reach_the_optimum_for_32_places_on_400_outputs)
     }
 }
 
-/* The device burns what is left of its steps after the draw, the server does not: same law, in any
- * order of the two, and where the passes are spent first. */
-Test(exact, a_report_is_drawn_from_the_law_that_is_told_with_few_passes_and_many)
+/* After the draw the device uses up the rest of its steps, the server does not: the law is the same
+ * in either order, also when the passes are used up first. */
+Test(exact, a_report_is_drawn_from_the_published_law_with_few_passes_and_many)
 {
     struct dpot_private_measure measure;
     cr_assert_eq(dpot_private_measure_init(&measure, N_PLACES, NULL), DPOT_OK);

@@ -56,8 +56,8 @@ Test(gauss_certificate, holds_the_golden_rows_bit_for_bit)
     json_decref(root);
 }
 
-/* The contract of the wire: campaigns that are signed name these rows. If this fails, rows were
- * changed, moved or removed, and the generator must append instead. */
+/* Part of the wire format: signed campaigns name these rows. If this fails, rows were changed,
+ * moved or removed; the generator must append instead. */
 Test(gauss_certificate, the_first_4095_rows_never_change)
 {
     enum { N_FROZEN = 4095, ROW_LEN = 32 };
@@ -118,13 +118,14 @@ static double normal_cdf(double x)
     return erfc(-x / sqrt(2)) / 2;
 }
 
-/* Balle and Wang, apart from the generator: in doubles, good to about 1e-9 here. */
+/* Balle and Wang's formula, independently of the generator, in doubles: accurate to about 1e-9
+ * here. */
 static double delta_of_continuous(double epsilon, double mu)
 {
     return normal_cdf(mu / 2 - epsilon / mu) - exp(epsilon) * normal_cdf(-mu / 2 - epsilon / mu);
 }
 
-Test(gauss_certificate, every_row_is_within_its_delta_with_room_and_hardly_below_it)
+Test(gauss_certificate, every_row_is_within_its_delta_and_hardly_below_it)
 {
     for (uint32_t i = 1; i <= dpot_gauss_row_count(); i++) {
         const struct dpot_gauss_row row = row_at(i);
@@ -136,8 +137,8 @@ Test(gauss_certificate, every_row_is_within_its_delta_with_room_and_hardly_below
     }
 }
 
-/* (1 + e^epsilon) d_max 2^-93 <= delta 2^-11, and not for one more. */
-Test(gauss_certificate, every_d_max_pays_for_what_the_table_cuts_off)
+/* (1 + e^epsilon) d_max 2^-93 <= delta 2^-11, but not for d_max + 1. */
+Test(gauss_certificate, every_d_max_covers_the_truncation_of_the_table)
 {
     for (uint32_t i = 1; i <= dpot_gauss_row_count(); i++) {
         const struct dpot_gauss_row row = row_at(i);
@@ -148,7 +149,7 @@ Test(gauss_certificate, every_d_max_pays_for_what_the_table_cuts_off)
     }
 }
 
-/* The cut of the noise does not show in what they are charged in zCDP. */
+/* The truncation of the noise does not exclude any row from zCDP accounting. */
 Test(gauss_certificate, every_row_of_a_device_is_at_most_rho_eight)
 {
     for (uint32_t i = 1; i <= dpot_gauss_row_count(); i++) {
@@ -187,7 +188,7 @@ Test(gauss_certificate, a_request_between_rows_is_rounded_to_the_safe_side)
             const struct dpot_gauss_row row = row_at(find(epsilon, delta, 784));
             cr_assert_leq((double)row.epsilon_q32, epsilon * (double)ONE);
             cr_assert_leq((double)row.delta_q64, ldexp(delta, 64));
-            /* Nothing better was there: the next node is already above the request. */
+            /* There is no better row: the next epsilon is above the request. */
             const uint32_t next = number_of(row.epsilon_q32, row.delta_q64) + N_COLUMNS;
             cr_assert_gt((double)row_at(next).epsilon_q32, epsilon * (double)ONE - 1);
         }

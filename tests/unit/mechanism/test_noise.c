@@ -55,7 +55,7 @@ Test(noise, tables_have_the_published_hashes)
                   "43eb6c1576a617a4fc081db4f7bf9cfe8146968601f4526dcbad10bb789dec38");
 }
 
-/* "hhhh...": big-endian hexadecimal. */
+/* Reads big-endian hexadecimal digits. */
 static uint64_t hex_u64(const char *text, size_t digits)
 {
     uint64_t value = 0;
@@ -127,7 +127,7 @@ Test(noise, trials_are_bit_for_bit_the_golden_ones)
     json_decref(root);
 }
 
-/* Four u64 as the bytes of a trial. */
+/* The 32 bytes of a trial from four 64-bit words. */
 static struct dpot_noise_trial trial_of(enum dpot_noise noise, unsigned k, struct dpot_u128 u,
                                         uint64_t fine, uint64_t accept)
 {
@@ -141,7 +141,7 @@ static struct dpot_noise_trial trial_of(enum dpot_noise noise, unsigned k, struc
 
 #define SIGN ((uint64_t)1 << 63)
 
-/* Trap 8f: with -0 accepted 0 would come twice as often. */
+/* If -0 were accepted, 0 would be twice as frequent. */
 Test(noise, minus_zero_is_rejected_and_plus_zero_is_not)
 {
     const struct dpot_u128 zero = {0, 0};
@@ -161,7 +161,7 @@ Test(noise, minus_zero_is_rejected_and_plus_zero_is_not)
     }
 }
 
-/* Trap 8d: y 2^l has up to 46 bits at k = 40. */
+/* y 2^l has up to 46 bits at k = 40. */
 Test(noise, the_largest_noise_is_as_large_as_the_range_says)
 {
     const struct dpot_u128 all = {UINT64_MAX, UINT64_MAX};
@@ -191,7 +191,7 @@ static void assert_cells_begin(enum dpot_noise noise, const struct dpot_u128 *cd
         const struct dpot_u128 below = dpot_u128_sub(cdf[i], dpot_u128_from(1));
         cr_assert_eq(trial_of(noise, k, cdf[i], 0, 0).value, (int64_t)(i + 1) << l);
         cr_assert_eq(trial_of(noise, k, below, 0, 0).value, (int64_t)i << l);
-        /* One limb at a time: a borrow that is lost between them shows. */
+        /* One 64-bit half at a time: a lost borrow between the halves shows. */
         const struct dpot_u128 less_high = {UINT64_MAX, cdf[i].hi - 1};
         const struct dpot_u128 more_high = {0, cdf[i].hi + 1};
         cr_assert_leq(trial_of(noise, k, less_high, 0, 0).value, (int64_t)i << l);
@@ -215,7 +215,7 @@ Test(noise, a_trial_is_accepted_exactly_below_its_threshold)
     dpot_rng_init(&rng, &seeded.source);
     for (size_t i = 0; i < 1000; i++) {
         dpot_rng_bytes(&rng, bytes, sizeof bytes);
-        bytes[23] &= 0x7f; /* no sign: -0 has a rule of its own */
+        bytes[23] &= 0x7f; /* no sign: -0 has its own rule */
         const enum dpot_noise noise = i % 2 ? DPOT_NOISE_LAPLACE : DPOT_NOISE_GAUSSIAN;
         const unsigned k = 3 + (unsigned)(i % 20);
         const uint64_t p = dpot_noise_try(noise, k, bytes).threshold;
@@ -229,8 +229,7 @@ Test(noise, a_trial_is_accepted_exactly_below_its_threshold)
     }
 }
 
-/* The specification of the byte order: trial after trial, each accepted one for the next
- * coordinate. */
+/* Specification of the byte order: trial after trial, each accepted one for the next coordinate. */
 static void add_one_by_one(enum dpot_noise noise, unsigned k, struct dpot_rng *rng, int64_t *values,
                            size_t dim)
 {
@@ -245,7 +244,8 @@ static void add_one_by_one(enum dpot_noise noise, unsigned k, struct dpot_rng *r
     }
 }
 
-/* Twin: reads four trials for every coordinate and forgets those after the first accepted one. */
+/* Broken twin: reads four trials for every coordinate and discards those after the first accepted
+ * one. */
 static void add_and_forget(enum dpot_noise noise, unsigned k, struct dpot_rng *rng, int64_t *values,
                            size_t dim)
 {
@@ -274,7 +274,7 @@ typedef void adder(enum dpot_noise noise, unsigned k, struct dpot_rng *rng, int6
 
 #define DIM_MAX 100
 
-/* True when `add` gives the specified numbers and leaves the stream where it should. */
+/* Returns true if `add` gives the specified values and leaves the stream at the right position. */
 static bool keeps_the_order(adder *add, enum dpot_noise noise, unsigned k, size_t dim)
 {
     struct dpot_rng_seeded seeded[2];
@@ -293,7 +293,7 @@ static bool keeps_the_order(adder *add, enum dpot_noise noise, unsigned k, size_
            dpot_rng_u64(&rng[0]) == dpot_rng_u64(&rng[1]);
 }
 
-Test(noise, trials_are_consumed_in_the_order_of_the_bytes_whatever_is_done_side_by_side)
+Test(noise, trials_are_consumed_in_the_order_of_the_bytes_however_they_are_batched)
 {
     for (size_t dim = 0; dim <= DIM_MAX; dim += dim < 20 ? 1 : 16) {
         for (unsigned k = 2; k <= 24; k += 11) {
@@ -305,7 +305,7 @@ Test(noise, trials_are_consumed_in_the_order_of_the_bytes_whatever_is_done_side_
     }
 }
 
-Test(twin, trials_that_are_read_and_not_used_are_noticed)
+Test(twin, trials_that_are_read_and_not_used_are_caught)
 {
     cr_assert_not(keeps_the_order(add_and_forget, DPOT_NOISE_LAPLACE, 5, 20));
     cr_assert_not(keeps_the_order(add_and_forget, DPOT_NOISE_GAUSSIAN, 5, 20));
@@ -316,7 +316,7 @@ Test(noise, zero_coordinates_take_nothing_from_the_stream)
     cr_assert(keeps_the_order(dpot_noise_add, DPOT_NOISE_LAPLACE, 3, 0));
 }
 
-/* Trap 8g: every coordinate has its own edges. */
+/* Every coordinate has its own range. */
 Test(laplace_clamp, uses_the_sides_of_the_same_coordinate)
 {
     int64_t lo[] = {0, -50, 3}, hi[] = {10, -20, 3};

@@ -1,9 +1,8 @@
-/* The cost of a report: against the integer tables, against itself, against the continuous one. */
+/* The law of the noise in doubles, against the integer tables that devices draw from. */
 #include "mechanism/noise_density.h"
 
 #include "base/buf.h"
 #include "mechanism/noise_tables.h"
-#include "mechanism/quantize.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -39,16 +38,32 @@ static struct dpot_noise_density density_of(const struct dpot_campaign *campaign
     return density;
 }
 
+/* The formulas of the header: -ln P[y | z] of coordinate j, in grid units. */
+static double cost_of(const struct dpot_noise_density *density, uint32_t j, int64_t y, int64_t z)
+{
+    const bool is_laplace = density->noise == DPOT_NOISE_LAPLACE;
+    const double distance = ldexp((double)(y - z), -K);
+    int64_t least, most;
+    dpot_noise_range(density->noise, K, is_laplace ? lo[j] : z, is_laplace ? hi[j] : z, &least,
+                     &most);
+    if (y < least || y > most) {
+        return INFINITY;
+    }
+    const double edge = log1p(exp(-ldexp(1, -K)));
+    return is_laplace ? fabs(distance) + (y == least || y == most ? edge : density->inside)
+                      : distance * distance / 2 + density->inside;
+}
+
 static double sum_over_outputs(const struct dpot_noise_density *density, uint32_t j, int64_t z)
 {
     int64_t least, most;
     double sum = 0;
     dpot_noise_range(density->noise, K, lo[j], hi[j], &least, &most);
     for (int64_t y = least; y <= most; y++) {
-        sum += exp(-dpot_noise_density_integer(density, j, y, z));
+        sum += exp(-cost_of(density, j, y, z));
     }
-    cr_assert(isinf(dpot_noise_density_integer(density, j, least - 1, z)));
-    cr_assert(isinf(dpot_noise_density_integer(density, j, most + 1, z)));
+    cr_assert(isinf(cost_of(density, j, least - 1, z)));
+    cr_assert(isinf(cost_of(density, j, most + 1, z)));
     return sum;
 }
 
@@ -66,7 +81,8 @@ Test(noise_density, probabilities_of_all_outputs_sum_to_one)
     cr_assert_float_eq(sum_over_outputs(&g, 1, 3), 1, 1e-13);
 }
 
-/* ---- the tables, enumerated: weight of a value = units of its cell times the threshold of its trial ---- */
+/* ---- the tables, enumerated: weight of a value = units of its cell x threshold of its trial ----
+ */
 
 static double cell_mass(enum dpot_noise noise, size_t y, size_t n_cells, struct dpot_u128 *begin)
 {
@@ -78,7 +94,7 @@ static double cell_mass(enum dpot_noise noise, size_t y, size_t n_cells, struct 
     return ldexp((double)mass.hi, -64) + ldexp((double)mass.lo, -128);
 }
 
-/* weights (2 n - 1) of noise -(n-1) .. n-1 with sum 1; returns n. */
+/* Writes the 2 n - 1 weights of noise -(n-1) .. n-1, normalised to sum 1, and returns n. */
 static size_t enumerate(enum dpot_noise noise, double *weights)
 {
     const unsigned bits = noise == DPOT_NOISE_LAPLACE ? K - 1 : K - 2;
@@ -130,7 +146,7 @@ Test(noise_density, laplace_is_what_the_tables_give_edges_included)
             released[value[0] - least] += weights[x + n - 1];
         }
         for (int64_t y = least; y <= most; y++) {
-            const double cost = dpot_noise_density_integer(&density, 0, y, inputs[i]);
+            const double cost = cost_of(&density, 0, y, inputs[i]);
             cr_assert_float_eq(cost, -log(released[y - least]), 1e-13 * (1 + cost));
         }
     }
@@ -143,111 +159,24 @@ Test(noise_density, gaussian_is_what_the_tables_give)
     const struct dpot_noise_density density = density_of(&campaign);
     const int64_t n = (int64_t)enumerate(DPOT_NOISE_GAUSSIAN, weights);
     for (int64_t x = 1 - n; x < n; x++) {
-        const double cost = dpot_noise_density_integer(&density, 0, 5 + x, 5);
+        const double cost = cost_of(&density, 0, 5 + x, 5);
         const bool is_far = (x < 0 ? -x : x) >= 45 << (K - 2);
         cr_assert_float_eq(cost, -log(weights[x + n - 1]), is_far ? 0.1 : ldexp(1, -39),
                            "noise %lld: %.17g, %.17g", (long long)x, cost,
                            -log(weights[x + n - 1]));
     }
-    cr_assert(isinf(dpot_noise_density_integer(&density, 0, 5 + n, 5)));
-}
-
-/* ---- x that is not on the grid ---- */
-
-Test(noise_density, exact_cost_goes_through_the_rounding_and_the_set_of_the_device)
-{
-    const struct dpot_campaign campaign = campaign_of(DPOT_MECHANISM_LAPLACE);
-    const struct dpot_noise_density density = density_of(&campaign);
-    const int64_t y[DIM] = {20, -10};
-    const double inside[DIM] = {1.3 * STEP, 3 * STEP}, outside[DIM] = {1e9, NAN};
-    int64_t z[DIM];
-    cr_assert_eq(dpot_noise_density_exact(&density, y, inside, z),
-                 dpot_noise_density_integer(&density, 0, 20, 1) +
-                     dpot_noise_density_integer(&density, 1, -10, 3));
-    cr_assert_eq(dpot_noise_density_exact(&density, y, outside, z),
-                 dpot_noise_density_integer(&density, 0, 20, 60) +
-                     dpot_noise_density_integer(&density, 1, -10, 3));
-}
-
-Test(noise_density, smooth_cost_is_exact_on_the_grid_and_within_half_a_cell_between)
-{
-    const enum dpot_mechanism_id ids[] = {DPOT_MECHANISM_LAPLACE, DPOT_MECHANISM_GAUSSIAN};
-    for (size_t i = 0; i < 2; i++) {
-        const struct dpot_campaign campaign = campaign_of(ids[i]);
-        const struct dpot_noise_density density = density_of(&campaign);
-        const double t = ldexp(1, K);
-        int64_t least, most;
-        dpot_noise_range(DPOT_NOISE_LAPLACE, K, lo[0], hi[0], &least, &most);
-        for (int64_t y = i == 0 ? least : -300; y <= (i == 0 ? most : 300); y += y < 300 ? 1 : 7) {
-            for (double u = -40; u <= 60; u += 0.25) {
-                const int64_t z = (int64_t)floor(u + 0.5);
-                const double smooth =
-                    dpot_noise_density_cost(&density, 0, (double)y * STEP, u * STEP);
-                const double exact = dpot_noise_density_integer(&density, 0, y, z);
-                const double most_wrong = u == (double)z ? 0
-                                          : i == 0       ? 1 / (2 * t)
-                                                   : (fabs((double)y - u) + 0.25) / (2 * t * t);
-                cr_assert_leq(fabs(smooth - exact), most_wrong + 1e-12, "y %lld, x %g",
-                              (long long)y, u);
-            }
-        }
-    }
-}
-
-Test(noise_density, differences_in_x_are_those_of_continuous_noise_whatever_y)
-{
-    const enum dpot_mechanism_id ids[] = {DPOT_MECHANISM_LAPLACE, DPOT_MECHANISM_GAUSSIAN};
-    for (size_t i = 0; i < 2; i++) {
-        const struct dpot_campaign campaign = campaign_of(ids[i]);
-        const struct dpot_noise_density released = density_of(&campaign);
-        struct dpot_noise_density continuous;
-        cr_assert_eq(dpot_noise_density_init(&continuous, released.noise, released.scale, 0, NULL),
-                     DPOT_OK);
-        cr_assert_eq(released.scale, 64 * STEP);
-        int64_t least, most;
-        dpot_noise_range(DPOT_NOISE_LAPLACE, K, lo[0], hi[0], &least, &most);
-        const double outputs[] = {(double)least * STEP, -1, 0, 2.5, (double)most * STEP};
-        for (size_t o = 0; o < 5; o++) {
-            const double a = dpot_noise_density_cost(&released, 0, outputs[o], -5) -
-                             dpot_noise_density_cost(&released, 0, outputs[o], 7.3);
-            const double b = dpot_noise_density_cost(&continuous, 0, outputs[o], -5) -
-                             dpot_noise_density_cost(&continuous, 0, outputs[o], 7.3);
-            cr_assert_float_eq(a, b, 1e-10);
-        }
-    }
-}
-
-Test(noise_density, continuous_densities_integrate_to_one_and_slopes_are_derivatives)
-{
-    for (int noise = 0; noise < 2; noise++) {
-        struct dpot_noise_density density;
-        double sum = 0;
-        cr_assert_eq(dpot_noise_density_init(&density, (enum dpot_noise)noise, 0.7, 0, NULL),
-                     DPOT_OK);
-        for (double y = -30; y < 30; y += 1e-3) {
-            sum += 1e-3 * exp(-dpot_noise_density_cost(&density, 0, y + 5e-4, 0.3));
-        }
-        cr_assert_float_eq(sum, 1, 1e-6);
-        for (double x = -2; x < 2; x += 0.31) {
-            const double y = 0.4, h = 1e-6;
-            const double difference = (dpot_noise_density_cost(&density, 0, y, x + h) -
-                                       dpot_noise_density_cost(&density, 0, y, x - h)) /
-                                      (2 * h);
-            cr_assert_float_eq(dpot_noise_density_slope(&density, y, x), difference, 1e-7);
-        }
-        const double y[3] = {1, 2, 3}, x[3] = {0, 2, -1};
-        cr_assert_float_eq(dpot_noise_density_cost_vector(&density, y, x, 3),
-                           dpot_noise_density_cost(&density, 0, 1, 0) +
-                               dpot_noise_density_cost(&density, 1, 2, 2) +
-                               dpot_noise_density_cost(&density, 2, 3, -1),
-                           1e-14);
-    }
-    struct dpot_noise_density density;
-    cr_assert_eq(dpot_noise_density_init(&density, DPOT_NOISE_LAPLACE, 1, 0, NULL), DPOT_OK);
-    cr_assert_eq(dpot_noise_density_slope(&density, 2, 2), 0);
+    cr_assert(isinf(cost_of(&density, 0, 5 + n, 5)));
 }
 
 /* ---- intervals ---- */
+
+/* Continuous noise of scale 0.9, x = 0.25. */
+static double continuous_density(enum dpot_noise noise, double y)
+{
+    const double distance = (y - 0.25) / 0.9;
+    return noise == DPOT_NOISE_LAPLACE ? exp(-fabs(distance)) / (2 * 0.9)
+                                       : exp(-distance * distance / 2) / (0.9 * sqrt(2 * acos(-1)));
+}
 
 Test(noise_density, intervals_are_integrals_with_their_slopes)
 {
@@ -257,13 +186,15 @@ Test(noise_density, intervals_are_integrals_with_their_slopes)
         struct dpot_noise_density density;
         cr_assert_eq(dpot_noise_density_init(&density, (enum dpot_noise)noise, 0.9, 0, NULL),
                      DPOT_OK);
+        cr_assert_float_eq(exp(-density.inside), continuous_density((enum dpot_noise)noise, 0.25),
+                           1e-15);
         for (size_t e = 0; e < 8; e++) {
             const double a = fmax(ends[e][0], -45), b = fmin(ends[e][1], 45);
             const double x = 0.25, h = 1e-5, width = (b - a) / 200000;
             double sum = 0, slope = 0;
             for (size_t i = 0; i < 200000; i++) {
                 sum += width *
-                       exp(-dpot_noise_density_cost(&density, 0, a + ((double)i + 0.5) * width, x));
+                       continuous_density((enum dpot_noise)noise, a + ((double)i + 0.5) * width);
             }
             const double p =
                 dpot_noise_density_interval(&density, ends[e][0], ends[e][1], x, &slope);
@@ -291,7 +222,7 @@ Test(noise_density, outputs_of_a_grid_in_an_interval_have_its_probability)
         for (int64_t first = -200; first < 200; first += 8) {
             double sum = 0;
             for (int64_t y = first; y < first + 8; y++) {
-                sum += exp(-dpot_noise_density_integer(&density, 0, y, 11));
+                sum += exp(-cost_of(&density, 0, y, 11));
             }
             const double p =
                 dpot_noise_density_interval(&density, ((double)first - 0.5) * STEP,

@@ -16,7 +16,7 @@ static int64_t round_one(double x, double inverse_step)
     return z;
 }
 
-/* As the design page says it, with the mathematical library. */
+/* The definition in client/doc/exact-privacy.md, B2, with the C library's functions. */
 static int64_t round_plainly(double x, double inverse_step)
 {
     const double limit = ldexp(1, 40);
@@ -37,8 +37,8 @@ Test(quantize, rounds_halves_up_on_both_sides_of_zero)
     cr_assert_eq(round_one(-0.0, 1), 0);
 }
 
-/* Trap 8e: a NaN that is looked for after the clamp has become a corner of the domain. */
-Test(quantize, a_number_that_is_none_becomes_zero_and_infinities_the_ends)
+/* A NaN that is only tested after the clamp would have become a corner of the domain. */
+Test(quantize, nan_becomes_zero_and_infinities_the_ends)
 {
     const uint64_t nan_bits[] = {UINT64_C(0x7ff8000000000000), UINT64_C(0xfff8000000000001),
                                  UINT64_C(0x7fffffffffffffff), UINT64_C(0xffffffffffffffff),
@@ -67,7 +67,7 @@ Test(quantize, any_bits_are_rounded_as_floor_of_v_plus_a_half)
     for (size_t i = 0; i < 400000; i++) {
         state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
         uint64_t bits = state ^ state >> 29;
-        if (i % 2) { /* exponents at which something happens */
+        if (i % 2) { /* exponents at which the result changes */
             bits = (bits & UINT64_C(0x800fffffffffffff)) | (UINT64_C(960) + i / 2 % 110) << 52;
             bits &= i % 8 == 1 ? UINT64_C(0xffffff0000000000) : UINT64_MAX;
         }
@@ -138,7 +138,7 @@ Test(box, with_one_pair_of_sides_uses_it_for_all)
     cr_assert(z[0] == -2 && z[1] == 3 && z[2] == 0 && z[3] == 6);
 }
 
-/* Trap 8e: an arithmetic shift of a negative number would round away from zero. */
+/* An arithmetic shift of a negative number would round away from zero. */
 Test(l1_ball, scales_towards_zero_on_both_sides)
 {
     const struct dpot_vector_domain domain = ball(DPOT_VECTOR_L1_BALL, 3, 2);
@@ -183,7 +183,8 @@ static struct dpot_u128 l2_norm_squared(const int64_t *z, size_t dim)
     return sum;
 }
 
-/* The rule of the design page with plain operators; the factor's numerator is R 2^shift. */
+/* The definition in client/doc/exact-privacy.md, B2, with plain operators; the factor's numerator
+ * is R 2^shift. */
 static void scale_plainly(int64_t *z, size_t dim, uint64_t numerator, uint64_t divisor,
                           unsigned shift)
 {
@@ -214,7 +215,7 @@ static void enforce_l2_plainly(uint64_t radius, int64_t *z, size_t dim)
     }
     const struct dpot_u128 sum = l2_norm_squared(z, dim);
     uint64_t root = (uint64_t)sqrt(ldexp((double)sum.hi, 64) + (double)sum.lo);
-    root = root > 4 ? root - 4 : 0; /* below the root for certain; up from there */
+    root = root > 4 ? root - 4 : 0; /* below the root for certain; the loop goes up from there */
     while (dpot_u128_less(dpot_u128_mul(root, root), sum)) {
         root++;
     }
@@ -296,8 +297,8 @@ Test(balls, corners_of_the_largest_and_smallest_radius_stay_inside)
     }
 }
 
-/* Trap 8a: the sum of 2^14 squares of 2^25 is 2^64, which a 64-bit sum takes for 0: then nothing is
- * shrunk and the point stays 2^7 times too far out. */
+/* The sum of 2^14 squares of 2^25 is 2^64, which is 0 in 64 bits: the point would not be shrunk and
+ * would stay 2^7 times too far out. */
 Test(l2_ball, a_sum_of_squares_beyond_64_bits_still_shrinks)
 {
     const uint32_t dim = 1u << 14;

@@ -26,7 +26,7 @@ static uint64_t *new_array(size_t size)
     return array;
 }
 
-/* Takes the codes. */
+/* Makes a base measure, which owns the codes. */
 static struct bounds make_bounds(uint32_t size, uint32_t *mass_code, uint64_t total,
                                  uint64_t epsilon_q32)
 {
@@ -66,7 +66,7 @@ static void assert_equals(const char *what, const uint64_t *got, const json_t *a
     free(expected);
 }
 
-/* (I) and (II), with a sum that does not wrap. */
+/* Conditions (I) and (II), with a sum that does not wrap. */
 static void assert_in_polytope(const struct bounds *bounds, const uint64_t *weights)
 {
     struct dpot_u128 sum = {0, 0};
@@ -266,8 +266,8 @@ Test(sampler, draws_are_the_golden_ones)
     json_decref(root);
 }
 
-/* Exact-privacy, trap 8b: floor(L A / 2^46) has up to 78 bits. Cut to 64 before the minimum, U
- * would be some small number instead of N. */
+/* floor(L A / 2^46) has up to 78 bits. If it were cut to 64 before the minimum, U would be some
+ * small number instead of N. */
 Test(sampler, an_upper_bound_beyond_64_bits_is_the_whole_mass)
 {
     const uint64_t n = DPOT_MASS_ONE;
@@ -292,7 +292,7 @@ static struct bounds five_free_outputs(void)
     return make_bounds(5, codes, DPOT_MASS_ONE / 100, 20 * DPOT_EPSILON_ONE);
 }
 
-/* Every draw from the broken weights is the draw from M. */
+/* Every draw from the broken weights equals the draw from M. */
 static void assert_falls_back(const struct bounds *bounds, const uint64_t *weights)
 {
     for (uint64_t i = 0; i <= 64; i++) {
@@ -305,7 +305,7 @@ static void assert_falls_back(const struct bounds *bounds, const uint64_t *weigh
     }
 }
 
-/* Trap 8c: 5 * 2^62 = N + 2^64 looks like N to a 64-bit sum. */
+/* 5 * 2^62 = N + 2^64 is N in 64 bits. */
 Test(sampler, weights_that_sum_to_one_only_modulo_2_to_the_64_are_not_used)
 {
     struct bounds bounds = five_free_outputs();
@@ -364,7 +364,7 @@ Test(sampler, each_output_is_drawn_for_exactly_its_weight_of_the_numbers)
     release_bounds(&bounds);
 }
 
-/* V of A4, the readable way. */
+/* V of A4 (client/doc/exact-privacy.md), with the C library's functions. */
 static uint64_t mass_of(double q)
 {
     if (!(q > 0)) {
@@ -382,7 +382,7 @@ Test(sampler, a_double_becomes_floor_of_q_times_2_to_the_62)
         double q[2] = {0, 0};
         state = state * UINT64_C(6364136223846793005) + 1442695040888963407u;
         bits = state ^ state >> 32;
-        if (i % 4 != 0) { /* exponents around the interesting ones: 2^-70 .. 2^1 */
+        if (i % 4 != 0) { /* exponents around those that matter: 2^-70 .. 2^1 */
             bits = (bits & ~(UINT64_C(0xfff) << 52)) | (uint64_t)(1023 - 70 + i % 72) << 52;
         }
         memcpy(&q[0], &bits, sizeof bits);
@@ -390,7 +390,7 @@ Test(sampler, a_double_becomes_floor_of_q_times_2_to_the_62)
         q[1] = 1 - q[0];
         dpot_weights_round(q, lower, upper, 2, weights);
         cr_assert_eq(weights[0] + weights[1], DPOT_MASS_ONE);
-        /* The second output is held to what is left, so that nothing is spread. */
+        /* The second output is limited to the rest, so that nothing is spread. */
         if (v < DPOT_MASS_ONE) {
             const uint64_t fixed_lower[] = {0, DPOT_MASS_ONE - v}, rest = DPOT_MASS_ONE - v;
             const uint64_t fixed_upper[] = {DPOT_MASS_ONE, rest};

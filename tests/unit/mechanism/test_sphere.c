@@ -1,5 +1,5 @@
-/* The mechanism on a sphere: its law is a cap, its claims hold for any vectors, and campaigns that it
- * cannot serve are refused before there are any. */
+/* The mechanism on a sphere: its law is a spherical cap, its guarantees hold for any vectors, and
+ * campaigns that it cannot serve are refused before data are read. */
 #include "base/crypto.h"
 #include "base/rng_seeded.h"
 #include "mechanism/codebook.h"
@@ -31,7 +31,7 @@ static void read_law(const struct dpot_campaign *campaign, const double *data, s
     dpot_privatizer_free(privatizer);
 }
 
-/* <x, v_j> of every direction. */
+/* <x, v_j> for every direction j. */
 static void read_dots(const struct dpot_campaign *campaign, const double *x, double dots[COUNT])
 {
     struct dpot_codebook codebook;
@@ -60,7 +60,7 @@ Test(sphere, the_nearest_directions_have_the_upper_probability_and_the_others_th
         read_law(&campaign, x, 1, weights);
         read_dots(&campaign, x, dots);
         for (size_t j = 0; j < COUNT; j++) {
-            /* Rounding to integers moves the last units anywhere. */
+            /* Rounding to integers may move the last units to any output. */
             const bool is_upper = upper[j] - weights[j] < 1u << 20;
             const bool is_lower = weights[j] - lower[j] < 1u << 20;
             n_upper += is_upper;
@@ -93,7 +93,7 @@ Test(sphere, a_vector_counts_by_its_direction_alone)
     dpot_campaign_release(&campaign);
 }
 
-Test(sphere, what_is_no_vector_counts_as_the_first_axis)
+Test(sphere, invalid_vectors_count_as_the_first_axis)
 {
     struct dpot_campaign campaign = campaign_on_sphere(DIM, COUNT, 1, usual);
     const double axis[DIM] = {1};
@@ -131,7 +131,7 @@ Test(sphere, a_report_comes_from_the_law_of_its_own_id)
         cr_assert_lt(report.index, COUNT);
         n_near += weights[report.index] > DPOT_MASS_ONE / COUNT;
     }
-    /* The upper probability is e / 60 each on 16 directions: .7248 in all; sigma is .01. */
+    /* The upper probability is e / 60 on each of 16 directions: .7248 in total; sigma is .01. */
     cr_assert_float_eq((double)n_near / 2000, .7248, .05);
     dpot_rng_release(&rng);
     dpot_private_points_release(&points);
@@ -192,7 +192,7 @@ Test(sphere, with_sample_first_one_vector_is_drawn_and_reported_as_a_point)
         dpot_privatizer_run_points(privatizer, &points, &rng, &report);
         n_high += first[report.index] > DPOT_MASS_ONE / COUNT;
     }
-    /* Half of the reports are those of the first vector; sigma is .011. */
+    /* Half of the reports are drawn for the first vector; sigma is .011. */
     double share = 0;
     for (size_t j = 0; j < COUNT; j++) {
         const double mixed = ((double)first[j] + (double)second[j]) / 2 / (double)DPOT_MASS_ONE;

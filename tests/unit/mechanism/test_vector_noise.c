@@ -1,4 +1,5 @@
-/* Laplace and Gaussian campaigns: what is accepted, what is charged, what comes out. */
+/* Laplace and Gaussian campaigns: which are accepted, what a report costs, what a release contains.
+ */
 #include "mechanism/vector_noise.h"
 
 #include "base/rng_seeded.h"
@@ -79,7 +80,7 @@ Test(vector_noise, a_laplace_campaign_must_cover_the_diameter_with_its_epsilon)
     expect_refused(&campaign, DPOT_ERR_RANGE, "scale_log2");
 }
 
-Test(vector_noise, above_twenty_only_a_simulation_goes)
+Test(vector_noise, above_epsilon_twenty_only_a_simulation_is_accepted)
 {
     struct dpot_error error = {""};
     struct dpot_campaign campaign = laplace_campaign();
@@ -103,7 +104,7 @@ Test(vector_noise, a_gaussian_campaign_has_the_privacy_of_its_row_and_no_other)
     cr_assert_eq(cost.epsilon_q32, DPOT_EPSILON_ONE);
     cr_assert_eq(cost.delta_q64, (uint64_t)1 << 44);
     cr_assert_eq(cost.n_gaussian, DIM);
-    /* rho = 960^2 / 2^25, rounded up and one unit more */
+    /* rho = 960^2 / 2^25, rounded up, plus one unit */
     cr_assert_eq(cost.rho_q32, (uint64_t)960 * 960 * 128 + 1);
     campaign.vector.radius = 500;
     expect_refused(&campaign, DPOT_ERR_EPSILON, "does not cover");
@@ -142,7 +143,8 @@ Test(vector_noise, without_a_row_one_report_is_at_most_rho_eight)
     cr_assert_eq(dpot_mechanism_check_campaign(&campaign, &error), DPOT_OK, "%s", error.text);
 }
 
-/* y - z has mean 0 and the variance of the noise; data outside the set come out as its edge. */
+/* y - z has mean 0 and the variance of the noise; data outside of the set are released as its edge.
+ */
 static void expect_moments(struct dpot_campaign campaign, double variance)
 {
     struct dpot_rng_seeded seeded;

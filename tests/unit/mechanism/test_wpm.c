@@ -14,7 +14,7 @@
 static const struct campaign_numbers usual = {
     .epsilon = 2, .lambda = .2, .iterations = 100, .n_max = 4};
 
-Test(wpm, a_sound_campaign_passes_and_is_charged_its_epsilon)
+Test(wpm, a_valid_campaign_passes_and_is_charged_its_epsilon)
 {
     struct dpot_campaign campaign = campaign_on_ring(RING, usual);
     struct dpot_error error = {{0}};
@@ -212,7 +212,7 @@ static void check_wild_measures(enum dpot_solver_id solver)
     dpot_campaign_release(&campaign);
 }
 
-Test(privatizer, a_shorter_or_wild_measure_cannot_harm)
+Test(privatizer, a_shorter_or_invalid_measure_does_no_harm)
 {
     check_wild_measures(DPOT_SOLVER_ENTROPIC);
     check_wild_measures(DPOT_SOLVER_EXACT);

@@ -1,4 +1,4 @@
-/* The portable half of mechanism/u128.h, beside the native one in the same program. */
+/* The portable half of mechanism/u128.h, beside the native one in one program. */
 #ifndef DPOT_TESTS_MECHANISM_U128_PORTABLE_H
 #define DPOT_TESTS_MECHANISM_U128_PORTABLE_H
 

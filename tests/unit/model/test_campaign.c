@@ -6,7 +6,7 @@
 
 static const int64_t opens_ms = INT64_C(1796083200000);
 
-/* A campaign over a ring of six with nothing wrong in it. */
+/* A valid campaign on a ring of six. */
 static struct dpot_campaign make_campaign(void)
 {
     struct dpot_campaign campaign = {
@@ -108,7 +108,7 @@ Test(campaign, a_ring_metric_takes_listed_integer_positions)
     REFUSES(set_output(&campaign, 6, 1, negative), DPOT_ERR_RANGE, "point 0 of output is -1");
 }
 
-/* The campaign over places on earth instead. */
+/* Replaces the domain by places on earth. */
 static void set_places(struct dpot_campaign *campaign, const double *places)
 {
     campaign->metric = (struct dpot_metric){.id = DPOT_METRIC_HAVERSINE};

@@ -83,7 +83,7 @@ Test(private_measure, weights_at_the_ends_of_the_double_range_still_sum_to_one)
     dpot_private_measure_release(&measure);
 }
 
-Test(private_measure, weights_beside_which_they_are_nothing_count_as_nothing)
+Test(private_measure, weights_too_small_beside_the_largest_count_as_nothing)
 {
     const double histogram[] = {0x1p-40, 0x1.fffffffffffffp-41, 5e-324, 1, DBL_MIN};
     struct dpot_private_measure measure = set_measure(5, histogram, 5);
@@ -96,8 +96,8 @@ Test(private_measure, weights_beside_which_they_are_nothing_count_as_nothing)
     dpot_private_measure_release(&measure);
 }
 
-/* The threshold lies anywhere in the bits of a double. */
-Test(private_measure, the_selection_tells_neighbouring_doubles_apart)
+/* The threshold may be decided by any bit of a double. */
+Test(private_measure, the_selection_distinguishes_neighbouring_doubles)
 {
     for (int exponent = -1000; exponent <= 1000; exponent += 125) {
         double histogram[40];
@@ -111,7 +111,7 @@ Test(private_measure, the_selection_tells_neighbouring_doubles_apart)
     }
 }
 
-/* The rule of the header, by counting how many entries go before each. */
+/* The rule of measure.h, by counting for each entry how many precede it. */
 static size_t expect_rows(const double *histogram, size_t size, size_t n_max, uint32_t *support)
 {
     size_t n = 0;
@@ -174,13 +174,14 @@ Test(measure, out_of_memory_leaves_it_zeroed)
 {
     for (size_t n = 1; n <= 2; n++) {
         struct test_allocator allocator;
-        struct dpot_measure measure;
+        struct dpot_private_measure measure;
         test_allocator_init(&allocator);
         test_allocator_fail_at(&allocator, n);
-        cr_assert_eq(dpot_measure_init(&measure, 10, &allocator.allocator), DPOT_ERR_MEMORY);
-        cr_assert_null(measure.support);
+        cr_assert_eq(dpot_private_measure_init(&measure, 10, &allocator.allocator),
+                     DPOT_ERR_MEMORY);
+        cr_assert_null(measure.measure.support);
         cr_assert_eq(allocator.bytes, 0);
-        dpot_measure_release(&measure);
+        dpot_private_measure_release(&measure);
     }
 }
 

@@ -1,5 +1,5 @@
-/* The clamp of device data, against whole numbers of any length: every distance in these tests is
- * compared by a schoolbook sum that shares nothing with the code it judges. */
+/* The nearest point of a domain, against integers of any length: every distance in these tests is
+ * compared by a schoolbook sum that shares no code with the function under test. */
 #include "model/nearest.h"
 
 #include <criterion/criterion.h>
@@ -120,7 +120,7 @@ static uint32_t draw(uint32_t below)
     return (uint32_t)(state >> 33) % below;
 }
 
-/* Small numbers, so that ties are many. */
+/* Small numbers, for many ties. */
 static struct coordinate draw_coordinate(uint32_t spread)
 {
     const int64_t digit = (int64_t)draw(2 * spread + 1) - spread;
@@ -134,13 +134,13 @@ static struct coordinate draw_far(void)
         c = draw_coordinate(40); /* near: the other coordinates are huge */
     }
     if (draw(4) == 0) {
-        c.place = 2; /* 2^48 and more: where doubles run out of halves */
+        c.place = 2; /* 2^48 and more: doubles have no halves there */
     }
     return c;
 }
 
-/* The rule of lists: no coordinate counts as more than 1,024 extents from the first point's. Exact here,
- * where the extent is rounded down to a power of two. */
+/* The rule of lists: a coordinate counts as at most 1,024 extents from the first point's. Exact
+ * here, where the extent is rounded down to a power of two. */
 static struct coordinate bring_near(struct coordinate x, struct coordinate first, int64_t extent)
 {
     const struct coordinate lo = {first.digit - 1024 * extent, first.place};
@@ -241,7 +241,7 @@ static void check_grid(enum dpot_metric_id id, const uint32_t *shape, uint32_t d
             x[i] = t % 2 ? draw_far() : draw_coordinate(20);
             value[i] = to_double(x[i]);
         }
-        /* On every axis: in linf others may be as near, and have lower numbers. */
+        /* On every axis; in linf other points may be as near and have lower numbers. */
         const uint32_t got = dpot_domain_nearest(&grid, &metric, value);
         const uint32_t expected = find_nearest(DPOT_METRIC_L1, dim, grid.size, points, x);
         cr_assert_eq(got, expected, "%s, x = (%g, %g)", dpot_metric_name(id), value[0],
@@ -261,7 +261,7 @@ Test(nearest, on_a_grid_is_the_nearest_of_all_by_whole_numbers)
     }
 }
 
-/* What new users met: 5e16 is where neighbouring doubles are further apart than cells. */
+/* A reported case: at 5e16 neighbouring doubles are further apart than cells. */
 Test(nearest, far_away_is_the_edge_and_never_the_first_point)
 {
     static const double far[] = {1e3, 5e16, 9.1e16, 1e18, 1e100, 1e300, DBL_MAX, INFINITY};
@@ -273,7 +273,7 @@ Test(nearest, far_away_is_the_edge_and_never_the_first_point)
     dpot_domain_points(&grid, points);
     cr_assert_eq(dpot_domain_init_points(&list, grid.size, 2, points, NULL, NULL), DPOT_OK);
     cr_assert_eq(dpot_domain_init_ring(&ring, 24, NULL), DPOT_OK);
-    for (size_t k = 0; k < 2; k++) { /* linf has ties out there: the reference above knows */
+    for (size_t k = 0; k < 2; k++) { /* linf has ties out there, which the reference above covers */
         const struct dpot_metric metric = {exact[k], 0};
         for (size_t i = 0; i < sizeof far / sizeof far[0]; i++) {
             const double both[] = {far[i], far[i]}, east[] = {points[0], far[i]};
@@ -289,7 +289,8 @@ Test(nearest, far_away_is_the_edge_and_never_the_first_point)
     dpot_domain_release(&list);
 }
 
-/* A box clamps to its edge, a list in the plane does not: (0, 60) would be nearer to the second. */
+/* A box clamps to its edge, a list in the plane does not: the clamped point (0, 60) would be nearer
+ * to the second point. */
 Test(nearest, in_a_list_is_not_that_of_the_point_clamped_to_the_box)
 {
     const double points[] = {0, 0, -1, 100};
@@ -302,7 +303,7 @@ Test(nearest, in_a_list_is_not_that_of_the_point_clamped_to_the_box)
     dpot_domain_release(&list);
 }
 
-/* Lists a billion times as small or as large as the numbers that distances have squares in. */
+/* Lists so small or so large that squared distances in doubles would underflow or overflow. */
 Test(nearest, does_not_depend_on_the_unit_of_length)
 {
     const double line[] = {-3, 0.5, 7};

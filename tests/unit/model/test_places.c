@@ -1,4 +1,4 @@
-/* Reading of places: how often each entry is taken, and with which weight. */
+/* Reading of places: how often each entry is read, and with which weight. */
 #include "model/places.h"
 
 #include <criterion/criterion.h>
@@ -10,9 +10,9 @@
 
 struct tally {
     size_t n;              /* entries that exist */
-    size_t n_taken;        /* all, with weight or without */
+    size_t n_taken;        /* entries read, with or without weight */
     double weight[N_MAX];  /* by entry */
-    size_t counted[N_MAX]; /* how often with weight */
+    size_t counted[N_MAX]; /* how often it was read with weight */
 };
 
 static struct tally tally;
@@ -79,7 +79,8 @@ Test(places, without_a_usable_weight_count_as_nothing)
     cr_assert_eq(tally.weight[0], 0);
 }
 
-/* The expected count of an entry is its share of the sum, and the count is next to it. */
+/* The expected count of an entry is its share of the sum; the count is one of the two integers next
+ * to it. */
 Test(places, that_are_many_are_drawn_by_weight)
 {
     static double weights[4000], mean[4000];
@@ -105,7 +106,7 @@ Test(places, that_are_many_are_drawn_by_weight)
     }
 }
 
-Test(places, beyond_the_number_weighed_are_looked_at_evenly)
+Test(places, beyond_the_number_weighed_are_read_evenly)
 {
     walk(NULL, 40000, UINT64_MAX / 2);
     size_t last = 0, widest = 0, n = 0;

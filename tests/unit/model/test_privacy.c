@@ -55,7 +55,7 @@ Test(privacy, epsilon_is_rounded_down_to_q32)
     cr_assert_leq(dpot_epsilon_to_double(e), 0.1);
 }
 
-Test(privacy, an_epsilon_that_is_no_positive_number_is_refused)
+Test(privacy, an_epsilon_that_is_not_positive_is_refused)
 {
     const double refused[] = {0, -1, NAN, INFINITY, -INFINITY, 1e-10, 2147483648.0, 1e300};
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
@@ -77,17 +77,17 @@ Test(privacy, rho_of_pure_reports_is_converted_at_the_whole_delta)
                        1e-12);
 }
 
-Test(privacy, the_cut_of_gaussian_noise_is_paid_out_of_delta)
+Test(privacy, the_truncation_of_gaussian_noise_is_deducted_from_delta)
 {
     const uint64_t n = (uint64_t)1 << 30;
     const double delta = 1e-9, cut = ldexp(64, -40) + ldexp((double)n, -75);
     const double rest = (delta - cut) * exp(-ldexp((double)n, -38));
-    cr_assert_lt(rest, 0.95 * delta); /* it is seen */
+    cr_assert_lt(rest, 0.95 * delta); /* the exception is visible */
     cr_assert_float_eq(dpot_epsilon_of_rho(spent(64, n), delta),
                        64 + 2 * sqrt(64 * log(1 / rest)) + ldexp((double)n, -39), 1e-9);
 }
 
-Test(privacy, where_the_cut_takes_all_of_delta_there_is_no_epsilon)
+Test(privacy, where_the_truncation_takes_all_of_delta_there_is_no_epsilon)
 {
     cr_assert(isinf(dpot_epsilon_of_rho(spent(8, 1), 7e-12))); /* 8 2^-40 = 7.3e-12 */
     cr_assert(isfinite(dpot_epsilon_of_rho(spent(8, 1), 8e-12)));

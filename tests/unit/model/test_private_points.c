@@ -1,4 +1,4 @@
-/* The vectors of one device: unit vectors, at most n_max, mass one, whatever the data are. */
+/* The vectors of one device: unit vectors, at most n_max, total mass one, whatever the data are. */
 #include "model/private_points.h"
 
 #include <criterion/criterion.h>
@@ -56,7 +56,7 @@ Test(private_points, weights_near_the_ends_of_the_range_are_whole)
     expect_rows(data, small, 2, 2, vectors, shares);
 }
 
-Test(unit_vector, any_length_becomes_one_and_what_is_no_vector_the_first_axis)
+Test(unit_vector, any_length_becomes_one_and_invalid_vectors_the_first_axis)
 {
     const double scales[] = {5e-324, 1e-300, 1, 1e300, DBL_MAX};
     for (size_t i = 0; i < sizeof scales / sizeof scales[0]; i++) {

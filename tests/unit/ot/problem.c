@@ -20,7 +20,7 @@ double *numbers_load(const json_t *list, size_t *n)
     return numbers;
 }
 
-/* The numbers of a list of rows, one after another. */
+/* Appends the numbers of a list of rows. */
 static double *matrix_load(const json_t *rows, size_t *n_rows, size_t *n_cols)
 {
     *n_rows = json_array_size(rows);

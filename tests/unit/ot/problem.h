@@ -1,4 +1,4 @@
-/* Projection problems of tests/golden/wpm, random measures, and what both need. */
+/* Projection problems of tests/golden/wpm, random measures, and helpers for both. */
 #ifndef DPOT_TESTS_UNIT_OT_PROBLEM_H
 #define DPOT_TESTS_UNIT_OT_PROBLEM_H
 
@@ -18,11 +18,11 @@ struct problem {
     struct dpot_polytope polytope;
 };
 
-/* Reads golden/wpm/<name>.json; fails the test when it cannot. */
+/* Reads golden/wpm/<name>.json; fails the test if it cannot. */
 void problem_load(struct problem *problem, const char *name);
 void problem_release(struct problem *problem);
 
-/* A fresh array from a JSON list of numbers. */
+/* A new array from a JSON list of numbers. */
 double *numbers_load(const json_t *list, size_t *n);
 
 /* max C - min C */
@@ -30,10 +30,10 @@ double cost_range_of(const double *cost, size_t n);
 double l1_distance(const double *x, const double *y, size_t n);
 double sum_of(const double *x, size_t n);
 
-/* A reproducible stream of numbers in [0, 1); tests start it at a number of their own. */
+/* A reproducible stream of numbers in [0, 1); each test starts it at its own number. */
 double uniform_next(uint64_t *state);
 
-/* Weights that add up to one, about a third of them zero when `with_zeros`. */
+/* Weights that sum to one; about a third of them are zero if `with_zeros`. */
 void random_measure(uint64_t *state, double *weights, size_t n, int with_zeros);
 
 #endif

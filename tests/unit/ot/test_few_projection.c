@@ -20,7 +20,7 @@ struct few {
     double cost[N_MOST * M_MOST], mu[N_MOST], lower[M_MOST], upper[M_MOST], q[M_MOST];
     struct dpot_few_projection_result result;
     double transport_cost, dual; /* of an exact run */
-    uint64_t burnt;              /* steps taken, what was left over included */
+    uint64_t burnt;              /* steps taken, including those used up at the end */
 };
 
 static struct few few; /* too large for a stack */
@@ -67,7 +67,8 @@ static void check_q(const struct few *p, const char *what)
                        sum_of(p->q, p->m));
 }
 
-/* What rounding the costs may lose: half a step for each unit of mass in the bounds, and in mu. */
+/* The loss allowed for rounding of the costs: half a step for each unit of mass in the bounds, and
+ * in mu. */
 static double tolerance_of(const struct few *p)
 {
     double largest = 0.0, mass = 1.0;
@@ -89,8 +90,8 @@ static void run(struct few *p, const char *what)
                        p->transport_cost - p->dual, p->transport_cost);
 }
 
-/* The cost by the network simplex method, which takes over once points are split into so many equal
- * parts that they are not few. */
+/* The cost by the network simplex method, which takes over because points are split into so many
+ * equal parts that they are not few. */
 static double simplex_cost(const struct few *p)
 {
     size_t n_points = 0;
@@ -171,7 +172,7 @@ Test(few_projection, has_the_cost_of_the_network_simplex_method)
         const double epsilon = epsilons[trial % 5];
         draw(&few, &state, kind, rows[(size_t)(6.0 * uniform_next(&state))],
              cols[(size_t)(5.0 * uniform_next(&state))]);
-        /* Total masses all the way between the ends, just inside of them, and one. */
+        /* Total masses over the whole range, just inside of its ends, and one. */
         const double place = trial % 7 == 0 ? 0.999 : trial % 7 == 1 ? -0.999 : 0.0;
         set_bounds(&few, &state, epsilon, exp(place * epsilon / 2.0));
         (void)snprintf(what, sizeof what, "trial %d: kind %d, %zu x %zu, epsilon %g", trial,
@@ -239,7 +240,7 @@ Test(few_projection, of_a_single_point_fills_the_cheapest_outputs)
     }
 }
 
-Test(few_projection, counts_what_is_no_mass_as_its_header_says)
+Test(few_projection, treats_invalid_masses_as_its_header_says)
 {
     enum { N = 3, M = 6 };
     uint64_t state = 63;
@@ -309,7 +310,7 @@ Test(few_projection, onto_an_empty_polytope_is_the_bound_that_comes_nearest)
     cr_assert_eq(sum_of(few.q, few.m), 0.0);
 }
 
-/* What a plan from mu to q costs, by another method. */
+/* The cost of a plan from mu to q, by another method. */
 static double cost_of_q(const struct few *p)
 {
     struct dpot_exact_result result;
@@ -321,7 +322,7 @@ static double cost_of_q(const struct few *p)
     return cost;
 }
 
-Test(few_projection, stays_feasible_and_tells_when_the_steps_are_spent)
+Test(few_projection, stays_feasible_and_reports_when_the_steps_are_spent)
 {
     uint64_t state = 65;
     size_t n_cut = 0;
@@ -369,7 +370,8 @@ enum places {
 #define SIDE 12 /* of a square grid of outputs */
 #define N_USER 24
 
-/* A user with so many places on a square grid, from the easiest to what was made to be hard. */
+/* A user with N_USER places on a square grid, from the easiest case to those constructed to be
+ * hard. */
 static void place(struct few *p, uint64_t *state, enum places places, double power)
 {
     random_measure(state, p->mu, N_USER, 0);

@@ -1,4 +1,4 @@
-/* One suite over every backend; a new backend is a row of the table. */
+/* One suite for all backends; a new backend is a row of the table. */
 #include "ot/linalg.h"
 
 #include "problem.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Solves and checks everything that a solution promises: marginals, signs, support, feasible
+/* Solves and checks everything that a solution guarantees: marginals, signs, support, feasible
  * potentials, and that the dual proves the cost (gap in units of the larger of cost and 1e-3 of the
  * largest cost). Returns the cost. */
 static double solve(const double *cost, const double *a, const double *b, size_t n, size_t m)
@@ -337,8 +337,8 @@ Test(exact_projection, has_the_cost_of_the_linear_program)
     }
 }
 
-/* The cheapest cost over all ways to choose a plan of whole units with at most upper and at least
- * lower units in each column: brute force over where each unit of mu goes. */
+/* The smallest cost over all plans of whole units with between `lower` and `upper` units in each
+ * column, by brute force. */
 static double best_assignment(const double *cost, const int *unit_row, size_t n_units, size_t m,
                               const int *lower, const int *upper, int *filled, size_t unit)
 {
@@ -418,19 +418,20 @@ Test(exact_projection, of_few_and_many_points_is_proved_by_its_dual)
         random_measure(&state, upper, M, trial % 7 == 0);
         for (size_t j = 0; j < M; j++) {
             lower[j] = upper[j] / widest;
-            upper[j] *= trial % 10 == 9 ? 1.0 : widest; /* or only one q is left */
+            upper[j] *= trial % 10 == 9 ? 1.0 : widest; /* or a single q is left */
         }
         cr_assert_eq(dpot_exact_projection_proved(cost, mu, lower, upper, n, M, NULL, q,
                                                   &transport_cost, &dual, NULL),
                      DPOT_OK);
         cr_assert_float_eq(dual, transport_cost, 1e-13, "%zu points: %g below %g", n,
                            transport_cost - dual, transport_cost);
-        /* The cost is that of q. */
+        /* q has this cost. */
         cr_assert_float_eq(solve(cost, mu, q, n, M), transport_cost, 1e-13);
     }
 }
 
-/* Costs rounded for few points would hide all but the largest: the general method takes over. */
+/* Rounding the costs for few points would erase all but the largest: the general method takes over.
+ */
 Test(exact_projection, of_few_points_sees_small_costs_beside_a_huge_one)
 {
     const double cost[] = {1, 2, 1e32, 2, 1, 1e32}, mu[] = {0.9, 0.1};

@@ -8,7 +8,7 @@
 
 #define N_MAX 64
 
-/* Inside the bounds always; mass one up to rounding when the polytope is not empty. */
+/* Always inside of the bounds; mass one up to rounding if the polytope is not empty. */
 static void check_q(const struct dpot_polytope *polytope, const double *q, const char *what)
 {
     double lower = 0.0, upper = 0.0, sum = 0.0;
@@ -159,7 +159,7 @@ Test(polytope, warm_start_at_the_solution_repeats_it_to_the_last_bit)
     cr_assert_eq(l1_distance(q, again, 40), 0.0);
 }
 
-/* What the sweeps between the first and the last rely on. */
+/* The steps that the sweeps between the first and the last use. */
 Test(polytope, a_few_steps_from_a_near_start_find_the_same_point)
 {
     uint64_t state = 6;
@@ -184,7 +184,7 @@ Test(polytope, a_few_steps_from_a_near_start_find_the_same_point)
     cr_assert_gt(n_exact, 1990, "%zu of 2000", n_exact);
 }
 
-/* Breakpoints that Newton's method is sent back and forth between, and many at one place. */
+/* Breakpoints between which Newton's method would cycle, and many at one place. */
 Test(polytope, all_steps_find_theta_among_breakpoints_of_any_kind)
 {
     uint64_t state = 7;

@@ -72,7 +72,7 @@ Test(projection, iterates_of_algorithm_1_match_the_reference_in_both_domains)
     problem_release(&problem);
 }
 
-/* The excess of the entropic projection over the exact one is at most 2 lambda log(k kv) (002,
+/* The entropic projection costs at most 2 lambda log(k kv) more than the exact one (paper 002,
  * Proposition 4.1, whose log(k) fails when kv > k). */
 static void check_one_lambda(const struct problem *problem, const json_t *reference, double lp_cost,
                              int is_scaled)
@@ -305,7 +305,7 @@ Test(projection, of_a_single_point_becomes_the_fractional_knapsack_as_lambda_van
     dpot_projection_free(projection);
 }
 
-/* However few the sweeps: the reported cost is that of a plan from mu to the written q. */
+/* For any number of sweeps the reported cost is that of a plan from mu to the returned q. */
 static void check_cost_of_stopped_run(const double *cost, const double *mu, size_t n, size_t m,
                                       const struct dpot_polytope *polytope, double lambda,
                                       size_t iterations, int is_scaled)

@@ -1,5 +1,6 @@
-/* What the files of golden/wpm say beside the projection's cost and law: forced laws, lower bounds, Dirac costs, the
- * bound of 002, Proposition 4.1, and the projection onto KPM's base measure; at the tolerances that the files state. */
+/* What the files of golden/wpm contain besides the projection's cost and law: forced laws, lower
+ * bounds, Dirac costs, the bound of paper 002, Proposition 4.1, and the projection onto KPM's base
+ * measure, at the tolerances stated in the files. */
 #include "ot/few_projection.h"
 #include "ot/network_simplex.h"
 #include "ot/projection.h"
@@ -135,7 +136,7 @@ Test(reference, the_cost_of_a_dirac_is_phi)
     problem_release(&problem);
 }
 
-/* 002, Proposition 4.1, as each file has it for its lambdas. */
+/* Paper 002, Proposition 4.1, for the lambdas of each file. */
 Test(reference, entropic_laws_cost_no_more_than_the_stated_bound)
 {
     size_t n_checked = 0;

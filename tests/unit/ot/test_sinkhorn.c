@@ -95,7 +95,7 @@ Test(sinkhorn, brackets_the_exact_cost_and_its_own_value)
     }
 }
 
-/* Two points each, by symmetry: value = -lambda log((1 + exp(-1/lambda)) / 2). */
+/* Two points each; by symmetry value = -lambda log((1 + exp(-1/lambda)) / 2). */
 Test(sinkhorn, keeps_its_digits_up_to_the_largest_lambda)
 {
     const double half[] = {0.5, 0.5}, double_half[] = {1, 1}, cost[] = {0, 1, 1, 0};
@@ -143,7 +143,7 @@ Test(sinkhorn, of_equal_costs_is_the_cost_at_every_lambda)
     }
 }
 
-/* The value lies below <C, a x b>, by at most range^2 / (8 lambda) (Hoeffding). */
+/* The value is below <C, a x b>, by at most range^2 / (8 lambda) (Hoeffding). */
 Test(sinkhorn, of_a_large_lambda_is_bracketed_by_the_product_plan)
 {
     enum { N = 12, M = 15 };

@@ -1,4 +1,4 @@
-/* Campaigns, keys and batches to encode, and an allocator that knows its peak. */
+/* Campaigns, keys and batches to encode, and an allocator that records its peak. */
 #ifndef DPOT_TESTS_UNIT_PROTO_FIXTURE_H
 #define DPOT_TESTS_UNIT_PROTO_FIXTURE_H
 
@@ -7,13 +7,13 @@
 #include "proto/wire_keys.h"
 #include "proto/wire_report.h"
 
-/* Starts libsodium: the `.init` of every suite here. */
+/* Starts libsodium: `.init` of every suite here. */
 void start_proto_suite(void);
 
-/* A 2 x 3 grid on which reports name the same cells; no groups. Every field has its own value. */
+/* A 2 x 3 grid with reports on the same cells; no groups. All fields have different values. */
 void make_grid_campaign(struct dpot_campaign *campaign, const struct dpot_allocator *allocator);
 
-/* Five points of two coordinates, three other output points, two groups. */
+/* Five points of two coordinates, three different output points, two groups. */
 void make_points_campaign(struct dpot_campaign *campaign, const struct dpot_allocator *allocator);
 
 /* A ring of 400: base measure of 400 codes, simulation, sample_first. */
@@ -27,10 +27,10 @@ void make_kpm_campaign(struct dpot_campaign *campaign, const struct dpot_allocat
 void make_exponential_campaign(struct dpot_campaign *campaign,
                                const struct dpot_allocator *allocator);
 
-/* Fails the test when any field differs; doubles are compared bit by bit. */
+/* Fails the test if any field differs; doubles are compared bit by bit. */
 void expect_same_campaign(const struct dpot_campaign *a, const struct dpot_campaign *b);
 
-/* An Ed25519 pair that is the same in every run. */
+/* An Ed25519 key pair, the same in every run. */
 struct signer {
     uint8_t public_key[DPOT_SIGN_PUBLIC_LEN];
     uint8_t secret_key[DPOT_SIGN_SECRET_LEN];
@@ -44,7 +44,7 @@ void make_seal_key(struct dpot_seal_key *seal_key, uint8_t secret_key[DPOT_SEAL_
 /* A batch of n reports with different contents; release it. */
 void make_batch(struct dpot_batch *batch, size_t n, const struct dpot_allocator *allocator);
 
-/* Heap that counts what is held and the most that ever was. */
+/* A heap that counts the bytes held now and at most. */
 struct peak_allocator {
     struct dpot_allocator allocator;
     size_t held;

@@ -30,10 +30,17 @@ void put_number(struct dpot_buf *buf, uint32_t field, uint64_t value)
     put_varint(buf, value);
 }
 
+static void put_u64(struct dpot_buf *buf, uint64_t value)
+{
+    uint8_t bytes[8];
+    dpot_store_u64(bytes, value);
+    put_raw(buf, bytes, sizeof bytes);
+}
+
 void put_fixed64(struct dpot_buf *buf, uint32_t field, uint64_t value)
 {
     put_tag(buf, field, FIXED64);
-    cr_assert_eq(dpot_buf_append_u64(buf, value), DPOT_OK);
+    put_u64(buf, value);
 }
 
 void put_double(struct dpot_buf *buf, uint32_t field, double value)
@@ -70,7 +77,7 @@ static void put_doubles(struct dpot_buf *buf, uint32_t field, const double *valu
     for (size_t i = 0; i < n; i++) {
         uint64_t bits = 0;
         memcpy(&bits, &values[i], sizeof bits);
-        cr_assert_eq(dpot_buf_append_u64(buf, bits), DPOT_OK);
+        put_u64(buf, bits);
     }
 }
 

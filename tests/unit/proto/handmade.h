@@ -1,5 +1,5 @@
-/* Wire bytes written by hand, field by field: an oracle for the encoders and a forge for messages
- * that no encoder makes. */
+/* Wire bytes written by hand, field by field: a reference for the encoders, and the means to write
+ * messages that no encoder writes. */
 #ifndef DPOT_TESTS_UNIT_PROTO_HANDMADE_H
 #define DPOT_TESTS_UNIT_PROTO_HANDMADE_H
 
@@ -18,7 +18,7 @@ void put_fixed64(struct dpot_buf *buf, uint32_t field, uint64_t value);
 void put_bytes(struct dpot_buf *buf, uint32_t field, const void *data, size_t len);
 void put_raw(struct dpot_buf *buf, const void *data, size_t len);
 
-/* What to do to the campaign of make_grid_campaign while writing it. */
+/* Changes to the campaign of make_grid_campaign. */
 enum twist {
     AS_IT_IS,
     UNKNOWN_IN_CAMPAIGN, /* field 99 */
@@ -29,7 +29,7 @@ enum twist {
     EXPLICIT_DEFAULT, /* ring_size = 0 written out */
     OUT_OF_ORDER,     /* revision before id */
     UNPACKED,         /* shape as separate numbers */
-    SPLIT,            /* the domain in two pieces: the later one counts */
+    SPLIT,            /* the domain in two pieces: the later one is effective */
     OVERLONG_VARINT,  /* revision in two bytes where one does */
     OVERLONG_TAG,     /* the tag of revision in two bytes */
     OVERLONG_LENGTH,  /* the length of name in two bytes */

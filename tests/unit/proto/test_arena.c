@@ -26,7 +26,7 @@ Test(arena, hands_out_zeroed_aligned_pieces_and_frees_all_of_them)
     cr_assert_eq(heap.bytes, 0);
 }
 
-Test(arena, never_holds_more_than_its_ceiling)
+Test(arena, never_holds_more_than_its_limit)
 {
     struct test_allocator heap;
     struct dpot_arena arena;
@@ -57,7 +57,7 @@ Test(arena, refuses_a_size_near_the_end_of_size_t)
     dpot_arena_release(&arena);
 }
 
-Test(arena, tells_an_empty_heap_from_its_own_ceiling)
+Test(arena, distinguishes_an_empty_heap_from_its_own_limit)
 {
     struct test_allocator heap;
     struct dpot_arena arena;

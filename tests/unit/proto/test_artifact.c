@@ -13,7 +13,7 @@ TestSuite(artifact, .init = start_proto_suite);
 #define N_VALUES 5
 #define N_MODEL 11
 
-/* Every field has its own value. */
+/* All fields have different values. */
 static void make_artifact(struct dpot_artifact *artifact)
 {
     *artifact = (struct dpot_artifact){.kind = "base-measure",
@@ -181,8 +181,8 @@ Test(artifact, a_model_that_is_too_large_is_never_written)
     dpot_buf_release(&bytes);
 }
 
-/* Fields at the end may be left out, so a cut between two of them is another artifact; its digest is
- * another too. */
+/* Trailing fields may be omitted, so a cut between two of them gives another valid artifact, with
+ * another digest. */
 Test(artifact, a_cut_artifact_is_refused_or_another_one)
 {
     static const struct dpot_artifact empty;
@@ -206,7 +206,7 @@ Test(artifact, a_cut_artifact_is_refused_or_another_one)
     dpot_buf_release(&bytes);
 }
 
-/* Whatever bit flips: refused, or another artifact with other bytes, never a crash. */
+/* Any flipped bit gives a refusal, or another artifact with other bytes, never a crash. */
 Test(artifact, an_altered_bit_gives_no_second_spelling)
 {
     struct dpot_buf bytes = encode_sample();

@@ -31,7 +31,7 @@ struct sealed {
     struct dpot_buf body;
 };
 
-/* Room enough for the reports of make_batch; 0: as devices of before send them. */
+/* Long enough for the reports of make_batch; 0: the old form without padding. */
 enum { NOT_PADDED = 0, PADDED = 40 };
 
 static void seal(struct sealed *sealed, size_t n, size_t report_len_max)
@@ -100,7 +100,7 @@ Test(batch_wire, an_altered_or_cut_body_does_not_open)
     struct dpot_batch opened;
     seal(&sealed, 2, PADDED);
     for (size_t i = 0; i < sealed.body.len; i++) {
-        const bool is_key_id = i >= 4 && i < 4 + DPOT_SEAL_KEY_ID_LEN; /* names the key only */
+        const bool is_key_id = i >= 4 && i < 4 + DPOT_SEAL_KEY_ID_LEN; /* only names the key */
         sealed.body.data[i] ^= 0x40;
         const dpot_status status = open_body(&sealed, sealed.body.len, &opened, NULL);
         cr_assert_eq(status == DPOT_OK, is_key_id, "byte %zu: %s", i, dpot_status_name(status));
@@ -168,7 +168,7 @@ Test(batch_wire, sealing_and_opening_survive_every_failed_allocation)
     sealed_release(&sealed);
 }
 
-/* Reports by hand. */
+/* Reports encoded by hand. */
 
 enum report_twist {
     GOOD,
@@ -276,7 +276,7 @@ Test(batch_wire, five_thousand_empty_reports_are_each_malformed)
     dpot_buf_release(&bytes);
 }
 
-/* A batch of one report, by its numbers as they are written. */
+/* A batch of one report, from its encoded numbers. */
 static void put_numbers(struct dpot_buf *buf, uint64_t round, uint64_t index, uint64_t group,
                         uint64_t test)
 {
@@ -379,7 +379,7 @@ Test(batch_wire, losses_are_three_classes_or_absent)
     dpot_buf_release(&bytes);
 }
 
-Test(batch_wire, no_loss_is_ever_told)
+Test(batch_wire, no_loss_is_ever_reported)
 {
     static const uint8_t zeros[] = {0x22, 3, 0, 0, 0};
     struct dpot_batch batch;

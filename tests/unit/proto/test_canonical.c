@@ -1,4 +1,5 @@
-/* Each campaign has exactly one byte string: everything else that says the same is refused. */
+/* Each campaign has exactly one byte string: every other encoding of the same campaign is refused.
+ */
 #include "fixture.h"
 #include "handmade.h"
 #include "proto/wire_campaign.h"
@@ -49,8 +50,8 @@ Test(canonical, another_spelling_of_the_same_campaign_is_refused)
 Test(canonical, a_missing_or_misshapen_part_is_refused_by_name)
 {
     expect_refusal(NO_DOMAIN, DPOT_ERR_MALFORMED, "no domain");
-    expect_refusal(EMPTY_DOMAIN, DPOT_ERR_MALFORMED, "domain is no points, grid, ring or sphere");
-    expect_refusal(EMPTY_OUTPUT, DPOT_ERR_MALFORMED, "output is no points, grid, ring or sphere");
+    expect_refusal(EMPTY_DOMAIN, DPOT_ERR_MALFORMED, "domain has no points, grid, ring or sphere");
+    expect_refusal(EMPTY_OUTPUT, DPOT_ERR_MALFORMED, "output has no points, grid, ring or sphere");
     expect_refusal(NO_MECHANISM, DPOT_ERR_MALFORMED, "no mechanism");
     expect_refusal(NO_BASE_MEASURE, DPOT_ERR_MALFORMED, "no wpm.base_measure");
     expect_refusal(ID_TOO_SHORT, DPOT_ERR_MALFORMED, "15 bytes");
@@ -65,7 +66,7 @@ Test(canonical, another_version_is_refused_before_its_fields)
     expect_refusal(VERSION_TWO, DPOT_ERR_VERSION, "version 2");
 }
 
-/* Fields 15 to 19 are where the next mechanisms will be: an old device must refuse them. */
+/* Fields 15 to 19 are reserved for later mechanisms: an old device must refuse them. */
 Test(canonical, a_mechanism_of_a_later_version_is_an_unknown_field)
 {
     struct dpot_campaign campaign, decoded;
@@ -82,7 +83,7 @@ Test(canonical, a_mechanism_of_a_later_version_is_an_unknown_field)
     dpot_buf_release(&bytes);
 }
 
-/* The baselines, whose messages the grid campaign does not have. */
+/* The baseline mechanisms, whose messages the grid campaign does not have. */
 static void expect_baseline_refused(uint32_t field, const struct dpot_buf *inner,
                                     dpot_status expected, const char *sentence)
 {
@@ -106,14 +107,14 @@ Test(canonical, a_baseline_has_a_base_measure_and_no_field_of_another_mechanism)
     dpot_buf_init(&inner, BYTES_MAX, NULL);
     expect_baseline_refused(11, &inner, DPOT_ERR_MALFORMED, "no kpm.base_measure");
     expect_baseline_refused(12, &inner, DPOT_ERR_MALFORMED, "no exponential.base_measure");
-    put_double(&inner, 2, 0.5); /* a sensitivity in one, nothing in the other */
+    put_double(&inner, 2, 0.5); /* a sensitivity in one, which the other does not have */
     expect_baseline_refused(11, &inner, DPOT_ERR_VERSION, "Kpm has field 2,");
     put_number(&inner, 3, 100); /* iterations */
     expect_baseline_refused(12, &inner, DPOT_ERR_VERSION, "Exponential has field 3,");
     dpot_buf_release(&inner);
 }
 
-/* The same test for the kinds of domain that the grid does not visit. */
+/* The same test for the kinds of domain that the grid campaign does not have. */
 static void expect_unknown_in_domain(uint32_t kind, const char *sentence)
 {
     struct dpot_campaign decoded;

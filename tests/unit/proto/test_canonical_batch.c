@@ -1,4 +1,5 @@
-/* The short way for canonical batches beside the general reader: what one says the other must not deny. */
+/* The fast reader of canonical batches against the general reader: both must accept the same bytes
+ * and read the same batch. */
 #include "base/splitmix.h"
 #include "fixture.h"
 #include "handmade.h"
@@ -15,7 +16,7 @@ TestSuite(canonical_batch, .init = start_proto_suite);
 #define REPORTS_MAX 9
 #define DIM_MAX 40
 
-/* A random batch as a device may send it, with its numbers; every shape and width of number comes up. */
+/* A random batch as devices send them, with its values: every shape and width of number occurs. */
 struct sample {
     struct dpot_batch batch;
     struct dpot_report reports[REPORTS_MAX];
@@ -97,8 +98,8 @@ static bool is_well_formed(const struct dpot_batch *batch)
     return is_good;
 }
 
-/* Takes the short way exactly when the general reader finds every report well formed, to the same batch.
- * True when it was taken. */
+/* Asserts that the fast reader accepts exactly what the general reader finds well formed, and reads
+ * the same batch. Returns true if it accepted. */
 static bool expect_agreement(const uint8_t *data, size_t len)
 {
     struct dpot_batch quick = {0}, any;
@@ -158,8 +159,8 @@ Test(canonical_batch, the_widest_numbers_keep_every_bit)
     dpot_buf_release(&bytes);
 }
 
-/* Every byte of short batches replaced by every other: each change either is another canonical batch for
- * both readers or for neither. */
+/* Every byte of short batches replaced by every other: both readers accept the change as another
+ * canonical batch, or neither does. */
 Test(canonical_batch, every_byte_replaced_is_read_alike_by_both_readers)
 {
     uint64_t state = 2;

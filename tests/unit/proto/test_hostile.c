@@ -1,4 +1,4 @@
-/* Bytes that ask for much: refused quickly, in memory proportional to their length. */
+/* Short inputs that demand much: refused quickly, in memory proportional to their length. */
 #include "fixture.h"
 #include "handmade.h"
 #include "proto/wire_campaign.h"
@@ -43,7 +43,7 @@ static dpot_status decode_batch(void)
     return status;
 }
 
-/* A length of 2^31 - 1 in a few bytes, inside `depth` honest messages. */
+/* A length of 2^31 - 1 in a few bytes, inside of `depth` valid messages. */
 static void claim_much(const uint32_t *path, size_t depth)
 {
     struct dpot_buf inner, outer;
@@ -111,7 +111,7 @@ Test(hostile, millions_of_unknown_fields_hit_the_ceiling)
     cr_assert_leq(heap.peak, 16 * bytes.len + (64u << 10));
 }
 
-/* Merging the pieces of one message copies what came before: quadratic unless bounded. */
+/* Merging the pieces of one message copies the earlier ones: quadratic unless limited. */
 Test(hostile, a_domain_in_a_hundred_thousand_pieces_hits_the_ceiling)
 {
     struct dpot_buf points, domain;
@@ -129,7 +129,7 @@ Test(hostile, a_domain_in_a_hundred_thousand_pieces_hits_the_ceiling)
     dpot_buf_release(&domain);
 }
 
-/* The schema nests three deep; deeper nesting is only ever unknown content, which stays packed. */
+/* The schema nests three deep; deeper nesting is always unknown content, which is not parsed. */
 Test(hostile, a_nesting_bomb_is_not_descended_into)
 {
     struct dpot_buf inner, outer;

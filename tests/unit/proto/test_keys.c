@@ -125,7 +125,7 @@ Test(keys_wire, what_would_not_open_is_not_signed)
     cr_assert_eq(out.len, 0);
 }
 
-/* One SealKey by hand: what the encoder never writes. */
+/* One SealKey by hand, in ways that the encoder never writes. */
 struct seal_key_shape {
     size_t id_len;
     size_t key_len;

@@ -1,4 +1,4 @@
-/* The length of a body is a public fact: the same for all reports that a campaign allows. */
+/* The length of a body is public: it is the same for all reports that a campaign allows. */
 #include "fixture.h"
 #include "mechanism/mechanism.h"
 #include "proto/wire_inner.h"
@@ -12,25 +12,25 @@
 
 TestSuite(lengths, .init = start_proto_suite);
 
-/* A campaign and room for a report of it. */
-struct asked {
+/* A campaign and the memory of one of its reports. */
+struct subject {
     struct dpot_campaign campaign;
     int64_t *values; /* (dim) */
 };
 
-static void make_asked(struct asked *asked, const struct dpot_campaign *campaign)
+static void make_subject(struct subject *subject, const struct dpot_campaign *campaign)
 {
-    asked->campaign = *campaign;
-    asked->values = calloc(campaign->vector.dim + 1, sizeof *asked->values);
-    cr_assert_not_null(asked->values);
+    subject->campaign = *campaign;
+    subject->values = calloc(campaign->vector.dim + 1, sizeof *subject->values);
+    cr_assert_not_null(subject->values);
 }
 
 enum extreme { SMALLEST, LARGEST };
 
-/* The values are the ends of what a device can have drawn, or 0 which is the shortest of all. */
-static struct dpot_report report_at(const struct asked *asked, enum extreme extreme)
+/* The values are the extremes that a device can draw, or 0, which has the shortest encoding. */
+static struct dpot_report report_at(const struct subject *subject, enum extreme extreme)
 {
-    const struct dpot_campaign *campaign = &asked->campaign;
+    const struct dpot_campaign *campaign = &subject->campaign;
     struct dpot_report report = {.group = 0};
     if (extreme == LARGEST) {
         memset(report.id, 0xff, sizeof report.id);
@@ -42,7 +42,7 @@ static struct dpot_report report_at(const struct asked *asked, enum extreme extr
         return report;
     }
     report.n_values = campaign->vector.dim;
-    report.values = asked->values;
+    report.values = subject->values;
     for (uint32_t j = 0; j < report.n_values; j++) {
         int64_t lo = 0, hi = 0;
         dpot_mechanism_value_range(campaign, j, &lo, &hi);
@@ -51,11 +51,12 @@ static struct dpot_report report_at(const struct asked *asked, enum extreme extr
     return report;
 }
 
-static struct dpot_batch batch_of(const struct asked *asked, struct dpot_report *reports, size_t n)
+static struct dpot_batch batch_of(const struct subject *subject, struct dpot_report *reports,
+                                  size_t n)
 {
     struct dpot_batch batch = {.n_reports = n,
                                .reports = reports,
-                               .report_len_max = dpot_wire_report_len_max(&asked->campaign)};
+                               .report_len_max = dpot_wire_report_len_max(&subject->campaign)};
     return batch;
 }
 
@@ -87,46 +88,47 @@ static size_t batch_len(const struct dpot_batch *batch)
     return len;
 }
 
-/* One length for the smallest and the largest, in the first round and the last; and no byte more than the
- * largest batch takes, with losses. */
-static void expect_one_length(const struct asked *asked)
+/* One length for the smallest and the largest report, in the first round and the last, which is
+ * exactly what the largest batch takes, with losses. */
+static void expect_one_length(const struct subject *subject)
 {
     for (size_t n = 1; n <= 3; n++) {
         struct dpot_report least[3], most[3];
         for (size_t i = 0; i < 3; i++) {
-            least[i] = report_at(asked, SMALLEST);
-            most[i] = report_at(asked, i == 0 ? LARGEST : SMALLEST);
+            least[i] = report_at(subject, SMALLEST);
+            most[i] = report_at(subject, i == 0 ? LARGEST : SMALLEST);
         }
-        struct dpot_batch batch = batch_of(asked, least, n);
+        struct dpot_batch batch = batch_of(subject, least, n);
         const size_t len = body_len(&batch);
         cr_assert_eq(len, BODY_BESIDE_LEN + dpot_wire_batch_plain_len(n, batch.report_len_max));
         batch.reports = most;
         batch.round = UINT32_MAX;
         batch.has_losses = true;
-        cr_assert_eq(body_len(&batch), len, "%s, %zu reports", asked->campaign.name, n);
+        cr_assert_eq(body_len(&batch), len, "%s, %zu reports", subject->campaign.name, n);
     }
-    struct dpot_report most = report_at(asked, LARGEST);
+    struct dpot_report most = report_at(subject, LARGEST);
     most.test = true;
-    struct dpot_batch largest = batch_of(asked, &most, 1);
+    struct dpot_batch largest = batch_of(subject, &most, 1);
     largest.round = UINT32_MAX;
     largest.has_losses = true;
     cr_assert_eq(batch_len(&largest) + DPOT_BATCH_LENGTH_LEN,
-                 dpot_wire_batch_plain_len(1, largest.report_len_max), "%s", asked->campaign.name);
+                 dpot_wire_batch_plain_len(1, largest.report_len_max), "%s",
+                 subject->campaign.name);
 }
 
 static void expect_one_length_of(void (*make)(struct dpot_campaign *,
                                               const struct dpot_allocator *))
 {
-    struct asked asked;
+    struct subject subject;
     struct dpot_campaign campaign;
     make(&campaign, NULL);
-    make_asked(&asked, &campaign);
-    expect_one_length(&asked);
-    free(asked.values);
+    make_subject(&subject, &campaign);
+    expect_one_length(&subject);
+    free(subject.values);
     dpot_campaign_release(&campaign);
 }
 
-Test(lengths, an_index_is_not_told_by_the_length_whatever_mechanism_drew_it)
+Test(lengths, do_not_reveal_an_index_whatever_mechanism_drew_it)
 {
     expect_one_length_of(make_grid_campaign);
     expect_one_length_of(make_points_campaign);
@@ -142,10 +144,10 @@ Test(lengths, as_many_groups_and_points_as_there_can_be_have_one_length)
     const uint32_t groups[] = {0, 1, 2, 128, 129, DPOT_GROUPS_MAX};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         for (size_t j = 0; j < sizeof groups / sizeof groups[0]; j++) {
-            struct asked asked = {.campaign = {.mechanism = DPOT_MECHANISM_WPM,
-                                               .output = {.size = sizes[i]},
-                                               .n_groups = groups[j]}};
-            expect_one_length(&asked);
+            struct subject subject = {.campaign = {.mechanism = DPOT_MECHANISM_WPM,
+                                                   .output = {.size = sizes[i]},
+                                                   .n_groups = groups[j]}};
+            expect_one_length(&subject);
         }
     }
 }
@@ -159,21 +161,21 @@ static struct dpot_campaign vector_campaign(enum dpot_mechanism_id mechanism, ui
     return campaign;
 }
 
-Test(lengths, the_numbers_of_a_vector_are_not_told_by_the_length)
+Test(lengths, do_not_reveal_the_numbers_of_a_vector)
 {
     const uint32_t dims[] = {1, 2, 17, 18, 60, 200, 3000};
     const uint32_t laplace[] = {1, 2, 7, 8, 40}, gaussian[] = {2, 3, 12, 24};
     for (size_t i = 0; i < sizeof dims / sizeof dims[0]; i++) {
         for (size_t j = 0; j < 9; j++) {
-            struct asked asked;
+            struct subject subject;
             struct dpot_campaign campaign =
                 j < 5 ? vector_campaign(DPOT_MECHANISM_LAPLACE, laplace[j], dims[i])
                       : vector_campaign(DPOT_MECHANISM_GAUSSIAN, gaussian[j - 5], dims[i]);
             campaign.vector.set = j % 2 == 0 ? DPOT_VECTOR_L1_BALL : DPOT_VECTOR_L2_BALL;
             campaign.vector.radius = 1000;
-            make_asked(&asked, &campaign);
-            expect_one_length(&asked);
-            free(asked.values);
+            make_subject(&subject, &campaign);
+            expect_one_length(&subject);
+            free(subject.values);
         }
     }
 }
@@ -181,26 +183,26 @@ Test(lengths, the_numbers_of_a_vector_are_not_told_by_the_length)
 Test(lengths, each_side_of_a_box_counts_by_itself)
 {
     int64_t lo[] = {0, -((int64_t)1 << 40), 0, -3}, hi[] = {1, 0, (int64_t)1 << 40, 3};
-    struct asked asked;
+    struct subject subject;
     struct dpot_campaign campaign = vector_campaign(DPOT_MECHANISM_GAUSSIAN, 2, 4);
     campaign.vector.set = DPOT_VECTOR_BOX;
     campaign.vector.n_sides = 4;
     campaign.vector.lo = lo;
     campaign.vector.hi = hi;
-    make_asked(&asked, &campaign);
-    expect_one_length(&asked);
+    make_subject(&subject, &campaign);
+    expect_one_length(&subject);
     const size_t uneven = dpot_wire_report_len_max(&campaign);
-    asked.campaign.vector.n_sides = 1;
-    expect_one_length(&asked);
-    cr_assert_eq(dpot_wire_report_len_max(&asked.campaign), uneven - 2 * (6 - 1),
+    subject.campaign.vector.n_sides = 1;
+    expect_one_length(&subject);
+    cr_assert_eq(dpot_wire_report_len_max(&subject.campaign), uneven - 2 * (6 - 1),
                  "two sides of 2^40 grid units are 5 bytes longer each");
-    free(asked.values);
+    free(subject.values);
 }
 
 Test(lengths, the_largest_campaign_that_there_can_be_fits_a_body)
 {
     int64_t lo = -DPOT_VECTOR_SIDE_MAX, hi = DPOT_VECTOR_SIDE_MAX;
-    struct asked asked;
+    struct subject subject;
     struct dpot_campaign campaign =
         vector_campaign(DPOT_MECHANISM_LAPLACE, DPOT_LAPLACE_SCALE_LOG2_MAX, DPOT_VECTOR_DIM_MAX);
     campaign.vector.set = DPOT_VECTOR_BOX;
@@ -208,32 +210,33 @@ Test(lengths, the_largest_campaign_that_there_can_be_fits_a_body)
     campaign.vector.lo = &lo;
     campaign.vector.hi = &hi;
     campaign.n_groups = DPOT_GROUPS_MAX;
-    make_asked(&asked, &campaign);
-    struct dpot_report report = report_at(&asked, LARGEST);
-    struct dpot_batch batch = batch_of(&asked, &report, 1);
+    make_subject(&subject, &campaign);
+    struct dpot_report report = report_at(&subject, LARGEST);
+    struct dpot_batch batch = batch_of(&subject, &report, 1);
     cr_assert_lt(body_len(&batch), 7 * (DPOT_VECTOR_DIM_MAX + 100));
     struct dpot_report two[] = {report, report};
     struct dpot_buf body;
-    batch = batch_of(&asked, two, 2);
+    batch = batch_of(&subject, two, 2);
     cr_assert_eq(seal(&batch, &body), DPOT_ERR_TOO_LARGE);
     dpot_buf_release(&body);
-    free(asked.values);
+    free(subject.values);
 }
 
 Test(lengths, a_report_that_no_device_can_send_is_not_padded)
 {
-    struct asked asked = {.campaign = {.mechanism = DPOT_MECHANISM_WPM, .output = {.size = 10}}};
+    struct subject subject = {
+        .campaign = {.mechanism = DPOT_MECHANISM_WPM, .output = {.size = 10}}};
     int64_t values[40] = {0};
     struct dpot_report report = {.n_values = 40, .values = values};
-    struct dpot_batch batch = batch_of(&asked, &report, 1);
+    struct dpot_batch batch = batch_of(&subject, &report, 1);
     struct dpot_buf body;
     cr_assert_eq(seal(&batch, &body), DPOT_ERR_ARGUMENT);
     cr_assert_eq(body.len, 0);
     dpot_buf_release(&body);
 }
 
-/* As the formula of report.proto says, by hand: another program has nothing else to go by. */
-Test(lengths, are_those_of_the_page)
+/* The formula in report.proto, by hand: other implementations have only that. */
+Test(lengths, are_those_of_the_schema)
 {
     int64_t lo = 0, hi = 1;
     struct dpot_campaign ring = {.mechanism = DPOT_MECHANISM_WPM, .output = {.size = 300}};
@@ -259,17 +262,18 @@ Test(lengths, are_those_of_the_page)
 
 /* ---- reading ---- */
 
-/* What is under the seal of three reports of a ring of 300. */
+/* The plain text of three reports of a ring of 300. */
 static struct dpot_buf plain_of(struct dpot_batch *batch, struct dpot_report reports[3])
 {
-    struct asked asked = {.campaign = {.mechanism = DPOT_MECHANISM_WPM, .output = {.size = 300}}};
+    struct subject subject = {
+        .campaign = {.mechanism = DPOT_MECHANISM_WPM, .output = {.size = 300}}};
     struct dpot_buf body, plain;
     struct dpot_seal_key seal_key;
     uint8_t secret_key[DPOT_SEAL_SECRET_LEN];
     for (uint32_t i = 0; i < 3; i++) {
         reports[i] = (struct dpot_report){.id = {(uint8_t)i}, .index = 100 * i};
     }
-    *batch = batch_of(&asked, reports, 3);
+    *batch = batch_of(&subject, reports, 3);
     batch->round = 2;
     make_seal_key(&seal_key, secret_key, 0, 1000);
     dpot_buf_init(&body, DPOT_BATCH_BYTES_MAX, NULL);
@@ -330,7 +334,7 @@ Test(lengths, the_length_of_the_batch_is_its_length)
     const uint32_t outside[] = {0, room + 1, UINT32_MAX};
     for (size_t i = 0; i < 3; i++) {
         dpot_store_u32(plain.data, outside[i]);
-        expect_padded(&plain, DPOT_ERR_MALFORMED, "it has room for");
+        expect_padded(&plain, DPOT_ERR_MALFORMED, "there is space for");
     }
     dpot_buf_release(&plain);
 }
@@ -344,10 +348,11 @@ Test(lengths, a_body_is_padded_by_the_same_length_for_each_report)
         plain.data[plain.len++] = 0;
         expect_padded(&plain, DPOT_ERR_MALFORMED, "for each of 3 reports");
     }
-    plain.data[plain.len++] = 0; /* a campaign of longer reports: ingest knows which one it is */
+    plain.data[plain.len++] =
+        0; /* valid for a campaign of longer reports: ingest knows the campaign */
     expect_padded(&plain, DPOT_OK, "");
     for (plain.len = 0; plain.len < DPOT_BATCH_LENGTH_LEN + 1; plain.len++) {
-        expect_padded(&plain, DPOT_ERR_MALFORMED, "it has room for");
+        expect_padded(&plain, DPOT_ERR_MALFORMED, "there is space for");
     }
     dpot_buf_release(&plain);
 }

@@ -102,7 +102,7 @@ Test(signed_campaign, any_shorter_or_longer_text_is_refused)
     cr_assert_neq(open_bytes(sealed.data, sealed.len, signer.public_key, NULL), DPOT_OK);
 }
 
-/* Builds an envelope by hand around a signature made under `prefix`. */
+/* Builds an envelope by hand, with a signature made under `prefix`. */
 static void seal_by_hand(struct dpot_buf *out, const char *prefix, size_t prefix_len,
                          size_t key_len, size_t signature_len, bool add_unknown, bool swap)
 {
@@ -167,7 +167,7 @@ Test(signed_campaign, a_misshapen_envelope_is_refused_although_its_signature_fit
     cr_assert_not_null(strstr(error.text, "canonical"));
 }
 
-/* The content is hostile and the signature wrong: the signature must be what is reported. */
+/* The content is hostile and the signature is wrong: the error must name the signature. */
 Test(signed_campaign, the_signature_is_checked_before_the_content_is_parsed)
 {
     struct dpot_buf out;

@@ -11,7 +11,7 @@ enum { DIM = 3, BYTES_MAX = 1 << 20 };
 
 TestSuite(vector_wire, .init = start_proto_suite);
 
-/* Borrows its arrays: not to be released. */
+/* Borrows its arrays; must not be released. */
 static struct dpot_campaign laplace_campaign(void)
 {
     static int64_t lo[] = {-5, -((int64_t)1 << 40), 0}, hi[] = {5, (int64_t)1 << 40, 1};
@@ -95,7 +95,7 @@ static void expect_round_trip(const struct dpot_campaign *campaign)
     cr_assert_eq(decoded.noise.certificate_row, campaign->noise.certificate_row);
     cr_assert_eq(decoded.domain.size, 0);
     cr_assert_eq(dpot_campaign_check(&decoded, &error), DPOT_OK, "%s", error.text);
-    /* Cut inside the vector it is refused; cut between fields it is another campaign. */
+    /* A cut inside of the vector is refused; a cut between fields gives another campaign. */
     size_t n_refused = 0;
     for (size_t len = 0; len < bytes.len; len++) {
         struct dpot_campaign cut;
