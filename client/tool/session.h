@@ -3,7 +3,6 @@
 #define DPOT_TOOL_SESSION_H
 
 #include "settings.h"
-#include "tool.h"
 
 struct session {
     struct settings settings;
@@ -16,28 +15,26 @@ struct session {
 
 /* The folder, made when it is missing (enroll alone does that), or only when it is there; then a client
  * with s->settings. */
-enum exit_code create_folder(struct session *s, const struct options *options,
-                             struct failure *failure);
-enum exit_code open_folder(struct session *s, const struct options *options,
-                           struct failure *failure);
-enum exit_code open_client(struct session *s, struct failure *failure);
+DPOT_WARN_UNUSED dpot_status create_folder(struct session *s, struct run *run);
+DPOT_WARN_UNUSED dpot_status open_folder(struct session *s, struct run *run);
+DPOT_WARN_UNUSED dpot_status open_client(struct session *s, struct run *run);
 
 /* Leaves nothing of a folder that this command has made or found empty, but what another process has charged
  * there. The client is closed. */
-void forget_folder(struct session *s, const struct options *options);
+void forget_folder(struct session *s, const struct run *run);
 
 /* The folder, its settings, and a client on both. */
-enum exit_code open_session(struct session *s, const struct options *options,
-                            struct failure *failure);
+DPOT_WARN_UNUSED dpot_status open_session(struct session *s, struct run *run);
 void close_client(struct session *s);
 void close_session(struct session *s); /* a zeroed session is allowed */
 
-/* The failure of a call of the library; `sentence` is in words for C callers and told in those of the
- * command line. "": the text of the status. */
-enum exit_code fail_status(struct failure *failure, dpot_status status, const char *sentence);
+/* The failure of a call of the library, returned. Its sentence (the client's last, or `sentence`; "": the text
+ * of the status) is in words for C callers and given in those of the command line. */
+dpot_status session_fail(const struct session *s, struct run *run, dpot_status status);
+dpot_status session_fail_with(struct run *run, dpot_status status, const char *sentence);
 
 /* {"outcome": ..., "campaign": ...}, or one line. */
-void say_outcome(const struct options *options, const struct session *s, const char *outcome,
+void say_outcome(const struct run *run, const struct session *s, const char *outcome,
                  const char *sentence);
 
 #endif

@@ -10,7 +10,9 @@
 #ifndef DPOT_TOOL_SETTINGS_H
 #define DPOT_TOOL_SETTINGS_H
 
-#include "tool.h"
+#include "cli/command.h"
+
+#include "dpot/dpot.h"
 
 #define SETTINGS_NAME "device.conf"
 #define SETTING_MAX 1100 /* bytes of one value, with its NUL */
@@ -37,10 +39,9 @@ struct settings {
     uint32_t group_before;
 };
 
-/* From the options of `enroll`. A cap that is missing is refused with EXIT_PRIVACY and its option's
- * name, a malformed value with EXIT_USAGE. */
-enum exit_code settings_from_options(const struct options *options, struct settings *settings,
-                                     struct failure *failure);
+/* From the options of `enroll`. A cap that is missing is DPOT_ERR_CAP_UNSET with its option's name, a
+ * malformed value a usage error. */
+DPOT_WARN_UNUSED dpot_status settings_from_options(struct run *run, struct settings *settings);
 
 /* The label in a campaign. False: nothing says it. */
 bool settings_find_group(const struct settings *settings, const uint8_t campaign[16],
@@ -54,10 +55,13 @@ bool settings_choose_group(struct settings *settings, const uint8_t campaign[16]
 /* Takes over the labels of `before`, but for campaigns that have one in `settings`. False: too many. */
 bool settings_keep_groups(struct settings *settings, const struct settings *before);
 
-/* Writes and reads the file in the folder of `files`. */
-enum exit_code settings_write(const struct settings *settings, const struct dpot_filesystem *files,
-                              struct failure *failure);
-enum exit_code settings_read(struct settings *settings, const struct dpot_filesystem *files,
-                             struct failure *failure);
+/* Writes and reads the file in the folder of `files`. DPOT_ERR_NOT_FOUND: there is none;
+ * DPOT_ERR_MALFORMED; DPOT_ERR_IO, ... */
+DPOT_WARN_UNUSED dpot_status settings_write(const struct settings *settings,
+                                            const struct dpot_filesystem *files,
+                                            struct dpot_error *error);
+DPOT_WARN_UNUSED dpot_status settings_read(struct settings *settings,
+                                           const struct dpot_filesystem *files,
+                                           struct dpot_error *error);
 
 #endif

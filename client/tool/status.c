@@ -1,6 +1,7 @@
 /* status: what was spent, what became of every report, when the next one may go. */
 #include "base/clock.h"
-#include "json.h"
+#include "cli/object.h"
+#include "cli/options.h"
 #include "session.h"
 
 #include <math.h>
@@ -39,7 +40,7 @@ static void list_counts(const struct dpot_client_status *status,
 
 static void take_json(void *ctx, const char *name, uint64_t count)
 {
-    json_count(ctx, name, count);
+    object_count(ctx, name, count);
 }
 
 /* People see what happened, not a column of zeros. */
@@ -58,14 +59,14 @@ static double defined(double spent, double none)
 }
 
 /* null for a time that never comes. */
-static void json_time(struct json *json, const char *key, int64_t time_ms)
+static void put_time(struct object *object, const char *key, int64_t time_ms)
 {
     char text[DPOT_RFC3339_SIZE];
     if (time_ms == 0 || time_ms == INT64_MAX) {
-        json_number(json, key, NAN);
+        object_number(object, key, NAN);
     } else {
         dpot_time_format(time_ms, text);
-        json_text(json, key, text);
+        object_text(object, key, text);
     }
 }
 
@@ -85,36 +86,38 @@ static void say_status_json(const struct session *s, const struct dpot_client_st
 {
     uint32_t group = 0, n_groups = 0;
     char now[DPOT_RFC3339_SIZE];
-    struct json json;
+    struct object object;
     dpot_time_format(status->device_time_ms, now);
-    json_begin(&json, stdout);
-    list_counts(status, take_json, &json);
-    json_number(&json, "spent_epsilon", defined(status->spent_epsilon, DPOT_EPSILON_NONE));
-    json_number(&json, "lifetime_epsilon_cap", status->lifetime_epsilon_cap);
-    json_number(&json, "window_spent_epsilon",
-                defined(status->window_spent_epsilon, DPOT_EPSILON_NONE));
-    json_number(&json, "window_epsilon_cap", status->window_epsilon_cap);
-    json_number(&json, "campaign_spent_epsilon", defined(campaign->epsilon, DPOT_EPSILON_NONE));
-    json_number(&json, "campaign_epsilon_cap", status->campaign_epsilon_cap);
-    json_text(&json, "accountant", status->accountant == DPOT_ACCOUNTANT_ZCDP ? "zcdp" : "basic");
-    json_number(&json, "spent_delta", defined(status->spent_delta, DPOT_DELTA_NONE));
-    json_number(&json, "lifetime_delta_cap", status->lifetime_delta_cap);
-    json_number(&json, "window_spent_delta", defined(status->window_spent_delta, DPOT_DELTA_NONE));
-    json_number(&json, "window_delta_cap", status->window_delta_cap);
-    json_number(&json, "campaign_spent_delta", defined(campaign->delta, DPOT_DELTA_NONE));
-    json_number(&json, "campaign_delta_cap", status->campaign_delta_cap);
-    json_number(&json, "spent_rho", status->spent_rho);
-    json_number(&json, "lifetime_rho_cap", status->lifetime_rho_cap);
-    json_number(&json, "window_spent_rho", status->window_spent_rho);
-    json_number(&json, "window_rho_cap", status->window_rho_cap);
-    json_number(&json, "campaign_spent_rho", campaign->rho);
-    json_number(&json, "campaign_rho_cap", status->campaign_rho_cap);
-    json_text(&json, "device_time", now);
-    json_bool(&json, "is_exhausted", status->is_exhausted != 0);
-    json_time(&json, "next_due", status->next_due_ms);
-    json_time(&json, "paused_until", status->paused_until_ms);
-    json_number(&json, "group", find_group(s, &group, &n_groups) ? (double)group : NAN);
-    json_end(&json);
+    object_begin(&object, stdout);
+    list_counts(status, take_json, &object);
+    object_number(&object, "spent_epsilon", defined(status->spent_epsilon, DPOT_EPSILON_NONE));
+    object_number(&object, "lifetime_epsilon_cap", status->lifetime_epsilon_cap);
+    object_number(&object, "window_spent_epsilon",
+                  defined(status->window_spent_epsilon, DPOT_EPSILON_NONE));
+    object_number(&object, "window_epsilon_cap", status->window_epsilon_cap);
+    object_number(&object, "campaign_spent_epsilon", defined(campaign->epsilon, DPOT_EPSILON_NONE));
+    object_number(&object, "campaign_epsilon_cap", status->campaign_epsilon_cap);
+    object_text(&object, "accountant",
+                status->accountant == DPOT_ACCOUNTANT_ZCDP ? "zcdp" : "basic");
+    object_number(&object, "spent_delta", defined(status->spent_delta, DPOT_DELTA_NONE));
+    object_number(&object, "lifetime_delta_cap", status->lifetime_delta_cap);
+    object_number(&object, "window_spent_delta",
+                  defined(status->window_spent_delta, DPOT_DELTA_NONE));
+    object_number(&object, "window_delta_cap", status->window_delta_cap);
+    object_number(&object, "campaign_spent_delta", defined(campaign->delta, DPOT_DELTA_NONE));
+    object_number(&object, "campaign_delta_cap", status->campaign_delta_cap);
+    object_number(&object, "spent_rho", status->spent_rho);
+    object_number(&object, "lifetime_rho_cap", status->lifetime_rho_cap);
+    object_number(&object, "window_spent_rho", status->window_spent_rho);
+    object_number(&object, "window_rho_cap", status->window_rho_cap);
+    object_number(&object, "campaign_spent_rho", campaign->rho);
+    object_number(&object, "campaign_rho_cap", status->campaign_rho_cap);
+    object_text(&object, "device_time", now);
+    object_bool(&object, "is_exhausted", status->is_exhausted != 0);
+    put_time(&object, "next_due", status->next_due_ms);
+    put_time(&object, "paused_until", status->paused_until_ms);
+    object_number(&object, "group", find_group(s, &group, &n_groups) ? (double)group : NAN);
+    object_end(&object);
 }
 
 /* When what waits may go, and that it does not go by itself. */
@@ -156,39 +159,61 @@ static void say_status(const struct session *s, const struct dpot_client_status 
 }
 
 /* A campaign that was asked for by its id must be known: enrolled, or charged before. */
-static enum exit_code check_known(const struct session *s, const struct dpot_spending *campaign,
-                                  struct failure *failure)
+static dpot_status check_known(const struct session *s, struct run *run,
+                               const struct dpot_spending *campaign)
 {
     struct dpot_campaign_info info = {.struct_size = sizeof info};
     const dpot_status status = dpot_client_get_campaign(s->client, s->settings.campaign, &info);
     return status == DPOT_ERR_NOT_FOUND && campaign->epsilon == 0 && campaign->rho == 0
-               ? fail_status(failure, status, dpot_client_last_error(s->client))
-               : EXIT_DONE;
+               ? session_fail(s, run, status)
+               : DPOT_OK;
 }
 
-enum exit_code run_status(const struct options *options, struct failure *failure)
+static dpot_status get_status(const struct session *s, struct run *run,
+                              struct dpot_client_status *status, struct dpot_spending *campaign)
+{
+    dpot_status result = dpot_client_get_status(s->client, status);
+    if (result == DPOT_OK) {
+        result = dpot_client_get_campaign_spending(s->client, s->settings.campaign, campaign);
+    }
+    return result == DPOT_OK ? DPOT_OK : session_fail(s, run, result);
+}
+
+static dpot_status run_status(struct run *run)
 {
     struct session s = {0};
     struct dpot_client_status status = {.struct_size = sizeof status};
     struct dpot_spending campaign = {.struct_size = sizeof campaign};
-    enum exit_code code = open_session(&s, options, failure);
-    if (code == EXIT_DONE) {
-        dpot_status result = dpot_client_get_status(s.client, &status);
-        if (result == DPOT_OK) {
-            result = dpot_client_get_campaign_spending(s.client, s.settings.campaign, &campaign);
-        }
-        if (result != DPOT_OK) {
-            code = fail_status(failure, result, dpot_client_last_error(s.client));
-        }
+    dpot_status result = open_session(&s, run);
+    if (result == DPOT_OK) {
+        result = get_status(&s, run, &status, &campaign);
     }
-    if (code == EXIT_DONE && options->campaign) {
-        code = check_known(&s, &campaign, failure);
+    if (result == DPOT_OK && option_is_given(run, "campaign")) {
+        result = check_known(&s, run, &campaign);
     }
-    if (code == EXIT_DONE && options->json) {
+    if (result == DPOT_OK && run->is_json) {
         say_status_json(&s, &status, &campaign);
-    } else if (code == EXIT_DONE) {
+    } else if (result == DPOT_OK) {
         say_status(&s, &status, &campaign);
     }
     close_session(&s);
-    return code;
+    return result;
 }
+
+static const struct option options[] = {
+    {"dir", "D", "folder of this device"},
+    {"campaign", "ID", "whose spent epsilon is told; another than that enrolled last"},
+    {NULL, NULL, NULL},
+};
+
+const struct command command_status = {
+    .name = "status",
+    .summary = "Print what was spent, and what became of every report.",
+    .details = "Prints what was spent of every cap and what became of every report: submitted is "
+               "the sum of all\n"
+               "other counts, whatever crashed or was killed.",
+    .example = "dpot-device status --dir device --json",
+    .options = options,
+    .n_required = 1,
+    .run = run_status,
+};

@@ -11,6 +11,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+const struct array_rules array_rules_public = {.entries_log2 = 28, .bytes_log2 = 62};
+const struct array_rules array_rules_private = {
+    .entries_log2 = 24, .bytes_log2 = 28, .is_private = true};
+
 dpot_status array_init(struct array *array, size_t n_rows, size_t n_cols, bool is_vector)
 {
     *array = (struct array){0};
@@ -29,6 +33,12 @@ dpot_status array_init(struct array *array, size_t n_rows, size_t n_cols, bool i
 void array_release(struct array *array)
 {
     dpot_free_array(NULL, array->values, array->n_rows * array->n_cols, sizeof *array->values);
+    *array = (struct array){0};
+}
+
+void array_wipe(struct array *array)
+{
+    dpot_free_secret(NULL, array->values, array->n_rows * array->n_cols, sizeof *array->values);
     *array = (struct array){0};
 }
 
@@ -66,23 +76,28 @@ static dpot_status check_kind(const char *path, struct dpot_error *error)
     return DPOT_OK;
 }
 
-static dpot_status read_binary(const char *path, FILE *stream, struct array *array,
-                               struct dpot_error *error)
+static dpot_status read_binary(const char *path, FILE *stream, const struct array_rules *rules,
+                               struct array *array, struct dpot_error *error)
 {
     struct stat info;
     if (fstat(fileno(stream), &info) != 0) {
         return dpot_error_set(error, DPOT_ERR_IO, "reading failed: %s", strerror(errno));
     }
     const uint64_t size = (uint64_t)info.st_size;
-    return is_npy(path) ? npy_read(stream, size, array, error)
-                        : idx_read(stream, size, idx_is_compressed(path), array, error);
+    if (size > (uint64_t)1 << rules->bytes_log2) {
+        return dpot_error_set(error, DPOT_ERR_TOO_LARGE, "the file is larger than 2^%u bytes",
+                              rules->bytes_log2);
+    }
+    return is_npy(path) ? npy_read(stream, size, rules, array, error)
+                        : idx_read(stream, size, idx_is_compressed(path), rules, array, error);
 }
 
-dpot_status array_read(const char *path, struct array *array, struct dpot_error *error)
+static dpot_status read_path(const char *path, const struct array_rules *rules, struct array *array,
+                             struct dpot_error *error)
 {
     *array = (struct array){0};
     if (strcmp(path, "-") == 0) {
-        const dpot_status status = csv_read(stdin, array, error);
+        const dpot_status status = csv_read(stdin, rules, array, error);
         return status == DPOT_OK ? status : dpot_error_prefix(error, status, "standard input");
     }
     dpot_status status = check_kind(path, error);
@@ -93,10 +108,23 @@ dpot_status array_read(const char *path, struct array *array, struct dpot_error 
     if (!stream) {
         return dpot_error_set(error, DPOT_ERR_IO, "reading %s failed: %s", path, strerror(errno));
     }
-    status = is_npy(path) || idx_has_name(path) ? read_binary(path, stream, array, error)
-                                                : csv_read(stream, array, error);
+    status = is_npy(path) || idx_has_name(path) ? read_binary(path, stream, rules, array, error)
+                                                : csv_read(stream, rules, array, error);
     (void)fclose(stream);
     return status == DPOT_OK ? status : dpot_error_prefix(error, status, "%s", path);
+}
+
+dpot_status array_read(const char *path, struct array *array, struct dpot_error *error)
+{
+    return read_path(path, &array_rules_public, array, error);
+}
+
+dpot_status array_read_private(const char *path, struct array *array, struct dpot_error *error)
+{
+    const dpot_status status = read_path(path, &array_rules_private, array, error);
+    const bool lacks_rows_alone = status == DPOT_ERR_SHAPE && array->n_cols > 0;
+    array->n_cols = array->values ? array->n_cols : 0;
+    return lacks_rows_alone ? DPOT_OK : status;
 }
 
 /* Before the file is touched: every entry has its exact place in the type. */

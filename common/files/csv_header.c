@@ -1,5 +1,7 @@
 #include "files/csv_header.h"
 
+#include "files/number.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -39,13 +41,6 @@ static const char *take_field(const char *rest, char name[CSV_NAME_MAX])
     return *rest ? rest + 1 : NULL;
 }
 
-static bool is_number(const char *text)
-{
-    char *end = NULL;
-    (void)strtod(text, &end);
-    return end != text && !*end;
-}
-
 dpot_status csv_header_read(const char *path, size_t n_max, char names[][CSV_NAME_MAX], size_t *n,
                             struct dpot_error *error)
 {
@@ -73,9 +68,10 @@ dpot_status csv_header_read(const char *path, size_t n_max, char names[][CSV_NAM
     const bool is_comment = rest[strspn(rest, " \t")] == '#';
     rest += is_comment ? strspn(rest, " \t") + 1 : 0;
     bool has_number = false;
+    double value = 0;
     while (rest && *n < n_max) {
         rest = take_field(rest, names[*n]);
-        has_number = has_number || (!is_comment && is_number(names[*n]));
+        has_number = has_number || (!is_comment && number_parse(names[*n], &value));
         (*n)++;
     }
     *n = has_number ? 0 : *n;

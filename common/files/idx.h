@@ -24,6 +24,7 @@ bool idx_is_compressed(const char *path);
 
 /* `file_size` is that of the whole file. Errors as array_read, without the path. */
 DPOT_WARN_UNUSED dpot_status idx_read(FILE *stream, uint64_t file_size, bool is_compressed,
-                                      struct array *array, struct dpot_error *error);
+                                      const struct array_rules *rules, struct array *array,
+                                      struct dpot_error *error);
 
 #endif

@@ -1,6 +1,7 @@
 #include "files/npy.h"
 
 #include "base/buf.h"
+#include "base/crypto.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -283,8 +284,10 @@ static dpot_status find_type(const struct header *header, const struct npy_type 
                           header->descr);
 }
 
-static dpot_status check_shape(const struct header *header, struct dpot_error *error)
+static dpot_status check_shape(const struct header *header, const struct array_rules *rules,
+                               struct dpot_error *error)
 {
+    const size_t most = (size_t)1 << rules->entries_log2;
     if (header->fortran_order) {
         return dpot_error_set(error, DPOT_ERR_MALFORMED,
                               "the array is in Fortran order: save numpy.ascontiguousarray(x)");
@@ -302,13 +305,13 @@ static dpot_status check_shape(const struct header *header, struct dpot_error *e
         return dpot_error_set(error, DPOT_ERR_TOO_LARGE,
                               "the shape has a side of 2^62 or more: it is beyond %zu columns or "
                               "%zu entries",
-                              ARRAY_COLUMNS_MAX, ARRAY_ENTRIES_MAX);
+                              ARRAY_COLUMNS_MAX, most);
     }
-    if (n_cols > ARRAY_COLUMNS_MAX || n_rows > ARRAY_ENTRIES_MAX / n_cols) {
+    if (n_cols > ARRAY_COLUMNS_MAX || n_rows > most / n_cols) {
         return dpot_error_set(error, DPOT_ERR_TOO_LARGE,
                               "the shape (%llu, %llu) is beyond %zu columns or %zu entries",
                               (unsigned long long)n_rows, (unsigned long long)n_cols,
-                              ARRAY_COLUMNS_MAX, ARRAY_ENTRIES_MAX);
+                              ARRAY_COLUMNS_MAX, most);
     }
     return DPOT_OK;
 }
@@ -331,30 +334,29 @@ static dpot_status refuse_inexact(const struct npy_type *type, const uint8_t *in
         entry, is_negative ? "-" : "", (unsigned long long)(is_negative ? ~bits + 1 : bits));
 }
 
-static dpot_status read_entries(FILE *stream, const struct npy_type *type, struct array *array,
-                                struct dpot_error *error)
+static dpot_status read_block(FILE *stream, const struct npy_type *type, bool is_private,
+                              struct array *array, size_t done, struct dpot_error *error)
 {
     uint8_t block[BLOCK * 8];
     const size_t n_entries = array->n_rows * array->n_cols;
-    for (size_t done = 0; done < n_entries;) {
-        const size_t n = n_entries - done < BLOCK ? n_entries - done : BLOCK;
-        if (fread(block, type->size, n, stream) != n) {
-            return dpot_error_set(error, DPOT_ERR_IO, "reading stopped at entry %zu of %zu", done,
-                                  n_entries);
-        }
-        for (size_t i = 0; i < n; i++) {
-            const uint8_t *in = block + i * type->size;
-            if (!type->decode(in, &array->values[done + i])) {
-                return refuse_inexact(type, in, done + i, error);
-            }
-        }
-        done += n;
+    const size_t n = n_entries - done < BLOCK ? n_entries - done : BLOCK;
+    dpot_status status = DPOT_OK;
+    if (fread(block, type->size, n, stream) != n) {
+        status = dpot_error_set(error, DPOT_ERR_IO, "reading stopped at entry %zu of %zu", done,
+                                n_entries);
     }
-    return DPOT_OK;
+    for (size_t i = 0; status == DPOT_OK && i < n; i++) {
+        const uint8_t *in = block + i * type->size;
+        if (!type->decode(in, &array->values[done + i]) && !is_private) {
+            status = refuse_inexact(type, in, done + i, error);
+        }
+    }
+    dpot_wipe(block, sizeof block);
+    return status;
 }
 
-dpot_status npy_read(FILE *stream, uint64_t file_size, struct array *array,
-                     struct dpot_error *error)
+dpot_status npy_read(FILE *stream, uint64_t file_size, const struct array_rules *rules,
+                     struct array *array, struct dpot_error *error)
 {
     struct header header;
     const struct npy_type *type = NULL;
@@ -365,7 +367,7 @@ dpot_status npy_read(FILE *stream, uint64_t file_size, struct array *array,
         status = find_type(&header, &type, error);
     }
     if (status == DPOT_OK) {
-        status = check_shape(&header, error);
+        status = check_shape(&header, rules, error);
         if (status == DPOT_ERR_SHAPE && lacks_rows_alone(&header)) {
             array->n_cols = header.n_dims == 2 ? (size_t)header.shape[1] : 1;
         }
@@ -387,9 +389,11 @@ dpot_status npy_read(FILE *stream, uint64_t file_size, struct array *array,
     if (status != DPOT_OK) {
         return dpot_error_set(error, status, "out of memory for %zu x %zu entries", n_rows, n_cols);
     }
-    status = read_entries(stream, type, array, error);
+    for (size_t done = 0; status == DPOT_OK && done < n_rows * n_cols; done += BLOCK) {
+        status = read_block(stream, type, rules->is_private, array, done, error);
+    }
     if (status != DPOT_OK) {
-        array_release(array);
+        array_wipe(array);
     }
     return status;
 }

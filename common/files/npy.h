@@ -11,7 +11,8 @@
 #include <stdio.h>
 
 /* `file_size` is that of the whole file. Errors as array_read, without the path. */
-DPOT_WARN_UNUSED dpot_status npy_read(FILE *stream, uint64_t file_size, struct array *array,
+DPOT_WARN_UNUSED dpot_status npy_read(FILE *stream, uint64_t file_size,
+                                      const struct array_rules *rules, struct array *array,
                                       struct dpot_error *error);
 
 /* Writes format 1.0; the entries suit `type`. A failed write is left for the caller to see in

@@ -1,11 +1,24 @@
-/* Numbers as text that people read and programs read back. */
+/* Numbers as text: what people write, programs read, and programs write so that it reads back. */
 #ifndef DPOT_FILES_NUMBER_H
 #define DPOT_FILES_NUMBER_H
 
-#define NUMBER_SIZE 32 /* bytes that hold any of them, with the NUL */
+#include <stdbool.h>
+#include <stdint.h>
+
+#define NUMBER_SIZE 32 /* bytes that hold any number that is written, with the NUL */
 
 /* The shortest decimal of 15 to 17 digits that strtod reads back to the same bits: "39.89", not
  * "39.890000000000001". NaN and the infinities are "nan", "inf" and "-inf". */
 void number_format(double value, char out[NUMBER_SIZE]);
+
+/* True when the whole text is a decimal number, "nan" or "inf"; hexadecimal is refused. Beyond the range
+ * of doubles *value is infinite, or the nearest to 0, and errno is ERANGE; otherwise errno is 0. */
+bool number_parse(const char *text, double *value);
+
+/* The same for a finite number: no blanks, and nothing that is too small to be told from 0. */
+bool number_parse_finite(const char *text, double *value);
+
+/* True when the whole text is decimal digits of a number up to 2^64 - 1. */
+bool number_parse_integer(const char *text, uint64_t *value);
 
 #endif

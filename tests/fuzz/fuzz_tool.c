@@ -77,7 +77,7 @@ static void run_command(const char *const *words)
         arguments[i] = texts[i];
     }
     arguments[n] = NULL;
-    const int code = tool_run(n, arguments);
+    const int code = program_run(&dpot_program, n, arguments);
     require(code >= 0 && code <= 7 && code != 1); /* not an internal failure */
 }
 

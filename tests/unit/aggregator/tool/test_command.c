@@ -71,13 +71,14 @@ Test(command, every_command_has_a_page_with_an_example)
 Test(command, group_lists_its_commands)
 {
     expect_exit("campaign --help", 0, "campaign create");
-    expect_exit("campaign", 2, "campaign create");
+    expect_exit("campaign", 2, "campaign takes create, list, show, open, close, revise or fetch");
     expect_exit("campaign burn", 2, "\"campaign burn\" is not a command");
 }
 
 Test(command, wrong_command_lines_are_refused)
 {
-    expect_exit("", 2, "usage: dpot COMMAND");
+    expect_exit("", 2, "a command is missing: see dpot --help");
+    expect_exit("--exact ot", 2, "the command comes first, then its options, not --exact");
     expect_exit("projekt", 2, "\"projekt\" is not a command");
     expect_exit("ot --frobnicate 1", 2, "option --frobnicate is not known");
     expect_exit("ot -x", 2, "option -x is not known");

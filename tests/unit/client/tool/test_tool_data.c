@@ -129,6 +129,11 @@ Test(tool_data, input_without_end_is_refused_at_the_stated_limit)
     cr_assert_eq(enroll(NULL), 0, "%s", err);
     assert_endless_is_refused("1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7\n", "at most 2^24");
     memset(line, '\n', sizeof line - 1);
+    assert_endless_is_refused(line, "one empty line too many");
+    memset(line, ' ', 250); /* numbers so padded that the bytes are too many first */
+    line[249] = '1';
+    line[250] = '\n';
+    line[251] = '\0';
     assert_endless_is_refused(line, "2^28 bytes");
 }
 
