@@ -310,3 +310,58 @@ Test(csv, a_named_table_has_a_header_and_is_read_back)
     cr_assert(in.n_rows == 2 && in.values[3] == 4);
     array_release(&in);
 }
+
+/* ---- private data of a device ---- */
+
+static dpot_status read_private(const char *name, const char *text, struct array *array,
+                                struct dpot_error *error)
+{
+    return array_read_private(folder_write(name, text, strlen(text)), array, error);
+}
+
+Test(csv, no_private_value_is_refused_or_shown)
+{
+    struct array array;
+    struct dpot_error error = {""};
+    static const char *const refused[] = {"77;\n1\n", "1\nsecret\n", "77,secret\n", "1\n77,\n"};
+    cr_assert_eq(read_private("a.csv", "1e999,-1e999\nnan,1e-999\n", &array, &error), DPOT_OK);
+    cr_assert(isinf(array.values[0]) && isinf(array.values[1]) && isnan(array.values[2]));
+    array_wipe(&array);
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        cr_assert_eq(read_private("a.csv", refused[i], &array, &error), DPOT_ERR_MALFORMED);
+        cr_assert(!strstr(error.text, "77") && !strstr(error.text, "secret"), "%s", error.text);
+        cr_assert_not_null(strstr(error.text, "line "), "%s", error.text);
+    }
+}
+
+Test(csv, an_empty_private_file_has_no_rows_and_a_header_wants_some)
+{
+    struct array array;
+    struct dpot_error error = {""};
+    static const char *const empty[] = {"", "\n\n", "\xEF\xBB\xBF"};
+    static const char *const headers[] = {"place\n", "# 1\n", "a,b"};
+    for (size_t i = 0; i < 3; i++) {
+        cr_assert_eq(read_private("a.csv", empty[i], &array, &error), DPOT_OK, "%s", error.text);
+        cr_assert(array.n_rows == 0 && array.n_cols == 0 && !array.values);
+        cr_assert_eq(read_private("a.csv", headers[i], &array, &error), DPOT_ERR_MALFORMED);
+        cr_assert_not_null(strstr(error.text, "a device without data gives an empty file"));
+    }
+}
+
+Test(csv, many_private_values_are_all_there)
+{
+    enum { N = 10000 };
+    static char text[N * 6 + 1];
+    struct array array;
+    struct dpot_error error = {""};
+    for (size_t i = 0; i < N; i++) {
+        (void)snprintf(text + 6 * i, 7, "%5zu\n", i);
+    }
+    cr_assert_eq(read_private("a.csv", text, &array, &error), DPOT_OK, "%s", error.text);
+    cr_assert(array.n_rows == N && array.n_cols == 1);
+    for (size_t i = 0; i < N; i++) {
+        cr_assert_eq(array.values[i], (double)i);
+    }
+    array_wipe(&array);
+    cr_assert_null(array.values);
+}
