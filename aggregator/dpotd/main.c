@@ -18,12 +18,18 @@ static dpot_status begin(struct run *run)
     return dpot_init();
 }
 
-/* What dpotd.8 promises of the files of the server: a key that others can read, and a store that is
- * missing where there was one, are bad data. */
+/* dpotd.8 promises 3 for bad files of the server: a certificate that is none, a key that others can
+ * read, a store that is missing where there was one. */
 static int exit_code(dpot_status status)
 {
-    const bool is_bad_file = status == DPOT_ERR_DENIED || status == DPOT_ERR_STATE;
-    return is_bad_file ? EXIT_CODE_DATA : exit_code_of(status);
+    switch (status) {
+    case DPOT_ERR_ARGUMENT:
+    case DPOT_ERR_DENIED:
+    case DPOT_ERR_STATE:
+        return EXIT_CODE_DATA;
+    default:
+        return exit_code_of(status);
+    }
 }
 
 static const struct program program = {

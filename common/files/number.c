@@ -40,3 +40,32 @@ bool number_parse_integer(const char *text, uint64_t *value)
     *value = strtoull(text, NULL, 10);
     return *text != '\0' && text[strspn(text, "0123456789")] == '\0' && errno != ERANGE;
 }
+
+bool number_parse_pair(const char *text, double pair[2])
+{
+    char first[64];
+    const char *comma = strchr(text, ',');
+    if (!comma || comma - text >= (ptrdiff_t)sizeof first) {
+        return false;
+    }
+    (void)snprintf(first, sizeof first, "%.*s", (int)(comma - text), text);
+    return number_parse_finite(first, &pair[0]) && number_parse_finite(comma + 1, &pair[1]);
+}
+
+bool number_parse_sides(const char *text, size_t n_max, size_t most, size_t *sides, size_t *n)
+{
+    for (*n = 0; *n < n_max; text++) {
+        char *end = NULL;
+        const unsigned long side = *text >= '0' && *text <= '9' ? strtoul(text, &end, 10) : 0;
+        if (side < 1 || side > most || (*end != 'x' && *end != '\0')) {
+            return false;
+        }
+        sides[(*n)++] = side;
+        most /= side;
+        text = end;
+        if (*text == '\0') {
+            return true;
+        }
+    }
+    return false;
+}

@@ -3,6 +3,7 @@
 #define DPOT_FILES_NUMBER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define NUMBER_SIZE 32 /* bytes that hold any number that is written, with the NUL */
@@ -20,5 +21,11 @@ bool number_parse_finite(const char *text, double *value);
 
 /* True when the whole text is decimal digits of a number up to 2^64 - 1. */
 bool number_parse_integer(const char *text, uint64_t *value);
+
+/* "24.5,-125": two finite numbers. */
+bool number_parse_pair(const char *text, double pair[2]);
+
+/* "64x48": the sides of a grid, 1 to n_max integers from 1 whose product is at most `most`. */
+bool number_parse_sides(const char *text, size_t n_max, size_t most, size_t *sides, size_t *n);
 
 #endif
