@@ -18,18 +18,14 @@ static dpot_status begin(struct run *run)
     return dpot_init();
 }
 
-/* dpotd.8 promises 3 for bad files of the server: a certificate that is none, a key that others can
- * read, a store that is missing where there was one. */
+/* What is neither the environment nor a bug is a bad file of the server, whatever its status: a key that
+ * others can read, a certificate that has expired, a store that is missing where there was one. */
 static int exit_code(dpot_status status)
 {
-    switch (status) {
-    case DPOT_ERR_ARGUMENT:
-    case DPOT_ERR_DENIED:
-    case DPOT_ERR_STATE:
-        return EXIT_CODE_DATA;
-    default:
-        return exit_code_of(status);
-    }
+    const int code = exit_code_of(status);
+    return code == EXIT_CODE_DONE || code == EXIT_CODE_INTERNAL || code == EXIT_CODE_IO
+               ? code
+               : EXIT_CODE_DATA;
 }
 
 static const struct program program = {

@@ -55,7 +55,7 @@ struct program {
     void (*end)(struct run *run);
     /* Optional. Prints run->result after a success; returns an exit code, 0 for none of its own. */
     int (*print)(const struct run *run);
-    /* Optional: where this program's manual promises another code than exit_code_of. */
+    /* Optional: exit_code_of, for a program that has fewer codes. */
     int (*exit_code)(dpot_status status);
 };
 
