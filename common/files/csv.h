@@ -13,6 +13,14 @@
 DPOT_WARN_UNUSED dpot_status csv_read(FILE *stream, const struct array_rules *rules,
                                       struct array *array, struct dpot_error *error);
 
+#define CSV_NAME_MAX 128 /* bytes, with the NUL; longer names are cut */
+
+/* Reads up to `n_max` names of columns from the first line; *n is 0 when that line is a row of numbers, or
+ * the path no regular file. Names are bytes as they are in the file. Errors as array_read. */
+DPOT_WARN_UNUSED dpot_status csv_read_header(const char *path, size_t n_max,
+                                             char names[][CSV_NAME_MAX], size_t *n,
+                                             struct dpot_error *error);
+
 /* Numbers as number_format writes them, integers for ARRAY_U4; no header. A failed write is left for the
  * caller to see in ferror. */
 void csv_write(FILE *stream, const struct array *array, enum array_type type);

@@ -2,7 +2,6 @@
  * the first takes, the second takes too. */
 #include "files/array.h"
 #include "files/csv.h"
-#include "files/csv_header.h"
 #include "fuzz.h"
 #include "input_file.h"
 
@@ -46,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     size_t n = 0;
     const char *path = input_file("table.csv", data, len);
     const bool is_read = reads(path, &array);
-    any_status(csv_header_read(path, 8, names, &n, NULL));
+    any_status(csv_read_header(path, 8, names, &n, NULL));
     require(n <= 8);
     const dpot_status status = array_read_private(path, &private, &error);
     require(status == DPOT_OK || (error.text[0] != '\0' && !private.values));

@@ -1,7 +1,7 @@
 /* dpot plot curves, dpot plot sheet, and what all kinds of dpot plot share. */
 #include "tool/picture/plot.h"
 
-#include "files/csv_header.h"
+#include "files/csv.h"
 #include "files/number.h"
 #include "picture/curves.h"
 #include "picture/sheet.h"
@@ -141,7 +141,7 @@ static dpot_status load_names(struct run *run, struct names *names)
     const bool is_npy = len >= 4 && strcmp(path + len - 4, ".npy") == 0;
     dpot_status status = DPOT_OK;
     if (!is_npy && strcmp(path, "-") != 0) {
-        status = csv_header_read(path, CURVES_COLUMNS_MAX, names->texts, &n, &run->error);
+        status = csv_read_header(path, CURVES_COLUMNS_MAX, names->texts, &n, &run->error);
     }
     for (size_t j = 0; j < CURVES_COLUMNS_MAX; j++) {
         names->pointers[j] = j < n ? names->texts[j] : NULL;

@@ -26,7 +26,7 @@ dpot_status columns_init(struct run *run, const char *option, size_t n, struct c
     const dpot_status status =
         is_npy || is_read || idx_has_name(path)
             ? DPOT_OK
-            : csv_header_read(path, COLUMNS_MAX, columns->names, &columns->n_names, &run->error);
+            : csv_read_header(path, COLUMNS_MAX, columns->names, &columns->n_names, &run->error);
     if (columns->n_names != n || columns->names[0][0] == '\0') {
         columns->n_names = 0; /* a comment, not names */
     }

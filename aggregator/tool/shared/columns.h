@@ -4,7 +4,7 @@
 #ifndef DPOT_TOOL_SHARED_COLUMNS_H
 #define DPOT_TOOL_SHARED_COLUMNS_H
 
-#include "files/csv_header.h"
+#include "files/csv.h"
 #include "tool/shared/command.h"
 
 #define COLUMNS_MAX 2048

@@ -1,4 +1,4 @@
-#include "files/csv_header.h"
+#include "files/csv.h"
 
 #include "unit/files/folder.h"
 
@@ -16,7 +16,7 @@ static size_t read_names(const char *text)
     size_t n = 99;
     struct dpot_error error = {""};
     const char *path = folder_write("a.csv", text, strlen(text));
-    cr_assert_eq(csv_header_read(path, NAMES_MAX, names, &n, &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(csv_read_header(path, NAMES_MAX, names, &n, &error), DPOT_OK, "%s", error.text);
     return n;
 }
 
@@ -42,9 +42,15 @@ Test(csv_header, a_row_of_numbers_has_no_names)
 Test(csv_header, long_lines_and_many_names_are_cut)
 {
     static char text[200000];
-    memset(text, 'x', sizeof text - 1);
+    size_t n = 0;
+    struct dpot_error error = {""};
+    memset(text, 'x', 255);
     cr_assert_eq(read_names(text), 1);
     cr_assert_eq(strlen(names[0]), CSV_NAME_MAX - 1);
+    memset(text, 'x', sizeof text - 1); /* as csv_read */
+    cr_assert_eq(
+        csv_read_header(folder_write("a.csv", text, strlen(text)), NAMES_MAX, names, &n, &error),
+        DPOT_ERR_MALFORMED);
     cr_assert_eq(read_names("a,b,c,d,e,f\n"), NAMES_MAX);
     cr_assert_eq(read_names(""), 1);
     cr_assert_str_eq(names[0], "");
@@ -54,7 +60,7 @@ Test(csv_header, a_missing_file_is_told)
 {
     size_t n = 0;
     struct dpot_error error = {""};
-    cr_assert_eq(csv_header_read(folder_path("none.csv"), NAMES_MAX, names, &n, &error),
+    cr_assert_eq(csv_read_header(folder_path("none.csv"), NAMES_MAX, names, &n, &error),
                  DPOT_ERR_IO);
     cr_assert_not_null(strstr(error.text, "none.csv"));
 }
