@@ -1,10 +1,10 @@
 /* The tables of a command line (program, commands, options) and the state of one run.
  *
- * A command is one function that returns a status, with the sentence of a failure in run->error.
- * program.h finds it, options.h reads its options, program.h reports the result or the failure: all
- * commands of all programs have --help, --json and --quiet in the same way.
+ * A command is one function. It returns a status, with the sentence of a failure in run->error.
+ * program.h finds it, options.h parses its options, and program.h reports its result or failure:
+ * --help, --json and --quiet are the same for all commands of all programs.
  *
- * The order in a command: options, input files, the work, output files. Whatever can be refused is
+ * Order in every command: options, input files, the work, output files. Whatever can be refused is
  * refused before the work begins. */
 #ifndef DPOT_CLI_COMMAND_H
 #define DPOT_CLI_COMMAND_H
@@ -21,9 +21,9 @@
 
 struct option {
     const char *name;  /* without the dashes; NULL ends a list */
-    const char *value; /* what stands for the value in --help; NULL: a flag. It begins with F or
-                          SPEC when the value names a file. "F...": one file or more, of which all
-                          but the first become operands */
+    const char *value; /* placeholder in --help; NULL: a flag. F and SPEC at its start mean a file
+                          name; "F...": one file or more, the second and further ones become
+                          operands */
     const char *help;  /* one line */
 };
 
@@ -47,13 +47,12 @@ struct program {
     const char *summary; /* what --help begins with */
     const char *example;
     const struct command *const *commands; /* ends with NULL */
-    const struct option *options; /* that every command has beside --json, --quiet and --help;
-                                              NULL: none */
+    const struct option *options; /* of every command, with --json, --quiet, --help; NULL: none */
 
-    /* Optional. Before a command runs; after it, whatever it returned. */
+    /* Optional: called before a command runs, and after it, also after a failure of either. */
     dpot_status (*begin)(struct run *run);
     void (*end)(struct run *run);
-    /* Optional. Prints run->result after a success; returns an exit code, 0 for none of its own. */
+    /* Optional: prints run->result after a success; returns 0, or the exit code of a failure. */
     int (*print)(const struct run *run);
     /* Optional: exit_code_of, for a program that has fewer codes. */
     int (*exit_code)(dpot_status status);
@@ -67,18 +66,18 @@ struct run {
     size_t n_operands;
 
     bool is_json, is_quiet;
-    bool has_seed; /* where the program has --seed and --threads: */
+    bool has_seed; /* --seed and --threads, where the program has them */
     uint64_t seed;
     bool has_threads;
     size_t n_threads; /* at least 1; default: all cores */
 
     bool reads_stdin;   /* an input is "-" */
     bool writes_stdout; /* an output is "-": results go to stderr */
-    bool has_printed;   /* the command has printed its JSON object, also of a failure */
-    bool is_stopped;    /* the solver stopped before its tolerance: exit code 5 */
-    int forced_exit;    /* instead of the code of the status; 0: none */
-    const char *done;   /* what is done even if the result cannot be printed; NULL: nothing */
-    void *result;       /* owned by the program */
+    bool has_printed;   /* the command has printed its JSON object itself, also of a failure */
+    bool is_stopped;    /* a solver stopped before its tolerance: exit code 5 */
+    int forced_exit;    /* exit code, whatever the status; 0: that of the status */
+    const char *done;   /* reported when stdout fails: "the campaign is stored all the same" */
+    void *result;       /* owned by begin and end of the program */
     struct dpot_error error;
 };
 

@@ -1,8 +1,10 @@
-# Completion of dpot, dpotd and dpot-device in bash: the program lists what may follow the words so far;
-# where it lists nothing, file names do.
+# Bash completion of dpot, dpotd and dpot-device: the program lists what may follow the words so
+# far; where it lists nothing, bash offers file names.
 _dpot() {
     local IFS=$'\n'
-    # shellcheck disable=SC2207 # IFS splits lines, and no word has a pattern
-    COMPREPLY=($(compgen -W "$("$1" completion "${COMP_WORDS[@]:1:COMP_CWORD-1}" 2>/dev/null)" -- "$2"))
+    local words
+    words=$("$1" completion "${COMP_WORDS[@]:1:COMP_CWORD-1}" 2>/dev/null)
+    # shellcheck disable=SC2207 # one word a line, none with a pattern
+    COMPREPLY=($(compgen -W "$words" -- "$2"))
 }
 complete -o default -F _dpot dpot dpotd dpot-device

@@ -17,7 +17,7 @@ const struct option options_of_all[] = {
 
 /* ---- the command line ---- */
 
-/* Number of the option in run->values: those of the command, of the program, of all. */
+/* Index of the option in run->values: first the command's, then the program's, then those of all. */
 static size_t find_option(const struct run *run, const char *name, size_t name_len,
                           const struct option **found)
 {
@@ -44,7 +44,7 @@ static bool takes_files(const struct option *option)
     return option->value && strcmp(option->value, "F...") == 0;
 }
 
-/* "--json --json" comes of scripts that add options of their own to those they were given. */
+/* Scripts add their own --json or --quiet to the arguments that they pass on. */
 static bool is_repeatable(const struct option *option)
 {
     const size_t n = sizeof options_of_all / sizeof options_of_all[0];
@@ -63,7 +63,7 @@ static dpot_status take_operand(struct run *run, const char *text)
     return DPOT_OK;
 }
 
-/* The value of `option` after "=" or in the next argument. */
+/* The value of `option`: after "=", or the next argument (NULL: there is none). */
 static dpot_status find_value(struct run *run, const struct option *option, const char *equals,
                               const char *next, const char **value)
 {
@@ -72,7 +72,7 @@ static dpot_status find_value(struct run *run, const struct option *option, cons
     if (!*value) {
         return RUN_USAGE(run, "option --%s has no value: give --%s %s", name, name, option->value);
     }
-    if (!equals && strncmp(next, "--", 2) == 0) { /* forgotten, much rather than meant */
+    if (!equals && strncmp(next, "--", 2) == 0) { /* more likely forgotten than meant */
         return RUN_USAGE(run,
                          "option --%s has no value before %.60s: give --%s %s (a value that begins "
                          "with two dashes as --%s=VALUE)",
@@ -83,7 +83,7 @@ static dpot_status find_value(struct run *run, const struct option *option, cons
                : RUN_USAGE(run, "option --%s is empty: give --%s %s", name, name, option->value);
 }
 
-/* Takes argv[*i] as an option, and its value, which may be the next argument. */
+/* Takes the option argv[*i] and its value; advances *i when that is the next argument. */
 static dpot_status take_option(struct run *run, int argc, char **argv, int *i)
 {
     const char *name = argv[*i] + 2, *value = "";

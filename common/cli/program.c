@@ -96,7 +96,7 @@ void run_warn(const struct run *run, const char *format, ...)
     (void)fputc('\n', stderr);
 }
 
-/* What was printed for programs must have arrived. `done`: what is done all the same; or NULL. */
+/* Scripts rely on what was printed: a failed write must not exit with 0. `done` as in struct run. */
 static int check_output(const struct program *program, int exit_code, const char *done)
 {
     const bool is_flushed = fflush(stdout) == 0;
@@ -187,9 +187,9 @@ int program_run(const struct program *program, int argc, char **argv)
     return check_output(program, EXIT_CODE_DONE, NULL);
 }
 
-/* Exit handlers do not run, unless a sanitizer looks for leaks in one: OpenBLAS waits in its own for the
- * threads that it made before main, and one that was refused memory asks for it again for ever. Under a
- * small address space (ulimit -v, a container) every command would end its work and never exit. */
+/* Skips exit handlers, except for the leak check of a sanitizer. The handler of OpenBLAS joins the
+ * threads that it started before main(); a thread that was refused memory retries without end, so that
+ * under a small address space (ulimit -v, a container) no command would ever exit. */
 static _Noreturn void leave(int exit_code)
 {
     (void)fflush(NULL);
@@ -202,7 +202,7 @@ static _Noreturn void leave(int exit_code)
 _Noreturn void program_main(const struct program *program, int argc, char **argv)
 {
     dpot_descriptors_hold();
-    /* A reader that is gone, and a file at the limit of its size, are failed writes: exit code 6. */
+    /* A closed pipe and a file at its size limit become failed writes: exit code 6. */
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN);
     leave(program_run(program, argc, argv));

@@ -42,7 +42,7 @@ void array_wipe(struct array *array)
     *array = (struct array){0};
 }
 
-static bool ends_in(const char *path, const char *end)
+bool path_ends_in(const char *path, const char *end)
 {
     const size_t len = strlen(path), end_len = strlen(end);
     return len >= end_len && strcmp(path + len - end_len, end) == 0;
@@ -50,13 +50,13 @@ static bool ends_in(const char *path, const char *end)
 
 static bool is_npy(const char *path)
 {
-    return ends_in(path, ".npy");
+    return path_ends_in(path, ".npy");
 }
 
 bool array_can_write(const char *path)
 {
     struct stat info;
-    return strcmp(path, "-") == 0 || is_npy(path) || ends_in(path, ".csv") ||
+    return strcmp(path, "-") == 0 || is_npy(path) || path_ends_in(path, ".csv") ||
            (stat(path, &info) == 0 && !S_ISREG(info.st_mode));
 }
 
@@ -110,6 +110,24 @@ static dpot_status read_path(const char *path, const struct array_rules *rules, 
     }
     status = is_npy(path) || idx_has_name(path) ? read_binary(path, stream, rules, array, error)
                                                 : csv_read(stream, rules, array, error);
+    (void)fclose(stream);
+    return status == DPOT_OK ? status : dpot_error_prefix(error, status, "%s", path);
+}
+
+dpot_status array_read_names(const char *path, size_t n_max, char names[][ARRAY_NAME_MAX],
+                             size_t *n, struct dpot_error *error)
+{
+    struct stat info;
+    *n = 0;
+    if (strcmp(path, "-") == 0 || is_npy(path) || idx_has_name(path) ||
+        (stat(path, &info) == 0 && !S_ISREG(info.st_mode))) {
+        return DPOT_OK; /* a pipe has been read: opening it again would block */
+    }
+    FILE *stream = fopen(path, "rb");
+    if (!stream) {
+        return dpot_error_set(error, DPOT_ERR_IO, "reading %s failed: %s", path, strerror(errno));
+    }
+    const dpot_status status = csv_read_names(stream, n_max, names, n, error);
     (void)fclose(stream);
     return status == DPOT_OK ? status : dpot_error_prefix(error, status, "%s", path);
 }

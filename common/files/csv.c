@@ -9,7 +9,6 @@
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define FIELD_MAX 255   /* bytes of one field */
 #define SHOWN_MAX 35    /* of a field in a sentence, with quotes and NUL */
@@ -383,51 +382,29 @@ dpot_status csv_read(FILE *stream, const struct array_rules *rules, struct array
     return status;
 }
 
-/* The '#' of a comment and the blanks after it. */
-static const char *skip_comment(const char *text)
+dpot_status csv_read_names(FILE *stream, size_t n_max, char names[][ARRAY_NAME_MAX], size_t *n,
+                           struct dpot_error *error)
 {
-    text += *text == '#';
-    return text + strspn(text, " \t");
-}
-
-static dpot_status read_names(struct reader *r, size_t n_max, char names[][CSV_NAME_MAX], size_t *n)
-{
+    struct reader r = {.stream = stream, .rules = &array_rules_public, .error = error, .line = 1};
     int stop = ',';
     bool has_number = false, is_comment = false;
     double value = 0;
-    skip_byte_order_mark(r->stream);
-    while (stop == ',' && *n < n_max) {
-        const dpot_status status = read_field(r, &stop);
+    skip_byte_order_mark(stream);
+    for (*n = 0; stop == ',' && *n < n_max; r.n_fields = ++*n) {
+        const dpot_status status = read_field(&r, &stop);
+        const char *name = r.field;
         if (status != DPOT_OK) {
             return status;
         }
-        is_comment = is_comment || (*n == 0 && r->field[0] == '#');
-        has_number = has_number || (!is_comment && number_parse(r->field, &value));
-        (void)snprintf(names[*n], CSV_NAME_MAX, "%.*s", CSV_NAME_MAX - 1,
-                       *n == 0 ? skip_comment(r->field) : r->field);
-        r->n_fields = ++*n;
+        if (*n == 0 && *name == '#') {
+            is_comment = true;
+            name += 1 + strspn(name + 1, " \t");
+        }
+        has_number = has_number || (!is_comment && number_parse(name, &value));
+        (void)snprintf(names[*n], ARRAY_NAME_MAX, "%.*s", ARRAY_NAME_MAX - 1, name);
     }
     *n = has_number ? 0 : *n;
     return DPOT_OK;
-}
-
-dpot_status csv_read_header(const char *path, size_t n_max, char names[][CSV_NAME_MAX], size_t *n,
-                            struct dpot_error *error)
-{
-    struct reader r = {.rules = &array_rules_public, .error = error, .line = 1};
-    struct stat info;
-    *n = 0;
-    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
-        return DPOT_OK; /* a pipe gives its content once: opening it again would wait for ever */
-    }
-    r.stream = fopen(path, "rb");
-    if (!r.stream) {
-        return dpot_error_set(error, DPOT_ERR_IO, "reading %.200s failed: %s", path,
-                              strerror(errno));
-    }
-    const dpot_status status = read_names(&r, n_max, names, n);
-    (void)fclose(r.stream);
-    return status == DPOT_OK ? status : dpot_error_prefix(error, status, "%s", path);
 }
 
 void csv_write(FILE *stream, const struct array *array, enum array_type type)

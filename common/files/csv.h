@@ -1,7 +1,7 @@
-/* Comma-separated numbers, one row a line, all rows as long as the first. The first line is a header
- * when it begins with '#', or when some field has text and none begins like a number (digit, sign,
- * point). Fields may be padded with blanks or enclosed in double quotes; a byte order mark, CR LF and
- * empty lines at the end are accepted. Anything else is refused with its line and column. */
+/* Comma-separated numbers, one row per line, all rows of the same length. The first line is a header
+ * if it begins with '#', or if some field has text and none begins like a number (digit, sign,
+ * point). Fields may be padded with blanks or enclosed in double quotes. A byte order mark, CR LF and
+ * up to 1000 empty lines at the end are accepted. Anything else is refused with line and column. */
 #ifndef DPOT_FILES_CSV_H
 #define DPOT_FILES_CSV_H
 
@@ -13,16 +13,12 @@
 DPOT_WARN_UNUSED dpot_status csv_read(FILE *stream, const struct array_rules *rules,
                                       struct array *array, struct dpot_error *error);
 
-#define CSV_NAME_MAX 128 /* bytes, with the NUL; longer names are cut */
+/* The column names of the first line, as array_read_names. */
+DPOT_WARN_UNUSED dpot_status csv_read_names(FILE *stream, size_t n_max,
+                                            char names[][ARRAY_NAME_MAX], size_t *n,
+                                            struct dpot_error *error);
 
-/* Reads up to `n_max` names of columns from the first line; *n is 0 when that line is a row of numbers, or
- * the path no regular file. Names are bytes as they are in the file. Errors as array_read. */
-DPOT_WARN_UNUSED dpot_status csv_read_header(const char *path, size_t n_max,
-                                             char names[][CSV_NAME_MAX], size_t *n,
-                                             struct dpot_error *error);
-
-/* Numbers as number_format writes them, integers for ARRAY_U4; no header. A failed write is left for the
- * caller to see in ferror. */
+/* Writes numbers as number_format does, integers for ARRAY_U4; no header. Check ferror(stream). */
 void csv_write(FILE *stream, const struct array *array, enum array_type type);
 
 #endif

@@ -67,21 +67,15 @@ struct source {
     struct gzip *gzip; /* NULL: not compressed */
 };
 
-static bool ends_in(const char *path, const char *end)
-{
-    const size_t len = strlen(path), end_len = strlen(end);
-    return len >= end_len && strcmp(path + len - end_len, end) == 0;
-}
-
 bool idx_is_compressed(const char *path)
 {
-    return ends_in(path, ".gz");
+    return path_ends_in(path, ".gz");
 }
 
 bool idx_has_name(const char *path)
 {
-    return ends_in(path, ".idx") || ends_in(path, "-ubyte") || ends_in(path, ".idx.gz") ||
-           ends_in(path, "-ubyte.gz");
+    return path_ends_in(path, ".idx") || path_ends_in(path, "-ubyte") ||
+           path_ends_in(path, ".idx.gz") || path_ends_in(path, "-ubyte.gz");
 }
 
 static dpot_status take(struct source *source, uint8_t *out, size_t cap, size_t *len,

@@ -41,11 +41,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
     struct array array = {0}, private;
     struct dpot_error error = {""};
-    char names[8][CSV_NAME_MAX];
+    char names[8][ARRAY_NAME_MAX];
     size_t n = 0;
     const char *path = input_file("table.csv", data, len);
     const bool is_read = reads(path, &array);
-    any_status(csv_read_header(path, 8, names, &n, NULL));
+    any_status(array_read_names(path, 8, names, &n, NULL));
     require(n <= 8);
     const dpot_status status = array_read_private(path, &private, &error);
     require(status == DPOT_OK || (error.text[0] != '\0' && !private.values));

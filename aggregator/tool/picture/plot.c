@@ -1,7 +1,7 @@
 /* dpot plot curves, dpot plot sheet, and what all kinds of dpot plot share. */
 #include "tool/picture/plot.h"
 
-#include "files/csv.h"
+#include "files/array.h"
 #include "files/number.h"
 #include "picture/curves.h"
 #include "picture/sheet.h"
@@ -127,22 +127,15 @@ static const struct option curves_options[] = {
 };
 
 struct names {
-    char texts[CURVES_COLUMNS_MAX][CSV_NAME_MAX];
+    char texts[CURVES_COLUMNS_MAX][ARRAY_NAME_MAX];
     const char *pointers[CURVES_COLUMNS_MAX];
 };
 
-/* The header of a .csv; `names` stays empty for a .npy and for standard input, which is read
- * once. */
 static dpot_status load_names(struct run *run, struct names *names)
 {
-    const char *path = option_text(run, "in");
-    const size_t len = strlen(path);
     size_t n = 0;
-    const bool is_npy = len >= 4 && strcmp(path + len - 4, ".npy") == 0;
-    dpot_status status = DPOT_OK;
-    if (!is_npy && strcmp(path, "-") != 0) {
-        status = csv_read_header(path, CURVES_COLUMNS_MAX, names->texts, &n, &run->error);
-    }
+    const dpot_status status =
+        array_read_names(option_text(run, "in"), CURVES_COLUMNS_MAX, names->texts, &n, &run->error);
     for (size_t j = 0; j < CURVES_COLUMNS_MAX; j++) {
         names->pointers[j] = j < n ? names->texts[j] : NULL;
     }
