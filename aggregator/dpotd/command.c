@@ -39,12 +39,12 @@ struct command_progress command_progress_begin(const struct run *run)
     return (struct command_progress){run, dpot_clock_monotonic_ms()};
 }
 
-void command_progress_tell(void *ctx, const struct revision_record *record, uint64_t n_read)
+void command_progress_report(void *ctx, const struct revision_record *record, uint64_t n_read)
 {
     struct command_progress *progress = ctx;
     const int64_t now_ms = dpot_clock_monotonic_ms();
-    if (!progress->run->is_quiet && now_ms - progress->told_ms >= PROGRESS_EVERY_MS) {
-        progress->told_ms = now_ms;
+    if (!progress->run->is_quiet && now_ms - progress->reported_ms >= PROGRESS_EVERY_MS) {
+        progress->reported_ms = now_ms;
         (void)fprintf(stderr, "dpotd: read %llu reports of revision %u of \"%s\"\n",
                       (unsigned long long)n_read, record->revision, record->name);
     }

@@ -14,19 +14,19 @@ extern const struct command command_keys_list, command_keys_add, command_keys_pr
 /* Reads the file that --config names. */
 DPOT_WARN_UNUSED dpot_status command_read_config(struct run *run, struct config *config);
 
-/* Prints an object, which it takes, on a line of its own. */
+/* Prints the object, which it takes, and a newline. */
 void command_print_json(json_t *body);
 
-/* Prints the answer of a command: with --json the object, which it takes, else the lines. */
+/* Prints the result of a command: with --json the object, which it takes, else the text. */
 void command_answer(const struct run *run, json_t *body, const char *format, ...) DPOT_PRINTF(3, 4);
 
-/* The progress of reading a store, on stderr, once a second: the `progress` of a service_look whose ctx
- * begins with this. */
+/* Reports on stderr, once a second, how far the store has been read. Hook `progress` of
+ * service_look; its ctx must begin with this struct. */
 struct command_progress {
     const struct run *run;
-    int64_t told_ms;
+    int64_t reported_ms;
 };
 struct command_progress command_progress_begin(const struct run *run);
-void command_progress_tell(void *ctx, const struct revision_record *record, uint64_t n_read);
+void command_progress_report(void *ctx, const struct revision_record *record, uint64_t n_read);
 
 #endif

@@ -4,10 +4,9 @@
 
 #include <stdio.h>
 
-/* What the doctor found. */
 struct findings {
     struct command_progress progress;
-    dpot_status first; /* fault; DPOT_OK: none */
+    dpot_status first; /* of the faults; DPOT_OK: none */
     json_t *faults, *notes;
 };
 
@@ -47,7 +46,7 @@ static dpot_status run_doctor(struct run *run)
     struct findings findings = {
         .progress = command_progress_begin(run), .faults = json_array(), .notes = json_array()};
     const struct service_look look = {.tell = take_finding,
-                                      .progress = command_progress_tell,
+                                      .progress = command_progress_report,
                                       .ctx = &findings,
                                       .is_quick = option_is_given(run, "quick")};
     dpot_status status = command_read_config(run, &config);

@@ -12,7 +12,7 @@
 
 #define FILES_BESIDE_CONNECTIONS 64 /* store, log, threads' pipes */
 
-/* A bare system allows 1024 files, which is fewer connections than are configured. */
+/* The usual limit of 1024 open files does not suffice for the default max_connections (1024). */
 static void raise_file_limit(const struct config *config)
 {
     struct rlimit limit;
@@ -29,7 +29,7 @@ static void raise_file_limit(const struct config *config)
     }
 }
 
-/* The URL appears in the file whole or not at all. */
+/* Writes the URL; the file appears whole or not at all. */
 static dpot_status write_ready_file(const char *path, const char *url, struct dpot_error *error)
 {
     char temporary[CONFIG_TEXT_SIZE];
@@ -55,9 +55,9 @@ static void request_stop(int signal_number)
     (void)sem_post(&stop_requested);
 }
 
-/* Handled, not only blocked: OpenBLAS makes threads before main begins, which do not inherit our mask
- * and would take a second signal with its default action, in the middle of the shutdown. Blocked as
- * well, so that no thread of ours is interrupted in a call. */
+/* Signals are handled, not only blocked: the threads that OpenBLAS starts before main() do not
+ * inherit our mask, and a second signal would kill the process during the shutdown. They are
+ * blocked as well, so that no call of our threads is interrupted. */
 static void take_signals(sigset_t *stopping)
 {
     struct sigaction action = {.sa_handler = request_stop, .sa_flags = SA_RESTART};
@@ -69,8 +69,7 @@ static void take_signals(sigset_t *stopping)
     (void)pthread_sigmask(SIG_BLOCK, stopping, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
     (void)sigaction(SIGINT, &action, NULL);
-    (void)signal(SIGPIPE, SIG_IGN);
-    (void)signal(SIGHUP, SIG_IGN); /* the log is stderr: there is nothing to reopen */
+    (void)signal(SIGHUP, SIG_IGN); /* the log is stderr: nothing to reopen */
 }
 
 static void wait_for_stop(const sigset_t *stopping)
@@ -81,8 +80,8 @@ static void wait_for_stop(const sigset_t *stopping)
     (void)pthread_sigmask(SIG_BLOCK, stopping, NULL);
 }
 
-/* A ready file of an earlier run must not be taken for ours; that of a server that lives, and therefore
- * owns the store, is left alone. */
+/* A ready file of an earlier run must not be mistaken for ours. Not called while another server
+ * owns the store: the file is its own then. */
 static void remove_ready_file(const struct run *run)
 {
     const char *path = option_text(run, "ready-file");
@@ -96,7 +95,7 @@ struct start {
     const struct run *run;
 };
 
-/* The store is ours. */
+/* Called when we own the store: removes what earlier runs left. */
 static void clear_remains(void *ctx)
 {
     const struct start *start = ctx;

@@ -4,14 +4,14 @@
 
 #include <stdio.h>
 
-/* Faults of the copy, and what is worth knowing of the look at it, go to standard error. The remedies that they
- * name would be those of a store in use. */
+/* Reports faults and notes on stderr. `where` tells faults of a copy from those of the store,
+ * because the remedies that they name are meant for a store in use. */
 struct watch {
     struct command_progress progress;
     const char *where; /* "in the copy: " */
 };
 
-static void tell(void *ctx, dpot_status status, const char *sentence)
+static void report(void *ctx, dpot_status status, const char *sentence)
 {
     const struct watch *watch = ctx;
     (void)fprintf(stderr, "dpotd: %s%s\n", status == DPOT_OK ? "" : watch->where, sentence);
@@ -23,7 +23,7 @@ static dpot_status run_backup(struct run *run)
     struct backup_made made = {.schema = 0};
     struct watch watch = {command_progress_begin(run), "in the copy: "};
     const struct service_look look = {
-        .tell = tell, .progress = command_progress_tell, .ctx = &watch};
+        .tell = report, .progress = command_progress_report, .ctx = &watch};
     const char *to = option_text(run, "to");
     char older[100] = "";
     dpot_status status = command_read_config(run, &config);
@@ -53,8 +53,8 @@ static dpot_status run_restore(struct run *run)
     struct config config;
     struct backup_restored restored;
     struct watch watch = {command_progress_begin(run), "in the copy: "};
-    const struct service_look look = {.tell = tell,
-                                      .progress = command_progress_tell,
+    const struct service_look look = {.tell = report,
+                                      .progress = command_progress_report,
                                       .ctx = &watch,
                                       .is_quick = option_is_given(run, "quick")};
     dpot_status status = command_read_config(run, &config);
@@ -80,7 +80,7 @@ static dpot_status run_migrate(struct run *run)
     struct backup_migrated migrated;
     struct watch watch = {command_progress_begin(run), ""};
     const struct service_look look = {
-        .tell = tell, .progress = command_progress_tell, .ctx = &watch};
+        .tell = report, .progress = command_progress_report, .ctx = &watch};
     char sentence[STORE_PATH_SIZE + 120];
     dpot_status status = command_read_config(run, &config);
     if (status == DPOT_OK) {

@@ -1,5 +1,5 @@
-/* dpotd: the aggregator. Its command line; what the commands do is in command_*.c, and the work in service.h,
- * init.h, backup.h and keys/keys.h. */
+/* dpotd: the aggregator (aggregator/doc/dpotd.8). Its commands are in command_*.c; they call
+ * service.h, init.h, backup.h and keys/keys.h. */
 #include "base/crypto.h"
 #include "cli/program.h"
 #include "dpotd/command.h"
@@ -14,12 +14,12 @@ static const struct command *const commands[] = {
 static dpot_status begin(struct run *run)
 {
     (void)run;
-    json_object_seed(0); /* here, before there are threads */
+    json_object_seed(0); /* must precede the first thread */
     return dpot_init();
 }
 
-/* What is neither the environment nor a bug is a bad file of the server, whatever its status: a key that
- * others can read, a certificate that has expired, a store that is missing where there was one. */
+/* Apart from internal errors and I/O, every failure is a bad file of the server: a key that others
+ * can read (DENIED), an expired certificate (CLOSED), a store that is missing (STATE). */
 static int exit_code(dpot_status status)
 {
     const int code = exit_code_of(status);

@@ -1,5 +1,5 @@
-/* The commands but flush and status. Each opens the folder, makes one or two calls of libdpot and reports
- * what came of it. */
+/* enroll, report, withdraw and grant: each opens the folder, makes one or two calls of libdpot and
+ * prints the outcome. */
 #include "session.h"
 
 #include "base/alloc.h"
@@ -10,14 +10,15 @@
 #include <string.h>
 #include <time.h>
 
-/* withdraw tries again in a folder that somebody else has, for two seconds. */
+/* withdraw retries for two seconds while another process uses the folder. */
 #define BUSY_TRIES 20
 #define BUSY_PAUSE_NS 100000000
 
 /* ---- enroll ---- */
 
-/* What only the campaign can tell about the options. A label above those of this revision is left to `report`:
- * the next revision may have it. One that was not given is what it was, and 0 at first. */
+/* Checks --group against the campaign and stores it. A group above those of this revision is
+ * accepted, since the next revision may have it, and `report` refuses it until then. Without
+ * --group it stays what it was, at first 0. */
 static dpot_status choose_group(struct session *s, struct run *run, bool was_enrolled)
 {
     struct dpot_campaign_info info = {.struct_size = sizeof info};
@@ -56,8 +57,8 @@ static dpot_status fetch_campaign(struct session *s, struct run *run)
     return status == DPOT_OK ? choose_group(s, run, was_enrolled) : session_fail(s, run, status);
 }
 
-/* The library holds it to the ceiling; here that is said. */
-static void tell_ceiling(const struct run *run, const struct session *s)
+/* The library lowers a cap to the ceiling silently. */
+static void warn_of_ceiling(const struct run *run, const struct session *s)
 {
     struct dpot_client_status status = {.struct_size = sizeof status};
     if (!run->is_quiet && s->settings.accountant == DPOT_ACCOUNTANT_BASIC &&
@@ -70,9 +71,9 @@ static void tell_ceiling(const struct run *run, const struct session *s)
     }
 }
 
-/* Settings of a folder that works stay as they are until the enrollment has been verified; the first ones
- * are kept before it, so that a folder whose server was away says which it is for; not those that do not
- * go with the campaign. */
+/* The settings of a working folder are replaced only after the enrollment was verified. The first
+ * settings are written before, so that a folder keeps them if the server cannot be reached; they
+ * are removed again if they do not fit the campaign. */
 static dpot_status enroll_and_keep(struct session *s, struct run *run)
 {
     struct settings before;
@@ -95,12 +96,12 @@ static dpot_status enroll_and_keep(struct session *s, struct run *run)
         (void)s->files->remove(s->files->ctx, SETTINGS_NAME);
     }
     if (is_usage || status == DPOT_ERR_CLOSED) {
-        forget_folder(s, run); /* there is nothing to come back for */
+        forget_folder(s, run); /* enrolling again would fail in the same way */
     }
     return status;
 }
 
-static void say_enrolled(struct run *run, const struct session *s)
+static void print_enrolled(struct run *run, const struct session *s)
 {
     char sentence[128] = "the campaign is verified and stored";
     struct dpot_campaign_info info = {.struct_size = sizeof info};
@@ -111,7 +112,7 @@ static void say_enrolled(struct run *run, const struct session *s)
                        "the campaign is verified and stored; reports to it say group %u openly",
                        (unsigned)group);
     }
-    say_outcome(run, s, "enrolled", sentence);
+    print_outcome(run, s, "enrolled", sentence);
     run->done = "the campaign is stored all the same";
 }
 
@@ -126,11 +127,11 @@ static dpot_status run_enroll(struct run *run)
         status = open_client(&s, run); /* refuses caps that are no caps */
     }
     if (status == DPOT_OK) {
-        tell_ceiling(run, &s);
+        warn_of_ceiling(run, &s);
         status = enroll_and_keep(&s, run);
     }
     if (status == DPOT_OK) {
-        say_enrolled(run, &s);
+        print_enrolled(run, &s);
     }
     close_session(&s);
     return status;
@@ -234,7 +235,7 @@ static dpot_status check_table(struct run *run, const struct data *data)
     return DPOT_OK;
 }
 
-/* Moves the last column to data->weights, the coordinates, in place, to the front of each row. */
+/* Moves the last column to data->weights, and the coordinates together, in place. */
 static dpot_status split_weights(struct data *data)
 {
     const struct array *table = &data->table;
@@ -273,29 +274,29 @@ static void release_data(struct data *data)
     array_wipe(&data->table);
 }
 
-static void say_submitted(const struct run *run, const struct session *s,
-                          enum dpot_submit_outcome outcome)
+static void print_submitted(const struct run *run, const struct session *s,
+                            enum dpot_submit_outcome outcome)
 {
     switch (outcome) {
     case DPOT_SUBMIT_REPORTED:
-        say_outcome(run, s, "reported", "charged, privatised and waiting to be sent");
+        print_outcome(run, s, "reported", "charged, privatised and waiting to be sent");
         break;
     case DPOT_SUBMIT_RESUMED:
-        say_outcome(run, s, "resumed", "made now, under the charge of an earlier attempt");
+        print_outcome(run, s, "resumed", "made now, under the charge of an earlier attempt");
         break;
     case DPOT_SUBMIT_PENDING:
-        say_outcome(run, s, "pending", "this round's report exists and waits to be sent");
+        print_outcome(run, s, "pending", "this round's report exists and waits to be sent");
         break;
     case DPOT_SUBMIT_DONE:
-        say_outcome(run, s, "done", "this round's report has had its final answer");
+        print_outcome(run, s, "done", "this round's report has had its final answer");
         break;
     case DPOT_SUBMIT_LOST:
-        say_outcome(run, s, "lost", "this round's report was charged and is lost");
+        print_outcome(run, s, "lost", "this round's report was charged and is lost");
         break;
     }
 }
 
-/* Room in the queue was made at the cost of older reports: a warning, also beside JSON. */
+/* Warns, also with --json, if the report took the place of older ones in the queue. */
 static void warn_of_drops(const struct run *run, const struct session *s, uint64_t n_dropped_before)
 {
     const uint64_t n = count_spool_drops(s->client) - n_dropped_before;
@@ -307,7 +308,8 @@ static void warn_of_drops(const struct run *run, const struct session *s, uint64
     }
 }
 
-static dpot_status submit_and_say(struct run *run, const struct session *s, const struct data *data)
+static dpot_status submit_and_print(struct run *run, const struct session *s,
+                                    const struct data *data)
 {
     enum dpot_submit_outcome outcome = DPOT_SUBMIT_REPORTED;
     const uint64_t n_dropped = count_spool_drops(s->client);
@@ -315,7 +317,7 @@ static dpot_status submit_and_say(struct run *run, const struct session *s, cons
     if (status != DPOT_OK) {
         return session_fail(s, run, status);
     }
-    say_submitted(run, s, outcome);
+    print_submitted(run, s, outcome);
     warn_of_drops(run, s, n_dropped);
     if (outcome == DPOT_SUBMIT_LOST) {
         run->has_printed = true;
@@ -329,14 +331,14 @@ static dpot_status submit_and_say(struct run *run, const struct session *s, cons
     return DPOT_OK;
 }
 
-/* A label that nothing says any more must not become 0 in silence. */
+/* A group that is missing from damaged settings must not silently become 0. */
 static dpot_status check_group(const struct session *s, struct run *run)
 {
     struct dpot_campaign_info info = {.struct_size = sizeof info};
     uint32_t group = 0;
     if (dpot_client_get_campaign(s->client, s->settings.campaign, &info) != DPOT_OK ||
         info.n_groups == 0 || settings_find_group(&s->settings, s->settings.campaign, &group)) {
-        return DPOT_OK; /* what is wrong with the campaign the library says */
+        return DPOT_OK; /* the library reports what is wrong with the campaign */
     }
     return dpot_error_set(&run->error, DPOT_ERR_MALFORMED,
                           "%s does not say the group of this device in a campaign that has %u: run "
@@ -365,7 +367,7 @@ static dpot_status run_report(struct run *run)
         status = read_data(run, &data);
     }
     if (status == DPOT_OK) {
-        status = submit_and_say(run, &s, &data);
+        status = submit_and_print(run, &s, &data);
     }
     release_data(&data);
     close_session(&s);
@@ -406,7 +408,7 @@ const struct command command_report = {
 
 /* ---- consent ---- */
 
-/* The mark comes before anything that can fail: settings, opening, the lock. */
+/* Marks the folder before anything that can fail: reading settings, opening, locking. */
 static dpot_status mark_withdrawn(struct session *s, struct run *run)
 {
     char text[400];
@@ -457,8 +459,8 @@ static dpot_status run_withdraw(struct run *run)
         status = drop_what_waits(&s, run);
     }
     if (status == DPOT_OK) {
-        say_outcome(run, &s, "withdrawn",
-                    "what waited is dropped, nothing more is reported; what was spent stays");
+        print_outcome(run, &s, "withdrawn",
+                      "what waited is dropped, nothing more is reported; what was spent stays");
         run->done = "consent is withdrawn all the same";
     }
     close_session(&s);
@@ -492,7 +494,7 @@ static dpot_status run_grant(struct run *run)
     if (status == DPOT_OK) {
         status = dpot_client_grant(s.client);
         if (status == DPOT_OK) {
-            say_outcome(run, &s, "granted", "reports are made again");
+            print_outcome(run, &s, "granted", "reports are made again");
             run->done = "consent is given all the same";
         } else {
             status = session_fail(&s, run, status);

@@ -1,4 +1,4 @@
-/* flush: sends what is due, waits for what is not, tells how every report ended. */
+/* flush: sends what is due, waits for what is not, reports how every report ended. */
 #include "base/clock.h"
 #include "cli/object.h"
 #include "cli/options.h"
@@ -22,7 +22,7 @@ static void sleep_ms(int64_t ms)
     }
 }
 
-/* Failures after which flush waits and tries again. */
+/* Failures after which flush waits and retries. */
 static bool is_temporary(dpot_status status)
 {
     return status == DPOT_ERR_NETWORK || status == DPOT_ERR_SERVER || status == DPOT_ERR_BUSY ||
@@ -30,10 +30,10 @@ static bool is_temporary(dpot_status status)
            status == DPOT_ERR_NOT_OPEN || status == DPOT_ERR_CLOSED;
 }
 
-/* What an end means for the exit code. */
-enum meaning { COUNTED, WITHDRAWN, CLOSED, OVER, REFUSED, N_MEANINGS };
+/* What the end of a report means for the exit code. */
+enum meaning { COUNTED, WITHDRAWN, CLOSED, OVER, REFUSED };
 
-/* The ends of a pump's result, with the names of the JSON keys (those of `status`). */
+/* The counts of a pump's result by their JSON keys, which are those of `status`. */
 static const struct {
     const char *name;
     size_t offset; /* of a size_t in struct dpot_pump_result */
@@ -59,8 +59,8 @@ struct flush {
     size_t n_sent;
     size_t n_pending;
     size_t n_ended[N_ENDS];
-    dpot_status status; /* of the last pump, */
-    char sentence[400]; /* and what it said: later calls forget it */
+    dpot_status status; /* of the last pump */
+    char sentence[400]; /* its error: later calls overwrite it */
 };
 
 static void add_ends(struct flush *flush, const struct dpot_pump_result *result)
@@ -81,7 +81,7 @@ static size_t count_meaning(const struct flush *flush, enum meaning meaning)
     return n;
 }
 
-/* How long until there is something to do; a busy folder is tried again soon. */
+/* Time until the next pump; a busy folder is retried soon. */
 static int64_t wait_ms(const struct flush *flush, const struct dpot_pump_result *result)
 {
     const struct dpot_clock *clock = dpot_clock_system();
@@ -95,7 +95,7 @@ static int64_t wait_ms(const struct flush *flush, const struct dpot_pump_result 
     return ms > 1 ? ms : 1;
 }
 
-/* One pump takes what is left of the wait, and a moment when nothing is. */
+/* A pump gets the rest of the wait, at least PUMP_DEADLINE_MIN_MS. */
 static uint32_t pump_deadline_ms(int64_t end_ms)
 {
     const int64_t left_ms = end_ms - dpot_clock_monotonic_ms();
@@ -105,8 +105,8 @@ static uint32_t pump_deadline_ms(int64_t end_ms)
     return left_ms > PUMP_DEADLINE_MIN_MS ? (uint32_t)left_ms : PUMP_DEADLINE_MIN_MS;
 }
 
-/* A wait that is shorter than the delay that a report has drawn would never send: it goes on for two of the
- * longest delays, unless something fails. */
+/* A wait shorter than the random delay of a report would never send it: unless something fails, the
+ * wait lasts at least twice the longest delay. */
 static void flush_until(const struct session *s, int64_t end_ms, bool is_quiet, struct flush *flush)
 {
     const int64_t sending_ms = dpot_clock_monotonic_ms() + 2 * (int64_t)s->send_delay_ms;
@@ -136,10 +136,10 @@ static void flush_until(const struct session *s, int64_t end_ms, bool is_quiet, 
     }
 }
 
-/* ---- what came of it ---- */
+/* ---- the outcome ---- */
 
-/* The worst first: what the user can do something about. */
-static dpot_status judge_ends(const struct session *s, const struct flush *flush,
+/* Fails with the first of the outcomes that the user can act on. */
+static dpot_status check_ends(const struct session *s, const struct flush *flush,
                               struct dpot_error *error)
 {
     const size_t n_closed = count_meaning(flush, CLOSED), n_over = count_meaning(flush, OVER);
@@ -172,17 +172,18 @@ static dpot_status judge_ends(const struct session *s, const struct flush *flush
     return DPOT_OK;
 }
 
-static dpot_status judge_flush(const struct session *s, const struct flush *flush, struct run *run)
+static dpot_status check_outcome(const struct session *s, const struct flush *flush,
+                                 struct run *run)
 {
     if (flush->status != DPOT_OK) {
         (void)session_fail_with(run, flush->status, flush->sentence);
         const int code = run->forced_exit ? run->forced_exit : exit_code_of(flush->status);
-        /* There are no data here that could be bad: it was the disk or the server. */
+        /* A flush reads no data: bad data are those of the disk or the server. */
         const bool is_elsewhere = is_temporary(flush->status) && code != EXIT_CODE_NOT_READY;
         run->forced_exit = is_elsewhere || code == EXIT_CODE_DATA ? EXIT_CODE_IO : code;
         return flush->status;
     }
-    const dpot_status status = judge_ends(s, flush, &run->error);
+    const dpot_status status = check_ends(s, flush, &run->error);
     if (flush->n_pending == 0) {
         return status;
     }
@@ -203,8 +204,8 @@ static const char *name_outcome(const struct flush *flush)
                                                : "answered";
 }
 
-/* The object of a flush is whole, also when it failed: what was answered before is in it. */
-static void say_flush_json(const struct flush *flush, const struct run *run)
+/* The object is complete also after a failure: reports may have been answered before. */
+static void print_json(const struct flush *flush, const struct run *run)
 {
     struct object object;
     object_begin(&object, stdout);
@@ -221,7 +222,7 @@ static void say_flush_json(const struct flush *flush, const struct run *run)
     object_end(&object);
 }
 
-static void say_flush(const struct flush *flush)
+static void print_text(const struct flush *flush)
 {
     printf("%zu answered, %zu pending\n", flush->n_sent, flush->n_pending);
     for (size_t i = 0; i < N_ENDS; i++) {
@@ -243,11 +244,11 @@ static dpot_status run_flush(struct run *run)
     if (status == DPOT_OK) {
         flush_until(&s, dpot_clock_monotonic_ms() + (int64_t)(wait_s * 1000), run->is_quiet,
                     &flush);
-        status = judge_flush(&s, &flush, run);
+        status = check_outcome(&s, &flush, run);
         if (run->is_json) {
-            say_flush_json(&flush, run);
+            print_json(&flush, run);
         } else {
-            say_flush(&flush);
+            print_text(&flush);
         }
         run->has_printed = true;
         run->done = "what was due was sent and its answers are filed all the same";
@@ -268,7 +269,8 @@ const struct command command_flush = {
     .details =
         "Sends what is due, waits for what is not due yet, until nothing is pending or SECONDS are "
         "over\n"
-        "(a report leaves up to 2 s after its making, which is always waited for), and tells how "
+        "(a report leaves up to 2 s after it was made, and that is always waited for), and prints "
+        "how "
         "every\n"
         "report ended. No server holds it longer. After a failure reports wait below 2 s, 4 s ... "
         "1 h,\n"

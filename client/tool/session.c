@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What a sentence of the library calls a thing, and what it is called here. Of two names that begin
- * alike the longer comes first. */
+/* Terms of libdpot's sentences and of the command line. Of two terms that begin alike the longer
+ * comes first. */
 static const struct {
     const char *in_c, *here;
 } words[] = {
@@ -46,7 +46,7 @@ static const struct {
     {"DPOT_ACCOUNTANT_ZCDP", "zcdp"},
 };
 
-/* Copies `text` in the words of the command line, cut to fit. */
+/* Copies `text` in the terms of the command line, cut to fit. */
 static void translate(const char *text, char *out, size_t size)
 {
     size_t used = 0;
@@ -71,7 +71,7 @@ dpot_status session_fail_with(struct run *run, dpot_status status, const char *s
 {
     translate(sentence[0] ? sentence : dpot_status_text(status), run->error.text,
               sizeof run->error.text);
-    run->forced_exit = status == DPOT_ERR_BUSY ? EXIT_CODE_NOT_READY : 0; /* try again */
+    run->forced_exit = status == DPOT_ERR_BUSY ? EXIT_CODE_NOT_READY : 0;
     return status;
 }
 
@@ -80,7 +80,7 @@ dpot_status session_fail(const struct session *s, struct run *run, dpot_status s
     return session_fail_with(run, status, dpot_client_last_error(s->client));
 }
 
-/* Whether nothing is there. What cannot be read is not empty. */
+/* Whether the folder is empty; false if it cannot be read. */
 static bool is_empty(const char *path)
 {
     bool has_none = true;
@@ -95,7 +95,7 @@ static bool is_empty(const char *path)
     return has_none;
 }
 
-/* A ledger of its header alone: nothing was charged. */
+/* Whether the ledger has only its header. */
 static bool has_charged_nothing(const struct dpot_filesystem *files)
 {
     void *file = NULL;
@@ -108,7 +108,8 @@ static bool has_charged_nothing(const struct dpot_filesystem *files)
     return status == DPOT_OK && size == DPOT_HEADER_LEN;
 }
 
-/* What proves an install goes before the ledger: a crash on the way must not leave one without. */
+/* The files that prove an install are removed before the ledger: after a crash in between, an
+ * install without a ledger would count as exhausted. */
 void forget_folder(struct session *s, const struct run *run)
 {
     static const char *const names[] = {SETTINGS_NAME, DPOT_CONSENT_NAME, "keys",   DPOT_PAUSE_NAME,
@@ -131,7 +132,7 @@ void forget_folder(struct session *s, const struct run *run)
     }
     files->unlock(files->ctx);
     if (s->is_made) {
-        (void)rmdir(option_text(run, "dir")); /* unless something is there */
+        (void)rmdir(option_text(run, "dir")); /* fails unless it is empty */
     }
 }
 
@@ -149,7 +150,7 @@ dpot_status create_folder(struct session *s, struct run *run)
     return DPOT_OK;
 }
 
-/* A path with a slip of the pen must not become an install. */
+/* A mistyped path must not become an install. */
 dpot_status open_folder(struct session *s, struct run *run)
 {
     const char *dir = option_text(run, "dir");
@@ -161,7 +162,7 @@ dpot_status open_folder(struct session *s, struct run *run)
     return create_folder(s, run);
 }
 
-/* The caps are epsilons and deltas, or rhos. */
+/* The caps are epsilons and deltas, or rhos with zcdp. */
 static void set_caps(const struct settings *settings, struct dpot_client_config *config)
 {
     config->window_seconds = settings->window_seconds;
@@ -180,8 +181,8 @@ static void set_caps(const struct settings *settings, struct dpot_client_config 
     }
 }
 
-/* Settings and campaigns come after the ledger: where they are and it is not, a folder was not deleted but its
- * budget. The file says so to libdpot, for good. */
+/* Settings and campaigns are written after the ledger: where they exist without it, the ledger was
+ * deleted. The file "install" records that for libdpot, for the lifetime of the folder. */
 static void prove_install(const struct session *s)
 {
     char campaign[64], hex[2 * sizeof s->settings.campaign + 1];
@@ -224,7 +225,7 @@ dpot_status open_client(struct session *s, struct run *run)
         status = session_fail_with(run, status, text);
     }
     if (status == DPOT_ERR_ARGUMENT) {
-        /* The settings are sound: what is left is an accountant or a counter that the folder goes by. */
+        /* The settings were validated: the folder has another accountant or hardware counter. */
         run->forced_exit = EXIT_CODE_PRIVACY;
     }
     return status;
@@ -258,8 +259,8 @@ void close_session(struct session *s)
     dpot_filesystem_posix_free(s->files);
 }
 
-void say_outcome(const struct run *run, const struct session *s, const char *outcome,
-                 const char *sentence)
+void print_outcome(const struct run *run, const struct session *s, const char *outcome,
+                   const char *sentence)
 {
     char hex[2 * sizeof s->settings.campaign + 1];
     dpot_hex_encode(hex, s->settings.campaign, sizeof s->settings.campaign);

@@ -112,7 +112,7 @@ static bool parse_group(const char *text, uint32_t *group)
 
 /* ---- one setting ---- */
 
-/* "group" of files of before, or "group.ID". */
+/* "group", of older files, or "group.ID". */
 static bool set_group(struct settings *s, const char *id, const char *value)
 {
     uint8_t campaign[sizeof s->campaign];
@@ -129,7 +129,7 @@ static bool set_group(struct settings *s, const char *id, const char *value)
            !find_own_group(s, campaign) && put_group(s, campaign, group);
 }
 
-/* One setting by its key in the file; false for a value that is malformed. */
+/* Sets one setting by its key in the file; false: the key is unknown or the value malformed. */
 static bool set(struct settings *s, const char *key, const char *value)
 {
     if (strcmp(key, "server") == 0) {
@@ -174,7 +174,7 @@ static bool set(struct settings *s, const char *key, const char *value)
     return false;
 }
 
-/* What the library would call a mistake of its caller: here it is the user's, and told as such. */
+/* Checks what the library would report as a mistake of its caller. */
 static const char *find_mistake(const struct settings *s)
 {
     uint8_t any = 0;
@@ -196,7 +196,7 @@ static const char *find_mistake(const struct settings *s)
     return NULL;
 }
 
-/* Now, not when the first report is to be sent. */
+/* Otherwise a bad file would be noticed only when the first report is sent. */
 static dpot_status check_ca_file(struct run *run, const struct settings *s)
 {
     if (s->ca_file[0] == '\0') {
@@ -221,7 +221,7 @@ static dpot_status check_ca_file(struct run *run, const struct settings *s)
                         : DPOT_OK;
 }
 
-/* The options of enroll: the key of each in the file, and what its value can be. */
+/* The options of enroll: key in the file, name, and valid values. */
 static const struct {
     const char *key, *option, *range;
     bool is_cap;
@@ -263,7 +263,7 @@ dpot_status settings_from_options(struct run *run, struct settings *settings)
     if (status != DPOT_OK) {
         return status;
     }
-    if (option_is_given(run, "group")) { /* one campaign's, not everyone's */
+    if (option_is_given(run, "group")) { /* of this campaign only */
         settings->has_group_before = false;
         (void)put_group(settings, settings->campaign, settings->group_before);
     }
@@ -385,7 +385,7 @@ static dpot_status parse_lines(struct settings *settings, char *text, struct dpo
                    : DPOT_OK;
 }
 
-/* Cuts the line with the checksum off; false when it is not there or wrong. */
+/* Removes the line with the checksum; false: it is missing or wrong. */
 static bool take_checksum(struct dpot_buf *text)
 {
     char line[CHECKSUM_LEN + 1];
@@ -411,7 +411,7 @@ static dpot_status parse(struct settings *settings, struct dpot_buf *text, struc
                               "damaged, or edited by hand. " CHANGE,
                               SETTINGS_NAME);
     }
-    settings->has_group_before = !has_version; /* 0 in those that do not say it */
+    settings->has_group_before = !has_version; /* 0 if the file has none */
     if (dpot_buf_append(text, "", 1) != DPOT_OK || strlen((char *)text->data) + 1 != text->len) {
         return dpot_error_set(error, DPOT_ERR_MALFORMED,
                               "%s: not text that this program has written: " REMEDY, SETTINGS_NAME);
@@ -424,7 +424,7 @@ dpot_status settings_read(struct settings *settings, const struct dpot_filesyste
                           struct dpot_error *error)
 {
     struct dpot_buf text;
-    set_defaults(settings); /* files of earlier versions do not say everything */
+    set_defaults(settings); /* older files lack some settings */
     dpot_buf_init(&text, FILE_MAX + 1, NULL);
     dpot_status status = dpot_file_read(files, SETTINGS_NAME, &text);
     if (status == DPOT_OK) {

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* How reports ended, with the names of the JSON keys. */
+/* Calls `take` for each count of reports with its JSON key. */
 static void list_counts(const struct dpot_client_status *status,
                         void (*take)(void *ctx, const char *name, uint64_t count), void *ctx)
 {
@@ -43,7 +43,7 @@ static void take_json(void *ctx, const char *name, uint64_t count)
     object_count(ctx, name, count);
 }
 
-/* People see what happened, not a column of zeros. */
+/* Leaves zeros out, except of submitted and pending. */
 static void take_line(void *ctx, const char *name, uint64_t count)
 {
     (void)ctx;
@@ -52,13 +52,13 @@ static void take_line(void *ctx, const char *name, uint64_t count)
     }
 }
 
-/* What a report without an epsilon, delta has made of their sums: there is none (dpot/dpot.h). */
+/* NaN if a report without an epsilon or delta made the sum undefined (dpot/dpot.h). */
 static double defined(double spent, double none)
 {
     return spent < none ? spent : NAN;
 }
 
-/* null for a time that never comes. */
+/* Writes null for a time that never comes. */
 static void put_time(struct object *object, const char *key, int64_t time_ms)
 {
     char text[DPOT_RFC3339_SIZE];
@@ -70,7 +70,7 @@ static void put_time(struct object *object, const char *key, int64_t time_ms)
     }
 }
 
-/* The label that reports to this campaign carry; false: it has no groups, or is not known. */
+/* The group of this device in the campaign; false: the campaign has none or is unknown. */
 static bool find_group(const struct session *s, uint32_t *group, uint32_t *n_groups)
 {
     struct dpot_campaign_info info = {.struct_size = sizeof info};
@@ -81,8 +81,8 @@ static bool find_group(const struct session *s, uint32_t *group, uint32_t *n_gro
            settings_find_group(&s->settings, s->settings.campaign, group);
 }
 
-static void say_status_json(const struct session *s, const struct dpot_client_status *status,
-                            const struct dpot_spending *campaign)
+static void print_json(const struct session *s, const struct dpot_client_status *status,
+                       const struct dpot_spending *campaign)
 {
     uint32_t group = 0, n_groups = 0;
     char now[DPOT_RFC3339_SIZE];
@@ -120,8 +120,8 @@ static void say_status_json(const struct session *s, const struct dpot_client_st
     object_end(&object);
 }
 
-/* When what waits may go, and that it does not go by itself. */
-static void say_times(const struct dpot_client_status *status)
+/* Prints when waiting reports may be sent, and by what. */
+static void print_times(const struct dpot_client_status *status)
 {
     char text[DPOT_RFC3339_SIZE];
     if (status->next_due_ms == INT64_MAX) {
@@ -135,7 +135,7 @@ static void say_times(const struct dpot_client_status *status)
     printf("the next report may be sent from %s on, by dpot-device flush\n", text);
 }
 
-static void say_status(const struct session *s, const struct dpot_client_status *status,
+static void print_text(const struct session *s, const struct dpot_client_status *status,
                        const struct dpot_spending *campaign)
 {
     char statement[4096];
@@ -155,10 +155,10 @@ static void say_status(const struct session *s, const struct dpot_client_status 
                (unsigned)n_groups);
     }
     list_counts(status, take_line, NULL);
-    say_times(status);
+    print_times(status);
 }
 
-/* A campaign that was asked for by its id must be known: enrolled, or charged before. */
+/* The campaign of --campaign must be known: enrolled, or charged before. */
 static dpot_status check_known(const struct session *s, struct run *run,
                                const struct dpot_spending *campaign)
 {
@@ -192,9 +192,9 @@ static dpot_status run_status(struct run *run)
         result = check_known(&s, run, &campaign);
     }
     if (result == DPOT_OK && run->is_json) {
-        say_status_json(&s, &status, &campaign);
+        print_json(&s, &status, &campaign);
     } else if (result == DPOT_OK) {
-        say_status(&s, &status, &campaign);
+        print_text(&s, &status, &campaign);
     }
     close_session(&s);
     return result;
@@ -202,7 +202,7 @@ static dpot_status run_status(struct run *run)
 
 static const struct option options[] = {
     {"dir", "D", "folder of this device"},
-    {"campaign", "ID", "whose spent epsilon is told; another than that enrolled last"},
+    {"campaign", "ID", "report what this campaign spent, not the one enrolled last"},
     {NULL, NULL, NULL},
 };
 

@@ -13,8 +13,8 @@ void help_print_command(FILE *stream, const struct program *program, const struc
 /* Prints the commands of a group such as "campaign"; returns their number. */
 size_t help_print_group(FILE *stream, const struct program *program, const char *group);
 
-/* "PROGRAM completion WORD...", for completion.bash: prints what may follow these words of a command
- * line, one a line; nothing where the value of an option comes next. */
+/* "PROGRAM completion WORD...", for completion.bash: prints what may follow these words of a
+ * command line, one a line; nothing where the value of an option comes next. */
 void help_print_completion(FILE *stream, const struct program *program, int n_words, char **words);
 
 #endif

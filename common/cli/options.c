@@ -17,7 +17,7 @@ const struct option options_of_all[] = {
 
 /* ---- the command line ---- */
 
-/* Index of the option in run->values: first the command's, then the program's, then those of all. */
+/* Index of the option in run->values: the command's, the program's, then those of all. */
 static size_t find_option(const struct run *run, const char *name, size_t name_len,
                           const struct option **found)
 {

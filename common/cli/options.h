@@ -1,7 +1,7 @@
 /* Parses the command line of a run and reads the values of its options.
  *
- * Every reader returns DPOT_OK and leaves *out unchanged when the option was not given. A wrong value
- * is DPOT_ERR_ARGUMENT (exit code 2) with a sentence that names option, value and remedy. */
+ * Every reader returns DPOT_OK and leaves *out unchanged when the option was not given. A wrong
+ * value is DPOT_ERR_ARGUMENT (exit code 2) with a sentence that names option, value and remedy. */
 #ifndef DPOT_CLI_OPTIONS_H
 #define DPOT_CLI_OPTIONS_H
 

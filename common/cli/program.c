@@ -96,7 +96,7 @@ void run_warn(const struct run *run, const char *format, ...)
     (void)fputc('\n', stderr);
 }
 
-/* Scripts rely on what was printed: a failed write must not exit with 0. `done` as in struct run. */
+/* Scripts rely on what was printed: a failed write must not exit with 0. `done`: see struct run. */
 static int check_output(const struct program *program, int exit_code, const char *done)
 {
     const bool is_flushed = fflush(stdout) == 0;
@@ -188,8 +188,8 @@ int program_run(const struct program *program, int argc, char **argv)
 }
 
 /* Skips exit handlers, except for the leak check of a sanitizer. The handler of OpenBLAS joins the
- * threads that it started before main(); a thread that was refused memory retries without end, so that
- * under a small address space (ulimit -v, a container) no command would ever exit. */
+ * threads that it started before main(); a thread that was refused memory retries without end, so
+ * that under a small address space (ulimit -v, a container) no command would ever exit. */
 static _Noreturn void leave(int exit_code)
 {
     (void)fflush(NULL);

@@ -60,12 +60,12 @@ bool array_can_write(const char *path)
            (stat(path, &info) == 0 && !S_ISREG(info.st_mode));
 }
 
-/* Before the file is opened: opening a pipe that nobody writes to never returns. */
+/* Called before opening: opening a pipe without a writer would block. */
 static dpot_status check_kind(const char *path, struct dpot_error *error)
 {
     struct stat info;
     if (stat(path, &info) != 0) {
-        return DPOT_OK; /* opening it will say why */
+        return DPOT_OK; /* fopen reports why */
     }
     if (S_ISDIR(info.st_mode)) {
         return dpot_error_set(error, DPOT_ERR_IO, "it is a folder: give a .npy or .csv file");
@@ -145,7 +145,7 @@ dpot_status array_read_private(const char *path, struct array *array, struct dpo
     return lacks_rows_alone ? DPOT_OK : status;
 }
 
-/* Before the file is touched: every entry has its exact place in the type. */
+/* Called before the file is opened: every entry must be exact in the type. */
 static dpot_status check_entries(const struct array *array, enum array_type type,
                                  struct dpot_error *error)
 {
@@ -179,7 +179,7 @@ static dpot_status write_as(const char *path, const struct array *array, enum ar
         npy_write(output.stream, array, type);
     } else {
         if (names) {
-            (void)fprintf(output.stream, "%s\n", names); /* commit sees ferror */
+            (void)fprintf(output.stream, "%s\n", names); /* output_commit checks ferror */
         }
         csv_write(output.stream, array, type);
     }

@@ -35,6 +35,7 @@ extern const struct array_rules array_rules_public, array_rules_private;
 /* Whether a path ends in these characters: ".npy". */
 bool path_ends_in(const char *path, const char *end);
 
+/* Zeroed entries. DPOT_ERR_SHAPE: none, or more than ARRAY_ENTRIES_MAX; DPOT_ERR_MEMORY. */
 DPOT_WARN_UNUSED dpot_status array_init(struct array *array, size_t n_rows, size_t n_cols,
                                         bool is_vector);
 void array_release(struct array *array);
@@ -44,8 +45,8 @@ void array_wipe(struct array *array); /* the same, for private data */
  * anything else CSV (files/csv.h; one column is 1-D). NaN and infinities are read. The error names
  * path and place. *array is zeroed on failure, except as DPOT_ERR_SHAPE says.
  *   DPOT_ERR_RANGE      a decimal beyond the range of doubles, an integer above 2^53
- *   DPOT_ERR_SHAPE      no rows: n_cols is their width if the file says it, else ARRAY_WIDTH_UNKNOWN;
- *                       for any other shape that is not taken n_cols is 0
+ *   DPOT_ERR_SHAPE      no rows: n_cols is the width that the file states, or ARRAY_WIDTH_UNKNOWN;
+ *                       another shape that is not supported: n_cols is 0
  *   DPOT_ERR_IO, DPOT_ERR_MALFORMED, DPOT_ERR_VERSION, DPOT_ERR_TOO_LARGE, DPOT_ERR_MEMORY */
 DPOT_WARN_UNUSED dpot_status array_read(const char *path, struct array *array,
                                         struct dpot_error *error);
@@ -67,18 +68,18 @@ DPOT_WARN_UNUSED dpot_status array_read_names(const char *path, size_t n_max,
                                               char names[][ARRAY_NAME_MAX], size_t *n,
                                               struct dpot_error *error);
 
-/* Whether array_write has a format for `path`: "-", a name that ends in .npy or .csv, or an existing
- * path that is not a regular file (/dev/null, a pipe), which gets CSV. */
+/* Whether array_write has a format for `path`: "-", a name that ends in .npy or .csv, or an
+ * existing path that is not a regular file (/dev/null, a pipe), which gets CSV. */
 bool array_can_write(const char *path);
 
-/* Writes a file, by its extension; the type is that of a .npy, and ARRAY_U4 means integers in a CSV.
- * The file appears whole or not at all (files/output.h). DPOT_ERR_ARGUMENT unless array_can_write;
- * DPOT_ERR_RANGE: an entry is no u4. */
+/* Writes a file, by its extension; the type is that of a .npy, and ARRAY_U4 means integers in a
+ * CSV. The file appears whole or not at all (files/output.h). DPOT_ERR_ARGUMENT unless
+ * array_can_write; DPOT_ERR_RANGE: an entry is no u4. */
 DPOT_WARN_UNUSED dpot_status array_write(const char *path, const struct array *array,
                                          enum array_type type, struct dpot_error *error);
 
-/* The same for doubles with column names "a,b,c", which become the first line of a CSV; a .npy has no
- * names. */
+/* The same for doubles with column names "a,b,c", which become the first line of a CSV; a .npy has
+ * no names. */
 DPOT_WARN_UNUSED dpot_status array_write_named(const char *path, const struct array *array,
                                                const char *names, struct dpot_error *error);
 

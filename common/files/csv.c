@@ -11,13 +11,13 @@
 #include <string.h>
 
 #define FIELD_MAX 255   /* bytes of one field */
-#define SHOWN_MAX 35    /* of a field in a sentence, with quotes and NUL */
+#define SHOWN_MAX 35    /* bytes of a field in an error, with quotes and NUL */
 #define QUOTES_MAX 64   /* in one field */
 #define BLANKS_MAX 1000 /* empty lines at the end */
 
-/* A field of the first line that is told about when that line is refused. */
+/* A field of the first line, reported if that line is refused. */
 struct culprit {
-    size_t column; /* from 1; 0: there is none */
+    size_t column; /* from 1; 0: none */
     char shown[SHOWN_MAX];
 };
 
@@ -30,11 +30,11 @@ struct reader {
     size_t n_cols;     /* 0 until the first row is known */
     size_t n_fields;   /* of the row being read */
     size_t n_numbers;  /* of them */
-    size_t blank_line; /* the first empty line seen, 0: none */
+    size_t blank_line; /* first empty line; 0: none */
     bool has_header;
     size_t n_texts;         /* fields of the first line that are neither empty nor a number */
-    struct culprit text;    /* its first field that is no number, */
-    struct culprit numeric; /* and the first of those that begins like one */
+    struct culprit text;    /* its first field that is not a number */
+    struct culprit numeric; /* the first of those that begins like a number */
     double *values;
     size_t n_values;
     size_t cap;
@@ -59,7 +59,7 @@ static void trim(char *text)
     text[end - start] = '\0';
 }
 
-/* Private values are moved, not resized in place: the old block is wiped. NULL: no memory, nothing has
+/* Private values move to a new block and the old one is wiped. NULL: out of memory, nothing
  * changed. */
 static double *resize(const struct reader *r, size_t cap)
 {
@@ -91,7 +91,7 @@ static dpot_status push(struct reader *r, double value)
     return DPOT_OK;
 }
 
-/* Reads one field up to its comma, end of line or end of file, which is stored in *stop. */
+/* Reads one field up to a comma, the end of the line or of the file, which goes to *stop. */
 static dpot_status read_field(struct reader *r, int *stop)
 {
     bool is_quoted = false;
@@ -113,7 +113,7 @@ static dpot_status read_field(struct reader *r, int *stop)
         }
         if (c == '"' && (is_quoted || strspn(r->field, " \t") >= r->field_len)) {
             is_quoted = !is_quoted;
-            if (++n_quotes > QUOTES_MAX) { /* they make no field longer: an endless row of them */
+            if (++n_quotes > QUOTES_MAX) { /* not counted in the length: they could be endless */
                 return refuse(r, DPOT_ERR_MALFORMED, "has more than 64 quotes: remove them");
             }
             continue;
@@ -133,7 +133,7 @@ static dpot_status read_field(struct reader *r, int *stop)
     return DPOT_OK;
 }
 
-/* The beginning of the field in quotes, printable bytes only; a private one is not shown. */
+/* The start of the field in quotes, printable bytes only; "text" for a private one. */
 static void show_field(const struct reader *r, char shown[SHOWN_MAX])
 {
     if (r->rules->is_private) {
@@ -155,7 +155,7 @@ static dpot_status refuse_text(const struct reader *r)
                           r->line, r->n_fields + 1, shown);
 }
 
-/* The first line of a binary file must not pass for a header. */
+/* False for the first line of a binary file, which would otherwise be taken for a header. */
 static bool is_readable(const char *text)
 {
     size_t len = 1;
@@ -174,7 +174,7 @@ static void remember(const struct reader *r, struct culprit *culprit)
     }
 }
 
-/* A field of the first line that is no number: whether it may stand is known at the line's end. */
+/* A field of the first line that is not a number; the end of the line decides if it is a header. */
 static dpot_status note_text(struct reader *r)
 {
     if (strchr(r->field, '\r')) {
@@ -221,7 +221,7 @@ static dpot_status accept_field(struct reader *r, bool is_first_row)
     return status;
 }
 
-/* A mistyped number must not turn a row into a header that is passed over. */
+/* Without this, a mistyped number would turn a row into a header and drop it. */
 static dpot_status refuse_first_row(const struct reader *r)
 {
     if (r->numeric.column > 0) {
@@ -242,8 +242,7 @@ static dpot_status refuse_first_row(const struct reader *r)
                           r->line);
 }
 
-/* The first row is a header with nothing in it that could be meant as a number, or data without
- * text; nothing between. */
+/* The first line is a header, where no field looks like a number, or it has only numbers. */
 static dpot_status settle_first_row(struct reader *r, bool is_comment)
 {
     const bool is_header = r->n_numbers == 0 && r->numeric.column == 0 && r->n_texts > 0;
@@ -271,7 +270,7 @@ static dpot_status check_width(const struct reader *r)
                           r->line, r->n_fields, DPOT_S(r->n_fields), r->n_cols);
 }
 
-/* Empty lines may end a file, but not without end. */
+/* A limited number of empty lines may end a file. */
 static dpot_status note_blank(struct reader *r, int stop)
 {
     if (stop == EOF) {
@@ -326,7 +325,7 @@ static void skip_byte_order_mark(FILE *stream)
         const int c = getc(stream);
         if (c != mark[i]) {
             (void)(c != EOF && ungetc(c, stream));
-            return; /* a mark cut short is text and refused as such */
+            return; /* part of a mark is not UTF-8 and is refused as text */
         }
     }
 }

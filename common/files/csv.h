@@ -1,7 +1,8 @@
-/* Comma-separated numbers, one row per line, all rows of the same length. The first line is a header
- * if it begins with '#', or if some field has text and none begins like a number (digit, sign,
- * point). Fields may be padded with blanks or enclosed in double quotes. A byte order mark, CR LF and
- * up to 1000 empty lines at the end are accepted. Anything else is refused with line and column. */
+/* Comma-separated numbers, one row per line, all rows of the same length. The first line is a
+ * header if it begins with '#', or if some field has text and none begins like a number (digit,
+ * sign, point). Fields may be padded with blanks or enclosed in double quotes. A byte order mark,
+ * CR LF and up to 1000 empty lines at the end are accepted. Anything else is refused with line and
+ * column. */
 #ifndef DPOT_FILES_CSV_H
 #define DPOT_FILES_CSV_H
 

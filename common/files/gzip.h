@@ -17,8 +17,8 @@ struct gzip;
 DPOT_WARN_UNUSED dpot_status gzip_open(FILE *stream, struct gzip **gzip, struct dpot_error *error);
 void gzip_close(struct gzip *gzip);
 
-/* Reads up to `cap` bytes; *len < cap only at the end. DPOT_ERR_MALFORMED: the file is damaged or cut
- * off. DPOT_ERR_IO. */
+/* Reads up to `cap` bytes; *len < cap only at the end. DPOT_ERR_MALFORMED: the file is damaged or
+ * cut off. DPOT_ERR_IO. */
 DPOT_WARN_UNUSED dpot_status gzip_read(struct gzip *gzip, void *out, size_t cap, size_t *len,
                                        struct dpot_error *error);
 

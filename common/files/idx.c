@@ -61,7 +61,7 @@ static const struct idx_type types[] = {
     {0x0C, 4, decode_i4}, {0x0D, 4, decode_f4}, {0x0E, 8, decode_f8},
 };
 
-/* Where bytes come from: the file as it is, or unpacked. */
+/* The file, or its unpacked content. */
 struct source {
     FILE *stream;
     struct gzip *gzip; /* NULL: not compressed */
@@ -125,7 +125,7 @@ static dpot_status read_type(struct source *source, const struct idx_type **type
                                 DIMS_MAX);
 }
 
-/* Rows and the product of all other dimensions, each checked before it is multiplied. */
+/* shape: rows, and the product of all other dimensions, checked against overflow at each step. */
 static dpot_status read_shape(struct source *source, size_t n_dims, const struct array_rules *rules,
                               size_t shape[2], struct dpot_error *error)
 {
@@ -152,7 +152,7 @@ static dpot_status read_shape(struct source *source, size_t n_dims, const struct
     return DPOT_OK;
 }
 
-/* Before memory is taken: could a file of this size hold what the header states? */
+/* Called before memory is allocated: can a file of this size hold what the header states? */
 static dpot_status check_size(uint64_t stated, uint64_t file_size, bool is_compressed,
                               struct dpot_error *error)
 {

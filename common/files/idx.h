@@ -1,5 +1,5 @@
-/* IDX, the format of MNIST and similar data sets (reading only): two zero bytes, a type, the number of
- * dimensions, each dimension as a big-endian uint32, then the big-endian entries, last dimension
+/* IDX, the format of MNIST and similar data sets (reading only): two zero bytes, a type, the number
+ * of dimensions, each dimension as a big-endian uint32, then the big-endian entries, last dimension
  * fastest.
  *
  * One dimension is a vector. Of more, the first is the rows and the others are laid out in one row:

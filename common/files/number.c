@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DIGITS_MIN 15 /* as many always survive a double, so trailing zeros can be left out */
-#define DIGITS_MAX 17 /* as many always tell doubles apart */
+#define DIGITS_MIN 15 /* decimals of 15 digits survive a double: %g can drop trailing zeros */
+#define DIGITS_MAX 17 /* decimals of 17 digits distinguish all doubles */
 
 void number_format(double value, char out[NUMBER_SIZE])
 {

@@ -26,15 +26,16 @@ struct output {
 DPOT_WARN_UNUSED dpot_status output_open(const char *path, struct output *output,
                                          struct dpot_error *error);
 
-/* Makes the file durable under its name and releases `output`. DPOT_ERR_IO: the old file, if any, is
- * unchanged; or, if only the folder could not be synced, the new file is there but not durable. */
+/* Makes the file durable under its name and releases `output`. DPOT_ERR_IO: the old file, if any,
+ * is unchanged; or, if only the folder could not be synced, the new file is there but not
+ * durable. */
 DPOT_WARN_UNUSED dpot_status output_commit(struct output *output, struct dpot_error *error);
 
 /* Removes the temporary file and releases `output`; a zeroed struct is allowed. */
 void output_abandon(struct output *output);
 
-/* Syncs the folder of `path`; false with errno. True also where that is impossible: a folder that may
- * be written but not read, a file system that cannot sync folders. */
+/* Syncs the folder of `path`; false with errno. True also where that is impossible: a folder that
+ * may be written but not read, a file system that cannot sync folders. */
 bool output_sync_folder(const char *path);
 
 /* Opens, writes (data, len) and commits. */

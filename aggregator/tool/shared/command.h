@@ -5,8 +5,8 @@
 #include "cli/command.h"
 #include "json/json.h"
 
-/* Each adds to the object in run->result; `value` is taken. Memory that is out is found when the
- * result is printed. */
+/* Each sets a member of the object in run->result and takes `value` (NULL: out of memory, which is
+ * reported when the result is printed). */
 void run_put(struct run *run, const char *key, json_t *value);
 void run_put_number(struct run *run, const char *key, double value);
 void run_put_integer(struct run *run, const char *key, uint64_t value);

@@ -1,16 +1,16 @@
-/* Options of dpot that name outputs; all others are read by cli/options.h. Every output comes through
- * here, before any file is read. */
+/* Options that name output files; cli/options.h reads all others. Every output is checked here
+ * before any file is read. */
 #ifndef DPOT_TOOL_SHARED_OPTIONS_H
 #define DPOT_TOOL_SHARED_OPTIONS_H
 
 #include "cli/options.h"
 #include "tool/shared/command.h"
 
-/* Path of an output; *out is NULL when it was not given. Refused: "-" with --json, a second "-", a path
- * that is an input or another output of the run (tool/shared/conflict.h). */
+/* The path of an output; *out is NULL if it was not given. DPOT_ERR_ARGUMENT: "-" with --json, a
+ * second "-", or a path that is an input or another output of the run (tool/shared/conflict.h). */
 DPOT_WARN_UNUSED dpot_status option_output(struct run *run, const char *name, const char **out);
 
-/* The same for an array, whose name says the format (array_can_write). */
+/* The same for an array; its name must have a format (array_can_write). */
 DPOT_WARN_UNUSED dpot_status option_array_output(struct run *run, const char *name,
                                                  const char **out);
 
