@@ -1,5 +1,5 @@
-/* Tables of numbers, as dpot reads them and, private, dpot-device, and the names of their columns. What
- * the first takes, the second takes too. */
+/* CSV tables as dpot reads them and as dpot-device does (private), and their column names. A device
+ * accepts every table that dpot accepts. */
 #include "files/array.h"
 #include "files/csv.h"
 #include "fuzz.h"
@@ -15,7 +15,7 @@ static bool reads(const char *path, struct array *array)
     return status == DPOT_OK;
 }
 
-/* What was read is written and read again: the same numbers. */
+/* Written and read again, the numbers are the same. */
 static void check_again(const struct array *array)
 {
     struct array again = {0};

@@ -1,4 +1,4 @@
-/* device.conf: what enroll has left for the other commands. */
+/* device.conf, which enroll writes for the other commands. */
 #include "fuzz.h"
 #include "settings.h"
 #include "support/filesystem.h"

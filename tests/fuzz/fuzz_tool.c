@@ -1,5 +1,5 @@
-/* Files that analysts give to `dpot`: pools with their side files, base measures, lists of spendings,
- * domains. The first byte chooses the command, the two after it cut the rest in two files (input_file.h). */
+/* Input files of dpot: pools with their side files, base measures, lists of spendings, domains. The
+ * first byte selects the command, the next two cut the rest into two files (input_file.h). */
 #include "fuzz.h"
 #include "input_file.h"
 #include "tool/tool.h"
@@ -16,7 +16,7 @@ static const char spec[] =
 static const char cost[] = "0,1,2,1\n1,0,1,2\n2,1,0,1\n1,2,1,0\n";
 static const char mu[] = "1\n0\n0\n0\n";
 
-/* @ stands for the folder of the inputs, in front of a name. */
+/* @ before a name stands for the folder of the inputs. */
 static const char *const commands[][ARGUMENTS_MAX] = {
     {"estimate", "--campaign", "@spec.json", "--pool", "@first.npy", "--bootstrap", "2"},
     {"estimate", "--campaign", "@spec.json", "--pool", "@first.csv", "--bootstrap", "2"},

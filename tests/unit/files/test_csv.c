@@ -241,7 +241,7 @@ Test(csv, numbers_are_written_as_short_as_they_can_be_read_back)
     expect_number(-INFINITY, "-inf");
 }
 
-/* Bits of a reproducible sequence, and the values where digits are scarce. */
+/* Reproducible random bits, and extreme values. */
 Test(csv, every_number_is_read_back_bit_for_bit)
 {
     static const double edges[] = {DBL_MIN, DBL_MAX, 4.9406564584124654e-324, -0.0, DBL_EPSILON};
@@ -271,7 +271,7 @@ Test(csv, every_number_is_read_back_bit_for_bit)
     array_release(&back);
 }
 
-/* What `yes ''` and its like send: nothing of it makes a field, a row or a column longer. */
+/* Endless input that makes no field, row or column longer. */
 Test(csv, endless_lines_without_a_number_are_refused_early)
 {
     const size_t len = 5000;

@@ -251,7 +251,7 @@ Test(npy, a_long_header_is_refused_though_the_file_is_as_long)
     free(bytes);
 }
 
-/* Opening a pipe that nobody writes to would wait for ever. */
+/* Opening a pipe without a writer would block. */
 Test(npy, a_pipe_is_refused_before_it_is_opened, .timeout = 60)
 {
     struct array array;
@@ -352,7 +352,7 @@ Test(npy, missing_files_and_folders_are_refused_with_their_path)
     cr_assert_not_null(strstr(error.text, "folder"));
 }
 
-/* A device neither refuses nor shows a number, and an array without rows is a device without data. */
+/* A device refuses and shows no number; an array without rows is a device without data. */
 Test(npy, private_integers_are_rounded_and_no_rows_are_taken)
 {
     static const uint8_t large[8] = {1, 0, 0, 0, 0, 0, 0x20, 0}; /* 2^53 + 1 */

@@ -26,7 +26,7 @@ Test(dpotd, help_and_version_are_printed_for_every_command)
     }
 }
 
-#if !DPOT_IS_SANITIZED /* whose shadow of the memory is larger than the limits */
+#if !DPOT_IS_SANITIZED /* shadow memory is larger than the limits */
 Test(dpotd, ends_with_its_code_in_a_small_address_space)
 {
     init();
@@ -214,7 +214,7 @@ Test(dpotd, a_file_at_its_limit_is_503_and_the_server_lives, .timeout = 120)
         status = create_campaign(url, token);
     }
     cr_assert_eq(status, 503, "%d", status);
-    int ready = 200; /* a page may fit where a campaign does not: each look takes one */
+    int ready = 200; /* a page may fit where a campaign does not: each check takes one */
     for (int i = 0; i < 20 && ready == 200; i++) {
         cr_assert_eq(create_campaign(url, token), 503);
         ready = status_of(url, "GET", "/readyz", NULL, "");

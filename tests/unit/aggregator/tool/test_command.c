@@ -28,7 +28,7 @@ Test(command, version_is_one_line)
     cr_assert_eq(strchr(p.out, '\n'), p.out + strlen(p.out) - 1);
 }
 
-#if !DPOT_IS_SANITIZED /* whose shadow of the memory is larger than the limits */
+#if !DPOT_IS_SANITIZED /* shadow memory is larger than the limits */
 Test(command, ends_with_its_code_in_a_small_address_space)
 {
     static struct process p;

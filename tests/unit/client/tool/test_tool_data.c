@@ -1,4 +1,4 @@
-/* What dpot-device takes for data, and what it refuses before any charge. */
+/* Which data dpot-device accepts, and which it refuses before any charge. */
 #include "unit/client/tool/tool.h"
 
 #include <criterion/criterion.h>
@@ -12,7 +12,7 @@
 
 TestSuite(tool_data, .init = tool_set_up, .fini = tool_tear_down);
 
-/* Reports a file of these bytes; the exit code. */
+/* Reports a file with these bytes; returns the exit code. */
 static int report_bytes(const void *data, size_t len, const char *kind, const char *more)
 {
     char path[128];
@@ -95,7 +95,7 @@ Test(tool_data, nul_bytes_are_refused)
     assert_nothing_is_charged();
 }
 
-/* For ever the same line into a FIFO, until nobody reads any more. */
+/* Writes the same line into a FIFO until its reader is gone. */
 static void assert_endless_is_refused(const char *line, const char *sentence)
 {
     char path[128];
@@ -130,14 +130,15 @@ Test(tool_data, input_without_end_is_refused_at_the_stated_limit)
     assert_endless_is_refused("1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7\n", "at most 2^24");
     memset(line, '\n', sizeof line - 1);
     assert_endless_is_refused(line, "one empty line too many");
-    memset(line, ' ', 250); /* numbers so padded that the bytes are too many first */
+    memset(line, ' ',
+           250); /* padded so that the limit of bytes is reached before that of numbers */
     line[249] = '1';
     line[250] = '\n';
     line[251] = '\0';
     assert_endless_is_refused(line, "2^28 bytes");
 }
 
-/* Silence would tell the server which devices have no data. */
+/* A missing report would reveal to the server that the device has no data. */
 Test(tool_data, an_empty_histogram_is_a_device_without_data)
 {
     cr_assert_eq(enroll(NULL), 0, "%s", err);
