@@ -71,15 +71,12 @@ static int refuse_command(const struct program *program, int n, char **words)
     } else if (!list_group(program, words[0], group, sizeof group)) {
         (void)fprintf(stderr, "%s: \"%.60s\" is not a command: see %s --help\n", name, words[0],
                       name);
-    } else if (n == 1) {
-        (void)fprintf(stderr, "%s: %s takes %s: see %s %s --help\n", name, words[0], group, name,
-                      words[0]);
-    } else if (words[1][0] == '-') {
+    } else if (n > 1 && words[1][0] == '-') {
         (void)fprintf(stderr, "%s: %s takes %s first, then options, not %s: see %s %s --help\n",
                       name, words[0], group, words[1], name, words[0]);
     } else {
-        (void)fprintf(stderr, "%s: \"%s %.60s\" is not a command: %s takes %s\n", name, words[0],
-                      words[1], words[0], group);
+        (void)fprintf(stderr, "%s: \"%s%s%.60s\" is not a command: %s takes %s\n", name, words[0],
+                      n > 1 ? " " : "", n > 1 ? words[1] : "", words[0], group);
     }
     return EXIT_CODE_USAGE;
 }
