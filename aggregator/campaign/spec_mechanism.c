@@ -1,11 +1,11 @@
 #include "campaign/spec_read.h"
+#include "files/number.h"
 #include "mechanism/baselines.h"
 #include "mechanism/ground.h"
 #include "mechanism/mechanism.h"
 #include "mechanism/sampler.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define COST_PAIRS_MAX ((uint64_t)1 << 28)    /* looked at for a largest cost */
@@ -150,15 +150,13 @@ static dpot_status read_lambda(const json_t *mechanism, struct dpot_campaign *ca
 static bool read_suffix(const char *text, const char *prefix, double *number)
 {
     const size_t len = strlen(prefix);
-    char *end = NULL;
     if (strcmp(text, prefix) == 0) {
         return true;
     }
     if (strncmp(text, prefix, len) != 0 || text[len] != ':') {
         return false;
     }
-    *number = strtod(text + len + 1, &end);
-    return end != text + len + 1 && *end == '\0' && *number > 0 && isfinite(*number);
+    return number_parse_finite(text + len + 1, number) && *number > 0;
 }
 
 /* The total mass of the uniform measure with which a device that holds one point reports the b output points

@@ -1,10 +1,10 @@
 #include "campaign/spec_sphere.h"
 
 #include "campaign/spec_read.h"
+#include "files/number.h"
 #include "mechanism/sampler.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define EXCESS_CHOSEN 0.01 /* of the expected cost, relative to the closed form */
@@ -170,10 +170,7 @@ static dpot_status read_mass(const json_t *mechanism, const struct dpot_campaign
         return DPOT_OK;
     }
     const bool has_mass = text && strncmp(text, prefix, sizeof prefix - 1) == 0;
-    char *end = NULL;
-    *total = has_mass ? strtod(text + sizeof prefix - 1, &end) : 0;
-    if (!has_mass || end == text + sizeof prefix - 1 || *end != '\0' ||
-        !(*total > 0 && isfinite(*total))) {
+    if (!has_mass || !number_parse_finite(text + sizeof prefix - 1, total) || !(*total > 0)) {
         char shown[64];
         json_show(shown, sizeof shown, value);
         return dpot_error_set(error, DPOT_ERR_MALFORMED,

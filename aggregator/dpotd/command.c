@@ -1,46 +1,51 @@
 #include "dpotd/command.h"
 
-#include <errno.h>
+#include "base/clock.h"
+#include "cli/options.h"
+
+#include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
-int command_exit_code(dpot_status status)
+#define PROGRESS_EVERY_MS 1000
+
+dpot_status command_read_config(struct run *run, struct config *config)
 {
-    switch (status) {
-    case DPOT_OK:
-        return EXIT_DONE;
-    case DPOT_ERR_IO:
-    case DPOT_ERR_NETWORK:
-    case DPOT_ERR_BUSY:
-        return EXIT_ENVIRONMENT;
-    case DPOT_ERR_MEMORY:
-    case DPOT_ERR_RANDOM:
-        return EXIT_INTERNAL;
-    default:
-        return EXIT_BAD_DATA;
+    return config_read(option_text(run, "config"), config, &run->error);
+}
+
+void command_print_json(json_t *body)
+{
+    (void)json_dumpf(body, stdout, JSON_COMPACT);
+    (void)fputc('\n', stdout);
+    json_decref(body);
+}
+
+void command_answer(const struct run *run, json_t *body, const char *format, ...)
+{
+    if (run->is_json) {
+        command_print_json(body);
+        return;
     }
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vprintf(format, arguments);
+    va_end(arguments);
+    (void)fputc('\n', stdout);
+    json_decref(body);
 }
 
-int command_fail(dpot_status status, const struct dpot_error *error)
+struct command_progress command_progress_begin(const struct run *run)
 {
-    (void)fprintf(stderr, "dpotd: %s\n", error->text[0] ? error->text : dpot_status_text(status));
-    return command_exit_code(status);
+    return (struct command_progress){run, dpot_clock_monotonic_ms()};
 }
 
-int command_fail_usage(const char *sentence, const char *value)
+void command_progress_report(void *ctx, const struct revision_record *record, uint64_t n_read)
 {
-    (void)fprintf(stderr, "dpotd: %s%s (see dpotd --help)\n", sentence, value);
-    return EXIT_USAGE;
-}
-
-/* Everything that is printed for programs must have arrived. */
-int command_finish(void)
-{
-    if (fflush(stdout) == 0 && !ferror(stdout)) {
-        return EXIT_DONE;
+    struct command_progress *progress = ctx;
+    const int64_t now_ms = dpot_clock_monotonic_ms();
+    if (!progress->run->is_quiet && now_ms - progress->reported_ms >= PROGRESS_EVERY_MS) {
+        progress->reported_ms = now_ms;
+        (void)fprintf(stderr, "dpotd: read %llu reports of revision %u of \"%s\"\n",
+                      (unsigned long long)n_read, record->revision, record->name);
     }
-    struct dpot_error error = {{0}};
-    return command_fail(
-        dpot_error_set(&error, DPOT_ERR_IO, "writing the answer failed: %s", strerror(errno)),
-        &error);
 }

@@ -1,46 +1,32 @@
-/* The commands of dpotd: one row of the table in main.c each, one file for each group. */
+/* The commands of dpotd (cli/command.h), one file for each group. */
 #ifndef DPOT_DPOTD_COMMAND_H
 #define DPOT_DPOTD_COMMAND_H
 
-#include "base/error.h"
-
-#include <stdbool.h>
-
-enum exit_code {
-    EXIT_DONE = 0,
-    EXIT_INTERNAL = 1,
-    EXIT_USAGE = 2,
-    EXIT_BAD_DATA = 3,
-    EXIT_ENVIRONMENT = 6,
-};
-
-/* What the command line said. */
-struct options {
-    const char *dir, *listen, *config, *ready_file, *to, *from, *days;
-    bool is_json, is_quick;
-    bool wants_help;
-};
-
-/* A command runs with its options checked by name only, and returns an exit code. */
-struct command {
-    const char *name; /* one word or two */
-    const char *help;
-    const char *const *options; /* NULL-terminated */
-    int (*run)(const struct options *options);
-};
+#include "cli/command.h"
+#include "dpotd/config.h"
+#include "dpotd/service.h"
+#include "json/json.h"
 
 extern const struct command command_init, command_serve, command_doctor;      /* a file each */
 extern const struct command command_backup, command_restore, command_migrate; /* command_store.c */
 extern const struct command command_keys_list, command_keys_add, command_keys_prune;
 
-/* What a status exits with. */
-int command_exit_code(dpot_status status);
+/* Reads the file that --config names. */
+DPOT_WARN_UNUSED dpot_status command_read_config(struct run *run, struct config *config);
 
-/* Tells a failure on standard error; its exit code. */
-int command_fail(dpot_status status, const struct dpot_error *error);
-int command_fail_usage(const char *sentence, const char *value);
+/* Prints the object, which it takes, and a newline. */
+void command_print_json(json_t *body);
 
-/* Everything that was printed for programs must have arrived; the exit code. */
-int command_finish(void);
+/* Prints the result of a command: with --json the object, which it takes, else the text. */
+void command_answer(const struct run *run, json_t *body, const char *format, ...) DPOT_PRINTF(3, 4);
+
+/* Reports on stderr, once a second, how far the store has been read. Hook `progress` of
+ * struct service_check_options; its ctx must begin with this struct. */
+struct command_progress {
+    const struct run *run;
+    int64_t reported_ms;
+};
+struct command_progress command_progress_begin(const struct run *run);
+void command_progress_report(void *ctx, const struct revision_record *record, uint64_t n_read);
 
 #endif

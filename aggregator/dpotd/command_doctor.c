@@ -1,35 +1,13 @@
-#include "base/clock.h"
+#include "cli/options.h"
+#include "cli/program.h"
 #include "dpotd/command.h"
-#include "dpotd/service.h"
-#include "json/json.h"
 
 #include <stdio.h>
 
-#define PROGRESS_EVERY_MS 1000
-
-static const char help[] =
-    "dpotd doctor --config FILE [--quick] [--json]\n"
-    "\n"
-    "Reads config, keys, tokens and certificate, looks up the address, opens the store, tries to "
-    "write\n"
-    "4 MiB beside it, and reads every signed campaign, artifact and report in it. Changes nothing "
-    "and\n"
-    "makes no store; dpotd serve may be running. Exits 0 when all is well; otherwise says every "
-    "fault,\n"
-    "with its remedy.\n"
-    "\n"
-    "  --config FILE  dpotd.json\n"
-    "  --quick        leave the reports out: reading them takes long when there are many "
-    "millions\n"
-    "  --json         print {\"ok\", \"faults\", \"notes\"}, two lists of sentences\n"
-    "\n"
-    "Example: dpotd doctor --config /var/lib/dpot/dpotd.json\n";
-
-/* What the doctor found. */
 struct findings {
-    dpot_status first; /* fault; DPOT_OK: none */
+    struct command_progress progress;
+    dpot_status first; /* of the faults; DPOT_OK: none */
     json_t *faults, *notes;
-    int64_t told_ms; /* when the last progress was told */
 };
 
 static void take_finding(void *ctx, dpot_status status, const char *sentence)
@@ -46,64 +24,68 @@ static void take_finding(void *ctx, dpot_status status, const char *sentence)
     }
 }
 
-/* Only to one who waits. */
-static void tell_progress(void *ctx, const struct revision_record *record, uint64_t n_read)
+static void print_findings(const struct run *run, const struct findings *findings)
 {
-    struct findings *findings = ctx;
-    const struct dpot_clock *clock = dpot_clock_system();
-    const int64_t now_ms = clock->now(clock->ctx);
-    if (now_ms - findings->told_ms >= PROGRESS_EVERY_MS) {
-        findings->told_ms = now_ms;
-        (void)fprintf(stderr, "dpotd: read %llu reports of revision %u of \"%s\"\n",
-                      (unsigned long long)n_read, record->revision, record->name);
+    const bool is_fine = findings->first == DPOT_OK;
+    if (run->is_json) {
+        command_print_json(json_pack("{s:b,s:O,s:O}", "ok", is_fine, "faults", findings->faults,
+                                     "notes", findings->notes));
+        return;
     }
-}
-
-static int print_findings(const struct findings *findings, bool is_json)
-{
-    if (is_json) {
-        json_t *body = json_pack("{s:b,s:O,s:O}", "ok", findings->first == DPOT_OK, "faults",
-                                 findings->faults, "notes", findings->notes);
-        (void)json_dumpf(body, stdout, JSON_COMPACT);
-        (void)fputc('\n', stdout);
-        json_decref(body);
-    }
-    for (size_t i = 0; !is_json && i < json_array_size(findings->notes); i++) {
+    for (size_t i = 0; i < json_array_size(findings->notes); i++) {
         (void)printf("%s\n", json_string_value(json_array_get(findings->notes, i)));
     }
-    if (!is_json && findings->first == DPOT_OK) {
-        (void)printf("config, keys, tokens and store are fine\n");
+    if (is_fine) {
+        (void)puts("config, keys, tokens and store are fine");
     }
-    const int code = command_finish();
-    return findings->first == DPOT_OK ? code : command_exit_code(findings->first);
 }
 
-static int run(const struct options *options)
+static dpot_status run_doctor(struct run *run)
 {
-    struct dpot_error error = {{0}};
     struct config config;
-    if (!options->config) {
-        return command_fail_usage("doctor needs --config FILE", "");
-    }
-    const struct dpot_clock *clock = dpot_clock_system();
     struct findings findings = {
-        .faults = json_array(), .notes = json_array(), .told_ms = clock->now(clock->ctx)};
-    const struct service_check_options check_options = {.report = take_finding,
-                                                        .progress = tell_progress,
-                                                        .ctx = &findings,
-                                                        .is_quick = options->is_quick};
-    dpot_status status = config_read(options->config, &config, &error);
+        .progress = command_progress_begin(run), .faults = json_array(), .notes = json_array()};
+    const struct service_check_options checks = {.report = take_finding,
+                                                 .progress = command_progress_report,
+                                                 .ctx = &findings,
+                                                 .is_quick = option_is_given(run, "quick")};
+    dpot_status status = command_read_config(run, &config);
     if (status != DPOT_OK) {
-        take_finding(&findings, status, error.text[0] ? error.text : dpot_status_text(status));
+        take_finding(&findings, status,
+                     run->error.text[0] ? run->error.text : dpot_status_text(status));
     } else {
-        status = service_check(&config, &check_options, &error);
+        status = service_check(&config, &checks, &run->error);
     }
-    const int code = status == DPOT_ERR_MEMORY ? command_fail(status, &error)
-                                               : print_findings(&findings, options->is_json);
+    if (status != DPOT_ERR_MEMORY) {
+        print_findings(run, &findings);
+        run->forced_exit = program_exit_code(run->program, findings.first);
+        status = DPOT_OK;
+    }
     json_decref(findings.faults);
     json_decref(findings.notes);
-    return code;
+    return status;
 }
 
-static const char *const names[] = {"--config", "--quick", "--json", NULL};
-const struct command command_doctor = {"doctor", help, names, run};
+static const struct option options[] = {
+    {"config", "FILE", "dpotd.json"},
+    {"quick", NULL, "leave the reports out: reading many millions takes long"},
+    {NULL, NULL, NULL},
+};
+
+const struct command command_doctor = {
+    .name = "doctor",
+    .summary = "Check configuration, keys, tokens and store.",
+    .details = "Reads config, keys, tokens and certificate, looks up the address, opens the store, "
+               "tries to\n"
+               "write 4 MiB beside it, and reads every signed campaign, artifact and report in it. "
+               "Changes\n"
+               "nothing and makes no store; dpotd serve may be running. Exits 0 when all is well; "
+               "otherwise\n"
+               "prints every fault with its remedy. --json prints {\"ok\", \"faults\", \"notes\"}, "
+               "two lists of\n"
+               "sentences.",
+    .example = "dpotd doctor --config /var/lib/dpot/dpotd.json",
+    .options = options,
+    .n_required = 1,
+    .run = run_doctor,
+};

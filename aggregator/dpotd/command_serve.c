@@ -1,6 +1,6 @@
+#include "cli/options.h"
 #include "dpotd/backup.h"
 #include "dpotd/command.h"
-#include "dpotd/service.h"
 
 #include <errno.h>
 #include <semaphore.h>
@@ -12,23 +12,7 @@
 
 #define FILES_BESIDE_CONNECTIONS 64 /* store, log, threads' pipes */
 
-static const char help[] =
-    "dpotd serve --config FILE [--listen HOST:PORT] [--ready-file FILE]\n"
-    "\n"
-    "Serves devices and analysts until SIGTERM or SIGINT, then finishes running requests and exits "
-    "0,\n"
-    "or 6 when its store was removed or replaced meanwhile, and says where what it held is saved.\n"
-    "Refuses (exit 6) while another process serves the same store, and (exit 3) to begin anew "
-    "where a store\n"
-    "is missing: dpotd restore puts a copy there.\n"
-    "\n"
-    "  --config FILE       dpotd.json, as written by dpotd init\n"
-    "  --listen HOST:PORT  instead of the configured address; port 0 takes a free one\n"
-    "  --ready-file FILE   holds the URL while the server answers\n"
-    "\n"
-    "Example: dpotd serve --config /var/lib/dpot/dpotd.json\n";
-
-/* A bare system allows 1024 files, which is fewer connections than are configured. */
+/* The usual limit of 1024 open files does not suffice for the default max_connections (1024). */
 static void raise_file_limit(const struct config *config)
 {
     struct rlimit limit;
@@ -45,7 +29,7 @@ static void raise_file_limit(const struct config *config)
     }
 }
 
-/* The URL appears in the file whole or not at all. */
+/* Writes the URL; the file appears whole or not at all. */
 static dpot_status write_ready_file(const char *path, const char *url, struct dpot_error *error)
 {
     char temporary[CONFIG_TEXT_SIZE];
@@ -71,9 +55,9 @@ static void request_stop(int signal_number)
     (void)sem_post(&stop_requested);
 }
 
-/* Handled, not only blocked: OpenBLAS makes threads before main begins, which do not inherit our mask
- * and would take a second signal with its default action, in the middle of the shutdown. Blocked as
- * well, so that no thread of ours is interrupted in a call. */
+/* Signals are handled, not only blocked: the threads that OpenBLAS starts before main() do not
+ * inherit our mask, and a second signal would kill the process during the shutdown. They are
+ * blocked as well, so that no call of our threads is interrupted. */
 static void take_signals(sigset_t *stopping)
 {
     struct sigaction action = {.sa_handler = request_stop, .sa_flags = SA_RESTART};
@@ -85,8 +69,7 @@ static void take_signals(sigset_t *stopping)
     (void)pthread_sigmask(SIG_BLOCK, stopping, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
     (void)sigaction(SIGINT, &action, NULL);
-    (void)signal(SIGPIPE, SIG_IGN);
-    (void)signal(SIGHUP, SIG_IGN); /* the log is stderr: there is nothing to reopen */
+    (void)signal(SIGHUP, SIG_IGN); /* the log is stderr: nothing to reopen */
 }
 
 static void wait_for_stop(const sigset_t *stopping)
@@ -97,75 +80,92 @@ static void wait_for_stop(const sigset_t *stopping)
     (void)pthread_sigmask(SIG_BLOCK, stopping, NULL);
 }
 
-/* A ready file of an earlier run must not be taken for ours; that of a server that lives, and therefore
- * owns the store, is left alone. */
-static void remove_ready_file(const struct options *options)
+/* A ready file of an earlier run must not be mistaken for ours. Not called while another server
+ * owns the store: the file is its own then. */
+static void remove_ready_file(const struct run *run)
 {
-    if (options->ready_file) {
-        (void)unlink(options->ready_file);
+    const char *path = option_text(run, "ready-file");
+    if (path) {
+        (void)unlink(path);
     }
 }
 
 struct start {
     const struct config *config;
-    const struct options *options;
+    const struct run *run;
 };
 
-/* The store is ours. */
+/* Called when we own the store: removes what earlier runs left. */
 static void clear_remains(void *ctx)
 {
     const struct start *start = ctx;
-    remove_ready_file(start->options);
+    remove_ready_file(start->run);
     backup_sweep(start->config);
 }
 
-static int run_service(const struct config *config, struct options *options)
+static dpot_status serve(struct run *run, const struct config *config)
 {
-    struct start start = {config, options};
+    struct start start = {config, run};
     const struct service_hooks hooks = {.on_owned = clear_remains, .ctx = &start};
-    struct dpot_error error = {{0}};
+    const char *ready_file = option_text(run, "ready-file");
     struct service *service = NULL;
+    struct dpot_error loss = {{0}};
     sigset_t stopping;
     take_signals(&stopping);
-    dpot_status status = service_open(config, options->listen, &hooks, &service, &error);
+    dpot_status status =
+        service_open(config, option_text(run, "listen"), &hooks, &service, &run->error);
     if (status != DPOT_OK) {
         if (status != DPOT_ERR_BUSY) {
-            remove_ready_file(options);
+            remove_ready_file(run);
         }
-        return command_fail(status, &error);
+        return status;
     }
     (void)fprintf(stderr, "dpotd: listening on %s\n", service_url(service));
-    if (options->ready_file) {
-        status = write_ready_file(options->ready_file, service_url(service), &error);
+    if (ready_file) {
+        status = write_ready_file(ready_file, service_url(service), &run->error);
     }
     if (status == DPOT_OK) {
         wait_for_stop(&stopping);
     }
-    remove_ready_file(options);
-    struct dpot_error loss = {{0}};
+    remove_ready_file(run);
     const dpot_status stopped = service_stop(service, &loss);
-    if (status != DPOT_OK) {
-        return command_fail(status, &error);
+    if (status == DPOT_OK && stopped != DPOT_OK) {
+        run->error = loss;
     }
-    return stopped == DPOT_OK ? EXIT_DONE : command_fail(stopped, &loss);
+    return status == DPOT_OK ? stopped : status;
 }
 
-static int run(const struct options *given)
+static dpot_status run_serve(struct run *run)
 {
-    struct options options = *given;
-    struct dpot_error error = {{0}};
     struct config config;
-    if (!options.config) {
-        return command_fail_usage("serve needs --config FILE", "");
-    }
-    const dpot_status status = config_read(options.config, &config, &error);
+    const dpot_status status = command_read_config(run, &config);
     if (status != DPOT_OK) {
-        remove_ready_file(&options);
-        return command_fail(status, &error);
+        remove_ready_file(run);
+        return status;
     }
     raise_file_limit(&config);
-    return run_service(&config, &options);
+    return serve(run, &config);
 }
 
-static const char *const names[] = {"--config", "--listen", "--ready-file", NULL};
-const struct command command_serve = {"serve", help, names, run};
+static const struct option options[] = {
+    {"config", "FILE", "dpotd.json, as written by dpotd init"},
+    {"listen", "HOST:PORT", "instead of the configured address; port 0 takes a free one"},
+    {"ready-file", "FILE", "holds the URL while the server answers"},
+    {NULL, NULL, NULL},
+};
+
+const struct command command_serve = {
+    .name = "serve",
+    .summary = "Serve until SIGTERM.",
+    .details = "Serves devices and analysts until SIGTERM or SIGINT, then finishes running "
+               "requests and exits\n"
+               "0, or 6 when its store was removed or replaced meanwhile, and says where what it "
+               "held is saved.\n"
+               "Refuses (exit 6) while another process serves the same store, and (exit 3) to "
+               "begin anew where\n"
+               "a store is missing: dpotd restore puts a copy there.",
+    .example = "dpotd serve --config /var/lib/dpot/dpotd.json",
+    .options = options,
+    .n_required = 1,
+    .run = run_serve,
+};

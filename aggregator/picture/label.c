@@ -1,35 +1,12 @@
 #include "picture/label.h"
 
+#include "base/utf8.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #define ELLIPSIS "\xE2\x80\xA6"
-#define REPLACEMENT "\xEF\xBF\xBD"
 #define TEXT_BYTES_MAX ((LABEL_BYTES_MAX) * (LABEL_LINES_MAX))
-
-/* Decodes one character of 1 to 4 bytes; returns its length, 0 when it is not UTF-8 (RFC 3629). */
-static size_t decode(const unsigned char *s, uint32_t *code)
-{
-    static const uint32_t smallest[5] = {0, 0, 0x80, 0x800, 0x10000};
-    const size_t len = s[0] < 0x80             ? 1
-                       : (s[0] & 0xE0) == 0xC0 ? 2
-                       : (s[0] & 0xF0) == 0xE0 ? 3
-                       : (s[0] & 0xF8) == 0xF0 ? 4
-                                               : 0;
-    if (len == 0) {
-        return 0;
-    }
-    *code = len == 1 ? s[0] : s[0] & (0x7Fu >> len);
-    for (size_t i = 1; i < len; i++) {
-        if ((s[i] & 0xC0) != 0x80) { /* also the NUL at the end */
-            return 0;
-        }
-        *code = *code << 6 | (s[i] & 0x3Fu);
-    }
-    const bool is_sound =
-        *code >= smallest[len] && *code <= 0x10FFFF && !(*code >= 0xD800 && *code <= 0xDFFF);
-    return is_sound ? len : 0;
-}
 
 static bool is_blank(uint32_t code)
 {
@@ -42,10 +19,10 @@ void label_clean(const char *text, char *out, size_t cap)
     bool is_gap = false; /* a blank is pending */
     for (const unsigned char *s = (const unsigned char *)text; *s;) {
         uint32_t code = 0;
-        size_t len = decode(s, &code);
+        size_t len = dpot_utf8_decode(s, SIZE_MAX, &code);
         const bool is_sound = len > 0 && (code & 0xFFFE) != 0xFFFE;
-        const char *shown = is_sound ? (const char *)s : REPLACEMENT;
-        const size_t shown_len = is_sound ? len : sizeof REPLACEMENT - 1;
+        const char *shown = is_sound ? (const char *)s : DPOT_UTF8_REPLACEMENT;
+        const size_t shown_len = is_sound ? len : sizeof DPOT_UTF8_REPLACEMENT - 1;
         s += len > 0 ? len : 1;
         if (is_sound && is_blank(code)) {
             is_gap = n > 0;

@@ -1,5 +1,7 @@
 #include "refusal.h"
 
+#include "base/utf8.h"
+
 #include <string.h>
 
 /* Where the first `word` from `at` on ends in the body; SIZE_MAX: none. */
@@ -80,27 +82,6 @@ bool dpot_refusal_is_round_over(const struct dpot_buf *body, char now[DPOT_RFC33
     return true;
 }
 
-/* The length of the UTF-8 character at `at`; 0: not a character, or NUL. */
-static size_t character_len(const struct dpot_buf *body, size_t at)
-{
-    const uint8_t *bytes = body->data + at;
-    const uint8_t first = bytes[0];
-    const size_t len = first < 0x80                     ? 1
-                       : first >= 0xc2 && first <= 0xdf ? 2
-                       : (first & 0xf0) == 0xe0         ? 3
-                       : first >= 0xf0 && first <= 0xf4 ? 4
-                                                        : 0;
-    if (first == 0 || len == 0 || len > body->len - at) {
-        return 0;
-    }
-    for (size_t i = 1; i < len; i++) {
-        if ((bytes[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-    }
-    return len;
-}
-
 bool dpot_refusal_is_text(const struct dpot_buf *body)
 {
     static const uint8_t byte_order_mark[] = {0xef, 0xbb, 0xbf};
@@ -110,7 +91,8 @@ bool dpot_refusal_is_text(const struct dpot_buf *body)
     }
     size_t at = 0, len = 1;
     while (at < body->len && len > 0) {
-        len = character_len(body, at);
+        const uint8_t *next = body->data + at;
+        len = *next == '\0' ? 0 : dpot_utf8_decode(next, body->len - at, NULL);
         at += len;
     }
     return at == body->len;

@@ -1,45 +1,47 @@
-/* The commands but flush and status. Each opens the folder, makes one or two calls of libdpot, says what came of
- * it. */
-#include "csv.h"
+/* enroll, report, withdraw and grant: each opens the folder, makes one or two calls of libdpot and
+ * prints the outcome. */
 #include "session.h"
 
 #include "base/alloc.h"
+#include "cli/options.h"
+#include "files/array.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-/* withdraw tries again in a folder that somebody else has, for two seconds. */
+/* withdraw retries for two seconds while another process uses the folder. */
 #define BUSY_TRIES 20
 #define BUSY_PAUSE_NS 100000000
 
 /* ---- enroll ---- */
 
-/* What only the campaign can tell about the options. A label above those of this revision is left to `report`:
- * the next revision may have it. One that was not given is what it was, and 0 at first. */
-static enum exit_code choose_group(struct session *s, const struct options *options,
-                                   bool was_enrolled, struct failure *failure)
+/* Checks --group against the campaign and stores it. A group above those of this revision is
+ * accepted, since the next revision may have it, and `report` refuses it until then. Without
+ * --group it stays what it was, at first 0. */
+static dpot_status choose_group(struct session *s, struct run *run, bool was_enrolled)
 {
     struct dpot_campaign_info info = {.struct_size = sizeof info};
     struct settings *settings = &s->settings;
+    const bool is_given = option_is_given(run, "group");
     uint32_t group = 0;
     const dpot_status status = dpot_client_get_campaign(s->client, settings->campaign, &info);
     if (status != DPOT_OK) {
-        return fail_status(failure, status, dpot_client_last_error(s->client));
+        return session_fail(s, run, status);
     }
     (void)settings_find_group(settings, settings->campaign, &group);
-    if (options->group && group > 0 && info.n_groups == 0) {
-        return fail(failure, EXIT_USAGE, "--group %u: this campaign has no groups: leave it out",
-                    (unsigned)group);
+    if (is_given && group > 0 && info.n_groups == 0) {
+        return RUN_USAGE(run, "--group %u: this campaign has no groups: leave it out",
+                         (unsigned)group);
     }
     const bool wants_group = info.n_groups > 0 || settings->has_group_before;
     if (wants_group && !settings_choose_group(settings, settings->campaign, was_enrolled)) {
-        return fail(failure, EXIT_USAGE,
-                    "this folder has the groups of %d campaigns and has no room for another: take "
-                    "a new folder",
-                    GROUPS_MAX);
+        return RUN_USAGE(run,
+                         "this folder has the groups of %d campaigns and has no room for another: "
+                         "take a new folder",
+                         GROUPS_MAX);
     }
-    return EXIT_DONE;
+    return DPOT_OK;
 }
 
 static bool is_stored(const struct session *s)
@@ -48,61 +50,58 @@ static bool is_stored(const struct session *s)
     return dpot_client_get_campaign(s->client, s->settings.campaign, &info) != DPOT_ERR_NOT_FOUND;
 }
 
-static enum exit_code fetch_campaign(struct session *s, const struct options *options,
-                                     struct failure *failure)
+static dpot_status fetch_campaign(struct session *s, struct run *run)
 {
     const bool was_enrolled = is_stored(s);
     const dpot_status status = dpot_client_enroll(s->client, s->settings.campaign);
-    return status == DPOT_OK ? choose_group(s, options, was_enrolled, failure)
-                             : fail_status(failure, status, dpot_client_last_error(s->client));
+    return status == DPOT_OK ? choose_group(s, run, was_enrolled) : session_fail(s, run, status);
 }
 
-/* The library holds it to the ceiling; here that is said. */
-static void tell_ceiling(const struct options *options, const struct session *s)
+/* The library lowers a cap to the ceiling silently. */
+static void warn_of_ceiling(const struct run *run, const struct session *s)
 {
     struct dpot_client_status status = {.struct_size = sizeof status};
-    if (!options->quiet && s->settings.accountant == DPOT_ACCOUNTANT_BASIC &&
+    if (!run->is_quiet && s->settings.accountant == DPOT_ACCOUNTANT_BASIC &&
         dpot_client_get_status(s->client, &status) == DPOT_OK &&
         status.campaign_epsilon_cap < s->settings.campaign_cap) {
-        fprintf(stderr,
-                "--campaign-cap %s is above what this program allows: no campaign gets more than "
-                "epsilon %.6g\n",
-                options->campaign_cap, status.campaign_epsilon_cap);
+        run_warn(run,
+                 "--campaign-cap %s is above what this program allows: no campaign gets more than "
+                 "epsilon %.6g",
+                 option_text(run, "campaign-cap"), status.campaign_epsilon_cap);
     }
 }
 
-/* Settings of a folder that works stay as they are until the enrollment has been verified; the first ones
- * are kept before it, so that a folder whose server was away says which it is for; not those that do not
- * go with the campaign. */
-static enum exit_code enroll_and_keep(struct session *s, const struct options *options,
-                                      struct failure *failure)
+/* The settings of a working folder are replaced only after the enrollment was verified. The first
+ * settings are written before, so that a folder keeps them if the server cannot be reached; they
+ * are removed again if they do not fit the campaign. */
+static dpot_status enroll_and_keep(struct session *s, struct run *run)
 {
     struct settings before;
-    struct failure none = {0};
-    enum exit_code code = EXIT_DONE;
-    const bool is_read = settings_read(&before, s->files, &none) == EXIT_DONE;
-    const bool is_first = none.status == DPOT_ERR_NOT_FOUND;
+    const dpot_status found = settings_read(&before, s->files, NULL);
+    const bool is_first = found == DPOT_ERR_NOT_FOUND;
+    dpot_status status = DPOT_OK;
     if (is_first) {
-        code = settings_write(&s->settings, s->files, failure);
-    } else if (is_read && !settings_keep_groups(&s->settings, &before)) {
-        code = fail(failure, EXIT_USAGE, "%s: too many groups: take a new folder", SETTINGS_NAME);
+        status = settings_write(&s->settings, s->files, &run->error);
+    } else if (found == DPOT_OK && !settings_keep_groups(&s->settings, &before)) {
+        status = RUN_USAGE(run, "%s: too many groups: take a new folder", SETTINGS_NAME);
     }
-    if (code == EXIT_DONE) {
-        code = fetch_campaign(s, options, failure);
+    if (status == DPOT_OK) {
+        status = fetch_campaign(s, run);
     }
-    if (code == EXIT_DONE) {
-        code = settings_write(&s->settings, s->files, failure);
+    if (status == DPOT_OK) {
+        status = settings_write(&s->settings, s->files, &run->error);
     }
-    if (code == EXIT_USAGE && is_first) {
+    const bool is_usage = run->forced_exit == EXIT_CODE_USAGE;
+    if (is_usage && is_first) {
         (void)s->files->remove(s->files->ctx, SETTINGS_NAME);
     }
-    if (code == EXIT_USAGE || failure->status == DPOT_ERR_CLOSED) {
-        forget_folder(s, options); /* there is nothing to come back for */
+    if (is_usage || status == DPOT_ERR_CLOSED) {
+        forget_folder(s, run); /* enrolling again would fail in the same way */
     }
-    return code;
+    return status;
 }
 
-static void say_enrolled(const struct options *options, const struct session *s)
+static void print_enrolled(struct run *run, const struct session *s)
 {
     char sentence[128] = "the campaign is verified and stored";
     struct dpot_campaign_info info = {.struct_size = sizeof info};
@@ -113,48 +112,102 @@ static void say_enrolled(const struct options *options, const struct session *s)
                        "the campaign is verified and stored; reports to it say group %u openly",
                        (unsigned)group);
     }
-    say_outcome(options, s, "enrolled", sentence);
+    print_outcome(run, s, "enrolled", sentence);
+    run->done = "the campaign is stored all the same";
 }
 
-enum exit_code run_enroll(const struct options *options, struct failure *failure)
+static dpot_status run_enroll(struct run *run)
 {
     struct session s = {0};
-    enum exit_code code = settings_from_options(options, &s.settings, failure);
-    if (code == EXIT_DONE) {
-        code = create_folder(&s, options, failure);
+    dpot_status status = settings_from_options(run, &s.settings);
+    if (status == DPOT_OK) {
+        status = create_folder(&s, run);
     }
-    if (code == EXIT_DONE) {
-        code = open_client(&s, failure); /* refuses caps that are no caps */
+    if (status == DPOT_OK) {
+        status = open_client(&s, run); /* refuses caps that are no caps */
     }
-    if (code == EXIT_DONE) {
-        tell_ceiling(options, &s);
-        code = enroll_and_keep(&s, options, failure);
+    if (status == DPOT_OK) {
+        warn_of_ceiling(run, &s);
+        status = enroll_and_keep(&s, run);
     }
-    if (code == EXIT_DONE) {
-        say_enrolled(options, &s);
+    if (status == DPOT_OK) {
+        print_enrolled(run, &s);
     }
     close_session(&s);
-    return code;
+    return status;
 }
+
+static const struct option enroll_options[] = {
+    {"dir", "D", "folder of this device; enroll makes it"},
+    {"server", "URL", "of the aggregator: https://... or http://..."},
+    {"campaign", "ID", "32 hexadecimal digits"},
+    {"pin", "KEY", "signing key of the aggregator, 64 hexadecimal digits"},
+    {"campaign-cap", "E", "epsilon (or rho) of one campaign, at most"},
+    {"window-cap", "E", "the same of any window of time"},
+    {"window-seconds", "S", "length of the window"},
+    {"lifetime-cap", "E", "the same for the lifetime of the folder"},
+    {"delta-cap", "D", "delta of each of the three caps (default 0)"},
+    {"accountant", "basic|zcdp", "for the lifetime of the folder (default basic)"},
+    {"group", "G", "number, from 0 (default), of the label that reports carry openly"},
+    {"spool-max", "BYTES", "a campaign's reports take an eighth of it (16 MiB; 0: no cap)"},
+    {"ca-file", "F.pem", "certificates to trust instead of the system's"},
+    {NULL, NULL, NULL},
+};
+
+const struct command command_enroll = {
+    .name = "enroll",
+    .summary = "Fetch, verify and store a campaign; set the privacy caps.",
+    .details =
+        "Stores the settings in D/device.conf (over others only once all has worked), fetches the\n"
+        "newest revision of the campaign, verifies it under the pinned key and stores it. The caps "
+        "are\n"
+        "epsilons, have no default, and one that is missing is refused (4); one campaign never has "
+        "more\n"
+        "than 20, however high --campaign-cap is (said on stderr then). Campaigns that need a "
+        "delta\n"
+        "(gaussian) want --delta-cap. With --accountant zcdp the three caps are rhos and "
+        "--delta-cap is\n"
+        "refused. Each campaign has its own group, kept when it is enrolled again without --group. "
+        "A\n"
+        "campaign whose eighth of --spool-max is full drops the reports that wait for newer ones "
+        "and\n"
+        "counts them. Run it again to learn of a new revision. Exit code 7: the server has closed "
+        "the\n"
+        "campaign; what was stored stays.",
+    .example =
+        "dpot-device enroll --server https://pool.example.org \\\n"
+        "      --campaign 00112233445566778899aabbccddeeff --pin $(cat pin.hex) --dir device \\\n"
+        "      --campaign-cap 4 --window-cap 4 --window-seconds 86400 --lifetime-cap 20",
+    .options = enroll_options,
+    .n_required = 4,
+    .run = run_enroll,
+};
 
 /* ---- report ---- */
 
-static dpot_status submit(const struct session *s, const struct options *options,
-                          const struct table *table, double *weights,
+/* What --points, --histogram or --vector holds. */
+struct data {
+    const char *points, *histogram, *vector; /* paths, one of them */
+    struct array table;
+    double *weights; /* (n_weights), with --weighted */
+    size_t n_weights;
+};
+
+static dpot_status submit(const struct session *s, const struct data *data,
                           enum dpot_submit_outcome *outcome)
 {
     const uint8_t *id = s->settings.campaign;
-    if (options->vector) {
-        const double *vector = table->n_rows > 0 ? table->values : NULL;
-        const size_t n = table->n_rows * table->n_columns;
-        return dpot_client_submit_vector(s->client, id, vector, (uint32_t)n, outcome);
+    const struct array *table = &data->table;
+    if (data->vector) {
+        const size_t n = table->n_rows * table->n_cols;
+        return dpot_client_submit_vector(s->client, id, table->values, (uint32_t)n, outcome);
     }
-    if (options->histogram) {
+    if (data->histogram) {
         return dpot_client_submit_histogram(s->client, id, table->values, table->n_rows, outcome);
     }
-    const uint32_t dim = (uint32_t)(table->n_columns - (weights ? 1 : 0));
-    return dpot_client_submit_points(s->client, id, table->values, weights, table->n_rows, dim,
-                                     outcome);
+    const uint32_t dim = (uint32_t)(table->n_cols - (data->weights ? 1 : 0));
+    return dpot_client_submit_points(s->client, id, table->values, data->weights, table->n_rows,
+                                     dim, outcome);
 }
 
 static uint64_t count_spool_drops(dpot_client *client)
@@ -163,238 +216,300 @@ static uint64_t count_spool_drops(dpot_client *client)
     return dpot_client_get_status(client, &status) == DPOT_OK ? status.n_dropped_spool : 0;
 }
 
-/* Moves the last column out of the table, in place: coordinates to the front of each row. */
-static void split_weights(struct table *table, double *weights)
+static dpot_status check_table(struct run *run, const struct data *data)
 {
-    const size_t dim = table->n_columns - 1;
+    const struct array *table = &data->table;
+    if (data->histogram && table->n_rows > 0 && table->n_cols != 1) {
+        return dpot_error_set(&run->error, DPOT_ERR_MALFORMED,
+                              "a histogram has one column: this file has %zu", table->n_cols);
+    }
+    if (data->vector && table->n_rows != 1 && table->n_cols > 1) {
+        return dpot_error_set(&run->error, DPOT_ERR_MALFORMED,
+                              "a vector is one row or one column: this file has %zu x %zu",
+                              table->n_rows, table->n_cols);
+    }
+    if (option_is_given(run, "weighted") && table->n_rows > 0 && table->n_cols < 2) {
+        return dpot_error_set(&run->error, DPOT_ERR_MALFORMED,
+                              "--weighted wants coordinates and a weight in each row");
+    }
+    return DPOT_OK;
+}
+
+/* Moves the last column to data->weights, and the coordinates together, in place. */
+static dpot_status split_weights(struct data *data)
+{
+    const struct array *table = &data->table;
+    const size_t dim = table->n_cols - 1;
+    data->weights = dpot_alloc_array(NULL, table->n_rows, sizeof *data->weights);
+    if (!data->weights) {
+        return DPOT_ERR_MEMORY;
+    }
+    data->n_weights = table->n_rows;
     for (size_t i = 0; i < table->n_rows; i++) {
-        weights[i] = table->values[i * table->n_columns + dim];
-        memmove(table->values + i * dim, table->values + i * table->n_columns,
+        data->weights[i] = table->values[i * table->n_cols + dim];
+        memmove(table->values + i * dim, table->values + i * table->n_cols,
                 dim * sizeof *table->values);
     }
+    return DPOT_OK;
 }
 
-static enum exit_code check_table(const struct options *options, const struct table *table,
-                                  struct failure *failure)
+static dpot_status read_data(struct run *run, struct data *data)
 {
-    if (options->histogram && table->n_rows > 0 && table->n_columns != 1) {
-        return fail(failure, EXIT_INPUT, "a histogram has one column: this file has %zu",
-                    table->n_columns);
+    const char *path = data->points      ? data->points
+                       : data->histogram ? data->histogram
+                                         : data->vector;
+    dpot_status status = array_read_private(path, &data->table, &run->error);
+    if (status == DPOT_OK) {
+        status = check_table(run, data);
     }
-    if (options->vector && table->n_rows != 1 && table->n_columns > 1) {
-        return fail(failure, EXIT_INPUT,
-                    "a vector is one row or one column: this file has %zu x %zu", table->n_rows,
-                    table->n_columns);
+    if (status == DPOT_OK && option_is_given(run, "weighted") && data->table.n_rows > 0) {
+        status = split_weights(data);
     }
-    if (options->weighted && table->n_rows > 0 && table->n_columns < 2) {
-        return fail(failure, EXIT_INPUT, "--weighted wants coordinates and a weight in each row");
-    }
-    if (table->n_columns > UINT32_MAX || table->n_rows * table->n_columns > UINT32_MAX) {
-        return fail(failure, EXIT_INPUT, "too many columns");
-    }
-    return EXIT_DONE;
+    return status;
 }
 
-static enum exit_code read_table(const struct options *options, struct table *table,
-                                 struct failure *failure)
+static void release_data(struct data *data)
 {
-    const char *path = options->points      ? options->points
-                       : options->histogram ? options->histogram
-                                            : options->vector;
-    enum exit_code code = table_read(table, path, failure);
-    if (code == EXIT_DONE) {
-        code = check_table(options, table, failure);
-    }
-    if (code != EXIT_DONE) {
-        failure->status = code == EXIT_IO ? DPOT_ERR_IO : DPOT_ERR_MALFORMED;
-    }
-    return code;
+    dpot_free_secret(NULL, data->weights, data->n_weights, sizeof *data->weights);
+    array_wipe(&data->table);
 }
 
-static void say_submitted(const struct options *options, const struct session *s,
-                          enum dpot_submit_outcome outcome)
+static void print_submitted(const struct run *run, const struct session *s,
+                            enum dpot_submit_outcome outcome)
 {
     switch (outcome) {
     case DPOT_SUBMIT_REPORTED:
-        say_outcome(options, s, "reported", "charged, privatised and waiting to be sent");
+        print_outcome(run, s, "reported", "charged, privatised and waiting to be sent");
         break;
     case DPOT_SUBMIT_RESUMED:
-        say_outcome(options, s, "resumed", "made now, under the charge of an earlier attempt");
+        print_outcome(run, s, "resumed", "made now, under the charge of an earlier attempt");
         break;
     case DPOT_SUBMIT_PENDING:
-        say_outcome(options, s, "pending", "this round's report exists and waits to be sent");
+        print_outcome(run, s, "pending", "this round's report exists and waits to be sent");
         break;
     case DPOT_SUBMIT_DONE:
-        say_outcome(options, s, "done", "this round's report has had its final answer");
+        print_outcome(run, s, "done", "this round's report has had its final answer");
         break;
     case DPOT_SUBMIT_LOST:
-        say_outcome(options, s, "lost", "this round's report was charged and is lost");
+        print_outcome(run, s, "lost", "this round's report was charged and is lost");
         break;
     }
 }
 
-/* Room in the queue was made at the cost of older reports: a warning, also beside JSON. */
-static void warn_of_drops(const struct options *options, const struct session *s,
-                          uint64_t n_dropped_before)
+/* Warns, also with --json, if the report took the place of older ones in the queue. */
+static void warn_of_drops(const struct run *run, const struct session *s, uint64_t n_dropped_before)
 {
     const uint64_t n = count_spool_drops(s->client) - n_dropped_before;
-    if (n > 0 && !options->quiet) {
-        fprintf(
-            stderr,
-            "the queue is full (--spool-max %llu): reports that waited were dropped: %llu. What "
-            "they cost stays spent\n",
-            (unsigned long long)s->settings.spool_max, (unsigned long long)n);
+    if (n > 0 && !run->is_quiet) {
+        run_warn(run,
+                 "the queue is full (--spool-max %llu): reports that waited were dropped: %llu. "
+                 "What they cost stays spent",
+                 (unsigned long long)s->settings.spool_max, (unsigned long long)n);
     }
 }
 
-static enum exit_code submit_and_say(const struct session *s, const struct options *options,
-                                     const struct table *table, double *weights,
-                                     struct failure *failure)
+static dpot_status submit_and_print(struct run *run, const struct session *s,
+                                    const struct data *data)
 {
     enum dpot_submit_outcome outcome = DPOT_SUBMIT_REPORTED;
     const uint64_t n_dropped = count_spool_drops(s->client);
-    const dpot_status status = submit(s, options, table, weights, &outcome);
+    const dpot_status status = submit(s, data, &outcome);
     if (status != DPOT_OK) {
-        return fail_status(failure, status, dpot_client_last_error(s->client));
+        return session_fail(s, run, status);
     }
-    say_submitted(options, s, outcome);
-    warn_of_drops(options, s, n_dropped);
-    if (outcome != DPOT_SUBMIT_LOST) {
-        return EXIT_DONE;
+    print_submitted(run, s, outcome);
+    warn_of_drops(run, s, n_dropped);
+    if (outcome == DPOT_SUBMIT_LOST) {
+        run->has_printed = true;
+        return dpot_error_set(
+            &run->error, DPOT_ERR_STATE,
+            "this round's report was charged before and is lost: its file \"spool\" was damaged or "
+            "removed. What it cost stays spent, and no other is made in this round");
     }
-    failure->is_told = options->json;
-    return fail(
-        failure, EXIT_NOT_READY,
-        "this round's report was charged before and is lost: its file \"spool\" was damaged "
-        "or removed. What it cost stays spent, and no other is made in this round");
+    run->done = "this round's report is charged and queued or sent all the same, and is not to be "
+                "made again";
+    return DPOT_OK;
 }
 
-/* A label that nothing says any more must not become 0 in silence. */
-static enum exit_code check_group(const struct session *s, struct failure *failure)
+/* A group that is missing from damaged settings must not silently become 0. */
+static dpot_status check_group(const struct session *s, struct run *run)
 {
     struct dpot_campaign_info info = {.struct_size = sizeof info};
     uint32_t group = 0;
     if (dpot_client_get_campaign(s->client, s->settings.campaign, &info) != DPOT_OK ||
         info.n_groups == 0 || settings_find_group(&s->settings, s->settings.campaign, &group)) {
-        return EXIT_DONE; /* what is wrong with the campaign the library says */
+        return DPOT_OK; /* the library reports what is wrong with the campaign */
     }
-    failure->status = DPOT_ERR_MALFORMED;
-    return fail(failure, EXIT_INPUT,
-                "%s does not say the group of this device in a campaign that has %u: run "
-                "dpot-device enroll for it, with --group. Nothing was charged",
-                SETTINGS_NAME, (unsigned)info.n_groups);
+    return dpot_error_set(&run->error, DPOT_ERR_MALFORMED,
+                          "%s does not say the group of this device in a campaign that has %u: run "
+                          "dpot-device enroll for it, with --group. Nothing was charged",
+                          SETTINGS_NAME, (unsigned)info.n_groups);
 }
 
-enum exit_code run_report(const struct options *options, struct failure *failure)
+static dpot_status run_report(struct run *run)
 {
     struct session s = {0};
-    struct table table = {0};
-    double *weights = NULL;
-    size_t n_weights = 0;
-    if (!!options->points + !!options->histogram + !!options->vector != 1) {
-        return fail(failure, EXIT_USAGE, "give one of --points, --histogram and --vector");
+    struct data data = {.points = option_text(run, "points"),
+                        .histogram = option_text(run, "histogram"),
+                        .vector = option_text(run, "vector")};
+    if (!!data.points + !!data.histogram + !!data.vector != 1) {
+        return RUN_USAGE(run, "give one of --points, --histogram and --vector");
     }
-    if (options->weighted && !options->points) {
-        return fail(failure, EXIT_USAGE,
-                    "--weighted goes with --points: a histogram and a vector have no weights");
+    if (option_is_given(run, "weighted") && !data.points) {
+        return RUN_USAGE(run,
+                         "--weighted goes with --points: a histogram and a vector have no weights");
     }
-    enum exit_code code = open_session(&s, options, failure);
-    if (code == EXIT_DONE) {
-        code = check_group(&s, failure);
+    dpot_status status = open_session(&s, run);
+    if (status == DPOT_OK) {
+        status = check_group(&s, run);
     }
-    if (code == EXIT_DONE) {
-        code = read_table(options, &table, failure);
+    if (status == DPOT_OK) {
+        status = read_data(run, &data);
     }
-    if (code == EXIT_DONE && options->weighted && options->points && table.n_rows > 0) {
-        n_weights = table.n_rows;
-        weights = dpot_alloc_array(NULL, n_weights, sizeof *weights);
-        code = weights ? EXIT_DONE : fail(failure, EXIT_INTERNAL, "out of memory");
+    if (status == DPOT_OK) {
+        status = submit_and_print(run, &s, &data);
     }
-    if (weights) {
-        split_weights(&table, weights);
-    }
-    if (code == EXIT_DONE) {
-        code = submit_and_say(&s, options, &table, weights, failure);
-    }
-    dpot_free_secret(NULL, weights, n_weights, sizeof *weights);
-    table_release(&table);
+    release_data(&data);
     close_session(&s);
-    return code;
+    return status;
 }
+
+static const struct option report_options[] = {
+    {"dir", "D", "folder of this device"},
+    {"points", "F|-", "rows of coordinates"},
+    {"weighted", NULL, "the last column of --points is a weight"},
+    {"histogram", "F|-", "one number a line over the campaign's domain"},
+    {"vector", "F|-", "one row or one column of numbers"},
+    {"campaign", "ID", "another than that enrolled last"},
+    {NULL, NULL, NULL},
+};
+
+const struct command command_report = {
+    .name = "report",
+    .summary = "Privatise data and put one report in the queue.",
+    .details =
+        "Queues one privatised report for this round, of --points, --histogram or --vector. In "
+        "this\n"
+        "order: the file is read into memory, and refused (3) when it is no table of numbers; the\n"
+        "campaign, its round, the shape and the caps are checked (3, 4, 7); the ledger is "
+        "charged,\n"
+        "durably; only then are the numbers used, and whatever they are, a report comes of them.\n"
+        "A refusal charges nothing. Nothing of the file is written anywhere.\n\n"
+        "Files are CSV or .npy, - is CSV on stdin. An empty file is a device without data. A first "
+        "line\n"
+        "of text without a number is a header, and then a row must follow. At most 2^24 numbers "
+        "and\n"
+        "2^28 bytes.",
+    .example = "printf '40.7,-74.0\\n' | dpot-device report --dir device --points -",
+    .options = report_options,
+    .n_required = 1,
+    .run = run_report,
+};
 
 /* ---- consent ---- */
 
-/* The mark comes before anything that can fail: settings, opening, the lock. */
-static enum exit_code mark_withdrawn(struct session *s, const struct options *options,
-                                     struct failure *failure)
+/* Marks the folder before anything that can fail: reading settings, opening, locking. */
+static dpot_status mark_withdrawn(struct session *s, struct run *run)
 {
     char text[400];
-    const enum exit_code code = open_folder(s, options, failure);
-    if (code == EXIT_IO) {
-        return fail(failure, code,
-                    "%s: not a folder that can be written: consent may still count "
-                    "as given. Run dpot-device withdraw again when that is mended",
-                    options->dir);
+    dpot_status status = open_folder(s, run);
+    if (run->forced_exit == EXIT_CODE_IO) {
+        return dpot_error_set(&run->error, status,
+                              "%s: not a folder that can be written: consent may still count as "
+                              "given. Run dpot-device withdraw again when that is mended",
+                              option_text(run, "dir"));
     }
-    if (code != EXIT_DONE) {
-        return code;
+    if (status == DPOT_OK) {
+        status = dpot_folder_withdraw(s->files, text, sizeof text);
+        status = status == DPOT_OK ? DPOT_OK : session_fail_with(run, status, text);
     }
-    const dpot_status status = dpot_folder_withdraw(s->files, text, sizeof text);
-    return status == DPOT_OK ? EXIT_DONE : fail_status(failure, status, text);
+    return status;
 }
 
-static enum exit_code drop_what_waits(struct session *s, struct failure *failure)
+static dpot_status drop_what_waits(struct session *s, struct run *run)
 {
-    enum exit_code code = settings_read(&s->settings, s->files, failure);
-    if (code == EXIT_DONE) {
-        code = open_client(s, failure);
+    dpot_status status = settings_read(&s->settings, s->files, &run->error);
+    if (status == DPOT_OK) {
+        status = open_client(s, run);
     }
-    if (code != EXIT_DONE) {
-        char why[sizeof failure->text];
-        (void)snprintf(why, sizeof why, "%s", failure->text);
-        return fail(failure, code,
-                    "consent is withdrawn and no sending begins any more, but reports that waited "
-                    "are not wiped yet: %.200s. Run dpot-device withdraw again to do it",
-                    why);
+    if (status != DPOT_OK) {
+        const struct dpot_error why = run->error;
+        return dpot_error_set(&run->error, status,
+                              "consent is withdrawn and no sending begins any more, but reports "
+                              "that waited are not wiped yet: %.200s. Run dpot-device withdraw "
+                              "again to do it",
+                              why.text);
     }
-    const dpot_status status = dpot_client_withdraw(s->client);
-    return status == DPOT_OK ? EXIT_DONE
-                             : fail_status(failure, status, dpot_client_last_error(s->client));
+    status = dpot_client_withdraw(s->client);
+    return status == DPOT_OK ? DPOT_OK : session_fail(s, run, status);
 }
 
-enum exit_code run_withdraw(const struct options *options, struct failure *failure)
+static dpot_status run_withdraw(struct run *run)
 {
     const struct timespec pause = {.tv_nsec = BUSY_PAUSE_NS};
     struct session s = {0};
-    enum exit_code code = mark_withdrawn(&s, options, failure);
-    if (code == EXIT_DONE) {
-        code = drop_what_waits(&s, failure);
+    dpot_status status = mark_withdrawn(&s, run);
+    if (status == DPOT_OK) {
+        status = drop_what_waits(&s, run);
     }
-    for (int i = 0; i < BUSY_TRIES && code != EXIT_DONE && failure->status == DPOT_ERR_BUSY; i++) {
+    for (int i = 0; i < BUSY_TRIES && status == DPOT_ERR_BUSY; i++) {
         (void)nanosleep(&pause, NULL);
         close_client(&s);
-        code = drop_what_waits(&s, failure);
+        run->forced_exit = 0;
+        status = drop_what_waits(&s, run);
     }
-    if (code == EXIT_DONE) {
-        say_outcome(options, &s, "withdrawn",
-                    "what waited is dropped, nothing more is reported; what was spent stays");
+    if (status == DPOT_OK) {
+        print_outcome(run, &s, "withdrawn",
+                      "what waited is dropped, nothing more is reported; what was spent stays");
+        run->done = "consent is withdrawn all the same";
     }
     close_session(&s);
-    return code;
+    return status;
 }
 
-enum exit_code run_grant(const struct options *options, struct failure *failure)
+static const struct option consent_options[] = {
+    {"dir", "D", "folder of this device"},
+    {NULL, NULL, NULL},
+};
+
+const struct command command_withdraw = {
+    .name = "withdraw",
+    .summary = "Consent ends: drop what waits, report nothing more.",
+    .details =
+        "The user withdraws consent: reports that wait are dropped and wiped, and enroll and "
+        "report are\n"
+        "refused (exit code 4) until grant. The ledger keeps what was spent. Needs no disk space. "
+        "Exit\n"
+        "code 7: withdrawn, but another process uses the folder and may be sending: run it again.",
+    .example = "dpot-device withdraw --dir device",
+    .options = consent_options,
+    .n_required = 1,
+    .run = run_withdraw,
+};
+
+static dpot_status run_grant(struct run *run)
 {
     struct session s = {0};
-    enum exit_code code = open_session(&s, options, failure);
-    if (code == EXIT_DONE) {
-        const dpot_status status = dpot_client_grant(s.client);
+    dpot_status status = open_session(&s, run);
+    if (status == DPOT_OK) {
+        status = dpot_client_grant(s.client);
         if (status == DPOT_OK) {
-            say_outcome(options, &s, "granted", "reports are made again");
+            print_outcome(run, &s, "granted", "reports are made again");
+            run->done = "consent is given all the same";
         } else {
-            code = fail_status(failure, status, dpot_client_last_error(s.client));
+            status = session_fail(&s, run, status);
         }
     }
     close_session(&s);
-    return code;
+    return status;
 }
+
+const struct command command_grant = {
+    .name = "grant",
+    .summary = "Consent is given again.",
+    .details = "The user consents again.",
+    .example = "dpot-device grant --dir device",
+    .options = consent_options,
+    .n_required = 1,
+    .run = run_grant,
+};

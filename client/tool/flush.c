@@ -1,6 +1,7 @@
-/* flush: sends what is due, waits for what is not, tells how every report ended. */
+/* flush: sends what is due, waits for what is not, reports how every report ended. */
 #include "base/clock.h"
-#include "json.h"
+#include "cli/object.h"
+#include "cli/options.h"
 #include "session.h"
 
 #include <errno.h>
@@ -11,6 +12,7 @@
 #define PUMP_DEADLINE_MS 30000
 #define PUMP_DEADLINE_MIN_MS 200
 #define DEFAULT_WAIT_S 10.0
+#define WAIT_MAX_S 1e6
 #define BUSY_WAIT_MS 100
 
 static void sleep_ms(int64_t ms)
@@ -20,7 +22,7 @@ static void sleep_ms(int64_t ms)
     }
 }
 
-/* Failures after which flush waits and tries again. */
+/* Failures after which flush waits and retries. */
 static bool is_temporary(dpot_status status)
 {
     return status == DPOT_ERR_NETWORK || status == DPOT_ERR_SERVER || status == DPOT_ERR_BUSY ||
@@ -28,10 +30,10 @@ static bool is_temporary(dpot_status status)
            status == DPOT_ERR_NOT_OPEN || status == DPOT_ERR_CLOSED;
 }
 
-/* What an end means for the exit code. */
-enum meaning { COUNTED, WITHDRAWN, CLOSED, OVER, REFUSED, N_MEANINGS };
+/* What the end of a report means for the exit code. */
+enum meaning { COUNTED, WITHDRAWN, CLOSED, OVER, REFUSED };
 
-/* The ends of a pump's result, with the names of the JSON keys (those of `status`). */
+/* The counts of a pump's result by their JSON keys, which are those of `status`. */
 static const struct {
     const char *name;
     size_t offset; /* of a size_t in struct dpot_pump_result */
@@ -57,8 +59,8 @@ struct flush {
     size_t n_sent;
     size_t n_pending;
     size_t n_ended[N_ENDS];
-    dpot_status status; /* of the last pump, */
-    char sentence[400]; /* and what it said: later calls forget it */
+    dpot_status status; /* of the last pump */
+    char sentence[400]; /* its error: later calls overwrite it */
 };
 
 static void add_ends(struct flush *flush, const struct dpot_pump_result *result)
@@ -79,7 +81,7 @@ static size_t count_meaning(const struct flush *flush, enum meaning meaning)
     return n;
 }
 
-/* How long until there is something to do; a busy folder is tried again soon. */
+/* Time until the next pump; a busy folder is retried soon. */
 static int64_t wait_ms(const struct flush *flush, const struct dpot_pump_result *result)
 {
     const struct dpot_clock *clock = dpot_clock_system();
@@ -93,7 +95,7 @@ static int64_t wait_ms(const struct flush *flush, const struct dpot_pump_result 
     return ms > 1 ? ms : 1;
 }
 
-/* One pump takes what is left of the wait, and a moment when nothing is. */
+/* A pump gets the rest of the wait, at least PUMP_DEADLINE_MIN_MS. */
 static uint32_t pump_deadline_ms(int64_t end_ms)
 {
     const int64_t left_ms = end_ms - dpot_clock_monotonic_ms();
@@ -103,8 +105,8 @@ static uint32_t pump_deadline_ms(int64_t end_ms)
     return left_ms > PUMP_DEADLINE_MIN_MS ? (uint32_t)left_ms : PUMP_DEADLINE_MIN_MS;
 }
 
-/* A wait that is shorter than the delay that a report has drawn would never send: it goes on for two of the
- * longest delays, unless something fails. */
+/* A wait shorter than the random delay of a report would never send it: unless something fails, the
+ * wait lasts at least twice the longest delay. */
 static void flush_until(const struct session *s, int64_t end_ms, bool is_quiet, struct flush *flush)
 {
     const int64_t sending_ms = dpot_clock_monotonic_ms() + 2 * (int64_t)s->send_delay_ms;
@@ -134,20 +136,20 @@ static void flush_until(const struct session *s, int64_t end_ms, bool is_quiet, 
     }
 }
 
-/* ---- what came of it ---- */
+/* ---- the outcome ---- */
 
-/* The worst first: what the user can do something about. */
-static enum exit_code judge_ends(const struct session *s, const struct flush *flush,
-                                 struct failure *failure)
+/* Fails with the first of the outcomes that the user can act on. */
+static dpot_status check_ends(const struct session *s, const struct flush *flush,
+                              struct dpot_error *error)
 {
     const size_t n_closed = count_meaning(flush, CLOSED), n_over = count_meaning(flush, OVER);
     const size_t n_refused = count_meaning(flush, REFUSED);
     if (n_closed > 0) {
-        return fail(
-            failure, EXIT_NOT_READY,
-            "reports that do not count because the server has closed their round or "
-            "revision: %zu. Run dpot-device enroll again to learn of a newer revision; what "
-            "they cost stays spent",
+        return dpot_error_set(
+            error, DPOT_ERR_CLOSED,
+            "reports that do not count because the server has closed their round or revision: "
+            "%zu. Run dpot-device enroll again to learn of a newer revision; what they cost stays "
+            "spent",
             n_closed);
     }
     if (n_over > 0) {
@@ -155,40 +157,41 @@ static enum exit_code judge_ends(const struct session *s, const struct flush *fl
         struct dpot_client_status status = {.struct_size = sizeof status};
         (void)!dpot_client_get_status(s->client, &status);
         dpot_time_format(status.device_time_ms, now);
-        return fail(
-            failure, EXIT_NOT_READY,
-            "reports dropped because their round is over by device_time %s: %zu. If that is "
-            "not the time, set the clock of this device; what they cost stays spent",
+        return dpot_error_set(
+            error, DPOT_ERR_CLOSED,
+            "reports dropped because their round is over by device_time %s: %zu. If that is not "
+            "the time, set the clock of this device; what they cost stays spent",
             now, n_over);
     }
     if (n_refused > 0) {
-        return fail(failure, EXIT_INPUT,
-                    "reports that the server refused: %zu. Is it the server of this campaign, and "
-                    "this program as new as the server?",
-                    n_refused);
+        return dpot_error_set(error, DPOT_ERR_MALFORMED,
+                              "reports that the server refused: %zu. Is it the server of this "
+                              "campaign, and this program as new as the server?",
+                              n_refused);
     }
-    return EXIT_DONE;
+    return DPOT_OK;
 }
 
-static enum exit_code judge_flush(const struct session *s, const struct flush *flush,
-                                  struct failure *failure)
+static dpot_status check_outcome(const struct session *s, const struct flush *flush,
+                                 struct run *run)
 {
-    failure->status = DPOT_OK;
     if (flush->status != DPOT_OK) {
-        const enum exit_code code = fail_status(failure, flush->status, flush->sentence);
-        /* There are no data here that could be bad: it was the disk or the server. */
-        const bool is_elsewhere = is_temporary(flush->status) && code != EXIT_NOT_READY;
-        return is_elsewhere || code == EXIT_INPUT ? EXIT_IO : code;
+        (void)session_fail_with(run, flush->status, flush->sentence);
+        const int code = run->forced_exit ? run->forced_exit : exit_code_of(flush->status);
+        /* A flush reads no data: bad data are those of the disk or the server. */
+        const bool is_elsewhere = is_temporary(flush->status) && code != EXIT_CODE_NOT_READY;
+        run->forced_exit = is_elsewhere || code == EXIT_CODE_DATA ? EXIT_CODE_IO : code;
+        return flush->status;
     }
-    const enum exit_code code = judge_ends(s, flush, failure);
-    if (code != EXIT_DONE && flush->n_pending == 0) {
-        return code;
+    const dpot_status status = check_ends(s, flush, &run->error);
+    if (flush->n_pending == 0) {
+        return status;
     }
-    if (code == EXIT_DONE && flush->n_pending > 0) {
-        (void)fail(failure, EXIT_NOT_READY, "reports still pending: %zu. Flush again later",
-                   flush->n_pending);
+    if (status == DPOT_OK) {
+        (void)dpot_error_set(&run->error, DPOT_OK, "reports still pending: %zu. Flush again later",
+                             flush->n_pending);
     }
-    return flush->n_pending > 0 ? EXIT_NOT_READY : EXIT_DONE;
+    return DPOT_ERR_STATE;
 }
 
 static const char *name_outcome(const struct flush *flush)
@@ -201,25 +204,25 @@ static const char *name_outcome(const struct flush *flush)
                                                : "answered";
 }
 
-/* The object of a flush is whole, also when it failed: what was answered before is in it. */
-static void say_flush_json(const struct flush *flush, const struct failure *failure)
+/* The object is complete also after a failure: reports may have been answered before. */
+static void print_json(const struct flush *flush, const struct run *run)
 {
-    struct json json;
-    json_begin(&json, stdout);
-    json_text(&json, "outcome", name_outcome(flush));
-    json_count(&json, "sent", flush->n_sent);
-    json_count(&json, "pending", flush->n_pending);
+    struct object object;
+    object_begin(&object, stdout);
+    object_text(&object, "outcome", name_outcome(flush));
+    object_count(&object, "sent", flush->n_sent);
+    object_count(&object, "pending", flush->n_pending);
     for (size_t i = 0; i < N_ENDS; i++) {
-        json_count(&json, ends[i].name, flush->n_ended[i]);
+        object_count(&object, ends[i].name, flush->n_ended[i]);
     }
     if (flush->status != DPOT_OK) {
-        json_text(&json, "status", dpot_status_name(flush->status));
-        json_text(&json, "error", failure->text);
+        object_text(&object, "status", dpot_status_name(flush->status));
+        object_text(&object, "error", run->error.text);
     }
-    json_end(&json);
+    object_end(&object);
 }
 
-static void say_flush(const struct flush *flush)
+static void print_text(const struct flush *flush)
 {
     printf("%zu answered, %zu pending\n", flush->n_sent, flush->n_pending);
     for (size_t i = 0; i < N_ENDS; i++) {
@@ -229,28 +232,56 @@ static void say_flush(const struct flush *flush)
     }
 }
 
-enum exit_code run_flush(const struct options *options, struct failure *failure)
+static dpot_status run_flush(struct run *run)
 {
     struct session s = {0};
     struct flush flush = {0};
     double wait_s = DEFAULT_WAIT_S;
-    if (options->wait && (!parse_number(options->wait, &wait_s) || wait_s < 0 || wait_s > 1e6)) {
-        return fail(failure, EXIT_USAGE,
-                    "--wait: \"%.100s\" is not a number of seconds from 0 to 1000000",
-                    options->wait);
+    dpot_status status = option_number(run, "wait", 0, WAIT_MAX_S, &wait_s);
+    if (status == DPOT_OK) {
+        status = open_session(&s, run);
     }
-    enum exit_code code = open_session(&s, options, failure);
-    if (code == EXIT_DONE) {
-        flush_until(&s, dpot_clock_monotonic_ms() + (int64_t)(wait_s * 1000), options->quiet,
+    if (status == DPOT_OK) {
+        flush_until(&s, dpot_clock_monotonic_ms() + (int64_t)(wait_s * 1000), run->is_quiet,
                     &flush);
-        code = judge_flush(&s, &flush, failure);
-        failure->is_told = options->json;
-        if (options->json) {
-            say_flush_json(&flush, failure);
+        status = check_outcome(&s, &flush, run);
+        if (run->is_json) {
+            print_json(&flush, run);
         } else {
-            say_flush(&flush);
+            print_text(&flush);
         }
+        run->has_printed = true;
+        run->done = "what was due was sent and its answers are filed all the same";
     }
     close_session(&s);
-    return code;
+    return status;
 }
+
+static const struct option options[] = {
+    {"dir", "D", "folder of this device"},
+    {"wait", "SECONDS", "for what is not due yet (default 10)"},
+    {NULL, NULL, NULL},
+};
+
+const struct command command_flush = {
+    .name = "flush",
+    .summary = "Send what is due and wait for the answers.",
+    .details =
+        "Sends what is due, waits for what is not due yet, until nothing is pending or SECONDS are "
+        "over\n"
+        "(a report leaves up to 2 s after it was made, and that is always waited for), and prints "
+        "how "
+        "every\n"
+        "report ended. No server holds it longer. After a failure reports wait below 2 s, 4 s ... "
+        "1 h,\n"
+        "drawn at random, and for what the server asks (Retry-After, up to a day), also in later\n"
+        "flushes. Exit code 0: all are answered and count; 3: the server refused one; 6: the "
+        "server\n"
+        "could not be reached or refused for now; 7: something is still pending, or was dropped "
+        "because\n"
+        "its round or revision is closed (enroll again).",
+    .example = "dpot-device flush --dir device --wait 30",
+    .options = options,
+    .n_required = 1,
+    .run = run_flush,
+};

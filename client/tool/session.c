@@ -1,7 +1,8 @@
 #include "session.h"
 
 #include "base/crypto.h"
-#include "json.h"
+#include "cli/object.h"
+#include "cli/options.h"
 #include "storage/files.h"
 #include "storage/install.h"
 
@@ -12,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What a sentence of the library calls a thing, and what it is called here. Of two names that begin
- * alike the longer comes first. */
+/* Terms of libdpot's sentences and of the command line. Of two terms that begin alike the longer
+ * comes first. */
 static const struct {
     const char *in_c, *here;
 } words[] = {
@@ -45,7 +46,7 @@ static const struct {
     {"DPOT_ACCOUNTANT_ZCDP", "zcdp"},
 };
 
-/* Copies `text` in the words of the command line, cut to fit. */
+/* Copies `text` in the terms of the command line, cut to fit. */
 static void translate(const char *text, char *out, size_t size)
 {
     size_t used = 0;
@@ -66,15 +67,20 @@ static void translate(const char *text, char *out, size_t size)
     out[used < size ? used : size - 1] = '\0';
 }
 
-enum exit_code fail_status(struct failure *failure, dpot_status status, const char *sentence)
+dpot_status session_fail_with(struct run *run, dpot_status status, const char *sentence)
 {
-    char text[sizeof failure->text];
-    translate(sentence[0] ? sentence : dpot_status_text(status), text, sizeof text);
-    failure->status = status;
-    return fail(failure, exit_code_of(status), "%s", text);
+    translate(sentence[0] ? sentence : dpot_status_text(status), run->error.text,
+              sizeof run->error.text);
+    run->forced_exit = status == DPOT_ERR_BUSY ? EXIT_CODE_NOT_READY : 0;
+    return status;
 }
 
-/* Whether nothing is there. What cannot be read is not empty. */
+dpot_status session_fail(const struct session *s, struct run *run, dpot_status status)
+{
+    return session_fail_with(run, status, dpot_client_last_error(s->client));
+}
+
+/* Whether the folder is empty; false if it cannot be read. */
 static bool is_empty(const char *path)
 {
     bool has_none = true;
@@ -89,7 +95,7 @@ static bool is_empty(const char *path)
     return has_none;
 }
 
-/* A ledger of its header alone: nothing was charged. */
+/* Whether the ledger has only its header. */
 static bool has_charged_nothing(const struct dpot_filesystem *files)
 {
     void *file = NULL;
@@ -102,8 +108,9 @@ static bool has_charged_nothing(const struct dpot_filesystem *files)
     return status == DPOT_OK && size == DPOT_HEADER_LEN;
 }
 
-/* What proves an install goes before the ledger: a crash on the way must not leave one without. */
-void forget_folder(struct session *s, const struct options *options)
+/* The files that prove an install are removed before the ledger: after a crash in between, an
+ * install without a ledger would count as exhausted. */
+void forget_folder(struct session *s, const struct run *run)
 {
     static const char *const names[] = {SETTINGS_NAME, DPOT_CONSENT_NAME, "keys",   DPOT_PAUSE_NAME,
                                         "spool",       DPOT_INSTALL_NAME, "ledger", "lock"};
@@ -125,43 +132,37 @@ void forget_folder(struct session *s, const struct options *options)
     }
     files->unlock(files->ctx);
     if (s->is_made) {
-        (void)rmdir(options->dir); /* unless something is there */
+        (void)rmdir(option_text(run, "dir")); /* fails unless it is empty */
     }
 }
 
-enum exit_code create_folder(struct session *s, const struct options *options,
-                             struct failure *failure)
+dpot_status create_folder(struct session *s, struct run *run)
 {
-    if (!options->dir) {
-        return fail(failure, EXIT_USAGE, "--dir is missing");
-    }
+    const char *dir = option_text(run, "dir");
     struct stat about;
-    s->is_made = stat(options->dir, &about) != 0 && errno == ENOENT;
-    s->was_empty = !s->is_made && is_empty(options->dir);
-    const dpot_status status = dpot_filesystem_posix_new(options->dir, &s->files);
+    s->is_made = stat(dir, &about) != 0 && errno == ENOENT;
+    s->was_empty = !s->is_made && is_empty(dir);
+    const dpot_status status = dpot_filesystem_posix_new(dir, &s->files);
     if (status != DPOT_OK) {
-        const int cause = errno;
-        failure->status = status;
-        return fail(failure, EXIT_IO, "%s: not a folder that can be written: %s", options->dir,
-                    status == DPOT_ERR_IO ? strerror(cause) : dpot_status_text(status));
+        return RUN_FAIL(run, EXIT_CODE_IO, status, "%s: not a folder that can be written: %s", dir,
+                        status == DPOT_ERR_IO ? strerror(errno) : dpot_status_text(status));
     }
-    return EXIT_DONE;
+    return DPOT_OK;
 }
 
-/* A path with a slip of the pen must not become an install. */
-enum exit_code open_folder(struct session *s, const struct options *options,
-                           struct failure *failure)
+/* A mistyped path must not become an install. */
+dpot_status open_folder(struct session *s, struct run *run)
 {
+    const char *dir = option_text(run, "dir");
     struct stat about;
-    if (options->dir && stat(options->dir, &about) != 0 && errno == ENOENT) {
-        failure->status = DPOT_ERR_NOT_FOUND;
-        return fail(failure, EXIT_INPUT,
-                    "%s: there is no such folder: run dpot-device enroll first", options->dir);
+    if (stat(dir, &about) != 0 && errno == ENOENT) {
+        return dpot_error_set(&run->error, DPOT_ERR_NOT_FOUND,
+                              "%s: there is no such folder: run dpot-device enroll first", dir);
     }
-    return create_folder(s, options, failure);
+    return create_folder(s, run);
 }
 
-/* The caps are epsilons and deltas, or rhos. */
+/* The caps are epsilons and deltas, or rhos with zcdp. */
 static void set_caps(const struct settings *settings, struct dpot_client_config *config)
 {
     config->window_seconds = settings->window_seconds;
@@ -180,8 +181,8 @@ static void set_caps(const struct settings *settings, struct dpot_client_config 
     }
 }
 
-/* Settings and campaigns come after the ledger: where they are and it is not, a folder was not deleted but its
- * budget. The file says so to libdpot, for good. */
+/* Settings and campaigns are written after the ledger: where they exist without it, the ledger was
+ * deleted. The file "install" records that for libdpot, for the lifetime of the folder. */
 static void prove_install(const struct session *s)
 {
     char campaign[64], hex[2 * sizeof s->settings.campaign + 1];
@@ -197,7 +198,7 @@ static void prove_install(const struct session *s)
     }
 }
 
-enum exit_code open_client(struct session *s, struct failure *failure)
+dpot_status open_client(struct session *s, struct run *run)
 {
     const struct settings *settings = &s->settings;
     struct dpot_client_config config;
@@ -206,7 +207,7 @@ enum exit_code open_client(struct session *s, struct failure *failure)
     dpot_status status =
         dpot_transport_curl_new(settings->ca_file[0] ? settings->ca_file : NULL, &s->transport);
     if (status != DPOT_OK) {
-        return fail_status(failure, status, "");
+        return session_fail_with(run, status, "");
     }
     prove_install(s);
     config.server_url = settings->server;
@@ -220,28 +221,28 @@ enum exit_code open_client(struct session *s, struct failure *failure)
     s->send_delay_ms = config.send_delay_ms;
     config.transport = s->transport;
     status = dpot_client_open(&config, &s->client, text, sizeof text);
-    if (status == DPOT_OK) {
-        return EXIT_DONE;
+    if (status != DPOT_OK) {
+        status = session_fail_with(run, status, text);
     }
-    const enum exit_code code = fail_status(failure, status, text);
-    /* The settings are sound: what is left is an accountant or a counter that the folder goes by. */
-    return status == DPOT_ERR_ARGUMENT ? EXIT_PRIVACY : code;
+    if (status == DPOT_ERR_ARGUMENT) {
+        /* The settings were validated: the folder has another accountant or hardware counter. */
+        run->forced_exit = EXIT_CODE_PRIVACY;
+    }
+    return status;
 }
 
-enum exit_code open_session(struct session *s, const struct options *options,
-                            struct failure *failure)
+dpot_status open_session(struct session *s, struct run *run)
 {
-    enum exit_code code = open_folder(s, options, failure);
-    if (code == EXIT_DONE) {
-        code = settings_read(&s->settings, s->files, failure);
+    const char *campaign = option_text(run, "campaign");
+    dpot_status status = open_folder(s, run);
+    if (status == DPOT_OK) {
+        status = settings_read(&s->settings, s->files, &run->error);
     }
-    if (code == EXIT_DONE && options->campaign &&
-        dpot_hex_decode(options->campaign, s->settings.campaign, sizeof s->settings.campaign) !=
-            DPOT_OK) {
-        code = fail(failure, EXIT_USAGE, "--campaign: \"%s\" is not 32 hexadecimal digits",
-                    options->campaign);
+    if (status == DPOT_OK && campaign &&
+        dpot_hex_decode(campaign, s->settings.campaign, sizeof s->settings.campaign) != DPOT_OK) {
+        status = RUN_USAGE(run, "--campaign: \"%s\" is not 32 hexadecimal digits", campaign);
     }
-    return code == EXIT_DONE ? open_client(s, failure) : code;
+    return status == DPOT_OK ? open_client(s, run) : status;
 }
 
 void close_client(struct session *s)
@@ -258,17 +259,17 @@ void close_session(struct session *s)
     dpot_filesystem_posix_free(s->files);
 }
 
-void say_outcome(const struct options *options, const struct session *s, const char *outcome,
-                 const char *sentence)
+void print_outcome(const struct run *run, const struct session *s, const char *outcome,
+                   const char *sentence)
 {
     char hex[2 * sizeof s->settings.campaign + 1];
     dpot_hex_encode(hex, s->settings.campaign, sizeof s->settings.campaign);
-    if (options->json) {
-        struct json json;
-        json_begin(&json, stdout);
-        json_text(&json, "outcome", outcome);
-        json_text(&json, "campaign", hex);
-        json_end(&json);
+    if (run->is_json) {
+        struct object object;
+        object_begin(&object, stdout);
+        object_text(&object, "outcome", outcome);
+        object_text(&object, "campaign", hex);
+        object_end(&object);
     } else {
         printf("%s: %s\n", outcome, sentence);
     }

@@ -1,9 +1,8 @@
-/* A command's hold on the device's folder: its settings, and a client of libdpot on both. */
+/* The folder of the device as a command uses it: its settings and a client of libdpot. */
 #ifndef DPOT_TOOL_SESSION_H
 #define DPOT_TOOL_SESSION_H
 
 #include "settings.h"
-#include "tool.h"
 
 struct session {
     struct settings settings;
@@ -11,33 +10,32 @@ struct session {
     struct dpot_transport *transport;
     dpot_client *client;
     uint32_t send_delay_ms;  /* of the client */
-    bool is_made, was_empty; /* the folder, before this command */
+    bool is_made, was_empty; /* this command made the folder; found it empty */
 };
 
-/* The folder, made when it is missing (enroll alone does that), or only when it is there; then a client
- * with s->settings. */
-enum exit_code create_folder(struct session *s, const struct options *options,
-                             struct failure *failure);
-enum exit_code open_folder(struct session *s, const struct options *options,
-                           struct failure *failure);
-enum exit_code open_client(struct session *s, struct failure *failure);
+/* Opens the folder that --dir names: create_folder makes it if it is missing (only for enroll),
+ * open_folder requires it. open_client opens a client with s->settings. */
+DPOT_WARN_UNUSED dpot_status create_folder(struct session *s, struct run *run);
+DPOT_WARN_UNUSED dpot_status open_folder(struct session *s, struct run *run);
+DPOT_WARN_UNUSED dpot_status open_client(struct session *s, struct run *run);
 
-/* Leaves nothing of a folder that this command has made or found empty, but what another process has charged
- * there. The client is closed. */
-void forget_folder(struct session *s, const struct options *options);
+/* Removes all files of a folder that this command made or found empty, unless another process has
+ * charged its ledger. Closes the client. */
+void forget_folder(struct session *s, const struct run *run);
 
-/* The folder, its settings, and a client on both. */
-enum exit_code open_session(struct session *s, const struct options *options,
-                            struct failure *failure);
+/* open_folder, settings_read and open_client. */
+DPOT_WARN_UNUSED dpot_status open_session(struct session *s, struct run *run);
 void close_client(struct session *s);
 void close_session(struct session *s); /* a zeroed session is allowed */
 
-/* The failure of a call of the library; `sentence` is in words for C callers and told in those of the
- * command line. "": the text of the status. */
-enum exit_code fail_status(struct failure *failure, dpot_status status, const char *sentence);
+/* Sets run->error for a failed call of the library and returns `status`. The sentence (the client's
+ * last error, or `sentence`; "": the text of the status) is rewritten from the terms of the C API
+ * to those of the command line. */
+dpot_status session_fail(const struct session *s, struct run *run, dpot_status status);
+dpot_status session_fail_with(struct run *run, dpot_status status, const char *sentence);
 
-/* {"outcome": ..., "campaign": ...}, or one line. */
-void say_outcome(const struct options *options, const struct session *s, const char *outcome,
-                 const char *sentence);
+/* Prints {"outcome", "campaign"} with --json, else one line. */
+void print_outcome(const struct run *run, const struct session *s, const char *outcome,
+                   const char *sentence);
 
 #endif

@@ -1,6 +1,8 @@
 #include "settings.h"
 
 #include "base/crypto.h"
+#include "cli/options.h"
+#include "files/number.h"
 #include "storage/files.h"
 
 #include <errno.h>
@@ -21,6 +23,7 @@
     "--group of each campaign, and writes the file anew"
 #define TEXT_RANGE "one line of at most 1099 bytes"
 #define SERVER_MAX 1024 /* bytes that libdpot takes */
+#define COUNT_MAX UINT64_C(1000000000000000000)
 
 static bool copy_text(const char *text, char out[SETTING_MAX])
 {
@@ -94,6 +97,11 @@ bool settings_keep_groups(struct settings *settings, const struct settings *befo
     return true;
 }
 
+static bool parse_count(const char *text, uint64_t *count)
+{
+    return number_parse_integer(text, count) && *count < COUNT_MAX;
+}
+
 static bool parse_group(const char *text, uint32_t *group)
 {
     uint64_t count = 0;
@@ -104,7 +112,7 @@ static bool parse_group(const char *text, uint32_t *group)
 
 /* ---- one setting ---- */
 
-/* "group" of files of before, or "group.ID". */
+/* "group", of older files, or "group.ID". */
 static bool set_group(struct settings *s, const char *id, const char *value)
 {
     uint8_t campaign[sizeof s->campaign];
@@ -121,7 +129,7 @@ static bool set_group(struct settings *s, const char *id, const char *value)
            !find_own_group(s, campaign) && put_group(s, campaign, group);
 }
 
-/* One setting by its key in the file; false for a value that is malformed. */
+/* Sets one setting by its key in the file; false: the key is unknown or the value malformed. */
 static bool set(struct settings *s, const char *key, const char *value)
 {
     if (strcmp(key, "server") == 0) {
@@ -137,13 +145,13 @@ static bool set(struct settings *s, const char *key, const char *value)
         return dpot_hex_decode(value, s->pin, sizeof s->pin) == DPOT_OK;
     }
     if (strcmp(key, "campaign_cap") == 0) {
-        return parse_number(value, &s->campaign_cap);
+        return number_parse_finite(value, &s->campaign_cap);
     }
     if (strcmp(key, "window_cap") == 0) {
-        return parse_number(value, &s->window_cap);
+        return number_parse_finite(value, &s->window_cap);
     }
     if (strcmp(key, "delta_cap") == 0) {
-        return parse_number(value, &s->delta_cap);
+        return number_parse_finite(value, &s->delta_cap);
     }
     if (strcmp(key, "accountant") == 0) {
         s->accountant = strcmp(value, "zcdp") == 0    ? DPOT_ACCOUNTANT_ZCDP
@@ -155,7 +163,7 @@ static bool set(struct settings *s, const char *key, const char *value)
         return parse_count(value, &s->window_seconds);
     }
     if (strcmp(key, "lifetime_cap") == 0) {
-        return parse_number(value, &s->lifetime_cap);
+        return number_parse_finite(value, &s->lifetime_cap);
     }
     if (strncmp(key, "group", 5) == 0) {
         return set_group(s, key + 5, value);
@@ -166,7 +174,7 @@ static bool set(struct settings *s, const char *key, const char *value)
     return false;
 }
 
-/* What the library would call a mistake of its caller: here it is the user's, and told as such. */
+/* Checks what the library would report as a mistake of its caller. */
 static const char *find_mistake(const struct settings *s)
 {
     uint8_t any = 0;
@@ -188,84 +196,84 @@ static const char *find_mistake(const struct settings *s)
     return NULL;
 }
 
-/* Now, not when the first report is to be sent. */
-static enum exit_code check_ca_file(const struct settings *s, struct failure *failure)
+/* Otherwise a bad file would be noticed only when the first report is sent. */
+static dpot_status check_ca_file(struct run *run, const struct settings *s)
 {
     if (s->ca_file[0] == '\0') {
-        return EXIT_DONE;
+        return DPOT_OK;
     }
     if (strncmp(s->server, "https://", 8) != 0) {
-        return fail(failure, EXIT_USAGE,
-                    "--ca-file goes with https:// and --server is \"%.200s\": leave one out",
-                    s->server);
+        return RUN_USAGE(run,
+                         "--ca-file goes with https:// and --server is \"%.200s\": leave one out",
+                         s->server);
     }
     FILE *file = fopen(s->ca_file, "rb");
     if (!file) {
-        return fail(failure, EXIT_INPUT, "--ca-file %.200s: %s", s->ca_file, strerror(errno));
+        return RUN_FAIL(run, EXIT_CODE_DATA, DPOT_ERR_IO, "--ca-file %.200s: %s", s->ca_file,
+                        strerror(errno));
     }
     const int first = fgetc(file);
     (void)fclose(file);
-    return first == EOF
-               ? fail(failure, EXIT_INPUT,
-                      "--ca-file %.200s: nothing can be read there: give a file of certificates "
-                      "(PEM)",
-                      s->ca_file)
-               : EXIT_DONE;
+    return first == EOF ? RUN_FAIL(run, EXIT_CODE_DATA, DPOT_ERR_MALFORMED,
+                                   "--ca-file %.200s: nothing can be read there: give a file of "
+                                   "certificates (PEM)",
+                                   s->ca_file)
+                        : DPOT_OK;
 }
 
-enum exit_code settings_from_options(const struct options *options, struct settings *settings,
-                                     struct failure *failure)
+/* The options of enroll: key in the file, name, and valid values. */
+static const struct {
+    const char *key, *option, *range;
+    bool is_cap;
+} wanted[] = {
+    {"server", "server", TEXT_RANGE, false},
+    {"campaign", "campaign", "32 hexadecimal digits", false},
+    {"pin", "pin", "64 hexadecimal digits", false},
+    {"campaign_cap", "campaign-cap", CAP_RANGE, true},
+    {"window_cap", "window-cap", CAP_RANGE, true},
+    {"window_seconds", "window-seconds", "a whole number of seconds from 1 to 10^18 - 1", true},
+    {"lifetime_cap", "lifetime-cap", CAP_RANGE, true},
+    {"accountant", "accountant", "basic or zcdp", false},
+    {"delta_cap", "delta-cap", "0 (no delta at all) to below 1", false},
+    {"ca_file", "ca-file", TEXT_RANGE, false},
+    {"group", "group", "a whole number from 0 to 2^32 - 1", false},
+    {"spool_max", "spool-max", "a whole number of bytes from 0 (no cap) to 10^18 - 1", false},
+};
+
+static dpot_status take_options(struct run *run, struct settings *settings)
 {
-    const struct {
-        const char *key, *option, *value, *range;
-        bool is_cap, is_optional;
-    } wanted[] = {
-        {"server", "--server", options->server, TEXT_RANGE, false, false},
-        {"campaign", "--campaign", options->campaign, "32 hexadecimal digits", false, false},
-        {"pin", "--pin", options->pin, "64 hexadecimal digits", false, false},
-        {"campaign_cap", "--campaign-cap", options->campaign_cap, CAP_RANGE, true, false},
-        {"window_cap", "--window-cap", options->window_cap, CAP_RANGE, true, false},
-        {"window_seconds", "--window-seconds", options->window_seconds,
-         "a whole number of seconds from 1 to 10^18 - 1", true, false},
-        {"lifetime_cap", "--lifetime-cap", options->lifetime_cap, CAP_RANGE, true, false},
-        {"accountant", "--accountant", options->accountant, "basic or zcdp", false, true},
-        {"delta_cap", "--delta-cap", options->delta_cap, "0 (no delta at all) to below 1", false,
-         true},
-        {"ca_file", "--ca-file", options->ca_file, TEXT_RANGE, false, true},
-        {"group", "--group", options->group, "a whole number from 0 to 2^32 - 1", false, true},
-        {"spool_max", "--spool-max", options->spool_max,
-         "a whole number of bytes from 0 (no cap) to 10^18 - 1", false, true},
-    };
-    set_defaults(settings);
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
-        if (!wanted[i].value && wanted[i].is_optional) {
-            continue;
+        const char *option = wanted[i].option, *value = option_text(run, option);
+        if (!value && wanted[i].is_cap) {
+            return dpot_error_set(&run->error, DPOT_ERR_CAP_UNSET,
+                                  "--%s is missing: privacy caps have no default, set it", option);
         }
-        if (!wanted[i].value && wanted[i].is_cap) {
-            failure->status = DPOT_ERR_CAP_UNSET;
-            return fail(failure, EXIT_PRIVACY,
-                        "%s is missing: privacy caps have no default, set it", wanted[i].option);
-        }
-        if (!wanted[i].value) {
-            return fail(failure, EXIT_USAGE, "%s is missing", wanted[i].option);
-        }
-        if (!set(settings, wanted[i].key, wanted[i].value)) {
-            return fail(failure, EXIT_USAGE, "%s: \"%.100s\" is not a value it can have: give %s",
-                        wanted[i].option, wanted[i].value, wanted[i].range);
+        if (value && !set(settings, wanted[i].key, value)) {
+            return RUN_USAGE(run, "--%s: \"%.100s\" is not a value it can have: give %s", option,
+                             value, wanted[i].range);
         }
     }
-    if (options->group) { /* one campaign's, not everyone's */
+    return DPOT_OK;
+}
+
+dpot_status settings_from_options(struct run *run, struct settings *settings)
+{
+    set_defaults(settings);
+    const dpot_status status = take_options(run, settings);
+    if (status != DPOT_OK) {
+        return status;
+    }
+    if (option_is_given(run, "group")) { /* of this campaign only */
         settings->has_group_before = false;
         (void)put_group(settings, settings->campaign, settings->group_before);
     }
-    if (settings->accountant == DPOT_ACCOUNTANT_ZCDP && options->delta_cap) {
-        return fail(
-            failure, EXIT_USAGE,
-            "--delta-cap goes with --accountant basic: with zcdp the three caps are rhos and "
-            "there is no delta cap");
+    if (settings->accountant == DPOT_ACCOUNTANT_ZCDP && option_is_given(run, "delta-cap")) {
+        return RUN_USAGE(run,
+                         "--delta-cap goes with --accountant basic: with zcdp the three caps are "
+                         "rhos and there is no delta cap");
     }
     const char *mistake = find_mistake(settings);
-    return mistake ? fail(failure, EXIT_USAGE, "%s", mistake) : check_ca_file(settings, failure);
+    return mistake ? RUN_USAGE(run, "%s", mistake) : check_ca_file(run, settings);
 }
 
 /* ---- the file ---- */
@@ -332,8 +340,8 @@ static void write_checksum(const void *text, size_t len, char line[CHECKSUM_LEN 
     (void)snprintf(line, CHECKSUM_LEN + 1, CHECKSUM_LINE "%s\n", hex);
 }
 
-enum exit_code settings_write(const struct settings *settings, const struct dpot_filesystem *files,
-                              struct failure *failure)
+dpot_status settings_write(const struct settings *settings, const struct dpot_filesystem *files,
+                           struct dpot_error *error)
 {
     struct dpot_buf text;
     dpot_buf_init(&text, FILE_MAX, NULL);
@@ -347,14 +355,12 @@ enum exit_code settings_write(const struct settings *settings, const struct dpot
         status = dpot_file_replace(files, SETTINGS_NAME, text.data, text.len);
     }
     dpot_buf_release(&text);
-    if (status != DPOT_OK) {
-        failure->status = status;
-        return fail(failure, EXIT_IO, "%s: %s", SETTINGS_NAME, dpot_file_why(files, status));
-    }
-    return EXIT_DONE;
+    return status == DPOT_OK ? DPOT_OK
+                             : dpot_error_set(error, status, "%s: %s", SETTINGS_NAME,
+                                              dpot_file_why(files, status));
 }
 
-static enum exit_code parse_lines(struct settings *settings, char *text, struct failure *failure)
+static dpot_status parse_lines(struct settings *settings, char *text, struct dpot_error *error)
 {
     size_t number = 0;
     while (*text) {
@@ -362,23 +368,24 @@ static enum exit_code parse_lines(struct settings *settings, char *text, struct 
         char *end = strchr(text, '\n');
         char *equals = strchr(text, '=');
         if (!end || !equals || equals > end) {
-            return fail(failure, EXIT_INPUT, "%s, line %zu: not key=value: " REMEDY, SETTINGS_NAME,
-                        number);
+            return dpot_error_set(error, DPOT_ERR_MALFORMED, "%s, line %zu: not key=value: " REMEDY,
+                                  SETTINGS_NAME, number);
         }
         *end = *equals = '\0';
         if (!set(settings, text, equals + 1)) {
-            return fail(failure, EXIT_INPUT,
-                        "%s, line %zu: not a setting this program has written: " REMEDY,
-                        SETTINGS_NAME, number);
+            return dpot_error_set(error, DPOT_ERR_MALFORMED,
+                                  "%s, line %zu: not a setting this program has written: " REMEDY,
+                                  SETTINGS_NAME, number);
         }
         text = end + 1;
     }
     const char *mistake = find_mistake(settings);
-    return mistake ? fail(failure, EXIT_INPUT, "%s: %s: " REMEDY, SETTINGS_NAME, mistake)
-                   : EXIT_DONE;
+    return mistake ? dpot_error_set(error, DPOT_ERR_MALFORMED, "%s: %s: " REMEDY, SETTINGS_NAME,
+                                    mistake)
+                   : DPOT_OK;
 }
 
-/* Cuts the line with the checksum off; false when it is not there or wrong. */
+/* Removes the line with the checksum; false: it is missing or wrong. */
 static bool take_checksum(struct dpot_buf *text)
 {
     char line[CHECKSUM_LEN + 1];
@@ -395,44 +402,39 @@ static bool begins_with(const struct dpot_buf *text, const char *word)
     return text->len >= strlen(word) && memcmp(text->data, word, strlen(word)) == 0;
 }
 
-static enum exit_code parse(struct settings *settings, struct dpot_buf *text,
-                            struct failure *failure)
+static dpot_status parse(struct settings *settings, struct dpot_buf *text, struct dpot_error *error)
 {
     const bool has_version = begins_with(text, VERSION_LINE);
     if (has_version && !take_checksum(text)) {
-        return fail(failure, EXIT_INPUT,
-                    "%s: the checksum in its last line is wrong or missing: the file was damaged, "
-                    "or edited by hand. " CHANGE,
-                    SETTINGS_NAME);
+        return dpot_error_set(error, DPOT_ERR_MALFORMED,
+                              "%s: the checksum in its last line is wrong or missing: the file was "
+                              "damaged, or edited by hand. " CHANGE,
+                              SETTINGS_NAME);
     }
-    settings->has_group_before = !has_version; /* 0 in those that do not say it */
+    settings->has_group_before = !has_version; /* 0 if the file has none */
     if (dpot_buf_append(text, "", 1) != DPOT_OK || strlen((char *)text->data) + 1 != text->len) {
-        return fail(failure, EXIT_INPUT, "%s: not text that this program has written: " REMEDY,
-                    SETTINGS_NAME);
+        return dpot_error_set(error, DPOT_ERR_MALFORMED,
+                              "%s: not text that this program has written: " REMEDY, SETTINGS_NAME);
     }
     char *lines = (char *)text->data + (has_version ? sizeof VERSION_LINE - 1 : 0);
-    return parse_lines(settings, lines, failure);
+    return parse_lines(settings, lines, error);
 }
 
-enum exit_code settings_read(struct settings *settings, const struct dpot_filesystem *files,
-                             struct failure *failure)
+dpot_status settings_read(struct settings *settings, const struct dpot_filesystem *files,
+                          struct dpot_error *error)
 {
     struct dpot_buf text;
-    enum exit_code code = EXIT_DONE;
-    set_defaults(settings); /* files of earlier versions do not say everything */
+    set_defaults(settings); /* older files lack some settings */
     dpot_buf_init(&text, FILE_MAX + 1, NULL);
-    const dpot_status status = dpot_file_read(files, SETTINGS_NAME, &text);
+    dpot_status status = dpot_file_read(files, SETTINGS_NAME, &text);
     if (status == DPOT_OK) {
-        code = parse(settings, &text, failure);
+        status = parse(settings, &text, error);
     } else if (status == DPOT_ERR_NOT_FOUND) {
-        code = fail(failure, EXIT_INPUT, "%s is not in this folder: run dpot-device enroll first",
-                    SETTINGS_NAME);
+        (void)dpot_error_set(
+            error, status, "%s is not in this folder: run dpot-device enroll first", SETTINGS_NAME);
     } else {
-        code = fail(failure, EXIT_IO, "%s: %s", SETTINGS_NAME, dpot_file_why(files, status));
-    }
-    if (code != EXIT_DONE) {
-        failure->status = status == DPOT_OK ? DPOT_ERR_MALFORMED : status;
+        (void)dpot_error_set(error, status, "%s: %s", SETTINGS_NAME, dpot_file_why(files, status));
     }
     dpot_buf_release(&text);
-    return code;
+    return status;
 }

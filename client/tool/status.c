@@ -1,13 +1,14 @@
 /* status: what was spent, what became of every report, when the next one may go. */
 #include "base/clock.h"
-#include "json.h"
+#include "cli/object.h"
+#include "cli/options.h"
 #include "session.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* How reports ended, with the names of the JSON keys. */
+/* Calls `take` for each count of reports with its JSON key. */
 static void list_counts(const struct dpot_client_status *status,
                         void (*take)(void *ctx, const char *name, uint64_t count), void *ctx)
 {
@@ -39,10 +40,10 @@ static void list_counts(const struct dpot_client_status *status,
 
 static void take_json(void *ctx, const char *name, uint64_t count)
 {
-    json_count(ctx, name, count);
+    object_count(ctx, name, count);
 }
 
-/* People see what happened, not a column of zeros. */
+/* Leaves zeros out, except of submitted and pending. */
 static void take_line(void *ctx, const char *name, uint64_t count)
 {
     (void)ctx;
@@ -51,25 +52,25 @@ static void take_line(void *ctx, const char *name, uint64_t count)
     }
 }
 
-/* What a report without an epsilon, delta has made of their sums: there is none (dpot/dpot.h). */
+/* NaN if a report without an epsilon or delta made the sum undefined (dpot/dpot.h). */
 static double defined(double spent, double none)
 {
     return spent < none ? spent : NAN;
 }
 
-/* null for a time that never comes. */
-static void json_time(struct json *json, const char *key, int64_t time_ms)
+/* Writes null for a time that never comes. */
+static void put_time(struct object *object, const char *key, int64_t time_ms)
 {
     char text[DPOT_RFC3339_SIZE];
     if (time_ms == 0 || time_ms == INT64_MAX) {
-        json_number(json, key, NAN);
+        object_number(object, key, NAN);
     } else {
         dpot_time_format(time_ms, text);
-        json_text(json, key, text);
+        object_text(object, key, text);
     }
 }
 
-/* The label that reports to this campaign carry; false: it has no groups, or is not known. */
+/* The group of this device in the campaign; false: the campaign has none or is unknown. */
 static bool find_group(const struct session *s, uint32_t *group, uint32_t *n_groups)
 {
     struct dpot_campaign_info info = {.struct_size = sizeof info};
@@ -80,45 +81,47 @@ static bool find_group(const struct session *s, uint32_t *group, uint32_t *n_gro
            settings_find_group(&s->settings, s->settings.campaign, group);
 }
 
-static void say_status_json(const struct session *s, const struct dpot_client_status *status,
-                            const struct dpot_spending *campaign)
+static void print_json(const struct session *s, const struct dpot_client_status *status,
+                       const struct dpot_spending *campaign)
 {
     uint32_t group = 0, n_groups = 0;
     char now[DPOT_RFC3339_SIZE];
-    struct json json;
+    struct object object;
     dpot_time_format(status->device_time_ms, now);
-    json_begin(&json, stdout);
-    list_counts(status, take_json, &json);
-    json_number(&json, "spent_epsilon", defined(status->spent_epsilon, DPOT_EPSILON_NONE));
-    json_number(&json, "lifetime_epsilon_cap", status->lifetime_epsilon_cap);
-    json_number(&json, "window_spent_epsilon",
-                defined(status->window_spent_epsilon, DPOT_EPSILON_NONE));
-    json_number(&json, "window_epsilon_cap", status->window_epsilon_cap);
-    json_number(&json, "campaign_spent_epsilon", defined(campaign->epsilon, DPOT_EPSILON_NONE));
-    json_number(&json, "campaign_epsilon_cap", status->campaign_epsilon_cap);
-    json_text(&json, "accountant", status->accountant == DPOT_ACCOUNTANT_ZCDP ? "zcdp" : "basic");
-    json_number(&json, "spent_delta", defined(status->spent_delta, DPOT_DELTA_NONE));
-    json_number(&json, "lifetime_delta_cap", status->lifetime_delta_cap);
-    json_number(&json, "window_spent_delta", defined(status->window_spent_delta, DPOT_DELTA_NONE));
-    json_number(&json, "window_delta_cap", status->window_delta_cap);
-    json_number(&json, "campaign_spent_delta", defined(campaign->delta, DPOT_DELTA_NONE));
-    json_number(&json, "campaign_delta_cap", status->campaign_delta_cap);
-    json_number(&json, "spent_rho", status->spent_rho);
-    json_number(&json, "lifetime_rho_cap", status->lifetime_rho_cap);
-    json_number(&json, "window_spent_rho", status->window_spent_rho);
-    json_number(&json, "window_rho_cap", status->window_rho_cap);
-    json_number(&json, "campaign_spent_rho", campaign->rho);
-    json_number(&json, "campaign_rho_cap", status->campaign_rho_cap);
-    json_text(&json, "device_time", now);
-    json_bool(&json, "is_exhausted", status->is_exhausted != 0);
-    json_time(&json, "next_due", status->next_due_ms);
-    json_time(&json, "paused_until", status->paused_until_ms);
-    json_number(&json, "group", find_group(s, &group, &n_groups) ? (double)group : NAN);
-    json_end(&json);
+    object_begin(&object, stdout);
+    list_counts(status, take_json, &object);
+    object_number(&object, "spent_epsilon", defined(status->spent_epsilon, DPOT_EPSILON_NONE));
+    object_number(&object, "lifetime_epsilon_cap", status->lifetime_epsilon_cap);
+    object_number(&object, "window_spent_epsilon",
+                  defined(status->window_spent_epsilon, DPOT_EPSILON_NONE));
+    object_number(&object, "window_epsilon_cap", status->window_epsilon_cap);
+    object_number(&object, "campaign_spent_epsilon", defined(campaign->epsilon, DPOT_EPSILON_NONE));
+    object_number(&object, "campaign_epsilon_cap", status->campaign_epsilon_cap);
+    object_text(&object, "accountant",
+                status->accountant == DPOT_ACCOUNTANT_ZCDP ? "zcdp" : "basic");
+    object_number(&object, "spent_delta", defined(status->spent_delta, DPOT_DELTA_NONE));
+    object_number(&object, "lifetime_delta_cap", status->lifetime_delta_cap);
+    object_number(&object, "window_spent_delta",
+                  defined(status->window_spent_delta, DPOT_DELTA_NONE));
+    object_number(&object, "window_delta_cap", status->window_delta_cap);
+    object_number(&object, "campaign_spent_delta", defined(campaign->delta, DPOT_DELTA_NONE));
+    object_number(&object, "campaign_delta_cap", status->campaign_delta_cap);
+    object_number(&object, "spent_rho", status->spent_rho);
+    object_number(&object, "lifetime_rho_cap", status->lifetime_rho_cap);
+    object_number(&object, "window_spent_rho", status->window_spent_rho);
+    object_number(&object, "window_rho_cap", status->window_rho_cap);
+    object_number(&object, "campaign_spent_rho", campaign->rho);
+    object_number(&object, "campaign_rho_cap", status->campaign_rho_cap);
+    object_text(&object, "device_time", now);
+    object_bool(&object, "is_exhausted", status->is_exhausted != 0);
+    put_time(&object, "next_due", status->next_due_ms);
+    put_time(&object, "paused_until", status->paused_until_ms);
+    object_number(&object, "group", find_group(s, &group, &n_groups) ? (double)group : NAN);
+    object_end(&object);
 }
 
-/* When what waits may go, and that it does not go by itself. */
-static void say_times(const struct dpot_client_status *status)
+/* Prints when waiting reports may be sent, and by what. */
+static void print_times(const struct dpot_client_status *status)
 {
     char text[DPOT_RFC3339_SIZE];
     if (status->next_due_ms == INT64_MAX) {
@@ -132,7 +135,7 @@ static void say_times(const struct dpot_client_status *status)
     printf("the next report may be sent from %s on, by dpot-device flush\n", text);
 }
 
-static void say_status(const struct session *s, const struct dpot_client_status *status,
+static void print_text(const struct session *s, const struct dpot_client_status *status,
                        const struct dpot_spending *campaign)
 {
     char statement[4096];
@@ -152,43 +155,65 @@ static void say_status(const struct session *s, const struct dpot_client_status 
                (unsigned)n_groups);
     }
     list_counts(status, take_line, NULL);
-    say_times(status);
+    print_times(status);
 }
 
-/* A campaign that was asked for by its id must be known: enrolled, or charged before. */
-static enum exit_code check_known(const struct session *s, const struct dpot_spending *campaign,
-                                  struct failure *failure)
+/* The campaign of --campaign must be known: enrolled, or charged before. */
+static dpot_status check_known(const struct session *s, struct run *run,
+                               const struct dpot_spending *campaign)
 {
     struct dpot_campaign_info info = {.struct_size = sizeof info};
     const dpot_status status = dpot_client_get_campaign(s->client, s->settings.campaign, &info);
     return status == DPOT_ERR_NOT_FOUND && campaign->epsilon == 0 && campaign->rho == 0
-               ? fail_status(failure, status, dpot_client_last_error(s->client))
-               : EXIT_DONE;
+               ? session_fail(s, run, status)
+               : DPOT_OK;
 }
 
-enum exit_code run_status(const struct options *options, struct failure *failure)
+static dpot_status get_status(const struct session *s, struct run *run,
+                              struct dpot_client_status *status, struct dpot_spending *campaign)
+{
+    dpot_status result = dpot_client_get_status(s->client, status);
+    if (result == DPOT_OK) {
+        result = dpot_client_get_campaign_spending(s->client, s->settings.campaign, campaign);
+    }
+    return result == DPOT_OK ? DPOT_OK : session_fail(s, run, result);
+}
+
+static dpot_status run_status(struct run *run)
 {
     struct session s = {0};
     struct dpot_client_status status = {.struct_size = sizeof status};
     struct dpot_spending campaign = {.struct_size = sizeof campaign};
-    enum exit_code code = open_session(&s, options, failure);
-    if (code == EXIT_DONE) {
-        dpot_status result = dpot_client_get_status(s.client, &status);
-        if (result == DPOT_OK) {
-            result = dpot_client_get_campaign_spending(s.client, s.settings.campaign, &campaign);
-        }
-        if (result != DPOT_OK) {
-            code = fail_status(failure, result, dpot_client_last_error(s.client));
-        }
+    dpot_status result = open_session(&s, run);
+    if (result == DPOT_OK) {
+        result = get_status(&s, run, &status, &campaign);
     }
-    if (code == EXIT_DONE && options->campaign) {
-        code = check_known(&s, &campaign, failure);
+    if (result == DPOT_OK && option_is_given(run, "campaign")) {
+        result = check_known(&s, run, &campaign);
     }
-    if (code == EXIT_DONE && options->json) {
-        say_status_json(&s, &status, &campaign);
-    } else if (code == EXIT_DONE) {
-        say_status(&s, &status, &campaign);
+    if (result == DPOT_OK && run->is_json) {
+        print_json(&s, &status, &campaign);
+    } else if (result == DPOT_OK) {
+        print_text(&s, &status, &campaign);
     }
     close_session(&s);
-    return code;
+    return result;
 }
+
+static const struct option options[] = {
+    {"dir", "D", "folder of this device"},
+    {"campaign", "ID", "report what this campaign spent, not the one enrolled last"},
+    {NULL, NULL, NULL},
+};
+
+const struct command command_status = {
+    .name = "status",
+    .summary = "Print what was spent, and what became of every report.",
+    .details = "Prints what was spent of every cap and what became of every report: submitted is "
+               "the sum of all\n"
+               "other counts, whatever crashed or was killed.",
+    .example = "dpot-device status --dir device --json",
+    .options = options,
+    .n_required = 1,
+    .run = run_status,
+};

@@ -11,6 +11,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+const struct array_rules array_rules_public = {.entries_log2 = 28, .bytes_log2 = 62};
+const struct array_rules array_rules_private = {
+    .entries_log2 = 24, .bytes_log2 = 28, .is_private = true};
+
 dpot_status array_init(struct array *array, size_t n_rows, size_t n_cols, bool is_vector)
 {
     *array = (struct array){0};
@@ -32,7 +36,13 @@ void array_release(struct array *array)
     *array = (struct array){0};
 }
 
-static bool ends_in(const char *path, const char *end)
+void array_wipe(struct array *array)
+{
+    dpot_free_secret(NULL, array->values, array->n_rows * array->n_cols, sizeof *array->values);
+    *array = (struct array){0};
+}
+
+bool path_ends_in(const char *path, const char *end)
 {
     const size_t len = strlen(path), end_len = strlen(end);
     return len >= end_len && strcmp(path + len - end_len, end) == 0;
@@ -40,22 +50,22 @@ static bool ends_in(const char *path, const char *end)
 
 static bool is_npy(const char *path)
 {
-    return ends_in(path, ".npy");
+    return path_ends_in(path, ".npy");
 }
 
 bool array_can_write(const char *path)
 {
     struct stat info;
-    return strcmp(path, "-") == 0 || is_npy(path) || ends_in(path, ".csv") ||
+    return strcmp(path, "-") == 0 || is_npy(path) || path_ends_in(path, ".csv") ||
            (stat(path, &info) == 0 && !S_ISREG(info.st_mode));
 }
 
-/* Before the file is opened: opening a pipe that nobody writes to never returns. */
+/* Called before opening: opening a pipe without a writer would block. */
 static dpot_status check_kind(const char *path, struct dpot_error *error)
 {
     struct stat info;
     if (stat(path, &info) != 0) {
-        return DPOT_OK; /* opening it will say why */
+        return DPOT_OK; /* fopen reports why */
     }
     if (S_ISDIR(info.st_mode)) {
         return dpot_error_set(error, DPOT_ERR_IO, "it is a folder: give a .npy or .csv file");
@@ -66,23 +76,28 @@ static dpot_status check_kind(const char *path, struct dpot_error *error)
     return DPOT_OK;
 }
 
-static dpot_status read_binary(const char *path, FILE *stream, struct array *array,
-                               struct dpot_error *error)
+static dpot_status read_binary(const char *path, FILE *stream, const struct array_rules *rules,
+                               struct array *array, struct dpot_error *error)
 {
     struct stat info;
     if (fstat(fileno(stream), &info) != 0) {
         return dpot_error_set(error, DPOT_ERR_IO, "reading failed: %s", strerror(errno));
     }
     const uint64_t size = (uint64_t)info.st_size;
-    return is_npy(path) ? npy_read(stream, size, array, error)
-                        : idx_read(stream, size, idx_is_compressed(path), array, error);
+    if (size > (uint64_t)1 << rules->bytes_log2) {
+        return dpot_error_set(error, DPOT_ERR_TOO_LARGE, "the file is larger than 2^%u bytes",
+                              rules->bytes_log2);
+    }
+    return is_npy(path) ? npy_read(stream, size, rules, array, error)
+                        : idx_read(stream, size, idx_is_compressed(path), rules, array, error);
 }
 
-dpot_status array_read(const char *path, struct array *array, struct dpot_error *error)
+static dpot_status read_path(const char *path, const struct array_rules *rules, struct array *array,
+                             struct dpot_error *error)
 {
     *array = (struct array){0};
     if (strcmp(path, "-") == 0) {
-        const dpot_status status = csv_read(stdin, array, error);
+        const dpot_status status = csv_read(stdin, rules, array, error);
         return status == DPOT_OK ? status : dpot_error_prefix(error, status, "standard input");
     }
     dpot_status status = check_kind(path, error);
@@ -93,13 +108,44 @@ dpot_status array_read(const char *path, struct array *array, struct dpot_error 
     if (!stream) {
         return dpot_error_set(error, DPOT_ERR_IO, "reading %s failed: %s", path, strerror(errno));
     }
-    status = is_npy(path) || idx_has_name(path) ? read_binary(path, stream, array, error)
-                                                : csv_read(stream, array, error);
+    status = is_npy(path) || idx_has_name(path) ? read_binary(path, stream, rules, array, error)
+                                                : csv_read(stream, rules, array, error);
     (void)fclose(stream);
     return status == DPOT_OK ? status : dpot_error_prefix(error, status, "%s", path);
 }
 
-/* Before the file is touched: every entry has its exact place in the type. */
+dpot_status array_read_names(const char *path, size_t n_max, char names[][ARRAY_NAME_MAX],
+                             size_t *n, struct dpot_error *error)
+{
+    struct stat info;
+    *n = 0;
+    if (strcmp(path, "-") == 0 || is_npy(path) || idx_has_name(path) ||
+        (stat(path, &info) == 0 && !S_ISREG(info.st_mode))) {
+        return DPOT_OK; /* a pipe has been read: opening it again would block */
+    }
+    FILE *stream = fopen(path, "rb");
+    if (!stream) {
+        return dpot_error_set(error, DPOT_ERR_IO, "reading %s failed: %s", path, strerror(errno));
+    }
+    const dpot_status status = csv_read_names(stream, n_max, names, n, error);
+    (void)fclose(stream);
+    return status == DPOT_OK ? status : dpot_error_prefix(error, status, "%s", path);
+}
+
+dpot_status array_read(const char *path, struct array *array, struct dpot_error *error)
+{
+    return read_path(path, &array_rules_public, array, error);
+}
+
+dpot_status array_read_private(const char *path, struct array *array, struct dpot_error *error)
+{
+    const dpot_status status = read_path(path, &array_rules_private, array, error);
+    const bool lacks_rows_alone = status == DPOT_ERR_SHAPE && array->n_cols > 0;
+    array->n_cols = array->values ? array->n_cols : 0;
+    return lacks_rows_alone ? DPOT_OK : status;
+}
+
+/* Called before the file is opened: every entry must be exact in the type. */
 static dpot_status check_entries(const struct array *array, enum array_type type,
                                  struct dpot_error *error)
 {
@@ -133,7 +179,7 @@ static dpot_status write_as(const char *path, const struct array *array, enum ar
         npy_write(output.stream, array, type);
     } else {
         if (names) {
-            (void)fprintf(output.stream, "%s\n", names); /* commit sees ferror */
+            (void)fprintf(output.stream, "%s\n", names); /* output_commit checks ferror */
         }
         csv_write(output.stream, array, type);
     }

@@ -1,36 +1,40 @@
 #include "files/csv.h"
 
 #include "base/alloc.h"
+#include "base/crypto.h"
+#include "base/utf8.h"
 #include "files/number.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define FIELD_MAX 255   /* bytes of one field */
-#define SHOWN_MAX 33    /* of a field in a sentence, with the NUL */
+#define SHOWN_MAX 35    /* bytes of a field in an error, with quotes and NUL */
 #define QUOTES_MAX 64   /* in one field */
 #define BLANKS_MAX 1000 /* empty lines at the end */
 
-/* A field of the first line that is told about when that line is refused. */
+/* A field of the first line, reported if that line is refused. */
 struct culprit {
-    size_t column; /* from 1; 0: there is none */
+    size_t column; /* from 1; 0: none */
     char shown[SHOWN_MAX];
 };
 
 struct reader {
     FILE *stream;
+    const struct array_rules *rules;
     struct dpot_error *error;
-    size_t line;            /* of the row being read, from 1 */
-    size_t n_cols;          /* 0 until the first row is known */
-    size_t n_fields;        /* of the row being read */
-    size_t n_numbers;       /* of them */
-    size_t blank_line;      /* the first empty line seen, 0: none */
+    uint64_t n_bytes;  /* read */
+    size_t line;       /* of the row being read, from 1 */
+    size_t n_cols;     /* 0 until the first row is known */
+    size_t n_fields;   /* of the row being read */
+    size_t n_numbers;  /* of them */
+    size_t blank_line; /* first empty line; 0: none */
+    bool has_header;
     size_t n_texts;         /* fields of the first line that are neither empty nor a number */
-    struct culprit text;    /* its first field that is no number, */
-    struct culprit numeric; /* and the first of those that begins like one */
+    struct culprit text;    /* its first field that is not a number */
+    struct culprit numeric; /* the first of those that begins like a number */
     double *values;
     size_t n_values;
     size_t cap;
@@ -55,19 +59,28 @@ static void trim(char *text)
     text[end - start] = '\0';
 }
 
-/* A decimal number, nan or infinity that fills the whole text; hexadecimal is not meant. */
-static int parse_number(const char *text, double *value)
+/* Private values move to a new block and the old one is wiped. NULL: out of memory, nothing
+ * changed. */
+static double *resize(const struct reader *r, size_t cap)
 {
-    char *end = NULL;
-    *value = strtod(text, &end);
-    return end != text && !*end && !strpbrk(text, "xX(");
+    if (!r->rules->is_private) {
+        return dpot_resize_array(NULL, r->values, r->cap, cap, sizeof *r->values);
+    }
+    double *values = dpot_alloc_array(NULL, cap, sizeof *values);
+    if (values && r->n_values > 0) {
+        memcpy(values, r->values, r->n_values * sizeof *values);
+    }
+    if (values) {
+        dpot_free_secret(NULL, r->values, r->cap, sizeof *values);
+    }
+    return values;
 }
 
 static dpot_status push(struct reader *r, double value)
 {
     if (r->n_values == r->cap) {
         const size_t cap = r->cap ? 2 * r->cap : 4096;
-        double *values = dpot_resize_array(NULL, r->values, r->cap, cap, sizeof *values);
+        double *values = resize(r, cap);
         if (!values) {
             return dpot_error_set(r->error, DPOT_ERR_MEMORY, "out of memory at line %zu", r->line);
         }
@@ -78,14 +91,19 @@ static dpot_status push(struct reader *r, double value)
     return DPOT_OK;
 }
 
-/* Reads one field up to its comma, end of line or end of file, which is stored in *stop. */
+/* Reads one field up to a comma, the end of the line or of the file, which goes to *stop. */
 static dpot_status read_field(struct reader *r, int *stop)
 {
-    int is_quoted = 0;
+    bool is_quoted = false;
     size_t n_quotes = 0;
     r->field_len = 0;
     for (;;) {
-        const int c = getc(r->stream);
+        const int c = getc_unlocked(r->stream);
+        if (++r->n_bytes > (uint64_t)1 << r->rules->bytes_log2 && c != EOF) {
+            return dpot_error_set(r->error, DPOT_ERR_TOO_LARGE,
+                                  "line %zu is beyond the first 2^%u bytes: that is the limit",
+                                  r->line, r->rules->bytes_log2);
+        }
         if (c == EOF || c == '\n' || (c == ',' && !is_quoted)) {
             *stop = c;
             break;
@@ -95,7 +113,7 @@ static dpot_status read_field(struct reader *r, int *stop)
         }
         if (c == '"' && (is_quoted || strspn(r->field, " \t") >= r->field_len)) {
             is_quoted = !is_quoted;
-            if (++n_quotes > QUOTES_MAX) { /* they make no field longer: an endless row of them */
+            if (++n_quotes > QUOTES_MAX) { /* not counted in the length: they could be endless */
                 return refuse(r, DPOT_ERR_MALFORMED, "has more than 64 quotes: remove them");
             }
             continue;
@@ -115,14 +133,17 @@ static dpot_status read_field(struct reader *r, int *stop)
     return DPOT_OK;
 }
 
-/* The beginning of the field, printable bytes only. */
+/* The start of the field in quotes, printable bytes only; "text" for a private one. */
 static void show_field(const struct reader *r, char shown[SHOWN_MAX])
 {
-    size_t n = 0;
-    for (; n < SHOWN_MAX - 1 && r->field[n]; n++) {
-        shown[n] = r->field[n] >= ' ' && r->field[n] <= '~' ? r->field[n] : '?';
+    if (r->rules->is_private) {
+        (void)snprintf(shown, SHOWN_MAX, "text");
+        return;
     }
-    shown[n] = '\0';
+    (void)snprintf(shown, SHOWN_MAX, "\"%.*s\"", SHOWN_MAX - 3, r->field);
+    for (char *c = shown; *c; c++) {
+        *c = *c >= ' ' && *c <= '~' ? *c : '?';
+    }
 }
 
 static dpot_status refuse_text(const struct reader *r)
@@ -130,39 +151,19 @@ static dpot_status refuse_text(const struct reader *r)
     char shown[SHOWN_MAX];
     show_field(r, shown);
     return dpot_error_set(r->error, DPOT_ERR_MALFORMED,
-                          "line %zu, column %zu is \"%s\": give a number, with commas between "
-                          "columns",
+                          "line %zu, column %zu is %s: give a number, with commas between columns",
                           r->line, r->n_fields + 1, shown);
 }
 
-/* Length of the UTF-8 character at `p` (RFC 3629), 0 when there is none. `p` ends with a NUL. */
-static size_t utf8_length(const unsigned char *p)
+/* False for the first line of a binary file, which would otherwise be taken for a header. */
+static bool is_readable(const char *text)
 {
-    const size_t len = p[0] < 0x80                    ? 1
-                       : p[0] >= 0xC2 && p[0] <= 0xDF ? 2
-                       : (p[0] & 0xF0) == 0xE0        ? 3
-                       : p[0] >= 0xF0 && p[0] <= 0xF4 ? 4
-                                                      : 0;
-    for (size_t i = 1; i < len; i++) {
-        if ((p[i] & 0xC0) != 0x80) {
-            return 0;
-        }
+    size_t len = 1;
+    for (; *text && len > 0; text += len) {
+        const bool is_control = ((unsigned char)*text < ' ' && *text != '\t') || *text == 0x7F;
+        len = is_control ? 0 : dpot_utf8_decode(text, SIZE_MAX, NULL);
     }
-    return len;
-}
-
-/* The first line of a binary file must not pass for a header. */
-static int is_readable(const char *text)
-{
-    const unsigned char *p = (const unsigned char *)text;
-    while (*p) {
-        const size_t len = utf8_length(p);
-        if (len == 0 || (*p < ' ' && *p != '\t') || *p == 0x7F) {
-            return 0;
-        }
-        p += len;
-    }
-    return 1;
+    return len > 0;
 }
 
 static void remember(const struct reader *r, struct culprit *culprit)
@@ -173,7 +174,7 @@ static void remember(const struct reader *r, struct culprit *culprit)
     }
 }
 
-/* A field of the first line that is no number: whether it may stand is known at the line's end. */
+/* A field of the first line that is not a number; the end of the line decides if it is a header. */
 static dpot_status note_text(struct reader *r)
 {
     if (strchr(r->field, '\r')) {
@@ -193,12 +194,11 @@ static dpot_status note_text(struct reader *r)
     return DPOT_OK;
 }
 
-static dpot_status accept_field(struct reader *r, int is_first_row)
+static dpot_status accept_field(struct reader *r, bool is_first_row)
 {
     double value = 0;
-    errno = 0;
-    if (parse_number(r->field, &value)) {
-        if (errno == ERANGE && fabs(value) > 1) {
+    if (number_parse(r->field, &value)) {
+        if (errno == ERANGE && fabs(value) > 1 && !r->rules->is_private) {
             return refuse(r, DPOT_ERR_RANGE, "is beyond the range of a double");
         }
         r->n_numbers++;
@@ -211,26 +211,28 @@ static dpot_status accept_field(struct reader *r, int is_first_row)
     if (r->n_fields >= ARRAY_COLUMNS_MAX) {
         return refuse(r, DPOT_ERR_TOO_LARGE, "is one column too many (at most 1048576)");
     }
-    if (r->n_values >= ARRAY_ENTRIES_MAX) {
-        return refuse(r, DPOT_ERR_TOO_LARGE, "is one entry too many (at most 2^28)");
+    if (r->n_values >= (size_t)1 << r->rules->entries_log2) {
+        return dpot_error_set(r->error, DPOT_ERR_TOO_LARGE,
+                              "line %zu, column %zu is one entry too many (at most 2^%u)", r->line,
+                              r->n_fields + 1, r->rules->entries_log2);
     }
     const dpot_status status = push(r, value);
     r->n_fields++;
     return status;
 }
 
-/* A mistyped number must not turn a row into a header that is passed over. */
+/* Without this, a mistyped number would turn a row into a header and drop it. */
 static dpot_status refuse_first_row(const struct reader *r)
 {
     if (r->numeric.column > 0) {
         return dpot_error_set(r->error, DPOT_ERR_MALFORMED,
-                              "line %zu, column %zu is \"%s\", which is not a number: correct it, "
+                              "line %zu, column %zu is %s, which is not a number: correct it, "
                               "or begin the name of a column with a letter",
                               r->line, r->numeric.column, r->numeric.shown);
     }
     if (r->n_numbers > 0) {
         return dpot_error_set(r->error, DPOT_ERR_MALFORMED,
-                              "line %zu, column %zu is \"%s\" beside numbers: a row has only "
+                              "line %zu, column %zu is %s beside numbers: a row has only "
                               "numbers, a header has none",
                               r->line, r->text.column, r->text.shown);
     }
@@ -240,12 +242,12 @@ static dpot_status refuse_first_row(const struct reader *r)
                           r->line);
 }
 
-/* The first row is a header with nothing in it that could be meant as a number, or data without
- * text; nothing between. */
-static dpot_status settle_first_row(struct reader *r, int is_comment)
+/* The first line is a header, where no field looks like a number, or it has only numbers. */
+static dpot_status settle_first_row(struct reader *r, bool is_comment)
 {
-    const int is_header = r->n_numbers == 0 && r->numeric.column == 0 && r->n_texts > 0;
+    const bool is_header = r->n_numbers == 0 && r->numeric.column == 0 && r->n_texts > 0;
     if (is_comment || is_header) {
+        r->has_header = true;
         r->n_values = 0;
         r->n_cols = is_comment ? 0 : r->n_fields;
         return DPOT_OK;
@@ -268,7 +270,7 @@ static dpot_status check_width(const struct reader *r)
                           r->line, r->n_fields, DPOT_S(r->n_fields), r->n_cols);
 }
 
-/* Empty lines may end a file, but not without end. */
+/* A limited number of empty lines may end a file. */
 static dpot_status note_blank(struct reader *r, int stop)
 {
     if (stop == EOF) {
@@ -284,9 +286,9 @@ static dpot_status note_blank(struct reader *r, int stop)
 }
 
 /* Reads one line; *stop is EOF after the last. */
-static dpot_status read_line(struct reader *r, int is_first_row, int *stop)
+static dpot_status read_line(struct reader *r, bool is_first_row, int *stop)
 {
-    int is_comment = 0;
+    bool is_comment = false;
     r->line++;
     r->n_fields = r->n_numbers = 0;
     do {
@@ -323,7 +325,7 @@ static void skip_byte_order_mark(FILE *stream)
         const int c = getc(stream);
         if (c != mark[i]) {
             (void)(c != EOF && ungetc(c, stream));
-            return; /* a mark cut short is text and refused as such */
+            return; /* part of a mark is not UTF-8 and is refused as text */
         }
     }
 }
@@ -341,33 +343,67 @@ static dpot_status read_rows(struct reader *r)
     if (ferror(r->stream)) {
         return dpot_error_set(r->error, DPOT_ERR_IO, "reading failed after line %zu", r->line);
     }
+    if (r->n_values == 0 && r->has_header && r->rules->is_private) {
+        return dpot_error_set(r->error, DPOT_ERR_MALFORMED,
+                              "line 1 is text and no numbers follow: a device without data gives "
+                              "an empty file");
+    }
     if (r->n_values == 0) {
         return dpot_error_set(r->error, DPOT_ERR_SHAPE, "there are no rows: give at least one");
     }
     return DPOT_OK;
 }
 
-dpot_status csv_read(FILE *stream, struct array *array, struct dpot_error *error)
+dpot_status csv_read(FILE *stream, const struct array_rules *rules, struct array *array,
+                     struct dpot_error *error)
 {
-    struct reader r = {.stream = stream, .error = error};
+    struct reader r = {.stream = stream, .rules = rules, .error = error};
     *array = (struct array){0};
     dpot_status status = read_rows(&r);
     if (status == DPOT_OK) {
-        double *values = dpot_resize_array(NULL, r.values, r.cap, r.n_values, sizeof *values);
+        double *values = resize(&r, r.n_values);
         if (values) {
             *array = (struct array){.n_rows = r.n_values / r.n_cols,
                                     .n_cols = r.n_cols,
                                     .is_vector = r.n_cols == 1,
                                     .values = values};
-            return DPOT_OK;
+        } else {
+            status = dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory");
         }
-        status = dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory");
     }
     if (status == DPOT_ERR_SHAPE) {
         array->n_cols = r.n_cols > 0 ? r.n_cols : ARRAY_WIDTH_UNKNOWN;
     }
-    dpot_free_array(NULL, r.values, r.cap, sizeof *r.values);
+    if (status != DPOT_OK) {
+        dpot_free_secret(NULL, r.values, r.cap, sizeof *r.values);
+    }
+    dpot_wipe(&r, sizeof r);
     return status;
+}
+
+dpot_status csv_read_names(FILE *stream, size_t n_max, char names[][ARRAY_NAME_MAX], size_t *n,
+                           struct dpot_error *error)
+{
+    struct reader r = {.stream = stream, .rules = &array_rules_public, .error = error, .line = 1};
+    int stop = ',';
+    bool has_number = false, is_comment = false;
+    double value = 0;
+    skip_byte_order_mark(stream);
+    for (*n = 0; stop == ',' && *n < n_max; r.n_fields = ++*n) {
+        const dpot_status status = read_field(&r, &stop);
+        const char *name = r.field;
+        if (status != DPOT_OK) {
+            return status;
+        }
+        if (*n == 0 && *name == '#') {
+            is_comment = true;
+            name += 1 + strspn(name + 1, " \t");
+        }
+        has_number = has_number || (!is_comment && number_parse(name, &value));
+        (void)snprintf(names[*n], ARRAY_NAME_MAX, "%.*s", ARRAY_NAME_MAX - 1, name);
+    }
+    *n = has_number ? 0 : *n;
+    return DPOT_OK;
 }
 
 void csv_write(FILE *stream, const struct array *array, enum array_type type)

@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#define READ_MAX ((size_t)1 << 20) /* zlib counts in unsigned int */
+#define READ_MAX ((size_t)1 << 20) /* zlib takes unsigned int */
 #define BUFFER_LEN (1u << 16)
 
 struct gzip {
@@ -66,7 +66,7 @@ dpot_status gzip_read(struct gzip *gzip, void *out, size_t cap, size_t *len,
         const int n = gzread(file, (char *)out + *len, (unsigned)wanted);
         int code = Z_OK;
         (void)gzerror(file, &code);
-        /* A file cut off gives what it has and Z_BUF_ERROR with it. */
+        /* For a truncated file gzread returns what there is and sets Z_BUF_ERROR. */
         if (n < 0 || (code != Z_OK && code != Z_STREAM_END)) {
             return explain(file, error);
         }

@@ -1,5 +1,6 @@
 #include "files/idx.h"
 
+#include "base/crypto.h"
 #include "files/gzip.h"
 
 #include <string.h>
@@ -60,27 +61,21 @@ static const struct idx_type types[] = {
     {0x0C, 4, decode_i4}, {0x0D, 4, decode_f4}, {0x0E, 8, decode_f8},
 };
 
-/* Where bytes come from: the file as it is, or unpacked. */
+/* The file, or its unpacked content. */
 struct source {
     FILE *stream;
     struct gzip *gzip; /* NULL: not compressed */
 };
 
-static bool ends_in(const char *path, const char *end)
-{
-    const size_t len = strlen(path), end_len = strlen(end);
-    return len >= end_len && strcmp(path + len - end_len, end) == 0;
-}
-
 bool idx_is_compressed(const char *path)
 {
-    return ends_in(path, ".gz");
+    return path_ends_in(path, ".gz");
 }
 
 bool idx_has_name(const char *path)
 {
-    return ends_in(path, ".idx") || ends_in(path, "-ubyte") || ends_in(path, ".idx.gz") ||
-           ends_in(path, "-ubyte.gz");
+    return path_ends_in(path, ".idx") || path_ends_in(path, "-ubyte") ||
+           path_ends_in(path, ".idx.gz") || path_ends_in(path, "-ubyte.gz");
 }
 
 static dpot_status take(struct source *source, uint8_t *out, size_t cap, size_t *len,
@@ -130,10 +125,11 @@ static dpot_status read_type(struct source *source, const struct idx_type **type
                                 DIMS_MAX);
 }
 
-/* Rows and the product of all other dimensions, each checked before it is multiplied. */
-static dpot_status read_shape(struct source *source, size_t n_dims, size_t shape[2],
-                              struct dpot_error *error)
+/* shape: rows, and the product of all other dimensions, checked against overflow at each step. */
+static dpot_status read_shape(struct source *source, size_t n_dims, const struct array_rules *rules,
+                              size_t shape[2], struct dpot_error *error)
 {
+    const size_t most = (size_t)1 << rules->entries_log2;
     uint8_t bytes[4 * DIMS_MAX];
     const dpot_status status = take_all(source, bytes, 4 * n_dims, "header", error);
     if (status != DPOT_OK) {
@@ -141,22 +137,22 @@ static dpot_status read_shape(struct source *source, size_t n_dims, size_t shape
     }
     shape[0] = load_u32(bytes);
     shape[1] = 1;
-    bool is_possible = shape[0] >= 1 && shape[0] <= ARRAY_ENTRIES_MAX;
+    bool is_possible = shape[0] >= 1 && shape[0] <= most;
     for (size_t i = 1; i < n_dims && is_possible; i++) {
         const size_t side = load_u32(bytes + 4 * i);
         is_possible = side >= 1 && side <= ARRAY_COLUMNS_MAX / shape[1];
         shape[1] *= is_possible ? side : 1;
     }
-    if (!is_possible || shape[1] > ARRAY_ENTRIES_MAX / shape[0]) {
+    if (!is_possible || shape[1] > most / shape[0]) {
         return dpot_error_set(error, DPOT_ERR_TOO_LARGE,
                               "the header states %u x ... entries: give 1 to %zu entries of which "
                               "at most %zu in a row",
-                              load_u32(bytes), ARRAY_ENTRIES_MAX, ARRAY_COLUMNS_MAX);
+                              load_u32(bytes), most, ARRAY_COLUMNS_MAX);
     }
     return DPOT_OK;
 }
 
-/* Before memory is taken: could a file of this size hold what the header states? */
+/* Called before memory is allocated: can a file of this size hold what the header states? */
 static dpot_status check_size(uint64_t stated, uint64_t file_size, bool is_compressed,
                               struct dpot_error *error)
 {
@@ -170,24 +166,25 @@ static dpot_status check_size(uint64_t stated, uint64_t file_size, bool is_compr
     return DPOT_OK;
 }
 
-static dpot_status read_entries(struct source *source, const struct idx_type *type,
-                                struct array *array, struct dpot_error *error)
+static dpot_status read_block(struct source *source, const struct idx_type *type,
+                              struct array *array, size_t done, struct dpot_error *error)
 {
     uint8_t block[BLOCK * 8];
     const size_t n_entries = array->n_rows * array->n_cols;
-    for (size_t done = 0; done < n_entries;) {
-        const size_t n = n_entries - done < BLOCK ? n_entries - done : BLOCK;
-        const dpot_status status = take_all(source, block, n * type->size, "entries", error);
-        if (status != DPOT_OK) {
-            return status;
-        }
-        for (size_t i = 0; i < n; i++) {
-            array->values[done + i] = type->decode(block + i * type->size);
-        }
-        done += n;
+    const size_t n = n_entries - done < BLOCK ? n_entries - done : BLOCK;
+    const dpot_status status = take_all(source, block, n * type->size, "entries", error);
+    for (size_t i = 0; status == DPOT_OK && i < n; i++) {
+        array->values[done + i] = type->decode(block + i * type->size);
     }
+    dpot_wipe(block, sizeof block);
+    return status;
+}
+
+static dpot_status check_end(struct source *source, size_t n_entries, struct dpot_error *error)
+{
+    uint8_t byte;
     size_t n_more = 0;
-    const dpot_status status = take(source, block, 1, &n_more, error);
+    const dpot_status status = take(source, &byte, 1, &n_more, error);
     if (status == DPOT_OK && n_more > 0) {
         return dpot_error_set(error, DPOT_ERR_MALFORMED,
                               "the file goes on after the %zu entries that its header states: it "
@@ -197,14 +194,15 @@ static dpot_status read_entries(struct source *source, const struct idx_type *ty
     return status;
 }
 
-static dpot_status read_array(struct source *source, uint64_t file_size, struct array *array,
+static dpot_status read_array(struct source *source, uint64_t file_size,
+                              const struct array_rules *rules, struct array *array,
                               struct dpot_error *error)
 {
     const struct idx_type *type = NULL;
     size_t n_dims = 0, shape[2] = {0, 0};
     dpot_status status = read_type(source, &type, &n_dims, error);
     if (status == DPOT_OK) {
-        status = read_shape(source, n_dims, shape, error);
+        status = read_shape(source, n_dims, rules, shape, error);
     }
     if (status == DPOT_OK) {
         const uint64_t stated = (uint64_t)shape[0] * shape[1] * type->size;
@@ -218,21 +216,27 @@ static dpot_status read_array(struct source *source, uint64_t file_size, struct 
         return dpot_error_set(error, status, "out of memory for %zu x %zu entries", shape[0],
                               shape[1]);
     }
-    status = read_entries(source, type, array, error);
+    const size_t n_entries = shape[0] * shape[1];
+    for (size_t done = 0; status == DPOT_OK && done < n_entries; done += BLOCK) {
+        status = read_block(source, type, array, done, error);
+    }
+    if (status == DPOT_OK) {
+        status = check_end(source, n_entries, error);
+    }
     if (status != DPOT_OK) {
-        array_release(array);
+        array_wipe(array);
     }
     return status;
 }
 
-dpot_status idx_read(FILE *stream, uint64_t file_size, bool is_compressed, struct array *array,
-                     struct dpot_error *error)
+dpot_status idx_read(FILE *stream, uint64_t file_size, bool is_compressed,
+                     const struct array_rules *rules, struct array *array, struct dpot_error *error)
 {
     struct source source = {.stream = stream};
     *array = (struct array){0};
     dpot_status status = is_compressed ? gzip_open(stream, &source.gzip, error) : DPOT_OK;
     if (status == DPOT_OK) {
-        status = read_array(&source, file_size, array, error);
+        status = read_array(&source, file_size, rules, array, error);
     }
     gzip_close(source.gzip);
     return status;

@@ -1,63 +1,64 @@
 #include "files/npy.h"
 
 #include "base/buf.h"
+#include "base/crypto.h"
 
 #include <stdint.h>
 #include <string.h>
 
-#define HEADER_MAX 65536 /* bytes; NumPy writes 118 for what we read */
+#define HEADER_MAX 65536 /* bytes; NumPy writes 118 for arrays read here */
 #define SIZE_BEYOND ((uint64_t)1 << 62)
 #define BLOCK 4096 /* entries converted at a time */
 
 static const char magic[6] = "\x93NUMPY";
 
-/* One row per element type. decode() returns 0 when the value is not exact in a double. */
+/* One row per element type. decode() returns false if the value is not exact in a double. */
 struct npy_type {
     const char *descr;
     size_t size;
-    int (*decode)(const uint8_t *in, double *out);
+    bool (*decode)(const uint8_t *in, double *out);
 };
 
-static int decode_f4(const uint8_t *in, double *out)
+static bool decode_f4(const uint8_t *in, double *out)
 {
     const uint32_t bits = dpot_load_u32(in);
     float value;
     memcpy(&value, &bits, sizeof value);
     *out = (double)value;
-    return 1;
+    return true;
 }
 
-static int decode_f8(const uint8_t *in, double *out)
+static bool decode_f8(const uint8_t *in, double *out)
 {
     const uint64_t bits = dpot_load_u64(in);
     memcpy(out, &bits, sizeof *out);
-    return 1;
+    return true;
 }
 
-static int decode_i4(const uint8_t *in, double *out)
+static bool decode_i4(const uint8_t *in, double *out)
 {
     const uint32_t bits = dpot_load_u32(in);
     *out = (double)bits - (bits >> 31 ? 4294967296.0 : 0.0);
-    return 1;
+    return true;
 }
 
-static int decode_u4(const uint8_t *in, double *out)
+static bool decode_u4(const uint8_t *in, double *out)
 {
     *out = (double)dpot_load_u32(in);
-    return 1;
+    return true;
 }
 
-static int decode_u8(const uint8_t *in, double *out)
+static bool decode_u8(const uint8_t *in, double *out)
 {
     const uint64_t value = dpot_load_u64(in);
     *out = (double)value;
     return value <= (uint64_t)1 << 53;
 }
 
-static int decode_i8(const uint8_t *in, double *out)
+static bool decode_i8(const uint8_t *in, double *out)
 {
     const uint64_t bits = dpot_load_u64(in);
-    const int is_negative = bits >> 63 != 0;
+    const bool is_negative = bits >> 63 != 0;
     const uint64_t magnitude = is_negative ? ~bits + 1 : bits;
     *out = is_negative ? -(double)magnitude : (double)magnitude;
     return magnitude <= (uint64_t)1 << 53;
@@ -75,9 +76,8 @@ struct header {
     int fortran_order; /* -1: not seen */
     size_t n_dims;     /* up to 3 are counted */
     uint64_t shape[2];
-    int has_shape;
-    const char
-        *complaint; /* what is wrong with it, when more can be said than that it is no header */
+    bool has_shape;
+    const char *complaint; /* a better error than "is not a header"; NULL: none */
 };
 
 static dpot_status malformed(struct dpot_error *error, const char *what)
@@ -93,24 +93,24 @@ static void skip_blanks(const char **p)
     }
 }
 
-/* Takes `c` after blanks; 0 when something else is there. */
-static int take(const char **p, char c)
+/* Takes blanks and `c`; false if something else follows. */
+static bool take(const char **p, char c)
 {
     skip_blanks(p);
     if (**p != c) {
-        return 0;
+        return false;
     }
     (*p)++;
-    return 1;
+    return true;
 }
 
-/* A quoted text of less than `cap` bytes without escapes. */
-static int take_text(const char **p, char *out, size_t cap)
+/* Takes a quoted text of less than `cap` bytes without escapes. */
+static bool take_text(const char **p, char *out, size_t cap)
 {
     skip_blanks(p);
     const char quote = **p;
     if (quote != '\'' && quote != '"') {
-        return 0;
+        return false;
     }
     const char *start = ++*p;
     while (**p && **p != quote && **p != '\\') {
@@ -118,31 +118,31 @@ static int take_text(const char **p, char *out, size_t cap)
     }
     const size_t len = (size_t)(*p - start);
     if (**p != quote || len >= cap) {
-        return 0;
+        return false;
     }
     memcpy(out, start, len);
     out[len] = '\0';
     (*p)++;
-    return 1;
+    return true;
 }
 
-static int take_word(const char **p, const char *word)
+static bool take_word(const char **p, const char *word)
 {
     skip_blanks(p);
     const size_t len = strlen(word);
     if (strncmp(*p, word, len) != 0) {
-        return 0;
+        return false;
     }
     *p += len;
-    return 1;
+    return true;
 }
 
-/* Digits, saturating at SIZE_BEYOND: every such size is refused later. */
-static int take_size(const char **p, uint64_t *out)
+/* Takes digits, saturating at SIZE_BEYOND, which check_shape refuses. */
+static bool take_size(const char **p, uint64_t *out)
 {
     skip_blanks(p);
     if (**p < '0' || **p > '9') {
-        return 0;
+        return false;
     }
     uint64_t value = 0;
     for (; **p >= '0' && **p <= '9'; (*p)++) {
@@ -150,16 +150,16 @@ static int take_size(const char **p, uint64_t *out)
     }
     (void)(**p == 'L' && (*p)++); /* Python 2 */
     *out = value;
-    return 1;
+    return true;
 }
 
-/* The sides between the parentheses; up to 3 are counted. */
-static int take_sides(const char **p, struct header *header)
+/* Takes the sides between the parentheses; counts up to 3. */
+static bool take_sides(const char **p, struct header *header)
 {
     while (!take(p, ')')) {
         uint64_t size = 0;
         if (!take_size(p, &size)) {
-            return 0;
+            return false;
         }
         if (header->n_dims < 2) {
             header->shape[header->n_dims] = size;
@@ -169,27 +169,27 @@ static int take_sides(const char **p, struct header *header)
             return take(p, ')');
         }
     }
-    return 1;
+    return true;
 }
 
-static int take_shape(const char **p, struct header *header)
+static bool take_shape(const char **p, struct header *header)
 {
     if (header->has_shape || !take(p, '(')) {
-        return 0;
+        return false;
     }
-    header->has_shape = 1;
+    header->has_shape = true;
     if (!take_sides(p, header)) {
         header->complaint = "has a shape that is not made of whole numbers from 0";
-        return 0;
+        return false;
     }
-    return 1;
+    return true;
 }
 
-static int take_entry(const char **p, struct header *header)
+static bool take_entry(const char **p, struct header *header)
 {
     char key[16];
     if (!take_text(p, key, sizeof key) || !take(p, ':')) {
-        return 0;
+        return false;
     }
     if (strcmp(key, "descr") == 0 && !header->descr[0]) {
         skip_blanks(p);
@@ -206,21 +206,21 @@ static int take_entry(const char **p, struct header *header)
     return strcmp(key, "shape") == 0 && take_shape(p, header);
 }
 
-/* `text` ends with a NUL and holds no other. */
-static int parse_header(const char *text, struct header *header)
+/* `text` ends with its only NUL. */
+static bool parse_header(const char *text, struct header *header)
 {
     const char *p = text;
     *header = (struct header){.fortran_order = -1};
     if (!take(&p, '{')) {
-        return 0;
+        return false;
     }
     while (!take(&p, '}')) {
         if (!take_entry(&p, header)) {
-            return 0;
+            return false;
         }
         if (!take(&p, ',')) {
             if (!take(&p, '}')) {
-                return 0;
+                return false;
             }
             break;
         }
@@ -229,7 +229,7 @@ static int parse_header(const char *text, struct header *header)
     return !*p && header->descr[0] && header->fortran_order >= 0 && header->has_shape;
 }
 
-/* Reads magic, version and header; *data_offset is where the entries begin. */
+/* Reads magic, version and header; *data_offset is where the entries start. */
 static dpot_status read_header(FILE *stream, uint64_t file_size, struct header *header,
                                uint64_t *data_offset, struct dpot_error *error)
 {
@@ -283,8 +283,10 @@ static dpot_status find_type(const struct header *header, const struct npy_type 
                           header->descr);
 }
 
-static dpot_status check_shape(const struct header *header, struct dpot_error *error)
+static dpot_status check_shape(const struct header *header, const struct array_rules *rules,
+                               struct dpot_error *error)
 {
+    const size_t most = (size_t)1 << rules->entries_log2;
     if (header->fortran_order) {
         return dpot_error_set(error, DPOT_ERR_MALFORMED,
                               "the array is in Fortran order: save numpy.ascontiguousarray(x)");
@@ -302,13 +304,13 @@ static dpot_status check_shape(const struct header *header, struct dpot_error *e
         return dpot_error_set(error, DPOT_ERR_TOO_LARGE,
                               "the shape has a side of 2^62 or more: it is beyond %zu columns or "
                               "%zu entries",
-                              ARRAY_COLUMNS_MAX, ARRAY_ENTRIES_MAX);
+                              ARRAY_COLUMNS_MAX, most);
     }
-    if (n_cols > ARRAY_COLUMNS_MAX || n_rows > ARRAY_ENTRIES_MAX / n_cols) {
+    if (n_cols > ARRAY_COLUMNS_MAX || n_rows > most / n_cols) {
         return dpot_error_set(error, DPOT_ERR_TOO_LARGE,
                               "the shape (%llu, %llu) is beyond %zu columns or %zu entries",
                               (unsigned long long)n_rows, (unsigned long long)n_cols,
-                              ARRAY_COLUMNS_MAX, ARRAY_ENTRIES_MAX);
+                              ARRAY_COLUMNS_MAX, most);
     }
     return DPOT_OK;
 }
@@ -320,41 +322,40 @@ static bool lacks_rows_alone(const struct header *header)
            header->shape[0] == 0 && n_cols > 0 && n_cols <= ARRAY_COLUMNS_MAX;
 }
 
-/* Only integers of 8 bytes may be inexact: the sentence shows the one in the file, not its double. */
+/* Only 8-byte integers can be inexact. The error shows the integer of the file, not its double. */
 static dpot_status refuse_inexact(const struct npy_type *type, const uint8_t *in, size_t entry,
                                   struct dpot_error *error)
 {
     const uint64_t bits = dpot_load_u64(in);
-    const int is_negative = type->decode == decode_i8 && bits >> 63 != 0;
+    const bool is_negative = type->decode == decode_i8 && bits >> 63 != 0;
     return dpot_error_set(
         error, DPOT_ERR_RANGE, "entry %zu is %s%llu: integers beyond 2^53 are not exact here",
         entry, is_negative ? "-" : "", (unsigned long long)(is_negative ? ~bits + 1 : bits));
 }
 
-static dpot_status read_entries(FILE *stream, const struct npy_type *type, struct array *array,
-                                struct dpot_error *error)
+static dpot_status read_block(FILE *stream, const struct npy_type *type, bool is_private,
+                              struct array *array, size_t done, struct dpot_error *error)
 {
     uint8_t block[BLOCK * 8];
     const size_t n_entries = array->n_rows * array->n_cols;
-    for (size_t done = 0; done < n_entries;) {
-        const size_t n = n_entries - done < BLOCK ? n_entries - done : BLOCK;
-        if (fread(block, type->size, n, stream) != n) {
-            return dpot_error_set(error, DPOT_ERR_IO, "reading stopped at entry %zu of %zu", done,
-                                  n_entries);
-        }
-        for (size_t i = 0; i < n; i++) {
-            const uint8_t *in = block + i * type->size;
-            if (!type->decode(in, &array->values[done + i])) {
-                return refuse_inexact(type, in, done + i, error);
-            }
-        }
-        done += n;
+    const size_t n = n_entries - done < BLOCK ? n_entries - done : BLOCK;
+    dpot_status status = DPOT_OK;
+    if (fread(block, type->size, n, stream) != n) {
+        status = dpot_error_set(error, DPOT_ERR_IO, "reading stopped at entry %zu of %zu", done,
+                                n_entries);
     }
-    return DPOT_OK;
+    for (size_t i = 0; status == DPOT_OK && i < n; i++) {
+        const uint8_t *in = block + i * type->size;
+        if (!type->decode(in, &array->values[done + i]) && !is_private) {
+            status = refuse_inexact(type, in, done + i, error);
+        }
+    }
+    dpot_wipe(block, sizeof block);
+    return status;
 }
 
-dpot_status npy_read(FILE *stream, uint64_t file_size, struct array *array,
-                     struct dpot_error *error)
+dpot_status npy_read(FILE *stream, uint64_t file_size, const struct array_rules *rules,
+                     struct array *array, struct dpot_error *error)
 {
     struct header header;
     const struct npy_type *type = NULL;
@@ -365,7 +366,7 @@ dpot_status npy_read(FILE *stream, uint64_t file_size, struct array *array,
         status = find_type(&header, &type, error);
     }
     if (status == DPOT_OK) {
-        status = check_shape(&header, error);
+        status = check_shape(&header, rules, error);
         if (status == DPOT_ERR_SHAPE && lacks_rows_alone(&header)) {
             array->n_cols = header.n_dims == 2 ? (size_t)header.shape[1] : 1;
         }
@@ -387,9 +388,11 @@ dpot_status npy_read(FILE *stream, uint64_t file_size, struct array *array,
     if (status != DPOT_OK) {
         return dpot_error_set(error, status, "out of memory for %zu x %zu entries", n_rows, n_cols);
     }
-    status = read_entries(stream, type, array, error);
+    for (size_t done = 0; status == DPOT_OK && done < n_rows * n_cols; done += BLOCK) {
+        status = read_block(stream, type, rules->is_private, array, done, error);
+    }
     if (status != DPOT_OK) {
-        array_release(array);
+        array_wipe(array);
     }
     return status;
 }

@@ -22,7 +22,7 @@ static void release(struct output *output)
     *output = (struct output){0};
 }
 
-/* Follows links, so that the rename replaces the file and not the link. NULL when memory is out. */
+/* Follows links, so that the rename replaces the file and not the link. NULL: out of memory. */
 static char *resolve(const char *path)
 {
     char *resolved = realpath(path, NULL);
@@ -43,7 +43,7 @@ static FILE *create(const char *path)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0 && errno == EEXIST) {
-        (void)unlink(path); /* left by a crashed process that had our number */
+        (void)unlink(path); /* left by a crashed process with the same pid */
         fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     }
     if (fd < 0) {
@@ -159,6 +159,6 @@ dpot_status output_write(const char *path, const void *data, size_t len, struct 
     if (status != DPOT_OK) {
         return status;
     }
-    (void)fwrite(data, 1, len, output.stream); /* commit sees ferror */
+    (void)fwrite(data, 1, len, output.stream); /* output_commit checks ferror */
     return output_commit(&output, error);
 }

@@ -385,7 +385,8 @@ int main(int argc, char **argv)
 {
     static const struct command command = {
         .name = "plan_coverage", .max_operands = 1, .options = options};
-    struct run run = {.command = &command};
+    static const struct program program = {.name = "experiment"};
+    struct run run = {.program = &program, .command = &command};
     struct coverage coverage = {.run = &run};
     bool wants_help = false;
     dpot_status status = options_parse(&run, argc - 1, argv + 1, &wants_help);

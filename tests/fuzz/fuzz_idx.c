@@ -14,7 +14,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     if (!stream) {
         return 0;
     }
-    if (idx_read(stream, len - 1, data[0] % 2 == 1, &array, &error) != DPOT_OK) {
+    if (idx_read(stream, len - 1, data[0] % 2 == 1, &array_rules_public, &array, &error) !=
+        DPOT_OK) {
         require(error.text[0] != '\0' && !array.values);
     }
     array_release(&array);

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     if (!stream) {
         return 0;
     }
-    if (npy_read(stream, len, &array, &error) == DPOT_OK) {
+    if (npy_read(stream, len, &array_rules_public, &array, &error) == DPOT_OK) {
         require(array.n_rows * array.n_cols * 4 <= len);
         require(!array.is_vector || array.n_cols == 1);
     } else {

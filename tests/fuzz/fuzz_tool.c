@@ -1,6 +1,5 @@
-/* Files that analysts give to `dpot`: pools with their side files, base measures, lists of
- * spendings, domains. The first byte chooses the command; the next two split the rest into two
- * files (input_file.h). */
+/* Input files of dpot: pools with their side files, base measures, lists of spendings, domains. The
+ * first byte selects the command, the next two cut the rest into two files (input_file.h). */
 #include "fuzz.h"
 #include "input_file.h"
 #include "tool/tool.h"
@@ -78,7 +77,7 @@ static void run_command(const char *const *words)
         arguments[i] = texts[i];
     }
     arguments[n] = NULL;
-    const int code = tool_run(n, arguments);
+    const int code = program_run(&dpot_program, n, arguments);
     require(code >= 0 && code <= 7 && code != 1); /* not an internal failure */
 }
 

@@ -211,17 +211,11 @@ static dpot_status write_model(struct run *run, const char *path,
                      artifact->kind);
 }
 
-static bool ends_in(const char *path, const char *suffix)
-{
-    const size_t len = strlen(path), suffix_len = strlen(suffix);
-    return len >= suffix_len && strcmp(path + len - suffix_len, suffix) == 0;
-}
-
 static dpot_status write_parts(struct run *run, const char *path,
                                const struct dpot_artifact *artifact)
 {
-    const dpot_status status = ends_in(path, ".onnx") ? write_model(run, path, artifact)
-                                                      : write_values(run, path, artifact);
+    const dpot_status status = path_ends_in(path, ".onnx") ? write_model(run, path, artifact)
+                                                           : write_values(run, path, artifact);
     return status == DPOT_OK ? side_file_write(path, run->result, &run->error) : status;
 }
 
@@ -238,8 +232,9 @@ static dpot_status write_artifact(struct run *run, const char *path, const struc
         json_decref(run->result);
         run->result = object;
         run_put_text(run, "digest", run->operands[0]);
-        status = ends_in(path, ".pb") ? output_write(path, bytes->data, bytes->len, &run->error)
-                                      : write_parts(run, path, &artifact);
+        status = path_ends_in(path, ".pb")
+                     ? output_write(path, bytes->data, bytes->len, &run->error)
+                     : write_parts(run, path, &artifact);
     }
     dpot_artifact_release(&artifact);
     return object ? status : DPOT_ERR_MEMORY;
@@ -262,7 +257,7 @@ static dpot_status run_get(struct run *run)
         status = option_array_output(run, "groups-out", &groups);
     }
     if (status == DPOT_OK && (weights || groups) &&
-        (ends_in(out, ".onnx") || ends_in(out, ".pb"))) {
+        (path_ends_in(out, ".onnx") || path_ends_in(out, ".pb"))) {
         status = RUN_USAGE(run, "--weights-out and --groups-out go with an --out of .npy or .csv");
     }
     if (status == DPOT_OK) {

@@ -2,13 +2,13 @@
 #include "tool/shared/commands.h"
 
 #include "files/array.h"
+#include "files/number.h"
 #include "pool/decode.h"
 #include "tool/shared/options.h"
 #include "tool/shared/revision.h"
 #include "json/side_file.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define INDEX_LEN 4  /* bytes of one report of an index mechanism in an export */
@@ -82,7 +82,6 @@ static dpot_status plan_groups(struct run *run, struct export *export)
 {
     const json_t *labels = json_object_get(export->pool, "groups");
     const size_t n = json_array_size(labels);
-    char *end = NULL;
     if (!export->groups_path && !export->group) {
         return DPOT_OK;
     }
@@ -101,10 +100,10 @@ static dpot_status plan_groups(struct run *run, struct export *export)
     if (!export->group) {
         return DPOT_OK;
     }
-    const bool is_number = export->group[0] >= '0' && export->group[0] <= '9';
-    const unsigned long number = is_number ? strtoul(export->group, &end, 10) : n;
+    uint64_t number = 0;
+    const bool is_number = number_parse_integer(export->group, &number);
     export->group_number = (uint32_t)number;
-    return number < n && *end == '\0'
+    return is_number && number < n
                ? DPOT_OK
                : dpot_error_set(
                      &run->error, DPOT_ERR_RANGE,

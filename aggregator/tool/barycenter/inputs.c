@@ -1,12 +1,12 @@
 #include "tool/barycenter/barycenter.h"
 
 #include "base/alloc.h"
+#include "files/number.h"
 #include "model/measure.h"
 #include "tool/shared/options.h"
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define SUM_TOL 1e-6 /* absolute, on a sum of 1 */
@@ -15,20 +15,10 @@
 
 static dpot_status read_shape(struct barycenter_job *job)
 {
-    const char *text = option_text(job->run, "grid"), *next = text;
-    size_t cells = 1;
-    while (job->n_dims < BARYCENTER_GRID_DIM_MAX) {
-        char *end = NULL;
-        const unsigned long side = *next >= '0' && *next <= '9' ? strtoul(next, &end, 10) : 0;
-        if (side < 1 || side > BARYCENTER_CELLS_MAX / cells || (*end != 'x' && *end != '\0')) {
-            break;
-        }
-        job->shape[job->n_dims++] = (size_t)side;
-        cells *= side;
-        if (*end == '\0') {
-            return DPOT_OK;
-        }
-        next = end + 1;
+    const char *text = option_text(job->run, "grid");
+    if (number_parse_sides(text, BARYCENTER_GRID_DIM_MAX, BARYCENTER_CELLS_MAX, job->shape,
+                           &job->n_dims)) {
+        return DPOT_OK;
     }
     return RUN_USAGE(job->run,
                      "--grid is %.40s: give the cells along each of 1 to %d axes, such as 64x64, "

@@ -1,6 +1,7 @@
 /* dpot barycenter --pool: the groups of a privatised pool, deconvolved, then averaged. */
 #include "tool/barycenter/barycenter.h"
 
+#include "files/number.h"
 #include "jobs/pooled_barycenter.h"
 #include "pool/describe.h"
 #include "tool/shared/campaign_file.h"
@@ -12,7 +13,6 @@
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define TOL_MAX 1e9
@@ -55,24 +55,18 @@ static dpot_status refuse_others(struct run *run)
 /* "32x32": what the campaign's dimension makes of it is checked with the campaign. */
 static dpot_status read_cells(struct pooled_job *p)
 {
-    const char *text = option_text(p->run, "cells"), *next = text;
-    for (size_t j = 0; text && j < CLEAN_GRID_DIM_MAX; j++) {
-        char *end = NULL;
-        const unsigned long side = *next >= '0' && *next <= '9' ? strtoul(next, &end, 10) : 0;
-        if (side < 1 || side > CLEAN_POINTS_MAX || (*end != 'x' && *end != '\0')) {
-            break;
-        }
-        p->settings.clean.cells[j] = (uint32_t)side;
-        if (*end == '\0') {
-            return DPOT_OK;
-        }
-        next = end + 1;
+    const char *text = option_text(p->run, "cells");
+    size_t sides[CLEAN_GRID_DIM_MAX], n = 0;
+    bool is_sound = !text || number_parse_sides(text, CLEAN_GRID_DIM_MAX, SIZE_MAX, sides, &n);
+    for (size_t j = 0; is_sound && j < n; j++) {
+        is_sound = sides[j] <= CLEAN_POINTS_MAX;
+        p->settings.clean.cells[j] = (uint32_t)sides[j];
     }
-    return text ? RUN_USAGE(p->run,
-                            "--cells is %.40s: give the cells along each of 1 to %d coordinates, "
-                            "such as 32x32",
-                            text, CLEAN_GRID_DIM_MAX)
-                : DPOT_OK;
+    return is_sound ? DPOT_OK
+                    : RUN_USAGE(p->run,
+                                "--cells is %.40s: give the cells along each of 1 to %d "
+                                "coordinates, such as 32x32",
+                                text, CLEAN_GRID_DIM_MAX);
 }
 
 static dpot_status read_numbers(struct pooled_job *p)

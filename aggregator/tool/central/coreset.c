@@ -273,7 +273,7 @@ static dpot_status fill_arrays(struct coreset_job *job)
 static dpot_status write_points(struct coreset_job *job)
 {
     const struct records *records = &job->records;
-    char before[CSV_NAME_MAX + 2] = "";
+    char before[ARRAY_NAME_MAX + 2] = "";
     if (records->has_groups && records->columns.n_names > 0) {
         (void)snprintf(before, sizeof before, "%s,", records->columns.names[records->group_column]);
     }

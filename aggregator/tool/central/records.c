@@ -256,7 +256,7 @@ void records_release(struct records *records)
 
 char *records_header(const struct records *records, const char *before)
 {
-    const size_t cap = strlen(before) + records->dim * CSV_NAME_MAX + 1;
+    const size_t cap = strlen(before) + records->dim * ARRAY_NAME_MAX + 1;
     char *header = records->columns.n_names > 0 ? malloc(cap) : NULL;
     if (!header) {
         return NULL;

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/rng_seeded.h"
+#include "files/number.h"
 #include "solve/estimate/deconvolve.h"
 #include "tool/shared/noisy_pool.h"
 #include "tool/shared/options.h"
@@ -11,7 +12,6 @@
 #include "json/side_file.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define SAMPLES_MAX 10000000
@@ -54,26 +54,18 @@ struct deconvolve_job {
 static dpot_status read_shape(struct deconvolve_job *job)
 {
     const char *text = option_text(job->run, "grid");
-    const char *next = text;
-    uint64_t size = 1;
-    bool is_sound = true;
-    while (is_sound && job->shape_dim < DECONVOLVE_GRID_DIM_MAX) {
-        char *end = NULL;
-        const unsigned long side = *next >= '0' && *next <= '9' ? strtoul(next, &end, 10) : 0;
-        is_sound = side >= 1 && side <= DECONVOLVE_SUPPORT_MAX &&
-                   size * side <= DECONVOLVE_SUPPORT_MAX && (*end == 'x' || *end == '\0');
-        job->shape[job->shape_dim++] = (uint32_t)side;
-        size *= side;
-        if (is_sound && *end == '\0') {
-            return DPOT_OK;
-        }
-        next = is_sound ? end + 1 : next;
+    size_t sides[DECONVOLVE_GRID_DIM_MAX], n = 0;
+    if (!number_parse_sides(text, DECONVOLVE_GRID_DIM_MAX, DECONVOLVE_SUPPORT_MAX, sides, &n)) {
+        return RUN_USAGE(job->run,
+                         "--grid is %.40s: give the cells of each coordinate, such as 32x32, at "
+                         "most %d in all",
+                         text, DECONVOLVE_SUPPORT_MAX);
     }
-    return RUN_USAGE(
-        job->run,
-        "--grid is %.40s: give the cells of each coordinate, such as 32x32, at most %d "
-        "in all",
-        text, DECONVOLVE_SUPPORT_MAX);
+    job->shape_dim = (uint32_t)n;
+    for (size_t j = 0; j < n; j++) {
+        job->shape[j] = (uint32_t)sides[j];
+    }
+    return DPOT_OK;
 }
 
 static dpot_status read_support(struct deconvolve_job *job)

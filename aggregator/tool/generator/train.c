@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "dpot/dpot.h"
+#include "files/number.h"
 #include "generator/checkpoint.h"
 #include "generator/model.h"
 #include "generator/provenance.h"
@@ -17,7 +18,6 @@
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -72,23 +72,21 @@ struct train_job {
 static dpot_status read_range(struct train_job *job)
 {
     const char *text = option_text(job->run, "range");
-    char *end = NULL;
+    double range[2];
     if (!text) {
         return DPOT_OK;
     }
-    job->input.lo = strtod(text, &end);
-    if (end != text && *end == ',') {
-        text = end + 1;
-        job->input.hi = strtod(text, &end);
-        if (end != text && *end == '\0' && job->input.lo >= -1e30 && job->input.hi <= 1e30 &&
-            job->input.lo < job->input.hi) {
-            job->input.is_bounded = true;
-            return DPOT_OK;
-        }
+    if (!number_parse_pair(text, range) ||
+        !(range[0] >= -1e30 && range[1] <= 1e30 && range[0] < range[1])) {
+        return RUN_USAGE(
+            job->run,
+            "--range is %.40s: give two numbers of at most 1e30, the lower first, as in -1,1",
+            text);
     }
-    return RUN_USAGE(
-        job->run, "--range is %.40s: give two numbers of at most 1e30, the lower first, as in -1,1",
-        option_text(job->run, "range"));
+    job->input.lo = range[0];
+    job->input.hi = range[1];
+    job->input.is_bounded = true;
+    return DPOT_OK;
 }
 
 static dpot_status read_checkpoint(struct train_job *job)

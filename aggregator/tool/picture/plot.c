@@ -1,7 +1,8 @@
 /* dpot plot curves, dpot plot sheet, and what all kinds of dpot plot share. */
 #include "tool/picture/plot.h"
 
-#include "files/csv_header.h"
+#include "files/array.h"
+#include "files/number.h"
 #include "picture/curves.h"
 #include "picture/sheet.h"
 #include "tool/shared/commands.h"
@@ -10,7 +11,6 @@
 #include "tool/shared/slice.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define WIDTH_MIN 300
@@ -47,44 +47,23 @@ bool plot_is_map(const struct run *run)
 dpot_status plot_read_shape(struct run *run, const char *name, size_t shape[2], bool *is_given)
 {
     const char *text = option_text(run, name);
-    unsigned long sides[2] = {0, 0};
+    size_t n = 0;
     *is_given = text != NULL;
-    if (!text) {
-        return DPOT_OK;
-    }
-    const size_t first = strspn(text, "0123456789");
-    const bool is_pair = first > 0 && text[first] == 'x' && text[first + 1] &&
-                         text[first + 1 + strspn(text + first + 1, "0123456789")] == '\0';
-    if (is_pair && strlen(text) < 20) {
-        sides[0] = strtoul(text, NULL, 10);
-        sides[1] = strtoul(text + first + 1, NULL, 10);
-    }
-    if (sides[0] < 1 || sides[1] < 1 || sides[0] > PICTURE_SIDE_MAX ||
-        sides[1] > PICTURE_SIDE_MAX) {
+    if (text && (!number_parse_sides(text, 2, SIZE_MAX, shape, &n) || n != 2 ||
+                 shape[0] > PICTURE_SIDE_MAX || shape[1] > PICTURE_SIDE_MAX)) {
         return RUN_USAGE(run, "--%s is %.40s: give rows and columns of 1 to %d, as in 16x24", name,
                          text, PICTURE_SIDE_MAX);
     }
-    shape[0] = (size_t)sides[0];
-    shape[1] = (size_t)sides[1];
     return DPOT_OK;
 }
 
 dpot_status plot_read_pair(struct run *run, const char *name, double pair[2], bool *is_given)
 {
     const char *text = option_text(run, name);
-    char *middle = NULL, *end = NULL;
     *is_given = text != NULL;
-    if (!text) {
-        return DPOT_OK;
-    }
-    pair[0] = strtod(text, &middle);
-    const bool has_first = middle != text && *middle == ',';
-    pair[1] = has_first ? strtod(middle + 1, &end) : 0;
-    if (!has_first || end == middle + 1 || *end || !isfinite(pair[0]) || !isfinite(pair[1]) ||
-        strpbrk(text, "xX \t")) {
-        return RUN_USAGE(run, "--%s is %.60s: give two numbers, as in 24.5,-125", name, text);
-    }
-    return DPOT_OK;
+    return !text || number_parse_pair(text, pair)
+               ? DPOT_OK
+               : RUN_USAGE(run, "--%s is %.60s: give two numbers, as in 24.5,-125", name, text);
 }
 
 dpot_status plot_read_range(struct run *run, double pair[2], const double **range)
@@ -148,22 +127,15 @@ static const struct option curves_options[] = {
 };
 
 struct names {
-    char texts[CURVES_COLUMNS_MAX][CSV_NAME_MAX];
+    char texts[CURVES_COLUMNS_MAX][ARRAY_NAME_MAX];
     const char *pointers[CURVES_COLUMNS_MAX];
 };
 
-/* The header of a .csv; `names` stays empty for a .npy and for standard input, which is read
- * once. */
 static dpot_status load_names(struct run *run, struct names *names)
 {
-    const char *path = option_text(run, "in");
-    const size_t len = strlen(path);
     size_t n = 0;
-    const bool is_npy = len >= 4 && strcmp(path + len - 4, ".npy") == 0;
-    dpot_status status = DPOT_OK;
-    if (!is_npy && strcmp(path, "-") != 0) {
-        status = csv_header_read(path, CURVES_COLUMNS_MAX, names->texts, &n, &run->error);
-    }
+    const dpot_status status =
+        array_read_names(option_text(run, "in"), CURVES_COLUMNS_MAX, names->texts, &n, &run->error);
     for (size_t j = 0; j < CURVES_COLUMNS_MAX; j++) {
         names->pointers[j] = j < n ? names->texts[j] : NULL;
     }

@@ -1,7 +1,6 @@
 #include "tool/shared/columns.h"
 
 #include "base/alloc.h"
-#include "files/idx.h"
 #include "tool/shared/options.h"
 
 #include <stdlib.h>
@@ -20,13 +19,8 @@ dpot_status columns_init(struct run *run, const char *option, size_t n, struct c
     if (!columns->names) {
         return DPOT_ERR_MEMORY;
     }
-    const size_t len = strlen(path);
-    const bool is_npy = len >= 4 && strcmp(path + len - 4, ".npy") == 0;
-    const bool is_read = strcmp(path, "-") == 0; /* stdin has been read to its end */
     const dpot_status status =
-        is_npy || is_read || idx_has_name(path)
-            ? DPOT_OK
-            : csv_header_read(path, COLUMNS_MAX, columns->names, &columns->n_names, &run->error);
+        array_read_names(path, COLUMNS_MAX, columns->names, &columns->n_names, &run->error);
     if (columns->n_names != n || columns->names[0][0] == '\0') {
         columns->n_names = 0; /* a comment, not names */
     }

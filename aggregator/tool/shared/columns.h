@@ -4,16 +4,16 @@
 #ifndef DPOT_TOOL_SHARED_COLUMNS_H
 #define DPOT_TOOL_SHARED_COLUMNS_H
 
-#include "files/csv_header.h"
+#include "files/array.h"
 #include "tool/shared/command.h"
 
 #define COLUMNS_MAX 2048
 
 struct columns {
-    const char *option;          /* that names the file, for the sentences; borrowed */
-    size_t n;                    /* of the table */
-    size_t n_names;              /* 0: the table has none */
-    char (*names)[CSV_NAME_MAX]; /* (COLUMNS_MAX) owned */
+    const char *option;            /* that names the file, for the sentences; borrowed */
+    size_t n;                      /* of the table */
+    size_t n_names;                /* 0: the table has none */
+    char (*names)[ARRAY_NAME_MAX]; /* (COLUMNS_MAX) owned */
 };
 
 /* The names of the file that the option names; n columns. Release it in every case. DPOT_ERR_MEMORY,

@@ -26,10 +26,9 @@ extern const struct command command_plot_heatmap;
 extern const struct command command_plot_points;
 extern const struct command command_plot_curves;
 extern const struct command command_plot_sheet;
-
 extern const struct command command_convert;
 
-/* A trusted curator's jobs. */
+/* A trusted curator. */
 extern const struct command command_central_barycenter;
 extern const struct command command_central_coreset;
 extern const struct command command_central_ledger;

@@ -11,10 +11,10 @@
 
 #define SIDE ".json"
 
-/* ---- what a path means ---- */
+/* ---- which file a path names ---- */
 
 enum kind {
-    NO_FILE, /* "-", a pipe, a device, a folder: writing there replaces nothing */
+    NO_FILE, /* "-", a pipe, a device, a folder: writing replaces nothing */
     OLD_FILE,
     NEW_FILE,
 };
@@ -23,7 +23,7 @@ struct identity {
     enum kind kind;
     dev_t device; /* of an OLD_FILE */
     ino_t number;
-    char *name; /* of a NEW_FILE: the folder resolved. NULL: out of memory. Owned */
+    char *name; /* of a NEW_FILE, with its folder resolved; NULL: out of memory. Owned */
 };
 
 static char *join(const char *a, const char *between, const char *b)
@@ -36,7 +36,7 @@ static char *join(const char *a, const char *between, const char *b)
     return text;
 }
 
-/* A folder that is not there either leaves the text as it is. */
+/* The path with its folder resolved; unchanged if the folder does not exist. */
 static char *resolve_new(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -68,8 +68,8 @@ static struct identity identify(const char *path)
                : (struct identity){.kind = NO_FILE};
 }
 
-/* DPOT_ERR_MEMORY: it cannot be told. */
-static dpot_status tell_one_file(const char *a, const char *b, bool *is_one)
+/* DPOT_ERR_MEMORY: not known. */
+static dpot_status compare_files(const char *a, const char *b, bool *is_one)
 {
     struct identity x = identify(a), y = identify(b);
     dpot_status status = DPOT_OK;
@@ -88,12 +88,12 @@ static dpot_status tell_one_file(const char *a, const char *b, bool *is_one)
 bool conflict_is_one_file(const char *a, const char *b)
 {
     bool is_one = true;
-    return tell_one_file(a, b, &is_one) != DPOT_OK || is_one;
+    return compare_files(a, b, &is_one) != DPOT_OK || is_one;
 }
 
 /* ---- the files of a run ---- */
 
-/* One output, and what it is compared with. */
+/* One output of a run. */
 struct output_name {
     struct run *run;
     const char *option, *path;
@@ -105,7 +105,7 @@ static dpot_status compare(const struct output_name *o, const char *what, const 
 {
     char *a = join(o->path, "", side), *b = join(other, "", other_side);
     bool is_one = false;
-    dpot_status status = a && b ? tell_one_file(a, b, &is_one) : DPOT_ERR_MEMORY;
+    dpot_status status = a && b ? compare_files(a, b, &is_one) : DPOT_ERR_MEMORY;
     if (status == DPOT_OK && is_one) {
         status = RUN_USAGE(o->run,
                            "--%s would write %.200s%s, which is %s%s: one would destroy the "
@@ -135,7 +135,7 @@ static bool names_a_file(const struct option *option)
     return option->value && (option->value[0] == 'F' || strncmp(option->value, "SPEC", 4) == 0);
 }
 
-/* What the operands are: the further files of an option of many, or arguments by number. */
+/* How an error calls operand `i`: the option whose further file it is, or "argument 1". */
 static void name_operand(const struct run *run, size_t i, char *what, size_t cap)
 {
     for (const struct option *o = run->command->options; o && o->name; o++) {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define NAME_MAX_LEN 120
-#define INLINE_MAX 8 /* longest list that is shown */
+#define INLINE_MAX 8 /* entries of the longest list that is printed */
 #define DEPTH_MAX 8
 #define SENTENCE_MIN 40 /* bytes; longer texts in a list get a line of their own */
 
@@ -21,7 +21,7 @@ static bool is_predicate(const char *name)
     return strncmp(last_name(name), "is_", 3) == 0;
 }
 
-/* Numbers that are spent, capped or added: a digit left out would understate them. */
+/* Privacy parameters: dropping digits could understate them. */
 static bool is_privacy(const char *name)
 {
     static const char *const words[] = {"epsilon", "delta", "rho"};
@@ -67,7 +67,7 @@ static bool is_scalar(const json_t *value)
     return !json_is_object(value) && !json_is_array(value);
 }
 
-/* True when an entry is a sentence. */
+/* Whether an entry is a sentence. */
 static bool has_sentences(const json_t *list)
 {
     for (size_t i = 0; i < json_array_size(list); i++) {
@@ -78,7 +78,7 @@ static bool has_sentences(const json_t *list)
     return false;
 }
 
-/* One under the other, whole. */
+/* One per line, not cut. */
 static void print_sentences(FILE *stream, const char *name, const json_t *list)
 {
     for (size_t i = 0; i < json_array_size(list); i++) {
@@ -129,7 +129,7 @@ static void print_object(FILE *stream, const char *prefix, const json_t *object,
     }
 }
 
-/* The one member that is a list of objects, when all others are scalars; otherwise NULL. */
+/* The only list of objects, if all other members are scalars; otherwise NULL. */
 static const json_t *find_rows(const json_t *object)
 {
     const json_t *rows = NULL;
@@ -146,7 +146,7 @@ static const json_t *find_rows(const json_t *object)
     return rows;
 }
 
-/* Columns are the scalars of the first row; their widths those of the longest texts. */
+/* The columns are the scalars of the first row, as wide as their longest text. */
 static void print_rows(FILE *stream, const json_t *rows)
 {
     const json_t *first = json_array_get(rows, 0);

@@ -3,10 +3,10 @@
 #include "tool/transport/project.h"
 
 #include "base/alloc.h"
+#include "files/number.h"
 #include "tool/shared/options.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define FEASIBILITY_TOL 1e-9 /* relative, on the total mass */
@@ -21,7 +21,6 @@ dpot_status project_check_base_measure(const struct projection_job *job, double 
 {
     struct run *run = job->run;
     const char *text = NULL;
-    char *end = NULL;
     *uniform_mass = 0;
     if (project_is_baseline(job) && !option_is_given(run, "base-measure")) {
         return DPOT_OK;
@@ -31,8 +30,8 @@ dpot_status project_check_base_measure(const struct projection_job *job, double 
     if (status != DPOT_OK || strncmp(text, "uniform", 7) != 0 || (text[7] && text[7] != ':')) {
         return status;
     }
-    *uniform_mass = text[7] ? strtod(text + 8, &end) : 1;
-    if (text[7] && (end == text + 8 || *end || !isfinite(*uniform_mass) || !(*uniform_mass > 0))) {
+    *uniform_mass = 1;
+    if (text[7] && !(number_parse_finite(text + 8, uniform_mass) && *uniform_mass > 0)) {
         return RUN_USAGE(run, "--base-measure is %.60s: give uniform:<total mass above 0>", text);
     }
     return DPOT_OK;

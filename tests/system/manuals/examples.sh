@@ -116,23 +116,16 @@ run() {
 run 'the ledger in dpot.1' help
 [ -s spent.ledger ] || { echo "FAILED spent.ledger is not there"; failed=$((failed + 1)); }
 
-dpot --help | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z-]*\( [a-z][a-z-]*\)\{0,1\}\)  .*/\1/p' >commands
-while read -r command <&3; do
-    # shellcheck disable=SC2086 # a command may be two words
-    dpot $command --help >help
-    run "dpot $command" help
-done 3<commands
+for program in dpot dpotd dpot-device; do
+    $program --help | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z-]*\( [a-z][a-z-]*\)\{0,1\}\)  .*/\1/p' >commands
+    while read -r command <&3; do
+        # shellcheck disable=SC2086 # a command may be two words
+        $program $command --help >help
+        run "$program $command" help
+    done 3<commands
+done
 dpot --help >help
 run dpot help
-for command in init serve doctor backup restore migrate 'keys list' 'keys add' 'keys prune'; do
-    # shellcheck disable=SC2086 # a command may be two words
-    dpotd $command --help >help
-    run "dpotd $command" help
-done
-for command in enroll report flush status withdraw grant; do
-    dpot-device $command --help >help
-    run "dpot-device $command" help
-done
 for picture in map.png towns.png residual.svg samples.png; do
     [ -s $picture ] || { echo "FAILED $picture is not there"; failed=$((failed + 1)); }
 done

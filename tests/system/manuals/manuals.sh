@@ -1,6 +1,7 @@
 #!/bin/sh
-# Every command and option of --help is in the man page of its program, every option of a man page
-# is one of --help, every --help has an example, and the pages are formatted without a warning.
+# Every command and option of --help is in the man page of its program, every option of a man page is
+# one of --help, completion lists the same, every --help has an example, and the pages are formatted
+# without a warning.
 #   sh manuals.sh BIN_FOLDER ROOT
 set -u
 bin=$1
@@ -28,54 +29,42 @@ entry() {
         END { give() }'
 }
 
-# ---- dpot ----
-page=$root/aggregator/doc/dpot.1
-"$bin/dpot" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z-]*\( [a-z][a-z-]*\)\{0,1\}\)  .*/\1/p' >"$dir/commands"
-[ "$(wc -l <"$dir/commands")" -ge 25 ] || miss "dpot --help lists $(wc -l <"$dir/commands") commands"
-printf '%s\n' --json --quiet --seed --threads --help --version --server --ca-file --token-file --pin >"$dir/general"
-{ cat "$dir/general"; echo --name; } >"$dir/all" # --name stands for any
-while read -r command; do
-    # shellcheck disable=SC2086 # a command may be two words
-    "$bin/dpot" $command --help >"$dir/help" 2>&1 || miss "dpot $command --help fails"
-    options "$dir/help" >"$dir/options"
-    sed '/^Example:/,$d' "$dir/help" | grep -oE -- '^  --[a-z][a-z0-9-]*' | tr -d ' ' >>"$dir/all"
-    [ "$(sed -n '/^Example:/{n;p;}' "$dir/help" | grep -c "^  dpot $command")" -eq 1 ] || miss "dpot $command --help has no example"
-    entry "$page" "dpot $command" >"$dir/entry"
-    [ -s "$dir/entry" ] || { miss "dpot.1 has no entry for dpot $command"; continue; }
-    options "$dir/entry" >"$dir/described"
-    for option in $(cat "$dir/options"); do
-        grep -qx -- "$option" "$dir/described" "$dir/general" || miss "dpot.1 does not describe $option of dpot $command"
-    done
-done <"$dir/commands"
-for option in $(options "$page"); do
-    grep -qx -- "$option" "$dir/all" || miss "dpot.1 has $option, which no command knows"
-done
-
-# ---- dpotd, dpot-device ----
-# both PROGRAM PAGE COMMAND...
-both() {
-    program=$1 page=$2
-    shift 2
-    "$bin/$program" --help >"$dir/help" 2>&1 || miss "$program --help fails"
-    for command in "$@"; do
-        grep -q "$program $command" "$dir/help" || miss "$program --help lacks $command"
+# check PROGRAM PAGE: the options of a command of dpot are described in its entry, or in that of general
+# options; those of the others anywhere on the page.
+check() {
+    program=$bin/$1 page=$root/$2
+    "$program" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z-]*\( [a-z][a-z-]*\)\{0,1\}\)  .*/\1/p' >"$dir/commands"
+    [ "$(wc -l <"$dir/commands")" -ge 6 ] || miss "$1 --help lists $(wc -l <"$dir/commands") commands"
+    if [ "$1" = dpot ]; then
+        printf '%s\n' --json --quiet --seed --threads --help --version --server --ca-file --token-file --pin >"$dir/general"
+    else
+        options "$page" >"$dir/general"
+    fi
+    printf '%s\n' --json --quiet --seed --threads --help --version --server --name >"$dir/all" # --name stands for any
+    while read -r command; do
         # shellcheck disable=SC2086 # a command may be two words
-        "$bin/$program" $command --help >"$dir/one" 2>&1 || miss "$program $command --help fails"
-        grep -q 'Example:' "$dir/one" || miss "$program $command --help has no example"
-        cat "$dir/one" >>"$dir/help"
+        "$program" $command --help >"$dir/help" 2>&1 || miss "$1 $command --help fails"
+        options "$dir/help" >"$dir/options"
+        sed '/^Example:/,$d' "$dir/help" | grep -oE -- '^  --[a-z][a-z0-9-]*' | tr -d ' ' >"$dir/listed"
+        # shellcheck disable=SC2086
+        "$program" completion $command | cmp -s - "$dir/listed" || miss "$1 completion $command lists other options than --help"
+        cat "$dir/listed" >>"$dir/all"
+        [ "$(sed -n '/^Example:/{n;p;}' "$dir/help" | grep -c "$1 $command")" -eq 1 ] || miss "$1 $command --help has no example"
+        entry "$page" "$3$command" >"$dir/entry"
+        [ -s "$dir/entry" ] || { miss "$(basename "$page") has no entry for $1 $command"; continue; }
+        options "$dir/entry" >"$dir/described"
+        for option in $(cat "$dir/options"); do
+            grep -qx -- "$option" "$dir/described" "$dir/general" || miss "$(basename "$page") does not describe $option of $1 $command"
+        done
+    done <"$dir/commands"
+    for option in $(options "$page"); do
+        grep -qx -- "$option" "$dir/all" || miss "$(basename "$page") has $option, which no command knows"
     done
-    echo '--help --version' >>"$dir/help"
-    options "$dir/help" >"$dir/options"
-    options "$page" >"$dir/described"
-    for option in $(cat "$dir/options"); do
-        grep -qx -- "$option" "$dir/described" || miss "$(basename "$page") does not describe $option"
-    done
-    for option in $(cat "$dir/described"); do
-        grep -qx -- "$option" "$dir/options" || [ "$option" = --server ] || miss "$(basename "$page") has $option, which --help does not"
-    done
+    echo "$(wc -l <"$dir/commands") commands of $1 are in its man page, with their options"
 }
-both dpotd "$root/aggregator/doc/dpotd.8" init serve doctor backup restore migrate 'keys list' 'keys add' 'keys prune'
-both dpot-device "$root/client/doc/dpot-device.1" enroll report flush status withdraw grant
+check dpot aggregator/doc/dpot.1 'dpot '
+check dpotd aggregator/doc/dpotd.8 ''
+check dpot-device client/doc/dpot-device.1 ''
 
 # ---- how the pages look ----
 for page in "$root"/aggregator/doc/*.[18] "$root"/client/doc/*.[13]; do
@@ -89,5 +78,4 @@ for page in "$root"/aggregator/doc/*.[18] "$root"/client/doc/*.[13]; do
     fi
 done
 
-[ "$failed" -eq 0 ] && echo "$(wc -l <"$dir/commands") commands of dpot are in its man page, with their options"
 exit "$failed"

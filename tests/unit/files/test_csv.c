@@ -241,7 +241,7 @@ Test(csv, numbers_are_written_as_short_as_they_can_be_read_back)
     expect_number(-INFINITY, "-inf");
 }
 
-/* Bits of a reproducible sequence, and the values where digits are scarce. */
+/* Reproducible random bits, and extreme values. */
 Test(csv, every_number_is_read_back_bit_for_bit)
 {
     static const double edges[] = {DBL_MIN, DBL_MAX, 4.9406564584124654e-324, -0.0, DBL_EPSILON};
@@ -271,7 +271,7 @@ Test(csv, every_number_is_read_back_bit_for_bit)
     array_release(&back);
 }
 
-/* What `yes ''` and its like send: nothing of it makes a field, a row or a column longer. */
+/* Endless input that makes no field, row or column longer. */
 Test(csv, endless_lines_without_a_number_are_refused_early)
 {
     const size_t len = 5000;
@@ -309,4 +309,59 @@ Test(csv, a_named_table_has_a_header_and_is_read_back)
     cr_assert_eq(array_read(folder_path("a.csv"), &in, &error), DPOT_OK, "%s", error.text);
     cr_assert(in.n_rows == 2 && in.values[3] == 4);
     array_release(&in);
+}
+
+/* ---- private data of a device ---- */
+
+static dpot_status read_private(const char *name, const char *text, struct array *array,
+                                struct dpot_error *error)
+{
+    return array_read_private(folder_write(name, text, strlen(text)), array, error);
+}
+
+Test(csv, no_private_value_is_refused_or_shown)
+{
+    struct array array;
+    struct dpot_error error = {""};
+    static const char *const refused[] = {"77;\n1\n", "1\nsecret\n", "77,secret\n", "1\n77,\n"};
+    cr_assert_eq(read_private("a.csv", "1e999,-1e999\nnan,1e-999\n", &array, &error), DPOT_OK);
+    cr_assert(isinf(array.values[0]) && isinf(array.values[1]) && isnan(array.values[2]));
+    array_wipe(&array);
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        cr_assert_eq(read_private("a.csv", refused[i], &array, &error), DPOT_ERR_MALFORMED);
+        cr_assert(!strstr(error.text, "77") && !strstr(error.text, "secret"), "%s", error.text);
+        cr_assert_not_null(strstr(error.text, "line "), "%s", error.text);
+    }
+}
+
+Test(csv, an_empty_private_file_has_no_rows_and_a_header_wants_some)
+{
+    struct array array;
+    struct dpot_error error = {""};
+    static const char *const empty[] = {"", "\n\n", "\xEF\xBB\xBF"};
+    static const char *const headers[] = {"place\n", "# 1\n", "a,b"};
+    for (size_t i = 0; i < 3; i++) {
+        cr_assert_eq(read_private("a.csv", empty[i], &array, &error), DPOT_OK, "%s", error.text);
+        cr_assert(array.n_rows == 0 && array.n_cols == 0 && !array.values);
+        cr_assert_eq(read_private("a.csv", headers[i], &array, &error), DPOT_ERR_MALFORMED);
+        cr_assert_not_null(strstr(error.text, "a device without data gives an empty file"));
+    }
+}
+
+Test(csv, many_private_values_are_all_there)
+{
+    enum { N = 10000 };
+    static char text[N * 6 + 1];
+    struct array array;
+    struct dpot_error error = {""};
+    for (size_t i = 0; i < N; i++) {
+        (void)snprintf(text + 6 * i, 7, "%5zu\n", i);
+    }
+    cr_assert_eq(read_private("a.csv", text, &array, &error), DPOT_OK, "%s", error.text);
+    cr_assert(array.n_rows == N && array.n_cols == 1);
+    for (size_t i = 0; i < N; i++) {
+        cr_assert_eq(array.values[i], (double)i);
+    }
+    array_wipe(&array);
+    cr_assert_null(array.values);
 }

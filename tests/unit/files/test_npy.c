@@ -251,7 +251,7 @@ Test(npy, a_long_header_is_refused_though_the_file_is_as_long)
     free(bytes);
 }
 
-/* Opening a pipe that nobody writes to would wait for ever. */
+/* Opening a pipe without a writer would block. */
 Test(npy, a_pipe_is_refused_before_it_is_opened, .timeout = 60)
 {
     struct array array;
@@ -350,4 +350,27 @@ Test(npy, missing_files_and_folders_are_refused_with_their_path)
     cr_assert_not_null(strstr(error.text, "none.npy"));
     cr_assert_eq(array_read(folder_path("."), &array, &error), DPOT_ERR_IO);
     cr_assert_not_null(strstr(error.text, "folder"));
+}
+
+/* A device refuses and shows no number; an array without rows is a device without data. */
+Test(npy, private_integers_are_rounded_and_no_rows_are_taken)
+{
+    static const uint8_t large[8] = {1, 0, 0, 0, 0, 0, 0x20, 0}; /* 2^53 + 1 */
+    static const char none[] = "{'descr': '<f8', 'fortran_order': False, 'shape': (0, 3), }";
+    static const char wide[] = "{'descr': '<f8', 'fortran_order': False, 'shape': (16777217,), }";
+    uint8_t bytes[4096];
+    struct array array;
+    struct dpot_error error = {""};
+    size_t n =
+        build(bytes, 1, "{'descr': '<i8', 'fortran_order': False, 'shape': (1,), }", 0, large, 8);
+    cr_assert_eq(array_read_private(folder_write("a.npy", bytes, n), &array, &error), DPOT_OK);
+    cr_assert_eq(array.values[0], 9007199254740992.0);
+    array_wipe(&array);
+    n = build(bytes, 1, none, 0, NULL, 0);
+    cr_assert_eq(array_read_private(folder_write("a.npy", bytes, n), &array, &error), DPOT_OK);
+    cr_assert(array.n_rows == 0 && array.n_cols == 0 && !array.values);
+    n = build(bytes, 1, wide, 0, NULL, 0);
+    cr_assert_eq(array_read_private(folder_write("a.npy", bytes, n), &array, &error),
+                 DPOT_ERR_TOO_LARGE);
+    cr_assert_not_null(strstr(error.text, "16777216 entries"), "%s", error.text);
 }

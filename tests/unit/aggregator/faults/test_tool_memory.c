@@ -112,7 +112,7 @@ static int run(const char *const *words)
         arguments[i] = texts[i];
     }
     arguments[n] = NULL;
-    return tool_run(n, arguments);
+    return program_run(&dpot_program, n, arguments);
 }
 
 /* Once short of memory, once with it; what is printed is of no interest. */

@@ -206,7 +206,7 @@ Test(plot, mistakes_on_the_command_line_are_usage)
     expect_exit("plot sheet --in images.csv --shape 2x2 --columns 0 --out a.png", 2, "--columns");
     expect_exit("plot sheet --in images.csv --shape 2x2 --rows 1 --out a.png", 2, "--rows");
     expect_exit("plot sheet --in images.csv --shape 2x2 --range 1,1 --out a.png", 2, "--range");
-    expect_exit("plot", 2, "dpot plot heatmap");
+    expect_exit("plot", 2, "plot takes heatmap, points, curves or sheet");
     expect_exit("plot portrait", 2, "not a command");
     expect_no_file("a.");
 }

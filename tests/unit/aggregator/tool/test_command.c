@@ -28,7 +28,7 @@ Test(command, version_is_one_line)
     cr_assert_eq(strchr(p.out, '\n'), p.out + strlen(p.out) - 1);
 }
 
-#if !DPOT_IS_SANITIZED /* whose shadow of the memory is larger than the limits */
+#if !DPOT_IS_SANITIZED /* shadow memory is larger than the limits */
 Test(command, ends_with_its_code_in_a_small_address_space)
 {
     static struct process p;
@@ -71,13 +71,14 @@ Test(command, every_command_has_a_page_with_an_example)
 Test(command, group_lists_its_commands)
 {
     expect_exit("campaign --help", 0, "campaign create");
-    expect_exit("campaign", 2, "campaign create");
+    expect_exit("campaign", 2, "campaign takes create, list, show, open, close, revise or fetch");
     expect_exit("campaign burn", 2, "\"campaign burn\" is not a command");
 }
 
 Test(command, wrong_command_lines_are_refused)
 {
-    expect_exit("", 2, "usage: dpot COMMAND");
+    expect_exit("", 2, "a command is missing: see dpot --help");
+    expect_exit("--exact ot", 2, "the command comes first, then its options, not --exact");
     expect_exit("projekt", 2, "\"projekt\" is not a command");
     expect_exit("ot --frobnicate 1", 2, "option --frobnicate is not known");
     expect_exit("ot -x", 2, "option -x is not known");

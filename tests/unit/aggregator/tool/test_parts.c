@@ -61,11 +61,12 @@ static void make_ring(struct dpot_campaign *campaign)
 }
 
 static const struct option crowd_options[] = {{"data", "F", ""}, {NULL, NULL, NULL}};
+static const struct program program = {.name = "test"};
 static const struct command crowd_command = {.name = "test", .options = crowd_options};
 
 Test(parts, crowd_keeps_devices_in_order_of_appearance_with_all_their_rows)
 {
-    struct run run = {.command = &crowd_command, .n_threads = 2};
+    struct run run = {.program = &program, .command = &crowd_command, .n_threads = 2};
     struct dpot_campaign campaign;
     struct crowd crowd;
     double population[10] = {0};
@@ -90,7 +91,7 @@ Test(parts, crowd_keeps_devices_in_order_of_appearance_with_all_their_rows)
 
 Test(parts, device_without_counts_has_the_public_default)
 {
-    struct run run = {.command = &crowd_command, .n_threads = 1};
+    struct run run = {.program = &program, .command = &crowd_command, .n_threads = 1};
     struct dpot_campaign campaign;
     struct crowd crowd;
     double population[10] = {0};

@@ -1,4 +1,4 @@
-/* The commands of dpot-device, their exit codes and words. */
+/* The commands of dpot-device, their exit codes and sentences. */
 #include "unit/client/tool/tool.h"
 
 #include <criterion/criterion.h>
@@ -195,7 +195,7 @@ Test(tool, its_settings_are_for_the_owner_alone)
     cr_assert_eq(about.st_mode & 0777, 0600);
 }
 
-/* ---- exit codes and words ---- */
+/* ---- exit codes and sentences ---- */
 
 static int enroll_as(const char *accountant, const char *delta_cap)
 {
@@ -240,7 +240,7 @@ Test(tool, the_group_is_chosen_when_enrolling_and_told_in_the_status)
     cr_assert_not_null(strstr(out, "carry the label \"south\" openly"), "%s", out);
 }
 
-/* The server has another campaign from now on, with these labels. */
+/* From now on the server has another campaign, with these groups. */
 static void serve_campaign(uint8_t id, uint32_t n_groups)
 {
     authority.campaign.id[0] = id;
@@ -256,7 +256,7 @@ static void assert_group(const char *of, double group)
     cr_assert_eq(json_number_of("group"), group, "%s", out);
 }
 
-/* The fixture removes the file of the last one only. */
+/* The fixture removes only the file of the last campaign. */
 static void remove_campaigns(void)
 {
     char path[256];
@@ -360,7 +360,7 @@ Test(tool, an_address_that_is_none_is_a_usage_error)
     cr_assert_not_null(strstr(err, "--server must begin with"), "%s", err);
 }
 
-/* run() looks at the words of every sentence. */
+/* run() checks the terms of every sentence. */
 Test(tool, refusals_speak_of_options_and_commands)
 {
     cr_assert_eq(RUN(NULL, "enroll", "--server", http.url, "--campaign", campaign, "--pin", pin,

@@ -1,4 +1,4 @@
-/* What dpot-device takes for data, and what it refuses before any charge. */
+/* Which data dpot-device accepts, and which it refuses before any charge. */
 #include "unit/client/tool/tool.h"
 
 #include <criterion/criterion.h>
@@ -12,7 +12,7 @@
 
 TestSuite(tool_data, .init = tool_set_up, .fini = tool_tear_down);
 
-/* Reports a file of these bytes; the exit code. */
+/* Reports a file with these bytes; returns the exit code. */
 static int report_bytes(const void *data, size_t len, const char *kind, const char *more)
 {
     char path[128];
@@ -95,7 +95,7 @@ Test(tool_data, nul_bytes_are_refused)
     assert_nothing_is_charged();
 }
 
-/* For ever the same line into a FIFO, until nobody reads any more. */
+/* Writes the same line into a FIFO until its reader is gone. */
 static void assert_endless_is_refused(const char *line, const char *sentence)
 {
     char path[128];
@@ -129,10 +129,16 @@ Test(tool_data, input_without_end_is_refused_at_the_stated_limit)
     cr_assert_eq(enroll(NULL), 0, "%s", err);
     assert_endless_is_refused("1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7\n", "at most 2^24");
     memset(line, '\n', sizeof line - 1);
+    assert_endless_is_refused(line, "one empty line too many");
+    memset(line, ' ',
+           250); /* padded so that the limit of bytes is reached before that of numbers */
+    line[249] = '1';
+    line[250] = '\n';
+    line[251] = '\0';
     assert_endless_is_refused(line, "2^28 bytes");
 }
 
-/* Silence would tell the server which devices have no data. */
+/* A missing report would reveal to the server that the device has no data. */
 Test(tool_data, an_empty_histogram_is_a_device_without_data)
 {
     cr_assert_eq(enroll(NULL), 0, "%s", err);
@@ -170,4 +176,23 @@ Test(tool_data, a_vector_on_one_line_may_be_as_long_as_a_vector_can_be)
     cr_assert_not_null(strstr(err, "has 100000 numbers"), "read whole, then of another length: %s",
                        err);
     free(text);
+}
+
+Test(tool_data, an_array_of_numpy_is_data_too)
+{
+    static const char header[] = "{'descr': '<u4', 'fortran_order': False, 'shape': (2,), }";
+    char path[128];
+    (void)snprintf(path, sizeof path, "%s/data.npy", folder);
+    FILE *file = fopen(path, "wb");
+    cr_assert_not_null(file);
+    (void)fwrite("\x93NUMPY\x01\x00", 1, 8, file);
+    (void)fputc(sizeof header - 1, file);
+    (void)fputc(0, file);
+    (void)fputs(header, file);
+    (void)fwrite("\x03\0\0\0\x04\0\0\0", 1, 8, file);
+    cr_assert_eq(fclose(file), 0);
+    cr_assert_eq(enroll(NULL), 0, "%s", err);
+    cr_assert_eq(RUN(NULL, "report", "--dir", dir, "--points", path, "--json"), 0, "%s", err);
+    assert_json_text("outcome", "reported");
+    cr_assert_eq(unlink(path), 0);
 }

@@ -1,4 +1,4 @@
-/* dpot-device against servers that fail: it ends in time, keeps what it has, and tells the counts. */
+/* dpot-device against failing servers: it ends in time, keeps its reports and prints the counts. */
 #include "base/clock.h"
 #include "unit/client/raw_server.h"
 #include "unit/client/tool/tool.h"
@@ -45,7 +45,7 @@ static void drips(int connection)
     }
 }
 
-/* The folder goes to another server, by settings of before: they have no checksum. */
+/* Moves the folder to another server, with older settings, which have no checksum. */
 static void move_to(const char *url)
 {
     write_settings_of_before(url, "");

@@ -1,4 +1,4 @@
-/* What a flush tells about how reports ended. */
+/* What a flush reports about how reports ended. */
 #include "model/report.h"
 #include "unit/client/tool/tool.h"
 
@@ -43,7 +43,7 @@ Test(tool_ends, a_report_that_the_server_rejects_is_bad_input_with_its_reason)
     cr_assert_eq(json_number_of("rejected_range"), 1);
 }
 
-/* A wait may end in the midst of an exchange, which then is the network's failure. */
+/* A wait may end during an exchange, which then is a network failure. */
 static void flush_until(const char *status)
 {
     int code = 0;

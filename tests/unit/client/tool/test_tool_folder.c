@@ -1,4 +1,4 @@
-/* dpot-device and its folder when something is in the way: another process, a limit, a wrong path. */
+/* dpot-device and obstacles in its folder: another process, a limit, a wrong path. */
 #include "unit/client/tool/tool.h"
 
 #include <criterion/criterion.h>
@@ -49,7 +49,7 @@ Test(tool_folder, damaged_settings_do_not_stand_in_the_way_of_a_withdrawal)
     cr_assert_eq(stat(path, &about), 0);
 }
 
-/* Reads device.conf; with `text` not NULL writes it. */
+/* Reads device.conf, or writes it if `text` is not NULL. */
 static size_t settings_file(const char *text, size_t len, char *into, size_t cap)
 {
     char path[256];
@@ -109,7 +109,7 @@ Test(tool_folder, a_report_that_is_lost_with_its_file_is_not_called_done)
     cr_assert_eq(count("submitted"), 1);
 }
 
-/* Each of the files a command reads, as a link, a folder and a pipe: it is named, and what is expected. */
+/* Each file that a command reads, replaced by a link, a folder and a pipe: the error names it. */
 Test(tool_folder, what_is_no_file_is_named_with_what_is_expected)
 {
     static const char *const names[] = {"keys", "ledger", "spool", "device.conf"};
@@ -192,7 +192,7 @@ Test(tool_folder, an_enrollment_that_fails_leaves_a_folder_that_works_as_it_was)
 
 Test(tool_folder, a_flush_waits_for_the_time_of_sending_however_short_its_wait)
 {
-    int code = 1; /* a busy machine may need more than the moment that is left for the exchange */
+    int code = 1; /* on a busy machine the exchange may take longer than the rest of the wait */
     report_once();
     for (size_t i = 0; i < 20 && code != 0; i++) {
         code = RUN(NULL, "flush", "--dir", dir, "--wait", "0", "--json");
@@ -202,7 +202,7 @@ Test(tool_folder, a_flush_waits_for_the_time_of_sending_however_short_its_wait)
     cr_assert_eq(json_number_of("sent"), 1);
 }
 
-/* Runs a command that finds the descriptors 0, 1 and 2 closed as the bits say; the exit code. */
+/* Runs a command with descriptors 0, 1 and 2 closed as the bits say; returns the exit code. */
 static int run_with_closed(unsigned closed, const char *const *arguments)
 {
     const char *argv[12] = {DPOT_TEST_BIN "/dpot-device"};
@@ -237,7 +237,7 @@ Test(tool_folder, closed_descriptors_are_neither_data_nor_files_of_the_device)
     cr_assert_eq(count("submitted"), 0);
 }
 
-/* Its standard output takes no byte; `err` is what it says. */
+/* Runs a command whose stdout is full; `err` is its stderr. */
 static int run_into_a_full_disk(const char *const *arguments)
 {
     const char *argv[12] = {DPOT_TEST_BIN "/dpot-device"};

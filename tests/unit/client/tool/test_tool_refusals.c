@@ -1,5 +1,5 @@
-/* dpot-device says no, or says when: options that contradict each other, values and files that are none, parts
- * of a folder that are gone. */
+/* Refusals of dpot-device: contradictory options, invalid values and files, missing parts of a
+ * folder. */
 #include "unit/client/tool/tool.h"
 
 #include <criterion/criterion.h>
@@ -16,7 +16,7 @@ static void assert_says(const char *words)
     cr_assert_not_null(strstr(err, words), "looked for: %s, found: %s", words, err);
 }
 
-/* A path in the device's folder; it dies with the next call. */
+/* A path in the device's folder; valid until the next call. */
 static const char *in_dir(const char *name)
 {
     static char path[400];
@@ -275,9 +275,9 @@ Test(tool_refusals, what_waits_is_told_with_its_time)
     cr_assert_not_null(strstr(out, "\"paused_until\": null"), "%s", out);
 }
 
-/* ---- parts of the folder are gone ---- */
+/* ---- missing parts of the folder ---- */
 
-/* All files but one, which proves that there was a ledger. */
+/* Removes all files but one, which proves that there was a ledger. */
 static void keep_only(const char *name)
 {
     struct dirent *entry = NULL;
@@ -298,7 +298,7 @@ Test(tool_refusals, part_of_a_folder_is_no_fresh_budget)
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         report_once();
         keep_only(names[i]);
-        (void)enroll(NULL); /* without the settings nothing else goes on */
+        (void)enroll(NULL); /* the other commands need the settings */
         cr_assert_eq(report(), 4, "%s: %s", names[i], err);
         assert_says("\"ledger\" is missing");
         cr_assert_eq(RUN(NULL, "status", "--dir", dir, "--json"), 0);
@@ -308,8 +308,8 @@ Test(tool_refusals, part_of_a_folder_is_no_fresh_budget)
     report_once(); /* an empty folder is a new one */
 }
 
-/* Each file by itself: the second report in the round is not made, and withdrawn consent stays so. The test
- * fails when the folder has a file that nobody has decided about. */
+/* After each single deletion the second report of the round is not made and consent stays
+ * withdrawn. The test fails if the folder has a file that has no row here. */
 Test(tool_refusals, no_file_of_the_folder_gives_budget_or_consent_back)
 {
     const struct {
@@ -339,7 +339,7 @@ Test(tool_refusals, no_file_of_the_folder_gives_budget_or_consent_back)
     cr_assert_eq(rmdir(dir), 0, "a file that is in no row");
 }
 
-/* The same ledger, whatever the mechanism and the accountant. */
+/* The same for vectors and for zcdp. */
 Test(tool_refusals, vectors_and_rho_are_no_exception)
 {
     static const enum dpot_mechanism_id mechanisms[] = {DPOT_MECHANISM_LAPLACE,

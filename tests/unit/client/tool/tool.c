@@ -16,12 +16,12 @@ struct http_server http;
 char folder[64], dir[96], campaign[40], pin[80];
 char out[65536], err[65536];
 
-/* 0, or what every POST is answered with; and the byte of its receipt. Known to the server's process
- * when it is started after. */
+/* The HTTP status of every answer to a POST (0: the world's), and the status in its receipt. The
+ * server's process knows them if it is started afterwards. */
 static int post_status;
 static uint8_t post_receipt;
 
-/* The paths of a request come without a host: the world's server looks at how they end. */
+/* Paths come without a host: the world's server compares only their ends. */
 static void serve(void *ctx, const struct dpot_http_request *request, struct test_answer *answer)
 {
     struct world *w = ctx;
@@ -100,7 +100,7 @@ void read_all(int descriptor, char *text, size_t size)
     (void)close(descriptor);
 }
 
-/* No sentence of the program may talk to C programmers. */
+/* No sentence of the program may use terms of the C API. */
 static void assert_in_words_of_the_command_line(void)
 {
     static const char *const words[] = {"dpot_client_", "config.", "handle", "DPOT_ACCOUNTANT"};
@@ -109,8 +109,6 @@ static void assert_in_words_of_the_command_line(void)
     }
 }
 
-/* Runs dpot-device with the arguments up to NULL and `input` on its standard input; gives the exit
- * code, fills `out` and `err`. */
 int run(const char *input, const char *const *arguments)
 {
     const char *argv[40] = {DPOT_TEST_BIN "/dpot-device"};

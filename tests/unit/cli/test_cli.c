@@ -1,0 +1,203 @@
+/* The command line of a small program: its exit codes, options, refusals and pages. */
+#include "cli/options.h"
+#include "cli/program.h"
+#include "unit/files/folder.h"
+
+#include <criterion/criterion.h>
+#include <jansson.h>
+#include <string.h>
+
+TestSuite(cli, .init = folder_make, .fini = folder_remove);
+
+static char out[8192], err[4096]; /* of the last run */
+
+/* What a command of the program finds, for the tests to look at. */
+static struct run seen;
+
+static dpot_status keep_run(struct run *run)
+{
+    seen = *run;
+    return DPOT_OK;
+}
+
+static dpot_status fail(struct run *run)
+{
+    return dpot_error_set(&run->error, DPOT_ERR_BUDGET, "\xFF is \"spent\"");
+}
+
+static const struct option options[] = {
+    {"in", "F", "the input"},   {"files", "F...", "more of them"},
+    {"size", "N", "how large"}, {"exact", NULL, "to the last digit"},
+    {NULL, NULL, NULL},
+};
+static const struct command make = {
+    .name = "make",
+    .operands = "NAME...",
+    .max_operands = 3,
+    .summary = "Makes it.",
+    .details = "Really.",
+    .example = "small make --in x",
+    .options = options,
+    .n_required = 1,
+    .run = keep_run,
+};
+static const struct command keys_add = {
+    .name = "keys add", .summary = "Adds.", .details = "", .example = "", .run = fail};
+static const struct command keys_list = {
+    .name = "keys list", .summary = "Lists.", .details = "", .example = "", .run = keep_run};
+static const struct command *const commands[] = {&make, &keys_add, &keys_list, NULL};
+static const struct program program = {
+    .name = "small", .version = "1", .summary = "Small.", .example = "", .commands = commands};
+
+/* Runs it with these words up to NULL; its exit code. */
+static int run_words(const char *const *words)
+{
+    char *argv[16] = {NULL};
+    int argc = 1;
+    for (; words[argc - 1]; argc++) {
+        argv[argc] = (char *)words[argc - 1];
+    }
+    cr_assert_not_null(freopen(folder_path("out"), "w", stdout));
+    cr_assert_not_null(freopen(folder_path("err"), "w", stderr));
+    const int code = program_run(&program, argc, argv);
+    (void)fflush(NULL);
+    out[folder_read("out", out, sizeof out - 1)] = '\0';
+    err[folder_read("err", err, sizeof err - 1)] = '\0';
+    return code;
+}
+#define RUN(...) run_words((const char *const[]){__VA_ARGS__, NULL})
+
+static void expect(int code, int expected, const char *sentence)
+{
+    cr_assert_eq(code, expected, "%d: %s", code, err);
+    cr_assert_not_null(strstr(err, sentence), "%s", err);
+    cr_assert_eq(strchr(err, '\n'), err + strlen(err) - 1, "one sentence: %s", err);
+}
+
+Test(cli, every_status_has_the_exit_code_of_the_manuals)
+{
+    static const struct {
+        dpot_status status;
+        int code;
+    } rows[] = {
+        {DPOT_OK, 0},
+        {DPOT_ERR_ARGUMENT, 2},
+        {DPOT_ERR_STATE, 7},
+        {DPOT_ERR_MEMORY, 1},
+        {DPOT_ERR_IO, 6},
+        {DPOT_ERR_NETWORK, 6},
+        {DPOT_ERR_BUSY, 6},
+        {DPOT_ERR_RANDOM, 1},
+        {DPOT_ERR_SERVER, 6},
+        {DPOT_ERR_NO_SPACE, 6},
+        {DPOT_ERR_MALFORMED, 3},
+        {DPOT_ERR_VERSION, 3},
+        {DPOT_ERR_SIGNATURE, 3},
+        {DPOT_ERR_RANGE, 3},
+        {DPOT_ERR_SHAPE, 3},
+        {DPOT_ERR_NOT_FOUND, 3},
+        {DPOT_ERR_CORRUPT, 3},
+        {DPOT_ERR_INFEASIBLE, 3},
+        {DPOT_ERR_TOO_LARGE, 3},
+        {DPOT_ERR_EXISTS, 3},
+        {DPOT_ERR_BUDGET, 4},
+        {DPOT_ERR_EPSILON, 4},
+        {DPOT_ERR_CLOSED, 7},
+        {DPOT_ERR_NOT_OPEN, 7},
+        {DPOT_ERR_CAP_UNSET, 4},
+        {DPOT_ERR_SIMULATION, 4},
+        {DPOT_ERR_DENIED, 4},
+        {DPOT_ERR_CONSENT, 4},
+        {DPOT_ERR_UNEXPECTED, 4},
+        {DPOT_ERR_POISONED, 6},
+        {DPOT_ERR_LEDGER, 4},
+    };
+#define CHECK(name, value, text)                                                                   \
+    cr_assert_eq(rows[n].status, name, "row %zu", n);                                              \
+    cr_assert_eq(exit_code_of(name), rows[n].code, #name);                                         \
+    n++;
+    size_t n = 0;
+    DPOT_STATUS_TABLE(CHECK)
+    cr_assert_eq(n, sizeof rows / sizeof rows[0]);
+    cr_assert_eq(exit_code_of(-12345), 1);
+}
+
+Test(cli, options_are_taken_in_any_order_and_either_spelling)
+{
+    cr_assert_eq(RUN("make", "--exact", "a", "--size=7", "--in", "x", "--", "--b"), 0, "%s", err);
+    uint64_t size = 0;
+    cr_assert_eq(option_integer(&seen, "size", 1, 9, &size), DPOT_OK);
+    cr_assert_eq(size, 7);
+    cr_assert(option_is_given(&seen, "exact") && !seen.is_json && seen.n_threads >= 1);
+    cr_assert(seen.n_operands == 2 && seen.program == &program && seen.command == &make);
+    cr_assert_eq(RUN("make", "--in", "x", "--files", "a", "b", "--files", "c", "--json", "--json"),
+                 0, "%s", err);
+    cr_assert(seen.n_operands == 2 && seen.is_json);
+}
+
+Test(cli, a_wrong_command_line_is_one_sentence_and_exit_code_2)
+{
+    expect(RUN("make"), 2, "small make: option --in is missing: give --in F");
+    expect(RUN("make", "--in", "x", "--in", "y"), 2, "option --in is given twice");
+    expect(RUN("make", "--in", "x", "--exact", "--exact"), 2, "option --exact is given twice");
+    expect(RUN("make", "--in"), 2, "option --in has no value: give --in F");
+    expect(RUN("make", "--in", "--exact"), 2, "option --in has no value before --exact");
+    expect(RUN("make", "--in="), 2, "option --in is empty");
+    expect(RUN("make", "--exact=1"), 2, "option --exact takes no value");
+    expect(RUN("make", "--out", "x"), 2, "option --out is not known: see small make --help");
+    expect(RUN("make", "--in", "x", "1", "2", "3", "4"), 2, "\"4\" is one argument too many");
+    expect(run_words((const char *const[]){NULL}), 2, "a command is missing: see small --help");
+    expect(RUN("break"), 2, "\"break\" is not a command: see small --help");
+    expect(RUN("--in", "x"), 2, "the command comes first, then its options, not --in");
+    expect(RUN("keys"), 2, "\"keys\" is not a command: keys takes add or list");
+    expect(RUN("keys", "drop"), 2, "\"keys drop\" is not a command: keys takes add or list");
+    expect(RUN("keys", "--json"), 2, "keys takes add or list first, then options, not --json");
+}
+
+Test(cli, values_are_checked_with_their_range)
+{
+    double number = 5;
+    uint64_t integer = 5;
+    cr_assert_eq(RUN("make", "--in", "0x10", "--size", "1e-400"), 0);
+    cr_assert_eq(option_number(&seen, "in", 0, 100, &number), DPOT_ERR_ARGUMENT);
+    cr_assert_eq(option_number(&seen, "size", 0, 1e6, &number), DPOT_ERR_ARGUMENT);
+    cr_assert_str_eq(seen.error.text, "--size is 1e-400: give a number from 0 to 1000000");
+    cr_assert_eq(option_integer(&seen, "size", 0, 9, &integer), DPOT_ERR_ARGUMENT);
+    cr_assert_eq(option_positive(&seen, "size", 9, &number), DPOT_ERR_ARGUMENT);
+    cr_assert(number == 5 && integer == 5);
+}
+
+Test(cli, a_failure_is_a_sentence_and_with_json_an_object)
+{
+    expect(RUN("keys", "add"), 4, "small keys add: ");
+    cr_assert_str_empty(out);
+    expect(RUN("keys", "add", "--json"), 4, "small keys add: ");
+    json_t *object = json_loads(out, JSON_REJECT_DUPLICATES, NULL);
+    cr_assert_not_null(object, "%s", out);
+    cr_assert_str_eq(json_string_value(json_object_get(object, "error")),
+                     "\xEF\xBF\xBD is \"spent\"");
+    cr_assert_str_eq(json_string_value(json_object_get(object, "status")), "DPOT_ERR_BUDGET");
+    cr_assert_eq(json_integer_value(json_object_get(object, "exit_code")), 4);
+    json_decref(object);
+}
+
+Test(cli, pages_and_completion_come_of_the_same_tables)
+{
+    cr_assert_eq(RUN("--help"), 0);
+    cr_assert_not_null(strstr(out, "  keys list "));
+    cr_assert_not_null(strstr(out, "Exit codes: 0 done"));
+    cr_assert_eq(RUN("make", "--help"), 0);
+    cr_assert_not_null(strstr(out, "usage: small make --in F NAME... [options]\n"), "%s", out);
+    cr_assert_eq(RUN("keys", "--help"), 0);
+    cr_assert_not_null(strstr(out, "  small keys add "));
+    cr_assert_eq(RUN("--version"), 0);
+    cr_assert_str_eq(out, "small 1\n");
+    cr_assert_eq(RUN("completion"), 0);
+    cr_assert_str_eq(out, "make\nkeys\nkeys\n");
+    cr_assert_eq(RUN("completion", "keys"), 0);
+    cr_assert_str_eq(out, "add\nlist\n");
+    cr_assert_eq(RUN("completion", "make", "--exact"), 0);
+    cr_assert_str_eq(out, "--in\n--files\n--size\n--exact\n--json\n--quiet\n--help\n");
+    cr_assert_eq(RUN("completion", "make", "--in"), 0);
+    cr_assert_str_eq(out, "", "a file name is due");
+}
