@@ -1,4 +1,5 @@
-/* Maximum likelihood behind the channel of a campaign whose devices report one place. */
+/* dpot estimate: maximum likelihood behind the channel of a campaign whose devices report one
+ * place. */
 #include "tool/estimate/estimate.h"
 
 #include "base/alloc.h"
@@ -36,7 +37,7 @@ static dpot_status fill_channel(struct estimate *e)
     return status;
 }
 
-/* Where the steps begin, and what would be said without a report. */
+/* Sets the prior, which is also the start of EM. */
 static dpot_status take_start(struct estimate *e)
 {
     const size_t k = e->file.campaign.domain.size;
