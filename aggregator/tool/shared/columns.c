@@ -22,9 +22,9 @@ dpot_status columns_init(struct run *run, const char *option, size_t n, struct c
     }
     const size_t len = strlen(path);
     const bool is_npy = len >= 4 && strcmp(path + len - 4, ".npy") == 0;
-    const bool is_read = strcmp(path, "-") == 0; /* stdin has been read to its end */
+    const bool is_stdin = strcmp(path, "-") == 0; /* already read to its end */
     const dpot_status status =
-        is_npy || is_read || idx_has_name(path)
+        is_npy || is_stdin || idx_has_name(path)
             ? DPOT_OK
             : csv_header_read(path, COLUMNS_MAX, columns->names, &columns->n_names, &run->error);
     if (columns->n_names != n || columns->names[0][0] == '\0') {
@@ -39,14 +39,23 @@ void columns_release(struct columns *columns)
     *columns = (struct columns){0};
 }
 
-static bool find(const struct columns *columns, const char *text, size_t len, size_t *position)
+static bool find_name(const struct columns *columns, const char *name, size_t len, size_t *position)
 {
-    char *end = NULL;
     for (size_t j = 0; j < columns->n_names; j++) {
-        if (strlen(columns->names[j]) == len && memcmp(columns->names[j], text, len) == 0) {
+        if (strlen(columns->names[j]) == len && memcmp(columns->names[j], name, len) == 0) {
             *position = j;
             return true;
         }
+    }
+    return false;
+}
+
+/* By name, else by number. */
+static bool find(const struct columns *columns, const char *text, size_t len, size_t *position)
+{
+    char *end = NULL;
+    if (find_name(columns, text, len, position)) {
+        return true;
     }
     if (len == 0 || text[0] < '0' || text[0] > '9') {
         return false;
@@ -58,13 +67,7 @@ static bool find(const struct columns *columns, const char *text, size_t len, si
 
 bool columns_find(const struct columns *columns, const char *name, size_t *position)
 {
-    for (size_t j = 0; j < columns->n_names; j++) {
-        if (strcmp(columns->names[j], name) == 0) {
-            *position = j;
-            return true;
-        }
-    }
-    return false;
+    return find_name(columns, name, strlen(name), position);
 }
 
 static dpot_status refuse(struct run *run, const struct columns *columns, const char *option,
