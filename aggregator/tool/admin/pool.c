@@ -53,8 +53,8 @@ static dpot_status plan_export(struct run *run, const struct remote *remote, str
     int64_t n_columns = 1;
     if (!mechanism || dpot_mechanism_find(mechanism, &id) != DPOT_OK) {
         return dpot_error_set(&run->error, DPOT_ERR_SERVER,
-                              "%s has a mechanism that this program does not know: is it older "
-                              "than the server?",
+                              "%s sends no mechanism that this program knows: is it older than the "
+                              "server?",
                               remote->url);
     }
     const bool is_sphere = json_object_get(export->pool, "directions") != NULL;
@@ -70,8 +70,7 @@ static dpot_status plan_export(struct run *run, const struct remote *remote, str
         json_get_integer(export->pool, "pool", is_coefficients ? "dim" : "data_dim", 1,
                          DPOT_VECTOR_DIM_MAX, &n_columns, &run->error) != DPOT_OK) {
         return dpot_error_set(&run->error, DPOT_ERR_SERVER,
-                              "%s does not state the length of its vectors: is it a dpotd?",
-                              remote->url);
+                              "%s sends no length of its vectors: is it a dpotd?", remote->url);
     }
     export->n_columns = (size_t)n_columns;
     export->row_len = export->is_vector ? NUMBER_LEN * export->n_columns : INDEX_LEN;

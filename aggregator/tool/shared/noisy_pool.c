@@ -91,7 +91,7 @@ static dpot_status refuse_missing(struct run *run, const struct noisy_pool *pool
     const char *path = option_text(run, "pool");
     return RUN_USAGE(run, "--%s is missing and %s%s.json%s: give %s", option,
                      pool->side ? "" : "there is no ", path,
-                     pool->side ? " does not tell it" : " that tells it", what);
+                     pool->side ? " does not state it" : " that states it", what);
 }
 
 static dpot_status find_mechanism(struct run *run, const struct noisy_pool *pool,

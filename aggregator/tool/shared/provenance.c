@@ -39,8 +39,8 @@ static dpot_status refuse_hash(const struct pairing *p, const char *text, const 
 {
     char revision[40];
     return dpot_error_set(&p->run->error, DPOT_ERR_RANGE,
-                          "--%s %.100s holds reports of campaign hash %.12s... (%swhat its side "
-                          "file tells), not of %.12s... (revision %u): give the campaign of this "
+                          "--%s %.100s holds reports of campaign hash %.12s... (%sby its side "
+                          "file), not of %.12s... (revision %u): give the campaign of this "
                           "pool (--revision, or dpot campaign fetch)",
                           p->option, p->path, text, name_revision(p, revision, sizeof revision),
                           hash, p->file->campaign.revision);

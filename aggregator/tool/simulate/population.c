@@ -145,8 +145,7 @@ static dpot_status check_places(const struct array *places, struct dpot_error *e
         }
         sum += p[2];
     }
-    return sum > 0 ? DPOT_OK
-                   : dpot_error_set(error, DPOT_ERR_RANGE, "nobody lives at any of the places");
+    return sum > 0 ? DPOT_OK : dpot_error_set(error, DPOT_ERR_RANGE, "no place has any people");
 }
 
 dpot_status population_draw(const struct array *places, size_t n_devices, struct dpot_rng *rng,

@@ -256,7 +256,7 @@ static void warn_of_rounding(const struct transport *t, const struct entropic_re
             t->run,
             "the sweeps have converged, but by rounding the plan misses the first marginal by "
             "%.3g, more than --tol %.3g: the costs are very large beside --lambda %.3g; a larger "
-            "one, or points moved to near 0, are computed better (gap tells what value may be off)",
+            "one, or points moved to near 0, are computed better (gap bounds the error of value)",
             result->residual, t->tol, t->lambda);
     }
 }
