@@ -3,10 +3,10 @@
 #include "base/alloc.h"
 #include "model/measure.h"
 #include "tool/shared/options.h"
+#include "tool/shared/shape.h"
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define SUM_TOL 1e-6 /* absolute, on a sum of 1 */
@@ -15,25 +15,15 @@
 
 static dpot_status read_shape(struct barycenter_job *job)
 {
-    const char *text = option_text(job->run, "grid"), *next = text;
-    size_t cells = 1;
-    while (job->n_dims < BARYCENTER_GRID_DIM_MAX) {
-        char *end = NULL;
-        const unsigned long side = *next >= '0' && *next <= '9' ? strtoul(next, &end, 10) : 0;
-        if (side < 1 || side > BARYCENTER_CELLS_MAX / cells || (*end != 'x' && *end != '\0')) {
-            break;
-        }
-        job->shape[job->n_dims++] = (size_t)side;
-        cells *= side;
-        if (*end == '\0') {
-            return DPOT_OK;
-        }
-        next = end + 1;
-    }
-    return RUN_USAGE(job->run,
-                     "--grid is %.40s: give the cells along each of 1 to %d axes, such as 64x64, "
-                     "at most %zu in all",
-                     text, BARYCENTER_GRID_DIM_MAX, BARYCENTER_CELLS_MAX);
+    const char *text = option_text(job->run, "grid");
+    job->n_dims = shape_parse(text, BARYCENTER_GRID_DIM_MAX, BARYCENTER_CELLS_MAX,
+                              BARYCENTER_CELLS_MAX, job->shape);
+    return job->n_dims > 0
+               ? DPOT_OK
+               : RUN_USAGE(job->run,
+                           "--grid is %.40s: give the cells along each of 1 to %d axes, such as "
+                           "64x64, at most %zu in all",
+                           text, BARYCENTER_GRID_DIM_MAX, BARYCENTER_CELLS_MAX);
 }
 
 /* Square cells; without --cell the longest side has length 1. */
@@ -378,11 +368,8 @@ dpot_status barycenter_load_group_weights(struct barycenter_job *job, const doub
     if (!option_is_given(job->run, "group-weights")) {
         return DPOT_OK;
     }
-    dpot_status status = load_weights(job->run, "group-weights", job->n_groups, &job->weights);
-    if (status == DPOT_OK && !job->weights.is_vector && job->weights.n_rows != 1) {
-        status = dpot_error_set(&job->run->error, DPOT_ERR_SHAPE,
-                                "--group-weights has several rows: give one weight a group");
-    }
+    const dpot_status status =
+        load_measure(job->run, "group-weights", job->n_groups, &job->weights);
     *weights = job->weights.values;
     return status;
 }

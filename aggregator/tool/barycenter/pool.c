@@ -8,11 +8,11 @@
 #include "tool/shared/progress.h"
 #include "tool/shared/provenance.h"
 #include "tool/shared/save.h"
+#include "tool/shared/shape.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define TOL_MAX 1e9
@@ -55,24 +55,18 @@ static dpot_status refuse_others(struct run *run)
 /* Parses "32x32"; the number of sizes is checked with the campaign. */
 static dpot_status read_cells(struct pooled_job *p)
 {
-    const char *text = option_text(p->run, "cells"), *next = text;
-    for (size_t j = 0; text && j < CLEAN_GRID_DIM_MAX; j++) {
-        char *end = NULL;
-        const unsigned long side = *next >= '0' && *next <= '9' ? strtoul(next, &end, 10) : 0;
-        if (side < 1 || side > CLEAN_POINTS_MAX || (*end != 'x' && *end != '\0')) {
-            break;
-        }
-        p->settings.clean.cells[j] = (uint32_t)side;
-        if (*end == '\0') {
-            return DPOT_OK;
-        }
-        next = end + 1;
+    const char *text = option_text(p->run, "cells");
+    size_t shape[CLEAN_GRID_DIM_MAX];
+    const size_t n =
+        text ? shape_parse(text, CLEAN_GRID_DIM_MAX, CLEAN_POINTS_MAX, SIZE_MAX, shape) : 0;
+    for (size_t j = 0; j < n; j++) {
+        p->settings.clean.cells[j] = (uint32_t)shape[j];
     }
-    return text ? RUN_USAGE(p->run,
-                            "--cells is %.40s: give the cells along each of 1 to %d coordinates, "
-                            "such as 32x32",
-                            text, CLEAN_GRID_DIM_MAX)
-                : DPOT_OK;
+    return !text || n > 0 ? DPOT_OK
+                          : RUN_USAGE(p->run,
+                                      "--cells is %.40s: give the cells along each of 1 to %d "
+                                      "coordinates, such as 32x32",
+                                      text, CLEAN_GRID_DIM_MAX);
 }
 
 static dpot_status read_numbers(struct pooled_job *p)

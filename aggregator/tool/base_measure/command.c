@@ -181,13 +181,7 @@ static dpot_status load_weights_option(struct base_measure_job *job)
     if (!option_is_given(run, "weights") || option_is_given(run, "users")) {
         return DPOT_OK; /* users.c loads weights of users */
     }
-    const dpot_status status = load_weights(run, "weights", job->cost.n_rows, &job->weights);
-    if (status == DPOT_OK && !job->weights.is_vector && job->weights.n_rows != 1) {
-        return dpot_error_set(&run->error, DPOT_ERR_SHAPE,
-                              "--weights has %zu row%s: give one weight per input point",
-                              job->weights.n_rows, DPOT_S(job->weights.n_rows));
-    }
-    return status;
+    return load_measure(run, "weights", job->cost.n_rows, &job->weights);
 }
 
 /* Loads the cost of a campaign and, without --epsilon, its epsilon. */

@@ -68,7 +68,7 @@ static dpot_status load_user_weights(struct base_measure_job *job)
     if (!option_is_given(run, "weights") || !job->distributions.values) {
         return DPOT_OK;
     }
-    return load_weights(run, "weights", job->distributions.n_rows, &job->weights);
+    return load_measure(run, "weights", job->distributions.n_rows, &job->weights);
 }
 
 /* Holds out the last quarter of the order, unless there is a file for that. */

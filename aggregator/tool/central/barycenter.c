@@ -47,7 +47,7 @@ static dpot_status load_inputs(struct central_barycenter *job)
         status = region_load_ball(run, &job->records, &job->region);
     }
     if (status == DPOT_OK && option_is_given(run, "group-weights")) {
-        status = load_weights(run, "group-weights", job->records.n_groups, &job->weights);
+        status = load_measure(run, "group-weights", job->records.n_groups, &job->weights);
     }
     return status;
 }

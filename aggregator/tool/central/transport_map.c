@@ -7,9 +7,9 @@
 #include "tool/shared/commands.h"
 #include "tool/shared/options.h"
 #include "tool/shared/save.h"
+#include "tool/shared/shape.h"
 #include "json/side_file.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define MECHANISM "permute-and-flip"
@@ -40,26 +40,19 @@ struct map_job {
 
 static dpot_status read_grid(struct map_job *job)
 {
-    const char *text = NULL, *next = NULL;
-    size_t size = 1;
-    bool is_sound = true;
+    const char *text = NULL;
     const dpot_status status = option_require(job->run, "grid", "its sizes, as in 64x64", &text);
-    next = text;
-    while (status == DPOT_OK && is_sound && next && job->grid.dim < SEMIDUAL_DIM_MAX) {
-        char *end = NULL;
-        const unsigned long side = *next >= '0' && *next <= '9' ? strtoul(next, &end, 10) : 0;
-        is_sound = side >= 1 && side <= SEMIDUAL_CELLS_MAX / size && (*end == 'x' || *end == '\0');
-        job->grid.shape[job->grid.dim++] = (size_t)side;
-        size *= is_sound ? (size_t)side : 1;
-        next = is_sound && *end == 'x' ? end + 1 : NULL;
+    if (status != DPOT_OK) {
+        return status;
     }
-    if (status == DPOT_OK && (!is_sound || next)) {
-        return RUN_USAGE(job->run,
-                         "--grid is %.40s: give the cells of each of 1 to %d coordinates, such as "
-                         "64x64, at most %d in all",
-                         text, SEMIDUAL_DIM_MAX, SEMIDUAL_CELLS_MAX);
-    }
-    return status;
+    job->grid.dim = shape_parse(text, SEMIDUAL_DIM_MAX, SEMIDUAL_CELLS_MAX, SEMIDUAL_CELLS_MAX,
+                                job->grid.shape);
+    return job->grid.dim > 0
+               ? DPOT_OK
+               : RUN_USAGE(job->run,
+                           "--grid is %.40s: give the cells of each of 1 to %d coordinates, such "
+                           "as 64x64, at most %d in all",
+                           text, SEMIDUAL_DIM_MAX, SEMIDUAL_CELLS_MAX);
 }
 
 static dpot_status read_options(struct map_job *job)

@@ -9,10 +9,10 @@
 #include "tool/shared/options.h"
 #include "tool/shared/progress.h"
 #include "tool/shared/save.h"
+#include "tool/shared/shape.h"
 #include "json/side_file.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define SAMPLES_MAX 10000000
@@ -56,26 +56,18 @@ struct deconvolve_job {
 static dpot_status read_shape(struct deconvolve_job *job)
 {
     const char *text = option_text(job->run, "grid");
-    const char *next = text;
-    uint64_t size = 1;
-    bool is_sound = true;
-    while (is_sound && job->shape_dim < DECONVOLVE_GRID_DIM_MAX) {
-        char *end = NULL;
-        const unsigned long side = *next >= '0' && *next <= '9' ? strtoul(next, &end, 10) : 0;
-        is_sound = side >= 1 && side <= DECONVOLVE_SUPPORT_MAX &&
-                   size * side <= DECONVOLVE_SUPPORT_MAX && (*end == 'x' || *end == '\0');
-        job->shape[job->shape_dim++] = (uint32_t)side;
-        size *= side;
-        if (is_sound && *end == '\0') {
-            return DPOT_OK;
-        }
-        next = is_sound ? end + 1 : next;
+    size_t shape[DECONVOLVE_GRID_DIM_MAX];
+    job->shape_dim = shape_parse(text, DECONVOLVE_GRID_DIM_MAX, DECONVOLVE_SUPPORT_MAX,
+                                 DECONVOLVE_SUPPORT_MAX, shape);
+    for (size_t d = 0; d < job->shape_dim; d++) {
+        job->shape[d] = (uint32_t)shape[d];
     }
-    return RUN_USAGE(
-        job->run,
-        "--grid is %.40s: give the cells of each coordinate, such as 32x32, at most %d "
-        "in all",
-        text, DECONVOLVE_SUPPORT_MAX);
+    return job->shape_dim > 0
+               ? DPOT_OK
+               : RUN_USAGE(job->run,
+                           "--grid is %.40s: give the cells of each coordinate, such as 32x32, at "
+                           "most %d in all",
+                           text, DECONVOLVE_SUPPORT_MAX);
 }
 
 static dpot_status read_support(struct deconvolve_job *job)

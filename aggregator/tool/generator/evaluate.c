@@ -154,16 +154,6 @@ static dpot_status check_sizes(struct evaluation *e, const char *samples)
     return status == DPOT_OK ? check_size(e, "privatised", &e->privatised) : status;
 }
 
-static dpot_status load_weights_of_samples(struct evaluation *e)
-{
-    const dpot_status status = load_weights(e->run, "weights", e->samples.n_rows, &e->weights);
-    if (status == DPOT_OK && !e->weights.is_vector && e->weights.n_rows != 1) {
-        return dpot_error_set(&e->run->error, DPOT_ERR_SHAPE,
-                              "--weights has several rows: give one measure");
-    }
-    return status;
-}
-
 static dpot_status load_points(struct evaluation *e)
 {
     struct run *run = e->run;
@@ -176,7 +166,7 @@ static dpot_status load_points(struct evaluation *e)
         status = check_dim(e, has_model ? "model" : "samples", &e->samples);
     }
     if (status == DPOT_OK && option_is_given(run, "weights")) {
-        status = load_weights_of_samples(e);
+        status = load_measure(run, "weights", e->samples.n_rows, &e->weights);
     }
     if (status == DPOT_OK && option_is_given(run, "privatised")) {
         status = load_finite(run, "privatised", &e->privatised);

@@ -7,6 +7,7 @@
 #include "tool/shared/commands.h"
 #include "tool/shared/load.h"
 #include "tool/shared/options.h"
+#include "tool/shared/shape.h"
 #include "tool/shared/slice.h"
 
 #include <math.h>
@@ -47,26 +48,11 @@ bool plot_is_map(const struct run *run)
 dpot_status plot_read_shape(struct run *run, const char *name, size_t shape[2], bool *is_given)
 {
     const char *text = option_text(run, name);
-    unsigned long sides[2] = {0, 0};
     *is_given = text != NULL;
-    if (!text) {
-        return DPOT_OK;
-    }
-    const size_t first = strspn(text, "0123456789");
-    const bool is_pair = first > 0 && text[first] == 'x' && text[first + 1] &&
-                         text[first + 1 + strspn(text + first + 1, "0123456789")] == '\0';
-    if (is_pair && strlen(text) < 20) {
-        sides[0] = strtoul(text, NULL, 10);
-        sides[1] = strtoul(text + first + 1, NULL, 10);
-    }
-    if (sides[0] < 1 || sides[1] < 1 || sides[0] > PICTURE_SIDE_MAX ||
-        sides[1] > PICTURE_SIDE_MAX) {
-        return RUN_USAGE(run, "--%s is %.40s: give rows and columns of 1 to %d, as in 16x24", name,
-                         text, PICTURE_SIDE_MAX);
-    }
-    shape[0] = (size_t)sides[0];
-    shape[1] = (size_t)sides[1];
-    return DPOT_OK;
+    return !text || shape_parse(text, 2, PICTURE_SIDE_MAX, SIZE_MAX, shape) == 2
+               ? DPOT_OK
+               : RUN_USAGE(run, "--%s is %.40s: give rows and columns of 1 to %d, as in 16x24",
+                           name, text, PICTURE_SIDE_MAX);
 }
 
 dpot_status plot_read_pair(struct run *run, const char *name, double pair[2], bool *is_given)

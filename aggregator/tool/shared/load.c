@@ -97,6 +97,19 @@ dpot_status load_weights(struct run *run, const char *name, size_t width, struct
     return status;
 }
 
+dpot_status load_measure(struct run *run, const char *name, size_t width, struct array *array)
+{
+    const dpot_status status = load_weights(run, name, width, array);
+    if (status != DPOT_OK || array->is_vector || array->n_rows == 1) {
+        return status;
+    }
+    const size_t n_rows = array->n_rows;
+    array_release(array);
+    return dpot_error_set(&run->error, DPOT_ERR_SHAPE,
+                          "--%s %s has %zu rows of weights: give one measure", name,
+                          option_text(run, name), n_rows);
+}
+
 void cost_release(struct cost *cost)
 {
     dpot_free_array(NULL, cost->values, cost->n_rows * cost->n_cols, sizeof *cost->values);

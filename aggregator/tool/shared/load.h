@@ -18,6 +18,10 @@ DPOT_WARN_UNUSED dpot_status load_finite(struct run *run, const char *name, stru
 DPOT_WARN_UNUSED dpot_status load_weights(struct run *run, const char *name, size_t width,
                                           struct array *array);
 
+/* As load_weights, for a single measure: refuses several rows. */
+DPOT_WARN_UNUSED dpot_status load_measure(struct run *run, const char *name, size_t width,
+                                          struct array *array);
+
 /* Reads --metric, --power and --ring-size; *metric and *power hold the defaults. Reads no file. */
 DPOT_WARN_UNUSED dpot_status metric_read_options(struct run *run, struct dpot_metric *metric,
                                                  double *power);

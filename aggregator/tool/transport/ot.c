@@ -135,7 +135,7 @@ static dpot_status load_cost(struct transport *t)
     return status;
 }
 
-static dpot_status load_measure(struct run *run, const char *name, size_t n, struct array *out)
+static dpot_status load_marginal(struct run *run, const char *name, size_t n, struct array *out)
 {
     if (!option_is_given(run, name)) {
         const dpot_status status = array_init(out, n, 1, true);
@@ -144,13 +144,7 @@ static dpot_status load_measure(struct run *run, const char *name, size_t n, str
         }
         return status;
     }
-    const dpot_status status = load_weights(run, name, n, out);
-    if (status == DPOT_OK && !out->is_vector && out->n_rows != 1) {
-        array_release(out);
-        return dpot_error_set(&run->error, DPOT_ERR_SHAPE,
-                              "--%s has several rows: give one measure", name);
-    }
-    return status;
+    return load_measure(run, name, n, out);
 }
 
 static dpot_status load_inputs(struct transport *t)
@@ -158,10 +152,10 @@ static dpot_status load_inputs(struct transport *t)
     dpot_status status = load_cost(t);
     const size_t n = t->cost.n_rows, m = t->cost.n_cols;
     if (status == DPOT_OK) {
-        status = load_measure(t->run, "a", n, &t->a);
+        status = load_marginal(t->run, "a", n, &t->a);
     }
     if (status == DPOT_OK) {
-        status = load_measure(t->run, "b", m, &t->b);
+        status = load_marginal(t->run, "b", m, &t->b);
     }
     if (status == DPOT_OK && t->plan_path) {
         status = array_init(&t->plan, n, m, false);
