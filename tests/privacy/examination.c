@@ -25,68 +25,68 @@ static struct audit_samples samples_new(const struct subject *subject, size_t n)
     return samples;
 }
 
-static void find_bound(struct audit_samples *samples, const struct finding *finding,
+static void find_bound(struct audit_samples *samples, const struct verdict *verdict,
                        struct event_finding *event)
 {
-    cr_assert_eq(events_bound(samples, finding_claimed_delta(finding), EXAMINATION_ERROR, event),
+    cr_assert_eq(events_bound(samples, verdict_claimed_delta(verdict), EXAMINATION_ERROR, event),
                  DPOT_OK);
     free(samples->of[0]);
     free(samples->of[1]);
 }
 
-static void walk_path(struct finding *finding, const struct path_seams *seams)
+static void walk_path(struct verdict *verdict, const struct client_path_seams *seams)
 {
-    const struct path_plan plan = {finding->subject, PATH_SEED, seams};
-    struct audit_samples samples = samples_new(finding->subject, finding->n_path);
+    const struct client_path_plan plan = {verdict->subject, PATH_SEED, seams};
+    struct audit_samples samples = samples_new(verdict->subject, verdict->n_path);
     for (unsigned input = 0; input < 2; input++) {
-        struct path_tally tally;
+        struct client_path_tally tally;
         struct dpot_error error = {{0}};
-        cr_assert_eq(path_run(&plan, input, (uint64_t)input << 32, samples.n, samples.of[input],
-                              &tally, &error),
-                     DPOT_OK, "%s: %s", finding->subject->name, error.text);
-        path_tally_add(&finding->tally, &tally);
+        cr_assert_eq(client_path_run(&plan, input, (uint64_t)input << 32, samples.n,
+                                     samples.of[input], &tally, &error),
+                     DPOT_OK, "%s: %s", verdict->subject->name, error.text);
+        client_path_tally_add(&verdict->tally, &tally);
     }
-    find_bound(&samples, finding, &finding->path);
+    find_bound(&samples, verdict, &verdict->path);
 }
 
-static void run_privatizer(struct finding *finding)
+static void run_privatizer(struct verdict *verdict)
 {
-    struct audit_samples samples = samples_new(finding->subject, finding->n_direct);
+    struct audit_samples samples = samples_new(verdict->subject, verdict->n_direct);
     for (unsigned input = 0; input < 2; input++) {
         struct dpot_rng_seeded seeded;
         dpot_rng_seeded_init(&seeded, DIRECT_SEED, input);
         cr_assert_eq(
-            direct_run(finding->subject, input, &seeded.source, samples.n, samples.of[input], NULL),
+            direct_run(verdict->subject, input, &seeded.source, samples.n, samples.of[input], NULL),
             DPOT_OK);
     }
-    find_bound(&samples, finding, &finding->direct);
+    find_bound(&samples, verdict, &verdict->direct);
 }
 
-void examine_silence(struct finding *finding, const struct path_seams *seams)
+void examine_silence(struct verdict *verdict, const struct client_path_seams *seams)
 {
-    const struct path_plan plan = {finding->subject, PATH_SEED, seams};
+    const struct client_path_plan plan = {verdict->subject, PATH_SEED, seams};
     struct dpot_error error = {{0}};
-    cr_assert_eq(silence_run(&plan, &finding->silence, &error), DPOT_OK, "%s: %s",
-                 finding->subject->name, error.text);
+    cr_assert_eq(silence_run(&plan, &verdict->silence, &error), DPOT_OK, "%s: %s",
+                 verdict->subject->name, error.text);
 }
 
-void examine_samples(const struct subject *subject, const struct path_seams *seams, size_t n_path,
-                     size_t n_direct, struct finding *finding)
+void examine_samples(const struct subject *subject, const struct client_path_seams *seams,
+                     size_t n_path, size_t n_direct, struct verdict *verdict)
 {
-    *finding = (struct finding){.subject = subject, .n_path = n_path, .n_direct = n_direct};
+    *verdict = (struct verdict){.subject = subject, .n_path = n_path, .n_direct = n_direct};
     if (n_path > 0) {
-        walk_path(finding, seams);
+        walk_path(verdict, seams);
     }
     if (n_direct > 0) {
-        run_privatizer(finding);
+        run_privatizer(verdict);
     }
 }
 
-void examine(const struct subject *subject, const struct path_seams *seams, size_t n_path,
-             size_t n_direct, struct finding *finding)
+void examine(const struct subject *subject, const struct client_path_seams *seams, size_t n_path,
+             size_t n_direct, struct verdict *verdict)
 {
     struct dpot_error error = {{0}};
-    examine_samples(subject, seams, n_path, n_direct, finding);
-    cr_assert_eq(judge_exactly(finding, &error), DPOT_OK, "%s: %s", subject->name, error.text);
-    examine_silence(finding, seams);
+    examine_samples(subject, seams, n_path, n_direct, verdict);
+    cr_assert_eq(verdict_enumerate(verdict, &error), DPOT_OK, "%s: %s", subject->name, error.text);
+    examine_silence(verdict, seams);
 }

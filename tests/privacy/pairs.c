@@ -120,27 +120,28 @@ void pairs_init(struct pairs *p, const char *const *names, uint32_t rounds, uint
 static void open_device(struct pairs *p, int i)
 {
     struct dpot_error error = {{0}};
-    cr_assert_eq(watched_open(&p->device[i], &error), DPOT_OK, "%s", error.text);
+    cr_assert_eq(scripted_device_open(&p->device[i], &error), DPOT_OK, "%s", error.text);
 }
 
 void pairs_open(struct pairs *p)
 {
     const int64_t opens_ms = pairs_opens(p, 0);
     for (int i = 0; i < 2; i++) {
-        cr_assert_eq(watched_init(&p->device[i], &p->config, &p->server, &p->seal_secret, opens_ms),
-                     DPOT_OK);
-        watched_seed(&p->device[i], p->random, 0, true);
+        cr_assert_eq(
+            scripted_device_init(&p->device[i], &p->config, &p->server, &p->seal_secret, opens_ms),
+            DPOT_OK);
+        scripted_device_seed(&p->device[i], p->random, 0, true);
     }
     open_device(p, 0);
     for (size_t i = 0; i < p->n_campaigns; i++) {
         cr_assert_eq(dpot_client_enroll(p->device[0].client, p->subjects[i].campaign.id), DPOT_OK,
                      "%s: %s", p->subjects[i].name, dpot_client_last_error(p->device[0].client));
     }
-    watched_close(&p->device[0]);
-    cr_assert_eq(witness_copy_folder(&p->device[0].witness, p->device[1].folder), DPOT_OK);
+    scripted_device_close(&p->device[0]);
+    cr_assert_eq(recorder_copy_folder(&p->device[0].recorder, p->device[1].folder), DPOT_OK);
     for (int i = 0; i < 2; i++) {
-        witness_forget(&p->device[i].witness);
-        watched_seed(&p->device[i], p->random, 1, true);
+        recorder_forget(&p->device[i].recorder);
+        scripted_device_seed(&p->device[i], p->random, 1, true);
         open_device(p, i);
     }
     pairs_compare(p);
@@ -149,8 +150,8 @@ void pairs_open(struct pairs *p)
 void pairs_release(struct pairs *p)
 {
     const off_t printed = p->n_campaigns > 0 ? release_output(p) : 0;
-    watched_release(&p->device[0]);
-    watched_release(&p->device[1]);
+    scripted_device_release(&p->device[0]);
+    scripted_device_release(&p->device[1]);
     for (size_t i = 0; i < p->n_campaigns; i++) {
         subject_release(&p->subjects[i]);
         dpot_buf_release(&p->signed_campaigns[i]);
@@ -162,11 +163,12 @@ void pairs_release(struct pairs *p)
 
 void pairs_compare(struct pairs *p)
 {
-    char difference[WITNESS_DIFFERENCE_SIZE];
-    struct witness *a = &p->device[0].witness, *b = &p->device[1].witness;
-    cr_assert_not(witness_differs(a, b, difference), "after %zu pairs: %s", p->n_pairs, difference);
-    witness_forget(a);
-    witness_forget(b);
+    char difference[RECORDER_DIFFERENCE_SIZE];
+    struct recorder *a = &p->device[0].recorder, *b = &p->device[1].recorder;
+    cr_assert_not(recorder_differs(a, b, difference), "after %zu pairs: %s", p->n_pairs,
+                  difference);
+    recorder_forget(a);
+    recorder_forget(b);
 }
 
 /* ---- data ---- */
@@ -246,7 +248,7 @@ static void draw_data(struct pairs *p, const struct subject *subject, bool is_ot
 {
     const bool is_vector = dpot_mechanism_is_vector(subject->campaign.mechanism);
     const bool is_sphere = dpot_campaign_is_sphere(&subject->campaign);
-    d->data = (struct watched_data){.dim = subject->dim};
+    d->data = (struct scripted_device_data){.dim = subject->dim};
     if (is_vector || (is_sphere && is_other_kind)) {
         fill_points(p, d->points, 1, subject->dim);
         d->data.is_vector = true;
@@ -268,7 +270,7 @@ int64_t pairs_opens(const struct pairs *p, uint32_t round)
 void pairs_set_clock(struct pairs *p, int64_t now_ms)
 {
     for (int i = 0; i < 2; i++) {
-        struct witness *w = &p->device[i].witness;
+        struct recorder *w = &p->device[i].recorder;
         cr_assert_leq(w->now_ms, now_ms);
         w->now_ms = now_ms;
     }
@@ -281,47 +283,47 @@ void pairs_submit(struct pairs *p, size_t i)
     const int64_t longer = (int64_t)below(p, 2);
     for (int64_t k = 0; k < 2; k++) {
         draw_data(p, subject, is_other_kind, &p->data[k]);
-        watched_submit(&p->device[k], subject->campaign.id, &p->data[k].data,
-                       k == longer ? WATCHED_WORK_MS - 1 : 0);
+        scripted_device_submit(&p->device[k], subject->campaign.id, &p->data[k].data,
+                               k == longer ? SCRIPTED_DEVICE_WORK_MS - 1 : 0);
     }
     p->n_pairs++;
 }
 
-void pairs_set_answer(struct pairs *p, struct watched_answer answer)
+void pairs_set_answer(struct pairs *p, struct scripted_device_answer answer)
 {
     p->device[0].answer = p->device[1].answer = answer;
 }
 
 void pairs_pump(struct pairs *p)
 {
-    watched_pump(&p->device[0]);
-    watched_pump(&p->device[1]);
+    scripted_device_pump(&p->device[0]);
+    scripted_device_pump(&p->device[1]);
 }
 
 void pairs_send(struct pairs *p)
 {
-    watched_send(&p->device[0]);
-    watched_send(&p->device[1]);
+    scripted_device_send(&p->device[0]);
+    scripted_device_send(&p->device[1]);
 }
 
 void pairs_status(struct pairs *p)
 {
     for (size_t i = 0; i < p->n_campaigns; i++) {
-        watched_note_status(&p->device[0], p->subjects[i].campaign.id);
-        watched_note_status(&p->device[1], p->subjects[i].campaign.id);
+        scripted_device_note_status(&p->device[0], p->subjects[i].campaign.id);
+        scripted_device_note_status(&p->device[1], p->subjects[i].campaign.id);
     }
 }
 
 void pairs_state(struct pairs *p)
 {
-    watched_note_statement(&p->device[0]);
-    watched_note_statement(&p->device[1]);
+    scripted_device_note_statement(&p->device[0]);
+    scripted_device_note_statement(&p->device[1]);
 }
 
 void pairs_restart(struct pairs *p)
 {
     for (int i = 0; i < 2; i++) {
-        watched_close(&p->device[i]);
+        scripted_device_close(&p->device[i]);
         open_device(p, i);
     }
 }

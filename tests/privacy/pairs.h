@@ -1,11 +1,11 @@
 /* Two devices side by side that differ in their data only: the same folder, clock, random stream
- * and answers, several campaigns of all mechanisms. All lines of their witnesses
- * (tool/audit/witness.h) must be equal. */
+ * and answers, several campaigns of all mechanisms. All lines of their recorders
+ * (tool/audit/recorder.h) must be equal. */
 #ifndef DPOT_TESTS_PRIVACY_PAIRS_H
 #define DPOT_TESTS_PRIVACY_PAIRS_H
 
 #include "audit/subject.h"
-#include "tool/audit/watched.h"
+#include "tool/audit/scripted_device.h"
 #include "unit/client/world.h"
 
 #define PAIRS_CAMPAIGNS_MAX 16
@@ -15,7 +15,7 @@
 
 /* Data of one device, and the memory of it. */
 struct pairs_data {
-    struct watched_data data;
+    struct scripted_device_data data;
     double points[PAIRS_POINTS_MAX * SUBJECT_DIM_MAX / 8];
     double weights[PAIRS_POINTS_MAX];
     double histogram[PAIRS_DOMAIN_MAX];
@@ -29,7 +29,7 @@ struct pairs {
     struct subject subjects[PAIRS_CAMPAIGNS_MAX];
     struct dpot_buf signed_campaigns[PAIRS_CAMPAIGNS_MAX];
     struct dpot_client_config config;
-    struct watched device[2];
+    struct scripted_device device[2];
     struct pairs_data data[2];
     int said;        /* a file that receives standard output and error meanwhile */
     int standard[2]; /* the original ones */
@@ -55,7 +55,7 @@ int64_t pairs_opens(const struct pairs *p, uint32_t round);
  * of its public work time, that of the other none. */
 void pairs_submit(struct pairs *p, size_t i);
 
-void pairs_set_answer(struct pairs *p, struct watched_answer answer);
+void pairs_set_answer(struct pairs *p, struct scripted_device_answer answer);
 void pairs_pump(struct pairs *p);   /* now */
 void pairs_send(struct pairs *p);   /* at all times when something is due */
 void pairs_status(struct pairs *p); /* of every campaign */

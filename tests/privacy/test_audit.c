@@ -16,18 +16,18 @@ static void expect_private(const char *mechanism, double least_bound)
     size_t n = 0;
     for (size_t i = 0; subject_names[i]; i++) {
         struct subject subject;
-        struct finding finding;
+        struct verdict verdict;
         if (!subject_matches(subject_names[i], mechanism)) {
             continue;
         }
         examine_open(&subject, subject_names[i]);
         const size_t n_path = subject.cost > 1 ? N_PATH_LARGE : N_PATH;
-        examine(&subject, NULL, n_path, N_DIRECT / subject.cost, &finding);
-        const double bound = finding_lower_bound(&finding);
-        cr_assert(finding_passes(&finding), "%s: bound %.10g, exact maximum %.12g, claim %.12g, %s",
-                  subject.name, bound, finding_exact_maximum(&finding),
-                  finding_claimed_epsilon(&finding), finding.silence.difference);
-        cr_assert_eq(finding.tally.n_reports, 4 * n_path);
+        examine(&subject, NULL, n_path, N_DIRECT / subject.cost, &verdict);
+        const double bound = verdict_lower_bound(&verdict);
+        cr_assert(verdict_passes(&verdict), "%s: bound %.10g, exact maximum %.12g, claim %.12g, %s",
+                  subject.name, bound, verdict_exact_maximum(&verdict),
+                  verdict_claimed_epsilon(&verdict), verdict.silence.difference);
+        cr_assert_eq(verdict.tally.n_reports, 4 * n_path);
         cr_assert_gt(bound, subject.cost > 1 ? -1 : least_bound, "%s: %g", subject.name, bound);
         subject_release(&subject);
         n++;
@@ -67,9 +67,9 @@ Test(audit, claims_are_used_up_to_their_margins)
     for (size_t i = 0; subject_names[i]; i++) {
         struct subject subject;
         examine_open(&subject, subject_names[i]);
-        struct finding finding = {.subject = &subject};
-        cr_assert_eq(judge_exactly(&finding, NULL), DPOT_OK);
-        const double left = finding_claimed_epsilon(&finding) - finding_exact_maximum(&finding);
+        struct verdict verdict = {.subject = &subject};
+        cr_assert_eq(verdict_enumerate(&verdict, NULL), DPOT_OK);
+        const double left = verdict_claimed_epsilon(&verdict) - verdict_exact_maximum(&verdict);
         const double margin = subject_matches(subject.name, "gaussian")  ? 0.01
                               : subject_matches(subject.name, "laplace") ? 1e-9
                                                                          : 1e-12;
@@ -82,10 +82,10 @@ Test(audit, claims_are_used_up_to_their_margins)
 Test(audit, reports_through_the_client_path_prove_a_good_part_of_the_claim)
 {
     struct subject subject;
-    struct finding finding;
+    struct verdict verdict;
     examine_open(&subject, "laplace-l1-ball");
-    examine_samples(&subject, NULL, N_PATH_LONG, 0, &finding);
-    cr_assert(path_tally_is_clean(&finding.tally));
-    cr_assert(finding.path.epsilon > 0.3 && finding.path.epsilon < 1, "%g", finding.path.epsilon);
+    examine_samples(&subject, NULL, N_PATH_LONG, 0, &verdict);
+    cr_assert(client_path_tally_is_clean(&verdict.tally));
+    cr_assert(verdict.path.epsilon > 0.3 && verdict.path.epsilon < 1, "%g", verdict.path.epsilon);
     subject_release(&subject);
 }

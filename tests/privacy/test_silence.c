@@ -33,7 +33,7 @@ static const char *const small[] = {"kpm-groups", "wpm-sphere", "wpm-exact", "la
                                     NULL};
 
 /* The server's answer in a round, and the next one if that was not final. */
-static const struct watched_answer answers[] = {
+static const struct scripted_device_answer answers[] = {
     {202, DPOT_REPORT_ACCEPTED},       {202, DPOT_REPORT_ACCEPTED},
     {202, DPOT_REPORT_DUPLICATE},      {202, DPOT_REPORT_ACCEPTED},
     {202, DPOT_REPORT_REJECTED_RANGE}, {0, 0},
@@ -43,13 +43,13 @@ static const struct watched_answer answers[] = {
 };
 
 /* One failure delays reports for less than 20 minutes. */
-static void send_all(const struct watched_answer *answer)
+static void send_all(const struct scripted_device_answer *answer)
 {
     pairs_set_answer(&pairs, *answer);
     pairs_send(&pairs);
     if (answer->http_status != 202) {
-        pairs_set_answer(&pairs, (struct watched_answer){202, DPOT_REPORT_DUPLICATE});
-        pairs_set_clock(&pairs, pairs.device[0].witness.now_ms + 20 * MINUTE_MS);
+        pairs_set_answer(&pairs, (struct scripted_device_answer){202, DPOT_REPORT_DUPLICATE});
+        pairs_set_clock(&pairs, pairs.device[0].recorder.now_ms + 20 * MINUTE_MS);
         pairs_send(&pairs);
     }
 }
@@ -118,14 +118,14 @@ static bool survive_cut(const char *const *names, size_t n)
     pairs_init(&pairs, names, 4, n);
     pairs_open(&pairs);
     for (size_t i = 0; i < 2; i++) {
-        pairs.device[i].witness.cut_at = n;
+        pairs.device[i].recorder.cut_at = n;
     }
     pairs_set_clock(&pairs, pairs_opens(&pairs, 0));
     for (size_t i = 0; i < pairs.n_campaigns; i++) {
         pairs_submit(&pairs, i);
     }
     for (size_t i = 0; i < 2; i++) {
-        struct witness *w = &pairs.device[i].witness;
+        struct recorder *w = &pairs.device[i].recorder;
         is_cut = is_cut || w->is_down;
         w->is_down = false;
         w->cut_at = 0;
@@ -160,7 +160,7 @@ Test(silence, what_is_dropped_when_the_spool_is_full_does_not_depend_on_data)
     pairs_init(&pairs, names, 40, 7);
     pairs.config.spool_max_bytes = 8192;
     pairs_open(&pairs);
-    pairs_set_answer(&pairs, (struct watched_answer){0, 0});
+    pairs_set_answer(&pairs, (struct scripted_device_answer){0, 0});
     for (uint32_t round = 0; round < 30; round++) {
         pairs_set_clock(&pairs, pairs_opens(&pairs, round));
         pairs_submit(&pairs, 0);
@@ -174,11 +174,11 @@ Test(silence, what_is_dropped_when_the_spool_is_full_does_not_depend_on_data)
     cr_assert_gt(status.n_dropped_spool, 0);
 }
 
-/* ---- the witness detects what it is meant to detect ---- */
+/* ---- the recorder detects what it is meant to detect ---- */
 
-static bool is_detected(void (*change)(struct watched *device))
+static bool is_detected(void (*change)(struct scripted_device *device))
 {
-    char difference[WITNESS_DIFFERENCE_SIZE];
+    char difference[RECORDER_DIFFERENCE_SIZE];
     static const char *const names[] = {"kpm", NULL};
     pairs_init(&pairs, names, 4, 1);
     pairs_open(&pairs);
@@ -188,35 +188,35 @@ static bool is_detected(void (*change)(struct watched *device))
     pairs_set_clock(&pairs, pairs_opens(&pairs, 0) + 2000);
     pairs_send(&pairs);
     const bool is_detected =
-        witness_differs(&pairs.device[0].witness, &pairs.device[1].witness, difference);
+        recorder_differs(&pairs.device[0].recorder, &pairs.device[1].recorder, difference);
     pairs_release(&pairs);
     return is_detected;
 }
 
-static void change_nothing(struct watched *device)
+static void change_nothing(struct scripted_device *device)
 {
     (void)device;
 }
 
-static void change_stream(struct watched *device)
+static void change_stream(struct scripted_device *device)
 {
-    watched_seed(device, 99, 99, true);
+    scripted_device_seed(device, 99, 99, true);
 }
 
-static void change_clock(struct watched *device)
+static void change_clock(struct scripted_device *device)
 {
-    device->witness.now_ms--;
+    device->recorder.now_ms--;
 }
 
-static void change_group(struct watched *device)
+static void change_group(struct scripted_device *device)
 {
     struct dpot_error error;
-    watched_close(device);
+    scripted_device_close(device);
     device->config.send_delay_ms++;
-    cr_assert_eq(watched_open(device, &error), DPOT_OK);
+    cr_assert_eq(scripted_device_open(device, &error), DPOT_OK);
 }
 
-static void change_folder(struct watched *device)
+static void change_folder(struct scripted_device *device)
 {
     struct dpot_filesystem *folder = device->folder;
     void *file = NULL;

@@ -10,15 +10,16 @@
 
 #define N_PATH 270
 
-static struct finding examine_seams(const char *name, const struct path_seams *seams, size_t n)
+static struct verdict examine_seams(const char *name, const struct client_path_seams *seams,
+                                    size_t n)
 {
     static struct subject subject;
-    struct finding finding;
+    struct verdict verdict;
     examine_open(&subject, name);
-    examine_samples(&subject, seams, n, 0, &finding);
-    finding.subject = NULL; /* not used below */
+    examine_samples(&subject, seams, n, 0, &verdict);
+    verdict.subject = NULL; /* not used below */
     subject_release(&subject);
-    return finding;
+    return verdict;
 }
 
 static dpot_status submit_honestly(dpot_client *client, const struct subject *subject,
@@ -32,12 +33,12 @@ static dpot_status submit_honestly(dpot_client *client, const struct subject *su
 
 Test(twin_path, seams_that_do_nothing_pass)
 {
-    const struct path_seams seams = {0};
+    const struct client_path_seams seams = {0};
     const char *const names[] = {"kpm", "laplace-box"};
     for (size_t i = 0; i < 2; i++) {
-        const struct finding finding = examine_seams(names[i], &seams, N_PATH);
-        cr_assert(path_tally_is_clean(&finding.tally));
-        cr_assert_lt(finding.path.epsilon, 1);
+        const struct verdict verdict = examine_seams(names[i], &seams, N_PATH);
+        cr_assert(client_path_tally_is_clean(&verdict.tally));
+        cr_assert_lt(verdict.path.epsilon, 1);
     }
 }
 
@@ -78,7 +79,7 @@ static dpot_status submit_with_state(void *ctx, dpot_client *client, const struc
 static double bound_of_stale_source(const char *name, bool is_by_value, size_t n)
 {
     struct stale_source stale = {.source = {fill_again, &stale, true}, .is_by_value = is_by_value};
-    const struct path_seams seams = {
+    const struct client_path_seams seams = {
         .ctx = &stale, .source = &stale.source, .submit = submit_with_state};
     return examine_seams(name, &seams, n).path.epsilon;
 }
@@ -230,12 +231,12 @@ static const struct dpot_filesystem *forget(void *ctx, const struct dpot_filesys
 Test(twin_path, a_second_release_on_retry)
 {
     struct forgetful_folder folder = {.inner = NULL};
-    const struct path_seams seams = {.ctx = &folder, .folder = forget};
-    const struct finding finding = examine_seams("laplace-l1-ball", &seams, N_PATH);
+    const struct client_path_seams seams = {.ctx = &folder, .folder = forget};
+    const struct verdict verdict = examine_seams("laplace-l1-ball", &seams, N_PATH);
     /* Of every nine samples three are sent after a restart. */
-    cr_assert_eq(finding.tally.n_contradictions, 2 * N_PATH / 3);
-    cr_assert_gt(finding.tally.n_reports, finding.tally.n_charges);
-    cr_assert_not(path_tally_is_clean(&finding.tally));
+    cr_assert_eq(verdict.tally.n_contradictions, 2 * N_PATH / 3);
+    cr_assert_gt(verdict.tally.n_reports, verdict.tally.n_charges);
+    cr_assert_not(client_path_tally_is_clean(&verdict.tally));
 }
 
 /* ---- the network ---- */
@@ -248,10 +249,10 @@ static void pad_by_value(void *ctx, const double *input, struct dpot_http_reques
 
 Test(twin_path, a_report_whose_length_depends_on_the_data)
 {
-    const struct path_seams seams = {.send = pad_by_value};
-    const struct finding finding = examine_seams("laplace-l1-ball", &seams, N_PATH);
-    cr_assert_eq(finding.tally.n_lengths, N_PATH);
-    cr_assert_gt(finding.path.epsilon, 2);
+    const struct client_path_seams seams = {.send = pad_by_value};
+    const struct verdict verdict = examine_seams("laplace-l1-ball", &seams, N_PATH);
+    cr_assert_eq(verdict.tally.n_lengths, N_PATH);
+    cr_assert_gt(verdict.path.epsilon, 2);
 }
 
 /* Bytes after the sealed body. */
@@ -269,10 +270,10 @@ static void lengthen_body(void *ctx, const double *input, struct dpot_http_reque
 Test(twin_path, a_body_whose_length_depends_on_the_data)
 {
     uint8_t body[4096];
-    const struct path_seams seams = {.ctx = body, .send = lengthen_body};
-    const struct finding finding = examine_seams("laplace-l1-ball", &seams, N_PATH);
-    cr_assert_gt(finding.tally.n_lengths, 0);
-    cr_assert_gt(finding.path.epsilon, 1.5);
+    const struct client_path_seams seams = {.ctx = body, .send = lengthen_body};
+    const struct verdict verdict = examine_seams("laplace-l1-ball", &seams, N_PATH);
+    cr_assert_gt(verdict.tally.n_lengths, 0);
+    cr_assert_gt(verdict.path.epsilon, 1.5);
 }
 
 /* ---- the application ---- */
@@ -288,10 +289,10 @@ static dpot_status refuse_data(void *ctx, dpot_client *client, const struct subj
 
 Test(twin_path, a_failure_that_is_seen_after_data_were_read)
 {
-    const struct path_seams seams = {.submit = refuse_data};
-    const struct finding finding = examine_seams("laplace-nan", &seams, N_PATH);
-    cr_assert_eq(finding.tally.n_statuses, N_PATH);
-    cr_assert_gt(finding.path.epsilon, 2);
+    const struct client_path_seams seams = {.submit = refuse_data};
+    const struct verdict verdict = examine_seams("laplace-nan", &seams, N_PATH);
+    cr_assert_eq(verdict.tally.n_statuses, N_PATH);
+    cr_assert_gt(verdict.path.epsilon, 2);
 }
 
 /* No report is made from data outside of the set. */
@@ -308,8 +309,8 @@ static dpot_status skip_data(void *ctx, dpot_client *client, const struct subjec
 
 Test(twin_path, a_report_that_is_skipped_for_some_data)
 {
-    const struct path_seams seams = {.submit = skip_data};
-    const struct finding finding = examine_seams("laplace-nan", &seams, N_PATH);
-    cr_assert_eq(finding.tally.n_missing, N_PATH);
-    cr_assert_gt(finding.path.epsilon, 2);
+    const struct client_path_seams seams = {.submit = skip_data};
+    const struct verdict verdict = examine_seams("laplace-nan", &seams, N_PATH);
+    cr_assert_eq(verdict.tally.n_missing, N_PATH);
+    cr_assert_gt(verdict.path.epsilon, 2);
 }

@@ -14,11 +14,11 @@
 static void expect_sound(const char *name)
 {
     struct subject subject;
-    struct finding finding;
+    struct verdict verdict;
     row_fault = ROW_SOUND;
     examine_open(&subject, name);
-    examine(&subject, NULL, 45, N_DIRECT, &finding);
-    cr_assert(finding_passes(&finding), "%s: %g", name, finding_lower_bound(&finding));
+    examine(&subject, NULL, 45, N_DIRECT, &verdict);
+    cr_assert(verdict_passes(&verdict), "%s: %g", name, verdict_lower_bound(&verdict));
     subject_release(&subject);
 }
 
@@ -34,16 +34,16 @@ Test(twin_rows, the_rows_without_a_fault_pass)
 Test(twin_rows, the_radius_in_place_of_the_diameter)
 {
     struct subject subject;
-    struct finding finding;
+    struct verdict verdict;
     examine_open(&subject, "laplace-l1-ball");
     subject.campaign.noise.scale_log2--;
     cr_assert_eq(dpot_mechanism_check_campaign(&subject.campaign, NULL), DPOT_ERR_EPSILON);
     row_fault = ROW_RADIUS;
     cr_assert_eq(dpot_mechanism_check_campaign(&subject.campaign, NULL), DPOT_OK);
-    examine(&subject, NULL, N_PATH, N_DIRECT, &finding);
-    cr_assert_float_eq(finding_exact_maximum(&finding), 2, 0.01);
-    cr_assert_gt(finding.direct.epsilon, 1.5);
-    cr_assert_gt(finding.path.epsilon, 1);
+    examine(&subject, NULL, N_PATH, N_DIRECT, &verdict);
+    cr_assert_float_eq(verdict_exact_maximum(&verdict), 2, 0.01);
+    cr_assert_gt(verdict.direct.epsilon, 1.5);
+    cr_assert_gt(verdict.path.epsilon, 1);
     subject_release(&subject);
 }
 
@@ -51,7 +51,7 @@ Test(twin_rows, the_radius_in_place_of_the_diameter)
 Test(twin_rows, a_sensitivity_that_wraps_in_64_bits)
 {
     struct subject subject;
-    struct finding finding;
+    struct verdict verdict;
     examine_open(&subject, "laplace-nan");
     struct dpot_campaign *campaign = &subject.campaign;
     campaign->vector.hi[0] = INT64_C(1) << 32;
@@ -60,24 +60,24 @@ Test(twin_rows, a_sensitivity_that_wraps_in_64_bits)
     row_fault = ROW_WRAPPING;
     cr_assert_eq(dpot_mechanism_check_campaign(campaign, NULL), DPOT_OK);
     subject.clipped[0][0] = INT64_C(1) << 32;
-    examine(&subject, NULL, 0, N_DIRECT, &finding);
-    cr_assert_float_eq(finding_exact_maximum(&finding), 16, 1e-6);
-    cr_assert(finding.vector.is_partial);
-    cr_assert_gt(finding.direct.epsilon, 5);
+    examine(&subject, NULL, 0, N_DIRECT, &verdict);
+    cr_assert_float_eq(verdict_exact_maximum(&verdict), 16, 1e-6);
+    cr_assert(verdict.vector.is_partial);
+    cr_assert_gt(verdict.direct.epsilon, 5);
     subject_release(&subject);
 }
 
 Test(twin_rows, half_the_charge)
 {
     struct subject subject;
-    struct finding finding;
+    struct verdict verdict;
     row_fault = ROW_HALF_CHARGE;
     examine_open(&subject, "laplace-l1-ball");
-    examine(&subject, NULL, 45, N_DIRECT, &finding);
-    cr_assert_float_eq(finding_claimed_epsilon(&finding), 0.5, 0.01);
-    cr_assert_gt(finding_exact_maximum(&finding), 0.99);
-    cr_assert_gt(finding.direct.epsilon, 0.7);
-    cr_assert_not(finding_passes(&finding));
+    examine(&subject, NULL, 45, N_DIRECT, &verdict);
+    cr_assert_float_eq(verdict_claimed_epsilon(&verdict), 0.5, 0.01);
+    cr_assert_gt(verdict_exact_maximum(&verdict), 0.99);
+    cr_assert_gt(verdict.direct.epsilon, 0.7);
+    cr_assert_not(verdict_passes(&verdict));
     subject_release(&subject);
 }
 
@@ -85,36 +85,36 @@ Test(twin_rows, half_the_charge)
 Test(twin_rows, clipping_after_the_noise)
 {
     struct subject subject;
-    struct finding finding;
+    struct verdict verdict;
     examine_open(&subject, "laplace-box");
     row_fault = ROW_CLIP_AFTER_NOISE;
-    examine_samples(&subject, NULL, N_PATH, N_DIRECT, &finding);
-    cr_assert_gt(finding.path.epsilon, 1.2);
-    cr_assert_gt(finding.direct.epsilon, 1.2);
-    cr_assert(path_tally_is_clean(&finding.tally), "it is seen in the values only");
+    examine_samples(&subject, NULL, N_PATH, N_DIRECT, &verdict);
+    cr_assert_gt(verdict.path.epsilon, 1.2);
+    cr_assert_gt(verdict.direct.epsilon, 1.2);
+    cr_assert(client_path_tally_is_clean(&verdict.tally), "it is seen in the values only");
     subject_release(&subject);
 }
 
 Test(twin_rows, nan_skips_the_clamp)
 {
     struct subject subject;
-    struct finding finding;
+    struct verdict verdict;
     examine_open(&subject, "laplace-nan");
     row_fault = ROW_NAN_SKIPS_CLAMP;
-    examine_samples(&subject, NULL, N_PATH, N_DIRECT, &finding);
-    cr_assert_gt(finding.path.epsilon, 3);
-    cr_assert_gt(finding.direct.epsilon, 3);
+    examine_samples(&subject, NULL, N_PATH, N_DIRECT, &verdict);
+    cr_assert_gt(verdict.path.epsilon, 3);
+    cr_assert_gt(verdict.direct.epsilon, 3);
     subject_release(&subject);
 }
 
 Test(twin_rows, a_quarter_of_gaussian_noise)
 {
     struct subject subject;
-    struct finding finding;
+    struct verdict verdict;
     examine_open(&subject, "gaussian-l2-ball");
     row_fault = ROW_QUARTER_NOISE;
-    examine_samples(&subject, NULL, 0, N_DIRECT, &finding);
-    cr_assert_gt(finding.direct.epsilon, 1.5);
+    examine_samples(&subject, NULL, 0, N_DIRECT, &verdict);
+    cr_assert_gt(verdict.direct.epsilon, 1.5);
     subject_release(&subject);
 }
 
@@ -122,10 +122,10 @@ Test(twin_rows, a_quarter_of_gaussian_noise)
 Test(twin_rows, more_truth_than_the_law_allows)
 {
     struct subject subject;
-    struct finding finding;
+    struct verdict verdict;
     examine_open(&subject, "kpm");
     row_fault = ROW_MORE_TRUTH;
-    examine_samples(&subject, NULL, 0, N_DIRECT, &finding);
-    cr_assert_gt(finding.direct.epsilon, 1.05);
+    examine_samples(&subject, NULL, 0, N_DIRECT, &verdict);
+    cr_assert_gt(verdict.direct.epsilon, 1.05);
     subject_release(&subject);
 }

@@ -1,7 +1,7 @@
-/* dpot calibrate: the noise that a guarantee needs.
+/* dpot calibrate: the noise that a guarantee requires.
  *
- * From a diameter alone the answer is that of the continuous mechanism; from a set it is the one of a
- * device, in integers that the device accepts (account/calibrate.h). Works on public numbers only. */
+ * For a diameter the result is that of the continuous mechanism; for a set it is that of a device,
+ * in integers that the device accepts (account/calibrate.h). All inputs are public. */
 #include "account/calibrate.h"
 #include "account/gaussian.h"
 #include "account/outward.h"
@@ -14,11 +14,11 @@
 
 #define EPSILON_MAX 512
 #define DIAMETER_MAX 1e15
-#define DIAMETER_MIN 1e-290 /* below, the grid step may be no normal number */
+#define DIAMETER_MIN 1e-290 /* below it the grid step may be subnormal */
 #define PAPER_DELTA_MAX 0.5 /* of equation (5) */
 #define LOSS_EXPECTED 0.02
 #define WIDEN_MIN 1e-6     /* least growth of a noise factor */
-#define CONTINUOUS_LOG2 20 /* a diameter alone, gaussian: any power of two would do */
+#define CONTINUOUS_LOG2 20 /* gaussian with a diameter: an arbitrary power of two */
 
 static const struct option options[] = {
     {"epsilon", "E", "privacy parameter, above 0, at most 512 (devices: 20)"},
@@ -26,7 +26,7 @@ static const struct option options[] = {
     {"l1-diameter", "X", "laplace: the largest l1 distance of two inputs"},
     {"l2-diameter", "X", "gaussian: the largest l2 distance of two inputs"},
     {"domain", "SPEC",
-     "the set of inputs or a whole campaign SPEC, as JSON or a file with it: integers for a "
+     "the set of inputs or a campaign SPEC, as JSON or a file: computes integers for a "
      "campaign"},
     {"formula", "F", "gaussian: analytic (default, exact) or paper (equation 5, more noise)"},
     {NULL, NULL, NULL},
@@ -92,7 +92,7 @@ static dpot_status read_set(struct calibrate_job *job)
     const char *right = is_gaussian(job) ? "l2-diameter" : "l1-diameter";
     const char *wrong = is_gaussian(job) ? "l1-diameter" : "l2-diameter";
     if (option_is_given(run, wrong)) {
-        return RUN_USAGE(run, "--%s does not tell how far %s noise must reach: give --%s", wrong,
+        return RUN_USAGE(run, "--%s does not determine the scale of %s noise: give --%s", wrong,
                          dpot_mechanism_name(job->mechanism), right);
     }
     dpot_status status = option_either(run, right, "domain");
@@ -101,8 +101,8 @@ static dpot_status read_set(struct calibrate_job *job)
     }
     if (status == DPOT_OK && job->diameter > 0 && job->diameter < DIAMETER_MIN) {
         return RUN_USAGE(run,
-                         "--%s is %.40s, whose grid step no number holds: give at least %g, in "
-                         "a smaller unit",
+                         "--%s is %.40s, whose grid step is below the range of a double: give at "
+                         "least %g, in a smaller unit",
                          right, option_text(run, right), DIAMETER_MIN);
     }
     if (status == DPOT_OK && option_is_given(run, "domain")) {
@@ -144,7 +144,7 @@ static void put_head(const struct calibrate_job *job, double scale, unsigned sca
     run_put_number(run, "grid_step", grid_step);
 }
 
-/* Both formulas beside each other, and what the chosen noise keeps exactly. */
+/* Reports both formulas, and the exact guarantee of the chosen noise. */
 static void put_gaussian(const struct calibrate_job *job, double diameter, double scale)
 {
     struct run *run = job->run;
@@ -258,8 +258,8 @@ static void put_device(const struct calibrate_job *job, const struct dpot_vector
     }
 }
 
-/* Asks for more noise until the scale is at least the paper's; a few rounds, because sizes are whole
- * numbers. */
+/* Raises the noise until the scale is at least that of the paper: a few rounds, because sizes are
+ * integers. */
 static dpot_status widen_to_paper(struct calibrate_job *job, struct calibrate_request *request,
                                   struct dpot_vector_domain *vector, struct calibration *found)
 {
@@ -282,7 +282,7 @@ static dpot_status calibrate_set(struct calibrate_job *job)
         .mechanism = job->mechanism,
         .epsilon = job->epsilon,
         .delta = job->delta,
-        .is_simulation = true, /* is_simulation_only tells */
+        .is_simulation = true, /* reported as is_simulation_only */
         .set = job->set.set,
         .dim = job->set.dim,
         .radius = job->set.radius,
@@ -329,17 +329,17 @@ static dpot_status run_gaussian(struct run *run)
     "SPEC is {\"type\":\"box\",\"lo\":[..],\"hi\":[..]} (or numbers lo, hi and \"dim\"),\n"        \
     "{\"type\":\"l1_ball\"|\"l2_ball\",\"radius\":R,\"dim\":D} or "                                \
     "{\"type\":\"sphere\",\"dim\":D} "                                                             \
-    "(radius 1), or a campaign's SPEC, whose domain is taken.\n"                                   \
-    "With it the answer is the integers of a campaign, checked by the inequality of the device:\n" \
+    "(radius 1), or a campaign's SPEC, of which the domain is used.\n"                             \
+    "The result is then the integers of a campaign, checked by the inequality of the device:\n"    \
     "scale_log2, grid_step, grid_radius or grid_lo and grid_hi, effective_epsilon and\n"           \
-    "effective_delta (what the device is charged at least), loss against continuous_scale.\n"
+    "effective_delta (the device is charged at least these), loss against continuous_scale.\n"
 
 const struct command command_calibrate_laplace = {
     .name = "calibrate laplace",
     .summary = "the scale of Laplace noise, and the integers of a campaign",
     .details =
         "scale is b of the density exp(-|x|/b) / 2b: (l1 diameter) / epsilon. The diameter is the\n"
-        "largest distance of ANY two inputs, of a ball twice its radius. scale is\n"
+        "largest distance of ANY two inputs, for a ball twice its radius. scale is\n"
         "2^scale_log2 grid_step.\n\n" DOMAINS
         "Above epsilon 31.9 one coordinate may not be wider than 32 scales: boxes only.",
     .example = "dpot calibrate laplace --epsilon 2 "
@@ -353,18 +353,16 @@ const struct command command_calibrate_gaussian = {
     .summary = "the scale of Gaussian noise, and the integers of a campaign",
     .details =
         "scale is sigma. analytic is exact (Balle, Wang 2018): the smallest sigma at which the\n"
-        "mechanism is (epsilon, delta)-private. paper is equation (5) of the generator paper: "
-        "valid\n"
-        "for delta below 1/2, always more noise: at most 21 % for epsilon from 1 and delta to "
-        "1e-6, at\n"
-        "most 38 % for epsilon from 0.1, many times for a small epsilon and a large delta. The "
-        "textbook's sqrt(2 ln(1.25/delta))/epsilon\n"
-        "is wrong above epsilon 1 and not offered. The diameter is the largest l2 distance of ANY\n"
-        "two inputs, of a ball twice its radius. scale is 2^scale_log2 grid_step.\n\n"
-        "With --l2-diameter scale is that of continuous noise, and `device` is the nearest that a\n"
-        "device's certificate allows. exact_epsilon (at delta) and exact_delta (at epsilon) are "
-        "what\n"
-        "continuous noise of this scale keeps; mu is diameter / scale.\n\n" DOMAINS,
+        "mechanism is (epsilon, delta)-private. paper is equation (5) of the generator paper,\n"
+        "valid for delta below 1/2. It always gives more noise: up to 21 % for epsilon from 1\n"
+        "and delta to 1e-6, up to 38 % for epsilon from 0.1, many times for a small epsilon and\n"
+        "a large delta. The textbook formula sqrt(2 ln(1.25/delta))/epsilon is wrong above\n"
+        "epsilon 1 and not offered. The diameter is the largest l2 distance of ANY two inputs,\n"
+        "for a ball twice its radius. scale is 2^scale_log2 grid_step.\n\n"
+        "With --l2-diameter scale is that of continuous noise, and `device` is the nearest scale\n"
+        "that a device's certificate allows. exact_epsilon (at delta) and exact_delta (at\n"
+        "epsilon) are the guarantee of continuous noise of this scale; mu is diameter /\n"
+        "scale.\n\n" DOMAINS,
     .example = "dpot calibrate gaussian --epsilon 5 --delta 1e-6 "
                "--domain '{\"type\":\"l2_ball\",\"radius\":20,\"dim\":784}'",
     .options = options,

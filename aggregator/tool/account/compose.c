@@ -1,4 +1,4 @@
-/* dpot account compose: what a list of releases costs together, by every accountant that applies. */
+/* dpot account compose: the total cost of a list of releases, by every accountant that applies. */
 #include "account/compose.h"
 #include "base/alloc.h"
 #include "model/campaign.h"
@@ -12,7 +12,7 @@
 #define PARTS_MAX 100000
 #define DELTA_MIN 1e-300
 #define EXACT_MAX 9e15
-#define SPARE_MIN 1e-9 /* of the given delta: less is rounding */
+#define SPARE_MIN 1e-9 /* relative to --delta: less is rounding */
 
 static const struct option options[] = {
     {"spend", "FILE", "JSON list of {mechanism, epsilon | rho | mu, delta, count}"},
@@ -60,7 +60,7 @@ static dpot_status read_mechanism(struct run *run, const json_t *entry, const ch
     return status;
 }
 
-/* Exactly one of epsilon, rho, mu. */
+/* Reads exactly one of epsilon, rho, mu. */
 static dpot_status read_value(struct run *run, const json_t *entry, const char *path,
                               struct compose_part *part)
 {
@@ -179,7 +179,7 @@ static dpot_status load_spend(struct compose_job *job)
 
 /* ---- the result ---- */
 
-/* An integer where JSON's readers keep it exact. */
+/* As an integer if JSON readers keep it exact. */
 static void put_releases(const struct compose_job *job)
 {
     double sum = 0;
@@ -232,7 +232,7 @@ static json_t *describe_assumptions(const struct composition compositions[ACCOUN
     return list;
 }
 
-/* Basic composition of parts that bring their deltas has no use for more. */
+/* Basic composition of parts with deltas of their own needs no more of --delta. */
 static void put_spare_delta(struct compose_job *job, enum accountant best, double delta)
 {
     const double spare = job->delta - delta;
@@ -242,8 +242,8 @@ static void put_spare_delta(struct compose_job *job, enum accountant best, doubl
     run_put_number(job->run, "spare_delta", spare);
     run_put_text(job->run, "spare_delta_note",
                  best == ACCOUNTANT_BASIC
-                     ? "basic gives the smallest epsilon here and needs only the delta above: what "
-                       "is left of --delta buys nothing, the other accountants use it and say more"
+                     ? "basic gives the smallest epsilon and needs only the delta above; the other "
+                       "accountants use the rest of --delta and still give a larger epsilon"
                      : "the accountant above needs no more of --delta");
 }
 
@@ -303,22 +303,18 @@ const struct command command_account_compose = {
     .name = "account compose",
     .summary = "what several releases cost together, by four accountants",
     .details =
-        "FILE is a JSON list of objects: mechanism (wpm, kpm, exponential, laplace, "
-        "other,\n"
-        "or gaussian, which counts as Gaussian noise),\n"
-        "one of epsilon, rho (zCDP), mu (GDP, that is diameter / sigma), delta (default 0; "
-        "beside rho\n"
-        "or mu: where basic converts), count (default 1), note (ignored).\n"
+        "FILE is a JSON list of objects: mechanism (wpm, kpm, exponential, laplace, other, or\n"
+        "gaussian, which counts as Gaussian noise), one of epsilon, rho (zCDP), mu (GDP, that is\n"
+        "diameter / sigma), delta (default 0; with rho or mu: where basic converts), count\n"
+        "(default 1), note (ignored).\n"
         "  basic    sums of epsilon and delta; rho and mu converted one by one\n"
         "  zcdp     sum of rho, converted at the total delta\n"
         "  gdp      root of the sum of mu^2: when every part is given by mu\n"
         "  optimal  equal pure epsilons, the exact answer\n"
-        "Keys: epsilon, delta and accountant of the smallest epsilon; each accountant's own "
-        "epsilon\n"
-        "and delta (null and why_not when it does not apply); releases, assumptions. "
-        "Without --delta\n"
-        "the total delta is the sum of those in the list. spare_delta (with a note) is what the\n"
-        "best accountant leaves of --delta. All numbers are rounded up.",
+        "Keys: epsilon, delta and accountant of the smallest epsilon; epsilon and delta of each\n"
+        "accountant (null, with why_not, if it does not apply); releases, assumptions. Without\n"
+        "--delta the total delta is the sum of those in the list. spare_delta (with a note) is\n"
+        "the part of --delta that the best accountant does not need. All numbers are rounded up.",
     .example = "dpot account compose --spend spend.json --delta 1e-6",
     .options = options,
     .run = run_compose,

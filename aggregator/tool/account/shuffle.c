@@ -1,4 +1,4 @@
-/* dpot account shuffle: what a trusted shuffler would add. Never applied by anything else here. */
+/* dpot account shuffle: the privacy that a trusted shuffler would add. Nothing else applies it. */
 #include "account/shuffle.h"
 #include "tool/shared/commands.h"
 #include "tool/shared/options.h"
@@ -12,23 +12,21 @@
 
 static const struct option options[] = {
     {"epsilon0", "E", "epsilon of each report, pure; above 0, at most 512"},
-    {"n", "N", "reports in the shuffled list, one a user; 2 to 10^15"},
+    {"n", "N", "reports in the shuffled list, one per user; 2 to 10^15"},
     {"delta", "D", "failure probability, above 0, below 1"},
-    {"bound", "B", "which one is `epsilon`: closed (default), clones or tight"},
+    {"bound", "B", "bound to report as epsilon: closed (default), clones or tight"},
     {NULL, NULL, NULL},
 };
 
 static const char *const assumptions[] = {
-    "somebody trusted shuffles: ids, order, batches, times and network addresses are removed "
-    "before "
-    "anybody else sees a report",
-    "dpotd as it is does NOT provide that: it sees which reports came in one batch and from which "
-    "address",
-    "one report a user, all by the same mechanism of pure epsilon0; groups are shuffled one by one",
-    "the other n - 1 users follow the protocol and do not pool what they sent",
-    "the guarantee is against those who see the shuffled list only; against the shuffler and dpotd "
-    "it "
-    "stays epsilon0",
+    "a trusted shuffler removes ids, order, batches, times and network addresses before anybody "
+    "else sees a report",
+    "dpotd does NOT provide that: it sees which reports came in one batch and from which address",
+    "one report per user, all by the same mechanism of pure epsilon0; groups are shuffled "
+    "separately",
+    "the other n - 1 users follow the protocol and do not share their reports",
+    "the guarantee holds against those who see the shuffled list only; against the shuffler and "
+    "dpotd it stays epsilon0",
 };
 
 struct shuffle_job {
@@ -148,20 +146,18 @@ static dpot_status run_shuffle(struct run *run)
 
 const struct command command_account_shuffle = {
     .name = "account shuffle",
-    .summary = "what shuffling by somebody trusted would add to the privacy of reports",
+    .summary = "the privacy that a trusted shuffler would add to reports",
     .details =
-        "What n reports of pure epsilon0 keep together, against whoever sees only their shuffled\n"
-        "list. Nothing in dpot applies it by itself, and dpotd is no shuffler: read the "
-        "assumptions.\n"
+        "The guarantee of n reports of pure epsilon0 against those who see only their shuffled\n"
+        "list. Nothing in dpot applies it, and dpotd is no shuffler: read the assumptions.\n"
         "  closed  Feldman, McMillan, Talwar 2023, closed form; needs\n"
         "          epsilon0 <= ln(n / (8 ln(2/delta)) - 1)    (closed_limit)\n"
         "  clones  the same authors' theorem of 2021; needs\n"
         "          epsilon0 <= ln(n / (16 ln(2/delta)))       (clones_limit)\n"
         "  tight   the pair of laws behind both, computed; no condition, smallest numbers\n"
         "A theorem outside its condition is refused. Keys: epsilon (by --bound), delta, bound,\n"
-        "epsilon0, n, closed_epsilon, clones_epsilon (null outside their conditions), "
-        "tight_epsilon,\n"
-        "closed_limit, clones_limit, assumptions. All numbers are rounded up.",
+        "epsilon0, n, closed_epsilon, clones_epsilon (null outside their conditions),\n"
+        "tight_epsilon, closed_limit, clones_limit, assumptions. All numbers are rounded up.",
     .example = "dpot account shuffle --epsilon0 2 --n 100000 --delta 1e-6",
     .options = options,
     .run = run_shuffle,

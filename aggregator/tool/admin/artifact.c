@@ -1,4 +1,4 @@
-/* dpot artifact get: the result of a job as a file. */
+/* dpot artifact get: saves the result of a job as a file. */
 #include "tool/shared/commands.h"
 
 #include "files/array.h"
@@ -18,16 +18,15 @@
 #define HEADER_SIZE 4096
 
 static const struct option options[] = {
-    {"out", "F", "the values with F.json; the model when F ends in .onnx; all bytes in .pb"},
-    {"weights-out", "F", "of a barycenter: the weights of its points (m,)"},
-    {"groups-out", "F",
-     "of a barycenter: rows of group, weight and coordinates, what each group was"},
+    {"out", "F", "the values, with F.json; the model if F ends in .onnx; all bytes if in .pb"},
+    {"weights-out", "F", "barycenter: the weights of its points (m,)"},
+    {"groups-out", "F", "barycenter: the deconvolved groups, rows of group, weight, coordinates"},
     REMOTE_OPTIONS,
     REMOTE_TOKEN_OPTION,
     {NULL, NULL, NULL},
 };
 
-/* The server keeps artifacts by digest; that what came has it is checked here again. */
+/* Downloads an artifact and verifies its digest. */
 static dpot_status fetch(struct run *run, const char *digest, struct dpot_buf *bytes)
 {
     struct remote remote;
@@ -103,7 +102,7 @@ static bool is_curve(const struct dpot_artifact *artifact)
 
 /* ---- barycenters ---- */
 
-/* Where the parts of the values are (jobs/barycenter.c). */
+/* The layout of the values (jobs/barycenter.c). */
 struct layout {
     size_t support, dim, n_groups, n_points;
 };
@@ -117,7 +116,7 @@ static size_t size_of(const struct dpot_artifact *artifact, const char *name)
                : 0;
 }
 
-/* False for what is no barycenter, or whose numbers do not agree with its values. */
+/* False for another kind, or if the numbers do not agree with the values. */
 static bool is_barycenter(const struct dpot_artifact *artifact, struct layout *layout)
 {
     *layout = (struct layout){size_of(artifact, "support"), size_of(artifact, "dim"),
@@ -136,7 +135,7 @@ static dpot_status write_part(struct run *run, const char *path, double *values,
     return path ? array_write(path, &array, ARRAY_F8, &run->error) : DPOT_OK;
 }
 
-/* With the number of the group before every row. */
+/* Writes the groups, with the group number before every row. */
 static dpot_status write_groups(struct run *run, const char *path,
                                 const struct dpot_artifact *artifact, const struct layout *layout)
 {
@@ -276,17 +275,14 @@ const struct command command_artifact_get = {
     .n_operands = 1,
     .summary = "save the result of a job",
     .details =
-        "Its bytes are checked against the digest. --out F gets the values (masses of a base\n"
-        "measure, frequencies of an estimate, the curve of a generator as a table, the points (m, "
-        "d)\n"
-        "of a barycenter) and F.json the\n"
-        "rest: digest, kind, program_version, campaign_hash, revision (its number; null in\n"
-        "artifacts of older versions), pool_count and pool_checksum (null when no report was\n"
-        "read), parameters, n_values, the numbers of the kind (objective, lower_bound, loss, "
-        "...),\n"
-        "counts, model_bytes. A name that ends in .onnx gets the model of a generator, which dpot\n"
-        "generator sample reads, with F.json too; one that ends in .pb the bytes as they are.\n"
-        "Keys: those of F.json.",
+        "Verifies the bytes by the digest. --out F gets the values (masses of a base measure,\n"
+        "frequencies of an estimate, the curve of a generator as a table, the points (m, d) of a\n"
+        "barycenter), the side file F.json the rest: digest, kind, program_version,\n"
+        "campaign_hash, revision (null in artifacts of older versions), pool_count and\n"
+        "pool_checksum (null if no report was read), parameters, n_values, numbers of the kind\n"
+        "(objective, lower_bound, loss, ...), counts, model_bytes. If F ends in .onnx it gets\n"
+        "the model of a generator, for dpot generator sample, with F.json too; if in .pb the\n"
+        "bytes as stored. Keys: those of F.json.",
     .example = "dpot artifact get 0f2b4c6d8e0a1c3e5f7092b4d6f81a3c5e7092b4d6f81a3c5e7092b4d6f81a3c "
                "--out m.npy --server "
                "https://pool.example.org",

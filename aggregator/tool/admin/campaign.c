@@ -40,25 +40,17 @@ static const struct option close_options[] = {
 };
 
 static const struct option fetch_options[] = {
-    {"revision", "N", "another one than the server gives to devices; needs the admin token"},
+    {"revision", "N", "this revision, not the one devices get; needs the admin token"},
     REMOTE_OPTIONS,
     REMOTE_TOKEN_OPTION,
     CAMPAIGN_PIN_OPTION,
-    {"out", "F", "where the signed bytes go"},
+    {"out", "F", "the signed bytes"},
     {NULL, NULL, NULL},
 };
 
-/* Refuses a text that is no campaign id before it becomes part of a path. */
-static dpot_status check_id(struct run *run, const char *text)
-{
-    return is_campaign_id(text)
-               ? DPOT_OK
-               : RUN_USAGE(run, "\"%.80s\" is no campaign ID: it has 32 hex digits", text);
-}
-
 /* ---- create ---- */
 
-/* A report counts only when it arrives before its round closes, and devices are not online all the time. */
+/* A report counts only if it arrives before its round closes, and devices are not always online. */
 static void warn_of_short_rounds(const struct run *run, const struct dpot_campaign *campaign)
 {
     const int64_t length_ms =
@@ -73,8 +65,8 @@ static void warn_of_short_rounds(const struct run *run, const struct dpot_campai
     }
 }
 
-/* The server would say the same, but nothing needs to leave for that. *sphere: what a report of a campaign on a
- * sphere costs, NULL of others. */
+/* Validates the SPEC before anything is sent. *sphere: the cost of a report of a campaign on a
+ * sphere, NULL for others. */
 static dpot_status check_spec(struct run *run, const json_t *spec, json_t **sphere)
 {
     static const uint8_t no_id[DPOT_CAMPAIGN_ID_LEN];
@@ -121,9 +113,8 @@ const struct command command_campaign_create = {
     .n_operands = 1,
     .summary = "compile, sign and store a SPEC as a new campaign (a draft)",
     .details =
-        "Files that the SPEC names are read here and travel inside it. Warns of rounds shorter "
-        "than\n"
-        "an hour: a report must arrive in its own round. Keys: id, revision, hash, name, state.",
+        "Files named in the SPEC are read here and sent with it. Warns of rounds shorter than an\n"
+        "hour: a report must arrive in its own round. Keys: id, revision, hash, name, state.",
     .example = "dpot campaign create census.json --server https://pool.example.org",
     .options = admin_options,
     .run = run_create,
@@ -174,7 +165,7 @@ static dpot_status show_file(struct run *run, const char *text)
     return object ? DPOT_OK : DPOT_ERR_MEMORY;
 }
 
-/* Replaces the result by what people read. */
+/* Replaces the result by its readable form. */
 static dpot_status present(struct run *run)
 {
     json_t *shown = revision_present(run, run->result);
@@ -183,22 +174,11 @@ static dpot_status present(struct run *run)
     return shown ? DPOT_OK : DPOT_ERR_MEMORY;
 }
 
-/* That the answer is about the revision asked for; 0: any. */
-static dpot_status check_number(struct run *run, uint32_t number)
-{
-    return number == 0 || revision_of(run->result) == number
-               ? DPOT_OK
-               : dpot_error_set(&run->error, DPOT_ERR_SERVER,
-                                "the server does not answer about revision %u: it is older than "
-                                "this program",
-                                number);
-}
-
 static dpot_status show_remote(struct run *run, const char *id)
 {
     char path[96];
     uint32_t number = 0;
-    dpot_status status = check_id(run, id);
+    dpot_status status = campaign_id_check(run, id);
     if (status == DPOT_OK) {
         status = revision_read(run, &number);
     }
@@ -208,7 +188,7 @@ static dpot_status show_remote(struct run *run, const char *id)
         status = remote_admin(run, "GET", path, NULL);
     }
     if (status == DPOT_OK) {
-        status = check_number(run, number);
+        status = revision_check(run, run->result, number);
     }
     return status == DPOT_OK ? present(run) : status;
 }
@@ -225,11 +205,11 @@ const struct command command_campaign_show = {
     .n_operands = 1,
     .summary = "one campaign: of a server, or of a SPEC.json or signed file",
     .details =
-        "An ID needs --server and the admin token; a file is read here, without a network. A\n"
-        "signed file is verified under --pin, or else under the signer that it names. Keys: of\n"
-        "the server id, revision, hash, state, spec, pool (of --revision N, else of the open one)\n"
-        "and revisions [{revision, hash, state, reports, opens, closes}], every one; of a file\n"
-        "those of the SPEC, hash, signed, signer.",
+        "An ID needs --server and the admin token; a file needs no network. A signed file is\n"
+        "verified under --pin, otherwise under the signer that it names. Keys: of an ID id,\n"
+        "revision, hash, state, spec, pool (of --revision N, otherwise of the open one) and all\n"
+        "revisions [{revision, hash, state, reports, opens, closes}]; of a file those of the\n"
+        "SPEC, hash, signed, signer.",
     .example = "dpot campaign show census.json --json",
     .options = show_options,
     .run = run_show,
@@ -240,7 +220,7 @@ const struct command command_campaign_show = {
 static dpot_status change_state(struct run *run, const char *verb, uint32_t number)
 {
     char path[96];
-    const dpot_status status = check_id(run, run->operands[0]);
+    const dpot_status status = campaign_id_check(run, run->operands[0]);
     (void)snprintf(path, sizeof path, "/v1/admin/campaigns/%.32s/%s", run->operands[0], verb);
     revision_append(path, sizeof path, number);
     return status == DPOT_OK ? remote_admin(run, "POST", path, NULL) : status;
@@ -259,7 +239,7 @@ static dpot_status run_close(struct run *run)
     if (status == DPOT_OK) {
         status = change_state(run, "close", number);
     }
-    return status == DPOT_OK ? check_number(run, number) : status;
+    return status == DPOT_OK ? revision_check(run, run->result, number) : status;
 }
 
 const struct command command_campaign_open = {
@@ -268,9 +248,9 @@ const struct command command_campaign_open = {
     .n_operands = 1,
     .summary = "open the draft revision of a campaign: devices may report",
     .details =
-        "Opening a revision closes the one that was open for good; its pool stays readable with\n"
+        "Opening a revision closes the open one for good; its pool stays readable with\n"
         "--revision N (dpot pool, dpot job start). Keys: id, revision, hash, name, state, closed\n"
-        "(null, or the same of the revision that was closed, and reports).",
+        "(null, or these keys and reports of the revision that was closed).",
     .example =
         "dpot campaign open 3f1d5a0c9b7e4826a1c0d2e4f6a8b0c2 --server https://pool.example.org",
     .options = admin_options,
@@ -283,10 +263,10 @@ const struct command command_campaign_close = {
     .n_operands = 1,
     .summary = "close a campaign: no more reports; it never opens again",
     .details =
-        "Closes the revision that is open. When none is, the answer is the newest closed one and\n"
-        "nothing changes: the command can be repeated, and a draft that waits stays. A draft is\n"
-        "abandoned by --revision N, or by closing a campaign of which nothing was ever opened or\n"
-        "closed. Keys: id, revision, hash, name, state.",
+        "Closes the open revision. If there is none, the result is the newest closed one and\n"
+        "nothing changes: the command can be repeated, and a waiting draft is kept. A draft is\n"
+        "abandoned with --revision N, or by closing a campaign that was never opened or closed.\n"
+        "Keys: id, revision, hash, name, state.",
     .example =
         "dpot campaign close 3f1d5a0c9b7e4826a1c0d2e4f6a8b0c2 --server https://pool.example.org",
     .options = close_options,
@@ -300,7 +280,7 @@ static dpot_status run_fetch(struct run *run)
     struct campaign_file file;
     char hex[2 * DPOT_HASH_LEN + 1];
     const char *out = NULL, *text = NULL;
-    dpot_status status = check_id(run, run->operands[0]);
+    dpot_status status = campaign_id_check(run, run->operands[0]);
     if (status == DPOT_OK) {
         status = option_require(run, "server", "the URL of the aggregator", &text);
     }
@@ -336,9 +316,7 @@ const struct command command_campaign_fetch = {
     .operands = "ID",
     .n_operands = 1,
     .summary = "save the signed campaign that a server gives to devices",
-    .details =
-        "Needs no token, unless --revision asks for another one than devices get. Keys: hash,\n"
-        "signer, name, revision, bytes.",
+    .details = "Needs no token, except with --revision. Keys: hash, signer, name, revision, bytes.",
     .example = "dpot campaign fetch 3f1d5a0c9b7e4826a1c0d2e4f6a8b0c2 --server "
                "https://pool.example.org --out census.signed",
     .options = fetch_options,

@@ -1,4 +1,4 @@
-/* dpot campaign revise: the next revision of a campaign, with another base measure. */
+/* dpot campaign revise: makes the next revision of a campaign, with another base measure. */
 #include "campaign/spec.h"
 #include "tool/shared/commands.h"
 
@@ -19,14 +19,13 @@ static const struct option options[] = {
     {NULL, NULL, NULL},
 };
 
-/* A campaign says a mass as a share of the largest, in 2^32 steps, and has no mass of zero. */
+/* A campaign stores masses in steps of 2^-32 of the largest, and has no mass of zero. */
 static void raise_masses(const struct run *run, struct array *masses)
 {
     const size_t n_raised = spec_raise_masses(masses->values, masses->n_rows * masses->n_cols);
     if (n_raised > 0) {
         run_warn(run,
-                 "--base-measure: %zu mass%s smaller than the least a campaign can say, 2^-32 of "
-                 "the largest, "
+                 "--base-measure: %zu mass%s below the least of a campaign, 2^-32 of the largest, "
                  "and raised to that; the total is kept",
                  n_raised, n_raised == 1 ? " is" : "es are");
     }
@@ -87,11 +86,11 @@ static dpot_status run_revise(struct run *run)
 {
     char path[96];
     const char *id = run->operands[0];
-    if (!is_campaign_id(id)) {
-        return RUN_USAGE(run, "\"%.80s\" is no campaign ID: it has 32 hex digits", id);
-    }
     json_t *change = json_object();
-    dpot_status status = put_base_measure(run, change);
+    dpot_status status = campaign_id_check(run, id);
+    if (status == DPOT_OK) {
+        status = put_base_measure(run, change);
+    }
     (void)snprintf(path, sizeof path, "/v1/admin/campaigns/%.32s/revise", id);
     if (status == DPOT_OK) {
         put_time(run, change, "opens");
@@ -110,14 +109,13 @@ const struct command command_campaign_revise = {
     .n_operands = 1,
     .summary = "make the next revision of a campaign, with another base measure (a draft)",
     .details =
-        "Everything else stays as in the newest revision. Opening it (dpot campaign open) closes\n"
-        "the former one, whose pool stays readable with --revision; devices fetch it when they\n"
-        "enroll again, and a report to it is charged again. The total mass of the measure is "
-        "kept;\n"
-        "it must lie in [exp(-epsilon/2), exp(epsilon/2)], and no mass be negative: the server\n"
-        "refuses others and stores nothing. Masses of 0 and below 2^-32 of the largest are raised\n"
-        "to that, with a warning (a campaign has no mass of 0: leave points that must never be\n"
-        "output out of its outputs). Keys: id, revision, hash, name, state.",
+        "Everything else is as in the newest revision. Opening it (dpot campaign open) closes\n"
+        "the previous one, whose pool stays readable with --revision; devices fetch it when they\n"
+        "enroll again, and a report to it is charged again. The total mass of the measure is\n"
+        "kept; it must lie in [exp(-epsilon/2), exp(epsilon/2)], and no mass may be negative:\n"
+        "otherwise the server refuses and stores nothing. Masses below 2^-32 of the largest,\n"
+        "also 0, are raised to that, with a warning (a campaign has no mass of 0: remove points\n"
+        "that must never be output from its outputs). Keys: id, revision, hash, name, state.",
     .example = "dpot campaign revise 3f1d5a0c9b7e4826a1c0d2e4f6a8b0c2 --base-measure m.npy "
                "--server https://pool.example.org",
     .options = options,

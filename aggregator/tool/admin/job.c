@@ -1,4 +1,4 @@
-/* dpot job: starting, watching and cancelling the jobs of a server. */
+/* dpot job: starts, watches and cancels jobs of a server. */
 #include "tool/shared/commands.h"
 
 #include "tool/shared/options.h"
@@ -19,10 +19,10 @@
 #define AWAY_MOST 86400
 
 static const struct option start_options[] = {
-    {"campaign", "ID", "the campaign it is about"},
+    {"campaign", "ID", "the campaign of the job"},
     REVISION_OPTION,
-    {"wait", NULL, "wait for its end, with a progress bar"},
-    {"away", "S", "with --wait: seconds that the server may be away, as in a restart (default 60)"},
+    {"wait", NULL, "wait for the end of the job, with a progress bar"},
+    {"away", "S", "with --wait: seconds that the server may be away, e.g. to restart (default 60)"},
     REMOTE_OPTIONS,
     REMOTE_TOKEN_OPTION,
     {NULL, NULL, NULL},
@@ -36,7 +36,7 @@ static const struct option admin_options[] = {
 
 /* ---- start ---- */
 
-/* A number, true, false or an array is what it says; everything else is a text. */
+/* Numbers, booleans and arrays are parsed as JSON; everything else is a string. */
 static json_t *parse_value(const char *text)
 {
     json_t *value = json_loads(text, JSON_DECODE_ANY, NULL);
@@ -123,8 +123,7 @@ struct wait {
     struct progress progress;
 };
 
-/* Says once that the server is away. A job outlives a restart of it, so that giving up at once
- * would be wrong. */
+/* Reports once that the server is away, and waits: a job outlives a restart of the server. */
 static dpot_status be_patient(struct wait *w, dpot_status status)
 {
     const double now = progress_seconds();
@@ -147,7 +146,7 @@ static dpot_status be_patient(struct wait *w, dpot_status status)
         now - w->away_since, w->id, w->id, w->remote->url);
 }
 
-/* Asks until the job has ended; *job is replaced by each answer. */
+/* Polls until the job has ended; *job is replaced by each answer. */
 static dpot_status poll_job(struct wait *w, json_t **job)
 {
     char path[PATH_SIZE];
@@ -182,8 +181,8 @@ static dpot_status wait_for(struct run *run, struct remote *remote, uint64_t pat
     return status;
 }
 
-/* A job that was waited for and did not succeed is a failure of the command. */
-static dpot_status judge(struct run *run, const json_t *job)
+/* With --wait, a job that did not succeed is a failure of the command. */
+static dpot_status status_of_job(struct run *run, const json_t *job)
 {
     const char *sentence = json_string_value(json_object_get(job, "error"));
     const char *id = json_string_value(json_object_get(job, "id"));
@@ -207,12 +206,12 @@ static dpot_status start_job(struct run *run, const char *campaign, uint32_t rev
     if (status == DPOT_OK) {
         status = post_job(run, &remote, campaign, revision, parameters, &job);
     }
-    if (status == DPOT_OK) { /* only the first answer tells */
+    if (status == DPOT_OK) { /* in the first answer only */
         others = json_incref(json_object_get(job, "other_revisions"));
     }
     if (status == DPOT_OK && option_is_given(run, "wait")) {
         status = wait_for(run, &remote, patience, &job);
-        status = status == DPOT_OK ? judge(run, job) : status;
+        status = status == DPOT_OK ? status_of_job(run, job) : status;
     }
     remote_close(&remote);
     if (status == DPOT_OK) {
@@ -266,35 +265,31 @@ const struct command command_job_start = {
         "  base-measure  the base measure that costs the campaign's users least, for its next\n"
         "                revision (dpot campaign revise); method=mirror|uniform|certified,\n"
         "                max_iterations=N (10000; certified: rounds, 1000), gap=G (1e-6): for the\n"
-        "                worst point, reads no report. method=users: for users drawn from where "
-        "the\n"
-        "                pool says that people are; users=N (300), draws_min=3, draws_max=15,\n"
+        "                worst point, without reading reports. method=users: for users drawn from\n"
+        "                the estimate of the pool; users=N (300), draws_min=3, draws_max=15,\n"
         "                mix=T (of the worst case, 0), seed=N, gap=G (0.01); needs min_pool\n"
         "  estimate      the share of reports that name each output point; exit code 7 below the\n"
         "                campaign's min_pool\n"
-        "  generator     a generator of data as they were before the noise, from a pool of "
-        "laplace\n"
-        "                or gaussian vectors; arch=mlp:256,256, latent_dim=D, batch=b,\n"
-        "                pool_batch=B or atoms=N, sinkhorn=L, steps=N, optimizer=adam|rmsprop,\n"
-        "                learning_rate=r, schedule=cosine|linear|constant, seed=N, "
-        "cost=l1|squared,\n"
-        "                regularization=R: as dpot generator train, which makes the same model of\n"
-        "                the same pool. Needs min_pool too; goes on after a restart where it was\n"
+        "  generator     a generator of data without noise, from a pool of laplace or gaussian\n"
+        "                vectors; arch=mlp:256,256, latent_dim=D, batch=b, pool_batch=B or\n"
+        "                atoms=N, sinkhorn=L, steps=N, optimizer=adam|rmsprop, learning_rate=r,\n"
+        "                schedule=cosine|linear|constant, seed=N, cost=l1|squared,\n"
+        "                regularization=R: as dpot generator train, which makes the same model\n"
+        "                from the same pool. Needs min_pool; resumes after a restart\n"
         "  barycenter    the Wasserstein barycenter of the pool's groups, each deconvolved first:\n"
-        "                support=m (48), group_weights=[w,...], lambda=L (0: exact plans), "
-        "starts=N,\n"
-        "                seed=N, max_iterations=N, min_group=N (a group's share of min_pool),\n"
-        "                deconvolve_tol=T, deconvolve_iterations=N, and of vectors cells=[R,C] or\n"
-        "                atoms=N: as dpot barycenter --pool, which finds the same points\n"
-        "It is about one revision: without --revision the open one, else the newest closed one.\n"
-        "Jobs run one after another; a job outlives this command and a restart of the server.\n"
-        "With --wait a failed job is exit code 1, a cancelled one 7, and 6 a server that stays "
-        "away\n"
-        "longer than --away; the job goes on when it is back (dpot job show ID). Keys: id, kind, "
-        "campaign,\n"
-        "campaign_hash, revision, revision_state, other_revisions (those that hold reports),\n"
-        "parameters, state (queued, running, done, failed, cancelled), progress\n"
-        "{done, total}, created, started, ended, error, artifact (a digest).",
+        "                support=m (48), group_weights=[w,...], lambda=L (0: exact plans),\n"
+        "                starts=N, seed=N, max_iterations=N, min_group=N (a group's share of\n"
+        "                min_pool), deconvolve_tol=T, deconvolve_iterations=N, and for vectors\n"
+        "                cells=[R,C] or atoms=N: as dpot barycenter --pool, which finds the same\n"
+        "                points\n"
+        "A job reads one revision: without --revision the open one, otherwise the newest closed\n"
+        "one. Jobs run one after another; a job outlives this command and a restart of the\n"
+        "server. With --wait the exit code is 1 for a failed job, 7 for a cancelled one, and 6 if\n"
+        "the server stays away longer than --away; the job continues when it is back (dpot job\n"
+        "show ID). Keys: id, kind, campaign, campaign_hash, revision, revision_state,\n"
+        "other_revisions (those that hold reports), parameters, state (queued, running, done,\n"
+        "failed, cancelled), progress {done, total}, created, started, ended, error, artifact (a\n"
+        "digest).",
     .example = "dpot job start base-measure --campaign 3f1d5a0c9b7e4826a1c0d2e4f6a8b0c2 "
                "method=mirror --wait --server https://pool.example.org",
     .options = start_options,
@@ -303,7 +298,7 @@ const struct command command_job_start = {
 
 /* ---- list ---- */
 
-/* One line a job, for people. */
+/* A row of the readable list. */
 static json_t *shorten(const json_t *job)
 {
     static const char *const copied[] = {"id",    "kind",    "campaign", "revision",
@@ -392,8 +387,8 @@ const struct command command_job_cancel = {
     .operands = "ID",
     .n_operands = 1,
     .summary = "cancel a job that has not ended",
-    .details = "A queued job is cancelled at once; a running one soon after, and what it found is\n"
-               "dropped. Exit code 7 when it has ended. Keys: as dpot job start.",
+    .details = "A queued job is cancelled at once; a running one soon after, and its result is\n"
+               "dropped. Exit code 7 if it has ended. Keys: as dpot job start.",
     .example = "dpot job cancel 5b0e1f2a3c4d5e6f708192a3b4c5d6e7 --server https://pool.example.org",
     .options = admin_options,
     .run = run_cancel,

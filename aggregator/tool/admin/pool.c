@@ -1,4 +1,4 @@
-/* dpot pool: counts of a pool, and its reports as a file. */
+/* dpot pool: shows the counts of a pool, and exports its reports. */
 #include "tool/shared/commands.h"
 
 #include "files/array.h"
@@ -11,12 +11,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define INDEX_LEN 4  /* bytes of one report of an index mechanism in an export */
-#define NUMBER_LEN 8 /* bytes of one number of a vector */
+#define INDEX_LEN 4  /* bytes of a report of an index mechanism in an export */
+#define NUMBER_LEN 8 /* bytes of a number of a vector */
 
 static const struct option options[] = {
     {"export", "F", "write the accepted reports: indices, u4 (n,), or vectors, f8 (n, data_dim)"},
-    {"coefficients", NULL, "with --export: vectors as they were released, f8 (n, dim)"},
+    {"coefficients", NULL, "with --export: vectors as released by devices, f8 (n, dim)"},
     {"groups-out", "F", "with --export: the number of the group of each report, u4 (n,)"},
     {"group", "G", "with --export: only the reports of this group, by its label or number"},
     REVISION_OPTION,
@@ -25,26 +25,26 @@ static const struct option options[] = {
     {NULL, NULL, NULL},
 };
 
-/* What is exported, by the server's description of the pool. */
+/* An export, planned by the server's description of the pool. */
 struct export
 {
     const char *id, *path;
-    uint32_t revision; /* asked for; 0: the server's choice */
+    uint32_t revision; /* 0: chosen by the server */
     const json_t *pool;
-    bool is_vector; /* rows of numbers: also of a sphere */
+    bool is_vector; /* rows of numbers; true also on a sphere */
     enum decode_space space;
     size_t n_columns;
     size_t row_len; /* bytes */
     const char *groups_path;
-    const char *group; /* the only one that is wanted; NULL: all */
+    const char *group; /* export this group only; NULL: all */
     uint32_t group_number;
-    struct array groups; /* (n) of every report, when that is wanted or needed */
+    struct array groups; /* (n) of every report, if needed */
     uint64_t counts[DPOT_GROUPS_MAX];
     size_t n_groups;
 };
 
-/* Reports of laplace and gaussian are vectors, those of wpm on a sphere stand for some; their lengths the
- * description tells. */
+/* Reports of laplace and gaussian are vectors, those of wpm on a sphere stand for vectors; the
+ * description has their length. */
 static dpot_status plan_export(struct run *run, const struct remote *remote, struct export *export)
 {
     const char *mechanism = json_string_value(json_object_get(export->pool, "mechanism"));
@@ -53,7 +53,7 @@ static dpot_status plan_export(struct run *run, const struct remote *remote, str
     int64_t n_columns = 1;
     if (!mechanism || dpot_mechanism_find(mechanism, &id) != DPOT_OK) {
         return dpot_error_set(&run->error, DPOT_ERR_SERVER,
-                              "%s tells no mechanism that this program knows: is it older than the "
+                              "%s sends no mechanism that this program knows: is it older than the "
                               "server?",
                               remote->url);
     }
@@ -70,14 +70,13 @@ static dpot_status plan_export(struct run *run, const struct remote *remote, str
         json_get_integer(export->pool, "pool", is_coefficients ? "dim" : "data_dim", 1,
                          DPOT_VECTOR_DIM_MAX, &n_columns, &run->error) != DPOT_OK) {
         return dpot_error_set(&run->error, DPOT_ERR_SERVER,
-                              "%s tells no length of its vectors: is it a dpotd?", remote->url);
+                              "%s sends no length of its vectors: is it a dpotd?", remote->url);
     }
     export->n_columns = (size_t)n_columns;
     export->row_len = export->is_vector ? NUMBER_LEN * export->n_columns : INDEX_LEN;
     return DPOT_OK;
 }
 
-/* Labels come from the server's description. */
 static dpot_status plan_groups(struct run *run, struct export *export)
 {
     const json_t *labels = json_object_get(export->pool, "groups");
@@ -120,7 +119,7 @@ static double load_number(const uint8_t *bytes)
     return number;
 }
 
-/* An empty pool is often the wrong one: the first other revision that holds reports is named. */
+/* An empty pool is often the wrong one: the message names another revision that holds reports. */
 static dpot_status refuse_empty(struct run *run, const struct export *export)
 {
     char hint[128] = "";
@@ -133,8 +132,8 @@ static dpot_status refuse_empty(struct run *run, const struct export *export)
                     export->revision > 0 ? " of this revision" : "", other ? "; " : "", hint);
 }
 
-/* A pool only grows, so that an export that is newer than the counts cannot be smaller. A server that
- * names no revision may have exported another one. */
+/* A pool only grows, so an export newer than the counts cannot be smaller. A server that names no
+ * revision may have exported another one: not checked. */
 static dpot_status check_complete(struct run *run, const struct export *export, size_t n)
 {
     const json_int_t accepted = json_integer_value(json_object_get(export->pool, "accepted"));
@@ -171,14 +170,13 @@ static dpot_status decode(struct run *run, const struct export *export,
     return status;
 }
 
-/* What a server tells since a later version; an older one leaves it out. */
-static void copy_if_told(const struct export *export, json_t *side)
+/* Copies those of the keys that the server sends; older servers leave some out. */
+static void copy_keys(const struct export *export, const char *const *keys, json_t *side)
 {
-    static const char *const told[] = {"content_digest", "revision", "state", "groups"};
-    for (size_t i = 0; i < sizeof told / sizeof told[0]; i++) {
-        json_t *value = json_object_get(export->pool, told[i]);
+    for (; *keys; keys++) {
+        json_t *value = json_object_get(export->pool, *keys);
         if (value) {
-            (void)json_object_set(side, told[i], value);
+            (void)json_object_set(side, *keys, value);
         }
     }
 }
@@ -187,23 +185,19 @@ static json_t *describe_export(const struct export *export, size_t n)
 {
     static const char *const copied[] = {"campaign_hash", "mechanism", "scale",
                                          "accepted",      "duplicate", "rejected"};
-    static const char *const copied_vector[] = {"dim",     "data_dim",    "transform",
-                                                "epsilon", "delta",       "grid_step",
-                                                "domain",  "contraction", "directions"};
+    static const char *const of_revision[] = {"content_digest", "revision", "state", "groups",
+                                              NULL};
+    static const char *const of_vectors[] = {"dim",        "data_dim",  "transform", "epsilon",
+                                             "delta",      "grid_step", "domain",    "contraction",
+                                             "directions", NULL};
     json_t *side = json_object();
     for (size_t i = 0; i < sizeof copied / sizeof copied[0]; i++) {
         json_t *value = json_object_get(export->pool, copied[i]);
         (void)json_object_set_new(side, copied[i], value ? json_incref(value) : json_null());
     }
-    copy_if_told(export, side);
-    for (size_t i = 0; export->is_vector && i < sizeof copied_vector / sizeof copied_vector[0];
-         i++) {
-        json_t *value = json_object_get(export->pool, copied_vector[i]);
-        if (value) { /* an older server tells less */
-            (void)json_object_set(side, copied_vector[i], value);
-        }
-    }
+    copy_keys(export, of_revision, side);
     if (export->is_vector) {
+        copy_keys(export, of_vectors, side);
         (void)json_object_set_new(side, "space", json_string(decode_space_name(export->space)));
     }
     if (export->n_groups > 0) {
@@ -215,13 +209,13 @@ static json_t *describe_export(const struct export *export, size_t n)
         (void)json_object_set_new(side, "group",
                                   export->group ? json_integer(export->group_number) : json_null());
     }
-    /* The counts may be older than the export by a moment; n is that of the file. */
+    /* The counts may be slightly older than the export; n is that of the file. */
     (void)json_object_set_new(side, "n", json_integer((json_int_t)n));
     return side;
 }
 
-/* Keeps the rows of one group, and what they are told by. */
-static dpot_status keep_group(struct run *run, struct export *export, struct array *reports)
+/* With --group: reduces reports and groups to the rows of that group. */
+static dpot_status select_group(struct run *run, struct export *export, struct array *reports)
 {
     struct array kept = {0}, groups = {0};
     const uint64_t n = export->group ? export->counts[export->group_number] : 0;
@@ -256,7 +250,7 @@ static dpot_status keep_group(struct run *run, struct export *export, struct arr
     return status;
 }
 
-/* The groups of n reports. Of a pool that grew meanwhile it is not known whose they are. */
+/* Decodes the groups of n reports. If the pool has grown meanwhile, they cannot be matched. */
 static dpot_status decode_groups(struct run *run, struct export *export,
                                  const struct dpot_buf *bytes, size_t n)
 {
@@ -267,7 +261,7 @@ static dpot_status decode_groups(struct run *run, struct export *export,
     }
     if (bytes->len / INDEX_LEN < n) {
         return dpot_error_set(&run->error, DPOT_ERR_SERVER,
-                              "the server told the groups of %zu of %zu reports: ask again",
+                              "the server sent the groups of %zu of %zu reports: ask again",
                               bytes->len / INDEX_LEN, n);
     }
     const dpot_status status = array_init(&export->groups, n, 1, true);
@@ -300,7 +294,7 @@ static dpot_status fetch_groups(struct run *run, struct remote *remote, struct e
         status = decode_groups(run, export, &bytes, reports->n_rows);
     }
     dpot_buf_release(&bytes);
-    return status == DPOT_OK ? keep_group(run, export, reports) : status;
+    return status == DPOT_OK ? select_group(run, export, reports) : status;
 }
 
 static dpot_status write_export(struct run *run, const struct export *export,
@@ -326,7 +320,7 @@ static dpot_status export_reports(struct run *run, struct remote *remote, struct
     struct array reports = {0};
     (void)snprintf(url_path, sizeof url_path, "/v1/admin/campaigns/%.32s/pool/%s", export->id,
                    export->space == DECODE_DATA ? "export" : "coefficients");
-    /* By its number, also when none was asked for: another revision may have opened since. */
+    /* Always by number: another revision may have opened since. */
     revision_append(url_path, sizeof url_path, revision_of(export->pool));
     dpot_buf_init(&bytes, ARRAY_ENTRIES_MAX / export->n_columns * export->row_len, NULL);
     dpot_status status = remote_call(remote, "GET", url_path, NULL, &bytes);
@@ -347,10 +341,10 @@ static dpot_status export_reports(struct run *run, struct remote *remote, struct
 
 static dpot_status read_options(struct run *run, struct export *export)
 {
-    if (!is_campaign_id(export->id)) {
-        return RUN_USAGE(run, "\"%.80s\" is no campaign ID: it has 32 hex digits", export->id);
+    dpot_status status = campaign_id_check(run, export->id);
+    if (status == DPOT_OK) {
+        status = option_array_output(run, "export", &export->path);
     }
-    dpot_status status = option_array_output(run, "export", &export->path);
     if (status == DPOT_OK && !export->path && option_is_given(run, "coefficients")) {
         status = RUN_USAGE(run, "--coefficients says what to export: give --export F too");
     }
@@ -364,14 +358,14 @@ static dpot_status read_options(struct run *run, struct export *export)
     return status == DPOT_OK ? revision_read(run, &export->revision) : status;
 }
 
-/* The server's description of the pool; *pool is a new reference. */
+/* Fetches the server's description of the pool; *pool is a new reference. */
 static dpot_status fetch_pool(struct remote *remote, const struct export *export, json_t **pool)
 {
     char path[128];
     (void)snprintf(path, sizeof path, "/v1/admin/campaigns/%.32s/pool", export->id);
     revision_append(path, sizeof path, export->revision);
     const dpot_status status = remote_call_json(remote, "GET", path, NULL, pool);
-    return status == DPOT_OK ? revision_check(remote, *pool, export->revision) : status;
+    return status == DPOT_OK ? revision_check(remote->run, *pool, export->revision) : status;
 }
 
 static dpot_status run_pool(struct run *run)
@@ -411,25 +405,20 @@ const struct command command_pool = {
     .n_operands = 1,
     .summary = "counts of a campaign's pool; with --export its reports",
     .details =
-        "In a campaign with groups --groups-out keeps the number of each report's group, in the "
-        "order\n"
-        "of the export, and --group exports one group alone; F.json then has group_counts and "
-        "group.\n"
-        "The pool is that of one revision: without --revision of the open one, else of the newest\n"
-        "closed one. The result says which, and which other revisions hold reports.\n"
-        "Vectors (laplace, gaussian) are decoded to data units: the grid step times what the\n"
-        "device released, then the inverse transform. --coefficients leaves that one out; it is\n"
-        "what generators are trained on. Of a sphere the directions that reports name are "
-        "written,\n"
-        "unit vectors; their mean is contraction times that of the devices' (dpot estimate).\n"
-        "F.json beside the export holds revision, state,\n"
-        "campaign_hash, content_digest (what the campaign computes, whatever its name),\n"
-        "mechanism, scale, n, accepted, duplicate, rejected, groups (labels), and for vectors "
-        "epsilon and delta of\n"
-        "a report, grid_step, dim, data_dim, domain, transform, space (data or coefficients), of a "
-        "sphere\n"
-        "epsilon, delta, contraction, directions, dim, domain. "
-        "Keys: those but space, min_pool, is_ready,\n"
+        "The pool is that of one revision: without --revision the open one, otherwise the newest\n"
+        "closed one. The result names it, and other revisions that hold reports.\n"
+        "Vectors (laplace, gaussian) are decoded to data units: the grid step times the released\n"
+        "integers, then the inverse transform. --coefficients omits the inverse transform, for\n"
+        "the training of generators. On a sphere the export has the directions that reports\n"
+        "name, unit vectors; their mean is contraction times that of the devices (dpot\n"
+        "estimate). In a campaign with groups --groups-out writes the group number of each\n"
+        "report, in the order of the export, and --group exports one group only; F.json then has\n"
+        "group_counts and group.\n"
+        "The side file F.json of the export has revision, state, campaign_hash, content_digest\n"
+        "(of domain, outputs, metric and mechanism), mechanism, scale, n, accepted, duplicate,\n"
+        "rejected, groups (labels), and for vectors epsilon and delta of a report, grid_step,\n"
+        "dim, data_dim, domain, transform, space (data or coefficients), on a sphere epsilon,\n"
+        "delta, contraction, directions, dim, domain. Keys: those but space, min_pool, is_ready,\n"
         "other_revisions [{revision, hash, state, reports}].",
     .example = "dpot pool 3f1d5a0c9b7e4826a1c0d2e4f6a8b0c2 --server https://pool.example.org "
                "--export pool.npy",

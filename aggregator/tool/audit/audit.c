@@ -1,11 +1,11 @@
-/* dpot audit: does the program keep the privacy that it claims? */
+/* dpot audit: checks that the program keeps the privacy it claims. */
 #include "tool/shared/commands.h"
 
 #include "audit/direct.h"
 #include "base/alloc.h"
 #include "base/rng_seeded.h"
 #include "solve/run/workers.h"
-#include "tool/audit/judge.h"
+#include "tool/audit/verdict.h"
 #include "tool/shared/options.h"
 #include "tool/shared/progress.h"
 
@@ -19,12 +19,12 @@
 #define SAMPLES_DEFAULT 500000
 #define SAMPLES_MIN 1000
 #define SAMPLES_MAX 20000000
-#define PATH_SHARE 80 /* privatizer samples for one of the client path */
-#define PATH_CHUNK ((size_t)20 * PATH_SAMPLES_PER_DEVICE) /* samples against one server */
+#define PATH_SHARE 80 /* privatizer samples per sample of the client path */
+#define PATH_CHUNK ((size_t)20 * CLIENT_PATH_SAMPLES_PER_DEVICE) /* samples against one server */
 #define DIRECT_CHUNK ((size_t)25000)
-#define TESTS_PER_SUBJECT 2 /* counted halves: client path, privatizer */
+#define TESTS_PER_SUBJECT 2 /* bounds: client path, privatizer */
 #define DIRECT_STREAMS ((uint64_t)1 << 63)
-#define STREAMS_LOG2 32 /* of a subject */
+#define STREAMS_LOG2 32 /* streams of one subject */
 
 static const struct option options[] = {
     {"mechanism", "NAME|all",
@@ -41,21 +41,22 @@ struct audit {
     const char *mechanism;
     uint64_t n_samples;
     double confidence;
-    size_t n_subjects; /* that match */
+    size_t n_subjects; /* matching --mechanism */
     size_t number;     /* of the subject in the list */
     bool has_failed;
     json_t *rows;
-    double longest_ms
-        [2]; /* real time of a submit of either input, beside the rows, which a seed repeats */
+    double longest_ms[2]; /* real time of a submit of either input; not in the rows, which a seed
+                             makes reproducible */
 };
 
-/* One subject on several threads: chunks of the client path of input 0 and 1, then of the privatizer. */
+/* One subject on several threads: chunks of the client path of input 0 and 1, then of the
+ * privatizer. */
 struct work {
     const struct audit *audit;
-    struct path_plan plan;
+    struct client_path_plan plan;
     struct audit_samples path, direct;
     size_t n_path_chunks, n_direct_chunks; /* of one input */
-    struct path_tally *tallies;            /* (2 n_path_chunks) */
+    struct client_path_tally *tallies;     /* (2 n_path_chunks) */
 };
 
 /* ---- options ---- */
@@ -109,10 +110,11 @@ static dpot_status run_path_chunk(struct work *w, unsigned input, size_t chunk,
                                   struct dpot_error *error)
 {
     const size_t first = chunk * PATH_CHUNK, left = w->path.n - first;
-    return path_run(&w->plan, input,
-                    stream_of(w->audit, input, chunk, PATH_CHUNK / PATH_SAMPLES_PER_DEVICE),
-                    left < PATH_CHUNK ? left : PATH_CHUNK, w->path.of[input] + first,
-                    &w->tallies[input * w->n_path_chunks + chunk], error);
+    return client_path_run(
+        &w->plan, input,
+        stream_of(w->audit, input, chunk, PATH_CHUNK / CLIENT_PATH_SAMPLES_PER_DEVICE),
+        left < PATH_CHUNK ? left : PATH_CHUNK, w->path.of[input] + first,
+        &w->tallies[input * w->n_path_chunks + chunk], error);
 }
 
 static dpot_status run_direct_chunk(struct work *w, unsigned input, size_t chunk,
@@ -164,11 +166,11 @@ static void release_samples(struct audit_samples *samples)
     dpot_free_array(NULL, samples->of[1], samples->n, sizeof(struct audit_sample));
 }
 
-/* Campaigns whose reports are more work get fewer. */
+/* Campaigns with costlier reports get fewer samples. */
 static size_t share_of(size_t n_samples, const struct subject *subject, size_t share)
 {
     const size_t n = n_samples / (share * subject->cost);
-    return n > PATH_SAMPLES_PER_DEVICE ? n : PATH_SAMPLES_PER_DEVICE;
+    return n > CLIENT_PATH_SAMPLES_PER_DEVICE ? n : CLIENT_PATH_SAMPLES_PER_DEVICE;
 }
 
 static dpot_status work_init(struct work *w, const struct audit *a, const struct subject *subject)
@@ -208,24 +210,24 @@ static dpot_status take_samples(struct work *w)
 
 /* ---- the verdict ---- */
 
-static dpot_status judge(struct work *w, struct finding *finding)
+static dpot_status reach_verdict(struct work *w, struct verdict *verdict)
 {
     const struct audit *a = w->audit;
     const double error = (1 - a->confidence) / (double)(TESTS_PER_SUBJECT * a->n_subjects);
-    const double delta = finding_claimed_delta(finding);
+    const double delta = verdict_claimed_delta(verdict);
     for (size_t i = 0; i < 2 * w->n_path_chunks; i++) {
-        path_tally_add(&finding->tally, &w->tallies[i]);
+        client_path_tally_add(&verdict->tally, &w->tallies[i]);
     }
-    finding->n_path = w->path.n;
-    finding->n_direct = w->direct.n;
-    dpot_status status = judge_exactly(finding, &a->run->error);
+    verdict->n_path = w->path.n;
+    verdict->n_direct = w->direct.n;
+    dpot_status status = verdict_enumerate(verdict, &a->run->error);
     if (status == DPOT_OK) {
-        status = silence_run(&w->plan, &finding->silence, &a->run->error);
+        status = silence_run(&w->plan, &verdict->silence, &a->run->error);
     }
     if (status == DPOT_OK) {
-        status = events_bound(&w->path, delta, error, &finding->path);
+        status = events_bound(&w->path, delta, error, &verdict->path);
     }
-    return status == DPOT_OK ? events_bound(&w->direct, delta, error, &finding->direct) : status;
+    return status == DPOT_OK ? events_bound(&w->direct, delta, error, &verdict->direct) : status;
 }
 
 static json_t *describe_event(const struct event_finding *event)
@@ -243,10 +245,10 @@ static json_t *describe_event(const struct event_finding *event)
     return object;
 }
 
-static json_t *describe_path(const struct finding *finding)
+static json_t *describe_path(const struct verdict *verdict)
 {
-    const struct path_tally *tally = &finding->tally;
-    json_t *object = describe_event(&finding->path);
+    const struct client_path_tally *tally = &verdict->tally;
+    json_t *object = describe_event(&verdict->path);
     const struct {
         const char *key;
         uint64_t value;
@@ -276,35 +278,35 @@ static json_t *describe_silence(const struct silence_finding *silence)
     return object;
 }
 
-static json_t *describe_method(const struct finding *finding)
+static json_t *describe_method(const struct verdict *verdict)
 {
     char text[200];
-    const bool is_vector = dpot_mechanism_is_vector(finding->subject->campaign.mechanism);
+    const bool is_vector = dpot_mechanism_is_vector(verdict->subject->campaign.mechanism);
     const char *what = !is_vector                   ? "whole polytope"
-                       : finding->vector.is_partial ? "some outputs"
+                       : verdict->vector.is_partial ? "some outputs"
                                                     : "every output";
     (void)snprintf(text, sizeof text,
                    "exact: %zu inputs, %s; client path: 2 x %zu; privatizer: 2 x %zu",
-                   is_vector ? finding->vector.n_inputs : finding->index.n_inputs, what,
-                   finding->n_path, finding->n_direct);
+                   is_vector ? verdict->vector.n_inputs : verdict->index.n_inputs, what,
+                   verdict->n_path, verdict->n_direct);
     return json_string(text);
 }
 
-static json_t *describe(const struct finding *finding)
+static json_t *describe(const struct verdict *verdict)
 {
-    const bool passes = finding_passes(finding);
+    const bool passes = verdict_passes(verdict);
     json_t *row = json_object();
-    (void)json_object_set_new(row, "mechanism", json_string(finding->subject->name));
+    (void)json_object_set_new(row, "mechanism", json_string(verdict->subject->name));
     (void)json_object_set_new(row, "claimed_epsilon",
-                              json_number(finding_claimed_epsilon(finding)));
-    (void)json_object_set_new(row, "claimed_delta", json_number(finding_claimed_delta(finding)));
-    (void)json_object_set_new(row, "lower_bound", json_number(finding_lower_bound(finding)));
-    (void)json_object_set_new(row, "exact_maximum", json_number(finding_exact_maximum(finding)));
+                              json_number(verdict_claimed_epsilon(verdict)));
+    (void)json_object_set_new(row, "claimed_delta", json_number(verdict_claimed_delta(verdict)));
+    (void)json_object_set_new(row, "lower_bound", json_number(verdict_lower_bound(verdict)));
+    (void)json_object_set_new(row, "exact_maximum", json_number(verdict_exact_maximum(verdict)));
     (void)json_object_set_new(row, "verdict", json_string(passes ? "pass" : "fail"));
-    (void)json_object_set_new(row, "method", describe_method(finding));
-    (void)json_object_set_new(row, "client_path", describe_path(finding));
-    (void)json_object_set_new(row, "privatizer", describe_event(&finding->direct));
-    (void)json_object_set_new(row, "silence", describe_silence(&finding->silence));
+    (void)json_object_set_new(row, "method", describe_method(verdict));
+    (void)json_object_set_new(row, "client_path", describe_path(verdict));
+    (void)json_object_set_new(row, "privatizer", describe_event(&verdict->direct));
+    (void)json_object_set_new(row, "silence", describe_silence(&verdict->silence));
     return row;
 }
 
@@ -312,7 +314,7 @@ static dpot_status audit_subject(struct audit *a, const char *name)
 {
     struct subject subject;
     struct work work = {.audit = a};
-    struct finding finding = {.subject = &subject};
+    struct verdict verdict = {.subject = &subject};
     dpot_status status = subject_init(&subject, name, a->run->has_seed, &a->run->error);
     if (status == DPOT_OK) {
         status = work_init(&work, a, &subject);
@@ -321,13 +323,13 @@ static dpot_status audit_subject(struct audit *a, const char *name)
         status = take_samples(&work);
     }
     if (status == DPOT_OK) {
-        status = judge(&work, &finding);
+        status = reach_verdict(&work, &verdict);
     }
     if (status == DPOT_OK) {
-        a->has_failed = a->has_failed || !finding_passes(&finding);
-        (void)json_array_append_new(a->rows, describe(&finding));
+        a->has_failed = a->has_failed || !verdict_passes(&verdict);
+        (void)json_array_append_new(a->rows, describe(&verdict));
         for (int i = 0; i < 2; i++) {
-            a->longest_ms[i] = fmax(a->longest_ms[i], finding.silence.longest_ms[i]);
+            a->longest_ms[i] = fmax(a->longest_ms[i], verdict.silence.longest_ms[i]);
         }
     }
     work_release(&work);
@@ -335,7 +337,7 @@ static dpot_status audit_subject(struct audit *a, const char *name)
     return status;
 }
 
-/* Every case that matches, until one fails to run or the user has had enough. */
+/* Audits every case that matches, until one fails to run or a signal arrives. */
 static dpot_status audit_all(struct audit *a)
 {
     struct sigaction action = {.sa_handler = interrupt}, before_int, before_term;
@@ -387,34 +389,26 @@ const struct command command_audit = {
     .name = "audit",
     .summary = "checks that this program keeps the privacy it claims",
     .details =
-        "Small campaigns of every mechanism, each with two inputs that are as far apart as its "
-        "claim\n"
-        "allows. exact_maximum is the largest privacy loss by enumeration: of the integer laws of\n"
-        "index mechanisms over many inputs and over their whole polytope; of the integer noise of\n"
-        "vector mechanisms at the furthest inputs that clipping leaves (gaussian: the least "
-        "epsilon\n"
-        "at the claimed delta). lower_bound is what reports prove at the confidence C, all bounds\n"
-        "together: an event is chosen on one half of them and counted on the other (Clopper,\n"
-        "Pearson). Reports are made twice: by the whole client path (clamp, ledger, spool, seal, "
-        "an\n"
-        "aggregator in memory, an answer lost, a restart) and, more of them, by the privatizer "
-        "alone.\n"
-        "lower_bound is the larger of the two; client_path and privatizer have both. silence "
-        "compares\n"
-        "two lives of a device that differ in its data alone: times, lengths, order, ids, groups, "
-        "file\n"
-        "operations, charges and answers must be the same; longest_submit_ms_0 and _1 are real "
-        "times.\n\n"
-        "A case fails when lower_bound or exact_maximum exceeds claimed_epsilon, when the two "
-        "lives\n"
-        "differ (difference names it), or when a device did what no honest one does (two reports "
-        "for\n"
-        "one charge, ..). Then the exit code is 4. Interrupted, the finished cases are printed, "
-        "with\n"
-        "exit code 5. Cases: wpm, kpm, exponential, each also with -sample-first; wpm-exact,\n"
-        "wpm-exact-large; wpm-sphere, wpm-sphere-large; kpm-groups, kpm-large; laplace-box, -nan,\n"
-        "-l1-ball, -l1-ball-large, -dct; gaussian-l2-ball, -l2-ball-large, -box, -dct.\n"
-        "Samples cannot see an error of a few per cent; exact_maximum does.",
+        "Audits small campaigns of every mechanism, each with two inputs as far apart as its\n"
+        "claim allows. exact_maximum is the largest privacy loss by enumeration: of the integer\n"
+        "laws of index mechanisms over many inputs and over their whole polytope; of the integer\n"
+        "noise of vector mechanisms at the furthest inputs that clipping allows (gaussian: the\n"
+        "least epsilon at the claimed delta). lower_bound is what reports prove at the confidence\n"
+        "C of all bounds together: an event is chosen on one half of the reports and counted on\n"
+        "the other (Clopper, Pearson). Reports are made by the whole client path (clamp, ledger,\n"
+        "spool, seal, an aggregator in memory, a lost answer, a restart) and, in larger number,\n"
+        "by the privatizer alone: client_path and privatizer hold the two bounds, lower_bound the\n"
+        "larger one. silence compares two runs of a device that differ only in its data: times,\n"
+        "lengths, order, ids, groups, file operations, charges and answers must be the same.\n"
+        "longest_submit_ms_0 and _1 are real times.\n\n"
+        "A case fails when lower_bound or exact_maximum exceeds claimed_epsilon, when the two\n"
+        "runs differ (difference holds the first line that does), or when a device misbehaves\n"
+        "(two reports for one charge, ..); the exit code is then 4. An interrupted audit prints\n"
+        "the finished cases, with exit code 5.\n\n"
+        "Cases: wpm, kpm, exponential, each also with -sample-first; wpm-exact, wpm-exact-large;\n"
+        "wpm-sphere, wpm-sphere-large; kpm-groups, kpm-large; laplace-box, -nan, -l1-ball,\n"
+        "-l1-ball-large, -dct; gaussian-l2-ball, -l2-ball-large, -box, -dct.\n"
+        "Samples cannot detect an error of a few per cent; exact_maximum does.",
     .example = "dpot audit --mechanism laplace-l1-ball --samples 50000",
     .options = options,
     .run = run_audit,

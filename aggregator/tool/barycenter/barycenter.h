@@ -1,5 +1,5 @@
-/* The insides of dpot barycenter: its options and inputs (inputs.c), points that move (free.c), weights of
- * points that do not (fixed.c), groups of a privatised pool (pool.c). */
+/* Parts of dpot barycenter: options and inputs (inputs.c), free points (free.c), weights on fixed
+ * points (fixed.c), groups of a privatised pool (pool.c). */
 #ifndef DPOT_TOOL_BARYCENTER_BARYCENTER_H
 #define DPOT_TOOL_BARYCENTER_BARYCENTER_H
 
@@ -18,7 +18,7 @@ struct barycenter_job {
     struct run *run;
     enum barycenter_kind kind;
     bool is_exact;
-    bool keeps_going; /* no tolerance was asked for: the iterations given are what is wanted */
+    bool keeps_going; /* --outer without --tol: reaching the iteration limit is no failure */
     double lambda, tol, inner_tol;
     uint64_t support_size, outer, inner, n_starts, project;
     size_t shape[BARYCENTER_GRID_DIM_MAX], n_dims;
@@ -29,29 +29,30 @@ struct barycenter_job {
     size_t n_groups;
     struct array *files; /* (n_files) of --group, as read */
     size_t n_files;
-    double *point_weights; /* of all points with --weighted, owned */
+    double *point_weights; /* with --weighted: of all points, owned */
     size_t n_points;
     struct point_set *sets; /* (n_files), owned */
     struct array weights;   /* of the groups, empty without --group-weights */
     struct team *team;
 };
 
-/* Refuses what does not go together and reads the numbers; touches no file. */
+/* Reads and validates the options; reads no file. */
 DPOT_WARN_UNUSED dpot_status barycenter_read_options(struct barycenter_job *job);
 
-/* The file of group i, counted from 0, when every file is one. Borrowed from the command line. */
+/* The file of group i, counted from 0, where every file is a group. Borrowed from the command
+ * line. */
 const char *barycenter_group_path(const struct barycenter_job *job, size_t i);
 
-/* Groups of points into job->sets, all with one number of coordinates; with --weighted the last column
+/* Loads groups of points into job->sets, all with *dim coordinates; with --weighted the last column
  * is taken out as weights. */
 DPOT_WARN_UNUSED dpot_status barycenter_load_points(struct barycenter_job *job, size_t *dim);
 
-/* Histograms of n cells: the groups are the measures in the files. *masses is (n_groups, n), owned by the
- * caller as n_groups * n doubles. */
+/* Loads histograms of n cells; every measure in the files is a group. *masses is (n_groups, n),
+ * owned by the caller. */
 DPOT_WARN_UNUSED dpot_status barycenter_load_histograms(struct barycenter_job *job, size_t n,
                                                         double **masses);
 
-/* --group-weights, or NULL in *weights for equal ones. */
+/* Loads --group-weights; *weights is NULL for equal weights. */
 DPOT_WARN_UNUSED dpot_status barycenter_load_group_weights(struct barycenter_job *job,
                                                            const double **weights);
 void barycenter_release_inputs(struct barycenter_job *job);
@@ -59,7 +60,7 @@ void barycenter_release_inputs(struct barycenter_job *job);
 DPOT_WARN_UNUSED dpot_status barycenter_run_free(struct barycenter_job *job);
 DPOT_WARN_UNUSED dpot_status barycenter_run_fixed(struct barycenter_job *job);
 
-/* --pool: reads its own options, and makes job->team. */
+/* --pool: reads its own options and makes job->team. */
 DPOT_WARN_UNUSED dpot_status barycenter_run_pool(struct barycenter_job *job);
 
 #endif

@@ -1,4 +1,4 @@
-/* dpot barycenter --grid, --cost, --fixed: weights of points that stay. */
+/* dpot barycenter --grid, --cost, --fixed: weights on fixed points. */
 #include "tool/barycenter/barycenter.h"
 
 #include "base/alloc.h"
@@ -12,10 +12,9 @@
 #include <math.h>
 #include <string.h>
 
-#define EXACT_MAX                                                                                  \
-    ((size_t)1 << 21) /* costs of one group for which the exact cost is worth its time */
+#define EXACT_MAX ((size_t)1 << 21) /* entries of a cost up to which the exact cost is computed */
 
-/* Group i has n_in[i] points or cells, its mass and a cost matrix; groups may share the last. */
+/* Group i has n_in[i] points or cells, its masses and a cost matrix, which groups may share. */
 struct fixed {
     struct barycenter_job *job;
     size_t n_out;
@@ -23,8 +22,8 @@ struct fixed {
     size_t n_masses;
     double **costs;                      /* (n_groups) (n_in, n_out); NULL for a large grid */
     size_t *n_in;                        /* (n_groups) */
-    bool is_shared;                      /* costs[0] is everybody's */
-    struct array matrix;                 /* of --cost or --fixed, owns */
+    bool is_shared;                      /* all groups use costs[0] */
+    struct array matrix;                 /* of --cost or --fixed */
     struct barycenter_kernel **kernels;  /* (n_groups), one with is_shared */
     struct barycenter_histogram *groups; /* (n_groups) */
     const double *weights;
@@ -181,7 +180,7 @@ static dpot_status make_costs(struct fixed *f, const struct dpot_metric *metric,
     return status;
 }
 
-/* Equal masses where the groups have no weights. */
+/* Masses of the groups: their weights, or equal ones. */
 static dpot_status take_set_masses(struct fixed *f)
 {
     struct barycenter_job *job = f->job;
@@ -247,13 +246,13 @@ static dpot_status load(struct fixed *f)
     return status == DPOT_OK ? barycenter_load_group_weights(f->job, &f->weights) : status;
 }
 
-/* ---- the solve and what is said about it ---- */
+/* ---- solve and result ---- */
 
 static dpot_status solve(struct fixed *f)
 {
     struct barycenter_job *job = f->job;
     struct progress progress;
-    const struct solve_control control = {.progress = progress_of_solve, .ctx = &progress};
+    const struct solve_control control = progress_control(&progress);
     const struct barycenter_fixed_problem problem = {job->n_groups, f->groups, f->weights};
     const double most = (double)job->outer * (double)job->inner;
     const struct barycenter_fixed_options options = {
@@ -270,7 +269,7 @@ static dpot_status solve(struct fixed *f)
     return status;
 }
 
-/* sum_i w_i W(a_i, b), exactly, where every group is small enough. */
+/* sum_i w_i W(a_i, b), exact if every group is small enough. */
 static dpot_status put_cost(struct fixed *f)
 {
     struct barycenter_job *job = f->job;

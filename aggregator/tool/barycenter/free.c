@@ -1,4 +1,4 @@
-/* dpot barycenter --support: points that move. */
+/* dpot barycenter --support: free points. */
 #include "tool/barycenter/barycenter.h"
 
 #include "tool/shared/options.h"
@@ -8,9 +8,9 @@
 #include <math.h>
 #include <string.h>
 
-#define PAIRS_MAX 1e7   /* costs of pairs of groups that the bound may take without being asked */
-#define COLLAPSED 1e-3  /* of the data's spread: the points are one */
-#define PLANS_FAR 100.0 /* times the inner tolerance: the plans are not plans */
+#define PAIRS_MAX 1e7   /* costs up to which the bound by pairs is the default */
+#define COLLAPSED 1e-3  /* in units of the data's spread: the points have collapsed to one */
+#define PLANS_FAR 100.0 /* times the inner tolerance: the residual gets a warning */
 
 struct solution {
     struct barycenter_problem problem;
@@ -69,7 +69,7 @@ static dpot_status solve(struct barycenter_job *job, struct solution *s)
 {
     struct run *run = job->run;
     struct progress progress;
-    const struct solve_control control = {.progress = progress_of_solve, .ctx = &progress};
+    const struct solve_control control = progress_control(&progress);
     dpot_status status;
     progress_init(&progress, run, "barycenter", (size_t)job->outer * (size_t)job->n_starts);
     if (job->project > 0) {
@@ -83,9 +83,9 @@ static dpot_status solve(struct barycenter_job *job, struct solution *s)
     return status;
 }
 
-/* ---- what is said about it ---- */
+/* ---- result ---- */
 
-/* The exact cost; of very many points that of the last plans. */
+/* The exact cost; with too many points, the cost of the last plans. */
 static dpot_status put_cost(struct barycenter_job *job, struct solution *s)
 {
     struct run *run = job->run;
@@ -179,7 +179,7 @@ static void put_result(struct barycenter_job *job, const struct solution *s)
     }
 }
 
-/* How far the points are from their mean, in units of the data's spread. */
+/* The standard deviation of the points, in units of the data's spread. */
 static double width_of(const struct barycenter_result *r)
 {
     double squares = 0.0;

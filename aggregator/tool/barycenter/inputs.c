@@ -26,7 +26,7 @@ static dpot_status read_shape(struct barycenter_job *job)
                      text, BARYCENTER_GRID_DIM_MAX, BARYCENTER_CELLS_MAX);
 }
 
-/* Square cells, and the longest side has length 1, unless --cell says how far apart they are. */
+/* Square cells; without --cell the longest side has length 1. */
 static dpot_status read_spacing(struct barycenter_job *job)
 {
     double cell = 0.0;
@@ -81,7 +81,7 @@ static dpot_status check_free(struct run *run)
 {
     static const struct exclusion list[] = {
         {"support", "debiased", "only weights on fixed points are debiased"},
-        {"support", "log-domain", "its plans are safe as they are"},
+        {"support", "log-domain", "its plans need no log domain"},
         {"support", "metric", "free support is for the squared Euclidean distance"},
         {"support", "power", "free support is for the squared Euclidean distance"},
         {"support", "ring-size", "free support is for the squared Euclidean distance"},
@@ -102,7 +102,7 @@ static dpot_status check_fixed(struct run *run, const char *kind)
     dpot_status status =
         option_excludes(run, kind, "exact",
                         "exact weights are a linear program: take a small --lambda, the bounds "
-                        "tell how near it comes");
+                        "show how near the result is");
     for (size_t i = 0; status == DPOT_OK && i < sizeof others / sizeof others[0]; i++) {
         status = option_excludes(run, kind, others[i], why);
     }
@@ -116,7 +116,7 @@ static dpot_status check_fixed(struct run *run, const char *kind)
         {"grid", "weighted", "its groups are histograms"},
         {"cost", "cell", "it belongs to --grid"},
         {"fixed", "cell", "it belongs to --grid"},
-        {"fixed", "debiased", "its groups live on points of their own"},
+        {"fixed", "debiased", "its groups have points of their own"},
     };
     return status == DPOT_OK ? check_exclusions(run, list, sizeof list / sizeof list[0]) : status;
 }
@@ -234,7 +234,7 @@ static dpot_status read_files(struct barycenter_job *job)
     return status;
 }
 
-/* Scales to sum 1, as the contract of weights says: by itself within 1e-6, else with --normalize. */
+/* Scales to sum 1 if the sum is within 1e-6 of 1 or with --normalize; refuses otherwise. */
 static dpot_status check_mass(struct barycenter_job *job, const char *path, const char *what,
                               double *mass, size_t n)
 {
@@ -256,7 +256,7 @@ static dpot_status check_mass(struct barycenter_job *job, const char *path, cons
     return status == DPOT_OK ? status : dpot_error_prefix(&run->error, status, "--group %s", path);
 }
 
-/* Moves the last column of a group to `weights`; what is left stays in place, row by row. */
+/* Moves the last column of a group to `weights`; the other columns are compacted in place. */
 static void take_weights(struct array *array, double *weights)
 {
     const size_t n_cols = array->n_cols;
@@ -317,8 +317,8 @@ dpot_status barycenter_load_points(struct barycenter_job *job, size_t *dim)
     return status;
 }
 
-/* A file is one measure when it has as many entries as there are cells and is a vector, a column, or of
- * the grid's own shape; otherwise each row is one. */
+/* A file with as many entries as cells is one measure if it is a vector, a column, or of the shape
+ * of the grid; otherwise each row is a measure. 0: neither. */
 static size_t measures_in(const struct barycenter_job *job, const struct array *array, size_t n)
 {
     const bool is_grid =
@@ -368,11 +368,8 @@ dpot_status barycenter_load_group_weights(struct barycenter_job *job, const doub
     if (!option_is_given(job->run, "group-weights")) {
         return DPOT_OK;
     }
-    dpot_status status = load_weights(job->run, "group-weights", job->n_groups, &job->weights);
-    if (status == DPOT_OK && !job->weights.is_vector && job->weights.n_rows != 1) {
-        status = dpot_error_set(&job->run->error, DPOT_ERR_SHAPE,
-                                "--group-weights has several rows: give one weight a group");
-    }
+    const dpot_status status =
+        load_measure(job->run, "group-weights", job->n_groups, &job->weights);
     *weights = job->weights.values;
     return status;
 }

@@ -1,4 +1,4 @@
-/* dpot barycenter --pool: the groups of a privatised pool, deconvolved, then averaged. */
+/* dpot barycenter --pool: deconvolves the groups of a privatised pool, then averages them. */
 #include "tool/barycenter/barycenter.h"
 
 #include "files/number.h"
@@ -24,7 +24,7 @@ struct pooled_job {
     struct campaign_file file;
     struct pooled_settings settings;
     struct array pool, group_of; /* reports, and the group of each */
-    json_t *side;                /* beside the pool; NULL: there is none */
+    json_t *side;                /* the side file of the pool; NULL: none */
     struct group_reports reports;
     struct clean_groups groups;
     struct pooled_result result;
@@ -52,7 +52,7 @@ static dpot_status refuse_others(struct run *run)
                            run->operands[0]);
 }
 
-/* "32x32": what the campaign's dimension makes of it is checked with the campaign. */
+/* Parses "32x32"; the number of sizes is checked with the campaign. */
 static dpot_status read_cells(struct pooled_job *p)
 {
     const char *text = option_text(p->run, "cells");
@@ -204,7 +204,7 @@ static dpot_status sort_reports(struct pooled_job *p)
     return status == DPOT_OK ? group_reports_sort(&p->reports, &run->error) : status;
 }
 
-/* What the campaign says of each group, and the user of their weights. */
+/* Checks the groups against the campaign and --group-weights. */
 static dpot_status settle_groups(struct pooled_job *p)
 {
     struct run *run = p->run;
@@ -256,7 +256,7 @@ static dpot_status solve(struct pooled_job *p)
 {
     struct run *run = p->run;
     struct progress progress;
-    const struct solve_control control = {.progress = progress_of_solve, .ctx = &progress};
+    const struct solve_control control = progress_control(&progress);
     p->settings.clean.team = p->job->team;
     progress_init(&progress, run, "deconvolution", p->reports.n_groups);
     dpot_status status =
@@ -275,7 +275,7 @@ static dpot_status solve(struct pooled_job *p)
 
 /* ---- outputs ---- */
 
-/* Rows of group, weight and coordinates. */
+/* Writes rows of group, weight and coordinates. */
 static dpot_status write_clean(struct pooled_job *p)
 {
     const struct clean_groups *groups = &p->groups;

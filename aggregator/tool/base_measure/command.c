@@ -1,7 +1,7 @@
-/* dpot base-measure: the base measure that serves the users best (002, Theorem 3.5).
+/* dpot base-measure: the base measure of least cost for the users (002, Theorem 3.5).
  *
- * Works on public data only (the ground cost, weights and users that are public or were made from private
- * reports): it costs no privacy. The total mass of the result is part of it and is kept. */
+ * All inputs are public (ground cost; weights and users that are public or computed from private
+ * reports): it costs no privacy. The total mass of the result is part of the result. */
 #include "tool/base_measure/job.h"
 #include "tool/shared/commands.h"
 
@@ -22,31 +22,28 @@
 static const struct option options[] = {
     COST_OPTIONS("x", "v", "input points (k, d), instead of --cost",
                  "output points (kv, d) (default: those of --x)"),
-    {"campaign", "FILE|ID",
-     "points, metric, power and epsilon of a campaign, instead of all these"},
+    {"campaign", "FILE|ID", "use points, metric, power and epsilon of a campaign instead"},
     REMOTE_OPTIONS,
     CAMPAIGN_PIN_OPTION,
     {"sphere", "d",
      "the unit sphere S^d of d + 1 coordinates, in closed form; with --power and --epsilon"},
     {"epsilon", "E", "privacy parameter, above 0, at most 100"},
     {"method", "M", "mirror, certified, uniform or given (default mirror; certified with --users)"},
-    {"gap", "G", "end at this relative gap (default 1e-6, with --users 2e-3; 0: all iterations)"},
+    {"gap", "G", "stop at this relative gap (default 1e-6, with --users 2e-3; 0: all iterations)"},
     {"max-iterations", "N",
      "mirror: iterations, which set its step size (default 10000); certified: rounds (1000)"},
-    {"max-seconds", "S", "end after about this time, proof and report included"},
+    {"max-seconds", "S", "stop after about this time, including proof and report"},
     {"weights", "F",
-     "(k,) minimise the weighted mean over inputs, not the worst case; with --users (n,), of them"},
-    {"users", "F",
-     "(n, k) example users, one distribution each: minimise what they pay on average"},
+     "(k,) minimise the weighted mean over inputs, not the worst case; with --users (n,)"},
+    {"users", "F", "(n, k) example users, one distribution each: minimise their mean cost"},
     {"held-out", "F", "(n, k) users to report on (default: a quarter of --users, drawn by --seed)"},
-    {"mix", "T",
-     "with --users: from 0 (they alone, default) to 1 (the worst case or uniform alone)"},
-    {"mix-with", "W", "what --mix goes towards: worst (default) or uniform"},
-    {"given", "F", "a measure (kv,) made elsewhere, to report on: --method given"},
-    {"normalize", NULL, "scale weights, users and those held out to sum 1"},
-    {"out", "F", "the base measure (kv,), with its total mass; F.json holds the result too"},
-    {"trajectory", "F", "mirror: the course (n, 5), a .csv with a header, columns as below"},
-    {"verify", "F", "check the certificate of a measure that certified or --users wrote"},
+    {"mix", "T", "with --users: from 0 (users only, default) to 1 (worst case or uniform only)"},
+    {"mix-with", "W", "the other end of --mix: worst (default) or uniform"},
+    {"given", "F", "report on this measure (kv,), made elsewhere (--method given)"},
+    {"normalize", NULL, "scale weights, users and held-out users to sum 1"},
+    {"out", "F", "the base measure (kv,), with its total mass; F.json has the result too"},
+    {"trajectory", "F", "mirror: the trajectory (n, 5), a .csv with a header, columns as below"},
+    {"verify", "F", "verify the certificate of a measure written by certified or with --users"},
     {NULL, NULL, NULL},
 };
 
@@ -80,12 +77,12 @@ static dpot_status check_method(struct base_measure_job *job)
     }
     if (!is_method(job, "mirror") || has_users) {
         return option_excludes(run, "method", "trajectory",
-                               "only mirror has a course, and only without users");
+                               "only mirror has a trajectory, and only without users");
     }
     return DPOT_OK;
 }
 
-/* What goes with users only. */
+/* Options that need --users. */
 static dpot_status check_users(struct base_measure_job *job)
 {
     struct run *run = job->run;
@@ -107,13 +104,13 @@ static dpot_status check_users(struct base_measure_job *job)
     return status == DPOT_OK ? option_positive(run, "max-seconds", 1e9, &job->max_seconds) : status;
 }
 
-/* The output points are the input points when only those are given. */
+/* Without --v the output points are the input points. */
 static const char *output_option(const struct run *run)
 {
     return option_is_given(run, "x") && !option_is_given(run, "v") ? "x" : "v";
 }
 
-/* A campaign brings everything that the cost is made of. */
+/* A campaign determines the cost. */
 static dpot_status check_campaign_options(struct base_measure_job *job)
 {
     const char *const others[] = {"cost", "x", "v", "metric", "power", "ring-size"};
@@ -124,7 +121,8 @@ static dpot_status check_campaign_options(struct base_measure_job *job)
     return status;
 }
 
-/* Here --power goes with --cost too: it says which root of the objective is a distance. */
+/* --power is allowed with --cost here: it determines the root of the objective that is a
+ * distance. */
 static dpot_status check_cost_options(struct base_measure_job *job)
 {
     struct run *run = job->run;
@@ -181,18 +179,12 @@ static dpot_status load_weights_option(struct base_measure_job *job)
 {
     struct run *run = job->run;
     if (!option_is_given(run, "weights") || option_is_given(run, "users")) {
-        return DPOT_OK; /* with users, they are theirs */
+        return DPOT_OK; /* users.c loads weights of users */
     }
-    const dpot_status status = load_weights(run, "weights", job->cost.n_rows, &job->weights);
-    if (status == DPOT_OK && !job->weights.is_vector && job->weights.n_rows != 1) {
-        return dpot_error_set(&run->error, DPOT_ERR_SHAPE,
-                              "--weights has %zu row%s: give one weight per input point",
-                              job->weights.n_rows, DPOT_S(job->weights.n_rows));
-    }
-    return status;
+    return load_measure(run, "weights", job->cost.n_rows, &job->weights);
 }
 
-/* The cost and, unless --epsilon says another, the epsilon of a campaign. */
+/* Loads the cost of a campaign and, without --epsilon, its epsilon. */
 static dpot_status load_campaign(struct base_measure_job *job)
 {
     struct run *run = job->run;
@@ -230,7 +222,7 @@ static dpot_status load_inputs(struct base_measure_job *job)
 
 /* ---- the work ---- */
 
-/* A measure from elsewhere: what it costs, and no more. */
+/* Loads --given, and evaluates its worst case only. */
 static dpot_status take_given(struct base_measure_job *job)
 {
     struct run *run = job->run;
@@ -350,8 +342,8 @@ static dpot_status make_and_write(struct base_measure_job *job)
     const double elapsed = progress_seconds() - job->started;
     if (status == DPOT_OK && job->max_seconds > 0 && elapsed > 1.1 * job->max_seconds + 0.5) {
         run_warn(run,
-                 "--max-seconds is %g and this took %.1f: what every user pays, the proof and the "
-                 "report are never cut short; allow more, or give fewer users or points",
+                 "--max-seconds is %g and this took %.1f: the costs of the users, the proof and "
+                 "the report are never cut short; allow more, or give fewer users or points",
                  job->max_seconds, elapsed);
     }
     if (status == DPOT_OK) {
@@ -394,57 +386,43 @@ const struct command command_base_measure = {
     .name = "base-measure",
     .summary = "the base measure that costs users least, with a lower bound that proves how near",
     .details =
-        "Minimises over m the worst case f(m) = max_i phi_i(m) of the exact cost phi_i(m) that a\n"
-        "user at input point i pays, or with --weights its weighted mean, or with --users what\n"
-        "example users pay on average. Output points may have different masses, and the total "
-        "mass\n"
-        "is free in [exp(-epsilon/2), exp(epsilon/2)].\n"
+        "Minimises over m the worst case f(m) = max_i phi_i(m) of the exact cost phi_i(m) of a\n"
+        "user at input point i, or with --weights the weighted mean of phi_i(m), or with --users\n"
+        "the mean cost of example users. Output points may have different masses, and the total\n"
+        "mass is free in [exp(-epsilon/2), exp(epsilon/2)].\n"
         "  uniform    equal masses, the best total mass (--gap, --max-iterations do nothing)\n"
         "  mirror     mirror descent as published (step size for N iterations); --out gets the\n"
-        "             better of the mean of the iterates (the published answer) and the best one.\n"
-        "             Reaching N before the gap is not a failure: the gap says what was reached.\n"
-        "  certified  cutting planes to the optimum, with a proof: masses are tied over "
-        "symmetries\n"
-        "             of the costs (ring, line, grid), which are found and checked; the result is\n"
-        "             proved on the costs as they are. Beside F it writes F.cert.npy (w, y,\n"
-        "             potentials) and F.json; --verify F checks the three. No cost may be more "
-        "than\n"
-        "             1e12 times what a quarter of them do not exceed.\n"
-        "  given      reports on --given F, and changes nothing\n"
-        "With --users, every method starts at the best uniform measure and goes on by stochastic\n"
-        "mirror descent; certified (the default then) adds cutting planes. The worst case "
-        "protects\n"
-        "every single point and is worse than uniform for typical users; --mix T weighs the two.\n"
-        "Users may be public, synthetic, or drawn from the private estimate of an earlier round.\n"
+        "             better of the mean of the iterates (the published result) and the best\n"
+        "             iterate. Reaching N before the gap is no failure.\n"
+        "  certified  cutting planes to the optimum, with a proof: masses are tied over\n"
+        "             symmetries of the costs (ring, line, grid), which are detected; the proof\n"
+        "             uses the original costs. Also writes F.cert.npy (w, y, potentials) and\n"
+        "             F.json; --verify F checks the three files. No cost may be more than 1e12\n"
+        "             times the lower quartile of the costs.\n"
+        "  given      reports on --given F, unchanged\n"
+        "With --users, every method starts at the best uniform measure and continues with\n"
+        "stochastic mirror descent; certified (the default then) adds cutting planes. The worst\n"
+        "case protects every single point but is worse than uniform for typical users; --mix T\n"
+        "weighs the two. Users may be public, synthetic, or drawn from the private estimate of\n"
+        "an earlier round.\n"
         "Keys: objective, worst_case (largest phi_i(m)^(1/p); p is --power, also with --cost),\n"
-        "lower_bound (a proof that no base measure has a smaller objective; 0 proves nothing more\n"
-        "than that costs are not negative), relative_gap ((objective - lower_bound) / objective: "
-        "how\n"
-        "much better another measure might be at most), total_mass, iterations, seconds, outcome\n"
-        "(converged: the gap was reached, or with method uniform the best total mass; stalled:\n"
-        "not, but rounds gained nothing any more; iteration_limit; deadline; given), method,\n"
-        "minimises, uniform_objective,\n"
-        "best_objective and average_objective (mirror), epsilon, power, k, kv; certified: cuts,\n"
-        "row_orbits, column_orbits, symmetry_deviation (largest difference of two costs taken as\n"
-        "equal), worst_share, inputs. With --users or --held-out, for users held out (costs are\n"
-        "W_p^p): held_out_users, held_out_cost, _error (of the mean), _95 (percentile), the same "
-        "for\n"
-        "held_out_uniform (the best uniform measure) and held_out_constant (one public answer to\n"
-        "everyone, constant_point), share_worse_than_uniform, measure_worst_cost,\n"
-        "uniform_worst_cost, uniform_total_mass.\n"
-        "--sphere d: every measure is compared with the uniform one, which is optimal on S^d; "
-        "writes "
-        "no\n"
-        "file. Keys: objective (W_p^p between a point and its law), worst_case, lower_bound, "
-        "total_mass "
-        "(alpha*),\n"
-        "threshold (t*), cap (its share of the sphere), contraction (c: the mean report of x is c "
-        "x), "
-        "mean_cost\n"
-        "(of a report that says nothing), dim, coordinates.\n"
-        "Columns of --trajectory, named in the first line of a .csv: iteration, "
-        "iterate_objective,\n"
-        "best_objective, average_objective (of the mean), lower_bound.",
+        "lower_bound (proved for every base measure; 0 is trivial), relative_gap ((objective -\n"
+        "lower_bound) / objective: another measure is better by at most that), total_mass,\n"
+        "iterations, seconds, outcome (converged: reached the gap, or with method uniform the\n"
+        "best total mass; stalled: no further gain; iteration_limit; deadline; given), method,\n"
+        "minimises, uniform_objective, best_objective and average_objective (mirror), epsilon,\n"
+        "power, k, kv; certified: cuts, row_orbits, column_orbits, symmetry_deviation (largest\n"
+        "difference of two costs taken as equal), worst_share, inputs. With --users or\n"
+        "--held-out, for held-out users (costs are W_p^p): held_out_users, held_out_cost, _error\n"
+        "(of the mean), _95 (percentile), the same for held_out_uniform (the best uniform\n"
+        "measure) and held_out_constant (one public answer for everyone, constant_point),\n"
+        "share_worse_than_uniform, measure_worst_cost, uniform_worst_cost, uniform_total_mass.\n"
+        "--sphere d: the uniform measure, which is optimal on S^d; writes no file. Keys:\n"
+        "objective (W_p^p between a point and its law), worst_case, lower_bound, total_mass\n"
+        "(alpha*), threshold (t*), cap (its share of the sphere), contraction (c: the mean\n"
+        "report of x is c x), mean_cost (of a report without information), dim, coordinates.\n"
+        "Columns of --trajectory, named in the first line of a .csv: iteration,\n"
+        "iterate_objective, best_objective, average_objective (of the mean), lower_bound.",
     .example = "dpot base-measure --x grid.csv --metric euclidean --power 2 --epsilon 1 "
                "--method certified --out m.npy",
     .options = options,

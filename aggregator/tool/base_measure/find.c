@@ -1,4 +1,5 @@
-/* The work of dpot base-measure that solve/base_measure/base_measure.h does: certified, and everything for users. */
+/* dpot base-measure by solve/base_measure/base_measure.h: method certified, and all methods for
+ * users. */
 #include "tool/base_measure/job.h"
 
 #include "base/alloc.h"
@@ -88,17 +89,11 @@ void base_measure_job_limit(const struct base_measure_job *job, struct solve_con
     }
 }
 
-/* The descent and the planes have totals of their own. */
-static void show_progress(void *ctx, size_t n_done, size_t n_total)
-{
-    progress_step_of(ctx, n_done, n_total);
-}
-
 dpot_status base_measure_job_find(struct base_measure_job *job)
 {
     struct progress progress;
     struct base_measure_problem problem;
-    struct solve_control control = {.progress = show_progress, .ctx = &progress};
+    struct solve_control control = progress_control(&progress);
     dpot_status status = base_measure_job_place_weights(job);
     if (status != DPOT_OK) {
         return status;

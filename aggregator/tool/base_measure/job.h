@@ -1,5 +1,6 @@
-/* What the parts of dpot base-measure share: options and inputs (command.c), the work (find.c), users and the report on them
- * (users.c), and the check of a certificate (verify.c). */
+/* Parts of dpot base-measure: options and inputs (command.c), method certified and users (find.c),
+ * published methods (published.c), users and their report (users.c), certificates (verify.c),
+ * spheres (sphere.c). */
 #ifndef DPOT_TOOL_BASE_MEASURE_JOB_H
 #define DPOT_TOOL_BASE_MEASURE_JOB_H
 
@@ -24,58 +25,56 @@ struct base_measure_job {
     const char *campaign_text; /* NULL: the cost is given */
     struct campaign_file file;
     struct cost cost;
-    struct array weights;      /* (k), or (users, k)'s users; empty: none */
+    struct array weights;      /* (k), with users (n_users); empty: none */
     struct array base_measure; /* (kv) the result */
     double objective, lower_bound, worst_case, uniform_objective;
     size_t iterations;
     double started; /* seconds */
     struct team *team;
 
-    /* Mirror descent as published, and best uniform, for the worst case or weights. */
+    /* Published methods, for the worst case or weights. */
     struct phi phi;
 
     /* Users. */
     struct array distributions, held_out; /* (users, k) */
-    size_t *order;                        /* (users) those to fit, then those held out */
-    struct base_measure_users fit, held;  /* n is 0 where there are none */
-    struct base_measure_answer answer;    /* of certified, and of users */
+    size_t *order;                        /* (users) users to fit, then users held out */
+    struct base_measure_users fit, held;  /* n is 0: none */
+    struct base_measure_answer answer;    /* of find.c, if has_answer */
     bool has_answer;
 };
 
-/* --max-seconds, since the work was started, as the deadline of a search. */
+/* Sets the deadline of a search: --max-seconds after job->started. */
 void base_measure_job_limit(const struct base_measure_job *job, struct solve_control *control);
 
-/* Certified, or for users by any method; the answer and the numbers of the result. */
+/* Method certified, or any method for users. Sets the answer and the result. */
 DPOT_WARN_UNUSED dpot_status base_measure_job_find(struct base_measure_job *job);
 
-/* The worst case, or weights, by mirror or uniform. */
+/* Method mirror or uniform, for the worst case or weights. */
 DPOT_WARN_UNUSED dpot_status base_measure_job_publish(struct base_measure_job *job);
 
-/* Users from their files, split where none are held out. The cost must be there. */
+/* Loads users and held-out users; without --held-out it splits them. The cost must be loaded. */
 DPOT_WARN_UNUSED dpot_status base_measure_job_load_users(struct base_measure_job *job);
 
-/* Weights of input points, without users: users who stay at them. */
+/* Turns weights of input points into users at these points, unless there are users. */
 DPOT_WARN_UNUSED dpot_status base_measure_job_place_weights(struct base_measure_job *job);
 
-/* What the measure means for the users held out; nothing without them. */
+/* Reports the costs of held-out users, if there are any. */
 DPOT_WARN_UNUSED dpot_status base_measure_job_report(struct base_measure_job *job);
 
-/* F.cert.npy beside an output F: w, y, then the users' potentials. */
+/* Writes F.cert.npy beside the output F: w, y, then the potentials of the users. */
 DPOT_WARN_UNUSED dpot_status base_measure_job_write_certificate(struct base_measure_job *job);
-DPOT_WARN_UNUSED dpot_status base_measure_job_read_certificate(struct base_measure_job *job,
-                                                               const char *path,
-                                                               struct array *certificate);
 
-/* `--verify FILE`: the inputs that the side file names, where the command line has none of them, then the check. */
+/* --verify: take_inputs sets the options that the side file names and the command line lacks;
+ * verify then checks the certificate. */
 DPOT_WARN_UNUSED dpot_status base_measure_job_take_inputs(struct base_measure_job *job,
                                                           json_t **side);
 DPOT_WARN_UNUSED dpot_status base_measure_job_verify(struct base_measure_job *job,
                                                      const json_t *side);
 
-/* The inputs of a run, as its side file names them. */
+/* Adds the inputs of the run to its result and side file. */
 void base_measure_job_put_inputs(struct base_measure_job *job);
 
-/* --sphere: reads its options and puts the closed form. */
+/* --sphere: reads its options and reports the closed form. */
 DPOT_WARN_UNUSED dpot_status base_measure_job_sphere(struct run *run);
 
 #endif

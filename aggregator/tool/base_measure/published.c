@@ -1,4 +1,4 @@
-/* dpot base-measure by the methods as they were published: the best uniform measure, and mirror descent. */
+/* dpot base-measure by the published methods: the best uniform measure, and mirror descent. */
 #include "solve/base_measure/best_uniform.h"
 #include "solve/base_measure/mirror_descent.h"
 #include "tool/base_measure/job.h"
@@ -46,8 +46,7 @@ static dpot_status write_trajectory(struct base_measure_job *job,
     return status;
 }
 
-/* Takes the result over. The lower bound of the best uniform measure is a proof as good as its own.
- */
+/* The lower bound of the best uniform measure holds here as well. */
 static void take_result(struct base_measure_job *job, const struct mirror_descent_result *result)
 {
     struct run *run = job->run;
@@ -83,7 +82,7 @@ static dpot_status descend(struct base_measure_job *job)
     struct mirror_descent_result result;
     const struct mirror_descent_config config = {
         .phi = &job->phi, .max_iterations = (size_t)job->max_iterations, .gap = job->gap};
-    struct solve_control control = {.progress = progress_of_solve, .ctx = &progress};
+    struct solve_control control = progress_control(&progress);
     base_measure_job_limit(job, &control);
     dpot_status status = mirror_descent_new(&config, &solver, &job->run->error);
     if (status == DPOT_OK) {
@@ -107,7 +106,7 @@ dpot_status base_measure_job_publish(struct base_measure_job *job)
         .weights = job->weights.values,
         .linalg = dpot_linalg_openblas(),
     };
-    struct progress progress; /* how many evaluations there will be is not known before */
+    struct progress progress; /* the number of evaluations is unknown */
     progress_init(&progress, job->run, "best uniform measure", 0);
     dpot_status status = phi_init(&job->phi, &config, &job->run->error);
     if (status == DPOT_OK) {

@@ -1,4 +1,5 @@
-/* dpot base-measure --sphere: the optimum on S^d in closed form (account/sphere.h; 002, Proposition H.1). */
+/* dpot base-measure --sphere: the optimum on S^d in closed form (account/sphere.h; 002, Proposition
+ * H.1). */
 #include "account/sphere.h"
 #include "tool/base_measure/job.h"
 #include "tool/shared/options.h"

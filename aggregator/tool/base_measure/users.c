@@ -1,4 +1,4 @@
-/* Users of dpot base-measure: their files, who is held out, and the report on those. */
+/* dpot base-measure: users, their split, and the report on users held out. */
 #include "tool/base_measure/job.h"
 
 #include "base/alloc.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define HELD_OUT_SHARE 4 /* one in so many, where no file says who */
+#define HELD_OUT_SHARE 4 /* without --held-out, one user in four is held out */
 
 static dpot_status load_distributions(struct base_measure_job *job, const char *name,
                                       struct array *array)
@@ -27,7 +27,7 @@ static dpot_status load_distributions(struct base_measure_job *job, const char *
     return status;
 }
 
-/* A seeded order of the users; those to fit first. */
+/* A seeded random order of the users; the first ones are fitted. */
 static dpot_status make_order(struct base_measure_job *job)
 {
     const size_t n = job->distributions.n_rows;
@@ -68,10 +68,10 @@ static dpot_status load_user_weights(struct base_measure_job *job)
     if (!option_is_given(run, "weights") || !job->distributions.values) {
         return DPOT_OK;
     }
-    return load_weights(run, "weights", job->distributions.n_rows, &job->weights);
+    return load_measure(run, "weights", job->distributions.n_rows, &job->weights);
 }
 
-/* The last quarter of the order, when there are enough users for one. */
+/* Holds out the last quarter of the order, unless there is a file for that. */
 static dpot_status split(struct base_measure_job *job)
 {
     const size_t n = job->distributions.n_rows;

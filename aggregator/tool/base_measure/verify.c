@@ -1,7 +1,8 @@
-/* Certificates of base measures: F.cert.npy and F.json beside F, and their check by anyone.
+/* Certificates of base measures: F.cert.npy and F.json beside F, and their verification.
  *
- * The check uses the costs, the measure and the dual point alone (solve/base_measure/certificate.h), and exact
- * projections for what users pay. It compares what it finds with what the side file says. */
+ * Verification uses the costs, the measure and the dual point alone
+ * (solve/base_measure/certificate.h), and exact projections for the costs of users. It compares its
+ * results with the side file. */
 #include "tool/base_measure/job.h"
 
 #include "base/alloc.h"
@@ -17,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define AGREE_TOL 1e-9 /* relative, of what is found and what is said */
+#define AGREE_TOL 1e-9 /* relative, between the result and the side file */
 #define PATH_CAP 4096
 
 static const char *const input_names[] = {"cost",     "x",         "v",      "metric",
@@ -44,7 +45,7 @@ void base_measure_job_put_inputs(struct base_measure_job *job)
     run_put(job->run, "inputs", inputs);
 }
 
-/* ---- the dual point's file ---- */
+/* ---- file of the dual point ---- */
 
 static dpot_status certificate_path(const char *path, char out[PATH_CAP], struct dpot_error *error)
 {
@@ -77,8 +78,8 @@ dpot_status base_measure_job_write_certificate(struct base_measure_job *job)
     return status;
 }
 
-dpot_status base_measure_job_read_certificate(struct base_measure_job *job, const char *path,
-                                              struct array *certificate)
+static dpot_status read_certificate(struct base_measure_job *job, const char *path,
+                                    struct array *certificate)
 {
     char name[PATH_CAP];
     dpot_status status = certificate_path(path, name, &job->run->error);
@@ -88,9 +89,8 @@ dpot_status base_measure_job_read_certificate(struct base_measure_job *job, cons
     return status;
 }
 
-/* ---- the check ---- */
+/* ---- inputs of the side file ---- */
 
-/* Puts the inputs of the side file where the command line has none: options of the run. */
 static bool is_one_of(const char *name, const char *const *names, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -101,14 +101,14 @@ static bool is_one_of(const char *name, const char *const *names, size_t n)
     return false;
 }
 
-/* What goes when the command line brings a cost of its own. */
+/* Options that are not taken from the side file when the command line gives a cost. */
 static bool is_of_cost(const char *name)
 {
     static const char *const others[] = {"users", "held-out", "weights", "epsilon", "normalize"};
     return !is_one_of(name, others, sizeof others / sizeof others[0]);
 }
 
-/* The names that this program writes, with the values that it writes. */
+/* Accepts only names and values that this program writes. */
 static dpot_status check_inputs(struct run *run, json_t *inputs)
 {
     const char *name = NULL;
@@ -136,7 +136,7 @@ static dpot_status check_inputs(struct run *run, json_t *inputs)
     return DPOT_OK;
 }
 
-/* A file that the side file names: as it is named, or else in the folder of the measure. */
+/* Finds a file named in the side file: as named, otherwise in the folder of the measure. */
 static dpot_status find_file(struct run *run, const char *path, json_t *inputs, const char *name)
 {
     const char *text = json_string_value(json_object_get(inputs, name));
@@ -205,7 +205,9 @@ dpot_status base_measure_job_take_inputs(struct base_measure_job *job, json_t **
     return status;
 }
 
-static dpot_status read_said(struct run *run, const json_t *side, const char *key, double *out)
+/* ---- verification ---- */
+
+static dpot_status read_claim(struct run *run, const json_t *side, const char *key, double *out)
 {
     const json_t *value = json_object_get(side, key);
     if (!json_is_number(value)) {
@@ -218,15 +220,15 @@ static dpot_status read_said(struct run *run, const json_t *side, const char *ke
     return DPOT_OK;
 }
 
-static dpot_status compare(struct run *run, const char *what, double found, double said)
+static dpot_status compare(struct run *run, const char *what, double found, double claim)
 {
-    if (fabs(found - said) <= AGREE_TOL * (fabs(found) + fabs(said))) {
+    if (fabs(found - claim) <= AGREE_TOL * (fabs(found) + fabs(claim))) {
         return DPOT_OK;
     }
     return dpot_error_set(&run->error, DPOT_ERR_CORRUPT,
                           "the %s is %.12g, and the side file says %.12g: measure, certificate, "
                           "inputs and side file do not belong together",
-                          what, found, said);
+                          what, found, claim);
 }
 
 static dpot_status expected_cost(struct base_measure_job *job, double *expected)
@@ -311,7 +313,7 @@ static dpot_status evaluate(struct base_measure_job *job, const struct array *du
                              : status;
 }
 
-/* Every number that follows from inputs, measure and dual point. */
+/* Compares every number that follows from inputs, measure and dual point. */
 static dpot_status compare_numbers(struct base_measure_job *job, const json_t *side,
                                    const struct verdict *verdict)
 {
@@ -333,10 +335,10 @@ static dpot_status compare_numbers(struct base_measure_job *job, const json_t *s
         {"lower_bound", "lower bound", verdict->lower_bound},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        double said = 0;
-        dpot_status status = read_said(job->run, side, numbers[i].key, &said);
+        double claim = 0;
+        dpot_status status = read_claim(job->run, side, numbers[i].key, &claim);
         if (status == DPOT_OK) {
-            status = compare(job->run, numbers[i].what, numbers[i].found, said);
+            status = compare(job->run, numbers[i].what, numbers[i].found, claim);
         }
         if (status != DPOT_OK) {
             return status;
@@ -345,29 +347,30 @@ static dpot_status compare_numbers(struct base_measure_job *job, const json_t *s
     return DPOT_OK;
 }
 
-/* A difference of two numbers that agree to AGREE_TOL has no relative one. */
+/* Absolute: objective and lower bound agree to AGREE_TOL only, so their difference has no relative
+ * accuracy. */
 static dpot_status compare_gap(struct base_measure_job *job, const json_t *side,
                                const struct verdict *verdict)
 {
     const double gap = phi_relative_gap(verdict->objective, verdict->lower_bound);
-    double said = 0;
-    const dpot_status status = read_said(job->run, side, "relative_gap", &said);
-    return status == DPOT_OK && fabs(gap - said) > 4 * AGREE_TOL
-               ? compare(job->run, "relative gap", gap, said)
+    double claim = 0;
+    const dpot_status status = read_claim(job->run, side, "relative_gap", &claim);
+    return status == DPOT_OK && fabs(gap - claim) > 4 * AGREE_TOL
+               ? compare(job->run, "relative gap", gap, claim)
                : status;
 }
 
 static dpot_status compare_word(struct run *run, const char *key, const char *found,
                                 const json_t *side)
 {
-    const char *said = json_string_value(json_object_get(side, key));
-    if (said && strcmp(said, found) == 0) {
+    const char *claim = json_string_value(json_object_get(side, key));
+    if (claim && strcmp(claim, found) == 0) {
         return DPOT_OK;
     }
     return dpot_error_set(&run->error, DPOT_ERR_CORRUPT,
                           "the side file says \"%.40s\" for %s, and its certificate and inputs are "
                           "of \"%s\": use the side file that the measure was written with",
-                          said ? said : "", key, found);
+                          claim ? claim : "", key, found);
 }
 
 static dpot_status compare_words(struct base_measure_job *job, const json_t *side,
@@ -375,8 +378,8 @@ static dpot_status compare_words(struct base_measure_job *job, const json_t *sid
 {
     struct run *run = job->run;
     const bool has_cuts = json_object_get(side, "cuts") != NULL;
-    const char *said = json_string_value(json_object_get(side, "method"));
-    const bool is_uniform = said && strcmp(said, "uniform") == 0;
+    const char *claim = json_string_value(json_object_get(side, "method"));
+    const bool is_uniform = claim && strcmp(claim, "uniform") == 0;
     const char *method = has_cuts || !job->distributions.values ? "certified"
                          : is_uniform                           ? "uniform"
                                                                 : "mirror";
@@ -390,7 +393,7 @@ static dpot_status compare_words(struct base_measure_job *job, const json_t *sid
         status = compare_word(run, "minimises", minimises, side);
     }
     if (status == DPOT_OK && job->distributions.values) {
-        status = read_said(run, side, "users", &n_users);
+        status = read_claim(run, side, "users", &n_users);
         if (status == DPOT_OK) {
             status = compare(run, "number of users", (double)job->fit.n, n_users);
         }
@@ -418,13 +421,13 @@ dpot_status base_measure_job_verify(struct base_measure_job *job, const json_t *
     array_release(&job->base_measure);
     dpot_status status = array_read(path, &job->base_measure, &run->error);
     if (status == DPOT_OK) {
-        status = base_measure_job_read_certificate(job, path, &dual);
+        status = read_certificate(job, path, &dual);
     }
     if (status == DPOT_OK) {
         status = base_measure_job_place_weights(job);
     }
     if (status == DPOT_OK) {
-        status = read_said(run, side, "worst_share", &worst_share);
+        status = read_claim(run, side, "worst_share", &worst_share);
     }
     if (status == DPOT_OK && !(worst_share >= 0 && worst_share <= 1)) {
         status = dpot_error_set(&run->error, DPOT_ERR_RANGE,

@@ -1,4 +1,4 @@
-/* dpot central barycenter: one private measure near several groups of raw records. */
+/* dpot central barycenter: a private measure near several groups of raw records. */
 #include "tool/central/barycenter.h"
 
 #include "base/alloc.h"
@@ -14,25 +14,25 @@
 static const struct option options[] = {
     RECORDS_OPTIONS,
     REGION_OPTIONS,
-    STATEMENT_OPTIONS("replace-one, the only one: the numbers of records are public"),
+    GUARANTEE_OPTIONS("replace-one (the only one): the numbers of records are public"),
     {"method", "M",
      "coreset (default), noisy-exact or noisy-agnostic, or non-private with --simulation"},
     {"support", "m", "m points of equal weights"},
     {"group-weights", "F", "weights of the groups (k,), public (default: equal)"},
     {"depth", "r", "halvings from the box to the smallest cell (default: ceil(log2(epsilon n)))"},
-    {"shrink", "s", "0 to 1: points this close to the centres of their cells (default 1)"},
+    {"shrink", "s", "0 (at the centres of the cells) to 1 (anywhere in the cells, default)"},
     {"cells", "N", "merge the private measure of a group to at most N points (default 4096)"},
-    {"starts", "N", "the best of N starts (default 3)"},
+    {"starts", "N", "number of starts; the best result is kept (default 3)"},
     {"project", "d", "solve in d dimensions, a random projection of the private measures"},
     {"lambda", "L", "entropic plans with this regularisation (default: exact plans)"},
-    {"outer", "N", "most iterations (default 500)"},
-    {"inner", "N", "with --lambda: most sweeps of a plan (default 2000)"},
-    {"tol", "T", "movement to reach, in units of the spread (default 1e-4)"},
+    {"outer", "N", "maximum number of iterations (default 500)"},
+    {"inner", "N", "with --lambda: maximum number of sweeps per plan (default 2000)"},
+    {"tol", "T", "stop at this movement, in units of the spread (default 1e-4)"},
     {"delta", "D", "noisy methods: far below 1 / n"},
-    {"iterations", "T", "noisy methods: so many, each with its noise (default 4)"},
-    {"resolution", "N", "noisy methods: records are centres of N cells an axis (default 1024)"},
+    {"iterations", "T", "noisy methods: number of iterations, each with noise (default 4)"},
+    {"resolution", "N", "noisy methods: records are rounded to N cells per axis (default 1024)"},
     {"init", "F", "noisy methods: a public start (m, d) (default: uniform in the domain)"},
-    {"start-seed", "S", "noisy methods: draws the start, public (default 1)"},
+    {"start-seed", "S", "noisy methods: public seed of the start (default 1)"},
     {"out", "F", "the points (m, d)"},
     {NULL, NULL, NULL},
 };
@@ -47,7 +47,7 @@ static dpot_status load_inputs(struct central_barycenter *job)
         status = region_load_ball(run, &job->records, &job->region);
     }
     if (status == DPOT_OK && option_is_given(run, "group-weights")) {
-        status = load_weights(run, "group-weights", job->records.n_groups, &job->weights);
+        status = load_measure(run, "group-weights", job->records.n_groups, &job->weights);
     }
     return status;
 }
@@ -101,17 +101,17 @@ static void put_groups(const struct central_barycenter *job)
     }
 }
 
-static void put_statement(struct central_barycenter *job)
+static void put_guarantee(struct central_barycenter *job)
 {
     double spent = job->epsilon_spent;
     for (size_t g = 0; g < job->n_measures; g++) {
         spent = job->measures[g].spent > spent ? job->measures[g].spent : spent;
     }
-    statement_put(job->run, &job->statement, central_mechanism_name(job->method), spent, 0);
+    guarantee_put(job->run, &job->guarantee, central_mechanism_name(job->method), spent, 0);
     run_put_text(job->run, "method", central_method_name(job->method));
 }
 
-/* All of it is public. */
+/* All of these values are public. */
 static void put_noise(const struct central_barycenter *job)
 {
     struct run *run = job->run;
@@ -147,11 +147,11 @@ static void put_solve(const struct central_barycenter *job)
     }
 }
 
-/* The cost to the records is theirs: only an experiment may see it. */
+/* The cost to the records is private: it is reported in simulations only. */
 static dpot_status put_data_cost(struct central_barycenter *job)
 {
     double cost = 0;
-    if (!job->statement.is_simulation) {
+    if (!job->guarantee.is_simulation) {
         return DPOT_OK;
     }
     const dpot_status status = central_data_cost(job, &cost);
@@ -164,7 +164,7 @@ static dpot_status put_data_cost(struct central_barycenter *job)
 static dpot_status write_outputs(struct central_barycenter *job)
 {
     struct run *run = job->run;
-    put_statement(job);
+    put_guarantee(job);
     run_put_integer(run, "support", job->result.support_size);
     run_put_integer(run, "dim", job->region.dim);
     put_groups(job);
@@ -194,7 +194,7 @@ static void release(struct central_barycenter *job)
     records_release(&job->records);
 }
 
-static dpot_status find_measures_middle(struct central_barycenter *job)
+static dpot_status solve_measures(struct central_barycenter *job)
 {
     const dpot_status status = central_measures_make(job);
     return status == DPOT_OK ? central_solve(job) : status;
@@ -206,11 +206,8 @@ static dpot_status run_barycenter(struct run *run)
     size_t dim = 0;
     dpot_status status = central_read_options(&job);
     if (status == DPOT_OK) {
-        exact_draw_init(&job.draw, statement_source(run, &job.statement));
-        status = region_read_dim(run, &dim);
-    }
-    if (status == DPOT_OK) {
-        status = statement_charge(run, &job.statement, central_mechanism_name(job.method));
+        status = guarantee_begin(run, &job.guarantee, central_mechanism_name(job.method), &job.draw,
+                                 &dim);
     }
     if (status == DPOT_OK) {
         status = team_new(run->n_threads, &job.team);
@@ -219,9 +216,9 @@ static dpot_status run_barycenter(struct run *run)
         status = load_inputs(&job);
     }
     if (status == DPOT_OK) {
-        region_tell_outside(run, region_n_outside(&job.region, job.records.points,
+        region_warn_outside(run, region_n_outside(&job.region, job.records.points,
                                                   job.records.counts, job.records.n_rows));
-        status = central_is_noisy(job.method) ? central_iterate(&job) : find_measures_middle(&job);
+        status = central_is_noisy(job.method) ? central_iterate(&job) : solve_measures(&job);
     }
     if (status == DPOT_OK) {
         status = write_outputs(&job);
@@ -234,23 +231,20 @@ const struct command command_central_barycenter = {
     .name = "central barycenter",
     .summary = "a private measure near several groups of raw records, by a trusted curator",
     .details =
-        "m points near all groups in squared Wasserstein distance. --method coreset finds them "
-        "for\n"
-        "private measures of the groups (dpot central coreset; pure epsilon). noisy-exact moves\n"
-        "them from a public start with noise in every step, scaled to what one record does to the\n"
-        "only exact transport plan, of which a rule makes exactly one for all records;\n"
-        "noisy-agnostic holds for any plan (both: epsilon and delta). Groups are disjoint and\n"
-        "public, one epsilon is for all; without --group-column there is one. The box or l2_ball,\n"
-        "the border, the start and the weights of groups must be public, too. Points are averages, "
-        "and\n"
-        "may lie outside of a border that is not convex.\n"
+        "Finds m points near all groups in squared Wasserstein distance. --method coreset solves\n"
+        "for private measures of the groups (dpot central coreset; pure epsilon). noisy-exact\n"
+        "moves a public start, with noise in every step scaled to the effect of one record on\n"
+        "the exact transport plan, which a tie rule makes unique; noisy-agnostic holds for any\n"
+        "plan (both: epsilon and delta). Groups are disjoint and public, and share one epsilon;\n"
+        "without --group-column there is one group. The box or l2_ball, the border, the start\n"
+        "and the group weights must be public. Points are averages and may lie outside a border\n"
+        "that is not convex. The run time may depend on the data: keep it private.\n"
         "Keys: mechanism, epsilon, epsilon_spent, delta, adjacency, guarantee, is_simulation,\n"
-        "method, support, dim, groups (group, n, depth, cells, points), composition; coreset: "
-        "cost\n"
-        "(to the private measures), one_point_cost, outcome, iterations, starts, lambda,\n"
+        "method, support, dim, groups (group, n, depth, cells, points), composition; coreset:\n"
+        "cost (to the private measures), one_point_cost, outcome, iterations, starts, lambda,\n"
         "projected_dim; noisy: iterations, diameter, sensitivity, noise_scale, grid_step, rho,\n"
-        "resolution; data_cost (to the records themselves: with --simulation only); F.json beside\n"
-        "the output holds them too. How long a run takes is for the curator's eyes.",
+        "resolution; data_cost (to the records, with --simulation only). The side file F.json\n"
+        "has them too.",
     .example =
         "dpot central barycenter --data residents.csv --columns lat,lon --count-column people \\\n"
         "      --border border.csv --epsilon 1 --support 8 --out centres.csv",

@@ -1,4 +1,4 @@
-/* dpot central barycenter: what stands for the groups. */
+/* dpot central barycenter: the measures of the groups. */
 #include "base/alloc.h"
 #include "central/condense.h"
 #include "tool/central/barycenter.h"
@@ -89,7 +89,7 @@ static void take_records(const struct central_barycenter *job, const struct reco
     }
 }
 
-/* Cut as finely as can be: the limit of points decides. */
+/* The finest partition: only the limit on points merges records. */
 dpot_status central_measure_of_records(const struct central_barycenter *job,
                                        const struct records_group *group,
                                        struct group_measure *measure)
@@ -120,7 +120,7 @@ dpot_status central_measure_of_records(const struct central_barycenter *job,
 static dpot_status make_coreset(struct central_barycenter *job, const struct records_group *group,
                                 struct group_measure *measure)
 {
-    const double epsilon = job->statement.epsilon;
+    const double epsilon = job->guarantee.epsilon;
     const size_t dim = job->region.dim;
     const size_t depth =
         job->depth > 0 ? (size_t)job->depth : budget_choose_depth(epsilon, (double)group->n);
@@ -131,8 +131,8 @@ static dpot_status make_coreset(struct central_barycenter *job, const struct rec
     };
     measure->depth = depth;
     const dpot_status status =
-        statement_blame(job->run, budget_init(&config.budget, epsilon, depth, dim,
-                                              ADJACENCY_REPLACE_ONE, &job->run->error));
+        guarantee_range_as_usage(job->run, budget_init(&config.budget, epsilon, depth, dim,
+                                                       ADJACENCY_REPLACE_ONE, &job->run->error));
     return status == DPOT_OK ? make_private(job, &config, group, measure) : status;
 }
 
@@ -147,7 +147,7 @@ static dpot_status make_measure(struct central_barycenter *job, const struct rec
                : dpot_error_prefix(&job->run->error, status, "group %.10g", group->name);
 }
 
-static void tell_depth(const struct central_barycenter *job)
+static void warn_depth(const struct central_barycenter *job)
 {
     const size_t dim = job->region.dim, depth = job->measures[0].depth;
     if (job->method == METHOD_CORESET && depth < dim) {
@@ -174,7 +174,7 @@ dpot_status central_measures_make(struct central_barycenter *job)
         job->sets[g] = (struct point_set){measure->n, measure->points, measure->weights};
     }
     if (status == DPOT_OK) {
-        tell_depth(job);
+        warn_depth(job);
     }
     return status;
 }

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TRIES 100000 /* to hit the inside of the border with a start */
+#define TRIES 100000 /* to draw a start inside the border */
 
-/* Everything in units of the lattice. */
+/* In units of the lattice. */
 struct noisy_run {
     struct central_barycenter *job;
     struct lattice lattice;
@@ -41,7 +41,7 @@ static int compare_snapped(const void *a, const void *b)
     return 0;
 }
 
-/* Values once each, with how many records have them; rows that stand for no record are left out. */
+/* Distinct values with their numbers of records; rows of count 0 are dropped. */
 static void merge_values(const struct snapped *rows, size_t n, int32_t *points, int64_t *counts,
                          struct integer_group *group)
 {
@@ -131,8 +131,8 @@ static void draw_start(const struct central_barycenter *job, double *points)
     exact_draw_release(&draw);
 }
 
-/* The start is public, and so is how much of it lies elsewhere. */
-static void warn_of_start(const struct central_barycenter *job, const double *points)
+/* The start is public, and so is the number of its points outside the box. */
+static void warn_start(const struct central_barycenter *job, const double *points)
 {
     const int64_t n = region_n_outside(&job->region, points, NULL, (size_t)job->support_size);
     if (n > 0) {
@@ -157,13 +157,13 @@ static dpot_status load_start(const struct central_barycenter *job, double *poin
     }
     if (status == DPOT_OK) {
         memcpy(points, array.values, m * dim * sizeof *points);
-        warn_of_start(job, points);
+        warn_start(job, points);
     }
     array_release(&array);
     return status;
 }
 
-/* At full resolution: cells are for records. */
+/* Snaps the start at full resolution: --resolution is for records only. */
 static void place_start(const struct noisy_run *noisy, const double *points)
 {
     const struct lattice *lattice = &noisy->lattice;
@@ -199,7 +199,7 @@ static dpot_status make_start(struct noisy_run *noisy)
 static dpot_status choose_noise(struct noisy_run *noisy, struct noisy_config *config)
 {
     struct central_barycenter *job = noisy->job;
-    const struct statement *statement = &job->statement;
+    const struct guarantee *guarantee = &job->guarantee;
     *config = (struct noisy_config){
         .lattice = &noisy->lattice,
         .n_groups = job->records.n_groups,
@@ -208,32 +208,32 @@ static dpot_status choose_noise(struct noisy_run *noisy, struct noisy_config *co
         .support = (size_t)job->support_size,
         .iterations = (size_t)job->iterations,
         .is_exact = job->method == METHOD_NOISY_EXACT,
-        .rho = statement->rho,
+        .rho = guarantee->rho,
     };
     const dpot_status status =
-        statement_blame(job->run, noisy_scale_init(&job->scale, config, &job->run->error));
+        guarantee_range_as_usage(job->run, noisy_scale_init(&job->scale, config, &job->run->error));
     job->epsilon_spent =
-        status == DPOT_OK ? zcdp_epsilon(job->scale.rho_spent, statement->delta) : 0;
+        status == DPOT_OK ? zcdp_epsilon(job->scale.rho_spent, guarantee->delta) : 0;
     return status;
 }
 
-static void warn_of_delta(const struct central_barycenter *job)
+static void warn_delta(const struct central_barycenter *job)
 {
     double n = 0;
     for (size_t g = 0; g < job->records.n_groups; g++) {
         n += (double)job->records.groups[g].n;
     }
-    if (job->statement.delta * n > 1) {
+    if (job->guarantee.delta * n > 1) {
         run_warn(job->run,
                  "--delta %g is above 1 / n, n = %.0f: publishing a record at random would pass; "
                  "choose one far below",
-                 job->statement.delta, n);
+                 job->guarantee.delta, n);
     }
 }
 
 /* ---- the run ---- */
 
-/* The mean of the last half of the path: post-processing. */
+/* Averages the last half of the path: post-processing. */
 static dpot_status take_result(struct noisy_run *noisy)
 {
     struct central_barycenter *job = noisy->job;
@@ -270,7 +270,7 @@ static dpot_status iterate(struct noisy_run *noisy)
     dpot_status status = choose_noise(noisy, &config);
     job->diameter = lattice_diameter(&noisy->lattice) * noisy->lattice.unit;
     if (status == DPOT_OK) {
-        warn_of_delta(job);
+        warn_delta(job);
         status = noisy_barycenter_run(&config, &job->scale, noisy->start, &job->draw, noisy->path);
     }
     return status == DPOT_OK ? take_result(noisy) : status;

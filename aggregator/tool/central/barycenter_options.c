@@ -1,4 +1,4 @@
-/* dpot central barycenter: its options. */
+/* dpot central barycenter: options. */
 #include "account/zcdp.h"
 #include "tool/central/barycenter.h"
 #include "tool/central/ledger.h"
@@ -47,7 +47,7 @@ static dpot_status read_method(struct central_barycenter *job)
                          "simulations, non-private",
                          text);
     }
-    if (job->method == METHOD_NON_PRIVATE && !job->statement.is_simulation) {
+    if (job->method == METHOD_NON_PRIVATE && !job->guarantee.is_simulation) {
         return dpot_error_set(&job->run->error, DPOT_ERR_SIMULATION,
                               "--method non-private protects nobody: it is there to compare "
                               "with, in experiments marked --simulation");
@@ -55,7 +55,7 @@ static dpot_status read_method(struct central_barycenter *job)
     return DPOT_OK;
 }
 
-/* Options of the other kind of method would do nothing. */
+/* Refuses options that the method does not use. */
 static dpot_status check_method(struct central_barycenter *job)
 {
     static const char *const of_coreset[] = {"depth",  "shrink", "starts", "project",
@@ -79,8 +79,8 @@ static dpot_status check_method(struct central_barycenter *job)
     return option_excludes(job->run, "init", "start-seed", "the start is given");
 }
 
-/* The largest rho whose epsilon at delta is at most what was asked for, by halving the interval of
- * its logarithm: the lower end is one, however the search goes. */
+/* The largest rho whose epsilon at delta is at most `epsilon`, by bisection of log rho. The lower
+ * end is valid at every step. */
 static double find_rho(double epsilon, double delta)
 {
     double low = log(RHO_LEAST), high = log(epsilon * epsilon + 2 * epsilon);
@@ -97,15 +97,15 @@ static double find_rho(double epsilon, double delta)
 
 static dpot_status choose_rho(struct central_barycenter *job)
 {
-    struct statement *statement = &job->statement;
-    const double epsilon = statement_rounded(statement->epsilon, (double)LEDGER_ONE);
-    const double delta = statement_rounded(statement->delta, LEDGER_DELTA_ONE);
-    statement->rho = find_rho(epsilon, delta);
-    return zcdp_epsilon(statement->rho, delta) <= epsilon
+    struct guarantee *guarantee = &job->guarantee;
+    const double epsilon = guarantee_round(guarantee->epsilon, (double)LEDGER_ONE);
+    const double delta = guarantee_round(guarantee->delta, LEDGER_DELTA_ONE);
+    guarantee->rho = find_rho(epsilon, delta);
+    return zcdp_epsilon(guarantee->rho, delta) <= epsilon
                ? DPOT_OK
                : RUN_USAGE(job->run,
                            "--epsilon %g and --delta %g leave nothing to spend: choose larger ones",
-                           statement->epsilon, statement->delta);
+                           guarantee->epsilon, guarantee->delta);
 }
 
 static dpot_status read_delta(struct central_barycenter *job)
@@ -117,7 +117,7 @@ static dpot_status read_delta(struct central_barycenter *job)
     dpot_status status =
         option_require(job->run, "delta", "a number far below 1 / n, such as 1e-6", &text);
     if (status == DPOT_OK) {
-        status = option_positive(job->run, "delta", DELTA_MAX, &job->statement.delta);
+        status = option_positive(job->run, "delta", DELTA_MAX, &job->guarantee.delta);
     }
     return status == DPOT_OK ? choose_rho(job) : status;
 }
@@ -176,7 +176,7 @@ dpot_status central_read_options(struct central_barycenter *job)
     job->iterations = 4;
     job->resolution = 1024;
     job->start_seed = 1;
-    dpot_status status = statement_read(run, ADJACENCY_REPLACE_ONE, 0, &job->statement);
+    dpot_status status = guarantee_read(run, ADJACENCY_REPLACE_ONE, 0, &job->guarantee);
     if (status == DPOT_OK) {
         status = records_check_options(run);
     }

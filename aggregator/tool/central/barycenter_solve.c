@@ -1,4 +1,4 @@
-/* dpot central barycenter: the barycenter of measures that are private already, and what one costs. */
+/* dpot central barycenter: the barycenter of measures, and its costs. */
 #include "base/alloc.h"
 #include "tool/central/barycenter.h"
 #include "tool/shared/options.h"
@@ -31,7 +31,7 @@ dpot_status central_solve(struct central_barycenter *job)
         .team = job->team,
     };
     struct progress progress;
-    const struct solve_control control = {.progress = progress_of_solve, .ctx = &progress};
+    const struct solve_control control = progress_control(&progress);
     struct barycenter_projected projected;
     dpot_status status;
     progress_init(&progress, run, "barycenter", (size_t)job->outer * (size_t)job->n_starts);
@@ -50,7 +50,7 @@ dpot_status central_solve(struct central_barycenter *job)
     return status;
 }
 
-/* Sum of w |x|^2. */
+/* The sum of w |x|^2. */
 static double second_moment(const double *points, const double *weights, size_t n, size_t dim)
 {
     double sum = 0;
@@ -72,8 +72,8 @@ static double moment_of_records(const struct records *records, const struct reco
     return sum;
 }
 
-/* A plan that moves the records of a cell together costs what their mean costs, and their variance: the
- * moments of the records less those of the means. */
+/* A plan that moves the records of a cell together costs as much as their mean, plus their
+ * variance: the moments of the records minus those of the means. */
 dpot_status central_data_cost(struct central_barycenter *job, double *cost)
 {
     const struct records *records = &job->records;

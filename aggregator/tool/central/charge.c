@@ -1,8 +1,9 @@
-/* --ledger: a run is charged before its data are read. */
+/* --ledger: charges a run before its data are read. */
 #include "account/zcdp.h"
 #include "base/clock.h"
+#include "tool/central/guarantee.h"
 #include "tool/central/ledger.h"
-#include "tool/central/statement.h"
+#include "tool/central/region.h"
 #include "tool/shared/options.h"
 
 #include <float.h>
@@ -11,34 +12,34 @@
 
 #define CAP_MAX 1e6
 
-double statement_rounded(double value, double one)
+double guarantee_round(double value, double one)
 {
     const double units = floor(value * one);
     return units >= 1 ? units / one : value;
 }
 
-/* At least one unit, so that a charge is never less than what is spent. */
+/* At least one unit, so that a charge is never less than the amount spent. */
 static uint64_t units_of(double value, double one)
 {
     const uint64_t units = ledger_units(value, one);
     return units > 0 ? units : 1;
 }
 
-/* epsilon^2 / 2, rounded up only where it is no double. */
+/* epsilon^2 / 2, rounded up unless it is exact. */
 static double rho_of_pure(double epsilon)
 {
     const double square = epsilon * epsilon;
     return fma(epsilon, epsilon, -square) <= 0 ? square / 2 : zcdp_of_pure(epsilon);
 }
 
-static struct ledger_cost cost_of(const struct statement *statement)
+static struct ledger_cost cost_of(const struct guarantee *guarantee)
 {
     const double one = (double)LEDGER_ONE;
-    const uint64_t epsilon = units_of(statement->epsilon, one);
-    const double rho = statement->rho > 0 ? statement->rho : rho_of_pure((double)epsilon / one);
+    const uint64_t epsilon = units_of(guarantee->epsilon, one);
+    const double rho = guarantee->rho > 0 ? guarantee->rho : rho_of_pure((double)epsilon / one);
     return (struct ledger_cost){
         .epsilon = epsilon,
-        .delta = statement->delta > 0 ? units_of(statement->delta, LEDGER_DELTA_ONE) : 0,
+        .delta = guarantee->delta > 0 ? units_of(guarantee->delta, LEDGER_DELTA_ONE) : 0,
         .rho = ledger_units(ceil(rho * one) / one, one),
     };
 }
@@ -54,7 +55,7 @@ static dpot_status check_without(struct run *run)
     return DPOT_OK;
 }
 
-/* *has_caps: the data set may begin with them. */
+/* *has_caps: caps are given, so that the data set may begin with this run. */
 static dpot_status read_caps(struct run *run, struct ledger_cost *caps, bool *has_caps)
 {
     double epsilon = 0, delta = 0, rho = 0;
@@ -79,21 +80,21 @@ static dpot_status read_caps(struct run *run, struct ledger_cost *caps, bool *ha
     return status;
 }
 
-static dpot_status read_wish(struct run *run, const struct statement *statement,
-                             const char *mechanism, struct ledger_entry *wish)
+static dpot_status read_request(struct run *run, const struct guarantee *guarantee,
+                                const char *mechanism, struct ledger_entry *request)
 {
     const char *name = NULL;
-    *wish = (struct ledger_entry){
-        .adjacency = statement->adjacency,
-        .cost = cost_of(statement),
+    *request = (struct ledger_entry){
+        .adjacency = guarantee->adjacency,
+        .cost = cost_of(guarantee),
         .time_ms = dpot_clock_system()->now(dpot_clock_system()->ctx),
     };
-    if (statement->is_simulation) {
+    if (guarantee->is_simulation) {
         return RUN_USAGE(run, "--ledger does not go with --simulation: an experiment has no "
                               "guarantee that could be added up");
     }
     const dpot_status status =
-        option_require(run, "name", "what the ledger calls the data set", &name);
+        option_require(run, "name", "the name of the data set in the ledger", &name);
     if (status == DPOT_OK && !ledger_is_name(name)) {
         return RUN_USAGE(run,
                          "--name is %.80s: give 1 to %d letters, digits, points, dashes and "
@@ -101,32 +102,39 @@ static dpot_status read_wish(struct run *run, const struct statement *statement,
                          name, LEDGER_NAME_SIZE - 1);
     }
     if (status == DPOT_OK) {
-        (void)snprintf(wish->name, sizeof wish->name, "%s", name);
-        (void)snprintf(wish->mechanism, sizeof wish->mechanism, "%s", mechanism);
+        (void)snprintf(request->name, sizeof request->name, "%s", name);
+        (void)snprintf(request->mechanism, sizeof request->mechanism, "%s", mechanism);
     }
     return status;
 }
 
-dpot_status statement_charge(struct run *run, const struct statement *statement,
-                             const char *mechanism)
+static dpot_status charge(struct run *run, const struct guarantee *guarantee, const char *mechanism)
 {
     const char *path = option_text(run, "ledger");
-    struct ledger_entry wish;
+    struct ledger_entry request;
     struct ledger_cost caps;
     bool has_caps = false;
     if (!path) {
         return check_without(run);
     }
-    dpot_status status = read_wish(run, statement, mechanism, &wish);
+    dpot_status status = read_request(run, guarantee, mechanism, &request);
     if (status == DPOT_OK) {
         status = read_caps(run, &caps, &has_caps);
     }
     if (status == DPOT_OK) {
-        status = ledger_charge(path, &wish, has_caps ? &caps : NULL, &run->error);
+        status = ledger_charge(path, &request, has_caps ? &caps : NULL, &run->error);
     }
     if (status == DPOT_OK && !run->is_quiet) {
-        fprintf(stderr, "charged to %s in %s: it stays charged whatever becomes of this run\n",
-                wish.name, path);
+        fprintf(stderr, "charged to %s in %s: it stays charged even if this run fails\n",
+                request.name, path);
     }
     return status;
+}
+
+dpot_status guarantee_begin(struct run *run, struct guarantee *guarantee, const char *mechanism,
+                            struct exact_draw *draw, size_t *dim)
+{
+    exact_draw_init(draw, run->has_seed ? &guarantee->seeded.source : &dpot_rng_source_sodium);
+    const dpot_status status = region_read_dim(run, dim);
+    return status == DPOT_OK ? charge(run, guarantee, mechanism) : status;
 }

@@ -2,8 +2,8 @@
 #include "central/coreset.h"
 #include "base/alloc.h"
 #include "files/array.h"
+#include "tool/central/guarantee.h"
 #include "tool/central/region.h"
-#include "tool/central/statement.h"
 #include "tool/shared/commands.h"
 #include "tool/shared/options.h"
 #include "json/side_file.h"
@@ -17,12 +17,12 @@
 static const struct option options[] = {
     RECORDS_OPTIONS,
     REGION_OPTIONS,
-    STATEMENT_OPTIONS("replace-one (default: the number of records is public) or add-remove"),
+    GUARANTEE_OPTIONS("replace-one (default: the number of records is public) or add-remove"),
     SAMPLING_OPTIONS,
     {"depth", "r", "halvings from the box to the smallest cell (default: ceil(log2(epsilon n)))"},
-    {"shrink", "s", "0 to 1: draw points this close to the centres of their cells (default 1)"},
-    {"samples", "N", "draw so many points instead of as many as there are records"},
-    {"weights-out", "F", "one point a cell instead, and their weights here"},
+    {"shrink", "s", "0 (at the centres of the cells) to 1 (anywhere in the cells, default)"},
+    {"samples", "N", "number of points to draw (default: one per record)"},
+    {"weights-out", "F", "write one point per cell, and their weights to F"},
     {"out", "F", "the points"},
     {NULL, NULL, NULL},
 };
@@ -39,7 +39,7 @@ struct coreset_job {
     const char *out_path, *weights_path;
     uint64_t depth, n_samples;
     double shrink;
-    struct statement statement;
+    struct guarantee guarantee;
     struct records records;
     struct region region;
     struct exact_draw draw;
@@ -71,7 +71,7 @@ static dpot_status read_outputs(struct coreset_job *job)
 static dpot_status read_options(struct coreset_job *job)
 {
     struct run *run = job->run;
-    dpot_status status = statement_read(run, ADJACENCY_ADD_REMOVE, 0, &job->statement);
+    dpot_status status = guarantee_read(run, ADJACENCY_ADD_REMOVE, 0, &job->guarantee);
     if (status == DPOT_OK) {
         status = records_check_options(run);
     }
@@ -88,12 +88,12 @@ static dpot_status read_options(struct coreset_job *job)
         status = option_excludes(run, "group-column", "population",
                                  "each group has a rate of its own: run them one by one");
     }
-    if (status != DPOT_OK || job->statement.adjacency == ADJACENCY_REPLACE_ONE) {
+    if (status != DPOT_OK || job->guarantee.adjacency == ADJACENCY_REPLACE_ONE) {
         return status;
     }
     if (job->depth == 0) {
         return RUN_USAGE(run, "--adjacency add-remove needs --depth: the number of records is "
-                              "private there, so that it cannot choose one; log2 of epsilon times "
+                              "private, so it cannot be derived from that; log2 of epsilon times "
                               "a public guess is about right");
     }
     return option_excludes(run, "adjacency", "group-column",
@@ -101,7 +101,7 @@ static dpot_status read_options(struct coreset_job *job)
                            "run each group for itself, or take replace-one");
 }
 
-/* ---- what is known before a record is counted ---- */
+/* ---- checks before counting ---- */
 
 static dpot_status check_sizes(struct coreset_job *job)
 {
@@ -110,13 +110,13 @@ static dpot_status check_sizes(struct coreset_job *job)
     uint64_t n_total = 0, n_cols = records->dim + (records->has_groups ? 1 : 0);
     for (size_t g = 0; g < records->n_groups; g++) {
         const dpot_status status =
-            statement_check_size(run, &job->statement, (uint64_t)records->groups[g].n);
+            guarantee_check_population(run, &job->guarantee, (uint64_t)records->groups[g].n);
         if (status != DPOT_OK) {
             return status;
         }
         n_total += job->n_samples > 0 ? job->n_samples : (uint64_t)records->groups[g].n;
     }
-    const bool is_public = job->statement.adjacency == ADJACENCY_REPLACE_ONE || job->n_samples > 0;
+    const bool is_public = job->guarantee.adjacency == ADJACENCY_REPLACE_ONE || job->n_samples > 0;
     if (!job->weights_path && is_public && n_total > ARRAY_ENTRIES_MAX / n_cols) {
         return dpot_error_set(&run->error, DPOT_ERR_TOO_LARGE,
                               "%llu points of %zu coordinates are too many: take --samples N, or "
@@ -129,21 +129,22 @@ static dpot_status check_sizes(struct coreset_job *job)
 static dpot_status configure(struct coreset_job *job, const struct records_group *group,
                              struct coreset_config *config)
 {
-    const struct statement *statement = &job->statement;
+    const struct guarantee *guarantee = &job->guarantee;
     const size_t dim = job->region.dim;
     const size_t depth = job->depth > 0 ? (size_t)job->depth
-                                        : budget_choose_depth(statement->epsilon, (double)group->n);
+                                        : budget_choose_depth(guarantee->epsilon, (double)group->n);
     *config = (struct coreset_config){
         .partition = {.dim = dim, .depth = depth, .lo = job->region.lo, .hi = job->region.hi},
         .border = job->region.has_border ? &job->region.border : NULL,
         .shrink = job->shrink,
     };
 
-    return statement_blame(job->run, budget_init(&config->budget, statement->epsilon, depth, dim,
-                                                 statement->adjacency, &job->run->error));
+    return guarantee_range_as_usage(job->run,
+                                    budget_init(&config->budget, guarantee->epsilon, depth, dim,
+                                                guarantee->adjacency, &job->run->error));
 }
 
-static void tell_depth(const struct coreset_job *job)
+static void warn_depth(const struct coreset_job *job)
 {
     const size_t dim = job->region.dim;
     size_t depth = BUDGET_DEPTH_MAX;
@@ -172,7 +173,7 @@ static dpot_status prepare(struct coreset_job *job)
         status = configure(job, &records->groups[g], &job->parts[g].config);
     }
     if (status == DPOT_OK) {
-        tell_depth(job);
+        warn_depth(job);
     }
     return status;
 }
@@ -221,7 +222,7 @@ static dpot_status fill_part(struct coreset_job *job, struct part *part, double 
     return DPOT_OK;
 }
 
-/* Makes room for the group before the coordinates of n rows, from the last to the first. */
+/* Inserts a group column before the coordinates of n rows, from the last row to the first. */
 static void put_group(double *rows, size_t n, size_t dim, double name)
 {
     for (size_t i = n; i-- > 0;) {
@@ -298,10 +299,10 @@ static json_t *describe_levels(const struct budget *budget)
     return list;
 }
 
-/* What is said of one measure; n is public under replace-one only. */
+/* Describes one measure; n is public under replace-one only. */
 static void put_part(const struct coreset_job *job, const struct part *part, json_t *object)
 {
-    const bool is_public = job->statement.adjacency == ADJACENCY_REPLACE_ONE;
+    const bool is_public = job->guarantee.adjacency == ADJACENCY_REPLACE_ONE;
     (void)json_object_set_new(object, is_public ? "n" : "private_n",
                               json_integer((json_int_t)part->coreset.size));
     (void)json_object_set_new(object, "depth", json_integer((json_int_t)part->config.budget.depth));
@@ -342,7 +343,7 @@ static void put_result(struct coreset_job *job)
         const double part_spent = budget_spent(&job->parts[g].config.budget);
         spent = part_spent > spent ? part_spent : spent;
     }
-    statement_put(run, &job->statement, MECHANISM, spent, (uint64_t)job->parts[0].coreset.size);
+    guarantee_put(run, &job->guarantee, MECHANISM, spent, (uint64_t)job->parts[0].coreset.size);
     run_put_integer(run, "dim", job->region.dim);
     if (job->records.has_groups) {
         put_groups(job);
@@ -391,13 +392,9 @@ static dpot_status run_coreset(struct run *run)
     struct coreset_job job = {.run = run, .shrink = 1};
     size_t dim = 0;
     dpot_status status = read_options(&job);
-    const bool is_replace = job.statement.adjacency == ADJACENCY_REPLACE_ONE;
+    const bool is_replace = job.guarantee.adjacency == ADJACENCY_REPLACE_ONE;
     if (status == DPOT_OK) {
-        status = region_read_dim(run, &dim);
-    }
-    if (status == DPOT_OK) {
-        exact_draw_init(&job.draw, statement_source(run, &job.statement));
-        status = statement_charge(run, &job.statement, MECHANISM);
+        status = guarantee_begin(run, &job.guarantee, MECHANISM, &job.draw, &dim);
     }
     if (status == DPOT_OK) {
         status = records_load(run, is_replace ? 0 : dim, &job.records);
@@ -409,7 +406,7 @@ static dpot_status run_coreset(struct run *run)
         status = prepare(&job);
     }
     if (status == DPOT_OK) {
-        region_tell_outside(run, region_n_outside(&job.region, job.records.points,
+        region_warn_outside(run, region_n_outside(&job.region, job.records.points,
                                                   job.records.counts, job.records.n_rows));
         status = count_parts(&job);
     }
@@ -427,23 +424,18 @@ const struct command command_central_coreset = {
     .name = "central coreset",
     .summary = "a private measure of raw records, by a trusted curator (pure epsilon-DP)",
     .details =
-        "Halves a public box again and again, counts the records of every cell with exact "
-        "discrete\n"
+        "Halves a public box repeatedly, counts the records of every cell with exact discrete\n"
         "Laplace noise, makes the counts of children and parents agree, and places points in the\n"
-        "cells (He, Vershynin and Zhu 2023, corrected). Whatever is computed from the output "
-        "costs\n"
-        "no more privacy. The box, the border and the depth must be public, not read off the "
-        "data;\n"
-        "records outside of the box count at its nearest face. With a border (closed rings, "
-        "column\n"
-        "ring) cells outside of it get nothing and points lie inside.\n"
+        "cells (He, Vershynin and Zhu 2023, corrected). Computations on the output cost no\n"
+        "further privacy. The box, the border and the depth must be public, not derived from the\n"
+        "data; records outside the box count at its nearest face. With a border (closed rings,\n"
+        "column ring) cells outside it get nothing and points lie inside. The run time may\n"
+        "depend on the data: keep it private.\n"
         "Keys: mechanism, epsilon, epsilon_spent, delta, adjacency, guarantee, is_simulation,\n"
         "amplified (epsilon, sampling_rate, assumptions), dim, n (replace-one) or private_n\n"
-        "(add-remove), depth, cells, points, levels (level, epsilon, noise_scale), groups (group, "
-        "n,\n"
-        "depth, cells, points), composition, shrink, is_weighted, has_border, lo, hi. F.json "
-        "beside\n"
-        "the output holds them too. How long a run takes is for the curator's eyes.",
+        "(add-remove), depth, cells, points, levels (level, epsilon, noise_scale), groups\n"
+        "(group, n, depth, cells, points), composition, shrink, is_weighted, has_border, lo, hi.\n"
+        "The side file F.json has them too.",
     .example =
         "dpot central coreset --data residents.csv --columns lat,lon --count-column people \\\n"
         "      --border border.csv --epsilon 1 --samples 500 --out coreset.csv",

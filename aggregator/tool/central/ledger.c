@@ -20,7 +20,7 @@
 
 static const char magic[] = "DPOTCLG1";
 
-/* Layout of a record; everything little-endian, the rest zero. */
+/* Layout of a record: little-endian, the rest zero. */
 enum {
     TYPE_AT = 0,      /* u32 */
     ADJACENCY_AT = 4, /* u32 */
@@ -38,13 +38,13 @@ enum {
     TYPE_CHARGE = 0x47524843 /* "CHRG" */
 };
 
-/* The open file, its lock held. */
+/* The open file; its lock is held. */
 struct ledger_file {
     const char *path; /* borrowed */
     int fd;
-    uint64_t n_records; /* that hold */
-    bool is_new;        /* there is no header yet */
-    bool is_torn;       /* more bytes follow */
+    uint64_t n_records; /* valid ones */
+    bool is_new;        /* no header yet */
+    bool is_torn;       /* more bytes follow the valid records */
     uint8_t header[HEADER_LEN];
     uint8_t last[RECORD_LEN];
     struct ledger content;
@@ -178,7 +178,7 @@ static void make_header(uint8_t header[HEADER_LEN])
     dpot_hash(header + HEADER_LEN - DPOT_HASH_LEN, header, HEADER_LEN - DPOT_HASH_LEN);
 }
 
-/* The checksum that a record needs behind those before it. */
+/* The checksum of a record that follows the records so far. */
 static void make_checksum(const struct ledger_file *file, const uint8_t *record,
                           uint8_t checksum[DPOT_HASH_LEN])
 {
@@ -193,7 +193,7 @@ static void make_checksum(const struct ledger_file *file, const uint8_t *record,
 
 /* ---- reading ---- */
 
-/* The name, of letters that a name has; false: it has others, or no end. */
+/* Reads a name; false: invalid characters, or no terminator. */
 static bool take_name(const uint8_t *record, size_t at, char name[LEDGER_NAME_SIZE])
 {
     memcpy(name, record + at, LEDGER_NAME_SIZE);
@@ -212,7 +212,7 @@ static dpot_status add_data_set(struct ledger *ledger, const struct ledger_data_
     return DPOT_OK;
 }
 
-/* Takes over what a record says whose checksum holds. Room for an entry is there. */
+/* Applies a record with a valid checksum. The caller has allocated the entry. */
 static dpot_status apply(struct ledger_file *file, const uint8_t *record)
 {
     struct ledger *ledger = &file->content;
@@ -243,7 +243,7 @@ static dpot_status apply(struct ledger_file *file, const uint8_t *record)
     return DPOT_OK;
 }
 
-/* (C2): a last record that does not hold is torn; the same elsewhere is damage. */
+/* (C2): an invalid record is torn if it is the last, otherwise the file is damaged. */
 static dpot_status load_records(struct ledger_file *file, uint64_t n, bool has_part,
                                 struct dpot_error *error)
 {
@@ -270,7 +270,7 @@ static dpot_status load_records(struct ledger_file *file, uint64_t n, bool has_p
     return DPOT_OK;
 }
 
-/* A file that is shorter than its header was about to be made; nothing was charged to it. */
+/* A file shorter than its header is being created: nothing was charged to it. */
 static dpot_status load_header(struct ledger_file *file, uint64_t size, struct dpot_error *error)
 {
     uint8_t found[HEADER_LEN];
@@ -318,7 +318,7 @@ static bool lock_file(int fd, int how)
     return result == 0;
 }
 
-/* Whether the path still names the open file: who had the lock before may have made another. */
+/* Whether the path still names the open file: the last holder of the lock may have replaced it. */
 static bool is_at_path(const struct ledger_file *file)
 {
     struct stat open_one, named;
@@ -326,7 +326,7 @@ static bool is_at_path(const struct ledger_file *file)
            open_one.st_dev == named.st_dev && open_one.st_ino == named.st_ino;
 }
 
-/* (C3). Opening a pipe does not wait. */
+/* (C3). O_NONBLOCK: opening a pipe must not wait. */
 static dpot_status open_ledger(struct ledger_file *file, const char *path, int flags, int lock,
                                struct dpot_error *error)
 {
@@ -349,7 +349,7 @@ static dpot_status open_ledger(struct ledger_file *file, const char *path, int f
 static void close_ledger(struct ledger_file *file)
 {
     if (file->fd >= 0) {
-        (void)close(file->fd); /* what had to be durable was synced before; the lock ends */
+        (void)close(file->fd); /* synced before if needed; releases the lock */
     }
     ledger_release(&file->content);
 }
@@ -362,8 +362,8 @@ static dpot_status make_durable(const struct ledger_file *file, struct dpot_erro
                                                                  : fail(file, "syncing", error);
 }
 
-/* What was loaded becomes durable: a torn end is cut off, and the last record written again, since
- * after a sync that failed only new bytes make the next one mean something. */
+/* Makes the loaded records durable: cuts off a torn end, and writes the last record again, because
+ * after a failed sync the next one is meaningful only for newly written bytes. */
 static dpot_status repair(struct ledger_file *file, struct dpot_error *error)
 {
     const bool has_records = file->n_records > 0;
@@ -399,10 +399,10 @@ static dpot_status append(struct ledger_file *file, uint32_t type, const struct 
     return make_durable(file, error);
 }
 
-/* ---- what is allowed ---- */
+/* ---- caps ---- */
 
 static dpot_status refuse_cost(const struct ledger_data_set *data_set,
-                               const struct ledger_entry *wish, struct dpot_error *error)
+                               const struct ledger_entry *request, struct dpot_error *error)
 {
     const double one = (double)LEDGER_ONE;
     if (data_set->caps.rho != LEDGER_NO_CAP) {
@@ -410,65 +410,65 @@ static dpot_status refuse_cost(const struct ledger_data_set *data_set,
             error, DPOT_ERR_BUDGET,
             "data set %s has spent rho %.9g of %.9g, and this run is %.9g: nothing "
             "was charged and no data were read",
-            wish->name, (double)data_set->spent.rho / one, (double)data_set->caps.rho / one,
-            (double)wish->cost.rho / one);
+            request->name, (double)data_set->spent.rho / one, (double)data_set->caps.rho / one,
+            (double)request->cost.rho / one);
     }
     return dpot_error_set(
         error, DPOT_ERR_BUDGET,
         "data set %s has spent epsilon %.9g of %.9g and delta %.3g of %.3g, and this run is %.9g "
-        "and "
-        "%.3g: nothing was charged and no data were read",
-        wish->name, (double)data_set->spent.epsilon / one, (double)data_set->caps.epsilon / one,
+        "and %.3g: nothing was charged and no data were read",
+        request->name, (double)data_set->spent.epsilon / one, (double)data_set->caps.epsilon / one,
         (double)data_set->spent.delta / LEDGER_DELTA_ONE,
-        (double)data_set->caps.delta / LEDGER_DELTA_ONE, (double)wish->cost.epsilon / one,
-        (double)wish->cost.delta / LEDGER_DELTA_ONE);
+        (double)data_set->caps.delta / LEDGER_DELTA_ONE, (double)request->cost.epsilon / one,
+        (double)request->cost.delta / LEDGER_DELTA_ONE);
 }
 
 static dpot_status check_old(const struct ledger_data_set *data_set,
-                             const struct ledger_entry *wish, const struct ledger_cost *caps,
+                             const struct ledger_entry *request, const struct ledger_cost *caps,
                              struct dpot_error *error)
 {
     if (caps && !is_same_cost(*caps, data_set->caps)) {
         return dpot_error_set(error, DPOT_ERR_BUDGET,
                               "data set %s has other caps, and they are fixed: leave them out",
-                              wish->name);
+                              request->name);
     }
-    if (data_set->adjacency != wish->adjacency) {
+    if (data_set->adjacency != request->adjacency) {
         return dpot_error_set(error, DPOT_ERR_BUDGET,
                               "data set %s is kept for %s and this run is %s: one sum cannot hold "
                               "both: choose --adjacency %s",
-                              wish->name, adjacency_name(data_set->adjacency),
-                              adjacency_name(wish->adjacency), adjacency_name(data_set->adjacency));
+                              request->name, adjacency_name(data_set->adjacency),
+                              adjacency_name(request->adjacency),
+                              adjacency_name(data_set->adjacency));
     }
-    return is_within(add_cost(data_set->spent, wish->cost), data_set->caps)
+    return is_within(add_cost(data_set->spent, request->cost), data_set->caps)
                ? DPOT_OK
-               : refuse_cost(data_set, wish, error);
+               : refuse_cost(data_set, request, error);
 }
 
-static dpot_status check(const struct ledger *ledger, const struct ledger_entry *wish,
+static dpot_status check(const struct ledger *ledger, const struct ledger_entry *request,
                          const struct ledger_cost *caps, bool *is_new, struct dpot_error *error)
 {
-    const struct ledger_data_set *old = find_data_set(ledger, wish->name);
+    const struct ledger_data_set *old = find_data_set(ledger, request->name);
     *is_new = !old;
     if (old) {
-        return check_old(old, wish, caps, error);
+        return check_old(old, request, caps, error);
     }
     if (!caps) {
         return dpot_error_set(
             error, DPOT_ERR_BUDGET,
             "the ledger has no data set %s: is the name right? The first run of one "
             "gives --epsilon-cap or --rho-cap",
-            wish->name);
+            request->name);
     }
     const struct ledger_data_set none = {.caps = *caps};
-    return is_within(wish->cost, *caps) ? DPOT_OK : refuse_cost(&none, wish, error);
+    return is_within(request->cost, *caps) ? DPOT_OK : refuse_cost(&none, request, error);
 }
 
-static dpot_status charge(struct ledger_file *file, const struct ledger_entry *wish,
+static dpot_status charge(struct ledger_file *file, const struct ledger_entry *request,
                           const struct ledger_cost *caps, struct dpot_error *error)
 {
     bool is_new = false;
-    dpot_status status = check(&file->content, wish, caps, &is_new, error);
+    dpot_status status = check(&file->content, request, caps, &is_new, error);
     if (status == DPOT_OK && file->n_records + 2 > RECORDS_MAX) {
         status = refuse_file(file, "is full", error);
     }
@@ -476,16 +476,16 @@ static dpot_status charge(struct ledger_file *file, const struct ledger_entry *w
         status = repair(file, error);
     }
     if (status == DPOT_OK && is_new) {
-        struct ledger_entry begin = *wish;
+        struct ledger_entry begin = *request;
         begin.cost = *caps;
         memset(begin.mechanism, 0, sizeof begin.mechanism);
         status = append(file, TYPE_BEGIN, &begin, error);
     }
-    return status == DPOT_OK ? append(file, TYPE_CHARGE, wish, error) : status;
+    return status == DPOT_OK ? append(file, TYPE_CHARGE, request, error) : status;
 }
 
-/* A name that a failed sync of the folder forgot is made durable by no later sync, only by making
- * it again: a file that has no record yet is made anew. */
+/* A directory entry lost by a failed sync of the folder is not made durable by a later sync, only
+ * by creating it again: a file without records is created anew. */
 static dpot_status open_to_charge(struct ledger_file *file, const char *path, bool may_make,
                                   struct dpot_error *error)
 {
@@ -501,19 +501,19 @@ static dpot_status open_to_charge(struct ledger_file *file, const char *path, bo
     return open_ledger(file, path, flags, LOCK_EX, error);
 }
 
-dpot_status ledger_charge(const char *path, const struct ledger_entry *wish,
+dpot_status ledger_charge(const char *path, const struct ledger_entry *request,
                           const struct ledger_cost *caps, struct dpot_error *error)
 {
     struct ledger_file file;
     dpot_status status = open_to_charge(&file, path, caps != NULL, error);
     if (status == DPOT_OK) {
-        status = charge(&file, wish, caps, error);
+        status = charge(&file, request, caps, error);
     }
     close_ledger(&file);
     return status;
 }
 
-/* ---- for people ---- */
+/* ---- reading ---- */
 
 dpot_status ledger_read(const char *path, struct ledger *ledger, struct dpot_error *error)
 {

@@ -1,4 +1,4 @@
-/* dpot central ledger: what data sets have spent. */
+/* dpot central ledger: shows what the data sets have spent. */
 #include "base/clock.h"
 #include "tool/central/ledger.h"
 #include "tool/shared/commands.h"
@@ -100,14 +100,12 @@ static dpot_status run_ledger(struct run *run)
 const struct command command_central_ledger = {
     .name = "central ledger",
     .summary = "what the runs of a trusted curator have spent on each data set",
-    .details = "Shows the ledger that runs with --ledger keep: caps, sums and, with --name, every "
-               "charge. It\n"
-               "changes nothing. A run that failed after its charge is in it.\n"
-               "Keys: data_sets (name, adjacency, runs, epsilon, epsilon_cap, delta, delta_cap, "
-               "rho, rho_cap;\n"
-               "a cap that the data set does not have is null); with --name those of it, and "
-               "charges (time,\n"
-               "mechanism, epsilon, delta, rho).",
+    .details =
+        "Shows the ledger written by runs with --ledger: caps, sums and, with --name, every\n"
+        "charge. Nothing is changed. Runs that failed after their charge are included.\n"
+        "Keys: data_sets (name, adjacency, runs, epsilon, epsilon_cap, delta, delta_cap, rho,\n"
+        "rho_cap; a missing cap is null); with --name those of the data set, and charges (time,\n"
+        "mechanism, epsilon, delta, rho).",
     .example = "dpot central ledger --ledger spent.ledger --name residents-2026",
     .options = options,
     .run = run_ledger,

@@ -1,7 +1,7 @@
-/* dpot central ot-cost: the transport cost between two private samples, with noise. */
+/* dpot central ot-cost: a noisy transport cost between two private samples. */
 #include "central/ot_cost.h"
+#include "tool/central/guarantee.h"
 #include "tool/central/pair.h"
-#include "tool/central/statement.h"
 #include "tool/shared/commands.h"
 #include "tool/shared/options.h"
 
@@ -15,16 +15,16 @@ static const struct option options[] = {
     PAIR_OPTIONS,
     {"metric", "M", "euclidean, l1 or linf"},
     {"power", "p", "the cost is distance^p (default 1)"},
-    {"cap", "C", "cut costs to this: less noise (default: the largest cost over the box)"},
+    {"cap", "C", "clip costs to C, for less noise (default: the largest cost over the box)"},
     {"exact", NULL, "plain optimal transport"},
     {"lambda", "L", "entropic transport with this regularisation, cost units"},
-    STATEMENT_OPTIONS("replace-one (default: of one file) or replace-pair (one of each)"),
+    GUARANTEE_OPTIONS("replace-one (default: of one file) or replace-pair (one of each)"),
     {NULL, NULL, NULL},
 };
 
 struct ot_cost_job {
     struct run *run;
-    struct statement statement;
+    struct guarantee guarantee;
     struct ot_cost_config config;
     struct pair pair;
     struct exact_draw draw;
@@ -54,7 +54,7 @@ static dpot_status read_options(struct ot_cost_job *job)
 {
     struct run *run = job->run;
     dpot_status status =
-        statement_read(run, ADJACENCY_REPLACE_PAIR, OT_COST_EPSILON_MIN, &job->statement);
+        guarantee_read(run, ADJACENCY_REPLACE_PAIR, OT_COST_EPSILON_MIN, &job->guarantee);
     if (status == DPOT_OK) {
         status = pair_check_options(run);
     }
@@ -76,8 +76,8 @@ static dpot_status configure(struct ot_cost_job *job, struct team *team)
     config->hi = job->pair.region.hi;
     config->n_x = job->pair.x.n_rows;
     config->n_y = job->pair.y.n_rows;
-    config->adjacency = job->statement.adjacency;
-    config->epsilon = job->statement.epsilon;
+    config->adjacency = job->guarantee.adjacency;
+    config->epsilon = job->guarantee.epsilon;
     config->team = team;
     return ot_cost_check(config, &job->run->error);
 }
@@ -92,7 +92,7 @@ static void put_result(struct ot_cost_job *job, double released)
     run_put_number(run, "value", released);
     run_put_number(run, "noise_scale", ot_cost_noise_scale(config));
     run_put_number(run, "error_95", ot_cost_noise_scale(config) * log(20));
-    statement_put(run, &job->statement, MECHANISM, ot_cost_spent(config), config->n_x);
+    guarantee_put(run, &job->guarantee, MECHANISM, ot_cost_spent(config), config->n_x);
     run_put_integer(run, "n_x", config->n_x);
     run_put_integer(run, "n_y", config->n_y);
     run_put_integer(run, "dim", config->dim);
@@ -119,11 +119,7 @@ static dpot_status run_ot_cost(struct run *run)
     size_t dim = 0;
     dpot_status status = read_options(&job);
     if (status == DPOT_OK) {
-        exact_draw_init(&job.draw, statement_source(run, &job.statement));
-        status = region_read_dim(run, &dim);
-    }
-    if (status == DPOT_OK) {
-        status = statement_charge(run, &job.statement, MECHANISM);
+        status = guarantee_begin(run, &job.guarantee, MECHANISM, &job.draw, &dim);
     }
     if (status == DPOT_OK) {
         status = pair_load(run, &job.pair);
@@ -135,7 +131,7 @@ static dpot_status run_ot_cost(struct run *run)
         status = configure(&job, team);
     }
     if (status == DPOT_OK) {
-        pair_tell_outside(run, &job.pair);
+        pair_warn_outside(run, &job.pair);
         status = release_value(&job);
     }
     team_free(team);
@@ -148,17 +144,14 @@ const struct command command_central_ot_cost = {
     .name = "central ot-cost",
     .summary = "the transport cost between two files of raw records (pure epsilon-DP)",
     .details =
-        "One record moves the optimal value by at most B / n, B the largest cost over the public\n"
-        "box: that much discrete Laplace noise is added. Entropic values are <C,P> + lambda KL(P "
-        "|\n"
-        "a x b). The value before noise is within 1 % of the sensitivity for all records; for a "
-        "very\n"
-        "small lambda within more, which is part of sensitivity.\n"
+        "One record moves the optimal value by at most B / n, where B is the largest cost over\n"
+        "the public box; discrete Laplace noise of that scale is added. Entropic values are\n"
+        "<C,P> + lambda KL(P | a x b). The value before noise is within 1 % of the sensitivity\n"
+        "for all records; for a very small lambda the error is larger, and included in the\n"
+        "sensitivity. The run time may depend on the data: keep it private.\n"
         "Keys: value (may be below 0), noise_scale, error_95 (the noise is smaller in 95 of 100\n"
-        "runs), mechanism, epsilon, epsilon_spent, delta, adjacency, guarantee, is_simulation, "
-        "n_x,\n"
-        "n_y, dim, lambda (0: exact), largest_cost, sensitivity. How long it takes is for the\n"
-        "curator's eyes.",
+        "runs), mechanism, epsilon, epsilon_spent, delta, adjacency, guarantee, is_simulation,\n"
+        "n_x, n_y, dim, lambda (0: exact), largest_cost, sensitivity.",
     .example =
         "dpot central ot-cost --x a.csv --y b.csv --metric euclidean --exact --epsilon 1 \\\n"
         "      --domain '{\"type\":\"box\",\"lo\":[0,0],\"hi\":[5,5]}'",

@@ -32,9 +32,9 @@ void pair_release(struct pair *pair)
     region_release(&pair->region);
 }
 
-void pair_tell_outside(const struct run *run, const struct pair *pair)
+void pair_warn_outside(const struct run *run, const struct pair *pair)
 {
-    region_tell_outside(run,
+    region_warn_outside(run,
                         region_n_outside(&pair->region, pair->x.values, NULL, pair->x.n_rows) +
                             region_n_outside(&pair->region, pair->y.values, NULL, pair->y.n_rows));
 }

@@ -1,4 +1,4 @@
-/* The two private files of a job that compares them: --x and --y, and the public box of both. */
+/* Two private files to compare, --x and --y, and the public box of both. */
 #ifndef DPOT_TOOL_CENTRAL_PAIR_H
 #define DPOT_TOOL_CENTRAL_PAIR_H
 
@@ -14,18 +14,18 @@ struct pair {
     {"x", "F", "private records (n, d), one a row"},                                               \
         {"y", "F", "private records (m, d), one a row"},                                           \
     {                                                                                              \
-        "domain", "SPEC", "the public box of both, as JSON or a file with it"                      \
+        "domain", "SPEC", "the public box of both, as JSON or a file"                              \
     }
 
-/* Refuses a command line without the files; touches none. */
+/* Checks that --x and --y are given; reads no file. */
 DPOT_WARN_UNUSED dpot_status pair_check_options(struct run *run);
 
-/* Reads both and the box. Release it in every case. Exit code 3: what is no finite number, another number of
- * coordinates. */
+/* Reads both files and the box. Release also after a failure. Exit code 3: a value that is not
+ * finite, or different numbers of coordinates. */
 DPOT_WARN_UNUSED dpot_status pair_load(struct run *run, struct pair *pair);
 void pair_release(struct pair *pair);
 
-/* Of a simulation: how many records of both lie outside of the box. */
-void pair_tell_outside(const struct run *run, const struct pair *pair);
+/* In a simulation: warns of records of either file outside the box. */
+void pair_warn_outside(const struct run *run, const struct pair *pair);
 
 #endif

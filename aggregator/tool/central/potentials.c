@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define FAMILY_MAX 1000000
-#define FAMILY_STREAM 1 /* noise of a simulation has stream 0 */
+#define FAMILY_STREAM 1 /* stream 0 is for the noise of simulations */
 #define TWO_PI 6.28318530717958647692
 
 struct family {

@@ -1,11 +1,11 @@
-/* The public candidates of dpot central transport-map: potentials on a grid, from a file (N, cells) or
- * from a family drawn by a public seed,
+/* The public candidates of dpot central transport-map: potentials on a grid, from a file (N, cells)
+ * or from a family drawn with a public seed,
  *
  *     f(x) = |x|^2 / 2 + alpha exp(-|x - u|^2 / (2 s^2)) - alpha exp(-|x - v|^2 / (2 s^2)),
  *
- * u and v normal around the middle of the box with deviation `spread` in every coordinate: maps that
- * attract to one place and repel from another (Lalanne et al. 2025, section 6.2). The first of the
- * family is the identity map, |x|^2 / 2. */
+ * with u and v normal around the middle of the box, of standard deviation `spread` in every
+ * coordinate: maps attracted to u and repelled from v (Lalanne et al. 2025, section 6.2). The first
+ * of the family is the identity map, |x|^2 / 2. */
 #ifndef DPOT_TOOL_CENTRAL_POTENTIALS_H
 #define DPOT_TOOL_CENTRAL_POTENTIALS_H
 
@@ -15,15 +15,15 @@
 
 #define POTENTIALS_OPTIONS                                                                         \
     {"candidates", "F", "public potentials (N, cells), their values at the cell centres"},         \
-        {"family", "N", "instead: so many potentials that attract and repel"},                     \
+        {"family", "N", "instead: draw N potentials that attract and repel"},                      \
         {"family-seed", "S", "public seed of the family (default 1)"},                             \
-        {"alpha", "a", "its strength (default 0.005)"},                                            \
+        {"alpha", "a", "height of its bumps (default 0.005)"},                                     \
         {"width", "s", "width of its bumps (default 0.1)"},                                        \
     {                                                                                              \
-        "spread", "m", "deviation of their places from the middle of the box (default 0.3162)"     \
+        "spread", "m", "standard deviation of their centres (default 0.3162)"                      \
     }
 
-/* Refuses what is wrong on the command line. */
+/* Validates the command line. */
 DPOT_WARN_UNUSED dpot_status potentials_check(struct run *run);
 
 DPOT_WARN_UNUSED dpot_status potentials_load(struct run *run, const struct semidual_grid *grid,

@@ -67,7 +67,7 @@ static dpot_status choose_columns(struct run *run, struct records *records)
 
 /* ---- values ---- */
 
-/* The row as the file has it, counted from 1 without a header. */
+/* Rows are counted from 1, without a header. */
 static dpot_status refuse_value(struct run *run, size_t row, size_t column, double value,
                                 const char *remedy)
 {
@@ -75,7 +75,7 @@ static dpot_status refuse_value(struct run *run, size_t row, size_t column, doub
                           option_text(run, "data"), row + 1, column, value, remedy);
 }
 
-/* Row `from` of the file becomes row `to`. */
+/* Copies row `from` of the file to row `to`. */
 static dpot_status take_row(struct run *run, struct records *records, const struct array *array,
                             size_t from, size_t to)
 {
@@ -210,30 +210,30 @@ dpot_status records_check_options(struct run *run)
     return option_require(run, "data", "a file of records", &path);
 }
 
-/* Of a file that does not tell: as many as are asked for. */
-static size_t width_of_nothing(const struct run *run, size_t dim)
+/* The columns assumed for an empty file without a header: as many as the options need. */
+static size_t empty_width(const struct run *run, size_t dim)
 {
     return option_is_given(run, "columns") ? COLUMNS_MAX
                                            : dim + (option_is_given(run, "count-column") ? 1 : 0);
 }
 
-static dpot_status load_table(struct run *run, size_t dim_of_nothing, struct array *array)
+static dpot_status load_table(struct run *run, size_t empty_dim, struct array *array)
 {
     const dpot_status status = load_array(run, "data", array);
-    if (status == DPOT_OK || array->n_cols == 0 || dim_of_nothing == 0) {
+    if (status == DPOT_OK || array->n_cols == 0 || empty_dim == 0) {
         return status;
     }
     if (array->n_cols == ARRAY_WIDTH_UNKNOWN) {
-        array->n_cols = width_of_nothing(run, dim_of_nothing);
+        array->n_cols = empty_width(run, empty_dim);
     }
     return DPOT_OK;
 }
 
-dpot_status records_load(struct run *run, size_t dim_of_nothing, struct records *records)
+dpot_status records_load(struct run *run, size_t empty_dim, struct records *records)
 {
     struct array array = {0};
     *records = (struct records){0};
-    dpot_status status = load_table(run, dim_of_nothing, &array);
+    dpot_status status = load_table(run, empty_dim, &array);
     if (status == DPOT_OK) {
         status = columns_init(run, "data", array.n_cols, &records->columns);
     }

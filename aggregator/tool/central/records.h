@@ -1,5 +1,5 @@
-/* The private table of a trusted curator: --data, of which columns are coordinates, one may say how many
- * records a row stands for, and one to which group it belongs. Rows are sorted by group. */
+/* The private table of a trusted curator, --data: columns of coordinates, optionally a count of
+ * records per row and a group. Rows are sorted by group. */
 #ifndef DPOT_TOOL_CENTRAL_RECORDS_H
 #define DPOT_TOOL_CENTRAL_RECORDS_H
 
@@ -7,7 +7,7 @@
 
 #define RECORDS_GROUPS_MAX 65536
 
-/* Rows [begin, end) and how many records they are. */
+/* Rows [begin, end) and their number of records. */
 struct records_group {
     double name;
     size_t begin, end;
@@ -17,7 +17,7 @@ struct records_group {
 struct records {
     size_t n_rows, dim;
     double *points;  /* (n_rows, dim) finite, owned */
-    int64_t *counts; /* (n_rows) owned; NULL: one record a row */
+    int64_t *counts; /* (n_rows) owned; NULL: one record per row */
     bool has_groups;
     size_t n_groups; /* 1 without --group-column */
     struct records_group *groups;
@@ -28,28 +28,29 @@ struct records {
 };
 
 #define RECORDS_OPTIONS                                                                            \
-    {"data", "F", "the private records, one a row: coordinates, and perhaps a count and a group"}, \
+    {"data", "F",                                                                                  \
+     "the private records, one per row: coordinates, optionally a count and a group"},             \
         {"columns", "LIST",                                                                        \
          "names or numbers (from 0) of the coordinates (default: all other columns)"},             \
-        {"count-column", "C", "column that says how many records a row stands for"},               \
+        {"count-column", "C", "column with the number of records in each row"},                    \
     {                                                                                              \
-        "group-column", "C", "column of a public group: one measure for each"                      \
+        "group-column", "C", "column of a public group; one measure per group"                     \
     }
 
-/* Refuses a command line without --data; touches no file. */
+/* Checks that --data is given; reads no file. */
 DPOT_WARN_UNUSED dpot_status records_check_options(struct run *run);
 
-/* Reads and checks all of --data. Release it in every case. dim_of_nothing: a file without records
- * is one like any other, where the number of records is private, and has so many coordinates if it
- * does not tell; 0: it is refused. Exit code 2: columns that are not there or are given twice; 3:
- * what is no finite number, counts that are no integers from 0 to 2^32, too many groups. That is
- * the form of the file; nothing else about it is refused. */
-DPOT_WARN_UNUSED dpot_status records_load(struct run *run, size_t dim_of_nothing,
+/* Reads and validates --data. Release also after a failure. `empty_dim`: the number of coordinates
+ * of an empty file without a header, which is accepted where the number of records is private; 0:
+ * an empty file is refused. Only the form of the file is validated. Exit code 2: columns that do
+ * not exist or are given twice; 3: values that are not finite, counts that are not integers from 0
+ * to 2^32, too many groups. */
+DPOT_WARN_UNUSED dpot_status records_load(struct run *run, size_t empty_dim,
                                           struct records *records);
 void records_release(struct records *records);
 
-/* The names of the coordinates "a,b", with what comes before them; NULL where they have none. The caller
- * calls free() on it. */
+/* `before` and the names of the coordinates, "a,b", to be freed with free(); NULL: they have no
+ * names, or memory is out. */
 char *records_header(const struct records *records, const char *before);
 
 #endif

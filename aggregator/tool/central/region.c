@@ -10,7 +10,7 @@
 
 /* ---- the border ---- */
 
-/* The two columns of the border that are the coordinates of the data. */
+/* Finds the two columns of the border that hold the coordinates. */
 static dpot_status choose_columns(struct run *run, const struct records *records,
                                   const struct columns *columns, size_t xy[COLUMNS_MAX])
 {
@@ -164,7 +164,7 @@ static dpot_status check_region(struct run *run, const struct region *region)
     return status;
 }
 
-static dpot_status refuse_nothing(struct run *run)
+static dpot_status refuse_missing(struct run *run)
 {
     return RUN_USAGE(run, "there is no --domain: give the public box of the records, which must "
                           "not come from the data");
@@ -174,7 +174,7 @@ static dpot_status make_region(struct run *run, size_t dim, struct region *regio
 {
     *region = (struct region){.dim = dim};
     if (!option_is_given(run, "domain") && !option_is_given(run, "border")) {
-        return refuse_nothing(run);
+        return refuse_missing(run);
     }
     region->lo = dpot_alloc_array(NULL, dim, sizeof *region->lo);
     region->hi = dpot_alloc_array(NULL, dim, sizeof *region->hi);
@@ -217,9 +217,9 @@ dpot_status region_read_dim(struct run *run, size_t *dim)
 {
     const char *text = option_text(run, "domain");
     struct spec_vector_set set = {.dim = 0};
-    *dim = 2; /* of a border */
+    *dim = 2; /* --border */
     if (!text) {
-        return option_is_given(run, "border") ? DPOT_OK : refuse_nothing(run);
+        return option_is_given(run, "border") ? DPOT_OK : refuse_missing(run);
     }
     const dpot_status status = vector_set_read(run, text, &set);
     *dim = set.dim;
@@ -234,12 +234,12 @@ int64_t region_n_outside(const struct region *region, const double *points, cons
     return coreset_n_outside(&box, points, counts, n);
 }
 
-void region_tell_outside(const struct run *run, int64_t n_outside)
+void region_warn_outside(const struct run *run, int64_t n_outside)
 {
     if (n_outside > 0 && option_is_given(run, "simulation")) {
         run_warn(run,
-                 "%lld record%s outside of the public box count%s at its nearest face (only a "
-                 "simulation tells: the number is private)",
+                 "%lld record%s outside of the public box count%s at its nearest face (the number "
+                 "is private: it is reported in simulations only)",
                  (long long)n_outside, DPOT_S(n_outside), n_outside == 1 ? "s" : "");
     }
 }

@@ -1,10 +1,10 @@
-/* dpot central transport-map: which of many public maps carries one private sample to another. */
+/* dpot central transport-map: chooses the public map that carries one private sample to another. */
 #include "base/alloc.h"
 #include "central/permute_and_flip.h"
 #include "files/number.h"
+#include "tool/central/guarantee.h"
 #include "tool/central/pair.h"
 #include "tool/central/potentials.h"
-#include "tool/central/statement.h"
 #include "tool/shared/commands.h"
 #include "tool/shared/options.h"
 #include "tool/shared/save.h"
@@ -16,18 +16,18 @@
 
 static const struct option options[] = {
     PAIR_OPTIONS,
-    {"grid", "RxC", "its public grid, one size a coordinate, at most 65536 cells"},
+    {"grid", "RxC", "its public grid, one size per coordinate, at most 65536 cells"},
     POTENTIALS_OPTIONS,
-    STATEMENT_OPTIONS("replace-one (default: of one file) or replace-pair (one of each)"),
-    {"out", "F", "the map: rows of a cell centre and where it goes (cells, 2 d)"},
-    {"potential-out", "F", "the potential whose gradient it is (cells,)"},
+    GUARANTEE_OPTIONS("replace-one (default: of one file) or replace-pair (one of each)"),
+    {"out", "F", "the map: rows of a cell centre and its image (cells, 2 d)"},
+    {"potential-out", "F", "the potential whose gradient is the map (cells,)"},
     {NULL, NULL, NULL},
 };
 
 struct map_job {
     struct run *run;
     const char *out_path, *potential_path;
-    struct statement statement;
+    struct guarantee guarantee;
     struct pair pair;
     struct array potentials;
     struct semidual_grid grid;
@@ -56,7 +56,7 @@ static dpot_status read_options(struct map_job *job)
 {
     struct run *run = job->run;
     dpot_status status =
-        statement_read(run, ADJACENCY_REPLACE_PAIR, 1.0 / CHOICE_EPSILON_ONE, &job->statement);
+        guarantee_read(run, ADJACENCY_REPLACE_PAIR, 1.0 / CHOICE_EPSILON_ONE, &job->guarantee);
     if (status == DPOT_OK) {
         status = pair_check_options(run);
     }
@@ -95,7 +95,7 @@ static dpot_status load_public(struct map_job *job)
     if (status == DPOT_OK) {
         status = semidual_init(&job->semidual, &job->grid, job->potentials.values,
                                job->potentials.n_rows, job->pair.x.n_rows, job->pair.y.n_rows,
-                               job->statement.adjacency, &job->run->error);
+                               job->guarantee.adjacency, &job->run->error);
     }
     return status;
 }
@@ -112,7 +112,7 @@ static void count_cells(const struct semidual_grid *grid, const struct array *re
 
 static uint64_t epsilon_q20(const struct map_job *job)
 {
-    return (uint64_t)(job->statement.epsilon * (double)CHOICE_EPSILON_ONE);
+    return (uint64_t)(job->guarantee.epsilon * (double)CHOICE_EPSILON_ONE);
 }
 
 static dpot_status choose(struct map_job *job)
@@ -172,7 +172,7 @@ static dpot_status write_outputs(struct map_job *job)
     }
     run_put_integer(run, "candidate", job->choice);
     run_put_integer(run, "candidates", job->semidual.n_candidates);
-    statement_put(run, &job->statement, MECHANISM,
+    guarantee_put(run, &job->guarantee, MECHANISM,
                   (double)epsilon_q20(job) / (double)CHOICE_EPSILON_ONE, job->pair.x.n_rows);
     run_put_integer(run, "n_x", job->pair.x.n_rows);
     run_put_integer(run, "n_y", job->pair.y.n_rows);
@@ -190,11 +190,7 @@ static dpot_status run_transport_map(struct run *run)
     size_t dim = 0;
     dpot_status status = read_options(&job);
     if (status == DPOT_OK) {
-        exact_draw_init(&job.draw, statement_source(run, &job.statement));
-        status = region_read_dim(run, &dim);
-    }
-    if (status == DPOT_OK) {
-        status = statement_charge(run, &job.statement, MECHANISM);
+        status = guarantee_begin(run, &job.guarantee, MECHANISM, &job.draw, &dim);
     }
     if (status == DPOT_OK) {
         status = load_records(&job);
@@ -203,7 +199,7 @@ static dpot_status run_transport_map(struct run *run)
         status = load_public(&job);
     }
     if (status == DPOT_OK) {
-        pair_tell_outside(run, &job.pair);
+        pair_warn_outside(run, &job.pair);
         status = choose(&job);
     }
     if (status == DPOT_OK) {
@@ -220,19 +216,14 @@ const struct command command_central_transport_map = {
     .name = "central transport-map",
     .summary = "which public map carries one file of raw records to another (pure epsilon-DP)",
     .details =
-        "The map is the gradient of one of many public potentials f: the one with the least mean "
-        "of\n"
-        "f over --x plus mean of its conjugate over --y, chosen by permute-and-flip, which adds "
-        "what\n"
-        "noise the choice needs. Candidates must not come from the data: a file, or --family N "
-        "maps\n"
-        "that attract to one place and repel from another, drawn by the public --family-seed. The\n"
-        "first of a family is the identity.\n"
-        "Keys: candidate (its row, counted from 0), candidates, mechanism, epsilon, "
-        "epsilon_spent,\n"
-        "delta, adjacency, guarantee, is_simulation, n_x, n_y, dim, cells, sensitivity (of the\n"
-        "objective); F.json beside the output holds them too. How long a run takes is for\n"
-        "the curator's eyes.",
+        "The map is the gradient of one of many public potentials f. It minimises the mean of f\n"
+        "over --x plus the mean of its conjugate over --y, up to the noise of permute-and-flip.\n"
+        "Candidates must not come from the data: give a file, or --family N, maps that attract\n"
+        "to one place and repel from another, drawn with the public --family-seed; the first of\n"
+        "a family is the identity. The run time may depend on the data: keep it private.\n"
+        "Keys: candidate (its row, counted from 0), candidates, mechanism, epsilon,\n"
+        "epsilon_spent, delta, adjacency, guarantee, is_simulation, n_x, n_y, dim, cells,\n"
+        "sensitivity (of the objective). The side file F.json has them too.",
     .example =
         "dpot central transport-map --x real.csv --y noisy.csv --grid 32x32 --family 100 \\\n"
         "      --domain '{\"type\":\"box\",\"lo\":[-2,-2],\"hi\":[2,2]}' --epsilon 1 --out map.csv",

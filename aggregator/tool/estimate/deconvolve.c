@@ -1,4 +1,5 @@
-/* dpot deconvolve: where the data of a pool were before the noise. Post-processing only. */
+/* dpot deconvolve: the distribution of the data of a pool before the noise. Post-processing
+ * only. */
 #include "tool/shared/commands.h"
 
 #include "base/alloc.h"
@@ -16,20 +17,21 @@
 
 #define SAMPLES_MAX 10000000
 #define TOL_MAX 1e6
-#define BEYOND_EXPECTED 0.001 /* share of a pool that may be out of reach without a word */
+#define BEYOND_EXPECTED 0.001 /* share of a pool that may be out of reach without a warning */
 
 static const struct option options[] = {
     NOISY_POOL_OPTIONS,
-    {"support", "m", "find m points, where they are and what they weigh"},
-    {"grid", "RxC", "weights of the cell centres of a grid over the domain (as many sizes as dim)"},
+    {"support", "m", "find m points and their weights"},
+    {"grid", "RxC",
+     "weights of the cell centres of a grid over the domain (one size per dimension)"},
     {"free", NULL, "with --grid: the points move too"},
-    {"tol", "T", "end when a step gains less log-likelihood than this (default 0.01)"},
-    {"max-iterations", "N", "most steps on the way there (default 5000)"},
-    {"iterations", "N", "exactly so many steps instead"},
+    {"tol", "T", "stop when a step gains less log-likelihood than this (default 0.01)"},
+    {"max-iterations", "N", "maximum number of steps (default 5000)"},
+    {"iterations", "N", "exactly N steps instead"},
     {"out", "F", "the points (m, dim)"},
     {"weights-out", "F", "their weights (m,)"},
-    {"samples", "N", "also draw so many points, by the weights"},
-    {"samples-out", "F", "where they go (N, dim)"},
+    {"samples", "N", "also draw N points by the weights"},
+    {"samples-out", "F", "the drawn points (N, dim)"},
     {"trajectory", "F", "rows of step and log_likelihood; a .csv with a header"},
     {NULL, NULL, NULL},
 };
@@ -44,7 +46,7 @@ struct deconvolve_job {
     bool moves;
     struct noisy_pool pool;
     struct deconvolve_domain domain;
-    double *support; /* (support_size, dim) where it starts */
+    double *support; /* (support_size, dim) the start */
     struct deconvolve_result result;
     double started;
 };
@@ -196,7 +198,6 @@ static dpot_status start_support(struct deconvolve_job *job)
 
 /* ---- outputs ---- */
 
-/* Uniform in [0, 1). */
 static double uniform(struct dpot_rng *rng)
 {
     return ldexp((double)(dpot_rng_u64(rng) >> 11), -53);
@@ -343,7 +344,7 @@ static dpot_status solve(struct deconvolve_job *job, struct team *team)
         .linalg = dpot_linalg_openblas(),
         .team = team,
     };
-    const struct solve_control control = {.progress = progress_of_solve, .ctx = &progress};
+    const struct solve_control control = progress_control(&progress);
     dpot_status status = deconvolve_new(&config, &solver, &job->run->error);
     if (status == DPOT_OK) {
         progress_init(&progress, job->run, "deconvolution", config.max_iterations);
@@ -388,28 +389,22 @@ static dpot_status run_deconvolve(struct run *run)
 
 const struct command command_deconvolve = {
     .name = "deconvolve",
-    .summary = "where the data of a pool of noisy vectors were, without a network",
+    .summary = "the distribution of the data of a pool of noisy vectors, without a network",
     .details =
-        "Maximum likelihood by EM: points of the domain and their weights, so that with noise "
-        "they\n"
-        "give the reports. Mechanism, scale, grid and domain come from F.json beside the pool, "
-        "which\n"
-        "dpot pool and dpot simulate write; an option that contradicts it is refused. SPEC of\n"
-        "--domain is {\"type\":\"box\",\"lo\":[..],\"hi\":[..]} or "
-        "{\"type\":\"l1_ball\"|\"l2_ball\","
-        "\"radius\":R,\n"
-        "\"dim\":D}; a narrower one that is known for sure makes the result sharper. With a "
-        "transform\n"
-        "use coefficients (dpot pool --coefficients).\n"
-        "Steps end early on purpose: the maximum itself fits the noise. Exit code 5 when\n"
-        "--max-iterations ends them first. Keys: n, dim, support (points), free, noise, "
-        "noise_scale,\n"
-        "domain (option, campaign, pool), outcome, iterations, log_likelihood (nats, of the pool "
-        "as\n"
-        "binned), gain (of the last step), cells (0: not binned), occupied_cells, beyond (reports\n"
-        "farther outside the domain than noise reaches), campaign_hash, seconds; F.json beside "
-        "the\n"
-        "output holds them too.",
+        "Maximum likelihood by EM: points of the domain and weights that, with noise, explain\n"
+        "the reports best. Mechanism, scale, grid and domain come from the side file F.json of\n"
+        "the pool, which dpot pool and dpot simulate write; an option that contradicts it is\n"
+        "refused. The SPEC of --domain is {\"type\":\"box\",\"lo\":[..],\"hi\":[..]} or\n"
+        "{\"type\":\"l1_ball\"|\"l2_ball\",\"radius\":R,\"dim\":D}; a smaller set that surely "
+        "holds\n"
+        "the data makes the result sharper. With a transform use coefficients (dpot pool\n"
+        "--coefficients).\n"
+        "Steps stop early on purpose: the maximum would fit the noise. Exit code 5 when\n"
+        "--max-iterations is reached first. Keys: n, dim, support (points), free, noise,\n"
+        "noise_scale, domain (option, campaign, pool), outcome, iterations, log_likelihood\n"
+        "(nats, of the pool as binned), gain (of the last step), cells (0: not binned),\n"
+        "occupied_cells, beyond (reports farther outside the domain than the noise reaches),\n"
+        "campaign_hash, seconds. The side file F.json of the output has them too.",
     .example = "dpot deconvolve --pool noisy.csv --mechanism laplace --scale 0.5 \\\n"
                "      --domain '{\"type\":\"box\",\"lo\":[-1,-1],\"hi\":[1,1]}' --support 50 \\\n"
                "      --out clean.csv --weights-out weights.csv",

@@ -1,9 +1,9 @@
-/* dpot estimate: the population's distribution from a pool of indices.
+/* dpot estimate: the distribution of a population from a pool of indices.
  *
- * Raw frequencies: the share of reports that name each output point, an unbiased estimate of the mean of what
- * devices report, which the mechanism has moved towards the base measure. Maximum likelihood, where a report
- * comes through a known channel (pool/channel.h): of the distribution of people's places, from a stated start.
- * Only post-processing of private reports: it costs no privacy. */
+ * Frequencies: the share of reports that name each output point, an unbiased estimate of the mean
+ * report, which the mechanism has moved towards the base measure. Maximum likelihood, if reports
+ * come through a known channel (pool/channel.h): the distribution of people's places, from a given
+ * start. Post-processing of private reports: it costs no privacy. */
 #include "tool/estimate/estimate.h"
 
 #include "base/alloc.h"
@@ -19,22 +19,21 @@
 #include <string.h>
 
 #define RESAMPLES_DEFAULT 200
-#define RESAMPLES_MIN 20 /* fewer tell no interval */
+#define RESAMPLES_MIN 20 /* fewer give no interval */
 #define RESAMPLES_MAX 100000
 #define LEVEL_DEFAULT 0.95
 
 static const struct option options[] = {
     {"campaign", "FILE|ID", "the campaign of the pool"},
-    {"pool", "F",
-     "indices of the reports (n,), or of a sphere directions (n, dim), from dpot pool"},
+    {"pool", "F", "indices of the reports (n,), on a sphere directions (n, dim), from dpot pool"},
     {"method", "M", "frequency, or likelihood (default with sample_first); mean on a sphere"},
-    {"start", "F", "likelihood: weights (k,) to start from (default: equal ones)"},
+    {"start", "F", "likelihood: initial weights (k,) (default: equal)"},
     {"normalize", NULL, "scale the weights of --start to sum 1"},
     {"bootstrap", "B", "resamples for the intervals, at least 20 (default 200; 0: none)"},
     {"level", "L", "of the intervals (default 0.95)"},
     {"out", "F",
-     "the estimate, (kv,), (k,) or (dim,); F.json holds standard errors, intervals and prior"},
-    {"revision", "N", "of an ID: another revision than devices get; needs the admin token"},
+     "the estimate, (kv,), (k,) or (dim,); F.json has standard errors, intervals and prior"},
+    {"revision", "N", "with an ID: this revision, not the one devices get; needs the admin token"},
     REMOTE_OPTIONS,
     REMOTE_TOKEN_OPTION,
     CAMPAIGN_PIN_OPTION,
@@ -74,7 +73,7 @@ static dpot_status read_options(struct estimate *e, const char **campaign)
     return status == DPOT_OK ? option_array_output(run, "out", &e->out_path) : status;
 }
 
-/* What the campaign decides: the method when none is given. */
+/* Without --method the campaign decides. */
 static dpot_status choose_method(struct estimate *e)
 {
     const char *method = option_text(e->run, "method");
@@ -125,7 +124,6 @@ static dpot_status check_pool(struct estimate *e, const struct array *array)
     return DPOT_OK;
 }
 
-/* A pool and a side file of two exports. */
 dpot_status estimate_check_count(struct estimate *e, size_t n_rows)
 {
     struct run *run = e->run;
@@ -174,7 +172,7 @@ static dpot_status load_pool(struct estimate *e)
 
 /* ---- frequencies ---- */
 
-/* What the mechanism would report of people about whom nothing is known, into the prior; whether it is uniform. */
+/* Sets the prior to the normalised base measure, the report without data; true if it is uniform. */
 static bool take_base_measure(struct estimate *e)
 {
     const struct dpot_base_measure *base = &e->file.campaign.base_measure;
@@ -227,21 +225,21 @@ static dpot_status count_frequencies(struct estimate *e)
 void estimate_put_revision(const struct estimate *e, json_t *object)
 {
     char hash[2 * DPOT_HASH_LEN + 1];
-    json_t *told_hash = json_object_get(e->pool_side, "campaign_hash");
-    json_t *told = json_object_get(e->pool_side, "revision");
+    json_t *side_hash = json_object_get(e->pool_side, "campaign_hash");
+    json_t *side_revision = json_object_get(e->pool_side, "revision");
     dpot_hex_encode(hash, e->file.hash, sizeof e->file.hash);
     (void)json_object_set_new(object, "campaign_hash",
                               e->file.is_signed ? json_string(hash)
-                              : told_hash       ? json_incref(told_hash)
+                              : side_hash       ? json_incref(side_hash)
                                                 : json_null());
     (void)json_object_set_new(object, "revision",
                               e->file.is_signed
                                   ? json_integer((json_int_t)e->file.campaign.revision)
-                              : told ? json_incref(told)
-                                     : json_null());
+                              : side_revision ? json_incref(side_revision)
+                                              : json_null());
 }
 
-/* L1, in [0, 2]. */
+/* The L1 distance, in [0, 2]. */
 static double distance_from_prior(const struct estimate *e)
 {
     double sum = 0;
@@ -261,7 +259,7 @@ json_t *estimate_list(const struct array *array)
     return list;
 }
 
-/* What the result on stdout and the side file share. */
+/* Keys of both the result on stdout and the side file. */
 static void put_method(const struct estimate *e, json_t *object)
 {
     (void)json_object_set_new(object, "method",
@@ -312,7 +310,7 @@ static void put_result(struct estimate *e)
     run_put_integer(e->run, "bootstrap", e->n_resamples);
 }
 
-/* Campaigns whose reports name points. */
+/* For campaigns whose reports name points. */
 static dpot_status estimate_points(struct estimate *e)
 {
     dpot_status status = choose_method(e);
@@ -366,51 +364,35 @@ static dpot_status run_estimate(struct run *run)
 
 const struct command command_estimate = {
     .name = "estimate",
-    .summary = "the population's distribution from a pool of indices",
+    .summary = "the distribution of a population from a pool of indices",
     .details =
-        "frequency: the share of reports that name each output point, not corrected for the "
-        "mechanism\n"
-        "(is_corrected is false), with a percentile interval of every point from the bootstrap.\n"
-        "likelihood: the distribution of people's places under which the reports are most likely. "
-        "It\n"
-        "needs a known channel: a campaign with sample_first, or with n_max 1. Steps of EM from "
-        "equal\n"
-        "weights, or --start, that end when they gain less than .05 nats, so that the estimate "
-        "leans\n"
-        "on its start. The intervals do not: they are those of the unbiased linear inverse, and 0 "
-        "to 1\n"
-        "where the channel does not determine a point (standard_error null; determined counts the\n"
-        "others, and a warning says so). F.json beside the output holds standard_error, lower, "
-        "upper, and the prior: "
-        "what\n"
-        "would be said without a report (the start; of frequencies the base measure).\n"
-        "mean (of a campaign on a sphere): the mean of the users' unit vectors, from the "
-        "directions "
-        "that\n"
-        "reports name, divided by the campaign's contraction, so that it is unbiased "
-        "(is_corrected); with\n"
-        "n_max above 1 and no sample_first there is no such factor and the plain mean is written. "
-        "Keys\n"
-        "then: n, dim, method, is_corrected, contraction, length (of the estimate; of one without "
-        "data it\n"
-        "is 0, the prior), users_total_error and total_error: the l2 standard error against the "
-        "mean of\n"
-        "those who report (the mechanism's noise alone, as dpot plan says it; null for a plain "
-        "mean), and\n"
-        "against the population that they were drawn from (with the spread between users). F.json "
-        "has\n"
-        "users_standard_error, users_lower and users_upper for the one, standard_error, lower and "
-        "upper\n"
-        "for the other.\n"
-        "The campaign must be the one of the pool, as its side file tells: a SPEC by what it\n"
-        "computes, a signed campaign by its revision (--revision N of an ID; exit code 3).\n"
-        "A pool without a side file gets a warning; one whose side file counts another number\n"
-        "of reports is refused.\n"
-        "Exit code 7 below the campaign's min_pool. Keys: n, kv, method, is_corrected, prior_is,\n"
-        "prior_distance (L1 from the prior), outcome, iterations, log_likelihood, headroom (the\n"
-        "maximum is at most that much higher) and determined of likelihood, campaign_hash, "
-        "revision\n"
-        "(null when neither campaign nor pool tells), min_pool, bootstrap.",
+        "frequency: the share of reports that name each output point, not corrected for the\n"
+        "mechanism (is_corrected is false), with bootstrap percentile intervals.\n"
+        "likelihood: the distribution of people's places that makes the reports most likely. It\n"
+        "needs a known channel: a campaign with sample_first, or with n_max 1. EM starts from\n"
+        "equal weights, or --start, and stops when a step gains less than .05 nats, so that the\n"
+        "estimate depends on its start. The intervals do not: they are those of the unbiased\n"
+        "linear inverse, and 0 to 1 where the channel does not determine a point (standard_error\n"
+        "null, with a warning; determined counts the other points). The side file F.json has\n"
+        "standard_error, lower, upper, and prior, the estimate without reports (the start; for\n"
+        "frequencies the base measure).\n"
+        "mean (campaigns on a sphere): the mean of the users' unit vectors, from the directions\n"
+        "that reports name, divided by the campaign's contraction, so that it is unbiased\n"
+        "(is_corrected). With n_max above 1 and no sample_first there is no such factor, and the\n"
+        "plain mean is written. Keys: n, dim, method, is_corrected, contraction, length (of the\n"
+        "estimate; the prior has 0), users_total_error and total_error: the l2 standard error\n"
+        "against the mean of those who reported (the noise of the mechanism alone, as in dpot\n"
+        "plan; null for a plain mean), and against the population they were drawn from (with the\n"
+        "spread between users). F.json has users_standard_error, users_lower and users_upper for\n"
+        "the first, standard_error, lower and upper for the second.\n"
+        "The campaign must be that of the pool, by its side file: a SPEC by its content, a\n"
+        "signed campaign by its revision (--revision N with an ID); otherwise exit code 3. A\n"
+        "pool without a side file gets a warning; one with another number of reports than its\n"
+        "side file is refused. Exit code 7 below the campaign's min_pool.\n"
+        "Keys: n, kv, method, is_corrected, prior_is, prior_distance (L1 from the prior);\n"
+        "likelihood: outcome, iterations, log_likelihood, headroom (the maximum is at most that\n"
+        "much higher), determined; campaign_hash, revision (null if neither campaign nor pool\n"
+        "has it), min_pool, bootstrap.",
     .example = "dpot estimate --campaign campaign.signed --pool pool.npy --out estimate.csv",
     .options = options,
     .run = run_estimate,

@@ -1,5 +1,6 @@
-/* What the files of `dpot estimate` share: estimate.c (options, pool, results), estimate_likelihood.c (the
- * channel and its inversion), estimate_sphere.c (the mean of vectors), estimate_intervals.c (the bootstrap). */
+/* Parts of dpot estimate: options, pool, results (estimate.c), the channel and EM
+ * (estimate_likelihood.c), the mean of vectors (estimate_sphere.c), the bootstrap
+ * (estimate_intervals.c). */
 #ifndef DPOT_TOOL_ESTIMATE_ESTIMATE_H
 #define DPOT_TOOL_ESTIMATE_ESTIMATE_H
 
@@ -11,14 +12,14 @@ struct estimate {
     struct run *run;
     const char *pool_path, *out_path;
     struct campaign_file file;
-    json_t *pool_side; /* the file beside the pool; NULL without one */
+    json_t *pool_side; /* the side file of the pool; NULL: none */
     size_t n, kv, n_resamples;
     double level;         /* of the intervals */
-    bool is_likelihood;   /* or frequencies */
+    bool is_likelihood;   /* false: frequencies */
     uint32_t *pool;       /* (n) */
     struct array values;  /* (kv) frequencies, or (k) weights of domain points */
-    struct array prior;   /* the same shape: what would be said without a report */
-    const char *prior_is; /* a word for the result */
+    struct array prior;   /* the same shape: the estimate without reports */
+    const char *prior_is; /* "base measure", "uniform", "start" */
 
     double *channel; /* (k, kv) likelihood only */
     struct channel_em_result em;
@@ -26,8 +27,7 @@ struct estimate {
 
     uint32_t *counts; /* (kv, n_resamples) */
     size_t counts_size;
-    struct array errors, lower,
-        upper; /* as values; a standard error that is not determined is NAN */
+    struct array errors, lower, upper; /* as values; NAN: a standard error that is not determined */
 };
 
 /* Fills values and prior by maximum likelihood, from --start. */
@@ -36,14 +36,17 @@ DPOT_WARN_UNUSED dpot_status estimate_likelihood(struct estimate *e);
 /* Fills errors, lower and upper from n_resamples > 0 resamples of the reports. */
 DPOT_WARN_UNUSED dpot_status estimate_intervals(struct estimate *e);
 
-/* What the results of every method share: which revision the reports are of (a SPEC has none, but the pool's
- * side file may tell); a list with null for what is not a number; and that a pool and its side file are of one
- * export. */
+/* Adds campaign_hash and revision: of a signed campaign, otherwise those of the pool's side
+ * file. */
 void estimate_put_revision(const struct estimate *e, json_t *object);
+
+/* A list of the values, null for NAN. */
 json_t *estimate_list(const struct array *array);
+
+/* Refuses a pool with another number of reports than its side file. */
 DPOT_WARN_UNUSED dpot_status estimate_check_count(struct estimate *e, size_t n_rows);
 
-/* The quantities above that estimate_likelihood and _intervals made. */
+/* Releases the arrays that estimate_likelihood and estimate_intervals made. */
 void estimate_release_parts(struct estimate *e);
 
 #endif

@@ -1,4 +1,4 @@
-/* The bootstrap: reports drawn again with replacement, and what they would have said. */
+/* dpot estimate: bootstrap intervals, from reports resampled with replacement. */
 #include "tool/estimate/estimate.h"
 
 #include "base/alloc.h"
@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define COUNTS_MAX ((size_t)1 << 27) /* kept for the intervals: resamples x points */
+#define COUNTS_MAX ((size_t)1 << 27) /* resamples x points */
 
 static uint64_t first_state(const struct run *run)
 {
@@ -24,7 +24,8 @@ static uint64_t first_state(const struct run *run)
     return state;
 }
 
-/* Draws n of the n reports with replacement, n_resamples times. The reports are public: speed matters, not secrecy. */
+/* Draws n of the n reports with replacement, n_resamples times. The reports are public: a fast
+ * generator is enough. */
 static void resample(struct estimate *e)
 {
     struct progress progress;
@@ -64,7 +65,7 @@ static double share(double x)
     return x < 0 ? 0 : x > 1 ? 1 : x;
 }
 
-/* Standard error and percentile interval of each value from its draws, which are sorted. */
+/* Standard error and percentile interval of each value from its draws, which it sorts. */
 static void take_intervals(struct estimate *e, double *draws /* (n values, n_resamples) */)
 {
     const size_t n = e->n_resamples, low = (size_t)floor((1 - e->level) / 2 * (double)n);
@@ -77,7 +78,7 @@ static void take_intervals(struct estimate *e, double *draws /* (n values, n_res
     }
 }
 
-/* The law of a report under the estimate: where the inverse is efficient. */
+/* The law of a report under the estimate, at which the inverse is efficient. */
 static double *law_of_estimate(const struct estimate *e)
 {
     const size_t k = e->values.n_rows;
@@ -89,7 +90,7 @@ static double *law_of_estimate(const struct estimate *e)
     return law;
 }
 
-/* draws = G shares; what the channel does not determine may be anything. */
+/* draws = G shares; points that the channel does not determine get the interval [0, 1]. */
 static dpot_status invert_shares(struct estimate *e, const double *shares, double *draws)
 {
     const struct dpot_linalg *linalg = dpot_linalg_openblas();
@@ -136,7 +137,8 @@ static dpot_status summarise(struct estimate *e)
     return status;
 }
 
-/* A channel whose rows nearly depend on each other, such as that of balls, tells of regions and not of points. */
+/* A channel with nearly dependent rows, such as that of balls, determines regions but not
+ * points. */
 static void warn_of_undetermined(const struct estimate *e)
 {
     const size_t k = e->values.n_rows;

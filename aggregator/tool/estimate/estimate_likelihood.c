@@ -1,4 +1,5 @@
-/* Maximum likelihood behind the channel of a campaign whose devices report one place. */
+/* dpot estimate: maximum likelihood behind the channel of a campaign whose devices report one
+ * place. */
 #include "tool/estimate/estimate.h"
 
 #include "base/alloc.h"
@@ -36,7 +37,7 @@ static dpot_status fill_channel(struct estimate *e)
     return status;
 }
 
-/* Where the steps begin, and what would be said without a report. */
+/* Sets the prior, which is also the start of EM. */
 static dpot_status take_start(struct estimate *e)
 {
     const size_t k = e->file.campaign.domain.size;
@@ -52,13 +53,7 @@ static dpot_status take_start(struct estimate *e)
     if (!option_is_given(e->run, "start")) {
         return DPOT_OK;
     }
-    status = load_weights(e->run, "start", k, &start);
-    if (status == DPOT_OK && !start.is_vector && start.n_rows != 1) {
-        status = dpot_error_set(
-            &e->run->error, DPOT_ERR_SHAPE,
-            "--start has %zu rows: give one weight for each of the %zu domain points", start.n_rows,
-            k);
-    }
+    status = load_measure(e->run, "start", k, &start);
     if (status == DPOT_OK) {
         e->prior_is = "start";
         memcpy(e->prior.values, start.values, k * sizeof *start.values);

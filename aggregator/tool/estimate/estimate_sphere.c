@@ -16,7 +16,7 @@ struct mean {
     double contraction;
     struct sphere_scatter scatter;
     bool is_corrected;
-    double total_error, length; /* root of the summed squares of the standard errors, of the mean */
+    double total_error, length; /* l2 norms of the standard errors and of the mean */
     double users_total_error;
     struct array users_errors, users_lower, users_upper; /* (dim) only if corrected */
 };
@@ -86,9 +86,9 @@ static double normal_width(double level)
     return lo;
 }
 
-/* Var(y_j | x) = across + (along - across) x_j^2, averaged over the users: their mean of x_j^2 is told by that of
- * y_j^2, since E y_j^2 = t + (s - t) x_j^2 with s = E <x, y>^2 and t = (1 - s) / d = across. Between along and across
- * whatever the reports say. */
+/* Var(y_j | x) = across + (along - across) x_j^2, averaged over the users. Their mean of x_j^2
+ * follows from that of y_j^2, since E y_j^2 = t + (s - t) x_j^2 with s = E <x, y>^2 and t = (1 - s)
+ * / d = across. The result is clamped between along and across. */
 static void set_users_error(struct mean *m, double mean_square, double n, size_t j)
 {
     const struct sphere_scatter *s = &m->scatter;

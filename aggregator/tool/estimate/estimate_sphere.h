@@ -4,12 +4,14 @@
 
 #include "tool/estimate/estimate.h"
 
-/* The mean of the reported directions (n, dim), divided by the contraction c with which the mean of a
- * report is c times the device's vector (campaign/spec_sphere.h): an unbiased estimate with two kinds of standard error. That of the users is against the mean of the vectors of those who reported: the
- * mechanism's noise alone, whose variance is known (account/sphere.h, sphere_scatter). That of the population they
- * were drawn from has the spread between them besides, and comes from the spread of the reports. Where a device projects several vectors at once no such c
- * exists, and the plain mean is written with a warning. Writes the estimate (dim,) and its side file,
- * and puts the keys. `e` holds the options, campaign and the pool's side file. */
+/* Writes the estimate (dim,), its side file and the result: the mean of the reported directions (n,
+ * dim), divided by the contraction c (campaign/spec_sphere.h: the mean report is c times the
+ * device's vector), which is unbiased. It has two standard errors. That of the users, against the
+ * mean vector of those who reported, is the noise of the mechanism alone, whose variance is known
+ * (account/sphere.h, sphere_scatter). That of the population they were drawn from includes the
+ * spread between users, and comes from the spread of the reports. A device that projects several
+ * vectors at once has no such c: the plain mean is written, with a warning. `e` holds options,
+ * campaign and the side file of the pool. */
 DPOT_WARN_UNUSED dpot_status estimate_sphere(struct estimate *e);
 
 #endif

@@ -1,5 +1,5 @@
-/* dpot generator classifier: a small network that tells classes of images (or points) apart, by which
- * generators are judged. */
+/* dpot generator classifier: trains a small classifier of images (or points), for the evaluation of
+ * generators. */
 #include "tool/shared/commands.h"
 
 #include "base/alloc.h"
@@ -26,15 +26,15 @@
 #define BYTE_MAX 255
 
 static const struct option options[] = {
-    {"images", "F", "images or points, one a row (n, dim)"},
+    {"images", "F", "images or points, one per row (n, dim)"},
     {"labels", "F", "their classes, 0 to 255 (n,)"},
-    {"test-images", "F", "others, to measure the accuracy on"},
+    {"test-images", "F", "other images, to measure the accuracy"},
     {"test-labels", "F", "their classes"},
-    {"range", "lo,hi", "range of the pixels (default: 0,255 when all are whole and within)"},
+    {"range", "lo,hi", "range of the pixels (default: 0,255 if all are integers within)"},
     {"arch", "A", "conv28:C1,C2,W for images of 28x28, mlp:W1,... (default conv28:16,32,128)"},
     {"epochs", "N", "passes over the images (default 3)"},
-    {"batch", "N", "images of a step (default 100)"},
-    {"learning-rate", "r", "of Adam, falling to 0 by a cosine (default 0.002)"},
+    {"batch", "N", "images per step (default 100)"},
+    {"learning-rate", "r", "of Adam, with a cosine decay to 0 (default 0.002)"},
     {"out", "F", "the classifier (JSON)"},
     {NULL, NULL, NULL},
 };
@@ -56,7 +56,7 @@ static dpot_status read_options(struct lesson *l)
 {
     struct run *run = l->run;
     const char *text = NULL;
-    dpot_status status = option_require(run, "images", "a file of images, one a row", &text);
+    dpot_status status = option_require(run, "images", "a file of images, one per row", &text);
     if (status == DPOT_OK) {
         status = option_require(run, "labels", "a file of their classes", &text);
     }
@@ -79,17 +79,10 @@ static dpot_status read_options(struct lesson *l)
     if (status == DPOT_OK) {
         status = option_positive(run, "learning-rate", 1, &l->learning_rate);
     }
-    if (status == DPOT_OK) {
-        status = plot_read_pair(run, "range", l->range, &l->has_range);
-    }
-    if (status == DPOT_OK && l->has_range && !(l->range[0] < l->range[1])) {
-        status =
-            RUN_USAGE(run, "--range is %.60s: give the lower end first", option_text(run, "range"));
-    }
-    return status;
+    return status == DPOT_OK ? plot_read_interval(run, "range", l->range, &l->has_range) : status;
 }
 
-/* Pixels as they are published need no --range; nothing else is guessed. */
+/* Only byte pixels need no --range. */
 static dpot_status settle_range(struct lesson *l)
 {
     const double *values = l->train.points.values;
@@ -153,16 +146,11 @@ static dpot_status make(struct lesson *l, const struct classifier_setup *setup)
     return classifier_file_make(setup, &l->file, &l->run->error);
 }
 
-static void show_step(void *ctx, size_t n_done, size_t n_total)
-{
-    progress_step_of(ctx, n_done, n_total);
-}
-
 static dpot_status train(struct lesson *l)
 {
     struct run *run = l->run;
     struct progress progress;
-    const struct solve_control control = {.progress = show_step, .ctx = &progress};
+    const struct solve_control control = progress_control(&progress);
     const size_t n = l->train.points.n_rows, n_values = n * l->file.dim;
     float *points = dpot_alloc_array(NULL, n_values, sizeof *points);
     if (!points) {
@@ -234,11 +222,11 @@ static dpot_status run_generator_classifier(struct run *run)
 
 const struct command command_generator_classifier = {
     .name = "generator classifier",
-    .summary = "train a small network that tells classes of real images apart",
+    .summary = "train a small classifier of real images",
     .details =
-        "For dpot generator evaluate, which asks it what a generator makes. Images are rows of\n"
-        "pixels, .npy, .csv or IDX as MNIST is published; the file holds the range of pixels\n"
-        "with the network. Raw images are learnt from: train it on public ones.\n"
+        "For dpot generator evaluate, which classifies the output of generators. Images are rows\n"
+        "of pixels in .npy, .csv or IDX (the format of MNIST); the file holds the range of the\n"
+        "pixels with the network. The classifier learns from raw images: use public ones.\n"
         "Keys: out, arch, images, classes, steps, loss and train_accuracy (of the last epoch,\n"
         "while training), test_accuracy (null without test images), seconds.",
     .example = "dpot generator classifier --images images.csv --labels labels.csv --range 0,1 "

@@ -1,4 +1,4 @@
-/* dpot generator evaluate: how near a generator's samples are to real data. */
+/* dpot generator evaluate: the distance of a generator's samples from real data. */
 #include "tool/shared/commands.h"
 
 #include "base/alloc.h"
@@ -19,22 +19,22 @@
 #define DIRECTIONS_MAX 100000
 #define SAMPLES_DEFAULT 10000
 #define COORDINATE_MAX 1e90
-#define BATCH 256 /* samples of a pass of the generator */
+#define BATCH 256 /* samples per pass of the generator */
 #define CLASSIFIER_BATCH 500
-#define IMAGES_MIN 50 /* below which a Frechet distance says nothing */
+#define IMAGES_MIN 50 /* for a meaningful Frechet distance */
 
 static const struct option options[] = {
-    {"samples", "F", "points that a generator made (n, dim)"},
+    {"samples", "F", "points made by a generator (n, dim)"},
     {"weights", "F", "weights of the samples (n,), as dpot deconvolve writes them"},
     {"model", "F.onnx", "the generator itself, instead of --samples"},
     {"n", "N", "points to draw from --model (default 10000)"},
-    {"reference", "F", "real points (m, dim), public or otherwise allowed to be looked at"},
-    {"privatised", "F", "the reports, measured as the samples are"},
+    {"reference", "F", "real points (m, dim), public or otherwise permitted"},
+    {"privatised", "F", "the reports, to measure like the samples"},
     {"points", "N", "points of each set in the exact distances, 2 to 8000 (default 1000)"},
     {"directions", "N", "directions of the sliced distance (default 100)"},
     {"classifier", "F", "of dpot generator classifier: classes and Frechet distances"},
-    {"labels", "F", "classes of the reference (m,): the accuracy of the classifier on it"},
-    {"range", "lo,hi", "black and white of the images (default: as the classifier has them)"},
+    {"labels", "F", "classes of the reference (m,), to measure the classifier's accuracy"},
+    {"range", "lo,hi", "black and white of the images (default: those of the classifier)"},
     {"normalize", NULL, "scale the weights to sum 1"},
     {NULL, NULL, NULL},
 };
@@ -86,17 +86,10 @@ static dpot_status read_options(struct evaluation *e)
     if (status == DPOT_OK) {
         status = option_integer(run, "n", 2, ARRAY_ENTRIES_MAX, &e->n_samples);
     }
-    if (status == DPOT_OK) {
-        status = plot_read_pair(run, "range", e->range, &e->has_range);
-    }
-    if (status == DPOT_OK && e->has_range && !(e->range[0] < e->range[1])) {
-        status =
-            RUN_USAGE(run, "--range is %.60s: give the lower end first", option_text(run, "range"));
-    }
-    return status;
+    return status == DPOT_OK ? plot_read_interval(run, "range", e->range, &e->has_range) : status;
 }
 
-/* Points of --model, with the seed of the run. */
+/* Draws points from --model, with the seed of the run. */
 static dpot_status draw_samples(struct evaluation *e)
 {
     struct generator_model model = {0};
@@ -138,7 +131,7 @@ static dpot_status check_dim(struct evaluation *e, const char *name, const struc
                           option_text(e->run, name), array->n_cols, e->reference.n_cols);
 }
 
-/* Squares of distances and covariances of such points stay finite. */
+/* Refuses coordinates so large that squared distances or covariances could overflow. */
 static dpot_status check_size(struct evaluation *e, const char *name, const struct array *array)
 {
     for (size_t i = 0; i < array->n_rows * array->n_cols; i++) {
@@ -161,16 +154,6 @@ static dpot_status check_sizes(struct evaluation *e, const char *samples)
     return status == DPOT_OK ? check_size(e, "privatised", &e->privatised) : status;
 }
 
-static dpot_status load_weights_of_samples(struct evaluation *e)
-{
-    const dpot_status status = load_weights(e->run, "weights", e->samples.n_rows, &e->weights);
-    if (status == DPOT_OK && !e->weights.is_vector && e->weights.n_rows != 1) {
-        return dpot_error_set(&e->run->error, DPOT_ERR_SHAPE,
-                              "--weights has several rows: give one measure");
-    }
-    return status;
-}
-
 static dpot_status load_points(struct evaluation *e)
 {
     struct run *run = e->run;
@@ -183,7 +166,7 @@ static dpot_status load_points(struct evaluation *e)
         status = check_dim(e, has_model ? "model" : "samples", &e->samples);
     }
     if (status == DPOT_OK && option_is_given(run, "weights")) {
-        status = load_weights_of_samples(e);
+        status = load_measure(run, "weights", e->samples.n_rows, &e->weights);
     }
     if (status == DPOT_OK && option_is_given(run, "privatised")) {
         status = load_finite(run, "privatised", &e->privatised);
@@ -244,10 +227,10 @@ static dpot_status prepare(struct evaluation *e)
                              : status;
 }
 
-/* ---- the classifier's view ---- */
+/* ---- classes ---- */
 
 /* Coverage and, with features, moments of one set. */
-static dpot_status look(struct evaluation *e, struct candidate *c, struct moments *moments)
+static dpot_status classify_set(struct evaluation *e, struct candidate *c, struct moments *moments)
 {
     struct run *run = e->run;
     const size_t k = e->file.n_classes, n_features = classifier_n_features(e->file.classifier);
@@ -282,12 +265,12 @@ static dpot_status classify_all(struct evaluation *e)
                  comparison->n_each);
     }
     progress_init(&progress, e->run, "classes", comparison->n_entries + 1);
-    dpot_status status = look(e, &comparison->reference, &reference);
+    dpot_status status = classify_set(e, &comparison->reference, &reference);
     for (size_t i = 0; status == DPOT_OK && i < comparison->n_entries; i++) {
         struct candidate *c = &comparison->entries[i];
         struct moments moments = {0};
         progress_step(&progress, i + 1);
-        status = look(e, c, &moments);
+        status = classify_set(e, c, &moments);
         if (status == DPOT_OK && moments.dim > 0) {
             status = moments_frechet(&reference, &moments, &c->frechet, &e->run->error);
         }
@@ -338,7 +321,7 @@ static json_t *shares_of(const struct coverage *coverage)
     return shares;
 }
 
-/* One row a set. */
+/* One row per set. */
 static void put_table(struct evaluation *e)
 {
     json_t *rows = json_array();
@@ -384,7 +367,7 @@ static dpot_status put_result(struct evaluation *e)
     run_put_integer(run, "n_reference", e->comparison.reference.n);
     run_put_integer(run, "dim", e->comparison.dim);
     put_table(e);
-    if (run->is_json) { /* the same under names of their own */
+    if (run->is_json) { /* the same values under keys of their own */
         put_measures(e, samples, "", run->result);
         put_measures(e, comparison_find(&e->comparison, "reference"), "_floor", run->result);
         if (privatised) {
@@ -445,21 +428,17 @@ const struct command command_generator_evaluate = {
     .name = "generator evaluate",
     .summary = "how near a generator's samples are to real data, and what would be near",
     .details =
-        "The reference is cut into halves at random (--seed, default 0). Every set is compared "
-        "with\n"
-        "the first: the samples, the privatised reports, the other half itself (the floor: what\n"
-        "sampling alone gives), and two that know next to nothing, a Gaussian with the moments of\n"
-        "the other half and its mean. All have n_each points, n of them in w1 and w2.\n"
-        "Distances are Euclidean. Raw data are read: run it on public or simulated ones.\n"
-        "Keys: n, n_each, n_reference (points of the half), dim, distances (one row a set: of, "
-        "w1,\n"
-        "w2, sliced_w2); with a classifier frechet (in its features), classes_covered (of at "
-        "least\n"
-        "3 %), smallest_share, class_distance (part in the wrong class), confidence and, in JSON,\n"
-        "shares; accuracy (with --labels). With --json also w1, w2, ... of the samples, the same "
-        "with "
-        "_floor\n"
-        "and _privatised.",
+        "Splits the reference at random into halves (--seed, default 0), and compares every set\n"
+        "with the first half: the samples, the privatised reports, the other half (the floor:\n"
+        "the distance due to sampling alone), and two trivial ones, a Gaussian with the moments\n"
+        "of the other half, and its mean. All have n_each points, n of them in w1 and w2.\n"
+        "Distances are Euclidean. The command reads raw data: run it on public or simulated\n"
+        "data.\n"
+        "Keys: n, n_each, n_reference (points of the half), dim, distances (one row per set: of,\n"
+        "w1, w2, sliced_w2); with a classifier frechet (in its features), classes_covered (with\n"
+        "at least 3 %), smallest_share, class_distance (share in the wrong class), confidence\n"
+        "and, in JSON, shares; accuracy (with --labels). With --json also w1, w2, ... of the\n"
+        "samples, and the same with _floor and _privatised.",
     .example = "dpot generator evaluate --samples samples.csv --reference real.csv --points 20",
     .options = options,
     .run = run_generator_evaluate,

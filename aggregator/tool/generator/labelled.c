@@ -7,9 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-#define PASS 500       /* points through the network at a time */
-#define OUTSIDE 0.01   /* of the range, by which a point may be outside it */
-#define SPREAD_MIN 0.2 /* of the range that the points cover at least */
+#define PASS 500       /* points per pass of the network */
+#define OUTSIDE 0.01   /* share of the range by which a point may lie outside it */
+#define SPREAD_MIN 0.2 /* share of the range that the points must cover */
 
 dpot_status labels_load(struct run *run, const char *labels, size_t n, uint8_t **out,
                         size_t *n_classes)
@@ -79,14 +79,14 @@ dpot_status labelled_check_range(struct run *run, const char *option, const stru
     const double slack = OUTSIDE * (hi - lo);
     if (least < lo - slack || greatest > hi + slack || greatest - least < SPREAD_MIN * (hi - lo)) {
         return dpot_error_set(&run->error, DPOT_ERR_RANGE,
-                              "--%s %s has values of %g to %g where %g to %g were expected: say "
-                              "with --range lo,hi what black and white are",
+                              "--%s %s has values of %g to %g where %g to %g were expected: give "
+                              "black and white with --range lo,hi",
                               option, option_text(run, option), least, greatest, lo, hi);
     }
     return DPOT_OK;
 }
 
-/* What a pass writes into. */
+/* Buffers of a pass. */
 struct pass {
     float *points;        /* (PASS, dim) */
     float *probabilities; /* (PASS, n_classes) */

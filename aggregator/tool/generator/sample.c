@@ -1,4 +1,4 @@
-/* dpot generator sample: points of a trained generator. */
+/* dpot generator sample: draws points from a trained generator. */
 #include "tool/shared/commands.h"
 
 #include "base/alloc.h"
@@ -10,12 +10,12 @@
 #include <string.h>
 
 #define SAMPLES_DEFAULT 1000
-#define BATCH 256 /* points of a pass */
+#define BATCH 256 /* points per pass */
 
 static const struct option options[] = {
     {"model", "F.onnx", "the generator, as dpot generator train writes it"},
-    {"n", "N", "points (default 1000)"},
-    {"out", "F", "where they go (N, dim)"},
+    {"n", "N", "number of points (default 1000)"},
+    {"out", "F", "the points (N, dim)"},
     {NULL, NULL, NULL},
 };
 
@@ -93,9 +93,9 @@ const struct command command_generator_sample = {
     .name = "generator sample",
     .summary = "draw points from a trained generator",
     .details =
-        "Points are made from latent ones drawn by --seed (a random one without it); more points\n"
-        "of one seed begin with the same ones. Keys: n, dim, arch, and what the model says of\n"
-        "where it comes from (mechanism, scale, pool_checksum, settings, ...).",
+        "Draws latent points with --seed (default: random) and maps them. A larger N with the\n"
+        "same seed begins with the same points. Keys: n, dim, arch, and the provenance of the\n"
+        "model (mechanism, scale, pool_checksum, settings, ...).",
     .example = "dpot generator sample --model generator.onnx --n 100 --seed 1 --out samples.csv",
     .options = options,
     .run = run_generator_sample,

@@ -1,4 +1,5 @@
-/* dpot generator train: a generator of clean data from a pool of noisy ones. Post-processing only. */
+/* dpot generator train: trains a generator of clean data on a pool of noisy reports.
+ * Post-processing only. */
 #include "tool/shared/commands.h"
 
 #include "base/alloc.h"
@@ -22,7 +23,7 @@
 #include <sys/stat.h>
 
 #define CHECKPOINT_SECONDS 60.0
-#define SLICE 10 /* steps between two looks at the clock */
+#define SLICE 10 /* steps between two readings of the clock */
 
 static const struct option options[] = {
     NOISY_POOL_OPTIONS,
@@ -30,22 +31,22 @@ static const struct option options[] = {
     {"latent-dim", "D", "latent coordinates (default 2, 10 or 16, by the dimension)"},
     {"range", "lo,hi",
      "keep generated coordinates in this range (default: that of the domain, if known)"},
-    {"batch", "b", "generated points a step (default 400)"},
-    {"pool-batch", "B", "reports drawn a step (default 4 for each generated point)"},
+    {"batch", "b", "generated points per step (default 400)"},
+    {"pool-batch", "B", "reports drawn per step (default 4 for each generated point)"},
     {"atoms", "N",
-     "the whole pool in every step, as at most N weighted points (default 4096 in up to "
+     "use the whole pool in every step, as at most N weighted points (default 4096 in up to "
      "3 dimensions)"},
-    {"sinkhorn", "L", "sweeps a step (default 20 with atoms, else 60)"},
+    {"sinkhorn", "L", "sweeps per step (default 20 with atoms, otherwise 60)"},
     {"steps", "N", "steps (default 3000)"},
     {"optimizer", "O", "adam (default) or rmsprop"},
     {"learning-rate", "r", "at the start (default 0.001; 0.002 with atoms, 0.003 for images)"},
     {"schedule", "S", "cosine (default), linear or constant"},
-    {"cost", "C", "l1 or squared: another noise than the pool's, to see what it does"},
-    {"regularization", "R", "of the transport; 1 (default) is the noise's own"},
-    {"transform", "T", "none or dct, to check what the pool says"},
-    {"checkpoint", "DIR", "keep the state there, every minute and when stopped"},
+    {"cost", "C", "l1 or squared: use the cost of another noise, for experiments"},
+    {"regularization", "R", "of the transport; 1 (default) is that of the noise"},
+    {"transform", "T", "none or dct, to check that of the pool"},
+    {"checkpoint", "DIR", "save the state to DIR, every minute and when stopped"},
     {"checkpoint-every", "N", "every N steps instead"},
-    {"resume", NULL, "go on from the checkpoint"},
+    {"resume", NULL, "continue from the checkpoint"},
     {"curve", "F", "rows of step, loss, gap, residual, learning_rate; a .csv with a header"},
     {"out", "F.onnx", "the generator"},
     {NULL, NULL, NULL},
@@ -131,7 +132,7 @@ static dpot_status read_options(struct train_job *job)
 
 /* ---- the pool ---- */
 
-/* What the pool's side file says of its transform; --transform only checks it. */
+/* Reads the transform of the pool's side file; --transform only checks it. */
 static dpot_status read_transform(struct train_job *job)
 {
     struct run *run = job->run;
@@ -162,7 +163,7 @@ static dpot_status read_transform(struct train_job *job)
     return DPOT_OK;
 }
 
-/* Points are bounded by the domain that devices clip to, when it is known in the space of the data. */
+/* Bounds points by the domain to which devices clip, if it is known in the space of the data. */
 static void bound_points(struct train_job *job)
 {
     const struct noisy_pool *pool = &job->pool;
@@ -171,13 +172,13 @@ static void bound_points(struct train_job *job)
     }
 }
 
-/* Settings come from options: what is wrong with them is exit code 2, with the same sentence. */
-static dpot_status blame_options(struct run *run, dpot_status status)
+/* Settings come from options: an invalid one is exit code 2. */
+static dpot_status settings_as_usage(struct run *run, dpot_status status)
 {
-    const struct dpot_error said = run->error; /* it is written anew */
-    return status == DPOT_ERR_RANGE || status == DPOT_ERR_MALFORMED
-               ? RUN_FAIL(run, EXIT_CODE_USAGE, status, "%s", said.text)
-               : status;
+    if (status == DPOT_ERR_RANGE || status == DPOT_ERR_MALFORMED) {
+        run->forced_exit = EXIT_CODE_USAGE;
+    }
+    return status;
 }
 
 static dpot_status load(struct train_job *job)
@@ -201,7 +202,7 @@ static dpot_status load(struct train_job *job)
                   : job->pool.reports.n_cols;
         status = settings_read(given, job->pool.density.noise, dim, job->pool.reports.n_rows,
                                &job->input.settings, &run->error);
-        status = status == DPOT_OK ? status : blame_options(run, status);
+        status = settings_as_usage(run, status);
     }
     json_decref(given);
     return status;
@@ -223,7 +224,7 @@ static dpot_status init_training(struct train_job *job)
     const dpot_status status = training_init(&job->training, input, &job->run->error);
     input->reports = NULL;
     input->vector = NULL;
-    array_release(&job->pool.reports); /* twice the memory of what training keeps */
+    array_release(&job->pool.reports); /* twice as large as the copy that training keeps */
     return status;
 }
 
@@ -258,7 +259,7 @@ static dpot_status start_checkpoint(struct train_job *job)
     return DPOT_OK;
 }
 
-static dpot_status keep(struct train_job *job)
+static dpot_status save_checkpoint(struct train_job *job)
 {
     return job->checkpoint_path ? checkpoint_write(job->checkpoint_path, job->training.fingerprint,
                                                    job->training.train, &job->run->error)
@@ -275,11 +276,6 @@ static void interrupt(int number)
     atomic_store(&is_interrupted, true);
 }
 
-static void show_step(void *ctx, size_t n_done, size_t n_total)
-{
-    progress_step_of(ctx, n_done, n_total);
-}
-
 static uint64_t next_stop(const struct train_job *job)
 {
     const uint64_t step = job->result.step, slice = job->checkpoint_every;
@@ -288,27 +284,27 @@ static uint64_t next_stop(const struct train_job *job)
 
 static dpot_status run_steps(struct train_job *job)
 {
-    const struct solve_control control = {
-        .cancel = &is_interrupted, .progress = show_step, .ctx = &job->bar};
-    double kept = progress_seconds();
+    struct solve_control control = progress_control(&job->bar);
+    double saved = progress_seconds();
     dpot_status status = generator_train_run(job->training.train, 0, NULL, &job->result,
-                                             &job->run->error); /* where it stands */
+                                             &job->run->error); /* reads the current step */
+    control.cancel = &is_interrupted;
     job->first_step = job->result.step;
-    job->started = kept;
+    job->started = saved;
     while (status == DPOT_OK && job->result.outcome == GENERATOR_STOPPED &&
            !atomic_load(&is_interrupted)) {
         status = generator_train_run(job->training.train, next_stop(job), &control, &job->result,
                                      &job->run->error);
         const bool is_due =
-            job->checkpoint_every > 0 || progress_seconds() - kept > CHECKPOINT_SECONDS;
+            job->checkpoint_every > 0 || progress_seconds() - saved > CHECKPOINT_SECONDS;
         if (status == DPOT_OK && job->result.outcome == GENERATOR_STOPPED && is_due) {
-            status = keep(job);
-            kept = progress_seconds();
+            status = save_checkpoint(job);
+            saved = progress_seconds();
         }
     }
     job->seconds = progress_seconds() - job->started;
     if (status == DPOT_OK && job->result.outcome != GENERATOR_DIVERGED) {
-        status = keep(job);
+        status = save_checkpoint(job);
     }
     return status;
 }
@@ -345,7 +341,7 @@ static dpot_status write_curve(struct train_job *job)
     return status;
 }
 
-/* A number of the side file; NAN when it is not there. */
+/* A number of the side file; NAN if missing. */
 static double side_number(const struct train_job *job, const char *key)
 {
     const json_t *value = json_object_get(job->pool.side, key);
@@ -375,7 +371,7 @@ static dpot_status write_model(struct train_job *job)
     if (status == DPOT_OK) {
         status = generator_model_save(&model, job->out_path, &job->run->error);
     }
-    model.network = NULL; /* the training's */
+    model.network = NULL; /* owned by the training */
     generator_model_release(&model);
     return status;
 }
@@ -396,7 +392,7 @@ static void put_result(struct train_job *job)
     run_put_integer(run, "points", job->training.atoms.n);
     run_put_text(run, "arch", job->input.settings.architecture);
     if (result->outcome != GENERATOR_DONE) {
-        run->forced_exit = EXIT_CODE_STOPPED; /* no tolerance was missed: it says why itself */
+        run->forced_exit = EXIT_CODE_STOPPED; /* not is_stopped, which is about a tolerance */
     }
     if (result->outcome == GENERATOR_STOPPED) {
         run_warn(run,
@@ -463,15 +459,15 @@ const struct command command_generator_train = {
     .name = "generator train",
     .summary = "train a generator of clean data on a pool of noisy reports",
     .details =
-        "The network G minimises the entropic transport cost from G(z) to the reports, the cost\n"
-        "being minus the logarithm of the pool's own noise: at the optimum G(z) is distributed as\n"
-        "the data before the noise. Mechanism, scale and transform come from F.json beside the\n"
-        "pool; it costs no privacy. The model is ONNX, with its provenance as metadata. Stopped "
-        "by\n"
-        "a signal it keeps its state (--checkpoint) and writes the generator so far, exit code 5;\n"
-        "with the same options --resume ends with the same bytes as a run that was never stopped.\n"
-        "Keys: steps, loss (of the last look), seconds_per_step, outcome (done, interrupted,\n"
-        "diverged), n, dim, points (the pool as it is seen), arch.",
+        "The network G minimises the entropic transport cost from G(z) to the reports, with\n"
+        "minus the logarithm of the pool's noise density as the cost: at the optimum G(z) has\n"
+        "the distribution of the data before the noise. Mechanism, scale and transform come from\n"
+        "the side file F.json of the pool; training costs no privacy. The model is ONNX, with\n"
+        "its provenance as metadata. On a signal it saves its state (--checkpoint) and writes\n"
+        "the generator so far, exit code 5; with the same options, --resume ends with the same\n"
+        "bytes as an uninterrupted run.\n"
+        "Keys: steps, loss (last measured), seconds_per_step, outcome (done, interrupted,\n"
+        "diverged), n, dim, points (of the pool as used in training), arch.",
     .example =
         "dpot generator train --pool noisy.csv --mechanism laplace --scale 0.5 --steps 100 \\\n"
         "    --out generator.onnx",

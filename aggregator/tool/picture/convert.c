@@ -1,4 +1,4 @@
-/* dpot convert: an array into another file, in part and on another scale. */
+/* dpot convert: converts an array to another file format, in part and to another scale. */
 #include "tool/shared/commands.h"
 
 #include "base/alloc.h"
@@ -18,8 +18,8 @@ static const struct option options[] = {
     {"rows", "a:b", "rows a to b - 1, counted from 0 (default: all)"},
     {"columns", "LIST", "columns and slices of them, as in 0,4,7:10 (default: all)"},
     {"to", "lo,hi", "map --from linearly to this range"},
-    {"from", "lo,hi", "what --to starts from (default: 0,255 for IDX files)"},
-    {"number", NULL, "put the number of the row before it, as dpot simulate names its devices"},
+    {"from", "lo,hi", "the range that --to maps (default: 0,255 for IDX files)"},
+    {"number", NULL, "add a first column of row numbers, as the devices of dpot simulate"},
     {"out", "F", "the array; its name ends in .npy or .csv"},
     {NULL, NULL, NULL},
 };
@@ -34,11 +34,7 @@ struct conversion {
 
 static dpot_status read_range(struct run *run, const char *name, double range[2], bool *is_given)
 {
-    const dpot_status status = plot_read_pair(run, name, range, is_given);
-    if (status == DPOT_OK && *is_given && !(range[0] < range[1])) {
-        return RUN_USAGE(run, "--%s is %.60s: give the lower end first", name,
-                         option_text(run, name));
-    }
+    const dpot_status status = plot_read_interval(run, name, range, is_given);
     if (status == DPOT_OK && *is_given && !isfinite(range[1] - range[0])) {
         return RUN_USAGE(run, "--%s is %.60s: its length is beyond the range of a double", name,
                          option_text(run, name));
@@ -70,14 +66,14 @@ static dpot_status read_options(struct conversion *c)
         return RUN_USAGE(run, "--from is given without --to: give both ranges");
     }
     if (!idx_has_name(c->in)) {
-        /* The range in the data is no substitute: it would differ from file to file. */
+        /* The range of the data is no default: it differs from file to file. */
         return RUN_USAGE(run, "--to needs --from lo,hi: the range that the numbers may have");
     }
     c->from[1] = BYTE_MAX;
     return DPOT_OK;
 }
 
-/* The chosen rows and columns into c->part. */
+/* Copies the chosen rows and columns to c->part. */
 static dpot_status choose(struct conversion *c)
 {
     const struct array *whole = &c->array;
@@ -102,7 +98,7 @@ static dpot_status choose(struct conversion *c)
     return status;
 }
 
-/* Ends go to ends exactly. */
+/* The ends are mapped exactly. */
 static void rescale(struct conversion *c)
 {
     const double span = c->from[1] - c->from[0];
@@ -112,7 +108,7 @@ static void rescale(struct conversion *c)
     }
 }
 
-/* A first column with the numbers of the rows that were read. */
+/* Adds a first column with the row numbers of the input. */
 static dpot_status number_rows(struct conversion *c)
 {
     struct array numbered;
@@ -138,7 +134,7 @@ static dpot_status number_rows(struct conversion *c)
     return DPOT_OK;
 }
 
-/* Other commands refuse them, and the file is the last place where they can be found. */
+/* Other commands refuse NaN and infinities; warn while they can still be found. */
 static void warn_of_nan(const struct conversion *c, size_t n, size_t first)
 {
     run_warn(
@@ -200,14 +196,13 @@ static dpot_status run_convert(struct run *run)
 
 const struct command command_convert = {
     .name = "convert",
-    .summary = "an array into another file, in part and on another scale",
-    .details = "Reads what every command reads and IDX files as MNIST is published in (images "
-               "become rows\n"
-               "of pixels 0 .. 255), writes .npy or .csv. --to lo,hi maps the range --from "
-               "linearly: numbers\n"
-               "outside it end outside. Where data are privatised, both ranges must be public.\n"
-               "NaN and infinities are written as they are, counted and warned of.\n"
-               "Keys: out, rows, columns, min, max (of the finite numbers written), not_finite.",
+    .summary = "convert an array to another file format, in part and to another scale",
+    .details =
+        "Reads .npy, .csv and IDX files (the format of MNIST; images become rows of pixels 0 ..\n"
+        "255), writes .npy or .csv. --to lo,hi maps the range --from linearly; numbers outside\n"
+        "--from are mapped outside --to. If the data will be privatised, both ranges must be\n"
+        "public. NaN and infinities are written unchanged, with a warning.\n"
+        "Keys: out, rows, columns, min, max (of the finite numbers written), not_finite.",
     .example = "dpot convert --in images-idx3-ubyte --rows 0:2 --to -1,1 --out images.npy",
     .options = options,
     .run = run_convert,

@@ -1,4 +1,4 @@
-/* dpot plot curves, dpot plot sheet, and what all kinds of dpot plot share. */
+/* dpot plot curves, dpot plot sheet, and common parts of all dpot plot commands. */
 #include "tool/picture/plot.h"
 
 #include "files/array.h"
@@ -66,15 +66,20 @@ dpot_status plot_read_pair(struct run *run, const char *name, double pair[2], bo
                : RUN_USAGE(run, "--%s is %.60s: give two numbers, as in 24.5,-125", name, text);
 }
 
+dpot_status plot_read_interval(struct run *run, const char *name, double pair[2], bool *is_given)
+{
+    const dpot_status status = plot_read_pair(run, name, pair, is_given);
+    return status != DPOT_OK || !*is_given || pair[0] < pair[1]
+               ? status
+               : RUN_USAGE(run, "--%s is %.60s: give the lower end first", name,
+                           option_text(run, name));
+}
+
 dpot_status plot_read_range(struct run *run, double pair[2], const double **range)
 {
     bool is_given = false;
-    const dpot_status status = plot_read_pair(run, "range", pair, &is_given);
+    const dpot_status status = plot_read_interval(run, "range", pair, &is_given);
     *range = is_given ? pair : NULL;
-    if (status == DPOT_OK && is_given && !(pair[0] < pair[1])) {
-        return RUN_USAGE(run, "--range is %.60s: give the lower end first",
-                         option_text(run, "range"));
-    }
     if (status == DPOT_OK && is_given && option_is_given(run, "log") && !(pair[0] > 0)) {
         return RUN_USAGE(run, "--range is %.60s: with --log both ends are above 0",
                          option_text(run, "range"));
@@ -102,7 +107,7 @@ dpot_status plot_load_border(struct run *run, struct array *border)
 dpot_status plot_finish(struct run *run, dpot_status status, const struct picture_caption *caption,
                         const struct picture_size *size)
 {
-    picture_release_fonts(); /* a run draws one picture, on one thread */
+    picture_release_fonts(); /* a run draws a single picture, on one thread */
     if (status == DPOT_OK) {
         run_put_text(run, "out", caption->path);
         run_put_integer(run, "width", size->width);
@@ -115,11 +120,11 @@ dpot_status plot_finish(struct run *run, dpot_status status, const struct pictur
 
 static const struct option curves_options[] = {
     {"in", "F",
-     "columns x, y1, y2, ..., or one column of y over 0, 1, 2, ...; the header of a .csv names "
-     "them"},
+     "columns x, y1, y2, ..., or one column of y over 0, 1, 2, ...; named by the header of a "
+     ".csv"},
     {"log-x", NULL, "logarithmic horizontal axis"},
     {"log-y", NULL, "logarithmic vertical axis"},
-    {"from-zero", NULL, "the vertical axis shows 0 too"},
+    {"from-zero", NULL, "include 0 in the vertical axis"},
     {"error-bars", NULL, "columns x, y1, e1, y2, e2, ...: bars from y - e to y + e"},
     PLOT_AXIS_OPTIONS,
     PLOT_CAPTION_OPTIONS,
@@ -131,6 +136,7 @@ struct names {
     const char *pointers[CURVES_COLUMNS_MAX];
 };
 
+/* Reads the header of a .csv; no names for a .npy and for standard input, which is already read. */
 static dpot_status load_names(struct run *run, struct names *names)
 {
     size_t n = 0;
@@ -175,7 +181,7 @@ static dpot_status draw_curves(struct run *run, const struct picture_caption *ca
     return DPOT_OK;
 }
 
-/* A single column, such as weights on a line or ring, is drawn over its numbers 0, 1, 2, ... */
+/* A single column, such as weights on a line or ring, is drawn over 0, 1, 2, ... */
 static dpot_status number_rows(struct run *run, struct array *table, struct names *names)
 {
     struct array numbered = {0};
@@ -232,8 +238,8 @@ const struct command command_plot_curves = {
     .summary = "draw curves over a common x, such as the convergence of a solver",
     .details =
         "Values that are not finite, and values not above 0 on a logarithmic axis, are gaps. With\n"
-        "--error-bars each curve has a second column with half the length of its bars (a standard\n"
-        "deviation, say); one that is not finite is no bar.\n"
+        "--error-bars each curve has a second column with half the length of its bars (e.g. a\n"
+        "standard deviation); a value that is not finite draws no bar.\n"
         "Keys: out, width, height (pixels), left_out (values that are gaps).",
     .example = "dpot plot curves --in residual.csv --log-y --title \"Sinkhorn\" --out residual.svg",
     .options = curves_options,
@@ -243,17 +249,17 @@ const struct command command_plot_curves = {
 /* ---- sheet ---- */
 
 static const struct option sheet_options[] = {
-    {"in", "F", "images (n, h*w), one a row"},
+    {"in", "F", "images (n, h*w), one per row"},
     {"shape", "HxW", "rows and columns of an image"},
     {"columns", "N", "images side by side (default: a page of good proportions)"},
     {"rows", "a:b", "images a to b - 1, counted from 0 (default: all)"},
-    {"range", "a,b", "values of black and white, the same for sheets to compare"},
+    {"range", "a,b", "values of black and white, to compare several sheets"},
     {"value-label", "T", "name of the grey scale, with its unit"},
     PLOT_CAPTION_OPTIONS,
     {NULL, NULL, NULL},
 };
 
-/* --rows a:b of the n images that there are. */
+/* Selects the images of --rows. */
 static dpot_status choose_images(struct run *run, struct sheet *sheet)
 {
     size_t rows[2] = {0, sheet->n};
@@ -265,7 +271,7 @@ static dpot_status choose_images(struct run *run, struct sheet *sheet)
     return status;
 }
 
-/* A single image may also come as a column, or as its own (h, w) array. */
+/* A single image may also be a column, or an array (h, w). */
 static dpot_status settle_images(struct run *run, const struct array *images, struct sheet *sheet)
 {
     const size_t size = sheet->height * sheet->width;
@@ -331,9 +337,8 @@ const struct command command_plot_sheet = {
     .name = "plot sheet",
     .summary = "draw a sheet of grey images, such as a generator's samples",
     .details =
-        "Black is 0 (or the smallest value, when some are negative), white the largest, unless\n"
-        "--range says otherwise: values beyond its ends are black or white. A sheet of some of\n"
-        "many images takes --rows.\n"
+        "Without --range black is 0 (or the smallest value, if negative) and white the largest\n"
+        "value; with it values beyond its ends are black or white. --rows selects images.\n"
         "Keys: out, width, height (pixels).",
     .example = "dpot plot sheet --in samples.npy --shape 28x28 --columns 10 --out samples.png",
     .options = sheet_options,

@@ -1,4 +1,4 @@
-/* What the kinds of `dpot plot` share: their options, and what is printed about a picture. */
+/* Common parts of the `dpot plot` commands: options and results. */
 #ifndef DPOT_TOOL_PICTURE_PLOT_H
 #define DPOT_TOOL_PICTURE_PLOT_H
 
@@ -23,33 +23,36 @@
     {"map", NULL, "coordinates are latitude and longitude in degrees"},                            \
         {"border", "F", "rows of latitude, longitude to draw as a line (implies --map)"},          \
         {"log", NULL, "logarithmic colour scale"},                                                 \
-        {"range", "a,b", "ends of the colour scale, the same for pictures to compare"},            \
+        {"range", "a,b", "ends of the colour scale, to compare several pictures"},                 \
     {                                                                                              \
         "value-label", "T", "name of the colour bar, with its unit"                                \
     }
 
-/* The options above, checked; `caption` borrows from the run. */
+/* Reads the caption and --out; `caption` borrows from the run. */
 DPOT_WARN_UNUSED dpot_status plot_read_caption(struct run *run, struct picture_caption *caption);
 
 /* True for --map and --border. */
 bool plot_is_map(const struct run *run);
 
-/* Two whole numbers "16x24". *is_given: the option was there. */
+/* Reads two positive integers, "16x24". */
 DPOT_WARN_UNUSED dpot_status plot_read_shape(struct run *run, const char *name, size_t shape[2],
                                              bool *is_given);
 
-/* Two numbers "24.5,-125". */
+/* Reads two finite numbers, "24.5,-125". */
 DPOT_WARN_UNUSED dpot_status plot_read_pair(struct run *run, const char *name, double pair[2],
                                             bool *is_given);
 
-/* --range, NULL without it; `pair` is where it is kept. */
+/* As plot_read_pair, for an interval: the lower end first. */
+DPOT_WARN_UNUSED dpot_status plot_read_interval(struct run *run, const char *name, double pair[2],
+                                                bool *is_given);
+
+/* Reads --range into `pair`; *range points to it, or is NULL without the option. */
 DPOT_WARN_UNUSED dpot_status plot_read_range(struct run *run, double pair[2], const double **range);
 
-/* The file of --border (n, 2), an empty array without the option. Rows of NaN end a line. */
+/* Loads --border (n, 2), an empty array without the option. Rows of NaN end a line. */
 DPOT_WARN_UNUSED dpot_status plot_load_border(struct run *run, struct array *border);
 
-/* After the drawing: puts out, width and height into the result of one that succeeded. Returns
- * `status`. */
+/* After drawing: on success adds out, width and height to the result. Returns `status`. */
 DPOT_WARN_UNUSED dpot_status plot_finish(struct run *run, dpot_status status,
                                          const struct picture_caption *caption,
                                          const struct picture_size *size);

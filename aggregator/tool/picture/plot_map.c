@@ -39,10 +39,10 @@ struct heatmap_job {
     struct array arrays[HEATMAP_PANELS_MAX];
     struct array border;
     double range[2];
-    char titles[TITLES_BYTES_MAX]; /* cut at the bars */
+    char titles[TITLES_BYTES_MAX]; /* split at the bars */
 };
 
-/* The inputs must be in, in2, ... without a gap. */
+/* Counts the inputs, which must be in, in2, ... without a gap. */
 static dpot_status count_inputs(struct heatmap_job *job)
 {
     struct run *run = job->run;
@@ -128,7 +128,7 @@ static dpot_status read_grid(struct heatmap_job *job)
     return status;
 }
 
-/* What draws weights of other output points. */
+/* How to draw weights of output points that are no grid. */
 static const char *advice_for(const struct dpot_domain *output)
 {
     return output->dim == 1   ? " but lie on a line or ring: draw the weights with dpot plot curves"
@@ -235,12 +235,10 @@ const struct command command_plot_heatmap = {
     .details =
         "Rows are the first coordinate: the first row is at the bottom when the grid has\n"
         "coordinates (--lo and --hi, or --campaign), on top otherwise. Cells without weight are\n"
-        "grey. A campaign whose metric is haversine gives a map. Weights on a line or a ring are\n"
-        "no heat map: dpot plot curves draws them. Without --value-label the bar says weight where "
-        "every\n"
-        "file sums to 1, and value otherwise. --range a,b fixes the ends of the\n"
-        "colour scale, so that several pictures can be compared; its bar says when values lie "
-        "beyond.\n"
+        "grey. A campaign with the metric haversine gives a map. For weights on a line or a ring\n"
+        "use dpot plot curves. Without --value-label the colour bar is labelled weight if every\n"
+        "file sums to 1, value otherwise. --range a,b fixes the ends of the colour scale, to\n"
+        "compare several pictures; the bar marks values beyond them.\n"
         "Keys: out, width, height (pixels).",
     .example = "dpot plot heatmap --campaign census.json --in truth.csv --in2 estimate.csv "
                "--titles \"truth|estimate\" --border border.csv --out map.png",
@@ -339,10 +337,10 @@ static dpot_status run_points(struct run *run)
 const struct command command_plot_points = {
     .name = "plot points",
     .summary = "draw points in the plane or on a map, coloured by weight",
-    .details = "Both coordinates are drawn to the same scale. Without --weights all points are "
-               "blue; with them\n"
-               "those of weight 0 are grey.\n"
-               "Keys: out, width, height (pixels).",
+    .details =
+        "Both coordinates are drawn to the same scale. Without --weights all points are blue;\n"
+        "with them points of weight 0 are grey.\n"
+        "Keys: out, width, height (pixels).",
     .example = "dpot plot points --in towns.csv --weights people.csv --border border.csv "
                "--out towns.png",
     .options = points_options,

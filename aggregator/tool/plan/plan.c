@@ -1,9 +1,9 @@
-/* dpot plan: the error of what an analyst will compute, before any privacy is spent.
+/* dpot plan: predicts the error of an estimate before any privacy is spent.
  *
- * Nothing is collected and nothing is charged: the laws of the reports are those of the device, the
- * population is assumed. The inverse asks how many reports, or how much epsilon, a wanted error takes.
+ * Nothing is collected or charged: the laws of the reports are those of the device, the population
+ * is assumed. --target-error solves for the number of reports, or for epsilon.
  *
- * outlook.h says what is predicted, forecast.h what the bands mean. */
+ * forecast/outlook.h defines the predicted quantities, forecast/forecast.h the bands. */
 #include "tool/plan/plan.h"
 
 #include "mechanism/mechanism.h"
@@ -26,15 +26,16 @@
 
 static const struct option options[] = {
     {"campaign", "FILE|ID", "SPEC.json, a signed campaign, or an ID with --server"},
-    {"n", "N", "accepted reports, one a device"},
+    {"n", "N", "number of accepted reports, one per device"},
     {"reference", "F", "assumed population: weights (k,), or rows of device, coordinates, [count]"},
     {"normalize", NULL, "scale the weights of --reference to sum 1"},
     {"spread", "S", "vectors: assumed standard deviation of each coordinate of the data"},
     {"crowd", "drawn|fixed",
      "devices drawn from the reference (default), or its first N themselves"},
     {"target-error", "X", "solve for the smallest n with this mean error"},
-    {"error", "E", "which error: histogram, w1, w2 or mean (default: w1; vectors: mean)"},
-    {"vary", "n|epsilon", "what --target-error solves for; epsilon needs --n and a SPEC"},
+    {"error", "E",
+     "error for --target-error: histogram, w1, w2 or mean (default: w1; vectors: mean)"},
+    {"vary", "n|epsilon", "unknown of --target-error (default n); epsilon needs --n and a SPEC"},
     {"draws", "B", "campaigns drawn for means and bands (default: by size)"},
     {"out", "F", "index campaigns: (kv, 2) expected share and standard error of each point"},
     REMOTE_OPTIONS,
@@ -152,8 +153,8 @@ static dpot_status read_target_figure(struct plan *plan, bool is_vector)
                      is_vector ? "mean" : "histogram, w1 and w2");
 }
 
-/* The forecast on a sphere holds for any data. A device with several vectors at once has no unbiased
- * estimate. */
+/* The forecast on a sphere holds for any data. A device that projects several vectors at once has
+ * no unbiased estimate. */
 static dpot_status check_sphere(struct plan *plan)
 {
     struct run *run = plan->run;
@@ -205,13 +206,13 @@ static dpot_status check_mechanism(struct plan *plan)
         return DPOT_OK;
     }
     const dpot_status status = read_target_figure(plan, is_vector);
-    /* The search looks at one figure: the others would only cost time. */
+    /* The search needs one figure only. */
     plan->config.wanted = 1u << plan->target_figure;
     plan->config.is_mean_enough = true;
     return status;
 }
 
-/* The SPEC itself, whose epsilon is to be changed. */
+/* Loads the SPEC, whose epsilon the search changes. */
 static dpot_status load_spec(struct plan *plan)
 {
     char folder[PATH_SIZE];
@@ -259,8 +260,8 @@ static dpot_status require_target(const struct plan *plan)
         return DPOT_OK;
     }
     return dpot_error_set(&plan->run->error, DPOT_ERR_TOO_LARGE,
-                          "%s cannot be told: population and output points have more than 2^24 "
-                          "costs between them; choose --error histogram",
+                          "%s cannot be computed: population and output points have more than "
+                          "2^24 costs between them; choose --error histogram",
                           plan_figure_key(plan->target_figure));
 }
 
@@ -371,31 +372,25 @@ const struct command command_plan = {
     .name = "plan",
     .summary = "the error that a campaign will have, before anything is spent",
     .details =
-        "Index campaigns (wpm, kpm, exponential): histogram_l1 and histogram_tv are the distance "
-        "of\n"
-        "the histogram of the reports from the law of the reports (sampling noise);\n"
-        "point_standard_error {mean, max} is that of one frequency; w1 and w2 are the exact W_1 "
-        "and\n"
-        "W_2 of the histogram from the true population, in the campaign's metric: the mechanism's\n"
-        "bias too. The reference defaults to uniform over the domain. Vector campaigns (laplace,\n"
-        "gaussian): mean_l2 and mean_coordinate are the l2 error of the mean vector and the\n"
-        "absolute error of one coordinate; noise and spread are standard deviations of one\n"
-        "coordinate of one report, coordinate_standard_error that of the mean; clipped is the "
-        "share\n"
-        "of the reference that lies outside the set. On a sphere (wpm): the same of the mean of "
-        "unit\n"
-        "vectors, whatever they are, with noise, contraction, expected_cost and optimal_cost.\n\n"
-        "Each error is {mean, lower, upper, bias}: the error of one campaign lies between lower "
-        "and\n"
-        "upper in 95 of 100; bias is what is left at any n. With --crowd fixed the first N "
-        "devices\n"
-        "of --reference (default: all) are those that report, as in dpot simulate.\n\n"
-        "--target-error X solves for the smallest n (w1, w2 and mean: within 1 %), or with --vary\n"
-        "epsilon for the smallest epsilon of the SPEC in thousandths (spec_epsilon), at which the "
-        "mean\n"
-        "of the error named by --error is at most X; exit code 2 when none reaches it, with the\n"
-        "floor. Keys besides: n, mechanism, epsilon, delta, rho (gaussian), metric, draws,\n"
-        "assumptions; solved, target, target_error.",
+        "Index campaigns (wpm, kpm, exponential): histogram_l1 and histogram_tv are the distance\n"
+        "of the histogram of reports from the law of the reports (sampling noise);\n"
+        "point_standard_error {mean, max} is that of one frequency; w1 and w2 are the exact W_1\n"
+        "and W_2 between histogram and true population, in the campaign's metric, including the\n"
+        "bias of the mechanism. The default reference is uniform over the domain.\n"
+        "Vector campaigns (laplace, gaussian): mean_l2 and mean_coordinate are the l2 error of\n"
+        "the mean vector and the absolute error of one coordinate; noise and spread are standard\n"
+        "deviations of one coordinate of one report, coordinate_standard_error that of the mean;\n"
+        "clipped is the share of the reference outside the set. On a sphere (wpm): the same for\n"
+        "the mean of any unit vectors, with noise, contraction, expected_cost and\n"
+        "optimal_cost.\n\n"
+        "Each error is {mean, lower, upper, bias}: in 95 of 100 campaigns the error lies between\n"
+        "lower and upper; bias remains at any n. With --crowd fixed the first N devices of\n"
+        "--reference (default: all) are those that report, as in dpot simulate.\n\n"
+        "--target-error X solves for the smallest n (w1, w2 and mean: within 1 %), or with\n"
+        "--vary epsilon for the smallest epsilon of the SPEC in thousandths (spec_epsilon), such\n"
+        "that the mean of the error named by --error is at most X; exit code 2, with the lowest\n"
+        "error, if none exists. Other keys: n, mechanism, epsilon, delta, rho (gaussian),\n"
+        "metric, draws, assumptions; solved, target, target_error.",
     .example = "dpot plan --campaign census.json --n 100000",
     .options = options,
     .run = run_plan,

@@ -28,7 +28,8 @@ static dpot_status take_weights(struct run *run, const struct dpot_campaign *cam
     return reference_from_weights(data->values, k, r);
 }
 
-/* The public default of a device without data: n points spread evenly (dpot_private_measure_set). */
+/* The public default measure of a device without data: n points, spread evenly
+ * (dpot_private_measure_set). */
 static size_t fill_default(const struct dpot_campaign *campaign, struct rows_entry *entries)
 {
     const size_t k = campaign->domain.size;
@@ -39,8 +40,8 @@ static size_t fill_default(const struct dpot_campaign *campaign, struct rows_ent
     return n;
 }
 
-/* Leaves the n_max heaviest of n entries, ties to the lowest point, scaled to mass one; as the device
- * does. */
+/* As the device does: keeps the n_max heaviest of n entries, ties to the lowest point, scaled to
+ * mass one. */
 static size_t keep_heaviest(struct rows_entry *entries, size_t n, size_t n_max)
 {
     double total = 0;
@@ -93,7 +94,7 @@ static dpot_status from_measures(const struct rows *rows, const struct dpot_camp
     struct rows_entry *entries = dpot_alloc_array(NULL, cap, sizeof *entries);
     r->n_points = campaign->domain.size;
     r->n_entries = 0;
-    for (size_t t = 0; t < rows->n_devices; t++) { /* a device without counts has the default */
+    for (size_t t = 0; t < rows->n_devices; t++) {
         const size_t n = rows->first[t + 1] - rows->first[t];
         r->n_entries += n > campaign->n_max ? n : campaign->n_max;
     }

@@ -218,7 +218,7 @@ static void put_assumptions(const struct plan *plan)
     run_put(plan->run, "assumptions", list);
 }
 
-/* ---- the whole ---- */
+/* ---- result ---- */
 
 static void put_head(const struct plan *plan)
 {

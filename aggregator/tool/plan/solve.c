@@ -7,10 +7,10 @@
 #include <math.h>
 
 #define N_START 64
-#define N_TOL_DRAWN 0.01   /* relative; where the mean comes from draws */
+#define N_TOL_DRAWN 0.01   /* relative, if the mean comes from draws */
 #define EPSILON_STEPS 1000 /* epsilon is found in thousandths */
 
-/* The whole forecast of what was found, from the same draws as the search's. */
+/* The full forecast at the solution, with the same draws as the search. */
 static dpot_status forecast_all(struct plan *plan, const struct dpot_campaign *campaign, double n)
 {
     plan->config.wanted = FIGURES_ALL;
@@ -61,7 +61,7 @@ static dpot_status solve_n(struct plan *plan)
 
 /* ---- epsilon ---- */
 
-/* The SPEC with another epsilon, compiled as any campaign is. */
+/* Compiles the SPEC with another epsilon. */
 static dpot_status compile_at(struct plan *plan, double epsilon)
 {
     static const uint8_t no_id[DPOT_CAMPAIGN_ID_LEN];
@@ -84,7 +84,7 @@ static dpot_status forecast_epsilon(void *ctx, double x, struct forecast *foreca
     if (status == DPOT_ERR_MEMORY) {
         return status;
     }
-    if (!*is_possible) { /* such as a base measure that needs more: run->error tells */
+    if (!*is_possible) { /* such as a base measure that needs a larger epsilon */
         return DPOT_OK;
     }
     status = plan_open_outlook(plan, &plan->adjusted);
@@ -121,8 +121,8 @@ static dpot_status solve_epsilon(struct plan *plan)
     if (status == DPOT_OK && !is_reached) {
         return refuse_epsilon(plan, &plan->forecast);
     }
-    plan->run->error.text[0] = '\0'; /* of campaigns that are not possible */
-    /* The last campaign that was tried need not be the one that was found. */
+    plan->run->error.text[0] = '\0'; /* of campaigns that did not compile */
+    /* The last campaign tried need not be the solution. */
     if (status == DPOT_OK) {
         plan->spec_epsilon = x / EPSILON_STEPS;
         status = compile_at(plan, plan->spec_epsilon);

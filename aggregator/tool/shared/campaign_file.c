@@ -13,7 +13,7 @@
 
 #define SIGNED_BYTES_MAX (DPOT_CAMPAIGN_BYTES_MAX + 1024) /* with key id and signature */
 #define PATH_SIZE 4096
-#define START_LEN 64 /* bytes that tell a text from a signed file, which has a random id early */
+#define START_LEN 64 /* bytes; a signed file, unlike a text, has a random id within them */
 
 void campaign_file_folder(const char *path, char *out, size_t cap)
 {
@@ -32,7 +32,7 @@ void campaign_file_label(const struct campaign_file *file, const char *what,
 {
     char epsilon[32] = "", revision[32] = "";
     const struct dpot_privacy cost = dpot_mechanism_charge(&file->campaign);
-    if (cost.epsilon_q32 > 0) { /* none for a campaign that has a rho only */
+    if (cost.epsilon_q32 > 0) { /* a campaign may have a rho only */
         (void)snprintf(epsilon, sizeof epsilon, ", epsilon %.4g",
                        dpot_epsilon_to_double(cost.epsilon_q32));
     }
@@ -44,7 +44,7 @@ void campaign_file_label(const struct campaign_file *file, const char *what,
                    dpot_mechanism_name(file->campaign.mechanism), epsilon, revision);
 }
 
-/* Why reading ended early; the caller names the file. */
+/* The message of a failed read; the caller names the file. */
 static dpot_status refuse_content(struct run *run, dpot_status status, size_t max)
 {
     if (status == DPOT_ERR_TOO_LARGE) {
@@ -54,7 +54,7 @@ static dpot_status refuse_content(struct run *run, dpot_status status, size_t ma
                           status == DPOT_ERR_IO ? strerror(errno) : dpot_status_text(status));
 }
 
-/* The content of a file; at most as much as a SPEC may have. */
+/* Reads a file of at most the size of a SPEC. */
 static dpot_status read_file(struct run *run, const char *path, struct dpot_buf *out)
 {
     uint8_t block[16384];
@@ -155,7 +155,7 @@ static dpot_status open_signed(struct run *run, struct campaign_file *file)
     return DPOT_OK;
 }
 
-/* The signed bytes: what devices get, or with a number any revision. */
+/* Downloads the signed bytes: those that devices get, or with a number any revision. */
 static dpot_status download(struct run *run, const char *id, uint32_t number,
                             struct campaign_file *file)
 {
@@ -204,7 +204,7 @@ static dpot_status fetch(struct run *run, const char *id, struct campaign_file *
     return status;
 }
 
-/* The beginning is text, and not that of a SPEC: *what tells how it begins. */
+/* True when the file begins as a text that is no SPEC; *what describes the beginning. */
 static bool begins_as_text(const struct dpot_buf *bytes, const char **what)
 {
     static const char *const marks[] = {"\xEF\xBB\xBF", "\xFF\xFE", "\xFE\xFF"};
@@ -228,8 +228,8 @@ static bool begins_as_text(const struct dpot_buf *bytes, const char **what)
     return true;
 }
 
-/* A file whose first byte is not '{'. A signed one may begin with any byte, a line feed too: what it
- * could be instead is asked when it is none. */
+/* Loads a file whose first byte is not '{'. A signed campaign may begin with any byte, even a line
+ * feed, so other explanations are considered only after it fails to open as one. */
 static dpot_status load_signed(struct run *run, const struct dpot_buf *bytes,
                                struct campaign_file *file)
 {

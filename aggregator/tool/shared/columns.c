@@ -33,14 +33,23 @@ void columns_release(struct columns *columns)
     *columns = (struct columns){0};
 }
 
-static bool find(const struct columns *columns, const char *text, size_t len, size_t *position)
+static bool find_name(const struct columns *columns, const char *name, size_t len, size_t *position)
 {
-    char *end = NULL;
     for (size_t j = 0; j < columns->n_names; j++) {
-        if (strlen(columns->names[j]) == len && memcmp(columns->names[j], text, len) == 0) {
+        if (strlen(columns->names[j]) == len && memcmp(columns->names[j], name, len) == 0) {
             *position = j;
             return true;
         }
+    }
+    return false;
+}
+
+/* By name, else by number. */
+static bool find(const struct columns *columns, const char *text, size_t len, size_t *position)
+{
+    char *end = NULL;
+    if (find_name(columns, text, len, position)) {
+        return true;
     }
     if (len == 0 || text[0] < '0' || text[0] > '9') {
         return false;
@@ -52,13 +61,7 @@ static bool find(const struct columns *columns, const char *text, size_t len, si
 
 bool columns_find(const struct columns *columns, const char *name, size_t *position)
 {
-    for (size_t j = 0; j < columns->n_names; j++) {
-        if (strcmp(columns->names[j], name) == 0) {
-            *position = j;
-            return true;
-        }
-    }
-    return false;
+    return find_name(columns, name, strlen(name), position);
 }
 
 static dpot_status refuse(struct run *run, const struct columns *columns, const char *option,

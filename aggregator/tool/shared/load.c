@@ -66,7 +66,6 @@ static dpot_status check_row(struct run *run, const char *name, size_t row, doub
                                                  option_text(run, name), row + 1);
 }
 
-/* What the weights of an option are for. */
 static const char *weighed_by(const char *name)
 {
     return strcmp(name, "group-weights") == 0 ? "group" : "point";
@@ -78,7 +77,7 @@ dpot_status load_weights(struct run *run, const char *name, size_t width, struct
     if (status != DPOT_OK) {
         return status;
     }
-    /* A column of the right length is one measure, also when it was saved as (width, 1). */
+    /* A column of length `width` is one measure, even when saved as (width, 1). */
     const bool is_column =
         array->n_cols == 1 && (array->is_vector || array->n_rows == width || width == 0);
     const size_t n = is_column ? array->n_rows : array->n_cols;
@@ -96,6 +95,19 @@ dpot_status load_weights(struct run *run, const char *name, size_t width, struct
         array_release(array);
     }
     return status;
+}
+
+dpot_status load_measure(struct run *run, const char *name, size_t width, struct array *array)
+{
+    const dpot_status status = load_weights(run, name, width, array);
+    if (status != DPOT_OK || array->is_vector || array->n_rows == 1) {
+        return status;
+    }
+    const size_t n_rows = array->n_rows;
+    array_release(array);
+    return dpot_error_set(&run->error, DPOT_ERR_SHAPE,
+                          "--%s %s has %zu rows of weights: give one measure", name,
+                          option_text(run, name), n_rows);
 }
 
 void cost_release(struct cost *cost)
@@ -163,7 +175,7 @@ dpot_status cost_check_options(struct run *run, const char *x, const char *v)
     return status == DPOT_OK ? check_metric_options(run, &metric, &power) : status;
 }
 
-/* Finite entries, and their range. */
+/* Checks that all entries are finite, and finds their range. */
 static dpot_status measure_cost(struct run *run, struct cost *cost)
 {
     double least = INFINITY, largest = -INFINITY;
@@ -231,7 +243,7 @@ static dpot_status check_ring(struct run *run, const struct named_points *p,
     return DPOT_OK;
 }
 
-/* Latitudes and longitudes that there are on earth; metrics other than haversine take all points. */
+/* Checks latitudes and longitudes; metrics other than haversine take all points. */
 static dpot_status check_places(struct run *run, const struct named_points *p,
                                 const struct dpot_metric *metric)
 {
@@ -246,7 +258,8 @@ static dpot_status check_places(struct run *run, const struct named_points *p,
     return DPOT_OK;
 }
 
-/* model/metric.h defines the distance of a zero vector, so that devices go on; an analyst may not know. */
+/* model/metric.h defines the distance of a zero vector so that devices never fail; an analyst
+ * should know. */
 static void warn_of_zero(const struct run *run, const struct named_points *p,
                          const struct dpot_metric *metric)
 {
@@ -260,7 +273,7 @@ static void warn_of_zero(const struct run *run, const struct named_points *p,
                      "--%s %.120s: row %zu is a zero vector, which has no angle: --metric cosine "
                      "puts it at distance 1 from everything, itself too",
                      p->option, p->path, i + 1);
-            return; /* the first tells enough */
+            return; /* one warning is enough */
         }
     }
 }

@@ -27,7 +27,7 @@ void noisy_pool_release(struct noisy_pool *pool)
 
 /* ---- the side file ---- */
 
-/* Coordinates of decoded images are not independent: the likelihood needs the coefficients. */
+/* The noise of decoded images is not independent: the likelihood needs the coefficients. */
 static dpot_status check_space(struct run *run, const json_t *side)
 {
     const json_t *transform = json_object_get(side, "transform");
@@ -76,22 +76,22 @@ static dpot_status read_side_file(struct run *run, struct noisy_pool *pool)
 
 /* ---- mechanism and scale ---- */
 
-/* The side file's path begins the sentence, since keys alone could be anybody's. */
-static dpot_status blame_side_file(struct run *run, dpot_status status)
+/* Prefixes the message with the path of the side file; a missing key is no failure. */
+static dpot_status name_side_file(struct run *run, dpot_status status)
 {
     return status == DPOT_OK || status == DPOT_ERR_NOT_FOUND
                ? DPOT_OK
                : dpot_error_prefix(&run->error, status, "%s.json", option_text(run, "pool"));
 }
 
-/* " and --pool F has no file F.json that tells it", or that the file there is does not. */
+/* Refuses a value that is in neither the options nor the side file. */
 static dpot_status refuse_missing(struct run *run, const struct noisy_pool *pool,
                                   const char *option, const char *what)
 {
     const char *path = option_text(run, "pool");
     return RUN_USAGE(run, "--%s is missing and %s%s.json%s: give %s", option,
                      pool->side ? "" : "there is no ", path,
-                     pool->side ? " does not tell it" : " that tells it", what);
+                     pool->side ? " does not state it" : " that states it", what);
 }
 
 static dpot_status find_mechanism(struct run *run, const struct noisy_pool *pool,
@@ -100,7 +100,7 @@ static dpot_status find_mechanism(struct run *run, const struct noisy_pool *pool
     const char *side = NULL, *option = option_text(run, "mechanism");
     enum dpot_mechanism_id id = DPOT_MECHANISM_LAPLACE;
     const dpot_status status =
-        blame_side_file(run, json_get_string(pool->side, "", "mechanism", &side, &run->error));
+        name_side_file(run, json_get_string(pool->side, "", "mechanism", &side, &run->error));
     if (status != DPOT_OK) {
         return status;
     }
@@ -128,14 +128,14 @@ static dpot_status find_mechanism(struct run *run, const struct noisy_pool *pool
                  : "which is not known: the file beside the pool is damaged or of a newer version");
 }
 
-/* null is what pools of points have. */
+/* Pools of points have null. */
 static dpot_status read_side_scale(struct run *run, const struct noisy_pool *pool, double *scale)
 {
     if (json_is_null(json_object_get(pool->side, "scale"))) {
         return DPOT_OK;
     }
-    return blame_side_file(run, json_get_number(pool->side, "", "scale", 1 / DPOT_NOISE_SCALE_MAX,
-                                                DPOT_NOISE_SCALE_MAX, scale, &run->error));
+    return name_side_file(run, json_get_number(pool->side, "", "scale", 1 / DPOT_NOISE_SCALE_MAX,
+                                               DPOT_NOISE_SCALE_MAX, scale, &run->error));
 }
 
 static dpot_status find_scale(struct run *run, const struct noisy_pool *pool, double *scale)
@@ -171,7 +171,7 @@ static dpot_status find_noise(struct run *run, struct noisy_pool *pool)
         status = find_scale(run, pool, &scale);
     }
     if (status == DPOT_OK) {
-        status = blame_side_file(
+        status = name_side_file(
             run, json_get_number(pool->side, "", "grid_step", 0, scale, &grid_step, &run->error));
     }
     return status == DPOT_OK
@@ -181,14 +181,14 @@ static dpot_status find_noise(struct run *run, struct noisy_pool *pool)
 
 /* ---- reports ---- */
 
-/* Number of reports and of coordinates, where the side file tells them. */
+/* Compares the shape with the side file, where that has it. */
 static dpot_status compare_shape(struct run *run, const struct noisy_pool *pool)
 {
     int64_t n = (int64_t)pool->reports.n_rows, dim = (int64_t)pool->reports.n_cols;
     dpot_status status =
-        blame_side_file(run, json_get_integer(pool->side, "", "n", 0, INT64_MAX, &n, &run->error));
+        name_side_file(run, json_get_integer(pool->side, "", "n", 0, INT64_MAX, &n, &run->error));
     if (status == DPOT_OK) {
-        status = blame_side_file(
+        status = name_side_file(
             run, json_get_integer(pool->side, "", "dim", 0, INT64_MAX, &dim, &run->error));
     }
     if (status == DPOT_OK && (size_t)n != pool->reports.n_rows) {
@@ -277,7 +277,7 @@ static dpot_status take_quantiles(struct run *run, struct noisy_pool *pool)
     return DPOT_OK;
 }
 
-/* Whether the side file has the set: of a box with very many sides it has the dimension only. */
+/* Whether the side file has the set; of a box with very many sides it has the dimension only. */
 static bool has_domain(const struct noisy_pool *pool)
 {
     const json_t *domain = json_object_get(pool->side, "domain");
@@ -301,7 +301,7 @@ static dpot_status find_domain(struct run *run, struct noisy_pool *pool)
     if (option) {
         status = vector_set_read(run, option, &set);
     } else if (has_domain(pool)) {
-        status = blame_side_file(
+        status = name_side_file(
             run, spec_read_vector_set(json_object_get(pool->side, "domain"), 0, &set, &run->error));
     } else {
         return take_quantiles(run, pool);
@@ -320,7 +320,7 @@ dpot_status noisy_pool_load(struct run *run, struct noisy_pool *pool)
     dpot_status status = option_require(run, "pool", "a file of reports", &path);
     if (status == DPOT_OK && strcmp(path, "-") != 0 && access(path, F_OK) != 0) {
         return dpot_error_set(&run->error, DPOT_ERR_IO, "--pool: reading %.200s failed: %s", path,
-                              strerror(errno)); /* rather than that its side file is missing */
+                              strerror(errno)); /* before complaining of a missing side file */
     }
     if (status == DPOT_OK) {
         status = read_side_file(run, pool);

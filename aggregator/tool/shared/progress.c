@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #define BAR_WIDTH 20
-#define LABEL_WIDTH 36 /* of a bar; with all else a line of 78 */
+#define LABEL_WIDTH 36 /* so that a bar fits LINE_WIDTH */
 #define LINE_WIDTH 78
-#define FIRST_AFTER_S 1.0 /* a run shorter than this shows nothing */
+#define FIRST_AFTER_S 1.0 /* shorter runs show nothing */
 #define BAR_EVERY_S 0.1
 #define LINE_EVERY_S 5.0
 #define TICK_S 0.5
@@ -21,7 +21,7 @@ double progress_seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* What is known: how much is left, or else only how long it took so far. */
+/* The time left if the share is known, otherwise the time so far. */
 static void write_time(const struct progress *p, double now, char *out, size_t cap)
 {
     const double passed = now - p->started;
@@ -55,7 +55,7 @@ static void show_bar(const struct progress *p, const char *time)
     (void)fflush(stderr);
 }
 
-/* Under the mutex. */
+/* The caller holds the mutex. */
 static void show_if_due(struct progress *p)
 {
     char time[48];
@@ -92,7 +92,7 @@ static void *tick(void *argument)
     return NULL;
 }
 
-/* Without a thread, which only shows that time passes, the steps still show themselves. */
+/* On failure there is no ticker: steps are still shown, elapsed time between them is not. */
 static void start_ticker(struct progress *p)
 {
     pthread_condattr_t attributes;
@@ -129,7 +129,7 @@ void progress_init(struct progress *progress, const struct run *run, const char 
 
 static void advance(struct progress *p, double share)
 {
-    p->share = fmin(fmax(p->share, share), 1); /* a NaN leaves it as it is */
+    p->share = fmin(fmax(p->share, share), 1); /* unchanged by a NaN */
     show_if_due(p);
 }
 
@@ -158,12 +158,6 @@ static void step_of_work(void *ctx, size_t n_done, size_t n_total)
 struct solve_control progress_control(struct progress *progress)
 {
     return (struct solve_control){.progress = step_of_work, .ctx = progress};
-}
-
-void progress_of_solve(void *ctx, size_t n_done, size_t n_total)
-{
-    (void)n_total;
-    progress_step(ctx, n_done);
 }
 
 void progress_share(struct progress *progress, double share)

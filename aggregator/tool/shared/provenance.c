@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-/* What is compared. */
 struct pairing {
     struct run *run;
     const struct campaign_file *file;
@@ -13,7 +12,7 @@ struct pairing {
     const json_t *side;
 };
 
-/* A text of the side file; NULL when it is not there. */
+/* Reads a text of the side file; NULL if the key is missing. */
 static dpot_status get_text(const struct pairing *p, const char *key, const char **text)
 {
     const dpot_status status = json_get_string(p->side, "", key, text, &p->run->error);
@@ -25,7 +24,7 @@ static dpot_status get_text(const struct pairing *p, const char *key, const char
                                                  "--%s %.120s: its side file", p->option, p->path);
 }
 
-/* "revision 2, " when the side file tells the number. */
+/* "revision 2, " if the side file has the number. */
 static const char *name_revision(const struct pairing *p, char *out, size_t cap)
 {
     const json_int_t number = json_integer_value(json_object_get(p->side, "revision"));
@@ -40,14 +39,14 @@ static dpot_status refuse_hash(const struct pairing *p, const char *text, const 
 {
     char revision[40];
     return dpot_error_set(&p->run->error, DPOT_ERR_RANGE,
-                          "--%s %.100s holds reports of campaign hash %.12s... (%swhat its side "
-                          "file tells), not of %.12s... (revision %u): give the campaign of this "
+                          "--%s %.100s holds reports of campaign hash %.12s... (%sby its side "
+                          "file), not of %.12s... (revision %u): give the campaign of this "
                           "pool (--revision, or dpot campaign fetch)",
                           p->option, p->path, text, name_revision(p, revision, sizeof revision),
                           hash, p->file->campaign.revision);
 }
 
-/* Only a signed campaign has the hash that devices reported to. */
+/* Only a signed campaign has the hash under which devices report. */
 static dpot_status check_hash(const struct pairing *p, const char *text)
 {
     char hash[2 * DPOT_HASH_LEN + 1];
@@ -75,7 +74,7 @@ static dpot_status check_content(const struct pairing *p, const char *text)
                      p->option, p->path, name_revision(p, revision, sizeof revision), text, hex);
 }
 
-/* All that an older side file tells of a campaign that is not signed. */
+/* For an older side file and an unsigned campaign, the mechanism is all that can be compared. */
 static dpot_status check_mechanism(const struct pairing *p)
 {
     const char *text = NULL;
@@ -90,8 +89,8 @@ static dpot_status check_mechanism(const struct pairing *p)
     return status;
 }
 
-/* What dpot pool and dpot simulate write names the campaign's mechanism or content, or in old ones its hash; results
- * of other commands (an estimate, say, which has a method) have a side file too. */
+/* Side files of pools name the mechanism or content of the campaign, older ones its hash. Results
+ * of other commands have side files too (an estimate, which has a method). */
 static bool is_of_pool(const json_t *side)
 {
     const json_t *hash = json_object_get(side, "campaign_hash");
@@ -99,7 +98,7 @@ static bool is_of_pool(const json_t *side)
            (hash && !json_is_null(hash) && !json_object_get(side, "method"));
 }
 
-/* Without a content: the hash has been compared when the campaign is signed. */
+/* A side file without content; the hash was compared already if the campaign is signed. */
 static dpot_status check_older(const struct pairing *p, const char *hash)
 {
     const dpot_status status = check_mechanism(p);

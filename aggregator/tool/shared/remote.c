@@ -17,6 +17,13 @@ bool is_campaign_id(const char *text)
     return strlen(text) == ID_DIGITS && strspn(text, "0123456789abcdefABCDEF") == ID_DIGITS;
 }
 
+dpot_status campaign_id_check(struct run *run, const char *text)
+{
+    return is_campaign_id(text)
+               ? DPOT_OK
+               : RUN_USAGE(run, "\"%.80s\" is no campaign ID: it has 32 hex digits", text);
+}
+
 static dpot_status copy_url(struct remote *remote)
 {
     const char *url = NULL;
@@ -116,7 +123,7 @@ static dpot_status take_body(void *sink, const void *data, size_t len)
     return dpot_buf_append(sink, data, len);
 }
 
-/* One row per HTTP status that has its own meaning; any other is the server's failure. */
+/* All other HTTP statuses are failures of the server. */
 static const struct {
     int http_status;
     dpot_status status;
@@ -135,7 +142,7 @@ static dpot_status status_of_http(int http_status)
     return DPOT_ERR_SERVER;
 }
 
-/* The server's own sentence, when the body is {"error": ...}. */
+/* Fails with the server's message when the body is {"error": ...}. */
 static dpot_status refuse(struct remote *remote, int http_status, const char *path,
                           const struct dpot_buf *body)
 {
@@ -153,8 +160,7 @@ static dpot_status refuse(struct remote *remote, int http_status, const char *pa
 
 bool remote_is_away(const struct remote *remote, dpot_status status)
 {
-    const int http =
-        remote->http_status; /* 502 to 504: a proxy without its server, or one that closes */
+    const int http = remote->http_status; /* 502 to 504: a proxy whose server is away or closing */
     return status == DPOT_ERR_NETWORK || (status == DPOT_ERR_SERVER && http >= 502 && http <= 504);
 }
 

@@ -1,4 +1,4 @@
-/* Calls to a running dpotd, through the transport hook of dpot/hooks.h. */
+/* HTTP calls to a running dpotd, through the transport hook of dpot/hooks.h. */
 #ifndef DPOT_TOOL_SHARED_REMOTE_H
 #define DPOT_TOOL_SHARED_REMOTE_H
 
@@ -14,15 +14,15 @@ struct remote {
     struct dpot_transport *transport;          /* owned */
     char url[REMOTE_URL_MAX];                  /* of the server, without trailing slashes */
     char authorization[REMOTE_TOKEN_MAX + 16]; /* "Bearer ..."; empty: none */
-    int http_status;                           /* of the last call; 0: nothing answered */
-    bool takes_closed; /* 409 is a success: what a closed campaign's signed bytes come with */
+    int http_status;                           /* of the last call; 0: no answer */
+    bool takes_closed; /* 409 is a success: the status with the signed bytes of a closed campaign */
 };
 
-/* After a call that failed: whether the server, or what is before it, was away, so that the same call may
+/* After a failed call: true when the server or its proxy was unreachable, so that the same call may
  * succeed later. */
 bool remote_is_away(const struct remote *remote, dpot_status status);
 
-/* The options that remote_open reads. */
+/* The options of remote_open. */
 #define REMOTE_OPTIONS                                                                             \
     {"server", "URL", "the aggregator, http:// or https://"},                                      \
     {                                                                                              \
@@ -33,26 +33,29 @@ bool remote_is_away(const struct remote *remote, dpot_status status);
         "token-file", "F", "file with the admin token (default: DPOT_TOKEN)"                       \
     }
 
-/* Checks --server, and with `is_admin` finds the token (--token-file, else DPOT_TOKEN). Nothing is
- * sent yet. Release it in every case. */
+/* Checks --server, and with `is_admin` reads the token (--token-file, else DPOT_TOKEN). Sends
+ * nothing. Close the remote also after a failure. */
 DPOT_WARN_UNUSED dpot_status remote_open(struct run *run, bool is_admin, struct remote *remote);
 void remote_close(struct remote *remote); /* wipes the token */
 
-/* One exchange; the body of a success is appended to `out`, which bounds it. Any HTTP status but
- * 200, 201 and 202 is a failure: the server's own sentence, and a status for the exit code (400, 404,
- * 413: data; 401, 403: refused; 409: not ready; else server). `body` may be NULL. */
+/* One request, `body` (JSON) may be NULL. The body of a 200, 201 or 202 is appended to `out`, which
+ * bounds it. Other HTTP statuses fail with the server's message (400, 404, 413: data; 401, 403:
+ * denied; 409: not ready; others: server). */
 DPOT_WARN_UNUSED dpot_status remote_call(struct remote *remote, const char *method,
                                          const char *path, const char *body, struct dpot_buf *out);
 
-/* The same with a JSON object as answer; *answer is a new reference. */
+/* The same, with a JSON object as the answer; *answer is a new reference. */
 DPOT_WARN_UNUSED dpot_status remote_call_json(struct remote *remote, const char *method,
                                               const char *path, const char *body, json_t **answer);
 
-/* One admin call on a connection of its own, whose JSON answer becomes the result of the run. */
+/* One admin call on a connection of its own; its JSON answer becomes the result of the run. */
 DPOT_WARN_UNUSED dpot_status remote_admin(struct run *run, const char *method, const char *path,
                                           const char *body);
 
-/* Checks that `text` is an id, of a campaign or a job: 32 hex digits. */
+/* True for 32 hex digits: the ID of a campaign or a job. */
 bool is_campaign_id(const char *text);
+
+/* Refuses a text that is no campaign ID, before it becomes part of a URL. Exit code 2. */
+DPOT_WARN_UNUSED dpot_status campaign_id_check(struct run *run, const char *text);
 
 #endif

@@ -30,19 +30,17 @@ uint32_t revision_of(const json_t *answer)
     return number > 0 && number <= UINT32_MAX ? (uint32_t)number : 0;
 }
 
-dpot_status revision_check(struct remote *remote, const json_t *answer, uint32_t number)
+dpot_status revision_check(struct run *run, const json_t *answer, uint32_t number)
 {
-    if (number == 0 || revision_of(answer) == number) {
-        return DPOT_OK;
-    }
-    return dpot_error_set(
-        &remote->run->error, DPOT_ERR_SERVER,
-        "%s does not answer about revision %u: it is older than this program, and "
-        "tells of one revision only",
-        remote->url, number);
+    return number == 0 || revision_of(answer) == number
+               ? DPOT_OK
+               : dpot_error_set(&run->error, DPOT_ERR_SERVER,
+                                "the server does not answer about revision %u: it is older than "
+                                "this program",
+                                number);
 }
 
-/* "1,000" */
+/* Formats "1,000". */
 static void group_digits(char *out, size_t cap, json_int_t n)
 {
     char digits[32];
@@ -63,7 +61,7 @@ static const char *text_of(const json_t *object, const char *key)
     return text ? text : "-";
 }
 
-/* "1,000 reports" */
+/* Formats "1,000 reports". */
 static void count_reports(char *out, size_t cap, const json_t *row)
 {
     char n[48];
@@ -81,7 +79,7 @@ void revision_sentence(const json_t *row, char *out, size_t cap)
                    text_of(row, "state"), reports, number);
 }
 
-/* A row of "revisions". */
+/* Formats a row of "revisions". */
 static void describe_row(const json_t *row, char *out, size_t cap)
 {
     char reports[64];
@@ -91,7 +89,7 @@ static void describe_row(const json_t *row, char *out, size_t cap)
                    text_of(row, "opens"), text_of(row, "closes"));
 }
 
-/* What opening has closed. */
+/* Formats the revision that opening another one has closed. */
 static void describe_closed(const json_t *row, char *out, size_t cap)
 {
     char reports[64];
@@ -112,7 +110,7 @@ static void present_list(json_t *copy, const char *key,
         (void)json_array_append_new(lines, json_string(text));
     }
     (void)json_object_del(copy, key);
-    if (json_array_size(lines) > 0) { /* at the end: people look for the numbers first */
+    if (json_array_size(lines) > 0) { /* at the end, after the numbers */
         (void)json_object_set(copy, key, lines);
     }
     json_decref(lines);

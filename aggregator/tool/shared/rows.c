@@ -5,14 +5,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The ids of .csv files come as doubles: from here on two of them may be the same double. */
+/* Devices are read as doubles: beyond this two integers may be the same double. */
 #define DEVICE_END 9007199254740992.0 /* 2^53 */
 
-/* A file has at most 2^28 entries: the counts of a device sum to less than 2^28 * 1e300, which a
- * double holds. */
+/* A file has at most 2^28 entries, so the counts of a device sum to less than 2^28 * 1e300:
+ * finite. */
 #define COUNT_MAX 1e300
 
-/* A row with its device, and where that device appears first. */
+/* A row, its device, and the first row of that device. */
 struct tag {
     double device;
     size_t row, appears;
@@ -49,7 +49,7 @@ static double device_of(const struct rows *rows, size_t row)
 
 /* ---- checks ---- */
 
-uint32_t rows_dim(const struct dpot_campaign *campaign)
+static uint32_t dim_of(const struct dpot_campaign *campaign)
 {
     return dpot_mechanism_is_vector(campaign->mechanism) ? dpot_vector_data_dim(&campaign->vector)
                                                          : campaign->domain.dim;
@@ -73,7 +73,7 @@ static dpot_status read_columns(struct rows *rows, enum rows_form form, struct d
 {
     const bool is_vector = dpot_mechanism_is_vector(rows->campaign->mechanism);
     const size_t n_cols = rows->data->n_cols;
-    rows->dim = rows_dim(rows->campaign);
+    rows->dim = dim_of(rows->campaign);
     rows->has_device = !(is_vector && form == ROWS_OR_VECTORS && n_cols == rows->dim);
     rows->has_count = n_cols == (size_t)rows->dim + 2;
     return rows->has_count || n_cols == (size_t)rows->dim + 1 || !rows->has_device

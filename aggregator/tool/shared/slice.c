@@ -7,7 +7,8 @@
 
 #define DIGITS_MAX 15
 
-/* Digits at *text, which moves behind them; `missing` when there are none. False: too many. */
+/* Parses digits at *text and advances it; without digits *out is `missing`. False: too many
+ * digits. */
 static bool take_number(const char **text, size_t missing, size_t *out)
 {
     const size_t n_digits = strspn(*text, "0123456789");
@@ -19,7 +20,7 @@ static bool take_number(const char **text, size_t missing, size_t *out)
     return n_digits <= DIGITS_MAX;
 }
 
-/* "a:b", or a single position when `takes_single`, up to the end of the text or a comma. */
+/* Parses "a:b" or, if `takes_single`, a single position. */
 static bool take_slice(const char **text, size_t n, bool takes_single, size_t slice[2])
 {
     const char *start = *text;
@@ -64,7 +65,7 @@ dpot_status slice_read(struct run *run, const char *name, size_t n, size_t slice
     return status;
 }
 
-/* Walks the list; writes the positions when `out` is there, and counts them. */
+/* Counts the positions of the list, and writes them unless `out` is NULL. */
 static dpot_status walk(struct run *run, const char *name, size_t n, size_t most, size_t *out,
                         size_t *count)
 {

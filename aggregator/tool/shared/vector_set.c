@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* The set of a whole campaign SPEC; the transform, if it has one, says the dimension. */
+/* The set of a whole campaign SPEC; a transform determines the dimension. */
 static dpot_status read_spec(const json_t *spec, struct spec_vector_set *set,
                              struct dpot_error *error)
 {

@@ -25,7 +25,7 @@ static dpot_status check_group(struct run *run, const struct dpot_campaign *camp
                      row + 1, group, (unsigned)campaign->n_groups - 1);
 }
 
-/* Takes the column out of the table, which becomes one narrower. */
+/* Moves a column of the table to `groups`. */
 static dpot_status split_off(struct run *run, const struct dpot_campaign *campaign, size_t column,
                              struct array *data, uint32_t *groups)
 {
@@ -44,7 +44,7 @@ static dpot_status split_off(struct run *run, const struct dpot_campaign *campai
     return status;
 }
 
-/* The group of every row; NULL without --group-column. */
+/* Takes the group of every row out of the data; NULL without --group-column. */
 static dpot_status take_groups(struct run *run, const struct dpot_campaign *campaign,
                                struct array *data, uint32_t **groups)
 {
@@ -79,7 +79,7 @@ static dpot_status take_groups(struct run *run, const struct dpot_campaign *camp
     return status;
 }
 
-/* A device is in one group. */
+/* Refuses a device whose rows are in several groups. */
 static dpot_status set_groups(struct run *run, const struct rows *rows, const uint32_t *groups,
                               struct crowd *crowd)
 {
@@ -102,7 +102,7 @@ static dpot_status set_groups(struct run *run, const struct rows *rows, const ui
 
 /* ---- the rows ---- */
 
-/* The grouped rows, device by device in one piece, as the client takes them. */
+/* Copies the rows device by device, contiguous as the client takes them. */
 static void copy_rows(const struct rows *rows, struct crowd *crowd)
 {
     const uint32_t dim = crowd->dim;
@@ -211,7 +211,7 @@ static double total_count(const struct crowd *crowd, const struct crowd_device *
     return total;
 }
 
-/* What the device is on a sphere: every row made a unit vector, and e_1 without counts. */
+/* On a sphere: the weighted mean of the rows as unit vectors; e_1 without counts. */
 static void add_units(const struct crowd *crowd, const struct crowd_device *d, double *vector)
 {
     double unit[DPOT_DOMAIN_DIM_MAX];
@@ -246,7 +246,7 @@ void crowd_vector(const struct crowd *crowd, size_t device, const struct dpot_ca
     }
 }
 
-/* The default measure of dpot_private_measure_set: n points spread evenly. */
+/* The default measure of dpot_private_measure_set: n points, spread evenly. */
 static uint32_t default_point(const struct dpot_campaign *campaign, size_t r, size_t *n)
 {
     const size_t size = campaign->domain.size;

@@ -10,15 +10,15 @@
 #include <string.h>
 #include <time.h>
 
-#define PUMPS_MAX 12  /* tries to send one round's report */
-#define ENROLLS_MAX 6 /* tries to enroll over the network */
-#define PAUSE_MS 50   /* before the second try over the network; doubles */
+#define PUMPS_MAX 12  /* attempts to send the report of a round */
+#define ENROLLS_MAX 6 /* attempts to enrol over the network */
+#define PAUSE_MS 50   /* before the second attempt over the network; doubles */
 #define PAUSE_MAX_MS 2000
 #define DEADLINE_MS 60000
 #define SEND_DELAY_MS 2000
 #define WORK_TIME_MS 64
 #define PATH_SIZE 4096
-#define FOLDER_PREFIX "device-" /* and the number of the device */
+#define FOLDER_PREFIX "device-" /* then the number of the device */
 
 const char *const rejected_names[N_REJECTED] = {"malformed", "range", "group",
                                                 "test",      "token", "closed"};
@@ -69,8 +69,8 @@ bool tally_is_conserved(const struct tally *tally)
 
 struct device_clock {
     struct dpot_clock clock;
-    const struct dpot_clock *base; /* NULL: the clock stands where it was set */
-    int64_t offset_ms;             /* ahead of base; the time itself without one */
+    const struct dpot_clock *base; /* NULL: the clock stands still between settings */
+    int64_t offset_ms;             /* ahead of base; without base the time itself */
 };
 
 static int64_t read_clock(void *ctx)
@@ -79,27 +79,18 @@ static int64_t read_clock(void *ctx)
     return c->offset_ms + (c->base ? c->base->now(c->base->ctx) : 0);
 }
 
-/* Never backwards. */
+/* The clock never goes back. */
 static void set_forward(struct device_clock *c, int64_t time_ms)
 {
     const int64_t now_ms = read_clock(c);
     c->offset_ms += time_ms > now_ms ? time_ms - now_ms : 0;
 }
 
-/* Performs a POST and then loses its answer, when told to. */
 struct lossy_network {
     struct dpot_transport transport;
     const struct dpot_transport *inner;
     bool loses_next_post;
 };
-
-static dpot_status ignore_body(void *sink, const void *data, size_t len)
-{
-    (void)sink;
-    (void)data;
-    (void)len;
-    return DPOT_OK;
-}
 
 static dpot_status perform(void *ctx, const struct dpot_http_request *request,
                            struct dpot_http_response *response)
@@ -108,11 +99,8 @@ static dpot_status perform(void *ctx, const struct dpot_http_request *request,
     if (!network->loses_next_post || strcmp(request->method, "POST") != 0) {
         return network->inner->perform(network->inner->ctx, request, response);
     }
-    struct dpot_http_request copy = *request;
     network->loses_next_post = false;
-    copy.on_body = ignore_body;
-    (void)network->inner->perform(network->inner->ctx, &copy, response);
-    return DPOT_ERR_NETWORK;
+    return transport_lose_answer(network->inner, request, response);
 }
 
 static void pause_ms(long ms)
@@ -127,11 +115,11 @@ struct device {
     const struct device_plan *plan;
     const struct crowd_device *data;
     struct device_clock clock;
-    struct in_process_connection connection; /* in process */
+    struct in_process_connection connection; /* unused over the network */
     struct lossy_network network;
     struct dpot_filesystem *filesystem;
     struct dpot_rng_seeded client_source;
-    dpot_client *client; /* NULL until the first round it takes part in */
+    dpot_client *client; /* NULL before the first round it takes part in */
     struct device_outcome *outcome;
     struct dpot_error *error;
 };
@@ -181,7 +169,7 @@ static dpot_status open_folder(struct device *d)
                                               dpot_status_text(status));
 }
 
-/* Short rounds leave room for a report that has to be sent twice. */
+/* Short rounds get a shorter delay, so that a report can be sent twice within its round. */
 static uint32_t send_delay_ms(const struct dpot_campaign *campaign)
 {
     const int64_t length_ms =
@@ -190,7 +178,8 @@ static uint32_t send_delay_ms(const struct dpot_campaign *campaign)
     return delay_ms < 1 ? 1 : delay_ms > SEND_DELAY_MS ? SEND_DELAY_MS : (uint32_t)delay_ms;
 }
 
-/* Given and not measured: a simulation must not depend on the machine. A delay is at least eight of it. */
+/* Set, not measured, so that a simulation does not depend on the machine; at most an eighth of the
+ * send delay. */
 static uint32_t work_time_ms(const struct dpot_campaign *campaign)
 {
     const uint32_t work_ms = send_delay_ms(campaign) / 8;
@@ -240,7 +229,7 @@ static dpot_status fail(struct device *d, dpot_status status, const char *what)
                           dpot_client_last_error(d->client));
 }
 
-/* A server that is busy or starting gets a few more tries. */
+/* Tries again while the server is busy or starting. */
 static dpot_status enroll(struct device *d)
 {
     long wait_ms = PAUSE_MS;
@@ -282,7 +271,7 @@ static dpot_status submit(struct device *d)
         crowd->counts + d->data->first, d->data->n_rows, crowd->dim, NULL);
 }
 
-/* What stays unsent after all tries is pending, which is no failure of the simulation. */
+/* A report that is unsent after all attempts is pending, which does not fail the simulation. */
 static dpot_status send_reports(struct device *d)
 {
     long wait_ms = PAUSE_MS;
@@ -332,7 +321,7 @@ static dpot_status take_part(struct device *d, bool loses_answer)
     return status;
 }
 
-/* In process every round is lived through from shortly after its opening. */
+/* In process every round begins shortly after its opening. */
 static void begin_round(struct device *d, uint32_t round)
 {
     const struct dpot_campaign *campaign = d->plan->campaign;
@@ -347,7 +336,7 @@ static double uniform(struct dpot_rng *rng)
     return ldexp((double)(dpot_rng_u64(rng) >> 11), -53);
 }
 
-static dpot_status live(struct device *d, struct dpot_rng *chance)
+static dpot_status run_rounds(struct device *d, struct dpot_rng *chance)
 {
     d->outcome->place = uniform(chance);
     for (uint32_t round = 0; round < d->plan->rounds; round++) {
@@ -411,7 +400,7 @@ dpot_status device_run(const struct device_plan *plan, const struct dpot_transpo
     dpot_rng_seeded_init(&d.client_source, plan->seed, 2 * (uint64_t)device);
     dpot_rng_seeded_init(&chance_source, plan->seed, 2 * (uint64_t)device + 1);
     dpot_rng_init(&chance, plan->has_seed ? &chance_source.source : &dpot_rng_source_sodium);
-    dpot_status status = live(&d, &chance);
+    dpot_status status = run_rounds(&d, &chance);
     if (status == DPOT_OK) {
         status = read_status(&d);
     }

@@ -1,9 +1,9 @@
 /* One virtual device: the shipping client on its own folder, clock and network.
  *
- * Nothing sleeps for the client's sake: the device's clock is set forward to whatever the client
- * waits for. With an in-process server the clock is virtual altogether, so that several rounds pass
- * at once and a seeded run does not depend on the time of day. Chance that is not the client's (who
- * takes part, whose answer is lost) comes from a stream of its own. */
+ * Nothing sleeps while the client waits: the clock of the device is set forward to the time it
+ * waits for. With an in-process server the clock is wholly virtual, so that many rounds take no
+ * real time and a seeded run does not depend on the time of day. Dropout and lost answers are drawn
+ * from a random stream that is not the client's. */
 #ifndef DPOT_TOOL_SIMULATE_DEVICE_H
 #define DPOT_TOOL_SIMULATE_DEVICE_H
 
@@ -31,7 +31,7 @@ uint64_t tally_dropped(const struct tally *tally);
 /* submitted = accepted + duplicate + rejected + dropped + pending */
 bool tally_is_conserved(const struct tally *tally);
 
-/* What all devices share. Borrowed pointers. */
+/* Common to all devices. Borrows all pointers. */
 struct device_plan {
     const struct crowd *crowd;
     const struct dpot_campaign *campaign;
@@ -47,20 +47,21 @@ struct device_plan {
 };
 
 struct device_outcome {
-    uint32_t n_absent;  /* rounds without this device */
-    uint32_t n_refused; /* rounds that its own caps refused */
-    double place;       /* uniform number that draws its place for the non-private yardstick */
+    uint32_t n_absent;  /* rounds it did not take part in */
+    uint32_t n_refused; /* rounds that its caps refused */
+    double place;       /* uniform number that draws its place in population_sample.csv */
     double spent_epsilon;
     struct tally tally;
 };
 
-/* For a server that is made for this run: DPOT_ERR_EXISTS when the folder (which need not exist)
- * holds devices of an earlier one. Their keys and ids are another server's, and no device can change
- * them. */
+/* Checks a --durable folder, which need not exist, for a run with a server of its own.
+ * DPOT_ERR_EXISTS: it holds devices of an earlier run, whose keys and ids are of another server and
+ * cannot be changed. */
 DPOT_WARN_UNUSED dpot_status device_check_durable(const char *folder, struct dpot_error *error);
 
-/* Runs device `device` over all rounds. `network` is the worker's transport, NULL in process. A
- * failure is one that would repeat itself for every device: server gone, campaign refused. */
+/* Runs device number `device` through all rounds. `network` is the worker's transport, NULL in
+ * process. Fails only for causes that all devices share: the server is gone, the campaign is
+ * refused. */
 DPOT_WARN_UNUSED dpot_status device_run(const struct device_plan *plan,
                                         const struct dpot_transport *network, size_t device,
                                         struct device_outcome *outcome, struct dpot_error *error);

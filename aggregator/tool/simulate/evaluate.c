@@ -1,8 +1,8 @@
-/* dpot evaluate: what one report of a campaign costs its users.
+/* dpot evaluate: the utility that one report of a campaign costs its users.
  *
- * A report is a draw from a law that depends on the user's own measure mu; how much the privacy moves
- * is the exact transport cost W_p^p(mu, law). The laws are those of the device, to the last integer
- * (dpot_privatizer_law); nothing is drawn, so there is no seed and no noise in these numbers. */
+ * A report is drawn from a law that depends on the user's measure mu; its cost is the exact
+ * transport cost W_p^p(mu, law). The laws are those of the device, equal in every integer
+ * (dpot_privatizer_law). Nothing is drawn: the numbers need no seed and have no sampling error. */
 #include "tool/shared/commands.h"
 
 #include "base/alloc.h"
@@ -34,14 +34,14 @@ static const struct option options[] = {
     {NULL, NULL, NULL},
 };
 
-/* What one thread works with. */
+/* Workspace of one thread. */
 struct bench {
     struct dpot_privatizer *privatizer;
     struct dpot_private_measure own; /* as the device holds it */
     struct dpot_ground ground;
     double *histogram;  /* (domain size) */
-    double *population; /* (domain size) the user's own measure */
-    double *kept;       /* (domain size) what the device keeps of it */
+    double *population; /* (domain size) the user's measure */
+    double *kept;       /* (domain size) the part of it that the device keeps */
     uint64_t *weights;  /* (output size) */
     double *law;        /* (output size) */
     double *mu;         /* (cap_rows) */
@@ -58,7 +58,7 @@ struct evaluation {
     struct bench *benches; /* (n_workers) */
     size_t n_workers;
     double *costs;       /* (n_devices) W_p^p */
-    double *point_costs; /* (domain size) of a user who is at one point */
+    double *point_costs; /* (domain size) W_p^p of a user at this point only */
 };
 
 static dpot_status read_options(struct evaluation *e)
@@ -71,7 +71,7 @@ static dpot_status read_options(struct evaluation *e)
         status = option_require(run, "data", "rows of device, coordinates, count", &text);
     }
     if (status == DPOT_OK) {
-        status = option_require(run, "devices", "how many devices to look at", &text);
+        status = option_require(run, "devices", "how many devices to evaluate", &text);
     }
     if (status == DPOT_OK) {
         status = option_integer(run, "devices", 1, DEVICES_MAX, &e->n_devices);
@@ -126,7 +126,7 @@ static dpot_status bench_init(struct bench *bench, const struct dpot_campaign *c
                : status;
 }
 
-/* Most rows that one user's measure can have: what the data hold, or the public default. */
+/* The most points that the measure of a user can have: by the data, or by the public default. */
 static size_t largest_user(const struct evaluation *e)
 {
     const struct dpot_campaign *campaign = &e->file.campaign;
@@ -181,7 +181,7 @@ static void release(struct evaluation *e)
 
 /* ---- laws and costs ---- */
 
-/* Adds `weight` times the law of the measure in the histogram, which is wiped. */
+/* Adds `weight` times the law of the measure in the histogram, and wipes the histogram. */
 static void add_law(struct bench *bench, const struct dpot_campaign *campaign, double weight)
 {
     dpot_private_measure_set(&bench->own, bench->histogram, campaign->domain.size);
@@ -191,8 +191,8 @@ static void add_law(struct bench *bench, const struct dpot_campaign *campaign, d
     }
 }
 
-/* What the device keeps of a measure: the n_max heaviest points, ties to the lowest number, scaled
- * to mass one. */
+/* As the device does: keeps the n_max heaviest points, ties to the lowest number, scaled to mass
+ * one. */
 static void keep_heaviest(double *measure, const struct dpot_campaign *campaign)
 {
     const size_t k = campaign->domain.size;
@@ -218,8 +218,8 @@ static void keep_heaviest(double *measure, const struct dpot_campaign *campaign)
     }
 }
 
-/* The law of a user whose measure is in `population`. With sample_first the device draws one place
- * of what n_max leaves of it: the law is the mixture of those of the places. */
+/* The law of the user whose measure is in `population`. With sample_first the device draws one of
+ * the n_max heaviest points: the law is the mixture of the laws of these points. */
 static void find_law(struct bench *bench, const struct dpot_campaign *campaign)
 {
     const size_t k = campaign->domain.size;
@@ -273,7 +273,7 @@ static dpot_status evaluate_user(void *ctx, size_t worker, size_t item, struct d
     return measure_user(bench, campaign, &e->costs[item], error);
 }
 
-/* A user at one point: all mass leaves from there, and the cost is a sum. */
+/* A user at one point: all mass leaves from there, so that the transport cost is a plain sum. */
 static dpot_status evaluate_point(void *ctx, size_t worker, size_t item, struct dpot_error *error)
 {
     struct evaluation *e = ctx;
@@ -404,11 +404,11 @@ const struct command command_evaluate = {
     .name = "evaluate",
     .summary = "what one report of a campaign costs its users, exactly and without drawing",
     .details =
-        "A report is drawn from a law that depends on the user's own measure; its cost is the\n"
-        "exact transport cost W_p^p between the two. The laws are the device's own, to the last\n"
+        "A report is drawn from a law that depends on the user's measure; its cost is the exact\n"
+        "transport cost W_p^p between the two. The laws are those of the device, equal in every\n"
         "integer; with sample_first the mixture over the user's places. The worst case is over\n"
-        "users who are at one point of the domain. Raw data are read: run it on public or\n"
-        "simulated ones.\n"
+        "users at one point of the domain. The command reads raw data: run it on public or\n"
+        "simulated data.\n"
         "Keys: mechanism, epsilon, power, users, mean_user_cost (mean of W_p^p), mean_user_wp\n"
         "(mean of W_p), worst_case (largest W_p of a user at one point), worst_point (its number).",
     .example = "dpot evaluate --campaign census.json --data devices.csv --devices 1000",

@@ -8,7 +8,7 @@
 #define SIGNED_BYTES_MAX (DPOT_CAMPAIGN_BYTES_MAX + 4096u)
 #define RECEIPT_BYTES_MAX (64u << 10)
 #define KEY_FROM_MS 0
-#define KEY_UNTIL_MS ((int64_t)253402300799 * 1000) /* the end of 9999: any virtual time */
+#define KEY_UNTIL_MS ((int64_t)253402300799 * 1000) /* the end of 9999: after any virtual time */
 
 static dpot_status sign_campaign(struct in_process *server, const struct dpot_campaign *campaign,
                                  const uint8_t *secret_key, struct dpot_error *error)
@@ -97,7 +97,7 @@ static dpot_status answer(const struct dpot_http_request *request,
                                          : request->on_body(request->sink, body->data, body->len);
 }
 
-/* "<hex id><rest>" after /v1/campaigns/; false for another path. */
+/* Parses "/v1/campaigns/<hex id><rest>"; false for another path. */
 static bool parse_path(const char *path, uint8_t id[DPOT_CAMPAIGN_ID_LEN], const char **rest)
 {
     static const char start[] = "/v1/campaigns/";
@@ -151,6 +151,24 @@ static dpot_status perform(void *ctx, const struct dpot_http_request *request,
                                          : answer(request, response, 404, NULL);
 }
 
+static dpot_status ignore_body(void *sink, const void *data, size_t len)
+{
+    (void)sink;
+    (void)data;
+    (void)len;
+    return DPOT_OK;
+}
+
+dpot_status transport_lose_answer(const struct dpot_transport *transport,
+                                  const struct dpot_http_request *request,
+                                  struct dpot_http_response *response)
+{
+    struct dpot_http_request copy = *request;
+    copy.on_body = ignore_body;
+    (void)transport->perform(transport->ctx, &copy, response);
+    return DPOT_ERR_NETWORK;
+}
+
 void in_process_connect(const struct in_process *server, const struct dpot_clock *clock,
                         struct in_process_connection *connection)
 {
@@ -172,12 +190,12 @@ dpot_status in_process_count(const struct in_process *server, struct pool_count 
     return store_count_pool(server->store, server->hash, count, error);
 }
 
-/* Reports on their way into an array. */
+/* Copies reports into an array. */
 struct reading {
     struct decoder *decoder; /* NULL: indices */
     struct array *pool;
     size_t n;
-    dpot_status status; /* why it ended early */
+    dpot_status status; /* of the decoder */
     struct dpot_error *error;
 };
 
@@ -198,7 +216,7 @@ static int take_report(void *ctx, uint32_t round, const struct dpot_report *repo
     return reading->status != DPOT_OK;
 }
 
-/* The array, and what fills it. */
+/* Makes the array and the decoder. */
 static dpot_status prepare_reading(const struct in_process *server, enum decode_space space,
                                    uint64_t n_accepted, struct reading *reading)
 {

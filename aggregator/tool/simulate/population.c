@@ -11,7 +11,7 @@
 #define PLACES_MAX 8
 #define NEAR_KM 60.0
 #define DECAY_KM 15.0
-#define KM_PER_DEGREE 111.0 /* of latitude, rounded down: the window is never too narrow */
+#define KM_PER_DEGREE 111.0 /* of latitude, rounded down so that the window is never too narrow */
 
 struct map {
     size_t n;
@@ -23,7 +23,7 @@ struct map {
 
 static const struct dpot_metric great_circle = {DPOT_METRIC_HAVERSINE, 0};
 
-/* By latitude, then longitude, so that the order does not depend on qsort. */
+/* Longitude breaks ties, so that the order does not depend on qsort. */
 static int by_latitude(const void *a, const void *b)
 {
     const double *p = a, *q = b;
@@ -41,7 +41,7 @@ static size_t uniform_between(struct dpot_rng *rng, size_t low, size_t high)
     return low + (size_t)(uniform(rng) * (double)(high - low + 1));
 }
 
-/* First place with latitude >= bound. */
+/* The first place with latitude >= bound. */
 static size_t find_latitude(const struct map *map, double bound)
 {
     size_t low = 0, high = map->n;
@@ -56,7 +56,7 @@ static size_t find_latitude(const struct map *map, double bound)
     return low;
 }
 
-/* An index of 0..n-1 in proportion to the steps of a cumulative sum. */
+/* Draws an index 0..n-1 in proportion to the steps of a cumulative sum. */
 static size_t draw_cumulative(struct dpot_rng *rng, const double *cumulative, size_t n)
 {
     const double target = uniform(rng) * cumulative[n - 1];
@@ -112,7 +112,7 @@ static void draw_device(struct map *map, size_t device, struct array *devices, s
     }
 }
 
-/* Gives back the rows that were reserved and not used. */
+/* Frees the rows that were reserved and not used. */
 static dpot_status shrink_rows(struct array *devices, size_t n_rows)
 {
     double *values =
@@ -145,8 +145,7 @@ static dpot_status check_places(const struct array *places, struct dpot_error *e
         }
         sum += p[2];
     }
-    return sum > 0 ? DPOT_OK
-                   : dpot_error_set(error, DPOT_ERR_RANGE, "nobody lives at any of the places");
+    return sum > 0 ? DPOT_OK : dpot_error_set(error, DPOT_ERR_RANGE, "no place has any people");
 }
 
 dpot_status population_draw(const struct array *places, size_t n_devices, struct dpot_rng *rng,

@@ -19,12 +19,6 @@ static const struct option options[] = {
     {NULL, NULL, NULL},
 };
 
-/* CSV with a header, which people open in other programs. */
-static dpot_status write_devices(struct run *run, const char *path, const struct array *devices)
-{
-    return array_write_named(path, devices, "device,latitude,longitude,visits", &run->error);
-}
-
 static dpot_status read_options(struct run *run, uint64_t *n_devices, const char **out)
 {
     const char *text = NULL;
@@ -59,7 +53,7 @@ static dpot_status run_population(struct run *run)
         dpot_rng_release(&rng);
     }
     if (status == DPOT_OK) {
-        status = write_devices(run, out, &devices);
+        status = array_write_named(out, &devices, "device,latitude,longitude,visits", &run->error);
     }
     if (status == DPOT_OK) {
         run_put_integer(run, "devices", n_devices);
@@ -75,7 +69,7 @@ const struct command command_population = {
     .name = "population",
     .summary = "draw a synthetic population of devices over a map, for dpot simulate",
     .details =
-        "Every device has a home drawn by the number of people and a few further places, most\n"
+        "Every device has a home, drawn in proportion to people, and a few further places, most\n"
         "of them near. Keys: devices, rows, places.",
     .example = "dpot population --places places.csv --devices 1000 --seed 1 --out devices.csv",
     .options = options,

@@ -38,7 +38,7 @@ dpot_status results_make_folder(struct run *run, const char *folder)
     return DPOT_OK;
 }
 
-/* All that a run may write; every run writes the first two. */
+/* Every file that a run may write; each run writes the first two. */
 static const char *const result_names[] = {
     "results.json",          "devices.csv", "population_true.csv", "population_sample.csv",
     "vectors_true.npy",      "pool.npy",    "pool.npy.json",       "coefficients.npy",
@@ -50,8 +50,8 @@ dpot_status results_check_inputs(struct run *run, const char *name, const char *
     return conflict_check_folder(run, name, folder, result_names, N_RESULTS);
 }
 
-/* What this run may have no cause to write must not stay there from an earlier one; nor may the
- * results of that one, which are written last, vouch for a set that is not complete. */
+/* Files of an earlier run that this one does not write must not stay; nor may the results.json of
+ * that run, which is written last, make an incomplete set look complete. */
 static dpot_status remove_stale(const struct results *r)
 {
     for (size_t i = 0; i < N_RESULTS; i++) {
@@ -68,14 +68,14 @@ static dpot_status remove_stale(const struct results *r)
 
 /* ---- populations ---- */
 
-/* Of this run; the tally of a durable device goes on from run to run. */
+/* Reports of this run alone: the tally of a durable device counts earlier runs too. */
 static uint32_t count_reports(const struct results *r, size_t device)
 {
     const struct device_outcome *o = &r->outcomes[device];
     return r->plan->rounds - o->n_absent - o->n_refused;
 }
 
-/* Mean over the submitted reports of the measure of the device, as the pool has it. */
+/* The measure of the device averaged over the submitted reports, as in the pool. */
 static void fill_populations(const struct results *r, double n_reports, double *truth,
                              double *sample)
 {
@@ -90,8 +90,8 @@ static void fill_populations(const struct results *r, double n_reports, double *
     }
 }
 
-/* The vectors of the devices that submitted, once for each report, in the order of the devices: what
- * an estimate from the pool is compared with. */
+/* Writes the vectors of the devices that submitted, once for each report, in the order of devices:
+ * the truth that an estimate from the pool is compared with. */
 static dpot_status write_vectors(const struct results *r)
 {
     char path[PATH_SIZE];
@@ -151,7 +151,7 @@ static dpot_status write_populations(const struct results *r)
 
 /* ---- devices ---- */
 
-/* The least settled report tells. */
+/* The status of the least settled report. */
 static const char *status_of(const struct device_outcome *o)
 {
     if (o->tally.n_submitted == 0) {
@@ -206,7 +206,7 @@ static json_t *counts_by(const char *const *names, const uint64_t *counts, size_
     return object;
 }
 
-/* The file beside the pool. The pool is at rest, so its counts are those of the array. */
+/* The side file of the pool. Nothing is ingested any more, so its counts are those of the array. */
 static json_t *describe_side(const struct results *r, enum decode_space space,
                              const struct pool_count *count)
 {
@@ -218,7 +218,7 @@ static json_t *describe_side(const struct results *r, enum decode_space space,
     return side;
 }
 
-/* DPOT_ERR_NOT_FOUND: there is no report. */
+/* DPOT_ERR_NOT_FOUND: the pool is empty. */
 static dpot_status write_reports(const struct results *r, const char *name, enum decode_space space,
                                  const struct pool_count *count)
 {
@@ -239,7 +239,6 @@ static dpot_status write_reports(const struct results *r, const char *name, enum
     return status;
 }
 
-/* The group of every report of pool.npy. */
 static dpot_status write_groups(const struct results *r)
 {
     char path[PATH_SIZE];
@@ -253,7 +252,7 @@ static dpot_status write_groups(const struct results *r)
     return status;
 }
 
-/* With a transform also the coefficients, which generators are trained on. */
+/* With a transform, also writes the coefficients, which generators are trained on. */
 static dpot_status write_pool(const struct results *r, struct pool_count *count)
 {
     const struct dpot_campaign *campaign = r->plan->campaign;
@@ -301,9 +300,10 @@ static struct sums add_up(const struct results *r, const struct pool_count *coun
         }
     }
     if (r->plan->in_process) {
-        /* Whatever a device was told is stored is there, and nothing that it did not make. */
-        const uint64_t n_told = sums.tally.n_accepted + sums.tally.n_duplicate;
-        sums.is_conserved = sums.is_conserved && n_told <= count->n_accepted &&
+        /* The pool holds every report that a device knows to be stored, and none it did not
+         * submit. */
+        const uint64_t n_stored = sums.tally.n_accepted + sums.tally.n_duplicate;
+        sums.is_conserved = sums.is_conserved && n_stored <= count->n_accepted &&
                             count->n_accepted <= sums.tally.n_submitted;
     }
     return sums;
@@ -326,7 +326,7 @@ static void put_counts(struct run *run, const struct sums *sums)
     run_put_number(run, "epsilon_per_device", sums->largest_epsilon);
 }
 
-/* Of every group its label, its devices and how many of their reports count. */
+/* For each group: its label, its devices, and how many of their reports count. */
 static json_t *count_groups(const struct results *r)
 {
     json_t *list = json_array();
@@ -374,7 +374,7 @@ static dpot_status write_results(const struct results *r, const struct sums *sum
     return json_write(path, run->result, &run->error);
 }
 
-/* All but results.json. */
+/* Writes everything but results.json. */
 static dpot_status write_tables(const struct results *results, struct pool_count *count)
 {
     dpot_status status = remove_stale(results);

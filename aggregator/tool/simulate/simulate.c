@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define DEVICES_MAX 10000000
-#define THREADS_DEFAULT 2 /* devices mostly wait for the server */
+#define THREADS_DEFAULT 2 /* devices wait for the server most of the time */
 #define CAP_MARGIN 1e-9   /* relative: charges are rounded up, caps down */
 #define EPSILON_CAP_MAX 1e6
 #define DELTA_CAP_MAX 0.999999
@@ -30,7 +30,7 @@ static const struct option options[] = {
     CAMPAIGN_PIN_OPTION,
     {"dropout", "p", "a device misses a round with this probability (default 0)"},
     {"duplicates", "p", "the answer to a report is lost with this probability (default 0)"},
-    {"rounds", "R", "rounds to live through (default 1; more only in process)"},
+    {"rounds", "R", "rounds to simulate (default 1; more only in process)"},
     {"epsilon-cap", "E", "every cap of the devices (default: epsilon times rounds)"},
     {"durable", "DIR", "keep each device's folder in DIR (default: in memory)"},
     {"out", "DIR", "where results.json and the tables go"},
@@ -111,7 +111,7 @@ static dpot_status read_options(struct simulation *s)
 
 /* ---- the campaign ---- */
 
-/* A SPEC has no id yet: it gets one made from its own bytes, so that runs can be compared. */
+/* A SPEC has no id yet: derive one from its bytes, so that runs can be compared. */
 static dpot_status give_id(struct simulation *s)
 {
     struct campaign_file *file = &s->file;
@@ -155,7 +155,7 @@ static dpot_status check_campaign(struct simulation *s)
     return DPOT_OK;
 }
 
-/* The key that devices pin: the user's, or whatever signed the campaign. */
+/* The key that devices pin: the user's, or the signer of the campaign. */
 static void choose_pin(struct simulation *s)
 {
     memcpy(s->plan.pin, s->file.signer, sizeof s->plan.pin);
@@ -186,7 +186,7 @@ static dpot_status load_campaign(struct simulation *s)
 
 /* ---- the run ---- */
 
-/* Caps that just fit what is asked for, unless the user gave one. */
+/* The smallest caps that allow all rounds, unless the user gave one. */
 static void choose_caps(struct simulation *s)
 {
     struct device_plan *plan = &s->plan;
@@ -328,29 +328,21 @@ const struct command command_simulate = {
     .name = "simulate",
     .summary = "virtual devices that run the shipping client against a server",
     .details =
-        "Each device enrolls, charges its ledger, privatises, spools and sends, on a clock that "
-        "is\n"
-        "set forward instead of sleeping. --out gets results.json (counts, epsilon spent),\n"
-        "population_true.csv (mean of the devices' own measures over the domain, each weighted by\n"
-        "the reports its device submitted: with --dropout not by device),\n"
-        "population_sample.csv (one place a device, without privacy: the yardstick), devices.csv,\n"
-        "and in process pool.npy, with a transform also coefficients.npy, which generators are\n"
-        "trained on, and groups.npy of a campaign with groups; those of an earlier run are "
-        "removed.\n"
-        "The groups are told by --group-column (a name of the first line of --data, or a number "
-        "from\n"
-        "0); without it all devices are in the first. The folder of --durable "
-        "must\n"
-        "not hold devices of an earlier run in process: their server is gone. --seed needs a "
-        "campaign\n"
-        "that says \"simulation\": true, whose reports carry the TEST mark; a seeded run in "
-        "process uses\n"
-        "one thread unless told otherwise. With a vector mechanism a row is a device's vector "
-        "(its\n"
-        "mean when it has several) and vectors_true.npy takes the place of the two populations; on "
-        "a\n"
-        "sphere too, where a device may have several and pool.npy holds the directions they name.\n"
-        "Keys: those of results.json.",
+        "Each device enrolls, charges its ledger, privatises, spools and sends, on a clock that\n"
+        "is set forward instead of sleeping. --out gets results.json (counts, epsilon spent),\n"
+        "devices.csv, population_true.csv (the mean of the devices' measures over the domain,\n"
+        "each weighted by the number of reports it submitted) and population_sample.csv (one\n"
+        "place per device, without privacy, as a yardstick); in process also pool.npy, with a\n"
+        "transform coefficients.npy, on which generators are trained, and with groups\n"
+        "groups.npy. Files of an earlier run are removed.\n"
+        "With a vector mechanism a row is the vector of a device (several rows: their mean), and\n"
+        "vectors_true.npy replaces the two populations; likewise on a sphere, where a device may\n"
+        "have several rows and pool.npy holds the directions that reports name.\n"
+        "--group-column is a name in the first line of --data, or a number from 0; without it\n"
+        "all devices are in the first group. The folder of --durable must not hold devices of an\n"
+        "earlier run in process: their server is gone. --seed needs a campaign with\n"
+        "\"simulation\": true, whose reports carry the TEST mark; a seeded run in process uses\n"
+        "one thread unless --threads is given. Keys: those of results.json.",
     .example =
         "dpot simulate --campaign census.json --data devices.csv --devices 1000 --in-process "
         "--out run",

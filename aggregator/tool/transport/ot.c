@@ -14,8 +14,8 @@
 #include <math.h>
 
 #define TOL_DEFAULT 1e-9
-#define TOL_FLOAT32 1e-6 /* below it single precision may never come to rest */
-#define ROUNDING 100.0   /* times the tolerance: what a residual may be without a warning */
+#define TOL_FLOAT32 1e-6 /* below it single precision may not converge */
+#define ROUNDING 100.0   /* residuals above this multiple of the tolerance get a warning */
 #define ITERATIONS_DEFAULT 100000
 #define ITERATIONS_MAX 1000000000
 
@@ -28,11 +28,11 @@ static const struct option options[] = {
     {"normalize", NULL, "scale the weights to sum 1"},
     {"exact", NULL, "exact transport (network simplex)"},
     {"lambda", "L", "entropic transport with this regularisation, cost units"},
-    {"tol", "T", "L1 violation of the first marginal to reach (default 1e-9; float32: 1e-6)"},
-    {"max-iterations", "N", "most sweeps (default 100000)"},
+    {"tol", "T", "stop at this L1 violation of the first marginal (default 1e-9; float32: 1e-6)"},
+    {"max-iterations", "N", "maximum number of sweeps (default 100000)"},
     {"float32", NULL, "sweep in float32: faster, the first marginal to about 1e-6"},
-    {"plain", NULL, "no annealing and no over-relaxation: Sinkhorn's own sweeps"},
-    {"debiased", NULL, "the Sinkhorn divergence: less half the value of each measure to itself"},
+    {"plain", NULL, "plain Sinkhorn sweeps, without annealing and over-relaxation"},
+    {"debiased", NULL, "Sinkhorn divergence: minus half the value of each measure to itself"},
     {"plan", "F", "write the plan (n, m)"},
     {"potentials", "F", "write the potentials f and g in one column (n + m,)"},
     REMOTE_OPTIONS,
@@ -135,7 +135,7 @@ static dpot_status load_cost(struct transport *t)
     return status;
 }
 
-static dpot_status load_measure(struct run *run, const char *name, size_t n, struct array *out)
+static dpot_status load_marginal(struct run *run, const char *name, size_t n, struct array *out)
 {
     if (!option_is_given(run, name)) {
         const dpot_status status = array_init(out, n, 1, true);
@@ -144,13 +144,7 @@ static dpot_status load_measure(struct run *run, const char *name, size_t n, str
         }
         return status;
     }
-    const dpot_status status = load_weights(run, name, n, out);
-    if (status == DPOT_OK && !out->is_vector && out->n_rows != 1) {
-        array_release(out);
-        return dpot_error_set(&run->error, DPOT_ERR_SHAPE,
-                              "--%s has several rows: give one measure", name);
-    }
-    return status;
+    return load_measure(run, name, n, out);
 }
 
 static dpot_status load_inputs(struct transport *t)
@@ -158,10 +152,10 @@ static dpot_status load_inputs(struct transport *t)
     dpot_status status = load_cost(t);
     const size_t n = t->cost.n_rows, m = t->cost.n_cols;
     if (status == DPOT_OK) {
-        status = load_measure(t->run, "a", n, &t->a);
+        status = load_marginal(t->run, "a", n, &t->a);
     }
     if (status == DPOT_OK) {
-        status = load_measure(t->run, "b", m, &t->b);
+        status = load_marginal(t->run, "b", m, &t->b);
     }
     if (status == DPOT_OK && t->plan_path) {
         status = array_init(&t->plan, n, m, false);
@@ -174,7 +168,7 @@ static dpot_status load_inputs(struct transport *t)
 
 /* ---- the two methods ---- */
 
-/* L1 violation of the first marginal by the plan's entries; `row` is scratch. */
+/* The L1 violation of the first marginal by the entries of the plan. */
 static double exact_residual(const struct dpot_exact_result *result, const double *a, size_t n)
 {
     double residual = 0;
@@ -207,7 +201,7 @@ static void put_result(struct transport *t, double value, double transport_cost,
 static dpot_status solve_exact(struct transport *t)
 {
     struct dpot_exact_result result = {0};
-    struct progress progress; /* nobody knows how many pivots there will be */
+    struct progress progress; /* the number of pivots is unknown */
     const size_t n = t->cost.n_rows, m = t->cost.n_cols;
     progress_init(&progress, t->run, "exact transport", 0);
     const dpot_status status = dpot_exact_ot(t->cost.values, t->a.values, t->b.values, n, m, NULL,
@@ -228,11 +222,11 @@ static dpot_status solve_exact(struct transport *t)
     return DPOT_OK;
 }
 
-/* How far the sweeps are: the residual falls geometrically, so its logarithm tells, and the last
- * sweep allowed ends them in any case. */
+/* The share of sweeps done: by the logarithm of the residual, which falls geometrically, or by the
+ * maximum number of sweeps, whichever is larger. */
 struct sweeps {
     struct progress progress;
-    const struct entropic_result *result; /* of the solve that runs */
+    const struct entropic_result *result; /* of the running solve */
     double first_residual, tol;
 };
 
@@ -247,8 +241,8 @@ static void show_sweep(void *ctx, size_t n_done, size_t n_total)
     progress_share(&s->progress, fmax(by_residual, (double)n_done / (double)n_total));
 }
 
-/* Sweeps do not see the rounding of their own kernel: where costs are so many times lambda that the
- * last digit of a cost moves the plan, only the residual of the plan that is put out shows it. */
+/* Sweeps do not detect the rounding of their kernel: when costs are so many times lambda that the
+ * last digit of a cost moves the plan, only the residual of the final plan shows it. */
 static void warn_of_rounding(const struct transport *t, const struct entropic_result *result)
 {
     if (result->outcome == SOLVE_CONVERGED && result->residual > ROUNDING * t->tol) {
@@ -256,7 +250,7 @@ static void warn_of_rounding(const struct transport *t, const struct entropic_re
             t->run,
             "the sweeps have converged, but by rounding the plan misses the first marginal by "
             "%.3g, more than --tol %.3g: the costs are very large beside --lambda %.3g; a larger "
-            "one, or points moved to near 0, are computed better (gap tells what value may be off)",
+            "one, or points moved to near 0, are computed better (gap bounds the error of value)",
             result->residual, t->tol, t->lambda);
     }
 }
@@ -286,7 +280,7 @@ static struct entropic_cost cost_view(const struct cost *cost)
         .n_rows = cost->n_rows, .n_cols = cost->n_cols, .matrix = cost->values};
 }
 
-/* The divergence beside the plain values: two more problems, of each measure to itself. */
+/* Adds the divergence: solves two more problems, of each measure to itself. */
 static dpot_status add_divergence(struct transport *t, const struct entropic_options *solver)
 {
     struct run *run = t->run;
@@ -391,15 +385,13 @@ const struct command command_ot = {
     .name = "ot",
     .summary = "optimal transport between two measures, exact or entropic",
     .details =
-        "Entropic values are <C,P> + lambda KL(P | a x b). With --campaign the first measure "
-        "lives\n"
-        "on the domain and the second on the output points, and the cost is the campaign's.\n"
-        "Keys: value, transport_cost (<C,P>), dual (a lower bound), outcome, residual (L1 "
-        "violation\n"
-        "of the first marginal), iterations; exact: distance (transport_cost^(1/p)); entropic:\n"
-        "primal (an upper bound: a plan with both marginals), gap (primal - dual), kl, entropy "
-        "(nats);\n"
-        "--debiased: divergence with divergence_lower and divergence_upper, certain bounds.",
+        "Entropic values are <C,P> + lambda KL(P | a x b). With --campaign the first measure is\n"
+        "on the domain, the second on the output points, and the cost is that of the campaign.\n"
+        "Keys: value, transport_cost (<C,P>), dual (a lower bound), outcome, residual (L1\n"
+        "violation of the first marginal), iterations; exact: distance (transport_cost^(1/p));\n"
+        "entropic: primal (an upper bound: a plan with both marginals), gap (primal - dual), kl,\n"
+        "entropy (nats); --debiased: divergence, with the certified bounds divergence_lower and\n"
+        "divergence_upper.",
     .example = "dpot ot --x a.csv --y b.csv --metric euclidean --power 2 --exact --plan plan.npy",
     .options = options,
     .run = run_ot,

@@ -1,8 +1,8 @@
-/* dpot project: the laws of the index mechanisms in floats: the Wasserstein projection of measures
- * onto the LDP polytope, and the baselines (project_baseline.c).
+/* dpot project: the laws of the index mechanisms in floating point: the Wasserstein projection of
+ * measures onto the LDP polytope, and the baselines (project_baseline.c).
  *
- * This is the law before the integer draw (mechanism/ has the whole mechanisms): q is always inside
- *     exp(-epsilon/2) m <= q <= exp(epsilon/2) m,  but floats are no proof of privacy. */
+ * This is the law before the integer draw (mechanism/ has the complete mechanisms). Always
+ * exp(-epsilon/2) m <= q <= exp(epsilon/2) m, but floating point is no proof of privacy. */
 #include "tool/transport/project.h"
 
 #include "base/alloc.h"
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EPSILON_MAX 100 /* exp(epsilon) stays far from overflow */
+#define EPSILON_MAX 100 /* exp(epsilon) is far from overflow */
 #define TOL_DEFAULT 1e-9
 #define ITERATIONS_DEFAULT 100000
 #define ITERATIONS_MAX 1000000000
@@ -27,19 +27,19 @@ static const struct option options[] = {
     COST_OPTIONS("x", "v", "input points (k, d), instead of --cost",
                  "output points (kv, d), instead of --cost"),
     {"base-measure", "F",
-     "(kv,), uniform, or uniform:<total mass>; wpm needs it, kpm and exponential have their own"},
+     "(kv,), uniform, or uniform:<total mass>; required by wpm; kpm, exponential: own default"},
     {"epsilon", "E", "privacy parameter, above 0, at most 100"},
     {"exact", NULL, "exact projection (minimum cost flow); baselines: exact transport cost of q"},
     {"lambda", "L",
-     "entropic projection with this regularisation, cost units; baselines: the plan's"},
+     "entropic projection with this regularisation, cost units; baselines: of the plan"},
     {"iterations", "N", "exactly N sweeps, as a device does (with --lambda)"},
     {"tol", "T", "sweep until log v changes by at most T (default 1e-9)"},
-    {"max-iterations", "N", "most sweeps with --tol (default 100000)"},
+    {"max-iterations", "N", "maximum number of sweeps with --tol (default 100000)"},
     {"float32", NULL,
-     "sweep in float32 but for the last one (with --iterations): faster, right to about 1e-6"},
+     "all sweeps but the last in float32 (with --iterations): faster, accurate to about 1e-6"},
     {"method", "M", "wpm (default), kpm or exponential"},
     {"normalize", NULL, "scale each row of --mu to sum 1"},
-    {"out", "F", "where q goes, (kv,) or (users, kv)"},
+    {"out", "F", "write q, (kv,) or (users, kv)"},
     {NULL, NULL, NULL},
 };
 
@@ -59,7 +59,7 @@ static dpot_status read_method(struct projection_job *job)
     return DPOT_OK;
 }
 
-/* KPM looks at costs only to tell the transport cost. */
+/* KPM needs costs only to report the transport cost. */
 static dpot_status check_cost_options(struct projection_job *job)
 {
     static const char *const asks_for_cost[] = {"exact", "lambda", "cost", "x", "v", "metric"};
@@ -70,7 +70,7 @@ static dpot_status check_cost_options(struct projection_job *job)
     return job->has_cost ? cost_check_options(job->run, "x", "v") : DPOT_OK;
 }
 
-/* The projection needs a solver; a baseline only if its transport cost is wanted. */
+/* The projection needs a solver; a baseline only to report its transport cost. */
 static dpot_status check_solver(struct projection_job *job)
 {
     struct run *run = job->run;
@@ -241,8 +241,8 @@ static dpot_status project_user(void *ctx, size_t worker, size_t item, struct dp
 
 /* ---- result ---- */
 
-/* max over users and points of max(q/m, m/q): at most exp(epsilon/2) inside the polytope. Where the
- * base measure has no mass, q has none either. */
+/* The maximum over users and points of max(q/m, m/q): at most exp(epsilon/2) inside the polytope. q
+ * has no mass where m has none. */
 static double largest_ratio(const struct projection_job *job)
 {
     double largest = 0;
@@ -320,21 +320,20 @@ const struct command command_project = {
     .summary = "laws of the index mechanisms (floats, before the integer draw)",
     .details =
         "The result q satisfies exp(-epsilon/2) m <= q <= exp(epsilon/2) m for the base measure m\n"
-        "(it need not sum to 1) and is nearest to mu in Wasserstein distance: exactly, or with\n"
-        "--lambda up to entropic regularisation: Algorithm 1, whose plan P minimises\n"
-        "<C,P> + lambda sum P log P (KL to the uniform measure, not to a x b as dpot ot has it).\n"
-        "For a batch (users, k) transport_cost, dual and gap are the means over users, iterations\n"
-        "and residual the most of any user.\n"
-        "--method kpm is the KL projection of mu, which ignores the cost, and needs as many\n"
-        "outputs as inputs; exponential has law proportional to\n"
-        "exp(-epsilon <mu, C_j> / (2 Delta)). Both have their own base measure unless one is\n"
-        "given, and tell transport_cost, that of q against mu, only with --exact or --lambda.\n"
-        "Keys: outcome, iterations, transport_cost (exact OT cost with --exact, else <C,P> of a\n"
-        "plan from mu to q, never below it), dual (--exact: no q costs less, by duality) and gap\n"
-        "(transport_cost - dual), residual (--lambda: L1 distance from mu of the last sweep's "
-        "plan,\n"
-        "before it was rounded to mu and q), max_ratio (largest q/m or m/q; at most\n"
-        "exp(epsilon/2)), users (batches only).",
+        "(which need not sum to 1) and is nearest to mu in Wasserstein distance: exactly, or with\n"
+        "--lambda up to entropic regularisation, by Algorithm 1, whose plan P minimises\n"
+        "<C,P> + lambda sum P log P (KL to the uniform measure, not to a x b as in dpot ot). For\n"
+        "a batch (users, k), transport_cost, dual and gap are means over users, iterations and\n"
+        "residual maxima.\n"
+        "--method kpm is the KL projection of mu; it ignores the cost and needs as many outputs\n"
+        "as inputs. The law of exponential is proportional to exp(-epsilon <mu, C_j> / (2\n"
+        "Delta)). Both have a default base measure, and report transport_cost, that of q against\n"
+        "mu, only with --exact or --lambda.\n"
+        "Keys: outcome, iterations, transport_cost (exact OT cost with --exact, otherwise <C,P>\n"
+        "of a plan from mu to q, never below it), dual (--exact: a lower bound on the cost of\n"
+        "any q) and gap (transport_cost - dual), residual (--lambda: L1 distance from mu of the\n"
+        "plan of the last sweep, before it was rounded to mu and q), max_ratio (largest q/m or\n"
+        "m/q; at most exp(epsilon/2)), users (batches only).",
     .example = "dpot project --mu mu.csv --cost cost.npy --base-measure uniform --epsilon 2 "
                "--lambda 0.01 --out q.npy",
     .options = options,

@@ -49,7 +49,7 @@ dpot_status baseline_prepare(struct projection_job *job)
     return job->method == DPOT_MECHANISM_KPM ? prepare_kpm(job) : prepare_exponential(job);
 }
 
-/* q_j = sum_i mu_i C_ij, then the law. */
+/* Sets q_j = sum_i mu_i C_ij, then the law. */
 static void exponential_law(const struct projection_job *job, const double *mu, double *q)
 {
     const size_t k = job->cost.n_rows, kv = job->cost.n_cols;
@@ -101,7 +101,7 @@ dpot_status baseline_project(const struct projection_job *job, struct workspace 
     }
     (void)dpot_polytope_project_kl_linear(&job->polytope, q, 1, DPOT_STEPS_NEEDED, q);
     if (!ws->cost) {
-        return DPOT_OK; /* the transport cost is not wanted */
+        return DPOT_OK; /* no transport cost asked for */
     }
     const size_t n_rows = project_find_support(job, user, ws);
     project_copy_cost(job, ws, n_rows, ws->cost);

@@ -1,20 +1,20 @@
-/* Many users of `dpot project --lambda` at once. */
+/* dpot project --lambda: many users at once. */
 #include "tool/transport/project.h"
 
 #include "base/alloc.h"
 #include "solve/projection/batch.h"
 
-/* Alone, a user pays for the points that have mass only; a product of matrices is about this many times
- * faster an entry than a sweep for one user. */
+/* A sweep for one user costs time only for points with mass; a matrix product is about this many
+ * times faster per entry. */
 #define SPARSITY_GAIN 6
 
 #define USERS_LEAST 8
 #define KERNEL_ENTRIES_MAX ((size_t)1 << 27) /* 1 GiB each: kernel, costs, and their product */
 
-/* Users a call, so that progress can be told. */
+/* Users per call, between reports of progress. */
 #define CHUNK 1024
 
-/* Points with mass, of all users. */
+/* The number of points with mass, over all users. */
 static size_t support_of_all(const struct projection_job *job)
 {
     size_t n = 0;
@@ -24,7 +24,7 @@ static size_t support_of_all(const struct projection_job *job)
     return n;
 }
 
-/* Separable costs always gain. */
+/* Always for separable costs. */
 static bool is_worth_it(const struct projection_job *job, size_t n_axes)
 {
     const size_t k = job->cost.n_rows, kv = job->cost.n_cols;

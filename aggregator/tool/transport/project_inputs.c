@@ -1,5 +1,4 @@
-/* dpot project: what is read, checked against each other and held: measures, costs, the base measure and its
- * bounds. */
+/* dpot project: loads and validates measures, costs, the base measure and its bounds. */
 #include "tool/transport/project.h"
 
 #include "base/alloc.h"
@@ -16,7 +15,6 @@ bool project_is_baseline(const struct projection_job *job)
     return job->method != DPOT_MECHANISM_WPM;
 }
 
-/* "uniform:<mass>" is a mistake on the command line, a file is read later. */
 dpot_status project_check_base_measure(const struct projection_job *job, double *uniform_mass)
 {
     struct run *run = job->run;
@@ -46,7 +44,7 @@ static dpot_status load_base_measure(struct projection_job *job)
     double uniform_mass = 0;
     const size_t kv = job->cost.n_cols;
     if (!option_is_given(run, "base-measure")) {
-        return DPOT_OK; /* a baseline, whose own measure is there */
+        return DPOT_OK; /* a baseline with its default measure */
     }
     dpot_status status = project_check_base_measure(job, &uniform_mass);
     if (status == DPOT_OK && uniform_mass > 0) {

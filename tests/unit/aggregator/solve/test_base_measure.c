@@ -194,7 +194,7 @@ Test(base_measure, refuses_a_wrong_command_line)
         {"--mix 0.5", "--mix goes with --users"},
         {"--mix-with uniform", "--mix-with goes with --users"},
         {"--max-seconds 0", "--max-seconds is 0"},
-        {"--method certified --trajectory t.csv", "only mirror has a course"},
+        {"--method certified --trajectory t.csv", "only mirror has a trajectory"},
         {"--epsilon 0", "--epsilon is 0"},
         {"--epsilon 101", "--epsilon is 101"},
         {"--epsilon nan", "--epsilon is nan"},
@@ -203,7 +203,7 @@ Test(base_measure, refuses_a_wrong_command_line)
         {"--power 0", "--power is 0"},
         {"--metric ring", "--metric does not go with --cost"},
         {"--x ring.csv", "--x does not go with --cost"},
-        {"--method uniform --trajectory t.csv", "only mirror has a course"},
+        {"--method uniform --trajectory t.csv", "only mirror has a trajectory"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         char arguments[256];
@@ -259,8 +259,7 @@ Test(base_measure, no_lower_bound_is_negative)
 
 Test(base_measure, explains_itself)
 {
-    expect_exit("base-measure --help", 0,
-                "lower_bound (a proof that no base measure has a smaller objective");
+    expect_exit("base-measure --help", 0, "lower_bound (proved for every base measure");
 }
 
 Test(base_measure, a_run_that_ended_by_the_gap_is_not_told_to_go_on)

@@ -178,10 +178,10 @@ Test(deconvolve_tool, side_files_that_are_damaged_are_refused_by_key)
     }
     write_text("pool.csv.json", "{}");
     expect_exit("deconvolve --pool pool.csv --support 2 --out x.csv", 2,
-                "--mechanism is missing and pool.csv.json does not tell it");
+                "--mechanism is missing and pool.csv.json does not state it");
     write_text("pool.csv.json", "{\"mechanism\":\"laplace\"}");
     expect_exit("deconvolve --pool pool.csv --support 2 --out x.csv", 2,
-                "--scale is missing and pool.csv.json does not tell it");
+                "--scale is missing and pool.csv.json does not state it");
     expect_exit("deconvolve --pool none.csv --support 2 --out x.csv", 6, "reading none.csv failed");
 }
 

@@ -251,10 +251,10 @@ Test(generator_evaluate, images_on_another_scale_than_the_classifier_knows_are_r
     expect_exit("convert --in images-ubyte --to -1,1 --out images.npy", 0, "");
     expect_exit(
         "generator evaluate --samples images.npy --reference images.npy --classifier c.json", 3,
-        "say with --range lo,hi");
+        "give black and white with --range lo,hi");
     expect_exit("generator evaluate --samples images-ubyte --reference images-ubyte --range 0,1 "
                 "--classifier c.json",
-                3, "say with --range lo,hi");
+                3, "give black and white with --range lo,hi");
     expect_exit("generator classifier --images images.npy --labels labels-ubyte --out d.json", 2,
                 "there is no --range");
     expect_exit("generator evaluate --samples good.csv --reference real.csv --classifier c.json", 3,

@@ -83,9 +83,9 @@ Test(job, masses_that_a_campaign_cannot_say_are_told)
     write_text("two.csv", "0.25\n1e-300\n1e-20\n");
     write_text("none.csv", "0.25\n1e-9\n0.25\n");
     answer_text("201 Created", "{}", "campaign revise " ID " --base-measure one.csv", 0,
-                "1 mass is smaller");
+                "1 mass is below");
     answer_text("201 Created", "{}", "campaign revise " ID " --base-measure two.csv", 0,
-                "2 masses are smaller");
+                "2 masses are below");
     static struct process p;
     struct canned_server server;
     char text[256];

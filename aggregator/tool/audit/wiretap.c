@@ -1,14 +1,14 @@
-#include "tool/audit/tap.h"
+#include "tool/audit/wiretap.h"
 
 #include <math.h>
 #include <string.h>
 
-static uint32_t n_values_of(const struct tap *tap)
+static uint32_t n_values_of(const struct wiretap *tap)
 {
     return tap->subject->campaign.vector.dim; /* 0 for an index */
 }
 
-static bool is_same(const struct tap *tap, const struct dpot_report *report, uint32_t index,
+static bool is_same(const struct wiretap *tap, const struct dpot_report *report, uint32_t index,
                     const int64_t *values)
 {
     const uint32_t n = n_values_of(tap);
@@ -16,7 +16,7 @@ static bool is_same(const struct tap *tap, const struct dpot_report *report, uin
            (n == 0 || memcmp(report->values, values, n * sizeof *values) == 0);
 }
 
-uint64_t tap_digest(const struct dpot_report *report)
+uint64_t wiretap_digest(const struct dpot_report *report)
 {
     uint8_t bytes[DPOT_REPORT_ID_LEN + sizeof report->index + SUBJECT_DIM_MAX * sizeof(int64_t)];
     uint8_t hash[DPOT_HASH_LEN];
@@ -34,45 +34,44 @@ uint64_t tap_digest(const struct dpot_report *report)
     return dpot_load_u64(hash);
 }
 
-static void note_first(struct tap *tap, const struct dpot_report *report)
+static void note_first(struct wiretap *tap, const struct dpot_report *report)
 {
     const uint32_t n = report->n_values < SUBJECT_DIM_MAX ? report->n_values : SUBJECT_DIM_MAX;
     tap->sample = subject_observe(tap->subject, report);
-    tap->digest += tap_digest(report);
+    tap->digest += wiretap_digest(report);
     tap->index = report->index;
     memcpy(tap->id, report->id, sizeof tap->id);
     if (n > 0) {
         memcpy(tap->values, report->values, n * sizeof *tap->values);
     }
     if (tap->has_previous && is_same(tap, report, tap->previous_index, tap->previous_values)) {
-        tap->trace |= TAP_REPEATS;
+        tap->trace |= WIRETAP_REPEATS;
     }
 }
 
-static void note_report(struct tap *tap, const struct dpot_report *report)
+static void note_report(struct wiretap *tap, const struct dpot_report *report)
 {
     if (report->n_values != n_values_of(tap)) {
-        tap->trace |= TAP_LENGTH;
+        tap->trace |= WIRETAP_LENGTH;
         return;
     }
     if (report->group != tap->subject->group) {
-        tap->trace |= TAP_GROUP;
+        tap->trace |= WIRETAP_GROUP;
     }
     if (tap->n_reports == 0) {
         note_first(tap, report);
         tap->n_reports = 1;
     } else if (memcmp(report->id, tap->id, sizeof tap->id) != 0 ||
                !is_same(tap, report, tap->index, tap->values)) {
-        tap->trace |= TAP_DIFFERS;
+        tap->trace |= WIRETAP_DIFFERS;
         tap->n_reports++;
-        tap->digest += tap_digest(report);
+        tap->digest += wiretap_digest(report);
         if (report->n_values > 0) {
             tap->sample.number[0] += subject_observe(tap->subject, report).number[0];
         }
     }
 }
 
-/* What is sent beside the body. */
 static size_t length_beside_body(const struct dpot_http_request *request)
 {
     return strlen(request->method) + strlen(request->url) +
@@ -80,8 +79,8 @@ static size_t length_beside_body(const struct dpot_http_request *request)
            (request->authorization ? strlen(request->authorization) : 0);
 }
 
-/* The request is as long as anybody would make it who has nothing but the batch. */
-static bool has_public_length(struct tap *tap, const struct dpot_http_request *request,
+/* True when sealing the batch again gives a request of the same length. */
+static bool has_public_length(struct wiretap *tap, const struct dpot_http_request *request,
                               const struct dpot_batch *batch)
 {
     struct dpot_buf again;
@@ -95,70 +94,59 @@ static bool has_public_length(struct tap *tap, const struct dpot_http_request *r
     return is_public;
 }
 
-static void listen_to(struct tap *tap, const struct dpot_http_request *request)
+static void note_request(struct wiretap *tap, const struct dpot_http_request *request)
 {
     struct dpot_batch batch;
     const struct seal_secret *secret = &tap->server->seal_secret;
     if (dpot_wire_batch_open(request->body, request->body_len, secret->key.public_key,
                              secret->secret_key, NULL, &batch, NULL) != DPOT_OK) {
-        tap->trace |= TAP_LENGTH; /* not even a batch */
+        tap->trace |= WIRETAP_LENGTH; /* not a batch */
         return;
     }
     for (size_t i = 0; i < batch.n_reports; i++) {
         note_report(tap, &batch.reports[i]);
     }
     if (!has_public_length(tap, request, &batch)) {
-        tap->trace |= TAP_LENGTH;
+        tap->trace |= WIRETAP_LENGTH;
     }
     dpot_batch_release(&batch);
-}
-
-static dpot_status ignore_body(void *sink, const void *data, size_t len)
-{
-    (void)sink;
-    (void)data;
-    (void)len;
-    return DPOT_OK;
 }
 
 static dpot_status perform(void *ctx, const struct dpot_http_request *request,
                            struct dpot_http_response *response)
 {
-    struct tap *tap = ctx;
+    struct wiretap *tap = ctx;
     const struct dpot_transport *inner = &tap->connection.transport;
     const bool is_post = strcmp(request->method, "POST") == 0;
-    struct dpot_http_request copy = *request;
     if (is_post) {
-        listen_to(tap, request);
+        note_request(tap, request);
     }
     if (!is_post || !tap->loses_next_answer) {
         return inner->perform(inner->ctx, request, response);
     }
     tap->loses_next_answer = false;
-    copy.on_body = ignore_body;
-    (void)inner->perform(inner->ctx, &copy, response);
-    return DPOT_ERR_NETWORK;
+    return transport_lose_answer(inner, request, response);
 }
 
-void tap_init(struct tap *tap, const struct subject *subject, const struct in_process *server,
-              const struct dpot_clock *clock)
+void wiretap_init(struct wiretap *tap, const struct subject *subject,
+                  const struct in_process *server, const struct dpot_clock *clock)
 {
-    *tap = (struct tap){
+    *tap = (struct wiretap){
         .transport = {sizeof tap->transport, tap, perform}, .subject = subject, .server = server};
     in_process_connect(server, clock, &tap->connection);
 }
 
-void tap_begin(struct tap *tap)
+void wiretap_begin(struct wiretap *tap)
 {
     tap->trace = 0;
     tap->n_reports = 0;
     tap->sample = (struct audit_sample){{NAN, NAN}, 0};
 }
 
-struct audit_sample tap_end(struct tap *tap)
+struct audit_sample wiretap_end(struct wiretap *tap)
 {
     struct audit_sample sample = tap->sample;
-    sample.trace = tap->trace | (tap->n_reports == 0 ? TAP_MISSING : 0);
+    sample.trace = tap->trace | (tap->n_reports == 0 ? WIRETAP_MISSING : 0);
     tap->has_previous = tap->n_reports > 0;
     tap->previous_index = tap->index;
     memcpy(tap->previous_values, tap->values, sizeof tap->previous_values);

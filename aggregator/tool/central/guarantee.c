@@ -1,4 +1,4 @@
-#include "tool/central/statement.h"
+#include "tool/central/guarantee.h"
 
 #include "central/amplification.h"
 #include "tool/shared/options.h"
@@ -9,14 +9,14 @@
 #define POPULATION_MAX ((uint64_t)1 << 53)
 
 static dpot_status read_adjacency(struct run *run, enum adjacency other,
-                                  struct statement *statement)
+                                  struct guarantee *guarantee)
 {
     const char *text = option_text(run, "adjacency");
-    statement->adjacency = ADJACENCY_REPLACE_ONE;
+    guarantee->adjacency = ADJACENCY_REPLACE_ONE;
     if (!text || strcmp(text, adjacency_name(ADJACENCY_REPLACE_ONE)) == 0) {
         return DPOT_OK;
     }
-    statement->adjacency = other;
+    guarantee->adjacency = other;
     if (strcmp(text, adjacency_name(other)) == 0) {
         return DPOT_OK;
     }
@@ -27,68 +27,68 @@ static dpot_status read_adjacency(struct run *run, enum adjacency other,
                      adjacency_name(other));
 }
 
-static dpot_status read_epsilon(struct run *run, double least, struct statement *statement)
+static dpot_status read_epsilon(struct run *run, double least, struct guarantee *guarantee)
 {
     const char *text = NULL;
     dpot_status status = option_require(run, "epsilon", "a number such as 1", &text);
     if (status == DPOT_OK) {
-        status = option_positive(run, "epsilon", BUDGET_EPSILON_MAX, &statement->epsilon);
+        status = option_positive(run, "epsilon", BUDGET_EPSILON_MAX, &guarantee->epsilon);
     }
-    if (status == DPOT_OK && statement->epsilon < least) {
+    if (status == DPOT_OK && guarantee->epsilon < least) {
         return RUN_USAGE(run, "--epsilon is %.40s: give at least %.3g", text, least);
     }
-    if (status == DPOT_OK && statement->epsilon > STATEMENT_EPSILON_MAX &&
-        !statement->is_simulation) {
+    if (status == DPOT_OK && guarantee->epsilon > GUARANTEE_EPSILON_MAX &&
+        !guarantee->is_simulation) {
         return dpot_error_set(&run->error, DPOT_ERR_EPSILON,
                               "--epsilon is %.40s: above %g nothing is protected; experiments add "
                               "--simulation",
-                              text, STATEMENT_EPSILON_MAX);
+                              text, GUARANTEE_EPSILON_MAX);
     }
     return status;
 }
 
-static dpot_status read_sampling(struct run *run, struct statement *statement)
+static dpot_status read_sampling(struct run *run, struct guarantee *guarantee)
 {
-    const bool is_replace = statement->adjacency == ADJACENCY_REPLACE_ONE;
+    const bool is_replace = guarantee->adjacency == ADJACENCY_REPLACE_ONE;
     dpot_status status =
-        option_integer(run, "population", 1, POPULATION_MAX, &statement->population);
+        option_integer(run, "population", 1, POPULATION_MAX, &guarantee->population);
     if (status == DPOT_OK) {
-        status = option_positive(run, "sampling-rate", 1, &statement->sampling_rate);
+        status = option_positive(run, "sampling-rate", 1, &guarantee->sampling_rate);
     }
-    if (status == DPOT_OK && statement->population > 0 && !is_replace) {
+    if (status == DPOT_OK && guarantee->population > 0 && !is_replace) {
         return RUN_USAGE(run, "--population goes with --adjacency replace-one: for add-remove give "
                               "--sampling-rate q");
     }
-    if (status == DPOT_OK && statement->sampling_rate > 0 && is_replace) {
+    if (status == DPOT_OK && guarantee->sampling_rate > 0 && is_replace) {
         return RUN_USAGE(run, "--sampling-rate goes with --adjacency add-remove: for replace-one "
                               "give --population N");
     }
     return status;
 }
 
-dpot_status statement_read(struct run *run, enum adjacency other, double least,
-                           struct statement *statement)
+dpot_status guarantee_read(struct run *run, enum adjacency other, double least,
+                           struct guarantee *guarantee)
 {
-    *statement = (struct statement){.is_simulation = option_is_given(run, "simulation")};
-    if (run->has_seed && !statement->is_simulation) {
+    *guarantee = (struct guarantee){.is_simulation = option_is_given(run, "simulation")};
+    if (run->has_seed && !guarantee->is_simulation) {
         return dpot_error_set(&run->error, DPOT_ERR_SIMULATION,
                               "--seed %llu: whoever knows the seed can undo the noise, so real "
                               "data never take one; leave it out, or mark an experiment with "
                               "--simulation",
                               (unsigned long long)run->seed);
     }
-    dpot_status status = read_adjacency(run, other, statement);
+    dpot_status status = read_adjacency(run, other, guarantee);
     if (status == DPOT_OK) {
-        status = read_epsilon(run, least, statement);
+        status = read_epsilon(run, least, guarantee);
     }
     if (status == DPOT_OK) {
-        status = read_sampling(run, statement);
+        status = read_sampling(run, guarantee);
     }
-    dpot_rng_seeded_init(&statement->seeded, run->seed, 0);
+    dpot_rng_seeded_init(&guarantee->seeded, run->seed, 0);
     return status;
 }
 
-dpot_status statement_blame(struct run *run, dpot_status status)
+dpot_status guarantee_range_as_usage(struct run *run, dpot_status status)
 {
     if (status != DPOT_ERR_RANGE) {
         return status;
@@ -97,18 +97,14 @@ dpot_status statement_blame(struct run *run, dpot_status status)
     return DPOT_ERR_ARGUMENT;
 }
 
-const struct dpot_rng_source *statement_source(const struct run *run, struct statement *statement)
+dpot_status guarantee_check_population(struct run *run, const struct guarantee *guarantee,
+                                       uint64_t n)
 {
-    return run->has_seed ? &statement->seeded.source : &dpot_rng_source_sodium;
-}
-
-dpot_status statement_check_size(struct run *run, const struct statement *statement, uint64_t n)
-{
-    if (statement->population > 0 && n > statement->population) {
+    if (guarantee->population > 0 && n > guarantee->population) {
         return dpot_error_set(&run->error, DPOT_ERR_RANGE,
                               "--population is %llu and there are %llu records: a sample is not "
                               "larger than what it was drawn from",
-                              (unsigned long long)statement->population, (unsigned long long)n);
+                              (unsigned long long)guarantee->population, (unsigned long long)n);
     }
     return DPOT_OK;
 }
@@ -126,20 +122,20 @@ static const char *neighbours_of(enum adjacency adjacency)
     }
 }
 
-static void put_guarantee(struct run *run, const struct statement *statement)
+static void put_sentence(struct run *run, const struct guarantee *guarantee)
 {
     char text[160];
-    const char *what = statement->delta > 0 ? "(epsilon, delta)-DP" : "epsilon-DP";
-    (void)snprintf(text, sizeof text, "%s %s", what, neighbours_of(statement->adjacency));
-    run_put_text(run, "guarantee", statement->is_simulation ? "none: a simulation" : text);
+    const char *what = guarantee->delta > 0 ? "(epsilon, delta)-DP" : "epsilon-DP";
+    (void)snprintf(text, sizeof text, "%s %s", what, neighbours_of(guarantee->adjacency));
+    run_put_text(run, "guarantee", guarantee->is_simulation ? "none: a simulation" : text);
 }
 
-static void put_amplified(struct run *run, const struct statement *statement, double epsilon,
+static void put_amplified(struct run *run, const struct guarantee *guarantee, double epsilon,
                           uint64_t n)
 {
-    const bool is_replace = statement->adjacency == ADJACENCY_REPLACE_ONE;
+    const bool is_replace = guarantee->adjacency == ADJACENCY_REPLACE_ONE;
     const double rate =
-        is_replace ? (double)n / (double)statement->population : statement->sampling_rate;
+        is_replace ? (double)n / (double)guarantee->population : guarantee->sampling_rate;
     const char *const drawn =
         is_replace ? "they were drawn without replacement, every set of people being equally likely"
                    : "each person was taken by a coin of her own with this probability";
@@ -160,20 +156,20 @@ static void put_amplified(struct run *run, const struct statement *statement, do
              amplified, drawn, epsilon);
 }
 
-void statement_put(struct run *run, const struct statement *statement, const char *mechanism,
+void guarantee_put(struct run *run, const struct guarantee *guarantee, const char *mechanism,
                    double epsilon_spent, uint64_t n)
 {
     run_put_text(run, "mechanism", mechanism);
-    run_put_number(run, "epsilon", statement->epsilon);
+    run_put_number(run, "epsilon", guarantee->epsilon);
     run_put_number(run, "epsilon_spent", epsilon_spent);
-    run_put_number(run, "delta", statement->delta);
-    run_put_text(run, "adjacency", adjacency_name(statement->adjacency));
-    put_guarantee(run, statement);
-    run_put(run, "is_simulation", json_boolean(statement->is_simulation));
-    if (statement->population > 0 || statement->sampling_rate > 0) {
-        put_amplified(run, statement, statement->epsilon, n);
+    run_put_number(run, "delta", guarantee->delta);
+    run_put_text(run, "adjacency", adjacency_name(guarantee->adjacency));
+    put_sentence(run, guarantee);
+    run_put(run, "is_simulation", json_boolean(guarantee->is_simulation));
+    if (guarantee->population > 0 || guarantee->sampling_rate > 0) {
+        put_amplified(run, guarantee, guarantee->epsilon, n);
     }
-    if (statement->is_simulation) {
+    if (guarantee->is_simulation) {
         run_warn(run, "a simulation: what is written is not private");
     }
 }

@@ -1,8 +1,8 @@
-#include "tool/audit/path.h"
+#include "tool/audit/client_path.h"
 
 #include "base/rng_seeded.h"
 #include "client/src/simulation.h"
-#include "tool/audit/tap.h"
+#include "tool/audit/wiretap.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,12 +10,12 @@
 #define SEND_DELAY_MS 1000
 #define PUMPS_MAX 12
 #define DEADLINE_MS 60000
-#define RESTART_EVERY 3 /* samples of a device: then its process ends before it sends again */
+#define RESTART_EVERY 3 /* every third sample the process restarts before the second sending */
 #define DELTA_CAP 0.01
 #define WINDOW_SECONDS 86400
 #define CHARGE_TOLERANCE 1e-9
 
-void path_tally_add(struct path_tally *a, const struct path_tally *b)
+void client_path_tally_add(struct client_path_tally *a, const struct client_path_tally *b)
 {
     a->n_reports += b->n_reports;
     a->n_charges += b->n_charges;
@@ -28,7 +28,7 @@ void path_tally_add(struct path_tally *a, const struct path_tally *b)
     a->n_pools += b->n_pools;
 }
 
-bool path_tally_is_clean(const struct path_tally *tally)
+bool client_path_tally_is_clean(const struct client_path_tally *tally)
 {
     return tally->n_reports == tally->n_charges &&
            tally->n_contradictions + tally->n_missing + tally->n_lengths + tally->n_statuses +
@@ -39,17 +39,17 @@ bool path_tally_is_clean(const struct path_tally *tally)
 /* ---- a device ---- */
 
 struct device {
-    const struct path_plan *plan;
+    const struct client_path_plan *plan;
     const struct in_process *server;
     struct dpot_clock clock;
     int64_t now_ms;
-    struct dpot_transport network; /* in front of the tap */
-    struct tap tap;
+    struct dpot_transport network; /* in front of the wiretap */
+    struct wiretap tap;
     struct dpot_filesystem *filesystem;
     struct dpot_rng_seeded source;
     dpot_client *client;
     const double *input; /* of this round */
-    struct path_tally *tally;
+    struct client_path_tally *tally;
     struct dpot_error *error;
 };
 
@@ -62,7 +62,7 @@ static dpot_status send_through(void *ctx, const struct dpot_http_request *reque
                                 struct dpot_http_response *response)
 {
     struct device *d = ctx;
-    const struct path_seams *seams = d->plan->seams;
+    const struct client_path_seams *seams = d->plan->seams;
     struct dpot_http_request copy = *request;
     if (seams && seams->send && d->input) {
         seams->send(seams->ctx, d->input, &copy);
@@ -70,12 +70,12 @@ static dpot_status send_through(void *ctx, const struct dpot_http_request *reque
     return d->tap.transport.perform(d->tap.transport.ctx, &copy, response);
 }
 
-static void fill_config(struct device *d, struct dpot_client_config *config)
+void client_path_config(const struct client_path_plan *plan, const struct in_process *server,
+                        struct dpot_client_config *config)
 {
-    const struct path_seams *seams = d->plan->seams;
     dpot_client_config_init(config, sizeof *config);
     config->server_url = IN_PROCESS_URL;
-    memcpy(config->pin, d->server->pin, sizeof config->pin);
+    memcpy(config->pin, server->pin, sizeof config->pin);
     config->campaign_epsilon_cap = DPOT_EPSILON_CEILING;
     config->window_epsilon_cap = DPOT_EPSILON_CEILING;
     config->lifetime_epsilon_cap = DPOT_EPSILON_CEILING;
@@ -84,18 +84,18 @@ static void fill_config(struct device *d, struct dpot_client_config *config)
     config->lifetime_delta_cap = DELTA_CAP;
     config->window_seconds = WINDOW_SECONDS;
     config->send_delay_ms = SEND_DELAY_MS;
-    config->group = d->plan->subject->group;
-    config->filesystem =
-        seams && seams->folder ? seams->folder(seams->ctx, d->filesystem) : d->filesystem;
-    config->transport = &d->network;
-    config->clock = &d->clock;
+    config->group = plan->subject->group;
 }
 
 static dpot_status open_client(struct device *d)
 {
     struct dpot_client_config config;
-    const struct path_seams *seams = d->plan->seams;
-    fill_config(d, &config);
+    const struct client_path_seams *seams = d->plan->seams;
+    client_path_config(d->plan, d->server, &config);
+    config.filesystem =
+        seams && seams->folder ? seams->folder(seams->ctx, d->filesystem) : d->filesystem;
+    config.transport = &d->network;
+    config.clock = &d->clock;
     const dpot_status status =
         dpot_client_open(&config, &d->client, d->error->text, sizeof d->error->text);
     if (status != DPOT_OK) {
@@ -129,21 +129,22 @@ static dpot_status submit_data(dpot_client *client, const struct subject *subjec
     return dpot_client_submit_points(client, campaign->id, input, NULL, 1, subject->dim, outcome);
 }
 
-/* What the application sees of it must be the same for everybody. */
+/* The outcome must not depend on the data: the application sees it. */
 static void submit(struct device *d, enum dpot_submit_outcome expected)
 {
-    const struct path_seams *seams = d->plan->seams;
+    const struct client_path_seams *seams = d->plan->seams;
     const struct subject *subject = d->plan->subject;
     enum dpot_submit_outcome outcome = 0;
     const dpot_status status =
         seams && seams->submit ? seams->submit(seams->ctx, d->client, subject, d->input, &outcome)
                                : submit_data(d->client, subject, d->input, &outcome);
     if (status != DPOT_OK || outcome != expected) {
-        d->tap.trace |= TAP_STATUS;
+        d->tap.trace |= WIRETAP_STATUS;
     }
 }
 
-/* Until nothing waits, or `until_lost` and the answer is lost. Never backwards in time. */
+/* Pumps until nothing is pending or, with `until_lost`, until the answer was lost. Time never goes
+ * back. */
 static dpot_status send_reports(struct device *d, bool until_lost)
 {
     for (int i = 0; i < PUMPS_MAX; i++) {
@@ -173,21 +174,21 @@ static dpot_status restart(struct device *d)
 
 static void count_trace(struct device *d, uint32_t trace)
 {
-    struct path_tally *tally = d->tally;
+    struct client_path_tally *tally = d->tally;
     tally->n_reports += d->tap.n_reports;
-    tally->n_contradictions += (trace & TAP_DIFFERS) != 0;
-    tally->n_missing += (trace & TAP_MISSING) != 0;
-    tally->n_lengths += (trace & TAP_LENGTH) != 0;
-    tally->n_statuses += (trace & TAP_STATUS) != 0;
-    tally->n_groups += (trace & TAP_GROUP) != 0;
+    tally->n_contradictions += (trace & WIRETAP_DIFFERS) != 0;
+    tally->n_missing += (trace & WIRETAP_MISSING) != 0;
+    tally->n_lengths += (trace & WIRETAP_LENGTH) != 0;
+    tally->n_statuses += (trace & WIRETAP_STATUS) != 0;
+    tally->n_groups += (trace & WIRETAP_GROUP) != 0;
 }
 
-/* One round; with `is_hard` its answer is lost, and with `restarts` the process ends then. */
-static dpot_status live_round(struct device *d, uint32_t round, bool is_hard, bool restarts,
-                              struct audit_sample *sample)
+/* One round; with `is_hard` the answer is lost, and with `restarts` the process restarts then. */
+static dpot_status run_round(struct device *d, uint32_t round, bool is_hard, bool restarts,
+                             struct audit_sample *sample)
 {
     d->now_ms = dpot_campaign_round_opens(&d->plan->subject->campaign, round);
-    tap_begin(&d->tap);
+    wiretap_begin(&d->tap);
     submit(d, DPOT_SUBMIT_REPORTED);
     dpot_status status = DPOT_OK;
     if (is_hard) {
@@ -201,26 +202,26 @@ static dpot_status live_round(struct device *d, uint32_t round, bool is_hard, bo
         status = send_reports(d, false);
     }
     d->tap.loses_next_answer = false;
-    *sample = tap_end(&d->tap);
+    *sample = wiretap_end(&d->tap);
     count_trace(d, sample->trace);
     return status;
 }
 
-/* The input of the sample's own round is the one under test. */
-static dpot_status live_pair(struct device *d, size_t pair, unsigned input,
-                             struct audit_sample *sample)
+/* A round with input 0, then the sample's round with the input under test. */
+static dpot_status run_round_pair(struct device *d, size_t pair, unsigned input,
+                                  struct audit_sample *sample)
 {
     const struct subject *subject = d->plan->subject;
     struct audit_sample unused;
     d->input = subject->input[0];
-    const dpot_status status = live_round(d, (uint32_t)(2 * pair), false, false, &unused);
+    const dpot_status status = run_round(d, (uint32_t)(2 * pair), false, false, &unused);
     d->input = subject->input[input];
-    return status == DPOT_OK ? live_round(d, (uint32_t)(2 * pair + 1), true,
-                                          pair % RESTART_EVERY == RESTART_EVERY - 1, sample)
+    return status == DPOT_OK ? run_round(d, (uint32_t)(2 * pair + 1), true,
+                                         pair % RESTART_EVERY == RESTART_EVERY - 1, sample)
                              : status;
 }
 
-/* Every report was charged what the campaign claims. */
+/* Every report must be charged what the campaign claims. */
 static dpot_status check_ledger(struct device *d)
 {
     struct dpot_client_status s = {.struct_size = sizeof s};
@@ -237,7 +238,8 @@ static dpot_status check_ledger(struct device *d)
     return DPOT_OK;
 }
 
-static dpot_status live(struct device *d, unsigned input, size_t n, struct audit_sample *samples)
+static dpot_status run_rounds(struct device *d, unsigned input, size_t n,
+                              struct audit_sample *samples)
 {
     dpot_status status = dpot_filesystem_memory_new(NULL, &d->filesystem);
     if (status == DPOT_OK) {
@@ -248,14 +250,14 @@ static dpot_status live(struct device *d, unsigned input, size_t n, struct audit
         status = status == DPOT_OK ? status : fail(d, status, "enrolling");
     }
     for (size_t i = 0; i < n && status == DPOT_OK; i++) {
-        status = live_pair(d, i, input, &samples[i]);
+        status = run_round_pair(d, i, input, &samples[i]);
     }
     return status == DPOT_OK ? check_ledger(d) : status;
 }
 
-static dpot_status run_device(const struct path_plan *plan, const struct in_process *server,
+static dpot_status run_device(const struct client_path_plan *plan, const struct in_process *server,
                               uint64_t number, unsigned input, size_t n,
-                              struct audit_sample *samples, struct path_tally *tally,
+                              struct audit_sample *samples, struct client_path_tally *tally,
                               uint64_t *digest, struct dpot_error *error)
 {
     struct device d = {.plan = plan, .server = server, .tally = tally, .error = error};
@@ -263,8 +265,8 @@ static dpot_status run_device(const struct path_plan *plan, const struct in_proc
     d.network = (struct dpot_transport){sizeof d.network, &d, send_through};
     d.now_ms = plan->subject->campaign.opens_ms;
     dpot_rng_seeded_init(&d.source, plan->seed, number);
-    tap_init(&d.tap, plan->subject, server, &d.clock);
-    const dpot_status status = live(&d, input, n, samples);
+    wiretap_init(&d.tap, plan->subject, server, &d.clock);
+    const dpot_status status = run_rounds(&d, input, n, samples);
     *digest += d.tap.digest;
     dpot_client_close(d.client);
     if (d.filesystem) {
@@ -279,13 +281,13 @@ static int add_digest(void *ctx, uint32_t round, const struct dpot_report *repor
 {
     uint64_t *digest = ctx;
     (void)round;
-    *digest += tap_digest(report);
+    *digest += wiretap_digest(report);
     return 0;
 }
 
-/* The pool holds every report that was heard, once and unchanged. */
-static dpot_status check_pool(const struct in_process *server, uint64_t heard,
-                              struct path_tally *tally, struct dpot_error *error)
+/* The pool must hold every report that was sent, once and unchanged; `sent` is their digest. */
+static dpot_status check_pool(const struct in_process *server, uint64_t sent,
+                              struct client_path_tally *tally, struct dpot_error *error)
 {
     struct pool_count count;
     uint64_t stored = 0;
@@ -293,22 +295,23 @@ static dpot_status check_pool(const struct in_process *server, uint64_t heard,
     if (status == DPOT_OK) {
         status = store_read_pool(server->store, server->hash, add_digest, &stored, error);
     }
-    tally->n_pools += count.n_accepted != tally->n_reports || stored != heard;
+    tally->n_pools += count.n_accepted != tally->n_reports || stored != sent;
     return status;
 }
 
-dpot_status path_run(const struct path_plan *plan, unsigned input, uint64_t first_device, size_t n,
-                     struct audit_sample *samples, struct path_tally *tally,
-                     struct dpot_error *error)
+dpot_status client_path_run(const struct client_path_plan *plan, unsigned input,
+                            uint64_t first_device, size_t n, struct audit_sample *samples,
+                            struct client_path_tally *tally, struct dpot_error *error)
 {
     struct in_process server;
     uint64_t digest = 0;
     dpot_status status = in_process_open(&plan->subject->campaign, &server, error);
-    *tally = (struct path_tally){0};
-    for (size_t i = 0; i < n && status == DPOT_OK; i += PATH_SAMPLES_PER_DEVICE) {
+    *tally = (struct client_path_tally){0};
+    for (size_t i = 0; i < n && status == DPOT_OK; i += CLIENT_PATH_SAMPLES_PER_DEVICE) {
         const size_t left = n - i;
-        const size_t n_here = left < PATH_SAMPLES_PER_DEVICE ? left : PATH_SAMPLES_PER_DEVICE;
-        status = run_device(plan, &server, first_device + i / PATH_SAMPLES_PER_DEVICE, input,
+        const size_t n_here =
+            left < CLIENT_PATH_SAMPLES_PER_DEVICE ? left : CLIENT_PATH_SAMPLES_PER_DEVICE;
+        status = run_device(plan, &server, first_device + i / CLIENT_PATH_SAMPLES_PER_DEVICE, input,
                             n_here, samples + i, tally, &digest, error);
     }
     if (status == DPOT_OK) {

@@ -1,4 +1,4 @@
-#include "tool/audit/witness.h"
+#include "tool/audit/recorder.h"
 
 #include "proto/wire_report.h"
 
@@ -7,10 +7,10 @@
 #include <string.h>
 
 #define LINE_SIZE 1200
-#define LINE_SHOWN (WITNESS_DIFFERENCE_SIZE / 3 - 4)
+#define LINE_SHOWN (RECORDER_DIFFERENCE_SIZE / 3 - 4)
 #define LINES_MAX ((size_t)64 << 20)
 
-void witness_note(struct witness *w, const char *format, ...)
+void recorder_note(struct recorder *w, const char *format, ...)
 {
     char line[LINE_SIZE];
     va_list arguments;
@@ -20,16 +20,16 @@ void witness_note(struct witness *w, const char *format, ...)
     const size_t kept = len < 0 ? 0 : (size_t)len < sizeof line - 2 ? (size_t)len : sizeof line - 2;
     line[kept] = '\n';
     if (dpot_buf_append(&w->lines, line, kept + 1) != DPOT_OK) {
-        w->is_short = true; /* of memory: what is missing is not the same */
+        w->is_short = true;
     }
 }
 
-void witness_forget(struct witness *w)
+void recorder_forget(struct recorder *w)
 {
     dpot_buf_reset(&w->lines);
 }
 
-size_t witness_count(const struct witness *w)
+size_t recorder_count(const struct recorder *w)
 {
     size_t n = 0;
     for (size_t i = 0; i < w->lines.len; i++) {
@@ -49,18 +49,18 @@ static unsigned long long digest(const void *data, size_t len)
 
 static void fill(void *ctx, void *out, size_t len)
 {
-    struct witness *w = ctx;
+    struct recorder *w = ctx;
     w->randomness->fill(w->randomness->ctx, out, len);
-    witness_note(w, "asks for %zu random bytes", len);
+    recorder_note(w, "asks for %zu random bytes", len);
 }
 
 static int64_t read_clock(void *ctx)
 {
-    return ((const struct witness *)ctx)->now_ms;
+    return ((const struct recorder *)ctx)->now_ms;
 }
 
-/* The charge is on the disk: now the data are read, and that takes its time. */
-static void work(struct witness *w)
+/* After the charge is durable the data are read: the clock advances by the time of that work. */
+static void work(struct recorder *w)
 {
     w->now_ms += w->work_ms;
     w->work_ms = 0;
@@ -68,22 +68,22 @@ static void work(struct witness *w)
 
 /* ---- the network ---- */
 
-static void note_batch(struct witness *w, const struct dpot_http_request *request)
+static void note_batch(struct recorder *w, const struct dpot_http_request *request)
 {
     struct dpot_batch batch;
     const struct seal_secret *secret = w->seal_secret;
     if (dpot_wire_batch_open(request->body, request->body_len, secret->key.public_key,
                              secret->secret_key, NULL, &batch, NULL) != DPOT_OK) {
-        witness_note(w, "sends a body that does not open");
+        recorder_note(w, "sends a body that does not open");
         return;
     }
-    witness_note(w, "sends %zu reports to %016llx, round %u", batch.n_reports,
-                 digest(batch.campaign_hash, sizeof batch.campaign_hash), (unsigned)batch.round);
+    recorder_note(w, "sends %zu reports to %016llx, round %u", batch.n_reports,
+                  digest(batch.campaign_hash, sizeof batch.campaign_hash), (unsigned)batch.round);
     for (size_t i = 0; i < batch.n_reports; i++) {
         const struct dpot_report *report = &batch.reports[i];
-        witness_note(w, "report %016llx of group %u, %u numbers, test %d, malformed %d",
-                     digest(report->id, sizeof report->id), (unsigned)report->group,
-                     (unsigned)report->n_values, report->test, batch.is_malformed[i]);
+        recorder_note(w, "report %016llx of group %u, %u numbers, test %d, malformed %d",
+                      digest(report->id, sizeof report->id), (unsigned)report->group,
+                      (unsigned)report->n_values, report->test, batch.is_malformed[i]);
     }
     dpot_batch_release(&batch);
 }
@@ -96,18 +96,18 @@ static const char *or_none(const char *text)
 static dpot_status perform(void *ctx, const struct dpot_http_request *request,
                            struct dpot_http_response *response)
 {
-    struct witness *w = ctx;
+    struct recorder *w = ctx;
     uint8_t key_id[DPOT_SEAL_KEY_ID_LEN] = {0};
     if (w->is_down) {
         return DPOT_ERR_NETWORK;
     }
-    witness_note(w, "%s %s at %lld, %s, authorization %s, %zu bytes, answers up to %zu",
-                 request->method, request->url, (long long)w->now_ms,
-                 or_none(request->content_type), or_none(request->authorization), request->body_len,
-                 request->body_max);
+    recorder_note(w, "%s %s at %lld, %s, authorization %s, %zu bytes, answers up to %zu",
+                  request->method, request->url, (long long)w->now_ms,
+                  or_none(request->content_type), or_none(request->authorization),
+                  request->body_len, request->body_max);
     if (request->body_len > 0) {
         (void)!dpot_wire_batch_key_id(request->body, request->body_len, key_id, NULL);
-        witness_note(w, "key %016llx", digest(key_id, sizeof key_id));
+        recorder_note(w, "key %016llx", digest(key_id, sizeof key_id));
         note_batch(w, request);
     }
     return w->network->perform(w->network->ctx, request, response);
@@ -115,9 +115,9 @@ static dpot_status perform(void *ctx, const struct dpot_http_request *request,
 
 /* ---- the folder ---- */
 
-struct witness_file {
+struct recorder_file {
     void *inner;
-    char name[WITNESS_NAME_SIZE];
+    char name[RECORDER_NAME_SIZE];
 };
 
 static bool begins(const char *name, const char *with)
@@ -125,20 +125,20 @@ static bool begins(const char *name, const char *with)
     return strncmp(name, with, strlen(with)) == 0;
 }
 
-static void remember_name(struct witness *w, const char *name)
+static void remember_name(struct recorder *w, const char *name)
 {
     for (size_t i = 0; i < w->n_names; i++) {
         if (strcmp(w->names[i], name) == 0) {
             return;
         }
     }
-    if (w->n_names < WITNESS_NAMES_MAX) {
-        (void)snprintf(w->names[w->n_names++], WITNESS_NAME_SIZE, "%s", name);
+    if (w->n_names < RECORDER_NAMES_MAX) {
+        (void)snprintf(w->names[w->n_names++], RECORDER_NAME_SIZE, "%s", name);
     }
 }
 
-/* False when the process has ended, maybe just now. */
-static bool may_change(struct witness *w)
+/* Counts a change of the folder; false when the process has ended, possibly at this change. */
+static bool may_change(struct recorder *w)
 {
     if (w->cut_at > 0) {
         w->cut_at--;
@@ -149,14 +149,14 @@ static bool may_change(struct witness *w)
 
 static dpot_status open_file(void *ctx, const char *name, int create, void **file)
 {
-    struct witness *w = ctx;
-    struct witness_file *opened = NULL;
+    struct recorder *w = ctx;
+    struct recorder_file *opened = NULL;
     void *inner = NULL;
     if (w->is_down) {
         return DPOT_ERR_IO;
     }
     const dpot_status status = w->folder->open(w->folder->ctx, name, create, &inner);
-    witness_note(w, "opens %s (%d): %d", name, create, status);
+    recorder_note(w, "opens %s (%d): %d", name, create, status);
     if (status != DPOT_OK) {
         return status;
     }
@@ -174,32 +174,34 @@ static dpot_status open_file(void *ctx, const char *name, int create, void **fil
 
 static void close_file(void *ctx, void *file)
 {
-    const struct witness *w = ctx;
-    struct witness_file *f = file;
+    const struct recorder *w = ctx;
+    struct recorder_file *f = file;
     w->folder->close(w->folder->ctx, f->inner);
     dpot_free_array(NULL, f, 1, sizeof *f);
 }
 
 static dpot_status size_file(void *ctx, void *file, uint64_t *size)
 {
-    const struct witness *w = ctx;
-    const struct witness_file *f = file;
+    const struct recorder *w = ctx;
+    const struct recorder_file *f = file;
     return w->is_down ? DPOT_ERR_IO : w->folder->size(w->folder->ctx, f->inner, size);
 }
 
 static dpot_status read_file(void *ctx, void *file, uint64_t offset, void *data, size_t len)
 {
-    struct witness *w = ctx;
-    const struct witness_file *f = file;
+    struct recorder *w = ctx;
+    const struct recorder_file *f = file;
     if (w->is_down) {
         return DPOT_ERR_IO;
     }
-    witness_note(w, "reads %zu bytes of %s at %llu", len, f->name, (unsigned long long)offset);
+    recorder_note(w, "reads %zu bytes of %s at %llu", len, f->name, (unsigned long long)offset);
     return w->folder->read_at(w->folder->ctx, f->inner, offset, data, len);
 }
 
-/* A report is written over an empty slot; the file is rewritten with the reports in it. */
-static bool may_hold_report(const struct witness *w, const struct witness_file *f, uint64_t offset)
+/* Reports are written over empty slots of the spool, or with the whole file when it is
+ * rewritten. */
+static bool may_hold_report(const struct recorder *w, const struct recorder_file *f,
+                            uint64_t offset)
 {
     uint64_t size = 0;
     if (!begins(f->name, "spool")) {
@@ -209,21 +211,22 @@ static bool may_hold_report(const struct witness *w, const struct witness_file *
            w->folder->size(w->folder->ctx, f->inner, &size) != DPOT_OK || offset < size;
 }
 
-static void note_write(struct witness *w, const struct witness_file *f, uint64_t offset,
+static void note_write(struct recorder *w, const struct recorder_file *f, uint64_t offset,
                        const void *data, size_t len)
 {
     if (may_hold_report(w, f, offset)) {
-        witness_note(w, "writes %zu bytes to %s at %llu", len, f->name, (unsigned long long)offset);
+        recorder_note(w, "writes %zu bytes to %s at %llu", len, f->name,
+                      (unsigned long long)offset);
     } else {
-        witness_note(w, "writes %zu bytes to %s at %llu: %016llx", len, f->name,
-                     (unsigned long long)offset, digest(data, len));
+        recorder_note(w, "writes %zu bytes to %s at %llu: %016llx", len, f->name,
+                      (unsigned long long)offset, digest(data, len));
     }
 }
 
 static dpot_status write_file(void *ctx, void *file, uint64_t offset, const void *data, size_t len)
 {
-    struct witness *w = ctx;
-    const struct witness_file *f = file;
+    struct recorder *w = ctx;
+    const struct recorder_file *f = file;
     if (!may_change(w)) {
         return DPOT_ERR_IO;
     }
@@ -234,23 +237,23 @@ static dpot_status write_file(void *ctx, void *file, uint64_t offset, const void
 
 static dpot_status truncate_file(void *ctx, void *file, uint64_t size)
 {
-    struct witness *w = ctx;
-    const struct witness_file *f = file;
+    struct recorder *w = ctx;
+    const struct recorder_file *f = file;
     if (!may_change(w)) {
         return DPOT_ERR_IO;
     }
-    witness_note(w, "cuts %s to %llu bytes", f->name, (unsigned long long)size);
+    recorder_note(w, "cuts %s to %llu bytes", f->name, (unsigned long long)size);
     return w->folder->truncate(w->folder->ctx, f->inner, size);
 }
 
 static dpot_status sync_file(void *ctx, void *file)
 {
-    struct witness *w = ctx;
-    const struct witness_file *f = file;
+    struct recorder *w = ctx;
+    const struct recorder_file *f = file;
     if (!may_change(w)) {
         return DPOT_ERR_IO;
     }
-    witness_note(w, "syncs %s", f->name);
+    recorder_note(w, "syncs %s", f->name);
     if (w->has_charged && strcmp(f->name, "ledger") == 0) {
         w->has_charged = false;
         work(w);
@@ -260,73 +263,73 @@ static dpot_status sync_file(void *ctx, void *file)
 
 static dpot_status sync_names(void *ctx)
 {
-    struct witness *w = ctx;
+    struct recorder *w = ctx;
     if (!may_change(w)) {
         return DPOT_ERR_IO;
     }
-    witness_note(w, "syncs the folder");
+    recorder_note(w, "syncs the folder");
     return w->folder->sync_directory(w->folder->ctx);
 }
 
 static dpot_status rename_file(void *ctx, const char *from, const char *to)
 {
-    struct witness *w = ctx;
+    struct recorder *w = ctx;
     if (!may_change(w)) {
         return DPOT_ERR_IO;
     }
-    witness_note(w, "renames %s to %s", from, to);
+    recorder_note(w, "renames %s to %s", from, to);
     remember_name(w, to);
     return w->folder->rename(w->folder->ctx, from, to);
 }
 
 static dpot_status remove_file(void *ctx, const char *name)
 {
-    struct witness *w = ctx;
+    struct recorder *w = ctx;
     if (!may_change(w)) {
         return DPOT_ERR_IO;
     }
-    witness_note(w, "removes %s", name);
+    recorder_note(w, "removes %s", name);
     return w->folder->remove(w->folder->ctx, name);
 }
 
 static dpot_status lock_folder(void *ctx)
 {
-    struct witness *w = ctx;
-    witness_note(w, "locks");
+    struct recorder *w = ctx;
+    recorder_note(w, "locks");
     return w->is_down ? DPOT_ERR_IO : w->folder->lock(w->folder->ctx);
 }
 
 static void unlock_folder(void *ctx)
 {
-    struct witness *w = ctx;
-    witness_note(w, "unlocks");
+    struct recorder *w = ctx;
+    recorder_note(w, "unlocks");
     w->folder->unlock(w->folder->ctx);
 }
 
-void witness_init(struct witness *w, const struct dpot_transport *network,
-                  const struct dpot_filesystem *folder, const struct dpot_rng_source *randomness,
-                  const struct seal_secret *seal_secret)
+void recorder_init(struct recorder *w, const struct dpot_transport *network,
+                   const struct dpot_filesystem *folder, const struct dpot_rng_source *randomness,
+                   const struct seal_secret *seal_secret)
 {
-    *w =
-        (struct witness){.transport = {sizeof w->transport, w, perform},
-                         .filesystem = {sizeof w->filesystem, w, open_file, close_file, size_file,
-                                        read_file, write_file, truncate_file, sync_file, sync_names,
-                                        rename_file, remove_file, lock_folder, unlock_folder, NULL},
-                         .clock = {sizeof w->clock, w, read_clock},
-                         .source = {fill, w, randomness->is_test},
-                         .network = network,
-                         .folder = folder,
-                         .randomness = randomness,
-                         .seal_secret = seal_secret};
+    *w = (struct recorder){.transport = {sizeof w->transport, w, perform},
+                           .filesystem = {sizeof w->filesystem, w, open_file, close_file, size_file,
+                                          read_file, write_file, truncate_file, sync_file,
+                                          sync_names, rename_file, remove_file, lock_folder,
+                                          unlock_folder, NULL},
+                           .clock = {sizeof w->clock, w, read_clock},
+                           .source = {fill, w, randomness->is_test},
+                           .network = network,
+                           .folder = folder,
+                           .randomness = randomness,
+                           .seal_secret = seal_secret};
     dpot_buf_init(&w->lines, LINES_MAX, NULL);
 }
 
-void witness_release(struct witness *w)
+void recorder_release(struct recorder *w)
 {
     dpot_buf_release(&w->lines);
 }
 
-/* ---- two of them ---- */
+/* ---- two recorders ---- */
 
 static dpot_status write_whole(const struct dpot_filesystem *to, const char *name, const void *data,
                                size_t len)
@@ -357,7 +360,7 @@ static dpot_status copy_open(const struct dpot_filesystem *from, void *file,
     return status;
 }
 
-dpot_status witness_copy_folder(const struct witness *w, const struct dpot_filesystem *to)
+dpot_status recorder_copy_folder(const struct recorder *w, const struct dpot_filesystem *to)
 {
     const struct dpot_filesystem *from = w->folder;
     dpot_status status = DPOT_OK;
@@ -365,7 +368,7 @@ dpot_status witness_copy_folder(const struct witness *w, const struct dpot_files
         void *file = NULL;
         status = from->open(from->ctx, w->names[i], 0, &file);
         if (status == DPOT_ERR_NOT_FOUND) {
-            status = DPOT_OK; /* it is gone, or has another name now */
+            status = DPOT_OK; /* removed or renamed */
         } else if (status == DPOT_OK) {
             status = copy_open(from, file, to, w->names[i]);
             from->close(from->ctx, file);
@@ -374,7 +377,7 @@ dpot_status witness_copy_folder(const struct witness *w, const struct dpot_files
     return status;
 }
 
-/* The line that begins at `at`, cut to fit. */
+/* Copies the line that begins at `at`, cut to fit. */
 static void copy_line(const struct dpot_buf *lines, size_t at, char *out, size_t size)
 {
     size_t len = 0;
@@ -385,8 +388,8 @@ static void copy_line(const struct dpot_buf *lines, size_t at, char *out, size_t
     out[len] = '\0';
 }
 
-bool witness_differs(const struct witness *a, const struct witness *b,
-                     char difference[WITNESS_DIFFERENCE_SIZE])
+bool recorder_differs(const struct recorder *a, const struct recorder *b,
+                      char difference[RECORDER_DIFFERENCE_SIZE])
 {
     char call[LINE_SHOWN], first[LINE_SHOWN], second[LINE_SHOWN];
     const uint8_t *lines = a->lines.data;
@@ -394,8 +397,9 @@ bool witness_differs(const struct witness *a, const struct witness *b,
     while (at < a->lines.len && at < b->lines.len && lines[at] == b->lines.data[at]) {
         if (lines[at] == '\n') {
             const size_t len = at - line_at;
-            const bool is_call = len > sizeof WITNESS_CALL && memcmp(lines + line_at, WITNESS_CALL,
-                                                                     sizeof WITNESS_CALL - 1) == 0;
+            const bool is_call =
+                len > sizeof RECORDER_CALL &&
+                memcmp(lines + line_at, RECORDER_CALL, sizeof RECORDER_CALL - 1) == 0;
             call_at = is_call ? line_at : call_at;
             line_at = at + 1;
         }
@@ -407,6 +411,6 @@ bool witness_differs(const struct witness *a, const struct witness *b,
     copy_line(&a->lines, call_at, call, sizeof call);
     copy_line(&a->lines, line_at, first, sizeof first);
     copy_line(&b->lines, line_at, second, sizeof second);
-    (void)snprintf(difference, WITNESS_DIFFERENCE_SIZE, "%s: %s | %s", call, first, second);
+    (void)snprintf(difference, RECORDER_DIFFERENCE_SIZE, "%s: %s | %s", call, first, second);
     return true;
 }
