@@ -5,8 +5,6 @@
 #ifndef DPOT_ACCOUNT_BINOMIAL_H
 #define DPOT_ACCOUNT_BINOMIAL_H
 
-#define BINOMIAL_TRIALS_MAX 1e15
-
 /* log P[Bin(n, p) = x] for 0 <= x <= n; q = 1 - p is given separately, to full precision. The error
  * is below 1e-11 + 1e-15 |x - n p| (Loader's saddle point form, which subtracts no factorials).
  * -infinity if p or q is 0 and excludes x. */

@@ -34,12 +34,6 @@ static int64_t cost_of(const int32_t *x, const int32_t *atom, size_t dim, size_t
     return ((square >> shift) << INTEGER_PLAN_HASH_BITS) | (int64_t)tie;
 }
 
-int64_t integer_plan_cost(const int32_t *x, const int32_t *atom, size_t dim, size_t j,
-                          unsigned bits, uint64_t salt)
-{
-    return cost_of(x, atom, dim, j, bits, hash_value(x, dim, salt));
-}
-
 static void fill_costs(const struct integer_group *group, const int32_t *atoms, size_t m,
                        unsigned bits, uint64_t salt, int64_t *costs)
 {

@@ -47,8 +47,4 @@ DPOT_WARN_UNUSED dpot_status integer_plan_solve(const struct integer_group *grou
                                                 uint64_t salt, struct integer_plan *plan);
 void integer_plan_release(struct integer_plan *plan);
 
-/* The cost of (x, atom number j), as the plan uses it. */
-int64_t integer_plan_cost(const int32_t *x, const int32_t *atom, size_t dim, size_t j,
-                          unsigned bits, uint64_t salt);
-
 #endif

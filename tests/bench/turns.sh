@@ -43,14 +43,21 @@ build_side() {
     ours=$build/bin/$1
 }
 
-# Starts both sides: open_sides PEERS.py
+# Starts both sides: open_sides PEERS.py, or another program
 open_sides() {
     mkfifo "$folder/3" "$folder/4" "$folder/5" "$folder/6"
     "$ours" "$folder" <"$folder/3" >"$folder/4" &
     ours_pid=$!
     exec 3>"$folder/3" 4<"$folder/4"
-    if "$python" -c 'import numpy' 2>/dev/null; then
-        "$python" "$1" "$folder" <"$folder/5" >"$folder/6" 2>"$folder/peers.log" 3>&- &
+    missing=$1
+    case $1 in
+    *.py)
+        missing=numpy
+        ! "$python" -c 'import numpy' 2>/dev/null || set -- "$python" "$1"
+        ;;
+    esac
+    if [ -x "$1" ] || command -v "$1" >/dev/null; then
+        "$@" "$folder" <"$folder/5" >"$folder/6" 2>"$folder/peers.log" 3>&- &
         theirs_pid=$!
         exec 5>"$folder/5" 6<"$folder/6"
     fi
@@ -66,7 +73,7 @@ ask() {
         { printf '%s\n' "$2" >&5 && read -r answer <&6; } 2>/dev/null ||
             answer="absent (it ended: $(tail -n 1 "$folder/peers.log"))"
     else
-        answer='absent no numpy'
+        answer="absent no $missing"
     fi
 }
 

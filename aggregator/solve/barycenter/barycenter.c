@@ -6,13 +6,13 @@
 #include <math.h>
 #include <string.h>
 
-#define STEP_START 0.5 /* of the first step of the weights: the logarithm of the largest ratio */
+#define STEP_START 0.5 /* first step of the weights: logarithm of the largest ratio */
 #define STEP_GROWTH 1.3
 #define STEP_MOST 4.0
 #define PLANS_SLACK 100.0
-#define ROUNDING 1e-13 /* of an objective: a rise below it is none */
+#define ROUNDING 1e-13 /* relative: a smaller rise of the objective is ignored */
 
-/* One start on its way. */
+/* The state of one start. */
 struct attempt {
     struct barycenter_state *state;
     const struct solve_control *control;
@@ -23,7 +23,8 @@ struct attempt {
     double movement, residual;
     struct barycenter_step *curve; /* (max_iterations) */
 
-    /* The weights' steps: a step that raised the objective is taken back, and the next one is half. */
+    /* Steps of the weights: a step that raised the objective is undone, and the step size
+     * halved. */
     double *last_b;   /* (m) */
     double *gradient; /* (m) */
     double step, last_objective, weight_change;
@@ -41,7 +42,8 @@ static double objective_of(const struct barycenter_state *s)
 
 /* ---- the points ---- */
 
-/* x_j = sum_i w_i target_ij; returns the root of sum_j b_j |change of x_j|^2, in units of the spread. */
+/* x_j = sum_i w_i target_ij; returns the root of sum_j b_j |change of x_j|^2, in units of the
+ * spread. */
 static double move_points(struct barycenter_state *s)
 {
     double squares = 0.0;
@@ -58,8 +60,8 @@ static double move_points(struct barycenter_state *s)
 
 /* ---- the weights ---- */
 
-/* b_j exp(-step (h_j - min h) / (max h - min h)), scaled to sum 1, with h = sum_i w_i potential_i the
- * gradient: a step of mirror descent of its own length. */
+/* b_j exp(-step (h_j - min h) / (max h - min h)), scaled to sum 1, with h = sum_i w_i potential_i
+ * the gradient: a step of mirror descent of its own length. */
 static void step_weights(struct attempt *a)
 {
     struct barycenter_state *s = a->state;
@@ -89,9 +91,9 @@ static void step_weights(struct attempt *a)
     barycenter_forget_plans(s, false);
 }
 
-/* Whether the last step of the weights was good; if not it is taken back, and the points, which moved
- * for the old weights, stay where they are. */
-static bool keeps_step(struct attempt *a, double objective)
+/* Whether the last step of the weights lowered the objective. If not, undoes it and halves the step
+ * size; the points stay. */
+static bool accept_step(struct attempt *a, double objective)
 {
     const double slack = ROUNDING * a->state->spread * a->state->spread;
     if (!a->has_stepped) {
@@ -110,12 +112,12 @@ static bool keeps_step(struct attempt *a, double objective)
 
 /* ---- an attempt ---- */
 
-/* Transport to the present points, after the weights' step was judged. */
+/* Transport to the current points, after the last step of the weights was accepted or undone. */
 static dpot_status transport(struct attempt *a, struct dpot_error *error)
 {
     dpot_status status = barycenter_transport(a->state, error);
     if (status == DPOT_OK && a->state->options->moves_weights &&
-        !keeps_step(a, objective_of(a->state))) {
+        !accept_step(a, objective_of(a->state))) {
         status = barycenter_transport(a->state, error);
     }
     a->last_objective = objective_of(a->state);
@@ -137,14 +139,14 @@ static dpot_status iterate(struct attempt *a, struct dpot_error *error)
     }
     if (s->options->moves_weights) {
         step_weights(
-            a); /* by the same plans as the points; the old weights weigh the movement below */
+            a); /* uses the same plans as the points; movement is weighted by the old weights */
     }
     a->movement = step->movement = move_points(s);
     a->iterations++;
     return DPOT_OK;
 }
 
-/* Points that rest on plans which miss the weights have not converged to anything. */
+/* Points computed from plans that do not meet the weights have not converged. */
 static bool has_plans(const struct attempt *a)
 {
     const double tol = a->state->options->inner_tol;
@@ -173,7 +175,7 @@ static dpot_status attempt_run(struct attempt *a, size_t number, struct dpot_err
         }
     }
     if (status == DPOT_OK && options->moves_weights && a->has_stepped) {
-        /* The last step of the weights has not been judged. */
+        /* The last step of the weights has not been checked yet. */
         status = transport(a, error);
     }
     return status;
@@ -220,9 +222,9 @@ static void take_attempt(struct barycenter_result *r, const struct attempt *a, s
     memcpy(r->weights, s->b, s->m * sizeof *s->b);
 }
 
-/* What starts are compared by: the exact cost, or where that is too dear that of the last plans. */
-static dpot_status judge(const struct barycenter_problem *problem, const struct attempt *a,
-                         double *scratch, double *cost, struct dpot_error *error)
+/* The cost by which starts are compared: exact, or if that is too expensive, of the last plans. */
+static dpot_status compare_cost(const struct barycenter_problem *problem, const struct attempt *a,
+                                double *scratch, double *cost, struct dpot_error *error)
 {
     const struct barycenter_state *s = a->state;
     for (size_t k = 0; k < s->m * s->dim; k++) {
@@ -248,7 +250,7 @@ static dpot_status run_starts(const struct barycenter_problem *problem, struct a
         double cost = NAN;
         status = attempt_run(a, number, error);
         if (status == DPOT_OK && r->n_starts > 1) {
-            status = judge(problem, a, scratch, &cost, error);
+            status = compare_cost(problem, a, scratch, &cost, error);
         }
         if (status == DPOT_OK) {
             r->start_costs[number] = cost;

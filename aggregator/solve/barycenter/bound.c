@@ -4,9 +4,9 @@
 
 #include <math.h>
 
-#define ROUNDING 1e-7 /* of variances: what roots of eigenvalues near 0 lose */
+#define ROUNDING 1e-7 /* relative to the variances: error of roots of eigenvalues near 0 */
 
-/* Sums over tasks that may fail: groups, or pairs of them. */
+/* A sum over tasks that may fail: groups, or pairs of groups. */
 struct sum {
     const struct barycenter_problem *problem;
     const double *weights; /* (n_groups) sum 1 */
@@ -34,7 +34,7 @@ static void sum_release(struct sum *sum)
     dpot_free_array(NULL, sum->errors, sum->n_tasks, sizeof *sum->errors);
 }
 
-/* Runs the tasks; *total is the sum of what they leave, in their order. */
+/* Runs the tasks; *total is the sum of their terms, in their order. */
 static dpot_status sum_run(struct sum *sum, struct team *team, void (*work)(void *ctx, size_t task),
                            double *total, struct dpot_error *error)
 {
@@ -61,7 +61,7 @@ static double squared_distance(const double *x, const double *y, size_t dim)
     return sum;
 }
 
-/* Points that have mass, their costs and masses: a group may hold many that have none. */
+/* Uses only the points with mass: a group may have many without. */
 static dpot_status exact_square(const struct point_set *x, const struct point_set *y, size_t dim,
                                 double *square, struct dpot_error *error)
 {
@@ -144,9 +144,9 @@ dpot_status barycenter_cost(const struct barycenter_problem *problem, const doub
     return status;
 }
 
-/* ---- below every barycenter ---- */
+/* ---- lower bounds ---- */
 
-/* Task t takes the last group but t with all groups before it: the longest come first. */
+/* Task t pairs group n - 1 - t with all groups before it: longest tasks first. */
 static void pairs_of_group(struct sum *sum, size_t task,
                            dpot_status (*distance)(struct sum *sum, size_t i, size_t j,
                                                    double *value, struct dpot_error *error))
@@ -183,7 +183,7 @@ static double variance_of(const struct moments *m)
     return sum;
 }
 
-/* By coordinates: W_2^2 of two laws on a line is at least that of the Gaussians of their moments. */
+/* By coordinate: in one dimension W_2^2 is at least that of the Gaussians with the same moments. */
 static double coordinate_distance(const struct moments *a, const struct moments *b)
 {
     double sum = 0.0;
@@ -216,7 +216,7 @@ static void moments_pairs(void *ctx, size_t task)
     pairs_of_group(ctx, task, moments_pair);
 }
 
-/* Divided by n, as a law's own covariance is: moments_init does so for weights that are given. */
+/* The covariance of the law itself, divided by n: moments_init does that if weights are given. */
 static dpot_status group_moments(const struct point_set *group, size_t dim, struct moments *moments,
                                  struct dpot_error *error)
 {

@@ -10,15 +10,15 @@
 #define SUM_TOL 1e-6 /* absolute, on a sum of 1 */
 #define ITERATIONS_MAX ((size_t)1 << 28)
 
-/* Groups of positive weight that follow each other and share a kernel. */
+/* Consecutive groups of positive weight that share a kernel. */
 struct block {
     struct barycenter_kernel *kernel;
     size_t n;     /* groups */
-    size_t first; /* the first one, among those of positive weight */
-    size_t at;    /* where its inputs begin */
+    size_t first; /* first one, among those of positive weight */
+    size_t at;    /* offset of its inputs */
 };
 
-/* Everything is a logarithm unless it says otherwise. */
+/* Everything is a logarithm unless stated otherwise. */
 struct state {
     const struct barycenter_fixed_options *options;
     const struct lanes *lanes;
@@ -27,7 +27,7 @@ struct state {
     size_t n, stride;          /* outputs */
     size_t total;              /* of all padded inputs */
     double lambda;
-    double *w;            /* (cap) group weights, no logarithms */
+    double *w;            /* (cap) group weights, not logarithms */
     struct block *blocks; /* (cap) */
     double *a, *u, *kv;   /* (total) */
     double *v, *phi;      /* (n_groups, stride): phi = K' u */
@@ -104,10 +104,11 @@ static dpot_status check(const struct barycenter_fixed_problem *problem,
                                   first->lambda);
         }
         if (options->is_debiased && !kernel->is_symmetric) {
-            return dpot_error_set(error, DPOT_ERR_SHAPE,
-                                  "the cost of group %zu is not symmetric: a debiased barycenter "
-                                  "lives where its groups do",
-                                  i + 1);
+            return dpot_error_set(
+                error, DPOT_ERR_SHAPE,
+                "the cost of group %zu is not symmetric: the support of a debiased "
+                "barycenter is that of its groups",
+                i + 1);
         }
         status = check_mass(&problem->groups[i], i, error);
     }
@@ -162,7 +163,7 @@ static void take_masses(struct state *s, const struct barycenter_fixed_problem *
     }
 }
 
-/* A vector of outputs that is `value` everywhere. */
+/* Sets a vector of outputs to `value` everywhere. */
 static void fill(const struct state *s, double value, double *out)
 {
     for (size_t j = 0; j < s->stride; j++) {
@@ -266,7 +267,7 @@ static void average(struct state *s)
     }
 }
 
-/* Scales to a sum that is 1 to the last digits. */
+/* Scales to sum 1, up to rounding. */
 static void normalise(size_t n, double *x)
 {
     for (int round = 0; round < 2; round++) {
@@ -282,7 +283,7 @@ static void normalise(size_t n, double *x)
     }
 }
 
-/* sum_i w_i |v_i phi_i - b|_1 with b scaled to sum 1, which is left in s->linear. */
+/* sum_i w_i |v_i phi_i - b|_1 with b scaled to sum 1; stores that b in s->linear. */
 static double column_residual(struct state *s)
 {
     double residual = 0.0;
@@ -303,7 +304,7 @@ static double column_residual(struct state *s)
     return residual;
 }
 
-/* v_i = b / phi_i; what pads stays without mass. */
+/* v_i = b / phi_i; padding stays without mass. */
 static void scale_columns(struct state *s)
 {
     for (size_t i = 0; i < s->n_groups; i++) {
@@ -315,7 +316,7 @@ static void scale_columns(struct state *s)
     }
 }
 
-/* d = (d b / (K d))^(1/2): at the end d K d = b. */
+/* d = (d b / (K d))^(1/2), whose fixed point is d K d = b. */
 static void debias(struct state *s)
 {
     struct barycenter_kernel *kernel = s->blocks[0].kernel;
@@ -331,17 +332,18 @@ static void iterate(struct state *s, const struct solve_control *control,
     const size_t n_most = s->options->max_iterations;
     r->outcome = SOLVE_ITERATION_LIMIT;
     while (r->iterations < n_most) {
-        const bool looks = ++r->iterations % BARYCENTER_FIXED_EVERY == 0 || r->iterations == n_most;
+        const bool is_due =
+            ++r->iterations % BARYCENTER_FIXED_EVERY == 0 || r->iterations == n_most;
         scale_rows(s);
         average(s);
-        if (looks) {
+        if (is_due) {
             r->curve[r->n_curve++] = column_residual(s);
         }
         scale_columns(s);
         if (s->options->is_debiased) {
             debias(s);
         }
-        if (looks && s->options->tol > 0.0 && r->curve[r->n_curve - 1] <= s->options->tol) {
+        if (is_due && s->options->tol > 0.0 && r->curve[r->n_curve - 1] <= s->options->tol) {
             r->outcome = SOLVE_CONVERGED;
             break;
         }
@@ -355,7 +357,7 @@ static void iterate(struct state *s, const struct solve_control *control,
 
 /* ---- values ---- */
 
-/* Of group number i, whose inputs begin at `at`: what it adds to the values. s->b is h / lambda. */
+/* Adds group i, whose inputs begin at `at`, to the values. s->b is h / lambda. */
 static void add_values(struct state *s, const struct block *block, size_t i, size_t at,
                        struct barycenter_fixed_result *r)
 {
@@ -363,7 +365,7 @@ static void add_values(struct state *s, const struct block *block, size_t i, siz
     const double *v = s->v + i * s->stride, *phi = s->phi + i * s->stride;
     const double log_n = log((double)s->n), weight = s->w[i], lambda = s->lambda;
     double rows = 0.0, cols = 0.0, violation = 0.0, conjugate = 0.0;
-    double *f = s->kv + at; /* not needed any more */
+    double *f = s->kv + at; /* reused: no longer needed */
     for (size_t k = 0; k < kernel->n_in; k++) {
         const double mass = s->a[at + k] > LANES_NOTHING / 2 ? exp(s->a[at + k]) : 0.0;
         rows += mass > 0.0 ? mass * (s->u[at + k] - s->a[at + k]) : 0.0;
@@ -387,9 +389,10 @@ static void add_values(struct state *s, const struct block *block, size_t i, siz
     r->unregularised_upper += weight * (cost + 0.5 * violation * kernel->range);
 }
 
-/* The plans of the last v with exact rows. Any potentials g_i with h = sum_i w_i g_i prove the bounds of
- * the transport costs as g_i - h, and that of the regularised problem as they are, less by min h: h is 0
- * for the plain barycenter up to rounding, and lambda log d for the debiased one. */
+/* Values of the plans of the last v, with exact rows. With any potentials g_i and h = sum_i w_i
+ * g_i, the potentials g_i - h bound the transport costs, and g_i bound the regularised problem
+ * after subtracting min h. h is 0 up to rounding for the plain barycenter, lambda log d for the
+ * debiased one. */
 static void find_values(struct state *s, struct barycenter_fixed_result *r)
 {
     double least = HUGE_VAL;

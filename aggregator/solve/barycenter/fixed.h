@@ -1,4 +1,4 @@
-/* Wasserstein barycenters with fixed support: weights b on given points that minimise
+/* Wasserstein barycenters with fixed support. Finds weights b on given points that minimise
  *
  *     sum_i w_i min over plans P_i from a_i to b of  <C_i, P_i> + lambda KL(P_i | a_i x rho),
  *
@@ -11,28 +11,28 @@
  *     barycenter_fixed_solve(&problem, &options, NULL, &result, &error);
  *     barycenter_fixed_release(&result);
  *
- * lambda blurs: the plain barycenter of a measure with itself is wider than the measure. The debiased one
- * (Janati et al. 2020) adds a factor d with d K d = b, the same iterations otherwise; it needs a
- * symmetric cost, inputs being outputs. Everything is done on logarithms: any lambda that
- * barycenter_kernel_check lets pass gives finite weights whose sum is 1 to the last digits. */
+ * lambda blurs: the plain barycenter of a single measure is wider than the measure. The debiased
+ * one (Janati et al. 2020) adds a factor d with d K d = b to the same iterations; it needs a
+ * symmetric cost with inputs equal to outputs. All computation is in logarithms: any lambda that
+ * passes barycenter_kernel_check gives finite weights with sum 1 up to rounding. */
 #ifndef DPOT_SOLVE_BARYCENTER_FIXED_H
 #define DPOT_SOLVE_BARYCENTER_FIXED_H
 
 #include "solve/barycenter/kernel.h"
 #include "solve/run/control.h"
 
-/* A group. Neighbours that share a kernel are multiplied together: give it a batch of as many. */
+/* A group. Consecutive groups with the same kernel are one batch: make n_batch at least their
+ * number. */
 struct barycenter_histogram {
-    struct barycenter_kernel *kernel; /* all with the same n_out and lambda */
-    const double *mass;               /* (n_in) not negative, sum 1 up to 1e-6 */
+    struct barycenter_kernel *kernel; /* all with equal n_out and lambda */
+    const double *mass;               /* (n_in) >= 0, sum 1 up to 1e-6 */
 };
 
-/* Everything is borrowed; kernels' scratch is used. */
+/* Everything is borrowed; the kernels' scratch is used. */
 struct barycenter_fixed_problem {
     size_t n_groups;
     const struct barycenter_histogram *groups;
-    const double *group_weights; /* (n_groups) not negative, sum 1 up to 1e-6; NULL: equal. A group
-                                    of weight 0 is left out */
+    const double *group_weights; /* (n_groups) >= 0, sum 1 up to 1e-6; NULL: equal; 0: ignored */
 };
 
 struct barycenter_fixed_options {
@@ -42,7 +42,7 @@ struct barycenter_fixed_options {
     struct team *team;
 };
 
-#define BARYCENTER_FIXED_EVERY ((size_t)10) /* iterations between two looks at the residual */
+#define BARYCENTER_FIXED_EVERY ((size_t)10) /* iterations between residuals */
 
 struct barycenter_fixed_result {
     enum solve_outcome outcome;
@@ -53,23 +53,21 @@ struct barycenter_fixed_result {
     double cost;     /* sum_i w_i <C_i, P_i> */
     double value;    /* with lambda KL(P_i | a_i x rho) */
     double dual;     /* of the plain problem: a lower bound of its optimal value */
-    double unregularised_lower; /* certain bounds: below sum_i w_i W(a_i, b') for every b', */
-    double unregularised_upper; /* and above it for this b */
-    double
-        *curve; /* (n_curve) residuals, after every BARYCENTER_FIXED_EVERY iterations and the last;
-                        owned */
+    double unregularised_lower; /* <= sum_i w_i W(a_i, b') for every b', certified */
+    double unregularised_upper; /* >= the same for this b, certified */
+    double *curve; /* (n_curve) residuals every BARYCENTER_FIXED_EVERY iterations; owned */
     size_t n_curve, curve_cap;
 };
 
-/* DPOT_ERR_SHAPE / DPOT_ERR_RANGE name what is wrong, DPOT_ERR_MEMORY; *result is then released. A
- * control that stops leaves what there is. */
+/* DPOT_ERR_SHAPE or DPOT_ERR_RANGE with a message; DPOT_ERR_MEMORY. On failure *result is released.
+ * If `control` stops it: the result so far. */
 DPOT_WARN_UNUSED dpot_status barycenter_fixed_solve(const struct barycenter_fixed_problem *problem,
                                                     const struct barycenter_fixed_options *options,
                                                     const struct solve_control *control,
                                                     struct barycenter_fixed_result *result,
                                                     struct dpot_error *error);
 
-/* A zeroed result is allowed. */
+/* May be zeroed. */
 void barycenter_fixed_release(struct barycenter_fixed_result *result);
 
 #endif

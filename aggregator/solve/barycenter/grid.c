@@ -1,4 +1,4 @@
-/* A kernel of squared distances on a grid: one small kernel an axis, applied along it. */
+/* A kernel of squared distances on a grid: one small kernel per axis, applied along it. */
 #include "solve/barycenter/kernel.h"
 
 #include "base/alloc.h"
@@ -10,13 +10,13 @@
 
 struct axis {
     size_t n, stride; /* cells; padded */
-    size_t inner;     /* cells between two neighbours along it */
+    size_t inner;     /* stride of the axis in cells */
     double *cost;     /* (n, stride) squared distances */
     double *values;   /* (n, n) their kernel; NULL in the log domain */
 };
 
 struct grid {
-    struct barycenter_kernel kernel; /* first: it is what callers hold */
+    struct barycenter_kernel kernel; /* must be first: callers hold a pointer to it */
     const struct lanes *lanes;
     const struct dpot_linalg *linalg;
     size_t n_dims, n_batch_max, stride_axis;
@@ -63,7 +63,7 @@ static void multiply(const struct grid *g, const struct axis *axis, const double
     }
 }
 
-/* Where line number `line` along the axis begins. */
+/* Offset of line number `line` along the axis. */
 static size_t line_begin(const struct axis *axis, size_t line)
 {
     return line / axis->inner * axis->n * axis->inner + line % axis->inner;
@@ -78,7 +78,7 @@ static void take_line(const struct axis *axis, const double *in, size_t line, do
     }
 }
 
-/* out = log K_axis e^in by log-sums; `lines` has room for three. */
+/* out = log K_axis e^in by log-sums; `lines` is scratch for three lines. */
 static void sum_logs(const struct grid *g, const struct axis *axis, const double *in, double *out,
                      double *lines)
 {
@@ -95,7 +95,8 @@ static void sum_logs(const struct grid *g, const struct axis *axis, const double
 
 /* ---- all axes but one ---- */
 
-/* x = in through the kernels of all axes but `left_out` (n_dims: none), as logarithms; returns where. */
+/* Applies the kernels of all axes but `left_out` (n_dims: none) to `in`, as logarithms; returns the
+ * result, in x or y. */
 static double *apply_axes(const struct grid *g, size_t left_out, const double *in, double *x,
                           double *y, double *lines)
 {
@@ -180,7 +181,7 @@ static double cost_along(const struct grid *g, const struct axis *axis, const do
     return sum;
 }
 
-/* C is a sum over the axes; for each, the sums over all others come first. */
+/* C is a sum over the axes; for each axis, the other axes are summed out first. */
 static double cost(struct barycenter_kernel *kernel, const double *u, const double *v,
                    struct team *team)
 {

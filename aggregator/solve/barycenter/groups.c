@@ -8,9 +8,9 @@
 
 #define SUM_TOL 1e-6 /* absolute, on a sum of 1 */
 #define ENTRIES_MAX ((size_t)1 << 32)
-#define COORDINATE_MAX 1e100 /* squares and sums of them stay finite */
+#define COORDINATE_MAX 1e100 /* sums of squares stay finite */
 
-/* ---- checks ---- */
+/* ---- validation ---- */
 
 static dpot_status check_group(const struct barycenter_problem *problem, size_t i,
                                struct dpot_error *error)
@@ -178,7 +178,7 @@ static void release_group(struct barycenter_group *group, size_t m, size_t dim)
     entropic_free(group->engine);
 }
 
-/* Copies the points that have mass; their masses sum to 1. */
+/* Copies the points with mass; scales their masses to sum 1. */
 static dpot_status take_group(struct barycenter_state *state, const struct point_set *set,
                               size_t number, double weight, struct dpot_error *error)
 {
@@ -206,7 +206,7 @@ static dpot_status take_group(struct barycenter_state *state, const struct point
     return DPOT_OK;
 }
 
-/* The mean of all groups becomes the origin. */
+/* Shifts the origin to the mean of all groups. */
 static void centre_groups(struct barycenter_state *state)
 {
     const size_t dim = state->dim;

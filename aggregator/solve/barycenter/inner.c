@@ -5,12 +5,12 @@
 #include <math.h>
 #include <string.h>
 
-#define SINGLE_COLS ((size_t)4096) /* columns whose products are float32 before they are added */
-#define ANNEAL_BELOW 1e-3 /* of the data's variance: a smaller lambda is reached from a large one */
+#define SINGLE_COLS ((size_t)4096) /* columns whose products are summed in float32 */
+#define ANNEAL_BELOW 1e-3          /* relative to the variance: anneal to a smaller lambda */
 
 /* ---- exact plans ---- */
 
-/* Squared distances from the present points to those of the group; rows are n apart. */
+/* Squared distances from the current points to those of the group; row stride n. */
 static void fill_matrix(struct barycenter_group *group)
 {
     const struct barycenter_state *s = group->state;
@@ -21,7 +21,7 @@ static void fill_matrix(struct barycenter_group *group)
     }
 }
 
-/* Target j is the mean of the points that the plan takes to x_j; where there is no mass x_j stays. */
+/* Target j is the mean of the points that the plan sends to x_j; without mass, x_j itself. */
 static void take_exact_targets(struct barycenter_group *group,
                                const struct dpot_exact_result *result)
 {
@@ -83,7 +83,7 @@ static void fill_cost(const void *ctx, size_t first, size_t n_rows, size_t strid
     }
 }
 
-/* One group is its engine's to share among the team; several are shared among it themselves. */
+/* With one group, its engine uses the team; with several, the groups are the tasks. */
 static dpot_status make_engine(struct barycenter_group *group)
 {
     const struct barycenter_state *s = group->state;
@@ -102,7 +102,7 @@ static dpot_status make_engine(struct barycenter_group *group)
     return entropic_new(s->m, group->n, &options, &group->engine, &group->error);
 }
 
-/* Independent sums, so that no addition waits for all the others. */
+/* Independent partial sums, for instruction-level parallelism. */
 static double sum_of(const double *x, size_t n)
 {
     double sums[8] = {0};
@@ -135,7 +135,7 @@ static double sum_of_single(const float *x, size_t n)
            ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
-/* Sums of the rows of a tile of the plan, and what they send: rows y. A tile is (n_rows, stride). */
+/* Row sums of a tile (n_rows, stride) of the plan, and its product with the points y. */
 static void take_rows(struct barycenter_group *group, size_t first, size_t n_rows, double *masses)
 {
     const struct barycenter_state *s = group->state;
@@ -148,7 +148,7 @@ static void take_rows(struct barycenter_group *group, size_t first, size_t n_row
     }
 }
 
-/* The same in float32, in blocks of columns that are added in float64. */
+/* The same in float32, in blocks of columns that are summed in float64. */
 static void take_single_rows(struct barycenter_group *group, size_t first, size_t n_rows,
                              double *masses)
 {
@@ -172,8 +172,8 @@ static void take_single_rows(struct barycenter_group *group, size_t first, size_
     }
 }
 
-/* Targets and cost from the plan, a few rows at a time. Its columns are exact, so that <C, P> = sum_j
- * (p_j |x_j|^2 - 2 <x_j, (P y)_j>) + sum_l a_l |y_l|^2, p_j the mass of row j. */
+/* Targets and cost from the plan, a few rows at a time. Its columns are exact, so that <C, P> =
+ * sum_j (p_j |x_j|^2 - 2 <x_j, (P y)_j>) + sum_l a_l |y_l|^2, p_j the mass of row j. */
 static void take_plan(struct barycenter_group *group)
 {
     const struct barycenter_state *s = group->state;

@@ -1,4 +1,4 @@
-/* A kernel of any cost matrix: products of matrices, or log-sums over rows of the costs and of their
+/* A kernel of any cost matrix: matrix products, or log-sums over rows of the costs and of their
  * transposed copy. */
 #include "solve/barycenter/kernel.h"
 
@@ -13,7 +13,7 @@
 #define TASKS_MAX ((size_t)64)
 
 struct matrix {
-    struct barycenter_kernel kernel; /* first: it is what callers hold */
+    struct barycenter_kernel kernel; /* must be first: callers hold a pointer to it */
     const struct lanes *lanes;
     const struct dpot_linalg *linalg;
     size_t n_batch_max;
@@ -51,7 +51,7 @@ static void release(struct barycenter_kernel *kernel)
 
 /* ---- K and K' ---- */
 
-/* A loop over outputs of one application, cut into tasks by their number alone. */
+/* A loop over the outputs of one application. The tasks depend only on the number of outputs. */
 struct application {
     struct matrix *m;
     bool transposed;

@@ -1,5 +1,5 @@
-/* The insides of barycenter.h: groups as they are solved (barycenter/groups.c), their plans
- * (barycenter/inner.c), where points start (barycenter/start.c), the iterations (barycenter.c). */
+/* Internal to barycenter.h: preprocessed groups (barycenter/groups.c), their plans
+ * (barycenter/inner.c), starts (barycenter/start.c), iterations (barycenter.c). */
 #ifndef DPOT_SOLVE_BARYCENTER_PARTS_H
 #define DPOT_SOLVE_BARYCENTER_PARTS_H
 
@@ -10,39 +10,39 @@
 
 struct barycenter_state;
 
-/* One group of positive weight: its points of positive mass, centred. */
+/* A group of positive weight: its points of positive mass, centred. */
 struct barycenter_group {
     const struct barycenter_state *state;
-    size_t number;        /* in the problem */
-    double weight;        /* w_i, all of them sum to 1 */
-    size_t n, stride;     /* stride: n padded for lanes */
+    size_t number;        /* index in the problem */
+    double weight;        /* w_i; all sum to 1 */
+    size_t n, stride;     /* stride: n padded to LANES_PAD */
     double *points;       /* (n, dim) */
     double *points_t;     /* (dim, stride), padded with 0 */
     double *mass;         /* (n) sum 1 */
     double second_moment; /* sum_l a_l |y_l|^2 */
 
-    /* Of the present points x: what the last plan says. */
-    double *targets;   /* (m, dim) mean of where the plan to x_j comes from */
-    double *potential; /* (m) of the atoms: up to a constant the gradient of the objective in b */
+    /* From the last plan to the current points x. */
+    double *targets;   /* (m, dim) mean of the sources of x_j */
+    double *potential; /* (m) gradient of the objective in b, up to a constant */
     double cost;       /* <C, P> */
-    double objective;  /* what the inner solver minimises */
+    double objective;  /* objective of the inner solver */
     double residual;
-    size_t sweeps; /* of all iterations so far */
+    size_t sweeps; /* total so far */
     dpot_status status;
     struct dpot_error error;
 
     /* Exact. */
-    struct dpot_exact_sequence *sequence; /* NULL: none yet, or the weights have changed */
+    struct dpot_exact_sequence *sequence; /* NULL: none yet, or the weights changed */
     double *matrix;                       /* (m, n) */
 
     /* Sinkhorn. */
     struct entropic *engine;
     struct entropic_cost engine_cost;
     double *g;    /* (n) potentials of the last plan */
-    bool has_g;   /* there is such a plan */
+    bool has_g;   /* g is valid */
     double *rows; /* (BARYCENTER_ROWS, stride) of the plan, or scratch */
 
-    /* With float32 sweeps costs and targets are float32 too. */
+    /* With float32 sweeps, costs and targets are float32 too. */
     float *single;   /* (n, dim) the points */
     float *single_t; /* (dim, stride) */
     float *tile;     /* (BARYCENTER_ROWS, stride) of the plan */
@@ -61,31 +61,32 @@ struct barycenter_state {
     struct barycenter_group *groups; /* (n_groups_cap) */
     double *centre;                  /* (dim) */
     double spread;                   /* root of sum_i w_i E |y - centre|^2 */
-    double *x;                       /* (m, dim) the present points, centred */
+    double *x;                       /* (m, dim) current points, centred */
     float *x_single;                 /* (m, dim) */
     double *b;                       /* (m) their weights */
 };
 
-/* Checks the problem: sizes, finite points, masses and weights. `weights` (n_groups) gets w, sum 1. */
+/* Validates sizes, points, masses and weights. `weights` (n_groups) receives w, sum 1. */
 DPOT_WARN_UNUSED dpot_status barycenter_check(const struct barycenter_problem *problem,
                                               double *weights, struct dpot_error *error);
 
-/* Checks and copies. On failure the state is released. */
+/* Validates and copies the problem. On failure the state is released. */
 DPOT_WARN_UNUSED dpot_status barycenter_state_init(struct barycenter_state *state,
                                                    const struct barycenter_problem *problem,
                                                    const struct barycenter_options *options,
                                                    struct dpot_error *error);
 void barycenter_state_release(struct barycenter_state *state);
 
-/* Puts state->x where start `number` begins, and equal weights. */
+/* Sets state->x to start `number`, and equal weights. */
 DPOT_WARN_UNUSED dpot_status barycenter_start(struct barycenter_state *state, size_t number,
                                               struct dpot_error *error);
 
-/* Solves the transport of every group to the present points. */
+/* Solves the transport of every group to the current points. */
 DPOT_WARN_UNUSED dpot_status barycenter_transport(struct barycenter_state *state,
                                                   struct dpot_error *error);
 
-/* The weights have changed, or (`forgets`) another start begins. */
+/* Drops the plans to warm-start from: the weights changed, or (`forgets_potentials`) a new start
+ * begins. */
 void barycenter_forget_plans(struct barycenter_state *state, bool forgets_potentials);
 
 #endif

@@ -5,12 +5,12 @@
 #include <math.h>
 #include <string.h>
 
-#define MAP_STREAM (~(uint64_t)0) /* no start has it */
+#define MAP_STREAM (~(uint64_t)0) /* not used by any start */
 
-/* The problem in few dimensions, and the map that made it. */
+/* The projected problem and its map. */
 struct projection {
     const struct barycenter_problem *full;
-    size_t dim;      /* of the small one */
+    size_t dim;      /* of the projected problem */
     double *map;     /* (full dim, dim) */
     double *points;  /* all groups' points, one after the other */
     size_t n_points; /* of all groups */
@@ -20,7 +20,7 @@ struct projection {
     struct barycenter_problem small;
 };
 
-/* Box and Muller; the logarithm's argument is never 0. */
+/* Box-Muller; the argument of the logarithm is never 0. */
 static double draw_gaussian(uint64_t seed, size_t index)
 {
     const double u = ldexp((double)(draw_bits(seed, MAP_STREAM, 2 * index) >> 11) + 0.5, -53);
@@ -82,7 +82,7 @@ static double mass_of(const struct point_set *set, size_t l)
     return set->weights ? set->weights[l] : 1.0 / (double)set->n;
 }
 
-/* The exact plan of one group to the small solution; costs and masses are scratch. */
+/* The exact plan of one group to the projected solution; costs and masses are scratch. */
 static dpot_status solve_group(const struct point_set *group, size_t dim,
                                const struct barycenter_result *small, double *cost, double *mass,
                                struct dpot_exact_result *plan, struct dpot_error *error)
@@ -102,7 +102,7 @@ static dpot_status solve_group(const struct point_set *group, size_t dim,
 }
 
 /* Adds w_i P_jl y_l to the sums of the points, w_i P_jl to their masses and w_i P_jl |y_l|^2 to
- * *squares, with the first point of the data as the origin: an offset must not cost digits. */
+ * *squares, with the first point of the data as the origin: an offset must not lose digits. */
 static void add_plan(const struct projection *p, size_t i, double weight,
                      const struct dpot_exact_result *plan, double *sums, double *masses,
                      double *squares)
@@ -148,7 +148,7 @@ static dpot_status add_group(const struct projection *p, size_t i, double weight
     return status;
 }
 
-/* x_j = sum of its group S_j / its mass, and the cost of that: sum w |y|^2 - sum_j mass_j |x_j|^2. */
+/* x_j = sum of its group S_j / its mass, and its cost: sum w |y|^2 - sum_j mass_j |x_j|^2. */
 static void take_means(const double *masses, size_t m, size_t dim, const double *origin,
                        double squares, double *sums, double *solution_cost)
 {
@@ -164,7 +164,7 @@ static void take_means(const double *masses, size_t m, size_t dim, const double 
     *solution_cost = fmax(*solution_cost, 0.0);
 }
 
-/* |sum_j sums_j|^2: the sums are those of all the data, whose mass is 1. */
+/* |sum_j sums_j|^2, the squared mean of all the data (mass 1). */
 static double square_of_mean(const double *sums, size_t m, size_t dim)
 {
     double square = 0.0;

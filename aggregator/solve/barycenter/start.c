@@ -6,10 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-#define JITTER                                                                                     \
-    1e-2 /* of the spread: equal points would stay together for ever under entropic plans */
+#define JITTER 1e-2 /* of the spread: entropic plans never separate equal points */
 
-/* What one start draws: numbers of a stream of its own. */
+/* Random numbers of one start, from its own stream. */
 struct drawing {
     uint64_t seed, stream, next;
 };
@@ -20,8 +19,8 @@ static double draw(struct drawing *d)
     return ldexp((double)(draw_bits(d->seed, d->stream, d->next++) >> 11), -53);
 }
 
-/* The point in which the running sum of w_i a_l (times `far`, where there is one) passes a uniform share
- * of its total; the last one with a positive share when rounding leaves a rest. */
+/* Draws a point with probability proportional to w_i a_l (times `far`, unless NULL). Never one with
+ * probability 0, even if rounding leaves a remainder. */
 static const double *draw_point(const struct barycenter_state *s, const double *far, double total,
                                 struct drawing *d)
 {
@@ -62,9 +61,9 @@ static double update_far(const struct barycenter_state *s, const double *x, doub
     return total;
 }
 
-/* Points of the data, each drawn with probability proportional to its squared distance from those drawn
- * before (k-means++, Arthur and Vassilvitskii 2007). When none is left the next ones lie close to points
- * that are drawn again. */
+/* Points of the data, each drawn with probability proportional to its squared distance from those
+ * drawn before (k-means++, Arthur and Vassilvitskii 2007). When all distances are 0, points are
+ * drawn again and shifted slightly. */
 static void spread_points(struct barycenter_state *s, double *far, size_t n_far, struct drawing *d)
 {
     double total = 0.0;

@@ -11,12 +11,12 @@
 #include <math.h>
 #include <string.h>
 
-#define GAP_ROUNDING 1e-12 /* relative, of what is taken off a bound */
+#define GAP_ROUNDING 1e-12 /* relative rounding error of a certified bound */
 
-#define TRIAL_MS 20     /* of proving, to know how long all of it takes */
-#define PROOF_SHARE 1.5 /* of that: the bound comes after the worst case */
+#define TRIAL_MS 20     /* shortest measurement from which time_proof extrapolates */
+#define PROOF_SHARE 1.5 /* time of the certificate divided by that of its worst case */
 
-#define FAR 1e-2 /* of the value of the start of the planes */
+#define FAR 1e-2 /* result relative to the start, below which the planes restart */
 #define RESTARTS_MAX 5
 
 static dpot_status allocate_answer(const struct base_measure_problem *problem,
@@ -65,7 +65,7 @@ static dpot_status check_costs(const struct base_measure_problem *problem, struc
     return DPOT_OK;
 }
 
-/* Weights that prove only that costs are not negative. */
+/* A dual point with the trivial bound 0. */
 static void take_no_proof(const struct base_measure_problem *problem,
                           struct base_measure_answer *answer)
 {
@@ -78,9 +78,9 @@ static void take_no_proof(const struct base_measure_problem *problem,
     }
 }
 
-/* The search has ended at a gap, or found no smaller one; what counts is that of the proof. A mixture towards uniform is
- * not what was searched for. */
-static void judge_gap(const struct base_measure_finder *f)
+/* Sets the outcome by the certified gap instead of the solver's; not after mixing with uniform,
+ * which changes the gap. */
+static void update_outcome(const struct base_measure_finder *f)
 {
     const struct base_measure_problem *problem = f->problem;
     struct base_measure_answer *answer = f->answer;
@@ -92,7 +92,7 @@ static void judge_gap(const struct base_measure_finder *f)
     answer->outcome = gap <= problem->gap + GAP_ROUNDING ? SOLVE_CONVERGED : SOLVE_STALLED;
 }
 
-/* Of a measure and a dual point that are there: F and the bound on all costs. */
+/* F of the measure and the bound of the dual point, on the original costs. */
 dpot_status base_measure_certify(struct base_measure_finder *f, double expected)
 {
     const struct base_measure_problem *problem = f->problem;
@@ -122,15 +122,15 @@ dpot_status base_measure_certify(struct base_measure_finder *f, double expected)
         status = base_measure_certificate_accept(&certificate, answer->lower_bound,
                                                  &answer->objective, f->error);
     }
-    judge_gap(f);
+    update_outcome(f);
     for (size_t j = 0; j < problem->n_cols; j++) {
         answer->total_mass += answer->base_measure[j];
     }
     return status;
 }
 
-/* What the proof of an answer will take, in ms: the worst case of the uniform measure over more and more rows, until
- * that takes long enough to tell. */
+/* Estimates the time of the certificate, in ms: times the worst case of the uniform measure over
+ * more and more rows until that takes TRIAL_MS, and extrapolates. */
 static int64_t time_proof(const struct base_measure_finder *f, const struct dpot_clock *clock)
 {
     const struct base_measure_problem *problem = f->problem;
@@ -148,7 +148,7 @@ static int64_t time_proof(const struct base_measure_finder *f, const struct dpot
                                                       .worst_share = 1};
         const int64_t before = clock->now(clock->ctx);
         if (base_measure_certificate_worst(&rows, m, problem->team, &value, NULL) != DPOT_OK) {
-            return 0; /* whoever proves says so */
+            return 0; /* the certificate will report it */
         }
         elapsed = clock->now(clock->ctx) - before;
         if (elapsed >= TRIAL_MS || n == problem->n_rows) {
@@ -159,8 +159,8 @@ static int64_t time_proof(const struct base_measure_finder *f, const struct dpot
     return (int64_t)(PROOF_SHARE * (double)elapsed * (double)problem->n_rows / (double)n);
 }
 
-/* A deadline is that of the whole: the search must leave the time that the proof takes. */
-static void leave_time_for_the_proof(struct base_measure_finder *f, struct solve_control *control)
+/* The deadline covers the certificate too, so the search gets an earlier one. */
+static void reserve_time_for_proof(struct base_measure_finder *f, struct solve_control *control)
 {
     if (!f->control || !f->control->clock) {
         return;
@@ -172,7 +172,7 @@ static void leave_time_for_the_proof(struct base_measure_finder *f, struct solve
 
 /* ---- the worst case ---- */
 
-/* One row of each orbit. */
+/* Copies one row of each orbit. */
 static double *reduce_cost(const struct base_measure_problem *problem,
                            const struct symmetry *symmetry)
 {
@@ -185,7 +185,7 @@ static double *reduce_cost(const struct base_measure_problem *problem,
     return reduced;
 }
 
-/* The weight of an orbit is shared by its rows. */
+/* Divides the weight of an orbit equally among its rows. */
 static void spread_dual(struct base_measure_answer *answer, const struct symmetry *symmetry,
                         const double *w, const double *y)
 {
@@ -196,8 +196,8 @@ static void spread_dual(struct base_measure_answer *answer, const struct symmetr
     }
 }
 
-/* From one start; *is_far: the best measure is so much better than the start that the program's units, which are
- * the start's, have hidden the rest. */
+/* Runs the planes from one start. The program is scaled by the value of the start; *is_far: the
+ * result is so much smaller that this scale limited its precision. */
 static dpot_status run_planes_once(struct base_measure_finder *f, struct phi *phi,
                                    const struct symmetry *symmetry, const double *start,
                                    bool *is_far)
@@ -244,7 +244,7 @@ static dpot_status run_planes(struct base_measure_finder *f, struct phi *phi,
     return status;
 }
 
-/* Too large for the planes, which means that there is no symmetry either, or little: all rows. */
+/* Too large for the planes, so there is little or no symmetry: uses all rows. */
 static dpot_status run_mirror(struct base_measure_finder *f, struct phi *phi,
                               const struct symmetry *symmetry)
 {
@@ -279,7 +279,7 @@ static dpot_status solve_reduced(struct base_measure_finder *f, const struct sym
     struct best_uniform_result uniform;
     struct phi phi;
     struct solve_control quiet = f->control ? *f->control : (struct solve_control){0};
-    quiet.progress = NULL; /* sorting and the start are not what is counted */
+    quiet.progress = NULL; /* counts rounds only, not the setup */
     const struct phi_config config = {
         .n_rows = is_small ? symmetry->n_row_orbits : problem->n_rows,
         .n_cols = problem->n_cols,
@@ -308,7 +308,7 @@ static dpot_status solve_reduced(struct base_measure_finder *f, const struct sym
     return status;
 }
 
-/* Every orbit one row: for what is too large to be tied. */
+/* Makes every row its own orbit: the problem is too large for the planes. */
 static void untie(struct symmetry *symmetry)
 {
     for (size_t i = 0; i < symmetry->n_rows; i++) {
@@ -365,7 +365,7 @@ dpot_status base_measure_find(const struct base_measure_problem *problem,
     if (status != DPOT_OK) {
         (void)dpot_error_set(error, status, "out of memory for %zu points", problem->n_rows);
     } else {
-        leave_time_for_the_proof(&f, &search);
+        reserve_time_for_proof(&f, &search);
         status = problem->users ? base_measure_find_expected_case(&f) : find_worst_case(&f);
     }
     if (status != DPOT_OK) {

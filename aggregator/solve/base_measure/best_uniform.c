@@ -6,7 +6,7 @@
 #define ITERATIONS_MAX 1000
 #define TIE_TOL 1e-12 /* relative: rows this close to the worst count as worst too */
 
-/* The objective at one total mass, its slope there, and the dual point of its tangent. */
+/* The objective at one total mass, its slope, and the dual point of its tangent. */
 struct end {
     double total_mass;
     double value; /* of the tangent: at most the objective, equal up to TIE_TOL */
@@ -48,8 +48,8 @@ static void set_uniform(struct search *search, double total_mass)
     }
 }
 
-/* The dual point of the tangent. In the worst case all rows that tie share the weight: on a
- * homogeneous domain every row ties, and only the mean of their tangents proves optimality. */
+/* The dual point of the tangent. In the worst case all tied rows share the weight: on a homogeneous
+ * domain every row ties, and only the mean of their tangents proves optimality. */
 static void set_dual(const struct phi *phi, double *w, double *y)
 {
     const double top = phi->values[phi->worst];
@@ -101,7 +101,7 @@ static void swap_ends(struct end *a, struct end *b)
     *b = held;
 }
 
-/* Where the two tangents meet, and the bound they give there. */
+/* The intersection of the two tangents, and the bound there. */
 static double meet(const struct search *search, double *bound)
 {
     const struct end *a = &search->left, *b = &search->right;
@@ -111,8 +111,8 @@ static double meet(const struct search *search, double *bound)
     return s;
 }
 
-/* The next total mass: where the tangents meet; every third time, or when rounding put that outside,
- * the geometric middle, so that the bracket shrinks whatever the function does. */
+/* The next total mass: the intersection of the tangents; every third time, or if rounding put it
+ * outside, the geometric middle, so that the bracket always shrinks. */
 static double choose_next(const struct search *search, double meeting, size_t iteration)
 {
     const double low = search->left.total_mass, high = search->right.total_mass;
@@ -120,7 +120,7 @@ static double choose_next(const struct search *search, double meeting, size_t it
     return is_inside && iteration % 3 != 2 ? meeting : sqrt(low) * sqrt(high);
 }
 
-/* Shrinks the bracket until its bound meets the best value. */
+/* Shrinks the bracket until its bound reaches the best value. */
 static enum solve_outcome shrink(struct search *search, const struct solve_control *control)
 {
     enum solve_outcome outcome = SOLVE_CONVERGED;
@@ -145,8 +145,8 @@ static enum solve_outcome shrink(struct search *search, const struct solve_contr
     return SOLVE_ITERATION_LIMIT;
 }
 
-/* Both ends of M, then the bracket between them. An end where the objective already rises away from
- * it is the answer. */
+/* Evaluates both ends of M, then shrinks the bracket between them. An end from which the objective
+ * rises is the answer. */
 static enum solve_outcome find_mass(struct search *search, const struct solve_control *control)
 {
     const struct phi *phi = search->phi;
@@ -168,8 +168,8 @@ static enum solve_outcome find_mass(struct search *search, const struct solve_co
     return shrink(search, control);
 }
 
-/* The convex combination of the two tangents that is flat along the line, over all of M; with one
- * tangent only, that one. Uses the probe's arrays. */
+/* The bound over M of the convex combination of the two tangents that is flat along the line, or of
+ * the only tangent. Overwrites the probe's arrays. */
 static double find_lower_bound(struct search *search)
 {
     const struct end *a = &search->left, *b = &search->right;

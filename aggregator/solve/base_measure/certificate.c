@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCKS 64          /* of rows, one task each */
-#define SUM_TOL 1e-9       /* of the weights */
+#define BLOCKS 64          /* blocks of rows, one task each */
+#define SUM_TOL 1e-9       /* of the sum of the weights */
 #define ACCEPT_TOL 1e-9    /* relative, of an objective and its bound */
-#define ACCEPT_COSTS 1e-12 /* of the largest cost, likewise */
-#define ROUNDING 8.0       /* times DBL_EPSILON times the sizes of what was added: taken off */
+#define ACCEPT_COSTS 1e-12 /* the same, relative to the largest cost */
+#define ROUNDING 8.0       /* rounding allowance, in DBL_EPSILON times the absolute sum */
 
-/* Neumaier's compensated sum, and the sum of the absolute values. */
+/* Neumaier's compensated sum, with the sum of absolute values. */
 struct sum {
     double sum, lost, size;
 };
@@ -42,7 +42,7 @@ static int compare_entries(const void *a, const void *b)
     return (x->cost > y->cost) - (x->cost < y->cost);
 }
 
-/* phi_i: everything at its lower bound, then the nearest points up to their upper bounds. */
+/* phi_i: fills every point to its lower bound, then the nearest points to their upper bounds. */
 static double fill_row(const double *cost, const double *m, size_t n, double alpha, double beta,
                        struct entry *entries)
 {
@@ -55,8 +55,8 @@ static double fill_row(const double *cost, const double *m, size_t n, double alp
     double left = fmax(1 - total(&mass), 0);
     qsort(entries, n, sizeof *entries, compare_entries);
     for (size_t j = 0; j < n && left > 0; j++) {
-        const double room = (beta - alpha) * entries[j].mass;
-        const double moved = j + 1 < n ? fmin(room, left) : left;
+        const double slack = (beta - alpha) * entries[j].mass;
+        const double moved = j + 1 < n ? fmin(slack, left) : left;
         add(&value, moved > 0 ? moved * entries[j].cost : 0);
         left -= moved;
     }

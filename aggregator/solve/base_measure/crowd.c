@@ -7,30 +7,30 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define WARM 64.0            /* times the temperature: where kept potentials start again */
-#define UNIFORM_STEPS_MAX 60 /* far more than a bracket needs */
+#define WARM 64.0 /* start temperature for stored potentials, in units of the current one */
+#define UNIFORM_STEPS_MAX 60 /* far more than bracketing needs */
 
 struct base_measure_crowd {
     const struct base_measure_users *users;
     struct team *team;
     size_t n_groups;
     double temperature;
-    const struct solve_control *control;        /* NULL: nobody watches */
-    atomic_bool is_stopped;                     /* an evaluation was cut short */
+    const struct solve_control *control;        /* NULL: none */
+    atomic_bool is_stopped;                     /* an evaluation was interrupted */
     double *potentials;                         /* (first[n]) */
-    bool *is_warm;                              /* (n) it has potentials */
+    bool *is_warm;                              /* (n) has stored potentials */
     struct base_measure_projector **projectors; /* (n_groups) */
-    double *values;                             /* (n) of the users, at the last measure */
+    double *values;                             /* (n) cost of each user at the last measure */
     double *offsets;                            /* (n_groups) */
     double *scratch;                            /* (n_groups, n_cols) gradient of one user */
     double *gradients;                          /* (n_groups, n_cols) */
 
-    /* What the tasks of a team_run work on. */
+    /* Arguments of the tasks of team_run. */
     const double *m, *proof;
     double *task_offsets, *task_gradients;
 };
 
-/* ---- life ---- */
+/* ---- life cycle ---- */
 
 static size_t first_user(const struct base_measure_crowd *crowd, size_t group)
 {
@@ -119,12 +119,13 @@ double base_measure_crowd_weight(const struct base_measure_crowd *crowd, size_t 
     return weight;
 }
 
-void base_measure_crowd_cool(struct base_measure_crowd *crowd, double temperature)
+void base_measure_crowd_set_temperature(struct base_measure_crowd *crowd, double temperature)
 {
     crowd->temperature = temperature;
 }
 
-void base_measure_crowd_watch(struct base_measure_crowd *crowd, const struct solve_control *control)
+void base_measure_crowd_set_control(struct base_measure_crowd *crowd,
+                                    const struct solve_control *control)
 {
     crowd->control = control;
     atomic_store(&crowd->is_stopped, false);
@@ -135,7 +136,7 @@ bool base_measure_crowd_is_stopped(const struct base_measure_crowd *crowd)
     return atomic_load(&crowd->is_stopped);
 }
 
-/* One thread that saw the end tells the others. */
+/* The first thread to see the stop sets a flag for the others. */
 static bool must_end(struct base_measure_crowd *crowd)
 {
     if (!atomic_load(&crowd->is_stopped) && solve_control_must_end(crowd->control)) {
@@ -151,8 +152,8 @@ const double *base_measure_crowd_potentials(const struct base_measure_crowd *cro
 
 /* ---- values and tangents ---- */
 
-static double visit(struct base_measure_crowd *crowd, struct base_measure_projector *projector,
-                    size_t user, const double *m, double *gradient)
+static double project(struct base_measure_crowd *crowd, struct base_measure_projector *projector,
+                      size_t user, const double *m, double *gradient)
 {
     double *f = crowd->potentials + crowd->users->first[user];
     const bool is_near = crowd->temperature > 0 && crowd->is_warm[user];
@@ -162,10 +163,10 @@ static double visit(struct base_measure_crowd *crowd, struct base_measure_projec
                    : base_measure_project(projector, user, m, f, gradient);
 }
 
-double base_measure_crowd_visit(struct base_measure_crowd *crowd, size_t user, const double *m,
-                                double *gradient)
+double base_measure_crowd_project(struct base_measure_crowd *crowd, size_t user, const double *m,
+                                  double *gradient)
 {
-    return visit(crowd, crowd->projectors[0], user, m, gradient);
+    return project(crowd, crowd->projectors[0], user, m, gradient);
 }
 
 static void evaluate_group(void *ctx, size_t group)
@@ -184,7 +185,7 @@ static void evaluate_group(void *ctx, size_t group)
         if (must_end(crowd)) {
             break;
         }
-        crowd->values[u] = visit(crowd, crowd->projectors[group], u, crowd->m, one);
+        crowd->values[u] = project(crowd, crowd->projectors[group], u, crowd->m, one);
         for (size_t j = 0; j < n; j++) {
             at_m += one[j] * crowd->m[j];
             sum[j] += users->weights[u] * one[j];
@@ -269,7 +270,7 @@ double base_measure_crowd_costs(struct base_measure_crowd *crowd, const double *
     return mean;
 }
 
-/* ---- yardsticks ---- */
+/* ---- uniform measure and constant answer ---- */
 
 struct end {
     double mass, value, slope;
@@ -289,8 +290,8 @@ static struct end evaluate_uniform(struct base_measure_crowd *crowd, double mass
     return end;
 }
 
-/* Where to look next: beyond the one end there is, by a step of the whole range's eighth, or where the two tangents
- * meet, but away from the ends, so that the bracket shrinks whatever the tangents say. */
+/* The next total mass: with one end known, an eighth of the range beyond it; with two, the
+ * intersection of the tangents, kept away from the ends so that the bracket always shrinks. */
 static double next_mass(const struct base_measure_users *users, const struct end *left,
                         const struct end *right, double *bound)
 {
@@ -310,11 +311,11 @@ static double next_mass(const struct base_measure_users *users, const struct end
     return fmin(fmax(meet, left->mass + 0.05 * width), right->mass - 0.05 * width);
 }
 
-/* E is convex along the line, so that tangents with slopes of opposite sign bracket the least one. */
+/* E is convex along the line, so tangents with slopes of opposite sign bracket its minimum. */
 double base_measure_crowd_uniform(struct base_measure_crowd *crowd, double tol, double *m)
 {
     struct end best = evaluate_uniform(crowd, 1, m);
-    struct end left = best, right = best; /* slopes: negative to the left, else there is none yet */
+    struct end left = best, right = best; /* slopes of the other sign: not found yet */
     for (int k = 0;
          k < UNIFORM_STEPS_MAX && best.slope != 0 && !base_measure_crowd_is_stopped(crowd); k++) {
         double bound = 0;

@@ -1,12 +1,14 @@
-/* All users at once: the mean of what they pay under a base measure, its tangents, and who pays what.
+/* All users together: the mean of what they pay under a base measure, its tangents, and every
+ * user's cost.
  *
- *     E(m) = sum_u omega_u P(mu_u, m)                                     (solve/base_measure/users.h)
+ *     E(m) = sum_u omega_u P(mu_u, m)          (P of solve/base_measure/users.h)
  *
- * Users are in groups of about the same size, neighbours in their order: one group is one task of the team and gives
- * one tangent. Potentials are kept, so that the next measure starts from them (solve/base_measure/newton.h): values and
- * tangents are then low by a small multiple of the temperature, never high. Exact costs are a call of their own.
+ * Users are split in order into groups of about equal size; a group is one task of the team and
+ * gives one tangent. Potentials are stored and used to start at the next measure
+ * (solve/base_measure/newton.h), so values and tangents are below the exact ones by a small
+ * multiple of the temperature, and never above. Exact costs have a function of their own.
  *
- * The same numbers for any number of threads. */
+ * Results do not depend on the number of threads. */
 #ifndef DPOT_SOLVE_BASE_MEASURE_CROWD_H
 #define DPOT_SOLVE_BASE_MEASURE_CROWD_H
 
@@ -16,7 +18,7 @@
 
 struct base_measure_crowd;
 
-/* At least one group and at most one per user. `users` and `team` (may be NULL) are borrowed. */
+/* 1 <= n_groups <= users. `users` and `team` (may be NULL) are borrowed. */
 DPOT_WARN_UNUSED dpot_status base_measure_crowd_new(const struct base_measure_users *users,
                                                     size_t n_groups, struct team *team,
                                                     struct base_measure_crowd **crowd);
@@ -27,46 +29,48 @@ size_t base_measure_crowd_n_groups(const struct base_measure_crowd *crowd);
 /* Sum of the weights of a group's users. */
 double base_measure_crowd_weight(const struct base_measure_crowd *crowd, size_t group);
 
-/* How far below the exact optimum potentials may stay, in cost units; 0 (at first): exact, and slower. */
-void base_measure_crowd_cool(struct base_measure_crowd *crowd, double temperature);
+/* The temperature: how far below the optimum potentials may stay, in cost units. 0 (initially):
+ * exact, slower. */
+void base_measure_crowd_set_temperature(struct base_measure_crowd *crowd, double temperature);
 
-/* Evaluations look at `control` (borrowed; its cancel, clock and deadline; from every thread of the team) before each
- * user, and end when it says so: what such an evaluation gave is then no value and no tangent. NULL (at first):
- * nobody watches. Exact costs are never cut short. */
-void base_measure_crowd_watch(struct base_measure_crowd *crowd,
-                              const struct solve_control *control);
+/* Evaluations check `control` (borrowed; NULL, the initial state: none) before each user, on every
+ * thread of the team, and end when it says so; their value and tangents must then not be used.
+ * progress is not called. Exact costs are never interrupted. */
+void base_measure_crowd_set_control(struct base_measure_crowd *crowd,
+                                    const struct solve_control *control);
 
-/* Whether an evaluation has been cut short since the last watch. */
+/* Whether an evaluation was interrupted since the control was set. */
 bool base_measure_crowd_is_stopped(const struct base_measure_crowd *crowd);
 
-/* E(m). For group G, offsets[G] + <gradients[G], m'> is a tangent of sum_{u in G} omega_u P(mu_u, m'); NULL: not
- * wanted, both or none. */
+/* E(m). For group G, offsets[G] + <gradients[G], m'> is a tangent of sum_{u in G} omega_u P(mu_u,
+ * m'). Both arrays may be NULL together. */
 double base_measure_crowd_evaluate(struct base_measure_crowd *crowd, const double *m /* (n_cols) */,
                                    double *offsets /* (n_groups) */,
                                    double *gradients /* (n_groups, n_cols) */);
 
-/* P(mu_u, m) and its gradient, for one user. */
-double base_measure_crowd_visit(struct base_measure_crowd *crowd, size_t user, const double *m,
-                                double *gradient /* (n_cols) */);
+/* P(mu_u, m) and its gradient, for one user, at the current temperature. */
+double base_measure_crowd_project(struct base_measure_crowd *crowd, size_t user, const double *m,
+                                  double *gradient /* (n_cols) */);
 
-/* The potentials found last, as the users' points are stored: (first[n]). */
+/* The latest potentials, in the order of the users' points: (first[n]). */
 const double *base_measure_crowd_potentials(const struct base_measure_crowd *crowd);
 
-/* What any potentials prove: E(m) >= offset + <gradient, m> for every m. Returns the offset. */
+/* The bound of any potentials: E(m) >= offset + <gradient, m> for every m. Returns the offset. */
 double base_measure_crowd_minorant(struct base_measure_crowd *crowd,
                                    const double *potentials /* (first[n]) */,
                                    double *gradient /* (n_cols) */);
 
-/* What every user pays, exactly. The potentials kept become exact too. Returns the weighted mean. */
+/* Exact cost of every user; the stored potentials become exact too. Returns the weighted mean. */
 double base_measure_crowd_costs(struct base_measure_crowd *crowd, const double *m /* (n_cols) */,
                                 double *costs /* (n) */);
 
-/* The total mass of the uniform measure under which E is least, to about `tol` of E, and E there by
- * base_measure_crowd_evaluate. Some ten evaluations; one that is stopped gives the best mass so far. */
+/* Fills m with the uniform measure whose total mass minimises E, to about `tol` relative, and
+ * returns E by base_measure_crowd_evaluate. About ten evaluations; if interrupted, the best mass
+ * found so far. */
 double base_measure_crowd_uniform(struct base_measure_crowd *crowd, double tol,
                                   double *m /* (n_cols) */);
 
-/* The one answer for everyone that costs E least, and that cost. */
+/* The constant answer that minimises the mean cost of all users; returns that cost. */
 double base_measure_crowd_constant(const struct base_measure_crowd *crowd, size_t *point);
 
 #endif

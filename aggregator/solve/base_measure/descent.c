@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define STEP 0.3
-#define BLOCKS 16 /* of iterates: the mean of the last half is made of whole ones */
+#define BLOCKS 16 /* blocks of iterates; the mean of the second half uses whole blocks */
 
 struct descent {
     const struct base_measure_descent_config *config;
@@ -13,7 +13,7 @@ struct descent {
     double *log_m, *m; /* (n) */
     double *gradient;  /* (n) */
     double *worst;     /* (n) gradient of the worst case */
-    double *sums;      /* (BLOCKS, n) of the iterates of each block */
+    double *sums;      /* (BLOCKS, n) sum of the iterates of each block */
     size_t counts[BLOCKS];
     size_t *order;  /* (users) */
     double squares; /* sum of <m, g^2> / sum m */
@@ -34,7 +34,7 @@ static void find_gradient(struct descent *d, size_t user)
     const struct base_measure_descent_config *config = d->config;
     const double share = config->worst_share;
     const double weight = (1 - share) * (double)config->users->n * config->users->weights[user];
-    (void)base_measure_crowd_visit(config->crowd, user, d->m, d->gradient);
+    (void)base_measure_crowd_project(config->crowd, user, d->m, d->gradient);
     for (size_t j = 0; j < d->n; j++) {
         d->gradient[j] *= weight;
     }
@@ -80,7 +80,7 @@ static void add_iterate(struct descent *d, size_t t, size_t n_total)
     d->counts[block]++;
 }
 
-/* The mean of the second half of the blocks that have any. */
+/* The mean of the second half of the blocks that are in use. */
 static void average(const struct descent *d, double *m)
 {
     size_t n_blocks = 0, count = 0;

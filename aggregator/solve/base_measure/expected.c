@@ -1,4 +1,5 @@
-/* The best base measure for users: the best uniform one, stochastic mirror descent from there, cutting planes. */
+/* The best base measure for users: best uniform, then stochastic mirror descent, then cutting
+ * planes. */
 #include "solve/base_measure/descent.h"
 #include "solve/base_measure/finder.h"
 #include "solve/base_measure/lp.h"
@@ -7,20 +8,20 @@
 #include <math.h>
 #include <string.h>
 
-#define COOL 1e-4        /* temperature of the users, of what they pay */
+#define TEMPERATURE 1e-4 /* of the crowd, relative to the users' mean cost */
 #define UNIFORM_TOL 1e-4 /* relative */
-#define STEPS_MIN 2000   /* of the descent, however few users there are */
-#define PASS_SHARE 1.25  /* of the time of a pass over the users: what the next one may take */
+#define STEPS_MIN 2000   /* least number of descent steps */
+#define PASS_SHARE 1.25  /* time reserved for a pass over the users, relative to the last one */
 
 struct search {
     struct base_measure_finder *f;
     struct base_measure_crowd *crowd;
-    struct phi phi; /* of all rows, when the worst case has a share */
+    struct phi phi; /* of all rows, if worst_share > 0 */
     bool has_phi;
     double *uniform;              /* (n_cols) */
     double *m;                    /* (n_cols) */
     double *costs;                /* (users) */
-    struct solve_control control; /* of the search, when there is a deadline */
+    struct solve_control control; /* of the search, if there is a deadline */
 };
 
 static dpot_status descend(struct search *s)
@@ -77,13 +78,13 @@ static dpot_status cut(struct search *s)
     return DPOT_OK;
 }
 
-/* Without planes: the tangents at the measure prove a little. */
+/* Without planes: the dual point of the tangents at the measure. */
 static void take_tangents(struct search *s)
 {
     struct base_measure_answer *answer = s->f->answer;
     memcpy(answer->potentials, base_measure_crowd_potentials(s->crowd),
            answer->n_points * sizeof(double));
-    memset(answer->w, 0, answer->n_rows * sizeof *answer->w); /* planes may have left a weight */
+    memset(answer->w, 0, answer->n_rows * sizeof *answer->w); /* planes may have set weights */
     memset(answer->y, 0, answer->n_rows * sizeof *answer->y);
     if (s->has_phi) {
         (void)phi_evaluate(&s->phi, s->m);
@@ -93,8 +94,8 @@ static void take_tangents(struct search *s)
     answer->has_proof = true;
 }
 
-/* What every user pays under the uniform measure of mass 1, exactly; the time it takes is what they will need again,
- * for the proof and twice for those reported on. */
+/* Computes every user's exact cost under the uniform measure of mass 1. The same time is reserved
+ * for the certificate, and twice that for the users reported on. */
 static double begin_search(struct search *s)
 {
     struct base_measure_finder *f = s->f;
@@ -112,12 +113,12 @@ static double begin_search(struct search *s)
             (int64_t)(PASS_SHARE * passes * (double)(clock->now(clock->ctx) - before));
         f->control = &s->control;
     }
-    base_measure_crowd_watch(s->crowd, f->control);
-    base_measure_crowd_cool(s->crowd, COOL * value);
+    base_measure_crowd_set_control(s->crowd, f->control);
+    base_measure_crowd_set_temperature(s->crowd, TEMPERATURE * value);
     return value;
 }
 
-/* From the best uniform measure on, for as long as there is time. */
+/* Starts at the best uniform measure and improves it until the search's deadline. */
 static dpot_status improve(struct search *s)
 {
     struct base_measure_finder *f = s->f;
@@ -198,7 +199,7 @@ dpot_status base_measure_find_expected_case(struct base_measure_finder *f)
     if (s.has_phi) {
         phi_release(&s.phi);
     }
-    f->control = whole; /* that of the search has less time, and ends with it */
+    f->control = whole; /* restore: s.control is local */
     base_measure_crowd_free(s.crowd);
     dpot_free_array(NULL, s.uniform, f->problem->n_cols, sizeof *s.uniform);
     dpot_free_array(NULL, s.m, f->problem->n_cols, sizeof *s.m);

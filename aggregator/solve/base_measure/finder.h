@@ -1,5 +1,5 @@
-/* What the parts of solve/base_measure/base_measure.h share: the search for users (base_measure/expected.c), and the proof of whatever
- * was found (base_measure.c). */
+/* Internal to solve/base_measure/base_measure.h: the search for users (base_measure/expected.c) and the
+ * certificate of any answer (base_measure.c). */
 #ifndef DPOT_SOLVE_BASE_MEASURE_FINDER_H
 #define DPOT_SOLVE_BASE_MEASURE_FINDER_H
 
@@ -12,11 +12,11 @@ struct base_measure_finder {
     struct dpot_error *error;
 };
 
-/* Of a measure and a dual point that are there, and of what the users pay on average: F and the bound on all costs, and
- * whether the gap between them is that of the outcome. Fails as base_measure_find. */
+/* Given the measure and dual point in the answer and the users' mean cost, computes F and the bound
+ * on the original costs, and sets the outcome by their gap. Statuses of base_measure_find. */
 DPOT_WARN_UNUSED dpot_status base_measure_certify(struct base_measure_finder *f, double expected);
 
-/* The answer for the problem's users, certified. Fails likewise. */
+/* Finds and certifies the answer for the problem's users. Statuses of base_measure_find. */
 DPOT_WARN_UNUSED dpot_status base_measure_find_expected_case(struct base_measure_finder *f);
 
 #endif

@@ -3,12 +3,12 @@
 #include <math.h>
 #include <string.h>
 
-#define PRICE_TOL 1e-12      /* times one and the offset: a reduced cost below it is 0 */
-#define PIVOT_TOL 1e-9       /* the least entry to divide by */
+#define PRICE_TOL 1e-12      /* times 1 + |offset|: smaller reduced costs count as 0 */
+#define PIVOT_TOL 1e-9       /* smallest pivot */
 #define REFACTOR_EVERY 400   /* steps */
-#define LOOK_EVERY 16        /* steps between two looks at the control */
-#define STEPS_MAX_FACTOR 200 /* times the rows: more steps mean that it does not end */
-#define HARRIS_SHARE 0.01    /* of the perturbation: how far below 0 a basic value may fall */
+#define CHECK_EVERY 16       /* steps between checks of the control */
+#define STEPS_MAX_FACTOR 200 /* step limit in units of the rows: it is cycling */
+#define HARRIS_SHARE 0.01    /* allowed negative basic value, in units of the perturbation */
 
 static double next_random(struct base_measure_lp *lp)
 {
@@ -16,7 +16,7 @@ static double next_random(struct base_measure_lp *lp)
     return (double)(lp->random >> 11) * 0x1p-53;
 }
 
-/* ---- life ---- */
+/* ---- life cycle ---- */
 
 static void fill_rhs(struct base_measure_lp *lp, const double *group_weights)
 {
@@ -158,7 +158,8 @@ static bool is_attractive(const struct base_measure_lp *lp, size_t cut, double r
     return reduced > PRICE_TOL * (1 + fabs(lp->offsets[cut]));
 }
 
-/* Of all cuts; the BASE_MEASURE_LP_CANDIDATES best by reduced cost per norm are kept. */
+/* Full pricing: stores the BASE_MEASURE_LP_CANDIDATES cuts with the largest reduced cost per
+ * norm. */
 static void price_all(struct base_measure_lp *lp)
 {
     lp->linalg->gemv(DPOT_NO_TRANSPOSE, lp->n_cuts, lp->n_points, 1, lp->gradients, lp->n_points,
@@ -186,7 +187,7 @@ static void price_all(struct base_measure_lp *lp)
 
 struct choice {
     size_t column;
-    double reduced; /* not scaled */
+    double reduced; /* not divided by the norm */
     double score;
 };
 
@@ -232,7 +233,7 @@ static bool choose_entering(struct base_measure_lp *lp, struct choice *choice)
 
 /* ---- steps ---- */
 
-/* Harris' two passes: the largest pivot among the rows that block first, up to a tolerance. */
+/* Harris' two-pass ratio test: the largest pivot among the rows that block within a tolerance. */
 static size_t choose_leaving(const struct base_measure_lp *lp)
 {
     const double tol = HARRIS_SHARE * lp->perturbation;
@@ -270,15 +271,15 @@ static bool stops(const struct base_measure_lp *lp, const struct solve_control *
 {
     enum solve_outcome outcome = SOLVE_CONVERGED;
     struct solve_control quiet = control ? *control : (struct solve_control){0};
-    quiet.progress = NULL; /* rounds are what is counted, not these steps */
-    return lp->n_steps % LOOK_EVERY == 0 && solve_control_stops(&quiet, 0, 0, &outcome);
+    quiet.progress = NULL; /* progress counts rounds, not simplex steps */
+    return lp->n_steps % CHECK_EVERY == 0 && solve_control_stops(&quiet, 0, 0, &outcome);
 }
 
 void base_measure_lp_solve(struct base_measure_lp *lp, const struct solve_control *control,
                            bool *is_optimal)
 {
     const size_t last = lp->n_steps + STEPS_MAX_FACTOR * lp->n;
-    bool is_fresh = false; /* the inverse was just made: what does not work now never will */
+    bool is_fresh = false; /* the inverse was just recomputed, so another attempt would not help */
     *is_optimal = false;
     lp->n_candidates = 0;
     if (!lp->has_basis && !lp_basis_start(lp)) {
@@ -311,15 +312,6 @@ void base_measure_lp_solve(struct base_measure_lp *lp, const struct solve_contro
 double base_measure_lp_level(const struct base_measure_lp *lp, size_t group)
 {
     return lp->multipliers[lp->n_points + group];
-}
-
-double base_measure_lp_value(const struct base_measure_lp *lp)
-{
-    double value = 0;
-    for (size_t i = 0; i < lp->n; i++) {
-        value += lp_basis_objective(lp, lp->basis[i]) * lp->basic[i];
-    }
-    return value;
 }
 
 void base_measure_lp_point(const struct base_measure_lp *lp, double *x)

@@ -1,23 +1,25 @@
-/* The master problem of the cutting planes: where is a sum of maxima of tangents least?
+/* The master problem of the cutting planes: the minimum of a sum of maxima of tangents.
  *
  *     minimise   sum_G omega_G t_G
  *     over       x >= 0 (n_points) with mass_min <= sum x <= mass_max,  t (n_groups)
  *     such that  t_G >= offset_c + <gradient_c, x>   for every cut c of group G.
  *
- * Its dual has one column per cut and a row per point and group, so that a new cut is a new column and the
- * old basis stays feasible: the revised primal simplex method on the dual, with an explicit inverse, goes on
- * from where it was.
+ * Solved through its dual, which has one column per cut and one row per point and group, by the
+ * revised primal simplex method with an explicit inverse. A new cut is a new column, so the old
+ * basis stays feasible and each solve continues from the last one.
  *
  *     maximise   sum_c offset_c w_c + mass_min u - mass_max v
- *     such that  - sum_c gradient_c,o w_c + u - v <= 0 for every point o,   sum_{c in G} w_c = omega_G,   w, u, v >= 0
+ *     such that  - sum_c gradient_c,o w_c + u - v <= 0 for every point o,
+ *                sum_{c in G} w_c = omega_G,   w, u, v >= 0
  *
- * The right sides 0 are raised by small different amounts (`perturbation`), without which most steps would
- * be of length 0. So the value is a little off, and x and w too: use them as suggestions. x is where to
- * evaluate next, and any w >= 0 with the right sums proves a bound by inequality (D) of solve/base_measure/phi.h, however
- * it was found.
+ * The right sides 0 are replaced by small random positive numbers (`perturbation`), because
+ * otherwise most steps are degenerate. Value, x and w are therefore slightly off: x is only the
+ * point to evaluate next, and any w >= 0 with the right sums proves a bound by inequality (D) of
+ * solve/base_measure/phi.h.
  *
- * Dense float64; the inverse takes 8 (n_points + n_groups)^2 bytes and a step O of that. One thread. Scale gradients
- * and offsets so that the value and the total mass are around 1. */
+ * Dense float64. The inverse takes 8 (n_points + n_groups)^2 bytes, and a step touches all of it.
+ * Not thread-safe. Scale gradients and offsets so that the value and the total mass are about 1.
+ * Compared with Clp by tests/bench/base_measure.sh. */
 #ifndef DPOT_SOLVE_BASE_MEASURE_LP_H
 #define DPOT_SOLVE_BASE_MEASURE_LP_H
 
@@ -32,44 +34,43 @@
 
 struct base_measure_lp_config {
     size_t n_points, n_groups;
-    const double *group_weights; /* (n_groups) omega, above 0; copied */
+    const double *group_weights; /* (n_groups) omega > 0; copied */
     double mass_min, mass_max;   /* 0 < mass_min <= mass_max */
-    double perturbation;         /* of the value, about; above 0 */
+    double perturbation;         /* about its effect on the value; > 0 */
     const struct dpot_linalg *linalg;
     const struct dpot_allocator *allocator;
 };
 
 struct base_measure_lp;
 
-/* DPOT_ERR_TOO_LARGE above BASE_MEASURE_LP_ROWS_MAX; DPOT_ERR_MEMORY. */
+/* DPOT_ERR_TOO_LARGE: more than BASE_MEASURE_LP_ROWS_MAX rows; DPOT_ERR_MEMORY. */
 DPOT_WARN_UNUSED dpot_status base_measure_lp_new(const struct base_measure_lp_config *config,
                                                  struct base_measure_lp **lp);
 void base_measure_lp_free(struct base_measure_lp *lp);
 
-/* Cuts are numbered in the order in which they come. The gradient is copied. */
+/* Adds a cut; cuts are numbered from 0. The gradient is copied. DPOT_ERR_MEMORY. */
 DPOT_WARN_UNUSED dpot_status base_measure_lp_add(struct base_measure_lp *lp, size_t group,
                                                  double offset,
                                                  const double *gradient /* (n_points) */);
 size_t base_measure_lp_n_cuts(const struct base_measure_lp *lp);
 
-/* Makes the perturbation this many times smaller. Basic values that become negative are taken for 0. */
-void base_measure_lp_calm(struct base_measure_lp *lp, double factor);
+/* Divides the perturbation by `factor`. Basic values that become negative are set to 0. */
+void base_measure_lp_shrink_perturbation(struct base_measure_lp *lp, double factor);
 
-/* Solves, from the last basis. Every group must have a cut. Ends early when `control` (may be NULL) says so or
- * the numbers have become useless: *is_optimal is then false, and the solution that of a feasible dual
- * point, worth as much as its certificate. */
+/* Solves, starting at the last basis. Every group must have a cut. *is_optimal is false if
+ * `control` (may be NULL) stopped it, at the step limit, or if the basis became singular: the
+ * solution is then a feasible dual point that is not optimal. */
 void base_measure_lp_solve(struct base_measure_lp *lp, const struct solve_control *control,
                            bool *is_optimal);
 
 size_t base_measure_lp_group(const struct base_measure_lp *lp, size_t cut);
 
-/* Of the last solve. */
-double base_measure_lp_level(const struct base_measure_lp *lp, size_t group); /* t of the group */
-double base_measure_lp_value(const struct base_measure_lp *lp);
-void base_measure_lp_point(const struct base_measure_lp *lp, double *x /* (n_points) >= 0 */);
+/* The last solution: t of a group, and x >= 0. */
+double base_measure_lp_level(const struct base_measure_lp *lp, size_t group);
+void base_measure_lp_point(const struct base_measure_lp *lp, double *x /* (n_points) */);
 
-/* w >= 0. The basis says what w is without the perturbation too: closer to the optimum, unless there are negative ones among
- * them, which are cut off. Prove what both prove. */
+/* w >= 0 of the last solution; or, not perturbed, w of its basis without the perturbation, which is
+ * nearer to the optimum except that negative entries are set to 0. Compute the bounds of both. */
 void base_measure_lp_weights(struct base_measure_lp *lp, bool is_perturbed,
                              double *w /* (n_cuts) */);
 size_t base_measure_lp_n_steps(const struct base_measure_lp *lp); /* since _new */

@@ -45,7 +45,7 @@ void lp_basis_direction(struct base_measure_lp *lp, size_t column)
                      lp->direction);
 }
 
-/* Gauss-Jordan on the row of the pivot: the inverse of the basis with that column in it. */
+/* Updates the inverse by a Gauss-Jordan step on the pivot row. */
 void lp_basis_pivot(struct base_measure_lp *lp, size_t row)
 {
     double *pivot_row = lp->inverse + row * lp->n;
@@ -72,7 +72,7 @@ static void refresh(struct base_measure_lp *lp)
                      lp->multipliers);
 }
 
-void base_measure_lp_calm(struct base_measure_lp *lp, double factor)
+void base_measure_lp_shrink_perturbation(struct base_measure_lp *lp, double factor)
 {
     lp->perturbation /= factor;
     for (size_t o = 0; o < lp->n_points; o++) {
@@ -92,7 +92,7 @@ static void set_identity(struct base_measure_lp *lp)
     }
 }
 
-/* Brings a basic column into the row, of those that have none yet, where it is largest. */
+/* Pivots a basic column into the free row where it is largest. */
 static bool place_column(struct base_measure_lp *lp, size_t column, size_t *new_basis)
 {
     size_t best = lp->n;
@@ -112,8 +112,7 @@ static bool place_column(struct base_measure_lp *lp, size_t column, size_t *new_
     return true;
 }
 
-/* The inverse from the columns, slacks first: they are columns of the identity. False when the basis has
- * become singular. */
+/* Slacks first: their columns are those of the identity. */
 bool lp_basis_refactor(struct base_measure_lp *lp)
 {
     size_t *old = dpot_alloc_array(lp->allocator, lp->n, sizeof *old);
@@ -140,14 +139,14 @@ bool lp_basis_refactor(struct base_measure_lp *lp)
     return is_good;
 }
 
-/* A feasible start: every group on its first cut, and v as large as the points' rows ask for. */
+/* A feasible basis: the first cut of every group, and v as large as the points' rows require. */
 bool lp_basis_start(struct base_measure_lp *lp)
 {
     size_t least = 0;
     double least_slack = INFINITY;
     memcpy(lp->direction, lp->rhs, lp->n_points * sizeof *lp->direction);
     for (size_t i = 0; i < lp->n; i++) {
-        lp->basis[i] = i; /* in the rows of the groups: none yet */
+        lp->basis[i] = i; /* placeholder in the rows of the groups */
     }
     for (size_t c = lp->n_cuts; c-- > 0;) {
         lp->basis[lp->n_points + lp->groups[c]] = lp->n_points + 2 + c;

@@ -16,19 +16,19 @@ struct mirror_descent {
     double *gradient; /* (n_cols) */
     double *average;  /* (n_cols) mean of m^(1) .. m^(t) */
     double *best;     /* (n_cols) */
-    double *w, *y;    /* (n_rows) sums of the dual points met */
-    double *recent_w; /* (n_rows) the same since the last iteration that was a power of two: */
-    double *recent_y; /* (n_rows) without the way there, often the better bound */
+    double *w, *y;    /* (n_rows) sums of the dual points */
+    double *recent_w; /* (n_rows) the same since the last power-of-two iteration: */
+    double *recent_y; /* (n_rows) without the early iterations the bound is often better */
     double *proof_w;  /* (n_rows) of the best bound */
     double *proof_y;  /* (n_rows) */
     size_t recent_from;
     double best_objective, average_objective, lower_bound;
 
-    struct mirror_descent_point *course; /* (course_cap) */
-    size_t course_cap, course_len;
+    struct mirror_descent_point *trajectory; /* (trajectory_cap) */
+    size_t trajectory_cap, trajectory_len;
 };
 
-/* The iteration after `iteration` at which a point is noted. */
+/* The next iteration whose point is recorded. */
 static size_t next_point(size_t iteration)
 {
     const double next = ceil((double)iteration * pow(10, 1.0 / POINTS_PER_DECADE));
@@ -37,7 +37,7 @@ static size_t next_point(size_t iteration)
 
 static size_t count_points(size_t max_iterations)
 {
-    size_t n = 1; /* the last iteration is always noted */
+    size_t n = 1; /* the last iteration is always recorded */
     for (size_t t = 1; t <= max_iterations; t = next_point(t)) {
         n++;
     }
@@ -59,7 +59,7 @@ static dpot_status check_config(const struct mirror_descent_config *config,
     return DPOT_OK;
 }
 
-/* eta of Proposition G.1; 0 where costs are too small to move anything (all of them 0, say). */
+/* eta of Proposition G.1; 0 if all costs are 0 or negligible. */
 static double published_step_size(const struct phi *phi, size_t max_iterations)
 {
     const double slope = phi->beta * phi->cost_max * sqrt((double)max_iterations);
@@ -83,11 +83,11 @@ dpot_status mirror_descent_new(const struct mirror_descent_config *config,
     s->config = *config;
     s->phi = config->phi;
     s->step_size = published_step_size(s->phi, config->max_iterations);
-    s->course_cap = count_points(config->max_iterations);
-    s->course = dpot_alloc_array(allocator, s->course_cap, sizeof *s->course);
+    s->trajectory_cap = count_points(config->max_iterations);
+    s->trajectory = dpot_alloc_array(allocator, s->trajectory_cap, sizeof *s->trajectory);
     s->log_m = dpot_alloc_array(allocator, 5 * n, sizeof *s->log_m);
     s->w = dpot_alloc_array(allocator, 6 * k, sizeof *s->w);
-    if (!s->course || !s->log_m || !s->w) {
+    if (!s->trajectory || !s->log_m || !s->w) {
         mirror_descent_free(s);
         return DPOT_ERR_MEMORY;
     }
@@ -110,7 +110,8 @@ void mirror_descent_free(struct mirror_descent *solver)
         return;
     }
     const struct dpot_allocator *allocator = solver->phi->allocator;
-    dpot_free_array(allocator, solver->course, solver->course_cap, sizeof *solver->course);
+    dpot_free_array(allocator, solver->trajectory, solver->trajectory_cap,
+                    sizeof *solver->trajectory);
     dpot_free_array(allocator, solver->log_m, 5 * solver->phi->n_cols, sizeof *solver->log_m);
     dpot_free_array(allocator, solver->w, 6 * solver->phi->n_rows, sizeof *solver->w);
     dpot_free_array(allocator, solver, 1, sizeof *solver);
@@ -128,11 +129,11 @@ static void start(struct mirror_descent *s)
     memset(s->w, 0, 6 * k * sizeof *s->w);
     s->best_objective = s->average_objective = INFINITY;
     s->lower_bound = 0; /* costs are not negative */
-    s->course_len = 0;
+    s->trajectory_len = 0;
 }
 
 /* f(m^(t)), its dual point, the best iterate and the running mean. */
-static double visit(struct mirror_descent *s, size_t t)
+static double evaluate(struct mirror_descent *s, size_t t)
 {
     const size_t n = s->phi->n_cols;
     const double objective = phi_evaluate(s->phi, s->m);
@@ -152,8 +153,8 @@ static double visit(struct mirror_descent *s, size_t t)
     return objective;
 }
 
-/* Multiplicative step, then the projection onto M in the generalised KL divergence, which scales the
- * total mass to the nearer end. */
+/* Multiplicative step, then the projection onto M in the generalised KL divergence, which scales
+ * the total mass to the nearer end. */
 static void step(struct mirror_descent *s)
 {
     const size_t n = s->phi->n_cols;
@@ -173,9 +174,9 @@ static void step(struct mirror_descent *s)
     }
 }
 
-/* What the sums of n dual points prove: (D) is homogeneous in them, so n times a bound. Kept when it is more than
- * before. */
-static void prove(struct mirror_descent *s, const double *w, const double *y, size_t n)
+/* The bound of the sums of n dual points: (D) is homogeneous in them, so it is n times a bound.
+ * Stored if it is the best. */
+static void update_bound(struct mirror_descent *s, const double *w, const double *y, size_t n)
 {
     const double offset = phi_minorant(s->phi, w, y, s->gradient);
     const double bound = phi_minorant_least(s->phi, offset, s->gradient) / (double)n;
@@ -189,15 +190,15 @@ static void prove(struct mirror_descent *s, const double *w, const double *y, si
     }
 }
 
-/* The mean so far, the lower bound so far, and a point of the course. The gradient and the
- * evaluation of the iterate are lost. */
-static void note(struct mirror_descent *s, size_t t, double iterate_objective)
+/* Evaluates the mean and the lower bound so far, and records a point of the trajectory. Overwrites
+ * the gradient and the evaluation of the iterate. */
+static void record(struct mirror_descent *s, size_t t, double iterate_objective)
 {
     const size_t n_recent = t - s->recent_from + 1;
     s->average_objective = phi_evaluate(s->phi, s->average);
-    prove(s, s->w, s->y, t);
-    prove(s, s->recent_w, s->recent_y, n_recent);
-    s->course[s->course_len++] = (struct mirror_descent_point){
+    update_bound(s, s->w, s->y, t);
+    update_bound(s, s->recent_w, s->recent_y, n_recent);
+    s->trajectory[s->trajectory_len++] = (struct mirror_descent_point){
         t, iterate_objective, s->best_objective, s->average_objective, s->lower_bound};
 }
 
@@ -223,8 +224,8 @@ static void fill_result(const struct mirror_descent *s, size_t iterations,
         .y = s->proof_y,
         .iterations = iterations,
         .outcome = outcome,
-        .course = s->course,
-        .course_len = s->course_len,
+        .trajectory = s->trajectory,
+        .trajectory_len = s->trajectory_len,
     };
     result->relative_gap = phi_relative_gap(result->objective, result->lower_bound);
     for (size_t j = 0; j < s->phi->n_cols; j++) {
@@ -240,15 +241,15 @@ void mirror_descent_run(struct mirror_descent *s, const struct solve_control *co
     size_t t = 1, point = 1;
     start(s);
     for (;; t++) {
-        const double objective = visit(s, t);
+        const double objective = evaluate(s, t);
         const bool is_stopped = solve_control_stops(control, t, n_total, &outcome);
         const bool is_last = is_stopped || t == n_total;
         if (!is_last) {
-            (void)phi_tangent(s->phi, s->gradient); /* before note, which evaluates the mean */
+            (void)phi_tangent(s->phi, s->gradient); /* before record, which evaluates the mean */
             step(s);
         }
         if (is_last || t == point) {
-            note(s, t, objective);
+            record(s, t, objective);
             point = next_point(t);
             if (is_within_gap(s)) {
                 outcome = SOLVE_CONVERGED;

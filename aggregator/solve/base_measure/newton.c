@@ -4,14 +4,14 @@
 #include <string.h>
 
 #define MAX BASE_MEASURE_NEWTON_MAX
-#define COOLING 0.25 /* from one temperature to the next */
+#define COOLING 0.25 /* factor from one temperature to the next */
 #define STEPS_MAX 12 /* at one temperature */
 #define HALVINGS_MAX 12
-#define FAR 36.0          /* exp(-FAR) is nothing beside one */
-#define RESIDUAL_TOL 1e-4 /* L1 error of the masses that the next temperature can start from */
-#define COLD_TOL 1e-6     /* and at the last one */
+#define FAR 36.0          /* exp(-FAR) is negligible beside 1 */
+#define RESIDUAL_TOL 1e-4 /* L1 error of the masses, before the next temperature */
+#define COLD_TOL 1e-6     /* the same, at the last temperature */
 #define USEFUL_RESIDUAL                                                                            \
-    1e-5 /* above it a run has failed: the value may be off by as much, of a large cost */
+    1e-5 /* a larger error is a failure: the value could be off by that times a large cost */
 #define RIDGE 1e-12 /* relative to the largest entry of the diagonal */
 
 struct state {
@@ -20,13 +20,13 @@ struct state {
     double hessian[MAX][MAX]; /* of -D, lower half */
 };
 
-#define BLOCK 64 /* columns whose two smallest reduced costs are found together */
+#define BLOCK 64 /* columns per block of find_owners */
 
 struct block {
     double least[BLOCK], second[BLOCK], owner[BLOCK];
 };
 
-/* The nearest point of every column of a block, and how much farther the next one is. */
+/* For every column of a block: its nearest point, and the distance to the second nearest. */
 static void find_owners(const struct base_measure_newton *problem, const double *f, size_t first,
                         size_t n, struct block *restrict block)
 {
@@ -46,7 +46,8 @@ static void find_owners(const struct base_measure_newton *problem, const double 
     }
 }
 
-/* The points whose share of a column counts, and their shares; `least` is the smallest reduced cost. */
+/* The points with a non-negligible share of a column, and their shares; `least` is the smallest
+ * reduced cost. */
 static size_t share_column(const struct base_measure_newton *problem, const double *f, size_t j,
                            double lambda, double least, size_t *index, double *share, double *g)
 {
@@ -130,7 +131,7 @@ static void evaluate(const struct base_measure_newton *problem, const double *f,
     }
 }
 
-/* Solves (hessian + ridge) x = gradient by Cholesky; false when it is not positive. */
+/* Solves (hessian + ridge) x = gradient by Cholesky; false: not positive definite. */
 static bool solve(const struct base_measure_newton *problem, const struct state *state,
                   double ridge, double *x)
 {
@@ -165,7 +166,7 @@ static bool solve(const struct base_measure_newton *problem, const struct state 
     return true;
 }
 
-/* The Newton direction, with as large a ridge as it takes to have one. */
+/* The Newton direction; the ridge is raised until the factorisation succeeds. */
 static bool find_direction(const struct base_measure_newton *problem, const struct state *state,
                            double lambda, double *direction)
 {
@@ -190,7 +191,7 @@ static double residual_of(const struct base_measure_newton *problem, const struc
     return sum;
 }
 
-/* One damped step uphill; false when there is none. */
+/* One damped ascent step; false: none found. */
 static bool step(const struct base_measure_newton *problem, double lambda, struct state *state,
                  double *f)
 {

@@ -1,16 +1,16 @@
-/* Potentials of one user, nearly optimal: Newton's method on a smoothed dual.
+/* Nearly optimal potentials of one user: Newton's method on a smoothed dual.
  *
- * The dual (U) of solve/base_measure/users.h is concave, but has edges. With temperature lambda, both minima of it
- * are made smooth,
+ * The dual (U) of solve/base_measure/users.h is concave but not smooth. A temperature lambda
+ * smooths both of its minima,
  *
  *     D(f) = sum_i mu_i f_i + sum_j m_j h(g_j),
  *     g_j  = - lambda log sum_i exp(- (C_ij - f_i) / lambda),       g_j' = - p_ij,
  *     h(g) = beta g - (beta - alpha) lambda log(1 + exp(g / lambda)),
  *     r_j  = h'(g_j), between alpha and beta: the column's share q_j / m_j
  *
- * and is followed from a warm lambda to a cold one. The potentials fall short of the exact optimum of (U) by a
- * small multiple of lambda, and prove what they prove: (U) holds for any. Time per step: a pass over the
- * user's points times the columns, few exponentials when it is cold. */
+ * and the maximum is followed from a warm lambda to a cold one. The potentials are below the
+ * optimum of (U) by a small multiple of lambda; (U) holds for any potentials, so their bound is
+ * valid. Time per step: n n_cols operations, with few exponentials at a low temperature. */
 #ifndef DPOT_SOLVE_BASE_MEASURE_NEWTON_H
 #define DPOT_SOLVE_BASE_MEASURE_NEWTON_H
 
@@ -27,8 +27,8 @@ struct base_measure_newton {
     double alpha, beta;
 };
 
-/* From potentials that are already good at about `warm`, down to `cold` <= warm, both above 0. False when
- * the steps did not get there: the potentials are then no use. */
+/* Starts from potentials that are good at about `warm`, ends at `cold` <= warm; both > 0. False:
+ * Newton's method did not converge, and the potentials must not be used. */
 bool base_measure_newton_run(const struct base_measure_newton *problem, double warm, double cold,
                              double *potentials /* (n), in and out */);
 

@@ -6,7 +6,7 @@
 
 #define LANES 8
 
-/* ---- checks and set-up ---- */
+/* ---- validation and set-up ---- */
 
 static dpot_status check_cost(const struct phi_config *config, struct dpot_error *error)
 {
@@ -66,7 +66,7 @@ struct ranked_cost {
     uint32_t col;
 };
 
-/* By cost, then by column, so that the order does not depend on the sorting method. */
+/* By cost, then by column: the order does not depend on the sorting method. */
 static int compare_ranked(const void *a, const void *b)
 {
     const struct ranked_cost *x = a, *y = b;
@@ -174,10 +174,10 @@ static void sum_block(const double *cost, const uint32_t *order, const double *m
     *block_cost = ((b[0] + b[1]) + (b[2] + b[3])) + ((b[4] + b[5]) + (b[6] + b[7]));
 }
 
-/* With q = alpha m + spread r, where r fills `room` in units of m from the nearest point on:
- *     phi_i = alpha sum_j C_ij m_j + spread (sum of C m before the last column + tau rest of room).
+/* With q = alpha m + spread r, where r takes `slack` in units of m, the nearest points first:
+ *     phi_i = alpha sum_j C_ij m_j + spread (C m before the last column + tau rest of slack).
  * `base` is the first term. Only the columns up to tau are read. */
-static double fill_row(const struct phi *phi, size_t i, const double *m, double room, double base,
+static double fill_row(const struct phi *phi, size_t i, const double *m, double slack, double base,
                        double *threshold)
 {
     const size_t n = phi->n_cols;
@@ -188,18 +188,18 @@ static double fill_row(const struct phi *phi, size_t i, const double *m, double 
     for (; r + LANES <= n; r += LANES) {
         double block_mass = 0, block_cost = 0;
         sum_block(cost + r, order + r, m, &block_mass, &block_cost);
-        if (mass + block_mass >= room) {
+        if (mass + block_mass >= slack) {
             break;
         }
         mass += block_mass;
         filled += block_cost;
     }
-    for (; r + 1 < n && mass + m[order[r]] < room; r++) {
+    for (; r + 1 < n && mass + m[order[r]] < slack; r++) {
         mass += m[order[r]];
         filled += m[order[r]] * cost[r];
     }
-    *threshold = cost[r < n ? r : n - 1]; /* r == n: room for everything, up to rounding */
-    return base + phi->spread * (filled + *threshold * (room - mass));
+    *threshold = cost[r < n ? r : n - 1]; /* r == n: slack for all of m, up to rounding */
+    return base + phi->spread * (filled + *threshold * (slack - mass));
 }
 
 double phi_evaluate(struct phi *phi, const double *m)
@@ -209,12 +209,12 @@ double phi_evaluate(struct phi *phi, const double *m)
         total += m[j];
     }
     /* 1 - alpha total in units of m; a total outside [alpha, beta] by rounding is at its end. */
-    const double room = fmin(fmax((1 - phi->alpha * total) / phi->spread, 0), total);
+    const double slack = fmin(fmax((1 - phi->alpha * total) / phi->spread, 0), total);
     phi->linalg->gemv(DPOT_NO_TRANSPOSE, phi->n_rows, phi->n_cols, phi->alpha, phi->cost,
                       phi->n_cols, m, 0, phi->values);
     phi->worst = 0;
     for (size_t i = 0; i < phi->n_rows; i++) {
-        phi->values[i] = fill_row(phi, i, m, room, phi->values[i], &phi->thresholds[i]);
+        phi->values[i] = fill_row(phi, i, m, slack, phi->values[i], &phi->thresholds[i]);
         phi->worst = phi->values[i] > phi->values[phi->worst] ? i : phi->worst;
         mean += phi->weights ? phi->weights[i] * phi->values[i] : 0;
     }

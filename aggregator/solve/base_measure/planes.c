@@ -3,16 +3,16 @@
 #include <math.h>
 #include <string.h>
 
-#define PERTURBATION 3e-8 /* of the program's value, at first */
-#define CALMER 100.0      /* how much smaller it becomes when it seems to be in the way */
+#define PERTURBATION 3e-8         /* initial, relative to the program's value */
+#define PERTURBATION_FACTOR 100.0 /* it is divided by this when rounds become slow */
 #define PERTURBATION_MIN 1e-13
-#define MIX 0.3     /* with users: of the solution, the rest is the best so far */
-#define COOL 1e-4   /* temperature of the crowd, of the objective, at first */
-#define COOLER 10.0 /* times colder when the exact gap is larger than the crowd's */
-#define COOL_MIN 1e-12
-#define SLOW 0.9      /* a round that leaves more of the gap is slow */
-#define SLOW_ROUNDS 2 /* of the worst case, one after the other: the perturbation is in the way */
-#define SLOW_ROUNDS_USERS 6 /* with users, whose mixed points take longer */
+#define MIX 0.3 /* with users: weight of the solution; the rest is the best measure so far */
+#define TEMPERATURE 1e-4 /* initial, relative to the objective */
+#define COOLING 10.0     /* divides it when the exact gap is larger than the crowd's */
+#define TEMPERATURE_MIN 1e-12
+#define SLOW 0.9      /* a round is slow if it leaves a larger part of the gap */
+#define SLOW_ROUNDS 2 /* consecutive slow rounds of the worst case that the perturbation explains */
+#define SLOW_ROUNDS_USERS 6 /* with users: mixed points converge more slowly */
 
 /* ---- memory ---- */
 
@@ -93,14 +93,15 @@ static void release(struct planes *p)
 
 /* ---- rounds ---- */
 
-struct pace {
-    double gap; /* least so far */
+struct progress {
+    double gap; /* smallest so far */
     double perturbation;
-    double temperature; /* at which that gap was */
+    double temperature; /* at that gap */
     size_t n_slow;
 };
 
-/* The solution of the program as a measure; its total is brought into M, where it is up to rounding. */
+/* Converts the program's solution to a measure, and corrects its total for rounding so that it is
+ * in M. */
 static void load_solution(struct planes *p)
 {
     const struct base_measure_planes_config *config = p->config;
@@ -126,7 +127,7 @@ static void choose_point(struct planes *p)
     }
 }
 
-/* t of the worst case at the program's solution: rows above it are news. */
+/* t of the worst case at the program's solution: rows above it are new cuts. */
 static double level_of(const struct planes *p)
 {
     if (!p->config->phi) {
@@ -168,7 +169,7 @@ static dpot_status set_up_program(struct planes *p, double value)
     return status;
 }
 
-/* F at the last start, before there is a program: its unit. */
+/* F at the last start: the unit of the program. */
 static double first_value(struct planes *p)
 {
     const struct base_measure_planes_config *config = p->config;
@@ -177,8 +178,8 @@ static double first_value(struct planes *p)
     if (config->crowd) {
         value +=
             (1 - config->worst_share) * base_measure_crowd_evaluate(config->crowd, m, NULL, NULL);
-        p->temperature = COOL * value / (1 - config->worst_share);
-        base_measure_crowd_cool(config->crowd, p->temperature);
+        p->temperature = TEMPERATURE * value / (1 - config->worst_share);
+        base_measure_crowd_set_temperature(config->crowd, p->temperature);
     }
     return config->phi ? value + config->worst_share * phi_evaluate(config->phi, m) : value;
 }
@@ -191,7 +192,8 @@ static bool has_gap(struct planes *p)
     return result->relative_gap <= p->config->gap;
 }
 
-/* Whether the gap is also that of the exact objective, which is then known. If not, the crowd goes on colder. */
+/* Computes the exact objective and checks the gap with it; lowers the temperature if it is
+ * larger. */
 static bool is_confirmed(struct planes *p)
 {
     const struct base_measure_planes_config *config = p->config;
@@ -199,7 +201,7 @@ static bool is_confirmed(struct planes *p)
     if (!config->crowd || p->temperature == 0) {
         return true;
     }
-    base_measure_crowd_cool(config->crowd, 0);
+    base_measure_crowd_set_temperature(config->crowd, 0);
     double value =
         (1 - config->worst_share) * base_measure_crowd_evaluate(config->crowd, m, NULL, NULL);
     if (base_measure_crowd_is_stopped(config->crowd)) {
@@ -207,8 +209,8 @@ static bool is_confirmed(struct planes *p)
     }
     value += config->phi ? config->worst_share * phi_evaluate(config->phi, m) : 0;
     p->result->objective = value;
-    p->temperature = p->temperature > COOL_MIN * value ? p->temperature / COOLER : 0;
-    base_measure_crowd_cool(config->crowd, p->temperature);
+    p->temperature = p->temperature > TEMPERATURE_MIN * value ? p->temperature / COOLING : 0;
+    base_measure_crowd_set_temperature(config->crowd, p->temperature);
     return has_gap(p);
 }
 
@@ -223,25 +225,26 @@ static bool is_done(struct planes *p, const struct solve_control *control)
            solve_control_stops(control, result->rounds, p->config->max_rounds, &result->outcome);
 }
 
-/* After a round: calms the program when rounds have become slow. False when there is nothing left to try. */
-static bool goes_on(struct planes *p, struct pace *pace)
+/* After a round: shrinks the perturbation if rounds have become slow. False: it is at its
+ * minimum. */
+static bool adapt_to_progress(struct planes *p, struct progress *progress)
 {
     const double gap = phi_relative_gap(p->result->objective, p->result->lower_bound);
-    if (pace->temperature != p->temperature) { /* what was reached before was not true */
-        pace->temperature = p->temperature;
-        pace->gap = INFINITY;
+    if (progress->temperature != p->temperature) { /* the earlier gap was not the exact one */
+        progress->temperature = p->temperature;
+        progress->gap = INFINITY;
     }
-    pace->n_slow = gap > SLOW * pace->gap ? pace->n_slow + 1 : 0;
-    pace->gap = fmin(gap, pace->gap);
-    if (pace->n_slow < (p->config->crowd ? SLOW_ROUNDS_USERS : SLOW_ROUNDS)) {
+    progress->n_slow = gap > SLOW * progress->gap ? progress->n_slow + 1 : 0;
+    progress->gap = fmin(gap, progress->gap);
+    if (progress->n_slow < (p->config->crowd ? SLOW_ROUNDS_USERS : SLOW_ROUNDS)) {
         return true;
     }
-    if (pace->perturbation / CALMER < PERTURBATION_MIN) {
+    if (progress->perturbation / PERTURBATION_FACTOR < PERTURBATION_MIN) {
         return false;
     }
-    base_measure_lp_calm(p->lp, CALMER);
-    pace->perturbation /= CALMER;
-    pace->n_slow = 0;
+    base_measure_lp_shrink_perturbation(p->lp, PERTURBATION_FACTOR);
+    progress->perturbation /= PERTURBATION_FACTOR;
+    progress->n_slow = 0;
     return true;
 }
 
@@ -253,28 +256,28 @@ static bool is_stopped(const struct planes *p)
 static dpot_status run_rounds(struct planes *p, const struct solve_control *control)
 {
     struct base_measure_planes_result *result = p->result;
-    struct pace pace = {
+    struct progress progress = {
         .gap = INFINITY, .perturbation = PERTURBATION, .temperature = p->temperature};
     dpot_status status = DPOT_OK;
     for (size_t s = 0; status == DPOT_OK && s < p->config->n_starts; s++) {
-        status = planes_visit(p, p->config->starts[s], -INFINITY);
+        status = planes_evaluate(p, p->config->starts[s], -INFINITY);
     }
-    if (is_stopped(p)) { /* the best guess may not have been seen */
+    if (is_stopped(p)) { /* the last start may not have been evaluated */
         result->objective = INFINITY;
     }
     while (status == DPOT_OK && !is_done(p, control)) {
         bool is_optimal = false;
         base_measure_lp_solve(p->lp, control, &is_optimal);
-        planes_prove(p, true);
-        planes_prove(p, false);
+        planes_update_bound(p, true);
+        planes_update_bound(p, false);
         result->rounds++;
         if (is_done(p, control)) {
             break;
         }
         load_solution(p);
         choose_point(p);
-        status = planes_visit(p, p->point, level_of(p));
-        if (status == DPOT_OK && !is_stopped(p) && !goes_on(p, &pace)) {
+        status = planes_evaluate(p, p->point, level_of(p));
+        if (status == DPOT_OK && !is_stopped(p) && !adapt_to_progress(p, &progress)) {
             result->outcome = SOLVE_STALLED;
             (void)is_done(p, NULL);
             break;
@@ -285,8 +288,8 @@ static dpot_status run_rounds(struct planes *p, const struct solve_control *cont
     return status;
 }
 
-/* Nothing costs anything: there is nothing to improve, and nothing to prove. */
-static void take_free_measure(struct planes *p)
+/* All costs are 0: any measure is optimal, with the bound 0. */
+static void take_start(struct planes *p)
 {
     const struct base_measure_planes_config *config = p->config;
     memcpy(p->result->base_measure, config->starts[config->n_starts - 1],
@@ -318,7 +321,7 @@ dpot_status base_measure_planes(const struct base_measure_planes_config *config,
             status = set_up_program(&p, value);
             status = status == DPOT_OK ? run_rounds(&p, control) : status;
         } else {
-            take_free_measure(&p);
+            take_start(&p);
         }
     }
     release(&p);

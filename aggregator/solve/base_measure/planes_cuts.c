@@ -16,7 +16,7 @@ static dpot_status grow_sources(struct planes *p)
                                : dpot_resize_array(allocator, p->cut_weights, p->cap_sources, cap,
                                                    sizeof *weights);
     if (!weights) {
-        if (sources) { /* as it was, so that release knows the size */
+        if (sources) { /* restore the old size for release */
             sources = dpot_resize_array(allocator, sources, cap, p->cap_sources, sizeof *sources);
             p->sources = sources ? sources : p->sources;
         }
@@ -27,7 +27,7 @@ static dpot_status grow_sources(struct planes *p)
     return DPOT_OK;
 }
 
-static dpot_status keep_snapshot(struct planes *p)
+static dpot_status store_snapshot(struct planes *p)
 {
     const struct dpot_allocator *allocator = p->config->allocator;
     const size_t size = planes_n_points(p->config);
@@ -50,9 +50,8 @@ static dpot_status keep_snapshot(struct planes *p)
     return DPOT_OK;
 }
 
-/* ---- tangents ---- */
-
-/* A tangent of a part, `weight` times that of the program's group: tied over the orbits, in the program's units. */
+/* Adds a tangent of a part to its group: divided by `weight`, summed over orbits, in the program's
+ * units. */
 static dpot_status add_cut(struct planes *p, size_t group, double weight, double offset,
                            const double *gradient, struct source source)
 {
@@ -79,7 +78,7 @@ static dpot_status add_cut(struct planes *p, size_t group, double weight, double
     return status;
 }
 
-/* Users at `m`: value and a tangent for each group. */
+/* Evaluates the users at `m`: value, and a tangent for each group. */
 static dpot_status cut_users(struct planes *p, const double *m, double *value)
 {
     const struct base_measure_planes_config *config = p->config;
@@ -89,7 +88,7 @@ static dpot_status cut_users(struct planes *p, const double *m, double *value)
         *value = INFINITY;
         return DPOT_OK;
     }
-    dpot_status status = keep_snapshot(p);
+    dpot_status status = store_snapshot(p);
     for (size_t g = 0; status == DPOT_OK && g < p->n_user_groups; g++) {
         const double weight = base_measure_crowd_weight(config->crowd, g);
         if (weight > 0) {
@@ -100,7 +99,7 @@ static dpot_status cut_users(struct planes *p, const double *m, double *value)
     return status;
 }
 
-/* The worst case at `m`: value, and a tangent for each row whose value is above `level`. */
+/* Evaluates the worst case at `m`: value, and a tangent for each row above `level`. */
 static dpot_status cut_rows(struct planes *p, const double *m, double level, double *value)
 {
     const struct base_measure_planes_config *config = p->config;
@@ -120,8 +119,7 @@ static dpot_status cut_rows(struct planes *p, const double *m, double level, dou
     return status;
 }
 
-/* F at `m`, with new tangents; the best measure is kept. */
-dpot_status planes_visit(struct planes *p, const double *m, double level)
+dpot_status planes_evaluate(struct planes *p, const double *m, double level)
 {
     double value = 0;
     dpot_status status = DPOT_OK;
@@ -140,7 +138,7 @@ dpot_status planes_visit(struct planes *p, const double *m, double level)
 
 /* ---- the proof ---- */
 
-/* The dual point that the program's weights are: sums of y for the rows, means of potentials for the users. */
+/* The dual point of the program's weights, rows: weighted sums of y. */
 static void gather_dual(struct planes *p, bool is_perturbed)
 {
     const struct base_measure_planes_config *config = p->config;
@@ -162,7 +160,8 @@ static void gather_dual(struct planes *p, bool is_perturbed)
     }
 }
 
-/* Cuts of users come in rounds of one per group with a weight, in order. */
+/* The dual point of the program's weights, users: weighted means of potentials. Every evaluation
+ * adds one cut per group of positive weight, in order. */
 static void gather_potentials(struct planes *p)
 {
     const struct base_measure_users *users = p->config->users;
@@ -189,7 +188,7 @@ static void gather_potentials(struct planes *p)
     }
 }
 
-/* min over M of the tangent, with masses tied over the orbits. */
+/* min over M of the tangent, with masses equal within orbits. */
 static double least_of(const struct planes *p, double offset, const double *gradient)
 {
     const struct base_measure_planes_config *config = p->config;
@@ -204,8 +203,7 @@ static double least_of(const struct planes *p, double offset, const double *grad
     return offset + least * exp((least >= 0 ? -1 : 1) * config->epsilon / 2);
 }
 
-/* What the weights prove; kept when it is more than before. */
-void planes_prove(struct planes *p, bool is_perturbed)
+void planes_update_bound(struct planes *p, bool is_perturbed)
 {
     const struct base_measure_planes_config *config = p->config;
     double offset = 0;

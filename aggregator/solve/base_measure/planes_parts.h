@@ -1,6 +1,5 @@
-/* What the two files of solve/base_measure/planes.h share: the state of the rounds
- * (base_measure/planes.c), and the tangents that they gather with what these prove
- * (base_measure/planes_cuts.c). */
+/* Internal to solve/base_measure/planes.h: the state shared by the rounds (base_measure/planes.c)
+ * and by the tangents and bounds (base_measure/planes_cuts.c). */
 #ifndef DPOT_SOLVE_BASE_MEASURE_PLANES_PARTS_H
 #define DPOT_SOLVE_BASE_MEASURE_PLANES_PARTS_H
 
@@ -9,7 +8,7 @@
 
 #include <stdbool.h>
 
-/* Where a tangent comes from: a row and its y, or a group of users and the potentials of a round. */
+/* Origin of a tangent: a row and its y, or a group of users and the potentials of an evaluation. */
 struct source {
     bool is_row;
     size_t index; /* row, or snapshot */
@@ -20,23 +19,23 @@ struct planes {
     const struct base_measure_planes_config *config;
     struct base_measure_planes_result *result;
     struct base_measure_lp *lp;
-    size_t n_groups; /* of the program: those of users, then the worst case */
+    size_t n_groups; /* of the program: the users' groups, then the worst case */
     size_t n_user_groups;
     double temperature;           /* of the crowd */
-    double mass_unit, value_unit; /* what the program's numbers are counted in */
+    double mass_unit, value_unit; /* units of the program's variables */
 
     double *orbit_size; /* (n_orbits) */
-    double *point;      /* (n_cols) evaluated next, or last */
-    double *solution;   /* (n_cols) of the program */
+    double *point;      /* (n_cols) to evaluate */
+    double *solution;   /* (n_cols) measure of the program's solution */
     double *x;          /* (n_orbits) */
     double *gradient;   /* (n_cols) */
     double *tied;       /* (n_orbits) gradient of a tangent in the program's units */
     double *offsets;    /* (n_user_groups) */
     double *gradients;  /* (n_user_groups, n_cols) */
-    double *w, *y;      /* (n_rows) trial dual point */
+    double *w, *y;      /* (n_rows) candidate dual point */
     double *potentials; /* (n_points) */
 
-    struct source *sources; /* (cap_sources) by number of the cut */
+    struct source *sources; /* (cap_sources) indexed by cut */
     size_t n_sources, cap_sources;
     double **snapshots; /* (n_snapshots) potentials of the rounds */
     size_t n_snapshots, cap_snapshots;
@@ -58,11 +57,12 @@ static inline size_t planes_n_rows(const struct base_measure_planes_config *conf
     return config->phi ? config->phi->n_rows : 0;
 }
 
-/* Tangents at m into the program: one for each group of users, and those of the rows above `level`.
- * The best measure so far is kept. Nothing happens when the crowd is stopped on the way. DPOT_ERR_MEMORY. */
-DPOT_WARN_UNUSED dpot_status planes_visit(struct planes *p, const double *m, double level);
+/* Evaluates F at m, adds its tangents to the program (one for each group of users, and those of the
+ * rows above `level`) and updates the best measure. No effect if the crowd is stopped meanwhile.
+ * DPOT_ERR_MEMORY. */
+DPOT_WARN_UNUSED dpot_status planes_evaluate(struct planes *p, const double *m, double level);
 
-/* What the program's weights prove, perturbed or not; kept when it is more than before. */
-void planes_prove(struct planes *p, bool is_perturbed);
+/* Computes the bound of the program's weights, perturbed or not; stores it if it is the best. */
+void planes_update_bound(struct planes *p, bool is_perturbed);
 
 #endif

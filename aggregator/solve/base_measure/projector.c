@@ -1,4 +1,4 @@
-/* Projecting one user: the exact method (a transport problem with a slack row), and the near one. */
+/* Projection of one user: exact (a transport problem with a slack row), or by Newton's method. */
 #include "solve/base_measure/users.h"
 
 #include "ot/exact_parts.h"
@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CAP 2.0    /* upper bounds above it could not be used: the mass is one */
-#define NEAR 1e-3  /* relative, of the total mass to an end of M */
-#define ROOM 1e-12 /* relative: how far the total mass stays from the ends of M */
+#define CAP 2.0      /* of the upper bounds: the user's mass is 1 */
+#define NEAR 1e-3    /* relative distance of the total mass to an end of M where Newton fails */
+#define MARGIN 1e-12 /* least relative distance of the total mass to the ends of M */
 
 struct ranked_point {
     double cost;
@@ -20,15 +20,14 @@ struct ranked_point {
 
 struct base_measure_projector {
     const struct base_measure_users *users;
-    struct dpot_transport_simplex
-        simplex; /* its n_rows is set for each user; `cap` when released */
+    struct dpot_transport_simplex simplex; /* n_rows is that of the current user */
     size_t cap_rows;
     double *cost;                /* (most, n_cols) of the user's points */
     double *slack;               /* (2 n_cols) costs of the slack row */
     double *preference;          /* (2 n_cols) */
     double *bounds;              /* (2 n_cols) lower, then upper */
-    double *gradient;            /* (n_cols) when the caller wants none */
-    double *potentials;          /* (most) likewise */
+    double *gradient;            /* (n_cols) for callers that pass NULL */
+    double *potentials;          /* (most) the same */
     int64_t *units;              /* (n_cols) upper bounds */
     struct ranked_point *ranked; /* (n_cols) of a user at one point */
 };
@@ -95,21 +94,22 @@ static int compare_ranked(const void *a, const void *b)
     return (x->col > y->col) - (x->col < y->col);
 }
 
-/* The scale that keeps the total mass a little inside M, where the slack row has something to do. */
+/* A scale that keeps the total mass inside M by MARGIN, so that the slack row has mass. */
 static double scale_inside(const struct base_measure_users *users, const double *m)
 {
     double total = 0;
     for (size_t j = 0; j < users->n_cols; j++) {
         total += m[j];
     }
-    const double high = users->beta * (1 - ROOM), low = users->alpha * (1 + ROOM);
-    if (users->alpha * total < 1 - ROOM && users->beta * total > 1 + ROOM) {
+    const double high = users->beta * (1 - MARGIN), low = users->alpha * (1 + MARGIN);
+    if (users->alpha * total < 1 - MARGIN && users->beta * total > 1 + MARGIN) {
         return 1;
     }
-    return users->alpha * total >= 1 - ROOM ? high / total : low / total;
+    return users->alpha * total >= 1 - MARGIN ? high / total : low / total;
 }
 
-/* Where nearly everything is at one of its bounds, the smooth dual is nearly flat, and Newton's method lost. */
+/* Nearly all masses are at one of their bounds: the smooth dual is nearly flat, and Newton's method
+ * fails. */
 static bool is_near_an_end(const struct base_measure_users *users, const double *m)
 {
     double total = 0;
@@ -119,7 +119,7 @@ static bool is_near_an_end(const struct base_measure_users *users, const double 
     return users->alpha * total > 1 - NEAR || users->beta * total < 1 + NEAR;
 }
 
-/* One point: the potential is the cost at which the filling of its knapsack ends. */
+/* A user at one point: the potential is the cost at which the filling of the knapsack ends. */
 static double threshold(struct base_measure_projector *p, const double *cost, const double *m,
                         double scale)
 {
@@ -130,11 +130,11 @@ static double threshold(struct base_measure_projector *p, const double *cost, co
         total += scale * m[j];
     }
     qsort(p->ranked, users->n_cols, sizeof *p->ranked, compare_ranked);
-    const double room = (1 - users->alpha * total) / (2 * sinh(users->epsilon / 2));
+    const double slack = (1 - users->alpha * total) / (2 * sinh(users->epsilon / 2));
     size_t r = 0;
     for (; r + 1 < users->n_cols; r++) {
         mass += scale * m[p->ranked[r].col];
-        if (mass >= room) {
+        if (mass >= slack) {
             break;
         }
     }
@@ -159,7 +159,8 @@ static void gather(struct base_measure_projector *p, size_t user)
     }
 }
 
-/* Masses in units, as ot/exact_projection.c has them. False when there is no room between the bounds. */
+/* Converts masses to integer units, as in ot/exact_projection.c. False: no slack between the
+ * bounds. */
 static bool set_units(struct base_measure_projector *p, size_t user, const double *m, double scale)
 {
     const struct base_measure_users *users = p->users;
@@ -186,7 +187,7 @@ static bool set_units(struct base_measure_projector *p, size_t user, const doubl
     return true;
 }
 
-/* Outside the solved tree (4 of ot/transport_simplex.h). */
+/* The row is outside the solved tree ((4) of ot/transport_simplex.h). */
 static bool is_lost(const struct dpot_transport_simplex *t, size_t row)
 {
     return t->parent[row] < 0 && t->root != (int32_t)row;
@@ -208,8 +209,8 @@ static void find_prices(const struct base_measure_projector *p, size_t n, const 
     }
 }
 
-/* A mass above 0 may be less than half a unit: its row then takes no part in the flow, and the solved tree says nothing
- * about it. The largest potential that lowers no g_j is the best that (U) can have there. */
+/* A positive mass may be less than half a unit. Its row then has no flow and no potential from the
+ * tree; the largest potential that lowers no g_j is the best one for (U). */
 static void extend_to_lost_rows(struct base_measure_projector *p, size_t n, double *potentials)
 {
     const struct dpot_transport_simplex *t = &p->simplex;
@@ -247,7 +248,7 @@ static void find_potentials(struct base_measure_projector *p, size_t user, const
     t->cost = p->cost;
     t->slack = p->slack;
     gather(p, user);
-    if (!set_units(p, user, m, scale)) { /* one output point: whatever proves something */
+    if (!set_units(p, user, m, scale)) { /* one output point: any valid bound */
         memset(potentials, 0, n * sizeof *potentials);
         for (size_t a = 0; a < n; a++) {
             potentials[a] = p->cost[a * users->n_cols];
@@ -256,7 +257,7 @@ static void find_potentials(struct base_measure_projector *p, size_t user, const
     }
     dpot_transport_simplex_solve(t, p->preference);
     for (size_t a = 0; a < n; a++) {
-        potentials[a] = t->f[a] - t->f[n]; /* the slack row pays nothing for room left */
+        potentials[a] = t->f[a] - t->f[n]; /* shifts the slack row's potential to 0 */
     }
     extend_to_lost_rows(p, n, potentials);
 }

@@ -8,11 +8,11 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#define COOL 1e-4
+#define TEMPERATURE 1e-4
 #define UNIFORM_TOL 1e-4
 #define WORSE_TOL 1e-9 /* relative */
 
-/* Of a user, to sort by. */
+/* Cost and weight of a user, sorted by cost. */
 struct paid {
     double cost, weight;
 };
@@ -24,10 +24,10 @@ static int compare_paid(const void *a, const void *b)
 }
 
 /* The standard error of a weighted mean: sqrt(sum w^2 (c - mean)^2 n / (n - 1)). */
-static struct base_measure_yardstick summarise(const struct base_measure_users *users,
-                                               const double *costs, struct paid *paid)
+static struct base_measure_cost_summary summarise(const struct base_measure_users *users,
+                                                  const double *costs, struct paid *paid)
 {
-    struct base_measure_yardstick stick = {0};
+    struct base_measure_cost_summary stick = {0};
     const double n = (double)users->n;
     double square = 0, below = 0;
     for (size_t u = 0; u < users->n; u++) {
@@ -75,7 +75,7 @@ static void choose_uniform(struct maker *maker, double mass, struct base_measure
     }
     if (!(mass > 0)) {
         const double value = base_measure_crowd_evaluate(crowd, maker->uniform, NULL, NULL);
-        base_measure_crowd_cool(crowd, COOL * value);
+        base_measure_crowd_set_temperature(crowd, TEMPERATURE * value);
         (void)base_measure_crowd_uniform(crowd, UNIFORM_TOL, maker->uniform);
     }
     report->uniform_mass = (double)n * maker->uniform[0];

@@ -6,12 +6,12 @@
 #include <string.h>
 
 #define SAMPLE 4096
-#define LOOK_EVERY 64 /* rows between two looks at the control */
+#define CHECK_EVERY 64 /* rows between checks of the control */
 
 enum move { MOVE_SHIFT, MOVE_REVERSE, MOVE_EXCHANGE };
 
-/* The numbers 0 .. n-1 read as a grid: an axis of `size` steps of length `stride`; for an exchange also the axis
- * of the same size with the next longer stride. */
+/* 0 .. n-1 read as a grid: an axis of `size` steps of length `stride`; for an exchange also the
+ * axis of the same size with the next longer stride. */
 struct axis {
     enum move move;
     size_t size, stride;
@@ -63,7 +63,7 @@ static bool join(uint32_t *parent, size_t n, const struct axis *axis, bool is_tr
     return joins;
 }
 
-/* Numbers the roots in place, and counts members. */
+/* Numbers the roots in place and counts the members. */
 static size_t number_orbits(uint32_t *orbit, size_t n, uint32_t *first, uint32_t *size)
 {
     size_t n_orbits = 0;
@@ -76,8 +76,7 @@ static size_t number_orbits(uint32_t *orbit, size_t n, uint32_t *first, uint32_t
                 first[number] = (uint32_t)i;
             }
         }
-        orbit[i] =
-            (uint32_t)number; /* roots come before their members: they are numbered already */
+        orbit[i] = (uint32_t)number; /* a root precedes its members, so it is numbered already */
         size[number]++;
     }
     return n_orbits;
@@ -93,7 +92,7 @@ struct finder {
     bool is_ended;
 };
 
-/* Whether all costs stay as they are; the first one that does not ends it. */
+/* Whether all costs are unchanged; stops at the first that is not. */
 static bool check(struct finder *finder, const struct axis *rows, const struct axis *cols,
                   const uint32_t *image)
 {
@@ -101,7 +100,7 @@ static bool check(struct finder *finder, const struct axis *rows, const struct a
     double deviation = 0;
     (void)cols;
     for (size_t i = 0; i < n_rows; i++) {
-        finder->is_ended = i % LOOK_EVERY == 0 && solve_control_must_end(finder->control);
+        finder->is_ended = i % CHECK_EVERY == 0 && solve_control_must_end(finder->control);
         if (finder->is_ended) {
             return false;
         }
@@ -141,7 +140,8 @@ static void try_pair(struct finder *finder, const struct axis *rows, const struc
     }
 }
 
-/* The next way to read n numbers: sizes from the largest down, strides from 1 up. False after the last. */
+/* The next way to read n numbers: sizes from the largest down, strides from 1 up. False: none
+ * left. */
 static bool next_axis(struct axis *axis, size_t n)
 {
     for (;;) {
@@ -155,7 +155,7 @@ static bool next_axis(struct axis *axis, size_t n)
         }
         if (axis->stride == 0 || n % axis->size != 0) {
             if (n % axis->size != 0) {
-                axis->stride = n; /* no stride fits: on to the next size */
+                axis->stride = n; /* no stride fits: next size */
             }
             continue;
         }
@@ -194,8 +194,7 @@ double symmetry_typical_cost(const double *cost, size_t n_costs)
 {
     double sample[SAMPLE];
     size_t n = 0;
-    /* A stride that has no factor in common with the shapes of grids would repeat no pattern; an odd one
-     * after rounding is good enough for a quarter. */
+    /* An odd stride, so that the sample does not follow the rows of common grids. */
     const size_t stride = (n_costs / SAMPLE) | 1;
     for (size_t e = 0; e < n_costs && n < SAMPLE; e += stride) {
         if (cost[e] > 0) {

@@ -16,7 +16,7 @@ static dpot_status refuse_mass(const struct base_measure_users_config *config, s
                           row + 1, mass, point + 1);
 }
 
-/* Counts the points that a user has, and sums their masses. */
+/* Counts a user's points and sums their masses. */
 static dpot_status measure_row(const struct base_measure_users_config *config, size_t row,
                                size_t *n_points, double *total, struct dpot_error *error)
 {
@@ -142,7 +142,7 @@ static dpot_status allocate_users(struct base_measure_users *users,
     users->points = dpot_alloc_array(allocator, n_points, sizeof *users->points);
     users->masses = dpot_alloc_array(allocator, n_points, sizeof *users->masses);
     if (users->first) {
-        users->first[users->n] = n_points; /* what release needs to know */
+        users->first[users->n] = n_points; /* release reads it */
     }
     if (!users->weights || !users->first || !users->points || !users->masses) {
         base_measure_users_release(users);
@@ -178,7 +178,7 @@ dpot_status base_measure_users_init(struct base_measure_users *users,
     return status;
 }
 
-/* Users at points that the config names as its chosen rows. */
+/* Fills one user at each point in config->chosen. */
 static dpot_status place_at_points(struct base_measure_users *users,
                                    const struct base_measure_users_config *config,
                                    struct dpot_error *error)

@@ -9,14 +9,14 @@
 
 struct steps {
     const struct channel_em_config *config;
-    double *weights; /* (n_inputs) of the result */
+    double *weights; /* (n_inputs) those of the result */
     double *law;     /* (n_outputs) f */
     double *ratio;   /* (n_outputs) c / f */
     double *rise;    /* (n_inputs) g */
     double n;        /* reports */
 };
 
-/* ---- what is refused ---- */
+/* ---- validation ---- */
 
 static dpot_status check_sizes(const struct channel_em_config *config, struct dpot_error *error)
 {
@@ -40,7 +40,7 @@ static dpot_status check_sizes(const struct channel_em_config *config, struct dp
                                              "the tolerance is %g: give 0 or more", config->tol);
 }
 
-/* Not negative, finite; *sum is the sum. */
+/* Whether all are finite and >= 0; *sum is their sum. */
 static bool is_measure(const double *values, size_t n, double *sum)
 {
     *sum = 0;
@@ -82,7 +82,8 @@ static dpot_status check_entries(const struct channel_em_config *config, double 
 
 /* ---- steps ---- */
 
-/* f, c / f and L for the present weights. NAN: an output was reported that they cannot make. */
+/* Computes f and c / f and returns L for the current weights. NAN: a reported output has
+ * probability 0. */
 static double evaluate(struct steps *s)
 {
     const struct channel_em_config *config = s->config;
@@ -100,7 +101,7 @@ static double evaluate(struct steps *s)
     return log_likelihood;
 }
 
-/* g, from what `evaluate` left; returns its maximum. */
+/* Computes g from c / f; returns its maximum. */
 static double find_rise(struct steps *s)
 {
     const struct channel_em_config *config = s->config;
@@ -113,7 +114,7 @@ static double find_rise(struct steps *s)
     return most;
 }
 
-/* sum w g is 1 up to rounding, which must not add up over many steps. */
+/* Normalises: rounding of sum w g = 1 must not accumulate over many steps. */
 static void move(struct steps *s)
 {
     const size_t n_inputs = s->config->n_inputs;
@@ -171,7 +172,7 @@ static dpot_status iterate(struct steps *s, const struct solve_control *control,
     return DPOT_OK;
 }
 
-/* ---- */
+/* ---- the run ---- */
 
 static dpot_status allocate(struct steps *s, struct channel_em_result *result,
                             struct dpot_error *error)

@@ -5,19 +5,18 @@
 
 #include <math.h>
 
-/* Directions whose information is below this part of the largest count as lost: beyond it a report would have
- * to be repeated a billion times. */
+/* Directions whose information relative to the largest is below this count as lost: they would need
+ * a billion times as many reports. */
 #define LOST 1e-9
 
-/* The square of what a weight may have among the lost directions. */
+/* Largest squared component of a determined weight in the lost directions. */
 #define DETERMINED_TOL 1e-12
 
 struct information {
     double *scaled;  /* (n_inputs, n_outputs) A diag(1 / f) */
     double *vectors; /* (n_inputs, n_inputs) I, then its eigenvectors in rows */
     double *values;  /* (n_inputs) ascending */
-    double *
-        product; /* (n_inputs, n_outputs) eigenvectors times A diag(1 / f), each over its eigenvalue */
+    double *product; /* (n_inputs, n_outputs) rows v' A diag(1 / f) / eigenvalue of v */
 };
 
 static bool information_init(struct information *info, size_t n, size_t m)
@@ -37,12 +36,13 @@ static void information_release(struct information *info, size_t n, size_t m)
     dpot_free_array(NULL, info->product, n * m, sizeof(double));
 }
 
-/* Rows of lost directions become 0, the others are divided by their eigenvalue; what each weight loses. */
+/* Zeroes the rows of lost directions and divides the others by their eigenvalue; sums what each
+ * weight loses. */
 static void invert(struct information *info, struct channel_inverse *inverse)
 {
     const size_t n = inverse->n_inputs, m = inverse->n_outputs;
     const double least = LOST * info->values[n - 1];
-    double *lost = info->scaled; /* (n) done with */
+    double *lost = info->scaled; /* (n) reused: no longer needed */
     for (size_t l = 0; l < n; l++) {
         lost[l] = 0;
     }

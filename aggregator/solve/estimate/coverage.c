@@ -22,7 +22,7 @@ void coverage_find(const float *probabilities, const double *weights, size_t n, 
         coverage->shares[class] += weight;
         coverage->confidence += weight * (double)row[class];
     }
-    const double total = weights ? 1 : (double)n; /* counts are exact, sums of 1 / n are not */
+    const double total = weights ? 1 : (double)n; /* counts are exact; sums of 1 / n are not */
     coverage->confidence /= total;
     for (size_t k = 0; k < n_classes; k++) {
         coverage->shares[k] /= total;

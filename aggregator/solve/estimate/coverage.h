@@ -1,7 +1,8 @@
-/* Which classes a generator makes, as a classifier sees it.
+/* Class coverage of a generator, as measured by a classifier.
  *
- * A class is covered when its share is at least COVERAGE_SHARE_MIN. Shares find a generator that has
- * dropped classes; confidence alone finds nothing (the mean image of MNIST is a confident digit). */
+ * A class is covered if its share is at least COVERAGE_SHARE_MIN. Shares reveal a generator that
+ * has dropped classes; confidence alone does not (the mean image of MNIST is classified
+ * confidently). */
 #ifndef DPOT_SOLVE_ESTIMATE_COVERAGE_H
 #define DPOT_SOLVE_ESTIMATE_COVERAGE_H
 
@@ -12,10 +13,9 @@
 
 struct coverage {
     size_t n_classes;
-    double shares[COVERAGE_CLASSES_MAX]; /* of the samples, by the most probable class; ties to the
-                                          * lowest */
-    double smallest;                     /* of the shares */
-    size_t n_covered;                    /* classes of at least COVERAGE_SHARE_MIN */
+    double shares[COVERAGE_CLASSES_MAX]; /* of samples per most probable class (ties: lowest) */
+    double smallest;                     /* smallest share */
+    size_t n_covered;                    /* classes with share >= COVERAGE_SHARE_MIN */
     double confidence;                   /* mean probability of the most probable class */
 };
 
@@ -24,7 +24,7 @@ void coverage_find(const float *probabilities /* (n, n_classes) */,
                    const double *weights /* (n) sum 1; NULL: equal */, size_t n, size_t n_classes,
                    struct coverage *coverage);
 
-/* Half the sum of absolute differences of the shares: the part of the samples in the wrong class. */
+/* Total variation distance of the shares: the fraction of samples in a wrong class. */
 double coverage_distance(const struct coverage *a, const struct coverage *b);
 
 #endif

@@ -7,14 +7,14 @@
 #include <string.h>
 
 #define HALVINGS_MAX 6
-#define SLACK 1e-13     /* of |L|: what rounding may take back */
-#define WIDTH_MAX 1e140 /* of the domain, in scales: a sum of squares of such stays finite */
+#define SLACK 1e-13     /* relative decrease of L that may be rounding */
+#define WIDTH_MAX 1e140 /* of the domain, in scales: sums of squares stay finite */
 
 struct deconvolve {
     struct deconvolve_config config;
-    struct deconvolve_cells *cells; /* one of the two */
+    struct deconvolve_cells *cells; /* one of these two */
     struct deconvolve_points *points;
-    double *x, *w;      /* (m, dim), (m) the present measure */
+    double *x, *w;      /* (m, dim), (m) current measure */
     double *x_accepted; /* (m, dim) before the step that made x */
     double *curve;      /* (max_iterations + 1) */
     struct deconvolve_sums sums;
@@ -36,7 +36,7 @@ double deconvolve_reach(const struct dpot_noise_density *density, size_t dim)
     return dim < 3 ? 14 : 12;
 }
 
-/* ---- checks ---- */
+/* ---- validation ---- */
 
 static dpot_status check_numbers(const struct deconvolve_config *config, struct dpot_error *error)
 {
@@ -119,7 +119,7 @@ static dpot_status check_config(const struct deconvolve_config *config, struct d
     return status;
 }
 
-/* ---- life ---- */
+/* ---- life cycle ---- */
 
 static size_t count_beyond(const struct deconvolve_config *config)
 {
@@ -230,7 +230,7 @@ static void expect(struct deconvolve *s)
     }
 }
 
-/* The new weights, and the new points when they move. */
+/* The M step: new weights, and new points if they move. */
 static void maximise(struct deconvolve *s)
 {
     const size_t m = s->config.support_size, dim = s->config.dim;
@@ -252,7 +252,7 @@ static void maximise(struct deconvolve *s)
     place(s);
 }
 
-/* Half of the way back, and in the end all of it. */
+/* Halves the move of the points, or finally undoes it. */
 static void step_back(struct deconvolve *s, size_t n_halvings)
 {
     const double share = n_halvings < HALVINGS_MAX ? 0.5 : 0;
@@ -262,7 +262,7 @@ static void step_back(struct deconvolve *s, size_t n_halvings)
     place(s);
 }
 
-/* The E step at the present measure, points taken back until L has not fallen below `least`. */
+/* The E step at the current measure; steps points back while L is below `least`. */
 static void expect_not_below(struct deconvolve *s, double least)
 {
     expect(s);

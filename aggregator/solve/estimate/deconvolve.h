@@ -1,34 +1,37 @@
-/* Deconvolution: where the data of a pool were before noise was added, without a network.
+/* Deconvolution: estimates the distribution of a pool's data before noise was added, without a
+ * network.
  *
- * The reports y_1 .. y_n are x + noise, and the law of the noise is known (mechanism/noise_density.h).
- * The answer is a mixing measure, weights w on support points x_1 .. x_m of the domain, that maximises
+ * The reports y_1 .. y_n are x + noise, and the law of the noise is known
+ * (mechanism/noise_density.h). The answer is a mixing measure, weights w on support points x_1 ..
+ * x_m of the domain, that maximises
  *
  *   L(x, w) = sum_i ln f(y_i),      f(y) = sum_l w_l P[y | x_l].
  *
- * That is entropic projection with lambda 1 and cost -ln P (Rigollet, Weed 2018; 004, Corollaries 1 and
- * 2), and one of its sweeps is one step of EM:
+ * This is entropic projection with lambda 1 and cost -ln P (Rigollet, Weed 2018; 004, Corollaries 1
+ * and 2), and one of its sweeps is one step of EM:
  *
- *   q_il  = w_l P[y_i | x_l] / f(y_i)                who may have sent y_i
+ *   q_il  = w_l P[y_i | x_l] / f(y_i)                posterior of x_l given y_i
  *   w_l   = (1/n) sum_i q_il
- *   x_l   = argmax_x sum_i q_il ln P[y_i | x]        only when points move: the mean of y (Gaussian) or its
- *                                                    median by coordinate (Laplace), weighted with q_il,
- *                                                    then the nearest point of the domain
+ *   x_l   = argmax_x sum_i q_il ln P[y_i | x]        if points move: the mean of y (Gaussian) or
+ *                                                    its median by coordinate (Laplace),
+ *                                                    weighted by q_il, then clamped to the domain
  *
- * L never falls. A step of weights alone cannot lower it; moved points that do (possible where a median
- * was put back into a ball) are taken back by halves, and by the sixth half entirely.
+ * L never decreases. A step of the weights alone cannot lower it. If moved points do (possible when
+ * a median is clamped to a ball), the move is halved, and undone completely at the sixth halving.
  *
- * Stopping is part of the method. The maximum itself is a few spikes that fit the noise of the sample;
- * steps taken early find what is really there. So steps are the plain ones, not accelerated, and they
- * end when L gains less than `tol` nats a step (DECONVOLVE_TOL), but not before `min_iterations`.
+ * Early stopping is part of the method. The maximum overfits the noise of the sample (a few
+ * spikes), while early steps recover the actual structure. So steps are not accelerated, and they
+ * end when L gains less than `tol` nats per step (DECONVOLVE_TOL), but not before `min_iterations`.
  *
- * Pools are binned where that loses next to nothing, in up to three dimensions when the domain is not too
- * wide for the noise: cells of a quarter to half of the scale, whole outputs of the grid, and all beyond
- * 6.5 (Gaussian) or 12 to 14 (Laplace) scales outside the domain in the outermost ones. The law of a cell is
- * the integral, so the likelihood is that of the binned pool, and the size of the pool does not matter.
- * Otherwise every report counts by itself, in O(n m dim) a step.
+ * Pools are binned if that loses almost nothing: in up to three dimensions, if the domain is not
+ * too wide for the noise. Cells are a quarter to half of the scale wide and contain whole grid
+ * outputs; the outermost cells hold everything beyond 6.5 (Gaussian) or 12 to 14 (Laplace) scales
+ * outside the domain. The law of a cell is an integral, so L is the exact likelihood of the binned
+ * pool, and time does not depend on the size of the pool. Otherwise reports are processed one by
+ * one, in O(n m dim) per step.
  *
- * Only post-processing of private reports: it costs no privacy. Float64; the result does not depend on
- * the number of threads. */
+ * Post-processing of private reports only: no privacy cost. Float64; results do not depend on the
+ * number of threads. */
 #ifndef DPOT_SOLVE_ESTIMATE_DECONVOLVE_H
 #define DPOT_SOLVE_ESTIMATE_DECONVOLVE_H
 
@@ -41,27 +44,27 @@
 #define DECONVOLVE_SUPPORT_MAX 65536
 #define DECONVOLVE_GRID_DIM_MAX 8
 #define DECONVOLVE_ITERATIONS_MAX 1000000
-#define DECONVOLVE_TOL 0.01 /* nats a step, of the whole pool */
+#define DECONVOLVE_TOL 0.01 /* nats per step, for the whole pool */
 #define DECONVOLVE_MIN_ITERATIONS 50
 #define DECONVOLVE_MAX_ITERATIONS 5000
 
-/* Where data can be: a box, and within it a ball around 0 when a radius is above 0. */
+/* The domain of the data: a box, intersected with a ball around 0 if a radius is > 0. */
 struct deconvolve_domain {
     const double *lo, *hi; /* (dim) borrowed, lo <= hi */
     double l1_radius, l2_radius;
 };
 
-/* Puts x (dim) at the nearest point of the box, and of the ball when the box holds it. */
+/* Moves x (dim) to the nearest point of the box, and of the ball if the box contains the ball. */
 void deconvolve_clamp(const struct deconvolve_domain *domain, size_t dim, double *x);
 
-/* m points spread evenly over the domain: where a free support starts. No data are looked at. The
- * same for the same seed; the sequence of Roberts in up to 8 dimensions, independent points beyond. */
+/* m points spread evenly over the domain, as the start of a free support. Depends only on the seed,
+ * not on data. Roberts' sequence in up to 8 dimensions, independent points beyond. */
 void deconvolve_spread(const struct deconvolve_domain *domain, size_t dim, size_t m, uint64_t seed,
                        double *points /* (m, dim) */);
 
-/* The cell centres of the box cut into shape[0] x .. x shape[dim-1] cells, first coordinate slowest,
- * that are inside the ball; how many. `points` NULL: only counts. dim <= DECONVOLVE_GRID_DIM_MAX, and the
- * product of the shape must fit a size_t. */
+/* The cell centres of the box divided into shape[0] x .. x shape[dim-1] cells, first coordinate
+ * slowest, that are inside the ball. Returns their number; `points` NULL: only counts. dim <=
+ * DECONVOLVE_GRID_DIM_MAX, and the product of the shape must fit in a size_t. */
 size_t deconvolve_grid(const struct deconvolve_domain *domain, size_t dim, const uint32_t *shape,
                        double *points);
 
@@ -71,8 +74,8 @@ struct deconvolve_config {
     const double *pool; /* (n, dim) borrowed until _free */
     struct deconvolve_domain domain;
     size_t support_size;   /* m */
-    const double *support; /* (m, dim) where it starts; borrowed until _free, put into the domain */
-    bool moves;            /* points move; else only weights */
+    const double *support; /* (m, dim) start, clamped to the domain; borrowed until _free */
+    bool moves;            /* false: only weights change */
     size_t min_iterations, max_iterations;
     double tol;                       /* nats; 0: all iterations */
     const struct dpot_linalg *linalg; /* borrowed */
@@ -83,26 +86,26 @@ struct deconvolve_config {
 struct deconvolve_result {
     const double *support; /* (m, dim) */
     const double *weights; /* (m) sum 1 */
-    double log_likelihood; /* L, nats; of the binned pool where n_cells > 0 */
+    double log_likelihood; /* L, nats; of the binned pool if n_cells > 0 */
     double gain;           /* of the last step */
     const double *curve;   /* (iterations + 1) L before the first step and after each */
     size_t iterations;
     enum solve_outcome outcome;
-    size_t n_cells;    /* 0: reports count by themselves */
+    size_t n_cells;    /* 0: not binned */
     size_t n_occupied; /* cells with reports */
-    size_t n_beyond;   /* reports farther outside the domain than noise reaches but once in 10^5 */
+    size_t n_beyond;   /* reports farther outside the domain than 1 in 10^5 should be */
 };
 
 struct deconvolve;
 
-/* DPOT_ERR_RANGE, DPOT_ERR_SHAPE with a sentence: numbers that are not finite, an empty pool, a domain
- * without points, sizes out of range. DPOT_ERR_MEMORY. *solver is NULL on failure. */
+/* DPOT_ERR_RANGE or DPOT_ERR_SHAPE with a message: numbers that are not finite, an empty pool, an
+ * empty domain, sizes out of range. DPOT_ERR_MEMORY. *solver is NULL on failure. */
 DPOT_WARN_UNUSED dpot_status deconvolve_new(const struct deconvolve_config *config,
                                             struct deconvolve **solver, struct dpot_error *error);
-void deconvolve_free(struct deconvolve *solver); /* NULL is allowed */
+void deconvolve_free(struct deconvolve *solver); /* may be NULL */
 
-/* Runs from the start; again gives the same. A run that is stopped has the result of its last step.
- * Pointers of the result belong to the solver. `control` may be NULL. Nothing is allocated. */
+/* Runs from the start; repeated runs give the same result. If `control` (may be NULL) stops it: the
+ * result of the last step. The result's pointers are owned by the solver. Allocates nothing. */
 void deconvolve_run(struct deconvolve *solver, const struct solve_control *control,
                     struct deconvolve_result *result);
 

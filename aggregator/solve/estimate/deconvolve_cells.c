@@ -6,15 +6,15 @@
 #include <math.h>
 
 #define CELLS_MAX ((size_t)1 << 22)
-#define TABLE_MAX ((size_t)1 << 26) /* entries of all tables: 512 MiB each kind */
-#define EXPONENT_MAX 500.0          /* of e, between laws of one cell */
-#define NARROWEST 0.25              /* of a cell, scales */
+#define TABLE_MAX ((size_t)1 << 26) /* entries of all tables of one kind: 512 MiB */
+#define EXPONENT_MAX 500.0          /* range of -ln of the laws of one cell */
+#define NARROWEST 0.25              /* cell width, in scales */
 #define WIDEST 0.5
 
 /* ---- set-up ---- */
 
-/* How fast the law of one cell may fall from the best point of the domain to the worst, coordinate of
- * `width` scales. */
+/* ln of the ratio of the largest to the smallest law of a cell, over the domain, for a coordinate
+ * of `width` scales. */
 static double exponent_of(enum dpot_noise noise, double width, double reach)
 {
     return noise == DPOT_NOISE_LAPLACE ? width : width * (width / 2 + reach);
@@ -25,7 +25,7 @@ static double width_of(const struct deconvolve_config *config, size_t j)
     return (config->domain.hi[j] - config->domain.lo[j]) / config->density->scale;
 }
 
-/* Cells of width h scales that coordinate j needs. */
+/* Number of cells of width h scales for coordinate j. */
 static double cells_of(const struct deconvolve_config *config, size_t j, double h)
 {
     return ceil((width_of(config, j) + 2 * deconvolve_reach(config->density, config->dim)) / h) + 3;
@@ -41,7 +41,7 @@ static bool is_small_enough(const struct deconvolve_config *config, double h)
     return product <= (double)CELLS_MAX && sum * (double)config->support_size <= (double)TABLE_MAX;
 }
 
-/* The width of cells, scales; 0 when the pool cannot be binned. */
+/* The cell width in scales; 0: the pool cannot be binned. */
 static double choose_width(const struct deconvolve_config *config)
 {
     const double reach = deconvolve_reach(config->density, config->dim);
@@ -58,12 +58,12 @@ static double choose_width(const struct deconvolve_config *config)
         h *= 1.25;
     }
     if (step > 0) {
-        h = step * fmax(1, floor(h / step)); /* whole outputs */
+        h = step * fmax(1, floor(h / step)); /* a whole number of outputs */
     }
     return h <= fmax(WIDEST, step) && is_small_enough(config, h) ? h : 0;
 }
 
-/* Edges lie halfway between outputs of the grid, so that an output is in one cell for certain. */
+/* Edges are halfway between outputs of the grid, so every output is inside one cell. */
 static dpot_status make_axis(const struct deconvolve_config *config, size_t j, double h,
                              struct cells_axis *axis)
 {
@@ -104,7 +104,7 @@ static dpot_status make_tables(const struct deconvolve_config *config, struct ce
     return is_done ? DPOT_OK : DPOT_ERR_MEMORY;
 }
 
-/* The cell of y: the last whose lower edge is not above it. */
+/* The cell of y: the last whose lower edge is <= y. */
 static size_t find_cell(const struct cells_axis *axis, double y)
 {
     size_t low = 0, high = axis->n_cells;
@@ -225,7 +225,7 @@ void cells_count(const struct deconvolve_cells *cells, size_t *n_cells, size_t *
 
 /* ---- tables ---- */
 
-/* One row of a table; rows without reports are never looked at. */
+/* Computes one row of a table; rows without reports are never used. */
 static void place_row(const struct deconvolve_cells *cells, size_t a, size_t c)
 {
     const struct deconvolve_config *config = &cells->config;

@@ -1,4 +1,4 @@
-/* Binned pools: the E step as products of matrices, and where the M step puts points. */
+/* Binned pools: the E step as matrix products, and the targets of the M step. */
 #include "solve/estimate/deconvolve_cells.h"
 
 #include <float.h>
@@ -39,7 +39,7 @@ static double divide_rows(struct deconvolve_cells *cells, size_t a, struct decon
     cells->config.linalg->gemm(DPOT_NO_TRANSPOSE, DPOT_TRANSPOSE, n_rows, n3, m, 1, scratch, m,
                                cells->axes[2].law, m, 0, law, n3);
     for (size_t i = 0; i < n_rows * n3; i++) {
-        const double positive = fmax(law[i], DBL_MIN); /* it is; a bug must not spread NaN */
+        const double positive = fmax(law[i], DBL_MIN); /* always true; a bug must not spread NaN */
         ratio[i] = counts[i] > 0 ? counts[i] / positive : 0;
         sum += counts[i] > 0 ? counts[i] * log(positive) : 0;
     }
@@ -97,8 +97,8 @@ static void add_slab(struct deconvolve_cells *cells, size_t a, struct deconvolve
 
 /* ---- M step ---- */
 
-/* The root of a falling slope: sum of q d ln P / dx over the reports below, in and above the cell that the
- * weighted median lies in. */
+/* The root of a falling slope: sum of q d ln P / dx over the reports below, in and above the cell
+ * that the weighted median lies in. */
 static double find_median(const struct deconvolve_cells *cells, const struct cells_axis *axis,
                           size_t c, double below, double inside, double above)
 {
@@ -153,7 +153,7 @@ static void find_targets(struct deconvolve_cells *cells, size_t l)
         const double x = cells->x[l * config->dim + j];
         double *target = &cells->sums->target[l * config->dim + j];
         if (!(total > 0)) {
-            *target = x; /* nobody is there */
+            *target = x; /* no mass */
         } else if (config->density->noise == DPOT_NOISE_LAPLACE) {
             *target = laplace_target(cells, axis, l, total);
         } else {

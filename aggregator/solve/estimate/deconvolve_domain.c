@@ -1,11 +1,11 @@
-/* Domains of deconvolution: the nearest point, and supports to start from. */
+/* Domains of deconvolution: clamping, and initial supports. */
 #include "base/splitmix.h"
 #include "solve/estimate/deconvolve.h"
 
 #include <math.h>
 
 #define SEQUENCE_DIM_MAX 8
-#define REJECTION_DIM_MAX 3 /* beyond, a ball fills too little of its box */
+#define REJECTION_DIM_MAX 3 /* beyond it, a ball fills too little of its box */
 #define BISECTIONS 80
 
 static double l1_norm(size_t dim, const double *x)
@@ -36,8 +36,8 @@ static double excess(size_t dim, const double *x, double threshold)
     return sum;
 }
 
-/* The Euclidean projection onto the l1 ball: all coordinates shrink by one threshold (Duchi and others
- * 2008). The threshold is taken from above, so that the sum is at most the radius. */
+/* The Euclidean projection onto the l1 ball: all coordinates shrink by one threshold (Duchi and
+ * others 2008). The threshold is rounded up, so that the sum is at most the radius. */
 static void project_l1(size_t dim, double radius, double *x)
 {
     double low = 0, high = l1_norm(dim, x);
@@ -67,7 +67,7 @@ static void project_l2(size_t dim, double radius, double *x)
 
 void deconvolve_clamp(const struct deconvolve_domain *domain, size_t dim, double *x)
 {
-    /* The ball first: put into the box before, a point would come to another place of the ball. */
+    /* The ball first: clamping to the box before would change the projection onto the ball. */
     if (domain->l1_radius > 0) {
         project_l1(dim, domain->l1_radius, x);
     }
@@ -85,7 +85,8 @@ static bool is_in_ball(const struct deconvolve_domain *domain, size_t dim, const
            (domain->l2_radius == 0 || l2_norm(dim, x) <= domain->l2_radius);
 }
 
-/* The root above 1 of r^(dim+1) = r + 1; the powers of its inverse are the steps of the sequence. */
+/* The root > 1 of r^(dim+1) = r + 1; the powers of its inverse are the steps of Roberts'
+ * sequence. */
 static double sequence_root(size_t dim)
 {
     double root = 2;
@@ -125,7 +126,7 @@ void deconvolve_spread(const struct deconvolve_domain *domain, size_t dim, size_
     }
 }
 
-/* Coordinates of cell `index` of the grid. */
+/* The centre of cell `index` of the grid. */
 static void find_centre(const struct deconvolve_domain *domain, size_t dim, const uint32_t *shape,
                         size_t index, double *x)
 {

@@ -1,4 +1,4 @@
-/* The E step on reports as they are: any dimension, any width, in logarithms. */
+/* The E step without binning: any dimension and width, in logarithms. */
 #include "solve/estimate/deconvolve_parts.h"
 
 #include "base/alloc.h"
@@ -6,12 +6,12 @@
 #include <math.h>
 #include <string.h>
 
-#define LAPLACE_LEAST 1e-2 /* scales: nearer to a report than this a point is not pulled harder */
-#define FAR 1e6            /* scales outside the domain: a report farther out is put here */
+#define LAPLACE_LEAST 1e-2 /* scales: least distance in the weights of Weiszfeld's step */
+#define FAR 1e6            /* scales outside the domain: reports farther out are clamped */
 
 struct deconvolve_points {
     struct deconvolve_config config;
-    size_t n_sums; /* doubles of a task: log-likelihood, mass, pull and weight of targets */
+    size_t n_sums; /* doubles per task: log-likelihood, mass, pull and weight of targets */
     double *sums;  /* (tasks, n_sums) */
     double *q;     /* (tasks, m) */
     const double *x, *w;
@@ -56,15 +56,15 @@ void points_free(struct deconvolve_points *points)
     dpot_free_array(allocator, points, 1, sizeof *points);
 }
 
-/* Coordinate j of a report. Beyond FAR the cost would lose its digits; for Laplace noise it makes no
- * difference to anything but a constant. */
+/* Coordinate j of a report, clamped to FAR, beyond which the cost loses digits. For Laplace noise
+ * this changes only a constant. */
 static double coordinate(const struct deconvolve_config *config, const double *y, size_t j)
 {
     const double far = FAR * config->density->scale;
     return fmin(fmax(y[j], config->domain.lo[j] - far), config->domain.hi[j] + far);
 }
 
-/* q_l = w_l P[y | x_l] / f(y), and ln f(y), whose constants are added at the end. */
+/* q_l = w_l P[y | x_l] / f(y); returns ln f(y) without its constants. */
 static double share_report(const struct deconvolve_points *points, const double *y, double *q)
 {
     const struct deconvolve_config *config = &points->config;
@@ -91,8 +91,8 @@ static double share_report(const struct deconvolve_points *points, const double 
     return largest + log(sum);
 }
 
-/* Gaussian: the pull towards y is q. Laplace: |y - x| lies below the parabola through the present x whose
- * weight is q / |y - x|, so that stepping to the weighted mean lowers the cost (Weiszfeld). */
+/* Gaussian: the weight of y is q. Laplace: a parabola of weight q / |y - x| majorises |y - x| at
+ * the current x, so a step to the weighted mean lowers the cost (Weiszfeld). */
 static void pull_targets(const struct deconvolve_points *points, const double *y, const double *q,
                          double *pull, double *weight)
 {
@@ -132,7 +132,8 @@ static void expect_task(void *ctx, size_t task)
     }
 }
 
-/* What the costs of a report share: -ln P at distance 0, over the coordinates (of a grid's ends too). */
+/* The constant of every report's cost: -ln P at distance 0, summed over the coordinates (also at
+ * the ends of a grid). */
 static double constant(const struct deconvolve_config *config)
 {
     return (double)config->n * (double)config->dim * config->density->inside;

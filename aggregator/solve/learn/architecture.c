@@ -22,9 +22,9 @@ static struct layer_shape vector_shape(size_t size)
     return (struct layer_shape){1, 1, size};
 }
 
-/* --- Putting layers one after the other --- */
+/* --- Adding layers --- */
 
-/* Where the next layer begins: its input. */
+/* The input shape of the next layer. */
 static struct layer_shape shape_so_far(const struct architecture *a)
 {
     return a->n_layers == 0 ? vector_shape(a->in_dim) : a->layers[a->n_layers - 1].out;
@@ -38,7 +38,7 @@ static struct layer *add_layer(struct architecture *a, enum layer_kind kind, str
     return layer;
 }
 
-/* Gives the layer its places in the flat vectors. */
+/* Sets the layer's offsets in the flat vectors. */
 static void place(struct architecture *a, struct layer *layer, size_t n_weights, size_t n_biases)
 {
     layer->has_bias = n_biases > 0;
@@ -54,7 +54,7 @@ static struct layer *add_dense(struct architecture *a, struct layer_shape out, b
 {
     struct layer *layer = add_layer(a, LAYER_DENSE, out);
     const size_t n_in = layer_shape_size(&layer->in), n_out = layer_shape_size(&out);
-    layer->in = vector_shape(n_in); /* images are read as they lie */
+    layer->in = vector_shape(n_in); /* images are flattened */
     place(a, layer, n_in * n_out, has_bias ? n_out : 0);
     return layer;
 }
@@ -64,7 +64,7 @@ static struct layer *add_conv(struct architecture *a, enum layer_kind kind, size
 {
     struct layer *layer = add_layer(a, kind, out);
     layer->kernel = kernel;
-    layer->stride = 2; /* of a resize convolution: how far it enlarges */
+    layer->stride = 2; /* for a resize convolution: its upsampling factor */
     layer->padding = (kernel - 1) / 2;
     place(a, layer, layer->in.channels * kernel * kernel * out.channels,
           has_bias ? out.channels : 0);
@@ -108,7 +108,7 @@ static dpot_status build_mlp(struct architecture *a, const struct widths *widths
 #define IMAGE_SIZE ((size_t)IMAGE_SIDE * IMAGE_SIDE)
 #define DCGAN_FULL_WIDTH 128
 
-/* A layer that ends in batch norm and ReLU. A bias before it would be taken out again. */
+/* An upsampling layer with batch norm and ReLU. No bias: batch norm would cancel it. */
 static void add_enlargement(struct architecture *a, enum layer_kind kind, size_t kernel,
                             struct layer_shape out)
 {
@@ -143,7 +143,7 @@ static dpot_status build_dcgan28(struct architecture *a, const struct widths *wi
     return check_image(a, "dcgan28", error);
 }
 
-/* Of the channels at 7x7 and 14x14; more numbers are dense layers before them. */
+/* Widths: channels at 7x7 and 14x14, then dense layers before them. */
 static dpot_status build_resize28(struct architecture *a, const struct widths *widths,
                                   struct dpot_error *error)
 {
@@ -179,7 +179,7 @@ static dpot_status build_conv28(struct architecture *a, const struct widths *wid
     const struct layer_shape first = {14, 14, widths->at[0]}, second = {7, 7, widths->at[1]};
     struct layer *layer = add_conv(a, LAYER_CONV, 5, first, true);
     layer->is_rectified = true;
-    /* The input comes as a vector: it is an image, row by row. */
+    /* The input vector is an image, row by row. */
     layer->in = (struct layer_shape){IMAGE_SIDE, IMAGE_SIDE, 1};
     layer->n_weights = 25 * first.channels;
     layer->n_parameters = a->n_parameters = layer->n_weights + first.channels;
@@ -204,7 +204,7 @@ static const struct family families[] = {{"mlp", build_mlp},
 
 /* --- Reading the name --- */
 
-/* Digits up to a comma or the end; 0 when there are none or the number is too large. */
+/* A number up to a comma or the end; 0: none, or too large. */
 static size_t read_width(const char **text)
 {
     size_t value = 0;
@@ -284,7 +284,7 @@ static dpot_status check_sizes(const struct architecture *a, struct dpot_error *
     return DPOT_OK;
 }
 
-/* The family of a name; *widths gets what comes after the colon. */
+/* The family of a name; *widths receives the numbers after the colon. */
 static dpot_status read_name(const char *name, const struct family **family, struct widths *widths,
                              struct dpot_error *error)
 {

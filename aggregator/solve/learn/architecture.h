@@ -1,6 +1,5 @@
-/* What a network is made of: a name such as "mlp:256,256" turned into a list of layers with shapes,
- * and with the place of each layer's numbers in the flat vectors of the network. network.h lists the
- * names. */
+/* Parses the name of an architecture, such as "mlp:256,256", into a list of layers with their
+ * shapes and their offsets in the network's flat vectors. network.h lists the names. */
 #ifndef DPOT_SOLVE_LEARN_ARCHITECTURE_H
 #define DPOT_SOLVE_LEARN_ARCHITECTURE_H
 
@@ -28,11 +27,11 @@ enum layer_kind {
     LAYER_CONV_TRANSPOSE = 2, /* W is (in channels, kernel, kernel, out channels) */
     LAYER_BATCH_NORM = 3,     /* y = gain (x - mean) / sqrt(variance + BATCH_NORM_FLOOR) + offset */
     LAYER_BOUND = 4,
-    LAYER_RESIZE_CONV = 5, /* enlarged by two, then a convolution; W as in LAYER_CONV_TRANSPOSE */
+    LAYER_RESIZE_CONV = 5, /* upsampling by two, then a convolution; W as in LAYER_CONV_TRANSPOSE */
 };
 
 #define BATCH_NORM_FLOOR 1e-5f
-#define BATCH_NORM_RATE 0.1f /* share of the batch in its running state */
+#define BATCH_NORM_RATE 0.1f /* weight of the batch in the running state */
 
 struct layer_shape {
     size_t height, width, channels; /* vectors: 1, 1, size */
@@ -61,11 +60,11 @@ struct architecture {
 /* height * width * channels */
 size_t layer_shape_size(const struct layer_shape *shape);
 
-/* Whether the name is written as one of the families wants it; whether it fits the data is for
- * architecture_parse. DPOT_ERR_RANGE. */
+/* Validates the syntax of the name only; architecture_parse checks that it fits the data.
+ * DPOT_ERR_RANGE. */
 DPOT_WARN_UNUSED dpot_status architecture_check_name(const char *name, struct dpot_error *error);
 
-/* DPOT_ERR_RANGE with a sentence that says what is possible. */
+/* DPOT_ERR_RANGE with a message that says what is possible. */
 DPOT_WARN_UNUSED dpot_status architecture_parse(const char *name, size_t in_dim, size_t out_dim,
                                                 enum network_bound bound, float lo, float hi,
                                                 struct architecture *architecture,

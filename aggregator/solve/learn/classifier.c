@@ -6,14 +6,14 @@
 #include <math.h>
 #include <string.h>
 
-#define ORDER_SEED UINT64_C(0x6f72646572000000) /* not the stream of the weights */
+#define ORDER_SEED UINT64_C(0x6f72646572000000) /* distinct from the stream of the weights */
 
 struct classifier {
     struct network *net;
     struct optimizer optimizer;
     size_t dim, n_classes, batch;
     uint64_t seed;
-    uint64_t n_epochs; /* so far: each has its order */
+    uint64_t n_epochs; /* so far; each has its own order */
     size_t n_floats;
     float *block;
     float *points;   /* (batch, dim) */
@@ -98,8 +98,7 @@ void classifier_free(struct classifier *classifier)
 
 /* --- Training --- */
 
-/* Scores -> probabilities, in place; the largest score is taken out first, so that nothing
- * overflows. */
+/* Scores to probabilities, in place; subtracts the largest score first, to prevent overflow. */
 static void softmax(size_t n, float *scores)
 {
     float largest = scores[0];
@@ -116,7 +115,7 @@ static void softmax(size_t n, float *scores)
     }
 }
 
-/* What an epoch has seen so far. */
+/* Totals of an epoch so far. */
 struct tally {
     double loss;
     size_t n_right, n;
@@ -156,7 +155,7 @@ static void take_step(struct classifier *c, const float *points, const uint8_t *
     optimizer_step(&c->optimizer, rate, c->gradient, network_parameters(c->net));
 }
 
-/* A random order (Fisher, Yates). The remainder is uniform up to n / 2^64. */
+/* A random order (Fisher-Yates). The remainder is uniform up to n / 2^64. */
 static void shuffle(uint64_t seed, uint64_t epoch, size_t n, uint32_t *order)
 {
     for (size_t i = n; i > 1; i--) {
@@ -184,7 +183,7 @@ static dpot_status check_labels(const struct classifier *c, const uint8_t *label
     return DPOT_OK;
 }
 
-/* Steps until the epoch's points are used up; false when the control ended it. */
+/* Runs the steps of an epoch; false: the control stopped it. */
 static bool run_epoch(struct classifier *c, const float *points, const uint8_t *labels, size_t n,
                       const uint32_t *order, double learning_rate, size_t n_total,
                       const struct solve_control *control, struct classifier_result *result)

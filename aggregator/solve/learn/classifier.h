@@ -1,6 +1,6 @@
-/* A classifier of points or small images, trained with the layers of network.h: to judge what a
- * generator makes (which digits, how sure, and how far apart in the features of its last hidden
- * layer two sets of images are).
+/* A classifier of points or small images, trained with the layers of network.h. Used to evaluate
+ * generators: classes, confidence, and distances of two sets of images in the features of the last
+ * hidden layer.
  *
  *     struct classifier_config config = {.architecture = "conv28:16,32,128", .dim = 784,
  *                                        .n_classes = 10, .batch = 100, .seed = 1, .linalg = ...};
@@ -9,8 +9,9 @@
  *     classifier_predict(classifier, images, n, probabilities);
  *     classifier_features(classifier, images, n, features);
  *
- * Softmax cross entropy, Adam, a cosine from the learning rate to 0, each epoch in an order of its
- * own: the same bits for the same seed, whatever the threads. Points may have any scale near 1. */
+ * Softmax cross entropy, Adam, cosine schedule from the learning rate to 0, a new order for each
+ * epoch. The same seed gives the same bits for any number of threads. Points should have a scale of
+ * about 1. */
 #ifndef DPOT_SOLVE_LEARN_CLASSIFIER_H
 #define DPOT_SOLVE_LEARN_CLASSIFIER_H
 
@@ -23,7 +24,7 @@
 struct classifier;
 
 struct classifier_config {
-    const char *architecture; /* conv28:... for images, mlp:... for anything */
+    const char *architecture; /* conv28:... for images, or mlp:... */
     size_t dim, n_classes;    /* of a point; 2 .. CLASSIFIER_CLASSES_MAX */
     size_t batch;             /* points of a training step */
     uint64_t seed;
@@ -33,21 +34,21 @@ struct classifier_config {
 };
 
 struct classifier_result {
-    double loss;     /* mean cross entropy of the last epoch, while training */
-    double accuracy; /* share of the last epoch's points that were right, before their step */
+    double loss;     /* mean cross entropy during the last epoch */
+    double accuracy; /* during the last epoch, each batch before its step */
     size_t n_steps;
     enum solve_outcome outcome;
 };
 
-/* DPOT_ERR_RANGE, DPOT_ERR_TOO_LARGE, DPOT_ERR_MEMORY, with a sentence. */
+/* DPOT_ERR_RANGE, DPOT_ERR_TOO_LARGE, DPOT_ERR_MEMORY, with a message. */
 DPOT_WARN_UNUSED dpot_status classifier_new(const struct classifier_config *config,
                                             struct classifier **classifier,
                                             struct dpot_error *error);
 void classifier_free(struct classifier *classifier);
 
-/* Trains from where it is. Labels are below n_classes (DPOT_ERR_RANGE, with a sentence, before
- * anything is changed), n is 1 .. CLASSIFIER_POINTS_MAX, n_epochs >= 1. DPOT_ERR_MEMORY. `control`
- * may be NULL; it counts steps. */
+/* Continues training. Labels are below n_classes (DPOT_ERR_RANGE, with a message: nothing was
+ * changed), n is 1 .. CLASSIFIER_POINTS_MAX, n_epochs >= 1. DPOT_ERR_MEMORY. `control` may be NULL;
+ * progress counts steps. */
 DPOT_WARN_UNUSED dpot_status classifier_train(struct classifier *classifier,
                                               const float *points /* (n, dim) */,
                                               const uint8_t *labels /* (n) */, size_t n,
@@ -56,10 +57,10 @@ DPOT_WARN_UNUSED dpot_status classifier_train(struct classifier *classifier,
                                               struct classifier_result *result,
                                               struct dpot_error *error);
 
-/* Its network: parameters and state are what a copy needs to be the same classifier. Borrowed. */
+/* Its network, whose parameters and state define the classifier. Borrowed. */
 struct network *classifier_network(struct classifier *classifier);
 
-/* The probability of each class. */
+/* The probabilities of the classes. */
 void classifier_predict(struct classifier *classifier, const float *points /* (n, dim) */, size_t n,
                         float *probabilities /* (n, n_classes) */);
 

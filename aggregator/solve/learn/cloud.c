@@ -7,13 +7,13 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#define KEEP_DIM 8       /* from here on a distance costs more than reading it again */
-#define GRADIENT_ROWS 16 /* rows of the plan held by a task */
+#define KEEP_DIM 8       /* from this dimension on, a distance is cached, not recomputed */
+#define GRADIENT_ROWS 16 /* rows of the plan per task */
 
 static void fill(const void *ctx, size_t first, size_t n_rows, size_t stride, double *out)
 {
     const struct cloud *cloud = ctx;
-    (void)stride; /* the engine's padding is the cloud's */
+    (void)stride; /* equal to the cloud's */
     lanes_get()->distances(cloud->distance == CLOUD_L1 ? LANES_L1 : LANES_SQUARED, n_rows,
                            cloud->stride, cloud->dim, cloud->scale, cloud->x + first * cloud->dim,
                            cloud->y_t, out);

@@ -7,12 +7,12 @@
 #include <math.h>
 #include <string.h>
 
-/* Streams of draw_bits beside those of latent points, which are numbered by steps. */
+/* Streams of draw_bits, distinct from those of the latent points, which are numbered by step. */
 #define STREAM_POOL (UINT64_C(1) << 62)
 
-#define LOSS_TOO_HIGH 8.0 /* times the first loss: the run went astray */
+#define LOSS_TOO_HIGH 8.0 /* relative to the first loss: diverged */
 
-/* What a run has done, in one block that can be written out. */
+/* Progress of a run, in one block that can be saved. */
 struct counters {
     uint64_t step;
     uint64_t n_optimizer_steps;
@@ -24,7 +24,7 @@ struct generator_train {
     struct generator_config config;
     struct generator_pool pool;
     size_t report_dim, pool_batch;
-    bool is_whole; /* every step sees the whole pool */
+    bool is_whole; /* every step uses the whole pool */
 
     struct network *net;
     struct optimizer optimizer;
@@ -32,11 +32,11 @@ struct generator_train {
     struct entropic *engine;
     struct counters counters;
 
-    float *z, *out, *mapped, *grad, *mapped_grad; /* a step's generated points */
+    float *z, *out, *mapped, *grad, *mapped_grad; /* the generated points of a step */
     float *reports;                               /* (pool_batch, report_dim) unless whole */
     float *gradient;                              /* (n_parameters) */
-    float *good;                  /* (n_parameters + n_state) of the last good look */
-    float *state_before;          /* (n_state) of a step that may be stopped in the middle */
+    float *good;                  /* (n_parameters + n_state) at the last good point of the curve */
+    float *state_before;          /* (n_state) before the step, to undo it */
     double *g;                    /* (n) potentials of the whole pool */
     struct generator_look *looks; /* (looks_max) */
     size_t looks_max;
@@ -216,7 +216,7 @@ static const float *draw_reports(struct generator_train *t)
     }
     for (size_t k = 0; k < t->pool_batch; k++) {
         const uint64_t bits = draw_bits(t->config.seed, STREAM_POOL + t->counters.step, k);
-        /* The top half of bits * n: uniform up to n / 2^32, for pools below 2^32 reports. */
+        /* The high half of bits * n: uniform up to n / 2^32, for pools below 2^32 reports. */
         const size_t row = (size_t)(((bits >> 32) * (uint64_t)t->pool.n) >> 32);
         memcpy(t->reports + k * t->report_dim, t->pool.points + row * t->report_dim,
                t->report_dim * sizeof(float));
@@ -248,13 +248,13 @@ static bool is_stopped(const struct entropic_result *result)
     return result->outcome == SOLVE_CANCELLED || result->outcome == SOLVE_DEADLINE;
 }
 
-/* Sweeps may be many: they look at the control too. A result that was not waited for leaves no trace. */
+/* The sweeps check the control too. An interrupted result is not used. */
 static dpot_status transport(struct generator_train *t, const struct solve_control *control,
                              struct entropic_result *result, struct dpot_error *error)
 {
     const float *x = t->config.transform ? t->mapped : t->out;
     struct solve_control stops = control ? *control : (struct solve_control){.cancel = NULL};
-    stops.progress = NULL; /* sweeps are not what is counted */
+    stops.progress = NULL; /* progress counts steps, not sweeps */
     cloud_set(&t->cloud, x, t->config.batch, draw_reports(t), t->pool_batch);
     if (t->is_whole && t->counters.has_potentials) {
         entropic_warm_start(t->engine, NULL, 0, t->g, t->pool.n);
@@ -287,7 +287,7 @@ static dpot_status descend(struct generator_train *t, double rate, bool *is_fini
     return DPOT_OK;
 }
 
-/* ---- looks ---- */
+/* ---- the curve ---- */
 
 static void save_good(struct generator_train *t)
 {
@@ -303,8 +303,8 @@ static void restore_good(struct generator_train *t)
     memcpy(network_state(t->net), t->good + n, network_n_state(t->net) * sizeof *t->good);
 }
 
-/* Notes a point of the curve; false when the run has gone astray. */
-static bool look(struct generator_train *t, double rate, struct entropic_result *result)
+/* Records a point of the curve; false: the run has diverged. */
+static bool record_point(struct generator_train *t, double rate, struct entropic_result *result)
 {
     struct counters *done = &t->counters;
     entropic_value(t->engine, result);
@@ -318,21 +318,21 @@ static bool look(struct generator_train *t, double rate, struct entropic_result 
     return !(result->value > LOSS_TOO_HIGH * fabs(t->looks[0].loss));
 }
 
-static bool is_look_due(const struct generator_train *t)
+static bool is_point_due(const struct generator_train *t)
 {
     return t->counters.step % t->config.look_every == 0 ||
            t->counters.step + 1 == t->config.n_steps;
 }
 
-/* As if the step had not begun: the network's running state is all that it has moved. */
-static void take_back(struct generator_train *t)
+/* Undoes a step that has not moved the parameters: restores the network's running state. */
+static void undo_step(struct generator_train *t)
 {
     memcpy(network_state(t->net), t->state_before,
            network_n_state(t->net) * sizeof *t->state_before);
 }
 
-/* One step; *goes_on is false when the run has diverged, and nothing was moved then. A control that says
- * stop in the middle leaves everything as it was before the step. */
+/* One step. *goes_on is false if the run has diverged; nothing is then changed. If the control
+ * stops it midway, the step is undone. */
 static dpot_status step(struct generator_train *t, const struct solve_control *control,
                         bool *goes_on, struct dpot_error *error)
 {
@@ -340,7 +340,7 @@ static dpot_status step(struct generator_train *t, const struct solve_control *c
     const struct generator_config *c = &t->config;
     const double rate =
         (double)learning_rate_at(c->schedule, c->learning_rate, t->counters.step, c->n_steps);
-    const bool is_due = is_look_due(t);
+    const bool is_due = is_point_due(t);
     if (t->counters.step == 0) {
         save_good(t);
     }
@@ -352,15 +352,14 @@ static dpot_status step(struct generator_train *t, const struct solve_control *c
         return DPOT_OK;
     }
     dpot_status status = transport(t, control, &result, error);
-    if (status == DPOT_ERR_RANGE && t->counters.step > 0) { /* costs beyond numbers: G ran away */
+    if (status == DPOT_ERR_RANGE && t->counters.step > 0) { /* costs out of range: diverged */
         if (error) {
             error->text[0] = '\0';
         }
         *goes_on = false;
         return DPOT_OK;
     }
-    if (status ==
-        DPOT_ERR_RANGE) { /* at the first step: the pool and its noise do not go together */
+    if (status == DPOT_ERR_RANGE) { /* at the first step: pool and noise scale do not match */
         return dpot_error_set(
             error, status,
             "some reports are too far from the generator's first points to be "
@@ -368,11 +367,11 @@ static dpot_status step(struct generator_train *t, const struct solve_control *c
             "range those of this pool?");
     }
     if (status == DPOT_OK && is_stopped(&result)) {
-        take_back(t);
+        undo_step(t);
         return DPOT_OK;
     }
     if (status == DPOT_OK && is_due) {
-        *goes_on = look(t, rate, &result);
+        *goes_on = record_point(t, rate, &result);
         if (*goes_on) {
             save_good(t);
         }
@@ -417,7 +416,7 @@ struct network *generator_train_network(struct generator_train *t)
     return t->net;
 }
 
-/* ---- going on later ---- */
+/* ---- saving and restoring ---- */
 
 void generator_train_parts(struct generator_train *t, struct generator_part parts[GENERATOR_PARTS])
 {

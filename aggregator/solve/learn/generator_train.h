@@ -1,22 +1,24 @@
-/* Training a generator on privatised points: 004, Algorithm 1.
+/* Trains a generator on privatised points: 004, Algorithm 1.
  *
- * The pool holds y = x + noise. The generator G minimises, over its parameters, the entropic cost of
- * transporting G(z) to the pool, min <C,P> + lambda I(P), with C the negative log density of the
- * noise and lambda = 1: at the optimum the law of G(z) is that of the clean x (004, Theorem 1), since
- * the transport plan is then the channel itself. Another lambda or cost is another (wrong) model,
- * offered for comparison. A step draws latent points and reports, sweeps, and moves the parameters
- * along the envelope gradient: P is held fixed and nothing is unrolled, so memory is one plan.
+ * The pool holds y = x + noise. The generator G minimises, over its parameters, the entropic cost
+ * of transporting G(z) to the pool, min <C,P> + lambda I(P), with C the negative log density of the
+ * noise and lambda = 1: at the optimum the law of G(z) is that of the clean x (004, Theorem 1),
+ * because the transport plan is then the channel. Any other lambda or cost is a wrong model,
+ * offered for comparison. A step draws latent points and reports, runs Sinkhorn sweeps, and moves
+ * the parameters along the envelope gradient: P is fixed and nothing is unrolled, so memory is that
+ * of one plan.
  *
- * Fewer reports than generated points in a step biases the law of G towards the noisy one (the data
- * marginal of a minibatch is far from that of the pool): take several reports for each generated point,
- * or the whole pool as weighted atoms (pool_batch >= n), whose potentials are then carried along.
+ * Fewer reports than generated points per step bias the law of G towards the noisy law (the
+ * marginal of a minibatch is far from that of the pool). Use several reports for each generated
+ * point, or the whole pool as weighted atoms (pool_batch >= n), whose potentials are then kept from
+ * step to step.
  *
  *     generator_train_new(&config, &pool, &train, &error);
- *     generator_train_run(train, until, control, &progress, &error);    slices, as often as wanted
+ *     generator_train_run(train, until, control, &progress, &error);    any number of slices
  *     generator_train_free(train);
  *
- * The same config, pool and processor give the same bits for any number of threads, also when a run is
- * cut into slices and its parts (generator_train_parts) are written out and read back in between. */
+ * The same config, pool and processor give the same bits for any number of threads, also if a run
+ * is split into slices whose parts (generator_train_parts) are saved and restored in between. */
 #ifndef DPOT_SOLVE_LEARN_GENERATOR_TRAIN_H
 #define DPOT_SOLVE_LEARN_GENERATOR_TRAIN_H
 
@@ -29,7 +31,7 @@
 
 #include <stdbool.h>
 
-/* A linear map between the generator's output and the space of the reports (a cosine transform). */
+/* A linear map from the generator's output to the space of the reports (a cosine transform). */
 struct generator_transform {
     size_t dim; /* of the reports */
     void (*forward)(const void *ctx, const float *x /* (n, config.dim) */, size_t n,
@@ -48,30 +50,30 @@ struct generator_config {
 
     enum cloud_distance distance; /* CLOUD_L1: Laplace; CLOUD_SQUARED: Gaussian */
     double scale;                 /* 1 / b, or 1 / (2 sigma^2) */
-    double lambda;                /* 1 is the noise's own */
+    double lambda;                /* 1: correct for the noise */
 
-    size_t batch;      /* generated points a step */
-    size_t pool_batch; /* reports a step; >= n: the whole pool in every step */
-    size_t sweeps;     /* Sinkhorn iterations a step */
+    size_t batch;      /* generated points per step */
+    size_t pool_batch; /* reports per step; >= n: the whole pool */
+    size_t sweeps;     /* Sinkhorn iterations per step */
     size_t n_steps;
     enum optimizer_kind optimizer;
     double learning_rate;
     enum learning_schedule schedule;
     uint64_t seed;
-    size_t look_every; /* steps between two points of the curve */
+    size_t look_every; /* steps between points of the curve */
 
     const struct generator_transform *transform; /* borrowed; NULL: none */
     struct team *team;                           /* borrowed; NULL: the calling thread */
 };
 
-/* Reports as float32, and their weights (sum one) or NULL when all count the same; borrowed. */
+/* Reports as float32 and their weights (sum 1; NULL: equal); borrowed. */
 struct generator_pool {
     const float *points; /* (n, dim of the reports) */
     const double *weights;
     size_t n;
 };
 
-/* A point of the curve: values of the step's own transport, in units of the cost. */
+/* A point of the training curve: values of the transport of one step, in units of the cost. */
 struct generator_look {
     uint64_t step;
     double loss; /* <C,P> + lambda KL */
@@ -81,27 +83,27 @@ struct generator_look {
 
 enum generator_outcome {
     GENERATOR_DONE = 0,
-    GENERATOR_STOPPED = 1,  /* by the control, or `until` was reached */
-    GENERATOR_DIVERGED = 2, /* the parameters are those of the last look that was good */
+    GENERATOR_STOPPED = 1,  /* by the control, or at `until` */
+    GENERATOR_DIVERGED = 2, /* the parameters are those of the last good point of the curve */
 };
 
 struct generator_progress {
     enum generator_outcome outcome;
-    uint64_t step;                      /* steps done; where it diverged */
+    uint64_t step;                      /* steps done; the step that diverged */
     const struct generator_look *looks; /* (n_looks), borrowed until the next call */
     size_t n_looks;
 };
 
 struct generator_train;
 
-/* DPOT_ERR_RANGE, DPOT_ERR_SHAPE, DPOT_ERR_MEMORY with a sentence. */
+/* DPOT_ERR_RANGE, DPOT_ERR_SHAPE, DPOT_ERR_MEMORY with a message. */
 DPOT_WARN_UNUSED dpot_status generator_train_new(const struct generator_config *config,
                                                  const struct generator_pool *pool,
                                                  struct generator_train **train,
                                                  struct dpot_error *error);
 void generator_train_free(struct generator_train *train);
 
-/* Steps until step `until` (at most n_steps), a stop or a divergence. `control` may be NULL. */
+/* Runs until step `until` (at most n_steps), a stop or a divergence. `control` may be NULL. */
 DPOT_WARN_UNUSED dpot_status generator_train_run(struct generator_train *train, uint64_t until,
                                                  const struct solve_control *control,
                                                  struct generator_progress *progress,
@@ -110,8 +112,8 @@ DPOT_WARN_UNUSED dpot_status generator_train_run(struct generator_train *train, 
 /* The trained network. Borrowed. */
 struct network *generator_train_network(struct generator_train *train);
 
-/* Everything that a run needs to go on, as named memory to be written out, or read back into a run
- * of the same config that has done no step. Borrowed; sizes depend on the config alone. */
+/* The state of a run as named memory, to be saved, or restored into a run of the same config that
+ * has done no step. Borrowed; sizes depend only on the config. */
 struct generator_part {
     const char *name;
     void *data;
@@ -121,7 +123,7 @@ struct generator_part {
 void generator_train_parts(struct generator_train *train,
                            struct generator_part parts[GENERATOR_PARTS]);
 
-/* After parts were read back: checks that they fit together. DPOT_ERR_CORRUPT: start again. */
+/* Validates restored parts. DPOT_ERR_CORRUPT: they are inconsistent; make a new run. */
 DPOT_WARN_UNUSED dpot_status generator_train_resume(struct generator_train *train,
                                                     struct dpot_error *error);
 

@@ -67,8 +67,8 @@ void layer_add_bias(size_t n_rows, size_t n_cols, const float *bias, float *rest
     }
 }
 
-#define COLUMNS 64 /* at a time, so that their sums stay in registers and cache */
-#define ROWS 64    /* added in float32 before double precision takes over */
+#define COLUMNS 64 /* per block, whose sums stay in registers and cache */
+#define ROWS 64    /* summed in float32 per block; blocks are summed in float64 */
 
 static void add_block(size_t n_rows, size_t n_cols, const float *x, size_t ldx,
                       double *restrict sum)

@@ -1,8 +1,8 @@
-/* One layer at work. Internal to solve/net: network.c drives it, one file holds each kind.
+/* One pass of one layer. Internal to solve/net: called by network.c, one file per kind.
  *
- * A pass is cut into LAYER_CHUNKS ranges of samples, or tiles of a matrix, which depend on n and the
- * shapes only, never on the number of threads: that is why every run gives the same bits. What the
- * chunks add up (gradients of weights, statistics) is kept apart and added in order. */
+ * A pass is split into LAYER_CHUNKS ranges of samples, or tiles of a matrix, which depend only on n
+ * and the shapes, never on the number of threads. Partial sums of the chunks (gradients of weights,
+ * statistics) are stored separately and added in order, so every run gives the same bits. */
 #ifndef DPOT_SOLVE_LEARN_LAYER_H
 #define DPOT_SOLVE_LEARN_LAYER_H
 
@@ -18,14 +18,14 @@ struct layer_pass {
     struct team *team;
     bool is_training;
     size_t n;                /* samples */
-    const float *parameters; /* of this layer, as what follows */
+    const float *parameters; /* of this layer, as all that follows */
     float *state;
     float *memory; /* (layer_memory_len) from forward to backward */
     float *gradient;
     const float *in; /* (n, in) */
     float *out;      /* (n, out) */
     float *d_out;    /* (n, out) overwritten by the backward pass */
-    float *d_in;     /* (n, in); NULL: not asked for. Batch norm and bound: the same as d_out */
+    float *d_in;     /* (n, in); may be NULL. Batch norm and bound: equal to d_out */
     float *scratch;  /* (LAYER_CHUNKS, scratch_len) */
     size_t scratch_len;
 };
@@ -41,10 +41,10 @@ extern const struct layer_class layer_dense, layer_conv, layer_conv_transpose, l
 
 const struct layer_class *layer_class_of(const struct layer *layer);
 
-/* The transposed convolution that a LAYER_RESIZE_CONV is. */
+/* The transposed convolution that computes a LAYER_RESIZE_CONV. */
 struct layer layer_resized(const struct layer *layer);
 
-/* Floats of scratch for each chunk, and of memory. */
+/* Floats of scratch per chunk, and of memory. */
 size_t layer_scratch_len(const struct layer *layer);
 size_t layer_memory_len(const struct layer *layer);
 

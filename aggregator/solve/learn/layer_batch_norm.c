@@ -1,11 +1,11 @@
-/* Batch norm over every channel of an image (Ioffe, Szegedy 2015), followed by ReLU or not.
+/* Batch norm over every channel of an image (Ioffe, Szegedy 2015), with optional ReLU.
  *
  *     xhat = (x - mean) / sqrt(variance + floor),   y = gain xhat + offset = a x + b
  *     S1 = sum dy,  S2 = sum dy xhat               over the N = n height width values of a channel
  *     d offset = S1,  d gain = S2,  dx = a (dy - S1/N - xhat S2/N)
  *
- * Sums are of float32 values within a chunk of ROWS and double beyond. The variance is that of x
- * minus the channel's first value, so that a large mean does not cancel it away. */
+ * Sums are float32 within ROWS rows and float64 beyond. The variance is computed from x minus the
+ * channel's first value, to avoid cancellation at a large mean. */
 #include "solve/learn/layer.h"
 
 #include <math.h>
@@ -29,7 +29,7 @@ static struct norm norm_of(const struct layer_pass *pass)
                          m + 2 * c, m + 3 * c};
 }
 
-/* Rows of a chunk; scratch keeps two sums for each channel. */
+/* Rows of a chunk; its scratch has two sums for each channel. */
 static void rows_of_chunk(const struct layer_pass *pass, size_t chunk, size_t *begin, size_t *end)
 {
     const size_t per_image = pass->layer->in.height * pass->layer->in.width;
@@ -38,7 +38,7 @@ static void rows_of_chunk(const struct layer_pass *pass, size_t chunk, size_t *b
     *end *= per_image;
 }
 
-/* Of one block of rows and columns: sum (x - shift), sum (x - shift)^2. */
+/* sum (x - shift) and sum (x - shift)^2 of one block of rows and columns. */
 static void sum_block(size_t n_rows, size_t n_cols, const float *x, size_t ldx, const float *shift,
                       double *restrict sum, double *restrict squares)
 {
@@ -77,7 +77,7 @@ static void sum_chunk(void *ctx, size_t task)
     }
 }
 
-/* The chunks' sums, in their order. */
+/* Adds the sums of the chunks, in order. */
 static double add_up(const struct layer_pass *pass, size_t at)
 {
     double sum = 0;
@@ -92,8 +92,8 @@ static void move_state(float *state, double value)
     *state = (1.0F - BATCH_NORM_RATE) * *state + BATCH_NORM_RATE * (float)value;
 }
 
-/* Statistics of the batch, and what they do to the running state (whose variance is the unbiased
- * one). */
+/* Computes the statistics of the batch and updates the running state (with the unbiased
+ * variance). */
 static void measure_batch(struct layer_pass *pass, const struct norm *norm)
 {
     const size_t c = norm->n_channels;
@@ -154,8 +154,8 @@ static void forward(struct layer_pass *pass)
     team_run(pass->team, LAYER_CHUNKS, normalise_chunk, pass);
 }
 
-/* S1 and S2 of one block; dy loses what ReLU cut. The output is computed again from x, which has to
- * be read anyway: the same operations, so the same bits, and the same sign. */
+/* S1 and S2 of one block; zeroes dy where ReLU was inactive. The output is recomputed from x, which
+ * is read anyway, by the same operations, so its sign is the same. */
 static void gradient_block(size_t n_rows, size_t n_cols, const struct norm *norm, size_t at,
                            const float *x, float floor, float *restrict dy, double *restrict sum,
                            double *restrict product)
@@ -202,7 +202,8 @@ static void gradient_chunk(void *ctx, size_t task)
     }
 }
 
-/* dx = a dy + p x + q, with p and q in the first chunk's scratch, whose sums are spent. */
+/* dx = a dy + p x + q, with p and q in the first chunk's scratch, whose sums are no longer
+ * needed. */
 static void input_chunk(void *ctx, size_t task)
 {
     const struct layer_pass *pass = ctx;

@@ -1,4 +1,4 @@
-/* The last layer of a generator whose points have a range: a scaled tanh or sigmoid.
+/* The last layer of a generator with bounded output: a scaled tanh or sigmoid.
  *
  *     y = lo + width (1 + t) / 2,   t = tanh(x) or tanh(x / 2),   width = hi - lo
  *     dx = dy width (1 - t^2) / 2   (half of that for the sigmoid),  with t from y */
@@ -12,8 +12,8 @@
 #define LN_2_HIGH 0.693359375F /* 9 bits: its products with small integers are exact */
 #define LN_2_LOW -2.12194440e-4F
 
-/* exp(-x) for 0 <= x <= 80, within 2 units in the last place: 2^-k exp(-r) with |r| <= log(2) / 2. No
- * branch and no call, so that the loops over it are vectors; the same bits on every machine. */
+/* exp(-x) for 0 <= x <= 80, within 2 units in the last place: 2^-k exp(-r) with |r| <= log(2) / 2.
+ * No branch and no call, so loops over it vectorise; the same bits on every machine. */
 static inline float exp_minus(float x)
 {
     const int k = (int)(x * LOG2_E + 0.5F);
@@ -29,8 +29,7 @@ static inline float exp_minus(float x)
     return series * power;
 }
 
-/* tanh x = (1 - e) / (1 + e), e = exp(-2 |x|): an absolute error of 1e-7, which is what counts for a
- * point in a range. */
+/* tanh x = (1 - e) / (1 + e), e = exp(-2 |x|), with an absolute error of 1e-7. */
 static inline float bounded_tanh(float x)
 {
     const float size = fabsf(x) < 20.0F ? fabsf(x) : 20.0F;

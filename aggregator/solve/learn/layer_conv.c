@@ -3,8 +3,8 @@
  *     convolution              P = patches of x,  y = P W,     dW = P' dy,  dx = scatter(dy W')
  *     transposed convolution   y = scatter(x W),  P = patches of dy,  dW = x' P,  dx = P W'
  *
- * Each chunk of samples is worked off in tiles whose patches fit the cache. Its scratch holds, for
- * the backward pass, its part of the gradient, and then the patches of a tile. */
+ * Each chunk of samples is processed in tiles whose patches fit in the cache. Its scratch holds its
+ * part of the gradient (backward pass), then the patches of a tile. */
 #include "solve/learn/layer.h"
 #include "solve/learn/patches.h"
 
@@ -20,7 +20,7 @@ struct tile {
     const struct layer_pass *pass;
 };
 
-/* Calls work on the tiles of a chunk, which are as equal as they can be. */
+/* Calls work on the tiles of a chunk, of nearly equal size. */
 static void work_tiles(const struct layer_pass *pass, size_t chunk,
                        void (*work)(const struct tile *tile))
 {
@@ -46,7 +46,7 @@ static void work_tiles(const struct layer_pass *pass, size_t chunk,
     }
 }
 
-/* Where the tile's samples begin on each side. */
+/* Offset of the tile's samples on each side. */
 static size_t small_at(const struct tile *t)
 {
     return t->at * t->patches.n_rows * t->n_small;
@@ -75,7 +75,7 @@ static void to_patches(const struct tile *t, const float *small, enum dpot_trans
                           t->matrix, t->patches.n_cols);
 }
 
-/* Bias and ReLU of what the tile gave. */
+/* Bias and ReLU of the tile's output. */
 static void finish_forward(const struct tile *t, float *out, size_t n_pixels)
 {
     const struct layer *layer = t->pass->layer;
@@ -88,7 +88,7 @@ static void finish_forward(const struct tile *t, float *out, size_t n_pixels)
     }
 }
 
-/* Undoes the ReLU and adds up the biases' gradient. */
+/* Applies the derivative of ReLU and sums the gradient of the biases. */
 static void begin_backward(const struct tile *t, size_t at, size_t n_pixels)
 {
     const struct layer *layer = t->pass->layer;

@@ -1,8 +1,8 @@
-/* Dense layers: y = x W + b, W being (n_in, n_out). Every product is cut into tiles of its result,
- * each a product of its own: tiles are independent, and so is their sum's order of the threads. */
+/* Dense layers: y = x W + b, W (n_in, n_out). Every product is split into tiles of its result, each
+ * computed by one task, so results do not depend on the threads. */
 #include "solve/learn/layer.h"
 
-/* Large enough that packing the factors does not matter, small enough to have some for each thread. */
+/* Large enough to amortise packing the factors, small enough for several tiles per thread. */
 #define TILE 512
 
 struct product {
@@ -13,7 +13,7 @@ struct product {
     size_t lda, ldb;
     float *c; /* (m, n) dense */
     void (*finish)(const struct product *product, size_t row, size_t col, size_t n_rows,
-                   size_t n_cols); /* of a tile; NULL: nothing */
+                   size_t n_cols); /* called per tile; may be NULL */
 };
 
 static size_t n_tiles(size_t n)

@@ -1,12 +1,13 @@
-/* Resize convolutions (Odena, Dumoulin, Olah 2016): an image is enlarged to twice its size by linear
- * interpolation, nothing lying beyond its edges, then comes a convolution of odd kernel that keeps the
- * size. The two together are a transposed convolution of stride two, so that is what runs here, and
- * only its kernel is made anew in each pass: row by row and column by column,
+/* Resize convolutions (Odena, Dumoulin, Olah 2016): linear interpolation to twice the size, zero
+ * beyond the edges, then a convolution with an odd kernel that keeps the size. Together they are a
+ * transposed convolution of stride two, which runs here; its kernel is recomputed in each pass,
+ * along rows and columns:
  *
  *     y[o] = sum over t of W[t] up(x)[o + t - r],          r = (kernel - 1) / 2
  *     up(x)[p] = sum over i of taps[p - 2i + 1] x[i],      taps = (1, 3, 3, 1) / 4
  *
- *     y[o] = sum over i of V[o - 2i + r + 1] x[i],         V[k] = sum over a of taps[a] W[2r + a - k]
+ *     y[o] = sum over i of V[o - 2i + r + 1] x[i],
+ *     V[k] = sum over a of taps[a] W[2r + a - k]
  *
  * Memory holds the parameters of that convolution, then their gradient. */
 #include "solve/learn/layer.h"
@@ -27,8 +28,9 @@ struct layer layer_resized(const struct layer *layer)
     return resized;
 }
 
-/* Weights are vectors of out channels, numbered (in channel, row, column). Each of the layer's is part
- * of some of the resized one: this one, at row and column `tap` of the interpolation. */
+/* Weights are vectors of out channels, numbered (in channel, row, column). Returns the weight of
+ * the resized kernel to which the layer's `weight` contributes with row and column `tap` of the
+ * interpolation. */
 static size_t share_of(const struct layer *layer, size_t weight, size_t tap)
 {
     const size_t kernel = layer->kernel, last = kernel - 1, resized = kernel + TAPS - 1;
@@ -101,7 +103,7 @@ static void forward(struct layer_pass *pass)
     layer_conv_transpose.forward(&inner);
 }
 
-/* The memory still holds the kernel of the forward pass. */
+/* Memory still holds the kernel of the forward pass. */
 static void backward(struct layer_pass *pass)
 {
     const struct layer *layer = pass->layer, resized = layer_resized(layer);

@@ -18,15 +18,14 @@ struct network {
     size_t n_floats;
     float *block;
     float *parameters, *state;
-    float *values[ARCHITECTURE_LAYERS_MAX + 1]; /* the input, then what each layer gave */
+    float *values[ARCHITECTURE_LAYERS_MAX + 1]; /* input, then the output of each layer */
     float *memory[ARCHITECTURE_LAYERS_MAX];
-    float
-        *differences[2]; /* of the loss by the values of the layer at work, and of the one before */
+    float *differences[2]; /* d loss / d output of the current layer, and of the one before */
     float *scratch;
     size_t scratch_len;
 };
 
-/* --- Setting up --- */
+/* --- Set-up --- */
 
 /* Sizes in floats. Each is below 2^50 (limits of architecture.h times NETWORK_BATCH_MAX), so their
  * sum does not overflow. */
@@ -138,10 +137,10 @@ void network_free(struct network *net)
     }
 }
 
-/* --- Starting weights --- */
+/* --- Initial weights --- */
 
-/* Numbers that are added up for one output of the layer. A transposed convolution reaches each pixel
- * from (kernel / stride)^2 positions only. */
+/* Number of terms in one output of the layer. A transposed convolution reaches each pixel from only
+ * (kernel / stride)^2 positions. */
 static size_t n_summands(const struct layer *layer)
 {
     switch (layer->kind) {
@@ -195,7 +194,7 @@ void network_initialise(struct network *net, uint64_t seed)
     }
 }
 
-/* --- What is inside --- */
+/* --- Accessors --- */
 
 const struct architecture *network_architecture(const struct network *net)
 {
@@ -222,7 +221,7 @@ size_t network_n_state(const struct network *net)
     return net->architecture.n_state;
 }
 
-/* The layer whose output is the last hidden one; n_layers when there is none. */
+/* The layer whose output is the last hidden one; n_layers: none. */
 static size_t last_hidden(const struct architecture *a)
 {
     for (size_t i = a->n_layers; i > 0; i--) {

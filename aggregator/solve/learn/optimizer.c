@@ -6,7 +6,7 @@
 static const char *const optimizer_names[] = {"rmsprop", "adam"};
 static const char *const schedule_names[] = {"constant", "cosine", "linear"};
 
-/* Place of the name in the table; `n` when it is not there. */
+/* Index of the name in the table; `n`: not found. */
 static size_t find(const char *const *names, size_t n, const char *name)
 {
     size_t i = 0;

@@ -1,11 +1,11 @@
 /* Optimizers on flat float32 vectors, and learning rates over a run.
  *
- *     RMSprop (Tieleman, Hinton 2012)   v = d v + (1 - d) g^2,          x -= rate g / (sqrt v + floor)
+ *     RMSprop (Tieleman, Hinton 2012)   v = d v + (1 - d) g^2,  x -= rate g / (sqrt v + floor)
  *     Adam (Kingma, Ba 2015)            m = b1 m + (1 - b1) g,  v = b2 v + (1 - b2) g^2,
- *                                       x -= rate m' / (sqrt v' + floor),  m', v' without their bias
+ *                                       x -= rate m' / (sqrt v' + floor),  m', v' unbiased
  *
- * The state is one flat vector and a count of steps: copy both, and a run goes on to the same bits.
- * Elementwise and in order: no threads, nothing to depend on. */
+ * The state is one flat vector and a count of steps; restoring both continues a run with the same
+ * bits. Single-threaded. */
 #ifndef DPOT_SOLVE_LEARN_OPTIMIZER_H
 #define DPOT_SOLVE_LEARN_OPTIMIZER_H
 
@@ -21,7 +21,7 @@ enum optimizer_kind {
     OPTIMIZER_ADAM = 1,
 };
 
-/* "rmsprop", "adam". False when the name is none of them. */
+/* "rmsprop", "adam"; false: another name. */
 bool optimizer_find(const char *name, enum optimizer_kind *kind);
 const char *optimizer_name(enum optimizer_kind kind);
 
@@ -35,16 +35,16 @@ struct optimizer {
     size_t n;         /* parameters */
     size_t n_state;   /* n or 2 n */
     float *state;     /* (n_state) RMSprop: v; Adam: m, then v. Zero at the start */
-    uint64_t n_steps; /* taken so far */
+    uint64_t n_steps; /* so far */
     const struct dpot_allocator *allocator;
 };
 
-/* DPOT_ERR_MEMORY leaves *optimizer zeroed. */
+/* DPOT_ERR_MEMORY: *optimizer is zeroed. */
 DPOT_WARN_UNUSED dpot_status optimizer_init(struct optimizer *optimizer, enum optimizer_kind kind,
                                             size_t n, const struct dpot_allocator *allocator);
 void optimizer_release(struct optimizer *optimizer);
 
-/* One step down. Not a number in the gradient stays in the state: look before. */
+/* One descent step. A NaN in the gradient would stay in the state: check before. */
 void optimizer_step(struct optimizer *optimizer, float learning_rate,
                     const float *gradient /* (n) */, float *parameters /* (n) */);
 
@@ -54,11 +54,11 @@ enum learning_schedule {
     LEARNING_LINEAR = 2, /* 1 - step / n_steps of it */
 };
 
-/* "constant", "cosine", "linear". */
+/* "constant", "cosine", "linear"; false: another name. */
 bool learning_schedule_find(const char *name, enum learning_schedule *schedule);
 const char *learning_schedule_name(enum learning_schedule schedule);
 
-/* The rate of step `step` (from 0) of n_steps. */
+/* The learning rate of step `step` (from 0) of n_steps. */
 float learning_rate_at(enum learning_schedule schedule, double rate, uint64_t step,
                        uint64_t n_steps);
 

@@ -23,7 +23,7 @@ size_t patches_tile(const struct patches *patches)
     return n > 0 ? n : 1;
 }
 
-/* A run of pixels of one kernel row that lies inside the image: `skip` of its floats come before. */
+/* The part of one kernel row inside the image: `len` floats after `skip` floats outside. */
 struct run {
     size_t skip, len; /* floats; len = 0: outside */
     size_t at;        /* in the image */
@@ -37,8 +37,8 @@ static struct run find_run(const struct patches *p, size_t row, size_t col, size
         return (struct run){0, 0, 0};
     }
     const size_t first = x < p->padding ? p->padding - x : 0;
-    const size_t room = width + p->padding > x ? width + p->padding - x : 0;
-    const size_t last = p->kernel < room ? p->kernel : room;
+    const size_t inside = width + p->padding > x ? width + p->padding - x : 0;
+    const size_t last = p->kernel < inside ? p->kernel : inside;
     if (first >= last) {
         return (struct run){0, 0, 0};
     }

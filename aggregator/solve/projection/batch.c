@@ -10,7 +10,7 @@
 #define COARSEST_RATIO 8.0 /* as in ot/projection.c */
 #define COARSE_TOL 1e-4
 
-/* Entries of a block of users: products are then large, and what they leave stays in the cache. */
+/* Entries of a block of users: large enough for efficient products, small enough for the cache. */
 #define BLOCK_ENTRIES 65536
 #define USERS_LEAST 16
 #define USERS_MOST 256
@@ -61,7 +61,7 @@ static void set_sizes(struct projection_batch *b)
     const size_t k = b->row_stride > b->col_stride ? b->row_stride : b->col_stride;
     const size_t n = BLOCK_ENTRIES / k;
     b->users_max = n < USERS_LEAST ? USERS_LEAST : n > USERS_MOST ? USERS_MOST : n;
-    b->n_rooms = team_size(b->config.team);
+    b->n_workspaces = team_size(b->config.team);
 }
 
 static bool allocate(struct projection_batch *b)
@@ -77,12 +77,12 @@ static bool allocate(struct projection_batch *b)
     b->upper_f64 = dpot_alloc_array(NULL, b->col_stride, sizeof(double));
     b->lower_f32 = dpot_alloc_array(NULL, b->col_stride, sizeof(float));
     b->upper_f32 = dpot_alloc_array(NULL, b->col_stride, sizeof(float));
-    b->rooms = dpot_alloc_array(NULL, b->n_rooms, sizeof *b->rooms);
-    for (size_t t = 0; b->rooms && t < b->n_rooms; t++) {
-        is_complete = batch_room_init(b, &b->rooms[t]) && is_complete;
+    b->workspaces = dpot_alloc_array(NULL, b->n_workspaces, sizeof *b->workspaces);
+    for (size_t t = 0; b->workspaces && t < b->n_workspaces; t++) {
+        is_complete = batch_workspace_init(b, &b->workspaces[t]) && is_complete;
     }
     return is_complete && b->row_minimum && b->lower_f64 && b->upper_f64 && b->lower_f32 &&
-           b->upper_f32 && b->rooms;
+           b->upper_f32 && b->workspaces;
 }
 
 void projection_batch_free(struct projection_batch *b)
@@ -93,10 +93,10 @@ void projection_batch_free(struct projection_batch *b)
     for (size_t d = 0; d < b->config.n_axes; d++) {
         batch_axis_release(&b->axes[d]);
     }
-    for (size_t t = 0; b->rooms && t < b->n_rooms; t++) {
-        batch_room_release(b, &b->rooms[t]);
+    for (size_t t = 0; b->workspaces && t < b->n_workspaces; t++) {
+        batch_workspace_release(b, &b->workspaces[t]);
     }
-    dpot_free_array(NULL, b->rooms, b->n_rooms, sizeof *b->rooms);
+    dpot_free_array(NULL, b->workspaces, b->n_workspaces, sizeof *b->workspaces);
     dpot_free_array(NULL, b->row_minimum, b->n_rows, sizeof(double));
     dpot_free_array(NULL, b->lower_f64, b->col_stride, sizeof(double));
     dpot_free_array(NULL, b->upper_f64, b->col_stride, sizeof(double));
@@ -107,7 +107,7 @@ void projection_batch_free(struct projection_batch *b)
 
 /* ---- costs ---- */
 
-/* Takes the row minima out of one axis; `inner` is the product of the row counts after it. */
+/* Subtracts the row minima of one axis; `inner` is the product of the row counts after it. */
 static bool take_axis(struct projection_batch *b, size_t d, size_t inner)
 {
     struct batch_axis *axis = &b->axes[d];
@@ -201,12 +201,12 @@ dpot_status projection_batch_new(const struct projection_batch_config *config,
     return DPOT_OK;
 }
 
-/* ---- rows of a room ---- */
+/* ---- rows of a workspace ---- */
 
-static void load_mu(const struct projection_batch *b, struct batch_room *room, size_t row,
+static void load_mu(const struct projection_batch *b, struct batch_workspace *workspace, size_t row,
                     const double *mu)
 {
-    double *to = room->mu_f64 + row * b->row_stride;
+    double *to = workspace->mu_f64 + row * b->row_stride;
     double largest = 0.0, sum = 0.0;
     for (size_t i = 0; i < b->n_rows; i++) {
         to[i] = mu[i] > 0.0 && mu[i] <= DBL_MAX ? mu[i] : 0.0;
@@ -218,64 +218,64 @@ static void load_mu(const struct projection_batch *b, struct batch_room *room, s
     }
     for (size_t i = 0; i < b->n_rows; i++) {
         to[i] /= sum;
-        if (room->mu_f32) {
-            room->mu_f32[row * b->row_stride + i] = (float)to[i];
+        if (workspace->mu_f32) {
+            workspace->mu_f32[row * b->row_stride + i] = (float)to[i];
         }
     }
 }
 
-static void first_v(const struct projection_batch *b, struct batch_room *room, size_t row)
+static void first_v(const struct projection_batch *b, struct batch_workspace *workspace, size_t row)
 {
     for (size_t j = 0; j < b->n_cols; j++) {
-        room->v_f64[row * b->col_stride + j] = 1.0;
-        if (room->v_f32) {
-            room->v_f32[row * b->col_stride + j] = 1.0F;
+        workspace->v_f64[row * b->col_stride + j] = 1.0;
+        if (workspace->v_f32) {
+            workspace->v_f32[row * b->col_stride + j] = 1.0F;
         }
     }
-    room->start[row] = 1.0;
+    workspace->start[row] = 1.0;
 }
 
-/* v from what the stage before left, (lambda before / lambda) log v, scaled to maximum 1. */
-static void resume_v(const struct projection_batch *b, struct batch_room *room, size_t row,
-                     const double *log_v)
+/* v from (previous lambda / lambda) log v of the previous stage, scaled to maximum 1. */
+static void resume_v(const struct projection_batch *b, struct batch_workspace *workspace,
+                     size_t row, const double *log_v)
 {
     double largest = -HUGE_VAL;
     for (size_t j = 0; j < b->n_cols; j++) {
         largest = fmax(largest, log_v[j]);
     }
     if (!(fabs(largest) <= DBL_MAX)) {
-        first_v(b, room, row);
+        first_v(b, workspace, row);
         return;
     }
     for (size_t j = 0; j < b->n_cols; j++) {
-        room->v_f64[row * b->col_stride + j] = exp(log_v[j] - largest);
+        workspace->v_f64[row * b->col_stride + j] = exp(log_v[j] - largest);
     }
-    room->start[row] = fmax(exp(-largest), DBL_MIN / DBL_EPSILON);
+    workspace->start[row] = fmax(exp(-largest), DBL_MIN / DBL_EPSILON);
 }
 
-static void keep_v(const struct projection_batch *b, const struct batch_room *room, size_t row,
-                   double growth, double *log_v)
+static void keep_v(const struct projection_batch *b, const struct batch_workspace *workspace,
+                   size_t row, double growth, double *log_v)
 {
     for (size_t j = 0; j < b->n_cols; j++) {
-        const double v = room->v_f64[row * b->col_stride + j];
+        const double v = workspace->v_f64[row * b->col_stride + j];
         log_v[j] = v > 0.0 ? log(v) * growth : -HUGE_VAL;
     }
 }
 
-/* Row `from` takes the place of row `to`: who is done leaves the block. */
-static void move_row(const struct projection_batch *b, struct batch_room *room, size_t from,
-                     size_t to)
+/* Moves row `from` to row `to`, whose user is done. */
+static void move_row(const struct projection_batch *b, struct batch_workspace *workspace,
+                     size_t from, size_t to)
 {
     const size_t r = b->row_stride, c = b->col_stride;
-    room->user[to] = room->user[from];
-    room->start[to] = room->start[from];
-    room->change[to] = room->change[from];
-    room->lost[to] = room->lost[from];
-    memcpy(room->mu_f64 + to * r, room->mu_f64 + from * r, r * sizeof(double));
-    memcpy(room->v_f64 + to * c, room->v_f64 + from * c, c * sizeof(double));
-    if (room->v_f32) {
-        memcpy(room->mu_f32 + to * r, room->mu_f32 + from * r, r * sizeof(float));
-        memcpy(room->v_f32 + to * c, room->v_f32 + from * c, c * sizeof(float));
+    workspace->user[to] = workspace->user[from];
+    workspace->start[to] = workspace->start[from];
+    workspace->change[to] = workspace->change[from];
+    workspace->lost[to] = workspace->lost[from];
+    memcpy(workspace->mu_f64 + to * r, workspace->mu_f64 + from * r, r * sizeof(double));
+    memcpy(workspace->v_f64 + to * c, workspace->v_f64 + from * c, c * sizeof(double));
+    if (workspace->v_f32) {
+        memcpy(workspace->mu_f32 + to * r, workspace->mu_f32 + from * r, r * sizeof(float));
+        memcpy(workspace->v_f32 + to * c, workspace->v_f32 + from * c, c * sizeof(float));
     }
 }
 
@@ -285,15 +285,15 @@ struct run {
     struct projection_batch *batch;
     const double *mu;
     size_t n_users;
-    double *q; /* between the stages: log v */
+    double *q; /* between stages: log v */
     struct projection_batch_result *results;
     bool costs;
-    bool is_first, is_last; /* of the stages */
-    double tol, growth;     /* of this stage; lambda / the next lambda */
+    bool is_first, is_last; /* stage */
+    double tol, growth;     /* of this stage; lambda / next lambda */
 };
 
-/* Fills the room with the users of a block who are not lost: how many. */
-static size_t fill_room(const struct run *run, struct batch_room *room, size_t first)
+/* Loads the users of a block who are not lost; returns their number. */
+static size_t load_users(const struct run *run, struct batch_workspace *workspace, size_t first)
 {
     const struct projection_batch *b = run->batch;
     const size_t end = first + b->users_max < run->n_users ? first + b->users_max : run->n_users;
@@ -302,114 +302,118 @@ static size_t fill_room(const struct run *run, struct batch_room *room, size_t f
         if (run->results[user].is_lost) {
             continue;
         }
-        room->user[n] = user;
-        room->change[n] = 0.0;
-        load_mu(b, room, n, run->mu + user * b->n_rows);
+        workspace->user[n] = user;
+        workspace->change[n] = 0.0;
+        load_mu(b, workspace, n, run->mu + user * b->n_rows);
         if (run->is_first) {
-            first_v(b, room, n);
+            first_v(b, workspace, n);
         } else {
-            resume_v(b, room, n, run->q + user * b->n_cols);
+            resume_v(b, workspace, n, run->q + user * b->n_cols);
         }
         n++;
     }
     return n;
 }
 
-/* One sweep; the rows of users who are lost are closed up. Returns how many remain. */
-static size_t sweep(const struct run *run, struct batch_room *room, size_t n)
+/* One sweep; removes the rows of lost users. Returns the number of remaining users. */
+static size_t sweep(const struct run *run, struct batch_workspace *workspace, size_t n)
 {
     const struct projection_batch *b = run->batch;
-    (b->config.is_float32 ? batch_sweep_f32 : batch_sweep_f64)(b, room, n, room->change,
-                                                               room->lost);
+    (b->config.is_float32 ? batch_sweep_f32 : batch_sweep_f64)(b, workspace, n, workspace->change,
+                                                               workspace->lost);
     for (size_t row = n; row-- > 0;) {
-        struct projection_batch_result *result = &run->results[room->user[row]];
+        struct projection_batch_result *result = &run->results[workspace->user[row]];
         result->iterations++;
-        if (room->lost[row]) {
+        if (workspace->lost[row]) {
             result->is_lost = true;
-            move_row(b, room, --n, row);
+            move_row(b, workspace, --n, row);
         }
     }
     return n;
 }
 
-static void widen_v(const struct projection_batch *b, struct batch_room *room, size_t n)
+static void widen_v(const struct projection_batch *b, struct batch_workspace *workspace, size_t n)
 {
-    for (size_t k = 0; room->v_f32 && k < n * b->col_stride; k++) {
-        room->v_f64[k] = (double)room->v_f32[k];
+    for (size_t k = 0; workspace->v_f32 && k < n * b->col_stride; k++) {
+        workspace->v_f64[k] = (double)workspace->v_f32[k];
     }
 }
 
-/* The last sweep, in float64, and what it costs. */
-static void finish(const struct run *run, struct batch_room *room, size_t n)
+/* The last sweep, in float64, and the transport costs. */
+static void finish(const struct run *run, struct batch_workspace *workspace, size_t n)
 {
     const struct projection_batch *b = run->batch;
     const double *kernels[PROJECTION_BATCH_AXES];
     for (size_t d = 0; d < b->config.n_axes; d++) {
         kernels[d] = b->axes[d].kernel_f64;
     }
-    batch_apply_f64(b, DPOT_NO_TRANSPOSE, kernels, n, room->v_f64, room->kv_f64, room->scratch);
+    batch_apply_f64(b, DPOT_NO_TRANSPOSE, kernels, n, workspace->v_f64, workspace->kv_f64,
+                    workspace->scratch);
     for (size_t row = 0; row < n; row++) {
         const size_t at = row * b->row_stride;
-        (void)b->lanes->quotient_f64(b->row_stride, room->mu_f64 + at, room->kv_f64 + at, 0.0,
-                                     room->u_f64 + at);
+        (void)b->lanes->quotient_f64(b->row_stride, workspace->mu_f64 + at, workspace->kv_f64 + at,
+                                     0.0, workspace->u_f64 + at);
     }
-    batch_apply_f64(b, DPOT_TRANSPOSE, kernels, n, room->u_f64, room->s_f64, room->scratch);
+    batch_apply_f64(b, DPOT_TRANSPOSE, kernels, n, workspace->u_f64, workspace->s_f64,
+                    workspace->scratch);
     for (size_t row = 0; row < n; row++) {
-        double *q = room->q + row * b->col_stride;
-        (void)dpot_polytope_project_kl_linear(b->config.polytope, room->s_f64 + row * b->col_stride,
-                                              room->start[row], DPOT_STEPS_NEEDED, q);
-        memcpy(run->q + room->user[row] * b->n_cols, q, b->n_cols * sizeof *q);
-        run->results[room->user[row]].iterations++;
+        double *q = workspace->q + row * b->col_stride;
+        (void)dpot_polytope_project_kl_linear(b->config.polytope,
+                                              workspace->s_f64 + row * b->col_stride,
+                                              workspace->start[row], DPOT_STEPS_NEEDED, q);
+        memcpy(run->q + workspace->user[row] * b->n_cols, q, b->n_cols * sizeof *q);
+        run->results[workspace->user[row]].iterations++;
     }
     if (run->costs) {
-        batch_costs(b, room, n, run->results);
+        batch_costs(b, workspace, n, run->results);
     }
 }
 
-/* Exactly the sweeps asked for. */
-static void run_fixed(const struct run *run, struct batch_room *room, size_t first)
+/* A fixed number of sweeps. */
+static void run_fixed(const struct run *run, struct batch_workspace *workspace, size_t first)
 {
-    size_t n = fill_room(run, room, first);
+    size_t n = load_users(run, workspace, first);
     for (size_t t = 1; t < run->batch->config.iterations && n > 0; t++) {
-        n = sweep(run, room, n);
+        n = sweep(run, workspace, n);
     }
-    widen_v(run->batch, room, n);
-    finish(run, room, n);
+    widen_v(run->batch, workspace, n);
+    finish(run, workspace, n);
 }
 
-/* Takes out of the room who is done with this stage: to its tolerance, or but one sweep short of the
- * limit, which is for the end. Returns how many remain. */
-static size_t leave(const struct run *run, struct batch_room *room, size_t n, double tol)
+/* Removes users who are done with this stage: at its tolerance, or one sweep below the limit (the
+ * last sweep is done by `finish`). Returns the number of remaining users. */
+static size_t remove_done(const struct run *run, struct batch_workspace *workspace, size_t n,
+                          double tol)
 {
     const struct projection_batch *b = run->batch;
     for (size_t row = n; row-- > 0;) {
-        const size_t user = room->user[row];
+        const size_t user = workspace->user[row];
         const struct projection_batch_result *result = &run->results[user];
-        if (room->change[row] <= tol || result->iterations + 1 >= b->config.iterations) {
-            keep_v(b, room, row, run->growth, run->q + user * b->n_cols);
-            move_row(b, room, --n, row);
+        if (workspace->change[row] <= tol || result->iterations + 1 >= b->config.iterations) {
+            keep_v(b, workspace, row, run->growth, run->q + user * b->n_cols);
+            move_row(b, workspace, --n, row);
         }
     }
     return n;
 }
 
-/* One stage: every user to the stage's tolerance. */
-static void run_stage(const struct run *run, struct batch_room *room, size_t first)
+/* One stage: brings every user to the stage's tolerance. */
+static void run_stage(const struct run *run, struct batch_workspace *workspace, size_t first)
 {
-    size_t n = leave(run, room, fill_room(run, room, first), -1.0);
+    size_t n = remove_done(run, workspace, load_users(run, workspace, first), -1.0);
     while (n > 0) {
-        n = sweep(run, room, n);
+        n = sweep(run, workspace, n);
         for (size_t row = 0; row < n; row++) {
-            struct projection_batch_result *result = &run->results[room->user[row]];
-            result->change = room->change[row];
+            struct projection_batch_result *result = &run->results[workspace->user[row]];
+            result->change = workspace->change[row];
             result->is_converged = run->is_last && result->change <= run->tol;
         }
-        n = leave(run, room, n, run->tol);
+        n = remove_done(run, workspace, n, run->tol);
     }
     if (run->is_last) {
         struct run last = *run;
         last.is_first = false;
-        finish(run, room, fill_room(&last, room, first));
+        finish(run, workspace, load_users(&last, workspace, first));
     }
 }
 
@@ -417,12 +421,13 @@ static void work(void *ctx, size_t task)
 {
     const struct run *run = ctx;
     const struct projection_batch *b = run->batch;
-    for (size_t block = task; block * b->users_max < run->n_users; block += b->n_rooms) {
-        (b->config.tol > 0.0 ? run_stage : run_fixed)(run, &b->rooms[task], block * b->users_max);
+    for (size_t block = task; block * b->users_max < run->n_users; block += b->n_workspaces) {
+        (b->config.tol > 0.0 ? run_stage : run_fixed)(run, &b->workspaces[task],
+                                                      block * b->users_max);
     }
 }
 
-/* From coarse to fine: lambda is halved from stage to stage. */
+/* Coarse to fine: lambda is halved from stage to stage. */
 static void run_stages(struct run *run)
 {
     struct projection_batch *b = run->batch;
@@ -433,7 +438,7 @@ static void run_stages(struct run *run)
         run->tol = run->is_last ? b->config.tol : fmax(b->config.tol, COARSE_TOL);
         run->growth = run->is_last ? 1.0 : lambda / next;
         take_kernels(b, lambda);
-        team_run(b->config.team, b->n_rooms, work, run);
+        team_run(b->config.team, b->n_workspaces, work, run);
         lambda = next;
     }
 }
@@ -453,7 +458,7 @@ void projection_batch_run(struct projection_batch *batch, const double *mu, size
         run_stages(&run);
     } else {
         take_kernels(batch, batch->config.lambda);
-        team_run(batch->config.team, batch->n_rooms, work, &run);
+        team_run(batch->config.team, batch->n_workspaces, work, &run);
     }
     for (size_t user = 0; user < n_users; user++) {
         if (results[user].is_lost) {

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-/* The plan is P_ij = u_i K_ij w_j with w = q / s. Its rows are scaled down to mu, then its columns to q,
- * and what is missing goes where it is missing, in proportion: the rest of row i over the gaps of all
- * columns. Costs are those without the row minima, which come back as <mu, row minimum>. */
+/* The plan is P_ij = u_i K_ij w_j with w = q / s. Its rows are scaled down to mu, then its columns
+ * to q, and the missing mass of row i is distributed over the missing masses of all columns in
+ * proportion. Costs are computed without the row minima; <mu, row minimum> is added at the end. */
 
 enum { MATRIX_KERNEL, MATRIX_COST_KERNEL, MATRIX_EXCESS };
 
@@ -16,9 +16,9 @@ static const double *matrix_of(const struct batch_axis *axis, int which)
                                     : axis->cost_kernel;
 }
 
-/* out += (sum over axes of excess_d) x in, where each axis has `which` and all others `other`. */
-static void apply_cost(const struct projection_batch *b, struct batch_room *room, size_t n_users,
-                       int which, const double *in, double *term, double *out)
+/* out += (sum over axes of excess_d) x in: each axis in turn has `which`, the others `other`. */
+static void apply_cost(const struct projection_batch *b, struct batch_workspace *workspace,
+                       size_t n_users, int which, const double *in, double *term, double *out)
 {
     const size_t n = n_users * b->row_stride;
     memset(out, 0, n * sizeof *out);
@@ -29,12 +29,12 @@ static void apply_cost(const struct projection_batch *b, struct batch_room *room
                           : which == MATRIX_COST_KERNEL ? b->axes[e].kernel_f64
                                                         : b->axes[e].ones;
         }
-        batch_apply_f64(b, DPOT_NO_TRANSPOSE, matrices, n_users, in, term, room->scratch);
+        batch_apply_f64(b, DPOT_NO_TRANSPOSE, matrices, n_users, in, term, workspace->scratch);
         b->lanes->add_row(n, 1.0, term, out);
     }
 }
 
-static void apply_kernel(const struct projection_batch *b, struct batch_room *room,
+static void apply_kernel(const struct projection_batch *b, struct batch_workspace *workspace,
                          enum dpot_transpose transpose, size_t n_users, const double *in,
                          double *out)
 {
@@ -42,10 +42,10 @@ static void apply_kernel(const struct projection_batch *b, struct batch_room *ro
     for (size_t d = 0; d < b->config.n_axes; d++) {
         matrices[d] = matrix_of(&b->axes[d], MATRIX_KERNEL);
     }
-    batch_apply_f64(b, transpose, matrices, n_users, in, out, room->scratch);
+    batch_apply_f64(b, transpose, matrices, n_users, in, out, workspace->scratch);
 }
 
-/* u becomes u times the factor that brings its row down to mu, never up. */
+/* Scales u so that its row is at most mu; never up. */
 static double scale_rows(size_t n, const double *mu, const double *kw, double *u)
 {
     double residual = 0.0;
@@ -57,7 +57,7 @@ static double scale_rows(size_t n, const double *mu, const double *kw, double *u
     return residual;
 }
 
-/* w becomes w times the factor that brings its column down to q; s, what the column lacks. */
+/* Scales w so that its column is at most q; s becomes what the column lacks. */
 static double scale_cols(size_t n, const double *q, double *w, double *s)
 {
     double gaps = 0.0;
@@ -75,36 +75,37 @@ static double quotient_or_0(double x, double y)
     return y > 0.0 ? x / y : 0.0;
 }
 
-void batch_costs(const struct projection_batch *b, struct batch_room *room, size_t n_users,
-                 struct projection_batch_result *results)
+void batch_costs(const struct projection_batch *b, struct batch_workspace *workspace,
+                 size_t n_users, struct projection_batch_result *results)
 {
     const size_t r = b->row_stride, c = b->col_stride;
-    double *gap_cost = room->kv_f64, *cost = room->cost, *placed = room->placed, *term = room->term;
+    double *gap_cost = workspace->kv_f64, *cost = workspace->cost, *placed = workspace->placed,
+           *term = workspace->term;
     for (size_t k = 0; k < n_users * c; k++) {
-        room->w[k] = quotient_or_0(room->q[k], room->s_f64[k]);
+        workspace->w[k] = quotient_or_0(workspace->q[k], workspace->s_f64[k]);
     }
-    apply_kernel(b, room, DPOT_NO_TRANSPOSE, n_users, room->w, placed);
+    apply_kernel(b, workspace, DPOT_NO_TRANSPOSE, n_users, workspace->w, placed);
     for (size_t row = 0; row < n_users; row++) {
-        results[room->user[row]].residual =
-            scale_rows(b->n_rows, room->mu_f64 + row * r, placed + row * r, room->u_f64 + row * r);
+        results[workspace->user[row]].residual = scale_rows(
+            b->n_rows, workspace->mu_f64 + row * r, placed + row * r, workspace->u_f64 + row * r);
     }
-    apply_kernel(b, room, DPOT_TRANSPOSE, n_users, room->u_f64, room->s_f64);
+    apply_kernel(b, workspace, DPOT_TRANSPOSE, n_users, workspace->u_f64, workspace->s_f64);
     for (size_t row = 0; row < n_users; row++) {
-        room->change[row] =
-            scale_cols(b->n_cols, room->q + row * c, room->w + row * c, room->s_f64 + row * c);
+        workspace->change[row] = scale_cols(b->n_cols, workspace->q + row * c,
+                                            workspace->w + row * c, workspace->s_f64 + row * c);
     }
-    apply_kernel(b, room, DPOT_NO_TRANSPOSE, n_users, room->w, placed);
-    apply_cost(b, room, n_users, MATRIX_COST_KERNEL, room->w, term, cost);
-    apply_cost(b, room, n_users, MATRIX_EXCESS, room->s_f64, term, gap_cost);
+    apply_kernel(b, workspace, DPOT_NO_TRANSPOSE, n_users, workspace->w, placed);
+    apply_cost(b, workspace, n_users, MATRIX_COST_KERNEL, workspace->w, term, cost);
+    apply_cost(b, workspace, n_users, MATRIX_EXCESS, workspace->s_f64, term, gap_cost);
     for (size_t row = 0; row < n_users; row++) {
         double total = 0.0;
         for (size_t i = 0; i < b->n_rows; i++) {
             const size_t k = row * r + i;
-            const double mu = room->mu_f64[k], mass = room->u_f64[k] * placed[k];
+            const double mu = workspace->mu_f64[k], mass = workspace->u_f64[k] * placed[k];
             const double rest = mu > mass ? mu - mass : 0.0;
-            total += mu * b->row_minimum[i] + room->u_f64[k] * cost[k] +
-                     rest * quotient_or_0(gap_cost[k], room->change[row]);
+            total += mu * b->row_minimum[i] + workspace->u_f64[k] * cost[k] +
+                     rest * quotient_or_0(gap_cost[k], workspace->change[row]);
         }
-        results[room->user[row]].transport_cost = total;
+        results[workspace->user[row]].transport_cost = total;
     }
 }

@@ -29,58 +29,59 @@ void batch_axis_release(struct batch_axis *axis)
     dpot_free_array(NULL, axis->ones, n, sizeof(double));
 }
 
-bool batch_room_init(const struct projection_batch *b, struct batch_room *room)
+bool batch_workspace_init(const struct projection_batch *b, struct batch_workspace *workspace)
 {
     const size_t n = b->users_max, rows = n * b->row_stride, cols = n * b->col_stride;
     const bool is_float32 = b->config.is_float32;
-    room->mu_f64 = dpot_alloc_array(NULL, rows, sizeof(double));
-    room->u_f64 = dpot_alloc_array(NULL, rows, sizeof(double));
-    room->kv_f64 = dpot_alloc_array(NULL, rows, sizeof(double));
-    room->v_f64 = dpot_alloc_array(NULL, cols, sizeof(double));
-    room->s_f64 = dpot_alloc_array(NULL, cols, sizeof(double));
-    room->w = dpot_alloc_array(NULL, cols, sizeof(double));
-    room->q = dpot_alloc_array(NULL, cols, sizeof(double));
-    room->placed = dpot_alloc_array(NULL, rows, sizeof(double));
-    room->cost = dpot_alloc_array(NULL, rows, sizeof(double));
-    room->term = dpot_alloc_array(NULL, rows, sizeof(double));
-    room->scratch = dpot_alloc_array(NULL, 2 * b->tensor, sizeof(double));
-    room->start = dpot_alloc_array(NULL, n, sizeof(double));
-    room->user = dpot_alloc_array(NULL, n, sizeof(size_t));
-    room->change = dpot_alloc_array(NULL, n, sizeof(double));
-    room->lost = dpot_alloc_array(NULL, n, sizeof(bool));
-    room->mu_f32 = is_float32 ? dpot_alloc_array(NULL, rows, sizeof(float)) : NULL;
-    room->u_f32 = is_float32 ? dpot_alloc_array(NULL, rows, sizeof(float)) : NULL;
-    room->kv_f32 = is_float32 ? dpot_alloc_array(NULL, rows, sizeof(float)) : NULL;
-    room->v_f32 = is_float32 ? dpot_alloc_array(NULL, cols, sizeof(float)) : NULL;
-    room->s_f32 = is_float32 ? dpot_alloc_array(NULL, cols, sizeof(float)) : NULL;
-    return room->mu_f64 && room->u_f64 && room->kv_f64 && room->v_f64 && room->s_f64 && room->w &&
-           room->q && room->placed && room->cost && room->term && room->scratch && room->start &&
-           room->user && room->change && room->lost &&
-           (!is_float32 ||
-            (room->mu_f32 && room->u_f32 && room->kv_f32 && room->v_f32 && room->s_f32));
+    workspace->mu_f64 = dpot_alloc_array(NULL, rows, sizeof(double));
+    workspace->u_f64 = dpot_alloc_array(NULL, rows, sizeof(double));
+    workspace->kv_f64 = dpot_alloc_array(NULL, rows, sizeof(double));
+    workspace->v_f64 = dpot_alloc_array(NULL, cols, sizeof(double));
+    workspace->s_f64 = dpot_alloc_array(NULL, cols, sizeof(double));
+    workspace->w = dpot_alloc_array(NULL, cols, sizeof(double));
+    workspace->q = dpot_alloc_array(NULL, cols, sizeof(double));
+    workspace->placed = dpot_alloc_array(NULL, rows, sizeof(double));
+    workspace->cost = dpot_alloc_array(NULL, rows, sizeof(double));
+    workspace->term = dpot_alloc_array(NULL, rows, sizeof(double));
+    workspace->scratch = dpot_alloc_array(NULL, 2 * b->tensor, sizeof(double));
+    workspace->start = dpot_alloc_array(NULL, n, sizeof(double));
+    workspace->user = dpot_alloc_array(NULL, n, sizeof(size_t));
+    workspace->change = dpot_alloc_array(NULL, n, sizeof(double));
+    workspace->lost = dpot_alloc_array(NULL, n, sizeof(bool));
+    workspace->mu_f32 = is_float32 ? dpot_alloc_array(NULL, rows, sizeof(float)) : NULL;
+    workspace->u_f32 = is_float32 ? dpot_alloc_array(NULL, rows, sizeof(float)) : NULL;
+    workspace->kv_f32 = is_float32 ? dpot_alloc_array(NULL, rows, sizeof(float)) : NULL;
+    workspace->v_f32 = is_float32 ? dpot_alloc_array(NULL, cols, sizeof(float)) : NULL;
+    workspace->s_f32 = is_float32 ? dpot_alloc_array(NULL, cols, sizeof(float)) : NULL;
+    return workspace->mu_f64 && workspace->u_f64 && workspace->kv_f64 && workspace->v_f64 &&
+           workspace->s_f64 && workspace->w && workspace->q && workspace->placed &&
+           workspace->cost && workspace->term && workspace->scratch && workspace->start &&
+           workspace->user && workspace->change && workspace->lost &&
+           (!is_float32 || (workspace->mu_f32 && workspace->u_f32 && workspace->kv_f32 &&
+                            workspace->v_f32 && workspace->s_f32));
 }
 
-void batch_room_release(const struct projection_batch *b, struct batch_room *room)
+void batch_workspace_release(const struct projection_batch *b, struct batch_workspace *workspace)
 {
     const size_t n = b->users_max, rows = n * b->row_stride, cols = n * b->col_stride;
-    dpot_free_array(NULL, room->mu_f64, rows, sizeof(double));
-    dpot_free_array(NULL, room->u_f64, rows, sizeof(double));
-    dpot_free_array(NULL, room->kv_f64, rows, sizeof(double));
-    dpot_free_array(NULL, room->v_f64, cols, sizeof(double));
-    dpot_free_array(NULL, room->s_f64, cols, sizeof(double));
-    dpot_free_array(NULL, room->w, cols, sizeof(double));
-    dpot_free_array(NULL, room->q, cols, sizeof(double));
-    dpot_free_array(NULL, room->placed, rows, sizeof(double));
-    dpot_free_array(NULL, room->cost, rows, sizeof(double));
-    dpot_free_array(NULL, room->term, rows, sizeof(double));
-    dpot_free_array(NULL, room->scratch, 2 * b->tensor, sizeof(double));
-    dpot_free_array(NULL, room->start, n, sizeof(double));
-    dpot_free_array(NULL, room->user, n, sizeof(size_t));
-    dpot_free_array(NULL, room->change, n, sizeof(double));
-    dpot_free_array(NULL, room->lost, n, sizeof(bool));
-    dpot_free_array(NULL, room->mu_f32, rows, sizeof(float));
-    dpot_free_array(NULL, room->u_f32, rows, sizeof(float));
-    dpot_free_array(NULL, room->kv_f32, rows, sizeof(float));
-    dpot_free_array(NULL, room->v_f32, cols, sizeof(float));
-    dpot_free_array(NULL, room->s_f32, cols, sizeof(float));
+    dpot_free_array(NULL, workspace->mu_f64, rows, sizeof(double));
+    dpot_free_array(NULL, workspace->u_f64, rows, sizeof(double));
+    dpot_free_array(NULL, workspace->kv_f64, rows, sizeof(double));
+    dpot_free_array(NULL, workspace->v_f64, cols, sizeof(double));
+    dpot_free_array(NULL, workspace->s_f64, cols, sizeof(double));
+    dpot_free_array(NULL, workspace->w, cols, sizeof(double));
+    dpot_free_array(NULL, workspace->q, cols, sizeof(double));
+    dpot_free_array(NULL, workspace->placed, rows, sizeof(double));
+    dpot_free_array(NULL, workspace->cost, rows, sizeof(double));
+    dpot_free_array(NULL, workspace->term, rows, sizeof(double));
+    dpot_free_array(NULL, workspace->scratch, 2 * b->tensor, sizeof(double));
+    dpot_free_array(NULL, workspace->start, n, sizeof(double));
+    dpot_free_array(NULL, workspace->user, n, sizeof(size_t));
+    dpot_free_array(NULL, workspace->change, n, sizeof(double));
+    dpot_free_array(NULL, workspace->lost, n, sizeof(bool));
+    dpot_free_array(NULL, workspace->mu_f32, rows, sizeof(float));
+    dpot_free_array(NULL, workspace->u_f32, rows, sizeof(float));
+    dpot_free_array(NULL, workspace->kv_f32, rows, sizeof(float));
+    dpot_free_array(NULL, workspace->v_f32, cols, sizeof(float));
+    dpot_free_array(NULL, workspace->s_f32, cols, sizeof(float));
 }

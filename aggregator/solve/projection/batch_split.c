@@ -4,10 +4,10 @@
 
 #include <math.h>
 
-/* Rounding of a cost that was computed from points, relative to the largest |cost|. */
+/* Rounding error of a cost computed from points, relative to the largest |cost|. */
 #define SPLIT_TOL 1e-13
 
-/* A try: the first axis has r of the rows and c of the columns. */
+/* A candidate: the first axis has r of the rows and c of the columns. */
 struct cut {
     size_t n_rows, n_cols, r, c;
     double tol;
@@ -17,7 +17,7 @@ struct cut {
 static bool is_separable(const double *cost, const struct cut *cut)
 {
     const size_t row_inner = cut->n_rows / cut->r, col_inner = cut->n_cols / cut->c;
-    for (size_t i = cut->n_rows; i-- > 0;) { /* corners far from the origin differ first */
+    for (size_t i = cut->n_rows; i-- > 0;) { /* entries far from the origin differ first */
         const double *row = cost + i * cut->n_cols;
         const double *outer = cost + i / row_inner * row_inner * cut->n_cols;
         const double *inner = cost + i % row_inner * cut->n_cols;

@@ -6,8 +6,8 @@
 #define SEARCH_STEPS 100
 #define SEARCH_STRIDE 1024.0
 
-/* A sum below this has lost terms to underflow; the one before it was in [1e-30, 1e30] (float32), so
- * that products of a scaling, a kernel and a mass stay inside the type. */
+/* A sum below this has lost terms to underflow; the one before it was in [1e-30, 1e30] (float32),
+ * so that products of a scaling, a kernel and a mass stay inside the type. */
 #define REAL float
 #define TYPE f32
 #define LINALG dpot_linalg_f32_openblas()

@@ -3,10 +3,10 @@
 #define GOLDEN UINT64_C(0x9e3779b97f4a7c15) /* 2^64 divided by the golden ratio, odd */
 #define SQRT_12 3.46410161513775458705f
 
-/* Latent streams and those of other draws with the same seed have nothing in common. */
+/* Makes latent streams distinct from other draws with the same seed. */
 #define LATENT_SEED UINT64_C(0x6c6174656e740000)
 
-/* A bijection of 64 bits in which every input bit moves every output bit. */
+/* A bijection of 64 bits in which every input bit affects every output bit. */
 static uint64_t mix(uint64_t x)
 {
     x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);

@@ -1,9 +1,9 @@
-/* Reproducible pseudo-random numbers for training, by counter: the value at (seed, stream, index) is
- * a function of the three and nothing else, so any part of a sequence can be drawn again, in any
- * order and by any number of threads.
+/* Reproducible pseudo-random numbers for training, by counter: the value at (seed, stream, index)
+ * depends only on these three, so any part of a sequence can be drawn again, in any order and on
+ * any number of threads.
  *
- * NOT for privacy: noise comes from base/rng.h. What is drawn here (starting weights, latent points,
- * which points of a pool to look at) works on reports that are private already. */
+ * NOT for privacy: noise comes from base/rng.h. These numbers (initial weights, latent points,
+ * minibatches) are used only on reports that are already private. */
 #ifndef DPOT_SOLVE_RUN_DRAW_H
 #define DPOT_SOLVE_RUN_DRAW_H
 

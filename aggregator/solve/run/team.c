@@ -6,24 +6,24 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* How often a thread looks for new work before it sleeps: a sweep follows a sweep within
- * microseconds, which is less than a wake-up costs. */
+/* Polls for a new loop before a thread sleeps: the next sweep usually starts within microseconds,
+ * less than a wake-up takes. */
 #define SPINS 2000
 
 struct team {
-    size_t n_threads; /* with the caller */
+    size_t n_threads; /* including the caller */
     size_t n_slots;   /* of `threads` */
     pthread_t *threads;
 
     pthread_mutex_t mutex;
     pthread_cond_t new_loop; /* `loop` changed */
     pthread_cond_t all_left; /* n_inside fell to 0 */
-    atomic_ulong loop;       /* number of the present loop; changes under the mutex */
-    bool is_open;    /* the present loop may be entered: its caller has not run out of tasks */
-    size_t n_inside; /* members that have entered the present loop and not left it */
+    atomic_ulong loop;       /* number of the current loop; changes under the mutex */
+    bool is_open;            /* the current loop may be entered: it has tasks left */
+    size_t n_inside;         /* members that have entered the present loop and not left it */
     bool is_over;
 
-    /* The present loop: written by the caller while it is not open and nobody is inside. */
+    /* The current loop: written by the caller while it is not open and n_inside is 0. */
     void (*work)(void *ctx, size_t task);
     void *ctx;
     size_t n_tasks;
@@ -38,9 +38,9 @@ static void work_off(struct team *team)
     }
 }
 
-/* Waits for a loop other than `seen` and enters it. A member that comes late, when the caller has run out of
- * tasks, stays outside and waits for the next: on a busy machine a thread may get its turn milliseconds after
- * the loop has ended, and nobody waits for it. False when the team is over. */
+/* Waits for a loop other than `seen` and enters it. A late member, when no tasks are left, does not
+ * enter and waits for the next loop: on a busy machine a thread may be scheduled milliseconds after
+ * the loop has ended, and the caller must not wait for it. False: the team is being freed. */
 static bool enter_next_loop(struct team *team, unsigned long *seen)
 {
     for (;;) {

@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-/* One part. f and g receive potentials times `factor`, added to what is
- * there; they may be one array. */
+/* One part. Adds its potentials times `factor` to f and g, which may be the same array. */
 static dpot_status solve_part(const struct entropic_cost *cost, const double *a, const double *b,
                               const struct entropic_options *options,
                               const struct solve_control *control, double factor, double *f,
@@ -67,7 +66,7 @@ dpot_status divergence_solve(const struct divergence_problem *p,
     clear(grad_b, p->xy->n_cols);
     dpot_status status =
         solve_part(p->xy, p->a, p->b, options, control, 1.0, grad_a, grad_b, &r->xy, error);
-    /* W(a, a) / 2 moves with both of its marginals: half of each potential. */
+    /* W(a, a) / 2 depends on a through both marginals: half of each potential. */
     if (status == DPOT_OK) {
         status =
             solve_part(p->xx, p->a, p->a, options, control, -0.5, grad_a, grad_a, &r->xx, error);

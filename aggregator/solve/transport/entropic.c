@@ -10,27 +10,28 @@
 #define COST_MAX 1e300
 #define MEMORY_MAX_DEFAULT ((size_t)4 << 30)
 
-#define POINTS_MAX (SIZE_MAX / 8192) /* so that no size of init_arrays overflows */
+#define POINTS_MAX (SIZE_MAX / 8192) /* no size in init_arrays overflows */
 
-#define TASK_ENTRIES 131072 /* a task below this costs more to hand out than to do */
+#define TASK_ENTRIES 131072 /* smaller tasks cost more to schedule than to run */
 
 #define BOUND_F32 14.0
 #define BOUND_F64 200.0
 
-#define ANNEAL_START 0.25 /* first lambda, of the largest cost */
+#define ANNEAL_START 0.25 /* first lambda, relative to the largest cost */
 #define ANNEAL_FACTOR 0.5
 #define ANNEAL_SWEEPS 40
 #define ANNEAL_RESIDUAL 0.02
 
-#define RELAX_EVERY 16    /* sweeps between two looks at the rate */
-#define RELAX_SLOW 0.85   /* a rate worth relaxing */
-#define RELAX_FEW_FROM 64 /* with few rows plain sweeps are three times cheaper than relaxed ones */
+#define RELAX_EVERY 16    /* sweeps between estimates of the rate */
+#define RELAX_SLOW 0.85   /* relax at rates above this */
+#define RELAX_FEW_FROM 64 /* few rows: plain sweeps are three times cheaper than relaxed ones */
 #define RELAX_MOST 1.99
-#define RELAX_GIVE_UP 50.0 /* times the least residual seen */
+#define RELAX_GIVE_UP 50.0 /* residual relative to the smallest one, above which relaxation stops */
 
 /* ---- memory ---- */
 
-/* `n_bytes` aligned to a cache line, from an array that grows; NULL when it may or can not. */
+/* `n_bytes` aligned to a cache line, from an array that grows; NULL: over bytes_max, or out of
+ * memory. */
 static void *reserve(char **memory, size_t *cap, size_t n_bytes, size_t bytes_max)
 {
     const size_t line = 64;
@@ -56,8 +57,8 @@ void entropic_free(struct entropic *e)
     dpot_free_array(NULL, e, 1, sizeof *e);
 }
 
-/* Cuts the block of all arrays, each of which begins a cache line; what a solve does not touch costs
- * no memory. */
+/* Places all arrays in one block, each aligned to a cache line. Pages that a solve does not touch
+ * take no memory. */
 static bool init_arrays(struct entropic *e)
 {
     const size_t n_rows = entropic_padded(e->n_rows_max), stride = e->stride_max;
@@ -179,7 +180,7 @@ static dpot_status take_masses(struct entropic *e, const double *a, const double
     return DPOT_OK;
 }
 
-/* Tasks are cut by size, never by the number of threads: the result must not depend on it. */
+/* Tasks depend on size, never on the number of threads, and so do results. */
 static void cut_tasks(struct entropic *e)
 {
     size_t n_tasks = e->n_rows / TILE_ROWS;
@@ -247,7 +248,7 @@ static dpot_status take_problem(struct entropic *e, const struct entropic_cost *
 
 /* ---- the solve ---- */
 
-/* Potentials of the start in units of lambda, then one sweep in the log domain. */
+/* Sets the initial potentials in units of lambda, then does one sweep in the log domain. */
 static void start(struct entropic *e)
 {
     const bool has_f = e->n_warm_f == e->n_rows, has_g = e->n_warm_g == e->n_cols;
@@ -278,7 +279,7 @@ static void change_lambda(struct entropic *e, double lambda)
     entropic_log_sweep(e);
 }
 
-/* Absorbs what has grown; a scaling that was lost to underflow is found again in the log domain. */
+/* Absorbs scalings that have grown; one lost to underflow is recomputed in the log domain. */
 static void keep_in_range(struct entropic *e, struct entropic_result *result)
 {
     bool is_lost;
@@ -293,8 +294,8 @@ static void keep_in_range(struct entropic *e, struct entropic_result *result)
     result->absorptions += e->kernel != NULL;
 }
 
-/* The rate of convergence and what follows for omega: 2 / (1 + sqrt(1 - rate)) is the best for a
- * linear rate (Thibault et al., Section 4); when it does not pay, relaxation is given up. */
+/* Estimates the rate of convergence and sets omega: 2 / (1 + sqrt(1 - rate)) is optimal for a
+ * linear rate (Thibault et al., Section 4). Relaxation is given up when it does not help. */
 struct relaxation {
     double checked, least;
     size_t n_sweeps;
@@ -317,12 +318,13 @@ static void relax(struct entropic *e, struct relaxation *x, double residual)
     if (e->omega == 1.0 && may_begin && rate > RELAX_SLOW && rate < 1.0) {
         e->omega = fmin(RELAX_MOST, 2.0 / (1.0 + sqrt(1.0 - rate)));
     } else if (e->omega > 1.0 && rate > 0.5 * e->omega) {
-        /* The best rate is omega - 1; one above halfway from there to 1 asks for more relaxation. */
+        /* The best rate is omega - 1; a rate above halfway from there to 1 needs a larger omega. */
         e->omega = fmin(RELAX_MOST, 2.0 - 0.7 * (2.0 - e->omega));
     }
 }
 
-/* Sweeps at the present lambda until the residual is at most `tol`; `false` when a control stops. */
+/* Sweeps at the current lambda until the residual is at most `tol`; false: the control stopped
+ * it. */
 static bool sweep_until(struct entropic *e, double tol, size_t n_most,
                         const struct solve_control *control, struct entropic_result *result)
 {
@@ -381,7 +383,7 @@ dpot_status entropic_solve(struct entropic *e, const struct entropic_cost *cost,
         return status;
     }
     bool goes_on = true;
-    e->lambda = largest > 0.0 ? e->options.lambda : 1.0; /* without a cost lambda decides nothing */
+    e->lambda = largest > 0.0 ? e->options.lambda : 1.0; /* all costs 0: lambda does not matter */
     start(e);
     if (e->options.anneal && largest > 0.0) {
         goes_on = anneal(e, largest, control, result);
@@ -392,15 +394,6 @@ dpot_status entropic_solve(struct entropic *e, const struct entropic_cost *cost,
     }
     entropic_absorb(e);
     return DPOT_OK;
-}
-
-dpot_status entropic_set_lambda(struct entropic *e, double lambda, struct dpot_error *error)
-{
-    const dpot_status status = check_lambda(lambda, error);
-    if (status == DPOT_OK) {
-        e->options.lambda = lambda;
-    }
-    return status;
 }
 
 void entropic_warm_start(struct entropic *e, const double *f, size_t n_rows, const double *g,
@@ -428,11 +421,6 @@ void entropic_potentials(const struct entropic *e, double *f, double *g)
     }
 }
 
-size_t entropic_stride(const struct entropic *e)
-{
-    return e->stride;
-}
-
 void entropic_plan_tile(const struct entropic *e, size_t first, size_t n_rows, double *scratch,
                         float *tile)
 {
@@ -450,7 +438,7 @@ void entropic_plan_tile(const struct entropic *e, size_t first, size_t n_rows, d
 
 void entropic_plan_rows(const struct entropic *e, size_t first, size_t n_rows, double *plan)
 {
-    /* The engine is idle, so that its scratch is free; its content is of no value to anybody. */
+    /* The engine is idle, so its scratch may be overwritten. */
     struct entropic_scratch own = e->scratch[0], *scratch = &own;
     double *row = scratch->tile;
     for (size_t r = 0; r < n_rows; r++) {

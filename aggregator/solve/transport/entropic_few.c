@@ -1,6 +1,6 @@
-/* Sweeps for problems of few rows and one task: one fused pass over columns that reads the kernel once
- * and carries the row sums to the next sweep. The scalings v stay in the kernel's type until somebody
- * asks for them. */
+/* Sweeps for problems with few rows and one task: one fused pass over columns reads the kernel once
+ * and carries the row sums to the next sweep. The scalings v stay in the kernel's type until they
+ * are needed. */
 #include "solve/transport/entropic_state.h"
 
 #include <math.h>
@@ -66,7 +66,7 @@ double entropic_few_sweep(struct entropic *e)
 {
     double residual = 0.0;
     if (!e->has_row_sums) {
-        fused_pass(e); /* v is 1 / (K' (a u)) already: this finds r */
+        fused_pass(e); /* v is already 1 / (K' (a u)): computes r */
     }
     for (size_t i = 0; i < e->n_rows; i++) {
         e->last_u[i] = e->u[i];

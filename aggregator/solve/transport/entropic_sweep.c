@@ -3,14 +3,14 @@
 #include <math.h>
 #include <string.h>
 
-/* A column whose sum is larger has lost nothing to underflow that a double could hold. */
+/* A larger column sum has lost nothing to underflow that affects a double. */
 #define COLUMN_LEAST 1e-200
 
 /* ---- rows of a task ---- */
 
 struct loop {
     struct entropic *e;
-    const double *h; /* what the loop needs of the other side */
+    const double *h; /* log weights of the other side */
 };
 
 static size_t task_begin(const struct entropic *e, size_t task)
@@ -45,7 +45,7 @@ static void fill_tile(const struct entropic *e, size_t first, size_t n_rows, dou
     }
 }
 
-/* Costs of `n_rows` rows as they are asked for, in the matrix or filled into the scratch. */
+/* Costs of `n_rows` rows, from the matrix or filled into the scratch. */
 static const double *ask_tile(const struct entropic *e, struct entropic_scratch *scratch,
                               size_t first, size_t n_rows)
 {
@@ -177,7 +177,7 @@ static void forget_scalings(struct entropic *e)
     }
 }
 
-/* The sums of all tasks, in the order of the tasks. */
+/* Adds the sums of all tasks, in the order of the tasks. */
 static void add_tasks(struct entropic *e, double *s)
 {
     memset(s, 0, e->stride * sizeof *s);

@@ -1,19 +1,19 @@
-/* The certificates of a plan: values, and bounds from both sides that hold whatever the sweeps did. */
+/* The certificates of a plan: values and two-sided bounds, computed independently of the sweeps. */
 #include "solve/transport/entropic_state.h"
 
 #include <math.h>
 #include <string.h>
 
-/* One reading of a plan P_ij = a_i b_j e^t_ij. */
+/* A pass over a plan P_ij = a_i b_j e^t_ij. */
 struct reading {
     struct entropic *e;
     double *f, *g;    /* its potentials, in units of lambda */
-    double *row_mass; /* (n_rows) sum_j b e^t; written */
+    double *row_mass; /* (n_rows) sum_j b e^t; output */
     void (*row)(const struct reading *reading, struct entropic_scratch *scratch, size_t i,
                 const double *cost);
 };
 
-/* Nothing but what falls on the columns. */
+/* Column masses only. */
 static void read_columns(const struct reading *reading, struct entropic_scratch *scratch, size_t i,
                          const double *cost)
 {
@@ -34,7 +34,7 @@ static void add_values(struct lanes_values *total, double a, const struct lanes_
     }
 }
 
-/* All values; and what falls on the columns when rows above their marginal are scaled down to it. */
+/* All values, and column masses after rows above their marginal are scaled down to it. */
 static void read_values(const struct reading *reading, struct entropic_scratch *scratch, size_t i,
                         const double *cost)
 {
@@ -80,7 +80,7 @@ static void read_task(void *ctx, size_t task)
     }
 }
 
-/* The masses of the plan's columns in units of b go to e->s, those of read_values' other plan to
+/* Stores the plan's column masses in units of b in e->s, and those of read_values' scaled plan in
  * e->h. */
 static struct lanes_values read_plan(struct reading *reading)
 {
@@ -131,10 +131,11 @@ static double missing_mass(const double *mass, const double *kept, size_t n)
 }
 
 /* The value of a plan with both marginals (Altschuler et al. 2017, Algorithm 2): rows, then columns
- * are scaled down to their marginals, to Q of mass 1 - m, and what is missing, e_a and e_b of mass m,
- * is added as e_a e_b' / m. KL being convex, (1 - m) KL(Q / (1 - m)) + m KL(e_a e_b' / m^2) bounds
- * its divergence, and the largest cost what the addition costs. e->r holds P's rows in units of a,
- * e->h its columns in units of b after the rows were scaled. */
+ * are scaled down to their marginals, which gives Q of mass 1 - m; the missing masses e_a and e_b
+ * of mass m are added as e_a e_b' / m. By convexity of KL, (1 - m) KL(Q / (1 - m)) + m KL(e_a e_b'
+ * / m^2) bounds its divergence, and m times the largest cost bounds the cost of the addition. e->r
+ * holds P's row masses in units of a, e->h its column masses in units of b after the rows were
+ * scaled. */
 static double primal_bound(struct entropic *e, double largest)
 {
     double *f = e->u, *g = e->v, *row_kept = e->last_u;

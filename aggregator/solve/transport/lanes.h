@@ -1,9 +1,9 @@
-/* The inner loops of entropic transport, in lanes: one source compiled for each instruction set,
- * chosen once by what the processor has. Everything is a loop over one block of rows; nothing here
- * allocates, locks or branches on data beyond the clamps named.
+/* The vectorised inner loops of entropic transport: one source compiled for each instruction set,
+ * chosen once at run time. Each is a loop over one block of rows; none allocates, locks, or
+ * branches on data except for the clamps documented here.
  *
- * Rows are padded: `n` (columns) is a multiple of LANES_PAD and the padding carries weight 0 and the
- * potential LANES_NOTHING, so that no loop has a tail. The same processor gives the same bits. */
+ * Rows are padded: `n` (columns) is a multiple of LANES_PAD and padding has weight 0 and potential
+ * LANES_NOTHING, so no loop has a tail. The same processor gives the same bits. */
 #ifndef DPOT_SOLVE_TRANSPORT_LANES_H
 #define DPOT_SOLVE_TRANSPORT_LANES_H
 
@@ -13,8 +13,8 @@
 #define LANES_PAD 16
 #define LANES_NOTHING (-1e300) /* a potential whose exponential is 0 */
 
-/* What one row adds to the values of a plan P_ij = a_i b_j exp(t_ij), t = f_i + g_j - C_ij / lambda;
- * every sum is over j, per unit of a_i. */
+/* Contribution of one row to the values of a plan P_ij = a_i b_j exp(t_ij), t = f_i + g_j - C_ij /
+ * lambda; every sum is over j, per unit of a_i. */
 struct lanes_values {
     double mass;   /* sum b e^t */
     double linear; /* sum b e^t C */
@@ -30,8 +30,8 @@ enum lanes_distance {
 
 /* A pass over stored kernel rows, for float32 and float64 kernels alike: for every row r_i = sum_j
  * K_ij w_j, then u_i, x_i = a_i u_i, and s_j += x_i K_ij while the row is in cache. u_i = 1 / r_i;
- * with relaxation omega != 1 it is u_i^(1-omega) r_i^(-omega) from the u_i before. Sums of columns
- * are float64 over blocks of rows. A row with r_i = 0 gets u_i = 0. */
+ * with relaxation omega != 1 it is u_i^(1-omega) r_i^(-omega) of the previous u_i. Column sums are
+ * float64 over blocks of rows. A row with r_i = 0 gets u_i = 0. */
 struct lanes_pass {
     size_t n_rows, n, stride;
     const void *kernel;
@@ -44,9 +44,9 @@ struct lanes_pass {
     void *scratch; /* (n) of the kernel's type */
 };
 
-/* The same for a kernel of at most LANES_FUSED_ROWS rows, column by column: s_j = sum_i x_i K_ij, v_j =
- * 1 / s_j, and r_i += K_ij b_j v_j while the column is in cache, so that a sweep reads the kernel once
- * and ends with the row sums of the plan it made. x, b and v are of the kernel's type. */
+/* The same for a kernel of at most LANES_FUSED_ROWS rows, column by column: s_j = sum_i x_i K_ij,
+ * v_j = 1 / s_j, and r_i += K_ij b_j v_j while the column is in cache, so that a sweep reads the
+ * kernel once and ends with the row sums of its plan. x, b and v are of the kernel's type. */
 #define LANES_FUSED_ROWS 128
 struct lanes_fused {
     size_t n_rows, n, stride;
@@ -56,26 +56,28 @@ struct lanes_fused {
     void *v;       /* (n) out; 0 where s is not positive */
     double *r;     /* (n_rows) out: sum_j K_ij b_j v_j */
 
-    /* Out: the range of v where there is mass, widened by 1; whether a column with mass lost its sum. */
+    /* Out: the range of v over columns with mass, extended to include 1; whether the sum of such a
+     * column underflowed. */
     double least, most;
     int is_lost;
 };
 
-/* The KL projection of a measure s onto lower <= q <= upper (ot/polytope.h) at a scale t: q = min(max(t s,
- * lower), upper). All arrays are of the kernel's type; where upper is 0 an entry counts for nothing. */
+/* The KL projection of a measure s onto lower <= q <= upper (ot/polytope.h) at a scale t: q =
+ * min(max(t s, lower), upper). All arrays are of the kernel's type; entries with upper 0 are
+ * ignored. */
 struct lanes_clip {
     size_t n;
     const void *s, *lower, *upper;
-    void *v; /* scalings: the v before, then q / (t s); 0 where upper is 0 */
+    void *v; /* scalings: previous v in, q / (t s) out; 0 where upper is 0 */
     double scale;
 
-    double bound;    /* out of sums: the mass of the entries at a bound */
-    double free_sum; /* out of sums: sum of s over the others */
+    double bound;    /* sums, out: mass of the entries at a bound */
+    double free_sum; /* sums, out: sum of s over the others */
 
-    double least_sum;   /* scalings: a t s below it, or above its inverse, is lost */
-    bool measures;      /* scalings: least and most are wanted */
-    bool is_lost;       /* out of scalings */
-    double least, most; /* out of scalings: the range of new v / old v where both are positive */
+    double least_sum;   /* scalings: t s below it or above its inverse is lost */
+    bool measures;      /* scalings: compute least and most */
+    bool is_lost;       /* scalings, out */
+    double least, most; /* scalings, out: range of new v / old v where both are > 0 */
 };
 
 struct lanes {
@@ -86,25 +88,25 @@ struct lanes {
     void (*fused_f32)(struct lanes_fused *sweep);
     void (*fused_f64)(struct lanes_fused *sweep);
 
-    /* K_j = exp(f + g_j - inverse_lambda C_j), at most 1e30 (float32) or 1e300; what float32 cannot
-     * hold as a normal number is 0. */
+    /* K_j = exp(f + g_j - inverse_lambda C_j), at most 1e30 (float32) or 1e300; below the normal
+     * numbers of float32 it is 0. */
     void (*kernel_row_f32)(size_t n, const double *cost, double inverse_lambda, double f,
                            const double *g, float *kernel);
     void (*kernel_row_f64)(size_t n, const double *cost, double inverse_lambda, double f,
                            const double *g, double *kernel);
 
-    /* out_j = exp(x_j + shift), x_j + shift at most 690, and log(x_j) + shift, LANES_NOTHING + shift where
-     * x_j is not positive. */
+    /* out_j = exp(x_j + shift), x_j + shift at most 690, and log(x_j) + shift, LANES_NOTHING +
+     * shift where x_j is not positive. */
     void (*exponentials)(size_t n, const double *x, double shift, double *out);
     void (*logarithms)(size_t n, const double *x, double shift, double *out);
 
-    /* Returns log sum_j exp(h_j - inverse_lambda C_j), safe. The terms, in units of the sum, are what
-     * the row of mass a gives to the columns: s_j += a exp(h_j - inverse_lambda C_j) / sum. */
+    /* Returns log sum_j exp(h_j - inverse_lambda C_j), without overflow, and adds the row of mass a
+     * to the columns: s_j += a exp(h_j - inverse_lambda C_j) / sum. */
     double (*log_row)(size_t n, const double *cost, double inverse_lambda, const double *h,
                       double a, double *terms /* (n) scratch */, double *s);
 
-    /* The same along columns, in two rounds: largest_j = max(largest_j, h - inverse_lambda C_j), then
-     * sum_j += exp(h - inverse_lambda C_j - largest_j). */
+    /* The same along columns, in two passes: largest_j = max(largest_j, h - inverse_lambda C_j),
+     * then sum_j += exp(h - inverse_lambda C_j - largest_j). */
     void (*largest_col)(size_t n, const double *cost, double inverse_lambda, double h,
                         double *largest);
     void (*log_sum_col)(size_t n, const double *cost, double inverse_lambda, double h,
@@ -122,17 +124,18 @@ struct lanes {
     /* inverse_j = 1 / x_j, 0 where x_j is not positive. */
     void (*invert)(size_t n, const double *x, double *inverse);
 
-    /* sum of mass |x y - 1| over what has mass. */
+    /* sum of mass |x y - 1| over entries with mass. */
     double (*violation)(size_t n, const double *mass, const double *x, const double *y);
 
-    /* Widens [*least, *most] to every positive x; returns whether one with mass is lost: not positive
+    /* Extends [*least, *most] to every positive x; returns whether one with mass is not positive
      * and finite. */
     int (*widen)(size_t n, const double *mass, const double *x, double *least, double *most);
 
-    /* max |x_j|, infinite when one is not finite. */
+    /* max |x_j|; INFINITY if one is not finite. */
     double (*largest_size)(size_t n, const double *x);
 
-    /* out_rj = scale distance(x_r, y_j): x is (n_rows, dim), y_t is (dim, n) (columns are points). */
+    /* out_rj = scale distance(x_r, y_j): x is (n_rows, dim), y_t is (dim, n) (columns are
+     * points). */
     void (*distances)(enum lanes_distance distance, size_t n_rows, size_t n, size_t dim,
                       double scale, const float *x, const float *y_t, double *out /* stride n */);
 
@@ -140,7 +143,7 @@ struct lanes {
     void (*squares)(size_t n_rows, size_t n, size_t dim, const double *x, const double *y_t,
                     double *out);
 
-    /* grad_rc += sum_j p_rj sign(x_rc - y_jc); where they coincide the sign is 0. */
+    /* grad_rc += sum_j p_rj sign(x_rc - y_jc), with sign(0) = 0. */
     void (*l1_gradient)(size_t n_rows, size_t n, size_t dim, const float *p /* stride n */,
                         const float *x, const float *y_t, float *grad /* (n_rows, dim) */);
 
@@ -149,13 +152,13 @@ struct lanes {
     void (*clip_scalings_f32)(struct lanes_clip *clip);
     void (*clip_scalings_f64)(struct lanes_clip *clip);
 
-    /* out = x / y, 0 where x is not positive; false when a y that counts is below least_sum or above its
+    /* out = x / y, 0 where x is not positive; false: a y with x > 0 is below least_sum or above its
      * inverse. */
     bool (*quotient_f32)(size_t n, const void *x, const void *y, double least_sum, void *out);
     bool (*quotient_f64)(size_t n, const void *x, const void *y, double least_sum, void *out);
 };
 
-/* The best this processor has. */
+/* The loops for the best instruction set of this processor. */
 const struct lanes *lanes_get(void);
 
 /* All that this processor can run, best first, ending with NULL: for the tests. */

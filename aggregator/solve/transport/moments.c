@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define BLOCK 256 /* points centred or drawn at a time */
+#define BLOCK 256 /* points per block */
 #define NORMALS_STREAM UINT64_C(0x6d6f6d656e7473)
 #define TWO_PI 6.283185307179586
 
@@ -91,7 +91,8 @@ void moments_release(struct moments *moments)
 
 /* ---- square roots ---- */
 
-/* Rows sqrt(value_k) v_k of a covariance: root' root = S. Negative eigenvalues are rounding. */
+/* Rows sqrt(value_k) v_k of a covariance: root' root = S. Negative eigenvalues are rounding
+ * errors. */
 static dpot_status find_root(const struct moments *m, double **root, struct dpot_error *error)
 {
     const size_t dim = m->dim;
@@ -117,7 +118,7 @@ static dpot_status find_root(const struct moments *m, double **root, struct dpot
     return status;
 }
 
-/* tr (S^(1/2) S' S^(1/2))^(1/2): with S = R'R the matrix R S' R' has the same eigenvalues. */
+/* tr (S^(1/2) S' S^(1/2))^(1/2): with S = R'R, the matrix R S' R' has the same eigenvalues. */
 static dpot_status trace_of_root(const struct moments *a, const struct moments *b, double *trace,
                                  struct dpot_error *error)
 {

@@ -1,12 +1,11 @@
-/* Mean and covariance of points, and what can be said about two laws by them alone.
+/* Mean and covariance of points, and the Frechet distance of two laws by their moments.
  *
  *     Frechet distance  |m - m'|^2 + tr(S + S' - 2 (S^(1/2) S' S^(1/2))^(1/2))
  *
  * is W_2^2 between the Gaussians of these moments (Dowson, Landau 1982; Heusel et al. 2017 on
- * features of a classifier of images). All in float64. Covariances may be singular, as they are
- * with fewer points than dimensions: no inverse is taken and nothing is added to them, so the formula
- * holds as it stands. What few points do cost is a bias upwards that falls like 1 / n: compare
- * distances of equal n. */
+ * features of a classifier of images). Float64. Covariances may be singular (fewer points than
+ * dimensions): no inverse is taken and no ridge is added. Few points bias the distance upwards by
+ * O(1 / n): compare distances of equal n. */
 #ifndef DPOT_SOLVE_TRANSPORT_MOMENTS_H
 #define DPOT_SOLVE_TRANSPORT_MOMENTS_H
 
@@ -34,13 +33,13 @@ DPOT_WARN_UNUSED dpot_status moments_init(const double *points /* (n, dim) */,
                                           struct moments *moments, struct dpot_error *error);
 void moments_release(struct moments *moments);
 
-/* The Frechet distance (a square: units of the points, squared), at least 0. DPOT_ERR_SHAPE: other
+/* The Frechet distance (in squared units of the points), >= 0. DPOT_ERR_SHAPE: different
  * dimensions. DPOT_ERR_RANGE: points that were not finite. DPOT_ERR_MEMORY. */
 DPOT_WARN_UNUSED dpot_status moments_frechet(const struct moments *a, const struct moments *b,
                                              double *distance, struct dpot_error *error);
 
-/* n points of the Gaussian with these moments: the law that knows nothing else. A function of the
- * seed; NOT for privacy. Statuses as moments_frechet. */
+/* Draws n points of the Gaussian with these moments, as a baseline. Depends only on the seed; NOT
+ * for privacy. Statuses of moments_frechet. */
 DPOT_WARN_UNUSED dpot_status moments_draw(const struct moments *moments, size_t n, uint64_t seed,
                                           double *points /* (n, dim) */, struct dpot_error *error);
 

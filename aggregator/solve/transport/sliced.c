@@ -1,4 +1,4 @@
-/* The sliced distance: projections, a radix sort for each, and the monotone coupling. */
+/* The sliced distance: projections, a radix sort of each, and the monotone coupling. */
 #include "solve/transport/wasserstein.h"
 
 #include "ot/linalg.h"
@@ -13,7 +13,7 @@
 #define DIRECTIONS_STREAM UINT64_C(0x736c69636564)
 #define TWO_PI 6.283185307179586
 
-/* ---- the line ---- */
+/* ---- one dimension ---- */
 
 double wasserstein_line(const struct line_point *x, size_t n, const struct line_point *y, size_t m)
 {
@@ -25,7 +25,7 @@ double wasserstein_line(const struct line_point *x, size_t n, const struct line_
         cost += moved * (x[i].x - y[j].x) * (x[i].x - y[j].x);
         left_x -= moved;
         left_y -= moved;
-        /* Rounding may leave an end of one side over: it is worth nothing and has no partner. */
+        /* A remainder of one side at the end is rounding error: ignored. */
         if (left_x <= left_y) {
             left_x = ++i < n ? x[i].mass : 0;
         } else {
@@ -35,8 +35,8 @@ double wasserstein_line(const struct line_point *x, size_t n, const struct line_
     return cost;
 }
 
-/* Doubles as integers of the same order: the sign bit of positive ones is set, negative ones are
- * turned over. */
+/* Maps doubles to integers in the same order: sets the sign bit of positive ones, inverts negative
+ * ones. */
 static uint64_t key_of(double value)
 {
     uint64_t bits;
@@ -49,7 +49,7 @@ static size_t digit_of(double value, unsigned pass)
     return (size_t)(key_of(value) >> (DIGIT_BITS * pass)) & (N_BUCKETS - 1);
 }
 
-/* Sorts by x, stably, with a buffer of the same size. The result is in `points`. */
+/* Stable sort by x in `points`, with a buffer of the same size. */
 static void sort_points(struct line_point *points, struct line_point *buffer, size_t n)
 {
     struct line_point *from = points, *to = buffer;
@@ -99,7 +99,8 @@ static void draw_direction(uint64_t seed, size_t number, size_t dim, double *u)
 
 /* ---- all directions ---- */
 
-/* What one thread works with: a direction, projections, and the points of both sets on the line. */
+/* Workspace, one slot per thread: a direction, projections, and the points of both sets on the
+ * line. */
 struct slicer {
     const struct point_set *x, *y;
     const struct dpot_linalg *linalg;

@@ -6,7 +6,7 @@
 
 #define LANES 4
 
-/* |x - y|^2 by differences: the expanded square would lose small distances in its rounding. */
+/* |x - y|^2 by differences: rounding of the expanded square would lose small distances. */
 static double squared_distance(const double *restrict x, const double *restrict y, size_t dim)
 {
     double sum[LANES] = {0};

@@ -29,9 +29,9 @@ static dpot_status write_trajectory(struct base_measure_job *job,
     if (!job->trajectory_path) {
         return DPOT_OK;
     }
-    dpot_status status = array_init(&course, result->course_len, 5, false);
-    for (size_t i = 0; status == DPOT_OK && i < result->course_len; i++) {
-        const struct mirror_descent_point *point = &result->course[i];
+    dpot_status status = array_init(&course, result->trajectory_len, 5, false);
+    for (size_t i = 0; status == DPOT_OK && i < result->trajectory_len; i++) {
+        const struct mirror_descent_point *point = &result->trajectory[i];
         const double row[5] = {(double)point->iteration, point->iterate_objective,
                                point->best_objective, point->average_objective, point->lower_bound};
         memcpy(course.values + 5 * i, row, sizeof row);

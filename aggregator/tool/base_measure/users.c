@@ -107,7 +107,7 @@ dpot_status base_measure_job_load_users(struct base_measure_job *job)
 }
 
 static void put_yardstick(struct run *run, const char *name,
-                          const struct base_measure_yardstick *stick)
+                          const struct base_measure_cost_summary *stick)
 {
     char key[64];
     (void)snprintf(key, sizeof key, "%s_cost", name);

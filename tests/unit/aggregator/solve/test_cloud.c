@@ -15,11 +15,13 @@ struct instance {
     float x[N * DIM_TOP], y[M * DIM_TOP];
 };
 
-static void init(struct instance *s, size_t dim, enum cloud_distance distance, double scale)
+static void init(struct instance *s, size_t dim, enum cloud_distance distance, double scale,
+                 double lambda)
 {
     uint64_t seed = dim + 1;
     struct dpot_error error = {""};
-    const struct entropic_options options = {.lambda = 1, .tol = 1e-12, .max_iterations = 20000};
+    const struct entropic_options options = {
+        .lambda = lambda, .tol = 1e-12, .max_iterations = 20000};
     for (size_t k = 0; k < N * dim; k++) {
         s->x[k] = (float)floor(16 * transport_uniform(&seed)) / 16; /* no step crosses a y */
     }
@@ -54,7 +56,7 @@ Test(cloud, the_gradient_is_the_slope_of_the_optimal_value)
         for (int distance = 0; distance < 2; distance++) {
             static struct instance s;
             float grad[N * DIM_TOP];
-            init(&s, dims[d], distance ? CLOUD_SQUARED : CLOUD_L1, 2.5);
+            init(&s, dims[d], distance ? CLOUD_SQUARED : CLOUD_L1, 2.5, 1);
             (void)value(&s);
             cr_assert_eq(cloud_gradient(&s.cloud, s.e, NULL, grad), DPOT_OK);
             for (size_t k = 0; k < N * dims[d]; k += 3) {
@@ -79,10 +81,8 @@ Test(cloud, a_factor_of_the_cost_and_lambda_is_a_factor_of_the_gradient)
     for (int distance = 0; distance < 2; distance++) {
         static struct instance one, scaled;
         float grad[N * DIM_TOP], grad_scaled[N * DIM_TOP];
-        struct dpot_error error = {""};
-        init(&one, 3, distance ? CLOUD_SQUARED : CLOUD_L1, 1);
-        init(&scaled, 3, distance ? CLOUD_SQUARED : CLOUD_L1, 2.5);
-        cr_assert_eq(entropic_set_lambda(scaled.e, 2.5, &error), DPOT_OK);
+        init(&one, 3, distance ? CLOUD_SQUARED : CLOUD_L1, 1, 1);
+        init(&scaled, 3, distance ? CLOUD_SQUARED : CLOUD_L1, 2.5, 2.5);
         cr_assert_float_eq(value(&scaled), 2.5 * value(&one), 1e-9);
         cr_assert_eq(cloud_gradient(&one.cloud, one.e, NULL, grad), DPOT_OK);
         cr_assert_eq(cloud_gradient(&scaled.cloud, scaled.e, NULL, grad_scaled), DPOT_OK);
@@ -99,8 +99,8 @@ Test(cloud, reports_clipped_to_where_points_can_be_have_the_same_plan_under_l1)
     static struct instance whole, clipped;
     float grad[N * DIM_TOP], grad_clipped[N * DIM_TOP];
     double plan[N * M], plan_clipped[N * M];
-    init(&whole, 3, CLOUD_L1, 2);
-    init(&clipped, 3, CLOUD_L1, 2);
+    init(&whole, 3, CLOUD_L1, 2, 1);
+    init(&clipped, 3, CLOUD_L1, 2, 1);
     for (size_t k = 0; k < M * 3; k++) {
         whole.y[k] *= 4;
         clipped.y[k] = fminf(fmaxf(whole.y[k], 0), 1);
@@ -125,7 +125,7 @@ Test(cloud, points_that_coincide_have_a_finite_gradient)
 {
     static struct instance s;
     float grad[N * DIM_TOP];
-    init(&s, 2, CLOUD_L1, 1);
+    init(&s, 2, CLOUD_L1, 1, 1);
     for (size_t k = 0; k < N * 2; k++) {
         s.x[k] = 0.5F;
     }
@@ -145,7 +145,7 @@ Test(cloud, a_gradient_carries_its_factor_and_the_team_changes_no_bit)
     static struct instance s;
     float grad[N * 3], twice[N * 3];
     struct team *team;
-    init(&s, 3, CLOUD_SQUARED, 1);
+    init(&s, 3, CLOUD_SQUARED, 1, 1);
     cr_assert_eq(team_new(3, &team), DPOT_OK);
     (void)value(&s);
     cr_assert_eq(cloud_gradient(&s.cloud, s.e, NULL, grad), DPOT_OK);

@@ -37,7 +37,8 @@ static void descend(struct descent *d, const double *weights, size_t n_iteration
     cr_assert_eq(r->total_mass, total_of(r->base_measure, d->phi.n_cols));
     cr_assert_leq(r->lower_bound, r->objective * (1 + 1e-12));
     cr_assert_eq(r->relative_gap, phi_relative_gap(r->objective, r->lower_bound));
-    cr_assert(r->course_len > 0 && r->course[r->course_len - 1].iteration == r->iterations);
+    cr_assert(r->trajectory_len > 0 &&
+              r->trajectory[r->trajectory_len - 1].iteration == r->iterations);
 }
 
 static void descent_release(struct descent *d)
@@ -197,15 +198,15 @@ Test(mirror_descent, notes_a_course_that_only_improves)
     struct descent d;
     vector_grid(&d.vector, 6, 1, 2);
     descend(&d, NULL, 3000, 0, NULL);
-    const struct mirror_descent_point *course = d.result.course;
-    cr_assert(d.result.course_len > 40 && d.result.course_len < 100);
-    cr_assert_eq(course[0].iteration, 1);
-    for (size_t i = 1; i < d.result.course_len; i++) {
-        cr_assert_gt(course[i].iteration, course[i - 1].iteration);
-        cr_assert_leq(course[i].best_objective, course[i - 1].best_objective);
-        cr_assert_geq(course[i].lower_bound, course[i - 1].lower_bound);
-        cr_assert_leq(course[i].best_objective, course[i].iterate_objective);
-        cr_assert_leq(course[i].lower_bound, course[i].average_objective);
+    const struct mirror_descent_point *trajectory = d.result.trajectory;
+    cr_assert(d.result.trajectory_len > 40 && d.result.trajectory_len < 100);
+    cr_assert_eq(trajectory[0].iteration, 1);
+    for (size_t i = 1; i < d.result.trajectory_len; i++) {
+        cr_assert_gt(trajectory[i].iteration, trajectory[i - 1].iteration);
+        cr_assert_leq(trajectory[i].best_objective, trajectory[i - 1].best_objective);
+        cr_assert_geq(trajectory[i].lower_bound, trajectory[i - 1].lower_bound);
+        cr_assert_leq(trajectory[i].best_objective, trajectory[i].iterate_objective);
+        cr_assert_leq(trajectory[i].lower_bound, trajectory[i].average_objective);
     }
     descent_release(&d);
 }

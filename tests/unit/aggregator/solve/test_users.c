@@ -202,7 +202,7 @@ Test(users, followed_from_another_measure_pay_nearly_the_same_and_never_more)
         m[j] = 1.0 / 64;
     }
     const double start = base_measure_crowd_evaluate(crowd, m, NULL, NULL);
-    base_measure_crowd_cool(crowd, 1e-4 * start);
+    base_measure_crowd_set_temperature(crowd, 1e-4 * start);
     for (size_t j = 0; j < 64; j++) {
         m[j] *= j < 32 ? 1.2 : 0.8;
     }
