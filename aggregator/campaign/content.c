@@ -6,8 +6,8 @@
 
 static const char prefix[] = "dpot.content.v1"; /* with its NUL */
 
-/* A copy that borrows everything: it is only encoded. What does not change the law of a report is put to
- * one value, so that it does not change the digest either. */
+/* A copy that borrows everything, to be encoded. Fields that do not change the law of a report get
+ * a fixed value. */
 static struct dpot_campaign strip(const struct dpot_campaign *campaign)
 {
     struct dpot_campaign bare = *campaign;

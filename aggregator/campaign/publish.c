@@ -1,14 +1,15 @@
 #include "campaign/publish.h"
 
-#include "campaign/spec_read.h"
+#include "campaign/spec_fields.h"
 #include "mechanism/mechanism.h"
 #include "mechanism/sampler.h"
 #include "proto/wire_artifact.h"
 #include "proto/wire_campaign.h"
 
+#include <math.h>
 #include <string.h>
 
-#define BASE_MEASURE_KIND "base-measure" /* of the jobs whose values are masses */
+#define BASE_MEASURE_KIND "base-measure" /* kind of the jobs whose values are masses */
 
 /* ---- drafts ---- */
 
@@ -51,32 +52,7 @@ dpot_status publish_draft(struct store *store, const struct dpot_clock *clock,
 
 /* ---- the masses of a change ---- */
 
-static dpot_status check_length(const char *what, size_t n, const struct dpot_campaign *campaign,
-                                struct dpot_error *error)
-{
-    return n == campaign->output.size
-               ? DPOT_OK
-               : dpot_error_set(
-                     error, DPOT_ERR_SHAPE,
-                     "%s has %zu mass%s for %u output points: give one positive mass each", what, n,
-                     n == 1 ? "" : "es", campaign->output.size);
-}
-
-static dpot_status read_masses(const json_t *value, const struct dpot_campaign *campaign, double *m,
-                               struct dpot_error *error)
-{
-    if (!json_is_array(value)) {
-        return dpot_error_set(error, DPOT_ERR_MALFORMED,
-                              "base_measure must be an array of %u masses", campaign->output.size);
-    }
-    const dpot_status status =
-        check_length("base_measure", json_array_size(value), campaign, error);
-    return status == DPOT_OK
-               ? spec_read_numbers(value, "base_measure", m, campaign->output.size, error)
-               : status;
-}
-
-/* An artifact of this very campaign: of another one it would be the best measure for other costs. */
+/* The artifact must be of this campaign: another one has other costs, and another best measure. */
 static dpot_status check_artifact(struct store *store, const struct dpot_artifact *artifact,
                                   const struct dpot_campaign *campaign, struct dpot_error *error)
 {
@@ -95,8 +71,12 @@ static dpot_status check_artifact(struct store *store, const struct dpot_artifac
                               "the artifact is of another campaign: give its masses as an array if "
                               "they are meant for this one");
     }
-    return status == DPOT_OK ? check_length("the artifact", artifact->n_values, campaign, error)
-                             : status;
+    return status == DPOT_OK && artifact->n_values != campaign->output.size
+               ? dpot_error_set(error, DPOT_ERR_SHAPE,
+                                "the artifact has %zu masses for %u output points: give one of the "
+                                "same points",
+                                artifact->n_values, campaign->output.size)
+               : status;
 }
 
 static dpot_status decode_artifact(struct store *store, const struct dpot_buf *bytes,
@@ -137,11 +117,15 @@ static dpot_status load_artifact(struct store *store, const json_t *value,
     return status;
 }
 
+struct change {
+    const json_t *base_measure, *artifact; /* NULL: not given */
+    int64_t opens_ms, closes_ms;
+};
+
 static dpot_status change_base_measure(struct store *store, struct dpot_campaign *campaign,
-                                       const json_t *change, struct dpot_error *error)
+                                       const struct change *change, struct dpot_error *error)
 {
-    const json_t *masses = json_object_get(change, "base_measure");
-    const json_t *artifact = json_object_get(change, "artifact");
+    const json_t *masses = change->base_measure, *artifact = change->artifact;
     if (!masses == !artifact) {
         return dpot_error_set(error, DPOT_ERR_MALFORMED,
                               "give either base_measure (an array of masses) or artifact (a "
@@ -159,8 +143,9 @@ static dpot_status change_base_measure(struct store *store, struct dpot_campaign
     if (!m) {
         return dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory for %zu masses", size);
     }
-    dpot_status status = masses ? read_masses(masses, campaign, m, error)
-                                : load_artifact(store, artifact, campaign, m, error);
+    dpot_status status = masses
+                             ? json_read_numbers(masses, "base_measure", -INFINITY, m, size, error)
+                             : load_artifact(store, artifact, campaign, m, error);
     if (status == DPOT_OK) {
         status = dpot_base_measure_encode(m, size, campaign->epsilon_q32, &campaign->base_measure,
                                           error);
@@ -172,40 +157,28 @@ static dpot_status change_base_measure(struct store *store, struct dpot_campaign
 
 /* ---- the change as a whole ---- */
 
-static dpot_status change_time(const json_t *change, const char *key, int64_t *time_ms,
-                               struct dpot_error *error)
+dpot_status publish_change(struct store *store, struct dpot_campaign *campaign, const json_t *given,
+                           struct dpot_error *error)
 {
-    const char *text = NULL;
-    const dpot_status status = json_get_string(change, "", key, &text, error);
-    if (status == DPOT_ERR_NOT_FOUND) {
-        return DPOT_OK;
-    }
-    if (status == DPOT_OK && dpot_time_parse(text, time_ms) != DPOT_OK) {
-        return dpot_error_set(error, DPOT_ERR_MALFORMED,
-                              "%s is \"%.40s\": give a UTC time such as \"2026-12-01T00:00:00Z\"",
-                              key, text);
-    }
-    return status;
-}
-
-dpot_status publish_change(struct store *store, struct dpot_campaign *campaign,
-                           const json_t *change, struct dpot_error *error)
-{
-    static const char *const keys[] = {"base_measure", "artifact", "opens", "closes", NULL};
-    dpot_status status = json_check_keys(change, "", keys, error);
+    static const struct json_field fields[] = {
+        FIELD_VALUE("base_measure", struct change, base_measure, .remedy = NULL),
+        FIELD_VALUE("artifact", struct change, artifact, .remedy = NULL),
+        FIELD_OTHER("opens", struct change, opens_ms, spec_read_time, .keeps = true),
+        FIELD_OTHER("closes", struct change, closes_ms, spec_read_time, .keeps = true),
+        {.key = NULL},
+    };
+    struct change change = {.opens_ms = campaign->opens_ms, .closes_ms = campaign->closes_ms};
+    dpot_status status = json_read_fields(given, "", fields, NULL, &change, error);
     if (status == DPOT_OK && campaign->revision == UINT32_MAX) {
         status = dpot_error_set(error, DPOT_ERR_RANGE, "the campaign has no revision left");
     }
-    if (status == DPOT_OK) {
-        campaign->revision++;
-        campaign->loss_counts = false; /* what a revision of before may have, no new one has */
-        status = change_time(change, "opens", &campaign->opens_ms, error);
+    if (status != DPOT_OK) {
+        return status;
     }
-    if (status == DPOT_OK) {
-        status = change_time(change, "closes", &campaign->closes_ms, error);
-    }
-    if (status == DPOT_OK) {
-        status = change_base_measure(store, campaign, change, error);
-    }
+    campaign->revision++;
+    campaign->loss_counts = false; /* only old revisions have it */
+    campaign->opens_ms = change.opens_ms;
+    campaign->closes_ms = change.closes_ms;
+    status = change_base_measure(store, campaign, &change, error);
     return status == DPOT_OK ? dpot_mechanism_check_campaign(campaign, error) : status;
 }

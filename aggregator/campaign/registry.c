@@ -7,16 +7,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NAMES_MAX 8    /* revisions that a refusal lists */
+#define NAMES_MAX 8    /* revisions in a refusal */
 #define NAMES_SIZE 200 /* each at most "4294967295 (closed), " */
 
-/* A decoded revision. Content and bytes are never changed or freed before the registry is: others hold
+/* A decoded revision. Content and bytes stay as they are until the registry is freed: callers hold
  * pointers to them. */
 struct cache_entry {
     struct dpot_signed_campaign content;
     struct dpot_buf signed_bytes;
     struct revision_record record;
-    uint64_t as_of; /* n_changes when the record was read: another number now, and it may be old */
+    uint64_t as_of; /* n_changes when the record was read; the record is stale when it differs */
     struct cache_entry *next;
 };
 
@@ -26,9 +26,9 @@ struct registry {
     uint8_t secret_key[DPOT_SIGN_SECRET_LEN];
     uint8_t public_key[DPOT_SIGN_PUBLIC_LEN];
     pthread_mutex_t transitions; /* held from reading a state to changing it */
-    pthread_mutex_t cache_mutex; /* of what follows */
+    pthread_mutex_t cache_mutex; /* of the members below */
     struct cache_entry *cache;
-    uint64_t n_changes; /* of states, that are in the store */
+    uint64_t n_changes; /* changes of states in the store */
 };
 
 dpot_status registry_new(struct store *store, const uint8_t secret_key[DPOT_SIGN_SECRET_LEN],
@@ -82,7 +82,7 @@ dpot_status registry_sign_keys(const struct registry *registry, const struct dpo
     return dpot_wire_keys_sign(keys, registry->secret_key, out, error);
 }
 
-/* Creating. */
+/* ---- creating ---- */
 
 dpot_status registry_create(struct registry *registry, const json_t *spec,
                             struct revision_record *record, struct dpot_error *error)
@@ -99,9 +99,9 @@ dpot_status registry_create(struct registry *registry, const json_t *spec,
     return status;
 }
 
-/* Finding by number. */
+/* ---- finding by number ---- */
 
-/* The revision with a number, and the names of those there are. */
+/* The search for a number, and the names of all revisions of the campaign. */
 struct selecting {
     const uint8_t *id;
     uint32_t number;
@@ -154,7 +154,7 @@ static dpot_status find_numbered(struct registry *registry, const uint8_t *id, u
     return DPOT_OK;
 }
 
-/* Changing states. */
+/* ---- changing states ---- */
 
 /* The newest revision of a campaign in each state; revision 0: there is none. */
 struct newest {
@@ -186,7 +186,7 @@ static dpot_status find_newest(struct registry *registry, const uint8_t *id, str
     return status;
 }
 
-/* The last revision that was made, in whatever state: a campaign never goes back to an older one. */
+/* The newest revision in any state: a campaign never goes back to an older one. */
 static const struct revision_record *newest_record(const struct newest *newest)
 {
     const struct revision_record *record = &newest->by_state[REVISION_DRAFT];
@@ -198,7 +198,7 @@ static const struct revision_record *newest_record(const struct newest *newest)
     return record;
 }
 
-/* Whatever the store says: a change that it could not confirm may be there. */
+/* Counts a change even if the store fails: it may have been written without confirmation. */
 static dpot_status change(struct registry *registry, struct revision_record *record,
                           enum revision_state state, struct dpot_error *error)
 {
@@ -242,7 +242,8 @@ static dpot_status open_newest(struct registry *registry, const uint8_t *id,
         newest.by_state[REVISION_CLOSED].revision);
 }
 
-/* A call whose answer was lost is sent again: a draft must not fall to the second one. */
+/* Idempotent: a client repeats a call whose answer was lost, and the second one must not close a
+ * draft. */
 static dpot_status close_newest(struct registry *registry, const uint8_t *id,
                                 struct revision_record *record, struct dpot_error *error)
 {
@@ -270,25 +271,19 @@ static dpot_status close_numbered(struct registry *registry, const uint8_t *id, 
                : change(registry, record, REVISION_CLOSED, error);
 }
 
-dpot_status registry_open_next(struct registry *registry, const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
-                               struct revision_record *record, struct revision_record *former,
-                               struct dpot_error *error)
+dpot_status registry_open_campaign(struct registry *registry,
+                                   const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
+                                   struct revision_record *record, struct revision_record *former,
+                                   struct dpot_error *error)
 {
+    struct revision_record ignored;
     (void)pthread_mutex_lock(&registry->transitions);
-    const dpot_status status = open_newest(registry, id, record, former, error);
+    const dpot_status status = open_newest(registry, id, record, former ? former : &ignored, error);
     (void)pthread_mutex_unlock(&registry->transitions);
     return status;
 }
 
-dpot_status registry_open_campaign(struct registry *registry,
-                                   const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
-                                   struct revision_record *record, struct dpot_error *error)
-{
-    struct revision_record former;
-    return registry_open_next(registry, id, record, &former, error);
-}
-
-dpot_status registry_close_revision(struct registry *registry,
+dpot_status registry_close_campaign(struct registry *registry,
                                     const uint8_t id[DPOT_CAMPAIGN_ID_LEN], uint32_t number,
                                     struct revision_record *record, struct dpot_error *error)
 {
@@ -299,14 +294,7 @@ dpot_status registry_close_revision(struct registry *registry,
     return status;
 }
 
-dpot_status registry_close_campaign(struct registry *registry,
-                                    const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
-                                    struct revision_record *record, struct dpot_error *error)
-{
-    return registry_close_revision(registry, id, 0, record, error);
-}
-
-/* Reading. Under cache_mutex up to registry_get. */
+/* ---- reading; under cache_mutex up to registry_get ---- */
 
 /* (R1) */
 static dpot_status verify(const struct registry *registry, const struct revision_record *record,
@@ -371,7 +359,7 @@ static dpot_status load(struct registry *registry, const uint8_t *hash, struct c
     return DPOT_OK;
 }
 
-/* The state that another call has changed is read anew. */
+/* Reads the record again when a state has changed since. */
 static dpot_status refresh(struct registry *registry, struct cache_entry *entry,
                            struct dpot_error *error)
 {
@@ -422,9 +410,9 @@ dpot_status registry_select(struct registry *registry, const uint8_t id[DPOT_CAM
     return status == DPOT_OK ? registry_get(registry, record.hash, revision, error) : status;
 }
 
-/* Revising. */
+/* ---- revising ---- */
 
-/* The next revision of a decoded one, as a draft. */
+/* Turns the copy into the next revision and stores that as a draft. */
 static dpot_status revise_copy(struct registry *registry, struct dpot_campaign *campaign,
                                const json_t *change_spec, struct revision_record *record,
                                struct dpot_error *error)

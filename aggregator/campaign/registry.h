@@ -1,9 +1,9 @@
-/* Campaign registry: the state machine of revisions, and the keys that sign them.
+/* Campaign registry: the state machine of revisions, and the key that signs them.
  *
  *     create, revise -> DRAFT -- open --> OPEN -- close --> CLOSED
  *     Opening a revision closes the campaign's open one. A closed revision never opens again.
- *     A draft may be closed (abandoned): by its number, or while no revision was ever opened or closed.
- *     Only OPEN revisions take reports.
+ *     A draft may be closed (abandoned): by its number, or while no revision was ever opened or
+ *     closed. Only OPEN revisions take reports.
  *
  * Several threads may call one registry.
  *
@@ -41,49 +41,45 @@ DPOT_WARN_UNUSED dpot_status registry_create(struct registry *registry, const js
                                              struct revision_record *record,
                                              struct dpot_error *error);
 
-/* Makes the next revision of a campaign, a draft, from its newest one (in whatever state): another
- * base measure, new times if given, everything else the same. `change` is an object with the masses
- * "base_measure" [..] or the digest "artifact" of a base-measure job of this campaign, and optionally
- * "opens" and "closes". Devices that report to it are charged again. DPOT_ERR_NOT_FOUND (campaign or
- * artifact), DPOT_ERR_MALFORMED, DPOT_ERR_SHAPE, DPOT_ERR_RANGE, DPOT_ERR_INFEASIBLE (naming key,
- * value and remedy), DPOT_ERR_CORRUPT, ...: nothing was made. */
+/* Makes the next revision of a campaign, a draft, from its newest one (in any state). Devices that
+ * report to it are charged again.
+ * change: {"base_measure": [masses]} or {"artifact": digest of a base-measure job of this
+ * campaign}, and
+ *         optionally "opens" and "closes"; everything else stays.
+ * On failure nothing was made: DPOT_ERR_NOT_FOUND (campaign or artifact), DPOT_ERR_MALFORMED,
+ * DPOT_ERR_SHAPE, DPOT_ERR_RANGE, DPOT_ERR_INFEASIBLE (naming key, value and remedy),
+ * DPOT_ERR_CORRUPT, ... */
 DPOT_WARN_UNUSED dpot_status registry_revise(struct registry *registry,
                                              const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
                                              const json_t *change, struct revision_record *record,
                                              struct dpot_error *error);
 
 /* Opens the campaign's newest revision when it is a draft; an open revision stays as it is.
- * DPOT_ERR_NOT_FOUND, DPOT_ERR_CLOSED (a closed revision never opens again; naming the remedy). */
+ * former: may be NULL; the revision that this closed, with revision 0 when none was.
+ * DPOT_ERR_NOT_FOUND, DPOT_ERR_CLOSED (a closed revision never opens again; the sentence names the
+ * remedy). */
 DPOT_WARN_UNUSED dpot_status registry_open_campaign(struct registry *registry,
                                                     const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
                                                     struct revision_record *record,
+                                                    struct revision_record *former,
                                                     struct dpot_error *error);
 
-/* The same, and tells which revision was closed by it: *former has revision 0 when none was. */
-DPOT_WARN_UNUSED dpot_status registry_open_next(struct registry *registry,
-                                                const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
-                                                struct revision_record *record,
-                                                struct revision_record *former,
-                                                struct dpot_error *error);
-
-/* Closes the open revision. Without one the newest closed one is the answer and nothing changes, so that
- * the same call can be sent again; a draft beside it stays. A campaign of drafts only loses the newest. */
+/* Closes the revision with this number, whether it is open or a draft; a closed one stays as it is.
+ * number: 0 closes the open revision. Without an open one it returns the newest closed one
+ * unchanged, so that
+ *         the call can be repeated, and a draft beside it stays; of a campaign of drafts it closes
+ *         the newest.
+ * DPOT_ERR_NOT_FOUND as registry_select. */
 DPOT_WARN_UNUSED dpot_status registry_close_campaign(struct registry *registry,
-                                                     const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
-                                                     struct revision_record *record,
-                                                     struct dpot_error *error);
-
-/* Closes the revision with this number, whether it is open or a draft; one that is closed stays as it is. 0: as
- * registry_close_campaign. DPOT_ERR_NOT_FOUND as registry_select. */
-DPOT_WARN_UNUSED dpot_status registry_close_revision(struct registry *registry,
                                                      const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
                                                      uint32_t number,
                                                      struct revision_record *record,
                                                      struct dpot_error *error);
 
-/* A decoded revision, cached: borrowed from the registry for its life (revisions are immutable). */
+/* A decoded revision. Revisions are immutable and cached: the pointers are valid for the lifetime
+ * of the registry. */
 struct registry_revision {
-    struct revision_record record; /* state as of this call */
+    struct revision_record record; /* as of this call */
     const struct dpot_campaign *campaign;
     const struct dpot_buf *signed_bytes; /* a SignedCampaign as served */
 };
@@ -92,15 +88,16 @@ DPOT_WARN_UNUSED dpot_status registry_get(struct registry *registry,
                                           struct registry_revision *revision,
                                           struct dpot_error *error);
 
-/* The same for the revision of a campaign that is open, else the newest closed one, else the newest
+/* The same for the open revision of a campaign, else the newest closed one, else the newest
  * draft. */
 DPOT_WARN_UNUSED dpot_status registry_find(struct registry *registry,
                                            const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
                                            struct registry_revision *revision,
                                            struct dpot_error *error);
 
-/* The same for the revision with this number, in whatever state; 0: as registry_find. DPOT_ERR_NOT_FOUND:
- * there is no such campaign, or the sentence names the revisions that it has. */
+/* The same for the revision with this number, in any state; 0: as registry_find.
+ * DPOT_ERR_NOT_FOUND: no such campaign, or no such revision; the sentence lists those that
+ * exist. */
 DPOT_WARN_UNUSED dpot_status registry_select(struct registry *registry,
                                              const uint8_t id[DPOT_CAMPAIGN_ID_LEN],
                                              uint32_t number, struct registry_revision *revision,

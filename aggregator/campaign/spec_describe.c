@@ -7,16 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ROUNDS_SHOWN 1000 /* of up to 100,000: the rest follows from opens, closes and rounds */
-
-static json_t *numbers(const double *values, size_t n)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < n; i++) {
-        (void)json_array_append_new(list, json_number(values[i]));
-    }
-    return list;
-}
+#define ROUNDS_SHOWN 1000 /* at most: the others follow from opens, closes and rounds */
 
 static json_t *shape_of(const struct dpot_domain *domain)
 {
@@ -27,23 +18,13 @@ static json_t *shape_of(const struct dpot_domain *domain)
     return list;
 }
 
-static json_t *points_of(const struct dpot_domain *domain)
-{
-    json_t *rows = json_array();
-    for (uint32_t i = 0; i < domain->size; i++) {
-        (void)json_array_append_new(rows,
-                                    numbers(domain->points + (size_t)i * domain->dim, domain->dim));
-    }
-    return rows;
-}
-
 static json_t *describe_domain(const struct dpot_domain *domain, int with_points)
 {
     switch (domain->type) {
     case DPOT_DOMAIN_GRID:
         return json_pack("{s:s,s:o,s:o,s:o}", "type", "grid", "lo",
-                         numbers(domain->lo, domain->dim), "hi", numbers(domain->hi, domain->dim),
-                         "shape", shape_of(domain));
+                         json_numbers(domain->lo, domain->dim), "hi",
+                         json_numbers(domain->hi, domain->dim), "shape", shape_of(domain));
     case DPOT_DOMAIN_RING:
         return json_pack("{s:s,s:I}", "type", "ring", "size", (json_int_t)domain->size);
     case DPOT_DOMAIN_SPHERE:
@@ -53,12 +34,13 @@ static json_t *describe_domain(const struct dpot_domain *domain, int with_points
     case DPOT_DOMAIN_POINTS:
         break;
     }
-    return with_points ? json_pack("{s:s,s:o}", "type", "points", "points", points_of(domain))
+    return with_points ? json_pack("{s:s,s:o}", "type", "points", "points",
+                                   json_rows(domain->points, domain->size, domain->dim))
                        : json_pack("{s:s,s:I,s:I}", "type", "points", "size",
                                    (json_int_t)domain->size, "dim", (json_int_t)domain->dim);
 }
 
-/* The masses as devices see them; NULL when memory is out. */
+/* The masses as devices decode them; NULL when memory is out. */
 static double *decode_masses(const struct dpot_campaign *campaign, double *total)
 {
     const size_t size = campaign->base_measure.size;
@@ -73,7 +55,7 @@ static double *decode_masses(const struct dpot_campaign *campaign, double *total
     return m;
 }
 
-/* A sphere's masses are equal. */
+/* The masses of a sphere, which are equal. */
 static json_t *uniform_text(const double *m, size_t size)
 {
     char text[48];
@@ -105,7 +87,7 @@ static json_t *describe_mechanism(const struct dpot_campaign *campaign, const do
         (void)json_object_set_new(mechanism, "base_measure",
                                   dpot_campaign_is_sphere(campaign)
                                       ? uniform_text(m, campaign->base_measure.size)
-                                      : numbers(m, campaign->base_measure.size));
+                                      : json_numbers(m, campaign->base_measure.size));
     }
     return mechanism;
 }
@@ -145,7 +127,7 @@ static json_t *hex_text(const uint8_t *data, size_t len)
     return json_string(text);
 }
 
-/* The keys that every SPEC has, in the order people write them. */
+/* The keys of every SPEC. */
 static json_t *describe_spec(const struct dpot_campaign *campaign, json_t *domain, json_t *output,
                              json_t *mechanism)
 {
@@ -163,7 +145,7 @@ static json_t *describe_spec(const struct dpot_campaign *campaign, json_t *domai
     return spec;
 }
 
-/* What follows from the SPEC. */
+/* Keys that are not of the SPEC. */
 static json_t *describe_derived(const struct dpot_campaign *campaign,
                                 const uint8_t hash[DPOT_HASH_LEN])
 {

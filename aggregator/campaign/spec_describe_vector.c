@@ -13,7 +13,7 @@ static json_t *sides(const struct dpot_vector_domain *vector, const int64_t *sid
     return list;
 }
 
-/* In data units, as the integers make them: the set that is enforced. */
+/* The set that devices enforce: its integers, in data units. */
 json_t *spec_describe_vector(const struct dpot_campaign *campaign, int with_points)
 {
     const struct dpot_vector_domain *vector = &campaign->vector;

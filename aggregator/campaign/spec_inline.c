@@ -1,14 +1,14 @@
 #include "campaign/spec.h"
-#include "campaign/spec_read.h"
 #include "campaign/sweeps.h"
 #include "files/array.h"
+#include "json/fields.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #define PATH_CAP 4096
-#define MASS_STEPS 4294967295.0 /* of a mass in a campaign, as a share of the largest */
+#define MASS_STEPS 4294967295.0 /* largest mass that a campaign encodes over the smallest */
 
 /* `file` as seen from `folder`. */
 static dpot_status join_path(char out[PATH_CAP], const char *folder, const char *file,
@@ -33,35 +33,9 @@ static dpot_status read_file(const char *key, const char *folder, const char *fi
     return status == DPOT_OK ? status : dpot_error_prefix(error, status, "%s", key);
 }
 
-/* A list of numbers, NULL when memory is out or one of them is not finite. */
-static json_t *list_of(const double *values, size_t n)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; list && i < n; i++) {
-        if (json_array_append_new(list, json_real(values[i])) != 0) {
-            json_decref(list);
-            list = NULL;
-        }
-    }
-    return list;
-}
-
-static json_t *rows_of(const struct array *array)
-{
-    json_t *rows = json_array();
-    for (size_t i = 0; rows && i < array->n_rows; i++) {
-        json_t *row = list_of(array->values + i * array->n_cols, array->n_cols);
-        if (json_array_append_new(rows, row) != 0) {
-            json_decref(rows);
-            rows = NULL;
-        }
-    }
-    return rows;
-}
-
 static dpot_status refuse_content(const char *key, struct dpot_error *error)
 {
-    return dpot_error_set(error, DPOT_ERR_RANGE, "%s holds a number that is not finite: mend it",
+    return dpot_error_set(error, DPOT_ERR_RANGE, "%s holds a number that is not finite: correct it",
                           key);
 }
 
@@ -72,7 +46,7 @@ static dpot_status inline_points(json_t *spec, const char *key, const char *fold
     const char *file = json_string_value(json_object_get(object, "file"));
     char name[32];
     if (!file) {
-        return DPOT_OK; /* nothing to read; spec_compile judges what is there */
+        return DPOT_OK; /* nothing to read; spec_compile validates the rest */
     }
     (void)snprintf(name, sizeof name, "%s.file", key);
     if (json_object_get(object, "points")) {
@@ -84,7 +58,7 @@ static dpot_status inline_points(json_t *spec, const char *key, const char *fold
     if (status != DPOT_OK) {
         return status;
     }
-    json_t *rows = rows_of(&array);
+    json_t *rows = json_rows(array.values, array.n_rows, array.n_cols);
     array_release(&array);
     if (!rows) {
         return refuse_content(name, error);
@@ -138,7 +112,7 @@ static dpot_status inline_base_measure(json_t *spec, const char *folder, struct 
                               n_cols);
     }
     (void)spec_raise_masses(array.values, array.n_rows);
-    json_t *masses = list_of(array.values, array.n_rows);
+    json_t *masses = json_numbers(array.values, array.n_rows);
     array_release(&array);
     if (!masses) {
         return refuse_content(key, error);
@@ -146,48 +120,35 @@ static dpot_status inline_base_measure(json_t *spec, const char *folder, struct 
     return json_object_set_new(mechanism, "base_measure", masses) == 0 ? DPOT_OK : DPOT_ERR_MEMORY;
 }
 
-/* {"error": E}, or "auto" for the usual one: *wanted is 0 when the number is given, or missing. */
+/* The error of {"error": E}, or the default of "auto"; 0 for everything else. */
 static dpot_status read_wanted_error(const json_t *given, double *wanted, struct dpot_error *error)
 {
-    static const char *const keys[] = {"error", NULL};
+    static const struct json_field fields[] = {
+        {.key = "error",
+         .kind = JSON_KIND_NUMBER,
+         .number = {1e-9, 2},
+         FIELD_REQUIRED(
+             "give an error such as 0.001, or a number of sweeps in place of the object")},
+        {.key = NULL},
+    };
     const char *text = json_string_value(given);
-    *wanted = 0;
-    if (text && strcmp(text, "auto") == 0) {
-        *wanted = SWEEPS_ERROR;
-        return DPOT_OK;
-    }
-    if (!json_is_object(given)) {
-        return DPOT_OK; /* spec_compile judges what is there */
-    }
-    dpot_status status = json_check_keys(given, "mechanism.iterations", keys, error);
-    if (status == DPOT_OK) {
-        status = json_get_number(given, "mechanism.iterations", "error", 1e-9, 2, wanted, error);
-    }
-    return status == DPOT_ERR_NOT_FOUND
-               ? dpot_error_set(error, DPOT_ERR_MALFORMED,
-                                "mechanism.iterations is an object without error: give {\"error\": "
-                                "0.001}, or a "
-                                "number of sweeps")
-               : status;
+    *wanted = text && strcmp(text, "auto") == 0 ? SWEEPS_ERROR : 0;
+    return json_is_object(given)
+               ? json_read_fields(given, "mechanism.iterations", fields, NULL, wanted, error)
+               : DPOT_OK; /* spec_compile refuses other values */
 }
 
-/* Sweeps that are to be measured are measured here, once the rest of the SPEC stands. */
+/* Sweeps are measured once the rest of the SPEC compiles. */
 static dpot_status inline_sweeps(json_t *spec, struct dpot_error *error)
 {
     static const uint8_t no_id[DPOT_CAMPAIGN_ID_LEN];
     json_t *mechanism = json_object_get(spec, "mechanism");
-    const char *type = json_string_value(json_object_get(mechanism, "type"));
     struct dpot_campaign campaign;
-    bool is_exact = false;
     double wanted = 0;
     uint32_t iterations = 0;
     dpot_status status =
         read_wanted_error(json_object_get(mechanism, "iterations"), &wanted, error);
-    if (status != DPOT_OK || !(wanted > 0) || !type || strcmp(type, "wpm") != 0) {
-        return status;
-    }
-    status = spec_check_solver_keys(mechanism, &is_exact, error);
-    if (status != DPOT_OK) {
+    if (status != DPOT_OK || !(wanted > 0)) {
         return status;
     }
     if (json_object_set_new(mechanism, "iterations", json_integer(1)) != 0) {

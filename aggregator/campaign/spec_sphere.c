@@ -1,47 +1,33 @@
 #include "campaign/spec_sphere.h"
 
-#include "campaign/spec_read.h"
-#include "files/number.h"
+#include "campaign/spec_fields.h"
 #include "mechanism/sampler.h"
 
 #include <math.h>
 #include <string.h>
 
-#define EXCESS_CHOSEN 0.01 /* of the expected cost, relative to the closed form */
+/* Excess of the expected cost over the closed form, relative: of a chosen count, and the most that
+ * is accepted. */
+#define EXCESS_CHOSEN 0.01
 #define EXCESS_REFUSED 0.1
 
-static const char *const keys[] = {"type",         "epsilon", "base_measure", "n_max",
-                                   "sample_first", "solver",  "passes",       NULL};
-
-/* ---- output ---- */
-
-/* *count is 0 for "same". */
-static dpot_status read_count(const json_t *spec, int64_t *count, struct dpot_error *error)
+/* *count is 0 for "same" and where none is given. */
+static dpot_status read_count(const json_t *output, uint32_t *count, struct dpot_error *error)
 {
-    static const char *const known[] = {"type", "count", NULL};
-    const json_t *output = json_object_get(spec, "output");
-    const char *type = NULL;
-    *count = 0;
-    if (!output || (json_is_string(output) && strcmp(json_string_value(output), "same") == 0)) {
-        return DPOT_OK;
+    static const struct json_word types[] = {{"directions", SPEC_PLACE_DIRECTIONS}, {NULL, 0}};
+    const char *text = json_string_value(output);
+    struct spec_place place = {.count = 0};
+    dpot_status status = DPOT_OK;
+    if (text && strcmp(text, "same") != 0) {
+        status = dpot_error_set(error, DPOT_ERR_MALFORMED,
+                                "output is \"%.40s\": say \"same\" or give "
+                                "{\"type\":\"directions\",\"count\":K}",
+                                text);
+    } else if (output && !text) {
+        status = spec_read_place(output, "output", types, &place, error);
     }
-    if (!json_is_object(output)) {
-        return dpot_error_set(error, DPOT_ERR_MALFORMED,
-                              "output must be \"same\" or {\"type\":\"directions\",\"count\":K}");
-    }
-    dpot_status status = spec_require(json_get_string(output, "output", "type", &type, error),
-                                      "output.type", "say directions", error);
-    if (status == DPOT_OK && strcmp(type, "directions") != 0) {
-        status = dpot_error_set(error, DPOT_ERR_RANGE,
-                                "output.type is \"%.40s\": with a sphere use directions", type);
-    }
-    if (status == DPOT_OK) {
-        status = json_check_keys(output, "output", known, error);
-    }
-    return status == DPOT_OK
-               ? spec_default(json_get_integer(output, "output", "count", DPOT_DIRECTIONS_MIN,
-                                               DPOT_DOMAIN_SIZE_MAX, count, error))
-               : status;
+    *count = place.count;
+    return status;
 }
 
 static uint32_t most_directions(uint32_t dim)
@@ -60,7 +46,7 @@ static double cost_of(const struct sphere *sphere, double epsilon, uint32_t coun
     return choice.channel.cost;
 }
 
-/* The least power of two from `first` on with at most that cost; or `most`. */
+/* The least first * 2^i of at most that cost, or `most`. */
 static uint32_t find_count(const struct sphere *sphere, double epsilon, uint32_t first,
                            uint32_t most, double cost)
 {
@@ -71,19 +57,22 @@ static uint32_t find_count(const struct sphere *sphere, double epsilon, uint32_t
     return count;
 }
 
-static dpot_status set_directions(struct dpot_campaign *campaign, int64_t given,
-                                  struct dpot_error *error)
+dpot_status spec_set_directions(struct spec *spec, struct dpot_error *error)
 {
+    struct dpot_campaign *campaign = &spec->campaign;
     const uint32_t dim = campaign->domain.dim, most = most_directions(dim);
     const double epsilon = dpot_epsilon_to_double(campaign->epsilon_q32);
     const struct sphere sphere = {dim - 1, campaign->cost_power};
     struct sphere_optimum optimum;
-    dpot_status status = sphere_solve(&sphere, epsilon, &optimum, error);
+    uint32_t count = 0;
+    dpot_status status = read_count(spec->output, &count, error);
+    if (status == DPOT_OK) {
+        status = sphere_solve(&sphere, epsilon, &optimum, error);
+    }
     if (status != DPOT_OK) {
         return status;
     }
-    uint32_t count = (uint32_t)given;
-    if (given == 0) {
+    if (count == 0) {
         count = find_count(&sphere, epsilon, SPEC_DIRECTIONS_DEFAULT, most,
                            optimum.cost * (1 + EXCESS_CHOSEN));
     } else if (count < most) {
@@ -101,136 +90,30 @@ static dpot_status set_directions(struct dpot_campaign *campaign, int64_t given,
     return dpot_domain_init_directions(&campaign->output, count, dim, error);
 }
 
-/* ---- mechanism ---- */
-
-static dpot_status check_keys(const json_t *mechanism, struct dpot_error *error)
+dpot_status spec_sphere_mass(const struct spec *spec, double *total, struct dpot_error *error)
 {
-    static const char *const not_here[] = {"lambda", "lambda_relative", "iterations"};
-    const char *solver = NULL;
-    for (size_t i = 0; i < sizeof not_here / sizeof not_here[0]; i++) {
-        if (json_object_get(mechanism, not_here[i])) {
-            return dpot_error_set(error, DPOT_ERR_MALFORMED,
-                                  "mechanism.%s is of no use on a sphere, where the projection is "
-                                  "exact: remove it",
-                                  not_here[i]);
-        }
-    }
-    dpot_status status = json_check_keys(mechanism, "mechanism", keys, error);
-    if (status == DPOT_OK) {
-        status = spec_default(json_get_string(mechanism, "mechanism", "solver", &solver, error));
-    }
-    if (status == DPOT_OK && solver && strcmp(solver, "exact") != 0) {
-        status = dpot_error_set(error, DPOT_ERR_RANGE,
-                                "mechanism.solver is \"%.40s\": on a sphere it is exact", solver);
-    }
-    return status;
-}
-
-static dpot_status check_mechanism(const json_t *spec, struct dpot_campaign *campaign,
-                                   struct dpot_error *error)
-{
-    const dpot_status status = spec_read_mechanism_type(spec, &campaign->mechanism, error);
-    if (status == DPOT_OK && campaign->mechanism != DPOT_MECHANISM_WPM) {
-        return dpot_error_set(error, DPOT_ERR_SHAPE,
-                              "mechanism.type is %s and domain a sphere: choose wpm, laplace or "
-                              "gaussian",
-                              dpot_mechanism_name(campaign->mechanism));
-    }
-    return status;
-}
-
-static dpot_status read_counts(const json_t *mechanism, struct dpot_campaign *campaign,
-                               struct dpot_error *error)
-{
-    int64_t n_max = 1;
-    dpot_status status = spec_default(
-        json_get_integer(mechanism, "mechanism", "n_max", 1, DPOT_EXACT_N_MAX_MAX, &n_max, error));
-    if (status == DPOT_OK) {
-        status = spec_default(
-            json_get_bool(mechanism, "mechanism", "sample_first", &campaign->sample_first, error));
-    }
-    campaign->n_max = (uint32_t)n_max;
-    campaign->solver = DPOT_SOLVER_EXACT;
-    return status == DPOT_OK ? spec_read_passes(mechanism, campaign, error) : status;
-}
-
-/* "uniform" or "uniform:<total mass>". */
-static dpot_status read_mass(const json_t *mechanism, const struct dpot_campaign *campaign,
-                             double *total, struct dpot_error *error)
-{
-    static const char prefix[] = "uniform:";
+    char shown[64];
+    const struct dpot_campaign *campaign = &spec->campaign;
     const struct sphere sphere = {campaign->domain.dim - 1, campaign->cost_power};
-    const json_t *value = json_object_get(mechanism, "base_measure");
-    const char *text = json_string_value(value);
+    const char *text = spec->base_measure ? json_string_value(spec->base_measure) : "uniform";
     struct sphere_choice choice;
-    if (!value || (text && strcmp(text, "uniform") == 0)) {
-        sphere_choose(&sphere, dpot_epsilon_to_double(campaign->epsilon_q32), campaign->output.size,
-                      &choice);
-        *total = choice.total_mass;
+    *total = 0;
+    if (text && spec_read_suffix(text, "uniform", total)) {
+        if (*total == 0) {
+            sphere_choose(&sphere, dpot_epsilon_to_double(campaign->epsilon_q32),
+                          campaign->output.size, &choice);
+            *total = choice.total_mass;
+        }
         return DPOT_OK;
     }
-    const bool has_mass = text && strncmp(text, prefix, sizeof prefix - 1) == 0;
-    if (!has_mass || !number_parse_finite(text + sizeof prefix - 1, total) || !(*total > 0)) {
-        char shown[64];
-        json_show(shown, sizeof shown, value);
-        return dpot_error_set(error, DPOT_ERR_MALFORMED,
-                              "mechanism.base_measure is %s: on a sphere give uniform or "
-                              "uniform:<total mass>",
-                              shown);
-    }
-    return DPOT_OK;
+    json_show(shown, sizeof shown, spec->base_measure);
+    return dpot_error_set(error, DPOT_ERR_MALFORMED,
+                          "mechanism.base_measure is %s: on a sphere give uniform or "
+                          "uniform:<total mass>",
+                          shown);
 }
 
-static dpot_status set_base_measure(const json_t *mechanism, struct dpot_campaign *campaign,
-                                    struct dpot_error *error)
-{
-    struct dpot_base_measure *base_measure = &campaign->base_measure;
-    const uint32_t size = campaign->output.size;
-    double total = 1;
-    dpot_status status = read_mass(mechanism, campaign, &total, error);
-    if (status != DPOT_OK) {
-        return status;
-    }
-    double *m = dpot_alloc_array(NULL, size, sizeof *m);
-    base_measure->mass_code = dpot_alloc_array(NULL, size, sizeof *base_measure->mass_code);
-    base_measure->size = size;
-    for (uint32_t j = 0; m && j < size; j++) {
-        m[j] = total / size;
-    }
-    status = m && base_measure->mass_code
-                 ? dpot_base_measure_encode(m, size, campaign->epsilon_q32, base_measure, error)
-                 : DPOT_ERR_MEMORY;
-    dpot_free_array(NULL, m, size, sizeof *m);
-    return status == DPOT_OK || status == DPOT_ERR_MEMORY
-               ? status
-               : dpot_error_prefix(error, status, "mechanism.base_measure");
-}
-
-dpot_status spec_read_sphere(const json_t *spec, struct dpot_campaign *campaign,
-                             struct dpot_error *error)
-{
-    const json_t *mechanism = json_object_get(spec, "mechanism");
-    int64_t count = 0;
-    dpot_status status = check_mechanism(spec, campaign, error);
-    if (status == DPOT_OK) {
-        status = check_keys(mechanism, error);
-    }
-    if (status == DPOT_OK) {
-        status = read_count(spec, &count, error);
-    }
-    if (status == DPOT_OK) {
-        status = spec_read_epsilon(mechanism, campaign, error);
-    }
-    if (status == DPOT_OK) {
-        status = read_counts(mechanism, campaign, error);
-    }
-    if (status == DPOT_OK) {
-        status = set_directions(campaign, count, error);
-    }
-    return status == DPOT_OK ? set_base_measure(mechanism, campaign, error) : status;
-}
-
-/* ---- what follows ---- */
+/* ---- derived numbers ---- */
 
 void spec_measure_sphere(const struct dpot_campaign *campaign, struct spec_sphere *measured)
 {
@@ -245,7 +128,8 @@ void spec_measure_sphere(const struct dpot_campaign *campaign, struct spec_spher
     sphere_measure(&sphere, campaign->output.size, lower, upper, &measured->channel);
     sphere_scatter(&sphere, campaign->output.size, lower, upper, &measured->scatter);
     if (sphere_solve(&sphere, epsilon, &measured->optimum, NULL) != DPOT_OK) {
-        measured->optimum = (struct sphere_optimum){.threshold = NAN}; /* a checked one has one */
+        measured->optimum =
+            (struct sphere_optimum){.threshold = NAN}; /* cannot happen to a checked campaign */
     }
 }
 

@@ -1,11 +1,11 @@
-/* Campaigns on a sphere, as a SPEC has them: {"domain":{"type":"sphere","dim":D}} with wpm.
+/* SPECs of campaigns on a sphere: {"domain":{"type":"sphere","dim":D}} with wpm.
  *
- * Output is "same" or {"type":"directions","count":K}. Without a count K is the least power of two from 4096 on
- * whose expected cost is within 1 % of the closed form's (account/sphere.h), at most 65536 and what
- * fits a device. A K whose cost is more than 10 % above it is refused with the least that serves,
- * unless it is the largest that would be chosen. base_measure "uniform" (the default) is the uniform measure of
- * the best total mass for K directions; "uniform:<total mass>" another. The projection is exact: no lambda,
- * no iterations. */
+ * Output is "same" or {"type":"directions","count":K}. The default of K is the least power of two
+ * from 4096 on whose expected cost is within 1 % of the closed form's (account/sphere.h), at most
+ * 65536 and what fits a device. A K whose cost is more than 10 % above it is refused with the least
+ * accepted one, unless K is the largest that would be chosen. base_measure "uniform" (the default)
+ * has the best total mass for K directions; "uniform:<total mass>" sets another. The projection is
+ * exact: no lambda, no iterations. */
 #ifndef DPOT_CAMPAIGN_SPEC_SPHERE_H
 #define DPOT_CAMPAIGN_SPEC_SPHERE_H
 
@@ -16,13 +16,8 @@
 #define SPEC_DIRECTIONS_DEFAULT 4096u
 #define SPEC_DIRECTIONS_MOST 65536u
 
-/* Reads output, metric's consequences and mechanism into a campaign whose domain (a sphere), metric and
- * power are set. */
-DPOT_WARN_UNUSED dpot_status spec_read_sphere(const json_t *spec, struct dpot_campaign *campaign,
-                                              struct dpot_error *error);
-
-/* What follows from the integers of a checked sphere campaign: the channel of a device with one vector, and the
- * closed form beside it. */
+/* Numbers that follow from the integers of a checked sphere campaign: the channel of a device with
+ * one vector, and the closed form. */
 struct spec_sphere {
     struct sphere_channel channel;
     struct sphere_scatter scatter;
@@ -31,9 +26,9 @@ struct spec_sphere {
 };
 void spec_measure_sphere(const struct dpot_campaign *campaign, struct spec_sphere *measured);
 
-/* {"expected_cost" (E |x - y|^p), "contraction" (c: E y = c x), "n_near", "report_error" (root of E |y/c -
- * x|^2), "optimal_cost" (W_p^p), "optimal_total_mass", "mean_cost" (of a report that says nothing)}. New
- * reference; NULL when memory is out. */
+/* {"expected_cost" (E |x - y|^p), "contraction" (c: E y = c x), "n_near", "report_error" (root of
+ * E |y/c - x|^2), "optimal_cost" (W_p^p), "optimal_total_mass", "mean_cost" (of a report that does
+ * not depend on the data)}. New reference; NULL when memory is out. */
 json_t *spec_describe_sphere(const struct dpot_campaign *campaign);
 
 #endif

@@ -1,38 +1,29 @@
-#include "campaign/spec_read.h"
 #include "campaign/spec_vector.h"
+#include "json/fields.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const none_keys[] = {"type", NULL};
-static const char *const dct_keys[] = {"type", "shape", "keep", NULL};
+#define PATH "mechanism.transform" /* in refusals */
+#define KEEP_REMEDY "give a number of coefficients, or a list of [u, v]"
 
-static dpot_status read_shape(const json_t *object, struct dpot_transform *transform,
-                              struct dpot_error *error)
-{
-    double shape[2] = {0};
-    const json_t *list = json_object_get(object, "shape");
-    if (!json_is_array(list) || json_array_size(list) != 2) {
-        return dpot_error_set(error, DPOT_ERR_MALFORMED,
-                              "mechanism.transform.shape must be [rows, columns]");
-    }
-    const dpot_status status =
-        spec_read_numbers(list, "mechanism.transform.shape", shape, 2, error);
-    for (size_t i = 0; status == DPOT_OK && i < 2; i++) {
-        if (!(shape[i] >= 1 && shape[i] <= DPOT_TRANSFORM_SIDE_MAX) ||
-            shape[i] != (double)(uint32_t)shape[i]) {
-            return dpot_error_set(error, DPOT_ERR_RANGE,
-                                  "mechanism.transform.shape[%zu] is %g: give an integer from 1 to "
-                                  "%d",
-                                  i, shape[i], DPOT_TRANSFORM_SIDE_MAX);
-        }
-    }
-    transform->rows = (uint32_t)shape[0];
-    transform->cols = (uint32_t)shape[1];
-    return status;
-}
+struct transform_keys {
+    enum dpot_transform_id id;
+    const json_t *shape, *keep;
+};
 
-/* Sorting by frequency. u / rows + v / cols is compared as u cols + v rows. */
+#define DCT .only = 1u << DPOT_TRANSFORM_DCT, .goes_with = "dct"
+
+static const struct json_word types[] = {
+    {"none", DPOT_TRANSFORM_NONE}, {"dct", DPOT_TRANSFORM_DCT}, {NULL, 0}};
+static const struct json_field fields[] = {
+    FIELD_WORD("type", struct transform_keys, id, types, FIELD_REQUIRED(NULL)),
+    FIELD_VALUE("shape", struct transform_keys, shape, FIELD_REQUIRED("give [rows, columns]"), DCT),
+    FIELD_VALUE("keep", struct transform_keys, keep, FIELD_REQUIRED(KEEP_REMEDY), DCT),
+    {.key = NULL},
+};
+
+/* Coefficients are sorted by u / rows + v / cols, compared in integers as u cols + v rows. */
 struct coefficient {
     uint64_t frequency;
     uint32_t number;
@@ -53,11 +44,11 @@ static int compare_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static dpot_status keep_lowest(int64_t n_keep, struct dpot_transform *transform)
+static dpot_status keep_lowest(uint32_t n_keep, struct dpot_transform *transform)
 {
     const uint32_t rows = transform->rows, cols = transform->cols, size = rows * cols;
     struct coefficient *all = dpot_alloc_array(NULL, size, sizeof *all);
-    transform->n_keep = (uint32_t)n_keep;
+    transform->n_keep = n_keep;
     transform->keep = dpot_alloc_array(NULL, transform->n_keep, sizeof *transform->keep);
     const bool is_complete = all && transform->keep;
     for (uint32_t i = 0; is_complete && i < size; i++) {
@@ -89,8 +80,8 @@ static dpot_status read_pair(const json_t *pair, size_t i, const struct dpot_tra
         !json_is_integer(json_array_get(pair, 1)) || u < 0 || u >= transform->rows || v < 0 ||
         v >= transform->cols) {
         return dpot_error_set(error, DPOT_ERR_RANGE,
-                              "mechanism.transform.keep[%zu] must be [u, v] with 0 <= u < %u and 0 "
-                              "<= v < %u, or the number u columns + v",
+                              PATH ".keep[%zu] must be [u, v] with 0 <= u < %u and 0 "
+                                   "<= v < %u, or the number u columns + v",
                               i, transform->rows, transform->cols);
     }
     *number = (uint32_t)u * transform->cols + (uint32_t)v;
@@ -103,8 +94,8 @@ static dpot_status keep_listed(const json_t *list, struct dpot_transform *transf
     const size_t n = json_array_size(list);
     if (n < 1 || n > (size_t)transform->rows * transform->cols) {
         return dpot_error_set(error, DPOT_ERR_RANGE,
-                              "mechanism.transform.keep lists %zu coefficients of %u x %u: give 1 "
-                              "to all of them",
+                              PATH ".keep lists %zu coefficients of %u x %u: give 1 "
+                                   "to all of them",
                               n, transform->rows, transform->cols);
     }
     transform->keep = dpot_alloc_array(NULL, n, sizeof *transform->keep);
@@ -122,39 +113,39 @@ static dpot_status keep_listed(const json_t *list, struct dpot_transform *transf
     qsort(transform->keep, n, sizeof *transform->keep, compare_number);
     for (size_t i = 1; i < n; i++) {
         if (transform->keep[i] == transform->keep[i - 1]) {
-            return dpot_error_set(
-                error, DPOT_ERR_RANGE, "mechanism.transform.keep lists [%u, %u] twice",
-                transform->keep[i] / transform->cols, transform->keep[i] % transform->cols);
+            return dpot_error_set(error, DPOT_ERR_RANGE, PATH ".keep lists [%u, %u] twice",
+                                  transform->keep[i] / transform->cols,
+                                  transform->keep[i] % transform->cols);
         }
     }
     return DPOT_OK;
 }
 
-static dpot_status read_keep(const json_t *object, struct dpot_transform *transform,
+static dpot_status read_keep(const json_t *keep, struct dpot_transform *transform,
                              struct dpot_error *error)
 {
-    const json_t *keep = json_object_get(object, "keep");
+    uint32_t n = 0;
+    const struct json_field number = {.kind = JSON_KIND_INTEGER,
+                                      .size = sizeof n,
+                                      .integer = {1, (int64_t)transform->rows * transform->cols},
+                                      .remedy = KEEP_REMEDY};
     if (json_is_array(keep)) {
         return keep_listed(keep, transform, error);
     }
-    int64_t n = 0;
-    const dpot_status status = spec_require(
-        json_get_integer(object, "mechanism.transform", "keep", 1,
-                         (int64_t)transform->rows * transform->cols, &n, error),
-        "mechanism.transform.keep", "give a number of coefficients, or a list of [u, v]", error);
+    const dpot_status status = json_read_value(&number, keep, PATH ".keep", &n, error);
     return status == DPOT_OK ? keep_lowest(n, transform) : status;
 }
 
-static dpot_status read_dct(const json_t *object, struct dpot_transform *transform,
+static dpot_status read_dct(const struct transform_keys *keys, struct dpot_transform *transform,
                             struct dpot_error *error)
 {
-    dpot_status status = json_check_keys(object, "mechanism.transform", dct_keys, error);
+    uint32_t shape[2] = {0};
+    dpot_status status =
+        json_read_sizes(keys->shape, PATH ".shape", DPOT_TRANSFORM_SIDE_MAX, shape, 2, error);
     if (status == DPOT_OK) {
-        status = read_shape(object, transform, error);
-    }
-    if (status == DPOT_OK) {
-        transform->id = DPOT_TRANSFORM_DCT;
-        status = read_keep(object, transform, error);
+        *transform =
+            (struct dpot_transform){.id = DPOT_TRANSFORM_DCT, .rows = shape[0], .cols = shape[1]};
+        status = read_keep(keys->keep, transform, error);
     }
     if (status != DPOT_OK) {
         dpot_free_array(NULL, transform->keep, transform->n_keep, sizeof *transform->keep);
@@ -166,23 +157,23 @@ static dpot_status read_dct(const json_t *object, struct dpot_transform *transfo
 dpot_status spec_read_transform(const json_t *mechanism, struct dpot_transform *transform,
                                 struct dpot_error *error)
 {
-    static const char remedy[] =
-        "say \"none\" or {\"type\":\"dct\",\"shape\":[28,28],\"keep\":200}";
+    struct transform_keys keys = {.id = DPOT_TRANSFORM_NONE};
     const json_t *value = json_object_get(mechanism, "transform");
-    const json_t *type_value = json_is_object(value) ? json_object_get(value, "type") : value;
-    const char *type = json_string_value(type_value);
+    const char *text = json_string_value(value);
     *transform = (struct dpot_transform){0};
-    if (!value) {
+    if (!value || (text && strcmp(text, "none") == 0)) {
         return DPOT_OK;
     }
-    if (!type || (strcmp(type, "none") != 0 && strcmp(type, "dct") != 0)) {
-        return dpot_error_set(error, DPOT_ERR_MALFORMED, "mechanism.transform: %s", remedy);
+    if (!json_is_object(value)) {
+        return dpot_error_set(
+            error, DPOT_ERR_MALFORMED,
+            PATH ": say \"none\" or {\"type\":\"dct\",\"shape\":[28,28],\"keep\":200}");
     }
-    if (strcmp(type, "dct") == 0) {
-        return json_is_object(value)
-                   ? read_dct(value, transform, error)
-                   : dpot_error_set(error, DPOT_ERR_MALFORMED, "mechanism.transform: %s", remedy);
+    dpot_status status = json_read_field(value, PATH, &fields[0], &keys, error);
+    if (status == DPOT_OK) {
+        const struct json_case which = {1u << keys.id, "none"};
+        status = json_read_fields(value, PATH, fields, &which, &keys, error);
     }
-    return json_is_object(value) ? json_check_keys(value, "mechanism.transform", none_keys, error)
-                                 : DPOT_OK;
+    return status == DPOT_OK && keys.id == DPOT_TRANSFORM_DCT ? read_dct(&keys, transform, error)
+                                                              : status;
 }

@@ -9,13 +9,13 @@
 #include <math.h>
 #include <string.h>
 
-/* Laws of every measure: their limits, and those of some number of sweeps. */
+/* The laws of every measure: their limits, and after some number of sweeps. */
 struct study {
-    struct dpot_campaign campaign; /* a copy of the struct, contents borrowed, with other sweeps */
+    struct dpot_campaign campaign; /* contents borrowed; iterations are set to what is measured */
     size_t n_places, n_mixtures;
     double *histogram; /* (domain size) */
     double *limits;    /* (n measures, output size) */
-    double *bounds;    /* (n measures) limits are that near */
+    double *bounds;    /* (n measures) L1 error of the limits */
     uint64_t *laws;    /* (n measures, output size) */
 };
 
@@ -24,8 +24,8 @@ static size_t n_measures(const struct study *study)
     return study->n_places + study->n_mixtures;
 }
 
-/* Places are spread evenly; a mixture is a few of them with weights that differ by some orders; drawn from
- * the number of the measure alone. */
+/* Single places are spread evenly. A mixture is a few places with weights that differ by orders of
+ * magnitude, drawn from the index of the measure alone. */
 static void fill_histogram(struct study *study, size_t measure)
 {
     const uint64_t size = study->campaign.domain.size;
@@ -37,13 +37,14 @@ static void fill_histogram(struct study *study, size_t measure)
     const uint64_t n = 2 + splitmix_next(&state) % (study->campaign.n_max - 1);
     for (uint64_t i = 0; i < n; i++) {
         const uint64_t place = splitmix_next(&state) % size;
-        /* One draw a statement: the order of arguments is the compiler's. */
+        /* One draw per statement, since the order of evaluation of arguments is unspecified. */
         const int halvings = (int)(splitmix_next(&state) % 8);
         study->histogram[place] += ldexp((double)(splitmix_next(&state) >> 40), -halvings);
     }
 }
 
-/* The laws of measures [first, first + n) with as many rows as they need: rows of mass 0 change nothing. */
+/* The laws of measures [first, first + n). n_max need not be the campaign's: rows of mass 0 change
+ * nothing. */
 static dpot_status fill_laws(struct study *study, size_t first, size_t n, uint32_t n_max,
                              uint64_t *laws, struct dpot_error *error)
 {
@@ -79,8 +80,8 @@ static dpot_status fill_limits(struct study *study, double error_wanted, struct 
         if (status == DPOT_OK && !(study->bounds[m] < error_wanted)) {
             status = dpot_error_set(
                 error, DPOT_ERR_RANGE,
-                "whether an error of %g in the law of a report is reached cannot be told at this "
-                "lambda: choose a larger lambda or error, or \"solver\": \"exact\"",
+                "whether an error of %g in the law of a report is reached cannot be decided at "
+                "this lambda: choose a larger lambda or error, or \"solver\": \"exact\"",
                 error_wanted);
         }
     }
@@ -97,7 +98,7 @@ static dpot_status fill_all_laws(struct study *study, uint32_t iterations, struc
                : status;
 }
 
-/* The worst L1 distance of a law from its limit, with what is not known of the limit. */
+/* The largest L1 distance of a law from its limit, the error of the limit included. */
 static double largest_error(const struct study *study)
 {
     const size_t kv = study->campaign.output.size;

@@ -7,8 +7,8 @@
 
 #include <math.h>
 
-#define ROUNDING                                                                                   \
-    1e-14 /* of a change of log v; in the log domain of a number as large as cost / lambda */
+/* Of a change of log v; in the log domain it is relative to cost / lambda. */
+#define ROUNDING 1e-14
 
 struct limit {
     const struct dpot_campaign *campaign;
@@ -52,7 +52,7 @@ static dpot_status set_up(struct limit *l, struct dpot_error *error)
                                 dpot_status_text(status));
 }
 
-/* mu, its cost rows, and R. */
+/* Fills mu and its cost rows; returns R. */
 static double load_rows(struct limit *l, const double *histogram)
 {
     const size_t n_cols = l->campaign->output.size;
@@ -76,7 +76,8 @@ static double load_rows(struct limit *l, const double *histogram)
     return widest;
 }
 
-/* A sweep that changes log v by t (Hilbert seminorm) leaves row sums within e^t of mu: r is about t. */
+/* After a sweep that changes log v by t (Hilbert seminorm), row sums are within e^t of mu: r is
+ * about t. */
 static void solve(struct limit *l, double widest, double error_wanted, double *law, double *bound)
 {
     const double lambda = l->campaign->lambda;

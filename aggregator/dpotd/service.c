@@ -351,15 +351,15 @@ static void log_job(void *ctx, const struct job_record *record, const struct dpo
 }
 
 /* The checkpoint folder of jobs, next to the store: "dpot.db" -> "dpot.db-jobs". */
-static dpot_status name_job_folder(struct service *s, const struct config *config,
-                                   struct dpot_error *error)
+static dpot_status name_checkpoint_folder(struct service *s, const struct config *config,
+                                          struct dpot_error *error)
 {
     static const char scheme[] = "sqlite:", memory[] = ":memory:";
     const char *path = config->store + sizeof scheme - 1;
     if (strncmp(config->store, scheme, sizeof scheme - 1) != 0 || strcmp(path, memory) == 0) {
         return DPOT_OK;
     }
-    const int len = snprintf(s->job_folder, sizeof s->job_folder, "%s-jobs", path);
+    const int len = snprintf(s->checkpoint_folder, sizeof s->checkpoint_folder, "%s-jobs", path);
     return len < CONFIG_TEXT_SIZE
                ? DPOT_OK
                : dpot_error_set(error, DPOT_ERR_RANGE, "store is too long: use a shorter path");
@@ -369,7 +369,7 @@ static dpot_status name_job_folder(struct service *s, const struct config *confi
 static dpot_status open_runner(struct service *s, const struct config *config,
                                struct dpot_error *error)
 {
-    dpot_status status = name_job_folder(s, config, error);
+    dpot_status status = name_checkpoint_folder(s, config, error);
     if (status != DPOT_OK) {
         return status;
     }
@@ -377,8 +377,8 @@ static dpot_status open_runner(struct service *s, const struct config *config,
         .source = {s->store, s->registry},
         .clock = s->log.clock,
         .limits = {.n_threads = config->job_threads, .memory_max = config->job_memory_bytes},
-        .keep_folder = s->job_folder[0] != '\0' ? s->job_folder : NULL,
-        .keep_every_ms = (int64_t)config->job_keep_s * 1000,
+        .checkpoint_folder = s->checkpoint_folder[0] != '\0' ? s->checkpoint_folder : NULL,
+        .checkpoint_every_ms = (int64_t)config->job_keep_s * 1000,
         .on_change = log_job,
         .ctx = s,
     };

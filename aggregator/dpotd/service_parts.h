@@ -19,7 +19,7 @@ struct service {
     struct writer *writer;
     struct ingest ingest;
     struct runner *runner;
-    char job_folder[CONFIG_TEXT_SIZE]; /* checkpoints of jobs; empty: the store is in memory */
+    char checkpoint_folder[CONFIG_TEXT_SIZE]; /* of jobs; empty: the store is in memory */
     struct http_app app;
     struct dpot_buf tls_cert, tls_key;
     struct server *server;

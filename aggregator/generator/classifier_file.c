@@ -1,6 +1,6 @@
 #include "generator/classifier_file.h"
 
-#include "json/json.h"
+#include "json/fields.h"
 
 #include <float.h>
 #include <math.h>
@@ -71,11 +71,32 @@ dpot_status classifier_file_save(const struct classifier_file *file, const char 
     return status;
 }
 
+/* ---- reading ---- */
+
+/* The keys beside `parameters`. */
+struct header {
+    struct classifier_file file;
+    const json_t *format, *version, *range, *parameters;
+};
+
+static const struct json_field fields[] = {
+    FIELD_VALUE("format", struct header, format, .remedy = NULL),
+    FIELD_VALUE("version", struct header, version, .remedy = NULL),
+    FIELD_CHARS("architecture", struct header, file.architecture, FIELD_REQUIRED(NULL)),
+    FIELD_INTEGER("dim", struct header, file.dim, 1, ARCHITECTURE_DIM_MAX, FIELD_REQUIRED(NULL)),
+    FIELD_INTEGER("classes", struct header, file.n_classes, 2, CLASSIFIER_CLASSES_MAX,
+                  FIELD_REQUIRED(NULL)),
+    FIELD_VALUE("range", struct header, range, .remedy = NULL),
+    FIELD_INTEGER("images", struct header, file.n_images, 0, INT64_MAX, FIELD_REQUIRED(NULL)),
+    FIELD_INTEGER("seed", struct header, file.seed, INT64_MIN, INT64_MAX, FIELD_REQUIRED(NULL)),
+    FIELD_NUMBER("test_accuracy", struct header, file.test_accuracy, 0, 1, .otherwise = (double)NAN,
+                 .or_null = true),
+    FIELD_VALUE("parameters", struct header, parameters, .remedy = NULL),
+    {.key = NULL},
+};
+
 static dpot_status check_format(const json_t *object, struct dpot_error *error)
 {
-    static const char *const keys[] = {
-        "format", "version", "architecture",  "dim",        "classes", "range",
-        "images", "seed",    "test_accuracy", "parameters", NULL};
     const char *format = json_string_value(json_object_get(object, "format"));
     if (!format || strcmp(format, FORMAT) != 0) {
         return dpot_error_set(error, DPOT_ERR_MALFORMED,
@@ -83,78 +104,33 @@ static dpot_status check_format(const json_t *object, struct dpot_error *error)
                               "classifier wrote");
     }
     const json_int_t version = json_integer_value(json_object_get(object, "version"));
-    if (version != FORMAT_VERSION) {
-        return dpot_error_set(error, DPOT_ERR_VERSION,
-                              "a classifier of version %lld: this program reads version %d",
-                              (long long)version, FORMAT_VERSION);
-    }
-    return json_check_keys(object, "", keys, error);
-}
-
-/* Turns a missing key into an error. */
-static dpot_status require(dpot_status status, const char *key, struct dpot_error *error)
-{
-    return status == DPOT_ERR_NOT_FOUND
-               ? dpot_error_set(error, DPOT_ERR_MALFORMED, "%s is missing", key)
-               : status;
-}
-
-static dpot_status read_integer(const json_t *object, const char *key, int64_t min, int64_t max,
-                                size_t *out, struct dpot_error *error)
-{
-    int64_t value = 0;
-    const dpot_status status =
-        require(json_get_integer(object, "", key, min, max, &value, error), key, error);
-    *out = (size_t)value;
-    return status;
-}
-
-static dpot_status read_range(const json_t *object, struct classifier_file *file,
-                              struct dpot_error *error)
-{
-    const json_t *range = json_object_get(object, "range");
-    const json_t *lo = json_array_get(range, 0), *hi = json_array_get(range, 1);
-    file->lo = json_number_value(lo);
-    file->hi = json_number_value(hi);
-    const bool is_range = json_array_size(range) == 2 && json_is_number(lo) && json_is_number(hi) &&
-                          file->lo < file->hi && isfinite(file->hi - file->lo);
-    return is_range ? DPOT_OK
-                    : dpot_error_set(error, DPOT_ERR_MALFORMED,
-                                     "range is not [lo, hi] with lo below hi");
+    return version == FORMAT_VERSION
+               ? DPOT_OK
+               : dpot_error_set(error, DPOT_ERR_VERSION,
+                                "a classifier of version %lld: this program reads version %d",
+                                (long long)version, FORMAT_VERSION);
 }
 
 static dpot_status read_header(const json_t *object, struct classifier_file *file,
                                struct dpot_error *error)
 {
-    const char *name = NULL;
-    size_t n_images = 0, seed = 0;
+    struct header header = {.format = NULL};
+    double range[2] = {0};
     dpot_status status = check_format(object, error);
     if (status == DPOT_OK) {
-        status = require(json_get_string(object, "", "architecture", &name, error), "architecture",
-                         error);
-    }
-    if (status == DPOT_OK && strlen(name) > ARCHITECTURE_NAME_MAX) {
-        status = dpot_error_set(error, DPOT_ERR_RANGE, "architecture is %.40s...: too long", name);
+        status = json_read_fields(object, "", fields, NULL, &header, error);
     }
     if (status == DPOT_OK) {
-        memcpy(file->architecture, name, strlen(name) + 1);
-        status = read_integer(object, "dim", 1, ARCHITECTURE_DIM_MAX, &file->dim, error);
+        status = json_read_numbers(header.range, "range", -INFINITY, range, 2, error);
     }
-    if (status == DPOT_OK) {
+    if (status == DPOT_OK && !(range[0] < range[1] && isfinite(range[1] - range[0]))) {
         status =
-            read_integer(object, "classes", 2, CLASSIFIER_CLASSES_MAX, &file->n_classes, error);
+            dpot_error_set(error, DPOT_ERR_MALFORMED, "range is not [lo, hi] with lo below hi");
     }
-    if (status == DPOT_OK) {
-        status = read_integer(object, "images", 0, INT64_MAX, &n_images, error);
-    }
-    if (status == DPOT_OK) {
-        status = read_integer(object, "seed", INT64_MIN, INT64_MAX, &seed, error);
-    }
-    const json_t *accuracy = json_object_get(object, "test_accuracy");
-    file->n_images = n_images;
-    file->seed = seed;
-    file->test_accuracy = json_is_number(accuracy) ? json_number_value(accuracy) : (double)NAN;
-    return status == DPOT_OK ? read_range(object, file, error) : status;
+    *file = header.file;
+    file->lo = range[0];
+    file->hi = range[1];
+    return status;
 }
 
 /* Checks the number of values before a network of this size is allocated. */

@@ -195,7 +195,7 @@ void api_admin_open(const struct http_app *app, const struct http_request *reque
     struct dpot_error error = {{0}};
     struct revision_record record, former;
     const dpot_status status =
-        registry_open_next(app->registry, request->id, &record, &former, &error);
+        registry_open_campaign(app->registry, request->id, &record, &former, &error);
     if (status != DPOT_OK) {
         api_refuse(request, response, status, &error);
         return;
@@ -214,7 +214,7 @@ void api_admin_close(const struct http_app *app, const struct http_request *requ
     struct dpot_error error = {{0}};
     struct revision_record record;
     const dpot_status status =
-        registry_close_revision(app->registry, request->id, request->revision, &record, &error);
+        registry_close_campaign(app->registry, request->id, request->revision, &record, &error);
     if (status != DPOT_OK) {
         api_refuse(request, response, status, &error);
         return;

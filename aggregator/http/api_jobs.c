@@ -1,4 +1,5 @@
 #include "http/revisions.h"
+#include "json/fields.h"
 
 #define LIST_MAX 1000 /* newest jobs in a listing */
 
@@ -39,46 +40,31 @@ static void answer_job(struct http_response *response, const struct job_record *
     response->level = LOG_LEVEL_INFO;
 }
 
-/* The body of a start, read; `kind` and `parameters` are borrowed from it. */
-struct order {
-    const char *kind;
-    uint8_t campaign[DPOT_CAMPAIGN_ID_LEN];
+/* The body of a start; the members are borrowed from it. */
+struct start {
+    const char *kind, *campaign;
     uint32_t revision; /* 0: not given */
     const json_t *parameters;
 };
 
-static dpot_status read_revision(const json_t *body, uint32_t *revision, struct dpot_error *error)
-{
-    int64_t number = 0;
-    const dpot_status status =
-        json_get_integer(body, "", "revision", 1, UINT32_MAX, &number, error);
-    *revision = (uint32_t)number;
-    return status == DPOT_ERR_NOT_FOUND ? DPOT_OK : status;
-}
+static const struct json_field start_fields[] = {
+    FIELD_TEXT("kind", struct start, kind, FIELD_REQUIRED("a job needs kind and campaign")),
+    FIELD_TEXT("campaign", struct start, campaign, FIELD_REQUIRED("a job needs kind and campaign")),
+    FIELD_INTEGER("revision", struct start, revision, 1, UINT32_MAX, .otherwise = 0),
+    FIELD_VALUE("parameters", struct start, parameters, .remedy = NULL),
+    {.key = NULL},
+};
 
-static dpot_status read_start(const json_t *body, struct order *order, struct dpot_error *error)
+static dpot_status read_start(const json_t *body, struct start *start,
+                              uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN], struct dpot_error *error)
 {
-    static const char *const keys[] = {"kind", "campaign", "revision", "parameters", NULL};
-    const char *hex = "";
-    *order = (struct order){.kind = NULL};
-    dpot_status status = json_check_keys(body, "", keys, error);
-    if (status == DPOT_OK) {
-        status = json_get_string(body, "", "kind", &order->kind, error);
-    }
-    if (status == DPOT_OK) {
-        status = json_get_string(body, "", "campaign", &hex, error);
-    }
-    if (status == DPOT_ERR_NOT_FOUND) {
-        return dpot_error_set(error, DPOT_ERR_MALFORMED,
-                              "kind or campaign is missing: a job needs both");
-    }
-    if (status == DPOT_OK &&
-        dpot_hex_decode(hex, order->campaign, sizeof order->campaign) != DPOT_OK) {
-        return dpot_error_set(error, DPOT_ERR_MALFORMED,
-                              "campaign is \"%.40s\": give an id of 32 hex digits", hex);
-    }
-    order->parameters = json_object_get(body, "parameters");
-    return status == DPOT_OK ? read_revision(body, &order->revision, error) : status;
+    const dpot_status status = json_read_fields(body, "", start_fields, NULL, start, error);
+    return status == DPOT_OK &&
+                   dpot_hex_decode(start->campaign, campaign_id, DPOT_CAMPAIGN_ID_LEN) != DPOT_OK
+               ? dpot_error_set(error, DPOT_ERR_MALFORMED,
+                                "campaign is \"%.40s\": give an id of 32 hex digits",
+                                start->campaign)
+               : status;
 }
 
 static void answer_started(const struct http_app *app, struct http_response *response,
@@ -97,17 +83,18 @@ void api_jobs_start(const struct http_app *app, const struct http_request *reque
 {
     struct dpot_error error = {{0}};
     struct job_record record;
-    struct order order;
+    struct start start = {.revision = 0};
+    uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN];
     json_t *body = NULL;
     dpot_status status = api_parse(request, &body, &error);
     if (status == DPOT_OK) {
-        status = read_start(body, &order, &error);
+        status = read_start(body, &start, campaign_id, &error);
     }
     if (status == DPOT_OK) {
-        status = runner_start(app->runner, order.kind, order.campaign, order.revision,
-                              order.parameters, &record, &error);
+        status = runner_start(app->runner, start.kind, campaign_id, start.revision,
+                              start.parameters, &record, &error);
         if (status == DPOT_ERR_STATE) { /* too few reports here; there may be enough elsewhere */
-            revisions_add_hint(app, order.campaign, order.revision, &error);
+            revisions_add_hint(app, campaign_id, start.revision, &error);
         }
     }
     json_decref(body);

@@ -14,17 +14,6 @@ static const char *const names[] = {
     [LOG_LEVEL_ERROR] = "error",
 };
 
-dpot_status log_level_find(const char *name, enum log_level *level)
-{
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(names[i], name) == 0) {
-            *level = (enum log_level)i;
-            return DPOT_OK;
-        }
-    }
-    return DPOT_ERR_NOT_FOUND;
-}
-
 void log_write(const struct log *log, enum log_level level, const char *event, const char *format,
                ...)
 {

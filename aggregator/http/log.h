@@ -28,9 +28,6 @@ struct log {
 
 #define LOG_QUOTED_SIZE 512
 
-/* "debug", "info", "warning", "error"; DPOT_ERR_NOT_FOUND for another name. */
-DPOT_WARN_UNUSED dpot_status log_level_find(const char *name, enum log_level *level);
-
 /* Writes one line; `format` gives the pairs after the event and may be "". Safe from several
  * threads. */
 void log_write(const struct log *log, enum log_level level, const char *event, const char *format,

@@ -1,10 +1,11 @@
 /* Kind `barycenter`: the Wasserstein barycenter of the groups of a pool (pooled_barycenter.h).
  *
- * Values, row after row:
+ * Values, row-major:
  *   points (support, dim), then their weights (support);
- *   then for every group, in the order of the campaign, rows (points, 1 + dim) of weight and coordinates: what its data
- *   were before they were privatised.
- * Counts: the reports of every group. Post-processing of private reports only: it costs no privacy. */
+ *   then for every group, in the order of the campaign, rows (points, 1 + dim) of weight and
+ *   coordinates: the estimate of its data before the noise.
+ * Counts: the reports of every group. Post-processing of private reports only: it costs no privacy.
+ * */
 #include "jobs/job.h"
 #include "jobs/pooled_barycenter.h"
 #include "pool/decode.h"
@@ -13,9 +14,9 @@
 #include <math.h>
 #include <string.h>
 
-#define LOOK_EVERY 4096 /* reports between two looks at the control */
+#define CHECK_EVERY 4096 /* reports between two polls of the control */
 
-/* ---- what is asked for ---- */
+/* ---- parameters ---- */
 
 static dpot_status complete(const struct dpot_campaign *campaign, const json_t *given,
                             json_t **parameters, struct dpot_error *error)
@@ -30,7 +31,7 @@ static dpot_status complete(const struct dpot_campaign *campaign, const json_t *
     return *parameters ? DPOT_OK : dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory");
 }
 
-/* Numbers that are held at once: the channel, or the reports, sorted beside unsorted. */
+/* Memory of the largest arrays: the channel, or the reports, sorted and unsorted. */
 static uint64_t bytes_of(const struct snapshot *snapshot)
 {
     const struct dpot_campaign *campaign = snapshot->campaign;
@@ -82,7 +83,7 @@ static int take_report(void *ctx, uint32_t round, const struct dpot_report *repo
         reading->status =
             dpot_error_prefix(reading->error, DPOT_ERR_CORRUPT, "restore the store from a backup");
     }
-    return reading->status != DPOT_OK || (reading->reports->n % LOOK_EVERY == 0 &&
+    return reading->status != DPOT_OK || (reading->reports->n % CHECK_EVERY == 0 &&
                                           solve_control_must_end(reading->input->control));
 }
 
@@ -205,7 +206,7 @@ static dpot_status put_numbers(const struct job_input *input, const struct clean
     return status;
 }
 
-/* ---- */
+/* ---- the run ---- */
 
 static dpot_status average(const struct job_input *input, const struct clean_groups *groups,
                            const struct pooled_settings *settings, struct dpot_artifact *artifact,

@@ -1,11 +1,12 @@
-/* Kind `base-measure`: the base measure that serves a campaign's users best (002, Theorem 3.5), for
- * its next revision.
+/* Kind `base-measure`: the base measure of least cost for a campaign (002, Theorem 3.5), for its
+ * next revision.
  *
- * Methods mirror, uniform and certified work on the public campaign alone (its points, cost and epsilon): they read no
- * report. Method users takes where people are from the campaign's own pool (base_measure_users.h), which costs no
- * privacy either. The artifact's values are the masses, with their total. */
+ * Methods mirror, uniform and certified use the public campaign alone (its points, cost and
+ * epsilon) and read no report. Method users estimates where people are from the campaign's pool
+ * (base_measure_users.h), which costs no privacy either. The artifact's values are the masses. */
 #include "jobs/base_measure_users.h"
 #include "jobs/job.h"
+#include "json/fields.h"
 
 #include "ot/cost.h"
 #include "solve/base_measure/best_uniform.h"
@@ -15,105 +16,77 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define ITERATIONS_DEFAULT 10000
-#define GAP_DEFAULT 1e-6
-#define ROUNDS_DEFAULT 1000 /* of certified */
-#define USERS_GAP_DEFAULT 0.01
-#define USERS_ROUNDS_DEFAULT 40
-#define ROWS_AT_ONCE 64                    /* of costs, between two looks at the control */
+#define ROWS_AT_ONCE 64                    /* of costs, between two polls of the control */
 #define COST_PAIRS_MAX ((uint64_t)1 << 26) /* 20 bytes each: cost, sorted cost, order */
-#define CODE_RATIO 4294967295.0            /* between the masses a campaign can say */
+#define CODE_RATIO 4294967295.0            /* largest mass a campaign encodes over the smallest */
 
-/* Parameters. */
+/* ---- parameters ---- */
 
-static const char *const known[] = {
-    "method", "max_iterations", "gap", "users", "draws_min", "draws_max", "mix", "seed", NULL};
-#define N_SHARED 3 /* the others are for users */
-
-struct method {
-    const char *name;
-    int64_t max_iterations;
-    double gap;
+enum {
+    MIRROR = 1 << BASE_MEASURE_MIRROR,
+    CERTIFIED = 1 << BASE_MEASURE_CERTIFIED,
+    USERS = 1 << BASE_MEASURE_USERS,
 };
 
-static const struct method methods[] = {{"mirror", ITERATIONS_DEFAULT, GAP_DEFAULT},
-                                        {"uniform", 0, 0},
-                                        {"certified", ROUNDS_DEFAULT, GAP_DEFAULT},
-                                        {"users", USERS_ROUNDS_DEFAULT, USERS_GAP_DEFAULT}};
-#define N_METHODS (sizeof methods / sizeof methods[0])
+static const struct json_word methods[] = {{"mirror", BASE_MEASURE_MIRROR},
+                                           {"uniform", BASE_MEASURE_UNIFORM},
+                                           {"certified", BASE_MEASURE_CERTIFIED},
+                                           {"users", BASE_MEASURE_USERS},
+                                           {NULL, 0}};
 
-static dpot_status read_method(const json_t *given, const struct method **method,
-                               struct dpot_error *error)
+#define FOR(methods_, words) .only = methods_, .goes_with = words
+#define FOR_SEARCHES(methods_) FOR(methods_, "method mirror, certified or users")
+#define FOR_USERS FOR(USERS, "method users")
+#define ITERATIONS(number, methods_)                                                               \
+    FIELD_INTEGER("max_iterations", struct base_measure_settings, max_iterations, 1,               \
+                  (int64_t)MIRROR_DESCENT_ITERATIONS_MAX, .otherwise = number,                     \
+                  FOR_SEARCHES(methods_))
+
+static const struct json_field fields[] = {
+    FIELD_WORD("method", struct base_measure_settings, method, methods,
+               .otherwise = BASE_MEASURE_MIRROR),
+    ITERATIONS(10000, MIRROR),
+    ITERATIONS(1000, CERTIFIED),
+    ITERATIONS(40, USERS),
+    FIELD_NUMBER("gap", struct base_measure_settings, gap, 0, 1, .otherwise = 1e-6,
+                 FOR_SEARCHES(MIRROR | CERTIFIED)),
+    FIELD_NUMBER("gap", struct base_measure_settings, gap, 0, 1, .otherwise = 0.01,
+                 FOR_SEARCHES(USERS)),
+    FIELD_INTEGER("users", struct base_measure_settings, n_users, 1, 20000, .otherwise = 300,
+                  FOR_USERS),
+    FIELD_INTEGER("draws_min", struct base_measure_settings, draws_min, 1, 1000, .otherwise = 3,
+                  FOR_USERS),
+    FIELD_INTEGER("draws_max", struct base_measure_settings, draws_max, 1, 1000, .otherwise = 15,
+                  FOR_USERS),
+    FIELD_NUMBER("mix", struct base_measure_settings, mix, 0, 1, .otherwise = 0, FOR_USERS),
+    FIELD_INTEGER("seed", struct base_measure_settings, seed, 0, INT64_MAX, .otherwise = 1,
+                  FOR_USERS),
+    {.key = NULL},
+};
+
+static struct json_case case_of(enum base_measure_method method)
 {
-    const char *name = "mirror";
-    const dpot_status status = json_get_string(given, "parameters", "method", &name, error);
-    if (status != DPOT_OK && status != DPOT_ERR_NOT_FOUND) {
-        return status;
-    }
-    for (size_t i = 0; i < N_METHODS; i++) {
-        if (strcmp(methods[i].name, name) == 0) {
-            *method = &methods[i];
-            return DPOT_OK;
-        }
-    }
-    return dpot_error_set(error, DPOT_ERR_RANGE,
-                          "parameters.method is \"%.40s\": choose mirror, uniform, certified or "
-                          "users",
-                          name);
+    static const char *const names[] = {[BASE_MEASURE_MIRROR] = "method mirror",
+                                        [BASE_MEASURE_UNIFORM] = "method uniform, which is exact,",
+                                        [BASE_MEASURE_CERTIFIED] = "method certified",
+                                        [BASE_MEASURE_USERS] = "method users"};
+    return (struct json_case){1u << method, names[method]};
 }
 
-/* What a method has no use for. */
-static dpot_status refuse_others(const json_t *given, const struct method *method,
+static dpot_status read_settings(const json_t *given, struct base_measure_settings *settings,
                                  struct dpot_error *error)
 {
-    const bool is_uniform = strcmp(method->name, "uniform") == 0;
-    const bool is_users = strcmp(method->name, "users") == 0;
-    for (size_t i = 1; known[i]; i++) {
-        if (json_object_get(given, known[i]) && is_uniform && i < N_SHARED) {
-            return dpot_error_set(
-                error, DPOT_ERR_MALFORMED,
-                "parameters.%s is for method mirror, certified or users: the best "
-                "uniform measure is exact, leave it out",
-                known[i]);
-        }
-        if (json_object_get(given, known[i]) && !is_users && i >= N_SHARED) {
-            return dpot_error_set(error, DPOT_ERR_MALFORMED,
-                                  "parameters.%s is for method users: leave it out, or choose that",
-                                  known[i]);
-        }
+    *settings = (struct base_measure_settings){.method = BASE_MEASURE_MIRROR};
+    dpot_status status = json_read_field(given, "parameters", &fields[0], settings, error);
+    if (status == DPOT_OK) {
+        const struct json_case which = case_of(settings->method);
+        status = json_read_fields(given, "parameters", fields, &which, settings, error);
     }
-    return DPOT_OK;
-}
-
-static dpot_status read_limits(const json_t *given, const struct method *method, json_t *parameters,
-                               struct dpot_error *error)
-{
-    int64_t max_iterations = method->max_iterations;
-    double gap = method->gap;
-    dpot_status status =
-        json_get_integer(given, "parameters", "max_iterations", 1,
-                         (int64_t)MIRROR_DESCENT_ITERATIONS_MAX, &max_iterations, error);
-    if (status == DPOT_OK || status == DPOT_ERR_NOT_FOUND) {
-        status = json_get_number(given, "parameters", "gap", 0, 1, &gap, error);
-    }
-    if (status != DPOT_OK && status != DPOT_ERR_NOT_FOUND) {
-        return status;
-    }
-    return json_object_set_new(parameters, "max_iterations", json_integer(max_iterations)) == 0 &&
-                   json_object_set_new(parameters, "gap", json_real(gap)) == 0
-               ? DPOT_OK
-               : DPOT_ERR_MEMORY;
-}
-
-static dpot_status fill_parameters(const json_t *given, const struct method *method,
-                                   json_t *parameters, struct dpot_error *error)
-{
-    dpot_status status = refuse_others(given, method, error);
-    if (status == DPOT_OK && strcmp(method->name, "uniform") != 0) {
-        status = read_limits(given, method, parameters, error);
-    }
-    if (status == DPOT_OK && strcmp(method->name, "users") == 0) {
-        status = base_measure_users_complete(given, parameters, error);
+    if (status == DPOT_OK && settings->draws_min > settings->draws_max) {
+        return dpot_error_set(error, DPOT_ERR_RANGE,
+                              "parameters.draws_min is %zu and draws_max %zu: the first must not "
+                              "be larger",
+                              settings->draws_min, settings->draws_max);
     }
     return status;
 }
@@ -121,33 +94,21 @@ static dpot_status fill_parameters(const json_t *given, const struct method *met
 static dpot_status complete(const struct dpot_campaign *campaign, const json_t *given,
                             json_t **parameters, struct dpot_error *error)
 {
+    struct base_measure_settings settings;
     (void)campaign;
-    const struct method *method = NULL;
     *parameters = NULL;
-    dpot_status status = json_check_keys(given, "parameters", known, error);
-    if (status == DPOT_OK) {
-        status = read_method(given, &method, error);
-    }
+    const dpot_status status = read_settings(given, &settings, error);
     if (status != DPOT_OK) {
         return status;
     }
-    *parameters = json_pack("{s:s}", "method", method->name);
-    status = *parameters ? fill_parameters(given, method, *parameters, error) : DPOT_ERR_MEMORY;
-    if (status != DPOT_OK) {
-        json_decref(*parameters);
-        *parameters = NULL;
-    }
-    return status;
-}
-
-static bool has_method(const json_t *parameters, const char *name)
-{
-    const char *method = json_string_value(json_object_get(parameters, "method"));
-    return method && strcmp(method, name) == 0;
+    const struct json_case which = case_of(settings.method);
+    *parameters = json_write_fields(fields, &which, &settings);
+    return *parameters ? DPOT_OK : dpot_error_set(error, DPOT_ERR_MEMORY, "out of memory");
 }
 
 static dpot_status check(const struct job_input *input, struct dpot_error *error)
 {
+    struct base_measure_settings settings;
     const struct dpot_campaign *campaign = input->snapshot->campaign;
     const uint64_t n_rows = campaign->domain.size, n_cols = campaign->output.size;
     if (dpot_mechanism_is_vector(campaign->mechanism)) {
@@ -169,14 +130,18 @@ static dpot_status check(const struct job_input *input, struct dpot_error *error
                               (unsigned long long)n_rows, (unsigned long long)n_cols,
                               (unsigned long long)COST_PAIRS_MAX);
     }
-    return has_method(input->parameters, "users") ? snapshot_check_ready(input->snapshot, error)
-                                                  : DPOT_OK;
+    dpot_status status = read_settings(input->parameters, &settings, error);
+    if (status == DPOT_OK && settings.method == BASE_MEASURE_USERS) {
+        status = snapshot_check_ready(input->snapshot, error);
+    }
+    return status;
 }
 
-/* The work. */
+/* ---- the search ---- */
 
 struct search {
     const struct dpot_campaign *campaign;
+    struct base_measure_settings settings;
     const struct solve_control *control;
     double *cost; /* (domain size, output size) */
     struct phi phi;
@@ -212,15 +177,15 @@ static dpot_status make_cost(struct search *search)
     double *v = dpot_alloc_array(NULL, n_v, sizeof *v);
     search->cost =
         dpot_alloc_array(NULL, (size_t)domain->size * output->size, sizeof *search->cost);
-    const bool has_room = x && v && search->cost;
-    if (has_room) {
+    const bool is_allocated = x && v && search->cost;
+    if (is_allocated) {
         dpot_domain_points(domain, x);
         dpot_domain_points(output, v);
         fill_cost(search, x, v);
     }
     dpot_free_array(NULL, v, n_v, sizeof *v);
     dpot_free_array(NULL, x, n_x, sizeof *x);
-    return has_room ? DPOT_OK : DPOT_ERR_MEMORY;
+    return is_allocated ? DPOT_OK : DPOT_ERR_MEMORY;
 }
 
 static dpot_status set_up(struct search *search, struct dpot_error *error)
@@ -231,10 +196,10 @@ static dpot_status set_up(struct search *search, struct dpot_error *error)
                               search->campaign->domain.size, search->campaign->output.size);
     }
     if (solve_control_must_end(search->control)) {
-        return DPOT_OK; /* before more memory is taken */
+        return DPOT_OK; /* before more is allocated */
     }
     struct solve_control control = *search->control;
-    control.progress = NULL; /* sorting is not what is counted */
+    control.progress = NULL; /* sorting is not counted as progress */
     const struct phi_config config = {
         .n_rows = search->campaign->domain.size,
         .n_cols = search->campaign->output.size,
@@ -246,7 +211,7 @@ static dpot_status set_up(struct search *search, struct dpot_error *error)
     return phi_init(&search->phi, &config, error);
 }
 
-/* Some ten evaluations: watched for the stop, but no progress to speak of. */
+/* About ten evaluations: they can be stopped, but report no progress. */
 static dpot_status find_uniform(struct search *search)
 {
     struct best_uniform_result result;
@@ -262,15 +227,13 @@ static dpot_status find_uniform(struct search *search)
     return status;
 }
 
-static dpot_status descend(struct search *search, const json_t *parameters,
-                           struct dpot_error *error)
+static dpot_status descend(struct search *search, struct dpot_error *error)
 {
     struct mirror_descent *solver = NULL;
     struct mirror_descent_result result;
-    const struct mirror_descent_config config = {
-        .phi = &search->phi,
-        .max_iterations = (size_t)json_integer_value(json_object_get(parameters, "max_iterations")),
-        .gap = json_number_value(json_object_get(parameters, "gap"))};
+    const struct mirror_descent_config config = {.phi = &search->phi,
+                                                 .max_iterations = search->settings.max_iterations,
+                                                 .gap = search->settings.gap};
     const dpot_status status = mirror_descent_new(&config, &solver, error);
     if (status == DPOT_OK) {
         mirror_descent_run(solver, search->control, &result);
@@ -291,8 +254,7 @@ static void take_answer(struct search *search, const struct base_measure_answer 
     search->is_converged = answer->outcome == SOLVE_CONVERGED;
 }
 
-static dpot_status certify(struct search *search, const json_t *parameters,
-                           struct dpot_error *error)
+static dpot_status certify(struct search *search, struct dpot_error *error)
 {
     struct base_measure_answer answer;
     const struct base_measure_problem problem = {
@@ -302,8 +264,8 @@ static dpot_status certify(struct search *search, const json_t *parameters,
         .epsilon = dpot_epsilon_to_double(search->campaign->epsilon_q32),
         .worst_share = 1,
         .has_planes = true,
-        .gap = json_number_value(json_object_get(parameters, "gap")),
-        .max_rounds = (size_t)json_integer_value(json_object_get(parameters, "max_iterations")),
+        .gap = search->settings.gap,
+        .max_rounds = search->settings.max_iterations,
         .linalg = dpot_linalg_openblas()};
     const dpot_status status = base_measure_find(&problem, search->control, &answer, error);
     if (status == DPOT_OK) {
@@ -313,12 +275,12 @@ static dpot_status certify(struct search *search, const json_t *parameters,
     return status;
 }
 
-/* The bound of the best uniform measure is one of the worst case: not of what users pay. */
+/* The bound of the best uniform measure is about the worst case, not about the cost of users. */
 static dpot_status serve_users(struct search *search, const struct job_input *input,
                                struct dpot_artifact *artifact, struct dpot_error *error)
 {
-    const dpot_status status =
-        base_measure_users_find(input, search->cost, artifact, &search->users, error);
+    const dpot_status status = base_measure_users_find(input, &search->settings, search->cost,
+                                                       artifact, &search->users, error);
     if (status == DPOT_OK && search->users.answer.base_measure) {
         search->lower_bound = 0;
         take_answer(search, &search->users.answer);
@@ -327,8 +289,8 @@ static dpot_status serve_users(struct search *search, const struct job_input *in
     return status;
 }
 
-/* A campaign says masses as codes of 1 to 2^32 - 1, so none is zero: smaller ones are raised to
- * what it can say, and the total kept inside M. Returns the total. */
+/* A campaign encodes masses as 1 to 2^32 - 1, never 0: smaller masses are raised to the least, and
+ * the total is kept within M. Returns the total. */
 static double raise_masses(struct search *search)
 {
     double largest = 0, total = 0;
@@ -348,7 +310,7 @@ static double raise_masses(struct search *search)
     return total;
 }
 
-/* Of synthetic users held out, before masses were raised: costs are W_p^p. */
+/* Costs (W_p^p) of the held-out synthetic users, before masses were raised. */
 static dpot_status put_users(const struct search *search, struct dpot_artifact *artifact)
 {
     const struct base_measure_report *report = &search->users.report;
@@ -371,7 +333,7 @@ static dpot_status put_users(const struct search *search, struct dpot_artifact *
     return status;
 }
 
-/* The numbers of the measure as it is published. */
+/* The numbers are those of the published measure, after masses were raised. */
 static dpot_status put_numbers(struct search *search, struct dpot_artifact *artifact)
 {
     const double total_mass = raise_masses(search);
@@ -396,24 +358,32 @@ static dpot_status put_numbers(struct search *search, struct dpot_artifact *arti
     return status == DPOT_OK && search->has_users ? put_users(search, artifact) : status;
 }
 
-/* What has been stopped has no result: the runner drops the artifact. */
+/* A stopped search has no result: the runner drops the artifact. */
 static dpot_status solve(struct search *search, const struct job_input *input,
                          struct dpot_artifact *artifact, struct dpot_error *error)
 {
-    const json_t *parameters = input->parameters;
-    dpot_status status = set_up(search, error);
+    dpot_status status = read_settings(input->parameters, &search->settings, error);
+    if (status == DPOT_OK) {
+        status = set_up(search, error);
+    }
     if (status == DPOT_OK && !solve_control_must_end(search->control)) {
         status = find_uniform(search);
     }
     if (status != DPOT_OK || solve_control_must_end(search->control)) {
         return status;
     }
-    if (has_method(parameters, "mirror")) {
-        status = descend(search, parameters, error);
-    } else if (has_method(parameters, "certified")) {
-        status = certify(search, parameters, error);
-    } else if (has_method(parameters, "users")) {
+    switch (search->settings.method) {
+    case BASE_MEASURE_MIRROR:
+        status = descend(search, error);
+        break;
+    case BASE_MEASURE_CERTIFIED:
+        status = certify(search, error);
+        break;
+    case BASE_MEASURE_USERS:
         status = serve_users(search, input, artifact, error);
+        break;
+    case BASE_MEASURE_UNIFORM:
+        break;
     }
     return status == DPOT_OK && !solve_control_must_end(search->control)
                ? put_numbers(search, artifact)

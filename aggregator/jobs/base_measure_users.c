@@ -7,62 +7,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define USERS_DEFAULT 300
-#define USERS_MAX 20000
-#define DRAWS_MIN_DEFAULT 3
-#define DRAWS_MAX_DEFAULT 15
-#define DRAWS_MAX 1000
-#define HELD_OUT_SHARE 3              /* one for so many fitted */
+#define HELD_OUT_SHARE 3              /* fitted users per held-out one */
 #define ENTRIES_MAX ((size_t)1 << 26) /* of the users' distributions */
-
-/* ---- parameters ---- */
-
-static dpot_status add_integer(const json_t *given, json_t *parameters, const char *key,
-                               int64_t least, int64_t most, int64_t value, struct dpot_error *error)
-{
-    const dpot_status status =
-        json_get_integer(given, "parameters", key, least, most, &value, error);
-    if (status != DPOT_OK && status != DPOT_ERR_NOT_FOUND) {
-        return status;
-    }
-    return json_object_set_new(parameters, key, json_integer(value)) == 0 ? DPOT_OK
-                                                                          : DPOT_ERR_MEMORY;
-}
-
-dpot_status base_measure_users_complete(const json_t *given, json_t *parameters,
-                                        struct dpot_error *error)
-{
-    double mix = 0;
-    dpot_status status =
-        add_integer(given, parameters, "users", 1, USERS_MAX, USERS_DEFAULT, error);
-    if (status == DPOT_OK) {
-        status =
-            add_integer(given, parameters, "draws_min", 1, DRAWS_MAX, DRAWS_MIN_DEFAULT, error);
-    }
-    if (status == DPOT_OK) {
-        status =
-            add_integer(given, parameters, "draws_max", 1, DRAWS_MAX, DRAWS_MAX_DEFAULT, error);
-    }
-    if (status == DPOT_OK) {
-        status = add_integer(given, parameters, "seed", 0, INT64_MAX, 1, error);
-    }
-    const int64_t low = json_integer_value(json_object_get(parameters, "draws_min"));
-    const int64_t high = json_integer_value(json_object_get(parameters, "draws_max"));
-    if (status == DPOT_OK && low > high) {
-        return dpot_error_set(error, DPOT_ERR_RANGE,
-                              "parameters.draws_min is %lld and draws_max %lld: the first must not "
-                              "be larger",
-                              (long long)low, (long long)high);
-    }
-    if (status == DPOT_OK) {
-        status = json_get_number(given, "parameters", "mix", 0, 1, &mix, error);
-        status = status == DPOT_ERR_NOT_FOUND ? DPOT_OK : status;
-    }
-    if (status == DPOT_OK && json_object_set_new(parameters, "mix", json_real(mix)) != 0) {
-        status = DPOT_ERR_MEMORY;
-    }
-    return status;
-}
 
 /* ---- the prior ---- */
 
@@ -152,21 +98,21 @@ static size_t draw_point(const double *prior, size_t k, uint64_t *state)
     return i;
 }
 
-static void draw_users(const json_t *parameters, const double *prior, size_t k, size_t n,
-                       double *distributions)
+static void draw_users(const struct base_measure_settings *settings, const double *prior, size_t k,
+                       size_t n, double *distributions)
 {
-    const int64_t low = json_integer_value(json_object_get(parameters, "draws_min"));
-    const int64_t high = json_integer_value(json_object_get(parameters, "draws_max"));
-    uint64_t state = (uint64_t)json_integer_value(json_object_get(parameters, "seed"));
+    const size_t low = settings->draws_min, high = settings->draws_max;
+    uint64_t state = settings->seed;
     for (size_t u = 0; u < n; u++) {
-        const int64_t n_draws = low + (int64_t)(splitmix_unit(&state) * (double)(high - low + 1));
-        for (int64_t d = 0; d < n_draws; d++) {
+        const size_t n_draws = low + (size_t)(splitmix_unit(&state) * (double)(high - low + 1));
+        for (size_t d = 0; d < n_draws; d++) {
             distributions[u * k + draw_point(prior, k, &state)] += 1 / (double)n_draws;
         }
     }
 }
 
-static dpot_status solve(const struct job_input *input, const double *cost,
+static dpot_status solve(const struct job_input *input,
+                         const struct base_measure_settings *settings, const double *cost,
                          const double *distributions, size_t n_fit, size_t n_held,
                          struct base_measure_users_result *result, struct dpot_error *error)
 {
@@ -186,21 +132,19 @@ static dpot_status solve(const struct job_input *input, const double *cost,
         config.n_chosen = n_held;
         status = base_measure_users_init(&held, &config, error);
     }
-    const struct base_measure_problem problem = {
-        .n_rows = k,
-        .n_cols = campaign->output.size,
-        .cost = cost,
-        .epsilon = config.epsilon,
-        .users = &fit,
-        .worst_share = json_number_value(json_object_get(input->parameters, "mix")),
-        .has_planes = true,
-        .gap = json_number_value(json_object_get(input->parameters, "gap")),
-        .max_rounds =
-            (size_t)json_integer_value(json_object_get(input->parameters, "max_iterations")),
-        .n_steps = SIZE_MAX,
-        .n_reported = n_held,
-        .seed = (uint64_t)json_integer_value(json_object_get(input->parameters, "seed")),
-        .linalg = dpot_linalg_openblas()};
+    const struct base_measure_problem problem = {.n_rows = k,
+                                                 .n_cols = campaign->output.size,
+                                                 .cost = cost,
+                                                 .epsilon = config.epsilon,
+                                                 .users = &fit,
+                                                 .worst_share = settings->mix,
+                                                 .has_planes = true,
+                                                 .gap = settings->gap,
+                                                 .max_rounds = settings->max_iterations,
+                                                 .n_steps = SIZE_MAX,
+                                                 .n_reported = n_held,
+                                                 .seed = settings->seed,
+                                                 .linalg = dpot_linalg_openblas()};
     if (status == DPOT_OK) {
         status = base_measure_find(&problem, input->control, &result->answer, error);
     }
@@ -214,13 +158,14 @@ static dpot_status solve(const struct job_input *input, const double *cost,
     return status;
 }
 
-dpot_status base_measure_users_find(const struct job_input *input, const double *cost,
-                                    struct dpot_artifact *artifact,
+dpot_status base_measure_users_find(const struct job_input *input,
+                                    const struct base_measure_settings *settings,
+                                    const double *cost, struct dpot_artifact *artifact,
                                     struct base_measure_users_result *result,
                                     struct dpot_error *error)
 {
     const size_t k = input->snapshot->campaign->domain.size;
-    const size_t n_fit = (size_t)json_integer_value(json_object_get(input->parameters, "users"));
+    const size_t n_fit = settings->n_users;
     const size_t n_held = (n_fit + HELD_OUT_SHARE - 1) / HELD_OUT_SHARE, n = n_fit + n_held;
     struct solve_control control = *input->control;
     *result = (struct base_measure_users_result){0};
@@ -239,8 +184,8 @@ dpot_status base_measure_users_find(const struct job_input *input, const double 
         (void)dpot_error_set(error, status, "out of memory for %zu users", n);
     }
     if (status == DPOT_OK && !is_stopped(&control)) {
-        draw_users(input->parameters, prior, k, n, distributions);
-        status = solve(input, cost, distributions, n_fit, n_held, result, error);
+        draw_users(settings, prior, k, n, distributions);
+        status = solve(input, settings, cost, distributions, n_fit, n_held, result, error);
     }
     dpot_free_array(NULL, prior, k, sizeof *prior);
     dpot_free_array(NULL, distributions, n * k, sizeof *distributions);

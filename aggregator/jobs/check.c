@@ -10,10 +10,10 @@ struct checking {
     jobs_each_fault each;
     void *ctx;
     struct dpot_error *error;
-    dpot_status status; /* of the reading */
+    dpot_status status; /* the first failure to read, which ends the check */
 };
 
-/* What of the row is not as the artifact has it; NULL: all is. */
+/* Names what differs between row and artifact; NULL: nothing. */
 static const char *find_difference(const struct job_record *job,
                                    const struct dpot_artifact *artifact)
 {
@@ -23,20 +23,20 @@ static const char *find_difference(const struct job_record *job,
                                                                                : NULL;
 }
 
-static void tell(const struct checking *checking, const struct job_record *job,
-                 const char *difference)
+static void report_difference(const struct checking *checking, const struct job_record *job,
+                              const char *difference)
 {
     char id[2 * JOB_ID_LEN + 1];
     struct dpot_error fault;
     dpot_hex_encode(id, job->id, sizeof job->id);
     (void)dpot_error_set(&fault, DPOT_ERR_CORRUPT,
-                         "the %s of job %s %s not what its artifact says: restore the store from a "
-                         "backup",
-                         difference, id, strcmp(difference, "parameters") == 0 ? "are" : "is");
+                         "the %s of job %s %s from its artifact: restore the store from a backup",
+                         difference, id,
+                         strcmp(difference, "parameters") == 0 ? "differ" : "differs");
     checking->each(checking->ctx, DPOT_ERR_CORRUPT, fault.text);
 }
 
-/* What an artifact does not prove. */
+/* Without an artifact, only the kind can be checked. */
 static void note_kind(const struct checking *checking, const struct job_record *job)
 {
     char id[2 * JOB_ID_LEN + 1];
@@ -47,14 +47,14 @@ static void note_kind(const struct checking *checking, const struct job_record *
     }
     dpot_hex_encode(id, job->id, sizeof job->id);
     (void)dpot_error_set(&note, DPOT_OK,
-                         "job %s has the kind \"%.40s\", which this program does not know: see "
-                         "to it with the version that it is of, or, when there was none, restore "
-                         "the store from a backup",
+                         "job %s has the kind \"%.40s\", which this program does not know: use "
+                         "the version that started it, or, when there is none, restore the store "
+                         "from a backup",
                          id, job->kind);
     checking->each(checking->ctx, DPOT_OK, note.text);
 }
 
-/* An artifact of a version that is not known here says nothing. */
+/* An artifact of an unknown format version cannot be compared. */
 static dpot_status compare(const struct checking *checking, const struct job_record *job,
                            const struct dpot_buf *bytes)
 {
@@ -67,7 +67,7 @@ static dpot_status compare(const struct checking *checking, const struct job_rec
         return status;
     }
     if (status != DPOT_ERR_VERSION && difference) {
-        tell(checking, job, difference);
+        report_difference(checking, job, difference);
     }
     return DPOT_OK;
 }

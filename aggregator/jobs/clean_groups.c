@@ -8,12 +8,12 @@
 #include <math.h>
 #include <string.h>
 
-/* Cells of a side where nobody asked: about a thousand in all. */
+/* Default cells per side, by dimension: about a thousand cells in all. */
 static const uint32_t cells_of_dim[CLEAN_GRID_DIM_MAX] = {256, 32, 10};
 
-/* ---- what is refused ---- */
+/* ---- refusals ---- */
 
-/* dim is at most CLEAN_GRID_DIM_MAX; a size of 0 is none. */
+/* dim is at most CLEAN_GRID_DIM_MAX; cells of size 0 are not given. */
 static dpot_status check_cells(uint32_t dim, const uint32_t cells[CLEAN_GRID_DIM_MAX],
                                struct dpot_error *error)
 {
@@ -129,7 +129,7 @@ static dpot_status allocate(struct cleaning *c, size_t n_points, size_t dim, boo
         groups->sets[g] =
             (struct point_set){n_points, groups->points + (is_shared ? 0 : g * n_points * dim),
                                groups->weights + g * n_points};
-        groups->weights[g * n_points] = 1; /* until there is more to say */
+        groups->weights[g * n_points] = 1; /* of a group without reports */
     }
     return DPOT_OK;
 }
@@ -280,7 +280,7 @@ static dpot_status clean_vector(struct cleaning *c, size_t g, const struct solve
     return status;
 }
 
-/* ---- */
+/* ---- all groups ---- */
 
 static dpot_status clean_all(struct cleaning *c)
 {

@@ -1,18 +1,19 @@
 /* Kind `estimate`: the share of reports that name each output point.
  *
- * An unbiased estimate of the mean of what devices report, which the mechanism has moved towards the
- * base measure. Post-processing of private reports only: it costs no privacy. */
+ * An unbiased estimate of the mean of what devices report, which the mechanism has moved towards
+ * the base measure. Post-processing of private reports only: it costs no privacy. */
 #include "jobs/job.h"
+#include "json/fields.h"
 
-#define LOOK_EVERY 4096 /* reports between two looks at the control */
+#define CHECK_EVERY 4096 /* reports between two polls of the control */
 
 static dpot_status complete(const struct dpot_campaign *campaign, const json_t *given,
                             json_t **parameters, struct dpot_error *error)
 {
     (void)campaign;
-    static const char *const none[] = {NULL};
+    static const struct json_field none[] = {{.key = NULL}};
     *parameters = NULL;
-    const dpot_status status = json_check_keys(given, "parameters", none, error);
+    const dpot_status status = json_read_fields(given, "parameters", none, NULL, NULL, error);
     if (status != DPOT_OK) {
         return status;
     }
@@ -51,7 +52,7 @@ static int count_report(void *ctx, uint32_t round, const struct dpot_report *rep
     }
     counting->counts[report->index]++;
     counting->n++;
-    return counting->n % LOOK_EVERY == 0 &&
+    return counting->n % CHECK_EVERY == 0 &&
            solve_control_stops(counting->control, (size_t)counting->n, (size_t)counting->n_total,
                                &outcome);
 }

@@ -1,12 +1,12 @@
-/* Kind `generator`: a generator of data as they were before the noise, trained on the pool of a vector
- * campaign (generator/training.h). The artifact's model is its ONNX file, the values its curve.
+/* Kind `generator`: trains a generator of data before the noise on the pool of a vector campaign
+ * (generator/training.h). The artifact's model is the ONNX file, its values are the training curve.
  *
- * Mechanism, scale and transform are the campaign's; reports are taken as coefficients, whose noise is
- * independent. Post-processing of private reports only: it costs no privacy.
+ * Mechanism, scale and transform are the campaign's; reports are taken as coefficients, whose noise
+ * is independent. Post-processing of private reports only: it costs no privacy.
  *
- * The result is a function of pool, parameters and version: a run that is cut goes on from what it kept,
- * to the same bytes. What it kept is never half used: a file that is damaged, or of another version or
- * pool, is removed and the training begins again. */
+ * The result is a function of pool, parameters and version: an interrupted run resumes from its
+ * checkpoint and ends with the same bytes. A checkpoint that is damaged, or of another version or
+ * pool, is removed and the training starts again. */
 #include "generator/checkpoint.h"
 #include "jobs/generator_run.h"
 #include "pool/decode.h"
@@ -14,12 +14,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PROGRAM "dpot " DPOT_PROGRAM_VERSION /* as dpot generator train says it: the same model */
-#define LOOK_EVERY 4096                      /* reports between two looks at the control */
-#define SLICE 10                             /* steps between two looks at the keeping */
-#define MODEL_OVERHEAD (64 << 10)            /* of an ONNX file beside its numbers */
+#define PROGRAM "dpot " DPOT_PROGRAM_VERSION /* as in dpot generator train: the same model */
+#define CHECK_EVERY 4096                     /* reports between two polls of the control */
+#define SLICE 10                  /* steps between two checks whether a checkpoint is due */
+#define MODEL_OVERHEAD (64 << 10) /* bytes of an ONNX file beside its parameters */
 
-/* ---- what is asked for ---- */
+/* ---- parameters ---- */
 
 static dpot_status refuse_index(const struct dpot_campaign *campaign, struct dpot_error *error)
 {
@@ -55,7 +55,7 @@ static dpot_status bound_points(const struct dpot_vector_domain *vector,
     return DPOT_OK;
 }
 
-/* Everything but the reports themselves, for a pool of n. */
+/* Fills the training input for a pool of n, without the reports. */
 static dpot_status describe(const struct dpot_campaign *campaign, const json_t *parameters,
                             size_t n, struct training_input *input, struct dpot_error *error)
 {
@@ -66,8 +66,8 @@ static dpot_status describe(const struct dpot_campaign *campaign, const json_t *
                                      .vector = &campaign->vector,
                                      .program = PROGRAM};
     const dpot_status status =
-        settings_read(parameters, input->noise, dpot_vector_data_dim(&campaign->vector), n,
-                      &input->settings, error);
+        settings_read(parameters, "parameters", input->noise,
+                      dpot_vector_data_dim(&campaign->vector), n, &input->settings, error);
     return status == DPOT_OK ? bound_points(&campaign->vector, input, error) : status;
 }
 
@@ -82,12 +82,12 @@ static dpot_status check_network(const struct training_input *input, struct dpot
                ? DPOT_OK
                : dpot_error_set(error, DPOT_ERR_TOO_LARGE,
                                 "parameters.arch is %s, which has %zu parameters: an artifact has "
-                                "room for %zu, choose smaller widths",
+                                "space for %zu, choose smaller widths",
                                 input->settings.architecture, n_values,
                                 (DPOT_ARTIFACT_MODEL_MAX - MODEL_OVERHEAD) / sizeof(float));
 }
 
-/* The defaults are those of a pool that is large enough: it may have grown when the job begins. */
+/* Defaults are those of a large pool: it may have grown when the job begins. */
 static dpot_status complete(const struct dpot_campaign *campaign, const json_t *given,
                             json_t **parameters, struct dpot_error *error)
 {
@@ -153,7 +153,7 @@ static int take_report(void *ctx, uint32_t round, const struct dpot_report *repo
         reading->reports + reading->n * decoder_n_columns(reading->decoder), reading->error);
     reading->n++;
     return reading->status != DPOT_OK ||
-           (reading->n % LOOK_EVERY == 0 && solve_control_must_end(reading->input->control));
+           (reading->n % CHECK_EVERY == 0 && solve_control_must_end(reading->input->control));
 }
 
 static dpot_status read_pool(struct generator_run *run, struct dpot_artifact *artifact,
@@ -174,7 +174,7 @@ static dpot_status read_pool(struct generator_run *run, struct dpot_artifact *ar
 
 /* ---- the training ---- */
 
-/* Memory for the reports, without the promise of more: `check` has looked at the sum. */
+/* Allocates and reads the reports; `check` has compared the total memory with the limit. */
 static dpot_status load(struct generator_run *run, struct dpot_artifact *artifact,
                         struct dpot_error *error)
 {
@@ -195,23 +195,24 @@ static dpot_status load(struct generator_run *run, struct dpot_artifact *artifac
     return read_pool(run, artifact, error);
 }
 
-static dpot_status take_up(struct generator_run *run, struct dpot_error *error)
+static dpot_status resume(struct generator_run *run, struct dpot_error *error)
 {
-    const struct job_keep *keep = run->input->keep;
-    return keep ? checkpoint_read(keep->path, run->training.fingerprint, run->training.train, error)
-                : DPOT_ERR_NOT_FOUND;
+    const struct job_checkpoint *checkpoint = run->input->checkpoint;
+    return checkpoint ? checkpoint_read(checkpoint->path, run->training.fingerprint,
+                                        run->training.train, error)
+                      : DPOT_ERR_NOT_FOUND;
 }
 
-/* From what was kept, or from the start. */
+/* Starts from the checkpoint, or from the first step. */
 static dpot_status begin(struct generator_run *run, struct dpot_error *error)
 {
     dpot_status status = training_init(&run->training, &run->training_input, error);
     if (status != DPOT_OK) {
         return status;
     }
-    status = take_up(run, error);
+    status = resume(run, error);
     if (status == DPOT_ERR_CORRUPT || status == DPOT_ERR_SHAPE) {
-        (void)unlink(run->input->keep->path);
+        (void)unlink(run->input->checkpoint->path);
         training_release(&run->training);
         status = training_init(&run->training, &run->training_input, error);
     }
@@ -226,44 +227,43 @@ static void drop_reports(struct generator_run *run)
     run->training_input.reports = NULL;
 }
 
-static dpot_status keep_state(struct generator_run *run, uint64_t *kept_step,
-                              struct dpot_error *error)
+static dpot_status save(struct generator_run *run, uint64_t *saved_step, struct dpot_error *error)
 {
-    const struct job_keep *keep = run->input->keep;
-    if (!keep || run->progress.step <= *kept_step) {
+    const struct job_checkpoint *checkpoint = run->input->checkpoint;
+    if (!checkpoint || run->progress.step <= *saved_step) {
         return DPOT_OK;
     }
     const dpot_status status =
-        checkpoint_write(keep->path, run->training.fingerprint, run->training.train, error);
+        checkpoint_write(checkpoint->path, run->training.fingerprint, run->training.train, error);
     if (status != DPOT_OK) {
         return dpot_error_prefix(error, status,
-                                 "the state of the training at step %llu cannot be kept: free "
-                                 "space where the store is and start the job again",
+                                 "the checkpoint of step %llu cannot be written: free space where "
+                                 "the store is and start the job again",
                                  (unsigned long long)run->progress.step);
     }
-    *kept_step = run->progress.step;
-    keep->note(keep->ctx);
+    *saved_step = run->progress.step;
+    checkpoint->on_written(checkpoint->ctx);
     return DPOT_OK;
 }
 
-/* Until it is done, has diverged or must stop. */
+/* Trains until the last step, divergence or a stop. */
 static dpot_status train(struct generator_run *run, struct dpot_error *error)
 {
-    const struct job_keep *keep = run->input->keep;
+    const struct job_checkpoint *checkpoint = run->input->checkpoint;
     struct generator_train *train = run->training.train;
     dpot_status status = generator_train_run(train, 0, NULL, &run->progress, error);
-    uint64_t kept_step = run->progress.step; /* where it stands */
+    uint64_t saved_step = run->progress.step; /* the step it resumes from */
     while (status == DPOT_OK && run->progress.outcome == GENERATOR_STOPPED &&
            !solve_control_must_end(run->input->control)) {
         status = generator_train_run(train, run->progress.step + SLICE, run->input->control,
                                      &run->progress, error);
-        if (status == DPOT_OK && run->progress.outcome == GENERATOR_STOPPED && keep &&
-            keep->is_due(keep->ctx)) {
-            status = keep_state(run, &kept_step, error);
+        if (status == DPOT_OK && run->progress.outcome == GENERATOR_STOPPED && checkpoint &&
+            checkpoint->is_due(checkpoint->ctx)) {
+            status = save(run, &saved_step, error);
         }
     }
     return status == DPOT_OK && run->progress.outcome == GENERATOR_STOPPED
-               ? keep_state(run, &kept_step, error)
+               ? save(run, &saved_step, error)
                : status;
 }
 
@@ -296,7 +296,7 @@ static dpot_status run(const struct job_input *input, struct dpot_artifact *arti
 const struct job_kind job_generator = {
     .name = "generator",
     .needs_pool = true,
-    .keeps_state = true,
+    .has_checkpoint = true,
     .complete = complete,
     .check = check,
     .run = run,

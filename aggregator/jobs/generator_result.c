@@ -61,7 +61,7 @@ static dpot_status put_model(const struct generator_run *run, struct dpot_artifa
         status = copy_model(&bytes, artifact);
     }
     dpot_buf_release(&bytes);
-    model.network = NULL; /* the training's */
+    model.network = NULL; /* owned by the training */
     generator_model_release(&model);
     return status;
 }
@@ -85,7 +85,7 @@ static dpot_status put_numbers(const struct generator_run *run, struct dpot_arti
     };
     dpot_status status = DPOT_OK;
     for (size_t i = 0; status == DPOT_OK && i < sizeof numbers / sizeof numbers[0]; i++) {
-        if (numbers[i].value == numbers[i].value) { /* what is not known is left out */
+        if (numbers[i].value == numbers[i].value) { /* NaN: not known, left out */
             status = dpot_artifact_add_number(artifact, numbers[i].name, numbers[i].value);
         }
     }

@@ -1,4 +1,4 @@
-/* Inside of kind `generator`: a run of it, and its artifact. Included by generator*.c only. */
+/* Internals of kind `generator`, for generator.c and generator_result.c. */
 #ifndef DPOT_JOBS_GENERATOR_RUN_H
 #define DPOT_JOBS_GENERATOR_RUN_H
 
@@ -10,11 +10,11 @@ struct generator_run {
     struct training_input training_input;
     struct training training;
     struct generator_progress progress;
-    double *reports; /* (n, dim) coefficients; NULL once the training has them */
+    double *reports; /* (n, dim) coefficients; NULL once the training has copied them */
     uint64_t n;
 };
 
-/* Fills values, numbers and model of the artifact from a run that has ended. */
+/* Fills values, numbers and model of the artifact from a finished run. */
 DPOT_WARN_UNUSED dpot_status generator_put_result(const struct generator_run *run,
                                                   struct dpot_artifact *artifact,
                                                   struct dpot_error *error);

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 
 #define BOUND_COSTS_MAX                                                                            \
-    ((size_t)1 << 21) /* of a pair of groups, for which the bound is worth its time */
+    ((size_t)1 << 21) /* of a pair of groups: with more, the lower bound takes too long */
 #define SWEEPS_MAX 2000
 #define SWEEPS_TOL 1e-9
 
@@ -23,12 +23,13 @@ static struct barycenter_options options_of(const struct pooled_settings *settin
     };
 }
 
-/* The barycenter of one measure of equal weights over the domain, and what it costs the groups. */
-static dpot_status average_nothing(const struct barycenter_problem *problem,
-                                   const struct clean_groups *groups,
-                                   const struct barycenter_options *options,
-                                   const struct solve_control *control, double *cost,
-                                   struct dpot_error *error)
+/* The cost to the groups of points that use no report: the barycenter of equal weights over the
+ * domain. */
+static dpot_status find_data_free_cost(const struct barycenter_problem *problem,
+                                       const struct clean_groups *groups,
+                                       const struct barycenter_options *options,
+                                       const struct solve_control *control, double *cost,
+                                       struct dpot_error *error)
 {
     struct barycenter_result result;
     const struct point_set everywhere = {groups->n_points, groups->free, NULL};
@@ -57,7 +58,8 @@ static dpot_status find_costs(const struct barycenter_problem *problem,
         barycenter_cost(problem, result->barycenter.support, result->barycenter.weights,
                         result->barycenter.support_size, options->team, &result->cost, error);
     if (status == DPOT_OK) {
-        status = average_nothing(problem, groups, options, &quiet, &result->data_free_cost, error);
+        status =
+            find_data_free_cost(problem, groups, options, &quiet, &result->data_free_cost, error);
     }
     if (status == DPOT_OK && groups->n_points <= BOUND_COSTS_MAX / groups->n_points) {
         status = barycenter_bound(problem, BARYCENTER_BOUND_PAIRS, options->team,

@@ -1,7 +1,7 @@
 #include "jobs/runner.h"
 
-#include "jobs/keep.h"
-#include "jobs/order.h"
+#include "jobs/checkpoint.h"
+#include "jobs/job_request.h"
 #include "proto/wire_artifact.h"
 
 #include <pthread.h>
@@ -9,9 +9,9 @@
 #include <string.h>
 #include <time.h>
 
-#define RETRY_S 2              /* after the store refused */
-#define PROGRESS_EVERY_MS 2000 /* between two writes of the progress */
-#define KEEP_EVERY_MS 60000
+#define RETRY_S 2              /* after a failure of the store */
+#define PROGRESS_EVERY_MS 2000 /* between writes of the progress */
+#define CHECKPOINT_EVERY_MS 60000
 
 struct runner {
     struct runner_config config;
@@ -21,16 +21,16 @@ struct runner {
 
     /* Under the mutex. */
     bool is_closing;
-    bool needs_requeue; /* the store may hold a running job that nobody works on */
-    bool is_working;
-    bool is_cancelled;         /* the job being worked on: an admin said so */
+    bool needs_requeue;        /* the store may still say running of a job that no worker has */
+    bool is_working;           /* on `current` */
+    bool is_cancelled;         /* `current`, by an admin */
     struct job_record current; /* written by the worker only, which may read it without the mutex */
 
-    /* Of the job being worked on. */
+    /* Of `current`. */
     atomic_bool stop; /* cancelled or closing */
     atomic_uint_least64_t n_done, n_total;
-    int64_t progress_ms; /* the worker's own: when it was last written */
-    int64_t kept_ms;     /* likewise, of what the job keeps */
+    int64_t progress_ms;   /* when the progress was last written; used by the worker only */
+    int64_t checkpoint_ms; /* likewise of the checkpoint */
 };
 
 static int64_t now(const struct runner *runner)
@@ -38,8 +38,8 @@ static int64_t now(const struct runner *runner)
     return runner->config.clock->now(runner->config.clock->ctx);
 }
 
-static void tell(const struct runner *runner, const struct job_record *record,
-                 const struct dpot_error *error)
+static void report_change(const struct runner *runner, const struct job_record *record,
+                          const struct dpot_error *error)
 {
     if (runner->config.on_change) {
         runner->config.on_change(runner->config.ctx, record, error);
@@ -55,10 +55,11 @@ static void write_progress(struct runner *r)
     record.n_done = atomic_load(&r->n_done);
     record.n_total = atomic_load(&r->n_total);
     const dpot_status status = store_update_job(r->config.source.store, &record, NULL);
-    r->progress_ms = status == DPOT_OK ? now_ms : now_ms + PROGRESS_EVERY_MS; /* give it time */
+    r->progress_ms =
+        status == DPOT_OK ? now_ms : now_ms + PROGRESS_EVERY_MS; /* wait longer after a failure */
 }
 
-/* Every iteration comes here: the store hears of it now and then. */
+/* Called in every iteration; writes to the store every PROGRESS_EVERY_MS. */
 static void note_progress(void *ctx, size_t n_done, size_t n_total)
 {
     struct runner *r = ctx;
@@ -69,44 +70,48 @@ static void note_progress(void *ctx, size_t n_done, size_t n_total)
     }
 }
 
-static bool is_keeping_due(void *ctx)
+static bool is_checkpoint_due(void *ctx)
 {
     const struct runner *r = ctx;
-    const int64_t every_ms = r->config.keep_every_ms > 0 ? r->config.keep_every_ms : KEEP_EVERY_MS;
-    const int64_t ago_ms = now(r) - r->kept_ms;
+    const int64_t every_ms =
+        r->config.checkpoint_every_ms > 0 ? r->config.checkpoint_every_ms : CHECKPOINT_EVERY_MS;
+    const int64_t ago_ms = now(r) - r->checkpoint_ms;
     return ago_ms >= every_ms || ago_ms < 0; /* or the clock was set back */
 }
 
-/* (N1): from here on the job has got further, and its earlier attempts do not count. */
-static void note_kept(void *ctx)
+/* (N1): there is progress, so earlier attempts do not count any more. */
+static void on_checkpoint(void *ctx)
 {
     struct runner *r = ctx;
-    r->kept_ms = now(r);
+    r->checkpoint_ms = now(r);
     (void)pthread_mutex_lock(&r->mutex);
     r->current.n_attempts = 1;
     (void)pthread_mutex_unlock(&r->mutex);
     write_progress(r);
 }
 
-/* Finds what an earlier run of the job kept, of the same reports (keep.h, K2); else names a file for it. */
-static dpot_status open_keep(struct runner *r, const struct snapshot *snapshot,
-                             char path[KEEP_PATH_SIZE], struct dpot_error *error)
+/* Finds the checkpoint that an earlier run wrote about the same reports (C2); else names a new one.
+ * */
+static dpot_status find_checkpoint(struct runner *r, const struct snapshot *snapshot,
+                                   char path[JOB_CHECKPOINT_PATH_SIZE], struct dpot_error *error)
 {
     uint64_t n_reports = 0;
-    dpot_status status = keep_find(r->config.keep_folder, r->current.id, path, &n_reports, error);
+    dpot_status status =
+        job_checkpoint_find(r->config.checkpoint_folder, r->current.id, path, &n_reports, error);
     if (status == DPOT_OK && n_reports == snapshot->n_accepted) {
         return DPOT_OK;
     }
-    if (status == DPOT_OK) { /* the pool has grown, or was restored from a backup */
-        keep_remove(r->config.keep_folder, r->current.id);
+    if (status == DPOT_OK) { /* the pool has grown, or the store was restored from a backup */
+        job_checkpoint_remove(r->config.checkpoint_folder, r->current.id);
         status = DPOT_ERR_NOT_FOUND;
     }
     return status == DPOT_ERR_NOT_FOUND
-               ? keep_name(r->config.keep_folder, r->current.id, snapshot->n_accepted, path, error)
+               ? job_checkpoint_name(r->config.checkpoint_folder, r->current.id,
+                                     snapshot->n_accepted, path, error)
                : status;
 }
 
-/* What every artifact says, whatever its kind. */
+/* What artifacts of every kind hold. */
 static void label(const struct job_record *record, const struct dpot_campaign *campaign,
                   struct dpot_artifact *artifact)
 {
@@ -124,7 +129,7 @@ static dpot_status run_kind(struct runner *r, const struct job_kind *kind,
 {
     struct dpot_artifact artifact = {.n_values = 0};
     label(&r->current, input->snapshot->campaign, &artifact);
-    dpot_status status = order_check_campaign(kind, input, error);
+    dpot_status status = job_request_check_campaign(kind, input, error);
     if (status == DPOT_OK) {
         status = kind->run(input, &artifact, error);
     }
@@ -135,28 +140,28 @@ static dpot_status run_kind(struct runner *r, const struct job_kind *kind,
     return status;
 }
 
-/* The job at hand, without the mutex; the bytes of its artifact unless it was stopped. */
+/* Runs the current job, without the mutex; `bytes` gets its artifact unless it was stopped. */
 static dpot_status run_current(struct runner *r, struct dpot_buf *bytes, struct dpot_error *error)
 {
     const struct job_kind *kind = NULL;
     struct snapshot snapshot;
     json_t *parameters = NULL;
-    char path[KEEP_PATH_SIZE];
-    const struct job_keep keep = {path, is_keeping_due, note_kept, r};
+    char path[JOB_CHECKPOINT_PATH_SIZE];
+    const struct job_checkpoint checkpoint = {path, is_checkpoint_due, on_checkpoint, r};
     const struct solve_control control = {.cancel = &r->stop, .progress = note_progress, .ctx = r};
     struct job_input input = {
         .snapshot = &snapshot, .control = &control, .limits = r->config.limits};
-    dpot_status status = order_read_kind(r->current.kind, &kind, error);
+    dpot_status status = job_request_read_kind(r->current.kind, &kind, error);
     if (status == DPOT_OK) {
         status = snapshot_take(&r->config.source, r->current.hash, &snapshot, error);
     }
     if (status == DPOT_OK) {
-        status = order_read_parameters(kind, snapshot.campaign, r->current.parameters, &parameters,
-                                       error);
+        status = job_request_read_parameters(kind, snapshot.campaign, r->current.parameters,
+                                             &parameters, error);
     }
-    if (status == DPOT_OK && kind->keeps_state && r->config.keep_folder) {
-        status = open_keep(r, &snapshot, path, error);
-        input.keep = &keep;
+    if (status == DPOT_OK && kind->has_checkpoint && r->config.checkpoint_folder) {
+        status = find_checkpoint(r, &snapshot, path, error);
+        input.checkpoint = &checkpoint;
     }
     if (status == DPOT_OK) {
         input.parameters = parameters;
@@ -191,7 +196,7 @@ static dpot_status take_next(struct runner *r, struct dpot_error *error)
         r->current = record;
         r->is_working = true;
         r->is_cancelled = false;
-        r->progress_ms = r->kept_ms = record.started_ms;
+        r->progress_ms = r->checkpoint_ms = record.started_ms;
         atomic_store(&r->n_done, 0);
         atomic_store(&r->n_total, 0);
         atomic_store(&r->stop, false);
@@ -207,7 +212,7 @@ static void set_failed(struct job_record *record, dpot_status status,
                    error->text[0] ? error->text : dpot_status_text(status));
 }
 
-/* Decides what became of the job at hand; done is the store's to say. */
+/* Sets the state of the job that has ended, except for done, which the store sets. */
 static void decide(const struct runner *r, dpot_status status, const struct dpot_error *error,
                    struct job_record *record)
 {
@@ -218,7 +223,7 @@ static void decide(const struct runner *r, dpot_status status, const struct dpot
         record->state = JOB_CANCELLED;
     } else if (status != DPOT_OK) {
         set_failed(record, status, error);
-    } else if (r->is_closing) { /* (N1): the attempt was cut by us and does not count */
+    } else if (r->is_closing) { /* (N1): the shutdown ended the attempt, which does not count */
         record->state = JOB_QUEUED;
         record->n_done = record->n_total = 0;
         record->started_ms = record->ended_ms = 0;
@@ -226,7 +231,7 @@ static void decide(const struct runner *r, dpot_status status, const struct dpot
     }
 }
 
-/* Writes what became of the job. When even that fails it is queued again (N1). */
+/* Writes the state of the job that has ended. When that fails too, it is queued again (N1). */
 static void settle(struct runner *r, dpot_status status, const struct dpot_buf *bytes,
                    struct dpot_error *error)
 {
@@ -248,7 +253,7 @@ static void settle(struct runner *r, dpot_status status, const struct dpot_buf *
 
 /* ---- the worker ---- */
 
-/* Until somebody signals, or for a moment when the store refused. */
+/* Waits for a signal, or RETRY_S after a failure of the store. */
 static void wait_for_work(struct runner *r, bool is_short)
 {
     if (!is_short) {
@@ -261,23 +266,23 @@ static void wait_for_work(struct runner *r, bool is_short)
     (void)pthread_cond_timedwait(&r->wake, &r->mutex, &until);
 }
 
-/* With the mutex held on entry and return, and not in between. */
+/* The mutex is held on entry and on return, but not while the job runs. */
 static void work_on_current(struct runner *r)
 {
     struct dpot_error error = {{0}};
     struct dpot_buf bytes;
     dpot_buf_init(&bytes, DPOT_ARTIFACT_BYTES_MAX, NULL);
     (void)pthread_mutex_unlock(&r->mutex);
-    tell(r, &r->current, NULL);
+    report_change(r, &r->current, NULL);
     const dpot_status status = run_current(r, &bytes, &error);
     (void)pthread_mutex_lock(&r->mutex);
     settle(r, status, &bytes, &error);
     const bool has_ended = r->current.state != JOB_QUEUED && !r->needs_requeue;
     (void)pthread_mutex_unlock(&r->mutex);
-    if (has_ended && r->config.keep_folder) {
-        keep_remove(r->config.keep_folder, r->current.id); /* (K1) */
+    if (has_ended && r->config.checkpoint_folder) {
+        job_checkpoint_remove(r->config.checkpoint_folder, r->current.id); /* (C1) */
     }
-    tell(r, &r->current, NULL);
+    report_change(r, &r->current, NULL);
     dpot_buf_release(&bytes);
     (void)pthread_mutex_lock(&r->mutex);
 }
@@ -295,7 +300,7 @@ static void *run_worker(void *ctx)
             wait_for_work(r, false);
         } else {
             (void)pthread_mutex_unlock(&r->mutex);
-            tell(r, NULL, &error);
+            report_change(r, NULL, &error);
             (void)pthread_mutex_lock(&r->mutex);
             if (!r->is_closing) {
                 wait_for_work(r, true);
@@ -328,8 +333,8 @@ dpot_status runner_open(const struct runner_config *config, struct runner **runn
     (void)pthread_mutex_init(&r->mutex, NULL);
     (void)pthread_cond_init(&r->wake, NULL);
     dpot_status status = store_requeue_jobs(config->source.store, now(r), error);
-    if (status == DPOT_OK && config->keep_folder) {
-        keep_sweep(config->keep_folder, config->source.store);
+    if (status == DPOT_OK && config->checkpoint_folder) {
+        job_checkpoint_sweep(config->checkpoint_folder, config->source.store);
     }
     if (status == DPOT_OK && pthread_create(&r->thread, NULL, run_worker, r) != 0) {
         status = dpot_error_set(error, DPOT_ERR_MEMORY, "the system gives no thread for jobs");
@@ -356,15 +361,15 @@ void runner_close(struct runner *runner)
     free_runner(runner);
 }
 
-/* ---- what admins ask ---- */
+/* ---- calls of admins ---- */
 
 dpot_status runner_start(struct runner *runner, const char *kind,
                          const uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN], uint32_t revision,
                          const json_t *parameters, struct job_record *record,
                          struct dpot_error *error)
 {
-    dpot_status status = order_check(&runner->config.source, kind, campaign_id, revision,
-                                     parameters, &runner->config.limits, record, error);
+    dpot_status status = job_request_check(&runner->config.source, kind, campaign_id, revision,
+                                           parameters, &runner->config.limits, record, error);
     if (status != DPOT_OK) {
         return status;
     }
@@ -389,8 +394,8 @@ static void copy_current(const struct runner *runner, struct job_record *record)
     record->n_total = atomic_load(&runner->n_total);
 }
 
-/* A record of the job at hand, as the store has it, with what the worker knows better. The state of its
- * revision is the store's: that may have been closed since the job began. */
+/* Puts the progress of the current job into its record from the store. The state of the revision
+ * stays the store's: the revision may have been closed since the job began. */
 static void overlay_current(const struct runner *runner, struct job_record *record)
 {
     const enum revision_state revision_state = record->revision_state;
@@ -410,7 +415,7 @@ dpot_status runner_get(struct runner *runner, const uint8_t id[JOB_ID_LEN],
     return status;
 }
 
-/* A list on its way to the caller; the job at hand as it is now. */
+/* A listing that is passed on to the caller, with the current job as it is now. */
 struct listing {
     struct job_record current;
     bool has_current;
@@ -423,7 +428,7 @@ static int pass_on(void *ctx, const struct job_record *record)
     struct listing *listing = ctx;
     const bool is_it =
         listing->has_current && memcmp(listing->current.id, record->id, JOB_ID_LEN) == 0;
-    listing->current.revision_state = record->revision_state; /* closed since it began, maybe */
+    listing->current.revision_state = record->revision_state; /* may have changed */
     return listing->each(listing->ctx,
                          is_it && record->state == JOB_RUNNING ? &listing->current : record);
 }
@@ -439,7 +444,7 @@ dpot_status runner_list(struct runner *runner, store_each_job each, void *ctx,
     return store_list_jobs(runner->config.source.store, pass_on, &listing, error);
 }
 
-/* Under the mutex: a job that the worker does not have. */
+/* Under the mutex: cancels a job that is not the current one. */
 static dpot_status cancel_waiting(struct runner *runner, const uint8_t id[JOB_ID_LEN],
                                   struct job_record *record, struct dpot_error *error)
 {
@@ -454,8 +459,8 @@ static dpot_status cancel_waiting(struct runner *runner, const uint8_t id[JOB_ID
     record->state = JOB_CANCELLED;
     record->ended_ms = now(runner);
     status = store_update_job(runner->config.source.store, record, error);
-    if (status == DPOT_OK && runner->config.keep_folder) {
-        keep_remove(runner->config.keep_folder, id); /* (K1) */
+    if (status == DPOT_OK && runner->config.checkpoint_folder) {
+        job_checkpoint_remove(runner->config.checkpoint_folder, id); /* (C1) */
     }
     return status;
 }

@@ -1,6 +1,7 @@
 #include "json/json.h"
 
 #include "files/output.h"
+#include "json/fields.h"
 
 #include <errno.h>
 #include <math.h>
@@ -10,12 +11,12 @@
 
 #define DUMP_FLAGS (JSON_COMPACT | JSON_REAL_PRECISION(17))
 
-/* The parser's words, but where they name one of its options. */
+/* The parser's words, except where they would name one of its options. */
 static const char *say_reason(const json_error_t *reason)
 {
     const enum json_error_code code = json_error_code(reason);
     return code == json_error_null_character || code == json_error_null_byte_in_key
-               ? "a text holds the character \\u0000, which is not taken: leave it out"
+               ? "a text holds the character \\u0000, which is not accepted: leave it out"
                : reason->text;
 }
 
@@ -33,7 +34,7 @@ dpot_status json_parse(const void *data, size_t len, json_t **value, struct dpot
     return DPOT_OK;
 }
 
-/* Appends the stream to `buf`, whose ceiling bounds it. */
+/* Appends the stream to `buf`, up to its ceiling. */
 static dpot_status read_stream(FILE *stream, struct dpot_buf *buf, struct dpot_error *error)
 {
     uint8_t block[16384];
@@ -81,20 +82,13 @@ dpot_status json_write(const char *path, const json_t *value, struct dpot_error 
     }
     const dpot_status status = output_open(path, &output, error);
     if (status == DPOT_OK) {
-        (void)fprintf(output.stream, "%s\n", text); /* commit sees ferror */
+        (void)fprintf(output.stream, "%s\n", text); /* output_commit checks for errors */
     }
     free(text);
     return status == DPOT_OK ? output_commit(&output, error) : status;
 }
 
-/* "mechanism.epsilon", or "epsilon" at the top. */
-static void join_key(char *out, size_t cap, const char *path, const char *key)
-{
-    const int has_path = path && *path;
-    (void)snprintf(out, cap, "%s%s%.60s", has_path ? path : "", has_path ? "." : "", key);
-}
-
-/* The value as JSON, cut to what a sentence can hold. ASCII, so the cut splits no character. */
+/* ASCII, so that the cut splits no character. */
 void json_show(char *out, size_t cap, const json_t *value)
 {
     const char *kind = json_is_object(value) ? "an object" : "an array";
@@ -106,107 +100,58 @@ void json_show(char *out, size_t cap, const json_t *value)
     free(text);
 }
 
-static dpot_status refuse(struct dpot_error *error, dpot_status status, const char *path,
-                          const char *key, const json_t *value, const char *remedy)
+static dpot_status read_if_there(const json_t *object, const char *path,
+                                 const struct json_field *field, void *out,
+                                 struct dpot_error *error)
 {
-    char name[128], shown[64];
-    join_key(name, sizeof name, path, key);
-    json_show(shown, sizeof shown, value);
-    return dpot_error_set(error, status, "%s is %s: %s", name, shown, remedy);
-}
-
-dpot_status json_check_keys(const json_t *object, const char *path, const char *const *known,
-                            struct dpot_error *error)
-{
-    const char *key = NULL;
-    json_t *value = NULL;
-    if (!json_is_object(object)) {
-        return dpot_error_set(error, DPOT_ERR_MALFORMED, "%s must be a JSON object",
-                              path && *path ? path : "the whole");
-    }
-    json_object_foreach((json_t *)object, key, value)
-    {
-        size_t i = 0;
-        while (known[i] && strcmp(known[i], key) != 0) {
-            i++;
-        }
-        if (!known[i]) {
-            char name[128];
-            join_key(name, sizeof name, path, key);
-            return dpot_error_set(error, DPOT_ERR_MALFORMED,
-                                  "the key %s is not known: check its spelling or remove it", name);
-        }
-    }
-    return DPOT_OK;
+    return json_object_get(object, field->key) ? json_read_field(object, path, field, out, error)
+                                               : DPOT_ERR_NOT_FOUND;
 }
 
 dpot_status json_get_number(const json_t *object, const char *path, const char *key, double min,
                             double max, double *out, struct dpot_error *error)
 {
-    char remedy[96];
-    const json_t *value = json_object_get(object, key);
-    if (!value) {
-        return DPOT_ERR_NOT_FOUND;
-    }
-    if (!json_is_number(value)) {
-        return refuse(error, DPOT_ERR_MALFORMED, path, key, value, "give a number");
-    }
-    const double number = json_number_value(value);
-    if (!(number >= min && number <= max)) {
-        (void)snprintf(remedy, sizeof remedy, "give a number from %g to %g", min, max);
-        return refuse(error, DPOT_ERR_RANGE, path, key, value, remedy);
-    }
-    *out = number;
-    return DPOT_OK;
+    const struct json_field field = {.key = key, .kind = JSON_KIND_NUMBER, .number = {min, max}};
+    return read_if_there(object, path, &field, out, error);
 }
 
 dpot_status json_get_integer(const json_t *object, const char *path, const char *key, int64_t min,
                              int64_t max, int64_t *out, struct dpot_error *error)
 {
-    char remedy[96];
-    const json_t *value = json_object_get(object, key);
-    if (!value) {
-        return DPOT_ERR_NOT_FOUND;
-    }
-    if (!json_is_integer(value)) {
-        return refuse(error, DPOT_ERR_MALFORMED, path, key, value, "give an integer");
-    }
-    const int64_t number = json_integer_value(value);
-    if (number < min || number > max) {
-        (void)snprintf(remedy, sizeof remedy, "give an integer from %lld to %lld", (long long)min,
-                       (long long)max);
-        return refuse(error, DPOT_ERR_RANGE, path, key, value, remedy);
-    }
-    *out = number;
-    return DPOT_OK;
-}
-
-dpot_status json_get_bool(const json_t *object, const char *path, const char *key, bool *out,
-                          struct dpot_error *error)
-{
-    const json_t *value = json_object_get(object, key);
-    if (!value) {
-        return DPOT_ERR_NOT_FOUND;
-    }
-    if (!json_is_boolean(value)) {
-        return refuse(error, DPOT_ERR_MALFORMED, path, key, value, "give true or false");
-    }
-    *out = json_is_true(value);
-    return DPOT_OK;
+    const struct json_field field = {
+        .key = key, .kind = JSON_KIND_INTEGER, .size = sizeof *out, .integer = {min, max}};
+    return read_if_there(object, path, &field, out, error);
 }
 
 dpot_status json_get_string(const json_t *object, const char *path, const char *key,
                             const char **out, struct dpot_error *error)
 {
-    const json_t *value = json_object_get(object, key);
-    if (!value) {
-        return DPOT_ERR_NOT_FOUND;
+    const struct json_field field = {.key = key, .kind = JSON_KIND_TEXT};
+    return read_if_there(object, path, &field, out, error);
+}
+
+json_t *json_numbers(const double *values, size_t n)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; list && i < n; i++) {
+        if (json_array_append_new(list, json_real(values[i])) != 0) {
+            json_decref(list);
+            list = NULL;
+        }
     }
-    if (!json_is_string(value)) {
-        return refuse(error, DPOT_ERR_MALFORMED, path, key, value, "give a text in quotes");
+    return list;
+}
+
+json_t *json_rows(const double *values, size_t n_rows, size_t n_cols)
+{
+    json_t *rows = json_array();
+    for (size_t i = 0; rows && i < n_rows; i++) {
+        if (json_array_append_new(rows, json_numbers(values + i * n_cols, n_cols)) != 0) {
+            json_decref(rows);
+            rows = NULL;
+        }
     }
-    *out = json_string_value(value);
-    return DPOT_OK;
+    return rows;
 }
 
 json_t *json_number(double value)

@@ -132,8 +132,7 @@ bool dpot_mechanism_is_vector(enum dpot_mechanism_id id);
 const char *dpot_mechanism_name(enum dpot_mechanism_id id);
 DPOT_WARN_UNUSED dpot_status dpot_mechanism_find(const char *name, enum dpot_mechanism_id *id);
 
-/* "entropic", "exact"; NULL for an unknown id. DPOT_ERR_NOT_FOUND for an unknown name. */
+/* "entropic", "exact"; NULL for an unknown id. */
 const char *dpot_solver_name(enum dpot_solver_id id);
-DPOT_WARN_UNUSED dpot_status dpot_solver_find(const char *name, enum dpot_solver_id *id);
 
 #endif

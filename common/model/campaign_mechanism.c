@@ -76,17 +76,6 @@ uint32_t dpot_campaign_passes(const struct dpot_campaign *campaign)
     return campaign->passes > 0 ? campaign->passes : DPOT_PASSES_DEFAULT;
 }
 
-dpot_status dpot_solver_find(const char *name, enum dpot_solver_id *id)
-{
-    for (size_t i = 0; i < N_SOLVERS; i++) {
-        if (strcmp(solver_names[i], name) == 0) {
-            *id = (enum dpot_solver_id)i;
-            return DPOT_OK;
-        }
-    }
-    return DPOT_ERR_NOT_FOUND;
-}
-
 /* Positions on a ring: a ring of that size, or listed integers 0..ring_size-1. */
 static dpot_status check_ring_positions(const char *field, const struct dpot_domain *domain,
                                         uint32_t ring_size, struct dpot_error *error)

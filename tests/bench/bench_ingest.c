@@ -71,7 +71,7 @@ static void open_rooms(struct rooms *rooms, const char *folder)
                      registry_create(rooms->ingest.registry, spec, &rooms->record, &error) ==
                          DPOT_OK &&
                      registry_open_campaign(rooms->ingest.registry, rooms->record.campaign_id,
-                                            &rooms->record, &error) == DPOT_OK,
+                                            &rooms->record, NULL, &error) == DPOT_OK,
                  error.text);
     json_decref(spec);
     struct registry_revision revision;

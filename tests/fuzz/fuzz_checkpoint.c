@@ -24,7 +24,8 @@ static void begin(struct training *training)
     json_t *settings = NULL;
     input.reports = reports;
     require(json_parse(given, sizeof given - 1, &settings, NULL) == DPOT_OK);
-    require(settings_read(settings, DPOT_NOISE_LAPLACE, 1, 12, &input.settings, NULL) == DPOT_OK);
+    require(settings_read(settings, "", DPOT_NOISE_LAPLACE, 1, 12, &input.settings, NULL) ==
+            DPOT_OK);
     json_decref(settings);
     require(training_init(training, &input, NULL) == DPOT_OK);
 }

@@ -1,9 +1,9 @@
-/* Parameters of jobs, from an admin and from the store. The first byte chooses the kind, and which
+/* Parameters of jobs, from an admin and from the store. The first byte selects the kind and which
  * of the two. */
 #include "campaign/spec.h"
 #include "fuzz.h"
 #include "jobs/job.h"
-#include "jobs/order.h"
+#include "jobs/job_request.h"
 #include "json/json.h"
 
 #include <string.h>
@@ -36,8 +36,8 @@ static struct dpot_campaign *campaign_of(bool is_vector)
     return &campaigns[is_vector];
 }
 
-static void order(const struct job_kind *kind, const struct dpot_campaign *campaign,
-                  const uint8_t *data, size_t len)
+static void complete_twice(const struct job_kind *kind, const struct dpot_campaign *campaign,
+                           const uint8_t *data, size_t len)
 {
     struct dpot_error error = {""};
     json_t *given = NULL, *complete = NULL, *again = NULL;
@@ -46,7 +46,7 @@ static void order(const struct job_kind *kind, const struct dpot_campaign *campa
     }
     const dpot_status status = kind->complete(campaign, given, &complete, &error);
     require((status == DPOT_OK) == (complete != NULL));
-    if (status == DPOT_OK) { /* complete parameters are unchanged */
+    if (status == DPOT_OK) { /* complete parameters stay as they are */
         require(kind->complete(campaign, complete, &again, &error) == DPOT_OK);
         require(json_equal(complete, again));
     } else {
@@ -69,10 +69,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     if (data[0] & 8) {
         memcpy(text, data + 1, len - 1);
         text[len - 1] = '\0';
-        any_status(order_read_parameters(kind, campaign, text, &parameters, NULL));
+        any_status(job_request_read_parameters(kind, campaign, text, &parameters, NULL));
         json_decref(parameters);
     } else {
-        order(kind, campaign, data + 1, len - 1);
+        complete_twice(kind, campaign, data + 1, len - 1);
     }
     return 0;
 }

@@ -1,5 +1,4 @@
-/* A campaign's SPEC, as an operator writes it, inline or with files, and the campaign compiled from
- * it. */
+/* SPECs, with and without files: read, compiled, described and encoded. */
 #include "base/crypto.h"
 #include "campaign/spec.h"
 #include "fuzz.h"
@@ -7,7 +6,7 @@
 #include "proto/wire_campaign.h"
 #include "json/json.h"
 
-/* A compiled campaign is one that devices accept: its bytes decode and encode to themselves. */
+/* Devices accept a compiled campaign: its bytes decode. */
 static void check_campaign(const struct dpot_campaign *campaign)
 {
     struct dpot_campaign again;

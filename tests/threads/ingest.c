@@ -124,12 +124,12 @@ static void *run_admin(void *ctx)
         struct registry_revision revision;
         struct dpot_error error = {{0}};
         demand(registry_create(ingest.registry, spec, &other, &error) == DPOT_OK, error.text);
-        demand(registry_open_campaign(ingest.registry, other.campaign_id, &other, &error) ==
+        demand(registry_open_campaign(ingest.registry, other.campaign_id, &other, NULL, &error) ==
                    DPOT_OK,
                error.text);
         demand(registry_find(ingest.registry, other.campaign_id, &revision, &error) == DPOT_OK,
                error.text);
-        demand(registry_close_campaign(ingest.registry, other.campaign_id, &other, &error) ==
+        demand(registry_close_campaign(ingest.registry, other.campaign_id, 0, &other, &error) ==
                    DPOT_OK,
                error.text);
     }
@@ -188,7 +188,8 @@ static void set_up(bool with_writer)
            error.text);
     demand(json_parse(spec_text, sizeof spec_text - 1, &spec, &error) == DPOT_OK, error.text);
     demand(registry_create(ingest.registry, spec, &record, &error) == DPOT_OK, error.text);
-    demand(registry_open_campaign(ingest.registry, record.campaign_id, &record, &error) == DPOT_OK,
+    demand(registry_open_campaign(ingest.registry, record.campaign_id, &record, NULL, &error) ==
+               DPOT_OK,
            error.text);
     struct registry_revision revision;
     demand(registry_get(ingest.registry, record.hash, &revision, &error) == DPOT_OK, error.text);

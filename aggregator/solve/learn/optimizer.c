@@ -1,50 +1,6 @@
 #include "solve/learn/optimizer.h"
 
 #include <math.h>
-#include <string.h>
-
-static const char *const optimizer_names[] = {"rmsprop", "adam"};
-static const char *const schedule_names[] = {"constant", "cosine", "linear"};
-
-/* Index of the name in the table; `n`: not found. */
-static size_t find(const char *const *names, size_t n, const char *name)
-{
-    size_t i = 0;
-    while (i < n && strcmp(names[i], name) != 0) {
-        i++;
-    }
-    return i;
-}
-
-bool optimizer_find(const char *name, enum optimizer_kind *kind)
-{
-    const size_t n = sizeof optimizer_names / sizeof optimizer_names[0];
-    const size_t i = find(optimizer_names, n, name);
-    if (i < n) {
-        *kind = (enum optimizer_kind)i;
-    }
-    return i < n;
-}
-
-const char *optimizer_name(enum optimizer_kind kind)
-{
-    return optimizer_names[kind];
-}
-
-bool learning_schedule_find(const char *name, enum learning_schedule *schedule)
-{
-    const size_t n = sizeof schedule_names / sizeof schedule_names[0];
-    const size_t i = find(schedule_names, n, name);
-    if (i < n) {
-        *schedule = (enum learning_schedule)i;
-    }
-    return i < n;
-}
-
-const char *learning_schedule_name(enum learning_schedule schedule)
-{
-    return schedule_names[schedule];
-}
 
 dpot_status optimizer_init(struct optimizer *optimizer, enum optimizer_kind kind, size_t n,
                            const struct dpot_allocator *allocator)

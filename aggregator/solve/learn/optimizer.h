@@ -21,10 +21,6 @@ enum optimizer_kind {
     OPTIMIZER_ADAM = 1,
 };
 
-/* "rmsprop", "adam"; false: another name. */
-bool optimizer_find(const char *name, enum optimizer_kind *kind);
-const char *optimizer_name(enum optimizer_kind kind);
-
 /* All members but the vectors may be changed after optimizer_init, before the first step. */
 struct optimizer {
     enum optimizer_kind kind;
@@ -53,10 +49,6 @@ enum learning_schedule {
     LEARNING_COSINE = 1, /* (1 + cos(pi step / n_steps)) / 2 of the rate */
     LEARNING_LINEAR = 2, /* 1 - step / n_steps of it */
 };
-
-/* "constant", "cosine", "linear"; false: another name. */
-bool learning_schedule_find(const char *name, enum learning_schedule *schedule);
-const char *learning_schedule_name(enum learning_schedule schedule);
 
 /* The learning rate of step `step` (from 0) of n_steps. */
 float learning_rate_at(enum learning_schedule schedule, double rate, uint64_t step,

@@ -4,6 +4,7 @@
 #include "model/campaign.h"
 #include "tool/shared/commands.h"
 #include "tool/shared/options.h"
+#include "json/fields.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,14 +21,35 @@ static const struct option options[] = {
     {NULL, NULL, NULL},
 };
 
-static const char other_mechanism[] = "other";
-static const char *const part_keys[] = {"mechanism", "epsilon", "rho",  "mu",
-                                        "delta",     "count",   "note", NULL};
+#define OTHER 0 /* no mechanism of dpot */
 
-static const struct {
-    const char *key;
-    enum compose_unit unit;
-} units[] = {{"epsilon", COMPOSE_EPSILON}, {"rho", COMPOSE_RHO}, {"mu", COMPOSE_MU}};
+static const struct json_word mechanisms[] = {{"wpm", DPOT_MECHANISM_WPM},
+                                              {"kpm", DPOT_MECHANISM_KPM},
+                                              {"exponential", DPOT_MECHANISM_EXPONENTIAL},
+                                              {"laplace", DPOT_MECHANISM_LAPLACE},
+                                              {"gaussian", DPOT_MECHANISM_GAUSSIAN},
+                                              {"other", OTHER},
+                                              {NULL, 0}};
+
+struct entry {
+    int mechanism;
+    double epsilon, rho, mu; /* NaN: not given */
+    struct compose_part part;
+    const json_t *note;
+};
+
+static const struct json_field fields[] = {
+    FIELD_WORD("mechanism", struct entry, mechanism, mechanisms,
+               FIELD_REQUIRED("give wpm, kpm, exponential, laplace, gaussian, or other for one "
+                              "that is not of dpot")),
+    FIELD_NUMBER("epsilon", struct entry, epsilon, 0, COMPOSE_VALUE_MAX, .otherwise = (double)NAN),
+    FIELD_NUMBER("rho", struct entry, rho, 0, COMPOSE_VALUE_MAX, .otherwise = (double)NAN),
+    FIELD_NUMBER("mu", struct entry, mu, 0, COMPOSE_VALUE_MAX, .otherwise = (double)NAN),
+    FIELD_NUMBER("delta", struct entry, part.delta, 0, 1, .otherwise = 0),
+    FIELD_INTEGER("count", struct entry, part.count, 1, COMPOSE_COUNT_MAX, .otherwise = 1),
+    FIELD_VALUE("note", struct entry, note, .remedy = NULL),
+    {.key = NULL},
+};
 
 struct compose_job {
     struct run *run;
@@ -38,69 +60,43 @@ struct compose_job {
 
 /* ---- the list ---- */
 
-static dpot_status read_mechanism(struct run *run, const json_t *entry, const char *path,
-                                  struct compose_part *part)
-{
-    const char *mechanism = NULL;
-    const dpot_status status = json_get_string(entry, path, "mechanism", &mechanism, &run->error);
-    if (status == DPOT_ERR_NOT_FOUND) {
-        return dpot_error_set(&run->error, DPOT_ERR_MALFORMED,
-                              "%s.mechanism is missing: name it, such as laplace, gaussian or wpm",
-                              path);
-    }
-    enum dpot_mechanism_id id;
-    if (status == DPOT_OK && strcmp(mechanism, other_mechanism) != 0 &&
-        dpot_mechanism_find(mechanism, &id) != DPOT_OK) {
-        return dpot_error_set(&run->error, DPOT_ERR_RANGE,
-                              "%s.mechanism is \"%.40s\": give wpm, kpm, exponential, laplace, "
-                              "gaussian, or other for one that is not of dpot",
-                              path, mechanism);
-    }
-    part->is_gaussian = status == DPOT_OK && strcmp(mechanism, "gaussian") == 0;
-    return status;
-}
-
-/* Reads exactly one of epsilon, rho, mu. */
-static dpot_status read_value(struct run *run, const json_t *entry, const char *path,
+/* Exactly one of epsilon, rho, mu. */
+static dpot_status find_value(struct run *run, const struct entry *entry, const char *path,
                               struct compose_part *part)
 {
+    const struct {
+        const char *key;
+        enum compose_unit unit;
+        double value;
+    } units[] = {{"epsilon", COMPOSE_EPSILON, entry->epsilon},
+                 {"rho", COMPOSE_RHO, entry->rho},
+                 {"mu", COMPOSE_MU, entry->mu}};
     const char *found = NULL;
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-        const char *key = units[i].key;
-        const dpot_status status =
-            json_get_number(entry, path, key, 0, COMPOSE_VALUE_MAX, &part->value, &run->error);
-        if (status == DPOT_ERR_NOT_FOUND) {
+        if (isnan(units[i].value)) {
             continue;
-        }
-        if (status != DPOT_OK) {
-            return status;
         }
         if (found) {
             return dpot_error_set(&run->error, DPOT_ERR_MALFORMED,
                                   "%s has both %s and %s: give one of epsilon, rho, mu", path,
-                                  found, key);
+                                  found, units[i].key);
         }
-        if (!(part->value > 1e-150)) {
+        if (!(units[i].value > 1e-150)) {
             return dpot_error_set(&run->error, DPOT_ERR_RANGE,
                                   "%s.%s is %g: give a number above 0, or leave the entry out",
-                                  path, key, part->value);
+                                  path, units[i].key, units[i].value);
         }
-        found = key;
+        found = units[i].key;
         part->unit = units[i].unit;
+        part->value = units[i].value;
     }
     return found ? DPOT_OK
                  : dpot_error_set(&run->error, DPOT_ERR_MALFORMED,
                                   "%s has neither epsilon nor rho nor mu: give one of them", path);
 }
 
-static dpot_status read_delta(struct run *run, const json_t *entry, const char *path,
-                              struct compose_part *part)
+static dpot_status check_delta(struct run *run, const char *path, const struct compose_part *part)
 {
-    const dpot_status status =
-        json_get_number(entry, path, "delta", 0, 1, &part->delta, &run->error);
-    if (status != DPOT_OK && status != DPOT_ERR_NOT_FOUND) {
-        return status;
-    }
     if (part->delta >= 1 || (part->delta > 0 && part->delta < DELTA_MIN)) {
         return dpot_error_set(&run->error, DPOT_ERR_RANGE,
                               "%s.delta is %g: give 0, or a number from %g to below 1", path,
@@ -115,29 +111,19 @@ static dpot_status read_delta(struct run *run, const json_t *entry, const char *
     return DPOT_OK;
 }
 
-static dpot_status read_part(struct run *run, const json_t *entry, size_t i,
+static dpot_status read_part(struct run *run, const json_t *object, size_t i,
                              struct compose_part *part)
 {
     char path[32];
-    int64_t count = 1;
+    struct entry entry = {.note = NULL};
     (void)snprintf(path, sizeof path, "spend[%zu]", i);
-    *part = (struct compose_part){0};
-    dpot_status status = json_check_keys(entry, path, part_keys, &run->error);
+    dpot_status status = json_read_fields(object, path, fields, NULL, &entry, &run->error);
+    *part = entry.part;
+    part->is_gaussian = entry.mechanism == DPOT_MECHANISM_GAUSSIAN;
     if (status == DPOT_OK) {
-        status = read_mechanism(run, entry, path, part);
+        status = find_value(run, &entry, path, part);
     }
-    if (status == DPOT_OK) {
-        status = read_value(run, entry, path, part);
-    }
-    if (status == DPOT_OK) {
-        status = read_delta(run, entry, path, part);
-    }
-    if (status == DPOT_OK) {
-        status = json_get_integer(entry, path, "count", 1, COMPOSE_COUNT_MAX, &count, &run->error);
-        status = status == DPOT_ERR_NOT_FOUND ? DPOT_OK : status;
-    }
-    part->count = (uint64_t)count;
-    return status;
+    return status == DPOT_OK ? check_delta(run, path, part) : status;
 }
 
 static dpot_status read_parts(struct compose_job *job, const json_t *list)

@@ -200,7 +200,7 @@ static dpot_status load(struct train_job *job)
         dim = job->transform.id == DPOT_TRANSFORM_DCT
                   ? (size_t)job->transform.rows * job->transform.cols
                   : job->pool.reports.n_cols;
-        status = settings_read(given, job->pool.density.noise, dim, job->pool.reports.n_rows,
+        status = settings_read(given, "", job->pool.density.noise, dim, job->pool.reports.n_rows,
                                &job->input.settings, &run->error);
         status = settings_as_usage(run, status);
     }

@@ -122,8 +122,9 @@ static void open_campaign(void)
     cr_assert_eq(json_parse(text, (size_t)len, &spec, &parts.error), DPOT_OK);
     cr_assert_eq(registry_create(parts.registry, spec, &record, &parts.error), DPOT_OK, "%s",
                  parts.error.text);
-    cr_assert_eq(registry_open_campaign(parts.registry, record.campaign_id, &record, &parts.error),
-                 DPOT_OK);
+    cr_assert_eq(
+        registry_open_campaign(parts.registry, record.campaign_id, &record, NULL, &parts.error),
+        DPOT_OK);
     memcpy(campaign_id, record.campaign_id, sizeof campaign_id);
     json_decref(spec);
     close_parts(&parts);

@@ -99,7 +99,7 @@ check 'a device of no group' 3 'group is 4' sh -c "'$bin/dpot-device' enroll --s
 # ---- what a job refuses ----
 
 check 'an unknown parameter' 3 'parameters.suport' dpot job start barycenter --campaign "$id" suport=3
-check 'weights of another number of groups' 3 'array of 4 numbers' \
+check 'weights of another number of groups' 3 'give 4 numbers' \
     dpot job start barycenter --campaign "$id" 'group_weights=[1,2]'
 check 'weights of all groups' 0 '"group_weights":\[0.5,0.25,0.25,0.0\]' \
     dpot job start barycenter --campaign "$id" 'group_weights=[2,1,1,0]' --wait --json

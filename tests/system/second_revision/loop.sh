@@ -69,7 +69,7 @@ check 'no digest' 2 digest dpot artifact get xyz --out "$dir/x.npy"
 check 'an estimate is no base measure' 3 'of kind estimate' \
     dpot campaign revise "$id" --base-measure "artifact:$estimate"
 printf '0.5\n0.5\n' >"$dir/short.csv"
-check 'a base measure of the wrong length' 3 '2 masses for 25' \
+check 'a base measure of the wrong length' 3 '2 entries: give 25 numbers' \
     dpot campaign revise "$id" --base-measure "$dir/short.csv"
 { echo -0.01; for _ in $(seq 24); do echo 0.04; done; } >"$dir/negative.csv"
 check 'a base measure with a negative mass' 3 'base_measure' \

@@ -133,7 +133,7 @@ void rig_init(struct rig *rig, const char *url, json_t *spec)
                  error.text);
     json_decref(spec);
     cr_assert_eq(
-        registry_open_campaign(rig->registry, rig->record.campaign_id, &rig->record, &error),
+        registry_open_campaign(rig->registry, rig->record.campaign_id, &rig->record, NULL, &error),
         DPOT_OK, "%s", error.text);
     rig_find_length(rig);
 }

@@ -188,13 +188,13 @@ Test(calibrate_tool, wrong_domains_are_refused_with_key_and_remedy)
     expect_exit(GAUSSIAN "--domain {\"type\":\"l2_ball\",\"radius\":1,\"dim\":1048577}", 3,
                 "domain.dim is 1048577");
     expect_exit(GAUSSIAN "--domain {\"type\":\"l2_ball\",\"radius\":1,\"dim\":3,\"size\":4}", 3,
-                "domain.size is not known");
+                "domain.size goes with ring");
     expect_exit(GAUSSIAN "--domain {\"type\":\"sphere\",\"dim\":3,\"radius\":4}", 3,
-                "domain.radius is not known");
+                "domain.radius goes with l1_ball and l2_ball");
     expect_exit(GAUSSIAN "--domain {\"type\":\"box\",\"lo\":[0],\"hi\":[1,2]}", 3, "equal length");
     expect_exit(GAUSSIAN "--domain {\"type\":\"box\",\"lo\":[],\"hi\":[]}", 3, "equal length");
     expect_exit(GAUSSIAN "--domain {\"type\":\"box\",\"lo\":[0],\"hi\":[\"1\"]}", 3,
-                "domain.hi[0] is not a number");
+                "entry 0 of domain.hi is \"1\": give a number");
     expect_exit(GAUSSIAN "--domain {\"type\":\"box\",\"lo\":[1],\"hi\":[0]}", 3, "lo <= hi");
     expect_exit(GAUSSIAN "--domain {\"type\":\"box\",\"lo\":[1],\"hi\":[1]}", 3, "single point");
     expect_exit(GAUSSIAN "--domain {\"type\":\"box\",\"lo\":[0],\"hi\":[1],\"dim\":1}", 3,

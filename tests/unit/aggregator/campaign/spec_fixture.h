@@ -9,7 +9,8 @@
 /* Compiles, and takes the reference; the caller releases. */
 struct dpot_campaign compile(json_t *spec);
 
-/* The SPEC, whose reference it takes, must be refused with this status and a sentence that holds `word`. */
+/* The SPEC, whose reference it takes, must be refused with this status and a sentence that holds
+ * `word`. */
 void refuse(json_t *spec, dpot_status expected, const char *word);
 
 #endif

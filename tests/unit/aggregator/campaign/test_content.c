@@ -1,4 +1,4 @@
-/* What a content digest tells apart, and what it does not. */
+/* Which changes of a campaign change its content digest. */
 #include "campaign/content.h"
 #include "unit/aggregator/fixture.h"
 
@@ -45,7 +45,7 @@ static bool is_same(const char *spec_text, const char *key, const char *value)
     "\"opens\":\"2026-01-01T00:00:00Z\",\"closes\":\"2027-01-01T00:00:00Z\"}"
 #define PLAIN RING(WPM("\"epsilon\":1,\"lambda\":0.5"))
 
-Test(content, is_that_of_the_spec_whatever_id_and_revision_were_signed)
+Test(content, does_not_depend_on_id_and_revision)
 {
     uint8_t spec_digest[DPOT_HASH_LEN], signed_digest[DPOT_HASH_LEN];
     json_t *spec = fixture_json(PLAIN);
@@ -66,7 +66,7 @@ Test(content, does_not_depend_on_names_times_rounds_groups_and_sizes_of_pools)
     cr_assert(is_same(PLAIN, "simulation", "true"));
 }
 
-Test(content, tells_apart_whatever_changes_the_law_of_a_report)
+Test(content, depends_on_whatever_changes_the_law_of_a_report)
 {
     static const char *const mechanisms[] = {
         WPM("\"epsilon\":1.001,\"lambda\":0.5"),
@@ -90,14 +90,14 @@ Test(content, tells_apart_whatever_changes_the_law_of_a_report)
     cr_assert_not(is_same(fixture_census_spec, "metric", "\"euclidean\""));
 }
 
-Test(content, sees_output_points_that_are_the_domains_as_the_same)
+Test(content, is_the_same_for_listed_output_points_that_equal_the_domain)
 {
     cr_assert(is_same(fixture_census_spec, "output",
                       "{\"type\":\"grid\",\"lo\":[24.5,-125],\"hi\":[49.4,-66.9],\"shape\":"
                       "[16,24]}"));
 }
 
-Test(content, of_vectors_tells_their_set_and_noise_apart)
+Test(content, of_vectors_depends_on_their_set_and_noise)
 {
     static const char laplace[] =
         "{\"name\":\"mean\",\"domain\":{\"type\":\"box\",\"lo\":[0,0],\"hi\":[1,1]},\"metric\":"

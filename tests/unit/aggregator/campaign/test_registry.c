@@ -64,12 +64,12 @@ Test(registry, states_go_from_draft_to_open_to_closed)
     const uint8_t *id = rig.record.campaign_id;
     rig_init(&rig, "sqlite::memory:", fixture_spec());
     cr_assert_eq(rig.record.state, REVISION_OPEN);
-    cr_assert_eq(registry_open_campaign(rig.registry, id, &record, NULL), DPOT_OK);
+    cr_assert_eq(registry_open_campaign(rig.registry, id, &record, NULL, NULL), DPOT_OK);
     cr_assert_eq(record.state, REVISION_OPEN);
-    cr_assert_eq(registry_close_campaign(rig.registry, id, &record, NULL), DPOT_OK);
+    cr_assert_eq(registry_close_campaign(rig.registry, id, 0, &record, NULL), DPOT_OK);
     cr_assert_eq(record.state, REVISION_CLOSED);
-    cr_assert_eq(registry_close_campaign(rig.registry, id, &record, NULL), DPOT_OK);
-    cr_assert_eq(registry_open_campaign(rig.registry, id, &record, &error), DPOT_ERR_CLOSED);
+    cr_assert_eq(registry_close_campaign(rig.registry, id, 0, &record, NULL), DPOT_OK);
+    cr_assert_eq(registry_open_campaign(rig.registry, id, &record, NULL, &error), DPOT_ERR_CLOSED);
     cr_assert_not_null(strstr(error.text, "create a new campaign"));
     cr_assert_eq(registry_find(rig.registry, id, &revision, NULL), DPOT_OK);
     cr_assert_eq(revision.record.state, REVISION_CLOSED);
@@ -83,7 +83,7 @@ static enum revision_state state_of(const struct rig *rig, const struct revision
     return revision.record.state;
 }
 
-Test(registry, a_revision_that_was_read_before_has_the_state_of_now)
+Test(registry, a_cached_revision_has_its_present_state)
 {
     struct rig rig;
     struct revision_record next, ignored;
@@ -95,10 +95,12 @@ Test(registry, a_revision_that_was_read_before_has_the_state_of_now)
     cr_assert_eq(registry_revise(rig.registry, first.campaign_id, change, &next, NULL), DPOT_OK);
     json_decref(change);
     cr_assert_eq(state_of(&rig, &next), REVISION_DRAFT);
-    cr_assert_eq(registry_open_campaign(rig.registry, first.campaign_id, &ignored, NULL), DPOT_OK);
+    cr_assert_eq(registry_open_campaign(rig.registry, first.campaign_id, &ignored, NULL, NULL),
+                 DPOT_OK);
     cr_assert_eq(state_of(&rig, &next), REVISION_OPEN);
     cr_assert_eq(state_of(&rig, &first), REVISION_CLOSED);
-    cr_assert_eq(registry_close_campaign(rig.registry, first.campaign_id, &ignored, NULL), DPOT_OK);
+    cr_assert_eq(registry_close_campaign(rig.registry, first.campaign_id, 0, &ignored, NULL),
+                 DPOT_OK);
     cr_assert_eq(state_of(&rig, &next), REVISION_CLOSED);
     rig_release(&rig);
 }
@@ -111,11 +113,13 @@ Test(registry, a_draft_can_be_abandoned)
     json_t *spec = fixture_spec();
     cr_assert_eq(registry_create(rig.registry, spec, &record, NULL), DPOT_OK);
     json_decref(spec);
-    cr_assert_eq(registry_close_campaign(rig.registry, record.campaign_id, &record, NULL), DPOT_OK);
+    cr_assert_eq(registry_close_campaign(rig.registry, record.campaign_id, 0, &record, NULL),
+                 DPOT_OK);
     cr_assert_eq(record.state, REVISION_CLOSED);
-    cr_assert_eq(registry_close_campaign(rig.registry, record.campaign_id, &record, NULL), DPOT_OK);
+    cr_assert_eq(registry_close_campaign(rig.registry, record.campaign_id, 0, &record, NULL),
+                 DPOT_OK);
     cr_assert_eq(record.state, REVISION_CLOSED, "and again, with the same answer");
-    cr_assert_eq(registry_open_campaign(rig.registry, record.campaign_id, &record, NULL),
+    cr_assert_eq(registry_open_campaign(rig.registry, record.campaign_id, &record, NULL, NULL),
                  DPOT_ERR_CLOSED);
     rig_release(&rig);
 }
@@ -127,14 +131,16 @@ Test(registry, an_unknown_campaign_is_not_found)
     struct registry_revision revision;
     const uint8_t nobody[DPOT_HASH_LEN] = {1};
     rig_init(&rig, "sqlite::memory:", fixture_spec());
-    cr_assert_eq(registry_open_campaign(rig.registry, nobody, &record, NULL), DPOT_ERR_NOT_FOUND);
-    cr_assert_eq(registry_close_campaign(rig.registry, nobody, &record, NULL), DPOT_ERR_NOT_FOUND);
+    cr_assert_eq(registry_open_campaign(rig.registry, nobody, &record, NULL, NULL),
+                 DPOT_ERR_NOT_FOUND);
+    cr_assert_eq(registry_close_campaign(rig.registry, nobody, 0, &record, NULL),
+                 DPOT_ERR_NOT_FOUND);
     cr_assert_eq(registry_get(rig.registry, nobody, &revision, NULL), DPOT_ERR_NOT_FOUND);
     cr_assert_eq(registry_find(rig.registry, nobody, &revision, NULL), DPOT_ERR_NOT_FOUND);
     rig_release(&rig);
 }
 
-/* Changes the stored campaign and expects that it is no longer believed. */
+/* Changes the stored campaign and expects DPOT_ERR_CORRUPT. */
 static void expect_corrupt(const char *sql)
 {
     char folder[FIXTURE_PATH_SIZE], path[FIXTURE_PATH_SIZE], url[FIXTURE_PATH_SIZE + 16];

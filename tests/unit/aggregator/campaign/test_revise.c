@@ -63,7 +63,7 @@ static void refuse(const char *text, dpot_status expected, const char *word)
     const dpot_status status = try_revise(text, &record, &error);
     cr_assert_eq(status, expected, "%s: %s %s", text, dpot_status_name(status), error.text);
     cr_assert_not_null(strstr(error.text, word), "%s says: %s", text, error.text);
-    cr_assert_eq(registry_open_campaign(rig.registry, rig.record.campaign_id, &record, NULL),
+    cr_assert_eq(registry_open_campaign(rig.registry, rig.record.campaign_id, &record, NULL, NULL),
                  DPOT_OK);
     cr_assert_eq(record.revision, 1, "a refused change must leave nothing behind");
     cr_assert_eq(registry_find(rig.registry, rig.record.campaign_id, &found, NULL), DPOT_OK);
@@ -104,7 +104,8 @@ Test(revise, opening_the_next_revision_closes_the_former_for_good)
 {
     struct revision_record record, again;
     const struct revision_record second = revise(change_text);
-    cr_assert_eq(registry_open_campaign(rig.registry, second.campaign_id, &record, NULL), DPOT_OK);
+    cr_assert_eq(registry_open_campaign(rig.registry, second.campaign_id, &record, NULL, NULL),
+                 DPOT_OK);
     cr_assert_eq(record.revision, 2);
     cr_assert_eq(store_get_revision(rig.store, rig.record.hash, &again, NULL, NULL), DPOT_OK);
     cr_assert_eq(again.state, REVISION_CLOSED);
@@ -123,7 +124,7 @@ static void open_with_loss_counts(void)
     vectors_open(rig.store, &campaign, rig.secret_key, &rig.record);
 }
 
-Test(revise, a_revision_of_before_that_counts_losses_goes_on_and_the_next_does_not)
+Test(revise, an_old_revision_with_loss_counts_stays_valid_and_the_next_has_none)
 {
     uint8_t digest[DPOT_HASH_LEN], next_digest[DPOT_HASH_LEN];
     struct revision_record record;
@@ -136,22 +137,23 @@ Test(revise, a_revision_of_before_that_counts_losses_goes_on_and_the_next_does_n
     cr_assert_arr_eq(digest, next_digest, sizeof digest, "the law of a report is the same");
     cr_assert_eq(rig_post(&rig, 0, &report, 1, NULL), INGEST_ACCEPTED);
     json_t *spec = spec_describe(campaign_of(&rig.record), rig.record.hash, 1);
-    cr_assert_null(json_object_get(spec, "loss_counts"), "what is told can be a SPEC again");
+    cr_assert_null(json_object_get(spec, "loss_counts"), "the description is a SPEC again");
     json_decref(spec);
     const struct revision_record next = revise(change_text);
     cr_assert_not(campaign_of(&next)->loss_counts);
-    cr_assert_eq(registry_open_campaign(rig.registry, next.campaign_id, &record, &error), DPOT_OK);
+    cr_assert_eq(registry_open_campaign(rig.registry, next.campaign_id, &record, NULL, &error),
+                 DPOT_OK);
     cr_assert_eq(record.revision, 2);
 }
 
-Test(revise, a_closed_campaign_can_go_on_and_a_draft_can_be_revised_again)
+Test(revise, a_closed_campaign_and_a_draft_can_be_revised)
 {
     struct revision_record record;
     const uint8_t *id = rig.record.campaign_id;
-    cr_assert_eq(registry_close_campaign(rig.registry, id, &record, NULL), DPOT_OK);
+    cr_assert_eq(registry_close_campaign(rig.registry, id, 0, &record, NULL), DPOT_OK);
     cr_assert_eq(revise(change_text).revision, 2);
     cr_assert_eq(revise(change_text).revision, 3);
-    cr_assert_eq(registry_open_campaign(rig.registry, id, &record, NULL), DPOT_OK);
+    cr_assert_eq(registry_open_campaign(rig.registry, id, &record, NULL, NULL), DPOT_OK);
     cr_assert_eq(record.revision, 3);
 }
 
@@ -162,10 +164,10 @@ Test(revise, a_campaign_never_goes_back_to_an_older_draft)
     const uint8_t *id = rig.record.campaign_id;
     (void)revise(change_text); /* revision 2 stays a draft */
     (void)revise(change_text);
-    cr_assert_eq(registry_open_campaign(rig.registry, id, &record, NULL), DPOT_OK);
-    cr_assert_eq(registry_close_campaign(rig.registry, id, &record, NULL), DPOT_OK);
+    cr_assert_eq(registry_open_campaign(rig.registry, id, &record, NULL, NULL), DPOT_OK);
+    cr_assert_eq(registry_close_campaign(rig.registry, id, 0, &record, NULL), DPOT_OK);
     cr_assert_eq(record.revision, 3);
-    cr_assert_eq(registry_open_campaign(rig.registry, id, &record, &error), DPOT_ERR_CLOSED);
+    cr_assert_eq(registry_open_campaign(rig.registry, id, &record, NULL, &error), DPOT_ERR_CLOSED);
     cr_assert_not_null(strstr(error.text, "revision 3"), "%s", error.text);
 }
 
@@ -206,11 +208,12 @@ Test(revise, a_wrong_base_measure_is_refused_with_its_value)
 {
     refuse("{\"base_measure\":[0,0.1,0.1,0.1,0.1,0.1,0.1,0.1,0.1,0.1]}", DPOT_ERR_RANGE, "0");
     refuse("{\"base_measure\":[0.1,-0.1,0.1,0.1,0.1,0.1,0.1,0.1,0.1,0.1]}", DPOT_ERR_RANGE, "-0.1");
-    refuse("{\"base_measure\":[0.5,0.5]}", DPOT_ERR_SHAPE, "2 masses for 10 output points");
+    refuse("{\"base_measure\":[0.5,0.5]}", DPOT_ERR_SHAPE,
+           "base_measure has 2 entries: give 10 numbers");
     refuse("{\"base_measure\":[9,9,9,9,9,9,9,9,9,9]}", DPOT_ERR_INFEASIBLE, "total mass 90");
     refuse("{\"base_measure\":[0.1,\"x\",0.1,0.1,0.1,0.1,0.1,0.1,0.1,0.1]}", DPOT_ERR_MALFORMED,
            "base_measure");
-    refuse("{\"base_measure\":\"uniform\"}", DPOT_ERR_MALFORMED, "array of 10 masses");
+    refuse("{\"base_measure\":\"uniform\"}", DPOT_ERR_MALFORMED, "array of 10 numbers");
 }
 
 Test(revise, a_wrong_change_is_refused_by_key)
@@ -326,7 +329,7 @@ Test(revise, every_revision_is_found_by_its_number)
     struct revision_record record;
     const uint8_t *id = rig.record.campaign_id;
     const struct revision_record second = revise(change_text);
-    cr_assert_eq(registry_open_campaign(rig.registry, id, &record, NULL), DPOT_OK);
+    cr_assert_eq(registry_open_campaign(rig.registry, id, &record, NULL, NULL), DPOT_OK);
     const struct revision_record third = revise(change_text); /* a draft */
     const struct {
         const struct revision_record *record;
@@ -353,7 +356,7 @@ Test(revise, a_number_that_does_not_exist_is_refused_with_those_that_do)
     const uint8_t nobody[DPOT_CAMPAIGN_ID_LEN] = {0};
     const uint8_t *id = rig.record.campaign_id;
     (void)revise(change_text);
-    cr_assert_eq(registry_open_campaign(rig.registry, id, &record, NULL), DPOT_OK);
+    cr_assert_eq(registry_open_campaign(rig.registry, id, &record, NULL, NULL), DPOT_OK);
     cr_assert_eq(registry_select(rig.registry, id, 9, &found, &error), DPOT_ERR_NOT_FOUND);
     cr_assert_str_eq(error.text,
                      "the campaign has no revision 9: choose from 2 (open), 1 (closed)");
@@ -367,22 +370,22 @@ Test(revise, a_number_that_does_not_exist_is_refused_with_those_that_do)
     cr_assert_not_null(strstr(error.text, "15 (draft) and older ones"), "%s", error.text);
 }
 
-Test(revise, opening_tells_which_revision_it_closed)
+Test(revise, opening_returns_the_revision_that_it_closed)
 {
     struct revision_record record, former;
     const uint8_t *id = rig.record.campaign_id;
-    cr_assert_eq(registry_open_next(rig.registry, id, &record, &former, NULL), DPOT_OK);
+    cr_assert_eq(registry_open_campaign(rig.registry, id, &record, &former, NULL), DPOT_OK);
     cr_assert_eq(record.revision, 1);
     cr_assert_eq(former.revision, 0, "it was open already");
     (void)revise(change_text);
-    cr_assert_eq(registry_open_next(rig.registry, id, &record, &former, NULL), DPOT_OK);
+    cr_assert_eq(registry_open_campaign(rig.registry, id, &record, &former, NULL), DPOT_OK);
     cr_assert_eq(record.revision, 2);
     cr_assert_eq(former.revision, 1);
     cr_assert_eq(former.state, REVISION_CLOSED);
     cr_assert_arr_eq(former.hash, rig.record.hash, DPOT_HASH_LEN);
-    cr_assert_eq(registry_close_campaign(rig.registry, id, &record, NULL), DPOT_OK);
+    cr_assert_eq(registry_close_campaign(rig.registry, id, 0, &record, NULL), DPOT_OK);
     (void)revise(change_text);
-    cr_assert_eq(registry_open_next(rig.registry, id, &record, &former, NULL), DPOT_OK);
+    cr_assert_eq(registry_open_campaign(rig.registry, id, &record, &former, NULL), DPOT_OK);
     cr_assert_eq(former.revision, 0, "none was open");
 }
 
@@ -395,19 +398,19 @@ static enum revision_state state_of(uint32_t number)
     return found.record.state;
 }
 
-/* Closes and expects which revision the answer is about. */
+/* Closes and expects this revision in the answer. */
 static void close_and_expect(uint32_t number, uint32_t answered)
 {
     struct revision_record record;
     struct dpot_error error = {{0}};
     cr_assert_eq(
-        registry_close_revision(rig.registry, rig.record.campaign_id, number, &record, &error),
+        registry_close_campaign(rig.registry, rig.record.campaign_id, number, &record, &error),
         DPOT_OK, "%s", error.text);
     cr_assert_eq(record.revision, answered, "revision %u", record.revision);
     cr_assert_eq(record.state, REVISION_CLOSED);
 }
 
-Test(revise, closing_again_leaves_the_draft_that_waits)
+Test(revise, closing_again_leaves_a_waiting_draft)
 {
     struct revision_record record;
     (void)revise(change_text);
@@ -416,7 +419,7 @@ Test(revise, closing_again_leaves_the_draft_that_waits)
         close_and_expect(0, 1);
         cr_assert_eq(state_of(2), REVISION_DRAFT);
     }
-    cr_assert_eq(registry_open_campaign(rig.registry, rig.record.campaign_id, &record, NULL),
+    cr_assert_eq(registry_open_campaign(rig.registry, rig.record.campaign_id, &record, NULL, NULL),
                  DPOT_OK);
     cr_assert_eq(record.revision, 2, "a draft that waited opens");
 }
@@ -432,7 +435,7 @@ Test(revise, a_draft_is_abandoned_by_its_number)
     (void)revise(change_text);
     close_and_expect(1, 1);
     cr_assert_eq(state_of(3), REVISION_DRAFT);
-    cr_assert_eq(registry_close_revision(rig.registry, rig.record.campaign_id, 7, &record, &error),
+    cr_assert_eq(registry_close_campaign(rig.registry, rig.record.campaign_id, 7, &record, &error),
                  DPOT_ERR_NOT_FOUND);
     cr_assert_not_null(strstr(error.text, "choose from 3 (draft), 2 (closed), 1 (closed)"), "%s",
                        error.text);

@@ -79,8 +79,9 @@ static double total_mass(const struct dpot_campaign *c)
     return total;
 }
 
-/* b U + (k - b) L = 2^62 for the ball of b points; b = k / (16 + e^(epsilon/2)), at least 1, is the default. */
-Test(spec, a_ball_says_how_many_points_answer_for_one)
+/* b U + (k - b) L = 2^62 for the ball of b points; b = k / (16 + e^(epsilon/2)), at least 1, is the
+ * default. */
+Test(spec, a_ball_has_the_mass_that_makes_b_points_likely)
 {
     static const double balls[] = {1, 2, 3.5, 9};
     static const char *const texts[] = {"[\"ball:1\"]", "[\"ball:2\"]", "[\"ball:3.5\"]",
@@ -194,10 +195,8 @@ static const struct refusal refusals[] = {
     {NULL, "domain", "[\"grid\"]", DPOT_ERR_MALFORMED, "domain must be"},
     {"domain", "type", NULL, DPOT_ERR_MALFORMED, "domain.type is missing"},
     {"domain", "type", "[\"torus\"]", DPOT_ERR_RANGE, "domain.type is \"torus\""},
-    {"domain", "type", "[\"box\"]", DPOT_ERR_RANGE, "not in this build"},
-    {"domain", "type", "[\"l1_ball\"]", DPOT_ERR_RANGE, "not in this build"},
-    {"domain", "type", "[\"l2_ball\"]", DPOT_ERR_RANGE, "not in this build"},
-    {"domain", "type", "[\"box\"]", DPOT_ERR_RANGE, "not in this build"},
+    {"domain", "type", "[\"box\"]", DPOT_ERR_RANGE, "domain.type is \"box\": choose points, grid,"},
+    {"domain", "type", "[\"l1_ball\"]", DPOT_ERR_RANGE, "domain.type is \"l1_ball\""},
     {"domain", "type", "[\"sphere\"]", DPOT_ERR_MALFORMED, "domain.size"},
     {"domain", "size", NULL, DPOT_ERR_MALFORMED, "domain.size is missing"},
     {"domain", "size", "[0]", DPOT_ERR_RANGE, "domain.size is 0"},
@@ -231,11 +230,12 @@ static const struct refusal refusals[] = {
     {NULL, "power", "[\"2\"]", DPOT_ERR_MALFORMED, "power"},
     {NULL, "mechanism", NULL, DPOT_ERR_MALFORMED, "mechanism must be"},
     {"mechanism", "type", NULL, DPOT_ERR_MALFORMED, "mechanism.type is missing"},
-    {"mechanism", "type", "[\"laplace\"]", DPOT_ERR_MALFORMED, "mechanism.lambda"},
+    {"mechanism", "type", "[\"laplace\"]", DPOT_ERR_RANGE,
+     "metric is \"ring\": choose euclidean, l1,"},
     {"mechanism", "type", "[\"kpm\"]", DPOT_ERR_MALFORMED,
-     "mechanism.lambda goes with wpm only: kpm does not use it"},
+     "mechanism.lambda goes with the entropic solver of wpm: kpm does not use it"},
     {"mechanism", "type", "[\"exponential\"]", DPOT_ERR_MALFORMED,
-     "mechanism.lambda goes with wpm only: exponential does not use it"},
+     "mechanism.lambda goes with the entropic solver of wpm: exponential does not use it"},
     {"mechanism", "type", "[\"magic\"]", DPOT_ERR_RANGE, "mechanism.type is \"magic\""},
     {"mechanism", "epsilon", NULL, DPOT_ERR_MALFORMED, "mechanism.epsilon is missing"},
     {"mechanism", "epsilon", "[\"two\"]", DPOT_ERR_MALFORMED, "mechanism.epsilon is \"two\""},
@@ -256,9 +256,9 @@ static const struct refusal refusals[] = {
     {"mechanism", "n_max", "[0]", DPOT_ERR_RANGE, "mechanism.n_max is 0"},
     {"mechanism", "solver", "[1]", DPOT_ERR_MALFORMED, "mechanism.solver is 1"},
     {"mechanism", "solver", "[\"simplex\"]", DPOT_ERR_RANGE,
-     "mechanism.solver is \"simplex\": say entropic or exact"},
+     "mechanism.solver is \"simplex\": choose entropic or exact"},
     {"mechanism", "solver", "[\"exact\"]", DPOT_ERR_MALFORMED,
-     "mechanism.lambda goes with the entropic solver only"},
+     "mechanism.lambda goes with the entropic solver of wpm: the exact solver"},
     {"mechanism", "sample_first", "[1]", DPOT_ERR_MALFORMED, "mechanism.sample_first is 1"},
     {"mechanism", "base_measure", "[\"normal\"]", DPOT_ERR_MALFORMED,
      "mechanism.base_measure is \"normal\""},
@@ -323,8 +323,8 @@ Test(spec, kpm_reports_points_of_its_domain)
     refuse(spec, DPOT_ERR_SHAPE, "output must be the same");
 }
 
-/* On a ring of ten every law has the same normaliser, so all masses are equal: with distances 0 to 5
- * they are sqrt(1 * exp(-epsilon / 2)) / Z. */
+/* On a ring of ten every law has the same normaliser, so all masses are equal: with distances 0 to
+ * 5 they are sqrt(1 * exp(-epsilon / 2)) / Z. */
 Test(spec, the_exponential_mechanism_has_a_base_measure_and_a_sensitivity_of_its_own)
 {
     struct dpot_campaign c = compile(baseline_spec("exponential"));

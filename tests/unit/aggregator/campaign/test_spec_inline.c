@@ -34,7 +34,7 @@ static json_t *points_spec(void)
     return spec;
 }
 
-Test(spec_inline, files_travel_inside_the_json)
+Test(spec_inline, files_are_sent_inside_the_json)
 {
     struct dpot_error error = {{0}};
     const uint8_t id[DPOT_CAMPAIGN_ID_LEN] = {0};
@@ -129,7 +129,7 @@ Test(spec_inline, masses_of_zero_in_a_file_are_raised_to_the_least_and_the_total
     json_decref(spec);
     double negative[] = {0, -1, 2}, fine[] = {1, 2, 3};
     cr_assert_eq(spec_raise_masses(negative, 3), 0);
-    cr_assert(negative[0] == 0 && negative[1] == -1, "what is wrong stays, to be refused");
+    cr_assert(negative[0] == 0 && negative[1] == -1, "wrong masses stay, to be refused");
     cr_assert_eq(spec_raise_masses(fine, 3), 0);
     cr_assert(fine[0] == 1 && fine[1] == 2 && fine[2] == 3);
 }

@@ -1,4 +1,4 @@
-/* The SPEC's choice of how a wpm device projects. */
+/* Solvers of wpm in SPECs. */
 #include "campaign/spec.h"
 #include "spec_fixture.h"
 #include "unit/aggregator/fixture.h"
@@ -19,7 +19,7 @@ static json_t *solver_spec(const char *solver, const char *key, const char *valu
     return spec;
 }
 
-Test(spec_solver, the_exact_one_needs_no_lambda_and_survives_its_description)
+Test(spec_solver, the_exact_solver_needs_no_lambda_and_survives_its_description)
 {
     const uint8_t hash[DPOT_HASH_LEN] = {0};
     struct dpot_campaign exact = compile(solver_spec("exact", NULL, NULL));
@@ -39,20 +39,20 @@ Test(spec_solver, the_exact_one_needs_no_lambda_and_survives_its_description)
     dpot_campaign_release(&exact);
 }
 
-Test(spec_solver, passes_of_the_exact_one_are_told_and_the_default_is_left_out)
+Test(spec_solver, passes_are_described_and_their_default_is_not_signed)
 {
     const uint8_t hash[DPOT_HASH_LEN] = {0};
     const struct {
         const char *given;
         uint32_t signed_as;
-        json_int_t told;
+        json_int_t described;
     } rows[] = {{"1", 1, 1}, {"64", 0, 64}, {"4096", 4096, 4096}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct dpot_campaign campaign = compile(solver_spec("exact", "passes", rows[i].given));
         json_t *text = spec_describe(&campaign, hash, 1);
-        const json_t *told = json_object_get(json_object_get(text, "mechanism"), "passes");
+        const json_t *passes = json_object_get(json_object_get(text, "mechanism"), "passes");
         cr_assert_eq(campaign.passes, rows[i].signed_as);
-        cr_assert_eq(json_integer_value(told), rows[i].told);
+        cr_assert_eq(json_integer_value(passes), rows[i].described);
         json_decref(text);
         dpot_campaign_release(&campaign);
     }
@@ -61,7 +61,7 @@ Test(spec_solver, passes_of_the_exact_one_are_told_and_the_default_is_left_out)
     refuse(solver_spec("exact", "passes", "\"auto\""), DPOT_ERR_MALFORMED, "mechanism.passes");
 }
 
-Test(spec_solver, the_entropic_one_can_be_named_and_is_the_default)
+Test(spec_solver, the_entropic_solver_can_be_named_and_is_the_default)
 {
     struct dpot_campaign named = compile(solver_spec("entropic", "lambda", "1.5"));
     struct dpot_campaign plain = compile(fixture_spec());
@@ -73,7 +73,7 @@ Test(spec_solver, the_entropic_one_can_be_named_and_is_the_default)
     dpot_campaign_release(&plain);
 }
 
-Test(spec_solver, what_only_sweeps_use_is_refused_with_the_exact_one)
+Test(spec_solver, keys_of_the_other_solver_are_refused)
 {
     const char *const keys[][2] = {{"lambda", "1"},
                                    {"lambda_relative", "0.1"},
@@ -88,9 +88,11 @@ Test(spec_solver, what_only_sweeps_use_is_refused_with_the_exact_one)
         refuse(spec, DPOT_ERR_MALFORMED, keys[i][0]);
     }
     refuse(solver_spec("entropic", "passes", "64"), DPOT_ERR_MALFORMED,
-           "mechanism.passes goes with the exact solver only");
+           "mechanism.passes goes with the exact solver of wpm");
     refuse(solver_spec("exact", "n_max", "65"), DPOT_ERR_RANGE, "n_max is 65: the exact solver");
     refuse(solver_spec("exact", "type", "\"kpm\""), DPOT_ERR_MALFORMED,
-           "mechanism.solver goes with wpm only");
-    refuse(solver_spec("exact", "type", "\"laplace\""), DPOT_ERR_MALFORMED, "mechanism.solver");
+           "mechanism.solver goes with wpm: kpm");
+    json_t *laplace = solver_spec("exact", "type", "\"laplace\"");
+    (void)json_object_set_new(laplace, "metric", json_string("l1"));
+    refuse(laplace, DPOT_ERR_MALFORMED, "mechanism.solver goes with wpm: laplace");
 }

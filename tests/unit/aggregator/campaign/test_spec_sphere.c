@@ -1,7 +1,8 @@
-/* SPECs of campaigns on a sphere: what is chosen where nothing is said, and what is refused. */
+/* SPECs of campaigns on a sphere: defaults and refusals. */
 #include "campaign/spec.h"
 #include "campaign/spec_sphere.h"
 #include "mechanism/mechanism.h"
+#include "spec_fixture.h"
 #include "unit/aggregator/fixture.h"
 
 #include <criterion/criterion.h>
@@ -24,16 +25,7 @@ static json_t *sphere_spec(const char *domain, const char *more, const char *mec
     return fixture_json(text);
 }
 
-static struct dpot_campaign compile(json_t *spec)
-{
-    struct dpot_campaign campaign;
-    struct dpot_error error = {{0}};
-    cr_assert_eq(spec_compile(spec, id, 1, &campaign, &error), DPOT_OK, "%s", error.text);
-    json_decref(spec);
-    return campaign;
-}
-
-Test(spec_sphere, what_is_not_said_is_chosen_for_the_least_cost)
+Test(spec_sphere, missing_keys_are_chosen_for_the_least_cost)
 {
     struct dpot_campaign c = compile(sphere_spec(",\"dim\":16", "", ",\"epsilon\":4"));
     struct spec_sphere measured;
@@ -55,7 +47,7 @@ Test(spec_sphere, what_is_not_said_is_chosen_for_the_least_cost)
     dpot_campaign_release(&c);
 }
 
-/* The number of directions follows epsilon, until what a device is asked to make. */
+/* The number of directions grows with epsilon, up to what a device can make. */
 Test(spec_sphere, a_small_cap_gets_more_directions)
 {
     static const struct {
@@ -74,7 +66,7 @@ Test(spec_sphere, a_small_cap_gets_more_directions)
     }
 }
 
-Test(spec_sphere, what_is_said_is_taken)
+Test(spec_sphere, given_keys_are_taken)
 {
     struct dpot_campaign c = compile(
         sphere_spec(",\"dim\":3", ",\"output\":{\"type\":\"directions\",\"count\":500},\"power\":2",
@@ -94,23 +86,23 @@ Test(spec_sphere, what_is_said_is_taken)
     dpot_campaign_release(&c);
 }
 
-Test(spec_sphere, a_campaign_told_as_json_compiles_to_itself)
+Test(spec_sphere, a_description_compiles_to_the_same_campaign)
 {
     static const char *const derived[] = {"id",          "revision",   "hash",
                                           "schedule",    "epsilon",    "domain_size",
                                           "output_size", "total_mass", "sphere"};
     const uint8_t hash[DPOT_HASH_LEN] = {0};
     struct dpot_campaign c = compile(sphere_spec(",\"dim\":9", "", ",\"epsilon\":3"));
-    json_t *told = spec_describe(&c, hash, 1);
-    cr_assert_not_null(told);
-    const json_t *sphere = json_object_get(told, "sphere");
+    json_t *text = spec_describe(&c, hash, 1);
+    cr_assert_not_null(text);
+    const json_t *sphere = json_object_get(text, "sphere");
     const double cost = json_number_value(json_object_get(sphere, "expected_cost"));
     cr_assert_lt(cost, json_number_value(json_object_get(sphere, "mean_cost")));
     cr_assert_gt(cost, json_number_value(json_object_get(sphere, "optimal_cost")));
     for (size_t i = 0; i < sizeof derived / sizeof derived[0]; i++) {
-        cr_assert_eq(json_object_del(told, derived[i]), 0, "%s", derived[i]);
+        cr_assert_eq(json_object_del(text, derived[i]), 0, "%s", derived[i]);
     }
-    struct dpot_campaign again = compile(told);
+    struct dpot_campaign again = compile(text);
     cr_assert_eq(again.output.size, c.output.size);
     cr_assert(dpot_domain_equal(&again.domain, &c.domain));
     cr_assert_eq(again.base_measure.mass_code[7], c.base_measure.mass_code[7]);
@@ -128,8 +120,10 @@ Test(spec_sphere, every_refusal_names_the_key_and_what_to_do)
         {",\"dim\":1", "", ",\"epsilon\":1", "domain.dim"},
         {",\"dim\":4097", "", ",\"epsilon\":1", "domain.dim"},
         {",\"dim\":3,\"radius\":2", "", ",\"epsilon\":1", "domain.radius"},
-        {",\"dim\":3", "", ",\"epsilon\":1,\"lambda\":1", "mechanism.lambda is of no use"},
-        {",\"dim\":3", "", ",\"epsilon\":1,\"iterations\":9", "mechanism.iterations is of no use"},
+        {",\"dim\":3", "", ",\"epsilon\":1,\"lambda\":1",
+         "mechanism.lambda goes with the entropic solver of wpm: wpm on a sphere"},
+        {",\"dim\":3", "", ",\"epsilon\":1,\"iterations\":9",
+         "mechanism.iterations goes with the entropic solver"},
         {",\"dim\":3", "", ",\"epsilon\":1,\"solver\":\"entropic\"", "exact"},
         {",\"dim\":3", "", ",\"epsilon\":1,\"n_max\":65", "n_max"},
         {",\"dim\":3", "", ",\"epsilon\":21", "epsilon"},
@@ -139,9 +133,9 @@ Test(spec_sphere, every_refusal_names_the_key_and_what_to_do)
         {",\"dim\":3", "", ",\"epsilon\":1,\"base_measure\":7", "base_measure is 7"},
         {",\"dim\":3", "", ",\"epsilon\":1,\"base_measure\":\"x\"", "base_measure is \"x\""},
         {",\"dim\":3", "", ",\"epsilon\":1,\"base_measure\":\"uniform:9\"", "base_measure"},
-        {",\"dim\":3", ",\"output\":\"all\"", ",\"epsilon\":1", "output must be"},
+        {",\"dim\":3", ",\"output\":\"all\"", ",\"epsilon\":1", "output is \"all\""},
         {",\"dim\":3", ",\"output\":{\"type\":\"ring\",\"size\":9}", ",\"epsilon\":1",
-         "use directions"},
+         "choose directions"},
         {",\"dim\":3", ",\"output\":{\"type\":\"directions\",\"count\":1}", ",\"epsilon\":1",
          "output.count"},
         {",\"dim\":3", ",\"output\":{\"type\":\"directions\",\"count\":20}", ",\"epsilon\":8",

@@ -36,7 +36,7 @@ Test(spec, a_laplace_spec_becomes_integers_that_a_device_accepts)
     dpot_campaign_release(&c);
 }
 
-Test(spec, a_dct_keeps_the_lowest_frequencies_and_says_the_dimension)
+Test(spec, a_dct_keeps_the_lowest_frequencies_and_sets_the_dimension)
 {
     struct dpot_campaign c =
         compile(vector_spec("{\"type\":\"l2_ball\",\"radius\":3}",
@@ -53,7 +53,7 @@ Test(spec, a_dct_keeps_the_lowest_frequencies_and_says_the_dimension)
     dpot_campaign_release(&c);
 }
 
-/* As pools are described, whose side files say it so. */
+/* As in the side files of pools. */
 Test(spec, coefficients_can_be_listed_by_their_numbers)
 {
     static const char *const wrong[] = {"[8]", "[-1]", "[0.5]", "[3,3]"};
@@ -75,7 +75,7 @@ Test(spec, coefficients_can_be_listed_by_their_numbers)
     json_decref(value);
 }
 
-Test(spec, a_description_of_vectors_tells_what_a_device_enforces)
+Test(spec, a_description_of_vectors_has_the_set_that_a_device_enforces)
 {
     const uint8_t hash[DPOT_HASH_LEN] = {0};
     struct dpot_campaign c =
@@ -83,7 +83,8 @@ Test(spec, a_description_of_vectors_tells_what_a_device_enforces)
                             "{\"type\":\"gaussian\",\"epsilon\":1,\"delta\":1e-5}"));
     json_t *text = spec_describe(&c, hash, 0);
     json_t *mechanism = json_object_get(text, "mechanism");
-    const json_t *domain = json_object_get(text, "domain"); /* its sides are no points */
+    const json_t *domain =
+        json_object_get(text, "domain"); /* sides are listed even without points */
     cr_assert_float_eq(json_number_value(json_array_get(json_object_get(domain, "lo"), 0)), -1,
                        0.02);
     cr_assert_float_eq(json_number_value(json_array_get(json_object_get(domain, "hi"), 1)), 5, 0.1);

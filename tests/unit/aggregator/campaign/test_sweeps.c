@@ -47,7 +47,7 @@ static json_int_t measured(const char *iterations, double lambda, int n_max, int
     return n;
 }
 
-/* The law of a measure after so many sweeps. */
+/* The law of a measure after this many sweeps. */
 static void find_law(json_int_t sweeps, double lambda, const double *histogram, double *law)
 {
     static const uint8_t no_id[DPOT_CAMPAIGN_ID_LEN];
@@ -86,7 +86,7 @@ static double law_distance(json_int_t a, json_int_t b, double lambda, const doub
     return sum;
 }
 
-Test(sweeps, the_number_that_is_measured_is_enough_for_other_measures_too)
+Test(sweeps, the_measured_number_is_enough_for_other_measures_too)
 {
     const double lambda = 0.3;
     const json_int_t n = measured("\"auto\"", lambda, 8, 0);
@@ -116,14 +116,14 @@ Test(sweeps, a_smaller_lambda_and_a_smaller_error_take_more)
     cr_assert_eq(measured("37", 0.3, 8, 0), 37, "a number stays");
 }
 
-Test(sweeps, what_no_number_reaches_is_refused_with_what_is_left)
+Test(sweeps, an_error_that_no_number_reaches_is_refused_with_the_one_reached)
 {
     static const struct {
         const char *iterations;
         double lambda;
         const char *words;
     } rows[] = {{"{\"error\": 1e-4}", 0.02, "is not reached with 10000 sweeps (it is 0.00"},
-                {"{\"error\": 1e-6}", 0.02, "cannot be told"}};
+                {"{\"error\": 1e-6}", 0.02, "cannot be decided"}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct dpot_error error = {0};
         json_t *spec = make_spec(rows[i].iterations, rows[i].lambda, 8, 0);
@@ -150,7 +150,7 @@ Test(sweeps, a_plateau_of_the_sweeps_is_not_taken_for_their_limit)
     }
 }
 
-Test(sweeps, the_limit_is_as_near_to_the_law_of_many_sweeps_as_it_says)
+Test(sweeps, the_bound_of_the_limit_holds_for_the_law_of_many_sweeps)
 {
     static const uint8_t no_id[DPOT_CAMPAIGN_ID_LEN];
     const double lambda = 0.3;

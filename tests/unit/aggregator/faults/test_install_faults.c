@@ -236,7 +236,8 @@ static void make_store(void)
     cr_assert_eq(store_open(config.store, &store, NULL), DPOT_OK);
     cr_assert_eq(registry_new(store, keys.secret_key, &now.clock, &registry, NULL), DPOT_OK);
     cr_assert_eq(registry_create(registry, spec, &record, NULL), DPOT_OK);
-    cr_assert_eq(registry_open_campaign(registry, record.campaign_id, &record, NULL), DPOT_OK);
+    cr_assert_eq(registry_open_campaign(registry, record.campaign_id, &record, NULL, NULL),
+                 DPOT_OK);
     append(store, record.hash, 0);
     cr_assert_eq(backup_make(&config, path_in(seed, "copy.db"), &options, &made, NULL), DPOT_OK);
     append(store, record.hash, 2);

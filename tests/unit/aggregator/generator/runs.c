@@ -24,8 +24,9 @@ void case_make(struct case_of_training *made, size_t n, size_t dim, const char *
     *made = (struct case_of_training){
         .input = {
             .n = n, .dim = dim, .noise = DPOT_NOISE_LAPLACE, .scale = SCALE, .program = "test"}};
-    cr_assert_eq(settings_read(given, DPOT_NOISE_LAPLACE, dim, n, &made->input.settings, &error),
-                 DPOT_OK, "%s", error.text);
+    cr_assert_eq(
+        settings_read(given, "", DPOT_NOISE_LAPLACE, dim, n, &made->input.settings, &error),
+        DPOT_OK, "%s", error.text);
     json_decref(given);
     made->reports = dpot_alloc_array(NULL, n * dim, sizeof *made->reports);
     cr_assert_not_null(made->reports);

@@ -1,4 +1,4 @@
-/* What a user may say about a training, word by word. */
+/* Settings of a training: keys, ranges and defaults. */
 #include "generator/atoms.h"
 #include "generator/settings.h"
 
@@ -13,8 +13,8 @@ static struct settings read(const char *text, enum dpot_noise noise, size_t dim,
     struct dpot_error error = {{0}};
     json_t *given = json_loads(text, 0, NULL);
     cr_assert_not_null(given, "%s", text);
-    cr_assert_eq(settings_read(given, noise, dim, n, &settings, &error), DPOT_OK, "%s: %s", text,
-                 error.text);
+    cr_assert_eq(settings_read(given, "parameters", noise, dim, n, &settings, &error), DPOT_OK,
+                 "%s: %s", text, error.text);
     json_decref(given);
     return settings;
 }
@@ -25,13 +25,14 @@ static void refuse(const char *text, size_t dim, const char *word)
     struct dpot_error error = {{0}};
     json_t *given = json_loads(text, 0, NULL);
     cr_assert_not_null(given, "%s", text);
-    cr_assert_neq(settings_read(given, DPOT_NOISE_LAPLACE, dim, 1000, &settings, &error), DPOT_OK,
-                  "%s", text);
+    cr_assert_neq(
+        settings_read(given, "parameters", DPOT_NOISE_LAPLACE, dim, 1000, &settings, &error),
+        DPOT_OK, "%s", text);
     cr_assert_not_null(strstr(error.text, word), "%s says: %s", text, error.text);
     json_decref(given);
 }
 
-Test(settings, few_dimensions_see_the_whole_pool_and_many_draw_from_it)
+Test(settings, in_few_dimensions_the_whole_pool_is_used_and_in_many_it_is_drawn_from)
 {
     struct settings s = read("{}", DPOT_NOISE_LAPLACE, 2, 100000);
     cr_assert_str_eq(s.architecture, "mlp:256,256");
@@ -55,7 +56,7 @@ Test(settings, few_dimensions_see_the_whole_pool_and_many_draw_from_it)
     cr_assert_eq(s.pool_batch, 7);
 }
 
-Test(settings, every_key_is_taken_as_it_is_said)
+Test(settings, every_key_is_read)
 {
     const struct settings s =
         read("{\"arch\":\"mlp:8\",\"latent_dim\":3,\"batch\":11,\"atoms\":99,\"sinkhorn\":5,"
@@ -95,14 +96,15 @@ Test(settings, wrong_keys_types_words_and_ranges_are_refused_by_name)
         {"{\"learning_rate\":true}", "parameters.learning_rate is true"},
         {"{\"regularization\":0}", "parameters.regularization is 0"},
         {"{\"seed\":-1}", "parameters.seed is -1"},
-        {"{\"optimizer\":\"sgd\"}", "optimizer is sgd: give rmsprop or adam"},
+        {"{\"optimizer\":\"sgd\"}", "parameters.optimizer is \"sgd\": choose rmsprop or adam"},
         {"{\"optimizer\":3}", "parameters.optimizer is 3"},
-        {"{\"schedule\":\"never\"}", "schedule is never: give constant, cosine or linear"},
-        {"{\"cost\":\"l2\"}", "cost is l2: give l1"},
+        {"{\"schedule\":\"never\"}",
+         "parameters.schedule is \"never\": choose constant, cosine or linear"},
+        {"{\"cost\":\"l2\"}", "parameters.cost is \"l2\": choose l1"},
         {"{\"arch\":7}", "parameters.arch is 7"},
         {"{\"arch\":\"mlp:1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,"
          "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1\"}",
-         "arch is mlp:1,1"},
+         "parameters.arch has 103 bytes"},
         {"{\"atoms\":10,\"pool_batch\":10}", "give one of them"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
@@ -111,8 +113,8 @@ Test(settings, wrong_keys_types_words_and_ranges_are_refused_by_name)
     refuse("{\"atoms\":10}", 4, "atoms is 10 and reports have 4 coordinates: at most 3");
 }
 
-/* What is stored with a job is read again when it runs, with the same result. */
-Test(settings, what_was_completed_reads_back_as_it_is)
+/* The settings stored with a job are read again when it runs. */
+Test(settings, written_settings_read_back_unchanged)
 {
     static const char *const texts[] = {"{}",
                                         "{\"pool_batch\":50}",

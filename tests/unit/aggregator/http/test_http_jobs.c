@@ -209,7 +209,7 @@ Test(http_jobs, a_campaign_is_revised_from_an_artifact)
     cr_assert_eq(json_integer_value(json_object_get(record, "revision")), 2);
     cr_assert_str_eq(text_of(record, "state"), "draft");
     json_decref(record);
-    expect_error(call("POST", path, "{\"base_measure\":[1,2]}", 400), "2 masses");
+    expect_error(call("POST", path, "{\"base_measure\":[1,2]}", 400), "2 entries");
     expect_error(call("POST", path, "{}", 400), "one of them is needed");
     (void)snprintf(path, sizeof path, "/v1/admin/campaigns/%s/open", id);
     record = call("POST", path, "", 200);

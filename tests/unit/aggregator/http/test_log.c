@@ -48,11 +48,3 @@ Test(log, a_line_that_is_too_long_is_cut)
     cr_assert_eq(line[strlen(line) - 1], '\n');
     (void)fclose(stream);
 }
-
-Test(log, levels_have_names)
-{
-    enum log_level level = LOG_LEVEL_DEBUG;
-    cr_assert_eq(log_level_find("warning", &level), DPOT_OK);
-    cr_assert_eq(level, LOG_LEVEL_WARNING);
-    cr_assert_eq(log_level_find("loud", &level), DPOT_ERR_NOT_FOUND);
-}

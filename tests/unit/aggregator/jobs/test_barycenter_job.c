@@ -1,10 +1,11 @@
-/* Kind barycenter: groups of a pool deconvolved and averaged, and what is refused. */
+/* Kind barycenter: parameters, refusals, and the groups of a pool deconvolved and averaged. */
 #include "campaign/spec.h"
 #include "jobs/clean_groups.h"
 #include "jobs/job.h"
 #include "jobs/pooled_barycenter.h"
 #include "pool/channel.h"
 #include "unit/aggregator/fixture.h"
+#include "unit/aggregator/page.h"
 #include "unit/aggregator/vectors.h"
 
 #include <criterion/criterion.h>
@@ -85,7 +86,7 @@ static void append(uint32_t group, uint32_t index, const double *row,
     vectors_append(store, record.hash, 0, &report, 1);
 }
 
-/* As many reports of each output as n devices at this place make of it in the mean, rounded. */
+/* Adds the expected reports of n devices at this place, rounded, for each output. */
 static void append_place(const struct dpot_campaign *campaign, uint32_t group, size_t place,
                          double n)
 {
@@ -115,7 +116,7 @@ static void append_noise(const struct dpot_campaign *campaign, uint32_t group, d
     }
 }
 
-/* ---- what is asked for ---- */
+/* ---- parameters ---- */
 
 static void refuse(const struct dpot_campaign *campaign, const char *given, dpot_status status,
                    const char *word)
@@ -137,7 +138,7 @@ static json_t *complete(const struct dpot_campaign *campaign, const char *given)
                  error.text);
     cr_assert_eq(job_barycenter.complete(campaign, parameters, &again, &error), DPOT_OK, "%s",
                  error.text);
-    cr_assert(json_equal(parameters, again), "what is stored is read again as it is");
+    cr_assert(json_equal(parameters, again), "stored parameters read back unchanged");
     json_decref(again);
     json_decref(value);
     return parameters;
@@ -165,14 +166,26 @@ Test(barycenter_job, parameters_are_completed_for_the_campaign)
     dpot_campaign_release(&campaign);
 }
 
+Test(barycenter_job, the_page_has_every_parameter_with_its_default)
+{
+    struct dpot_campaign campaign = index_campaign(1);
+    const char *text = page_section(PAGE("admin-api.md"), "\n| `barycenter`", "\n");
+    json_t *parameters = complete(&campaign, "{}");
+    cr_assert_eq(json_object_del(parameters, "min_group"), 0, "its default is the campaign's");
+    page_expect_parameters(text, parameters);
+    json_decref(parameters);
+    dpot_campaign_release(&campaign);
+}
+
 Test(barycenter_job, wrong_parameters_are_refused_by_key_and_value)
 {
     struct dpot_campaign campaign = index_campaign(1);
     refuse(&campaign, "{\"suport\":3}", DPOT_ERR_MALFORMED, "parameters.suport");
     refuse(&campaign, "{\"support\":0}", DPOT_ERR_RANGE, "parameters.support is 0");
     refuse(&campaign, "{\"support\":\"m\"}", DPOT_ERR_MALFORMED, "parameters.support is \"m\"");
-    refuse(&campaign, "{\"group_weights\":[1]}", DPOT_ERR_RANGE, "array of 2 numbers");
-    refuse(&campaign, "{\"group_weights\":[1,-1]}", DPOT_ERR_RANGE, "\"south\"");
+    refuse(&campaign, "{\"group_weights\":[1]}", DPOT_ERR_SHAPE, "give 2 numbers");
+    refuse(&campaign, "{\"group_weights\":[1,-1]}", DPOT_ERR_RANGE,
+           "entry 1 of parameters.group_weights is -1");
     refuse(&campaign, "{\"group_weights\":[0,0]}", DPOT_ERR_RANGE, "sums to 0");
     refuse(&campaign, "{\"lambda\":-1}", DPOT_ERR_RANGE, "parameters.lambda is -1");
     refuse(&campaign, "{\"cells\":[3,3]}", DPOT_ERR_RANGE, "its domain's");
@@ -180,7 +193,7 @@ Test(barycenter_job, wrong_parameters_are_refused_by_key_and_value)
     refuse(&campaign, "[]", DPOT_ERR_MALFORMED, "JSON object");
     dpot_campaign_release(&campaign);
     campaign = compile(BOX, LAPLACE, TWO, 1);
-    refuse(&campaign, "{\"cells\":[3]}", DPOT_ERR_RANGE, "parameters.cells");
+    refuse(&campaign, "{\"cells\":[3]}", DPOT_ERR_SHAPE, "parameters.cells has 1 entry");
     refuse(&campaign, "{\"cells\":[300,300]}", DPOT_ERR_RANGE, "at most 65536");
     refuse(&campaign, "{\"cells\":[3,3],\"atoms\":9}", DPOT_ERR_RANGE, "exclude each other");
     dpot_campaign_release(&campaign);
@@ -255,7 +268,7 @@ Test(barycenter_job, of_two_places_it_is_the_point_between_them)
     cr_assert_float_eq(number(&artifact, "data_free_cost"), (4.5 + 2.5) / 2, 0.05, "%g",
                        number(&artifact, "data_free_cost"));
     cr_assert_leq(number(&artifact, "lower_bound"), number(&artifact, "cost") + 1e-9);
-    /* What the groups were: one weight on their place. */
+    /* The deconvolved groups: one weight on their place. */
     cr_assert_eq(artifact.n_values, 3 + 2 * K * 3);
     const double *clean = artifact.values + 3;
     cr_assert_gt(clean[3 * a], 0.99, "%g", clean[3 * a]);

@@ -1,7 +1,8 @@
-/* Kind generator: what it asks and refuses, one result however it is cut, and what it keeps meanwhile. */
+/* Kind generator: parameters, refusals, checkpoints, and one result however often it is
+ * interrupted. */
 #include "generator/model.h"
+#include "jobs/checkpoint.h"
 #include "jobs/job.h"
-#include "jobs/keep.h"
 #include "jobs/runner.h"
 #include "proto/wire_artifact.h"
 #include "unit/aggregator/fixture.h"
@@ -27,7 +28,7 @@
 
 static struct rig rig;
 static struct revision_record record;
-static char folder[FIXTURE_PATH_SIZE], keep_folder[FIXTURE_PATH_SIZE];
+static char folder[FIXTURE_PATH_SIZE], checkpoint_folder[FIXTURE_PATH_SIZE];
 static uint32_t n_appended;
 
 static void append_reports(uint32_t n)
@@ -45,7 +46,7 @@ static void set_up(void)
     const struct dpot_campaign campaign = vectors_laplace(2);
     fixture_folder(folder);
     fixture_path(path, folder, "dpot.db");
-    fixture_path(keep_folder, folder, "dpot.db-jobs");
+    fixture_path(checkpoint_folder, folder, "dpot.db-jobs");
     (void)snprintf(url, sizeof url, "sqlite:%s", path);
     rig_init(&rig, url, fixture_spec());
     vectors_open(rig.store, &campaign, rig.secret_key, &record);
@@ -68,7 +69,7 @@ static struct snapshot take_snapshot(void)
     return snapshot;
 }
 
-/* ---- what is asked for ---- */
+/* ---- parameters ---- */
 
 static void refuse(const struct dpot_campaign *campaign, const char *given, dpot_status status,
                    const char *word)
@@ -125,7 +126,7 @@ static dpot_status check(const struct snapshot *snapshot, const char *given, uin
     return status;
 }
 
-Test(generator_job, what_does_not_fit_the_memory_of_a_job_is_refused_before_it_is_queued)
+Test(generator_job, a_training_beyond_the_memory_of_a_job_is_refused_before_it_is_queued)
 {
     struct dpot_error error = {{0}};
     struct snapshot snapshot = take_snapshot();
@@ -145,8 +146,8 @@ Test(generator_job, what_does_not_fit_the_memory_of_a_job_is_refused_before_it_i
 /* ---- runs ---- */
 
 static struct dpot_buf run(const struct snapshot *snapshot, const char *given, size_t n_threads,
-                           const struct solve_control *control, const struct job_keep *keep,
-                           dpot_status expected)
+                           const struct solve_control *control,
+                           const struct job_checkpoint *checkpoint, dpot_status expected)
 {
     static const struct solve_control nobody = {.cancel = NULL};
     struct dpot_artifact artifact = {.kind = "generator", .parameters = "{}"};
@@ -158,10 +159,10 @@ static struct dpot_buf run(const struct snapshot *snapshot, const char *given, s
                                     .parameters = parameters,
                                     .control = control ? control : &nobody,
                                     .limits = {.n_threads = n_threads},
-                                    .keep = keep};
+                                    .checkpoint = checkpoint};
     const dpot_status status = job_generator.run(&input, &artifact, &error);
     cr_assert_eq(status, expected, "%s: %s", dpot_status_name(status), error.text);
-    cr_assert(status == DPOT_OK || strstr(error.text, "cannot be kept"), "%s", error.text);
+    cr_assert(status == DPOT_OK || strstr(error.text, "cannot be written"), "%s", error.text);
     dpot_buf_init(&bytes, DPOT_ARTIFACT_BYTES_MAX, NULL);
     if (artifact.n_model > 0) {
         cr_assert_eq(dpot_wire_artifact_encode(&artifact, &bytes, &error), DPOT_OK, "%s",
@@ -262,7 +263,7 @@ Test(generator_job, a_campaign_with_a_transform_gives_a_generator_of_data)
     dpot_buf_release(&bytes);
 }
 
-/* ---- keeping ---- */
+/* ---- checkpoints ---- */
 
 static bool is_always_due(void *ctx)
 {
@@ -276,7 +277,7 @@ static bool is_never_due(void *ctx)
     return false;
 }
 
-static void count_keeping(void *ctx)
+static void count_checkpoint(void *ctx)
 {
     ++*(size_t *)ctx;
 }
@@ -286,15 +287,16 @@ static int64_t count_look(void *ctx)
     return ++*(int64_t *)ctx;
 }
 
-/* Stopped after so many looks, begun again, and so on until there is a result. */
-static struct dpot_buf run_in_pieces(const struct snapshot *snapshot, const struct job_keep *keep,
-                                     int64_t n_looks_each, size_t *n_pieces)
+/* Stops the run after so many polls of the control and resumes it, until there is a result. */
+static struct dpot_buf run_in_pieces(const struct snapshot *snapshot,
+                                     const struct job_checkpoint *checkpoint, int64_t n_looks_each,
+                                     size_t *n_pieces)
 {
     for (*n_pieces = 1;; ++*n_pieces) {
         int64_t n_looks = 0;
         const struct dpot_clock clock = {sizeof clock, &n_looks, count_look};
         const struct solve_control control = {.clock = &clock, .deadline_ms = n_looks_each};
-        struct dpot_buf bytes = run(snapshot, SMALL, 1, &control, keep, DPOT_OK);
+        struct dpot_buf bytes = run(snapshot, SMALL, 1, &control, checkpoint, DPOT_OK);
         if (bytes.len > 0) {
             return bytes;
         }
@@ -303,39 +305,39 @@ static struct dpot_buf run_in_pieces(const struct snapshot *snapshot, const stru
     }
 }
 
-Test(generator_job, a_run_that_is_cut_again_and_again_gives_the_same_bytes)
+Test(generator_job, a_run_that_is_interrupted_again_and_again_gives_the_same_bytes)
 {
     static const int64_t looks[] = {17, 40, 99};
     const struct snapshot snapshot = take_snapshot();
     struct dpot_buf whole = run(&snapshot, SMALL, 1, NULL, NULL, DPOT_OK);
     for (size_t i = 0; i < 6; i++) {
         char path[FIXTURE_PATH_SIZE];
-        size_t n_kept = 0, n_pieces = 0;
+        size_t n_written = 0, n_pieces = 0;
         fixture_path(path, folder, "state");
-        const struct job_keep keep = {path, i % 2 ? is_never_due : is_always_due, count_keeping,
-                                      &n_kept};
-        struct dpot_buf bytes = run_in_pieces(&snapshot, &keep, looks[i / 2], &n_pieces);
+        const struct job_checkpoint checkpoint = {path, i % 2 ? is_never_due : is_always_due,
+                                                  count_checkpoint, &n_written};
+        struct dpot_buf bytes = run_in_pieces(&snapshot, &checkpoint, looks[i / 2], &n_pieces);
         expect_same_bytes(&whole, &bytes);
         cr_assert_gt(n_pieces, 2);
-        cr_assert_geq(n_kept, n_pieces - 1, "%zu of %zu", n_kept, n_pieces);
+        cr_assert_geq(n_written, n_pieces - 1, "%zu of %zu", n_written, n_pieces);
         dpot_buf_release(&bytes);
         (void)unlink(path);
     }
     dpot_buf_release(&whole);
 }
 
-Test(generator_job, a_kept_file_that_is_damaged_or_anothers_is_not_used)
+Test(generator_job, a_checkpoint_that_is_damaged_or_anothers_is_not_used)
 {
     char path[FIXTURE_PATH_SIZE];
-    size_t n_kept = 0;
+    size_t n_written = 0;
     const struct snapshot snapshot = take_snapshot();
     struct snapshot fewer = snapshot;
     fixture_path(path, folder, "state");
-    const struct job_keep keep = {path, is_never_due, count_keeping, &n_kept};
+    const struct job_checkpoint checkpoint = {path, is_never_due, count_checkpoint, &n_written};
     struct dpot_buf whole = run(&snapshot, SMALL, 1, NULL, NULL, DPOT_OK);
 
     fixture_write(path, "DPOTGCP1 and then nothing that was ever written by a training");
-    struct dpot_buf bytes = run(&snapshot, SMALL, 1, NULL, &keep, DPOT_OK);
+    struct dpot_buf bytes = run(&snapshot, SMALL, 1, NULL, &checkpoint, DPOT_OK);
     expect_same_bytes(&whole, &bytes);
     cr_assert_neq(access(path, F_OK), 0);
     dpot_buf_release(&bytes);
@@ -344,38 +346,38 @@ Test(generator_job, a_kept_file_that_is_damaged_or_anothers_is_not_used)
     const struct dpot_clock clock = {sizeof clock, &n_looks, count_look};
     const struct solve_control control = {.clock = &clock, .deadline_ms = 50};
     fewer.n_accepted--;
-    bytes = run(&fewer, SMALL, 1, &control, &keep, DPOT_OK);
+    bytes = run(&fewer, SMALL, 1, &control, &checkpoint, DPOT_OK);
     cr_assert_eq(access(path, F_OK), 0);
     dpot_buf_release(&bytes);
-    bytes = run(&snapshot, SMALL, 1, NULL, &keep, DPOT_OK);
+    bytes = run(&snapshot, SMALL, 1, NULL, &checkpoint, DPOT_OK);
     expect_same_bytes(&whole, &bytes);
     dpot_buf_release(&bytes);
     dpot_buf_release(&whole);
 }
 
-Test(generator_job, a_disk_that_takes_no_state_fails_the_job_with_a_sentence)
+Test(generator_job, a_disk_that_takes_no_checkpoint_fails_the_job_with_a_sentence)
 {
     char path[FIXTURE_PATH_SIZE];
-    size_t n_kept = 0;
+    size_t n_written = 0;
     const struct snapshot snapshot = take_snapshot();
     fixture_path(path, folder, "no/such/folder");
-    const struct job_keep keep = {path, is_always_due, count_keeping, &n_kept};
-    struct dpot_buf bytes = run(&snapshot, SMALL, 1, NULL, &keep, DPOT_ERR_IO);
+    const struct job_checkpoint checkpoint = {path, is_always_due, count_checkpoint, &n_written};
+    struct dpot_buf bytes = run(&snapshot, SMALL, 1, NULL, &checkpoint, DPOT_ERR_IO);
     cr_assert_eq(bytes.len, 0);
-    cr_assert_eq(n_kept, 0);
+    cr_assert_eq(n_written, 0);
     dpot_buf_release(&bytes);
 }
 
 /* ---- with the runner ---- */
 
-static struct runner *open_runner(int64_t keep_every_ms)
+static struct runner *open_runner(int64_t checkpoint_every_ms)
 {
     struct dpot_error error = {{0}};
     struct runner *runner = NULL;
     const struct runner_config config = {.source = {rig.store, rig.registry},
                                          .clock = dpot_clock_system(),
-                                         .keep_folder = keep_folder,
-                                         .keep_every_ms = keep_every_ms};
+                                         .checkpoint_folder = checkpoint_folder,
+                                         .checkpoint_every_ms = checkpoint_every_ms};
     cr_assert_eq(runner_open(&config, &runner, &error), DPOT_OK, "%s", error.text);
     return runner;
 }
@@ -398,7 +400,7 @@ static struct job_record get(struct runner *runner, const struct job_record *job
     return found;
 }
 
-/* Until it has done `n_done` steps, or is in this state. */
+/* Waits until the job has done `n_done` steps, or is in this state. */
 static struct job_record wait_for(struct runner *runner, const struct job_record *job,
                                   enum job_state state, uint64_t n_done)
 {
@@ -413,10 +415,10 @@ static struct job_record wait_for(struct runner *runner, const struct job_record
     return found;
 }
 
-static size_t n_kept_files(void)
+static size_t n_checkpoint_files(void)
 {
     size_t n = 0;
-    DIR *dir = opendir(keep_folder);
+    DIR *dir = opendir(checkpoint_folder);
     for (const struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir)) {
         n += e->d_name[0] != '.';
     }
@@ -426,7 +428,7 @@ static size_t n_kept_files(void)
     return n;
 }
 
-Test(generator_job, a_job_goes_on_after_a_restart)
+Test(generator_job, a_job_resumes_after_a_restart)
 {
     struct dpot_buf stored;
     struct dpot_artifact artifact, expected;
@@ -437,12 +439,12 @@ Test(generator_job, a_job_goes_on_after_a_restart)
     for (uint64_t n_done = 100; n_done <= 700; n_done += 200) {
         cr_assert_lt(wait_for(runner, &job, JOB_DONE, n_done).n_done, 12000, "it ended too soon");
         runner_close(runner);
-        cr_assert_eq(n_kept_files(), 1);
+        cr_assert_eq(n_checkpoint_files(), 1);
         runner = open_runner(0);
     }
     const struct job_record done = wait_for(runner, &job, JOB_DONE, UINT64_MAX);
     runner_close(runner);
-    cr_assert_eq(n_kept_files(), 0);
+    cr_assert_eq(n_checkpoint_files(), 0);
     dpot_buf_init(&stored, DPOT_ARTIFACT_BYTES_MAX, NULL);
     cr_assert_eq(store_get_artifact(rig.store, done.artifact, &stored, NULL), DPOT_OK);
     cr_assert_eq(dpot_wire_artifact_decode(stored.data, stored.len, NULL, &artifact, NULL),
@@ -459,8 +461,8 @@ Test(generator_job, a_job_goes_on_after_a_restart)
     dpot_buf_release(&whole);
 }
 
-/* In the order of ids the reports that it began with are not the first of those that there are. */
-Test(generator_job, a_job_whose_pool_has_grown_begins_again_with_all_of_it)
+/* In the order of ids the reports it began with are not the first ones of the larger pool. */
+Test(generator_job, a_job_whose_pool_has_grown_starts_again_with_all_of_it)
 {
     struct dpot_buf stored;
     struct dpot_artifact artifact, expected;
@@ -468,14 +470,14 @@ Test(generator_job, a_job_whose_pool_has_grown_begins_again_with_all_of_it)
     const struct job_record job = start(runner, LONG);
     (void)wait_for(runner, &job, JOB_DONE, 100);
     runner_close(runner);
-    cr_assert_eq(n_kept_files(), 1);
+    cr_assert_eq(n_checkpoint_files(), 1);
     append_reports(7);
     const struct snapshot after = take_snapshot();
     struct dpot_buf whole = run(&after, LONG, 1, NULL, NULL, DPOT_OK);
     runner = open_runner(0);
     const struct job_record done = wait_for(runner, &job, JOB_DONE, UINT64_MAX);
     runner_close(runner);
-    cr_assert_eq(n_kept_files(), 0);
+    cr_assert_eq(n_checkpoint_files(), 0);
     dpot_buf_init(&stored, DPOT_ARTIFACT_BYTES_MAX, NULL);
     cr_assert_eq(store_get_artifact(rig.store, done.artifact, &stored, NULL), DPOT_OK);
     cr_assert_eq(dpot_wire_artifact_decode(stored.data, stored.len, NULL, &artifact, NULL),
@@ -496,8 +498,8 @@ Test(generator_job, a_cancelled_job_leaves_nothing_whether_it_runs_or_waits)
     struct runner *runner = open_runner(1);
     const struct job_record first = start(runner, ENDLESS), second = start(runner, ENDLESS);
     (void)wait_for(runner, &first, JOB_DONE, 50);
-    runner_close(runner); /* the first waits again, with what it kept */
-    cr_assert_eq(n_kept_files(), 1);
+    runner_close(runner); /* the first waits again, with its checkpoint */
+    cr_assert_eq(n_checkpoint_files(), 1);
     found = first;
     found.state = JOB_CANCELLED;
     cr_assert_eq(store_update_job(rig.store, &found, NULL), DPOT_OK);
@@ -507,18 +509,18 @@ Test(generator_job, a_cancelled_job_leaves_nothing_whether_it_runs_or_waits)
     cr_assert_eq(runner_cancel(runner, second.id, &found, NULL), DPOT_OK);
     (void)wait_for(runner, &second, JOB_CANCELLED, UINT64_MAX);
     runner_close(runner);
-    cr_assert_eq(n_kept_files(), 0);
+    cr_assert_eq(n_checkpoint_files(), 0);
 }
 
-/* Three deaths fail a job only when it gets no further between them. */
-Test(generator_job, a_job_that_gets_further_is_not_given_up)
+/* A job fails when the process dies three times without progress in between. */
+Test(generator_job, a_job_that_makes_progress_is_not_given_up)
 {
     struct runner *runner = open_runner(1);
     struct job_record job = start(runner, ENDLESS);
     (void)wait_for(runner, &job, JOB_DONE, 50);
     runner_close(runner);
     cr_assert_eq(store_get_job(rig.store, job.id, &job, NULL), DPOT_OK);
-    job.n_attempts = JOB_ATTEMPTS_MAX - 1; /* as if its process had died so often */
+    job.n_attempts = JOB_ATTEMPTS_MAX - 1; /* as if the process had died that often */
     cr_assert_eq(store_update_job(rig.store, &job, NULL), DPOT_OK);
     const uint64_t n_before = 60;
     runner = open_runner(1);
@@ -527,29 +529,30 @@ Test(generator_job, a_job_that_gets_further_is_not_given_up)
     runner_close(runner);
 }
 
-Test(generator_job, files_of_jobs_that_are_gone_are_swept_and_others_are_left_alone)
+Test(generator_job, checkpoints_of_jobs_that_are_gone_are_removed_and_others_stay)
 {
     static const char gone[] = "000102030405060708090a0b0c0d0e0f-12.state";
     static const char cut[] = "000102030405060708090a0b0c0d0e0f-12.state.tmp-77";
     static const char *const others[] = {"notes.txt", "000102030405060708090a0b0c0d0e0f-x.state",
                                          "00-1.state", "000102030405060708090a0b0c0d0e0g-1.state"};
-    char path[FIXTURE_PATH_SIZE], name[KEEP_PATH_SIZE];
+    char path[FIXTURE_PATH_SIZE], name[JOB_CHECKPOINT_PATH_SIZE];
     uint8_t id[JOB_ID_LEN] = {9};
     uint64_t n_reports = 7;
-    cr_assert_eq(keep_find(keep_folder, id, name, &n_reports, NULL), DPOT_ERR_NOT_FOUND);
-    cr_assert_eq(keep_name(keep_folder, id, 345, name, NULL), DPOT_OK);
+    cr_assert_eq(job_checkpoint_find(checkpoint_folder, id, name, &n_reports, NULL),
+                 DPOT_ERR_NOT_FOUND);
+    cr_assert_eq(job_checkpoint_name(checkpoint_folder, id, 345, name, NULL), DPOT_OK);
     fixture_write(name, "x");
-    cr_assert_eq(keep_find(keep_folder, id, name, &n_reports, NULL), DPOT_OK);
+    cr_assert_eq(job_checkpoint_find(checkpoint_folder, id, name, &n_reports, NULL), DPOT_OK);
     cr_assert_eq(n_reports, 345);
-    fixture_path(path, keep_folder, gone);
+    fixture_path(path, checkpoint_folder, gone);
     fixture_write(path, "x");
-    fixture_path(path, keep_folder, cut);
+    fixture_path(path, checkpoint_folder, cut);
     fixture_write(path, "x");
     for (size_t i = 0; i < 4; i++) {
-        fixture_path(path, keep_folder, others[i]);
+        fixture_path(path, checkpoint_folder, others[i]);
         fixture_write(path, "x");
     }
-    cr_assert_eq(n_kept_files(), 7);
-    keep_sweep(keep_folder, rig.store);
-    cr_assert_eq(n_kept_files(), 4);
+    cr_assert_eq(n_checkpoint_files(), 7);
+    job_checkpoint_sweep(checkpoint_folder, rig.store);
+    cr_assert_eq(n_checkpoint_files(), 4);
 }

@@ -1,7 +1,8 @@
-/* What each kind of job asks, refuses and finds. */
+/* Job kinds: parameters, refusals, results. */
 #include "jobs/job.h"
 #include "mechanism/sampler.h"
 #include "unit/aggregator/fixture.h"
+#include "unit/aggregator/page.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -67,6 +68,18 @@ Test(job_kinds, missing_parameters_get_their_defaults)
     json_decref(p);
 }
 
+Test(job_kinds, the_page_has_every_parameter_with_its_default)
+{
+    static const char *const given[] = {"{}", "{\"method\":\"certified\"}",
+                                        "{\"method\":\"users\"}"};
+    const char *text = page_section(PAGE("admin-api.md"), "\n| `base-measure`", "\n");
+    for (size_t i = 0; i < sizeof given / sizeof given[0]; i++) {
+        json_t *parameters = complete("base-measure", given[i]);
+        page_expect_parameters(text, parameters);
+        json_decref(parameters);
+    }
+}
+
 Test(job_kinds, wrong_parameters_are_refused_by_key_and_value)
 {
     refuse("base-measure", "{\"methd\":\"mirror\"}", "parameters.methd");
@@ -78,8 +91,9 @@ Test(job_kinds, wrong_parameters_are_refused_by_key_and_value)
     refuse("base-measure", "{\"max_iterations\":\"many\"}",
            "parameters.max_iterations is \"many\"");
     refuse("base-measure", "{\"gap\":-1}", "parameters.gap is -1");
-    refuse("base-measure", "{\"method\":\"uniform\",\"gap\":0.1}", "parameters.gap");
-    refuse("base-measure", "{\"users\":5}", "parameters.users is for method users");
+    refuse("base-measure", "{\"method\":\"uniform\",\"gap\":0.1}",
+           "parameters.gap goes with method mirror, certified or users");
+    refuse("base-measure", "{\"users\":5}", "parameters.users goes with method users");
     refuse("base-measure", "{\"method\":\"users\",\"users\":0}", "parameters.users is 0");
     refuse("base-measure", "{\"method\":\"users\",\"draws_min\":9,\"draws_max\":4}",
            "draws_min is 9 and draws_max 4");
@@ -162,7 +176,7 @@ static double number(const struct dpot_artifact *artifact, const char *name)
     return value;
 }
 
-/* The masses must be what the next campaign can say. */
+/* The next campaign must be able to encode the masses. */
 static void expect_feasible(const struct dpot_artifact *artifact, double epsilon)
 {
     struct dpot_base_measure base_measure = {.size = 0};
@@ -226,7 +240,7 @@ Test(job_kinds, the_certified_measure_is_within_its_gap)
     rig_release(&rig);
 }
 
-/* All reports name two corners of the grid: users drawn from them want those. */
+/* All reports name two corners of the grid, so users drawn from them are there. */
 Test(job_kinds, a_measure_for_users_goes_where_the_pool_is_and_names_it)
 {
     struct dpot_artifact artifact;
@@ -251,7 +265,7 @@ Test(job_kinds, a_measure_for_users_goes_where_the_pool_is_and_names_it)
     rig_release(&rig);
 }
 
-/* At large epsilon masses underflow in the descent; a campaign cannot say zero. */
+/* At large epsilon masses underflow in the descent; a campaign cannot encode 0. */
 Test(job_kinds, no_mass_of_a_result_is_zero)
 {
     struct dpot_artifact artifact;
@@ -309,14 +323,14 @@ Test(job_kinds, a_run_that_is_told_to_stop_returns_soon)
     rig_release(&rig);
 }
 
-/* A clock that counts how often it is looked at: "time" is the number of looks. */
+/* A clock whose time is the number of its calls. */
 static int64_t count_look(void *ctx)
 {
     return ++*(int64_t *)ctx;
 }
 
-/* Stopped at every look there is, in every phase: few looks follow, and no result. */
-Test(job_kinds, a_run_can_be_stopped_at_any_look_and_does_little_after_it)
+/* Stops the run at every poll of the control, in every phase: few polls follow, and no result. */
+Test(job_kinds, a_run_can_be_stopped_at_any_poll_and_does_little_after_it)
 {
     static const char *const methods[] = {"{\"method\":\"uniform\"}",
                                           "{\"max_iterations\":20,\"gap\":0}"};
@@ -341,7 +355,7 @@ Test(job_kinds, a_run_can_be_stopped_at_any_look_and_does_little_after_it)
     rig_release(&rig);
 }
 
-Test(job_kinds, a_snapshot_reads_what_it_was_taken_of_and_no_more)
+Test(job_kinds, a_snapshot_reads_the_reports_it_was_taken_of_and_no_more)
 {
     struct snapshot snapshot;
     struct dpot_report report = fixture_report(1);
@@ -364,7 +378,7 @@ Test(job_kinds, a_snapshot_reads_what_it_was_taken_of_and_no_more)
     cr_assert_eq(artifact.pool_count, 1);
     dpot_artifact_release(&artifact);
 
-    /* A store that counted more than it holds is not believed. */
+    /* A store that holds fewer reports than it counted is corrupt. */
     snapshot.n_accepted = 3;
     cr_assert_eq(kind_of("estimate")->run(&input, &artifact, &error), DPOT_ERR_CORRUPT);
     dpot_artifact_release(&artifact);

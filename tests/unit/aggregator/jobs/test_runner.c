@@ -17,7 +17,7 @@ static struct runner *runner;
 static char folder[FIXTURE_PATH_SIZE];
 static char url[FIXTURE_PATH_SIZE + 16];
 
-/* What the runner told, by state; its worker writes and the test reads after closing. */
+/* How often the runner reported each state; written by its worker, read after closing. */
 static size_t told[JOB_CANCELLED + 1];
 static size_t n_refusals;
 
@@ -63,7 +63,7 @@ static void refuse_job(void *ctx, dpot_status status, const char *sentence)
     }
 }
 
-/* Whatever became of the jobs: their rows are what a doctor expects. */
+/* However the jobs ended, their rows must pass the check of dpotd doctor. */
 static void expect_sound_rows(void)
 {
     cr_assert_eq(store_check_tables(rig.store, STORE_TABLES_AND_COUNTS, refuse_fault, NULL, NULL),
@@ -128,7 +128,7 @@ static struct job_record wait_for(const struct job_record *job, enum job_state s
     return *job;
 }
 
-/* Until it has done something. */
+/* Waits until the job has made progress. */
 static struct job_record wait_for_progress(const struct job_record *job)
 {
     for (int i = 0; i < 30000; i++) {
@@ -214,7 +214,7 @@ Test(runner, an_estimate_waits_for_the_minimum_pool)
     dpot_artifact_release(&artifact);
 }
 
-Test(runner, what_is_wrong_with_a_job_is_said_before_it_is_queued)
+Test(runner, a_wrong_job_is_refused_before_it_is_queued)
 {
     struct job_record record;
     struct dpot_error error = {{0}};
@@ -237,7 +237,7 @@ Test(runner, a_campaign_of_kpm_is_estimated_and_has_no_base_measure_job)
     (void)json_object_set_new(spec, "mechanism", fixture_json("{\"type\":\"kpm\",\"epsilon\":1}"));
     cr_assert_eq(registry_create(rig.registry, spec, &kpm, &error), DPOT_OK, "%s", error.text);
     json_decref(spec);
-    cr_assert_eq(registry_open_campaign(rig.registry, kpm.campaign_id, &kpm, NULL), DPOT_OK);
+    cr_assert_eq(registry_open_campaign(rig.registry, kpm.campaign_id, &kpm, NULL, NULL), DPOT_OK);
     cr_assert_eq(runner_start(runner, "base-measure", kpm.campaign_id, 0, NULL, &record, &error),
                  DPOT_ERR_RANGE);
     cr_assert_not_null(strstr(error.text, "kpm"), "%s", error.text);
@@ -277,7 +277,7 @@ Test(runner, a_queued_job_is_cancelled_at_once)
     expect_sound_rows();
 }
 
-Test(runner, a_job_cancelled_at_any_moment_ends_and_leaves_the_next_its_turn)
+Test(runner, a_job_cancelled_at_any_moment_ends_and_the_next_one_runs)
 {
     for (long us = 0; us < 3000; us += 150) {
         const struct job_record job = start("base-measure", ENDLESS);
@@ -292,7 +292,8 @@ Test(runner, a_job_cancelled_at_any_moment_ends_and_leaves_the_next_its_turn)
     expect_sound_rows();
 }
 
-/* A short job may be done before it is cancelled: then the cancel is refused and the result stays. */
+/* A short job may be done before it is cancelled: then the cancel is refused and the result
+ * stays. */
 Test(runner, a_cancel_near_the_end_finds_either_end)
 {
     for (int i = 0; i < 40; i++) {
@@ -331,7 +332,7 @@ static int find_running(void *ctx, const struct job_record *record)
     return 0;
 }
 
-Test(runner, the_list_shows_the_progress_of_now)
+Test(runner, the_list_shows_the_present_progress)
 {
     struct job_record listed = {.n_done = 0};
     const struct job_record job = start("base-measure", ENDLESS);
@@ -370,7 +371,7 @@ Test(runner, a_job_that_a_dead_process_left_running_is_done_after_a_restart)
     (void)wait_for(&job, JOB_DONE);
     runner_close(runner);
 
-    /* As a process that died at its work leaves it. */
+    /* As a process that died during the job leaves it. */
     cr_assert_eq(store_get_job(rig.store, job.id, &record, NULL), DPOT_OK);
     const struct job_record expected = record;
     dpot_random_bytes(record.id, sizeof record.id);
@@ -414,7 +415,7 @@ Test(runner, a_revision_that_is_gone_or_altered_fails_the_job_and_not_the_server
     (void)wait_for(&next, JOB_DONE);
 }
 
-/* Queued past the checks of an order, as somebody does who writes into the file. */
+/* Queues a job without its checks, as somebody who writes into the file does. */
 static void expect_failed(struct job_record record, const char *kind, const char *parameters,
                           const char *word)
 {
@@ -482,8 +483,9 @@ static struct revision_record open_revision_2(void)
     cr_assert_eq(registry_revise(rig.registry, former.campaign_id, change, &rig.record, &error),
                  DPOT_OK, "%s", error.text);
     json_decref(change);
-    cr_assert_eq(registry_open_campaign(rig.registry, former.campaign_id, &rig.record, &error),
-                 DPOT_OK, "%s", error.text);
+    cr_assert_eq(
+        registry_open_campaign(rig.registry, former.campaign_id, &rig.record, NULL, &error),
+        DPOT_OK, "%s", error.text);
     return former;
 }
 
@@ -550,7 +552,7 @@ Test(runner, a_revision_that_does_not_exist_has_no_job)
     cr_assert_eq(store_next_job(rig.store, &record, NULL), DPOT_ERR_NOT_FOUND);
 }
 
-Test(runner, what_another_version_queued_fails_by_the_name_of_the_parameter)
+Test(runner, a_job_of_another_version_fails_and_names_the_parameter)
 {
     static const struct {
         const char *kind, *parameters, *word;
@@ -571,7 +573,7 @@ Test(runner, what_another_version_queued_fails_by_the_name_of_the_parameter)
     }
 }
 
-Test(runner, the_operator_hears_of_every_beginning_and_end)
+Test(runner, every_beginning_and_end_is_reported_to_the_operator)
 {
     const struct job_record a = start("base-measure", SHORT);
     (void)wait_for(&a, JOB_DONE);

@@ -292,8 +292,9 @@ Test(ingest, a_closed_revision_takes_nothing)
 {
     seal_one(0, 1);
     cr_assert_eq(post(), INGEST_ACCEPTED);
-    cr_assert_eq(registry_close_campaign(rig.registry, rig.record.campaign_id, &rig.record, NULL),
-                 DPOT_OK);
+    cr_assert_eq(
+        registry_close_campaign(rig.registry, rig.record.campaign_id, 0, &rig.record, NULL),
+        DPOT_OK);
     cr_assert_eq(post(), INGEST_CLOSED);
     seal_one(0, 2);
     cr_assert_eq(post(), INGEST_CLOSED);

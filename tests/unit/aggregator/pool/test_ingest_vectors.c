@@ -87,8 +87,9 @@ Test(ingest_vectors, a_vector_to_a_campaign_of_points_is_malformed)
     json_t *spec = fixture_spec();
     cr_assert_eq(registry_create(rig.registry, spec, &rig.record, NULL), DPOT_OK);
     json_decref(spec);
-    cr_assert_eq(registry_open_campaign(rig.registry, rig.record.campaign_id, &rig.record, NULL),
-                 DPOT_OK);
+    cr_assert_eq(
+        registry_open_campaign(rig.registry, rig.record.campaign_id, &rig.record, NULL, NULL),
+        DPOT_OK);
     rig_find_length(&rig);
     const struct dpot_report reports[] = {vectors_report(0, DIM, 200, values[0]),
                                           fixture_report(1)};

@@ -48,8 +48,8 @@ static void fill(struct store *store, struct registry *registry)
     struct dpot_buf artifact;
     struct job_record job = {.id = {0xAB}, .kind = "estimate", .parameters = "{}"};
     cr_assert_eq(registry_create(registry, spec, &record, &error), DPOT_OK, "%s", error.text);
-    cr_assert_eq(registry_open_campaign(registry, record.campaign_id, &record, &error), DPOT_OK,
-                 "%s", error.text);
+    cr_assert_eq(registry_open_campaign(registry, record.campaign_id, &record, NULL, &error),
+                 DPOT_OK, "%s", error.text);
     for (uint32_t i = 0; i < N_REPORTS; i += 2) {
         append(store, record.hash, i);
     }

@@ -1,8 +1,10 @@
 #include "dpotd/config.h"
 #include "unit/aggregator/fixture.h"
+#include "unit/aggregator/page.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static char folder[FIXTURE_PATH_SIZE];
@@ -70,7 +72,7 @@ Test(config, the_smallest_config_has_defaults_and_paths_beside_it)
     cr_assert_not(config.has_open_metrics);
 }
 
-Test(config, metrics_are_open_only_when_it_says_so)
+Test(config, metrics_are_open_only_when_the_file_says_so)
 {
     accept("{" REQUIRED ",\"metrics\":\"open\"}");
     cr_assert(config.has_open_metrics);
@@ -195,4 +197,33 @@ Test(config, a_config_file_without_a_folder_has_its_paths_here)
     cr_assert_str_eq(out, "/a/keys");
     cr_assert(config_resolve(out, "/a/b.json", "/keys"));
     cr_assert_str_eq(out, "/keys");
+}
+
+/* The default of a number is the first one in parentheses behind its key; that of words is marked
+ * "(default)". */
+static void expect_on_page(const char *section, const struct json_field *field)
+{
+    char text[64];
+    (void)snprintf(text, sizeof text, ".B %s\n", field->key);
+    const char *place = strstr(section, text), *number = place ? strchr(place, '(') : NULL;
+    cr_assert_not_null(strstr(section, field->key), "%s", field->key);
+    cr_assert(field->kind != JSON_KIND_INTEGER ||
+                  (number && strtod(number + 1, NULL) == field->otherwise),
+              "%s: %.0f", field->key, field->otherwise);
+    for (const struct json_word *word = field->words; word && word->name; word++) {
+        (void)snprintf(text, sizeof text, "\\(dq%s\\(dq%s", word->name,
+                       word->value == (int)field->otherwise ? " \" (default)" : "");
+        cr_assert(place && strstr(place, text), "%s: %s", field->key, text);
+    }
+    for (const struct json_field *row = field->fields; row && row->key; row++) {
+        expect_on_page(section, row);
+    }
+}
+
+Test(config, the_manual_has_every_key_with_its_words_and_defaults)
+{
+    const char *section = page_section(PAGE("dpotd.8"), "\n.SH CONFIGURATION", "\n.SH");
+    for (const struct json_field *field = config_fields; field->key; field++) {
+        expect_on_page(section, field);
+    }
 }

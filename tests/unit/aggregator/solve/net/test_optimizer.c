@@ -57,8 +57,7 @@ Test(optimizer, finds_the_least_point_of_a_badly_scaled_bowl)
             optimizer_step(&o, learning_rate_at(LEARNING_COSINE, 0.02, t, 2000), g, x);
         }
         for (size_t i = 0; i < 3; i++) {
-            cr_assert_float_eq((double)x[i], 0.0, 1e-2, "%s: %g", optimizer_name(o.kind),
-                               (double)x[i]);
+            cr_assert_float_eq((double)x[i], 0.0, 1e-2, "%d: %g", kind, (double)x[i]);
         }
         optimizer_release(&o);
     }
@@ -88,17 +87,6 @@ Test(optimizer, rates_follow_their_schedule)
     cr_assert_float_eq((double)learning_rate_at(LEARNING_COSINE, 0.1, 0, 10), 0.1, 1e-8);
     cr_assert_float_eq((double)learning_rate_at(LEARNING_COSINE, 0.1, 5, 10), 0.05, 1e-8);
     cr_assert_float_eq((double)learning_rate_at(LEARNING_COSINE, 0.1, 10, 10), 0.0, 1e-8);
-}
-
-Test(optimizer, names_are_found_and_others_are_not)
-{
-    enum optimizer_kind kind = OPTIMIZER_RMSPROP;
-    enum learning_schedule schedule = LEARNING_CONSTANT;
-    cr_assert(optimizer_find("adam", &kind) && kind == OPTIMIZER_ADAM);
-    cr_assert_not(optimizer_find("sgd", &kind));
-    cr_assert(learning_schedule_find("linear", &schedule) && schedule == LEARNING_LINEAR);
-    cr_assert_not(learning_schedule_find("", &schedule));
-    cr_assert_str_eq(learning_schedule_name(LEARNING_COSINE), "cosine");
 }
 
 Test(optimizer, without_memory_there_is_nothing_to_release)

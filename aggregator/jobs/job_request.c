@@ -1,4 +1,4 @@
-#include "jobs/order.h"
+#include "jobs/job_request.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static dpot_status copy_parameters(const json_t *parameters, struct job_record *
                                 sizeof record->parameters - 1);
 }
 
-/* No kind has a use for directions that are different for every report. */
+/* No kind handles outputs that differ from report to report. */
 static dpot_status refuse_sphere(const struct job_kind *kind, const struct dpot_campaign *campaign,
                                  struct dpot_error *error)
 {
@@ -34,10 +34,12 @@ static dpot_status refuse_sphere(const struct job_kind *kind, const struct dpot_
                : DPOT_OK;
 }
 
-/* The parameters, from the caller's words to what is stored; *complete is a new reference. */
-static dpot_status describe(const struct job_kind *kind, const struct dpot_campaign *campaign,
-                            const json_t *given, struct job_record *record, json_t **complete,
-                            struct dpot_error *error)
+/* Completes the given parameters and puts their text into the record; *complete is a new reference.
+ * */
+static dpot_status complete_parameters(const struct job_kind *kind,
+                                       const struct dpot_campaign *campaign, const json_t *given,
+                                       struct job_record *record, json_t **complete,
+                                       struct dpot_error *error)
 {
     json_t *empty = json_object();
     dpot_status status = refuse_sphere(kind, campaign, error);
@@ -52,8 +54,8 @@ static dpot_status describe(const struct job_kind *kind, const struct dpot_campa
     return status;
 }
 
-dpot_status order_check_campaign(const struct job_kind *kind, const struct job_input *input,
-                                 struct dpot_error *error)
+dpot_status job_request_check_campaign(const struct job_kind *kind, const struct job_input *input,
+                                       struct dpot_error *error)
 {
     dpot_status status = kind->check ? kind->check(input, error) : DPOT_OK;
     if (status == DPOT_OK && kind->needs_pool) {
@@ -72,10 +74,10 @@ static void fill_record(const struct snapshot *snapshot,
     record->revision_state = snapshot->state;
 }
 
-dpot_status order_check(const struct snapshot_source *source, const char *kind,
-                        const uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN], uint32_t revision,
-                        const json_t *parameters, const struct job_limits *limits,
-                        struct job_record *record, struct dpot_error *error)
+dpot_status job_request_check(const struct snapshot_source *source, const char *kind,
+                              const uint8_t campaign_id[DPOT_CAMPAIGN_ID_LEN], uint32_t revision,
+                              const json_t *parameters, const struct job_limits *limits,
+                              struct job_record *record, struct dpot_error *error)
 {
     const struct job_kind *found = NULL;
     struct snapshot snapshot;
@@ -87,11 +89,12 @@ dpot_status order_check(const struct snapshot_source *source, const char *kind,
         status = snapshot_find(source, campaign_id, revision, &snapshot, error);
     }
     if (status == DPOT_OK) {
-        status = describe(found, snapshot.campaign, parameters, record, &complete, error);
+        status =
+            complete_parameters(found, snapshot.campaign, parameters, record, &complete, error);
     }
     input.parameters = complete;
     if (status == DPOT_OK) {
-        status = order_check_campaign(found, &input, error);
+        status = job_request_check_campaign(found, &input, error);
     }
     if (status == DPOT_OK) {
         fill_record(&snapshot, campaign_id, record);
@@ -100,7 +103,7 @@ dpot_status order_check(const struct snapshot_source *source, const char *kind,
     return status;
 }
 
-/* What a stored job has that this version cannot run: it is never changed into something else. */
+/* A stored job that this version cannot run is never changed into one that it can. */
 static dpot_status refuse_stored(struct dpot_error *error, dpot_status status)
 {
     return dpot_error_prefix(
@@ -109,14 +112,14 @@ static dpot_status refuse_stored(struct dpot_error *error, dpot_status status)
         "a new one");
 }
 
-dpot_status order_read_kind(const char *name, const struct job_kind **kind,
-                            struct dpot_error *error)
+dpot_status job_request_read_kind(const char *name, const struct job_kind **kind,
+                                  struct dpot_error *error)
 {
     const dpot_status status = job_kind_find(name, kind, error);
     return status == DPOT_OK ? status : refuse_stored(error, status);
 }
 
-/* Names the first parameter that is not as this version writes it. */
+/* Refuses the first parameter that is missing or not as this version writes it. */
 static dpot_status compare(const json_t *stored, const json_t *complete, struct dpot_error *error)
 {
     const char *key = NULL;
@@ -137,8 +140,9 @@ static dpot_status compare(const json_t *stored, const json_t *complete, struct 
     return DPOT_OK;
 }
 
-dpot_status order_read_parameters(const struct job_kind *kind, const struct dpot_campaign *campaign,
-                                  const char *text, json_t **parameters, struct dpot_error *error)
+dpot_status job_request_read_parameters(const struct job_kind *kind,
+                                        const struct dpot_campaign *campaign, const char *text,
+                                        json_t **parameters, struct dpot_error *error)
 {
     json_t *stored = NULL;
     *parameters = NULL;
@@ -149,7 +153,7 @@ dpot_status order_read_parameters(const struct job_kind *kind, const struct dpot
     if (status == DPOT_OK) {
         status = kind->complete(campaign, stored, parameters, error);
     }
-    if (status == DPOT_OK) { /* `complete` has refused every key that it does not know */
+    if (status == DPOT_OK) { /* `complete` has refused unknown keys */
         status = compare(stored, *parameters, error);
     }
     if (status != DPOT_OK) {

@@ -1,4 +1,4 @@
-#include "jobs/keep.h"
+#include "jobs/checkpoint.h"
 
 #include "base/crypto.h"
 
@@ -14,11 +14,11 @@
 #define SUFFIX ".state"
 #define HEX_LEN (2 * JOB_ID_LEN)
 
-/* What a name says. `is_whole` is false of a file that was being written. */
+/* The parts of a file name. */
 struct named {
     uint8_t id[JOB_ID_LEN];
     uint64_t n_reports;
-    bool is_whole;
+    bool is_whole; /* false: it was being written */
 };
 
 static bool read_name(const char *name, struct named *named)
@@ -36,13 +36,13 @@ static bool read_name(const char *name, struct named *named)
            strncmp(end, SUFFIX, sizeof SUFFIX - 1) == 0;
 }
 
-static bool join(char path[KEEP_PATH_SIZE], const char *folder, const char *name)
+static bool join(char path[JOB_CHECKPOINT_PATH_SIZE], const char *folder, const char *name)
 {
-    const int len = snprintf(path, KEEP_PATH_SIZE, "%s/%s", folder, name);
-    return len > 0 && len < KEEP_PATH_SIZE;
+    const int len = snprintf(path, JOB_CHECKPOINT_PATH_SIZE, "%s/%s", folder, name);
+    return len > 0 && len < JOB_CHECKPOINT_PATH_SIZE;
 }
 
-/* Calls `each` for every file of the folder that has a name of ours; false ends it. */
+/* Called for every file of the folder with a checkpoint's name; false ends the walk. */
 typedef bool (*each_named)(void *ctx, const struct named *named, const char *path);
 
 static dpot_status walk(const char *folder, each_named each, void *ctx, struct dpot_error *error)
@@ -57,7 +57,7 @@ static dpot_status walk(const char *folder, each_named each, void *ctx, struct d
     const struct dirent *entry = readdir(dir);
     for (; goes_on && entry; entry = readdir(dir)) {
         struct named named;
-        char path[KEEP_PATH_SIZE];
+        char path[JOB_CHECKPOINT_PATH_SIZE];
         if (read_name(entry->d_name, &named) && join(path, folder, entry->d_name)) {
             goes_on = each(ctx, &named, path);
         }
@@ -77,15 +77,16 @@ static bool find_one(void *ctx, const struct named *named, const char *path)
 {
     struct finding *finding = ctx;
     if (named->is_whole && memcmp(named->id, finding->id, JOB_ID_LEN) == 0) {
-        (void)snprintf(finding->path, KEEP_PATH_SIZE, "%s", path);
+        (void)snprintf(finding->path, JOB_CHECKPOINT_PATH_SIZE, "%s", path);
         finding->n_reports = named->n_reports;
         finding->is_found = true;
     }
     return !finding->is_found;
 }
 
-dpot_status keep_find(const char *folder, const uint8_t id[JOB_ID_LEN], char path[KEEP_PATH_SIZE],
-                      uint64_t *n_reports, struct dpot_error *error)
+dpot_status job_checkpoint_find(const char *folder, const uint8_t id[JOB_ID_LEN],
+                                char path[JOB_CHECKPOINT_PATH_SIZE], uint64_t *n_reports,
+                                struct dpot_error *error)
 {
     struct finding finding = {.id = id, .path = path};
     const dpot_status status = walk(folder, find_one, &finding, error);
@@ -93,15 +94,16 @@ dpot_status keep_find(const char *folder, const uint8_t id[JOB_ID_LEN], char pat
     return status == DPOT_OK && !finding.is_found ? DPOT_ERR_NOT_FOUND : status;
 }
 
-dpot_status keep_name(const char *folder, const uint8_t id[JOB_ID_LEN], uint64_t n_reports,
-                      char path[KEEP_PATH_SIZE], struct dpot_error *error)
+dpot_status job_checkpoint_name(const char *folder, const uint8_t id[JOB_ID_LEN],
+                                uint64_t n_reports, char path[JOB_CHECKPOINT_PATH_SIZE],
+                                struct dpot_error *error)
 {
     char hex[HEX_LEN + 1], name[HEX_LEN + 40];
     dpot_hex_encode(hex, id, JOB_ID_LEN);
     (void)snprintf(name, sizeof name, "%s-%" PRIu64 SUFFIX, hex, n_reports);
     if (!join(path, folder, name)) {
         return dpot_error_set(error, DPOT_ERR_RANGE,
-                              "the folder for what jobs keep has too long a name: move the store");
+                              "the path of the checkpoint folder is too long: move the store");
     }
     if (mkdir(folder, 0700) != 0 && errno != EEXIST) {
         return dpot_error_set(error, DPOT_ERR_IO, "%s: %s", folder, strerror(errno));
@@ -117,7 +119,7 @@ static bool remove_of_job(void *ctx, const struct named *named, const char *path
     return true;
 }
 
-void keep_remove(const char *folder, const uint8_t id[JOB_ID_LEN])
+void job_checkpoint_remove(const char *folder, const uint8_t id[JOB_ID_LEN])
 {
     uint8_t copy[JOB_ID_LEN];
     memcpy(copy, id, sizeof copy);
@@ -136,7 +138,7 @@ static bool remove_ended(void *ctx, const struct named *named, const char *path)
     return true;
 }
 
-void keep_sweep(const char *folder, struct store *store)
+void job_checkpoint_sweep(const char *folder, struct store *store)
 {
     (void)walk(folder, remove_ended, store, NULL);
 }
