@@ -37,7 +37,7 @@ BEGIN {
     allow("common/ot", base " common/model")
     allow("common/mechanism", base " common/model common/ot")
     allow("common/files", base)
-    allow("common/cli", base)
+    allow("common/cli", base " common/files")
     allow("proto", base " common/model")
 
     allow("client/include", "common/include")
