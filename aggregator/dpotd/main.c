@@ -36,6 +36,8 @@ static const struct program program = {
         "report once.",
     .example = "dpotd init --dir /var/lib/dpot && dpotd serve --config /var/lib/dpot/dpotd.json",
     .commands = commands,
+    .exit_codes = 1u << EXIT_CODE_DONE | 1u << EXIT_CODE_INTERNAL | 1u << EXIT_CODE_USAGE |
+                  1u << EXIT_CODE_DATA | 1u << EXIT_CODE_IO,
     .begin = begin,
     .exit_code = exit_code,
 };

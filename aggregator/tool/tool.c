@@ -95,6 +95,7 @@ const struct program dpot_program = {
                "simulation, and admin calls to a running dpotd.",
     .example = "dpot ot --x a.csv --y b.csv --metric euclidean --exact",
     .commands = commands,
+    .exit_codes = EXIT_CODES_ALL,
     .options = general_options,
     .begin = begin,
     .end = end,

@@ -17,6 +17,7 @@ static const struct program program = {
     .summary = "Local differential privacy on the device, as a command.",
     .example = "dpot-device status --dir device",
     .commands = commands,
+    .exit_codes = EXIT_CODES_ALL & ~(1u << EXIT_CODE_STOPPED),
 };
 
 int main(int argc, char **argv)

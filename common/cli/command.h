@@ -56,6 +56,7 @@ struct program {
     int (*print)(const struct run *run);
     /* Optional: exit_code_of, for a program that has fewer codes. */
     int (*exit_code)(dpot_status status);
+    unsigned exit_codes; /* what --help lists: bit n for exit code n */
 };
 
 struct run {

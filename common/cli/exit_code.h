@@ -15,6 +15,8 @@ enum exit_code {
     EXIT_CODE_NOT_READY = 7, /* too few reports yet; campaign or round in another state */
 };
 
+#define EXIT_CODES_ALL 0xffu /* one bit each */
+
 /* The exit code of a status, for all three programs. */
 int exit_code_of(dpot_status status);
 

@@ -38,6 +38,24 @@ void help_print_command(FILE *stream, const struct program *program, const struc
     (void)fprintf(stream, "\nExample:\n  %s\n", command->example);
 }
 
+static void print_exit_codes(FILE *stream, unsigned codes)
+{
+    static const char *const meanings[] = {"done",
+                                           "internal error",
+                                           "usage",
+                                           "bad data",
+                                           "refused for privacy",
+                                           "solver stopped before its tolerance",
+                                           "files, network",
+                                           "not ready"};
+    (void)fputs("\nExit codes:", stream);
+    for (unsigned i = 0; i < sizeof meanings / sizeof meanings[0]; i++) {
+        if ((codes & 1u << i) != 0) {
+            (void)fprintf(stream, "%s %u %s", i > 0 ? "," : "", i, meanings[i]);
+        }
+    }
+}
+
 void help_print_program(FILE *stream, const struct program *program)
 {
     const char *name = program->name;
@@ -49,11 +67,8 @@ void help_print_program(FILE *stream, const struct program *program)
         (void)fprintf(stream, "  %-22s %s\n", (*c)->name, (*c)->summary);
     }
     print_general_options(stream, program);
-    (void)fprintf(stream,
-                  "\nExit codes: 0 done, 1 internal, 2 usage, 3 bad input data, 4 refused for "
-                  "privacy,\n5 solver stopped before its tolerance, 6 I/O or network, 7 not "
-                  "ready.\n\nExample:\n  %s\n",
-                  program->example);
+    print_exit_codes(stream, program->exit_codes);
+    (void)fprintf(stream, "\n\nExample:\n  %s\n", program->example);
 }
 
 size_t help_print_group(FILE *stream, const struct program *program, const char *group)
